@@ -7,13 +7,17 @@ use pyo3::sync::PyOnceLock;
 /// The function that makes an exception of the code's class.
 static MADE_BY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
-/// Turns an error into the exception of its family.
-pub(crate) fn raised(py: Python<'_>, error: &Error) -> PyErr {
-    let made_by = MADE_BY.get_or_try_init(py, || Ok(py.import("emendate.errors")?.getattr("error_of")?.unbind()));
-    let parts = (error.code().as_str(), error.message(), error.evidence_text(), error.next_step());
+/// Makes the exception of an error's family.
+pub(crate) fn exception<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyAny>> {
+    let made_by = MADE_BY.get_or_try_init(py, || {
+        py.import("emendate.errors").and_then(|errors| Ok(errors.getattr("error_of")?.unbind()))
+    })?;
     let facts = serde_json::Value::Object(error.data().clone()).to_string();
-    match made_by.and_then(|make: &Py<PyAny>| make.bind(py).call1((parts.0, parts.1, parts.2, parts.3, facts))) {
-        Ok(exception) => PyErr::from_value(exception),
-        Err(failed) => failed,
-    }
+    let parts = (error.code().as_str(), error.message(), error.evidence_text(), error.next_step(), facts);
+    made_by.bind(py).call1(parts)
+}
+
+/// Turns an error into the exception of its family, to be raised.
+pub(crate) fn raised(py: Python<'_>, error: &Error) -> PyErr {
+    exception(py, error).map_or_else(|failed| failed, PyErr::from_value)
 }

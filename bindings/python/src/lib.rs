@@ -1,4 +1,4 @@
-//! The module `emendate._emendate`: it translates between Python and `emendate_core`, and decides nothing.
+//! The module `emendate._emendate`: it translates between Python and the engine, and decides nothing.
 //!
 //! Every function releases the lock of the interpreter while it works. No type has mutable state, so the module declares
 //! that free-threaded interpreters may keep their lock off.
@@ -7,7 +7,10 @@ mod bulk;
 mod exception;
 mod options;
 mod outcome;
+mod session;
+mod session_outcome;
 mod text_functions;
+mod workspace;
 
 use pyo3::prelude::*;
 
@@ -19,7 +22,13 @@ mod _emendate {
     #[pymodule_export]
     use super::outcome::{Applied, AppliedFiles, ChangedFile, ChangedSpan, PatchText, TextDiff};
     #[pymodule_export]
+    use super::session::NativeSession;
+    #[pymodule_export]
+    use super::session_outcome::{ChangeOutcome, EditPlacement, FileChangeOutcome, ReadOutcome, UndoOutcome};
+    #[pymodule_export]
     use super::text_functions::{apply, apply_files, convert, diff, edit, print_formats, similarity, text_formats};
+    #[pymodule_export]
+    use super::workspace::{NativeHandle, NativeWorkspace, profile_rows, tool_rows};
     use pyo3::prelude::*;
 
     #[pymodule_init]

@@ -27,7 +27,8 @@ impl ChangedSpan {
     }
 }
 
-fn spans(all: &[emendate_core::ChangedSpan]) -> Vec<ChangedSpan> {
+/// Returns the spans of a change.
+pub(crate) fn spans(all: &[emendate_core::ChangedSpan]) -> Vec<ChangedSpan> {
     let one = |span: &emendate_core::ChangedSpan| ChangedSpan {
         start: span.before.start,
         end: span.before.end,

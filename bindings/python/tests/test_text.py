@@ -85,7 +85,7 @@ def test_errors_have_classes_fields_and_survive_pickling() -> None:
 
 
 def test_mistakes_of_a_program_are_clear() -> None:
-    with pytest.raises(errors.CallError, match="no tolerance"):
+    with pytest.raises(errors.CallError, match="not a tolerance"):
         emendate.edit("a", "a", "b", match="loose")  # type: ignore[arg-type]
     with pytest.raises(errors.CallError, match="text format"):
         emendate.apply("a", "b", format="nonsense")

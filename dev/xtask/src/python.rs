@@ -8,10 +8,18 @@ use std::process::Command;
 const NAMES: &[&str] =
     &["python3.10", "python3.11", "python3.12", "python3.13", "python3.14", "python3", "/usr/bin/python3"];
 
+/// Tests with packages that need an environment of their own: its requirements are in `requirements-NAME.txt`, and its
+/// tests in `tests_NAME`.
+const ENVIRONMENTS: &[&str] = &["adapters", "openhands", "engines"];
+
+/// The oldest Python for which all packages of these environments exist.
+const ENVIRONMENT_MINOR: u32 = 12;
+
 /// The checker of types that is not published for Python.
 const PYRIGHT: &str = "pyright@1.1.414";
 
-/// Builds the wheel, and tests it with the oldest and the newest Python of this machine.
+/// Builds the wheel, and tests it with the oldest and the newest Python of this machine, and with the packages of each
+/// environment. Names of environments as arguments select these only.
 ///
 /// Errors: the first step that fails.
 pub(crate) fn python(arguments: &[String]) -> Result<String, String> {
@@ -23,22 +31,27 @@ pub(crate) fn python(arguments: &[String]) -> Result<String, String> {
     let (Some(oldest), Some(newest)) = (pythons.first(), pythons.last()) else {
         return Err("There is no Python 3.10 or later with ensurepip.".to_owned());
     };
-    let mut tested = vec![oldest];
-    tested.extend((oldest != newest).then_some(newest));
-    for python in &tested {
-        let venv = place.fresh(python, &wheel)?;
-        let passed = output(
-            Command::new(venv.join("bin/python"))
-                .args(["-m", "pytest", "-p", "no:cacheprovider"])
-                .current_dir(&place.package),
-        )?;
-        let summary = passed.trim_end().lines().last().unwrap_or_default();
-        said.push(format!("Python 3.{}: {summary}", python.minor));
+    let selected: Vec<&str> =
+        ENVIRONMENTS.iter().copied().filter(|name| arguments.iter().any(|it| it == name)).collect();
+    if selected.is_empty() {
+        let mut tested = vec![oldest];
+        tested.extend((oldest != newest).then_some(newest));
+        for python in &tested {
+            let venv = place.fresh(python, &wheel)?;
+            said.push(format!("Python 3.{}: {}", python.minor, place.test(&venv, "tests")?));
+        }
+        place.types(&place.venv(newest))?;
+        said.push("stubtest and pyright: nothing found".to_owned());
+        if tested.len() == 1 {
+            said.push("Only one version of Python is here, so no other was tried.".to_owned());
+        }
     }
-    place.types(&place.venv(newest))?;
-    said.push("stubtest and pyright: nothing found".to_owned());
-    if tested.len() == 1 {
-        said.push("Only one version of Python is here, so no other was tried.".to_owned());
+    let Some(python) = pythons.iter().find(|python| python.minor >= ENVIRONMENT_MINOR) else {
+        return Err(format!("There is no Python 3.{ENVIRONMENT_MINOR} for the tests with other packages."));
+    };
+    for name in if selected.is_empty() { ENVIRONMENTS } else { &selected } {
+        let venv = place.environment(name, python, &wheel)?;
+        said.push(format!("{name}: {}", place.test(&venv, &format!("tests_{name}"))?));
     }
     Ok(said.join("\n"))
 }
@@ -119,10 +132,38 @@ impl Place {
         Ok(venv)
     }
 
+    /// Makes a new virtual environment with the wheel and the packages of an environment. They are many, so `uv` installs
+    /// them, which keeps what it downloaded.
+    fn environment(&self, name: &str, python: &Interpreter, wheel: &Path) -> Result<PathBuf, String> {
+        let venv = self.target.join("python").join(name);
+        let uv = || Command::new(self.target.join("python/build/bin/uv"));
+        run(uv().args(["venv", "--quiet", "--clear", "--python"]).arg(&python.program).arg(&venv))?;
+        let install = || {
+            let mut command = uv();
+            command.args(["pip", "install", "--quiet", "--python"]).arg(venv.join("bin/python"));
+            command
+        };
+        let requirements = self.package.join(format!("requirements-{name}.txt"));
+        run(install().arg("--require-hashes").arg("--requirement").arg(requirements))?;
+        run(install().args(["--no-deps", "--reinstall"]).arg(wheel))?;
+        Ok(venv)
+    }
+
+    /// Runs tests, and returns their summary.
+    fn test(&self, venv: &Path, tests: &str) -> Result<String, String> {
+        let pytest = ["-m", "pytest", "-p", "no:cacheprovider", tests];
+        let passed = output(Command::new(venv.join("bin/python")).args(pytest).current_dir(&self.package))?;
+        Ok(passed.trim_end().lines().last().unwrap_or_default().to_owned())
+    }
+
     /// Compares the stub with the module, and checks the types of the package and its tests.
     fn types(&self, venv: &Path) -> Result<(), String> {
         let python = venv.join("bin/python");
-        run(Command::new(&python).args(["-m", "mypy.stubtest", "emendate"]).current_dir(&self.target))?;
+        let stubtest = ["-m", "mypy.stubtest", "emendate", "--mypy-config-file"];
+        let config = self.package.join("stubtest.ini");
+        let allowed = self.package.join("stubtest-allowed.txt");
+        let mut command = Command::new(&python);
+        run(command.args(stubtest).arg(config).arg("--allowlist").arg(allowed).current_dir(&self.target))?;
         let node = self.target.join("python/pyright");
         let program = node.join("node_modules/.bin/pyright");
         external::install::npm(&node, &[PYRIGHT], || program.exists()).map_err(|error| error.to_string())?;

@@ -1,7 +1,8 @@
 """Edits of text as models write them: exact, tolerant where that is safe, and refused with the next call that works.
 
-Functions on text need no files and share no state. They release the lock of the interpreter, so threads run in parallel.
-Offsets are in bytes of UTF-8, and numbers of lines count line ends.
+`Workspace` and `Session` read, edit and undo files, on disk or in memory, and offer tools for models. Functions on text
+need no files and share no state. All of them release the lock of the interpreter, so
+threads run in parallel. Offsets are in bytes of UTF-8, and numbers of lines count line ends.
 
 >>> import emendate
 >>> emendate.edit("a = 1\\nb = 2\\n", "b = 2", "b = 3").text
@@ -14,8 +15,13 @@ from emendate._emendate import (
     AppliedFiles,
     ChangedFile,
     ChangedSpan,
+    ChangeOutcome,
+    EditPlacement,
+    FileChangeOutcome,
     PatchText,
+    ReadOutcome,
     TextDiff,
+    UndoOutcome,
     __version__,
     apply,
     apply_files,
@@ -27,15 +33,27 @@ from emendate._emendate import (
     text_formats,
 )
 from emendate.errors import EmendError
+from emendate.workspace import ChangeOptions, Reply, Session, TextEdit, Tool, Workspace, instructions, profiles
 
 __all__ = [
     "Applied",
     "AppliedFiles",
+    "ChangeOptions",
+    "ChangeOutcome",
     "ChangedFile",
     "ChangedSpan",
+    "EditPlacement",
     "EmendError",
+    "FileChangeOutcome",
     "PatchText",
+    "ReadOutcome",
+    "Reply",
+    "Session",
     "TextDiff",
+    "TextEdit",
+    "Tool",
+    "UndoOutcome",
+    "Workspace",
     "__version__",
     "apply",
     "apply_files",
@@ -43,7 +61,9 @@ __all__ = [
     "diff",
     "edit",
     "errors",
+    "instructions",
     "print_formats",
+    "profiles",
     "similarity",
     "text_formats",
 ]

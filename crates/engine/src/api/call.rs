@@ -124,17 +124,22 @@ fn start(context: &Context, caller: &CallContext) -> Option<PathBuf> {
 
 /// Calls a tool with JSON text, as `emend call` and NDJSON do.
 pub(crate) fn call_json(context: &Context, caller: &CallContext, name: &str, input: &str) -> Reply {
-    let seed = tool(name).map_or(SeedCodes::None, |tool| tool.seed);
+    match parse_json(input) {
+        Ok(value) => call_as(context, caller, name, value, None),
+        Err(error) => Reply::refusal(error, tool(name).map_or(SeedCodes::None, |tool| tool.seed)),
+    }
+}
+
+/// Parses the input of a call.
+///
+/// Errors: `call.too_large`; `call.invalid` for a text that is not JSON.
+pub(crate) fn parse_json(input: &str) -> Result<Value> {
     if input.len() > INPUT_BYTES_MAX {
-        let error = Error::new(
+        return Err(Error::new(
             Code::CallTooLarge,
             format!("The input has {} bytes; the limit is {INPUT_BYTES_MAX}.", input.len()),
         )
-        .next("Send smaller edits in several calls.");
-        return Reply::refusal(error, seed);
+        .next("Send smaller edits in several calls."));
     }
-    match serde_json::from_str(input) {
-        Ok(value) => call_as(context, caller, name, value, None),
-        Err(error) => Reply::refusal(formats::malformed(&error), seed),
-    }
+    serde_json::from_str(input).map_err(|error| formats::malformed(&error))
 }

@@ -7,6 +7,7 @@ pub(crate) mod peers;
 pub(crate) mod prompts;
 
 use crate::api::arguments::tool_named;
+use crate::api::call::parse_json;
 use crate::api::engine::Engine;
 use crate::api::profile::prompts::{
     ANCHORED_READ_PROMPT, ANCHORED_SEARCH_PROMPT, CELL_MODE_DESCRIPTION, CLAUDE_EDIT_PROMPT, EDIT_WITH_CELLS_PROMPT,
@@ -445,6 +446,14 @@ impl ToolView {
             .and_then(LineFormat::by_name)
             .map(|marks| CallContext { line_format: Some(marks), ..caller.clone() });
         engine.call_as(marked.as_ref().unwrap_or(caller), self.tool, input, Some(&names))
+    }
+
+    /// [`ToolView::call`] with JSON text.
+    pub fn call_json(&'static self, engine: &Engine, caller: &CallContext, input: &str) -> Reply {
+        match parse_json(input) {
+            Ok(value) => self.call(engine, caller, value),
+            Err(error) => Reply::refusal(error, self.tool_row().seed),
+        }
     }
 }
 

@@ -11,7 +11,11 @@ const REMEMBERED_FAILURES_MAX: usize = 512;
 
 /// The message of the last failure of each session on each path.
 #[derive(Default)]
-pub(crate) struct Failures(Mutex<HashMap<(String, PathBuf), String>>);
+pub(crate) struct Failures(Mutex<HashMap<FailureKey, String>>);
+
+/// A session, whether it only plans, and a path. A program may plan a call before it makes it, so the failure of a plan is
+/// not the first one of the call.
+type FailureKey = (String, bool, PathBuf);
 
 impl Failures {
     /// True when the same failure was the last one here; remembers it otherwise.
@@ -20,7 +24,7 @@ impl Failures {
         if last.len() >= REMEMBERED_FAILURES_MAX {
             last.clear();
         }
-        let key = (caller.session.clone(), place.absolute().to_owned());
+        let key = (caller.session.clone(), caller.dry_run, place.absolute().to_owned());
         last.insert(key, words.to_owned()).is_some_and(|before| before == words)
     }
 }

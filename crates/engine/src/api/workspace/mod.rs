@@ -105,6 +105,16 @@ impl Workspace {
     ///
     /// Errors: `path.invalid` for a path that leads out of the root.
     pub fn in_memory<P: AsRef<Path>, B: Into<Vec<u8>>>(files: impl IntoIterator<Item = (P, B)>) -> Result<Workspace> {
+        Workspace::in_memory_with(files, Config::default())
+    }
+
+    /// Creates a workspace of files in memory with settings, to which those of a file `emend.toml` among them are added.
+    ///
+    /// Errors: as [`Workspace::in_memory`].
+    pub fn in_memory_with<P: AsRef<Path>, B: Into<Vec<u8>>>(
+        files: impl IntoIterator<Item = (P, B)>,
+        config: Config,
+    ) -> Result<Workspace> {
         let store = MemoryStore::new(Path::new(MEMORY_ROOT));
         for (path, bytes) in files {
             let path = path.as_ref();
@@ -114,7 +124,7 @@ impl Workspace {
             }
             store.put(Path::new(MEMORY_ROOT).join(path), bytes);
         }
-        let engine = Engine::with_store(Box::new(store.clone()), StateLocation::Memory, Config::default())?;
+        let engine = Engine::with_store(Box::new(store.clone()), StateLocation::Memory, config)?;
         Ok(Workspace { engine: Arc::new(engine), memory: Some(store) })
     }
 

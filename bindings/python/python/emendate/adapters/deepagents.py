@@ -1,0 +1,187 @@
+"""deepagents: a backend. `pip install "emendate[deepagents]"`."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+from deepagents.backends.protocol import (
+    BackendProtocol,
+    DeleteResult,
+    EditResult,
+    FileDownloadResponse,
+    FileInfo,
+    FileUploadResponse,
+    GlobResult,
+    GrepMatch,
+    GrepResult,
+    LsResult,
+    ReadResult,
+    WriteResult,
+)
+from deepagents.backends.utils import EMPTY_CONTENT_WARNING
+
+from emendate.errors import EmendError
+from emendate.workspace import Session
+
+__all__ = ["EmendBackend"]
+
+_LIST_LIMIT = 100_000
+
+
+class EmendBackend(BackendProtocol):
+    """The files of a session as a backend: edits tolerate what is safe, and errors say which call works.
+
+    Paths begin with `/`, which is the first directory of the workspace. A file must be read before it is edited, unless
+    the session has `unread="allow"`.
+    """
+
+    def __init__(self, session: Session) -> None:
+        """Reads and edits through a session."""
+        self._session = session
+        self._root = session.workspace.roots[0].rstrip("/")
+
+    def _path(self, path: str) -> str:
+        return f"{self._root}/{path.lstrip('/')}"
+
+    def _shown(self, text: str) -> str:
+        return text.replace(self._root + "/", "/") if self._root else text
+
+    def _listed(self, path: str, **fields: Any) -> tuple[list[str], bool]:
+        input = {"path": self._path(path), "hidden": True, "no_ignore": True, "limit": _LIST_LIMIT, **fields}
+        reply = self._session.call("list", input)
+        if reply.error is not None:
+            raise reply.error
+        base = "/" + path.strip("/")
+        return [f"{base.rstrip('/')}/{entry}" for entry in reply.data["entries"]], bool(reply.data.get("truncated"))
+
+    def ls(self, path: str) -> LsResult:
+        """Lists a directory."""
+        try:
+            entries, _ = self._listed(path, depth=1)
+        except EmendError as error:
+            return LsResult(error=self._shown(str(error)))
+        return LsResult(entries=[FileInfo(path=entry, is_dir=entry.endswith("/")) for entry in entries])
+
+    def glob(self, pattern: str, path: str | None = None) -> GlobResult:
+        """Finds files by a pattern: without `/`, in any directory below `path`."""
+        if ".." in pattern.split("/"):
+            return GlobResult(error="A pattern must not contain `..`.")
+        try:
+            entries, truncated = self._listed(path or "/", glob=[pattern])
+        except EmendError as error:
+            return GlobResult(error=self._shown(str(error)))
+        found = [FileInfo(path=entry, is_dir=False) for entry in entries]
+        return GlobResult(matches=found, truncated=truncated, truncation_reason="budget" if truncated else None)
+
+    def grep(
+        self, pattern: str, path: str | None = None, glob: str | None = None, *, max_count: int | None = None
+    ) -> GrepResult:
+        """Finds lines that contain a text."""
+        input: dict[str, Any] = {"pattern": pattern, "path": self._path(path or "/"), "literal": True, "hidden": True}
+        input |= {"glob": [glob]} if glob else {}
+        input |= {"limit": max(max_count, 1)} if max_count is not None else {"limit": _LIST_LIMIT}
+        reply = self._session.call("search", input)
+        if not reply.ok:
+            return GrepResult(error=self._shown(reply.text))
+        matches = [match for file in reply.data.get("files", []) for match in self._matches(file)]
+        return GrepResult(matches=matches[:max_count], truncated=bool(reply.data.get("truncated")))
+
+    def _matches(self, file: dict[str, Any]) -> list[GrepMatch]:
+        content = self._session.workspace.read_bytes(file["filePath"]) or b""
+        lines = content.decode(errors="replace").split("\n")
+        shown = self._shown(file["filePath"])
+        return [
+            GrepMatch(path=shown, line=line, text=lines[line - 1].removesuffix("\r"))
+            for line in file["hits"]
+            if line <= len(lines)
+        ]
+
+    def read(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
+        """Reads lines; they count as read."""
+        start = max(offset, 0) + 1
+        if limit <= 0:
+            return ReadResult(file_data={"content": "", "encoding": "utf-8"}, no_lines_requested=True)
+        path = self._path(file_path)
+        try:
+            read = self._session.read(path) if start == 1 else None
+            if read is None or read.total_lines > limit:
+                read = self._session.read(path, start, start + limit - 1)
+        except EmendError as error:
+            if error.code == "content.binary":
+                content = self._session.workspace.read_bytes(path) or b""
+                return ReadResult(file_data={"content": base64.b64encode(content).decode(), "encoding": "base64"})
+            return ReadResult(error=self._shown(str(error)))
+        if read.total_lines == 0:
+            return ReadResult(file_data={"content": EMPTY_CONTENT_WARNING, "encoding": "utf-8"})
+        return ReadResult(
+            file_data={"content": read.text, "encoding": "utf-8"},
+            total_lines=read.total_lines,
+            start_line=read.start,
+            end_line=read.end,
+            next_offset=read.end if read.end < read.total_lines else None,
+        )
+
+    def write(self, file_path: str, content: str) -> WriteResult:
+        """Writes a file. An existing one must have been read."""
+        try:
+            self._session.write(self._path(file_path), content)
+        except EmendError as error:
+            return WriteResult(error=self._shown(str(error)))
+        return WriteResult(path=file_path)
+
+    def edit(self, file_path: str, old_string: str, new_string: str, replace_all: bool = False) -> EditResult:
+        """Replaces a text."""
+        try:
+            done = self._session.edit(self._path(file_path), old_string, new_string, replace_all=replace_all)
+        except EmendError as error:
+            return EditResult(error=self._shown(str(error)))
+        return EditResult(path=file_path, occurrences=done.places)
+
+    def delete(self, file_path: str) -> DeleteResult:
+        """Deletes a file, or all files below a directory: all or none."""
+        path = self._path(file_path)
+        try:
+            if self._is_file(path):
+                files = [path]
+            else:
+                files = [self._path(entry) for entry in self._listed(file_path)[0]]
+            patch = "".join(f"*** Delete File: {file}\n" for file in files)
+            self._session.apply(f"*** Begin Patch\n{patch}*** End Patch\n", format="apply_patch")
+        except EmendError as error:
+            return DeleteResult(error=self._shown(str(error)))
+        return DeleteResult(path=file_path)
+
+    def _is_file(self, path: str) -> bool:
+        try:
+            return self._session.workspace.read_bytes(path) is not None
+        except EmendError:
+            return False
+
+    def upload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
+        """Writes files of the program; texts in UTF-8 only."""
+        return [FileUploadResponse(path=path, error=self._upload(path, content)) for path, content in files]
+
+    def _upload(self, path: str, content: bytes) -> str | None:
+        full = self._path(path)
+        try:
+            text = content.decode()
+            if self._is_file(full):
+                self._session.read(full)
+            self._session.write(full, text)
+        except UnicodeDecodeError:
+            return "The file is not UTF-8."
+        except EmendError as error:
+            return self._shown(str(error))
+        return None
+
+    def download_files(self, paths: list[str]) -> list[FileDownloadResponse]:
+        """Returns contents of files."""
+        return [self._download(path) for path in paths]
+
+    def _download(self, path: str) -> FileDownloadResponse:
+        try:
+            content = self._session.workspace.read_bytes(self._path(path))
+        except EmendError as error:
+            return FileDownloadResponse(path=path, error=self._shown(str(error)))
+        return FileDownloadResponse(path=path, content=content, error=None if content is not None else "file_not_found")

@@ -1,0 +1,97 @@
+"""OpenAI Agents SDK: the editor of `apply_patch`, and function tools. `pip install "emendate[openai-agents]"`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agents import ApplyPatchTool, FunctionTool, RunContextWrapper
+from agents.editor import ApplyPatchOperation, ApplyPatchResult
+from agents.tool_context import ToolContext
+
+from emendate.adapters._questions import OpenQuestions
+from emendate.aio import AsyncSession
+from emendate.workspace import Session, Tool
+
+__all__ = ["PatchEditor", "apply_patch_tool", "function_tools"]
+
+_TOOL = "apply"
+
+
+class PatchEditor:
+    """An `ApplyPatchEditor`: operations of a hosted `apply_patch`, applied to the files of a session.
+
+    Paths are relative to the first directory of the workspace. A refused operation has the status `failed`, and its output
+    is the error with the next call that works.
+    """
+
+    def __init__(self, session: Session) -> None:
+        """Edits through a session. One with `unread="allow"` edits files that it has not read."""
+        self._session = session
+        self._questions = OpenQuestions()
+
+    async def create_file(self, operation: ApplyPatchOperation) -> ApplyPatchResult:
+        """Creates a file."""
+        return await self._apply(operation)
+
+    async def update_file(self, operation: ApplyPatchOperation) -> ApplyPatchResult:
+        """Edits a file, and moves it if the operation says so."""
+        return await self._apply(operation)
+
+    async def delete_file(self, operation: ApplyPatchOperation) -> ApplyPatchResult:
+        """Deletes a file."""
+        return await self._apply(operation)
+
+    async def needs_approval(
+        self, context: RunContextWrapper[Any], operation: ApplyPatchOperation, call_id: str
+    ) -> bool:
+        """True if a rule asks for approval. It holds for the change of the files as they are now."""
+        input = _input(operation)
+        return self._questions.needed(self._session, input["input"], _TOOL, input, None)
+
+    async def _apply(self, operation: ApplyPatchOperation) -> ApplyPatchResult:
+        input = _input(operation)
+        session = self._questions.approved(self._session, input["input"])
+        reply = await AsyncSession(session).call(_TOOL, input)
+        return ApplyPatchResult(status="completed" if reply.ok else "failed", output=reply.text)
+
+
+def _input(operation: ApplyPatchOperation) -> dict[str, str]:
+    """The whole patch of an operation, whose `diff` is only its body."""
+    verb = {"create_file": "Add", "update_file": "Update", "delete_file": "Delete"}[operation.type]
+    lines = [f"*** {verb} File: {operation.path}"]
+    if operation.move_to:
+        lines.append(f"*** Move to: {operation.move_to}")
+    if operation.diff and operation.type != "delete_file":
+        lines.append(operation.diff.removesuffix("\n"))
+    return {"input": "\n".join(["*** Begin Patch", *lines, "*** End Patch", ""]), "format": "apply_patch"}
+
+
+def apply_patch_tool(session: Session) -> ApplyPatchTool:
+    """The hosted tool `apply_patch` over the files of a session; rules that ask interrupt the run for an approval."""
+    editor = PatchEditor(session)
+    return ApplyPatchTool(editor=editor, needs_approval=editor.needs_approval)
+
+
+def function_tools(session: Session, profile: str = "default") -> list[FunctionTool]:
+    """The tools of a profile as function tools; rules that ask interrupt the run for an approval."""
+    questions = OpenQuestions()
+    return [_function_tool(session, tool, profile, questions) for tool in session.tools(profile)]
+
+
+def _function_tool(session: Session, tool: Tool, profile: str, questions: OpenQuestions) -> FunctionTool:
+    async def invoke(context: ToolContext[Any], input: str) -> str:
+        approved = questions.approved(session, context.tool_call_id)
+        return (await AsyncSession(approved).call(tool.name, input, profile=profile)).text
+
+    async def needs_approval(context: RunContextWrapper[Any], input: dict[str, Any], call_id: str) -> bool:
+        return not tool.read_only and questions.needed(session, call_id, tool.name, input, profile)
+
+    return FunctionTool(
+        name=tool.name,
+        description=tool.description,
+        params_json_schema=tool.input_schema,
+        on_invoke_tool=invoke,
+        # Strict schemas have no optional fields.
+        strict_json_schema=False,
+        needs_approval=needs_approval,
+    )

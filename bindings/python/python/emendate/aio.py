@@ -1,0 +1,71 @@
+"""Sessions for asyncio: each call runs in a thread, and a cancelled task stops its call before anything is written.
+
+>>> import asyncio
+>>> from emendate import Workspace
+>>> from emendate.aio import AsyncSession
+>>> async def main() -> str:
+...     session = AsyncSession(Workspace(memory={"a.txt": "one\\n"}).session())
+...     return (await session.read("a.txt")).text
+>>> asyncio.run(main())
+'one\\n'
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from collections.abc import Callable, Coroutine
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from emendate._emendate import NativeHandle
+from emendate.workspace import Session
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+__all__ = ["AsyncSession"]
+
+
+def _in_thread(
+    method: Callable[Concatenate[Session, P], R],
+) -> Callable[Concatenate[AsyncSession, P], Coroutine[Any, Any, R]]:
+    @functools.wraps(method)
+    async def call(self: AsyncSession, *args: P.args, **kwargs: P.kwargs) -> R:
+        return await self.run(method, *args, **kwargs)
+
+    return call
+
+
+class AsyncSession:
+    """A session whose methods are those of `Session`, to be awaited."""
+
+    def __init__(self, session: Session) -> None:
+        """Wraps a session, which can still be used."""
+        self.session = session
+
+    @property
+    def name(self) -> str:
+        """The name of the session."""
+        return self.session.name
+
+    async def run(self, call: Callable[Concatenate[Session, P], R], *args: P.args, **kwargs: P.kwargs) -> R:
+        """Runs a function of the session in a thread. If this task is cancelled, its calls stop."""
+        handle = NativeHandle()
+        session = self.session._with_handle(handle)  # pyright: ignore[reportPrivateUsage]
+        try:
+            return await asyncio.to_thread(call, session, *args, **kwargs)
+        except asyncio.CancelledError:
+            handle.stop()
+            raise
+
+    def approved(self, seal: str) -> AsyncSession:
+        """Returns this session with a person's approval; see `Session.approved`."""
+        return AsyncSession(self.session.approved(seal))
+
+    read = _in_thread(Session.read)
+    edit = _in_thread(Session.edit)
+    multi_edit = _in_thread(Session.multi_edit)
+    write = _in_thread(Session.write)
+    apply = _in_thread(Session.apply)
+    undo = _in_thread(Session.undo)
+    call = _in_thread(Session.call)

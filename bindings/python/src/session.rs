@@ -1,0 +1,316 @@
+//! Sessions: typed calls, and calls of tools with JSON.
+
+use crate::exception::{exception, raised};
+use crate::options::matching;
+use crate::session_outcome::{ChangeOutcome, ReadOutcome, UndoOutcome};
+use crate::workspace::{NativeHandle, named_profile};
+use emendate::history::{OperationId, OperationName};
+use emendate::{Approval, CallContext, EditOptions, OptionValue as _, Replacement, Reply, Session, StalePolicy};
+use emendate::{Workspace, question};
+use emendate_core::{Code, Error, Tag};
+use pyo3::prelude::*;
+use std::path::PathBuf;
+
+/// A session; `emendate.Session` documents it.
+#[pyclass(frozen, module = "emendate._emendate")]
+pub(crate) struct NativeSession {
+    workspace: Workspace,
+    session: Session,
+}
+
+/// Options of a call that changes files.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct ChangeOptions {
+    tag: Option<String>,
+    encoding: Option<String>,
+    on_stale: Option<String>,
+    r#match: Option<String>,
+    dry_run: bool,
+    partial: bool,
+    allow_invalid: bool,
+    irreversible: bool,
+    repeat: bool,
+    diff: bool,
+}
+
+/// Sets an option of a change.
+type OptionFlag = fn(EditOptions) -> EditOptions;
+
+impl ChangeOptions {
+    /// Errors: `call.invalid` for a value that an option does not have.
+    fn parsed(self) -> Result<EditOptions, Error> {
+        let mut options = EditOptions::new();
+        if let Some(tag) = self.tag {
+            options = options.tag(named_tag(&tag)?);
+        }
+        if let Some(encoding) = self.encoding {
+            options = options.encoding(encoding);
+        }
+        if let Some(word) = self.on_stale {
+            options = options.on_stale(StalePolicy::parse("on_stale", &word)?);
+        }
+        if let Some(name) = self.r#match {
+            options = options.matching(matching(&name)?);
+        }
+        let flags: [(bool, OptionFlag); 6] = [
+            (self.dry_run, EditOptions::dry_run),
+            (self.partial, EditOptions::partial),
+            (self.allow_invalid, EditOptions::allow_invalid),
+            (self.irreversible, EditOptions::irreversible),
+            (self.repeat, EditOptions::repeat),
+            (self.diff, EditOptions::diff),
+        ];
+        Ok(flags.into_iter().filter(|(set, _)| *set).fold(options, |options, (_, set)| set(options)))
+    }
+}
+
+fn named_tag(tag: &str) -> Result<Tag, Error> {
+    tag.parse().map_err(|()| {
+        Error::new(Code::CallInvalid, format!("`{tag}` is not the tag of a version."))
+            .next("Pass `tag` of a read or of a change.")
+    })
+}
+
+/// One replacement of an edit.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct EditItem {
+    old: String,
+    new: String,
+    replace_all: bool,
+    expected: Option<usize>,
+    at: Option<String>,
+    line: Option<usize>,
+}
+
+impl From<EditItem> for Replacement {
+    fn from(item: EditItem) -> Replacement {
+        Replacement {
+            old_string: item.old,
+            new_string: item.new,
+            replace_all: item.replace_all.then_some(true),
+            expected_replacements: item.expected,
+            at: item.at,
+            line: item.line,
+        }
+    }
+}
+
+/// What a text of edits is about, and how it is applied.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct ApplyRules {
+    format: Option<String>,
+    directory: Option<String>,
+    file: Option<String>,
+    strip: Option<usize>,
+    reverse: bool,
+    overwrite: bool,
+}
+
+/// What is to be undone.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct UndoRules {
+    operation: Option<String>,
+    last: Option<usize>,
+    path: Option<PathBuf>,
+    redo: bool,
+    any_session: bool,
+    dry_run: bool,
+    irreversible: bool,
+    diff: bool,
+}
+
+/// Sets an option of an undo.
+type UndoFlag<'s> = fn(emendate::UndoCall<'s>) -> emendate::UndoCall<'s>;
+
+impl UndoRules {
+    /// Errors: `call.invalid` for a name that no operation has; those of an undo.
+    fn run<'s>(self, session: &'s Session) -> Result<emendate::UndoOutcome, Error> {
+        let mut call = session.undo();
+        if let Some(name) = &self.operation {
+            call = call.operation(operation(name)?);
+        }
+        if let Some(count) = self.last {
+            call = call.last(count);
+        }
+        if let Some(path) = &self.path {
+            call = call.of_file(path);
+        }
+        let flags: [(bool, UndoFlag<'s>); 5] = [
+            (self.redo, emendate::UndoCall::redo),
+            (self.any_session, emendate::UndoCall::any_session),
+            (self.dry_run, emendate::UndoCall::dry_run),
+            (self.irreversible, emendate::UndoCall::irreversible),
+            (self.diff, emendate::UndoCall::diff),
+        ];
+        flags.into_iter().filter(|(set, _)| *set).fold(call, |call, (_, set)| set(call)).run()
+    }
+}
+
+fn operation(name: &str) -> Result<OperationId, Error> {
+    let parsed = name.parse::<OperationName>().ok();
+    let id = parsed.and_then(|name| Some(OperationId { number: name.number, check: name.check? }));
+    id.ok_or_else(|| {
+        Error::new(Code::CallInvalid, format!("`{name}` is not the name of an operation."))
+            .next("Pass `operation` of a change, such as 17-3fa9.")
+    })
+}
+
+/// A reply: whether it is a success, its text, its data as JSON, and the exception.
+type ReplyParts = (bool, String, String, Option<Py<PyAny>>);
+
+/// Returns the parts of a reply.
+fn parts(py: Python<'_>, reply: Reply) -> PyResult<ReplyParts> {
+    let text = reply.text();
+    match reply.result {
+        Ok(answer) => Ok((true, text, serde_json::Value::Object(answer.data).to_string(), None)),
+        Err(error) => {
+            let data = question(&error).cloned().unwrap_or_default().to_string();
+            Ok((false, text, data, Some(exception(py, &error)?.unbind())))
+        }
+    }
+}
+
+impl NativeSession {
+    pub(crate) fn new(workspace: Workspace, caller: CallContext) -> NativeSession {
+        let session = workspace.session_with(caller);
+        NativeSession { workspace, session }
+    }
+
+    /// Runs a call without the lock of the interpreter.
+    fn run<T: Send>(&self, py: Python<'_>, call: impl Send + FnOnce(&Session) -> Result<T, Error>) -> PyResult<T> {
+        py.detach(|| call(&self.session)).map_err(|error| raised(py, &error))
+    }
+}
+
+#[pymethods]
+impl NativeSession {
+    /// The name.
+    fn name(&self) -> &str {
+        self.session.name()
+    }
+
+    /// The same session, whose calls the handle stops.
+    fn with_handle(&self, handle: &NativeHandle) -> NativeSession {
+        let caller = CallContext { handle: Some(handle.0.clone()), ..self.session.caller().clone() };
+        NativeSession::new(self.workspace.clone(), caller)
+    }
+
+    /// The same session, whose calls write nothing.
+    fn with_dry_run(&self) -> NativeSession {
+        let caller = CallContext { dry_run: true, ..self.session.caller().clone() };
+        NativeSession::new(self.workspace.clone(), caller)
+    }
+
+    /// The same session, whose calls have a person's answer to a question.
+    fn with_approval(&self, seal: String, agreed: bool, texts: Vec<(PathBuf, String)>) -> NativeSession {
+        let approval = Some(Approval { seal, agreed, texts });
+        NativeSession::new(self.workspace.clone(), CallContext { approval, ..self.session.caller().clone() })
+    }
+
+    /// Reads lines of a file.
+    #[expect(clippy::needless_pass_by_value, reason = "arguments of Python are converted")]
+    fn read(
+        &self,
+        py: Python<'_>,
+        path: PathBuf,
+        start: Option<usize>,
+        end: Option<usize>,
+        encoding: Option<String>,
+    ) -> PyResult<ReadOutcome> {
+        let read = self.run(py, |session| {
+            let mut call = session.read(&path);
+            call = match (start, end) {
+                (None, None) => call,
+                (start, Some(end)) => call.lines(start.unwrap_or(1)..=end),
+                (Some(start), None) => call.lines(start..),
+            };
+            encoding.map_or(call.clone(), |label| call.encoding(label)).run()
+        });
+        read.map(ReadOutcome::from)
+    }
+
+    /// Replaces texts in a file.
+    #[expect(clippy::needless_pass_by_value, reason = "arguments of Python are converted")]
+    fn edit(
+        &self,
+        py: Python<'_>,
+        path: PathBuf,
+        edits: Vec<EditItem>,
+        options: ChangeOptions,
+    ) -> PyResult<ChangeOutcome> {
+        let done = self.run(py, |session| {
+            let call = session.edit(&path).options(options.parsed()?);
+            edits.into_iter().fold(call, |call, item| call.replacement(item.into())).run()
+        });
+        ChangeOutcome::new(py, done?)
+    }
+
+    /// Writes a file.
+    #[expect(clippy::needless_pass_by_value, reason = "arguments of Python are converted")]
+    fn write(
+        &self,
+        py: Python<'_>,
+        path: PathBuf,
+        text: String,
+        create_new: bool,
+        options: ChangeOptions,
+    ) -> PyResult<ChangeOutcome> {
+        let done = self.run(py, |session| {
+            let call = session.write(&path, text).options(options.parsed()?);
+            if create_new { call.create_new().run() } else { call.run() }
+        });
+        ChangeOutcome::new(py, done?)
+    }
+
+    /// Applies edits in any text format.
+    fn apply(
+        &self,
+        py: Python<'_>,
+        text: String,
+        rules: ApplyRules,
+        options: ChangeOptions,
+    ) -> PyResult<ChangeOutcome> {
+        let done = self.run(py, |session| {
+            let mut call = session.apply(text).options(options.parsed()?);
+            if let Some(format) = rules.format {
+                call = call.format(format);
+            }
+            if let Some(directory) = rules.directory {
+                call = call.directory(directory);
+            }
+            if let Some(file) = rules.file {
+                call = call.file(file);
+            }
+            if let Some(strip) = rules.strip {
+                call = call.strip(strip);
+            }
+            if rules.reverse {
+                call = call.reverse();
+            }
+            if rules.overwrite { call.overwrite().run() } else { call.run() }
+        });
+        ChangeOutcome::new(py, done?)
+    }
+
+    /// Undoes operations.
+    fn undo(&self, py: Python<'_>, rules: UndoRules) -> PyResult<UndoOutcome> {
+        UndoOutcome::new(py, self.run(py, |session| rules.run(session))?)
+    }
+
+    /// Calls a tool of a profile, or of the engine, with JSON text.
+    fn call(&self, py: Python<'_>, tool: &str, input: &str, profile: Option<&str>) -> PyResult<ReplyParts> {
+        let reply = py.detach(|| {
+            let (engine, caller) = (self.workspace.engine(), self.session.caller());
+            let view = profile.map(named_profile).transpose()?.and_then(|profile| profile.find_view(tool));
+            Ok(match view {
+                Some(view) => view.call_json(engine, caller, input),
+                None => engine.call_json(caller, tool, input),
+            })
+        });
+        parts(py, reply.map_err(|error| raised(py, &error))?)
+    }
+}

@@ -1,0 +1,136 @@
+"""The text editor and the memory tool in the SDK's runner, over a transport that stands in for the service."""
+
+import asyncio
+import json
+from typing import Any
+
+import httpx2
+import pytest
+from anthropic import Anthropic, AsyncAnthropic
+from emendate import Workspace
+from emendate.adapters.anthropic import AsyncTextEditor, Memory, TextEditor, tools
+
+ASKING = '[policy]\nask = ["Edit(*.toml)"]\n'
+EDITOR = "str_replace_based_edit_tool"
+
+
+class Service:
+    """Replies with one call of a tool after the other, and keeps the results."""
+
+    def __init__(self, *calls: tuple[str, dict[str, Any]]) -> None:
+        self.calls, self.sent = list(calls), 0
+        self.results: list[dict[str, Any]] = []
+        self.tools: list[dict[str, Any]] = []
+
+    def __call__(self, request: httpx2.Request) -> httpx2.Response:
+        body = json.loads(request.content)
+        # Later requests of a thread only have what is new.
+        self.tools = body.get("tools", self.tools)
+        last = body["messages"][-1]["content"]
+        self.results += [block for block in last if isinstance(block, dict) and block["type"] == "tool_result"]
+        content: list[dict[str, Any]] = [{"type": "text", "text": "Done."}]
+        if self.calls:
+            name, input = self.calls.pop(0)
+            self.sent += 1
+            content = [{"type": "tool_use", "id": f"call-{self.sent}", "name": name, "input": input}]
+        stop = "tool_use" if content[0]["type"] == "tool_use" else "end_turn"
+        message = {"id": "m", "type": "message", "role": "assistant", "model": "claude", "content": content}
+        usage = {"input_tokens": 1, "output_tokens": 1}
+        return httpx2.Response(200, json={**message, "stop_reason": stop, "stop_sequence": None, "usage": usage})
+
+    async def later(self, request: httpx2.Request) -> httpx2.Response:
+        return self(request)
+
+    def run(self, given: list[Any]) -> None:
+        client = Anthropic(api_key="test", http_client=httpx2.Client(transport=httpx2.MockTransport(self)))
+        question: Any = [{"role": "user", "content": "Edit."}]
+        client.beta.messages.tool_runner(max_tokens=9, model="claude", messages=question, tools=given).until_done()
+
+
+def test_the_editor_edits_a_real_file(tmp_path: Any) -> None:
+    file = tmp_path / "a.py"
+    file.write_text("x = 1\n")
+    edit = {"command": "str_replace", "path": str(file), "old_str": "x = 1", "new_str": "x = 2"}
+    insert = {"command": "insert", "path": str(file), "insert_line": 1, "insert_text": "y = 3\n"}
+    service = Service((EDITOR, edit), (EDITOR, {"command": "view", "path": str(file)}), (EDITOR, edit), (EDITOR, insert))
+    service.run([TextEditor(Workspace(tmp_path).session(), max_characters=5000)])
+    assert service.tools == [{"type": "text_editor_20250728", "name": EDITOR, "max_characters": 5000}]
+    assert [bool(result.get("is_error")) for result in service.results] == [True, False, False, False]
+    assert "read" in str(service.results[0]["content"])
+    assert file.read_text() == "x = 2\ny = 3\n"
+
+
+def test_the_asynchronous_editor() -> None:
+    workspace = Workspace(memory={"a.py": "x = 1\n"})
+    service = Service((EDITOR, {"command": "create", "path": "/b.py", "file_text": "b\n"}))
+
+    async def main() -> None:
+        transport = httpx2.AsyncClient(transport=httpx2.MockTransport(service.later))
+        client = AsyncAnthropic(api_key="test", http_client=transport)
+        question: Any = [{"role": "user", "content": "Edit."}]
+        editor = AsyncTextEditor(workspace.session())
+        runner = client.beta.messages.tool_runner(max_tokens=9, model="claude", messages=question, tools=[editor])
+        await runner.until_done()
+
+    asyncio.run(main())
+    assert workspace.read_text("b.py") == "b\n"
+
+
+@pytest.mark.parametrize("agrees", [True, False, None])
+def test_a_rule_that_asks_calls_the_program(agrees: bool | None) -> None:
+    workspace = Workspace(memory={"a.toml": "x = 1\n"}, config=ASKING)
+    asked: list[Any] = []
+
+    def approve(question: dict[str, Any]) -> bool:
+        asked.append(question["files"][0]["filePath"])
+        return bool(agrees)
+
+    edit = {"command": "str_replace", "path": "/a.toml", "old_str": "x = 1", "new_str": "x = 2"}
+    service = Service((EDITOR, edit))
+    session = workspace.session(unread="allow")
+    service.run([TextEditor(session, approve=None if agrees is None else approve)])
+    assert asked == ([] if agrees is None else ["/a.toml"])
+    assert workspace.read_text("a.toml") == ("x = 2\n" if agrees else "x = 1\n")
+    assert bool(service.results[0].get("is_error")) is not bool(agrees)
+
+
+@pytest.mark.parametrize("on_disk", [True, False])
+def test_memories(on_disk: bool, tmp_path: Any) -> None:
+    workspace = Workspace(tmp_path) if on_disk else Workspace(memory={})
+    memory, kept = Memory(workspace), "kept/a.md" if on_disk else "memories/kept/a.md"
+    service = Service(
+        ("memory", {"command": "view", "path": "/memories"}),
+        ("memory", {"command": "create", "path": "/memories/notes/a.md", "file_text": "one\ntwo\n"}),
+        ("memory", {"command": "create", "path": "/memories/notes/a.md", "file_text": "other\n"}),
+        ("memory", {"command": "str_replace", "path": "/memories/notes/a.md", "old_str": "two", "new_str": "2"}),
+        ("memory", {"command": "insert", "path": "/memories/notes/a.md", "insert_line": 0, "insert_text": "zero\n"}),
+        ("memory", {"command": "view", "path": "/memories/notes/a.md"}),
+        ("memory", {"command": "view", "path": "/memories"}),
+        ("memory", {"command": "rename", "old_path": "/memories/notes", "new_path": "/memories/kept"}),
+        ("memory", {"command": "view", "path": "/memories/../etc/passwd"}),
+        ("memory", {"command": "view", "path": "/etc/passwd"}),
+        ("memory", {"command": "delete", "path": "/memories"}),
+    )
+    service.run([memory])
+    assert service.tools == [{"type": "memory_20250818", "name": "memory"}]
+    failed = [bool(result.get("is_error")) for result in service.results]
+    assert failed == [False, False, True, False, False, False, False, False, True, True, True], service.results
+    texts = [str(result["content"]) for result in service.results]
+    assert "zero" in texts[5] and "/memories/notes/a.md" in texts[6] and str(tmp_path) not in "".join(texts)
+    assert workspace.read_text(kept) == "zero\none\n2\n"
+    Service(("memory", {"command": "delete", "path": "/memories/kept"})).run([memory])
+    assert workspace.read_bytes(kept) is None
+    memory.session.undo()
+    assert workspace.read_text(kept) == "zero\none\n2\n"
+    memory.clear_all_memory()
+    memory.clear_all_memory()
+    assert workspace.read_bytes(kept) is None
+
+
+def test_function_tools() -> None:
+    workspace = Workspace(memory={"a.py": "x = 1\n"})
+    edit = {"file_path": "/a.py", "old_string": "x = 1", "new_string": "x = 2"}
+    service = Service(("edit", edit), ("read", {"file_path": "/a.py"}), ("edit", edit))
+    service.run(tools(workspace.session()))
+    assert [bool(result.get("is_error")) for result in service.results] == [True, False, False]
+    assert workspace.read_text("a.py") == "x = 2\n" and service.tools[0]["name"] == "read"
