@@ -18,7 +18,7 @@ use pyo3::prelude::*;
 #[pymodule(gil_used = false)]
 mod _emendate {
     #[pymodule_export]
-    use super::bulk::{apply_many, convert_many, diff_many, reward_many};
+    use super::bulk::{apply_files_many, apply_many, convert_many, diff_many, reward_many, reward_row};
     #[pymodule_export]
     use super::outcome::{Applied, AppliedFiles, ChangedFile, ChangedSpan, PatchText, TextDiff};
     #[pymodule_export]

@@ -149,3 +149,57 @@ def test_mistakes_of_a_program_raise() -> None:
         bulk.apply_many([1, 2])  # type: ignore[arg-type]
     empty = pa.record_batch(bulk.apply_many(batch.slice(0, 0)))
     assert empty.num_rows == 0 and empty.schema.names[0] == "ok"
+
+
+def test_a_penalty_per_tier() -> None:
+    given = [{"before": "if a:\n        b\n", "edit": block(old, "        c"), "expected": "if a:\n        c\n"}
+             for old in ("        b", "    b")]
+    batch = pa.RecordBatch.from_pylist(given)
+    made = pa.record_batch(bulk.reward_many(batch, tier_penalty={"exact": 0.1, "indent_shift": 0.5})).to_pylist()
+    tiers = [row["tier"] for row in made]
+    assert tiers[0] == "exact" and tiers[1] != "exact"
+    assert made[0]["reward"] == 0.9 and made[1]["reward"] == {"indent_shift": 0.5}.get(tiers[1], 1.0)
+    with pytest.raises(errors.CallError, match="not a tier"):
+        bulk.reward_many(batch, tier_penalty={"nothing": 0.1})
+
+
+def test_parses_as_a_reward() -> None:
+    given = [
+        {"before": "def f():\n    b\n", "edit": block("    b", "    return 1"), "path": "a.py"},
+        {"before": "def f():\n    b\n", "edit": block("    b", "    return ("), "path": "a.py"},
+        {"before": "b\n", "edit": block("b", "c"), "path": "a.unknown"},
+        {"before": "b\n", "edit": block("x", "c"), "path": "a.py"},
+    ]
+    batch = pa.RecordBatch.from_pylist(given)
+    made = pa.record_batch(bulk.reward_many(batch, reward="parses", expected=None, path="path"))
+    assert made["reward"].to_pylist() == [1.0, 0.0, None, 0.0]
+
+
+PATCH = (
+    "*** Begin Patch\n*** Update File: a.py\n*** Move to: c.py\n@@\n-a\n+A\n*** Delete File: b.py\n"
+    "*** Add File: d.py\n+d\n*** End Patch\n"
+)
+FILES = {"a.py": "a\n", "b.py": "b\n"}
+
+
+@pytest.mark.parametrize("layout", ["structs", "large", "map"])
+def test_files(layout: str) -> None:
+    entry = pa.struct([("path", pa.string()), ("text", pa.large_string())])
+    kinds = {"structs": pa.list_(entry), "large": pa.large_list(entry), "map": pa.map_(pa.string(), pa.string())}
+    files: Any = list(FILES.items()) if layout == "map" else [{"path": p, "text": t} for p, t in FILES.items()]
+    double = [*files, files[0]]
+    columns = [pa.array([files, [], None, double, files], kinds[layout]), pa.array([PATCH] * 4 + [None], pa.string())]
+    made = pa.record_batch(bulk.apply_files_many(pa.record_batch(columns, names=["files", "edit"]))).to_pylist()
+    expected = emendate.apply_files(FILES, PATCH)
+    assert {file["path"]: (file["kind"], file["from_path"], file["text"]) for file in made[0]["files"]} == {
+        path: (file.kind, file.from_path, file.text) for path, file in expected.files.items()
+    }
+    assert made[0]["ok"] and made[0]["format"] == expected.format and made[0]["tier"] == "exact"
+    assert [row["ok"] for row in made[1:]] == [False] * 4 and made[1]["files"] is None
+    assert [row["code"] for row in made[2:]] == ["call.invalid"] * 3
+
+
+def test_a_column_without_files_is_a_mistake() -> None:
+    batch = pa.RecordBatch.from_pylist([{"files": "a", "edit": "b"}])
+    with pytest.raises(errors.CallError, match="not files"):
+        bulk.apply_files_many(batch)

@@ -12,6 +12,7 @@ pub(crate) use patch::PatchArgs;
 pub(crate) use reversal::{RestoreArgs, SnapshotArgs, UndoArgs};
 pub(crate) use scope::ScopeArgs;
 
+use crate::bulk::BulkArgs;
 use crate::config::ConfigCommand;
 use crate::global::{GlobalArgs, names};
 use crate::help;
@@ -142,6 +143,9 @@ pub(crate) enum Command {
     /// Rewrite edits in another format, as they apply to the files; nothing is written
     #[command(after_help = help::CONVERT)]
     Convert(ConvertArgs),
+    /// Apply, compare, convert or reward the edits of many rows of JSON; the texts are in the rows
+    #[command(after_help = help::BULK)]
+    Bulk(BulkArgs),
     /// Show edits while they arrive on standard input; nothing is written
     #[command(after_help = help::PREVIEW)]
     Preview(PreviewArgs),

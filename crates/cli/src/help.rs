@@ -86,6 +86,15 @@ Examples:
   emend convert --to unified reply.md             what git apply understands
   git diff | emend convert --to apply_patch --reverse";
 
+pub(crate) const BULK: &str = "\
+A row that cannot be done has a code and stops nothing. An interrupted run continues when the same command is repeated;
+until the end, results are in a file beside the output whose name ends in .part.
+
+Examples:
+  emend bulk rows.ndjson -o applied.ndjson --keep id
+  emend bulk rows.ndjson -o rewards.ndjson --do reward --measure similarity
+  emend bulk rows.ndjson -o patches.ndjson --do convert --to unified";
+
 pub(crate) const PREVIEW: &str = "\
 Reads edits while a model writes them and prints the files, hunks and lines so far; with --json one object
 per line. At the end it prints a summary of all edits, or the error in the text.

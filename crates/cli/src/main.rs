@@ -12,6 +12,7 @@
 
 mod approval;
 mod args;
+mod bulk;
 mod clients;
 mod config;
 mod context;
@@ -119,6 +120,7 @@ fn run() -> u8 {
         },
         Command::Tools(args) => tools::run(args, cli.global.json),
         Command::Convert(args) => return files::run(&desk(UnreadPolicy::Allow), files::convert(args)),
+        Command::Bulk(args) => bulk::run(args),
         Command::Preview(args) => preview::run(&desk(UnreadPolicy::Allow), args),
         Command::Prompt(args) => formats::prompt(args, cli.global.json),
         Command::Schema(args) => formats::schema(args),

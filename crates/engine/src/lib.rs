@@ -42,6 +42,9 @@ mod session;
 mod tools;
 
 pub use api::arguments::{ALIASES, Alias, Aliases, TOOL_ALIASES, ToolAlias, aliases};
+pub use api::bulk::reward::{RewardMeasure, RewardRule};
+pub use api::bulk::row::{BulkCell, BulkFile, BulkFiles, BulkInputs, BulkRow, BulkTask, CellError, ROW_STEPS};
+pub use api::bulk::threads::in_parallel;
 pub use api::describe::{describe, format_specs};
 pub use api::engine::Engine;
 pub use api::limits::{LIMITS, Limit};

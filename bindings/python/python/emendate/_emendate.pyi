@@ -24,6 +24,7 @@ __all__ = [
     "__version__",
     "apply",
     "apply_files",
+    "apply_files_many",
     "apply_many",
     "convert",
     "convert_many",
@@ -33,6 +34,7 @@ __all__ = [
     "print_formats",
     "profile_rows",
     "reward_many",
+    "reward_row",
     "similarity",
     "text_formats",
     "tool_rows",
@@ -225,17 +227,33 @@ def convert_many(
     threads: int,
     max_steps: int | None,
 ) -> Any: ...
+def apply_files_many(
+    batch: ArrowArray | ArrowStream,
+    inputs: list[str | None],
+    format: str | None,
+    match: _Match,
+    columns: Sequence[str] | None,
+    threads: int,
+    max_bytes: int | None,
+    max_steps: int | None,
+) -> Any: ...
 def reward_many(
     batch: ArrowArray | ArrowStream,
     inputs: list[str | None],
-    reward: str,
-    tier_penalty: float,
+    rule: tuple[str, float, dict[str, float]],
     format: str | None,
     match: _Match,
     columns: Sequence[str] | None,
     threads: int,
     max_steps: int | None,
 ) -> Any: ...
+def reward_row(
+    texts: tuple[str, str, str | None, str | None],
+    rule: tuple[str, float, dict[str, float]],
+    format: str | None,
+    match: _Match,
+    max_steps: int | None,
+) -> tuple[float | None, str | None, _Tier | None]: ...
 
 @final
 class ReadOutcome:

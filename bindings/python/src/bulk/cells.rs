@@ -3,6 +3,7 @@
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BinaryArray, BinaryViewArray, LargeBinaryArray};
 use arrow_schema::{ArrowError, DataType};
+use emendate::CellError;
 use emendate_core::{Code, Error};
 
 /// The cells of one column.
@@ -17,15 +18,6 @@ pub(super) enum Cells {
     },
     /// A column without a type: every cell is null.
     Null,
-}
-
-/// A cell that is no text.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Unusable {
-    /// It is null.
-    Null,
-    /// Its bytes are not UTF-8.
-    NotUtf8,
 }
 
 impl Cells {
@@ -64,17 +56,17 @@ impl Cells {
     }
 
     /// Returns a cell.
-    pub(super) fn text(&self, at: usize) -> Result<&str, Unusable> {
+    pub(super) fn text(&self, at: usize) -> Result<&str, CellError> {
         let bytes = match self {
             Cells::Small(array) => array.is_valid(at).then(|| array.value(at)),
             Cells::Large(array) => array.is_valid(at).then(|| array.value(at)),
             Cells::View(array) => array.is_valid(at).then(|| array.value(at)),
             Cells::Null => None,
             Cells::Dictionary { keys, array, values } => {
-                let key = keys.get(at).copied().filter(|_| array.is_valid(at)).ok_or(Unusable::Null)?;
+                let key = keys.get(at).copied().filter(|_| array.is_valid(at)).ok_or(CellError::Null)?;
                 return values.text(key);
             }
         };
-        core::str::from_utf8(bytes.ok_or(Unusable::Null)?).map_err(|_| Unusable::NotUtf8)
+        core::str::from_utf8(bytes.ok_or(CellError::Null)?).map_err(|_| CellError::NotUtf8)
     }
 }

@@ -1,14 +1,16 @@
 //! The columns of results.
 
-use super::row::Row;
 use arrow_array::builder::{LargeStringBuilder, ListBuilder, StringBuilder, StructBuilder, UInt64Builder};
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, RecordBatch, RecordBatchOptions, UInt32Array};
 use arrow_schema::{ArrowError, DataType, Field, Fields, Schema, SchemaRef};
+use emendate::BulkRow;
 use emendate_core::{Code, Error};
 use std::sync::Arc;
 
 /// The usual columns of an edit.
 pub(super) const APPLY: &[&str] = &["ok", "code", "after", "format", "tier", "added", "removed"];
+/// The usual columns of an edit of files.
+pub(super) const FILES: &[&str] = &["ok", "code", "files", "format", "tier", "added", "removed"];
 /// The usual columns of a comparison.
 pub(super) const DIFF: &[&str] = &["ok", "code", "diff", "added", "removed"];
 /// The usual columns of a conversion.
@@ -20,7 +22,7 @@ pub(super) const REWARD: &[&str] = &["reward", "ok", "code", "tier"];
 struct ColumnRow {
     name: &'static str,
     kind: fn() -> DataType,
-    build: fn(&[Row]) -> ArrayRef,
+    build: fn(&[BulkRow]) -> ArrayRef,
 }
 
 static COLUMNS: &[ColumnRow] = &[
@@ -45,6 +47,7 @@ static COLUMNS: &[ColumnRow] = &[
         build: |rows| texts(rows, |row| row.error.as_ref().map(Error::next_step)),
     },
     ColumnRow { name: "diff", kind: || DataType::LargeUtf8, build: |rows| texts(rows, |row| row.diff.as_deref()) },
+    ColumnRow { name: "files", kind: || DataType::new_list(DataType::Struct(file_fields()), true), build: files },
     ColumnRow {
         name: "reward",
         kind: || DataType::Float64,
@@ -87,22 +90,22 @@ impl Columns {
     }
 
     /// Builds the batch of results.
-    pub(super) fn build(&self, rows: &[Row]) -> Result<RecordBatch, ArrowError> {
+    pub(super) fn build(&self, rows: &[BulkRow]) -> Result<RecordBatch, ArrowError> {
         let arrays = self.rows.iter().map(|column| (column.build)(rows)).collect();
         let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
         RecordBatch::try_new_with_options(self.schema(), arrays, &options)
     }
 }
 
-fn oks(rows: &[Row]) -> ArrayRef {
+fn oks(rows: &[BulkRow]) -> ArrayRef {
     Arc::new(rows.iter().map(|row| Some(row.error.is_none())).collect::<BooleanArray>())
 }
 
-fn codes(rows: &[Row]) -> ArrayRef {
+fn codes(rows: &[BulkRow]) -> ArrayRef {
     names(rows, |row| row.error.as_ref().map(|error| error.code().as_str()))
 }
 
-fn texts(rows: &[Row], text: for<'a> fn(&'a Row) -> Option<&'a str>) -> ArrayRef {
+fn texts(rows: &[BulkRow], text: for<'a> fn(&'a BulkRow) -> Option<&'a str>) -> ArrayRef {
     let bytes = rows.iter().filter_map(text).map(str::len).sum();
     let mut out = LargeStringBuilder::with_capacity(rows.len(), bytes);
     for row in rows {
@@ -111,7 +114,7 @@ fn texts(rows: &[Row], text: for<'a> fn(&'a Row) -> Option<&'a str>) -> ArrayRef
     Arc::new(out.finish())
 }
 
-fn names(rows: &[Row], name: fn(&Row) -> Option<&'static str>) -> ArrayRef {
+fn names(rows: &[BulkRow], name: fn(&BulkRow) -> Option<&'static str>) -> ArrayRef {
     let mut out = StringBuilder::with_capacity(rows.len(), rows.len() * 8);
     for row in rows {
         out.append_option(name(row));
@@ -120,8 +123,8 @@ fn names(rows: &[Row], name: fn(&Row) -> Option<&'static str>) -> ArrayRef {
 }
 
 /// Numbers of a row that has a result.
-fn counts(rows: &[Row], count: fn(&Row) -> usize) -> ArrayRef {
-    let number = |row: &Row| row.error.is_none().then(|| u32::try_from(count(row)).unwrap_or(u32::MAX));
+fn counts(rows: &[BulkRow], count: fn(&BulkRow) -> usize) -> ArrayRef {
+    let number = |row: &BulkRow| row.error.is_none().then(|| u32::try_from(count(row)).unwrap_or(u32::MAX));
     Arc::new(rows.iter().map(number).collect::<UInt32Array>())
 }
 
@@ -130,7 +133,7 @@ fn span_fields() -> Fields {
     names.iter().map(|name| Field::new(*name, DataType::UInt64, true)).collect()
 }
 
-fn spans(rows: &[Row]) -> ArrayRef {
+fn spans(rows: &[BulkRow]) -> ArrayRef {
     let numbers = || Box::new(UInt64Builder::new()) as Box<dyn arrow_array::builder::ArrayBuilder>;
     let fields = StructBuilder::new(span_fields(), vec![numbers(), numbers(), numbers(), numbers()]);
     let mut out = ListBuilder::new(fields);
@@ -149,10 +152,34 @@ fn spans(rows: &[Row]) -> ArrayRef {
     Arc::new(out.finish())
 }
 
-fn notes(rows: &[Row]) -> ArrayRef {
+fn notes(rows: &[BulkRow]) -> ArrayRef {
     let mut out = ListBuilder::new(StringBuilder::new());
     for row in rows {
         row.notes.iter().for_each(|note| out.values().append_value(note));
+        out.append(row.error.is_none());
+    }
+    Arc::new(out.finish())
+}
+
+fn file_fields() -> Fields {
+    let names = ["path", "kind", "from_path", "text"];
+    names.iter().map(|name| Field::new(*name, DataType::LargeUtf8, true)).collect()
+}
+
+fn files(rows: &[BulkRow]) -> ArrayRef {
+    let texts = || Box::new(LargeStringBuilder::new()) as Box<dyn arrow_array::builder::ArrayBuilder>;
+    let fields = StructBuilder::new(file_fields(), vec![texts(), texts(), texts(), texts()]);
+    let mut out = ListBuilder::new(fields);
+    for row in rows {
+        for file in &row.files {
+            let values = [Some(&*file.path), Some(file.kind), file.from_path.as_deref(), file.text.as_deref()];
+            for (nth, value) in values.into_iter().enumerate() {
+                if let Some(texts) = out.values().field_builder::<LargeStringBuilder>(nth) {
+                    texts.append_option(value);
+                }
+            }
+            out.values().append(true);
+        }
         out.append(row.error.is_none());
     }
     Arc::new(out.finish())

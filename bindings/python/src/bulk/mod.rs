@@ -2,8 +2,8 @@
 
 mod cells;
 mod columns;
-mod row;
-mod rows;
+mod file_lists;
+mod reward;
 
 use crate::exception::raised;
 use crate::options::shared;
@@ -11,20 +11,19 @@ use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, Schema, SchemaRef};
 use cells::Cells;
 use columns::Columns;
+use emendate::{BulkInputs, BulkRow, BulkTask, ROW_STEPS, in_parallel};
 use emendate_core::{ApplyOptions, Code, Error};
+use file_lists::FileLists;
 use pyo3::prelude::*;
 use pyo3_arrow::input::AnyRecordBatch;
 use pyo3_arrow::{PyRecordBatch, PyRecordBatchReader};
-use row::{Row, Task};
+pub(crate) use reward::{reward_many, reward_row};
 use std::sync::Arc;
-
-/// Work that one row may take unless the caller says otherwise: about a tenth of a second.
-const ROW_STEPS: u64 = 40_000_000;
 
 /// The task for each row of a batch, with the columns of its inputs.
 #[derive(Clone)]
 pub(crate) struct BulkJob {
-    task: Task,
+    task: BulkTask,
     /// The names of the columns of the inputs; those without a name are not given.
     inputs: Vec<Option<String>>,
     columns: Columns,
@@ -37,32 +36,42 @@ impl BulkJob {
     ///
     /// Errors: `call.invalid`.
     fn check(&self, schema: &Schema) -> Result<(), Error> {
-        for name in self.inputs.iter().flatten() {
+        for (nth, name) in self.inputs.iter().enumerate() {
+            let Some(name) = name else { continue };
             let Ok(field) = schema.field_with_name(name) else {
                 let names: Vec<&str> = schema.fields().iter().map(|field| &**field.name()).collect();
                 return Err(Error::new(Code::CallInvalid, format!("The batch has no column `{name}`."))
                     .next(format!("Name one of its columns: {}.", names.join(", "))));
             };
-            Cells::check(name, field.data_type())?;
+            match self.task {
+                BulkTask::ApplyFiles { .. } if nth == 0 => FileLists::check(name, field.data_type())?,
+                _ => Cells::check(name, field.data_type())?,
+            }
         }
         Ok(())
     }
 
     /// Does the work of one batch.
     fn run(&self, batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
-        let of = |name: &Option<String>| {
-            let name = name.as_ref()?;
-            Some(batch.column_by_name(name).map_or_else(
-                || Err(ArrowError::SchemaError(format!("a later batch has no column `{name}`"))),
-                Cells::of,
-            ))
+        let column = |nth: usize| {
+            let Some(name) = self.inputs.get(nth).and_then(Option::as_ref) else { return Ok(None) };
+            let missing = || ArrowError::SchemaError(format!("a later batch has no column `{name}`"));
+            batch.column_by_name(name).map(Some).ok_or_else(missing)
         };
-        let inputs = self.inputs.iter().map(|name| of(name).transpose()).collect::<Result<Vec<_>, _>>()?;
+        let cells = |nth: usize| column(nth)?.map(Cells::of).transpose();
+        let has_files = matches!(self.task, BulkTask::ApplyFiles { .. });
+        let files = if has_files { column(0)?.map(FileLists::of).transpose()? } else { None };
+        let before = if has_files { None } else { cells(0)? };
+        let rest = [cells(1)?, cells(2)?, cells(3)?, cells(4)?];
+        let wants_diff = self.columns.have("diff");
         let one = |at: usize| {
-            let cells: Vec<_> = inputs.iter().map(|cells| cells.as_ref().map(|cells| cells.text(at))).collect();
-            Row::of(&self.task, &cells, &self.options, &self.columns)
+            let [change, path, format, expected] = rest.each_ref().map(|cells| Some(cells.as_ref()?.text(at)));
+            let before = before.as_ref().map(|cells| cells.text(at));
+            let files = files.as_ref().map(|files| files.files(at));
+            let inputs = BulkInputs { before, change, path, format, expected, files };
+            BulkRow::of(&self.task, &inputs, &self.options, wants_diff)
         };
-        self.columns.build(&rows::all(batch.num_rows(), self.threads, one))
+        self.columns.build(&in_parallel(batch.num_rows(), self.threads, one))
     }
 }
 
@@ -114,7 +123,7 @@ struct BulkSettings {
 }
 
 impl BulkSettings {
-    fn job(self, task: Task, inputs: Vec<Option<String>>, usual: &[&str]) -> Result<BulkJob, Error> {
+    fn job(self, task: BulkTask, inputs: Vec<Option<String>>, usual: &[&str]) -> Result<BulkJob, Error> {
         let options = shared(None, &self.r#match, self.max_bytes, Some(self.max_steps.unwrap_or(ROW_STEPS)))?;
         let columns = match &self.columns {
             Some(names) => Columns::named(names.iter().map(String::as_str))?,
@@ -139,7 +148,7 @@ pub(crate) fn apply_many(
     max_steps: Option<u64>,
 ) -> PyResult<Bound<'_, PyAny>> {
     let settings = BulkSettings { r#match, columns, threads, max_bytes, max_steps };
-    let job = settings.job(Task::Apply { format: format.map(Arc::from) }, inputs, columns::APPLY);
+    let job = settings.job(BulkTask::Apply { format: format.map(Arc::from) }, inputs, columns::APPLY);
     done(py, job.map_err(|error| raised(py, &error))?, batch)
 }
 
@@ -155,7 +164,7 @@ pub(crate) fn diff_many(
     max_steps: Option<u64>,
 ) -> PyResult<Bound<'_, PyAny>> {
     let settings = BulkSettings { r#match: "standard".to_owned(), columns, threads, max_bytes: None, max_steps };
-    let job = settings.job(Task::Diff { to: to.map(Arc::from) }, inputs, columns::DIFF);
+    let job = settings.job(BulkTask::Diff { to: to.map(Arc::from) }, inputs, columns::DIFF);
     done(py, job.map_err(|error| raised(py, &error))?, batch)
 }
 
@@ -174,31 +183,25 @@ pub(crate) fn convert_many<'py>(
     max_steps: Option<u64>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let settings = BulkSettings { r#match, columns, threads, max_bytes: None, max_steps };
-    let task = Task::Convert { to: Arc::from(to), format: format.map(Arc::from) };
+    let task = BulkTask::Convert { to: Arc::from(to), format: format.map(Arc::from) };
     done(py, settings.job(task, inputs, columns::CONVERT).map_err(|error| raised(py, &error))?, batch)
 }
 
-/// Rewards the edit of each row. `emendate.bulk.reward_many` documents it.
+/// Applies the edit of each row to its files. `emendate.bulk.apply_files_many` documents it.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "they are keyword arguments in Python")]
-pub(crate) fn reward_many<'py>(
-    py: Python<'py>,
+pub(crate) fn apply_files_many(
+    py: Python<'_>,
     batch: AnyRecordBatch,
     inputs: Vec<Option<String>>,
-    reward: &str,
-    tier_penalty: f64,
     format: Option<String>,
     r#match: String,
     columns: Option<Vec<String>>,
     threads: usize,
+    max_bytes: Option<usize>,
     max_steps: Option<u64>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let settings = BulkSettings { r#match, columns, threads, max_bytes: None, max_steps };
-    let task = row::Measure::named(reward).map(|measure| Task::Reward {
-        measure,
-        tier_penalty,
-        format: format.map(Arc::from),
-    });
-    let job = task.and_then(|task| settings.job(task, inputs, columns::REWARD));
+) -> PyResult<Bound<'_, PyAny>> {
+    let settings = BulkSettings { r#match, columns, threads, max_bytes, max_steps };
+    let job = settings.job(BulkTask::ApplyFiles { format: format.map(Arc::from) }, inputs, columns::FILES);
     done(py, job.map_err(|error| raised(py, &error))?, batch)
 }

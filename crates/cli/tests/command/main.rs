@@ -11,6 +11,7 @@
 
 mod around;
 mod bed;
+mod bulk;
 mod clients;
 mod damage;
 mod dry_run;

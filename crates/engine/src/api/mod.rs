@@ -1,6 +1,7 @@
 //! The engine as front ends and embedding programs see it: calls, the tool table, profiles, and arguments.
 
 pub(crate) mod arguments;
+pub(crate) mod bulk;
 pub(crate) mod call;
 pub(crate) mod describe;
 pub(crate) mod engine;

@@ -10,12 +10,12 @@ the name of a column that is not there, raises `EmendError` with `call.invalid`.
 
 Columns of results: `ok` (bool), `code` (string; null without an error), `after` (large string; null if nothing changed, or
 on an error), `format`, `tier` (string), `edits`, `added`, `removed` (uint32), `spans` (list of `start`, `end`, `new_start`,
-`new_end`, in bytes of UTF-8), `notes` (list of strings), `message`, `next`, `diff` (large string), `reward` (float64).
+`new_end`, in bytes of UTF-8), `notes` (list of strings), `files`, `message`, `next`, `diff` (large string), `reward` (float64).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from emendate import _emendate
@@ -23,7 +23,7 @@ from emendate import _emendate
 if TYPE_CHECKING:
     from emendate._arrow import ArrowArray, ArrowStream
 
-__all__ = ["apply_many", "convert_many", "diff_many", "reward_many"]
+__all__ = ["apply_files_many", "apply_many", "convert_many", "diff_many", "reward_many"]
 
 
 def apply_many(
@@ -89,15 +89,39 @@ def convert_many(
     return _emendate.convert_many(batch, inputs, to, format, match, columns, threads, max_steps)
 
 
+def apply_files_many(
+    batch: ArrowArray | ArrowStream,
+    *,
+    files: str = "files",
+    edit: str = "edit",
+    path: str | None = None,
+    format: str | None = None,
+    format_column: str | None = None,
+    match: Literal["exact", "strict", "standard"] = "standard",
+    columns: Sequence[str] | None = None,
+    threads: int = 0,
+    max_bytes: int | None = None,
+    max_steps: int | None = None,
+) -> Any:
+    """Applies the edit of each row to its files, as `emendate.apply_files` does: all of them, or none.
+
+    `files` names a column of lists of structs with a `path` and a `text`, or of maps from paths to texts. The column
+    `files` of the result has the changed ones: `path`, `kind`, `from_path` and `text`, which is null for a deleted file.
+    Usual columns: ok, code, files, format, tier, added, removed.
+    """
+    inputs = [files, edit, path, format_column]
+    return _emendate.apply_files_many(batch, inputs, format, match, columns, threads, max_bytes, max_steps)
+
+
 def reward_many(
     batch: ArrowArray | ArrowStream,
     *,
-    reward: Literal["exact", "applied", "similarity", "line_similarity"] = "exact",
+    reward: Literal["exact", "applied", "similarity", "line_similarity", "parses"] = "exact",
     before: str = "before",
     edit: str = "edit",
     expected: str | None = "expected",
     path: str | None = None,
-    tier_penalty: float = 0.0,
+    tier_penalty: float | Mapping[str, float] = 0.0,
     format: str | None = None,
     format_column: str | None = None,
     match: Literal["exact", "strict", "standard"] = "standard",
@@ -109,8 +133,17 @@ def reward_many(
 
     `exact`: 1.0 for the expected text. `applied`: 1.0 for an edit that can be applied. `similarity`: the ratio of the text
     after the edit and the expected one, bit for bit that of `difflib.SequenceMatcher(autojunk=False)`;
-    `line_similarity`: the same for lines. `tier_penalty` is subtracted if a tolerance was needed.
+    `line_similarity`: the same for lines. `parses`: 1.0 for a text without syntax errors; null if `path` does not tell a
+    language that is known. `tier_penalty` is subtracted if a tolerance was needed; a mapping has a penalty per tier.
     Usual columns: reward, ok, code, tier.
     """
     inputs = [before, edit, path, format_column, expected]
-    return _emendate.reward_many(batch, inputs, reward, tier_penalty, format, match, columns, threads, max_steps)
+    rule = reward_rule(reward, tier_penalty)
+    return _emendate.reward_many(batch, inputs, rule, format, match, columns, threads, max_steps)
+
+
+def reward_rule(measure: str, tier_penalty: float | Mapping[str, float]) -> tuple[str, float, dict[str, float]]:
+    """A measure, the penalty of tolerances, and penalties by tier, as the native part takes them."""
+    if isinstance(tier_penalty, Mapping):
+        return measure, 0.0, dict(tier_penalty)
+    return measure, tier_penalty, {}

@@ -215,6 +215,23 @@ static TIERS: [TierRow; 13] = [
 ];
 
 impl Tier {
+    /// Every tier, the most exact first.
+    pub const ALL: [Tier; 13] = [
+        Tier::Exact,
+        Tier::Punctuation,
+        Tier::TrailingBlanks,
+        Tier::LinesAlike,
+        Tier::IndentShift,
+        Tier::IndentWidths,
+        Tier::BlankRuns,
+        Tier::BlankEdges,
+        Tier::LineNumbers,
+        Tier::Escapes,
+        Tier::Elision,
+        Tier::Drift,
+        Tier::Block,
+    ];
+
     /// The number in the table of the format documentation.
     pub const fn number(self) -> u8 {
         self as u8

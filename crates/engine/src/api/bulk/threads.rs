@@ -7,8 +7,8 @@ use std::thread;
 /// Rows that a thread takes at a time.
 const CHUNK_ROWS: usize = 64;
 
-/// Makes a result of each row. With `threads` of 0 there are as many as the machine has processors.
-pub(super) fn all<R: Send>(rows: usize, threads: usize, one: impl Fn(usize) -> R + Sync) -> Vec<R> {
+/// Makes a result of each row, in their order. With `threads` of 0 there are as many as the machine has processors.
+pub fn in_parallel<R: Send>(rows: usize, threads: usize, one: impl Fn(usize) -> R + Sync) -> Vec<R> {
     let all = thread::available_parallelism().map_or(1, usize::from);
     let wanted = if threads == 0 { all } else { threads.min(256) };
     let threads = wanted.min(rows.div_ceil(CHUNK_ROWS));

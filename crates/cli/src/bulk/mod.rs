@@ -1,0 +1,254 @@
+//! `emend bulk`: one JSON object per line in, one per line out, in the same order.
+//!
+//! Results go to a partial file beside the output, which replaces the output at the end. A run that was interrupted is
+//! continued behind the last complete line of the partial file, whose name depends on the input and the settings.
+
+mod row;
+
+use crate::{io_error, output};
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use emendate::core::{ApplyLimits, ApplyOptions, Code, Error, Result};
+use emendate::fs::shown;
+use emendate::{BulkTask, ROW_STEPS, RewardMeasure, RewardRule, in_parallel};
+use row::RowSettings;
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::io::{BufRead, BufReader, BufWriter, IsTerminal as _, Read as _, Seek as _, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Rows that are worked on together.
+const BATCH_ROWS: usize = 4096;
+/// Bytes of lines after which a batch is full.
+const BATCH_BYTES: usize = 32 << 20;
+/// Bytes of a line. The rest of a longer one is skipped, and its row has an error.
+const LINE_BYTES_MAX: usize = 256 << 20;
+/// Interval of the progress at a terminal.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(500);
+
+/// `emend bulk`.
+#[derive(Args)]
+pub(crate) struct BulkArgs {
+    /// The rows: one JSON object per line, with before and edit, and perhaps path, format, after and expected
+    input: PathBuf,
+    /// The file of the results
+    #[arg(short = 'o', long = "output", value_name = "FILE")]
+    output: PathBuf,
+    /// The work on each row
+    #[arg(long = "do", value_name = "WHAT", default_value = "apply",
+        value_parser = PossibleValuesParser::new(["apply", "diff", "convert", "reward"]))]
+    work: String,
+    /// The format of the results of convert and diff
+    #[arg(long, value_name = "F", required_if_eq("work", "convert"))]
+    to: Option<String>,
+    /// The measure of reward
+    #[arg(long, value_name = "NAME", default_value = "exact")]
+    measure: String,
+    /// Subtracted from the reward of an edit that needed a tolerance
+    #[arg(long, value_name = "X", default_value = "0")]
+    tier_penalty: f64,
+    /// The format of edits in rows without one [default: detected]
+    #[arg(long, value_name = "F")]
+    format: Option<String>,
+    /// Fields of the results, separated by commas [default: what the work makes]
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    columns: Vec<String>,
+    /// Fields of the rows that are repeated in the results, separated by commas
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    keep: Vec<String>,
+    /// Threads [default: one per processor]
+    #[arg(long, value_name = "N", default_value = "0", hide_default_value = true)]
+    threads: usize,
+    /// Replace an existing file of results
+    #[arg(long)]
+    overwrite: bool,
+}
+
+impl BulkArgs {
+    /// Errors: `call.invalid` for a measure or a field that does not exist.
+    fn settings(&self) -> Result<RowSettings> {
+        let format: Option<Arc<str>> = self.format.as_deref().map(Arc::from);
+        let to: Option<Arc<str>> = self.to.as_deref().map(Arc::from);
+        let task = match (&*self.work, to) {
+            ("diff", to) => BulkTask::Diff { to },
+            ("convert", Some(to)) => BulkTask::Convert { to, format },
+            ("reward", _) => {
+                let measure = RewardMeasure::named(&self.measure)?;
+                BulkTask::Reward { rule: RewardRule::new(measure, self.tier_penalty, BTreeMap::new())?, format }
+            }
+            _ => BulkTask::Apply { format },
+        };
+        let options = ApplyOptions::new().limits(ApplyLimits::default().work_steps(ROW_STEPS));
+        RowSettings::new(task, options, &self.columns, self.keep.clone())
+    }
+
+    /// The partial file of this input and these settings.
+    fn partial(&self, input: &File) -> std::io::Result<PathBuf> {
+        let mut hash = DefaultHasher::new();
+        let meta = input.metadata()?;
+        (meta.len(), meta.modified()?, &self.work, &self.to, &self.measure, self.tier_penalty.to_bits())
+            .hash(&mut hash);
+        (&self.format, &self.columns, &self.keep, env!("CARGO_PKG_VERSION")).hash(&mut hash);
+        let mut name = self.output.file_name().unwrap_or_default().to_owned();
+        name.push(format!(".{:016x}.part", hash.finish()));
+        Ok(self.output.with_file_name(name))
+    }
+}
+
+/// Does the work; returns the exit status.
+///
+/// Errors: `call.invalid` for wrong settings and an output that exists; `io.*`.
+pub(crate) fn run(args: &BulkArgs) -> Result<u8> {
+    let settings = args.settings()?;
+    let failed = |path: &Path| move |error: std::io::Error| io_error(&shown(path), &error);
+    if args.output.exists() && !args.overwrite {
+        return Err(Error::new(Code::FileExists, format!("{} exists already.", shown(&args.output)))
+            .next("Name another file, or add --overwrite."));
+    }
+    let input = File::open(&args.input).map_err(failed(&args.input))?;
+    let partial = args.partial(&input).map_err(failed(&args.input))?;
+    let (mut out, done) = continued(&partial).map_err(failed(&partial))?;
+    let mut lines = LineReader { from: BufReader::with_capacity(1 << 20, input), number: 0 };
+    lines.skip(done).map_err(failed(&args.input))?;
+    if done > 0 {
+        output::note(&format!("continued after {done} rows"));
+    }
+    let mut progress = BulkProgress::new(done);
+    loop {
+        let batch = lines.batch().map_err(failed(&args.input))?;
+        if batch.is_empty() {
+            break;
+        }
+        let results = in_parallel(batch.len(), args.threads, |at| settings.result(&batch[at]));
+        for (line, ok) in &results {
+            out.write_all(line.as_bytes()).map_err(failed(&partial))?;
+            progress.ok += u64::from(*ok);
+        }
+        out.flush().map_err(failed(&partial))?;
+        progress.add(results.len() as u64);
+    }
+    out.get_ref().sync_all().map_err(failed(&partial))?;
+    std::fs::rename(&partial, &args.output).map_err(failed(&args.output))?;
+    progress.end();
+    Ok(0)
+}
+
+/// Opens the partial file behind its last complete line; returns it with the number of its lines.
+fn continued(partial: &Path) -> std::io::Result<(BufWriter<File>, u64)> {
+    let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(partial)?;
+    let (mut lines, mut end, mut at) = (0, 0, 0);
+    let mut chunk = vec![0; 1 << 20];
+    loop {
+        let read = file.read(&mut chunk)?;
+        if read == 0 {
+            break;
+        }
+        for (nth, _) in chunk[..read].iter().enumerate().filter(|(_, byte)| **byte == b'\n') {
+            lines += 1;
+            end = at + nth as u64 + 1;
+        }
+        at += read as u64;
+    }
+    file.set_len(end)?;
+    file.seek(SeekFrom::Start(end))?;
+    Ok((BufWriter::with_capacity(1 << 20, file), lines))
+}
+
+/// A line of the input; `None` if it is too long.
+struct InputLine {
+    number: u64,
+    bytes: Option<Vec<u8>>,
+}
+
+/// Reads lines within limits.
+struct LineReader<R> {
+    from: R,
+    number: u64,
+}
+
+impl<R: BufRead> LineReader<R> {
+    fn skip(&mut self, lines: u64) -> std::io::Result<()> {
+        while self.number < lines && self.line()?.is_some() {}
+        Ok(())
+    }
+
+    fn batch(&mut self) -> std::io::Result<Vec<InputLine>> {
+        let (mut batch, mut bytes) = (Vec::new(), 0);
+        while batch.len() < BATCH_ROWS && bytes < BATCH_BYTES {
+            let Some(line) = self.line()? else { break };
+            bytes += line.bytes.as_ref().map_or(0, Vec::len);
+            batch.push(line);
+        }
+        Ok(batch)
+    }
+
+    /// Reads a line; `None` at the end.
+    fn line(&mut self) -> std::io::Result<Option<InputLine>> {
+        let mut bytes = Vec::new();
+        let limit = LINE_BYTES_MAX as u64 + 1;
+        if (&mut self.from).take(limit).read_until(b'\n', &mut bytes)? == 0 {
+            return Ok(None);
+        }
+        self.number += 1;
+        if bytes.len() <= LINE_BYTES_MAX {
+            return Ok(Some(InputLine { number: self.number, bytes: Some(bytes) }));
+        }
+        if bytes.last() != Some(&b'\n') {
+            self.skip_rest()?;
+        }
+        Ok(Some(InputLine { number: self.number, bytes: None }))
+    }
+
+    fn skip_rest(&mut self) -> std::io::Result<()> {
+        loop {
+            let chunk = self.from.fill_buf()?;
+            let end = chunk.iter().position(|byte| *byte == b'\n');
+            let used = end.map_or(chunk.len(), |end| end + 1);
+            let is_end = end.is_some() || chunk.is_empty();
+            self.from.consume(used);
+            if is_end {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// Rows that are done, shown at a terminal.
+struct BulkProgress {
+    started: Instant,
+    shown: Instant,
+    before: u64,
+    rows: u64,
+    ok: u64,
+    is_terminal: bool,
+}
+
+impl BulkProgress {
+    fn new(before: u64) -> BulkProgress {
+        let now = Instant::now();
+        let is_terminal = std::io::stderr().is_terminal();
+        BulkProgress { started: now, shown: now, before, rows: 0, ok: 0, is_terminal }
+    }
+
+    fn add(&mut self, rows: u64) {
+        self.rows += rows;
+        if self.is_terminal && self.shown.elapsed() >= PROGRESS_INTERVAL {
+            self.shown = Instant::now();
+            let seconds = self.started.elapsed().as_secs_f64();
+            // A failure to show it is no reason to stop.
+            let rate = self.rows as f64 / seconds;
+            let _ = write!(std::io::stderr(), "\r{} rows, {rate:.0} per second\x1b[K", self.before + self.rows);
+        }
+    }
+
+    fn end(&self) {
+        if self.is_terminal {
+            let _ = write!(std::io::stderr(), "\r\x1b[K");
+        }
+        let failed = self.rows - self.ok;
+        output::note(&format!("{} rows, of which {failed} failed in this run", self.before + self.rows));
+    }
+}

@@ -1,0 +1,121 @@
+//! A line of JSON in, a line of JSON out.
+
+use super::InputLine;
+use emendate::core::{ApplyOptions, Code, Error, Result};
+use emendate::{BulkInputs, BulkRow, BulkTask, CellError};
+use serde_json::{Map, Value, json};
+
+/// A field of results.
+struct FieldRow {
+    name: &'static str,
+    value: fn(&BulkRow) -> Value,
+}
+
+static FIELDS: &[FieldRow] = &[
+    FieldRow { name: "ok", value: |row| row.error.is_none().into() },
+    FieldRow { name: "code", value: |row| row.error.as_ref().map(|error| error.code().as_str()).into() },
+    FieldRow { name: "after", value: |row| row.after.as_deref().into() },
+    FieldRow { name: "format", value: |row| row.format.into() },
+    FieldRow { name: "tier", value: |row| row.tier.into() },
+    FieldRow { name: "edits", value: |row| counted(row, row.edits) },
+    FieldRow { name: "spans", value: spans },
+    FieldRow { name: "added", value: |row| counted(row, row.added) },
+    FieldRow { name: "removed", value: |row| counted(row, row.removed) },
+    FieldRow { name: "notes", value: |row| row.notes.clone().into() },
+    FieldRow { name: "message", value: |row| row.error.as_ref().map(Error::message).into() },
+    FieldRow { name: "next", value: |row| row.error.as_ref().map(Error::next_step).into() },
+    FieldRow { name: "diff", value: |row| row.diff.as_deref().into() },
+    FieldRow { name: "reward", value: |row| row.reward.into() },
+];
+
+fn counted(row: &BulkRow, count: usize) -> Value {
+    row.error.is_none().then_some(count).into()
+}
+
+fn spans(row: &BulkRow) -> Value {
+    let ends =
+        row.spans.iter().map(|span| json!([span.before.start, span.before.end, span.after.start, span.after.end]));
+    ends.collect()
+}
+
+/// The work on each row, and what is written of it.
+pub(super) struct RowSettings {
+    task: BulkTask,
+    options: ApplyOptions,
+    fields: Vec<&'static FieldRow>,
+    keep: Vec<String>,
+}
+
+impl RowSettings {
+    /// Errors: `call.invalid` for a field that no result has.
+    pub(super) fn new(
+        task: BulkTask,
+        options: ApplyOptions,
+        columns: &[String],
+        keep: Vec<String>,
+    ) -> Result<RowSettings> {
+        let usual: &[&str] = match &task {
+            BulkTask::Diff { .. } => &["ok", "code", "diff", "added", "removed"],
+            BulkTask::Convert { .. } => &["ok", "code", "diff", "format"],
+            BulkTask::Reward { .. } => &["reward", "ok", "code", "tier"],
+            _ => &["ok", "code", "after", "format", "tier", "added", "removed"],
+        };
+        let named: Vec<&str> =
+            if columns.is_empty() { usual.to_vec() } else { columns.iter().map(String::as_str).collect() };
+        let field = |name: &&str| {
+            FIELDS.iter().find(|field| field.name == *name).ok_or_else(|| {
+                let all: Vec<&str> = FIELDS.iter().map(|field| field.name).collect();
+                Error::new(Code::CallInvalid, format!("Results have no field `{name}`."))
+                    .next(format!("Use some of: {}.", all.join(", ")))
+            })
+        };
+        let fields = named.iter().map(field).collect::<Result<Vec<_>>>()?;
+        Ok(RowSettings { task, options, fields, keep })
+    }
+
+    /// Does the work on a line; returns the line of its result, and whether it could be done.
+    pub(super) fn result(&self, line: &InputLine) -> (String, bool) {
+        let (mut out, row) = match parsed(line) {
+            Ok(given) => (self.kept(&given), self.row(&given)),
+            Err(error) => (Map::new(), BulkRow::failed(&self.task, error)),
+        };
+        out.extend(self.fields.iter().map(|field| (field.name.to_owned(), (field.value)(&row))));
+        (format!("{}\n", Value::Object(out)), row.error.is_none())
+    }
+
+    fn row(&self, given: &Map<String, Value>) -> BulkRow {
+        let cell = |name: &str| match given.get(name) {
+            None => None,
+            Some(Value::String(text)) => Some(Ok(text.as_str())),
+            Some(_) => Some(Err(CellError::Null)),
+        };
+        let change = if matches!(self.task, BulkTask::Diff { .. }) { "after" } else { "edit" };
+        let inputs = BulkInputs {
+            before: cell("before").or(Some(Err(CellError::Null))),
+            change: cell(change).or(Some(Err(CellError::Null))),
+            path: cell("path"),
+            format: cell("format"),
+            expected: cell("expected"),
+            files: None,
+        };
+        let wants_diff = self.fields.iter().any(|field| field.name == "diff");
+        BulkRow::of(&self.task, &inputs, &self.options, wants_diff)
+    }
+
+    fn kept(&self, given: &Map<String, Value>) -> Map<String, Value> {
+        let kept = self.keep.iter().map(|name| (name.clone(), given.get(name).cloned().unwrap_or_default()));
+        kept.collect()
+    }
+}
+
+/// Errors: `call.too_large`; `call.invalid` for a line that is no JSON object.
+fn parsed(line: &InputLine) -> Result<Map<String, Value>> {
+    let Some(bytes) = &line.bytes else {
+        return Err(Error::new(Code::CallTooLarge, format!("Line {} is too long.", line.number)));
+    };
+    match serde_json::from_slice(bytes) {
+        Ok(Value::Object(given)) => Ok(given),
+        Ok(_) => Err(Error::new(Code::CallInvalid, format!("Line {} is not a JSON object.", line.number))),
+        Err(error) => Err(Error::new(Code::CallInvalid, format!("Line {} is not JSON: {error}.", line.number))),
+    }
+}

@@ -1,0 +1,98 @@
+//! Tests `emend bulk`: rows of JSON in, rows of JSON out.
+
+use crate::bed::Bed;
+use serde_json::{Value, json};
+use std::fs;
+
+const EDIT: &str = "<<<<<<< SEARCH\ntwo\n=======\n2\n>>>>>>> REPLACE\n";
+
+fn lines(rows: &[Value]) -> String {
+    rows.iter().map(|row| format!("{row}\n")).collect()
+}
+
+fn results(bed: &Bed, name: &str) -> Vec<Value> {
+    bed.get(name).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// The names of partial files.
+fn partial(bed: &Bed) -> Vec<String> {
+    let names = fs::read_dir(bed.work()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    names.filter(|name| name.ends_with(".part")).collect()
+}
+
+#[test]
+fn a_bad_row_has_a_code_and_stops_nothing() {
+    let bed = Bed::new();
+    let good = json!({ "id": 7, "before": "one\ntwo\n", "edit": EDIT });
+    let rows =
+        [good.clone(), json!({ "before": "one\n", "edit": EDIT }), json!({ "before": null, "edit": 3 }), json!([1])];
+    bed.put("in", format!("{}no json\n\n{good}", lines(&rows)));
+    let ran = bed.run(&["bulk", "in", "-o", "out", "--keep", "id"]).exits(0);
+    assert!(ran.err.contains("7 rows, of which 5 failed"), "{ran:?}");
+    let made = results(&bed, "out");
+    let after = json!({ "id": 7, "ok": true, "code": null, "after": "one\n2\n", "format": "search_replace", "tier": "exact",
+        "added": 1, "removed": 1 });
+    assert_eq!((&made[0], &made[6], made.len()), (&after, &after, 7));
+    let codes: Vec<&str> = made[1..6].iter().map(|row| row["code"].as_str().unwrap()).collect();
+    assert_eq!(codes, ["match.not_found", "call.invalid", "call.invalid", "call.invalid", "call.invalid"]);
+    assert_eq!(partial(&bed), [""; 0]);
+}
+
+#[test]
+fn other_work() {
+    let bed = Bed::new();
+    let row =
+        json!({ "before": "one\ntwo\n", "edit": EDIT, "after": "one\n", "expected": "one\n2\n", "path": "a.txt" });
+    bed.put("in", lines(&[row]));
+    let made = |args: &[&str]| {
+        bed.run(&[&["bulk", "in", "-o", "out", "--overwrite"], args].concat()).exits(0);
+        results(&bed, "out").remove(0)
+    };
+    assert_eq!(made(&["--do", "reward"]), json!({ "reward": 1.0, "ok": true, "code": null, "tier": "exact" }));
+    assert_eq!(made(&["--do", "reward", "--measure", "similarity"])["reward"], 1.0);
+    let diff = made(&["--do", "diff", "--columns", "diff,spans"]);
+    assert_eq!(diff["spans"], json!([[4, 8, 4, 4]]));
+    assert!(diff["diff"].as_str().unwrap().contains("-two\n"), "{diff}");
+    let converted = made(&["--do", "convert", "--to", "apply_patch"])["diff"].to_string();
+    assert!(converted.contains("*** Update File: a.txt"), "{converted}");
+}
+
+#[test]
+fn an_interrupted_run_continues_behind_the_last_complete_row() {
+    let bed = Bed::new();
+    let rows: Vec<Value> = (0..30_000).map(|id| json!({ "id": id, "before": "one\ntwo\n", "edit": EDIT })).collect();
+    bed.put("in", lines(&rows));
+    let args = ["bulk", "in", "-o", "out", "--keep", "id", "--columns", "ok"];
+    bed.run(&args).exits(0);
+    let whole = bed.get("out");
+    fs::remove_file(bed.work().join("out")).unwrap();
+    // A limit on the size of files ends the first run in the middle of a row.
+    let size = whole.len() / 2;
+    let mut limited = std::process::Command::new("sh");
+    let script = format!("ulimit -f {}; exec \"$0\" \"$@\"", size / 512);
+    limited.args(["-c", &script, env!("CARGO_BIN_EXE_emend")]).args(args).current_dir(bed.work());
+    assert!(!limited.env("EMEND_STATE", bed.beside("state")).output().unwrap().status.success());
+    let [part] = &partial(&bed)[..] else { panic!("{:?}", partial(&bed)) };
+    let done = bed.get(part);
+    assert!(!done.is_empty() && done.len() < whole.len(), "{}", done.len());
+    let ran = bed.run(&args).exits(0);
+    assert!(ran.err.contains(&format!("continued after {} rows", done.matches('\n').count())), "{ran:?}");
+    assert!(bed.get("out") == whole, "the results differ");
+    assert_eq!(partial(&bed), [""; 0]);
+}
+
+#[test]
+fn mistakes_are_refused_before_any_work() {
+    let bed = Bed::new();
+    bed.put("in", lines(&[json!({ "before": "", "edit": "" })]));
+    bed.put("out", "");
+    let refused = |args: &[&str], said: &str| {
+        let ran = bed.run(&[&["bulk", "in", "-o"], args].concat());
+        assert!(ran.code != 0 && ran.err.contains(said), "{ran:?}");
+    };
+    refused(&["out"], "exists already");
+    refused(&["new", "--columns", "nothing"], "no field `nothing`");
+    refused(&["new", "--do", "reward", "--measure", "nothing"], "not a reward");
+    refused(&["new", "--do", "convert"], "--to");
+    assert_eq!((bed.get("out"), bed.work().join("new").exists()), (String::new(), false));
+}

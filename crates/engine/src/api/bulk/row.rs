@@ -1,0 +1,284 @@
+//! The result of one row.
+
+use crate::api::bulk::reward::RewardRule;
+use emendate_core::{AppliedText, ApplyOptions, ChangedSpan, Code, Error, FileChangeKind, Result};
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+/// The path of a text without one.
+const TEXT_PATH: &str = "text";
+
+/// Work that one row may take unless the caller says otherwise: about a tenth of a second.
+pub const ROW_STEPS: u64 = 40_000_000;
+
+/// A cell that is no text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CellError {
+    /// It is null.
+    Null,
+    /// Its bytes are not UTF-8.
+    NotUtf8,
+}
+
+/// A cell of a row; `None` if there is no such column.
+pub type BulkCell<'a> = Option<std::result::Result<&'a str, CellError>>;
+
+/// Files of a row, by path.
+pub type BulkFiles<'a> = Vec<(std::result::Result<&'a str, CellError>, std::result::Result<&'a str, CellError>)>;
+
+/// The task for each row.
+#[derive(Clone, Debug)]
+pub enum BulkTask {
+    /// Applies the edit to the text.
+    Apply {
+        /// The format of rows without one.
+        format: Option<Arc<str>>,
+    },
+    /// Applies the edit to the files.
+    ApplyFiles {
+        /// The format of rows without one.
+        format: Option<Arc<str>>,
+    },
+    /// Compares the two texts.
+    Diff {
+        /// The format of the difference; `None`: a unified diff for people.
+        to: Option<Arc<str>>,
+    },
+    /// Prints the change of the edit in another format.
+    Convert {
+        /// That format.
+        to: Arc<str>,
+        /// The format of rows without one.
+        format: Option<Arc<str>>,
+    },
+    /// Rewards the edit.
+    Reward {
+        /// The rule.
+        rule: RewardRule,
+        /// The format of rows without one.
+        format: Option<Arc<str>>,
+    },
+}
+
+/// The cells of a row.
+#[derive(Clone, Debug, Default)]
+pub struct BulkInputs<'a> {
+    /// The text before.
+    pub before: BulkCell<'a>,
+    /// The edit; for a comparison, the text after.
+    pub change: BulkCell<'a>,
+    /// The path of the text.
+    pub path: BulkCell<'a>,
+    /// The format of the edit.
+    pub format: BulkCell<'a>,
+    /// The expected text.
+    pub expected: BulkCell<'a>,
+    /// The files, in place of a text before.
+    pub files: Option<std::result::Result<BulkFiles<'a>, CellError>>,
+}
+
+/// A changed file of a row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BulkFile {
+    /// The path after the change; the former one of a deleted file.
+    pub path: String,
+    /// `created`, `updated`, `deleted`, `renamed` or `copied`.
+    pub kind: &'static str,
+    /// The path that a renamed or copied file comes from.
+    pub from_path: Option<String>,
+    /// The new text; `None` for a deleted file.
+    pub text: Option<String>,
+}
+
+/// The result of a row.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct BulkRow {
+    /// The error, if the task could not be done.
+    pub error: Option<Error>,
+    /// The new text, if it is another one.
+    pub after: Option<String>,
+    /// The format of the edit.
+    pub format: Option<&'static str>,
+    /// The largest tolerance that was needed.
+    pub tier: Option<&'static str>,
+    /// The edits that were applied.
+    pub edits: usize,
+    /// The changed bytes.
+    pub spans: Vec<ChangedSpan>,
+    /// Added lines.
+    pub added: usize,
+    /// Removed lines.
+    pub removed: usize,
+    /// Every tolerance, as sentences.
+    pub notes: Vec<String>,
+    /// The difference, or the converted edit.
+    pub diff: Option<String>,
+    /// The reward.
+    pub reward: Option<f64>,
+    /// The changed files.
+    pub files: Vec<BulkFile>,
+}
+
+impl BulkRow {
+    /// Does the work of a row; `wants_diff` if the difference of an edit is asked for. A fault of the engine is the row's
+    /// own.
+    pub fn of(task: &BulkTask, inputs: &BulkInputs<'_>, options: &ApplyOptions, wants_diff: bool) -> BulkRow {
+        let made = catch_unwind(AssertUnwindSafe(|| match task {
+            BulkTask::Apply { format } => BulkRow::applied(inputs, format.as_deref(), options, wants_diff),
+            BulkTask::ApplyFiles { format } => BulkRow::of_files(inputs, format.as_deref(), options),
+            BulkTask::Diff { to } => BulkRow::compared(inputs, to.as_deref(), options),
+            BulkTask::Convert { to, format } => BulkRow::converted(inputs, to, format.as_deref(), options),
+            BulkTask::Reward { rule, format } => BulkRow::rewarded(inputs, rule, format.as_deref(), options),
+        }));
+        let bug = || Err(Error::new(Code::InternalBug, "The engine failed at this row; please report it."));
+        made.unwrap_or_else(|_| bug()).unwrap_or_else(|error| BulkRow::failed(task, error))
+    }
+
+    /// The result of a row that cannot be worked on.
+    pub fn failed(task: &BulkTask, error: Error) -> BulkRow {
+        let reward = matches!(task, BulkTask::Reward { .. }).then_some(0.0);
+        BulkRow { error: Some(error), reward, ..BulkRow::default() }
+    }
+
+    fn applied(
+        inputs: &BulkInputs<'_>,
+        format: Option<&str>,
+        options: &ApplyOptions,
+        wants_diff: bool,
+    ) -> Result<BulkRow> {
+        let (before, applied) = apply(inputs, format, options)?;
+        let mut row = BulkRow::of_text(before, applied);
+        if let (true, Some(after)) = (wants_diff, &row.after) {
+            let path = given(inputs.path)?.unwrap_or(TEXT_PATH);
+            row.diff = Some(emendate_core::diff(before, after)?.unified(path));
+        }
+        Ok(row)
+    }
+
+    fn of_text(before: &str, applied: AppliedText) -> BulkRow {
+        BulkRow {
+            after: (applied.text != before).then_some(applied.text),
+            format: Some(applied.format),
+            tier: Some(applied.tier.name()),
+            edits: applied.edits,
+            spans: applied.spans,
+            added: applied.added,
+            removed: applied.removed,
+            notes: applied.notes,
+            ..BulkRow::default()
+        }
+    }
+
+    fn of_files(inputs: &BulkInputs<'_>, format: Option<&str>, options: &ApplyOptions) -> Result<BulkRow> {
+        let edit = needed(inputs.change, "edit")?;
+        let rows = match &inputs.files {
+            Some(Ok(rows)) => rows,
+            _ => return Err(null("files")),
+        };
+        let mut files = BTreeMap::new();
+        for (path, text) in rows {
+            let path = needed(Some(*path), "path")?;
+            if files.insert(path.to_owned(), needed(Some(*text), "text")?.to_owned()).is_some() {
+                return Err(Error::new(Code::CallInvalid, format!("`{path}` is twice in the files of this row.")));
+            }
+        }
+        let options = for_row(inputs, format, options)?;
+        let applied = emendate_core::apply_files(&files, edit, &options)?;
+        let mut row = BulkRow { format: Some(applied.format), notes: applied.notes, ..BulkRow::default() };
+        row.tier = applied.files.values().map(|file| file.tier).max().map(emendate_core::Tier::name);
+        for (path, file) in applied.files {
+            row.edits += file.edits;
+            row.added += file.added;
+            row.removed += file.removed;
+            row.notes.extend(file.notes);
+            let (kind, from_path) = match file.kind {
+                FileChangeKind::Created => ("created", None),
+                FileChangeKind::Deleted => ("deleted", None),
+                FileChangeKind::Renamed { from } => ("renamed", Some(from)),
+                FileChangeKind::Copied { from } => ("copied", Some(from)),
+                _ => ("updated", None),
+            };
+            row.files.push(BulkFile { path, kind, from_path, text: file.text });
+        }
+        Ok(row)
+    }
+
+    fn compared(inputs: &BulkInputs<'_>, to: Option<&str>, options: &ApplyOptions) -> Result<BulkRow> {
+        let (before, after) = (needed(inputs.before, "before")?, needed(inputs.change, "after")?);
+        let path = given(inputs.path)?.unwrap_or(TEXT_PATH);
+        let largest = before.len().max(after.len());
+        if largest > options.limits.input_bytes {
+            return Err(Error::new(Code::CallTooLarge, format!("A text of {largest} bytes is too large.")));
+        }
+        let diff = emendate_core::diff(before, after)?;
+        let printed = match to {
+            Some(to) if !diff.is_empty() => diff.to_patch(path, to)?,
+            _ => diff.unified(path),
+        };
+        let diff_text = (!diff.is_empty()).then_some(printed);
+        Ok(BulkRow {
+            spans: diff.spans,
+            added: diff.added,
+            removed: diff.removed,
+            diff: diff_text,
+            ..BulkRow::default()
+        })
+    }
+
+    fn converted(inputs: &BulkInputs<'_>, to: &str, format: Option<&str>, options: &ApplyOptions) -> Result<BulkRow> {
+        let (before, edit) = (needed(inputs.before, "before")?, needed(inputs.change, "edit")?);
+        let path = given(inputs.path)?.unwrap_or(TEXT_PATH);
+        let mut options = options.clone().path(path);
+        options.format = given(inputs.format)?.or(format).map(str::to_owned);
+        let files = BTreeMap::from([(path.to_owned(), before.to_owned())]);
+        let patch = emendate_core::convert(&files, edit, to, &options)?;
+        Ok(BulkRow { format: Some(patch.from), notes: patch.notes, diff: Some(patch.text), ..BulkRow::default() })
+    }
+
+    fn rewarded(
+        inputs: &BulkInputs<'_>,
+        rule: &RewardRule,
+        format: Option<&str>,
+        options: &ApplyOptions,
+    ) -> Result<BulkRow> {
+        let expected = if rule.measure.compares() { needed(inputs.expected, "expected")? } else { "" };
+        let (before, applied) = apply(inputs, format, options)?;
+        let reward = rule.of(&applied, expected, given(inputs.path)?)?;
+        Ok(BulkRow { reward, ..BulkRow::of_text(before, applied) })
+    }
+}
+
+fn apply<'a>(inputs: &BulkInputs<'a>, format: Option<&str>, options: &ApplyOptions) -> Result<(&'a str, AppliedText)> {
+    let (before, edit) = (needed(inputs.before, "before")?, needed(inputs.change, "edit")?);
+    Ok((before, emendate_core::apply(before, edit, &for_row(inputs, format, options)?)?))
+}
+
+/// Returns the options with the path and the format of a row.
+fn for_row(inputs: &BulkInputs<'_>, format: Option<&str>, options: &ApplyOptions) -> Result<ApplyOptions> {
+    let mut options = options.clone();
+    options.path = given(inputs.path)?.map(str::to_owned);
+    options.format = given(inputs.format)?.or(format).map(str::to_owned);
+    Ok(options)
+}
+
+/// Returns a cell that the task cannot do without.
+fn needed<'a>(cell: BulkCell<'a>, name: &str) -> Result<&'a str> {
+    given(cell)?.ok_or_else(|| null(name))
+}
+
+fn null(name: &str) -> Error {
+    Error::new(Code::CallInvalid, format!("`{name}` is null in this row."))
+}
+
+/// Returns a cell, if the row has one.
+fn given(cell: BulkCell<'_>) -> Result<Option<&str>> {
+    match cell {
+        Some(Err(CellError::NotUtf8)) => {
+            Err(Error::new(Code::ContentUndecodable, "The bytes of a cell of this row are not UTF-8."))
+        }
+        Some(Ok(text)) => Ok(Some(text)),
+        Some(Err(CellError::Null)) | None => Ok(None),
+    }
+}
