@@ -111,7 +111,7 @@ def test_questions_wait_for_a_person() -> None:
     with pytest.raises(errors.AccessError) as caught:
         session.edit("a.toml", "1", "2")
     seal = caught.value.data["question"]["seal"]
-    with pytest.raises(errors.AccessError, match="said no"):
+    with pytest.raises(errors.AccessError, match="nothing was changed"):
         session.denied(seal).edit("a.toml", "1", "2")
     with pytest.raises(errors.AccessError):
         session.approved(seal).edit("a.toml", "1", "3")

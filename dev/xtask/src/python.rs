@@ -9,8 +9,8 @@ const NAMES: &[&str] =
     &["python3.10", "python3.11", "python3.12", "python3.13", "python3.14", "python3", "/usr/bin/python3"];
 
 /// Tests with packages that need an environment of their own: its requirements are in `requirements-NAME.txt`, and its
-/// tests in `tests_NAME`.
-const ENVIRONMENTS: &[&str] = &["adapters", "openhands", "engines"];
+/// tests in `tests_NAME`. Packages in `requirements-NAME-alone.txt` are installed without what they ask for.
+const ENVIRONMENTS: &[&str] = &["adapters", "openhands", "engines", "trainers"];
 
 /// The oldest Python for which all packages of these environments exist.
 const ENVIRONMENT_MINOR: u32 = 12;
@@ -145,6 +145,10 @@ impl Place {
         };
         let requirements = self.package.join(format!("requirements-{name}.txt"));
         run(install().arg("--require-hashes").arg("--requirement").arg(requirements))?;
+        let alone = self.package.join(format!("requirements-{name}-alone.txt"));
+        if alone.exists() {
+            run(install().args(["--no-deps", "--require-hashes", "--requirement"]).arg(alone))?;
+        }
         run(install().args(["--no-deps", "--reinstall"]).arg(wheel))?;
         Ok(venv)
     }

@@ -14,10 +14,10 @@ fn results(bed: &Bed, name: &str) -> Vec<Value> {
     bed.get(name).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// The names of partial files.
+/// The names of the partial files of `out`.
 fn partial(bed: &Bed) -> Vec<String> {
     let names = fs::read_dir(bed.work()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    names.filter(|name| name.ends_with(".part")).collect()
+    names.filter(|name| name.starts_with("out.")).collect()
 }
 
 #[test]

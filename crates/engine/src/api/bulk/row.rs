@@ -173,10 +173,7 @@ impl BulkRow {
 
     fn of_files(inputs: &BulkInputs<'_>, format: Option<&str>, options: &ApplyOptions) -> Result<BulkRow> {
         let edit = needed(inputs.change, "edit")?;
-        let rows = match &inputs.files {
-            Some(Ok(rows)) => rows,
-            _ => return Err(null("files")),
-        };
+        let Some(Ok(rows)) = &inputs.files else { return Err(null("files")) };
         let mut files = BTreeMap::new();
         for (path, text) in rows {
             let path = needed(Some(*path), "path")?;
