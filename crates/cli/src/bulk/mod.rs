@@ -103,7 +103,6 @@ impl BulkArgs {
 /// Errors: `call.invalid` for wrong settings and an output that exists; `io.*`.
 pub(crate) fn run(args: &BulkArgs) -> Result<u8> {
     let settings = args.settings()?;
-    let failed = |path: &Path| move |error: std::io::Error| io_error(&shown(path), &error);
     if args.output.exists() && !args.overwrite {
         return Err(Error::new(Code::FileExists, format!("{} exists already.", shown(&args.output)))
             .next("Name another file, or add --overwrite."));
@@ -134,6 +133,11 @@ pub(crate) fn run(args: &BulkArgs) -> Result<u8> {
     std::fs::rename(&partial, &args.output).map_err(failed(&args.output))?;
     progress.end();
     Ok(0)
+}
+
+/// Returns the conversion of the errors of a file.
+fn failed(path: &Path) -> impl Fn(std::io::Error) -> Error {
+    move |error| io_error(&shown(path), &error)
 }
 
 /// Opens the partial file behind its last complete line; returns it with the number of its lines.
