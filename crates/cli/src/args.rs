@@ -12,7 +12,6 @@ pub(crate) use patch::PatchArgs;
 pub(crate) use reversal::{RestoreArgs, SnapshotArgs, UndoArgs};
 pub(crate) use scope::ScopeArgs;
 
-use crate::bulk::BulkArgs;
 use crate::config::ConfigCommand;
 use crate::global::{GlobalArgs, names};
 use crate::help;
@@ -145,7 +144,7 @@ pub(crate) enum Command {
     Convert(ConvertArgs),
     /// Apply, compare, convert or reward the edits of many rows of JSON; the texts are in the rows
     #[command(after_help = help::BULK)]
-    Bulk(BulkArgs),
+    Bulk(crate::bulk::BulkArgs),
     /// Show edits while they arrive on standard input; nothing is written
     #[command(after_help = help::PREVIEW)]
     Preview(PreviewArgs),

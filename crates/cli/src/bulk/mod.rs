@@ -162,7 +162,7 @@ fn continued(partial: &Path) -> std::io::Result<(BufWriter<File>, u64)> {
 }
 
 /// A line of the input; `None` if it is too long.
-struct InputLine {
+struct RowLine {
     number: u64,
     bytes: Option<Vec<u8>>,
 }
@@ -179,7 +179,7 @@ impl<R: BufRead> LineReader<R> {
         Ok(())
     }
 
-    fn batch(&mut self) -> std::io::Result<Vec<InputLine>> {
+    fn batch(&mut self) -> std::io::Result<Vec<RowLine>> {
         let (mut batch, mut bytes) = (Vec::new(), 0);
         while batch.len() < BATCH_ROWS && bytes < BATCH_BYTES {
             let Some(line) = self.line()? else { break };
@@ -190,7 +190,7 @@ impl<R: BufRead> LineReader<R> {
     }
 
     /// Reads a line; `None` at the end.
-    fn line(&mut self) -> std::io::Result<Option<InputLine>> {
+    fn line(&mut self) -> std::io::Result<Option<RowLine>> {
         let mut bytes = Vec::new();
         let limit = LINE_BYTES_MAX as u64 + 1;
         if (&mut self.from).take(limit).read_until(b'\n', &mut bytes)? == 0 {
@@ -198,12 +198,12 @@ impl<R: BufRead> LineReader<R> {
         }
         self.number += 1;
         if bytes.len() <= LINE_BYTES_MAX {
-            return Ok(Some(InputLine { number: self.number, bytes: Some(bytes) }));
+            return Ok(Some(RowLine { number: self.number, bytes: Some(bytes) }));
         }
         if bytes.last() != Some(&b'\n') {
             self.skip_rest()?;
         }
-        Ok(Some(InputLine { number: self.number, bytes: None }))
+        Ok(Some(RowLine { number: self.number, bytes: None }))
     }
 
     fn skip_rest(&mut self) -> std::io::Result<()> {

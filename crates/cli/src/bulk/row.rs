@@ -1,6 +1,6 @@
 //! A line of JSON in, a line of JSON out.
 
-use super::InputLine;
+use super::RowLine;
 use emendate::core::{ApplyOptions, Code, Error, Result};
 use emendate::{BulkInputs, BulkRow, BulkTask, CellError};
 use serde_json::{Map, Value, json};
@@ -74,7 +74,7 @@ impl RowSettings {
     }
 
     /// Does the work on a line; returns the line of its result, and whether it could be done.
-    pub(super) fn result(&self, line: &InputLine) -> (String, bool) {
+    pub(super) fn result(&self, line: &RowLine) -> (String, bool) {
         let (mut out, row) = match parsed(line) {
             Ok(given) => (self.kept(&given), self.row(&given)),
             Err(error) => (Map::new(), BulkRow::failed(&self.task, error)),
@@ -109,7 +109,7 @@ impl RowSettings {
 }
 
 /// Errors: `call.too_large`; `call.invalid` for a line that is no JSON object.
-fn parsed(line: &InputLine) -> Result<Map<String, Value>> {
+fn parsed(line: &RowLine) -> Result<Map<String, Value>> {
     let Some(bytes) = &line.bytes else {
         return Err(Error::new(Code::CallTooLarge, format!("Line {} is too long.", line.number)));
     };
