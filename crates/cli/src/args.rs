@@ -2,12 +2,14 @@
 #![allow(clippy::doc_markdown, reason = "these comments are the help text, which a terminal shows unchanged")]
 
 mod file_part;
+mod gc;
 mod patch;
 pub(crate) mod replace;
 mod reversal;
 mod scope;
 
 pub(crate) use file_part::FilePartArgs;
+pub(crate) use gc::GcArgs;
 pub(crate) use patch::PatchArgs;
 pub(crate) use reversal::{RestoreArgs, SnapshotArgs, UndoArgs};
 pub(crate) use scope::ScopeArgs;
@@ -496,17 +498,6 @@ pub(crate) struct DiffArgs {
     pub(crate) file: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) part: FilePartArgs,
-}
-
-/// `emend gc`.
-#[derive(Args)]
-pub(crate) struct GcArgs {
-    /// Delete history older than this many days
-    #[arg(long, value_name = "N")]
-    pub(crate) days: Option<u32>,
-    /// Keep at most this many megabytes of contents, the newest
-    #[arg(long, value_name = "MB")]
-    pub(crate) size: Option<u64>,
 }
 
 /// `emend call`.

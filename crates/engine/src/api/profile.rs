@@ -450,10 +450,8 @@ impl ToolView {
 
     /// [`ToolView::call`] with JSON text.
     pub fn call_json(&'static self, engine: &Engine, caller: &CallContext, input: &str) -> Reply {
-        match parse_json(input) {
-            Ok(value) => self.call(engine, caller, value),
-            Err(error) => Reply::refusal(error, self.tool_row().seed),
-        }
+        let seed = self.tool_row().seed;
+        parse_json(input).map_or_else(|error| Reply::refusal(error, seed), |value| self.call(engine, caller, value))
     }
 }
 
