@@ -350,7 +350,7 @@ and to, what changed between the two. undo and restore take the names.",
         prompt: "\
 Records every file below the roots that was changed, created or deleted since the last snapshot, by whatever program, as one operation, which \
 history shows and undo takes back by its id. Take one before and after a command that changes files. The first snapshot only records what is there. \
-Ignored files (.gitignore), secrets and files of more than 8 MiB are left out.",
+Ignored files (.gitignore), secrets and files of more than 8 MiB are skipped.",
         annotations: Annotations { read_only: false, destructive: false, idempotent: true },
         seed: SeedCodes::None,
         rest: "history with the id of the operation shows its files.",

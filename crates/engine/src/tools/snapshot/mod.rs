@@ -112,9 +112,9 @@ fn describe(context: &Context, root: usize, taken: &RootSnapshot, dry_run: bool)
         );
     }
     for (count, why) in [
-        (left_out.denied, "left out, because they may hold secrets or must not be read"),
-        (left_out.large, "left out, because they are larger than 8 MiB"),
-        (left_out.unreadable, "left out, because they could not be read"),
+        (left_out.denied, "skipped, because they may hold secrets or must not be read"),
+        (left_out.large, "skipped, because they are larger than 8 MiB"),
+        (left_out.unreadable, "skipped, because they could not be read"),
         (*unstored, "recorded without their contents, which would take too much space"),
     ] {
         if count > 0 {
