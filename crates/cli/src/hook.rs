@@ -50,6 +50,7 @@ pub(crate) fn run(desk: &CliContext<'_>, moment: HookPhase, reader: Option<&str>
     };
     match moment {
         HookPhase::PreToolUse if offer.tool != "read" => {
+            know_before(&engine, &caller, &fields);
             if let Some((decision, reason)) = decision(&engine, caller, offer, fields) {
                 let said = json!({ "hookEventName": "PreToolUse", "permissionDecision": decision, "permissionDecisionReason": reason });
                 output::value(&json!({ "hookSpecificOutput": said }))?;
@@ -84,6 +85,17 @@ fn snapshot(desk: &CliContext<'_>, moment: HookPhase, session: &str) -> Result<u
     }
     output::notices(&engine);
     Ok(0)
+}
+
+/// The session whose reads only let the engine know a file before the client changes it.
+const BEFORE_EDITS: &str = "before-edits-of-clients";
+
+/// Lets the engine know a file as it is before the client's own tool changes it, so that the change is found and
+/// recorded afterwards. The conversation has not seen the file by that: the read belongs to a session of its own.
+fn know_before(engine: &Engine, caller: &CallContext, fields: &Map<String, Value>) {
+    let Some(path) = ["file_path", "notebook_path"].into_iter().find_map(|name| fields.get(name)) else { return };
+    let caller = CallContext { session: BEFORE_EDITS.to_owned(), ..caller.clone() };
+    let _ = engine.call(&caller, "read", json!({ "file_path": path, "limit": 1 }));
 }
 
 /// Returns our tool with the name of the called one, and the fields it knows; `None` for other tools.

@@ -152,3 +152,20 @@ fn text_that_only_the_engine_would_write_as_meant_is_denied() {
     assert_eq!(whole(&file.replace("return 1", "return 11")), None);
     assert_eq!(decided(&bed, event(&bed, "Edit", "a.py", edit("    return 1\n", "    return 11\n"))), None);
 }
+
+#[test]
+fn edits_by_the_clients_own_tools_are_recorded() {
+    let bed = Bed::new();
+    bed.put("a.txt", "one\ntwo\n");
+    let call = || event(&bed, "Edit", "a.txt", edit("two", "2"));
+    assert_eq!(decided(&bed, call()), None);
+    // The hook's look at the file does not count as a read by the model.
+    let ours = ["edit", "a.txt", "--old", "two", "--new", "II", "--unread", "deny", "--session", "claude-s1"];
+    bed.run(&ours).exits(14);
+    bed.put("a.txt", "one\n2\n");
+    bed.feed(&["hook", "post-tool-use"], call()).exits(0);
+    let history = bed.run(&["history"]).exits(0).out;
+    assert!(history.contains("a.txt") && history.lines().count() == 1, "{history}");
+    bed.run(&["undo", "1"]).exits(0);
+    assert_eq!(bed.get("a.txt"), "one\ntwo\n");
+}
