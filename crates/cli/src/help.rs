@@ -255,8 +255,9 @@ In .claude/settings.json:
     \"PreToolUse\": [{\"matcher\": \"Edit|MultiEdit|Write|NotebookEdit|Bash\", \"hooks\": [{\"type\": \"command\", \"command\": \"emend hook pre-tool-use\"}]}],
     \"PostToolUse\": [{\"matcher\": \"Read|Edit|MultiEdit|Write|NotebookEdit|Bash\", \"hooks\": [{\"type\": \"command\", \"command\": \"emend hook post-tool-use\"}]}]}}
 
-Edits by these tools are in the history as changes by others. For Bash, a snapshot is taken before and after the
-command if outside = \"snapshots\" is set under [history] (see `emend help snapshot`); otherwise nothing is done.
+Edits by these tools are in the history as changes by others. For Bash, a snapshot is taken before
+and after the command if outside = \"snapshots\" is set under [history]; otherwise nothing is done.
+See `emend help snapshot`.
 
 The session's name is `claude-` followed by Claude Code's session id. A server that Claude Code started uses the same one.";
 
