@@ -1,5 +1,5 @@
 //! Calls all tools at random on hostile files: `cargo run --release -p hostile -- minutes 60 [SEED]`, or `rounds 20
-//! [SEED]`.
+//! [SEED]`. `worst [FILTER]` makes the worst known call of each kind at full size instead, and cancels it.
 //!
 //! Every call is judged: the server survives, the reply is JSON within the reply limit, and the call takes at most 500
 //! MB and, in optimised builds, 2 s of processor time. These two limits grow with the largest call or file of the round
@@ -17,6 +17,7 @@
 mod calls;
 mod files;
 mod server;
+mod worst;
 
 use calls::Setting;
 use emendate::TOOLS;
@@ -66,13 +67,17 @@ struct Run {
 fn main() -> io::Result<()> {
     let mut arguments = env::args().skip(1);
     let unit = arguments.next().unwrap_or_default();
-    let numbers: Vec<u64> = arguments.filter_map(|it| it.parse().ok()).collect();
+    let arguments: Vec<String> = arguments.collect();
+    let emend = env::var_os("EMEND_BIN").map_or_else(|| beside_this_program("emend"), |path| Ok(path.into()))?;
+    if unit == "worst" {
+        return ended(worst::play(&emend, arguments.first().map_or("", String::as_str))?);
+    }
+    let numbers: Vec<u64> = arguments.iter().filter_map(|it| it.parse().ok()).collect();
     let (count, first) = match (unit.as_str(), numbers.as_slice()) {
         ("minutes" | "rounds", [count]) => (*count, 1),
         ("minutes" | "rounds", [count, seed]) => (*count, *seed),
-        _ => return Err(io::Error::other("usage: hostile minutes|rounds COUNT [SEED]")),
+        _ => return Err(io::Error::other("usage: hostile minutes|rounds COUNT [SEED], or: hostile worst [FILTER]")),
     };
-    let emend = env::var_os("EMEND_BIN").map_or_else(|| beside_this_program("emend"), |path| Ok(path.into()))?;
     let findings = beside_this_program("")?.join("../hostile");
     fs::create_dir_all(&findings)?;
     let mut run = Run { emend, findings, found: 0, worst: BTreeMap::new(), undone: 0 };
@@ -83,7 +88,12 @@ fn main() -> io::Result<()> {
         seed += 1;
     }
     run.report(first..seed);
-    if run.found == 0 { Ok(()) } else { Err(io::Error::other(format!("{} findings", run.found))) }
+    ended(run.found)
+}
+
+/// Returns the end of the program after this number of findings.
+fn ended(found: usize) -> io::Result<()> {
+    if found == 0 { Ok(()) } else { Err(io::Error::other(format!("{found} findings"))) }
 }
 
 /// Returns the path of a file in the directory of this program.

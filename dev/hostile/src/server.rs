@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Longest time a call may take; afterwards it counts as a hang, and the server is killed.
 const HANG: Duration = Duration::from_secs(60);
@@ -23,6 +23,19 @@ pub(crate) struct Measured {
     pub(crate) cpu_ms: u64,
     /// The largest resident set of the server during the call, in KiB.
     pub(crate) peak_kib: u64,
+    /// Time from the request to the reply.
+    pub(crate) wall: Duration,
+}
+
+/// The end of a call that was cancelled while it ran.
+#[derive(Debug)]
+pub(crate) struct Cancellation {
+    /// Processor time of the server and its children after the cancellation, in milliseconds.
+    pub(crate) cpu_ms: u64,
+    /// Time from the cancellation to the reply.
+    pub(crate) wall: Duration,
+    /// True if the reply says that the call was cancelled; false if the call had begun to write, or ended.
+    pub(crate) stopped: bool,
 }
 
 /// A running server.
@@ -60,20 +73,39 @@ impl Server {
 
     /// Makes one call and measures it.
     pub(crate) fn call(&mut self, tool: &str, input: &Value) -> Measured {
-        self.calls += 1;
         let pid = self.child.id();
         let _ = fs::write(format!("/proc/{pid}/clear_refs"), "5");
-        let before = cpu_ticks(pid);
-        // At once: thousands of small writes would be processor time of the server, which reads each of them.
-        let request = format!("{}\n", json!({ "id": self.calls, "tool": tool, "input": input }));
-        let sent = self.input.write_all(request.as_bytes()).and_then(|()| self.input.flush());
-        let line = if sent.is_ok() { self.lines.recv_timeout(HANG).ok() } else { None };
-        let measured =
-            Measured { cpu_ms: cpu_ticks(pid).saturating_sub(before) * 1000 / TICKS, peak_kib: peak_kib(pid), line };
+        let (before, start) = (cpu_ticks(pid), Instant::now());
+        let line = if self.send(tool, input) { self.lines.recv_timeout(HANG).ok() } else { None };
+        let wall = start.elapsed();
+        let cpu_ms = cpu_ticks(pid).saturating_sub(before) * 1000 / TICKS;
+        let measured = Measured { cpu_ms, peak_kib: peak_kib(pid), line, wall };
         if measured.line.is_none() {
             let _ = self.child.kill();
         }
         measured
+    }
+
+    /// Makes one call and cancels it after some time. `None` if it ended before.
+    pub(crate) fn call_cancelled(&mut self, tool: &str, input: &Value, after: Duration) -> Option<Cancellation> {
+        let pid = self.child.id();
+        if !self.send(tool, input) || self.lines.recv_timeout(after).is_ok() {
+            return None;
+        }
+        let (before, start) = (cpu_ticks(pid), Instant::now());
+        let _ = writeln!(self.input, "{}", json!({ "cancel": self.calls }));
+        let line = self.lines.recv_timeout(HANG).unwrap_or_default();
+        let wall = start.elapsed();
+        let cpu_ms = cpu_ticks(pid).saturating_sub(before) * 1000 / TICKS;
+        Some(Cancellation { cpu_ms, wall, stopped: line.contains("\"call.cancelled\"") })
+    }
+
+    /// Sends a request; false if the server does not take it.
+    fn send(&mut self, tool: &str, input: &Value) -> bool {
+        self.calls += 1;
+        // At once: thousands of small writes would be processor time of the server, which reads each of them.
+        let request = format!("{}\n", json!({ "id": self.calls, "tool": tool, "input": input }));
+        self.input.write_all(request.as_bytes()).and_then(|()| self.input.flush()).is_ok()
     }
 }
 

@@ -14,6 +14,9 @@ use emendate_core::{Code, Error, Result, TextNames, Vocabulary, formats};
 use serde_json::Value;
 use std::path::PathBuf;
 
+/// Steps of a call after which the memory that it used is returned to the system.
+const LARGE_CALL_STEPS_MIN: u64 = 2_000_000;
+
 impl Tool {
     /// Parses the arguments, runs the tool, and notes how the arguments were understood.
     fn answer(&'static self, context: &Context, caller: &CallContext, input: Value) -> Result<Answer> {
@@ -108,10 +111,14 @@ pub(crate) fn metered<T>(context: &Context, caller: &CallContext, run: impl FnOn
     if let Some(watch) = &caller.handle {
         watch.note_steps(meter.spent());
     }
-    match meter.halted() {
+    let result = match meter.halted() {
         Some(halt) => Err(halt.error()),
         None => result,
+    };
+    if meter.spent() >= LARGE_CALL_STEPS_MIN {
+        emendate_fs::return_free_memory();
     }
+    result
 }
 
 /// Returns the base directory of relative paths in arguments: the caller's, or the only root.

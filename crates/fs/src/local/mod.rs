@@ -41,7 +41,7 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 pub use probe::Probe;
-pub use raw::outlive_size_limit;
+pub use raw::{outlive_size_limit, return_free_memory};
 pub use recover::RecoveryReport;
 pub(crate) use splice::LeasedSource;
 

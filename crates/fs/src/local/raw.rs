@@ -1,11 +1,12 @@
-//! System calls that no library wraps: read leases, starting write-back, and ignoring a signal.
+//! Calls of the C library that no other library wraps: read leases, starting write-back, ignoring a signal, and
+//! returning free memory.
 //!
 //! While we hold a read lease, the kernel blocks every process that opens the file for writing, and shows that one is
 //! waiting. This closes the gap that no comparison can: a program that writes in place into the file that we displace.
 #![allow(
     unsafe_code,
-    reason = "fcntl, sync_file_range and signal take and give plain integers here: nothing touches memory, the descriptor \
-              is borrowed for the length of each call, and no handler of ours ever runs"
+    reason = "fcntl, sync_file_range, signal and malloc_trim take and give plain integers here: nothing touches memory in \
+              use, the descriptor is borrowed for the length of each call, and no handler of ours ever runs"
 )]
 
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -59,4 +60,14 @@ fn checked(answer: libc::c_int) -> Result<libc::c_int> {
 pub fn outlive_size_limit() {
     // SAFETY: the signal is ignored, so no handler runs.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+}
+
+/// Returns memory that the allocator holds but nobody uses to the system. glibc keeps most of it otherwise; other
+/// allocators are left alone. Takes milliseconds, so only large calls should end with it.
+pub fn return_free_memory() {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: the allocator takes its own locks, and memory in use stays where it is.
+    unsafe {
+        libc::malloc_trim(0);
+    }
 }

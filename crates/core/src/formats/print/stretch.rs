@@ -2,6 +2,7 @@
 
 use crate::text::change::ChangeSet;
 use crate::text::explain::{self, LineKind};
+use crate::text::occurrences::Occurrences;
 use crate::text::snapshot::Snapshot;
 use core::ops::Range;
 use std::collections::HashMap;
@@ -125,20 +126,14 @@ impl<'a> UniqueLines<'a> {
         if *work < text.len() {
             return false;
         }
-        *work -= text.len();
         let mut wanted = self.lines[around.clone()].join("\n");
         wanted.insert(0, '\n');
         let padded = format!("\n{}\n", text.strip_suffix('\n').unwrap_or(text));
-        // Occurrences may overlap, so the search continues right after the start of each.
-        let mut from = 0;
-        std::iter::from_fn(|| {
-            let at = from + memchr::memmem::find(&padded.as_bytes()[from..], wanted.as_bytes())?;
-            from = at + 1;
-            Some(at)
-        })
-        .filter(|at| padded.as_bytes().get(at + wanted.len()) == Some(&b'\n'))
-        .nth(1)
-        .is_none()
+        let mut occurrences = Occurrences::new(&padded, &wanted);
+        let whole_lines = |at: &usize| padded.as_bytes().get(at + wanted.len()) == Some(&b'\n');
+        let is_unique = occurrences.by_ref().filter(whole_lines).nth(1).is_none();
+        *work = work.saturating_sub(text.len().max(occurrences.take_compared()));
+        is_unique
     }
 }
 
@@ -155,4 +150,33 @@ fn nearest_unique(
             last
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{UNIQUENESS_BYTES_MAX, UniqueLines};
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn lines_occur_once(lines in prop::collection::vec("[ab]{0,2}", 1..12), from in 0..12usize, len in 1..4usize) {
+            let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+            let from = from % lines.len();
+            let around = from..(from + len).min(lines.len());
+            let plain = lines.windows(around.len()).filter(|window| *window == &lines[around.clone()]).count() == 1;
+            let text = lines.join("\n") + "\n";
+            let mut work = UNIQUENESS_BYTES_MAX;
+            prop_assert_eq!(UniqueLines::new(&lines).occurs_once(&around, &text, &mut work), plain);
+        }
+    }
+
+    #[test]
+    fn repeated_lines_are_searched_in_linear_time() {
+        // Each line begins an occurrence of the range but for its last, blank line.
+        let lines = [vec!["a"; 200_000], vec!["", "b"]].concat();
+        let text = lines.join("\n") + "\n";
+        let mut work = UNIQUENESS_BYTES_MAX;
+        assert!(UniqueLines::new(&lines).occurs_once(&(100_000..200_001), &text, &mut work));
+        assert!(UNIQUENESS_BYTES_MAX - work <= 10 * text.len());
+    }
 }

@@ -10,7 +10,9 @@ use crate::locate::op::{Locator, Op};
 use crate::text::change::ChangeSet;
 use crate::text::explain;
 use crate::text::lines::starts_line;
+use crate::text::occurrences::Occurrences;
 use crate::text::snapshot::Snapshot;
+use crate::work;
 use std::collections::HashMap;
 
 /// Ranges without a unique line that are searched for as a whole; further ones are not proven.
@@ -207,20 +209,12 @@ impl<'a> LineMap<'a> {
     }
 }
 
-/// True when the lines occur exactly once in the text.
+/// True when the lines occur exactly once in the text. False once the work of the call has to end.
 fn once(whole: &str, lines: &str) -> bool {
-    // Overlapping occurrences count as well, so the search continues right after the start of the last one.
-    let (mut from, mut hits) = (0, 0);
-    let finder = memchr::memmem::Finder::new(lines);
-    for _ in 0..RANGE_SEARCHES_MAX {
-        let Some(at) = finder.find(&whole.as_bytes()[from..]).map(|at| from + at) else { return hits == 1 };
-        hits += usize::from(
-            starts_line(whole, at) && whole.as_bytes().get(at + lines.len()).is_none_or(|byte| *byte == b'\n'),
-        );
-        if hits > 1 || at >= whole.len() {
-            return false;
-        }
-        from = at + 1;
-    }
-    false
+    let whole_lines = |at: &usize| {
+        starts_line(whole, *at) && whole.as_bytes().get(at + lines.len()).is_none_or(|byte| *byte == b'\n')
+    };
+    let mut occurrences = Occurrences::new(whole, lines);
+    let hits = occurrences.by_ref().filter(whole_lines).take(2).count();
+    hits == 1 && !work::spend_or_end(occurrences.take_compared() / work::STEP_BYTES)
 }

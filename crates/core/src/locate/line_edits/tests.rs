@@ -251,6 +251,15 @@ fn rebased_edit_never_applies_to_a_duplicate() {
 }
 
 #[test]
+fn parts_of_lines_are_not_duplicates() {
+    let decoys = "ba\na\nab\n".repeat(40);
+    let (seen, now) = (format!("{decoys}x\na\na\na\ny\n"), format!("{decoys}X\na\na\na\nY\n"));
+    assert_eq!(carried(&seen, &now, lines(123, 123, "!\n")), Ok(LineTarget::Lines { from: 123, to: 123 }));
+    let twice = format!("{now}a\na\na\n");
+    assert_eq!(carried(&seen, &twice, lines(123, 123, "!\n")), Err(123));
+}
+
+#[test]
 fn changes_are_shown_as_rows() {
     let base: String = (1..=12).map(|n| format!("l{n}\n")).collect();
     let base = text(&base);

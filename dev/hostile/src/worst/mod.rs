@@ -1,0 +1,111 @@
+//! The worst known inputs of every tool at full size: processor time and memory of each call, and how soon it ends when
+//! it is cancelled at a quarter, half and three quarters of its time.
+
+mod rows;
+
+use crate::server::{Cancellation, Measured, Server};
+use crate::{CPU_MS_MAX, PEAK_KIB_MAX, REPLY_BYTES_MAX};
+use rows::{ROWS, Row, Scenario};
+use serde_json::Value;
+use std::path::Path;
+use std::{fs, io};
+use tempfile::TempDir;
+
+/// Longest processor time that a call may use after it was cancelled, in milliseconds.
+const CANCEL_CPU_MS_MAX: u64 = 100;
+/// Calls that are faster are not cancelled, in milliseconds.
+const CANCELLED_MS_MIN: u64 = 100;
+
+/// A server in a directory of its own, before the call that is measured.
+struct Prepared {
+    server: Server,
+    input: Value,
+    _directory: TempDir,
+}
+
+/// Makes the calls of the rows whose name or tool contains `filter`; returns the number of findings.
+pub(crate) fn play(emend: &Path, filter: &str) -> io::Result<usize> {
+    println!("CPU and wall time in ms, memory in MB; CPU/wall time after a cancellation at 1/4, 1/2 and 3/4\n");
+    println!("tool               input                               code                    CPU  wall  peak  cancelled");
+    let mut found = 0;
+    for row in ROWS.iter().filter(|row| row.name.contains(filter) || row.tool.contains(filter)) {
+        found += row.play(emend)?;
+    }
+    println!("{found} findings");
+    Ok(found)
+}
+
+impl Row {
+    fn play(&self, emend: &Path) -> io::Result<usize> {
+        let mut prepared = self.prepared(emend)?;
+        let measured = prepared.server.call(self.tool, &prepared.input);
+        let code = code_of(&measured);
+        let wall = u64::try_from(measured.wall.as_millis()).unwrap_or(u64::MAX);
+        let mut problems = judge(&measured, &code);
+        let mut after = String::new();
+        for quarter in (1..4).filter(|_| wall >= CANCELLED_MS_MIN) {
+            let mut prepared = self.prepared(emend)?;
+            let cancelled =
+                prepared.server.call_cancelled(self.tool, &prepared.input, measured.wall * quarter / 4);
+            match cancelled {
+                Some(Cancellation { cpu_ms, wall, stopped }) => {
+                    after += &format!(" {cpu_ms}/{}{}", wall.as_millis(), if stopped { "" } else { " done" });
+                    if cpu_ms > CANCEL_CPU_MS_MAX {
+                        problems.push(format!("{cpu_ms} ms after a cancellation at {quarter}/4"));
+                    }
+                }
+                None => after += " -",
+            }
+        }
+        let (tool, name, peak) = (self.tool, self.name, measured.peak_kib / 1024);
+        println!("{tool:<18} {name:<35} {code:<20} {:>6} {wall:>5} {peak:>5} {after}", measured.cpu_ms);
+        for problem in &problems {
+            println!("FINDING {tool} ({name}): {problem}");
+        }
+        Ok(problems.len())
+    }
+
+    /// Creates the files, starts a server and makes the calls before the last one.
+    fn prepared(&self, emend: &Path) -> io::Result<Prepared> {
+        let directory = tempfile::tempdir()?;
+        let base = directory.path().canonicalize()?;
+        let (root, state) = (base.join("root"), base.join("state"));
+        fs::create_dir_all(&root)?;
+        fs::create_dir_all(&state)?;
+        let Scenario { files, earlier, input } = (self.scenario)(&root);
+        for (name, text) in files {
+            fs::write(root.join(name), text)?;
+        }
+        let mut server = Server::start(emend, &root, &state, &base.join("messages"))?;
+        for (tool, input) in earlier {
+            server.call(tool, &input);
+        }
+        Ok(Prepared { server, input, _directory: directory })
+    }
+}
+
+fn code_of(measured: &Measured) -> String {
+    let reply: Value = measured.line.as_deref().and_then(|it| serde_json::from_str(it).ok()).unwrap_or_default();
+    match (&reply["ok"], reply["code"].as_str()) {
+        (Value::Bool(true), _) => "ok".to_owned(),
+        (_, Some(code)) => code.to_owned(),
+        _ => "no reply".to_owned(),
+    }
+}
+
+fn judge(measured: &Measured, code: &str) -> Vec<String> {
+    let mut problems = Vec::new();
+    if code == "no reply" || code.starts_with("internal") || code == "call.invalid" {
+        problems.push(code.to_owned());
+    }
+    if measured.cpu_ms > CPU_MS_MAX && !cfg!(debug_assertions) {
+        problems.push(format!("{} ms of processor time", measured.cpu_ms));
+    }
+    if measured.peak_kib > PEAK_KIB_MAX {
+        problems.push(format!("{} KiB of memory", measured.peak_kib));
+    }
+    if measured.line.as_ref().is_some_and(|line| line.len() > REPLY_BYTES_MAX) {
+        problems.push("a reply beyond its limit".to_owned());
+    }
+    problems
+}
