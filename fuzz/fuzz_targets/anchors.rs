@@ -2,9 +2,9 @@
 //! comes to name other text, a text that comes back has its words, and bytes lead back. Edits by words never panic.
 #![no_main]
 use arbitrary::Arbitrary;
+use emendate_core::anchor_map::{AnchorMap, AnchorPage};
 use emendate_core::formats::anchors::WordAnchors;
 use emendate_core::formats::{Format, FormatInput};
-use emendate_core::anchor_map::{AnchorMap, AnchorPage};
 use emendate_core::{FileAction, OpOrder, ResolveSettings, Snapshot, resolve};
 use libfuzzer_sys::fuzz_target;
 use std::collections::HashMap;

@@ -26,7 +26,12 @@ fuzz_target!(|input: Input| {
         let to = (from + usize::from(len)).min(borders.len() - 1);
         old.push_str(&input.text[borders[from]..borders[to]]);
     }
-    let edit = Replacement { old_string: old, new_string: input.new, replace_all: input.all.then_some(true), ..Replacement::default() };
+    let edit = Replacement {
+        old_string: old,
+        new_string: input.new,
+        replace_all: input.all.then_some(true),
+        ..Replacement::default()
+    };
     let Ok(op) = edit.to_op() else { return };
     let matching = [Matching::Exact, Matching::Strict, Matching::Standard][usize::from(input.strictness % 3)];
     let settings = ResolveSettings { matching, stale: input.stale, ..ResolveSettings::default() };

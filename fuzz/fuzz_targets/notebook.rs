@@ -35,7 +35,9 @@ fuzz_target!(|input: (String, Vec<(u8, String)>, Vec<(u8, u8, String)>, [bool; 3
             _ => json!({ "cell_number": at % 14, "edit_mode": "delete" }),
         })
         .collect();
-    let Ok(request) = NotebookEdit.parse(FormatInput::Json(json!({ "notebook_path": "/f", "edits": edits }))) else { return };
+    let Ok(request) = NotebookEdit.parse(FormatInput::Json(json!({ "notebook_path": "/f", "edits": edits }))) else {
+        return;
+    };
     let Some(FileAction::Edit { ops, .. }) = request.files.first().map(|file| &file.action) else { return };
     for (text, sound) in [(text.as_str(), true), (&any, false)] {
         let base = Snapshot::from_text(text);

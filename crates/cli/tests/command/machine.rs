@@ -197,3 +197,34 @@ fn serve_stops_if_its_output_is_closed() {
     assert!(child.wait().unwrap().success());
     assert_eq!(bed.get("a.txt"), "a\n", "no further call is made");
 }
+
+/// Returns the memory of a process that is not backed by files, in KiB.
+#[cfg(target_env = "gnu")]
+fn anonymous_kib(pid: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
+    line.trim().strip_suffix(" kB").unwrap().parse().unwrap()
+}
+
+#[cfg(target_env = "gnu")]
+#[test]
+fn serve_returns_the_memory_of_large_calls() {
+    let bed = Bed::new();
+    bed.put("long.txt", "a b c d e f g h\n".repeat(60_000));
+    let (mut child, mut stdin, mut stdout) = ndjson(&bed);
+    let mut call = |old: &str, new: &str| {
+        let input = json!({ "path": bed.path("long.txt"), "old_string": old, "new_string": new });
+        writeln!(stdin, "{}", json!({ "tool": "replace_in_files", "input": input })).unwrap();
+        let mut reply = String::new();
+        stdout.read_line(&mut reply).unwrap();
+        let reply: Value = serde_json::from_str(&reply).unwrap();
+        (reply["ok"] == true, anonymous_kib(child.id()))
+    };
+    let (refused, before) = call("absent", "b");
+    let (done, after) = call("a", "xyz");
+    eprintln!("{before} {after}");
+    assert!(!refused && done);
+    assert!(after < before + 20_000, "{before} KiB before, {after} KiB after");
+    drop(stdin);
+    assert!(child.wait().unwrap().success());
+}

@@ -26,7 +26,9 @@ struct Prepared {
 /// Makes the calls of the rows whose name or tool contains `filter`; returns the number of findings.
 pub(crate) fn play(emend: &Path, filter: &str) -> io::Result<usize> {
     println!("CPU and wall time in ms, memory in MB; CPU/wall time after a cancellation at 1/4, 1/2 and 3/4\n");
-    println!("tool               input                               code                    CPU  wall  peak  cancelled");
+    println!(
+        "tool               input                               code                    CPU  wall  peak  cancelled"
+    );
     let mut found = 0;
     for row in ROWS.iter().filter(|row| row.name.contains(filter) || row.tool.contains(filter)) {
         found += row.play(emend)?;
@@ -45,8 +47,7 @@ impl Row {
         let mut after = String::new();
         for quarter in (1..4).filter(|_| wall >= CANCELLED_MS_MIN) {
             let mut prepared = self.prepared(emend)?;
-            let cancelled =
-                prepared.server.call_cancelled(self.tool, &prepared.input, measured.wall * quarter / 4);
+            let cancelled = prepared.server.call_cancelled(self.tool, &prepared.input, measured.wall * quarter / 4);
             match cancelled {
                 Some(Cancellation { cpu_ms, wall, stopped }) => {
                     after += &format!(" {cpu_ms}/{}{}", wall.as_millis(), if stopped { "" } else { " done" });

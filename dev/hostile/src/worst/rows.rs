@@ -30,16 +30,28 @@ pub(super) const ROWS: &[Row] = &[
     Row { tool: "search", name: "long literal", scenario: long_literal },
     Row { tool: "search", name: "long literal, any case", scenario: folded_literal },
     Row { tool: "search", name: "nested repetitions", scenario: |root| search(root, "a", "(?:a{1,200}){1,200}b") },
-    Row { tool: "search", name: "smaller nested repetitions", scenario: |root| search(root, "a", "(?:a{1,90}){1,90}b") },
+    Row {
+        tool: "search",
+        name: "smaller nested repetitions",
+        scenario: |root| search(root, "a", "(?:a{1,90}){1,90}b"),
+    },
     Row { tool: "search", name: "rescanning", scenario: |root| search(root, "a", "a[^b]*b|a") },
     Row { tool: "search", name: "many states", scenario: |root| search(root, "01", "[01]*1[01]{20}2") },
-    Row { tool: "search", name: "word boundaries", scenario: |root| search(root, "an\u{303}b ", r"(\b\w+\b\W*){50}#####") },
+    Row {
+        tool: "search",
+        name: "word boundaries",
+        scenario: |root| search(root, "an\u{303}b ", r"(\b\w+\b\W*){50}#####"),
+    },
     Row { tool: "search", name: "nested stars", scenario: |root| search(root, "a", "(a*)*b") },
     Row { tool: "search", name: "classes of Unicode", scenario: |root| search(root, "\u{e9}", r"(\pL{1,50}){1,50}\d") },
     Row { tool: "edit", name: "present text of one letter", scenario: |root| letters(root, 837_000, 487_000, "") },
     Row { tool: "edit", name: "absent text of one letter", scenario: |root| letters(root, 837_000, 487_000, "b") },
     Row { tool: "edit", name: "large text of one letter", scenario: |root| letters(root, LARGE, LARGE / 2, "") },
-    Row { tool: "edit", name: "large absent text of one letter", scenario: |root| letters(root, LARGE, LARGE / 2, "b") },
+    Row {
+        tool: "edit",
+        name: "large absent text of one letter",
+        scenario: |root| letters(root, LARGE, LARGE / 2, "b"),
+    },
     Row { tool: "edit", name: "spaced letters, absent", scenario: |root| repeated(root, "a ", "b") },
     Row { tool: "edit", name: "words, absent", scenario: |root| repeated(root, "word other ", "b") },
     Row { tool: "edit", name: "equal lines, absent", scenario: |root| repeated(root, "x = 1;\n", "y") },
@@ -69,7 +81,11 @@ pub(super) const ROWS: &[Row] = &[
     Row { tool: "apply", name: "line edits", scenario: line_edits },
     Row { tool: "apply", name: "unclosed quotes", scenario: |root| applied(root, "\"'`\\".repeat(LARGE / 4)) },
     Row { tool: "apply", name: "opening tags", scenario: |root| applied(root, "<a><file>\n".repeat(LARGE / 10)) },
-    Row { tool: "apply", name: "opening markers", scenario: |root| applied(root, "<<<<<<< SEARCH\n".repeat(LARGE / 15)) },
+    Row {
+        tool: "apply",
+        name: "opening markers",
+        scenario: |root| applied(root, "<<<<<<< SEARCH\n".repeat(LARGE / 15)),
+    },
     Row { tool: "apply", name: "opening brackets", scenario: |root| applied(root, "{\"a\":[".repeat(LARGE / 6)) },
     Row { tool: "convert", name: "hunks in repeated lines", scenario: convert_repeated },
     Row { tool: "convert", name: "long repeated hunks", scenario: convert_long },
@@ -160,8 +176,10 @@ fn indented_lines(root: &Path) -> Scenario {
 }
 
 fn similar_lines(root: &Path) -> Scenario {
-    let lines = |word: &str| (0..LARGE / 30).map(|nth| format!("value_{} = {word}(x, {});\n", nth % 97, nth % 89));
-    on(root, lines("call").collect(), json!({ "old_string": lines("cal").collect::<String>(), "new_string": "z" }))
+    let lines = |word: &str| -> String {
+        (0..LARGE / 30).map(|nth| format!("value_{} = {word}(x, {});\n", nth % 97, nth % 89)).collect()
+    };
+    on(root, lines("call"), json!({ "old_string": lines("cal"), "new_string": "z" }))
 }
 
 fn similar_long_lines(root: &Path) -> Scenario {
@@ -171,7 +189,11 @@ fn similar_long_lines(root: &Path) -> Scenario {
 
 fn quotes(root: &Path) -> Scenario {
     let old = "say(\"a\", 'b')\n".repeat(250_000);
-    on(root, "say(\u{201c}a\u{201d}, \u{2018}b\u{2019})\n".repeat(300_000), json!({ "old_string": old, "new_string": "z" }))
+    on(
+        root,
+        "say(\u{201c}a\u{201d}, \u{2018}b\u{2019})\n".repeat(300_000),
+        json!({ "old_string": old, "new_string": "z" }),
+    )
 }
 
 fn placeholder(root: &Path) -> Scenario {
@@ -222,7 +244,8 @@ fn shuffled_lines(root: &Path) -> Scenario {
 
 fn notebook(root: &Path, edit: impl Fn(usize) -> Value) -> Scenario {
     let source = "x = 1\n".repeat(120);
-    let cell = |nth: usize| json!({ "cell_type": "markdown", "id": format!("c{nth}"), "metadata": {}, "source": source });
+    let cell =
+        |nth: usize| json!({ "cell_type": "markdown", "id": format!("c{nth}"), "metadata": {}, "source": source });
     let cells: Vec<Value> = (0..9_999).map(cell).collect();
     let text = json!({ "nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": cells }).to_string();
     let edits: Vec<Value> = (0..9_999).map(edit).collect();
@@ -265,7 +288,8 @@ fn absent_hunks(root: &Path) -> Scenario {
 }
 
 fn repeated_blocks(root: &Path) -> Scenario {
-    let block = |nth: usize| format!("a.txt\n<<<<<<< SEARCH\n{}c{nth}\n=======\nq\n>>>>>>> REPLACE\n", "a\nb\n".repeat(150));
+    let block =
+        |nth: usize| format!("a.txt\n<<<<<<< SEARCH\n{}c{nth}\n=======\nq\n>>>>>>> REPLACE\n", "a\nb\n".repeat(150));
     applied(root, (0..9_999).map(block).collect())
 }
 
@@ -290,7 +314,8 @@ fn convert_repeated(root: &Path) -> Scenario {
 /// Removes half of many equal lines and a blank one, of which the rest is the beginning.
 fn convert_long(root: &Path) -> Scenario {
     let (lines, removed) = (200_000, 100_000);
-    let hunk = format!("@@ -{},{} +{},0 @@\n{}-\n", lines - removed + 1, removed + 1, lines - removed, "-a\n".repeat(removed));
+    let hunk =
+        format!("@@ -{},{} +{},0 @@\n{}-\n", lines - removed + 1, removed + 1, lines - removed, "-a\n".repeat(removed));
     let mut scenario = hunks(root, hunk);
     scenario.files = vec![("a.txt".to_owned(), "a\n".repeat(lines) + "\nb\n")];
     scenario.input["to"] = json!("search_replace");
