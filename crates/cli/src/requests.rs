@@ -15,7 +15,7 @@ use std::thread;
 const ID_BYTES_MAX: usize = 1024;
 /// Bytes of a request line, which is the JSON of a call.
 const LINE_BYTES_MAX: usize = INPUT_BYTES_MAX;
-/// Bytes of unanswered requests from which no further line is read.
+/// Bytes of requests that wait, beside the one that runs, from which no further line is read.
 const AHEAD_BYTES_MAX: usize = 4 << 20;
 /// Bytes of memory that a request takes beside its line, roughly.
 const REQUEST_BYTES: usize = 512;
@@ -116,6 +116,13 @@ struct Queue {
     bytes: usize,
 }
 
+impl Queue {
+    /// Bytes of all but the oldest, which runs: however large it is, a line that cancels it has to be seen.
+    fn waiting_bytes(&self) -> usize {
+        self.bytes - self.requests.front().map_or(0, |oldest| oldest.bytes)
+    }
+}
+
 struct Entry {
     id: Value,
     watch: CallHandle,
@@ -131,7 +138,7 @@ impl RequestQueue {
     fn wait_for_room(&self) {
         drop(
             self.shorter
-                .wait_while(self.lock(), |queue| queue.bytes >= AHEAD_BYTES_MAX)
+                .wait_while(self.lock(), |queue| queue.waiting_bytes() >= AHEAD_BYTES_MAX)
                 .unwrap_or_else(PoisonError::into_inner),
         );
     }
@@ -339,7 +346,8 @@ mod tests {
     fn read_ahead_is_bounded() {
         let count = Arc::new(AtomicUsize::new(0));
         let requests = Requests::read(Endless(Arc::clone(&count))).unwrap();
-        let ahead = AHEAD_BYTES_MAX.div_ceil(REQUEST_BYTES + 22);
+        // One runs.
+        let ahead = AHEAD_BYTES_MAX.div_ceil(REQUEST_BYTES + 22) + 1;
         for _ in 0..ahead {
             assert!(next(&requests).is_some());
         }
@@ -348,5 +356,18 @@ mod tests {
         requests.answered();
         assert!(next(&requests).is_some());
         assert!(count.load(Ordering::Relaxed) < AHEAD_BYTES_MAX);
+    }
+
+    #[test]
+    fn large_request_can_be_cancelled() {
+        let large = json!({ "id": 1, "tool": "read", "input": "x".repeat(2 * AHEAD_BYTES_MAX) });
+        let lines = format!("{large}\n{}\n", json!({ "cancel": 1 }));
+        let requests = Requests::read(Cursor::new(lines)).unwrap();
+        let request = next(&requests).unwrap();
+        let stopped = |_| {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+            request.watch.is_stopped()
+        };
+        assert!((0..3_000).any(stopped));
     }
 }

@@ -15,7 +15,7 @@ use serde_json::Value;
 use std::path::PathBuf;
 
 /// Steps of a call after which the memory that it used is returned to the system.
-const LARGE_CALL_STEPS_MIN: u64 = 2_000_000;
+const LARGE_CALL_STEPS_MIN: u64 = 500_000;
 
 impl Tool {
     /// Parses the arguments, runs the tool, and notes how the arguments were understood.

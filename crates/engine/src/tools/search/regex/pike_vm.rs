@@ -8,6 +8,12 @@ use std::ops::Range;
 
 /// Steps of work for each state that is visited.
 const VISIT_STEPS: usize = 4;
+/// Steps for a state of an expression with so many that the processor's caches do not hold them.
+const UNCACHED_VISIT_STEPS: usize = 10;
+/// States from which an expression counts as that large.
+const UNCACHED_STATES_MIN: usize = 4096;
+/// Offsets of groups that are copied in one step; a visit copies all of them.
+const SLOTS_PER_STEP: usize = 8;
 /// Offsets of groups that are remembered for all states together.
 const SLOTS_MAX: usize = 4_000_000;
 /// The offset of a group that is not part of the match.
@@ -89,6 +95,8 @@ struct Simulation<'a> {
     cache: &'a mut PikeCache,
     /// States visited since the last look at the meter.
     visits: usize,
+    /// Steps of work for each of them.
+    visit_steps: usize,
 }
 
 impl PikeVm {
@@ -99,7 +107,7 @@ impl PikeVm {
     /// Finds the first match in a part of a text. Finds nothing once the work of the call has to end.
     pub(super) fn find(&self, cache: &mut PikeCache, text: &[u8], span: Range<usize>) -> Option<Range<usize>> {
         cache.prepare(self.nfa.states().len(), 1);
-        let mut simulation = Simulation { nfa: &self.nfa, text, groups: None, cache, visits: 0 };
+        let mut simulation = self.simulation(text, None, cache);
         let (end, slots) = simulation.run(span, false)?;
         Some(*slots.first()?..end)
     }
@@ -123,10 +131,23 @@ impl PikeVm {
             .next("Send a shorter pattern, or name fewer groups in new_string. Nothing was written."));
         }
         cache.prepare(states, slots);
-        let mut simulation = Simulation { nfa: &self.nfa, text, groups: Some(groups), cache, visits: 0 };
+        let mut simulation = self.simulation(text, Some(groups), cache);
         let Some((_, offsets)) = simulation.run(of, true) else { return Ok(false) };
         groups.offsets = offsets;
         Ok(true)
+    }
+
+    /// Creates a search with a prepared cache.
+    fn simulation<'a>(
+        &'a self,
+        text: &'a [u8],
+        groups: Option<&'a GroupSlots>,
+        cache: &'a mut PikeCache,
+    ) -> Simulation<'a> {
+        let state_steps =
+            if self.nfa.states().len() < UNCACHED_STATES_MIN { VISIT_STEPS } else { UNCACHED_VISIT_STEPS };
+        let visit_steps = state_steps + cache.path.len() / SLOTS_PER_STEP;
+        Simulation { nfa: &self.nfa, text, groups, cache, visits: 0, visit_steps }
     }
 }
 
@@ -178,7 +199,7 @@ impl Simulation<'_> {
                 break;
             }
             found = self.step(at, at < span.end).or(found);
-            if work::spend_or_end(1 + std::mem::take(&mut self.visits) * VISIT_STEPS) {
+            if work::spend_or_end(1 + std::mem::take(&mut self.visits) * self.visit_steps) {
                 return None;
             }
         }
