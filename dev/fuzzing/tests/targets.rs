@@ -1,6 +1,12 @@
 //! Every fuzz target on random bytes. `fuzz/` runs them for longer, guided by coverage.
 #![allow(
     unused_attributes,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::type_complexity,
+    clippy::collapsible_if,
+    clippy::redundant_closure_for_method_calls,
+    clippy::redundant_closure,
     clippy::needless_pass_by_value,
     clippy::many_single_char_names,
     reason = "the targets are written for libFuzzer"
