@@ -33,14 +33,30 @@ fn char_class(ch: char) -> i32 {
     }
 }
 
-/// True when two lines have the same tokens, blanks aside.
+/// True when two lines have the same tokens, blanks aside. A blank between two signs counts: `+ +` is not `++`.
 pub(crate) fn are_same(a: &str, b: &str) -> bool {
-    filled_tokens(a).eq(filled_tokens(b))
+    significant_tokens(a) == significant_tokens(b)
 }
 
-/// Returns the tokens that are not blank.
-fn filled_tokens(line: &str) -> impl Iterator<Item = &str> {
-    tokens(line).into_iter().filter(|token: &&str| !token.trim().is_empty())
+/// Returns the tokens that are not blank, and an empty one for blanks between two signs that are not brackets or commas.
+fn significant_tokens(line: &str) -> Vec<&str> {
+    let all = tokens(line.trim());
+    let is_sign = |token: &str| {
+        let sign = token.chars().next().filter(|&ch| char_class(ch) == 3);
+        sign.is_some_and(|ch| !"()[]{},;".contains(ch))
+    };
+    let between = |at: usize| {
+        all.get(at.wrapping_sub(1)).is_some_and(|it| is_sign(it)) && all.get(at + 1).is_some_and(|it| is_sign(it))
+    };
+    let mut out = Vec::with_capacity(all.len());
+    for (at, token) in all.iter().enumerate() {
+        match token.trim().is_empty() {
+            true if between(at) => out.push(""),
+            true => {}
+            false => out.push(*token),
+        }
+    }
+    out
 }
 
 /// A run of new tokens, and the old tokens it is equal to, if any.

@@ -38,8 +38,10 @@ const ALIGNMENT_OVERHEAD_CELLS: usize = 500;
 const LIKENESS_MIN: f64 = 0.75;
 const LIKENESS_MARGIN: f64 = 0.15;
 /// Lines of a short text, and the share of its weight from which a place is examined.
-const FEW_LINES: usize = 5;
+const FEW_LINES: usize = 12;
 const FEW_LINES_SHARE_MIN: f64 = 0.3;
+/// Lines that prove a place together, if it has all of them.
+const SOLE_LINES_MIN: usize = 6;
 /// Letters and digits of a distinctive line.
 const DISTINCTIVE_ALNUM_MIN: usize = 8;
 /// Blank lines that a window of the file may have in addition to those of old.
@@ -74,8 +76,12 @@ fn place<'a>(
         b.score.total_cmp(&a.score).then(a.extra.cmp(&b.extra)).then(a.lines.len().cmp(&b.lines.len()))
     });
     let complete = readings[0].is_complete();
+    let is_only = readings.len() == 1;
     if complete {
         readings.retain(DriftAlignment::is_complete);
+    } else if readings.iter().filter(|it| it.is_mistyped()).count() == 1 {
+        // A line with a typo comes from the place that has the line.
+        readings.retain(DriftAlignment::is_mistyped);
     } else {
         let least = readings[0].score - LIKENESS_MARGIN;
         readings.retain(|it| it.score > least);
@@ -83,7 +89,7 @@ fn place<'a>(
     let best = &readings[0];
     let lines = best.lines.clone();
     target
-        .judge(best, complete)
+        .judge(best, complete, is_only)
         .and_then(|()| target.edits_of_all(&readings))
         .map(|edits| {
             let span = span_of(search.lines(), lines.start, lines.end);
@@ -160,6 +166,11 @@ impl DriftAlignment {
     /// True when all lines are found, with nothing interspersed.
     fn is_complete(&self) -> bool {
         self.missing.is_empty() && self.extra == 0 && self.typos == 0
+    }
+
+    /// True when all lines are found, some with typos, and nothing is interspersed.
+    fn is_mistyped(&self) -> bool {
+        self.missing.is_empty() && self.extra == 0 && self.typos > 0
     }
 }
 
@@ -364,11 +375,10 @@ impl<'s, 'a> DriftQuery<'s, 'a> {
     }
 
     /// Checks whether the best alignment is good enough.
-    fn judge(&self, best: &DriftAlignment, complete: bool) -> Result<(), MatchRefusal> {
+    fn judge(&self, best: &DriftAlignment, complete: bool, is_only: bool) -> Result<(), MatchRefusal> {
         let lines = self.at.len();
         let enough = if complete { 6 } else { 30 };
-        let mistyped = best.missing.is_empty() && best.extra == 0;
-        let least = if mistyped { 3 } else { 4 };
+        let least = if best.is_mistyped() { 3 } else { 4 };
         if self.search.pattern.alnum(enough) < enough || (!complete && lines < least) {
             return unlike_refusal("the text is too short to be found by part of its lines");
         }
@@ -389,7 +399,10 @@ impl<'s, 'a> DriftQuery<'s, 'a> {
         }
         // If all lines of a hunk are found in order, separated by blank lines only, uniqueness proves the place.
         let whole_hunk = complete && self.search.pattern.changes.is_some();
+        // So does a place that has all of many lines, if no other has most of them.
+        let is_sole = is_only && best.missing.is_empty() && best.typos == 0 && lines >= SOLE_LINES_MIN;
         if !whole_hunk
+            && !is_sole
             && !best.early.iter().any(|(old, _)| self.is_distinctive(*old) && self.count(*old) == 1)
             && !self.has_unique_run(best)
         {
@@ -459,6 +472,17 @@ mod tests {
         assert_eq!(
             edit(file, &old, &old.replace("impl Table", "impl Tables")),
             file.replace("impl Table", "impl Tables")
+        );
+    }
+
+    #[test]
+    fn typo_comes_from_the_place_that_has_the_line() {
+        let other = STEPS.replace("second_step();", "other_call(2);");
+        let file = format!("{STEPS}\n{other}");
+        let old = STEPS.replace("second_step", "secodn_step");
+        assert_eq!(
+            edit(&file, &old, &old.replace("third_step", "last_step")),
+            file.replacen("third_step", "last_step", 1)
         );
     }
 

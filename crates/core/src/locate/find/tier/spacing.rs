@@ -91,6 +91,7 @@ mod tests {
     #[test]
     fn blanks_that_may_be_text_are_respected() {
         refuse("print(\"first,value\");\n", "print(\"first, value\");\n", "print(\"first, other\");\n");
+        refuse("first = second++third;\n", "first = second + + third;\n", "first = second + + fourth;\n");
         refuse("int my_value = 1;\n", "int my _value = 1;\n", "int my _value = 2;\n");
         refuse("call(first,value);\ncall( first, value );\n", "call(first, value);\n", "call(first, other);\n");
     }
