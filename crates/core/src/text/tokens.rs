@@ -91,7 +91,8 @@ fn shifted(head: usize, range: Range<usize>) -> Range<usize> {
 }
 
 /// Returns `new` with every token that it shares with `old` written in the file's own characters. `None` if `file` does
-/// not resemble `old`. With `runs`, the length of blank runs is ignored, and blanks between tokens are the file's.
+/// not resemble `old`. With `runs`, the length of blank runs is ignored, and blanks between tokens are the file's; `None`
+/// if that would join or split tokens of `new`.
 pub(crate) fn with_file_tokens(file: &str, old: &str, new: &str, runs: bool) -> Option<String> {
     let old_tokens = tokens(old);
     let ends = ends_in_file(file, &old_tokens, runs).or_else(|| ends_by_tokens(file, &old_tokens).filter(|_| runs))?;
@@ -111,7 +112,8 @@ pub(crate) fn with_file_tokens(file: &str, old: &str, new: &str, runs: bool) -> 
         out.extend(new_tokens[stretch.new.clone()].iter().copied());
         out.push_str(back);
     }
-    Some(out)
+    // A blank of old that the file lacks may separate two words of new.
+    (!runs || are_same(&out, new)).then_some(out)
 }
 
 /// Returns the blanks at both ends of the file's form of some tokens, which these tokens do not have: they stay around
@@ -200,7 +202,8 @@ pub(crate) fn share(part: usize, whole: usize) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{similarity, tokens, with_file_tokens};
+    use super::{are_same, similarity, tokens, with_file_tokens};
+    use proptest::prelude::*;
 
     #[test]
     fn text_splits_into_words_blank_runs_and_punctuation() {
@@ -230,6 +233,29 @@ mod tests {
             "f(\"a  b\", end, x)"
         );
         assert_eq!(with_file_tokens("other", "old", "new", false), None);
+    }
+
+    #[test]
+    fn blanks_that_the_file_lacks_do_not_join_words() {
+        let (file, old) = ("return len(items)", "return len( items )");
+        assert_eq!(with_file_tokens(file, old, "return sum( i for i in items )", true), None);
+        assert_eq!(with_file_tokens(file, old, "return max( items )", true).as_deref(), Some("return max(items)"));
+    }
+
+    proptest! {
+        #[test]
+        fn tokens_of_the_new_text_are_neither_joined_nor_split(
+            file in "[ab1(+=, ]{0,12}", old in "[ab1(+=, ]{0,12}", new in "[ab1(+=, ]{0,16}", blank in 0..12usize,
+        ) {
+            // Half of the lines are the file's with one more blank or one less.
+            let at = blank.min(file.len());
+            for old in [old, [&file[..at], " ", &file[at..]].concat(), file.replacen(' ', "", 1), file.clone()] {
+                for new in [new.clone(), [&old, &new[..]].concat()] {
+                    let text = with_file_tokens(&file, &old, &new, true);
+                    prop_assert!(text.as_ref().is_none_or(|text| are_same(text, &new)), "{old:?} {new:?} {text:?}");
+                }
+            }
+        }
     }
 
     #[test]

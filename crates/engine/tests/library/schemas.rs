@@ -266,7 +266,7 @@ fn schemas_of_a_project_stay_below_its_root() {
     bench.put("s.json", "{\"type\": \"integer\"}");
     ok(&bench.write("x/a.json", "1\n"));
     bench.put("s.json", "{\"type\": ");
-    assert!(bench.write("x/a.json", "2\n").text().contains("s.json: 1:1: it is no JSON"));
+    assert!(bench.write("x/a.json", "2\n").text().contains("s.json: 1:1: it is not JSON"));
 }
 
 #[test]
