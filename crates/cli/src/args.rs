@@ -11,7 +11,7 @@ mod scope;
 pub(crate) use file_part::FilePartArgs;
 pub(crate) use gc::GcArgs;
 pub(crate) use patch::PatchArgs;
-pub(crate) use reversal::{RestoreArgs, SnapshotArgs, UndoArgs};
+pub(crate) use reversal::{RestoreArgs, RewindArgs, SnapshotArgs, UndoArgs};
 pub(crate) use scope::ScopeArgs;
 
 use crate::config::ConfigCommand;
@@ -123,6 +123,15 @@ pub(crate) enum Command {
     /// Restore a file to its state after an operation
     #[command(after_help = help::RESTORE)]
     Restore(RestoreArgs),
+    /// Give this moment a name
+    #[command(after_help = help::MARK)]
+    Mark {
+        /// The name: letters, digits, `-`, `_`, `.` and `/`
+        name: String,
+    },
+    /// Take back what you did since a mark, and keep what others did
+    #[command(after_help = help::REWIND)]
+    Rewind(RewindArgs),
     /// Record the files that any program changed, created or deleted since the last snapshot
     #[command(after_help = help::SNAPSHOT)]
     Snapshot(SnapshotArgs),
@@ -490,8 +499,8 @@ pub(crate) struct ShowArgs {
 /// `emend diff`.
 #[derive(Args)]
 pub(crate) struct DiffArgs {
-    /// Two operations, the older one first; `ID^` means just before that operation
-    #[arg(value_name = "ID..ID")]
+    /// Two operations or marks, the older one first; `ID^` means just before that operation, nothing after `..` now
+    #[arg(value_name = "ID..[ID]")]
     pub(crate) range: String,
     /// Only this file
     #[arg(long, value_name = "PATH")]

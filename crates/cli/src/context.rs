@@ -95,6 +95,7 @@ impl CliContext<'_> {
             // note and is not asked at every change.
             irreversible: Some(transport == "cli" && self.state() == StateLocation::Nowhere),
             texts: None,
+            turn: self.global.turn_name.clone(),
             client: Some(Arc::new(ClientInfo { transport, profile, model, traceparent, client: String::new() })),
         }
     }

@@ -26,6 +26,16 @@ pub(crate) struct GlobalArgs {
         hide_env_values = true
     )]
     pub(crate) session: Option<String>,
+    /// Turn that the command belongs to, by any name; `emend undo --turn` takes back all of the last one
+    #[arg(
+        long,
+        global = true,
+        value_name = "NAME",
+        env = "EMEND_TURN",
+        hide_short_help = true,
+        hide_env_values = true
+    )]
+    pub(crate) turn_name: Option<String>,
     /// Directory where sessions are stored; `none` keeps them in memory, so nothing can be undone later [default: $XDG_STATE_HOME/emendate]
     #[arg(
         long,

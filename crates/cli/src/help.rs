@@ -157,6 +157,21 @@ Examples:
   emend restore src/main.rs@17            as it was after operation 17
   emend restore src/main.rs@17^           as it was before";
 
+pub(crate) const MARK: &str = "\
+Examples:
+  emend mark before-refactoring
+  emend diff before-refactoring..         what changed since then
+  emend undo --since before-refactoring   what you did since then; emend rewind also lists what stays";
+
+pub(crate) const REWIND: &str = "\
+Everything that the session did since then is taken back in one operation, which `emend redo` takes back. What others did
+since then is kept and listed. Where both changed the same lines, nothing is done, and the conflict is shown.
+
+Examples:
+  emend mark start
+  emend rewind start
+  emend rewind 17^ --dry-run";
+
 pub(crate) const SNAPSHOT: &str = "\
 The first snapshot records what is there; each later one is an operation with the files that changed since, whoever
 changed them. Ignored files, secrets and files of more than 8 MiB are left out. Files whose time and size did not change
@@ -251,6 +266,7 @@ pub(crate) const DOCTOR: &str = "Exits with 0 when all is well, with 1 when some
 pub(crate) const HOOK: &str = "\
 In .claude/settings.json:
   {\"hooks\": {
+    \"UserPromptSubmit\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"emend hook user-prompt-submit\"}]}],
     \"SessionStart\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"emend hook session-start\"}]}],
     \"PreToolUse\": [{\"matcher\": \"Edit|MultiEdit|Write|NotebookEdit|Bash\", \"hooks\": [{\"type\": \"command\", \"command\": \"emend hook pre-tool-use\"}]}],
     \"PostToolUse\": [{\"matcher\": \"Read|Edit|MultiEdit|Write|NotebookEdit|Bash\", \"hooks\": [{\"type\": \"command\", \"command\": \"emend hook post-tool-use\"}]}]}}

@@ -1,6 +1,8 @@
 //! `undo`, `redo`, `history`, `show`, `diff`, `restore` and `gc`.
 
-use crate::args::{DiffArgs, FilePartArgs, GcArgs, HistoryArgs, RestoreArgs, ShowArgs, SnapshotArgs, UndoArgs};
+use crate::args::{
+    DiffArgs, FilePartArgs, GcArgs, HistoryArgs, RestoreArgs, RewindArgs, ShowArgs, SnapshotArgs, UndoArgs,
+};
 use crate::context::CliContext;
 use crate::files::{InputFields, ToolCall, usage};
 use crate::output::{self, ChangeView};
@@ -32,6 +34,8 @@ pub(crate) fn undo(args: &UndoArgs, redo: bool) -> Result<ToolCall> {
         .put("last", args.last)
         .put("redo", redo.then_some(true))
         .put("irreversible", args.irreversible.then_some(true))
+        .put("turn", args.turn.then_some(true))
+        .put("since", args.since.clone())
         .put("any_session", args.any_session.then_some(true));
     let Some(target) = &args.hunks else { return Ok(ask("undo", args.file.as_ref(), fields)) };
     let (path, Some(hunks)) = HunkList::split_path(target)? else {
@@ -144,9 +148,11 @@ pub(crate) fn show(args: &ShowArgs) -> Result<ToolCall> {
 /// Builds the input of `history` for two moments.
 pub(crate) fn diff(args: &DiffArgs) -> Result<ToolCall> {
     let ends = args.range.split_once("..");
-    let Some((from, to)) = ends.filter(|(from, to)| !from.is_empty() && !to.is_empty() && !to.starts_with('.')) else {
-        return Err(usage(&format!("`{}` is not two operations.", args.range), "Write ID..ID, e.g. 17..20."));
+    let Some((from, to)) = ends.filter(|(from, to)| !from.is_empty() && !to.starts_with('.')) else {
+        let what = format!("`{}` is not two operations.", args.range);
+        return Err(usage(&what, "Write ID..ID, e.g. 17..20, or MARK.. for what changed until now."));
     };
+    let to = if to.is_empty() { "now" } else { to };
     let fields = InputFields::default().put("id", Some(from)).put("to", Some(to));
     Ok(ask("history", args.file.as_ref(), part(fields, &args.part)).viewed(view(&args.part)))
 }
@@ -165,6 +171,20 @@ pub(crate) fn restore(args: &RestoreArgs) -> Result<ToolCall> {
     let hunks = args.hunks.as_deref().map(HunkList::parse).transpose()?.map(|list| list.0);
     let fields = InputFields::default().put("id", Some(id)).put("hunks", hunks);
     Ok(ask("restore", Some(&path), fields.put("irreversible", args.irreversible.then_some(true))))
+}
+
+/// Builds the input of `mark`.
+pub(crate) fn mark(name: &str) -> ToolCall {
+    ask("mark", None, InputFields::default().put("name", Some(name)))
+}
+
+/// Builds the input of `rewind`.
+pub(crate) fn rewind(args: &RewindArgs) -> ToolCall {
+    let fields = InputFields::default()
+        .put("to", Some(args.to.clone()))
+        .put("shell", args.shell.then_some(true))
+        .put("irreversible", args.irreversible.then_some(true));
+    ask("rewind", None, fields)
 }
 
 /// Builds the input of `snapshot`.

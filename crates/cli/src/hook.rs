@@ -6,7 +6,9 @@ use crate::{input, output, session};
 use clap::Subcommand;
 use emendate::core::{Code, Error, Result};
 use emendate::fs::shown;
-use emendate::{CallContext, Engine, OutsideChanges, REWRITTEN_TEXT_NOTES, ToolView, UnreadPolicy, client_tool};
+use emendate::{
+    CallContext, Engine, OutsideChanges, REWRITTEN_TEXT_NOTES, ToolView, UnreadPolicy, client_tool, shell_command_note,
+};
 use serde_json::{Map, Value, json};
 use std::path::Path;
 
@@ -17,6 +19,8 @@ pub(crate) enum HookPhase {
     PreToolUse,
     /// After a tool was used: remembers what was read and written
     PostToolUse,
+    /// When the user sends a prompt: a turn begins, which `emend undo --turn` takes back
+    UserPromptSubmit,
     /// At the start or continuation of a conversation: reports its id to the server
     SessionStart,
 }
@@ -37,6 +41,9 @@ pub(crate) fn run(desk: &CliContext<'_>, moment: HookPhase, reader: Option<&str>
     {
         output::note(&format!("The id of the conversation could not be written for the server: {error}."));
     }
+    if matches!(moment, HookPhase::UserPromptSubmit) {
+        return begin_turn(desk, &session);
+    }
     if is_shell(&event) {
         return snapshot(desk, moment, &session);
     }
@@ -56,8 +63,18 @@ pub(crate) fn run(desk: &CliContext<'_>, moment: HookPhase, reader: Option<&str>
                 output::value(&json!({ "hookSpecificOutput": said }))?;
             }
         }
-        HookPhase::PreToolUse | HookPhase::SessionStart => {}
+        HookPhase::PreToolUse | HookPhase::SessionStart | HookPhase::UserPromptSubmit => {}
         HookPhase::PostToolUse => remember(&engine, &caller, offer, fields),
+    }
+    output::notices(&engine);
+    Ok(0)
+}
+
+/// Begins a turn. A failure does not stop the prompt: its operations then belong to the turn before.
+fn begin_turn(desk: &CliContext<'_>, session: &str) -> Result<u8> {
+    let engine = desk.open()?;
+    if let Err(error) = engine.begin_turn(session) {
+        output::note(&format!("The turn is not in the history: {error}"));
     }
     output::notices(&engine);
     Ok(0)
@@ -76,8 +93,10 @@ fn snapshot(desk: &CliContext<'_>, moment: HookPhase, session: &str) -> Result<u
         return Ok(0);
     }
     let note = match moment {
-        HookPhase::PostToolUse => format!("during a shell command of {session}"),
-        HookPhase::PreToolUse | HookPhase::SessionStart => format!("before a shell command of {session}"),
+        HookPhase::PostToolUse => shell_command_note(session),
+        HookPhase::PreToolUse | HookPhase::SessionStart | HookPhase::UserPromptSubmit => {
+            format!("before a shell command of {session}")
+        }
     };
     let caller = CallContext { unread: UnreadPolicy::Allow, ..desk.caller_for_client("hook", "") };
     if let Err(error) = engine.call(&caller, "snapshot", json!({ "note": note })).result {

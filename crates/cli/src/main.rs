@@ -110,6 +110,8 @@ fn run() -> u8 {
         Command::Show(args) => return files::run(&desk(UnreadPolicy::Allow), history::show(args)),
         Command::Diff(args) => return files::run(&desk(UnreadPolicy::Allow), history::diff(args)),
         Command::Restore(args) => return files::run(&desk(UnreadPolicy::Allow), history::restore(args)),
+        Command::Mark { name } => return files::run(&desk(UnreadPolicy::Allow), Ok(history::mark(name))),
+        Command::Rewind(args) => return files::run(&desk(UnreadPolicy::Allow), Ok(history::rewind(args))),
         Command::Snapshot(args) => return files::run(&desk(UnreadPolicy::Allow), Ok(history::snapshot(args))),
         Command::Gc(args) => history::gc(&desk(UnreadPolicy::Allow), args),
         Command::Call(args) => return serve::call(&desk(UnreadPolicy::Deny), args),

@@ -85,6 +85,7 @@ pub use tools::history::page::{HistoryEntry, HistoryPage, OperationSide};
 pub use tools::preview::LinePreview;
 pub use tools::read::READ_LINES_DEFAULT;
 pub use tools::read::lines::ReadOutcome;
+pub use tools::undo::rewind::shell_command_note;
 
 /// Ends of the notes that report new text which is not written as it was sent.
 pub const REWRITTEN_TEXT_NOTES: [&str; 3] =

@@ -36,8 +36,8 @@ pub use lines::LineSet;
 pub use memory::MemoryHistory;
 pub use operation::{
     ChangeContent, DiskUsage, FileChange, FileKind, FileState, GcStats, History, HistoryGap, KnownContent, KnownState,
-    LogEntry, LogReceipt, NewlyKnown, OUTSIDE, Operation, OperationFilter, OperationId, OperationLog, OperationName,
-    OperationOutcome, OutsideContent, OwnedContent, Retention, Role, SessionUpdate,
+    LogEntry, LogReceipt, MARK, NewlyKnown, OUTSIDE, Operation, OperationFilter, OperationId, OperationLog,
+    OperationName, OperationOutcome, OutsideContent, OwnedContent, Retention, Role, SessionUpdate, TURN,
 };
 pub use record::{Record, RecordOrigin, VersionBody};
 pub use replacement::{ByteReplacement, OwnedByteReplacement};

@@ -177,11 +177,25 @@ pub struct Operation {
 
 /// Session and tool of the operations that record what others did to files.
 pub const OUTSIDE: &str = "outside";
+/// Tool of the operations that are a mark, named by their note.
+pub const MARK: &str = "mark";
+/// Tool of the operations with which a turn begins. They are listed only if they are asked for.
+pub const TURN: &str = "turn";
 
 impl Operation {
     /// True for the record of a change that was made without the engine.
     pub fn is_outside(&self) -> bool {
         self.tool == OUTSIDE
+    }
+
+    /// True for a mark, or the beginning of a turn: it changes nothing, and only has a place in the order of operations.
+    pub fn is_moment(&self) -> bool {
+        self.files.is_empty() && (self.tool == MARK || self.tool == TURN)
+    }
+
+    /// The process that performs it; 0 for what has happened already when it is logged.
+    pub(crate) fn owner(&self) -> u32 {
+        if self.is_outside() || self.is_moment() { 0 } else { std::process::id() }
     }
 
     /// Returns the operations that it undoes, the newest first.
@@ -230,6 +244,8 @@ pub struct OperationFilter<'a> {
     pub session: Option<&'a str>,
     /// Only those that touched this path, or moved it away.
     pub path: Option<&'a [u8]>,
+    /// Only those of this tool; `None` for all but the beginnings of turns.
+    pub tool: Option<&'a str>,
     /// Only those with a smaller number.
     pub below: Option<u64>,
     /// Maximum number of results.

@@ -19,6 +19,12 @@ pub(crate) struct UndoArgs {
     /// The last operation that touched this file; all its files are taken back
     #[arg(long, value_name = "PATH")]
     pub(crate) file: Option<PathBuf>,
+    /// Everything of your last turn: since the last prompt, or since a pause of five minutes
+    #[arg(long, conflicts_with_all = ["id", "last", "file", "since"])]
+    pub(crate) turn: bool,
+    /// Everything that you did since a mark, or since an operation
+    #[arg(long, value_name = "MARK", conflicts_with_all = ["id", "last", "file"])]
+    pub(crate) since: Option<String>,
     /// Other sessions' operations, too; an ID needs no such flag
     #[arg(long)]
     pub(crate) any_session: bool,
@@ -33,6 +39,20 @@ pub(crate) struct SnapshotArgs {
     /// A few words for the history: what happened
     #[arg(long, value_name = "TEXT")]
     pub(crate) note: Option<String>,
+}
+
+/// `emend rewind`.
+#[derive(Args)]
+pub(crate) struct RewindArgs {
+    /// A mark, or an operation: 17, or 17^ for the moment before it
+    #[arg(value_name = "MARK")]
+    pub(crate) to: String,
+    /// Also take back what snapshots found during shell commands of the session
+    #[arg(long)]
+    pub(crate) shell: bool,
+    /// Write what cannot be undone afterwards
+    #[arg(long)]
+    pub(crate) irreversible: bool,
 }
 
 /// `emend restore`.

@@ -49,7 +49,7 @@ fn calls(bed: &Bed) -> BTreeMap<&'static str, DryCommand> {
     let hook = json!({ "session_id": "s", "cwd": bed.work(), "tool_name": "Edit", "tool_input": edit_call });
     let blocks = "a.txt\n<<<<<<< SEARCH\none\n=======\ntwo\n>>>>>>> REPLACE\n";
     let none = String::new;
-    let rows: [(&str, &str, String); 37] = [
+    let rows: [(&str, &str, String); 39] = [
         ("read", "a.txt", none()),
         ("outline", "code.rs", none()),
         ("check", "code.rs", none()),
@@ -67,6 +67,8 @@ fn calls(bed: &Bed) -> BTreeMap<&'static str, DryCommand> {
         ("diff", "1..2", none()),
         ("restore", "a.txt@1", none()),
         ("snapshot", "", none()),
+        ("mark", "here", none()),
+        ("rewind", "1", none()),
         ("gc", "--days 0 --size 0", none()),
         ("call", "edit", edit_call.to_string()),
         ("serve", "--ndjson", request.to_string()),

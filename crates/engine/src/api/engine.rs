@@ -9,12 +9,13 @@ use crate::model::call_context::CallContext;
 use crate::model::reply::Reply;
 use crate::pipeline::checks::approval;
 use crate::pipeline::commit::log;
+use crate::session::turns::log_moment;
 use crate::tools::history;
 use crate::tools::history::page::{self, HistoryPage, OperationSide};
 use crate::tools::preview::{self, LinePreview};
 use emendate_core::{Handle, Op, Result, Vocabulary};
 use emendate_fs::Store;
-use emendate_history::{GcStats, Retention};
+use emendate_history::{GcStats, Retention, TURN};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -139,6 +140,13 @@ impl Engine {
         lines: Option<(usize, usize)>,
     ) -> Result<Vec<u8>> {
         call::metered(&self.context, caller, || page::stored_content(&self.context, id, path, moment, lines))
+    }
+
+    /// Begins a turn of a session: what it does from now on is taken back together by an undo of the turn.
+    ///
+    /// Errors: those of the session store.
+    pub fn begin_turn(&self, session: &str) -> Result<()> {
+        log_moment(&self.context, session, TURN, "").map(drop)
     }
 
     /// Deletes contents that are too old or exceed the limits of the histories. For a person; deleted contents cannot

@@ -104,6 +104,7 @@ pub const OUTPUTS: &[OutputGroup] = &[
             "apply",
             "edit_symbol",
             "undo",
+            "rewind",
             "restore",
         ],
         fields: &[
@@ -141,7 +142,7 @@ pub const OUTPUTS: &[OutputGroup] = &[
     },
     OutputGroup {
         title: "Several files",
-        tools: &["apply", "undo", "restore", "edit", "multi_edit", "edit_anchors", "text_editor"],
+        tools: &["apply", "undo", "rewind", "restore", "edit", "multi_edit", "edit_anchors", "text_editor"],
         fields: &[
             text("format", "The format that the text was read as."),
             list("files", "One entry a file, each with the fields of a changed file; at most 100."),
@@ -241,6 +242,17 @@ pub const OUTPUTS: &[OutputGroup] = &[
             list("files", "One entry a file: filePath and diagnostics."),
             number("problems", "The number of problems."),
             number("unknown", "The number of languages without an answer."),
+        ],
+    },
+    OutputGroup {
+        title: "A mark, and a return to one",
+        tools: &["mark", "rewind"],
+        fields: &[
+            any("operation", "The operation that is the mark, or that took the others back."),
+            list("kept", "The operations of others since then, which stay; at most 100."),
+            list("files", "One entry a changed file."),
+            number("filesTotal", "The number of all changed files."),
+            flag("dryRun", "Nothing was done."),
         ],
     },
     OutputGroup {

@@ -316,6 +316,8 @@ pub static PROFILES: &[Profile] = &[
             all("undo"),
             all("restore"),
             all("history"),
+            all("mark"),
+            all("rewind"),
             all("snapshot"),
             all("outline"),
             all("check"),

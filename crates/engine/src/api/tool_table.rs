@@ -16,8 +16,8 @@ use crate::tools::replace as replace_in;
 use crate::tools::replace::replace_in_files;
 use crate::tools::symbols::edit::{EditSymbolInput, edit_symbol};
 use crate::tools::symbols::outline;
-use crate::tools::undo::{self, restore};
-use crate::tools::{check, convert, list, read, search, snapshot};
+use crate::tools::undo::{self, restore, rewind};
+use crate::tools::{check, convert, list, moments, read, search, snapshot};
 use emendate_core::Result;
 use emendate_core::formats::{Format, anchors, line_anchors, multi_edit, notebook_edit, replace, text_editor, write};
 use serde_json::{Map, Value};
@@ -80,6 +80,10 @@ enum ToolInput {
     History,
     /// A snapshot of the working files.
     Snapshot,
+    /// The name of a moment.
+    Mark,
+    /// A moment to return to.
+    Rewind,
     /// A query of a file's structure.
     Outline,
     /// A query of the problems in files.
@@ -344,6 +348,32 @@ and to, what changed between the two. undo and restore take the names.",
         input: ToolInput::History,
     },
     Tool {
+        name: "mark",
+        title: "Name this moment",
+        summary: "give this moment of the history a name, to which rewind goes back",
+        prompt: "\
+Gives this moment a name. rewind takes back what you did since; undo (since) and history (id, to) take the name, too. The newest mark of a name counts.",
+        annotations: Annotations { read_only: false, destructive: false, idempotent: false },
+        seed: SeedCodes::None,
+        rest: "",
+        example: r#"{"name": "before-refactoring"}"#,
+        input: ToolInput::Mark,
+    },
+    Tool {
+        name: "rewind",
+        title: "Return to a moment",
+        summary: "take back everything that the session did since a mark, and keep what others did",
+        prompt: "\
+Takes back everything that you did since a mark or an operation, in all files, as one operation, which undo with redo takes back. What others did since \
+then is kept and listed; where both changed the same lines, nothing is done and the conflict is shown. With shell, also what snapshots found \
+during your shell commands.",
+        annotations: Annotations { read_only: false, destructive: true, idempotent: false },
+        seed: SeedCodes::None,
+        rest: "history with the id of the operation and file_path shows the change of one file.",
+        example: r#"{"to": "before-refactoring"}"#,
+        input: ToolInput::Rewind,
+    },
+    Tool {
         name: "snapshot",
         title: "Record changes of others",
         summary: "record the files that were changed, created or deleted since the last snapshot, by whatever program",
@@ -376,6 +406,8 @@ impl Tool {
             ToolInput::History => {
                 vec![schemars::schema_for!(history_tool::HistoryInput), schemars::schema_for!(RawPath)]
             }
+            ToolInput::Mark => vec![schemars::schema_for!(moments::MarkInput)],
+            ToolInput::Rewind => vec![schemars::schema_for!(rewind::RewindInput)],
             ToolInput::Snapshot => vec![schemars::schema_for!(snapshot::SnapshotInput)],
             ToolInput::Outline => vec![schemars::schema_for!(outline::OutlineInput), schemars::schema_for!(RawPath)],
             ToolInput::Check => vec![schemars::schema_for!(crate::tools::check::CheckInput)],
@@ -435,6 +467,8 @@ impl Tool {
             ToolInput::Replace => replace_in_files(context, caller, self.name, input),
             ToolInput::Undo => undo::undo(context, caller, self.name, input),
             ToolInput::History => history_tool(context, caller, input),
+            ToolInput::Mark => moments::mark(context, caller, input),
+            ToolInput::Rewind => rewind::rewind(context, caller, self.name, input),
             ToolInput::Snapshot => snapshot::snapshot(context, caller, input),
             ToolInput::Outline => outline::outline(context, caller, input),
             ToolInput::Check => check::check(context, caller, input),

@@ -134,6 +134,9 @@ pub struct CallContext {
     pub irreversible: Option<bool>,
     /// Names of the texts of a replacement in messages; `None`: those of the table.
     pub texts: Option<TextNames>,
+    /// The turn that the call belongs to, by any name: another name than that of the call before begins a new turn.
+    /// `None`: the turn goes on, until a client's hook or a pause ends it.
+    pub turn: Option<String>,
 }
 
 impl CallContext {
@@ -197,6 +200,7 @@ impl Default for CallContext {
             original_file: false,
             irreversible: None,
             texts: None,
+            turn: None,
         }
     }
 }

@@ -9,4 +9,5 @@ pub(crate) mod names;
 pub(crate) mod outside;
 pub(crate) mod registers;
 pub(crate) mod suggest;
+pub(crate) mod turns;
 pub(crate) mod windows_paths;

@@ -6,6 +6,7 @@ pub(crate) mod convert;
 pub(crate) mod edit_files;
 pub(crate) mod history;
 pub(crate) mod list;
+pub(crate) mod moments;
 pub(crate) mod preview;
 pub(crate) mod read;
 pub(crate) mod replace;

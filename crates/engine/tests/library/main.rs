@@ -33,3 +33,4 @@ mod servers;
 mod snapshots;
 mod steps;
 mod tree_changes;
+mod turns;

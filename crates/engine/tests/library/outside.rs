@@ -3,7 +3,7 @@
 use crate::bench::{Bench, code, ok};
 use emendate::fs::Durability;
 use emendate::history::{Database, HistoryLimits, LogEntry, OperationFilter, OperationLog as _, root_key};
-use emendate::{CallContext, Config, StateLocation};
+use emendate::{CallContext, Config, Reply, StateLocation};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -145,6 +145,10 @@ enum Act {
     Redo(usize),
     /// A snapshot of all files.
     Snapshot,
+    Mark(usize),
+    Rewind(usize),
+    UndoTurn(usize),
+    BeginTurn(usize),
 }
 
 const FILES: [&str; 2] = ["a", "b"];
@@ -160,7 +164,11 @@ fn act() -> impl Strategy<Value = Act> {
         2 => (session.clone(), file).prop_map(|(s, f)| Act::Read(s, f)),
         2 => session.clone().prop_map(Act::Undo),
         2 => (session.clone(), 1..20_u64).prop_map(|(s, n)| Act::UndoOne(s, n)),
-        1 => session.prop_map(Act::Redo),
+        1 => session.clone().prop_map(Act::Redo),
+        1 => session.clone().prop_map(Act::Mark),
+        2 => session.clone().prop_map(Act::Rewind),
+        1 => session.clone().prop_map(Act::UndoTurn),
+        1 => session.prop_map(Act::BeginTurn),
         2 => Just(Act::Snapshot),
     ]
 }
@@ -180,6 +188,12 @@ fn with_line(text: &str, line: usize, new: String) -> String {
         *old = new;
     }
     lines.join("\n") + "\n"
+}
+
+/// A rewind succeeds, finds nothing to do, or reports a conflict.
+fn check_rewind(reply: &Reply) {
+    let known = ["ok", "operation.not_found", "operation.conflict", "edit.no_change", "call.invalid"];
+    assert!(known.contains(&code(reply)), "{}", reply.text());
 }
 
 /// Performs an act; returns the files that a call of the engine met.
@@ -223,6 +237,22 @@ fn perform(bench: &Bench, sessions: &[CallContext], act: &Act) -> Vec<usize> {
         }
         Act::Redo(session) => {
             call(session, "undo", json!({ "redo": true }));
+            Vec::new()
+        }
+        Act::Mark(session) => {
+            assert_eq!(code(&call(session, "mark", json!({ "name": "m" }))), "ok");
+            Vec::new()
+        }
+        Act::Rewind(session) => {
+            check_rewind(&call(session, "rewind", json!({ "to": "m" })));
+            Vec::new()
+        }
+        Act::UndoTurn(session) => {
+            check_rewind(&call(session, "undo", json!({ "turn": true })));
+            Vec::new()
+        }
+        Act::BeginTurn(session) => {
+            bench.engine.begin_turn(&sessions[session].session).unwrap();
             Vec::new()
         }
         Act::Snapshot => {

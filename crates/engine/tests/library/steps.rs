@@ -45,6 +45,8 @@ const ROWS: &[Row] = &[
     Row { tool: "undo", name: "many places", size: 2_000, input: undo },
     Row { tool: "restore", name: "many places", size: 2_000, input: restore },
     Row { tool: "history", name: "many places", size: 2_000, input: history },
+    Row { tool: "mark", name: "no file", size: 1, input: |_, _| json!({ "name": "m" }) },
+    Row { tool: "rewind", name: "many places", size: 2_000, input: rewind },
     Row { tool: "snapshot", name: "many files", size: 200, input: files_of_snapshot },
 ];
 
@@ -77,6 +79,12 @@ fn many_files(bench: &Bench, size: usize) -> Value {
         bench.put(format!("{nth}.txt"), "");
     }
     json!({ "path": bench.root })
+}
+
+fn rewind(bench: &Bench, size: usize) -> Value {
+    bench.call("mark", json!({ "name": "m" }));
+    undo(bench, size);
+    json!({ "to": "m" })
 }
 
 fn files_of_snapshot(bench: &Bench, size: usize) -> Value {

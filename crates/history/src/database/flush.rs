@@ -173,7 +173,7 @@ impl Database {
         let head = spool.head();
         let most = append_log::entry_bytes_max(operation.files.len())
             .min(usize::try_from(self.limits.delta_texts_max()).unwrap_or(append_log::ENTRY_BYTES_MAX));
-        let entry = entry::pack(head.next, now, std::process::id(), operation, changes, known, most)?;
+        let entry = entry::pack(head.next, now, operation.owner(), operation, changes, known, most)?;
         // If this fails, the database reports the reason or takes the operation.
         if !spool.append(&entry).ok()? {
             return None;
@@ -247,7 +247,7 @@ impl Database {
         state.cache.advance(before.generation, spool.head().generation);
         let entered = self.write(state, &mut spool, GapCheck::Always, |all, learned| {
             let number = log::next_number(all, before.next)?;
-            let signed = LogSignature { number, at: now, owner: std::process::id() };
+            let signed = LogSignature { number, at: now, owner: logging.0.owner() };
             log::log(all, logging.0, logging.1, logging.2, (signed, &self.limits), learned)
         });
         let entered = match entered {

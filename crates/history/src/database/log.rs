@@ -11,7 +11,7 @@ use super::{attributes, gaps, outside};
 use crate::delta_chain::{NewDelta, keep_sides};
 use crate::{
     ChangeContent, FileChange, FileKind, FileState, HistoryLimits, LogEntry, LogReceipt, Operation, OperationFilter,
-    OperationId, OperationName, OperationOutcome, Record, Role, SessionUpdate, varint,
+    OperationId, OperationName, OperationOutcome, Record, Role, SessionUpdate, TURN, varint,
 };
 
 const OPERATION_COLUMNS: &str =
@@ -302,13 +302,13 @@ pub(super) fn logged_at(all: &Connection, number: u64) -> rusqlite::Result<Optio
 pub(super) fn operations(all: &Connection, filter: &OperationFilter<'_>) -> rusqlite::Result<Vec<LogEntry>> {
     let sql = format!(
         "SELECT {OPERATION_COLUMNS} FROM operations WHERE pending>=0 AND (?1 IS NULL OR session=?1) AND number<?2
-         AND (?3 IS NULL OR number IN (SELECT operation FROM touched WHERE path=?3 OR moved_from=?3))
+         AND (?5 IS NULL AND tool<>?6 OR tool=?5) AND (?3 IS NULL OR number IN (SELECT operation FROM touched WHERE path=?3 OR moved_from=?3))
          ORDER BY number DESC LIMIT ?4"
     );
     let below = filter.below.map_or(i64::MAX, |below| i64::try_from(below).unwrap_or(i64::MAX));
     let limit = i64::try_from(filter.limit).unwrap_or(i64::MAX);
     let mut query = all.prepare_cached(&sql)?;
-    let mut rows = query.query(params![filter.session, below, filter.path, limit])?;
+    let mut rows = query.query(params![filter.session, below, filter.path, limit, filter.tool, TURN])?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
         found.push(read(all, row)?);

@@ -10,7 +10,7 @@ use crate::delta_chain::{NewDelta, keep_sides};
 use crate::{
     ChangeContent, DiskUsage, FileChange, FileState, GcStats, HistoryLimits, KnownContent, KnownState, LogEntry,
     LogReceipt, NewlyKnown, Operation, OperationFilter, OperationId, OperationLog, OperationName, OperationOutcome,
-    OutsideContent, OwnedByteReplacement, OwnedContent, Retention, SessionUpdate, StatCache, VersionBody, clock,
+    OutsideContent, OwnedByteReplacement, OwnedContent, Retention, SessionUpdate, StatCache, TURN, VersionBody, clock,
     delta_chain, operation, pack, prune,
 };
 
@@ -44,7 +44,8 @@ impl OperationLog for MemoryHistory {
         if operation.undoes().any(|taken| inner.is_taken_back(taken)) {
             return Err(operation::already_undone(operation));
         }
-        let logged = inner.log(operation, changes, known, Some(std::process::id()), &self.limits);
+        let logged =
+            inner.log(operation, changes, known, Some(operation.owner()).filter(|owner| *owner > 0), &self.limits);
         Ok(logged)
     }
 
@@ -163,6 +164,7 @@ impl OperationLog for MemoryHistory {
     fn operations(&self, filter: &OperationFilter<'_>) -> Result<Vec<LogEntry>> {
         let fits = |logged: &&LogEntry| {
             filter.session.is_none_or(|session| logged.operation.session == session)
+                && filter.tool.map_or(logged.operation.tool != TURN, |tool| logged.operation.tool == tool)
                 && filter.below.is_none_or(|below| logged.id.number < below)
                 && filter.path.is_none_or(|path| {
                     let mut files = logged.operation.files.iter();

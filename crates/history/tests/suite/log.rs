@@ -3,8 +3,8 @@
 use emendate_core::ContentId;
 use emendate_history::{
     ByteReplacement, CachedFile, ChangeContent, FileChange, FileKind, FileState, HistoryLimits, KnownContent,
-    KnownState, LogReceipt, NewlyKnown, OUTSIDE, Operation, OperationFilter, OperationLog, OperationName,
-    OperationOutcome, OutsideContent, OwnedContent, Retention, Role, SessionUpdate, StatCache, VersionBody,
+    KnownState, LogReceipt, MARK, NewlyKnown, OUTSIDE, Operation, OperationFilter, OperationLog, OperationName,
+    OperationOutcome, OutsideContent, OwnedContent, Retention, Role, SessionUpdate, StatCache, TURN, VersionBody,
 };
 
 use super::{Open, PATH, noise, record};
@@ -25,6 +25,7 @@ pub(crate) fn all(open: Open<'_>) {
     secrets(open);
     outside_changes(open);
     snapshots(open);
+    moments(open);
     freeing(open);
 }
 
@@ -125,7 +126,10 @@ fn filters(open: Open<'_>) {
     assert_eq!(numbers(OperationFilter { below: Some(3), ..any }), [2, 1]);
     assert_eq!(numbers(OperationFilter { session: Some("a"), ..any }), [4, 3, 1]);
     assert_eq!(numbers(OperationFilter { path: Some(b"/x"), ..any }), [5, 4, 2, 1]);
-    assert_eq!(numbers(OperationFilter { path: Some(b"/x"), session: Some("b"), below: Some(5), limit: 1 }), [2]);
+    assert_eq!(
+        numbers(OperationFilter { path: Some(b"/x"), session: Some("b"), below: Some(5), limit: 1, ..any }),
+        [2]
+    );
 }
 
 fn taking_back(open: Open<'_>) {
@@ -446,6 +450,20 @@ fn snapshots(open: Open<'_>) {
     assert_eq!((cached.content, cached.racy), (file.content, false));
     // Only what identifies a version of the file is kept.
     assert!(cached.proves(&file.meta) && file.proves(&cached.meta));
+}
+
+/// Marks and beginnings of turns are operations without files, done as soon as they are logged.
+fn moments(open: Open<'_>) {
+    let store = open(HistoryLimits::default());
+    let moment = |tool: &str| Operation { tool: tool.to_owned(), note: "n".to_owned(), ..operation("s", Vec::new()) };
+    let (turn, mark) = (store.log(&moment(TURN), &[], &[]).unwrap(), store.log(&moment(MARK), &[], &[]).unwrap());
+    let listed = |tool| {
+        let filter = OperationFilter { tool, limit: 9, ..OperationFilter::default() };
+        store.operations(&filter).unwrap().iter().map(|it| (it.id, it.owner)).collect::<Vec<_>>()
+    };
+    assert_eq!(listed(None), [(mark.id, None)]);
+    assert_eq!((listed(Some(TURN)), listed(Some(MARK))), (vec![(turn.id, None)], vec![(mark.id, None)]));
+    assert!(store.in_doubt().unwrap().is_empty());
 }
 
 /// What was last known of a path, and a change that others made since.

@@ -245,6 +245,8 @@ pub static ALIASES: &[Aliases] = &[
         fields: &[row("id", &["operation", "operation_id"]), row("file_path", FILE_NAMES)],
         items: &[],
     },
+    Aliases { tool: "mark", fields: &[row("name", &["mark", "label"])], items: &[] },
+    Aliases { tool: "rewind", fields: &[row("to", &["mark", "name", "since"])], items: &[] },
     Aliases { tool: "snapshot", fields: &[row("note", &["message", "description"])], items: &[] },
     Aliases { tool: "outline", fields: &[row("file_path", FILE_NAMES)], items: &[] },
     Aliases {

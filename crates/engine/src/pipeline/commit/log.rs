@@ -11,6 +11,7 @@ use crate::pipeline::checks::repeat::remember_change;
 use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, TargetState};
 use crate::session::in_doubt::{confirm_own_operations, resolve_selected};
 use crate::session::outside::{FoundContent, record_outside_changes};
+use crate::session::turns::begin_turn_of_call;
 use emendate_core::explain::{self, DiffStat};
 use emendate_core::{Code, ContentId, Error, Result};
 use emendate_fs::FileMeta;
@@ -154,6 +155,7 @@ pub(crate) fn log_intent<'a>(
         .iter()
         .map(|done| FoundContent { place: &done.plan.place, content: done.change.before.map(|state| state.content) });
     record_outside_changes(context, &found.collect::<Vec<_>>());
+    begin_turn_of_call(context, caller, root);
     let operation = operation(caller, cause, plans, &done, made);
     let new: Vec<_> = done.iter().map(|done| || done.plan.changes.apply(&done.plan.before)).collect();
     // A person sees the file; a model may have to be told what changed since its last edit.

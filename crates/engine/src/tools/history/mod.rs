@@ -12,11 +12,14 @@ use crate::model::hunk_numbers::{HUNK_CONTEXT_LINES, HunkNumbers, several_files}
 use crate::model::raw_path;
 use crate::model::reply::Answer;
 use crate::model::reply_limits::{FileBudget, LISTED_FILES_MAX, ReplyLimits, note_part};
-use crate::session::in_doubt::resolve_in_doubt;
+use crate::session::in_doubt::{current_side, resolve_in_doubt};
+use crate::session::outside::{FoundContent, record_outside_changes};
 use crate::tools::history::operation_list::{
     file_data, from_its_source, newest_first, one_line, operation_status, row, summary, visible_files,
 };
 use crate::tools::history::page::{HistoryQuery, newest_operations};
+use crate::tools::moments::{Moment, NOW_NAME, find_moment};
+use crate::tools::undo::since::operations_after;
 use crate::tools::undo::{OperationRef, data, select};
 use chrono::DateTime;
 use emendate_core::explain::{self, DiffHunk, DiffStat};
@@ -29,7 +32,7 @@ use emendate_history::{
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
@@ -58,7 +61,7 @@ fn nothing_done() -> Error {
 pub(crate) struct HistoryInput {
     /// Show this operation as a diff, instead of a list; `last` for the newest that fits.
     id: Option<String>,
-    /// With id: show what changed from then to when this operation had been done.
+    /// With id, which may be a mark: show what changed from then to when this operation had been done, to a mark, or to `now`.
     to: Option<String>,
     /// Only what touched this file.
     file_path: Option<String>,
@@ -131,7 +134,8 @@ fn fitting(
     place: Option<&SafePath>,
     limit: usize,
 ) -> Result<Vec<(usize, LogEntry)>> {
-    let filter = OperationFilter { session: args.session.as_deref(), path: place.map(key), below: None, limit };
+    let filter =
+        OperationFilter { session: args.session.as_deref(), path: place.map(key), limit, ..OperationFilter::default() };
     let roots = 0..context.roots().len();
     let found = roots.map(|root| context.history(root).operations(&filter)).collect::<Result<_>>()?;
     Ok(newest_first(found, |logged: &LogEntry| logged.at, limit))
@@ -259,30 +263,81 @@ fn compared(
     place: Option<&SafePath>,
     part: FilePart,
 ) -> Result<Answer> {
-    let (from, to) = (OperationRef::read(from)?, OperationRef::read(to)?);
-    let (root, first) = select::operation(context, from.name)?;
-    let (other, last) = select::operation(context, to.name)?;
-    if root != other || first.id > last.id {
+    let (start, end) = (find_moment(context, from)?, end_of(context, to)?);
+    let mut paths: BTreeMap<(usize, Vec<u8>), FileChange> = BTreeMap::new();
+    let mut is_ordered = false;
+    for (root, (start, end)) in start.0.iter().zip(&end.0).enumerate() {
+        let (Some(start), Some(end)) = (start, end) else { continue };
+        if start > end {
+            continue;
+        }
+        is_ordered = true;
+        let all = operations_after(context, root, *start)?;
+        if to == NOW_NAME {
+            record_present_state(context, &all);
+        }
+        let all = if to == NOW_NAME { operations_after(context, root, *start)? } else { all };
+        add_sides(&mut paths, root, place, all.iter().rev().filter(|logged| logged.id.number <= *end));
+    }
+    if !is_ordered {
         return Err(Error::new(Code::CallInvalid, "The first operation is not before the second one.")
             .next("Give the older one as id, the newer one as to; both of one root."));
     }
-    let lowest = if from.before { first.id.number } else { first.id.number + 1 };
-    let below = if to.before { last.id.number } else { last.id.number + 1 };
-    let filter = OperationFilter { session: None, path: place.map(key), below: Some(below), limit: LISTED_MAX };
-    let between = context.history(root).operations(&filter)?;
-    // The oldest and the newest side of each path.
-    let mut paths: BTreeMap<Vec<u8>, FileChange> = BTreeMap::new();
-    for logged in between.iter().take_while(|logged| logged.id.number >= lowest) {
+    let mut changed: Vec<(usize, FileChange)> =
+        paths.into_iter().filter(|(_, file)| file.before != file.after).map(|((root, _), file)| (root, file)).collect();
+    let none = if changed.is_empty() { "No file differs between the two.\n" } else { "" };
+    let root = changed.first().map_or(0, |(root, _)| *root);
+    let total = changed.len();
+    changed.retain(|(other, _)| *other == root);
+    let elsewhere = total - changed.len();
+    let changed: Vec<FileChange> = changed.into_iter().map(|(_, file)| file).collect();
+    let mut answer = differences(context, caller, root, &changed, part, None, none.to_owned())?;
+    if elsewhere > 0 {
+        let _ = writeln!(answer.text, "{elsewhere} files of other roots differ, too: name one with file_path.");
+    }
+    Ok(answer)
+}
+
+/// Returns the moment at which a comparison ends.
+///
+/// Errors: as [`find_moment`].
+fn end_of(context: &Context, to: &str) -> Result<Moment> {
+    if to == NOW_NAME { Ok(Moment(vec![Some(u64::MAX); context.roots().len()])) } else { find_moment(context, to) }
+}
+
+/// Records what others did to the files of these operations since, so that the newest states are those on disk.
+fn record_present_state(context: &Context, all: &[LogEntry]) {
+    let paths: BTreeSet<&Vec<u8>> =
+        all.iter().flat_map(|logged| &logged.operation.files).map(|file| &file.path).collect();
+    let places: Vec<SafePath> = paths
+        .into_iter()
+        .filter_map(|path| context.store().resolve_no_follow(Path::new(OsStr::from_bytes(path))).ok())
+        .collect();
+    let found: Vec<FoundContent<'_>> = places
+        .iter()
+        .filter_map(|place| {
+            let state = current_side(context, place).ok()?;
+            Some(FoundContent { place, content: state.map(|state| state.content) })
+        })
+        .collect();
+    record_outside_changes(context, &found);
+}
+
+/// Adds the oldest and the newest side of each path of these operations, the oldest first.
+fn add_sides<'a>(
+    paths: &mut BTreeMap<(usize, Vec<u8>), FileChange>,
+    root: usize,
+    place: Option<&SafePath>,
+    all: impl Iterator<Item = &'a LogEntry>,
+) {
+    for logged in all {
         for file in logged.operation.files.iter().filter(|file| place.is_none_or(|place| key(place) == file.path)) {
             paths
-                .entry(file.path.clone())
-                .and_modify(|known| known.before = file.before)
+                .entry((root, file.path.clone()))
+                .and_modify(|known| known.after = file.after)
                 .or_insert_with(|| FileChange { moved_from: None, ..file.clone() });
         }
     }
-    let changed: Vec<FileChange> = paths.into_values().filter(|file| file.before != file.after).collect();
-    let none = if changed.is_empty() { "No file differs between the two.\n" } else { "" };
-    differences(context, caller, root, &changed, part, None, none.to_owned())
 }
 
 /// Renders one file of an operation: its diff for the text, and its data.

@@ -259,6 +259,9 @@ pub(crate) fn one_line(logged: &LogEntry, status: OperationStatus) -> String {
     };
     let state = state(logged, status);
     let state = if state.is_empty() { state } else { format!("  ({state})") };
+    if operation.is_moment() {
+        return format!("{id}  {}  {}  mark  {}\n", moment(*at), operation.session, operation.note);
+    }
     let by = if operation.is_outside() {
         "changed by others".to_owned()
     } else {

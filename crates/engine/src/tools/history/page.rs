@@ -90,7 +90,7 @@ pub(crate) fn newest_operations(
     })?;
     let mut heads = Vec::with_capacity(roots);
     for (root, below) in below.iter().enumerate() {
-        let filter = OperationFilter { session, path, below: *below, limit: most.saturating_add(1) };
+        let filter = OperationFilter { session, path, below: *below, limit: most.saturating_add(1), tool: None };
         heads.push(context.history(root).operations(&filter)?.into_iter().peekable());
     }
     for _ in 0..most {

@@ -6,7 +6,9 @@ pub(crate) mod large;
 pub(crate) mod overlay;
 pub(crate) mod restore;
 pub(crate) mod reversal;
+pub(crate) mod rewind;
 pub(crate) mod select;
+pub(crate) mod since;
 
 use crate::context::Context;
 use crate::model::call_context::CallContext;
@@ -64,12 +66,20 @@ pub(crate) struct UndoInput {
     pub(crate) hunks: Option<Vec<usize>>,
     /// Take the last undo back instead.
     pub(crate) redo: bool,
+    /// Everything of your last turn: since the last prompt, or since a pause of five minutes.
+    pub(crate) turn: bool,
+    /// Everything that you did since a mark, or since an operation (17: after it; 17^: from it on).
+    pub(crate) since: Option<String>,
     /// Other sessions' operations, too.
     pub(crate) any_session: bool,
     /// Show what would be done, write nothing.
     pub(crate) dry_run: bool,
     /// Undo even where that cannot be redone afterwards (default: refused).
     pub(crate) irreversible: bool,
+    /// For `rewind`: also what snapshots found during shell commands of the session.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub(crate) shell: bool,
 }
 
 /// Runs the tool `undo`.
@@ -78,13 +88,24 @@ pub(crate) fn undo(context: &Context, caller: &CallContext, tool: &'static str, 
     let raw = raw_path::take(&mut input)?;
     let args: UndoInput = formats::from_json(FormatInput::Json(input))?;
     let cause = CallOrigin { irreversible: args.irreversible, ..cause };
-    let dry_run = args.dry_run || caller.dry_run;
     if args.hunks.is_some() {
         check_hunk_call(&args)?;
         let path = raw.as_deref().or(args.file_path.as_deref().map(Path::new));
         return undo_hunks(context, caller, cause, &args, path);
     }
-    let UndoneOperations { operations, receipts } = undo_operations(context, caller, cause, &args, raw.as_deref())?;
+    undo_answer(context, caller, cause, &args, raw.as_deref())
+}
+
+/// Undoes what the arguments select, and renders the reply.
+pub(crate) fn undo_answer(
+    context: &Context,
+    caller: &CallContext,
+    cause: CallOrigin<'_>,
+    args: &UndoInput,
+    raw: Option<&Path>,
+) -> Result<Answer> {
+    let dry_run = args.dry_run || caller.dry_run;
+    let UndoneOperations { operations, receipts } = undo_operations(context, caller, cause, args, raw)?;
     let operation = receipts.iter().find_map(Receipt::operation);
     let RenderedReceipts { text, files, all, .. } = render_receipts(context, receipts);
     let summary: String = operations.iter().map(|logged| headline(logged, dry_run)).collect();
@@ -113,6 +134,12 @@ pub(crate) fn undo_operations(
             format!("`last` is {times}; one call undoes 1 to {UNDONE_OPERATIONS_MAX} operations."),
         )
         .next(format!("Give last: 1 to {UNDONE_OPERATIONS_MAX}.")));
+    }
+    let is_range = args.turn || args.since.is_some();
+    let is_both = args.turn && args.since.is_some();
+    if is_both || is_range && (args.id.is_some() || args.last.is_some() || args.file_path.is_some() || args.redo) {
+        return Err(Error::new(Code::CallInvalid, "The call does not say clearly which operations are meant.")
+            .next("Give turn or since alone. To redo what such an undo took back, leave both out."));
     }
     if args.id.is_some() && (args.last.is_some() || args.file_path.is_some()) {
         return Err(Error::new(Code::CallInvalid, "The call does not say clearly which operations are meant.")

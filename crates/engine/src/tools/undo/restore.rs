@@ -174,8 +174,12 @@ pub(crate) fn side_at(
     let history = context.history(root);
     let number = logged.id.number;
     let upto = Some(if before { number } else { number.saturating_add(1) });
-    let older =
-        history.operations(&OperationFilter { path: Some(key(place)), below: upto, limit: 1, session: None })?;
+    let older = history.operations(&OperationFilter {
+        path: Some(key(place)),
+        below: upto,
+        limit: 1,
+        ..OperationFilter::default()
+    })?;
     if let Some((side, told_by)) = older.into_iter().find_map(|it| Some((change_of(place, &it)?.after, it))) {
         return Ok((side, told_by));
     }
@@ -183,7 +187,12 @@ pub(crate) fn side_at(
     let mut below = None;
     let mut first = None;
     loop {
-        let page = history.operations(&OperationFilter { path: Some(key(place)), below, limit: 50, session: None })?;
+        let page = history.operations(&OperationFilter {
+            path: Some(key(place)),
+            below,
+            limit: 50,
+            ..OperationFilter::default()
+        })?;
         let full = page.len() == 50;
         let later = page.into_iter().take_while(|it| upto.is_none_or(|upto| it.id.number >= upto));
         let Some(last) = later.filter_map(|it| Some((change_of(place, &it)?.before, it))).last() else { break };

@@ -6,6 +6,9 @@ use crate::context::policy::Access;
 use crate::model::call_context::{CallContext, UnreadPolicy};
 use crate::tools::history::history_gaps;
 use crate::tools::history::operation_list::{LastUndo, OperationStatus, newest_first, one_line, reversal_of};
+use crate::tools::moments::{find_moment, last_turn};
+use crate::tools::undo::rewind::is_of_shell;
+use crate::tools::undo::since::select_since;
 use crate::tools::undo::{UndoInput, choose};
 use emendate_core::{Code, Error, Result};
 use emendate_core::{Phrase, advice};
@@ -106,6 +109,17 @@ pub(super) fn select(
     times: usize,
 ) -> Result<UndoSelection> {
     let session = session_filter(caller, args);
+    let moment = match &args.since {
+        Some(since) => Some(find_moment(context, since)?),
+        None if args.turn => Some(last_turn(context, &caller.session)?),
+        None => None,
+    };
+    if let Some(moment) = moment {
+        return select_since(context, &moment, |logged| {
+            let is_own = session.is_none_or(|session| logged.operation.session == session);
+            is_own || args.shell && is_of_shell(logged, &caller.session)
+        });
+    }
     match &args.id {
         Some(id) => by_id(context, session, id).map(|(root, logged)| UndoSelection::Known(root, vec![logged])),
         None => select_last(context, session, raw.or(args.file_path.as_deref().map(Path::new)), args.redo, times),
@@ -131,6 +145,10 @@ fn by_id(context: &Context, session: Option<&str>, id: &str) -> Result<(usize, L
     let (root, logged) = operation(context, OperationRef::read(id)?.name)?;
     if logged.owner.is_some() {
         return Err(still_running(&logged));
+    }
+    if logged.operation.is_moment() {
+        let what = format!("Operation {} is the mark {}; it changed nothing.", logged.id, logged.operation.note);
+        return Err(Error::new(Code::EditNoChange, what).next("To take back what was done since then, give since."));
     }
     if let Some(last) = reversal_of(context, root, &logged)? {
         return Err(already_reversed(&logged, last));
@@ -217,9 +235,17 @@ fn last_of(
     let newest = last.first().map_or(0, |last| last.id.number);
     let mut gaps = HistoryGaps(context.history(root).gaps()?);
     loop {
-        let page =
-            context.history(root).operations(&OperationFilter { session, path, below, limit: OPERATIONS_PER_PAGE })?;
+        let page = context.history(root).operations(&OperationFilter {
+            session,
+            path,
+            below,
+            limit: OPERATIONS_PER_PAGE,
+            tool: None,
+        })?;
         for logged in &page {
+            if logged.operation.is_moment() {
+                continue;
+            }
             let takes_back = logged.operation.role != Role::Edit;
             if takes_back && logged.is_in_flight() {
                 return Ok(UndoCandidates::UnderWay(Box::new(logged.clone())));

@@ -1,0 +1,53 @@
+//! Moments that a caller names: marks, and the beginnings of turns. They are operations without files, so that they have
+//! a place in the order of all operations, and last as long as those.
+
+use crate::context::Context;
+use crate::model::call_context::CallContext;
+use emendate_core::Result;
+use emendate_history::{Operation, OperationFilter, OperationId, OperationOutcome, Role, TURN};
+
+/// Characters of the name of a turn.
+const TURN_CHARS_MAX: usize = 200;
+
+fn moment(session: &str, tool: &str, name: &str) -> Operation {
+    Operation {
+        session: session.to_owned(),
+        tool: tool.to_owned(),
+        format: String::new(),
+        digest: [0; 16],
+        note: name.to_owned(),
+        role: Role::Edit,
+        also_undoes: Vec::new(),
+        outcome: OperationOutcome::Done,
+        keeps_content: true,
+        files: Vec::new(),
+        created_dirs: Vec::new(),
+    }
+}
+
+/// Logs a moment in every root. Returns its operation in the first one.
+///
+/// Errors: those of the session store.
+pub(crate) fn log_moment(context: &Context, session: &str, tool: &str, name: &str) -> Result<Option<OperationId>> {
+    let operation = moment(session, tool, name);
+    let mut first = None;
+    for root in 0..context.roots().len() {
+        let logged = context.history(root).log(&operation, &[], &[])?;
+        first = first.or(Some(logged.id));
+    }
+    Ok(first)
+}
+
+/// Logs the beginning of the turn that a call says it belongs to, unless the last turn of its session is that one.
+pub(crate) fn begin_turn_of_call(context: &Context, caller: &CallContext, root: usize) {
+    let Some(turn) = &caller.turn else { return };
+    let name: String = turn.chars().take(TURN_CHARS_MAX).collect();
+    let filter =
+        OperationFilter { session: Some(&caller.session), tool: Some(TURN), limit: 1, ..OperationFilter::default() };
+    let history = context.history(root);
+    let last = history.operations(&filter).ok().and_then(|mut all| all.pop());
+    if last.is_none_or(|last| last.operation.note != name) {
+        // Without it, the operation belongs to the turn before.
+        let _ = history.log(&moment(&caller.session, TURN, &name), &[], &[]);
+    }
+}

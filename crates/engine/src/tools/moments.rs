@@ -1,0 +1,178 @@
+//! The tool `mark`, and the moments that calls name: marks, operations, and the beginning of the last turn.
+
+use crate::context::Context;
+use crate::model::call_context::CallContext;
+use crate::model::reply::Answer;
+use crate::session::turns::log_moment;
+use crate::tools::undo::{OperationRef, data, select};
+use emendate_core::formats::{self, FormatInput};
+use emendate_core::{Code, Error, Phrase, Result, advice, work};
+use emendate_history::{LogEntry, MARK, OperationFilter, Role, TURN};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// Characters of the name of a mark.
+pub(crate) const MARK_CHARS_MAX: usize = 64;
+/// Operations that are read together.
+const OPERATIONS_PER_PAGE: usize = 50;
+/// Microseconds without an operation after which the next one belongs to another turn, where no turns are given.
+const PAUSE_US: i64 = 5 * 60 * 1_000_000;
+
+/// The input of `mark`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Args")]
+pub(crate) struct MarkInput {
+    /// The name of this moment: at most 64 letters, digits, `-`, `_`, `.` or `/`, and not only digits.
+    name: String,
+}
+
+/// A moment: for each root, the number of the newest operation up to it; `None` for a root that it says nothing about.
+pub(crate) struct Moment(pub(crate) Vec<Option<u64>>);
+
+/// Runs the tool `mark`.
+pub(crate) fn mark(context: &Context, caller: &CallContext, input: Value) -> Result<Answer> {
+    let args: MarkInput = formats::from_json(FormatInput::Json(input))?;
+    check_name(&args.name)?;
+    work::spend(args.name.len())?;
+    if !context.keeps_history() {
+        return Err(Error::new(Code::CallInvalid, "Without a state directory no history is kept.")
+            .next("Name a state directory (--state)."));
+    }
+    let id = if caller.dry_run { None } else { log_moment(context, &caller.session, MARK, &args.name)? };
+    let name = &args.name;
+    let text = match id {
+        Some(_) => format!("This moment has the name {name}: rewind, undo (since) and history take it.\n"),
+        None => format!("This moment would have the name {name}.\n"),
+    };
+    let mut data = data(Vec::new(), 0, caller.dry_run);
+    data.insert("operation".to_owned(), id.map(|id| id.to_string()).into());
+    Ok(Answer { text, data })
+}
+
+/// Errors: `call.invalid` for a name that cannot be told from an operation or a range.
+fn check_name(name: &str) -> Result<()> {
+    let fits = |c: char| c.is_alphanumeric() || "-_./".contains(c);
+    let is_operation = OperationRef::read(name).is_ok();
+    if !name.is_empty()
+        && name.chars().count() <= MARK_CHARS_MAX
+        && name.chars().all(fits)
+        && !name.contains("..")
+        && !is_operation
+        && name != NOW_NAME
+    {
+        return Ok(());
+    }
+    Err(Error::new(Code::CallInvalid, format!("`{name}` cannot be the name of a mark."))
+        .next("Use up to 64 letters, digits, `-`, `_`, `.` or `/`, not only digits; e.g. before-refactoring."))
+}
+
+/// The name for the present.
+pub(crate) const NOW_NAME: &str = "now";
+
+/// Returns the moment of a mark (the newest of that name), or right after an operation, or before it with `^`.
+///
+/// Errors: `operation.not_found`.
+pub(crate) fn find_moment(context: &Context, name: &str) -> Result<Moment> {
+    let roots = context.roots().len();
+    if let Ok(at) = OperationRef::read(name) {
+        let (root, logged) = select::operation(context, at.name)?;
+        let mut numbers = vec![None; roots];
+        numbers[root] = Some(logged.id.number - u64::from(at.before));
+        return Ok(Moment(numbers));
+    }
+    let numbers = (0..roots).map(|root| find_mark(context, root, name)).collect::<Result<Vec<_>>>()?;
+    if numbers.iter().any(Option::is_some) {
+        return Ok(Moment(numbers));
+    }
+    Err(Error::new(Code::OperationMissing, format!("There is no mark `{name}` in the history, and no such operation."))
+        .next(
+            advice!["Call ", Phrase::Tool("history"), " to see the marks and operations there are."]
+                .or("Give the name of a mark, or of an operation as replies give it."),
+        ))
+}
+
+/// Returns the number of the newest mark of that name.
+fn find_mark(context: &Context, root: usize, name: &str) -> Result<Option<u64>> {
+    let mut below = None;
+    loop {
+        let filter =
+            OperationFilter { tool: Some(MARK), below, limit: OPERATIONS_PER_PAGE, ..OperationFilter::default() };
+        let page = context.history(root).operations(&filter)?;
+        if let Some(found) = page.iter().find(|it| it.operation.is_moment() && it.operation.note == name) {
+            return Ok(Some(found.id.number));
+        }
+        match page.last() {
+            Some(last) if page.len() == OPERATIONS_PER_PAGE => below = Some(last.id.number),
+            _ => return Ok(None),
+        }
+    }
+}
+
+/// The last turn of a session in one root.
+struct TurnStart {
+    /// The number of the newest operation before it.
+    after: u64,
+    /// The time of its newest operation that is in effect.
+    at: i64,
+}
+
+/// Returns the beginning of the session's last turn in which anything is in effect: as hooks or the caller said; where
+/// they never did, after a pause.
+///
+/// Errors: `operation.not_found`.
+pub(crate) fn last_turn(context: &Context, session: &str) -> Result<Moment> {
+    let mut newest: Option<(usize, TurnStart)> = None;
+    for root in 0..context.roots().len() {
+        if let Some(turn) = turn_start(context, root, session)?
+            && newest.as_ref().is_none_or(|(_, known)| turn.at > known.at)
+        {
+            newest = Some((root, turn));
+        }
+    }
+    let mut numbers = vec![None; context.roots().len()];
+    let Some((root, turn)) = newest else {
+        return Err(Error::new(Code::OperationMissing, format!("There is nothing to undo in the session {session}."))
+            .next(
+                advice!["Call ", Phrase::Tool("history"), " to see what was done."].or("Make the change with an edit."),
+            ));
+    };
+    numbers[root] = Some(turn.after);
+    Ok(Moment(numbers))
+}
+
+fn turn_start(context: &Context, root: usize, session: &str) -> Result<Option<TurnStart>> {
+    let history = context.history(root);
+    let filter = OperationFilter { session: Some(session), limit: OPERATIONS_PER_PAGE, ..OperationFilter::default() };
+    let (mut below, mut found, mut last_at) = (None, None, 0);
+    loop {
+        let page = history.operations(&OperationFilter { below, ..filter })?;
+        for logged in page.iter().filter(|logged| !logged.operation.is_moment()) {
+            match found {
+                None if !is_in_effect(logged) => continue,
+                None => {
+                    let turns = OperationFilter { tool: Some(TURN), below: Some(logged.id.number), limit: 1, ..filter };
+                    if let Some(turn) = history.operations(&turns)?.pop() {
+                        return Ok(Some(TurnStart { after: turn.id.number, at: logged.at }));
+                    }
+                    found = Some(logged.at);
+                }
+                Some(at) if last_at - logged.at > PAUSE_US => {
+                    return Ok(Some(TurnStart { after: logged.id.number, at }));
+                }
+                Some(_) => {}
+            }
+            last_at = logged.at;
+        }
+        match page.last() {
+            Some(last) if page.len() == OPERATIONS_PER_PAGE => below = Some(last.id.number),
+            _ => return Ok(found.map(|at| TurnStart { after: 0, at })),
+        }
+    }
+}
+
+/// True for an operation that an undo without a name could take back.
+fn is_in_effect(logged: &LogEntry) -> bool {
+    !matches!(logged.operation.role, Role::Undo(_)) && logged.undone_by.is_none() && logged.owner.is_none()
+}

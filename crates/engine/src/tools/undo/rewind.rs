@@ -1,0 +1,111 @@
+//! The tool `rewind`: everything that the session did since a moment is taken back, in one operation. What others did
+//! since then stays, and is listed.
+
+use crate::context::Context;
+use crate::model::call_context::CallContext;
+use crate::model::call_origin::CallOrigin;
+use crate::model::reply::Answer;
+use crate::tools::moments::{Moment, find_moment};
+use crate::tools::undo::since::operations_after;
+use crate::tools::undo::{UndoInput, undo_answer};
+use emendate_core::Result;
+use emendate_core::formats::{self, FormatInput};
+use emendate_history::LogEntry;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+use std::fmt::Write as _;
+
+/// Operations of others that the text of a reply names.
+const NAMED_OPERATIONS_MAX: usize = 10;
+/// Operations of others that the data of a reply name.
+const KEPT_OPERATIONS_MAX: usize = 100;
+
+/// The input of `rewind`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Args")]
+pub(crate) struct RewindInput {
+    /// The moment: the name of a mark, or of an operation (17, or 17^ for before it).
+    to: String,
+    /// Also take back what snapshots found during the session's shell commands. Changes that another program made at the same
+    /// time are taken back, too.
+    #[serde(default)]
+    shell: bool,
+    /// Show what would be done, write nothing.
+    #[serde(default)]
+    dry_run: bool,
+    /// Rewind even where that cannot be redone afterwards (default: refused).
+    #[serde(default)]
+    irreversible: bool,
+}
+
+/// Returns the note of the operation that a snapshot after a shell command of this session makes.
+pub fn shell_command_note(session: &str) -> String {
+    format!("during a shell command of {session}")
+}
+
+/// True for a change that was found during a shell command of this session.
+pub(crate) fn is_of_shell(logged: &LogEntry, session: &str) -> bool {
+    logged.operation.is_outside() && logged.operation.note == shell_command_note(session)
+}
+
+/// Runs the tool `rewind`.
+pub(crate) fn rewind(context: &Context, caller: &CallContext, tool: &'static str, input: Value) -> Result<Answer> {
+    let cause = CallOrigin::new(tool, &input);
+    let args: RewindInput = formats::from_json(FormatInput::Json(input))?;
+    let moment = find_moment(context, &args.to)?;
+    let kept = kept_operations(context, caller, &moment, args.shell)?;
+    let RewindInput { to, shell, dry_run, irreversible } = args;
+    let undo = UndoInput { since: Some(to), shell, dry_run, irreversible, ..UndoInput::default() };
+    let cause = CallOrigin { irreversible, ..cause };
+    let describe = |text: &mut String| describe_kept(&kept, &caller.session, text);
+    match undo_answer(context, caller, cause, &undo, None) {
+        Ok(mut answer) => {
+            describe(&mut answer.text);
+            let ids = kept.iter().take(KEPT_OPERATIONS_MAX).map(|logged| Value::from(logged.id.to_string()));
+            answer.data.insert("kept".to_owned(), ids.collect());
+            Ok(answer)
+        }
+        Err(error) => {
+            let mut text = String::new();
+            describe(&mut text);
+            Err(if text.is_empty() { error } else { error.evidence(text.trim_end()) })
+        }
+    }
+}
+
+/// Returns what others did since the moment and is in effect.
+fn kept_operations(context: &Context, caller: &CallContext, moment: &Moment, shell: bool) -> Result<Vec<LogEntry>> {
+    let session = &caller.session;
+    let mut kept = Vec::new();
+    for (root, after) in moment.0.iter().enumerate().filter_map(|(root, after)| Some((root, (*after)?))) {
+        kept.extend(operations_after(context, root, after)?.into_iter().filter(|logged| {
+            let is_own = logged.operation.session == *session || shell && is_of_shell(logged, session);
+            !is_own && !logged.operation.is_moment() && logged.undone_by.is_none()
+        }));
+    }
+    Ok(kept)
+}
+
+fn describe_kept(kept: &[LogEntry], session: &str, text: &mut String) {
+    if kept.is_empty() {
+        return;
+    }
+    let names: Vec<String> = kept
+        .iter()
+        .take(NAMED_OPERATIONS_MAX)
+        .map(|logged| match (is_of_shell(logged, session), logged.operation.is_outside()) {
+            (true, _) => format!("{} (during a shell command of this session)", logged.id),
+            (false, true) => format!("{} (changed by others)", logged.id),
+            (false, false) => format!("{} (session {})", logged.id, logged.operation.session),
+        })
+        .collect();
+    let more = kept.len().saturating_sub(NAMED_OPERATIONS_MAX);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let _ = writeln!(
+        text,
+        "Kept is what others did since then: operation {}{more}. An undo by id takes one of them back.",
+        names.join(", ")
+    );
+}
