@@ -11,7 +11,7 @@ mod scope;
 pub(crate) use file_part::FilePartArgs;
 pub(crate) use gc::GcArgs;
 pub(crate) use patch::PatchArgs;
-pub(crate) use reversal::{RestoreArgs, RewindArgs, SnapshotArgs, UndoArgs};
+pub(crate) use reversal::{GcArgs, MarkArgs, RestoreArgs, RewindArgs, SnapshotArgs, UndoArgs};
 pub(crate) use scope::ScopeArgs;
 
 use crate::config::ConfigCommand;
@@ -125,10 +125,7 @@ pub(crate) enum Command {
     Restore(RestoreArgs),
     /// Give this moment a name
     #[command(after_help = help::MARK)]
-    Mark {
-        /// The name: letters, digits, `-`, `_`, `.` and `/`
-        name: String,
-    },
+    Mark(MarkArgs),
     /// Take back what you did since a mark, and keep what others did
     #[command(after_help = help::REWIND)]
     Rewind(RewindArgs),

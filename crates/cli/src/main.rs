@@ -92,10 +92,7 @@ fn run() -> u8 {
     let desk = |unread| CliContext::new(&cli.global, unread);
     let outcome = match &cli.command {
         Command::Outline { path } => return files::run(&desk(UnreadPolicy::Allow), Ok(files::outline(path.clone()))),
-        Command::Check(args) => {
-            let desk = desk(UnreadPolicy::Allow);
-            return files::run(&desk, files::check(&desk, args));
-        }
+        Command::Check(args) => return check(&desk(UnreadPolicy::Allow), args),
         Command::Search(args) => return files::run(&desk(UnreadPolicy::Allow), Ok(files::search(args))),
         Command::Read(args) => return files::read_all(&desk(UnreadPolicy::Allow), args),
         Command::Edit(args) => return files::run(&desk(UnreadPolicy::Allow), files::edit(args)),
@@ -110,7 +107,7 @@ fn run() -> u8 {
         Command::Show(args) => return files::run(&desk(UnreadPolicy::Allow), history::show(args)),
         Command::Diff(args) => return files::run(&desk(UnreadPolicy::Allow), history::diff(args)),
         Command::Restore(args) => return files::run(&desk(UnreadPolicy::Allow), history::restore(args)),
-        Command::Mark { name } => return files::run(&desk(UnreadPolicy::Allow), Ok(history::mark(name))),
+        Command::Mark(args) => return files::run(&desk(UnreadPolicy::Allow), Ok(history::mark(&args.name))),
         Command::Rewind(args) => return files::run(&desk(UnreadPolicy::Allow), Ok(history::rewind(args))),
         Command::Snapshot(args) => return files::run(&desk(UnreadPolicy::Allow), Ok(history::snapshot(args))),
         Command::Gc(args) => history::gc(&desk(UnreadPolicy::Allow), args),
@@ -144,6 +141,11 @@ fn run() -> u8 {
         output::error(&error);
         error.code().exit()
     })
+}
+
+/// Runs `emend check`.
+fn check(desk: &CliContext<'_>, args: &args::CheckArgs) -> u8 {
+    files::run(desk, files::check(desk, args))
 }
 
 /// Makes the directory of `-C` the current one.

@@ -1,26 +1,20 @@
 //! The tool table: one row per tool. Help, schemas, documentation, `emend call` and MCP iterate over it.
 
 use crate::api::arguments::KnownFields;
-use crate::api::tool_schema::merge_schemas;
 use crate::context::Context;
-use crate::context::options::OptionFields;
 use crate::model::call_context::CallContext;
-use crate::model::raw_path::RawPath;
 use crate::model::reply::{Answer, SeedCodes};
-use crate::pipeline::plan::patching::PatchFields;
-use crate::tools::apply::{self, apply_text};
+use crate::tools::apply::apply_text;
 use crate::tools::edit_files::edit_files;
-use crate::tools::history as history_tool;
 use crate::tools::history::history_tool;
-use crate::tools::replace as replace_in;
 use crate::tools::replace::replace_in_files;
-use crate::tools::symbols::edit::{EditSymbolInput, edit_symbol};
+use crate::tools::symbols::edit::edit_symbol;
 use crate::tools::symbols::outline;
 use crate::tools::undo::{self, restore, rewind};
 use crate::tools::{check, convert, list, moments, read, search, snapshot};
 use emendate_core::Result;
 use emendate_core::formats::{Format, anchors, line_anchors, multi_edit, notebook_edit, replace, text_editor, write};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::sync::{LazyLock, OnceLock};
 
 /// Bytes of one call's input.
@@ -55,11 +49,11 @@ pub struct Tool {
     pub rest: &'static str,
     /// A working input, for documentation.
     pub example: &'static str,
-    input: ToolInput,
+    pub(super) input: ToolInput,
 }
 
 /// The source of a tool's input.
-enum ToolInput {
+pub(super) enum ToolInput {
     /// A read.
     Read,
     /// A search.
@@ -395,43 +389,6 @@ pub fn tool(name: &str) -> Option<&'static Tool> {
 }
 
 impl Tool {
-    /// Returns the JSON schema of its input, including descriptions.
-    pub fn schema(&self) -> Map<String, Value> {
-        let parts: Vec<schemars::Schema> = match self.input {
-            ToolInput::Read => vec![schemars::schema_for!(read::ReadInput), schemars::schema_for!(RawPath)],
-            ToolInput::Search => vec![schemars::schema_for!(search::SearchInput), schemars::schema_for!(RawPath)],
-            ToolInput::List => vec![schemars::schema_for!(list::ListInput), schemars::schema_for!(RawPath)],
-            ToolInput::Replace => vec![schemars::schema_for!(replace_in::ReplaceInput)],
-            ToolInput::Undo => vec![schemars::schema_for!(undo::UndoInput), schemars::schema_for!(RawPath)],
-            ToolInput::History => {
-                vec![schemars::schema_for!(history_tool::HistoryInput), schemars::schema_for!(RawPath)]
-            }
-            ToolInput::Mark => vec![schemars::schema_for!(moments::MarkInput)],
-            ToolInput::Rewind => vec![schemars::schema_for!(rewind::RewindInput)],
-            ToolInput::Snapshot => vec![schemars::schema_for!(snapshot::SnapshotInput)],
-            ToolInput::Outline => vec![schemars::schema_for!(outline::OutlineInput), schemars::schema_for!(RawPath)],
-            ToolInput::Check => vec![schemars::schema_for!(crate::tools::check::CheckInput)],
-            ToolInput::Symbol => {
-                let own = schemars::schema_for!(EditSymbolInput);
-                vec![own, schemars::schema_for!(RawPath), schemars::schema_for!(OptionFields)]
-            }
-            ToolInput::Restore => vec![schemars::schema_for!(undo::RestoreArgs), schemars::schema_for!(RawPath)],
-            ToolInput::Text => {
-                let own = schemars::schema_for!(apply::ApplyInput);
-                vec![own, schemars::schema_for!(OptionFields), schemars::schema_for!(PatchFields)]
-            }
-            ToolInput::Convert => vec![schemars::schema_for!(convert::ConvertInput)],
-            ToolInput::Editor => {
-                vec![schemars::schema_for!(text_editor::TextEditorInput), schemars::schema_for!(OptionFields)]
-            }
-            ToolInput::Formats(formats) | ToolInput::FormatsAnd(formats, _) => {
-                let specs = formats.iter().filter_map(|format| format.spec().schema).map(|schema| schema());
-                specs.chain([schemars::schema_for!(RawPath), schemars::schema_for!(OptionFields)]).collect()
-            }
-        };
-        merge_schemas(&parts)
-    }
-
     /// Returns the schema for parsing arguments; computed once.
     pub(crate) fn known(&self) -> &'static KnownFields {
         static KNOWN_FIELDS: LazyLock<Vec<OnceLock<KnownFields>>> =
