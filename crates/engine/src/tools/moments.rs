@@ -48,7 +48,7 @@ pub(crate) fn mark(context: &Context, caller: &CallContext, input: Value) -> Res
     };
     let mut data = data(Vec::new(), 0, caller.dry_run);
     data.insert("operation".to_owned(), id.map(|id| id.to_string()).into());
-    Ok(Answer { text, data })
+    Ok(Answer { text, data, ..Answer::default() })
 }
 
 /// Errors: `call.invalid` for a name that cannot be told from an operation or a range.
