@@ -11,7 +11,7 @@ mod scope;
 pub(crate) use file_part::FilePartArgs;
 pub(crate) use gc::GcArgs;
 pub(crate) use patch::PatchArgs;
-pub(crate) use reversal::{GcArgs, MarkArgs, RestoreArgs, RewindArgs, SnapshotArgs, UndoArgs};
+pub(crate) use reversal::{MarkArgs, RestoreArgs, RewindArgs, SnapshotArgs, UndoArgs};
 pub(crate) use scope::ScopeArgs;
 
 use crate::config::ConfigCommand;

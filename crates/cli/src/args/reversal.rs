@@ -69,17 +69,6 @@ pub(crate) struct RestoreArgs {
     pub(crate) irreversible: bool,
 }
 
-/// `emend gc`.
-#[derive(Args)]
-pub(crate) struct GcArgs {
-    /// Delete history older than this many days
-    #[arg(long, value_name = "N")]
-    pub(crate) days: Option<u32>,
-    /// Keep at most this many megabytes of contents, the newest
-    #[arg(long, value_name = "MB")]
-    pub(crate) size: Option<u64>,
-}
-
 /// `emend mark`.
 #[derive(Args)]
 pub(crate) struct MarkArgs {
