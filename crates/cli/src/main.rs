@@ -119,7 +119,7 @@ fn run() -> u8 {
         },
         Command::Tools(args) => tools::run(args, cli.global.json),
         Command::Convert(args) => return files::run(&desk(UnreadPolicy::Allow), files::convert(args)),
-        Command::Bulk(args) => bulk::run(args),
+        Command::Bulk(args) => bulk::run(args, cli.global.dry_run),
         Command::Preview(args) => preview::run(&desk(UnreadPolicy::Allow), args),
         Command::Prompt(args) => formats::prompt(args, cli.global.json),
         Command::Schema(args) => formats::schema(args),

@@ -32,7 +32,7 @@ const PROGRESS_INTERVAL: Duration = Duration::from_millis(500);
 /// `emend bulk`.
 #[derive(Args)]
 pub(crate) struct BulkArgs {
-    /// The rows: one JSON object per line, with before and edit, and perhaps path, format, after and expected
+    /// The rows, one JSON object per line: before, edit, perhaps path, format, after, expected
     input: PathBuf,
     /// The file of the results
     #[arg(short = 'o', long = "output", value_name = "FILE")]
@@ -98,23 +98,41 @@ impl BulkArgs {
     }
 }
 
-/// Does the work; returns the exit status.
+/// Does the work; returns the exit status. A dry run does it without writing.
 ///
 /// Errors: `call.invalid` for wrong settings and an output that exists; `io.*`.
-pub(crate) fn run(args: &BulkArgs) -> Result<u8> {
+pub(crate) fn run(args: &BulkArgs, dry_run: bool) -> Result<u8> {
     let settings = args.settings()?;
     if args.output.exists() && !args.overwrite {
         return Err(Error::new(Code::FileExists, format!("{} exists already.", shown(&args.output)))
             .next("Name another file, or add --overwrite."));
     }
     let input = File::open(&args.input).map_err(failed(&args.input))?;
+    if dry_run {
+        return all_rows(args, &settings, &mut LineReader::new(input), 0, &mut std::io::sink(), &args.output);
+    }
     let partial = args.partial(&input).map_err(failed(&args.input))?;
     let (mut out, done) = continued(&partial).map_err(failed(&partial))?;
-    let mut lines = LineReader { from: BufReader::with_capacity(1 << 20, input), number: 0 };
+    let mut lines = LineReader::new(input);
     lines.skip(done).map_err(failed(&args.input))?;
     if done > 0 {
         output::note(&format!("continued after {done} rows"));
     }
+    let status = all_rows(args, &settings, &mut lines, done, &mut out, &partial)?;
+    out.get_ref().sync_all().map_err(failed(&partial))?;
+    std::fs::rename(&partial, &args.output).map_err(failed(&args.output))?;
+    Ok(status)
+}
+
+/// Writes the results of all rows to `out`, which errors call `name`.
+fn all_rows(
+    args: &BulkArgs,
+    settings: &RowSettings,
+    lines: &mut LineReader<BufReader<File>>,
+    done: u64,
+    out: &mut impl Write,
+    name: &Path,
+) -> Result<u8> {
     let mut progress = BulkProgress::new(done);
     loop {
         let batch = lines.batch().map_err(failed(&args.input))?;
@@ -123,14 +141,12 @@ pub(crate) fn run(args: &BulkArgs) -> Result<u8> {
         }
         let results = in_parallel(batch.len(), args.threads, |at| settings.result(&batch[at]));
         for (line, ok) in &results {
-            out.write_all(line.as_bytes()).map_err(failed(&partial))?;
+            out.write_all(line.as_bytes()).map_err(failed(name))?;
             progress.ok += u64::from(*ok);
         }
-        out.flush().map_err(failed(&partial))?;
+        out.flush().map_err(failed(name))?;
         progress.add(results.len() as u64);
     }
-    out.get_ref().sync_all().map_err(failed(&partial))?;
-    std::fs::rename(&partial, &args.output).map_err(failed(&args.output))?;
     progress.end();
     Ok(0)
 }
@@ -171,6 +187,12 @@ struct RowLine {
 struct LineReader<R> {
     from: R,
     number: u64,
+}
+
+impl LineReader<BufReader<File>> {
+    fn new(input: File) -> Self {
+        LineReader { from: BufReader::with_capacity(1 << 20, input), number: 0 }
+    }
 }
 
 impl<R: BufRead> LineReader<R> {

@@ -76,6 +76,7 @@ fn calls(bed: &Bed) -> BTreeMap<&'static str, DryCommand> {
         ("mcp install", "cursor --force", none()),
         ("mcp uninstall", "codex", none()),
         ("tools", "", none()),
+        ("bulk", "rows.ndjson -o results.ndjson", none()),
         ("convert", "--to unified", blocks.to_owned()),
         ("preview", "", blocks.to_owned()),
         ("prompt", "", none()),
@@ -135,6 +136,10 @@ fn differing(before: &Tree, after: &Tree) -> Vec<String> {
 fn project() -> Bed {
     let bed = Bed::with("one\n");
     bed.put("code.rs", "fn one() {}\n");
+    bed.put(
+        "rows.ndjson",
+        "{\"before\": \"a\\n\", \"edit\": \"a.txt\\n<<<<<<< SEARCH\\na\\n=======\\nb\\n>>>>>>> REPLACE\\n\"}\n",
+    );
     bed.put("emend.toml", "[policy]\ndeny = ['secret']\n");
     bed.put("n.ipynb", r#"{"cells":[{"cell_type":"code","id":"c1","metadata":{},"execution_count":null,"outputs":[],"source":["x=1"]}],"metadata":{},"nbformat":4,"nbformat_minor":5}"#);
     for text in ["first\n", "second\n", "one\n"] {
