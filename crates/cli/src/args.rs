@@ -27,8 +27,7 @@ use emendate::core::formats::{FORMATS, text_formats};
 use emendate::core::line_format::LINE_FORMATS;
 use emendate::core::print::PRINT_FORMATS;
 use emendate::{PROFILES, Profile, profile};
-use std::ffi::OsString;
-use std::path::PathBuf;
+use std::{ffi::OsString, path::PathBuf};
 
 /// Edit files the way AI agents do: exactly, checked, all or nothing.
 #[derive(Parser)]

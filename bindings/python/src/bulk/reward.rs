@@ -45,6 +45,7 @@ type RowReward = (Option<f64>, Option<&'static str>, Option<&'static str>);
 
 /// Rewards one edit. `emendate.rewards.reward` documents it.
 #[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "Python passes a tuple")]
 pub(crate) fn reward_row(
     py: Python<'_>,
     texts: RowTexts,

@@ -263,10 +263,9 @@ impl BulkProgress {
         self.rows += rows;
         if self.is_terminal && self.shown.elapsed() >= PROGRESS_INTERVAL {
             self.shown = Instant::now();
-            let seconds = self.started.elapsed().as_secs_f64();
+            let rate = u128::from(self.rows) * 1000 / self.started.elapsed().as_millis().max(1);
             // A failure to show it is no reason to stop.
-            let rate = self.rows as f64 / seconds;
-            let _ = write!(std::io::stderr(), "\r{} rows, {rate:.0} per second\x1b[K", self.before + self.rows);
+            let _ = write!(std::io::stderr(), "\r{} rows, {rate} per second\x1b[K", self.before + self.rows);
         }
     }
 

@@ -358,8 +358,7 @@ impl Profile {
 
     /// Returns the tool of that name, or the one that another client's name refers to.
     pub fn find_view(&self, name: &str) -> Option<&'static ToolView> {
-        let offers: &'static [ToolView] = self.views;
-        self.view(name).or_else(|| offers.iter().find(|offer| Some(offer.tool) == tool_named(name)))
+        self.view(name).or_else(|| self.views.iter().find(|offer| Some(offer.tool) == tool_named(name)))
     }
 }
 
