@@ -106,7 +106,7 @@ impl Names {
                         "path_b64" => self.plain_bytes(value),
                         "digest" => "#DIGEST".into(),
                         "seal" => "#SEAL".into(),
-                        "mtime" | "cachedTime" | "currentTime" if !value.is_null() => "#TIME".into(),
+                        "mtime" | "cachedTime" | "currentTime" | "difference" if !value.is_null() => "#TIME".into(),
                         _ => self.plain_value(value),
                     };
                     (key.clone(), value)

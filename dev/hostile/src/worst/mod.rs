@@ -7,6 +7,7 @@ use crate::server::{Cancellation, Measured, Server};
 use crate::{CPU_MS_MAX, PEAK_KIB_MAX, REPLY_BYTES_MAX};
 use rows::{ROWS, Row, Scenario};
 use serde_json::Value;
+use std::fmt::Write as _;
 use std::path::Path;
 use std::{fs, io};
 use tempfile::TempDir;
@@ -50,7 +51,7 @@ impl Row {
             let cancelled = prepared.server.call_cancelled(self.tool, &prepared.input, measured.wall * quarter / 4);
             match cancelled {
                 Some(Cancellation { cpu_ms, wall, stopped }) => {
-                    after += &format!(" {cpu_ms}/{}{}", wall.as_millis(), if stopped { "" } else { " done" });
+                    let _ = write!(after, " {cpu_ms}/{}{}", wall.as_millis(), if stopped { "" } else { " done" });
                     if cpu_ms > CANCEL_CPU_MS_MAX {
                         problems.push(format!("{cpu_ms} ms after a cancellation at {quarter}/4"));
                     }

@@ -75,7 +75,7 @@ pub(super) const ROWS: &[Row] = &[
     Row { tool: "notebook_edit", name: "many new cells", scenario: new_cells },
     Row { tool: "text_editor", name: "equal lines, absent", scenario: editor },
     Row { tool: "apply", name: "hunks that do not apply", scenario: absent_hunks },
-    Row { tool: "apply", name: "hunks in repeated lines", scenario: |root| hunks(root, repeated_hunks(9_999)) },
+    Row { tool: "apply", name: "hunks in repeated lines", scenario: |root| hunks(root, &repeated_hunks(9_999)) },
     Row { tool: "apply", name: "blocks in repeated lines", scenario: repeated_blocks },
     Row { tool: "apply", name: "absent blocks", scenario: absent_blocks },
     Row { tool: "apply", name: "line edits", scenario: line_edits },
@@ -267,13 +267,14 @@ fn editor(root: &Path) -> Scenario {
     on_file(root, "a.txt", "x = 1;\n".repeat(LARGE / 7), "path", input)
 }
 
-fn applied(root: &Path, input: String) -> Scenario {
+fn applied(root: &Path, input: impl Into<String>) -> Scenario {
     let files = vec![("a.txt".to_owned(), "a\nb\n".repeat(LARGE / 4))];
+    let input: String = input.into();
     Scenario { files, earlier: Vec::new(), input: json!({ "input": input, "directory": root }) }
 }
 
-fn hunks(root: &Path, hunks: String) -> Scenario {
-    applied(root, "--- a/a.txt\n+++ b/a.txt\n".to_owned() + &hunks)
+fn hunks(root: &Path, hunks: &str) -> Scenario {
+    applied(root, "--- a/a.txt\n+++ b/a.txt\n".to_owned() + hunks)
 }
 
 fn repeated_hunks(count: usize) -> String {
@@ -282,7 +283,7 @@ fn repeated_hunks(count: usize) -> String {
 
 fn absent_hunks(root: &Path) -> Scenario {
     let hunk = |nth: usize| format!("@@ -{0},2 +{0},2 @@\n lime {nth}\n-lyne {nth} x\n+q\n", 3 * nth + 1);
-    let mut scenario = hunks(root, (0..9_999).map(hunk).collect());
+    let mut scenario = hunks(root, &(0..9_999).map(hunk).collect::<String>());
     scenario.files = vec![("a.txt".to_owned(), numbered(480_000))];
     scenario
 }
@@ -290,12 +291,12 @@ fn absent_hunks(root: &Path) -> Scenario {
 fn repeated_blocks(root: &Path) -> Scenario {
     let block =
         |nth: usize| format!("a.txt\n<<<<<<< SEARCH\n{}c{nth}\n=======\nq\n>>>>>>> REPLACE\n", "a\nb\n".repeat(150));
-    applied(root, (0..9_999).map(block).collect())
+    applied(root, (0..9_999).map(block).collect::<String>())
 }
 
 fn absent_blocks(root: &Path) -> Scenario {
     let block = |nth: usize| format!("a.txt\n<<<<<<< SEARCH\nlime {nth}\nlyne {nth}\n=======\nq\n>>>>>>> REPLACE\n");
-    let mut scenario = applied(root, (0..9_999).map(block).collect());
+    let mut scenario = applied(root, (0..9_999).map(block).collect::<String>());
     scenario.files = vec![("a.txt".to_owned(), numbered(480_000))];
     scenario
 }
@@ -306,7 +307,7 @@ fn line_edits(root: &Path) -> Scenario {
 }
 
 fn convert_repeated(root: &Path) -> Scenario {
-    let mut scenario = hunks(root, repeated_hunks(9_999));
+    let mut scenario = hunks(root, &repeated_hunks(9_999));
     scenario.input["to"] = json!("search_replace");
     scenario
 }
@@ -316,7 +317,7 @@ fn convert_long(root: &Path) -> Scenario {
     let (lines, removed) = (200_000, 100_000);
     let hunk =
         format!("@@ -{},{} +{},0 @@\n{}-\n", lines - removed + 1, removed + 1, lines - removed, "-a\n".repeat(removed));
-    let mut scenario = hunks(root, hunk);
+    let mut scenario = hunks(root, &hunk);
     scenario.files = vec![("a.txt".to_owned(), "a\n".repeat(lines) + "\nb\n")];
     scenario.input["to"] = json!("search_replace");
     scenario

@@ -119,7 +119,9 @@ impl ComparedTexts<'_> {
             None if self.lines.len() - at <= CONTEXT_LINES => (self.old.len(), self.filled(at + 1, self.lines.len())),
             None => return 0,
         };
-        let gone = self.old[first..last].iter().filter(|line| !line.is_empty() && !self.new.contains(*line)).count();
+        // A line of signs alone, such as the separator of YAML, may be replaced by another one.
+        let is_text = |line: &str| line.chars().any(char::is_alphanumeric);
+        let gone = self.old[first..last].iter().filter(|line| is_text(line) && !self.new.contains(*line)).count();
         gone.saturating_sub(fresh_above + fresh_below)
     }
 
@@ -173,6 +175,7 @@ mod tests {
             assert_eq!(dots(old, new), [], "{new}");
         }
         assert_eq!(dots("a\n...\nb\n", "a\n...\n"), []);
+        assert_eq!(dots("a: 1\n---\nb: 2\n", "a: 1\n...\nb: 2\n"), []);
         assert_eq!(dots(old, "a = 1\n# ...\nc = 3\n"), [(1, "# ...")]);
         assert_eq!(dots(old, "...\nc = 3\n"), [(0, "...")]);
         assert_eq!(dots(old, "a = 1\n...\n"), [(1, "...")]);
