@@ -12,7 +12,7 @@ pub struct Answer {
     pub text: String,
     /// Data for programs.
     pub data: Map<String, Value>,
-    /// Notes of a call that only reads, which end the text; see [`push_reminder`].
+    /// Notes of a call that only reads, which end the text, one line each.
     pub reminders: Vec<String>,
 }
 
