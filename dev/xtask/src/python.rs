@@ -18,8 +18,8 @@ const ENVIRONMENT_MINOR: u32 = 12;
 /// The checker of types that is not published for Python.
 const PYRIGHT: &str = "pyright@1.1.414";
 
-/// Builds the wheel, and tests it with the oldest and the newest Python of this machine, and with the packages of each
-/// environment. Names of environments as arguments select these only.
+/// Builds the wheel, and tests it with the oldest and the newest Python of this machine; or, with names of environments
+/// as arguments, with the packages of these.
 ///
 /// Errors: the first step that fails.
 pub(crate) fn python(arguments: &[String]) -> Result<String, String> {
@@ -45,12 +45,17 @@ pub(crate) fn python(arguments: &[String]) -> Result<String, String> {
         if tested.len() == 1 {
             said.push("Only one version of Python is here, so no other was tried.".to_owned());
         }
+        said.push(format!(
+            "Tests with other packages were not run; `cargo xtask python {}` does.",
+            ENVIRONMENTS.join(" ")
+        ));
+        return Ok(said.join("\n"));
     }
     let Some(python) = pythons.iter().find(|python| python.minor >= ENVIRONMENT_MINOR) else {
         said.push(format!("There is no Python 3.{ENVIRONMENT_MINOR}, so the tests with other packages were skipped."));
         return Ok(said.join("\n"));
     };
-    for name in if selected.is_empty() { ENVIRONMENTS } else { &selected } {
+    for name in &selected {
         let venv = place.environment(name, python, &wheel)?;
         said.push(format!("{name}: {}", place.test(&venv, &format!("tests_{name}"))?));
     }

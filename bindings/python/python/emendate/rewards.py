@@ -1,3 +1,5 @@
+# pyright: reportMissingImports=false, reportUnknownVariableType=false, reportUntypedBaseClass=false
+# pyright: reportUnknownMemberType=false
 """Rewards of single edits, and in the form in which trainers call them.
 
 `before` is the text, `edit` what the model wrote in any format, `expected` the text that it should become.
