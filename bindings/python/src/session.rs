@@ -97,7 +97,7 @@ impl From<EditItem> for Replacement {
     }
 }
 
-/// What a text of edits is about, and how it is applied.
+/// The subject of a text of edits, and the options for applying it.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct ApplyRules {
@@ -109,7 +109,7 @@ struct ApplyRules {
     overwrite: bool,
 }
 
-/// What is to be undone.
+/// The selection of an undo.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct UndoRules {

@@ -1,4 +1,4 @@
-"""The text editor and the memory tool in the SDK's runner, over a transport that stands in for the service."""
+"""The text editor and the memory tool in the SDK's runner, over a transport that replaces the service."""
 
 import asyncio
 import json

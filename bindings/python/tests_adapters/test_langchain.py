@@ -18,7 +18,7 @@ ASKING = '[policy]\nask = ["Edit(*.toml)"]\n'
 
 
 class ScriptedModel(FakeMessagesListChatModel):
-    """A model that replies as it is told."""
+    """A model with scripted replies."""
 
     def bind_tools(self, tools: Any, **options: Any) -> Any:
         return self

@@ -12,7 +12,7 @@ EDIT = {"file_path": "/a.toml", "old_string": "x = 1", "new_string": "x = 2"}
 
 
 class ScriptedModel(Model):
-    """A model that replies as it is told."""
+    """A model with scripted replies."""
 
     def __init__(self, *steps: Any) -> None:
         super().__init__()

@@ -125,7 +125,7 @@ impl World {
     fn reopen(&mut self) {
         self.engine = None;
         let state = StateLocation::Directory(self.base.path().join("state"));
-        // What others did would be undone, too: tests/library/outside.rs.
+        // Changes by others would be undone, too: tests/library/outside.rs.
         let config = Config::default().with_file("[history]\noutside = \"off\"\n", "test", true).unwrap();
         self.engine = Some(Engine::open(std::slice::from_ref(&self.root), state, config).unwrap());
     }

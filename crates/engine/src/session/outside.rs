@@ -59,7 +59,7 @@ fn record_in_root(context: &Context, root: usize, found: &[FoundContent<'_>]) ->
     if changed.is_empty() {
         return Ok(());
     }
-    // What a process that ended, or this one, wrote and did not confirm yet is no change by others.
+    // Unconfirmed writes of this process, or of one that ended, are not changes by others.
     resolve_in_doubt(context, root)?;
     changed.sort_by(|one, other| key(one.place).cmp(key(other.place)));
     changed.dedup_by(|one, other| key(one.place) == key(other.place));

@@ -296,7 +296,7 @@ proptest! {
             for file in perform(&bench, &sessions, act) {
                 met[file].insert(before[file].clone());
             }
-            // What an operation of the engine replaced, it has met.
+            // The engine has met every text that its own operations replaced.
             let after = disk(&bench);
             if !matches!(act, Act::Line(..) | Act::Replace(..) | Act::Delete(..)) {
                 for (file, text) in before.into_iter().enumerate().filter(|(file, text)| after[*file] != *text) {

@@ -51,7 +51,7 @@ fn everything_that_a_command_did_is_one_operation() {
     ok(&bench.call("undo", json!({ "id": "1" })));
     assert_eq!((bench.get("src/a"), bench.get("src/b")), ("one\n".to_owned(), "two\n".to_owned()));
     assert!(!bench.path("new/d").exists());
-    // What the engine did itself is no change by others.
+    // The engine's own writes are not changes by others.
     assert_eq!(changed(&bench), of(&[]));
     ok(&bench.call("undo", json!({ "redo": true })));
     assert_eq!((bench.get("src/a"), bench.get("new/d")), ("ONE\n".to_owned(), "four\n".to_owned()));

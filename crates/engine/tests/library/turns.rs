@@ -63,7 +63,7 @@ fn a_client_begins_a_turn_and_without_turns_a_pause_ends_one() {
     ok(&bench.edit("a", "line 4", "four"));
     ok(&bench.call("undo", json!({ "turn": true })));
     assert_eq!(bench.get("a"), ten(&[(0, "zero")]));
-    // What was done before the first turn is one turn: there was no pause.
+    // Operations before the first turn are one turn: there was no pause.
     ok(&bench.call("undo", json!({ "turn": true })));
     assert_eq!(bench.get("a"), ten(&[]));
 }

@@ -74,7 +74,7 @@ fn used(all: &Connection) -> rusqlite::Result<u64> {
 
 fn clean(all: &Connection, limits: &HistoryLimits, used: u64, now: i64) -> rusqlite::Result<()> {
     all.execute("UPDATE upkeep SET at=?1 WHERE id=1", [now])?;
-    // What is known of a path has to stay as long as the operations that begin there can be undone.
+    // The known states of a path have to stay as long as the operations that begin there can be undone.
     let (oldest, oldest_known) =
         (clock::days_before(now, limits.age_days), clock::days_before(now, limits.history_days));
     all.execute("DELETE FROM seen WHERE at<?1 AND (session<>?2 OR at<?3)", params![oldest, OUTSIDE, oldest_known])?;

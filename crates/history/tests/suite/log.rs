@@ -430,7 +430,7 @@ fn snapshots(open: Open<'_>) {
     let found =
         |path, bytes: &'static [u8]| NewlyKnown { path, state: side(bytes, 0o644).unwrap(), bytes: Some(bytes) };
     store.know(&[found(b"/a", b"one"), found(PATH, b"two")]).unwrap();
-    // What is known already stays.
+    // Known states stay.
     store.know(&[found(b"/a", b"three")]).unwrap();
     let mut paths = store.known_paths().unwrap();
     paths.sort();
@@ -466,7 +466,7 @@ fn moments(open: Open<'_>) {
     assert!(store.in_doubt().unwrap().is_empty());
 }
 
-/// What was last known of a path, and a change that others made since.
+/// The last known state of a path, and a later change by others.
 fn outside_changes(open: Open<'_>) {
     let store = open(HistoryLimits::default());
     let state = |known: Option<KnownState>| known.map(|known| known.state);
@@ -489,7 +489,7 @@ fn outside_changes(open: Open<'_>) {
     assert_eq!(all.iter().map(|it| (it.id, it.owner)).collect::<Vec<_>>(), [(logged.id, None)]);
     assert!(all[0].operation.is_outside() && store.in_doubt().unwrap().is_empty());
     assert_eq!(store.bytes(ContentId::of(b"two")).unwrap().as_deref(), Some(&b"two"[..]));
-    // What a tag names is what a session was shown, not what was found.
+    // A tag names a version that a session was shown, not one that was found.
     assert_eq!(store.by_tag(PATH, ContentId::of(b"two").tag()).unwrap(), None);
 
     // An operation makes its result the known state, and aborting it takes that back.

@@ -1,4 +1,4 @@
-"""What the modules for engines share: a bulk function with its options, as a function of batches."""
+"""The shared part of the modules for engines: a bulk function with its options, as a function of batches."""
 
 from __future__ import annotations
 

@@ -231,7 +231,7 @@ impl RootScan<'_> {
     /// Adds the change of a file. Returns false if the file has changed again since it was read.
     fn add(&self, fresh: &FreshFile, before: Option<FileState>, findings: &mut FoundChanges) -> Result<bool> {
         let after = fresh.file.state();
-        // What this process, or another one, has written since is no change by others.
+        // Later writes of this process or another one of ours are not changes by others.
         if current_side(self.context, &fresh.place).ok().flatten().map(|now| now.content) != Some(after.content) {
             return Ok(false);
         }
