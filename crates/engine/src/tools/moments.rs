@@ -43,7 +43,7 @@ pub(crate) fn mark(context: &Context, caller: &CallContext, input: Value) -> Res
     let id = if caller.dry_run { None } else { log_moment(context, &caller.session, MARK, &args.name)? };
     let name = &args.name;
     let text = match id {
-        Some(_) => format!("This moment has the name {name}: rewind, undo (since) and history take it.\n"),
+        Some(_) => format!("Marked this moment as {name}: rewind, undo (since) and history accept the name.\n"),
         None => format!("This moment would have the name {name}.\n"),
     };
     let mut data = data(Vec::new(), 0, caller.dry_run);

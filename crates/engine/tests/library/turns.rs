@@ -83,7 +83,7 @@ fn rewind_keeps_what_others_did() {
     assert!(dry.contains("Would be undone"), "{dry}");
     let text = ok(&bench.call("rewind", json!({ "to": "here" })));
     assert!(
-        text.contains("Kept is what others did since then: operation ") && text.contains("(changed by others)"),
+        text.contains("Changes by others since then were kept: operation ") && text.contains("(changed by others)"),
         "{text}"
     );
     assert_eq!(bench.get("a"), ten(&[(0, "zero"), (8, "outside")]));

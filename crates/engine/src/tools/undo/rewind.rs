@@ -105,7 +105,7 @@ fn describe_kept(kept: &[LogEntry], session: &str, text: &mut String) {
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let _ = writeln!(
         text,
-        "Kept is what others did since then: operation {}{more}. An undo by id takes one of them back.",
+        "Changes by others since then were kept: operation {}{more}. An undo by id reverts one of them.",
         names.join(", ")
     );
 }
