@@ -3,6 +3,7 @@
 
 mod file_part;
 mod gc;
+mod history;
 mod patch;
 pub(crate) mod replace;
 mod reversal;
@@ -10,6 +11,7 @@ mod scope;
 
 pub(crate) use file_part::FilePartArgs;
 pub(crate) use gc::GcArgs;
+pub(crate) use history::HistoryArgs;
 pub(crate) use patch::PatchArgs;
 pub(crate) use reversal::{MarkArgs, RestoreArgs, RewindArgs, SnapshotArgs, UndoArgs};
 pub(crate) use scope::ScopeArgs;
@@ -451,29 +453,6 @@ pub(crate) struct SchemaArgs {
     /// The format
     #[arg(value_parser = PossibleValuesParser::new(FORMATS.iter().map(|format| format.spec().name)))]
     pub(crate) format: String,
-}
-
-/// `emend history`.
-#[derive(Args)]
-pub(crate) struct HistoryArgs {
-    /// Only operations that touched this file
-    #[arg(value_name = "PATH", conflicts_with = "file")]
-    pub(crate) path: Option<PathBuf>,
-    /// The same
-    #[arg(long, value_name = "PATH")]
-    pub(crate) file: Option<PathBuf>,
-    /// Only operations of this session
-    #[arg(long, value_name = "SESSION")]
-    pub(crate) by: Option<String>,
-    /// Number of operations to list, newest first; at most 1000 [default: 20]
-    #[arg(short = 'n', long, value_name = "N")]
-    pub(crate) limit: Option<u64>,
-    /// Only operations since then: 2h, 3d, 2026-11-23, or a moment in RFC 3339
-    #[arg(long, value_name = "WHEN")]
-    pub(crate) since: Option<String>,
-    /// Continue from here, as the previous list says
-    #[arg(long, value_name = "NEXT")]
-    pub(crate) from: Option<String>,
 }
 
 /// `emend show`.

@@ -2,11 +2,18 @@
 //! before they write.
 
 use emendate::Engine;
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use std::io;
 use std::sync::atomic::Ordering;
 use std::thread;
+
+/// True if standard output is a pipe or socket that nothing will read any more.
+pub(crate) fn is_stdout_unread() -> bool {
+    let output = io::stdout();
+    let mut pipe = [PollFd::new(&output, PollFlags::empty())];
+    poll(&mut pipe, Some(&Timespec::default())).is_ok() && pipe[0].revents().intersects(PollFlags::ERR | PollFlags::HUP)
+}
 
 /// Watches standard output for the lifetime of the process. If it is not a pipe or socket, no event ever occurs.
 pub(crate) fn watch_stdout(engine: &Engine) {

@@ -136,7 +136,8 @@ pub(crate) const HISTORY: &str = "\
 Examples:
   emend history
   emend history --file src/main.rs --limit 5
-  emend history --by agent-7 --json";
+  emend history --by agent-7 --json
+  emend history --follow --json           each new operation of any process, as a line of JSON";
 
 pub(crate) const SHOW: &str = "\
 Examples:

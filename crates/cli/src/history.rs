@@ -106,7 +106,7 @@ pub(crate) fn history(args: &HistoryArgs) -> Result<ToolCall> {
 /// Returns a moment as RFC 3339: a time before `now` such as `2h`, a local date, or a moment that is written so already.
 ///
 /// Errors: `call.invalid` for anything else.
-fn moment(text: &str, now: DateTime<Local>) -> Result<String> {
+pub(crate) fn moment(text: &str, now: DateTime<Local>) -> Result<String> {
     let ago = text.split_at_checked(text.len().saturating_sub(1)).and_then(|(number, unit)| {
         let number: i64 = number.parse().ok()?;
         match unit {

@@ -20,6 +20,7 @@ mod diff;
 mod doctor;
 mod files;
 mod flags;
+mod follow;
 mod formats;
 mod global;
 mod hangup;
@@ -103,6 +104,7 @@ fn run() -> u8 {
         Command::Replace(args) => return files::run(&desk(UnreadPolicy::Allow), Ok(files::replace(args))),
         Command::Undo(args) => return files::run(&desk(UnreadPolicy::Allow), history::undo(args, false)),
         Command::Redo(args) => return files::run(&desk(UnreadPolicy::Allow), history::undo(args, true)),
+        Command::History(args) if args.follow => follow::follow(&desk(UnreadPolicy::Allow), args),
         Command::History(args) => return files::run(&desk(UnreadPolicy::Allow), history::history(args)),
         Command::Show(args) => return files::run(&desk(UnreadPolicy::Allow), history::show(args)),
         Command::Diff(args) => return files::run(&desk(UnreadPolicy::Allow), history::diff(args)),

@@ -8,7 +8,7 @@ use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 use chrono::{DateTime, Local};
 use emendate::core::{Code, Error, Result};
-use emendate::{Answer, Engine, Reply};
+use emendate::{Answer, Engine, FeedOperation, Reply};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::io::{self, BufWriter, IsTerminal as _, Write};
@@ -381,6 +381,16 @@ pub(crate) fn reply(desk: &CliContext<'_>, reply: &Reply, view: ChangeView, tool
             reply.exit()
         }
     }
+}
+
+/// Shows an operation that `emend history --follow` found.
+///
+/// Errors: those of the output.
+pub(crate) fn operation(desk: &CliContext<'_>, operation: &FeedOperation) -> Result<()> {
+    let data = Map::from_iter([("shown".to_owned(), operation.row.clone())]);
+    let text = if desk.global.utc { operation.text.clone() } else { with_local_times(&operation.text, &data) };
+    let mut out = stdout();
+    ignore_broken_pipe(out.put(PLAIN, &with_relative_names(text, "history")).and_then(|()| out.flush()))
 }
 
 /// Shows a reply as one JSON object; returns the exit status.

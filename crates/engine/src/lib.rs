@@ -81,6 +81,7 @@ pub use model::reply::{Answer, Reply, SeedCodes};
 pub use model::reply_limits::{READ_REPLY_CHARS_MAX, REPLY_DATA_BYTES_MAX, REPLY_TEXT_CHARS_MAX, ReplyLimits};
 pub use pipeline::checks::approval::question;
 pub use pipeline::report::outcome::{ChangeOutcome, EditPlacement, FileChangeOutcome, FileOutcomeKind};
+pub use tools::history::feed::{Feed, FeedItem, FeedOperation, FeedOptions};
 pub use tools::history::page::{HistoryEntry, HistoryPage, OperationSide};
 pub use tools::preview::LinePreview;
 pub use tools::read::READ_LINES_DEFAULT;

@@ -29,6 +29,7 @@ mod root;
 mod sessions;
 mod stat_cache;
 mod varint;
+mod watch;
 
 pub use clock::wait_briefly;
 pub use database::Database;
@@ -36,7 +37,7 @@ pub use lines::LineSet;
 pub use memory::MemoryHistory;
 pub use operation::{
     ChangeContent, DiskUsage, FileChange, FileKind, FileState, GcStats, History, HistoryGap, KnownContent, KnownState,
-    LogEntry, LogReceipt, MARK, NewlyKnown, OUTSIDE, Operation, OperationFilter, OperationId, OperationLog,
+    LogEntry, LogReceipt, LogStamp, MARK, NewlyKnown, OUTSIDE, Operation, OperationFilter, OperationId, OperationLog,
     OperationName, OperationOutcome, OutsideContent, OwnedContent, Retention, Role, SessionUpdate, TURN,
 };
 pub use record::{Record, RecordOrigin, VersionBody};
@@ -44,3 +45,4 @@ pub use replacement::{ByteReplacement, OwnedByteReplacement};
 pub use root::root_key;
 pub use sessions::{CONTENT_BYTES_MAX, HistoryLimits, Sessions};
 pub use stat_cache::{CachedFile, StatCache};
+pub use watch::DirectoryWatch;

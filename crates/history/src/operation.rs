@@ -3,6 +3,7 @@
 use core::fmt;
 use core::str::FromStr;
 use std::collections::HashSet;
+use std::path::Path;
 use std::time::Duration;
 
 use emendate_core::{ContentId, Error, Result};
@@ -14,6 +15,24 @@ use crate::{ByteReplacement, OwnedByteReplacement, Record, StatCache, clock};
 
 /// Microseconds after which the process with an operation's process id must be another one.
 const CALL_TIME_MAX_US: i64 = 60_000_000;
+
+/// State of a log that is cheap to read: it differs after every logged operation, and after other changes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LogStamp {
+    /// Device and inode of the file that takes operations first; 0 if there is none.
+    pub(crate) file: (u64, u64),
+    /// End of its entries, and its generation.
+    pub(crate) state: (u64, u64),
+    /// Number of the next operation; 0 if unknown.
+    pub next: u64,
+}
+
+impl LogStamp {
+    /// False if the log does not exist, e.g. because its directory was removed.
+    pub fn has_log(&self) -> bool {
+        self.file != (0, 0) || self.next > 0
+    }
+}
 
 /// Identifies an operation within a store. Numbers increase and are never reused; the four hexadecimal digits after the
 /// number distinguish it from operations of other stores.
@@ -453,6 +472,16 @@ pub trait OperationLog: Send + Sync {
 
     /// Returns the operation with this name.
     fn operation(&self, name: OperationName) -> Result<Option<LogEntry>>;
+
+    /// Returns the operations with a larger number than `number`, the oldest first, with the beginnings of turns and
+    /// those in doubt.
+    fn operations_after(&self, number: u64, limit: usize) -> Result<Vec<LogEntry>>;
+
+    /// Returns a stamp that differs after every logged operation, with one small read.
+    fn stamp(&self) -> LogStamp;
+
+    /// Returns the directory whose files change with every operation of any process; `None` if there is none.
+    fn directory(&self) -> Option<&Path>;
 
     /// Returns the lost parts of the log, the newest first. An operation before a gap was not the last one performed,
     /// even if it is the last one in the log.

@@ -10,9 +10,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use emendate_core::{ContentId, Result, Tag};
 use emendate_history::{
     ChangeContent, Database, DiskUsage, GcStats, History, HistoryLimits, KnownContent, KnownState, LogEntry,
-    LogReceipt, MemoryHistory, NewlyKnown, Operation, OperationFilter, OperationId, OperationLog, OperationName,
-    OutsideContent, OwnedByteReplacement, OwnedContent, Record, Retention, SessionUpdate, Sessions, StatCache,
-    VersionBody,
+    LogReceipt, LogStamp, MemoryHistory, NewlyKnown, Operation, OperationFilter, OperationId, OperationLog,
+    OperationName, OutsideContent, OwnedByteReplacement, OwnedContent, Record, Retention, SessionUpdate, Sessions,
+    StatCache, VersionBody,
 };
 
 #[test]
@@ -127,6 +127,15 @@ impl OperationLog for Chosen {
     }
     fn operation(&self, name: OperationName) -> Result<Option<LogEntry>> {
         self.now().operation(name)
+    }
+    fn operations_after(&self, number: u64, limit: usize) -> Result<Vec<LogEntry>> {
+        self.now().operations_after(number, limit)
+    }
+    fn stamp(&self) -> LogStamp {
+        self.now().stamp()
+    }
+    fn directory(&self) -> Option<&Path> {
+        None
     }
     fn content(&self, content: ContentId, at_hand: &[KnownContent<'_>]) -> Result<Option<Vec<u8>>> {
         self.now().content(content, at_hand)

@@ -18,6 +18,7 @@ mod dry_run;
 mod dying;
 mod events;
 mod files;
+mod follow;
 mod for_people;
 mod hook;
 mod hostile;

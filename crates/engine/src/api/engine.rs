@@ -11,6 +11,7 @@ use crate::pipeline::checks::approval;
 use crate::pipeline::commit::log;
 use crate::session::turns::log_moment;
 use crate::tools::history;
+use crate::tools::history::feed::{self, Feed, FeedOptions};
 use crate::tools::history::page::{self, HistoryPage, OperationSide};
 use crate::tools::preview::{self, LinePreview};
 use emendate_core::{Handle, Op, Result, Vocabulary};
@@ -124,6 +125,26 @@ impl Engine {
     /// Errors: `call.invalid` for a `from` that no page returned; those of the session store.
     pub fn entries(&self, from: Option<&str>, most: usize) -> Result<HistoryPage> {
         page::entries(&self.context, from, most)
+    }
+
+    /// Follows the history: each new operation of any process is an item of the feed, once.
+    ///
+    /// ```
+    /// use emendate::{FeedItem, FeedOptions, Workspace};
+    /// use std::time::Duration;
+    ///
+    /// let workspace = Workspace::in_memory([("a.txt", "one\n")])?;
+    /// let mut feed = workspace.engine().follow(&FeedOptions::default())?;
+    /// workspace.session("agent-1").write("b.txt", "two\n").run()?;
+    /// let Some(FeedItem::Operation(operation)) = feed.wait(Duration::from_secs(10))? else { panic!() };
+    /// assert_eq!(operation.row["files"][0]["filePath"], "/b.txt");
+    /// # Ok::<(), emendate::core::Error>(())
+    /// ```
+    ///
+    /// Errors: `call.invalid` and `operation.not_found` for a beginning that does not exist; those of the policy and of
+    /// the session store.
+    pub fn follow(&self, options: &FeedOptions) -> Result<Feed<'_>> {
+        feed::follow(&self.context, options)
     }
 
     /// Returns the content of a file before or after an operation: its bytes, or the target of a link. `lines` is the

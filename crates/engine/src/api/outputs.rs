@@ -271,7 +271,10 @@ pub const OUTPUTS: &[OutputGroup] = &[
         title: "Operations of the history",
         tools: &["history"],
         fields: &[
-            list("operations", "One entry an operation: id, time, session, tool, files and its outcome."),
+            list(
+                "operations",
+                "One entry an operation: id, time, session, turn (the operation with which it began), tool, files and its outcome.",
+            ),
             any("next", "The id from which on older ones are listed."),
             text("summary", "The operation in one line."),
             object("shown", "The operation that is shown."),

@@ -15,9 +15,9 @@ use serde_json::Value;
 /// Characters of the name of a mark.
 pub(crate) const MARK_CHARS_MAX: usize = 64;
 /// Operations that are read together.
-const OPERATIONS_PER_PAGE: usize = 50;
+pub(crate) const OPERATIONS_PER_PAGE: usize = 50;
 /// Microseconds without an operation after which the next one belongs to another turn, where no turns are given.
-const PAUSE_US: i64 = 5 * 60 * 1_000_000;
+pub(crate) const PAUSE_US: i64 = 5 * 60 * 1_000_000;
 
 /// The input of `mark`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]

@@ -1,8 +1,9 @@
 //! Turns and marks: what a session did since a moment is taken back, and what others did stays.
 
 use crate::bench::{Bench, code, ok};
-use emendate::CallContext;
+use emendate::{CallContext, FeedItem, FeedOptions};
 use serde_json::json;
+use std::time::Duration;
 
 fn in_turn(bench: &Bench, turn: &str) -> CallContext {
     CallContext { turn: Some(turn.to_owned()), ..bench.caller.clone() }
@@ -162,4 +163,37 @@ fn changes_of_shell_commands_are_taken_back_if_asked_for() {
     assert!(reply.text().contains("(during a shell command of this session)"), "{}", reply.text());
     ok(&bench.call("rewind", json!({ "to": "m", "shell": true })));
     assert_eq!(bench.get("a"), "one\n");
+}
+
+#[test]
+fn history_gives_the_turn_of_each_operation() {
+    let bench = Bench::new();
+    bench.put("a", &ten(&[]));
+    bench.read("a");
+    let turns = || {
+        let reply = bench.call("history", json!({})).to_json();
+        let rows = reply["data"]["operations"].as_array().unwrap().clone();
+        rows.iter().map(|row| (row["turn"].clone(), row["turnName"].clone(), row["id"].clone())).collect::<Vec<_>>()
+    };
+    // Without turns, those in a row belong together.
+    ok(&bench.edit("a", "line 0", "zero"));
+    ok(&bench.edit("a", "line 1", "one"));
+    let by_pause = turns();
+    assert_eq!((&by_pause[0].0, &by_pause[1].0), (&by_pause[1].2, &by_pause[1].2));
+    edit(&bench, &in_turn(&bench, "first"), "line 2", "two");
+    edit(&bench, &in_turn(&bench, "first"), "line 3", "three");
+    edit(&bench, &in_turn(&bench, "second"), "line 4", "four");
+    let named = turns();
+    assert_eq!(named[3..], by_pause[..]);
+    assert_eq!((&named[1].0, &named[1].1), (&named[2].0, &json!("first")));
+    assert_eq!(named[0].1, "second");
+    assert!(named.iter().all(|row| row.0.is_string()) && named[0].0 != named[1].0 && named[2].0 != named[3].0);
+    // The feed says the same.
+    let mut feed = bench.engine.follow(&FeedOptions { since: Some("0".to_owned()), ..FeedOptions::default() }).unwrap();
+    let mut followed = Vec::new();
+    while let Some(FeedItem::Operation(operation)) = feed.wait(Duration::ZERO).unwrap() {
+        followed
+            .insert(0, (operation.row["turn"].clone(), operation.row["turnName"].clone(), operation.row["id"].clone()));
+    }
+    assert_eq!(followed, named);
 }

@@ -11,8 +11,8 @@ use std::time::Duration;
 use emendate_core::{Code, ContentId, Error, Result};
 
 use super::failure::of_io;
-use super::open::{LOCK_WAIT, make_directory};
-use crate::clock;
+use super::open::{LOCK_WAIT, identity, make_directory};
+use crate::{LogStamp, clock};
 
 /// First bytes of the head; another layout gets another number. An older program does not spare a file with an unknown
 /// number: any head that it does not expect, including an end beyond its own [`END`], counts as damage, and it empties
@@ -110,6 +110,28 @@ impl AppendLog {
     /// Reads the head without the lock; `None` if it is being written at this moment, or damaged.
     pub(super) fn read_head(&self) -> Option<AppendLogHead> {
         read_head(&self.file).ok().flatten()
+    }
+
+    /// Returns the stamp of the file that is now at the path, which may not be the open one.
+    pub(super) fn stamp(&self) -> LogStamp {
+        let at_path = identity(&self.path);
+        let is_open = at_path.is_some() && at_path == self.file.metadata().ok().map(|it| (it.dev(), it.ino()));
+        let head = match at_path {
+            Some(_) if is_open => self.read_head(),
+            Some(_) => File::open(&self.path).ok().and_then(|file| read_head(&file).ok().flatten()),
+            None => None,
+        };
+        let file = at_path.unwrap_or_default();
+        head.map_or(LogStamp { file, ..LogStamp::default() }, |head| LogStamp {
+            file,
+            state: (head.end, head.generation),
+            next: head.next,
+        })
+    }
+
+    /// True if another file is at the path than the open one, or none.
+    pub(super) fn is_replaced(&self) -> bool {
+        identity(&self.path) != self.file.metadata().ok().map(|it| (it.dev(), it.ino()))
     }
 
     /// True, once, after the file was removed and created again.

@@ -3,7 +3,7 @@
 use emendate_core::{ContentId, Result};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-use super::append_log::{self, AppendLogGuard};
+use super::append_log::{self, AppendLog, AppendLogGuard};
 use super::cache::CacheUpdate;
 use super::entry::{self, AppendLogEntry};
 use super::log::{self, LogSignature};
@@ -87,6 +87,20 @@ impl Database {
         state.notices.push(format!(
             "{path} was removed while it was in use, and a new one was created: files must be read again before they are edited, and earlier operations cannot be undone."
         ));
+    }
+
+    /// Opens the files again if others are at their paths, for a process that only reads: a writer finds out when it
+    /// takes the lock.
+    pub(super) fn reopen_if_replaced(&self, state: &mut DatabaseState) -> Result<()> {
+        if state.append_log.is_replaced() {
+            state.append_log = AppendLog::open(&self.path)?;
+        } else if open::identity(&self.path) == state.file {
+            return Ok(());
+        }
+        state.connection = None;
+        state.append_log_usable = false;
+        state.cache.clear();
+        Ok(())
     }
 
     /// Reports a gap found in the log.

@@ -316,6 +316,20 @@ pub(super) fn operations(all: &Connection, filter: &OperationFilter<'_>) -> rusq
     Ok(found)
 }
 
+/// Returns the operations with a larger number, the oldest first, with the beginnings of turns.
+pub(super) fn operations_after(all: &Connection, number: u64, limit: usize) -> rusqlite::Result<Vec<LogEntry>> {
+    let sql =
+        format!("SELECT {OPERATION_COLUMNS} FROM operations WHERE pending>=0 AND number>?1 ORDER BY number LIMIT ?2");
+    let mut query = all.prepare_cached(&sql)?;
+    let mut rows =
+        query.query(params![i64::try_from(number).unwrap_or(i64::MAX), i64::try_from(limit).unwrap_or(i64::MAX)])?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        found.push(read(all, row)?);
+    }
+    Ok(found)
+}
+
 /// Returns the operation with this name.
 pub(super) fn operation(all: &Connection, name: OperationName) -> rusqlite::Result<Option<LogEntry>> {
     let Ok(number) = i64::try_from(name.number) else { return Ok(None) };

@@ -29,10 +29,12 @@ use tempfile::TempDir;
 use crate::blob_store::{KeepOutcome, keep};
 use crate::{
     ChangeContent, DiskUsage, GcStats, HistoryGap, HistoryLimits, KnownContent, KnownState, LogEntry, LogReceipt,
-    NewlyKnown, Operation, OperationFilter, OperationId, OperationLog, OperationName, OutsideContent,
+    LogStamp, NewlyKnown, Operation, OperationFilter, OperationId, OperationLog, OperationName, OutsideContent,
     OwnedByteReplacement, OwnedContent, Record, Retention, SessionUpdate, Sessions, StatCache, VersionBody, clock,
     delta_chain, operation, pack, prune,
 };
+pub(crate) use open::identity;
+
 use append_log::AppendLog;
 use cache::HistoryCache;
 use sql_blob_store::{CachedBlobStore, GraphCache, SqlBlobStore};
@@ -369,6 +371,24 @@ impl OperationLog for Database {
 
     fn operation(&self, name: OperationName) -> Result<Option<LogEntry>> {
         self.ask(|connection| log::operation(&*connection.transaction()?, name))
+    }
+
+    fn operations_after(&self, number: u64, limit: usize) -> Result<Vec<LogEntry>> {
+        let state = &mut *self.state();
+        if !state.append_log.stamp().has_log() {
+            return Ok(Vec::new());
+        }
+        self.reopen_if_replaced(state)?;
+        self.flush(state)?;
+        self.with(state, |connection| log::operations_after(&*connection.transaction()?, number, limit))
+    }
+
+    fn stamp(&self) -> LogStamp {
+        self.state().append_log.stamp()
+    }
+
+    fn directory(&self) -> Option<&Path> {
+        self.path.parent()
     }
 
     fn gaps(&self) -> Result<Vec<HistoryGap>> {

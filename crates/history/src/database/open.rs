@@ -174,7 +174,7 @@ pub(super) fn size(path: &Path) -> u64 {
 }
 
 /// Device and inode of the file at `path`.
-pub(super) fn identity(path: &Path) -> Option<(u64, u64)> {
+pub(crate) fn identity(path: &Path) -> Option<(u64, u64)> {
     fs::symlink_metadata(path).ok().map(|found| (found.dev(), found.ino()))
 }
 

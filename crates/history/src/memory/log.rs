@@ -1,6 +1,7 @@
 //! The log of operations in memory.
 
 use std::collections::HashSet;
+use std::path::Path;
 
 use emendate_core::{ContentId, Result};
 
@@ -9,9 +10,9 @@ use crate::blob_store::{BlobStore, keep};
 use crate::delta_chain::{NewDelta, keep_sides};
 use crate::{
     ChangeContent, DiskUsage, FileChange, FileState, GcStats, HistoryLimits, KnownContent, KnownState, LogEntry,
-    LogReceipt, NewlyKnown, Operation, OperationFilter, OperationId, OperationLog, OperationName, OperationOutcome,
-    OutsideContent, OwnedByteReplacement, OwnedContent, Retention, SessionUpdate, StatCache, TURN, VersionBody, clock,
-    delta_chain, operation, pack, prune,
+    LogReceipt, LogStamp, NewlyKnown, Operation, OperationFilter, OperationId, OperationLog, OperationName,
+    OperationOutcome, OutsideContent, OwnedByteReplacement, OwnedContent, Retention, SessionUpdate, StatCache, TURN,
+    VersionBody, clock, delta_chain, operation, pack, prune,
 };
 
 /// An operation of the log.
@@ -188,6 +189,21 @@ impl OperationLog for MemoryHistory {
         let inner = self.inner();
         let mut told = inner.operations.iter().filter(|entry| !entry.aborted).map(|entry| &entry.logged);
         Ok(told.find(|logged| name.names(logged.id)).cloned())
+    }
+
+    fn operations_after(&self, number: u64, limit: usize) -> Result<Vec<LogEntry>> {
+        let inner = self.inner();
+        let live = inner.operations.iter().filter(|entry| !entry.aborted).map(|entry| &entry.logged);
+        Ok(live.filter(|logged| logged.id.number > number).take(limit).cloned().collect())
+    }
+
+    fn stamp(&self) -> LogStamp {
+        let inner = self.inner();
+        LogStamp { next: inner.logged + 1, ..LogStamp::default() }
+    }
+
+    fn directory(&self) -> Option<&Path> {
+        None
     }
 
     fn content(&self, content: ContentId, at_hand: &[KnownContent<'_>]) -> Result<Option<Vec<u8>>> {

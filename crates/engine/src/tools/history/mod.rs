@@ -1,7 +1,9 @@
 //! The tool `history`: a list of operations; one operation as a diff; the difference between two moments.
 
+pub(crate) mod feed;
 pub(crate) mod operation_list;
 pub(crate) mod page;
+pub(crate) mod turn_index;
 
 use crate::context::Context;
 use crate::context::history_stores::key;
@@ -18,6 +20,7 @@ use crate::tools::history::operation_list::{
     file_data, from_its_source, newest_first, one_line, operation_status, row, summary, visible_files,
 };
 use crate::tools::history::page::{HistoryQuery, newest_operations};
+use crate::tools::history::turn_index::TurnIndex;
 use crate::tools::moments::{Moment, NOW_NAME, find_moment};
 use crate::tools::undo::since::operations_after;
 use crate::tools::undo::{OperationRef, data, select};
@@ -145,7 +148,7 @@ fn listed(context: &Context, args: &HistoryInput, place: Option<&SafePath>, limi
     let wanted = args.limit.unwrap_or(LISTED_DEFAULT);
     let most = wanted.min(LISTED_MAX);
     let since = args.since.as_deref().map(micros_of).transpose()?;
-    let mut reached = false;
+    let (mut reached, mut turns) = (false, TurnIndex::default());
     let (mut text, mut rows, mut bytes) = (String::new(), Vec::new(), 0);
     let page =
         HistoryQuery { from: args.from.as_deref(), session: args.session.as_deref(), path: place.map(key), most };
@@ -155,7 +158,8 @@ fn listed(context: &Context, args: &HistoryInput, place: Option<&SafePath>, limi
             return Ok(ControlFlow::Break(()));
         }
         let status = operation_status(context, root, logged)?;
-        let (line, row) = (one_line(logged, status), row(logged, status));
+        let turn = turns.turn_of(context, root, logged)?;
+        let (line, row) = (one_line(logged, status), row(logged, status, turn.as_ref()));
         bytes += row.to_string().len() + 1;
         let full = text.len() + line.len() + LAST_LINE_CHARS > limits.text || bytes + LAST_LINE_CHARS > limits.data;
         if full && !rows.is_empty() {
@@ -218,9 +222,10 @@ fn render_operation(
     if chosen.is_some() && files.len() > 1 {
         return Err(several_files(logged.id, files.len()));
     }
+    let turn = TurnIndex::default().turn_of(context, root, logged)?;
     let mut answer = differences(context, caller, root, &files, part, chosen.as_ref(), one_line(logged, status))?;
     answer.data.insert("summary".to_owned(), answer.text.lines().next().into());
-    answer.data.insert("shown".to_owned(), row(logged, status.without_reason()));
+    answer.data.insert("shown".to_owned(), row(logged, status.without_reason(), turn.as_ref()));
     Ok(answer)
 }
 
@@ -427,7 +432,7 @@ pub(crate) fn collect_garbage(context: &Context, leave: Retention) -> Result<GcS
 /// Returns a moment in RFC 3339 as microseconds since the epoch.
 ///
 /// Errors: `call.invalid` for another text.
-fn micros_of(text: &str) -> Result<i64> {
+pub(crate) fn micros_of(text: &str) -> Result<i64> {
     DateTime::parse_from_rfc3339(text).map(|at| at.timestamp_micros()).map_err(|error| {
         Error::new(Code::CallInvalid, format!("`since` is not a moment in RFC 3339: {error}."))
             .next("Send a moment such as 2026-11-23T10:00:00Z, or omit since.")

@@ -4,6 +4,7 @@ use crate::context::Context;
 use crate::model::raw_path;
 use crate::model::reply_limits::LISTED_FILES_MAX;
 use crate::session::in_doubt::current_side;
+use crate::tools::history::turn_index::Turn;
 use chrono::{DateTime, SecondsFormat};
 use emendate_core::{ContentId, Result};
 use emendate_history::{
@@ -280,7 +281,7 @@ pub(crate) fn one_line(logged: &LogEntry, status: OperationStatus) -> String {
 }
 
 /// Converts an operation to JSON.
-pub(crate) fn row(logged: &LogEntry, status: OperationStatus) -> Value {
+pub(crate) fn row(logged: &LogEntry, status: OperationStatus, turn: Option<&Turn>) -> Value {
     let LogEntry { id, at, undone_by, owner, operation } = logged;
     let why_not = status.why_not;
     let role = match operation.role {
@@ -292,6 +293,8 @@ pub(crate) fn row(logged: &LogEntry, status: OperationStatus) -> Value {
         "id": id.to_string(),
         "time": moment(*at),
         "session": operation.session,
+        "turn": turn.map(|turn| turn.id.to_string()),
+        "turnName": turn.map(|turn| &turn.name).filter(|name| !name.is_empty()),
         "tool": tool_name(operation),
         "format": operation.format,
         "digest": operation.digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>(),

@@ -1,0 +1,357 @@
+//! The change feed: each new operation of all processes once, in the order of the log, for another process to follow.
+
+use crate::context::Context;
+use crate::context::history_stores::key;
+use crate::context::policy::Access;
+use crate::session::in_doubt::resolve_in_doubt;
+use crate::tools::history::micros_of;
+use crate::tools::history::operation_list::{one_line, operation_status, row};
+use crate::tools::history::turn_index::TurnIndex;
+use crate::tools::moments::{OPERATIONS_PER_PAGE, find_moment};
+use emendate_core::{Code, Error, Result};
+use emendate_fs::SafePath;
+use emendate_history::{DirectoryWatch, LogEntry, LogStamp, OperationFilter, OperationId, OperationName, TURN};
+use serde_json::Value;
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// Longest and shortest wait for an operation that another process is still working on: nothing reports its end.
+const IN_FLIGHT_WAIT_MAX: Duration = Duration::from_millis(500);
+const IN_FLIGHT_WAIT_MIN: Duration = Duration::from_millis(5);
+/// Longest wait where a history has no files that could be watched.
+const UNWATCHED_WAIT: Duration = Duration::from_millis(50);
+/// Operations that a feed repeats at its start.
+const REPEATED_MAX: usize = 1000;
+
+/// The beginning of a feed, and a selection of operations.
+#[derive(Clone, Debug, Default)]
+pub struct FeedOptions {
+    /// Begin after this: a [cursor](Feed::cursor), an operation, a mark, or a moment in RFC 3339; `None` for now.
+    pub since: Option<String>,
+    /// Without `since`: begin with this many of the newest operations that fit, at most 1000 of each root.
+    pub last: usize,
+    /// Only operations of this session.
+    pub session: Option<String>,
+    /// Only operations that touched this file.
+    pub path: Option<PathBuf>,
+}
+
+/// An operation of a feed.
+#[derive(Clone, Debug)]
+pub struct FeedOperation {
+    /// Its id.
+    pub id: String,
+    /// The lines with which `history` lists it.
+    pub text: String,
+    /// Its row in the data of `history`.
+    pub row: Value,
+}
+
+/// An item of a feed.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum FeedItem {
+    /// A new operation.
+    Operation(Box<FeedOperation>),
+    /// The history was replaced by another one. What was known of it is void; its operations follow from the first one.
+    Reset,
+}
+
+/// The place of a feed in the history of one root.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct FeedPosition {
+    /// Number of the last operation that was passed; 0 for none.
+    number: u64,
+    /// The digits behind it, if they are known.
+    check: Option<u16>,
+}
+
+impl FeedPosition {
+    fn at(id: OperationId) -> FeedPosition {
+        FeedPosition { number: id.number, check: Some(id.check) }
+    }
+
+    /// Reads one part of a cursor.
+    fn read(text: &str) -> Option<FeedPosition> {
+        let name: OperationName = text.parse().ok()?;
+        Some(FeedPosition { number: name.number, check: name.check })
+    }
+}
+
+impl std::fmt::Display for FeedPosition {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.check {
+            Some(check) => write!(f, "{}-{check:04x}", self.number),
+            None => write!(f, "{}", self.number),
+        }
+    }
+}
+
+/// State of a feed in the history of one root.
+struct FollowedRoot {
+    position: FeedPosition,
+    /// The stamp at the last look; `None` before the first one.
+    stamp: Option<LogStamp>,
+    /// There may be more than was read at the last look.
+    has_more: bool,
+    /// Another process is still working on the next operation.
+    is_held: bool,
+}
+
+/// A feed of the operations of all processes. Each is returned once, in the order of its root's log, when it is
+/// committed: an operation in progress delays the later ones for as long as a call may take, and one that is aborted is
+/// not returned.
+pub struct Feed<'a> {
+    context: &'a Context,
+    session: Option<String>,
+    place: Option<SafePath>,
+    roots: Vec<FollowedRoot>,
+    /// Items that were read, each with the root and the place that it leads to.
+    ready: VecDeque<(usize, FeedPosition, FeedItem)>,
+    /// The places up to which items were returned.
+    returned: Vec<FeedPosition>,
+    turns: TurnIndex,
+    watch: DirectoryWatch,
+    in_flight_wait: Duration,
+}
+
+impl Feed<'_> {
+    /// Returns the next item, waiting for it at most this long. `None` if there was none, perhaps earlier: call again.
+    ///
+    /// Errors: those of the session store.
+    pub fn wait(&mut self, timeout: Duration) -> Result<Option<FeedItem>> {
+        let start = Instant::now();
+        loop {
+            if let Some(item) = self.take_ready() {
+                return Ok(Some(item));
+            }
+            self.look()?;
+            if !self.ready.is_empty() {
+                continue;
+            }
+            let left = timeout.saturating_sub(start.elapsed());
+            if left.is_zero() {
+                // Everything up to here was looked at, also what the feed does not contain.
+                self.returned = self.roots.iter().map(|root| root.position).collect();
+                return Ok(None);
+            }
+            let longest = self.longest_wait();
+            self.watch.wait(left.min(longest));
+        }
+    }
+
+    /// Returns the place up to which items were returned, to go on from there with [`FeedOptions::since`].
+    pub fn cursor(&self) -> String {
+        self.returned.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+    }
+
+    fn take_ready(&mut self) -> Option<FeedItem> {
+        let (root, position, item) = self.ready.pop_front()?;
+        if let Some(returned) = self.returned.get_mut(root) {
+            *returned = position;
+        }
+        Some(item)
+    }
+
+    fn longest_wait(&mut self) -> Duration {
+        if self.roots.iter().any(|root| root.has_more) {
+            return Duration::ZERO;
+        }
+        if self.roots.iter().any(|root| root.is_held) {
+            self.in_flight_wait = (self.in_flight_wait * 2).min(IN_FLIGHT_WAIT_MAX);
+            return self.in_flight_wait;
+        }
+        self.in_flight_wait = IN_FLIGHT_WAIT_MIN;
+        let is_watched = (0..self.roots.len()).all(|root| self.context.history(root).directory().is_some());
+        if is_watched { Duration::MAX } else { UNWATCHED_WAIT }
+    }
+
+    /// Reads the next operations of each root whose log has changed.
+    fn look(&mut self) -> Result<()> {
+        for index in 0..self.roots.len() {
+            let stamp = self.context.history(index).stamp();
+            let Some(root) = self.roots.get(index) else { continue };
+            // A reader does not create a log that was removed.
+            if stamp.has_log() && (root.stamp != Some(stamp) || root.is_held || root.has_more) {
+                self.read_root(index, stamp)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn read_root(&mut self, index: usize, stamp: LogStamp) -> Result<()> {
+        let history = self.context.history(index);
+        let Some(root) = self.roots.get_mut(index) else { return Ok(()) };
+        let read = history.operations_after(root.position.number, OPERATIONS_PER_PAGE)?;
+        if is_other_history(self.context, index, root.position)? {
+            *root = FollowedRoot { position: FeedPosition::default(), stamp: None, has_more: false, is_held: false };
+            self.turns = TurnIndex::default();
+            self.ready.push_back((index, FeedPosition::default(), FeedItem::Reset));
+            return Ok(());
+        }
+        let read = if read.iter().any(|logged| logged.owner.is_some()) {
+            // If the store cannot be written, what is in doubt stays so.
+            let _ = resolve_in_doubt(self.context, index);
+            history.operations_after(root.position.number, OPERATIONS_PER_PAGE)?
+        } else {
+            read
+        };
+        let committed = read.iter().take_while(|logged| !logged.is_in_flight()).count();
+        root.is_held = committed < read.len();
+        // Reading moves entries from one file to the other, which changes the stamp.
+        let now = history.stamp();
+        root.has_more = read.len() == OPERATIONS_PER_PAGE || now.next != stamp.next;
+        root.stamp = Some(now);
+        for logged in read.iter().take(committed) {
+            self.pass(index, logged)?;
+        }
+        Ok(())
+    }
+
+    /// Passes an operation, which is an item if it fits.
+    fn pass(&mut self, index: usize, logged: &LogEntry) -> Result<()> {
+        let position = FeedPosition::at(logged.id);
+        if let Some(root) = self.roots.get_mut(index) {
+            root.position = position;
+        }
+        let turn = self.turns.next_turn(self.context, index, logged)?;
+        let touches = |place: &SafePath| {
+            let mut files = logged.operation.files.iter();
+            files.any(|file| file.path == key(place) || file.moved_from.as_deref() == Some(key(place)))
+        };
+        let fits = logged.operation.tool != TURN
+            && self.session.as_ref().is_none_or(|session| *session == logged.operation.session)
+            && self.place.as_ref().is_none_or(touches);
+        if fits {
+            let status = operation_status(self.context, index, logged)?;
+            let operation = FeedOperation {
+                id: logged.id.to_string(),
+                text: one_line(logged, status),
+                row: row(logged, status, turn.as_ref()),
+            };
+            self.ready.push_back((index, position, FeedItem::Operation(Box::new(operation))));
+        }
+        Ok(())
+    }
+}
+
+/// True if the history at a root is not the one in which a feed was at this place.
+fn is_other_history(context: &Context, root: usize, position: FeedPosition) -> Result<bool> {
+    if position.number == 0 {
+        return Ok(false);
+    }
+    let history = context.history(root);
+    let name = OperationName { number: position.number, check: None };
+    if let Some(logged) = history.operation(name)? {
+        return Ok(position.check.is_some_and(|check| check != logged.id.check));
+    }
+    // It was dropped as garbage, unless this history never was so long.
+    let next = history.stamp().next;
+    Ok(next > 0 && next <= position.number)
+}
+
+/// Follows the history.
+///
+/// Errors: `call.invalid` for a beginning that is none; `operation.not_found`; those of the policy and of the session
+/// store.
+pub(crate) fn follow<'a>(context: &'a Context, options: &FeedOptions) -> Result<Feed<'a>> {
+    if !context.keeps_history() {
+        return Err(Error::new(Code::CallInvalid, "Without a state directory no history is kept.")
+            .next("Name a state directory (--state)."));
+    }
+    let place = options.path.as_deref().map(|path| context.resolve_no_follow(path, Access::Read)).transpose()?;
+    let roots = 0..context.roots().len();
+    // Before the first look: what changes after it wakes the feed.
+    let watch = DirectoryWatch::new(roots.clone().filter_map(|root| context.history(root).directory()));
+    let start = match &options.since {
+        Some(since) => start_after(context, since)?,
+        None => {
+            let path = place.as_ref().map(key);
+            roots.map(|root| start_at_end(context, root, options, path)).collect::<Result<Vec<_>>>()?
+        }
+    };
+    let followed =
+        |position: &FeedPosition| FollowedRoot { position: *position, stamp: None, has_more: false, is_held: false };
+    Ok(Feed {
+        context,
+        session: options.session.clone(),
+        place,
+        roots: start.iter().map(followed).collect(),
+        ready: VecDeque::new(),
+        returned: start,
+        turns: TurnIndex::default(),
+        watch,
+        in_flight_wait: IN_FLIGHT_WAIT_MIN,
+    })
+}
+
+/// Returns the place before the newest operations of a root that fit. What is in doubt comes after it.
+fn start_at_end(context: &Context, root: usize, options: &FeedOptions, path: Option<&[u8]>) -> Result<FeedPosition> {
+    let _ = resolve_in_doubt(context, root);
+    let history = context.history(root);
+    let all = OperationFilter { limit: 1, ..OperationFilter::default() };
+    let last = options.last.min(REPEATED_MAX);
+    let position = if last == 0 {
+        history.operations(&all)?.first().map_or_else(FeedPosition::default, |newest| FeedPosition::at(newest.id))
+    } else {
+        let filter = OperationFilter { session: options.session.as_deref(), path, limit: last, ..all };
+        let first = history.operations(&filter)?.last().map_or(0, |first| first.id.number);
+        let before = history.operations(&OperationFilter { below: Some(first), ..all })?;
+        before.first().map_or_else(FeedPosition::default, |it| FeedPosition::at(it.id))
+    };
+    let doubt = history.in_doubt()?.last().map(|oldest| oldest.id.number);
+    Ok(match doubt {
+        Some(number) if number <= position.number => FeedPosition { number: number - 1, check: None },
+        _ => position,
+    })
+}
+
+/// Returns the places after a cursor, an operation, a mark or a moment.
+fn start_after(context: &Context, since: &str) -> Result<Vec<FeedPosition>> {
+    let roots = context.roots().len();
+    let cursor: Option<Vec<FeedPosition>> = since.split(',').map(FeedPosition::read).collect();
+    if let Some(cursor) = cursor.filter(|cursor| cursor.len() == roots) {
+        return Ok(cursor);
+    }
+    if let Ok(at) = micros_of(since) {
+        return (0..roots).map(|root| start_at_time(context, root, at)).collect();
+    }
+    let moment = find_moment(context, since)?;
+    let mut places = Vec::with_capacity(roots);
+    let at = newest_time(context, &moment.0)?;
+    for (root, number) in moment.0.iter().enumerate() {
+        places.push(match number {
+            Some(number) => FeedPosition { number: *number, check: None },
+            None => start_at_time(context, root, at)?,
+        });
+    }
+    Ok(places)
+}
+
+/// Returns the latest time of these operations.
+fn newest_time(context: &Context, numbers: &[Option<u64>]) -> Result<i64> {
+    let mut newest = 0;
+    for (root, number) in numbers.iter().enumerate() {
+        let Some(number) = *number else { continue };
+        let found = context.history(root).operation(OperationName { number, check: None })?;
+        newest = newest.max(found.map_or(0, |logged| logged.at));
+    }
+    Ok(newest)
+}
+
+/// Returns the place after the last operation up to a time.
+fn start_at_time(context: &Context, root: usize, at: i64) -> Result<FeedPosition> {
+    let (history, mut below) = (context.history(root), None);
+    loop {
+        let filter = OperationFilter { below, limit: OPERATIONS_PER_PAGE, ..OperationFilter::default() };
+        let page = history.operations(&filter)?;
+        if let Some(found) = page.iter().find(|logged| logged.at <= at) {
+            return Ok(FeedPosition::at(found.id));
+        }
+        match page.last() {
+            Some(last) if page.len() == OPERATIONS_PER_PAGE => below = Some(last.id.number),
+            _ => return Ok(FeedPosition::default()),
+        }
+    }
+}
