@@ -22,6 +22,7 @@ use crate::help;
 use crate::hook::HookPhase;
 use crate::install::McpCommand;
 use crate::notebook::{NotebookEditArgs, PartArgs};
+use crate::setup::SetupArgs;
 use crate::stats::StatsArgs;
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{ArgGroup, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
@@ -145,6 +146,9 @@ pub(crate) enum Command {
     /// Serve the Model Context Protocol on standard input and output, or add this server to a client
     #[command(after_help = help::MCP)]
     Mcp(McpArgs),
+    /// Find the agents on this machine and set them up: server, hooks, and these tools in place of their own
+    #[command(after_help = help::SETUP)]
+    Setup(SetupArgs),
     /// List the tools, or show one as it is described to a model
     #[command(after_help = help::TOOLS)]
     Tools(ToolsArgs),
@@ -172,7 +176,7 @@ pub(crate) enum Command {
     /// Check roots, file systems, configuration and session store
     #[command(after_help = help::DOCTOR)]
     Doctor,
-    /// Run as a hook of Claude Code: its reads count, and its edits are checked before they run
+    /// Run as a hook of a client: its reads count, and its edits are checked before they run
     #[command(after_help = help::HOOK)]
     Hook {
         #[command(subcommand)]
@@ -180,6 +184,9 @@ pub(crate) enum Command {
         /// Session in which reads count [default: one of the client's conversation]
         #[arg(long = "as", value_name = "SESSION", global = true)]
         reader: Option<String>,
+        /// The client whose event it is
+        #[arg(long, value_name = "NAME", global = true, default_value = "claude-code", value_parser = ["claude-code", "codex", "gemini-cli", "opencode", "pi"])]
+        client: String,
     },
     /// Show the settings in force, or the schema of emend.toml
     Config {

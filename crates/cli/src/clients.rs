@@ -161,7 +161,7 @@ fn tried(
         }
         entry.env.retain(|(name, _)| name.starts_with("EMEND_"));
     }
-    let outcome = probe::probe_server(&entry, folder).map_or_else(ProbeOutcome::Broken, ProbeOutcome::Works);
+    let outcome = probe::probe_server(&entry, folder, client.environment).map_or_else(ProbeOutcome::Broken, ProbeOutcome::Works);
     (words, outcome)
 }
 
@@ -186,7 +186,10 @@ impl Registration {
     /// The problem, for the list of problems.
     pub(crate) fn problem(&self) -> Option<String> {
         let ProbeOutcome::Broken(what) = &self.outcome else { return None };
-        let again = format!("emend mcp install {}{}", self.client.name, of(self.scope));
+        let again = match self.scope {
+            InstallScope::User => format!("emend setup --client {}", self.client.name),
+            InstallScope::Project => format!("emend mcp install {}{}", self.client.name, of(self.scope)),
+        };
         Some(format!("{}: {} (`{again}` rewrites the entry)", self.client.title, what.trim_end_matches('.')))
     }
 
@@ -200,6 +203,11 @@ impl Registration {
         let old = (spoke.version != version)
             .then(|| format!("{title} runs version {} of the server; this program is {version}.", spoke.version));
         other.into_iter().chain(old).collect()
+    }
+
+    /// True for the entry of that client in that scope.
+    pub(crate) fn is_of(&self, client: &Client, scope: InstallScope) -> bool {
+        self.client.name == client.name && self.scope == scope
     }
 
     /// Formats it on one line.

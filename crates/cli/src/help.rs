@@ -223,14 +223,31 @@ Examples:
 Over HTTP every request must carry the token (Authorization: Bearer TOKEN). Reads count per client; /mcp/NAME names a session
 of its own, as --session does. There is no TLS: for access from other machines, use a tunnel or a proxy. On SIGTERM, running calls finish first.";
 
-pub(crate) const INSTALL: &str = "\
-The entry names this program by its path. Comments, order and layout of the file are kept; a backup of the
-file is stored beside it, and the change can be undone like any edit. The file of each client is listed in
-docs/clients.md. With --root, the server may access only the directories given.
+pub(crate) const SETUP: &str = "\
+For each client: the server, hooks by which its own reads count and its shell commands are recorded
+([history] outside = \"snapshots\"), sessions that both share, and these tools in place of its own ones
+where it allows that. The plan is shown, and one question asked. Then every server is started as its
+client does. Every other byte of the files is kept, and --undo restores them.
 
---replace-builtins (Claude Code) adds Edit, Write and NotebookEdit to permissions.deny, so that edits are
-made with these tools, and a hook by which what its own Read shows counts as read. uninstall removes all
-that install added, and files and directories that it created.
+A client that does not say where it works may access the project, or the directories of --root. A file
+that is broken, read-only, a link, or of a newer version is left alone, and the others are set up.
+
+Examples:
+  emend setup                             all clients that are installed, after a question
+  emend setup --dry-run                   the changes, nothing is written
+  emend setup --yes --client claude-code --client codex
+  emend setup --keep-builtins             these tools beside the clients' own
+  emend setup --undo                      everything as it was before";
+
+pub(crate) const INSTALL: &str = "\
+`emend setup` does this for every client. The entry names this program by its path. Comments, order and
+layout of the file are kept; a backup of the file is stored beside it, and the change can be undone like
+any edit. docs/clients.md lists each client's file. With --root, the server may access only the
+directories given.
+
+--replace-builtins takes the client's own editing tools from the model, so that edits are made with these
+(Claude Code, Gemini CLI, opencode, pi), and adds hooks by which what its own reading tool shows counts as
+read. uninstall removes all that was added, and files and directories that were created.
 
 Examples:
   emend mcp install claude-code --dry-run          the change, nothing is written
@@ -276,7 +293,8 @@ Edits by these tools are in the history as changes by others. For Bash, a snapsh
 and after the command if outside = \"snapshots\" is set under [history]; otherwise nothing is done.
 See `emend help snapshot`.
 
-The session's name is `claude-` followed by Claude Code's session id. A server that Claude Code started uses the same one.";
+The session's name is `claude-` followed by Claude Code's session id. A server that Claude Code started uses the same one.
+`emend setup` writes these hooks, also those of other clients, with --client.";
 
 pub(crate) const CONFIG: &str = "\
 Rules are gitignore patterns, for one action as Read(PATTERN) or Edit(PATTERN), for both without. `//` begins an absolute

@@ -1,4 +1,4 @@
-//! `emend hook`: a hook of Claude Code. Files read by its own tools count as read here, and its edits are first tried
+//! `emend hook`: a hook of Claude Code and of other clients. Files read by its own tools count as read here, and its edits are first tried
 //! as a dry run: an edit that would be refused is answered with our error instead of theirs.
 
 use crate::context::CliContext;
@@ -29,13 +29,16 @@ pub(crate) enum HookPhase {
 /// status.
 ///
 /// Errors: an event that cannot be parsed; an invalid configuration.
-pub(crate) fn run(desk: &CliContext<'_>, moment: HookPhase, reader: Option<&str>) -> Result<u8> {
+pub(crate) fn run(desk: &CliContext<'_>, moment: HookPhase, reader: Option<&str>, client: &str) -> Result<u8> {
     let text = input::stdin("the event as JSON")?;
-    let event: Value = serde_json::from_str(&text).map_err(|error| {
+    let mut event: Value = serde_json::from_str(&text).map_err(|error| {
         Error::new(Code::CallInvalid, format!("The event is not JSON: {error}."))
-            .next("Let Claude Code call this: see `emend hook --help`.")
+            .next("Let the client call this: see `emend hook --help`.")
     })?;
-    let session = session::of_conversation(event["session_id"].as_str().unwrap_or("unknown"));
+    if client == GEMINI {
+        translate(&mut event);
+    }
+    let session = session::of_conversation(client, event["session_id"].as_str().unwrap_or("unknown"));
     if let Some(file) = desk.conversation_file().filter(|_| reader.is_none())
         && let Err(error) = file.write(&session)
     {
@@ -59,8 +62,7 @@ pub(crate) fn run(desk: &CliContext<'_>, moment: HookPhase, reader: Option<&str>
         HookPhase::PreToolUse if offer.tool != "read" => {
             know_before(&engine, &caller, &fields);
             if let Some((decision, reason)) = decision(&engine, caller, offer, fields) {
-                let said = json!({ "hookEventName": "PreToolUse", "permissionDecision": decision, "permissionDecisionReason": reason });
-                output::value(&json!({ "hookSpecificOutput": said }))?;
+                answer(client, decision, &reason)?;
             }
         }
         HookPhase::PreToolUse | HookPhase::SessionStart | HookPhase::UserPromptSubmit => {}
@@ -68,6 +70,41 @@ pub(crate) fn run(desk: &CliContext<'_>, moment: HookPhase, reader: Option<&str>
     }
     output::notices(&engine);
     Ok(0)
+}
+
+/// The client whose events have other names and fields.
+const GEMINI: &str = "gemini-cli";
+
+/// Its names of tools, and ours.
+const GEMINI_TOOLS: [(&str, &str); 4] =
+    [("read_file", "Read"), ("replace", "Edit"), ("write_file", "Write"), ("run_shell_command", "Bash")];
+
+/// Gives an event of Gemini CLI the names of Claude Code.
+fn translate(event: &mut Value) {
+    let known = GEMINI_TOOLS.iter().find(|(theirs, _)| event["tool_name"] == *theirs);
+    if let Some((_, name)) = known {
+        event["tool_name"] = (*name).into();
+    }
+    if let Some(fields) = event["tool_input"].as_object_mut()
+        && let Some(all) = fields.shift_remove("allow_multiple")
+    {
+        fields.insert("replace_all".to_owned(), all);
+    }
+}
+
+/// Prints the answer to an event in the client's form. Gemini CLI knows no question as an answer: it asks before edits
+/// by its own settings.
+fn answer(client: &str, decision: &str, reason: &str) -> Result<()> {
+    if client != GEMINI {
+        let said = json!({ "hookEventName": "PreToolUse", "permissionDecision": decision, "permissionDecisionReason": reason });
+        return output::value(&json!({ "hookSpecificOutput": said }));
+    }
+    let field = if decision == "deny" { "reason" } else { "systemMessage" };
+    let mut said = json!({ field: reason });
+    if decision == "deny" {
+        said["decision"] = decision.into();
+    }
+    output::value(&said)
 }
 
 /// Begins a turn. A failure does not stop the prompt: its operations then belong to the turn before.

@@ -41,6 +41,7 @@ mod relative_names;
 mod requests;
 mod serve;
 mod session;
+mod setup;
 mod signals;
 mod stats;
 mod tools;
@@ -119,13 +120,16 @@ fn run() -> u8 {
             Some(command) => install::run(&desk(UnreadPolicy::Allow), command),
             None => serve::mcp(&desk(UnreadPolicy::Deny), args),
         },
+        Command::Setup(args) => setup::run(&desk(UnreadPolicy::Allow), args),
         Command::Tools(args) => tools::run(args, cli.global.json),
         Command::Convert(args) => return files::run(&desk(UnreadPolicy::Allow), files::convert(args)),
         Command::Bulk(args) => bulk::run(args, cli.global.dry_run),
         Command::Preview(args) => preview::run(&desk(UnreadPolicy::Allow), args),
         Command::Prompt(args) => formats::prompt(args, cli.global.json),
         Command::Schema(args) => formats::schema(args),
-        Command::Hook { moment, reader } => hook::run(&desk(UnreadPolicy::Allow), *moment, reader.as_deref()),
+        Command::Hook { moment, reader, client } => {
+            hook::run(&desk(UnreadPolicy::Allow), *moment, reader.as_deref(), client)
+        }
         Command::Config { command } => config::run(&desk(UnreadPolicy::Allow), command),
         Command::Trust { revoke } => trust::trust(&desk(UnreadPolicy::Allow), *revoke),
         Command::Stats(args) => stats::run(&desk(UnreadPolicy::Allow), args),

@@ -1,6 +1,6 @@
 //! A probe of an MCP server: starts it as a client would, and initializes it.
 
-use emendate_clients::ServerEntry;
+use emendate_clients::{PassedEnvironment, ServerEntry};
 use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::Path;
@@ -17,6 +17,9 @@ const OUTPUT_BYTES_MAX: u64 = 8 << 20;
 /// Bytes of its error output that are shown.
 const SHOWN_STDERR_BYTES: u64 = 2000;
 
+/// The variables that clients pass on that do not pass all.
+const PASSED_VARIABLES: [&str; 6] = ["HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"];
+
 /// The properties of a server.
 pub(crate) struct ProbeReport {
     /// Its version.
@@ -27,12 +30,21 @@ pub(crate) struct ProbeReport {
     pub(crate) time: Duration,
 }
 
-/// Starts the server in a directory, asks for its properties and its tools, and lets it end.
+/// Starts the server in a directory, with the environment that its client gives it, asks for its properties and its tools, and lets it end.
 ///
 /// Errors: the failure, in words.
-pub(crate) fn probe_server(entry: &ServerEntry, folder: &Path) -> Result<ProbeReport, String> {
+pub(crate) fn probe_server(
+    entry: &ServerEntry,
+    folder: &Path,
+    environment: PassedEnvironment,
+) -> Result<ProbeReport, String> {
     let begun = Instant::now();
-    let mut child = Command::new(&entry.command)
+    let mut command = Command::new(&entry.command);
+    if environment == PassedEnvironment::Named {
+        let passed = PASSED_VARIABLES.iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
+        command.env_clear().envs(passed);
+    }
+    let mut child = command
         .args(&entry.args)
         .envs(entry.env.iter().map(|(name, value)| (name, value)))
         .current_dir(folder)

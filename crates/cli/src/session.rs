@@ -23,10 +23,15 @@ const SHELLS: [&str; 6] = ["sh", "bash", "dash", "zsh", "ksh", "fish"];
 /// Shells between a client and a program that it starts.
 const SHELLS_BETWEEN_MAX: usize = 4;
 
-/// Returns the session of a conversation of Claude Code.
-pub(crate) fn of_conversation(id: &str) -> String {
+/// Returns the session of a conversation that a client leads.
+pub(crate) fn of_conversation(client: &str, id: &str) -> String {
     let kept = id.chars().filter(|ch| ch.is_ascii_alphanumeric() || "-_.".contains(*ch)).take(ID_CHARS_MAX);
-    format!("claude-{}", kept.collect::<String>())
+    let name = match client {
+        "claude-code" => "claude",
+        "gemini-cli" => "gemini",
+        name => name,
+    };
+    format!("{name}-{}", kept.collect::<String>())
 }
 
 /// Returns the session of commands: that of the conversation whose shell runs them, else one for each terminal.
@@ -43,7 +48,7 @@ pub(crate) fn of_server(kind: &str) -> String {
 /// Returns the session of the conversation that started this process.
 fn of_environment() -> Option<String> {
     let id = std::env::var(CONVERSATION_VARIABLE).ok().filter(|id| !id.is_empty())?;
-    Some(of_conversation(&id))
+    Some(of_conversation("claude-code", &id))
 }
 
 /// Returns the session of this terminal: all processes that its shell starts have the same session in the system, and
@@ -183,7 +188,7 @@ mod tests {
         assert_eq!(file(7).session().as_deref(), Some("claude-b"));
         // Another process with the number of one that has ended.
         assert_eq!(file(8).session(), None);
-        assert_eq!(of_conversation("a/b c\n1-2"), "claude-abc1-2");
+        assert_eq!(of_conversation("claude-code", "a/b c\n1-2"), "claude-abc1-2");
     }
 
     #[cfg(target_os = "linux")]

@@ -14,16 +14,22 @@
 //! assert_eq!(cursor.uninstall(&with, "mcp.json").unwrap(), "{\n  // mine\n}\n");
 //! ```
 
+mod hooks;
 mod json;
 mod layout;
+mod record;
 mod table;
 mod toml;
 
-pub use table::{BUILTINS, CLIENTS, Client, ConfigDirs, ConfigFormat, InstallScope, RootDiscovery, client};
+pub use hooks::{ClientHook, ClientSettings};
+pub use record::{InstallRecord, Withdrawal};
+pub use table::{
+    CLIENTS, Client, ConfigDirs, ConfigFormat, DropIn, EntryShape, InstallScope, PassedEnvironment, RootDiscovery, client,
+};
 
 use emendate_core::{Code, Error, Result};
 use json::JsonFile;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 /// Name of our server in every client.
 pub const SERVER_NAME: &str = "emend";
@@ -34,6 +40,9 @@ pub const REPLACES_VARIABLE: &str = "EMEND_REPLACES";
 /// Environment variable of an entry that has the number of directories that were created for the client's files: for the
 /// one with its servers, and for the one with its settings.
 pub const CREATED_VARIABLE: &str = "EMEND_CREATED";
+
+/// Fields in which clients' files say their version, and the last one that is known here.
+const KNOWN_VERSIONS: [(&str, u64); 2] = [("$version", 2), ("version", 1)];
 
 /// The command with which a client starts a server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -51,23 +60,31 @@ impl ServerEntry {
     pub(crate) fn read(fields: &Value) -> Option<ServerEntry> {
         // Some versions of Zed nested the program.
         let fields = if fields["command"].is_object() { &fields["command"] } else { fields };
-        let command = fields["command"].as_str().or_else(|| fields["path"].as_str())?.to_owned();
         let text = |value: &Value| value.as_str().map(str::to_owned);
-        let args = fields["args"].as_array().into_iter().flatten().filter_map(text).collect();
-        let env = fields["env"].as_object().into_iter().flatten();
+        let texts = |name: &str| fields[name].as_array().into_iter().flatten().filter_map(text);
+        let mut in_one_list = texts("command");
+        let command = in_one_list.next().or_else(|| text(&fields["command"])).or_else(|| text(&fields["path"]))?;
+        let args = in_one_list.chain(texts("args")).collect();
+        let env = ["env", "environment"].into_iter().filter_map(|name| fields[name].as_object()).flatten();
         let env = env.filter_map(|(name, value)| Some((name.clone(), text(value)?))).collect();
         Some(ServerEntry { command, args, env })
     }
 
     /// Returns the fields of the entry, in the order of writing; omits an empty environment.
-    fn fields(&self, shape: &[(&'static str, &'static str)]) -> Map<String, Value> {
-        let fixed = shape.iter().map(|(name, value)| ((*name).to_owned(), Value::from(*value)));
+    fn fields(&self, client: &Client) -> Map<String, Value> {
+        let fixed = client.fixed_fields.iter().map(|(name, value)| ((*name).to_owned(), Value::from(*value)));
         let mut out: Map<String, Value> = fixed.collect();
-        out.insert("command".to_owned(), self.command.clone().into());
-        out.insert("args".to_owned(), self.args.clone().into());
+        if client.shape == EntryShape::OneList {
+            let words: Vec<&str> =
+                std::iter::once(&*self.command).chain(self.args.iter().map(String::as_str)).collect();
+            out.insert("command".to_owned(), words.into());
+        } else {
+            out.insert("command".to_owned(), self.command.clone().into());
+            out.insert("args".to_owned(), self.args.clone().into());
+        }
         if !self.env.is_empty() {
             let env = self.env.iter().map(|(name, value)| (name.clone(), Value::from(value.clone())));
-            out.insert("env".to_owned(), Value::Object(env.collect()));
+            out.insert(client.environment_field().to_owned(), Value::Object(env.collect()));
         }
         out
     }
@@ -91,7 +108,7 @@ impl Client {
     ///
     /// Errors: `call.invalid` with line and column for a file that cannot be parsed, or that has something else there.
     pub fn install(&self, text: &str, entry: &ServerEntry, name: &str) -> Result<String> {
-        let fields = entry.fields(self.fixed_fields);
+        let fields = entry.fields(self);
         let out = match self.format {
             ConfigFormat::Json => self.install_json(text, &fields, name)?,
             ConfigFormat::Toml => toml::set(text, self.key, &fields, name)?,
@@ -110,12 +127,36 @@ impl Client {
             return JsonFile::parse(text, name)?.set(&place, &Value::Object(fields.clone()));
         }
         let mut out = text.to_owned();
-        let plain = fields.iter().filter(|(field, _)| *field != "env").map(|(field, value)| (vec![&**field], value));
-        let env = fields.get("env").and_then(Value::as_object).into_iter().flatten();
-        for (inner, value) in plain.chain(env.map(|(name, value)| (vec!["env", &**name], value))) {
+        let environment = self.environment_field();
+        let plain = fields.iter().filter(|(field, _)| *field != environment).map(|(field, value)| (vec![&**field], value));
+        let env = fields.get(environment).and_then(Value::as_object).into_iter().flatten();
+        for (inner, value) in plain.chain(env.map(|(name, value)| (vec![environment, &**name], value))) {
             out = JsonFile::parse(&out, name)?.set(&[&place[..], &inner].concat(), value)?;
         }
         Ok(out)
+    }
+
+    /// The field of an entry with its environment.
+    fn environment_field(&self) -> &'static str {
+        if self.shape == EntryShape::OneList { "environment" } else { "env" }
+    }
+
+    /// Refuses a file that a newer version of the client wrote, as its `version` says: it may mean something else there.
+    ///
+    /// Errors: `call.invalid`; those of [`Client::entry`].
+    pub fn check_version(&self, text: &str, name: &str, format: ConfigFormat) -> Result<()> {
+        let value = match format {
+            ConfigFormat::Json => JsonFile::parse(text, name)?.get(&[])?.map(|root| root.value()),
+            ConfigFormat::Toml => toml::whole(text),
+        };
+        let number = |field: &str| value.as_ref()?.get(field)?.as_str()?.parse::<u64>().ok();
+        let newer = KNOWN_VERSIONS.iter().find_map(|(field, known)| number(field).filter(|version| version > known));
+        let Some(version) = newer else { return Ok(()) };
+        let what = format!("{name} is of version {version}, which is newer than this emend knows.");
+        Err(Error::new(Code::CallInvalid, what).next(format!(
+            "Nothing was changed. Update emend, or add the server `emend mcp` in {} itself.",
+            self.title
+        )))
     }
 
     /// Returns the file without our server. The object that holds servers is removed too if it is left empty.
@@ -143,105 +184,6 @@ impl ServerEntry {
         [counts.next().unwrap_or(0), counts.next().unwrap_or(0)]
     }
 }
-
-/// Returns the settings of Claude Code with these tools denied, and those that were not denied before.
-///
-/// Errors: as [`Client::install`].
-pub fn deny(text: &str, tools: &[&str], name: &str) -> Result<(String, Vec<String>)> {
-    let (mut out, mut fresh) = (text.to_owned(), Vec::new());
-    for tool in tools {
-        let json = JsonFile::parse(&out, name)?;
-        let known = json.get(&DENIED_PATH)?.map(|found| found.value());
-        if known.as_ref().and_then(Value::as_array).is_some_and(|known| known.iter().any(|it| it == tool)) {
-            continue;
-        }
-        out = json.push(&DENIED_PATH, &Value::from(*tool))?;
-        fresh.push((*tool).to_owned());
-    }
-    Ok((out, fresh))
-}
-
-/// Returns the settings of Claude Code without these denials.
-///
-/// Errors: as [`Client::install`].
-pub fn allow(text: &str, tools: &[String], name: &str) -> Result<String> {
-    let mut out = text.to_owned();
-    for tool in tools {
-        out = JsonFile::parse(&out, name)?.pull(&DENIED_PATH, &Value::from(tool.clone()))?;
-    }
-    Ok(out)
-}
-
-/// A hook of ours in Claude Code's settings.
-struct InstalledHook {
-    /// Path of the list that it is in.
-    path: [&'static str; 2],
-    /// The tools after which it runs.
-    matcher: Option<&'static str>,
-    /// The words of its command, which no hook has that people write: they need no `--quiet`.
-    words: &'static str,
-    /// The words of it in earlier versions.
-    earlier: Option<&'static str>,
-}
-
-/// The hooks: the server learns which conversation it belongs to, and what the client's own tool read.
-const HOOKS: [InstalledHook; 2] = [
-    InstalledHook {
-        path: ["hooks", "SessionStart"],
-        matcher: None,
-        words: " --quiet hook session-start",
-        earlier: None,
-    },
-    InstalledHook {
-        path: ["hooks", "PostToolUse"],
-        matcher: Some("Read"),
-        words: " --quiet hook post-tool-use",
-        earlier: Some(" hook post-tool-use --as "),
-    },
-];
-
-/// Returns the settings of Claude Code with our hooks: commands of this program with these options, both as a shell reads
-/// them.
-///
-/// Errors: as [`Client::install`].
-pub fn hook_reads(text: &str, program: &str, options: &str, name: &str) -> Result<String> {
-    let mut text = unhook_reads(text, name)?;
-    for hook in HOOKS {
-        let command = format!("{program}{}{options}", hook.words);
-        let mut entry = json!({ "hooks": [{ "type": "command", "command": command }] });
-        if let Some(matcher) = hook.matcher {
-            entry["matcher"] = matcher.into();
-        }
-        text = JsonFile::parse(&text, name)?.push(&hook.path, &entry)?;
-    }
-    Ok(text)
-}
-
-/// Returns the settings of Claude Code without those hooks, whatever their program.
-///
-/// Errors: as [`Client::install`].
-pub fn unhook_reads(text: &str, name: &str) -> Result<String> {
-    let mut text = text.to_owned();
-    for hook in HOOKS {
-        let json = JsonFile::parse(&text, name)?;
-        let hooks = json.get(&hook.path)?.map(|found| found.value()).unwrap_or_default();
-        if let Some(ours) = hooks.as_array().into_iter().flatten().find(|entry| hook.is_entry(entry)) {
-            text = json.pull(&hook.path, ours)?;
-        }
-    }
-    Ok(text)
-}
-
-impl InstalledHook {
-    /// True for an entry of the settings that an installation wrote.
-    fn is_entry(&self, entry: &Value) -> bool {
-        let command = entry["hooks"][0]["command"].as_str().unwrap_or_default();
-        command.contains(self.words) || self.earlier.is_some_and(|earlier| command.contains(earlier))
-    }
-}
-
-/// Path of the list of denied tools in Claude Code's settings.
-const DENIED_PATH: [&str; 2] = ["permissions", "deny"];
 
 /// The error for a file with unexpected content.
 pub(crate) fn invalid_file(name: &str, text: &str, at: usize, what: &str) -> Error {

@@ -1,5 +1,6 @@
 //! The table of clients.
 
+use crate::hooks::{self, ClientSettings};
 use std::path::{Path, PathBuf};
 
 /// Syntax of a file.
@@ -31,8 +32,47 @@ pub enum RootDiscovery {
     Named,
 }
 
+/// The form of a server's entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EntryShape {
+    /// `command`, `args` and `env`.
+    Standard,
+    /// `command` with the arguments in one list, and `environment`.
+    OneList,
+}
+
+/// What a client passes of its own environment to the servers that it starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PassedEnvironment {
+    /// All of it.
+    Whole,
+    /// The variables that the protocol's libraries name: home, user, shell, terminal and search path.
+    Named,
+}
+
+/// A file of ours from which a client loads code: it replaces tools of the client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DropIn {
+    /// The file, with `{home}`, `{config}` or `{xdg}` at its start.
+    pub user: &'static str,
+    /// Its text, which starts the program `emend` of the search path.
+    pub text: &'static str,
+    /// The tools that it replaces.
+    pub replaces: &'static [&'static str],
+}
+
+impl DropIn {
+    /// Returns the text of the file that starts this program.
+    pub fn starting(&self, program: &str) -> String {
+        self.text.replacen(DROP_IN_PROGRAM, &format!("= {};", serde_json::Value::from(program)), 1)
+    }
+}
+
+/// Where a drop-in names the program.
+const DROP_IN_PROGRAM: &str = "= \"emend\";";
+
 /// An MCP client and its files.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Client {
     /// Name on the command line.
     pub name: &'static str,
@@ -52,16 +92,47 @@ pub struct Client {
     pub format: ConfigFormat,
     /// The field or table that contains the servers.
     pub key: &'static str,
+    /// Form of the entries.
+    pub shape: EntryShape,
     /// Fields that every entry has with the same value.
     pub fixed_fields: &'static [(&'static str, &'static str)],
     /// Mechanism by which the server learns its directory.
     pub roots: RootDiscovery,
-    /// The settings that can deny built-in tools: the user's and the project's.
-    pub settings: Option<(&'static str, &'static str)>,
+    /// The settings with hooks and denied tools.
+    pub settings: Option<ClientSettings>,
+    /// A file of ours that replaces its tools.
+    pub drop_in: Option<DropIn>,
+    /// The profile with the tool names that its models know.
+    pub profile: Option<&'static str>,
+    /// What its servers see of its environment.
+    pub environment: PassedEnvironment,
+    /// What a person does after the installation, in the client's own terms.
+    pub steps: &'static [&'static str],
 }
 
 const STDIO: &[(&str, &str)] = &[("type", "stdio")];
 const WORKSPACE: RootDiscovery = RootDiscovery::Variable("${workspaceFolder}");
+
+/// What most clients have in common.
+const USUAL: Client = Client {
+    name: "",
+    title: "",
+    user: "",
+    user_override: None,
+    installed_marker: "",
+    program: None,
+    project: None,
+    format: ConfigFormat::Json,
+    key: "mcpServers",
+    shape: EntryShape::Standard,
+    fixed_fields: &[],
+    roots: RootDiscovery::WorkingDirectory,
+    settings: None,
+    drop_in: None,
+    profile: None,
+    environment: PassedEnvironment::Whole,
+    steps: &[],
+};
 
 /// All supported clients.
 pub static CLIENTS: &[Client] = &[
@@ -73,11 +144,15 @@ pub static CLIENTS: &[Client] = &[
         installed_marker: "{home}/.claude",
         program: Some("claude"),
         project: Some(".mcp.json"),
-        format: ConfigFormat::Json,
-        key: "mcpServers",
         fixed_fields: STDIO,
-        roots: RootDiscovery::WorkingDirectory,
-        settings: Some(("{home}/.claude/settings.json", ".claude/settings.json")),
+        settings: Some(hooks::CLAUDE_CODE),
+        profile: Some("claude"),
+        steps: &[
+            "Restart Claude Code (/exit, then claude); /mcp lists emend as connected, and /hooks lists the hooks.",
+            "In a directory that is new to Claude Code, accept its question whether you trust the files: hooks do not run before.",
+            "Claude Code asks when a tool of emend is used for the first time; \"don't ask again\" settles it.",
+        ],
+        ..USUAL
     },
     Client {
         name: "codex",
@@ -89,99 +164,153 @@ pub static CLIENTS: &[Client] = &[
         project: Some(".codex/config.toml"),
         format: ConfigFormat::Toml,
         key: "mcp_servers",
-        fixed_fields: &[],
-        roots: RootDiscovery::WorkingDirectory,
-        settings: None,
+        settings: Some(hooks::CODEX),
+        profile: Some("codex"),
+        environment: PassedEnvironment::Named,
+        steps: &[
+            "Start a new session of Codex; /mcp lists emend and its tools.",
+            "Run /hooks and trust the hooks of emend: Codex runs none that you have not reviewed.",
+        ],
+        ..USUAL
     },
     Client {
         name: "cursor",
         title: "Cursor",
         user: "{home}/.cursor/mcp.json",
-        user_override: None,
         installed_marker: "{home}/.cursor",
         program: Some("cursor"),
         project: Some(".cursor/mcp.json"),
-        format: ConfigFormat::Json,
-        key: "mcpServers",
-        fixed_fields: &[],
         roots: WORKSPACE,
-        settings: None,
+        steps: &["In Cursor Settings, Tools & MCP, switch emend on; its dot turns green."],
+        ..USUAL
     },
     Client {
         name: "vscode",
         title: "VS Code",
         user: "{config}/Code/User/mcp.json",
-        user_override: None,
         installed_marker: "{config}/Code/User",
         program: Some("code"),
         project: Some(".vscode/mcp.json"),
-        format: ConfigFormat::Json,
         key: "servers",
         fixed_fields: STDIO,
         roots: WORKSPACE,
-        settings: None,
+        steps: &[
+            "Run the command \"MCP: List Servers\", choose emend and Start Server, and confirm that you trust it.",
+            "In the chat's tool picker (Configure Tools), leave emend checked; unchecking editFiles leaves the edits to it.",
+        ],
+        ..USUAL
     },
     Client {
         name: "zed",
         title: "Zed",
         user: "{xdg}/zed/settings.json",
-        user_override: None,
         installed_marker: "{xdg}/zed",
         program: Some("zed"),
         project: Some(".zed/settings.json"),
-        format: ConfigFormat::Json,
         key: "context_servers",
         fixed_fields: &[("source", "custom")],
-        roots: RootDiscovery::WorkingDirectory,
-        settings: None,
+        steps: &[
+            "Zed reads its settings at once; in the Agent Panel's settings, the dot beside emend turns green.",
+            "In a project that Zed opened in restricted mode, trust the worktree first: it starts no servers before.",
+        ],
+        ..USUAL
     },
     Client {
         name: "cline",
         title: "Cline",
         user: "{config}/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
-        user_override: None,
         installed_marker: "{config}/Code/User/globalStorage/saoudrizwan.claude-dev",
-        program: None,
-        project: None,
-        format: ConfigFormat::Json,
-        key: "mcpServers",
-        fixed_fields: &[],
         roots: RootDiscovery::Named,
-        settings: None,
+        profile: Some("cline"),
+        environment: PassedEnvironment::Named,
+        steps: &["In Cline, open MCP Servers, Configure, and restart emend if its dot is not green."],
+        ..USUAL
     },
     Client {
         name: "claude-desktop",
         title: "Claude Desktop",
         user: "{config}/Claude/claude_desktop_config.json",
-        user_override: None,
         installed_marker: "{config}/Claude",
-        program: None,
-        project: None,
-        format: ConfigFormat::Json,
-        key: "mcpServers",
-        fixed_fields: &[],
         roots: RootDiscovery::Named,
-        settings: None,
+        environment: PassedEnvironment::Named,
+        steps: &[
+            "Quit Claude Desktop (closing its window does not end it) and start it again; Settings, Developer lists emend as running.",
+        ],
+        ..USUAL
     },
     Client {
         name: "gemini-cli",
         title: "Gemini CLI",
         user: "{home}/.gemini/settings.json",
-        user_override: None,
         installed_marker: "{home}/.gemini",
         program: Some("gemini"),
         project: Some(".gemini/settings.json"),
-        format: ConfigFormat::Json,
-        key: "mcpServers",
-        fixed_fields: &[],
-        roots: RootDiscovery::WorkingDirectory,
-        settings: None,
+        settings: Some(hooks::GEMINI_CLI),
+        profile: Some("gemini"),
+        steps: &[
+            "Start a new session of Gemini CLI; /mcp list shows emend, and /hooks panel the hooks.",
+            "Trust the folder when it asks, or with /permissions: in an untrusted one it starts no servers.",
+        ],
+        ..USUAL
+    },
+    Client {
+        name: "windsurf",
+        title: "Windsurf",
+        user: "{home}/.codeium/windsurf/mcp_config.json",
+        installed_marker: "{home}/.codeium/windsurf",
+        program: Some("windsurf"),
+        roots: RootDiscovery::Named,
+        environment: PassedEnvironment::Named,
+        steps: &["In Windsurf Settings, Cascade, MCP Servers, press Refresh; emend is listed with its tools."],
+        ..USUAL
+    },
+    Client {
+        name: "opencode",
+        title: "opencode",
+        user: "{xdg}/opencode/opencode.json",
+        installed_marker: "{xdg}/opencode",
+        program: Some("opencode"),
+        project: Some("opencode.json"),
+        key: "mcp",
+        shape: EntryShape::OneList,
+        fixed_fields: &[("type", "local")],
+        drop_in: Some(DropIn {
+            user: "{xdg}/opencode/plugins/emend.js",
+            text: include_str!("dropins/opencode.js"),
+            replaces: &["edit", "write"],
+        }),
+        steps: &["Restart opencode; /status lists emend as connected."],
+        ..USUAL
+    },
+    Client {
+        name: "pi",
+        title: "pi",
+        user: "{home}/.pi/agent/mcp.json",
+        user_override: Some(("PI_CODING_AGENT_DIR", "mcp.json")),
+        installed_marker: "{home}/.pi/agent",
+        program: Some("pi"),
+        project: Some(".pi/mcp.json"),
+        drop_in: Some(DropIn {
+            user: "{home}/.pi/agent/extensions/emend.ts",
+            text: include_str!("dropins/pi.ts"),
+            replaces: &["edit", "write"],
+        }),
+        steps: &["Run /reload in pi, or start a new session; `pi mcp list` shows emend as connected."],
+        ..USUAL
+    },
+    Client {
+        name: "junie",
+        title: "Junie (JetBrains)",
+        user: "{home}/.junie/mcp/mcp.json",
+        installed_marker: "{home}/.junie",
+        program: Some("junie"),
+        project: Some(".junie/mcp/mcp.json"),
+        roots: RootDiscovery::Named,
+        environment: PassedEnvironment::Named,
+        steps: &["In the IDE, open Settings, Tools, Junie, MCP Settings: emend is listed as active. Restart the IDE if it is not."],
+        ..USUAL
     },
 ];
-
-/// The built-in tools of Claude Code that ours replace. Its Read stays, because a denial of reads covers its searches,
-/// too; a hook reports what it read.
-pub const BUILTINS: &[&str] = &["Edit", "Write", "NotebookEdit"];
 
 /// Returns the client of that name.
 pub fn client(name: &str) -> Option<&'static Client> {
@@ -226,7 +355,7 @@ impl Client {
         }
     }
 
-    /// Returns the file of settings that can deny built-in tools.
+    /// Returns the file of settings with hooks and denied tools.
     pub fn settings(
         &self,
         scope: InstallScope,
@@ -234,14 +363,26 @@ impl Client {
         project: &Path,
         variable: impl Fn(&str) -> Option<PathBuf>,
     ) -> Option<PathBuf> {
-        let (user, below) = self.settings?;
+        let settings = self.settings?;
         Some(match scope {
-            InstallScope::Project => project.join(below),
-            InstallScope::User => {
-                let moved = self.user_override.and_then(|(name, _)| variable(name));
-                moved.map_or_else(|| places.path(user), |folder| folder.join("settings.json"))
-            }
+            InstallScope::Project => project.join(settings.project),
+            InstallScope::User => self.moved(settings.user, places, variable),
         })
+    }
+
+    /// Returns the file of ours that replaces tools.
+    pub fn drop_in(&self, places: &ConfigDirs, variable: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
+        Some(self.moved(self.drop_in?.user, places, variable))
+    }
+
+    /// Returns a file below the directory of the client, which a variable may have moved.
+    fn moved(&self, file: &str, places: &ConfigDirs, variable: impl Fn(&str) -> Option<PathBuf>) -> PathBuf {
+        let moved = self.user_override.and_then(|(name, _)| variable(name));
+        let below = file.strip_prefix(self.installed_marker).map(|below| below.trim_start_matches('/'));
+        match (moved, below) {
+            (Some(directory), Some(below)) => directory.join(below),
+            _ => places.path(file),
+        }
     }
 
     /// Returns the path that exists if the client is installed.

@@ -1,9 +1,6 @@
 //! The entry of each client, with comments and odd layouts around it, and changes that must never happen.
 
-use super::{
-    BUILTINS, CLIENTS, Client, ConfigFormat, REPLACES_VARIABLE, ServerEntry, allow, client, deny, hook_reads,
-    unhook_reads,
-};
+use super::{CLIENTS, Client, ConfigFormat, EntryShape, REPLACES_VARIABLE, ServerEntry, client, hooks::CLAUDE_CODE};
 use proptest::prelude::*;
 
 fn entry() -> ServerEntry {
@@ -84,14 +81,26 @@ fn every_client_has_its_entry_format() {
 }
 "#,
         ),
+        (
+            "opencode",
+            r#"{
+  "mcp": {
+    "emend": {
+      "type": "local",
+      "command": ["/opt/emend", "mcp", "--profile", "claude"]
+    }
+  }
+}
+"#,
+        ),
     ];
     for (name, wanted) in shapes {
         assert_eq!(round(of(name), "").0, wanted, "{name}");
     }
-    for name in ["cline", "claude-desktop", "gemini-cli"] {
+    for name in ["cline", "claude-desktop", "gemini-cli", "windsurf", "pi", "junie"] {
         assert_eq!(round(of(name), "").0, shapes[2].1, "{name}");
     }
-    assert_eq!(CLIENTS.len(), 8);
+    assert_eq!(CLIENTS.len(), 12);
 }
 
 /// Files with a `KEY`, and the expected results.
@@ -123,7 +132,8 @@ const KEPT: &[(&str, &str)] = &[
 
 #[test]
 fn surrounding_text_is_preserved() {
-    for client in CLIENTS.iter().filter(|client| client.format == ConfigFormat::Json) {
+    let usual = |client: &&Client| client.format == ConfigFormat::Json && client.shape == EntryShape::Standard;
+    for client in CLIENTS.iter().filter(usual) {
         for (text, wanted) in KEPT {
             let text = text.replace("KEY", client.key);
             let (with, without) = round(client, &text);
@@ -249,16 +259,16 @@ fn invalid_files_are_refused_with_the_position() {
 fn denials_are_added_once_and_removed() {
     let text =
         "{\n  \"permissions\": {\n    \"deny\": [\n      \"Read(.env)\", // secret\n      \"Write\"\n    ]\n  }\n}\n";
-    let (with, fresh) = deny(text, BUILTINS, "f").unwrap();
+    let (with, fresh) = CLAUDE_CODE.deny(text, "f").unwrap();
     assert_eq!(fresh, ["Edit", "NotebookEdit"], "Write was denied before");
     assert!(with.contains("      \"Write\",\n      \"Edit\",\n      \"NotebookEdit\"\n    ]"), "{with}");
-    assert_eq!(deny(&with, BUILTINS, "f").unwrap(), (with.clone(), vec![]));
-    assert_eq!(allow(&with, &fresh, "f").unwrap(), text);
-    let (with, fresh) = deny("", BUILTINS, "f").unwrap();
+    assert_eq!(CLAUDE_CODE.deny(&with, "f").unwrap(), (with.clone(), vec![]));
+    assert_eq!(CLAUDE_CODE.allow(&with, &fresh, "f").unwrap(), text);
+    let (with, fresh) = CLAUDE_CODE.deny("", "f").unwrap();
     assert_eq!(with, "{\n  \"permissions\": {\n    \"deny\": [\"Edit\", \"Write\", \"NotebookEdit\"]\n  }\n}\n");
-    assert_eq!(allow(&with, &fresh, "f").unwrap(), "{}\n");
+    assert_eq!(CLAUDE_CODE.allow(&with, &fresh, "f").unwrap(), "{}\n");
     assert!(
-        deny("{\"permissions\": {\"deny\": \"x\"}}", BUILTINS, "f").unwrap_err().message().contains("is not a list")
+        CLAUDE_CODE.deny("{\"permissions\": {\"deny\": \"x\"}}", "f").unwrap_err().message().contains("is not a list")
     );
 }
 
@@ -267,16 +277,39 @@ fn hooks_are_added_once_and_removed() {
     let own = "{\n  \"hooks\": {\n    \"PostToolUse\": [\n      { \"matcher\": \"Read\", \"hooks\": [] } // mine\n    ]\n  }\n}\n";
     let earlier = own.replace("[] }", "[{ \"command\": \"/opt/emend hook post-tool-use --as default\" }] }");
     for text in ["{}\n", own] {
-        let with = hook_reads(text, "/opt/emend", " --root /p", "f").unwrap();
-        for words in ["session-start", "post-tool-use"] {
+        let with = CLAUDE_CODE.hook(text, "/opt/emend", " --root /p", "f").unwrap();
+        for words in ["session-start", "user-prompt-submit", "pre-tool-use", "post-tool-use"] {
             assert!(with.contains(&format!("/opt/emend --quiet hook {words} --root /p")), "{with}");
         }
-        let again = hook_reads(&with, "/usr/emend", "", "f").unwrap();
-        assert_eq!(again.matches("--quiet hook").count(), 2, "{again}");
-        assert_eq!(unhook_reads(&again, "f").unwrap(), text);
+        assert_eq!(CLAUDE_CODE.hook(&with, "/opt/emend", " --root /p", "f").unwrap(), with);
+        let again = CLAUDE_CODE.hook(&with, "/usr/emend", "", "f").unwrap();
+        assert_eq!(again.matches("--quiet hook").count(), 4, "{again}");
+        assert_eq!(CLAUDE_CODE.unhook(&again, "f").unwrap(), text);
     }
-    assert_eq!(unhook_reads(own, "f").unwrap(), own);
-    assert!(!unhook_reads(&earlier, "f").unwrap().contains("emend"));
+    assert_eq!(CLAUDE_CODE.unhook(own, "f").unwrap(), own);
+    assert!(!CLAUDE_CODE.unhook(&earlier, "f").unwrap().contains("emend"));
+}
+
+#[test]
+fn drop_ins_start_the_program_of_the_installation() {
+    for client in CLIENTS {
+        let Some(drop_in) = client.drop_in else { continue };
+        let text = drop_in.starting("/opt/my \"emend\"");
+        assert!(text.contains("const EMEND = \"/opt/my \\\"emend\\\"\";"), "{}: {text}", client.name);
+    }
+}
+
+#[test]
+fn file_of_a_newer_version_is_refused() {
+    let gemini = of("gemini-cli");
+    for text in ["{\"$version\": 2}", "{\"version\": 1}", "{\"version\": \"2.x\"}", "", "{}"] {
+        gemini.check_version(text, "f", ConfigFormat::Json).unwrap();
+    }
+    for text in ["{\"$version\": 3}", "{\"version\": 2}"] {
+        let error = gemini.check_version(text, "f", ConfigFormat::Json).unwrap_err();
+        assert!(error.message().contains("newer than this emend knows"), "{error}");
+    }
+    assert!(of("codex").check_version("version = 9\n", "f", ConfigFormat::Toml).is_err());
 }
 
 /// Generates JSON with comments and any layout; `KEY` is the key of servers.
@@ -334,9 +367,9 @@ proptest! {
 
     #[test]
     fn lists_keep_their_bytes(text in texts()) {
-        if let Ok((with, fresh)) = deny(&text, BUILTINS, "f") {
+        if let Ok((with, fresh)) = CLAUDE_CODE.deny(&text, "f") {
             prop_assert!(within(&text, &with), "{text}\n{with}");
-            let without = allow(&with, &fresh, "f").unwrap();
+            let without = CLAUDE_CODE.allow(&with, &fresh, "f").unwrap();
             prop_assert!(within(&without, &with));
         }
     }

@@ -118,9 +118,14 @@ pub(crate) fn remove(text: &str, key: &str, name: &str) -> Result<String> {
         let inner = format!("[{key}.{SERVER_NAME}.");
         let next = lines(&text[start + own.len()..]).map(|(at, line)| (at + start + own.len(), line));
         let mut next = next.filter(|(_, line)| line.starts_with('[') && !line.starts_with(&inner));
-        let end = next.next().map_or(text.len(), |(at, _)| start + above(&text[start..at]));
-        let cut = format!("{}{}", &text[..start], &text[end..]);
-        let cut = if end == text.len() { format!("{}\n", cut.trim_end_matches('\n')) } else { cut };
+        let header = next.next().map(|(at, _)| at);
+        let end = start + above(&text[start..header.unwrap_or(text.len())]);
+        let rest = &text[end..];
+        let cut = if header.is_none() && rest.trim().is_empty() {
+            format!("{}\n", text[..start].trim_end_matches('\n'))
+        } else {
+            format!("{}{rest}", &text[..start])
+        };
         let cut = if cut == "\n" { String::new() } else { cut };
         // Lines inside quotes may look like headers: parsing the result shows whether they were.
         let mut wanted = document.clone();
@@ -168,6 +173,12 @@ fn item(value: &Value) -> toml_edit::Value {
         Value::String(text) => text.as_str().into(),
         other => other.to_string().into(),
     }
+}
+
+/// Returns all that a text says; `None` if it cannot be parsed.
+pub(crate) fn whole(text: &str) -> Option<Value> {
+    let document: DocumentMut = text.parse().ok()?;
+    Some(data(document.as_table()))
 }
 
 /// Converts a table; skips values that no entry of a server has.

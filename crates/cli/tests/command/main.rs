@@ -36,5 +36,6 @@ mod prompt;
 mod python_client;
 mod servers;
 mod sessions;
+mod setup;
 mod simultaneous;
 mod state;

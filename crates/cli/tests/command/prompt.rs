@@ -9,13 +9,13 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A terminal of its own, 100 columns wide.
-struct Terminal<'b> {
+pub(crate) struct Terminal<'b> {
     bed: &'b Bed,
 }
 
 impl<'b> Terminal<'b> {
     /// A shell in the root.
-    fn open(bed: &'b Bed) -> Terminal<'b> {
+    pub(crate) fn open(bed: &'b Bed) -> Terminal<'b> {
         let terminal = Terminal { bed };
         terminal.tmux(&["new-session", "-d", "-x", "100", "-y", "50", "env -i PS1='$ ' TERM=xterm /bin/sh"]);
         for (name, value) in bed.command(&[]).get_envs() {
@@ -36,13 +36,13 @@ impl<'b> Terminal<'b> {
     }
 
     /// Types a line.
-    fn types(&self, line: &str) {
+    pub(crate) fn types(&self, line: &str) {
         self.tmux(&["send-keys", "-l", line]);
         self.tmux(&["send-keys", "Enter"]);
     }
 
     /// The screen as soon as it shows this.
-    fn shows(&self, text: &str) -> String {
+    pub(crate) fn shows(&self, text: &str) -> String {
         let begun = Instant::now();
         loop {
             let screen = String::from_utf8(self.tmux(&["capture-pane", "-p"]).stdout).unwrap();

@@ -293,6 +293,7 @@ pub static PROFILES: &[Profile] = &[
     },
     peers::CLINE,
     peers::OPENCODE,
+    peers::GEMINI,
     peers::OPENHANDS,
     peers::DIRAC,
     Profile {

@@ -57,6 +57,34 @@ const OPENCODE_MULTIEDIT_PROMPT: &str = "\
 Makes several replacements in one file that was read before, all or none. Each oldString is looked for in the file as it was read, and must \
 be unique there.";
 
+const ALLOW_MULTIPLE: &[(&str, &str)] = &[("allow_multiple", "replace_all")];
+
+const GEMINI_REPLACE_PROMPT: &str = "\
+Replaces text in a file that was read before. old_string must be copied from the file with its exact indentation, and be unique there, or set \
+allow_multiple. An empty new_string deletes.";
+
+/// Gemini CLI's names.
+pub(super) const GEMINI: Profile = Profile {
+    name: "gemini",
+    summary: "Gemini CLI's names: read_file, replace, write_file",
+    instructions: "Read a file before it is changed; the reply shows the result, so it need not be read again. If a call fails, nothing was \
+written and the reply says what to send instead. Paths are absolute.",
+    counts_as_read: true,
+    views: &[
+        ToolView { name: "read_file", fields: Some(&["file_path", "offset", "limit"]), ..all("read") },
+        ToolView {
+            name: "replace",
+            fields: Some(&["file_path", "old_string", "new_string", "replace_all"]),
+            required: Some(&["file_path", "old_string", "new_string"]),
+            renamed_fields: ALLOW_MULTIPLE,
+            prompt: Some(GEMINI_REPLACE_PROMPT),
+            descriptions: &[("allow_multiple", "Replace all occurrences (default false).")],
+            ..all("edit")
+        },
+        ToolView { name: "write_file", fields: Some(&["file_path", "content"]), ..all("write") },
+    ],
+};
+
 /// `OpenCode`'s names.
 pub(super) const OPENCODE: Profile = Profile {
     name: "opencode",

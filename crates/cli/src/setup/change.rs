@@ -1,0 +1,328 @@
+//! A change of one file of a client: planned, made through the engine like any edit, and taken back if a later one fails.
+
+use super::record::{RecordFile, StoredRecord};
+use crate::approval;
+use crate::clients::ConfigLocation;
+use crate::context::CliContext;
+use emendate::core::{Code, Error, Result, Snapshot};
+use emendate::fs::{Durability, FileWrite, LocalStore, NewState, Precondition, Store as _, shown};
+use emendate::{Engine, Reply};
+use emendate_clients::{ConfigFormat, InstallRecord, Withdrawal};
+use serde_json::json;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+/// Suffix of the backup of a file.
+const BACKUP_SUFFIX: &str = ".emend-backup";
+
+/// A file before the change.
+pub(crate) struct PriorFile {
+    pub(crate) spot: ConfigLocation,
+    pub(crate) snapshot: Option<Snapshot>,
+    pub(crate) stored: Option<StoredRecord>,
+    record_file: RecordFile,
+}
+
+impl PriorFile {
+    /// Reads a file and its record.
+    ///
+    /// Errors: content that is not text or cannot be read; a record of a newer version of this program.
+    pub(crate) fn read(desk: &CliContext<'_>, spot: ConfigLocation) -> Result<PriorFile> {
+        let record_file = RecordFile::of(desk, &spot.path);
+        Ok(PriorFile { snapshot: spot.read()?, stored: record_file.read()?, record_file, spot })
+    }
+
+    pub(crate) fn text(&self) -> &str {
+        self.snapshot.as_ref().map_or("", Snapshot::text)
+    }
+
+    pub(crate) fn name(&self) -> String {
+        shown(&self.spot.path)
+    }
+
+    /// The content as it is on disk; `None` for a file that does not exist or is not in UTF-8.
+    fn raw(&self) -> Option<String> {
+        String::from_utf8(self.snapshot.as_ref()?.raw().to_vec()).ok()
+    }
+
+    /// Returns how many directories above the file do not exist.
+    pub(crate) fn missing_directories(&self) -> usize {
+        self.spot.path.ancestors().skip(1).take_while(|directory| !directory.exists()).count()
+    }
+
+    /// Refuses a file that somebody protected against changes: replacing it would get around that.
+    ///
+    /// Errors: `io.permission`.
+    fn check_writable(&self) -> Result<()> {
+        let mode = std::fs::metadata(&self.spot.path).map_or(0o600, |meta| meta.permissions().mode());
+        if mode & 0o222 != 0 {
+            return Ok(());
+        }
+        let what = format!("{} is read-only (mode {:04o}).", self.name(), mode & 0o7777);
+        Err(Error::new(Code::IoPermission, what)
+            .next(format!("Nothing was changed. If it may change, chmod u+w {}, and repeat the command.", self.name())))
+    }
+
+    /// Refuses a file that another program has open for writing: what it writes next would be lost.
+    ///
+    /// Errors: `stale.changed`.
+    fn check_unused(&self) -> Result<()> {
+        let Some(program) = writer_of(&self.spot.path) else { return Ok(()) };
+        let what = format!("{} is being written by {program}.", self.name());
+        Err(Error::new(Code::StaleChanged, what)
+            .next("Nothing was changed. Wait until it has finished, or end it, and repeat the command."))
+    }
+
+    /// Returns the path of the backup.
+    fn backup_path(&self) -> PathBuf {
+        PathBuf::from(format!("{}{BACKUP_SUFFIX}", self.name()))
+    }
+
+    /// Returns the backup; `None` if there is none.
+    fn backup(&self) -> Result<Option<Snapshot>> {
+        ConfigLocation { path: self.backup_path(), root: self.spot.root.clone() }.read()
+    }
+}
+
+/// A file and its new content.
+pub(crate) struct ConfigChange {
+    pub(crate) before: PriorFile,
+    pub(crate) text: String,
+    /// What the change means, a sentence each.
+    pub(crate) meaning: Vec<String>,
+    /// The bytes that the file has to have in the end, which the layout of `text` may not decide.
+    exact: Option<String>,
+    /// The file is its owner's, without anything of ours; only such a file is backed up.
+    is_original: bool,
+    /// The file without anything of ours, for the record of an installation; `None` if it does not exist then.
+    without_ours: Option<String>,
+    /// The file was created by this program and is removed, with this many directories above it if they are empty.
+    removal: Option<usize>,
+    /// The backup is no longer needed.
+    drops_backup: bool,
+    /// It is an installation, which is recorded.
+    installs: bool,
+    /// Directories above the file that did not exist when the change was planned.
+    missing_before: usize,
+}
+
+impl ConfigChange {
+    /// The change that installs something. `removed` is the present text without anything of ours.
+    pub(crate) fn install(before: PriorFile, text: String, removed: &str, format: ConfigFormat) -> ConfigChange {
+        let is_original = before.stored.is_none() && removed == before.text();
+        let without_ours = match (&before.stored, before.raw()) {
+            (Some(stored), Some(raw)) => match stored.record.withdraw(&raw, removed, format) {
+                Withdrawal::Nothing => None,
+                Withdrawal::Text(text) => Some(text),
+                Withdrawal::Overlapping => Some(removed.to_owned()),
+            },
+            (_, Some(raw)) if is_original => Some(raw),
+            (_, raw) => raw.map(|_| removed.to_owned()),
+        };
+        ConfigChange {
+            missing_before: before.missing_directories(),
+            before,
+            text,
+            meaning: Vec::new(),
+            exact: None,
+            is_original,
+            without_ours,
+            removal: None,
+            drops_backup: false,
+            installs: true,
+        }
+    }
+
+    /// The change that takes everything of ours out. `created_directories` are those that an installation without a
+    /// record created.
+    ///
+    /// Errors: a backup that cannot be read.
+    pub(crate) fn uninstall(
+        before: PriorFile,
+        removed: String,
+        created_directories: usize,
+        format: ConfigFormat,
+    ) -> Result<ConfigChange> {
+        let mut change = ConfigChange::install(before, removed, "", format);
+        (change.installs, change.is_original, change.without_ours) = (false, false, None);
+        if change.before.text() == change.text {
+            return Ok(change);
+        }
+        let raw = change.before.raw();
+        let withdrawn = change.before.stored.as_ref().zip(raw.as_deref());
+        match withdrawn.map(|(stored, raw)| (stored.record.withdraw(raw, &change.text, format), stored.directories)) {
+            Some((Withdrawal::Nothing, directories)) => change.removal = Some(directories),
+            Some((Withdrawal::Text(text), _)) => {
+                change.text = Snapshot::open_text(text.clone())?.text().to_owned();
+                change.exact = Some(text);
+                change.drops_backup = true;
+            }
+            // Every file that existed before has a backup.
+            Some((Withdrawal::Overlapping, _)) | None => match change.before.backup()? {
+                Some(kept) => change.drops_backup = kept.text() == change.text,
+                None if matches!(change.text.trim(), "" | "{}") => {
+                    let recorded = change.before.stored.as_ref().map_or(0, |stored| stored.directories);
+                    change.removal = Some(recorded.max(created_directories));
+                }
+                None => {}
+            },
+        }
+        Ok(change)
+    }
+
+    /// True if it changes anything.
+    pub(crate) fn is_one(&self) -> bool {
+        self.before.text() != self.text || self.removal.is_some()
+    }
+
+    /// Opens an engine that may edit this file and no other guarded one. Denials by the user remain in force.
+    pub(crate) fn engine(&self, desk: &CliContext<'_>) -> Result<Engine> {
+        // The person's own command about this very file: the guard is for models.
+        let rule = approval::rule_about(&self.before.name());
+        let config = desk.config()?.with_allow_rule(&rule, "emend mcp")?;
+        Engine::open(std::slice::from_ref(&self.before.spot.root), desk.state(), config)
+    }
+
+    /// Makes the change, or shows it in a dry run. A file that changed since it was read is left alone.
+    pub(crate) fn call(&self, desk: &CliContext<'_>, engine: &Engine, dry_run: bool) -> Reply {
+        if self.removal.is_some() {
+            let patch = format!("*** Begin Patch\n*** Delete File: {}\n*** End Patch\n", self.before.name());
+            let input = json!({ "input": patch, "directory": self.before.spot.root, "dry_run": dry_run });
+            return approval::call(desk, |caller| engine.call(caller, "apply", input.clone()));
+        }
+        let mut input =
+            json!({ "file_path": self.before.name(), "content": self.text, "on_stale": "reject", "dry_run": dry_run });
+        match &self.before.snapshot {
+            Some(snapshot) => input["tag"] = snapshot.id().tag().to_string().into(),
+            None => input["overwrite"] = false.into(),
+        }
+        approval::call(desk, |caller| engine.call(caller, "write", input.clone()))
+    }
+
+    /// Refuses what no dry run finds: a protected file, and one that is no longer as it was when the change was planned.
+    ///
+    /// Errors: `io.permission`, `stale.changed`.
+    pub(crate) fn check(&self) -> Result<()> {
+        if self.is_one() {
+            self.before.check_writable()?;
+            self.before.check_unused()?;
+        }
+        let now = self.before.spot.read()?;
+        if now.as_ref().map(Snapshot::raw) == self.before.snapshot.as_ref().map(Snapshot::raw) {
+            return Ok(());
+        }
+        let what = format!("{} changed after the change was planned; another program writes it.", self.before.name());
+        Err(Error::new(Code::StaleChanged, what)
+            .next("Nothing was changed. Close the client, or wait until it has saved its settings, and repeat the command."))
+    }
+
+    /// Copies the file next to itself, byte for byte, with the same mode. A later installation keeps the copy of the
+    /// first one.
+    pub(crate) fn back_up(&self, durability: Durability) -> Result<Option<PathBuf>> {
+        let Some(snapshot) = self.before.snapshot.as_ref().filter(|_| self.is_original) else { return Ok(None) };
+        let path = self.before.backup_path();
+        let copy = ConfigLocation { path: path.clone(), root: self.before.spot.root.clone() };
+        put(&copy, Some(&self.before.spot), snapshot.raw(), durability)?;
+        Ok(Some(path))
+    }
+
+    /// Completes the change after the engine made it: the exact bytes, the record, and what is no longer needed.
+    ///
+    /// Errors: those of the file system.
+    pub(crate) fn complete(&self, durability: Durability) -> Result<()> {
+        let now = self.before.spot.read()?;
+        let raw = now.as_ref().map(Snapshot::raw);
+        if let Some(exact) = self.exact.as_ref().filter(|exact| raw != Some(exact.as_bytes())) {
+            put(&self.before.spot, None, exact.as_bytes(), durability)?;
+        }
+        if self.installs {
+            let written = raw.and_then(|raw| std::str::from_utf8(raw).ok());
+            let directories = self.before.stored.as_ref().map_or(0, |stored| stored.directories);
+            if let Some(written) = written {
+                let record = InstallRecord { original: self.without_ours.clone(), written: written.to_owned() };
+                self.before.record_file.write(&StoredRecord { record, directories: directories + self.created() })?;
+            }
+            return Ok(());
+        }
+        self.before.record_file.remove();
+        if self.drops_backup {
+            let _ = std::fs::remove_file(self.before.backup_path());
+        }
+        self.remove_directories(self.removal.unwrap_or(0));
+        Ok(())
+    }
+
+    /// The directories that the change created, as counted before it.
+    fn created(&self) -> usize {
+        if self.before.snapshot.is_some() { 0 } else { self.missing_before }
+    }
+
+    fn remove_directories(&self, count: usize) {
+        for directory in self.before.spot.path.ancestors().skip(1).take(count) {
+            // A directory that is not empty stays.
+            let _ = std::fs::remove_dir(directory);
+        }
+    }
+
+    /// Takes the change back, because another one of the same client failed. A failure leaves what the backup and the
+    /// history can restore.
+    pub(crate) fn take_back(&self, durability: Durability) {
+        match &self.before.snapshot {
+            Some(snapshot) => drop(put(&self.before.spot, None, snapshot.raw(), durability)),
+            None => {
+                let _ = std::fs::remove_file(&self.before.spot.path);
+                self.remove_directories(self.missing_before);
+            }
+        }
+        match &self.before.stored {
+            Some(stored) => drop(self.before.record_file.write(stored)),
+            None => self.before.record_file.remove(),
+        }
+        if self.is_original {
+            let _ = std::fs::remove_file(self.before.backup_path());
+        }
+    }
+}
+
+/// Writes these bytes to a file, with the mode of another one if it is new.
+fn put(spot: &ConfigLocation, like: Option<&ConfigLocation>, bytes: &[u8], durability: Durability) -> Result<()> {
+    let store = LocalStore::open(std::slice::from_ref(&spot.root))?;
+    let place = store.resolve_path(&spot.path)?;
+    let like = like.map(|like| store.resolve_path(&like.path)).transpose()?;
+    let old = store.read(&place, u64::MAX - 1, Vec::new())?;
+    let expect =
+        old.as_ref().map_or(Precondition::Missing, |old| Precondition::Version { bytes: &old.bytes, meta: &old.meta });
+    let pieces = [bytes];
+    let goal =
+        NewState::File { chunks: &pieces, executable: None, mode: None, like: like.as_ref(), attributes: None };
+    store.stage(&[FileWrite { path: &place, precondition: expect, new_state: goal }], durability)?.commit()?;
+    Ok(())
+}
+
+/// Returns the program that has a file open for writing, with its number, as far as this user may see it.
+#[cfg(target_os = "linux")]
+fn writer_of(path: &Path) -> Option<String> {
+    let processes = std::fs::read_dir("/proc").ok()?.flatten().map(|entry| entry.path());
+    let own = std::process::id().to_string();
+    for process in processes.filter(|process| !process.ends_with(&own)) {
+        let Ok(open) = std::fs::read_dir(process.join("fd")) else { continue };
+        for descriptor in open.flatten().filter(|it| std::fs::read_link(it.path()).is_ok_and(|target| target == path)) {
+            let info = std::fs::read_to_string(process.join("fdinfo").join(descriptor.file_name())).unwrap_or_default();
+            let flags = info.lines().find_map(|line| line.strip_prefix("flags:"));
+            let flags = flags.and_then(|flags| u32::from_str_radix(flags.trim(), 8).ok());
+            // The access mode is in the lowest two bits.
+            if flags.is_some_and(|flags| flags & 0o3 != 0) {
+                let name = std::fs::read_to_string(process.join("comm")).unwrap_or_default();
+                let number = process.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                return Some(format!("{} (process {number})", name.trim()));
+            }
+        }
+    }
+    None
+}
+
+/// Returns the program that has a file open for writing: unknown here.
+#[cfg(not(target_os = "linux"))]
+fn writer_of(_path: &Path) -> Option<String> {
+    None
+}

@@ -1,0 +1,324 @@
+//! Tests `emend setup`: every client is set up and restored byte for byte, and what must not be changed is left alone.
+
+use crate::bed::{Bed, Ran, feed};
+use crate::prompt::Terminal;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::{Path, PathBuf};
+
+/// Files of owners: the path in the home, and the text.
+const OWNED: &[(&str, &str)] = &[
+    (".claude.json", "{\n  \"numStartups\": 3\n}"),
+    (".claude/settings.json", "{\r\n\t// mine\r\n\t\"permissions\": { \"deny\": [\"Write\", \"Read(.env)\"] },\r\n}\r\n"),
+    (".codex/config.toml", "model = \"x\" # mine"),
+    (".cursor/mcp.json", "{\n\t\"mcpServers\": {}\n}\n"),
+    (".config/Code/User/mcp.json", "{\n    // mine\n    \"inputs\": [],\n}\n"),
+    (".config/zed/settings.json", "// Zed\n{\n  \"theme\": \"One\", // mine\n}\n"),
+    (".config/Claude/claude_desktop_config.json", "\u{feff}{}"),
+    (".gemini/settings.json", "{\"theme\":\"x\",\"tools\":{\"exclude\":[\"replace\"]}}"),
+    (".codeium/windsurf/mcp_config.json", "{\"mcpServers\":{\"x\":{\"command\":\"x\"}}}\n"),
+    (".config/opencode/opencode.json", "{\n  \"$schema\": \"https://opencode.ai/config.json\"\n}\n"),
+];
+
+/// Directories that show that a client was started once.
+const STARTED: &[&str] =
+    &[".pi/agent", ".junie", ".config/Code/User/globalStorage/saoudrizwan.claude-dev", ".config/opencode"];
+
+/// All clients, as they are listed.
+const CLIENTS: [&str; 12] = [
+    "claude-code",
+    "codex",
+    "cursor",
+    "vscode",
+    "zed",
+    "cline",
+    "claude-desktop",
+    "gemini-cli",
+    "windsurf",
+    "opencode",
+    "pi",
+    "junie",
+];
+
+fn home() -> Bed {
+    let bed = Bed::new();
+    for (name, text) in OWNED {
+        own(&bed, name, text);
+    }
+    for name in STARTED {
+        fs::create_dir_all(bed.beside("home").join(name)).unwrap();
+    }
+    bed
+}
+
+fn own(bed: &Bed, name: &str, text: &str) -> PathBuf {
+    let path = bed.beside("home").join(name);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(&path, text).unwrap();
+    path
+}
+
+/// Every file and directory below the home, with content and mode.
+fn tree(bed: &Bed) -> BTreeMap<PathBuf, (u32, Option<Vec<u8>>)> {
+    fn walk(directory: &Path, out: &mut BTreeMap<PathBuf, (u32, Option<Vec<u8>>)>) {
+        for entry in fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            let mode = fs::symlink_metadata(&path).unwrap().permissions().mode();
+            out.insert(path.clone(), (mode, fs::read(&path).ok()));
+            if path.is_dir() && !path.is_symlink() {
+                walk(&path, out);
+            }
+        }
+    }
+    let mut out = BTreeMap::new();
+    walk(&bed.beside("home"), &mut out);
+    out
+}
+
+fn setup(bed: &Bed, args: &[&str]) -> Ran {
+    bed.run(&[&["setup"], args].concat())
+}
+
+fn read(bed: &Bed, name: &str) -> String {
+    fs::read_to_string(bed.beside("home").join(name)).unwrap()
+}
+
+/// The row of a client in the report.
+fn row<'r>(report: &'r Value, client: &str) -> &'r Value {
+    report["data"]["clients"].as_array().unwrap().iter().find(|row| row["client"] == client).unwrap()
+}
+
+#[test]
+fn every_client_is_set_up_and_restored() {
+    let bed = home();
+    let before = tree(&bed);
+    let error = setup(&bed, &[]).exits(2);
+    assert!(error.err.contains("Repeat the command with --yes"), "{error:?}");
+    assert!(error.out.contains("Claude Code (") && error.out.contains("adds hooks: SessionStart"), "{error:?}");
+    let dry = setup(&bed, &["--dry-run"]).exits(0).out;
+    assert!(dry.contains("+") && dry.contains("Zed: nothing was written."), "{dry}");
+    assert!(tree(&bed) == before, "neither changes anything");
+    let report = setup(&bed, &["--yes", "--json"]).exits(0).json();
+    for client in CLIENTS {
+        let row = row(&report, client);
+        assert!(row["state"] == "changed" && row["server"]["works"] == true, "{row}");
+        assert!(!row["steps"].as_array().unwrap().is_empty(), "{row}");
+    }
+    let settings = read(&bed, ".claude/settings.json");
+    for part in ["\"Edit\"", "UserPromptSubmit", "PreToolUse", "Edit|Write|NotebookEdit|Bash", "hook session-start"] {
+        assert!(settings.contains(part), "{part}: {settings}");
+    }
+    assert_eq!(settings.matches('\n').count(), settings.matches("\r\n").count(), "line ends are kept");
+    assert!(read(&bed, ".codex/hooks.json").contains("hook user-prompt-submit --client codex"));
+    let gemini = read(&bed, ".gemini/settings.json");
+    assert!(gemini.contains("\"write_file\"") && gemini.contains("BeforeTool") && gemini.contains("\"gemini\""), "{gemini}");
+    let program = env!("CARGO_BIN_EXE_emend");
+    for name in [".config/opencode/plugins/emend.js", ".pi/agent/extensions/emend.ts"] {
+        assert!(read(&bed, name).contains(&format!("const EMEND = \"{program}\";")), "{name}");
+    }
+    let with = tree(&bed);
+    let again = setup(&bed, &["--yes"]).exits(0).out;
+    assert!(again.contains("Claude Code: was set up already.") && again.contains("answers in"), "{again}");
+    assert!(tree(&bed) == with, "again changes nothing");
+    let undone = setup(&bed, &["--undo", "--yes"]).exits(0).out;
+    assert!(undone.contains("Codex: as it was before emend."), "{undone}");
+    let after = tree(&bed);
+    for (path, was) in &before {
+        assert_eq!(after.get(path), Some(was), "{}", path.display());
+    }
+    assert_eq!(after.keys().collect::<Vec<_>>(), before.keys().collect::<Vec<_>>(), "what was created is removed");
+}
+
+#[test]
+fn own_tools_may_stay() {
+    let bed = home();
+    setup(&bed, &["--yes", "--keep-builtins", "--client", "claude-code", "--client", "opencode"]).exits(0);
+    let settings = read(&bed, ".claude/settings.json");
+    assert!(settings.contains("hook pre-tool-use") && !settings.contains("\"Edit\""), "{settings}");
+    assert!(read(&bed, ".config/opencode/opencode.json").contains("\"emend\""));
+    assert!(!bed.beside("home/.config/opencode/plugins").exists());
+    assert_eq!(read(&bed, ".cursor/mcp.json"), "{\n\t\"mcpServers\": {}\n}\n", "it was not named");
+}
+
+#[test]
+fn client_that_was_never_started_is_set_up() {
+    let bed = Bed::new();
+    fs::create_dir_all(bed.beside("bin")).unwrap();
+    fs::create_dir_all(bed.beside("home")).unwrap();
+    let error = setup(&bed, &["--yes"]).exits(10).err;
+    assert!(error.contains("No client was found") && error.contains("windsurf"), "{error}");
+    assert!(setup(&bed, &["--undo"]).exits(0).out.contains("nothing to undo"));
+    for name in ["codex", "claude", "opencode"] {
+        fs::write(bed.beside("bin").join(name), "").unwrap();
+    }
+    let before = tree(&bed);
+    let run = |args: &[&str]| {
+        let mut command = bed.command(args);
+        command.env("PATH", bed.beside("bin"));
+        feed(command, b"").exits(0).json()
+    };
+    let report = run(&["setup", "--yes", "--json"]);
+    assert_eq!(report["data"]["clients"].as_array().unwrap().len(), 3, "{report}");
+    assert!(row(&report, "codex")["found"].as_str().unwrap().contains("the program codex"), "{report}");
+    assert!(bed.beside("home/.codex/config.toml").is_file());
+    run(&["setup", "--undo", "--yes", "--json"]);
+    assert!(tree(&bed) == before, "{:?}", tree(&bed).keys());
+}
+
+#[test]
+fn what_must_not_be_changed_is_left_alone_and_the_others_are_set_up() {
+    let bed = home();
+    let elsewhere = own(&bed, "dotfiles/mcp.json", "{}\n");
+    let home = bed.beside("home");
+    // Being written: the beginning of the file is there.
+    own(&bed, ".cursor/mcp.json", "{\n  \"mcpServers\": {\n    \"a\": {\"comma");
+    own(&bed, ".codex/config.toml", "a = 1\nb = = 2\n");
+    fs::set_permissions(home.join(".config/zed/settings.json"), fs::Permissions::from_mode(0o444)).unwrap();
+    fs::remove_file(home.join(".config/Code/User/mcp.json")).unwrap();
+    symlink(&elsewhere, home.join(".config/Code/User/mcp.json")).unwrap();
+    own(&bed, ".gemini/settings.json", "{\"$version\": 9}");
+    // The second file of the client is broken, so the first one stays as it is.
+    own(&bed, ".claude/settings.json", "{,}");
+    fs::remove_dir_all(home.join(".codeium/windsurf")).unwrap();
+    symlink(home.join("dotfiles"), home.join(".codeium/windsurf")).unwrap();
+    let before = tree(&bed);
+    let report = setup(&bed, &["--yes", "--json"]);
+    assert_ne!(report.code, 0);
+    let report = report.json();
+    for (client, what, next) in [
+        ("cursor", "mcp.json:3:", "Correct the file"),
+        ("codex", "config.toml:2:5", "Correct the file"),
+        ("zed", "is read-only (mode 0444)", "chmod u+w"),
+        ("vscode", "is a symbolic link to", "--follow-links"),
+        ("windsurf", "windsurf is a symbolic link to", "--follow-links"),
+        ("gemini-cli", "newer than this emend knows", "Update emend"),
+        ("claude-code", "settings.json:1:2", "Correct the file"),
+    ] {
+        let row = row(&report, client);
+        assert_eq!(row["state"], "failed", "{row}");
+        assert!(row["problem"].as_str().unwrap().contains(what), "{row}");
+        assert!(row["next"].as_str().unwrap().contains(next), "{row}");
+    }
+    for client in ["opencode", "pi", "cline", "junie"] {
+        assert_eq!(row(&report, client)["state"], "changed", "{client}");
+    }
+    let after = tree(&bed);
+    let ours = |path: &Path| {
+        ["opencode", ".pi", ".junie", "saoudrizwan", "Claude/"].iter().any(|it| path.to_str().unwrap().contains(it))
+    };
+    for (path, was) in before.iter().filter(|(path, _)| !ours(path)) {
+        assert_eq!(after.get(path), Some(was), "{}", path.display());
+    }
+    let told = setup(&bed, &["--yes"]).err + &setup(&bed, &["--yes"]).out;
+    assert!(told.contains("Zed: nothing was changed.") && told.contains("chmod u+w"), "{told}");
+    setup(&bed, &["--yes", "--client", "vscode", "--follow-links"]).exits(0);
+    assert!(fs::read_to_string(&elsewhere).unwrap().contains("emend"));
+}
+
+#[test]
+fn file_that_changes_after_the_plan_is_left_alone() {
+    if !external::has(&["tmux"]) {
+        return;
+    }
+    let bed = home();
+    let terminal = Terminal::open(&bed);
+    terminal.types("clear; emend setup --client cursor --client claude-code; echo status $?");
+    terminal.shows("[y/N]");
+    let path = own(&bed, ".claude/settings.json", "{\"mine\": 1}");
+    terminal.types("y");
+    let screen = terminal.shows("status ");
+    assert!(screen.contains("Claude Code: nothing was changed.") && screen.contains("changed after the change"), "{screen}");
+    assert!(screen.contains("Cursor: done."), "{screen}");
+    assert_eq!(fs::read_to_string(path).unwrap(), "{\"mine\": 1}");
+    assert_eq!(read(&bed, ".claude.json"), OWNED[0].1, "the other file of the client");
+    terminal.types("clear; emend setup --client zed; echo status $?");
+    terminal.shows("[y/N]");
+    terminal.types("");
+    let screen = terminal.shows("status 0");
+    assert!(screen.contains("Nothing was changed."), "{screen}");
+    assert_eq!(read(&bed, ".config/zed/settings.json"), OWNED[5].1);
+}
+
+#[test]
+fn file_that_another_program_writes_is_left_alone() {
+    let bed = home();
+    let path = bed.beside("home/.cursor/mcp.json");
+    let open = fs::OpenOptions::new().append(true).open(&path).unwrap();
+    let report = setup(&bed, &["--yes", "--client", "cursor", "--json"]);
+    assert_eq!(report.code, 12, "{report:?}");
+    let row = row(&report.json(), "cursor").clone();
+    assert!(row["problem"].as_str().unwrap().contains("is being written by"), "{row}");
+    assert_eq!(fs::read_to_string(&path).unwrap(), OWNED[3].1);
+    drop(open);
+    setup(&bed, &["--yes", "--client", "cursor"]).exits(0);
+}
+
+#[test]
+fn record_of_a_newer_version_is_respected() {
+    let bed = home();
+    setup(&bed, &["--yes", "--client", "cursor"]).exits(0);
+    let with = read(&bed, ".cursor/mcp.json");
+    for entry in fs::read_dir(bed.beside("state/setup")).unwrap() {
+        let path = entry.unwrap().path();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o077, 0, "it may contain secrets");
+        let text = fs::read_to_string(&path).unwrap().replace("\"version\":1", "\"version\":2").replace("\"by\":\"0", "\"by\":\"9");
+        fs::write(path, text).unwrap();
+    }
+    let report = setup(&bed, &["--undo", "--yes", "--client", "cursor", "--json"]);
+    assert!(report.json()["data"]["clients"][0]["problem"].as_str().unwrap().contains("set up by emend 9"), "{report:?}");
+    assert_eq!(read(&bed, ".cursor/mcp.json"), with);
+}
+
+/// Pseudo-random numbers.
+fn next(seed: &mut u64) -> usize {
+    *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    usize::try_from(*seed >> 33).unwrap()
+}
+
+#[test]
+fn any_sequence_of_installations_and_changes_ends_with_the_bytes_of_the_owner() {
+    for seed in 0..6 {
+        let bed = home();
+        let mut seed = seed;
+        // What the owner has, without anything of ours.
+        let mut owned: BTreeMap<&str, String> = OWNED.iter().map(|(name, text)| (*name, (*text).to_owned())).collect();
+        let client = ["claude-code", "gemini-cli", "codex", "opencode"][next(&mut seed) % 4];
+        let mut done = Vec::new();
+        for _ in 0..6 {
+            let commands: [&[&str]; 6] = [
+                &["mcp", "install", client],
+                &["mcp", "install", client, "--root", "/usr"],
+                &["setup", "--yes", "--client", client],
+                &["setup", "--yes", "--keep-builtins", "--client", client],
+                &["mcp", "uninstall", client],
+                &["setup", "--undo", "--yes", "--client", client],
+            ];
+            match next(&mut seed) % 9 {
+                nth @ 0..6 => {
+                    done.push(format!("{:?}", commands[nth]));
+                    bed.run(commands[nth]).exits(0);
+                }
+                // The owner changes their files: a comment at the top, or at the end.
+                nth => {
+                    let name = OWNED[[0, 1, 2, 7, 9][next(&mut seed) % 5]].0;
+                    let comment = if name.ends_with("toml") { "#" } else { "//" };
+                    let edit = |text: &str| {
+                        if nth == 6 { format!("{comment} top\n{text}") } else { format!("{text}\n{comment} end\n") }
+                    };
+                    done.push(format!("{name} {nth}"));
+                    own(&bed, name, &edit(&read(&bed, name)));
+                    owned.entry(name).and_modify(|text| *text = edit(text));
+                }
+            }
+        }
+        setup(&bed, &["--undo", "--yes", "--client", client]).exits(0);
+        for (name, text) in &owned {
+            assert_eq!(&read(&bed, name), text, "{name} after {done:?}");
+        }
+        let files = tree(&bed);
+        let left: Vec<_> = files.iter().filter(|(_, (_, content))| content.is_some()).map(|(path, _)| path).collect();
+        assert_eq!(left.len(), OWNED.len(), "{left:?} after {done:?}");
+    }
+}

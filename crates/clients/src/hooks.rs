@@ -1,0 +1,171 @@
+//! Hooks of ours in clients' settings, and the denial of built-in tools there.
+
+use crate::json::JsonFile;
+use emendate_core::Result;
+use serde_json::{Value, json};
+
+/// The settings of a client in which hooks are, and in which its own tools can be denied.
+#[derive(Clone, Copy, Debug)]
+pub struct ClientSettings {
+    /// The user's file, with `{home}`, `{config}` or `{xdg}` at its start. It may be the one with the servers.
+    pub user: &'static str,
+    /// The project's file, relative to its directory.
+    pub project: &'static str,
+    /// Path of the list of tools that the client does not offer.
+    pub denied: Option<[&'static str; 2]>,
+    /// The built-in tools that ours replace.
+    pub builtins: &'static [&'static str],
+    /// The hooks.
+    pub hooks: &'static [ClientHook],
+    /// The option by which the hook knows whose event it gets.
+    pub option: &'static str,
+}
+
+/// A hook of ours.
+#[derive(Clone, Copy, Debug)]
+pub struct ClientHook {
+    /// The client's name of the event.
+    pub event: &'static str,
+    /// The tools for which it runs, as an expression.
+    pub matcher: Option<&'static str>,
+    /// Our name of the event.
+    pub moment: &'static str,
+}
+
+const fn hook(event: &'static str, matcher: Option<&'static str>, moment: &'static str) -> ClientHook {
+    ClientHook { event, matcher, moment }
+}
+
+/// Claude Code. Its Read stays, because a denial of reads covers its searches, too; a hook reports what it read.
+pub(crate) const CLAUDE_CODE: ClientSettings = ClientSettings {
+    user: "{home}/.claude/settings.json",
+    project: ".claude/settings.json",
+    denied: Some(["permissions", "deny"]),
+    builtins: &["Edit", "Write", "NotebookEdit"],
+    hooks: &[
+        hook("SessionStart", None, "session-start"),
+        hook("UserPromptSubmit", None, "user-prompt-submit"),
+        hook("PreToolUse", Some("Edit|Write|NotebookEdit|Bash"), "pre-tool-use"),
+        hook("PostToolUse", Some("Read|Edit|Write|NotebookEdit|Bash"), "post-tool-use"),
+    ],
+    option: "",
+};
+
+/// Codex. Its own `apply_patch` cannot be denied.
+pub(crate) const CODEX: ClientSettings = ClientSettings {
+    user: "{home}/.codex/hooks.json",
+    project: ".codex/hooks.json",
+    denied: None,
+    builtins: &[],
+    hooks: &[
+        hook("SessionStart", None, "session-start"),
+        hook("UserPromptSubmit", None, "user-prompt-submit"),
+        hook("PreToolUse", Some("Bash"), "pre-tool-use"),
+        hook("PostToolUse", Some("Bash"), "post-tool-use"),
+    ],
+    option: " --client codex",
+};
+
+/// Gemini CLI.
+pub(crate) const GEMINI_CLI: ClientSettings = ClientSettings {
+    user: "{home}/.gemini/settings.json",
+    project: ".gemini/settings.json",
+    denied: Some(["tools", "exclude"]),
+    builtins: &["replace", "write_file"],
+    hooks: &[
+        hook("SessionStart", None, "session-start"),
+        hook("BeforeAgent", None, "user-prompt-submit"),
+        hook("BeforeTool", Some("replace|write_file|run_shell_command"), "pre-tool-use"),
+        hook("AfterTool", Some("read_file|replace|write_file|run_shell_command"), "post-tool-use"),
+    ],
+    option: " --client gemini-cli",
+};
+
+impl ClientSettings {
+    /// Returns the settings with the built-in tools denied, and those that were not denied before.
+    ///
+    /// Errors: as [`Client::install`](crate::Client::install).
+    pub fn deny(&self, text: &str, name: &str) -> Result<(String, Vec<String>)> {
+        let (mut out, mut fresh) = (text.to_owned(), Vec::new());
+        let Some(path) = self.denied else { return Ok((out, fresh)) };
+        for tool in self.builtins {
+            let json = JsonFile::parse(&out, name)?;
+            let known = json.get(&path)?.map(|found| found.value());
+            if known.as_ref().and_then(Value::as_array).is_some_and(|known| known.iter().any(|it| it == tool)) {
+                continue;
+            }
+            out = json.push(&path, &Value::from(*tool))?;
+            fresh.push((*tool).to_owned());
+        }
+        Ok((out, fresh))
+    }
+
+    /// Returns the settings without these denials.
+    ///
+    /// Errors: as [`Client::install`](crate::Client::install).
+    pub fn allow(&self, text: &str, tools: &[String], name: &str) -> Result<String> {
+        let mut out = text.to_owned();
+        let Some(path) = self.denied else { return Ok(out) };
+        for tool in tools {
+            out = JsonFile::parse(&out, name)?.pull(&path, &Value::from(tool.clone()))?;
+        }
+        Ok(out)
+    }
+
+    /// Returns the settings with our hooks: commands of this program with these options, both as a shell reads them.
+    /// A hook that is there already keeps its place.
+    ///
+    /// Errors: as [`Client::install`](crate::Client::install).
+    pub fn hook(&self, text: &str, program: &str, options: &str, name: &str) -> Result<String> {
+        let mut text = text.to_owned();
+        for hook in self.hooks {
+            let command = format!("{program}{}{}{options}", hook.words(), self.option);
+            let mut entry = json!({ "hooks": [{ "type": "command", "command": command }] });
+            if let Some(matcher) = hook.matcher {
+                entry["matcher"] = matcher.into();
+            }
+            if hook.entries(&text, name)? == [entry.clone()] {
+                continue;
+            }
+            text = hook.remove(&text, name)?;
+            text = JsonFile::parse(&text, name)?.push(&["hooks", hook.event], &entry)?;
+        }
+        Ok(text)
+    }
+
+    /// Returns the settings without those hooks, whatever their program.
+    ///
+    /// Errors: as [`Client::install`](crate::Client::install).
+    pub fn unhook(&self, text: &str, name: &str) -> Result<String> {
+        self.hooks.iter().try_fold(text.to_owned(), |text, hook| hook.remove(&text, name))
+    }
+}
+
+impl ClientHook {
+    /// The words of its command, which no hook has that people write: they need no `--quiet`.
+    fn words(&self) -> String {
+        format!(" --quiet hook {}", self.moment)
+    }
+
+    /// Returns our entries for this event.
+    fn entries(&self, text: &str, name: &str) -> Result<Vec<Value>> {
+        let list = JsonFile::parse(text, name)?.get(&["hooks", self.event])?.map(|found| found.value());
+        let list = list.as_ref().and_then(Value::as_array).into_iter().flatten();
+        Ok(list.filter(|entry| self.is_entry(entry)).cloned().collect())
+    }
+
+    /// Returns the text without our entries for this event.
+    fn remove(&self, text: &str, name: &str) -> Result<String> {
+        let entries = self.entries(text, name)?;
+        entries.iter().try_fold(text.to_owned(), |text, entry| {
+            JsonFile::parse(&text, name)?.pull(&["hooks", self.event], entry)
+        })
+    }
+
+    /// True for an entry of the settings that an installation wrote.
+    fn is_entry(&self, entry: &Value) -> bool {
+        let command = entry["hooks"][0]["command"].as_str().unwrap_or_default();
+        // Earlier versions had no `--quiet`.
+        command.contains(&self.words()) || command.contains(&format!(" hook {} --as ", self.moment))
+    }
+}

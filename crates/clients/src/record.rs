@@ -1,0 +1,173 @@
+//! What an installation did to a file, so that it can be taken back byte for byte, also after other changes.
+
+use crate::json::JsonFile;
+use crate::{ConfigFormat, toml};
+use emendate_core::{ChangeSet, Snapshot};
+use serde_json::Value;
+
+/// A file before and after an installation, as the bytes are on disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InstallRecord {
+    /// The file without anything of ours; `None` if it did not exist.
+    pub original: Option<String>,
+    /// The file as the last installation left it.
+    pub written: String,
+}
+
+/// A file without what installations added.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Withdrawal {
+    /// It did not exist before the first installation, and nobody else has changed it.
+    Nothing,
+    /// Its text: what it was, with the changes that others made since.
+    Text(String),
+    /// Others changed the very places that installations changed.
+    Overlapping,
+}
+
+impl InstallRecord {
+    /// Takes the installation back from the file as it is `now`. `removed` is the text without our entries, with its own
+    /// layout: the result has to mean the same.
+    pub fn withdraw(&self, now: &str, removed: &str, format: ConfigFormat) -> Withdrawal {
+        if now == self.written {
+            return self.original.clone().map_or(Withdrawal::Nothing, Withdrawal::Text);
+        }
+        let Some(original) = &self.original else { return Withdrawal::Overlapping };
+        match rebased(original, &self.written, now) {
+            Some(text) if meaning(&text, format).is_some_and(|it| Some(it) == meaning(removed, format)) => {
+                Withdrawal::Text(text)
+            }
+            _ => Withdrawal::Overlapping,
+        }
+    }
+}
+
+/// Returns `written` with the changes of others that led to the text as it is `now`, and with those that lead back to
+/// `original`; `None` where both changed the same place.
+fn rebased(original: &str, written: &str, now: &str) -> Option<String> {
+    let (back, others) = (pieces(written, original)?, pieces(written, now)?);
+    let others = others.into_iter().map(|piece| piece.moved_out(&back, written));
+    let mut all: Vec<Piece> = others.collect();
+    all.extend(back);
+    // Insertions come before what begins at the same place.
+    all.sort_by_key(|piece| (piece.start, piece.end));
+    let (mut out, mut at) = (String::new(), 0);
+    for piece in all {
+        out.push_str(written.get(at..piece.start)?);
+        out.push_str(&piece.text);
+        at = piece.end;
+    }
+    out.push_str(written.get(at..)?);
+    Some(out)
+}
+
+/// Text in place of a range.
+#[derive(Clone)]
+struct Piece {
+    start: usize,
+    end: usize,
+    text: String,
+}
+
+/// Compares two texts word by word: a file may be one long line.
+fn pieces(from: &str, to: &str) -> Option<Vec<Piece>> {
+    let lines = words_as_lines(from)?;
+    let open = |text: String| Snapshot::open_text(text).ok();
+    let changes = ChangeSet::diff(&open(lines.clone())?, &open(words_as_lines(to)?)?);
+    let (mut at, mut breaks) = (0, 0);
+    // Offsets without the line breaks that were added.
+    let mut offset = |wanted: usize| {
+        breaks += lines.as_bytes()[at..wanted].iter().filter(|byte| **byte == b'\n').count();
+        at = wanted;
+        wanted - breaks
+    };
+    let of = |splice: &emendate_core::Splice| {
+        let (start, end) = (offset(splice.span.start()), offset(splice.span.end()));
+        let text = std::str::from_utf8(&splice.text).ok()?;
+        Some(Piece { start, end, text: text.replace('\n', "").replace(LINE_END, "\n").replace(CARRIAGE_RETURN, "\r") })
+    };
+    changes.splices().iter().map(of).collect()
+}
+
+/// Stand for the line ends of a text whose words are lines.
+const LINE_END: char = '\u{1}';
+const CARRIAGE_RETURN: char = '\u{2}';
+
+/// Returns a text with each word and each other character on a line of its own; `None` if it has one of the characters
+/// that stand for line ends.
+fn words_as_lines(text: &str) -> Option<String> {
+    let mut out = String::with_capacity(text.len() * 2);
+    let mut in_word = false;
+    for ch in text.chars() {
+        let is_word = ch.is_alphanumeric() || ch == '_';
+        if !(in_word && is_word) && !out.is_empty() {
+            out.push('\n');
+        }
+        in_word = is_word;
+        match ch {
+            LINE_END | CARRIAGE_RETURN => return None,
+            '\n' => out.push(LINE_END),
+            '\r' => out.push(CARRIAGE_RETURN),
+            ch => out.push(ch),
+        }
+    }
+    Some(out)
+}
+
+impl Piece {
+    /// Moves an insertion within a range that goes away to one of its edges, where the same text results: a comparison
+    /// may find `}` and a line end at either of two places.
+    fn moved_out(mut self, back: &[Piece], base: &str) -> Piece {
+        let within = back.iter().find(|it| it.start < self.start && self.start < it.end);
+        let is_insertion = self.start == self.end && !self.text.is_empty();
+        let Some(within) = within.filter(|_| is_insertion) else { return self };
+        let later = base[self.start..within.end].chars().zip(self.text.chars().cycle());
+        let earlier = base[within.start..self.start].chars().rev().zip(self.text.chars().rev().cycle());
+        let text: String = if later.clone().all(|(there, here)| there == here) {
+            self.start = within.end;
+            let (kept, moved) = (base[..within.end].len() - self.end, self.text.clone());
+            let turn = kept % moved.len();
+            moved.get(turn..).zip(moved.get(..turn)).map(|(head, tail)| format!("{head}{tail}")).unwrap_or(moved)
+        } else if earlier.clone().all(|(there, here)| there == here) {
+            self.start = within.start;
+            let turn = self.text.len() - (self.end - within.start) % self.text.len();
+            let moved = self.text.clone();
+            moved.get(turn..).zip(moved.get(..turn)).map(|(head, tail)| format!("{head}{tail}")).unwrap_or(moved)
+        } else {
+            return self;
+        };
+        self.end = self.start;
+        self.text = text;
+        self
+    }
+}
+
+/// Returns what a text says, without objects and lists that are empty; `None` if it cannot be parsed.
+fn meaning(text: &str, format: ConfigFormat) -> Option<Value> {
+    let text = text.trim_start_matches('\u{feff}');
+    let value = match format {
+        ConfigFormat::Json => JsonFile::parse(text, "").ok()?.get(&[]).ok()?.map(|root| root.value()),
+        ConfigFormat::Toml => Some(toml::whole(text)?),
+    };
+    Some(pruned(value.unwrap_or_default()).unwrap_or_default())
+}
+
+/// Returns a value without empty parts; `None` if nothing is left.
+fn pruned(value: Value) -> Option<Value> {
+    match value {
+        Value::Object(fields) => {
+            let kept: serde_json::Map<String, Value> =
+                fields.into_iter().filter_map(|(name, value)| Some((name, pruned(value)?))).collect();
+            (!kept.is_empty()).then_some(Value::Object(kept))
+        }
+        Value::Array(items) => {
+            let kept: Vec<Value> = items.into_iter().filter_map(pruned).collect();
+            (!kept.is_empty()).then_some(Value::Array(kept))
+        }
+        Value::Null => None,
+        plain => Some(plain),
+    }
+}
+
+#[cfg(test)]
+mod tests;
