@@ -4,6 +4,7 @@
 mod file_part;
 mod gc;
 mod history;
+mod install;
 mod patch;
 pub(crate) mod replace;
 mod reversal;
@@ -12,6 +13,7 @@ mod scope;
 pub(crate) use file_part::FilePartArgs;
 pub(crate) use gc::GcArgs;
 pub(crate) use history::HistoryArgs;
+pub(crate) use install::{ClientArgs, InstallArgs, McpArgs, McpCommand, ScopeArg, SetupArgs};
 pub(crate) use patch::PatchArgs;
 pub(crate) use reversal::{MarkArgs, RestoreArgs, RewindArgs, SnapshotArgs, UndoArgs};
 pub(crate) use scope::ScopeArgs;
@@ -19,10 +21,8 @@ pub(crate) use scope::ScopeArgs;
 use crate::config::ConfigCommand;
 use crate::global::{GlobalArgs, names};
 use crate::help;
-use crate::hook::HookPhase;
-use crate::install::McpCommand;
+use crate::hook::HookArgs;
 use crate::notebook::{NotebookEditArgs, PartArgs};
-use crate::setup::SetupArgs;
 use crate::stats::StatsArgs;
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{ArgGroup, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
@@ -178,16 +178,7 @@ pub(crate) enum Command {
     Doctor,
     /// Run as a hook of a client: its reads count, and its edits are checked before they run
     #[command(after_help = help::HOOK)]
-    Hook {
-        #[command(subcommand)]
-        moment: HookPhase,
-        /// Session in which reads count [default: one of the client's conversation]
-        #[arg(long = "as", value_name = "SESSION", global = true)]
-        reader: Option<String>,
-        /// The client whose event it is
-        #[arg(long, value_name = "NAME", global = true, default_value = "claude-code", value_parser = ["claude-code", "codex", "gemini-cli", "opencode", "pi"])]
-        client: String,
-    },
+    Hook(HookArgs),
     /// Show the settings in force, or the schema of emend.toml
     Config {
         #[command(subcommand)]
@@ -513,26 +504,6 @@ pub(crate) struct ServeArgs {
 pub(crate) fn profile_parser() -> impl clap::builder::TypedValueParser<Value = &'static Profile> {
     PossibleValuesParser::new(PROFILES.iter().map(|profile| profile.name))
         .try_map(|name| profile(&name).ok_or("there is no such profile"))
-}
-
-/// `emend mcp`.
-#[derive(Args)]
-#[command(args_conflicts_with_subcommands = true)]
-pub(crate) struct McpArgs {
-    #[command(subcommand)]
-    pub(crate) command: Option<McpCommand>,
-    /// Set of tools to offer, and their names
-    #[arg(long, value_name = "P", env = "EMEND_PROFILE", default_value = PROFILES[0].name, hide_env_values = true, value_parser = profile_parser())]
-    pub(crate) profile: &'static Profile,
-    /// Add structured content to text results
-    #[arg(long)]
-    pub(crate) structured: bool,
-    /// Let the kernel confine the process to the roots and the state directory (Landlock)
-    #[arg(long)]
-    pub(crate) restrict: bool,
-    #[cfg(feature = "http")]
-    #[command(flatten)]
-    pub(crate) http: HttpArgs,
 }
 
 /// The flags of `emend mcp` that are about HTTP.

@@ -161,7 +161,8 @@ fn tried(
         }
         entry.env.retain(|(name, _)| name.starts_with("EMEND_"));
     }
-    let outcome = probe::probe_server(&entry, folder, client.environment).map_or_else(ProbeOutcome::Broken, ProbeOutcome::Works);
+    let outcome =
+        probe::probe_server(&entry, folder, client.environment).map_or_else(ProbeOutcome::Broken, ProbeOutcome::Works);
     (words, outcome)
 }
 

@@ -3,7 +3,7 @@
 
 use crate::context::CliContext;
 use crate::{input, output, session};
-use clap::Subcommand;
+use clap::{Args, Subcommand};
 use emendate::core::{Code, Error, Result};
 use emendate::fs::shown;
 use emendate::{
@@ -11,6 +11,19 @@ use emendate::{
 };
 use serde_json::{Map, Value, json};
 use std::path::Path;
+
+/// `emend hook`.
+#[derive(Args)]
+pub(crate) struct HookArgs {
+    #[command(subcommand)]
+    pub(crate) moment: HookPhase,
+    /// Session in which reads count [default: one of the client's conversation]
+    #[arg(long = "as", value_name = "SESSION", global = true)]
+    pub(crate) reader: Option<String>,
+    /// The client whose event it is
+    #[arg(long, value_name = "NAME", global = true, default_value = "claude-code", value_parser = ["claude-code", "codex", "gemini-cli", "opencode", "pi"])]
+    pub(crate) client: String,
+}
 
 /// The moments of a tool call.
 #[derive(Subcommand, Clone, Copy)]
@@ -29,7 +42,8 @@ pub(crate) enum HookPhase {
 /// status.
 ///
 /// Errors: an event that cannot be parsed; an invalid configuration.
-pub(crate) fn run(desk: &CliContext<'_>, moment: HookPhase, reader: Option<&str>, client: &str) -> Result<u8> {
+pub(crate) fn run(desk: &CliContext<'_>, args: &HookArgs) -> Result<u8> {
+    let (moment, reader, client) = (args.moment, args.reader.as_deref(), &*args.client);
     let text = input::stdin("the event as JSON")?;
     let mut event: Value = serde_json::from_str(&text).map_err(|error| {
         Error::new(Code::CallInvalid, format!("The event is not JSON: {error}."))

@@ -1,74 +1,16 @@
 //! `emend mcp install` and `uninstall`: adds our server to the files of clients, written through the engine like any
 //! edit.
-#![allow(clippy::doc_markdown, reason = "these comments are the help text, which a terminal shows unchanged")]
 
-use crate::args::profile_parser;
+use crate::args::{ClientArgs, InstallArgs, McpCommand, ScopeArg};
 use crate::clients::{self, of, project_root};
 use crate::context::CliContext;
-use crate::setup::{ClientFiles, ClientPlan, Wanted, apply, plan};
-use crate::{help, output};
-use clap::builder::{PossibleValuesParser, TypedValueParser as _};
-use clap::{Args, Subcommand, ValueEnum};
+use crate::output;
+use crate::setup::{ClientFiles, ClientPlan, InstallOptions, apply, plan};
 use emendate::core::{Code, Error, Result};
 use emendate::fs::shown;
-use emendate::{Answer, Profile, Reply, ReplyLimits, SeedCodes};
-use emendate_clients::{CLIENTS, Client, InstallScope, client};
+use emendate::{Answer, Reply, ReplyLimits, SeedCodes};
+use emendate_clients::InstallScope;
 use serde_json::Map;
-
-/// Other commands of `emend mcp`.
-#[derive(Subcommand)]
-pub(crate) enum McpCommand {
-    /// Add this server to the configuration of a client
-    #[command(after_help = help::INSTALL)]
-    Install(InstallArgs),
-    /// Remove this server from the configuration of a client
-    #[command(after_help = help::INSTALL)]
-    Uninstall(ClientArgs),
-}
-
-/// A client and which of its files.
-#[derive(Args)]
-pub(crate) struct ClientArgs {
-    /// The client
-    #[arg(value_name = "CLIENT", value_parser = client_parser())]
-    pub(crate) client: &'static Client,
-    /// The file for all your sessions, or the one in the project
-    #[arg(long, value_name = "SCOPE", value_enum, default_value = "user")]
-    pub(crate) scope: ScopeArg,
-    /// Change configuration files that are symbolic links to elsewhere
-    #[arg(long)]
-    pub(crate) follow_links: bool,
-}
-
-/// `emend mcp install`.
-#[derive(Args)]
-pub(crate) struct InstallArgs {
-    #[command(flatten)]
-    pub(crate) at: ClientArgs,
-    /// Set of tools to offer, and their names [default: default; with --replace-builtins, the names that the client has]
-    #[arg(long, value_name = "P", value_parser = profile_parser())]
-    pub(crate) profile: Option<&'static Profile>,
-    /// Replace the client's own tools for editing by these, and add its hooks
-    #[arg(long)]
-    pub(crate) replace_builtins: bool,
-    /// Create the file even if the client does not seem to be installed
-    #[arg(long)]
-    pub(crate) force: bool,
-}
-
-/// Whose sessions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ScopeArg {
-    /// All of yours
-    User,
-    /// Those in this project, for all who work on it
-    Project,
-}
-
-pub(crate) fn client_parser() -> impl clap::builder::TypedValueParser<Value = &'static Client> {
-    PossibleValuesParser::new(CLIENTS.iter().map(|client| client.name))
-        .try_map(|name| client(&name).ok_or("there is no such client"))
-}
 
 /// Runs the command; returns the exit status.
 ///
@@ -100,11 +42,11 @@ fn install(desk: &CliContext<'_>, args: &InstallArgs) -> Result<u8> {
         let what = format!("The built-in tools of {} cannot be disabled from here.", client.title);
         return Err(Error::new(Code::CallInvalid, what).next("Omit --replace-builtins."));
     }
-    let wanted = Wanted {
+    let wanted = InstallOptions {
         profile: args.profile,
         replaces: args.replace_builtins,
         follow_links: args.at.follow_links,
-        ..Wanted::default()
+        ..InstallOptions::default()
     };
     let mut plan = plan::install(desk, &files, wanted)?;
     plan.told.push(format!("To remove it: emend mcp uninstall {}{}", client.name, of(files.scope)));
@@ -129,7 +71,7 @@ fn finish(desk: &CliContext<'_>, plan: &ClientPlan) -> Result<u8> {
         data.insert("client".to_owned(), client.name.into());
         data.insert("scope".to_owned(), clients::word(plan.scope).into());
         data.insert("project".to_owned(), shown(&plan.project).into());
-        data.insert("files".to_owned(), done.iter().map(apply::Applied::data).collect());
+        data.insert("files".to_owned(), done.iter().map(apply::AppliedChange::data).collect());
         data.insert("notes".to_owned(), plan.told.clone().into());
         return Ok(output::json(&Reply::new(
             Ok(Answer { text: head, data, ..Answer::default() }),

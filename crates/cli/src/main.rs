@@ -127,9 +127,7 @@ fn run() -> u8 {
         Command::Preview(args) => preview::run(&desk(UnreadPolicy::Allow), args),
         Command::Prompt(args) => formats::prompt(args, cli.global.json),
         Command::Schema(args) => formats::schema(args),
-        Command::Hook { moment, reader, client } => {
-            hook::run(&desk(UnreadPolicy::Allow), *moment, reader.as_deref(), client)
-        }
+        Command::Hook(args) => hook::run(&desk(UnreadPolicy::Allow), args),
         Command::Config { command } => config::run(&desk(UnreadPolicy::Allow), command),
         Command::Trust { revoke } => trust::trust(&desk(UnreadPolicy::Allow), *revoke),
         Command::Stats(args) => stats::run(&desk(UnreadPolicy::Allow), args),

@@ -157,9 +157,9 @@ impl ClientHook {
     /// Returns the text without our entries for this event.
     fn remove(&self, text: &str, name: &str) -> Result<String> {
         let entries = self.entries(text, name)?;
-        entries.iter().try_fold(text.to_owned(), |text, entry| {
-            JsonFile::parse(&text, name)?.pull(&["hooks", self.event], entry)
-        })
+        entries
+            .iter()
+            .try_fold(text.to_owned(), |text, entry| JsonFile::parse(&text, name)?.pull(&["hooks", self.event], entry))
     }
 
     /// True for an entry of the settings that an installation wrote.

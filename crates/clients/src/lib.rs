@@ -24,7 +24,8 @@ mod toml;
 pub use hooks::{ClientHook, ClientSettings};
 pub use record::{InstallRecord, Withdrawal};
 pub use table::{
-    CLIENTS, Client, ConfigDirs, ConfigFormat, DropIn, EntryShape, InstallScope, PassedEnvironment, RootDiscovery, client,
+    CLIENTS, Client, ConfigDirs, ConfigFormat, DropIn, EntryShape, InstallScope, PassedEnvironment, RootDiscovery,
+    client,
 };
 
 use emendate_core::{Code, Error, Result};
@@ -128,7 +129,8 @@ impl Client {
         }
         let mut out = text.to_owned();
         let environment = self.environment_field();
-        let plain = fields.iter().filter(|(field, _)| *field != environment).map(|(field, value)| (vec![&**field], value));
+        let plain =
+            fields.iter().filter(|(field, _)| *field != environment).map(|(field, value)| (vec![&**field], value));
         let env = fields.get(environment).and_then(Value::as_object).into_iter().flatten();
         for (inner, value) in plain.chain(env.map(|(name, value)| (vec![environment, &**name], value))) {
             out = JsonFile::parse(&out, name)?.set(&[&place[..], &inner].concat(), value)?;

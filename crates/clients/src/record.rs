@@ -1,4 +1,4 @@
-//! What an installation did to a file, so that it can be taken back byte for byte, also after other changes.
+//! Records of installations, by which they can be taken back byte for byte, also after other changes.
 
 use crate::json::JsonFile;
 use crate::{ConfigFormat, toml};

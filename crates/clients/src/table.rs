@@ -41,7 +41,7 @@ pub enum EntryShape {
     OneList,
 }
 
-/// What a client passes of its own environment to the servers that it starts.
+/// The part of a client's environment that the servers see which it starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PassedEnvironment {
     /// All of it.
@@ -68,7 +68,7 @@ impl DropIn {
     }
 }
 
-/// Where a drop-in names the program.
+/// The place in a drop-in that names the program.
 const DROP_IN_PROGRAM: &str = "= \"emend\";";
 
 /// An MCP client and its files.
@@ -104,16 +104,16 @@ pub struct Client {
     pub drop_in: Option<DropIn>,
     /// The profile with the tool names that its models know.
     pub profile: Option<&'static str>,
-    /// What its servers see of its environment.
+    /// The part of its environment that its servers see.
     pub environment: PassedEnvironment,
-    /// What a person does after the installation, in the client's own terms.
+    /// The steps of a person after the installation, in the client's own terms.
     pub steps: &'static [&'static str],
 }
 
 const STDIO: &[(&str, &str)] = &[("type", "stdio")];
 const WORKSPACE: RootDiscovery = RootDiscovery::Variable("${workspaceFolder}");
 
-/// What most clients have in common.
+/// Values that most clients have in common.
 const USUAL: Client = Client {
     name: "",
     title: "",
@@ -307,7 +307,9 @@ pub static CLIENTS: &[Client] = &[
         project: Some(".junie/mcp/mcp.json"),
         roots: RootDiscovery::Named,
         environment: PassedEnvironment::Named,
-        steps: &["In the IDE, open Settings, Tools, Junie, MCP Settings: emend is listed as active. Restart the IDE if it is not."],
+        steps: &[
+            "In the IDE, open Settings, Tools, Junie, MCP Settings: emend is listed as active. Restart the IDE if it is not.",
+        ],
         ..USUAL
     },
 ];

@@ -11,7 +11,7 @@ use serde_json::Value;
 use std::path::PathBuf;
 
 /// A change that was made, or shown.
-pub(crate) struct Applied {
+pub(crate) struct AppliedChange {
     pub(crate) answer: Answer,
     pub(crate) backup: Option<PathBuf>,
     root: PathBuf,
@@ -21,7 +21,7 @@ pub(crate) struct Applied {
 /// were made before are taken back.
 ///
 /// Errors: refused edits.
-pub(crate) fn apply(desk: &CliContext<'_>, plan: &ClientPlan) -> Result<Vec<Applied>> {
+pub(crate) fn apply(desk: &CliContext<'_>, plan: &ClientPlan) -> Result<Vec<AppliedChange>> {
     let dry_run = desk.global.dry_run;
     let durability = desk.global.durability.unwrap_or_default();
     for change in &plan.changes {
@@ -30,7 +30,7 @@ pub(crate) fn apply(desk: &CliContext<'_>, plan: &ClientPlan) -> Result<Vec<Appl
             change.call(desk, &change.engine(desk)?, true).result?;
         }
     }
-    let mut done: Vec<Applied> = Vec::new();
+    let mut done: Vec<AppliedChange> = Vec::new();
     for (nth, change) in plan.changes.iter().enumerate() {
         match make(desk, change) {
             Ok(applied) => done.push(applied),
@@ -45,7 +45,7 @@ pub(crate) fn apply(desk: &CliContext<'_>, plan: &ClientPlan) -> Result<Vec<Appl
     Ok(done)
 }
 
-fn make(desk: &CliContext<'_>, change: &ConfigChange) -> Result<Applied> {
+fn make(desk: &CliContext<'_>, change: &ConfigChange) -> Result<AppliedChange> {
     let dry_run = desk.global.dry_run;
     let durability = desk.global.durability.unwrap_or_default();
     let engine = change.engine(desk)?;
@@ -65,10 +65,10 @@ fn make(desk: &CliContext<'_>, change: &ConfigChange) -> Result<Applied> {
         change.take_back(durability);
         return Err(error);
     }
-    Ok(Applied { answer: Answer { text, data, ..Answer::default() }, backup, root: engine.roots()[0].to_owned() })
+    Ok(AppliedChange { answer: Answer { text, data, ..Answer::default() }, backup, root: engine.roots()[0].to_owned() })
 }
 
-impl Applied {
+impl AppliedChange {
     /// Prints what was done to the file.
     pub(crate) fn print<W: std::io::Write>(&self, out: &mut output::StyledWriter<W>) -> std::io::Result<()> {
         out.answer(&self.answer)?;

@@ -1,6 +1,6 @@
 //! A change of one file of a client: planned, made through the engine like any edit, and taken back if a later one fails.
 
-use super::record::{RecordFile, StoredRecord};
+use super::record::{RecordLocation, StoredRecord};
 use crate::approval;
 use crate::clients::ConfigLocation;
 use crate::context::CliContext;
@@ -20,7 +20,7 @@ pub(crate) struct PriorFile {
     pub(crate) spot: ConfigLocation,
     pub(crate) snapshot: Option<Snapshot>,
     pub(crate) stored: Option<StoredRecord>,
-    record_file: RecordFile,
+    record_file: RecordLocation,
 }
 
 impl PriorFile {
@@ -28,7 +28,7 @@ impl PriorFile {
     ///
     /// Errors: content that is not text or cannot be read; a record of a newer version of this program.
     pub(crate) fn read(desk: &CliContext<'_>, spot: ConfigLocation) -> Result<PriorFile> {
-        let record_file = RecordFile::of(desk, &spot.path);
+        let record_file = RecordLocation::of(desk, &spot.path);
         Ok(PriorFile { snapshot: spot.read()?, stored: record_file.read()?, record_file, spot })
     }
 
@@ -88,7 +88,7 @@ impl PriorFile {
 pub(crate) struct ConfigChange {
     pub(crate) before: PriorFile,
     pub(crate) text: String,
-    /// What the change means, a sentence each.
+    /// The meaning of the change, for people.
     pub(crate) meaning: Vec<String>,
     /// The bytes that the file has to have in the end, which the layout of `text` may not decide.
     exact: Option<String>,
@@ -212,8 +212,9 @@ impl ConfigChange {
             return Ok(());
         }
         let what = format!("{} changed after the change was planned; another program writes it.", self.before.name());
-        Err(Error::new(Code::StaleChanged, what)
-            .next("Nothing was changed. Close the client, or wait until it has saved its settings, and repeat the command."))
+        Err(Error::new(Code::StaleChanged, what).next(
+            "Nothing was changed. Close the client, or wait until it has saved its settings, and repeat the command.",
+        ))
     }
 
     /// Copies the file next to itself, byte for byte, with the same mode. A later installation keeps the copy of the
@@ -293,8 +294,7 @@ fn put(spot: &ConfigLocation, like: Option<&ConfigLocation>, bytes: &[u8], durab
     let expect =
         old.as_ref().map_or(Precondition::Missing, |old| Precondition::Version { bytes: &old.bytes, meta: &old.meta });
     let pieces = [bytes];
-    let goal =
-        NewState::File { chunks: &pieces, executable: None, mode: None, like: like.as_ref(), attributes: None };
+    let goal = NewState::File { chunks: &pieces, executable: None, mode: None, like: like.as_ref(), attributes: None };
     store.stage(&[FileWrite { path: &place, precondition: expect, new_state: goal }], durability)?.commit()?;
     Ok(())
 }

@@ -1,52 +1,30 @@
 //! `emend setup`: finds the clients on this machine, says what it would do for each, and does it after one confirmation.
-#![allow(clippy::doc_markdown, reason = "these comments are the help text, which a terminal shows unchanged")]
 
 pub(crate) mod apply;
 mod change;
 pub(crate) mod plan;
 mod record;
 
-pub(crate) use plan::{ClientFiles, ClientPlan, Wanted};
+pub(crate) use plan::{ClientFiles, ClientPlan, InstallOptions};
 
+use crate::args::SetupArgs;
 use crate::clients::{self, Registration, project_root};
 use crate::context::CliContext;
-use crate::install::client_parser;
 use crate::output::{self, StyledWriter};
-use apply::Applied;
-use clap::Args;
+use apply::AppliedChange;
 use emendate::core::{Code, Error, Result};
 use emendate::{Answer, Reply, ReplyLimits, SeedCodes};
 use emendate_clients::{CLIENTS, Client, InstallScope};
 use serde_json::{Map, Value, json};
 use std::io::{self, BufRead as _, IsTerminal as _, Write};
 
-/// `emend setup`.
-#[derive(Args)]
-pub(crate) struct SetupArgs {
-    /// A client (repeatable) [default: all that are installed]
-    #[arg(long = "client", value_name = "NAME", value_parser = client_parser())]
-    pub(crate) clients: Vec<&'static Client>,
-    /// Do it without a question
-    #[arg(short, long)]
-    pub(crate) yes: bool,
-    /// Take everything of emend out of the clients' files, byte for byte
-    #[arg(long)]
-    pub(crate) undo: bool,
-    /// Leave the clients' own editing tools as they are, beside these
-    #[arg(long, conflicts_with = "undo")]
-    pub(crate) keep_builtins: bool,
-    /// Change configuration files that are symbolic links to elsewhere
-    #[arg(long)]
-    pub(crate) follow_links: bool,
-}
-
-/// What is to be done for one client, and what came of it.
+/// The setup of one client, planned and then made.
 struct ClientSetup {
     client: &'static Client,
     /// Why it seems to be installed.
     found: Option<String>,
     plan: Result<ClientPlan>,
-    applied: Vec<Applied>,
+    applied: Vec<AppliedChange>,
     /// Its server, started as the client does.
     server: Option<Registration>,
 }
@@ -63,7 +41,9 @@ pub(crate) fn run(desk: &CliContext<'_>, args: &SetupArgs) -> Result<u8> {
     let open = setups.iter().filter(|setup| setup.has_changes()).count();
     if !json {
         let mut out = output::stdout();
-        output::ignore_broken_pipe(setups.iter().try_for_each(|setup| setup.announce(&mut out)).and_then(|()| out.flush()))?;
+        output::ignore_broken_pipe(
+            setups.iter().try_for_each(|setup| setup.announce(&mut out)).and_then(|()| out.flush()),
+        )?;
     }
     if open > 0 && !desk.global.dry_run && !args.yes && !confirmed(desk, args.undo, open)? {
         output::note("Nothing was changed.");
@@ -101,7 +81,7 @@ fn planned(desk: &CliContext<'_>, args: &SetupArgs) -> Result<Vec<ClientSetup>> 
         let plan = if args.undo {
             plan::uninstall(desk, &files, args.follow_links)
         } else {
-            let wanted = Wanted {
+            let wanted = InstallOptions {
                 profile: None,
                 replaces: !args.keep_builtins,
                 hooks: true,
@@ -129,10 +109,8 @@ fn nothing_found(desk: &CliContext<'_>, args: &SetupArgs) -> Result<u8> {
         return Ok(0);
     }
     let names: Vec<&str> = CLIENTS.iter().map(|client| client.name).collect();
-    Err(Error::new(Code::FileMissing, "No client was found on this machine.").next(format!(
-        "Install one, or name one with --client: {}.",
-        names.join(", ")
-    )))
+    Err(Error::new(Code::FileMissing, "No client was found on this machine.")
+        .next(format!("Install one, or name one with --client: {}.", names.join(", "))))
 }
 
 /// Asks the person at the terminal.
@@ -239,9 +217,10 @@ impl ClientSetup {
         };
         out["state"] = state.into();
         if let Ok(plan) = &self.plan {
-            let planned = plan.changes.iter().map(|change| json!({ "file": change.before.name(), "changes": change.meaning }));
+            let planned =
+                plan.changes.iter().map(|change| json!({ "file": change.before.name(), "changes": change.meaning }));
             out["plan"] = planned.collect();
-            out["files"] = self.applied.iter().map(Applied::data).collect();
+            out["files"] = self.applied.iter().map(AppliedChange::data).collect();
             out["steps"] = self.client.steps.into();
         }
         if let Some(server) = &self.server {

@@ -1,4 +1,4 @@
-//! What an installation or an uninstallation changes in the files of one client.
+//! Plans of the changes of one client's files.
 
 use super::change::{ConfigChange, PriorFile};
 use crate::clients::{ConfigLocation, places, variable};
@@ -17,9 +17,9 @@ use std::path::{Path, PathBuf};
 /// Variable of an entry that names the state directory.
 const STATE_VARIABLE: &str = "EMEND_STATE";
 
-/// What to install.
+/// Choices of an installation.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Wanted {
+pub(crate) struct InstallOptions {
     pub(crate) profile: Option<&'static Profile>,
     /// The client's own tools for editing are replaced.
     pub(crate) replaces: bool,
@@ -109,7 +109,7 @@ pub(crate) struct ClientPlan {
     pub(crate) scope: InstallScope,
     pub(crate) project: PathBuf,
     pub(crate) changes: Vec<ConfigChange>,
-    /// What holds afterwards.
+    /// Notes on what holds afterwards.
     pub(crate) told: Vec<String>,
 }
 
@@ -147,7 +147,7 @@ fn draft<'d>(
 /// Plans an installation.
 ///
 /// Errors: files that cannot be parsed, or must not be changed; unusable directories.
-pub(crate) fn install(desk: &CliContext<'_>, files: &ClientFiles, wanted: Wanted) -> Result<ClientPlan> {
+pub(crate) fn install(desk: &CliContext<'_>, files: &ClientFiles, wanted: InstallOptions) -> Result<ClientPlan> {
     let client = files.client;
     let mut drafts = Vec::new();
     let mut told = Vec::new();
@@ -161,7 +161,8 @@ pub(crate) fn install(desk: &CliContext<'_>, files: &ClientFiles, wanted: Wanted
     created[0] += servers.prior.missing_directories();
     let mut entry =
         ServerEntry { command: program()?, args: arguments(desk, files, wanted)?, env: state_entry(desk, files.scope) };
-    if let (Some(file), Some(settings)) = (&files.settings, client.settings.filter(|_| wanted.replaces || wanted.hooks)) {
+    if let (Some(file), Some(settings)) = (&files.settings, client.settings.filter(|_| wanted.replaces || wanted.hooks))
+    {
         let draft = draft(desk, &mut drafts, files.locate(file, wanted.follow_links)?, ConfigFormat::Json)?;
         if file != &files.servers {
             created[1] += draft.prior.missing_directories();
@@ -216,7 +217,9 @@ fn change_settings(
     if replaces {
         (draft.text, fresh) = settings.deny(&draft.text, &name)?;
         if settings.denied.is_some() {
-            draft.meaning.push(format!("takes {} out of the tools that the model is offered", settings.builtins.join(", ")));
+            draft
+                .meaning
+                .push(format!("takes {} out of the tools that the model is offered", settings.builtins.join(", ")));
         }
     }
     draft.text = settings.hook(&draft.text, &quoted(&entry.command), &hook_options(entry), &name)?;
@@ -231,7 +234,7 @@ fn change_settings(
 fn drop_in(
     desk: &CliContext<'_>,
     files: &ClientFiles,
-    wanted: Wanted,
+    wanted: InstallOptions,
     program: &str,
     drafts: &mut Vec<Draft>,
 ) -> Result<()> {
@@ -239,7 +242,9 @@ fn drop_in(
     let draft = draft(desk, drafts, files.locate(file, wanted.follow_links)?, ConfigFormat::Json)?;
     if draft.prior.snapshot.is_some() && !is_drop_in(draft.prior.text(), ours.text) {
         let what = format!("{} is there already, and is not of emend.", shown(file));
-        return Err(Error::new(Code::FileExists, what).next("Nothing was changed. Move it away, or use --keep-builtins."));
+        return Err(
+            Error::new(Code::FileExists, what).next("Nothing was changed. Move it away, or use --keep-builtins.")
+        );
     }
     draft.removed = String::new();
     draft.text = ours.starting(program);
@@ -262,7 +267,8 @@ pub(crate) fn uninstall(desk: &CliContext<'_>, files: &ClientFiles, follow_links
     let servers = draft(desk, &mut drafts, files.locate(&files.servers, follow_links)?, client.format)?;
     let name = servers.prior.name();
     let entry = client.entry(&servers.text, &name)?;
-    servers.text = if servers.prior.snapshot.is_some() { client.uninstall(&servers.text, &name)? } else { String::new() };
+    servers.text =
+        if servers.prior.snapshot.is_some() { client.uninstall(&servers.text, &name)? } else { String::new() };
     servers.meaning.push("removes the server emend".to_owned());
     let marker = entry.as_ref().and_then(ServerEntry::replaced_tools).unwrap_or_default();
     let created = entry.as_ref().map_or([0, 0], ServerEntry::created_directories);
@@ -344,7 +350,7 @@ fn path_refusal(what: String) -> Error {
 /// Returns the arguments of the server.
 ///
 /// Errors: a client that requires explicit directories; missing directories.
-fn arguments(desk: &CliContext<'_>, files: &ClientFiles, wanted: Wanted) -> Result<Vec<String>> {
+fn arguments(desk: &CliContext<'_>, files: &ClientFiles, wanted: InstallOptions) -> Result<Vec<String>> {
     let client = files.client;
     let mut words = vec!["mcp".to_owned()];
     let replaced = client.profile.filter(|_| wanted.replaces).and_then(profile);
@@ -370,8 +376,10 @@ fn arguments(desk: &CliContext<'_>, files: &ClientFiles, wanted: Wanted) -> Resu
                     "{} does not start its servers in a project directory, so you must name the directories that may be accessed.",
                     client.title
                 );
-                return Err(Error::new(Code::CallInvalid, what)
-                    .next(format!("emend setup --client {0} --root DIR, or emend mcp install {0} --root DIR.", client.name)));
+                return Err(Error::new(Code::CallInvalid, what).next(format!(
+                    "emend setup --client {0} --root DIR, or emend mcp install {0} --root DIR.",
+                    client.name
+                )));
             }
         },
         _ => {}
@@ -382,7 +390,7 @@ fn arguments(desk: &CliContext<'_>, files: &ClientFiles, wanted: Wanted) -> Resu
 
 /// Returns the project as the directory of a client that does not say where it works, unless it is as good as everything
 /// that this user has.
-fn named_root(files: &ClientFiles, wanted: Wanted) -> Result<Option<String>> {
+fn named_root(files: &ClientFiles, wanted: InstallOptions) -> Result<Option<String>> {
     let home = places()?.home;
     let home = home.canonicalize().unwrap_or(home);
     let usable = wanted.project_as_root && files.scope == InstallScope::User && !home.starts_with(&files.project);

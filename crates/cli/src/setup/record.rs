@@ -25,21 +25,24 @@ pub(crate) struct StoredRecord {
     pub(crate) directories: usize,
 }
 
-/// Where the record of one file is kept; nowhere without a state directory.
-pub(crate) struct RecordFile {
+/// The place of the record of one file; none without a state directory.
+pub(crate) struct RecordLocation {
     path: Option<PathBuf>,
     file: PathBuf,
 }
 
-impl RecordFile {
+impl RecordLocation {
     /// Finds the place of the record of a file.
-    pub(crate) fn of(desk: &CliContext<'_>, file: &Path) -> RecordFile {
+    pub(crate) fn of(desk: &CliContext<'_>, file: &Path) -> RecordLocation {
         let directory = match desk.state() {
             StateLocation::Directory(directory) | StateLocation::Throwaway(directory) => Some(directory),
             _ => None,
         };
         let name = ContentId::of(file.as_os_str().as_bytes()).to_string();
-        RecordFile { path: directory.map(|it| it.join(RECORDS).join(format!("{name}.json"))), file: file.to_owned() }
+        RecordLocation {
+            path: directory.map(|it| it.join(RECORDS).join(format!("{name}.json"))),
+            file: file.to_owned(),
+        }
     }
 
     /// Reads the record; `None` if there is none.

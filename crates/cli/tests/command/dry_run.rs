@@ -49,7 +49,7 @@ fn calls(bed: &Bed) -> BTreeMap<&'static str, DryCommand> {
     let hook = json!({ "session_id": "s", "cwd": bed.work(), "tool_name": "Edit", "tool_input": edit_call });
     let blocks = "a.txt\n<<<<<<< SEARCH\none\n=======\ntwo\n>>>>>>> REPLACE\n";
     let none = String::new;
-    let rows: [(&str, &str, String); 41] = [
+    let rows: [(&str, &str, String); 42] = [
         ("read", "a.txt", none()),
         ("outline", "code.rs", none()),
         ("check", "code.rs", none()),
@@ -73,6 +73,7 @@ fn calls(bed: &Bed) -> BTreeMap<&'static str, DryCommand> {
         ("call", "edit", edit_call.to_string()),
         ("serve", "--ndjson", request.to_string()),
         ("mcp", "", mcp.to_string()),
+        ("setup", "--client cursor --client codex", none()),
         ("mcp install", "cursor --force", none()),
         ("mcp uninstall", "codex", none()),
         ("tools", "", none()),

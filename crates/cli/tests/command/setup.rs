@@ -11,7 +11,10 @@ use std::path::{Path, PathBuf};
 /// Files of owners: the path in the home, and the text.
 const OWNED: &[(&str, &str)] = &[
     (".claude.json", "{\n  \"numStartups\": 3\n}"),
-    (".claude/settings.json", "{\r\n\t// mine\r\n\t\"permissions\": { \"deny\": [\"Write\", \"Read(.env)\"] },\r\n}\r\n"),
+    (
+        ".claude/settings.json",
+        "{\r\n\t// mine\r\n\t\"permissions\": { \"deny\": [\"Write\", \"Read(.env)\"] },\r\n}\r\n",
+    ),
     (".codex/config.toml", "model = \"x\" # mine"),
     (".cursor/mcp.json", "{\n\t\"mcpServers\": {}\n}\n"),
     (".config/Code/User/mcp.json", "{\n    // mine\n    \"inputs\": [],\n}\n"),
@@ -113,7 +116,10 @@ fn every_client_is_set_up_and_restored() {
     assert_eq!(settings.matches('\n').count(), settings.matches("\r\n").count(), "line ends are kept");
     assert!(read(&bed, ".codex/hooks.json").contains("hook user-prompt-submit --client codex"));
     let gemini = read(&bed, ".gemini/settings.json");
-    assert!(gemini.contains("\"write_file\"") && gemini.contains("BeforeTool") && gemini.contains("\"gemini\""), "{gemini}");
+    assert!(
+        gemini.contains("\"write_file\"") && gemini.contains("BeforeTool") && gemini.contains("\"gemini\""),
+        "{gemini}"
+    );
     let program = env!("CARGO_BIN_EXE_emend");
     for name in [".config/opencode/plugins/emend.js", ".pi/agent/extensions/emend.ts"] {
         assert!(read(&bed, name).contains(&format!("const EMEND = \"{program}\";")), "{name}");
@@ -229,7 +235,10 @@ fn file_that_changes_after_the_plan_is_left_alone() {
     let path = own(&bed, ".claude/settings.json", "{\"mine\": 1}");
     terminal.types("y");
     let screen = terminal.shows("status ");
-    assert!(screen.contains("Claude Code: nothing was changed.") && screen.contains("changed after the change"), "{screen}");
+    assert!(
+        screen.contains("Claude Code: nothing was changed.") && screen.contains("changed after the change"),
+        "{screen}"
+    );
     assert!(screen.contains("Cursor: done."), "{screen}");
     assert_eq!(fs::read_to_string(path).unwrap(), "{\"mine\": 1}");
     assert_eq!(read(&bed, ".claude.json"), OWNED[0].1, "the other file of the client");
@@ -263,11 +272,17 @@ fn record_of_a_newer_version_is_respected() {
     for entry in fs::read_dir(bed.beside("state/setup")).unwrap() {
         let path = entry.unwrap().path();
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o077, 0, "it may contain secrets");
-        let text = fs::read_to_string(&path).unwrap().replace("\"version\":1", "\"version\":2").replace("\"by\":\"0", "\"by\":\"9");
+        let text = fs::read_to_string(&path)
+            .unwrap()
+            .replace("\"version\":1", "\"version\":2")
+            .replace("\"by\":\"0", "\"by\":\"9");
         fs::write(path, text).unwrap();
     }
     let report = setup(&bed, &["--undo", "--yes", "--client", "cursor", "--json"]);
-    assert!(report.json()["data"]["clients"][0]["problem"].as_str().unwrap().contains("set up by emend 9"), "{report:?}");
+    assert!(
+        report.json()["data"]["clients"][0]["problem"].as_str().unwrap().contains("set up by emend 9"),
+        "{report:?}"
+    );
     assert_eq!(read(&bed, ".cursor/mcp.json"), with);
 }
 

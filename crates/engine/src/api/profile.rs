@@ -11,7 +11,8 @@ use crate::api::call::parse_json;
 use crate::api::engine::Engine;
 use crate::api::profile::prompts::{
     ANCHORED_READ_PROMPT, ANCHORED_SEARCH_PROMPT, CELL_MODE_DESCRIPTION, CLAUDE_EDIT_PROMPT, EDIT_WITH_CELLS_PROMPT,
-    GREP_PROMPT, ORDER_DESCRIPTION, SHORT_SEARCH_PROMPT, SHORT_UNDO_PROMPT, TAGGED_READ_PROMPT, TAGGED_SEARCH_PROMPT,
+    GREP_PROMPT, ORDER_DESCRIPTION, SEARCH_FIELDS, SHORT_SEARCH_PROMPT, SHORT_UNDO_PROMPT, TAGGED_READ_PROMPT,
+    TAGGED_SEARCH_PROMPT,
 };
 use crate::api::tool_table::{TOOLS, Tool, tool};
 use crate::model::call_context::CallContext;
@@ -192,26 +193,7 @@ pub static PROFILES: &[Profile] = &[
             },
         ],
     },
-    Profile {
-        name: "anthropic",
-        summary: "Anthropic's text editor tool: view, create, str_replace, insert",
-        instructions: TEXT_INSTRUCTIONS,
-        counts_as_read: true,
-        views: &[ToolView {
-            name: "str_replace_based_edit_tool",
-            fields: Some(&[
-                "command",
-                "path",
-                "file_text",
-                "old_str",
-                "new_str",
-                "insert_line",
-                "insert_text",
-                "view_range",
-            ]),
-            ..all("text_editor")
-        }],
-    },
+    peers::ANTHROPIC,
     Profile {
         name: "aider",
         summary: "editing by SEARCH/REPLACE blocks: read, search, edit, undo",
@@ -341,9 +323,6 @@ fn all_profiles() -> impl Iterator<Item = &'static Profile> {
 const NOTEBOOK_TOOL: &str = "notebook_edit";
 const NOTEBOOK_PATH: &str = "notebook_path";
 const CELL_FIELDS: &[&str] = &["cell_id", "cell_number", "new_source", "cell_type", "edit_mode"];
-
-/// The fields that most searches need; the others are in the full profile.
-const SEARCH_FIELDS: &[&str] = &["pattern", "path", "literal", "ignore_case", "glob", "context"];
 
 /// Returns the profile of that name.
 pub fn profile(name: &str) -> Option<&'static Profile> {

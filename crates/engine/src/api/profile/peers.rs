@@ -1,7 +1,7 @@
 //! Profiles with the names and fields of other agents' tools, and the tools of Claude Code as its hooks see them.
 
 use crate::api::profile::prompts::{ANCHORED_READ_PROMPT, SHORT_UNDO_PROMPT};
-use crate::api::profile::{Profile, ToolView, all};
+use crate::api::profile::{Profile, TEXT_INSTRUCTIONS, ToolView, all};
 use emendate_core::formats::text_editor;
 
 const PATH_RENAMES: &[(&str, &str)] = &[("path", "file_path")];
@@ -9,6 +9,28 @@ const PATH_RENAMES: &[(&str, &str)] = &[("path", "file_path")];
 const REPLACE_IN_FILE_PROMPT: &str = "\
 Replaces parts of a file that was read before. diff contains one or more blocks: a line ------- SEARCH, lines of the file exactly as they are, a \
 line =======, the new lines, a line +++++++ REPLACE. Each SEARCH part must be unique in the file; all blocks are applied or none.";
+
+/// Anthropic's tool.
+pub(super) const ANTHROPIC: Profile = Profile {
+    name: "anthropic",
+    summary: "Anthropic's text editor tool: view, create, str_replace, insert",
+    instructions: TEXT_INSTRUCTIONS,
+    counts_as_read: true,
+    views: &[ToolView {
+        name: "str_replace_based_edit_tool",
+        fields: Some(&[
+            "command",
+            "path",
+            "file_text",
+            "old_str",
+            "new_str",
+            "insert_line",
+            "insert_text",
+            "view_range",
+        ]),
+        ..all("text_editor")
+    }],
+};
 
 /// Cline's names.
 pub(super) const CLINE: Profile = Profile {

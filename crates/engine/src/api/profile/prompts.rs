@@ -39,3 +39,6 @@ Searches a directory or file for a regular expression (or plain text with litera
 
 pub(super) const SHORT_UNDO_PROMPT: &str = "\
 Undoes one of your calls in all of its files: the last one, or id (data.operation of its reply). Later changes by others on other lines are kept. redo reverses the undo.";
+
+/// The fields that most searches need; the others are in the full profile.
+pub(super) const SEARCH_FIELDS: &[&str] = &["pattern", "path", "literal", "ignore_case", "glob", "context"];
