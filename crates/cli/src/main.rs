@@ -116,10 +116,8 @@ fn run() -> u8 {
         Command::Gc(args) => history::gc(&desk(UnreadPolicy::Allow), args),
         Command::Call(args) => return serve::call(&desk(UnreadPolicy::Deny), args),
         Command::Serve(_) => serve::serve(&desk(UnreadPolicy::Deny)),
-        Command::Mcp(args) => match &args.command {
-            Some(command) => install::run(&desk(UnreadPolicy::Allow), command),
-            None => serve::mcp(&desk(UnreadPolicy::Deny), args),
-        },
+        Command::Mcp(args::McpArgs { command: Some(change), .. }) => install::run(&desk(UnreadPolicy::Allow), change),
+        Command::Mcp(args) => serve::mcp(&desk(UnreadPolicy::Deny), args),
         Command::Setup(args) => setup::run(&desk(UnreadPolicy::Allow), args),
         Command::Tools(args) => tools::run(args, cli.global.json),
         Command::Convert(args) => return files::run(&desk(UnreadPolicy::Allow), files::convert(args)),
