@@ -4,6 +4,7 @@
 use crate::checks::NOT_SHOWN;
 use crate::conformance;
 use crate::decisions;
+use crate::javascript_errors;
 use crate::python_errors;
 use crate::repo::Repo;
 use emendate::core::formats::FORMATS;
@@ -24,12 +25,14 @@ impl Page {
     /// Renders the page; Markdown with wrapped lines.
     pub(crate) fn text(&self, repo: &Repo) -> String {
         let text = (self.write)(repo);
-        if self.path == python_errors::PATH { text } else { crate::markdown::wrapped(&text) }
+        if self.path.ends_with(".md") { crate::markdown::wrapped(&text) } else { text }
     }
 }
 
 /// All generated pages.
 pub(crate) static PAGES: &[Page] = &[
+    Page { path: javascript_errors::MODULE, write: |_| javascript_errors::module() },
+    Page { path: javascript_errors::TYPES, write: |_| javascript_errors::types() },
     Page { path: python_errors::PATH, write: |_| python_errors::module() },
     Page { path: "docs/conformance.md", write: conformance::index },
     Page { path: "docs/decisions/README.md", write: decisions::index },

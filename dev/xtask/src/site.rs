@@ -1,8 +1,10 @@
 //! Builds the documentation site, a book of the Markdown pages, with mdBook and checks its links.
 
 use crate::markdown::lines;
+use crate::npm_package::Npm;
 use crate::program;
 use crate::repo::{File, Repo};
+use crate::wasm;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
@@ -42,8 +44,10 @@ static PARTS: &[Part] = &[
             pages("docs/clients.md", "docs/clients/"),
             page("docs/command-line.md"),
             page("docs/mcp.md"),
+            page("docs/playground.md"),
             page("docs/embedding.md"),
             page("docs/python.md"),
+            page("docs/node.md"),
             pages("docs/adapters.md", "docs/adapters/"),
             page("docs/bulk.md"),
             page("docs/bulk-engines.md"),
@@ -119,10 +123,16 @@ pub(crate) fn unknown_pages(repo: &Repo) -> Vec<String> {
     listed(repo).into_iter().filter(|path| repo.text(path).is_none()).collect()
 }
 
-/// Builds the book in `target/book`.
+/// The folder of the playground's files.
+const PLAYGROUND: &str = "docs/playground";
+/// Files of the package `@emendate/core` that the playground loads.
+const PLAYGROUND_CORE: &[&str] = &["index.js", "errors.js", "text.js", "module.js", "module_bg.wasm"];
+
+/// Builds the book in `target/book`; with `--browser` as argument, tries its playground.
 ///
-/// Errors: if a generated page is out of date, a link is broken, or mdBook cannot be installed.
-pub(crate) fn site() -> Result<String, String> {
+/// Errors: if a generated page is out of date, a link is broken, mdBook cannot be installed, or the WebAssembly module
+/// cannot be built.
+pub(crate) fn site(arguments: &[String]) -> Result<String, String> {
     let repo = Repo::open()?;
     program::check(&repo)?;
     let source = repo.root.join("target/site");
@@ -132,6 +142,13 @@ pub(crate) fn site() -> Result<String, String> {
         write(&source.join(&file.path), &file.text)?;
     }
     write(&source.join("SUMMARY.md"), &summary(&repo))?;
+    let npm = Npm::new();
+    let (package, _) = wasm::built(&npm)?;
+    let core = source.join(PLAYGROUND).join("core");
+    fs::create_dir_all(&core).map_err(|error| error.to_string())?;
+    for name in PLAYGROUND_CORE {
+        fs::copy(package.join(name), core.join(name)).map_err(|error| format!("{name}: {error}"))?;
+    }
     let status = Command::new(mdbook(&repo)?)
         .args(["build", "."])
         .current_dir(&repo.root)
@@ -142,11 +159,20 @@ pub(crate) fn site() -> Result<String, String> {
     }
     let pages = staged.iter().filter(|file| is_page(&file.path)).count();
     let broken = broken(&repo.root.join("target/book"))?;
-    if broken.is_empty() {
-        Ok(format!("site: {pages} pages in target/book, all links lead somewhere"))
-    } else {
-        Err(format!("{}\nsite: {} broken links", broken.join("\n"), broken.len()))
+    if !broken.is_empty() {
+        return Err(format!("{}\nsite: {} broken links", broken.join("\n"), broken.len()));
     }
+    let mut said = format!("site: {pages} pages in target/book, all links lead somewhere");
+    if arguments.iter().any(|argument| argument == "--browser") {
+        said.push_str(&match wasm::browser(&npm)? {
+            Some(browser) => {
+                let tests = repo.root.join("bindings/wasm/tests/playground.test.js");
+                format!("\nplayground: {}", browser.run(&tests, &repo.root.join("target/book"))?)
+            }
+            None => "\nplayground: skipped, there is no browser".to_owned(),
+        });
+    }
+    Ok(said)
 }
 
 fn write(path: &Path, text: &str) -> Result<(), String> {

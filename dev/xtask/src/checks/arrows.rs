@@ -19,6 +19,14 @@ const MAY: &[(&str, &[&str])] = &[
     ("cli", &["clients", "engine", "mcp"]),
 ];
 
+/// The workspace crates that each binding may depend on: what runs in a browser is above the core only.
+const BINDINGS_MAY: &[(&str, &[&str])] = &[
+    ("javascript", &["core"]),
+    ("node", &["core", "engine", "javascript"]),
+    ("python", &["core", "engine"]),
+    ("wasm", &["javascript"]),
+];
+
 /// Returns the folder of a crate by its package name.
 fn folder(package: &str) -> &str {
     match package {
@@ -27,29 +35,31 @@ fn folder(package: &str) -> &str {
     }
 }
 
-/// Returns the folder and manifest of every crate.
-fn crates(repo: &Repo) -> impl Iterator<Item = (&str, &str)> {
-    repo.below("crates/", "/Cargo.toml").filter_map(|file| {
-        let name = file.path.strip_prefix("crates/")?.strip_suffix("/Cargo.toml")?;
+/// Returns the folder and manifest of every crate in a folder.
+fn crates<'r>(repo: &'r Repo, above: &'r str) -> impl Iterator<Item = (&'r str, &'r str)> {
+    repo.below(above, "/Cargo.toml").filter_map(move |file| {
+        let name = file.path.strip_prefix(above)?.strip_suffix("/Cargo.toml")?;
         (!name.contains('/')).then_some((name, &*file.text))
     })
 }
 
 pub(super) fn architecture(repo: &Repo) -> Vec<String> {
     let Some(text) = repo.text("ARCHITECTURE.md") else { return vec!["ARCHITECTURE.md is missing".to_owned()] };
-    let unnamed = crates(repo).filter(|(name, _)| !text.contains(&format!("`{name}`")));
+    let unnamed = crates(repo, "crates/").filter(|(name, _)| !text.contains(&format!("`{name}`")));
     unnamed.map(|(name, _)| format!("ARCHITECTURE.md does not name `{name}`")).collect()
 }
 
 pub(super) fn arrows(repo: &Repo) -> Vec<String> {
-    crates(repo).flat_map(|(name, manifest)| wrong(name, manifest)).collect()
+    let bindings =
+        crates(repo, "bindings/").flat_map(|(name, manifest)| wrong("bindings/", BINDINGS_MAY, name, manifest));
+    crates(repo, "crates/").flat_map(|(name, manifest)| wrong("crates/", MAY, name, manifest)).chain(bindings).collect()
 }
 
-fn wrong(name: &str, manifest: &str) -> Vec<String> {
-    let may = MAY.iter().find(|(known, _)| *known == name).map_or(&[][..], |(_, may)| may);
+fn wrong(above: &str, may: &[(&str, &[&str])], name: &str, manifest: &str) -> Vec<String> {
+    let may = may.iter().find(|(known, _)| *known == name).map_or(&[][..], |(_, may)| may);
     let depends = dependencies(manifest);
     let wrong = depends.into_iter().filter(|dependency| !may.contains(dependency));
-    wrong.map(|dependency| format!("crates/{name} depends on {dependency}")).collect()
+    wrong.map(|dependency| format!("{above}{name} depends on {dependency}")).collect()
 }
 
 /// Returns the workspace crates that a manifest depends on, except for tests.
@@ -71,15 +81,18 @@ fn dependencies(manifest: &str) -> Vec<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::wrong;
+    use super::{BINDINGS_MAY, MAY, wrong};
 
     #[test]
     fn dependencies_point_down() {
         let manifest = "[package]\nname = \"x\"\n[dependencies]\nemendate-core.workspace = true\nemendate.workspace = true\n[dev-dependencies]\nemendate-mcp = { path = \"x\" }\n";
-        assert_eq!(wrong("fs", manifest), ["crates/fs depends on engine"]);
+        let of_crate = |name: &str, manifest: &str| wrong("crates/", MAY, name, manifest);
+        assert_eq!(of_crate("fs", manifest), ["crates/fs depends on engine"]);
         assert!(
-            wrong("core", manifest).len() == 2
-                && wrong("engine", "[dependencies]\nemendate-fs.workspace = true\n").is_empty()
+            of_crate("core", manifest).len() == 2
+                && of_crate("engine", "[dependencies]\nemendate-fs.workspace = true\n").is_empty()
         );
+        let found = wrong("bindings/", BINDINGS_MAY, "javascript", manifest);
+        assert_eq!(found, ["bindings/javascript depends on engine"]);
     }
 }

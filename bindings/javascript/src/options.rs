@@ -1,0 +1,110 @@
+//! Options of the functions on text.
+
+use emendate_core::{ApplyLimits, ApplyOptions, Code, Error, Matching};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+/// The options that a function has.
+#[derive(Clone, Copy)]
+pub(crate) enum OptionSet {
+    Apply,
+    ApplyFiles,
+    Edit,
+    Convert,
+}
+
+impl OptionSet {
+    fn names(self) -> &'static [&'static str] {
+        match self {
+            OptionSet::Apply => {
+                &["format", "path", "match", "strip", "reverse", "placeholdersMeant", "maxBytes", "maxSteps"]
+            }
+            OptionSet::ApplyFiles => &[
+                "format",
+                "path",
+                "match",
+                "strip",
+                "reverse",
+                "overwrite",
+                "placeholdersMeant",
+                "maxBytes",
+                "maxSteps",
+            ],
+            OptionSet::Edit => &["replaceAll", "path", "match", "placeholdersMeant", "maxBytes", "maxSteps"],
+            OptionSet::Convert => &["format", "path", "match", "strip", "maxBytes", "maxSteps"],
+        }
+    }
+}
+
+/// Options of all functions; each has some of them.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct TextOptions {
+    format: Option<String>,
+    path: Option<String>,
+    r#match: Option<String>,
+    strip: Option<usize>,
+    reverse: bool,
+    overwrite: bool,
+    placeholders_meant: bool,
+    replace_all: bool,
+    max_bytes: Option<usize>,
+    max_steps: Option<u64>,
+    #[serde(skip)]
+    matching: Matching,
+}
+
+impl TextOptions {
+    /// Reads the options of a function.
+    ///
+    /// Errors: `call.invalid` for an option that the function lacks, and for a value that an option cannot have.
+    pub(crate) fn parse(
+        function: &str,
+        set: OptionSet,
+        given: Option<Map<String, Value>>,
+    ) -> Result<TextOptions, Error> {
+        let mut given = given.unwrap_or_default();
+        given.retain(|_, value| !value.is_null());
+        let names = set.names();
+        if let Some(unknown) = given.keys().find(|name| !names.contains(&&***name)) {
+            return Err(Error::new(Code::CallInvalid, format!("`{unknown}` is not an option of `{function}`."))
+                .next(format!("Use one of: {}.", names.join(", "))));
+        }
+        let mut options: TextOptions = serde_json::from_value(Value::Object(given)).map_err(|error| {
+            Error::new(Code::CallInvalid, format!("An option of `{function}` is not valid: {error}."))
+                .next("Pass options of the types that the declarations of the package list.")
+        })?;
+        options.matching = options.r#match.as_deref().map_or(Ok(Matching::Standard), matching)?;
+        Ok(options)
+    }
+}
+
+impl From<TextOptions> for ApplyOptions {
+    fn from(given: TextOptions) -> ApplyOptions {
+        let mut limits = ApplyLimits::default();
+        if let Some(bytes) = given.max_bytes {
+            limits = limits.input_bytes(bytes);
+        }
+        if let Some(steps) = given.max_steps {
+            limits = limits.work_steps(steps);
+        }
+        let mut options = ApplyOptions::new().matching(given.matching).limits(limits);
+        (options.format, options.path, options.strip) = (given.format, given.path, given.strip);
+        (options.reverse, options.overwrite) = (given.reverse, given.overwrite);
+        (options.placeholders_meant, options.replace_all) = (given.placeholders_meant, given.replace_all);
+        options
+    }
+}
+
+/// Returns the tolerance of that name.
+///
+/// Errors: `call.invalid`.
+pub fn matching(name: &str) -> Result<Matching, Error> {
+    match name {
+        "exact" => Ok(Matching::Exact),
+        "strict" => Ok(Matching::Strict),
+        "standard" => Ok(Matching::Standard),
+        _ => Err(Error::new(Code::CallInvalid, format!("`{name}` is not a tolerance."))
+            .next("Use one of: exact, strict, standard.")),
+    }
+}

@@ -1,0 +1,137 @@
+//! Packages of npm: made below `target/npm`, packed, installed offline into empty projects, and tested there.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Files of `bindings/javascript` that every package has.
+pub(crate) const SHARED: &[&str] = &["errors.js", "errors.d.ts", "text.js", "text.d.ts"];
+/// The licences that every package has.
+pub(crate) const LICENSES: &[&str] = &["LICENSE-MIT", "LICENSE-APACHE"];
+
+/// The checker of types, and the types of Node.
+const TYPESCRIPT: &[&str] = &["typescript@5.9.3", "@types/node@22.20.5"];
+
+/// Where packages are made.
+pub(crate) struct Npm {
+    /// The folder of the workspace.
+    pub root: PathBuf,
+    /// The folder of built files.
+    pub target: PathBuf,
+}
+
+impl Npm {
+    pub(crate) fn new() -> Npm {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap_or(Path::new(".")).to_owned();
+        let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+        Npm { root, target }
+    }
+
+    /// Returns the empty folder of a package.
+    ///
+    /// Errors: those of the disk.
+    pub(crate) fn staged(&self, name: &str) -> Result<PathBuf, String> {
+        let folder = self.target.join("npm").join(name);
+        // It may not be there.
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+        Ok(folder)
+    }
+
+    /// Copies files of the repository into a package.
+    ///
+    /// Errors: those of the disk.
+    pub(crate) fn copy(&self, folder: &str, names: &[&str], package: &Path) -> Result<(), String> {
+        for name in names {
+            let (from, to) = (self.root.join(folder).join(name), package.join(name));
+            let above = to.parent().map_or(Ok(()), fs::create_dir_all);
+            above.and_then(|()| fs::copy(&from, &to)).map_err(|error| format!("{}: {error}", from.display()))?;
+        }
+        Ok(())
+    }
+
+    /// Packs a package as it is published, and returns the tarball.
+    ///
+    /// Errors: those of `npm pack`.
+    pub(crate) fn pack(&self, package: &Path) -> Result<PathBuf, String> {
+        let folder = self.target.join("npm");
+        let mut command = Command::new("npm");
+        command.args(["pack", "--silent", "--ignore-scripts", "--pack-destination"]).arg(&folder).arg(package);
+        let said = output(&mut command)?;
+        Ok(folder.join(said.trim().lines().last().unwrap_or_default()))
+    }
+
+    /// Makes an empty project and installs tarballs in it, without the network and without scripts.
+    ///
+    /// Errors: those of `npm install`.
+    pub(crate) fn project(&self, name: &str, tarballs: &[&Path]) -> Result<PathBuf, String> {
+        let project = self.staged(name)?;
+        let manifest = "{ \"private\": true, \"type\": \"module\" }\n";
+        fs::write(project.join("package.json"), manifest).map_err(|error| error.to_string())?;
+        let mut command = Command::new("npm");
+        command.args(["install", "--silent", "--offline", "--ignore-scripts", "--no-audit", "--no-fund"]);
+        run(command.args(tarballs).current_dir(&project))?;
+        Ok(project)
+    }
+
+    /// Checks the types of a program against the declarations of the packages in a project.
+    ///
+    /// Errors: what the checker finds.
+    pub(crate) fn check_types(&self, project: &Path, program: &Path) -> Result<(), String> {
+        let folder = self.target.join("npm/typescript");
+        let tsc = folder.join("node_modules/.bin/tsc");
+        external::install::npm(&folder, TYPESCRIPT, || tsc.exists()).map_err(|error| error.to_string())?;
+        let copied = project.join("types.ts");
+        fs::copy(program, &copied).map_err(|error| format!("{}: {error}", program.display()))?;
+        let mut command = Command::new(tsc);
+        command.args(["--noEmit", "--strict", "--target", "es2022", "--lib", "es2022,dom,esnext.disposable"]);
+        command.args(["--module", "nodenext", "--types", "node", "--typeRoots"]);
+        run(command.arg(folder.join("node_modules/@types")).arg(copied).current_dir(project))
+    }
+
+    /// Runs tests in a project, and returns their summary.
+    ///
+    /// Errors: what the tests print, if one fails.
+    pub(crate) fn test(&self, project: &Path, tests: &Path) -> Result<String, String> {
+        let name = tests.file_name().unwrap_or_default();
+        let copied = project.join(name);
+        fs::copy(tests, &copied).map_err(|error| format!("{}: {error}", tests.display()))?;
+        let root = self.root.as_os_str();
+        summary(Command::new("node").arg("--test").arg(name).env("EMEND_REPOSITORY", root).current_dir(project))
+    }
+}
+
+/// Runs tests of Node, and returns how many passed.
+///
+/// Errors: what they print, if one fails, or if there is none.
+pub(crate) fn summary(command: &mut Command) -> Result<String, String> {
+    let said = output(command)?;
+    let count = |what: &str| {
+        let line = said.lines().find_map(|line| line.trim_start_matches(['#', 'ℹ', ' ']).strip_prefix(what));
+        line.and_then(|count| count.trim().parse::<usize>().ok()).unwrap_or_default()
+    };
+    match (count("pass "), count("skipped ")) {
+        (0, _) => Err(format!("{command:?} ran no test:\n{said}")),
+        (passed, 0) => Ok(format!("{passed} tests passed")),
+        (passed, skipped) => Ok(format!("{passed} tests passed, {skipped} skipped")),
+    }
+}
+
+/// Runs a command that must succeed, and returns what it prints.
+///
+/// Errors: what it prints, if it fails.
+pub(crate) fn output(command: &mut Command) -> Result<String, String> {
+    let done = command.output().map_err(|error| format!("{command:?}: {error}"))?;
+    let said = String::from_utf8_lossy(&done.stdout).into_owned();
+    if done.status.success() {
+        return Ok(said);
+    }
+    Err(format!("{command:?} failed:\n{said}{}", String::from_utf8_lossy(&done.stderr)))
+}
+
+/// Runs a command that must succeed.
+///
+/// Errors: what it prints, if it fails.
+pub(crate) fn run(command: &mut Command) -> Result<(), String> {
+    output(command).map(drop)
+}
