@@ -52,7 +52,7 @@ impl FdBudget {
         if folders.len() + making.len() + FILES_AT_ONCE_MIN > left {
             // Most of them may exist already.
             making.retain(|key| {
-                local.open_beneath(key.root, key.path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC).is_err()
+                local.open_beneath(key.root, key.path, sys::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC).is_err()
             });
         }
         let stay = folders.len() + making.len();

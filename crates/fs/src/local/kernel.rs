@@ -1,10 +1,10 @@
-//! Linux-only calls. A port to another system has to replace only this file and `raw.rs`.
+//! Lookups and renames as the kernel offers them, with its transient failures retried.
 
 use std::ffi::OsStr;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::Path;
 
-use rustix::fs::{OFlags, RenameFlags, ResolveFlags};
+use rustix::fs::{OFlags, RenameFlags};
 use rustix::io::{Errno, Result};
 
 use super::sys;
@@ -14,10 +14,9 @@ const LOOKUP_RETRIES: u32 = 64;
 
 /// Opens `relative` beneath `root` in one call; any symbolic link on the way, including the last component, is `ELOOP`.
 pub(super) fn open_beneath(root: BorrowedFd<'_>, relative: &Path, flags: OFlags) -> Result<OwnedFd> {
-    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS | ResolveFlags::NO_SYMLINKS;
     let mut left = LOOKUP_RETRIES;
     loop {
-        match sys::openat2(root, relative, flags | OFlags::CLOEXEC, resolve) {
+        match sys::open_beneath(root, relative, flags | OFlags::CLOEXEC) {
             Err(Errno::AGAIN | Errno::INTR) if left > 0 => left -= 1,
             other => return other,
         }
@@ -38,12 +37,4 @@ pub(super) fn rename_new(folder: BorrowedFd<'_>, from: &OsStr, to: &OsStr) -> Re
 pub(super) fn unsupported(errno: Errno) -> bool {
     // ENOTSUP and EOPNOTSUPP are equal on Linux but not elsewhere.
     errno == Errno::INVAL || errno == Errno::NOSYS || errno == Errno::NOTSUP || errno == Errno::OPNOTSUPP
-}
-
-/// Returns the kernel release as (major, minor); (0, 0) if unknown.
-pub(super) fn release() -> (u32, u32) {
-    let name = rustix::system::uname();
-    let release = name.release().to_string_lossy();
-    let mut numbers = release.split(|char: char| !char.is_ascii_digit()).map(|part| part.parse().unwrap_or(0));
-    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
 }

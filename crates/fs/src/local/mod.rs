@@ -161,7 +161,7 @@ impl LocalStore {
         };
         let plain = !path.as_os_str().as_bytes().ends_with(b"/")
             && relative.components().all(|part| matches!(part, Component::Normal(_)));
-        let flags = if follow { OFlags::PATH } else { OFlags::PATH | OFlags::NOFOLLOW };
+        let flags = if follow { sys::PATH } else { sys::PATH | OFlags::NOFOLLOW };
         if plain
             && self.openat2.load(Ordering::Relaxed)
             && kernel::open_beneath(self.roots[root].fd.as_fd(), relative, flags).is_ok()
@@ -262,9 +262,9 @@ impl LocalStore {
 /// Opens a root, and returns it with its canonical path.
 fn open_root(given: &Path) -> rustix::io::Result<(Root, PathBuf)> {
     let canonical = std::fs::canonicalize(given).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
-    let fd = rustix::fs::open(&canonical, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+    let fd = rustix::fs::open(&canonical, sys::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
     let dev = read::file_meta(&sys::fstat(&fd)?).dev;
-    let (grain_ns, plain) = (probe::stamp_granularity_ns(&fd), probe::is_trusted(&fd));
+    let (grain_ns, plain) = (probe::stamp_granularity_ns(&fd), sys::is_trusted(&fd));
     Ok((Root { fd, dev, grain_ns, trusted: plain }, canonical))
 }
 
@@ -320,20 +320,23 @@ impl Store for LocalStore {
 
     fn read_link(&self, place: &SafePath) -> Result<Option<OsString>> {
         let failed = |errno| error::os_error("read the link", place.absolute(), errno);
-        let link = match self.open_beneath(place.root(), place.relative(), OFlags::PATH | OFlags::NOFOLLOW) {
+        // A root itself is a directory.
+        let Some(name) = place.relative().file_name() else { return Ok(None) };
+        let parent = place.relative().parent().unwrap_or(Path::new(""));
+        let folder = match self.open_beneath(place.root(), parent, sys::PATH | OFlags::DIRECTORY) {
             Err(Errno::NOENT) => return Ok(None),
             other => other.map_err(failed)?,
         };
-        match sys::readlinkat(link, "") {
+        match sys::readlinkat(folder, name) {
             Ok(target) => Ok(Some(OsString::from_vec(target.into_bytes()))),
-            // Not a link: the kernel reports that with either of two errors.
+            // Not a link.
             Err(Errno::INVAL | Errno::NOENT) => Ok(None),
             Err(errno) => Err(failed(errno)),
         }
     }
 
     fn metadata(&self, place: &SafePath) -> Result<Option<FileMeta>> {
-        Ok(self.open_regular(place, OFlags::PATH)?.map(|(_, stamp)| stamp))
+        Ok(self.open_regular(place, sys::PATH)?.map(|(_, stamp)| stamp))
     }
 
     fn read(&self, place: &SafePath, limit: u64, buffer: Vec<u8>) -> Result<Option<FileVersion>> {
@@ -359,7 +362,7 @@ impl Store for LocalStore {
         let Some(name) = place.relative().file_name() else { return Ok(false) };
         let parent = place.relative().parent().unwrap_or(Path::new(""));
         let removed = self
-            .open_beneath(place.root(), parent, OFlags::PATH | OFlags::DIRECTORY)
+            .open_beneath(place.root(), parent, sys::PATH | OFlags::DIRECTORY)
             .and_then(|parent| sys::unlinkat(parent, name, AtFlags::REMOVEDIR));
         match removed {
             Ok(()) => Ok(true),

@@ -32,9 +32,9 @@ pub(super) fn lookup_names(
 ) -> Result<Vec<Option<NameInfo>>> {
     let many = names.len() > STAT_EACH_MAX && local.roots[root].trusted;
     let open = |flags| local.open_beneath(root, folder, flags | OFlags::DIRECTORY);
-    let opened = match if many { open(OFlags::RDONLY) } else { open(OFlags::PATH) } {
+    let opened = match if many { open(OFlags::RDONLY) } else { open(sys::PATH) } {
         // Search permission without read permission.
-        Err(Errno::ACCESS) if many => open(OFlags::PATH),
+        Err(Errno::ACCESS) if many => open(sys::PATH),
         other => other,
     };
     let fd = match opened {

@@ -1,17 +1,18 @@
 //! Parent directories of a transaction: opened once, created if missing, and locked while files are published in them.
 
 use std::ffi::OsString;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use emendate_core::{Code, Error, Result};
-use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, StatxAttributes, StatxFlags};
+use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 
+use super::LocalStore;
 use super::journal::TxnRecord;
 use super::journal_frame::JournalFrame;
-use super::{LocalStore, read, sys};
+use super::sys::{self, DirIdentity};
 use crate::{SafePath, error};
 
 const DIRECTORY: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
@@ -54,7 +55,7 @@ impl CreatedDir {
     /// Syncs the directory's parent so that the new name survives a power cut, unless the parent is in `synced`.
     pub(super) fn sync_parent(&self, synced: &mut Vec<(u64, u64)>) -> rustix::io::Result<()> {
         let parent = sys::openat(&self.parent, ".", OFlags::RDONLY | DIRECTORY, Mode::empty())?;
-        let (id, _) = identity(&parent)?;
+        let id = sys::identity(&parent)?.id;
         if synced.contains(&id) {
             return Ok(());
         }
@@ -81,7 +82,7 @@ impl<'a> ParentDir<'a> {
             Err(Errno::ACCESS) => {
                 // Search permission without read permission: there is no lock then, only the comparison before the
                 // write.
-                let fd = local.open_beneath(key.root, key.path, OFlags::PATH | DIRECTORY);
+                let fd = local.open_beneath(key.root, key.path, sys::PATH | DIRECTORY);
                 fd.and_then(|fd| ParentDir::of_io(fd, key, false))
                     .map_err(|errno| error::os_error("open the directory of", path, errno))
             }
@@ -98,28 +99,17 @@ impl<'a> ParentDir<'a> {
     }
 
     pub(super) fn of_io(fd: OwnedFd, key: DirKey<'a>, readable: bool) -> rustix::io::Result<ParentDir<'a>> {
-        let (id, fixed) = identity(&fd)?;
+        let DirIdentity { id, fixed } = sys::identity(&fd)?;
         Ok(ParentDir { fd, id, key, readable, append_only: fixed })
     }
 
     /// True while the directory's path still leads to this directory.
     pub(super) fn in_place(&self, local: &LocalStore) -> bool {
         local
-            .open_beneath(self.key.root, self.key.path, OFlags::PATH | DIRECTORY)
-            .and_then(|fd| identity(&fd))
-            .is_ok_and(|(id, _)| id == self.id)
+            .open_beneath(self.key.root, self.key.path, sys::PATH | DIRECTORY)
+            .and_then(sys::identity)
+            .is_ok_and(|found| found.id == self.id)
     }
-}
-
-/// Returns device and inode, and whether the directory is append-only or immutable.
-pub(super) fn identity(fd: impl AsFd) -> rustix::io::Result<((u64, u64), bool)> {
-    let Ok(found) = sys::statx(&fd, StatxFlags::INO) else {
-        // Some sandboxes have no statx.
-        let stamp = read::file_meta(&sys::fstat(fd)?);
-        return Ok(((stamp.dev, stamp.ino), false));
-    };
-    let fixed = found.stx_attributes.intersects(StatxAttributes::APPEND | StatxAttributes::IMMUTABLE);
-    Ok(((rustix::fs::makedev(found.stx_dev_major, found.stx_dev_minor), found.stx_ino), fixed))
 }
 
 /// Creates every missing directory on the way, one by one through open descriptors; records them in `made`, and in the
@@ -133,7 +123,7 @@ pub(super) fn create_missing<'a>(
     let failed = |errno| error::os_error("create the directory of", place.absolute(), errno);
     let key = parent_key(place).ok_or_else(|| error::not_regular(place.absolute(), "a directory"))?;
     let mut so_far = local.infos[key.root].canonical.clone();
-    let path = OFlags::PATH | DIRECTORY;
+    let path = sys::PATH | DIRECTORY;
     let mut here = local.open_beneath(key.root, Path::new(""), path).map_err(failed)?;
     let mut announced = false;
     for part in key.path {

@@ -1,7 +1,7 @@
 //! Capabilities of a root's file system.
 
 use std::ffi::{OsStr, OsString};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -12,7 +12,7 @@ use rustix::fs::{Access, AtFlags, Mode, OFlags, XattrFlags};
 use super::read::READ_FLAGS;
 use super::sys;
 use super::temp::TempFile;
-use super::{LocalStore, kernel, parent_dir};
+use super::{LocalStore, kernel};
 use crate::error;
 
 /// Coarsest time stamp granularity in nanoseconds, assumed where nothing better is known: FAT's two seconds.
@@ -20,29 +20,6 @@ pub(super) const COARSE_STAMP_NS: i64 = 2_100_000_000;
 
 /// Granularity where the kernel switches to a finer stamp once the current one has been read.
 pub(super) const FINE_STAMP_NS: i64 = 10_000_000;
-
-/// Magic numbers and names of file systems; the flag marks fine-grained stamps since Linux 6.13.
-const FILE_SYSTEMS: [(u64, &str, bool); 19] = [
-    (0xEF53, "ext4", true),
-    (0x5846_5342, "xfs", true),
-    (0x9123_683E, "btrfs", true),
-    (0x0102_1994, "tmpfs", true),
-    (0x794C_7630, "overlay", false),
-    (0x6969, "nfs", false),
-    (0xFF53_4D42, "cifs", false),
-    (0xFE53_4D42, "smb2", false),
-    (0x6573_5546, "fuse", false),
-    (0x0102_1997, "9p", false),
-    (0x2FC1_2FC1, "zfs", false),
-    (0xF2F5_2010, "f2fs", false),
-    (0x4D44, "vfat", false),
-    (0x2011_BAB0, "exfat", false),
-    (0x5346_544E, "ntfs", false),
-    (0x7366_746E, "ntfs3", false),
-    (0xCA45_1A4E, "bcachefs", false),
-    (0x9FA0, "proc", false),
-    (0x6265_6572, "sysfs", false),
-];
 
 /// Capabilities of a root's file system, determined by experiment.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,35 +41,9 @@ pub struct Probe {
     pub writable: bool,
 }
 
-fn file_system_magic(fd: impl AsFd) -> rustix::io::Result<u64> {
-    // The field's type differs between architectures; the numbers have 32 bits.
-    #[allow(clippy::cast_sign_loss, clippy::cast_possible_truncation, reason = "magic numbers have 32 bits")]
-    sys::fstatfs(fd).map(|found| u64::from(found.f_type as u32))
-}
-
 /// Returns the time after a change during which another change may get the same time stamp.
 pub(super) fn stamp_granularity_ns(root: &OwnedFd) -> i64 {
-    let fine = kernel::release() >= (6, 13)
-        && file_system_magic(root)
-            .is_ok_and(|magic| FILE_SYSTEMS.iter().any(|&(number, _, fine)| number == magic && fine));
-    if fine { FINE_STAMP_NS } else { COARSE_STAMP_NS }
-}
-
-/// True for a local file system that is known to return what was written.
-pub(super) fn is_trusted(root: &OwnedFd) -> bool {
-    const PLAIN: [&str; 8] = ["ext4", "xfs", "btrfs", "tmpfs", "overlay", "f2fs", "zfs", "bcachefs"];
-    is_file_system(root, &PLAIN)
-}
-
-/// True for a file system in which two files can share blocks.
-pub(super) fn shares_extents(file: impl AsFd) -> bool {
-    const SHARING: [&str; 3] = ["xfs", "btrfs", "bcachefs"];
-    is_file_system(file, &SHARING)
-}
-
-fn is_file_system(file: impl AsFd, names: &[&str]) -> bool {
-    let name = |magic| FILE_SYSTEMS.iter().find(|&&(number, ..)| number == magic).map(|&(_, name, _)| name);
-    file_system_magic(file).ok().and_then(name).is_some_and(|name| names.contains(&name))
+    if sys::is_fine_grained(root) { FINE_STAMP_NS } else { COARSE_STAMP_NS }
 }
 
 impl LocalStore {
@@ -108,18 +59,14 @@ impl LocalStore {
             .next("Count roots from 0."));
         };
         let failed = |errno| error::os_error("probe", &info.canonical, errno);
-        let magic = file_system_magic(&open.fd).map_err(failed)?;
-        let file_system = match FILE_SYSTEMS.iter().find(|(number, ..)| *number == magic) {
-            Some((_, name, _)) => (*name).to_owned(),
-            None => format!("{magic:#x}"),
-        };
+        let file_system = sys::file_system(&open.fd).map_err(failed)?;
         let here = open.fd.as_fd();
         let openat2 =
-            self.openat2.load(Ordering::Relaxed) && kernel::open_beneath(here, Path::new("."), OFlags::PATH).is_ok();
+            self.openat2.load(Ordering::Relaxed) && kernel::open_beneath(here, Path::new("."), sys::PATH).is_ok();
         let access = Access::WRITE_OK | Access::EXEC_OK;
         // A temporary file could not be removed from an append-only directory.
         let writable = sys::accessat(here, ".", access, AtFlags::EACCESS).is_ok()
-            && parent_dir::identity(here).is_ok_and(|(_, fixed)| !fixed);
+            && sys::identity(here).is_ok_and(|found| !found.fixed);
         let mut probe = Probe {
             file_system,
             exchange: false,

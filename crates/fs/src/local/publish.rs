@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::PoisonError;
 
 use emendate_core::Result;
-use rustix::fs::{AtFlags, FallocateFlags, Mode, OFlags, RenameFlags};
+use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 
 use super::journal_frame::JournalFrame;
@@ -233,12 +233,12 @@ impl LocalTransaction<'_> {
         let new = temp::length(goal.chunks());
         let more = new.saturating_sub(before.size);
         temp::within_limit(new)
-            .and_then(|()| temp::reserve(file, FallocateFlags::KEEP_SIZE, before.size, more))
+            .and_then(|()| temp::reserve(file, before.size, more))
             .map_err(|errno| failed_write(folder, entry, "write", errno))?;
         let mode = goal.mode(before.mode);
         if mode != before.mode & 0o7777 {
             // The caller asked for this mode, so failing later would leave the file half changed.
-            sys::fchmod(file, Mode::from_raw_mode(mode))
+            sys::fchmod(file, sys::mode(mode))
                 .map_err(|errno| error::os_error("change the mode of", entry.path(), errno))?;
         }
         if let Err(errno) = replace_bytes(file, goal.chunks(), sync) {
@@ -251,7 +251,7 @@ impl LocalTransaction<'_> {
         let mut after = current_meta(file).unwrap_or(before);
         if after.mode & 0o7777 != mode {
             // Writing clears the set-id bits.
-            match sys::fchmod(file, Mode::from_raw_mode(mode)) {
+            match sys::fchmod(file, sys::mode(mode)) {
                 Ok(()) => after = current_meta(file).unwrap_or(after),
                 Err(errno) => entry.notes.push(format!("mode {mode:04o} could not be kept: {errno}")),
             }

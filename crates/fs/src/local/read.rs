@@ -9,7 +9,6 @@ use emendate_core::Result;
 use rustix::buffer::spare_capacity;
 use rustix::fs::{FileType, OFlags, Stat};
 use rustix::io::Errno;
-use rustix::time::{ClockId, clock_gettime};
 
 use super::LocalStore;
 use super::sys;
@@ -26,15 +25,22 @@ const READ_ATTEMPTS: u32 = 3;
 const COMPARE_CHUNK_BYTES: usize = 64 << 10;
 
 /// Converts the result of `fstat`.
-#[allow(clippy::useless_conversion, clippy::cast_lossless, reason = "the fields' widths differ between architectures")]
+#[allow(
+    clippy::useless_conversion,
+    clippy::unnecessary_cast,
+    clippy::unnecessary_fallible_conversions,
+    clippy::cast_lossless,
+    clippy::cast_sign_loss,
+    reason = "the fields' widths and signs differ between systems"
+)]
 pub(super) fn file_meta(stat: &Stat) -> FileMeta {
     FileMeta {
-        dev: stat.st_dev.into(),
+        dev: stat.st_dev as u64,
         ino: stat.st_ino.into(),
         size: u64::try_from(stat.st_size).unwrap_or(0),
-        mtime_ns: nanoseconds(stat.st_mtime.into(), stat.st_mtime_nsec.into()),
-        ctime_ns: nanoseconds(stat.st_ctime.into(), stat.st_ctime_nsec.into()),
-        mode: stat.st_mode,
+        mtime_ns: nanoseconds(stat.st_mtime.into(), stat.st_mtime_nsec as u64),
+        ctime_ns: nanoseconds(stat.st_ctime.into(), stat.st_ctime_nsec as u64),
+        mode: stat.st_mode.into(),
         links: stat.st_nlink.into(),
         uid: stat.st_uid,
         gid: stat.st_gid,
@@ -166,8 +172,7 @@ impl LocalStore {
 
 /// Nanoseconds since the epoch on the clock that the kernel uses for file stamps.
 pub(super) fn now_ns() -> i64 {
-    let now = clock_gettime(ClockId::RealtimeCoarse);
-    now.tv_sec.saturating_mul(1_000_000_000).saturating_add(now.tv_nsec)
+    i64::try_from(sys::now().as_nanos()).unwrap_or(i64::MAX)
 }
 
 /// Reads to the end, at most `limit` + 1 bytes; `size` only guides the first allocation.

@@ -155,7 +155,7 @@ impl LocalStore {
             let JournalFrame::CreatedDir(path) = frame else { continue };
             let (Some((root, relative)), Some(name)) = (self.find_root(path), path.file_name()) else { continue };
             let parent = relative.parent().unwrap_or(Path::new(""));
-            let folder = self.open_beneath(root, parent, OFlags::PATH | OFlags::DIRECTORY);
+            let folder = self.open_beneath(root, parent, sys::PATH | OFlags::DIRECTORY);
             let removed = folder.and_then(|folder| sys::unlinkat(folder, name, AtFlags::REMOVEDIR));
             out.cleaned += usize::from(removed.is_ok());
         }

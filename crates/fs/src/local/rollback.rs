@@ -173,7 +173,7 @@ fn rename_back(folder: BorrowedFd<'_>, entry: &mut StagedFile<'_>, sync: bool) -
             if let Ok(published) = published {
                 attributes::copy_xattrs(&published, fd, &mut entry.notes)?;
             }
-            sys::fchmod(fd, Mode::from_raw_mode(stamp.mode & 0o7777))?;
+            sys::fchmod(fd, sys::mode(stamp.mode & 0o7777))?;
             if sync {
                 sys::fdatasync(fd)?;
             }
@@ -198,7 +198,7 @@ pub(super) fn restore_bytes(
         return Ok(());
     }
     replace_bytes(&file, &[bytes], sync)?;
-    sys::fchmod(file.as_fd(), Mode::from_raw_mode(before.mode & 0o7777))
+    sys::fchmod(file.as_fd(), sys::mode(before.mode & 0o7777))
 }
 
 /// Restores the old bytes of an overwritten file, unless another program wrote to it since.
@@ -212,7 +212,7 @@ fn write_back(folder: BorrowedFd<'_>, entry: &StagedFile<'_>, sync: bool) -> Res
         return Ok(());
     }
     replace_bytes(&file, &[bytes], sync)?;
-    sys::fchmod(file.as_fd(), Mode::from_raw_mode(before.mode & 0o7777))
+    sys::fchmod(file.as_fd(), sys::mode(before.mode & 0o7777))
 }
 
 #[cfg(test)]

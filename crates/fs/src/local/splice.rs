@@ -7,7 +7,7 @@ use emendate_core::{Code, ContentHash, ContentId, Error, Result};
 use rustix::io::Errno;
 
 use super::read::{self, READ_FLAGS};
-use super::{LocalStore, probe, sys, temp};
+use super::{LocalStore, sys, temp};
 use crate::{FileMeta, FileSource, SafePath, SpliceChunk, error};
 
 /// Bytes read, hashed and written at a time; fits the L2 cache.
@@ -130,7 +130,7 @@ pub(super) fn write_chunks(
     let mut out = SpliceWriter {
         file,
         from,
-        shares: probe::shares_extents(file),
+        shares: sys::shares_extents(file),
         flush,
         flushed: 0,
         at: 0,
@@ -142,7 +142,7 @@ pub(super) fn write_chunks(
         // Cloned blocks need no space.
         temp::within_limit(length)?;
     } else {
-        temp::reserve(file, rustix::fs::FallocateFlags::empty(), 0, length)?;
+        temp::reserve(file, 0, length)?;
     }
     for piece in pieces {
         match *piece {

@@ -7,16 +7,15 @@ use std::sync::PoisonError;
 
 use rustix::fs::{FileType, FlockOperation, Mode, OFlags};
 use rustix::io::Result;
-use rustix::time::{ClockId, clock_gettime};
 
 use super::parent_dir::ParentDir;
 use super::read::{self, READ_FLAGS};
 use super::temp::{self, TempOwner, temp_owner};
 use super::{LocalStore, sys};
 
-/// Age in seconds after which a temporary file without a lock counts as left over. A transaction takes milliseconds,
+/// Age in nanoseconds after which a temporary file without a lock counts as left over. A transaction takes milliseconds,
 /// and one that loses its temporary files fails without harm.
-const ORPHAN_AGE_SECONDS: i64 = 600;
+const ORPHAN_AGE_NS: i64 = 600 * 1_000_000_000;
 
 /// Sweeps a directory, unless this store has done so before or another process is working in it.
 pub(super) fn sweep(local: &LocalStore, folder: &ParentDir<'_>) {
@@ -63,8 +62,8 @@ fn is_orphan(folder: &ParentDir<'_>, name: &OsStr, maker: TempOwner) -> Result<b
     if user != 0 && stamp.uid != user {
         return Ok(false);
     }
-    let old = clock_gettime(ClockId::RealtimeCoarse).tv_sec - stamp.ctime_ns / 1_000_000_000 > ORPHAN_AGE_SECONDS;
-    match FileType::from_raw_mode(stamp.mode) {
+    let old = read::now_ns().saturating_sub(stamp.ctime_ns) > ORPHAN_AGE_NS;
+    match sys::file_type(stamp.mode) {
         FileType::RegularFile if old || maker == TempOwner::Single => {
             let file = sys::openat(&folder.fd, name, READ_FLAGS, Mode::empty())?;
             Ok(sys::flock(file.as_fd(), FlockOperation::NonBlockingLockExclusive).is_ok())

@@ -5,7 +5,7 @@ use std::io::IoSlice;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-use rustix::fs::{AtFlags, FallocateFlags, FlockOperation, Mode, OFlags, RenameFlags};
+use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, RenameFlags};
 use rustix::io::{Errno, Result};
 
 use super::read::file_meta;
@@ -15,7 +15,7 @@ use crate::FileMeta;
 /// Longer files are preallocated, so that a full disk is detected before the first byte is written.
 const PREALLOCATED_BYTES_MIN: u64 = 1 << 20;
 
-/// Maximum number of buffers of one `pwritev` on Linux.
+/// Maximum number of buffers of one `pwritev` on Linux and macOS.
 const IOVEC_MAX: usize = 1024;
 
 /// A name in the target's directory that is ours to remove.
@@ -227,13 +227,13 @@ pub(super) fn within_limit(end: u64) -> Result<()> {
 }
 
 /// Preallocates `length` bytes. Only a full disk is an error: not every file system supports this.
-pub(super) fn reserve(file: impl AsFd, flags: FallocateFlags, from: u64, length: u64) -> Result<()> {
+pub(super) fn reserve(file: impl AsFd, from: u64, length: u64) -> Result<()> {
     if length <= PREALLOCATED_BYTES_MIN {
         return Ok(());
     }
     within_limit(from + length)?;
     loop {
-        match sys::fallocate(&file, flags, from, length) {
+        match sys::reserve(&file, from, length) {
             Err(errno @ (Errno::NOSPC | Errno::DQUOT | Errno::FBIG)) => return Err(errno),
             Err(Errno::INTR) => {}
             _ => return Ok(()),

@@ -22,6 +22,16 @@ struct FollowedLink {
     rest: usize,
 }
 
+/// What has a name.
+enum Found {
+    Directory(OwnedFd),
+    Link,
+    Other,
+}
+
+/// Retries of a look at a name that changes meanwhile.
+const LOOK_RETRIES: u32 = 64;
+
 struct PathWalk<'a> {
     local: &'a LocalStore,
     requested: &'a Path,
@@ -108,21 +118,18 @@ impl PathWalk<'_> {
             self.names.push(part);
             return Ok(());
         }
-        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let found = sys::openat(self.here(), &part, flags, Mode::empty())
-            .and_then(|fd| sys::fstat(&fd).map(|stat| (fd, FileType::from_raw_mode(stat.st_mode))));
-        match found {
-            Ok((_, FileType::Symlink)) if !self.follow_last && self.pending.is_empty() => {
+        match self.look(&part) {
+            Ok(Found::Link) if !self.follow_last && self.pending.is_empty() => {
                 self.names.push(part);
                 Ok(())
             }
-            Ok((fd, FileType::Symlink)) => self.follow(&fd, &part),
-            Ok((fd, FileType::Directory)) => {
+            Ok(Found::Link) => self.follow(&part),
+            Ok(Found::Directory(fd)) => {
                 self.folders.push(fd);
                 self.names.push(part);
                 Ok(())
             }
-            Ok(_) if !self.pending.is_empty() => {
+            Ok(Found::Other) if !self.pending.is_empty() => {
                 let file = error::show(self.absolute(&part));
                 Err(error::invalid_path(
                     self.requested,
@@ -130,7 +137,7 @@ impl PathWalk<'_> {
                     "Check the path.",
                 ))
             }
-            Ok(_) => {
+            Ok(Found::Other) => {
                 self.names.push(part);
                 Ok(())
             }
@@ -148,6 +155,25 @@ impl PathWalk<'_> {
                 Ok(())
             }
             Err(errno) => Err(error::os_error("look up", &self.absolute(&part), errno)),
+        }
+    }
+
+    /// Looks at a name in the directory reached so far; opens it if it is a directory.
+    fn look(&self, part: &OsStr) -> rustix::io::Result<Found> {
+        let flags = sys::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mut left = LOOK_RETRIES;
+        loop {
+            let stat = sys::statat(self.here(), part)?;
+            match FileType::from_raw_mode(stat.st_mode) {
+                FileType::Symlink => return Ok(Found::Link),
+                FileType::Directory => {}
+                _ => return Ok(Found::Other),
+            }
+            match sys::openat(self.here(), part, flags, Mode::empty()) {
+                // Something else has the name by now.
+                Err(Errno::NOTDIR | Errno::LOOP | Errno::NOENT) if left > 0 => left -= 1,
+                opened => return opened.map(Found::Directory),
+            }
         }
     }
 
@@ -190,13 +216,12 @@ impl PathWalk<'_> {
         Ok(())
     }
 
-    fn follow(&mut self, link: &OwnedFd, name: &OsStr) -> Result<()> {
+    fn follow(&mut self, name: &OsStr) -> Result<()> {
         let at = self.absolute(name);
         let refuse = |errno| error::os_error("read the link", &at, errno);
-        let target = sys::readlinkat(link, "").map_err(refuse)?;
+        let target = sys::readlinkat(self.here(), name).map_err(refuse)?;
         let target = PathBuf::from(OsString::from_vec(target.into_bytes()));
-        // Links of procfs do not lead where their text says.
-        let magic = sys::fstatfs(link).map_err(refuse)?.f_type == rustix::fs::PROC_SUPER_MAGIC;
+        let magic = sys::has_kernel_links(self.here()).map_err(refuse)?;
         self.links_followed += 1;
         if magic || self.links_followed > LINKS_MAX {
             let why =
@@ -217,7 +242,7 @@ impl PathWalk<'_> {
 
 /// Emulates `openat2`: opens every directory on the way by its name alone, and refuses links.
 pub(super) fn open_beneath(root: BorrowedFd<'_>, relative: &Path, flags: OFlags) -> rustix::io::Result<OwnedFd> {
-    let step = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let step = sys::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mut folder: Option<OwnedFd> = None;
     let mut parts = relative.components().peekable();
     while let Some(part) = parts.next() {

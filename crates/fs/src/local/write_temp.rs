@@ -4,7 +4,7 @@
 use std::os::fd::{AsFd, OwnedFd};
 
 use emendate_core::Result;
-use rustix::fs::{Access, AtFlags, FallocateFlags, Gid, Mode, Uid};
+use rustix::fs::{Access, AtFlags, Gid, Mode, Uid};
 use rustix::io::Errno;
 
 use super::parent_dir::ParentDir;
@@ -76,7 +76,7 @@ fn add_new(folder: &ParentDir<'_>, entry: &mut StagedFile<'_>, options: TempOpti
         return Err(error::os_error("create", entry.path(), Errno::PERM));
     }
     // The kernel applies the umask and the directory's default ACL, as for any new file.
-    let mode = Mode::from_raw_mode(entry.draft.new_state.mode(0o666));
+    let mode = sys::mode(entry.draft.new_state.mode(0o666));
     let temp = TempFile::create(folder.fd.as_fd(), entry.name, mode, options.batch)
         .map_err(|errno| failed_write(folder, entry, "create", errno))?;
     let fd = entry.temp.insert(temp).fd.as_ref();
@@ -87,7 +87,7 @@ fn add_new(folder: &ParentDir<'_>, entry: &mut StagedFile<'_>, options: TempOpti
     let fd = entry.temp.as_ref().and_then(|temp| temp.fd.as_ref());
     if let (NewState::File { mode: Some(exactly), .. }, Some(fd)) = (entry.draft.new_state, fd) {
         // An explicit mode ignores the umask.
-        rustix::fs::fchmod(fd, Mode::from_raw_mode(exactly & 0o7777))
+        rustix::fs::fchmod(fd, sys::mode(exactly & 0o7777))
             .map_err(|errno| failed_write(folder, entry, "set the mode of a file beside", errno))?;
     }
     write_content(folder, entry, options.flush)
@@ -99,7 +99,7 @@ fn write_content(folder: &ParentDir<'_>, entry: &StagedFile<'_>, flush: bool) ->
         return Ok(());
     };
     let pieces = entry.draft.new_state.chunks();
-    temp::reserve(fd, FallocateFlags::empty(), 0, temp::length(pieces))
+    temp::reserve(fd, 0, temp::length(pieces))
         .and_then(|()| temp::write(fd, pieces))
         .map_err(|errno| failed_write(folder, entry, "write a temporary file beside", errno))?;
     if flush {
@@ -275,7 +275,7 @@ fn write_beside(
         _ => attributes::copy_xattrs(model, fd, &mut entry.notes),
     };
     given
-        .and_then(|()| sys::fchmod(fd, Mode::from_raw_mode(mode)))
+        .and_then(|()| sys::fchmod(fd, sys::mode(mode)))
         .map_err(|errno| failed_write(folder, entry, "give its permissions to a copy of", errno))?;
     if let Some(temp) = &mut entry.temp {
         temp.stamp.mode = temp.stamp.mode & !0o7777 | mode;

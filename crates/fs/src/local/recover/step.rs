@@ -245,7 +245,7 @@ impl StepRecovery<'_> {
         }
         replace_bytes(&file, &[want], true)?;
         if let PathState::File { mode, .. } = self.want {
-            sys::fchmod(&file, Mode::from_raw_mode(mode))?;
+            sys::fchmod(&file, sys::mode(mode))?;
         }
         self.report_done(out);
         Ok(())
@@ -281,7 +281,7 @@ fn state_at(folder: BorrowedFd<'_>, name: &OsStr) -> rustix::io::Result<(PathSta
         Err(Errno::NOENT) => return Ok((PathState::Missing, 0)),
         other => read::file_meta(&other?),
     };
-    let state = match FileType::from_raw_mode(stamp.mode) {
+    let state = match sys::file_type(stamp.mode) {
         FileType::Symlink => PathState::Link(ContentId::of(sys::readlinkat(folder, name)?.as_bytes())),
         FileType::RegularFile => {
             let file = sys::openat(folder, name, READ_FLAGS, Mode::empty())?;

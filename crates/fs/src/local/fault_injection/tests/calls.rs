@@ -40,15 +40,15 @@ fn edit_makes_exactly_these_system_calls() {
     }
     // The first edit sweeps the directory.
     edit(&local, &path, &wanted, Durability::Process);
-    let admit = ["openat2"];
+    let admit = ["open_beneath"];
     // One listing of each directory on the way, and one look at the component itself.
     let listed = ["fstat", "list_in_one_call", "statat"];
-    let guard = [&["openat"][..], &listed, &["openat2"], &listed, &["openat2"], &listed].concat();
-    let read = ["openat2", "fstat", "read", "fstat"];
-    let folder = ["openat2", "statx"];
+    let guard = [&["openat"][..], &listed, &["open_beneath"], &listed, &["open_beneath"], &listed].concat();
+    let read = ["open_beneath", "fstat", "read", "fstat"];
+    let folder = ["open_beneath", "identity"];
     let stage = ["openat", "fstat", "openat", "flock", "fstat", "pwritev", "flistxattr", "flistxattr", "fchmod"];
     let ahead = ["fstat"];
-    let hold = ["flock", "openat2", "lease", "fstat", "pread"];
+    let hold = ["flock", "open_beneath", "lease", "fstat", "pread"];
     let swap = ["rename", "statat", "is_leased", "pread", "is_leased", "unlinkat", "unlease", "fstat"];
     let before = [&admit[..], &guard, &read, &folder, &stage].concat();
     assert_eq!(edit(&local, &path, &wanted, Durability::None), [&before[..], &ahead, &hold, &swap].concat());

@@ -5,28 +5,18 @@ use std::ffi::{CString, OsStr};
 use std::io::IoSlice;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
-use std::thread::Builder;
+use std::path::Path;
+use std::sync::OnceLock;
 
 use rustix::buffer::Buffer;
 use rustix::fs::{
-    Access, AtFlags, FallocateFlags, FlockOperation, Gid, Mode, OFlags, RenameFlags, ResolveFlags, Stat, StatFs,
-    StatVfs, Statx, StatxFlags, Uid, XattrFlags,
+    Access, AtFlags, FileType, FlockOperation, Gid, Mode, OFlags, RawMode, RenameFlags, Stat, StatVfs, Uid, XattrFlags,
 };
-use rustix::io::Result;
+use rustix::io::{Errno, Result};
 
 #[cfg(test)]
 use super::fault_injection::{self, DiskEvent};
 use super::raw;
-
-/// Maximum number of concurrent calls that wait for the disk.
-const PARALLEL_CALLS_MAX: usize = 16;
-pub(super) const PARALLEL_CALLS_MIN: usize = 4;
-/// Maximum number of threads, the minimum number of files per thread, and the number of parts per thread.
-const THREADS_MAX: usize = 4;
-const FILES_PER_THREAD_MIN: usize = 16;
-const PARTS_PER_THREAD: usize = 4;
 
 /// In tests: counts the call, and fails it if a fault is injected here.
 macro_rules! gate {
@@ -47,6 +37,48 @@ macro_rules! log {
     };
 }
 
+// The calls that differ between systems. A new system gets a module of its own here, and nothing else.
+#[cfg(target_os = "linux")]
+#[path = "linux.rs"]
+mod os;
+#[cfg(not(target_os = "linux"))]
+#[path = "posix.rs"]
+mod os;
+
+mod parallel;
+
+pub(super) use os::{PATH, is_fine_grained, is_trusted, now, shares_extents};
+pub(super) use parallel::{PARALLEL_CALLS_MIN, close_all, fdatasync_all, in_parts, unlink_all};
+
+/// Makes this system behave like a plain POSIX one, for tests: no exchange of names, no leases, no lookup beneath a
+/// directory in one call.
+const PLAIN_POSIX_VARIABLE: &str = "EMEND_PLAIN_POSIX";
+
+/// Fails a call that plain POSIX systems lack, if the environment asks for that.
+fn beyond_posix() -> Result<()> {
+    static PLAIN: OnceLock<bool> = OnceLock::new();
+    if *PLAIN.get_or_init(|| std::env::var_os(PLAIN_POSIX_VARIABLE).is_some()) { Err(Errno::NOSYS) } else { Ok(()) }
+}
+
+/// Device and inode of a directory, and whether it is append-only or immutable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct DirIdentity {
+    pub(super) id: (u64, u64),
+    pub(super) fixed: bool,
+}
+
+/// Converts permission bits and a file type; the width differs between systems.
+#[allow(clippy::cast_possible_truncation, clippy::unnecessary_cast, reason = "modes have 16 bits")]
+pub(super) fn mode(bits: u32) -> Mode {
+    Mode::from_raw_mode(bits as RawMode)
+}
+
+/// Returns the file type that a mode contains.
+#[allow(clippy::cast_possible_truncation, clippy::unnecessary_cast, reason = "modes have 16 bits")]
+pub(super) fn file_type(bits: u32) -> FileType {
+    FileType::from_raw_mode(bits as RawMode)
+}
+
 pub(super) fn openat(folder: impl AsFd, name: impl AsRef<OsStr>, flags: OFlags, mode: Mode) -> Result<OwnedFd> {
     gate!();
     let fd = rustix::fs::openat(&folder, name.as_ref(), flags, mode)?;
@@ -62,16 +94,13 @@ pub(super) fn openat(folder: impl AsFd, name: impl AsRef<OsStr>, flags: OFlags, 
     Ok(fd)
 }
 
-pub(super) fn openat2(
-    folder: impl AsFd,
-    name: impl AsRef<OsStr>,
-    flags: OFlags,
-    resolve: ResolveFlags,
-) -> Result<OwnedFd> {
+/// Opens a path beneath a directory in one call; a link on the way is `ELOOP`. `ENOSYS` where the kernel cannot.
+pub(super) fn open_beneath(folder: impl AsFd, path: &Path, flags: OFlags) -> Result<OwnedFd> {
     gate!();
+    beyond_posix()?;
     #[cfg(test)]
-    fault_injection::check_refused(name.as_ref())?;
-    let fd = rustix::fs::openat2(folder, name.as_ref(), flags, Mode::empty(), resolve)?;
+    fault_injection::check_refused(path.as_os_str())?;
+    let fd = os::open_beneath(folder.as_fd(), path, flags)?;
     #[cfg(test)]
     fault_injection::opened(&fd);
     Ok(fd)
@@ -90,14 +119,7 @@ pub(super) fn list_in_one_call(
     mut each: impl FnMut(&[u8]),
 ) -> Result<bool> {
     gate!();
-    let mut list = rustix::fs::RawDir::new(folder.as_fd(), room);
-    while let Some(entry) = list.next() {
-        each(entry?.file_name().to_bytes());
-        if list.is_buffer_empty() {
-            return Ok(list.next().is_none());
-        }
-    }
-    Ok(true)
+    os::list_in_one_call(folder.as_fd(), room, &mut each)
 }
 
 pub(super) fn mkdirat(folder: impl AsFd, name: impl AsRef<OsStr>, mode: Mode) -> Result<()> {
@@ -145,10 +167,13 @@ pub(super) fn rename(
     if !flags.is_empty() {
         fault_injection::check_supported(fault_injection::InjectedFault::NoExchange)?;
     }
+    if !flags.is_empty() {
+        beyond_posix()?;
+    }
     if flags.is_empty() {
         rustix::fs::renameat(&folder, from.as_ref(), &folder, to.as_ref())?;
     } else {
-        rustix::fs::renameat_with(&folder, from.as_ref(), &folder, to.as_ref(), flags)?;
+        os::rename_with(folder.as_fd(), from.as_ref(), to.as_ref(), flags)?;
     }
     log!(DiskEvent::Rename(
         fault_injection::path(&folder, from.as_ref()),
@@ -171,7 +196,7 @@ pub(super) fn statat(folder: impl AsFd, name: impl AsRef<OsStr>) -> Result<Stat>
 /// The same, following a link.
 pub(super) fn statat_followed(folder: impl AsFd, name: impl AsRef<OsStr>) -> Result<Stat> {
     gate!();
-    rustix::fs::statat(folder, name.as_ref(), AtFlags::NO_AUTOMOUNT)
+    rustix::fs::statat(folder, name.as_ref(), os::FOLLOWED)
 }
 
 pub(super) fn fstat(file: impl AsFd) -> Result<Stat> {
@@ -179,14 +204,22 @@ pub(super) fn fstat(file: impl AsFd) -> Result<Stat> {
     rustix::fs::fstat(file)
 }
 
-pub(super) fn statx(file: impl AsFd, mask: StatxFlags) -> Result<Statx> {
+/// Returns the identity of an open directory.
+pub(super) fn identity(folder: impl AsFd) -> Result<DirIdentity> {
     gate!();
-    rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, mask)
+    os::identity(folder.as_fd())
 }
 
-pub(super) fn fstatfs(file: impl AsFd) -> Result<StatFs> {
+/// Returns the name of the file system type, e.g. `ext4`, or its number in hexadecimal if the name is unknown.
+pub(super) fn file_system(file: impl AsFd) -> Result<String> {
     gate!();
-    rustix::fs::fstatfs(file)
+    os::file_system(file.as_fd())
+}
+
+/// True if the links in this directory belong to the kernel and do not lead where their text says.
+pub(super) fn has_kernel_links(folder: impl AsFd) -> Result<bool> {
+    gate!();
+    os::has_kernel_links(folder.as_fd())
 }
 
 pub(super) fn fstatvfs(file: impl AsFd) -> Result<StatVfs> {
@@ -207,12 +240,14 @@ pub(super) fn flock(file: impl AsFd, operation: FlockOperation) -> Result<()> {
 /// See [`raw::lease`].
 pub(super) fn lease(file: impl AsFd) -> Result<()> {
     gate!();
+    beyond_posix()?;
     raw::lease(file.as_fd())
 }
 
 /// See [`raw::is_leased`].
 pub(super) fn is_leased(file: impl AsFd) -> Result<bool> {
     gate!();
+    beyond_posix()?;
     raw::is_leased(file.as_fd())
 }
 
@@ -266,7 +301,8 @@ pub(super) fn copy_file_range(
     gate!();
     #[cfg(test)]
     let at = to_at;
-    let copied = rustix::fs::copy_file_range(&from, Some(&mut from_at), &to, Some(&mut to_at), most)?;
+    beyond_posix()?;
+    let copied = os::copy_file_range(from.as_fd(), &mut from_at, to.as_fd(), &mut to_at, most)?;
     log!(DiskEvent::Write(
         fault_injection::inode(&to),
         at,
@@ -288,15 +324,16 @@ pub(super) fn ftruncate(file: impl AsFd, length: u64) -> Result<()> {
     Ok(())
 }
 
-pub(super) fn fallocate(file: impl AsFd, flags: FallocateFlags, from: u64, length: u64) -> Result<()> {
+/// Reserves disk space without changing the length of the file.
+pub(super) fn reserve(file: impl AsFd, from: u64, length: u64) -> Result<()> {
     gate!();
-    rustix::fs::fallocate(file, flags, from, length)
+    os::reserve(file.as_fd(), from, length)
 }
 
 pub(super) fn fchmod(file: impl AsFd, mode: Mode) -> Result<()> {
     gate!();
     rustix::fs::fchmod(&file, mode)?;
-    log!(DiskEvent::Mode(fault_injection::inode(&file), mode.as_raw_mode()));
+    log!(DiskEvent::Mode(fault_injection::inode(&file), u32::from(mode.as_raw_mode())));
     Ok(())
 }
 
@@ -308,23 +345,9 @@ pub(super) fn fchown(file: impl AsFd, uid: Option<Uid>, gid: Option<Gid>) -> Res
 pub(super) fn fdatasync(file: impl AsFd) -> Result<()> {
     #[cfg(test)]
     fault_injection::gate_sync(&file)?;
-    rustix::fs::fdatasync(&file)?;
+    os::fdatasync(file.as_fd())?;
     log!(DiskEvent::Sync(fault_injection::inode(&file)));
     Ok(())
-}
-
-/// Syncs many files concurrently: each call waits for the disk, which is faster with several at once. Returns one
-/// result per file.
-pub(super) fn fdatasync_all(files: &[BorrowedFd<'_>]) -> Vec<Result<()>> {
-    if files.len() < PARALLEL_CALLS_MIN {
-        return files.iter().map(fdatasync).collect();
-    }
-    let results = call_in_parallel(files, PARALLEL_CALLS_MAX, |file| rustix::fs::fdatasync(file));
-    #[cfg(test)]
-    for (file, _) in files.iter().zip(&results).filter(|(_, result)| result.is_ok()) {
-        log!(DiskEvent::Sync(fault_injection::inode(file)));
-    }
-    results
 }
 
 /// A name in an open directory.
@@ -332,85 +355,6 @@ pub(super) fn fdatasync_all(files: &[BorrowedFd<'_>]) -> Vec<Result<()>> {
 pub(super) struct NameAt<'a> {
     pub(super) folder: BorrowedFd<'a>,
     pub(super) name: &'a OsStr,
-}
-
-/// Removes many names concurrently: freeing a file also waits for the disk. Returns one result per name. `held`: the
-/// files are open elsewhere, so none is freed here.
-pub(super) fn unlink_all(names: &[NameAt<'_>], held: bool) -> Vec<Result<()>> {
-    if names.len() < PARALLEL_CALLS_MIN {
-        return names.iter().map(|at| unlinkat(at.folder, at.name, AtFlags::empty())).collect();
-    }
-    let threads = if held { threads() } else { PARALLEL_CALLS_MAX };
-    let results = call_in_parallel(names, threads, |at| rustix::fs::unlinkat(at.folder, at.name, AtFlags::empty()));
-    #[cfg(test)]
-    for (at, _) in names.iter().zip(&results).filter(|(_, result)| result.is_ok()) {
-        log!(DiskEvent::Remove(fault_injection::path(at.folder, at.name)));
-    }
-    results
-}
-
-/// Number of threads for work on files: one per processor, but at least two, because some calls wait.
-fn threads() -> usize {
-    static THERE: OnceLock<usize> = OnceLock::new();
-    *THERE.get_or_init(|| std::thread::available_parallelism().map_or(2, usize::from).clamp(2, THREADS_MAX))
-}
-
-/// True if several threads may work. Tests use one thread, in which calls are counted, unless they ask for more.
-fn in_threads() -> bool {
-    #[cfg(test)]
-    return fault_injection::in_threads();
-    #[cfg(not(test))]
-    true
-}
-
-/// Processes parts of a list on several threads; returns one result per part, in order. Neighbours are mostly in the
-/// same directory, in which the kernel changes names one at a time, so the parts are large.
-pub(super) fn in_parts<T: Send, R: Send>(all: &mut [T], work: impl Fn(&mut [T]) -> R + Sync) -> Vec<R> {
-    if all.len() <= FILES_PER_THREAD_MIN || !in_threads() {
-        return vec![work(all)];
-    }
-    let threads = threads().min(all.len().div_ceil(FILES_PER_THREAD_MIN));
-    let part = all.len().div_ceil(threads * PARTS_PER_THREAD).max(FILES_PER_THREAD_MIN);
-    let parts = Mutex::new(all.chunks_mut(part).enumerate());
-    let mut done = std::thread::scope(|scope| {
-        // If no thread can be started, this one does all the work.
-        let others: Vec<_> = (1..threads)
-            .map_while(|_| Builder::new().spawn_scoped(scope, || work_on_parts(&parts, &work)).ok())
-            .collect();
-        let mut done = work_on_parts(&parts, &work);
-        for other in others {
-            done.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-        }
-        done
-    });
-    done.sort_unstable_by_key(|(nth, _)| *nth);
-    done.into_iter().map(|(_, answer)| answer).collect()
-}
-
-/// Processes parts until none is left; returns the results with the numbers of their parts.
-fn work_on_parts<'a, T: 'a, R>(
-    parts: &Mutex<impl Iterator<Item = (usize, &'a mut [T])>>,
-    work: impl Fn(&mut [T]) -> R,
-) -> Vec<(usize, R)> {
-    let mut done = Vec::new();
-    loop {
-        let part = parts.lock().unwrap_or_else(PoisonError::into_inner).next();
-        let Some((nth, part)) = part else { return done };
-        done.push((nth, work(part)));
-    }
-}
-
-/// Closes many files concurrently: the last close of a file without a name frees it.
-pub(super) fn close_all(mut files: Vec<OwnedFd>) {
-    let part = files.len().div_ceil(PARALLEL_CALLS_MAX).max(PARALLEL_CALLS_MIN);
-    std::thread::scope(|scope| {
-        while files.len() > part {
-            let some = files.split_off(files.len() - part);
-            // If no thread can be started, they are closed here.
-            drop(Builder::new().spawn_scoped(scope, move || drop(some)));
-        }
-        drop(files);
-    });
 }
 
 /// Grows the descriptor table for this many open files in one step. The kernel doubles it otherwise, and waits for all
@@ -449,47 +393,9 @@ pub(super) fn lowest_free_fd(any: impl AsFd) -> usize {
     next.map_or_else(|_| fd_limit(), |next| usize::try_from(next.as_raw_fd()).unwrap_or(0))
 }
 
-/// Makes one call per item, several at a time. To tests they appear in order.
-fn call_in_parallel<T: Sync>(all: &[T], threads: usize, call: impl Fn(&T) -> Result<()> + Sync) -> Vec<Result<()>> {
-    let allowed = |_| {
-        gate!();
-        Ok(())
-    };
-    let allowed: Vec<Result<()>> = all.iter().map(allowed).collect();
-    let next = AtomicUsize::new(0);
-    // Neighbours are in one directory, in which the kernel changes names one at a time.
-    let run = (all.len() / (threads * PARTS_PER_THREAD)).max(1);
-    let work = || {
-        let mut done = Vec::new();
-        loop {
-            let from = next.fetch_add(run, Ordering::Relaxed);
-            let some = all.iter().zip(&allowed).enumerate().skip(from).take(run);
-            let before = done.len();
-            done.extend(some.map(|(nth, (one, allowed))| (nth, allowed.and_then(|()| call(one)))));
-            if done.len() == before {
-                return done;
-            }
-        }
-    };
-    let done: Vec<(usize, Result<()>)> = std::thread::scope(|scope| {
-        // If no thread can be started, this one does all the work.
-        let others = (1..threads.min(all.len())).map_while(|_| Builder::new().spawn_scoped(scope, work).ok());
-        let others: Vec<_> = others.collect();
-        let mut done = work();
-        done.extend(others.into_iter().flat_map(|other| other.join().unwrap_or_default()));
-        done
-    });
-    // An item without a result counts as failed.
-    let mut results = vec![Err(rustix::io::Errno::IO); all.len()];
-    for (nth, result) in done {
-        results[nth] = result;
-    }
-    results
-}
-
 pub(super) fn fsync(file: impl AsFd) -> Result<()> {
     gate!();
-    rustix::fs::fsync(&file)?;
+    os::fsync(file.as_fd())?;
     log!(DiskEvent::SyncFolder(fault_injection::place(&file)));
     Ok(())
 }
@@ -512,42 +418,4 @@ pub(super) fn fsetxattr(file: impl AsFd, name: &[u8], value: &[u8]) -> Result<()
 pub(super) fn fremovexattr(file: impl AsFd, name: &[u8]) -> Result<()> {
     gate!();
     rustix::fs::fremovexattr(file, name)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::fault_injection::{DiskEvent, InjectedFault, inode, run};
-    use super::{NameAt, fdatasync_all, unlink_all};
-    use rustix::io::Errno;
-    use std::os::fd::AsFd;
-
-    #[test]
-    fn each_synced_file_has_its_own_result() {
-        let files: Vec<_> = (0..40).map(|_| tempfile::tempfile().unwrap()).collect();
-        let open: Vec<_> = files.iter().map(AsFd::as_fd).collect();
-        let ran = run(&[(7, InjectedFault::Once(Errno::IO))], || fdatasync_all(&open));
-        let failed: Vec<usize> = (0..40).filter(|nth| ran.result[*nth].is_err()).collect();
-        assert_eq!((ran.result.len(), failed, ran.calls), (40, vec![7], 40));
-        let others = files.iter().enumerate().filter(|(nth, _)| *nth != 7);
-        let synced: Vec<DiskEvent> = others.map(|(_, file)| DiskEvent::Sync(inode(file))).collect();
-        assert_eq!(ran.log.into_iter().map(|(_, event)| event).collect::<Vec<_>>(), synced);
-    }
-
-    #[test]
-    fn each_removed_name_has_its_own_result() {
-        let folder = tempfile::tempdir().unwrap();
-        let fd = std::fs::File::open(folder.path()).unwrap();
-        let name = |nth: usize| format!("f{nth:02}");
-        let names: Vec<std::ffi::OsString> = (0..40).map(|nth| name(nth).into()).collect();
-        names
-            .iter()
-            .filter(|name| **name != "f12")
-            .for_each(|name| std::fs::write(folder.path().join(name), "").unwrap());
-        let open: Vec<_> = names.iter().map(|name| NameAt { folder: fd.as_fd(), name: name.as_os_str() }).collect();
-        let ran = run(&[(7, InjectedFault::Once(Errno::IO))], || unlink_all(&open, false));
-        let failed: Vec<usize> = (0..40).filter(|nth| ran.result[*nth].is_err()).collect();
-        assert_eq!((failed, ran.calls, ran.log.len()), (vec![7, 12], 40, 38));
-        let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|it| it.unwrap().file_name()).collect();
-        assert_eq!(left, [name(7).as_str()]);
-    }
 }

@@ -1,5 +1,4 @@
-//! A second barrier: the kernel itself confines this process to some directories (Landlock), in case our own checks
-//! have a bug.
+//! The barrier of Linux: Landlock.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
