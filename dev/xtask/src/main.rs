@@ -1,6 +1,7 @@
 //! Repository chores: `cargo xtask test | tidy | figures | docs | site | picture | bless [FILE or FOLDER …] | mutants [NAME …] | torture [--part N] [WORD …] |
 //! instructions [--bless] [NAME …] | portable |
-//! api [--bless] | python [--release] | wasm | dictionary`.
+//! ports [NAME …] | dist [--dev] [--assemble] [NAME …] | release VERSION | api [--bless] | python [--release] | wasm |
+//! dictionary`.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -14,6 +15,7 @@ mod checks;
 mod conformance;
 mod decisions;
 mod dictionary;
+mod dist;
 mod docs;
 mod figures;
 mod instructions;
@@ -23,9 +25,11 @@ mod mutants;
 mod npm_package;
 mod picture;
 mod portable;
+mod ports;
 mod program;
 mod python;
 mod python_errors;
+mod release;
 mod repo;
 mod site;
 mod torture;
@@ -52,6 +56,11 @@ Usage: cargo xtask COMMAND
                     count the instructions of hot paths with valgrind and compare them with dev/counted/budgets.toml, or write
                     them there (all without NAME)
   portable          compile the crates without I/O for wasm32 and for Windows (installs the targets with rustup)
+  ports [NAME …]    build emend for other systems with the linker of zig, and run it where this machine can (PyPI, rustup)
+  dist [--dev] [--assemble] [NAME …]
+                    make the files of a release in target/dist for all ports or those named, then install each channel into
+                    a clean root, use it and remove it; --dev builds fast and large programs; --assemble builds none
+  release VERSION   set the version of all packages, and date the unreleased changes of the changelog
   api [--bless]     compare the public items of the libraries with the lists in dev/xtask/api, or write the lists
   python [--release]
                     build the Python package in target/wheels, install it in a fresh virtual environment of every Python that is
@@ -72,6 +81,9 @@ fn main() -> ExitCode {
         Some("python") => python::python(&arguments[1..]),
         Some("portable") => portable::portable(),
         Some("wasm") => wasm::wasm(),
+        Some("ports") => ports::ports(&arguments[1..]),
+        Some("release") => release::release(&arguments[1..]),
+        Some("dist") => dist::dist(&arguments[1..]),
         Some("api") => api::api(&arguments[1..]),
         Some("picture") => picture::picture(),
         Some("dictionary") => dictionary::write(),

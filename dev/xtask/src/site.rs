@@ -76,6 +76,8 @@ static PARTS: &[Part] = &[
         entries: &[
             page("docs/security.md"),
             page("docs/durability.md"),
+            page("docs/install.md"),
+            page("docs/platforms.md"),
             page("docs/accuracy.md"),
             page("docs/benchmarks.md"),
             pages("docs/conformance.md", "docs/conformance/"),

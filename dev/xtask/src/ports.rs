@@ -1,0 +1,179 @@
+//! `cargo xtask ports`: builds `emend` for other systems, and runs it where this machine can.
+//!
+//! The linker and the C compiler are zig's, from PyPI, so one machine builds for all. `docs/platforms.md` has the table of
+//! what was run where.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A system for which `emend` is built.
+pub(crate) struct Port {
+    /// The word on the command line.
+    pub(crate) name: &'static str,
+    pub(crate) target: &'static str,
+    /// How this machine runs the program.
+    runner: Runner,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Runner {
+    /// The system of this machine.
+    Here,
+    /// An emulator from Debian's `qemu-user-static`.
+    Emulator(&'static str),
+    /// This machine can only link it.
+    None,
+}
+
+pub(crate) const PORTS: &[Port] = &[
+    Port { name: "musl", target: "x86_64-unknown-linux-musl", runner: Runner::Here },
+    Port { name: "arm", target: "aarch64-unknown-linux-musl", runner: Runner::Emulator("qemu-aarch64-static") },
+    Port { name: "mac", target: "aarch64-apple-darwin", runner: Runner::None },
+    Port { name: "mac-intel", target: "x86_64-apple-darwin", runner: Runner::None },
+];
+
+/// The packages of the tools, by PyPI.
+const TOOLS: &[&str] = &["ziglang==0.17.1", "cargo-zigbuild==0.24.1"];
+
+/// The part of CoreFoundation that a time zone needs. Apple's own description is part of its SDK, which is not free; the
+/// system has the library itself.
+const CORE_FOUNDATION: &str = "\
+--- !tapi-tbd
+tbd-version:     4
+targets:         [ x86_64-macos, arm64-macos ]
+install-name:    '/System/Library/Frameworks/CoreFoundation.framework/Versions/A/CoreFoundation'
+current-version: 1
+exports:
+  - targets:         [ x86_64-macos, arm64-macos ]
+    symbols:         [ _CFRelease, _CFStringGetBytes, _CFStringGetCStringPtr, _CFStringGetLength, _CFTimeZoneCopySystem,
+                       _CFTimeZoneGetName, _CFTimeZoneResetSystem ]
+...
+";
+
+/// Builds every port, or those named in the arguments, and makes an edit with each that runs here.
+///
+/// Errors: the first port that does not build, or whose program does not edit a file correctly.
+pub(crate) fn ports(arguments: &[String]) -> Result<String, String> {
+    let unknown = arguments.iter().find(|name| PORTS.iter().all(|port| port.name != **name));
+    if let Some(unknown) = unknown {
+        let names: Vec<&str> = PORTS.iter().map(|port| port.name).collect();
+        return Err(format!("there is no port `{unknown}`; the ports are {}", names.join(", ")));
+    }
+    let selected = PORTS.iter().filter(|port| arguments.is_empty() || arguments.iter().any(|name| name == port.name));
+    let toolchain = Toolchain::install()?;
+    let mut said = Vec::new();
+    for port in selected {
+        let program = toolchain.build(port, "dev")?;
+        said.push(format!("{}: {}", port.target, try_program(port, &program)?));
+    }
+    Ok(said.join("\n"))
+}
+
+/// The tools that build for other systems.
+pub(crate) struct Toolchain {
+    root: PathBuf,
+    /// The directory of the tools.
+    bin: PathBuf,
+    frameworks: PathBuf,
+}
+
+impl Toolchain {
+    /// Installs the tools below `target/`.
+    ///
+    /// Errors: PyPI or Python is missing.
+    pub(crate) fn install() -> Result<Toolchain, String> {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap_or(Path::new(".")).to_owned();
+        let venv = root.join("target/ports-tools");
+        let bin = venv.join("bin");
+        if !bin.join("cargo-zigbuild").exists() {
+            run(Command::new("python3").args(["-m", "venv"]).arg(&venv))?;
+            run(Command::new(bin.join("pip")).args(["install", "--quiet"]).args(TOOLS))?;
+        }
+        let frameworks = root.join("target/ports-frameworks");
+        let folder = frameworks.join("CoreFoundation.framework");
+        fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+        fs::write(folder.join("CoreFoundation.tbd"), CORE_FOUNDATION).map_err(|error| error.to_string())?;
+        Ok(Toolchain { root, bin, frameworks })
+    }
+
+    /// Builds `emend` with a profile (`dev` or `dist`); returns the program.
+    ///
+    /// Errors: the standard library cannot be installed, or the build fails.
+    pub(crate) fn build(&self, port: &Port, profile: &str) -> Result<PathBuf, String> {
+        let Port { target, .. } = port;
+        run(Command::new("rustup").args(["--quiet", "target", "add", target]))?;
+        let mut paths = vec![self.bin.clone()];
+        paths.extend(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()));
+        let path = std::env::join_paths(paths).map_err(|error| error.to_string())?;
+        let mut cargo = Command::new(self.bin.join("cargo-zigbuild"));
+        cargo.args(["build", "--locked", "--quiet", "-p", "emendate-cli", "--target", target, "--profile", profile]);
+        if profile == "dev" {
+            // The programs of these builds make one edit.
+            cargo.args(["--config", "profile.dev.package.\"*\".opt-level=0"]);
+        }
+        // The settings are not those of other builds, which must not be repeated because of them.
+        let folder = self.root.join("target/ports");
+        cargo.arg("--target-dir").arg(&folder).env("PATH", path).current_dir(&self.root);
+        if target.ends_with("apple-darwin") {
+            cargo.env("RUSTFLAGS", format!("-Lframework={}", self.frameworks.display()));
+        } else {
+            cargo.env_remove("RUSTFLAGS");
+        }
+        run(&mut cargo)?;
+        let folder = folder.join(target).join(if profile == "dev" { "debug" } else { profile });
+        Ok(folder.join("emend"))
+    }
+}
+
+/// Makes an edit with the program; returns what was done.
+fn try_program(port: &Port, program: &Path) -> Result<String, String> {
+    let mut command = match port.runner {
+        Runner::Here => Command::new(program),
+        Runner::Emulator(emulator) if !is_on_path(emulator) => {
+            return Ok(format!("built; NOT RUN, because {emulator} is missing"));
+        }
+        Runner::Emulator(emulator) => {
+            let mut command = Command::new(emulator);
+            command.arg(program);
+            command
+        }
+        Runner::None => return Ok("built and linked; it does not run here".to_owned()),
+    };
+    let folder = std::env::temp_dir().join(format!("emend-port-{}-{}", port.name, std::process::id()));
+    fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+    let file = folder.join("a.rs");
+    fs::write(&file, "fn main() {\r\n    let x = 1;\r\n}\r\n").map_err(|error| error.to_string())?;
+    command.args(["edit", "a.rs", "--old", "let x  =  1;", "--new", "let x = 2;"]);
+    command.current_dir(&folder).env("HOME", &folder).env_remove("XDG_STATE_HOME");
+    let done = run(&mut command);
+    let text = fs::read_to_string(&file).unwrap_or_default();
+    let _ = fs::remove_dir_all(&folder);
+    done?;
+    if text == "fn main() {\r\n    let x = 2;\r\n}\r\n" {
+        Ok("built; it edited a file".to_owned())
+    } else {
+        Err(format!("{}: the edited file is {text:?}", port.target))
+    }
+}
+
+/// True if a program is installed.
+pub(crate) fn is_on_path(program: &str) -> bool {
+    let paths = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&paths).any(|folder| folder.join(program).is_file())
+}
+
+/// Runs a command with its output shown only if it fails; returns its standard output.
+///
+/// Errors: the command and what it printed.
+pub(crate) fn run(command: &mut Command) -> Result<String, String> {
+    let output = command.output().map_err(|error| format!("{}: {error}", command.get_program().display()))?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    if output.status.success() {
+        return Ok(text);
+    }
+    let arguments: Vec<_> = command.get_args().map(|it| it.to_string_lossy()).collect();
+    let program = command.get_program().to_string_lossy();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    Err(format!("`{program} {}` failed:\n{text}{errors}", arguments.join(" ")))
+}
