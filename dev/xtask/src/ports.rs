@@ -107,7 +107,8 @@ impl Toolchain {
         paths.extend(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()));
         let path = std::env::join_paths(paths).map_err(|error| error.to_string())?;
         let mut cargo = Command::new(self.bin.join("cargo-zigbuild"));
-        cargo.args(["build", "--locked", "--quiet", "-p", "emendate-cli", "--target", target, "--profile", profile]);
+        cargo.args(["rustc", "--locked", "--quiet", "-p", "emendate-cli", "--bin", "emend", "--target", target]);
+        cargo.args(["--profile", profile]);
         if profile == "dev" {
             // The programs of these builds make one edit.
             cargo.args(["--config", "profile.dev.package.\"*\".opt-level=0"]);
@@ -119,6 +120,10 @@ impl Toolchain {
             cargo.env("RUSTFLAGS", format!("-Lframework={}", self.frameworks.display()));
         } else {
             cargo.env_remove("RUSTFLAGS");
+        }
+        if target.ends_with("musl") {
+            // Both zig and rustc bring the objects that start a program; one set is enough.
+            cargo.args(["--", "-Clink-self-contained=no"]);
         }
         run(&mut cargo)?;
         let folder = folder.join(target).join(if profile == "dev" { "debug" } else { profile });
@@ -174,6 +179,4 @@ pub(crate) fn run(command: &mut Command) -> Result<String, String> {
     }
     let arguments: Vec<_> = command.get_args().map(|it| it.to_string_lossy()).collect();
     let program = command.get_program().to_string_lossy();
-    let errors = String::from_utf8_lossy(&output.stderr);
-    Err(format!("`{program} {}` failed:\n{text}{errors}", arguments.join(" ")))
-}
+    let errors = String::from_utf8_

@@ -22,7 +22,7 @@ struct FollowedLink {
     rest: usize,
 }
 
-/// What has a name.
+/// The kind of file that has a name.
 enum Found {
     Directory(OwnedFd),
     Link,
