@@ -179,4 +179,6 @@ pub(crate) fn run(command: &mut Command) -> Result<String, String> {
     }
     let arguments: Vec<_> = command.get_args().map(|it| it.to_string_lossy()).collect();
     let program = command.get_program().to_string_lossy();
-    let errors = String::from_utf8_
+    let errors = String::from_utf8_lossy(&output.stderr);
+    Err(format!("`{program} {}` failed:\n{text}{errors}", arguments.join(" ")))
+}
