@@ -8,6 +8,8 @@ mod install;
 mod patch;
 pub(crate) mod replace;
 mod reversal;
+#[cfg(feature = "http")]
+mod review;
 mod scope;
 
 pub(crate) use file_part::FilePartArgs;
@@ -16,6 +18,8 @@ pub(crate) use history::HistoryArgs;
 pub(crate) use install::{ClientArgs, InstallArgs, McpArgs, McpCommand, ScopeArg, SetupArgs};
 pub(crate) use patch::PatchArgs;
 pub(crate) use reversal::{MarkArgs, RestoreArgs, RewindArgs, SnapshotArgs, UndoArgs};
+#[cfg(feature = "http")]
+pub(crate) use review::ReviewArgs;
 pub(crate) use scope::ScopeArgs;
 
 use crate::config::ConfigCommand;
@@ -134,6 +138,10 @@ pub(crate) enum Command {
     /// Record the files that any program changed, created or deleted since the last snapshot
     #[command(after_help = help::SNAPSHOT)]
     Snapshot(SnapshotArgs),
+    /// Show what was changed in the browser, and keep, undo or correct it there
+    #[cfg(feature = "http")]
+    #[command(after_help = help::REVIEW)]
+    Review(ReviewArgs),
     /// Delete old history by age and size
     #[command(after_help = help::GC)]
     Gc(GcArgs),

@@ -184,6 +184,16 @@ Examples:
   cargo fmt; emend snapshot --note 'cargo fmt'
   emend show last                         what it changed; emend undo ID takes it back";
 
+#[cfg(feature = "http")]
+pub(crate) const REVIEW: &str = "\
+Examples:
+  emend review                            opens the page in the browser
+  emend review --no-open --port 8940      prints the address; over ssh: ssh -L 8940:127.0.0.1:8940 HOST
+  emend review --read-only                the page shows, and changes nothing
+
+The page listens on this machine only. The address has a token behind `#`, which the browser exchanges for a
+cookie. It ends with Ctrl-C.";
+
 pub(crate) const GC: &str = "\
 Without options, deletes what exceeds the limits: 60 days, 10 000 operations, 256 MB of contents.
 Deleted operations can no longer be undone; `emend history` marks them.

@@ -39,6 +39,8 @@ mod probe;
 mod progress;
 mod relative_names;
 mod requests;
+#[cfg(feature = "http")]
+mod review;
 mod serve;
 mod session;
 mod setup;
@@ -113,6 +115,8 @@ fn run() -> u8 {
         Command::Mark(args) => return files::run(&desk(UnreadPolicy::Allow), Ok(history::mark(&args.name))),
         Command::Rewind(args) => return files::run(&desk(UnreadPolicy::Allow), Ok(history::rewind(args))),
         Command::Snapshot(args) => return files::run(&desk(UnreadPolicy::Allow), Ok(history::snapshot(args))),
+        #[cfg(feature = "http")]
+        Command::Review(args) => review::run(&desk(UnreadPolicy::Allow), args),
         Command::Gc(args) => history::gc(&desk(UnreadPolicy::Allow), args),
         Command::Call(args) => return serve::call(&desk(UnreadPolicy::Deny), args),
         Command::Serve(_) => serve::serve(&desk(UnreadPolicy::Deny)),

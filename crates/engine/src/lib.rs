@@ -69,6 +69,7 @@ pub use emendate_fs as fs;
 pub use emendate_history as history;
 pub use emendate_lsp::BUILTIN_SERVERS as LANGUAGE_SERVERS;
 pub use emendate_run::end_all as end_programs;
+pub use emendate_syntax::{ColorClass, ColorSpan, LineRange};
 pub use model::approval::Approval;
 pub use model::attachment::ATTACHMENTS;
 pub use model::call_context::{CallContext, ChangeDisplay, OptionValue, StalePolicy, UnreadPolicy, unique_session};
@@ -86,6 +87,13 @@ pub use tools::history::page::{HistoryEntry, HistoryPage, OperationSide};
 pub use tools::preview::LinePreview;
 pub use tools::read::READ_LINES_DEFAULT;
 pub use tools::read::lines::ReadOutcome;
+pub use tools::review::difference::{FileDifference, TextDifference, VersionLines};
+pub use tools::review::operations::{
+    FileStateView, FileView, OperationCompletion, OperationPage, OperationPurpose, OperationQuery, OperationView,
+    ReversalView,
+};
+pub use tools::review::scope::{ChangeScope, ScopeFiles};
+pub use tools::undo::hunks::HunkState;
 pub use tools::undo::rewind::shell_command_note;
 
 /// Ends of the notes that report new text which is not written as it was sent.

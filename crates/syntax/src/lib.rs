@@ -6,6 +6,7 @@
 mod block;
 mod check;
 mod clock;
+mod color;
 mod edit;
 mod grammar;
 mod grammars;
@@ -24,6 +25,7 @@ mod similar_names;
 
 pub use block::{CodeBlock, NoBlock};
 pub use check::{FirstError, ParseBaseline};
+pub use color::{ColorClass, ColorSpan, LineRange};
 pub use edit::{Splices, SymbolAction};
 pub use language::Language;
 pub use outline::{Definition, Outline, Symbol};

@@ -2,6 +2,7 @@
 //! grammar then affects nothing else.
 
 use crate::block::{CodeBlock, NoBlock};
+use crate::color::{ColorSpan, LineRange};
 use crate::check::{FirstError, ParseBaseline};
 use crate::edit::{Splices, SymbolAction};
 use crate::language::Language;
@@ -53,6 +54,8 @@ pub enum QuerySubject<'t> {
     Blocks(Vec<usize>),
     /// Position of the first syntax error.
     FirstError,
+    /// Classes of the tokens in these lines, in order.
+    Colors(Vec<LineRange>),
     /// Whether another text, made from this one by changes, parses, given that this one does.
     After(Cow<'t, str>),
 }
@@ -88,6 +91,8 @@ pub enum SyntaxAnswer {
     Blocks(Vec<Result<CodeBlock, NoBlock>>),
     /// To [`QuerySubject::FirstError`].
     FirstError(Option<FirstError>),
+    /// To [`QuerySubject::Colors`].
+    Colors(Vec<ColorSpan>),
     /// To [`QuerySubject::After`]: the first syntax error of the other text.
     After(Option<FirstError>),
     /// To [`QuerySubject::After`], if the first text does not parse itself.
@@ -161,6 +166,7 @@ impl Answerer {
                 SyntaxAnswer::Blocks(lines.iter().map(|line| parsed.block_at(*line)).collect())
             }
             QuerySubject::FirstError => SyntaxAnswer::FirstError(parsed.first_error()),
+            QuerySubject::Colors(ranges) => SyntaxAnswer::Colors(parsed.colors(ranges)),
             QuerySubject::After(_) => SyntaxAnswer::Unproven,
         });
         TimedAnswer { answer, left: 0 }

@@ -6,7 +6,7 @@ use crate::context::config::Config;
 use crate::context::history_stores::StateLocation;
 use crate::context::syntax::ParserIsolation;
 use crate::model::call_context::CallContext;
-use crate::model::reply::Reply;
+use crate::model::reply::{Answer, Reply};
 use crate::pipeline::checks::approval;
 use crate::pipeline::commit::log;
 use crate::session::turns::log_moment;
@@ -14,10 +14,17 @@ use crate::tools::history;
 use crate::tools::history::feed::{self, Feed, FeedOptions};
 use crate::tools::history::page::{self, HistoryPage, OperationSide};
 use crate::tools::preview::{self, LinePreview};
+use crate::tools::review::difference::{self, FileDifference, VersionLines};
+use crate::tools::review::operations::{self, OperationPage, OperationQuery, OperationView};
+use crate::tools::review::operations::FileView;
+use crate::tools::review::scope::{self, ChangeScope, ScopeFiles};
+use crate::tools::undo;
 use emendate_core::{Handle, Op, Result, Vocabulary};
 use emendate_fs::Store;
 use emendate_history::{GcStats, Retention, TURN};
+use emendate_syntax::LineRange;
 use serde_json::Value;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -161,6 +168,102 @@ impl Engine {
         lines: Option<(usize, usize)>,
     ) -> Result<Vec<u8>> {
         call::metered(&self.context, caller, || page::stored_content(&self.context, id, path, moment, lines))
+    }
+
+    /// Returns a page of operations as values, the newest first.
+    ///
+    /// Errors: `call.invalid` for a page that does not exist; those of the policy and of the session store.
+    pub fn operations(&self, query: &OperationQuery) -> Result<OperationPage> {
+        operations::operations(&self.context, query)
+    }
+
+    /// Returns one operation with some of its files.
+    ///
+    /// Errors: `operation.not_found`, and those of the session store.
+    pub fn operation(&self, id: &str, files: Range<usize>) -> Result<OperationView> {
+        operations::operation(&self.context, id, files)
+    }
+
+    /// Returns the names of the newest operations, one for each root that has any: they change with every operation.
+    ///
+    /// Errors: those of the session store.
+    pub fn newest_operations(&self) -> Result<Vec<String>> {
+        operations::newest_names(&self.context)
+    }
+
+    /// Returns some files of a scope, in the order of their paths, and the sums of all that are `wanted`.
+    ///
+    /// Errors: `operation.not_found`, `call.invalid`, and those of the session store.
+    pub fn scope_files(
+        &self,
+        scope: &ChangeScope,
+        wanted: &dyn Fn(&FileView) -> bool,
+        part: Range<usize>,
+    ) -> Result<ScopeFiles> {
+        scope::scope_files(&self.context, scope, wanted, part)
+    }
+
+    /// Returns the difference of one file of a scope, with at most `bytes` of text.
+    ///
+    /// Errors: `operation.not_found` for a file that is not in it; those of the policy and of the session store.
+    pub fn difference(
+        &self,
+        caller: &CallContext,
+        scope: &ChangeScope,
+        path: &Path,
+        bytes: usize,
+    ) -> Result<FileDifference> {
+        call::metered(&self.context, caller, || difference::difference(&self.context, caller, scope, path, bytes))
+    }
+
+    /// Returns lines of a file before or after the changes of a scope, with their colours.
+    ///
+    /// Errors: those of [`Engine::scope_content`], and those of a file that is not text.
+    pub fn version_lines(
+        &self,
+        caller: &CallContext,
+        scope: &ChangeScope,
+        path: &Path,
+        moment: OperationSide,
+        range: LineRange,
+    ) -> Result<VersionLines> {
+        let context = &self.context;
+        call::metered(context, caller, || difference::version_lines(context, caller, scope, path, moment, range))
+    }
+
+    /// Returns the bytes of a file before or after the changes of a scope.
+    ///
+    /// Errors: `operation.not_found` if the file is not among them, did not exist, or was not kept; those of the policy.
+    pub fn scope_content(
+        &self,
+        caller: &CallContext,
+        scope: &ChangeScope,
+        path: &Path,
+        moment: OperationSide,
+    ) -> Result<Vec<u8>> {
+        call::metered(&self.context, caller, || difference::scope_content(&self.context, scope, path, moment))
+    }
+
+    /// Undoes or redoes the change of one file in a scope: its hunks of these numbers, or all of it.
+    ///
+    /// Errors: `operation.not_found` for a file that is not in the scope; those of an undo and of a restore.
+    pub fn reverse_change(
+        &self,
+        caller: &CallContext,
+        scope: &ChangeScope,
+        path: &Path,
+        hunks: Option<&[usize]>,
+        redo: bool,
+    ) -> Result<Answer> {
+        let context = &self.context;
+        call::metered(context, caller, || scope::reverse_change(context, caller, scope, path, hunks, redo))
+    }
+
+    /// Undoes everything of the turn that an operation belongs to, in all of its files or none.
+    ///
+    /// Errors: those of `undo`.
+    pub fn undo_turn(&self, caller: &CallContext, id: &str) -> Result<Answer> {
+        call::metered(&self.context, caller, || undo::undo_turn(&self.context, caller, id))
     }
 
     /// Begins a turn of a session: what it does from now on is taken back together by an undo of the turn.

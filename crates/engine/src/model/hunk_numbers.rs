@@ -19,6 +19,8 @@ pub(crate) const HUNK_CONTEXT_LINES: usize = 3;
 pub(crate) struct HunkNumbers {
     pub(crate) operation: OperationId,
     pub(crate) numbers: BTreeSet<usize>,
+    /// They are those of the changes of several operations, of which this is the last one.
+    pub(crate) of_several: bool,
 }
 
 impl HunkNumbers {
@@ -29,7 +31,7 @@ impl HunkNumbers {
             return Err(Error::new(Code::CallInvalid, "Hunks are counted from 1.")
                 .next("Send the numbers of hunks as history with that id shows them, such as hunks: [2]."));
         }
-        Ok(HunkNumbers { operation, numbers: numbers.iter().copied().collect() })
+        Ok(HunkNumbers { operation, numbers: numbers.iter().copied().collect(), of_several: false })
     }
 
     /// Checks that a file with this many hunks has all of them.
@@ -50,7 +52,8 @@ impl fmt::Display for HunkNumbers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let numbers: Vec<String> = self.numbers.iter().map(ToString::to_string).collect();
         let noun = if numbers.len() == 1 { "hunk" } else { "hunks" };
-        write!(f, "{noun} {} of operation {}", numbers.join(", "), self.operation)
+        let whole = if self.of_several { "the changes up to operation" } else { "operation" };
+        write!(f, "{noun} {} of {whole} {}", numbers.join(", "), self.operation)
     }
 }
 

@@ -10,6 +10,7 @@ pub(crate) mod moments;
 pub(crate) mod preview;
 pub(crate) mod read;
 pub(crate) mod replace;
+pub(crate) mod review;
 pub(crate) mod search;
 pub(crate) mod snapshot;
 pub(crate) mod symbols;

@@ -1,14 +1,15 @@
 //! Authentication and admission: all checks of a request before the protocol handles it.
 
 use super::HttpLimits;
-use super::listener::AllowedNames;
-use super::token::BearerToken;
 use crate::message::{self, InputLine};
 use crate::server::McpServer;
-use http_body_util::combinators::BoxBody;
-use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
-use hyper::body::{Body as _, Bytes, Incoming};
-use hyper::header::{AUTHORIZATION, CONNECTION, CONTENT_ENCODING, CONTENT_TYPE, HOST, ORIGIN, WWW_AUTHENTICATE};
+use emendate_http::{
+    AccessToken, AllowedNames, BodyReader, ConnectionLimits, HttpConnection, HttpRefusal, HttpResponse, HttpService,
+    refused, text_body,
+};
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::Incoming;
+use hyper::header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, HOST, ORIGIN, WWW_AUTHENTICATE};
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, StatusCode};
 use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ErrorData, RequestId, ServerJsonRpcMessage};
@@ -16,9 +17,8 @@ use rmcp::service::{RequestContext, RoleServer};
 use rmcp::transport::streamable_http_server::StreamableHttpService;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use std::collections::HashSet;
-use std::convert::Infallible;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::{Semaphore, watch};
 
 /// The path of the server. A suffix of a request's path names a session.
 pub(super) const MCP_PATH: &str = "/mcp";
@@ -26,26 +26,7 @@ pub(super) const MCP_PATH: &str = "/mcp";
 const SESSION_HEADER: &str = "mcp-session-id";
 /// Bytes of a name in the path.
 const SESSION_NAME_BYTES_MAX: usize = 64;
-/// Bytes above which only a few bodies are read at a time.
-const LARGE_BODY_BYTES: u64 = 1 << 20;
-/// The number of them.
-const LARGE_BODIES_MAX: usize = 4;
-
-type HttpResponse = Response<BoxBody<Bytes, Infallible>>;
-/// The response to a refused request.
-struct HttpRefusal(Box<HttpResponse>);
-
 type McpService = StreamableHttpService<McpServer, LocalSessionManager>;
-
-/// Authentication state of a connection; acquires an authenticated-connection permit when a valid token arrives.
-#[derive(Default)]
-pub(super) struct HttpConnection(OnceLock<OwnedSemaphorePermit>);
-
-impl HttpConnection {
-    pub(super) fn is_known(&self) -> bool {
-        self.0.get().is_some()
-    }
-}
 
 /// The session that a request's path names.
 #[derive(Clone)]
@@ -85,50 +66,33 @@ pub(super) struct AuthLayer {
     /// The same service with its own shutdown, for streams that last as long as their client wants.
     standing_streams: McpService,
     sessions: Arc<LocalSessionManager>,
-    token: BearerToken,
+    token: AccessToken,
     names: AllowedNames,
     limits: HttpLimits,
     permits: Arc<Semaphore>,
-    large: Semaphore,
+    bodies: BodyReader,
+    server: McpServer,
     running: RunningRequests,
 }
 
-impl AuthLayer {
-    pub(super) fn new(server: McpServer, token: BearerToken, names: AllowedNames, limits: HttpLimits) -> AuthLayer {
-        let mut sessions = LocalSessionManager::default();
-        sessions.session_config.keep_alive = Some(limits.session_idle);
-        let sessions = Arc::new(sessions);
-        // Access is checked here, before the library's own checks.
-        let service = |server| {
-            McpService::new(move || Ok(McpServer::clone(&server)), Arc::clone(&sessions), transport_config(limits))
-        };
-        AuthLayer {
-            service: service(server.clone()),
-            standing_streams: service(server),
-            sessions,
-            token,
-            names,
-            limits,
-            permits: Arc::new(Semaphore::new(limits.connections)),
-            large: Semaphore::new(LARGE_BODIES_MAX),
-            running: RunningRequests::default(),
-        }
+impl HttpService for AuthLayer {
+    fn limits(&self) -> ConnectionLimits {
+        self.limits.connections()
     }
 
-    pub(super) fn limits(&self) -> HttpLimits {
-        self.limits
-    }
-
-    pub(super) fn end_standing_streams(&self) {
+    fn end_standing_streams(&self) {
         self.standing_streams.config.cancellation_token.cancel();
     }
 
-    pub(super) fn end_all_streams(&self) {
+    fn end_all_streams(&self) {
         self.service.config.cancellation_token.cancel();
     }
 
-    /// Answers a request.
-    pub(super) async fn answer(&self, request: Request<Incoming>, guest: &HttpConnection) -> HttpResponse {
+    async fn idle(&self) {
+        self.server.idle().await;
+    }
+
+    async fn answer(&self, request: Request<Incoming>, guest: &HttpConnection) -> HttpResponse {
         let (mut parts, body) = request.into_parts();
         if let Err(refusal) = self.lets_in(&mut parts, guest) {
             return *refusal.0;
@@ -144,7 +108,7 @@ impl AuthLayer {
             }
             return answer;
         }
-        let body = match self.read(body).await {
+        let body = match self.bodies.read(body).await {
             Ok(body) => body,
             Err(refusal) => return *refusal.0,
         };
@@ -163,6 +127,30 @@ impl AuthLayer {
             })
             .boxed()
         })
+    }
+}
+
+impl AuthLayer {
+    pub(super) fn new(server: McpServer, token: AccessToken, names: AllowedNames, limits: HttpLimits) -> AuthLayer {
+        let mut sessions = LocalSessionManager::default();
+        sessions.session_config.keep_alive = Some(limits.session_idle);
+        let sessions = Arc::new(sessions);
+        // Access is checked here, before the library's own checks.
+        let service = |server| {
+            McpService::new(move || Ok(McpServer::clone(&server)), Arc::clone(&sessions), transport_config(limits))
+        };
+        AuthLayer {
+            service: service(server.clone()),
+            standing_streams: service(server.clone()),
+            server,
+            sessions,
+            token,
+            names,
+            limits,
+            permits: Arc::new(Semaphore::new(limits.connections)),
+            bodies: BodyReader::new(limits.bytes, limits.body),
+            running: RunningRequests::default(),
+        }
     }
 
     /// Registers a request of a session as in progress. Without a session, each request is an exchange of its own.
@@ -203,12 +191,8 @@ impl AuthLayer {
             refusal.0.headers_mut().insert(WWW_AUTHENTICATE, hyper::header::HeaderValue::from_static("Bearer"));
             return Err(refusal);
         }
-        if !guest.is_known() {
-            let Ok(place) = Arc::clone(&self.permits).try_acquire_owned() else {
-                return Err(refused(StatusCode::SERVICE_UNAVAILABLE, "Too many connections are open."));
-            };
-            // Requests of one connection are sequential, so there is no race.
-            let _ = guest.0.set(place);
+        if !guest.admit(&self.permits) {
+            return Err(refused(StatusCode::SERVICE_UNAVAILABLE, "Too many connections are open."));
         }
         let name = rest.strip_prefix('/').unwrap_or(rest);
         if !parts
@@ -238,29 +222,6 @@ impl AuthLayer {
         self.names.has_host(host)
     }
 
-    /// Reads the whole body of a request.
-    async fn read(&self, body: Incoming) -> Result<Bytes, HttpRefusal> {
-        let most = self.limits.bytes;
-        let size = body.size_hint();
-        if size.lower() > most as u64 {
-            return Err(too_large(most));
-        }
-        let read = async {
-            let _place = if size.upper().is_none_or(|upper| upper > LARGE_BODY_BYTES) {
-                self.large.acquire().await.ok()
-            } else {
-                None
-            };
-            Limited::new(body, most).collect().await
-        };
-        match tokio::time::timeout(self.limits.body, read).await {
-            Ok(Ok(body)) => Ok(body.to_bytes()),
-            Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large(most)),
-            Ok(Err(_)) => Err(refused(StatusCode::BAD_REQUEST, "The request ended early.")),
-            Err(_) => Err(refused(StatusCode::REQUEST_TIMEOUT, "The request took too long.")),
-        }
-    }
-
     /// Answers bodies that are not messages, as on standard input, with the request's id if it is known. Returns the id
     /// of a request.
     async fn understood(&self, body: &[u8]) -> Result<Option<RequestId>, HttpRefusal> {
@@ -280,35 +241,16 @@ impl AuthLayer {
     }
 }
 
-/// Refuses a request of too many bytes.
-fn too_large(most: usize) -> HttpRefusal {
-    refused(StatusCode::PAYLOAD_TOO_LARGE, &format!("A request has at most {most} bytes."))
-}
-
 /// Returns the library's settings; hosts are checked before the library sees a request.
 fn transport_config(limits: HttpLimits) -> rmcp::transport::StreamableHttpServerConfig {
     let config = rmcp::transport::StreamableHttpServerConfig::default().disable_allowed_hosts();
     config.with_json_response(true).with_max_request_body_bytes(limits.bytes)
 }
 
-fn body(text: Vec<u8>) -> BoxBody<Bytes, Infallible> {
-    Full::new(Bytes::from(text)).boxed()
-}
-
-/// Refuses in plain text and closes the connection, so that the rest of the request need not be read.
-fn refused(status: StatusCode, words: &str) -> HttpRefusal {
-    let mut answer = Response::new(body(format!("{words}\n").into_bytes()));
-    *answer.status_mut() = status;
-    let headers = answer.headers_mut();
-    headers.insert(CONTENT_TYPE, hyper::header::HeaderValue::from_static("text/plain; charset=utf-8"));
-    headers.insert(CONNECTION, hyper::header::HeaderValue::from_static("close"));
-    HttpRefusal(Box::new(answer))
-}
-
 /// Creates a protocol error.
 fn fault(error: ErrorData, id: Option<RequestId>) -> HttpRefusal {
     let message = ServerJsonRpcMessage::error(error, id);
-    let mut answer = Response::new(body(serde_json::to_vec(&message).unwrap_or_default()));
+    let mut answer = Response::new(text_body(serde_json::to_vec(&message).unwrap_or_default()));
     *answer.status_mut() = StatusCode::BAD_REQUEST;
     answer.headers_mut().insert(CONTENT_TYPE, hyper::header::HeaderValue::from_static("application/json"));
     HttpRefusal(Box::new(answer))

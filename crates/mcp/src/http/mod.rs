@@ -1,35 +1,26 @@
 //! The server over HTTP: the Streamable HTTP transport of both eras, for one user and the programs that know the token.
 //!
 //! The library handles the protocol (sessions of the older era, event streams, headers). This module handles access
-//! ([`gate`]), time limits, and an orderly shutdown.
+//! ([`auth`]); `emendate-http` handles connections, time limits, and an orderly shutdown.
 
 mod auth;
 mod listener;
 #[cfg(test)]
 mod tests;
-mod timeout_stream;
-mod token;
 
 use crate::server::McpServer;
 use crate::{ServerOptions, runtime};
-use auth::{AuthLayer, HttpConnection};
-use emendate::core::{Code, Error, Result};
+use auth::AuthLayer;
+use emendate::core::Result;
 use emendate::{CallContext, Engine};
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use std::collections::VecDeque;
+use emendate_http::{ConnectionLimits, listen_failed, stop_signals};
 use std::sync::Arc;
 use std::time::Duration;
-use timeout_stream::TimeoutStream;
-use tokio::net::{TcpListener, TcpStream};
-use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::sync::{mpsc, watch};
-use tokio::task::{AbortHandle, JoinSet};
+use tokio::sync::mpsc;
 
 pub(crate) use auth::{disconnected, session};
+pub use emendate_http::AccessToken as BearerToken;
 pub use listener::HttpListener;
-pub use token::BearerToken;
 
 /// Limits for clients.
 #[derive(Clone, Copy)]
@@ -72,120 +63,40 @@ impl Default for HttpLimits {
     }
 }
 
-/// Time for the last bytes of answers, once everything else has ended.
-const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
-/// Delay after a failure to accept a connection (no free file descriptors, for example).
-const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);
+impl HttpLimits {
+    /// The limits of connections.
+    fn connections(self) -> ConnectionLimits {
+        ConnectionLimits {
+            head: self.head,
+            write_timeout: self.write_timeout,
+            unauthenticated_connections: self.unauthenticated_connections,
+            finish: self.finish,
+        }
+    }
+}
 
 /// Serves on a listener until SIGTERM or SIGINT. Calls in progress are finished; a second signal cancels those that
 /// have not begun to write.
 ///
 /// Errors: the sockets or signals cannot be used.
 pub fn serve_http(engine: Engine, caller: CallContext, options: ServerOptions, door: HttpListener) -> Result<()> {
-    let runtime = runtime().map_err(|error| failed(&error))?;
+    let runtime = runtime().map_err(|error| listen_failed(&error))?;
     runtime.block_on(async {
-        let (stop, stopped) = mpsc::channel(2);
-        for kind in [SignalKind::terminate(), SignalKind::interrupt()] {
-            tokio::spawn(forward(signal(kind).map_err(|error| failed(&error))?, stop.clone()));
-        }
+        let stopped = stop_signals().map_err(|error| listen_failed(&error))?;
         let server = McpServer::new(engine, caller, options);
         server.tell_notices();
-        listen(server, door, HttpLimits::default(), stopped).await.map_err(|error| failed(&error))
+        listen(server, door, HttpLimits::default(), stopped).await.map_err(|error| listen_failed(&error))
     })
     // Dropping the runtime stops abandoned calls and finishes those that write.
 }
 
-fn failed(error: &std::io::Error) -> Error {
-    Error::new(Code::IoFailed, format!("The MCP server cannot listen: {error}.")).next("Try another address.")
-}
-
-async fn forward(mut signal: Signal, stop: mpsc::Sender<()>) {
-    while signal.recv().await.is_some() {
-        // More than two signals have no further effect.
-        let _ = stop.try_send(());
-    }
-}
-
-/// Accepts connections until told to stop, and then drains the others.
+/// Accepts connections until a message arrives on `stop`, and then drains the others.
 async fn listen(
     server: McpServer,
     door: HttpListener,
     limits: HttpLimits,
-    mut stop: mpsc::Receiver<()>,
+    stop: mpsc::Receiver<()>,
 ) -> std::io::Result<()> {
-    let listener = TcpListener::from_std(door.listener)?;
-    let gate = Arc::new(AuthLayer::new(server.clone(), door.token, door.names, limits));
-    let closing = watch::Sender::new(false);
-    let mut connections = JoinSet::new();
-    let mut strangers: VecDeque<(Arc<HttpConnection>, AbortHandle)> = VecDeque::new();
-    loop {
-        let stream = tokio::select! {
-            accepted = listener.accept() => accepted,
-            _ = stop.recv() => break,
-            Some(_) = connections.join_next() => continue,
-        };
-        let Ok((stream, _)) = stream else {
-            tokio::time::sleep(ACCEPT_RETRY_DELAY).await;
-            continue;
-        };
-        let guest = Arc::new(HttpConnection::default());
-        let serving = serve(stream, Arc::clone(&gate), Arc::clone(&guest), closing.subscribe());
-        let handle = connections.spawn(serving);
-        strangers.retain(|(guest, handle)| !guest.is_known() && !handle.is_finished());
-        strangers.push_back((guest, handle));
-        if strangers.len() > limits.unauthenticated_connections
-            && let Some((_, oldest)) = strangers.pop_front()
-        {
-            oldest.abort();
-        }
-    }
-    drop(listener);
-    closing.send_replace(true);
-    gate.end_standing_streams();
-    let served = async {
-        server.idle().await;
-        while connections.join_next().await.is_some() {}
-    };
-    let all_done = tokio::select! {
-        () = served => true,
-        () = tokio::time::sleep(limits.finish) => false,
-        _ = stop.recv() => false,
-    };
-    if !all_done {
-        gate.end_all_streams();
-        let rest = async { while connections.join_next().await.is_some() {} };
-        let _ = tokio::time::timeout(FLUSH_TIMEOUT, rest).await;
-    }
-    Ok(())
-}
-
-/// Serves one connection, from its first byte to its last.
-async fn serve(
-    stream: TcpStream,
-    gate: Arc<AuthLayer>,
-    guest: Arc<HttpConnection>,
-    mut closing: watch::Receiver<bool>,
-) {
-    // Answers are small and latency matters.
-    let _ = stream.set_nodelay(true);
-    let limits = gate.limits();
-    let service = service_fn(move |request| {
-        let (gate, guest) = (Arc::clone(&gate), Arc::clone(&guest));
-        async move { Ok::<_, std::convert::Infallible>(gate.answer(request, &guest).await) }
-    });
-    // A client that closes its side is gone: that stops its calls.
-    let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(limits.head)
-        .max_headers(64)
-        .max_buf_size(64 << 10)
-        .half_close(false)
-        .serve_connection(TokioIo::new(TimeoutStream::new(stream, limits.write_timeout)), service);
-    let mut connection = std::pin::pin!(connection);
-    tokio::select! {
-        // Whatever the error, the connection is over.
-        _ = connection.as_mut() => return,
-        _ = closing.wait_for(|closing| *closing) => connection.as_mut().graceful_shutdown(),
-    }
-    let _ = connection.await;
+    let gate = Arc::new(AuthLayer::new(server, door.token, door.names, limits));
+    emendate_http::listen(gate, door.bound.listener, stop).await
 }

@@ -43,7 +43,7 @@ impl Bed {
         let origins = ["https://app.example".to_owned()];
         let (door, made) = HttpListener::open("0", Some(BearerToken::new(SECRET).unwrap()), &[], &origins).unwrap();
         assert!(made.is_none());
-        let port = door.address.port();
+        let port = door.bound.address.port();
         let (stop, stopped) = mpsc::channel(2);
         let server =
             tokio::spawn(listen(McpServer::new(engine, CallContext::default(), options), door, limits, stopped));

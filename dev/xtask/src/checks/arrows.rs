@@ -15,8 +15,10 @@ const MAY: &[(&str, &[&str])] = &[
     ("schema", &[]),
     ("syntax", &["core"]),
     ("engine", &["core", "events", "fs", "history", "lsp", "media", "run", "schema", "syntax"]),
-    ("mcp", &["engine"]),
-    ("cli", &["clients", "engine", "mcp"]),
+    ("http", &["core"]),
+    ("mcp", &["engine", "http"]),
+    ("review", &["engine", "http"]),
+    ("cli", &["clients", "engine", "mcp", "review"]),
 ];
 
 /// The workspace crates that each binding may depend on: what runs in a browser is above the core only.

@@ -306,12 +306,12 @@ fn compared(
 /// Returns the moment at which a comparison ends.
 ///
 /// Errors: as [`find_moment`].
-fn end_of(context: &Context, to: &str) -> Result<Moment> {
+pub(crate) fn end_of(context: &Context, to: &str) -> Result<Moment> {
     if to == NOW_NAME { Ok(Moment(vec![Some(u64::MAX); context.roots().len()])) } else { find_moment(context, to) }
 }
 
 /// Records what others did to the files of these operations since, so that the newest states are those on disk.
-fn record_present_state(context: &Context, all: &[LogEntry]) {
+pub(crate) fn record_present_state(context: &Context, all: &[LogEntry]) {
     let paths: BTreeSet<&Vec<u8>> =
         all.iter().flat_map(|logged| &logged.operation.files).map(|file| &file.path).collect();
     let places: Vec<SafePath> = paths
@@ -329,7 +329,7 @@ fn record_present_state(context: &Context, all: &[LogEntry]) {
 }
 
 /// Adds the oldest and the newest side of each path of these operations, the oldest first.
-fn add_sides<'a>(
+pub(crate) fn add_sides<'a>(
     paths: &mut BTreeMap<(usize, Vec<u8>), FileChange>,
     root: usize,
     place: Option<&SafePath>,

@@ -31,6 +31,22 @@ use std::path::Path;
 /// Hunks that are compared with the current file one by one, where it has some of them.
 const COMPARED_HUNKS_MAX: usize = 32;
 
+/// Bytes of a version up to which hunks are compared with the current file for display.
+const COMPARED_BYTES_MAX: usize = 1 << 20;
+
+/// Whether the current file has the change of a hunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HunkState {
+    /// It has.
+    InEffect,
+    /// It was undone.
+    Undone,
+    /// The same lines changed since.
+    Changed,
+    /// Not determined: the file is gone or not text, or too much would have to be compared.
+    Unknown,
+}
+
 /// The direction in which hunks are changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum HunkAction {
@@ -81,6 +97,36 @@ pub(super) fn undo_hunks(
     change_hunks(context, caller, cause, &selection, args.dry_run || caller.dry_run)
 }
 
+/// Undoes or redoes the change that a file underwent in several operations, `last` being the newest of them that touched
+/// it. `numbers` are those of its hunks.
+///
+/// Errors: `operation.conflict`, `call.invalid` and others of an undo of hunks.
+pub(crate) fn change_merged_hunks(
+    context: &Context,
+    caller: &CallContext,
+    cause: CallOrigin<'_>,
+    last: (usize, LogEntry),
+    file: FileChange,
+    numbers: &[usize],
+    redo: bool,
+) -> Result<Answer> {
+    let (root, logged) = last;
+    if !is_regular(file.before) || !is_regular(file.after) {
+        return Err(not_in_parts(&logged, "The file was created, deleted, moved or linked, so it has no parts."));
+    }
+    let place = logged_place(context, &file.path)?;
+    context.check_access(&place, Access::Write)?;
+    let hunks = HunkNumbers { of_several: true, ..HunkNumbers::new(logged.id, numbers)? };
+    let action = if redo { HunkAction::Apply } else { HunkAction::Reverse };
+    let selection = HunkSelection { root, logged, file, place, hunks, action, read_by: None };
+    change_hunks(context, caller, cause, &selection, caller.dry_run)
+}
+
+/// True for a regular file.
+fn is_regular(side: Option<FileState>) -> bool {
+    side.is_some_and(|side| side.kind == FileKind::Regular)
+}
+
 /// Restores hunks of a file as an operation left them, or as they were before it.
 pub(super) fn restore_hunks(
     context: &Context,
@@ -123,7 +169,6 @@ fn changed_text(context: &Context, logged: &LogEntry, path: Option<&Path>) -> Re
             ));
     };
     let file = from_its_source(file, logged);
-    let is_regular = |side: Option<FileState>| side.is_some_and(|side| side.kind == FileKind::Regular);
     if !is_regular(file.before) || !is_regular(file.after) {
         return Err(not_in_parts(logged, "It created, deleted, moved or linked the file, which has no parts."));
     }
@@ -191,7 +236,7 @@ fn plan_hunks(
 }
 
 /// Both versions of a file in an operation, in the encoding that the file has now.
-pub(super) struct HunkSides {
+pub(crate) struct HunkSides {
     before: Snapshot,
     after: Snapshot,
     changes: ChangeSet,
@@ -200,7 +245,7 @@ pub(super) struct HunkSides {
 }
 
 impl HunkSides {
-    pub(super) fn new(before: Snapshot, after: Snapshot) -> HunkSides {
+    pub(crate) fn new(before: Snapshot, after: Snapshot) -> HunkSides {
         let changes = ChangeSet::diff(&before, &after);
         let hunks = explain::by_hunks(&before, &changes, HUNK_CONTEXT_LINES, &BTreeSet::new()).hunks;
         HunkSides { before, after, changes, hunks }
@@ -227,6 +272,28 @@ impl HunkSides {
 
     fn presence(&self, numbers: &BTreeSet<usize>, action: HunkAction, now: &Snapshot) -> Presence {
         self.change_of(numbers, action).presence(self.seen(action), now)
+    }
+
+    /// Returns for each hunk whether the current version has it; too many, or hunks of a large text, are not compared.
+    pub(crate) fn states(&self, now: &Snapshot) -> Vec<HunkState> {
+        let all = |state| vec![state; self.hunks];
+        if now.id() == self.after.id() {
+            return all(HunkState::InEffect);
+        }
+        if now.id() == self.before.id() {
+            return all(HunkState::Undone);
+        }
+        let bytes = self.before.raw().len().max(self.after.raw().len()).max(now.raw().len());
+        if self.hunks > COMPARED_HUNKS_MAX || bytes > COMPARED_BYTES_MAX {
+            return all(HunkState::Unknown);
+        }
+        let numbers = 1..=self.hunks;
+        let state = |number| match self.presence(&BTreeSet::from([number]), HunkAction::Reverse, now) {
+            Presence::Missing => HunkState::InEffect,
+            Presence::Made => HunkState::Undone,
+            Presence::Unclear => HunkState::Changed,
+        };
+        numbers.map(state).collect()
     }
 
     /// Returns the reversal of all hunks but those that the current version certainly has no more.

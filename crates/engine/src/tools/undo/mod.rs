@@ -20,6 +20,7 @@ use crate::pipeline::report::rendered::{RenderedReceipts, render_receipts};
 use crate::pipeline::run::plan_and_commit;
 use crate::session::in_doubt::{resolve_in_doubt, wait_for_in_doubt};
 use crate::tools::history::operation_list::tool_name;
+use crate::tools::review::turn::effective_operations;
 use crate::tools::undo::hunks::undo_hunks;
 use crate::tools::undo::select::{UndoSelection, still_running};
 use emendate_core::formats::{self, FormatInput};
@@ -80,6 +81,10 @@ pub(crate) struct UndoInput {
     #[serde(skip)]
     #[schemars(skip)]
     pub(crate) shell: bool,
+    /// For the review page: these operations, the newest first, of whichever session.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub(crate) ids: Vec<String>,
 }
 
 /// Runs the tool `undo`.
@@ -117,6 +122,19 @@ pub(crate) fn undo_answer(
     data.insert("undone".to_owned(), ids.into());
     data.insert("operation".to_owned(), operation.map(|id| id.to_string()).into());
     Ok(answer)
+}
+
+/// Undoes everything of the turn that an operation belongs to.
+///
+/// Errors: `operation.not_found` if nothing of it is in effect; those of an undo.
+pub(crate) fn undo_turn(context: &Context, caller: &CallContext, id: &str) -> Result<Answer> {
+    let ids = effective_operations(context, id)?;
+    if ids.is_empty() {
+        return Err(Error::new(Code::OperationMissing, "Nothing of this turn is in effect.")
+            .next("Redo what undid it, if it is wanted again."));
+    }
+    let cause = CallOrigin::of_parts("undo", &[id.as_bytes()]);
+    undo_answer(context, caller, cause, &UndoInput { ids, ..UndoInput::default() }, None)
 }
 
 /// Undoes, or redoes, the operations that a call without hunks names.

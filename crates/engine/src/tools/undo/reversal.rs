@@ -194,7 +194,7 @@ pub(super) fn putting(
 }
 
 /// Creates a snapshot of other bytes of the same file; as binary if they cannot be decoded in the same way.
-pub(super) fn with_same_codec(now: &Snapshot, bytes: Vec<u8>) -> Snapshot {
+pub(crate) fn with_same_codec(now: &Snapshot, bytes: Vec<u8>) -> Snapshot {
     if now.is_binary() {
         return Snapshot::binary(bytes);
     }

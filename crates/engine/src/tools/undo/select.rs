@@ -109,6 +109,9 @@ pub(super) fn select(
     times: usize,
 ) -> Result<UndoSelection> {
     let session = session_filter(caller, args);
+    if !args.ids.is_empty() {
+        return by_ids(context, &args.ids);
+    }
     let moment = match &args.since {
         Some(since) => Some(find_moment(context, since)?),
         None if args.turn => Some(last_turn(context, &caller.session)?),
@@ -157,6 +160,13 @@ fn by_id(context: &Context, session: Option<&str>, id: &str) -> Result<(usize, L
         return Err(foreign(&logged));
     }
     Ok((root, logged))
+}
+
+/// Selects several operations of one root by their names.
+fn by_ids(context: &Context, ids: &[String]) -> Result<UndoSelection> {
+    let all = ids.iter().map(|id| by_id(context, None, id)).collect::<Result<Vec<_>>>()?;
+    let root = all.first().map_or(0, |(root, _)| *root);
+    Ok(UndoSelection::Known(root, all.into_iter().map(|(_, logged)| logged).collect()))
 }
 
 fn select_last(

@@ -82,7 +82,7 @@ pub(crate) fn operations_after(context: &Context, root: usize, after: u64) -> Re
 /// edit; an undo matters if its change was in effect then, a redo if it was not.
 ///
 /// Errors: `call.invalid` for an undo of operations of which some were in effect.
-fn changes_effect(context: &Context, root: usize, logged: &LogEntry, after: u64) -> Result<bool> {
+pub(crate) fn changes_effect(context: &Context, root: usize, logged: &LogEntry, after: u64) -> Result<bool> {
     let is_redo = match logged.operation.role {
         Role::Edit => return Ok(true),
         Role::Undo(_) => false,

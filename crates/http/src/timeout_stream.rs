@@ -9,7 +9,7 @@ use tokio::time::{Sleep, sleep};
 
 /// Fails a write that waits too long for the client: one that sends requests and never reads must not hold an answer
 /// forever.
-pub(super) struct TimeoutStream<S> {
+pub(crate) struct TimeoutStream<S> {
     stream: S,
     timeout: Duration,
     /// Set while a write waits.
@@ -17,7 +17,7 @@ pub(super) struct TimeoutStream<S> {
 }
 
 impl<S> TimeoutStream<S> {
-    pub(super) fn new(stream: S, timeout: Duration) -> TimeoutStream<S> {
+    pub(crate) fn new(stream: S, timeout: Duration) -> TimeoutStream<S> {
         TimeoutStream { stream, timeout, waiting: None }
     }
 

@@ -1,0 +1,106 @@
+//! `emend review`: serves the review page, and opens it in the browser.
+
+use crate::args::ReviewArgs;
+use crate::context::CliContext;
+use crate::{io_error, output, signals};
+use emendate::core::{Code, Error, Result};
+use emendate::history::root_key;
+use emendate::{COUNTERS_FILE, Engine, StateLocation};
+use emendate_review::{ReviewListener, ReviewOptions};
+use std::env;
+use std::fs::{self, OpenOptions};
+use std::io::Write as _;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+/// Directory of the page below the state directory.
+const REVIEW_DIRECTORY: &str = "review";
+/// Programs that open an address, in the order in which they are tried.
+const OPENERS: &[&str] = &["xdg-open", "open", "wslview"];
+
+/// Runs `emend review`; returns the exit status.
+///
+/// Errors: those of the engine and of the socket.
+pub(crate) fn run(desk: &CliContext<'_>, args: &ReviewArgs) -> Result<u8> {
+    if desk.state() == StateLocation::Nowhere {
+        return Err(Error::new(Code::CallInvalid, "Without a state directory no history is kept, so there is nothing to review.")
+            .next("Name a state directory (--state)."));
+    }
+    let listener = ReviewListener::open(&args.port.to_string())?;
+    let engine = Arc::new(desk.open_for_server()?);
+    output::notices(&engine);
+    signals::end_programs_on_signal(&engine, false);
+    let options = options(desk, &engine, args.read_only);
+    announce(&listener, options.visits.as_deref().and_then(Path::parent), args.no_open);
+    let mut caller = desk.caller_for_client("review", "");
+    // The person at the page sees what is reverted, and that it cannot be undone.
+    caller.person_reads = true;
+    emendate_review::serve_review(engine, caller, options, listener)?;
+    Ok(0)
+}
+
+/// Returns the options of the page.
+pub(crate) fn options(desk: &CliContext<'_>, engine: &Engine, read_only: bool) -> ReviewOptions {
+    let state = desk.state();
+    let state = state.directory();
+    let root = engine.roots().first().map(|root| root_key(root)).unwrap_or_default();
+    let directory = state.map(|state| state.join(REVIEW_DIRECTORY)).filter(|directory| {
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(directory).is_ok()
+    });
+    ReviewOptions {
+        read_only: read_only || desk.global.dry_run,
+        hosts: Vec::new(),
+        counters: state.map(|state| state.join(COUNTERS_FILE)),
+        visits: directory.filter(|_| !desk.global.dry_run).map(|directory| directory.join(root)),
+    }
+}
+
+/// Prints the address, and opens the browser unless that is not wanted or would open it on another machine.
+pub(crate) fn announce(listener: &ReviewListener, directory: Option<&Path>, no_open: bool) {
+    let address = listener.login_url();
+    output::note(&format!("review page {address}"));
+    if env::var_os("SSH_CONNECTION").is_some() {
+        let port = listener.port();
+        output::note(&format!("on your own machine: ssh -L {port}:127.0.0.1:{port} HOST, then open the address there"));
+        return;
+    }
+    if no_open {
+        return;
+    }
+    if let Err(error) = open(&address, directory) {
+        output::note(&format!("no browser was opened ({error}); open the address yourself"));
+    }
+}
+
+/// Opens the browser by a file that leads to the address: all users can see command lines, and the address has the
+/// token.
+fn open(address: &str, directory: Option<&Path>) -> Result<()> {
+    let directory = directory.map_or_else(env::temp_dir, Path::to_owned);
+    let file = directory.join(format!("open-{}.html", std::process::id()));
+    write_redirect(&file, address)?;
+    let wanted = env::var("BROWSER").ok().filter(|name| !name.is_empty());
+    for program in wanted.iter().map(String::as_str).chain(OPENERS.iter().copied()) {
+        let mut command = Command::new(program);
+        command.arg(&file).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        if command.spawn().is_ok() {
+            return Ok(());
+        }
+    }
+    Err(Error::new(Code::IoFailed, "neither $BROWSER nor xdg-open is there"))
+}
+
+/// Writes a page for its owner that leads to an address.
+fn write_redirect(file: &PathBuf, address: &str) -> Result<()> {
+    // One of an earlier process with the same number.
+    let _ = fs::remove_file(file);
+    let page = format!("<!doctype html><meta http-equiv=\"refresh\" content=\"0;url={address}\"><title>emend review</title>\n");
+    let written = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(file)
+        .and_then(|mut file| file.write_all(page.as_bytes()));
+    written.map_err(|error| io_error(&file.display().to_string(), &error))
+}

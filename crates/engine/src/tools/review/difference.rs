@@ -1,0 +1,236 @@
+//! The difference of one file, with colours.
+
+use crate::context::Context;
+use crate::context::policy::Access;
+use crate::context::syntax::{grammars, language};
+use crate::model::call_context::CallContext;
+use crate::model::hunk_numbers::HUNK_CONTEXT_LINES;
+use crate::tools::history::page::OperationSide;
+use crate::tools::review::scope::{ChangeScope, changes};
+use crate::tools::undo::hunks::{HunkSides, HunkState};
+use crate::tools::undo::reversal::with_same_codec;
+use emendate_core::explain::{self, DiffHunk, LineKind};
+use emendate_core::{ChangeSet, Code, Error, Result, Snapshot};
+use emendate_fs::SafePath;
+use emendate_history::{FileChange, FileState, KnownContent};
+use emendate_syntax::{ColorSpan, LineRange, QuerySubject, SyntaxAnswer};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+/// Bytes of a text that is coloured.
+const COLORED_BYTES_MAX: usize = 1 << 20;
+
+/// The difference of a file.
+#[derive(Clone, Debug)]
+pub enum FileDifference {
+    /// Of a text.
+    Text(TextDifference),
+    /// Of something else: the sizes in bytes of both sides, if they exist.
+    Binary {
+        /// The size before.
+        before: Option<usize>,
+        /// The size after.
+        after: Option<usize>,
+    },
+    /// A side was not kept.
+    NotKept,
+}
+
+/// The difference of a text.
+#[derive(Clone, Debug, Default)]
+pub struct TextDifference {
+    /// The hunks, with the numbers that an undo accepts.
+    pub hunks: Vec<DiffHunk>,
+    /// Whether the current file has each of them.
+    pub states: Vec<HunkState>,
+    /// The number of lines before.
+    pub old_lines: usize,
+    /// The number of lines after.
+    pub new_lines: usize,
+    /// The name of the language, if its grammar is built in.
+    pub language: Option<&'static str>,
+    /// Colours of lines before.
+    pub old_colors: Vec<ColorSpan>,
+    /// Colours of lines after.
+    pub new_colors: Vec<ColorSpan>,
+}
+
+/// Lines of a version of a file.
+#[derive(Clone, Debug, Default)]
+pub struct VersionLines {
+    /// The lines, without their ends.
+    pub lines: Vec<String>,
+    /// The number of all lines of the version.
+    pub total: usize,
+    /// Their colours.
+    pub colors: Vec<ColorSpan>,
+}
+
+/// Returns the difference of one file of a scope; its hunks hold at most `bytes` of text.
+///
+/// Errors: `operation.not_found` for a file that is not in it; those of the policy and of the session store.
+pub(crate) fn difference(
+    context: &Context,
+    caller: &CallContext,
+    scope: &ChangeScope,
+    path: &Path,
+    bytes: usize,
+) -> Result<FileDifference> {
+    let (root, file) = change_of(context, scope, path)?;
+    difference_of(context, caller, root, &file, bytes)
+}
+
+/// Returns the difference of a changed file.
+///
+/// Errors: those of the policy and of the session store.
+pub(crate) fn difference_of(
+    context: &Context,
+    caller: &CallContext,
+    root: usize,
+    file: &FileChange,
+    bytes: usize,
+) -> Result<FileDifference> {
+    let place = context.store().resolve_no_follow(Path::new(OsStr::from_bytes(&file.path)))?;
+    context.check_access(&place, Access::Read)?;
+    let (Some(before), Some(after)) = (side(context, root, &place, file.before)?, side(context, root, &place, file.after)?)
+    else {
+        return Ok(FileDifference::NotKept);
+    };
+    let sizes = |bytes: &[u8], state: Option<FileState>| state.map(|_| bytes.len());
+    let binary =
+        FileDifference::Binary { before: sizes(&before, file.before), after: sizes(&after, file.after) };
+    let Ok(before) = Snapshot::open(before, None) else { return Ok(binary) };
+    let Ok(after) = before.reopen(after.clone()).or_else(|_| Snapshot::open(after, None)) else { return Ok(binary) };
+    let states = states(context, &place, file, &before, &after);
+    let hunks = explain::reply_hunks(&before, &ChangeSet::diff(&before, &after), HUNK_CONTEXT_LINES, bytes);
+    let old_colors = colors(context, caller, &place, before.text(), &lines_of_side(&hunks, LineKind::Added));
+    let new_colors = colors(context, caller, &place, after.text(), &lines_of_side(&hunks, LineKind::Removed));
+    Ok(FileDifference::Text(TextDifference {
+        old_lines: before.lines().count(before.text()),
+        new_lines: after.lines().count(after.text()),
+        language: language(&place, after.text()).map(|it| it.name()),
+        old_colors,
+        new_colors,
+        states,
+        hunks,
+    }))
+}
+
+/// Returns whether the current file has each hunk.
+fn states(context: &Context, place: &SafePath, file: &FileChange, before: &Snapshot, after: &Snapshot) -> Vec<HunkState> {
+    let now = match context.load_file(place, None) {
+        Ok(now) => now.map(|now| now.snapshot),
+        // Something else is there now.
+        Err(_) => return Vec::new(),
+    };
+    match (now, file.before, file.after) {
+        (Some(now), Some(_), Some(_)) => {
+            let with_codec = |side: &Snapshot| with_same_codec(&now, side.raw().to_vec());
+            HunkSides::new(with_codec(before), with_codec(after)).states(&now)
+        }
+        (Some(now), None, _) if now.id() == after.id() => vec![HunkState::InEffect],
+        (None, _, None) => vec![HunkState::InEffect],
+        (None, None, _) => vec![HunkState::Undone],
+        (Some(now), _, None) if now.id() == before.id() => vec![HunkState::Undone],
+        _ => vec![HunkState::Unknown],
+    }
+}
+
+/// Returns the bytes of a side; empty if there is no file, `None` if they were not kept.
+fn side(context: &Context, root: usize, place: &SafePath, state: Option<FileState>) -> Result<Option<Vec<u8>>> {
+    let Some(state) = state else { return Ok(Some(Vec::new())) };
+    let history = context.history(root);
+    if let Some(bytes) = history.content(state.content, &[])? {
+        return Ok(Some(bytes));
+    }
+    // It may be the file as it is, or be rebuilt from it.
+    let now = context.load_binary(place).ok().flatten();
+    let hand: Vec<KnownContent<'_>> =
+        now.iter().map(|now| KnownContent { id: now.snapshot.id(), bytes: now.snapshot.raw() }).collect();
+    history.content(state.content, &hand)
+}
+
+/// Returns the lines of one side that hunks show: those that are not of the kind that only the other one has.
+fn lines_of_side(hunks: &[DiffHunk], other: LineKind) -> Vec<LineRange> {
+    let ranges = hunks.iter().map(|hunk| {
+        let (start, lines) = match other {
+            LineKind::Added => (hunk.old_start, hunk.old_lines),
+            _ => (hunk.new_start, hunk.new_lines),
+        };
+        LineRange { first: start, last: start + lines.max(1) - 1 }
+    });
+    ranges.collect()
+}
+
+/// Returns the colours of some lines; none without a grammar, or for large texts.
+fn colors(
+    context: &Context,
+    caller: &CallContext,
+    place: &SafePath,
+    text: &str,
+    ranges: &[LineRange],
+) -> Vec<ColorSpan> {
+    if text.is_empty() || text.len() > COLORED_BYTES_MAX || ranges.is_empty() || language(place, text).is_none() {
+        return Vec::new();
+    }
+    match grammars(context, caller).ask(place, text, QuerySubject::Colors(ranges.to_vec())) {
+        Ok((SyntaxAnswer::Colors(spans), _)) => spans,
+        _ => Vec::new(),
+    }
+}
+
+/// Returns lines of a file before or after the changes of a scope.
+///
+/// Errors: those of [`scope_content`]; `file.binary` for something that is not text.
+pub(crate) fn version_lines(
+    context: &Context,
+    caller: &CallContext,
+    scope: &ChangeScope,
+    path: &Path,
+    moment: OperationSide,
+    range: LineRange,
+) -> Result<VersionLines> {
+    let count = range.last.saturating_sub(range.first) + 1;
+    let snapshot = Snapshot::open(scope_content(context, scope, path, moment)?, None)?;
+    let place = context.store().resolve_no_follow(path)?;
+    let text = snapshot.text();
+    let lines = text.lines().skip(range.first.saturating_sub(1)).take(count).map(str::to_owned).collect();
+    let total = snapshot.lines().count(text);
+    Ok(VersionLines { lines, total, colors: colors(context, caller, &place, text, &[range]) })
+}
+
+/// Returns the bytes of a file before or after the changes of a scope.
+///
+/// Errors: `operation.not_found` if the file is not among them, did not exist, or was not kept; those of the policy.
+pub(crate) fn scope_content(
+    context: &Context,
+    scope: &ChangeScope,
+    path: &Path,
+    moment: OperationSide,
+) -> Result<Vec<u8>> {
+    let (root, file) = change_of(context, scope, path)?;
+    let place = context.store().resolve_no_follow(path)?;
+    context.check_access(&place, Access::Read)?;
+    let state = match moment {
+        OperationSide::Before => file.before,
+        OperationSide::After => file.after,
+    };
+    let missing = |what: &str| {
+        let what = format!("{} {what}.", emendate_fs::shown(path));
+        Error::new(Code::OperationMissing, what).next("Choose another version.")
+    };
+    let state = state.ok_or_else(|| missing("did not exist at that time"))?;
+    side(context, root, &place, Some(state))?.ok_or_else(|| missing("is not kept in that version"))
+}
+
+/// Finds the change of a file in a scope.
+///
+/// Errors: `operation.not_found`.
+pub(crate) fn change_of(context: &Context, scope: &ChangeScope, path: &Path) -> Result<(usize, FileChange)> {
+    let bytes = path.as_os_str().as_bytes();
+    changes(context, scope)?.into_iter().find(|(_, file)| *file.path == *bytes).ok_or_else(|| {
+        let what = format!("{} is not among these changes.", emendate_fs::shown(path));
+        Error::new(Code::OperationMissing, what).next("Choose a file of the list.")
+    })
+}

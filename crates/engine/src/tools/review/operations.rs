@@ -1,0 +1,264 @@
+//! Operations as values.
+
+use crate::context::Context;
+use crate::context::history_stores::key;
+use crate::context::policy::Access;
+use crate::session::in_doubt::resolve_in_doubt;
+use crate::tools::history::operation_list::{LastUndo, from_its_source, kind, reversal_of, tool_name, visible_files};
+use crate::tools::history::page::{HistoryQuery, newest_operations};
+use crate::tools::review::turn::TurnStarts;
+use crate::tools::undo::{OperationRef, select};
+use emendate_core::Result;
+use emendate_history::{FileChange, FileKind, FileState, LogEntry, OperationFilter, OperationOutcome, Role};
+use std::ffi::OsStr;
+use std::ops::{ControlFlow, Range};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+/// A query for operations.
+#[derive(Clone, Debug, Default)]
+pub struct OperationQuery {
+    /// Where to go on: the [`OperationPage::next`] of the previous page.
+    pub from: Option<String>,
+    /// The session of the operations; `None` for all.
+    pub session: Option<String>,
+    /// The file that they changed, absolute; `None` for all.
+    pub path: Option<PathBuf>,
+    /// The maximum number of operations.
+    pub most: usize,
+    /// The number of files to list of each.
+    pub files: usize,
+}
+
+/// A page of operations, the newest first.
+#[derive(Clone, Debug, Default)]
+pub struct OperationPage {
+    /// The operations.
+    pub operations: Vec<OperationView>,
+    /// The name of the next page, if there is one.
+    pub next: Option<String>,
+}
+
+/// The purpose of an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OperationPurpose {
+    /// A change by a session.
+    Edit,
+    /// A change that was made without the engine.
+    Outside,
+    /// A named moment.
+    Mark,
+    /// It undid others.
+    Undo,
+    /// It redid others.
+    Redo,
+}
+
+/// The degree of completion of an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OperationCompletion {
+    /// All of it.
+    Done,
+    /// Some edits were skipped, as the caller had allowed.
+    Partial,
+    /// Its process ended during it.
+    Unknown,
+    /// It is not finished.
+    Pending,
+}
+
+/// The last undo or redo of an operation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReversalView {
+    /// That undo or redo.
+    pub by: String,
+    /// The operation is not in effect because of it.
+    pub is_undone: bool,
+}
+
+/// An operation.
+#[derive(Clone, Debug)]
+pub struct OperationView {
+    /// Its name: a number and four hexadecimal digits.
+    pub id: String,
+    /// The index of its root.
+    pub root: usize,
+    /// Microseconds since 1970.
+    pub at: i64,
+    /// The session that made it.
+    pub session: String,
+    /// The tool, by the name of the command.
+    pub tool: String,
+    /// The format of its input; empty if there is none.
+    pub format: String,
+    /// The name of a mark, or what is to be known about it; may be empty.
+    pub note: String,
+    /// Its purpose.
+    pub purpose: OperationPurpose,
+    /// The operations that it undid or redid, the newest first.
+    pub undoes: Vec<String>,
+    /// Its last undo or redo.
+    pub reversal: Option<ReversalView>,
+    /// Its degree of completion.
+    pub completion: OperationCompletion,
+    /// False for secrets, whose contents are not stored.
+    pub keeps_content: bool,
+    /// The turn that it belongs to: operations of one turn have the same text here.
+    pub turn: String,
+    /// The number of its files.
+    pub files_total: usize,
+    /// The number of added lines.
+    pub added: u64,
+    /// The number of removed lines.
+    pub removed: u64,
+    /// Some of its files.
+    pub files: Vec<FileView>,
+}
+
+/// The state of a file before or after a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileStateView {
+    /// A hash of the content.
+    pub version: [u8; 16],
+    /// Permission bits.
+    pub mode: u32,
+    /// It is a symbolic link.
+    pub is_link: bool,
+}
+
+/// A changed file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileView {
+    /// Its absolute path.
+    pub path: PathBuf,
+    /// Its path relative to its root.
+    pub below_root: PathBuf,
+    /// create, update, delete, move or link.
+    pub kind: &'static str,
+    /// The path that it was moved from, relative to its root.
+    pub moved_from: Option<PathBuf>,
+    /// The number of added lines.
+    pub added: u64,
+    /// The number of removed lines.
+    pub removed: u64,
+    /// The state before; `None` if there was nothing.
+    pub before: Option<FileStateView>,
+    /// The state after; `None` if there is nothing.
+    pub after: Option<FileStateView>,
+}
+
+/// Returns a page of operations.
+///
+/// Errors: `call.invalid` for a page that does not exist; those of the policy and of the session store.
+pub(crate) fn operations(context: &Context, query: &OperationQuery) -> Result<OperationPage> {
+    if query.from.is_none() {
+        for root in 0..context.roots().len() {
+            // If the store cannot be written, pending operations are reported as pending.
+            let _ = resolve_in_doubt(context, root);
+        }
+    }
+    let place = query.path.as_deref().map(|path| context.resolve_no_follow(path, Access::Read)).transpose()?;
+    let page = HistoryQuery {
+        from: query.from.as_deref(),
+        session: query.session.as_deref(),
+        path: place.as_ref().map(key),
+        most: query.most,
+    };
+    let mut found = Vec::with_capacity(query.most.min(256));
+    let next = newest_operations(context, page, |root, logged| {
+        found.push((root, logged.clone()));
+        Ok(ControlFlow::Continue(()))
+    })?;
+    let starts = TurnStarts::of(context, &found)?;
+    let mut operations = Vec::with_capacity(found.len());
+    for (root, logged) in &found {
+        let mut view = operation_view(context, *root, logged, 0..query.files)?;
+        view.turn = starts.turn(*root, logged);
+        operations.push(view);
+    }
+    Ok(OperationPage { operations, next })
+}
+
+/// Returns one operation with some of its files.
+///
+/// Errors: `operation.not_found`, and those of the session store.
+pub(crate) fn operation(context: &Context, id: &str, files: Range<usize>) -> Result<OperationView> {
+    let (root, logged) = select::operation(context, OperationRef::read(id)?.name)?;
+    let mut view = operation_view(context, root, &logged, files)?;
+    view.turn = TurnStarts::of(context, &[(root, logged.clone())])?.turn(root, &logged);
+    Ok(view)
+}
+
+/// Returns the names of the newest operations, one for each root that has any: they change with every operation.
+///
+/// Errors: those of the session store.
+pub(crate) fn newest_names(context: &Context) -> Result<Vec<String>> {
+    let mut names = Vec::new();
+    for root in 0..context.roots().len() {
+        let filter = OperationFilter { limit: 1, ..OperationFilter::default() };
+        names.extend(context.history(root).operations(&filter)?.first().map(|it| it.id.to_string()));
+    }
+    Ok(names)
+}
+
+fn operation_view(context: &Context, root: usize, logged: &LogEntry, files: Range<usize>) -> Result<OperationView> {
+    let LogEntry { id, at, operation, .. } = logged;
+    let is_undo = matches!(operation.role, Role::Undo(_));
+    let reversal = reversal_of(context, root, logged)?
+        .map(|LastUndo { by, redone }| ReversalView { by: by.to_string(), is_undone: !redone });
+    let (added, removed) = visible_files(logged).fold((0, 0), |sum, it| (sum.0 + it.added, sum.1 + it.removed));
+    let wanted = visible_files(logged).skip(files.start).take(files.len());
+    Ok(OperationView {
+        id: id.to_string(),
+        root,
+        at: *at,
+        session: operation.session.clone(),
+        tool: tool_name(operation).to_owned(),
+        format: operation.format.clone(),
+        note: operation.note.clone(),
+        purpose: match operation.role {
+            _ if operation.is_moment() => OperationPurpose::Mark,
+            _ if operation.is_outside() => OperationPurpose::Outside,
+            Role::Edit => OperationPurpose::Edit,
+            Role::Redo(_) if !is_undo => OperationPurpose::Redo,
+            Role::Undo(_) | Role::Redo(_) => OperationPurpose::Undo,
+        },
+        undoes: operation.undoes().map(|id| id.to_string()).collect(),
+        reversal,
+        completion: match operation.outcome {
+            _ if logged.owner.is_some() => OperationCompletion::Pending,
+            OperationOutcome::Done => OperationCompletion::Done,
+            OperationOutcome::Partial => OperationCompletion::Partial,
+            OperationOutcome::Unknown => OperationCompletion::Unknown,
+        },
+        keeps_content: operation.keeps_content,
+        turn: String::new(),
+        files_total: visible_files(logged).count(),
+        added,
+        removed,
+        files: wanted.map(|file| file_view(context, root, &from_its_source(file, logged))).collect(),
+    })
+}
+
+/// Returns a changed file as a value.
+pub(crate) fn file_view(context: &Context, root: usize, file: &FileChange) -> FileView {
+    let top = context.roots().get(root).map(|it| it.to_path_buf()).unwrap_or_default();
+    let below = |path: &[u8]| {
+        let path = Path::new(OsStr::from_bytes(path));
+        path.strip_prefix(&top).unwrap_or(path).to_owned()
+    };
+    FileView {
+        path: PathBuf::from(OsStr::from_bytes(&file.path)),
+        below_root: below(&file.path),
+        kind: kind(file),
+        moved_from: file.moved_from.as_deref().map(below),
+        added: file.added,
+        removed: file.removed,
+        before: file.before.map(state_view),
+        after: file.after.map(state_view),
+    }
+}
+
+fn state_view(state: FileState) -> FileStateView {
+    FileStateView { version: state.content.to_bytes(), mode: state.mode, is_link: state.kind == FileKind::Link }
+}

@@ -1,0 +1,180 @@
+//! The changes that are looked at together: one operation, a turn, or everything between two moments.
+
+use crate::context::Context;
+use crate::tools::history::operation_list::{from_its_source, visible_files};
+use crate::tools::history::{add_sides, end_of, record_present_state};
+use crate::tools::moments::{NOW_NAME, find_moment};
+use crate::tools::review::operations::{FileView, file_view};
+use crate::tools::review::turn::turn_of;
+use crate::model::call_context::CallContext;
+use crate::model::call_origin::CallOrigin;
+use crate::model::hunk_numbers::HUNKS_PER_CALL_MAX;
+use crate::model::raw_path::RAW_PATH_FIELD;
+use crate::model::reply::Answer;
+use crate::tools::review::difference::{FileDifference, change_of, difference_of};
+use crate::tools::undo::hunks::change_merged_hunks;
+use crate::tools::undo::restore::restore;
+use crate::tools::undo::since::operations_after;
+use crate::tools::undo::{OperationRef, select};
+use data_encoding::BASE64;
+use emendate_core::{Code, Error, Result};
+use emendate_history::{FileChange, FileKind, FileState, LogEntry};
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+/// Changes that are looked at together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ChangeScope {
+    /// Those of an operation.
+    Operation(String),
+    /// Those of the turn that an operation belongs to.
+    Turn(String),
+    /// Those between two moments: marks, operations, or `now`.
+    Between(String, String),
+}
+
+/// The files of a scope.
+#[derive(Clone, Debug, Default)]
+pub struct ScopeFiles {
+    /// The number of all files.
+    pub total: usize,
+    /// The number of added lines.
+    pub added: u64,
+    /// The number of removed lines.
+    pub removed: u64,
+    /// Some of them, in the order of their paths.
+    pub files: Vec<FileView>,
+}
+
+/// Returns some files of a scope, and the sums of all. `wanted` selects files by their path below the root.
+///
+/// Errors: `operation.not_found`, `call.invalid` for moments in the wrong order, and those of the session store.
+pub(crate) fn scope_files(
+    context: &Context,
+    scope: &ChangeScope,
+    wanted: &dyn Fn(&FileView) -> bool,
+    part: Range<usize>,
+) -> Result<ScopeFiles> {
+    let mut out = ScopeFiles::default();
+    for (root, file) in changes(context, scope)? {
+        let view = file_view(context, root, &file);
+        if !wanted(&view) {
+            continue;
+        }
+        out.added += view.added;
+        out.removed += view.removed;
+        if part.contains(&out.total) {
+            out.files.push(view);
+        }
+        out.total += 1;
+    }
+    Ok(out)
+}
+
+/// Returns the changes of a scope, each with its root, sorted by path.
+///
+/// Errors: as [`scope_files`].
+pub(crate) fn changes(context: &Context, scope: &ChangeScope) -> Result<Vec<(usize, FileChange)>> {
+    let mut found = match scope {
+        ChangeScope::Operation(id) => {
+            let (root, logged) = select::operation(context, OperationRef::read(id)?.name)?;
+            visible_files(&logged).map(|file| (root, from_its_source(file, &logged))).collect()
+        }
+        ChangeScope::Turn(id) => {
+            let turn = turn_of(context, id)?;
+            merged(&[(turn.root, turn.operations)])
+        }
+        ChangeScope::Between(from, to) => between(context, from, to)?,
+    };
+    found.sort_by(|(_, left), (_, right)| left.path.cmp(&right.path));
+    Ok(found)
+}
+
+/// Undoes or redoes the change of one file in a scope: the hunks of these numbers, or all of it.
+///
+/// Errors: `operation.not_found` for a file that is not in the scope; those of an undo and of a restore.
+pub(crate) fn reverse_change(
+    context: &Context,
+    caller: &CallContext,
+    scope: &ChangeScope,
+    path: &Path,
+    numbers: Option<&[usize]>,
+    redo: bool,
+) -> Result<Answer> {
+    let bytes = path.as_os_str().as_bytes();
+    let (root, file) = change_of(context, scope, path)?;
+    let mut operations = operations_of(context, scope, root)?;
+    operations.retain(|logged| logged.operation.files.iter().any(|file| *file.path == *bytes));
+    let (Some(newest), Some(oldest)) = (operations.first(), operations.last()) else {
+        return Err(Error::new(Code::OperationMissing, "None of these operations changed the file."));
+    };
+    let is_text = |side: Option<FileState>| side.is_some_and(|side| side.kind == FileKind::Regular);
+    let numbers = match numbers {
+        Some(numbers) => Some(numbers.to_vec()),
+        None if is_text(file.before) && is_text(file.after) && file.moved_from.is_none() => {
+            hunk_count(context, caller, root, &file)?.map(|count| (1..=count).collect())
+        }
+        None => None,
+    };
+    let Some(numbers) = numbers.filter(|numbers| !numbers.is_empty()) else {
+        let id = if redo { newest.id.to_string() } else { format!("{}^", oldest.id) };
+        let input = json!({ "id": id, RAW_PATH_FIELD: BASE64.encode(bytes) });
+        return restore(context, caller, "restore", input);
+    };
+    let cause = CallOrigin::of_parts("undo", &[bytes, newest.id.to_string().as_bytes(), &format!("{numbers:?}").into_bytes()]);
+    change_merged_hunks(context, caller, cause, (root, newest.clone()), file, &numbers, redo)
+}
+
+/// Returns the number of hunks of a change; `None` if it is not text, or has more than one call may undo.
+fn hunk_count(context: &Context, caller: &CallContext, root: usize, file: &FileChange) -> Result<Option<usize>> {
+    Ok(match difference_of(context, caller, root, file, 0)? {
+        FileDifference::Text(text) if text.hunks.len() <= HUNKS_PER_CALL_MAX => Some(text.hunks.len()),
+        _ => None,
+    })
+}
+
+/// Returns the operations of a scope in a root, the newest first.
+fn operations_of(context: &Context, scope: &ChangeScope, root: usize) -> Result<Vec<LogEntry>> {
+    Ok(match scope {
+        ChangeScope::Operation(id) => vec![select::operation(context, OperationRef::read(id)?.name)?.1],
+        ChangeScope::Turn(id) => turn_of(context, id)?.operations,
+        ChangeScope::Between(from, to) => {
+            let (start, end) = (find_moment(context, from)?, end_of(context, to)?);
+            match (start.0.get(root).copied().flatten(), end.0.get(root).copied().flatten()) {
+                (Some(start), Some(end)) => {
+                    let mut all = operations_after(context, root, start)?;
+                    all.retain(|logged| logged.id.number <= end);
+                    all
+                }
+                _ => Vec::new(),
+            }
+        }
+    })
+}
+
+/// Returns what some operations, the newest first, changed together.
+fn merged(of_roots: &[(usize, Vec<LogEntry>)]) -> Vec<(usize, FileChange)> {
+    let mut paths: BTreeMap<(usize, Vec<u8>), FileChange> = BTreeMap::new();
+    for (root, operations) in of_roots {
+        add_sides(&mut paths, *root, None, operations.iter().rev());
+    }
+    paths.into_iter().filter(|(_, file)| file.before != file.after).map(|((root, _), file)| (root, file)).collect()
+}
+
+fn between(context: &Context, from: &str, to: &str) -> Result<Vec<(usize, FileChange)>> {
+    let (start, end) = (find_moment(context, from)?, end_of(context, to)?);
+    let mut of_roots = Vec::new();
+    for (root, (start, end)) in start.0.iter().zip(&end.0).enumerate() {
+        let (Some(start), Some(end)) = (start, end) else { continue };
+        if to == NOW_NAME {
+            record_present_state(context, &operations_after(context, root, *start)?);
+        }
+        let mut all = operations_after(context, root, *start)?;
+        all.retain(|logged| logged.id.number <= *end);
+        of_roots.push((root, all));
+    }
+    Ok(merged(&of_roots))
+}

@@ -1,0 +1,147 @@
+//! Turns: the operations between two prompts of a person, as callers and hooks said, or between two pauses.
+
+use crate::context::Context;
+use crate::tools::moments::PAUSE_US;
+use crate::tools::undo::since::changes_effect;
+use crate::tools::undo::{OperationRef, select};
+use emendate_core::{Code, Error, Result};
+use emendate_history::{LogEntry, OperationFilter, TURN};
+use std::collections::HashMap;
+
+/// Beginnings of turns that are read for one page of operations.
+const TURNS_READ_MAX: usize = 500;
+/// Operations that are read together.
+const OPERATIONS_PER_PAGE: usize = 50;
+/// Operations of one turn.
+pub(crate) const TURN_OPERATIONS_MAX: usize = 1000;
+
+/// The beginnings of turns around some operations.
+pub(crate) struct TurnStarts {
+    /// For each root and session: the numbers of the moments, the newest first.
+    moments: HashMap<(usize, String), Vec<u64>>,
+    /// For operations of sessions without moments: the number of the oldest operation known of the same turn.
+    by_pause: HashMap<(usize, u64), u64>,
+}
+
+impl TurnStarts {
+    /// Reads the beginnings of the turns of a page of operations, the newest first.
+    ///
+    /// Errors: those of the session store.
+    pub(crate) fn of(context: &Context, page: &[(usize, LogEntry)]) -> Result<TurnStarts> {
+        let mut starts = TurnStarts { moments: HashMap::new(), by_pause: HashMap::new() };
+        for root in 0..context.roots().len() {
+            let Some((_, newest)) = page.iter().find(|(of, _)| *of == root) else { continue };
+            let below = Some(newest.id.number.saturating_add(1));
+            let filter = OperationFilter { tool: Some(TURN), below, limit: TURNS_READ_MAX, ..OperationFilter::default() };
+            for moment in context.history(root).operations(&filter)? {
+                let numbers = starts.moments.entry((root, moment.operation.session)).or_default();
+                numbers.push(moment.id.number);
+            }
+        }
+        let mut open: HashMap<(usize, &str), Vec<&LogEntry>> = HashMap::new();
+        for (root, logged) in page {
+            let group = open.entry((*root, &logged.operation.session)).or_default();
+            let has_pause = group.last().is_some_and(|later| later.at - logged.at > PAUSE_US);
+            if has_pause {
+                starts.close(*root, group);
+            }
+            group.push(logged);
+        }
+        for ((root, _), mut group) in open {
+            starts.close(root, &mut group);
+        }
+        Ok(starts)
+    }
+
+    /// Ends a group of operations without a pause.
+    fn close(&mut self, root: usize, group: &mut Vec<&LogEntry>) {
+        let first = group.last().map_or(0, |oldest| oldest.id.number);
+        self.by_pause.extend(group.drain(..).map(|logged| ((root, logged.id.number), first)));
+    }
+
+    /// Returns a name for the turn of an operation.
+    pub(crate) fn turn(&self, root: usize, logged: &LogEntry) -> String {
+        let number = logged.id.number;
+        let session = &logged.operation.session;
+        let moments = self.moments.get(&(root, session.clone()));
+        let start = moments.and_then(|numbers| numbers.iter().find(|start| **start < number));
+        match start {
+            Some(start) => format!("{root}:{session}:t{start}"),
+            None => {
+                let first = self.by_pause.get(&(root, number)).unwrap_or(&number);
+                format!("{root}:{session}:p{first}")
+            }
+        }
+    }
+}
+
+/// The operations of one turn.
+pub(crate) struct TurnOperations {
+    pub(crate) root: usize,
+    /// The number of the newest operation before the turn; 0 if there is none.
+    pub(crate) after: u64,
+    /// The operations of its session, the newest first.
+    pub(crate) operations: Vec<LogEntry>,
+}
+
+/// Finds the turn that an operation belongs to.
+///
+/// Errors: `operation.not_found`, and `call.invalid` for a turn of too many operations.
+pub(crate) fn turn_of(context: &Context, id: &str) -> Result<TurnOperations> {
+    let (root, logged) = select::operation(context, OperationRef::read(id)?.name)?;
+    let history = context.history(root);
+    let session = Some(&*logged.operation.session);
+    let number = logged.id.number;
+    let all = OperationFilter { session, ..OperationFilter::default() };
+    let turns = OperationFilter { tool: Some(TURN), limit: TURNS_READ_MAX, ..all };
+    let start = history.operations(&OperationFilter { below: Some(number), limit: 1, ..turns })?.pop();
+    let later = history.operations(&turns)?;
+    let end = later.iter().map(|it| it.id.number).filter(|it| *it > number).min();
+    let mut found: Vec<LogEntry> = Vec::new();
+    let mut below = end;
+    loop {
+        let page = history.operations(&OperationFilter { below, limit: OPERATIONS_PER_PAGE, ..all })?;
+        below = page.last().map(|last| last.id.number);
+        let is_last = page.len() < OPERATIONS_PER_PAGE;
+        for it in page {
+            let is_before = start.as_ref().is_some_and(|start| it.id.number < start.id.number);
+            let has_pause = start.is_none() && found.last().is_some_and(|later| later.at - it.at > PAUSE_US);
+            if is_before || has_pause && found.iter().any(|it| it.id == logged.id) {
+                return finished(root, start.as_ref().map_or(it.id.number, |start| start.id.number), found);
+            }
+            if has_pause {
+                found.clear();
+            }
+            if !it.operation.is_moment() {
+                found.push(it);
+            }
+            if found.len() > TURN_OPERATIONS_MAX {
+                return Err(Error::new(Code::CallInvalid, "The turn has too many operations to be shown together.")
+                    .next("Look at its operations one by one."));
+            }
+        }
+        if is_last {
+            return finished(root, start.map_or(0, |start| start.id.number), found);
+        }
+    }
+}
+
+fn finished(root: usize, after: u64, operations: Vec<LogEntry>) -> Result<TurnOperations> {
+    Ok(TurnOperations { root, after, operations })
+}
+
+/// Returns the operations of a turn that are in effect, the newest first: their reversal restores what was in effect
+/// when it began, as far as they changed it.
+///
+/// Errors: as [`turn_of`].
+pub(crate) fn effective_operations(context: &Context, id: &str) -> Result<Vec<String>> {
+    let turn = turn_of(context, id)?;
+    let mut names = Vec::new();
+    for logged in &turn.operations {
+        let is_open = logged.undone_by.is_none() && logged.owner.is_none();
+        if is_open && changes_effect(context, turn.root, logged, turn.after)? {
+            names.push(logged.id.to_string());
+        }
+    }
+    Ok(names)
+}

@@ -1,0 +1,414 @@
+// The script of the review page. The pages work without it: it adds keys, answers without a new page, and live updates.
+// It never builds markup from data: what it inserts is a page of this server, or text.
+"use strict";
+
+const root = document.documentElement;
+root.classList.add("scripted");
+const one = (selector, within = document) => within.querySelector(selector);
+const all = (selector, within = document) => [...within.querySelectorAll(selector)];
+const decisions = []; // operations that this tab made, the newest last
+
+// ---- fetching -----------------------------------------------------------------------------------------------------
+
+const parse = (html) => new DOMParser().parseFromString(html, "text/html");
+
+async function get(address) {
+  const response = await fetch(address, { credentials: "same-origin", headers: { Accept: "text/html" } });
+  const text = await response.text();
+  if (response.status === 401) {
+    say("This page is no longer logged in: the server was restarted. Open the address that it printed.", "bad");
+    throw new Error("logged out");
+  }
+  return parse(text);
+}
+
+let visit = 0;
+async function go(address, { push = true, keep = false } = {}) {
+  const mine = ++visit;
+  const top = scrollY, at = current()?.id;
+  const page = await get(address);
+  if (mine !== visit || !one("#main", page)) return;
+  const list = one("#timeline").scrollTop;
+  if (push) history.pushState(null, "", address);
+  document.title = page.title;
+  document.body.className = page.body.className;
+  document.body.dataset.newest = page.body.dataset.newest ?? "";
+  document.body.dataset.csrf = page.body.dataset.csrf ?? document.body.dataset.csrf;
+  for (const id of ["main", "timeline"]) one("#" + id).replaceWith(document.adoptNode(one("#" + id, page)));
+  const nav = one(".bar nav", page);
+  if (nav) one(".bar nav").replaceWith(document.adoptNode(nav));
+  one("#timeline").scrollTop = list;
+  prepare(document);
+  if (keep) {
+    scrollTo(0, top);
+    const hunk = at && document.getElementById(at);
+    if (hunk) mark(hunk);
+  } else {
+    scrollTo(0, 0);
+    one("#main").focus({ preventScroll: true });
+  }
+}
+
+const reload = () => go(location.href, { push: false, keep: true });
+
+// ---- messages -----------------------------------------------------------------------------------------------------
+
+function say(text, kind, { evidence, next, operation } = {}) {
+  const box = document.createElement("div");
+  if (kind) box.className = kind;
+  const grow = document.createElement("div");
+  grow.className = "grow";
+  const add = (name, content, className) => {
+    const node = document.createElement(name);
+    node.textContent = content;
+    if (className) node.className = className;
+    grow.append(node);
+  };
+  add("p", text);
+  if (evidence) add("pre", evidence, "evidence");
+  if (next) add("p", next);
+  box.append(grow);
+  if (operation) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = "Undo this (u)";
+    button.addEventListener("click", () => undoDecision(operation));
+    box.append(button);
+  }
+  const close = document.createElement("button");
+  close.type = "button";
+  close.className = "quiet";
+  close.textContent = "✕";
+  close.setAttribute("aria-label", "Close the message");
+  close.addEventListener("click", () => box.remove());
+  box.append(close);
+  const toast = one("#toast");
+  while (toast.children.length > 2) toast.firstChild.remove();
+  toast.append(box);
+  setTimeout(() => box.remove(), kind === "bad" ? 30000 : 9000);
+}
+
+// ---- actions ------------------------------------------------------------------------------------------------------
+
+async function act(fields) {
+  const response = await fetch("/act", {
+    method: "POST",
+    credentials: "same-origin",
+    headers: { Accept: "application/json", "X-Emend-CSRF": document.body.dataset.csrf },
+    body: new URLSearchParams(fields),
+  });
+  if (!response.headers.get("content-type")?.startsWith("application/json")) {
+    say((await response.text()).trim() || "The action failed.", "bad");
+    return false;
+  }
+  const result = await response.json();
+  if (result.ok) {
+    if (result.operation) decisions.push(result.operation);
+    say(result.summary, "", { operation: result.operation });
+  } else {
+    say(result.summary, "bad", { evidence: result.evidence, next: result.next });
+  }
+  await reload();
+  return result.ok;
+}
+
+async function undoDecision(operation) {
+  const id = operation ?? decisions.at(-1);
+  if (!id) return say("There is no decision of yours to undo in this tab.");
+  decisions.splice(decisions.indexOf(id), 1);
+  if (await act({ do: "undo", id })) decisions.pop();
+}
+
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  if (form.matches("form.act")) {
+    event.preventDefault();
+    for (const button of all("button", form)) button.disabled = true;
+    act([...new FormData(form)]).finally(() => all("button", form).forEach((button) => (button.disabled = false)));
+  } else if (form.matches(".filters")) {
+    event.preventDefault();
+    search(form);
+  }
+});
+
+// ---- links --------------------------------------------------------------------------------------------------------
+
+document.addEventListener("click", (event) => {
+  const link = event.target.closest?.("a[href]");
+  if (!link || event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
+  const address = link.getAttribute("href");
+  if (address.startsWith("#")) {
+    const target = document.getElementById(address.slice(1));
+    if (target) {
+      event.preventDefault();
+      target.scrollIntoView();
+      target.focus({ preventScroll: true });
+    }
+    return;
+  }
+  if (!address.startsWith("/") || address.startsWith("/image")) return;
+  event.preventDefault();
+  if (link.dataset.lines) return expand(link);
+  if (link.dataset.card) return card(link.closest(".file"), link.dataset.card);
+  if (link.classList.contains("more")) return more(link);
+  const keep = /[?&](layout|ws)=/.test(address);
+  go(address, { push: !keep, keep });
+});
+addEventListener("popstate", () => go(location.href, { push: false }));
+
+async function expand(link) {
+  const page = await get(link.dataset.lines);
+  link.parentElement.replaceWith(...[...page.body.childNodes].map((node) => document.adoptNode(node)));
+}
+
+async function card(section, address) {
+  const page = await get(address);
+  const fresh = one(".file", page);
+  if (!fresh) return;
+  section.replaceWith(document.adoptNode(fresh));
+  prepare(document);
+}
+
+async function more(link) {
+  const page = await get(link.dataset.part);
+  link.replaceWith(...[...page.body.childNodes].map((node) => document.adoptNode(node)));
+}
+
+let typing = 0;
+async function search(form) {
+  const mine = ++typing;
+  const query = new URLSearchParams([...new FormData(form)].filter(([, value]) => value));
+  if (form.closest(".tree")) return go(new URL(form.action).pathname + "?" + query);
+  const page = await get("/part/timeline?" + query);
+  if (mine === typing) one("#operations").replaceChildren(...[...page.body.childNodes].map((node) => document.adoptNode(node)));
+}
+let pause;
+document.addEventListener("input", (event) => {
+  const form = event.target.closest("aside .filters");
+  if (form) {
+    clearTimeout(pause);
+    pause = setTimeout(() => search(form), 160);
+  }
+  if (event.target.id === "slider") {
+    const version = all(".versions li a")[+event.target.value];
+    if (version) {
+      clearTimeout(pause);
+      pause = setTimeout(async () => {
+        await go(version.getAttribute("href"), { keep: true });
+        one("#slider")?.focus();
+      }, 120);
+    }
+  }
+});
+
+// ---- what was viewed and reviewed ---------------------------------------------------------------------------------
+
+const known = (key) => localStorage.getItem(key) === "1";
+const remember = (key, on) => (on ? localStorage.setItem(key, "1") : localStorage.removeItem(key));
+// The version is part of the key: a tick resets when the file changes.
+const fileKey = (file) => `viewed ${file.id} ${file.dataset.version}`;
+const hunkKey = (hunk) => `reviewed ${hunk.id} ${hunk.closest(".file").dataset.version} ${one(".range", hunk)?.textContent}`;
+
+function showFile(file) {
+  const on = known(fileKey(file));
+  const box = one(".viewed input", file);
+  if (box) box.checked = on;
+  for (const leaf of all(`.leaf[data-file="${file.id}"]`)) leaf.classList.toggle("viewed", on);
+  return on;
+}
+function showHunk(hunk) {
+  const on = known(hunkKey(hunk));
+  hunk.classList.toggle("reviewed", on);
+  one('[data-key="a"]', hunk)?.setAttribute("aria-pressed", on);
+}
+function fold(file, on) {
+  file.classList.toggle("folded", on);
+  one(".fold", file)?.setAttribute("aria-expanded", !on);
+}
+function countViewed() {
+  const count = one(".viewed-count");
+  if (count) count.textContent = `${all(".file").filter((file) => known(fileKey(file))).length} of ${count.dataset.total} viewed`;
+}
+
+document.addEventListener("change", (event) => {
+  if (event.target.matches(".viewed input")) {
+    const file = event.target.closest(".file");
+    remember(fileKey(file), event.target.checked);
+    showFile(file);
+    fold(file, event.target.checked);
+    countViewed();
+  } else if (event.target.id === "kind") search(event.target.form);
+});
+document.addEventListener("click", (event) => {
+  const button = event.target.closest?.("button");
+  if (!button) return;
+  const file = button.closest(".file"), hunk = button.closest(".hunk");
+  if (button.classList.contains("fold")) fold(file, !file.classList.contains("folded"));
+  else if (button.dataset.key === "a" && hunk) review(hunk);
+  else if (button.dataset.key === "t") theme();
+  else if (button.dataset.key === "?") one("#help").showModal();
+});
+function review(hunk) {
+  remember(hunkKey(hunk), !known(hunkKey(hunk)));
+  showHunk(hunk);
+}
+
+// ---- keys ---------------------------------------------------------------------------------------------------------
+
+const hunks = () => all(".hunk").filter((hunk) => !hunk.closest(".folded"));
+const current = () => one(".hunk.at");
+function mark(hunk) {
+  for (const old of all(".at")) old.classList.remove("at");
+  hunk?.classList.add("at");
+  const file = hunk?.closest(".file");
+  if (file) for (const leaf of all(`.leaf[data-file="${file.id}"]`)) leaf.classList.add("at");
+}
+function show(hunk) {
+  if (!hunk) return;
+  mark(hunk);
+  hunk.scrollIntoView({ block: "start" });
+  hunk.focus({ preventScroll: true });
+}
+function step(by) {
+  const list = hunks();
+  let at = list.indexOf(current());
+  if (at < 0) at = by > 0 ? -1 : list.length;
+  const next = list[Math.min(Math.max(at + by, 0), list.length - 1)];
+  show(next);
+}
+function stepFile(by) {
+  const list = all(".file");
+  const at = list.indexOf(current()?.closest(".file"));
+  const next = list[Math.min(Math.max(at + by, 0), list.length - 1)];
+  if (!next) return;
+  const first = one(".hunk", next);
+  if (first && !next.classList.contains("folded")) show(first);
+  else {
+    next.scrollIntoView();
+    next.focus({ preventScroll: true });
+  }
+}
+function theme() {
+  const now = root.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+  root.dataset.theme = now === "dark" ? "light" : "dark";
+  const saved = (document.cookie.match(/emend_view=([^;]*)/)?.[1] ?? "").split("-").filter((word) => word && word !== now);
+  document.cookie = `emend_view=${[...saved.filter((word) => word !== "dark" && word !== "light"), root.dataset.theme].join("-")}; SameSite=Strict; Path=/; Max-Age=31536000`;
+}
+const press = (selector, within) => within && one(selector, within)?.click();
+const KEYS = {
+  j: () => step(1),
+  k: () => step(-1),
+  n: () => stepFile(1),
+  p: () => stepFile(-1),
+  g: () => show(hunks()[0]),
+  G: () => show(hunks().at(-1)),
+  a: () => {
+    const hunk = current();
+    if (!hunk) return;
+    review(hunk);
+    if (known(hunkKey(hunk))) step(1);
+  },
+  v: () => press(".viewed input", current()?.closest(".file") ?? document.activeElement?.closest?.(".file")),
+  x: () => press('[data-key="x"]', current()),
+  r: () => press('[data-key="r"]', current()),
+  X: () => press('.scope [data-key="X"]', document),
+  u: () => undoDecision(),
+  c: () => press('[data-key="c"]', current()),
+  e: () => {
+    const near = [current()?.previousElementSibling, current()?.nextElementSibling];
+    for (const gap of near) press(".gap a, a[data-lines]", gap?.parentElement === current()?.parentElement && gap.matches?.(".gap") ? gap.parentElement && gap : null);
+  },
+  s: () => press('[data-key="s"]', document),
+  w: () => press('[data-key="w"]', document),
+  t: theme,
+  "/": () => one("#q")?.focus(),
+  "?": () => one("#help").showModal(),
+};
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape" && event.target.matches?.("input, textarea, select")) return event.target.blur();
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches?.("input:not([type=checkbox]), textarea, select")) return;
+  if (one("dialog[open]")) return;
+  const action = KEYS[event.key];
+  if (action) {
+    event.preventDefault();
+    action();
+  }
+});
+document.addEventListener("focusin", (event) => {
+  const hunk = event.target.closest?.(".hunk");
+  if (hunk && hunk !== current()) mark(hunk);
+});
+
+// ---- what comes into view -----------------------------------------------------------------------------------------
+
+const watcher = new IntersectionObserver(
+  (entries) => {
+    for (const { target, isIntersecting } of entries) {
+      if (!isIntersecting || !target.dataset.part) continue;
+      watcher.unobserve(target);
+      card(target, target.dataset.part);
+      delete target.dataset.part;
+    }
+  },
+  { rootMargin: "600px" },
+);
+const measure = new ResizeObserver(([entry]) => root.style.setProperty("--scope-height", `${Math.round(entry.target.offsetHeight)}px`));
+function prepare(within) {
+  measure.disconnect();
+  const scope = one(".scope");
+  if (scope) measure.observe(scope);
+  for (const file of all(".file", within)) {
+    if (file.dataset.ready) continue;
+    file.dataset.ready = "1";
+    if (file.dataset.part) watcher.observe(file);
+    if (showFile(file)) fold(file, true);
+    for (const hunk of all(".hunk", file)) showHunk(hunk);
+  }
+  countViewed();
+}
+
+// ---- live ---------------------------------------------------------------------------------------------------------
+
+let events;
+const live = (state, title) => {
+  const sign = one("#live");
+  sign.className = "live " + state;
+  sign.title = title;
+};
+function connect() {
+  if (events || document.hidden) return;
+  events = new EventSource("/events");
+  events.addEventListener("open", () => live("on", "Live: changes appear as they are made"));
+  events.addEventListener("state", (event) => {
+    const { newest } = JSON.parse(event.data);
+    if (newest && newest !== document.body.dataset.newest) refresh(newest);
+  });
+  events.addEventListener("error", () => {
+    live("off", "The server does not answer; trying again");
+    if (events.readyState === EventSource.CLOSED) {
+      disconnect();
+      setTimeout(connect, 3000);
+    }
+  });
+}
+function disconnect() {
+  events?.close();
+  events = undefined;
+}
+let refreshing = false;
+async function refresh(newest) {
+  if (refreshing) return;
+  refreshing = true;
+  document.body.dataset.newest = newest;
+  try {
+    await reload();
+  } catch {
+    // The stream reports it.
+  }
+  refreshing = false;
+}
+// Browsers allow six connections to a server, so hidden tabs give theirs back.
+document.addEventListener("visibilitychange", () => (document.hidden ? disconnect() : connect()));
+
+prepare(document);
+connect();

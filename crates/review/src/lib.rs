@@ -1,0 +1,108 @@
+//! The review page: what agents, editors and shells changed, in the browser of the person who owns the files.
+//!
+//! A front end: it renders what the engine says, and turns buttons into calls. It makes no decisions about edits. Pages
+//! are complete HTML that can be read, and used by forms, without scripts; a small script adds keys, live updates and
+//! answers without a new page.
+#![allow(clippy::disallowed_types, reason = "a server over a socket, with times for people")]
+
+mod access;
+mod action;
+mod assets;
+mod html;
+mod live;
+mod pages;
+mod request;
+mod respond;
+mod server;
+mod visits;
+
+use emendate::core::Result;
+use emendate::{CallContext, Engine};
+use emendate_http::{AccessToken, BoundListener, listen_failed, stop_signals};
+use server::ReviewService;
+use std::path::PathBuf;
+use std::sync::Arc;
+use tokio::sync::mpsc;
+
+/// The presentation of the page.
+#[derive(Clone, Debug, Default)]
+pub struct ReviewOptions {
+    /// Nothing can be changed through the page.
+    pub read_only: bool,
+    /// Further host names of this machine.
+    pub hosts: Vec<String>,
+    /// The file with the counters of calls, for the charts.
+    pub counters: Option<PathBuf>,
+    /// The file in which the time of the last visit is kept.
+    pub visits: Option<PathBuf>,
+}
+
+/// A bound socket with the token that opens the page.
+pub struct ReviewListener {
+    bound: BoundListener,
+    token: AccessToken,
+    secret: String,
+}
+
+impl ReviewListener {
+    /// Binds an address: a port on this machine, 0 for any free one, or `HOST:PORT`.
+    ///
+    /// Errors: `call.invalid` for an invalid address; `io.failed` if it cannot be bound.
+    pub fn open(address: &str) -> Result<ReviewListener> {
+        let bound = BoundListener::bind(address)?;
+        let (token, secret) = AccessToken::random()?;
+        Ok(ReviewListener { bound, token, secret })
+    }
+
+    /// The port.
+    pub fn port(&self) -> u16 {
+        self.bound.address.port()
+    }
+
+    /// The address of the page without the token.
+    pub fn url(&self) -> String {
+        format!("http://{}/", self.bound.url_address())
+    }
+
+    /// The address that opens the page: the token is in the fragment, which browsers do not send.
+    pub fn login_url(&self) -> String {
+        format!("{}login#{}", self.url(), self.secret)
+    }
+}
+
+/// Serves the page until SIGTERM or SIGINT.
+///
+/// Errors: the socket or signals cannot be used.
+pub fn serve_review(
+    engine: Arc<Engine>,
+    caller: CallContext,
+    options: ReviewOptions,
+    listener: ReviewListener,
+) -> Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .max_blocking_threads(server::CONCURRENT_CALLS_MAX + 1)
+        .thread_name("emend-review")
+        .build()
+        .map_err(|error| listen_failed(&error))?;
+    runtime.block_on(async {
+        let stop = stop_signals().map_err(|error| listen_failed(&error))?;
+        run_review(engine, caller, options, listener, stop).await.map_err(|error| listen_failed(&error))
+    })
+}
+
+/// Serves the page in a runtime until a message arrives on `stop`.
+///
+/// Errors: the socket cannot be used.
+pub async fn run_review(
+    engine: Arc<Engine>,
+    caller: CallContext,
+    options: ReviewOptions,
+    listener: ReviewListener,
+    stop: mpsc::Receiver<()>,
+) -> std::io::Result<()> {
+    let ReviewListener { bound, token, .. } = listener;
+    let service = Arc::new(ReviewService::new(engine, caller, options, &bound, token));
+    service.watch_history();
+    emendate_http::listen(service, bound.listener, stop).await
+}

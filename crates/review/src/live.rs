@@ -1,0 +1,78 @@
+//! The stream of events: a page learns that the history grew, and fetches itself again.
+
+use emendate_http::HttpResponse;
+use http_body_util::BodyExt as _;
+use hyper::body::{Body, Bytes, Frame};
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::sync::{mpsc, watch};
+
+/// Time between two signs of life.
+const PING_INTERVAL: Duration = Duration::from_secs(15);
+
+/// What pages are told about.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct HistoryState {
+    /// The names of the newest operations.
+    pub(crate) newest: String,
+}
+
+impl HistoryState {
+    /// The message about this state.
+    fn event(&self) -> Bytes {
+        let data = serde_json::json!({ "newest": self.newest });
+        Bytes::from(format!("event: state\ndata: {data}\n\n"))
+    }
+}
+
+/// A body of events.
+struct EventBody(mpsc::Receiver<Bytes>);
+
+impl Body for EventBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<std::result::Result<Frame<Bytes>, Infallible>>> {
+        self.0.poll_recv(context).map(|event| event.map(|bytes| Ok(Frame::data(bytes))))
+    }
+}
+
+/// Returns a stream that ends with the client or the server.
+pub(crate) fn stream(mut state: watch::Receiver<HistoryState>, mut closing: watch::Receiver<bool>) -> HttpResponse {
+    let (events, body) = mpsc::channel(4);
+    tokio::spawn(async move {
+        loop {
+            let event = state.borrow_and_update().event();
+            if events.send(event).await.is_err() {
+                return;
+            }
+            loop {
+                tokio::select! {
+                    changed = state.changed() => match changed {
+                        Ok(()) => break,
+                        Err(_) => return,
+                    },
+                    () = is_closing(&mut closing) => return,
+                    () = events.closed() => return,
+                    () = tokio::time::sleep(PING_INTERVAL) => {
+                        if events.send(Bytes::from_static(b": here\n\n")).await.is_err() {
+                            return;
+                        }
+                    }
+                }
+            }
+        }
+    });
+    crate::respond::events(EventBody(body).boxed())
+}
+
+/// Waits until the server is closing.
+pub(crate) async fn is_closing(closing: &mut watch::Receiver<bool>) {
+    // The sender lives as long as the server.
+    let _ = closing.wait_for(|closing| *closing).await;
+}

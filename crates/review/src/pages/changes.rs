@@ -1,0 +1,248 @@
+//! The changes of a scope: what they are, their files, and the differences of those on the screen.
+
+use crate::html::Html;
+use crate::pages::form::{ActionButton, button};
+use crate::pages::frame::{self, Place};
+use crate::pages::{PageContext, file, scope_address, shown_path, timeline, tree};
+use emendate::core::Result;
+use emendate::{
+    ChangeScope, FileView, OperationCompletion, OperationPurpose, OperationQuery, OperationView, ScopeFiles,
+};
+
+/// Files of one page.
+pub(crate) const FILES_PER_PAGE: usize = 100;
+/// Files whose differences are sent with the page; others are fetched when they come into view.
+const FILES_SENT: usize = 8;
+/// Bytes of HTML after which no further differences are sent with the page.
+const SENT_BYTES_MAX: usize = 200 << 10;
+
+/// Shows the newest operation.
+///
+/// Errors: those of the history.
+pub(crate) fn latest(page: &PageContext<'_>) -> Result<String> {
+    let mut query = OperationQuery { most: 20, ..OperationQuery::default() };
+    query.session = page.fields.text("session").map(str::to_owned);
+    let found = page.state.engine.operations(&query)?;
+    let newest = found.operations.iter().find(|view| view.purpose != OperationPurpose::Mark);
+    match newest {
+        Some(view) => scope_page(page, &ChangeScope::Operation(view.id.clone()), Place::History, None),
+        None => Ok(frame::page(page, "History", Place::History, "", welcome())),
+    }
+}
+
+fn welcome() -> Html {
+    let mut out = Html::default();
+    out.raw(
+        "<div class=\"welcome\"><h1>Nothing has been changed yet</h1><p>This page shows each change as it is made: by agents \
+         through their edit tools, and by shells and editors as they are noticed.</p><p>Install the tools with \
+         <code>emend mcp install claude-code</code>, or try <code>emend edit FILE --old TEXT --new TEXT</code>.</p></div>",
+    );
+    out
+}
+
+/// Shows a scope.
+///
+/// Errors: those of the history.
+pub(crate) fn page(page: &PageContext<'_>, scope: &ChangeScope) -> Result<String> {
+    scope_page(page, scope, Place::History, None)
+}
+
+/// Shows a scope below a heading of its own.
+///
+/// Errors: those of the history.
+pub(crate) fn scope_page(
+    page: &PageContext<'_>,
+    scope: &ChangeScope,
+    place: Place,
+    heading: Option<&str>,
+) -> Result<String> {
+    let engine = &page.state.engine;
+    let words = page.fields.text("files").unwrap_or_default().to_lowercase();
+    let start = page.fields.number("start").unwrap_or(0);
+    let wanted = |file: &FileView| words.is_empty() || shown_path(&file.below_root).to_lowercase().contains(&words);
+    let part = start..start.saturating_add(FILES_PER_PAGE);
+    let found = engine.scope_files(scope, &wanted, part)?;
+    let operation = match scope {
+        ChangeScope::Operation(id) | ChangeScope::Turn(id) => Some(engine.operation(id, 0..0)?),
+        ChangeScope::Between(..) => None,
+    };
+    let mut main = Html::default();
+    head(&mut main, page, scope, operation.as_ref(), &found, heading);
+    main.raw("<div class=\"changes\">");
+    tree::files(&mut main, page, scope, &found, start);
+    main.raw("<div class=\"diffs\">");
+    if found.files.is_empty() {
+        let none = if words.is_empty() { "These changes have no file." } else { "No file has such a name." };
+        main.raw("<p class=\"empty\">").text(none).raw("</p>");
+    }
+    let begun = main.len();
+    for (nth, view) in found.files.iter().enumerate() {
+        if nth < FILES_SENT && main.len() - begun < SENT_BYTES_MAX {
+            file::card(&mut main, page, scope, view);
+        } else {
+            file::deferred(&mut main, page, scope, view);
+        }
+    }
+    pager(&mut main, page, scope, &found, start);
+    main.raw("</div></div>");
+    let (title, selected) = match (scope, &operation) {
+        (ChangeScope::Turn(id), _) => (format!("Turn of {id}"), format!("turn {id}")),
+        (_, Some(view)) => (format!("{} {}", view.tool, view.id), view.id.clone()),
+        (_, None) => (heading.unwrap_or("Changes").to_owned(), String::new()),
+    };
+    Ok(frame::page(page, &title, place, &selected, main))
+}
+
+/// Adds links to the pages of many files.
+fn pager(out: &mut Html, page: &PageContext<'_>, scope: &ChangeScope, found: &ScopeFiles, start: usize) {
+    if found.total <= FILES_PER_PAGE {
+        return;
+    }
+    let address = scope_address(scope);
+    let sign = if address.contains('?') { '&' } else { '?' };
+    let words = page.fields.text("files").map_or(String::new(), |words| format!("&files={}", crate::html::query_text(words)));
+    out.raw("<nav class=\"pager\" aria-label=\"Pages of files\">");
+    let link = |out: &mut Html, at: usize, label: &str| {
+        out.raw("<a").attr("href", &format!("{address}{sign}start={at}{words}")).raw(">").text(label).raw("</a>");
+    };
+    if start > 0 {
+        link(out, start.saturating_sub(FILES_PER_PAGE), "Previous files");
+    }
+    let last = (start + found.files.len()).min(found.total);
+    out.raw("<span>Files ").number((start + 1) as u64).raw(" to ").number(last as u64).raw(" of ").number(found.total as u64);
+    out.raw("</span>");
+    if last < found.total {
+        link(out, last, "Next files");
+    }
+    out.raw("</nav>");
+}
+
+/// Adds what the changes are, and what can be done with all of them.
+fn head(
+    out: &mut Html,
+    page: &PageContext<'_>,
+    scope: &ChangeScope,
+    operation: Option<&OperationView>,
+    found: &ScopeFiles,
+    heading: Option<&str>,
+) {
+    out.raw("<header class=\"scope\"><div class=\"title\"><h1>");
+    match (heading, scope, operation) {
+        (Some(heading), ..) => out.text(heading),
+        (None, ChangeScope::Turn(_), Some(view)) => out.text("Turn of ").text(&timeline::actor(view).0),
+        (None, _, Some(view)) => title(out, view),
+        (None, ChangeScope::Between(from, to), _) => out.text("From ").text(from).text(" to ").text(to),
+        _ => out.text("Changes"),
+    };
+    out.raw("</h1><span class=\"spring\"></span>");
+    out.raw("<span class=\"files-count\">").number(found.total as u64).raw(if found.total == 1 { " file" } else { " files" });
+    out.raw("</span>");
+    timeline::stat(out, found.added, found.removed);
+    out.raw("</div>");
+    if let (Some(view), false) = (operation, matches!(scope, ChangeScope::Turn(_))) {
+        details(out, view);
+    }
+    out.raw("<div class=\"actions\">");
+    actions(out, page, scope, operation);
+    out.raw("<span class=\"spring\"></span>");
+    view_links(out, page, scope);
+    out.raw("</div></header>");
+}
+
+/// Adds the title of an operation.
+fn title<'h>(out: &'h mut Html, view: &OperationView) -> &'h mut Html {
+    let verb = match view.purpose {
+        OperationPurpose::Edit => view.tool.clone(),
+        OperationPurpose::Outside => "Changed by others".to_owned(),
+        OperationPurpose::Mark => format!("Mark {}", view.note),
+        OperationPurpose::Undo => format!("Undo of {}", view.undoes.join(", ")),
+        OperationPurpose::Redo => format!("Redo of {}", view.undoes.join(", ")),
+    };
+    out.text(&verb).raw(" <span class=\"id\">").text(&view.id).raw("</span>")
+}
+
+/// Adds who did it, when and how.
+fn details(out: &mut Html, view: &OperationView) {
+    out.raw("<dl class=\"details\">");
+    let row = |out: &mut Html, name: &str, value: &str| {
+        out.raw("<div><dt>").text(name).raw("</dt><dd>").text(value).raw("</dd></div>");
+    };
+    let when = timeline::local(view.at).format("%Y-%m-%d %H:%M:%S").to_string();
+    row(out, "when", &when);
+    row(out, "by", &timeline::actor(view).0);
+    if !view.format.is_empty() {
+        row(out, "format", &view.format);
+    }
+    if !view.note.is_empty() && view.purpose != OperationPurpose::Mark {
+        row(out, "note", &view.note);
+    }
+    let completion = match view.completion {
+        OperationCompletion::Done => "",
+        OperationCompletion::Partial => "some edits were skipped, as the caller allowed",
+        OperationCompletion::Unknown => "its process ended during it, so it may be incomplete",
+        OperationCompletion::Pending => "not finished",
+    };
+    if !completion.is_empty() {
+        row(out, "completed", completion);
+    }
+    if !view.keeps_content {
+        row(out, "contents", "not stored, because the files may hold secrets");
+    }
+    if let Some(last) = &view.reversal {
+        row(out, if last.is_undone { "undone by" } else { "redone by" }, &last.by);
+    }
+    out.raw("</dl>");
+}
+
+/// Adds the buttons for all of the changes.
+fn actions(out: &mut Html, page: &PageContext<'_>, scope: &ChangeScope, operation: Option<&OperationView>) {
+    match (scope, operation) {
+        (ChangeScope::Turn(id), _) => {
+            let undo = ActionButton {
+                verb: "undo_turn",
+                label: "Undo turn",
+                hint: "Undo everything of this turn, in all of its files or none (X)",
+                class: "danger",
+                key: "X",
+            };
+            button(out, page, &undo, &[("id", id.as_bytes())]);
+        }
+        (ChangeScope::Operation(_), Some(view)) if view.purpose != OperationPurpose::Mark => {
+            let undone_by = view.reversal.as_ref().filter(|last| last.is_undone).map(|last| last.by.clone());
+            let is_undo = view.purpose == OperationPurpose::Undo;
+            let (label, hint) = match (&undone_by, is_undo) {
+                (Some(_), _) => ("Redo operation", "Do again what was undone (X)"),
+                (None, true) => ("Redo what it undid", "Take this undo back (X)"),
+                (None, false) => ("Undo operation", "Undo it in all of its files, or in none (X)"),
+            };
+            let id = match &view.reversal {
+                Some(last) => last.by.clone(),
+                None => view.id.clone(),
+            };
+            let class = if undone_by.is_some() || is_undo { "" } else { "danger" };
+            button(out, page, &ActionButton { verb: "undo", label, hint, class, key: "X" }, &[("id", id.as_bytes())]);
+        }
+        _ => {}
+    }
+    if let Some(view) = operation {
+        if matches!(scope, ChangeScope::Operation(_)) {
+            out.raw("<a class=\"button\"").attr("href", &format!("/turn/{}", view.id)).raw(">Whole turn</a>");
+        }
+        let since = format!("/between?from={}%5E&to=now", crate::html::query_text(&view.id));
+        out.raw("<a class=\"button\"").attr("href", &since).raw(">From here to now</a>");
+    }
+}
+
+/// Adds the links that change how differences are shown.
+fn view_links(out: &mut Html, page: &PageContext<'_>, scope: &ChangeScope) {
+    let address = scope_address(scope);
+    let sign = if address.contains('?') { '&' } else { '?' };
+    let split = page.preferences.split;
+    let (value, label) = if split { ("unified", "Unified") } else { ("split", "Side by side") };
+    out.raw("<a class=\"button\" data-key=\"s\" title=\"Side by side or unified (s)\"");
+    out.attr("href", &format!("{address}{sign}layout={value}")).raw(">").text(label).raw("</a>");
+    let (value, label) =
+        if page.preferences.ignore_space { ("show", "Show white space changes") } else { ("hide", "Hide white space changes") };
+    out.raw("<a class=\"button\" data-key=\"w\" title=\"Mark or ignore white space (w)\"");
+    out.attr("href", &format!("{address}{sign}ws={value}")).raw(">").text(label).raw("</a>");
+}

@@ -1,0 +1,60 @@
+//! Buttons that change something: forms, which work without scripts.
+
+use crate::html::Html;
+use crate::pages::PageContext;
+
+/// A button with the fields that it sends.
+pub(crate) struct ActionButton<'a> {
+    /// The action.
+    pub(crate) verb: &'a str,
+    /// The text.
+    pub(crate) label: &'a str,
+    /// What it does, for a hint.
+    pub(crate) hint: &'a str,
+    /// Its class.
+    pub(crate) class: &'a str,
+    /// The key that presses it.
+    pub(crate) key: &'a str,
+}
+
+/// Adds a button; none in a read-only server. `fields` are sent with it.
+pub(crate) fn button(out: &mut Html, page: &PageContext<'_>, button: &ActionButton<'_>, fields: &[(&str, &[u8])]) {
+    if page.state.options.read_only {
+        return;
+    }
+    out.raw("<form method=\"post\" action=\"/act\" class=\"act\">");
+    hidden(out, "csrf", page.csrf.as_bytes());
+    hidden(out, "do", button.verb.as_bytes());
+    for (name, value) in fields {
+        hidden(out, name, value);
+    }
+    out.raw("<button").attr("class", button.class).attr("title", button.hint);
+    if !button.key.is_empty() {
+        out.attr("data-key", button.key);
+    }
+    out.raw(">").text(button.label).raw("</button></form>");
+}
+
+/// Adds a hidden field. Bytes that are not UTF-8 cannot be sent by a form, so they are percent-encoded with a mark.
+pub(crate) fn hidden(out: &mut Html, name: &str, value: &[u8]) {
+    out.raw("<input type=\"hidden\"");
+    match std::str::from_utf8(value) {
+        Ok(text) if !text.contains(['\r', '\n']) && text.chars().all(|c| !c.is_control()) => {
+            out.attr("name", name).attr("value", text);
+        }
+        // Browsers change line ends in fields.
+        _ => {
+            out.attr("name", &format!("{name}%")).attr("value", &crate::html::query_bytes(value));
+        }
+    }
+    out.raw(">");
+}
+
+/// Returns the fields that name a scope.
+pub(crate) fn scope_fields(scope: &emendate::ChangeScope) -> Vec<(&str, &[u8])> {
+    match scope {
+        emendate::ChangeScope::Operation(id) => vec![("op", id.as_bytes())],
+        emendate::ChangeScope::Turn(id) => vec![("turn", id.as_bytes())],
+        emendate::ChangeScope::Between(from, to) => vec![("from", from.as_bytes()), ("to", to.as_bytes())],
+    }
+}

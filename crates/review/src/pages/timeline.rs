@@ -1,0 +1,232 @@
+//! The timeline: operations, grouped by turns.
+
+use crate::html::{Html, query_text};
+use crate::pages::{PageContext, shown_path};
+use chrono::{DateTime, Local};
+use emendate::core::Result;
+use emendate::{OperationCompletion, OperationPurpose, OperationQuery, OperationView};
+use std::path::PathBuf;
+
+/// Operations of one page.
+const OPERATIONS_PER_PAGE: usize = 60;
+/// Operations that are read for a page that filters.
+const OPERATIONS_SEARCHED_MAX: usize = 600;
+/// Files that an operation of the list names.
+const FILES_NAMED: usize = 12;
+
+/// Adds the list with its filters.
+pub(crate) fn list(out: &mut Html, page: &PageContext<'_>, selected: &str) {
+    filters(out, page);
+    out.raw("<div id=\"operations\">");
+    if let Err(error) = operations(out, page, selected) {
+        out.raw("<p class=\"notice bad\">").text(error.message()).raw("</p>");
+    }
+    out.raw("</div>");
+}
+
+/// Returns the list alone.
+///
+/// Errors: those of the history.
+pub(crate) fn part(page: &PageContext<'_>) -> Result<String> {
+    let mut out = Html::default();
+    operations(&mut out, page, page.fields.text("selected").unwrap_or_default())?;
+    Ok(out.into_string())
+}
+
+fn filters(out: &mut Html, page: &PageContext<'_>) {
+    let fields = page.fields;
+    out.raw("<form class=\"filters\" method=\"get\" action=\"/\" role=\"search\"><label class=\"hidden\" for=\"q\">Search the history</label>");
+    out.raw("<input type=\"search\" id=\"q\" name=\"q\" placeholder=\"File, session, tool, operation…\"");
+    out.attr("value", fields.text("q").unwrap_or_default()).raw("><label class=\"hidden\" for=\"kind\">Show</label><select id=\"kind\" name=\"kind\">");
+    let chosen = fields.text("kind").unwrap_or_default();
+    for (value, label) in [
+        ("", "Everything"),
+        ("edit", "Edits"),
+        ("outside", "Changes by others"),
+        ("undo", "Undone and redone"),
+        ("mark", "Marks"),
+    ] {
+        out.raw("<option").attr("value", value);
+        if value == chosen {
+            out.raw(" selected");
+        }
+        out.raw(">").text(label).raw("</option>");
+    }
+    out.raw("</select><button class=\"nojs\">Filter</button></form>");
+}
+
+/// True for an operation that the filters select.
+fn is_wanted(view: &OperationView, words: &str, kind: &str) -> bool {
+    let of_kind = match kind {
+        "edit" => view.purpose == OperationPurpose::Edit,
+        "outside" => view.purpose == OperationPurpose::Outside,
+        "undo" => {
+            matches!(view.purpose, OperationPurpose::Undo | OperationPurpose::Redo) || view.reversal.is_some()
+        }
+        "mark" => view.purpose == OperationPurpose::Mark,
+        _ => true,
+    };
+    let holds = |word: &str| {
+        let in_text = |text: &str| text.to_lowercase().contains(word);
+        [&view.id, &view.session, &view.tool, &view.format, &view.note].into_iter().any(|text| in_text(text))
+            || view.files.iter().any(|file| in_text(&shown_path(&file.below_root)))
+    };
+    of_kind && words.split_whitespace().all(|word| holds(&word.to_lowercase()))
+}
+
+fn operations(out: &mut Html, page: &PageContext<'_>, selected: &str) -> Result<()> {
+    let fields = page.fields;
+    let (words, kind) = (fields.text("q").unwrap_or_default(), fields.text("kind").unwrap_or_default());
+    let is_filtered = !words.is_empty() || !kind.is_empty();
+    let mut query = OperationQuery {
+        from: fields.text("after").map(str::to_owned),
+        session: fields.text("session").map(str::to_owned),
+        path: fields.path("path").filter(|_| fields.flag("only")).map(PathBuf::from),
+        most: OPERATIONS_PER_PAGE,
+        files: FILES_NAMED,
+    };
+    let mut shown = Vec::new();
+    let mut searched = 0;
+    let next = loop {
+        let found = page.state.engine.operations(&query)?;
+        searched += found.operations.len();
+        shown.extend(found.operations.into_iter().filter(|view| is_wanted(view, words, kind)));
+        query.from = found.next;
+        let is_full = !is_filtered || shown.len() >= OPERATIONS_PER_PAGE || searched >= OPERATIONS_SEARCHED_MAX;
+        if query.from.is_none() || is_full {
+            break query.from.take();
+        }
+    };
+    if shown.is_empty() {
+        let none = if is_filtered { "Nothing matches." } else { "Nothing has been changed yet. What agents do appears here." };
+        out.raw("<p class=\"empty\">").text(none).raw("</p>");
+    }
+    groups(out, page, &shown, selected);
+    if let Some(next) = next {
+        let mut address = format!("after={}", query_text(&next));
+        for name in ["q", "kind", "session"] {
+            if let Some(value) = fields.text(name) {
+                address.push_str(&format!("&{name}={}", query_text(value)));
+            }
+        }
+        out.raw("<a class=\"more\"").attr("href", &format!("/?{address}")).attr("data-part", &format!("/part/timeline?{address}"));
+        out.raw(">Older operations</a>");
+    }
+    Ok(())
+}
+
+/// Adds the operations by turns.
+fn groups(out: &mut Html, page: &PageContext<'_>, shown: &[OperationView], selected: &str) {
+    let mut day = String::new();
+    for group in shown.chunk_by(|left, right| left.turn == right.turn) {
+        let Some(first) = group.first() else { continue };
+        let date = local(first.at).format("%A, %-d %B %Y").to_string();
+        if date != day {
+            out.element("h2", "day", &date);
+            day = date;
+        }
+        out.raw("<section class=\"turn\"><header>");
+        let (added, removed) = group.iter().fold((0, 0), |sum, it| (sum.0 + it.added, sum.1 + it.removed));
+        let (name, class) = actor(first);
+        out.raw("<span").attr("class", class).attr("title", &first.session).raw("></span>");
+        if group.len() > 1 {
+            out.raw("<a class=\"who\"").attr("href", &format!("/turn/{}", first.id));
+            if selected == format!("turn {}", first.id) {
+                out.raw(" aria-current=\"true\"");
+            }
+            out.raw(">").text(&name).raw("</a>");
+            out.raw("<span class=\"count\">").number(group.len() as u64).raw(" operations</span>");
+        } else {
+            out.element("span", "who", &name);
+        }
+        out.raw("<span class=\"spring\"></span>");
+        stat(out, added, removed);
+        out.raw("</header><ol>");
+        for view in group {
+            operation(out, page, view, selected);
+        }
+        out.raw("</ol></section>");
+    }
+}
+
+/// Returns who made an operation: a name, and the class of its sign.
+pub(crate) fn actor(view: &OperationView) -> (String, &'static str) {
+    match view.purpose {
+        OperationPurpose::Outside => ("changed by others".to_owned(), "actor others"),
+        _ if view.session.starts_with("review-") => ("you, on this page".to_owned(), "actor you"),
+        _ if view.session.starts_with("cli-") => ("command line".to_owned(), "actor you"),
+        _ if view.session.is_empty() => ("no session".to_owned(), "actor"),
+        _ => (view.session.clone(), "actor agent"),
+    }
+}
+
+fn operation(out: &mut Html, _: &PageContext<'_>, view: &OperationView, selected: &str) {
+    let mut class = match view.purpose {
+        OperationPurpose::Edit => "op edit",
+        OperationPurpose::Outside => "op outside",
+        OperationPurpose::Mark => "op mark",
+        OperationPurpose::Undo => "op undo",
+        OperationPurpose::Redo => "op redo",
+    }
+    .to_owned();
+    if view.reversal.as_ref().is_some_and(|last| last.is_undone) {
+        class.push_str(" undone");
+    }
+    out.raw("<li").attr("class", &class).raw("><a").attr("href", &format!("/op/{}", view.id));
+    if selected == view.id {
+        out.raw(" aria-current=\"true\"");
+    }
+    out.raw("><span class=\"top\">").element("span", "tool", &view.tool);
+    let what = match (&*view.files, view.purpose) {
+        (_, OperationPurpose::Mark) => view.note.clone(),
+        ([only], _) if view.files_total == 1 => shown_path(&only.below_root),
+        ([], _) => "no file".to_owned(),
+        _ => format!("{} files", view.files_total),
+    };
+    // The end of a long path says most, so its beginning is cut.
+    out.raw("<span class=\"what\"").attr("title", &what).raw("><bdi dir=\"ltr\">").text(&what);
+    out.raw("</bdi></span></span><span class=\"under\">");
+    time(out, view.at);
+    out.element("span", "id", &view.id);
+    for (label, shows) in [
+        ("undone", view.reversal.as_ref().is_some_and(|last| last.is_undone)),
+        ("partial", view.completion == OperationCompletion::Partial),
+        ("unsure", view.completion == OperationCompletion::Unknown),
+        ("running", view.completion == OperationCompletion::Pending),
+        ("secret", !view.keeps_content),
+    ] {
+        if shows {
+            out.element("span", "badge", label);
+        }
+    }
+    out.raw("<span class=\"spring\"></span>");
+    stat(out, view.added, view.removed);
+    out.raw("</span></a></li>");
+}
+
+/// Adds numbers of lines.
+pub(crate) fn stat(out: &mut Html, added: u64, removed: u64) {
+    if added + removed == 0 {
+        return;
+    }
+    out.raw("<span class=\"stat\">");
+    if added > 0 {
+        out.raw("<span class=\"plus\">+").number(added).raw("</span>");
+    }
+    if removed > 0 {
+        out.raw("<span class=\"minus\">−").number(removed).raw("</span>");
+    }
+    out.raw("</span>");
+}
+
+/// Returns a moment in the time zone of the server.
+pub(crate) fn local(at: i64) -> DateTime<Local> {
+    DateTime::from_timestamp_micros(at).unwrap_or_default().with_timezone(&Local)
+}
+
+/// Adds a moment.
+pub(crate) fn time(out: &mut Html, at: i64) {
+    let at = local(at);
+    out.raw("<time").attr("datetime", &at.to_rfc3339()).attr("title", &at.format("%Y-%m-%d %H:%M:%S").to_string());
+    out.raw(">").text(&at.format("%H:%M:%S").to_string()).raw("</time>");
+}

@@ -1,0 +1,26 @@
+//! Everything since the last visit.
+
+use crate::html::Html;
+use crate::pages::frame::{self, Place};
+use crate::pages::{PageContext, changes};
+use emendate::ChangeScope;
+use emendate::core::Result;
+
+/// Shows what changed since the last visit.
+///
+/// Errors: those of the history.
+pub(crate) fn page(page: &PageContext<'_>) -> Result<String> {
+    let Some(last) = page.state.visits.last() else {
+        let mut main = Html::default();
+        main.raw("<div class=\"welcome\"><h1>This is your first visit</h1><p>From the next one on, this page shows what changed since the one before.</p></div>");
+        return Ok(frame::page(page, "Since my last visit", Place::Since, "", main));
+    };
+    let newest = page.state.engine.newest_operations()?;
+    if newest.iter().any(|name| name == last) {
+        let mut main = Html::default();
+        main.raw("<div class=\"welcome\"><h1>Nothing has changed since your last visit</h1></div>");
+        return Ok(frame::page(page, "Since my last visit", Place::Since, "", main));
+    }
+    let scope = ChangeScope::Between(last.to_owned(), "now".to_owned());
+    changes::scope_page(page, &scope, Place::Since, Some("Since my last visit"))
+}

@@ -1,0 +1,79 @@
+//! Fields of queries and forms.
+
+use percent_encoding::percent_decode;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt as _;
+use std::path::PathBuf;
+
+/// Fields of one request.
+const FIELDS_MAX: usize = 64;
+
+/// The fields of a query or a form, in order.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Fields(Vec<(String, Vec<u8>)>);
+
+impl Fields {
+    /// Parses `a=b&c=d`. Fields beyond the limit are ignored.
+    pub(crate) fn parse(text: &[u8]) -> Fields {
+        let decode = |part: &[u8]| {
+            let spaced: Vec<u8> = part.iter().map(|byte| if *byte == b'+' { b' ' } else { *byte }).collect();
+            percent_decode(&spaced).collect::<Vec<u8>>()
+        };
+        let field = |part: &[u8]| {
+            let at = part.iter().position(|byte| *byte == b'=').unwrap_or(part.len());
+            let (name, value) = part.split_at(at);
+            (String::from_utf8_lossy(&decode(name)).into_owned(), decode(value.get(1..).unwrap_or_default()))
+        };
+        // A name that ends in `%`: the value is encoded once more, because forms change line ends and take only text.
+        let field = |part: &[u8]| {
+            let (name, value) = field(part);
+            match name.strip_suffix('%') {
+                Some(name) => (name.to_owned(), percent_decode(&value).collect()),
+                None => (name, value),
+            }
+        };
+        Fields(text.split(|byte| *byte == b'&').filter(|part| !part.is_empty()).take(FIELDS_MAX).map(field).collect())
+    }
+
+    /// Returns the bytes of a field.
+    pub(crate) fn bytes(&self, name: &str) -> Option<&[u8]> {
+        self.0.iter().find(|(known, _)| known == name).map(|(_, value)| &**value)
+    }
+
+    /// Returns the text of a field that is UTF-8 and not empty.
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+        self.bytes(name).and_then(|value| std::str::from_utf8(value).ok()).filter(|text| !text.is_empty())
+    }
+
+    /// Returns the path of a field.
+    pub(crate) fn path(&self, name: &str) -> Option<PathBuf> {
+        let bytes = self.bytes(name).filter(|bytes| !bytes.is_empty())?;
+        Some(PathBuf::from(OsString::from_vec(bytes.to_vec())))
+    }
+
+    /// Returns the number of a field.
+    pub(crate) fn number(&self, name: &str) -> Option<usize> {
+        self.text(name)?.parse().ok()
+    }
+
+    /// True for a field with the value `1`.
+    pub(crate) fn flag(&self, name: &str) -> bool {
+        self.text(name) == Some("1")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Fields;
+    use std::os::unix::ffi::OsStrExt as _;
+
+    #[test]
+    fn fields_are_decoded_byte_by_byte() {
+        let fields = Fields::parse(b"a=1+2%26&path=/x%FF&empty=&&n=17&flag=1&a=second");
+        assert_eq!(fields.text("a"), Some("1 2&"));
+        assert_eq!(fields.path("path").unwrap().as_os_str().as_bytes(), b"/x\xff");
+        assert_eq!((fields.text("empty"), fields.number("n"), fields.flag("flag")), (None, Some(17), true));
+        assert_eq!(fields.text("path"), None);
+        assert_eq!(Fields::parse(b"path%25=%2561%250A%25FF").bytes("path"), Some(&b"a\n\xff"[..]));
+    }
+}

@@ -1,0 +1,264 @@
+//! The service: checks of a request, and its way to a page or an action.
+
+use crate::access::{Access, LoginFailure, Visitor, cookie};
+use crate::action::{self, ActionOutcome};
+use crate::live::{self, HistoryState};
+use crate::pages::{self, PageContext, Preferences};
+use crate::request::Fields;
+use crate::visits::Visits;
+use crate::{ReviewOptions, assets, respond};
+use emendate::{CallContext, Engine};
+use emendate_http::{
+    AccessToken, AllowedNames, BodyReader, BoundListener, ConnectionLimits, HttpConnection, HttpRefusal, HttpResponse,
+    HttpService,
+};
+use hyper::body::Incoming;
+use hyper::header::{ACCEPT, SET_COOKIE};
+use hyper::http::request::Parts;
+use hyper::{Method, Request, StatusCode};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{Semaphore, watch};
+
+/// Concurrent calls of the engine.
+pub(crate) const CONCURRENT_CALLS_MAX: usize = 4;
+/// Connections that are logged in.
+const CONNECTIONS_MAX: usize = 128;
+/// Bytes of a form.
+const FORM_BYTES_MAX: usize = 8 << 20;
+/// Time between two looks at the history while a page is open.
+const WATCH_INTERVAL: Duration = Duration::from_millis(300);
+
+/// The service.
+pub(crate) struct ReviewService(Arc<ReviewState>);
+
+/// What all requests share.
+pub(crate) struct ReviewState {
+    pub(crate) engine: Arc<Engine>,
+    pub(crate) caller: CallContext,
+    pub(crate) options: ReviewOptions,
+    pub(crate) visits: Visits,
+    access: Access,
+    bodies: BodyReader,
+    connections: Arc<Semaphore>,
+    calls: Semaphore,
+    running: watch::Sender<usize>,
+    closing: watch::Sender<bool>,
+    history: watch::Sender<HistoryState>,
+}
+
+impl ReviewService {
+    pub(crate) fn new(
+        engine: Arc<Engine>,
+        caller: CallContext,
+        options: ReviewOptions,
+        bound: &BoundListener,
+        token: AccessToken,
+    ) -> ReviewService {
+        let names = AllowedNames::new(bound, &options.hosts, &[]);
+        ReviewService(Arc::new(ReviewState {
+            engine,
+            caller,
+            visits: Visits::open(options.visits.clone()),
+            options,
+            access: Access::new(token, names, bound.address.port()),
+            bodies: BodyReader::new(FORM_BYTES_MAX, Duration::from_secs(60)),
+            connections: Arc::new(Semaphore::new(CONNECTIONS_MAX)),
+            calls: Semaphore::new(CONCURRENT_CALLS_MAX),
+            running: watch::Sender::new(0),
+            closing: watch::Sender::new(false),
+            history: watch::Sender::new(HistoryState::default()),
+        }))
+    }
+
+    /// Looks at the history while pages are open, and tells them what is new.
+    pub(crate) fn watch_history(&self) {
+        let state = Arc::clone(&self.0);
+        tokio::spawn(async move {
+            let mut closing = state.closing.subscribe();
+            loop {
+                tokio::select! {
+                    () = tokio::time::sleep(WATCH_INTERVAL) => {}
+                    () = live::is_closing(&mut closing) => return,
+                }
+                if state.history.receiver_count() == 0 {
+                    continue;
+                }
+                let newest = Arc::clone(&state).call(|state| state.engine.newest_operations()).await;
+                let Some(Ok(names)) = newest else { continue };
+                let now = HistoryState { newest: names.join(",") };
+                state.history.send_if_modified(|known| {
+                    let is_new = *known != now;
+                    *known = now;
+                    is_new
+                });
+            }
+        });
+    }
+}
+
+impl HttpService for ReviewService {
+    fn limits(&self) -> ConnectionLimits {
+        let minute = Duration::from_secs(60);
+        ConnectionLimits { head: minute / 2, write_timeout: minute, unauthenticated_connections: 64, finish: minute }
+    }
+
+    async fn answer(&self, request: Request<Incoming>, connection: &HttpConnection) -> HttpResponse {
+        match Arc::clone(&self.0).answer(request, connection).await {
+            Ok(response) => response,
+            Err(refusal) => *refusal.0,
+        }
+    }
+
+    fn end_standing_streams(&self) {
+        self.0.closing.send_replace(true);
+    }
+
+    async fn idle(&self) {
+        // `self` holds the sender, so the channel stays open.
+        let _ = self.0.running.subscribe().wait_for(|calls| *calls == 0).await;
+    }
+}
+
+impl ReviewState {
+    /// Runs a call of the engine on another thread; `None` if it panicked.
+    async fn call<T: Send + 'static>(
+        self: Arc<Self>,
+        work: impl FnOnce(&ReviewState) -> T + Send + 'static,
+    ) -> Option<T> {
+        let _place = self.calls.acquire().await.ok()?;
+        self.running.send_modify(|calls| *calls += 1);
+        let state = Arc::clone(&self);
+        let done = tokio::task::spawn_blocking(move || {
+            let done = work(&state);
+            state.running.send_modify(|calls| *calls -= 1);
+            done
+        });
+        done.await.ok()
+    }
+
+    async fn answer(
+        self: Arc<Self>,
+        request: Request<Incoming>,
+        connection: &HttpConnection,
+    ) -> Result<HttpResponse, HttpRefusal> {
+        let (parts, body) = request.into_parts();
+        let path = parts.uri.path().to_owned();
+        if let Err(words) = self.access.check_source(&parts, path == "/login") {
+            return Ok(respond::plain(StatusCode::FORBIDDEN, words));
+        }
+        if parts.method != Method::GET && parts.method != Method::POST {
+            return Ok(respond::plain(StatusCode::METHOD_NOT_ALLOWED, "Only GET and POST are answered."));
+        }
+        if let Some(asset) = assets::asset(&path) {
+            return Ok(respond::asset(asset.media_type, asset.bytes));
+        }
+        if path == "/login" {
+            if parts.method == Method::GET {
+                return Ok(respond::page(StatusCode::OK, pages::login::page("")));
+            }
+            let fields = Fields::parse(&self.bodies.read(body).await?);
+            return Ok(self.log_in(&fields));
+        }
+        let Some(visitor) = self.access.visitor(&parts.headers) else {
+            let words = "This page needs the address that `emend review` printed.";
+            return Ok(respond::page(StatusCode::UNAUTHORIZED, pages::login::page(words)));
+        };
+        if !connection.admit(&self.connections) {
+            return Ok(respond::plain(StatusCode::SERVICE_UNAVAILABLE, "Too many connections are open."));
+        }
+        if parts.method == Method::POST {
+            return self.act(&parts, &path, body, &visitor).await;
+        }
+        if path == "/events" {
+            return Ok(live::stream(self.history.subscribe(), self.closing.subscribe()));
+        }
+        Ok(self.show(&parts, path, visitor).await)
+    }
+
+    /// Exchanges the token for a cookie.
+    fn log_in(&self, fields: &Fields) -> HttpResponse {
+        match self.access.log_in(fields.bytes("token").unwrap_or_default()) {
+            Ok(cookie) => respond::redirect("/", Some(&cookie)),
+            Err(LoginFailure::Wrong) => respond::page(
+                StatusCode::FORBIDDEN,
+                pages::login::page("That is not the token of this server. `emend review` prints it when it starts."),
+            ),
+            Err(LoginFailure::TooMany) => respond::page(
+                StatusCode::TOO_MANY_REQUESTS,
+                pages::login::page("Too many wrong tokens: wait a minute."),
+            ),
+            Err(LoginFailure::Internal) => {
+                respond::plain(StatusCode::INTERNAL_SERVER_ERROR, "The system provides no random numbers.")
+            }
+        }
+    }
+
+    /// Shows a page.
+    async fn show(self: Arc<Self>, parts: &Parts, path: String, visitor: Visitor) -> HttpResponse {
+        let fields = Fields::parse(parts.uri.query().unwrap_or_default().as_bytes());
+        let saved = cookie(&parts.headers, pages::PREFERENCES_COOKIE).unwrap_or_default();
+        let preferences = Preferences::read(saved).changed_by(&fields);
+        let new_cookie = (preferences.saved() != saved && (fields.text("layout").is_some() || fields.text("ws").is_some()))
+            .then(|| format!("{}={}; SameSite=Strict; Path=/; Max-Age=31536000", pages::PREFERENCES_COOKIE, preferences.saved()));
+        let csrf = visitor.csrf.clone();
+        let shown = self
+            .call(move |state| pages::show(&PageContext { state, csrf: &csrf, fields: &fields, preferences }, &path))
+            .await;
+        let mut response = shown.unwrap_or_else(|| {
+            respond::plain(StatusCode::INTERNAL_SERVER_ERROR, "This page failed; the terminal of the server has the reason.")
+        });
+        if let Some(cookie) = new_cookie.and_then(|cookie| cookie.parse().ok()) {
+            response.headers_mut().append(SET_COOKIE, cookie);
+        }
+        response
+    }
+
+    /// Does what a button says.
+    async fn act(
+        self: Arc<Self>,
+        parts: &Parts,
+        path: &str,
+        body: Incoming,
+        visitor: &Visitor,
+    ) -> Result<HttpResponse, HttpRefusal> {
+        let fields = Fields::parse(&self.bodies.read(body).await?);
+        let header = parts.headers.get("x-emend-csrf").and_then(|value| value.to_str().ok());
+        let sent = header.or_else(|| fields.text("csrf")).unwrap_or_default();
+        if !visitor.sent(sent) {
+            return Ok(respond::plain(StatusCode::FORBIDDEN, "This form is not one of this server's pages."));
+        }
+        if path != "/act" {
+            return Ok(respond::plain(StatusCode::NOT_FOUND, "There is no such address."));
+        }
+        if self.options.read_only {
+            return Ok(respond::plain(StatusCode::FORBIDDEN, "The server was started with --read-only."));
+        }
+        let wants_json = parts.headers.get(ACCEPT).is_some_and(|accept| accept.as_bytes() == b"application/json");
+        let csrf = visitor.csrf.clone();
+        let done = self
+            .call(move |state| {
+                let outcome = action::run(state, &fields);
+                state.engine.finish_background_work();
+                respond_to(state, &csrf, &fields, &outcome, wants_json)
+            })
+            .await;
+        Ok(done.unwrap_or_else(|| respond::plain(StatusCode::INTERNAL_SERVER_ERROR, "The action failed.")))
+    }
+}
+
+/// Answers a script with JSON, and a form with a page.
+fn respond_to(
+    state: &ReviewState,
+    csrf: &str,
+    fields: &Fields,
+    outcome: &ActionOutcome,
+    wants_json: bool,
+) -> HttpResponse {
+    if wants_json {
+        return respond::json(outcome.status(), &outcome.to_json());
+    }
+    let none = Fields::default();
+    let page = PageContext { state, csrf, fields: &none, preferences: Preferences::default() };
+    respond::page(outcome.status(), pages::outcome::page(&page, fields, outcome))
+}
