@@ -25,8 +25,11 @@ const OPENERS: &[&str] = &["xdg-open", "open", "wslview"];
 /// Errors: those of the engine and of the socket.
 pub(crate) fn run(desk: &CliContext<'_>, args: &ReviewArgs) -> Result<u8> {
     if desk.state() == StateLocation::Nowhere {
-        return Err(Error::new(Code::CallInvalid, "Without a state directory no history is kept, so there is nothing to review.")
-            .next("Name a state directory (--state)."));
+        return Err(Error::new(
+            Code::CallInvalid,
+            "Without a state directory no history is kept, so there is nothing to review.",
+        )
+        .next("Name a state directory (--state)."));
     }
     let listener = ReviewListener::open(&args.port.to_string())?;
     let engine = Arc::new(desk.open_for_server()?);
@@ -46,9 +49,9 @@ pub(crate) fn options(desk: &CliContext<'_>, engine: &Engine, read_only: bool) -
     let state = desk.state();
     let state = state.directory();
     let root = engine.roots().first().map(|root| root_key(root)).unwrap_or_default();
-    let directory = state.map(|state| state.join(REVIEW_DIRECTORY)).filter(|directory| {
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(directory).is_ok()
-    });
+    let directory = state
+        .map(|state| state.join(REVIEW_DIRECTORY))
+        .filter(|directory| fs::DirBuilder::new().recursive(true).mode(0o700).create(directory).is_ok());
     ReviewOptions {
         read_only: read_only || desk.global.dry_run,
         hosts: Vec::new(),
@@ -95,7 +98,9 @@ fn open(address: &str, directory: Option<&Path>) -> Result<()> {
 fn write_redirect(file: &PathBuf, address: &str) -> Result<()> {
     // One of an earlier process with the same number.
     let _ = fs::remove_file(file);
-    let page = format!("<!doctype html><meta http-equiv=\"refresh\" content=\"0;url={address}\"><title>emend review</title>\n");
+    let page = format!(
+        "<!doctype html><meta http-equiv=\"refresh\" content=\"0;url={address}\"><title>emend review</title>\n"
+    );
     let written = OpenOptions::new()
         .write(true)
         .create_new(true)

@@ -1,4 +1,4 @@
-//! Access: the token is exchanged for a cookie, and every request is checked.
+//! VisitorAccess: the token is exchanged for a cookie, and every request is checked.
 
 use emendate_http::{AccessToken, AllowedNames, random_text};
 use hyper::header::{COOKIE, HOST, HeaderMap, ORIGIN};
@@ -14,7 +14,7 @@ const ATTEMPT_WINDOW: Duration = Duration::from_secs(60);
 const LOGINS_MAX: usize = 64;
 
 /// The state of access.
-pub(crate) struct Access {
+pub(crate) struct VisitorAccess {
     token: AccessToken,
     names: AllowedNames,
     cookie: String,
@@ -40,11 +40,11 @@ pub(crate) enum LoginFailure {
     Internal,
 }
 
-impl Access {
-    pub(crate) fn new(token: AccessToken, names: AllowedNames, port: u16) -> Access {
+impl VisitorAccess {
+    pub(crate) fn new(token: AccessToken, names: AllowedNames, port: u16) -> VisitorAccess {
         // Cookies ignore ports: without it, two servers of one machine would overwrite each other's.
         let cookie = format!("emend_{port}");
-        Access { token, names, cookie, logins: Mutex::default(), attempts: Mutex::default() }
+        VisitorAccess { token, names, cookie, logins: Mutex::default(), attempts: Mutex::default() }
     }
 
     /// Exchanges a token for the value of a `Set-Cookie` header.
@@ -129,14 +129,14 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 #[cfg(test)]
 mod tests {
-    use super::{ATTEMPTS_MAX, Access, LoginFailure};
+    use super::{ATTEMPTS_MAX, LoginFailure, VisitorAccess};
     use emendate_http::{AccessToken, AllowedNames, BoundListener};
     use hyper::header::{COOKIE, HeaderMap, HeaderValue};
 
-    fn access() -> Access {
+    fn access() -> VisitorAccess {
         let bound = BoundListener::bind("0").unwrap();
         let token = AccessToken::new("0123456789abcdef").unwrap();
-        Access::new(token, AllowedNames::new(&bound, &[], &[]), 4711)
+        VisitorAccess::new(token, AllowedNames::new(&bound, &[], &[]), 4711)
     }
 
     #[test]

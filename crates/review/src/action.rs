@@ -3,8 +3,8 @@
 use crate::pages::scope_of;
 use crate::request::Fields;
 use crate::server::ReviewState;
-use emendate::core::{Code, Error, Result};
 use data_encoding::BASE64;
+use emendate::core::{Code, Error, Result};
 use emendate::{Answer, RAW_PATH};
 use hyper::StatusCode;
 use serde_json::{Map, Value, json};
@@ -16,7 +16,7 @@ pub(crate) struct ActionOutcome(pub(crate) Result<ActionDone>);
 
 /// An action that was done.
 pub(crate) struct ActionDone {
-    /// What was done, in one line.
+    /// The change, in one line.
     pub(crate) summary: String,
     /// The operation that it is, which can be undone.
     pub(crate) operation: Option<String>,

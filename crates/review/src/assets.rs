@@ -33,12 +33,7 @@ const ASSETS: &[Asset] = &[
         media_type: "text/javascript; charset=utf-8",
         bytes: include_bytes!("../assets/login.js"),
     },
-    Asset {
-        name: "icon",
-        extension: "svg",
-        media_type: "image/svg+xml",
-        bytes: include_bytes!("../assets/icon.svg"),
-    },
+    Asset { name: "icon", extension: "svg", media_type: "image/svg+xml", bytes: include_bytes!("../assets/icon.svg") },
 ];
 
 /// Returns the addresses of all assets.

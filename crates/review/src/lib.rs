@@ -14,6 +14,8 @@ mod pages;
 mod request;
 mod respond;
 mod server;
+#[cfg(test)]
+mod tests;
 mod visits;
 
 use emendate::core::Result;
@@ -81,7 +83,7 @@ pub fn serve_review(
 ) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
-        .max_blocking_threads(server::CONCURRENT_CALLS_MAX + 1)
+        .max_blocking_threads(server::CONCURRENT_CALLS_MAX + 2)
         .thread_name("emend-review")
         .build()
         .map_err(|error| listen_failed(&error))?;

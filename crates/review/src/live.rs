@@ -12,7 +12,7 @@ use tokio::sync::{mpsc, watch};
 /// Time between two signs of life.
 const PING_INTERVAL: Duration = Duration::from_secs(15);
 
-/// What pages are told about.
+/// The state of the history, as pages hear about it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct HistoryState {
     /// The names of the newest operations.

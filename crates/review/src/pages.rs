@@ -28,7 +28,7 @@ use std::path::Path;
 /// The cookie with the settings of the page.
 pub(crate) const PREFERENCES_COOKIE: &str = "emend_view";
 
-/// What a page is made from.
+/// The request that a page answers.
 pub(crate) struct PageContext<'a> {
     pub(crate) state: &'a ReviewState,
     /// The text that forms send.

@@ -77,7 +77,9 @@ pub(crate) fn redirect(to: &str, set_cookie: Option<&str>) -> HttpResponse {
 }
 
 /// Returns a stream of events.
-pub(crate) fn events(body: http_body_util::combinators::BoxBody<hyper::body::Bytes, std::convert::Infallible>) -> HttpResponse {
+pub(crate) fn events(
+    body: http_body_util::combinators::BoxBody<hyper::body::Bytes, std::convert::Infallible>,
+) -> HttpResponse {
     let mut response = Response::new(body);
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     secured(response, PAGE_POLICY)

@@ -1,13 +1,14 @@
 //! The service: checks of a request, and its way to a page or an action.
 
-use crate::access::{Access, LoginFailure, Visitor, cookie};
+use crate::access::{LoginFailure, Visitor, VisitorAccess, cookie};
 use crate::action::{self, ActionOutcome};
 use crate::live::{self, HistoryState};
 use crate::pages::{self, PageContext, Preferences};
 use crate::request::Fields;
 use crate::visits::Visits;
 use crate::{ReviewOptions, assets, respond};
-use emendate::{CallContext, Engine};
+use emendate::core::Error;
+use emendate::{CallContext, Engine, FeedOptions};
 use emendate_http::{
     AccessToken, AllowedNames, BodyReader, BoundListener, ConnectionLimits, HttpConnection, HttpRefusal, HttpResponse,
     HttpService,
@@ -16,7 +17,7 @@ use hyper::body::Incoming;
 use hyper::header::{ACCEPT, SET_COOKIE};
 use hyper::http::request::Parts;
 use hyper::{Method, Request, StatusCode};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 use tokio::sync::{Semaphore, watch};
 
@@ -26,19 +27,19 @@ pub(crate) const CONCURRENT_CALLS_MAX: usize = 4;
 const CONNECTIONS_MAX: usize = 128;
 /// Bytes of a form.
 const FORM_BYTES_MAX: usize = 8 << 20;
-/// Time between two looks at the history while a page is open.
-const WATCH_INTERVAL: Duration = Duration::from_millis(300);
+/// Longest wait for a change of the history.
+const WATCH_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// The service.
 pub(crate) struct ReviewService(Arc<ReviewState>);
 
-/// What all requests share.
+/// The state that all requests share.
 pub(crate) struct ReviewState {
     pub(crate) engine: Arc<Engine>,
     pub(crate) caller: CallContext,
     pub(crate) options: ReviewOptions,
     pub(crate) visits: Visits,
-    access: Access,
+    access: VisitorAccess,
     bodies: BodyReader,
     connections: Arc<Semaphore>,
     calls: Semaphore,
@@ -61,7 +62,7 @@ impl ReviewService {
             caller,
             visits: Visits::open(options.visits.clone()),
             options,
-            access: Access::new(token, names, bound.address.port()),
+            access: VisitorAccess::new(token, names, bound.address.port()),
             bodies: BodyReader::new(FORM_BYTES_MAX, Duration::from_secs(60)),
             connections: Arc::new(Semaphore::new(CONNECTIONS_MAX)),
             calls: Semaphore::new(CONCURRENT_CALLS_MAX),
@@ -71,29 +72,33 @@ impl ReviewService {
         }))
     }
 
-    /// Looks at the history while pages are open, and tells them what is new.
+    /// Follows the history, and tells the pages what is new.
     pub(crate) fn watch_history(&self) {
-        let state = Arc::clone(&self.0);
-        tokio::spawn(async move {
-            let mut closing = state.closing.subscribe();
-            loop {
-                tokio::select! {
-                    () = tokio::time::sleep(WATCH_INTERVAL) => {}
-                    () = live::is_closing(&mut closing) => return,
+        let (engine, state) = (Arc::clone(&self.0.engine), Arc::downgrade(&self.0));
+        tokio::task::spawn_blocking(move || {
+            while state.upgrade().is_some_and(|state| !*state.closing.borrow()) {
+                if follow(&engine, &state).is_err() {
+                    // The next attempt may find the history as it should be.
+                    std::thread::sleep(WATCH_TIMEOUT);
                 }
-                if state.history.receiver_count() == 0 {
-                    continue;
-                }
-                let newest = Arc::clone(&state).call(|state| state.engine.newest_operations()).await;
-                let Some(Ok(names)) = newest else { continue };
-                let now = HistoryState { newest: names.join(",") };
-                state.history.send_if_modified(|known| {
-                    let is_new = *known != now;
-                    *known = now;
-                    is_new
-                });
             }
         });
+    }
+}
+
+/// Tells the pages about each change of the history, until the server ends.
+fn follow(engine: &Engine, state: &Weak<ReviewState>) -> Result<(), Error> {
+    let mut feed = engine.follow(&FeedOptions::default())?;
+    loop {
+        let newest = engine.newest_operations()?.join(",");
+        match state.upgrade() {
+            Some(state) if !*state.closing.borrow() => state.tell(HistoryState { newest }),
+            _ => return Ok(()),
+        }
+        if feed.wait(WATCH_TIMEOUT)?.is_some() {
+            // Changes that come together are reported together.
+            while feed.wait(Duration::ZERO)?.is_some() {}
+        }
     }
 }
 
@@ -121,6 +126,15 @@ impl HttpService for ReviewService {
 }
 
 impl ReviewState {
+    /// Tells the pages about the history, if there is anything new.
+    fn tell(&self, now: HistoryState) {
+        self.history.send_if_modified(|known| {
+            let is_new = *known != now;
+            *known = now;
+            is_new
+        });
+    }
+
     /// Runs a call of the engine on another thread; `None` if it panicked.
     async fn call<T: Send + 'static>(
         self: Arc<Self>,
@@ -199,14 +213,20 @@ impl ReviewState {
         let fields = Fields::parse(parts.uri.query().unwrap_or_default().as_bytes());
         let saved = cookie(&parts.headers, pages::PREFERENCES_COOKIE).unwrap_or_default();
         let preferences = Preferences::read(saved).changed_by(&fields);
-        let new_cookie = (preferences.saved() != saved && (fields.text("layout").is_some() || fields.text("ws").is_some()))
-            .then(|| format!("{}={}; SameSite=Strict; Path=/; Max-Age=31536000", pages::PREFERENCES_COOKIE, preferences.saved()));
+        let new_cookie = (preferences.saved() != saved
+            && (fields.text("layout").is_some() || fields.text("ws").is_some()))
+        .then(|| {
+            format!("{}={}; SameSite=Strict; Path=/; Max-Age=31536000", pages::PREFERENCES_COOKIE, preferences.saved())
+        });
         let csrf = visitor.csrf.clone();
         let shown = self
             .call(move |state| pages::show(&PageContext { state, csrf: &csrf, fields: &fields, preferences }, &path))
             .await;
         let mut response = shown.unwrap_or_else(|| {
-            respond::plain(StatusCode::INTERNAL_SERVER_ERROR, "This page failed; the terminal of the server has the reason.")
+            respond::plain(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "This page failed; the terminal of the server has the reason.",
+            )
         });
         if let Some(cookie) = new_cookie.and_then(|cookie| cookie.parse().ok()) {
             response.headers_mut().append(SET_COOKIE, cookie);

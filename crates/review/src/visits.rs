@@ -18,7 +18,8 @@ impl Visits {
     /// Reads the last visit.
     pub(crate) fn open(file: Option<PathBuf>) -> Visits {
         let read = file.as_ref().and_then(|file| fs::read_to_string(file).ok());
-        let last = read.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty() && text.len() < VISIT_BYTES_MAX);
+        let last =
+            read.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty() && text.len() < VISIT_BYTES_MAX);
         Visits { file, last, current: Mutex::default() }
     }
 

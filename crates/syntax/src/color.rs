@@ -282,14 +282,20 @@ fn is_called(node: Node<'_>) -> bool {
     // The last part of `a.b()` or `a::b()`.
     let is_path = matches!(
         kind,
-        "field_expression" | "member_expression" | "attribute" | "scoped_identifier" | "selector_expression"
-            | "member_access_expression" | "navigation_expression" | "dot_index_expression"
+        "field_expression"
+            | "member_expression"
+            | "attribute"
+            | "scoped_identifier"
+            | "selector_expression"
+            | "member_access_expression"
+            | "navigation_expression"
+            | "dot_index_expression"
     );
     is_path
         && node.next_named_sibling().is_none()
-        && parent.parent().is_some_and(|call| {
-            CALLS.iter().any(|pattern| fits(pattern, call.kind())) && is_name_of(call, parent)
-        })
+        && parent
+            .parent()
+            .is_some_and(|call| CALLS.iter().any(|pattern| fits(pattern, call.kind())) && is_name_of(call, parent))
 }
 
 /// Returns the class of a name by its spelling.

@@ -2,8 +2,8 @@
 //! grammar then affects nothing else.
 
 use crate::block::{CodeBlock, NoBlock};
-use crate::color::{ColorSpan, LineRange};
 use crate::check::{FirstError, ParseBaseline};
+use crate::color::{ColorSpan, LineRange};
 use crate::edit::{Splices, SymbolAction};
 use crate::language::Language;
 use crate::outline::{Definition, Outline};

@@ -100,7 +100,8 @@ fn pager(out: &mut Html, page: &PageContext<'_>, scope: &ChangeScope, found: &Sc
     }
     let address = scope_address(scope);
     let sign = if address.contains('?') { '&' } else { '?' };
-    let words = page.fields.text("files").map_or(String::new(), |words| format!("&files={}", crate::html::query_text(words)));
+    let words =
+        page.fields.text("files").map_or(String::new(), |words| format!("&files={}", crate::html::query_text(words)));
     out.raw("<nav class=\"pager\" aria-label=\"Pages of files\">");
     let link = |out: &mut Html, at: usize, label: &str| {
         out.raw("<a").attr("href", &format!("{address}{sign}start={at}{words}")).raw(">").text(label).raw("</a>");
@@ -109,7 +110,12 @@ fn pager(out: &mut Html, page: &PageContext<'_>, scope: &ChangeScope, found: &Sc
         link(out, start.saturating_sub(FILES_PER_PAGE), "Previous files");
     }
     let last = (start + found.files.len()).min(found.total);
-    out.raw("<span>Files ").number((start + 1) as u64).raw(" to ").number(last as u64).raw(" of ").number(found.total as u64);
+    out.raw("<span>Files ")
+        .number((start + 1) as u64)
+        .raw(" to ")
+        .number(last as u64)
+        .raw(" of ")
+        .number(found.total as u64);
     out.raw("</span>");
     if last < found.total {
         link(out, last, "Next files");
@@ -135,7 +141,11 @@ fn head(
         _ => out.text("Changes"),
     };
     out.raw("</h1><span class=\"spring\"></span>");
-    out.raw("<span class=\"files-count\">").number(found.total as u64).raw(if found.total == 1 { " file" } else { " files" });
+    out.raw("<span class=\"files-count\">").number(found.total as u64).raw(if found.total == 1 {
+        " file"
+    } else {
+        " files"
+    });
     out.raw("</span>");
     timeline::stat(out, found.added, found.removed);
     out.raw("</div>");
@@ -241,8 +251,11 @@ fn view_links(out: &mut Html, page: &PageContext<'_>, scope: &ChangeScope) {
     let (value, label) = if split { ("unified", "Unified") } else { ("split", "Side by side") };
     out.raw("<a class=\"button\" data-key=\"s\" title=\"Side by side or unified (s)\"");
     out.attr("href", &format!("{address}{sign}layout={value}")).raw(">").text(label).raw("</a>");
-    let (value, label) =
-        if page.preferences.ignore_space { ("show", "Show white space changes") } else { ("hide", "Hide white space changes") };
+    let (value, label) = if page.preferences.ignore_space {
+        ("show", "Show white space changes")
+    } else {
+        ("hide", "Hide white space changes")
+    };
     out.raw("<a class=\"button\" data-key=\"w\" title=\"Mark or ignore white space (w)\"");
     out.attr("href", &format!("{address}{sign}ws={value}")).raw(">").text(label).raw("</a>");
 }

@@ -65,7 +65,8 @@ pub(crate) fn part(page: &PageContext<'_>) -> Result<String> {
     let (scope, path) = named(page)?;
     let wanted = |view: &FileView| view.path == path;
     let found = page.state.engine.scope_files(&scope, &wanted, 0..1)?;
-    let view = found.files.first().ok_or_else(|| Error::new(Code::OperationMissing, "The file is not among the changes."))?;
+    let view =
+        found.files.first().ok_or_else(|| Error::new(Code::OperationMissing, "The file is not among the changes."))?;
     let mut out = Html::default();
     card(&mut out, page, &scope, view);
     Ok(out.into_string())
@@ -90,7 +91,10 @@ fn open(out: &mut Html, page: &PageContext<'_>, scope: &ChangeScope, view: &File
         out.attr("data-part", &format!("/part/file?{query}"));
     }
     out.raw("><header><button type=\"button\" class=\"fold js\" aria-expanded=\"true\" aria-label=\"Fold the file\"></button><h2");
-    out.attr("id", &format!("{anchor}-name")).raw("><a").attr("href", &format!("/file?{query}")).attr("title", "The history of this file");
+    out.attr("id", &format!("{anchor}-name"))
+        .raw("><a")
+        .attr("href", &format!("/file?{query}"))
+        .attr("title", "The history of this file");
     out.raw("><bdi>");
     let shown = shown_path(&view.below_root);
     let name = shown.rfind('/').map_or(0, |at| at + 1);
@@ -111,7 +115,13 @@ fn open(out: &mut Html, page: &PageContext<'_>, scope: &ChangeScope, view: &File
     let path = view.path.as_os_str().as_bytes();
     let mut fields = scope_fields(scope);
     fields.push(("path", path));
-    let undo = ActionButton { verb: "undo_change", label: "Undo file", hint: "Undo all changes of this file", class: "quiet", key: "" };
+    let undo = ActionButton {
+        verb: "undo_change",
+        label: "Undo file",
+        hint: "Undo all changes of this file",
+        class: "quiet",
+        key: "",
+    };
     button(out, page, &undo, &fields);
     out.raw("</header>");
 }
@@ -145,7 +155,9 @@ fn hunks(out: &mut Html, page: &PageContext<'_>, scope: &ChangeScope, view: &Fil
     let omitted: usize = text.hunks.iter().map(|hunk| hunk.omitted.lines()).sum();
     if omitted > 0 && !page.fields.flag("full") {
         let address = format!("{}&full=1", file_query(scope, view));
-        out.raw("<p class=\"rest\"><a").attr("href", &format!("/file?{address}")).attr("data-card", &format!("/part/file?{address}"));
+        out.raw("<p class=\"rest\"><a")
+            .attr("href", &format!("/file?{address}"))
+            .attr("data-card", &format!("/part/file?{address}"));
         out.raw(">Show ").number(omitted as u64).raw(" more lines of this change</a></p>");
     }
 }
@@ -224,7 +236,8 @@ fn one(
     out.raw("<section").attr("class", class).attr("id", &anchor).raw(" tabindex=\"-1\"");
     let name = format!("Change {} of {} in {}", hunk.number, text.hunks.len(), shown_path(&view.below_root));
     out.attr("aria-label", &name).raw("><header><span class=\"range\">");
-    out.text(&format!("@@ −{},{} +{},{}", hunk.old_start, hunk.old_lines, hunk.new_start, hunk.new_lines)).raw("</span>");
+    out.text(&format!("@@ −{},{} +{},{}", hunk.old_start, hunk.old_lines, hunk.new_start, hunk.new_lines))
+        .raw("</span>");
     if !label.is_empty() {
         out.element("span", "badge state", label);
     }
@@ -235,9 +248,21 @@ fn one(
     fields.extend([("path", view.path.as_os_str().as_bytes()), ("hunk", number.as_bytes())]);
     let is_undone = state == HunkState::Undone;
     let pressed = if is_undone {
-        ActionButton { verb: "redo_change", label: "Redo", hint: "Make this change again (r)", class: "quiet", key: "r" }
+        ActionButton {
+            verb: "redo_change",
+            label: "Redo",
+            hint: "Make this change again (r)",
+            class: "quiet",
+            key: "r",
+        }
     } else {
-        ActionButton { verb: "undo_change", label: "Undo", hint: "Undo this change (x)", class: "quiet danger", key: "x" }
+        ActionButton {
+            verb: "undo_change",
+            label: "Undo",
+            hint: "Undo this change (x)",
+            class: "quiet danger",
+            key: "x",
+        }
     };
     // A file that was created or deleted has no parts.
     if view.before.is_some() && view.after.is_some() {

@@ -19,7 +19,8 @@ pub(crate) fn page(page: &PageContext<'_>) -> Result<String> {
     let path = page.fields.path("path").ok_or_else(|| {
         Error::new(Code::CallInvalid, "The address names no file.").next("Choose one in the history.")
     })?;
-    let query = OperationQuery { path: Some(path.clone()), most: VERSIONS_MAX, files: usize::MAX, ..OperationQuery::default() };
+    let query =
+        OperationQuery { path: Some(path.clone()), most: VERSIONS_MAX, files: usize::MAX, ..OperationQuery::default() };
     let found = page.state.engine.operations(&query)?;
     let scope = scope_of(page.fields);
     let newest = found.operations.first();
@@ -28,7 +29,9 @@ pub(crate) fn page(page: &PageContext<'_>) -> Result<String> {
         _ => newest.map(|view| view.id.clone()),
     };
     let mut main = Html::default();
-    main.raw("<header class=\"scope\"><div class=\"title\"><h1><bdi>").text(&shown_path(&path)).raw("</bdi></h1></div>");
+    main.raw("<header class=\"scope\"><div class=\"title\"><h1><bdi>")
+        .text(&shown_path(&path))
+        .raw("</bdi></h1></div>");
     slider(&mut main, &path, &found.operations, id.as_deref());
     main.raw("<div class=\"actions\">");
     if let Some(id) = &id {

@@ -9,7 +9,7 @@ pub(crate) struct ActionButton<'a> {
     pub(crate) verb: &'a str,
     /// The text.
     pub(crate) label: &'a str,
-    /// What it does, for a hint.
+    /// A hint about its effect.
     pub(crate) hint: &'a str,
     /// Its class.
     pub(crate) class: &'a str,

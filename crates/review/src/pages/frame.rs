@@ -83,9 +83,11 @@ fn bar(out: &mut Html, page: &PageContext<'_>, place: Place) {
         out.raw("<span class=\"root\"").attr("title", &all.join("\n")).raw(">").text(&name).raw("</span>");
     }
     out.raw("<nav aria-label=\"Pages\">");
-    for (of, address, label) in
-        [(Place::History, "/", "History"), (Place::Since, "/since", "Since my last visit"), (Place::Charts, "/charts", "Charts")]
-    {
+    for (of, address, label) in [
+        (Place::History, "/", "History"),
+        (Place::Since, "/since", "Since my last visit"),
+        (Place::Charts, "/charts", "Charts"),
+    ] {
         out.raw("<a").attr("href", address);
         if of == place {
             out.raw(" aria-current=\"page\"");

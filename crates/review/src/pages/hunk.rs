@@ -8,7 +8,7 @@ use emendate::{ColorSpan, TextDifference};
 use std::ops::Range;
 
 /// A line with everything that is shown of it.
-struct ShownLine<'a> {
+struct HunkRow<'a> {
     line: &'a DiffLine,
     /// Its number before; 0 if it is not there.
     old: usize,
@@ -32,18 +32,20 @@ pub(crate) fn table(out: &mut Html, page: &PageContext<'_>, text: &TextDifferenc
         }
     }
     if hunk.omitted.lines() > 0 {
-        out.raw("<tr class=\"cut\"><td colspan=\"4\">").number(hunk.omitted.lines() as u64).raw(" more lines of this change are not shown here</td></tr>");
+        out.raw("<tr class=\"cut\"><td colspan=\"4\">")
+            .number(hunk.omitted.lines() as u64)
+            .raw(" more lines of this change are not shown here</td></tr>");
     }
     out.raw("</tbody></table>");
 }
 
 /// Returns the lines of a hunk with numbers, colours and marked words.
-fn shown_lines<'a>(text: &'a TextDifference, hunk: &'a DiffHunk) -> Vec<ShownLine<'a>> {
+fn shown_lines<'a>(text: &'a TextDifference, hunk: &'a DiffHunk) -> Vec<HunkRow<'a>> {
     let marked: Vec<(LineKind, &str)> = hunk.lines.iter().map(|line| (line.kind, &*line.text)).collect();
     let segments = inline(&marked);
     let mut old = hunk.old_start + usize::from(hunk.old_lines == 0);
     let mut new = hunk.new_start + usize::from(hunk.new_lines == 0);
-    let mut out: Vec<ShownLine<'_>> = Vec::with_capacity(hunk.lines.len());
+    let mut out: Vec<HunkRow<'_>> = Vec::with_capacity(hunk.lines.len());
     for (line, segments) in hunk.lines.iter().zip(segments) {
         let (mut changed, mut at) = (Vec::<Range<usize>>::new(), 0);
         for segment in segments {
@@ -64,7 +66,7 @@ fn shown_lines<'a>(text: &'a TextDifference, hunk: &'a DiffHunk) -> Vec<ShownLin
             LineKind::Removed => (old, &text.old_colors),
             _ => (new, &text.new_colors),
         };
-        out.push(ShownLine {
+        out.push(HunkRow {
             line,
             old: if line.kind == LineKind::Added { 0 } else { old },
             new: if line.kind == LineKind::Removed { 0 } else { new },
@@ -80,10 +82,10 @@ fn shown_lines<'a>(text: &'a TextDifference, hunk: &'a DiffHunk) -> Vec<ShownLin
 }
 
 /// Marks the lines that differ from their counterparts in white space only.
-fn mark_space(lines: &mut [ShownLine<'_>]) {
+fn mark_space(lines: &mut [HunkRow<'_>]) {
     let mut at = 0;
     while at < lines.len() {
-        let run = |from: usize, kind: LineKind, lines: &[ShownLine<'_>]| {
+        let run = |from: usize, kind: LineKind, lines: &[HunkRow<'_>]| {
             lines[from..].iter().take_while(|it| it.line.kind == kind).count()
         };
         let removed = run(at, LineKind::Removed, lines);
@@ -120,7 +122,7 @@ const fn sign(kind: LineKind) -> &'static str {
     }
 }
 
-fn unified_row(out: &mut Html, shown: &ShownLine<'_>) {
+fn unified_row(out: &mut Html, shown: &HunkRow<'_>) {
     out.raw("<tr class=\"").raw(row_class(shown.line.kind)).raw(if shown.is_space { " ws\">" } else { "\">" });
     number(out, shown.old);
     number(out, shown.new);
@@ -153,7 +155,7 @@ fn number(out: &mut Html, number: usize) {
     }
 }
 
-fn code(out: &mut Html, shown: &ShownLine<'_>) {
+fn code(out: &mut Html, shown: &HunkRow<'_>) {
     let window = shown.line.window;
     if window.before > 0 {
         out.raw("<span class=\"cutmark\">… ").number(window.before as u64).raw(" characters</span>");
@@ -168,7 +170,7 @@ fn code(out: &mut Html, shown: &ShownLine<'_>) {
 }
 
 /// Adds the rows of both sides: removed lines next to the added ones that replace them.
-fn split(out: &mut Html, lines: &[ShownLine<'_>]) {
+fn split(out: &mut Html, lines: &[HunkRow<'_>]) {
     let mut at = 0;
     while let Some(first) = lines.get(at) {
         if first.line.kind == LineKind::Kept {
@@ -187,7 +189,7 @@ fn split(out: &mut Html, lines: &[ShownLine<'_>]) {
     }
 }
 
-fn pair(out: &mut Html, left: Option<&ShownLine<'_>>, right: Option<&ShownLine<'_>>) {
+fn pair(out: &mut Html, left: Option<&HunkRow<'_>>, right: Option<&HunkRow<'_>>) {
     let is_space = left.is_some_and(|it| it.is_space) && right.is_some_and(|it| it.is_space);
     out.raw(if is_space { "<tr class=\"pair ws\">" } else { "<tr class=\"pair\">" });
     for (shown, is_old) in [(left, true), (right, false)] {

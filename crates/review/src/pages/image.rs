@@ -1,8 +1,8 @@
 //! Files that are not text: images before and after, others by their sizes.
 
 use crate::html::Html;
-use crate::pages::file::{file_query, named};
 use crate::pages::PageContext;
+use crate::pages::file::{file_query, named};
 use crate::respond;
 use emendate::core::{Code, Error, Result};
 use emendate::{ChangeScope, FileView, OperationSide};
@@ -41,13 +41,7 @@ pub(crate) fn response(page: &PageContext<'_>) -> Result<HttpResponse> {
 }
 
 /// Adds both sides of a file that is not text.
-pub(crate) fn sides(
-    out: &mut Html,
-    scope: &ChangeScope,
-    view: &FileView,
-    before: Option<usize>,
-    after: Option<usize>,
-) {
+pub(crate) fn sides(out: &mut Html, scope: &ChangeScope, view: &FileView, before: Option<usize>, after: Option<usize>) {
     let name = view.path.extension().and_then(|it| it.to_str()).unwrap_or_default().to_ascii_lowercase();
     let is_image = matches!(&*name, "png" | "jpg" | "jpeg" | "gif" | "webp");
     out.raw("<div class=\"sides\">");

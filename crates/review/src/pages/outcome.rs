@@ -15,7 +15,11 @@ pub(crate) fn page(page: &PageContext<'_>, fields: &Fields, outcome: &ActionOutc
         Ok(done) => {
             main.raw("<div class=\"notice good\"><h1>").text(&done.summary).raw("</h1>");
             if let Some(id) = &done.operation {
-                main.raw("<p>This is operation <a").attr("href", &format!("/op/{id}")).raw(">").text(id).raw("</a>.</p>");
+                main.raw("<p>This is operation <a")
+                    .attr("href", &format!("/op/{id}"))
+                    .raw(">")
+                    .text(id)
+                    .raw("</a>.</p>");
                 let undo = ActionButton { verb: "undo", label: "Undo this", hint: "Take it back", class: "", key: "" };
                 button(&mut main, page, &undo, &[("id", id.as_bytes())]);
             }
@@ -32,7 +36,9 @@ pub(crate) fn page(page: &PageContext<'_>, fields: &Fields, outcome: &ActionOutc
     if let Some(scope) = scope_of(fields) {
         main.raw("<p><a class=\"button\"").attr("href", &scope_address(&scope)).raw(">Back to the changes</a></p>");
     } else if let Some(id) = fields.text("id") {
-        main.raw("<p><a class=\"button\"").attr("href", &format!("/op/{}", id.trim_end_matches('^'))).raw(">Back</a></p>");
+        main.raw("<p><a class=\"button\"")
+            .attr("href", &format!("/op/{}", id.trim_end_matches('^')))
+            .raw(">Back</a></p>");
     }
     frame::page(page, "Done", Place::Other, &selected, main)
 }

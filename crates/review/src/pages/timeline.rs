@@ -37,7 +37,8 @@ fn filters(out: &mut Html, page: &PageContext<'_>) {
     let fields = page.fields;
     out.raw("<form class=\"filters\" method=\"get\" action=\"/\" role=\"search\"><label class=\"hidden\" for=\"q\">Search the history</label>");
     out.raw("<input type=\"search\" id=\"q\" name=\"q\" placeholder=\"File, session, tool, operation…\"");
-    out.attr("value", fields.text("q").unwrap_or_default()).raw("><label class=\"hidden\" for=\"kind\">Show</label><select id=\"kind\" name=\"kind\">");
+    out.attr("value", fields.text("q").unwrap_or_default())
+        .raw("><label class=\"hidden\" for=\"kind\">Show</label><select id=\"kind\" name=\"kind\">");
     let chosen = fields.text("kind").unwrap_or_default();
     for (value, label) in [
         ("", "Everything"),
@@ -60,9 +61,7 @@ fn is_wanted(view: &OperationView, words: &str, kind: &str) -> bool {
     let of_kind = match kind {
         "edit" => view.purpose == OperationPurpose::Edit,
         "outside" => view.purpose == OperationPurpose::Outside,
-        "undo" => {
-            matches!(view.purpose, OperationPurpose::Undo | OperationPurpose::Redo) || view.reversal.is_some()
-        }
+        "undo" => matches!(view.purpose, OperationPurpose::Undo | OperationPurpose::Redo) || view.reversal.is_some(),
         "mark" => view.purpose == OperationPurpose::Mark,
         _ => true,
     };
@@ -98,7 +97,8 @@ fn operations(out: &mut Html, page: &PageContext<'_>, selected: &str) -> Result<
         }
     };
     if shown.is_empty() {
-        let none = if is_filtered { "Nothing matches." } else { "Nothing has been changed yet. What agents do appears here." };
+        let none =
+            if is_filtered { "Nothing matches." } else { "Nothing has been changed yet. What agents do appears here." };
         out.raw("<p class=\"empty\">").text(none).raw("</p>");
     }
     groups(out, page, &shown, selected);
@@ -109,7 +109,9 @@ fn operations(out: &mut Html, page: &PageContext<'_>, selected: &str) -> Result<
                 address.push_str(&format!("&{name}={}", query_text(value)));
             }
         }
-        out.raw("<a class=\"more\"").attr("href", &format!("/?{address}")).attr("data-part", &format!("/part/timeline?{address}"));
+        out.raw("<a class=\"more\"")
+            .attr("href", &format!("/?{address}"))
+            .attr("data-part", &format!("/part/timeline?{address}"));
         out.raw(">Older operations</a>");
     }
     Ok(())

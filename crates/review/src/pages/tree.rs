@@ -12,7 +12,9 @@ pub(crate) fn files(out: &mut Html, page: &PageContext<'_>, scope: &ChangeScope,
     }
     out.raw("<nav class=\"tree\" aria-label=\"Changed files\"><details open><summary>Files <span class=\"viewed-count\" data-total=\"");
     out.number(found.total as u64).raw("\"></span></summary>");
-    out.raw("<form method=\"get\" class=\"filters\"").attr("action", &scope_address(scope)).raw("><label class=\"hidden\" for=\"files\">Files with</label>");
+    out.raw("<form method=\"get\" class=\"filters\"")
+        .attr("action", &scope_address(scope))
+        .raw("><label class=\"hidden\" for=\"files\">Files with</label>");
     if let ChangeScope::Between(from, to) = scope {
         crate::pages::form::hidden(out, "from", from.as_bytes());
         crate::pages::form::hidden(out, "to", to.as_bytes());
@@ -38,7 +40,9 @@ pub(crate) fn files(out: &mut Html, page: &PageContext<'_>, scope: &ChangeScope,
     }
     out.raw("</ul>");
     if found.total > start + found.files.len() {
-        out.raw("<p class=\"empty\">and ").number((found.total - start - found.files.len()) as u64).raw(" more files</p>");
+        out.raw("<p class=\"empty\">and ")
+            .number((found.total - start - found.files.len()) as u64)
+            .raw(" more files</p>");
     }
     out.raw("</details></nav>");
 }
@@ -46,8 +50,16 @@ pub(crate) fn files(out: &mut Html, page: &PageContext<'_>, scope: &ChangeScope,
 /// Adds a file.
 fn entry(out: &mut Html, view: &FileView) {
     let name = view.below_root.file_name().map(Path::new).unwrap_or(&view.below_root);
-    out.raw("<li class=\"leaf\"").attr("data-file", &file::anchor(view)).raw("><a").attr("href", &format!("#{}", file::anchor(view)));
-    out.raw("><span").attr("class", &format!("kind {}", view.kind)).attr("title", view.kind).raw(">").raw(sign(view.kind)).raw("</span><bdi>");
+    out.raw("<li class=\"leaf\"")
+        .attr("data-file", &file::anchor(view))
+        .raw("><a")
+        .attr("href", &format!("#{}", file::anchor(view)));
+    out.raw("><span")
+        .attr("class", &format!("kind {}", view.kind))
+        .attr("title", view.kind)
+        .raw(">")
+        .raw(sign(view.kind))
+        .raw("</span><bdi>");
     out.text(&emendate::fs::shown(name)).raw("</bdi>");
     timeline::stat(out, view.added, view.removed);
     out.raw("</a></li>");

@@ -93,13 +93,13 @@ pub(crate) fn difference_of(
 ) -> Result<FileDifference> {
     let place = context.store().resolve_no_follow(Path::new(OsStr::from_bytes(&file.path)))?;
     context.check_access(&place, Access::Read)?;
-    let (Some(before), Some(after)) = (side(context, root, &place, file.before)?, side(context, root, &place, file.after)?)
+    let (Some(before), Some(after)) =
+        (side(context, root, &place, file.before)?, side(context, root, &place, file.after)?)
     else {
         return Ok(FileDifference::NotKept);
     };
     let sizes = |bytes: &[u8], state: Option<FileState>| state.map(|_| bytes.len());
-    let binary =
-        FileDifference::Binary { before: sizes(&before, file.before), after: sizes(&after, file.after) };
+    let binary = FileDifference::Binary { before: sizes(&before, file.before), after: sizes(&after, file.after) };
     let Ok(before) = Snapshot::open(before, None) else { return Ok(binary) };
     let Ok(after) = before.reopen(after.clone()).or_else(|_| Snapshot::open(after, None)) else { return Ok(binary) };
     let states = states(context, &place, file, &before, &after);
@@ -118,7 +118,13 @@ pub(crate) fn difference_of(
 }
 
 /// Returns whether the current file has each hunk.
-fn states(context: &Context, place: &SafePath, file: &FileChange, before: &Snapshot, after: &Snapshot) -> Vec<HunkState> {
+fn states(
+    context: &Context,
+    place: &SafePath,
+    file: &FileChange,
+    before: &Snapshot,
+    after: &Snapshot,
+) -> Vec<HunkState> {
     let now = match context.load_file(place, None) {
         Ok(now) => now.map(|now| now.snapshot),
         // Something else is there now.

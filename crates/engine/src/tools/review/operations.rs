@@ -6,7 +6,7 @@ use crate::context::policy::Access;
 use crate::session::in_doubt::resolve_in_doubt;
 use crate::tools::history::operation_list::{LastUndo, from_its_source, kind, reversal_of, tool_name, visible_files};
 use crate::tools::history::page::{HistoryQuery, newest_operations};
-use crate::tools::review::turn::TurnStarts;
+use crate::tools::history::turn_index::TurnIndex;
 use crate::tools::undo::{OperationRef, select};
 use emendate_core::Result;
 use emendate_history::{FileChange, FileKind, FileState, LogEntry, OperationFilter, OperationOutcome, Role};
@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 /// A query for operations.
 #[derive(Clone, Debug, Default)]
 pub struct OperationQuery {
-    /// Where to go on: the [`OperationPage::next`] of the previous page.
+    /// The [`OperationPage::next`] of the previous page, to go on from there.
     pub from: Option<String>,
     /// The session of the operations; `None` for all.
     pub session: Option<String>,
@@ -169,11 +169,11 @@ pub(crate) fn operations(context: &Context, query: &OperationQuery) -> Result<Op
         found.push((root, logged.clone()));
         Ok(ControlFlow::Continue(()))
     })?;
-    let starts = TurnStarts::of(context, &found)?;
+    let mut turns = TurnIndex::default();
     let mut operations = Vec::with_capacity(found.len());
     for (root, logged) in &found {
         let mut view = operation_view(context, *root, logged, 0..query.files)?;
-        view.turn = starts.turn(*root, logged);
+        view.turn = turn_name(&mut turns, context, *root, logged)?;
         operations.push(view);
     }
     Ok(OperationPage { operations, next })
@@ -185,8 +185,16 @@ pub(crate) fn operations(context: &Context, query: &OperationQuery) -> Result<Op
 pub(crate) fn operation(context: &Context, id: &str, files: Range<usize>) -> Result<OperationView> {
     let (root, logged) = select::operation(context, OperationRef::read(id)?.name)?;
     let mut view = operation_view(context, root, &logged, files)?;
-    view.turn = TurnStarts::of(context, &[(root, logged.clone())])?.turn(root, &logged);
+    view.turn = turn_name(&mut TurnIndex::default(), context, root, &logged)?;
     Ok(view)
+}
+
+/// Returns a name for the turn of an operation.
+fn turn_name(turns: &mut TurnIndex, context: &Context, root: usize, logged: &LogEntry) -> Result<String> {
+    Ok(match turns.turn_of(context, root, logged)? {
+        Some(turn) => format!("{root} {}", turn.id),
+        None => format!("{root} {}", logged.operation.session),
+    })
 }
 
 /// Returns the names of the newest operations, one for each root that has any: they change with every operation.

@@ -1,17 +1,17 @@
 //! The changes that are looked at together: one operation, a turn, or everything between two moments.
 
 use crate::context::Context;
-use crate::tools::history::operation_list::{from_its_source, visible_files};
-use crate::tools::history::{add_sides, end_of, record_present_state};
-use crate::tools::moments::{NOW_NAME, find_moment};
-use crate::tools::review::operations::{FileView, file_view};
-use crate::tools::review::turn::turn_of;
 use crate::model::call_context::CallContext;
 use crate::model::call_origin::CallOrigin;
 use crate::model::hunk_numbers::HUNKS_PER_CALL_MAX;
 use crate::model::raw_path::RAW_PATH_FIELD;
 use crate::model::reply::Answer;
+use crate::tools::history::operation_list::{from_its_source, visible_files};
+use crate::tools::history::{add_sides, end_of, record_present_state};
+use crate::tools::moments::{NOW_NAME, find_moment};
 use crate::tools::review::difference::{FileDifference, change_of, difference_of};
+use crate::tools::review::operations::{FileView, file_view};
+use crate::tools::review::turn::turn_of;
 use crate::tools::undo::hunks::change_merged_hunks;
 use crate::tools::undo::restore::restore;
 use crate::tools::undo::since::operations_after;
@@ -124,7 +124,8 @@ pub(crate) fn reverse_change(
         let input = json!({ "id": id, RAW_PATH_FIELD: BASE64.encode(bytes) });
         return restore(context, caller, "restore", input);
     };
-    let cause = CallOrigin::of_parts("undo", &[bytes, newest.id.to_string().as_bytes(), &format!("{numbers:?}").into_bytes()]);
+    let cause =
+        CallOrigin::of_parts("undo", &[bytes, newest.id.to_string().as_bytes(), &format!("{numbers:?}").into_bytes()]);
     change_merged_hunks(context, caller, cause, (root, newest.clone()), file, &numbers, redo)
 }
 

@@ -1,0 +1,354 @@
+//! The page, tested with raw bytes over real sockets, as no well-behaved browser sends them.
+#![allow(clippy::disallowed_methods, reason = "tests play the outside world")]
+
+use crate::{ReviewListener, ReviewOptions, run_review};
+use emendate::{CallContext, Config, Engine, StateLocation, UnreadPolicy};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::time::Duration;
+use tempfile::TempDir;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::sync::mpsc;
+
+/// A server over a directory with one file.
+struct Bed {
+    root: TempDir,
+    engine: Arc<Engine>,
+    port: u16,
+    secret: String,
+    stop: mpsc::Sender<()>,
+}
+
+/// A browser that is logged in.
+struct Browser<'a> {
+    bed: &'a Bed,
+    cookie: String,
+    csrf: String,
+}
+
+fn caller(session: &str) -> CallContext {
+    CallContext { session: session.to_owned(), unread: UnreadPolicy::Allow, ..CallContext::default() }
+}
+
+impl Bed {
+    fn new(read_only: bool) -> Bed {
+        let root = tempfile::tempdir().unwrap();
+        let engine =
+            Arc::new(Engine::open(&[root.path().to_owned()], StateLocation::Memory, Config::default()).unwrap());
+        let listener = ReviewListener::open("0").unwrap();
+        let (port, secret) = (listener.port(), listener.secret.clone());
+        let (stop, stopped) = mpsc::channel(2);
+        let options = ReviewOptions { read_only, ..ReviewOptions::default() };
+        tokio::spawn(run_review(Arc::clone(&engine), caller("review-test"), options, listener, stopped));
+        Bed { root, engine, port, secret, stop }
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.root.path().canonicalize().unwrap().join(name).display().to_string()
+    }
+
+    fn get(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    /// Calls a tool as an agent; returns the operation.
+    fn agent(&self, tool: &str, input: Value) -> String {
+        let reply = self.engine.call(&caller("agent-1"), tool, input);
+        reply.result.unwrap().data["operation"].as_str().unwrap().to_owned()
+    }
+
+    /// Writes `a.txt` with 30 lines and changes the second and the last but one.
+    fn two_hunks(&self) -> String {
+        let text: String = (1..=30).map(|line| format!("line {line}\n")).collect();
+        self.agent("write", json!({ "file_path": self.path("a.txt"), "content": text }));
+        let edits = json!([
+            { "old_string": "line 2\n", "new_string": "LINE 2\n" },
+            { "old_string": "line 29\n", "new_string": "LINE 29\n" },
+        ]);
+        self.agent("multi_edit", json!({ "file_path": self.path("a.txt"), "edits": edits }))
+    }
+
+    /// Sends a request, and returns the whole response.
+    async fn talk(&self, request: &str) -> String {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).await.unwrap();
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = Vec::new();
+        // The server may close while something is unread.
+        let _ = stream.read_to_end(&mut answer).await;
+        String::from_utf8_lossy(&answer).into_owned()
+    }
+
+    fn request(&self, method: &str, path: &str, headers: &str, body: &str) -> String {
+        let host = if headers.contains("Host:") { String::new() } else { format!("Host: 127.0.0.1:{}\r\n", self.port) };
+        format!(
+            "{method} {path} HTTP/1.1\r\n{host}Connection: close\r\n{headers}Content-Length: {}\r\n\r\n{body}",
+            body.len()
+        )
+    }
+
+    fn origin(&self) -> String {
+        format!("Origin: http://127.0.0.1:{}\r\n", self.port)
+    }
+
+    async fn log_in(&self) -> Browser<'_> {
+        let body = format!("token={}", self.secret);
+        let answer = self.talk(&self.request("POST", "/login", &self.origin(), &body)).await;
+        assert!(answer.starts_with("HTTP/1.1 303"), "{answer}");
+        let set = answer.lines().find_map(|line| line.strip_prefix("set-cookie: ")).unwrap();
+        assert!(set.contains("HttpOnly") && set.contains("SameSite=Strict"), "{set}");
+        let cookie = format!("Cookie: {}\r\n", set.split(';').next().unwrap());
+        let page = self.talk(&self.request("GET", "/", &cookie, "")).await;
+        let csrf = page.split("data-csrf=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
+        Browser { bed: self, cookie, csrf }
+    }
+}
+
+impl Browser<'_> {
+    async fn get(&self, path: &str) -> String {
+        self.bed.talk(&self.bed.request("GET", path, &self.cookie, "")).await
+    }
+
+    /// Presses a button.
+    async fn act(&self, fields: &str) -> String {
+        let body = format!("csrf={}&{fields}", self.csrf);
+        self.bed.talk(&self.bed.request("POST", "/act", &(self.cookie.clone() + &self.bed.origin()), &body)).await
+    }
+}
+
+fn status(answer: &str) -> &str {
+    answer.split(' ').nth(1).unwrap_or_default()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn page_shows_operations_and_hunks() {
+    let bed = Bed::new(false);
+    let id = bed.two_hunks();
+    let browser = bed.log_in().await;
+    let page = browser.get("/").await;
+    assert_eq!(status(&page), "200");
+    for part in
+        [&*id, "a.txt", "<span class=\"w\">LINE</span> 2", "Change 2 of 2 in a.txt", "agent-1", "unchanged lines"]
+    {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    for header in [
+        "content-security-policy: default-src 'none'; script-src 'self'; style-src 'self'",
+        "x-content-type-options: nosniff",
+        "cross-origin-resource-policy: same-origin",
+        "cache-control: no-store",
+    ] {
+        assert!(page.contains(header), "{header}");
+    }
+    assert!(!page.to_ascii_lowercase().contains("access-control-allow"));
+    assert_eq!(status(&browser.get("/op/999").await), "404");
+    assert_eq!(status(&browser.get("/nothing").await), "404");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn buttons_change_the_files() {
+    let bed = Bed::new(false);
+    let id = bed.two_hunks();
+    let browser = bed.log_in().await;
+    let path = bed.path("a.txt");
+    let answer = browser.act(&format!("do=undo_change&op={id}&path={path}&hunk=1")).await;
+    assert_eq!(status(&answer), "200", "{answer}");
+    assert!(bed.get("a.txt").contains("line 2\n") && bed.get("a.txt").contains("LINE 29\n"));
+    assert!(browser.get(&format!("/op/{id}")).await.contains("badge state\">undone"));
+    let answer = browser.act(&format!("do=redo_change&op={id}&path={path}&hunk=1")).await;
+    assert_eq!(status(&answer), "200", "{answer}");
+    assert!(bed.get("a.txt").contains("LINE 2\n"));
+    let answer = browser.act(&format!("do=undo_change&op={id}&path={path}")).await;
+    assert_eq!(status(&answer), "200", "{answer}");
+    assert!(!bed.get("a.txt").contains("LINE"));
+    let answer = browser.act(&format!("do=undo_turn&id={id}")).await;
+    assert_eq!(status(&answer), "200", "{answer}");
+    assert!(!std::path::Path::new(&path).exists());
+    let undo = answer.split("/op/").nth(1).unwrap().split('"').next().unwrap().to_owned();
+    let answer = browser.act(&format!("do=undo&id={undo}")).await;
+    assert_eq!(status(&answer), "200", "{answer}");
+    assert!(bed.get("a.txt").contains("line 29\n"));
+    let answer = browser.act(&format!("do=restore&id={id}&path={path}")).await;
+    assert_eq!(status(&answer), "200", "{answer}");
+    assert!(bed.get("a.txt").contains("LINE 29\n"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn conflict_is_explained_and_changes_nothing() {
+    let bed = Bed::new(false);
+    let id = bed.two_hunks();
+    bed.agent("edit", json!({ "file_path": bed.path("a.txt"), "old_string": "LINE 2\n", "new_string": "other\n" }));
+    let browser = bed.log_in().await;
+    let answer = browser.act(&format!("do=undo_change&op={id}&path={}&hunk=1", bed.path("a.txt"))).await;
+    assert_eq!(status(&answer), "409", "{answer}");
+    assert!(answer.contains("operation.conflict") && bed.get("a.txt").contains("other\n"), "{answer}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_shown_or_done_without_a_login() {
+    let bed = Bed::new(false);
+    let id = bed.two_hunks();
+    for path in ["/", "/events", &format!("/op/{id}"), "/part/timeline", "/charts"] {
+        let answer = bed.talk(&bed.request("GET", path, "", "")).await;
+        assert!(status(&answer) == "401" && !answer.contains("a.txt"), "{path}: {answer}");
+    }
+    let body = format!("do=undo&id={id}");
+    assert_eq!(status(&bed.talk(&bed.request("POST", "/act", &bed.origin(), &body)).await), "401");
+    assert!(bed.get("a.txt").contains("LINE 2\n"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn token_cannot_be_guessed() {
+    let bed = Bed::new(false);
+    let attempt = |token: String| {
+        let request = bed.request("POST", "/login", &bed.origin(), &format!("token={token}"));
+        let bed = &bed;
+        async move { bed.talk(&request).await }
+    };
+    for number in 0..10 {
+        assert_eq!(status(&attempt(format!("wrong-{number}")).await), "403");
+    }
+    assert_eq!(status(&attempt("wrong".to_owned()).await), "429");
+    assert_eq!(status(&attempt(bed.secret.clone()).await), "429");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn requests_of_other_pages_are_refused() {
+    let bed = Bed::new(false);
+    let id = bed.two_hunks();
+    let browser = bed.log_in().await;
+    // Rebinding: another name for this machine.
+    for host in ["evil.example", "evil.example:80", "localhost.evil.example", "192.0.2.1"] {
+        let headers = format!("Host: {host}\r\n{}", browser.cookie);
+        assert_eq!(status(&bed.talk(&bed.request("GET", "/", &headers, "")).await), "403", "{host}");
+    }
+    let two = format!("Host: 127.0.0.1:{0}\r\nHost: evil.example\r\n{1}", bed.port, browser.cookie);
+    assert_ne!(status(&bed.talk(&bed.request("GET", "/", &two, "")).await), "200");
+    // Requests that a browser sends for another page.
+    for header in [
+        "Origin: https://evil.example",
+        "Origin: null",
+        &format!("Origin: http://localhost:{}", bed.port),
+        "Sec-Fetch-Site: cross-site",
+        "Sec-Fetch-Site: same-site",
+    ] {
+        let headers = format!("{}{header}\r\n", browser.cookie);
+        for path in ["/", "/events", "/part/timeline"] {
+            assert_eq!(status(&bed.talk(&bed.request("GET", path, &headers, "")).await), "403", "{header} {path}");
+        }
+        let body = format!("csrf={}&do=undo&id={id}", browser.csrf);
+        assert_eq!(status(&bed.talk(&bed.request("POST", "/act", &headers, &body)).await), "403", "{header}");
+    }
+    // A form without the text of our pages, or without an origin.
+    let ours = browser.cookie.clone() + &bed.origin();
+    for csrf in ["", "0", &"0".repeat(64)] {
+        let body = format!("csrf={csrf}&do=undo&id={id}");
+        assert_eq!(status(&bed.talk(&bed.request("POST", "/act", &ours, &body)).await), "403", "{csrf}");
+    }
+    let body = format!("csrf={}&do=undo&id={id}", browser.csrf);
+    assert_eq!(status(&bed.talk(&bed.request("POST", "/act", &browser.cookie, &body)).await), "403");
+    for method in ["PUT", "DELETE", "OPTIONS", "HEAD"] {
+        assert_ne!(status(&bed.talk(&bed.request(method, "/act", &ours, &body)).await), "200", "{method}");
+    }
+    assert!(bed.get("a.txt").contains("LINE 2\n"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn read_only_server_changes_nothing() {
+    let bed = Bed::new(true);
+    let id = bed.two_hunks();
+    let browser = bed.log_in().await;
+    let page = browser.get(&format!("/op/{id}")).await;
+    assert!(page.contains("read-only") && !page.contains("action=\"/act\""), "{page}");
+    for fields in [format!("do=undo&id={id}"), format!("do=undo_turn&id={id}"), "do=mark&name=x".to_owned()] {
+        assert_eq!(status(&browser.act(&fields).await), "403", "{fields}");
+    }
+    assert!(bed.get("a.txt").contains("LINE 2\n"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn hostile_names_and_contents_stay_text() {
+    let bed = Bed::new(false);
+    let names = ["<img src=x onerror=alert(1)>.txt", "a\"b'c.txt", "line\nend.txt", "x\u{202E}txt.exe"];
+    let text = "<script>alert(1)</script>\n\u{202E}gnp.exe\n</table></main><svg onload=alert(1)>\n";
+    for name in names {
+        let path = bed.root.path().canonicalize().unwrap().join(name);
+        bed.agent("write", json!({ "file_path": path, "content": text }));
+    }
+    let long = format!("{}<b>{}\n", "x".repeat(500_000), "y".repeat(500_000));
+    bed.agent("write", json!({ "file_path": bed.path("long.txt"), "content": long }));
+    let browser = bed.log_in().await;
+    let list = browser.engine_ids();
+    for id in list {
+        let page = browser.get(&format!("/op/{id}")).await;
+        assert_eq!(status(&page), "200", "{page}");
+        for markup in ["<script>alert", "<svg", "<img src=x", "<b>", "\u{202E}"] {
+            assert!(!page.contains(markup), "{id} {markup}");
+        }
+        assert!(page.len() < 100_000, "{id} {}", page.len());
+    }
+}
+
+impl Browser<'_> {
+    /// The operations that there are.
+    fn engine_ids(&self) -> Vec<String> {
+        let query = emendate::OperationQuery { most: 50, ..emendate::OperationQuery::default() };
+        self.bed.engine.operations(&query).unwrap().operations.into_iter().map(|view| view.id).collect()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn file_with_a_name_that_is_not_text_can_be_undone() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let bed = Bed::new(false);
+    let path = bed.root.path().canonicalize().unwrap().join(std::ffi::OsStr::from_bytes(b"odd\xff\n.txt"));
+    std::fs::write(&path, "one\n").unwrap();
+    let raw = data_encoding::BASE64.encode(path.as_os_str().as_bytes());
+    let id = bed.agent("edit", json!({ "path_b64": raw, "old_string": "one", "new_string": "two" }));
+    let browser = bed.log_in().await;
+    let page = browser.get(&format!("/op/{id}")).await;
+    let value = page.split("name=\"path%\" value=\"").nth(1).unwrap().split('"').next().unwrap().replace('%', "%25");
+    let answer = browser.act(&format!("do=undo_change&op={id}&path%25={value}&hunk=1")).await;
+    assert_eq!(status(&answer), "200", "{answer}");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "one\n");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn stream_reports_each_change_and_ends_with_the_server() {
+    let bed = Bed::new(false);
+    let browser = bed.log_in().await;
+    let mut stream = TcpStream::connect(("127.0.0.1", bed.port)).await.unwrap();
+    stream.write_all(bed.request("GET", "/events", &browser.cookie, "").as_bytes()).await.unwrap();
+    let mut heard = String::new();
+    let id = bed.two_hunks();
+    let mut buffer = [0; 4096];
+    let never = Duration::from_secs(600);
+    while !heard.contains(&id) {
+        let read = tokio::time::timeout(never, stream.read(&mut buffer)).await.unwrap().unwrap();
+        assert_ne!(read, 0, "{heard}");
+        heard.push_str(&String::from_utf8_lossy(&buffer[..read]));
+    }
+    assert!(heard.contains("content-type: text/event-stream") && heard.contains("event: state"), "{heard}");
+    bed.stop.send(()).await.unwrap();
+    let mut rest = Vec::new();
+    tokio::time::timeout(never, stream.read_to_end(&mut rest)).await.unwrap().unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn image_is_served_in_a_sandbox_and_markup_never_is() {
+    let bed = Bed::new(false);
+    let png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0\x1f\x15\xc4\x89";
+    let path = bed.path("a.png");
+    std::fs::write(&path, png).unwrap();
+    let svg = "<svg xmlns=\"http://www.w3.org/2000/svg\" onload=\"alert(1)\"/>";
+    let id = bed.agent("write", json!({ "file_path": bed.path("a.svg"), "content": svg }));
+    let removed =
+        bed.agent("apply", json!({ "input": format!("*** Begin Patch\n*** Delete File: {path}\n*** End Patch\n") }));
+    let browser = bed.log_in().await;
+    let answer = browser.get(&format!("/image?op={id}&path={}", bed.path("a.svg"))).await;
+    assert_eq!(status(&answer), "404", "{answer}");
+    let page = browser.get(&format!("/op/{removed}")).await;
+    assert!(page.contains("<img loading=\"lazy\"") && page.contains("side=before"), "{page}");
+    let answer = browser.get(&format!("/image?op={removed}&path={path}&side=before")).await;
+    assert!(answer.contains("content-type: image/png") && answer.contains("sandbox"), "{answer}");
+}
