@@ -79,14 +79,18 @@ fn main() -> ExitCode {
 /// Does what the arguments say; the exit status.
 fn run() -> u8 {
     let line: Vec<std::ffi::OsString> = std::env::args_os().collect();
-    let cli = match Cli::parse_line(&line) {
-        Ok(cli) => cli,
+    match Cli::parse_line(&line) {
+        Ok(cli) => run_command(&cli),
         Err(error) => {
             // Help on a closed pipe is not a failure.
             let _ = error.print();
-            return u8::try_from(error.exit_code()).unwrap_or(2);
+            u8::try_from(error.exit_code()).unwrap_or(2)
         }
-    };
+    }
+}
+
+/// Runs the command; returns the exit status.
+fn run_command(cli: &Cli) -> u8 {
     output::choose_color(cli.global.color);
     output::choose_quiet(cli.global.quiet);
     if let Err(error) = enter(cli.directory.as_deref()) {
