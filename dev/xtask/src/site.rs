@@ -44,11 +44,8 @@ static PARTS: &[Part] = &[
             pages("docs/clients.md", "docs/clients/"),
             page("docs/command-line.md"),
             page("docs/mcp.md"),
-<<<<<<< HEAD
             page("docs/playground.md"),
-=======
             page("docs/review.md"),
->>>>>>> e76bf009 (The review page: documentation, decisions, names)
             page("docs/embedding.md"),
             page("docs/python.md"),
             page("docs/node.md"),
