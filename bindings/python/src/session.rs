@@ -207,7 +207,7 @@ impl NativeSession {
 
     /// The same session, whose calls have a person's answer to a question.
     fn with_approval(&self, seal: String, agreed: bool, texts: Vec<(PathBuf, String)>) -> NativeSession {
-        let approval = Some(Approval { seal, agreed, texts });
+        let approval = Some(Approval { agreed, texts, ..Approval::granted(&seal) });
         NativeSession::new(self.workspace.clone(), CallContext { approval, ..self.session.caller().clone() })
     }
 

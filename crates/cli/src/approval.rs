@@ -5,7 +5,7 @@ use crate::diff::DiffLayout;
 use crate::output::{BOLD, PLAIN, StyledWriter};
 use crate::{io_error, output, trust};
 use emendate::core::{Code, Error, Result};
-use emendate::{Approval, CallContext, Reply, question};
+use emendate::{Approval, AskingCall, CallContext, Engine, Reply, question};
 use serde_json::{Map, Value};
 use std::io::{self, BufRead, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
@@ -26,10 +26,32 @@ enum ApprovalAnswer {
 /// Makes a call; if it needs approval, asks the person at the terminal and repeats it. Changes that cannot be undone
 /// need approval, too; if nobody can be asked, a warning is printed first.
 pub(crate) fn call(desk: &CliContext<'_>, make: impl Fn(&CallContext) -> Reply) -> Reply {
+    asked(desk, &make).0
+}
+
+/// The same; if nobody is at the terminal, and the configuration lets calls wait, the question can be answered elsewhere.
+pub(crate) fn call_or_wait(
+    desk: &CliContext<'_>,
+    engine: &Engine,
+    call: AskingCall<'_>,
+    make: impl Fn(&CallContext) -> Reply,
+) -> Reply {
+    let (reply, caller) = asked(desk, &make);
+    let call = |reply| engine.wait_for_person(&caller, call, reply, &make, note_question);
+    if asks_at_terminal(desk) { reply } else { call(reply) }
+}
+
+/// True if a person at the terminal can be asked.
+fn asks_at_terminal(desk: &CliContext<'_>) -> bool {
+    !desk.global.json && io::stdin().is_terminal() && io::stderr().is_terminal()
+}
+
+/// Makes a call, and asks the person at the terminal. Returns the reply, and the caller with what was answered.
+fn asked(desk: &CliContext<'_>, make: &impl Fn(&CallContext) -> Reply) -> (Reply, CallContext) {
     // On a command line, every relative name has the same base.
     let mut caller = CallContext { names_from: desk.cwd.clone(), ..desk.caller() };
     let mut reply = make(&caller);
-    let asks = !desk.global.json && io::stdin().is_terminal() && io::stderr().is_terminal();
+    let asks = asks_at_terminal(desk);
     for _ in 0..QUESTIONS_MAX {
         let Some(error) = reply.result.as_ref().err() else { break };
         let mut out = output::stderr().laid_out(DiffLayout::layout_for_terminal(desk.global.side_by_side));
@@ -53,7 +75,12 @@ pub(crate) fn call(desk: &CliContext<'_>, make: impl Fn(&CallContext) -> Reply) 
         }
         reply = make(&caller);
     }
-    reply
+    (reply, caller)
+}
+
+/// Tells whoever reads standard error that the call waits.
+pub(crate) fn note_question(id: &str) {
+    output::note(&format!("waiting for a person: `emend approve {id}`, or deny or correct"));
 }
 
 /// Asks whether to make a change that cannot be undone.
@@ -164,7 +191,7 @@ pub(crate) fn rule_about(path: &str) -> String {
 /// Lets the person change a text in their editor.
 ///
 /// Errors: `call.invalid` if the editor does not start or reports a failure.
-fn edited(path: &Path, text: &str) -> Result<String> {
+pub(crate) fn edited(path: &Path, text: &str) -> Result<String> {
     let name = path.extension().map_or(String::new(), |it| format!(".{}", it.to_string_lossy()));
     // Readable by nobody else, and deleted at the end of this function.
     let mut file =

@@ -6,6 +6,7 @@ mod gc;
 mod history;
 mod install;
 mod patch;
+mod questions;
 pub(crate) mod replace;
 mod reversal;
 #[cfg(feature = "http")]
@@ -17,6 +18,7 @@ pub(crate) use gc::GcArgs;
 pub(crate) use history::HistoryArgs;
 pub(crate) use install::{ClientArgs, InstallArgs, McpArgs, McpCommand, ScopeArg, SetupArgs};
 pub(crate) use patch::PatchArgs;
+pub(crate) use questions::{ApproveArgs, CorrectArgs, DenyArgs, PendingArgs};
 pub(crate) use reversal::{MarkArgs, RestoreArgs, RewindArgs, SnapshotArgs, UndoArgs};
 #[cfg(feature = "http")]
 pub(crate) use review::ReviewArgs;
@@ -142,6 +144,18 @@ pub(crate) enum Command {
     #[cfg(feature = "http")]
     #[command(after_help = help::REVIEW)]
     Review(ReviewArgs),
+    /// List the changes that wait for a person, or show one with its diff
+    #[command(after_help = help::PENDING)]
+    Pending(PendingArgs),
+    /// Approve a change that waits, which is then written
+    #[command(after_help = help::APPROVE)]
+    Approve(ApproveArgs),
+    /// Decline a change that waits
+    #[command(after_help = help::DENY)]
+    Deny(DenyArgs),
+    /// Change the text of a change that waits before it is written
+    #[command(after_help = help::CORRECT)]
+    Correct(CorrectArgs),
     /// Delete old history by age and size
     #[command(after_help = help::GC)]
     Gc(GcArgs),

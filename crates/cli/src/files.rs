@@ -12,7 +12,7 @@ use data_encoding::BASE64;
 use emendate::core::formats::malformed;
 use emendate::core::{Code, Error, Result, Vocabulary};
 use emendate::fs::shown;
-use emendate::{CallContext, RAW_PATH, Reply, SeedCodes, raw_path, tool};
+use emendate::{AskingCall, CallContext, RAW_PATH, Reply, SeedCodes, raw_path, tool};
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 
@@ -88,7 +88,8 @@ pub(crate) fn run(desk: &CliContext<'_>, ask: Result<ToolCall>) -> u8 {
     let call = |caller: &CallContext| engine.call_as(caller, ask.tool, input.clone(), names);
     let watched =
         |caller: &CallContext| if ask.long { progress::with_progress(caller.clone(), call) } else { call(caller) };
-    let reply = approval::call(desk, watched);
+    let asking = AskingCall { profile: None, tool: ask.tool, input: &input };
+    let reply = approval::call_or_wait(desk, &engine, asking, watched);
     let rejected = match ask.reject_file {
         Some(file) if !desk.global.dry_run => keep_rejected(&file, &reply),
         _ => Ok(()),

@@ -145,6 +145,30 @@ Examples:
   emend show 17
   emend show 17-3fa9 --file src/main.rs";
 
+pub(crate) const PENDING: &str = "\
+Calls wait if `[ask] wait_seconds` is set. A question whose call ended stays, and its answer carries it out.
+
+Examples:
+  emend pending
+  emend pending 3f9a01bc
+  emend pending --json";
+
+pub(crate) const APPROVE: &str = "\
+The approval is for exactly the change that is shown. If the file changed since, a new question is asked.
+
+Examples:
+  emend approve 3f9a01bc";
+
+pub(crate) const DENY: &str = "\
+Examples:
+  emend deny 3f9a01bc
+  emend deny 3f9a01bc 'This file is generated; change its template.'";
+
+pub(crate) const CORRECT: &str = "\
+Examples:
+  emend correct 3f9a01bc                  in your editor
+  emend correct 3f9a01bc --from new.rs";
+
 pub(crate) const DIFF: &str = "\
 Examples:
   emend diff 17..20                       what 18, 19 and 20 did

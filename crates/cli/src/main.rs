@@ -37,6 +37,7 @@ mod parse_worker;
 mod preview;
 mod probe;
 mod progress;
+mod questions;
 mod relative_names;
 mod requests;
 #[cfg(feature = "http")]
@@ -121,6 +122,10 @@ fn run_command(cli: &Cli) -> u8 {
         Command::Snapshot(args) => return files::run(&desk(UnreadPolicy::Allow), Ok(history::snapshot(args))),
         #[cfg(feature = "http")]
         Command::Review(args) => review::run(&desk(UnreadPolicy::Allow), args),
+        Command::Pending(args) => questions::pending(&desk(UnreadPolicy::Allow), args),
+        Command::Approve(args) => questions::approve(&desk(UnreadPolicy::Allow), args),
+        Command::Deny(args) => questions::deny(&desk(UnreadPolicy::Allow), args),
+        Command::Correct(args) => questions::correct(&desk(UnreadPolicy::Allow), args),
         Command::Gc(args) => history::gc(&desk(UnreadPolicy::Allow), args),
         Command::Call(args) => return serve::call(&desk(UnreadPolicy::Deny), args),
         Command::Serve(_) => serve::serve(&desk(UnreadPolicy::Deny)),

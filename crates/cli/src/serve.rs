@@ -5,9 +5,9 @@ use crate::context::CliContext;
 #[cfg(feature = "http")]
 use crate::http;
 use crate::requests::{NdjsonCall, Next, Requests};
-use crate::{hangup, input, output, signals};
+use crate::{approval, hangup, input, output, signals};
 use emendate::core::Result;
-use emendate::{CallContext, Engine, Reply, SeedCodes, tool};
+use emendate::{AskingCall, CallContext, Engine, Reply, SeedCodes, tool};
 use serde_json::{Map, Value};
 use std::io::{self, BufWriter, Write};
 use std::sync::Arc;
@@ -20,12 +20,21 @@ pub(crate) fn call(desk: &CliContext<'_>, args: &CallArgs) -> u8 {
     match text.and_then(|text| Ok((text, desk.open()?))) {
         Ok((text, engine)) => {
             signals::end_programs_on_signal(&engine, true);
-            let status = output::json(&engine.call_json(&desk.caller_for_client("call", ""), &args.tool, &text));
+            let status = output::json(&call_and_wait(&engine, &desk.caller_for_client("call", ""), &args.tool, &text));
             output::notices(&engine);
             status
         }
         Err(error) => output::json(&Reply::refusal(error, seed)),
     }
+}
+
+/// Makes a call, and waits for the person whom it may need.
+fn call_and_wait(engine: &Engine, caller: &CallContext, tool: &str, text: &str) -> Reply {
+    let make = |caller: &CallContext| engine.call_json(caller, tool, text);
+    let reply = make(caller);
+    let Ok(input) = serde_json::from_str(text) else { return reply };
+    let call = AskingCall { profile: None, tool, input: &input };
+    engine.wait_for_person(caller, call, reply, make, approval::note_question)
 }
 
 /// `emend mcp`: serves until the input ends, or over HTTP until a signal comes.

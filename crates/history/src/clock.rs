@@ -1,6 +1,6 @@
 //! The wall clock, for the age and order of records.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Interval between two checks on another process.
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
@@ -9,6 +9,29 @@ const POLL_INTERVAL: Duration = Duration::from_millis(2);
 pub(crate) fn now_us() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
+}
+
+/// The end of a wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Deadline(Instant);
+
+impl Deadline {
+    /// The moment after this time.
+    pub fn after(time: Duration) -> Deadline {
+        let now = Instant::now();
+        // A time that the clock cannot represent ends in a century.
+        Deadline(now.checked_add(time).unwrap_or_else(|| now + Duration::from_secs(100 * 365 * 86_400)))
+    }
+
+    /// The time until then; zero afterwards.
+    pub fn left(self) -> Duration {
+        self.0.saturating_duration_since(Instant::now())
+    }
+}
+
+/// Microseconds since the epoch, as entries of the log are stamped.
+pub fn now_micros() -> i64 {
+    now_us()
 }
 
 /// The time `days` before `now`.

@@ -23,6 +23,7 @@ mod memory;
 mod operation;
 mod pack;
 mod prune;
+mod questions;
 mod record;
 mod replacement;
 mod root;
@@ -31,7 +32,7 @@ mod stat_cache;
 mod varint;
 mod watch;
 
-pub use clock::wait_briefly;
+pub use clock::{Deadline, now_micros, wait_briefly};
 pub use database::Database;
 pub use lines::LineSet;
 pub use memory::MemoryHistory;
@@ -40,6 +41,7 @@ pub use operation::{
     LogEntry, LogReceipt, LogStamp, MARK, NewlyKnown, OUTSIDE, Operation, OperationFilter, OperationId, OperationLog,
     OperationName, OperationOutcome, OutsideContent, OwnedContent, Retention, Role, SessionUpdate, TURN,
 };
+pub use questions::{QUESTION_BYTES_MAX, QUESTIONS_MAX, QuestionLock, QuestionStore, StoredQuestion};
 pub use record::{Record, RecordOrigin, VersionBody};
 pub use replacement::{ByteReplacement, OwnedByteReplacement};
 pub use root::root_key;

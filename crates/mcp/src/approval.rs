@@ -118,7 +118,7 @@ fn approval(answer: &ElicitResult, seal: &str, file: Option<PathBuf>) -> Approva
 }
 
 /// True when the client declared that it can show forms to a person.
-fn can_ask(context: &RequestContext<RoleServer>) -> bool {
+pub(crate) fn can_ask(context: &RequestContext<RoleServer>) -> bool {
     let said = context.meta.client_capabilities();
     match said {
         Some(capabilities) => has_forms(&capabilities),

@@ -19,6 +19,7 @@ mod http;
 mod id_scan;
 mod list;
 mod message;
+mod person;
 mod progress;
 mod resources;
 mod result;

@@ -4,6 +4,7 @@ use crate::approval::{self, ApprovalQuestion};
 use crate::client_info;
 #[cfg(feature = "http")]
 use crate::http::disconnected;
+use crate::person::PersonQuestion;
 use crate::{CONCURRENT_CHANGES_MAX, ServerOptions, list, progress, resources, result};
 use emendate::{CallContext, CallHandle, Engine, Reply, ToolView};
 use rmcp::model::{
@@ -129,7 +130,7 @@ impl Drop for RunningCall<'_> {
 
 /// Waits until the client has closed the connection of a request, which only HTTP has.
 #[cfg(not(feature = "http"))]
-async fn disconnected(_: &RequestContext<RoleServer>) {
+pub(crate) async fn disconnected(_: &RequestContext<RoleServer>) {
     std::future::pending().await
 }
 
@@ -144,14 +145,16 @@ impl McpServer {
         offer: &'static ToolView,
         caller: CallContext,
         input: Map<String, Value>,
+        question: PersonQuestion,
         context: &RequestContext<RoleServer>,
-    ) -> Result<Reply, ErrorData> {
+    ) -> Result<(Reply, PersonQuestion), ErrorData> {
         let turn = if offer.tool_row().annotations.read_only {
             None
         } else {
             Some(Arc::clone(&self.changes).acquire_owned().await.map_err(|error| internal_failure(&error))?)
         };
         if context.ct.is_cancelled() {
+            question.withdraw();
             // Cancelled before it began.
             return Err(internal_failure(&"The call was cancelled before it began."));
         }
@@ -162,14 +165,17 @@ impl McpServer {
         let engine = Arc::clone(&self.engine);
         // The next change need not wait for the language servers' reports on this one.
         watch.hold(turn);
+        let reported = question.reported();
         let held = watch.clone();
         let (answer, work) = oneshot::channel();
         drop(tokio::task::spawn_blocking(move || {
-            let reply = offer.call(&engine, &caller, Value::Object(input));
+            let input = Value::Object(input);
+            let reply = offer.call(&engine, &caller, input.clone());
             report_notices(&engine);
             held.release();
+            let question = question.next(&engine, &caller, (offer.name, &input), &reply);
             // The requester may be gone.
-            let _ = answer.send(reply);
+            let _ = answer.send((reply, question));
             // After sending the answer, and on this thread, which is already running.
             engine.finish_background_work();
         }));
@@ -178,7 +184,7 @@ impl McpServer {
             let _ended = ended;
             supervise(work, &watch, context).await
         };
-        let (work, ()) = tokio::join!(work, progress::report_progress(context, &watch, end));
+        let (work, ()) = tokio::join!(work, progress::report_progress(context, &watch, end, &reported));
         work.map_err(|error| internal_failure(&error))
     }
 }
@@ -269,7 +275,7 @@ impl ServerHandler for McpServer {
         let Some(offer) = self.options.profile.find_view(&request.name) else {
             return Err(unknown(&request.name, self));
         };
-        let _running = RunningCall::begin(&self.running);
+        let mut running = Some(RunningCall::begin(&self.running));
         let front = Some(client_info::of(&self.caller, &context));
         let mut caller = CallContext {
             approval: approval::answer_from_retry(&request),
@@ -286,19 +292,26 @@ impl ServerHandler for McpServer {
         }
         let input = request.arguments.unwrap_or_default();
         let structured = self.is_structured(&context);
+        let mut question = PersonQuestion::new(&self.engine, self.options.profile.name, !approval::can_ask(&context));
         for _ in 0..QUESTIONS_MAX {
-            let reply = self.work(offer, caller.clone(), input.clone(), &context).await?;
-            let Some(question) = ApprovalQuestion::question_of(&reply, &context) else {
-                return Ok(CallToolResponse::from(result::of(reply, structured)));
+            let (reply, asked) = self.work(offer, caller.clone(), input.clone(), question, &context).await?;
+            question = asked;
+            let approval = if let Some(form) = ApprovalQuestion::question_of(&reply, &context) {
+                if modern(&context) {
+                    return Ok(CallToolResponse::from(form.required()));
+                }
+                // Nothing is held while the person thinks: no lock, no permit, no thread.
+                form.ask(&context).await.ok_or(reply)
+            } else {
+                // The server may end meanwhile: the question stays.
+                running = None;
+                question.wait(reply, &context).await
             };
-            if modern(&context) {
-                return Ok(CallToolResponse::from(question.required()));
+            match approval {
+                Ok(approval) => caller.approval = Some(approval),
+                Err(reply) => return Ok(CallToolResponse::from(result::of(reply, structured))),
             }
-            // Nothing is held while the person thinks: no lock, no permit, no thread.
-            let Some(answer) = question.ask(&context).await else {
-                return Ok(CallToolResponse::from(result::of(reply, structured)));
-            };
-            caller.approval = Some(answer);
+            running = running.or_else(|| Some(RunningCall::begin(&self.running)));
         }
         Err(ErrorData::internal_error("The file kept changing while a person was asked about it.", None))
     }

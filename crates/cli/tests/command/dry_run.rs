@@ -1,6 +1,7 @@
 //! Tests that `--dry-run` writes nothing, whatever the command.
 
 use crate::bed::Bed;
+use crate::questions::{abandoned, configure};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fs;
@@ -49,6 +50,8 @@ fn calls(bed: &Bed) -> BTreeMap<&'static str, DryCommand> {
     let hook = json!({ "session_id": "s", "cwd": bed.work(), "tool_name": "Edit", "tool_input": edit_call });
     let blocks = "a.txt\n<<<<<<< SEARCH\none\n=======\ntwo\n>>>>>>> REPLACE\n";
     let none = String::new;
+    let question = bed.run(&["pending", "--json"]).exits(0).json()["data"]["questions"][0]["id"].clone();
+    let (question, corrected) = (question.as_str().unwrap(), format!("{} --from a.txt", question.as_str().unwrap()));
     let rows: [(&str, &str, String); 42] = [
         ("read", "a.txt", none()),
         ("outline", "code.rs", none()),
@@ -93,8 +96,16 @@ fn calls(bed: &Bed) -> BTreeMap<&'static str, DryCommand> {
         ("config schema", "", none()),
         ("config formatters", "", none()),
     ];
-    let more =
-        [("config servers", "", none()), ("trust", "", none()), ("completions", "bash", none()), ("man", "", none())];
+    let more = [
+        ("config servers", "", none()),
+        ("trust", "", none()),
+        ("completions", "bash", none()),
+        ("man", "", none()),
+        ("pending", "", none()),
+        ("approve", question, none()),
+        ("deny", question, none()),
+        ("correct", &corrected, none()),
+    ];
     rows.into_iter()
         .chain(more)
         .map(|(name, args, input)| {
@@ -152,6 +163,9 @@ fn project() -> Bed {
     bed.run(&["undo"]).exits(0);
     bed.run(&["trust"]).exits(0);
     bed.run(&["mcp", "install", "codex", "--force"]).exits(0);
+    bed.put("asked.txt", "one\ntwo\n");
+    configure(&bed, "asked.txt", "wait_seconds = 600");
+    abandoned(&bed, "asked.txt");
     bed
 }
 

@@ -84,6 +84,7 @@ const ROWS: &[(&str, Row)] = &[
     #[cfg(not(feature = "pdf"))]
     ("pages", Elsewhere("This build reads no pages: `cargo test --features pdf` tries it.")),
     ("checked files", Edge(checked_files)),
+    ("waiting questions", Elsewhere("Its calls wait: crates/history/src/questions.rs.")),
     ("asked files", Elsewhere("It needs a language server: crates/engine/tests/library/servers.rs.")),
     ("output", Edge(output)),
     ("checked", Edge(checked)),

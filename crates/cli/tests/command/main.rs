@@ -34,6 +34,7 @@ mod patch_options;
 mod preview;
 mod prompt;
 mod python_client;
+mod questions;
 mod servers;
 mod sessions;
 mod setup;

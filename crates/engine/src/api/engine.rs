@@ -1,5 +1,8 @@
 //! The engine as front ends and embedding programs see it. All work is done by functions over its [`Context`].
 
+use crate::api::questions::record::{AnswerOutcome, AskingCall};
+use crate::api::questions::waiting::{self, WaitingQuestion};
+use crate::api::questions::{self, PendingQuestion, PersonAnswer};
 use crate::api::{call, events};
 use crate::context::Context;
 use crate::context::config::Config;
@@ -21,7 +24,7 @@ use crate::tools::review::scope::{self, ChangeScope, ScopeFiles};
 use crate::tools::undo;
 use emendate_core::{Handle, Op, Result, Vocabulary};
 use emendate_fs::Store;
-use emendate_history::{GcStats, Retention, TURN};
+use emendate_history::{Deadline, GcStats, Retention, TURN};
 use emendate_syntax::LineRange;
 use serde_json::Value;
 use std::ops::Range;
@@ -132,6 +135,49 @@ impl Engine {
     /// Errors: `call.invalid` for a `from` that no page returned; those of the session store.
     pub fn entries(&self, from: Option<&str>, most: usize) -> Result<HistoryPage> {
         page::entries(&self.context, from, most)
+    }
+
+    /// Stores the question of a reply, so that a person can answer it in any process. It waits `until` then, or for the
+    /// time of the configuration. `None` if the reply has no question, calls do not wait by the
+    /// configuration, or the question cannot be stored: without a state directory, for secrets, or if too many wait.
+    pub fn store_question(
+        &self,
+        caller: &CallContext,
+        call: AskingCall<'_>,
+        reply: &Reply,
+        until: Option<Deadline>,
+    ) -> Option<WaitingQuestion> {
+        waiting::store_question(self, caller, call, reply, until)
+    }
+
+    /// Waits for the person whom a call needs by its reply, until the time limit of the configuration, and makes it
+    /// again with their answer. Any other reply is returned at once. `asked` is called with the id of each question. No
+    /// lock is held while it waits.
+    pub fn wait_for_person(
+        &self,
+        caller: &CallContext,
+        call: AskingCall<'_>,
+        reply: Reply,
+        make: impl Fn(&CallContext) -> Reply,
+        asked: impl Fn(&str),
+    ) -> Reply {
+        waiting::wait_for_person(self, caller, call, reply, make, asked)
+    }
+
+    /// Returns the questions that have no result yet, the oldest first.
+    ///
+    /// Errors: those of the state directory.
+    pub fn pending_questions(&self) -> Result<Vec<PendingQuestion>> {
+        questions::pending_questions(&self.context)
+    }
+
+    /// Answers a question. The first answer wins. If the process of its call waits, that carries it out; otherwise this
+    /// process does, if the change is still the one that was shown.
+    ///
+    /// Errors: `operation.not_found`; `conflict.raced` if it has an answer already; `call.invalid` for texts of other
+    /// files; those of the state directory.
+    pub fn answer_question(&self, id: &str, answer: &PersonAnswer) -> Result<AnswerOutcome> {
+        questions::answer_question(self, id, answer)
     }
 
     /// Follows the history: each new operation of any process is an item of the feed, once.

@@ -25,7 +25,7 @@ use emendate_core::refusals::FILES_PER_CALL_MAX;
 use emendate_core::work::WORK_STEPS_MAX;
 use emendate_core::{CHANGED_PLACES_MAX, Code, INSERTED_BYTES_MAX, OCCURRENCES_MAX};
 use emendate_fs::{LINKS_MAX, NAME_MAX_BYTES, PATH_MAX_BYTES};
-use emendate_history::CONTENT_BYTES_MAX;
+use emendate_history::{CONTENT_BYTES_MAX, QUESTIONS_MAX};
 use emendate_media::PDF_BYTES_MAX;
 use emendate_schema::TEXT_BYTES_MAX;
 use emendate_syntax::ParseLimits;
@@ -304,6 +304,13 @@ pub static LIMITS: &[Limit] = &[
         unit: "files in one check",
         code: Some(Code::CallTooLarge),
         next: "Send several calls.",
+    },
+    Limit {
+        name: "waiting questions",
+        most: QUESTIONS_MAX as u64,
+        unit: "questions of a root that wait for a person, or whose process ended, each of at most 4 MiB with its call",
+        code: Some(Code::AccessAsk),
+        next: "Answer the questions that `emend pending` lists. A further call ends with its question at once.",
     },
     Limit {
         name: "asked files",

@@ -81,6 +81,11 @@ impl HistoryStores {
         })
     }
 
+    /// Returns the directory of a root in the state directory; in a dry run the real one.
+    pub(crate) fn directory(&self, roots: &[RootInfo], root: usize) -> Option<PathBuf> {
+        Some(self.state.directory()?.join(root_key(&roots.get(root)?.canonical)))
+    }
+
     /// Returns why the history of a root is lost when this process ends, if that is after this call.
     pub(crate) fn why_lost_with_process(&self, root: usize) -> Option<&str> {
         self.open_errors.get(root).filter(|_| self.one_call)?.get().map(String::as_str)

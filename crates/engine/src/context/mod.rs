@@ -251,6 +251,11 @@ impl Context {
         self.history(place.root())
     }
 
+    /// Returns the directory of a root in the state directory, if there is one.
+    pub(crate) fn root_state_directory(&self, root: usize) -> Option<PathBuf> {
+        self.history_stores.directory(self.store.roots(), root)
+    }
+
     /// The history of a root: what sessions know of its files, and what they did to them.
     pub(crate) fn history(&self, root: usize) -> &dyn History {
         self.history_stores.of(self.store.roots(), root)

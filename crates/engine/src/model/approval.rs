@@ -11,4 +11,9 @@ pub struct Approval {
     pub agreed: bool,
     /// The texts to write instead of the proposed ones, by path.
     pub texts: Vec<(PathBuf, String)>,
+    /// The reason of a no, for the model.
+    pub reason: Option<String>,
+    /// The seal is the digest of a stored question: another process may have asked. It permits exactly that change,
+    /// even if the rule that asked is gone.
+    pub is_stored: bool,
 }

@@ -57,6 +57,8 @@ const ELSEWHERE: &[&str] = &[
     "snapshot file",
     // crates/engine/tests/library/snapshots.rs
     "snapshot contents",
+    // crates/history/src/questions.rs
+    "waiting questions",
     "asked files",
     "work",
     "lines",

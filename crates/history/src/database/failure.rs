@@ -53,7 +53,7 @@ pub(super) fn of_sql(error: &rusqlite::Error, path: &Path) -> Error {
 }
 
 /// Converts a system error about `path`.
-pub(super) fn of_io(error: &io::Error, doing: &str, path: &Path) -> Error {
+pub(crate) fn of_io(error: &io::Error, doing: &str, path: &Path) -> Error {
     let code = match error.kind() {
         io::ErrorKind::PermissionDenied => Code::IoPermission,
         io::ErrorKind::ReadOnlyFilesystem => Code::IoReadOnly,

@@ -33,6 +33,7 @@ use crate::{
     OwnedByteReplacement, OwnedContent, Record, Retention, SessionUpdate, Sessions, StatCache, VersionBody, clock,
     delta_chain, operation, pack, prune,
 };
+pub(crate) use failure::of_io;
 pub(crate) use open::identity;
 
 use append_log::AppendLog;

@@ -20,6 +20,7 @@ pub(super) struct ConfigFile {
     pub(super) validate: ValidateSection,
     pub(super) history: HistorySection,
     pub(super) events: EventsSection,
+    pub(super) ask: AskSection,
     /// JSON schemas that files have to fit when they are edited; all whose pattern covers the file.
     pub(super) schemas: Vec<SchemaEntry>,
     /// Programs that format files when they are edited; the first whose pattern covers the file (user's file only).
@@ -161,6 +162,19 @@ pub(super) struct EventsSection {
     /// No effect, as `otlp`.
     #[schemars(skip)]
     pub(super) otlp_paths: Option<bool>,
+}
+
+/// Questions to a person (user's file only).
+#[derive(Deserialize, Default, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[schemars(rename = "Ask")]
+pub(super) struct AskSection {
+    /// Seconds that a call which needs a person waits for `emend approve`, `deny` or `correct`, at most 86,400; then it
+    /// ends with `access.ask`. Default: 0, it ends at once.
+    pub(super) wait_seconds: Option<u64>,
+    /// Program and arguments that tell the person. It reads the question as JSON, as `emend pending --json` prints it, and
+    /// may print the answer: `approve`, `deny REASON`, or `{"answer": "correct", "texts": [{"file_path", "text"}]}`.
+    pub(super) notify: Option<Vec<String>>,
 }
 
 /// A JSON schema for some files.

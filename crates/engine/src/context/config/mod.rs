@@ -1,6 +1,7 @@
 //! The configuration: `emend.toml` of the user and of the project. A project file may tighten rules, never loosen them:
 //! a cloned repository is not trusted, unless its user says so.
 
+pub(crate) mod ask;
 pub(crate) mod claude;
 pub(crate) mod events;
 pub(crate) mod file;
@@ -13,6 +14,7 @@ pub(crate) mod schemas;
 pub(crate) mod servers;
 pub(crate) mod shown;
 
+use crate::context::config::ask::AskSettings;
 use crate::context::config::events::EventSettings;
 use crate::context::config::file::ConfigFile;
 pub use crate::context::config::formatters::KNOWN_FORMATTERS as FORMATTERS;
@@ -120,6 +122,8 @@ pub struct Config {
     pub(crate) history: HistoryLimits,
     /// Which changes by others become operations.
     pub(crate) outside: OutsideChanges,
+    /// Questions that wait for a person.
+    pub(crate) ask_settings: AskSettings,
     /// The recorded events.
     pub(crate) events: EventSettings,
     /// Formatters; the first match applies.
@@ -168,6 +172,7 @@ impl Default for Config {
             durability: Durability::default(),
             history: HistoryLimits::default(),
             outside: OutsideChanges::default(),
+            ask_settings: AskSettings::default(),
             events: EventSettings::default(),
             formatters: Vec::new(),
             hooks: Vec::new(),
@@ -355,6 +360,7 @@ impl Config {
             self.came_from("history.days", source);
         }
         self.add_events(&file.events, source);
+        self.add_ask(&file.ask, source);
         for row in &file.formatters {
             self.formatters.push(Formatter::new(row, source)?);
         }

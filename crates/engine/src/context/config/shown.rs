@@ -39,6 +39,8 @@ impl Config {
         put("history.days", self.history.history_days.into());
         put("history.megabytes", (self.history.total >> 20).into());
         put("history.outside", self.outside.name().into());
+        put("ask.wait_seconds", self.ask_settings.wait.as_secs().into());
+        put("ask.notify", self.ask_settings.notify.clone().into());
         put("events.file", self.events.file.clone().into());
         put("events.megabytes", self.events.megabytes.into());
         put("events.paths", self.events.paths.into());

@@ -180,6 +180,17 @@ pub(crate) struct BlockingRule {
     next: &'static str,
 }
 
+impl BlockingRule {
+    /// The reason to ask again where a person approved something else than what would be written now.
+    pub(crate) fn of_another_change() -> BlockingRule {
+        BlockingRule {
+            rule: "another change was approved".to_owned(),
+            origin: "the stored question".to_owned(),
+            next: "",
+        }
+    }
+}
+
 /// The verdict of the rules on a path.
 enum AccessVerdict {
     Free,

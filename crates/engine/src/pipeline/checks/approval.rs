@@ -4,9 +4,10 @@
 
 use crate::context::Context;
 use crate::context::config::PolicyMode;
-use crate::context::policy::{BlockingRule, check_creation, documentation};
+use crate::context::policy::{self, BlockingRule, check_creation, documentation};
 use crate::model::approval::Approval;
 use crate::model::call_context::{CallContext, ChangeDisplay};
+use crate::model::raw_path;
 use crate::pipeline::plan::file_plan::{FilePlan, TargetState};
 use crate::pipeline::report::receipt::Receipt;
 use emendate_core::whole_text::whole_change;
@@ -17,6 +18,9 @@ use std::path::Path;
 
 /// Bytes of a proposed text that a question includes for a person to change.
 const PROPOSED_TEXT_BYTES_MAX: usize = 256 << 10;
+
+/// Files of a change whose states after it a question has.
+const STATES_MAX: usize = 100;
 
 /// Bytes of the diff of one file in a question.
 const DIFF_BYTES_MAX: usize = 256 << 10;
@@ -31,7 +35,7 @@ impl BlockingRule {
 impl Approval {
     /// Approves the change that was shown.
     pub fn granted(seal: &str) -> Approval {
-        Approval { seal: seal.to_owned(), agreed: true, texts: Vec::new() }
+        Approval { seal: seal.to_owned(), agreed: true, texts: Vec::new(), reason: None, is_stored: false }
     }
 
     /// Refuses it.
@@ -58,16 +62,22 @@ pub(crate) fn approve_plans(
     for (nth, plan) in plans.iter().enumerate().filter(|(_, plan)| plan.writes()) {
         asked.extend(decided(context, plan)?.map(|hit| (nth, hit)));
     }
-    if asked.is_empty() {
+    let stored = caller.approval.as_ref().filter(|it| it.is_stored);
+    if asked.is_empty() && stored.is_none() {
         return Ok(plans);
     }
-    let seal = question_seal(context, &plans)?;
-    let Some(approval) = caller.approval.as_ref().filter(|it| it.seal == seal) else {
-        return Err(ask(plans, &asked, &seal));
+    if asked.is_empty() {
+        let another = |nth| (nth, BlockingRule::of_another_change());
+        asked = plans.iter().enumerate().filter(|(_, plan)| plan.writes()).map(|(nth, _)| another(nth)).collect();
+    }
+    let digest = change_digest(&plans);
+    let seal = question_seal(context, &digest)?;
+    let fits = |it: &&Approval| it.seal == if it.is_stored { &*digest } else { &*seal };
+    let Some(approval) = caller.approval.as_ref().filter(fits) else {
+        return Err(ask(plans, &asked, (&seal, &digest)));
     };
     if !approval.agreed {
-        return Err(Error::new(Code::AccessAsk, "The person declined this change; nothing was changed.")
-            .next("Do not send it again. Ask the person what they want instead."));
+        return Err(declined(approval.reason.as_deref()));
     }
     for (path, text) in &approval.texts {
         if let Some(plan) = plans
@@ -133,11 +143,24 @@ fn decided(context: &Context, plan: &FilePlan) -> Result<Option<BlockingRule>> {
     creation(context, &plan.place)
 }
 
-/// Computes an unforgeable hash of the changes that these plans would make.
-///
-/// Errors: `io.failed` if the system has no random numbers.
-fn question_seal(context: &Context, plans: &[FilePlan]) -> Result<String> {
-    let mut hash = blake3::Hasher::new_keyed(context.secret()?);
+/// The message for a change that a person declined.
+pub(crate) const DECLINED: &str = "The person declined this change; nothing was changed.";
+
+/// The error for a change that a person declined.
+pub(crate) fn declined(reason: Option<&str>) -> Error {
+    let error =
+        Error::new(Code::AccessAsk, DECLINED).next("Do not send it again. Ask the person what they want instead.");
+    match reason.map(str::trim).filter(|reason| !reason.is_empty()) {
+        Some(reason) => error
+            .evidence(format!("Their reason: {reason}"))
+            .next("Do not send it again. Do what the reason says, or ask the person what they want instead."),
+        None => error,
+    }
+}
+
+/// Computes a hash of the changes that these plans would make.
+fn change_digest(plans: &[FilePlan]) -> String {
+    let mut hash = blake3::Hasher::new();
     for plan in plans {
         let after = ContentId::of_pieces(plan.changes.chunks(plan.before.raw()));
         let path = plan.place.absolute().as_os_str().as_encoded_bytes();
@@ -149,13 +172,38 @@ fn question_seal(context: &Context, plans: &[FilePlan]) -> Result<String> {
             hash.update(format!("{:?}\n", plan.chunks()).as_bytes());
         }
     }
-    Ok(hash.finalize().to_hex()[..32].to_owned())
+    hash.finalize().to_hex().to_string()
+}
+
+/// Computes an unforgeable hash of the change with this digest.
+///
+/// Errors: `io.failed` if the system has no random numbers.
+fn question_seal(context: &Context, digest: &str) -> Result<String> {
+    Ok(blake3::keyed_hash(context.secret()?, digest.as_bytes()).to_hex()[..32].to_owned())
+}
+
+/// Returns the contents that the files would have after the change, for files that are written as a whole.
+fn states_after(plans: &[FilePlan]) -> Value {
+    let states = plans.iter().filter(|plan| plan.writes()).take(STATES_MAX + 1).map(|plan| {
+        let after = match plan.target {
+            TargetState::File if plan.source.is_none() => {
+                Some(ContentId::of_pieces(plan.changes.chunks(plan.before.raw())).to_string())
+            }
+            TargetState::Nothing => Some(String::new()),
+            _ => None,
+        };
+        raw_path::file_json(plan.place.absolute(), json!({ "filePath": plan.place.shown(), "after": after }))
+    });
+    let states: Vec<Value> = states.collect();
+    if states.len() > STATES_MAX { Value::Null } else { states.into() }
 }
 
 /// Creates the question about some of the plans.
-fn ask(plans: Vec<FilePlan>, asked: &[(usize, BlockingRule)], seal: &str) -> Error {
+fn ask(plans: Vec<FilePlan>, asked: &[(usize, BlockingRule)], (seal, digest): (&str, &str)) -> Error {
     let mut error =
         Error::new(Code::AccessAsk, "A person must approve this before it is written; nothing was changed.");
+    let states = states_after(&plans);
+    let has_secrets = plans.iter().any(|plan| policy::is_secret(&plan.place));
     let mut files = Vec::with_capacity(asked.len());
     for (nth, plan) in plans.into_iter().enumerate() {
         let Some((_, hit)) = asked.iter().find(|(of, _)| *of == nth) else { continue };
@@ -175,5 +223,5 @@ fn ask(plans: Vec<FilePlan>, asked: &[(usize, BlockingRule)], seal: &str) -> Err
     }
     error
         .next("Tell the person what you want to change and why: they can allow it in their configuration, or run it with `emend` in a terminal, which asks them.")
-        .fact("question", json!({ "seal": seal, "files": files }))
+        .fact("question", json!({ "seal": seal, "digest": digest, "states": states, "secret": has_secrets, "files": files }))
 }

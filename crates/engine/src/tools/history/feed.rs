@@ -10,11 +10,13 @@ use crate::tools::history::turn_index::TurnIndex;
 use crate::tools::moments::{OPERATIONS_PER_PAGE, find_moment};
 use emendate_core::{Code, Error, Result};
 use emendate_fs::SafePath;
-use emendate_history::{DirectoryWatch, LogEntry, LogStamp, OperationFilter, OperationId, OperationName, TURN};
+use emendate_history::{
+    Deadline, DirectoryWatch, LogEntry, LogStamp, OperationFilter, OperationId, OperationName, TURN,
+};
 use serde_json::Value;
 use std::collections::VecDeque;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Longest and shortest wait for an operation that another process is still working on: nothing reports its end.
 const IN_FLIGHT_WAIT_MAX: Duration = Duration::from_millis(500);
@@ -121,7 +123,7 @@ impl Feed<'_> {
     ///
     /// Errors: those of the session store.
     pub fn wait(&mut self, timeout: Duration) -> Result<Option<FeedItem>> {
-        let start = Instant::now();
+        let deadline = Deadline::after(timeout);
         loop {
             if let Some(item) = self.take_ready() {
                 return Ok(Some(item));
@@ -130,7 +132,7 @@ impl Feed<'_> {
             if !self.ready.is_empty() {
                 continue;
             }
-            let left = timeout.saturating_sub(start.elapsed());
+            let left = deadline.left();
             if left.is_zero() {
                 // Everything up to here was looked at, also what the feed does not contain.
                 self.returned = self.roots.iter().map(|root| root.position).collect();

@@ -1,0 +1,189 @@
+//! Questions to a person that wait: stored with their call, listed and answered by any process.
+
+mod carry_out;
+mod notify;
+pub(crate) mod record;
+pub(crate) mod waiting;
+
+pub(crate) use carry_out::answer_question;
+
+use crate::api::questions::record::QuestionRecord;
+use crate::context::Context;
+use chrono::{DateTime, SecondsFormat, Utc};
+use emendate_core::{Code, Error, Result};
+use emendate_history::{QuestionStore, StoredQuestion};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+/// A person's answer to a question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PersonAnswer {
+    /// Write the change.
+    Approve,
+    /// Do not write it; the reason reaches the model.
+    Deny {
+        /// The reason; may be empty.
+        reason: String,
+    },
+    /// Write these texts instead, by path.
+    Correct {
+        /// The whole texts of files of the question.
+        texts: Vec<(PathBuf, String)>,
+    },
+}
+
+/// State of a question without a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum QuestionState {
+    /// Its call waits for the answer.
+    Waiting,
+    /// The process of its call ended: the answer carries it out.
+    Abandoned,
+    /// It has an answer, which is being carried out.
+    Answered,
+    /// It has an answer, and the process that was to carry it out ended: a new answer carries it out.
+    Interrupted,
+}
+
+impl QuestionState {
+    /// Its name in data.
+    pub fn name(self) -> &'static str {
+        match self {
+            QuestionState::Waiting => "waiting",
+            QuestionState::Abandoned => "abandoned",
+            QuestionState::Answered => "answered",
+            QuestionState::Interrupted => "interrupted",
+        }
+    }
+}
+
+/// A file of a question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct QuestionFile {
+    /// The file.
+    pub path: PathBuf,
+    /// The rule that asks, and where it is from.
+    pub rule: String,
+    /// The origin of the rule.
+    pub origin: String,
+    /// The change in one line.
+    pub summary: String,
+    /// The change as a diff; empty if it is not text.
+    pub diff: String,
+    /// The whole new text, if it can be corrected.
+    pub proposed: Option<String>,
+}
+
+/// A question without a result.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct PendingQuestion {
+    /// Its id.
+    pub id: String,
+    /// Its state.
+    pub state: QuestionState,
+    /// When it was asked, and until when its call waits.
+    pub at: DateTime<Utc>,
+    /// The end of the wait.
+    pub until: DateTime<Utc>,
+    /// The session of the call.
+    pub session: String,
+    /// The tool of the call.
+    pub tool: String,
+    /// The files whose change needs a person.
+    pub files: Vec<QuestionFile>,
+    /// The files as data, with structured patches.
+    data: Value,
+}
+
+impl PendingQuestion {
+    /// Converts to the JSON object of `emend pending --json`.
+    pub fn to_json(&self) -> Value {
+        let moment = |at: DateTime<Utc>| at.to_rfc3339_opts(SecondsFormat::Secs, true);
+        json!({
+            "id": self.id,
+            "state": self.state.name(),
+            "time": moment(self.at),
+            "until": moment(self.until),
+            "session": self.session,
+            "tool": self.tool,
+            "files": self.data,
+        })
+    }
+}
+
+/// Returns the question of a record.
+fn pending_of(id: &str, record: &QuestionRecord, answer: Option<&[u8]>, is_held: bool) -> PendingQuestion {
+    let text = |file: &Value, key: &str| file[key].as_str().unwrap_or_default().to_owned();
+    let file = |file: &Value| QuestionFile {
+        path: PathBuf::from(text(file, "filePath")),
+        rule: text(file, "rule"),
+        origin: text(file, "origin"),
+        summary: text(file, "summary"),
+        diff: text(file, "change"),
+        proposed: file["proposed"].as_str().map(str::to_owned),
+    };
+    let moment = |at: i64| DateTime::from_timestamp_micros(at).unwrap_or_default();
+    PendingQuestion {
+        id: id.to_owned(),
+        state: match (answer.is_some(), is_held) {
+            (false, true) => QuestionState::Waiting,
+            (false, false) => QuestionState::Abandoned,
+            (true, true) => QuestionState::Answered,
+            (true, false) => QuestionState::Interrupted,
+        },
+        at: moment(record.at),
+        until: moment(record.until),
+        session: record.caller.session.clone(),
+        tool: record.tool.clone(),
+        files: record.question["files"].as_array().into_iter().flatten().map(file).collect(),
+        data: record.question["files"].clone(),
+    }
+}
+
+/// Returns the questions of all roots without a result, the oldest first. Those that cannot be read are left out.
+///
+/// Errors: those of the state directory.
+pub(crate) fn pending_questions(context: &Context) -> Result<Vec<PendingQuestion>> {
+    let mut all = Vec::new();
+    for store in (0..context.roots().len()).filter_map(|root| question_store(context, root)) {
+        for StoredQuestion { id, question, answer, is_held } in store.list()? {
+            let Ok(record) = serde_json::from_slice::<QuestionRecord>(&question) else { continue };
+            all.push(pending_of(&id, &record, answer.as_deref(), is_held));
+        }
+    }
+    all.sort_by(|one, other| (one.at, &one.id).cmp(&(other.at, &other.id)));
+    Ok(all)
+}
+
+/// Returns the store of the root that has a question, and what is stored.
+///
+/// Errors: `operation.not_found`; those of the state directory.
+fn find_question(context: &Context, id: &str) -> Result<(QuestionStore, StoredQuestion)> {
+    for store in (0..context.roots().len()).filter_map(|root| question_store(context, root)) {
+        if let Some(found) = store.get(id)? {
+            return Ok((store, found));
+        }
+    }
+    let ended = (0..context.roots().len()).filter_map(|root| question_store(context, root));
+    let ended = ended.filter_map(|store| store.result(id).ok().flatten()).next().is_some();
+    let what = match ended {
+        true => format!("The question {id} has its answer already, or was withdrawn."),
+        false => format!("No question {id} waits in this project."),
+    };
+    let code = if ended { Code::ConflictRaced } else { Code::OperationMissing };
+    Err(Error::new(code, what).next("`emend pending` lists the questions that wait."))
+}
+
+/// Returns the questions of a root; `None` without a state directory.
+pub(crate) fn question_store(context: &Context, root: usize) -> Option<QuestionStore> {
+    context.root_state_directory(root).as_deref().map(QuestionStore::beside)
+}
+
+/// Returns the root of the first file of a question.
+fn question_root(context: &Context, question: &Value) -> usize {
+    let path = Path::new(question["files"][0]["filePath"].as_str().unwrap_or_default());
+    context.roots().iter().position(|root| path.starts_with(root)).unwrap_or(0)
+}

@@ -1,0 +1,29 @@
+//! Settings of questions that wait for a person.
+
+use crate::context::config::{Config, RuleSource, file};
+use std::time::Duration;
+
+/// The longest time that a call waits.
+pub(crate) const WAIT_SECONDS_MAX: u64 = 24 * 60 * 60;
+
+/// The settings of questions that wait.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct AskSettings {
+    /// The time that a call waits for a person; zero for not at all.
+    pub(crate) wait: Duration,
+    /// The command that tells the person; empty for none.
+    pub(crate) notify: Vec<String>,
+}
+
+impl Config {
+    pub(super) fn add_ask(&mut self, said: &file::AskSection, source: RuleSource<'_>) {
+        if let Some(seconds) = said.wait_seconds {
+            self.ask_settings.wait = Duration::from_secs(seconds.min(WAIT_SECONDS_MAX));
+            self.came_from("ask.wait_seconds", source);
+        }
+        if let Some(command) = &said.notify {
+            self.ask_settings.notify.clone_from(command);
+            self.came_from("ask.notify", source);
+        }
+    }
+}
