@@ -42,7 +42,7 @@ pub(super) fn start_notification(
             problems.lock().unwrap_or_else(PoisonError::into_inner).push(text);
         }
     };
-    // Without the thread nobody is told, and the question can be answered all the same.
+    // Without the thread nobody hears of it, and the question can be answered all the same.
     drop(std::thread::Builder::new().name("emend-notify".to_owned()).spawn(run));
 }
 

@@ -182,7 +182,7 @@ pub enum AnswerOutcomeKind {
     HandedOver,
 }
 
-/// What became of a question.
+/// The end of a question, with its details.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct AnswerOutcome {
