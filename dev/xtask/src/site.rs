@@ -145,7 +145,7 @@ pub(crate) fn site(arguments: &[String]) -> Result<String, String> {
         write(&source.join(&file.path), &file.text)?;
     }
     write(&source.join("SUMMARY.md"), &summary(&repo))?;
-    let npm = Npm::new();
+    let npm = Npm::new()?;
     let (package, _) = wasm::built(&npm)?;
     let core = source.join(PLAYGROUND).join("core");
     fs::create_dir_all(&core).map_err(|error| error.to_string())?;
@@ -170,7 +170,7 @@ pub(crate) fn site(arguments: &[String]) -> Result<String, String> {
         said.push_str(&match wasm::browser(&npm)? {
             Some(browser) => {
                 let tests = repo.root.join("bindings/wasm/tests/playground.test.js");
-                format!("\nplayground: {}", browser.run(&tests, &repo.root.join("target/book"))?)
+                format!("\nplayground: {}", browser.run(&npm, &tests, &repo.root.join("target/book"))?)
             }
             None => "\nplayground: skipped, there is no browser".to_owned(),
         });

@@ -20,7 +20,7 @@ const BROWSER: &str = "/usr/bin/chromium";
 ///
 /// Errors: the first step that fails.
 pub(crate) fn wasm() -> Result<String, String> {
-    let npm = Npm::new();
+    let npm = Npm::new()?;
     let (package, size) = built(&npm)?;
     let tarball = npm.pack(&package)?;
     let project = npm.project("core-project", &[&tarball])?;
@@ -28,7 +28,7 @@ pub(crate) fn wasm() -> Result<String, String> {
     npm.check_types(&project, &tests.join("types.ts"))?;
     let mut said = vec![size, format!("Node: {}", npm.test(&project, &tests.join("package.test.js"))?)];
     said.push(match browser(&npm)? {
-        Some(driver) => format!("Chromium: {}", driver.run(&tests.join("browser.test.js"), &package)?),
+        Some(driver) => format!("Chromium: {}", driver.run(&npm, &tests.join("browser.test.js"), &package)?),
         None => format!("Chromium: skipped, there is no {BROWSER}"),
     });
     said.push(format!("package: {}", tarball.display()));
@@ -94,8 +94,10 @@ pub(crate) fn browser(npm: &Npm) -> Result<Option<Browser>, String> {
 
 impl Browser {
     /// Runs tests with the browser on a folder of files, and returns their summary.
-    pub(crate) fn run(&self, tests: &Path, served: &Path) -> Result<String, String> {
-        let mut command = Command::new("node");
+    ///
+    /// Errors: what the tests print, if one fails.
+    pub(crate) fn run(&self, npm: &Npm, tests: &Path, served: &Path) -> Result<String, String> {
+        let mut command = npm.command("node");
         command.arg("--test").arg(tests).env("EMEND_BROWSER", BROWSER).env("EMEND_SERVED", served);
         command.env("EMEND_DRIVER", self.folder.join("node_modules/playwright-core/index.js"));
         npm_package::summary(&mut command)

@@ -1,0 +1,164 @@
+// deepagents: a backend.
+const LISTED_MAX = 100_000
+const READ_LINES_DEFAULT = 500
+
+/** The files of a session as a backend. Paths begin with `/`, which is the first directory of the workspace. */
+export class EmendBackend {
+  #session
+  #root
+
+  constructor(session) {
+    this.#session = session
+    this.#root = session.workspace.roots[0].replace(/\/$/, '')
+  }
+
+  #path(path) {
+    return `${this.#root}/${path.replace(/^\/+/, '')}`
+  }
+
+  #shown(text) {
+    return this.#root === '' ? text : text.replaceAll(`${this.#root}/`, '/')
+  }
+
+  /** Runs a call, and returns an error of the engine as the protocol does. */
+  async #result(call) {
+    try {
+      return await call()
+    } catch (error) {
+      if (typeof error.code !== 'string' || typeof error.next !== 'string') throw error
+      return { error: this.#shown(String(error)) }
+    }
+  }
+
+  async #listed(path, fields) {
+    const input = { path: this.#path(path), hidden: true, no_ignore: true, limit: LISTED_MAX, ...fields }
+    const reply = await this.#session.call('list', input)
+    if (reply.error !== null) throw reply.error
+    const base = `/${path.replace(/^\/+|\/+$/g, '')}`.replace(/\/$/, '')
+    return { paths: reply.data.entries.map(entry => `${base}/${entry}`), truncated: Boolean(reply.data.truncated) }
+  }
+
+  ls(path) {
+    return this.#result(async () => {
+      const { paths } = await this.#listed(path, { depth: 1 })
+      return { files: paths.map(entry => ({ path: entry, is_dir: entry.endsWith('/') })) }
+    })
+  }
+
+  glob(pattern, path = '/') {
+    return this.#result(async () => {
+      if (pattern.split('/').includes('..')) return { error: 'A pattern must not contain `..`.' }
+      const { paths, truncated } = await this.#listed(path ?? '/', { glob: [pattern.replace(/^\/+/, '')] })
+      return { files: paths.map(entry => ({ path: entry, is_dir: false })), ...(truncated ? { truncated } : {}) }
+    })
+  }
+
+  async grep(pattern, path, glob, maxCount) {
+    const limit = maxCount == null ? LISTED_MAX : Math.max(maxCount, 1)
+    const input = { pattern, path: this.#path(path ?? '/'), literal: true, hidden: true, limit }
+    const reply = await this.#session.call('search', glob ? { ...input, glob: [glob] } : input)
+    if (!reply.ok) return { error: this.#shown(reply.text) }
+    const matches = []
+    for (const { filePath, hits } of reply.data.files ?? []) {
+      const content = (await this.#session.workspace.readBytes(filePath)) ?? Buffer.alloc(0)
+      const lines = content.toString().split('\n')
+      for (const line of hits.filter(line => line <= lines.length)) {
+        matches.push({ path: this.#shown(filePath), line, text: lines[line - 1].replace(/\r$/, '') })
+      }
+    }
+    const kept = maxCount == null ? matches : matches.slice(0, maxCount)
+    return { matches: kept, ...(reply.data.truncated || kept.length < matches.length ? { truncated: true } : {}) }
+  }
+
+  /** Reads lines; they count as read. */
+  read(filePath, offset = 0, limit = READ_LINES_DEFAULT) {
+    return this.#result(async () => {
+      const path = this.#path(filePath)
+      const start = Math.max(offset, 0) + 1
+      try {
+        let read = start === 1 ? await this.#session.read(path) : undefined
+        if (read === undefined || read.totalLines > limit) {
+          read = await this.#session.read(path, { start, end: start + Math.max(limit, 1) - 1 })
+        }
+        const { text, totalLines, start: startLine, end: endLine } = read
+        const next = endLine < totalLines ? { nextOffset: endLine } : {}
+        return { content: text, mimeType: 'text/plain', totalLines, startLine, endLine, ...next }
+      } catch (error) {
+        if (error.code !== 'content.binary') throw error
+        const content = (await this.#session.workspace.readBytes(path)) ?? Buffer.alloc(0)
+        return { content, mimeType: 'application/octet-stream' }
+      }
+    })
+  }
+
+  readRaw(filePath) {
+    return this.#result(async () => {
+      const bytes = await this.#session.workspace.readBytes(this.#path(filePath))
+      if (bytes === null) return { error: `There is no file ${filePath}.` }
+      const text = bytes.toString()
+      const isText = !bytes.includes(0) && Buffer.from(text).equals(bytes)
+      const now = new Date().toISOString()
+      const mimeType = isText ? 'text/plain' : 'application/octet-stream'
+      return { data: { content: isText ? text : bytes, mimeType, created_at: now, modified_at: now } }
+    })
+  }
+
+  write(filePath, content) {
+    return this.#result(async () => {
+      await this.#session.write(this.#path(filePath), content)
+      return { path: filePath, filesUpdate: null }
+    })
+  }
+
+  edit(filePath, oldString, newString, replaceAll = false) {
+    return this.#result(async () => {
+      const done = await this.#session.edit(this.#path(filePath), oldString, newString, { replaceAll })
+      return { path: filePath, filesUpdate: null, occurrences: done.places }
+    })
+  }
+
+  /** Deletes a file, or all files below a directory: all or none. */
+  delete(filePath) {
+    return this.#result(async () => {
+      const path = this.#path(filePath)
+      const isFile = await this.#isFile(path)
+      const files = isFile ? [path] : (await this.#listed(filePath)).paths.map(entry => this.#path(entry))
+      const patch = files.map(file => `*** Delete File: ${file}\n`).join('')
+      await this.#session.apply(`*** Begin Patch\n${patch}*** End Patch\n`, { format: 'apply_patch' })
+      return { path: filePath, filesUpdate: null }
+    })
+  }
+
+  async #isFile(path) {
+    try {
+      return (await this.#session.workspace.readBytes(path)) !== null
+    } catch {
+      return false
+    }
+  }
+
+  /** Writes files of the program; texts in UTF-8 only. */
+  async uploadFiles(files) {
+    const done = []
+    for (const [path, content] of files) {
+      const full = this.#path(path)
+      const result = await this.#result(async () => {
+        const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(content)
+        if (await this.#isFile(full)) await this.#session.read(full)
+        await this.#session.write(full, text)
+        return { error: null }
+      }).catch(() => ({ error: 'invalid_path' }))
+      done.push({ path, error: result.error === null ? null : 'permission_denied' })
+    }
+    return done
+  }
+
+  async downloadFiles(paths) {
+    const one = async path => {
+      const result = await this.#result(async () => ({ bytes: await this.#session.workspace.readBytes(this.#path(path)) }))
+      if (result.error !== undefined) return { path, content: null, error: 'permission_denied' }
+      return { path, content: result.bytes, error: result.bytes === null ? 'file_not_found' : null }
+    }
+    return Promise.all(paths.map(one))
+  }
+}

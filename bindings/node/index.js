@@ -1,0 +1,282 @@
+// emendate: the engine in Node. Calls run on threads of Node's pool and return promises.
+import { fileURLToPath } from 'node:url'
+import { CallError, ContentError, errorOf } from './errors.js'
+import { native } from './loader.js'
+import { encoded, entries, opened, requireWellFormed, textFunctions } from './text.js'
+
+export { AppliedFiles, TextDiff } from './text.js'
+export { EmendError } from './errors.js'
+export * as errors from './errors.js'
+
+/**
+ * Runs a native call, which an aborted signal stops: before it writes, or not at all.
+ *
+ * Throws the error of the call; for one that the signal stopped, named `AbortError` and with the signal's reason as cause.
+ */
+async function run(start, signal) {
+  if (signal === undefined || signal === null) return opened(await start(null))
+  const handle = new native.NativeHandle()
+  const stop = () => handle.stop()
+  if (signal.aborted) stop()
+  signal.addEventListener('abort', stop, { once: true })
+  try {
+    return opened(await start(handle))
+  } catch (error) {
+    throw aborted(error, signal)
+  } finally {
+    signal.removeEventListener('abort', stop)
+  }
+}
+
+/** Marks an error as the effect of a signal, if it is. */
+function aborted(error, signal) {
+  if (error.code !== 'call.cancelled' || !signal?.aborted) return error
+  Object.defineProperty(error, 'name', { value: 'AbortError', configurable: true, writable: true })
+  return Object.assign(error, { cause: signal.reason })
+}
+
+const functions = textFunctions(async (name, input, { signal, ...options } = {}, shape) => {
+  const json = encoded({ ...input, options })
+  return shape(await run(handle => native.callText(name, json, handle), signal))
+})
+
+export const { apply, applyFiles, convert, diff, edit, similarity } = functions
+
+/** The names of the text formats that `apply` takes. */
+export function textFormats() {
+  return opened(native.names('textFormats'))
+}
+
+/** The names of the formats that `convert` and `toPatch` print. */
+export function printFormats() {
+  return opened(native.names('printFormats'))
+}
+
+/** The profiles: sets of tools for one kind of client, and what each is for. */
+export function profiles() {
+  return Object.fromEntries(JSON.parse(native.profileRows()).map(({ name, summary }) => [name, summary]))
+}
+
+/** The instructions of a profile for a model. */
+export function instructions(profile = 'default') {
+  const row = JSON.parse(native.profileRows()).find(({ name }) => name === profile)
+  if (row === undefined) opened(native.toolRows(profile))
+  return row.instructions
+}
+
+// Workspaces whose history may still have to be stored when the process ends.
+const workspaces = new Set()
+const collected = new FinalizationRegistry(reference => workspaces.delete(reference))
+process.once('exit', () => {
+  for (const reference of workspaces) reference.deref()?.finish()
+})
+
+/** Returns a path of a string or of a URL with the scheme `file:`. */
+function named(path) {
+  return path instanceof URL ? fileURLToPath(path) : path
+}
+
+/** Files below directories, or in memory, for any number of sessions. */
+export class Workspace {
+  #native
+  #roots
+
+  constructor(native_, roots) {
+    if (!(native_ instanceof native.NativeWorkspace)) {
+      throw new TypeError('Use `await Workspace.open(directory)` or `await Workspace.inMemory(files)`.')
+    }
+    this.#native = native_
+    this.#roots = roots
+    const reference = new WeakRef(native_)
+    workspaces.add(reference)
+    collected.register(native_, reference)
+  }
+
+  static async #opened(rules, memory) {
+    const made = new native.NativeWorkspace()
+    const roots = opened(await made.open(encoded(rules), memory))
+    return new Workspace(made, roots)
+  }
+
+  /** Opens a directory, or several. */
+  static async open(roots, { state, config } = {}) {
+    const all = (Array.isArray(roots) ? roots : [roots]).map(named)
+    return Workspace.#opened({ roots: all, state: state === undefined ? undefined : named(state), config })
+  }
+
+  /** Opens files in memory, given by path; they are copied. */
+  static async inMemory(files = {}, { config } = {}) {
+    const memory = Object.entries(entries(files)).map(([path, content]) => {
+      requireWellFormed(path)
+      if (typeof content === 'string') requireWellFormed(content)
+      return { path, content: Buffer.from(content) }
+    })
+    return Workspace.#opened({ roots: [], config }, memory)
+  }
+
+  get roots() {
+    return [...this.#roots]
+  }
+
+  notices() {
+    return this.#native.notices()
+  }
+
+  async readBytes(path) {
+    const read = await this.#native.readBytes(named(path))
+    return typeof read === 'string' ? opened(read) : read
+  }
+
+  async readText(path) {
+    const content = await this.readBytes(path)
+    if (content === null) return null
+    try {
+      return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(content)
+    } catch (cause) {
+      const next = 'Use `readBytes`, or `read` of a session with `encoding`.'
+      throw Object.assign(new ContentError('content.undecodable', `${named(path)} is not UTF-8.`, '', next), { cause })
+    }
+  }
+
+  files() {
+    return Object.fromEntries(this.#native.files().map(({ path, content }) => [path, content]))
+  }
+
+  session(name, { unread, onStale, dryRun, directory, irreversible } = {}) {
+    const rules = { name: name ?? native.sessionName(), unread, onStale, dryRun, directory, irreversible }
+    return new Session(this, this.#native, rules)
+  }
+
+  /** Stores what the history still needs. */
+  async close() {
+    await this.#native.close()
+  }
+
+  async [Symbol.asyncDispose ?? Symbol.for('Symbol.asyncDispose')]() {
+    await this.close()
+  }
+}
+
+/** Calls of one agent. Its reads decide what it may edit, and its changes are what `undo` takes back. */
+export class Session {
+  #workspace
+  #native
+  #rules
+  #signal
+
+  constructor(workspace, native_, rules, signal) {
+    if (!(workspace instanceof Workspace)) throw new TypeError('Use `workspace.session(name)`.')
+    this.#workspace = workspace
+    this.#native = native_
+    this.#rules = rules
+    this.#signal = signal
+  }
+
+  get workspace() {
+    return this.#workspace
+  }
+
+  get name() {
+    return this.#rules.name
+  }
+
+  #with(rules, signal = this.#signal) {
+    return new Session(this.#workspace, this.#native, { ...this.#rules, ...rules }, signal)
+  }
+
+  approved(seal, texts = {}) {
+    return this.#with({ approval: { seal, agreed: true, texts: Object.entries(entries(texts)) } })
+  }
+
+  denied(seal) {
+    return this.#with({ approval: { seal, agreed: false, texts: [] } })
+  }
+
+  planning() {
+    return this.#with({ dryRun: true })
+  }
+
+  withSignal(signal) {
+    return this.#with({}, signal)
+  }
+
+  async #run(method, input, signal = this.#signal) {
+    const [rules, json] = [encoded(this.#rules), encoded(input)]
+    return run(handle => this.#native.run(rules, method, json, handle), signal)
+  }
+
+  async read(path, { start, end, encoding, signal } = {}) {
+    return this.#run('read', { path: named(path), start, end, encoding }, signal)
+  }
+
+  async edit(path, old, replacement, { replaceAll, ...options } = {}) {
+    return this.multiEdit(path, [{ old, new: replacement, replaceAll }], options)
+  }
+
+  async multiEdit(path, edits, { signal, ...options } = {}) {
+    if (edits.length === 0) throw new CallError('call.invalid', '`edits` is empty.', '', 'Pass one edit or more.')
+    const items = edits.map(edit => (Array.isArray(edit) ? { old: edit[0], new: edit[1] } : edit))
+    return changed(await this.#run('edit', { path: named(path), edits: items, options }, signal))
+  }
+
+  async write(path, text, { createNew, signal, ...options } = {}) {
+    return changed(await this.#run('write', { path: named(path), text, createNew, options }, signal))
+  }
+
+  async apply(text, { format, directory, file, strip, reverse, overwrite, signal, ...options } = {}) {
+    const input = { text, format, directory, file, strip, reverse, overwrite, options }
+    return changed(await this.#run('apply', input, signal))
+  }
+
+  async undo(operation, { path, signal, ...options } = {}) {
+    const input = { ...options, operation, path: path === undefined ? undefined : named(path) }
+    const done = await this.#run('undo', input, signal)
+    return { ...done, change: changed(done.change) }
+  }
+
+  async call(tool, input, { profile, signal = this.#signal } = {}) {
+    const given = typeof input === 'string' ? input.replace(HALF_PAIR, escape) : JSON.stringify(input ?? {})
+    const parts = await this.#run('call', { tool, input: given, profile }, signal)
+    const reply = new Reply(parts)
+    if (reply.code === 'call.cancelled' && signal?.aborted) throw aborted(reply.error, signal)
+    return reply
+  }
+
+  tools(profile = 'default') {
+    const tool = row => ({ ...row, call: (input, options) => this.call(row.name, input, { ...options, profile }) })
+    return opened(native.toolRows(profile)).map(tool)
+  }
+}
+
+// Half of a surrogate pair. As an escape it reaches the engine, whose reply to the model refuses it.
+const HALF_PAIR = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g
+const escape = half => `\\u${half.charCodeAt(0).toString(16)}`
+
+/** Makes the errors of a change. */
+function changed(outcome) {
+  for (const file of outcome.files) file.failed = file.failed.map(errorOf)
+  return outcome
+}
+
+/** The reply to the call of a tool: text for a model, and data for programs. */
+export class Reply {
+  constructor({ ok, text, data, error, question }) {
+    this.ok = ok
+    this.text = text
+    this.data = data ?? {}
+    this.error = error ? errorOf(error) : null
+    this.question = question ?? null
+  }
+
+  get code() {
+    return this.error?.code ?? null
+  }
+
+  get retryable() {
+    return this.error?.retryable ?? false
+  }
+
+  toString() {
+    return this.text
+  }
+}
