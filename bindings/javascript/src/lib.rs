@@ -101,7 +101,7 @@ struct PatchedText {
 fn apply(json: &str) -> Result<Value, Error> {
     let PatchedText { text, patch, options } = input("apply", json)?;
     let options = TextOptions::parse("apply", OptionSet::Apply, options)?;
-    emendate_core::apply(&text, &patch, &options.into()).map(|applied| outcome::applied(&text, applied))
+    emendate_core::apply(&text, &patch, &options.into()).map(|applied| outcome::applied(&text, &applied))
 }
 
 #[derive(Deserialize)]
@@ -128,7 +128,7 @@ struct Replacement {
 fn edit(json: &str) -> Result<Value, Error> {
     let Replacement { text, old, new, options } = input("edit", json)?;
     let options = TextOptions::parse("edit", OptionSet::Edit, options)?;
-    emendate_core::edit(&text, &old, &new, &options.into()).map(|applied| outcome::applied(&text, applied))
+    emendate_core::edit(&text, &old, &new, &options.into()).map(|applied| outcome::applied(&text, &applied))
 }
 
 #[derive(Deserialize)]

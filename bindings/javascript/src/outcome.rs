@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
 /// Returns the outcome of an edit of `before`.
-pub(crate) fn applied(before: &str, applied: AppliedText) -> Value {
+pub(crate) fn applied(before: &str, applied: &AppliedText) -> Value {
     let spans = spans(before, &applied.text, &applied.spans);
     json!({
         "text": applied.text,

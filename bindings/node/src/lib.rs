@@ -30,6 +30,7 @@ pub fn call_text(name: String, input: String, handle: Option<&NativeHandle>) -> 
 
 /// Calls a function that only returns names.
 #[napi]
+#[allow(clippy::needless_pass_by_value, reason = "strings of JavaScript are converted")]
 pub fn names(name: String) -> String {
     emendate_javascript::call(&name, "{}")
 }
@@ -51,6 +52,7 @@ pub fn profile_rows() -> String {
 
 /// Returns the tools of a profile.
 #[napi]
+#[allow(clippy::needless_pass_by_value, reason = "strings of JavaScript are converted")]
 pub fn tool_rows(profile: String) -> String {
     let row = |view: &'static ToolView| {
         let tool = view.tool_row();

@@ -65,7 +65,7 @@ pub(crate) fn run(workspace: &Workspace, caller: CallContext, method: &str, json
         "edit" => edit(&session, input(method, json)?),
         "write" => write(&session, input(method, json)?),
         "apply" => apply(&session, input(method, json)?),
-        "undo" => input::<UndoInput>(method, json)?.run(&session).map(undone),
+        "undo" => input::<UndoInput>(method, json)?.run(&session).map(|done| undone(&done)),
         _ => Err(Error::new(Code::CallInvalid, format!("A session has no method `{method}`."))),
     }
 }
@@ -142,7 +142,7 @@ fn read(session: &Session, given: ReadInput) -> Result<Value, Error> {
     if let Some(label) = given.encoding {
         call = call.encoding(label);
     }
-    call.run().map(placed)
+    call.run().map(|read| placed(&read))
 }
 
 /// One replacement of an edit.
@@ -181,7 +181,7 @@ struct EditInput {
 
 fn edit(session: &Session, given: EditInput) -> Result<Value, Error> {
     let call = session.edit(&given.path).options(given.options.parsed()?);
-    given.edits.into_iter().fold(call, |call, item| call.replacement(item.into())).run().map(changed)
+    given.edits.into_iter().fold(call, |call, item| call.replacement(item.into())).run().map(|done| changed(&done))
 }
 
 #[derive(Deserialize)]
@@ -197,7 +197,7 @@ struct WriteInput {
 
 fn write(session: &Session, given: WriteInput) -> Result<Value, Error> {
     let call = session.write(&given.path, given.text).options(given.options.parsed()?);
-    if given.create_new { call.create_new().run() } else { call.run() }.map(changed)
+    if given.create_new { call.create_new().run() } else { call.run() }.map(|done| changed(&done))
 }
 
 /// The subject of a text of edits, and the options for applying it.
@@ -233,7 +233,7 @@ fn apply(session: &Session, given: ApplyInput) -> Result<Value, Error> {
     if given.reverse {
         call = call.reverse();
     }
-    if given.overwrite { call.overwrite().run() } else { call.run() }.map(changed)
+    if given.overwrite { call.overwrite().run() } else { call.run() }.map(|done| changed(&done))
 }
 
 /// The selection of an undo.

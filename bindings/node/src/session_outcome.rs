@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::path::Path;
 
 /// Returns the text of a file, or of some of its lines.
-pub(crate) fn placed(read: ReadOutcome) -> Value {
+pub(crate) fn placed(read: &ReadOutcome) -> Value {
     let (tag, is_complete) = (read.tag().to_string(), read.is_complete());
     json!({
         "path": shown(&read.path),
@@ -22,12 +22,12 @@ pub(crate) fn placed(read: ReadOutcome) -> Value {
 }
 
 /// Returns the outcome of a call that changes files, or of its dry run.
-pub(crate) fn changed(done: ChangeOutcome) -> Value {
+pub(crate) fn changed(done: &ChangeOutcome) -> Value {
     let (tier, places, diff) = (done.tier().name(), done.places(), done.diff());
     json!({
-        "operation": done.operation.map(|id| id.to_string()),
+        "operation": done.operation.as_ref().map(ToString::to_string),
         "format": done.format,
-        "files": done.files.into_iter().map(file).collect::<Vec<_>>(),
+        "files": done.files.iter().map(file).collect::<Vec<_>>(),
         "tier": tier,
         "places": places,
         "notes": done.notes,
@@ -38,14 +38,14 @@ pub(crate) fn changed(done: ChangeOutcome) -> Value {
 }
 
 /// Returns the outcome of an undo or a redo.
-pub(crate) fn undone(done: UndoOutcome) -> Value {
+pub(crate) fn undone(done: &UndoOutcome) -> Value {
     let operations: Vec<String> = done.undone.iter().map(ToString::to_string).collect();
-    json!({ "undone": operations, "change": changed(done.change) })
+    json!({ "undone": operations, "change": changed(&done.change) })
 }
 
-fn file(file: FileChangeOutcome) -> Value {
+fn file(file: &FileChangeOutcome) -> Value {
     let tag = file.tag().map(|tag| tag.to_string());
-    let (kind, from) = match file.kind {
+    let (kind, from) = match &file.kind {
         FileOutcomeKind::Created => ("created", None),
         FileOutcomeKind::Unchanged => ("unchanged", None),
         FileOutcomeKind::Deleted => ("deleted", None),
@@ -57,9 +57,9 @@ fn file(file: FileChangeOutcome) -> Value {
     json!({
         "path": shown(&file.path),
         "kind": kind,
-        "fromPath": from.as_deref().map(shown),
+        "fromPath": from.map(|path| shown(path)),
         "tier": file.tier.name(),
-        "edits": file.edits.into_iter().map(edit).collect::<Vec<_>>(),
+        "edits": file.edits.iter().map(edit).collect::<Vec<_>>(),
         "byteSpans": file.spans.iter().map(span).collect::<Vec<_>>(),
         "added": file.added,
         "removed": file.removed,
@@ -72,7 +72,7 @@ fn file(file: FileChangeOutcome) -> Value {
     })
 }
 
-fn edit(edit: EditPlacement) -> Value {
+fn edit(edit: &EditPlacement) -> Value {
     json!({ "edit": edit.edit, "tier": edit.tier.name(), "places": edit.places, "notes": edit.notes })
 }
 

@@ -25,7 +25,8 @@ impl Page {
     /// Renders the page; Markdown with wrapped lines.
     pub(crate) fn text(&self, repo: &Repo) -> String {
         let text = (self.write)(repo);
-        if self.path.ends_with(".md") { crate::markdown::wrapped(&text) } else { text }
+        let is_markdown = std::path::Path::new(self.path).extension().is_some_and(|it| it == "md");
+        if is_markdown { crate::markdown::wrapped(&text) } else { text }
     }
 }
 

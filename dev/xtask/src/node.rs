@@ -70,35 +70,11 @@ impl Platform {
         npm_package::run(cargo.args(is_release.then_some("--release")).current_dir(&npm.root))?;
         let built = npm.target.join(if is_release { "release" } else { "debug" });
         let files = [("node", "libemendate_node.so", "emendate.node"), ("cli", "emend", "emend")];
-        let mut packages = vec![self.main(npm)?, self.command(npm)?];
+        let mut packages = vec![main_package(npm)?, command_package(npm)?];
         for (kind, from, name) in files {
             packages.push(self.binary(npm, kind, &built.join(from), name)?);
         }
         packages.iter().map(|package| npm.pack(package)).collect()
-    }
-
-    /// Makes the package `emendate`.
-    fn main(&self, npm: &Npm) -> Result<PathBuf, String> {
-        let package = npm.staged("emendate")?;
-        npm.copy("bindings/node", FILES, &package)?;
-        npm.copy("bindings/javascript", npm_package::SHARED, &package)?;
-        npm.copy("", npm_package::LICENSES, &package)?;
-        for name in ADAPTERS {
-            for ending in ["js", "d.ts"] {
-                npm.copy("bindings/node", &[&format!("adapters/{name}.{ending}")], &package)?;
-            }
-        }
-        write_manifest(npm, "bindings/node", "node", &package)?;
-        Ok(package)
-    }
-
-    /// Makes the package `@emendate/cli`.
-    fn command(&self, npm: &Npm) -> Result<PathBuf, String> {
-        let package = npm.staged("cli")?;
-        npm.copy("bindings/node/cli", &["emend.js", "README.md"], &package)?;
-        npm.copy("", npm_package::LICENSES, &package)?;
-        write_manifest(npm, "bindings/node/cli", "cli", &package)?;
-        Ok(package)
     }
 
     /// Makes a package with one binary of this platform.
@@ -124,6 +100,30 @@ impl Platform {
         write(&package, &manifest)?;
         Ok(package)
     }
+}
+
+/// Makes the package `emendate`.
+fn main_package(npm: &Npm) -> Result<PathBuf, String> {
+    let package = npm.staged("emendate")?;
+    npm.copy("bindings/node", FILES, &package)?;
+    npm.copy("bindings/javascript", npm_package::SHARED, &package)?;
+    npm.copy("", npm_package::LICENSES, &package)?;
+    for name in ADAPTERS {
+        for ending in ["js", "d.ts"] {
+            npm.copy("bindings/node", &[&format!("adapters/{name}.{ending}")], &package)?;
+        }
+    }
+    write_manifest(npm, "bindings/node", "node", &package)?;
+    Ok(package)
+}
+
+/// Makes the package `@emendate/cli`.
+fn command_package(npm: &Npm) -> Result<PathBuf, String> {
+    let package = npm.staged("cli")?;
+    npm.copy("bindings/node/cli", &["emend.js", "README.md"], &package)?;
+    npm.copy("", npm_package::LICENSES, &package)?;
+    write_manifest(npm, "bindings/node/cli", "cli", &package)?;
+    Ok(package)
 }
 
 /// The name of a platform's package.

@@ -165,17 +165,17 @@ pub(crate) fn site(arguments: &[String]) -> Result<String, String> {
     if !broken.is_empty() {
         return Err(format!("{}\nsite: {} broken links", broken.join("\n"), broken.len()));
     }
-    let mut said = format!("site: {pages} pages in target/book, all links lead somewhere");
+    let mut said = vec![format!("site: {pages} pages in target/book, all links lead somewhere")];
     if arguments.iter().any(|argument| argument == "--browser") {
-        said.push_str(&match wasm::browser(&npm)? {
+        said.push(match wasm::browser(&npm)? {
             Some(browser) => {
                 let tests = repo.root.join("bindings/wasm/tests/playground.test.js");
-                format!("\nplayground: {}", browser.run(&npm, &tests, &repo.root.join("target/book"))?)
+                format!("playground: {}", browser.run(&npm, &tests, &repo.root.join("target/book"))?)
             }
-            None => "\nplayground: skipped, there is no browser".to_owned(),
+            None => "playground: skipped, there is no browser".to_owned(),
         });
     }
-    Ok(said)
+    Ok(said.join("\n"))
 }
 
 fn write(path: &Path, text: &str) -> Result<(), String> {
