@@ -73,7 +73,8 @@ impl ServerEntry {
 
     /// Returns the fields of the entry, in the order of writing; omits an empty environment.
     fn fields(&self, client: &Client) -> Map<String, Value> {
-        let fixed = client.fixed_fields.iter().map(|(name, value)| ((*name).to_owned(), Value::from(*value)));
+        let value = |value: &str| if value == "true" { Value::Bool(true) } else { Value::from(value) };
+        let fixed = client.fixed_fields.iter().map(|(name, fixed)| ((*name).to_owned(), value(fixed)));
         let mut out: Map<String, Value> = fixed.collect();
         if client.shape == EntryShape::OneList {
             let words: Vec<&str> =

@@ -94,7 +94,7 @@ pub struct Client {
     pub key: &'static str,
     /// Form of the entries.
     pub shape: EntryShape,
-    /// Fields that every entry has with the same value.
+    /// Fields that every entry has with the same value; `true` is a boolean.
     pub fixed_fields: &'static [(&'static str, &'static str)],
     /// Mechanism by which the server learns its directory.
     pub roots: RootDiscovery,
@@ -144,7 +144,8 @@ pub static CLIENTS: &[Client] = &[
         installed_marker: "{home}/.claude",
         program: Some("claude"),
         project: Some(".mcp.json"),
-        fixed_fields: STDIO,
+        // Otherwise the model has to search for the tools before it sees them.
+        fixed_fields: &[("type", "stdio"), ("alwaysLoad", "true")],
         settings: Some(hooks::CLAUDE_CODE),
         profile: Some("claude"),
         steps: &[

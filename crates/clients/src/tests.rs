@@ -35,6 +35,7 @@ fn every_client_has_its_entry_format() {
   "mcpServers": {
     "emend": {
       "type": "stdio",
+      "alwaysLoad": true,
       "command": "/opt/emend",
       "args": ["mcp", "--profile", "claude"]
     }
@@ -137,7 +138,8 @@ fn surrounding_text_is_preserved() {
         for (text, wanted) in KEPT {
             let text = text.replace("KEY", client.key);
             let (with, without) = round(client, &text);
-            let fixed = client.fixed_fields.iter().map(|(name, value)| format!("\"{name}\": \"{value}\""));
+            let quoted = |value: &str| if value == "true" { value.to_owned() } else { format!("\"{value}\"") };
+            let fixed = client.fixed_fields.iter().map(|(name, value)| format!("\"{name}\": {}", quoted(value)));
             let fields: Vec<String> = fixed
                 .chain([
                     "\"command\": \"/opt/emend\"".to_owned(),

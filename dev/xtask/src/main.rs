@@ -12,6 +12,7 @@
 
 mod api;
 mod checks;
+mod clients;
 mod conformance;
 mod decisions;
 mod dictionary;
@@ -25,6 +26,7 @@ mod mutants;
 mod node;
 mod npm_package;
 mod picture;
+mod plugins;
 mod portable;
 mod ports;
 mod program;
@@ -56,6 +58,9 @@ Usage: cargo xtask COMMAND
   instructions [--bless] [NAME …]
                     count the instructions of hot paths with valgrind and compare them with dev/counted/budgets.toml, or write
                     them there (all without NAME)
+  plugins [--check] write the plugins for every client into plugin/ from one table, or compare them
+  clients [NAME …]  install clients from their packages below target/clients, check the plugins with their own command lines,
+                    and make an edit through each, with a stand-in for the model (npm; pi needs Node.js 22)
   portable          compile the crates without I/O for wasm32 and for Windows (installs the targets with rustup)
   ports [NAME …]    build emend for other systems with the linker of zig, and run it where this machine can (PyPI, rustup)
   dist [--dev] [--assemble] [NAME …]
@@ -83,6 +88,8 @@ fn main() -> ExitCode {
         Some("torture") => torture::torture(&arguments[1..]),
         Some("instructions") => instructions::instructions(&arguments[1..]),
         Some("python") => python::python(&arguments[1..]),
+        Some("plugins") => plugins::plugins(&arguments[1..]),
+        Some("clients") => clients::clients(&arguments[1..]),
         Some("portable") => portable::portable(),
         Some("node") => node::node(&arguments[1..]),
         Some("wasm") => wasm::wasm(),

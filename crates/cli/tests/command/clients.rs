@@ -44,7 +44,7 @@ const FILES: [(&str, &str, &str, &str); 8] = [
         "claude-code",
         ".claude.json",
         "{\n  \"numStartups\": 3\n}",
-        "\"mcpServers\": {\n    \"emend\": {\n      \"type\": \"stdio\",\n",
+        "\"mcpServers\": {\n    \"emend\": {\n      \"type\": \"stdio\",\n      \"alwaysLoad\": true,\n",
     ),
     ("codex", ".codex/config.toml", "model = \"x\" # mine\n", "[mcp_servers.emend]\ncommand = "),
     (

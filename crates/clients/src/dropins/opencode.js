@@ -24,7 +24,7 @@ async function call(tool, input, context) {
   const session = `opencode-${context.sessionID}`;
   const { output } = await run(["call", tool, "--session", session], input, context.directory);
   const reply = JSON.parse(output);
-  if (!reply.ok) throw new Error([reply.message, reply.next && `Next: ${reply.next}`].filter(Boolean).join("\n"));
+  if (!reply.ok) throw new Error([reply.message, reply.evidence, reply.next && `Next: ${reply.next}`].filter(Boolean).join("\n"));
   return reply.text;
 }
 

@@ -25,7 +25,7 @@ const session = (ctx: any): string => ctx.sessionManager.getSessionId();
 /** Makes a call of a tool of emend; returns its reply, or throws what the model should know. */
 async function call(tool: string, input: unknown, ctx: any) {
   const reply = JSON.parse(await run(["call", tool, "--session", `pi-${session(ctx)}`], input, ctx.cwd));
-  if (!reply.ok) throw new Error([reply.message, reply.next && `Next: ${reply.next}`].filter(Boolean).join("\n"));
+  if (!reply.ok) throw new Error([reply.message, reply.evidence, reply.next && `Next: ${reply.next}`].filter(Boolean).join("\n"));
   return { content: [{ type: "text", text: reply.text }], details: {} };
 }
 

@@ -1,0 +1,311 @@
+//! `cargo xtask plugins`: the plugins for every client, generated from one table into `plugin/`.
+
+use crate::repo::Repo;
+use emendate_clients::{ClientSettings, client};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::fs;
+
+const NAME: &str = "emendate";
+const TITLE: &str = "Emendate";
+const AUTHOR: &str = "The Emendate authors";
+const LICENSE: &str = "MIT OR Apache-2.0";
+const SUMMARY: &str = "Exact edits for coding agents: checked, merged, all or nothing, and undoable";
+const KEYWORDS: [&str; 5] = ["edit", "patch", "diff", "undo", "files"];
+
+/// The program, as a plugin starts it: plugins do not contain it.
+const PROGRAM: &str = "emend";
+
+const MOD: &str = include_str!("../plugins/mod.js");
+const SKILL: &str = include_str!("../plugins/SKILL.md");
+
+/// A generated file: its path below `plugin/`, and its text.
+struct PluginFile {
+    path: &'static str,
+    text: fn(&str) -> String,
+}
+
+/// Every file; the argument is the version.
+const FILES: &[PluginFile] = &[
+    PluginFile { path: "README.md", text: |_| readme() },
+    // Claude Code: a marketplace with one plugin.
+    PluginFile { path: ".claude-plugin/marketplace.json", text: |version| printed(&claude_marketplace(version)) },
+    PluginFile { path: "claude-code/.claude-plugin/plugin.json", text: |version| printed(&manifest(version)) },
+    PluginFile { path: "claude-code/.mcp.json", text: |_| printed(&json!({ "mcpServers": server(&[]) })) },
+    PluginFile { path: "claude-code/hooks/hooks.json", text: |_| printed(&claude_hooks()) },
+    PluginFile { path: "claude-code/hooks/emend.js", text: |_| MOD.to_owned() },
+    PluginFile { path: "claude-code/skills/emend/SKILL.md", text: |_| SKILL.to_owned() },
+    PluginFile { path: "claude-code/README.md", text: |_| CLAUDE_README.to_owned() },
+    // Codex: a marketplace with one plugin.
+    PluginFile { path: ".agents/plugins/marketplace.json", text: |_| printed(&codex_marketplace()) },
+    PluginFile { path: "codex/.codex-plugin/plugin.json", text: |version| printed(&codex_manifest(version)) },
+    PluginFile { path: "codex/.mcp.json", text: |_| printed(&json!({ "mcpServers": server(&["--profile", "codex"]) })) },
+    PluginFile { path: "codex/hooks/hooks.json", text: |_| printed(&json!({ "hooks": hooks("codex") })) },
+    PluginFile { path: "codex/skills/emend/SKILL.md", text: |_| SKILL.to_owned() },
+    // Agent Plugins 1.0.
+    PluginFile { path: "agent-plugin/plugin.json", text: |version| printed(&agent_manifest(version)) },
+    PluginFile { path: "agent-plugin/mcp.json", text: |_| printed(&agent_servers()) },
+    PluginFile { path: "agent-plugin/skills/emend/SKILL.md", text: |_| SKILL.to_owned() },
+    PluginFile { path: "gemini-cli/gemini-extension.json", text: |version| printed(&gemini_extension(version)) },
+    PluginFile { path: "gemini-cli/hooks/hooks.json", text: |_| printed(&json!({ "hooks": hooks("gemini-cli") })) },
+    PluginFile { path: "gemini-cli/skills/emend/SKILL.md", text: |_| SKILL.to_owned() },
+    PluginFile { path: "opencode/emend.js", text: |_| drop_in("opencode") },
+    PluginFile { path: "opencode/package.json", text: |version| printed(&opencode_package(version)) },
+    PluginFile { path: "pi/emend.ts", text: |_| drop_in("pi") },
+    PluginFile { path: "pi/package.json", text: |version| printed(&pi_package(version)) },
+    PluginFile { path: "server.json", text: |version| printed(&registry_entry(version)) },
+    PluginFile { path: "mcpb/manifest.json", text: |version| printed(&bundle(version)) },
+];
+
+/// Writes the files, or with `--check` compares them.
+///
+/// Errors: files that differ, or that are not in the table.
+pub(crate) fn plugins(arguments: &[String]) -> Result<String, String> {
+    let repo = Repo::open()?;
+    let files = generated(&repo)?;
+    if arguments.iter().any(|argument| argument == "--check") {
+        let known = repo.below("plugin/", "").map(|file| &file.path).filter(|path| !files.contains_key(*path));
+        let stale = files.iter().filter(|(path, text)| repo.text(path) != Some(text)).map(|(path, _)| path);
+        let wrong: Vec<&String> = stale.chain(known).collect();
+        return match wrong.len() {
+            0 => Ok(format!("plugins: {} files are as the table says", files.len())),
+            _ => Err(format!("run `cargo xtask plugins`; out of date: {wrong:?}")),
+        };
+    }
+    let folder = repo.root.join("plugin");
+    // Files that are no longer in the table.
+    let _ = fs::remove_dir_all(&folder);
+    for (path, text) in &files {
+        let path = repo.root.join(path);
+        let made = path.parent().map_or(Ok(()), fs::create_dir_all);
+        made.and_then(|()| fs::write(&path, text)).map_err(|error| format!("{}: {error}", path.display()))?;
+    }
+    Ok(format!("wrote {} files below plugin/", files.len()))
+}
+
+/// Returns every file with its path in the repository.
+fn generated(repo: &Repo) -> Result<BTreeMap<String, String>, String> {
+    let version = version(repo)?;
+    Ok(FILES.iter().map(|file| (format!("plugin/{}", file.path), (file.text)(&version))).collect())
+}
+
+/// Returns the version of the workspace.
+fn version(repo: &Repo) -> Result<String, String> {
+    let manifest = repo.text("Cargo.toml").unwrap_or_default();
+    let line = manifest.lines().find_map(|line| line.strip_prefix("version = \""));
+    line.map(|line| line.trim_end_matches('"').to_owned()).ok_or_else(|| "Cargo.toml has no version".to_owned())
+}
+
+fn printed(value: &Value) -> String {
+    format!("{}\n", serde_json::to_string_pretty(value).unwrap_or_default())
+}
+
+/// The server, under its name.
+fn server(options: &[&str]) -> Value {
+    let args: Vec<&str> = ["mcp"].iter().chain(options).copied().collect();
+    json!({ emendate_clients::SERVER_NAME: { "command": PROGRAM, "args": args } })
+}
+
+fn settings(name: &str) -> Option<ClientSettings> {
+    client(name)?.settings
+}
+
+/// The hooks that `emend setup` writes for a client.
+fn hooks(name: &str) -> Value {
+    let text = settings(name).and_then(|settings| settings.hook("{}", PROGRAM, "", name).ok()).unwrap_or_default();
+    let mut value: Value = serde_json::from_str(&text).unwrap_or_default();
+    value["hooks"].take()
+}
+
+fn claude_hooks() -> Value {
+    json!({
+        "description": "Reads count for emend, shell commands are enclosed by snapshots, a prompt begins a turn, and emend answers Edit, Write and NotebookEdit in place",
+        "hooks": hooks("claude-code"),
+        "modules": ["./emend.js"],
+    })
+}
+
+fn drop_in(name: &str) -> String {
+    client(name).and_then(|client| client.drop_in).map_or(String::new(), |drop_in| drop_in.text.to_owned())
+}
+
+/// The fields that most manifests have.
+fn manifest(version: &str) -> Value {
+    json!({
+        "name": NAME,
+        "version": version,
+        "description": SUMMARY,
+        "author": { "name": AUTHOR },
+        "license": LICENSE,
+        "keywords": KEYWORDS,
+    })
+}
+
+fn claude_marketplace(version: &str) -> Value {
+    json!({
+        "name": NAME,
+        "owner": { "name": AUTHOR },
+        "metadata": { "description": SUMMARY, "version": version },
+        "plugins": [{ "name": NAME, "source": "./claude-code", "description": SUMMARY }],
+    })
+}
+
+fn codex_marketplace() -> Value {
+    json!({
+        "name": NAME,
+        "interface": { "displayName": TITLE },
+        "plugins": [{
+            "name": NAME,
+            "source": { "source": "local", "path": "./codex" },
+            "policy": { "installation": "AVAILABLE", "authentication": "ON_INSTALL" },
+            "category": "Coding",
+        }],
+    })
+}
+
+fn codex_manifest(version: &str) -> Value {
+    let mut out = manifest(version);
+    out["mcpServers"] = "./.mcp.json".into();
+    out["skills"] = "./skills/".into();
+    out["hooks"] = "./hooks/hooks.json".into();
+    out["interface"] = json!({ "displayName": TITLE, "shortDescription": SUMMARY, "category": "Coding" });
+    out
+}
+
+fn agent_manifest(version: &str) -> Value {
+    let mut out = json!({ "$schema": "https://agent-plugins.org/schemas/1.0.0/plugin.schema.json" });
+    for (name, value) in manifest(version).as_object().into_iter().flatten() {
+        out[name] = value.clone();
+    }
+    out
+}
+
+fn agent_servers() -> Value {
+    let mut servers = server(&[]);
+    servers[emendate_clients::SERVER_NAME]["type"] = "stdio".into();
+    json!({ "$schema": "https://agent-plugins.org/schemas/1.0.0/mcp.schema.json", "mcpServers": servers })
+}
+
+fn gemini_extension(version: &str) -> Value {
+    json!({
+        "name": NAME,
+        "version": version,
+        "description": SUMMARY,
+        "mcpServers": server(&["--profile", "gemini"]),
+        "excludeTools": settings("gemini-cli").map(|settings| settings.builtins),
+    })
+}
+
+fn opencode_package(version: &str) -> Value {
+    json!({
+        "name": "@emendate/opencode",
+        "version": version,
+        "description": format!("{SUMMARY}; its tools edit and write are answered by emend"),
+        "license": LICENSE,
+        "type": "module",
+        "main": "./emend.js",
+        "files": ["emend.js"],
+        "peerDependencies": { "@opencode-ai/plugin": "*" },
+    })
+}
+
+fn pi_package(version: &str) -> Value {
+    json!({
+        "name": "@emendate/pi",
+        "version": version,
+        "description": format!("{SUMMARY}; its tools edit and write are answered by emend"),
+        "license": LICENSE,
+        "keywords": ["pi-package"],
+        "files": ["emend.ts"],
+        "pi": { "extensions": ["./emend.ts"] },
+    })
+}
+
+fn registry_entry(version: &str) -> Value {
+    let argument = json!([{ "type": "positional", "value": "mcp" }]);
+    let package = |kind: &str, identifier: &str| {
+        json!({
+            "registryType": kind,
+            "identifier": identifier,
+            "version": version,
+            "transport": { "type": "stdio" },
+            "packageArguments": argument,
+        })
+    };
+    json!({
+        "$schema": "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json",
+        "name": format!("io.github.{NAME}/{NAME}"),
+        "title": TITLE,
+        "description": SUMMARY,
+        "version": version,
+        "packages": [package("npm", "@emendate/cli"), package("pypi", NAME), package("cargo", "emendate-cli")],
+    })
+}
+
+fn bundle(version: &str) -> Value {
+    let program = "${__dirname}/bin/emend";
+    let root = "${user_config.root}";
+    json!({
+        "manifest_version": "0.3",
+        "name": NAME,
+        "display_name": TITLE,
+        "version": version,
+        "description": SUMMARY,
+        "author": { "name": AUTHOR },
+        "license": LICENSE,
+        "keywords": KEYWORDS,
+        "server": {
+            "type": "binary",
+            "entry_point": "bin/emend",
+            "mcp_config": { "command": program, "args": ["mcp", "--root", root], "env": {} },
+        },
+        "tools_generated": true,
+        "user_config": {
+            "root": {
+                "type": "directory",
+                "title": "Directory",
+                "description": "The directory whose files may be read and edited",
+                "required": true,
+            },
+        },
+        "compatibility": { "platforms": ["linux"] },
+    })
+}
+
+const CLAUDE_README: &str = "\
+# Emendate for Claude Code
+
+This plugin lets `emend` answer Claude Code's own tools Edit, Write and NotebookEdit, in place and under their own names.
+Claude Code asks for permission and runs its hooks as always. What it then would do itself, `emend` does: it finds text
+with other spacing, keeps every other byte, merges with changes of others, and every call can be undone.
+
+It also adds the server `emend` (search, apply patches, undo), hooks by which reads count, shell commands are enclosed by
+snapshots and each prompt begins a turn, and a skill.
+
+The program `emend` has to be on the search path; without it, Claude Code uses its own tools. `emend setup` does the same
+without a plugin, for every client on the machine.
+
+```sh
+claude plugin marketplace add ./plugin
+claude plugin install emendate@emendate
+```
+";
+
+fn readme() -> String {
+    let rows = [
+        ("claude-code/", "Claude Code", "claude plugin marketplace add ./plugin && claude plugin install emendate@emendate"),
+        ("codex/", "Codex", "codex plugin marketplace add ./plugin && codex plugin add emendate@emendate"),
+        ("agent-plugin/", "clients of Agent Plugins 1.0", "as the client installs a folder"),
+        ("gemini-cli/", "Gemini CLI", "gemini extensions install ./plugin/gemini-cli"),
+        ("opencode/", "opencode", "copy emend.js to ~/.config/opencode/plugins/"),
+        ("pi/", "pi", "pi install ./plugin/pi"),
+        ("server.json", "the MCP registry", "–"),
+        ("mcpb/", "Claude Desktop", "cargo xtask clients mcpb packs it with the program"),
+    ];
+    let rows: String = rows.iter().map(|(path, what, how)| format!("| `{path}` | {what} | {how} |\n")).collect();
+    format!(
+        "# Plugins\n\nThese files are generated by `cargo xtask plugins`. They start the program `emend` of the search path. \
+         `emend setup`\ndoes the same without plugins. `cargo xtask clients` installs each with the client's own command \
+         line, and makes an\nedit with it.\n\n| folder | client | installation |\n|---|---|---|\n{rows}"
+    )
+}
