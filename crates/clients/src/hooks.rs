@@ -70,8 +70,9 @@ pub(crate) const CODEX: ClientSettings = ClientSettings {
 pub(crate) const GEMINI_CLI: ClientSettings = ClientSettings {
     user: "{home}/.gemini/settings.json",
     project: ".gemini/settings.json",
-    denied: Some(["tools", "exclude"]),
-    builtins: &["replace", "write_file"],
+    // Its settings would deny our tools of the same names, too.
+    denied: None,
+    builtins: &[],
     hooks: &[
         hook("SessionStart", None, "session-start"),
         hook("BeforeAgent", None, "user-prompt-submit"),

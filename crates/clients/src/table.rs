@@ -50,15 +50,17 @@ pub enum PassedEnvironment {
     Named,
 }
 
-/// A file of ours from which a client loads code: it replaces tools of the client.
+/// A file of ours that a client loads, and that replaces its tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DropIn {
     /// The file, with `{home}`, `{config}` or `{xdg}` at its start.
     pub user: &'static str,
-    /// Its text, which starts the program `emend` of the search path.
+    /// Its text, which starts the program `emend` of the search path, if any.
     pub text: &'static str,
     /// The tools that it replaces.
     pub replaces: &'static [&'static str],
+    /// The meaning of it, for people.
+    pub meaning: &'static str,
 }
 
 impl DropIn {
@@ -247,7 +249,12 @@ pub static CLIENTS: &[Client] = &[
         program: Some("gemini"),
         project: Some(".gemini/settings.json"),
         settings: Some(hooks::GEMINI_CLI),
-        profile: Some("gemini"),
+        drop_in: Some(DropIn {
+            user: "{home}/.gemini/policies/emend-tools.toml",
+            text: include_str!("dropins/gemini.toml"),
+            replaces: &["replace", "write_file"],
+            meaning: "takes replace and write_file out of the tools that the model is offered",
+        }),
         steps: &[
             "Start a new session of Gemini CLI; /mcp list shows emend, and /hooks panel the hooks.",
             "Trust the folder when it asks, or with /permissions: in an untrusted one it starts no servers.",
@@ -279,6 +286,7 @@ pub static CLIENTS: &[Client] = &[
             user: "{xdg}/opencode/plugins/emend.js",
             text: include_str!("dropins/opencode.js"),
             replaces: &["edit", "write"],
+            meaning: "lets emend answer the tools edit and write, and reports what read and bash do",
         }),
         steps: &["Restart opencode; /status lists emend as connected."],
         ..USUAL
@@ -295,6 +303,7 @@ pub static CLIENTS: &[Client] = &[
             user: "{home}/.pi/agent/extensions/emend.ts",
             text: include_str!("dropins/pi.ts"),
             replaces: &["edit", "write"],
+            meaning: "lets emend answer the tools edit and write, and reports what read and bash do",
         }),
         steps: &["Run /reload in pi, or start a new session; `pi mcp list` shows emend as connected."],
         ..USUAL

@@ -39,7 +39,10 @@ const FILES: &[PluginFile] = &[
     // Codex: a marketplace with one plugin.
     PluginFile { path: ".agents/plugins/marketplace.json", text: |_| printed(&codex_marketplace()) },
     PluginFile { path: "codex/.codex-plugin/plugin.json", text: |version| printed(&codex_manifest(version)) },
-    PluginFile { path: "codex/.mcp.json", text: |_| printed(&json!({ "mcpServers": server(&["--profile", "codex"]) })) },
+    PluginFile {
+        path: "codex/.mcp.json",
+        text: |_| printed(&json!({ "mcpServers": server(&["--profile", "codex"]) })),
+    },
     PluginFile { path: "codex/hooks/hooks.json", text: |_| printed(&json!({ "hooks": hooks("codex") })) },
     PluginFile { path: "codex/skills/emend/SKILL.md", text: |_| SKILL.to_owned() },
     // Agent Plugins 1.0.
@@ -47,6 +50,7 @@ const FILES: &[PluginFile] = &[
     PluginFile { path: "agent-plugin/mcp.json", text: |_| printed(&agent_servers()) },
     PluginFile { path: "agent-plugin/skills/emend/SKILL.md", text: |_| SKILL.to_owned() },
     PluginFile { path: "gemini-cli/gemini-extension.json", text: |version| printed(&gemini_extension(version)) },
+    PluginFile { path: "gemini-cli/policies/emend-tools.toml", text: |_| drop_in("gemini-cli") },
     PluginFile { path: "gemini-cli/hooks/hooks.json", text: |_| printed(&json!({ "hooks": hooks("gemini-cli") })) },
     PluginFile { path: "gemini-cli/skills/emend/SKILL.md", text: |_| SKILL.to_owned() },
     PluginFile { path: "opencode/emend.js", text: |_| drop_in("opencode") },
@@ -191,8 +195,7 @@ fn gemini_extension(version: &str) -> Value {
         "name": NAME,
         "version": version,
         "description": SUMMARY,
-        "mcpServers": server(&["--profile", "gemini"]),
-        "excludeTools": settings("gemini-cli").map(|settings| settings.builtins),
+        "mcpServers": server(&[]),
     })
 }
 
@@ -275,15 +278,15 @@ fn bundle(version: &str) -> Value {
 const CLAUDE_README: &str = "\
 # Emendate for Claude Code
 
-This plugin lets `emend` answer Claude Code's own tools Edit, Write and NotebookEdit, in place and under their own names.
-Claude Code asks for permission and runs its hooks as always. What it then would do itself, `emend` does: it finds text
-with other spacing, keeps every other byte, merges with changes of others, and every call can be undone.
+This plugin lets `emend` answer Claude Code's own tools Edit, Write and NotebookEdit, in place and under their own
+names. Claude Code asks for permission and runs its hooks as always. What it then would do itself, `emend` does: it
+finds text with other spacing, keeps every other byte, merges with changes of others, and every call can be undone.
 
-It also adds the server `emend` (search, apply patches, undo), hooks by which reads count, shell commands are enclosed by
-snapshots and each prompt begins a turn, and a skill.
+It also adds the server `emend` (search, apply patches, undo), hooks by which reads count, shell commands are enclosed
+by snapshots and each prompt begins a turn, and a skill.
 
-The program `emend` has to be on the search path; without it, Claude Code uses its own tools. `emend setup` does the same
-without a plugin, for every client on the machine.
+The program `emend` has to be on the search path; without it, Claude Code uses its own tools. `emend setup` does the
+same without a plugin, for every client on the machine.
 
 ```sh
 claude plugin marketplace add ./plugin
@@ -293,7 +296,11 @@ claude plugin install emendate@emendate
 
 fn readme() -> String {
     let rows = [
-        ("claude-code/", "Claude Code", "claude plugin marketplace add ./plugin && claude plugin install emendate@emendate"),
+        (
+            "claude-code/",
+            "Claude Code",
+            "claude plugin marketplace add ./plugin && claude plugin install emendate@emendate",
+        ),
         ("codex/", "Codex", "codex plugin marketplace add ./plugin && codex plugin add emendate@emendate"),
         ("agent-plugin/", "clients of Agent Plugins 1.0", "as the client installs a folder"),
         ("gemini-cli/", "Gemini CLI", "gemini extensions install ./plugin/gemini-cli"),

@@ -211,13 +211,7 @@ fn replaced(emend: &Emend, client: &Client, root_flag: &str, out: &mut String) -
         );
     }
     if let Some(drop_in) = client.drop_in {
-        let _ = write!(
-            out,
-            "\nThis adds {}, by which `emend` answers {title}'s own tools {}; what its read shows counts as read, shell commands \
-             are recorded with `outside = \"snapshots\"`, and a prompt begins a turn.\n",
-            shown(drop_in.user),
-            drop_in.replaces.join(" and ")
-        );
+        let _ = write!(out, "\nThis adds {}, which {}.\n", shown(drop_in.user), drop_in.meaning);
     }
     let _ = write!(out, "\nWith `--keep-builtins`, its own tools stay beside these.\n");
     Ok(())

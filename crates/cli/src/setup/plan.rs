@@ -248,7 +248,7 @@ fn drop_in(
     }
     draft.removed = String::new();
     draft.text = ours.starting(program);
-    draft.meaning.push(format!("lets emend answer the tools {}", ours.replaces.join(", ")));
+    draft.meaning.push(ours.meaning.to_owned());
     Ok(())
 }
 
