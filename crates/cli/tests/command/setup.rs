@@ -116,10 +116,8 @@ fn every_client_is_set_up_and_restored() {
     assert_eq!(settings.matches('\n').count(), settings.matches("\r\n").count(), "line ends are kept");
     assert!(read(&bed, ".codex/hooks.json").contains("hook user-prompt-submit --client codex"));
     let gemini = read(&bed, ".gemini/settings.json");
-    assert!(
-        gemini.contains("\"write_file\"") && gemini.contains("BeforeTool") && gemini.contains("\"gemini\""),
-        "{gemini}"
-    );
+    assert!(gemini.contains("BeforeTool") && gemini.contains("--client gemini-cli"), "{gemini}");
+    assert!(read(&bed, ".gemini/policies/emend-tools.toml").contains("[\"replace\", \"write_file\"]"));
     let program = env!("CARGO_BIN_EXE_emend");
     for name in [".config/opencode/plugins/emend.js", ".pi/agent/extensions/emend.ts"] {
         assert!(read(&bed, name).contains(&format!("const EMEND = \"{program}\";")), "{name}");
