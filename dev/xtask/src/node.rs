@@ -1,7 +1,7 @@
 //! `cargo xtask node`: builds the packages `emendate` and `@emendate/cli`, and tests them from their tarballs.
 
 use crate::npm_package::{self, Npm};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -133,17 +133,9 @@ fn package_name(kind: &str, platform: &Platform) -> String {
 
 /// Writes the manifest of a package, with the packages of all platforms as optional dependencies.
 fn write_manifest(npm: &Npm, folder: &str, kind: &str, package: &Path) -> Result<(), String> {
-    let path = npm.root.join(folder).join("package.json");
-    let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-    let mut manifest: Map<String, Value> =
-        serde_json::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))?;
-    let version = env!("CARGO_PKG_VERSION");
-    if manifest.get("version").is_none_or(|given| given != version) {
-        return Err(format!("{}: the version must be {version}, as that of the workspace", path.display()));
-    }
-    let platforms = PLATFORMS.iter().map(|platform| (package_name(kind, platform), version.into()));
-    manifest.insert("optionalDependencies".to_owned(), Value::Object(platforms.collect()));
-    write(package, &Value::Object(manifest))
+    let version = Value::from(env!("CARGO_PKG_VERSION"));
+    let platforms = PLATFORMS.iter().map(|platform| (package_name(kind, platform), version.clone())).collect();
+    npm.write_manifest(folder, [("optionalDependencies", Value::Object(platforms))], package)
 }
 
 fn write(package: &Path, manifest: &Value) -> Result<(), String> {

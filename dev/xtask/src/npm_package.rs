@@ -1,5 +1,6 @@
 //! Packages of npm: made below `target/npm`, packed, installed offline into empty projects, and tested there.
 
+use serde_json::{Map, Value};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -78,6 +79,27 @@ impl Npm {
             above.and_then(|()| fs::copy(&from, &to)).map_err(|error| format!("{}: {error}", from.display()))?;
         }
         Ok(())
+    }
+
+    /// Writes the manifest of a package: that of the repository, with the version of the workspace and further fields.
+    ///
+    /// Errors: those of the disk, and a manifest that is not JSON.
+    pub(crate) fn write_manifest(
+        &self,
+        folder: &str,
+        fields: impl IntoIterator<Item = (&'static str, Value)>,
+        package: &Path,
+    ) -> Result<(), String> {
+        let path = self.root.join(folder).join("package.json");
+        let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let mut manifest: Map<String, Value> =
+            serde_json::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))?;
+        let version = ("version", Value::from(env!("CARGO_PKG_VERSION")));
+        for (name, value) in fields.into_iter().chain([version]) {
+            manifest.insert(name.to_owned(), value);
+        }
+        let text = format!("{:#}\n", Value::Object(manifest));
+        fs::write(package.join("package.json"), text).map_err(|error| error.to_string())
     }
 
     /// Packs a package as it is published, and returns the tarball.

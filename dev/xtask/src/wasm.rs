@@ -57,7 +57,8 @@ pub(crate) fn built(npm: &Npm) -> Result<(PathBuf, String), String> {
             .arg("--")
             .args([&module, &package]),
     )?;
-    npm.copy("bindings/wasm", &["index.js", "index.d.ts", "package.json", "README.md"], &package)?;
+    npm.copy("bindings/wasm", &["index.js", "index.d.ts", "README.md"], &package)?;
+    npm.write_manifest("bindings/wasm", [], &package)?;
     npm.copy("bindings/javascript", npm_package::SHARED, &package)?;
     npm.copy("", npm_package::LICENSES, &package)?;
     let module = package.join("module_bg.wasm");
