@@ -365,8 +365,8 @@ export declare class Session {
   readonly name: string
   /** This session with a person's approval of a question, for the same call again. */
   approved(seal: string, texts?: Files): Session
-  /** This session with a person's refusal of a question, for the same call again. */
-  denied(seal: string): Session
+  /** This session with a person's refusal of a question, for the same call again. The model receives the reason. */
+  denied(seal: string, reason?: string): Session
   /** This session with every call planned only; nothing is written. */
   planning(): Session
   /** This session with a signal that stops its calls. */

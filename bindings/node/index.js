@@ -188,8 +188,8 @@ export class Session {
     return this.#with({ approval: { seal, agreed: true, texts: Object.entries(entries(texts)) } })
   }
 
-  denied(seal) {
-    return this.#with({ approval: { seal, agreed: false, texts: [] } })
+  denied(seal, reason) {
+    return this.#with({ approval: { seal, agreed: false, texts: [], reason } })
   }
 
   planning() {

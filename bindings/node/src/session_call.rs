@@ -32,12 +32,19 @@ struct ApprovalRules {
     agreed: bool,
     #[serde(default)]
     texts: Vec<(PathBuf, String)>,
+    /// The reason of a no.
+    reason: Option<String>,
 }
 
 impl SessionRules {
     /// Errors: `call.invalid` for a value that an option does not have.
     pub(crate) fn caller(self, handle: Option<CallHandle>) -> Result<CallContext, Error> {
-        let approval = |ApprovalRules { seal, agreed, texts }| Approval { seal, agreed, texts };
+        let approval = |ApprovalRules { seal, agreed, texts, reason }| Approval {
+            agreed,
+            texts,
+            reason,
+            ..Approval::granted(&seal)
+        };
         Ok(CallContext {
             session: self.name,
             unread: self.unread.map_or(Ok(UnreadPolicy::Deny), |word| UnreadPolicy::parse("unread", &word))?,

@@ -99,7 +99,7 @@ test('questions wait for a person', async () => {
   const error = await session.edit('a.toml', '1', '2').catch(error => error)
   assert.ok(error instanceof errors.AccessError)
   const { seal } = error.data.question
-  await assert.rejects(session.denied(seal).edit('a.toml', '1', '2'), /nothing was changed/)
+  await assert.rejects(session.denied(seal, 'not today').edit('a.toml', '1', '2'), /not today/)
   await session.approved(seal).edit('a.toml', '1', '2')
   const input = { file_path: '/a.toml', old_string: '2', new_string: '3' }
   const reply = await session.call('edit', input)
