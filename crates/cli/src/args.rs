@@ -7,6 +7,7 @@ mod history;
 mod install;
 mod patch;
 mod questions;
+mod remarks;
 pub(crate) mod replace;
 mod reversal;
 #[cfg(feature = "http")]
@@ -19,6 +20,7 @@ pub(crate) use history::HistoryArgs;
 pub(crate) use install::{ClientArgs, InstallArgs, McpArgs, McpCommand, ScopeArg, SetupArgs};
 pub(crate) use patch::PatchArgs;
 pub(crate) use questions::{ApproveArgs, CorrectArgs, DenyArgs, PendingArgs};
+pub(crate) use remarks::{CommentArgs, CommentsArgs, ReviewedArgs};
 pub(crate) use reversal::{MarkArgs, RestoreArgs, RewindArgs, SnapshotArgs, UndoArgs};
 #[cfg(feature = "http")]
 pub(crate) use review::ReviewArgs;
@@ -144,6 +146,15 @@ pub(crate) enum Command {
     #[cfg(feature = "http")]
     #[command(after_help = help::REVIEW)]
     Review(ReviewArgs),
+    /// Comment on an operation: the next reply to its session delivers it
+    #[command(after_help = help::COMMENT)]
+    Comment(CommentArgs),
+    /// List comments, or delete one
+    #[command(after_help = help::COMMENTS)]
+    Comments(CommentsArgs),
+    /// Mark hunks of an operation as reviewed, or list those that are
+    #[command(after_help = help::REVIEWED)]
+    Reviewed(ReviewedArgs),
     /// List the changes that wait for a person, or show one with its diff
     #[command(after_help = help::PENDING)]
     Pending(PendingArgs),

@@ -1,5 +1,9 @@
 //! Help texts of the command, and output generated from its definition.
 
+mod people;
+
+pub(crate) use people::{APPROVE, COMMENT, COMMENTS, CORRECT, DENY, PENDING, REVIEWED};
+
 use crate::output;
 use emendate::TOOLS as TABLE;
 use emendate::core::{Code, Error, Result};
@@ -144,30 +148,6 @@ Examples:
   emend show                              the last one
   emend show 17
   emend show 17-3fa9 --file src/main.rs";
-
-pub(crate) const PENDING: &str = "\
-Calls wait if `[ask] wait_seconds` is set. A question whose call ended stays, and its answer carries it out.
-
-Examples:
-  emend pending
-  emend pending 3f9a01bc
-  emend pending --json";
-
-pub(crate) const APPROVE: &str = "\
-The approval is for exactly the change that is shown. If the file changed since, a new question is asked.
-
-Examples:
-  emend approve 3f9a01bc";
-
-pub(crate) const DENY: &str = "\
-Examples:
-  emend deny 3f9a01bc
-  emend deny 3f9a01bc 'This file is generated; change its template.'";
-
-pub(crate) const CORRECT: &str = "\
-Examples:
-  emend correct 3f9a01bc                  in your editor
-  emend correct 3f9a01bc --from new.rs";
 
 pub(crate) const DIFF: &str = "\
 Examples:

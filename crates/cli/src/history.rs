@@ -49,7 +49,7 @@ pub(crate) fn undo(args: &UndoArgs, redo: bool) -> Result<ToolCall> {
 }
 
 /// Numbers of hunks, as people write them: `2`, or `1,3-5`.
-struct HunkList(Vec<u64>);
+pub(crate) struct HunkList(pub(crate) Vec<u64>);
 
 impl HunkList {
     /// Parses a list; more numbers than a call may have are left to the engine to refuse.
@@ -74,7 +74,7 @@ impl HunkList {
     /// Splits `PATH:NUMBERS`. A path may have colons, so what does not look like numbers belongs to it.
     ///
     /// Errors: `call.invalid` for numbers that are not hunks.
-    fn split_path(target: &Path) -> Result<(PathBuf, Option<HunkList>)> {
+    pub(crate) fn split_path(target: &Path) -> Result<(PathBuf, Option<HunkList>)> {
         let bytes = target.as_os_str().as_bytes();
         let colon = bytes.iter().rposition(|&byte| byte == b':').filter(|&at| at > 0);
         let parts = colon.and_then(|at| Some((bytes.get(..at)?, std::str::from_utf8(bytes.get(at + 1..)?).ok()?)));

@@ -39,6 +39,7 @@ mod probe;
 mod progress;
 mod questions;
 mod relative_names;
+mod remarks;
 mod requests;
 #[cfg(feature = "http")]
 mod review;
@@ -122,6 +123,9 @@ fn run_command(cli: &Cli) -> u8 {
         Command::Snapshot(args) => return files::run(&desk(UnreadPolicy::Allow), Ok(history::snapshot(args))),
         #[cfg(feature = "http")]
         Command::Review(args) => review::run(&desk(UnreadPolicy::Allow), args),
+        Command::Comment(args) => remarks::comment(&desk(UnreadPolicy::Allow), args),
+        Command::Comments(args) => remarks::comments(&desk(UnreadPolicy::Allow), args),
+        Command::Reviewed(args) => remarks::reviewed(&desk(UnreadPolicy::Allow), args),
         Command::Pending(args) => questions::pending(&desk(UnreadPolicy::Allow), args),
         Command::Approve(args) => questions::approve(&desk(UnreadPolicy::Allow), args),
         Command::Deny(args) => questions::deny(&desk(UnreadPolicy::Allow), args),

@@ -200,10 +200,12 @@ impl<W: Write> StyledWriter<W> {
             }
             self.notes(&answer.data)?;
             files.iter().filter_map(Value::as_object).try_for_each(|file| self.changed(file))?;
-            return self.omitted_files(&answer.data, files.len());
+            self.omitted_files(&answer.data, files.len())?;
+            return answer.reminders.iter().try_for_each(|note| self.note(note));
         }
         if answer.data.contains_key("structuredPatch") {
-            return self.changed(&answer.data);
+            self.changed(&answer.data)?;
+            return answer.reminders.iter().try_for_each(|note| self.note(note));
         }
         self.put(PLAIN, &answer.text)?;
         if !answer.text.ends_with('\n') {

@@ -88,6 +88,7 @@ pub(crate) fn serve(desk: &CliContext<'_>) -> Result<u8> {
             if let Err(error) = replies.flush() {
                 return ended(&error);
             }
+            engine.confirm_replies(None);
             engine.finish_background_work();
             output::notices(&engine);
             next = requests.wait()?;

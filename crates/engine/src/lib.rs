@@ -90,6 +90,7 @@ pub use tools::history::page::{HistoryEntry, HistoryPage, OperationSide};
 pub use tools::preview::LinePreview;
 pub use tools::read::READ_LINES_DEFAULT;
 pub use tools::read::lines::ReadOutcome;
+pub use tools::remarks::{Comment, ReviewedFile};
 pub use tools::review::difference::{FileDifference, TextDifference, VersionLines};
 pub use tools::review::operations::{
     FileStateView, FileView, OperationCompletion, OperationPage, OperationPurpose, OperationQuery, OperationView,

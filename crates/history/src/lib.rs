@@ -26,6 +26,7 @@ mod prune;
 mod questions;
 mod record;
 mod replacement;
+mod reviews;
 mod root;
 mod sessions;
 mod stat_cache;
@@ -44,6 +45,7 @@ pub use operation::{
 pub use questions::{QUESTION_BYTES_MAX, QUESTIONS_MAX, QuestionLock, QuestionStore, StoredQuestion};
 pub use record::{Record, RecordOrigin, VersionBody};
 pub use replacement::{ByteReplacement, OwnedByteReplacement};
+pub use reviews::{COMMENTS_MAX, CommentFilter, NewComment, REVIEWED_HUNKS_MAX, ReviewedHunks, Reviews, StoredComment};
 pub use root::root_key;
 pub use sessions::{CONTENT_BYTES_MAX, HistoryLimits, Sessions};
 pub use stat_cache::{CachedFile, StatCache};

@@ -514,10 +514,10 @@ pub trait OperationLog: Send + Sync {
     fn collect_garbage(&self, leave: Retention) -> Result<GcStats>;
 }
 
-/// The records of sessions together with the log of operations.
-pub trait History: crate::Sessions + OperationLog {}
+/// The records of sessions together with the log of operations, and what people say about those.
+pub trait History: crate::Sessions + OperationLog + crate::Reviews {}
 
-impl<T: crate::Sessions + OperationLog> History for T {}
+impl<T: crate::Sessions + OperationLog + crate::Reviews> History for T {}
 
 /// The error for an operation that would undo what another one has undone, or is undoing.
 pub(crate) fn already_undone(operation: &Operation) -> Error {

@@ -10,10 +10,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use emendate_core::{ContentId, Result, Tag};
 use emendate_history::{
-    ChangeContent, Database, DiskUsage, GcStats, History, HistoryLimits, KnownContent, KnownState, LogEntry,
-    LogReceipt, LogStamp, MemoryHistory, NewlyKnown, Operation, OperationFilter, OperationId, OperationLog,
-    OperationName, OutsideContent, OwnedByteReplacement, OwnedContent, Record, Retention, SessionUpdate, Sessions,
-    StatCache, VersionBody,
+    ChangeContent, CommentFilter, Database, DiskUsage, GcStats, History, HistoryLimits, KnownContent, KnownState,
+    LogEntry, LogReceipt, LogStamp, MemoryHistory, NewComment, NewlyKnown, Operation, OperationFilter, OperationId,
+    OperationLog, OperationName, OutsideContent, OwnedByteReplacement, OwnedContent, Record, Retention, ReviewedHunks,
+    Reviews, SessionUpdate, Sessions, StatCache, StoredComment, VersionBody,
 };
 
 #[test]
@@ -79,6 +79,29 @@ impl Sessions for Chosen {
     }
     fn notices(&self) -> Vec<String> {
         self.now().notices()
+    }
+}
+impl Reviews for Chosen {
+    fn add_comment(&self, comment: NewComment<'_>) -> Result<Option<u64>> {
+        self.now().add_comment(comment)
+    }
+    fn comments(&self, filter: &CommentFilter<'_>) -> Result<Vec<StoredComment>> {
+        self.now().comments(filter)
+    }
+    fn mark_delivered(&self, numbers: &[u64]) -> Result<()> {
+        self.now().mark_delivered(numbers)
+    }
+    fn delete_comment(&self, number: u64) -> Result<bool> {
+        self.now().delete_comment(number)
+    }
+    fn may_have_open_comments(&self) -> bool {
+        self.now().may_have_open_comments()
+    }
+    fn mark_reviewed(&self, marks: &ReviewedHunks, reviewed: bool) -> Result<bool> {
+        self.now().mark_reviewed(marks, reviewed)
+    }
+    fn reviewed(&self, operation: Option<u64>, limit: usize) -> Result<Vec<ReviewedHunks>> {
+        self.now().reviewed(operation, limit)
     }
 }
 impl OperationLog for Chosen {

@@ -169,6 +169,8 @@ impl McpServer {
         let held = watch.clone();
         let (answer, work) = oneshot::channel();
         drop(tokio::task::spawn_blocking(move || {
+            // The session goes on, so its earlier replies are out.
+            engine.confirm_replies(Some(&caller.session));
             let input = Value::Object(input);
             let reply = offer.call(&engine, &caller, input.clone());
             report_notices(&engine);

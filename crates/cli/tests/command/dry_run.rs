@@ -101,6 +101,9 @@ fn calls(bed: &Bed) -> BTreeMap<&'static str, DryCommand> {
         ("trust", "", none()),
         ("completions", "bash", none()),
         ("man", "", none()),
+        ("comment", "1 a.txt:1 --text Why?", none()),
+        ("comments", "--delete 1", none()),
+        ("reviewed", "1", none()),
         ("pending", "", none()),
         ("approve", question, none()),
         ("deny", question, none()),
@@ -162,6 +165,7 @@ fn project() -> Bed {
     bed.feed(&["write", "a.txt"], "taken back\n").exits(0);
     bed.run(&["undo"]).exits(0);
     bed.run(&["trust"]).exits(0);
+    bed.run(&["--session", "nobody", "comment", "1", "-m", "open"]).exits(0);
     bed.run(&["mcp", "install", "codex", "--force"]).exits(0);
     bed.put("asked.txt", "one\ntwo\n");
     configure(&bed, "asked.txt", "wait_seconds = 600");
@@ -173,7 +177,9 @@ fn project() -> Bed {
 fn no_command_writes_in_a_dry_run() {
     let bed = project();
     let mut calls = calls(&bed);
-    assert_eq!(commands(&bed), calls.keys().copied().collect::<Vec<_>>(), "every command is tried");
+    // It runs until it is stopped.
+    let commands: Vec<String> = commands(&bed).into_iter().filter(|name| name != "review").collect();
+    assert_eq!(commands, calls.keys().copied().collect::<Vec<_>>(), "every command is tried");
     let revoke = ["trust", "--revoke", "--dry-run"].map(str::to_owned).to_vec();
     calls.insert("trust --revoke", DryCommand { words: revoke, input: String::new() });
     let everything = bed.beside("");

@@ -35,6 +35,7 @@ mod preview;
 mod prompt;
 mod python_client;
 mod questions;
+mod remarks;
 mod servers;
 mod sessions;
 mod setup;

@@ -8,6 +8,7 @@ use crate::model::call_context::CallContext;
 use crate::model::call_handle::CallHandle;
 use crate::model::reply::{Answer, Reply, SeedCodes};
 use crate::pipeline::report::receipt::render_notes;
+use crate::session::comments::with_open_comments;
 use crate::session::windows_paths::read_windows_fields;
 use emendate_core::work::Meter;
 use emendate_core::{Code, Error, Result, TextNames, Vocabulary, formats};
@@ -80,7 +81,7 @@ pub(crate) fn call_caught(
     };
     let limits = context.reply_limits(caller);
     let limits = if tool.shows_lines() { limits.for_reads() } else { limits };
-    Reply::new(result, tool.seed, limits, tool.rest)
+    with_open_comments(context, caller, Reply::new(result, tool.seed, limits, tool.rest))
 }
 
 /// Runs a typed call under its meter. Never panics: an internal fault is reported as `internal.bug`.

@@ -12,11 +12,13 @@ use crate::model::call_context::CallContext;
 use crate::model::reply::{Answer, Reply};
 use crate::pipeline::checks::approval;
 use crate::pipeline::commit::log;
+use crate::session::comments;
 use crate::session::turns::log_moment;
 use crate::tools::history;
 use crate::tools::history::feed::{self, Feed, FeedOptions};
 use crate::tools::history::page::{self, HistoryPage, OperationSide};
 use crate::tools::preview::{self, LinePreview};
+use crate::tools::remarks::{self, Comment, ReviewedFile};
 use crate::tools::review::difference::{self, FileDifference, VersionLines};
 use crate::tools::review::operations::FileView;
 use crate::tools::review::operations::{self, OperationPage, OperationQuery, OperationView};
@@ -178,6 +180,58 @@ impl Engine {
     /// files; those of the state directory.
     pub fn answer_question(&self, id: &str, answer: &PersonAnswer) -> Result<AnswerOutcome> {
         questions::answer_question(self, id, answer)
+    }
+
+    /// Says that the replies of a session, or of all, are out: the comments that they had need not be delivered again.
+    /// For front ends; dropping the engine does it, too.
+    pub fn confirm_replies(&self, session: Option<&str>) {
+        comments::record_deliveries(&self.context, session);
+    }
+
+    /// Adds a comment on an operation, a file of it, or a line of that file after it. The next reply to the session of
+    /// the operation delivers it.
+    ///
+    /// Errors: `operation.not_found`; `call.invalid` for an empty text, a file that the operation did not change, or a
+    /// line without a file; `call.too_large`; those of the session store.
+    pub fn add_comment(&self, operation: &str, path: Option<&Path>, line: Option<u64>, text: &str) -> Result<Comment> {
+        remarks::add_comment(&self.context, operation, path, line, text)
+    }
+
+    /// Returns the comments on an operation, or all, the oldest first; `open` for those that were not delivered.
+    ///
+    /// Errors: `operation.not_found`; those of the session store.
+    pub fn comments(&self, operation: Option<&str>, open: bool) -> Result<Vec<Comment>> {
+        remarks::comments(&self.context, operation, open)
+    }
+
+    /// Deletes a comment.
+    ///
+    /// Errors: `operation.not_found`; those of the session store.
+    pub fn delete_comment(&self, id: &str) -> Result<()> {
+        remarks::delete_comment(&self.context, id)
+    }
+
+    /// Marks hunks of an operation as reviewed, or not: of one file, or of all; the given ones, or all. Returns the
+    /// reviewed hunks of the operation.
+    ///
+    /// Errors: `operation.not_found`; `call.invalid` for a file or hunk that the operation does not have;
+    /// `call.too_large`; those of the policy and of the session store.
+    pub fn mark_reviewed(
+        &self,
+        caller: &CallContext,
+        operation: &str,
+        path: Option<&Path>,
+        hunks: Option<&[usize]>,
+        reviewed: bool,
+    ) -> Result<Vec<ReviewedFile>> {
+        call::metered(&self.context, caller, || remarks::mark_reviewed(&self.context, operation, path, hunks, reviewed))
+    }
+
+    /// Returns the reviewed hunks of an operation, or of the newest operations that have any.
+    ///
+    /// Errors: `operation.not_found`; those of the session store.
+    pub fn reviewed_hunks(&self, operation: Option<&str>) -> Result<Vec<ReviewedFile>> {
+        remarks::reviewed_hunks(&self.context, operation)
     }
 
     /// Follows the history: each new operation of any process is an item of the feed, once.
@@ -343,6 +397,7 @@ impl Engine {
 
 impl Drop for Engine {
     fn drop(&mut self) {
+        comments::record_deliveries(&self.context, None);
         log::settle_log(&self.context);
     }
 }

@@ -15,6 +15,7 @@ use crate::tools::check::CHECKED_FILES_MAX;
 use crate::tools::read::READ_LINES_DEFAULT;
 use crate::tools::read::cells::OUTPUT_CHARS_MAX;
 use crate::tools::read::media::PDF_PAGES_MAX;
+use crate::tools::remarks::COMMENT_CHARS_MAX;
 use crate::tools::replace::REPLACED_FILES_MAX;
 use crate::tools::search::{GLOB_BYTES_MAX, PATTERN_BYTES_MAX, WALKED_ENTRIES_MAX};
 use crate::tools::snapshot::SNAPSHOT_BYTES_MAX;
@@ -25,7 +26,7 @@ use emendate_core::refusals::FILES_PER_CALL_MAX;
 use emendate_core::work::WORK_STEPS_MAX;
 use emendate_core::{CHANGED_PLACES_MAX, Code, INSERTED_BYTES_MAX, OCCURRENCES_MAX};
 use emendate_fs::{LINKS_MAX, NAME_MAX_BYTES, PATH_MAX_BYTES};
-use emendate_history::{CONTENT_BYTES_MAX, QUESTIONS_MAX};
+use emendate_history::{COMMENTS_MAX, CONTENT_BYTES_MAX, QUESTIONS_MAX, REVIEWED_HUNKS_MAX};
 use emendate_media::PDF_BYTES_MAX;
 use emendate_schema::TEXT_BYTES_MAX;
 use emendate_syntax::ParseLimits;
@@ -311,6 +312,27 @@ pub static LIMITS: &[Limit] = &[
         unit: "questions of a root that wait for a person, or whose process ended, each of at most 4 MiB with its call",
         code: Some(Code::AccessAsk),
         next: "Answer the questions that `emend pending` lists. A further call ends with its question at once.",
+    },
+    Limit {
+        name: "comments",
+        most: COMMENTS_MAX as u64,
+        unit: "comments that a root keeps; a reply delivers at most 20 of them",
+        code: Some(Code::CallTooLarge),
+        next: "Delete old ones: `emend comments --delete ID`.",
+    },
+    Limit {
+        name: "comment",
+        most: COMMENT_CHARS_MAX as u64,
+        unit: "characters of a comment",
+        code: Some(Code::CallTooLarge),
+        next: "Write several comments.",
+    },
+    Limit {
+        name: "reviewed hunks",
+        most: REVIEWED_HUNKS_MAX as u64,
+        unit: "hunks of a root that are marked as reviewed",
+        code: Some(Code::CallTooLarge),
+        next: "Clear the marks of older operations: `emend reviewed ID --clear`.",
     },
     Limit {
         name: "asked files",

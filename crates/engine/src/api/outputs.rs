@@ -89,6 +89,7 @@ pub const OUTPUTS: &[OutputGroup] = &[
             list("notes", "Tolerances that were applied and other notes; one sentence each."),
             list("arguments", "How arguments that do not match the schema were read."),
             object("omitted", "What the limits of the reply omitted (`fields`), and the call that shows it (`next`)."),
+            list("comments", "A person's comments on what this session did: id, operation, filePath, line, text."),
             list("attachments", "Images and documents, as base64."),
         ],
     },

@@ -81,6 +81,11 @@ impl HistoryStores {
         })
     }
 
+    /// Returns the history of a root if it was used already.
+    pub(crate) fn opened(&self, root: usize) -> Option<&dyn History> {
+        self.stores.get(root)?.get().map(|history| &**history)
+    }
+
     /// Returns the directory of a root in the state directory; in a dry run the real one.
     pub(crate) fn directory(&self, roots: &[RootInfo], root: usize) -> Option<PathBuf> {
         Some(self.state.directory()?.join(root_key(&roots.get(root)?.canonical)))

@@ -26,6 +26,7 @@ use crate::context::register_store::RegisterStore;
 use crate::context::syntax::{ParserIsolation, Parsers};
 use crate::context::unstored::UnstoredVersion;
 use crate::model::call_context::CallContext;
+use crate::model::delivered_comment::DeliveredComment;
 use crate::model::reply_limits::ReplyLimits;
 use emendate_core::{Code, ContentId, DeclaredEncoding, EncodingEvidence, Error, Result, Snapshot, work};
 use emendate_events::Sink;
@@ -68,6 +69,8 @@ pub(crate) struct Context {
     /// The key for the seals of questions.
     secret: OnceLock<[u8; 32]>,
     unconfirmed: Mutex<Vec<(usize, OperationId)>>,
+    /// Comments that replies have, and that are not recorded as delivered yet.
+    delivered_comments: Mutex<Vec<DeliveredComment>>,
     confirm_lock: Mutex<()>,
     events: Sink,
     servers: Servers,
@@ -196,6 +199,7 @@ impl Context {
             unstored: Mutex::default(),
             secret: OnceLock::new(),
             unconfirmed: Mutex::default(),
+            delivered_comments: Mutex::default(),
             confirm_lock: Mutex::default(),
             events,
             servers: Servers::default(),
@@ -249,6 +253,16 @@ impl Context {
 
     pub(crate) fn sessions(&self, place: &SafePath) -> &dyn Sessions {
         self.history(place.root())
+    }
+
+    /// The history of a root, if it was used already.
+    pub(crate) fn opened_history(&self, root: usize) -> Option<&dyn History> {
+        self.history_stores.opened(root)
+    }
+
+    /// The comments that replies of this process have, and that are not recorded as delivered yet.
+    pub(crate) fn delivered_comments(&self) -> MutexGuard<'_, Vec<DeliveredComment>> {
+        self.delivered_comments.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the directory of a root in the state directory, if there is one.

@@ -17,6 +17,12 @@ pub struct Answer {
 }
 
 impl Answer {
+    /// Ends the text with one more note, whatever its limits.
+    pub(crate) fn add_reminder(&mut self, note: String) {
+        push_reminder(&mut self.text, &note);
+        self.reminders.push(note);
+    }
+
     /// Returns the text without its reminders; `None` if the reply had to be shortened.
     pub fn body(&self) -> Option<&str> {
         let mut reminders = String::new();

@@ -1,6 +1,7 @@
 //! The version a call refers to, the names in it, and the advice that follows from what its session saw.
 
 pub(crate) mod base;
+pub(crate) mod comments;
 pub(crate) mod decorated_names;
 pub(crate) mod failure_advice;
 pub(crate) mod in_doubt;

@@ -9,6 +9,7 @@ pub(crate) mod list;
 pub(crate) mod moments;
 pub(crate) mod preview;
 pub(crate) mod read;
+pub(crate) mod remarks;
 pub(crate) mod replace;
 pub(crate) mod review;
 pub(crate) mod search;

@@ -59,6 +59,10 @@ const ELSEWHERE: &[&str] = &[
     "snapshot contents",
     // crates/history/src/questions.rs
     "waiting questions",
+    // crates/history/tests/suite/reviews.rs, crates/engine/tests/library/remarks.rs
+    "comments",
+    "comment",
+    "reviewed hunks",
     "asked files",
     "work",
     "lines",

@@ -25,6 +25,7 @@ mod outside;
 mod patches;
 #[cfg(feature = "pdf")]
 mod pdf;
+mod remarks;
 mod remedies;
 mod replace;
 mod replies;

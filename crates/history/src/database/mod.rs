@@ -12,6 +12,7 @@ mod log;
 mod network;
 mod open;
 mod outside;
+mod reviews;
 mod rows;
 mod sql_blob_store;
 mod stat_file;

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use emendate_core::ContentId;
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
+use super::reviews;
 use super::rows::{fixed, size};
 use crate::prune::{EvictionCandidate, REGISTER_SESSIONS_MAX, WORD_PATHS_MAX, reduced_limit, versions_to_evict};
 use crate::{HistoryLimits, OUTSIDE, Retention, clock};
@@ -102,6 +103,7 @@ fn clean(all: &Connection, limits: &HistoryLimits, used: u64, now: i64) -> rusql
         params![OUTSIDE, KNOWN_PATHS_MAX],
     )?;
     drop_operations(all, limits, now)?;
+    reviews::drop_orphans(all)?;
     drop_changes(all, limits)?;
     drop_unreferenced(all)?;
     let weights = weights(all)?;

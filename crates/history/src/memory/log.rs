@@ -345,6 +345,7 @@ impl MemoryHistoryState {
         let surplus = self.operations.len().saturating_sub(limits.operations as usize);
         self.operations.drain(..aged.max(surplus));
         let first = self.operations.first().map_or(u64::MAX, |entry| entry.logged.id.number);
+        self.reviews.drop_before(first);
         let mut room = limits.total / 4;
         let newest = self.blobs.changes.iter().rev().take_while(|change| {
             let left = room.checked_sub(change.data.len() as u64).filter(|_| change.number >= first);

@@ -1,6 +1,7 @@
 //! The history of one process, in memory.
 
 mod log;
+mod reviews;
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -39,6 +40,8 @@ struct MemoryHistoryState {
     operations: Vec<log::MemoryLogEntry>,
     /// Number of operations ever logged.
     logged: u64,
+    /// Comments and review marks.
+    reviews: reviews::MemoryReviews,
     /// Counter that orders records.
     next_order: u64,
 }

@@ -6,6 +6,7 @@ use emendate_fs::FileMeta;
 use emendate_history::{History, HistoryLimits, LineSet, Record, RecordOrigin, Sessions, VersionBody};
 
 pub(crate) mod log;
+mod reviews;
 
 /// Opens an empty store with the given limits.
 pub(crate) type Open<'a> = &'a dyn Fn(HistoryLimits) -> Box<dyn History>;
@@ -65,6 +66,7 @@ pub(crate) fn without_limits(open: Open<'_>) {
     forgetting(open);
     versions(open);
     log::all(open);
+    reviews::all(open);
 }
 
 pub(crate) const PATH: &[u8] = b"/tmp/\xff\xfe not utf-8";

@@ -393,7 +393,7 @@ fn difference(
 }
 
 /// Returns the differences; `None` if a side is not available or not text.
-fn file_hunks(
+pub(crate) fn file_hunks(
     context: &Context,
     root: usize,
     place: &SafePath,

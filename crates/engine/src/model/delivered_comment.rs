@@ -1,0 +1,12 @@
+//! Comments whose delivery is not recorded yet.
+
+/// A comment that a reply of this process has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct DeliveredComment {
+    /// The root whose history has it.
+    pub(crate) root: usize,
+    /// Its number there.
+    pub(crate) number: u64,
+    /// The session of the reply.
+    pub(crate) session: String,
+}

@@ -1,0 +1,222 @@
+//! Remarks of a person on operations: comments, which the session's next reply delivers, and reviewed hunks.
+
+use crate::context::Context;
+use crate::context::policy::Access;
+use crate::model::hunk_numbers::HunkNumbers;
+use crate::session::comments::comment_id;
+use crate::tools::history::file_hunks;
+use crate::tools::history::operation_list::{from_its_source, visible_files};
+use crate::tools::undo::{OperationRef, select};
+use emendate_core::{Code, Error, Result};
+use emendate_history::{
+    COMMENTS_MAX, CommentFilter, FileChange, LogEntry, NewComment, OperationId, OperationName, REVIEWED_HUNKS_MAX,
+    ReviewedHunks, StoredComment,
+};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+/// Characters of a comment: as many as a reply shows of one.
+pub(crate) const COMMENT_CHARS_MAX: usize = 1500;
+/// Bytes of a diff whose hunks are counted.
+const COUNTED_BYTES_MAX: usize = 64 << 20;
+
+/// A comment on an operation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Comment {
+    /// Its name.
+    pub id: String,
+    /// The operation.
+    pub operation: String,
+    /// The file; `None` for a comment on the whole operation.
+    pub path: Option<PathBuf>,
+    /// The line of the file after the operation, from 1.
+    pub line: Option<u64>,
+    /// The session whose next reply delivers it.
+    pub session: String,
+    /// The text.
+    pub text: String,
+    /// Microseconds since the epoch.
+    pub at: i64,
+    /// A reply has delivered it.
+    pub is_delivered: bool,
+}
+
+/// The reviewed hunks of a file of an operation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ReviewedFile {
+    /// The operation.
+    pub operation: String,
+    /// The file.
+    pub path: PathBuf,
+    /// The numbers of the hunks, as the operation's diff has them.
+    pub hunks: Vec<u64>,
+}
+
+/// Adds a comment on an operation, a file of it, or a line of that file.
+///
+/// Errors: `operation.not_found`; `call.invalid` for an empty text, a file that the operation did not change, or a line
+/// without a file; `call.too_large` for a text that is too long, or too many comments; those of the session store.
+pub(crate) fn add_comment(
+    context: &Context,
+    operation: &str,
+    path: Option<&Path>,
+    line: Option<u64>,
+    text: &str,
+) -> Result<Comment> {
+    let text = text.trim();
+    if text.is_empty() || line == Some(0) || line.is_some() && path.is_none() {
+        return Err(Error::new(Code::CallInvalid, "A comment needs a text, and a line of it needs a file.")
+            .next("Give a text; lines are counted from 1."));
+    }
+    if text.chars().count() > COMMENT_CHARS_MAX {
+        let what = format!("A comment has at most {COMMENT_CHARS_MAX} characters.");
+        return Err(Error::new(Code::CallTooLarge, what).next("Write several comments."));
+    }
+    let (root, logged) = select::operation(context, OperationRef::read(operation)?.name)?;
+    let file = path.map(|path| file_of(&logged, path)).transpose()?;
+    let key = file.as_ref().map(|file| &*file.path);
+    let session = &*logged.operation.session;
+    let comment = NewComment { operation: logged.id.number, path: key, line, session, text };
+    let number = context.history(root).add_comment(comment)?.ok_or_else(|| {
+        Error::new(Code::CallTooLarge, format!("At most {COMMENTS_MAX} comments are kept."))
+            .next("Delete old ones: `emend comments --delete ID`.")
+    })?;
+    let stored = context.history(root).comments(&CommentFilter {
+        operation: Some(logged.id.number),
+        limit: COMMENTS_MAX,
+        ..CommentFilter::default()
+    })?;
+    let stored = stored.into_iter().find(|comment| comment.number == number);
+    stored.map(|stored| comment_of(context, root, stored)).ok_or_else(|| no_comment(&comment_id(root, number)))
+}
+
+/// Returns the comments on an operation, or all, the oldest first.
+///
+/// Errors: `operation.not_found`; those of the session store.
+pub(crate) fn comments(context: &Context, operation: Option<&str>, open: bool) -> Result<Vec<Comment>> {
+    let only = operation.map(|name| select::operation(context, OperationRef::read(name)?.name)).transpose()?;
+    let mut all = Vec::new();
+    for root in (0..context.roots().len()).filter(|root| only.as_ref().is_none_or(|(only, _)| only == root)) {
+        let operation = only.as_ref().map(|(_, logged)| logged.id.number);
+        let filter = CommentFilter { operation, open, limit: COMMENTS_MAX, ..CommentFilter::default() };
+        let found = context.history(root).comments(&filter)?;
+        all.extend(found.into_iter().map(|stored| comment_of(context, root, stored)));
+    }
+    all.sort_by_key(|comment| comment.at);
+    Ok(all)
+}
+
+/// Deletes a comment.
+///
+/// Errors: `operation.not_found`; those of the session store.
+pub(crate) fn delete_comment(context: &Context, id: &str) -> Result<()> {
+    let (root, number) = id.split_once(':').unwrap_or(("0", id));
+    let found = match (root.parse::<usize>(), number.parse::<u64>()) {
+        (Ok(root), Ok(number)) if root < context.roots().len() => context.history(root).delete_comment(number)?,
+        _ => false,
+    };
+    if found { Ok(()) } else { Err(no_comment(id)) }
+}
+
+fn no_comment(id: &str) -> Error {
+    Error::new(Code::OperationMissing, format!("There is no comment {id}.")).next("`emend comments` lists them.")
+}
+
+/// Marks hunks of an operation as reviewed, or not: of one file, or of all; the given ones, or all.
+///
+/// Errors: `operation.not_found`; `call.invalid` for a file or a hunk that the operation does not have; `call.too_large`
+/// if too many are marked; those of the policy and of the session store.
+pub(crate) fn mark_reviewed(
+    context: &Context,
+    operation: &str,
+    path: Option<&Path>,
+    hunks: Option<&[usize]>,
+    reviewed: bool,
+) -> Result<Vec<ReviewedFile>> {
+    let (root, logged) = select::operation(context, OperationRef::read(operation)?.name)?;
+    let chosen = hunks.map(|numbers| HunkNumbers::new(logged.id, numbers)).transpose()?;
+    let files: Vec<FileChange> = match path {
+        Some(path) => vec![file_of(&logged, path)?],
+        None if chosen.is_some() => {
+            return Err(Error::new(Code::CallInvalid, "Hunks are those of one file.").next("Name the file, too."));
+        }
+        None => visible_files(&logged).map(|file| from_its_source(file, &logged)).collect(),
+    };
+    for file in &files {
+        let place = context.store().resolve_no_follow(Path::new(OsStr::from_bytes(&file.path)))?;
+        context.check_access(&place, Access::Read)?;
+        // What has no text is one hunk.
+        let count = file_hunks(context, root, &place, file, COUNTED_BYTES_MAX)?.map_or(1, |hunks| hunks.len().max(1));
+        let numbers: Vec<u64> = match &chosen {
+            Some(chosen) => {
+                chosen.check(count, &place)?;
+                chosen.numbers.iter().map(|number| *number as u64).collect()
+            }
+            None => (1..=count as u64).collect(),
+        };
+        let marks = ReviewedHunks { operation: logged.id.number, path: file.path.clone(), hunks: numbers };
+        if !context.history(root).mark_reviewed(&marks, reviewed)? {
+            let what = format!("At most {REVIEWED_HUNKS_MAX} hunks are marked as reviewed.");
+            return Err(Error::new(Code::CallTooLarge, what).next("Clear the marks of older operations."));
+        }
+    }
+    reviewed_in(context, root, Some(&logged))
+}
+
+/// Returns the reviewed hunks of an operation, or of the newest operations that have any.
+///
+/// Errors: `operation.not_found`; those of the session store.
+pub(crate) fn reviewed_hunks(context: &Context, operation: Option<&str>) -> Result<Vec<ReviewedFile>> {
+    if let Some(name) = operation {
+        let (root, logged) = select::operation(context, OperationRef::read(name)?.name)?;
+        return reviewed_in(context, root, Some(&logged));
+    }
+    let mut all = Vec::new();
+    for root in 0..context.roots().len() {
+        all.extend(reviewed_in(context, root, None)?);
+    }
+    Ok(all)
+}
+
+/// Files of a list of review marks.
+const REVIEWED_FILES_MAX: usize = 1000;
+
+fn reviewed_in(context: &Context, root: usize, logged: Option<&LogEntry>) -> Result<Vec<ReviewedFile>> {
+    let found = context.history(root).reviewed(logged.map(|logged| logged.id.number), REVIEWED_FILES_MAX)?;
+    let file = |marks: ReviewedHunks| ReviewedFile {
+        operation: operation_name(context, root, marks.operation),
+        path: PathBuf::from(OsStr::from_bytes(&marks.path)),
+        hunks: marks.hunks,
+    };
+    Ok(found.into_iter().map(file).collect())
+}
+
+/// Returns a file of an operation.
+fn file_of(logged: &LogEntry, path: &Path) -> Result<FileChange> {
+    let file = visible_files(logged).find(|file| *file.path == *path.as_os_str().as_bytes());
+    file.map(|file| from_its_source(file, logged)).ok_or_else(|| {
+        let what = format!("Operation {} did not change {}.", logged.id, emendate_fs::shown(path));
+        Error::new(Code::CallInvalid, what).next(format!("`emend show {}` lists its files.", logged.id))
+    })
+}
+
+fn operation_name(context: &Context, root: usize, number: u64) -> String {
+    let found = context.history(root).operation(OperationName { number, check: None }).ok().flatten();
+    found.map_or_else(|| number.to_string(), |logged: LogEntry| OperationId::to_string(&logged.id))
+}
+
+fn comment_of(context: &Context, root: usize, stored: StoredComment) -> Comment {
+    Comment {
+        id: comment_id(root, stored.number),
+        operation: operation_name(context, root, stored.operation),
+        path: stored.path.map(|path| PathBuf::from(OsStr::from_bytes(&path))),
+        line: stored.line,
+        session: stored.session,
+        text: stored.text,
+        at: stored.at,
+        is_delivered: stored.delivered_at.is_some(),
+    }
+}
