@@ -9,10 +9,14 @@ use rmcp::model::{ClientJsonRpcMessage, ErrorData, RequestId, ServerJsonRpcMessa
 use rmcp::service::{RoleServer, serve_directly};
 use rmcp::transport::Transport as _;
 use serde_json::{Value, json};
+use std::io;
 use std::path::PathBuf;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 use tempfile::TempDir;
 use tokio::io::{
-    AsyncBufReadExt, AsyncReadExt as _, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf,
+    AsyncBufReadExt, AsyncRead, AsyncReadExt as _, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadBuf, ReadHalf,
+    WriteHalf,
 };
 use tokio::task::JoinHandle;
 
@@ -409,6 +413,30 @@ async fn id_of_a_pending_request_is_refused() {
     assert_eq!(id(wire.receive().await.unwrap()), RequestId::Number(1));
     assert!(matches!(wire.receive().await.unwrap(), ClientJsonRpcMessage::Notification(_)));
     assert_eq!(id(wire.receive().await.unwrap()), RequestId::Number(2));
+}
+
+/// Standard input that another process made non-blocking: before each piece it is not ready.
+struct Unready(&'static [u8], bool);
+
+impl AsyncRead for Unready {
+    fn poll_read(mut self: Pin<&mut Self>, _: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        self.1 = !self.1;
+        if self.1 {
+            return Poll::Ready(Err(io::ErrorKind::WouldBlock.into()));
+        }
+        let (first, rest) = self.0.split_at(self.0.len().min(8));
+        buf.put_slice(first);
+        self.0 = rest;
+        Poll::Ready(Ok(()))
+    }
+}
+
+#[tokio::test]
+async fn input_that_is_not_ready_is_not_at_its_end() {
+    let input = Unready(b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n", false);
+    let mut wire = Wire::new(input, tokio::io::sink(), 1 << 16);
+    assert!(matches!(wire.receive().await, Some(ClientJsonRpcMessage::Notification(_))));
+    assert!(wire.receive().await.is_none());
 }
 
 #[tokio::test]

@@ -10,13 +10,17 @@ use std::collections::HashSet;
 use std::io;
 use std::pin::Pin;
 use std::sync::{Arc, MutexGuard, PoisonError};
+use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::{Mutex, Notify};
+use tokio::time::sleep;
 
 /// The capacity of a Linux pipe.
 const PIPE_BYTES: usize = 64 << 10;
 /// Bytes of a buffer that is kept after a line; a larger one is freed.
 const KEPT_BUFFER_BYTES_MAX: usize = 1 << 20;
+/// The pause before another look at input that is not ready. Usually the system waits for input.
+const UNREADY_PAUSE: Duration = Duration::from_millis(10);
 
 type PendingWrite = Pin<Box<dyn Future<Output = io::Result<()>> + Send>>;
 
@@ -146,7 +150,15 @@ where
     /// Reads until there is a line. Cancel-safe: the bytes read so far are in `self`.
     async fn next(&mut self) -> NextLine {
         loop {
-            let Ok(piece) = self.input.fill_buf().await else { return NextLine::End };
+            let piece = match self.input.fill_buf().await {
+                Ok(piece) => piece,
+                // Another process that has the same stream, such as a wrapper in Node, made it non-blocking.
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    sleep(UNREADY_PAUSE).await;
+                    continue;
+                }
+                Err(_) => return NextLine::End,
+            };
             if piece.is_empty() {
                 // The last line counts even without a line end.
                 return if self.line.is_empty() { NextLine::End } else { NextLine::Line };
