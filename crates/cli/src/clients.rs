@@ -140,6 +140,30 @@ pub(crate) fn find_registrations(desk: &CliContext<'_>) -> Vec<Registration> {
     out
 }
 
+/// Returns the problems of hooks in the users' settings: they run in a shell, whose program may be gone.
+pub(crate) fn hook_problems() -> Vec<String> {
+    let Ok(places) = places() else { return Vec::new() };
+    let mut out = Vec::new();
+    for client in CLIENTS {
+        let file = client.settings(InstallScope::User, &places, Path::new(""), variable);
+        let (Some(settings), Some(file)) = (client.settings, file) else { continue };
+        let read = ConfigLocation::locate(&file, None).and_then(|spot| spot.read());
+        let Ok(Some(snapshot)) = read else { continue };
+        let programs = settings.installed(snapshot.text(), &shown(&file)).unwrap_or_default();
+        let gone = programs.into_iter().filter(|program| {
+            let path = Path::new(program.trim_matches('\''));
+            path.is_absolute() && !path.exists()
+        });
+        out.extend(gone.map(|program| {
+            format!(
+                "{}: its hooks start {program}, which is not there (`emend setup --client {}` rewrites them)",
+                client.title, client.name
+            )
+        }));
+    }
+    out
+}
+
 /// Starts the server of an entry.
 fn tried(
     client: &Client,

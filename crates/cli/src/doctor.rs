@@ -1,6 +1,6 @@
 //! `emend doctor`: the capabilities of this machine, and problems.
 
-use crate::clients::{Registration, find_registrations};
+use crate::clients::{Registration, find_registrations, hook_problems};
 use crate::config::installed;
 use crate::context::CliContext;
 use crate::output;
@@ -72,6 +72,7 @@ fn look(desk: &CliContext<'_>) -> Findings {
     }
     found.clients = find_registrations(desk);
     found.problems.extend(found.clients.iter().filter_map(Registration::problem));
+    found.problems.extend(hook_problems());
     found.notices.extend(found.clients.iter().flat_map(Registration::remarks));
     match desk.open() {
         Ok(engine) => {

@@ -134,6 +134,23 @@ impl ClientSettings {
         Ok(text)
     }
 
+    /// Returns the programs of our hooks, as a shell reads them.
+    ///
+    /// Errors: as [`Client::install`](crate::Client::install).
+    pub fn installed(&self, text: &str, name: &str) -> Result<Vec<String>> {
+        let mut programs = Vec::new();
+        for hook in self.hooks {
+            for entry in hook.entries(text, name)? {
+                let command = entry["hooks"][0]["command"].as_str().unwrap_or_default();
+                let program = command.split(&hook.words()).next().unwrap_or_default().to_owned();
+                if !programs.contains(&program) {
+                    programs.push(program);
+                }
+            }
+        }
+        Ok(programs)
+    }
+
     /// Returns the settings without those hooks, whatever their program.
     ///
     /// Errors: as [`Client::install`](crate::Client::install).

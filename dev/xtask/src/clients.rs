@@ -318,10 +318,18 @@ fn codex(bench: &Bench) -> Result<String, String> {
         model.url
     );
     bench.put(".codex/config.toml", &provider)?;
-    let options = ["exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", "edit"];
+    let options = [
+        "exec",
+        "--skip-git-repo-check",
+        "--dangerously-bypass-approvals-and-sandbox",
+        // As if they had been reviewed.
+        "--dangerously-bypass-hook-trust",
+        "edit",
+    ];
     bench.run(&[&[&*program], &options[..]].concat(), &[])?;
-    bench.edited("mcp-")?;
-    Ok("the plugin was installed, and an edit was made with its server".to_owned())
+    bench.edited("codex-")?;
+    Ok("the plugin was installed, and an edit was made with its server, in the session that its hooks report"
+        .to_owned())
 }
 
 /// A model for clients that know OpenAI's chat completions.

@@ -316,3 +316,52 @@ fn readme() -> String {
          line, and makes an\nedit with it.\n\n| folder | client | installation |\n|---|---|---|\n{rows}"
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{FILES, SUMMARY, agent_manifest, hooks};
+    use serde_json::Value;
+
+    #[test]
+    fn files_are_valid_and_name_the_version() {
+        for file in FILES {
+            let text = (file.text)("1.2.3");
+            assert!(!text.trim().is_empty(), "{}", file.path);
+            if file.path.ends_with(".json") {
+                serde_json::from_str::<Value>(&text).unwrap();
+            }
+            let is_manifest = ["plugin.json", "server.json", "manifest.json", "package.json", "extension.json"]
+                .iter()
+                .any(|end| file.path.ends_with(end));
+            assert!(!is_manifest || text.contains("1.2.3"), "{}", file.path);
+        }
+    }
+
+    #[test]
+    fn limits_of_the_formats_are_met() {
+        assert!(SUMMARY.chars().count() <= 100, "the registry's limit");
+        let known = [
+            "$schema",
+            "name",
+            "version",
+            "description",
+            "author",
+            "homepage",
+            "repository",
+            "license",
+            "keywords",
+            "extensions",
+        ];
+        for name in agent_manifest("1").as_object().unwrap().keys() {
+            assert!(known.contains(&&**name), "Agent Plugins 1.0 does not know {name}");
+        }
+    }
+
+    #[test]
+    fn hooks_are_those_of_the_table_of_clients() {
+        let all = hooks("claude-code");
+        let command = &all["UserPromptSubmit"][0]["hooks"][0]["command"];
+        assert_eq!(command, "emend --quiet hook user-prompt-submit");
+        assert_eq!(hooks("gemini-cli")["AfterTool"][0]["matcher"], "read_file|replace|write_file|run_shell_command");
+    }
+}

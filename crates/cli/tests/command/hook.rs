@@ -169,3 +169,48 @@ fn edits_by_the_clients_own_tools_are_recorded() {
     bed.run(&["undo", "1"]).exits(0);
     assert_eq!(bed.get("a.txt"), "one\ntwo\n");
 }
+
+#[test]
+fn events_of_gemini_cli_are_understood() {
+    let bed = Bed::new();
+    bed.put("a.txt", "one\ntwo\n");
+    let own = "../home/.config/emendate/config.toml";
+    bed.put(own, "[history]\noutside = 'snapshots'\n");
+    let event = |tool: &str, input: Value| {
+        json!({ "session_id": "g1", "cwd": bed.work(), "hook_event_name": "x", "tool_name": tool, "tool_input": input })
+            .to_string()
+    };
+    let hook = |moment: &str, event: String| bed.feed(&["hook", moment, "--client", "gemini-cli"], event).exits(0).out;
+    let ours = ["edit", "a.txt", "--old", "two", "--new", "2", "--unread", "deny", "--session", "gemini-g1"];
+    bed.run(&ours).exits(14);
+    hook("user-prompt-submit", event("", json!({})));
+    assert_eq!(hook("post-tool-use", event("read_file", json!({ "file_path": bed.path("a.txt") }))), "");
+    bed.run(&ours).exits(0);
+    let edit =
+        json!({ "file_path": bed.path("a.txt"), "old_string": "three", "new_string": "3", "allow_multiple": true });
+    let said: Value = serde_json::from_str(&hook("pre-tool-use", event("replace", edit))).unwrap();
+    assert_eq!(said["decision"], "deny");
+    assert!(said["reason"].as_str().unwrap().contains("not found"), "{said}");
+    hook("pre-tool-use", event("run_shell_command", json!({ "command": "x" })));
+    bed.put("b.txt", "from the shell\n");
+    hook("post-tool-use", event("run_shell_command", json!({ "command": "x" })));
+    let history = bed.run(&["history", "--json"]).exits(0).out;
+    assert!(history.contains("during a shell command of gemini-g1"), "{history}");
+    // A rule that asks is shown to the person, whom Gemini CLI asks itself.
+    bed.put(own, "[policy]\nask = ['Edit(a.txt)']\n");
+    let edit = json!({ "file_path": bed.path("a.txt"), "old_string": "one", "new_string": "1" });
+    let said: Value = serde_json::from_str(&hook("pre-tool-use", event("replace", edit))).unwrap();
+    assert!(said["decision"].is_null() && said["systemMessage"].as_str().unwrap().contains("Edit(a.txt)"), "{said}");
+}
+
+#[test]
+fn conversations_of_other_clients_have_sessions_of_their_own() {
+    let bed = Bed::with("one\n");
+    for (client, session) in [("codex", "codex-s1"), ("opencode", "opencode-s1"), ("pi", "pi-s1")] {
+        let read = event(&bed, "Read", "a.txt", json!({}));
+        bed.feed(&["hook", "post-tool-use", "--client", client], read).exits(0);
+        let edit = ["edit", "a.txt", "--old", "one", "--new", "two", "--unread", "deny", "--dry-run", "--session"];
+        bed.run(&[&edit[..], &[session]].concat()).exits(0);
+    }
+    bed.run(&["hook", "session-start", "--client", "emacs"]).exits(2);
+}

@@ -263,6 +263,19 @@ fn file_that_another_program_writes_is_left_alone() {
 }
 
 #[test]
+fn doctor_reports_hooks_whose_program_is_gone() {
+    let bed = home();
+    setup(&bed, &["--yes", "--client", "claude-code"]).exits(0);
+    bed.run(&["doctor"]).exits(0);
+    let settings = read(&bed, ".claude/settings.json").replace(env!("CARGO_BIN_EXE_emend"), "/gone/emend");
+    own(&bed, ".claude/settings.json", &settings);
+    let told = bed.run(&["doctor"]).exits(1).out;
+    assert!(told.contains("its hooks start /gone/emend, which is not there"), "{told}");
+    setup(&bed, &["--yes", "--client", "claude-code"]).exits(0);
+    bed.run(&["doctor"]).exits(0);
+}
+
+#[test]
 fn record_of_a_newer_version_is_respected() {
     let bed = home();
     setup(&bed, &["--yes", "--client", "cursor"]).exits(0);
