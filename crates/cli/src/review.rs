@@ -5,8 +5,8 @@ use crate::context::CliContext;
 use crate::{io_error, output, signals};
 use emendate::core::{Code, Error, Result};
 use emendate::history::root_key;
-use emendate::{COUNTERS_FILE, Engine, StateLocation};
-use emendate_review::{ReviewListener, ReviewOptions};
+use emendate::{COUNTERS_FILE, CallContext, Engine, StateLocation, UnreadPolicy, unique_session};
+use emendate_review::{ReviewListener, ReviewOptions, ReviewThread};
 use std::env;
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
@@ -37,11 +37,41 @@ pub(crate) fn run(desk: &CliContext<'_>, args: &ReviewArgs) -> Result<u8> {
     signals::end_programs_on_signal(&engine, false);
     let options = options(desk, &engine, args.read_only);
     announce(&listener, options.visits.as_deref().and_then(Path::parent), args.no_open);
-    let mut caller = desk.caller_for_client("review", "");
-    // The person at the page sees what is reverted, and that it cannot be undone.
-    caller.person_reads = true;
-    emendate_review::serve_review(engine, caller, options, listener)?;
+    emendate_review::serve_review(engine, reviewer(desk), options, listener)?;
     Ok(0)
+}
+
+/// A review page that is to be served beside another server.
+pub(crate) struct ReviewBeside {
+    listener: ReviewListener,
+    options: ReviewOptions,
+    caller: CallContext,
+}
+
+/// Opens the review page beside another server, and prints its address.
+///
+/// Errors: those of the socket.
+pub(crate) fn open_beside(desk: &CliContext<'_>, engine: &Engine) -> Result<ReviewBeside> {
+    let listener = ReviewListener::open("0")?;
+    let options = options(desk, engine, false);
+    announce(&listener, None, true);
+    Ok(ReviewBeside { listener, options, caller: reviewer(desk) })
+}
+
+impl ReviewBeside {
+    /// Serves it.
+    ///
+    /// Errors: no thread can be started.
+    pub(crate) fn start(self, engine: &Arc<Engine>) -> Result<ReviewThread> {
+        ReviewThread::start(Arc::clone(engine), self.caller, self.options, self.listener)
+    }
+}
+
+/// Returns the context of a person at the page.
+fn reviewer(desk: &CliContext<'_>) -> CallContext {
+    let caller = desk.caller_for_client("review", "");
+    // A person has seen what they take back, and the conversation of an agent is not theirs.
+    CallContext { session: unique_session("review"), unread: UnreadPolicy::Allow, person_reads: true, ..caller }
 }
 
 /// Returns the options of the page.

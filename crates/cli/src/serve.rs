@@ -2,10 +2,10 @@
 
 use crate::args::{CallArgs, McpArgs};
 use crate::context::CliContext;
-#[cfg(feature = "http")]
-use crate::http;
 use crate::requests::{NdjsonCall, Next, Requests};
 use crate::{approval, hangup, input, output, signals};
+#[cfg(feature = "http")]
+use crate::{http, review};
 use emendate::core::Result;
 use emendate::{AskingCall, CallContext, Engine, Reply, SeedCodes, tool};
 use serde_json::{Map, Value};
@@ -42,11 +42,15 @@ pub(crate) fn mcp(desk: &CliContext<'_>, args: &McpArgs) -> Result<u8> {
     // Before this process gives up what is not beneath the roots.
     #[cfg(feature = "http")]
     let door = http::open_listener(&args.http)?;
-    let engine = desk.open_for_server()?;
+    let engine = Arc::new(desk.open_for_server()?);
     output::notices(&engine);
+    #[cfg(feature = "http")]
+    let review = if args.review { Some(review::open_beside(desk, &engine)?) } else { None };
     if args.restrict {
         restrict(desk, &engine)?;
     }
+    #[cfg(feature = "http")]
+    let review = review.map(|page| page.start(&engine)).transpose()?;
     let caller = desk.caller_for_client("mcp", args.profile.name);
     let conversation = desk.conversation_file();
     let session = conversation.map(|file| Arc::new(move || file.session()) as emendate_mcp::SessionSource);
@@ -54,11 +58,14 @@ pub(crate) fn mcp(desk: &CliContext<'_>, args: &McpArgs) -> Result<u8> {
     #[cfg(feature = "http")]
     if let Some(door) = door {
         emendate_mcp::serve_http(engine, caller, options, door)?;
+        review.into_iter().for_each(emendate_review::ReviewThread::stop);
         return Ok(0);
     }
     signals::end_programs_on_signal(&engine, true);
     hangup::watch_stdout(&engine);
     emendate_mcp::serve(engine, caller, options)?;
+    #[cfg(feature = "http")]
+    review.into_iter().for_each(emendate_review::ReviewThread::stop);
     Ok(0)
 }
 

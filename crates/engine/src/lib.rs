@@ -91,12 +91,13 @@ pub use tools::preview::LinePreview;
 pub use tools::read::READ_LINES_DEFAULT;
 pub use tools::read::lines::ReadOutcome;
 pub use tools::remarks::{Comment, ReviewedFile};
-pub use tools::review::difference::{FileDifference, TextDifference, VersionLines};
+pub use tools::review::cells::CellDifference;
+pub use tools::review::difference::{FileDifference, Resolution, TextDifference, VersionLines};
 pub use tools::review::operations::{
     FileStateView, FileView, OperationCompletion, OperationPage, OperationPurpose, OperationQuery, OperationView,
     ReversalView,
 };
-pub use tools::review::scope::{ChangeScope, ScopeFiles};
+pub use tools::review::scope::{ChangeScope, ScopeChanges, ScopeFiles};
 pub use tools::undo::hunks::HunkState;
 pub use tools::undo::rewind::shell_command_note;
 

@@ -67,6 +67,10 @@ pub struct TallyRow {
 pub const TOKEN_BYTES: u64 = 4;
 
 impl TallyRow {
+    fn empty(name: &str) -> TallyRow {
+        TallyRow { name: name.to_owned(), calls: 0, ok: 0, asked: 0, micros: 0, input: 0, output: 0 }
+    }
+
     /// Returns successes per thousand calls that were not questions; `None` if there are none.
     pub fn per_mille(&self) -> Option<u64> {
         self.ok.saturating_mul(1000).checked_div(self.calls - self.asked)
@@ -116,9 +120,20 @@ impl CallTally {
 
     /// Returns the sum of all calls.
     pub fn total(&self) -> TallyRow {
-        let mut row = TallyRow { name: String::new(), calls: 0, ok: 0, asked: 0, micros: 0, input: 0, output: 0 };
+        let mut row = TallyRow::empty("");
         self.0.iter().for_each(|(key, count)| row.add(key, *count));
         row
+    }
+
+    /// Returns the calls in periods of `hours` hours, the oldest first: each with its first hour since 1970. Periods
+    /// without calls are left out.
+    pub fn over_time(&self, hours: u64) -> Vec<(u64, TallyRow)> {
+        let mut rows: BTreeMap<u64, TallyRow> = BTreeMap::new();
+        for (key, count) in &self.0 {
+            let start = key.hour - key.hour % hours.max(1);
+            rows.entry(start).or_insert_with(|| TallyRow::empty("")).add(key, *count);
+        }
+        rows.into_iter().collect()
     }
 
     /// Returns a table, the most frequent first.
@@ -136,17 +151,7 @@ impl CallTally {
             if name.is_empty() && matches!(by, TallyKey::Format | TallyKey::Tier) {
                 continue;
             }
-            rows.entry(name)
-                .or_insert_with(|| TallyRow {
-                    name: name.clone(),
-                    calls: 0,
-                    ok: 0,
-                    asked: 0,
-                    micros: 0,
-                    input: 0,
-                    output: 0,
-                })
-                .add(key, *count);
+            rows.entry(name).or_insert_with(|| TallyRow::empty(name)).add(key, *count);
         }
         let mut rows: Vec<TallyRow> = rows.into_values().collect();
         rows.sort_by(|left, right| right.calls.cmp(&left.calls).then_with(|| left.name.cmp(&right.name)));

@@ -67,7 +67,7 @@ pub struct ServerOptions {
 /// Serves on standard input and output until the input ends.
 ///
 /// Errors: the streams cannot be used.
-pub fn serve(engine: Engine, caller: CallContext, options: ServerOptions) -> Result<()> {
+pub fn serve(engine: impl Into<Arc<Engine>>, caller: CallContext, options: ServerOptions) -> Result<()> {
     runtime()
         .map_err(|error| {
             Error::new(Code::IoFailed, format!("The MCP server cannot start: {error}."))

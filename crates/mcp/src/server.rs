@@ -54,9 +54,9 @@ pub(crate) struct McpServer {
 }
 
 impl McpServer {
-    pub(crate) fn new(engine: Engine, caller: CallContext, options: ServerOptions) -> McpServer {
+    pub(crate) fn new(engine: impl Into<Arc<Engine>>, caller: CallContext, options: ServerOptions) -> McpServer {
         McpServer {
-            engine: Arc::new(engine),
+            engine: engine.into(),
             caller: Arc::new(caller),
             options,
             tools: Arc::default(),

@@ -53,7 +53,7 @@ const reload = () => go(location.href, { push: false, keep: true });
 
 // ---- messages -----------------------------------------------------------------------------------------------------
 
-function say(text, kind, { evidence, next, operation } = {}) {
+function say(text, kind, { evidence, next, operation, resolve } = {}) {
   const box = document.createElement("div");
   if (kind) box.className = kind;
   const grow = document.createElement("div");
@@ -74,6 +74,13 @@ function say(text, kind, { evidence, next, operation } = {}) {
     button.textContent = "Undo this (u)";
     button.addEventListener("click", () => undoDecision(operation));
     box.append(button);
+  }
+  if (resolve) {
+    const link = document.createElement("a");
+    link.className = "button";
+    link.href = resolve;
+    link.textContent = "Resolve";
+    box.append(link);
   }
   const close = document.createElement("button");
   close.type = "button";
@@ -104,9 +111,9 @@ async function act(fields) {
   const result = await response.json();
   if (result.ok) {
     if (result.operation) decisions.push(result.operation);
-    say(result.summary, "", { operation: result.operation });
+    if (new URLSearchParams(fields).get("do") !== "review") say(result.summary, "", { operation: result.operation });
   } else {
-    say(result.summary, "bad", { evidence: result.evidence, next: result.next });
+    say(result.summary, "bad", { evidence: result.evidence, next: result.next, resolve: result.resolve });
   }
   await reload();
   return result.ok;
@@ -217,6 +224,7 @@ function showFile(file) {
   return on;
 }
 function showHunk(hunk) {
+  if (hunk.dataset.marked) return;
   const on = known(hunkKey(hunk));
   hunk.classList.toggle("reviewed", on);
   one('[data-key="a"]', hunk)?.setAttribute("aria-pressed", on);
@@ -244,7 +252,7 @@ document.addEventListener("click", (event) => {
   if (!button) return;
   const file = button.closest(".file"), hunk = button.closest(".hunk");
   if (button.classList.contains("fold")) fold(file, !file.classList.contains("folded"));
-  else if (button.dataset.key === "a" && hunk) review(hunk);
+  else if (button.dataset.key === "a" && hunk && !button.closest("form")) review(hunk);
   else if (button.dataset.key === "t") theme();
   else if (button.dataset.key === "?") one("#help").showModal();
 });
@@ -256,12 +264,12 @@ function review(hunk) {
 // ---- keys ---------------------------------------------------------------------------------------------------------
 
 const hunks = () => all(".hunk").filter((hunk) => !hunk.closest(".folded"));
-const current = () => one(".hunk.at");
+const current = () => one(".hunk.cur");
 function mark(hunk) {
-  for (const old of all(".at")) old.classList.remove("at");
-  hunk?.classList.add("at");
+  for (const old of all(".cur")) old.classList.remove("cur");
+  hunk?.classList.add("cur");
   const file = hunk?.closest(".file");
-  if (file) for (const leaf of all(`.leaf[data-file="${file.id}"]`)) leaf.classList.add("at");
+  if (file) for (const leaf of all(`.leaf[data-file="${file.id}"]`)) leaf.classList.add("cur");
 }
 function show(hunk) {
   if (!hunk) return;
@@ -305,18 +313,26 @@ const KEYS = {
   a: () => {
     const hunk = current();
     if (!hunk) return;
-    review(hunk);
-    if (known(hunkKey(hunk))) step(1);
+    const button = one('form [data-key="a"]', hunk);
+    if (button) button.click();
+    else review(hunk);
+    step(1);
   },
   v: () => press(".viewed input", current()?.closest(".file") ?? document.activeElement?.closest?.(".file")),
   x: () => press('[data-key="x"]', current()),
   r: () => press('[data-key="r"]', current()),
   X: () => press('.scope [data-key="X"]', document),
   u: () => undoDecision(),
-  c: () => press('[data-key="c"]', current()),
+  c: () => {
+    const form = current() && one(".write-comment", current());
+    if (!form) return;
+    form.open = true;
+    one("textarea", form).focus();
+  },
   e: () => {
-    const near = [current()?.previousElementSibling, current()?.nextElementSibling];
-    for (const gap of near) press(".gap a, a[data-lines]", gap?.parentElement === current()?.parentElement && gap.matches?.(".gap") ? gap.parentElement && gap : null);
+    for (const near of [current()?.previousElementSibling, current()?.nextElementSibling]) {
+      if (near?.matches(".gap")) press("a", near);
+    }
   },
   s: () => press('[data-key="s"]', document),
   w: () => press('[data-key="w"]', document),

@@ -1,15 +1,16 @@
 //! Actions: the fields of a form become a call of the engine.
 
-use crate::pages::scope_of;
+use crate::html::query_path;
 use crate::request::Fields;
-use crate::server::ReviewState;
+use crate::state::ReviewState;
+use crate::view::{scope_of, scope_query};
 use data_encoding::BASE64;
 use emendate::core::{Code, Error, Result};
-use emendate::{Answer, RAW_PATH};
+use emendate::{Answer, PersonAnswer, RAW_PATH};
 use hyper::StatusCode;
 use serde_json::{Map, Value, json};
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The result of an action.
 pub(crate) struct ActionOutcome(pub(crate) Result<ActionDone>);
@@ -32,8 +33,16 @@ impl ActionOutcome {
         }
     }
 
+    /// The address of a page on which a person resolves the conflict, if that is what failed.
+    pub(crate) fn resolve_address(&self, fields: &Fields) -> Option<String> {
+        let error = self.0.as_ref().err().filter(|error| error.code() == Code::OperationConflict)?;
+        let path = fields.path("path").filter(|_| !error.message().is_empty())?;
+        Some(format!("/resolve?{}&path={}", scope_query(&scope_of(fields)?), query_path(&path)))
+    }
+
     /// The result for a script.
-    pub(crate) fn to_json(&self) -> Value {
+    pub(crate) fn to_json(&self, fields: &Fields) -> Value {
+        let resolve = self.resolve_address(fields);
         match &self.0 {
             Ok(done) => json!({ "ok": true, "summary": done.summary, "operation": done.operation }),
             Err(error) => json!({
@@ -42,6 +51,7 @@ impl ActionOutcome {
                 "summary": error.message(),
                 "evidence": error.evidence_text(),
                 "next": error.next_step(),
+                "resolve": resolve,
             }),
         }
     }
@@ -68,6 +78,23 @@ fn done(state: &ReviewState, fields: &Fields) -> Result<ActionDone> {
             let path = fields.path("path").ok_or_else(|| incomplete("a file"))?;
             call(state, "restore", json!({ "id": id(fields)? }), Some(&path))?
         }
+        "approve" | "deny" | "correct" => return answered(state, fields, verb),
+        "review" => return reviewed(state, fields),
+        "comment" => {
+            let (line, text) = (fields.number("line").map(|line| line as u64), fields.sent("text").unwrap_or_default());
+            let comment = state.engine.add_comment(
+                scope_operation(fields)?,
+                fields.path("path").as_deref(),
+                line,
+                &text.replace("\r\n", "\n"),
+            )?;
+            let summary = format!("The comment reaches {} with its next reply.", comment.session);
+            return Ok(ActionDone { summary, operation: None });
+        }
+        "delete_comment" => {
+            state.engine.delete_comment(id(fields)?)?;
+            return Ok(ActionDone { summary: "The comment is deleted.".to_owned(), operation: None });
+        }
         "mark" => {
             let name = fields.text("name").ok_or_else(|| incomplete("a name"))?;
             call(state, "mark", json!({ "name": name }), None)?
@@ -75,7 +102,7 @@ fn done(state: &ReviewState, fields: &Fields) -> Result<ActionDone> {
         "write" => {
             let path = fields.path("path").ok_or_else(|| incomplete("a file"))?;
             // Browsers send the lines of a form with CR LF.
-            let text = fields.text("content").unwrap_or_default().replace("\r\n", "\n");
+            let text = fields.sent("content").unwrap_or_default().replace("\r\n", "\n");
             let mut input = json!({ "content": text });
             if let Some(tag) = fields.text("tag") {
                 input["tag"] = tag.into();
@@ -85,6 +112,51 @@ fn done(state: &ReviewState, fields: &Fields) -> Result<ActionDone> {
         _ => return Err(Error::new(Code::CallInvalid, "There is no such action.").next("Reload the page.")),
     };
     Ok(finished(&answer))
+}
+
+/// Marks a hunk as reviewed, or not.
+fn reviewed(state: &ReviewState, fields: &Fields) -> Result<ActionDone> {
+    let hunk = fields.number("hunk").ok_or_else(|| incomplete("a change"))?;
+    let is_reviewed = fields.text("reviewed") == Some("1");
+    let path = fields.path("path");
+    state.engine.mark_reviewed(&state.caller, scope_operation(fields)?, path.as_deref(), Some(&[hunk]), is_reviewed)?;
+    let summary = if is_reviewed { "Marked as reviewed." } else { "Marked as not reviewed." };
+    Ok(ActionDone { summary: summary.to_owned(), operation: None })
+}
+
+/// Returns the operation that the fields are about.
+fn scope_operation(fields: &Fields) -> Result<&str> {
+    fields.text("op").ok_or_else(|| incomplete("an operation"))
+}
+
+/// Answers a question.
+fn answered(state: &ReviewState, fields: &Fields, verb: &str) -> Result<ActionDone> {
+    let id = id(fields)?;
+    let answer = match verb {
+        "approve" => PersonAnswer::Approve,
+        "deny" => PersonAnswer::Deny { reason: fields.text("reason").unwrap_or_default().replace("\r\n", "\n") },
+        _ => PersonAnswer::Correct { texts: corrected(state, fields, id)? },
+    };
+    let outcome = state.engine.answer_question(id, &answer)?;
+    let first_line = outcome.text.lines().next().unwrap_or_default();
+    let summary = if first_line.is_empty() { "Answered.".to_owned() } else { first_line.to_owned() };
+    Ok(ActionDone { summary, operation: outcome.operation })
+}
+
+/// Returns the texts that a person put in place of those of a question. Browsers send lines with CR LF, so the line
+/// ends are those of the proposal.
+fn corrected(state: &ReviewState, fields: &Fields, id: &str) -> Result<Vec<(PathBuf, String)>> {
+    let questions = state.engine.pending_questions()?;
+    let question = questions.iter().find(|question| question.id == id).ok_or_else(|| {
+        Error::new(Code::OperationMissing, "The question is no longer open.").next("Reload the page.")
+    })?;
+    let proposed =
+        question.files.iter().enumerate().filter_map(|(nth, file)| Some((nth, file, file.proposed.as_ref()?)));
+    let text = |nth: usize, proposed: &str| {
+        let sent = fields.sent(&format!("text{nth}"))?.replace("\r\n", "\n");
+        Some(if proposed.contains("\r\n") { sent.replace('\n', "\r\n") } else { sent })
+    };
+    Ok(proposed.filter_map(|(nth, file, proposed)| Some((file.path.clone(), text(nth, proposed)?))).collect())
 }
 
 /// Calls a tool.

@@ -14,8 +14,10 @@ mod pages;
 mod request;
 mod respond;
 mod server;
+mod state;
 #[cfg(test)]
 mod tests;
+mod view;
 mod visits;
 
 use emendate::core::Result;
@@ -81,16 +83,53 @@ pub fn serve_review(
     options: ReviewOptions,
     listener: ReviewListener,
 ) -> Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .max_blocking_threads(server::CONCURRENT_CALLS_MAX + 2)
-        .thread_name("emend-review")
-        .build()
-        .map_err(|error| listen_failed(&error))?;
+    let runtime = runtime().map_err(|error| listen_failed(&error))?;
     runtime.block_on(async {
         let stop = stop_signals().map_err(|error| listen_failed(&error))?;
         run_review(engine, caller, options, listener, stop).await.map_err(|error| listen_failed(&error))
     })
+}
+
+/// The page on a thread of its own, beside another server of the same process.
+pub struct ReviewThread {
+    stop: mpsc::Sender<()>,
+    thread: std::thread::JoinHandle<()>,
+}
+
+impl ReviewThread {
+    /// Starts to serve the page.
+    ///
+    /// Errors: no thread can be started.
+    pub fn start(
+        engine: Arc<Engine>,
+        caller: CallContext,
+        options: ReviewOptions,
+        listener: ReviewListener,
+    ) -> Result<ReviewThread> {
+        let (stop, stopped) = mpsc::channel(1);
+        let runtime = runtime().map_err(|error| listen_failed(&error))?;
+        let serve = move || {
+            // The other server goes on if this one fails.
+            let _ = runtime.block_on(run_review(engine, caller, options, listener, stopped));
+        };
+        let thread = std::thread::Builder::new().name("emend-review".to_owned()).spawn(serve);
+        Ok(ReviewThread { stop, thread: thread.map_err(|error| listen_failed(&error))? })
+    }
+
+    /// Ends the page; running calls are finished.
+    pub fn stop(self) {
+        let _ = self.stop.blocking_send(());
+        let _ = self.thread.join();
+    }
+}
+
+/// Creates the runtime: one thread for requests, others for calls of the engine.
+fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .max_blocking_threads(server::CONCURRENT_CALLS_MAX + 2)
+        .thread_name("emend-review")
+        .build()
 }
 
 /// Serves the page in a runtime until a message arrives on `stop`.

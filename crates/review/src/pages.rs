@@ -11,111 +11,19 @@ pub(crate) mod hunk;
 pub(crate) mod image;
 pub(crate) mod login;
 pub(crate) mod outcome;
+pub(crate) mod questions;
+pub(crate) mod resolve;
 pub(crate) mod timeline;
 pub(crate) mod tree;
 pub(crate) mod visit;
 
-use crate::html::{Html, query_text};
-use crate::request::Fields;
+use crate::html::Html;
 use crate::respond;
-use crate::server::ReviewState;
+use crate::view::{PageContext, scope_of};
 use emendate::ChangeScope;
 use emendate::core::{Code, Error, Result};
 use emendate_http::HttpResponse;
 use hyper::StatusCode;
-use std::path::Path;
-
-/// The cookie with the settings of the page.
-pub(crate) const PREFERENCES_COOKIE: &str = "emend_view";
-
-/// The request that a page answers.
-pub(crate) struct PageContext<'a> {
-    pub(crate) state: &'a ReviewState,
-    /// The text that forms send.
-    pub(crate) csrf: &'a str,
-    /// The fields of the address.
-    pub(crate) fields: &'a Fields,
-    pub(crate) preferences: Preferences,
-}
-
-/// How differences are shown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Preferences {
-    /// Side by side.
-    pub(crate) split: bool,
-    /// Changes of white space are not marked.
-    pub(crate) ignore_space: bool,
-    /// The chosen theme; `None` for that of the system.
-    pub(crate) theme: Option<Theme>,
-}
-
-/// A theme.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Theme {
-    /// Dark on light.
-    Light,
-    /// Light on dark.
-    Dark,
-}
-
-impl Preferences {
-    /// Reads the value of the cookie.
-    pub(crate) fn read(saved: &str) -> Preferences {
-        let has = |word: &str| saved.split('-').any(|it| it == word);
-        let theme = if has("dark") { Some(Theme::Dark) } else { has("light").then_some(Theme::Light) };
-        Preferences { split: has("split"), ignore_space: has("nows"), theme }
-    }
-
-    /// The value of the cookie.
-    pub(crate) fn saved(self) -> String {
-        let words = [
-            ("split", self.split),
-            ("nows", self.ignore_space),
-            ("dark", self.theme == Some(Theme::Dark)),
-            ("light", self.theme == Some(Theme::Light)),
-        ];
-        words.into_iter().filter(|(_, on)| *on).map(|(word, _)| word).collect::<Vec<_>>().join("-")
-    }
-
-    /// Applies the fields of an address.
-    pub(crate) fn changed_by(self, fields: &Fields) -> Preferences {
-        Preferences {
-            split: fields.text("layout").map_or(self.split, |layout| layout == "split"),
-            ignore_space: fields.text("ws").map_or(self.ignore_space, |ws| ws == "hide"),
-            theme: self.theme,
-        }
-    }
-}
-
-/// Returns the scope that fields name: `op`, `turn`, or `from` and `to`.
-pub(crate) fn scope_of(fields: &Fields) -> Option<ChangeScope> {
-    if let Some(id) = fields.text("op") {
-        return Some(ChangeScope::Operation(id.to_owned()));
-    }
-    if let Some(id) = fields.text("turn") {
-        return Some(ChangeScope::Turn(id.to_owned()));
-    }
-    let from = fields.text("from")?;
-    Some(ChangeScope::Between(from.to_owned(), fields.text("to").unwrap_or("now").to_owned()))
-}
-
-/// Returns the fields that name a scope, for an address.
-pub(crate) fn scope_query(scope: &ChangeScope) -> String {
-    match scope {
-        ChangeScope::Operation(id) => format!("op={}", query_text(id)),
-        ChangeScope::Turn(id) => format!("turn={}", query_text(id)),
-        ChangeScope::Between(from, to) => format!("from={}&to={}", query_text(from), query_text(to)),
-    }
-}
-
-/// Returns the address of a scope.
-pub(crate) fn scope_address(scope: &ChangeScope) -> String {
-    match scope {
-        ChangeScope::Operation(id) => format!("/op/{}", query_text(id)),
-        ChangeScope::Turn(id) => format!("/turn/{}", query_text(id)),
-        ChangeScope::Between(..) => format!("/between?{}", scope_query(scope)),
-    }
-}
 
 /// Shows the page at an address.
 pub(crate) fn show(page: &PageContext<'_>, path: &str) -> HttpResponse {
@@ -127,6 +35,8 @@ pub(crate) fn show(page: &PageContext<'_>, path: &str) -> HttpResponse {
         ["since"] => visit::page(page),
         ["file"] => file_history::page(page),
         ["charts"] => charts::page(page),
+        ["questions"] => questions::page(page),
+        ["resolve"] => resolve::page(page),
         ["part", "file"] => file::part(page),
         ["part", "lines"] => file::lines_part(page),
         ["part", "timeline"] => timeline::part(page),
@@ -158,9 +68,4 @@ fn failed(page: &PageContext<'_>, error: &Error) -> HttpResponse {
     outcome::explain(&mut main, error);
     main.raw("</div>");
     respond::page(status, frame::page(page, "Not found", frame::Place::Other, "", main))
-}
-
-/// Returns a path for people.
-pub(crate) fn shown_path(path: &Path) -> String {
-    emendate::fs::shown(path)
 }

@@ -45,6 +45,11 @@ impl Fields {
         self.bytes(name).and_then(|value| std::str::from_utf8(value).ok()).filter(|text| !text.is_empty())
     }
 
+    /// Returns the text of a field that is UTF-8, also an empty one.
+    pub(crate) fn sent(&self, name: &str) -> Option<&str> {
+        self.bytes(name).and_then(|value| std::str::from_utf8(value).ok())
+    }
+
     /// Returns the path of a field.
     pub(crate) fn path(&self, name: &str) -> Option<PathBuf> {
         let bytes = self.bytes(name).filter(|bytes| !bytes.is_empty())?;

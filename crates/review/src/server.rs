@@ -3,8 +3,11 @@
 use crate::access::{LoginFailure, Visitor, VisitorAccess, cookie};
 use crate::action::{self, ActionOutcome};
 use crate::live::{self, HistoryState};
-use crate::pages::{self, PageContext, Preferences};
+use crate::pages;
+use crate::pages::frame::history_key;
 use crate::request::Fields;
+use crate::state::ReviewState;
+use crate::view::{PREFERENCES_COOKIE, PageContext, Preferences};
 use crate::visits::Visits;
 use crate::{ReviewOptions, assets, respond};
 use emendate::core::Error;
@@ -33,21 +36,6 @@ const WATCH_TIMEOUT: Duration = Duration::from_millis(500);
 /// The service.
 pub(crate) struct ReviewService(Arc<ReviewState>);
 
-/// The state that all requests share.
-pub(crate) struct ReviewState {
-    pub(crate) engine: Arc<Engine>,
-    pub(crate) caller: CallContext,
-    pub(crate) options: ReviewOptions,
-    pub(crate) visits: Visits,
-    access: VisitorAccess,
-    bodies: BodyReader,
-    connections: Arc<Semaphore>,
-    calls: Semaphore,
-    running: watch::Sender<usize>,
-    closing: watch::Sender<bool>,
-    history: watch::Sender<HistoryState>,
-}
-
 impl ReviewService {
     pub(crate) fn new(
         engine: Arc<Engine>,
@@ -60,6 +48,7 @@ impl ReviewService {
         ReviewService(Arc::new(ReviewState {
             engine,
             caller,
+            seen: std::sync::Mutex::default(),
             visits: Visits::open(options.visits.clone()),
             options,
             access: VisitorAccess::new(token, names, bound.address.port()),
@@ -90,7 +79,7 @@ impl ReviewService {
 fn follow(engine: &Engine, state: &Weak<ReviewState>) -> Result<(), Error> {
     let mut feed = engine.follow(&FeedOptions::default())?;
     loop {
-        let newest = engine.newest_operations()?.join(",");
+        let newest = history_key(engine);
         match state.upgrade() {
             Some(state) if !*state.closing.borrow() => state.tell(HistoryState { newest }),
             _ => return Ok(()),
@@ -211,13 +200,11 @@ impl ReviewState {
     /// Shows a page.
     async fn show(self: Arc<Self>, parts: &Parts, path: String, visitor: Visitor) -> HttpResponse {
         let fields = Fields::parse(parts.uri.query().unwrap_or_default().as_bytes());
-        let saved = cookie(&parts.headers, pages::PREFERENCES_COOKIE).unwrap_or_default();
+        let saved = cookie(&parts.headers, PREFERENCES_COOKIE).unwrap_or_default();
         let preferences = Preferences::read(saved).changed_by(&fields);
         let new_cookie = (preferences.saved() != saved
             && (fields.text("layout").is_some() || fields.text("ws").is_some()))
-        .then(|| {
-            format!("{}={}; SameSite=Strict; Path=/; Max-Age=31536000", pages::PREFERENCES_COOKIE, preferences.saved())
-        });
+        .then(|| format!("{}={}; SameSite=Strict; Path=/; Max-Age=31536000", PREFERENCES_COOKIE, preferences.saved()));
         let csrf = visitor.csrf.clone();
         let shown = self
             .call(move |state| pages::show(&PageContext { state, csrf: &csrf, fields: &fields, preferences }, &path))
@@ -276,7 +263,7 @@ fn respond_to(
     wants_json: bool,
 ) -> HttpResponse {
     if wants_json {
-        return respond::json(outcome.status(), &outcome.to_json());
+        return respond::json(outcome.status(), &outcome.to_json(fields));
     }
     let none = Fields::default();
     let page = PageContext { state, csrf, fields: &none, preferences: Preferences::default() };

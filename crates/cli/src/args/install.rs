@@ -23,6 +23,10 @@ pub(crate) struct McpArgs {
     /// Let the kernel confine the process to the roots and the state directory (Landlock)
     #[arg(long)]
     pub(crate) restrict: bool,
+    /// Serve the review page too, and print its address on standard error (see `emend review`)
+    #[cfg(feature = "http")]
+    #[arg(long)]
+    pub(crate) review: bool,
     #[cfg(feature = "http")]
     #[command(flatten)]
     pub(crate) http: HttpArgs,

@@ -19,10 +19,12 @@ use crate::tools::history::feed::{self, Feed, FeedOptions};
 use crate::tools::history::page::{self, HistoryPage, OperationSide};
 use crate::tools::preview::{self, LinePreview};
 use crate::tools::remarks::{self, Comment, ReviewedFile};
-use crate::tools::review::difference::{self, FileDifference, VersionLines};
+use crate::tools::review::cells::{self, CellDifference};
+use crate::tools::review::difference::{self, FileDifference, Resolution, VersionLines};
+use crate::tools::review::large;
 use crate::tools::review::operations::FileView;
 use crate::tools::review::operations::{self, OperationPage, OperationQuery, OperationView};
-use crate::tools::review::scope::{self, ChangeScope, ScopeFiles};
+use crate::tools::review::scope::{self, ChangeScope, ScopeChanges, ScopeFiles};
 use crate::tools::undo;
 use emendate_core::{Handle, Op, Result, Vocabulary};
 use emendate_fs::Store;
@@ -291,16 +293,35 @@ impl Engine {
         operations::newest_names(&self.context)
     }
 
-    /// Returns some files of a scope, in the order of their paths, and the sums of all that are `wanted`.
+    /// Finds the changes of a scope.
     ///
     /// Errors: `operation.not_found`, `call.invalid`, and those of the session store.
+    pub fn scope_changes(&self, scope: &ChangeScope) -> Result<ScopeChanges> {
+        scope::scope_changes(&self.context, scope)
+    }
+
+    /// Returns some files of a scope, in the order of their paths, and the sums of all that are `wanted`; without it, of
+    /// all.
     pub fn scope_files(
         &self,
-        scope: &ChangeScope,
-        wanted: &dyn Fn(&FileView) -> bool,
+        changes: &ScopeChanges,
+        wanted: Option<&dyn Fn(&FileView) -> bool>,
         part: Range<usize>,
-    ) -> Result<ScopeFiles> {
-        scope::scope_files(&self.context, scope, wanted, part)
+    ) -> ScopeFiles {
+        scope::scope_files(&self.context, changes, wanted, part)
+    }
+
+    /// Returns one file of a scope.
+    ///
+    /// Errors: `operation.not_found`.
+    pub fn scope_file(&self, changes: &ScopeChanges, path: &Path) -> Result<FileView> {
+        scope::scope_file(&self.context, changes, path)
+    }
+
+    /// True for a file that is too large to be loaded whole to be looked at.
+    pub fn is_large(&self, path: &Path) -> bool {
+        let place = self.context.store().resolve_no_follow(path);
+        place.is_ok_and(|place| large::is_large(&self.context, &place))
     }
 
     /// Returns the difference of one file of a scope, with at most `bytes` of text.
@@ -309,11 +330,11 @@ impl Engine {
     pub fn difference(
         &self,
         caller: &CallContext,
-        scope: &ChangeScope,
+        changes: &ScopeChanges,
         path: &Path,
         bytes: usize,
     ) -> Result<FileDifference> {
-        call::metered(&self.context, caller, || difference::difference(&self.context, caller, scope, path, bytes))
+        call::metered(&self.context, caller, || difference::difference(&self.context, caller, changes, path, bytes))
     }
 
     /// Returns lines of a file before or after the changes of a scope, with their colours.
@@ -342,6 +363,26 @@ impl Engine {
         moment: OperationSide,
     ) -> Result<Vec<u8>> {
         call::metered(&self.context, caller, || difference::scope_content(&self.context, scope, path, moment))
+    }
+
+    /// Compares a notebook by cells, before and after the changes of a scope; `None` if a version is not a notebook.
+    ///
+    /// Errors: those of the policy and of the session store.
+    pub fn cell_differences(
+        &self,
+        caller: &CallContext,
+        scope: &ChangeScope,
+        path: &Path,
+        bytes: usize,
+    ) -> Result<Option<Vec<CellDifference>>> {
+        call::metered(&self.context, caller, || cells::cell_differences(&self.context, scope, path, bytes))
+    }
+
+    /// Merges the reversal of a change into the file as it is, for a person who resolves the conflicts.
+    ///
+    /// Errors: those of [`Engine::scope_content`]; `file.binary`, `file.too_large`.
+    pub fn resolution(&self, caller: &CallContext, scope: &ChangeScope, path: &Path) -> Result<Resolution> {
+        call::metered(&self.context, caller, || difference::resolution(&self.context, scope, path))
     }
 
     /// Undoes or redoes the change of one file in a scope: its hunks of these numbers, or all of it.

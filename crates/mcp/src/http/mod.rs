@@ -79,7 +79,12 @@ impl HttpLimits {
 /// have not begun to write.
 ///
 /// Errors: the sockets or signals cannot be used.
-pub fn serve_http(engine: Engine, caller: CallContext, options: ServerOptions, door: HttpListener) -> Result<()> {
+pub fn serve_http(
+    engine: impl Into<Arc<Engine>>,
+    caller: CallContext,
+    options: ServerOptions,
+    door: HttpListener,
+) -> Result<()> {
     let runtime = runtime().map_err(|error| listen_failed(&error))?;
     runtime.block_on(async {
         let stopped = stop_signals().map_err(|error| listen_failed(&error))?;

@@ -3,7 +3,8 @@
 use crate::html::Html;
 use crate::pages::form::{ActionButton, button};
 use crate::pages::frame::{self, Place};
-use crate::pages::{PageContext, file, scope_address, shown_path, timeline, tree};
+use crate::pages::{file, timeline, tree};
+use crate::view::{PageContext, scope_address, shown_path};
 use emendate::core::Result;
 use emendate::{
     ChangeScope, FileView, OperationCompletion, OperationPurpose, OperationQuery, OperationView, ScopeFiles,
@@ -59,9 +60,10 @@ pub(crate) fn scope_page(
     let engine = &page.state.engine;
     let words = page.fields.text("files").unwrap_or_default().to_lowercase();
     let start = page.fields.number("start").unwrap_or(0);
-    let wanted = |file: &FileView| words.is_empty() || shown_path(&file.below_root).to_lowercase().contains(&words);
+    let wanted = |file: &FileView| shown_path(&file.below_root).to_lowercase().contains(&words);
     let part = start..start.saturating_add(FILES_PER_PAGE);
-    let found = engine.scope_files(scope, &wanted, part)?;
+    let changes = page.state.changes(scope)?;
+    let found = engine.scope_files(&changes, if words.is_empty() { None } else { Some(&wanted) }, part);
     let operation = match scope {
         ChangeScope::Operation(id) | ChangeScope::Turn(id) => Some(engine.operation(id, 0..0)?),
         ChangeScope::Between(..) => None,
@@ -77,7 +79,7 @@ pub(crate) fn scope_page(
     }
     let begun = main.len();
     for (nth, view) in found.files.iter().enumerate() {
-        if nth < FILES_SENT && main.len() - begun < SENT_BYTES_MAX {
+        if nth < FILES_SENT && main.len() - begun < SENT_BYTES_MAX && !engine.is_large(&view.path) {
             file::card(&mut main, page, scope, view);
         } else {
             file::deferred(&mut main, page, scope, view);

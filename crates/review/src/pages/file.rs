@@ -2,11 +2,14 @@
 
 use crate::html::{Html, query_path};
 use crate::pages::code::{CodeLine, of_line};
-use crate::pages::form::{ActionButton, button, scope_fields};
-use crate::pages::{PageContext, hunk, image, scope_of, scope_query, shown_path, timeline};
-use emendate::core::explain::DiffHunk;
+use crate::pages::form::{ActionButton, button, hidden, scope_fields};
+use crate::pages::{hunk, image, timeline};
+use crate::view::{PageContext, scope_of, scope_query, shown_path};
+use emendate::core::explain::{DiffHunk, LineKind};
 use emendate::core::{Code, Error, Result};
-use emendate::{ChangeScope, FileDifference, FileView, HunkState, LineRange, OperationSide, TextDifference};
+use emendate::{
+    CellDifference, ChangeScope, FileDifference, FileView, HunkState, LineRange, OperationSide, TextDifference,
+};
 use std::os::unix::ffi::OsStrExt as _;
 
 /// Bytes of text that a file's hunks show at first.
@@ -38,9 +41,22 @@ pub(crate) fn card(out: &mut Html, page: &PageContext<'_>, scope: &ChangeScope, 
     open(out, page, scope, view, false);
     out.raw("<div class=\"body\">");
     let bytes = if page.fields.flag("full") { TEXT_BYTES_MAX } else { TEXT_BYTES_SENT };
-    match page.state.engine.difference(&page.state.caller, scope, &view.path, bytes) {
-        Ok(FileDifference::Text(text)) => hunks(out, page, scope, view, &text),
+    let engine = &page.state.engine;
+    let found = page.state.changes(scope);
+    match found.and_then(|changes| engine.difference(&page.state.caller, &changes, &view.path, bytes)) {
+        Ok(FileDifference::Text(text)) => match cells(page, scope, view, bytes) {
+            Some(changed) => {
+                cell_list(out, page, &changed);
+                out.raw("<details class=\"as-text\"><summary>The same as text</summary>");
+                hunks(out, page, scope, view, &text);
+                out.raw("</details>");
+            }
+            None => hunks(out, page, scope, view, &text),
+        },
         Ok(FileDifference::Binary { before, after }) => image::sides(out, scope, view, before, after),
+        Ok(FileDifference::TooLarge) => {
+            out.raw("<p class=\"empty\">The file is large, and changed since or has no record of this change alone. Its difference would need all of it.</p>");
+        }
         Ok(FileDifference::NotKept) => {
             out.raw("<p class=\"empty\">The contents of this change were not kept: they were too large, or may hold secrets.</p>");
         }
@@ -49,6 +65,67 @@ pub(crate) fn card(out: &mut Html, page: &PageContext<'_>, scope: &ChangeScope, 
         }
     }
     out.raw("</div></section>");
+}
+
+/// The marks and comments of a person on a file of an operation.
+#[derive(Default)]
+struct Remarks {
+    /// The operation; `None` for changes of several.
+    operation: Option<String>,
+    reviewed: Vec<u64>,
+    comments: Vec<Comment>,
+}
+
+/// Returns the marks and comments of a file. Those of several operations together have none.
+fn remarks(page: &PageContext<'_>, scope: &ChangeScope, view: &FileView) -> Remarks {
+    let ChangeScope::Operation(id) = scope else { return Remarks::default() };
+    let engine = &page.state.engine;
+    let marks = engine.reviewed_hunks(Some(id)).unwrap_or_default();
+    let reviewed = marks.into_iter().filter(|file| file.path == view.path).flat_map(|file| file.hunks).collect();
+    let mut comments = engine.comments(Some(id), false).unwrap_or_default();
+    comments.retain(|comment| comment.path.as_ref() == Some(&view.path));
+    Remarks { operation: Some(id.clone()), reviewed, comments }
+}
+
+/// Returns the cells that differ, if the file is a notebook.
+fn cells(page: &PageContext<'_>, scope: &ChangeScope, view: &FileView, bytes: usize) -> Option<Vec<CellDifference>> {
+    let is_notebook = view.path.extension().is_some_and(|extension| extension == "ipynb");
+    let engine = &page.state.engine;
+    is_notebook.then(|| engine.cell_differences(&page.state.caller, scope, &view.path, bytes).ok().flatten()).flatten()
+}
+
+/// Adds the cells of a notebook.
+fn cell_list(out: &mut Html, page: &PageContext<'_>, changed: &[CellDifference]) {
+    if changed.is_empty() {
+        out.raw("<p class=\"empty\">No cell differs.</p>");
+    }
+    for cell in changed {
+        out.raw("<section class=\"hunk cell\" tabindex=\"-1\"").attr("aria-label", &format!("Cell {}", cell.number));
+        out.raw("><header><span class=\"range\">Cell ")
+            .number(cell.number as u64)
+            .raw(" · ")
+            .text(&cell.kind)
+            .raw("</span>");
+        let state = if cell.is_added {
+            "new"
+        } else if cell.is_removed {
+            "removed"
+        } else {
+            ""
+        };
+        if !state.is_empty() {
+            out.element("span", "badge", state);
+        }
+        let (before, after) = cell.outputs;
+        if before + after > 0 {
+            out.element("span", "badge", &format!("outputs {before} → {after}"));
+        }
+        out.raw("</header>");
+        for hunk in &cell.source.hunks {
+            hunk::table(out, page, &cell.source, hunk);
+        }
+        out.raw("</section>");
+    }
 }
 
 /// Adds a file whose hunks are fetched when it comes into view.
@@ -63,12 +140,9 @@ pub(crate) fn deferred(out: &mut Html, page: &PageContext<'_>, scope: &ChangeSco
 /// Errors: `operation.not_found`, and those of the history.
 pub(crate) fn part(page: &PageContext<'_>) -> Result<String> {
     let (scope, path) = named(page)?;
-    let wanted = |view: &FileView| view.path == path;
-    let found = page.state.engine.scope_files(&scope, &wanted, 0..1)?;
-    let view =
-        found.files.first().ok_or_else(|| Error::new(Code::OperationMissing, "The file is not among the changes."))?;
+    let view = page.state.engine.scope_file(&*page.state.changes(&scope)?, &path)?;
     let mut out = Html::default();
-    card(&mut out, page, &scope, view);
+    card(&mut out, page, &scope, &view);
     Ok(out.into_string())
 }
 
@@ -139,17 +213,20 @@ fn hunks(out: &mut Html, page: &PageContext<'_>, scope: &ChangeScope, view: &Fil
     if text.hunks.is_empty() {
         out.raw("<p class=\"empty\">The text is the same before and after.</p>");
     }
+    let remarks = remarks(page, scope, view);
     let mut next_line = 1;
     let mut delta = 0isize;
     for hunk in &text.hunks {
         let first = hunk.new_start + usize::from(hunk.new_lines == 0);
-        gap(out, scope, view, next_line..first, delta, true);
-        one(out, page, scope, view, text, hunk);
+        if !text.is_partial {
+            gap(out, scope, view, next_line..first, delta, true);
+        }
+        one(out, page, &HunkOfFile { scope, view, text, hunk, remarks: &remarks });
         next_line = first + hunk.new_lines;
         let old_next = hunk.old_start + usize::from(hunk.old_lines == 0) + hunk.old_lines;
         delta = old_next.cast_signed() - next_line.cast_signed();
     }
-    if !text.hunks.is_empty() && view.after.is_some() {
+    if !text.hunks.is_empty() && view.after.is_some() && !text.is_partial {
         gap(out, scope, view, next_line..text.new_lines + 1, delta, false);
     }
     let omitted: usize = text.hunks.iter().map(|hunk| hunk.omitted.lines()).sum();
@@ -197,12 +274,11 @@ pub(crate) fn lines_part(page: &PageContext<'_>) -> Result<String> {
         LineRange { first, last: first + count.max(1) - 1 }
     };
     let version = page.state.engine.version_lines(&page.state.caller, &scope, &path, OperationSide::After, range)?;
-    let wanted = |view: &FileView| view.path == path;
-    let found = page.state.engine.scope_files(&scope, &wanted, 0..1)?;
+    let view = page.state.engine.scope_file(&*page.state.changes(&scope)?, &path)?;
     let mut out = Html::default();
     let rest = if is_up { first..range.first } else { range.last + 1..last + 1 };
-    if let (Some(view), true) = (found.files.first(), is_up) {
-        gap(&mut out, &scope, view, rest.clone(), delta, true);
+    if is_up {
+        gap(&mut out, &scope, &view, rest.clone(), delta, true);
     }
     out.raw("<table class=\"diff\"><tbody>");
     for (text, number) in version.lines.iter().zip(range.first..) {
@@ -211,64 +287,108 @@ pub(crate) fn lines_part(page: &PageContext<'_>) -> Result<String> {
         hunk::kept_row(&mut out, page.preferences.split, old, number, shown);
     }
     out.raw("</tbody></table>");
-    if let (Some(view), false) = (found.files.first(), is_up) {
-        gap(&mut out, &scope, view, rest, delta, false);
+    if !is_up {
+        gap(&mut out, &scope, &view, rest, delta, false);
     }
     Ok(out.into_string())
 }
 
-fn one(
-    out: &mut Html,
-    page: &PageContext<'_>,
-    scope: &ChangeScope,
-    view: &FileView,
-    text: &TextDifference,
-    hunk: &DiffHunk,
-) {
+/// A hunk with everything that is shown around it.
+struct HunkOfFile<'a> {
+    scope: &'a ChangeScope,
+    view: &'a FileView,
+    text: &'a TextDifference,
+    hunk: &'a DiffHunk,
+    remarks: &'a Remarks,
+}
+
+fn one(out: &mut Html, page: &PageContext<'_>, shown: &HunkOfFile<'_>) {
+    let HunkOfFile { view, text, hunk, remarks, .. } = shown;
     let state = text.states.get(hunk.number - 1).copied().unwrap_or(HunkState::Unknown);
     let anchor = format!("{}-{}", anchor(view), hunk.number);
     let (label, class) = match state {
-        HunkState::InEffect => ("", "hunk"),
+        HunkState::InEffect | HunkState::Unknown => ("", "hunk"),
         HunkState::Undone => ("undone", "hunk undone"),
         HunkState::Changed => ("changed since", "hunk changed"),
-        HunkState::Unknown => ("", "hunk"),
     };
-    out.raw("<section").attr("class", class).attr("id", &anchor).raw(" tabindex=\"-1\"");
+    let is_reviewed = remarks.reviewed.contains(&(hunk.number as u64));
+    let class = if is_reviewed { format!("{class} reviewed") } else { class.to_owned() };
+    out.raw("<section").attr("class", &class).attr("id", &anchor).raw(" tabindex=\"-1\"");
+    if remarks.operation.is_some() {
+        out.raw(" data-marked=\"1\"");
+    }
     let name = format!("Change {} of {} in {}", hunk.number, text.hunks.len(), shown_path(&view.below_root));
     out.attr("aria-label", &name).raw("><header><span class=\"range\">");
-    out.text(&format!("@@ −{},{} +{},{}", hunk.old_start, hunk.old_lines, hunk.new_start, hunk.new_lines))
-        .raw("</span>");
+    let range = format!("@@ −{},{} +{},{}", hunk.old_start, hunk.old_lines, hunk.new_start, hunk.new_lines);
+    out.text(&range).raw("</span>");
     if !label.is_empty() {
         out.element("span", "badge state", label);
     }
     out.raw("<span class=\"spring\"></span>");
-    out.raw("<button type=\"button\" class=\"quiet js\" data-key=\"a\" aria-pressed=\"false\" title=\"Mark as reviewed (a)\">Reviewed</button>");
+    hunk_buttons(out, page, shown, state, is_reviewed);
+    out.raw("</header>");
+    hunk::table(out, page, text, hunk);
+    comments(out, page, shown);
+    out.raw("</section>");
+}
+
+/// Adds the buttons of a hunk.
+fn hunk_buttons(out: &mut Html, page: &PageContext<'_>, shown: &HunkOfFile<'_>, state: HunkState, is_reviewed: bool) {
+    let HunkOfFile { scope, view, hunk, remarks, .. } = shown;
     let number = hunk.number.to_string();
     let mut fields = scope_fields(scope);
     fields.extend([("path", view.path.as_os_str().as_bytes()), ("hunk", number.as_bytes())]);
-    let is_undone = state == HunkState::Undone;
-    let pressed = if is_undone {
-        ActionButton {
-            verb: "redo_change",
-            label: "Redo",
-            hint: "Make this change again (r)",
-            class: "quiet",
-            key: "r",
-        }
+    if remarks.operation.is_some() {
+        let (label, next) = if is_reviewed { ("Reviewed ✓", b"0") } else { ("Reviewed", b"1") };
+        let mark = ActionButton { verb: "review", label, hint: "Mark as reviewed, or not (a)", class: "quiet", key: "a" };
+        let fields: Vec<(&str, &[u8])> = fields.iter().copied().chain([("reviewed", &next[..])]).collect();
+        button(out, page, &mark, &fields);
     } else {
-        ActionButton {
-            verb: "undo_change",
-            label: "Undo",
-            hint: "Undo this change (x)",
-            class: "quiet danger",
-            key: "x",
-        }
+        out.raw("<button type=\"button\" class=\"quiet js\" data-key=\"a\" aria-pressed=\"false\" title=\"Mark as reviewed (a)\">Reviewed</button>");
+    }
+    let pressed = if state == HunkState::Undone {
+        ActionButton { verb: "redo_change", label: "Redo", hint: "Make this change again (r)", class: "quiet", key: "r" }
+    } else {
+        ActionButton { verb: "undo_change", label: "Undo", hint: "Undo this change (x)", class: "quiet danger", key: "x" }
     };
     // A file that was created or deleted has no parts.
     if view.before.is_some() && view.after.is_some() {
         button(out, page, &pressed, &fields);
     }
-    out.raw("</header>");
-    hunk::table(out, page, text, hunk);
-    out.raw("</section>");
+}
+
+/// Adds the comments on a hunk, and the form for another one.
+fn comments(out: &mut Html, page: &PageContext<'_>, shown: &HunkOfFile<'_>) {
+    let HunkOfFile { view, text, hunk, remarks, .. } = shown;
+    let Some(operation) = &remarks.operation else { return };
+    let first = hunk.new_start as u64;
+    // What is on no line of a hunk is shown with the last one before it.
+    let next = text.hunks.get(hunk.number).map_or(u64::MAX, |next| next.new_start as u64);
+    let is_first = hunk.number == 1;
+    for comment in &remarks.comments {
+        let line = comment.line.unwrap_or(0);
+        if !(line < next && (line >= first || is_first)) {
+            continue;
+        }
+        out.raw("<div class=\"comment\"><p class=\"meta\">");
+        if line > 0 {
+            out.raw("Line ").number(line).raw(" · ");
+        }
+        out.raw(if comment.is_delivered { "delivered" } else { "reaches the agent with its next reply" });
+        out.raw("</p><p>").text(&comment.text).raw("</p>");
+        let delete = ActionButton { verb: "delete_comment", label: "Delete", hint: "Delete the comment", class: "quiet", key: "" };
+        button(out, page, &delete, &[("id", comment.id.as_bytes())]);
+        out.raw("</div>");
+    }
+    if page.state.options.read_only {
+        return;
+    }
+    let line = hunk.lines.iter().take_while(|line| line.kind == LineKind::Kept).count() + hunk.new_start;
+    out.raw("<details class=\"write-comment\"><summary data-key=\"c\" title=\"Comment (c)\">Comment</summary><form method=\"post\" action=\"/act\" class=\"act wide\">");
+    hidden(out, "csrf", page.csrf.as_bytes());
+    hidden(out, "do", b"comment");
+    hidden(out, "op", operation.as_bytes());
+    hidden(out, "path", view.path.as_os_str().as_bytes());
+    out.raw("<label>Line<input type=\"number\" name=\"line\" min=\"1\"").attr("value", &line.to_string());
+    out.raw("></label><label>Comment for the agent<textarea name=\"text\" rows=\"3\" required></textarea></label><div class=\"actions\"><button>Comment</button></div></form></details>");
 }

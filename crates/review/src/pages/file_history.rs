@@ -3,9 +3,10 @@
 use crate::html::{Html, query_path};
 use crate::pages::form::{ActionButton, button};
 use crate::pages::frame::{self, Place};
-use crate::pages::{PageContext, file, scope_of, shown_path, timeline};
+use crate::pages::{file, timeline};
+use crate::view::{PageContext, scope_of, shown_path};
 use emendate::core::{Code, Error, Result};
-use emendate::{ChangeScope, FileView, OperationQuery, OperationView};
+use emendate::{ChangeScope, OperationQuery, OperationView};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
@@ -52,11 +53,8 @@ pub(crate) fn page(page: &PageContext<'_>) -> Result<String> {
         (None, None) => None,
     };
     if let Some(scope) = shown {
-        let wanted = |view: &FileView| view.path == path;
-        let files = page.state.engine.scope_files(&scope, &wanted, 0..1)?;
-        for view in &files.files {
-            file::card(&mut main, page, &scope, view);
-        }
+        let view = page.state.engine.scope_file(&*page.state.changes(&scope)?, &path)?;
+        file::card(&mut main, page, &scope, &view);
     } else {
         main.raw("<p class=\"empty\">No operation changed this file.</p>");
     }

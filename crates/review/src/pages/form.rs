@@ -1,7 +1,7 @@
 //! Buttons that change something: forms, which work without scripts.
 
 use crate::html::Html;
-use crate::pages::PageContext;
+use crate::view::PageContext;
 
 /// A button with the fields that it sends.
 pub(crate) struct ActionButton<'a> {

@@ -2,7 +2,9 @@
 
 use crate::assets;
 use crate::html::Html;
-use crate::pages::{PageContext, Theme, timeline};
+use crate::pages::timeline;
+use crate::view::{PageContext, Theme};
+use emendate::Engine;
 
 /// The part of the page that the bar on top marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,10 +13,28 @@ pub(crate) enum Place {
     History,
     /// Since the last visit.
     Since,
+    /// Questions that wait.
+    Questions,
     /// Charts.
     Charts,
     /// None of them.
     Other,
+}
+
+/// The pages that the bar leads to.
+const PLACES: &[(Place, &str, &str)] = &[
+    (Place::History, "/", "History"),
+    (Place::Since, "/since", "Since my last visit"),
+    (Place::Questions, "/questions", "Questions"),
+    (Place::Charts, "/charts", "Charts"),
+];
+
+/// Returns a text that changes with every operation and every question.
+pub(crate) fn history_key(engine: &Engine) -> String {
+    let mut names = engine.newest_operations().unwrap_or_default();
+    let questions = engine.pending_questions().unwrap_or_default();
+    names.extend(questions.iter().map(|question| format!("{} {}", question.id, question.state.name())));
+    names.join(",")
 }
 
 /// Keys, each with what it does; the help lists them.
@@ -42,7 +62,7 @@ pub(crate) fn page(page: &PageContext<'_>, title: &str, place: Place, selected: 
     let state = page.state;
     let newest = state.engine.newest_operations().unwrap_or_default();
     state.visits.saw(newest.first().map_or("", |name| name));
-    let newest = newest.join(",");
+    let newest = history_key(&state.engine);
     let mut out = Html::default();
     out.raw("<!doctype html><html lang=\"en\"");
     match page.preferences.theme {
@@ -83,16 +103,17 @@ fn bar(out: &mut Html, page: &PageContext<'_>, place: Place) {
         out.raw("<span class=\"root\"").attr("title", &all.join("\n")).raw(">").text(&name).raw("</span>");
     }
     out.raw("<nav aria-label=\"Pages\">");
-    for (of, address, label) in [
-        (Place::History, "/", "History"),
-        (Place::Since, "/since", "Since my last visit"),
-        (Place::Charts, "/charts", "Charts"),
-    ] {
+    let waiting = page.state.engine.pending_questions().map_or(0, |questions| questions.len());
+    for (of, address, label) in PLACES {
         out.raw("<a").attr("href", address);
-        if of == place {
+        if *of == place {
             out.raw(" aria-current=\"page\"");
         }
-        out.raw(">").text(label).raw("</a>");
+        out.raw(">").text(label);
+        if *of == Place::Questions && waiting > 0 {
+            out.raw("<span class=\"nav-count\">").number(waiting as u64).raw("</span>");
+        }
+        out.raw("</a>");
     }
     out.raw("</nav><span class=\"spring\"></span>");
     if page.state.options.read_only {

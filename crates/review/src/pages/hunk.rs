@@ -1,8 +1,8 @@
 //! Hunks as tables: unified, or both sides next to each other.
 
 use crate::html::Html;
-use crate::pages::PageContext;
 use crate::pages::code::{CodeLine, line, of_line};
+use crate::view::PageContext;
 use emendate::core::explain::{DiffHunk, DiffLine, LineKind, inline};
 use emendate::{ColorSpan, TextDifference};
 use std::ops::Range;

@@ -1,9 +1,9 @@
 //! Files that are not text: images before and after, others by their sizes.
 
 use crate::html::Html;
-use crate::pages::PageContext;
 use crate::pages::file::{file_query, named};
 use crate::respond;
+use crate::view::PageContext;
 use emendate::core::{Code, Error, Result};
 use emendate::{ChangeScope, FileView, OperationSide};
 use emendate_http::HttpResponse;

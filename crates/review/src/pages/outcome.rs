@@ -4,8 +4,8 @@ use crate::action::ActionOutcome;
 use crate::html::Html;
 use crate::pages::form::{ActionButton, button};
 use crate::pages::frame::{self, Place};
-use crate::pages::{PageContext, scope_address, scope_of};
 use crate::request::Fields;
+use crate::view::{PageContext, scope_address, scope_of};
 use emendate::core::Error;
 
 /// Returns the page after an action.
@@ -29,6 +29,9 @@ pub(crate) fn page(page: &PageContext<'_>, fields: &Fields, outcome: &ActionOutc
         Err(error) => {
             main.raw("<div class=\"notice bad\">");
             explain(&mut main, error);
+            if let Some(address) = outcome.resolve_address(fields) {
+                main.raw("<p><a class=\"button\"").attr("href", &address).raw(">Resolve the conflict</a></p>");
+            }
             main.raw("</div>");
             String::new()
         }

@@ -1,7 +1,7 @@
 //! The timeline: operations, grouped by turns.
 
 use crate::html::{Html, query_text};
-use crate::pages::{PageContext, shown_path};
+use crate::view::{PageContext, shown_path};
 use chrono::{DateTime, Local};
 use emendate::core::Result;
 use emendate::{OperationCompletion, OperationPurpose, OperationQuery, OperationView};
@@ -54,6 +54,24 @@ fn filters(out: &mut Html, page: &PageContext<'_>) {
         out.raw(">").text(label).raw("</option>");
     }
     out.raw("</select><button class=\"nojs\">Filter</button></form>");
+    out.raw(
+        "<details class=\"compare\"><summary>Compare two moments</summary><form method=\"get\" action=\"/between\">",
+    );
+    out.raw("<label>From after a mark or an operation<input type=\"text\" name=\"from\" required placeholder=\"before-refactoring, or 17\"></label>");
+    out.raw("<label>To<input type=\"text\" name=\"to\" value=\"now\"></label><button>Compare</button></form>");
+    mark(out, page);
+    out.raw("</details>");
+}
+
+/// Adds the form that gives this moment a name.
+fn mark(out: &mut Html, page: &PageContext<'_>) {
+    if page.state.options.read_only {
+        return;
+    }
+    out.raw("<form method=\"post\" action=\"/act\" class=\"act wide\">");
+    crate::pages::form::hidden(out, "csrf", page.csrf.as_bytes());
+    crate::pages::form::hidden(out, "do", b"mark");
+    out.raw("<label>Name of a mark<input type=\"text\" name=\"name\" required placeholder=\"before-release\"></label><button>Mark this moment</button></form>");
 }
 
 /// True for an operation that the filters select.

@@ -1,7 +1,8 @@
 //! The files of a scope as a tree.
 
 use crate::html::Html;
-use crate::pages::{PageContext, file, scope_address, timeline};
+use crate::pages::{file, timeline};
+use crate::view::{PageContext, scope_address};
 use emendate::{ChangeScope, FileView, ScopeFiles};
 use std::path::{Component, Path};
 

@@ -1,8 +1,9 @@
 //! Everything since the last visit.
 
 use crate::html::Html;
+use crate::pages::changes;
 use crate::pages::frame::{self, Place};
-use crate::pages::{PageContext, changes};
+use crate::view::PageContext;
 use emendate::ChangeScope;
 use emendate::core::Result;
 

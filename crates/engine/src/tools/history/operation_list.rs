@@ -11,6 +11,7 @@ use emendate_history::{
     FileChange, FileKind, FileState, LogEntry, Operation, OperationId, OperationName, OperationOutcome, Role,
 };
 use serde_json::{Map, Value, json};
+use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
@@ -89,14 +90,14 @@ pub(crate) fn newest_first<T>(roots: Vec<Vec<T>>, at: impl Fn(&T) -> i64, most: 
 /// Returns the files of an operation except for the sources of moves.
 pub(crate) fn visible_files(logged: &LogEntry) -> impl Iterator<Item = &FileChange> {
     let files = &logged.operation.files;
-    files
-        .iter()
-        .filter(|file| file.after.is_some() || !files.iter().any(|other| other.moved_from.as_ref() == Some(&file.path)))
+    let moved: HashSet<&Vec<u8>> = files.iter().filter_map(|file| file.moved_from.as_ref()).collect();
+    files.iter().filter(move |file| file.after.is_some() || !moved.contains(&file.path))
 }
 
 /// Compares a moved file with the content of its former path.
 pub(crate) fn from_its_source(file: &FileChange, logged: &LogEntry) -> FileChange {
-    let source = logged.operation.files.iter().find(|other| file.moved_from.as_ref() == Some(&other.path));
+    let Some(from) = &file.moved_from else { return file.clone() };
+    let source = logged.operation.files.iter().find(|other| *from == other.path);
     FileChange { before: source.map_or(file.before, |source| source.before), ..file.clone() }
 }
 

@@ -6,11 +6,12 @@ use crate::context::syntax::{grammars, language};
 use crate::model::call_context::CallContext;
 use crate::model::hunk_numbers::HUNK_CONTEXT_LINES;
 use crate::tools::history::page::OperationSide;
-use crate::tools::review::scope::{ChangeScope, changes};
+use crate::tools::review::large::large_difference;
+use crate::tools::review::scope::{ChangeScope, ScopeChanges, scope_changes};
 use crate::tools::undo::hunks::{HunkSides, HunkState};
 use crate::tools::undo::reversal::with_same_codec;
 use emendate_core::explain::{self, DiffHunk, LineKind};
-use emendate_core::{ChangeSet, Code, Error, Result, Snapshot};
+use emendate_core::{ChangeSet, Code, Error, Result, Snapshot, merge_with_markers};
 use emendate_fs::SafePath;
 use emendate_history::{FileChange, FileState, KnownContent};
 use emendate_syntax::{ColorSpan, LineRange, QuerySubject, SyntaxAnswer};
@@ -20,6 +21,8 @@ use std::path::Path;
 
 /// Bytes of a text that is coloured.
 const COLORED_BYTES_MAX: usize = 1 << 20;
+/// Bytes of a file in which a person resolves a conflict on the page.
+const RESOLVED_BYTES_MAX: usize = 512 << 10;
 
 /// The difference of a file.
 #[derive(Clone, Debug)]
@@ -33,6 +36,8 @@ pub enum FileDifference {
         /// The size after.
         after: Option<usize>,
     },
+    /// Of a large file that is not as the changes left it, so that it would have to be loaded.
+    TooLarge,
     /// A side was not kept.
     NotKept,
 }
@@ -44,6 +49,8 @@ pub struct TextDifference {
     pub hunks: Vec<DiffHunk>,
     /// Whether the current file has each of them.
     pub states: Vec<HunkState>,
+    /// It is of a large file: its other lines are not available.
+    pub is_partial: bool,
     /// The number of lines before.
     pub old_lines: usize,
     /// The number of lines after.
@@ -73,12 +80,12 @@ pub struct VersionLines {
 pub(crate) fn difference(
     context: &Context,
     caller: &CallContext,
-    scope: &ChangeScope,
+    changes: &ScopeChanges,
     path: &Path,
     bytes: usize,
 ) -> Result<FileDifference> {
-    let (root, file) = change_of(context, scope, path)?;
-    difference_of(context, caller, root, &file, bytes)
+    let (root, file) = changes.of(path)?;
+    difference_of(context, caller, *root, file, bytes)
 }
 
 /// Returns the difference of a changed file.
@@ -93,6 +100,9 @@ pub(crate) fn difference_of(
 ) -> Result<FileDifference> {
     let place = context.store().resolve_no_follow(Path::new(OsStr::from_bytes(&file.path)))?;
     context.check_access(&place, Access::Read)?;
+    if let Some(found) = large_difference(context, root, &place, file, bytes)? {
+        return Ok(found);
+    }
     let (Some(before), Some(after)) =
         (side(context, root, &place, file.before)?, side(context, root, &place, file.after)?)
     else {
@@ -113,6 +123,7 @@ pub(crate) fn difference_of(
         old_colors,
         new_colors,
         states,
+        is_partial: false,
         hunks,
     }))
 }
@@ -230,13 +241,40 @@ pub(crate) fn scope_content(
     side(context, root, &place, Some(state))?.ok_or_else(|| missing("is not kept in that version"))
 }
 
+/// A text in which a person resolves what an undo cannot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resolution {
+    /// The file as it is, with the state before the changes merged into it; where both differ from the changes, both
+    /// are kept between conflict markers.
+    pub text: String,
+    /// The number of such places.
+    pub conflicts: usize,
+    /// The version of the file, for the call that writes the result.
+    pub tag: String,
+}
+
+/// Merges the reversal of a change into the file as it is.
+///
+/// Errors: as [`scope_content`]; `file.binary`, and `file.too_large` for what no person can edit in a form.
+pub(crate) fn resolution(context: &Context, scope: &ChangeScope, path: &Path) -> Result<Resolution> {
+    let side = |moment| Snapshot::open(scope_content(context, scope, path, moment)?, None);
+    let (before, after) = (side(OperationSide::Before)?, side(OperationSide::After)?);
+    let place = context.resolve_no_follow(path, Access::Write)?;
+    let now = context.load_file(&place, None)?.ok_or_else(|| {
+        Error::new(Code::OperationMissing, format!("{} is gone.", place.shown())).next("Restore a version of it.")
+    })?;
+    if now.snapshot.raw().len() > RESOLVED_BYTES_MAX {
+        let what = format!("{} has more than {RESOLVED_BYTES_MAX} bytes.", place.shown());
+        return Err(Error::new(Code::FileTooLarge, what).next("Resolve the conflict in an editor."));
+    }
+    let text = merge_with_markers(after.text(), before.text(), now.snapshot.text());
+    let conflicts = text.lines().filter(|line| line.starts_with("<<<<<<< ")).count();
+    Ok(Resolution { text, conflicts, tag: now.snapshot.id().tag().to_string() })
+}
+
 /// Finds the change of a file in a scope.
 ///
 /// Errors: `operation.not_found`.
 pub(crate) fn change_of(context: &Context, scope: &ChangeScope, path: &Path) -> Result<(usize, FileChange)> {
-    let bytes = path.as_os_str().as_bytes();
-    changes(context, scope)?.into_iter().find(|(_, file)| *file.path == *bytes).ok_or_else(|| {
-        let what = format!("{} is not among these changes.", emendate_fs::shown(path));
-        Error::new(Code::OperationMissing, what).next("Choose a file of the list.")
-    })
+    scope_changes(context, scope)?.of(path).cloned()
 }

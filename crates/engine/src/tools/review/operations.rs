@@ -6,7 +6,7 @@ use crate::context::policy::Access;
 use crate::session::in_doubt::resolve_in_doubt;
 use crate::tools::history::operation_list::{LastUndo, from_its_source, kind, reversal_of, tool_name, visible_files};
 use crate::tools::history::page::{HistoryQuery, newest_operations};
-use crate::tools::history::turn_index::TurnIndex;
+use crate::tools::review::turn::TurnStarts;
 use crate::tools::undo::{OperationRef, select};
 use emendate_core::Result;
 use emendate_history::{FileChange, FileKind, FileState, LogEntry, OperationFilter, OperationOutcome, Role};
@@ -103,7 +103,7 @@ pub struct OperationView {
     pub completion: OperationCompletion,
     /// False for secrets, whose contents are not stored.
     pub keeps_content: bool,
-    /// The turn that it belongs to: operations of one turn have the same text here.
+    /// In a list, the turn that it belongs to: operations of one turn have the same text here.
     pub turn: String,
     /// The number of its files.
     pub files_total: usize,
@@ -169,11 +169,11 @@ pub(crate) fn operations(context: &Context, query: &OperationQuery) -> Result<Op
         found.push((root, logged.clone()));
         Ok(ControlFlow::Continue(()))
     })?;
-    let mut turns = TurnIndex::default();
+    let starts = TurnStarts::of(context, &found)?;
     let mut operations = Vec::with_capacity(found.len());
     for (root, logged) in &found {
         let mut view = operation_view(context, *root, logged, 0..query.files)?;
-        view.turn = turn_name(&mut turns, context, *root, logged)?;
+        view.turn = starts.turn(*root, logged);
         operations.push(view);
     }
     Ok(OperationPage { operations, next })
@@ -184,17 +184,7 @@ pub(crate) fn operations(context: &Context, query: &OperationQuery) -> Result<Op
 /// Errors: `operation.not_found`, and those of the session store.
 pub(crate) fn operation(context: &Context, id: &str, files: Range<usize>) -> Result<OperationView> {
     let (root, logged) = select::operation(context, OperationRef::read(id)?.name)?;
-    let mut view = operation_view(context, root, &logged, files)?;
-    view.turn = turn_name(&mut TurnIndex::default(), context, root, &logged)?;
-    Ok(view)
-}
-
-/// Returns a name for the turn of an operation.
-fn turn_name(turns: &mut TurnIndex, context: &Context, root: usize, logged: &LogEntry) -> Result<String> {
-    Ok(match turns.turn_of(context, root, logged)? {
-        Some(turn) => format!("{root} {}", turn.id),
-        None => format!("{root} {}", logged.operation.session),
-    })
+    operation_view(context, root, &logged, files)
 }
 
 /// Returns the names of the newest operations, one for each root that has any: they change with every operation.

@@ -36,6 +36,27 @@ pub enum ChangeScope {
     Between(String, String),
 }
 
+/// The changes of a scope, for several questions about them.
+#[derive(Clone, Debug, Default)]
+pub struct ScopeChanges {
+    /// Each with its root, sorted by path.
+    changes: Vec<(usize, FileChange)>,
+}
+
+impl ScopeChanges {
+    /// Finds the change of a file.
+    ///
+    /// Errors: `operation.not_found`.
+    pub(crate) fn of(&self, path: &Path) -> Result<&(usize, FileChange)> {
+        let bytes = path.as_os_str().as_bytes();
+        let at = self.changes.binary_search_by(|(_, file)| (*file.path).cmp(bytes));
+        at.ok().and_then(|at| self.changes.get(at)).ok_or_else(|| {
+            let what = format!("{} is not among these changes.", emendate_fs::shown(path));
+            Error::new(Code::OperationMissing, what).next("Choose a file of the list.")
+        })
+    }
+}
+
 /// The files of a scope.
 #[derive(Clone, Debug, Default)]
 pub struct ScopeFiles {
@@ -49,36 +70,41 @@ pub struct ScopeFiles {
     pub files: Vec<FileView>,
 }
 
-/// Returns some files of a scope, and the sums of all. `wanted` selects files by their path below the root.
-///
-/// Errors: `operation.not_found`, `call.invalid` for moments in the wrong order, and those of the session store.
+/// Returns some files of a scope, and the sums of all that are `wanted`; without it, of all.
 pub(crate) fn scope_files(
     context: &Context,
-    scope: &ChangeScope,
-    wanted: &dyn Fn(&FileView) -> bool,
+    scope: &ScopeChanges,
+    wanted: Option<&dyn Fn(&FileView) -> bool>,
     part: Range<usize>,
-) -> Result<ScopeFiles> {
+) -> ScopeFiles {
     let mut out = ScopeFiles::default();
-    for (root, file) in changes(context, scope)? {
-        let view = file_view(context, root, &file);
-        if !wanted(&view) {
+    for (root, file) in &scope.changes {
+        let is_shown = part.contains(&out.total);
+        let view = (is_shown || wanted.is_some()).then(|| file_view(context, *root, file));
+        if !view.as_ref().is_none_or(|view| wanted.is_none_or(|wanted| wanted(view))) {
             continue;
         }
-        out.added += view.added;
-        out.removed += view.removed;
-        if part.contains(&out.total) {
-            out.files.push(view);
-        }
+        out.added += file.added;
+        out.removed += file.removed;
+        out.files.extend(view.filter(|_| is_shown));
         out.total += 1;
     }
-    Ok(out)
+    out
+}
+
+/// Returns one file of a scope.
+///
+/// Errors: `operation.not_found`.
+pub(crate) fn scope_file(context: &Context, scope: &ScopeChanges, path: &Path) -> Result<FileView> {
+    let (root, file) = scope.of(path)?;
+    Ok(file_view(context, *root, file))
 }
 
 /// Returns the changes of a scope, each with its root, sorted by path.
 ///
-/// Errors: as [`scope_files`].
-pub(crate) fn changes(context: &Context, scope: &ChangeScope) -> Result<Vec<(usize, FileChange)>> {
-    let mut found = match scope {
+/// Errors: `operation.not_found`, `call.invalid` for moments in the wrong order, and those of the session store.
+pub(crate) fn scope_changes(context: &Context, scope: &ChangeScope) -> Result<ScopeChanges> {
+    let mut changes = match scope {
         ChangeScope::Operation(id) => {
             let (root, logged) = select::operation(context, OperationRef::read(id)?.name)?;
             visible_files(&logged).map(|file| (root, from_its_source(file, &logged))).collect()
@@ -89,8 +115,8 @@ pub(crate) fn changes(context: &Context, scope: &ChangeScope) -> Result<Vec<(usi
         }
         ChangeScope::Between(from, to) => between(context, from, to)?,
     };
-    found.sort_by(|(_, left), (_, right)| left.path.cmp(&right.path));
-    Ok(found)
+    changes.sort_by(|(_, left): &(usize, FileChange), (_, right)| left.path.cmp(&right.path));
+    Ok(ScopeChanges { changes })
 }
 
 /// Undoes or redoes the change of one file in a scope: the hunks of these numbers, or all of it.
@@ -161,8 +187,22 @@ fn merged(of_roots: &[(usize, Vec<LogEntry>)]) -> Vec<(usize, FileChange)> {
     let mut paths: BTreeMap<(usize, Vec<u8>), FileChange> = BTreeMap::new();
     for (root, operations) in of_roots {
         add_sides(&mut paths, *root, None, operations.iter().rev());
+        count_lines(&mut paths, *root, operations);
     }
     paths.into_iter().filter(|(_, file)| file.before != file.after).map(|((root, _), file)| (root, file)).collect()
+}
+
+/// Adds up the lines that the operations added and removed: what they changed twice counts twice.
+fn count_lines(paths: &mut BTreeMap<(usize, Vec<u8>), FileChange>, root: usize, operations: &[LogEntry]) {
+    for (_, file) in paths.iter_mut().filter(|((of, _), _)| *of == root) {
+        (file.added, file.removed) = (0, 0);
+    }
+    for file in operations.iter().flat_map(|logged| &logged.operation.files) {
+        if let Some(all) = paths.get_mut(&(root, file.path.clone())) {
+            all.added += file.added;
+            all.removed += file.removed;
+        }
+    }
 }
 
 fn between(context: &Context, from: &str, to: &str) -> Result<Vec<(usize, FileChange)>> {

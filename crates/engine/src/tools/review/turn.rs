@@ -1,11 +1,13 @@
 //! Turns: the operations between two prompts of a person, as callers and hooks said, or between two pauses.
 
 use crate::context::Context;
+use crate::tools::history::operation_list::{LastUndo, reversal_of};
 use crate::tools::moments::PAUSE_US;
 use crate::tools::undo::since::changes_effect;
 use crate::tools::undo::{OperationRef, select};
 use emendate_core::{Code, Error, Result};
-use emendate_history::{LogEntry, OperationFilter, TURN};
+use emendate_history::{LogEntry, OperationFilter, OperationId, Role, TURN};
+use std::collections::{BTreeSet, HashMap};
 
 /// Beginnings of turns among which the next one is looked for.
 const TURNS_READ_MAX: usize = 500;
@@ -13,6 +15,67 @@ const TURNS_READ_MAX: usize = 500;
 const OPERATIONS_PER_PAGE: usize = 50;
 /// Operations of one turn.
 pub(crate) const TURN_OPERATIONS_MAX: usize = 1000;
+
+/// The beginnings of turns around some operations.
+pub(crate) struct TurnStarts {
+    /// For each root and session: the numbers of the moments, the newest first.
+    moments: HashMap<(usize, String), Vec<u64>>,
+    /// For operations of sessions without moments: the number of the oldest operation known of the same turn.
+    by_pause: HashMap<(usize, u64), u64>,
+}
+
+impl TurnStarts {
+    /// Reads the beginnings of the turns of a page of operations, the newest first.
+    ///
+    /// Errors: those of the session store.
+    pub(crate) fn of(context: &Context, page: &[(usize, LogEntry)]) -> Result<TurnStarts> {
+        let mut starts = TurnStarts { moments: HashMap::new(), by_pause: HashMap::new() };
+        for root in 0..context.roots().len() {
+            let Some((_, newest)) = page.iter().find(|(of, _)| *of == root) else { continue };
+            let below = Some(newest.id.number.saturating_add(1));
+            let filter =
+                OperationFilter { tool: Some(TURN), below, limit: TURNS_READ_MAX, ..OperationFilter::default() };
+            for moment in context.history(root).operations(&filter)? {
+                let numbers = starts.moments.entry((root, moment.operation.session)).or_default();
+                numbers.push(moment.id.number);
+            }
+        }
+        let mut open: HashMap<(usize, &str), Vec<&LogEntry>> = HashMap::new();
+        for (root, logged) in page {
+            let group = open.entry((*root, &logged.operation.session)).or_default();
+            let has_pause = group.last().is_some_and(|later| later.at - logged.at > PAUSE_US);
+            if has_pause {
+                starts.close(*root, group);
+            }
+            group.push(logged);
+        }
+        for ((root, _), mut group) in open {
+            starts.close(root, &mut group);
+        }
+        Ok(starts)
+    }
+
+    /// Ends a group of operations without a pause.
+    fn close(&mut self, root: usize, group: &mut Vec<&LogEntry>) {
+        let first = group.last().map_or(0, |oldest| oldest.id.number);
+        self.by_pause.extend(group.drain(..).map(|logged| ((root, logged.id.number), first)));
+    }
+
+    /// Returns a name for the turn of an operation.
+    pub(crate) fn turn(&self, root: usize, logged: &LogEntry) -> String {
+        let number = logged.id.number;
+        let session = &logged.operation.session;
+        let moments = self.moments.get(&(root, session.clone()));
+        let start = moments.and_then(|numbers| numbers.iter().find(|start| **start < number));
+        match start {
+            Some(start) => format!("{root}:{session}:t{start}"),
+            None => {
+                let first = self.by_pause.get(&(root, number)).unwrap_or(&number);
+                format!("{root}:{session}:p{first}")
+            }
+        }
+    }
+}
 
 /// The operations of one turn.
 pub(crate) struct TurnOperations {
@@ -75,12 +138,14 @@ fn finished(root: usize, after: u64, operations: Vec<LogEntry>) -> Result<TurnOp
 /// Errors: as [`turn_of`].
 pub(crate) fn effective_operations(context: &Context, id: &str) -> Result<Vec<String>> {
     let turn = turn_of(context, id)?;
-    let mut names = Vec::new();
-    for logged in &turn.operations {
-        let is_open = logged.undone_by.is_none() && logged.owner.is_none();
-        if is_open && changes_effect(context, turn.root, logged, turn.after)? {
-            names.push(logged.id.to_string());
+    let mut found: BTreeSet<OperationId> = BTreeSet::new();
+    for logged in turn.operations.iter().filter(|logged| logged.owner.is_none()) {
+        match reversal_of(context, turn.root, logged)? {
+            None if changes_effect(context, turn.root, logged, turn.after)? => found.extend([logged.id]),
+            // A redo put it into effect again, perhaps by another session.
+            Some(LastUndo { by, redone: true }) if logged.operation.role == Role::Edit => found.extend([by]),
+            _ => {}
         }
     }
-    Ok(names)
+    Ok(found.iter().rev().map(ToString::to_string).collect())
 }

@@ -100,7 +100,7 @@ fn whole_or_refused(context: &Context, size: u64, place: &SafePath, why: WholeFi
 }
 
 /// Scans the file for its properties and the line of each change.
-fn with_lines(
+pub(crate) fn with_lines(
     source: &FileSource,
     swaps: &[OwnedByteReplacement],
 ) -> Result<Result<(ScanResult, Vec<usize>), ScanObstacle>> {

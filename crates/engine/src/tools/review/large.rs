@@ -1,0 +1,97 @@
+//! The difference of a large file that is as the changes left it: from the log and the lines around each change, so that
+//! the file need not be loaded.
+
+use crate::context::Context;
+use crate::model::hunk_numbers::HUNK_CONTEXT_LINES;
+use crate::pipeline::plan::large::sparse::{ContextMargin, RelevantSpan, sparse_around};
+use crate::tools::review::difference::{FileDifference, TextDifference};
+use crate::tools::undo::hunks::HunkState;
+use crate::tools::undo::large::with_lines;
+use emendate_core::explain::{self, DiffHunk, LineKind, OmittedLines};
+use emendate_core::{ChangeSet, Result, Splice};
+use emendate_fs::SafePath;
+use emendate_history::{FileChange, OwnedByteReplacement};
+use std::mem;
+
+/// Returns the difference of a large file; `None` for a file that is loaded as usual.
+///
+/// Errors: those of the file and of the session store.
+pub(crate) fn large_difference(
+    context: &Context,
+    root: usize,
+    place: &SafePath,
+    file: &FileChange,
+    bytes: usize,
+) -> Result<Option<FileDifference>> {
+    if !is_large(context, place) {
+        return Ok(None);
+    }
+    let text = match (file.before, file.after) {
+        (Some(before), Some(after)) => match context.history(root).replacements(after.content, before.content)? {
+            Some(swaps) => around(context, place, after.content, &swaps, bytes)?,
+            None => None,
+        },
+        _ => None,
+    };
+    Ok(Some(text.map_or(FileDifference::TooLarge, FileDifference::Text)))
+}
+
+/// True for a file that is not loaded whole to be looked at.
+pub(crate) fn is_large(context: &Context, place: &SafePath) -> bool {
+    let meta = context.store().metadata(place).ok().flatten();
+    meta.is_some_and(|meta| meta.size > context.config().stream_from)
+}
+
+/// Compares the lines around replacements that lead back to the version before; `None` if the file is another one now.
+fn around(
+    context: &Context,
+    place: &SafePath,
+    after: emendate_core::ContentId,
+    swaps: &[OwnedByteReplacement],
+    bytes: usize,
+) -> Result<Option<TextDifference>> {
+    let Some(source) = context.store().source(place)? else { return Ok(None) };
+    let Ok((scanned, lines)) = with_lines(&source, swaps)? else { return Ok(None) };
+    if scanned.summary.id != after {
+        return Ok(None);
+    }
+    let spot = |(swap, line): (&OwnedByteReplacement, &usize)| RelevantSpan {
+        at: swap.at,
+        end: swap.at + swap.old.len(),
+        line: *line,
+        above: 0,
+    };
+    let spots: Vec<RelevantSpan> = swaps.iter().zip(&lines).map(spot).collect();
+    let Some(extract) = sparse_around(&source, scanned.summary, &spots, ContextMargin::FOR_REPORT)? else {
+        return Ok(None);
+    };
+    let mut splices = Vec::with_capacity(swaps.len());
+    for (swap, nth) in swaps.iter().zip(0..) {
+        let Some(span) = extract.from_file_offset(swap.at, swap.old.len()) else { return Ok(None) };
+        splices.push(Splice::new(span, &*swap.new, nth));
+    }
+    let Ok(changes) = ChangeSet::new(&extract, splices) else { return Ok(None) };
+    let mut hunks = explain::reply_hunks(&extract, &changes, HUNK_CONTEXT_LINES, bytes);
+    hunks.iter_mut().for_each(turn_around);
+    let states = vec![HunkState::InEffect; hunks.len()];
+    Ok(Some(TextDifference { hunks, states, is_partial: true, ..TextDifference::default() }))
+}
+
+/// Exchanges both sides of a hunk.
+fn turn_around(hunk: &mut DiffHunk) {
+    mem::swap(&mut hunk.old_start, &mut hunk.new_start);
+    mem::swap(&mut hunk.old_lines, &mut hunk.new_lines);
+    let OmittedLines { context, removed, added } = hunk.omitted;
+    hunk.omitted = OmittedLines { context, removed: added, added: removed };
+    for line in &mut hunk.lines {
+        line.kind = match line.kind {
+            LineKind::Kept => LineKind::Kept,
+            LineKind::Removed => LineKind::Added,
+            LineKind::Added => LineKind::Removed,
+        };
+    }
+    let is_kept = |line: &explain::DiffLine| line.kind == LineKind::Kept;
+    for run in hunk.lines.chunk_by_mut(|left, right| is_kept(left) == is_kept(right)) {
+        run.sort_by_key(|line| line.kind != LineKind::Removed);
+    }
+}

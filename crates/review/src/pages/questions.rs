@@ -1,0 +1,135 @@
+//! Questions that wait for a person: the proposed change, which can be approved, edited first, or denied with a reason.
+
+use crate::html::Html;
+use crate::pages::code::{CodeLine, line};
+use crate::pages::form::{ActionButton, button, hidden};
+use crate::pages::frame::{self, Place};
+use crate::view::{PageContext, shown_path};
+use emendate::core::Result;
+use emendate::{PendingQuestion, QuestionFile};
+use serde_json::Value;
+
+/// Lines of a proposal that the page shows.
+const LINES_MAX: usize = 2000;
+
+/// Shows the questions.
+///
+/// Errors: those of the state directory.
+pub(crate) fn page(page: &PageContext<'_>) -> Result<String> {
+    let questions = page.state.engine.pending_questions()?;
+    let mut main = Html::default();
+    main.raw("<header class=\"scope\"><div class=\"title\"><h1>Questions</h1></div></header>");
+    if questions.is_empty() {
+        main.raw("<div class=\"welcome\"><p class=\"lead\">Nothing waits for you.</p><p>With <code>[ask] wait_seconds</code> in your configuration, a call that needs a person waits here for an answer.</p></div>");
+    }
+    for question in &questions {
+        one(&mut main, page, question);
+    }
+    Ok(frame::page(page, "Questions", Place::Questions, "", main))
+}
+
+fn one(out: &mut Html, page: &PageContext<'_>, question: &PendingQuestion) {
+    out.raw("<section class=\"question\"").attr("aria-label", &format!("Question {}", question.id)).raw("><h2>");
+    out.text(&question.session).raw(" wants to use ").text(&question.tool);
+    out.raw(" <span class=\"id\">")
+        .text(&question.id)
+        .raw("</span> <span class=\"badge\">")
+        .text(question.state.name())
+        .raw("</span></h2>");
+    let data = question.to_json();
+    for (nth, file) in question.files.iter().enumerate() {
+        let patch = data.pointer(&format!("/files/{nth}/structuredPatch"));
+        proposal(out, file, patch.and_then(Value::as_array).map_or(&[][..], |hunks| hunks));
+    }
+    out.raw("<div class=\"answers\"><div class=\"actions\">");
+    let id = question.id.as_bytes();
+    let approve = ActionButton { verb: "approve", label: "Approve", hint: "Make this change", class: "good", key: "" };
+    button(out, page, &approve, &[("id", id)]);
+    out.raw("</div>");
+    if !page.state.options.read_only {
+        deny(out, page, id);
+        correct(out, page, id, &question.files);
+    }
+    out.raw("</div></section>");
+}
+
+/// Adds a file with the proposed change.
+fn proposal(out: &mut Html, file: &QuestionFile, hunks: &[Value]) {
+    out.raw("<div><h3><bdi>").text(&shown_path(&file.path)).raw("</bdi></h3><p class=\"meta\">").text(&file.summary);
+    out.raw(" Asked by the rule <code>").text(&file.rule).raw("</code> of ").text(&file.origin).raw(".</p></div>");
+    if hunks.is_empty() {
+        return;
+    }
+    out.raw("<table class=\"diff\"><tbody>");
+    let number = |hunk: &Value, name: &str| hunk.get(name).and_then(Value::as_u64).unwrap_or(0);
+    let mut shown = 0;
+    for hunk in hunks {
+        let (mut old, mut new) = (number(hunk, "oldStart"), number(hunk, "newStart"));
+        for text in hunk.get("lines").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str) {
+            let (class, sign) = match text.chars().next() {
+                Some('-') => ("del", "−"),
+                Some('+') => ("add", "+"),
+                Some(' ') => ("ctx", ""),
+                // A remark on the end of the file.
+                _ => continue,
+            };
+            shown += 1;
+            if shown > LINES_MAX {
+                break;
+            }
+            out.raw("<tr class=\"").raw(class).raw("\"><td class=\"n\"");
+            if class != "add" {
+                out.attr("data-n", &old.to_string());
+                old += 1;
+            }
+            out.raw("></td><td class=\"n\"");
+            if class != "del" {
+                out.attr("data-n", &new.to_string());
+                new += 1;
+            }
+            out.raw("></td><td class=\"s\">").raw(sign).raw("</td><td class=\"c\">");
+            line(out, CodeLine { text: text.get(1..).unwrap_or_default(), ..CodeLine::default() });
+            out.raw("</td></tr>");
+        }
+    }
+    out.raw("</tbody></table>");
+}
+
+/// Adds the form that denies.
+fn deny(out: &mut Html, page: &PageContext<'_>, id: &[u8]) {
+    out.raw("<form method=\"post\" action=\"/act\" class=\"act wide\">");
+    hidden(out, "csrf", page.csrf.as_bytes());
+    hidden(out, "do", b"deny");
+    hidden(out, "id", id);
+    out.raw("<label>Reason, for the agent<input type=\"text\" name=\"reason\"></label><div class=\"actions\"><button class=\"danger\">Deny</button></div></form>");
+}
+
+/// Adds the form that corrects the proposal, if it is text.
+fn correct(out: &mut Html, page: &PageContext<'_>, id: &[u8], files: &[QuestionFile]) {
+    if files.iter().all(|file| file.proposed.is_none()) {
+        return;
+    }
+    out.raw("<details><summary>Edit the change before it is made</summary><form method=\"post\" action=\"/act\" class=\"act wide\">");
+    hidden(out, "csrf", page.csrf.as_bytes());
+    hidden(out, "do", b"correct");
+    hidden(out, "id", id);
+    for (nth, file) in files.iter().enumerate() {
+        let Some(proposed) = &file.proposed else { continue };
+        out.raw("<label>").text(&shown_path(&file.path)).raw("<textarea rows=\"16\" spellcheck=\"false\"");
+        out.attr("name", &format!("text{nth}")).raw(">\n");
+        editable(out, proposed);
+        out.raw("</textarea></label>");
+    }
+    out.raw("<div class=\"actions\"><button>Approve with these texts</button></div></form></details>");
+}
+
+/// Adds text that is edited: its characters stay as they are, so that they are sent back.
+pub(crate) fn editable(out: &mut Html, text: &str) {
+    let mut markup = String::with_capacity(text.len());
+    text.chars().for_each(|char| match char {
+        '<' => markup.push_str("&lt;"),
+        '&' => markup.push_str("&amp;"),
+        char => markup.push(char),
+    });
+    out.raw(&markup);
+}

@@ -1,0 +1,44 @@
+//! A conflict of an undo: both sides, and a text in which a person resolves it.
+
+use crate::html::Html;
+use crate::pages::file::named;
+use crate::pages::form::hidden;
+use crate::pages::frame::{self, Place};
+use crate::pages::questions::editable;
+use crate::view::{PageContext, scope_address, shown_path};
+use emendate::core::Result;
+use std::os::unix::ffi::OsStrExt as _;
+
+/// Shows the conflict.
+///
+/// Errors: those of the history; `file.too_large`.
+pub(crate) fn page(page: &PageContext<'_>) -> Result<String> {
+    let (scope, path) = named(page)?;
+    let merged = page.state.engine.resolution(&page.state.caller, &scope, &path)?;
+    let mut main = Html::default();
+    main.raw("<header class=\"scope\"><div class=\"title\"><h1>Resolve a conflict in <bdi>").text(&shown_path(&path));
+    main.raw("</bdi></h1></div></header><div class=\"resolve\"><p>");
+    match merged.conflicts {
+        0 => main.raw("The change can be taken back without a conflict. "),
+        1 => main.raw("One place changed since, so it is here twice: as it was before the change, between "),
+        _ => main.raw("Some places changed since, so they are here twice: as they were before the change, between "),
+    };
+    if merged.conflicts > 0 {
+        main.raw("<code>&lt;&lt;&lt;&lt;&lt;&lt;&lt;</code> and <code>|||||||</code>, and as the file has them now, between <code>=======</code> and <code>&gt;&gt;&gt;&gt;&gt;&gt;&gt;</code>. Keep what is right, and remove the markers. ");
+    }
+    main.raw("Saving writes the file, as an operation that can be undone.</p>");
+    if page.state.options.read_only {
+        main.raw("<pre class=\"evidence\">").text(&merged.text).raw("</pre></div>");
+    } else {
+        main.raw("<form method=\"post\" action=\"/act\" class=\"act wide\">");
+        hidden(&mut main, "csrf", page.csrf.as_bytes());
+        hidden(&mut main, "do", b"write");
+        hidden(&mut main, "path", path.as_os_str().as_bytes());
+        hidden(&mut main, "tag", merged.tag.as_bytes());
+        main.raw("<label for=\"content\">New text of the file</label><textarea id=\"content\" name=\"content\" rows=\"30\" spellcheck=\"false\">\n");
+        editable(&mut main, &merged.text);
+        main.raw("</textarea><div class=\"actions\"><button>Save</button><a class=\"button\"");
+        main.attr("href", &scope_address(&scope)).raw(">Back</a></div></form></div>");
+    }
+    Ok(frame::page(page, "Resolve a conflict", Place::Other, "", main))
+}
