@@ -13,7 +13,7 @@ use emendate::{
 /// Files of one page.
 pub(crate) const FILES_PER_PAGE: usize = 100;
 /// Files whose differences are sent with the page; others are fetched when they come into view.
-const FILES_SENT: usize = 8;
+const FILES_SENT: usize = 5;
 /// Bytes of HTML after which no further differences are sent with the page.
 const SENT_BYTES_MAX: usize = 200 << 10;
 
@@ -186,7 +186,7 @@ fn details(out: &mut Html, view: &OperationView) {
         row(out, "format", &view.format);
     }
     if !view.note.is_empty() && view.purpose != OperationPurpose::Mark {
-        row(out, "note", &view.note);
+        row(out, "notes", &view.note);
     }
     let completion = match view.completion {
         OperationCompletion::Done => "",

@@ -7,13 +7,14 @@ use crate::context::unstored::UnstoredVersion;
 use crate::context::{Context, policy};
 use crate::model::call_context::{CallContext, UnreadPolicy};
 use crate::model::call_origin::CallOrigin;
+use crate::model::reply::clip;
 use crate::pipeline::checks::repeat::remember_change;
 use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, TargetState};
 use crate::session::in_doubt::{confirm_own_operations, resolve_selected};
 use crate::session::outside::{FoundContent, record_outside_changes};
 use crate::session::turns::begin_turn_of_call;
 use emendate_core::explain::{self, DiffStat};
-use emendate_core::{Code, ContentId, Error, Result};
+use emendate_core::{Code, ContentId, Error, Result, Tier};
 use emendate_fs::FileMeta;
 use emendate_history::{
     ByteReplacement, CONTENT_BYTES_MAX, ChangeContent, FileChange, FileKind, FileState, LogReceipt, Operation,
@@ -29,6 +30,10 @@ const STORED_WHOLE_BYTES_MAX: u64 = 256 << 10;
 
 /// Contents that are stored in one transaction: other writers of the history wait for that long.
 const STORE_BATCH_CONTENTS: usize = 128;
+/// Notes of edits that an operation keeps.
+const TOLERANCE_NOTES_MAX: usize = 8;
+/// Characters of each.
+const TOLERANCE_CHARS_MAX: usize = 200;
 
 /// The change of a plan as recorded in the log.
 struct LoggedChange<'a> {
@@ -338,6 +343,20 @@ fn without_history() -> Error {
         )
 }
 
+/// Returns the tolerances that an edit needed: the highest tier, if it was not exact, and notes of its operations.
+fn tolerances(plans: &[FilePlan]) -> String {
+    let ops = || plans.iter().flat_map(|plan| &plan.ops);
+    let tier = ops().map(|op| op.tier).max().filter(|tier| *tier != Tier::Exact);
+    let mut parts: Vec<String> = tier.into_iter().map(|tier| format!("found by {}", tier.name())).collect();
+    for note in ops().flat_map(|op| &op.notes).take(TOLERANCE_NOTES_MAX) {
+        let note = clip(note.trim_end_matches('.'), TOLERANCE_CHARS_MAX).into_owned();
+        if !parts.contains(&note) {
+            parts.push(note);
+        }
+    }
+    parts.join("; ")
+}
+
 fn operation(
     caller: &CallContext,
     cause: CallOrigin<'_>,
@@ -347,17 +366,20 @@ fn operation(
 ) -> Operation {
     let left_out = plans.iter().any(|plan| !plan.failed.is_empty());
     let merged = plans.iter().any(|plan| plan.merged);
+    let is_secret = done.iter().any(|done| policy::is_secret(&done.plan.place));
     let note = if merged && cause.remark.is_empty() { "merged with changes made meanwhile" } else { cause.remark };
+    let tolerances = if cause.is_an_edit() && !is_secret { tolerances(plans) } else { String::new() };
+    let note = [note, &tolerances].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ");
     Operation {
         session: caller.session.clone(),
         tool: cause.tool.to_owned(),
         format: cause.format.to_owned(),
         digest: cause.digest,
-        note: note.to_owned(),
+        note,
         role: cause.role,
         also_undoes: cause.also.to_vec(),
         outcome: if left_out { OperationOutcome::Partial } else { OperationOutcome::Done },
-        keeps_content: !done.iter().any(|done| policy::is_secret(&done.plan.place)),
+        keeps_content: !is_secret,
         files: done.iter().map(|done| done.change.clone()).collect(),
         created_dirs: made.iter().map(|folder| folder.as_os_str().as_bytes().to_vec()).collect(),
     }
