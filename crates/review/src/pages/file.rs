@@ -8,7 +8,7 @@ use crate::view::{PageContext, scope_of, scope_query, shown_path};
 use emendate::core::explain::{DiffHunk, LineKind};
 use emendate::core::{Code, Error, Result};
 use emendate::{
-    CellDifference, ChangeScope, FileDifference, FileView, HunkState, LineRange, OperationSide, TextDifference,
+    CellDifference, ChangeScope, Comment, FileDifference, FileView, HunkState, LineRange, OperationSide, TextDifference,
 };
 use std::os::unix::ffi::OsStrExt as _;
 
@@ -340,16 +340,29 @@ fn hunk_buttons(out: &mut Html, page: &PageContext<'_>, shown: &HunkOfFile<'_>, 
     fields.extend([("path", view.path.as_os_str().as_bytes()), ("hunk", number.as_bytes())]);
     if remarks.operation.is_some() {
         let (label, next) = if is_reviewed { ("Reviewed ✓", b"0") } else { ("Reviewed", b"1") };
-        let mark = ActionButton { verb: "review", label, hint: "Mark as reviewed, or not (a)", class: "quiet", key: "a" };
+        let mark =
+            ActionButton { verb: "review", label, hint: "Mark as reviewed, or not (a)", class: "quiet", key: "a" };
         let fields: Vec<(&str, &[u8])> = fields.iter().copied().chain([("reviewed", &next[..])]).collect();
         button(out, page, &mark, &fields);
     } else {
         out.raw("<button type=\"button\" class=\"quiet js\" data-key=\"a\" aria-pressed=\"false\" title=\"Mark as reviewed (a)\">Reviewed</button>");
     }
     let pressed = if state == HunkState::Undone {
-        ActionButton { verb: "redo_change", label: "Redo", hint: "Make this change again (r)", class: "quiet", key: "r" }
+        ActionButton {
+            verb: "redo_change",
+            label: "Redo",
+            hint: "Make this change again (r)",
+            class: "quiet",
+            key: "r",
+        }
     } else {
-        ActionButton { verb: "undo_change", label: "Undo", hint: "Undo this change (x)", class: "quiet danger", key: "x" }
+        ActionButton {
+            verb: "undo_change",
+            label: "Undo",
+            hint: "Undo this change (x)",
+            class: "quiet danger",
+            key: "x",
+        }
     };
     // A file that was created or deleted has no parts.
     if view.before.is_some() && view.after.is_some() {
@@ -376,7 +389,13 @@ fn comments(out: &mut Html, page: &PageContext<'_>, shown: &HunkOfFile<'_>) {
         }
         out.raw(if comment.is_delivered { "delivered" } else { "reaches the agent with its next reply" });
         out.raw("</p><p>").text(&comment.text).raw("</p>");
-        let delete = ActionButton { verb: "delete_comment", label: "Delete", hint: "Delete the comment", class: "quiet", key: "" };
+        let delete = ActionButton {
+            verb: "delete_comment",
+            label: "Delete",
+            hint: "Delete the comment",
+            class: "quiet",
+            key: "",
+        };
         button(out, page, &delete, &[("id", comment.id.as_bytes())]);
         out.raw("</div>");
     }
