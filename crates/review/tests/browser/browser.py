@@ -329,7 +329,7 @@ class Tests:
         page.goto(server.home + f"op/{operation}")
         assert "raise ValueError" in page.locator(".diffs").inner_text()
         self.picture(page, "no-scripts")
-        page.locator(".hunk form.act button").first.click()
+        page.locator(".hunk form.act button:has-text('Undo')").first.click()
         assert "Undone" in page.locator("#main h1").inner_text(), page.locator("#main").inner_text()
         assert "EUR" not in project.get("config.json")
         page.get_by_role("button", name="Undo this").click()
