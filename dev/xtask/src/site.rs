@@ -131,6 +131,17 @@ const PLAYGROUND: &str = "docs/playground";
 /// Files of the package `@emendate/core` that the playground loads.
 const PLAYGROUND_CORE: &[&str] = &["index.js", "errors.js", "text.js", "module.js", "module_bg.wasm"];
 
+/// Copies the pictures of the pages, which are no text.
+fn pictures(from: &Path, to: &Path) -> Result<(), String> {
+    let entries = fs::read_dir(from).map_err(|error| format!("{}: {error}", from.display()))?;
+    for path in entries.flatten().map(|entry| entry.path()) {
+        if let (Some(name), Some("png")) = (path.file_name(), path.extension().and_then(|it| it.to_str())) {
+            fs::copy(&path, to.join(name)).map_err(|error| format!("{}: {error}", path.display()))?;
+        }
+    }
+    Ok(())
+}
+
 /// Builds the book in `target/book`; with `--browser` as argument, tries its playground.
 ///
 /// Errors: if a generated page is out of date, a link is broken, mdBook cannot be installed, or the WebAssembly module
@@ -144,6 +155,7 @@ pub(crate) fn site(arguments: &[String]) -> Result<String, String> {
     for file in &staged {
         write(&source.join(&file.path), &file.text)?;
     }
+    pictures(&repo.root.join("docs"), &source.join("docs"))?;
     write(&source.join("SUMMARY.md"), &summary(&repo))?;
     let npm = Npm::new()?;
     let (package, _) = wasm::built(&npm)?;

@@ -21,7 +21,10 @@ fn broken_links(repo: &Repo, file: &File) -> Vec<String> {
     let fault = |target: &str| {
         let (path, anchor) = target.split_once('#').map_or((target, None), |(path, anchor)| (path, Some(anchor)));
         let path = if path.is_empty() { file.path.clone() } else { resolve(&file.path, path) };
-        let Some(text) = repo.text(&path) else { return Some(format!("{path}, which does not exist")) };
+        // Pictures are no text.
+        let is_picture = path.ends_with(".png") && repo.root.join(&path).is_file();
+        let text = repo.text(&path).or_else(|| is_picture.then_some(""));
+        let Some(text) = text else { return Some(format!("{path}, which does not exist")) };
         if site::is_staged(&file.path) && !site::is_staged(&path) {
             return Some(format!("{path}, which is not in the book"));
         }
