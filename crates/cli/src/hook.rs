@@ -80,7 +80,15 @@ pub(crate) fn run(desk: &CliContext<'_>, args: &HookArgs) -> Result<u8> {
             }
         }
         HookPhase::PreToolUse | HookPhase::SessionStart | HookPhase::UserPromptSubmit => {}
-        HookPhase::PostToolUse => remember(&engine, &caller, offer, fields),
+        HookPhase::PostToolUse => {
+            // Before the read, after which the file would be known.
+            if let Some(path) = created(&event, &fields)
+                && let Err(error) = engine.record_creation(path)
+            {
+                output::note(&format!("The new file is not in the history: {error}"));
+            }
+            remember(&engine, &caller, offer, fields);
+        }
     }
     output::notices(&engine);
     Ok(0)
@@ -222,6 +230,12 @@ fn is_ours(error: &Error) -> bool {
     let is_numbers = error.data().get("reason").is_some_and(|reason| reason == "line_numbers");
     let other = matches!(error.code(), Code::PathOutside | Code::InternalBug | Code::CallInvalid) && !is_numbers;
     !other && !error.code().as_str().starts_with("io.")
+}
+
+/// Returns the file that the client's own tool created, as its event reports.
+fn created<'a>(event: &Value, fields: &'a Map<String, Value>) -> Option<&'a Path> {
+    let path = fields.get("file_path").and_then(Value::as_str).map(Path::new);
+    path.filter(|_| event["tool_name"] == "Write" && event["tool_response"]["type"] == "create")
 }
 
 /// Marks a file that a tool read or wrote as read. Files outside of the roots are ignored.

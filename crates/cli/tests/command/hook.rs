@@ -47,6 +47,31 @@ fn reads_by_the_clients_tools_count() {
     assert_eq!(bed.get("a.txt"), "one\n3\n");
 }
 
+#[test]
+fn file_that_the_client_creates_is_recorded_with_its_creation() {
+    let bed = Bed::new();
+    let write = |name: &str, kind: &str| {
+        let event = event(&bed, "Write", name, json!({ "content": "new\n" }));
+        let mut event: Value = serde_json::from_str(&event).unwrap();
+        bed.feed(&["hook", "pre-tool-use"], event.to_string()).exits(0);
+        bed.put(name, "new\n");
+        event["tool_response"] = json!({ "type": kind, "filePath": bed.path(name) });
+        bed.feed(&["hook", "post-tool-use"], event.to_string()).exits(0);
+    };
+    let operations = || bed.run(&["history", "--json"]).exits(0).json()["data"]["operations"].clone();
+    write("new.txt", "create");
+    assert_eq!(operations()[0]["files"][0]["type"], "create");
+    // A change of it comes once, and what was there before is no creation.
+    write("new.txt", "create");
+    bed.put("old.txt", "old\n");
+    write("old.txt", "update");
+    let all = operations();
+    assert_eq!((all.as_array().unwrap().len(), &all[0]["files"][0]["type"]), (2, &json!("update")));
+    let first = all[1]["id"].as_str().unwrap();
+    bed.run(&["undo", first]).exits(0);
+    assert!(!bed.work().join("new.txt").exists());
+}
+
 /// Returns the hook's decision on an event with its reason, or nothing.
 fn decided(bed: &Bed, event: String) -> Option<(String, String)> {
     let out = bed.feed(&["hook", "pre-tool-use"], event).exits(0).out;

@@ -13,6 +13,7 @@ use crate::model::reply::{Answer, Reply};
 use crate::pipeline::checks::approval;
 use crate::pipeline::commit::log;
 use crate::session::comments;
+use crate::session::outside;
 use crate::session::turns::log_moment;
 use crate::tools::history;
 use crate::tools::history::feed::{self, Feed, FeedOptions};
@@ -405,6 +406,13 @@ impl Engine {
     /// Errors: those of `undo`.
     pub fn undo_turn(&self, caller: &CallContext, id: &str) -> Result<Answer> {
         call::metered(&self.context, caller, || undo::undo_turn(&self.context, caller, id))
+    }
+
+    /// Records a file that a client's own tool created, as the client reports it.
+    ///
+    /// Errors: those of the policy, of the session store and of the disk.
+    pub fn record_creation(&self, path: &Path) -> Result<()> {
+        outside::record_creation(&self.context, path)
     }
 
     /// Begins a turn of a session: what it does from now on is taken back together by an undo of the turn.

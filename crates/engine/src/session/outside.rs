@@ -3,6 +3,7 @@
 
 use crate::context::config::OutsideChanges;
 use crate::context::history_stores::key;
+use crate::context::policy::Access;
 use crate::context::{Context, policy};
 use crate::session::in_doubt::{current_side, resolve_in_doubt};
 use emendate_core::explain::{self, DiffStat};
@@ -11,6 +12,7 @@ use emendate_fs::SafePath;
 use emendate_history::{
     FileChange, FileState, KnownContent, OUTSIDE, Operation, OperationId, OperationOutcome, OutsideContent, Role,
 };
+use std::path::Path;
 
 /// Bytes of a version that is read in order to be stored.
 const STORED_BYTES_MAX: u64 = 8 << 20;
@@ -44,6 +46,24 @@ pub(crate) fn record_outside_changes(context: &Context, found: &[FoundContent<'_
             let _ = record_in_root(context, root, &here);
         }
     }
+}
+
+/// Records a file that a client's own tool created, as the client reports. A file that was known before is recorded by
+/// the next read.
+///
+/// Errors: those of the policy, of the session store and of the disk.
+pub(crate) fn record_creation(context: &Context, path: &Path) -> Result<()> {
+    let place = context.resolve_path(path, Access::Read)?;
+    let (root, history) = (place.root(), context.history(place.root()));
+    if context.config().outside == OutsideChanges::Off || !context.keeps_history() {
+        return Ok(());
+    }
+    resolve_in_doubt(context, root)?;
+    let is_known = history.last_known(&[key(&place)])?.into_iter().any(|known| known.is_some());
+    let Some(after) = current_side(context, &place)?.filter(|_| !is_known) else { return Ok(()) };
+    let bytes = bytes_of(context, &place, after)?;
+    let change = outside_change(context, root, &place, None, Some(after), bytes)?;
+    log_changes(context, root, vec![change], "").map(drop)
 }
 
 /// Errors: those of the session store and of the disk.

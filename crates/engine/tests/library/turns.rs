@@ -197,3 +197,18 @@ fn history_gives_the_turn_of_each_operation() {
     }
     assert_eq!(followed, named);
 }
+
+#[test]
+fn undo_after_a_rewind_names_the_redo() {
+    let bench = Bench::new();
+    bench.put("a", &ten(&[]));
+    bench.read("a");
+    ok(&bench.call("mark", json!({ "name": "start" })));
+    ok(&bench.edit("a", "line 0", "zero"));
+    ok(&bench.call("rewind", json!({ "to": "start" })));
+    let reply = bench.call("undo", json!({}));
+    assert_eq!(code(&reply), "operation.not_found");
+    assert!(reply.text().contains("took back what was done: a redo brings it back."), "{}", reply.text());
+    ok(&bench.call("undo", json!({ "redo": true })));
+    assert_eq!(bench.get("a"), ten(&[(0, "zero")]));
+}

@@ -12,7 +12,7 @@ use crate::tools::undo::since::select_since;
 use crate::tools::undo::{UndoInput, choose};
 use emendate_core::{Code, Error, Result};
 use emendate_core::{Phrase, advice};
-use emendate_history::{HistoryGap, LogEntry, OperationFilter, OperationName, Role};
+use emendate_history::{HistoryGap, LogEntry, OperationFilter, OperationId, OperationName, Role};
 use std::path::Path;
 
 /// Operations loaded at a time.
@@ -77,6 +77,14 @@ impl HistoryGaps {
     fn before(&self, logged: &LogEntry) -> Option<HistoryGap> {
         self.0.iter().find(|gap| logged.id.number <= gap.after).copied()
     }
+}
+
+/// Returns the newest operation of a session if it is an undo or a rewind that is in effect.
+fn last_undo(context: &Context, session: Option<&str>) -> Option<OperationId> {
+    let filter = OperationFilter { session: Some(session?), limit: 1, ..OperationFilter::default() };
+    let newest = (0..context.roots().len()).filter_map(|root| context.history(root).operations(&filter).ok()?.pop());
+    let last = newest.max_by_key(|logged| logged.at)?;
+    (matches!(last.operation.role, Role::Undo(_)) && last.undone_by.is_none()).then_some(last.id)
 }
 
 /// Returns the operation of that name, with its root.
@@ -197,6 +205,10 @@ fn select_last(
             history_gaps(context)?.first().map_or(String::new(), |gap| format!(" The history was damaged: {gap}."));
         let error = Error::new(Code::OperationMissing, format!("There is nothing to {verb}{whose}.{lost}"));
         let error = place.into_iter().fold(error, |error, place| error.evidence(place.shown()));
+        let error = match last_undo(context, session).filter(|_| !redo) {
+            Some(id) => error.evidence(format!("Operation {id} took back what was done: a redo brings it back.")),
+            None => error,
+        };
         let seen =
             advice!["Call ", Phrase::Tool("history"), " to see what was done."].or("Make the change with an edit.");
         let others = advice![
