@@ -1,4 +1,4 @@
-//! VisitorAccess: the token is exchanged for a cookie, and every request is checked.
+//! Access to the page: the token is exchanged for a cookie, and every request is checked.
 
 use emendate_http::{AccessToken, AllowedNames, random_text};
 use hyper::header::{COOKIE, HOST, HeaderMap, ORIGIN};
@@ -72,7 +72,7 @@ impl VisitorAccess {
         let secret = cookie(headers, &self.cookie)?;
         let hash = blake3::hash(secret.as_bytes());
         // `blake3::Hash` compares in constant time.
-        let is_known = lock(&self.logins).iter().fold(false, |known, it| known | (*it == hash));
+        let is_known = lock(&self.logins).iter().filter(|it| **it == hash).count() > 0;
         let csrf = || blake3::hash(format!("emend csrf {secret}").as_bytes()).to_hex().to_string();
         is_known.then(|| Visitor { csrf: csrf() })
     }
@@ -88,7 +88,7 @@ impl VisitorAccess {
         let Some(host) = host.filter(|host| self.names.has_host(host)) else {
             return Err("This server does not answer to that host name.");
         };
-        if hosts.next().is_some() || !named.is_none_or(|named| named == host) {
+        if hosts.next().is_some() || named.is_some_and(|named| named != host) {
             return Err("This server does not answer to that host name.");
         }
         let own = format!("http://{host}");
@@ -101,7 +101,8 @@ impl VisitorAccess {
         }
         for site in parts.headers.get_all("sec-fetch-site") {
             let is_own = matches!(site.as_bytes(), b"same-origin" | b"none");
-            if !is_own && !(is_entry && parts.method == hyper::Method::GET) {
+            let is_link = is_entry && parts.method == hyper::Method::GET;
+            if !(is_own || is_link) {
                 return Err("Requests of other pages are not answered.");
             }
         }

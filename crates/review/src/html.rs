@@ -111,9 +111,17 @@ pub(crate) fn push_attribute(out: &mut String, value: &str) {
 fn is_invisible(char: char) -> bool {
     match char {
         '\t' | '\n' => false,
-        '\u{AD}' | '\u{34F}' | '\u{61C}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}' | '\u{3164}'
-        | '\u{FEFF}' | '\u{FFA0}' => true,
-        '\u{180B}'..='\u{180F}'
+        '\u{AD}'
+        | '\u{34F}'
+        | '\u{61C}'
+        | '\u{115F}'
+        | '\u{1160}'
+        | '\u{17B4}'
+        | '\u{17B5}'
+        | '\u{3164}'
+        | '\u{FEFF}'
+        | '\u{FFA0}'
+        | '\u{180B}'..='\u{180F}'
         | '\u{200B}'..='\u{200F}'
         | '\u{2028}'..='\u{202E}'
         | '\u{2060}'..='\u{206F}'

@@ -99,7 +99,7 @@ fn bar(out: &mut Html, page: &PageContext<'_>, place: Place) {
     let name = roots.first().and_then(|root| root.file_name()).map(|name| name.to_string_lossy().into_owned());
     out.raw("<header class=\"bar\"><a class=\"brand\" href=\"/\"><span class=\"logo\" aria-hidden=\"true\"></span>emend review</a>");
     if let Some(name) = name {
-        let all: Vec<String> = roots.iter().map(|root| emendate::fs::shown(root)).collect();
+        let all: Vec<String> = roots.iter().copied().map(emendate::fs::shown).collect();
         out.raw("<span class=\"root\"").attr("title", &all.join("\n")).raw(">").text(&name).raw("</span>");
     }
     out.raw("<nav aria-label=\"Pages\">");

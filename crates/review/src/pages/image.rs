@@ -63,9 +63,11 @@ pub(crate) fn sides(out: &mut Html, scope: &ChangeScope, view: &FileView, before
 
 /// Returns a size for people.
 fn bytes_text(size: usize) -> String {
-    match size {
-        0..1024 => format!("{size} bytes"),
-        1024..1_048_576 => format!("{:.1} KiB", size as f64 / 1024.0),
-        _ => format!("{:.1} MiB", size as f64 / 1_048_576.0),
-    }
+    let (unit, name) = match size {
+        0..1024 => return format!("{size} bytes"),
+        1024..1_048_576 => (1024, "KiB"),
+        _ => (1_048_576, "MiB"),
+    };
+    let tenths = size.saturating_mul(10) / unit;
+    format!("{}.{} {name}", tenths / 10, tenths % 10)
 }

@@ -5,7 +5,7 @@ use crate::view::{PageContext, shown_path};
 use chrono::{DateTime, Local};
 use emendate::core::Result;
 use emendate::{OperationCompletion, OperationPurpose, OperationQuery, OperationView};
-use std::path::PathBuf;
+use std::fmt::Write as _;
 
 /// Operations of one page.
 const OPERATIONS_PER_PAGE: usize = 60;
@@ -98,7 +98,7 @@ fn operations(out: &mut Html, page: &PageContext<'_>, selected: &str) -> Result<
     let mut query = OperationQuery {
         from: fields.text("after").map(str::to_owned),
         session: fields.text("session").map(str::to_owned),
-        path: fields.path("path").filter(|_| fields.flag("only")).map(PathBuf::from),
+        path: fields.path("path").filter(|_| fields.flag("only")),
         most: OPERATIONS_PER_PAGE,
         files: FILES_NAMED,
     };
@@ -124,7 +124,8 @@ fn operations(out: &mut Html, page: &PageContext<'_>, selected: &str) -> Result<
         let mut address = format!("after={}", query_text(&next));
         for name in ["q", "kind", "session"] {
             if let Some(value) = fields.text(name) {
-                address.push_str(&format!("&{name}={}", query_text(value)));
+                // Writing to a String cannot fail.
+                let _ = write!(address, "&{name}={}", query_text(value));
             }
         }
         out.raw("<a class=\"more\"")

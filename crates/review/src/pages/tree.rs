@@ -50,7 +50,7 @@ pub(crate) fn files(out: &mut Html, page: &PageContext<'_>, scope: &ChangeScope,
 
 /// Adds a file.
 fn entry(out: &mut Html, view: &FileView) {
-    let name = view.below_root.file_name().map(Path::new).unwrap_or(&view.below_root);
+    let name = view.below_root.file_name().map_or(&*view.below_root, Path::new);
     out.raw("<li class=\"leaf\"")
         .attr("data-file", &file::anchor(view))
         .raw("><a")

@@ -14,7 +14,7 @@ use emendate_core::explain::{self, DiffHunk, LineKind};
 use emendate_core::{ChangeSet, Code, Error, Result, Snapshot, merge_with_markers};
 use emendate_fs::SafePath;
 use emendate_history::{FileChange, FileState, KnownContent};
-use emendate_syntax::{ColorSpan, LineRange, QuerySubject, SyntaxAnswer};
+use emendate_syntax::{ColorSpan, Language, LineRange, QuerySubject, SyntaxAnswer};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
@@ -119,7 +119,7 @@ pub(crate) fn difference_of(
     Ok(FileDifference::Text(TextDifference {
         old_lines: before.lines().count(before.text()),
         new_lines: after.lines().count(after.text()),
-        language: language(&place, after.text()).map(|it| it.name()),
+        language: language(&place, after.text()).map(Language::name),
         old_colors,
         new_colors,
         states,

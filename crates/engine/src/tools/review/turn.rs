@@ -67,13 +67,11 @@ impl TurnStarts {
         let session = &logged.operation.session;
         let moments = self.moments.get(&(root, session.clone()));
         let start = moments.and_then(|numbers| numbers.iter().find(|start| **start < number));
-        match start {
-            Some(start) => format!("{root}:{session}:t{start}"),
-            None => {
-                let first = self.by_pause.get(&(root, number)).unwrap_or(&number);
-                format!("{root}:{session}:p{first}")
-            }
+        if let Some(start) = start {
+            return format!("{root}:{session}:t{start}");
         }
+        let first = self.by_pause.get(&(root, number)).unwrap_or(&number);
+        format!("{root}:{session}:p{first}")
     }
 }
 
@@ -109,7 +107,8 @@ pub(crate) fn turn_of(context: &Context, id: &str) -> Result<TurnOperations> {
             let is_before = start.as_ref().is_some_and(|start| it.id.number < start.id.number);
             let has_pause = start.is_none() && found.last().is_some_and(|later| later.at - it.at > PAUSE_US);
             if is_before || has_pause && found.iter().any(|it| it.id == logged.id) {
-                return finished(root, start.as_ref().map_or(it.id.number, |start| start.id.number), found);
+                let after = start.map_or(it.id.number, |start| start.id.number);
+                return Ok(TurnOperations { root, after, operations: found });
             }
             if has_pause {
                 found.clear();
@@ -123,13 +122,9 @@ pub(crate) fn turn_of(context: &Context, id: &str) -> Result<TurnOperations> {
             }
         }
         if is_last {
-            return finished(root, start.map_or(0, |start| start.id.number), found);
+            return Ok(TurnOperations { root, after: start.map_or(0, |start| start.id.number), operations: found });
         }
     }
-}
-
-fn finished(root: usize, after: u64, operations: Vec<LogEntry>) -> Result<TurnOperations> {
-    Ok(TurnOperations { root, after, operations })
 }
 
 /// Returns the operations of a turn that are in effect, the newest first: their reversal restores what was in effect
