@@ -32,6 +32,10 @@ pub(crate) fn run(desk: &CliContext<'_>, args: &ReviewArgs) -> Result<u8> {
         .next("Name a state directory (--state)."));
     }
     let listener = ReviewListener::open(&args.port.to_string())?;
+    if desk.global.dry_run {
+        output::note(&format!("would serve the review page at {}", listener.url()));
+        return Ok(0);
+    }
     let engine = Arc::new(desk.open_for_server()?);
     output::notices(&engine);
     signals::end_programs_on_signal(&engine, false);
@@ -80,13 +84,14 @@ pub(crate) fn options(desk: &CliContext<'_>, engine: &Engine, read_only: bool) -
     let state = state.directory();
     let root = engine.roots().first().map(|root| root_key(root)).unwrap_or_default();
     let directory = state
+        .filter(|_| !desk.global.dry_run)
         .map(|state| state.join(REVIEW_DIRECTORY))
         .filter(|directory| fs::DirBuilder::new().recursive(true).mode(0o700).create(directory).is_ok());
     ReviewOptions {
         read_only: read_only || desk.global.dry_run,
         hosts: Vec::new(),
         counters: state.map(|state| state.join(COUNTERS_FILE)),
-        visits: directory.filter(|_| !desk.global.dry_run).map(|directory| directory.join(root)),
+        visits: directory.map(|directory| directory.join(root)),
     }
 }
 

@@ -104,6 +104,7 @@ fn calls(bed: &Bed) -> BTreeMap<&'static str, DryCommand> {
         ("comment", "1 a.txt:1 --text Why?", none()),
         ("comments", "--delete 1", none()),
         ("reviewed", "1", none()),
+        ("review", "--no-open", none()),
         ("pending", "", none()),
         ("approve", question, none()),
         ("deny", question, none()),
