@@ -3,6 +3,7 @@
 use crate::markdown::{WIDTH, anchors, lines, links, resolve};
 use crate::repo::{File, Repo};
 use crate::site;
+use std::path::Path;
 
 pub(super) fn widths(repo: &Repo) -> Vec<String> {
     repo.below("", ".md").flat_map(wide_lines).collect()
@@ -22,7 +23,7 @@ fn broken_links(repo: &Repo, file: &File) -> Vec<String> {
         let (path, anchor) = target.split_once('#').map_or((target, None), |(path, anchor)| (path, Some(anchor)));
         let path = if path.is_empty() { file.path.clone() } else { resolve(&file.path, path) };
         // Pictures are no text.
-        let is_picture = path.ends_with(".png") && repo.root.join(&path).is_file();
+        let is_picture = Path::new(&path).extension().is_some_and(|it| it == "png") && repo.root.join(&path).is_file();
         let text = repo.text(&path).or_else(|| is_picture.then_some(""));
         let Some(text) = text else { return Some(format!("{path}, which does not exist")) };
         if site::is_staged(&file.path) && !site::is_staged(&path) {
