@@ -167,13 +167,12 @@ fn find_question(context: &Context, id: &str) -> Result<(QuestionStore, StoredQu
             return Ok((store, found));
         }
     }
-    let ended = (0..context.roots().len()).filter_map(|root| question_store(context, root));
-    let ended = ended.filter_map(|store| store.result(id).ok().flatten()).next().is_some();
-    let what = match ended {
-        true => format!("The question {id} has its answer already, or was withdrawn."),
-        false => format!("No question {id} waits in this project."),
+    let mut stores = (0..context.roots().len()).filter_map(|root| question_store(context, root));
+    let (code, what) = if stores.any(|store| store.result(id).is_ok_and(|result| result.is_some())) {
+        (Code::ConflictRaced, format!("The question {id} has its answer already, or was withdrawn."))
+    } else {
+        (Code::OperationMissing, format!("No question {id} waits in this project."))
     };
-    let code = if ended { Code::ConflictRaced } else { Code::OperationMissing };
     Err(Error::new(code, what).next("`emend pending` lists the questions that wait."))
 }
 

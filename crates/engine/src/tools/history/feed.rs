@@ -266,12 +266,11 @@ pub(crate) fn follow<'a>(context: &'a Context, options: &FeedOptions) -> Result<
     let roots = 0..context.roots().len();
     // Before the first look: what changes after it wakes the feed.
     let watch = DirectoryWatch::new(roots.clone().filter_map(|root| context.history(root).directory()));
-    let start = match &options.since {
-        Some(since) => start_after(context, since)?,
-        None => {
-            let path = place.as_ref().map(key);
-            roots.map(|root| start_at_end(context, root, options, path)).collect::<Result<Vec<_>>>()?
-        }
+    let start = if let Some(since) = &options.since {
+        start_after(context, since)?
+    } else {
+        let path = place.as_ref().map(key);
+        roots.map(|root| start_at_end(context, root, options, path)).collect::<Result<Vec<_>>>()?
     };
     let followed =
         |position: &FeedPosition| FollowedRoot { position: *position, stamp: None, has_more: false, is_held: false };
