@@ -77,7 +77,7 @@ fn pieces(from: &str, to: &str) -> Option<Vec<Piece>> {
     let (mut at, mut breaks) = (0, 0);
     // Offsets without the line breaks that were added.
     let mut offset = |wanted: usize| {
-        breaks += lines.as_bytes()[at..wanted].iter().filter(|byte| **byte == b'\n').count();
+        breaks += lines[at..wanted].matches('\n').count();
         at = wanted;
         wanted - breaks
     };
@@ -100,7 +100,7 @@ fn words_as_lines(text: &str) -> Option<String> {
     let mut in_word = false;
     for ch in text.chars() {
         let is_word = ch.is_alphanumeric() || ch == '_';
-        if !(in_word && is_word) && !out.is_empty() {
+        if !(out.is_empty() || in_word && is_word) {
             out.push('\n');
         }
         in_word = is_word;

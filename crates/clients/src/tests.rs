@@ -82,18 +82,6 @@ fn every_client_has_its_entry_format() {
 }
 "#,
         ),
-        (
-            "opencode",
-            r#"{
-  "mcp": {
-    "emend": {
-      "type": "local",
-      "command": ["/opt/emend", "mcp", "--profile", "claude"]
-    }
-  }
-}
-"#,
-        ),
     ];
     for (name, wanted) in shapes {
         assert_eq!(round(of(name), "").0, wanted, "{name}");
@@ -102,6 +90,20 @@ fn every_client_has_its_entry_format() {
         assert_eq!(round(of(name), "").0, shapes[2].1, "{name}");
     }
     assert_eq!(CLIENTS.len(), 12);
+}
+
+#[test]
+fn opencode_has_the_command_in_one_list() {
+    let wanted = r#"{
+  "mcp": {
+    "emend": {
+      "type": "local",
+      "command": ["/opt/emend", "mcp", "--profile", "claude"]
+    }
+  }
+}
+"#;
+    assert_eq!(round(of("opencode"), "").0, wanted);
 }
 
 /// Files with a `KEY`, and the expected results.

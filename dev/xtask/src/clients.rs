@@ -169,7 +169,7 @@ impl Model {
     /// Returns the results of the last request, as text.
     fn results(&self) -> String {
         let log = fs::read_to_string(&self.log).unwrap_or_default();
-        let last = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()).last();
+        let last = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()).next_back();
         last.map_or(String::new(), |last| last["results"].to_string())
     }
 }
@@ -332,7 +332,7 @@ fn codex(bench: &Bench) -> Result<String, String> {
         .to_owned())
 }
 
-/// A model for clients that know OpenAI's chat completions.
+/// A model for clients that know chat completions.
 fn own_tools(bench: &Bench, path: &str, edit: &Value) -> Result<Model, String> {
     bench.model(&json!([
         { "tool": "read", "input": { path: bench.file() } },

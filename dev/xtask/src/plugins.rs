@@ -321,13 +321,14 @@ fn readme() -> String {
 mod tests {
     use super::{FILES, SUMMARY, agent_manifest, hooks};
     use serde_json::Value;
+    use std::path::Path;
 
     #[test]
     fn files_are_valid_and_name_the_version() {
         for file in FILES {
             let text = (file.text)("1.2.3");
             assert!(!text.trim().is_empty(), "{}", file.path);
-            if file.path.ends_with(".json") {
+            if Path::new(file.path).extension().is_some_and(|it| it == "json") {
                 serde_json::from_str::<Value>(&text).unwrap();
             }
             let is_manifest = ["plugin.json", "server.json", "manifest.json", "package.json", "extension.json"]

@@ -268,12 +268,11 @@ impl ConfigChange {
     /// Takes the change back, because another one of the same client failed. A failure leaves what the backup and the
     /// history can restore.
     pub(crate) fn take_back(&self, durability: Durability) {
-        match &self.before.snapshot {
-            Some(snapshot) => drop(put(&self.before.spot, None, snapshot.raw(), durability)),
-            None => {
-                let _ = std::fs::remove_file(&self.before.spot.path);
-                self.remove_directories(self.missing_before);
-            }
+        if let Some(snapshot) = &self.before.snapshot {
+            drop(put(&self.before.spot, None, snapshot.raw(), durability));
+        } else {
+            let _ = std::fs::remove_file(&self.before.spot.path);
+            self.remove_directories(self.missing_before);
         }
         match &self.before.stored {
             Some(stored) => drop(self.before.record_file.write(stored)),

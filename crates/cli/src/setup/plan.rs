@@ -132,14 +132,13 @@ fn draft<'d>(
     format: ConfigFormat,
 ) -> Result<&'d mut Draft> {
     let known = drafts.iter().position(|draft| draft.prior.spot.path == spot.path);
-    let at = match known {
-        Some(at) => at,
-        None => {
-            let prior = PriorFile::read(desk, spot)?;
-            let text = prior.text().to_owned();
-            drafts.push(Draft { removed: text.clone(), text, prior, format, meaning: Vec::new() });
-            drafts.len() - 1
-        }
+    let at = if let Some(at) = known {
+        at
+    } else {
+        let prior = PriorFile::read(desk, spot)?;
+        let text = prior.text().to_owned();
+        drafts.push(Draft { removed: text.clone(), text, prior, format, meaning: Vec::new() });
+        drafts.len() - 1
     };
     Ok(&mut drafts[at])
 }

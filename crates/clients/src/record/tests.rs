@@ -51,7 +51,7 @@ impl Place {
         let original = self.without_ours();
         let text = self.file.clone().unwrap_or_default();
         let mut written = self.client.install(&text, &entry, "f").unwrap();
-        if self.client.format == ConfigFormat::Json && nth % 2 == 0 {
+        if self.client.format == ConfigFormat::Json && nth.is_multiple_of(2) {
             written = CLAUDE_CODE.deny(&written, "f").unwrap().0;
             written = CLAUDE_CODE.hook(&written, &entry.command, "", "f").unwrap();
         }
