@@ -1,7 +1,4 @@
-//! Repository chores: `cargo xtask test | tidy | figures | docs | site | picture | bless [FILE or FOLDER …] | mutants [NAME …] | torture [--part N] [WORD …] |
-//! instructions [--bless] [NAME …] | portable |
-//! ports [NAME …] | dist [--dev] [--assemble] [NAME …] | release VERSION | api [--bless] | python [--release] |
-//! node [--release] [adapters] | wasm | dictionary`.
+//! Repository chores. `cargo xtask` without a command lists them.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -63,7 +60,9 @@ Usage: cargo xtask COMMAND
   clients [NAME …]  install clients from their packages below target/clients, check the plugins with their own command lines,
                     and make an edit through each, with a stand-in for the model (npm; pi needs Node.js 22)
   portable          compile the crates without I/O for wasm32 and for Windows (installs the targets with rustup)
-  ports [NAME …]    build emend for other systems with the linker of zig, and run it where this machine can (PyPI, rustup)
+  ports [--check] [NAME …]
+                    build emend for other systems with the linker of zig, and run it where this machine can, or only check
+                    the types (PyPI, rustup)
   dist [--dev] [--assemble] [NAME …]
                     make the files of a release in target/dist for all ports or those named, then install each channel into
                     a clean root, use it and remove it; --dev builds fast and large programs; --assemble builds none

@@ -3,6 +3,7 @@
 //! The linker and the C compiler are zig's, from PyPI, so one machine builds for all. `docs/platforms.md` has the table of
 //! what was run where.
 
+use crate::portable::has_target;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -51,19 +52,31 @@ exports:
 ...
 ";
 
-/// Builds every port, or those named in the arguments, and makes an edit with each that runs here.
+/// Builds every port, or those named in the arguments, and makes an edit with each that runs here. `--check` only checks
+/// the types.
 ///
 /// Errors: the first port that does not build, or whose program does not edit a file correctly.
 pub(crate) fn ports(arguments: &[String]) -> Result<String, String> {
-    let unknown = arguments.iter().find(|name| PORTS.iter().all(|port| port.name != **name));
+    let only_check = arguments.iter().any(|argument| argument == "--check");
+    let arguments: Vec<&String> = arguments.iter().filter(|argument| *argument != "--check").collect();
+    let unknown = arguments.iter().find(|name| PORTS.iter().all(|port| port.name != ***name));
     if let Some(unknown) = unknown {
         let names: Vec<&str> = PORTS.iter().map(|port| port.name).collect();
         return Err(format!("there is no port `{unknown}`; the ports are {}", names.join(", ")));
     }
-    let selected = PORTS.iter().filter(|port| arguments.is_empty() || arguments.iter().any(|name| name == port.name));
+    let selected = PORTS.iter().filter(|port| arguments.is_empty() || arguments.iter().any(|name| *name == port.name));
     let toolchain = Toolchain::install()?;
     let mut said = Vec::new();
     for port in selected {
+        if !has_target(port.target) {
+            said.push(format!("{}: NOT BUILT: `rustup target add {0}` failed", port.target));
+            continue;
+        }
+        if only_check {
+            toolchain.check(port)?;
+            said.push(format!("{}: types checked", port.target));
+            continue;
+        }
         let program = toolchain.build(port, "dev")?;
         said.push(format!("{}: {}", port.target, try_program(port, &program)?));
     }
@@ -97,37 +110,48 @@ impl Toolchain {
         Ok(Toolchain { root, bin, frameworks })
     }
 
+    /// Checks the types of everything in `emend`.
+    ///
+    /// Errors: the check fails.
+    fn check(&self, port: &Port) -> Result<(), String> {
+        run(self.cargo(port, "check", "dev")?.args(["-p", "emendate-cli"])).map(drop)
+    }
+
     /// Builds `emend` with a profile (`dev` or `dist`); returns the program.
     ///
-    /// Errors: the standard library cannot be installed, or the build fails.
+    /// Errors: the build fails.
     pub(crate) fn build(&self, port: &Port, profile: &str) -> Result<PathBuf, String> {
+        let mut cargo = self.cargo(port, "rustc", profile)?;
+        cargo.args(["-p", "emendate-cli", "--bin", "emend"]);
+        if port.target.ends_with("musl") {
+            // Both zig and rustc bring the objects that start a program; one set is enough.
+            cargo.args(["--", "-Clink-self-contained=no"]);
+        }
+        run(&mut cargo)?;
+        let folder = self.root.join("target/ports").join(port.target);
+        Ok(folder.join(if profile == "dev" { "debug" } else { profile }).join("emend"))
+    }
+
+    /// Returns a command of cargo for a port.
+    fn cargo(&self, port: &Port, command: &str, profile: &str) -> Result<Command, String> {
         let Port { target, .. } = port;
-        run(Command::new("rustup").args(["--quiet", "target", "add", target]))?;
         let mut paths = vec![self.bin.clone()];
         paths.extend(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()));
         let path = std::env::join_paths(paths).map_err(|error| error.to_string())?;
         let mut cargo = Command::new(self.bin.join("cargo-zigbuild"));
-        cargo.args(["rustc", "--locked", "--quiet", "-p", "emendate-cli", "--bin", "emend", "--target", target]);
-        cargo.args(["--profile", profile]);
+        cargo.args([command, "--locked", "--quiet", "--target", target, "--profile", profile]);
         if profile == "dev" {
             // The programs of these builds make one edit.
             cargo.args(["--config", "profile.dev.package.\"*\".opt-level=0"]);
         }
         // The settings are not those of other builds, which must not be repeated because of them.
-        let folder = self.root.join("target/ports");
-        cargo.arg("--target-dir").arg(&folder).env("PATH", path).current_dir(&self.root);
+        cargo.arg("--target-dir").arg(self.root.join("target/ports")).env("PATH", path).current_dir(&self.root);
         if target.ends_with("apple-darwin") {
             cargo.env("RUSTFLAGS", format!("-Lframework={}", self.frameworks.display()));
         } else {
             cargo.env_remove("RUSTFLAGS");
         }
-        if target.ends_with("musl") {
-            // Both zig and rustc bring the objects that start a program; one set is enough.
-            cargo.args(["--", "-Clink-self-contained=no"]);
-        }
-        run(&mut cargo)?;
-        let folder = folder.join(target).join(if profile == "dev" { "debug" } else { profile });
-        Ok(folder.join("emend"))
+        Ok(cargo)
     }
 }
 

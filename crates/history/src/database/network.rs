@@ -3,6 +3,7 @@
 use std::path::Path;
 
 /// Magic numbers of file systems that processes on several machines may share, or without shared memory maps.
+#[cfg(target_os = "linux")]
 const NETWORK_FILE_SYSTEMS: [u64; 16] = [
     0x6969,      // NFS
     0x517B,      // SMB
@@ -23,8 +24,25 @@ const NETWORK_FILE_SYSTEMS: [u64; 16] = [
 ];
 
 /// True if the directory is on a network file system; false if unknown.
+#[cfg(target_os = "linux")]
 pub(super) fn is_network_file_system(folder: &Path) -> bool {
     // The field's type differs between architectures; the numbers have 32 bits.
     #[allow(clippy::cast_sign_loss, clippy::cast_possible_truncation, reason = "magic numbers have 32 bits")]
     rustix::fs::statfs(folder).is_ok_and(|found| NETWORK_FILE_SYSTEMS.contains(&u64::from(found.f_type as u32)))
+}
+
+/// Names of such file systems on macOS and BSD.
+#[cfg(not(target_os = "linux"))]
+const NETWORK_FILE_SYSTEMS: [&str; 8] = ["nfs", "smbfs", "afpfs", "webdav", "fusefs", "macfuse", "osxfuse", "ftp"];
+
+/// True if the directory is on a network file system; false if unknown.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn is_network_file_system(folder: &Path) -> bool {
+    // The bytes of a name have a sign on some systems.
+    #[allow(clippy::cast_sign_loss, reason = "the bytes of a name")]
+    rustix::fs::statfs(folder).is_ok_and(|found| {
+        let name = found.f_fstypename.iter().map(|byte| *byte as u8).take_while(|byte| *byte != 0);
+        let name: Vec<u8> = name.collect();
+        NETWORK_FILE_SYSTEMS.iter().any(|known| known.as_bytes() == name)
+    })
 }

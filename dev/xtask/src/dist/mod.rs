@@ -10,6 +10,7 @@ mod sbom;
 mod system_packages;
 mod templates;
 
+use crate::portable::has_target;
 use crate::ports::{PORTS, Port, Toolchain};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -76,7 +77,11 @@ pub(crate) fn dist(arguments: &[String]) -> Result<String, String> {
         let toolchain = Toolchain::install()?;
         let profile = if has("--dev") { "dev" } else { "dist" };
         for port in PORTS.iter().filter(|port| names.is_empty() || names.iter().any(|name| *name == port.name)) {
-            said.push(one_port(&release, &toolchain, port, profile)?);
+            if has_target(port.target) {
+                said.push(one_port(&release, &toolchain, port, profile)?);
+            } else {
+                said.push(format!("{}: NOT BUILT: `rustup target add {0}` failed", port.target));
+            }
         }
     }
     sbom::write(&release)?;

@@ -1,30 +1,30 @@
 //! Waiting until a file of some directories changes, by any process.
 
-use std::io;
-use std::mem::MaybeUninit;
-use std::os::fd::OwnedFd;
+#[cfg(target_os = "linux")]
+#[path = "inotify.rs"]
+mod notifications;
+#[cfg(not(target_os = "linux"))]
+#[path = "none.rs"]
+mod notifications;
+
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::inotify::{self, CreateFlags, Reader, WatchFlags};
-
 use crate::database::identity;
+use notifications::Notifications;
 
 /// Longest wait without looking at the directories: notifications miss changes by other machines, and a directory that
 /// was replaced has to be watched again.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 /// The same if the system gives no notifications.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
-/// Bytes of notifications that are read together.
-const EVENT_BYTES: usize = 4096;
 
 /// Directories whose changes wake a waiting thread. Only a hint: a wait may end without a change, and after a second it
 /// does. What changed has to be found by other means.
 #[derive(Debug)]
 pub struct DirectoryWatch {
     /// `None` if the system gives no notifications.
-    events: Option<OwnedFd>,
+    notifications: Option<Notifications>,
     directories: Vec<WatchedDirectory>,
 }
 
@@ -40,8 +40,7 @@ impl DirectoryWatch {
     pub fn new<'a>(directories: impl IntoIterator<Item = &'a Path>) -> DirectoryWatch {
         let directories =
             directories.into_iter().map(|path| WatchedDirectory { path: path.to_owned(), watched: None }).collect();
-        let events = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC).ok();
-        let mut watch = DirectoryWatch { events, directories };
+        let mut watch = DirectoryWatch { notifications: Notifications::open(), directories };
         watch.renew();
         watch
     }
@@ -49,36 +48,21 @@ impl DirectoryWatch {
     /// Waits until a file in one of the directories changes, but at most this long, and at most a second.
     pub fn wait(&mut self, timeout: Duration) {
         self.renew();
-        let Some(events) = &self.events else {
-            std::thread::sleep(timeout.min(POLL_INTERVAL));
-            return;
-        };
-        let timeout = Timespec::try_from(timeout.min(LOOK_INTERVAL)).ok();
-        let mut ready = [PollFd::new(events, PollFlags::IN)];
-        // An interrupted wait is a short one.
-        if poll(&mut ready, timeout.as_ref()).is_ok_and(|ready| ready > 0) {
-            let mut buffer = [MaybeUninit::uninit(); EVENT_BYTES];
-            let mut reader = Reader::new(events, &mut buffer);
-            while reader.next().is_ok() {}
+        match &self.notifications {
+            Some(notifications) => notifications.wait(timeout.min(LOOK_INTERVAL)),
+            None => std::thread::sleep(timeout.min(POLL_INTERVAL)),
         }
     }
 
     /// Watches the directories that are now at the paths.
     fn renew(&mut self) {
-        let Some(events) = &self.events else { return };
+        let Some(notifications) = &self.notifications else { return };
         for directory in &mut self.directories {
             let now = identity(&directory.path);
             if now.is_some() && now == directory.watched {
                 continue;
             }
-            let flags = WatchFlags::MODIFY
-                | WatchFlags::CREATE
-                | WatchFlags::DELETE
-                | WatchFlags::MOVED_TO
-                | WatchFlags::MOVED_FROM
-                | WatchFlags::ONLYDIR;
-            let added: io::Result<i32> = inotify::add_watch(events, &directory.path, flags).map_err(io::Error::from);
-            directory.watched = now.filter(|_| added.is_ok());
+            directory.watched = now.filter(|_| notifications.add(&directory.path));
         }
     }
 }
