@@ -101,6 +101,8 @@ install_all() {
         cp "$from/$source" "$to"
     done
     echo "installed emend $version as $bin/emend"
+    # The command for the user contains a variable of the user's shell.
+    # shellcheck disable=SC2016
     case ":$PATH:" in
         *":$bin:"*) echo "next: emend tour, emend setup" ;;
         *) printf 'next: add it to your PATH with\n  export PATH="%s:$PATH"\nthen: emend tour, emend setup\n' "$bin" ;;

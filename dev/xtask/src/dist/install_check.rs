@@ -159,7 +159,14 @@ fn scratch(release: &Release, root: &Path) -> Result<String, String> {
     fs::write(empty.join("work/a.txt"), "one\ntwo\n").map_err(|error| error.to_string())?;
     let emend = |arguments: &[&str]| {
         let mut command = Command::new("chroot");
-        command.arg(&empty).arg("/emend").args(["-C", "/work"]).args(arguments).env_clear().env("HOME", "/state");
+        command
+            .arg(&empty)
+            .arg("/emend")
+            .args(["-C", "/work"])
+            .args(arguments)
+            .env_clear()
+            .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
+            .env("HOME", "/state");
         command
     };
     if let Err(error) = run(&mut emend(&["--version"])) {
