@@ -233,8 +233,9 @@ Examples:
   emend mcp --profile claude              the names and fields of Claude Code's own tools
   emend mcp --http 8931                   http://127.0.0.1:8931/mcp; the token is printed on standard error
   EMEND_HTTP_TOKEN=… emend mcp --http 192.0.2.7:8931
+  emend mcp --in docker:web:/srv/app      the engine runs in the container; so do ssh:HOST and devcontainer
 
-Over HTTP every request must carry the token (Authorization: Bearer TOKEN). Reads count per client; /mcp/NAME names a session
+With --in, this program is copied to the place once and verified; other options count there. Over HTTP every request must carry the token (Authorization: Bearer TOKEN). Reads count per client; /mcp/NAME names a session
 of its own, as --session does. There is no TLS: for access from other machines, use a tunnel or a proxy. On SIGTERM, running calls finish first.";
 
 pub(crate) const SETUP: &str = "\

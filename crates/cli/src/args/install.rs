@@ -2,11 +2,13 @@
 #![allow(clippy::doc_markdown, reason = "these comments are the help text, which a terminal shows unchanged")]
 
 use super::{HttpArgs, profile_parser};
+use crate::elsewhere::Place;
 use crate::help;
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{Args, Subcommand, ValueEnum};
 use emendate::{PROFILES, Profile};
 use emendate_clients::{CLIENTS, Client, client};
+use std::path::PathBuf;
 
 /// `emend mcp`.
 #[derive(Args)]
@@ -27,6 +29,12 @@ pub(crate) struct McpArgs {
     #[cfg(feature = "http")]
     #[arg(long)]
     pub(crate) review: bool,
+    /// Run the engine elsewhere: ssh:HOST[:DIR], docker:NAME[:DIR] or devcontainer[:DIR]
+    #[arg(long = "in", value_name = "PLACE")]
+    pub(crate) place: Option<Place>,
+    /// Program to copy there, for another system than this one
+    #[arg(long, value_name = "FILE", requires = "place")]
+    pub(crate) program: Option<PathBuf>,
     #[cfg(feature = "http")]
     #[command(flatten)]
     pub(crate) http: HttpArgs,

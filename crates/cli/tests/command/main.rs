@@ -16,6 +16,7 @@ mod clients;
 mod damage;
 mod dry_run;
 mod dying;
+mod elsewhere;
 mod events;
 mod files;
 mod follow;
