@@ -2,7 +2,7 @@
 #![allow(clippy::doc_markdown, reason = "these comments are the help text, which a terminal shows unchanged")]
 
 use super::{HttpArgs, profile_parser};
-use crate::elsewhere::Place;
+use crate::elsewhere::RemotePlace;
 use crate::help;
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{Args, Subcommand, ValueEnum};
@@ -31,7 +31,7 @@ pub(crate) struct McpArgs {
     pub(crate) review: bool,
     /// Run the engine elsewhere: ssh:HOST[:DIR], docker:NAME[:DIR] or devcontainer[:DIR]
     #[arg(long = "in", value_name = "PLACE")]
-    pub(crate) place: Option<Place>,
+    pub(crate) place: Option<RemotePlace>,
     /// Program to copy there, for another system than this one
     #[arg(long, value_name = "FILE", requires = "place")]
     pub(crate) program: Option<PathBuf>,

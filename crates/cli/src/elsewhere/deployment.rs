@@ -1,6 +1,6 @@
 //! The program in a place: copied once per version, verified, and started.
 
-use super::place::{Place, quoted};
+use super::place::{RemotePlace, quoted};
 use super::program_bytes;
 use crate::output;
 use emendate::core::{Code, Error, Result};
@@ -13,7 +13,7 @@ const SHOWN_BYTES_MAX: usize = 2000;
 
 /// The program in a place.
 pub(super) struct Deployment<'p> {
-    place: &'p Place,
+    place: &'p RemotePlace,
     /// The path of the program there, which has no character that a shell would read.
     program: String,
 }
@@ -22,7 +22,7 @@ impl<'p> Deployment<'p> {
     /// Copies the program unless the same one is there, and makes sure that it runs.
     ///
     /// Errors: the place cannot be reached, has another kind of processor, or does not run the program.
-    pub(super) fn prepare(place: &'p Place, given: Option<&Path>) -> Result<Deployment<'p>> {
+    pub(super) fn prepare(place: &'p RemotePlace, given: Option<&Path>) -> Result<Deployment<'p>> {
         let system = ask(place, "uname -s && uname -m")?;
         let system = system.split_whitespace().collect::<Vec<_>>().join(" ");
         if given.is_none() && system != own_system() {
@@ -83,13 +83,13 @@ fn checksum_line(path: &str) -> String {
 }
 
 /// Runs a line of shell in the place; returns what it printed.
-fn ask(place: &Place, line: &str) -> Result<String> {
+fn ask(place: &RemotePlace, line: &str) -> Result<String> {
     let output = place.shell(line).stdin(Stdio::null()).output();
     answered(place, output)
 }
 
 /// Runs a line of shell in the place with this input.
-fn send(place: &Place, line: &str, bytes: &[u8]) -> Result<String> {
+fn send(place: &RemotePlace, line: &str, bytes: &[u8]) -> Result<String> {
     let child = place.shell(line).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let output = child.and_then(|mut child| {
         let mut input = child.stdin.take();
@@ -101,7 +101,7 @@ fn send(place: &Place, line: &str, bytes: &[u8]) -> Result<String> {
     answered(place, output)
 }
 
-fn answered(place: &Place, output: std::io::Result<Output>) -> Result<String> {
+fn answered(place: &RemotePlace, output: std::io::Result<Output>) -> Result<String> {
     let output = output.map_err(|error| {
         Error::new(Code::IoFailed, format!("{place} cannot be reached: {error}."))
             .next("Install the tool that reaches it.")

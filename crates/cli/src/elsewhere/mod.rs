@@ -6,7 +6,7 @@ mod deployment;
 mod place;
 mod relay;
 
-pub(crate) use place::Place;
+pub(crate) use place::RemotePlace;
 
 use crate::args::McpArgs;
 use deployment::Deployment;

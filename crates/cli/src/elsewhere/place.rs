@@ -9,7 +9,7 @@ const SSH_VARIABLE: &str = "EMEND_SSH";
 
 /// A container or another machine, and the directory to work in there.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct RemotePlace {
     kind: Kind,
     /// The host, the container, or the local directory of a dev container.
     name: String,
@@ -24,7 +24,7 @@ enum Kind {
     DevContainer,
 }
 
-impl Place {
+impl RemotePlace {
     /// Returns the local command that runs a line of shell in the place.
     pub(super) fn shell(&self, line: &str) -> Command {
         match self.kind {
@@ -51,7 +51,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for RemotePlace {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind {
             Kind::Ssh => write!(out, "ssh:{}", self.name),
@@ -61,10 +61,10 @@ impl fmt::Display for Place {
     }
 }
 
-impl FromStr for Place {
+impl FromStr for RemotePlace {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Place, String> {
+    fn from_str(text: &str) -> Result<RemotePlace, String> {
         let (kind, rest) = text.split_once(':').unwrap_or((text, ""));
         let kind = match kind {
             "ssh" => Kind::Ssh,
@@ -74,7 +74,7 @@ impl FromStr for Place {
         };
         if kind == Kind::DevContainer {
             let name = if rest.is_empty() { "." } else { rest };
-            return Ok(Place { kind, name: name.to_owned(), directory: None });
+            return Ok(RemotePlace { kind, name: name.to_owned(), directory: None });
         }
         let (name, directory) = match rest.split_once(':') {
             Some((name, directory)) if !directory.is_empty() => (name, Some(directory.to_owned())),
@@ -86,7 +86,7 @@ impl FromStr for Place {
         if name.is_empty() || name.starts_with('-') || !name.chars().all(is_name) {
             return Err(format!("`{name}` is no name of a host or a container"));
         }
-        Ok(Place { kind, name: name.to_owned(), directory })
+        Ok(RemotePlace { kind, name: name.to_owned(), directory })
     }
 }
 
@@ -97,20 +97,20 @@ pub(super) fn quoted(word: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Place, quoted};
+    use super::{RemotePlace, quoted};
 
     #[test]
     fn places_are_parsed_and_shown() {
         for text in ["ssh:me@host", "docker:box_1", "devcontainer:."] {
-            assert_eq!(text.parse::<Place>().unwrap().to_string(), text);
+            assert_eq!(text.parse::<RemotePlace>().unwrap().to_string(), text);
         }
-        assert_eq!("devcontainer".parse::<Place>().unwrap().to_string(), "devcontainer:.");
-        let with_directory: Place = "ssh:host:/srv/a b".parse().unwrap();
+        assert_eq!("devcontainer".parse::<RemotePlace>().unwrap().to_string(), "devcontainer:.");
+        let with_directory: RemotePlace = "ssh:host:/srv/a b".parse().unwrap();
         assert_eq!(with_directory.directory.as_deref(), Some("/srv/a b"));
         for wrong in
             ["", "ssh", "ssh:", "ssh:-oProxyCommand=x", "docker:--privileged", "ssh:a b", "ftp:host", "ssh:a;b"]
         {
-            assert!(wrong.parse::<Place>().is_err(), "{wrong}");
+            assert!(wrong.parse::<RemotePlace>().is_err(), "{wrong}");
         }
     }
 

@@ -1,6 +1,6 @@
 //! Passes messages between the client here and the server there, and answers the calls that a lost connection leaves open.
 
-use super::place::Place;
+use super::place::RemotePlace;
 use emendate::core::{Code, Error, Result};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -14,7 +14,7 @@ use std::thread;
 /// Code of JSON-RPC for an error of the server itself.
 const SERVER_ERROR: i32 = -32_000;
 
-/// Requests without an answer that are remembered; a client that has more of them is told of these.
+/// Requests without an answer that are remembered; a client may have more of them, of which the rest stays without an answer.
 const OPEN_REQUESTS_MAX: usize = 10_000;
 
 /// The part of a message that the relay reads.
@@ -25,15 +25,15 @@ struct Envelope {
 }
 
 /// Requests of the client that have no answer yet.
-type OpenRequests = Arc<Mutex<Vec<Value>>>;
+type UnansweredRequests = Arc<Mutex<Vec<Value>>>;
 
 /// Runs the server, and passes messages until it ends; returns the exit status.
 ///
 /// Errors: the server cannot be started, or it ended before the client did.
-pub(super) fn run(place: &Place, mut server: Command) -> Result<u8> {
+pub(super) fn run(place: &RemotePlace, mut server: Command) -> Result<u8> {
     let child = server.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
     let mut child = child.map_err(|error| crate::io_error(&place.to_string(), &error))?;
-    let open = OpenRequests::default();
+    let open = UnansweredRequests::default();
     let (Some(mut input), Some(output)) = (child.stdin.take(), child.stdout.take()) else { return Ok(0) };
     let requests = Arc::clone(&open);
     let ended = Arc::new(AtomicBool::new(false));
@@ -55,7 +55,7 @@ pub(super) fn run(place: &Place, mut server: Command) -> Result<u8> {
 }
 
 /// Answers what is open, and reports a connection that ended before the client did.
-fn finish(place: &Place, child: &mut Child, open: &OpenRequests, client_ended: bool) -> Result<u8> {
+fn finish(place: &RemotePlace, child: &mut Child, open: &UnansweredRequests, client_ended: bool) -> Result<u8> {
     let status = child.wait().map_err(|error| crate::io_error(&place.to_string(), &error))?;
     let lost = std::mem::take(&mut *open.lock().unwrap_or_else(PoisonError::into_inner));
     if client_ended && status.success() {
@@ -79,7 +79,7 @@ fn finish(place: &Place, child: &mut Child, open: &OpenRequests, client_ended: b
 }
 
 /// Passes lines of the client, and remembers the requests among them.
-fn pass_requests(from: impl BufRead, mut to: impl Write, open: &OpenRequests) -> io::Result<()> {
+fn pass_requests(from: impl BufRead, mut to: impl Write, open: &UnansweredRequests) -> io::Result<()> {
     lines(from, |line| {
         if let Ok(Envelope { id: Some(id), method: Some(_) }) = serde_json::from_slice(line) {
             let mut open = open.lock().unwrap_or_else(PoisonError::into_inner);
@@ -93,7 +93,7 @@ fn pass_requests(from: impl BufRead, mut to: impl Write, open: &OpenRequests) ->
 }
 
 /// Passes lines of the server, and forgets the requests that they answer.
-fn pass_answers(from: impl Read, mut to: impl Write, open: &OpenRequests) -> io::Result<()> {
+fn pass_answers(from: impl Read, mut to: impl Write, open: &UnansweredRequests) -> io::Result<()> {
     lines(BufReader::with_capacity(64 << 10, from), |line| {
         to.write_all(line)?;
         to.flush()?;
@@ -119,11 +119,11 @@ fn lines(mut from: impl BufRead, mut each: impl FnMut(&[u8]) -> io::Result<()>) 
 
 #[cfg(test)]
 mod tests {
-    use super::{OpenRequests, pass_answers, pass_requests};
+    use super::{UnansweredRequests, pass_answers, pass_requests};
 
     #[test]
     fn requests_without_an_answer_are_known() {
-        let open = OpenRequests::default();
+        let open = UnansweredRequests::default();
         let mut passed = Vec::new();
         let sent = "{\"id\":1,\"method\":\"a\"}\n{\"id\":\"x\",\"method\":\"b\"}\n{\"method\":\"note\"}\nno json\n{\"id\":9,\"re";
         pass_requests(sent.as_bytes(), &mut passed, &open).unwrap();

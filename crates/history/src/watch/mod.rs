@@ -11,6 +11,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::database::identity;
+#[cfg(not(target_os = "linux"))]
+use notifications::NoNotifications as Notifications;
+#[cfg(target_os = "linux")]
 use notifications::Notifications;
 
 /// Longest wait without looking at the directories: notifications miss changes by other machines, and a directory that

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 /// There is none.
 #[derive(Debug)]
-pub(super) enum Notifications {}
+pub(super) enum NoNotifications {}
 
-impl Notifications {
-    pub(super) fn open() -> Option<Notifications> {
+impl NoNotifications {
+    pub(super) fn open() -> Option<NoNotifications> {
         None
     }
 
