@@ -206,6 +206,7 @@ impl NativeSession {
     }
 
     /// The same session, whose calls have a person's answer to a question.
+    #[expect(clippy::needless_pass_by_value, reason = "arguments of Python are converted")]
     fn with_approval(&self, seal: String, agreed: bool, texts: Vec<(PathBuf, String)>) -> NativeSession {
         let approval = Some(Approval { agreed, texts, ..Approval::granted(&seal) });
         NativeSession::new(self.workspace.clone(), CallContext { approval, ..self.session.caller().clone() })

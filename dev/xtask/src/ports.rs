@@ -1,6 +1,6 @@
 //! `cargo xtask ports`: builds `emend` for other systems, and runs it where this machine can.
 //!
-//! The linker and the C compiler are zig's, from PyPI, so one machine builds for all. `docs/platforms.md` has the table of
+//! The linker and the C compiler are zig's, from `PyPI`, so one machine builds for all. `docs/platforms.md` has the table of
 //! what was run where.
 
 use crate::portable::has_target;
@@ -34,7 +34,7 @@ pub(crate) const PORTS: &[Port] = &[
     Port { name: "mac-intel", target: "x86_64-apple-darwin", runner: Runner::None },
 ];
 
-/// The packages of the tools, by PyPI.
+/// The packages of the tools, from `PyPI`.
 const TOOLS: &[&str] = &["ziglang==0.17.1", "cargo-zigbuild==0.24.1"];
 
 /// The part of CoreFoundation that a time zone needs. Apple's own description is part of its SDK, which is not free; the
@@ -94,7 +94,7 @@ pub(crate) struct Toolchain {
 impl Toolchain {
     /// Installs the tools below `target/`.
     ///
-    /// Errors: PyPI or Python is missing.
+    /// Errors: `PyPI` or Python is missing.
     pub(crate) fn install() -> Result<Toolchain, String> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap_or(Path::new(".")).to_owned();
         let venv = root.join("target/ports-tools");

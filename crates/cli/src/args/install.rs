@@ -25,11 +25,11 @@ pub(crate) struct McpArgs {
     /// Let the kernel confine the process to the roots and the state directory (Landlock)
     #[arg(long)]
     pub(crate) restrict: bool,
-    /// Serve the review page too, and print its address on standard error (see `emend review`)
+    /// Serve the review page too; see `emend review`
     #[cfg(feature = "http")]
     #[arg(long)]
     pub(crate) review: bool,
-    /// Run the engine elsewhere: ssh:HOST[:DIR], docker:NAME[:DIR] or devcontainer[:DIR]
+    /// Run the engine elsewhere: ssh:HOST[:DIR], docker:NAME or devcontainer
     #[arg(long = "in", value_name = "PLACE")]
     pub(crate) place: Option<RemotePlace>,
     /// Program to copy there, for another system than this one

@@ -27,6 +27,9 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("cp target/", "needs a release build"),
     (".ci/run", "runs this test"),
     ("claude ", "needs Claude Code"),
+    ("curl ", "downloads a release; `cargo xtask dist` runs the script"),
+    ("emend setup", "asks a person; the tests of `emend setup` answer"),
+    ("emend mcp --in", "needs a container or a host; a test of its own has both"),
     ("gemini ", "needs Gemini CLI"),
 ];
 

@@ -34,6 +34,10 @@ const CLIENTS: &[&str] = &[
     ".config/Claude",
     ".config/Code/User/globalStorage/saoudrizwan.claude-dev",
     ".config/zed",
+    ".config/opencode",
+    ".pi/agent",
+    ".codeium/windsurf",
+    ".junie/mcp",
 ];
 
 /// A home directory that contains a project.

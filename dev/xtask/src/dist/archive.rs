@@ -84,7 +84,8 @@ pub(super) fn list(release: &Release) -> Result<BTreeMap<String, String>, String
 pub(super) fn write_checksums(release: &Release) -> Result<(), String> {
     let mut text = String::new();
     for name in names(release)?.iter().filter(|name| *name != "SHA256SUMS") {
-        text.push_str(&format!("{}  {name}\n", checksum(&release.out.join(name))?));
+        let sum = checksum(&release.out.join(name))?;
+        text.extend([&sum, "  ", name, "\n"]);
     }
     fs::write(release.out.join("SHA256SUMS"), text).map_err(|error| error.to_string())
 }

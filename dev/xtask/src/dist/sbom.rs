@@ -1,4 +1,4 @@
-//! The list of the libraries in the program, as CycloneDX 1.6.
+//! The list of the libraries in the program, as `CycloneDX` 1.6.
 
 use super::{NAME, Release};
 use crate::ports::run;
@@ -42,7 +42,7 @@ fn linked(metadata: &Value) -> BTreeSet<&str> {
         if !found.insert(id) {
             continue;
         }
-        let deps = nodes.iter().filter(|node| metadata_id(node) == Some(id)).flat_map(|node| node["deps"].as_array());
+        let deps = nodes.iter().filter(|node| metadata_id(node) == Some(id)).filter_map(|node| node["deps"].as_array());
         for dep in deps.flatten() {
             let kinds = dep["dep_kinds"].as_array().into_iter().flatten();
             if kinds.into_iter().any(|kind| kind["kind"].is_null()) {
