@@ -63,9 +63,9 @@ impl<'p> Deployment<'p> {
     pub(super) fn server(&self, arguments: &[String]) -> Command {
         let mut line = String::new();
         if let Some(directory) = &self.place.directory {
-            line.push_str(&format!("cd -- {} && ", quoted(directory)));
+            line.extend(["cd -- ", &quoted(directory), " && "]);
         }
-        line.push_str(&format!("exec {}", self.program));
+        line.extend(["exec ", &self.program]);
         for argument in arguments {
             line.push(' ');
             line.push_str(&quoted(argument));

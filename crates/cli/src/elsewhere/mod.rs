@@ -42,13 +42,11 @@ fn other_arguments(arguments: impl Iterator<Item = String>) -> Vec<String> {
 
 /// Reads the program to copy: the one that is given, or this one.
 fn program_bytes(given: Option<&Path>) -> Result<Vec<u8>> {
-    match given {
-        Some(path) => crate::input::bytes(path, "the program to copy"),
-        None => {
-            let path = std::env::current_exe().map_err(|error| crate::io_error("this program", &error))?;
-            std::fs::read(&path).map_err(|error| crate::io_error("this program", &error))
-        }
+    if let Some(path) = given {
+        return crate::input::bytes(path, "the program to copy");
     }
+    let path = std::env::current_exe().map_err(|error| crate::io_error("this program", &error))?;
+    std::fs::read(&path).map_err(|error| crate::io_error("this program", &error))
 }
 
 #[cfg(test)]

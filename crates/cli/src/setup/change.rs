@@ -153,7 +153,7 @@ impl ConfigChange {
         match withdrawn.map(|(stored, raw)| (stored.record.withdraw(raw, &change.text, format), stored.directories)) {
             Some((Withdrawal::Nothing, directories)) => change.removal = Some(directories),
             Some((Withdrawal::Text(text), _)) => {
-                change.text = Snapshot::open_text(text.clone())?.text().to_owned();
+                Snapshot::open_text(text.clone())?.text().clone_into(&mut change.text);
                 change.exact = Some(text);
                 change.drops_backup = true;
             }

@@ -368,9 +368,8 @@ fn arguments(desk: &CliContext<'_>, files: &ClientFiles, wanted: InstallOptions)
     }
     match client.roots {
         RootDiscovery::Variable(variable) if roots.is_empty() => roots.push(variable.to_owned()),
-        RootDiscovery::Named if roots.is_empty() => match named_root(files, wanted)? {
-            Some(root) => roots.push(root),
-            None => {
+        RootDiscovery::Named if roots.is_empty() => {
+            let Some(root) = named_root(files, wanted)? else {
                 let what = format!(
                     "{} does not start its servers in a project directory, so you must name the directories that may be accessed.",
                     client.title
@@ -379,8 +378,9 @@ fn arguments(desk: &CliContext<'_>, files: &ClientFiles, wanted: InstallOptions)
                     "emend setup --client {0} --root DIR, or emend mcp install {0} --root DIR.",
                     client.name
                 )));
-            }
-        },
+            };
+            roots.push(root);
+        }
         _ => {}
     }
     words.extend(roots.into_iter().flat_map(|root| ["--root".to_owned(), root]));

@@ -60,9 +60,10 @@ impl Server {
 
     /// Closes its streams, and waits for its end.
     fn leave(mut self) {
-        let nothing = Command::new("true").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        self.input = nothing.stdin.unwrap();
-        self.output = BufReader::new(nothing.stdout.unwrap());
+        let mut nothing = Command::new("true").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        self.input = nothing.stdin.take().unwrap();
+        self.output = BufReader::new(nothing.stdout.take().unwrap());
+        nothing.wait().unwrap();
         assert!(self.child.wait().unwrap().success());
     }
 
@@ -266,7 +267,7 @@ fn first_of_many_answers_wins() {
     let won: Vec<usize> = (0..6).filter(|nth| answers[*nth].code == 0).collect();
     assert_eq!(won.len(), 1, "{answers:?}");
     assert!(answers.iter().all(|answer| [0, 13].contains(&answer.code)), "{answers:?}");
-    let text = if won[0] % 2 == 0 { "one\n2\n" } else { "one\ntwo\n" };
+    let text = if won[0].is_multiple_of(2) { "one\n2\n" } else { "one\ntwo\n" };
     assert_eq!((server.reply(1)["isError"].clone(), bed.get("a.txt").as_str()), (json!(won[0] % 2 == 1), text));
 }
 

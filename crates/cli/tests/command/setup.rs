@@ -101,7 +101,7 @@ fn every_client_is_set_up_and_restored() {
     assert!(error.err.contains("Repeat the command with --yes"), "{error:?}");
     assert!(error.out.contains("Claude Code (") && error.out.contains("adds hooks: SessionStart"), "{error:?}");
     let dry = setup(&bed, &["--dry-run"]).exits(0).out;
-    assert!(dry.contains("+") && dry.contains("Zed: nothing was written."), "{dry}");
+    assert!(dry.contains('+') && dry.contains("Zed: nothing was written."), "{dry}");
     assert!(tree(&bed) == before, "neither changes anything");
     let report = setup(&bed, &["--yes", "--json"]).exits(0).json();
     for client in CLIENTS {
