@@ -33,7 +33,7 @@ pub(crate) struct McpArgs {
     #[arg(long = "in", value_name = "PLACE")]
     pub(crate) place: Option<RemotePlace>,
     /// Program to copy there, for another system than this one
-    #[arg(long, value_name = "FILE", requires = "place")]
+    #[arg(long, value_name = "FILE", requires = "place", hide_short_help = true)]
     pub(crate) program: Option<PathBuf>,
     #[cfg(feature = "http")]
     #[command(flatten)]

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 fn bench() -> Bench {
     let mut bench = Bench::open(Config::default(), |root| StateLocation::Directory(root.join(".state")));
-    bench.caller.session = "model".to_owned();
+    bench.caller.session = "model".into();
     bench.put("a", "1\n2\n3\n4\n5\n6\n7\n8\n9\n");
     bench.read("a");
     bench

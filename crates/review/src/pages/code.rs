@@ -102,7 +102,7 @@ mod tests {
     fn colours_and_changes_overlap() {
         let colors = [span(1, 0, 3, ColorClass::Keyword), span(1, 4, usize::MAX, ColorClass::String)];
         assert_eq!(
-            shown("let <é>", &colors, &[2..6]),
+            shown("let <é>", &colors, std::slice::from_ref(&(2..6))),
             "<span class=\"k\">le</span><span class=\"k w\">t</span><span class=\"w\"> </span>\
              <span class=\"st w\">&lt;é</span><span class=\"st\">&gt;</span>"
         );

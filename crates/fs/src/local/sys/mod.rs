@@ -330,6 +330,7 @@ pub(super) fn reserve(file: impl AsFd, from: u64, length: u64) -> Result<()> {
     os::reserve(file.as_fd(), from, length)
 }
 
+#[allow(clippy::useless_conversion, reason = "the width of a mode differs between systems")]
 pub(super) fn fchmod(file: impl AsFd, mode: Mode) -> Result<()> {
     gate!();
     rustix::fs::fchmod(&file, mode)?;
