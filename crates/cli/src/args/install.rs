@@ -29,7 +29,7 @@ pub(crate) struct McpArgs {
     #[cfg(feature = "http")]
     #[arg(long)]
     pub(crate) review: bool,
-    /// Run the engine elsewhere: ssh:HOST[:DIR], docker:NAME or devcontainer
+    /// Run the engine elsewhere: ssh:HOST, docker:NAME or devcontainer
     #[arg(long = "in", value_name = "PLACE")]
     pub(crate) place: Option<RemotePlace>,
     /// Program to copy there, for another system than this one
