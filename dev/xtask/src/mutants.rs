@@ -178,7 +178,7 @@ const MUTANTS: &[Mutant] = &[
     mutant(
         "beneath",
         (
-            "kernel.rs",
+            "sys/linux.rs",
             "ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS | ResolveFlags::NO_SYMLINKS;",
             "ResolveFlags::empty();",
         ),
