@@ -135,7 +135,7 @@ fn run_command(cli: &Cli) -> u8 {
         Command::Call(args) => return serve::call(&desk(UnreadPolicy::Deny), args),
         Command::Serve(_) => serve::serve(&desk(UnreadPolicy::Deny)),
         Command::Mcp(args::McpArgs { command: Some(change), .. }) => install::run(&desk(UnreadPolicy::Allow), change),
-        Command::Mcp(args) if args.place.is_some() => elsewhere::run(args),
+        Command::Mcp(args::McpArgs { place: Some(place), program, .. }) => elsewhere::run(place, program.as_deref()),
         Command::Mcp(args) => serve::mcp(&desk(UnreadPolicy::Deny), args),
         Command::Setup(args) => setup::run(&desk(UnreadPolicy::Allow), args),
         Command::Tools(args) => tools::run(args, cli.global.json),

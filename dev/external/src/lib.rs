@@ -64,7 +64,8 @@ fn skip<T>(why: &str) -> Option<T> {
     None
 }
 
-fn is_on_path(program: &str) -> bool {
+/// True if a program is on PATH.
+pub fn is_on_path(program: &str) -> bool {
     env::split_paths(&env::var_os("PATH").unwrap_or_default()).any(|folder| folder.join(program).is_file())
 }
 

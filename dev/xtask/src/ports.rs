@@ -4,6 +4,7 @@
 //! what was run where.
 
 use crate::portable::has_target;
+use external::is_on_path;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -184,12 +185,6 @@ fn try_program(port: &Port, program: &Path) -> Result<String, String> {
     } else {
         Err(format!("{}: the edited file is {text:?}", port.target))
     }
-}
-
-/// True if a program is installed.
-pub(crate) fn is_on_path(program: &str) -> bool {
-    let paths = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&paths).any(|folder| folder.join(program).is_file())
 }
 
 /// Runs a command with its output shown only if it fails; returns its standard output.

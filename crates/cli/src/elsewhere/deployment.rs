@@ -1,7 +1,8 @@
 //! The program in a place: copied once per version, verified, and started.
 
-use super::place::{RemotePlace, quoted};
+use super::place::RemotePlace;
 use super::program_bytes;
+use crate::flags::quoted;
 use crate::output;
 use emendate::core::{Code, Error, Result};
 use std::io::Write as _;

@@ -8,7 +8,6 @@ mod relay;
 
 pub(crate) use place::RemotePlace;
 
-use crate::args::McpArgs;
 use deployment::Deployment;
 use emendate::core::Result;
 use std::path::Path;
@@ -19,9 +18,8 @@ const OWN_OPTIONS: &[&str] = &["--in", "--program"];
 /// Runs the server in the place until either side ends; returns the exit status.
 ///
 /// Errors: the place cannot be reached, or no program runs there.
-pub(crate) fn run(args: &McpArgs) -> Result<u8> {
-    let Some(place) = &args.place else { return Ok(0) };
-    let deployment = Deployment::prepare(place, args.program.as_deref())?;
+pub(crate) fn run(place: &RemotePlace, program: Option<&Path>) -> Result<u8> {
+    let deployment = Deployment::prepare(place, program)?;
     relay::run(place, deployment.server(&other_arguments(std::env::args().skip(1))))
 }
 

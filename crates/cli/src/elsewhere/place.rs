@@ -90,14 +90,10 @@ impl FromStr for RemotePlace {
     }
 }
 
-/// Quotes a word for a POSIX shell.
-pub(super) fn quoted(word: &str) -> String {
-    format!("'{}'", word.replace('\'', r"'\''"))
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{RemotePlace, quoted};
+    use super::RemotePlace;
+    use crate::flags::quoted;
 
     #[test]
     fn places_are_parsed_and_shown() {

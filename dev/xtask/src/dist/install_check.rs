@@ -2,7 +2,8 @@
 //! the files of channels that do not exist here.
 
 use super::Release;
-use crate::ports::{is_on_path, run};
+use crate::ports::run;
+use external::is_on_path;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};

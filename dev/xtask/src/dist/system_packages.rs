@@ -1,7 +1,8 @@
 //! Packages of Debian and of Red Hat, made by the systems' own tools.
 
 use super::{NAME, Release, megabytes};
-use crate::ports::{Port, is_on_path, run};
+use crate::ports::{Port, run};
+use external::is_on_path;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
