@@ -25,7 +25,8 @@ struct FollowedLink {
 /// The kind of file that has a name.
 enum Found {
     Directory(OwnedFd),
-    Link,
+    /// A symbolic link, with its target.
+    Link(PathBuf),
     Other,
 }
 
@@ -119,11 +120,11 @@ impl PathWalk<'_> {
             return Ok(());
         }
         match self.look(&part) {
-            Ok(Found::Link) if !self.follow_last && self.pending.is_empty() => {
+            Ok(Found::Link(_)) if !self.follow_last && self.pending.is_empty() => {
                 self.names.push(part);
                 Ok(())
             }
-            Ok(Found::Link) => self.follow(&part),
+            Ok(Found::Link(target)) => self.follow(&part, target),
             Ok(Found::Directory(fd)) => {
                 self.folders.push(fd);
                 self.names.push(part);
@@ -165,7 +166,14 @@ impl PathWalk<'_> {
         loop {
             let stat = sys::statat(self.here(), part)?;
             match FileType::from_raw_mode(stat.st_mode) {
-                FileType::Symlink => return Ok(Found::Link),
+                FileType::Symlink => match sys::readlinkat(self.here(), part) {
+                    // Something else has the name by now.
+                    Err(Errno::INVAL | Errno::NOENT) if left > 0 => {
+                        left -= 1;
+                        continue;
+                    }
+                    target => return target.map(|target| Found::Link(OsString::from_vec(target.into_bytes()).into())),
+                },
                 FileType::Directory => {}
                 _ => return Ok(Found::Other),
             }
@@ -216,12 +224,9 @@ impl PathWalk<'_> {
         Ok(())
     }
 
-    fn follow(&mut self, name: &OsStr) -> Result<()> {
+    fn follow(&mut self, name: &OsStr, target: PathBuf) -> Result<()> {
         let at = self.absolute(name);
-        let refuse = |errno| error::os_error("read the link", &at, errno);
-        let target = sys::readlinkat(self.here(), name).map_err(refuse)?;
-        let target = PathBuf::from(OsString::from_vec(target.into_bytes()));
-        let magic = sys::has_kernel_links(self.here()).map_err(refuse)?;
+        let magic = sys::has_kernel_links(self.here()).map_err(|errno| error::os_error("read the link", &at, errno))?;
         self.links_followed += 1;
         if magic || self.links_followed > LINKS_MAX {
             let why =
