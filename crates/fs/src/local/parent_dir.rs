@@ -120,7 +120,11 @@ pub(super) fn create_missing<'a>(
     made: &mut Vec<CreatedDir>,
     book: &mut TxnRecord<'_>,
 ) -> Result<ParentDir<'a>> {
-    let failed = |errno| error::os_error("create the directory of", place.absolute(), errno);
+    let failed = |errno| match errno {
+        // Every directory on the way was found or created a moment ago.
+        Errno::NOENT => error::raced(place.absolute(), "cannot be created: its directory was moved or removed"),
+        _ => error::os_error("create the directory of", place.absolute(), errno),
+    };
     let key = parent_key(place).ok_or_else(|| error::not_regular(place.absolute(), "a directory"))?;
     let mut so_far = local.infos[key.root].canonical.clone();
     let path = sys::PATH | DIRECTORY;
