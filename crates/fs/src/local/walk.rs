@@ -124,7 +124,7 @@ impl PathWalk<'_> {
                 self.names.push(part);
                 Ok(())
             }
-            Ok(Found::Link(target)) => self.follow(&part, target),
+            Ok(Found::Link(target)) => self.follow(&part, &target),
             Ok(Found::Directory(fd)) => {
                 self.folders.push(fd);
                 self.names.push(part);
@@ -224,23 +224,23 @@ impl PathWalk<'_> {
         Ok(())
     }
 
-    fn follow(&mut self, name: &OsStr, target: PathBuf) -> Result<()> {
+    fn follow(&mut self, name: &OsStr, target: &Path) -> Result<()> {
         let at = self.absolute(name);
         let magic = sys::has_kernel_links(self.here()).map_err(|errno| error::os_error("read the link", &at, errno))?;
         self.links_followed += 1;
         if magic || self.links_followed > LINKS_MAX {
             let why =
                 if magic { "belongs to the kernel and is never followed" } else { "loops: 40 links were followed" };
-            return Err(error::refused_link(self.requested, &at, &target, why));
+            return Err(error::refused_link(self.requested, &at, target, why));
         }
         self.via_link.get_or_insert_with(|| at.clone());
         if self.inside_link().is_none() {
-            self.link = Some(FollowedLink { at, target: target.clone(), rest: self.pending.len() });
+            self.link = Some(FollowedLink { at, target: target.to_owned(), rest: self.pending.len() });
         }
         if target.is_absolute() {
-            return self.enter(&target);
+            return self.enter(target);
         }
-        self.pending.extend(parts(&target));
+        self.pending.extend(parts(target));
         Ok(())
     }
 }
