@@ -39,7 +39,7 @@ const MUTANTS: &[Mutant] = &[
     mutant("folder-sync", ("publish.rs", "sys::fsync(&folder.fd)?;", ""), ("lib", "power_cut_leaves_old_or_new_state")),
     mutant(
         "made-folder-sync",
-        ("publish.rs", "self.made.iter().rev().try_for_each(|made| made.sync_parent(&mut synced))?;", ""),
+        ("publish.rs", "self.created_dirs.iter().rev().try_for_each(|made| made.sync_parent(&mut synced))?;", ""),
         ("lib", "power_cut_leaves_old_or_new_state"),
     ),
     mutant(
@@ -50,7 +50,7 @@ const MUTANTS: &[Mutant] = &[
     mutant(
         "re-hash",
         (
-            "held.rs",
+            "lease.rs",
             "if now.size == bytes.len() as u64 => same_bytes(file, bytes),",
             "if now.size == bytes.len() as u64 => Ok(std::mem::size_of_val(file) > 0),",
         ),
@@ -59,9 +59,9 @@ const MUTANTS: &[Mutant] = &[
     mutant(
         "spliced-look",
         (
-            "held.rs",
-            "file.vouches(now, source.stamp(), content)",
-            "file.vouches(now, source.stamp(), content).map(|_| true)",
+            "lease.rs",
+            "file.still_has_content(now, source.meta(), content))",
+            "file.still_has_content(now, source.meta(), content).map(|_| true))",
         ),
         ("splicing", "change_before_the_lease_stays"),
     ),
@@ -69,20 +69,20 @@ const MUTANTS: &[Mutant] = &[
         "spliced-lease",
         (
             "publish.rs",
-            "&& source.leased().is_some_and(splice::Leased::is_wanted)",
-            "&& source.stamp().size > u64::MAX - 1",
+            "&& source.leased().is_some_and(splice::LeasedSource::has_waiting_writer)",
+            "&& source.meta().size > u64::MAX - 1",
         ),
         ("splicing", "concurrent_change_stays"),
     ),
     mutant(
         "identity",
-        ("held.rs", "if !now.same_file(stamp) {", "if false {"),
+        ("lease.rs", "if !now.same_file(stamp) {", "if false {"),
         ("writing", "concurrent_save_is_never_replaced"),
     ),
     mutant(
         "exchange-together",
         (
-            "together.rs",
+            "publish_batch.rs",
             "kernel::exchange(here, &temp.name, entry.name).is_err()",
             "sys::rename(here, &temp.name, entry.name, rustix::fs::RenameFlags::empty()).is_err()",
         ),
@@ -92,8 +92,8 @@ const MUTANTS: &[Mutant] = &[
         "together-put-back",
         (
             "publish.rs",
-            "if let Err(error) = self.exchange_together() {\n            return Err(rollback::undo(&mut self, error));",
-            "if let Err(error) = self.exchange_together() {\n            return Err(error);",
+            "if let Err(error) = self.exchange_in_parallel() {\n            return Err(rollback::undo(&mut self, error));",
+            "if let Err(error) = self.exchange_in_parallel() {\n            return Err(error);",
         ),
         ("lib", "failure_in_one_thread_rolls_everything_back"),
     ),
@@ -108,27 +108,27 @@ const MUTANTS: &[Mutant] = &[
     ),
     mutant(
         "exchange-check",
-        ("held.rs", "            (Some(file), Expect::Version { bytes, .. }) => same_bytes(file, bytes),\n", ""),
+        ("lease.rs", "            (Some(file), Precondition::Version { bytes, .. }) => same_bytes(file, bytes),\n", ""),
         ("lib", "save_right_before_the_exchange_is_put_back"),
     ),
     mutant(
         "exchange-identity",
-        ("held.rs", "if identity_at(folder, temp)? != (self.stamp.dev, self.stamp.ino) {", "if false {"),
+        ("lease.rs", "if identity_at(folder, temp)? != (self.meta.dev, self.meta.ino) {", "if false {"),
         ("lib", "save_right_before_the_exchange_is_put_back"),
     ),
     mutant(
         "second-name",
-        ("publish.rs", "Ok(()) => second.live = true,", "Ok(()) => {}"),
+        ("publish.rs", "Ok(()) => second.exists = true,", "Ok(()) => {}"),
         ("lib", "save_right_before_the_exchange_is_put_back"),
     ),
     mutant(
         "lease",
-        ("held.rs", "let leases = look == Look::Hold &&", "let leases = look != look &&"),
+        ("lease.rs", "let leases = look == OpenMode::Lease &&", "let leases = look != look &&"),
         ("lib", "blocked_writer_finds_the_old_file_at_its_name"),
     ),
     mutant(
         "lease-check",
-        ("held.rs", "        if self.is_wanted() {\n            return Ok(false);\n        }\n", ""),
+        ("lease.rs", "        if self.has_waiting_writer() {\n            return Ok(false);\n        }\n", ""),
         ("lib", "blocked_writer_finds_the_old_file_at_its_name"),
     ),
     mutant(
@@ -142,27 +142,35 @@ const MUTANTS: &[Mutant] = &[
     ),
     mutant(
         "open-writer",
-        ("publish.rs", "if old.is_open_elsewhere() {", "if false {"),
+        ("publish.rs", "if old.is_open_for_writing() {", "if false {"),
         ("lib", "file_kept_open_by_a_writer_is_written_in_place"),
     ),
     mutant(
         "record",
-        ("publish.rs", "self.book.note(&Frame::Commit(self.entries.iter().map(Entry::step).collect()))?;", ""),
+        (
+            "publish.rs",
+            "self.record.append(&JournalFrame::Commit(self.entries.iter().map(StagedFile::step).collect()))?;",
+            "",
+        ),
         ("lib", "death_at_any_call_leaves_old_or_new_state"),
     ),
     mutant(
         "record-of-bytes",
-        ("publish.rs", "            self.book.note(&entry.bytes(index))?;\n", "            let _ = (index, entry);\n"),
+        (
+            "publish.rs",
+            "            self.record.append(&entry.bytes(index))?;\n",
+            "            let _ = (index, entry);\n",
+        ),
         ("lib", "death_at_any_call_leaves_old_or_new_state"),
     ),
     mutant(
         "record-sync",
-        ("journal.rs", "sys::fdatasync(&record.file).inspect_err(|_| record.lost = true).map_err(failed)?;", ""),
+        ("journal.rs", "sys::fdatasync(&record.file).inspect_err(|_| record.sync_failed = true).map_err(failed)?;", ""),
         ("lib", "power_cut_leaves_old_or_new_state"),
     ),
     mutant(
         "failed-sync",
-        ("journal.rs", "if record.lost {", "if record.lost && false {"),
+        ("journal.rs", "if record.sync_failed {", "if record.sync_failed && false {"),
         ("lib", "reply_is_true_after_any_failure"),
     ),
     mutant(
@@ -186,28 +194,32 @@ const MUTANTS: &[Mutant] = &[
     ),
     mutant(
         "nonblock",
-        ("look.rs", ".union(OFlags::NONBLOCK)", ""),
+        ("read.rs", ".union(OFlags::NONBLOCK)", ""),
         ("reading", "only_regular_files_are_read_without_blocking"),
     ),
     mutant(
         "regular-only",
-        ("look.rs", "FileType::RegularFile => Ok(stamp_of(&stat)),", "_ => Ok(stamp_of(&stat)),"),
+        ("read.rs", "FileType::RegularFile => Ok(file_meta(&stat)),", "_ => Ok(file_meta(&stat)),"),
         ("reading", "only_regular_files_are_read_without_blocking"),
     ),
     mutant(
         "mode-copy",
-        ("aside.rs", ".and_then(|()| sys::fchmod(fd, Mode::from_raw_mode(mode)))", ""),
+        ("write_temp.rs", ".and_then(|()| sys::fchmod(fd, sys::mode(mode)))", ""),
         ("writing", "mode_and_attributes_are_preserved"),
     ),
     mutant(
         "attributes",
-        ("aside.rs", "attributes::copy(model, fd, &mut entry.notes)", "attributes::copy(fd, fd, &mut entry.notes)"),
+        (
+            "write_temp.rs",
+            "attributes::copy_xattrs(model, fd, &mut entry.notes)",
+            "attributes::copy_xattrs(fd, fd, &mut entry.notes)",
+        ),
         ("writing", "mode_and_attributes_are_preserved"),
     ),
     mutant(
         "owner",
         (
-            "aside.rs",
+            "write_temp.rs",
             "let given = sys::fchown(fd, uid, gid);",
             "let given = { let _ = (uid, gid); rustix::io::Result::Ok(()) };",
         ),
@@ -216,25 +228,25 @@ const MUTANTS: &[Mutant] = &[
     mutant(
         "private",
         (
-            "aside.rs",
-            "Temp::create(folder.fd.as_fd(), entry.name, Mode::from_raw_mode(0o600), options.batch) {",
-            "Temp::create(folder.fd.as_fd(), entry.name, Mode::from_raw_mode(0o666), batch) {",
+            "write_temp.rs",
+            "TempFile::create(folder.fd.as_fd(), entry.name, Mode::from_raw_mode(0o600), options.batch) {",
+            "TempFile::create(folder.fd.as_fd(), entry.name, Mode::from_raw_mode(0o666), options.batch) {",
         ),
         ("lib", "temporary_file_is_never_more_readable_than_the_old_one"),
     ),
     mutant(
         "permission",
-        ("aside.rs", "    permitted(folder, entry, &stamp)?;\n", ""),
+        ("write_temp.rs", "    check_permission(folder, entry, &stamp)?;\n", ""),
         ("writing", "forbidden_files_are_refused_and_irreplaceable_ones_written_in_place"),
     ),
     mutant(
         "hard-links",
-        ("aside.rs", "    if stamp.links > 1 {", "    if stamp.links > 9 {"),
+        ("write_temp.rs", "    if stamp.links > 1 {", "    if stamp.links > 9 {"),
         ("writing", "hard_links_stay_one_file"),
     ),
     mutant(
         "lock",
-        ("publish.rs", "folder::lock_all(self.local, &self.folders)?;", ""),
+        ("publish.rs", "parent_dir::lock_all(self.local, &self.folders)?;", ""),
         ("writing", "lock_held_elsewhere_times_out"),
     ),
     mutant(
@@ -366,4 +378,25 @@ fn ended(child: &mut Child) -> Result<Option<bool>, String> {
     let _ = Command::new("kill").args(["-KILL", "--", &format!("-{}", child.id())]).status();
     let _ = child.wait();
     Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MUTANTS, taken_out};
+    use crate::repo::Repo;
+
+    /// The mutants themselves take hours; this shows that each of them still has its step and its test.
+    #[test]
+    fn each_mutant_has_its_step_and_its_test() {
+        let repo = Repo::open().unwrap();
+        for mutant in MUTANTS {
+            let path = format!("crates/fs/src/local/{}", mutant.file);
+            let file = repo.files.iter().find(|file| file.path == path);
+            let file = file.unwrap_or_else(|| panic!("{}: there is no {path}", mutant.name));
+            taken_out(&file.text, mutant).unwrap();
+            let test = format!("fn {}", mutant.shown_by.1);
+            let mut sources = repo.files.iter().filter(|file| file.path.starts_with("crates/fs/"));
+            assert!(sources.any(|file| file.text.contains(&test)), "{}: no {test}", mutant.name);
+        }
+    }
 }
