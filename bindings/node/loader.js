@@ -25,7 +25,7 @@ function load() {
     return require(name)
   } catch (cause) {
     const advice =
-      `emendate has no native module for ${platform}, or npm was run with --omit=optional and left out ${name}. ` +
+      `emendate has no native module for ${platform}, or npm skipped ${name} because of --omit=optional. ` +
       'For functions on text, the package @emendate/core works on every platform.'
     throw cause.code === 'MODULE_NOT_FOUND' ? new Error(advice, { cause }) : cause
   }

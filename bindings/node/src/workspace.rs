@@ -52,7 +52,7 @@ pub struct FileContent {
     pub content: Buffer,
 }
 
-/// What a workspace is opened with.
+/// Options for opening a workspace.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct OpenRules {

@@ -58,7 +58,7 @@ def optional(module: str, name: str) -> Any:
 
 
 def in_files(before: str, patch: str, command: list[str]) -> Callable[[], None]:
-    """A program that applies a patch to a file, which is written anew for each call, as its users must."""
+    """A program that applies a patch to a file, which is written again for each call, as its users must."""
     directory = Path(tempfile.mkdtemp())
     (directory / "patch").write_text(patch)
 

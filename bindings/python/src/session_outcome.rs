@@ -90,7 +90,7 @@ pub(crate) struct FileChangeOutcome {
     has_conflict_markers: bool,
     /// Every tolerance and warning, as sentences.
     notes: Vec<String>,
-    /// Exceptions of edits that were left out, if the call is `partial`.
+    /// Exceptions of edits that were skipped, if the call is `partial`.
     failed: Py<PyTuple>,
     /// The tag of the new version; `None` for a removed file and in a dry run.
     tag: Option<String>,
@@ -158,7 +158,7 @@ pub(crate) struct ChangeOutcome {
     places: usize,
     /// Tolerances about the call as a whole.
     notes: Vec<String>,
-    /// Edits that were left out, as a patch, if the call is `partial`.
+    /// Edits that were skipped, as a patch, if the call is `partial`.
     rejected: String,
     /// Nothing was written.
     dry_run: bool,

@@ -1,7 +1,7 @@
 //! Checks the English of comments and messages: phrases that read like a translation, and sentences without a subject.
 
 use super::sizes::is_test;
-use crate::repo::Repo;
+use crate::repo::{File, Repo};
 
 /// Unidiomatic phrases, each with a better one.
 const PHRASES: &[(&str, &str)] = &[
@@ -29,10 +29,15 @@ const MESSAGE_PHRASES: &[(&str, &str)] = &[
 /// First words that make a documentation comment a clause instead of a sentence.
 const OPENINGS: &[&str] = &["What ", "Where ", "Who "];
 
+/// Returns the sources of what is published: the crates and the bindings, without their tests.
+fn published(repo: &Repo) -> impl Iterator<Item = &File> {
+    let sources = repo.below("crates/", ".rs").chain(repo.below("bindings/", ".rs"));
+    sources.filter(|file| file.path.contains("/src/") && !is_test(&file.path))
+}
+
 pub(super) fn comments(repo: &Repo) -> Vec<String> {
-    let sources = repo.below("crates/", ".rs").filter(|file| file.path.contains("/src/") && !is_test(&file.path));
     let mut out = Vec::new();
-    for file in sources {
+    for file in published(repo) {
         let mut documented = false;
         for (number, line) in (1..).zip(file.text.lines()) {
             let line = line.trim_start();
@@ -45,9 +50,8 @@ pub(super) fn comments(repo: &Repo) -> Vec<String> {
 }
 
 pub(super) fn messages(repo: &Repo) -> Vec<String> {
-    let sources = repo.below("crates/", ".rs").filter(|file| file.path.contains("/src/") && !is_test(&file.path));
     let mut out = Vec::new();
-    for file in sources {
+    for file in published(repo) {
         let code = file.text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
         let mut inside = false;
         for (number, line) in (1..).zip(code.lines()) {
