@@ -140,7 +140,7 @@ fn run_command(cli: &Cli) -> u8 {
         Command::Setup(args) => setup::run(&desk(UnreadPolicy::Allow), args),
         Command::Tools(args) => tools::run(args, cli.global.json),
         Command::Convert(args) => return files::run(&desk(UnreadPolicy::Allow), files::convert(args)),
-        Command::Bulk(args) => bulk::run(args, cli.global.dry_run),
+        Command::Bulk(args) => bulk::run(args, &cli.global),
         Command::Preview(args) => preview::run(&desk(UnreadPolicy::Allow), args),
         Command::Prompt(args) => formats::prompt(args, cli.global.json),
         Command::Schema(args) => formats::schema(args),
@@ -185,7 +185,7 @@ fn io_error(what: &str, error: &std::io::Error) -> Error {
     let code = match error.kind() {
         std::io::ErrorKind::PermissionDenied => Code::IoPermission,
         std::io::ErrorKind::StorageFull => Code::IoNoSpace,
-        std::io::ErrorKind::NotFound => Code::CallInvalid,
+        std::io::ErrorKind::NotFound => Code::FileMissing,
         _ => Code::IoFailed,
     };
     Error::new(code, format!("{what}: {error}.")).next("Nothing was changed; correct this and repeat the command.")

@@ -4,7 +4,9 @@
 //! continued behind the last complete line of the partial file, whose name depends on the input and the settings.
 
 mod row;
+mod summary;
 
+use crate::global::GlobalArgs;
 use crate::{io_error, output};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
@@ -13,12 +15,12 @@ use emendate::fs::shown;
 use emendate::{BulkTask, ROW_STEPS, RewardMeasure, RewardRule, in_parallel};
 use row::RowSettings;
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::io::{BufRead, BufReader, BufWriter, IsTerminal as _, Read as _, Seek as _, SeekFrom, Write};
+use std::io::{BufRead, BufReader, BufWriter, Read as _, Seek as _, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use summary::BulkSummary;
 
 /// Rows that are worked on together.
 const BATCH_ROWS: usize = 4096;
@@ -26,8 +28,6 @@ const BATCH_ROWS: usize = 4096;
 const BATCH_BYTES: usize = 32 << 20;
 /// Bytes of a line. The rest of a longer one is skipped, and its row has an error.
 const LINE_BYTES_MAX: usize = 256 << 20;
-/// Interval of the progress at a terminal.
-const PROGRESS_INTERVAL: Duration = Duration::from_millis(500);
 
 /// `emend bulk`.
 #[derive(Args)]
@@ -100,28 +100,31 @@ impl BulkArgs {
 
 /// Does the work; returns the exit status. A dry run does it without writing.
 ///
-/// Errors: `call.invalid` for wrong settings and an output that exists; `io.*`.
-pub(crate) fn run(args: &BulkArgs, dry_run: bool) -> Result<u8> {
+/// Errors: `call.invalid` for wrong settings, `file.exists` for an output that exists, `conflict.raced` if another run
+/// writes the same output; `file.not_found`, `io.*`.
+pub(crate) fn run(args: &BulkArgs, global: &GlobalArgs) -> Result<u8> {
     let settings = args.settings()?;
     if args.output.exists() && !args.overwrite {
         return Err(Error::new(Code::FileExists, format!("{} exists already.", shown(&args.output)))
             .next("Name another file, or add --overwrite."));
     }
     let input = File::open(&args.input).map_err(failed(&args.input))?;
-    if dry_run {
-        return all_rows(args, &settings, &mut LineReader::new(input), 0, &mut std::io::sink(), &args.output);
+    if global.dry_run {
+        let mut lines = LineReader::new(input);
+        let summary = all_rows(args, &settings, &mut lines, 0, &mut std::io::sink(), &args.output)?;
+        return summary.report(global.json).map(|()| 0);
     }
     let partial = args.partial(&input).map_err(failed(&args.input))?;
-    let (mut out, done) = continued(&partial).map_err(failed(&partial))?;
+    let (mut out, done) = continued(&partial)?;
     let mut lines = LineReader::new(input);
     lines.skip(done).map_err(failed(&args.input))?;
     if done > 0 {
         output::note(&format!("continued after {done} rows"));
     }
-    let status = all_rows(args, &settings, &mut lines, done, &mut out, &partial)?;
+    let summary = all_rows(args, &settings, &mut lines, done, &mut out, &partial)?;
     out.get_ref().sync_all().map_err(failed(&partial))?;
     std::fs::rename(&partial, &args.output).map_err(failed(&args.output))?;
-    Ok(status)
+    summary.report(global.json).map(|()| 0)
 }
 
 /// Writes the results of all rows to `out`, which errors call `name`.
@@ -132,23 +135,21 @@ fn all_rows(
     done: u64,
     out: &mut impl Write,
     name: &Path,
-) -> Result<u8> {
-    let mut progress = BulkProgress::new(done);
+) -> Result<BulkSummary> {
+    let mut summary = BulkSummary::new(done);
     loop {
         let batch = lines.batch().map_err(failed(&args.input))?;
         if batch.is_empty() {
-            break;
+            return Ok(summary);
         }
         let results = in_parallel(batch.len(), args.threads, |at| settings.result(&batch[at]));
-        for (line, ok) in &results {
-            out.write_all(line.as_bytes()).map_err(failed(name))?;
-            progress.ok += u64::from(*ok);
+        for (row, result) in batch.iter().zip(&results) {
+            out.write_all(result.line.as_bytes()).map_err(failed(name))?;
+            summary.add(row.number, result.error.as_ref());
         }
         out.flush().map_err(failed(name))?;
-        progress.add(results.len() as u64);
+        summary.show_progress();
     }
-    progress.end();
-    Ok(0)
 }
 
 /// Returns the conversion of the errors of a file.
@@ -156,9 +157,20 @@ fn failed(path: &Path) -> impl Fn(std::io::Error) -> Error {
     move |error| io_error(&shown(path), &error)
 }
 
-/// Opens the partial file behind its last complete line; returns it with the number of its lines.
-fn continued(partial: &Path) -> std::io::Result<(BufWriter<File>, u64)> {
-    let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(partial)?;
+/// Opens the partial file behind its last complete line; returns it with the number of its lines. It is locked, so that
+/// a second run does not write between the lines of this one.
+fn continued(partial: &Path) -> Result<(BufWriter<File>, u64)> {
+    let options = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(partial);
+    let file = options.map_err(failed(partial))?;
+    match file.try_lock() {
+        // A file system without locks: the second run is not noticed.
+        Ok(()) | Err(TryLockError::Error(_)) => {}
+        Err(TryLockError::WouldBlock) => return Err(summary::busy(&shown(partial))),
+    }
+    after_last_line(file).map_err(failed(partial))
+}
+
+fn after_last_line(mut file: File) -> std::io::Result<(BufWriter<File>, u64)> {
     let (mut lines, mut end, mut at) = (0, 0, 0);
     let mut chunk = vec![0; 1 << 20];
     loop {
@@ -239,41 +251,5 @@ impl<R: BufRead> LineReader<R> {
                 return Ok(());
             }
         }
-    }
-}
-
-/// Rows that are done, shown at a terminal.
-struct BulkProgress {
-    started: Instant,
-    shown: Instant,
-    before: u64,
-    rows: u64,
-    ok: u64,
-    is_terminal: bool,
-}
-
-impl BulkProgress {
-    fn new(before: u64) -> BulkProgress {
-        let now = Instant::now();
-        let is_terminal = std::io::stderr().is_terminal();
-        BulkProgress { started: now, shown: now, before, rows: 0, ok: 0, is_terminal }
-    }
-
-    fn add(&mut self, rows: u64) {
-        self.rows += rows;
-        if self.is_terminal && self.shown.elapsed() >= PROGRESS_INTERVAL {
-            self.shown = Instant::now();
-            let rate = u128::from(self.rows) * 1000 / self.started.elapsed().as_millis().max(1);
-            // A failure to show it is no reason to stop.
-            let _ = write!(std::io::stderr(), "\r{} rows, {rate} per second\x1b[K", self.before + self.rows);
-        }
-    }
-
-    fn end(&self) {
-        if self.is_terminal {
-            let _ = write!(std::io::stderr(), "\r\x1b[K");
-        }
-        let failed = self.rows - self.ok;
-        output::note(&format!("{} rows, of which {failed} failed in this run", self.before + self.rows));
     }
 }

@@ -38,6 +38,13 @@ fn spans(row: &BulkRow) -> Value {
     ends.collect()
 }
 
+/// The result of a row.
+pub(super) struct RowResult {
+    /// The line that is written.
+    pub(super) line: String,
+    pub(super) error: Option<Error>,
+}
+
 /// The work on each row, and what is written of it.
 pub(super) struct RowSettings {
     task: BulkTask,
@@ -73,21 +80,22 @@ impl RowSettings {
         Ok(RowSettings { task, options, fields, keep })
     }
 
-    /// Does the work on a line; returns the line of its result, and whether it could be done.
-    pub(super) fn result(&self, line: &RowLine) -> (String, bool) {
+    /// Does the work on a line.
+    pub(super) fn result(&self, line: &RowLine) -> RowResult {
         let (mut out, row) = match parsed(line) {
             Ok(given) => (self.kept(&given), self.row(&given)),
             Err(error) => (Map::new(), BulkRow::failed(&self.task, error)),
         };
         out.extend(self.fields.iter().map(|field| (field.name.to_owned(), (field.value)(&row))));
-        (format!("{}\n", Value::Object(out)), row.error.is_none())
+        RowResult { line: format!("{}\n", Value::Object(out)), error: row.error }
     }
 
     fn row(&self, given: &Map<String, Value>) -> BulkRow {
         let cell = |name: &str| match given.get(name) {
             None => None,
             Some(Value::String(text)) => Some(Ok(text.as_str())),
-            Some(_) => Some(Err(CellError::Null)),
+            Some(Value::Null) => Some(Err(CellError::Null)),
+            Some(_) => Some(Err(CellError::NotText)),
         };
         let change = if matches!(self.task, BulkTask::Diff { .. }) { "after" } else { "edit" };
         let inputs = BulkInputs {

@@ -29,6 +29,8 @@ fn a_bad_row_has_a_code_and_stops_nothing() {
     bed.put("in", format!("{}no json\n\n{good}", lines(&rows)));
     let ran = bed.run(&["bulk", "in", "-o", "out", "--keep", "id"]).exits(0);
     assert!(ran.err.contains("7 rows, of which 5 failed"), "{ran:?}");
+    assert!(ran.err.contains("call.invalid: 4 rows, the first in line 3: `before` is null in this row."), "{ran:?}");
+    assert!(ran.err.contains("match.not_found: 1 row, in line 2: "), "{ran:?}");
     let made = results(&bed, "out");
     let after = json!({ "id": 7, "ok": true, "code": null, "after": "one\n2\n", "format": "search_replace", "tier": "exact",
         "added": 1, "removed": 1 });
@@ -36,6 +38,35 @@ fn a_bad_row_has_a_code_and_stops_nothing() {
     let codes: Vec<&str> = made[1..6].iter().map(|row| row["code"].as_str().unwrap()).collect();
     assert_eq!(codes, ["match.not_found", "call.invalid", "call.invalid", "call.invalid", "call.invalid"]);
     assert_eq!(partial(&bed), [""; 0]);
+}
+
+#[test]
+fn the_summary_is_one_json_object_on_request() {
+    let bed = Bed::new();
+    bed.put("in", lines(&[json!({ "before": 5, "edit": EDIT }), json!({ "before": "two\n", "edit": EDIT })]));
+    let ran = bed.run(&["bulk", "in", "-o", "out", "--json"]).exits(0);
+    let summary: Value = serde_json::from_str(&ran.out).unwrap();
+    let failures = json!([{ "code": "call.invalid", "rows": 1, "firstLine": 1,
+        "message": "`before` is not a string in this row." }]);
+    assert_eq!(summary["data"], json!({ "rows": 2, "rowsBefore": 0, "failed": 1, "failures": failures }));
+}
+
+#[test]
+fn a_second_run_of_the_same_output_is_refused() {
+    let bed = Bed::new();
+    bed.put("in", lines(&[json!({ "before": "two\n", "edit": EDIT })]));
+    // A run that cannot finish leaves its partial file.
+    fs::create_dir(bed.work().join("out")).unwrap();
+    let args = ["bulk", "in", "-o", "out", "--overwrite"];
+    assert_ne!(bed.run(&args).code, 0);
+    let [part] = &partial(&bed)[..] else { panic!("{:?}", partial(&bed)) };
+    let other = fs::File::open(bed.work().join(part)).unwrap();
+    other.lock().unwrap();
+    let ran = bed.run(&args);
+    assert!(ran.code != 0 && ran.err.contains("[conflict.raced]"), "{ran:?}");
+    drop(other);
+    fs::remove_dir(bed.work().join("out")).unwrap();
+    bed.run(&args).exits(0);
 }
 
 #[test]
@@ -91,6 +122,8 @@ fn mistakes_are_refused_before_any_work() {
         assert!(ran.code != 0 && ran.err.contains(said), "{ran:?}");
     };
     refused(&["out"], "exists already");
+    let ran = bed.run(&["bulk", "missing", "-o", "new"]).exits(10);
+    assert!(ran.err.contains("[file.not_found]"), "{ran:?}");
     refused(&["new", "--columns", "nothing"], "no field `nothing`");
     refused(&["new", "--do", "reward", "--measure", "nothing"], "not a reward");
     refused(&["new", "--do", "convert"], "--to");

@@ -19,6 +19,8 @@ pub enum CellError {
     Null,
     /// Its bytes are not UTF-8.
     NotUtf8,
+    /// It is a number, a list or something else.
+    NotText,
 }
 
 /// A cell of a row; `None` if there is no such column.
@@ -262,7 +264,12 @@ fn for_row(inputs: &BulkInputs<'_>, format: Option<&str>, options: &ApplyOptions
 
 /// Returns a cell that the task cannot do without.
 fn needed<'a>(cell: BulkCell<'a>, name: &str) -> Result<&'a str> {
-    given(cell)?.ok_or_else(|| null(name))
+    match cell {
+        Some(Err(CellError::NotText)) => {
+            Err(Error::new(Code::CallInvalid, format!("`{name}` is not a string in this row.")))
+        }
+        cell => given(cell)?.ok_or_else(|| null(name)),
+    }
 }
 
 fn null(name: &str) -> Error {
@@ -274,6 +281,9 @@ fn given(cell: BulkCell<'_>) -> Result<Option<&str>> {
     match cell {
         Some(Err(CellError::NotUtf8)) => {
             Err(Error::new(Code::ContentUndecodable, "The bytes of a cell of this row are not UTF-8."))
+        }
+        Some(Err(CellError::NotText)) => {
+            Err(Error::new(Code::CallInvalid, "A cell of this row is neither a string nor null."))
         }
         Some(Ok(text)) => Ok(Some(text)),
         Some(Err(CellError::Null)) | None => Ok(None),
