@@ -10,6 +10,7 @@
 mod api;
 mod checks;
 mod clients;
+mod command;
 mod conformance;
 mod decisions;
 mod dictionary;

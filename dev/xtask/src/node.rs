@@ -1,5 +1,6 @@
 //! `cargo xtask node`: builds the packages `emendate` and `@emendate/cli`, and tests them from their tarballs.
 
+use crate::command::run;
 use crate::npm_package::{self, Npm};
 use serde_json::{Value, json};
 use std::fs;
@@ -67,7 +68,7 @@ impl Platform {
     fn tarballs(&self, npm: &Npm, is_release: bool) -> Result<Vec<PathBuf>, String> {
         let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         cargo.args(["build", "--quiet", "--locked", "-p", "emendate-cli", "-p", "emendate-node"]);
-        npm_package::run(cargo.args(is_release.then_some("--release")).current_dir(&npm.root))?;
+        run(cargo.args(is_release.then_some("--release")).current_dir(&npm.root))?;
         let built = npm.target.join(if is_release { "release" } else { "debug" });
         let files = [("node", "libemendate_node.so", "emendate.node"), ("cli", "emend", "emend")];
         let mut packages = vec![main_package(npm)?, command_package(npm)?];
@@ -152,11 +153,11 @@ fn adapters(npm: &Npm, installed: &Path) -> Result<String, String> {
     }
     // Optional packages are the agents' own programs, hundreds of megabytes that no test needs.
     let options = ["ci", "--silent", "--omit=optional", "--ignore-scripts", "--no-audit", "--no-fund"];
-    npm_package::run(npm.command("npm").args(options).current_dir(&project))?;
+    run(npm.command("npm").args(options).current_dir(&project))?;
     // A further `npm install` would remove the optional packages that others need, so the files are copied.
     let modules = project.join("node_modules");
     for name in ["emendate", "@emendate"] {
-        npm_package::run(Command::new("cp").arg("-R").arg(installed.join("node_modules").join(name)).arg(&modules))?;
+        run(Command::new("cp").arg("-R").arg(installed.join("node_modules").join(name)).arg(&modules))?;
     }
     npm.check_types(&project, &source.join("types.ts"))?;
     // Some frameworks need a newer Node than others.

@@ -1,5 +1,6 @@
 //! Packages of npm: made below `target/npm`, packed, installed offline into empty projects, and tested there.
 
+use crate::command::{output, run};
 use serde_json::{Map, Value};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -185,23 +186,4 @@ pub(crate) fn summary(command: &mut Command) -> Result<String, String> {
         (passed, 0) => Ok(format!("{passed} tests passed")),
         (passed, skipped) => Ok(format!("{passed} tests passed, {skipped} skipped")),
     }
-}
-
-/// Runs a command that must succeed, and returns what it prints.
-///
-/// Errors: what it prints, if it fails.
-pub(crate) fn output(command: &mut Command) -> Result<String, String> {
-    let done = command.output().map_err(|error| format!("{command:?}: {error}"))?;
-    let said = String::from_utf8_lossy(&done.stdout).into_owned();
-    if done.status.success() {
-        return Ok(said);
-    }
-    Err(format!("{command:?} failed:\n{said}{}", String::from_utf8_lossy(&done.stderr)))
-}
-
-/// Runs a command that must succeed.
-///
-/// Errors: what it prints, if it fails.
-pub(crate) fn run(command: &mut Command) -> Result<(), String> {
-    output(command).map(drop)
 }

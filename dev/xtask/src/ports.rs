@@ -3,6 +3,7 @@
 //! The linker and the C compiler are zig's, from `PyPI`, so one machine builds for all. `docs/platforms.md` has the table of
 //! what was run where.
 
+use crate::command::{output, run};
 use crate::portable::has_target;
 use external::is_on_path;
 use std::fs;
@@ -115,7 +116,7 @@ impl Toolchain {
     ///
     /// Errors: the check fails.
     fn check(&self, port: &Port) -> Result<(), String> {
-        run(self.cargo(port, "check", "dev")?.args(["-p", "emendate-cli"])).map(drop)
+        run(self.cargo(port, "check", "dev")?.args(["-p", "emendate-cli"]))
     }
 
     /// Builds `emend` with a profile (`dev` or `dist`); returns the program.
@@ -176,7 +177,7 @@ fn try_program(port: &Port, program: &Path) -> Result<String, String> {
     fs::write(&file, "fn main() {\r\n    let x = 1;\r\n}\r\n").map_err(|error| error.to_string())?;
     command.args(["edit", "a.rs", "--old", "let x  =  1;", "--new", "let x = 2;"]);
     command.current_dir(&folder).env("HOME", &folder).env_remove("XDG_STATE_HOME");
-    let done = run(&mut command);
+    let done = output(&mut command);
     let text = fs::read_to_string(&file).unwrap_or_default();
     let _ = fs::remove_dir_all(&folder);
     done?;
@@ -185,19 +186,4 @@ fn try_program(port: &Port, program: &Path) -> Result<String, String> {
     } else {
         Err(format!("{}: the edited file is {text:?}", port.target))
     }
-}
-
-/// Runs a command with its output shown only if it fails; returns its standard output.
-///
-/// Errors: the command and what it printed.
-pub(crate) fn run(command: &mut Command) -> Result<String, String> {
-    let output = command.output().map_err(|error| format!("{}: {error}", command.get_program().display()))?;
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    if output.status.success() {
-        return Ok(text);
-    }
-    let arguments: Vec<_> = command.get_args().map(|it| it.to_string_lossy()).collect();
-    let program = command.get_program().to_string_lossy();
-    let errors = String::from_utf8_lossy(&output.stderr);
-    Err(format!("`{program} {}` failed:\n{text}{errors}", arguments.join(" ")))
 }

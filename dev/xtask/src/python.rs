@@ -1,5 +1,6 @@
 //! `cargo xtask python`: builds the Python package, installs it in fresh virtual environments, and tests it there.
 
+use crate::command::{output, run};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -201,19 +202,4 @@ fn interpreters() -> Vec<Interpreter> {
     }
     found.sort_by_key(|python| python.minor);
     found
-}
-
-/// Runs a command that must succeed, and returns what it prints.
-fn output(command: &mut Command) -> Result<String, String> {
-    let done = command.output().map_err(|error| format!("{command:?}: {error}"))?;
-    let said = String::from_utf8_lossy(&done.stdout).into_owned();
-    if done.status.success() {
-        return Ok(said);
-    }
-    Err(format!("{command:?} failed:\n{said}{}", String::from_utf8_lossy(&done.stderr)))
-}
-
-/// Runs a command that must succeed.
-fn run(command: &mut Command) -> Result<(), String> {
-    output(command).map(drop)
 }

@@ -1,6 +1,6 @@
 //! `cargo xtask release VERSION`: one version in every manifest, and a dated section in the changelog.
 
-use crate::ports::run;
+use crate::command::{output, run};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -18,7 +18,7 @@ pub(crate) fn release(arguments: &[String]) -> Result<String, String> {
         return Err(format!("{new} is not newer than {old}"));
     }
     let changelog = read(&root.join("CHANGELOG.md"))?;
-    let date = run(Command::new("date").args(["-u", "+%Y-%m-%d"]))?;
+    let date = output(Command::new("date").args(["-u", "+%Y-%m-%d"]))?;
     let changelog = dated(&changelog, new, date.trim())?;
     let manifest = manifest.replace(&format!("version = \"{old}\""), &format!("version = \"{new}\""));
     write(&root.join("CHANGELOG.md"), &changelog)?;

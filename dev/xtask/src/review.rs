@@ -1,5 +1,6 @@
 //! `cargo xtask review`: tests the review page in a browser, as people use it.
 
+use crate::command::run_visibly;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -19,7 +20,7 @@ pub(crate) fn review(arguments: &[String]) -> Result<String, String> {
     }
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let build = ["build", "--locked", "--quiet", "-p", "emendate-cli"];
-    run(Command::new(cargo).args(build).current_dir(&root))?;
+    run_visibly(Command::new(cargo).args(build).current_dir(&root))?;
     let tools = target.join("review");
     let venv = tools.join("venv");
     external::install::python(&venv, &root.join("crates/review/tests/browser/requirements.txt"))
@@ -31,12 +32,6 @@ pub(crate) fn review(arguments: &[String]) -> Result<String, String> {
     tests.arg(root.join("crates/review/tests/browser/browser.py")).args(arguments).current_dir(&root);
     tests.env("EMEND", target.join("debug/emend")).env("AXE", script).env("CHROMIUM", CHROMIUM);
     tests.env("PICTURES", tools.join("pictures")).env("DOCS", root.join("docs"));
-    run(&mut tests)?;
+    run_visibly(&mut tests)?;
     Ok(format!("pictures: {}", tools.join("pictures").display()))
-}
-
-/// Runs a command that must succeed.
-fn run(command: &mut Command) -> Result<(), String> {
-    let status = command.status().map_err(|error| format!("{command:?}: {error}"))?;
-    if status.success() { Ok(()) } else { Err(format!("{command:?} ended with {status}")) }
 }

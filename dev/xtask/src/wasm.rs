@@ -1,5 +1,6 @@
 //! `cargo xtask wasm`: builds the package `@emendate/core`, and tests it in Node, in Chromium and in its workers.
 
+use crate::command::run;
 use crate::npm_package::{self, Npm};
 use crate::portable;
 use std::fs;
@@ -44,19 +45,17 @@ pub(crate) fn built(npm: &Npm) -> Result<(PathBuf, String), String> {
     }
     let cargo = || Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     let build = ["build", "--quiet", "--locked", "-p", "emendate-wasm", "--profile", "wasm", "--target", TARGET];
-    npm_package::run(cargo().args(build).env_remove("RUSTFLAGS").current_dir(&npm.root))?;
+    run(cargo().args(build).env_remove("RUSTFLAGS").current_dir(&npm.root))?;
     let package = npm.staged("core")?;
     let bindgen = npm.root.join("bindings/wasm/bindgen/Cargo.toml");
     let module = npm.target.join(TARGET).join("wasm/emendate_core_wasm.wasm");
-    npm_package::run(
-        cargo()
-            .args(["run", "--quiet", "--locked", "--manifest-path"])
-            .arg(bindgen)
-            .arg("--target-dir")
-            .arg(npm.target.join("bindgen"))
-            .arg("--")
-            .args([&module, &package]),
-    )?;
+    run(cargo()
+        .args(["run", "--quiet", "--locked", "--manifest-path"])
+        .arg(bindgen)
+        .arg("--target-dir")
+        .arg(npm.target.join("bindgen"))
+        .arg("--")
+        .args([&module, &package]))?;
     npm.copy("bindings/wasm", &["index.js", "index.d.ts", "README.md"], &package)?;
     npm.write_manifest("bindings/wasm", [], &package)?;
     npm.copy("bindings/javascript", npm_package::SHARED, &package)?;

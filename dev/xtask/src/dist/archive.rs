@@ -1,7 +1,8 @@
 //! Archives of one target each, and the checksums of all files.
 
 use super::{NAME, Release};
-use crate::ports::{Port, run};
+use crate::command::{output, run};
+use crate::ports::Port;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -33,10 +34,10 @@ pub(super) fn content(release: &Release, port: &Port, program: &Path) -> Result<
     }
     let own = own_program(release)?;
     for (shell, file) in SHELLS {
-        let text = run(Command::new(&own).args(["completions", shell]))?;
+        let text = output(Command::new(&own).args(["completions", shell]))?;
         fs::write(folder.join("completions").join(file), text).map_err(failed)?;
     }
-    fs::write(folder.join("emend.1"), run(Command::new(&own).arg("man"))?).map_err(failed)?;
+    fs::write(folder.join("emend.1"), output(Command::new(&own).arg("man"))?).map_err(failed)?;
     Ok(folder)
 }
 
@@ -101,6 +102,6 @@ fn names(release: &Release) -> Result<Vec<String>, String> {
 
 /// Returns the SHA-256 of a file in hexadecimal.
 fn checksum(path: &Path) -> Result<String, String> {
-    let text = run(Command::new("sha256sum").arg(path))?;
+    let text = output(Command::new("sha256sum").arg(path))?;
     text.split(' ').next().map(str::to_owned).ok_or_else(|| "sha256sum printed nothing".to_owned())
 }

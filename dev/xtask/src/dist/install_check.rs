@@ -2,7 +2,7 @@
 //! the files of channels that do not exist here.
 
 use super::Release;
-use crate::ports::run;
+use crate::command::run;
 use external::is_on_path;
 use std::collections::BTreeMap;
 use std::fs;
@@ -228,7 +228,7 @@ fn syntax(release: &Release, _root: &Path) -> Result<String, String> {
             return Ok(());
         }
         said.push(format!("{file} by {program}"));
-        run(Command::new(program).args(arguments).arg(&path)).map(drop)
+        run(Command::new(program).args(arguments).arg(&path))
     };
     check("install.sh", "sh", &["-n"])?;
     check("install.sh", "shellcheck", &["--shell=sh"])?;

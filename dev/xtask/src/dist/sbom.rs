@@ -1,7 +1,7 @@
 //! The list of the libraries in the program, as `CycloneDX` 1.6.
 
 use super::{NAME, Release};
-use crate::ports::run;
+use crate::command::output;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,7 +13,7 @@ use std::process::Command;
 pub(super) fn write(release: &Release) -> Result<(), String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let text =
-        run(Command::new(cargo).args(["metadata", "--locked", "--format-version", "1"]).current_dir(&release.root))?;
+        output(Command::new(cargo).args(["metadata", "--locked", "--format-version", "1"]).current_dir(&release.root))?;
     let metadata: Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
     let linked = linked(&metadata);
     let packages = metadata["packages"].as_array().into_iter().flatten();

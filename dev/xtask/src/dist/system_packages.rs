@@ -1,7 +1,8 @@
 //! Packages of Debian and of Red Hat, made by the systems' own tools.
 
 use super::{NAME, Release, megabytes};
-use crate::ports::{Port, run};
+use crate::command::{output, run};
+use crate::ports::Port;
 use external::is_on_path;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -39,7 +40,7 @@ fn lay_out(content: &Path, root: &Path) -> Result<(), String> {
     let manual = root.join("usr/share/man/man1");
     fs::create_dir_all(&manual).map_err(|error| error.to_string())?;
     fs::copy(content.join("emend.1"), manual.join("emend.1")).map_err(|error| error.to_string())?;
-    run(Command::new("gzip").args(["-9nf"]).arg(manual.join("emend.1"))).map(drop)
+    run(Command::new("gzip").args(["-9nf"]).arg(manual.join("emend.1")))
 }
 
 fn deb(release: &Release, root: &Path, architecture: &str) -> Result<String, String> {
@@ -48,7 +49,7 @@ fn deb(release: &Release, root: &Path, architecture: &str) -> Result<String, Str
     }
     let control = root.join("DEBIAN");
     fs::create_dir_all(&control).map_err(|error| error.to_string())?;
-    let size = run(Command::new("du").args(["-sk"]).arg(root.join("usr")))?;
+    let size = output(Command::new("du").args(["-sk"]).arg(root.join("usr")))?;
     let text = format!(
         "Package: {NAME}\nVersion: {}\nArchitecture: {architecture}\nMaintainer: The Emendate authors <authors@emendate.invalid>\n\
          Section: devel\nPriority: optional\nInstalled-Size: {}\nHomepage: {}\nDescription: {}\n A model says how a file should \
