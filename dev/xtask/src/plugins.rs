@@ -61,6 +61,16 @@ const FILES: &[PluginFile] = &[
     PluginFile { path: "mcpb/manifest.json", text: |version| printed(&bundle(version)) },
 ];
 
+/// Name of the server in the MCP registry.
+pub(crate) const REGISTRY_NAME: &str = "io.github.emendate/emendate";
+
+/// Published files in which the registry looks for the name, as its page on package types says.
+const OWNERSHIP: [(&str, &str); 3] = [
+    ("README.md", "mcp-name: "),
+    ("bindings/python/README.md", "mcp-name: "),
+    ("bindings/node/cli/package.json", "\"mcpName\": \""),
+];
+
 /// Writes the files, or with `--check` compares them.
 ///
 /// Errors: files that differ, or that are not in the table.
@@ -69,6 +79,7 @@ pub(crate) fn plugins(arguments: &[String]) -> Result<String, String> {
     let files = generated(&repo)?;
     if arguments.iter().any(|argument| argument == "--check") {
         let known = repo.below("plugin/", "").map(|file| &file.path).filter(|path| !files.contains_key(*path));
+        check_ownership(&repo)?;
         let stale = files.iter().filter(|(path, text)| repo.text(path) != Some(text)).map(|(path, _)| path);
         let wrong: Vec<&String> = stale.chain(known).collect();
         return match wrong.len() {
@@ -85,6 +96,20 @@ pub(crate) fn plugins(arguments: &[String]) -> Result<String, String> {
         made.and_then(|()| fs::write(&path, text)).map_err(|error| format!("{}: {error}", path.display()))?;
     }
     Ok(format!("wrote {} files below plugin/", files.len()))
+}
+
+/// Checks that every package of the registry's entry names the server, which proves to the registry that both have the
+/// same owner.
+///
+/// Errors: the file that lacks the name.
+fn check_ownership(repo: &Repo) -> Result<(), String> {
+    for (path, field) in OWNERSHIP {
+        let text = repo.text(path).unwrap_or_default();
+        if !text.contains(&format!("{field}{REGISTRY_NAME}")) {
+            return Err(format!("{path} must contain `{field}{REGISTRY_NAME}` for the MCP registry"));
+        }
+    }
+    Ok(())
 }
 
 /// Returns every file with its path in the repository.
@@ -237,7 +262,7 @@ fn registry_entry(version: &str) -> Value {
     };
     json!({
         "$schema": "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json",
-        "name": format!("io.github.{NAME}/{NAME}"),
+        "name": REGISTRY_NAME,
         "title": TITLE,
         "description": SUMMARY,
         "version": version,

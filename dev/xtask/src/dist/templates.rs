@@ -1,6 +1,7 @@
 //! Install scripts and the files of package managers, from the templates in `packaging/`.
 
 use super::Release;
+use crate::plugins::REGISTRY_NAME;
 use std::collections::BTreeMap;
 use std::fs;
 
@@ -64,7 +65,7 @@ fn filled(release: &Release, text: &str, archives: &BTreeMap<String, String>) ->
         .replace("{{description}}", &release.description)
         .replace("{{repository}}", &release.repository)
         .replace("{{base}}", &release.base())
-        .replace("{{mcp-name}}", "io.github.emendate/emendate")
+        .replace("{{mcp-name}}", REGISTRY_NAME)
         .replace("{{sums}}", &sums.join("\n"));
     for (target, sum) in archives {
         out = out.replace(&format!("{{{{sha256:{target}}}}}"), sum);
