@@ -251,17 +251,26 @@ fn claude_code(bench: &Bench) -> Result<String, String> {
     let file = bench.file();
     let edit = |old: &str, new: &str| json!({ "tool": "Edit", "input": { "file_path": file, "old_string": old, "new_string": new } });
     let new = bench.home.join("project/new.txt");
+    bench.put("project/n.ipynb", &notebook().to_string())?;
+    let notebook = bench.home.join("project/n.ipynb");
     let steps = json!([
         { "tool": "Read", "input": { "file_path": file } },
         edit("two", "TWO and a half"),
         edit("    TWO and  a half", "    TWO"),
         edit("something else entirely", "x"),
         { "tool": "Write", "input": { "file_path": new, "content": "new\n" } },
+        { "tool": "Read", "input": { "file_path": notebook } },
+        // Claude Code offers this one only after a search.
+        { "tool": "ToolSearch", "input": { "query": "select:NotebookEdit", "max_results": 1 } },
+        { "tool": "NotebookEdit", "input": { "notebook_path": notebook, "cell_id": "first", "new_source": "x = 2" } },
     ]);
     let results = claude(bench, &steps, &[])?;
     expect(&results, "Next: Read the file again")?;
     bench.edited("claude-")?;
-    expect(&bench.emend(&["history"])?, "write  new.txt")?;
+    let history = bench.emend(&["history"])?;
+    expect(&history, "write  new.txt")?;
+    expect(&history, "notebook_edit  n.ipynb")?;
+    expect(&fs::read_to_string(&notebook).unwrap_or_default(), "x = 2")?;
     // The server, hooks, and a session that goes on after a resume.
     bench.reset()?;
     bench.put(".config/emendate/config.toml", "[history]\noutside = \"snapshots\"\n")?;
@@ -293,9 +302,17 @@ fn claude_code(bench: &Bench) -> Result<String, String> {
     if after.contains("emend\"") || !before.contains("emend\"") || bench.home.join(".claude/settings.json").exists() {
         return Err(format!("something of emend is left:\n{after}"));
     }
-    Ok("the plugin is valid, was installed, and answered Edit and Write in place; after `emend setup`, server and hooks \
+    Ok("the plugin is valid, was installed, and answered Edit, Write and NotebookEdit in place; after `emend setup`, server and hooks \
         shared the session, also after a resume, its Read counted, the shell's change and the turns are in the history"
         .to_owned())
+}
+
+/// A notebook with one cell.
+fn notebook() -> Value {
+    let cell = json!({
+        "cell_type": "code", "id": "first", "metadata": {}, "source": ["x = 1"], "outputs": [], "execution_count": null,
+    });
+    json!({ "cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5 })
 }
 
 fn codex(bench: &Bench) -> Result<String, String> {
