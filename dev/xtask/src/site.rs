@@ -2,6 +2,7 @@
 
 use crate::markdown::lines;
 use crate::npm_package::Npm;
+use crate::portable::has_target;
 use crate::program;
 use crate::repo::{File, Repo};
 use crate::wasm;
@@ -158,11 +159,9 @@ pub(crate) fn site(arguments: &[String]) -> Result<String, String> {
     pictures(&repo.root.join("docs"), &source.join("docs"))?;
     write(&source.join("SUMMARY.md"), &summary(&repo))?;
     let npm = Npm::new()?;
-    let (package, _) = wasm::built(&npm)?;
-    let core = source.join(PLAYGROUND).join("core");
-    fs::create_dir_all(&core).map_err(|error| error.to_string())?;
-    for name in PLAYGROUND_CORE {
-        fs::copy(package.join(name), core.join(name)).map_err(|error| format!("{name}: {error}"))?;
+    let has_module = has_target(wasm::TARGET);
+    if has_module {
+        add_module(&npm, &source)?;
     }
     let status = Command::new(mdbook(&repo)?)
         .args(["build", "."])
@@ -178,7 +177,9 @@ pub(crate) fn site(arguments: &[String]) -> Result<String, String> {
         return Err(format!("{}\nsite: {} broken links", broken.join("\n"), broken.len()));
     }
     let mut said = vec![format!("site: {pages} pages in target/book, all links lead somewhere")];
-    if arguments.iter().any(|argument| argument == "--browser") {
+    if !has_module {
+        said.push(format!("playground: NOT BUILT: `rustup target add {}` failed", wasm::TARGET));
+    } else if arguments.iter().any(|argument| argument == "--browser") {
         said.push(match wasm::browser(&npm)? {
             Some(browser) => {
                 let tests = repo.root.join("bindings/wasm/tests/playground.test.js");
@@ -188,6 +189,17 @@ pub(crate) fn site(arguments: &[String]) -> Result<String, String> {
         });
     }
     Ok(said.join("\n"))
+}
+
+/// Builds the WebAssembly module of the playground into the sources of the book.
+fn add_module(npm: &Npm, source: &Path) -> Result<(), String> {
+    let (package, _) = wasm::built(npm)?;
+    let core = source.join(PLAYGROUND).join("core");
+    fs::create_dir_all(&core).map_err(|error| error.to_string())?;
+    for name in PLAYGROUND_CORE {
+        fs::copy(package.join(name), core.join(name)).map_err(|error| format!("{name}: {error}"))?;
+    }
+    Ok(())
 }
 
 fn write(path: &Path, text: &str) -> Result<(), String> {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The target of the module.
-const TARGET: &str = "wasm32-unknown-unknown";
+pub(crate) const TARGET: &str = "wasm32-unknown-unknown";
 /// The most that the module may take when it is compressed, in bytes of gzip.
 const COMPRESSED_BYTES_MAX: usize = 1_200_000;
 
