@@ -87,6 +87,6 @@ pub(super) fn with_kept_code(
     let resolved = resolve(&now, &expansion.ops, OpOrder::Together, options.settings())?;
     let mut work = FileWork::unchanged(now);
     work.add(resolved);
-    work.notes.push(elided::kept_code_note(expansion.gaps));
+    work.notes.extend(expansion.notes());
     Ok(work)
 }

@@ -5,7 +5,9 @@
 //! nothing. All places are looked at that keep the fragments in order with at least one line in every gap. The edit is
 //! made only if every one of them leads to the same text.
 
+mod blocks;
 mod place;
+mod tabs;
 
 use crate::code::Code;
 use crate::error::{Error, Result};
@@ -35,6 +37,8 @@ pub struct Expansion {
     pub ops: Vec<Op>,
     /// Placeholders that were read as unchanged code.
     pub gaps: usize,
+    /// The indentation of the new text was converted to that of the file: tabs, or spaces.
+    pub reindented: bool,
 }
 
 /// Lines between placeholders, without blank lines beside them.
@@ -69,8 +73,17 @@ pub fn without_gaps(old: &str, new: &str) -> String {
         .collect()
 }
 
+impl Expansion {
+    /// Returns the notes about the edit.
+    pub fn notes(&self) -> Vec<String> {
+        let reindented = "The indentation of the new text was converted to the file's: tabs or spaces.";
+        let converted = self.reindented.then(|| reindented.to_owned());
+        core::iter::once(kept_code_note(self.gaps)).chain(converted).collect()
+    }
+}
+
 /// Returns the note of a lazy edit with this number of placeholders.
-pub fn kept_code_note(gaps: usize) -> String {
+fn kept_code_note(gaps: usize) -> String {
     let (what, stand) = if gaps == 1 { ("placeholder", "stands") } else { ("placeholders", "stand") };
     format!("{gaps} {what} in the new text {stand} {KEPT_CODE_NOTE}")
 }
@@ -104,9 +117,17 @@ fn unchanged(gaps: usize) -> Error {
 ///
 /// Errors: the reason, as sentences, why a placeholder could replace other lines as well.
 pub fn expand(old: &str, new: &str, extents: &[Extent]) -> Result<Expansion, String> {
+    let sent = new;
+    let new = &*tabs::in_indentation_of(old, sent);
     let gaps = omission::gaps(old, new);
     let mut texts = TextPair { old: old.lines().collect(), new: new.lines().collect(), extents, part: false };
     let mut fragments = fragments(&texts, &gaps);
+    let blocks: Vec<Extent>;
+    if extents.is_empty() {
+        let lines: Vec<Range<usize>> = fragments.iter().map(|it| it.lines.clone()).collect();
+        blocks = blocks::extents(&texts, &lines);
+        texts.extents = &blocks;
+    }
     let (Some(first), Some(last)) = (fragments.first(), fragments.last()) else {
         return Err("The text consists only of placeholders.".to_owned());
     };
@@ -122,7 +143,7 @@ pub fn expand(old: &str, new: &str, extents: &[Extent]) -> Result<Expansion, Str
         .zip(placements)
         .filter_map(|(fragment, placement)| Some(op(old, &texts, fragment, &placement?)))
         .collect();
-    Ok(Expansion { ops, gaps: gaps.len() })
+    Ok(Expansion { ops, gaps: gaps.len(), reindented: new != sent })
 }
 
 /// True when a text without a placeholder at either end is a definition out of the middle of the file.

@@ -165,3 +165,16 @@ proptest! {
         let _ = expand(&old, &new, &extents);
     }
 }
+
+#[test]
+fn block_by_indentation_ends_where_its_depth_does() {
+    let old = "def one\n  1\nend\n\ndef two\n  if x\n    2\n  end\nend\n\ndef three\n  3\nend\n";
+    let gap = "# ... existing code ...\n";
+    let with = |new: &str| format!("{gap}\n{new}\n{gap}");
+    let two = with("def two\n  4\nend\n");
+    assert_eq!(edit(old, &two, &[]), old.replace("  if x\n    2\n  end\n", "  4\n"));
+    // Its name is not there or there twice, or its end may be in a text.
+    refuse(old, &with("def four\n  4\nend\n"), &[]);
+    refuse(&old.replace("three", "two"), &two, &[]);
+    refuse(&old.replace("    2\n", "    2 + <<A\nend\nA\n"), &two, &[]);
+}

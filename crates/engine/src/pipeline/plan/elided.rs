@@ -25,15 +25,15 @@ pub(crate) fn plan_elided(
 ) -> Result<FilePlan> {
     let text = emendate_core::normalize_text(content);
     let mut refusal = Some(refusal);
-    let (mut gaps, target) = (0, place.clone());
+    let (mut notes, target) = (Vec::new(), place.clone());
     let mut ops = |seen: &Snapshot| {
         let extents = elided_extents(context, caller, &target, seen.text(), &text);
         let expanded = elided::expand_or_refuse(seen.text(), &text, &extents, &mut refusal)?;
-        gaps = expanded.gaps;
+        notes = expanded.notes();
         Ok(Cow::Owned::<'static, [Op]>(expanded.ops))
     };
     let mut plan = plan_against(context, caller, place, now, &mut ops, OpOrder::Together, options)?;
-    plan.notes.push(elided::kept_code_note(gaps));
+    plan.notes.extend(notes);
     Ok(plan)
 }
 

@@ -1,0 +1,83 @@
+//! Definitions by their indentation, for languages without a grammar: a first line, deeper lines, and a line that closes
+//! them at the depth of the first one.
+
+use super::{Extent, TextPair, indent, same};
+use crate::work;
+use core::ops::Range;
+use std::collections::HashMap;
+
+/// Returns the blocks at the beginning of fragments that both texts have: with one first line in each text, the same
+/// line that closes it, and only deeper lines between them.
+pub(super) fn extents(texts: &TextPair<'_>, fragments: &[Range<usize>]) -> Vec<Extent> {
+    let mut places: HashMap<&str, (usize, usize)> = HashMap::new();
+    for (at, line) in texts.old.iter().enumerate() {
+        places.entry(line.trim_end()).or_insert((at, 0)).1 += 1;
+    }
+    let mut out = Vec::new();
+    for fragment in fragments {
+        let mut at = fragment.start;
+        while at < fragment.end && !work::spend_or_end(1) {
+            let Some(new) = block(&texts.new[..fragment.end], at) else {
+                at += 1;
+                continue;
+            };
+            let unique = places.get(texts.new[at].trim_end()).filter(|(_, count)| *count == 1);
+            let old = unique.and_then(|(start, _)| block(&texts.old, *start));
+            if let Some(old) = old.filter(|old| same(texts.old[old.end - 1], texts.new[new.end - 1])) {
+                out.push(Extent { old, new: new.clone() });
+            }
+            at = new.end;
+        }
+    }
+    out
+}
+
+/// The lines of the block that begins at a line; `None` if its end is not beyond doubt.
+fn block(lines: &[&str], start: usize) -> Option<Range<usize>> {
+    let first = lines.get(start)?;
+    if first.trim().is_empty() || closes(first) || opens(first) || begins_text(first) {
+        return None;
+    }
+    let depth = indent(first);
+    let mut rest = lines.iter().enumerate().skip(start + 1).filter(|(_, line)| !line.trim().is_empty());
+    let mut has_body = false;
+    let end = loop {
+        let (at, line) = rest.next()?;
+        if work::spend_or_end(1) || begins_text(line) {
+            return None;
+        }
+        match indent(line) {
+            deeper if deeper > depth => has_body = true,
+            // A brace on a line of its own.
+            same if same == depth && !has_body && opens(line) => {}
+            same if same == depth && has_body && closes(line) => break at + 1,
+            _ => return None,
+        }
+    };
+    // Deeper lines below it would be the rest of its body: what seems to close it may be text.
+    rest.next().is_none_or(|(_, line)| indent(line) <= depth).then_some(start..end)
+}
+
+/// True for a line that may begin a text or a comment of several lines, whose lines have any indentation.
+fn begins_text(line: &str) -> bool {
+    const SIGNS: [&str; 10] = ["\"\"\"", "'''", "`", "[[", "=begin", "{-", "(*", "%q", "%Q", "@\""];
+    let here_document = line
+        .match_indices("<<")
+        .any(|(at, _)| line[at + 2..].starts_with(|ch: char| ch.is_ascii_alphabetic() || "~-'\"_".contains(ch)));
+    here_document
+        || SIGNS.iter().any(|sign| line.contains(sign))
+        || line.contains("/*") && !line.contains("*/")
+        || line.matches('"').count() % 2 == 1
+}
+
+/// True for a line that only opens a block.
+fn opens(line: &str) -> bool {
+    matches!(line.trim(), "{" | "(" | "[" | "do" | "begin")
+}
+
+/// True for a line that only closes a block.
+fn closes(line: &str) -> bool {
+    let text = line.trim();
+    matches!(text, "end" | "end;" | "end." | "fi" | "done" | "esac" | "endif" | "endfunction")
+        || text.chars().all(|ch| ")]};,".contains(ch))
+}

@@ -1,0 +1,82 @@
+//! The indentation of a lazy edit in that of the file, where one of them uses tabs and the other one spaces.
+
+use crate::locate::omission;
+use std::borrow::Cow;
+
+/// What the lines of a text are indented with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum IndentKind {
+    Tabs,
+    /// Spaces; the width of one level.
+    Spaces(usize),
+}
+
+/// Returns the new text with the file's kind of indentation; as it is where that is already so, or not clear.
+pub(super) fn in_indentation_of<'t>(old: &str, new: &'t str) -> Cow<'t, str> {
+    let placeholders = omission::gaps(old, new);
+    let sent = new.lines().enumerate().filter(|(at, _)| placeholders.binary_search(at).is_err()).map(|(_, line)| line);
+    match (kind(old.lines()), kind(sent)) {
+        (Some(IndentKind::Tabs), Some(IndentKind::Spaces(width))) => Cow::Owned(converted(new, |indent| {
+            let levels = indent.len() / width;
+            (indent.len() % width == 0).then(|| "\t".repeat(levels))
+        })),
+        (Some(IndentKind::Spaces(width)), Some(IndentKind::Tabs)) => {
+            Cow::Owned(converted(new, |indent| Some(" ".repeat(indent.len() * width))))
+        }
+        _ => Cow::Borrowed(new),
+    }
+}
+
+/// Returns what all indented lines use; `None` if they differ, or there are none.
+fn kind<'t>(lines: impl Iterator<Item = &'t str>) -> Option<IndentKind> {
+    let (mut tabs, mut width) = (false, 0);
+    for line in lines.filter(|line| !line.trim().is_empty()) {
+        let indent = &line[..line.len() - line.trim_start_matches([' ', '\t']).len()];
+        match (indent.contains('\t'), indent.contains(' ')) {
+            (true, true) => return None,
+            (true, false) => tabs = true,
+            // One space is how the lines of a long comment begin.
+            (false, true) if indent.len() > 1 => width = divisor(width, indent.len()),
+            _ => {}
+        }
+    }
+    match (tabs, width) {
+        (true, 0) => Some(IndentKind::Tabs),
+        (false, 2..) => Some(IndentKind::Spaces(width)),
+        _ => None,
+    }
+}
+
+/// The greatest common divisor.
+fn divisor(a: usize, b: usize) -> usize {
+    if b == 0 { a } else { divisor(b, a % b) }
+}
+
+/// Exchanges the indentation of every line; one that `to` does not know stays.
+fn converted(text: &str, to: impl Fn(&str) -> Option<String>) -> String {
+    let one = |line: &str| {
+        let rest = line.trim_start_matches([' ', '\t']);
+        let indent = &line[..line.len() - rest.len()];
+        to(indent).filter(|_| !rest.trim().is_empty()).map_or_else(|| line.to_owned(), |indent| indent + rest)
+    };
+    text.split_inclusive('\n').map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_indentation_of;
+
+    #[test]
+    fn indentation_is_that_of_the_file() {
+        let tabs = "f {\n\ta\n\tg {\n\t\tb\n\t}\n}\n";
+        let spaces = tabs.replace('\t', "    ");
+        let two = tabs.replace('\t', "  ");
+        for (old, new, want) in [(tabs, &*spaces, tabs), (tabs, &two, tabs), (&two, tabs, &two), (tabs, tabs, tabs)] {
+            assert_eq!(in_indentation_of(old, new), want);
+        }
+        // Mixed indentation says nothing.
+        let mixed = "f {\n\ta\n  b\n}\n";
+        assert_eq!(in_indentation_of(mixed, &spaces), *spaces);
+        assert_eq!(in_indentation_of(tabs, "f {\n\ta\n    b\n}\n"), "f {\n\ta\n    b\n}\n");
+    }
+}
