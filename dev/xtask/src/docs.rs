@@ -155,7 +155,7 @@ engine's tables.
 
 Small mistakes in arguments are corrected, and the reply names each correction: other spellings of a field (listed below;
 capitals, `_` and `-` never matter), numbers and truth values as text, a list as a string or as its only entry, arguments
-inside a field such as `arguments`, and relative paths if there is one root. Fields without a use are ignored. Nothing is
+inside a field such as `arguments`, another spelling of a fixed word (`insertAfter`), and relative paths if there is one root. Fields without a use are ignored. Nothing is
 guessed: two spellings that contradict each other, a misspelt field, and a field of another tool that would change the
 call are refused before anything is read or written.
 ";

@@ -25,6 +25,15 @@ pub(super) fn arguments(text: &str) -> Option<Value> {
     (ends && !below.lines().any(begins)).then_some(value)
 }
 
+/// Reads a text that is one value in the syntax of Python, JavaScript or JSON: texts in any quotes, lists, objects,
+/// whole numbers, truth values.
+pub fn literal_value(text: &str) -> Option<Value> {
+    let mut reader = LiteralReader { rest: text };
+    let value = reader.value(0)?;
+    reader.blanks();
+    reader.rest.is_empty().then_some(value)
+}
+
 /// Names of editing tools, without `_`, in lower case.
 const UNAMBIGUOUS_TOOLS: [&str; 7] =
     ["edittool", "multiedittool", "writetool", "multiedit", "strreplace", "strreplaceeditor", "searchreplace"];

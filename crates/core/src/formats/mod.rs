@@ -27,6 +27,7 @@ pub mod whole_file;
 pub mod whole_text;
 pub mod write;
 
+pub use call_literal::literal_value;
 pub use fence::inside_fence;
 
 use crate::code::Code;

@@ -46,6 +46,9 @@ const FILE_NAMES: &[&str] = &[
     "relative_workspace_path",
     "target_file",
     "target_path",
+    "paths",
+    "files",
+    "file_paths",
 ];
 const PATH_NAMES: &[&str] = &[
     "file_path",

@@ -4,7 +4,9 @@
 pub(crate) mod aliases;
 pub(crate) mod fields;
 pub(crate) mod reader;
+mod tool_fields;
 pub(crate) mod values;
+mod words;
 
 pub use crate::api::arguments::aliases::of as aliases;
 pub(crate) use crate::api::arguments::aliases::tool_named;
@@ -40,7 +42,7 @@ impl Arguments {
     /// change the call, and entries of `edits` with missing fields.
     pub(crate) fn read(tool: &'static Tool, start: Option<&Path>, input: Value) -> Result<Arguments> {
         let schema = tool.known();
-        if schema.fits(&input) {
+        if schema.fits(&input) && !words::are_spelled_otherwise(tool.name, &input) {
             return Ok(Arguments { value: input, notes: Vec::new() });
         }
         let mut notes = Vec::new();

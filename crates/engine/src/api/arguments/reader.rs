@@ -2,7 +2,7 @@
 
 use crate::api::arguments::aliases::{self, Alias, Aliases, MEANINGFUL_FIELDS, MEANINGFUL_IF_FALSE, folded};
 use crate::api::arguments::fields::{KnownFields, has_type};
-use crate::api::arguments::join;
+use crate::api::arguments::{join, words};
 use crate::api::tool_table::Tool;
 use crate::model::raw_path::PATH_FIELDS;
 use emendate_core::{Code, Error, Result};
@@ -41,6 +41,7 @@ enum FieldRef {
 /// Reads one call.
 pub(super) struct ArgumentReader<'a> {
     pub(super) known: &'static KnownFields,
+    pub(super) tool: &'static str,
     aliases: &'static Aliases,
     reads_only: bool,
     pub(super) start: Option<&'a Path>,
@@ -60,6 +61,7 @@ impl<'a> ArgumentReader<'a> {
     pub(super) fn new(tool: &'static Tool, start: Option<&'a Path>, notes: Vec<String>) -> ArgumentReader<'a> {
         ArgumentReader {
             known: tool.known(),
+            tool: tool.name,
             aliases: aliases::of(tool.name),
             reads_only: tool.annotations.read_only,
             start,
@@ -75,7 +77,8 @@ impl<'a> ArgumentReader<'a> {
     pub(super) fn call(&mut self, mut fields: Map<String, Value>) -> Result<Value> {
         match self.aliases.tool {
             "read" => self.lines(&mut fields),
-            "text_editor" => self.command(&mut fields),
+            "text_editor" => self.editor(&mut fields),
+            "notebook_edit" => self.cell(&mut fields),
             _ => {}
         }
         let known = self.known;
@@ -91,6 +94,7 @@ impl<'a> ArgumentReader<'a> {
             out.insert("edits".to_owned(), Value::Array(vec![Value::Object(entry)]));
         }
         self.same_file(&mut out)?;
+        self.searched_path(&mut out);
         if self.aliases.tool == "edit" {
             self.single_or_list(&mut out);
         }
@@ -116,6 +120,7 @@ impl<'a> ArgumentReader<'a> {
         ) {
             (true, false) => &["edits", "order"],
             (false, true) => &["old_string", "new_string", "replace_all"],
+            (false, false) => return self.repeated_edit(out),
             _ => return,
         };
         for field in unused.iter().filter(|field| **field == "order" || is_empty_field(out, field)).collect::<Vec<_>>()
@@ -126,40 +131,22 @@ impl<'a> ArgumentReader<'a> {
         }
     }
 
-    /// Converts `start_line` and `end_line` of other clients to offset and limit.
-    fn lines(&mut self, fields: &mut Map<String, Value>) {
-        if fields.contains_key("limit") {
-            return;
+    /// Removes the texts of a call that are those of the only entry of its list as well.
+    fn repeated_edit(&mut self, out: &mut Map<String, Value>) {
+        let texts = ["old_string", "new_string"];
+        let Some([only]) = out.get("edits").and_then(Value::as_array).map(Vec::as_slice) else { return };
+        if texts.iter().all(|field| out.contains_key(*field) && out.get(*field) == only.get(*field)) {
+            texts.iter().for_each(|field| drop(out.shift_remove(*field)));
+            self.notes.push("old_string and new_string are also in edits; they were read once.".to_owned());
         }
-        let Some(last) = field_named(fields, &["endline", "lineend", "toline"]) else { return };
-        let first = field_named(fields, &["startline", "linestart", "fromline", "offset"]);
-        let from = first.as_ref().and_then(|name| read_number(&fields[name])).unwrap_or(1).max(1);
-        let Some(to) = read_number(&fields[&last]).filter(|to| *to >= from) else { return };
-        fields.shift_remove(&last);
-        if let Some(first) = first {
-            fields.shift_remove(&first);
-            fields.insert("offset".to_owned(), from.into());
-        }
-        fields.insert("limit".to_owned(), (to - from + 1).into());
-        self.notes.push(format!("Lines {from} to {to} were read as offset and limit."));
     }
 
-    /// Determines the command of a text editor, if the other fields leave only one.
-    fn command(&mut self, fields: &mut Map<String, Value>) {
-        if has_field(fields, &["command"]) {
-            return;
-        }
-        let (old, new) =
-            (has_field(fields, &["oldstr", "oldstring", "oldtext"]), has_field(fields, &["filetext", "content"]));
-        let command = match (old, new, has_field(fields, &["insertline"])) {
-            (true, false, false) => "str_replace",
-            (false, true, false) => "create",
-            (false, false, true) => "insert",
-            (false, false, false) if !has_field(fields, &["newstr", "newstring", "inserttext"]) => "view",
-            _ => return,
-        };
-        fields.insert("command".to_owned(), command.into());
-        self.notes.push(format!("The call has no command; its fields are those of {command}."));
+    /// Replaces another spelling of one of a few words.
+    fn word(&mut self, value: Value, field: &str, at: &str) -> Value {
+        let word = value.as_str().and_then(|text| words::meant(self.tool, field, text));
+        let Some(word) = word else { return value };
+        self.notes.push(format!("{} was {value}; it was read as \"{word}\".", join(at, field)));
+        word.into()
     }
 
     /// Checks that the paths in entries are the call's.
@@ -202,6 +189,7 @@ impl<'a> ArgumentReader<'a> {
                 }
                 FieldRef::Field(field, exact) => {
                     let value = self.value(value, &known[&field], &join(at, &field), Some(&field))?;
+                    let value = self.word(value, &field, at);
                     if !exact {
                         self.check_alias(&name, &value, &field, &known[&field])?;
                         self.spell(&name, &field);
@@ -306,7 +294,7 @@ impl<'a> ArgumentReader<'a> {
         .next(format!("Send {field} if that is meant; nothing was changed.")))
     }
 
-    fn spell(&mut self, name: &str, field: &str) {
+    pub(super) fn spell(&mut self, name: &str, field: &str) {
         let said = format!("{name} as {field}");
         if !self.spelled.contains(&said) {
             self.spelled.push(said);
@@ -354,21 +342,6 @@ impl<'a> ArgumentReader<'a> {
         }
         notes
     }
-}
-
-/// True if there is a field with one of the names.
-fn has_field(fields: &Map<String, Value>, names: &[&str]) -> bool {
-    fields.keys().any(|name| names.contains(&&*folded(name)))
-}
-
-/// Returns the field with one of the names.
-fn field_named(fields: &Map<String, Value>, names: &[&str]) -> Option<String> {
-    fields.keys().find(|name| names.contains(&&*folded(name))).cloned()
-}
-
-/// Reads a number, or a text that is one.
-fn read_number(value: &Value) -> Option<u64> {
-    value.as_u64().or_else(|| value.as_str()?.trim().parse().ok())
 }
 
 /// True for a field that is missing or says nothing.

@@ -1,11 +1,16 @@
 //! Conversion of values to the types of their fields: texts that are numbers, lists or paths.
 
+use crate::api::arguments::aliases::folded;
 use crate::api::arguments::fields::has_type;
 use crate::api::arguments::reader::{ArgumentReader, FieldLevel};
 use crate::model::raw_path::PATH_FIELDS;
 use emendate_core::{Code, Error, Result};
 use serde_json::{Map, Value};
 use std::path::Path;
+
+/// Names of the only field of an object that some models put around a list, and around the text of an edit.
+const LIST_NAMES: &[&str] = &["edits", "edit", "item", "items", "list", "changes", "replacements"];
+const TEXT_NAMES: &[&str] = &["input", "patch", "patchtext", "diff", "text", "content"];
 
 impl ArgumentReader<'_> {
     pub(super) fn value(
@@ -17,6 +22,7 @@ impl ArgumentReader<'_> {
     ) -> Result<Value> {
         let known = self.known;
         let schema = known.resolve_schema(schema);
+        let value = self.unpacked(value, schema, at, field);
         let value = match value {
             Value::String(text) if !has_type(schema, "string") => self.parsed(text, schema, at, field)?,
             Value::Object(fields) if has_type(schema, "array") && !has_type(schema, "object") => {
@@ -65,6 +71,35 @@ impl ArgumentReader<'_> {
         }
     }
 
+    /// Takes a value out of what some models put around it: a list around a path, an object around a list or a text, and
+    /// the lines of a text as a list.
+    fn unpacked(&mut self, value: Value, schema: &Value, at: &str, field: Option<&str>) -> Value {
+        let takes_text = has_type(schema, "string");
+        let is_path = field.is_some_and(|field| PATH_FIELDS.contains(&field));
+        match value {
+            Value::Array(mut items) if is_path && takes_text && matches!(&*items, [Value::String(_)]) => {
+                self.notes.push(format!("{at} was a list of one; its entry was read."));
+                items.remove(0)
+            }
+            Value::Array(items) if field == Some("new_source") && takes_text && items.iter().all(Value::is_string) => {
+                self.notes.push(format!("{at} was a list of lines; it was read as one text."));
+                Value::String(joined(&items))
+            }
+            Value::Object(mut fields) if fields.len() == 1 => {
+                let name = fields.keys().next().cloned().unwrap_or_default();
+                let (list, text) = (fields[&name].is_array(), fields[&name].is_string());
+                let is_list = list && has_type(schema, "array") && LIST_NAMES.contains(&&*folded(&name));
+                let is_text = text && takes_text && field == Some("input") && TEXT_NAMES.contains(&&*folded(&name));
+                if !is_list && !is_text {
+                    return Value::Object(fields);
+                }
+                self.notes.push(format!("{at} was an object with the field `{name}`; that was read."));
+                fields.shift_remove(&name).unwrap_or_default()
+            }
+            other => other,
+        }
+    }
+
     /// Parses a text for a field with a number, a boolean, a list or an object.
     fn parsed(&mut self, text: String, schema: &'static Value, at: &str, field: Option<&str>) -> Result<Value> {
         let word = text.trim();
@@ -93,7 +128,7 @@ impl ArgumentReader<'_> {
                 if repaired.is_some() {
                     self.notes.push(format!("{at} was not quite JSON; line ends in its texts and commas before a bracket were read as meant."));
                 }
-                repaired.ok_or(error)
+                repaired.or_else(|| self.literal(word, at, field)).ok_or(error)
             }
             parsed => parsed,
         };
@@ -107,7 +142,13 @@ impl ArgumentReader<'_> {
                 Ok(if list { Value::Array(vec![value]) } else { value })
             }
             // A search takes one pattern as it is.
-            _ if list && texts && field == Some("glob") => Ok(Value::Array(vec![Value::String(text)])),
+            _ if list && texts && field == Some("glob") => {
+                let patterns = patterns(&text);
+                if patterns.len() > 1 {
+                    self.notes.push(format!("{at} was one text; it was read as {} patterns.", patterns.len()));
+                }
+                Ok(patterns.into_iter().collect())
+            }
             _ if list && texts => {
                 self.notes.push(format!("{at} was one text without a list; it was read as a list of one."));
                 Ok(Value::Array(vec![Value::String(text)]))
@@ -118,6 +159,20 @@ impl ArgumentReader<'_> {
             }
             _ => Ok(Value::String(text)),
         }
+    }
+
+    /// Parses a list or an object written as Python or JavaScript, and a range of lines.
+    fn literal(&mut self, text: &str, at: &str, field: Option<&str>) -> Option<Value> {
+        if field == Some("view_range") {
+            let (from, to) = text.split_once(['-', ',', ':'])?;
+            let number = |part: &str| part.trim().parse::<i64>().ok();
+            let range = Value::from(vec![number(from)?, number(to)?]);
+            self.notes.push(format!("{at} was the text {text:?}; it was read as a range of lines."));
+            return Some(range);
+        }
+        let value = emendate_core::formats::literal_value(unfenced(text))?;
+        self.notes.push(format!("{at} was written as code, and not as JSON; its literals were read."));
+        (value.is_array() || value.is_object()).then_some(value)
     }
 
     /// Makes a path absolute, if its root is unambiguous.
@@ -166,9 +221,39 @@ fn boolean(word: &str) -> Option<bool> {
     }
 }
 
-/// Returns a path without the line ends and quotes around it, and without `file://`.
+/// Splits a text with several patterns at its commas; those in braces are parts of a pattern.
+fn patterns(text: &str) -> Vec<Value> {
+    let mut depth = 0_usize;
+    let parts = text.split(|ch| {
+        match ch {
+            '{' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        ch == ',' && depth == 0
+    });
+    let parts: Vec<&str> = parts.map(str::trim).collect();
+    let are_patterns = parts.iter().all(|part| part.contains(['*', '?', '/', '.']));
+    if are_patterns { parts.into_iter().map(Value::from).collect() } else { vec![text.into()] }
+}
+
+/// Joins the lines of a text, which may have their line ends.
+fn joined(lines: &[Value]) -> String {
+    let lines: Vec<&str> = lines.iter().filter_map(Value::as_str).collect();
+    let ended =
+        lines.split_last().is_some_and(|(_, rest)| !rest.is_empty() && rest.iter().all(|it| it.ends_with('\n')));
+    if ended { lines.concat() } else { lines.join("\n") }
+}
+
+/// Returns a path without the blanks, line ends, brackets and quotes around it, and without `file://`.
 pub(super) fn bare_path(text: &str) -> &str {
-    let mut inner = text.trim_matches(['\n', '\r']);
+    let mut inner = text.trim_matches(['\n', '\r', ' ', '\t']);
+    if let Some(path) = inner.strip_prefix('<').and_then(|rest| rest.strip_suffix('>'))
+        && !path.is_empty()
+        && !path.contains(['<', '>'])
+    {
+        inner = path;
+    }
     for quote in ['"', '\'', '`'] {
         if let Some(quoted) = inner.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote))
             && !quoted.is_empty()

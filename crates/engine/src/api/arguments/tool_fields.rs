@@ -1,0 +1,111 @@
+//! Fields that one tool reads in a way of its own: ranges of lines, the command of a text editor, numbers of cells.
+
+use crate::api::arguments::aliases::folded;
+use crate::api::arguments::reader::ArgumentReader;
+use crate::api::arguments::words;
+use serde_json::{Map, Value, json};
+use std::path::Path;
+
+impl ArgumentReader<'_> {
+    /// Converts `start_line` and `end_line` of other clients to offset and limit.
+    pub(super) fn lines(&mut self, fields: &mut Map<String, Value>) {
+        if fields.contains_key("limit") {
+            return;
+        }
+        let Some(last) = field_named(fields, &["endline", "lineend", "toline"]) else { return };
+        let first = field_named(fields, &["startline", "linestart", "fromline", "offset"]);
+        let from = first.as_ref().and_then(|name| read_number(&fields[name])).unwrap_or(1).max(1);
+        let Some(to) = read_number(&fields[&last]).filter(|to| *to >= from) else { return };
+        fields.shift_remove(&last);
+        if let Some(first) = first {
+            fields.shift_remove(&first);
+            fields.insert("offset".to_owned(), from.into());
+        }
+        fields.insert("limit".to_owned(), (to - from + 1).into());
+        self.notes.push(format!("Lines {from} to {to} were read as offset and limit."));
+    }
+
+    /// Determines the command of a text editor, if the other fields leave only one.
+    fn command(&mut self, fields: &mut Map<String, Value>) {
+        if has_field(fields, &["command"]) {
+            return;
+        }
+        let (old, new) =
+            (has_field(fields, &["oldstr", "oldstring", "oldtext"]), has_field(fields, &["filetext", "content"]));
+        let command = match (old, new, has_field(fields, &["insertline"])) {
+            (true, false, false) => "str_replace",
+            (false, true, false) => "create",
+            (false, false, true) => "insert",
+            (false, false, false) if !has_field(fields, &["newstr", "newstring", "inserttext"]) => "view",
+            _ => return,
+        };
+        fields.insert("command".to_owned(), command.into());
+        self.notes.push(format!("The call has no command; its fields are those of {command}."));
+    }
+
+    /// Reads the fields of a text editor that depend on its command.
+    pub(super) fn editor(&mut self, fields: &mut Map<String, Value>) {
+        self.command(fields);
+        let said = fields.get("command").and_then(Value::as_str).unwrap_or_default();
+        let command = words::meant(self.tool, "command", said).unwrap_or(said);
+        let text = match command {
+            "create" => "file_text",
+            "insert" => "insert_text",
+            "str_replace" => "new_str",
+            "view" => return self.viewed_lines(fields),
+            _ => return,
+        };
+        if fields.contains_key("text") && !fields.keys().any(|name| folded(name) == folded(text)) {
+            let value = fields.shift_remove("text").unwrap_or_default();
+            fields.insert(text.to_owned(), value);
+            self.spell("text", text);
+        }
+    }
+
+    /// Converts `start_line` and `end_line` to a range of lines to view.
+    fn viewed_lines(&mut self, fields: &mut Map<String, Value>) {
+        let (first, last) = (field_named(fields, &["startline"]), field_named(fields, &["endline"]));
+        let (Some(first), false) = (first, has_field(fields, &["viewrange", "range"])) else { return };
+        let Some(from) = read_number(&fields[&first]) else { return };
+        let to =
+            last.as_ref().map_or(Some(-1), |name| read_number(&fields[name]).and_then(|it| i64::try_from(it).ok()));
+        let Some(to) = to else { return };
+        fields.shift_remove(&first);
+        last.into_iter().for_each(|name| drop(fields.shift_remove(&name)));
+        fields.insert("view_range".to_owned(), json!([from, to]));
+        self.notes.push(format!("{first} and the last line were read as view_range [{from}, {to}]."));
+    }
+
+    /// Takes a number in place of a cell's id as its number.
+    pub(super) fn cell(&mut self, fields: &mut Map<String, Value>) {
+        let id = fields.get("cell_id").filter(|id| id.is_u64()).cloned();
+        let (Some(id), false) = (id, has_field(fields, &["cellnumber", "cellindex"])) else { return };
+        fields.shift_remove("cell_id");
+        self.notes.push(format!("cell_id was the number {id}; it was read as cell_number."));
+        fields.insert("cell_number".to_owned(), id);
+    }
+
+    /// A search or a list without a path is about the whole root, if there is one.
+    pub(super) fn searched_path(&mut self, out: &mut Map<String, Value>) {
+        let start = self.start.and_then(Path::to_str);
+        if let ("search" | "list", false, Some(start)) = (self.tool, has_field(out, &["path", "pathb64"]), start) {
+            out.insert("path".to_owned(), start.into());
+            self.notes.push(format!("The call has no path; it was read as {start}."));
+        }
+    }
+}
+
+/// True if there is a field with one of the names.
+fn has_field(fields: &Map<String, Value>, names: &[&str]) -> bool {
+    fields.keys().any(|name| names.contains(&&*folded(name)))
+}
+
+/// Returns the field with one of the names.
+fn field_named(fields: &Map<String, Value>, names: &[&str]) -> Option<String> {
+    fields.keys().find(|name| names.contains(&&*folded(name))).cloned()
+}
+
+/// Reads a number, or a text that is one.
+fn read_number(value: &Value) -> Option<u64> {
+    value.as_u64().or_else(|| value.as_str()?.trim().parse().ok())
+}
