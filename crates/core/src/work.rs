@@ -20,6 +20,9 @@ pub const WORK_STEPS_MAX: u64 = 400_000_000;
 /// Bytes of a plain scan that count as one step.
 pub const STEP_BYTES: usize = 16;
 
+/// Steps that all explanations of one call may take together.
+pub(crate) const EXPLANATION_STEPS_MAX: u64 = 64_000_000;
+
 /// Steps between two looks at the meter; about 0.1 ms.
 const BATCH_STEPS: u64 = 8192;
 
@@ -56,6 +59,8 @@ pub struct Meter(Arc<Gauge>);
 struct Gauge {
     limit: u64,
     spent: AtomicU64,
+    /// Steps of [`with_budget`] within it.
+    explained: AtomicU64,
     stop: Arc<AtomicBool>,
     /// Set when the client is gone and nothing reads the answer.
     client_gone: Arc<AtomicBool>,
@@ -82,6 +87,7 @@ impl Meter {
         Meter(Arc::new(Gauge {
             limit,
             spent: AtomicU64::new(0),
+            explained: AtomicU64::new(0),
             stop,
             client_gone: gone,
             committed: AtomicBool::new(false),
@@ -184,8 +190,31 @@ fn count(steps: usize) -> Option<Halt> {
     }
 }
 
-/// Runs work that only explains something, with at most `limit` steps of those left to the call. Beyond them it ends
-/// early, which is not a failure of the call. The flag tells whether it did.
+/// Returns the lines of a text, without their line ends, counted as work. Ends early when the work has to end; then
+/// [`check`] fails, and a result made from the lines must not be used.
+pub(crate) fn lines(text: &str) -> impl Iterator<Item = &str> {
+    counted(text.lines())
+}
+
+/// Returns the lines of a text with their line ends, as [`lines`] does.
+pub(crate) fn lines_with_ends(text: &str) -> impl Iterator<Item = &str> {
+    counted(text.split_inclusive('\n'))
+}
+
+/// Counts lines in batches, because a look at the counter costs as much as a look at a short line.
+fn counted<'t>(lines: impl Iterator<Item = &'t str>) -> impl Iterator<Item = &'t str> {
+    const LINES_PER_BATCH: usize = 32;
+    let (mut passed, mut steps) = (0, 0);
+    lines.take_while(move |line| {
+        passed += 1;
+        steps += 1 + line.len() / STEP_BYTES;
+        passed % LINES_PER_BATCH != 0 || !spend_or_end(std::mem::take(&mut steps))
+    })
+}
+
+/// Runs work that only explains something, with at most `limit` steps of those left to the call, and of
+/// [`EXPLANATION_STEPS_MAX`] for all explanations of the call. Beyond them it ends early, which is not a failure of the
+/// call. The flag tells whether it did.
 pub fn with_budget<T>(limit: u64, explain: impl FnOnce() -> T) -> (T, bool) {
     flush();
     let Some(outer) = current() else {
@@ -194,7 +223,8 @@ pub fn with_budget<T>(limit: u64, explain: impl FnOnce() -> T) -> (T, bool) {
         let explained = explain();
         return (explained, settle(0).is_some());
     };
-    let limit = limit.min(outer.room());
+    let left = EXPLANATION_STEPS_MAX.saturating_sub(outer.0.explained.load(Ordering::Relaxed));
+    let limit = limit.min(outer.room()).min(left);
     let meter = Meter::with_flag(limit, Arc::clone(&outer.0.stop), Arc::clone(&outer.0.client_gone));
     let (explained, ended) = {
         let _entered = meter.enter();
@@ -202,6 +232,7 @@ pub fn with_budget<T>(limit: u64, explain: impl FnOnce() -> T) -> (T, bool) {
         (explained, settle(0).is_some())
     };
     outer.0.spent.fetch_add(meter.spent().min(limit), Ordering::Relaxed);
+    outer.0.explained.fetch_add(meter.spent().min(limit), Ordering::Relaxed);
     grant(outer.room());
     (explained, ended)
 }
@@ -220,6 +251,7 @@ pub fn restart() {
     set_committed(false);
     if let Some(meter) = current() {
         meter.0.spent.store(0, Ordering::Relaxed);
+        meter.0.explained.store(0, Ordering::Relaxed);
         grant(meter.room());
     }
 }
@@ -268,7 +300,7 @@ fn settle(steps: u64) -> Option<Halt> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Halt, Meter, check, commit, restart, spend, spend_or_end, with_budget};
+    use super::{EXPLANATION_STEPS_MAX, Halt, Meter, check, commit, restart, spend, spend_or_end, with_budget};
     use crate::code::Code;
     use proptest::prelude::*;
     use std::sync::Arc;
@@ -314,6 +346,17 @@ mod tests {
         assert!(spend(800).is_ok());
         assert_eq!(with_budget(500, rounds), (100, true), "at most the rest of the call's budget");
         assert!(check().is_ok() && spend(1).is_err());
+    }
+
+    #[test]
+    fn explanations_of_a_call_share_an_allowance() {
+        let meter = meter(10 * EXPLANATION_STEPS_MAX);
+        let _entered = meter.enter();
+        let third = EXPLANATION_STEPS_MAX / 3;
+        let step = usize::try_from(EXPLANATION_STEPS_MAX / 16).unwrap();
+        let explain = || with_budget(third, || (0..1_000).take_while(|_| !spend_or_end(step)).count()).0;
+        assert_eq!((0..4).map(|_| explain()).collect::<Vec<_>>(), [5, 5, 5, 0]);
+        assert!(check().is_ok() && spend(1).is_ok());
     }
 
     #[test]

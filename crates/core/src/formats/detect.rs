@@ -12,6 +12,7 @@ use crate::advice::{Advice, Phrase};
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::locate::op::Request;
+use crate::work;
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -71,6 +72,7 @@ pub(super) fn unwrap_and_detect<'a>(
     manner: &ParseOptions,
 ) -> Result<DetectedText<'a>> {
     let UnwrappedText { mut text, format, options: said, directory, mut notes } = envelope::unwrap_text(text);
+    work::check()?;
     let manner = ParseOptions {
         strip: manner.strip.or(said.strip),
         file: manner.file.clone().or(said.file),
@@ -143,7 +145,9 @@ pub(super) fn calls(
 pub(super) type FormatRanges = (&'static dyn Format, Vec<Range<usize>>);
 
 pub(super) fn all_ranges(text: &str) -> Vec<FormatRanges> {
-    let claims = text_formats().map(|format| (format, format.detected_ranges(text)));
+    // Once the work has to end, nothing is detected any more.
+    let formats = text_formats().take_while(|_| work::check().is_ok());
+    let claims = formats.map(|format| (format, format.detected_ranges(text)));
     claims.filter(|(_, claims)| !claims.is_empty()).collect()
 }
 

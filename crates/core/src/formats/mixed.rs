@@ -6,6 +6,7 @@ use super::{Format, envelope, stray_edits};
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::locate::op::Request;
+use std::collections::HashSet;
 use std::ops::Range;
 
 /// Lines above a whole file that may name it.
@@ -44,8 +45,15 @@ pub(super) fn parse_mixed(
 /// True when exactly these two formats were detected, with no range inside another.
 fn is_both(claims: &[FormatRanges]) -> bool {
     let [(blocks, parts), (files, wholes)] = claims else { return false };
-    (blocks.spec().name, files.spec().name) == ("search_replace", "whole_file")
-        && parts.iter().all(|part| wholes.iter().all(|whole| part.end <= whole.start || whole.end <= part.start))
+    (blocks.spec().name, files.spec().name) == ("search_replace", "whole_file") && are_apart(parts, wholes)
+}
+
+/// True when no range of one list overlaps one of the other; both are sorted, and their ranges are disjoint.
+fn are_apart(parts: &[Range<usize>], wholes: &[Range<usize>]) -> bool {
+    parts.iter().all(|part| {
+        let next = wholes.partition_point(|whole| whole.end <= part.start);
+        wholes.get(next).is_none_or(|whole| part.end <= whole.start)
+    })
 }
 
 fn request(text: &str, blocks: &FormatRanges, files: &FormatRanges, manner: &ParseOptions) -> Result<Request> {
@@ -61,7 +69,8 @@ fn request(text: &str, blocks: &FormatRanges, files: &FormatRanges, manner: &Par
     let mut request = read_as(blocks.0, &parts, manner)?;
     let written = read_as(files.0, &wholes, manner)?;
     stray_edits::check_whole_files(&written)?;
-    let twice = written.files.iter().find(|file| request.files.iter().any(|other| other.path == file.path));
+    let edited: HashSet<&str> = request.files.iter().map(|file| file.path.as_str()).collect();
+    let twice = written.files.iter().find(|file| edited.contains(file.path.as_str()));
     if let Some(file) = twice {
         let what = format!("{} is changed by blocks and written as a whole in one text.", file.path);
         return Err(Error::new(Code::EditUnparsable, what)
@@ -73,9 +82,10 @@ fn request(text: &str, blocks: &FormatRanges, files: &FormatRanges, manner: &Par
     Ok(request)
 }
 
-/// True for a line in one of the ranges.
+/// True for a line in one of the ranges, which are sorted by both of their ends.
 fn is_within(ranges: &[Range<usize>], at: usize) -> bool {
-    ranges.iter().any(|range| range.contains(&at))
+    let next = ranges.partition_point(|range| range.end <= at);
+    ranges.get(next).is_some_and(|range| range.start <= at)
 }
 
 /// Returns the text with the other lines empty, so that line numbers are preserved.

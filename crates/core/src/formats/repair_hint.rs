@@ -3,6 +3,7 @@
 use super::{hashline, name, text_formats, tool_calls};
 use crate::code::Code;
 use crate::error::Error;
+use crate::work;
 
 /// Bytes of a corrected text that is shown.
 const CONVERTED_BYTES_MAX: usize = 8_000;
@@ -55,10 +56,10 @@ fn json_edits(text: &str) -> Option<RepairHint> {
 
 /// Returns the zero-based line of the first hunk of a diff without a file name.
 fn nameless_hunk(text: &str) -> Option<usize> {
-    let first = text.lines().position(|line| line.starts_with("@@"))?;
-    let changes = text.lines().skip(first + 1).any(|line| line.starts_with(['+', '-']));
+    let first = work::lines(text).position(|line| line.starts_with("@@"))?;
+    let changes = work::lines(text).skip(first + 1).any(|line| line.starts_with(['+', '-']));
     let names = ["--- ", "+++ ", "***", "diff --git"];
-    let named = text.lines().any(|line| names.iter().any(|name| line.starts_with(name)));
+    let named = work::lines(text).any(|line| names.iter().any(|name| line.starts_with(name)));
     (changes && !named).then_some(first)
 }
 
@@ -69,9 +70,9 @@ pub(super) fn is_nameless_diff(text: &str) -> bool {
 
 fn nameless_diff(text: &str) -> Option<RepairHint> {
     let first = nameless_hunk(text)?;
-    let above: Vec<&str> = text.lines().take(first).collect();
+    let above: Vec<&str> = work::lines(text).take(first).collect();
     let path = name::above(above.into_iter().rev()).unwrap_or_else(|| "FILE".to_owned());
-    let hunks: Vec<&str> = text.lines().skip(first).take_while(|line| !line.starts_with("```")).collect();
+    let hunks: Vec<&str> = work::lines(text).skip(first).take_while(|line| !line.starts_with("```")).collect();
     Some(RepairHint {
         what: "It looks like a unified diff that names no file.",
         next: "Put --- and +++ lines with the path of the file above the first @@, or name the file in the call.",
@@ -82,12 +83,15 @@ fn nameless_diff(text: &str) -> Option<RepairHint> {
 /// Converts blocks between bare markers (`<<<<`, `====`, `>>>>`) to blocks with the usual markers; `None` for anything
 /// else, or if a divider is missing or duplicated.
 pub(super) fn bare_blocks(text: &str) -> Option<String> {
-    let length =
-        text.lines().map(|line| line.len() - line.trim_start_matches(['<', '=', '>']).len()).max().unwrap_or(0).max(6)
-            + 1;
+    let length = work::lines(text)
+        .map(|line| line.len() - line.trim_start_matches(['<', '=', '>']).len())
+        .max()
+        .unwrap_or(0)
+        .max(6)
+        + 1;
     let marks = [('<', " SEARCH"), ('=', ""), ('>', " REPLACE")];
     let (mut next, mut blocks, mut out) = (0, 0, String::new());
-    for line in text.lines() {
+    for line in work::lines(text) {
         match marks.iter().position(|(sign, _)| is_run(line, *sign)) {
             Some(at) if at == next => {
                 let (sign, word) = marks[at];
@@ -118,8 +122,7 @@ fn other_markers(text: &str) -> Option<RepairHint> {
     const OPENING_WORDS: [&str; 6] = ["ORIGINAL", "OLD", "BEFORE", "FIND", "search", "Search"];
     const CLOSING_WORDS: [&str; 7] = ["UPDATED", "NEW", "AFTER", "REPLACE", "REPLACED", "replace", "Replace"];
     let (mut opened, mut divided, mut closed) = (0, 0, 0);
-    let converted: String = text
-        .lines()
+    let converted: String = work::lines(text)
         .map(|line| {
             if is_marker_of(line, '<', &OPENING_WORDS) && opened == closed {
                 opened += 1;
@@ -150,8 +153,8 @@ fn is_marker_of(line: &str, sign: char, words: &[&str]) -> bool {
 
 /// Recognizes markers that are indented, or too short.
 fn indented_markers(text: &str) -> Option<RepairHint> {
-    let divided = text.lines().any(|line| line.trim().len() >= 3 && line.trim().chars().all(|ch| ch == '='));
-    (text.lines().any(|line| {
+    let divided = work::lines(text).any(|line| line.trim().len() >= 3 && line.trim().chars().all(|ch| ch == '='));
+    (work::lines(text).any(|line| {
         let rest = line.trim_start_matches([' ', '\t', '>', '+']).trim_start_matches('<');
         rest.len() + 2 <= line.len() && rest.trim_start().strip_prefix("SEARCH").is_some_and(|it| it.trim().is_empty())
     }) && divided)
@@ -173,14 +176,13 @@ fn conflict(text: &str) -> Option<RepairHint> {
 
 /// True if a line begins with the text.
 fn has_line(text: &str, start: &str) -> bool {
-    text.lines().any(|line| line.starts_with(start))
+    work::lines(text).any(|line| line.starts_with(start))
 }
 
 /// Recognizes operations on line numbers.
 fn numbered_ops(text: &str) -> Option<RepairHint> {
     let verbs = ["replace ", "delete ", "insert ", "PUT ", "CUT "];
-    let looks = text
-        .lines()
+    let looks = work::lines(text)
         .find_map(|line| numbered_verb(verbs, line.trim_end_matches(':')).or_else(|| tagged_header(line.trim_end())));
     looks.map(|()| RepairHint {
         what: "It looks like hashline operations, but not all of them.",
@@ -204,7 +206,7 @@ fn numbered_verb(verbs: [&str; 5], line: &str) -> Option<()> {
 
 /// Recognizes a fence with text but without a file name.
 fn nameless_fence(text: &str) -> Option<RepairHint> {
-    let fences = text.lines().filter(|line| line.trim_start().starts_with("```")).count();
+    let fences = work::lines(text).filter(|line| line.trim_start().starts_with("```")).count();
     (fences >= 2).then_some(RepairHint {
         what: "There is a fence with text in it, but no file name right above it.",
         next: "To write a whole file, put its path alone on the line above the fence; to change a part, use one of the other formats.",

@@ -7,6 +7,7 @@ use crate::advice::Phrase;
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::locate::op::{FileAction, Request};
+use crate::work;
 use serde_json::{Map, Value};
 use std::ops::Range;
 
@@ -53,7 +54,7 @@ pub(super) fn check_whole_files(request: &Request) -> Result<()> {
     for file in &request.files {
         let FileAction::Write(text) = &file.action else { continue };
         let Some(at) = edit_line(text, &file.path) else { continue };
-        let line = crate::locate::line_format::clip(text.lines().nth(at).unwrap_or_default().trim());
+        let line = crate::locate::line_format::clip(work::lines(text).nth(at).unwrap_or_default().trim());
         let what = format!("The text for {} begins like an edit that could not be read, not like a file.", file.path);
         let markers = "Write the edit as a block of <<<<<<< SEARCH, =======, >>>>>>> REPLACE";
         return Err(Error::new(Code::EditUnparsable, what)
@@ -69,7 +70,7 @@ pub(super) fn check_whole_files(request: &Request) -> Result<()> {
 
 /// Returns the zero-based first line with text, if the text begins like an edit.
 fn edit_line(text: &str, path: &str) -> Option<usize> {
-    let lines: Vec<&str> = text.lines().collect();
+    let lines: Vec<&str> = work::lines(text).collect();
     let first = lines.iter().position(|line| !line.trim().is_empty())?;
     let is_first = |at: Option<usize>| at == Some(first);
     let has_json = || !path.contains(".json") && lines[first].trim_start().starts_with(['{', '[']);
@@ -84,7 +85,7 @@ fn edit_line(text: &str, path: &str) -> Option<usize> {
 
 /// Returns the lines of a text, with detected ones empty.
 fn outside<'a>(text: &'a str, claimed: &[Range<usize>]) -> Vec<&'a str> {
-    let mut lines: Vec<&str> = text.lines().collect();
+    let mut lines: Vec<&str> = work::lines(text).collect();
     for range in claimed {
         let end = range.end.min(lines.len());
         lines[range.start.min(end)..end].fill("");

@@ -8,6 +8,7 @@ use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::locate::op::{HunkLineKind, Op, Request};
 use crate::text::content::Handle;
+use crate::work;
 
 /// A parse event.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -101,15 +102,16 @@ impl ParseOptions {
 
 /// Feeds a whole text to a parser.
 ///
-/// Errors: those of the parser.
+/// Errors: those of the parser, and of [`work::check`].
 pub fn parse_text(mut machine: Box<dyn LineParser>, text: &str) -> Result<Request> {
     let mut events = Vec::new();
     let text = without_mark(text);
     machine.skip_events();
-    for line in text.split_inclusive('\n') {
+    for line in work::lines_with_ends(text) {
         machine.line(without_line_end(line), &mut events);
         events.clear();
     }
+    work::check()?;
     machine.finish(is_cut(text), &mut events)
 }
 
@@ -181,7 +183,7 @@ impl PatchStream {
                 return;
             };
             let text = if self.fed == 0 { without_mark(text) } else { text };
-            text.split_inclusive('\n').for_each(|line| machine.line(without_line_end(line), out));
+            work::lines_with_ends(text).for_each(|line| machine.line(without_line_end(line), out));
             self.fed = whole;
         }
     }
@@ -211,7 +213,8 @@ impl PatchStream {
             _ => (settled.line_parser()?, &*settled.text),
         };
         let rest = if rest.len() == settled.text.len() { without_mark(rest) } else { rest };
-        rest.split_inclusive('\n').for_each(|line| machine.line(without_line_end(line), out));
+        work::lines_with_ends(rest).for_each(|line| machine.line(without_line_end(line), out));
+        work::check()?;
         let request = machine.finish(is_cut(rest), out)?;
         settled.into_parsed(request)
     }

@@ -21,7 +21,7 @@ use std::borrow::Cow;
 mod in_turn;
 mod lone_cr;
 
-use in_turn::in_turn;
+use in_turn::{in_turn, one_by_one};
 
 /// Failures of one call that are explained; the edits after them are not tried.
 pub(crate) const EXPLAINED_FAILURES_MAX: usize = 20;
@@ -268,7 +268,8 @@ fn as_needed(base: &Snapshot, ops: &[Op], settings: ResolveSettings) -> Result<R
     let depends = matches!(error.code(), Code::MatchNotFound | Code::EditDependency | Code::EditOverlap);
     if depends
         && ops.len() > 1
-        && let Ok(mut resolved) = in_turn(base, ops, ResolveSettings { partial: false, ..settings })
+        // Not at once: that was just tried.
+        && let Ok(mut resolved) = one_by_one(base, ops, ResolveSettings { partial: false, ..settings })
     {
         resolved.notes.push(
             "The edits were applied one after another, because one needs the result of an earlier one.".to_owned(),

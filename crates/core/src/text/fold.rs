@@ -5,6 +5,8 @@
 //! other scripts are never folded.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 
 /// Passes the folded form of one character to `each`.
 fn fold_char(ch: char, mut each: impl FnMut(char)) {
@@ -118,6 +120,27 @@ fn single_blanks(line: &str) -> String {
         last_blank = blank;
     }
     out
+}
+
+/// A map by keys that are hashes of lines already.
+pub(crate) type HashedKeys<T> = HashMap<u64, T, BuildHasherDefault<HashedKey>>;
+
+/// The hash of a key that is one.
+#[derive(Default)]
+pub(crate) struct HashedKey(u64);
+
+impl Hasher for HashedKey {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 = xxhash_rust::xxh3::xxh3_64(bytes);
+    }
+
+    fn write_u64(&mut self, key: u64) {
+        self.0 = key;
+    }
 }
 
 /// Hash of [`normalize`].

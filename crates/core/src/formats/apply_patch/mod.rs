@@ -16,6 +16,7 @@ use super::{Format, FormatInput, FormatSpec, hashline};
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::locate::op::Request;
+use crate::work;
 use marker::Marker;
 use std::ops::Range;
 
@@ -42,7 +43,7 @@ impl Format for ApplyPatch {
         // The first line of the open patch, and of the shell line directly above it.
         let (mut open, mut above) = (None, None);
         let (mut last, mut indented_end) = (0, None);
-        for (number, line) in text.lines().enumerate() {
+        for (number, line) in work::lines(text).enumerate() {
             let trimmed = line.trim();
             let found = marker::read(trimmed).map(|(marker, exact)| (marker, exact, line.starts_with('*')));
             match (open, found) {

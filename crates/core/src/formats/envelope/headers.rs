@@ -4,6 +4,7 @@
 use super::WrapperLayer;
 use crate::formats::name;
 use crate::formats::search_replace::marker;
+use crate::work;
 
 /// Lines between a header and its block: blank ones and fences.
 const LINES_BETWEEN_MAX: usize = 4;
@@ -14,7 +15,7 @@ pub(super) fn layer(text: &str) -> Option<WrapperLayer<'_>> {
     if !text.contains("SEARCH") || !(text.contains("*** Update File: ") || text.contains("diff --git ")) {
         return None;
     }
-    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let lines: Vec<&str> = work::lines_with_ends(text).collect();
     let mut out = String::with_capacity(text.len());
     let (mut first, mut headers) = (None, 0);
     let mut block = None;

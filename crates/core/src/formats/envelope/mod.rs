@@ -14,6 +14,7 @@ mod xml;
 
 use super::stream::ParseOptions;
 use super::text_formats;
+use crate::work;
 use std::borrow::Cow;
 use std::path::Path;
 
@@ -111,7 +112,7 @@ fn is_quiet(text: &str) -> bool {
 /// Returns the lines of a text without line ends, with their offsets.
 fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut at = 0;
-    text.split_inclusive('\n').map(move |line| {
+    work::lines_with_ends(text).map(move |line| {
         let here = at;
         at += line.len();
         let line = line.strip_suffix('\n').unwrap_or(line);

@@ -3,6 +3,7 @@
 use super::dialect::HashlineDialect;
 use super::token::trimmed;
 use super::{current, foreign, header, stray};
+use crate::work;
 use std::ops::Range;
 
 /// State of the detection.
@@ -23,7 +24,7 @@ pub(super) fn detect_ranges(text: &str, dialect: &HashlineDialect) -> Vec<Range<
     let mut place = DetectState::Before { first: true };
     // Below the header of a unified diff hunk, the parser refuses its rows.
     let mut diff = false;
-    for (at, line) in text.lines().enumerate() {
+    for (at, line) in work::lines(text).enumerate() {
         let line = if at == 0 { line.strip_prefix('\u{FEFF}').unwrap_or(line) } else { line };
         if trimmed(line).is_empty() {
             continue;

@@ -10,6 +10,7 @@ use super::token::{LineScanner, OpKind, OpLine, trimmed};
 use crate::error::Error;
 use crate::formats::stream;
 use crate::locate::line_edits::LineTarget;
+use crate::work;
 
 /// Bytes of a converted text that are shown.
 pub(super) const CONVERTED_BYTES_MAX: usize = 8000;
@@ -34,7 +35,7 @@ pub(in crate::formats) fn convert(text: &str) -> Option<String> {
     let mut diff: Option<ForeignDiff> = None;
     // Below a pasted row another row would insert a line, which was not requested.
     let mut lone = false;
-    for line in text.lines() {
+    for line in work::lines(text) {
         if let (Some(of), Some(it)) = (&mut diff, dialect) {
             if of.takes(line, it, &mut out) {
                 continue;

@@ -19,6 +19,7 @@ use crate::locate::op::EDITS_PER_CALL_MAX;
 use crate::locate::op::{
     ExpectedMatches, FileAction, FileRequest, Locator, Op, OpOrder, Request, TextNames, TextQuery, normalize_text,
 };
+use crate::work;
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -146,7 +147,7 @@ impl Format for SearchReplace {
         let mut out = Vec::new();
         let mut open: Option<DetectedBlock> = None;
         let mut count = 0;
-        for (at, line) in text.lines().enumerate() {
+        for (at, line) in work::lines(text).enumerate() {
             count = at + 1;
             if let Some(claim) = open.take_if(|claim| at > claim.from && claim.is_cut_by(line)) {
                 out.push(claim.from..claim.nearly.unwrap_or(at));

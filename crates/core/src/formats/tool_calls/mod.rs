@@ -13,6 +13,7 @@ use super::{FormatInput, call_literal, format_by_name, stray_edits};
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::locate::op::{FileAction, FileRequest, Locator, Op, OpOrder, Request};
+use crate::work;
 use core::ops::Range;
 use serde_json::Value;
 
@@ -173,6 +174,9 @@ fn find(text: &str) -> FoundCalls {
     for _ in 0..CALLS_TRIED_MAX {
         let Some(start) = next_start(text, at, read) else { break };
         let rest = &text[start..];
+        if work::spend_or_end(rest.len() / (4 * work::STEP_BYTES)) {
+            break;
+        }
         if let Some(frame) = FRAMES.iter().find(|frame| rest.starts_with(**frame)) {
             at = start + frame.len();
             read = at;

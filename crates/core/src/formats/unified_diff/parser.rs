@@ -13,6 +13,7 @@ use crate::formats::stream::{LineParser, ParseOptions, StreamEvent};
 use crate::locate::binary::BINARY_RESULT_BYTES_MAX;
 use crate::locate::op::EDITS_PER_CALL_MAX;
 use crate::locate::op::Request;
+use crate::work;
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -85,7 +86,7 @@ impl UnifiedDiffParser {
             ..UnifiedDiffParser::new(&ParseOptions::default())
         };
         let mut events = Vec::new();
-        for line in text.strip_prefix('\u{FEFF}').unwrap_or(text).lines() {
+        for line in work::lines(text.strip_prefix('\u{FEFF}').unwrap_or(text)) {
             reader.line(line, &mut events);
             events.clear();
         }

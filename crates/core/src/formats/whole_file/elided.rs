@@ -6,6 +6,7 @@ use crate::formats::stream::{LineParser, ParseOptions};
 use crate::formats::{Format, FormatInput, FormatSpec};
 use crate::locate::elided;
 use crate::locate::op::Request;
+use crate::work;
 use core::ops::Range;
 
 /// The format. Its syntax is that of [`WholeFile`]; the placeholders distinguish them.
@@ -14,7 +15,7 @@ pub struct ElidedFile;
 impl ElidedFile {
     /// True when one of these ranges of a text, each a file with the lines around it, has a placeholder.
     pub(crate) fn has_placeholder(text: &str, files: &[Range<usize>]) -> bool {
-        let lines: Vec<&str> = text.lines().collect();
+        let lines: Vec<&str> = work::lines(text).collect();
         files.iter().any(|file| {
             let inside = lines.get(file.start + 1..file.end).unwrap_or_default();
             elided::is_elided(&inside.join("\n"))

@@ -12,6 +12,7 @@ use super::{Format, FormatInput, FormatSpec, name};
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::locate::op::{FileAction, FileRequest, Request};
+use crate::work;
 use reader::{FileContent, WholeFileReader};
 use std::collections::HashMap;
 use std::ops::Range;
@@ -65,7 +66,7 @@ fn ranges(text: &str, is_named: impl Fn(&str, &str) -> bool) -> Vec<Range<usize>
     let mut fresh = true;
     // The last line, or the one above it if that is blank.
     let (mut above, mut blank, mut count) = ("", false, 0);
-    for (at, line) in text.lines().enumerate() {
+    for (at, line) in work::lines(text).enumerate() {
         count = at + 1;
         match &mut open {
             None => {
@@ -78,7 +79,9 @@ fn ranges(text: &str, is_named: impl Fn(&str, &str) -> bool) -> Vec<Range<usize>
             Some((start, end, is_file)) => {
                 // Text that begins like an edit is one, with the name of its file above.
                 *is_file &= !fresh || !reader::is_edit(line);
-                let wraps = *end == reader::TextEnd::File && name::is_frame(line);
+                // A fence in a fence is an example in the file.
+                let is_fence = matches!(end, reader::TextEnd::Fence { .. });
+                let wraps = name::is_frame(line) && !(is_fence && name::fence(line).is_some());
                 fresh &= line.trim().is_empty() || wraps;
                 if end.is_on(line) {
                     out.extend(is_file.then_some(*start..count));

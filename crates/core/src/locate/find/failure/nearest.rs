@@ -3,12 +3,12 @@
 
 use crate::locate::find::search::{MatchSearch, PatternLines};
 use crate::text::diff;
-use crate::text::fold::{self, Normalization, is_blank};
+use crate::text::fold::{self, HashedKeys, Normalization, is_blank};
 use crate::text::tokens::{share, similarity, tokens};
 use crate::work;
 use core::cmp::Reverse;
 use core::ops::Range;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 /// Bytes of the file that all searches for a similar line may read together.
 const SEARCHED_BYTES_MAX: usize = 64_000_000;
@@ -18,6 +18,8 @@ const SEED_LINES: usize = 2;
 const VOTES_PER_LINE_MAX: usize = 64;
 /// Lines of old that are looked up one by one; for more, all lines are hashed.
 const INDIVIDUAL_LOOKUPS_MAX: usize = 24;
+/// Lines of the file between two looks at the work.
+const COUNTED_LINES: usize = 4096;
 /// Places that are rated.
 const RATED_PLACES_MAX: usize = 6;
 /// Steps for rating two lines; most of them reset a table.
@@ -74,7 +76,7 @@ fn height(old: &[&str]) -> isize {
 /// Returns possible beginnings of old by its verbatim lines, the best supported first.
 fn voted(search: &MatchSearch<'_>) -> Vec<isize> {
     let old = &search.pattern.old;
-    let mut at: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
+    let mut at: HashedKeys<Vec<usize>> = HashedKeys::default();
     for (index, line) in old.iter().enumerate().filter(|(_, line)| !is_blank(line)) {
         at.entry(fold::normalized_hash(line, Normalization::Indentation)).or_default().push(index);
     }
@@ -90,13 +92,17 @@ fn voted(search: &MatchSearch<'_>) -> Vec<isize> {
             vote(line, &at[&key]);
         }
     } else {
-        let mut seen: HashMap<u64, usize> = HashMap::new();
+        let mut votes_of: HashedKeys<usize> = HashedKeys::default();
         for (line, key) in search.run_hashes().iter().enumerate() {
+            if at.is_empty() || line % COUNTED_LINES == 0 && work::spend_or_end(COUNTED_LINES / 2) {
+                break;
+            }
             let Some(places) = at.get(key) else { continue };
-            let often = seen.entry(*key).or_default();
+            vote(line, places);
+            let often = votes_of.entry(*key).or_default();
             *often += 1;
-            if *often <= VOTES_PER_LINE_MAX {
-                vote(line, places);
+            if *often == VOTES_PER_LINE_MAX {
+                at.remove(key);
             }
         }
     }
@@ -107,7 +113,7 @@ fn voted(search: &MatchSearch<'_>) -> Vec<isize> {
 
 /// Returns the lines of the file that vote, each with its hash: the first [`VOTES_PER_LINE_MAX`] of each; `None` if
 /// only a look at all lines would tell.
-fn looked_up(search: &MatchSearch<'_>, at: &BTreeMap<u64, Vec<usize>>) -> Option<Vec<(usize, u64)>> {
+fn looked_up(search: &MatchSearch<'_>, at: &HashedKeys<Vec<usize>>) -> Option<Vec<(usize, u64)>> {
     if at.len() > INDIVIDUAL_LOOKUPS_MAX {
         return None;
     }

@@ -24,12 +24,12 @@ use crate::locate::find::search::{CandidateSites, MatchSearch, span_of};
 use crate::locate::find::target_indent::Depth;
 use crate::locate::find::transplant;
 use crate::locate::find::typo;
-use crate::text::fold::{self, Normalization, is_blank};
+use crate::text::fold::{self, HashedKeys, Normalization, is_blank};
 use crate::text::tokens::share;
 use crate::work;
 use core::ops::Range;
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 /// Cells (lines × lines) for all alignments together.
 const ALIGNMENT_CELLS_MAX: usize = 8_000_000;
@@ -46,6 +46,9 @@ const SOLE_LINES_MIN: usize = 6;
 const DISTINCTIVE_ALNUM_MIN: usize = 8;
 /// Blank lines that a window of the file may have in addition to those of old.
 const EXTRA_BLANK_LINES_MAX: usize = 6;
+/// Lines whose weights are added between two looks at the work, and keys that are compared in one step.
+const COUNTED_LINES: usize = 4096;
+const COMPARED_KEYS_PER_STEP: usize = 16;
 /// Lines near possible beginnings of old, up to which only these are hashed.
 const NEARBY_LINES_MAX: usize = 4096;
 
@@ -121,16 +124,23 @@ struct KeyedLines<'k> {
 
 impl<'k> KeyedLines<'k> {
     fn new(target: &DriftQuery<'_, '_>, from: usize, keys: Cow<'k, [u64]>) -> KeyedLines<'k> {
-        let known: HashMap<u64, usize> = target.keys.iter().copied().zip(target.weights.iter().copied()).collect();
+        let known: HashedKeys<usize> = target.keys.iter().copied().zip(target.weights.iter().copied()).collect();
         // Most lines of a file are not in old: one bit decides for them.
         let bits = target.keys.iter().fold(0u64, |bits, key| bits | 1 << (key & 63));
         let mut before = Vec::with_capacity(keys.len() + 1);
         let mut sum = 0;
         before.push(0);
-        for key in &*keys {
-            sum += if bits >> (key & 63) & 1 == 0 { 0 } else { known.get(key).copied().unwrap_or(0) };
-            before.push(sum);
+        for chunk in keys.chunks(COUNTED_LINES) {
+            if work::spend_or_end(1 + chunk.len() / 2) {
+                break;
+            }
+            for key in chunk {
+                sum += if bits >> (key & 63) & 1 == 0 { 0 } else { known.get(key).copied().unwrap_or(0) };
+                before.push(sum);
+            }
         }
+        // Once the work has to end, the rest is never looked at.
+        before.resize(keys.len() + 1, sum);
         KeyedLines { from, keys, before }
     }
 
@@ -143,6 +153,9 @@ impl<'k> KeyedLines<'k> {
     }
 
     fn places(&self, wanted: u64) -> Vec<usize> {
+        if work::spend_or_end(1 + self.keys.len() / COMPARED_KEYS_PER_STEP) {
+            return Vec::new();
+        }
         let at = self.keys.iter().enumerate().filter(|&(_, key)| *key == wanted);
         at.map(|(at, _)| self.from + at).collect()
     }
@@ -243,7 +256,11 @@ impl<'s, 'a> DriftQuery<'s, 'a> {
     /// Counts the occurrences of a line of old in the file.
     fn count(&self, old: usize) -> usize {
         self.places(old).map_or_else(
-            || self.search.run_hashes().iter().filter(|key| **key == self.keys[old]).count(),
+            || {
+                let all = self.search.run_hashes();
+                let ends = work::spend_or_end(1 + all.len() / COMPARED_KEYS_PER_STEP);
+                if ends { 0 } else { all.iter().filter(|key| **key == self.keys[old]).count() }
+            },
             |places| places.len(),
         )
     }
