@@ -2,6 +2,7 @@
 
 use crate::files::{self, NAMES};
 use emendate::Tool;
+use emendate::core::ShortTag;
 use oracles::luck::Luck;
 use serde_json::{Map, Value, json};
 use std::path::Path;
@@ -60,6 +61,10 @@ const PATTERNS: &[&str] = &[
     "\\p{L}+",
 ];
 
+/// Fields that are often there although they are not required.
+const LIKELY_FIELDS: &[&str] =
+    &["old_string", "new_string", "old_str", "new_str", "edits", "symbol", "cell_id", "new_source", "text", "content"];
+
 /// The root and files that calls are made for.
 pub(crate) struct Setting<'a> {
     /// The root of the server.
@@ -68,36 +73,69 @@ pub(crate) struct Setting<'a> {
     pub(crate) names: &'a [String],
 }
 
+/// The subject of one call: most fields are about the same file, so that many calls succeed.
+struct Subject<'a> {
+    root: &'a Path,
+    name: String,
+    /// The path that most path fields have.
+    path: String,
+    /// Up to 1 MiB of the file as text, without bytes that are not text.
+    text: String,
+    /// Most optional fields are absent, and what is there fits.
+    tame: bool,
+}
+
 impl Setting<'_> {
-    /// Returns up to 1 MiB of a file as text, without bytes that are not text.
-    fn text(&self, luck: &mut Luck) -> String {
-        if self.names.is_empty() {
-            return String::new();
-        }
-        let bytes = std::fs::read(self.root.join(luck.pick(self.names))).unwrap_or_default();
-        String::from_utf8_lossy(&bytes[..bytes.len().min(1 << 20)]).into_owned()
-    }
-
-    fn path(&self, luck: &mut Luck) -> String {
-        if self.names.is_empty() || luck.chance(5) {
+    fn subject(&self, luck: &mut Luck, tool: &Tool) -> Subject<'_> {
+        let tame = luck.chance(70);
+        let notebooks = tool.name == "notebook_edit" && tame;
+        let fitting: Vec<&String> = self.names.iter().filter(|name| !notebooks || name.ends_with(".ipynb")).collect();
+        let name = if fitting.is_empty() { "t.txt".to_owned() } else { (*luck.pick(&fitting)).clone() };
+        let path = if luck.chance(if tame { 1 } else { 8 }) {
             let odd = ["missing.rs", "../outside.txt", "dir/new.txt", ".git/config", "\u{0}", "a\\b.txt", ""];
-            return format!("{}/{}", self.root.display(), luck.pick(&odd));
-        }
-        self.root.join(luck.pick(self.names)).display().to_string()
+            format!("{}/{}", self.root.display(), luck.pick(&odd))
+        } else if tool.name == "list" || (["search", "replace_in_files"].contains(&tool.name) && luck.chance(50)) {
+            self.root.display().to_string()
+        } else {
+            self.root.join(&name).display().to_string()
+        };
+        let bytes = std::fs::read(self.root.join(&name)).unwrap_or_default();
+        let text = String::from_utf8_lossy(&bytes[..bytes.len().min(1 << 20)]).into_owned();
+        Subject { root: self.root, name, path, text, tame }
     }
 
-    /// Returns some lines of a file, unchanged or with a mistake.
+    /// Generates the input of one call of `tool`.
+    pub(crate) fn input(&self, luck: &mut Luck, tool: &Tool) -> Value {
+        let schema = Value::Object(tool.schema());
+        self.subject(luck, tool).object(luck, &schema, &schema, 0)
+    }
+
+    /// Generates a hostile file for the root.
+    pub(crate) fn new_file(luck: &mut Luck) -> (String, Vec<u8>) {
+        let name = *luck.pick(NAMES);
+        let size = match luck.below(100) {
+            0 => 8 << 20,
+            1..=3 => 1 << 20,
+            4..=20 => luck.below(200_000),
+            _ => luck.below(4_000),
+        };
+        (name.to_owned(), files::content(luck, name, size))
+    }
+}
+
+impl Subject<'_> {
+    /// Returns some lines of the file, unchanged or, rarely in a tame call, with a mistake.
     fn lines(&self, luck: &mut Luck) -> String {
-        let text = self.text(luck);
-        let lines: Vec<&str> = text.split('\n').collect();
+        let lines: Vec<&str> = self.text.split('\n').collect();
         let first = luck.below(lines.len());
-        let count = if luck.chance(90) { luck.between(1, 6) } else { luck.between(1, 5_000) };
+        let count = if luck.chance(95) { luck.between(1, 12) } else { luck.between(1, 5_000) };
         let taken = lines[first..(first + count).min(lines.len())].join("\n");
-        match luck.below(8) {
+        match luck.below(if self.tame { 40 } else { 8 }) {
             0 => taken.to_uppercase(),
             1 => taken.replace(' ', ""),
             2 => format!("{taken}\nabsent line"),
             3 => taken.replacen('1', "2", 1),
+            4 => taken.lines().map(|line| format!("  {line}\n")).collect(),
             _ => taken,
         }
     }
@@ -113,27 +151,49 @@ impl Setting<'_> {
         }
     }
 
+    /// Returns a text as an edit would leave it: with a line more, a line less, another word, or anything.
+    fn changed(&self, luck: &mut Luck, old: &str) -> String {
+        let number = luck.below(1_000);
+        let line = || format!("added {number}");
+        match luck.below(6) {
+            0 => format!("{old}\n{}", line()),
+            1 => format!("{}\n{old}", line()),
+            2 => old.split_once('\n').map_or_else(String::new, |(_, rest)| rest.to_owned()),
+            3 => format!("{old}{}", files::code_point(luck)),
+            4 if !self.tame => self.any_text(luck),
+            _ => old.replacen(['a', 'e', '}', ' ', '1'], "q", 1) + "x",
+        }
+    }
+
     /// Generates an edit as text in some format with any number of parts.
     fn patch(&self, luck: &mut Luck) -> String {
-        let name = if self.names.is_empty() { "t.txt".to_owned() } else { luck.pick(self.names).clone() };
-        let parts = if luck.chance(95) { luck.between(1, 4) } else { luck.between(100, 12_000) };
+        let name = &self.name;
+        let parts = if luck.chance(95) { luck.between(1, 3) } else { luck.between(100, 12_000) };
+        let format = luck.below(5);
         let mut out = String::new();
         for _ in 0..parts {
-            let (old, new) =
-                if parts > 4 { ("absent".to_owned(), "new".to_owned()) } else { (self.lines(luck), self.lines(luck)) };
+            let old = if parts > 4 { "absent".to_owned() } else { self.lines(luck) };
+            let new = self.changed(luck, &old);
             let prefixed =
                 |sign: char, text: &str| text.split('\n').map(|line| format!("{sign}{line}\n")).collect::<String>();
             let (removed, added) = (prefixed('-', &old), prefixed('+', &new));
-            let part = match luck.below(5) {
+            // A tame call stays within one format.
+            let part = match if self.tame { format } else { luck.below(5) } {
                 0 => format!("{name}\n<<<<<<< SEARCH\n{old}\n=======\n{new}\n>>>>>>> REPLACE\n"),
                 1 => format!("*** Begin Patch\n*** Update File: {name}\n@@\n{removed}{added}*** End Patch\n"),
                 2 => format!("--- a/{name}\n+++ b/{name}\n@@ -1,1 +1,1 @@\n{removed}{added}"),
-                3 => format!("\u{b6}{name}#0000\nreplace {}..{}:\n{added}", luck.below(9), luck.below(99)),
+                3 => {
+                    let tag = ShortTag::of(&self.text);
+                    format!("\u{b6}{name}#{tag}\nreplace {0}..{0}:\n{added}", luck.between(1, 99))
+                }
                 _ => format!("{name}\n```\n{new}\n```\n"),
             };
             out.push_str(&part);
+            if self.tame && format == 4 {
+                break;
+            }
         }
-        if luck.chance(20) {
+        if luck.chance(if self.tame { 3 } else { 20 }) {
             let cut = luck.below(out.len() + 1);
             let cut = (0..=cut).rev().find(|&at| out.is_char_boundary(at));
             out.truncate(cut.unwrap_or(0));
@@ -145,13 +205,17 @@ impl Setting<'_> {
     fn field(&self, luck: &mut Luck, name: &str, schema: &Value, root: &Value, depth: usize) -> Value {
         let schema = resolved(schema, root);
         match name {
-            "file_path" | "path" | "notebook_path" | "file" => return json!(self.path(luck)),
+            "file_path" | "path" | "notebook_path" | "file" => return json!(self.path),
+            "paths" if self.tame => return json!([self.path]),
             "directory" => return json!(self.root.display().to_string()),
             "pattern" if luck.chance(80) => return json!(luck.pick(PATTERNS)),
             "input" => return json!(self.patch(luck)),
-            "old_string" | "old_str" | "start_line_text" | "end_line_text" if luck.chance(80) => {
+            "old_string" | "old_str" | "start_line_text" | "end_line_text" if self.tame || luck.chance(80) => {
                 return json!(self.lines(luck));
             }
+            "symbol" if self.tame => return json!(format!("f{}", luck.below(40))),
+            "cell_id" if self.tame => return json!(format!("c{}", luck.below(5))),
+            "id" if self.tame => return json!(luck.between(1, 20).to_string()),
             "replacement" if luck.chance(20) => return json!("$0".repeat(luck.below(8_000))),
             "path_b64" | "base64" => return Value::Null,
             "dry_run" | "partial" => return json!(luck.chance(20)),
@@ -189,14 +253,15 @@ impl Setting<'_> {
         let required = schema.get("required").and_then(Value::as_array).cloned().unwrap_or_default();
         for (name, field) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
             let needed = required.iter().any(|it| it == name);
-            let likely = matches!(name.as_str(), "old_string" | "new_string" | "edits");
-            if !luck.chance(if needed {
-                99
-            } else if likely {
-                60
-            } else {
-                12
-            }) {
+            let likely = LIKELY_FIELDS.contains(&name.as_str());
+            let chance = match (needed, likely) {
+                (true, _) if self.tame => 100,
+                (true, _) => 99,
+                (_, true) => 60,
+                _ if self.tame => 2,
+                _ => 12,
+            };
+            if !luck.chance(chance) {
                 continue;
             }
             let value = self.field(luck, name, field, root, depth);
@@ -204,25 +269,22 @@ impl Setting<'_> {
                 out.insert(name.clone(), value);
             }
         }
+        if self.tame || luck.chance(50) {
+            self.fit(luck, &mut out);
+        }
         Value::Object(out)
     }
 
-    /// Generates the input of one call of `tool`.
-    pub(crate) fn input(&self, luck: &mut Luck, tool: &Tool) -> Value {
-        let schema = Value::Object(tool.schema());
-        self.object(luck, &schema, &schema, 0)
-    }
-
-    /// Generates a hostile file for the root.
-    pub(crate) fn new_file(luck: &mut Luck) -> (String, Vec<u8>) {
-        let name = *luck.pick(NAMES);
-        let size = match luck.below(100) {
-            0 => 8 << 20,
-            1..=3 => 1 << 20,
-            4..=20 => luck.below(200_000),
-            _ => luck.below(4_000),
-        };
-        (name.to_owned(), files::content(luck, name, size))
+    /// Makes the fields of an edit fit each other: one form of edit, and new text that belongs to the old one.
+    fn fit(&self, luck: &mut Luck, out: &mut Map<String, Value>) {
+        for (old, new) in [("old_string", "new_string"), ("old_str", "new_str")] {
+            if out.contains_key("edits") && self.tame {
+                out.remove(old);
+                out.remove(new);
+            } else if let Some(text) = out.get(old).and_then(Value::as_str).map(str::to_owned) {
+                out.insert(new.to_owned(), json!(self.changed(luck, &text)));
+            }
+        }
     }
 }
 

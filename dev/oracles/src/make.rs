@@ -135,7 +135,7 @@ impl Round {
 
     /// Returns the tree that the patch means: hunks apply at their line numbers, shifted by inserted lines. Not for
     /// wild files. `None` if a file does not match the patch or would be overwritten. With `says_ends`, the format can
-    /// express that the last line gains or loses its line end; otherwise the line end stays.
+    /// express that the last line gains or loses its line end; otherwise a file without a final line end stays so.
     pub fn truth(&self, says_ends: bool) -> Option<Tree> {
         let mut out = self.tree.clone();
         for operation in &self.patch.0 {
@@ -172,9 +172,9 @@ fn numbered(text: &str, hunks: &[Hunk], by: usize, says_ends: bool) -> Option<St
             out.push_str(line);
             out.push('\n');
         }
-        // If the last lines are removed and the hunk says nothing about the end, the line above keeps its line end.
-        let stays = hunk.open.0 && hunk.lines.iter().any(|line| line.0 != '-');
-        if if says_ends { hunk.open.1 } else { stays } {
+        // If the format says nothing about the end, a missing final line end stays missing, also where the last lines are
+        // removed.
+        if (if says_ends { hunk.open.1 } else { hunk.open.0 }) && out.ends_with('\n') {
             out.pop();
         }
         next = start + count;

@@ -229,6 +229,11 @@ fn refusal(found: &[(usize, &str)], before: usize, after: usize) -> Error {
         .fact("line", found.first().map_or(0, |(at, _)| at + 1))
 }
 
+/// True for a line that only says that lines are omitted, in dots or in words.
+pub(crate) fn is_placeholder(line: &str) -> bool {
+    is_elision(line) || phrase::is_placeholder(line)
+}
+
 /// True for a line of only dots, possibly in a comment: it represents lines that are kept.
 pub(crate) fn is_elision(line: &str) -> bool {
     let line = line.trim_matches([' ', '\t']);

@@ -49,7 +49,7 @@ struct Case {
     trusted: bool,
 }
 
-/// Read at run time, so that a new case needs no build.
+/// Read at run time, so that a new case needs no build. `EMEND_CASES` names another file, for cases that are being written.
 const CASES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cases/causes.jsonl");
 
 fn put(bench: &Bench, tree: &Tree) {
@@ -154,7 +154,8 @@ fn differs(case: &Case) -> Option<String> {
 fn every_cause_is_mended() {
     let mut names = BTreeSet::new();
     let mut wrong = Vec::new();
-    for line in fs::read_to_string(CASES).unwrap().lines() {
+    let path = std::env::var("EMEND_CASES").unwrap_or_else(|_| CASES.to_owned());
+    for line in fs::read_to_string(path).unwrap().lines() {
         let case: Case = serde_json::from_str(line).unwrap();
         assert!(names.insert(case.id.clone()), "{} twice", case.id);
         if let Some(difference) = differs(&case) {

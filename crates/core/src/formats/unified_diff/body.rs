@@ -183,6 +183,17 @@ impl HunkBody {
         promised && blank && matches!(last, Some(HunkLineKind::Added | HunkLineKind::Removed))
     }
 
+    /// True when the hunk ends in a removed line while its header announces more new lines than old ones: what was to
+    /// replace the line is missing, whatever follows the hunk.
+    fn lacks_replacement(&self) -> bool {
+        let unmarked = self.tail.iter().all(|it| it.naked);
+        // Counts that were exceeded say nothing.
+        unmarked
+            && !self.over
+            && self.hunk.lines.last().is_some_and(|line| line.kind == HunkLineKind::Removed)
+            && self.left.is_some_and(|(old, new)| new > old)
+    }
+
     /// Ends the hunk, and returns its last line; `cut` is true if the text ends here without a line end.
     ///
     /// Errors: the text was truncated inside the hunk; changes that may or may not belong to it.
@@ -200,6 +211,15 @@ impl HunkBody {
             );
             return Err(broken(self.hunk.source_line, &what)
                 .next("Send the whole patch again, with a line end after its last line."));
+        }
+        if self.lacks_replacement() {
+            let what = format!(
+                "the hunk ends in a removed line, but announces {} new lines more: what replaces the line is missing.",
+                announced.1
+            );
+            return Err(broken(self.hunk.source_line, &what).next(
+                "Send the whole patch again; if the line is only to be removed, correct the counts of the hunk.",
+            ));
         }
         let rest = self.tail.split_off(self.keeps());
         if announced != (0, 0) && self.hunk.lines.is_empty() && self.tail.is_empty() {

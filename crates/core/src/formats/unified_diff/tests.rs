@@ -622,3 +622,17 @@ fn shared_cases_have_the_expected_structure() {
 }
 
 mod properties;
+
+#[test]
+fn removed_line_without_its_announced_replacement_is_refused() {
+    let head = "--- a/f\n+++ b/f\n";
+    let other = "--- a/g\n+++ b/g\n@@ -1 +1 @@\n-x\n+y\n";
+    for rest in ["\nThe rest is the same.\n", "...\n", "```\n", other] {
+        unparsable(&format!("{head}@@ -1,3 +1,3 @@\n a\n-b\n{rest}"), "what replaces the line is missing");
+    }
+    // A deletion, with right counts and with counts that are too large on both sides, or that were exceeded.
+    for counts in ["-1,2 +1", "-1,3 +1,2", "-1 +1,4"] {
+        let request = good(&format!("{head}@@ {counts} @@\n a\n-b\n{other}"));
+        assert_eq!(hunks(&request.files[0])[0].lines.len(), 2, "{counts}");
+    }
+}

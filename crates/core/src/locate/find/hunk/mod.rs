@@ -157,7 +157,11 @@ fn repaired(index: &SearchIndex<'_>, hunk: &Hunk, settings: ResolveSettings) -> 
         Some((place_alone(index, settings, &blanks::fill_blank_lines(index, hunk)?)?, vec![blanks::BLANKS_FILLED_NOTE]))
     };
     let tolerant = settings.matching == Matching::Standard && !settings.stale;
-    let (mut found, repairs) = marked.or_else(|| if tolerant { filled() } else { None })?;
+    let elided = || {
+        let meant = repair::elide_placeholders(hunk, occurs)?;
+        Some((place_alone(index, settings, &meant)?, vec![repair::PLACEHOLDER_NOTE]))
+    };
+    let (mut found, repairs) = marked.or_else(|| if tolerant { filled().or_else(elided) } else { None })?;
     found.notes.extend(repairs.into_iter().map(str::to_owned));
     Some(found)
 }

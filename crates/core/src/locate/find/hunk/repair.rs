@@ -1,5 +1,6 @@
 //! Repair of hunks with a missing mark or a superfluous blank line. Tried only if the hunk fits nowhere as it is.
 
+use crate::locate::omission;
 use crate::locate::op::{Hunk, HunkLine, HunkLineKind};
 use std::collections::BTreeSet;
 
@@ -39,6 +40,26 @@ pub(super) fn repair_hunk(hunk: &Hunk, occurs: impl Fn(&str) -> bool) -> Option<
         notes.push("A blank last line that the hunk removes and adds is not in the file and was ignored.");
     }
     (!notes.is_empty()).then_some((out, notes))
+}
+
+/// The repair of placeholders in the context.
+pub(super) const PLACEHOLDER_NOTE: &str =
+    "Placeholders in the context of the hunk were read as the lines that they stand for.";
+
+/// Returns a hunk with `...` for each placeholder in words among its unchanged lines; `None` if it has none. `occurs`
+/// tells whether the file has a line, its indentation aside.
+pub(super) fn elide_placeholders(hunk: &Hunk, occurs: impl Fn(&str) -> bool) -> Option<Hunk> {
+    let is_meant = |line: &HunkLine| {
+        is_kept(line)
+            && !omission::is_elision(&line.text)
+            && omission::is_placeholder(&line.text)
+            && !occurs(line.text.trim())
+    };
+    let mut out = None;
+    for at in (0..hunk.lines.len()).filter(|&at| is_meant(&hunk.lines[at])) {
+        "...".clone_into(&mut out.get_or_insert_with(|| hunk.clone()).lines[at].text);
+    }
+    out
 }
 
 /// Marks unmarked lines as added if added lines are on both sides of them and the file has no such lines. The first

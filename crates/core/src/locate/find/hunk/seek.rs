@@ -1,6 +1,8 @@
 //! Search for one hunk, tier by tier, among the places that its anchors and its end-of-file mark allow.
 
-use super::{DroppedContext, HunkCandidate, HunkMatches, edge, failure, insert, repair, respace, scope, wanted};
+use super::{
+    DroppedContext, HunkCandidate, HunkMatches, blanks, edge, failure, insert, repair, respace, scope, wanted,
+};
 use crate::error::Result;
 use crate::locate::find::match_site::MatchSite;
 use crate::locate::find::refusal::RefusalReason;
@@ -8,7 +10,9 @@ use crate::locate::find::search::{MatchSearch, SearchIndex};
 
 use crate::locate::find::{TIERS, Tier, TierRow, omission, tier};
 use crate::locate::omission::is_elision;
-use crate::locate::op::{ExpectedMatches, Hunk, HunkLine, HunkLineKind, ResolveSettings, TextNames, TextQuery};
+use crate::locate::op::{
+    ExpectedMatches, Hunk, HunkLine, HunkLineKind, Matching, ResolveSettings, TextNames, TextQuery,
+};
 use crate::text::fold;
 use crate::text::span::Span;
 use crate::work;
@@ -59,12 +63,9 @@ pub(super) fn seek(
     settings: ResolveSettings,
     many: bool,
 ) -> Result<HunkMatches> {
-    if let Some(filled) = repair::fill_blanks(hunk)
-        && is_literal(index, &filled, many)
-        && !is_literal(index, hunk, many)
-    {
+    if let Some((filled, notes)) = with_added_blanks(index, hunk, settings, many) {
         let mut found = seek_as_it_is(index, &filled, (&old_side(&filled), None), settings, many)?;
-        found.notes.push(repair::UNMARKED_NOTE.to_owned());
+        found.notes.extend(notes.iter().map(|note| (*note).to_owned()));
         return Ok(found);
     }
     let Some(bare) = without_bare_edges(hunk) else { return seek_as_it_is(index, hunk, old, settings, many) };
@@ -75,6 +76,23 @@ pub(super) fn seek(
     } else {
         seek_as_it_is(index, hunk, old, settings, many)
     }
+}
+
+/// Returns the hunk with its unmarked blank lines between added ones marked as added, if only then the file has its
+/// old lines, blank ones that the hunk omits aside; and the notes about that.
+fn with_added_blanks(
+    index: &SearchIndex<'_>,
+    hunk: &Hunk,
+    settings: ResolveSettings,
+    many: bool,
+) -> Option<(Hunk, Vec<&'static str>)> {
+    let filled = repair::fill_blanks(hunk).filter(|_| !is_literal(index, hunk, many))?;
+    if is_literal(index, &filled, many) {
+        return Some((filled, vec![repair::UNMARKED_NOTE]));
+    }
+    let tolerant = settings.matching == Matching::Standard && !settings.stale;
+    let whole = blanks::fill_blank_lines(index, &filled).filter(|_| tolerant)?;
+    Some((whole, vec![repair::UNMARKED_NOTE, blanks::BLANKS_FILLED_NOTE]))
 }
 
 /// True when the file has the old lines of a hunk exactly.
@@ -188,7 +206,7 @@ impl Seeker<'_> {
         if let Some(sought) = self.admitted(limits, Tier::Exact, &places, Vec::new()) {
             return Some(sought);
         }
-        if self.settings.matching == crate::locate::op::Matching::Exact {
+        if self.settings.matching == Matching::Exact {
             return None;
         }
         respace::literal(self, many).and_then(|candidates| {
@@ -241,7 +259,7 @@ impl Seeker<'_> {
 
     /// Searches for the same tokens with other blanks between them.
     fn tokens(&self, limits: &mut HunkConstraints) -> Option<HunkMatches> {
-        if self.settings.stale || self.settings.matching != crate::locate::op::Matching::Standard {
+        if self.settings.stale || self.settings.matching != Matching::Standard {
             return None;
         }
         let candidates = limits.admit(self.index, respace::tokens(self));
@@ -250,7 +268,7 @@ impl Seeker<'_> {
     }
 
     fn edge(&self, limits: &mut HunkConstraints) -> Result<Option<HunkMatches>> {
-        if self.settings.stale || self.settings.matching != crate::locate::op::Matching::Standard {
+        if self.settings.stale || self.settings.matching != Matching::Standard {
             return Ok(None);
         }
         edge::seek_with_less_context(self, |candidates| limits.admit(self.index, candidates))
