@@ -245,9 +245,14 @@ fn joined(lines: &[Value]) -> String {
     if ended { lines.concat() } else { lines.join("\n") }
 }
 
-/// Returns a path without the blanks, line ends, brackets and quotes around it, and without `file://`.
+/// Returns a path without the line ends, brackets and quotes around it, blanks before it, and `file://`.
 pub(super) fn bare_path(text: &str) -> &str {
-    let mut inner = text.trim_matches(['\n', '\r', ' ', '\t']);
+    let mut inner = text.trim_matches(['\n', '\r']);
+    // A blank in front of the root is none of a name; one at the end may be.
+    let absolute = inner.trim_start_matches([' ', '\t']);
+    if absolute.starts_with('/') {
+        inner = absolute;
+    }
     if let Some(path) = inner.strip_prefix('<').and_then(|rest| rest.strip_suffix('>'))
         && !path.is_empty()
         && !path.contains(['<', '>'])
