@@ -3,7 +3,7 @@
 use crate::locate::omission;
 use std::borrow::Cow;
 
-/// What the lines of a text are indented with.
+/// The sign that the lines of a text are indented with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum IndentKind {
     Tabs,
@@ -27,7 +27,7 @@ pub(super) fn in_indentation_of<'t>(old: &str, new: &'t str) -> Cow<'t, str> {
     }
 }
 
-/// Returns what all indented lines use; `None` if they differ, or there are none.
+/// Returns the kind that all indented lines use; `None` if they differ, or there are none.
 fn kind<'t>(lines: impl Iterator<Item = &'t str>) -> Option<IndentKind> {
     let (mut tabs, mut width) = (false, 0);
     for line in lines.filter(|line| !line.trim().is_empty()) {
