@@ -35,10 +35,10 @@ test('a difference prints as a patch', async () => {
   const patch = await diff.toPatch('main.rs', 'search_replace')
   assert.equal((await emendate.apply(TEXT, patch, { path: 'main.rs' })).text, after)
   assert.match(await diff.unified('main.rs'), /^\+    run\(2\);$/m)
-  assert.equal((await emendate.convert({ 'main.rs': TEXT }, patch, 'unified')).fromFormat, 'search_replace')
-  await assert.rejects((await emendate.diff('a', 'a')).toPatch('x', 'unified'), { code: 'edit.no_change' })
+  assert.equal((await emendate.convert({ 'main.rs': TEXT }, patch, 'unified_diff')).fromFormat, 'search_replace')
+  await assert.rejects((await emendate.diff('a', 'a')).toPatch('x', 'unified_diff'), { code: 'edit.no_change' })
   assert.equal(await emendate.similarity('abcd', 'bcde'), 0.75)
-  assert.ok(emendate.textFormats().includes('search_replace') && emendate.printFormats().includes('unified'))
+  assert.ok(emendate.textFormats().includes('search_replace') && emendate.printFormats().includes('unified_diff'))
 })
 
 test('errors have classes and fields', async () => {

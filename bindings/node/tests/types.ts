@@ -27,7 +27,7 @@ const moved: string | null = (await apply('a', 'patch', { reverse: true, strip: 
 const after: Record<string, string> = (await applyFiles({ a: 'b' }, 'patch', { overwrite: true })).after(new Map())
 const difference: TextDiff = await diff('a', 'b')
 const patch: string = (await difference.toPatch('a', printFormats()[0]!)) + (await difference.unified('a'))
-const converted: string = (await convert({ a: 'b' }, 'patch', 'unified', { format: textFormats()[0]! })).format
+const converted: string = (await convert({ a: 'b' }, 'patch', 'unified_diff', { format: textFormats()[0]! })).format
 const ratio: number = await similarity('a', 'b', { by: 'lines', signal })
 const known: string = instructions(Object.keys(profiles())[0])
 

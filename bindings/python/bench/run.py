@@ -99,7 +99,7 @@ class Case:
         self.shifted = "".join(line.removeprefix("    ") for line in self.old.splitlines(keepends=True))
         self.shifted_new = "".join(line.removeprefix("    ") for line in self.new.splitlines(keepends=True))
         difference = emendate.diff(self.before, self.after)
-        self.unified = difference.to_patch("a.py", "unified")
+        self.unified = difference.to_patch("a.py", "unified_diff")
         self.v4a = difference.to_patch("a.py", "apply_patch")
         self.v4a_body = "\n".join(self.v4a.splitlines()[2:-1])
 

@@ -94,9 +94,9 @@ def test_differences_and_conversions() -> None:
     changed, same = pa.record_batch(bulk.diff_many(batch)).to_pylist()
     assert changed["diff"] == emendate.diff("a\n", "b\n").unified("text") and same["diff"] is None and same["ok"]
     batch = pa.RecordBatch.from_pylist([{"before": "a\nb\n", "edit": block("b", "c"), "path": "x.txt"}])
-    (made,) = pa.record_batch(bulk.convert_many(batch, "unified", path="path")).to_pylist()
+    (made,) = pa.record_batch(bulk.convert_many(batch, "unified_diff", path="path")).to_pylist()
     assert made["format"] == "search_replace"
-    assert made["diff"] == emendate.convert({"x.txt": "a\nb\n"}, block("b", "c"), "unified", path="x.txt").text
+    assert made["diff"] == emendate.convert({"x.txt": "a\nb\n"}, block("b", "c"), "unified_diff", path="x.txt").text
 
 
 @pytest.mark.parametrize("reward", ["exact", "applied", "similarity", "line_similarity"])

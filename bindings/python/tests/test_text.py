@@ -54,15 +54,15 @@ def test_a_difference_prints_as_a_patch_that_leads_to_the_same_text(name: str) -
     assert difference and (difference.added, difference.removed) == (1, 1)
     patch = difference.to_patch("main.rs", name)
     assert emendate.apply_files({"main.rs": TEXT}, patch).after({"main.rs": TEXT}) == {"main.rs": after}
-    converted = emendate.convert({"main.rs": TEXT}, patch, "unified")
-    assert converted.format == "unified" and "+    run(2);" in converted.text
+    converted = emendate.convert({"main.rs": TEXT}, patch, "unified_diff")
+    assert converted.format == "unified_diff" and "+    run(2);" in converted.text
 
 
 def test_equal_texts_have_no_difference() -> None:
     same = emendate.diff(TEXT, TEXT)
     assert not same and same.unified("x") == "" and same.spans == []
     with pytest.raises(errors.EditError) as caught:
-        same.to_patch("x", "unified")
+        same.to_patch("x", "unified_diff")
     assert caught.value.code == "edit.no_change"
 
 

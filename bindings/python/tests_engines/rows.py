@@ -12,7 +12,7 @@ from emendate import bulk
 
 ROOT = Path(__file__).resolve().parents[3]
 COUNT = int(os.environ.get("EMEND_BULK_ROWS", "100000"))
-FORMATS = ["search_replace", "unified", "apply_patch"]
+FORMATS = ["search_replace", "unified_diff", "apply_patch"]
 COLUMNS = ["ok", "code", "after", "format", "tier", "edits", "added", "removed", "message"]
 # A row takes at most that much work, so that hostile ones do not make the tests long.
 OPTIONS = {"columns": COLUMNS, "path": "path", "max_steps": 2_000_000}

@@ -57,11 +57,11 @@ test('a difference prints in every format', () => {
   for (const format of core.printFormats().filter(name => name !== 'anchors')) {
     const patch = diff.toPatch('main.rs', format)
     assert.deepEqual(core.applyFiles({ 'main.rs': TEXT }, patch).after({ 'main.rs': TEXT }), { 'main.rs': after })
-    assert.match(core.convert({ 'main.rs': TEXT }, patch, 'unified').text, /^\+    run\(2\);$/m)
+    assert.match(core.convert({ 'main.rs': TEXT }, patch, 'unified_diff').text, /^\+    run\(2\);$/m)
   }
   const same = core.diff(TEXT, TEXT)
   assert.ok(same.isEmpty && same.unified('x') === '')
-  assert.throws(() => same.toPatch('x', 'unified'), { code: 'edit.no_change' })
+  assert.throws(() => same.toPatch('x', 'unified_diff'), { code: 'edit.no_change' })
   assert.equal(core.similarity('abcd', 'bcde'), 0.75)
   assert.equal(core.similarity('a\nb\n', 'a\nc\n', { by: 'lines' }), 0.5)
 })

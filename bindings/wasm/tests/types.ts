@@ -10,7 +10,7 @@ const files: AppliedFiles = core.applyFiles(new Map([['a', 'b']]), 'patch', { ov
 const after: Record<string, string> = files.after({ a: 'b' })
 const kind: 'created' | 'updated' | 'deleted' | 'renamed' | 'copied' = files.files['a']!.kind
 const patch: string = core.diff('a', 'b').toPatch('a', core.printFormats()[0]!) + core.diff('a', 'b').unified('a')
-const converted: string = core.convert({ a: 'b' }, 'patch', 'unified', { format: core.textFormats()[0]! }).fromFormat
+const converted: string = core.convert({ a: 'b' }, 'patch', 'unified_diff', { format: core.textFormats()[0]! }).fromFormat
 const ratio: number = core.similarity('a', 'b', { by: 'lines' })
 loadSync(new Uint8Array()).edit('a', 'a', 'b')
 try {

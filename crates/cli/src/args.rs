@@ -32,9 +32,9 @@ use crate::help;
 use crate::hook::HookArgs;
 use crate::notebook::{NotebookEditArgs, PartArgs};
 use crate::stats::StatsArgs;
-use clap::builder::{PossibleValuesParser, TypedValueParser as _};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser as _};
 use clap::{ArgGroup, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
-use emendate::core::formats::{FORMATS, text_formats};
+use emendate::core::formats::{FORMATS, UNIFIED_DIFF_FORMER_NAME, canonical_name, text_formats};
 use emendate::core::line_format::LINE_FORMATS;
 use emendate::core::print::PRINT_FORMATS;
 use emendate::{PROFILES, Profile, profile};
@@ -87,10 +87,7 @@ pub(crate) enum Command {
     Read(ReadArgs),
     /// List the definitions in a source file, with their lines
     #[command(after_help = help::OUTLINE)]
-    Outline {
-        /// The file
-        path: PathBuf,
-    },
+    Outline(OutlineArgs),
     /// Report the problems that the grammar and the language servers find in files
     #[command(after_help = help::CHECK)]
     Check(CheckArgs),
@@ -238,10 +235,41 @@ pub(crate) enum Command {
     },
 }
 
+impl Command {
+    /// True for a command that only shows something, and ends.
+    pub(crate) fn only_shows(&self) -> bool {
+        match self {
+            Command::History(args) => !args.follow,
+            Command::Read(_)
+            | Command::Outline(_)
+            | Command::Search(_)
+            | Command::Check(_)
+            | Command::Show(_)
+            | Command::Diff(_)
+            | Command::Comments(_)
+            | Command::Tools(_)
+            | Command::Stats(_)
+            | Command::Prompt(_)
+            | Command::Schema(_)
+            | Command::Config { .. } => true,
+            _ => false,
+        }
+    }
+}
+
+/// `emend outline`.
+#[derive(Args)]
+pub(crate) struct OutlineArgs {
+    /// The file, or a directory with files of known languages
+    pub(crate) path: PathBuf,
+    #[command(flatten)]
+    pub(crate) scope: ScopeArgs,
+}
+
 /// `emend check`.
 #[derive(Args)]
 pub(crate) struct CheckArgs {
-    /// The files
+    /// The files; of a directory, those whose language is known
     #[arg(required = true)]
     pub(crate) paths: Vec<PathBuf>,
     /// Seconds to wait for language servers
@@ -262,7 +290,7 @@ pub(crate) struct ReadArgs {
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<u64>,
     /// Format of the lines [default: numbered]
-    #[arg(long, value_name = "F", value_parser = PossibleValuesParser::new(LINE_FORMATS.iter().map(|marks| marks.name)))]
+    #[arg(long, value_name = "F", value_parser = format_names(LINE_FORMATS.iter().map(|marks| marks.name)))]
     pub(crate) format: Option<String>,
     /// The file's encoding, if it is neither UTF-8 nor marked, e.g. latin1
     #[arg(long, value_name = "LABEL")]
@@ -300,7 +328,7 @@ pub(crate) struct SearchArgs {
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<u64>,
     /// Format of the lines [default: numbered]
-    #[arg(long, value_name = "F", value_parser = PossibleValuesParser::new(LINE_FORMATS.iter().map(|marks| marks.name)))]
+    #[arg(long, value_name = "F", value_parser = format_names(LINE_FORMATS.iter().map(|marks| marks.name)))]
     pub(crate) format: Option<String>,
 }
 
@@ -408,7 +436,7 @@ pub(crate) struct TextArgs {
     #[arg(value_name = "FILE", default_value = "-")]
     pub(crate) edits: PathBuf,
     /// Format of the edits [default: detected]
-    #[arg(long, value_name = "F", value_parser = PossibleValuesParser::new(text_formats().map(|format| format.spec().name)))]
+    #[arg(long, value_name = "F", value_parser = format_names(text_formats().map(|format| format.spec().name)))]
     pub(crate) format: Option<String>,
     /// Directory that relative file names start from [default: the current one]
     #[arg(long, value_name = "DIR")]
@@ -428,7 +456,7 @@ pub(crate) struct TextArgs {
 #[derive(Args)]
 pub(crate) struct ConvertArgs {
     /// The format to write
-    #[arg(long, value_name = "F", value_parser = PossibleValuesParser::new(PRINT_FORMATS.iter().map(|target| target.name)))]
+    #[arg(long, value_name = "F", value_parser = format_names(PRINT_FORMATS.iter().map(|target| target.name)))]
     pub(crate) to: String,
     #[command(flatten)]
     pub(crate) text: TextArgs,
@@ -438,7 +466,7 @@ pub(crate) struct ConvertArgs {
 #[derive(Args)]
 pub(crate) struct PreviewArgs {
     /// Format of the edits [default: detected]
-    #[arg(long, value_name = "F", value_parser = PossibleValuesParser::new(text_formats().map(|format| format.spec().name)))]
+    #[arg(long, value_name = "F", value_parser = format_names(text_formats().map(|format| format.spec().name)))]
     pub(crate) format: Option<String>,
 }
 
@@ -474,7 +502,7 @@ pub(crate) struct ApplyArgs {
 #[derive(Args)]
 pub(crate) struct PromptArgs {
     /// The format; without it, all of them are listed
-    #[arg(value_parser = PossibleValuesParser::new(FORMATS.iter().map(|format| format.spec().name)))]
+    #[arg(value_parser = format_names(FORMATS.iter().map(|format| format.spec().name)))]
     pub(crate) format: Option<String>,
 }
 
@@ -482,7 +510,7 @@ pub(crate) struct PromptArgs {
 #[derive(Args)]
 pub(crate) struct SchemaArgs {
     /// The format
-    #[arg(value_parser = PossibleValuesParser::new(FORMATS.iter().map(|format| format.spec().name)))]
+    #[arg(value_parser = format_names(FORMATS.iter().map(|format| format.spec().name)))]
     pub(crate) format: String,
 }
 
@@ -531,6 +559,18 @@ pub(crate) struct ServeArgs {
     /// One JSON object per line, in and out
     #[arg(long, required = true)]
     pub(crate) ndjson: bool,
+}
+
+/// Names of formats, as they are printed; hyphens and former names are accepted.
+pub(crate) fn format_names(
+    names: impl Iterator<Item = &'static str>,
+) -> impl clap::builder::TypedValueParser<Value = String> {
+    let value = |name: &'static str| {
+        let former = (name == "unified_diff").then_some(UNIFIED_DIFF_FORMER_NAME);
+        let hyphens = name.contains('_').then(|| name.replace('_', "-"));
+        PossibleValue::new(name).aliases(former).aliases(hyphens)
+    };
+    PossibleValuesParser::new(names.map(value)).map(|name| canonical_name(&name))
 }
 
 /// A profile by its name.

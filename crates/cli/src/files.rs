@@ -1,18 +1,22 @@
 //! `read`, `edit`, `multi-edit`, `write` and `apply`: conversion of arguments to the input of the tool of that name.
 
 use crate::args::{
-    ApplyArgs, CheckArgs, ConfirmArgs, ConvertArgs, EditArgs, ExtraArgs, MultiEditArgs, ReadArgs, ScopeArgs,
-    SearchArgs, TextArgs, WriteArgs,
+    ApplyArgs, CheckArgs, ConfirmArgs, ConvertArgs, EditArgs, ExtraArgs, MultiEditArgs, OutlineArgs, ReadArgs,
+    ScopeArgs, SearchArgs, TextArgs, WriteArgs,
 };
 use crate::context::CliContext;
 use crate::flags::Flags;
+use crate::listing::ListingColors;
 use crate::output::ChangeView;
-use crate::{approval, input, output, progress, signals};
+use crate::{approval, input, output, pager, progress, signals};
 use data_encoding::BASE64;
 use emendate::core::formats::malformed;
 use emendate::core::{Code, Error, Result, Vocabulary};
 use emendate::fs::shown;
-use emendate::{AskingCall, CallContext, RAW_PATH, Reply, SeedCodes, raw_path, tool};
+use emendate::core::line_format::LINE_FORMATS;
+use emendate::{
+    AskingCall, CallContext, Engine, LineMatcher, LineRange, RAW_PATH, Reply, SeedCodes, raw_path, tool,
+};
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 
@@ -76,8 +80,11 @@ pub(crate) fn run(desk: &CliContext<'_>, ask: Result<ToolCall>) -> u8 {
     });
     let (path, mut ask, engine) = match opened {
         Ok(all) => all,
-        Err(error) => return output::reply(desk, &Reply::refusal(error, seed), ChangeView::Diff, ""),
+        Err(error) => {
+            return output::reply(desk, &Reply::refusal(error, seed), ChangeView::Diff, &ListingColors::default());
+        }
     };
+    pager::configure(engine.config().pager());
     ask.fields.extend(path.map(|(key, path)| (key.to_owned(), Value::from(path))));
     let input = Value::Object(ask.fields);
     signals::end_programs_on_signal(&engine, !ask.long);
@@ -94,7 +101,8 @@ pub(crate) fn run(desk: &CliContext<'_>, ask: Result<ToolCall>) -> u8 {
         Some(file) if !desk.global.dry_run => keep_rejected(&file, &reply),
         _ => Ok(()),
     };
-    let mut status = output::reply(desk, &reply, ask.view, ask.tool);
+    let colors = listing_colors(desk, &engine, ask.tool, &input, &reply);
+    let mut status = output::reply(desk, &reply, ask.view, &colors);
     output::notices(&engine);
     if let Err(error) = rejected {
         output::error(&error);
@@ -102,6 +110,37 @@ pub(crate) fn run(desk: &CliContext<'_>, ask: Result<ToolCall>) -> u8 {
     }
     let found = ask.finds && finds(&reply) || ask.whole && left_out(&reply);
     if found && status == 0 { 1 } else { status }
+}
+
+/// What the colours of a reply depend on.
+fn listing_colors(
+    desk: &CliContext<'_>,
+    engine: &Engine,
+    tool: &'static str,
+    input: &Value,
+    reply: &Reply,
+) -> ListingColors {
+    let colors = ListingColors { tool, ..ListingColors::default() };
+    let (true, Ok(answer)) = (output::has_color() && !desk.global.json, &reply.result) else { return colors };
+    let numbered = input["format"].as_str().is_none_or(|format| format == LINE_FORMATS[0].name);
+    match tool {
+        "search" => {
+            let is_set = |field: &str| input[field] == true;
+            let pattern = input["pattern"].as_str().filter(|_| !is_set("multiline"));
+            let matcher = pattern.and_then(|it| LineMatcher::new(it, is_set("literal"), is_set("ignore_case")));
+            ListingColors { numbered, matcher, ..colors }
+        }
+        "read" if numbered => {
+            let number = |field: &str| answer.data.get(field).and_then(Value::as_u64).and_then(|it| usize::try_from(it).ok());
+            let range = number("offset").zip(number("lines"));
+            let path = input["file_path"].as_str().map(Path::new);
+            let tokens = path.zip(range).map(|(path, (first, lines))| {
+                engine.line_colors(&desk.caller(), path, LineRange { first, last: first + lines })
+            });
+            ListingColors { numbered, tokens: tokens.unwrap_or_default(), ..colors }
+        }
+        _ => colors,
+    }
 }
 
 /// True when the reply reports a problem, or an unknown result.
@@ -213,8 +252,8 @@ fn read(path: &Path, args: &ReadArgs) -> Result<ToolCall> {
 }
 
 /// Builds the input of `outline`.
-pub(crate) fn outline(path: PathBuf) -> ToolCall {
-    ToolCall::new("outline", "file_path", path, InputFields::default())
+pub(crate) fn outline(args: &OutlineArgs) -> ToolCall {
+    ToolCall::new("outline", "file_path", args.path.clone(), InputFields::default().scope(&args.scope))
 }
 
 /// Builds the input of `check`.

@@ -81,6 +81,14 @@ pub(crate) struct GlobalArgs {
         hide_env_values = true
     )]
     pub(crate) color: ColorMode,
+    /// Show output that is longer than the terminal with a pager, for every command [default: for those that only show]
+    ///
+    /// The pager is $EMEND_PAGER, `terminal.pager` of your config.toml, $PAGER, or less.
+    #[arg(long, global = true, hide_short_help = true, overrides_with = "no_pager")]
+    pub(crate) paginate: bool,
+    /// Never show output with a pager
+    #[arg(long, global = true, hide_short_help = true, overrides_with = "paginate")]
+    pub(crate) no_pager: bool,
     /// Allow what this rule covers, even if it is guarded (repeatable), e.g. '.github/**' or 'Read(.env)'
     ///
     /// The variables EMEND_ALLOW, EMEND_ASK and EMEND_DENY hold rules, separated by colons.

@@ -87,7 +87,7 @@ Examples:
 
 pub(crate) const CONVERT: &str = "\
 Examples:
-  emend convert --to unified reply.md             what git apply understands
+  emend convert --to unified_diff reply.md        what git apply understands
   git diff | emend convert --to apply_patch --reverse";
 
 pub(crate) const BULK: &str = "\
@@ -97,7 +97,7 @@ until the end, results are in a file beside the output whose name ends in .part.
 Examples:
   emend bulk rows.ndjson -o applied.ndjson --keep id
   emend bulk rows.ndjson -o rewards.ndjson --do reward --measure similarity
-  emend bulk rows.ndjson -o patches.ndjson --do convert --to unified";
+  emend bulk rows.ndjson -o patches.ndjson --do convert --to unified_diff";
 
 pub(crate) const PREVIEW: &str = "\
 Reads edits while a model writes them and prints the files, hunks and lines so far; with --json one object

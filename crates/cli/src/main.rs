@@ -32,8 +32,10 @@ mod hook;
 mod http;
 mod input;
 mod install;
+mod listing;
 mod notebook;
 mod output;
+mod pager;
 mod parse_worker;
 mod preview;
 mod probe;
@@ -100,9 +102,22 @@ fn run_command(cli: &Cli) -> u8 {
         output::error(&error);
         return error.code().exit();
     }
+    pager::start(&cli.global, cli.command.only_shows());
+    let status = dispatch(cli);
+    match output::ignore_broken_pipe(pager::show_held()) {
+        Err(error) if status == 0 => {
+            output::error(&error);
+            error.code().exit()
+        }
+        _ => status,
+    }
+}
+
+/// Runs the command itself.
+fn dispatch(cli: &Cli) -> u8 {
     let desk = |unread| CliContext::new(&cli.global, unread);
     let outcome = match &cli.command {
-        Command::Outline { path } => return files::run(&desk(UnreadPolicy::Allow), Ok(files::outline(path.clone()))),
+        Command::Outline(args) => return files::run(&desk(UnreadPolicy::Allow), Ok(files::outline(args))),
         Command::Check(args) => return check(&desk(UnreadPolicy::Allow), args),
         Command::Search(args) => return files::run(&desk(UnreadPolicy::Allow), Ok(files::search(args))),
         Command::Read(args) => return files::read_all(&desk(UnreadPolicy::Allow), args),

@@ -3,6 +3,8 @@
 use crate::context::CliContext;
 use crate::diff::DiffLayout;
 use crate::global::ColorMode;
+use crate::listing::ListingColors;
+use crate::pager::{self, Sink};
 use crate::{io_error, relative_names};
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
@@ -66,6 +68,11 @@ pub(crate) fn choose_color(when: ColorMode) {
     .write_global();
 }
 
+/// True if standard output is coloured.
+pub(crate) fn has_color() -> bool {
+    AutoStream::choice(&io::stdout()) != ColorChoice::Never
+}
+
 /// True if the environment asks for colour everywhere.
 fn is_colour_forced() -> bool {
     std::env::var_os("FORCE_COLOR").is_some_and(|it| !it.is_empty() && it != "0")
@@ -81,15 +88,15 @@ pub(crate) struct StyledWriter<W: Write> {
 }
 
 /// Returns buffered standard output for people.
-pub(crate) fn stdout() -> StyledWriter<BufWriter<io::StdoutLock<'static>>> {
-    let out = io::stdout().lock();
-    let color = AutoStream::choice(&out) != ColorChoice::Never;
-    let terminal = out.is_terminal();
-    StyledWriter { out: BufWriter::new(out), color, terminal, layout: DiffLayout::default() }
+pub(crate) fn stdout() -> StyledWriter<BufWriter<Sink>> {
+    let terminal = io::stdout().is_terminal();
+    StyledWriter { out: BufWriter::new(Sink::stdout()), color: has_color(), terminal, layout: DiffLayout::default() }
 }
 
 /// Returns buffered standard error for people.
 pub(crate) fn stderr() -> StyledWriter<BufWriter<io::StderrLock<'static>>> {
+    // What came before is to be seen before.
+    let _ = pager::show_held();
     let out = io::stderr().lock();
     let color = AutoStream::choice(&out) != ColorChoice::Never;
     let terminal = out.is_terminal();
@@ -191,7 +198,7 @@ impl<W: Write> StyledWriter<W> {
     }
 
     /// Writes a reply's answer: a diff of the changes if there is one, else the text.
-    pub(crate) fn answer(&mut self, answer: &Answer) -> io::Result<()> {
+    pub(crate) fn answer(&mut self, answer: &Answer, colors: &ListingColors) -> io::Result<()> {
         let files = answer.data.get("files").and_then(Value::as_array);
         // Changed files have a summary each; searched ones are in the text.
         if let Some(files) = files.filter(|files| files.iter().any(|file| file.get("summary").is_some())) {
@@ -207,7 +214,7 @@ impl<W: Write> StyledWriter<W> {
             self.changed(&answer.data)?;
             return answer.reminders.iter().try_for_each(|note| self.note(note));
         }
-        self.put(PLAIN, &answer.text)?;
+        colors.write(self, &answer.text, &answer.data)?;
         if !answer.text.ends_with('\n') {
             self.out.write_all(b"\n")?;
         }
@@ -361,7 +368,8 @@ fn relative_start(line: &str) -> Cow<'_, str> {
 }
 
 /// Shows a reply according to the flags; returns the exit status.
-pub(crate) fn reply(desk: &CliContext<'_>, reply: &Reply, view: ChangeView, tool: &str) -> u8 {
+pub(crate) fn reply(desk: &CliContext<'_>, reply: &Reply, view: ChangeView, colors: &ListingColors) -> u8 {
+    let tool = colors.tool;
     if desk.global.json {
         return json(reply);
     }
@@ -372,7 +380,7 @@ pub(crate) fn reply(desk: &CliContext<'_>, reply: &Reply, view: ChangeView, tool
             let shown = match view {
                 ChangeView::Stat => out.stat(answer),
                 ChangeView::Summary => out.summaries(answer),
-                ChangeView::Diff => out.answer(&for_people(answer, tool, desk.global.utc)),
+                ChangeView::Diff => out.answer(&for_people(answer, tool, desk.global.utc), colors),
             };
             status(reply, shown.and_then(|()| out.flush()), 0)
         }

@@ -91,6 +91,7 @@ pub(crate) fn options(desk: &CliContext<'_>, engine: &Engine, read_only: bool) -
         read_only: read_only || desk.global.dry_run,
         hosts: Vec::new(),
         counters: state.map(|state| state.join(COUNTERS_FILE)),
+        ticks: directory.as_ref().map(|directory| directory.join(format!("{root}.ticks"))),
         visits: directory.map(|directory| directory.join(root)),
     }
 }

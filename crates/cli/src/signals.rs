@@ -1,6 +1,7 @@
 //! Signal handling: when this process is terminated, the programs that it started end too, because language servers run
 //! as long as it does.
 
+use crate::pager;
 use emendate::Engine;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::low_level::{emulate_default_handler, pipe};
@@ -21,7 +22,10 @@ pub(crate) fn end_programs_on_signal(engine: &Engine, interrupts: bool) {
             continue;
         }
         let end = move || {
-            if told.read_exact(&mut [0]).is_ok() {
+            while told.read_exact(&mut [0]).is_ok() {
+                if signal == SIGINT && pager::is_showing() {
+                    continue;
+                }
                 emendate::end_programs();
                 let _ = emulate_default_handler(signal);
             }

@@ -62,6 +62,11 @@ fn open_to_append(path: &Path, flags: i32) -> io::Result<File> {
     OpenOptions::new().read(true).append(true).create(true).mode(0o600).custom_flags(flags).open(path)
 }
 
+/// Creates a file for its owner, in place of another one.
+pub(crate) fn create_private(path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)
+}
+
 /// True if the file is the one at the path.
 fn is_at(file: &File, path: &Path) -> bool {
     matches!((file.metadata(), fs::metadata(path)), (Ok(held), Ok(named)) if file_id(&held) == file_id(&named))

@@ -14,9 +14,13 @@
 mod append;
 mod counts;
 mod event;
+mod models;
+mod refusals;
 mod tally;
 
 pub use event::Event;
+pub use models::{SessionModels, push_model};
+pub use refusals::{Refusal, newest_refusals, push_refusal};
 pub use tally::{ASKED, CallTally, TOKEN_BYTES, TallyKey, TallyRow};
 
 use std::path::PathBuf;
@@ -63,6 +67,11 @@ impl CallTimer {
     pub fn end(self) -> (u64, u64) {
         (to_micros(self.at.duration_since(UNIX_EPOCH).unwrap_or_default()), to_micros(self.clock.elapsed()))
     }
+}
+
+/// Returns the present moment in microseconds since 1970.
+pub fn now() -> u64 {
+    to_micros(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default())
 }
 
 /// Returns a time in microseconds.

@@ -1,14 +1,26 @@
 //! The wall clock, for the age and order of records.
 
+use std::cell::Cell;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Interval between two checks on another process.
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
+thread_local! {
+    /// How far the clock of this thread is ahead.
+    static AHEAD_US: Cell<i64> = const { Cell::new(0) };
+}
+
 /// Microseconds since the epoch; 0 if the clock is set before it.
 pub(crate) fn now_us() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
+    i64::try_from(since.as_micros()).unwrap_or(i64::MAX).saturating_add(AHEAD_US.get())
+}
+
+/// Puts the clock of this thread ahead, for tests about the time between operations.
+#[doc(hidden)]
+pub fn set_clock_ahead(ahead: Duration) {
+    AHEAD_US.set(i64::try_from(ahead.as_micros()).unwrap_or(i64::MAX));
 }
 
 /// The end of a wait.

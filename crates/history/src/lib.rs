@@ -33,7 +33,7 @@ mod stat_cache;
 mod varint;
 mod watch;
 
-pub use clock::{Deadline, now_micros, wait_briefly};
+pub use clock::{Deadline, now_micros, set_clock_ahead, wait_briefly};
 pub use database::Database;
 pub use lines::LineSet;
 pub use memory::MemoryHistory;

@@ -311,6 +311,13 @@ impl KnownState {
     pub fn is_like(&self, other: Option<FileState>) -> bool {
         self.state.map(|it| (it.content, it.kind)) == other.map(|it| (it.content, it.kind))
     }
+
+    /// True if a change of a file begins with the state. Where only the mode changes, it matters.
+    pub(crate) fn is_before(&self, change: &FileChange) -> bool {
+        let is_mode_only = KnownState { state: change.before, in_doubt: false }.is_like(change.after);
+        let mode = |state: Option<FileState>| state.map(|it| it.mode);
+        self.is_like(change.before) && (!is_mode_only || mode(self.state) == mode(change.before))
+    }
 }
 
 /// Both states of a file that others changed, as far as the caller has them.
@@ -541,7 +548,7 @@ pub(crate) fn still_outside<'a, 'b>(
         .iter()
         .zip(contents)
         .zip(known)
-        .filter(|((file, _), known)| known.is_none_or(|known| !known.in_doubt && known.is_like(file.before)));
+        .filter(|((file, _), known)| known.is_none_or(|known| !known.in_doubt && known.is_before(file)));
     let (files, contents) = kept.map(|((file, content), _)| (file.clone(), *content)).unzip();
     (Operation { files, ..operation.clone() }, contents)
 }

@@ -34,7 +34,8 @@ impl CachedFile {
 
     /// The state of the file.
     pub fn state(&self) -> FileState {
-        FileState { content: self.content, mode: self.meta.mode & 0o7777, kind: FileKind::Regular }
+        let kind = if self.meta.is_link() { FileKind::Link } else { FileKind::Regular };
+        FileState { content: self.content, mode: self.meta.mode & 0o7777, kind }
     }
 }
 

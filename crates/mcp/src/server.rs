@@ -8,12 +8,12 @@ use crate::person::PersonQuestion;
 use crate::{CONCURRENT_CHANGES_MAX, ServerOptions, list, progress, resources, result};
 use emendate::{CallContext, CallHandle, Engine, Reply, ToolView};
 use rmcp::model::{
-    CacheScope, CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, DiscoverResult, ErrorCode,
+    CacheScope, CallToolRequestParams, CallToolResponse, CancelledNotificationParam, CustomRequest, CustomResult, DiscoverResult, ErrorCode,
     ErrorData, Implementation, InitializeRequestParams, InitializeResult, ListResourceTemplatesResult,
     ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams,
     ReadResourceResponse, ServerCapabilities, ServerConfig,
 };
-use rmcp::service::{RequestContext, RoleServer};
+use rmcp::service::{NotificationContext, RequestContext, RoleServer};
 use rmcp::{ServerHandler, model::Tool};
 use serde_json::{Map, Value};
 use std::io::Write as _;
@@ -187,6 +187,10 @@ impl McpServer {
             supervise(work, &watch, context).await
         };
         let (work, ()) = tokio::join!(work, progress::report_progress(context, &watch, end, &reported));
+        if context.ct.is_cancelled() {
+            // Its reply is not sent.
+            self.engine.recall_replies(None);
+        }
         work.map_err(|error| internal_failure(&error))
     }
 }
@@ -234,6 +238,11 @@ impl ServerHandler for McpServer {
             .with_protocol_version(ProtocolVersion::V_2025_11_25)
             .with_server_info(Implementation::new("emendate", env!("CARGO_PKG_VERSION")).with_title("Emendate"))
             .with_instructions(self.options.profile.instructions)
+    }
+
+    /// A client that cancels a call does not read its reply, which may be out already.
+    async fn on_cancelled(&self, _: CancelledNotificationParam, _: NotificationContext<RoleServer>) {
+        self.engine.recall_replies(None);
     }
 
     async fn initialize(

@@ -158,10 +158,18 @@ document.addEventListener("click", (event) => {
   if (link.dataset.lines) return expand(link);
   if (link.dataset.card) return card(link.closest(".file"), link.dataset.card);
   if (link.classList.contains("more")) return more(link);
+  if (address.includes("#")) return goTo(...address.split("#"));
   const keep = /[?&](layout|ws)=/.test(address);
   go(address, { push: !keep, keep });
 });
 addEventListener("popstate", () => go(location.href, { push: false }));
+
+async function goTo(page, anchor) {
+  if (page !== location.pathname + location.search) await go(page);
+  const target = document.getElementById(anchor);
+  target?.scrollIntoView();
+  target?.focus({ preventScroll: true });
+}
 
 async function expand(link) {
   const page = await get(link.dataset.lines);
@@ -210,24 +218,34 @@ document.addEventListener("input", (event) => {
 
 // ---- what was viewed and reviewed ---------------------------------------------------------------------------------
 
-const known = (key) => localStorage.getItem(key) === "1";
-const remember = (key, on) => (on ? localStorage.setItem(key, "1") : localStorage.removeItem(key));
-// The version is part of the key: a tick resets when the file changes.
-const fileKey = (file) => `viewed ${file.id} ${file.dataset.version}`;
-const hunkKey = (hunk) => `reviewed ${hunk.id} ${hunk.closest(".file").dataset.version} ${one(".range", hunk)?.textContent}`;
+// The server keeps the ticks; one that may change nothing leaves them to the browser. The version is part of a name: a
+// tick resets when the file changes.
+const isReadOnly = () => document.body.dataset.readOnly === "1";
+const fileTick = (file) => `${file.id}:${file.dataset.version}`;
+const local = (name) => isReadOnly() && localStorage.getItem(name) === "1";
+async function tick(name, on) {
+  if (isReadOnly()) return on ? localStorage.setItem(name, "1") : localStorage.removeItem(name);
+  const response = await fetch("/act", {
+    method: "POST",
+    credentials: "same-origin",
+    headers: { Accept: "application/json", "X-Emend-CSRF": document.body.dataset.csrf },
+    body: new URLSearchParams({ do: "tick", name, on: on ? "1" : "0" }),
+  });
+  if (!response.ok) say("The tick was not stored.", "bad");
+}
+const isViewed = (file) => file.dataset.viewed === "1" || local(fileTick(file));
 
 function showFile(file) {
-  const on = known(fileKey(file));
+  const on = isViewed(file);
   const box = one(".viewed input", file);
   if (box) box.checked = on;
   for (const leaf of all(`.leaf[data-file="${file.id}"]`)) leaf.classList.toggle("viewed", on);
   return on;
 }
 function showHunk(hunk) {
-  if (hunk.dataset.marked) return;
-  const on = known(hunkKey(hunk));
-  hunk.classList.toggle("reviewed", on);
-  one('[data-key="a"]', hunk)?.setAttribute("aria-pressed", on);
+  const button = one("[data-tick]", hunk);
+  if (button && local(button.dataset.tick)) button.setAttribute("aria-pressed", true);
+  if (button) hunk.classList.toggle("reviewed", button.getAttribute("aria-pressed") === "true");
 }
 function fold(file, on) {
   file.classList.toggle("folded", on);
@@ -235,17 +253,26 @@ function fold(file, on) {
 }
 function countViewed() {
   const count = one(".viewed-count");
-  if (count) count.textContent = `${all(".file").filter((file) => known(fileKey(file))).length} of ${count.dataset.total} viewed`;
+  if (count) count.textContent = `${all(".file").filter(isViewed).length} of ${count.dataset.total} viewed`;
 }
+document.addEventListener("toggle", async (event) => {
+  const folder = event.target;
+  if (!folder.open || !folder.dataset?.folder) return;
+  const address = folder.dataset.folder;
+  delete folder.dataset.folder;
+  const page = await get(address);
+  one("ul", folder).replaceChildren(...[...page.body.childNodes].map((node) => document.adoptNode(node)));
+}, true);
 
 document.addEventListener("change", (event) => {
   if (event.target.matches(".viewed input")) {
-    const file = event.target.closest(".file");
-    remember(fileKey(file), event.target.checked);
+    const file = event.target.closest(".file"), on = event.target.checked;
+    file.dataset.viewed = on ? "1" : "0";
+    tick(fileTick(file), on);
     showFile(file);
-    fold(file, event.target.checked);
+    fold(file, on);
     countViewed();
-  } else if (event.target.id === "kind") search(event.target.form);
+  } else if (event.target.matches("#kind, #model")) search(event.target.form);
 });
 document.addEventListener("click", (event) => {
   const button = event.target.closest?.("button");
@@ -257,8 +284,12 @@ document.addEventListener("click", (event) => {
   else if (button.dataset.key === "?") one("#help").showModal();
 });
 function review(hunk) {
-  remember(hunkKey(hunk), !known(hunkKey(hunk)));
-  showHunk(hunk);
+  const button = one("[data-tick]", hunk);
+  if (!button) return;
+  const on = button.getAttribute("aria-pressed") !== "true";
+  button.setAttribute("aria-pressed", on);
+  hunk.classList.toggle("reviewed", on);
+  tick(button.dataset.tick, on);
 }
 
 // ---- keys ---------------------------------------------------------------------------------------------------------

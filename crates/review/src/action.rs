@@ -80,6 +80,16 @@ fn done(state: &ReviewState, fields: &Fields) -> Result<ActionDone> {
         }
         "approve" | "deny" | "correct" => return answered(state, fields, verb),
         "review" => return reviewed(state, fields),
+        "tick" => {
+            let name = fields.text("name").ok_or_else(|| incomplete("what was viewed"))?;
+            let kept = state.ticks.set(name, fields.flag("on"));
+            let failed = |what: &str| Error::new(Code::IoFailed, format!("The tick was not stored{what}."));
+            return match kept {
+                Ok(true) => Ok(ActionDone { summary: "Stored.".to_owned(), operation: None }),
+                Ok(false) => Err(incomplete("what was viewed")),
+                Err(error) => Err(failed(&format!(": {error}"))),
+            };
+        }
         "comment" => {
             let (line, text) = (fields.number("line").map(|line| line as u64), fields.sent("text").unwrap_or_default());
             let comment = state.engine.add_comment(

@@ -21,6 +21,7 @@ mod server;
 mod state;
 #[cfg(test)]
 mod tests;
+mod ticks;
 mod view;
 mod visits;
 
@@ -43,6 +44,8 @@ pub struct ReviewOptions {
     pub counters: Option<PathBuf>,
     /// The file in which the time of the last visit is kept.
     pub visits: Option<PathBuf>,
+    /// The file in which the ticks of viewed files and hunks are kept.
+    pub ticks: Option<PathBuf>,
 }
 
 /// A bound socket with the token that opens the page.

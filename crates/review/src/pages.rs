@@ -12,6 +12,7 @@ pub(crate) mod image;
 pub(crate) mod login;
 pub(crate) mod outcome;
 pub(crate) mod questions;
+pub(crate) mod refused;
 pub(crate) mod resolve;
 pub(crate) mod timeline;
 pub(crate) mod tree;
@@ -35,10 +36,12 @@ pub(crate) fn show(page: &PageContext<'_>, path: &str) -> HttpResponse {
         ["since"] => visit::page(page),
         ["file"] => file_history::page(page),
         ["charts"] => charts::page(page),
+        ["refused"] => refused::page(page),
         ["questions"] => questions::page(page),
         ["resolve"] => resolve::page(page),
         ["part", "file"] => file::part(page),
         ["part", "lines"] => file::lines_part(page),
+        ["part", "tree"] => tree::part(page),
         ["part", "timeline"] => timeline::part(page),
         ["image"] => return image::response(page).unwrap_or_else(|error| failed(page, &error)),
         _ => Err(Error::new(Code::OperationMissing, "There is no such page.").next("Go to the history.")),

@@ -8,6 +8,7 @@ use crate::pages::frame::history_key;
 use crate::request::Fields;
 use crate::state::ReviewState;
 use crate::view::{PREFERENCES_COOKIE, PageContext, Preferences};
+use crate::ticks::Ticks;
 use crate::visits::Visits;
 use crate::{ReviewOptions, assets, respond};
 use emendate::core::Error;
@@ -50,6 +51,7 @@ impl ReviewService {
             caller,
             seen: std::sync::Mutex::default(),
             visits: Visits::open(options.visits.clone()),
+            ticks: Ticks::open(options.ticks.clone()),
             options,
             access: VisitorAccess::new(token, names, bound.address.port()),
             bodies: BodyReader::new(FORM_BYTES_MAX, Duration::from_secs(60)),
@@ -207,7 +209,10 @@ impl ReviewState {
         .then(|| format!("{}={}; SameSite=Strict; Path=/; Max-Age=31536000", PREFERENCES_COOKIE, preferences.saved()));
         let csrf = visitor.csrf.clone();
         let shown = self
-            .call(move |state| pages::show(&PageContext { state, csrf: &csrf, fields: &fields, preferences }, &path))
+            .call(move |state| {
+                state.ticks.refresh();
+                pages::show(&PageContext::new(state, &csrf, &fields, preferences), &path)
+            })
             .await;
         let mut response = shown.unwrap_or_else(|| {
             respond::plain(
@@ -266,6 +271,6 @@ fn respond_to(
         return respond::json(outcome.status(), &outcome.to_json(fields));
     }
     let none = Fields::default();
-    let page = PageContext { state, csrf, fields: &none, preferences: Preferences::default() };
+    let page = PageContext::new(state, csrf, &none, Preferences::default());
     respond::page(outcome.status(), pages::outcome::page(&page, fields, outcome))
 }

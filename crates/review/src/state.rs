@@ -3,6 +3,7 @@
 use crate::ReviewOptions;
 use crate::access::VisitorAccess;
 use crate::live::HistoryState;
+use crate::ticks::Ticks;
 use crate::visits::Visits;
 use emendate::core::Result;
 use emendate::{CallContext, ChangeScope, Engine, ScopeChanges};
@@ -16,6 +17,7 @@ pub(crate) struct ReviewState {
     pub(crate) caller: CallContext,
     pub(crate) options: ReviewOptions,
     pub(crate) visits: Visits,
+    pub(crate) ticks: Ticks,
     pub(crate) access: VisitorAccess,
     /// The changes that were looked at last, with the state of the history.
     pub(crate) seen: Mutex<Option<SeenScope>>,

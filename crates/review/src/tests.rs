@@ -33,9 +33,12 @@ fn caller(session: &str) -> CallContext {
 
 impl Bed {
     fn new(read_only: bool) -> Bed {
+        Bed::with(read_only, StateLocation::Memory)
+    }
+
+    fn with(read_only: bool, state: StateLocation) -> Bed {
         let root = tempfile::tempdir().unwrap();
-        let engine =
-            Arc::new(Engine::open(&[root.path().to_owned()], StateLocation::Memory, Config::default()).unwrap());
+        let engine = Arc::new(Engine::open(&[root.path().to_owned()], state, Config::default()).unwrap());
         let listener = ReviewListener::open("0").unwrap();
         let (port, secret) = (listener.port(), listener.secret.clone());
         let (stop, stopped) = mpsc::channel(2);
@@ -351,4 +354,67 @@ async fn image_is_served_in_a_sandbox_and_markup_never_is() {
     assert!(page.contains("<img loading=\"lazy\"") && page.contains("side=before"), "{page}");
     let answer = browser.get(&format!("/image?op={removed}&path={path}&side=before")).await;
     assert!(answer.contains("content-type: image/png") && answer.contains("sandbox"), "{answer}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn refused_calls_are_shown_with_their_reasons() {
+    let state = tempfile::tempdir().unwrap();
+    let bed = Bed::with(false, StateLocation::Directory(state.path().to_owned()));
+    bed.two_hunks();
+    let edit = json!({ "file_path": bed.path("a.txt"), "old_string": "<absent>", "new_string": "x" });
+    assert!(bed.engine.call(&caller("agent-1"), "edit", edit).result.is_err());
+    std::fs::write(bed.path(".env"), "TOKEN=secret\n").unwrap();
+    let secret = json!({ "file_path": bed.path(".env"), "old_string": "TOKEN=absent", "new_string": "x" });
+    assert!(bed.engine.call(&caller("agent-2"), "edit", secret).result.is_err());
+    let browser = bed.log_in().await;
+    let page = browser.get("/refused").await;
+    assert_eq!(page.matches("class=\"refusal\"").count(), 2, "{page}");
+    assert!(page.contains("match.not_found") && page.contains("a.txt") && !page.contains("<absent>"), "{page}");
+    assert!(!page.contains("TOKEN=secret"), "{page}");
+    let page = browser.get("/refused?session=agent-1").await;
+    assert_eq!(page.matches("class=\"refusal\"").count(), 1, "{page}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_files_are_sent_as_directories() {
+    let bed = Bed::new(false);
+    let file = |nth: usize| format!("*** Add File: {}\n+one\n", bed.path(&format!("wide/{}/{nth}.txt", nth / 50)));
+    let patch: String = (0..250).map(file).collect();
+    let patch = format!("*** Begin Patch\n{patch}*** Add File: {}\n+one\n*** End Patch\n", bed.path("top.txt"));
+    let id = bed.agent("apply", json!({ "input": patch }));
+    let browser = bed.log_in().await;
+    let page = browser.get(&format!("/op/{id}")).await;
+    // The last file is alone at the top; the others are in a directory that is closed.
+    assert_eq!(page.matches("class=\"leaf").count(), 1, "{page}");
+    assert_eq!(page.matches("data-folder=").count(), 1, "{page}");
+    let folder = browser.get(&format!("/part/tree?op={id}&path=wide")).await;
+    assert_eq!(folder.matches("data-folder=").count(), 5, "{folder}");
+    let files = browser.get(&format!("/part/tree?op={id}&path=wide/4")).await;
+    assert_eq!(files.matches("class=\"leaf").count(), 50, "{files}");
+    assert!(files.contains(&format!("/op/{id}?start=200#f-")), "{files}");
+    // Without scripts, a link filters.
+    let some = browser.get(&format!("/op/{id}?files=wide/4/")).await;
+    assert_eq!(some.matches("class=\"leaf").count(), 50, "{some}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ticks_are_kept_by_the_server() {
+    let bed = Bed::new(false);
+    let id = bed.two_hunks();
+    let browser = bed.log_in().await;
+    let page = browser.get(&format!("/op/{id}")).await;
+    let value = |name: &str| {
+        let tag = page.split("<section class=\"file\"").nth(1).unwrap();
+        tag.split(&format!("{name}=\"")).nth(1).unwrap().split('"').next().unwrap().to_owned()
+    };
+    let tick = format!("{}:{}", value("id"), value("data-version"));
+    assert!(!page.contains("data-viewed"), "{page}");
+    assert_eq!(status(&browser.act(&format!("do=tick&name={tick}&on=1")).await), "200");
+    assert!(browser.get(&format!("/op/{id}")).await.contains("data-viewed=\"1\""));
+    browser.act(&format!("do=tick&name={tick}&on=0")).await;
+    assert!(!browser.get(&format!("/op/{id}")).await.contains("data-viewed"));
+    assert_eq!(status(&browser.act("do=tick&name=%3Cscript%3E&on=1").await), "409");
+    let reader = Bed::new(true);
+    let browser = reader.log_in().await;
+    assert_eq!(status(&browser.act(&format!("do=tick&name={tick}&on=1")).await), "403");
 }

@@ -3,7 +3,8 @@
 use crate::html::query_text;
 use crate::request::Fields;
 use crate::state::ReviewState;
-use emendate::ChangeScope;
+use emendate::{ChangeScope, ScopeRemarks};
+use std::cell::OnceCell;
 use std::path::Path;
 
 /// The cookie with the settings of the page.
@@ -17,6 +18,27 @@ pub(crate) struct PageContext<'a> {
     /// The fields of the address.
     pub(crate) fields: &'a Fields,
     pub(crate) preferences: Preferences,
+    /// The remarks of the scope that the page shows, read once.
+    remarks: OnceCell<ScopeRemarks>,
+}
+
+impl<'a> PageContext<'a> {
+    pub(crate) fn new(
+        state: &'a ReviewState,
+        csrf: &'a str,
+        fields: &'a Fields,
+        preferences: Preferences,
+    ) -> PageContext<'a> {
+        PageContext { state, csrf, fields, preferences, remarks: OnceCell::new() }
+    }
+
+    /// What a person said about the operation of the scope that the page shows.
+    pub(crate) fn remarks(&self, scope: &ChangeScope) -> &ScopeRemarks {
+        self.remarks.get_or_init(|| {
+            let found = self.state.changes(scope).and_then(|changes| self.state.engine.scope_remarks(&changes));
+            found.unwrap_or_default()
+        })
+    }
 }
 
 /// How differences are shown.

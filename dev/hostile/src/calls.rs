@@ -30,7 +30,7 @@ const WORDS: &[&str] = &[
     "str_replace",
     "create",
     "undo_edit",
-    "unified",
+    "unified_diff",
     "apply_patch",
     "search_replace",
     "3-7",

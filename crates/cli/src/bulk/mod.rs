@@ -7,9 +7,12 @@ mod row;
 mod summary;
 
 use crate::global::GlobalArgs;
+use crate::args::format_names;
 use crate::{io_error, output};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
+use emendate::core::formats::text_formats;
+use emendate::core::print::PRINT_FORMATS;
 use emendate::core::{ApplyLimits, ApplyOptions, Code, Error, Result};
 use emendate::fs::shown;
 use emendate::{BulkTask, ROW_STEPS, RewardMeasure, RewardRule, in_parallel};
@@ -42,7 +45,8 @@ pub(crate) struct BulkArgs {
         value_parser = PossibleValuesParser::new(["apply", "diff", "convert", "reward"]))]
     work: String,
     /// The format of the results of convert and diff
-    #[arg(long, value_name = "F", required_if_eq("work", "convert"))]
+    #[arg(long, value_name = "F", required_if_eq("work", "convert"), hide_possible_values = true,
+        value_parser = format_names(PRINT_FORMATS.iter().map(|target| target.name)))]
     to: Option<String>,
     /// The measure of reward
     #[arg(long, value_name = "NAME", default_value = "exact")]
@@ -51,7 +55,8 @@ pub(crate) struct BulkArgs {
     #[arg(long, value_name = "X", default_value = "0")]
     tier_penalty: f64,
     /// The format of edits in rows without one [default: detected]
-    #[arg(long, value_name = "F")]
+    #[arg(long, value_name = "F", hide_possible_values = true,
+        value_parser = format_names(text_formats().map(|format| format.spec().name)))]
     format: Option<String>,
     /// Fields of the results, separated by commas [default: what the work makes]
     #[arg(long, value_name = "A,B", value_delimiter = ',')]

@@ -82,7 +82,7 @@ fn calls(bed: &Bed) -> BTreeMap<&'static str, DryCommand> {
         ("mcp uninstall", "codex", none()),
         ("tools", "", none()),
         ("bulk", "rows.ndjson -o results.ndjson", none()),
-        ("convert", "--to unified", blocks.to_owned()),
+        ("convert", "--to unified_diff", blocks.to_owned()),
         ("preview", "", blocks.to_owned()),
         ("prompt", "", none()),
         ("schema", "multi_edit", none()),

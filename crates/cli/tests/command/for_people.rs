@@ -1,6 +1,7 @@
 //! Tests what the command line prints for people: diffs for git, names, times and options.
 
 use crate::bed::{Bed, feed};
+use crate::prompt::Terminal;
 use serde_json::json;
 use std::process::Command;
 
@@ -151,4 +152,98 @@ fn unknown_hunk_leads_to_the_command_that_lists_them() {
     let (_, command) = refused.err.split_once("emend show ").unwrap_or_else(|| panic!("{}", refused.err));
     let id = command.split([' ', '`', '.']).next().unwrap();
     assert!(bed.run(&["show", id]).exits(0).out.contains("+two"));
+}
+
+#[test]
+fn formats_have_one_spelling_and_former_ones_are_accepted() {
+    let bed = Bed::with("one\n");
+    let blocks = "a.txt\n<<<<<<< SEARCH\none\n=======\ntwo\n>>>>>>> REPLACE\n";
+    let converted = |to: &str| bed.feed(&["convert", "--to", to, "--format", "search-replace"], blocks).exits(0).out;
+    let want = converted("unified_diff");
+    assert!(want.starts_with("diff --git a/a.txt b/a.txt\n"), "{want}");
+    for spelling in ["unified", "unified-diff"] {
+        assert_eq!(converted(spelling), want);
+    }
+    let input = |to: &str| json!({ "input": blocks, "to": to, "directory": bed.path("") }).to_string();
+    let call = |to: &str| bed.feed(&["--unread", "allow", "call", "convert"], input(to));
+    assert_eq!(call("Unified-Diff").exits(0).json()["text"], call("unified").exits(0).json()["text"]);
+    let help = bed.run(&["help", "convert"]).exits(0).out;
+    assert!(help.contains("unified_diff, apply_patch, search_replace"), "{help}");
+    assert!(bed.run(&["convert", "--to", "context"]).code == 2);
+}
+
+#[test]
+fn directories_are_outlined_and_checked() {
+    let bed = Bed::with("no language\n");
+    bed.put("src/a.py", "def first():\n    pass\n");
+    bed.put("src/sub/b.py", "class Second:\n    def third(self):\n        pass\n");
+    bed.put("src/empty.py", "");
+    bed.put("src/notes.xyz", "nothing");
+    bed.put("ignored.py", "def hidden():\n    pass\n");
+    bed.put(".gitignore", "ignored.py\n");
+    let outline = bed.run(&["outline", "."]).exits(0).out;
+    let want = "src/a.py\n1-2\tfunction first\n\nsrc/sub/b.py\n1-3\tclass Second\n2-3\t  ";
+    assert!(outline.starts_with(want) && outline.contains("third") && !outline.contains("hidden"), "{outline}");
+    let one = bed.run(&["outline", ".", "-g", "b.py", "--json"]).exits(0).json();
+    assert_eq!(one["data"]["files"].as_array().unwrap().len(), 1);
+    assert!(bed.run(&["outline", ".", "--no-ignore"]).exits(0).out.contains("hidden"));
+    let checked = bed.run(&["check", "."]).exits(0).out;
+    assert_eq!(checked, "3 of 3 files have no problems.\n");
+    bed.put("src/sub/broken.json", "{\n");
+    let checked = bed.run(&["check", "src", "a.txt"]).exits(1).out;
+    let is_listed = checked.contains("src/sub/broken.json: 1 problem");
+    assert!(is_listed && checked.ends_with("3 of 5 files have no problems.\n"), "{checked}");
+}
+
+#[test]
+fn listings_are_coloured_on_request() {
+    let bed = Bed::with("fn main() {}\n");
+    bed.put("main.rs", "fn main() {}\n");
+    bed.run(&["edit", "a.txt", "--old", "main", "--new", "other"]).exits(0);
+    for args in [&["read", "main.rs"][..], &["search", "main"], &["outline", "main.rs"], &["history"]] {
+        let run = |color: &str| bed.run(&[args, &["--color", color]].concat()).exits(0).out;
+        let (plain, colored) = (run("never"), run("always"));
+        assert!(colored.contains('\u{1b}') && !plain.contains('\u{1b}'), "{args:?}: {colored}");
+        let escapes = regex::Regex::new("\u{1b}\\[[0-9]*m").unwrap();
+        assert_eq!(escapes.replace_all(&colored, ""), plain, "{args:?}");
+        let mut unset = bed.command(&[args, &["--color", "auto"]].concat());
+        unset.env("NO_COLOR", "1").env("FORCE_COLOR", "1");
+        assert_eq!(feed(unset, b"").exits(0).out, plain, "{args:?}");
+    }
+    // Keywords have the colours of the language.
+    let read = bed.run(&["read", "main.rs", "--color", "always"]).exits(0).out;
+    assert!(read.contains("\u{1b}[1m\u{1b}[34mfn\u{1b}[0m"), "{read:?}");
+}
+
+#[test]
+fn long_output_on_a_terminal_goes_through_the_pager() {
+    if !external::has(&["tmux"]) {
+        return;
+    }
+    let bed = Bed::with(&"line\n".repeat(200));
+    bed.put("short.txt", "short\n");
+    // It shows what it was given, and how much of it.
+    bed.put("page.sh", "printf 'PAGED '; wc -l\n");
+    let terminal = Terminal::open(&bed);
+    terminal.types("export EMEND_PAGER='sh page.sh'");
+    terminal.types("emend read a.txt; echo \"first [$?]\"");
+    let screen = terminal.shows("first [0]");
+    assert!(screen.contains("PAGED 200"), "{screen}");
+    terminal.types("emend read short.txt; echo \"second [$?]\"");
+    let screen = terminal.shows("second [0]");
+    assert!(screen.contains("1  short") && screen.matches("PAGED ").count() == 1, "{screen}");
+    // Several files are one text; neither a flag nor an empty variable pages.
+    terminal.types("emend read a.txt short.txt; echo \"third [$?]\"");
+    assert!(terminal.shows("third [0]").contains("PAGED 204"));
+    terminal.types("emend read a.txt --no-pager | wc -l; emend read a.txt --no-pager; echo \"fourth [$?]\"");
+    let screen = terminal.shows("fourth [0]");
+    assert!(screen.contains("   200  line") && screen.matches("PAGED ").count() <= 2, "{screen}");
+    // The user's own configuration names one, and a program that does not exist hides nothing.
+    let config = bed.beside("home/.config/emendate");
+    std::fs::create_dir_all(&config).unwrap();
+    std::fs::write(config.join("config.toml"), "[terminal]\npager = 'sh page.sh; echo of the file'\n").unwrap();
+    terminal.types("unset EMEND_PAGER; emend read a.txt; echo \"fifth [$?]\"");
+    assert!(terminal.shows("fifth [0]").contains("of the file"));
+    terminal.types("EMEND_PAGER=/absent emend read a.txt; echo \"sixth [$?]\"");
+    assert!(terminal.shows("sixth [0]").contains("   200  line"));
 }

@@ -84,6 +84,9 @@ const ROWS: &[(&str, Row)] = &[
     #[cfg(not(feature = "pdf"))]
     ("pages", Elsewhere("This build reads no pages: `cargo test --features pdf` tries it.")),
     ("checked files", Edge(checked_files)),
+    ("rewound", Elsewhere("It takes a thousand calls: crates/engine/tests/library/limits.rs.")),
+    ("checked directories", Edge(checked_directories)),
+    ("outlined files", Edge(outlined_files)),
     ("waiting questions", Elsewhere("Its calls wait: crates/history/src/questions.rs.")),
     ("comments", Elsewhere("No tool writes comments: crates/history/tests/suite/reviews.rs.")),
     ("comment", Elsewhere("No tool writes comments: crates/engine/tests/library/remarks.rs.")),
@@ -420,6 +423,25 @@ fn pages(bed: &Bed, _: Door, count: usize) -> Asked {
 fn checked_files(bed: &Bed, _: Door, count: usize) -> Asked {
     bed.put("a.txt", "");
     call("check", json!({ "paths": vec![bed.path("a.txt"); count] }))
+}
+
+/// Creates so many files of a known language in a directory; returns it.
+fn directory_of(bed: &Bed, door: Door, count: usize) -> String {
+    let name = format!("{door:?}-{count}");
+    for nth in 0..count {
+        bed.put(&format!("{name}/{nth}.json"), "1");
+    }
+    bed.path(&name)
+}
+
+fn checked_directories(bed: &Bed, door: Door, count: usize) -> Asked {
+    let check = json!({ "paths": [directory_of(bed, door, count)] });
+    Asked { told: "are not checked", ..call("check", check) }
+}
+
+fn outlined_files(bed: &Bed, door: Door, count: usize) -> Asked {
+    let outline = json!({ "file_path": directory_of(bed, door, count) });
+    Asked { told: "The outline ended early", ..call("outline", outline) }
 }
 
 fn output(bed: &Bed, _: Door, chars: usize) -> Asked {

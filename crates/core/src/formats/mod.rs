@@ -126,13 +126,23 @@ pub fn text_formats() -> impl Iterator<Item = &'static dyn Format> {
 ///
 /// Errors: [`Code::CallInvalid`], with the names.
 pub fn requested_text_format(name: &str) -> Result<&'static dyn Format> {
-    let same = |own: &str| own.eq_ignore_ascii_case(&name.trim().replace(['-', ' '], "_"));
-    text_formats().find(|format| same(format.spec().name)).ok_or_else(|| {
+    let own = canonical_name(name);
+    text_formats().find(|format| format.spec().name == own).ok_or_else(|| {
         let names: Vec<&str> = text_formats().map(|format| format.spec().name).collect();
         Error::new(Code::CallInvalid, format!("`{name}` is not a text format."))
             .next(format!("Use one of: {}.", names.join(", ")))
     })
 }
+
+/// Returns the spelling of a format's name that we print: lower case with underscores. Upper case, hyphens and the former
+/// name of `unified_diff` are accepted wherever a format is named.
+pub fn canonical_name(name: &str) -> String {
+    let own = name.trim().to_ascii_lowercase().replace(['-', ' '], "_");
+    if own == UNIFIED_DIFF_FORMER_NAME { "unified_diff".to_owned() } else { own }
+}
+
+/// What `unified_diff` was called as a format to print.
+pub const UNIFIED_DIFF_FORMER_NAME: &str = "unified";
 
 /// Returns the format of that name.
 pub fn format_by_name(name: &str) -> Option<&'static dyn Format> {

@@ -96,7 +96,7 @@ pub struct PatchText {
 ///
 /// let files = BTreeMap::from([("a.rs".to_owned(), "let a = 1;\n".to_owned())]);
 /// let blocks = "a.rs\n<<<<<<< SEARCH\nlet a = 1;\n=======\nlet a = 2;\n>>>>>>> REPLACE\n";
-/// let patch = convert(&files, blocks, "unified", &ApplyOptions::new())?;
+/// let patch = convert(&files, blocks, "unified_diff", &ApplyOptions::new())?;
 /// assert_eq!(patch.from, "search_replace");
 /// assert!(patch.text.contains("-let a = 1;\n+let a = 2;\n"));
 /// # Ok::<(), emendate_core::Error>(())

@@ -305,5 +305,5 @@ fn changes_are_converted_with_their_effect() {
         }
     }
     assert_eq!(convert(&before, block, "runes", &ApplyOptions::new()).unwrap_err().code(), Code::CallInvalid);
-    assert_eq!(diff("a", "a").unwrap().to_patch("x", "unified").unwrap_err().code(), Code::EditNoChange);
+    assert_eq!(diff("a", "a").unwrap().to_patch("x", "unified_diff").unwrap_err().code(), Code::EditNoChange);
 }

@@ -14,6 +14,7 @@ use crate::pipeline::checks::approval;
 use crate::pipeline::commit::log;
 use crate::session::comments;
 use crate::session::outside;
+use crate::session::refusals;
 use crate::session::turns::log_moment;
 use crate::tools::history;
 use crate::tools::history::feed::{self, Feed, FeedOptions};
@@ -25,12 +26,13 @@ use crate::tools::review::difference::{self, FileDifference, Resolution, Version
 use crate::tools::review::large;
 use crate::tools::review::operations::FileView;
 use crate::tools::review::operations::{self, OperationPage, OperationQuery, OperationView};
-use crate::tools::review::scope::{self, ChangeScope, ScopeChanges, ScopeFiles};
+use crate::tools::review::scope::{self, ChangeScope, ScopeChanges, ScopeFiles, ScopeFolder, ScopeRemarks};
 use crate::tools::undo;
 use emendate_core::{Handle, Op, Result, Vocabulary};
+use emendate_events::Refusal;
 use emendate_fs::Store;
 use emendate_history::{Deadline, GcStats, Retention, TURN};
-use emendate_syntax::LineRange;
+use emendate_syntax::{ColorSpan, LineRange};
 use serde_json::Value;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -191,6 +193,12 @@ impl Engine {
         comments::record_deliveries(&self.context, session);
     }
 
+    /// Says that the last replies of a session, or of all, may not have been read, e.g. because a call was cancelled when
+    /// its reply was ready: the next ones deliver the comments again.
+    pub fn recall_replies(&self, session: Option<&str>) {
+        comments::recall_deliveries(&self.context, session);
+    }
+
     /// Adds a comment on an operation, a file of it, or a line of that file after it. The next reply to the session of
     /// the operation delivers it.
     ///
@@ -319,6 +327,29 @@ impl Engine {
         scope::scope_file(&self.context, changes, path)
     }
 
+    /// Returns what a person said about the operation of a scope.
+    ///
+    /// Errors: those of the session store.
+    pub fn scope_remarks(&self, changes: &ScopeChanges) -> Result<ScopeRemarks> {
+        scope::scope_remarks(&self.context, changes)
+    }
+
+    /// Returns what a directory of a scope has: the directories directly below it with the sums of their files, and its
+    /// own files. `folder` is relative to the roots.
+    pub fn scope_folder(&self, changes: &ScopeChanges, folder: &Path) -> ScopeFolder {
+        scope::scope_folder(&self.context, changes, folder)
+    }
+
+    /// Returns the newest refused calls with the reasons that the callers were given, the newest first.
+    pub fn refusals(&self, most: usize) -> Vec<Refusal> {
+        refusals::refusals(&self.context, most)
+    }
+
+    /// Returns the models of the sessions in the history, as far as the callers named them.
+    pub fn models(&self) -> Vec<String> {
+        operations::model_names(&self.context)
+    }
+
     /// True for a file that is too large to be loaded whole to be looked at.
     pub fn is_large(&self, path: &Path) -> bool {
         let place = self.context.store().resolve_no_follow(path);
@@ -336,6 +367,13 @@ impl Engine {
         bytes: usize,
     ) -> Result<FileDifference> {
         call::metered(&self.context, caller, || difference::difference(&self.context, caller, changes, path, bytes))
+    }
+
+    /// Returns the colours of lines of a file as it is; none for a file that may not or cannot be read, or whose language
+    /// is not known.
+    pub fn line_colors(&self, caller: &CallContext, path: &Path, range: LineRange) -> Vec<ColorSpan> {
+        call::metered(&self.context, caller, || Ok(difference::line_colors(&self.context, caller, path, range)))
+            .unwrap_or_default()
     }
 
     /// Returns lines of a file before or after the changes of a scope, with their colours.

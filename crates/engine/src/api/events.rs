@@ -5,6 +5,7 @@ use crate::context::{Context, policy};
 use crate::model::call_context::CallContext;
 use crate::model::reply::Reply;
 use crate::model::reply_limits::LISTED_FILES_MAX;
+use crate::session::refusals::{RefusedCall, keep_refusal, note_model};
 use emendate_core::Vocabulary;
 use emendate_events::{CallTimer, Event};
 use serde_json::{Map, Value};
@@ -22,15 +23,35 @@ pub(crate) fn call_as(
     input: Value,
     names: Option<&dyn Vocabulary>,
 ) -> Reply {
-    let Some(begun) = context.events().begin() else { return call_caught(context, caller, name, input, names) };
-    let asked = InputSummary::of(&input, context.events().wants_paths());
+    let begun = context.events().begin();
+    let (asked, path) = (InputSummary::of(&input, context.events().wants_paths()), first_path(&input));
     // The format becomes known during the call, and an error does not tell it.
     let watch = caller.handle.clone().unwrap_or_default();
     let own = caller.handle.is_none().then(|| CallContext { handle: Some(watch.clone()), ..caller.clone() });
     let caller = own.as_ref().unwrap_or(caller);
     let reply = call_caught(context, caller, name, input, names);
-    context.events().push(event(caller, name, asked, &reply, begun, watch.format()));
+    let at = emendate_events::now();
+    match &reply.result {
+        Err(error) => {
+            let tool = crate::api::tool_table::tool(name).map_or("unknown", |tool| tool.name);
+            let (format, path) = (watch.format(), path.as_deref());
+            keep_refusal(context, caller, &RefusedCall { at, tool, format, path, input: asked.bytes }, error);
+        }
+        Ok(answer) if answer.data.contains_key("operation") => note_model(context, caller, at),
+        Ok(_) => {}
+    }
+    if let Some(begun) = begun {
+        context.events().push(event(caller, name, asked, &reply, begun, watch.format()));
+    }
     reply
+}
+
+/// Fields of an input that hold a path.
+const PATH_FIELDS: [&str; 4] = ["file_path", "path", "notebook_path", "directory"];
+
+/// Returns the first path of an input.
+fn first_path(input: &Value) -> Option<String> {
+    PATH_FIELDS.into_iter().find_map(|key| text_field(input, key))
 }
 
 /// Summary of a call's input, taken before the call consumes it.
@@ -41,8 +62,7 @@ struct InputSummary {
 
 impl InputSummary {
     fn of(input: &Value, paths: bool) -> InputSummary {
-        let named =
-            ["file_path", "path", "notebook_path", "directory"].into_iter().filter_map(|key| text_field(input, key));
+        let named = PATH_FIELDS.into_iter().filter_map(|key| text_field(input, key));
         InputSummary { bytes: text_bytes(input), paths: if paths { named.collect() } else { Vec::new() } }
     }
 }

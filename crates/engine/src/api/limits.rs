@@ -11,7 +11,7 @@ use crate::model::hunk_numbers::HUNKS_PER_CALL_MAX;
 use crate::model::reply_limits::{LINE_CHARS_MAX, READ_REPLY_CHARS_MAX, REPLY_DATA_BYTES_MAX, REPLY_TEXT_CHARS_MAX};
 use crate::pipeline::plan::large::{CONTEXT_BYTES_MAX, LINE_BYTES_MAX, READ_BYTES_MAX, SPARSE_BYTES_MAX};
 use crate::pipeline::report::diagnose::ASKED_FILES_MAX;
-use crate::tools::check::CHECKED_FILES_MAX;
+use crate::tools::check::{CHECKED_FILES_MAX, DIRECTORY_FILES_MAX};
 use crate::tools::read::READ_LINES_DEFAULT;
 use crate::tools::read::cells::OUTPUT_CHARS_MAX;
 use crate::tools::read::media::PDF_PAGES_MAX;
@@ -20,6 +20,8 @@ use crate::tools::replace::REPLACED_FILES_MAX;
 use crate::tools::search::{GLOB_BYTES_MAX, PATTERN_BYTES_MAX, WALKED_ENTRIES_MAX};
 use crate::tools::snapshot::SNAPSHOT_BYTES_MAX;
 use crate::tools::snapshot::scan::{SNAPSHOT_FILE_BYTES_MAX, SNAPSHOT_FILES_MAX};
+use crate::tools::symbols::outline::OUTLINED_FILES_MAX;
+use crate::tools::undo::since::SINCE_OPERATIONS_MAX;
 use emendate_core::EDITS_PER_CALL_MAX;
 use emendate_core::notebook::CELLS_MAX;
 use emendate_core::refusals::FILES_PER_CALL_MAX;
@@ -305,6 +307,27 @@ pub static LIMITS: &[Limit] = &[
         unit: "files in one check",
         code: Some(Code::CallTooLarge),
         next: "Send several calls.",
+    },
+    Limit {
+        name: "rewound",
+        most: SINCE_OPERATIONS_MAX as u64,
+        unit: "operations that one rewind, or one undo since a moment or of a turn, takes back",
+        code: Some(Code::CallInvalid),
+        next: "Name a later moment first.",
+    },
+    Limit {
+        name: "checked directories",
+        most: DIRECTORY_FILES_MAX as u64,
+        unit: "files below the directories of one check",
+        code: None,
+        next: "Check a directory below, or one that is smaller.",
+    },
+    Limit {
+        name: "outlined files",
+        most: OUTLINED_FILES_MAX as u64,
+        unit: "files of a directory in one outline",
+        code: None,
+        next: "Narrow the path or the glob.",
     },
     Limit {
         name: "waiting questions",

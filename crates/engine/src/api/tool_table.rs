@@ -252,20 +252,20 @@ nothing. dry_run shows the diffs.",
         summary: "resolve edits against the files and write them as a unified diff, a patch or blocks",
         prompt: "\
 Takes edits as apply does, resolves them against the current files and returns the same change in another format: \
-to is unified, apply_patch, search_replace or hashline. Nothing is written.",
+to is unified_diff, apply_patch, search_replace, whole_file, hashline or anchors. Nothing is written.",
         annotations: Annotations { read_only: true, destructive: false, idempotent: true },
         seed: SeedCodes::None,
         rest: "Convert fewer files in one call.",
-        example: r#"{"input": "*** Begin Patch\n*** Update File: src/main.rs\n@@\n-let x = 1;\n+let x = 2;\n*** End Patch\n", "to": "unified", "directory": "/work"}"#,
+        example: r#"{"input": "*** Begin Patch\n*** Update File: src/main.rs\n@@\n-let x = 1;\n+let x = 2;\n*** End Patch\n", "to": "unified_diff", "directory": "/work"}"#,
         input: ToolInput::Convert,
     },
     Tool {
         name: "outline",
         title: "Outline of a file",
-        summary: "list the definitions in a source file: functions, types, keys, with their lines",
+        summary: "list the definitions in a source file or a directory: functions, types, keys, with their lines",
         prompt: "\
 Lists the definitions in a file of a known language, with first and last line: functions, classes, methods, keys, sections. read and edit_symbol \
-take these names, joined by dots (Parser.next). It shows no text, so it does not count as a read.",
+take these names, joined by dots (Parser.next). For a directory, it lists those of all its files. It shows no text, so it does not count as a read.",
         annotations: Annotations { read_only: true, destructive: false, idempotent: true },
         seed: SeedCodes::None,
         rest: "Read parts of the file with offset and limit.",
@@ -277,7 +277,7 @@ take these names, joined by dots (Parser.next). It shows no text, so it does not
         title: "Check files",
         summary: "problems that the grammar and the configured language servers find in files on disk",
         prompt: "\
-Lists problems in files as they are on disk: whether they parse, and errors and warnings of the configured language servers, with line and column. A server that has just been started may need timeout_ms; a missing answer means unknown, not good. \
+Lists problems in files, or in the files of directories, as they are on disk: whether they parse, and errors and warnings of the configured language servers, with line and column. A server that has just been started may need timeout_ms; a missing answer means unknown, not good. \
 The reply to an edit already lists new problems.",
         annotations: Annotations { read_only: true, destructive: false, idempotent: true },
         seed: SeedCodes::None,

@@ -8,6 +8,7 @@ pub(crate) mod failures;
 pub(crate) mod history_stores;
 pub(crate) mod hook_programs;
 pub(crate) mod last_changes;
+pub(crate) mod noted_models;
 pub(crate) mod options;
 pub(crate) mod policy;
 pub(crate) mod register_store;
@@ -21,6 +22,7 @@ use crate::context::failures::Failures;
 use crate::context::history_stores::{HistoryStores, StateLocation};
 use crate::context::hook_programs::before_read;
 use crate::context::last_changes::LastChanges;
+use crate::context::noted_models::NotedModels;
 use crate::context::policy::{Access, BlockingRule, Guard};
 use crate::context::register_store::RegisterStore;
 use crate::context::syntax::{ParserIsolation, Parsers};
@@ -62,6 +64,7 @@ pub(crate) struct Context {
     path_locks: [Mutex<()>; PATH_LOCKS],
     failures: Failures,
     last_changes: LastChanges,
+    noted_models: NotedModels,
     register_store: RegisterStore,
     parsers: Parsers,
     notices: Mutex<Vec<String>>,
@@ -193,6 +196,7 @@ impl Context {
             path_locks: [const { Mutex::new(()) }; PATH_LOCKS],
             failures: Failures::default(),
             last_changes: LastChanges::default(),
+            noted_models: NotedModels::default(),
             register_store: RegisterStore::default(),
             parsers: Parsers::default(),
             notices: Mutex::new(notices),
@@ -461,6 +465,10 @@ impl Context {
 
     pub(crate) fn parsers(&self) -> &Parsers {
         &self.parsers
+    }
+
+    pub(crate) fn noted_models(&self) -> &NotedModels {
+        &self.noted_models
     }
 
     pub(crate) fn last_changes(&self) -> &LastChanges {

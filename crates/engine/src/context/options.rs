@@ -4,6 +4,7 @@ use crate::context::config::Config;
 use crate::context::encoding;
 use crate::model::call_context::{CallContext, OptionValue, StalePolicy};
 use crate::model::call_origin::CallOrigin;
+use emendate_core::formats::canonical_name;
 use emendate_core::line_format::{LINE_FORMATS, LineFormat};
 use emendate_core::{Code, DeclaredEncoding, Error, Handle, HeaderStyle, Matching, Result, ShortTag};
 use schemars::JsonSchema;
@@ -169,7 +170,7 @@ pub(crate) struct PatchOptions {
 
 /// Returns the line format of that name.
 pub(crate) fn line_format_named(name: &str) -> Result<&'static LineFormat> {
-    LineFormat::by_name(name).ok_or_else(|| {
+    LineFormat::by_name(&canonical_name(name)).ok_or_else(|| {
         let names: Vec<&str> = LINE_FORMATS.iter().map(|marks| marks.name).collect();
         Error::new(Code::CallInvalid, format!("`{name}` is not a way to show lines."))
             .next(format!("Use one of: {}.", names.join(", ")))

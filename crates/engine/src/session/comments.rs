@@ -75,6 +75,11 @@ pub(crate) fn record_deliveries(context: &Context, session: Option<&str>) {
     }
 }
 
+/// Forgets that replies had comments, if they are not confirmed: the next ones deliver them again.
+pub(crate) fn recall_deliveries(context: &Context, session: Option<&str>) {
+    context.delivered_comments().retain(|it| session.is_some_and(|session| it.session != session));
+}
+
 /// Returns the name of a comment, which is unique among the roots.
 pub(crate) fn comment_id(root: usize, number: u64) -> String {
     if root == 0 { number.to_string() } else { format!("{root}:{number}") }

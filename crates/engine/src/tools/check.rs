@@ -2,14 +2,15 @@
 
 use crate::context::config::ServerTrigger;
 use crate::context::policy::Access;
-use crate::context::syntax::grammars;
-use crate::context::{Context, LoadedFile};
+use crate::context::syntax::{grammars, language};
+use crate::context::{Context, LoadedFile, walk};
 use crate::model::call_context::CallContext;
 use crate::model::reply::Answer;
 use crate::pipeline::report::diagnose::{
     Diagnosis, DiagnosisTarget, ServerReport, ask_servers, exact, problem_list, reason,
 };
 use crate::session::suggest::file_not_found;
+use crate::tools::search::{WalkFilter, WalkStats};
 use emendate_core::formats::{self, FormatInput};
 use emendate_core::refusals::check_count;
 use emendate_core::{Code, Error, Result};
@@ -18,11 +19,14 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Duration;
 
 /// Files of a call.
 pub(crate) const CHECKED_FILES_MAX: usize = 50;
+/// Files below directories of a call.
+pub(crate) const DIRECTORY_FILES_MAX: usize = 1000;
 /// Milliseconds to wait for a server: the default, and the maximum that a call may set.
 const TIMEOUT_MS_DEFAULT: u64 = 30_000;
 const TIMEOUT_MS_MAX: u64 = 600_000;
@@ -34,7 +38,7 @@ const LISTED_PROBLEMS_MAX: usize = 50;
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Args")]
 pub(crate) struct CheckInput {
-    /// The absolute paths of the files.
+    /// The absolute paths of files, or of directories: then of the files whose language is known.
     paths: Vec<String>,
     /// Milliseconds to wait for language servers; 30000 if nothing is said.
     timeout_ms: Option<u64>,
@@ -48,47 +52,132 @@ pub(crate) fn check(context: &Context, caller: &CallContext, input: Value) -> Re
         return Err(error.next("Name the files to check in paths."));
     }
     check_count(args.paths.len(), CHECKED_FILES_MAX, "files to check")?;
-    let mut files: Vec<(SafePath, LoadedFile)> = Vec::with_capacity(args.paths.len());
+    let mut run = CheckRun {
+        context,
+        caller,
+        time: Duration::from_millis(args.timeout_ms.unwrap_or(TIMEOUT_MS_DEFAULT).min(TIMEOUT_MS_MAX)),
+        text: String::new(),
+        rows: Vec::new(),
+        problems: 0,
+        unknown: 0,
+        good: 0,
+    };
+    let mut files: Vec<(SafePath, LoadedFile)> = Vec::new();
+    let (mut below, mut notes) = (Vec::new(), Vec::new());
     for path in &args.paths {
+        let place = context.store().resolve_path(Path::new(path))?;
+        if context.store().list(&place)?.is_some() {
+            let walked = run.files_below(&place, &mut below)?;
+            if walked.cut || below.len() > DIRECTORY_FILES_MAX {
+                below.truncate(DIRECTORY_FILES_MAX);
+                notes.push(format!("Files after the first {DIRECTORY_FILES_MAX} below directories are not checked."));
+            }
+            continue;
+        }
         let place = context.resolve_path(Path::new(path), Access::Read)?;
         let opened = context.snapshot(&place, None, "")?.ok_or_else(|| file_not_found(context, &place, caller))?;
         files.push((place, opened));
     }
-    let subjects: Vec<DiagnosisTarget<'_>> = files
-        .iter()
-        .map(|(place, opened)| DiagnosisTarget {
-            place,
-            before: None,
-            after: Some(exact(&opened.snapshot)),
-            edits: Vec::new(),
-            written: false,
-            copied: false,
-        })
-        .collect();
-    let time = Duration::from_millis(args.timeout_ms.unwrap_or(TIMEOUT_MS_DEFAULT).min(TIMEOUT_MS_MAX));
-    let (said, _) = ask_servers(context, &subjects, |server| server.when != ServerTrigger::Off, Some(time));
-    let mut answer = Answer::default();
-    let (mut rows, mut problems, mut unknown) = (Vec::new(), 0, 0);
-    for ((place, opened), said) in files.iter().zip(said) {
-        let grammar = grammars(context, caller)
-            .syntax_problem(place, &opened.snapshot)
-            .map(|answer| ServerReport { server: "syntax".to_owned(), answer });
-        let diagnosis = Diagnosis {
-            said: grammar.into_iter().chain(said).collect(),
-            most: LISTED_PROBLEMS_MAX,
-            elsewhere: Vec::new(),
-        };
-        answer.text.push_str(&told(place, &diagnosis));
-        problems += diagnosis.new_problems().len();
-        unknown += diagnosis.unanswered().count() + usize::from(diagnosis.said.is_empty());
-        rows.push(json!({ "filePath": place.shown(), "diagnostics": diagnosis.to_json() }));
+    run.check(&files, false);
+    let is_directory = files.len() < args.paths.len();
+    for places in below.chunks(CHECKED_FILES_MAX) {
+        run.check(&run.load(places)?, true);
     }
-    answer.data = Map::from_iter([
-        ("files".to_owned(), Value::Array(rows)),
-        ("problems".to_owned(), problems.into()),
-        ("unknown".to_owned(), unknown.into()),
+    if is_directory {
+        let _ = writeln!(run.text, "{} of {} files have no problems.", run.good, run.rows.len());
+    }
+    for note in &notes {
+        let _ = writeln!(run.text, "Note: {note}");
+    }
+    let data = Map::from_iter([
+        ("files".to_owned(), Value::Array(run.rows)),
+        ("problems".to_owned(), run.problems.into()),
+        ("unknown".to_owned(), run.unknown.into()),
+        ("notes".to_owned(), notes.into()),
     ]);
-    Ok(answer)
+    Ok(Answer { text: run.text, data, ..Answer::default() })
+}
+
+/// A check, and what it found so far.
+struct CheckRun<'a> {
+    context: &'a Context,
+    caller: &'a CallContext,
+    /// The time that servers have for the files that are checked together.
+    time: Duration,
+    text: String,
+    rows: Vec<Value>,
+    problems: usize,
+    unknown: usize,
+    /// Files without problems.
+    good: usize,
+}
+
+impl CheckRun<'_> {
+    /// Adds the files below a directory whose language a grammar or a server knows.
+    fn files_below(&self, folder: &SafePath, all: &mut Vec<SafePath>) -> Result<WalkStats> {
+        let globs = WalkFilter::globs(folder.absolute(), &[])?;
+        let scope = WalkFilter { globs, hidden: false, all: false, watch: self.caller.handle.clone() };
+        let servers = &self.context.config().servers;
+        let walked = walk::walk(self.context, folder, &scope, &mut |place| {
+            let served = || servers.iter().any(|it| it.language(place.relative(), place.absolute()).is_some());
+            if language(place, "").is_some() || served() {
+                all.push(place.clone());
+            }
+            Ok(if all.len() <= DIRECTORY_FILES_MAX { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+        })?;
+        self.caller.check_cancelled()?;
+        Ok(walked)
+    }
+
+    /// Loads files of a directory, without those that are gone, secret or not text.
+    fn load(&self, places: &[SafePath]) -> Result<Vec<(SafePath, LoadedFile)>> {
+        self.caller.check_cancelled()?;
+        let load = |place: &SafePath| {
+            let access = self.context.check_access(place, Access::Read);
+            let opened = access.and_then(|()| self.context.snapshot(place, None, "")).ok().flatten()?;
+            Some((place.clone(), opened))
+        };
+        Ok(places.iter().filter_map(load).collect())
+    }
+
+    /// Checks files together; `briefly` leaves out those without problems, and those that nothing knows.
+    fn check(&mut self, files: &[(SafePath, LoadedFile)], briefly: bool) {
+        let subjects: Vec<DiagnosisTarget<'_>> = files
+            .iter()
+            .map(|(place, opened)| DiagnosisTarget {
+                place,
+                before: None,
+                after: Some(exact(&opened.snapshot)),
+                edits: Vec::new(),
+                written: false,
+                copied: false,
+            })
+            .collect();
+        let (said, _) =
+            ask_servers(self.context, &subjects, |server| server.when != ServerTrigger::Off, Some(self.time));
+        for ((place, opened), said) in files.iter().zip(said) {
+            let grammar = grammars(self.context, self.caller)
+                .syntax_problem(place, &opened.snapshot)
+                .map(|answer| ServerReport { server: "syntax".to_owned(), answer });
+            let diagnosis = Diagnosis {
+                said: grammar.into_iter().chain(said).collect(),
+                most: LISTED_PROBLEMS_MAX,
+                elsewhere: Vec::new(),
+            };
+            if briefly && diagnosis.said.is_empty() {
+                continue;
+            }
+            let problems = diagnosis.new_problems().len();
+            let unknown = diagnosis.unanswered().count() + usize::from(diagnosis.said.is_empty());
+            self.problems += problems;
+            self.unknown += unknown;
+            self.good += usize::from(problems + unknown == 0);
+            if !briefly || problems + unknown > 0 {
+                self.text.push_str(&told(place, &diagnosis));
+            }
+            self.rows.push(json!({ "filePath": place.shown(), "diagnostics": diagnosis.to_json() }));
+        }
+    }
 }
 
 /// Formats the problems of a file.

@@ -22,7 +22,7 @@ use std::path::Path;
 #[expect(dead_code, reason = "the fields are read as those of apply, once `to` is taken out")]
 #[schemars(rename = "Args")]
 pub(crate) struct ConvertInput {
-    /// The format to write: `unified`, `apply_patch`, `search_replace`, `whole_file`, `hashline` or `anchors`.
+    /// The format to write: `unified_diff`, `apply_patch`, `search_replace`, `whole_file`, `hashline` or `anchors`.
     to: String,
     #[serde(flatten)]
     edits: apply::ApplyInput,

@@ -181,17 +181,37 @@ pub(crate) fn reviewed_hunks(context: &Context, operation: Option<&str>) -> Resu
     Ok(all)
 }
 
+/// Returns the reviewed hunks of an operation that exists, and the comments on it, the oldest first.
+///
+/// Errors: those of the session store.
+pub(crate) fn remarks_on(
+    context: &Context,
+    root: usize,
+    id: OperationId,
+) -> Result<(Vec<ReviewedFile>, Vec<Comment>)> {
+    let history = context.history(root);
+    let marks = history.reviewed(Some(id.number), REVIEWED_FILES_MAX)?;
+    let filter = CommentFilter { operation: Some(id.number), limit: COMMENTS_MAX, ..CommentFilter::default() };
+    let mut comments: Vec<Comment> = history
+        .comments(&filter)?
+        .into_iter()
+        .map(|stored| named_comment(root, id.to_string(), stored))
+        .collect();
+    comments.sort_by_key(|comment| comment.at);
+    Ok((marks.into_iter().map(|marks| reviewed_file(id.to_string(), marks)).collect(), comments))
+}
+
 /// Files of a list of review marks.
 const REVIEWED_FILES_MAX: usize = 1000;
 
 fn reviewed_in(context: &Context, root: usize, logged: Option<&LogEntry>) -> Result<Vec<ReviewedFile>> {
     let found = context.history(root).reviewed(logged.map(|logged| logged.id.number), REVIEWED_FILES_MAX)?;
-    let file = |marks: ReviewedHunks| ReviewedFile {
-        operation: operation_name(context, root, marks.operation),
-        path: PathBuf::from(OsStr::from_bytes(&marks.path)),
-        hunks: marks.hunks,
-    };
+    let file = |marks: ReviewedHunks| reviewed_file(operation_name(context, root, marks.operation), marks);
     Ok(found.into_iter().map(file).collect())
+}
+
+fn reviewed_file(operation: String, marks: ReviewedHunks) -> ReviewedFile {
+    ReviewedFile { operation, path: PathBuf::from(OsStr::from_bytes(&marks.path)), hunks: marks.hunks }
 }
 
 /// Returns a file of an operation.
@@ -209,9 +229,13 @@ fn operation_name(context: &Context, root: usize, number: u64) -> String {
 }
 
 fn comment_of(context: &Context, root: usize, stored: StoredComment) -> Comment {
+    named_comment(root, operation_name(context, root, stored.operation), stored)
+}
+
+fn named_comment(root: usize, operation: String, stored: StoredComment) -> Comment {
     Comment {
         id: comment_id(root, stored.number),
-        operation: operation_name(context, root, stored.operation),
+        operation,
         path: stored.path.map(|path| PathBuf::from(OsStr::from_bytes(&path))),
         line: stored.line,
         session: stored.session,

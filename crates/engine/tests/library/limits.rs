@@ -39,6 +39,7 @@ const ROWS: &[Row] = &[
     Row { name: "reply", try_with: reply },
     Row { name: "cells", try_with: cells },
     Row { name: "checked files", try_with: checked },
+    Row { name: "rewound", try_with: rewound },
     Row { name: "parsed", try_with: parsed },
     Row { name: "image", try_with: image },
     Row { name: "PDF", try_with: pdf },
@@ -53,6 +54,8 @@ const ELSEWHERE: &[&str] = &[
     "kept",
     "taken back",
     "entries",
+    "checked directories",
+    "outlined files",
     "snapshot files",
     "snapshot file",
     // crates/engine/tests/library/snapshots.rs
@@ -113,6 +116,18 @@ fn cells(bench: &Bench, count: usize) -> Reply {
 fn checked(bench: &Bench, count: usize) -> Reply {
     let path = bench.put("a.txt", "");
     bench.call("check", json!({ "paths": vec![path; count] }))
+}
+
+/// Changes a file so many times since a mark, and rewinds to it.
+fn rewound(bench: &Bench, count: usize) -> Reply {
+    let path = bench.put("a.txt", "start\n");
+    assert!(bench.read("a.txt").result.is_ok());
+    assert!(bench.call("mark", json!({ "name": "start" })).result.is_ok());
+    for nth in 0..count {
+        let written = bench.call("write", json!({ "file_path": path, "content": format!("{nth}\n") }));
+        assert!(written.result.is_ok(), "{}", written.text());
+    }
+    bench.call("rewind", json!({ "to": "start" }))
 }
 
 fn image(bench: &Bench, bytes: usize) -> Reply {

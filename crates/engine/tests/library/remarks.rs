@@ -139,3 +139,17 @@ fn hunks_are_marked_as_reviewed() {
     ok(&bench.call("history", json!({ "id": id })));
     assert_eq!(Value::from(all[0].hunks.clone()), json!([1, 2]));
 }
+
+#[test]
+fn comment_of_a_reply_that_nobody_read_is_delivered_again() {
+    let bench = bench();
+    let id = change(&bench);
+    comment(&bench, &id, 1, "Use a word.");
+    assert_eq!(delivered(&read(&bench)), ["Use a word."]);
+    bench.engine.recall_replies(None);
+    assert_eq!(delivered(&read(&bench)), ["Use a word."]);
+    // Once the session is known to go on, a cancelled call takes nothing back.
+    bench.engine.confirm_replies(None);
+    bench.engine.recall_replies(None);
+    assert!(delivered(&read(&bench)).is_empty());
+}

@@ -39,7 +39,8 @@ fn everything_that_a_command_did_is_one_operation() {
     bench.put("src/a", "ONE\n");
     fs::remove_file(bench.path("src/b")).unwrap();
     bench.put("new/d", "four\n");
-    fs::set_permissions(bench.path(".hidden/c"), fs::Permissions::from_mode(0o755)).unwrap();
+    // Bits that git does not keep either are no change.
+    fs::set_permissions(bench.path(".hidden/c"), fs::Permissions::from_mode(0o600)).unwrap();
     let all = of(&[("src/a", "update"), ("src/b", "delete"), ("new/d", "create")]);
     assert_eq!(changed(&bench), all);
     assert_eq!(changed(&bench), of(&[]));
@@ -64,7 +65,7 @@ fn ignored_files_secrets_and_version_control_are_left_out() {
     bench.put(".gitignore", "target/\n*.log\n");
     bench.put("a", "one\n");
     snapshot(&bench);
-    for name in ["target/x", "b.log", ".git/config", ".jj/x", ".env", "key.pem"] {
+    for name in ["target/x", "b.log", ".git/config", ".jj/x", ".env", "key.pem", ".a.0123456789abcdef.tmp~"] {
         bench.put(name, "new\n");
     }
     bench.put("b", "two\n");
@@ -174,4 +175,58 @@ fn contents_beyond_the_limit_are_listed_and_not_stored() {
     }
     let reply = ok(&bench.call("snapshot", json!({})));
     assert!(reply.contains("recorded without their contents, which would take too much space: 1"), "{reply}");
+}
+
+#[test]
+fn executable_bits_are_recorded_and_taken_back() {
+    let bench = Bench::new();
+    bench.put("run.sh", "#!/bin/sh\n");
+    bench.put("both.sh", "one\n");
+    let mode = |name: &str| fs::metadata(bench.path(name)).unwrap().permissions().mode() & 0o777;
+    let set = |name: &str, mode| fs::set_permissions(bench.path(name), fs::Permissions::from_mode(mode)).unwrap();
+    set("run.sh", 0o644);
+    set("both.sh", 0o644);
+    snapshot(&bench);
+    set("run.sh", 0o755);
+    set("both.sh", 0o755);
+    bench.put("both.sh", "two\n");
+    assert_eq!(changed(&bench), of(&[("run.sh", "update"), ("both.sh", "update")]));
+    assert_eq!(changed(&bench), of(&[]));
+    ok(&bench.call("undo", json!({ "id": "1" })));
+    assert_eq!((mode("run.sh"), mode("both.sh"), bench.get("both.sh")), (0o644, 0o644, "one\n".to_owned()));
+    assert_eq!(changed(&bench), of(&[]));
+    ok(&bench.call("undo", json!({ "redo": true })));
+    assert_eq!((mode("run.sh"), mode("both.sh")), (0o755, 0o755));
+    assert_eq!(changed(&bench), of(&[]));
+}
+
+#[test]
+fn links_are_recorded_and_taken_back() {
+    use std::os::unix::fs::symlink;
+    let bench = Bench::new();
+    bench.put("a", "one\n");
+    bench.put("b", "two\n");
+    symlink("a", bench.path("moved")).unwrap();
+    symlink("nowhere", bench.path("gone")).unwrap();
+    snapshot(&bench);
+    assert_eq!(changed(&bench), of(&[]));
+    let target = |name: &str| fs::read_link(bench.path(name)).unwrap().display().to_string();
+    fs::remove_file(bench.path("moved")).unwrap();
+    symlink("b", bench.path("moved")).unwrap();
+    fs::remove_file(bench.path("gone")).unwrap();
+    symlink("../outside", bench.path("new")).unwrap();
+    // A file becomes a link.
+    fs::remove_file(bench.path("b")).unwrap();
+    symlink("a", bench.path("b")).unwrap();
+    let all = of(&[("moved", "link"), ("gone", "delete"), ("new", "create"), ("b", "link")]);
+    assert_eq!(changed(&bench), all);
+    assert_eq!(changed(&bench), of(&[]));
+    ok(&bench.call("undo", json!({ "id": "1" })));
+    assert_eq!((target("moved"), target("gone")), ("a".to_owned(), "nowhere".to_owned()));
+    assert!(fs::symlink_metadata(bench.path("new")).is_err());
+    assert_eq!(bench.get("b"), "two\n");
+    assert!(fs::symlink_metadata(bench.path("b")).unwrap().is_file());
+    ok(&bench.call("undo", json!({ "redo": true })));
+    assert_eq!((target("moved"), target("b"), target("new")), ("b".to_owned(), "a".to_owned(), "../outside".to_owned()));
+    assert_eq!(changed(&bench), of(&[]));
 }

@@ -1,6 +1,7 @@
 //! Turns and marks: what a session did since a moment is taken back, and what others did stays.
 
 use crate::bench::{Bench, code, ok};
+use emendate::history::set_clock_ahead;
 use emendate::{CallContext, FeedItem, FeedOptions};
 use serde_json::json;
 use std::time::Duration;
@@ -211,4 +212,23 @@ fn undo_after_a_rewind_names_the_redo() {
     assert!(reply.text().contains("took back what was done: a redo brings it back."), "{}", reply.text());
     ok(&bench.call("undo", json!({ "redo": true })));
     assert_eq!(bench.get("a"), ten(&[(0, "zero")]));
+}
+
+#[test]
+fn pause_of_five_minutes_ends_a_turn_that_nobody_named() {
+    let minutes = |count: u64| set_clock_ahead(Duration::from_secs(count * 60));
+    let bench = Bench::new();
+    bench.put("a", &ten(&[]));
+    bench.read("a");
+    ok(&bench.edit("a", "line 0", "zero"));
+    minutes(6);
+    ok(&bench.edit("a", "line 2", "two"));
+    // A shorter pause belongs to the turn.
+    minutes(10);
+    ok(&bench.edit("a", "line 4", "four"));
+    ok(&bench.call("undo", json!({ "turn": true })));
+    assert_eq!(bench.get("a"), ten(&[(0, "zero")]));
+    ok(&bench.call("undo", json!({ "turn": true })));
+    assert_eq!(bench.get("a"), ten(&[]));
+    minutes(0);
 }

@@ -43,6 +43,7 @@ use rustix::io::Errno;
 pub use probe::Probe;
 pub use raw::{outlive_size_limit, return_free_memory};
 pub use recover::RecoveryReport;
+pub use temp::is_temporary_name;
 pub(crate) use splice::LeasedSource;
 
 use self::journal::Journal;

@@ -206,6 +206,12 @@ pub(super) fn temp_owner(name: &[u8]) -> Option<TempOwner> {
     })
 }
 
+/// True for the name of a file that a write puts aside. One that is found was left by a process that died, and goes with
+/// the next write in its directory.
+pub fn is_temporary_name(name: &OsStr) -> bool {
+    temp_owner(name.as_bytes()).is_some()
+}
+
 /// Parses exactly `N` lower-case hexadecimal digits.
 pub(super) fn hexadecimal<const N: usize>(digits: &[u8]) -> Option<u64> {
     let text = std::str::from_utf8(digits)

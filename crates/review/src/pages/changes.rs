@@ -71,7 +71,7 @@ pub(crate) fn scope_page(
     let mut main = Html::default();
     head(&mut main, page, scope, operation.as_ref(), &found, heading);
     main.raw("<div class=\"changes\">");
-    tree::files(&mut main, page, scope, &found, start);
+    tree::files(&mut main, page, scope, &found);
     main.raw("<div class=\"diffs\">");
     if found.files.is_empty() {
         let none = if words.is_empty() { "These changes have no file." } else { "No file has such a name." };
@@ -182,6 +182,9 @@ fn details(out: &mut Html, view: &OperationView) {
     let when = timeline::local(view.at).format("%Y-%m-%d %H:%M:%S").to_string();
     row(out, "when", &when);
     row(out, "by", &timeline::actor(view).0);
+    if !view.model.is_empty() {
+        row(out, "model", &view.model);
+    }
     if !view.format.is_empty() {
         row(out, "format", &view.format);
     }

@@ -1,6 +1,6 @@
 //! Charts of the counters: how many calls succeed, where they fail, and how long they take.
 
-use crate::html::Html;
+use crate::html::{Html, query_text};
 use crate::pages::frame::{self, Place};
 use crate::view::PageContext;
 use chrono::{DateTime, Utc};
@@ -140,9 +140,11 @@ fn retries(out: &mut Html, failures: &[TallyRow], calls: u64) {
     out.raw("<section class=\"chart\"><h2>Where did agents have to try again?</h2><table><thead><tr><th scope=\"col\">reason</th><th scope=\"col\">calls</th><th scope=\"col\">share of all</th></tr></thead><tbody>");
     let most = failures.iter().map(|row| row.calls).max().unwrap_or(1).max(1);
     for row in failures.iter().take(ROWS_MAX) {
-        out.raw("<tr><th scope=\"row\">")
+        out.raw("<tr><th scope=\"row\"><a")
+            .attr("href", &format!("/refused?code={}", query_text(&row.name)))
+            .raw(">")
             .text(&row.name)
-            .raw("</th><td>")
+            .raw("</a></th><td>")
             .number(row.calls)
             .raw("</td><td class=\"meter\">");
         out.raw("<svg viewBox=\"0 0 1000 10\" preserveAspectRatio=\"none\" aria-hidden=\"true\"><rect class=\"track\" width=\"1000\" height=\"10\"/><rect class=\"failed\" width=\"");

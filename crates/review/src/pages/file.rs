@@ -38,7 +38,7 @@ pub(crate) fn file_query(scope: &ChangeScope, view: &FileView) -> String {
 
 /// Adds a file with its hunks.
 pub(crate) fn card(out: &mut Html, page: &PageContext<'_>, scope: &ChangeScope, view: &FileView) {
-    open(out, page, scope, view, false);
+    open(out, page, scope, view);
     out.raw("<div class=\"body\">");
     let bytes = if page.fields.flag("full") { TEXT_BYTES_MAX } else { TEXT_BYTES_SENT };
     let engine = &page.state.engine;
@@ -78,13 +78,14 @@ struct Remarks {
 
 /// Returns the marks and comments of a file. Those of several operations together have none.
 fn remarks(page: &PageContext<'_>, scope: &ChangeScope, view: &FileView) -> Remarks {
-    let ChangeScope::Operation(id) = scope else { return Remarks::default() };
-    let engine = &page.state.engine;
-    let marks = engine.reviewed_hunks(Some(id)).unwrap_or_default();
-    let reviewed = marks.into_iter().filter(|file| file.path == view.path).flat_map(|file| file.hunks).collect();
-    let mut comments = engine.comments(Some(id), false).unwrap_or_default();
-    comments.retain(|comment| comment.path.as_ref() == Some(&view.path));
-    Remarks { operation: Some(id.clone()), reviewed, comments }
+    let all = page.remarks(scope);
+    let of_file = all.reviewed.iter().filter(|file| file.path == view.path);
+    let comments = all.comments.iter().filter(|comment| comment.path.as_ref() == Some(&view.path));
+    Remarks {
+        operation: all.operation.clone(),
+        reviewed: of_file.flat_map(|file| file.hunks.iter().copied()).collect(),
+        comments: comments.cloned().collect(),
+    }
 }
 
 /// Returns the cells that differ, if the file is a notebook.
@@ -128,11 +129,28 @@ fn cell_list(out: &mut Html, page: &PageContext<'_>, changed: &[CellDifference])
     }
 }
 
-/// Adds a file whose hunks are fetched when it comes into view.
+/// Adds a file that is fetched when it comes into view: until then, only its name.
 pub(crate) fn deferred(out: &mut Html, page: &PageContext<'_>, scope: &ChangeScope, view: &FileView) {
-    open(out, page, scope, view, true);
-    out.raw("<div class=\"body\"><p class=\"empty\"><a").attr("href", &format!("/file?{}", file_query(scope, view)));
-    out.raw(">Show the changes of this file</a></p></div></section>");
+    let query = file_query(scope, view);
+    start(out, page, view);
+    out.attr("data-part", &format!("/part/file?{query}")).raw("><header><h2><a").attr("href", &format!("/file?{query}"));
+    out.raw("><bdi>").text(&shown_path(&view.below_root)).raw("</bdi></a></h2>");
+    timeline::stat(out, view.added, view.removed);
+    out.raw("</header></section>");
+}
+
+/// Begins the element of a file.
+fn start(out: &mut Html, page: &PageContext<'_>, view: &FileView) {
+    out.raw("<section class=\"file\"").attr("id", &anchor(view)).attr("data-version", &version(view));
+    if is_viewed(page, view) {
+        out.raw(" data-viewed=\"1\"");
+    }
+    out.raw(" tabindex=\"-1\"");
+}
+
+/// True if a person has ticked this version of a file.
+pub(crate) fn is_viewed(page: &PageContext<'_>, view: &FileView) -> bool {
+    page.state.ticks.has(&format!("{}:{}", anchor(view), version(view)))
 }
 
 /// Returns a file alone.
@@ -156,14 +174,11 @@ pub(crate) fn named(page: &PageContext<'_>) -> Result<(ChangeScope, std::path::P
     }
 }
 
-fn open(out: &mut Html, page: &PageContext<'_>, scope: &ChangeScope, view: &FileView, is_deferred: bool) {
+fn open(out: &mut Html, page: &PageContext<'_>, scope: &ChangeScope, view: &FileView) {
     let anchor = anchor(view);
     let query = file_query(scope, view);
-    out.raw("<section class=\"file\"").attr("id", &anchor).attr("data-version", &version(view));
-    out.attr("aria-labelledby", &format!("{anchor}-name")).raw(" tabindex=\"-1\"");
-    if is_deferred {
-        out.attr("data-part", &format!("/part/file?{query}"));
-    }
+    start(out, page, view);
+    out.attr("aria-labelledby", &format!("{anchor}-name"));
     out.raw("><header><button type=\"button\" class=\"fold js\" aria-expanded=\"true\" aria-label=\"Fold the file\"></button><h2");
     out.attr("id", &format!("{anchor}-name"))
         .raw("><a")
@@ -185,7 +200,8 @@ fn open(out: &mut Html, page: &PageContext<'_>, scope: &ChangeScope, view: &File
         out.element("span", "badge", &format!("mode {:o} → {:o}", before.mode, after.mode));
     }
     timeline::stat(out, view.added, view.removed);
-    out.raw("<span class=\"spring\"></span><label class=\"viewed js\"><input type=\"checkbox\" data-key=\"v\">Viewed</label>");
+    out.raw("<span class=\"spring\"></span><label class=\"viewed js\"><input type=\"checkbox\" data-key=\"v\"");
+    out.raw(if is_viewed(page, view) { " checked" } else { "" }).raw(">Viewed</label>");
     let path = view.path.as_os_str().as_bytes();
     let mut fields = scope_fields(scope);
     fields.push(("path", path));
@@ -311,7 +327,10 @@ fn one(out: &mut Html, page: &PageContext<'_>, shown: &HunkOfFile<'_>) {
         HunkState::Undone => ("undone", "hunk undone"),
         HunkState::Changed => ("changed since", "hunk changed"),
     };
-    let is_reviewed = remarks.reviewed.contains(&(hunk.number as u64));
+    let is_reviewed = match &remarks.operation {
+        Some(_) => remarks.reviewed.contains(&(hunk.number as u64)),
+        None => page.state.ticks.has(&hunk_tick(view, hunk)),
+    };
     let class = if is_reviewed { format!("{class} reviewed") } else { class.to_owned() };
     out.raw("<section").attr("class", &class).attr("id", &anchor).raw(" tabindex=\"-1\"");
     if remarks.operation.is_some() {
@@ -332,6 +351,11 @@ fn one(out: &mut Html, page: &PageContext<'_>, shown: &HunkOfFile<'_>) {
     out.raw("</section>");
 }
 
+/// Returns the name of the tick of a hunk among the changes of several operations: it ends when the file changes.
+fn hunk_tick(view: &FileView, hunk: &DiffHunk) -> String {
+    format!("{}:{}:{}-{}", anchor(view), version(view), hunk.old_start, hunk.new_start)
+}
+
 /// Adds the buttons of a hunk.
 fn hunk_buttons(out: &mut Html, page: &PageContext<'_>, shown: &HunkOfFile<'_>, state: HunkState, is_reviewed: bool) {
     let HunkOfFile { scope, view, hunk, remarks, .. } = shown;
@@ -345,7 +369,10 @@ fn hunk_buttons(out: &mut Html, page: &PageContext<'_>, shown: &HunkOfFile<'_>, 
         let fields: Vec<(&str, &[u8])> = fields.iter().copied().chain([("reviewed", &next[..])]).collect();
         button(out, page, &mark, &fields);
     } else {
-        out.raw("<button type=\"button\" class=\"quiet js\" data-key=\"a\" aria-pressed=\"false\" title=\"Mark as reviewed (a)\">Reviewed</button>");
+        let is_ticked = page.state.ticks.has(&hunk_tick(view, hunk));
+        out.raw("<button type=\"button\" class=\"quiet js\" data-key=\"a\"");
+        out.attr("data-tick", &hunk_tick(view, hunk)).attr("aria-pressed", if is_ticked { "true" } else { "false" });
+        out.raw(" title=\"Mark as reviewed (a)\">Reviewed</button>");
     }
     let pressed = if state == HunkState::Undone {
         ActionButton {

@@ -15,6 +15,8 @@ pub(crate) enum Place {
     Since,
     /// Questions that wait.
     Questions,
+    /// Refused calls.
+    Refused,
     /// Charts.
     Charts,
     /// None of them.
@@ -26,6 +28,7 @@ const PLACES: &[(Place, &str, &str)] = &[
     (Place::History, "/", "History"),
     (Place::Since, "/since", "Since my last visit"),
     (Place::Questions, "/questions", "Questions"),
+    (Place::Refused, "/refused", "Refused"),
     (Place::Charts, "/charts", "Charts"),
 ];
 
@@ -77,6 +80,9 @@ pub(crate) fn page(page: &PageContext<'_>, title: &str, place: Place, selected: 
     out.raw(assets::address("icon.svg")).raw("\"><link rel=\"stylesheet\" href=\"").raw(assets::address("review.css"));
     out.raw("\"><script defer src=\"").raw(assets::address("review.js")).raw("\"></script></head><body");
     out.attr("data-csrf", page.csrf).attr("data-newest", &newest);
+    if state.options.read_only {
+        out.raw(" data-read-only=\"1\"");
+    }
     let class = match (page.preferences.split, page.preferences.ignore_space) {
         (true, true) => "split nows",
         (true, false) => "split",

@@ -53,7 +53,9 @@ fn filters(out: &mut Html, page: &PageContext<'_>) {
         }
         out.raw(">").text(label).raw("</option>");
     }
-    out.raw("</select><button class=\"nojs\">Filter</button></form>");
+    out.raw("</select>");
+    models(out, page);
+    out.raw("<button class=\"nojs\">Filter</button></form>");
     out.raw(
         "<details class=\"compare\"><summary>Compare two moments</summary><form method=\"get\" action=\"/between\">",
     );
@@ -61,6 +63,23 @@ fn filters(out: &mut Html, page: &PageContext<'_>) {
     out.raw("<label>To<input type=\"text\" name=\"to\" value=\"now\"></label><button>Compare</button></form>");
     mark(out, page);
     out.raw("</details>");
+}
+
+/// Adds the filter for models, if any is known.
+fn models(out: &mut Html, page: &PageContext<'_>) {
+    let models = page.state.engine.models();
+    if models.is_empty() {
+        return;
+    }
+    out.raw("<label class=\"hidden\" for=\"model\">Model</label><select id=\"model\" name=\"model\"><option value=\"\">All models</option>");
+    for model in &models {
+        out.raw("<option").attr("value", model);
+        if page.fields.text("model") == Some(model) {
+            out.raw(" selected");
+        }
+        out.raw(">").text(model).raw("</option>");
+    }
+    out.raw("</select>");
 }
 
 /// Adds the form that gives this moment a name.
@@ -75,7 +94,7 @@ fn mark(out: &mut Html, page: &PageContext<'_>) {
 }
 
 /// True for an operation that the filters select.
-fn is_wanted(view: &OperationView, words: &str, kind: &str) -> bool {
+fn is_wanted(view: &OperationView, words: &str, kind: &str, model: &str) -> bool {
     let of_kind = match kind {
         "edit" => view.purpose == OperationPurpose::Edit,
         "outside" => view.purpose == OperationPurpose::Outside,
@@ -85,16 +104,17 @@ fn is_wanted(view: &OperationView, words: &str, kind: &str) -> bool {
     };
     let holds = |word: &str| {
         let in_text = |text: &str| text.to_lowercase().contains(word);
-        [&view.id, &view.session, &view.tool, &view.format, &view.note].into_iter().any(|text| in_text(text))
+        [&view.id, &view.session, &view.model, &view.tool, &view.format, &view.note].into_iter().any(|text| in_text(text))
             || view.files.iter().any(|file| in_text(&shown_path(&file.below_root)))
     };
-    of_kind && words.split_whitespace().all(|word| holds(&word.to_lowercase()))
+    of_kind && (model.is_empty() || view.model == model) && words.split_whitespace().all(|word| holds(&word.to_lowercase()))
 }
 
 fn operations(out: &mut Html, page: &PageContext<'_>, selected: &str) -> Result<()> {
     let fields = page.fields;
     let (words, kind) = (fields.text("q").unwrap_or_default(), fields.text("kind").unwrap_or_default());
-    let is_filtered = !words.is_empty() || !kind.is_empty();
+    let model = fields.text("model").unwrap_or_default();
+    let is_filtered = !words.is_empty() || !kind.is_empty() || !model.is_empty();
     let mut query = OperationQuery {
         from: fields.text("after").map(str::to_owned),
         session: fields.text("session").map(str::to_owned),
@@ -107,7 +127,7 @@ fn operations(out: &mut Html, page: &PageContext<'_>, selected: &str) -> Result<
     let next = loop {
         let found = page.state.engine.operations(&query)?;
         searched += found.operations.len();
-        shown.extend(found.operations.into_iter().filter(|view| is_wanted(view, words, kind)));
+        shown.extend(found.operations.into_iter().filter(|view| is_wanted(view, words, kind, model)));
         query.from = found.next;
         let is_full = !is_filtered || shown.len() >= OPERATIONS_PER_PAGE || searched >= OPERATIONS_SEARCHED_MAX;
         if query.from.is_none() || is_full {
@@ -122,7 +142,7 @@ fn operations(out: &mut Html, page: &PageContext<'_>, selected: &str) -> Result<
     groups(out, page, &shown, selected);
     if let Some(next) = next {
         let mut address = format!("after={}", query_text(&next));
-        for name in ["q", "kind", "session"] {
+        for name in ["q", "kind", "model", "session"] {
             if let Some(value) = fields.text(name) {
                 // Writing to a String cannot fail.
                 let _ = write!(address, "&{name}={}", query_text(value));

@@ -1,13 +1,14 @@
 //! The files of a scope as a tree.
 
-use crate::html::Html;
-use crate::pages::{file, timeline};
-use crate::view::{PageContext, scope_address};
-use emendate::{ChangeScope, FileView, ScopeFiles};
+use crate::html::{Html, query_path, query_text};
+use crate::pages::{changes, file, timeline};
+use crate::view::{PageContext, scope_address, scope_of, scope_query, shown_path};
+use emendate::core::{Code, Error, Result};
+use emendate::{ChangeScope, FileView, FolderSums, ScopeFiles};
 use std::path::{Component, Path};
 
-/// Adds the tree of the files that the page has.
-pub(crate) fn files(out: &mut Html, page: &PageContext<'_>, scope: &ChangeScope, found: &ScopeFiles, start: usize) {
+/// Adds the tree of the files: of all that the page has, or of directories if there are more.
+pub(crate) fn files(out: &mut Html, page: &PageContext<'_>, scope: &ChangeScope, found: &ScopeFiles) {
     if found.total < 2 && page.fields.text("files").is_none() {
         return;
     }
@@ -22,6 +23,16 @@ pub(crate) fn files(out: &mut Html, page: &PageContext<'_>, scope: &ChangeScope,
     }
     out.raw("<input type=\"search\" id=\"files\" name=\"files\" placeholder=\"Filter files\"");
     out.attr("value", page.fields.text("files").unwrap_or_default()).raw("></form><ul>");
+    if found.total > changes::FILES_PER_PAGE && page.fields.text("files").is_none() {
+        folder(out, page, scope, Path::new(""), true);
+    } else {
+        listed(out, page, found);
+    }
+    out.raw("</ul></details></nav>");
+}
+
+/// Adds the files that the page has, below their directories.
+fn listed(out: &mut Html, page: &PageContext<'_>, found: &ScopeFiles) {
     let mut open: Vec<String> = Vec::new();
     for view in &found.files {
         let folders = folders(&view.below_root);
@@ -34,27 +45,71 @@ pub(crate) fn files(out: &mut Html, page: &PageContext<'_>, scope: &ChangeScope,
             out.raw("<li class=\"folder\"><span>").text(folder).raw("/</span><ul>");
             open.push(folder.clone());
         }
-        entry(out, view);
+        entry(out, page, view, "");
     }
     for _ in &open {
         out.raw("</ul></li>");
     }
-    out.raw("</ul>");
-    if found.total > start + found.files.len() {
-        out.raw("<p class=\"empty\">and ")
-            .number((found.total - start - found.files.len()) as u64)
-            .raw(" more files</p>");
+}
+
+/// Adds the entries of a directory; those of directories below are fetched when they are opened.
+fn folder(out: &mut Html, page: &PageContext<'_>, scope: &ChangeScope, path: &Path, is_top: bool) {
+    let Ok(found) = page.state.changes(scope) else { return };
+    let here = page.state.engine.scope_folder(&found, path);
+    let address = scope_address(scope);
+    let sign = if address.contains('?') { '&' } else { '?' };
+    // A directory that has everything is open from the beginning.
+    let is_open = is_top && here.files.is_empty() && here.folders.len() == 1;
+    for FolderSums { path: below, files, added, removed } in &here.folders {
+        let name = shown_path(below.strip_prefix(path).unwrap_or(below));
+        let part = format!("/part/tree?{}&path={}", scope_query(scope), query_path(below));
+        out.raw("<li class=\"folder\"><details");
+        if is_open {
+            out.raw(" open");
+        } else {
+            out.attr("data-folder", &part);
+        }
+        out.raw("><summary><bdi>").text(&name);
+        out.raw("/</bdi><span class=\"count\">").number(*files as u64).raw("</span>");
+        timeline::stat(out, *added, *removed);
+        if is_open {
+            out.raw("</summary><ul>");
+            folder(out, page, scope, below, false);
+            out.raw("</ul></details></li>");
+            continue;
+        }
+        let only = format!("{address}{sign}files={}", query_text(&format!("{}/", shown_path(below))));
+        out.raw("</summary><ul><li><a").attr("href", &only).raw(">Show these files</a></li></ul></details></li>");
     }
-    out.raw("</details></nav>");
+    for (at, view) in &here.files {
+        let start = at / changes::FILES_PER_PAGE * changes::FILES_PER_PAGE;
+        entry(out, page, view, &format!("{address}{sign}start={start}"));
+    }
+    if here.omitted > 0 {
+        out.raw("<li class=\"empty\">and ").number(here.omitted as u64).raw(" more</li>");
+    }
+}
+
+/// Returns the entries of a directory alone.
+///
+/// Errors: those of the history.
+pub(crate) fn part(page: &PageContext<'_>) -> Result<String> {
+    let scope = scope_of(page.fields);
+    let missing = || Error::new(Code::CallInvalid, "The address names no changes.").next("Reload the page.");
+    let scope = scope.ok_or_else(missing)?;
+    page.state.changes(&scope)?;
+    let mut out = Html::default();
+    folder(&mut out, page, &scope, &page.fields.path("path").unwrap_or_default(), false);
+    Ok(out.into_string())
 }
 
 /// Adds a file.
-fn entry(out: &mut Html, view: &FileView) {
+fn entry(out: &mut Html, page: &PageContext<'_>, view: &FileView, address: &str) {
     let name = view.below_root.file_name().map_or(&*view.below_root, Path::new);
-    out.raw("<li class=\"leaf\"")
-        .attr("data-file", &file::anchor(view))
-        .raw("><a")
-        .attr("href", &format!("#{}", file::anchor(view)));
+    let anchor = file::anchor(view);
+    let class = if file::is_viewed(page, view) { "leaf viewed" } else { "leaf" };
+    out.raw("<li").attr("class", class).attr("data-file", &anchor);
+    out.raw("><a").attr("href", &format!("{address}#{anchor}"));
     out.raw("><span")
         .attr("class", &format!("kind {}", view.kind))
         .attr("title", view.kind)

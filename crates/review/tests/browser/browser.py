@@ -314,7 +314,44 @@ class Tests:
         page.wait_for_selector("tr.more")
         # A tick is gone when the file changes.
         page.goto(server.home + "turn/3")
+        page.wait_for_selector(".leaf.viewed")
         assert page.locator(".leaf.viewed").count() == 1
+        # Another browser shows the same ticks.
+        other = self.open(server, "turn/3")
+        assert other.locator(".leaf.viewed").count() == 1 and other.locator(".hunk.reviewed").count() == 1
+        assert page.errors == [] and other.errors == [], (page.errors, other.errors)
+
+    def test_refused_calls_and_models(self, project):
+        project.put("src/a.py", "x = 1\n")
+        edit = ["edit", "src/a.py", "--old", "x = 1", "--new", "x = 2"]
+        project.emend("--model", "gpt-test", *edit)
+        project.emend("edit", "src/a.py", "--old", "x = 2", "--new", "x = 3")
+        failed = subprocess.run([EMEND, "--model", "gpt-test", *edit], cwd=project.root, env=project.env, capture_output=True)
+        assert failed.returncode != 0
+        server = project.serve()
+        page = self.open(server, "refused")
+        assert page.locator(".refusal").count() == 1
+        text = page.locator(".refusal").inner_text()
+        assert "src/a.py" in text and "gpt-test" in text and "match." in text, text
+        self.picture(page, "refused")
+        page.goto(server.home)
+        page.select_option("#model", "gpt-test")
+        until(page, "document.querySelectorAll('.op').length == 1")
+        assert page.errors == [], page.errors
+
+    def test_directories_of_many_files_are_opened_on_demand(self, project):
+        for number in range(300):
+            project.put(f"wide/{number // 100}/{number}.txt", f"old {number}\n")
+        project.emend("replace", "old", "new", "wide")
+        server = project.serve()
+        page = self.open(server)
+        assert page.locator(".tree .leaf").count() == 0
+        page.locator(".tree [data-folder] summary", has_text="2/").click()
+        page.wait_for_selector(".tree .leaf")
+        assert page.locator(".tree .leaf").count() == 100
+        page.locator(".tree .leaf a", has_text="277.txt").click()
+        until(page, "document.activeElement.closest('.file')?.innerText.includes('277.txt')")
+        page.locator(".tree [data-folder] summary", has_text="1/").wait_for()
         assert page.errors == [], page.errors
 
     def test_forms_work_without_scripts(self, project):

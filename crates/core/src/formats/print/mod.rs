@@ -16,6 +16,7 @@ pub(crate) use anchors::by_number as numbered_anchors;
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::formats::{
+    canonical_name,
     Format, FormatInput, anchors::WordAnchors, apply_patch::ApplyPatch, hashline::Hashline,
     search_replace::SearchReplace, unified_diff::UnifiedDiff, whole_file::WholeFile,
 };
@@ -75,7 +76,7 @@ pub struct PrintFormat {
 
 /// Every such format.
 pub static PRINT_FORMATS: &[PrintFormat] = &[
-    PrintFormat { name: "unified", format: &UnifiedDiff, print: unified::print },
+    PrintFormat { name: "unified_diff", format: &UnifiedDiff, print: unified::print },
     PrintFormat { name: "apply_patch", format: &ApplyPatch, print: apply_patch::print },
     PrintFormat { name: "search_replace", format: &SearchReplace, print: blocks::print },
     PrintFormat { name: "whole_file", format: &WholeFile, print: whole::print },
@@ -89,7 +90,8 @@ const CONTEXT_LINES: [usize; 3] = [3, 12, 100];
 impl PrintFormat {
     /// Returns the print format of that name.
     pub fn target_by_name(name: &str) -> Option<&'static PrintFormat> {
-        PRINT_FORMATS.iter().find(|target| target.name == name)
+        let own = canonical_name(name);
+        PRINT_FORMATS.iter().find(|target| target.name == own)
     }
 
     /// Returns the print format that a call names.

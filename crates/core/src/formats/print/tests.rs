@@ -21,7 +21,7 @@ fn an_edit_in_every_format() {
     };
     let (before, after) = (lines("old\n"), lines("new\nmore\n"));
     assert_eq!(
-        edited("unified", &before, &after),
+        edited("unified_diff", &before, &after),
         "diff --git a/src/a.rs b/src/a.rs\n--- a/src/a.rs\n+++ b/src/a.rs\n@@ -2,7 +2,8 @@\n l1\n l2\n l3\n-old\n+new\n+more\n l5\n l6\n l7\n"
     );
     assert_eq!(
@@ -61,23 +61,23 @@ fn whole_files_and_names() {
     let delta =
         |before, after| FileDelta { path: "new dir/é \"x\".txt", from: None, before, after, modes: (None, None) };
     for after in [&text, &empty, &open] {
-        let unified = printed("unified", delta(None, Some(after)));
+        let unified = printed("unified_diff", delta(None, Some(after)));
         assert!(unified.contains("new file mode 100644"), "{unified}");
-        assert!(printed("unified", delta(Some(after), None)).contains("deleted file mode"));
+        assert!(printed("unified_diff", delta(Some(after), None)).contains("deleted file mode"));
     }
     assert!(printed("apply_patch", delta(None, Some(&text))).contains("*** Add File: new dir/é \"x\".txt\n+a\n+b\n"));
     assert!(printed("apply_patch", delta(Some(&open), None)).contains("*** Delete File: new dir"));
     assert!(printed("search_replace", delta(None, Some(&text))).contains("=======\na\nb\n>>>>>>>"));
     let moved = FileDelta { from: Some("old.txt"), ..FileDelta::edited("new.txt", &text, &open) };
-    assert!(printed("unified", moved).contains("rename from old.txt\nrename to new.txt\n"));
+    assert!(printed("unified_diff", moved).contains("rename from old.txt\nrename to new.txt\n"));
     let pure = FileDelta { after: Some(&text), ..moved };
-    assert!(printed("unified", pure).ends_with("rename to new.txt\n"));
+    assert!(printed("unified_diff", pure).ends_with("rename to new.txt\n"));
     assert!(printed("apply_patch", pure).contains("*** Move to: new.txt\n"));
     let mode = FileDelta {
         modes: (Some(FileMode::Regular), Some(FileMode::Executable)),
         ..FileDelta::edited("a", &text, &text)
     };
-    assert!(printed("unified", mode).contains("old mode 100644\nnew mode 100755\n"));
+    assert!(printed("unified_diff", mode).contains("old mode 100644\nnew mode 100755\n"));
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn last_lines_come_and_go_with_their_ends() {
     for (before, after) in
         [("a\n}", "a\n}\n\n"), ("a\n\n", "a"), ("a\n\n", "b"), ("a\n}", "a\n}\nb\n"), ("a", "a\n"), ("a\n", "a")]
     {
-        assert!(edited("unified", before, after).contains("\\ No newline"), "{before:?}");
+        assert!(edited("unified_diff", before, after).contains("\\ No newline"), "{before:?}");
     }
 }
 
@@ -106,9 +106,9 @@ fn what_a_format_cannot_say() {
         ("search_replace", mode),
         ("search_replace", FileDelta { after: None, ..new(&text) }),
         ("search_replace", FileDelta::edited("no name", &text, &both)),
-        ("unified", new(&crlf)),
-        ("unified", FileDelta::edited("a", &text, &crlf)),
-        ("unified", FileDelta::edited("a", &cr, &both)),
+        ("unified_diff", new(&crlf)),
+        ("unified_diff", FileDelta::edited("a", &text, &crlf)),
+        ("unified_diff", FileDelta::edited("a", &cr, &both)),
     ] {
         let target = PrintFormat::target_by_name(target).unwrap();
         match target.print(&[delta]) {
@@ -174,7 +174,7 @@ proptest! {
                 prop_assert_eq!(error.code(), Code::CallInvalid);
                 // A file of one unterminated line has no line ends to show.
                 let ends = !crlf || before.text().contains('\n');
-                let said = target.name == "unified" || !cut;
+                let said = target.name == "unified_diff" || !cut;
                 // A file that begins like an edit is not taken for a file.
                 let opening = new.trim_start();
                 let edit = target.name == "whole_file"

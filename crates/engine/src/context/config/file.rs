@@ -21,6 +21,7 @@ pub(super) struct ConfigFile {
     pub(super) history: HistorySection,
     pub(super) events: EventsSection,
     pub(super) ask: AskSection,
+    pub(super) terminal: TerminalSection,
     /// JSON schemas that files have to fit when they are edited; all whose pattern covers the file.
     pub(super) schemas: Vec<SchemaEntry>,
     /// Programs that format files when they are edited; the first whose pattern covers the file (user's file only).
@@ -175,6 +176,16 @@ pub(super) struct AskSection {
     /// Program and arguments that tell the person. It reads the question as JSON, as `emend pending --json` prints it, and
     /// may print the answer: `approve`, `deny REASON`, or `{"answer": "correct", "texts": [{"file_path", "text"}]}`.
     pub(super) notify: Option<Vec<String>>,
+}
+
+/// How `emend` shows its output on a terminal (user's file only).
+#[derive(Deserialize, Default, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[schemars(rename = "Terminal")]
+pub(super) struct TerminalSection {
+    /// Command that shows output which is longer than the terminal, as `core.pager` of git; empty for none. Default:
+    /// `$PAGER`, or `less`.
+    pub(super) pager: Option<String>,
 }
 
 /// A JSON schema for some files.

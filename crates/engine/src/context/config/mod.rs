@@ -124,6 +124,8 @@ pub struct Config {
     pub(crate) outside: OutsideChanges,
     /// Questions that wait for a person.
     pub(crate) ask_settings: AskSettings,
+    /// The command of the pager, if it was set.
+    pub(crate) pager: Option<String>,
     /// The recorded events.
     pub(crate) events: EventSettings,
     /// Formatters; the first match applies.
@@ -173,6 +175,7 @@ impl Default for Config {
             history: HistoryLimits::default(),
             outside: OutsideChanges::default(),
             ask_settings: AskSettings::default(),
+            pager: None,
             events: EventSettings::default(),
             formatters: Vec::new(),
             hooks: Vec::new(),
@@ -248,6 +251,11 @@ impl Config {
             self.encodings.push((PathRule::new(glob, source)?, charset));
         }
         Ok(self)
+    }
+
+    /// The command that shows long output on a terminal, if the user's file has one.
+    pub fn pager(&self) -> Option<&str> {
+        self.pager.as_deref()
     }
 
     fn came_from(&mut self, key: &'static str, source: RuleSource<'_>) {
@@ -361,6 +369,10 @@ impl Config {
         }
         self.add_events(&file.events, source);
         self.add_ask(&file.ask, source);
+        if let Some(pager) = &file.terminal.pager {
+            self.pager = Some(pager.clone());
+            self.came_from("terminal.pager", source);
+        }
         for row in &file.formatters {
             self.formatters.push(Formatter::new(row, source)?);
         }

@@ -41,6 +41,7 @@ impl Config {
         put("history.outside", self.outside.name().into());
         put("ask.wait_seconds", self.ask_settings.wait.as_secs().into());
         put("ask.notify", self.ask_settings.notify.clone().into());
+        put("terminal.pager", self.pager.clone().into());
         put("events.file", self.events.file.clone().into());
         put("events.megabytes", self.events.megabytes.into());
         put("events.paths", self.events.paths.into());

@@ -1,8 +1,8 @@
 //! The difference of one file, with colours.
 
-use crate::context::Context;
 use crate::context::policy::Access;
 use crate::context::syntax::{grammars, language};
+use crate::context::{Context, LoadedFile};
 use crate::model::call_context::CallContext;
 use crate::model::hunk_numbers::HUNK_CONTEXT_LINES;
 use crate::tools::history::page::OperationSide;
@@ -195,6 +195,17 @@ fn colors(
         Ok((SyntaxAnswer::Colors(spans), _)) => spans,
         _ => Vec::new(),
     }
+}
+
+/// Returns the colours of lines of a file as it is; none for one that may not or cannot be read.
+pub(crate) fn line_colors(context: &Context, caller: &CallContext, path: &Path, range: LineRange) -> Vec<ColorSpan> {
+    let load = || {
+        let place = context.resolve_path(path, Access::Read)?;
+        Ok(context.load_file(&place, None)?.map(|file| (place, file)))
+    };
+    let found: Result<Option<(SafePath, LoadedFile)>> = load();
+    let Ok(Some((place, file))) = found else { return Vec::new() };
+    colors(context, caller, &place, file.snapshot.text(), &[range])
 }
 
 /// Returns lines of a file before or after the changes of a scope.

@@ -4,12 +4,15 @@ use crate::context::Context;
 use crate::context::history_stores::key;
 use crate::context::policy::Access;
 use crate::session::in_doubt::resolve_in_doubt;
+use crate::session::refusals::models;
 use crate::tools::history::operation_list::{LastUndo, from_its_source, kind, reversal_of, tool_name, visible_files};
 use crate::tools::history::page::{HistoryQuery, newest_operations};
 use crate::tools::review::turn::TurnStarts;
 use crate::tools::undo::{OperationRef, select};
 use emendate_core::Result;
+use emendate_events::SessionModels;
 use emendate_history::{FileChange, FileKind, FileState, LogEntry, OperationFilter, OperationOutcome, Role};
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::ops::{ControlFlow, Range};
 use std::os::unix::ffi::OsStrExt as _;
@@ -87,6 +90,8 @@ pub struct OperationView {
     pub at: i64,
     /// The session that made it.
     pub session: String,
+    /// The model behind the session; empty if it is not known.
+    pub model: String,
     /// The tool, by the name of the command.
     pub tool: String,
     /// The format of its input; empty if there is none.
@@ -171,9 +176,11 @@ pub(crate) fn operations(context: &Context, query: &OperationQuery) -> Result<Op
     })?;
     let starts = TurnStarts::of(context, &found)?;
     let mut operations = Vec::with_capacity(found.len());
+    let models: Vec<SessionModels> = (0..context.roots().len()).map(|root| models(context, root)).collect();
     for (root, logged) in &found {
         let mut view = operation_view(context, *root, logged, 0..query.files)?;
         view.turn = starts.turn(*root, logged);
+        view.model = models.get(*root).map_or(String::new(), |models| model_of(models, logged));
         operations.push(view);
     }
     Ok(OperationPage { operations, next })
@@ -184,7 +191,25 @@ pub(crate) fn operations(context: &Context, query: &OperationQuery) -> Result<Op
 /// Errors: `operation.not_found`, and those of the session store.
 pub(crate) fn operation(context: &Context, id: &str, files: Range<usize>) -> Result<OperationView> {
     let (root, logged) = select::operation(context, OperationRef::read(id)?.name)?;
-    operation_view(context, root, &logged, files)
+    let model = model_of(&models(context, root), &logged);
+    Ok(OperationView { model, ..operation_view(context, root, &logged, files)? })
+}
+
+/// Returns the model behind an operation. The model of a session is noted after its first change.
+fn model_of(models: &SessionModels, logged: &LogEntry) -> String {
+    let at = logged.at.unsigned_abs().saturating_add(MODEL_NOTED_WITHIN_US);
+    models.model_of(&logged.operation.session, at).to_owned()
+}
+
+/// Longest time from a change until the model of its session was noted.
+const MODEL_NOTED_WITHIN_US: u64 = 2_000_000;
+
+/// Returns the models of all sessions.
+pub(crate) fn model_names(context: &Context) -> Vec<String> {
+    let all = (0..context.roots().len()).map(|root| models(context, root));
+    let names: BTreeSet<String> =
+        all.flat_map(|models| models.names().into_iter().map(str::to_owned).collect::<Vec<_>>()).collect();
+    names.into_iter().collect()
 }
 
 /// Returns the names of the newest operations, one for each root that has any: they change with every operation.
@@ -211,6 +236,7 @@ fn operation_view(context: &Context, root: usize, logged: &LogEntry, files: Rang
         root,
         at: *at,
         session: operation.session.clone(),
+        model: String::new(),
         tool: tool_name(operation).to_owned(),
         format: operation.format.clone(),
         note: operation.note.clone(),

@@ -9,6 +9,7 @@ use crate::model::reply::Answer;
 use crate::tools::history::operation_list::{from_its_source, visible_files};
 use crate::tools::history::{add_sides, end_of, record_present_state};
 use crate::tools::moments::{NOW_NAME, find_moment};
+use crate::tools::remarks::{Comment, ReviewedFile, remarks_on};
 use crate::tools::review::difference::{FileDifference, change_of, difference_of};
 use crate::tools::review::operations::{FileView, file_view};
 use crate::tools::review::turn::turn_of;
@@ -18,12 +19,13 @@ use crate::tools::undo::since::operations_after;
 use crate::tools::undo::{OperationRef, select};
 use data_encoding::BASE64;
 use emendate_core::{Code, Error, Result};
-use emendate_history::{FileChange, FileKind, FileState, LogEntry};
+use emendate_history::{FileChange, FileKind, FileState, LogEntry, OperationId};
 use serde_json::json;
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Changes that are looked at together.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,6 +43,28 @@ pub enum ChangeScope {
 pub struct ScopeChanges {
     /// Each with its root, sorted by path.
     changes: Vec<(usize, FileChange)>,
+    /// The operation, with its root, if the scope is one.
+    operation: Option<(usize, OperationId)>,
+}
+
+/// What a person said about the operation of a scope.
+#[derive(Clone, Debug, Default)]
+pub struct ScopeRemarks {
+    /// The operation; `None` for the changes of several, which have no remarks.
+    pub operation: Option<String>,
+    /// The reviewed hunks of its files.
+    pub reviewed: Vec<ReviewedFile>,
+    /// The comments, the oldest first.
+    pub comments: Vec<Comment>,
+}
+
+/// Returns the remarks on the operation of a scope.
+///
+/// Errors: those of the session store.
+pub(crate) fn scope_remarks(context: &Context, scope: &ScopeChanges) -> Result<ScopeRemarks> {
+    let Some((root, id)) = scope.operation else { return Ok(ScopeRemarks::default()) };
+    let (reviewed, comments) = remarks_on(context, root, id)?;
+    Ok(ScopeRemarks { operation: Some(id.to_string()), reviewed, comments })
 }
 
 impl ScopeChanges {
@@ -92,6 +116,73 @@ pub(crate) fn scope_files(
     out
 }
 
+/// The sums of the files below a directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FolderSums {
+    /// The path relative to its root: several directories if each has only the next one.
+    pub path: PathBuf,
+    /// The number of files.
+    pub files: usize,
+    /// The number of added lines.
+    pub added: u64,
+    /// The number of removed lines.
+    pub removed: u64,
+}
+
+/// What a directory of a scope has.
+#[derive(Clone, Debug, Default)]
+pub struct ScopeFolder {
+    /// The directories directly below it, in order, at most 1000.
+    pub folders: Vec<FolderSums>,
+    /// Its own files, each with its position among all of the scope, at most 1000.
+    pub files: Vec<(usize, FileView)>,
+    /// Entries that are not listed.
+    pub omitted: usize,
+}
+
+/// Entries of a directory that are listed.
+const FOLDER_ENTRIES_MAX: usize = 1000;
+
+/// Returns what a directory of a scope has.
+pub(crate) fn scope_folder(context: &Context, scope: &ScopeChanges, folder: &Path) -> ScopeFolder {
+    let mut out = ScopeFolder::default();
+    let tops: Vec<PathBuf> = context.roots().iter().map(|root| root.to_path_buf()).collect();
+    for (at, (root, file)) in scope.changes.iter().enumerate() {
+        let path = Path::new(OsStr::from_bytes(&file.path));
+        let path = tops.get(*root).and_then(|top| path.strip_prefix(top).ok()).unwrap_or(path);
+        let Ok(below) = path.strip_prefix(folder) else { continue };
+        let mut parts = below.components();
+        let (Some(first), Some(_)) = (parts.next(), parts.next()) else {
+            if out.files.len() < FOLDER_ENTRIES_MAX {
+                out.files.push((at, file_view(context, *root, file)));
+            } else {
+                out.omitted += 1;
+            }
+            continue;
+        };
+        let name = folder.join(first);
+        // The files of a directory follow each other. A directory with a single one below it is joined with it.
+        let parent = path.parent().unwrap_or(path);
+        let is_full = out.folders.len() == FOLDER_ENTRIES_MAX;
+        match out.folders.last_mut() {
+            Some(last) if last.path.starts_with(&name) => {
+                last.files += 1;
+                last.added += file.added;
+                last.removed += file.removed;
+                while !parent.starts_with(&last.path) && last.path != name && last.path.pop() {}
+            }
+            _ if is_full => out.omitted += 1,
+            _ => out.folders.push(FolderSums {
+                path: parent.to_owned(),
+                files: 1,
+                added: file.added,
+                removed: file.removed,
+            }),
+        }
+    }
+    out
+}
+
 /// Returns one file of a scope.
 ///
 /// Errors: `operation.not_found`.
@@ -104,9 +195,11 @@ pub(crate) fn scope_file(context: &Context, scope: &ScopeChanges, path: &Path) -
 ///
 /// Errors: `operation.not_found`, `call.invalid` for moments in the wrong order, and those of the session store.
 pub(crate) fn scope_changes(context: &Context, scope: &ChangeScope) -> Result<ScopeChanges> {
+    let mut operation = None;
     let mut changes = match scope {
         ChangeScope::Operation(id) => {
             let (root, logged) = select::operation(context, OperationRef::read(id)?.name)?;
+            operation = Some((root, logged.id));
             visible_files(&logged).map(|file| (root, from_its_source(file, &logged))).collect()
         }
         ChangeScope::Turn(id) => {
@@ -116,7 +209,7 @@ pub(crate) fn scope_changes(context: &Context, scope: &ChangeScope) -> Result<Sc
         ChangeScope::Between(from, to) => between(context, from, to)?,
     };
     changes.sort_by(|(_, left): &(usize, FileChange), (_, right)| left.path.cmp(&right.path));
-    Ok(ScopeChanges { changes })
+    Ok(ScopeChanges { changes, operation })
 }
 
 /// Undoes or redoes the change of one file in a scope: the hunks of these numbers, or all of it.

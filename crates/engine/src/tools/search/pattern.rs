@@ -5,6 +5,7 @@ use crate::tools::search::regex::BoundedRegex;
 use emendate_core::Result;
 use grep_matcher::{LineTerminator, Match, Matcher, NoCaptures, NoError};
 use memchr::memmem::Finder;
+use std::ops::Range;
 
 /// Bytes of a regular expression, and of plain text searched regardless of case.
 pub(crate) const PATTERN_BYTES_MAX: usize = 64 << 10;
@@ -49,6 +50,32 @@ impl SearchPattern {
             return Ok(SearchPattern::Folded { finder: FoldedFinder::new(pattern), lines: !look.multiline });
         }
         Ok(SearchPattern::Regex(Box::new(BoundedRegex::new(pattern, look, "set literal")?)))
+    }
+}
+
+/// Finds what a search was for in single lines, e.g. to colour it.
+pub struct LineMatcher(SearchPattern);
+
+impl LineMatcher {
+    /// Creates the matcher of a search; `None` for a pattern that the search refuses.
+    pub fn new(pattern: &str, literal: bool, ignore_case: bool) -> Option<LineMatcher> {
+        let look = PatternOptions { literal, ignore_case, multiline: false };
+        SearchPattern::new(pattern, look).ok().map(LineMatcher)
+    }
+
+    /// Returns the parts of a line that match, in order, without empty ones.
+    pub fn matches(&self, line: &str) -> Vec<Range<usize>> {
+        let text = line.trim_end_matches('\n').as_bytes();
+        let (mut found, mut at) = (Vec::new(), 0);
+        while at < text.len()
+            && let Ok(Some(part)) = self.0.find_at(text, at)
+        {
+            at = part.end().max(at + 1);
+            if !part.is_empty() {
+                found.push(part.start()..part.end());
+            }
+        }
+        found
     }
 }
 

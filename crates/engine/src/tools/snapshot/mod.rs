@@ -19,7 +19,7 @@ use crate::tools::undo::data;
 use emendate_core::formats::{self, FormatInput};
 use emendate_core::{Code, Error, Result};
 use emendate_fs::SafePath;
-use emendate_history::{CachedFile, FileChange, FileState, NewlyKnown, OperationId, StatCache};
+use emendate_history::{CachedFile, FileChange, FileState, KnownState, NewlyKnown, OperationId, StatCache};
 use ignore::overrides::Override;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -187,14 +187,27 @@ impl RootScan<'_> {
         let history = self.context.history(self.root);
         let paths: Vec<&[u8]> = batch.iter().map(|it| key(&it.place)).collect();
         let known = history.newest_seen(&paths)?;
-        let differing: Vec<usize> =
-            (0..batch.len()).filter(|&nth| known[nth].is_some_and(|known| known != batch[nth].file.content)).collect();
+        let differing: Vec<usize> = (0..batch.len())
+            .filter(|&nth| {
+                let file = &batch[nth].file;
+                let is_changed = known[nth].is_some_and(|known| known != file.content);
+                let old = scan.old.files.get(key(&batch[nth].place)).map(CachedFile::state);
+                is_changed || known[nth].is_some() && old.is_some_and(|old| is_mode_changed(old, file.state()))
+            })
+            .collect();
         let wanted: Vec<&[u8]> = differing.iter().map(|&nth| paths[nth]).collect();
         let states = history.last_known(&wanted)?;
         let mut before: Vec<Before> =
             known.iter().map(|known| if known.is_some() { Before::Same } else { Before::Unknown }).collect();
         for (&nth, state) in differing.iter().zip(states) {
+            let now = batch[nth].file.state();
             before[nth] = match state {
+                // Whoever changed the mode, the history knows it.
+                Some(KnownState { state: Some(state), in_doubt: false })
+                    if state.content == now.content && !is_mode_changed(state, now) =>
+                {
+                    Before::Same
+                }
                 Some(state) if !state.in_doubt => Before::Known(state.state),
                 _ => Before::InDoubt,
             };
@@ -295,6 +308,13 @@ impl RootScan<'_> {
             Ok(Some(_)) | Err(_) => None,
         }
     }
+}
+
+/// True if a file became a link, or the reverse, or executable, or not. Other bits are not compared: file systems report
+/// them differently, and git does not keep them either.
+fn is_mode_changed(before: FileState, after: FileState) -> bool {
+    let is_executable = |state: FileState| state.mode & 0o111 != 0;
+    before.kind != after.kind || is_executable(before) != is_executable(after)
 }
 
 impl FoundChanges {

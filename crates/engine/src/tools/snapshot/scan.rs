@@ -6,7 +6,7 @@ use crate::context::walk::{WalkFilter, has_file, ignore_files};
 use crate::context::{Context, history_stores};
 use crate::model::call_context::CallContext;
 use emendate_core::{Code, ContentId, Error, Result, work};
-use emendate_fs::{DirEntry, EntryKind, FileMeta, SafePath};
+use emendate_fs::{DirEntry, EntryKind, FileMeta, SafePath, is_temporary_name};
 use emendate_history::{CachedFile, StatCache};
 use ignore::gitignore::Gitignore;
 use std::collections::HashMap;
@@ -116,8 +116,13 @@ impl<'a> TreeScan<'a> {
     fn visit(&mut self, folder: &SafePath, entry: &DirEntry, meta: &FileMeta, settle: SettleBatch<'_>) -> Result<()> {
         work::spend(1)?;
         let path = folder.absolute().join(&entry.name);
-        let is_skipped = VERSION_CONTROL.iter().any(|name| entry.name == OsStr::new(name));
-        if is_skipped || !self.scope.takes(entry, &path, &self.ignores) {
+        // What a process of ours that died has put aside is no change by others.
+        let is_skipped =
+            VERSION_CONTROL.iter().any(|name| entry.name == OsStr::new(name)) || is_temporary_name(&entry.name);
+        // A link is an entry of its own: what it leads to is not looked at.
+        let is_link = entry.kind == EntryKind::Link;
+        let as_file = is_link.then(|| DirEntry { kind: EntryKind::File, ..entry.clone() });
+        if is_skipped || !self.scope.takes(as_file.as_ref().unwrap_or(entry), &path, &self.ignores) {
             return Ok(());
         }
         if entry.kind == EntryKind::Directory {
@@ -144,7 +149,23 @@ impl<'a> TreeScan<'a> {
             self.left_out.unreadable += 1;
             return Ok(());
         };
-        self.read(place, settle)
+        if is_link { self.read_link(place, meta, settle) } else { self.read(place, settle) }
+    }
+
+    /// Reads a symbolic link.
+    fn read_link(&mut self, place: SafePath, meta: &FileMeta, settle: SettleBatch<'_>) -> Result<()> {
+        if policy::is_secret(&place) || !self.context.may_access_name(&place, Access::Read) {
+            self.left_out.denied += 1;
+            return Ok(());
+        }
+        let Ok(Some(target)) = self.context.store().read_link(&place) else {
+            self.left_out.unreadable += 1;
+            return Ok(());
+        };
+        let bytes = target.into_encoded_bytes();
+        // Links are so short that the cache need not prove anything of them.
+        let file = CachedFile { meta: *meta, content: ContentId::of(&bytes), racy: true };
+        self.push(FreshFile { place, file, bytes }, settle)
     }
 
     /// Reads a file.
@@ -163,8 +184,12 @@ impl<'a> TreeScan<'a> {
         };
         work::spend(version.bytes.len() / work::STEP_BYTES)?;
         let file = CachedFile { meta: version.meta, content: ContentId::of(&version.bytes), racy: version.racy };
-        self.batch_bytes += version.bytes.len();
-        self.batch.push(FreshFile { place, file, bytes: version.bytes });
+        self.push(FreshFile { place, file, bytes: version.bytes }, settle)
+    }
+
+    fn push(&mut self, fresh: FreshFile, settle: SettleBatch<'_>) -> Result<()> {
+        self.batch_bytes += fresh.bytes.len();
+        self.batch.push(fresh);
         if self.batch.len() < BATCH_FILES && self.batch_bytes < BATCH_BYTES {
             return Ok(());
         }

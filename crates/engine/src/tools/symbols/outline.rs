@@ -1,19 +1,23 @@
 //! The tool `outline`.
 
-use crate::context::Context;
 use crate::context::policy::Access;
-use crate::context::syntax::{grammars, symbol_json, unfit};
+use crate::context::syntax::{grammars, language, symbol_json, unfit};
+use crate::context::{Context, LoadedFile, walk};
 use crate::model::call_context::CallContext;
+use crate::model::call_handle::CallPhase;
 use crate::model::raw_path;
 use crate::model::reply::Answer;
 use crate::session::suggest::file_not_found;
-use emendate_core::Result;
+use crate::tools::search::WalkFilter;
+use emendate_core::{Code, Result};
 use emendate_core::formats::{self, FormatInput};
+use emendate_fs::SafePath;
 use emendate_syntax::{QuerySubject, SyntaxAnswer as Parsed};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
+use std::ops::ControlFlow;
 use std::path::Path;
 
 /// Symbols that a reply lists.
@@ -23,27 +27,153 @@ const INDENT_LEVELS_MAX: usize = 32;
 /// Characters of a name in its text.
 const NAME_CHARS_MAX: usize = 200;
 
+/// Files of a directory that one call parses.
+pub(crate) const OUTLINED_FILES_MAX: usize = 1000;
+
 /// The input of `outline`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Args")]
 pub(crate) struct OutlineInput {
-    /// The absolute path of the file.
+    /// The absolute path of the file, or of a directory with files of known languages.
+    #[serde(alias = "path")]
     file_path: String,
+    /// Which files of a directory: `*.rs`, `src/**`; with `!` in front, which not.
+    #[serde(default)]
+    glob: Vec<String>,
+    /// Also files and directories whose names begin with a dot.
+    #[serde(default)]
+    hidden: bool,
+    /// Also what .gitignore and .ignore files leave out.
+    #[serde(default)]
+    no_ignore: bool,
+}
+
+/// The outline of one file.
+struct FileOutline {
+    text: String,
+    symbols: Vec<Value>,
+    notes: Vec<String>,
+    language: &'static str,
+    tag: String,
 }
 
 /// Runs the tool `outline`. Symbols shown by it do not count as read.
 pub(crate) fn outline(context: &Context, caller: &CallContext, mut input: Value) -> Result<Answer> {
     let raw = raw_path::take(&mut input)?;
     let args: OutlineInput = formats::from_json(FormatInput::Json(input))?;
-    let place = context.resolve_path(raw.as_deref().unwrap_or(Path::new(&args.file_path)), Access::Read)?;
+    let path = raw.as_deref().unwrap_or(Path::new(&args.file_path));
+    let folder = context.store().resolve_path(path)?;
+    if context.store().list(&folder)?.is_some() {
+        return outline_directory(context, caller, &folder, &args);
+    }
+    let place = context.resolve_path(path, Access::Read)?;
     let Some(opened) = context.snapshot(&place, None, "")? else {
         return Err(file_not_found(context, &place, caller));
     };
-    let (answer, language) = grammars(context, caller).ask(&place, opened.snapshot.text(), QuerySubject::Outline)?;
+    let FileOutline { mut text, symbols, notes, language, tag } =
+        outline_file(context, caller, &place, &opened, LISTED_SYMBOLS_MAX)?;
+    for note in &notes {
+        let _ = writeln!(text, "Note: {note}");
+    }
+    let data = json!({
+        "filePath": place.shown(),
+        "language": language,
+        "tag": tag,
+        "symbols": symbols,
+        "notes": notes,
+    });
+    let Value::Object(data) = data else { return Ok(Answer { text, ..Answer::default() }) };
+    Ok(Answer { text, data, ..Answer::default() })
+}
+
+/// Outlines the files below a directory whose language is known.
+fn outline_directory(
+    context: &Context,
+    caller: &CallContext,
+    folder: &SafePath,
+    args: &OutlineInput,
+) -> Result<Answer> {
+    let globs = WalkFilter::globs(folder.absolute(), &args.glob)?;
+    let scope = WalkFilter { globs, hidden: args.hidden, all: args.no_ignore, watch: caller.handle.clone() };
+    let (mut text, mut files, mut notes) = (String::new(), Vec::new(), Vec::new());
+    let (mut left, mut tried, mut unread, mut is_cut) = (LISTED_SYMBOLS_MAX, 0, 0, false);
+    caller.begin(CallPhase::Reading, 0);
+    let walked = walk::walk(context, folder, &scope, &mut |place| {
+        caller.advance()?;
+        // The first line, which may name an interpreter, is not read for this.
+        if language(place, "").is_none() {
+            return Ok(ControlFlow::Continue(()));
+        }
+        if left == 0 || tried == OUTLINED_FILES_MAX {
+            is_cut = true;
+            return Ok(ControlFlow::Break(()));
+        }
+        tried += 1;
+        let found = context
+            .check_access(place, Access::Read)
+            .and_then(|()| context.snapshot(place, None, ""))
+            .and_then(|opened| opened.map(|it| outline_file(context, caller, place, &it, left)).transpose());
+        match found {
+            Ok(None) => {}
+            Ok(Some(file)) if file.symbols.is_empty() && file.notes.len() == 1 => {}
+            Ok(Some(file)) => {
+                left -= file.symbols.len();
+                let gap = if text.is_empty() { "" } else { "\n" };
+                let _ = write!(text, "{gap}{}\n{}", place.shown(), file.text);
+                for note in &file.notes {
+                    let _ = writeln!(text, "Note: {note}");
+                }
+                files.push(json!({
+                    "filePath": place.shown(), "language": file.language, "tag": file.tag,
+                    "symbols": file.symbols, "notes": file.notes,
+                }));
+            }
+            Err(error) if matches!(error.code(), Code::CallCancelled | Code::CallTooMuchWork | Code::InternalBug) => {
+                return Err(error);
+            }
+            Err(_) => unread += 1,
+        }
+        Ok(ControlFlow::Continue(()))
+    })?;
+    caller.check_cancelled()?;
+    if is_cut || walked.cut {
+        notes.push(format!(
+            "The outline ended early: at most {LISTED_SYMBOLS_MAX} symbols of {OUTLINED_FILES_MAX} files are listed. Narrow the path or the glob."
+        ));
+    }
+    if unread > 0 {
+        notes.push(format!("Not listed: {unread} files that could not be read or parsed."));
+    }
+    if files.is_empty() {
+        notes.push("There are no symbols in files of a known language here.".to_owned());
+    }
+    for note in &notes {
+        let gap = if text.is_empty() { "" } else { "\n" };
+        let _ = writeln!(text, "{gap}Note: {note}");
+    }
+    let data = Map::from_iter([
+        ("path".to_owned(), folder.shown().into()),
+        ("files".to_owned(), files.into()),
+        ("notes".to_owned(), notes.into()),
+    ]);
+    Ok(Answer { text, data, ..Answer::default() })
+}
+
+/// Outlines a file, with at most so many symbols.
+///
+/// Errors: those of a language that is not known.
+fn outline_file(
+    context: &Context,
+    caller: &CallContext,
+    place: &SafePath,
+    opened: &LoadedFile,
+    most: usize,
+) -> Result<FileOutline> {
+    let (answer, language) = grammars(context, caller).ask(place, opened.snapshot.text(), QuerySubject::Outline)?;
     let Parsed::Outline(outline, error) = answer else { return Err(unfit()) };
     let mut text = String::new();
-    for symbol in outline.symbols.iter().take(LISTED_SYMBOLS_MAX) {
+    for symbol in outline.symbols.iter().take(most) {
         // A symbol outside of its parent is listed with its full path.
         let whole = symbol.depth == 0 && symbol.path.ends_with(&format!(".{}", symbol.name));
         let title = if whole { format!("{} {}", symbol.kind, symbol.path) } else { symbol.title() };
@@ -55,12 +185,12 @@ pub(crate) fn outline(context: &Context, caller: &CallContext, mut input: Value)
     if outline.symbols.is_empty() {
         notes.push("There are no symbols in this file.".to_owned());
     }
-    let left = outline.symbols.len().saturating_sub(LISTED_SYMBOLS_MAX);
+    let left = outline.symbols.len().saturating_sub(most);
     if left > 0 || outline.cut {
         let least = if outline.cut { "at least " } else { "" };
         notes.push(format!("The file is large: {least}{left} more symbols were found and are not shown."));
     }
-    if outline.symbols.iter().take(LISTED_SYMBOLS_MAX).any(|it| it.depth > INDENT_LEVELS_MAX) {
+    if outline.symbols.iter().take(most).any(|it| it.depth > INDENT_LEVELS_MAX) {
         notes.push(format!(
             "Symbols more than {INDENT_LEVELS_MAX} levels deep are indented like those at {INDENT_LEVELS_MAX} levels."
         ));
@@ -68,18 +198,13 @@ pub(crate) fn outline(context: &Context, caller: &CallContext, mut input: Value)
     if let Some(error) = error {
         notes.push(format!("The file does not parse, first at line {}; symbols there may be missing.", error.line));
     }
-    for note in &notes {
-        let _ = writeln!(text, "Note: {note}");
-    }
-    let data = json!({
-        "filePath": place.shown(),
-        "language": language.name(),
-        "tag": opened.snapshot.id().tag().to_string(),
-        "symbols": outline.symbols.iter().take(LISTED_SYMBOLS_MAX).map(symbol_json).collect::<Vec<Value>>(),
-        "notes": notes,
-    });
-    let Value::Object(data) = data else { return Ok(Answer { text, ..Answer::default() }) };
-    Ok(Answer { text, data, ..Answer::default() })
+    Ok(FileOutline {
+        text,
+        symbols: outline.symbols.iter().take(most).map(symbol_json).collect(),
+        notes,
+        language: language.name(),
+        tag: opened.snapshot.id().tag().to_string(),
+    })
 }
 
 /// Shortens a title with a very long name.

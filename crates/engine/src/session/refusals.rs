@@ -1,0 +1,90 @@
+//! Refused calls of a workspace with their reasons, and the models of its sessions: files beside the history, which people
+//! look at afterwards.
+
+use crate::context::{Context, policy};
+use crate::model::call_context::CallContext;
+use emendate_core::{Code, Error};
+use emendate_events::{Refusal, SessionModels, newest_refusals, push_model, push_refusal};
+use std::path::{Path, PathBuf};
+
+/// Name of the file with refused calls.
+const REFUSALS_FILE: &str = "refused";
+/// Name of the file with the models of sessions.
+const MODELS_FILE: &str = "models";
+
+/// Facts about a refused call that the error does not have.
+pub(crate) struct RefusedCall<'a> {
+    pub(crate) at: u64,
+    pub(crate) tool: &'a str,
+    pub(crate) format: &'a str,
+    /// The path in the input.
+    pub(crate) path: Option<&'a str>,
+    /// Bytes of text in the input.
+    pub(crate) input: usize,
+}
+
+/// Returns a file beside the history of a root; `None` if the history is not on disk.
+fn file_of(context: &Context, root: usize, name: &str) -> Option<PathBuf> {
+    context.history(root).directory().map(|directory| directory.join(name))
+}
+
+/// Keeps a refused call for the owner. A call that was cancelled, or asks a person, is none. Nothing that a secret file
+/// may contain is kept.
+pub(crate) fn keep_refusal(context: &Context, caller: &CallContext, call: &RefusedCall<'_>, error: &Error) {
+    if caller.dry_run || matches!(error.code(), Code::CallCancelled | Code::AccessAsk) {
+        return;
+    }
+    let place = call.path.and_then(|path| context.store().resolve_no_follow(Path::new(path)).ok());
+    let root = place.as_ref().map_or(0, |place| place.root());
+    let Some(file) = file_of(context, root, REFUSALS_FILE) else { return };
+    // A call about several files may be about a secret one, too.
+    let is_plain = place.is_some_and(|place| !policy::is_secret(&place));
+    let front = caller.client.as_deref();
+    let refusal = Refusal {
+        at: call.at,
+        tool: call.tool.to_owned(),
+        format: call.format.to_owned(),
+        code: error.code().as_str().to_owned(),
+        message: error.message().to_owned(),
+        evidence: if is_plain { error.evidence_text().to_owned() } else { String::new() },
+        next: error.next_step().to_owned(),
+        path: call.path.unwrap_or_default().to_owned(),
+        input: call.input as u64,
+        session: caller.session.clone(),
+        model: front.map_or(String::new(), |front| front.model.clone()),
+        facts: error.data().iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect(),
+    };
+    // It is a record for people: a call does not fail because of it.
+    let _ = push_refusal(&file, &refusal);
+}
+
+/// Returns the newest refused calls of all roots, the newest first.
+pub(crate) fn refusals(context: &Context, most: usize) -> Vec<Refusal> {
+    let files = (0..context.roots().len()).filter_map(|root| file_of(context, root, REFUSALS_FILE));
+    let mut all: Vec<Refusal> = files.flat_map(|file| newest_refusals(&file, most).unwrap_or_default()).collect();
+    all.sort_by_key(|refusal| std::cmp::Reverse(refusal.at));
+    all.truncate(most);
+    all
+}
+
+/// Notes the model behind a session, where it is not the one that was noted last.
+pub(crate) fn note_model(context: &Context, caller: &CallContext, at: u64) {
+    let Some(model) = caller.client.as_deref().map(|front| &front.model).filter(|model| !model.is_empty()) else {
+        return;
+    };
+    if caller.dry_run || !context.noted_models().is_new(&caller.session, model) {
+        return;
+    }
+    for root in 0..context.roots().len() {
+        let Some(file) = file_of(context, root, MODELS_FILE) else { continue };
+        if SessionModels::read(&file).model_of(&caller.session, u64::MAX) != model {
+            // Without it, the operations are those of an unknown model.
+            let _ = push_model(&file, &caller.session, model, at);
+        }
+    }
+}
+
+/// Returns the models of the sessions of a root.
+pub(crate) fn models(context: &Context, root: usize) -> SessionModels {
+    file_of(context, root, MODELS_FILE).map(|file| SessionModels::read(&file)).unwrap_or_default()
+}
