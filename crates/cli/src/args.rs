@@ -5,6 +5,7 @@ mod file_part;
 mod gc;
 mod history;
 mod install;
+mod listing;
 mod patch;
 mod questions;
 mod remarks;
@@ -18,6 +19,7 @@ pub(crate) use file_part::FilePartArgs;
 pub(crate) use gc::GcArgs;
 pub(crate) use history::HistoryArgs;
 pub(crate) use install::{ClientArgs, InstallArgs, McpArgs, McpCommand, ScopeArg, SetupArgs};
+pub(crate) use listing::{CheckArgs, OutlineArgs, SearchArgs};
 pub(crate) use patch::PatchArgs;
 pub(crate) use questions::{ApproveArgs, CorrectArgs, DenyArgs, PendingArgs};
 pub(crate) use remarks::{CommentArgs, CommentsArgs, ReviewedArgs};
@@ -257,26 +259,6 @@ impl Command {
     }
 }
 
-/// `emend outline`.
-#[derive(Args)]
-pub(crate) struct OutlineArgs {
-    /// The file, or a directory with files of known languages
-    pub(crate) path: PathBuf,
-    #[command(flatten)]
-    pub(crate) scope: ScopeArgs,
-}
-
-/// `emend check`.
-#[derive(Args)]
-pub(crate) struct CheckArgs {
-    /// The files; of a directory, those whose language is known
-    #[arg(required = true)]
-    pub(crate) paths: Vec<PathBuf>,
-    /// Seconds to wait for language servers
-    #[arg(long, value_name = "SECONDS", default_value_t = 30)]
-    pub(crate) timeout: u32,
-}
-
 /// `emend read`.
 #[derive(Args)]
 pub(crate) struct ReadArgs {
@@ -300,36 +282,6 @@ pub(crate) struct ReadArgs {
     pub(crate) symbol: Option<String>,
     #[command(flatten)]
     pub(crate) part: PartArgs,
-}
-
-/// `emend search`.
-#[derive(Args)]
-pub(crate) struct SearchArgs {
-    /// Regular expression, or plain text with --literal; after -- if it begins with -
-    pub(crate) pattern: String,
-    /// Directory or file to search
-    #[arg(default_value = ".")]
-    pub(crate) path: PathBuf,
-    /// The pattern is plain text
-    #[arg(short = 'F', long)]
-    pub(crate) literal: bool,
-    /// Ignore case
-    #[arg(short, long)]
-    pub(crate) ignore_case: bool,
-    /// Let the pattern match across lines
-    #[arg(short = 'U', long)]
-    pub(crate) multiline: bool,
-    #[command(flatten)]
-    pub(crate) scope: ScopeArgs,
-    /// Lines to show before and after each hit
-    #[arg(short = 'C', long, value_name = "N")]
-    pub(crate) context: Option<u64>,
-    /// How many hits to show [default: 100]
-    #[arg(long, value_name = "N")]
-    pub(crate) limit: Option<u64>,
-    /// Format of the lines [default: numbered]
-    #[arg(long, value_name = "F", value_parser = format_names(LINE_FORMATS.iter().map(|marks| marks.name)))]
-    pub(crate) format: Option<String>,
 }
 
 /// Options of every edit, beside its texts.

@@ -11,12 +11,10 @@ use crate::output::ChangeView;
 use crate::{approval, input, output, pager, progress, signals};
 use data_encoding::BASE64;
 use emendate::core::formats::malformed;
+use emendate::core::line_format::LINE_FORMATS;
 use emendate::core::{Code, Error, Result, Vocabulary};
 use emendate::fs::shown;
-use emendate::core::line_format::LINE_FORMATS;
-use emendate::{
-    AskingCall, CallContext, Engine, LineMatcher, LineRange, RAW_PATH, Reply, SeedCodes, raw_path, tool,
-};
+use emendate::{AskingCall, CallContext, Engine, LineMatcher, LineRange, RAW_PATH, Reply, SeedCodes, raw_path, tool};
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 
@@ -112,7 +110,7 @@ pub(crate) fn run(desk: &CliContext<'_>, ask: Result<ToolCall>) -> u8 {
     if found && status == 0 { 1 } else { status }
 }
 
-/// What the colours of a reply depend on.
+/// Collects the facts that the colours of a reply depend on.
 fn listing_colors(
     desk: &CliContext<'_>,
     engine: &Engine,
@@ -131,7 +129,8 @@ fn listing_colors(
             ListingColors { numbered, matcher, ..colors }
         }
         "read" if numbered => {
-            let number = |field: &str| answer.data.get(field).and_then(Value::as_u64).and_then(|it| usize::try_from(it).ok());
+            let number =
+                |field: &str| answer.data.get(field).and_then(Value::as_u64).and_then(|it| usize::try_from(it).ok());
             let range = number("offset").zip(number("lines"));
             let path = input["file_path"].as_str().map(Path::new);
             let tokens = path.zip(range).map(|(path, (first, lines))| {

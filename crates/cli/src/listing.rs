@@ -14,7 +14,7 @@ const LINE_NUMBER: Style = AnsiColor::Green.on_default();
 const FOUND: Style = AnsiColor::Red.on_default().bold();
 const OPERATION: Style = AnsiColor::Yellow.on_default();
 
-/// What the colours of a listing depend on.
+/// The facts that the colours of a listing depend on.
 #[derive(Default)]
 pub(crate) struct ListingColors {
     /// The tool that the text is from.
@@ -29,7 +29,12 @@ pub(crate) struct ListingColors {
 
 impl ListingColors {
     /// Writes the text of an answer.
-    pub(crate) fn write<W: Write>(&self, out: &mut StyledWriter<W>, text: &str, data: &Map<String, Value>) -> io::Result<()> {
+    pub(crate) fn write<W: Write>(
+        &self,
+        out: &mut StyledWriter<W>,
+        text: &str,
+        data: &Map<String, Value>,
+    ) -> io::Result<()> {
         if !out.has_color() {
             return out.put(PLAIN, text);
         }
@@ -128,7 +133,8 @@ fn colored<W: Write>(out: &mut StyledWriter<W>, style: Style, text: &str) -> io:
 /// The lines with hits, of each file that the text shows.
 fn hits_of_files(data: &Map<String, Value>) -> Vec<HashSet<usize>> {
     let files = data.get("files").and_then(Value::as_array).into_iter().flatten();
-    let lines = |file: &Value| file["hits"].as_array().into_iter().flatten().filter_map(Value::as_u64).collect::<Vec<_>>();
+    let lines =
+        |file: &Value| file["hits"].as_array().into_iter().flatten().filter_map(Value::as_u64).collect::<Vec<_>>();
     files.map(|file| lines(file).into_iter().filter_map(|line| usize::try_from(line).ok()).collect()).collect()
 }
 
@@ -225,7 +231,10 @@ mod tests {
         let token = |line, start, end| ColorSpan { line, start, end, class: ColorClass::Keyword };
         let tokens = vec![token(7, 0, 3), token(8, 1, usize::MAX)];
         let colors = ListingColors { tool: "read", numbered: true, tokens, ..ListingColors::default() };
-        assert_eq!(shown(&colors, "     7\tlet é\n     8\tab\nx\n", &json!({})), "[     7\t][let] é\n[     8\t]a[b]\nx\n");
+        assert_eq!(
+            shown(&colors, "     7\tlet é\n     8\tab\nx\n", &json!({})),
+            "[     7\t][let] é\n[     8\t]a[b]\nx\n"
+        );
         let plain = ListingColors { tool: "read", ..ListingColors::default() };
         assert_eq!(shown(&plain, "1\ta\n", &json!({})), "1\ta\n");
     }
@@ -245,7 +254,10 @@ mod tests {
     #[test]
     fn outlines_and_histories_are_coloured() {
         let outline = ListingColors { tool: "outline", ..ListingColors::default() };
-        assert_eq!(shown(&outline, "a.rs\n1-3\t  fn a\n\nNote: b\n", &json!({})), "[a.rs]\n[1-3]\t  [fn ]a\n\n[Note: b]\n");
+        assert_eq!(
+            shown(&outline, "a.rs\n1-3\t  fn a\n\nNote: b\n", &json!({})),
+            "[a.rs]\n[1-3]\t  [fn ]a\n\n[Note: b]\n"
+        );
         let history = ListingColors { tool: "history", ..ListingColors::default() };
         let text = "3-ab  12:00:00  s  edit  a.txt  +1 -2  (undone by 4-cd)\n    b.txt  +1 -0\n2-ef  11:00:00  changed by others  c  +0 -1\n";
         let want = "[3-ab  ][12:00:00  ]s  edit  a.txt  [+1][ -2  ][(undone by 4-cd)]\n    b.txt  [+1][ -0]\n[2-ef  ][11:00:00  ][changed by others  ]c  [+0][ -1]\n";

@@ -4,7 +4,7 @@ use crate::context::CliContext;
 use crate::diff::DiffLayout;
 use crate::global::ColorMode;
 use crate::listing::ListingColors;
-use crate::pager::{self, Sink};
+use crate::pager::{self, HeldSink};
 use crate::{io_error, relative_names};
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
@@ -88,9 +88,14 @@ pub(crate) struct StyledWriter<W: Write> {
 }
 
 /// Returns buffered standard output for people.
-pub(crate) fn stdout() -> StyledWriter<BufWriter<Sink>> {
+pub(crate) fn stdout() -> StyledWriter<BufWriter<HeldSink>> {
     let terminal = io::stdout().is_terminal();
-    StyledWriter { out: BufWriter::new(Sink::stdout()), color: has_color(), terminal, layout: DiffLayout::default() }
+    StyledWriter {
+        out: BufWriter::new(HeldSink::stdout()),
+        color: has_color(),
+        terminal,
+        layout: DiffLayout::default(),
+    }
 }
 
 /// Returns buffered standard error for people.

@@ -78,23 +78,23 @@ pub(crate) fn show_held() -> io::Result<()> {
     out.flush()
 }
 
-/// Where the output of a command goes.
-pub(crate) enum Sink {
+/// The target of the output of a command.
+pub(crate) enum HeldSink {
     Direct(io::StdoutLock<'static>),
     Held,
 }
 
-impl Sink {
-    pub(crate) fn stdout() -> Sink {
-        if is_on() { Sink::Held } else { Sink::Direct(io::stdout().lock()) }
+impl HeldSink {
+    pub(crate) fn stdout() -> HeldSink {
+        if is_on() { HeldSink::Held } else { HeldSink::Direct(io::stdout().lock()) }
     }
 }
 
-impl Write for Sink {
+impl Write for HeldSink {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
-            Sink::Direct(out) => out.write(bytes),
-            Sink::Held => {
+            HeldSink::Direct(out) => out.write(bytes),
+            HeldSink::Held => {
                 held().bytes.extend_from_slice(bytes);
                 Ok(bytes.len())
             }
@@ -103,8 +103,8 @@ impl Write for Sink {
 
     fn flush(&mut self) -> io::Result<()> {
         match self {
-            Sink::Direct(out) => out.flush(),
-            Sink::Held => Ok(()),
+            HeldSink::Direct(out) => out.flush(),
+            HeldSink::Held => Ok(()),
         }
     }
 }

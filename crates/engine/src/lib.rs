@@ -97,9 +97,7 @@ pub use tools::review::operations::{
     FileStateView, FileView, OperationCompletion, OperationPage, OperationPurpose, OperationQuery, OperationView,
     ReversalView,
 };
-pub use tools::review::scope::{
-    ChangeScope, FolderSums, ScopeChanges, ScopeFiles, ScopeFolder, ScopeRemarks,
-};
+pub use tools::review::scope::{ChangeScope, FolderSums, ScopeChanges, ScopeFiles, ScopeFolder, ScopeRemarks};
 pub use tools::search::pattern::LineMatcher;
 pub use tools::undo::hunks::HunkState;
 pub use tools::undo::rewind::shell_command_note;

@@ -474,8 +474,7 @@ impl Play {
     /// Makes a call; returns its code, or `None` if its process was killed.
     fn call(&mut self, session: usize, tool: &str, input: &Value, kill: Option<usize>) -> Option<String> {
         let turn = self.model.turns[session];
-        let line =
-            json!({ "session": session, "turn": turn, "tool": tool, "input": input, "stops": kill.is_some() });
+        let line = json!({ "session": session, "turn": turn, "tool": tool, "input": input, "stops": kill.is_some() });
         let process = &mut self.processes[session];
         let mut code = process.send(&line.to_string());
         for _ in 1..kill.unwrap_or(1) {

@@ -28,9 +28,9 @@ pub struct Refusal {
     pub format: String,
     /// The error code.
     pub code: String,
-    /// What is wrong.
+    /// The fault.
     pub message: String,
-    /// What shows it, e.g. lines of the file; empty for secrets.
+    /// The evidence, e.g. lines of the file; empty for secrets.
     pub evidence: String,
     /// The next call.
     pub next: String,
@@ -42,7 +42,7 @@ pub struct Refusal {
     pub session: String,
     /// The model, if known.
     pub model: String,
-    /// Where the fault is in the arguments or in the file: names with numbers or short texts.
+    /// The place of the fault in the arguments or in the file: names with numbers or short texts.
     pub facts: Map<String, Value>,
 }
 

@@ -8,10 +8,10 @@ use crate::person::PersonQuestion;
 use crate::{CONCURRENT_CHANGES_MAX, ServerOptions, list, progress, resources, result};
 use emendate::{CallContext, CallHandle, Engine, Reply, ToolView};
 use rmcp::model::{
-    CacheScope, CallToolRequestParams, CallToolResponse, CancelledNotificationParam, CustomRequest, CustomResult, DiscoverResult, ErrorCode,
-    ErrorData, Implementation, InitializeRequestParams, InitializeResult, ListResourceTemplatesResult,
-    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams,
-    ReadResourceResponse, ServerCapabilities, ServerConfig,
+    CacheScope, CallToolRequestParams, CallToolResponse, CancelledNotificationParam, CustomRequest, CustomResult,
+    DiscoverResult, ErrorCode, ErrorData, Implementation, InitializeRequestParams, InitializeResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
+    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleServer};
 use rmcp::{ServerHandler, model::Tool};

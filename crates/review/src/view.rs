@@ -32,7 +32,7 @@ impl<'a> PageContext<'a> {
         PageContext { state, csrf, fields, preferences, remarks: OnceCell::new() }
     }
 
-    /// What a person said about the operation of the scope that the page shows.
+    /// The remarks on the operation of the scope that the page shows.
     pub(crate) fn remarks(&self, scope: &ChangeScope) -> &ScopeRemarks {
         self.remarks.get_or_init(|| {
             let found = self.state.changes(scope).and_then(|changes| self.state.engine.scope_remarks(&changes));

@@ -141,7 +141,7 @@ pub fn canonical_name(name: &str) -> String {
     if own == UNIFIED_DIFF_FORMER_NAME { "unified_diff".to_owned() } else { own }
 }
 
-/// What `unified_diff` was called as a format to print.
+/// The former name of `unified_diff` as a format to print.
 pub const UNIFIED_DIFF_FORMER_NAME: &str = "unified";
 
 /// Returns the format of that name.

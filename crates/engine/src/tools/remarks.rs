@@ -184,19 +184,12 @@ pub(crate) fn reviewed_hunks(context: &Context, operation: Option<&str>) -> Resu
 /// Returns the reviewed hunks of an operation that exists, and the comments on it, the oldest first.
 ///
 /// Errors: those of the session store.
-pub(crate) fn remarks_on(
-    context: &Context,
-    root: usize,
-    id: OperationId,
-) -> Result<(Vec<ReviewedFile>, Vec<Comment>)> {
+pub(crate) fn remarks_on(context: &Context, root: usize, id: OperationId) -> Result<(Vec<ReviewedFile>, Vec<Comment>)> {
     let history = context.history(root);
     let marks = history.reviewed(Some(id.number), REVIEWED_FILES_MAX)?;
     let filter = CommentFilter { operation: Some(id.number), limit: COMMENTS_MAX, ..CommentFilter::default() };
-    let mut comments: Vec<Comment> = history
-        .comments(&filter)?
-        .into_iter()
-        .map(|stored| named_comment(root, id.to_string(), stored))
-        .collect();
+    let mut comments: Vec<Comment> =
+        history.comments(&filter)?.into_iter().map(|stored| named_comment(root, id.to_string(), stored)).collect();
     comments.sort_by_key(|comment| comment.at);
     Ok((marks.into_iter().map(|marks| reviewed_file(id.to_string(), marks)).collect(), comments))
 }

@@ -227,6 +227,9 @@ fn links_are_recorded_and_taken_back() {
     assert_eq!(bench.get("b"), "two\n");
     assert!(fs::symlink_metadata(bench.path("b")).unwrap().is_file());
     ok(&bench.call("undo", json!({ "redo": true })));
-    assert_eq!((target("moved"), target("b"), target("new")), ("b".to_owned(), "a".to_owned(), "../outside".to_owned()));
+    assert_eq!(
+        (target("moved"), target("b"), target("new")),
+        ("b".to_owned(), "a".to_owned(), "../outside".to_owned())
+    );
     assert_eq!(changed(&bench), of(&[]));
 }

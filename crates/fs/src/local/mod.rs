@@ -43,8 +43,8 @@ use rustix::io::Errno;
 pub use probe::Probe;
 pub use raw::{outlive_size_limit, return_free_memory};
 pub use recover::RecoveryReport;
-pub use temp::is_temporary_name;
 pub(crate) use splice::LeasedSource;
+pub use temp::is_temporary_name;
 
 use self::journal::Journal;
 use crate::{

@@ -133,7 +133,9 @@ fn cell_list(out: &mut Html, page: &PageContext<'_>, changed: &[CellDifference])
 pub(crate) fn deferred(out: &mut Html, page: &PageContext<'_>, scope: &ChangeScope, view: &FileView) {
     let query = file_query(scope, view);
     start(out, page, view);
-    out.attr("data-part", &format!("/part/file?{query}")).raw("><header><h2><a").attr("href", &format!("/file?{query}"));
+    out.attr("data-part", &format!("/part/file?{query}"))
+        .raw("><header><h2><a")
+        .attr("href", &format!("/file?{query}"));
     out.raw("><bdi>").text(&shown_path(&view.below_root)).raw("</bdi></a></h2>");
     timeline::stat(out, view.added, view.removed);
     out.raw("</header></section>");

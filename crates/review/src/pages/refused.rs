@@ -28,7 +28,9 @@ pub(crate) fn page(page: &PageContext<'_>) -> Result<String> {
     filters(&mut main, page, &all);
     main.raw("</header><div class=\"refusals\">");
     if wanted.is_empty() {
-        main.raw("<p class=\"empty\">No call was refused. A refused call changes nothing, and its reason appears here.</p>");
+        main.raw(
+            "<p class=\"empty\">No call was refused. A refused call changes nothing, and its reason appears here.</p>",
+        );
     }
     for refusal in wanted.iter().skip(start).take(REFUSALS_PER_PAGE) {
         one(&mut main, refusal);

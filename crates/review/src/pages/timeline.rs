@@ -104,10 +104,14 @@ fn is_wanted(view: &OperationView, words: &str, kind: &str, model: &str) -> bool
     };
     let holds = |word: &str| {
         let in_text = |text: &str| text.to_lowercase().contains(word);
-        [&view.id, &view.session, &view.model, &view.tool, &view.format, &view.note].into_iter().any(|text| in_text(text))
+        [&view.id, &view.session, &view.model, &view.tool, &view.format, &view.note]
+            .into_iter()
+            .any(|text| in_text(text))
             || view.files.iter().any(|file| in_text(&shown_path(&file.below_root)))
     };
-    of_kind && (model.is_empty() || view.model == model) && words.split_whitespace().all(|word| holds(&word.to_lowercase()))
+    of_kind
+        && (model.is_empty() || view.model == model)
+        && words.split_whitespace().all(|word| holds(&word.to_lowercase()))
 }
 
 fn operations(out: &mut Html, page: &PageContext<'_>, selected: &str) -> Result<()> {

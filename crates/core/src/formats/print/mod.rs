@@ -16,8 +16,7 @@ pub(crate) use anchors::by_number as numbered_anchors;
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::formats::{
-    canonical_name,
-    Format, FormatInput, anchors::WordAnchors, apply_patch::ApplyPatch, hashline::Hashline,
+    Format, FormatInput, anchors::WordAnchors, apply_patch::ApplyPatch, canonical_name, hashline::Hashline,
     search_replace::SearchReplace, unified_diff::UnifiedDiff, whole_file::WholeFile,
 };
 use crate::locate::op::{FileAction, FileMode, FileRequest, Locator, NewFile, Op, OpOrder, ResolveSettings};

@@ -47,7 +47,7 @@ pub struct ScopeChanges {
     operation: Option<(usize, OperationId)>,
 }
 
-/// What a person said about the operation of a scope.
+/// The remarks of a person on the operation of a scope.
 #[derive(Clone, Debug, Default)]
 pub struct ScopeRemarks {
     /// The operation; `None` for the changes of several, which have no remarks.
@@ -129,7 +129,7 @@ pub struct FolderSums {
     pub removed: u64,
 }
 
-/// What a directory of a scope has.
+/// The entries of a directory of a scope.
 #[derive(Clone, Debug, Default)]
 pub struct ScopeFolder {
     /// The directories directly below it, in order, at most 1000.

@@ -9,8 +9,8 @@ use crate::model::raw_path;
 use crate::model::reply::Answer;
 use crate::session::suggest::file_not_found;
 use crate::tools::search::WalkFilter;
-use emendate_core::{Code, Result};
 use emendate_core::formats::{self, FormatInput};
+use emendate_core::{Code, Result};
 use emendate_fs::SafePath;
 use emendate_syntax::{QuerySubject, SyntaxAnswer as Parsed};
 use schemars::JsonSchema;
@@ -96,7 +96,7 @@ fn outline_directory(
 ) -> Result<Answer> {
     let globs = WalkFilter::globs(folder.absolute(), &args.glob)?;
     let scope = WalkFilter { globs, hidden: args.hidden, all: args.no_ignore, watch: caller.handle.clone() };
-    let (mut text, mut files, mut notes) = (String::new(), Vec::new(), Vec::new());
+    let (mut text, mut files) = (String::new(), Vec::new());
     let (mut left, mut tried, mut unread, mut is_cut) = (LISTED_SYMBOLS_MAX, 0, 0, false);
     caller.begin(CallPhase::Reading, 0);
     let walked = walk::walk(context, folder, &scope, &mut |place| {
@@ -137,17 +137,7 @@ fn outline_directory(
         Ok(ControlFlow::Continue(()))
     })?;
     caller.check_cancelled()?;
-    if is_cut || walked.cut {
-        notes.push(format!(
-            "The outline ended early: at most {LISTED_SYMBOLS_MAX} symbols of {OUTLINED_FILES_MAX} files are listed. Narrow the path or the glob."
-        ));
-    }
-    if unread > 0 {
-        notes.push(format!("Not listed: {unread} files that could not be read or parsed."));
-    }
-    if files.is_empty() {
-        notes.push("There are no symbols in files of a known language here.".to_owned());
-    }
+    let notes = notes_of_directory(is_cut || walked.cut, unread, files.is_empty());
     for note in &notes {
         let gap = if text.is_empty() { "" } else { "\n" };
         let _ = writeln!(text, "{gap}Note: {note}");
@@ -160,7 +150,24 @@ fn outline_directory(
     Ok(Answer { text, data, ..Answer::default() })
 }
 
-/// Outlines a file, with at most so many symbols.
+/// Returns the notes on the outline of a directory.
+fn notes_of_directory(is_cut: bool, unread: usize, is_empty: bool) -> Vec<String> {
+    let mut notes = Vec::new();
+    if is_cut {
+        notes.push(format!(
+            "The outline ended early: at most {LISTED_SYMBOLS_MAX} symbols of {OUTLINED_FILES_MAX} files are listed. Narrow the path or the glob."
+        ));
+    }
+    if unread > 0 {
+        notes.push(format!("Not listed: {unread} files that could not be read or parsed."));
+    }
+    if is_empty {
+        notes.push("There are no symbols in files of a known language here.".to_owned());
+    }
+    notes
+}
+
+/// Outlines a file, with at most `most` symbols.
 ///
 /// Errors: those of a language that is not known.
 fn outline_file(
