@@ -6,8 +6,8 @@
 mod row;
 mod summary;
 
-use crate::global::GlobalArgs;
 use crate::args::format_names;
+use crate::global::GlobalArgs;
 use crate::{io_error, output};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
