@@ -164,7 +164,8 @@ impl CliContext<'_> {
             Some(word) if word == Path::new("none") => StateLocation::Nowhere,
             Some(directory) => self.absolute(directory).map_or(StateLocation::Nowhere, StateLocation::Directory),
             None => {
-                let home = choose_base_strategy().ok().and_then(|base| base.state_dir());
+                // Windows has one directory for what stays on this machine.
+                let home = choose_base_strategy().ok().map(|base| base.state_dir().unwrap_or_else(|| base.cache_dir()));
                 home.map_or(StateLocation::Nowhere, |home| StateLocation::Directory(home.join(XDG_SUBDIRECTORY)))
             }
         }

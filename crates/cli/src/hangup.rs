@@ -2,28 +2,21 @@
 //! before they write.
 
 use emendate::Engine;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
+use emendate_os::pipes;
 use std::io;
 use std::sync::atomic::Ordering;
 use std::thread;
 
 /// True if standard output is a pipe or socket that nothing will read any more.
 pub(crate) fn is_stdout_unread() -> bool {
-    let output = io::stdout();
-    let mut pipe = [PollFd::new(&output, PollFlags::empty())];
-    poll(&mut pipe, Some(&Timespec::default())).is_ok() && pipe[0].revents().intersects(PollFlags::ERR | PollFlags::HUP)
+    pipes::is_unread(&io::stdout())
 }
 
 /// Watches standard output for the lifetime of the process. If it is not a pipe or socket, no event ever occurs.
 pub(crate) fn watch_stdout(engine: &Engine) {
     let gone = engine.client_gone_flag();
     let wait = move || {
-        let output = io::stdout();
-        // Without requested events, only an error or a hang-up ends the wait.
-        let mut pipe = [PollFd::new(&output, PollFlags::empty())];
-        while poll(&mut pipe, None) == Err(Errno::INTR) {}
-        if pipe[0].revents().intersects(PollFlags::ERR | PollFlags::HUP) {
+        if pipes::wait_until_unread(&io::stdout()) {
             gone.store(true, Ordering::Relaxed);
         }
     };

@@ -10,9 +10,9 @@ use chrono::{DateTime, Local, NaiveDate, TimeDelta};
 use emendate::HUNKS_PER_CALL_MAX;
 use emendate::core::{Error, Result};
 use emendate::history::Retention;
+use emendate_os::ffi::OsStrExt as _;
 use serde_json::json;
 use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 fn ask(tool: &'static str, file: Option<&PathBuf>, fields: InputFields) -> ToolCall {

@@ -133,7 +133,7 @@ fn page(program: &str, bytes: &[u8]) -> bool {
     let Ok(mut child) = command.spawn() else { return false };
     SHOWING.store(true, Ordering::Relaxed);
     // Ctrl-C reaches the pager as well, which goes on; ending now would leave it without its terminal.
-    let _ = signal_hook::flag::register(signal_hook::consts::SIGINT, Arc::default());
+    let _ = emendate_os::ending::set_on_interrupt(&Arc::default());
     if let Some(mut input) = child.stdin.take() {
         // A pager that is left before its end closes the pipe.
         let _ = input.write_all(bytes);

@@ -1,8 +1,7 @@
 //! Long-running calls at a terminal: a progress bar, and Ctrl-C.
 
 use emendate::{CallContext, CallHandle, CallPhase, Progress, Reply};
-use signal_hook::consts::SIGINT;
-use signal_hook::flag;
+use emendate_os::ending;
 use std::io::{IsTerminal as _, Write as _};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
@@ -18,8 +17,7 @@ const BAR_COLUMNS: usize = 30;
 pub(crate) fn with_progress(caller: CallContext, call: impl FnOnce(&CallContext) -> Reply) -> Reply {
     let watch = CallHandle::default();
     // Without a handler, Ctrl-C has its usual effect.
-    let _ = flag::register_conditional_shutdown(SIGINT, 130, watch.stop_flag())
-        .and_then(|_| flag::register(SIGINT, watch.stop_flag()));
+    let _ = ending::end_on_interrupt_if(&watch.stop_flag()).and_then(|()| ending::set_on_interrupt(&watch.stop_flag()));
     let caller = CallContext { handle: Some(watch.clone()), ..caller };
     if !std::io::stderr().is_terminal() {
         return call(&caller);

@@ -8,9 +8,9 @@ use chrono::{DateTime, Local, SecondsFormat};
 use emendate::core::Result;
 use emendate::fs::shown;
 use emendate::{Comment, ReviewedFile};
+use emendate_os::ffi::OsStrExt as _;
 use serde_json::{Value, json};
 use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 /// Comments on an operation.

@@ -5,11 +5,11 @@
 //! there at each call: a conversation that is resumed or cleared changes while the server runs.
 
 use emendate::unique_session;
-use rustix::process::Pid;
+use emendate_os::files::DirBuilderExt as _;
+use emendate_os::processes::{self, ProcessStatus};
 use serde_json::{Value, json};
 use std::fs::{self, DirBuilder};
 use std::io::Write as _;
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 /// The variable in which Claude Code passes the conversation's id to the programs that it starts.
@@ -51,55 +51,10 @@ fn of_environment() -> Option<String> {
     Some(of_conversation("claude-code", &id))
 }
 
-/// Returns the session of this terminal: all processes that its shell starts have the same session in the system, and
-/// so have those of a script without a terminal.
+/// Returns the session of this terminal: all processes that its shell starts have the same.
 fn of_terminal() -> String {
-    let leader = session_leader();
-    let started = ProcessStatus::of(&leader.to_string()).map_or(0, |status| status.started);
-    let user = rustix::process::getuid().as_raw();
-    // Numbers of processes are used again; the boot and the start distinguish them.
-    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    let hash = emendate::core::ContentId::of(format!("{user} {leader} {started} {boot}").as_bytes()).tag();
+    let hash = emendate::core::ContentId::of(processes::terminal().as_bytes()).tag();
     format!("cli-{hash}")
-}
-
-/// Returns the process that leads this terminal's session; 0 in a container if the leader is outside it.
-#[cfg(target_os = "linux")]
-fn session_leader() -> i32 {
-    // rustix panics where the system returns 0.
-    ProcessStatus::of("self").map_or(0, |status| status.leader)
-}
-
-/// Returns the process that leads this terminal's session.
-#[cfg(not(target_os = "linux"))]
-fn session_leader() -> i32 {
-    rustix::process::getsid(None).map_or(0, Pid::as_raw_pid)
-}
-
-/// A process, as the system describes it.
-struct ProcessStatus {
-    parent: i32,
-    /// The leader of its session; 0 for a leader outside this container.
-    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only Linux has `/proc`"))]
-    leader: i32,
-    /// Its start, in ticks since the boot.
-    started: u64,
-    name: String,
-}
-
-impl ProcessStatus {
-    /// Reads it, by its number or as `self`; `None` for a process that does not exist, and on systems without `/proc`.
-    fn of(process: &str) -> Option<ProcessStatus> {
-        // The name is in parentheses and may contain any character.
-        let text = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-        let (head, rest) = text.rsplit_once(')')?;
-        let (_, name) = head.split_once('(')?;
-        let mut fields = rest.split_ascii_whitespace();
-        let parent = fields.nth(1)?.parse().ok()?;
-        let leader = fields.nth(1)?.parse().ok()?;
-        let started = fields.nth(15)?.parse().ok()?;
-        Some(ProcessStatus { parent, leader, started, name: name.to_owned() })
-    }
 }
 
 /// The client that started this process: a number that is used again later, and its start.
@@ -112,9 +67,9 @@ struct ClientProcess {
 impl ClientProcess {
     /// Finds the next process above this one that is no shell; `None` if the client has ended.
     fn of_this() -> Option<ClientProcess> {
-        let mut id = rustix::process::getppid()?.as_raw_pid();
+        let mut id = processes::parent()?;
         for _ in 0..=SHELLS_BETWEEN_MAX {
-            let Some(status) = ProcessStatus::of(&id.to_string()) else {
+            let Some(status) = ProcessStatus::of(id) else {
                 return Some(ClientProcess { id, started: 0 });
             };
             if !SHELLS.contains(&status.name.trim_start_matches('-')) {
@@ -161,9 +116,8 @@ impl ConversationFile {
         file.write_all(json!({ "session": session, "started": self.client.started }).to_string().as_bytes())?;
         file.persist(&self.path).map_err(|error| error.error)?;
         for entry in fs::read_dir(directory)?.flatten() {
-            let process = entry.file_name().to_str().and_then(|name| name.parse().ok()).and_then(Pid::from_raw);
-            let ended = |process| rustix::process::test_kill_process(process) == Err(rustix::io::Errno::SRCH);
-            if process.is_some_and(ended) {
+            let process = entry.file_name().to_str().and_then(|name| name.parse().ok());
+            if process.is_some_and(|process| process > 0 && !processes::is_running(process)) {
                 let _ = fs::remove_file(entry.path());
             }
         }
@@ -189,15 +143,5 @@ mod tests {
         // Another process with the number of one that has ended.
         assert_eq!(file(8).session(), None);
         assert_eq!(of_conversation("claude-code", "a/b c\n1-2"), "claude-abc1-2");
-    }
-
-    #[cfg(target_os = "linux")]
-    #[test]
-    fn status_of_a_process_is_read() {
-        let own = ProcessStatus::of("self").unwrap();
-        assert_eq!(Some(own.parent), rustix::process::getppid().map(Pid::as_raw_pid));
-        assert!(own.started > 0 && !own.name.is_empty());
-        assert_eq!(ProcessStatus::of(&std::process::id().to_string()).unwrap().started, own.started);
-        assert!(ProcessStatus::of(&i32::MAX.to_string()).is_none());
     }
 }

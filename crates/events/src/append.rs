@@ -1,9 +1,8 @@
 //! Appending lines to a file that other processes append to, move and replace as well.
 
-use rustix::fs::OFlags;
+use emendate_os::files::{self, OpenOptionsExt as _};
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write as _};
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -24,12 +23,12 @@ pub(crate) fn append(
 ) -> io::Result<()> {
     for _ in 0..LOCK_ATTEMPTS {
         let mut file = open_log(path)?;
-        match file.try_lock_shared() {
+        match files::try_lock_shared(&file) {
             Ok(()) if is_at(&file, path) => {
                 file.write_all(lines)?;
                 let size = file.metadata()?.len();
-                file.unlock()?;
-                if size > full && file.try_lock().is_ok() && is_at(&file, path) {
+                files::unlock(&file)?;
+                if size > full && files::try_lock(&file).is_ok() && is_at(&file, path) {
                     relieve(&mut file, path)?;
                 }
                 return Ok(());
@@ -46,11 +45,10 @@ pub(crate) fn append(
 
 /// Opens the file, creating it and its directory if missing. Refuses a pipe or a device, which could block.
 fn open_log(path: &Path) -> io::Result<File> {
-    let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
-    let file = match open_to_append(path, flags) {
+    let file = match open_to_append(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             fs::create_dir_all(path.parent().unwrap_or(Path::new("/")))?;
-            open_to_append(path, flags)?
+            open_to_append(path)?
         }
         other => other?,
     };
@@ -58,8 +56,8 @@ fn open_log(path: &Path) -> io::Result<File> {
 }
 
 /// Opens a file to append to, and creates it if it is missing.
-fn open_to_append(path: &Path, flags: i32) -> io::Result<File> {
-    OpenOptions::new().read(true).append(true).create(true).mode(0o600).custom_flags(flags).open(path)
+fn open_to_append(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).append(true).create(true).mode(0o600).custom_flags(files::NONBLOCK).open(path)
 }
 
 /// Creates a file for its owner, in place of another one.
@@ -69,12 +67,7 @@ pub(crate) fn create_private(path: &Path) -> io::Result<File> {
 
 /// True if the file is the one at the path.
 fn is_at(file: &File, path: &Path) -> bool {
-    matches!((file.metadata(), fs::metadata(path)), (Ok(held), Ok(named)) if file_id(&held) == file_id(&named))
-}
-
-/// Returns the device and number of a file.
-fn file_id(it: &fs::Metadata) -> (u64, u64) {
-    (it.dev(), it.ino())
+    matches!((files::id_of(file), files::id_followed(path)), (Some(held), Some(named)) if held == named)
 }
 
 /// Moves a full file aside, replacing the previous one.

@@ -4,11 +4,11 @@
 
 use crate::append::with_suffix;
 use crate::event::{Event, name};
+use emendate_os::files::OpenOptionsExt as _;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 /// File size in bytes above which the file is compacted.

@@ -159,7 +159,14 @@ fn write_failure_is_reported_once_and_events_are_kept_for_a_while() {
     assert!(CallTally::since(&path, 0).unwrap().total().calls >= super::UNWRITTEN_EVENTS_MAX as u64);
     // A pipe without a reader must not block anything.
     let pipe = folder.path().join("pipe");
-    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, rustix::fs::Mode::from(0o600), 0).unwrap();
+    emendate_os::fs::mknodat(
+        emendate_os::fs::CWD,
+        &pipe,
+        emendate_os::fs::FileType::Fifo,
+        emendate_os::fs::Mode::from(0o600),
+        0,
+    )
+    .unwrap();
     let sink = Sink::default().file(pipe, 1 << 20, false);
     sink.push(event("edit", "ok", 0));
     sink.flush();

@@ -1,8 +1,8 @@
 //! Lookup of every component of a path, and of a set of names in each directory on the way.
 
+use emendate_os::ffi::OsStrExt as _;
 use std::ffi::{OsStr, OsString};
 use std::hash::{DefaultHasher, Hasher as _};
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use emendate_core::Result;

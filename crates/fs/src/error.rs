@@ -1,13 +1,14 @@
 //! Constructors for this crate's errors: what happened, the evidence, and the call that would work.
 
+use emendate_os::ffi::OsStrExt;
 use std::ffi::OsStr;
 use std::fmt::Write as _;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use emendate_core::{Code, Error};
-use rustix::fs::FileType;
-use rustix::io::Errno;
+use emendate_os::fs::FileType;
+use emendate_os::io::Errno;
+use emendate_os::paths;
 
 use crate::{DIR_ENTRIES_MAX, DirEntry, NAME_MAX_BYTES, PATH_MAX_BYTES, RootInfo, SafePath};
 
@@ -74,6 +75,10 @@ pub(crate) fn os_error(doing: &str, path: &Path, errno: Errno) -> Error {
         Errno::NOENT => (Code::FileMissing, "Check the path, or create the file."),
         Errno::ISDIR | Errno::NXIO | Errno::NODEV => (Code::PathNotRegular, "Name a regular file."),
         Errno::EXIST => (Code::ConflictRaced, "Read the file, then repeat the call."),
+        Errno::TXTBSY => (
+            Code::IoFailed,
+            "Wait until the other program has closed the file, or have a person close it, then repeat the call.",
+        ),
         Errno::MFILE | Errno::NFILE => (
             Code::IoFailed,
             "Too many files are open; repeat the call with fewer files, or have the limit raised (`ulimit -n`).",
@@ -154,11 +159,16 @@ pub(crate) fn check_path_syntax(asked: &Path, roots: &[RootInfo]) -> Result<(), 
             format!("Name a file, e.g. {}.", example(roots, Path::new("file.txt"))),
         ));
     }
-    if bytes.len() > PATH_MAX_BYTES || bytes.split(|byte| *byte == b'/').any(|name| name.len() > NAME_MAX_BYTES) {
+    if bytes.len() > PATH_MAX_BYTES
+        || bytes.split(|byte| paths::is_separator(*byte)).any(|name| name.len() > NAME_MAX_BYTES)
+    {
         return Err(os_error("name a file by", asked, Errno::NAMETOOLONG));
     }
     if bytes.contains(&0) {
         return Err(invalid_path(asked, "contains a NUL byte", "Remove the NUL."));
+    }
+    if let Some(why) = paths::why_impossible(asked) {
+        return Err(invalid_path(asked, &why, "Give the file another name."));
     }
     if !asked.is_absolute() {
         let next = if asked.starts_with("~") {
@@ -305,9 +315,10 @@ pub fn readable_size(bytes: u64) -> String {
 mod tests {
     use super::{os_error, show};
     use emendate_core::Code;
-    use rustix::io::Errno;
+    use emendate_os::ffi::OsStrExt;
+    use emendate_os::io::Errno;
+    use emendate_os::paths;
     use std::ffi::OsStr;
-    use std::os::unix::ffi::OsStrExt;
     use std::path::Path;
 
     #[test]

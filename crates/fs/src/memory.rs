@@ -1,13 +1,13 @@
 //! The same semantics in memory, for tests and for front ends that keep files in memory.
 
+use emendate_os::ffi::OsStrExt;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use emendate_core::Result;
-use rustix::io::Errno;
+use emendate_os::io::Errno;
 
 use crate::{
     DirEntry, Durability, EntryKind, FileAttributes, FileMeta, FileSource, FileVersion, FileWrite, LINKS_MAX, NameInfo,

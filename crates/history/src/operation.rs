@@ -9,8 +9,6 @@ use std::time::Duration;
 use emendate_core::{ContentId, Error, Result};
 use emendate_fs::FileAttributes;
 
-use rustix::process::Pid;
-
 use crate::{ByteReplacement, OwnedByteReplacement, Record, StatCache, clock};
 
 /// Microseconds after which the process with an operation's process id must be another one.
@@ -248,11 +246,11 @@ impl LogEntry {
     /// True while its process may still be working on it: the process lives, and has not taken longer than any call
     /// may.
     pub fn is_in_flight(&self) -> bool {
-        let Some(owner) = self.owner.and_then(|owner| i32::try_from(owner).ok()).and_then(Pid::from_raw) else {
+        let Some(owner) = self.owner.and_then(|owner| u32::try_from(owner).ok()) else {
             return false;
         };
-        let lives = !matches!(rustix::process::test_kill_process(owner), Err(rustix::io::Errno::SRCH));
-        lives && (0..CALL_TIME_MAX_US).contains(&clock::now_us().saturating_sub(self.at))
+        emendate_os::processes::is_running(owner)
+            && (0..CALL_TIME_MAX_US).contains(&clock::now_us().saturating_sub(self.at))
     }
 }
 

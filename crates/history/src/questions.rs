@@ -4,9 +4,9 @@
 //! `ID.answer` is created in one step and only once, so the first answer wins. `ID.result` reports the end; the question
 //! is removed after it was written.
 
+use emendate_os::files::DirBuilderExt as _;
 use std::fs::{self, DirBuilder, File, TryLockError};
 use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime};

@@ -6,7 +6,7 @@ const READABLE_CHARS_MAX: usize = 40;
 /// Returns the directory name for a root: its last component, sanitized, at most 40 characters, then `-` and 16
 /// hexadecimal digits of the BLAKE3 of the path's bytes, which alone distinguish roots.
 pub fn root_key(canonical_root: &std::path::Path) -> String {
-    use std::os::unix::ffi::OsStrExt;
+    use emendate_os::ffi::OsStrExt;
 
     let hash = blake3::hash(canonical_root.as_os_str().as_bytes()).to_hex();
     let name = canonical_root.file_name().map_or_else(|| "root".into(), |name| name.to_string_lossy());
@@ -27,8 +27,8 @@ pub fn root_key(canonical_root: &std::path::Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::root_key;
+    use emendate_os::ffi::OsStrExt;
     use std::ffi::OsStr;
-    use std::os::unix::ffi::OsStrExt;
     use std::path::Path;
 
     #[test]

@@ -15,7 +15,6 @@ use std::net::TcpListener as StdListener;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use tokio::task::{AbortHandle, JoinSet};
 
@@ -87,22 +86,16 @@ pub fn listen_failed(error: &io::Error) -> Error {
     Error::new(Code::IoFailed, format!("The server cannot listen: {error}.")).next("Try another address.")
 }
 
-/// Returns a channel that receives a message for each SIGTERM and SIGINT.
+/// Returns a channel that receives a message for each request to end: Ctrl-C, and SIGTERM.
 ///
 /// Errors: signals cannot be handled.
 pub fn stop_signals() -> io::Result<mpsc::Receiver<()>> {
     let (stop, stopped) = mpsc::channel(2);
-    for kind in [SignalKind::terminate(), SignalKind::interrupt()] {
-        tokio::spawn(forward(signal(kind)?, stop.clone()));
-    }
-    Ok(stopped)
-}
-
-async fn forward(mut signal: Signal, stop: mpsc::Sender<()>) {
-    while signal.recv().await.is_some() {
-        // More than two signals have no further effect.
+    // More than two signals have no further effect.
+    emendate_os::ending::on_stop(move || {
         let _ = stop.try_send(());
-    }
+    })?;
+    Ok(stopped)
 }
 
 /// Accepts connections until a message arrives on `stop`, and then drains the others.

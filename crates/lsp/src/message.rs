@@ -2,11 +2,11 @@
 
 use crate::position::PositionEncoding;
 use crate::spec::ServerSpec;
+use emendate_os::ffi::{OsStrExt as _, OsStringExt as _};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::ffi::OsStr;
 use std::fmt::Write as _;
-use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
 /// The protocol's code for an unknown method.
@@ -146,7 +146,7 @@ fn setting_at(settings: &Value, item: &Value) -> Value {
 /// Returns the URI of a path.
 pub(crate) fn uri(path: &Path) -> String {
     let mut out = "file://".to_owned();
-    for byte in path.as_os_str().as_bytes() {
+    for byte in emendate_os::paths::in_address(path).as_bytes() {
         match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'.' | b'_' | b'~' => out.push(char::from(*byte)),
             other => {
@@ -171,16 +171,16 @@ pub(crate) fn path(uri: &str) -> Option<PathBuf> {
             bytes.push(byte);
         }
     }
-    (bytes.first() == Some(&b'/')).then(|| PathBuf::from(std::ffi::OsString::from_vec(bytes)))
+    (bytes.first() == Some(&b'/')).then(|| emendate_os::paths::of_address(std::ffi::OsString::from_vec(bytes)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::{ServerCapabilities, SyncKind, configuration, path, uri};
+    use emendate_os::ffi::OsStringExt as _;
     use proptest::prelude::*;
     use serde_json::json;
     use std::ffi::OsString;
-    use std::os::unix::ffi::OsStringExt as _;
     use std::path::{Path, PathBuf};
 
     #[test]

@@ -2,6 +2,7 @@
 
 use emendate::core::{Code, Error};
 use emendate::{Answer, CallContext, Engine, HistoryEntry, OperationSide, RAW_PATH};
+use emendate_os::ffi::{OsStrExt as _, OsStringExt as _};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, percent_encode};
 use rmcp::model::{
     ErrorData, ListResourceTemplatesResult, ListResourcesResult, ReadResourceResult, Resource, ResourceContents,
@@ -9,8 +10,7 @@ use rmcp::model::{
 };
 use serde_json::{Map, Value, json};
 use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The common prefix of all URIs.
 const URI_PREFIX: &str = "emend://history/";
@@ -91,7 +91,7 @@ pub(crate) fn read(engine: &Engine, caller: &CallContext, uri: &str) -> Result<R
     };
     let (path, query) = path.split_once('?').map_or((path, None), |(path, query)| (path, Some(query)));
     let lines = query.map(|query| lines(query).ok_or_else(|| not_found(uri, INVALID_QUERY.to_owned()))).transpose()?;
-    let path = PathBuf::from(OsString::from_vec(percent_decode_str(path).collect()));
+    let path = emendate_os::paths::of_address(OsString::from_vec(percent_decode_str(path).collect()));
     let bytes = engine.content_at(caller, id, &path, moment, lines).map_err(|error| resource_failure(uri, &error))?;
     Ok(ReadResourceResult::new(vec![match String::from_utf8(bytes) {
         Ok(text) => ResourceContents::text(text, uri),
@@ -160,7 +160,10 @@ fn text_field<'a>(file: &'a Map<String, Value>, key: &str) -> Option<&'a str> {
 }
 
 fn address(id: &str, name: &str, path: &Path) -> String {
-    format!("{URI_PREFIX}{id}/{name}{}", percent_encode(path.as_os_str().as_bytes(), URI_PATH_ESCAPES))
+    format!(
+        "{URI_PREFIX}{id}/{name}{}",
+        percent_encode(emendate_os::paths::in_address(path).as_bytes(), URI_PATH_ESCAPES)
+    )
 }
 
 #[cfg(test)]
@@ -169,8 +172,8 @@ mod tests {
 
     use super::{OsStr, RAW_PATH, URI_PREFIX, Value, json, read};
     use emendate::{CallContext, Config, Engine, StateLocation, UnreadPolicy};
+    use emendate_os::ffi::OsStrExt as _;
     use rmcp::model::ResourceContents;
-    use std::os::unix::ffi::OsStrExt as _;
 
     #[test]
     fn files_with_any_name_have_round_tripping_uris() {

@@ -7,9 +7,9 @@ use crate::view::{scope_of, scope_query};
 use data_encoding::BASE64;
 use emendate::core::{Code, Error, Result};
 use emendate::{Answer, PersonAnswer, RAW_PATH};
+use emendate_os::ffi::OsStrExt as _;
 use hyper::StatusCode;
 use serde_json::{Map, Value, json};
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 /// The result of an action.

@@ -1,9 +1,9 @@
 //! Text as HTML: everything that comes from files, names or messages is escaped, and characters that are invisible or
 //! change the order of display are shown.
 
+use emendate_os::ffi::OsStrExt as _;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 use std::fmt::Write as _;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 /// Characters that stay in a query.

@@ -1,8 +1,8 @@
 //! Fields of queries and forms.
 
+use emendate_os::ffi::OsStringExt as _;
 use percent_encoding::percent_decode;
 use std::ffi::OsString;
-use std::os::unix::ffi::OsStringExt as _;
 use std::path::PathBuf;
 
 /// Fields of one request.
@@ -70,7 +70,7 @@ impl Fields {
 #[cfg(test)]
 mod tests {
     use super::Fields;
-    use std::os::unix::ffi::OsStrExt as _;
+    use emendate_os::ffi::OsStrExt as _;
 
     #[test]
     fn fields_are_decoded_byte_by_byte() {

@@ -302,7 +302,7 @@ impl Browser<'_> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn file_with_a_name_that_is_not_text_can_be_undone() {
-    use std::os::unix::ffi::OsStrExt as _;
+    use emendate_os::ffi::OsStrExt as _;
     let bed = Bed::new(false);
     let path = bed.root.path().canonicalize().unwrap().join(std::ffi::OsStr::from_bytes(b"odd\xff\n.txt"));
     std::fs::write(&path, "one\n").unwrap();

@@ -4,10 +4,10 @@
 //! The file has one line for each tick that was set (`+`) or removed (`-`), in order. Lines are appended in one write, so
 //! several servers of one project can use the file at the same time.
 
+use emendate_os::files::{self, OpenOptionsExt as _};
 use std::collections::HashSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -97,7 +97,7 @@ impl KnownTicks {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
             other => other?,
         };
-        let (inode, size) = (file.metadata()?.ino(), file.metadata()?.len());
+        let (inode, size) = (files::id_of(&file).map_or(0, |(_, inode)| inode), file.metadata()?.len());
         if inode != self.inode || size < self.read {
             *self = KnownTicks { inode, ..KnownTicks::default() };
         }

@@ -2,12 +2,9 @@
 
 use crate::{CANCEL_POLL, Process};
 use emendate_core::{Code, Error, Result};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::ioctl_fionbio;
-use std::fs::File;
-use std::io::{ErrorKind, Read, Write};
-use std::os::fd::OwnedFd;
-use std::os::unix::process::ExitStatusExt as _;
+use emendate_os::pipes::{self, ReadPipe, WritePipe};
+use emendate_os::processes::was_ended_from_outside;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -20,8 +17,8 @@ const READ_CHUNK_BYTES: usize = 64 << 10;
 #[derive(Debug)]
 pub struct Companion {
     process: Process,
-    input: File,
-    output: File,
+    input: WritePipe,
+    output: ReadPipe,
 }
 
 /// The reason why a message has no answer. The program is unusable then.
@@ -45,12 +42,12 @@ impl Companion {
         let (Some(input), Some(output)) = (input, output) else {
             return Err(Error::new(Code::IoFailed, "The program has no pipes."));
         };
-        let (input, output) = (OwnedFd::from(input), OwnedFd::from(output));
-        for pipe in [&input, &output] {
-            ioctl_fionbio(pipe, true)
-                .map_err(|error| Error::new(Code::IoFailed, format!("A pipe cannot be set up: {error}.")))?;
-        }
-        Ok(Companion { process, input: File::from(input), output: File::from(output) })
+        let (mut input, mut output) = (WritePipe::new(input), ReadPipe::new(output));
+        input
+            .set_nonblocking()
+            .and_then(|()| output.set_nonblocking())
+            .map_err(|error| Error::new(Code::IoFailed, format!("A pipe cannot be set up: {error}.")))?;
+        Ok(Companion { process, input, output })
     }
 
     /// Sends a message and waits for an answer of at most `most` bytes, or until `stop` returns true.
@@ -94,7 +91,7 @@ impl Companion {
                 Ok(written @ 1..) => bytes = bytes.get(written..).unwrap_or_default(),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    wait(&self.input, PollFlags::OUT, end, stop)?;
+                    wait(|time| pipes::writable(&mut self.input, time), end, stop)?;
                 }
                 _ => return Err(NoAnswer::Ended),
             }
@@ -110,7 +107,9 @@ impl Companion {
         match read {
             Ok(1..) => Ok(()),
             Err(error) if error.kind() == ErrorKind::Interrupted => Ok(()),
-            Err(error) if error.kind() == ErrorKind::WouldBlock => wait(&self.output, PollFlags::IN, end, stop),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                wait(|time| pipes::readable(&[&self.output], time).contains(&true), end, stop)
+            }
             _ => Err(NoAnswer::Ended),
         }
     }
@@ -121,20 +120,15 @@ impl Companion {
             return silence;
         }
         let status = self.process.wait(EXIT_WAIT).ok().flatten();
-        // Signals from outside: SIGHUP, SIGINT, SIGKILL, SIGTERM.
         match status {
-            Some(status)
-                if status.success() || status.signal().is_some_and(|signal| matches!(signal, 1 | 2 | 9 | 15)) =>
-            {
-                NoAnswer::Ended
-            }
+            Some(status) if status.success() || was_ended_from_outside(status) => NoAnswer::Ended,
             _ => NoAnswer::Failed,
         }
     }
 }
 
 /// Waits until a pipe is ready.
-fn wait(pipe: &File, flags: PollFlags, end: Instant, stop: &dyn Fn() -> bool) -> Result<(), NoAnswer> {
+fn wait(mut is_ready: impl FnMut(Duration) -> bool, end: Instant, stop: &dyn Fn() -> bool) -> Result<(), NoAnswer> {
     loop {
         if stop() {
             return Err(NoAnswer::Stopped);
@@ -143,8 +137,7 @@ fn wait(pipe: &File, flags: PollFlags, end: Instant, stop: &dyn Fn() -> bool) ->
         if left.is_zero() {
             return Err(NoAnswer::Failed);
         }
-        let time = Timespec::try_from(left.min(CANCEL_POLL)).ok();
-        if poll(&mut [PollFd::new(pipe, flags)], time.as_ref()).is_ok_and(|ready| ready > 0) {
+        if is_ready(left.min(CANCEL_POLL)) {
             return Ok(());
         }
     }

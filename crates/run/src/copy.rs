@@ -2,10 +2,10 @@
 
 use crate::{CommandJob, CommandOutput, run_until};
 use emendate_core::{Code, Error, Result};
+use emendate_os::files::OpenOptionsExt as _;
 use std::ffi::OsStr;
 use std::fs::{self, OpenOptions};
 use std::io::{Read as _, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 

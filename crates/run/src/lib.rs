@@ -6,23 +6,21 @@
     reason = "the one crate below the command line that starts processes, and gives them copies of texts"
 )]
 
-mod bounds;
 mod companion;
 mod copy;
 mod process;
 
-pub use bounds::{limit_self, mapped_bytes};
 pub use companion::{Companion, NoAnswer};
 pub use copy::{FILE_PLACEHOLDER, run_on_copy};
+pub use emendate_os::processes::{limit_self, mapped_bytes};
 pub use process::{Process, end_all};
 
 use emendate_core::work::{self, Halt, Meter};
 use emendate_core::{Code, Error, Result};
+use emendate_os::fd::OwnedFd;
+use emendate_os::pipes::{self, ReadPipe};
 use process::EXIT_POLL;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use std::fs::File;
-use std::io::{ErrorKind, Read as _, Write as _};
-use std::os::fd::OwnedFd;
+use std::io::{ErrorKind, Write as _};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -130,7 +128,7 @@ impl RunningCommand<'_> {
 /// A pipe and the bytes read from it.
 struct PipeReader {
     /// `None` once it is closed.
-    pipe: Option<File>,
+    pipe: Option<ReadPipe>,
     bytes: Vec<u8>,
     /// Bytes to keep; the rest is read and discarded, so that the writer does not block.
     bytes_max: usize,
@@ -138,7 +136,7 @@ struct PipeReader {
 
 impl PipeReader {
     fn on(pipe: Option<impl Into<OwnedFd>>, bytes_max: usize) -> PipeReader {
-        PipeReader { pipe: pipe.map(|pipe| File::from(pipe.into())), bytes: Vec::new(), bytes_max }
+        PipeReader { pipe: pipe.map(ReadPipe::new), bytes: Vec::new(), bytes_max }
     }
 
     /// Reads what is available; blocks if nothing is.
@@ -159,12 +157,9 @@ impl PipeReader {
 /// Reads from some pipes as soon as one has data or is closed; false if that did not happen in time.
 fn read_ready<const N: usize>(ears: [&mut PipeReader; N], time: Duration) -> bool {
     let open: Vec<&mut PipeReader> = ears.into_iter().filter(|ear| ear.pipe.is_some()).collect();
-    let pipes = open.iter().filter_map(|ear| ear.pipe.as_ref());
-    let mut pipes: Vec<PollFd<'_>> = pipes.map(|pipe| PollFd::new(pipe, PollFlags::IN)).collect();
-    let time = Timespec::try_from(time).ok();
+    let ready = pipes::readable(&open.iter().filter_map(|ear| ear.pipe.as_ref()).collect::<Vec<_>>(), time);
     // A signal ends the wait early; the caller loops.
-    let any = poll(&mut pipes, time.as_ref()).is_ok_and(|count| count > 0);
-    let ready: Vec<bool> = pipes.iter().map(|pipe| any && !pipe.revents().is_empty()).collect();
+    let any = ready.contains(&true);
     open.into_iter().zip(ready).filter(|(_, ready)| *ready).for_each(|(ear, _)| ear.take());
     any
 }
@@ -173,8 +168,8 @@ fn read_ready<const N: usize>(ears: [&mut PipeReader; N], time: Duration) -> boo
 mod tests {
     use super::{CommandJob, CommandOutput, Meter, STDERR_BYTES_MAX, run, run_until};
     use emendate_core::{Code, Result};
+    use emendate_os::fd::AsRawFd as _;
     use std::io::Read as _;
-    use std::os::fd::AsRawFd as _;
     use std::path::Path;
     use std::sync::Arc;
     use std::sync::atomic::AtomicBool;

@@ -2,9 +2,8 @@
 //! whole process is asked to end.
 
 use emendate_core::{Code, Error, Result};
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use emendate_os::processes::{self, Group};
 use std::collections::BTreeSet;
-use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::{Mutex, PoisonError};
@@ -15,19 +14,13 @@ use std::time::{Duration, Instant};
 pub(crate) const EXIT_POLL: Duration = Duration::from_millis(2);
 
 /// The running process groups.
-static GROUPS: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
+static GROUPS: Mutex<BTreeSet<Group>> = Mutex::new(BTreeSet::new());
 
 /// Kills every running program with everything it started, for a process that was asked to end.
 pub fn end_all() {
     let groups = std::mem::take(&mut *GROUPS.lock().unwrap_or_else(PoisonError::into_inner));
     for group in groups {
-        kill(group);
-    }
-}
-
-fn kill(group: i32) {
-    if let Some(group) = Pid::from_raw(group) {
-        let _ = kill_process_group(group, Signal::KILL);
+        processes::kill_group(group);
     }
 }
 
@@ -35,7 +28,7 @@ fn kill(group: i32) {
 #[derive(Debug)]
 pub struct Process {
     child: Child,
-    group: Option<i32>,
+    group: Option<Group>,
     ended: Option<ExitStatus>,
 }
 
@@ -50,15 +43,12 @@ impl Process {
         let mut command = Command::new(program);
         command.args(arguments).current_dir(folder);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // A group of its own can be killed as a whole, and Ctrl-C in our terminal does not reach it.
-        command.process_group(0);
         // Under the lock, so that `end_all` misses no program.
         let mut groups = GROUPS.lock().unwrap_or_else(PoisonError::into_inner);
-        let child = command.spawn().map_err(|error| {
+        let (child, group) = processes::spawn_in_group(&mut command).map_err(|error| {
             Error::new(Code::IoFailed, format!("The command `{program}` cannot be started: {error}."))
                 .next("Install it, or correct the configuration.")
         })?;
-        let group = i32::try_from(child.id()).ok();
         groups.extend(group);
         Ok(Process { child, group, ended: None })
     }
@@ -76,7 +66,7 @@ impl Process {
             self.ended =
                 self.child.try_wait().map_err(|error| Error::new(Code::IoFailed, format!("It is lost: {error}.")))?;
             if self.ended.is_some() {
-                self.unregister();
+                self.unregister().into_iter().for_each(processes::forget_group);
             }
         }
         Ok(self.ended)
@@ -100,7 +90,8 @@ impl Process {
         if self.ended.is_none() {
             // It has not been reaped, so its process id is not reused, even if it has exited.
             if let Some(group) = self.unregister() {
-                kill(group);
+                processes::kill_group(group);
+                processes::forget_group(group);
             }
             let _ = self.child.kill();
             self.ended = self.child.wait().ok();
@@ -112,21 +103,14 @@ impl Process {
     /// status.
     pub fn end_within(&mut self, time: Duration) -> Option<ExitStatus> {
         let begun = Instant::now();
-        while self.ended.is_none() && !self.has_exited() && begun.elapsed() < time {
+        while self.ended.is_none() && !processes::has_exited(&self.child) && begun.elapsed() < time {
             thread::sleep(EXIT_POLL);
         }
         self.end()
     }
 
-    /// True if it has exited; does not reap it, so its process id is not reused.
-    fn has_exited(&self) -> bool {
-        let Some(pid) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) else { return true };
-        let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-        waitid(WaitId::Pid(pid), look).map_or(true, |status| status.is_some())
-    }
-
     /// Removes the group from the list, if it is there.
-    fn unregister(&mut self) -> Option<i32> {
+    fn unregister(&mut self) -> Option<Group> {
         let group = self.group.take()?;
         GROUPS.lock().unwrap_or_else(PoisonError::into_inner).remove(&group).then_some(group)
     }

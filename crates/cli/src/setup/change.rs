@@ -8,8 +8,8 @@ use emendate::core::{Code, Error, Result, Snapshot};
 use emendate::fs::{Durability, FileWrite, LocalStore, NewState, Precondition, Store as _, shown};
 use emendate::{Engine, Reply};
 use emendate_clients::{ConfigFormat, InstallRecord, Withdrawal};
+use emendate_os::files;
 use serde_json::json;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 /// Suffix of the backup of a file.
@@ -54,7 +54,7 @@ impl PriorFile {
     ///
     /// Errors: `io.permission`.
     fn check_writable(&self) -> Result<()> {
-        let mode = std::fs::metadata(&self.spot.path).map_or(0o600, |meta| meta.permissions().mode());
+        let mode = std::fs::metadata(&self.spot.path).map_or(0o600, |meta| files::mode_of(&meta));
         if mode & 0o222 != 0 {
             return Ok(());
         }

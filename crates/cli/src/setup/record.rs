@@ -6,11 +6,11 @@ use emendate::StateLocation;
 use emendate::core::{Code, ContentId, Error, Result};
 use emendate::fs::shown;
 use emendate_clients::InstallRecord;
+use emendate_os::ffi::OsStrExt as _;
+use emendate_os::files::DirBuilderExt as _;
 use serde_json::{Value, json};
 use std::fs::{self, DirBuilder};
 use std::io::{ErrorKind, Write as _};
-use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 /// Directory of the records, below the state directory.

@@ -2,7 +2,7 @@
 
 use emendate_fs::{RootInfo, SafePath};
 use emendate_history::{Database, History, HistoryLimits, MemoryHistory, root_key};
-use std::os::unix::ffi::OsStrExt as _;
+use emendate_os::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 

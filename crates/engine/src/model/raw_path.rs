@@ -3,11 +3,11 @@
 use data_encoding::BASE64;
 use emendate_core::{Code, Error, Phrase, Result};
 use emendate_fs::{SafePath, shown};
+use emendate_os::ffi::{OsStrExt as _, OsStringExt as _};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::ffi::OsString;
-use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
 /// The field, in calls and in replies, with a path's bytes in base64.

@@ -8,9 +8,9 @@ use crate::model::raw_path;
 use crate::model::reply::Reply;
 use emendate_core::Code;
 use emendate_history::{CommentFilter, StoredComment};
+use emendate_os::ffi::OsStrExt as _;
 use serde_json::{Value, json};
 use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 /// Comments that one reply delivers; the next one delivers the rest.

@@ -8,9 +8,9 @@ use crate::model::raw_path;
 use emendate_core::{Advice, Phrase, advice};
 use emendate_core::{Code, Error, Locator, Op, Snapshot};
 use emendate_fs::{SafePath, shown};
+use emendate_os::ffi::OsStrExt as _;
 use serde_json::{Value, json};
 use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 /// Other files that are searched, and bytes of the largest one.

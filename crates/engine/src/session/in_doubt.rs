@@ -5,8 +5,8 @@ use crate::context::Context;
 use emendate_core::{Code, ContentHash, ContentId, Result};
 use emendate_fs::SafePath;
 use emendate_history::{FileChange, FileKind, FileState, LogEntry, OperationFilter, OperationId, wait_briefly};
+use emendate_os::ffi::OsStrExt as _;
 use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::time::Duration;
 

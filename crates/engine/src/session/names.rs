@@ -7,8 +7,8 @@ use crate::session::windows_paths::read_windows_names;
 use emendate_core::formats::hashline;
 use emendate_core::{Code, Error, FileAction, FileRequest, Request, Result};
 use emendate_fs::{SafePath, shown};
+use emendate_os::ffi::OsStrExt as _;
 use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
 
 /// Makes every path of a request absolute, relative to `directory`.

@@ -8,10 +8,10 @@ use crate::session::names::path_exists;
 use crate::session::outside::{FoundContent, record_outside_changes};
 use emendate_core::{Code, Error, Phrase, advice};
 use emendate_fs::{SafePath, shown};
+use emendate_os::ffi::OsStringExt as _;
 use serde_json::Value;
 use std::ffi::OsString;
 use std::fmt::Write as _;
-use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 
 /// Creates the error for a missing file, with a suggestion.

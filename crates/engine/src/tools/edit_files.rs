@@ -12,8 +12,8 @@ use crate::pipeline::run;
 use emendate_core::formats::replace::same_texts;
 use emendate_core::formats::{Format, FormatInput, multi_edit};
 use emendate_core::{Code, Error, Request, Result};
+use emendate_os::ffi::OsStringExt as _;
 use serde_json::{Map, Value};
-use std::os::unix::ffi::OsStringExt as _;
 
 /// Runs a changing tool: extracts the options, lets the format parse the rest, and applies the request.
 pub(crate) fn edit_files(

@@ -12,8 +12,8 @@ use emendate_history::{
     COMMENTS_MAX, CommentFilter, FileChange, LogEntry, NewComment, OperationId, OperationName, REVIEWED_HUNKS_MAX,
     ReviewedHunks, StoredComment,
 };
+use emendate_os::ffi::OsStrExt as _;
 use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 /// Characters of a comment: as many as a reply shows of one.

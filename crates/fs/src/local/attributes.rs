@@ -1,9 +1,9 @@
 //! Extended attributes, including ACLs: a new file gets exactly those of the file it replaces.
 
-use std::os::fd::AsFd;
+use emendate_os::fd::AsFd;
 
-use rustix::fs::{Gid, Uid};
-use rustix::io::{Errno, Result};
+use emendate_os::fs::{Gid, Uid};
+use emendate_os::io::{Errno, Result};
 
 use super::sys;
 
@@ -92,7 +92,7 @@ fn remove_inherited(present: &[u8], kept: impl Fn(&[u8]) -> bool, target: impl A
 }
 
 fn text(name: &[u8]) -> String {
-    use std::os::unix::ffi::OsStrExt;
+    use emendate_os::ffi::OsStrExt;
     show(std::ffi::OsStr::from_bytes(name))
 }
 

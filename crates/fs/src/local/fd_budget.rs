@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use emendate_core::Result;
-use rustix::fs::OFlags;
+use emendate_os::fs::OFlags;
 
 use super::parent_dir::{self, DirKey};
 use super::{LocalStore, sys};

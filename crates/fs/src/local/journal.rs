@@ -5,16 +5,16 @@
 //! the directories of the temporary files; before anything becomes visible, it holds the intended state of every file.
 //! It is removed when the transaction is complete or undone.
 
+use emendate_os::fd::{AsFd, OwnedFd};
+use emendate_os::ffi::OsStrExt;
+use emendate_os::files::DirBuilderExt;
 use std::ffi::{OsStr, OsString};
-use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use emendate_core::Result;
-use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
-use rustix::io::Errno;
+use emendate_os::fs::{AtFlags, FlockOperation, Mode, OFlags};
+use emendate_os::io::Errno;
 
 use super::journal_frame::{JournalFrame, RECORD_HEADER};
 use super::{sys, temp};
@@ -43,7 +43,7 @@ impl Journal {
     }
 
     /// Creates the directory again after the state directory was removed.
-    fn recreate(&self) -> rustix::io::Result<()> {
+    fn recreate(&self) -> emendate_os::io::Result<()> {
         let folder = Arc::new(open_or_create_dir(&self.path)?);
         *self.folder.lock().unwrap_or_else(PoisonError::into_inner) = folder;
         Ok(())
@@ -55,7 +55,7 @@ impl Journal {
     }
 
     /// Returns the names of all records.
-    pub(super) fn records(&self) -> rustix::io::Result<Vec<OsString>> {
+    pub(super) fn records(&self) -> emendate_os::io::Result<Vec<OsString>> {
         let folder =
             sys::openat(self.folder(), ".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
         let mut names = Vec::new();
@@ -76,7 +76,7 @@ impl Journal {
     }
 
     /// Opens and locks a record whose owner is dead; `None` if the owner lives or the record is gone.
-    pub(super) fn lock_orphan(&self, name: &OsStr) -> rustix::io::Result<Option<OwnedFd>> {
+    pub(super) fn lock_orphan(&self, name: &OsStr) -> emendate_os::io::Result<Option<OwnedFd>> {
         let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = match sys::openat(self.folder(), name, flags, Mode::empty()) {
             Err(Errno::NOENT) => return Ok(None),
@@ -91,7 +91,7 @@ impl Journal {
     }
 
     /// Removes a record durably.
-    pub(super) fn remove(&self, name: &OsStr) -> rustix::io::Result<()> {
+    pub(super) fn remove(&self, name: &OsStr) -> emendate_os::io::Result<()> {
         let folder = self.folder();
         sys::unlinkat(&folder, name, AtFlags::empty())?;
         sys::fsync(&folder)
@@ -99,10 +99,10 @@ impl Journal {
 }
 
 /// Opens the directory at `path`, creating it if needed.
-fn open_or_create_dir(path: &Path) -> rustix::io::Result<OwnedFd> {
+fn open_or_create_dir(path: &Path) -> emendate_os::io::Result<OwnedFd> {
     let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path);
     made.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
-    rustix::fs::open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+    emendate_os::fs::open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
 }
 
 fn name(batch: u32) -> String {
@@ -219,7 +219,7 @@ impl<'a> TxnRecord<'a> {
     }
 
     /// Removes the record: the transaction is complete or undone.
-    pub(super) fn close(&mut self) -> rustix::io::Result<()> {
+    pub(super) fn close(&mut self) -> emendate_os::io::Result<()> {
         let Some(record) = self.record.take() else {
             return Ok(());
         };
@@ -234,7 +234,7 @@ impl<'a> TxnRecord<'a> {
 }
 
 impl RecordFile {
-    fn create(journal: &Journal) -> rustix::io::Result<RecordFile> {
+    fn create(journal: &Journal) -> emendate_os::io::Result<RecordFile> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mut gone = false;
         loop {
@@ -277,7 +277,7 @@ impl RecordFile {
         }
     }
 
-    fn append(&mut self, bytes: &[u8]) -> rustix::io::Result<()> {
+    fn append(&mut self, bytes: &[u8]) -> emendate_os::io::Result<()> {
         temp::write_at(self.file.as_fd(), &[bytes], self.length)?;
         self.length += bytes.len() as u64;
         Ok(())

@@ -1,8 +1,8 @@
 //! Binary format of a journal record: a header, then frames with a checksum each, so that a torn end is detected.
 
+use emendate_os::ffi::{OsStrExt, OsStringExt};
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use emendate_core::ContentId;

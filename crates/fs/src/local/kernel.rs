@@ -1,11 +1,11 @@
 //! Lookups and renames as the kernel offers them, with its transient failures retried.
 
+use emendate_os::fd::{BorrowedFd, OwnedFd};
 use std::ffi::OsStr;
-use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::Path;
 
-use rustix::fs::{OFlags, RenameFlags};
-use rustix::io::{Errno, Result};
+use emendate_os::fs::{OFlags, RenameFlags};
+use emendate_os::io::{Errno, Result};
 
 use super::sys;
 

@@ -1,11 +1,11 @@
 //! The file that a draft replaces: verified against the precondition and kept under a lease until the transaction ends.
 
-use std::os::fd::{BorrowedFd, OwnedFd};
+use emendate_os::fd::{BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use emendate_core::{ContentId, Result};
-use rustix::fs::OFlags;
-use rustix::io::Errno;
+use emendate_os::fs::OFlags;
+use emendate_os::io::Errno;
 
 use super::LocalStore;
 use super::parent_dir::ParentDir;
@@ -86,7 +86,7 @@ impl LeasedFile {
         folder: BorrowedFd<'_>,
         temp: &TempFile,
         expect: Precondition<'_>,
-    ) -> rustix::io::Result<bool> {
+    ) -> emendate_os::io::Result<bool> {
         if identity_at(folder, temp)? != (self.meta.dev, self.meta.ino) {
             return Ok(false);
         }
@@ -111,7 +111,7 @@ impl Drop for LeasedFile {
 }
 
 /// True if the file with the metadata `now` still has the content that was read from it.
-fn still_has_content(now: &FileMeta, source: &FileSource, content: ContentId) -> rustix::io::Result<bool> {
+fn still_has_content(now: &FileMeta, source: &FileSource, content: ContentId) -> emendate_os::io::Result<bool> {
     source.leased().map_or(Ok(false), |file| file.still_has_content(now, source.meta(), content))
 }
 

@@ -13,7 +13,6 @@ mod parent_dir;
 mod probe;
 mod publish;
 mod publish_batch;
-mod raw;
 mod read;
 mod recover;
 mod report;
@@ -27,21 +26,22 @@ mod tree_swap;
 mod walk;
 mod write_temp;
 
+use emendate_os::fd::{AsFd, OwnedFd};
+use emendate_os::ffi::{OsStrExt, OsStringExt};
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
-use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use emendate_core::{Code, Error, Result};
-use rustix::fs::{AtFlags, FileType, Mode, OFlags};
-use rustix::io::Errno;
+use emendate_os::fs::{AtFlags, FileType, Mode, OFlags};
+use emendate_os::io::Errno;
+use emendate_os::paths::{self, SEPARATOR};
 
+pub use emendate_os::{outlive_size_limit, return_free_memory};
 pub use probe::Probe;
-pub use raw::{outlive_size_limit, return_free_memory};
 pub use recover::RecoveryReport;
 pub(crate) use splice::LeasedSource;
 pub use temp::is_temporary_name;
@@ -155,12 +155,14 @@ impl LocalStore {
     /// Implements [`Store::resolve_path`], and [`Store::resolve_no_follow`] for `follow` = false.
     fn resolve(&self, path: &Path, follow: bool) -> Result<SafePath> {
         error::check_path_syntax(path, &self.infos)?;
+        let asked = path;
+        let path = &*paths::normal(path);
         // A shell with a logical working directory names the same directory through links.
         let real = if self.find_root(path).is_none() { canonical_parent(path) } else { None };
         let Some((root, relative)) = self.find_root(real.as_deref().unwrap_or(path)) else {
-            return Err(error::outside_roots(path, &self.infos));
+            return Err(error::outside_roots(asked, &self.infos));
         };
-        let plain = !path.as_os_str().as_bytes().ends_with(b"/")
+        let plain = !path.as_os_str().as_bytes().last().is_some_and(|byte| paths::is_separator(*byte))
             && relative.components().all(|part| matches!(part, Component::Normal(_)));
         let flags = if follow { sys::PATH } else { sys::PATH | OFlags::NOFOLLOW };
         if plain
@@ -169,13 +171,13 @@ impl LocalStore {
         {
             // The kernel met no link on the way, so the given names are the resolved path.
             let relative = relative.components().collect();
-            return Ok(SafePath::new(root, &self.infos[root].canonical, relative, path, None));
+            return Ok(SafePath::new(root, &self.infos[root].canonical, relative, asked, None));
         }
-        walk::resolve(self, path, root, relative, follow)
+        walk::resolve(self, asked, root, relative, follow)
     }
 
     /// Opens a resolved path; a link that appeared since is `ELOOP`. An empty path is the root itself.
-    fn open_beneath(&self, root: usize, relative: &Path, flags: OFlags) -> rustix::io::Result<OwnedFd> {
+    fn open_beneath(&self, root: usize, relative: &Path, flags: OFlags) -> emendate_os::io::Result<OwnedFd> {
         let root = self.roots[root].fd.as_fd();
         if relative.as_os_str().is_empty() {
             return sys::openat(root, ".", flags | OFlags::CLOEXEC, Mode::empty());
@@ -200,7 +202,7 @@ impl LocalStore {
     }
 
     /// Implements [`Store::list`]; returns at most one entry more than the limit.
-    fn read_entries(&self, place: &SafePath) -> rustix::io::Result<Option<Vec<DirEntry>>> {
+    fn read_entries(&self, place: &SafePath) -> emendate_os::io::Result<Option<Vec<DirEntry>>> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW;
         let folder = match self.open_beneath(place.root(), place.relative(), flags) {
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(None),
@@ -238,7 +240,7 @@ impl LocalStore {
     }
 
     /// Returns the names in the parent directory of `place`.
-    fn sibling_names(&self, place: &SafePath) -> rustix::io::Result<Vec<OsString>> {
+    fn sibling_names(&self, place: &SafePath) -> emendate_os::io::Result<Vec<OsString>> {
         let parent = place.relative().parent().unwrap_or(Path::new(""));
         let folder = match self.open_beneath(place.root(), parent, OFlags::RDONLY | OFlags::DIRECTORY) {
             Err(Errno::NOENT | Errno::NOTDIR) => return Ok(Vec::new()),
@@ -261,9 +263,9 @@ impl LocalStore {
 }
 
 /// Opens a root, and returns it with its canonical path.
-fn open_root(given: &Path) -> rustix::io::Result<(Root, PathBuf)> {
-    let canonical = std::fs::canonicalize(given).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
-    let fd = rustix::fs::open(&canonical, sys::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+fn open_root(given: &Path) -> emendate_os::io::Result<(Root, PathBuf)> {
+    let canonical = paths::canonical(given).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+    let fd = emendate_os::fs::open(&canonical, sys::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
     let dev = read::file_meta(&sys::fstat(&fd)?).dev;
     let (grain_ns, plain) = (probe::stamp_granularity_ns(&fd), sys::is_trusted(&fd));
     Ok((Root { fd, dev, grain_ns, trusted: plain }, canonical))
@@ -285,10 +287,10 @@ fn root_error(given: &Path, errno: Errno) -> Error {
 /// Returns the part of `path` after `base`, or `None` if `path` is not beneath it.
 fn beneath<'p>(path: &'p Path, base: &Path) -> Option<&'p Path> {
     let rest = path.as_os_str().as_bytes().strip_prefix(base.as_os_str().as_bytes());
-    let rest = rest.and_then(|rest| rest.strip_prefix(b"/"));
+    let rest = rest.and_then(|rest| rest.strip_prefix(&[SEPARATOR]));
     // Only unusual spellings (`//`, `.`) need the component-wise comparison, which costs more than the rest of a
     // lookup.
-    match rest.filter(|rest| !matches!(rest, [] | [b'/' | b'.', ..] | [.., b'/' | b'.'])) {
+    match rest.filter(|rest| !matches!(rest, [] | [SEPARATOR | b'.', ..] | [.., SEPARATOR | b'.'])) {
         Some(rest) => Some(Path::new(OsStr::from_bytes(rest))),
         None => path.strip_prefix(base).ok(),
     }
@@ -301,7 +303,7 @@ fn canonical_parent(path: &Path) -> Option<PathBuf> {
         return None;
     }
     path.ancestors().skip(1).find_map(|folder| {
-        let real = std::fs::canonicalize(folder).ok()?;
+        let real = paths::canonical(folder).ok()?;
         Some(real.join(path.strip_prefix(folder).ok()?))
     })
 }

@@ -1,14 +1,14 @@
 //! Lookup of many names in one directory. Asking for each name is expensive, and most are missing; listing a small
 //! directory takes one call, after which only names that may exist have to be looked up.
 
+use emendate_os::fd::OwnedFd;
 use std::ffi::OsStr;
 use std::mem::MaybeUninit;
-use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use emendate_core::Result;
-use rustix::fs::OFlags;
-use rustix::io::Errno;
+use emendate_os::fs::OFlags;
+use emendate_os::io::Errno;
 
 use super::{LocalStore, read, sys};
 use crate::{NameInfo, components, error};

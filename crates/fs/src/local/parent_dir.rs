@@ -1,13 +1,13 @@
 //! Parent directories of a transaction: opened once, created if missing, and locked while files are published in them.
 
+use emendate_os::fd::OwnedFd;
 use std::ffi::OsString;
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use emendate_core::{Code, Error, Result};
-use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
-use rustix::io::Errno;
+use emendate_os::fs::{AtFlags, FlockOperation, Mode, OFlags};
+use emendate_os::io::Errno;
 
 use super::LocalStore;
 use super::journal::TxnRecord;
@@ -53,7 +53,7 @@ impl CreatedDir {
     }
 
     /// Syncs the directory's parent so that the new name survives a power cut, unless the parent is in `synced`.
-    pub(super) fn sync_parent(&self, synced: &mut Vec<(u64, u64)>) -> rustix::io::Result<()> {
+    pub(super) fn sync_parent(&self, synced: &mut Vec<(u64, u64)>) -> emendate_os::io::Result<()> {
         let parent = sys::openat(&self.parent, ".", OFlags::RDONLY | DIRECTORY, Mode::empty())?;
         let id = sys::identity(&parent)?.id;
         if synced.contains(&id) {
@@ -98,7 +98,7 @@ impl<'a> ParentDir<'a> {
         ParentDir::of_io(fd, key, readable).map_err(|errno| error::os_error("examine the directory", key.path, errno))
     }
 
-    pub(super) fn of_io(fd: OwnedFd, key: DirKey<'a>, readable: bool) -> rustix::io::Result<ParentDir<'a>> {
+    pub(super) fn of_io(fd: OwnedFd, key: DirKey<'a>, readable: bool) -> emendate_os::io::Result<ParentDir<'a>> {
         let DirIdentity { id, fixed } = sys::identity(&fd)?;
         Ok(ParentDir { fd, id, key, readable, append_only: fixed })
     }

@@ -1,13 +1,13 @@
 //! Capabilities of a root's file system.
 
+use emendate_os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use emendate_os::ffi::{OsStrExt, OsStringExt};
 use std::ffi::{OsStr, OsString};
-use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use emendate_core::{Code, Error, Result};
-use rustix::fs::{Access, AtFlags, Mode, OFlags, XattrFlags};
+use emendate_os::fs::{Access, AtFlags, Mode, OFlags, XattrFlags};
 
 use super::read::READ_FLAGS;
 use super::sys;
@@ -80,13 +80,13 @@ impl LocalStore {
             probe_by_writing(here, &mut probe).map_err(failed)?;
             probe.leases &= open.trusted;
         } else if let Ok(folder) = self.open_beneath(root, Path::new(""), OFlags::RDONLY | OFlags::DIRECTORY) {
-            probe.xattr = rustix::fs::flistxattr_query(folder).is_ok();
+            probe.xattr = emendate_os::fs::flistxattr_query(folder).is_ok();
         }
         Ok(probe)
     }
 }
 
-fn probe_by_writing(folder: BorrowedFd<'_>, probe: &mut Probe) -> rustix::io::Result<()> {
+fn probe_by_writing(folder: BorrowedFd<'_>, probe: &mut Probe) -> emendate_os::io::Result<()> {
     let create = || TempFile::create(folder, OsStr::new("emendate-probe"), Mode::from_raw_mode(0o600), None);
     let Ok(mut one) = create() else {
         // Permissions allow it, but the file system does not.
@@ -98,7 +98,7 @@ fn probe_by_writing(folder: BorrowedFd<'_>, probe: &mut Probe) -> rustix::io::Re
         other.discard(folder)?;
     }
     if let Some(fd) = &one.fd {
-        probe.xattr = rustix::fs::fsetxattr(fd, "user.emendate", b"1", XattrFlags::empty()).is_ok();
+        probe.xattr = emendate_os::fs::fsetxattr(fd, sys::ANY_XATTR, b"1", XattrFlags::empty()).is_ok();
     }
     // A descriptor open for writing prevents a lease.
     one.fd = None;

@@ -1,12 +1,12 @@
 //! Publishing: under the directory locks, every file is compared once more and then becomes visible.
 
+use emendate_os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::ffi::OsStr;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::PoisonError;
 
 use emendate_core::Result;
-use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags};
-use rustix::io::Errno;
+use emendate_os::fs::{AtFlags, Mode, OFlags, RenameFlags};
+use emendate_os::io::Errno;
 
 use super::journal_frame::JournalFrame;
 use super::lease::{LeasedFile, OpenMode};
@@ -188,7 +188,7 @@ impl LocalTransaction<'_> {
         match swapped {
             Ok(WriteMethod::Exchanged) => publish_batch::verify(folder, entry, old, keeps),
             Ok(method) => Ok(method),
-            Err(errno @ (Errno::BUSY | Errno::XDEV | Errno::PERM | Errno::ACCESS)) if overwrites => {
+            Err(errno @ (Errno::BUSY | Errno::TXTBSY | Errno::XDEV | Errno::PERM | Errno::ACCESS)) if overwrites => {
                 // A mount point, or a file that may be written but not replaced.
                 self.overwrite_instead(index, old, &format!("the name cannot be given to another file: {errno}"))
             }
@@ -336,7 +336,7 @@ impl LocalTransaction<'_> {
     }
 
     /// Syncs every directory in which names change, and the parents of created directories once.
-    fn sync_folders(&mut self) -> rustix::io::Result<()> {
+    fn sync_folders(&mut self) -> emendate_os::io::Result<()> {
         let mut synced = Vec::new();
         let mut changed = vec![false; self.folders.len()];
         self.entries.iter().filter(|entry| entry.temp.is_some()).for_each(|entry| changed[entry.folder] = true);
@@ -359,7 +359,7 @@ fn link_and_rename(
     temp: &mut TempFile,
     name: &OsStr,
     batch: Option<u32>,
-) -> rustix::io::Result<WriteMethod> {
+) -> emendate_os::io::Result<WriteMethod> {
     let mut second = TempFile::reserve(name, temp.stamp, batch)?;
     match sys::linkat(folder, name, folder, &second.name) {
         Ok(()) => second.exists = true,
@@ -385,7 +385,7 @@ fn link_and_rename(
 }
 
 /// Renames to a name that must not exist, also where `rename` cannot check that.
-pub(super) fn rename_new(folder: BorrowedFd<'_>, from: &OsStr, to: &OsStr) -> rustix::io::Result<()> {
+pub(super) fn rename_new(folder: BorrowedFd<'_>, from: &OsStr, to: &OsStr) -> emendate_os::io::Result<()> {
     match kernel::rename_new(folder, from, to) {
         Err(errno) if kernel::unsupported(errno) => {}
         other => return other,
@@ -409,7 +409,7 @@ pub(super) fn rename_new(folder: BorrowedFd<'_>, from: &OsStr, to: &OsStr) -> ru
 }
 
 /// Makes `pieces` the whole content of an open file.
-pub(super) fn replace_bytes(file: &OwnedFd, pieces: &[&[u8]], sync: bool) -> rustix::io::Result<()> {
+pub(super) fn replace_bytes(file: &OwnedFd, pieces: &[&[u8]], sync: bool) -> emendate_os::io::Result<()> {
     temp::write(file, pieces)?;
     sys::ftruncate(file, temp::length(pieces))?;
     if sync { sys::fdatasync(file) } else { Ok(()) }
@@ -537,7 +537,7 @@ mod tests {
         assert!(held.is_leased());
         // A path that keeps leading to the old file, as for a process that has already resolved the name.
         let known = std::fs::File::open(&path).unwrap();
-        let known = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&known));
+        let known = format!("/proc/self/fd/{}", emendate_os::fd::AsRawFd::as_raw_fd(&known));
         let wait = |held: &LeasedFile| {
             while !held.has_waiting_writer() {
                 std::thread::yield_now();

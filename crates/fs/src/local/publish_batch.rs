@@ -1,7 +1,7 @@
 //! The common case of publishing for many files at once: replacing an existing file. The order does not matter: the
 //! record holds the intended state of each, and after a crash every file is completed or restored.
 
-use std::os::fd::{AsFd, BorrowedFd};
+use emendate_os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use emendate_core::{Code, Error, Result};
@@ -107,7 +107,7 @@ mod tests {
         WriteReport, error,
     };
     use emendate_core::{Code, Result};
-    use rustix::io::Errno;
+    use emendate_os::io::Errno;
     use std::path::{Path, PathBuf};
 
     fn draft((place, FileVersion { bytes, meta: stamp, .. }): &(SafePath, FileVersion)) -> FileWrite<'_> {

@@ -1,14 +1,14 @@
 //! Reading files: metadata, contents, comparison.
 
+use emendate_os::fd::{AsFd, OwnedFd};
+use emendate_os::ffi::OsStrExt;
 use std::ffi::OsStr;
-use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use emendate_core::Result;
-use rustix::buffer::spare_capacity;
-use rustix::fs::{FileType, OFlags, Stat};
-use rustix::io::Errno;
+use emendate_os::buffer::spare_capacity;
+use emendate_os::fs::{FileType, OFlags, Stat};
+use emendate_os::io::Errno;
 
 use super::LocalStore;
 use super::sys;
@@ -67,7 +67,7 @@ pub(super) fn regular_file_meta(file: impl AsFd, path: &Path) -> Result<FileMeta
 }
 
 /// Returns the metadata of the symbolic link with this target; `None` if there is no such link.
-pub(super) fn link_meta(folder: impl AsFd, name: &OsStr, target: &OsStr) -> rustix::io::Result<Option<FileMeta>> {
+pub(super) fn link_meta(folder: impl AsFd, name: &OsStr, target: &OsStr) -> emendate_os::io::Result<Option<FileMeta>> {
     match sys::readlinkat(&folder, name) {
         Ok(found) if found.as_bytes() == target.as_bytes() => {
             sys::statat(folder, name).map(|stat| Some(file_meta(&stat)))
@@ -79,7 +79,7 @@ pub(super) fn link_meta(folder: impl AsFd, name: &OsStr, target: &OsStr) -> rust
 }
 
 /// True if the file has exactly these bytes. Reads through the descriptor from offset 0, a chunk at a time.
-pub(super) fn same_bytes(file: impl AsFd, bytes: &[u8]) -> rustix::io::Result<bool> {
+pub(super) fn same_bytes(file: impl AsFd, bytes: &[u8]) -> emendate_os::io::Result<bool> {
     let mut chunk = Vec::with_capacity(COMPARE_CHUNK_BYTES.min(bytes.len() + 1));
     let mut at = 0;
     loop {
@@ -104,7 +104,7 @@ pub(super) fn same_bytes(file: impl AsFd, bytes: &[u8]) -> rustix::io::Result<bo
 }
 
 /// True if the file has exactly the concatenation of `pieces`.
-pub(super) fn same_chunks(file: &OwnedFd, pieces: &[&[u8]]) -> rustix::io::Result<bool> {
+pub(super) fn same_chunks(file: &OwnedFd, pieces: &[&[u8]]) -> emendate_os::io::Result<bool> {
     let mut held = Vec::new();
     let mut at = 0;
     for piece in pieces.iter().filter(|piece| !piece.is_empty()) {

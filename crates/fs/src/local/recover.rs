@@ -2,15 +2,15 @@
 //! changed since stays as it is, and our version is kept beside it. Recovery is idempotent, and may itself be killed at
 //! any point.
 
+use emendate_os::fd::{AsFd, OwnedFd};
+use emendate_os::ffi::OsStrExt;
 use std::collections::HashMap;
 use std::ffi::OsStr;
-use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use emendate_core::Result;
-use rustix::fs::{AtFlags, Mode, OFlags};
-use rustix::io::Errno;
+use emendate_os::fs::{AtFlags, Mode, OFlags};
+use emendate_os::io::Errno;
 
 use super::journal::{self, Journal, OpenRecord};
 use super::journal_frame::{JournalFrame, JournalStep, PathState, decode_record, overwritten};
@@ -249,7 +249,7 @@ fn abort_if_blocked(
 }
 
 /// Reads all bytes of an open file.
-pub(super) fn read_whole(file: &OwnedFd) -> rustix::io::Result<Vec<u8>> {
+pub(super) fn read_whole(file: &OwnedFd) -> emendate_os::io::Result<Vec<u8>> {
     let mut out = Vec::new();
     loop {
         let at = out.len();

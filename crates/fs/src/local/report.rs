@@ -1,6 +1,6 @@
 //! Reports of a transaction about its files, before the commit and after it.
 
-use std::os::fd::OwnedFd;
+use emendate_os::fd::OwnedFd;
 
 use emendate_core::Result;
 
@@ -92,6 +92,6 @@ impl LocalTransaction<'_> {
 }
 
 /// Returns the metadata of an open file.
-pub(super) fn current_meta(file: &OwnedFd) -> rustix::io::Result<FileMeta> {
+pub(super) fn current_meta(file: &OwnedFd) -> emendate_os::io::Result<FileMeta> {
     sys::fstat(file).map(|stat| read::file_meta(&stat))
 }

@@ -1,11 +1,11 @@
 //! Rollback: undoes published entries after a later one of the same transaction failed.
 
+use emendate_os::fd::{AsFd, BorrowedFd};
 use std::ffi::OsStr;
-use std::os::fd::{AsFd, BorrowedFd};
 
 use emendate_core::{Code, Error};
-use rustix::fs::{AtFlags, Mode, RenameFlags};
-use rustix::io::{Errno, Result};
+use emendate_os::fs::{AtFlags, Mode, RenameFlags};
+use emendate_os::io::{Errno, Result};
 
 use super::publish::{rename_new, replace_bytes};
 use super::stage::{LocalTransaction, OVERWRITE, StagedFile};
@@ -169,7 +169,11 @@ fn rename_back(folder: BorrowedFd<'_>, entry: &mut StagedFile<'_>, sync: bool) -
                 return Ok(());
             };
             temp::write(fd, &[bytes])?;
-            sys::fchown(fd, Some(rustix::fs::Uid::from_raw(stamp.uid)), Some(rustix::fs::Gid::from_raw(stamp.gid)))?;
+            sys::fchown(
+                fd,
+                Some(emendate_os::fs::Uid::from_raw(stamp.uid)),
+                Some(emendate_os::fs::Gid::from_raw(stamp.gid)),
+            )?;
             if let Ok(published) = published {
                 attributes::copy_xattrs(&published, fd, &mut entry.notes)?;
             }
@@ -218,9 +222,9 @@ fn write_back(folder: BorrowedFd<'_>, entry: &StagedFile<'_>, sync: bool) -> Res
 #[cfg(test)]
 mod tests {
     use super::{TempFile, put_back};
-    use rustix::fs::Mode;
+    use emendate_os::fd::AsFd;
+    use emendate_os::fs::Mode;
     use std::ffi::OsStr;
-    use std::os::fd::AsFd;
 
     #[test]
     fn newest_foreign_content_gets_the_name() {

@@ -1,10 +1,10 @@
 //! Files too large to be read whole: opened under a lease and copied in chunks, never twice in memory.
 
-use std::os::fd::OwnedFd;
+use emendate_os::fd::OwnedFd;
 use std::path::Path;
 
 use emendate_core::{Code, ContentHash, ContentId, Error, Result};
-use rustix::io::Errno;
+use emendate_os::io::Errno;
 
 use super::read::{self, READ_FLAGS};
 use super::{LocalStore, sys, temp};
@@ -43,7 +43,7 @@ impl LocalStore {
 }
 
 impl LeasedSource {
-    pub(crate) fn read(&self, at: u64, buffer: &mut [u8]) -> rustix::io::Result<usize> {
+    pub(crate) fn read(&self, at: u64, buffer: &mut [u8]) -> emendate_os::io::Result<usize> {
         let mut have = 0;
         while have < buffer.len() {
             match sys::pread(&self.file, &mut buffer[have..], at + have as u64) {
@@ -79,7 +79,7 @@ impl LeasedSource {
         now: &FileMeta,
         stamp: &FileMeta,
         content: ContentId,
-    ) -> rustix::io::Result<bool> {
+    ) -> emendate_os::io::Result<bool> {
         if !now.same_file(stamp) || !same_times(now, stamp) {
             return Ok(false);
         }
@@ -102,7 +102,7 @@ fn same_times(now: &FileMeta, then: &FileMeta) -> bool {
 }
 
 /// Returns the content id of a file; `None` if its size is not `size`.
-pub(super) fn content_of(file: &OwnedFd, size: u64) -> rustix::io::Result<Option<ContentId>> {
+pub(super) fn content_of(file: &OwnedFd, size: u64) -> emendate_os::io::Result<Option<ContentId>> {
     let mut hash = ContentHash::default();
     let mut buffer = vec![0; COPY_CHUNK_BYTES];
     let mut at = 0;
@@ -126,7 +126,7 @@ pub(super) fn write_chunks(
     from: &LeasedSource,
     pieces: &[SpliceChunk<'_>],
     flush: bool,
-) -> rustix::io::Result<ContentId> {
+) -> emendate_os::io::Result<ContentId> {
     let mut out = SpliceWriter {
         file,
         from,
@@ -167,7 +167,7 @@ struct SpliceWriter<'a> {
 }
 
 impl SpliceWriter<'_> {
-    fn put(&mut self, bytes: &[u8]) -> rustix::io::Result<()> {
+    fn put(&mut self, bytes: &[u8]) -> emendate_os::io::Result<()> {
         self.hash.update(bytes);
         temp::write_at(self.file, &[bytes], self.at)?;
         self.advance(bytes.len() as u64);
@@ -183,7 +183,7 @@ impl SpliceWriter<'_> {
         }
     }
 
-    fn copy(&mut self, from: u64, len: u64) -> rustix::io::Result<()> {
+    fn copy(&mut self, from: u64, len: u64) -> emendate_os::io::Result<()> {
         let (mut from, end) = (from, from + len);
         if self.shares && len >= CLONE_BYTES_MIN && from % CLONE_BLOCK_BYTES == self.at % CLONE_BLOCK_BYTES {
             let head = (CLONE_BLOCK_BYTES - from % CLONE_BLOCK_BYTES) % CLONE_BLOCK_BYTES;
@@ -194,7 +194,7 @@ impl SpliceWriter<'_> {
         self.copy_bytes(from, end - from)
     }
 
-    fn copy_bytes(&mut self, mut from: u64, len: u64) -> rustix::io::Result<()> {
+    fn copy_bytes(&mut self, mut from: u64, len: u64) -> emendate_os::io::Result<()> {
         let end = from + len;
         while from < end {
             let most = usize::try_from(end - from).unwrap_or(usize::MAX).min(COPY_CHUNK_BYTES);
@@ -213,7 +213,7 @@ impl SpliceWriter<'_> {
     }
 
     /// Clones as much as the file system accepts, and returns the offset reached.
-    fn clone_range(&mut self, mut from: u64, end: u64) -> rustix::io::Result<u64> {
+    fn clone_range(&mut self, mut from: u64, end: u64) -> emendate_os::io::Result<u64> {
         while end - from >= CLONE_BLOCK_BYTES {
             let most = usize::try_from((end - from) / CLONE_BLOCK_BYTES * CLONE_BLOCK_BYTES).unwrap_or(usize::MAX);
             match sys::copy_file_range(&self.from.file, from, self.file, self.at, most) {
@@ -235,7 +235,7 @@ impl SpliceWriter<'_> {
         Ok(from)
     }
 
-    fn hash_range(&mut self, mut from: u64, len: u64) -> rustix::io::Result<()> {
+    fn hash_range(&mut self, mut from: u64, len: u64) -> emendate_os::io::Result<()> {
         let end = from + len;
         while from < end {
             let most = usize::try_from(end - from).unwrap_or(usize::MAX).min(COPY_CHUNK_BYTES);

@@ -1,14 +1,14 @@
 //! Staging: new content is written beside its target, with the target's metadata. Nothing is visible yet, and
 //! everything is synced before anything becomes visible.
 
+use emendate_os::fd::AsFd;
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsStr;
-use std::os::fd::AsFd;
 use std::path::Path;
 
 use emendate_core::{Code, ContentId, Error, Result};
-use rustix::fs::{Mode, OFlags};
-use rustix::io::Errno;
+use emendate_os::fs::{Mode, OFlags};
+use emendate_os::io::Errno;
 
 use super::fd_budget::{FdBudget, SMALL_BATCH_FILES};
 use super::journal::TxnRecord;

@@ -1,12 +1,12 @@
 //! Sweeping: removes temporary files of dead processes from a directory when something is first written there.
 
+use emendate_os::fd::AsFd;
+use emendate_os::ffi::OsStrExt;
 use std::ffi::OsStr;
-use std::os::fd::AsFd;
-use std::os::unix::ffi::OsStrExt;
 use std::sync::PoisonError;
 
-use rustix::fs::{FileType, FlockOperation, Mode, OFlags};
-use rustix::io::Result;
+use emendate_os::fs::{FileType, FlockOperation, Mode, OFlags};
+use emendate_os::io::Result;
 
 use super::parent_dir::ParentDir;
 use super::read::{self, READ_FLAGS};
@@ -58,7 +58,7 @@ fn is_orphan(folder: &ParentDir<'_>, name: &OsStr, maker: TempOwner) -> Result<b
     }
     let stat = sys::statat(&folder.fd, name)?;
     let stamp = read::file_meta(&stat);
-    let user = rustix::process::geteuid().as_raw();
+    let user = emendate_os::process::geteuid().as_raw();
     if user != 0 && stamp.uid != user {
         return Ok(false);
     }

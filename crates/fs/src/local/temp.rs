@@ -1,12 +1,12 @@
 //! Temporary files beside their target, and writing to files.
 
+use emendate_os::fd::{AsFd, BorrowedFd, OwnedFd};
+use emendate_os::ffi::{OsStrExt, OsStringExt};
 use std::ffi::{OsStr, OsString};
 use std::io::IoSlice;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, RenameFlags};
-use rustix::io::{Errno, Result};
+use emendate_os::fs::{AtFlags, FlockOperation, Mode, OFlags, RenameFlags};
+use emendate_os::io::{Errno, Result};
 
 use super::read::file_meta;
 use super::sys;
@@ -174,10 +174,9 @@ fn temp_name(target: &OsStr, batch: Option<u32>, random: u64) -> OsString {
     let mut keep = target.as_bytes();
     let room = 253 - tail.len();
     if keep.len() > room {
-        keep = &keep[..(0..=room)
-            .rev()
-            .find(|&end| target.to_str().is_none_or(|text| text.is_char_boundary(end)))
-            .unwrap_or(0)];
+        // A character is not cut.
+        let is_end = |end: &usize| keep.get(*end).is_none_or(|byte| byte & 0b1100_0000 != 0b1000_0000);
+        keep = &keep[..(0..=room).rev().find(is_end).unwrap_or(0)];
     }
     OsString::from_vec([b".", keep, tail.as_bytes()].concat())
 }
@@ -228,7 +227,7 @@ pub(super) fn length(pieces: &[&[u8]]) -> u64 {
 /// Fails if a file of this size would exceed the process's limit: the kernel would end the process with a signal, which
 /// cannot be caught without unsafe code.
 pub(super) fn within_limit(end: u64) -> Result<()> {
-    let most = rustix::process::getrlimit(rustix::process::Resource::Fsize).current;
+    let most = emendate_os::process::getrlimit(emendate_os::process::Resource::Fsize).current;
     if most.is_some_and(|most| end > most) { Err(Errno::FBIG) } else { Ok(()) }
 }
 
@@ -275,8 +274,8 @@ pub(super) fn write_at(file: impl AsFd, pieces: &[&[u8]], mut at: u64) -> Result
 #[cfg(test)]
 mod tests {
     use super::{TempOwner, temp_name, temp_owner, write};
+    use emendate_os::ffi::OsStrExt;
     use std::ffi::OsStr;
-    use std::os::unix::ffi::OsStrExt;
 
     #[test]
     fn temporary_names_are_short_and_valid() {

@@ -1,15 +1,15 @@
 //! A file that becomes a directory, or a directory that becomes a file: the new side is built under a temporary name and
 //! exchanged with the old one, so nobody ever sees a part of either.
 
+use emendate_os::fd::{AsFd, BorrowedFd, OwnedFd};
+use emendate_os::ffi::OsStrExt;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use emendate_core::{Code, ContentId, Error, Result};
-use rustix::fs::{FileType, Mode, OFlags};
-use rustix::io::Errno;
+use emendate_os::fs::{FileType, Mode, OFlags};
+use emendate_os::io::Errno;
 
 use super::journal_frame::PathState;
 use super::lease::{LeasedFile, OpenMode, still_expected};
@@ -80,7 +80,7 @@ struct TreeEntries {
 
 impl TreeEntries {
     /// Lists everything below a directory; fails with `ENOTDIR` if it is none.
-    fn read(folder: BorrowedFd<'_>, name: &OsStr) -> rustix::io::Result<TreeEntries> {
+    fn read(folder: BorrowedFd<'_>, name: &OsStr) -> emendate_os::io::Result<TreeEntries> {
         let mut out = TreeEntries::default();
         out.folders.push((PathBuf::new(), sys::openat(folder, name, DIRECTORY, Mode::empty())?));
         let mut at = 0;
@@ -114,7 +114,7 @@ impl TreeEntries {
 }
 
 /// Returns the state of a directory for recovery: its files with their contents.
-pub(super) fn state_at(folder: BorrowedFd<'_>, name: &OsStr) -> rustix::io::Result<PathState> {
+pub(super) fn state_at(folder: BorrowedFd<'_>, name: &OsStr) -> emendate_os::io::Result<PathState> {
     let entries = match TreeEntries::read(folder, name) {
         Err(Errno::NOTDIR | Errno::LOOP | Errno::NOENT) => return Ok(PathState::Other),
         other => other?,
@@ -206,7 +206,7 @@ fn make_tree<'a>(
 }
 
 /// Creates the directories of a relative path.
-fn make_folders(folders: &mut BTreeMap<PathBuf, OwnedFd>, path: &Path) -> rustix::io::Result<()> {
+fn make_folders(folders: &mut BTreeMap<PathBuf, OwnedFd>, path: &Path) -> emendate_os::io::Result<()> {
     let mut so_far = PathBuf::new();
     for part in path {
         let above = so_far.clone();
@@ -222,7 +222,7 @@ fn make_folders(folders: &mut BTreeMap<PathBuf, OwnedFd>, path: &Path) -> rustix
 }
 
 /// Gives a finished file its name in the new directory, and returns its metadata.
-fn place_file(folder: &ParentDir<'_>, entry: &mut StagedFile<'_>, syncs: bool) -> rustix::io::Result<FileMeta> {
+fn place_file(folder: &ParentDir<'_>, entry: &mut StagedFile<'_>, syncs: bool) -> emendate_os::io::Result<FileMeta> {
     let Some(temp) = &mut entry.temp else { return Err(Errno::NOENT) };
     if let Some(fd) = temp.fd.as_ref().filter(|_| syncs) {
         sys::fdatasync(fd)?;

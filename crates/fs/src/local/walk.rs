@@ -1,14 +1,15 @@
 //! Path resolution by descriptors, one component at a time: for paths with links, `..` or missing components, and for
 //! kernels without `openat2`. Nothing is opened by a path of several components, so none can be swapped underneath.
 
+use emendate_os::fd::{AsFd, BorrowedFd, OwnedFd};
+use emendate_os::ffi::OsStringExt;
 use std::ffi::{OsStr, OsString};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path, PathBuf};
 
 use emendate_core::Result;
-use rustix::fs::{FileType, Mode, OFlags};
-use rustix::io::Errno;
+use emendate_os::fs::{FileType, Mode, OFlags};
+use emendate_os::io::Errno;
+use emendate_os::paths;
 
 use super::LocalStore;
 use super::sys;
@@ -77,7 +78,9 @@ pub(super) fn resolve(
         walk.step(part)?;
     }
     // A trailing slash means a directory; dropping it silently would edit another file than was named.
-    if asked.as_os_str().as_encoded_bytes().ends_with(b"/") && walk.folders.len() < walk.names.len() {
+    if asked.as_os_str().as_encoded_bytes().last().is_some_and(|byte| paths::is_separator(*byte))
+        && walk.folders.len() < walk.names.len()
+    {
         return Err(error::invalid_path(asked, "ends in `/`, but is not a directory", "Remove the `/` at the end."));
     }
     let relative: PathBuf = walk.names.iter().collect();
@@ -119,6 +122,7 @@ impl PathWalk<'_> {
             self.names.push(part);
             return Ok(());
         }
+        let part = paths::stored_name(self.here(), part);
         match self.look(&part) {
             Ok(Found::Link(_)) if !self.follow_last && self.pending.is_empty() => {
                 self.names.push(part);
@@ -160,7 +164,7 @@ impl PathWalk<'_> {
     }
 
     /// Looks at a name in the directory reached so far; opens it if it is a directory.
-    fn look(&self, part: &OsStr) -> rustix::io::Result<Found> {
+    fn look(&self, part: &OsStr) -> emendate_os::io::Result<Found> {
         let flags = sys::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mut left = LOOK_RETRIES;
         loop {
@@ -198,8 +202,8 @@ impl PathWalk<'_> {
             return Ok(());
         }
         // Another root may be above this one; a canonical root has no links above it, so components can be dropped.
-        let top = Path::new("/");
-        let mut above = self.local.infos[self.root].canonical.parent().unwrap_or(top).to_owned();
+        let root = &self.local.infos[self.root].canonical;
+        let mut above = root.parent().unwrap_or(root).to_owned();
         while self.pending.last().is_some_and(|next| next == "..") {
             self.pending.pop();
             above.pop();
@@ -246,7 +250,7 @@ impl PathWalk<'_> {
 }
 
 /// Emulates `openat2`: opens every directory on the way by its name alone, and refuses links.
-pub(super) fn open_beneath(root: BorrowedFd<'_>, relative: &Path, flags: OFlags) -> rustix::io::Result<OwnedFd> {
+pub(super) fn open_beneath(root: BorrowedFd<'_>, relative: &Path, flags: OFlags) -> emendate_os::io::Result<OwnedFd> {
     let step = sys::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mut folder: Option<OwnedFd> = None;
     let mut parts = relative.components().peekable();

@@ -1,11 +1,11 @@
 //! Writes one draft to a temporary file beside its target, with the metadata of the file it replaces. Runs on several
 //! threads, so it takes one entry and not the plan.
 
-use std::os::fd::{AsFd, OwnedFd};
+use emendate_os::fd::{AsFd, OwnedFd};
 
 use emendate_core::Result;
-use rustix::fs::{Access, AtFlags, Gid, Mode, Uid};
-use rustix::io::Errno;
+use emendate_os::fs::{Access, AtFlags, Gid, Mode, Uid};
+use emendate_os::io::Errno;
 
 use super::parent_dir::ParentDir;
 use super::read::{self, READ_FLAGS};
@@ -87,7 +87,7 @@ fn add_new(folder: &ParentDir<'_>, entry: &mut StagedFile<'_>, options: TempOpti
     let fd = entry.temp.as_ref().and_then(|temp| temp.fd.as_ref());
     if let (NewState::File { mode: Some(exactly), .. }, Some(fd)) = (entry.draft.new_state, fd) {
         // An explicit mode ignores the umask.
-        rustix::fs::fchmod(fd, sys::mode(exactly & 0o7777))
+        emendate_os::fs::fchmod(fd, sys::mode(exactly & 0o7777))
             .map_err(|errno| failed_write(folder, entry, "set the mode of a file beside", errno))?;
     }
     write_content(folder, entry, options.flush)
@@ -192,7 +192,7 @@ fn in_place_reason(folder: &ParentDir<'_>, stamp: &FileMeta) -> Option<String> {
 /// Fails for a file that the caller may not write, although a rename would get around that.
 fn check_permission(folder: &ParentDir<'_>, entry: &StagedFile<'_>, stamp: &FileMeta) -> Result<()> {
     // The kernel lets root write everything, so a file without write bits is refused here.
-    let user = rustix::process::geteuid().as_raw();
+    let user = emendate_os::process::geteuid().as_raw();
     if stamp.mode & 0o222 == 0 || (user == stamp.uid && user != 0 && stamp.mode & 0o200 == 0) {
         return Err(error::read_only(entry.path(), stamp.mode));
     }

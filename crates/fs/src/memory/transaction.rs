@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use emendate_core::{ContentId, Result};
-use rustix::io::Errno;
+use emendate_os::io::Errno;
 
 use super::{DEFAULT_MODE, LINK_MODE, MemoryNode, MemoryState, MemoryStore, NodeContent};
 use crate::tree_change::{self, TreeChange};

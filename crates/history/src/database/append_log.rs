@@ -1,9 +1,9 @@
 //! The spool: an append log beside the database that takes an operation in one short write. Its entries are moved to
 //! the database when idle, or for a query. A head contains the end offset; entries follow. Every writer holds the lock.
 
+use emendate_os::files::{self, FileExt, OpenOptionsExt};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -115,7 +115,7 @@ impl AppendLog {
     /// Returns the stamp of the file that is now at the path, which may not be the open one.
     pub(super) fn stamp(&self) -> LogStamp {
         let at_path = identity(&self.path);
-        let is_open = at_path.is_some() && at_path == self.file.metadata().ok().map(|it| (it.dev(), it.ino()));
+        let is_open = at_path.is_some() && at_path == files::id_of(&self.file);
         let head = match at_path {
             Some(_) if is_open => self.read_head(),
             Some(_) => File::open(&self.path).ok().and_then(|file| read_head(&file).ok().flatten()),
@@ -131,7 +131,7 @@ impl AppendLog {
 
     /// True if another file is at the path than the open one, or none.
     pub(super) fn is_replaced(&self) -> bool {
-        identity(&self.path) != self.file.metadata().ok().map(|it| (it.dev(), it.ino()))
+        identity(&self.path) != files::id_of(&self.file)
     }
 
     /// True, once, after the file was removed and created again.
@@ -146,7 +146,7 @@ impl AppendLog {
             // From here on dropping releases the lock.
             let mut locked =
                 AppendLogGuard { file: Arc::clone(&self.file), head: AppendLogHead::fresh(), real_lock: sure };
-            if self.file.metadata().map_err(|error| lock_failure(&error, &self.path))?.nlink() == 0 {
+            if files::is_removed(&self.file).map_err(|error| lock_failure(&error, &self.path))? {
                 drop(locked);
                 // The state directory may have been removed with all its content.
                 make_directory(self.path.parent().unwrap_or(&self.path))?;
@@ -187,7 +187,7 @@ fn read_head(file: &File) -> io::Result<Option<AppendLogHead>> {
 fn lock_file(file: &File, path: &Path) -> Result<bool> {
     let mut waited = Duration::ZERO;
     while waited < LOCK_WAIT {
-        match file.try_lock() {
+        match files::try_lock(file) {
             Ok(()) => return Ok(true),
             Err(TryLockError::WouldBlock) => {
                 let step = if waited < LONG_LOCK_POLL { SHORT_LOCK_POLL } else { LONG_LOCK_POLL };
@@ -282,7 +282,7 @@ impl AppendLogGuard {
 impl Drop for AppendLogGuard {
     fn drop(&mut self) {
         // If this fails, closing the file releases the lock.
-        let _ = self.file.unlock();
+        let _ = files::unlock(&self.file);
     }
 }
 
@@ -297,7 +297,7 @@ fn take(body: &[u8]) -> Option<(&[u8], &[u8])> {
 #[cfg(test)]
 mod tests {
     use super::{AppendLog, BODY_OFFSET};
-    use std::os::unix::fs::FileExt as _;
+    use emendate_os::files::FileExt as _;
 
     fn filled(entries: &[&[u8]]) -> (tempfile::TempDir, AppendLog) {
         let temp = tempfile::tempdir().unwrap();

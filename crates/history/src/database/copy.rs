@@ -1,8 +1,8 @@
 //! A private copy of a database, for calls that must leave the state directory as it is.
 
-use std::fs::{self, Metadata};
+use emendate_os::files;
+use std::fs;
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use emendate_core::{Code, Error, Result};
@@ -52,22 +52,14 @@ fn copy_file(from: &Path, to: &Path) -> Result<()> {
     }
 }
 
-/// Identity, size and time of the last change of a file.
-type FileStamp = [i128; 4];
-
 /// Returns the stamps of all files of a database; `None` for a missing one.
-fn stamps(directory: &Path) -> Result<Vec<Option<FileStamp>>> {
-    let stamp = |name: &&str| match fs::metadata(directory.join(name)) {
-        Ok(found) => Ok(Some(stamp_of(&found))),
+fn stamps(directory: &Path) -> Result<Vec<Option<files::FileStamp>>> {
+    let stamp = |name: &&str| match files::stamp(&directory.join(name)) {
+        Ok(found) => Ok(Some(found)),
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
         Err(error) => Err(of_io(&error, "examine", &directory.join(name))),
     };
     DATABASE_FILES.iter().map(stamp).collect()
-}
-
-fn stamp_of(found: &Metadata) -> FileStamp {
-    let changed = i128::from(found.mtime()) * 1_000_000_000 + i128::from(found.mtime_nsec());
-    [i128::from(found.dev()), i128::from(found.ino()), i128::from(found.len()), changed]
 }
 
 #[cfg(test)]

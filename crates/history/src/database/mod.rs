@@ -9,7 +9,6 @@ mod failure;
 mod flush;
 mod gaps;
 mod log;
-mod network;
 mod open;
 mod outside;
 mod reviews;
@@ -103,7 +102,7 @@ impl Database {
             connections_opened: 1,
             graph_cache: None,
         };
-        let on_network = network::is_network_file_system(dir);
+        let on_network = emendate_os::is_network_file_system(dir);
         Ok(Database { on_network, path, limits, state: Mutex::new(state), copy: None })
     }
 

@@ -1,8 +1,8 @@
 //! Opening the database: fast if all is well, under a lock if the file has to be created or set aside.
 
+use emendate_os::files::{self, DirBuilderExt, OpenOptionsExt};
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use super::failure::{is_damage, of_io, of_sql};
-use super::{gaps, network};
+use super::gaps;
 use crate::clock;
 
 /// `application_id` of our databases: "Emnd".
@@ -119,7 +119,7 @@ pub(super) fn make_directory(dir: &Path) -> Result<()> {
 
 /// Opens the database at `path`, creating it or setting an unusable one aside as needed.
 pub(super) fn open(path: &Path, notices: &mut Vec<String>) -> Result<Connection> {
-    open_on(path, network::is_network_file_system(path.parent().unwrap_or(path)), notices)
+    open_on(path, emendate_os::is_network_file_system(path.parent().unwrap_or(path)), notices)
 }
 
 /// Opens the database; `distant` means a network file system.
@@ -175,7 +175,7 @@ pub(super) fn size(path: &Path) -> u64 {
 
 /// Device and inode of the file at `path`.
 pub(crate) fn identity(path: &Path) -> Option<(u64, u64)> {
-    fs::symlink_metadata(path).ok().map(|found| (found.dev(), found.ino()))
+    files::id_at(path)
 }
 
 /// Requests that the log is written back if `connection`, which opened `file`, is the last one to close and the log is
@@ -305,7 +305,7 @@ fn lock_setup(path: &Path) -> Result<File> {
         .map_err(|error| of_io(&error, "create", &lock))?;
     let step = Duration::from_millis(5);
     for _ in 0..LOCK_WAIT.as_millis() / step.as_millis() {
-        match file.try_lock() {
+        match files::try_lock(&file) {
             Ok(()) => return Ok(file),
             Err(fs::TryLockError::WouldBlock) => std::thread::sleep(step),
             // Without locks, the remaining races can only lose remembered state.

@@ -1,8 +1,8 @@
 //! Comments and review marks. The tables are created when they are first needed, so that older and newer programs share
 //! one schema.
 
+use emendate_os::files::OpenOptionsExt as _;
 use std::fs::{self, OpenOptions};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
 
 use emendate_core::Result;

@@ -1,12 +1,12 @@
 //! Notifications of Linux.
 
+use emendate_os::fd::OwnedFd;
 use std::mem::MaybeUninit;
-use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::inotify::{self, CreateFlags, Reader, WatchFlags};
+use emendate_os::event::{PollFd, PollFlags, Timespec, poll};
+use emendate_os::fs::inotify::{self, CreateFlags, Reader, WatchFlags};
 
 /// Bytes of notifications that are read together.
 const EVENT_BYTES: usize = 4096;

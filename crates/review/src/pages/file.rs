@@ -10,7 +10,7 @@ use emendate::core::{Code, Error, Result};
 use emendate::{
     CellDifference, ChangeScope, Comment, FileDifference, FileView, HunkState, LineRange, OperationSide, TextDifference,
 };
-use std::os::unix::ffi::OsStrExt as _;
+use emendate_os::ffi::OsStrExt as _;
 
 /// Bytes of text that a file's hunks show at first.
 const TEXT_BYTES_SENT: usize = 48 << 10;

@@ -7,7 +7,7 @@ use crate::pages::{file, timeline};
 use crate::view::{PageContext, scope_of, shown_path};
 use emendate::core::{Code, Error, Result};
 use emendate::{ChangeScope, OperationQuery, OperationView};
-use std::os::unix::ffi::OsStrExt as _;
+use emendate_os::ffi::OsStrExt as _;
 use std::path::Path;
 
 /// Versions that the slider has.

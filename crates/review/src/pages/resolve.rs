@@ -7,7 +7,7 @@ use crate::pages::frame::{self, Place};
 use crate::pages::questions::editable;
 use crate::view::{PageContext, scope_address, shown_path};
 use emendate::core::Result;
-use std::os::unix::ffi::OsStrExt as _;
+use emendate_os::ffi::OsStrExt as _;
 
 /// Shows the conflict.
 ///

@@ -32,11 +32,12 @@ const MACHINES: &[&str] = &[
 ];
 
 /// The only file that may contain unsafe code; it gives the reasons.
-const UNCHECKED: &str = "crates/fs/src/local/raw.rs";
+const UNCHECKED: [&str; 3] =
+    ["crates/os/src/unix/raw.rs", "crates/os/src/windows/nt.rs", "crates/os/src/windows/win32.rs"];
 
 pub(super) fn words(repo: &Repo) -> Vec<String> {
     let sources = repo.below("", ".rs");
-    let allowed = |file: &File, what: &str| file.path == UNCHECKED && what == "unsafe code";
+    let allowed = |file: &File, what: &str| UNCHECKED.contains(&&*file.path) && what == "unsafe code";
     let words = |file: &File| WORDS.iter().copied().filter(|(_, what)| !allowed(file, what)).collect::<Vec<_>>();
     sources.flat_map(|file| found(&file.path, &file.text, &words(file))).collect()
 }

@@ -12,8 +12,8 @@ use crate::model::call_handle::CallHandle;
 use crate::model::reply::Reply;
 use emendate_core::{FileAction, FileRequest, Result};
 use emendate_fs::shown;
+use emendate_os::ffi::OsStrExt as _;
 use serde_json::Value;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

@@ -20,8 +20,8 @@ use emendate_history::{
     ByteReplacement, CONTENT_BYTES_MAX, ChangeContent, FileChange, FileKind, FileState, LogReceipt, Operation,
     OperationId, OperationOutcome, OwnedContent, Record, SessionUpdate, VersionBody,
 };
+use emendate_os::ffi::OsStrExt as _;
 use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 
 /// Bytes of a file that is stored whole once the answer is out. A larger one can be undone as long as nothing else

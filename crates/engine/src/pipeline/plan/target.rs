@@ -6,9 +6,9 @@ use crate::pipeline::plan::refusals::check_link;
 use emendate_core::refusals::check_request;
 use emendate_core::{Code, Error, FileAction, FileMode, FileRequest, Handle, NewFile, Request, Result};
 use emendate_fs::SafePath;
+use emendate_os::ffi::OsStringExt as _;
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
-use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 
 /// An action with its resolved paths.

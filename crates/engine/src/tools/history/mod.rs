@@ -32,6 +32,7 @@ use emendate_fs::SafePath;
 use emendate_history::{
     FileChange, FileState, GcStats, HistoryGap, KnownContent, LogEntry, OperationFilter, Retention,
 };
+use emendate_os::ffi::OsStrExt as _;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -39,7 +40,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 /// The name for the newest operation.

@@ -10,11 +10,11 @@ use emendate_core::{ContentId, Result};
 use emendate_history::{
     FileChange, FileKind, FileState, LogEntry, Operation, OperationId, OperationName, OperationOutcome, Role,
 };
+use emendate_os::ffi::OsStrExt as _;
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fmt::Write as _;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 /// Files of one operation that the text of a list names.

@@ -8,9 +8,9 @@ use crate::tools::history::operation_list::{self, OperationStatus, reversal_of};
 use crate::tools::undo::{OperationRef, select};
 use emendate_core::{Code, Error, Result};
 use emendate_history::{KnownContent, LogEntry, OperationFilter};
+use emendate_os::ffi::OsStrExt as _;
 use std::ffi::OsStr;
 use std::ops::{ControlFlow, Range};
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 /// An operation in a list.

@@ -14,9 +14,9 @@ use emendate_core::explain::{self, DiffHunk, LineKind};
 use emendate_core::{ChangeSet, Code, Error, Result, Snapshot, merge_with_markers};
 use emendate_fs::SafePath;
 use emendate_history::{FileChange, FileState, KnownContent};
+use emendate_os::ffi::OsStrExt as _;
 use emendate_syntax::{ColorSpan, Language, LineRange, QuerySubject, SyntaxAnswer};
 use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 /// Bytes of a text that is coloured.

@@ -12,10 +12,10 @@ use crate::tools::undo::{OperationRef, select};
 use emendate_core::Result;
 use emendate_events::SessionModels;
 use emendate_history::{FileChange, FileKind, FileState, LogEntry, OperationFilter, OperationOutcome, Role};
+use emendate_os::ffi::OsStrExt as _;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::ops::{ControlFlow, Range};
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 /// A query for operations.

@@ -20,11 +20,11 @@ use crate::tools::undo::{OperationRef, select};
 use data_encoding::BASE64;
 use emendate_core::{Code, Error, Result};
 use emendate_history::{FileChange, FileKind, FileState, LogEntry, OperationId};
+use emendate_os::ffi::OsStrExt as _;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::ops::Range;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 /// Changes that are looked at together.

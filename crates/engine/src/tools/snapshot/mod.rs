@@ -20,13 +20,13 @@ use emendate_core::formats::{self, FormatInput};
 use emendate_core::{Code, Error, Result};
 use emendate_fs::SafePath;
 use emendate_history::{CachedFile, FileChange, FileState, KnownState, NewlyKnown, OperationId, StatCache};
+use emendate_os::ffi::OsStrExt as _;
 use ignore::overrides::Override;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::fmt::Write as _;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 /// Bytes of new contents that one snapshot stores.

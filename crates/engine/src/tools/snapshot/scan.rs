@@ -8,10 +8,10 @@ use crate::model::call_context::CallContext;
 use emendate_core::{Code, ContentId, Error, Result, work};
 use emendate_fs::{DirEntry, EntryKind, FileMeta, SafePath, is_temporary_name};
 use emendate_history::{CachedFile, StatCache};
+use emendate_os::ffi::OsStrExt as _;
 use ignore::gitignore::Gitignore;
 use std::collections::HashMap;
 use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt as _;
 
 /// Files of one snapshot.
 pub(crate) const SNAPSHOT_FILES_MAX: usize = 50_000;

@@ -9,8 +9,8 @@ use crate::tools::undo::reversal::{lines_then, logged_place};
 use emendate_core::{ChangeSet, Code, Error, Result, ScanObstacle, ScanResult, Splice};
 use emendate_fs::{FileSource, SafePath};
 use emendate_history::{CONTENT_BYTES_MAX, FileKind, LogEntry, OwnedByteReplacement};
+use emendate_os::ffi::OsStrExt as _;
 use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 const USE_EDIT_INSTEAD: &str = "Make the change with an edit.";

@@ -26,11 +26,11 @@ use crate::tools::undo::select::{UndoSelection, still_running};
 use emendate_core::formats::{self, FormatInput};
 use emendate_core::{Code, Error, Result};
 use emendate_history::{LogEntry, Operation, OperationId, OperationName, OperationOutcome, Role, wait_briefly};
+use emendate_os::ffi::OsStrExt as _;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::time::Duration;
 

@@ -200,7 +200,7 @@ fn text_of(now: &CurrentState) -> Option<&Snapshot> {
 
 /// The paths of operations, to wait for their locks.
 pub(super) fn paths(all: &[emendate_history::LogEntry]) -> impl Iterator<Item = &Path> {
-    use std::os::unix::ffi::OsStrExt as _;
+    use emendate_os::ffi::OsStrExt as _;
     let files = all.iter().flat_map(|logged| &logged.operation.files);
     files.map(|file| Path::new(std::ffi::OsStr::from_bytes(&file.path)))
 }

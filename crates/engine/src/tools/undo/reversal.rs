@@ -19,10 +19,10 @@ use emendate_core::{ChangeSet, Code, ContentId, Error, Result, Snapshot, TieBrea
 use emendate_core::{Phrase, advice};
 use emendate_fs::{FileAttributes, SafePath};
 use emendate_history::{CONTENT_BYTES_MAX, FileChange, FileKind, FileState, KnownContent, LineSet, LogEntry};
+use emendate_os::ffi::{OsStrExt as _, OsStringExt as _};
 use serde_json::json;
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::Path;
 
 /// Bytes of a binary file whose versions are compared.

@@ -3,14 +3,14 @@
 
 mod tests;
 
+use emendate_os::fd::AsFd;
 use std::cell::{Cell, RefCell};
 use std::ffi::{OsStr, OsString};
 use std::io::IoSlice;
-use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use rustix::io::{Errno, Result};
+use emendate_os::io::{Errno, Result};
 
 /// A fault to inject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,7 +107,7 @@ pub(super) fn check_refused(path: &OsStr) -> Result<()> {
 /// Reads bytes of an open file.
 pub(super) fn bytes(file: impl AsFd, at: u64, len: usize) -> Vec<u8> {
     let mut out = vec![0; len];
-    let read = rustix::io::pread(file, &mut out[..], at).unwrap_or(0);
+    let read = emendate_os::io::pread(file, &mut out[..], at).unwrap_or(0);
     out.truncate(read);
     out
 }
@@ -167,7 +167,7 @@ pub(super) fn gate(name: &'static str) -> Result<()> {
 /// The same for a sync. A failed sync must not be repeated on the same descriptor: the kernel would report success
 /// without having written the data.
 pub(super) fn gate_sync(file: impl AsFd) -> Result<()> {
-    use std::os::fd::AsRawFd;
+    use emendate_os::fd::AsRawFd;
     let number = file.as_fd().as_raw_fd();
     TRIAL.with_borrow_mut(|trial| trial.repeated |= trial.unsynced.contains(&number));
     gate("fdatasync").inspect_err(|_| TRIAL.with_borrow_mut(|trial| trial.unsynced.push(number)))
@@ -175,7 +175,7 @@ pub(super) fn gate_sync(file: impl AsFd) -> Result<()> {
 
 /// Registers an opened file.
 pub(super) fn opened(file: impl AsFd) {
-    use std::os::fd::AsRawFd;
+    use emendate_os::fd::AsRawFd;
     let number = file.as_fd().as_raw_fd();
     TRIAL.with_borrow_mut(|trial| trial.unsynced.retain(|other| *other != number));
 }
@@ -232,7 +232,7 @@ pub(super) fn log(event: impl FnOnce() -> DiskEvent) {
 
 /// Returns the path of an open file or directory.
 pub(super) fn place(open: impl AsFd) -> PathBuf {
-    use std::os::fd::AsRawFd;
+    use emendate_os::fd::AsRawFd;
     std::fs::read_link(format!("/proc/self/fd/{}", open.as_fd().as_raw_fd())).unwrap()
 }
 
@@ -241,9 +241,9 @@ pub(super) fn path(folder: impl AsFd, name: &OsStr) -> PathBuf {
 }
 
 pub(super) fn inode(file: impl AsFd) -> u64 {
-    rustix::fs::fstat(file).unwrap().st_ino
+    emendate_os::fs::fstat(file).unwrap().st_ino
 }
 
 pub(super) fn mode(file: impl AsFd) -> u32 {
-    rustix::fs::fstat(file).unwrap().st_mode & 0o7777
+    emendate_os::fs::fstat(file).unwrap().st_mode & 0o7777
 }

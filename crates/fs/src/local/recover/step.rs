@@ -1,11 +1,11 @@
 //! One step of a transaction during recovery: its state, and its completion or reversal.
 
+use emendate_os::fd::BorrowedFd;
 use std::ffi::{OsStr, OsString};
-use std::os::fd::BorrowedFd;
 
 use emendate_core::ContentId;
-use rustix::fs::{FileType, Mode, OFlags, RenameFlags};
-use rustix::io::Errno;
+use emendate_os::fs::{FileType, Mode, OFlags, RenameFlags};
+use emendate_os::io::Errno;
 
 use super::super::journal_frame::{JournalStep, PathState};
 use super::super::publish::{rename_new, replace_bytes};
@@ -48,7 +48,7 @@ impl StepRecovery<'_> {
     }
 
     /// Determines the state of the step when completing the transaction.
-    pub(super) fn state(&self) -> rustix::io::Result<StepState> {
+    pub(super) fn state(&self) -> emendate_os::io::Result<StepState> {
         let (at_name, modified) = self.state_at(self.name)?;
         if let Some((from, want)) = self.bytes {
             return Ok(match at_name {
@@ -73,7 +73,7 @@ impl StepRecovery<'_> {
     }
 
     /// Returns the state of a name and the file's modification time. Only a step that knows a directory looks into one.
-    fn state_at(&self, name: &OsStr) -> rustix::io::Result<(PathState, i64)> {
+    fn state_at(&self, name: &OsStr) -> emendate_os::io::Result<(PathState, i64)> {
         let (state, modified) = state_at(self.folder, name)?;
         let knows_trees = [self.want, self.from].iter().any(|state| matches!(state, PathState::Tree(_)));
         let state =
@@ -82,7 +82,7 @@ impl StepRecovery<'_> {
     }
 
     /// Returns the current bytes of the file.
-    fn content(&self) -> rustix::io::Result<Vec<u8>> {
+    fn content(&self) -> emendate_os::io::Result<Vec<u8>> {
         read_whole(&sys::openat(self.folder, self.name, READ_FLAGS, Mode::empty())?)
     }
 
@@ -276,7 +276,7 @@ fn is_torn(found: &[u8], from: &[u8], want: &[u8]) -> bool {
 }
 
 /// Returns the state of a name and the file's modification time.
-fn state_at(folder: BorrowedFd<'_>, name: &OsStr) -> rustix::io::Result<(PathState, i64)> {
+fn state_at(folder: BorrowedFd<'_>, name: &OsStr) -> emendate_os::io::Result<(PathState, i64)> {
     let stamp = match sys::statat(folder, name) {
         Err(Errno::NOENT) => return Ok((PathState::Missing, 0)),
         other => read::file_meta(&other?),

@@ -1,19 +1,22 @@
 //! The calls that only Linux has.
 
+use emendate_os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::ffi::OsStr;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::time::Duration;
 
-use rustix::fs::{AtFlags, FallocateFlags, Mode, OFlags, RenameFlags, ResolveFlags, StatxAttributes, StatxFlags};
-use rustix::io::Result;
-use rustix::time::{ClockId, clock_gettime};
+use emendate_os::fs::{AtFlags, FallocateFlags, Mode, OFlags, RenameFlags, ResolveFlags, StatxAttributes, StatxFlags};
+use emendate_os::io::Result;
+use emendate_os::time::{ClockId, clock_gettime};
 
 use super::DirIdentity;
 
 /// Opens a name without access to the file: a file that may not be read, or a directory that may only be searched.
 pub(in crate::local) const PATH: OFlags = OFlags::PATH;
+
+/// An extended attribute that a user may set.
+pub(in crate::local) const ANY_XATTR: &[u8] = b"user.emendate";
 
 /// Flags for a look at what a link leads to; an automatic mount is not triggered.
 pub(super) const FOLLOWED: AtFlags = AtFlags::NO_AUTOMOUNT;
@@ -68,7 +71,7 @@ const SHARING: [&str; 3] = ["xfs", "btrfs", "bcachefs"];
 fn magic(file: BorrowedFd<'_>) -> Result<u64> {
     // The field's type differs between architectures; the numbers have 32 bits.
     #[allow(clippy::cast_sign_loss, clippy::cast_possible_truncation, reason = "magic numbers have 32 bits")]
-    rustix::fs::fstatfs(file).map(|found| u64::from(found.f_type as u32))
+    emendate_os::fs::fstatfs(file).map(|found| u64::from(found.f_type as u32))
 }
 
 fn known(file: BorrowedFd<'_>) -> Option<&'static FileSystem> {
@@ -99,7 +102,7 @@ pub(in crate::local) fn is_fine_grained(file: impl AsFd) -> bool {
 
 /// Returns the kernel release as (major, minor); (0, 0) if unknown.
 fn release() -> (u32, u32) {
-    let name = rustix::system::uname();
+    let name = emendate_os::system::uname();
     let release = name.release().to_string_lossy();
     let mut numbers = release.split(|char: char| !char.is_ascii_digit()).map(|part| part.parse().unwrap_or(0));
     (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
@@ -117,7 +120,7 @@ pub(in crate::local) fn now() -> Duration {
 
 pub(super) fn open_beneath(root: BorrowedFd<'_>, path: &Path, flags: OFlags) -> Result<OwnedFd> {
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS | ResolveFlags::NO_SYMLINKS;
-    rustix::fs::openat2(root, path, flags, Mode::empty(), resolve)
+    emendate_os::fs::openat2(root, path, flags, Mode::empty(), resolve)
 }
 
 pub(super) fn list_in_one_call(
@@ -125,7 +128,7 @@ pub(super) fn list_in_one_call(
     room: &mut [MaybeUninit<u8>],
     each: &mut dyn FnMut(&[u8]),
 ) -> Result<bool> {
-    let mut list = rustix::fs::RawDir::new(folder, room);
+    let mut list = emendate_os::fs::RawDir::new(folder, room);
     while let Some(entry) = list.next() {
         each(entry?.file_name().to_bytes());
         if list.is_buffer_empty() {
@@ -136,17 +139,17 @@ pub(super) fn list_in_one_call(
 }
 
 pub(super) fn rename_with(folder: BorrowedFd<'_>, from: &OsStr, to: &OsStr, flags: RenameFlags) -> Result<()> {
-    rustix::fs::renameat_with(folder, from, folder, to, flags)
+    emendate_os::fs::renameat_with(folder, from, folder, to, flags)
 }
 
 pub(super) fn identity(folder: BorrowedFd<'_>) -> Result<DirIdentity> {
-    let Ok(found) = rustix::fs::statx(folder, "", AtFlags::EMPTY_PATH, StatxFlags::INO) else {
+    let Ok(found) = emendate_os::fs::statx(folder, "", AtFlags::EMPTY_PATH, StatxFlags::INO) else {
         // Some sandboxes have no statx.
-        let stat = rustix::fs::fstat(folder)?;
+        let stat = emendate_os::fs::fstat(folder)?;
         return Ok(DirIdentity { id: (stat.st_dev, stat.st_ino), fixed: false });
     };
     let fixed = found.stx_attributes.intersects(StatxAttributes::APPEND | StatxAttributes::IMMUTABLE);
-    Ok(DirIdentity { id: (rustix::fs::makedev(found.stx_dev_major, found.stx_dev_minor), found.stx_ino), fixed })
+    Ok(DirIdentity { id: (emendate_os::fs::makedev(found.stx_dev_major, found.stx_dev_minor), found.stx_ino), fixed })
 }
 
 pub(super) fn copy_file_range(
@@ -156,17 +159,17 @@ pub(super) fn copy_file_range(
     to_at: &mut u64,
     most: usize,
 ) -> Result<usize> {
-    rustix::fs::copy_file_range(from, Some(from_at), to, Some(to_at), most)
+    emendate_os::fs::copy_file_range(from, Some(from_at), to, Some(to_at), most)
 }
 
 pub(super) fn reserve(file: BorrowedFd<'_>, from: u64, length: u64) -> Result<()> {
-    rustix::fs::fallocate(file, FallocateFlags::KEEP_SIZE, from, length)
+    emendate_os::fs::fallocate(file, FallocateFlags::KEEP_SIZE, from, length)
 }
 
 pub(super) fn fdatasync(file: BorrowedFd<'_>) -> Result<()> {
-    rustix::fs::fdatasync(file)
+    emendate_os::fs::fdatasync(file)
 }
 
 pub(super) fn fsync(file: BorrowedFd<'_>) -> Result<()> {
-    rustix::fs::fsync(file)
+    emendate_os::fs::fsync(file)
 }

@@ -1,22 +1,21 @@
 //! Every system call of this backend, under its own name: the one place where a test can make a call fail, simulate the
 //! death of the process, or log the calls. Outside tests, each is the plain call.
 
+use emendate_os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::ffi::{CString, OsStr};
 use std::io::IoSlice;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::sync::OnceLock;
 
-use rustix::buffer::Buffer;
-use rustix::fs::{
+use emendate_os::buffer::Buffer;
+use emendate_os::fs::{
     Access, AtFlags, FileType, FlockOperation, Gid, Mode, OFlags, RawMode, RenameFlags, Stat, StatVfs, Uid, XattrFlags,
 };
-use rustix::io::{Errno, Result};
+use emendate_os::io::{Errno, Result};
 
 #[cfg(test)]
 use super::fault_injection::{self, DiskEvent};
-use super::raw;
 
 /// In tests: counts the call, and fails it if a fault is injected here.
 macro_rules! gate {
@@ -41,13 +40,19 @@ macro_rules! log {
 #[cfg(target_os = "linux")]
 #[path = "linux.rs"]
 mod os;
-#[cfg(not(target_os = "linux"))]
+#[cfg(all(unix, not(target_os = "linux")))]
 #[path = "posix.rs"]
+mod os;
+#[cfg(windows)]
+#[path = "windows.rs"]
 mod os;
 
 mod parallel;
 
-pub(super) use os::{PATH, is_fine_grained, is_trusted, now, shares_extents};
+pub(super) use emendate_os::descriptors::{
+    grow_table as grow_fd_table, limit as fd_limit, lowest_free as lowest_free_fd, raise_limit as raise_fd_limit,
+};
+pub(super) use os::{ANY_XATTR, PATH, is_fine_grained, is_trusted, now, shares_extents};
 pub(super) use parallel::{PARALLEL_CALLS_MIN, close_all, fdatasync_all, in_parts, unlink_all};
 
 /// Makes this system behave like a plain POSIX one, for tests: no exchange of names, no leases, no lookup beneath a
@@ -81,7 +86,7 @@ pub(super) fn file_type(bits: u32) -> FileType {
 
 pub(super) fn openat(folder: impl AsFd, name: impl AsRef<OsStr>, flags: OFlags, mode: Mode) -> Result<OwnedFd> {
     gate!();
-    let fd = rustix::fs::openat(&folder, name.as_ref(), flags, mode)?;
+    let fd = emendate_os::fs::openat(&folder, name.as_ref(), flags, mode)?;
     #[cfg(test)]
     fault_injection::opened(&fd);
     if flags.contains(OFlags::CREATE) {
@@ -106,9 +111,9 @@ pub(super) fn open_beneath(folder: impl AsFd, path: &Path, flags: OFlags) -> Res
     Ok(fd)
 }
 
-pub(super) fn list(folder: OwnedFd) -> Result<rustix::fs::Dir> {
+pub(super) fn list(folder: OwnedFd) -> Result<emendate_os::fs::Dir> {
     gate!();
-    rustix::fs::Dir::new(folder)
+    emendate_os::fs::Dir::new(folder)
 }
 
 /// Passes every name in a directory, including `.` and `..`, to `each`, as a snapshot; false if there are too many for
@@ -124,14 +129,14 @@ pub(super) fn list_in_one_call(
 
 pub(super) fn mkdirat(folder: impl AsFd, name: impl AsRef<OsStr>, mode: Mode) -> Result<()> {
     gate!();
-    rustix::fs::mkdirat(&folder, name.as_ref(), mode)?;
+    emendate_os::fs::mkdirat(&folder, name.as_ref(), mode)?;
     log!(DiskEvent::Folder(fault_injection::path(&folder, name.as_ref())));
     Ok(())
 }
 
 pub(super) fn symlinkat(target: impl AsRef<OsStr>, folder: impl AsFd, name: impl AsRef<OsStr>) -> Result<()> {
     gate!();
-    rustix::fs::symlinkat(target.as_ref(), &folder, name.as_ref())?;
+    emendate_os::fs::symlinkat(target.as_ref(), &folder, name.as_ref())?;
     log!(DiskEvent::Symlink(fault_injection::path(&folder, name.as_ref()), target.as_ref().to_owned()));
     Ok(())
 }
@@ -145,12 +150,12 @@ pub(super) fn linkat(
     gate!();
     #[cfg(test)]
     fault_injection::check_supported(fault_injection::InjectedFault::NoLinks)?;
-    rustix::fs::linkat(folder, from.as_ref(), to_folder, to.as_ref(), AtFlags::empty())
+    emendate_os::fs::linkat(folder, from.as_ref(), to_folder, to.as_ref(), AtFlags::empty())
 }
 
 pub(super) fn unlinkat(folder: impl AsFd, name: impl AsRef<OsStr>, flags: AtFlags) -> Result<()> {
     gate!();
-    rustix::fs::unlinkat(&folder, name.as_ref(), flags)?;
+    emendate_os::fs::unlinkat(&folder, name.as_ref(), flags)?;
     log!(DiskEvent::Remove(fault_injection::path(&folder, name.as_ref())));
     Ok(())
 }
@@ -171,7 +176,7 @@ pub(super) fn rename(
         beyond_posix()?;
     }
     if flags.is_empty() {
-        rustix::fs::renameat(&folder, from.as_ref(), &folder, to.as_ref())?;
+        emendate_os::fs::renameat(&folder, from.as_ref(), &folder, to.as_ref())?;
     } else {
         os::rename_with(folder.as_fd(), from.as_ref(), to.as_ref(), flags)?;
     }
@@ -185,23 +190,23 @@ pub(super) fn rename(
 
 pub(super) fn readlinkat(folder: impl AsFd, name: impl AsRef<OsStr>) -> Result<CString> {
     gate!();
-    rustix::fs::readlinkat(folder, name.as_ref(), Vec::new())
+    emendate_os::fs::readlinkat(folder, name.as_ref(), Vec::new())
 }
 
 pub(super) fn statat(folder: impl AsFd, name: impl AsRef<OsStr>) -> Result<Stat> {
     gate!();
-    rustix::fs::statat(folder, name.as_ref(), AtFlags::SYMLINK_NOFOLLOW)
+    emendate_os::fs::statat(folder, name.as_ref(), AtFlags::SYMLINK_NOFOLLOW)
 }
 
 /// The same, following a link.
 pub(super) fn statat_followed(folder: impl AsFd, name: impl AsRef<OsStr>) -> Result<Stat> {
     gate!();
-    rustix::fs::statat(folder, name.as_ref(), os::FOLLOWED)
+    emendate_os::fs::statat(folder, name.as_ref(), os::FOLLOWED)
 }
 
 pub(super) fn fstat(file: impl AsFd) -> Result<Stat> {
     gate!();
-    rustix::fs::fstat(file)
+    emendate_os::fs::fstat(file)
 }
 
 /// Returns the identity of an open directory.
@@ -224,52 +229,52 @@ pub(super) fn has_kernel_links(folder: impl AsFd) -> Result<bool> {
 
 pub(super) fn fstatvfs(file: impl AsFd) -> Result<StatVfs> {
     gate!();
-    rustix::fs::fstatvfs(file)
+    emendate_os::fs::fstatvfs(file)
 }
 
 pub(super) fn accessat(folder: impl AsFd, name: impl AsRef<OsStr>, access: Access, flags: AtFlags) -> Result<()> {
     gate!();
-    rustix::fs::accessat(folder, name.as_ref(), access, flags)
+    emendate_os::fs::accessat(folder, name.as_ref(), access, flags)
 }
 
 pub(super) fn flock(file: impl AsFd, operation: FlockOperation) -> Result<()> {
     gate!();
-    rustix::fs::flock(file, operation)
+    emendate_os::fs::flock(file, operation)
 }
 
-/// See [`raw::lease`].
+/// See [`emendate_os::lease`].
 pub(super) fn lease(file: impl AsFd) -> Result<()> {
     gate!();
     beyond_posix()?;
-    raw::lease(file.as_fd())
+    emendate_os::lease(file.as_fd())
 }
 
-/// See [`raw::is_leased`].
+/// See [`emendate_os::is_leased`].
 pub(super) fn is_leased(file: impl AsFd) -> Result<bool> {
     gate!();
     beyond_posix()?;
-    raw::is_leased(file.as_fd())
+    emendate_os::is_leased(file.as_fd())
 }
 
-/// See [`raw::unlease`].
+/// See [`emendate_os::unlease`].
 pub(super) fn unlease(file: impl AsFd) -> Result<()> {
     gate!();
-    raw::unlease(file.as_fd())
+    emendate_os::unlease(file.as_fd())
 }
 
 pub(super) fn read<B: Buffer<u8>>(file: impl AsFd, buffer: B) -> Result<B::Output> {
     gate!();
-    rustix::io::read(file, buffer)
+    emendate_os::io::read(file, buffer)
 }
 
 pub(super) fn pread<B: Buffer<u8>>(file: impl AsFd, buffer: B, at: u64) -> Result<B::Output> {
     gate!();
-    rustix::io::pread(file, buffer, at)
+    emendate_os::io::pread(file, buffer, at)
 }
 
 pub(super) fn rewind(file: impl AsFd) -> Result<u64> {
     gate!();
-    rustix::fs::seek(file, rustix::fs::SeekFrom::Start(0))
+    emendate_os::fs::seek(file, emendate_os::fs::SeekFrom::Start(0))
 }
 
 pub(super) fn pwritev(file: impl AsFd, slices: &[IoSlice<'_>], at: u64) -> Result<usize> {
@@ -279,7 +284,7 @@ pub(super) fn pwritev(file: impl AsFd, slices: &[IoSlice<'_>], at: u64) -> Resul
     let half = [IoSlice::new(cut.as_deref().unwrap_or_default())];
     #[cfg(test)]
     let slices = if cut.is_some() { &half } else { slices };
-    let written = rustix::io::pwritev(&file, slices, at)?;
+    let written = emendate_os::io::pwritev(&file, slices, at)?;
     log!(DiskEvent::Write(
         fault_injection::inode(&file),
         at,
@@ -311,15 +316,15 @@ pub(super) fn copy_file_range(
     Ok(copied)
 }
 
-/// See [`raw::begin_writing`].
+/// See [`emendate_os::begin_writing`].
 pub(super) fn begin_writing(file: impl AsFd, from: u64, len: u64) -> Result<()> {
     gate!();
-    raw::begin_writing(file.as_fd(), from, len)
+    emendate_os::begin_writing(file.as_fd(), from, len)
 }
 
 pub(super) fn ftruncate(file: impl AsFd, length: u64) -> Result<()> {
     gate!();
-    rustix::fs::ftruncate(&file, length)?;
+    emendate_os::fs::ftruncate(&file, length)?;
     log!(DiskEvent::Cut(fault_injection::inode(&file), length));
     Ok(())
 }
@@ -333,14 +338,14 @@ pub(super) fn reserve(file: impl AsFd, from: u64, length: u64) -> Result<()> {
 #[allow(clippy::useless_conversion, reason = "the width of a mode differs between systems")]
 pub(super) fn fchmod(file: impl AsFd, mode: Mode) -> Result<()> {
     gate!();
-    rustix::fs::fchmod(&file, mode)?;
+    emendate_os::fs::fchmod(&file, mode)?;
     log!(DiskEvent::Mode(fault_injection::inode(&file), u32::from(mode.as_raw_mode())));
     Ok(())
 }
 
 pub(super) fn fchown(file: impl AsFd, uid: Option<Uid>, gid: Option<Gid>) -> Result<()> {
     gate!();
-    rustix::fs::fchown(file, uid, gid)
+    emendate_os::fs::fchown(file, uid, gid)
 }
 
 pub(super) fn fdatasync(file: impl AsFd) -> Result<()> {
@@ -358,42 +363,6 @@ pub(super) struct NameAt<'a> {
     pub(super) name: &'a OsStr,
 }
 
-/// Grows the descriptor table for this many open files in one step. The kernel doubles it otherwise, and waits for all
-/// processors each time.
-pub(super) fn grow_fd_table(files: usize, any: impl AsFd) {
-    if let Ok(high) = i32::try_from(files) {
-        // Only an optimization, so failure is ignored.
-        drop(rustix::io::fcntl_dupfd_cloexec(any, high));
-    }
-}
-
-/// Returns the number of files that the process may have open.
-pub(super) fn fd_limit() -> usize {
-    let most = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
-    most.map_or(usize::MAX, |most| usize::try_from(most).unwrap_or(usize::MAX))
-}
-
-/// Raises the limit of open files to `files`, or to the hard limit. Child processes inherit the limit, so it is raised
-/// only when needed and no further.
-pub(super) fn raise_fd_limit(files: usize) {
-    let files = u64::try_from(files).unwrap_or(u64::MAX);
-    let now = rustix::process::getrlimit(rustix::process::Resource::Nofile);
-    if now.current.is_some_and(|current| current < files) {
-        let current = now.maximum.map_or(files, |maximum| maximum.min(files));
-        // If this is refused, the old limit stays.
-        let _ = rustix::process::setrlimit(
-            rustix::process::Resource::Nofile,
-            rustix::process::Rlimit { current: Some(current), ..now },
-        );
-    }
-}
-
-/// Returns the descriptor that the next opened file gets, which is about the number of open files.
-pub(super) fn lowest_free_fd(any: impl AsFd) -> usize {
-    let next = rustix::io::fcntl_dupfd_cloexec(any, 0);
-    next.map_or_else(|_| fd_limit(), |next| usize::try_from(next.as_raw_fd()).unwrap_or(0))
-}
-
 pub(super) fn fsync(file: impl AsFd) -> Result<()> {
     gate!();
     os::fsync(file.as_fd())?;
@@ -403,20 +372,20 @@ pub(super) fn fsync(file: impl AsFd) -> Result<()> {
 
 pub(super) fn flistxattr(file: impl AsFd, buffer: &mut [u8]) -> Result<usize> {
     gate!();
-    rustix::fs::flistxattr(file, buffer)
+    emendate_os::fs::flistxattr(file, buffer)
 }
 
 pub(super) fn fgetxattr(file: impl AsFd, name: &[u8], buffer: &mut [u8]) -> Result<usize> {
     gate!();
-    rustix::fs::fgetxattr(file, name, buffer)
+    emendate_os::fs::fgetxattr(file, name, buffer)
 }
 
 pub(super) fn fsetxattr(file: impl AsFd, name: &[u8], value: &[u8]) -> Result<()> {
     gate!();
-    rustix::fs::fsetxattr(file, name, value, XattrFlags::empty())
+    emendate_os::fs::fsetxattr(file, name, value, XattrFlags::empty())
 }
 
 pub(super) fn fremovexattr(file: impl AsFd, name: &[u8]) -> Result<()> {
     gate!();
-    rustix::fs::fremovexattr(file, name)
+    emendate_os::fs::fremovexattr(file, name)
 }

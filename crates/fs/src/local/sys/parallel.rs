@@ -1,12 +1,12 @@
 //! Calls for many files at a time: each waits for the disk, which is faster with several at once.
 
-use std::os::fd::{BorrowedFd, OwnedFd};
+use emendate_os::fd::{BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread::Builder;
 
-use rustix::fs::AtFlags;
-use rustix::io::Result;
+use emendate_os::fs::AtFlags;
+use emendate_os::io::Result;
 
 use super::{NameAt, fdatasync, unlinkat};
 #[cfg(test)]
@@ -41,7 +41,8 @@ pub(in crate::local) fn unlink_all(names: &[NameAt<'_>], held: bool) -> Vec<Resu
         return names.iter().map(|at| unlinkat(at.folder, at.name, AtFlags::empty())).collect();
     }
     let threads = if held { threads() } else { PARALLEL_CALLS_MAX };
-    let results = call_in_parallel(names, threads, |at| rustix::fs::unlinkat(at.folder, at.name, AtFlags::empty()));
+    let results =
+        call_in_parallel(names, threads, |at| emendate_os::fs::unlinkat(at.folder, at.name, AtFlags::empty()));
     #[cfg(test)]
     for (at, _) in names.iter().zip(&results).filter(|(_, result)| result.is_ok()) {
         log!(DiskEvent::Remove(fault_injection::path(at.folder, at.name)));
@@ -144,7 +145,7 @@ fn call_in_parallel<T: Sync>(all: &[T], threads: usize, call: impl Fn(&T) -> Res
         done
     });
     // An item without a result counts as failed.
-    let mut results = vec![Err(rustix::io::Errno::IO); all.len()];
+    let mut results = vec![Err(emendate_os::io::Errno::IO); all.len()];
     for (nth, result) in done {
         results[nth] = result;
     }
@@ -155,8 +156,8 @@ fn call_in_parallel<T: Sync>(all: &[T], threads: usize, call: impl Fn(&T) -> Res
 mod tests {
     use super::{NameAt, fdatasync_all, unlink_all};
     use crate::local::fault_injection::{DiskEvent, InjectedFault, inode, run};
-    use rustix::io::Errno;
-    use std::os::fd::AsFd;
+    use emendate_os::fd::AsFd;
+    use emendate_os::io::Errno;
 
     #[test]
     fn each_synced_file_has_its_own_result() {

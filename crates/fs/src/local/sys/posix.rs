@@ -1,14 +1,14 @@
 //! The calls of [`super`] on systems other than Linux: macOS, and plain POSIX. A call that a system lacks fails with
 //! `ENOSYS`; the callers then use what POSIX guarantees.
 
+use emendate_os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::ffi::OsStr;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use rustix::fs::{AtFlags, OFlags, RenameFlags};
-use rustix::io::{Errno, Result};
+use emendate_os::fs::{AtFlags, OFlags, RenameFlags};
+use emendate_os::io::{Errno, Result};
 
 use super::DirIdentity;
 
@@ -17,6 +17,9 @@ use super::DirIdentity;
 pub(in crate::local) const PATH: OFlags = OFlags::from_bits_retain(libc::O_EVTONLY as u32).union(OFlags::NONBLOCK);
 #[cfg(not(target_vendor = "apple"))]
 pub(in crate::local) const PATH: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
+
+/// An extended attribute that a user may set.
+pub(in crate::local) const ANY_XATTR: &[u8] = b"user.emendate";
 
 /// Flags for a look at what a link leads to.
 pub(super) const FOLLOWED: AtFlags = AtFlags::empty();
@@ -27,7 +30,7 @@ const TRUSTED: [&str; 5] = ["apfs", "hfs", "ufs", "ffs", "zfs"];
 /// Returns the name that the system gives to the type.
 #[allow(clippy::cast_sign_loss, reason = "the bytes of a name")]
 pub(super) fn file_system(file: BorrowedFd<'_>) -> Result<String> {
-    let found = rustix::fs::fstatfs(file)?;
+    let found = emendate_os::fs::fstatfs(file)?;
     let name: Vec<u8> = found.f_fstypename.iter().map(|byte| *byte as u8).take_while(|byte| *byte != 0).collect();
     Ok(String::from_utf8_lossy(&name).into_owned())
 }
@@ -71,7 +74,7 @@ pub(super) fn list_in_one_call(
 
 #[cfg(target_vendor = "apple")]
 pub(super) fn rename_with(folder: BorrowedFd<'_>, from: &OsStr, to: &OsStr, flags: RenameFlags) -> Result<()> {
-    rustix::fs::renameat_with(folder, from, folder, to, flags)
+    emendate_os::fs::renameat_with(folder, from, folder, to, flags)
 }
 
 #[cfg(not(target_vendor = "apple"))]
@@ -81,7 +84,7 @@ pub(super) fn rename_with(_folder: BorrowedFd<'_>, _from: &OsStr, _to: &OsStr, _
 
 #[allow(clippy::cast_sign_loss, clippy::unnecessary_cast, reason = "the fields' widths differ between systems")]
 pub(super) fn identity(folder: BorrowedFd<'_>) -> Result<DirIdentity> {
-    let stat = rustix::fs::fstat(folder)?;
+    let stat = emendate_os::fs::fstat(folder)?;
     let fixed = libc::UF_IMMUTABLE | libc::UF_APPEND | libc::SF_IMMUTABLE | libc::SF_APPEND;
     let fixed = stat.st_flags as u64 & fixed as u64 != 0;
     Ok(DirIdentity { id: (stat.st_dev as u64, stat.st_ino as u64), fixed })
@@ -105,15 +108,15 @@ pub(super) fn reserve(_file: BorrowedFd<'_>, _from: u64, _length: u64) -> Result
 /// On Apple's systems `fsync` leaves data in the drive's cache; `F_FULLFSYNC` does not. Not every file system has it.
 #[cfg(target_vendor = "apple")]
 pub(super) fn fsync(file: BorrowedFd<'_>) -> Result<()> {
-    match rustix::fs::fcntl_fullfsync(file) {
-        Err(Errno::NOTSUP | Errno::INVAL | Errno::NOTTY) => rustix::fs::fsync(file),
+    match emendate_os::fs::fcntl_fullfsync(file) {
+        Err(Errno::NOTSUP | Errno::INVAL | Errno::NOTTY) => emendate_os::fs::fsync(file),
         other => other,
     }
 }
 
 #[cfg(not(target_vendor = "apple"))]
 pub(super) fn fsync(file: BorrowedFd<'_>) -> Result<()> {
-    rustix::fs::fsync(file)
+    emendate_os::fs::fsync(file)
 }
 
 pub(super) fn fdatasync(file: BorrowedFd<'_>) -> Result<()> {

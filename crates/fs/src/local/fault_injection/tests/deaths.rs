@@ -1,6 +1,6 @@
 //! The process dies at every system call of every operation, and of every recovery from that.
 
-use rustix::io::Errno;
+use emendate_os::io::Errno;
 
 use super::{Bed, Course, OPERATIONS, Operation, Prepared, course, seen};
 use crate::Durability;

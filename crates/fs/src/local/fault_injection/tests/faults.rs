@@ -1,6 +1,6 @@
 //! Every system call of every operation fails with every error, once or from there on.
 
-use rustix::io::Errno;
+use emendate_os::io::Errno;
 
 use super::{Bed, Course, OPERATIONS, Prepared, course, files, seen};
 use crate::Durability;

@@ -119,7 +119,7 @@ fn next_write_sweeps_orphaned_temporary_files_only() {
     put(".a.0123456789abcdef.txn~");
     put(left);
     let held = std::fs::File::create(bed.root.join(".b.0123456789abcdef.tmp~")).unwrap();
-    rustix::fs::flock(&held, rustix::fs::FlockOperation::LockExclusive).unwrap();
+    emendate_os::fs::flock(&held, emendate_os::fs::FlockOperation::LockExclusive).unwrap();
     let local = bed.open();
     let place = local.resolve_path(&bed.root.join("new")).unwrap();
     drop(local.stage(&[draft(&place)], Durability::None).unwrap());

@@ -13,9 +13,9 @@
 use std::os::fd::BorrowedFd;
 
 #[cfg(target_os = "linux")]
-pub(super) use leases::{begin_writing, is_leased, lease, unlease};
+pub use leases::{begin_writing, is_leased, lease, unlease};
 #[cfg(not(target_os = "linux"))]
-pub(super) use without_leases::{begin_writing, is_leased, lease, unlease};
+pub use without_leases::{begin_writing, is_leased, lease, unlease};
 
 #[cfg(target_os = "linux")]
 mod leases {
@@ -28,25 +28,25 @@ mod leases {
 
     /// Takes a read lease on a file that is open for reading only. `EAGAIN`: another process has it open for writing,
     /// or mapped so; `EACCES`: the file belongs to another user; `EINVAL`: no leases here.
-    pub(in crate::local) fn lease(file: BorrowedFd<'_>) -> Result<()> {
+    pub fn lease(file: BorrowedFd<'_>) -> Result<()> {
         // A broken lease signals its holder. The default signal would end the process; SIGURG is ignored by default.
         fcntl(file, F_SETSIG, libc::SIGURG)?;
         fcntl(file, libc::F_SETLEASE, libc::F_RDLCK).map(drop)
     }
 
     /// True while no writer is waiting: a lease that is being broken shows its target state instead.
-    pub(in crate::local) fn is_leased(file: BorrowedFd<'_>) -> Result<bool> {
+    pub fn is_leased(file: BorrowedFd<'_>) -> Result<bool> {
         Ok(fcntl(file, libc::F_GETLEASE, 0)? == libc::F_RDLCK)
     }
 
     /// Releases the lease. Closing the descriptor would too, except that a child forked concurrently keeps a duplicate
     /// until it execs.
-    pub(in crate::local) fn unlease(file: BorrowedFd<'_>) -> Result<()> {
+    pub fn unlease(file: BorrowedFd<'_>) -> Result<()> {
         fcntl(file, libc::F_SETLEASE, libc::F_UNLCK).map(drop)
     }
 
     /// Starts writing `len` bytes from `from` to disk, without waiting; the pages stay in the cache.
-    pub(in crate::local) fn begin_writing(file: BorrowedFd<'_>, from: u64, len: u64) -> Result<()> {
+    pub fn begin_writing(file: BorrowedFd<'_>, from: u64, len: u64) -> Result<()> {
         let (Ok(from), Ok(len)) = (from.try_into(), len.try_into()) else { return Err(Errno::INVAL) };
         // SAFETY: the borrow keeps the descriptor open, and the other arguments are integers.
         checked(unsafe { libc::sync_file_range(file.as_raw_fd(), from, len, libc::SYNC_FILE_RANGE_WRITE) }).map(drop)
@@ -71,19 +71,19 @@ mod without_leases {
     use super::BorrowedFd;
     use rustix::io::{Errno, Result};
 
-    pub(in crate::local) fn lease(_file: BorrowedFd<'_>) -> Result<()> {
+    pub fn lease(_file: BorrowedFd<'_>) -> Result<()> {
         Err(Errno::NOSYS)
     }
 
-    pub(in crate::local) fn is_leased(_file: BorrowedFd<'_>) -> Result<bool> {
+    pub fn is_leased(_file: BorrowedFd<'_>) -> Result<bool> {
         Err(Errno::NOSYS)
     }
 
-    pub(in crate::local) fn unlease(_file: BorrowedFd<'_>) -> Result<()> {
+    pub fn unlease(_file: BorrowedFd<'_>) -> Result<()> {
         Err(Errno::NOSYS)
     }
 
-    pub(in crate::local) fn begin_writing(_file: BorrowedFd<'_>, _from: u64, _len: u64) -> Result<()> {
+    pub fn begin_writing(_file: BorrowedFd<'_>, _from: u64, _len: u64) -> Result<()> {
         Err(Errno::NOSYS)
     }
 }

@@ -25,7 +25,7 @@ const NETWORK_FILE_SYSTEMS: [u64; 16] = [
 
 /// True if the directory is on a network file system; false if unknown.
 #[cfg(target_os = "linux")]
-pub(super) fn is_network_file_system(folder: &Path) -> bool {
+pub fn is_network_file_system(folder: &Path) -> bool {
     // The field's type differs between architectures; the numbers have 32 bits.
     #[allow(clippy::cast_sign_loss, clippy::cast_possible_truncation, reason = "magic numbers have 32 bits")]
     rustix::fs::statfs(folder).is_ok_and(|found| NETWORK_FILE_SYSTEMS.contains(&u64::from(found.f_type as u32)))
@@ -37,7 +37,7 @@ const NETWORK_FILE_SYSTEMS: [&str; 8] = ["nfs", "smbfs", "afpfs", "webdav", "fus
 
 /// True if the directory is on a network file system; false if unknown.
 #[cfg(not(target_os = "linux"))]
-pub(super) fn is_network_file_system(folder: &Path) -> bool {
+pub fn is_network_file_system(folder: &Path) -> bool {
     // The bytes of a name have a sign on some systems.
     #[allow(clippy::cast_sign_loss, reason = "the bytes of a name")]
     rustix::fs::statfs(folder).is_ok_and(|found| {

@@ -1,0 +1,24 @@
+//! Unix: the names of `rustix` and of the standard library.
+
+pub mod descriptors;
+pub mod ending;
+pub mod files;
+mod network;
+pub mod paths;
+pub mod pipes;
+pub mod processes;
+mod raw;
+
+pub use network::is_network_file_system;
+pub use raw::{begin_writing, is_leased, lease, outlive_size_limit, return_free_memory, unlease};
+pub use rustix::{buffer, event, fs, io, param, process, system, time};
+
+/// Descriptors.
+pub mod fd {
+    pub use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+}
+
+/// Names as bytes.
+pub mod ffi {
+    pub use std::os::unix::ffi::{OsStrExt, OsStringExt};
+}

@@ -1,0 +1,48 @@
+//! Paths as the system writes them.
+
+use std::borrow::Cow;
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::fd::BorrowedFd;
+
+/// The byte between the parts of a path.
+pub const SEPARATOR: u8 = b'/';
+
+/// True for the bytes that separate the parts of a path.
+pub const fn is_separator(byte: u8) -> bool {
+    byte == b'/'
+}
+
+/// Returns why the system cannot have a file of this path; it completes a sentence that begins with the path.
+pub const fn why_impossible(_path: &Path) -> Option<String> {
+    None
+}
+
+/// Returns an absolute path in the spelling that [`canonical`] uses.
+pub fn normal(path: &Path) -> Cow<'_, Path> {
+    Cow::Borrowed(path)
+}
+
+/// Returns the real path of an existing file, without links.
+///
+/// Errors: those of the system.
+pub fn canonical(path: &Path) -> io::Result<PathBuf> {
+    std::fs::canonicalize(path)
+}
+
+/// Returns a name as the directory stores it. Here, a file has the name by which it was found.
+pub const fn stored_name(_folder: BorrowedFd<'_>, name: OsString) -> OsString {
+    name
+}
+
+/// Returns a path in a form that a `file:` address contains: it begins with a slash, and has no other separators.
+pub fn in_address(path: &Path) -> Cow<'_, OsStr> {
+    Cow::Borrowed(path.as_os_str())
+}
+
+/// Returns the path that a `file:` address contains.
+pub fn of_address(path: OsString) -> PathBuf {
+    path.into()
+}

@@ -1,0 +1,83 @@
+//! Requests of the system or of a person that this process ends: Ctrl-C, and the end of the console or the session.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use windows_sys::Win32::System::Console::CTRL_C_EVENT;
+
+use super::win32;
+
+/// The exit status after Ctrl-C.
+const INTERRUPTED: i32 = 130;
+
+type Call = Box<dyn Fn() + Send>;
+type EndCall = Box<dyn Fn(bool) -> bool + Send>;
+
+/// What is done before the end, for Ctrl-C and for other requests.
+static BEFORE_END: Mutex<Vec<(bool, EndCall)>> = Mutex::new(Vec::new());
+/// What is done instead of the end.
+static ON_STOP: Mutex<Vec<Call>> = Mutex::new(Vec::new());
+/// Flags that end the process, and flags that are set, on Ctrl-C.
+static ENDING_FLAGS: Mutex<Vec<Arc<AtomicBool>>> = Mutex::new(Vec::new());
+static SET_FLAGS: Mutex<Vec<Arc<AtomicBool>>> = Mutex::new(Vec::new());
+
+fn register() -> io::Result<()> {
+    Ok(win32::on_console_event(|event| {
+        let interrupt = event == CTRL_C_EVENT;
+        let stops = ON_STOP.lock().unwrap_or_else(PoisonError::into_inner);
+        if !stops.is_empty() {
+            stops.iter().for_each(|call| call());
+            return true;
+        }
+        if interrupt {
+            let ending = ENDING_FLAGS.lock().unwrap_or_else(PoisonError::into_inner);
+            if ending.iter().any(|flag| flag.load(Ordering::Relaxed)) {
+                std::process::exit(INTERRUPTED);
+            }
+            let set = SET_FLAGS.lock().unwrap_or_else(PoisonError::into_inner);
+            set.iter().for_each(|flag| flag.store(true, Ordering::Relaxed));
+            if !set.is_empty() {
+                return true;
+            }
+        }
+        let calls = BEFORE_END.lock().unwrap_or_else(PoisonError::into_inner);
+        // All are called, even if one does not let the process end.
+        calls
+            .iter()
+            .filter(|(interrupts, _)| !interrupt || *interrupts)
+            .fold(false, |stays, (_, call)| !call(interrupt) || stays)
+    })?)
+}
+
+/// Calls `before` when this process is asked to end; it gets whether by Ctrl-C, and returns whether the process ends.
+/// `interrupts` tells whether Ctrl-C is such a request.
+pub fn before_end(interrupts: bool, before: impl Fn(bool) -> bool + Clone + Send + 'static) {
+    BEFORE_END.lock().unwrap_or_else(PoisonError::into_inner).push((interrupts, Box::new(before)));
+    // If requests cannot be handled, they end this process alone.
+    let _ = register();
+}
+
+/// Calls on every Ctrl-C and when the session ends; Ctrl-C does not end the process then.
+///
+/// Errors: those of the system.
+pub fn on_stop(call: impl Fn() + Clone + Send + 'static) -> io::Result<()> {
+    ON_STOP.lock().unwrap_or_else(PoisonError::into_inner).push(Box::new(call));
+    register()
+}
+
+/// Ends the process on Ctrl-C if the flag is set, with the usual exit status.
+///
+/// Errors: those of the system.
+pub fn end_on_interrupt_if(flag: &Arc<AtomicBool>) -> io::Result<()> {
+    ENDING_FLAGS.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(flag));
+    register()
+}
+
+/// Sets the flag on Ctrl-C.
+///
+/// Errors: those of the system.
+pub fn set_on_interrupt(flag: &Arc<AtomicBool>) -> io::Result<()> {
+    SET_FLAGS.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(flag));
+    register()
+}
