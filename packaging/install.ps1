@@ -28,7 +28,7 @@ if ($env:EMEND_UNINSTALL -eq '1') {
 }
 
 $target = switch ($env:PROCESSOR_ARCHITECTURE) {
-    'AMD64' { 'x86_64-pc-windows-msvc' }
+    'AMD64' { 'x86_64-pc-windows-gnu' }
     default { throw "there is no build for Windows on $_; build from source with: cargo install emendate-cli" }
 }
 $archive = "emend-$version-$target.zip"

@@ -6,6 +6,7 @@ use anstyle::Style;
 use emendate::core::explain::{LineKind, LineSegment, inline};
 use serde_json::{Map, Value};
 use std::io::{self, Write};
+use std::path::Path;
 use unicode_width::UnicodeWidthChar as _;
 
 /// Columns of a side-by-side diff if there is no terminal to determine them.
@@ -126,7 +127,7 @@ impl<W: Write> StyledWriter<W> {
     fn file_header(&mut self, margin: &str, path: &str, data: &Map<String, Value>, changes: bool) -> io::Result<()> {
         let text = |key: &str| data.get(key).and_then(Value::as_str);
         let name = relative_names::in_diff(path);
-        if name.starts_with('/') {
+        if Path::new(&*name).is_absolute() {
             // Git knows no file outside of the repository.
             let created = text("type") == Some("create");
             self.line(BOLD, &format!("{margin}--- {}", if created { "/dev/null" } else { path }))?;

@@ -1,12 +1,12 @@
 //! Names of files for people: relative to the current directory in sentences, and as git writes them in diffs.
 
 use std::borrow::Cow;
-use std::path::{Path, PathBuf};
+use std::path::{MAIN_SEPARATOR, MAIN_SEPARATOR_STR, Path, PathBuf};
 use std::sync::OnceLock;
 
 /// The directories that names are relative to.
 struct NameDirectories {
-    /// The current directory with a slash at its end.
+    /// The current directory with a separator at its end.
     current: String,
     /// The top of the repository, or the current directory.
     top: PathBuf,
@@ -19,7 +19,7 @@ fn directories() -> Option<&'static NameDirectories> {
     let found = DIRECTORIES.get_or_init(|| {
         let current = std::env::current_dir().ok()?;
         let top = current.ancestors().find(|directory| directory.join(".git").exists()).unwrap_or(&current).to_owned();
-        let current = format!("{}/", current.to_str()?.trim_end_matches('/'));
+        let current = format!("{0}{1}", current.to_str()?.trim_end_matches(MAIN_SEPARATOR), MAIN_SEPARATOR);
         Some(NameDirectories { current, top })
     });
     found.as_ref()
@@ -33,7 +33,7 @@ pub(crate) fn in_text(text: &str) -> Cow<'_, str> {
 /// Removes a directory at the starts of words.
 fn without_prefix<'t>(text: &'t str, directory: &str) -> Cow<'t, str> {
     // The file system's root is part of every name.
-    if directory == "/" || !text.contains(directory) {
+    if directory == MAIN_SEPARATOR_STR || !text.contains(directory) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len());
@@ -60,7 +60,7 @@ fn is_outside_names(char: char) -> bool {
 /// Returns the name of a file in a diff that `git apply` accepts: relative to the top of the repository.
 pub(crate) fn in_diff(path: &str) -> Cow<'_, str> {
     let below = directories().and_then(|directories| Path::new(path).strip_prefix(&directories.top).ok()?.to_str());
-    Cow::Borrowed(below.unwrap_or(path))
+    below.map_or(Cow::Borrowed(path), emendate_os::paths::with_slashes)
 }
 
 #[cfg(test)]

@@ -248,7 +248,7 @@ pub(crate) fn raced(path: &Path, why: &str) -> Error {
 /// The file mode forbids writing, even though a rename would succeed.
 pub(crate) fn read_only(path: &Path, mode: u32) -> Error {
     Error::new(Code::IoPermission, format!("{} is read-only (mode {:04o}).", show(path), mode & 0o7777))
-        .next("Ask a person whether it may be changed; then `chmod u+w` and repeat the call.")
+        .next(format!("Ask a person whether it may be changed; then `{}` and repeat the call.", paths::MAKE_WRITABLE))
         .fact("path", show(path))
 }
 
@@ -317,7 +317,6 @@ mod tests {
     use emendate_core::Code;
     use emendate_os::ffi::OsStrExt;
     use emendate_os::io::Errno;
-    use emendate_os::paths;
     use std::ffi::OsStr;
     use std::path::Path;
 

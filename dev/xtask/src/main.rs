@@ -36,6 +36,7 @@ mod review;
 mod site;
 mod torture;
 mod wasm;
+mod wine;
 
 use repo::Repo;
 use std::process::{Command, ExitCode};
@@ -63,7 +64,7 @@ Usage: cargo xtask COMMAND
   portable          compile the crates without I/O for wasm32 and for Windows (installs the targets with rustup)
   ports [--check] [NAME …]
                     build emend for other systems with the linker of zig, and run it where this machine can, or only check
-                    the types (PyPI, rustup)
+                    the types (PyPI, rustup); for Windows with Debian's mingw, and the tests of its calls under Wine
   dist [--dev] [--assemble] [NAME …]
                     make the files of a release in target/dist for all ports or those named, then install each channel into
                     a clean root, use it and remove it; --dev builds fast and large programs; --assemble builds none

@@ -5,6 +5,7 @@
 
 use crate::command::{output, run};
 use crate::portable::has_target;
+use crate::wine::{COMPILER, Wine};
 use external::is_on_path;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,13 +26,23 @@ enum Runner {
     Here,
     /// An emulator from Debian's `qemu-user-static`.
     Emulator(&'static str),
+    /// Wine.
+    Wine,
     /// This machine can only link it.
     None,
+}
+
+impl Port {
+    /// True for Windows.
+    pub(crate) fn is_windows(&self) -> bool {
+        self.target.contains("windows")
+    }
 }
 
 pub(crate) const PORTS: &[Port] = &[
     Port { name: "musl", target: "x86_64-unknown-linux-musl", runner: Runner::Here },
     Port { name: "arm", target: "aarch64-unknown-linux-musl", runner: Runner::Emulator("qemu-aarch64-static") },
+    Port { name: "windows", target: "x86_64-pc-windows-gnu", runner: Runner::Wine },
     Port { name: "mac", target: "aarch64-apple-darwin", runner: Runner::None },
     Port { name: "mac-intel", target: "x86_64-apple-darwin", runner: Runner::None },
 ];
@@ -79,8 +90,16 @@ pub(crate) fn ports(arguments: &[String]) -> Result<String, String> {
             said.push(format!("{}: types checked", port.target));
             continue;
         }
+        if port.runner == Runner::Wine && !is_on_path(COMPILER) {
+            said.push(format!("{}: NOT BUILT: {COMPILER} is missing", port.target));
+            continue;
+        }
         let program = toolchain.build(port, "dev")?;
-        said.push(format!("{}: {}", port.target, try_program(port, &program)?));
+        let mut done = try_program(port, &program)?;
+        if port.runner == Runner::Wine {
+            done += &toolchain.test_under_wine(port)?;
+        }
+        said.push(format!("{}: {done}", port.target));
     }
     Ok(said.join("\n"))
 }
@@ -131,7 +150,21 @@ impl Toolchain {
         }
         run(&mut cargo)?;
         let folder = self.root.join("target/ports").join(port.target);
-        Ok(folder.join(if profile == "dev" { "debug" } else { profile }).join("emend"))
+        let name = if port.is_windows() { "emend.exe" } else { "emend" };
+        Ok(folder.join(if profile == "dev" { "debug" } else { profile }).join(name))
+    }
+
+    /// Runs the tests of the calls of the system under Wine; returns what was done.
+    ///
+    /// Errors: a test fails.
+    fn test_under_wine(&self, port: &Port) -> Result<String, String> {
+        let Some(wine) = Wine::prepare(&self.root.join("target/ports"))? else { return Ok(String::new()) };
+        let mut cargo = self.cargo(port, "test", "dev")?;
+        wine.as_runner(cargo.args(["-p", "emendate-os"]));
+        let output = run(&mut cargo)?;
+        let passed = output.lines().filter_map(|line| line.strip_prefix("test result: ok. "));
+        let passed = passed.filter_map(|rest| rest.split(' ').next()?.parse::<usize>().ok()).sum::<usize>();
+        Ok(format!("; {passed} tests of the system's calls pass under Wine"))
     }
 
     /// Returns a command of cargo for a port.
@@ -140,7 +173,12 @@ impl Toolchain {
         let mut paths = vec![self.bin.clone()];
         paths.extend(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()));
         let path = std::env::join_paths(paths).map_err(|error| error.to_string())?;
-        let mut cargo = Command::new(self.bin.join("cargo-zigbuild"));
+        // For Windows, the compiler of Debian: zig has no tool for the libraries that rustc describes itself.
+        let mut cargo = if port.is_windows() && command != "check" {
+            Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+        } else {
+            Command::new(self.bin.join("cargo-zigbuild"))
+        };
         cargo.args([command, "--locked", "--quiet", "--target", target, "--profile", profile]);
         if profile == "dev" {
             // The programs of these builds make one edit.
@@ -169,13 +207,22 @@ fn try_program(port: &Port, program: &Path) -> Result<String, String> {
             command.arg(program);
             command
         }
+        Runner::Wine => {
+            let folder = program.ancestors().nth(3).unwrap_or(program);
+            let Some(wine) = Wine::prepare(folder)? else {
+                return Ok("built; NOT RUN, because wine64 is missing".to_owned());
+            };
+            let mut command = wine.command();
+            command.arg(program);
+            command
+        }
         Runner::None => return Ok("built and linked; it does not run here".to_owned()),
     };
     let folder = std::env::temp_dir().join(format!("emend-port-{}-{}", port.name, std::process::id()));
     fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
     let file = folder.join("a.rs");
     fs::write(&file, "fn main() {\r\n    let x = 1;\r\n}\r\n").map_err(|error| error.to_string())?;
-    command.args(["edit", "a.rs", "--old", "let x  =  1;", "--new", "let x = 2;"]);
+    command.args(["edit", "a.rs", "--old", "let x = 1;", "--new", "let x = 2;"]);
     command.current_dir(&folder).env("HOME", &folder).env_remove("XDG_STATE_HOME");
     let done = output(&mut command);
     let text = fs::read_to_string(&file).unwrap_or_default();

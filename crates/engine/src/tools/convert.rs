@@ -107,7 +107,7 @@ fn turned(plan: &FilePlan, directory: &Path) -> Result<ConvertedFile> {
 /// Returns a path relative to the directory.
 fn relative_name(directory: &Path, place: &SafePath) -> String {
     let path = place.absolute();
-    path.strip_prefix(directory).unwrap_or(path).to_string_lossy().into_owned()
+    emendate_os::paths::with_slashes(&path.strip_prefix(directory).unwrap_or(path).to_string_lossy()).into_owned()
 }
 
 fn mode(executable: bool) -> FileMode {

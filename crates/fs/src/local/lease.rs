@@ -1,10 +1,11 @@
 //! The file that a draft replaces: verified against the precondition and kept under a lease until the transaction ends.
 
 use emendate_os::fd::{BorrowedFd, OwnedFd};
+use std::ffi::OsStr;
 use std::time::{Duration, Instant};
 
 use emendate_core::{ContentId, Result};
-use emendate_os::fs::OFlags;
+use emendate_os::fs::{Mode, OFlags};
 use emendate_os::io::Errno;
 
 use super::LocalStore;
@@ -39,6 +40,8 @@ pub(super) struct LeasedFile {
     pub(super) file: Option<OwnedFd>,
     pub(super) meta: FileMeta,
     lease: LeaseState,
+    /// It was closed for a moment, and could not be opened again.
+    lost: bool,
 }
 
 /// State of the lease, i.e. what is known of other writers.
@@ -80,6 +83,17 @@ impl LeasedFile {
         file.filter(|_| let_go)
     }
 
+    /// Closes the file for a moment; false if it is none, or under a lease, which would be lost.
+    pub(super) fn close(&mut self) -> bool {
+        !self.is_leased() && self.file.take().is_some()
+    }
+
+    /// Opens the file again, under this name. If that fails, it counts as changed.
+    pub(super) fn open_again(&mut self, folder: BorrowedFd<'_>, name: &OsStr) {
+        self.file = sys::openat(folder, name, READ_FLAGS, Mode::empty()).ok();
+        self.lost = self.file.is_none();
+    }
+
     /// True if the file that now has the temporary name is this one, unchanged and without a waiting writer.
     pub(super) fn is_displaced_file(
         &self,
@@ -90,7 +104,7 @@ impl LeasedFile {
         if identity_at(folder, temp)? != (self.meta.dev, self.meta.ino) {
             return Ok(false);
         }
-        if self.has_waiting_writer() {
+        if self.has_waiting_writer() || self.lost {
             return Ok(false);
         }
         match (&self.file, expect) {
@@ -163,7 +177,9 @@ pub(super) fn still_expected(
         }
         Precondition::Link { target } => {
             return match read::link_meta(&folder.fd, entry.name, target) {
-                Ok(Some(stamp)) => Ok(Some(LeasedFile { file: None, meta: stamp, lease: LeaseState::Unknown })),
+                Ok(Some(stamp)) => {
+                    Ok(Some(LeasedFile { file: None, meta: stamp, lease: LeaseState::Unknown, lost: false }))
+                }
                 Ok(None) => Err(error::raced(path, "is no longer the same link")),
                 Err(errno) => Err(error::os_error("look at", path, errno)),
             };
@@ -186,7 +202,7 @@ pub(super) fn still_expected(
     let leases = look == OpenMode::Lease && local.is_trusted(place.root(), stamp);
     let hold = if leases { take_lease(&file, entry.writer_seen) } else { LeaseState::Unknown };
     let now = read::file_meta(&sys::fstat(&file).map_err(|errno| error::os_error("look at", path, errno))?);
-    let held = LeasedFile { file: Some(file), meta: now, lease: hold };
+    let held = LeasedFile { file: Some(file), meta: now, lease: hold, lost: false };
     if !now.same_file(stamp) {
         return Err(error::raced(path, "was replaced by another file"));
     }

@@ -364,9 +364,15 @@ impl Store for LocalStore {
     fn remove_dir(&self, place: &SafePath) -> Result<bool> {
         let Some(name) = place.relative().file_name() else { return Ok(false) };
         let parent = place.relative().parent().unwrap_or(Path::new(""));
-        let removed = self
-            .open_beneath(place.root(), parent, sys::PATH | OFlags::DIRECTORY)
-            .and_then(|parent| sys::unlinkat(parent, name, AtFlags::REMOVEDIR));
+        let remove = || {
+            self.open_beneath(place.root(), parent, sys::PATH | OFlags::DIRECTORY)
+                .and_then(|parent| sys::unlinkat(parent, name, AtFlags::REMOVEDIR))
+        };
+        let removed = remove().or_else(|errno| {
+            // Some file systems keep the name of a removed file until it is closed.
+            let kept = matches!(errno, Errno::NOTEMPTY | Errno::EXIST) && self.close_displaced();
+            if kept { remove() } else { Err(errno) }
+        });
         match removed {
             Ok(()) => Ok(true),
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::NOTEMPTY | Errno::EXIST) => Ok(false),
@@ -410,12 +416,14 @@ impl Store for LocalStore {
 }
 
 impl LocalStore {
-    /// Closes displaced files, which frees their space.
-    fn close_displaced(&self) {
+    /// Closes displaced files, which frees their space; false if there are none.
+    fn close_displaced(&self) -> bool {
         let spent = std::mem::take(&mut *self.displaced_files.lock().unwrap_or_else(PoisonError::into_inner));
+        let any = !spent.is_empty();
         if spent.len() > 1 {
             sys::close_all(spent);
         }
+        any
     }
 }
 

@@ -174,7 +174,7 @@ impl LocalTransaction<'_> {
 
     /// Gives the name to the temporary file. If possible, the two files are exchanged and the displaced one is
     /// compared, so that a save between comparison and exchange is put back instead of lost.
-    fn exchange(&mut self, index: usize, old: LeasedFile) -> Result<WriteMethod> {
+    fn exchange(&mut self, index: usize, mut old: LeasedFile) -> Result<WriteMethod> {
         let entry = &mut self.entries[index];
         let folder = self.folders[entry.folder].fd.as_fd();
         let (overwrites, keeps) = (entry.overwrites(), self.budget.keeps_displaced);
@@ -182,7 +182,17 @@ impl LocalTransaction<'_> {
             return self.overwrite(index);
         };
         let swapped = match kernel::exchange(folder, &temp.name, entry.name) {
-            Err(errno) if kernel::unsupported(errno) => link_and_rename(folder, temp, entry.name, self.batch),
+            Err(errno) if kernel::unsupported(errno) => {
+                let renamed = link_and_rename(folder, temp, entry.name, self.batch);
+                // Some file systems do not replace a file that is open, not even by us.
+                if matches!(renamed, Err(Errno::ACCESS | Errno::TXTBSY)) && old.close() {
+                    let renamed = link_and_rename(folder, temp, entry.name, self.batch);
+                    old.open_again(folder, if renamed.is_ok() { &temp.name } else { entry.name });
+                    renamed
+                } else {
+                    renamed
+                }
+            }
             exchanged => exchanged.map(|()| WriteMethod::Exchanged),
         };
         match swapped {

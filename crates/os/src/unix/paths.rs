@@ -10,6 +10,9 @@ use crate::fd::BorrowedFd;
 /// The byte between the parts of a path.
 pub const SEPARATOR: u8 = b'/';
 
+/// The command that lets a file be written.
+pub const MAKE_WRITABLE: &str = "chmod u+w";
+
 /// True for the bytes that separate the parts of a path.
 pub const fn is_separator(byte: u8) -> bool {
     byte == b'/'
@@ -35,6 +38,11 @@ pub fn canonical(path: &Path) -> io::Result<PathBuf> {
 /// Returns a name as the directory stores it. Here, a file has the name by which it was found.
 pub const fn stored_name(_folder: BorrowedFd<'_>, name: OsString) -> OsString {
     name
+}
+
+/// Returns a relative path as diffs and patches write it, with slashes.
+pub fn with_slashes(path: &str) -> Cow<'_, str> {
+    Cow::Borrowed(path)
 }
 
 /// Returns a path in a form that a `file:` address contains: it begins with a slash, and has no other separators.

@@ -238,9 +238,11 @@ pub fn accessat(folder: impl AsFd, name: impl AsRef<OsStr>, access: Access, _fla
 
 /// Returns a name as the directory stores it: its upper and lower case, and the long name for a short one.
 pub fn stored_name(folder: impl AsFd, name: &OsStr) -> Option<OsString> {
-    let wide = entry_name(name).ok()?;
+    let wide = entry_name(name).ok().filter(|name| !name.is_empty())?;
     let mut buffer = [0; 128];
-    let filled = nt::list(folder.as_fd().handle(), wdk::FileNamesInformation, Some(&wide), true, &mut buffer);
+    // An open directory keeps the name of its first list.
+    let own = open_part(folder.as_fd().handle(), &[], SEARCH, wdk::FILE_OPEN, wdk::FILE_DIRECTORY_FILE).ok()?;
+    let filled = nt::list(own.as_handle(), wdk::FileNamesInformation, Some(&wide), true, &mut buffer);
     let bytes = nt::bytes(&buffer, filled.ok()??);
     // Next entry, index, length of the name, name.
     let length = u32::from_ne_bytes(*bytes.get(8..)?.first_chunk()?);

@@ -11,6 +11,8 @@ use super::ffi::{OsStrExt as _, OsStringExt as _, narrow, wide};
 
 /// The byte between the parts of a path.
 pub const SEPARATOR: u8 = b'\\';
+/// The command that lets a file be written.
+pub const MAKE_WRITABLE: &str = "attrib -r";
 /// Beginning of a path that no program changes.
 const VERBATIM: &[u8] = br"\\?\";
 /// The same for the path of another machine.
@@ -102,6 +104,11 @@ pub fn stored_name(folder: BorrowedFd<'_>, name: OsString) -> OsString {
     super::open::stored_name(folder, &name).unwrap_or(name)
 }
 
+/// Returns a relative path as diffs and patches write it, with slashes.
+pub fn with_slashes(path: &str) -> Cow<'_, str> {
+    if path.contains('\\') { Cow::Owned(path.replace('\\', "/")) } else { Cow::Borrowed(path) }
+}
+
 /// Returns a path in a form that a `file:` address contains: it begins with a slash, and has no other separators.
 pub fn in_address(path: &Path) -> Cow<'_, OsStr> {
     let path = normal(path);
@@ -123,11 +130,12 @@ pub fn of_address(path: OsString) -> PathBuf {
 ///
 /// Errors: `EINVAL` for a path that is not absolute, or has a name that Windows cannot have.
 pub(crate) fn kernel_path(path: &Path) -> Result<Vec<u16>> {
-    let path = std::path::absolute(path).map_err(|_| Errno::INVAL)?;
-    let path = normal(&path);
-    if why_impossible(&path).is_some() {
+    // Before dots and spaces at the ends of names are removed.
+    if why_impossible(path).is_some() {
         return Err(Errno::INVAL);
     }
+    let path = std::path::absolute(path).map_err(|_| Errno::INVAL)?;
+    let path = normal(&path);
     let units = wide(path.as_os_str());
     let (prefix, rest) = match path.as_os_str().as_bytes() {
         [b'\\', b'\\', ..] => (r"\??\UNC\", units.get(2..)),
@@ -200,7 +208,7 @@ mod tests {
 
     #[test]
     fn addresses_and_paths_are_converted() {
-        assert_eq!(in_address(Path::new(r"c:\a b\c")), "/C:/a b/c");
+        assert_eq!(&*in_address(Path::new(r"c:\a b\c")), "/C:/a b/c");
         assert_eq!(of_address("/c:/a b/c".into()), Path::new(r"C:\a b\c"));
         assert_eq!(of_address(in_address(Path::new(r"\\host\share\a")).into_owned()), Path::new(r"\\host\share\a"));
     }

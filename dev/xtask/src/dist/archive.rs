@@ -20,6 +20,21 @@ pub(super) const SHELLS: &[(&str, &str)] = &[
     ("zsh", "_emend"),
 ];
 
+/// Packs a directory as Windows expects it; all times are the first that the format has.
+const ZIP: &str = "\
+import os, sys, zipfile
+archive, above, stem = sys.argv[1:]
+with zipfile.ZipFile(archive, 'w', zipfile.ZIP_DEFLATED, compresslevel=9) as out:
+    for folder, folders, files in os.walk(os.path.join(above, stem)):
+        folders.sort()
+        for name in sorted(files):
+            path = os.path.join(folder, name)
+            entry = zipfile.ZipInfo(os.path.relpath(path, above).replace(os.sep, '/'))
+            entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
+            with open(path, 'rb') as file:
+                out.writestr(entry, file.read(), compresslevel=9)
+";
+
 /// Collects the content of an archive in a directory, and returns that.
 ///
 /// Errors: those of the file system, and of the program that prints completions and manual page.
@@ -28,7 +43,7 @@ pub(super) fn content(release: &Release, port: &Port, program: &Path) -> Result<
     let _ = fs::remove_dir_all(&folder);
     let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
     fs::create_dir_all(folder.join("completions")).map_err(failed)?;
-    fs::copy(program, folder.join(NAME)).map_err(failed)?;
+    fs::copy(program, folder.join(program.file_name().unwrap_or(NAME.as_ref()))).map_err(failed)?;
     for name in DOCUMENTS {
         fs::copy(release.root.join(name), folder.join(name)).map_err(failed)?;
     }
@@ -55,6 +70,15 @@ fn own_program(release: &Release) -> Result<PathBuf, String> {
 /// Errors: those of `tar` and `gzip`.
 pub(super) fn write(release: &Release, port: &Port, content: &Path) -> Result<u64, String> {
     let stem = release.stem(port.target);
+    if port.is_windows() {
+        let packed = release.out.join(format!("{stem}.zip"));
+        run(Command::new("python3")
+            .args(["-c", ZIP])
+            .arg(&packed)
+            .arg(content.parent().unwrap_or(content))
+            .arg(&stem))?;
+        return fs::metadata(&packed).map(|meta| meta.len()).map_err(|error| error.to_string());
+    }
     let tar = release.out.join(format!("{stem}.tar"));
     let mut command = Command::new("tar");
     command.args(["--sort=name", "--owner=0", "--group=0", "--numeric-owner", "--mtime=@0", "--format=ustar", "-cf"]);

@@ -21,7 +21,7 @@ const TEMPLATES: &[Template] = &[
 ];
 
 /// Archives that a template cannot do without, because it installs nothing else.
-const NEEDED: &[(&str, &str)] = &[("install.ps1", "x86_64-pc-windows-msvc")];
+const NEEDED: &[(&str, &str)] = &[("install.ps1", "x86_64-pc-windows-gnu")];
 
 /// Fills the templates with version and checksums; returns a line for each that needs an archive which is missing.
 ///

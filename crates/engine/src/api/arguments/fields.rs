@@ -3,6 +3,7 @@
 use crate::api::arguments::values::bare_path;
 use crate::model::raw_path::PATH_FIELDS;
 use serde_json::{Map, Value};
+use std::path::Path;
 
 /// The schema of a tool, cached for all calls.
 #[derive(Debug)]
@@ -90,5 +91,5 @@ fn is_relative(name: &str, value: &Value) -> bool {
 
 /// True for a path that does not begin at the root, or has something around it.
 fn is_relative_text(value: &Value) -> bool {
-    value.as_str().is_some_and(|path| !path.starts_with('/') || bare_path(path) != path)
+    value.as_str().is_some_and(|path| !Path::new(path).is_absolute() || bare_path(path) != path)
 }
