@@ -161,8 +161,8 @@ impl Toolchain {
         let Some(wine) = Wine::prepare(&self.root.join("target/ports"))? else { return Ok(String::new()) };
         let mut cargo = self.cargo(port, "test", "dev")?;
         wine.as_runner(cargo.args(["-p", "emendate-os"]));
-        let output = run(&mut cargo)?;
-        let passed = output.lines().filter_map(|line| line.strip_prefix("test result: ok. "));
+        let printed = output(&mut cargo)?;
+        let passed = printed.lines().filter_map(|line| line.strip_prefix("test result: ok. "));
         let passed = passed.filter_map(|rest| rest.split(' ').next()?.parse::<usize>().ok()).sum::<usize>();
         Ok(format!("; {passed} tests of the system's calls pass under Wine"))
     }

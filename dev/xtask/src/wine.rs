@@ -1,6 +1,6 @@
 //! Wine, in which programs for Windows run here: Debian's package `wine64`, or another one on the search path.
 
-use crate::ports::run;
+use crate::command::run;
 use external::is_on_path;
 use std::fs;
 use std::path::{Path, PathBuf};
