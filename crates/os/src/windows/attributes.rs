@@ -1,5 +1,4 @@
-//! What a file has beside its content, as extended attributes: the attributes of Windows, the access list, and every
-//! alternate stream.
+//! Extended attributes: the attributes of Windows, the access list, and every alternate stream.
 
 use std::os::windows::fs::FileExt as _;
 use std::os::windows::io::BorrowedHandle;
@@ -241,7 +240,7 @@ fn stream_names(mut list: &[u8]) -> Option<Vec<Vec<u8>>> {
     Some(names)
 }
 
-/// Opens the stream that an attribute stands for.
+/// Opens the stream of an attribute.
 fn open_stream(file: BorrowedHandle<'_>, name: &[u8], access: u32, disposition: u32) -> Result<OwnedFd> {
     let name = name.strip_prefix(STREAM).ok_or(Errno::NOTSUP)?;
     if name.iter().any(|byte| b":\\/\0".contains(byte)) {

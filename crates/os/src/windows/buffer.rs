@@ -2,7 +2,7 @@
 
 /// Memory for the result of a read.
 pub trait Buffer<T> {
-    /// What the read returns.
+    /// The result of the read.
     type Output;
     /// Lets a call fill the beginning of the memory; the call returns how much.
     ///

@@ -14,9 +14,9 @@ const INTERRUPTED: i32 = 130;
 type Call = Box<dyn Fn() + Send>;
 type EndCall = Box<dyn Fn(bool) -> bool + Send>;
 
-/// What is done before the end, for Ctrl-C and for other requests.
+/// Calls before the end, for Ctrl-C and for other requests.
 static BEFORE_END: Mutex<Vec<(bool, EndCall)>> = Mutex::new(Vec::new());
-/// What is done instead of the end.
+/// Calls instead of the end.
 static ON_STOP: Mutex<Vec<Call>> = Mutex::new(Vec::new());
 /// Flags that end the process, and flags that are set, on Ctrl-C.
 static ENDING_FLAGS: Mutex<Vec<Arc<AtomicBool>>> = Mutex::new(Vec::new());

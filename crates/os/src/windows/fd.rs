@@ -23,13 +23,13 @@ pub struct BorrowedFd<'a> {
     lock: Option<&'a Mutex<Option<OwnedHandle>>>,
 }
 
-/// What has an open file.
+/// An owner or borrower of an open file.
 pub trait AsFd {
     /// Borrows it.
     fn as_fd(&self) -> BorrowedFd<'_>;
 }
 
-/// What has a number as an open file.
+/// An owner or borrower of an open file, with its number.
 pub trait AsRawFd {
     /// The number.
     fn as_raw_fd(&self) -> usize;

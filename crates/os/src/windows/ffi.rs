@@ -4,7 +4,7 @@
 use std::ffi::{OsStr, OsString};
 use std::os::windows::ffi::{OsStrExt as _, OsStringExt as _};
 
-/// The name that stands for bytes that no name has. The NUL makes every call with it fail.
+/// The name for bytes that no name has. The NUL makes every call with it fail.
 const NO_NAME: &str = "\u{FFFD}\0";
 
 /// A name as bytes.

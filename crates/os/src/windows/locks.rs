@@ -10,7 +10,7 @@ use super::stat::{basic, fstat};
 use super::win32;
 use windows_sys::Win32::Storage::FileSystem::FILE_ATTRIBUTE_DIRECTORY;
 
-/// What is done with a lock.
+/// An operation on a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlockOperation {
     /// It is taken by this process alone.

@@ -57,7 +57,7 @@ bitflags! {
         const EACCESS = 0x400;
     }
 
-    /// What somebody may do.
+    /// Rights.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Access: u32 {
         /// To run, or to search.

@@ -19,7 +19,7 @@ pub use std::io::SeekFrom;
 const EPOCH_SECONDS: i64 = 11_644_473_600;
 /// Time units of Windows in a second.
 const TICKS: i64 = 10_000_000;
-/// Bit of the kinds of links that stand for another name.
+/// Bit of the kinds of links that lead to another name.
 const NAME_SURROGATE: u32 = 0x2000_0000;
 /// The class of [`FileId`].
 const FILE_ID_INFORMATION: i32 = 59;
@@ -77,7 +77,7 @@ impl FileType {
     }
 }
 
-/// True for a link of a kind that stands for another name: a symbolic link, a junction, a mounted volume.
+/// True for a link of a kind that leads to another name: a symbolic link, a junction, a mounted volume.
 pub(crate) const fn is_link_tag(tag: u32) -> bool {
     tag & NAME_SURROGATE != 0
 }

@@ -227,7 +227,7 @@ pub(crate) fn start_of(process: u32) -> u64 {
 /// The processor time of this thread.
 pub fn thread_time() -> Duration {
     let [mut created, mut ended, mut kernel, mut user] = [FILETIME::default(); 4];
-    // SAFETY: see above; the handle stands for this thread and needs no closing.
+    // SAFETY: see above; the handle is that of this thread and needs no closing.
     let known =
         unsafe { GetThreadTimes(GetCurrentThread(), &raw mut created, &raw mut ended, &raw mut kernel, &raw mut user) };
     let spent = if known != 0 { ticks(kernel) + ticks(user) } else { 0 };
@@ -239,7 +239,7 @@ pub(crate) fn own_usage() -> (u64, u64) {
     let mut memory = PROCESS_MEMORY_COUNTERS::default();
     let length = u32::try_from(size_of::<PROCESS_MEMORY_COUNTERS>()).unwrap_or(0);
     let [mut created, mut ended, mut kernel, mut user] = [FILETIME::default(); 4];
-    // SAFETY: see above; the handle stands for this process and needs no closing.
+    // SAFETY: see above; the handle is that of this process and needs no closing.
     unsafe {
         K32GetProcessMemoryInfo(GetCurrentProcess(), &raw mut memory, length);
         GetProcessTimes(GetCurrentProcess(), &raw mut created, &raw mut ended, &raw mut kernel, &raw mut user);
@@ -296,7 +296,7 @@ pub(crate) fn parent_and_name(process: u32) -> Option<(u32, OsString)> {
     None
 }
 
-/// What is called when the console asks this process to end: returns true if it shall not.
+/// The handler of requests of the console to end; it returns true if this process goes on.
 static ON_CONSOLE: OnceLock<Box<dyn Fn(u32) -> bool + Send + Sync>> = OnceLock::new();
 
 unsafe extern "system" fn on_console(event: u32) -> i32 {

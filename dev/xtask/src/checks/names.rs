@@ -1,7 +1,7 @@
 //! Checks names: vague names, which attract unrelated code, and types with the same name.
 
 use super::sizes::{is_test, without_tests};
-use crate::repo::Repo;
+use crate::repo::{File, Repo};
 use std::collections::BTreeMap;
 
 /// Words that no file, module or type may have in its name.
@@ -26,11 +26,17 @@ const SHARED: &[&str] = &["Inside"];
 /// Types that may have a participle as their name.
 const PARTICIPLES: &[&str] = &["Staged"];
 
+/// Modules with the names of POSIX.
+const SYSTEM_NAMES: &str = "crates/os/src/windows/";
+
 /// Checks that type names of the shipped crates are nouns and unique.
 pub(super) fn unique(repo: &Repo) -> Vec<String> {
     let mut owners: BTreeMap<&str, &str> = BTreeMap::new();
     let mut out = Vec::new();
-    for file in repo.below("crates/", ".rs").filter(|file| file.path.contains("/src/") && !is_test(&file.path)) {
+    let shipped = |file: &&File| file.path.contains("/src/") && !is_test(&file.path);
+    // Systems have the same names by intention.
+    let shipped = repo.below("crates/", ".rs").filter(shipped).filter(|file| !file.path.starts_with(SYSTEM_NAMES));
+    for file in shipped {
         for name in without_tests(&file.text).into_iter().filter_map(declared_type) {
             let owner = owners.entry(name).or_insert(&file.path);
             if *owner != file.path && !SHARED.contains(&name) {
