@@ -325,7 +325,7 @@ class Tests:
         project.put("src/a.py", "x = 1\n")
         edit = ["edit", "src/a.py", "--old", "x = 1", "--new", "x = 2"]
         project.emend("--model", "gpt-test", *edit)
-        project.emend("edit", "src/a.py", "--old", "x = 2", "--new", "x = 3")
+        project.emend("edit", "src/a.py", "--old", "x = 2", "--new", "x = 3", session="cursor-77")
         failed = subprocess.run([EMEND, "--model", "gpt-test", *edit], cwd=project.root, env=project.env, capture_output=True)
         assert failed.returncode != 0
         server = project.serve()

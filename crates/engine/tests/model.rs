@@ -1,0 +1,732 @@
+//! Random sequences of all calls that change files or the history (edits, undo, redo, hunks, turns, marks, rewind, restore,
+//! snapshots, questions) by several sessions, while a user changes files without the engine and processes are killed at
+//! any step, compared with a simple model: files are rows of cells, and an operation is a list of changed cells.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "tests play the outside world"
+)]
+
+mod watched;
+
+use emendate::fs::LocalStore;
+use emendate::{AskingCall, CallContext, Config, Engine, PersonAnswer, StateLocation, UnreadPolicy};
+use proptest::collection::vec;
+use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof, proptest};
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use watched::Watched;
+
+const SESSIONS: usize = 3;
+/// A person is asked before the last one is edited.
+const FILES: [&str; 3] = ["a", "b", "asked"];
+const ASKED: usize = 2;
+const CELLS: usize = 5;
+/// Lines between two cells, so that each change is a hunk of its own.
+const LINES_BETWEEN: usize = 9;
+const CONFIG: &str = "[policy]\nask = ['Edit(asked)']\n[ask]\nwait_seconds = 600\n";
+/// Prefix of the lines that a process reports; the test runner prints others.
+const MARK: &str = "@@";
+
+/// The values of the cells of each file.
+type Tree = Vec<Vec<u32>>;
+
+#[derive(Clone, Debug)]
+enum Act {
+    /// A call by a session; with a number, its process is killed at that step.
+    Call(usize, Call, Option<usize>),
+    /// The user changes a cell with another program.
+    Outside(usize, usize),
+    /// The session begins another turn.
+    Turn(usize),
+}
+
+#[derive(Clone, Debug)]
+enum Call {
+    Edit(usize, BTreeSet<usize>),
+    Undo,
+    Redo,
+    /// Undoes the operation that many places before the newest one.
+    UndoOne(usize),
+    UndoHunk(usize, usize),
+    UndoTurn,
+    UndoSince(usize),
+    Mark,
+    Rewind(usize),
+    Restore(usize, usize),
+    Snapshot,
+    /// Answers the oldest question.
+    Answer(bool),
+}
+
+fn act() -> impl Strategy<Value = Act> {
+    let cells = || proptest::collection::btree_set(0..CELLS, 1..3);
+    let call = prop_oneof![
+        10 => (0..FILES.len(), cells()).prop_map(|(file, cells)| Call::Edit(file, cells)),
+        5 => Just(Call::Undo),
+        3 => Just(Call::Redo),
+        4 => (0..8_usize).prop_map(Call::UndoOne),
+        4 => (0..8_usize, 1..3_usize).prop_map(|(back, hunk)| Call::UndoHunk(back, hunk)),
+        2 => Just(Call::UndoTurn),
+        2 => (0..3_usize).prop_map(Call::UndoSince),
+        3 => Just(Call::Mark),
+        3 => (0..3_usize).prop_map(Call::Rewind),
+        3 => (0..FILES.len(), 0..10_usize).prop_map(|(file, back)| Call::Restore(file, back)),
+        2 => Just(Call::Snapshot),
+        3 => any::<bool>().prop_map(Call::Answer),
+    ];
+    prop_oneof![
+        12 => (0..SESSIONS, call, proptest::option::weighted(0.12, 1..7_usize))
+            .prop_map(|(session, call, kill)| Act::Call(session, call, kill)),
+        3 => (0..FILES.len(), 0..CELLS).prop_map(|(file, cell)| Act::Outside(file, cell)),
+        1 => (0..SESSIONS).prop_map(Act::Turn),
+    ]
+}
+
+/// A root with a state directory beside it.
+struct Bed(PathBuf);
+
+impl Bed {
+    fn path(&self, file: usize) -> PathBuf {
+        self.0.join("root").join(FILES[file])
+    }
+
+    fn engine(&self, reached: Box<dyn Fn(&str) + Send + Sync>) -> Engine {
+        let local = LocalStore::open(&[self.0.join("root")]).unwrap();
+        let local = local.with_journal(&self.0.join("state/journal")).unwrap();
+        let state = StateLocation::Directory(self.0.join("state"));
+        let config = Config::default().with_file(CONFIG, "config.toml", true).unwrap();
+        Engine::with_store(Box::new(Watched { local, reached }), state, config).unwrap()
+    }
+
+    fn write(&self, file: usize, cells: &[u32]) {
+        fs::write(self.path(file), text_of(cells)).unwrap();
+    }
+
+    fn read(&self) -> Tree {
+        (0..FILES.len()).map(|file| cells_of(&fs::read_to_string(self.path(file)).unwrap())).collect()
+    }
+}
+
+fn line_of(cell: usize, value: u32) -> String {
+    format!("cell {cell}: {value}\n")
+}
+
+fn text_of(cells: &[u32]) -> String {
+    let between: String = (0..LINES_BETWEEN).map(|line| format!("line {line}\n")).collect();
+    cells.iter().enumerate().map(|(cell, value)| line_of(cell, *value) + &between).collect()
+}
+
+fn cells_of(text: &str) -> Vec<u32> {
+    let cells: Vec<u32> =
+        text.lines().filter_map(|line| line.strip_prefix("cell ")?.split_once(": ")?.1.parse().ok()).collect();
+    assert_eq!(text_of(&cells), text, "something beside the cells changed");
+    cells
+}
+
+fn caller(session: usize, turn: u32) -> CallContext {
+    CallContext {
+        unread: UnreadPolicy::Allow,
+        session: format!("s{session}"),
+        turn: Some(format!("t{turn}")),
+        ..CallContext::default()
+    }
+}
+
+fn report(text: &str) {
+    println!("\n{MARK}{text}");
+}
+
+/// Reads the next line of the test; ends the process if there is none.
+fn next_line() -> String {
+    let mut line = String::new();
+    if std::io::stdin().read_line(&mut line).unwrap_or(0) == 0 {
+        std::process::exit(0);
+    }
+    line
+}
+
+/// Entry point of each process; run directly, it does nothing.
+#[test]
+fn one_process() {
+    let Ok(bed) = std::env::var("MODEL_BED") else { return };
+    static STOPS: AtomicBool = AtomicBool::new(false);
+    let stop = |point: &str| {
+        if STOPS.load(Ordering::Relaxed) {
+            report(&format!("at {point}"));
+            next_line();
+        }
+    };
+    let engine = Bed(bed.into()).engine(Box::new(stop));
+    loop {
+        let call: Value = serde_json::from_str(&next_line()).unwrap();
+        let number = |key: &str| u32::try_from(call[key].as_u64().unwrap()).unwrap();
+        let person = caller(number("session") as usize, number("turn"));
+        let (tool, input) = (call["tool"].as_str().unwrap(), &call["input"]);
+        STOPS.store(call["stops"] == true, Ordering::Relaxed);
+        let code = if tool == "answer" {
+            let no = PersonAnswer::Deny { reason: String::new() };
+            let answer = if input["yes"] == true { PersonAnswer::Approve } else { no };
+            let outcome = engine.answer_question(input["id"].as_str().unwrap(), &answer);
+            outcome.map_or_else(|error| error.code().as_str().to_owned(), |it| it.code.unwrap_or("ok".to_owned()))
+        } else {
+            let reply = engine.call(&person, tool, input.clone());
+            // Its process ends, so whoever answers carries it out.
+            drop(engine.store_question(&person, AskingCall { profile: None, tool, input }, &reply, None));
+            reply.result.as_ref().map_or_else(|error| error.code().as_str(), |_| "ok").to_owned()
+        };
+        stop("the answer");
+        engine.store_unstored_contents();
+        report(&format!("done {code}"));
+    }
+}
+
+struct Process {
+    child: Child,
+    to: ChildStdin,
+    from: BufReader<ChildStdout>,
+}
+
+impl Process {
+    fn start(bed: &Bed) -> Process {
+        let mut child = Command::new(std::env::current_exe().unwrap());
+        child.args(["--exact", "one_process", "--nocapture"]).env("MODEL_BED", &bed.0);
+        let mut child = child.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap();
+        let (to, from) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
+        Process { child, to, from }
+    }
+
+    /// Sends a line and waits for the next step, or for the end of the call, whose code is the answer.
+    fn send(&mut self, line: &str) -> Option<String> {
+        writeln!(self.to, "{line}").unwrap();
+        loop {
+            let mut line = String::new();
+            assert!(self.from.read_line(&mut line).unwrap() > 0, "a process ended by itself");
+            let Some((_, said)) = line.split_once(MARK) else { continue };
+            return said.strip_prefix("done ").map(|code| code.trim().to_owned());
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    Edit,
+    Undo,
+    Redo,
+}
+
+/// A changed cell: file, cell, and the values before and after.
+type Change = (usize, usize, u32, u32);
+
+/// An operation of the model.
+#[derive(Clone, Debug)]
+struct Operation {
+    session: String,
+    turn: u32,
+    role: Role,
+    is_moment: bool,
+    changes: Vec<Change>,
+    /// The contents of the files that it touched, before and after.
+    files: BTreeMap<usize, (Vec<u32>, Vec<u32>)>,
+    undoes: Vec<u64>,
+    undone_by: Option<u64>,
+}
+
+/// A question that waits: its id, and the files that it is about, as they were and as they would be.
+struct Question {
+    id: String,
+    is_edit: bool,
+    files: Vec<(usize, Vec<u32>, Vec<u32>)>,
+}
+
+struct Model {
+    disk: Tree,
+    /// The contents that the history knows.
+    recorded: Tree,
+    operations: BTreeMap<u64, Operation>,
+    /// Names of marks, with the number of their operation and the files then.
+    marks: Vec<(String, u64, Tree)>,
+    questions: Vec<Question>,
+    turns: [u32; SESSIONS],
+    /// The last value that was given to a cell: each is used once.
+    value: u32,
+    story: String,
+}
+
+/// Takes operations back, the newest first; `None` for a conflict.
+fn taken_back(disk: &Tree, operations: &[&Operation]) -> Option<Tree> {
+    let mut tree = disk.clone();
+    for (file, cell, before, after) in operations.iter().flat_map(|it| it.changes.iter().copied()) {
+        let now = &mut tree[file][cell];
+        if *now != after && *now != before {
+            return None;
+        }
+        *now = before;
+    }
+    Some(tree)
+}
+
+fn changes_between(before: &Tree, after: &Tree) -> Vec<Change> {
+    let cells = (0..FILES.len()).flat_map(|file| (0..CELLS).map(move |cell| (file, cell)));
+    let change = |(file, cell): (usize, usize)| (file, cell, before[file][cell], after[file][cell]);
+    cells.map(change).filter(|(.., before, after)| before != after).collect()
+}
+
+impl Model {
+    fn fresh(&mut self) -> u32 {
+        self.value += 1;
+        self.value
+    }
+
+    /// The number of the operation that many places before the newest one.
+    fn back(&self, places: usize) -> Option<u64> {
+        self.operations.iter().rev().filter(|(_, it)| !it.is_moment).nth(places).map(|(number, _)| *number)
+    }
+
+    /// The operation that a call without a name takes back.
+    fn last(&self, session: &str, redo: bool) -> Option<u64> {
+        for (number, it) in self.operations.iter().rev() {
+            match it.role {
+                _ if it.session != session || it.is_moment => {}
+                Role::Edit if redo => return None,
+                _ if it.undone_by.is_some() => {}
+                Role::Undo if redo => return Some(*number),
+                Role::Edit | Role::Redo if !redo => return Some(*number),
+                _ => {}
+            }
+        }
+        None
+    }
+
+    /// The content of a file after an operation, as the log has it.
+    fn content(&self, file: usize, number: u64) -> Option<Vec<u32>> {
+        let until = self.operations.range(..=number).rev().find_map(|(_, it)| it.files.get(&file));
+        let later = || self.operations.range(number + 1..).find_map(|(_, it)| it.files.get(&file));
+        until.map(|it| it.1.clone()).or_else(|| later().map(|it| it.0.clone()))
+    }
+
+    /// Prepares a call: the tool, its input, and what becomes of the files if it succeeds (`None` if it has to be
+    /// refused; `Some(None)` if only the operations that it takes back say that).
+    fn prepare(&mut self, bed: &Bed, session: usize, call: &Call) -> Option<(&'static str, Value, Expected)> {
+        let name = format!("s{session}");
+        let reverse = |number: Option<u64>| Expected::Undoes(number);
+        Some(match call {
+            Call::Edit(file, cells) => {
+                let mut tree = self.disk.clone();
+                let mut edits = Vec::new();
+                for cell in cells {
+                    let (old, new) = (self.disk[*file][*cell], self.fresh());
+                    tree[*file][*cell] = new;
+                    let (old, new) = (line_of(*cell, old), line_of(*cell, new));
+                    edits.push(json!({ "old_string": old, "new_string": new }));
+                }
+                let input = json!({ "file_path": bed.path(*file), "edits": edits });
+                let asks = *file == ASKED;
+                ("multi_edit", input, if asks { Expected::Asks(tree) } else { Expected::Tree(Some(tree)) })
+            }
+            Call::Undo => ("undo", json!({}), reverse(self.last(&name, false))),
+            Call::Redo => ("undo", json!({ "redo": true }), reverse(self.last(&name, true))),
+            Call::UndoOne(back) => {
+                let number = self.back(*back)?;
+                let target = self.operations[&number].undone_by.is_none().then_some(number);
+                ("undo", json!({ "id": number.to_string() }), reverse(target))
+            }
+            Call::UndoHunk(back, hunk) => {
+                let number = self.back(*back)?;
+                let operation = &self.operations[&number];
+                let (file, _) = operation.files.iter().next()?;
+                let all: Vec<Change> = operation.changes.iter().copied().filter(|it| it.0 == *file).collect();
+                let tree = all.get(hunk - 1).and_then(|&(file, cell, before, after)| {
+                    let mut tree = self.disk.clone();
+                    let now = std::mem::replace(&mut tree[file][cell], before);
+                    (now == after).then_some(tree)
+                });
+                let input = json!({ "id": number.to_string(), "file_path": bed.path(*file), "hunks": [hunk] });
+                ("undo", input, Expected::Tree(tree))
+            }
+            Call::UndoTurn => ("undo", json!({ "turn": true }), Expected::Turn),
+            Call::UndoSince(mark) | Call::Rewind(mark) => {
+                let (name, number, tree) = self.marks.iter().rev().nth(*mark)?.clone();
+                let expected = Expected::Since(number, tree);
+                match call {
+                    Call::Rewind(_) => ("rewind", json!({ "to": name }), expected),
+                    _ => ("undo", json!({ "since": name }), expected),
+                }
+            }
+            Call::Mark => ("mark", json!({ "name": format!("m{}", self.fresh()) }), Expected::Mark),
+            Call::Restore(file, back) => {
+                let number = self.back(*back)?;
+                let tree = self.content(*file, number).map(|cells| {
+                    let mut tree = self.disk.clone();
+                    tree[*file] = cells;
+                    tree
+                });
+                let input = json!({ "file_path": bed.path(*file), "id": number.to_string() });
+                ("restore", input, Expected::Tree(tree.filter(|tree| *tree != self.disk)))
+            }
+            Call::Snapshot => ("snapshot", json!({}), Expected::Snapshot),
+            Call::Answer(yes) => {
+                let question = self.questions.first()?;
+                let is_same = question.files.iter().all(|(file, before, _)| *before == self.disk[*file]);
+                let mut tree = self.disk.clone();
+                for (file, _, after) in &question.files {
+                    tree[*file].clone_from(after);
+                }
+                let input = json!({ "id": question.id, "yes": yes });
+                let tree = (*yes && is_same).then_some(tree);
+                // What it would take back may have been taken back since.
+                let must = question.is_edit;
+                ("answer", input, if must { Expected::Tree(tree) } else { Expected::Perhaps(tree) })
+            }
+        })
+    }
+}
+
+/// What a call has to do.
+#[derive(Clone, Debug)]
+enum Expected {
+    /// These files, or a refusal.
+    Tree(Option<Tree>),
+    /// These files, if it is done at all.
+    Perhaps(Option<Tree>),
+    /// A question, after whose approval these are the files.
+    Asks(Tree),
+    /// The reversal of this operation, or a refusal.
+    Undoes(Option<u64>),
+    /// The reversal of what the session did in its last turn.
+    Turn,
+    /// The reversal of what the session did since that operation, when these were the files.
+    Since(u64, Tree),
+    Mark,
+    Snapshot,
+}
+
+/// A test in progress.
+struct Play {
+    bed: Bed,
+    processes: Vec<Process>,
+    /// It looks at the history, and resolves what a dead process left.
+    observer: Engine,
+    model: Model,
+}
+
+impl Play {
+    fn new(directory: &Path) -> Play {
+        let bed = Bed(directory.canonicalize().unwrap());
+        fs::create_dir(bed.0.join("root")).unwrap();
+        for file in 0..FILES.len() {
+            bed.write(file, &[0; CELLS]);
+        }
+        let observer = bed.engine(Box::new(|_| {}));
+        for file in 0..FILES.len() {
+            // From now on the history knows the files.
+            let reply = observer.call(&caller(0, 0), "read", json!({ "file_path": bed.path(file) }));
+            assert!(reply.result.is_ok());
+        }
+        let disk = bed.read();
+        let processes = (0..SESSIONS).map(|_| Process::start(&bed)).collect();
+        let model = Model {
+            recorded: disk.clone(),
+            disk,
+            operations: BTreeMap::new(),
+            marks: Vec::new(),
+            questions: Vec::new(),
+            turns: [0; SESSIONS],
+            value: 0,
+            story: String::new(),
+        };
+        Play { bed, processes, observer, model }
+    }
+
+    fn act(&mut self, act: &Act) {
+        self.model.story.push_str(&format!("\n{act:?}"));
+        match act {
+            Act::Turn(session) => self.model.turns[*session] += 1,
+            Act::Outside(file, cell) => {
+                let value = self.model.fresh();
+                self.model.disk[*file][*cell] = value;
+                self.bed.write(*file, &self.model.disk[*file]);
+            }
+            Act::Call(session, call, kill) => {
+                let Some((tool, input, expected)) = self.model.prepare(&self.bed, *session, call) else { return };
+                let code = self.call(*session, tool, &input, *kill);
+                self.model.story.push_str(&format!(" → {}", code.as_deref().unwrap_or("killed")));
+                self.check(*session, code.as_deref(), &input, &expected);
+            }
+        }
+    }
+
+    /// Makes a call; returns its code, or `None` if its process was killed.
+    fn call(&mut self, session: usize, tool: &str, input: &Value, kill: Option<usize>) -> Option<String> {
+        let turn = self.model.turns[session];
+        let line = json!({ "session": session, "turn": turn, "tool": tool, "input": input, "stops": kill.is_some() });
+        let process = &mut self.processes[session];
+        let mut code = process.send(&line.to_string());
+        for _ in 1..kill.unwrap_or(1) {
+            if code.is_none() {
+                code = process.send("go on");
+            }
+        }
+        if kill.is_some() && code.is_none() {
+            self.processes[session] = Process::start(&self.bed);
+        }
+        code
+    }
+
+    /// Returns the operations that the history has and the model has not, the oldest first.
+    fn new_rows(&self) -> Vec<(u64, Value)> {
+        let reply = self.observer.call(&caller(0, 0), "history", json!({ "limit": 1000 })).to_json();
+        let known = self.model.operations.keys().next_back().copied().unwrap_or(0);
+        let rows = reply["data"]["operations"].as_array().unwrap().iter().rev();
+        rows.map(|row| (number_of(&row["id"]), row.clone())).filter(|(number, _)| *number > known).collect()
+    }
+
+    fn check(&mut self, session: usize, code: Option<&str>, input: &Value, expected: &Expected) {
+        let before = self.model.disk.clone();
+        // Only this call can have changed files since.
+        let rows = self.new_rows();
+        let after = self.bed.read();
+        let story = self.model.story.clone();
+        let mut own = None;
+        for (number, row) in rows {
+            assert_eq!((&row["pending"], &row["unsure"]), (&json!(false), &json!(false)), "{row:#}{story}");
+            if row["tool"] == "outside" {
+                self.record_outside(number, &row, &before);
+            } else if matches!(row["tool"].as_str(), Some("mark" | "turn")) {
+                self.record(number, &row, session, &after, &after);
+                if row["tool"] == "mark" {
+                    let name = input["name"].as_str().unwrap().to_owned();
+                    self.model.marks.push((name, number, before.clone()));
+                }
+            } else {
+                assert!(own.replace(number).is_none(), "two operations of one call: {row:#}{story}");
+                self.record(number, &row, session, &before, &after);
+            }
+        }
+        match own {
+            None => assert_eq!(after, before, "files changed without an operation{story}"),
+            Some(number) => self.check_operation(number, &before, &after, expected),
+        }
+        let is_done = own.is_some();
+        let asks = code == Some("access.ask");
+        assert!(!(asks && is_done), "done, although a person is asked{story}");
+        match expected {
+            _ if asks => {}
+            Expected::Tree(Some(_)) if code.is_some() => assert!(is_done, "it was not done{story}"),
+            Expected::Tree(None) | Expected::Mark | Expected::Snapshot | Expected::Asks(_) => {
+                assert!(!is_done, "it was not refused{story}");
+            }
+            Expected::Undoes(Some(target)) if code.is_some() && !is_done => {
+                let target = &self.model.operations[target];
+                assert_eq!(taken_back(&before, &[target]), None, "{target:?} was not taken back{story}");
+            }
+            Expected::Undoes(None) => assert!(!is_done, "there was nothing to take back{story}"),
+            Expected::Since(number, _) if code.is_some() && !is_done => {
+                // It was refused: something that others did is in the way, or there was nothing to do.
+                let name = format!("s{session}");
+                let is_left = |cell: (usize, usize)| self.writers(cell, *number) == BTreeSet::from([&*name]);
+                let tree = self.expected_since(&before, expected, &name);
+                let has_conflict = self.has_mixed_cells(*number, &name);
+                assert!(has_conflict || tree == before, "{:?}{story}", cells().filter(|it| is_left(*it)).count());
+            }
+            _ => {}
+        }
+        self.model.disk = after;
+        self.look_at_questions(code, expected);
+    }
+
+    /// Compares what an operation did with what it has to do.
+    fn check_operation(&mut self, number: u64, before: &Tree, after: &Tree, expected: &Expected) {
+        let story = &self.model.story;
+        let operation = self.model.operations[&number].clone();
+        if !operation.undoes.is_empty() {
+            let targets: Vec<&Operation> = operation.undoes.iter().map(|id| &self.model.operations[id]).collect();
+            assert_eq!(taken_back(before, &targets).as_ref(), Some(after), "{operation:?}{story}");
+        }
+        match expected {
+            Expected::Tree(tree) => assert_eq!(tree.as_ref(), Some(after), "{story}"),
+            // It may be about other files, too, for which nobody is asked.
+            Expected::Perhaps(tree) => {
+                assert_eq!(tree.as_ref().map(|tree| &tree[ASKED]), Some(&after[ASKED]), "{story}");
+            }
+            Expected::Undoes(target) => assert_eq!(operation.undoes, Vec::from_iter(*target), "{story}"),
+            Expected::Turn => {
+                let turns: BTreeSet<u32> = operation.undoes.iter().map(|id| self.model.operations[id].turn).collect();
+                assert_eq!(turns.len(), 1, "{operation:?}{story}");
+            }
+            Expected::Since(since, _) => {
+                for id in &operation.undoes {
+                    assert!(*id > *since, "{operation:?}{story}");
+                    assert_eq!(self.model.operations[id].session, operation.session, "{story}");
+                }
+                let want = self.expected_since(before, expected, &operation.session);
+                assert_eq!(*after, want, "{story}");
+            }
+            Expected::Mark | Expected::Snapshot | Expected::Asks(_) => panic!("{operation:?}{story}"),
+        }
+        for id in operation.undoes {
+            let target = self.model.operations.get_mut(&id).unwrap();
+            assert_eq!(target.undone_by, None, "{story}");
+            target.undone_by = Some(number);
+        }
+    }
+
+    /// The sessions that changed a cell after an operation.
+    fn writers(&self, cell: (usize, usize), since: u64) -> BTreeSet<&str> {
+        let later = self.model.operations.range(since + 1..).map(|(_, it)| it);
+        later.filter(|it| it.changes.iter().any(|it| (it.0, it.1) == cell)).map(|it| &*it.session).collect()
+    }
+
+    fn has_mixed_cells(&self, since: u64, session: &str) -> bool {
+        cells().any(|cell| {
+            let writers = self.writers(cell, since);
+            writers.contains(session) && writers.len() > 1 || self.is_changed_outside(cell)
+        })
+    }
+
+    /// True for a cell that was changed outside, and the history does not know it yet.
+    fn is_changed_outside(&self, (file, cell): (usize, usize)) -> bool {
+        self.model.disk[file][cell] != self.model.recorded[file][cell]
+    }
+
+    /// The files after everything that the session did since a mark was taken back: its own cells are as they were, those
+    /// of others as they are. Cells that both changed are compared by the reversal of the operations alone.
+    fn expected_since(&self, now: &Tree, expected: &Expected, session: &str) -> Tree {
+        let Expected::Since(since, then) = expected else { return now.clone() };
+        let mut tree = now.clone();
+        for (file, cell) in cells() {
+            let mut writers = self.writers((file, cell), *since);
+            // The operation that was just made is the reversal.
+            writers.retain(|it| !it.is_empty());
+            if writers == BTreeSet::from([session]) {
+                tree[file][cell] = then[file][cell];
+            } else if writers.contains(session) {
+                tree[file][cell] = self.bed.read()[file][cell];
+            }
+        }
+        tree
+    }
+
+    /// Adds an operation of others, which has to be what the model knows of the disk.
+    fn record_outside(&mut self, number: u64, row: &Value, before: &Tree) {
+        let story = &self.model.story;
+        let mut known = self.model.recorded.clone();
+        for file in row["files"].as_array().unwrap() {
+            let nth = file_of(file);
+            assert_ne!(known[nth], before[nth], "a change that nobody made: {row:#}{story}");
+            known[nth].clone_from(&before[nth]);
+        }
+        let recorded = self.model.recorded.clone();
+        self.record(number, row, SESSIONS, &recorded, &known);
+    }
+
+    fn record(&mut self, number: u64, row: &Value, session: usize, before: &Tree, after: &Tree) {
+        let undoes = std::iter::once(&row["takesBack"]).chain(row["takesBackAlso"].as_array().unwrap());
+        let files: BTreeMap<usize, (Vec<u32>, Vec<u32>)> = row["files"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|file| (file_of(file), (before[file_of(file)].clone(), after[file_of(file)].clone())))
+            .collect();
+        for nth in files.keys() {
+            self.model.recorded[*nth].clone_from(&after[*nth]);
+        }
+        let operation = Operation {
+            session: row["session"].as_str().unwrap().to_owned(),
+            turn: self.model.turns.get(session).copied().unwrap_or(0),
+            role: match row["role"].as_str() {
+                Some("undo") => Role::Undo,
+                Some("redo") => Role::Redo,
+                _ => Role::Edit,
+            },
+            is_moment: matches!(row["tool"].as_str(), Some("mark" | "turn")),
+            changes: changes_between(before, after),
+            files,
+            undoes: undoes.filter(|id| id.is_string()).map(number_of).collect(),
+            undone_by: None,
+        };
+        self.model.operations.insert(number, operation);
+    }
+
+    /// Adds the questions that are new, and removes those that have an answer.
+    fn look_at_questions(&mut self, code: Option<&str>, expected: &Expected) {
+        let pending = self.observer.pending_questions().unwrap();
+        let ids: BTreeSet<&str> = pending.iter().map(|it| &*it.id).collect();
+        self.model.questions.retain(|it| ids.contains(&*it.id));
+        for found in &pending {
+            if self.model.questions.iter().any(|it| it.id == found.id) {
+                continue;
+            }
+            let files = found.files.iter().map(|it| {
+                let file = file_named(&it.path);
+                (file, self.model.disk[file].clone(), cells_of(it.proposed.as_ref().unwrap()))
+            });
+            let question =
+                Question { id: found.id.clone(), is_edit: found.tool == "multi_edit", files: files.collect() };
+            self.model.questions.push(question);
+        }
+        if let (Some(code), Expected::Asks(tree)) = (code, expected) {
+            assert_eq!(code, "access.ask", "{}", self.model.story);
+            let question = self.model.questions.last().unwrap();
+            assert_eq!(question.files[0].2, tree[ASKED], "{}", self.model.story);
+        }
+    }
+}
+
+fn cells() -> impl Iterator<Item = (usize, usize)> {
+    (0..FILES.len()).flat_map(|file| (0..CELLS).map(move |cell| (file, cell)))
+}
+
+/// The file of a row of the history.
+fn file_of(file: &Value) -> usize {
+    file_named(Path::new(file["filePath"].as_str().unwrap()))
+}
+
+fn file_named(path: &Path) -> usize {
+    let file = FILES.iter().position(|known| path.file_name().unwrap() == *known);
+    file.unwrap_or_else(|| panic!("{} is none of the files", path.display()))
+}
+
+/// The number of an operation, whose name is `17-3fa9`.
+fn number_of(id: &Value) -> u64 {
+    id.as_str().unwrap().split('-').next().unwrap().parse().unwrap()
+}
+
+fn play(acts: &[Act]) {
+    let directory = tempfile::tempdir().unwrap();
+    let mut play = Play::new(directory.path());
+    for act in acts {
+        play.act(act);
+    }
+}
+
+/// Each case starts processes: only a few are run unless more are requested.
+fn config() -> ProptestConfig {
+    let all = ProptestConfig::default();
+    let cases = std::env::var_os("PROPTEST_CASES").map_or(16, |_| all.cases);
+    ProptestConfig { cases, failure_persistence: None, max_shrink_iters: 200, ..all }
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn history_does_what_a_simple_model_does(acts in vec(act(), 1..60)) {
+        play(&acts);
+    }
+}
