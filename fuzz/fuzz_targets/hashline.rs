@@ -5,7 +5,7 @@ use arbitrary::Arbitrary;
 use emendate_core::formats::hashline::Hashline;
 use emendate_core::formats::{Format, FormatInput};
 use emendate_core::line_edits::{self, Registers};
-use emendate_core::{ChangeSet, FileAction, ResolveSettings, Snapshot, resolve};
+use emendate_core::{ChangeSet, FileAction, Notes, ResolveSettings, Snapshot, resolve};
 use libfuzzer_sys::fuzz_target;
 use std::fmt::Write as _;
 
@@ -60,7 +60,7 @@ fuzz_target!(|input: (Vec<Piece>, bool, String, String)| {
     let mut registers = Registers::default();
     for file in request.files {
         let FileAction::Edit { ops, order } = file.action else { continue };
-        let mut notes = Vec::new();
+        let mut notes = Notes::new();
         let word = |_| Ok(seen.text().len() % 7 + 1);
         assert!(!line_edits::names_anchor(&ops) || resolve(&seen, &ops, order, ResolveSettings::default()).is_err());
         let Ok(ops) = line_edits::by_number(&ops, word) else { continue };

@@ -9,7 +9,6 @@ mod outcome;
 
 use emendate_core::formats::print::PRINT_FORMATS;
 use emendate_core::{Code, Error};
-pub use options::matching;
 use options::{OptionSet, TextOptions};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;

@@ -74,7 +74,7 @@ impl TextOptions {
             Error::new(Code::CallInvalid, format!("An option of `{function}` is not valid: {error}."))
                 .next("Pass options of the types that the declarations of the package list.")
         })?;
-        options.matching = options.r#match.as_deref().map_or(Ok(Matching::Standard), matching)?;
+        options.matching = options.r#match.as_deref().map_or(Ok(Matching::Standard), Matching::named)?;
         Ok(options)
     }
 }
@@ -93,18 +93,5 @@ impl From<TextOptions> for ApplyOptions {
         (options.reverse, options.overwrite) = (given.reverse, given.overwrite);
         (options.placeholders_meant, options.replace_all) = (given.placeholders_meant, given.replace_all);
         options
-    }
-}
-
-/// Returns the tolerance of that name.
-///
-/// Errors: `call.invalid`.
-pub fn matching(name: &str) -> Result<Matching, Error> {
-    match name {
-        "exact" => Ok(Matching::Exact),
-        "strict" => Ok(Matching::Strict),
-        "standard" => Ok(Matching::Standard),
-        _ => Err(Error::new(Code::CallInvalid, format!("`{name}` is not a tolerance."))
-            .next("Use one of: exact, strict, standard.")),
     }
 }

@@ -3,10 +3,12 @@
 use crate::named_profile;
 use crate::session_outcome::{changed, placed, undone};
 use emendate::history::{OperationId, OperationName};
-use emendate::{Approval, CallContext, CallHandle, EditOptions, OptionValue as _, Replacement, Session, StalePolicy};
+use emendate::{
+    Approval, CallContext, CallHandle, EditOptionWords, OptionValue as _, Replacement, Session, StalePolicy,
+};
 use emendate::{UnreadPolicy, Workspace, question};
-use emendate_core::{Code, Error, Tag};
-use emendate_javascript::{error_value, input, matching};
+use emendate_core::{Code, Error};
+use emendate_javascript::{error_value, input};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -77,60 +79,6 @@ pub(crate) fn run(workspace: &Workspace, caller: CallContext, method: &str, json
     }
 }
 
-/// Options of a call that changes files.
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-struct ChangeOptions {
-    tag: Option<String>,
-    encoding: Option<String>,
-    on_stale: Option<String>,
-    r#match: Option<String>,
-    dry_run: bool,
-    partial: bool,
-    allow_invalid: bool,
-    irreversible: bool,
-    repeat: bool,
-    diff: bool,
-}
-
-/// Sets an option of a change.
-type OptionFlag = fn(EditOptions) -> EditOptions;
-
-impl ChangeOptions {
-    /// Errors: `call.invalid` for a value that an option does not have.
-    fn parsed(self) -> Result<EditOptions, Error> {
-        let mut options = EditOptions::new();
-        if let Some(tag) = self.tag {
-            options = options.tag(named_tag(&tag)?);
-        }
-        if let Some(encoding) = self.encoding {
-            options = options.encoding(encoding);
-        }
-        if let Some(word) = self.on_stale {
-            options = options.on_stale(StalePolicy::parse("onStale", &word)?);
-        }
-        if let Some(name) = self.r#match {
-            options = options.matching(matching(&name)?);
-        }
-        let flags: [(bool, OptionFlag); 6] = [
-            (self.dry_run, EditOptions::dry_run),
-            (self.partial, EditOptions::partial),
-            (self.allow_invalid, EditOptions::allow_invalid),
-            (self.irreversible, EditOptions::irreversible),
-            (self.repeat, EditOptions::repeat),
-            (self.diff, EditOptions::diff),
-        ];
-        Ok(flags.into_iter().filter(|(set, _)| *set).fold(options, |options, (_, set)| set(options)))
-    }
-}
-
-fn named_tag(tag: &str) -> Result<Tag, Error> {
-    tag.parse().map_err(|()| {
-        Error::new(Code::CallInvalid, format!("`{tag}` is not the tag of a version."))
-            .next("Pass `tag` of a read or of a change.")
-    })
-}
-
 #[derive(Deserialize)]
 struct ReadInput {
     path: PathBuf,
@@ -183,11 +131,11 @@ struct EditInput {
     path: PathBuf,
     edits: Vec<EditItem>,
     #[serde(default)]
-    options: ChangeOptions,
+    options: EditOptionWords,
 }
 
 fn edit(session: &Session, given: EditInput) -> Result<Value, Error> {
-    let call = session.edit(&given.path).options(given.options.parsed()?);
+    let call = session.edit(&given.path).options(given.options.parse("onStale")?);
     given.edits.into_iter().fold(call, |call, item| call.replacement(item.into())).run().map(|done| changed(&done))
 }
 
@@ -199,11 +147,11 @@ struct WriteInput {
     #[serde(default)]
     create_new: bool,
     #[serde(default)]
-    options: ChangeOptions,
+    options: EditOptionWords,
 }
 
 fn write(session: &Session, given: WriteInput) -> Result<Value, Error> {
-    let call = session.write(&given.path, given.text).options(given.options.parsed()?);
+    let call = session.write(&given.path, given.text).options(given.options.parse("onStale")?);
     if given.create_new { call.create_new().run() } else { call.run() }.map(|done| changed(&done))
 }
 
@@ -220,11 +168,11 @@ struct ApplyInput {
     #[serde(default)]
     overwrite: bool,
     #[serde(default)]
-    options: ChangeOptions,
+    options: EditOptionWords,
 }
 
 fn apply(session: &Session, given: ApplyInput) -> Result<Value, Error> {
-    let mut call = session.apply(given.text).options(given.options.parsed()?);
+    let mut call = session.apply(given.text).options(given.options.parse("onStale")?);
     if let Some(format) = given.format {
         call = call.format(format);
     }

@@ -1,19 +1,6 @@
 //! Arguments that several functions share.
 
-use emendate_core::{ApplyLimits, ApplyOptions, Code, Error, Matching};
-
-/// Returns the tolerance of that name.
-///
-/// Errors: `call.invalid`.
-pub(crate) fn matching(name: &str) -> Result<Matching, Error> {
-    match name {
-        "exact" => Ok(Matching::Exact),
-        "strict" => Ok(Matching::Strict),
-        "standard" => Ok(Matching::Standard),
-        _ => Err(Error::new(Code::CallInvalid, format!("`{name}` is not a tolerance."))
-            .next("Use one of: exact, strict, standard.")),
-    }
-}
+use emendate_core::{ApplyLimits, ApplyOptions, Error, Matching};
 
 /// Returns options with the arguments that every function has.
 ///
@@ -31,7 +18,7 @@ pub(crate) fn shared(
     if let Some(steps) = max_steps {
         limits = limits.work_steps(steps);
     }
-    let mut options = ApplyOptions::new().matching(matching(tolerance)?).limits(limits);
+    let mut options = ApplyOptions::new().matching(Matching::named(tolerance)?).limits(limits);
     options.path = path.map(str::to_owned);
     Ok(options)
 }

@@ -75,7 +75,7 @@ impl Applied {
     /// Every tolerance, as sentences. Empty for an exact edit.
     #[getter]
     fn notes(&self) -> Vec<String> {
-        self.parts.notes.clone()
+        self.parts.notes.texts()
     }
 
     /// The changed bytes, sorted.
@@ -162,7 +162,7 @@ impl ChangedFile {
     /// Every tolerance, as sentences.
     #[getter]
     fn notes(&self) -> Vec<String> {
-        self.0.notes.clone()
+        self.0.notes.texts()
     }
 
     /// The changed bytes, sorted.
@@ -224,7 +224,7 @@ impl AppliedFiles {
         for (path, file) in applied.files {
             files.set_item(path, Py::new(py, ChangedFile(file))?)?;
         }
-        let parts = AppliedParts { format: applied.format, notes: applied.notes };
+        let parts = AppliedParts { format: applied.format, notes: applied.notes.texts() };
         Ok(AppliedFiles { parts, files: files.unbind() })
     }
 }

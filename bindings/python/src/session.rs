@@ -1,13 +1,12 @@
 //! Sessions: typed calls, and calls of tools with JSON.
 
 use crate::exception::{exception, raised};
-use crate::options::matching;
 use crate::session_outcome::{ChangeOutcome, ReadOutcome, UndoOutcome};
 use crate::workspace::{NativeHandle, named_profile};
 use emendate::history::{OperationId, OperationName};
-use emendate::{Approval, CallContext, EditOptions, OptionValue as _, Replacement, Reply, Session, StalePolicy};
+use emendate::{Approval, CallContext, EditOptionWords, EditOptions, Replacement, Reply, Session};
 use emendate::{Workspace, question};
-use emendate_core::{Code, Error, Tag};
+use emendate_core::{Code, Error};
 use pyo3::prelude::*;
 use std::path::PathBuf;
 
@@ -34,42 +33,35 @@ struct ChangeOptions {
     diff: bool,
 }
 
-/// Sets an option of a change.
-type OptionFlag = fn(EditOptions) -> EditOptions;
-
 impl ChangeOptions {
     /// Errors: `call.invalid` for a value that an option does not have.
     fn parsed(self) -> Result<EditOptions, Error> {
-        let mut options = EditOptions::new();
-        if let Some(tag) = self.tag {
-            options = options.tag(named_tag(&tag)?);
-        }
-        if let Some(encoding) = self.encoding {
-            options = options.encoding(encoding);
-        }
-        if let Some(word) = self.on_stale {
-            options = options.on_stale(StalePolicy::parse("on_stale", &word)?);
-        }
-        if let Some(name) = self.r#match {
-            options = options.matching(matching(&name)?);
-        }
-        let flags: [(bool, OptionFlag); 6] = [
-            (self.dry_run, EditOptions::dry_run),
-            (self.partial, EditOptions::partial),
-            (self.allow_invalid, EditOptions::allow_invalid),
-            (self.irreversible, EditOptions::irreversible),
-            (self.repeat, EditOptions::repeat),
-            (self.diff, EditOptions::diff),
-        ];
-        Ok(flags.into_iter().filter(|(set, _)| *set).fold(options, |options, (_, set)| set(options)))
+        let ChangeOptions {
+            tag,
+            encoding,
+            on_stale,
+            r#match,
+            dry_run,
+            partial,
+            allow_invalid,
+            irreversible,
+            repeat,
+            diff,
+        } = self;
+        let words = EditOptionWords {
+            tag,
+            encoding,
+            on_stale,
+            r#match,
+            dry_run,
+            partial,
+            allow_invalid,
+            irreversible,
+            repeat,
+            diff,
+        };
+        words.parse("on_stale")
     }
-}
-
-fn named_tag(tag: &str) -> Result<Tag, Error> {
-    tag.parse().map_err(|()| {
-        Error::new(Code::CallInvalid, format!("`{tag}` is not the tag of a version."))
-            .next("Pass `tag` of a read or of a change.")
-    })
 }
 
 /// One replacement of an edit.

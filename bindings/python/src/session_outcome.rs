@@ -112,7 +112,7 @@ impl FileChangeOutcome {
         };
         let placement = |edit: emendate::EditPlacement| {
             let emendate::EditPlacement { edit, tier, places, notes, .. } = edit;
-            Py::new(py, EditPlacement { edit, tier: tier.name(), places, notes })
+            Py::new(py, EditPlacement { edit, tier: tier.name(), places, notes: notes.texts() })
         };
         let edits = file.edits.into_iter().map(placement).collect::<PyResult<Vec<_>>>()?;
         let failed = file.failed.iter().map(|error| exception(py, error)).collect::<PyResult<Vec<_>>>()?;
@@ -127,7 +127,7 @@ impl FileChangeOutcome {
             removed: file.removed,
             merged: file.merged,
             has_conflict_markers: file.has_conflict_markers,
-            notes: file.notes,
+            notes: file.notes.texts(),
             failed: PyTuple::new(py, failed)?.unbind(),
             tag,
             diff: file.diff,
@@ -177,7 +177,7 @@ impl ChangeOutcome {
             files: PyTuple::new(py, files)?.unbind(),
             tier,
             places,
-            notes: done.notes,
+            notes: done.notes.texts(),
             rejected: done.rejected,
             dry_run: done.dry_run,
             diff,

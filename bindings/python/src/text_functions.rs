@@ -135,7 +135,7 @@ pub(crate) fn convert(
         emendate_core::convert(&files, patch, to, &options)
     });
     let patch = converted.map_err(|error| raised(py, &error))?;
-    Ok(PatchText { text: patch.text, from_format: patch.from, format: patch.to, notes: patch.notes })
+    Ok(PatchText { text: patch.text, from_format: patch.from, format: patch.to, notes: patch.notes.texts() })
 }
 
 /// Returns how similar two texts are, from 0.0 to 1.0: the very number that

@@ -13,6 +13,7 @@ use data_encoding::BASE64;
 use emendate::core::formats::malformed;
 use emendate::core::line_format::LINE_FORMATS;
 use emendate::core::{Code, Error, Result, Vocabulary};
+use emendate::exit_status;
 use emendate::fs::shown;
 use emendate::{AskingCall, CallContext, Engine, LineMatcher, LineRange, RAW_PATH, Reply, SeedCodes, raw_path, tool};
 use serde_json::{Map, Value};
@@ -104,7 +105,7 @@ pub(crate) fn run(desk: &CliContext<'_>, ask: Result<ToolCall>) -> u8 {
     output::notices(&engine);
     if let Err(error) = rejected {
         output::error(&error);
-        status = error.code().exit();
+        status = exit_status(error.code());
     }
     let found = ask.finds && finds(&reply) || ask.whole && left_out(&reply);
     if found && status == 0 { 1 } else { status }

@@ -4,11 +4,9 @@
 use crate::context::CliContext;
 use crate::{input, output, session};
 use clap::{Args, Subcommand};
-use emendate::core::{Code, Error, Result};
+use emendate::core::{Code, Error, ErrorContext, Note, Result};
 use emendate::fs::shown;
-use emendate::{
-    CallContext, Engine, OutsideChanges, REWRITTEN_TEXT_NOTES, ToolView, UnreadPolicy, client_tool, shell_command_note,
-};
+use emendate::{CallContext, Engine, OutsideChanges, ToolView, UnreadPolicy, client_tool, shell_command_note};
 use serde_json::{Map, Value, json};
 use std::path::Path;
 
@@ -201,7 +199,7 @@ fn decision(
     let path = path.map(str::to_owned);
     let caller = CallContext { dry_run: true, ..caller };
     match offer.call(engine, &caller, Value::Object(fields)).result {
-        Ok(answer) => match rewritten_text(&answer.data, offer) {
+        Ok(answer) => match rewritten_text(&answer.notes, offer) {
             Some(reason) => Some(("deny", reason)),
             None => Some(("ask", answer.data.get("asks")?.as_str()?.to_owned())),
         },
@@ -213,10 +211,8 @@ fn decision(
 
 /// Returns the reason against an edit of which the engine would not write the new text as it was sent: the client's own
 /// tool makes the edit, and would write the placeholder, the numbers or the fence into the file.
-fn rewritten_text(data: &Map<String, Value>, offer: &ToolView) -> Option<String> {
-    let notes = data.get("notes")?.as_array()?;
-    let is_rewriting = |note: &&str| REWRITTEN_TEXT_NOTES.iter().any(|end| note.ends_with(end));
-    let note = notes.iter().filter_map(Value::as_str).find(is_rewriting)?;
+fn rewritten_text(notes: &[Note], offer: &ToolView) -> Option<String> {
+    let note = notes.iter().find(|note| note.rewrites_sent_text())?;
     Some(format!(
         "{} would write this text as it is, with what is not part of the file. The text that was meant is known:\n{note}\n\
          Next: Send the text exactly as it should be in the file: whole, without placeholders, line numbers or a fence.",
@@ -227,7 +223,7 @@ fn rewritten_text(data: &Map<String, Value>, offer: &ToolView) -> Option<String>
 /// True for an error that the client's own tool would not find, or explain less well. Line numbers in new text are the
 /// only fault of arguments among them: the client would write them.
 fn is_ours(error: &Error) -> bool {
-    let is_numbers = error.data().get("reason").is_some_and(|reason| reason == "line_numbers");
+    let is_numbers = error.is_about(&ErrorContext::LineNumbers);
     let other = matches!(error.code(), Code::PathOutside | Code::InternalBug | Code::CallInvalid) && !is_numbers;
     !other && !error.code().as_str().starts_with("io.")
 }

@@ -58,7 +58,7 @@ mod trust;
 use args::{Cli, Command};
 use context::CliContext;
 use emendate::core::{Code, Error};
-use emendate::{Reply, SeedCodes, UnreadPolicy};
+use emendate::{Reply, SeedCodes, UnreadPolicy, exit_status};
 use std::io::Write as _;
 use std::process::ExitCode;
 
@@ -77,7 +77,7 @@ fn main() -> ExitCode {
         let _ = std::io::stderr().write_all(line.as_bytes());
     }));
     // Unwinding to here, rather than ending in the hook, drops the engine: its database wants to be closed.
-    let status = std::panic::catch_unwind(run).unwrap_or(Code::InternalBug.exit());
+    let status = std::panic::catch_unwind(run).unwrap_or(exit_status(Code::InternalBug));
     ExitCode::from(status)
 }
 
@@ -100,14 +100,14 @@ fn run_command(cli: &Cli) -> u8 {
     output::choose_quiet(cli.global.quiet);
     if let Err(error) = enter(cli.directory.as_deref()) {
         output::error(&error);
-        return error.code().exit();
+        return exit_status(error.code());
     }
     pager::start(&cli.global, cli.command.only_shows());
     let status = dispatch(cli);
     match output::ignore_broken_pipe(pager::show_held()) {
         Err(error) if status == 0 => {
             output::error(&error);
-            error.code().exit()
+            exit_status(error.code())
         }
         _ => status,
     }
@@ -175,7 +175,7 @@ fn dispatch(cli: &Cli) -> u8 {
             return output::json(&Reply::refusal(error, SeedCodes::None));
         }
         output::error(&error);
-        error.code().exit()
+        exit_status(error.code())
     })
 }
 

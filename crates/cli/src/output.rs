@@ -10,7 +10,7 @@ use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 use chrono::{DateTime, Local};
 use emendate::core::{Code, Error, Result};
-use emendate::{Answer, Engine, FeedOperation, Reply};
+use emendate::{Answer, Engine, FeedOperation, Reply, exit_status};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::io::{self, BufWriter, IsTerminal as _, Write};
@@ -419,7 +419,7 @@ fn status(reply: &Reply, shown: io::Result<()>, exit: u8) -> u8 {
         Err(failure) if reply.result.is_ok() && failure.kind() != io::ErrorKind::BrokenPipe => {
             let failure = output_error(&failure);
             error(&failure);
-            failure.code().exit()
+            exit_status(failure.code())
         }
         _ => exit,
     }

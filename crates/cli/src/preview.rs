@@ -52,7 +52,7 @@ pub(crate) fn run(desk: &CliContext<'_>, args: &PreviewArgs) -> Result<u8> {
         output::value(&json!({ "event": "end", "format": format, "files": files, "notes": understood.request.notes }))?;
     } else {
         output::page(&format!("{format}: {files} {}", if files == 1 { "file" } else { "files" }))?;
-        understood.request.notes.iter().for_each(|note| output::note(note));
+        understood.request.notes.iter().for_each(|note| output::note(&note.to_string()));
     }
     Ok(0)
 }

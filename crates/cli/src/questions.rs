@@ -8,6 +8,7 @@ use crate::{approval, input, io_error, relative_names};
 use chrono::Local;
 use emendate::core::CODES;
 use emendate::core::{Code, Error, Result};
+use emendate::exit_status;
 use emendate::{AnswerOutcome, AnswerOutcomeKind, Engine, PendingQuestion, PersonAnswer, QuestionFile, QuestionState};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -130,7 +131,7 @@ fn answer(desk: &CliContext<'_>, engine: &Engine, id: &str, said: &PersonAnswer)
     }
     let outcome = engine.answer_question(id, said)?;
     output::notices(engine);
-    let status = exit_status(&outcome);
+    let status = status_of(&outcome);
     if desk.global.json {
         output::value(&json!({ "ok": status == 0, "data": {
             "outcome": outcome.kind, "text": outcome.text, "operation": outcome.operation,
@@ -158,13 +159,13 @@ fn answer(desk: &CliContext<'_>, engine: &Engine, id: &str, said: &PersonAnswer)
 }
 
 /// Returns the exit status for the end of a question: that of the call.
-fn exit_status(outcome: &AnswerOutcome) -> u8 {
+fn status_of(outcome: &AnswerOutcome) -> u8 {
     match outcome.kind {
-        AnswerOutcomeKind::AskedAgain => Code::AccessAsk.exit(),
-        AnswerOutcomeKind::Withdrawn => Code::ConflictRaced.exit(),
+        AnswerOutcomeKind::AskedAgain => exit_status(Code::AccessAsk),
+        AnswerOutcomeKind::Withdrawn => exit_status(Code::ConflictRaced),
         AnswerOutcomeKind::Failed => {
             let row = CODES.iter().find(|row| Some(row.name) == outcome.code.as_deref());
-            row.map_or(Code::IoFailed.exit(), |row| row.exit)
+            exit_status(row.map_or(Code::IoFailed, |row| row.code))
         }
         _ => 0,
     }

@@ -1,4 +1,5 @@
-//! The table of error codes. To add one: a row here and a scene (docs/errors.md is generated).
+//! The table of error codes. To add one: a row here, a row with its numbers at the edges
+//! (`engine/src/model/code_numbers.rs`), and a scene (docs/errors.md is generated).
 
 /// The caller's possible reaction to an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,12 +42,6 @@ pub struct CodeRow {
     pub code: Code,
     /// The stable dotted name; never reused.
     pub name: &'static str,
-    /// Exit status of the command line tool.
-    pub exit: u8,
-    /// Number in the Edit tool's table of the seed documents (1–10).
-    pub edit: Option<u8>,
-    /// Number in the Write tool's table of the seed documents (1–3).
-    pub write: Option<u8>,
     /// The possible reaction.
     pub remedy: Remedy,
     /// The description, for docs/errors.md.
@@ -54,7 +49,7 @@ pub struct CodeRow {
 }
 
 macro_rules! codes {
-    ($($(#[doc = $doc:literal])+ $code:ident = $name:literal, $exit:literal, $edit:expr, $write:expr, $remedy:ident;)+) => {
+    ($($(#[doc = $doc:literal])+ $code:ident = $name:literal, $remedy:ident;)+) => {
         /// The stable cause of an [`Error`](crate::Error).
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[non_exhaustive]
@@ -64,9 +59,6 @@ macro_rules! codes {
         pub static CODES: &[CodeRow] = &[$(CodeRow {
             code: Code::$code,
             name: $name,
-            exit: $exit,
-            edit: $edit,
-            write: $write,
             remedy: Remedy::$remedy,
             meaning: concat!($($doc),+),
         },)+];
@@ -75,129 +67,129 @@ macro_rules! codes {
 
 codes! {
     /// The arguments are not a JSON object of the tool's shape: malformed JSON, an unknown or missing field, a wrong type, values that contradict each other.
-    CallInvalid = "call.invalid", 2, None, None, FixCall;
+    CallInvalid = "call.invalid", FixCall;
     /// No tool has that name.
-    CallUnknownTool = "call.unknown_tool", 2, None, None, FixCall;
+    CallUnknownTool = "call.unknown_tool", FixCall;
     /// The call is larger than the limit on one request.
-    CallTooLarge = "call.too_large", 2, None, None, Narrow;
+    CallTooLarge = "call.too_large", Narrow;
     /// The call needs more steps of work than one call may take. Nothing was written.
-    CallTooMuchWork = "call.too_much_work", 2, None, None, Narrow;
+    CallTooMuchWork = "call.too_much_work", Narrow;
     /// The caller stopped the call before anything was written.
-    CallCancelled = "call.cancelled", 130, None, None, Retry;
+    CallCancelled = "call.cancelled", Retry;
     /// A text edit (patch, block) does not follow its format.
-    EditUnparsable = "edit.unparsable", 16, None, None, FixCall;
+    EditUnparsable = "edit.unparsable", FixCall;
     /// The edit asks for what is already there: old and new text are equal, or the result equals the file.
-    EditNoChange = "edit.no_change", 17, Some(1), None, FixCall;
+    EditNoChange = "edit.no_change", FixCall;
     /// Two edits of one call write the same text.
-    EditOverlap = "edit.overlap", 17, None, None, FixCall;
+    EditOverlap = "edit.overlap", FixCall;
     /// Two edits of one call replace the same text differently.
-    EditContradiction = "edit.contradiction", 17, None, None, FixCall;
+    EditContradiction = "edit.contradiction", FixCall;
     /// An edit's target exists only in, or contains, the text an earlier edit of the call writes.
-    EditDependency = "edit.dependency", 17, None, None, FixCall;
+    EditDependency = "edit.dependency", FixCall;
     /// The edit would need more work than the limit allows.
-    EditTooMuchWork = "edit.too_much_work", 17, None, None, Narrow;
+    EditTooMuchWork = "edit.too_much_work", Narrow;
     /// The edit would put text where its indentation cannot be kept.
-    EditMisindent = "edit.would_misindent", 17, None, None, FixCall;
+    EditMisindent = "edit.would_misindent", FixCall;
     /// The new text contains a placeholder such as "… rest unchanged …" that the old text does not.
-    EditOmission = "edit.omission", 17, None, None, FixCall;
+    EditOmission = "edit.omission", FixCall;
     /// Permission rules, or the list of guarded files, deny the path.
-    AccessDenied = "access.denied", 14, Some(2), Some(1), AskPerson;
+    AccessDenied = "access.denied", AskPerson;
     /// A rule says that a person is asked first, and nobody was there to ask, or the answer was no.
-    AccessAsk = "access.ask", 14, Some(2), Some(1), AskPerson;
+    AccessAsk = "access.ask", AskPerson;
     /// The path leaves every root, by `..`, by a link or by being somewhere else.
-    PathOutside = "path.outside", 14, Some(2), Some(1), FixCall;
+    PathOutside = "path.outside", FixCall;
     /// The path is not absolute, empty, or holds a NUL.
-    PathInvalid = "path.invalid", 2, None, None, FixCall;
+    PathInvalid = "path.invalid", FixCall;
     /// A link on the way is broken, loops, or leads where it may not.
-    PathSymlink = "path.symlink", 14, Some(2), Some(1), FixCall;
+    PathSymlink = "path.symlink", FixCall;
     /// The path is a directory, FIFO, socket or device.
-    PathNotRegular = "path.not_regular", 15, None, None, FixCall;
+    PathNotRegular = "path.not_regular", FixCall;
     /// An empty `old_string` would create the file, but it exists and is not blank.
-    FileExists = "file.exists", 17, Some(3), None, FixCall;
+    FileExists = "file.exists", FixCall;
     /// There is no such file.
-    FileMissing = "file.not_found", 10, Some(4), None, FixCall;
+    FileMissing = "file.not_found", FixCall;
     /// A Jupyter notebook is edited by cells, not by text.
-    FileNotebook = "file.notebook", 15, Some(5), None, FixCall;
+    FileNotebook = "file.notebook", FixCall;
     /// The file is not a notebook that can be edited by cells: broken JSON, no cells, a format other than 4.
-    NotebookInvalid = "notebook.invalid", 15, None, None, FixCall;
+    NotebookInvalid = "notebook.invalid", FixCall;
     /// The notebook has no such cell.
-    CellMissing = "cell.not_found", 10, None, None, FixCall;
+    CellMissing = "cell.not_found", FixCall;
     /// Several cells of the notebook have that id.
-    CellAmbiguous = "cell.ambiguous", 11, None, None, FixCall;
+    CellAmbiguous = "cell.ambiguous", FixCall;
     /// The image or PDF is damaged, encrypted, or asks for more work than the limit.
-    MediaUnreadable = "media.unreadable", 15, None, None, GiveUp;
+    MediaUnreadable = "media.unreadable", GiveUp;
     /// This build cannot do that with the image or PDF.
-    MediaUnsupported = "media.unsupported", 15, None, None, FixCall;
+    MediaUnsupported = "media.unsupported", FixCall;
     /// The file is larger than the limit.
-    FileTooLarge = "file.too_large", 15, None, None, Narrow;
+    FileTooLarge = "file.too_large", Narrow;
     /// The file is binary: it has a NUL byte near its start or a known signature.
-    ContentBinary = "content.binary", 15, None, None, GiveUp;
+    ContentBinary = "content.binary", GiveUp;
     /// The bytes cannot be read in the declared encoding, or the encoding is not supported.
-    ContentUndecodable = "content.undecodable", 15, None, None, FixCall;
+    ContentUndecodable = "content.undecodable", FixCall;
     /// The new text has characters that the file's encoding cannot hold, or the encoding was not declared.
-    ContentUnencodable = "content.unencodable", 15, None, None, FixCall;
+    ContentUnencodable = "content.unencodable", FixCall;
     /// The match begins or ends where, in an undeclared encoding, a character might be cut in half.
-    ContentBoundary = "content.boundary", 15, None, None, FixCall;
+    ContentBoundary = "content.boundary", FixCall;
     /// The file has not been read in this session.
-    ReadRequired = "read.required", 14, Some(6), Some(2), ReadAgain;
+    ReadRequired = "read.required", ReadAgain;
     /// Parts of the file that the call would replace have never been shown.
-    ReadPartial = "read.partial", 14, Some(6), Some(2), ReadAgain;
+    ReadPartial = "read.partial", ReadAgain;
     /// The lines asked for do not exist.
-    ReadRange = "read.range", 10, None, None, FixCall;
+    ReadRange = "read.range", FixCall;
     /// The reply would be larger than the limit.
-    ReadTooLarge = "read.too_large", 17, None, None, Narrow;
+    ReadTooLarge = "read.too_large", Narrow;
     /// The file changed since it was read, and the lines of the edit are among what changed or merging is off.
-    StaleChanged = "stale.changed", 12, Some(7), Some(3), ReadAgain;
+    StaleChanged = "stale.changed", ReadAgain;
     /// The tag names no version of this file that the engine knows.
-    StaleUnknownTag = "stale.unknown_tag", 12, Some(7), Some(3), ReadAgain;
+    StaleUnknownTag = "stale.unknown_tag", ReadAgain;
     /// The text to replace is not in the file.
-    MatchNotFound = "match.not_found", 10, Some(8), None, FixCall;
+    MatchNotFound = "match.not_found", FixCall;
     /// The text to replace occurs several times.
-    MatchAmbiguous = "match.ambiguous", 11, Some(9), None, Widen;
+    MatchAmbiguous = "match.ambiguous", Widen;
     /// The text occurs another number of times than `expected_replacements` says.
-    MatchCount = "match.count", 17, Some(9), None, FixCall;
+    MatchCount = "match.count", FixCall;
     /// The language of the file is not known, or the file is too large to be parsed.
-    SyntaxUnknown = "syntax.unknown", 15, None, None, FixCall;
+    SyntaxUnknown = "syntax.unknown", FixCall;
     /// The language is one of the `full` build, and this build has no grammar for it.
-    SyntaxNotBuilt = "syntax.not_built", 15, None, None, FixCall;
+    SyntaxNotBuilt = "syntax.not_built", FixCall;
     /// The file parses as it is, and would not after the edit of a symbol.
-    SyntaxBroken = "syntax.broken", 17, None, None, FixCall;
+    SyntaxBroken = "syntax.broken", FixCall;
     /// No symbol of that path is in the file.
-    SymbolMissing = "symbol.not_found", 10, None, None, FixCall;
+    SymbolMissing = "symbol.not_found", FixCall;
     /// Several symbols have that path.
-    SymbolAmbiguous = "symbol.ambiguous", 11, None, None, FixCall;
+    SymbolAmbiguous = "symbol.ambiguous", FixCall;
     /// The symbol cannot be treated alone: it shares its lines, or its name, with something else.
-    SymbolEntangled = "symbol.entangled", 17, None, None, FixCall;
+    SymbolEntangled = "symbol.entangled", FixCall;
     /// The file was changed, replaced or removed between the check and the write.
-    ConflictRaced = "conflict.raced", 13, Some(7), Some(3), Retry;
+    ConflictRaced = "conflict.raced", Retry;
     /// No operation of that name is in the history, or nothing is there to undo.
-    OperationMissing = "operation.not_found", 10, None, None, FixCall;
+    OperationMissing = "operation.not_found", FixCall;
     /// An operation cannot be undone, because the file changed since in the same place.
-    OperationConflict = "operation.conflict", 12, None, None, FixCall;
+    OperationConflict = "operation.conflict", FixCall;
     /// The content that would have to be put back was not kept.
-    OperationLost = "operation.not_kept", 17, None, None, GiveUp;
+    OperationLost = "operation.not_kept", GiveUp;
     /// The history was damaged, and the operation that would be undone or redone is not surely the last one: it has to be named.
-    OperationUncertain = "operation.uncertain", 12, None, None, FixCall;
+    OperationUncertain = "operation.uncertain", FixCall;
     /// The change could not be undone afterwards, and the call does not say that it is meant nevertheless; nothing was written.
-    OperationIrreversible = "operation.irreversible", 17, None, None, FixCall;
+    OperationIrreversible = "operation.irreversible", FixCall;
     /// After the edit the file would not be JSON, TOML or YAML any more, or would not fit its schema.
-    SchemaViolation = "schema.violation", 17, Some(10), None, FixCall;
+    SchemaViolation = "schema.violation", FixCall;
     /// The schema that the configuration names for the file cannot be read or understood.
-    SchemaInvalid = "schema.invalid", 17, None, None, AskPerson;
+    SchemaInvalid = "schema.invalid", AskPerson;
     /// The operating system refused: permissions of the file or its directory.
-    IoPermission = "io.permission", 20, None, None, AskPerson;
+    IoPermission = "io.permission", AskPerson;
     /// The disk is full or a quota is used up.
-    IoNoSpace = "io.no_space", 20, None, None, AskPerson;
+    IoNoSpace = "io.no_space", AskPerson;
     /// The file system is read-only.
-    IoReadOnly = "io.read_only", 20, None, None, AskPerson;
+    IoReadOnly = "io.read_only", AskPerson;
     /// Another input or output error; nothing was changed.
-    IoFailed = "io.failed", 20, None, None, Retry;
+    IoFailed = "io.failed", Retry;
     /// An input or output error after part of the change was visible.
-    IoPartial = "io.partial", 21, None, None, AskPerson;
+    IoPartial = "io.partial", AskPerson;
     /// Another process holds the lock.
-    LockTimeout = "lock.timeout", 22, None, None, Retry;
+    LockTimeout = "lock.timeout", Retry;
     /// A fault of the engine itself; please report it.
-    InternalBug = "internal.bug", 70, None, None, GiveUp;
+    InternalBug = "internal.bug", GiveUp;
 }
 
 impl Code {
@@ -210,11 +202,6 @@ impl Code {
     /// The stable dotted name, e.g. `match.ambiguous`.
     pub fn as_str(self) -> &'static str {
         self.row().name
-    }
-
-    /// Exit status of the command line tool.
-    pub fn exit(self) -> u8 {
-        self.row().exit
     }
 
     /// The possible reaction.

@@ -24,7 +24,66 @@ struct ErrorInner {
     /// Advice within the evidence, as in a batch.
     advised: Vec<FailureAdvice>,
     op: Option<u32>,
+    /// The errors of a batch.
+    failures: Vec<Error>,
+    contexts: Vec<ErrorContext>,
     data: Map<String, Value>,
+}
+
+/// The subject of an error, for code that decides by it. [`Error::about`] also renders it as facts for programs.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum ErrorContext {
+    /// A text was sought in a file without text.
+    EmptyFile,
+    /// A text has line numbers that were copied from a reply.
+    LineNumbers,
+    /// The file already has the change.
+    AlreadyApplied,
+    /// The text of the file that is probably meant.
+    Suggestion(String),
+    /// The lines that are most similar to the text that was sought.
+    Nearest {
+        /// The first line, from 1.
+        from: usize,
+        /// The last line.
+        to: usize,
+        /// Their text.
+        text: String,
+        /// The similarity, from 0 to 1.
+        likeness: f64,
+    },
+    /// The places that match, by id and line.
+    Candidates(Vec<(String, usize)>),
+    /// The size of a file that is larger than allowed.
+    FileSize(u64),
+    /// A large file would have to be written in place, for this reason.
+    WrittenInPlace(String),
+    /// The number of a device without free space.
+    FullDevice(u64),
+}
+
+impl ErrorContext {
+    /// Returns the fact for programs.
+    fn fact(&self) -> (&'static str, Value) {
+        match self {
+            ErrorContext::EmptyFile => ("reason", "empty_file".into()),
+            ErrorContext::LineNumbers => ("reason", "line_numbers".into()),
+            ErrorContext::AlreadyApplied => ("already_applied", true.into()),
+            ErrorContext::Suggestion(text) => ("suggestion", text.as_str().into()),
+            ErrorContext::Nearest { from, to, text, likeness } => {
+                let rounded = (likeness * 1000.0).round() / 1000.0;
+                ("nearest", json!({ "from": from, "to": to, "text": text, "similarity": rounded }))
+            }
+            ErrorContext::Candidates(places) => {
+                let list = places.iter().map(|(id, line)| json!({ "id": id, "line": line }));
+                ("candidates", list.collect())
+            }
+            ErrorContext::FileSize(size) => ("size", (*size).into()),
+            ErrorContext::WrittenInPlace(why) => ("in_place", why.as_str().into()),
+            ErrorContext::FullDevice(device) => ("device", (*device).into()),
+        }
+    }
 }
 
 /// The parts of an error that a reply limit may shorten.
@@ -60,6 +119,8 @@ impl Error {
             advice: None,
             advised: Vec::new(),
             op: None,
+            failures: Vec::new(),
+            contexts: Vec::new(),
             data: Map::new(),
         }))
     }
@@ -115,7 +176,62 @@ impl Error {
         self
     }
 
-    /// Adds a machine-readable fact to `data`.
+    /// Adds what the error is about, as a value and as a fact.
+    #[must_use]
+    pub fn about(mut self, context: ErrorContext) -> Error {
+        let (key, value) = context.fact();
+        self.0.contexts.push(context);
+        self.fact(key, value)
+    }
+
+    /// Adds what another error is about, and its facts.
+    #[must_use]
+    pub fn with_facts_of(mut self, other: &Error) -> Error {
+        self.0.contexts.extend(other.0.contexts.iter().cloned());
+        self.0.data.extend(other.0.data.iter().map(|(key, value)| (key.clone(), value.clone())));
+        self
+    }
+
+    /// The subjects of the error.
+    pub fn contexts(&self) -> &[ErrorContext] {
+        &self.0.contexts
+    }
+
+    /// True if the error is about this.
+    pub fn is_about(&self, context: &ErrorContext) -> bool {
+        self.0.contexts.contains(context)
+    }
+
+    /// The lines that are most similar to the text that was sought.
+    pub fn nearest_lines(&self) -> Option<(usize, usize)> {
+        self.0.contexts.iter().find_map(|it| match it {
+            ErrorContext::Nearest { from, to, .. } => Some((*from, *to)),
+            _ => None,
+        })
+    }
+
+    /// The text of the file that is probably meant.
+    pub fn suggestion(&self) -> Option<&str> {
+        self.0.contexts.iter().find_map(|it| match it {
+            ErrorContext::Suggestion(text) => Some(text.as_str()),
+            _ => None,
+        })
+    }
+
+    /// The size of a file that is larger than allowed.
+    pub fn file_size(&self) -> Option<u64> {
+        self.0.contexts.iter().find_map(|it| match it {
+            ErrorContext::FileSize(size) => Some(*size),
+            _ => None,
+        })
+    }
+
+    /// The errors of a batch; the error itself if it is a single one.
+    pub fn failures(&self) -> &[Error] {
+        if self.0.failures.is_empty() { core::slice::from_ref(self) } else { &self.0.failures }
+    }
+
+    /// Adds a machine-readable fact to `data`, which nothing else depends on.
     #[must_use]
     pub fn fact(mut self, key: &str, value: impl Into<Value>) -> Error {
         self.0.data.insert(key.to_owned(), value.into());
@@ -166,7 +282,9 @@ impl Error {
                 op => json!({ "code": error.code().as_str(), "op": op }),
             })
             .collect();
-        Some(all.fact("errors", list))
+        let mut all = all.fact("errors", list);
+        all.0.failures = errors;
+        Some(all)
     }
 
     /// Stable, machine-readable cause.

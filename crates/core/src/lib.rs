@@ -45,12 +45,13 @@ mod error;
 pub mod formats;
 mod in_memory;
 mod locate;
+mod note;
 mod text;
 pub mod work;
 
 pub use advice::{Advice, Phrase, Vocabulary};
 pub use code::{CODES, Code, CodeRow, Remedy};
-pub use error::{Error, ErrorParts, Result};
+pub use error::{Error, ErrorContext, ErrorParts, Result};
 pub use formats::{print, whole_text};
 pub use in_memory::{
     AppliedFiles, AppliedText, ApplyLimits, ApplyOptions, ChangedFile, ChangedSpan, FileChangeKind, PatchText,
@@ -58,8 +59,8 @@ pub use in_memory::{
 };
 pub use locate::binary::{BINARY_RESULT_BYTES_MAX, apply_binary, is_object};
 pub use locate::find::{
-    CHANGED_PLACES_MAX, COPIED_NUMBERS_NOTE, HEADING_LINES_MAX, INSERTED_BYTES_MAX, TextEdit, TextMatch, TextMatches,
-    Tier, check_amount, find, without_copied_numbers,
+    CHANGED_PLACES_MAX, HEADING_LINES_MAX, INSERTED_BYTES_MAX, TextEdit, TextMatch, TextMatches, Tier, check_amount,
+    find, without_copied_numbers,
 };
 pub use locate::op::{
     AnchorPair, BinaryChange, BinaryPayload, EDITS_PER_CALL_MAX, ExpectedMatches, FileAction, FileMode, FileRequest,
@@ -68,6 +69,7 @@ pub use locate::op::{
 };
 pub use locate::resolve::{OpOutcome, ResolvedEdit, not_blank, resolve, resolve_texts};
 pub use locate::{anchor_map, elided, line_edits, line_format, notebook, omission, refusals};
+pub use note::{Changers, MergeBase, Note, Notes};
 pub use text::change::{ChangeSet, Conflict, Overlap, Presence, RebaseResult, Splice, TieBreak};
 pub use text::charset::{Charset, Codec, DeclaredEncoding, EncodingEvidence};
 pub use text::content::{ContentHash, ContentId, Handle, HeaderStyle, ShortHash, ShortTag, Tag};

@@ -55,8 +55,10 @@ pub use api::questions::waiting::{WaitEnd, WaitingQuestion};
 pub use api::questions::{PendingQuestion, PersonAnswer, QuestionFile, QuestionState};
 pub use api::tool_table::{Annotations, INPUT_BYTES_MAX, TOOLS, Tool, tool};
 pub use api::workspace::changes::{ApplyCall, EditCall, WriteCall};
-pub use api::workspace::options::EditOptions;
+pub use api::workspace::history::{HistoryCall, RestoreCall};
+pub use api::workspace::options::{EditOptionWords, EditOptions};
 pub use api::workspace::read::ReadCall;
+pub use api::workspace::search::SearchCall;
 pub use api::workspace::session::Session;
 pub use api::workspace::undo::{UndoCall, UndoOutcome};
 pub use api::workspace::{Workspace, WorkspaceBuilder};
@@ -78,6 +80,7 @@ pub use model::attachment::ATTACHMENTS;
 pub use model::call_context::{CallContext, ChangeDisplay, OptionValue, StalePolicy, UnreadPolicy, unique_session};
 pub use model::call_handle::{CallHandle, CallPhase, Progress};
 pub use model::client_info::ClientInfo;
+pub use model::code_numbers::{CODE_NUMBERS, CodeNumbers, code_numbers, exit_status};
 pub use model::file_limits::{STREAM_FROM_BYTES, WHOLE_FILE_BYTES_MAX};
 pub use model::hunk_numbers::HUNKS_PER_CALL_MAX;
 pub use model::raw_path::{RAW_PATH_FIELD as RAW_PATH, base64_path as raw_path};
@@ -85,6 +88,7 @@ pub use model::reply::{Answer, Reply, SeedCodes};
 pub use model::reply_limits::{READ_REPLY_CHARS_MAX, REPLY_DATA_BYTES_MAX, REPLY_TEXT_CHARS_MAX, ReplyLimits};
 pub use pipeline::checks::approval::question;
 pub use pipeline::report::outcome::{ChangeOutcome, EditPlacement, FileChangeOutcome, FileOutcomeKind};
+pub use session::outside::shell_command_note;
 pub use tools::history::feed::{Feed, FeedItem, FeedOperation, FeedOptions};
 pub use tools::history::page::{HistoryEntry, HistoryPage, OperationSide};
 pub use tools::preview::LinePreview;
@@ -98,13 +102,9 @@ pub use tools::review::operations::{
     ReversalView,
 };
 pub use tools::review::scope::{ChangeScope, FolderSums, ScopeChanges, ScopeFiles, ScopeFolder, ScopeRemarks};
+pub use tools::search::outcome::{SearchOutcome, SearchedFile, SearchedLine};
 pub use tools::search::pattern::LineMatcher;
 pub use tools::undo::hunks::HunkState;
-pub use tools::undo::rewind::shell_command_note;
-
-/// Ends of the notes that report new text which is not written as it was sent.
-pub const REWRITTEN_TEXT_NOTES: [&str; 3] =
-    [emendate_core::COPIED_NUMBERS_NOTE, emendate_core::whole_text::FENCE_NOTE, emendate_core::elided::KEPT_CODE_NOTE];
 
 /// The examples of the page on embedding compile and run.
 #[cfg(doctest)]

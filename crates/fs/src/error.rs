@@ -1,5 +1,6 @@
 //! Constructors for this crate's errors: what happened, the evidence, and the call that would work.
 
+use emendate_core::ErrorContext;
 use emendate_os::ffi::OsStrExt;
 use std::ffi::OsStr;
 use std::fmt::Write as _;
@@ -233,7 +234,7 @@ pub(crate) fn too_large(path: &Path, size: Option<u64>, limit: u64) -> Error {
         .next("Work on a part of it by other means, or ask a person to raise the limit.")
         .fact("limit", limit);
     match size {
-        Some(size) => error.fact("size", size),
+        Some(size) => error.about(ErrorContext::FileSize(size)),
         None => error,
     }
 }

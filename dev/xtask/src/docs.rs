@@ -122,12 +122,13 @@ fn error_row(row: &CodeRow, scene: Option<&str>) -> String {
     let shown = scene.map_or_else(excuse, |path| {
         format!("[{}](../{path})", path.trim_start_matches("scenes/").trim_end_matches(".scene"))
     });
+    let numbers = emendate::code_numbers(row.code);
     let retry = if row.code.retryable() { "yes" } else { "" };
-    let (name, exit, remedy, meaning) = (row.name, row.exit, row.remedy.as_str(), cell(row.meaning));
+    let (name, exit, remedy, meaning) = (row.name, numbers.exit, row.remedy.as_str(), cell(row.meaning));
     format!(
         "| `{name}` | {exit} | {} | {} | {retry} | {remedy} | {meaning} | {shown} |",
-        number(row.edit),
-        number(row.write)
+        number(numbers.edit),
+        number(numbers.write)
     )
 }
 

@@ -155,7 +155,7 @@ fn spans(rows: &[BulkRow]) -> ArrayRef {
 fn notes(rows: &[BulkRow]) -> ArrayRef {
     let mut out = ListBuilder::new(StringBuilder::new());
     for row in rows {
-        row.notes.iter().for_each(|note| out.values().append_value(note));
+        row.notes.iter().for_each(|note| out.values().append_value(note.to_string()));
         out.append(row.error.is_none());
     }
     Arc::new(out.finish())

@@ -21,7 +21,7 @@ static FIELDS: &[FieldRow] = &[
     FieldRow { name: "spans", value: spans },
     FieldRow { name: "added", value: |row| counted(row, row.added) },
     FieldRow { name: "removed", value: |row| counted(row, row.removed) },
-    FieldRow { name: "notes", value: |row| row.notes.clone().into() },
+    FieldRow { name: "notes", value: |row| (&row.notes).into() },
     FieldRow { name: "message", value: |row| row.error.as_ref().map(Error::message).into() },
     FieldRow { name: "next", value: |row| row.error.as_ref().map(Error::next_step).into() },
     FieldRow { name: "diff", value: |row| row.diff.as_deref().into() },

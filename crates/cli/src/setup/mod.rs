@@ -13,7 +13,7 @@ use crate::context::CliContext;
 use crate::output::{self, StyledWriter};
 use apply::AppliedChange;
 use emendate::core::{Code, Error, Result};
-use emendate::{Answer, Reply, ReplyLimits, SeedCodes};
+use emendate::{Answer, Reply, ReplyLimits, SeedCodes, exit_status};
 use emendate_clients::{CLIENTS, Client, InstallScope};
 use serde_json::{Map, Value, json};
 use std::io::{self, BufRead as _, IsTerminal as _, Write};
@@ -132,7 +132,7 @@ fn confirmed(desk: &CliContext<'_>, undo: bool, clients: usize) -> Result<bool> 
 
 /// The exit status.
 fn status(setups: &[ClientSetup]) -> u8 {
-    let refused = setups.iter().find_map(|setup| setup.plan.as_ref().err()).map(|error| error.code().exit());
+    let refused = setups.iter().find_map(|setup| setup.plan.as_ref().err()).map(|error| exit_status(error.code()));
     refused.unwrap_or_else(|| u8::from(setups.iter().any(|setup| setup.broken_server().is_some())))
 }
 

@@ -12,6 +12,7 @@ use crate::advice::{Advice, Phrase};
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::locate::op::Request;
+use crate::note::Notes;
 use crate::work;
 use std::borrow::Cow;
 use std::ops::Range;
@@ -32,7 +33,7 @@ pub(super) struct DetectedText<'a> {
     pub(super) format: &'static dyn Format,
     options: ParseOptions,
     directory: Option<String>,
-    notes: Vec<String>,
+    notes: Notes,
     /// The lines that are certainly in the format; empty if detection was not needed.
     detected: Vec<Range<usize>>,
 }
@@ -320,7 +321,7 @@ mod tests {
         let wrapped = serde_json::json!({ "input": block, "workdir": "/w" }).to_string();
         let understood = parse_any(&wrapped, None, &ParseOptions::default()).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!((understood.request.files[0].path.as_str(), understood.directory.as_deref()), ("a.rs", Some("/w")));
-        assert!(understood.request.notes[0].contains("`input`"));
+        assert!(understood.request.notes[0].to_string().contains("`input`"));
         let hunk = serde_json::json!({ "path": "b.rs", "diff": "@@\n-old\n+new\n" }).to_string();
         let understood = parse_any(&hunk, None, &ParseOptions::default()).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(understood.request.files[0].path, "b.rs");

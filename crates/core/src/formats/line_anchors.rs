@@ -4,6 +4,7 @@ use super::{Format, FormatInput, FormatSpec};
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::locate::op::{AnchorPair, FileAction, FileRequest, Locator, Op, OpOrder, Request, normalize_text};
+use crate::note::Notes;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -56,7 +57,7 @@ impl Format for LineAnchors {
         }
         let op = Op { at: Locator::Anchors(AnchorPair { first, last, line, at }), text: normalize_text(&new_text) };
         let ask = FileAction::Edit { ops: vec![op], order: OpOrder::Together };
-        Ok(Request { files: vec![FileRequest::new(file_path, ask)], notes: Vec::new() })
+        Ok(Request { files: vec![FileRequest::new(file_path, ask)], notes: Notes::new() })
     }
 }
 

@@ -37,7 +37,10 @@ pub(super) fn parse_mixed(
     };
     let request = request(&peeled.text, blocks, files, &manner);
     Some(request.map(|mut request| {
-        request.notes.splice(0..0, peeled.notes.into_iter().chain([MIXED_NOTE.to_owned()]));
+        let mut notes = peeled.notes;
+        notes.push(MIXED_NOTE);
+        notes.append(&mut request.notes);
+        request.notes = notes;
         ParsedText { format: blocks.0, request, directory: peeled.directory }
     }))
 }

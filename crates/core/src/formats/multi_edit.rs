@@ -8,6 +8,7 @@ use crate::locate::op::{
     EDITS_PER_CALL_MAX, FileAction, FileRequest, Op, OpOrder, Request, ResolveSettings, TextNames,
 };
 use crate::locate::resolve::resolve;
+use crate::note::Notes;
 use crate::text::snapshot::Snapshot;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -124,7 +125,7 @@ impl Format for MultiEdit {
 pub fn parse_as(names: &TextNames, input: FormatInput) -> Result<Request> {
     let MultiEditInput { file_path, edits, order } = super::from_json(input)?;
     let ask = FileAction::Edit { ops: to_ops_of(&edits, names)?, order: order.into() };
-    Ok(Request { files: vec![FileRequest::new(file_path, ask)], notes: Vec::new() })
+    Ok(Request { files: vec![FileRequest::new(file_path, ask)], notes: Notes::new() })
 }
 
 const PROMPT: &str = "\

@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 use crate::locate::notebook::{CellAction, CellEdit, CellName, CellType};
 use crate::locate::op::EDITS_PER_CALL_MAX;
 use crate::locate::op::{FileAction, FileRequest, Locator, Op, OpOrder, Request, normalize_text};
+use crate::note::Notes;
 use schemars::{JsonSchema, Schema};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -113,7 +114,7 @@ impl Format for NotebookEdit {
             }
         }
         let ask = FileAction::Edit { ops, order: OpOrder::Together };
-        let request = Request { files: vec![FileRequest::new(notebook_path, ask)], notes: Vec::new() };
+        let request = Request { files: vec![FileRequest::new(notebook_path, ask)], notes: Notes::new() };
         Error::combine(errors, of).map_or(Ok(request), Err)
     }
 }

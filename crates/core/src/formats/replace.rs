@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use crate::locate::op::{
     ExpectedMatches, FileAction, FileRequest, Locator, Op, OpOrder, Request, TextNames, TextQuery, normalize_text,
 };
+use crate::note::Notes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -123,7 +124,7 @@ impl Format for ReplaceFormat {
         let (file_path, edit): (String, Replacement) = super::with_path(input)?;
         let op = edit.to_op()?;
         let ask = FileAction::Edit { ops: vec![op], order: OpOrder::Together };
-        Ok(Request { files: vec![FileRequest::new(file_path, ask)], notes: Vec::new() })
+        Ok(Request { files: vec![FileRequest::new(file_path, ask)], notes: Notes::new() })
     }
 }
 

@@ -7,6 +7,7 @@ use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::locate::line_edits::{AnchorRange, LineEdit, LineTarget};
 use crate::locate::op::{FileAction, FileRequest, Locator, Op, OpOrder, Request, TextNames, normalize_text};
+use crate::note::Notes;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -123,7 +124,7 @@ impl Format for TextEditor {
                     .next("Use create, str_replace or insert."));
             }
         };
-        Ok(Request { files: vec![FileRequest::new(path, ask)], notes: Vec::new() })
+        Ok(Request { files: vec![FileRequest::new(path, ask)], notes: Notes::new() })
     }
 }
 

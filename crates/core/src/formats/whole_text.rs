@@ -3,17 +3,15 @@
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::formats::inside_fence;
-use crate::locate::find::{COPIED_NUMBERS_NOTE, check_new_file, without_copied_numbers};
+use crate::locate::find::{check_new_file, without_copied_numbers};
 use crate::locate::omission::{OmissionVerdict, check_whole_text};
 use crate::locate::op::{Locator, Matching, Op, OpOrder, ResolveSettings, normalize_text};
 use crate::locate::resolve::resolve;
+use crate::note::{Note, Notes};
 use crate::text::change::{ChangeSet, Splice};
 use crate::text::snapshot::Snapshot;
 use crate::text::span::Span;
 use std::borrow::Cow;
-
-/// The note of a write whose content came in a fence.
-pub const FENCE_NOTE: &str = "The fence around the whole content was removed.";
 
 /// Extensions of texts that may legitimately be fenced.
 const PROSE_EXTENSIONS: &[&str] = &[
@@ -27,7 +25,7 @@ pub struct WholeText<'t> {
     /// The text.
     pub content: Cow<'t, str>,
     /// Tolerances and warnings.
-    pub notes: Vec<String>,
+    pub notes: Notes,
     /// The refusal of a text with placeholders, unless each of them certainly keeps lines of the file.
     pub placeholders: Option<Error>,
 }
@@ -42,7 +40,7 @@ impl<'t> WholeText<'t> {
             Matching::Standard => without_copied_numbers(now, content)?,
             _ => None,
         };
-        let mut notes: Vec<String> = bare.iter().map(|_| COPIED_NUMBERS_NOTE.to_owned()).collect();
+        let mut notes: Notes = bare.iter().map(|_| Note::CopiedNumbers).collect();
         let content = bare.map_or(Cow::Borrowed(content), Cow::Owned);
         let mut placeholders = None;
         match check_whole_text(now.text(), &content, meant) {
@@ -62,7 +60,7 @@ impl<'t> WholeText<'t> {
         if matching == Matching::Standard && !is_prose(extension) {
             check_new_file(content)?;
         }
-        let mut notes = Vec::new();
+        let mut notes = Notes::new();
         if let OmissionVerdict::Warn(warning) = check_whole_text("", content, true) {
             notes.push(warning);
         }

@@ -3,6 +3,7 @@
 use super::{Format, FormatInput, FormatSpec};
 use crate::error::Result;
 use crate::locate::op::{FileAction, FileRequest, Request};
+use crate::note::Notes;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -38,7 +39,7 @@ impl Format for WriteFormat {
     fn parse(&self, input: FormatInput) -> Result<Request> {
         let WriteInput { file_path, content, overwrite } = super::from_json(input)?;
         let action = FileAction::whole_text(content, overwrite);
-        Ok(Request { files: vec![FileRequest::new(file_path, action)], notes: Vec::new() })
+        Ok(Request { files: vec![FileRequest::new(file_path, action)], notes: Notes::new() })
     }
 }
 

@@ -7,6 +7,7 @@ use super::outcome::{AppliedFiles, ChangedSpan, FileChangeKind};
 use crate::error::Result;
 use crate::formats::print::{FileDelta, PrintFormat};
 use crate::locate::op::FileMode;
+use crate::note::Notes;
 use crate::text::change::ChangeSet;
 use crate::text::explain;
 use crate::text::overlay::View;
@@ -84,7 +85,7 @@ pub struct PatchText {
     /// The format of `text`.
     pub to: &'static str,
     /// Every tolerance of reading and placing the given patch.
-    pub notes: Vec<String>,
+    pub notes: Notes,
 }
 
 /// Applies a patch to files, and prints the changes in another format: one of

@@ -7,6 +7,7 @@ use crate::formats::whole_text::{WholeText, new_file_change, whole_change};
 use crate::locate::find::Tier;
 use crate::locate::op::{FileMode, Matching};
 use crate::locate::resolve::ResolvedEdit;
+use crate::note::Notes;
 use crate::text::change::ChangeSet;
 use crate::text::explain;
 use crate::text::snapshot::Snapshot;
@@ -29,7 +30,7 @@ pub(super) struct FileWork {
     /// Nothing was at the path before the call.
     is_new: bool,
     executable: Option<bool>,
-    pub(super) notes: Vec<String>,
+    pub(super) notes: Notes,
     tier: Tier,
     edits: usize,
     places: usize,
@@ -45,7 +46,7 @@ impl FileWork {
             origin: None,
             is_new: false,
             executable: None,
-            notes: Vec::new(),
+            notes: Notes::new(),
             tier: Tier::Exact,
             edits: 0,
             places: 0,

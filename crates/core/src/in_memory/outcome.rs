@@ -1,6 +1,7 @@
 //! Outcomes of the functions on text in memory.
 
 use crate::locate::find::Tier;
+use crate::note::Notes;
 use crate::text::change::ChangeSet;
 use core::ops::Range;
 use std::collections::BTreeMap;
@@ -39,7 +40,7 @@ pub struct AppliedText {
     /// The largest tolerance that an edit needed.
     pub tier: Tier,
     /// Every tolerance, as sentences: of the parser, of the matching cascade, and warnings. Empty for an exact edit.
-    pub notes: Vec<String>,
+    pub notes: Notes,
     /// The changed bytes, sorted.
     pub spans: Vec<ChangedSpan>,
     /// The edits, blocks or hunks that were applied.
@@ -87,7 +88,7 @@ pub struct ChangedFile {
     /// The largest tolerance that an edit needed.
     pub tier: Tier,
     /// Every tolerance, as sentences.
-    pub notes: Vec<String>,
+    pub notes: Notes,
     /// The changed bytes, sorted: of the file before, of the file at the former path, or of the empty text of a new
     /// file. Empty for a deleted file.
     pub spans: Vec<ChangedSpan>,
@@ -112,7 +113,7 @@ pub struct AppliedFiles {
     /// Every changed file, by its path after the change; a deleted one by its former path.
     pub files: BTreeMap<String, ChangedFile>,
     /// Tolerances of the parser and of names, which belong to no single file.
-    pub notes: Vec<String>,
+    pub notes: Notes,
 }
 
 impl AppliedFiles {

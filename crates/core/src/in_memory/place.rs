@@ -7,10 +7,11 @@ use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::formats::print::numbered_anchors;
 use crate::locate::elided;
-use crate::locate::line_edits::{self, APPLIED_ANYWHERE_NOTE};
+use crate::locate::line_edits;
 use crate::locate::notebook::{self, CellEdit};
 use crate::locate::op::{FileRequest, Locator, Op, OpOrder, normalize_text};
 use crate::locate::resolve::{ResolvedEdit, resolve};
+use crate::note::{Note, Notes};
 use crate::text::content::Handle;
 use crate::text::overlay::View;
 use crate::text::snapshot::Snapshot;
@@ -25,7 +26,7 @@ impl<V: View + ?Sized> Planner<'_, V> {
         ops: &[Op],
         order: OpOrder,
     ) -> Result<ResolvedEdit> {
-        let mut notes = Vec::new();
+        let mut notes = Notes::new();
         check_version(step, now, ops, &mut notes)?;
         let ops = if line_edits::are_line_edits(ops) {
             line_edits::fill_registers(now, ops, &mut self.registers, &mut notes)?
@@ -35,7 +36,8 @@ impl<V: View + ?Sized> Planner<'_, V> {
             numbered_anchors(now, ops)?
         };
         let resolved = resolve(now, &ops, order, self.options.settings());
-        let mut resolved = resolved.map_err(|error| notes.iter().fold(error, Error::evidence))?;
+        let mut resolved =
+            resolved.map_err(|error| notes.iter().fold(error, |error, note| error.evidence(note.to_string())))?;
         resolved.notes.extend(notes);
         Ok(resolved)
     }
@@ -44,7 +46,7 @@ impl<V: View + ?Sized> Planner<'_, V> {
 /// Checks that the text is the version that the request names.
 ///
 /// Errors: [`Code::StaleUnknownTag`], unless no edit depends on the text.
-fn check_version(step: &FileRequest, now: &Snapshot, ops: &[Op], notes: &mut Vec<String>) -> Result<()> {
+fn check_version(step: &FileRequest, now: &Snapshot, ops: &[Op], notes: &mut Notes) -> Result<()> {
     let (fits, named) = match step.base {
         None => return Ok(()),
         Some(Handle::Lines(_, tag)) => (now.short_tag() == Some(tag), tag.to_string()),
@@ -54,7 +56,7 @@ fn check_version(step: &FileRequest, now: &Snapshot, ops: &[Op], notes: &mut Vec
         return Ok(());
     }
     if matches!(step.base, Some(Handle::Lines(..))) && line_edits::is_position_independent(ops) {
-        notes.push(APPLIED_ANYWHERE_NOTE.to_owned());
+        notes.push(Note::AppliedAnywhere);
         return Ok(());
     }
     let live = now.short_tag().map_or_else(|| now.id().tag().to_string(), |tag| tag.to_string());

@@ -5,12 +5,13 @@ use super::options::ApplyOptions;
 use super::outcome::ChangedFile;
 use crate::code::Code;
 use crate::error::{Error, Result};
-use crate::formats::whole_text::{self, FENCE_NOTE, WholeText};
+use crate::formats::whole_text::{self, WholeText};
 use crate::locate::find::check_amount;
 use crate::locate::line_edits::Registers;
 use crate::locate::op::{FileAction, FileRequest, NewFile, Op, OpOrder};
 use crate::locate::refusals;
 use crate::locate::resolve::resolve;
+use crate::note::Note;
 use crate::text::overlay::{MapOverlay, View};
 use crate::text::snapshot::Snapshot;
 use crate::work;
@@ -202,7 +203,7 @@ impl<V: View + ?Sized> Planner<'_, V> {
             Some(now) => self.rewritten(now, content)?,
             None => FileWork::of_new_text(extension(path), content, self.options.matching)?,
         };
-        work.notes.extend(inside.map(|_| FENCE_NOTE.to_owned()));
+        work.notes.extend(inside.map(|_| Note::FenceRemoved));
         self.put(path, work)
     }
 
@@ -266,7 +267,7 @@ impl<V: View + ?Sized> Planner<'_, V> {
         if step.path == to {
             self.edit(step, ops, OpOrder::AsNeeded)?;
             if let Some(work) = self.works.get_mut(to) {
-                work.notes.push(ALREADY_THERE_NOTE.to_owned());
+                work.notes.push(ALREADY_THERE_NOTE);
                 work.set_mode(step.mode);
             }
             return Ok(());

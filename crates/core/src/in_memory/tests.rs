@@ -6,6 +6,7 @@ use crate::formats::print::PRINT_FORMATS;
 use crate::formats::text_formats;
 use crate::locate::find::Tier;
 use crate::locate::op::Matching;
+use crate::note::Notes;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -146,7 +147,7 @@ fn line_ends_and_marks_are_kept() {
     let patch = "--- a/x\n+++ b/x\n@@ -2,2 +2,2 @@\n two\n-three\n\\ No newline at end of file\n+3\n\\ No newline at end of file\n";
     let applied = apply(text, patch, &ApplyOptions::new()).unwrap();
     assert_eq!(applied.text, "\u{FEFF}one\r\ntwo\r\n3");
-    assert_eq!(applied.notes, Vec::<String>::new());
+    assert_eq!(applied.notes, Notes::new());
 }
 
 #[test]
@@ -208,7 +209,11 @@ fn one_text_takes_patches_about_one_file() {
     let bare = "@@\n-one\n+two\n";
     assert_eq!(apply("one\n", bare, &options).unwrap().text, "two\n");
     let named = apply("one\n", moved, &ApplyOptions::new().path("other.txt")).unwrap();
-    assert!(named.notes[0].contains("a.txt") && named.notes[0].contains("other.txt"), "{:?}", named.notes);
+    assert!(
+        named.notes[0].to_string().contains("a.txt") && named.notes[0].to_string().contains("other.txt"),
+        "{:?}",
+        named.notes
+    );
 }
 
 #[test]
@@ -287,7 +292,7 @@ fn placeholders_keep_code_or_are_refused() {
     let whole = "a.rs\n```\n// ... existing code ...\n\nfn b() {\n    three();\n}\n```\n";
     let applied = apply(text, whole, &ApplyOptions::new()).unwrap();
     assert_eq!(applied.text, text.replace("two", "three"));
-    assert!(applied.notes.iter().any(|note| note.contains("kept as it is")), "{:?}", applied.notes);
+    assert!(applied.notes.iter().any(|note| note.to_string().contains("kept as it is")), "{:?}", applied.notes);
     let unclear = "a.rs\n```\n    three();\n    // ... existing code ...\n    four();\n```\n";
     assert_eq!(apply(text, unclear, &ApplyOptions::new()).unwrap_err().code(), Code::EditOmission);
 }

@@ -13,6 +13,7 @@ use crate::formats::replace::Replacement;
 use crate::locate::find::Tier;
 use crate::locate::op::{FileAction, NewFile, OpOrder, Request, TextNames};
 use crate::locate::resolve::resolve;
+use crate::note::Notes;
 use crate::text::explain;
 use crate::text::overlay::View;
 use crate::text::snapshot::Snapshot;
@@ -139,7 +140,7 @@ pub fn apply(text: &str, patch: &str, options: &ApplyOptions) -> Result<AppliedT
 }
 
 /// The outcome of a patch that leaves the text as it is.
-fn unchanged(text: &str, format: &'static str, notes: Vec<String>, new_path: Option<String>) -> AppliedText {
+fn unchanged(text: &str, format: &'static str, notes: Notes, new_path: Option<String>) -> AppliedText {
     AppliedText {
         text: text.to_owned(),
         format,

@@ -7,6 +7,7 @@ use crate::locate::anchor_map::AnchorEdit;
 use crate::locate::line_edits::{self, LineEdit};
 use crate::locate::notebook::CellEdit;
 use crate::locate::refusals;
+use crate::note::Notes;
 use crate::text::content::Handle;
 use crate::text::span::Span;
 use std::borrow::Cow;
@@ -59,6 +60,15 @@ impl TextNames {
         let (old, new) = (field_name(names, "old_string")?, field_name(names, "new_string")?);
         let have_ids = names.field("at").is_some();
         Some(TextNames { old, new, not_all: names.not_all().into(), are_fields: true, have_ids })
+    }
+
+    /// Returns the client's name of a field of a replacement.
+    pub fn name_of<'n>(&'n self, field: &'n str) -> &'n str {
+        match field {
+            "old_string" => &self.old,
+            "new_string" => &self.new,
+            other => other,
+        }
     }
 
     const fn fields(old: &'static str, new: &'static str, have_ids: bool) -> TextNames {
@@ -418,7 +428,7 @@ pub struct Request {
     /// The files in the order of the call.
     pub files: Vec<FileRequest>,
     /// Notes for the caller about how its text was parsed.
-    pub notes: Vec<String>,
+    pub notes: Notes,
 }
 
 impl Request {
@@ -470,6 +480,21 @@ pub enum Matching {
     /// All tiers.
     #[default]
     Standard,
+}
+
+impl Matching {
+    /// Returns the tolerance with a name: exact, strict or standard.
+    ///
+    /// Errors: `call.invalid` for another name.
+    pub fn named(name: &str) -> Result<Matching> {
+        match name {
+            "exact" => Ok(Matching::Exact),
+            "strict" => Ok(Matching::Strict),
+            "standard" => Ok(Matching::Standard),
+            _ => Err(Error::new(Code::CallInvalid, format!("`{name}` is not a tolerance."))
+                .next("Use one of: exact, strict, standard.")),
+        }
+    }
 }
 
 /// Settings for all operations of a request.

@@ -3,6 +3,7 @@
 use crate::advice;
 use crate::advice::Phrase;
 use crate::code::Code;
+use crate::error::ErrorContext;
 use crate::error::{Error, Result};
 use crate::locate::line_edits;
 use crate::locate::line_format;
@@ -75,7 +76,7 @@ pub fn file_exists(path: &str, text: Option<(&Snapshot, &str)>) -> Error {
     let same = text.is_some_and(|(now, text)| now.text() == normalize_text(text));
     let error = if same {
         Error::new(Code::EditNoChange, "The file already exists, with exactly this text.")
-            .fact("already_applied", true)
+            .about(ErrorContext::AlreadyApplied)
             .next("Nothing is left to do for this file; omit it.")
     } else {
         Error::new(Code::FileExists, "Cannot create new file - file already exists.").next(

@@ -3,6 +3,7 @@
 use crate::advice;
 use crate::advice::Phrase;
 use crate::code::Code;
+use crate::error::ErrorContext;
 use crate::error::{Error, Result};
 use crate::locate::conflict;
 use crate::locate::find::{self, SearchIndex, TextEdit, TextMatch, TextMatches, Tier};
@@ -10,6 +11,7 @@ use crate::locate::line_edits::{self, LineTarget};
 use crate::locate::line_format;
 use crate::locate::notebook;
 use crate::locate::op::{Hunk, Locator, Op, OpOrder, ResolveSettings};
+use crate::note::{Note, Notes};
 use crate::text::change::{ChangeSet, Splice};
 use crate::text::diff;
 use crate::text::multi_search::Needles;
@@ -40,7 +42,7 @@ pub struct OpOutcome {
     /// The new text as the call gave it.
     pub new: String,
     /// Tolerances, text kept from the file, warnings.
-    pub notes: Vec<String>,
+    pub notes: Notes,
     /// The change by this operation, against the text it was resolved in.
     pub changes: ChangeSet,
 }
@@ -55,7 +57,7 @@ pub struct ResolvedEdit {
     /// Errors of the others, if the call accepts that.
     pub failed: Vec<Error>,
     /// Notes that apply to all of them.
-    pub notes: Vec<String>,
+    pub notes: Notes,
 }
 
 impl ResolvedEdit {
@@ -80,9 +82,9 @@ pub fn resolve(base: &Snapshot, ops: &[Op], order: OpOrder, settings: ResolveSet
         OpOrder::AsNeeded => as_needed(base, &meant, settings)?,
     };
     if has_bare {
-        resolved.notes.push(find::COPIED_NUMBERS_NOTE.to_owned());
+        resolved.notes.push(Note::CopiedNumbers);
     } else if let Cow::Owned(_) = meant {
-        resolved.notes.push(lone_cr::NOTE.to_owned());
+        resolved.notes.push(lone_cr::NOTE);
     }
     if resolved.changes.is_empty() {
         return Err(no_change());
@@ -107,7 +109,7 @@ pub fn resolve_texts(base: &Snapshot, edits: &[TextEdit]) -> Result<ResolvedEdit
     if changes.is_empty() {
         return Err(no_change());
     }
-    Ok(ResolvedEdit { changes, ops: Vec::new(), failed: Vec::new(), notes: Vec::new() })
+    Ok(ResolvedEdit { changes, ops: Vec::new(), failed: Vec::new(), notes: Notes::new() })
 }
 
 /// Returns the operations without line numbers that were copied in front of inserted lines; `None` if there are none.
@@ -183,7 +185,8 @@ fn together(base: &Snapshot, ops: &[Op], settings: ResolveSettings) -> Result<Re
                 let mut outcome = outcome(base, index, &ops[index], placed);
                 if let Some(first) = repeated[index] {
                     outcome.places = 0;
-                    outcome.notes = vec![format!("is identical to edits[{first}], which was applied once.")];
+                    outcome.notes =
+                        Notes::from(vec![format!("is identical to edits[{first}], which was applied once.")]);
                 }
                 outcomes.push(outcome);
             }
@@ -195,7 +198,7 @@ fn together(base: &Snapshot, ops: &[Op], settings: ResolveSettings) -> Result<Re
         [one] => one.changes.clone(),
         _ => ChangeSet::new(base, splices).map_err(|overlaps| conflict::overlaps(&overlaps))?,
     };
-    Ok(ResolvedEdit { changes, ops: outcomes, failed, notes: Vec::new() })
+    Ok(ResolvedEdit { changes, ops: outcomes, failed, notes: Notes::new() })
 }
 
 /// Places all operations; stops after [`EXPLAINED_FAILURES_MAX`], because each failure costs a search for similar text.
@@ -354,7 +357,7 @@ fn exact_match(base: &Snapshot, op: &Op, span: Span) -> TextMatches {
     TextMatches {
         tier: Tier::Exact,
         matches: vec![TextMatch { span, edits: difference(base.text(), span, &op.text) }],
-        notes: Vec::new(),
+        notes: Notes::new(),
     }
 }
 
@@ -374,7 +377,7 @@ fn lowered(base: &Snapshot, found: TextMatches, nth: u32) -> Result<PlacedOp> {
 pub fn not_blank(base: &Snapshot, new: &str) -> Error {
     if base.text() == new {
         return Error::new(Code::EditNoChange, "The file already exists, with exactly this text.")
-            .fact("already_applied", true)
+            .about(ErrorContext::AlreadyApplied)
             .next("Nothing is left to do.");
     }
     let lines = base.lines().count(base.text());

@@ -100,6 +100,7 @@ mod tests {
     use crate::locate::op::{
         FileAction, FileMode, FileRequest, Hunk, HunkLine, HunkLineKind, NewFile, OpOrder, Request,
     };
+    use crate::note::Notes;
 
     fn hunk(marked: &[&str], first: usize) -> Hunk {
         let line = |text: &&str| {
@@ -135,7 +136,7 @@ mod tests {
             FileRequest::new("b", FileAction::Create(text())),
             FileRequest::new("m", move_),
         ];
-        let request = Request { files, notes: vec![] };
+        let request = Request { files, notes: Notes::new() };
         let back = request.clone().reverse().unwrap();
         let asks: Vec<_> = back.files.iter().map(|file| (&*file.path, &file.action)).collect();
         assert!(matches!(asks[0], ("n", FileAction::Move { to, .. }) if to == "m"));
@@ -148,11 +149,11 @@ mod tests {
             FileAction::Write(String::new()),
             FileAction::Create(NewFile::Link("t".into())),
         ] {
-            let request = Request { files: vec![FileRequest::new("a", ask)], notes: vec![] };
+            let request = Request { files: vec![FileRequest::new("a", ask)], notes: Notes::new() };
             assert_eq!(request.reverse().unwrap_err().code(), Code::CallInvalid);
         }
         let mut moded = FileRequest::new("a", FileAction::Edit { ops: vec![], order: OpOrder::AsNeeded });
         moded.mode = Some(FileMode::Executable);
-        assert!(Request { files: vec![moded], notes: vec![] }.reverse().is_err());
+        assert!(Request { files: vec![moded], notes: Notes::new() }.reverse().is_err());
     }
 }

@@ -21,8 +21,8 @@ const LARGE_CALL_STEPS_MIN: u64 = 500_000;
 impl Tool {
     /// Parses the arguments, runs the tool, and notes how the arguments were understood.
     fn answer(&'static self, context: &Context, caller: &CallContext, input: Value) -> Result<Answer> {
-        let Arguments { mut value, mut notes } = Arguments::read(self, start(context, caller).as_deref(), input)
-            .map_err(|error| in_names(error, caller.texts.as_ref()))?;
+        let Arguments { mut value, mut notes } =
+            Arguments::read(self, start(context, caller).as_deref(), caller.texts.as_ref(), input)?;
         read_windows_fields(context, &mut value, &mut notes);
         if notes.is_empty() {
             return self.run(context, caller, value);
@@ -33,27 +33,16 @@ impl Tool {
             Ok(mut answer) => {
                 match self.annotations.read_only {
                     _ if silent => {}
-                    true => notes.iter().for_each(|note| answer.reminders.push(note.clone())),
+                    true => notes.iter().for_each(|note| answer.reminders.push(note.to_string())),
                     false => answer.text.insert_str(0, &render_notes(&notes)),
                 }
-                answer.data.insert("arguments".to_owned(), notes.into());
+                answer.data.insert("arguments".to_owned(), (&notes).into());
                 Ok(answer)
             }
             Err(error) if silent => Err(error),
-            Err(error) => Err(error.evidence(render_notes(&notes)).fact("arguments", notes)),
+            Err(error) => Err(error.evidence(render_notes(&notes)).fact("arguments", &notes)),
         }
     }
-}
-
-/// Names missing fields as the client knows them.
-fn in_names(mut error: Error, names: Option<&TextNames>) -> Error {
-    if let Some(names) = names
-        && error.data().contains_key(arguments::MISSING_FACT)
-    {
-        let message = error.parts().message;
-        *message = message.replace("old_string", &names.old).replace("new_string", &names.new);
-    }
-    error
 }
 
 /// Returns the reply to a call, with advice in these names. Never panics: an internal fault is reported as

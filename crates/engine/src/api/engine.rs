@@ -154,7 +154,7 @@ impl Engine {
         reply: &Reply,
         until: Option<Deadline>,
     ) -> Option<WaitingQuestion> {
-        waiting::store_question(self, caller, call, reply, until)
+        waiting::store_question(&self.context, caller, call, reply, until)
     }
 
     /// Waits for the person whom a call needs by its reply, until the time limit of the configuration, and makes it
@@ -168,7 +168,7 @@ impl Engine {
         make: impl Fn(&CallContext) -> Reply,
         asked: impl Fn(&str),
     ) -> Reply {
-        waiting::wait_for_person(self, caller, call, reply, make, asked)
+        waiting::wait_for_person(&self.context, caller, call, reply, make, asked)
     }
 
     /// Returns the questions that have no result yet, the oldest first.

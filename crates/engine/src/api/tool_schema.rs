@@ -21,7 +21,7 @@ impl Tool {
             ToolInput::Search => vec![schemars::schema_for!(search::SearchInput), schemars::schema_for!(RawPath)],
             ToolInput::List => vec![schemars::schema_for!(list::ListInput), schemars::schema_for!(RawPath)],
             ToolInput::Replace => vec![schemars::schema_for!(replace_in::ReplaceInput)],
-            ToolInput::Undo => vec![schemars::schema_for!(undo::UndoInput), schemars::schema_for!(RawPath)],
+            ToolInput::Undo => vec![schemars::schema_for!(undo::input::UndoInput), schemars::schema_for!(RawPath)],
             ToolInput::History => {
                 vec![schemars::schema_for!(history_tool::HistoryInput), schemars::schema_for!(RawPath)]
             }

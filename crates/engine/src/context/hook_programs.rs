@@ -5,6 +5,7 @@ use crate::context::Context;
 use crate::context::config::{Hook, HookEvent};
 use crate::model::call_handle::{NEVER_STOPPED, cancelled};
 use crate::model::raw_path;
+use emendate_core::Notes;
 use emendate_core::{Code, Error, Result};
 use emendate_fs::SafePath;
 use emendate_run::{CommandJob, CommandOutput, run_until};
@@ -54,7 +55,7 @@ pub(crate) fn before_read(context: &Context, place: &SafePath) -> Result<()> {
     for hook in hooks(context, HookEvent::BeforeRead, place) {
         let event =
             raw_path::file_json(place.absolute(), json!({ "event": "before_read", "file_path": place.shown() }));
-        let answer = consult(context, hook, place, &event, &NEVER_STOPPED, &mut Vec::new())?.unwrap_or_default();
+        let answer = consult(context, hook, place, &event, &NEVER_STOPPED, &mut Notes::new())?.unwrap_or_default();
         if matches!(answer.decision, Some(HookDecision::Deny | HookDecision::Ask)) {
             return Err(refused(hook, place, answer.reason.as_deref()));
         }
@@ -81,7 +82,7 @@ pub(crate) fn consult(
     place: &SafePath,
     event: &Value,
     stop: &AtomicBool,
-    notes: &mut Vec<String>,
+    notes: &mut Notes,
 ) -> Result<Option<HookAnswer>> {
     let root = context.store().roots().get(place.root()).map_or(Path::new("/"), |root| &*root.canonical);
     let input = event.to_string();

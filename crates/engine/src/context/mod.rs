@@ -35,7 +35,6 @@ use emendate_events::Sink;
 use emendate_fs::{FileMeta, FileVersion, LocalStore, SafePath, Store, shown};
 use emendate_history::{History, OperationId, Sessions};
 use emendate_lsp::Servers;
-use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -388,7 +387,7 @@ impl Context {
     pub(crate) fn version(&self, place: &SafePath) -> Result<Option<FileVersion>> {
         let version = self.read_up_to(place, self.config.max_whole_bytes());
         version.map_err(|error| {
-            let fits = error.data().get("size").and_then(Value::as_u64).is_some_and(|size| size <= self.config.max_file);
+            let fits = error.file_size().is_some_and(|size| size <= self.config.max_file);
             if !fits || error.code() != Code::FileTooLarge {
                 return error;
             }

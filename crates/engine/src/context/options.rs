@@ -4,6 +4,7 @@ use crate::context::config::Config;
 use crate::context::encoding;
 use crate::model::call_context::{CallContext, OptionValue, StalePolicy};
 use crate::model::call_origin::CallOrigin;
+use emendate_core::ResolveSettings;
 use emendate_core::formats::canonical_name;
 use emendate_core::line_format::{LINE_FORMATS, LineFormat};
 use emendate_core::{Code, DeclaredEncoding, Error, Handle, HeaderStyle, Matching, Result, ShortTag};
@@ -84,6 +85,18 @@ pub(crate) struct CallOptions {
 }
 
 impl CallOptions {
+    /// Returns the settings for resolving edits; `stale`: in a version that is not the current one.
+    pub(crate) fn resolve_settings(&self, stale: bool) -> ResolveSettings {
+        ResolveSettings {
+            matching: self.matching,
+            stale,
+            partial: self.partial,
+            omissions: self.cause.allows_invalid,
+            context: self.patch.context,
+            ..ResolveSettings::default()
+        }
+    }
+
     /// Creates the options of a call that sets none.
     pub(crate) fn new(caller: &CallContext, config: &Config, cause: CallOrigin<'static>) -> CallOptions {
         CallOptions {

@@ -7,6 +7,7 @@ pub(crate) mod call_handle;
 pub(crate) mod call_origin;
 pub(crate) mod call_size;
 pub(crate) mod client_info;
+pub(crate) mod code_numbers;
 pub(crate) mod delivered_comment;
 pub(crate) mod file_limits;
 pub(crate) mod hunk_numbers;

@@ -1,7 +1,9 @@
 //! The reply to a call: the same for the command line, NDJSON and MCP.
 
+use crate::model::code_numbers::exit_status;
 use crate::model::reply_limits::ReplyLimits;
-use emendate_core::{Code, Error};
+use emendate_core::Error;
+use emendate_core::Notes;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 
@@ -14,6 +16,8 @@ pub struct Answer {
     pub data: Map<String, Value>,
     /// Notes of a call that only reads, which end the text, one line each.
     pub reminders: Vec<String>,
+    /// Notes of a change, as the text and the data have them.
+    pub notes: Notes,
 }
 
 impl Answer {
@@ -58,17 +62,6 @@ pub enum SeedCodes {
     Write,
     /// None.
     None,
-}
-
-impl SeedCodes {
-    /// Returns the number of a code in this table.
-    pub fn number(self, code: Code) -> Option<u8> {
-        match self {
-            SeedCodes::Edit => code.row().edit,
-            SeedCodes::Write => code.row().write,
-            SeedCodes::None => None,
-        }
-    }
 }
 
 /// The outcome of a call. Created by [`Reply::new`] alone, which enforces the limits.
@@ -140,6 +133,6 @@ impl Reply {
 
     /// Exit status of the command line tool.
     pub fn exit(&self) -> u8 {
-        self.result.as_ref().map_or_else(|error| error.code().exit(), |_| 0)
+        self.result.as_ref().map_or_else(|error| exit_status(error.code()), |_| 0)
     }
 }

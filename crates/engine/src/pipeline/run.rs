@@ -20,7 +20,8 @@ use crate::pipeline::checks::validate::{self, tell_of_a_persons_text};
 use crate::pipeline::commit::disk_space::{largest_consumers, with_space_consumers};
 use crate::pipeline::commit::{commit, settle};
 use crate::pipeline::plan::file_plan::{FilePlan, recycle};
-use crate::pipeline::plan::large::{self, fits_whole};
+use crate::pipeline::plan::large::fits_whole;
+use crate::pipeline::plan::large::tag::compute_short_tags;
 use crate::pipeline::plan::new_file::end_lines_of_new_files;
 use crate::pipeline::plan::patching::check_blanks;
 use crate::pipeline::plan::request_tree;
@@ -28,10 +29,10 @@ use crate::pipeline::plan::target::{self, name_rejects};
 use crate::pipeline::report::receipt::Receipt;
 use crate::session::names::name_in_header;
 use crate::session::registers::{load_registers, store_registers};
+use emendate_core::ErrorContext;
 use emendate_core::line_edits::Registers;
 use emendate_core::{Code, Error, Request, Result, work};
 use emendate_fs::{SafePath, readable_size};
-use serde_json::Value;
 use std::cell::Cell;
 
 /// Applies a request to all its files, or to none. Returns one receipt per file, in the order of the request.
@@ -93,7 +94,7 @@ pub(crate) fn plan_and_commit(
 ) -> Result<Vec<Receipt>> {
     let mut plan = || {
         let mut plans = as_asked(context, caller, plan()?);
-        large::compute_short_tags(&mut plans)?;
+        compute_short_tags(&mut plans)?;
         Ok(plans)
     };
     for attempt in 1.. {
@@ -145,12 +146,14 @@ pub(crate) fn plan_and_commit(
 /// header names its file.
 fn as_asked(context: &Context, caller: &CallContext, mut plans: Vec<FilePlan>) -> Vec<FilePlan> {
     for plan in &mut plans {
-        if let Some(marks) = caller.line_format.filter(|_| plan.header.is_none() && plan.anchor_format.is_none()) {
-            plan.header = marks.header;
-            plan.anchor_format = Some(marks).filter(|marks| marks.anchors);
+        if let Some(marks) =
+            caller.line_format.filter(|_| plan.display.header.is_none() && plan.display.anchor_format.is_none())
+        {
+            plan.display.header = marks.header;
+            plan.display.anchor_format = Some(marks).filter(|marks| marks.anchors);
         }
-        if plan.header.is_some() && plan.name.is_empty() {
-            plan.name = name_in_header(context, caller, &plan.place);
+        if plan.display.header.is_some() && plan.display.name.is_empty() {
+            plan.display.name = name_in_header(context, caller, &plan.place);
         }
     }
     plans
@@ -158,7 +161,10 @@ fn as_asked(context: &Context, caller: &CallContext, mut plans: Vec<FilePlan>) -
 
 /// Adds what could be deleted to an error about a full disk.
 fn with_room(context: &Context, error: Error, plans: &[FilePlan]) -> Error {
-    let device = error.data().get("device").and_then(Value::as_u64);
+    let device = error.contexts().iter().find_map(|it| match it {
+        ErrorContext::FullDevice(device) => Some(*device),
+        _ => None,
+    });
     let held = plans.first().and_then(|plan| context.history(plan.place.root()).disk_usage());
     let error = match held.filter(|held| Some(held.device) == device && held.bytes > 0) {
             Some(held) => error

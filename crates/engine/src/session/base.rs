@@ -7,6 +7,7 @@ use crate::model::call_context::{CallContext, UnreadPolicy};
 use crate::model::raw_path;
 use crate::session::in_doubt::resolve_in_doubt;
 use crate::session::outside::{FoundContent, record_outside_changes};
+use emendate_core::Note;
 use emendate_core::advice;
 use emendate_core::explain::{self, DiffHunk};
 use emendate_core::{ChangeSet, Code, Error, Handle, Result, ShortTag, Snapshot};
@@ -17,7 +18,7 @@ use serde_json::Value;
 /// The version that an edit is based on.
 pub(crate) enum Base {
     /// The file has not changed since the caller saw it, or did not have to be seen.
-    Fresh { lines_seen: LineSet, note: Option<String> },
+    Fresh { lines_seen: LineSet, note: Option<Note> },
     /// The file changed; this is the version that the caller saw.
     Stale { seen: Snapshot, lines_seen: LineSet },
     /// The file changed, and the version that the caller saw was not kept.
@@ -29,13 +30,18 @@ impl Base {
         Base::Fresh { lines_seen, note: None }
     }
 
+    /// True if the file is as the caller saw it.
+    pub(crate) fn is_fresh(&self) -> bool {
+        matches!(self, Base::Fresh { .. })
+    }
+
     /// Creates the base for a version with other bytes than the current one.
     fn of(seen: Snapshot, lines_seen: LineSet, now: &LoadedFile) -> Base {
         if seen.text() != now.snapshot.text() {
             return Base::Stale { seen, lines_seen };
         }
         // The text is unchanged; line ends and encoding are the file's own business.
-        let note = "The file's line ends or encoding changed since it was read; its text did not.".to_owned();
+        let note = "The file's line ends or encoding changed since it was read; its text did not.".into();
         Base::Fresh { lines_seen, note: Some(note) }
     }
 }

@@ -3,6 +3,7 @@
 
 use crate::context::Context;
 use crate::session::names::{self, creates};
+use emendate_core::Notes;
 use emendate_core::{Code, Error, FileRequest, Result};
 use emendate_fs::shown;
 use std::path::Path;
@@ -24,7 +25,7 @@ pub(crate) fn read_decorated_name(
     context: &Context,
     directory: &Path,
     file: &mut FileRequest,
-    notes: &mut Vec<String>,
+    notes: &mut Notes,
 ) -> Result<()> {
     let Some(inner) = undecorated(&file.path) else { return check_home(file) };
     let exists = |name: &str| names::exists(context, directory, name);

@@ -5,6 +5,7 @@ use crate::context::Context;
 use crate::context::policy::Access;
 use crate::model::call_context::CallContext;
 use crate::model::raw_path;
+use emendate_core::ErrorContext;
 use emendate_core::{Advice, Phrase, advice};
 use emendate_core::{Code, Error, Locator, Op, Snapshot};
 use emendate_fs::{SafePath, shown};
@@ -79,9 +80,8 @@ fn missing(ops: &[Op], error: &Error) -> Vec<String> {
     if let [only] = ops {
         return if error.code() == Code::MatchNotFound { sought_text(only).into_iter().collect() } else { Vec::new() };
     }
-    let failed = error.data().get("errors").and_then(Value::as_array).cloned().unwrap_or_else(|| vec![error.to_json()]);
-    let lost = failed.iter().filter(|it| it["code"] == Code::MatchNotFound.as_str());
-    lost.filter_map(|it| it["op"].as_u64().and_then(|op| usize::try_from(op).ok()))
+    let lost = error.failures().iter().filter(|it| it.code() == Code::MatchNotFound);
+    lost.filter_map(|it| it.op_index().and_then(|op| usize::try_from(op).ok()))
         .filter_map(|op| ops.get(op))
         .filter_map(sought_text)
         .take(EXPLAINED_EDITS_MAX)
@@ -101,13 +101,12 @@ fn sought_text(op: &Op) -> Option<String> {
 
 fn shortened(place: &SafePath, error: &Error) -> Error {
     // Reading an empty file again does not help.
-    if error.data().get("reason").is_some_and(|reason| reason == "empty_file") {
+    if error.is_about(&ErrorContext::EmptyFile) {
         return error.clone();
     }
-    let mut short = Error::new(error.code(), error.message())
+    let short = Error::new(error.code(), error.message())
         .evidence("The same call failed in the same way before, and the file has not changed.");
-    let nearest = error.data().get("nearest").and_then(|it| Some((number_at(it, "from")?, number_at(it, "to")?)));
-    let next = match nearest {
+    let next = match error.nearest_lines() {
         Some((from, to)) => {
             let lines = json!({ "offset": from.saturating_sub(3).max(1), "limit": to + 7 - from });
             read_and_copy(place, &lines, Phrase::Field("old_string")).or(read_and_copy(
@@ -125,19 +124,11 @@ fn shortened(place: &SafePath, error: &Error) -> Error {
         }
         None => error.advice(),
     };
-    for (key, value) in error.data() {
-        short = short.fact(key, value.clone());
-    }
-    short.fact("repeated", true).next(next)
+    short.with_facts_of(error).fact("repeated", true).next(next)
 }
 
 /// Returns the advice to read some lines and to copy them.
 fn read_and_copy(place: &SafePath, lines: &Value, copied: Phrase) -> Advice {
     let call = raw_path::read(place, lines.clone());
     advice!["Call ", call, " and copy ", copied, " from the reply; do not send this call again."]
-}
-
-/// Returns a field that is a number.
-fn number_at(value: &Value, key: &str) -> Option<u64> {
-    value.get(key).and_then(Value::as_u64)
 }

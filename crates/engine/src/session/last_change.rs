@@ -5,6 +5,7 @@ use crate::context::history_stores::key;
 use crate::context::last_changes::LastChange;
 use crate::context::options::CallOptions;
 use crate::model::call_context::CallContext;
+use emendate_core::ErrorContext;
 use emendate_core::{Code, Error, Phrase, Result, advice};
 use emendate_fs::SafePath;
 use emendate_history::{OperationFilter, OperationId, Role};
@@ -75,5 +76,5 @@ pub(crate) fn done_already(what: &str) -> Error {
             ]
             .or("Nothing is left to do. To make the change once more, send old text that includes the text already there."),
         )
-        .fact("already_applied", true)
+        .about(ErrorContext::AlreadyApplied)
 }

@@ -4,6 +4,7 @@ use crate::context::Context;
 use crate::model::call_context::CallContext;
 use crate::session::decorated_names::read_decorated_name;
 use crate::session::windows_paths::read_windows_names;
+use emendate_core::Notes;
 use emendate_core::formats::hashline;
 use emendate_core::{Code, Error, FileAction, FileRequest, Request, Result};
 use emendate_fs::{SafePath, shown};
@@ -147,7 +148,7 @@ pub(crate) fn path_exists(context: &Context, place: &SafePath) -> bool {
 }
 
 /// Reads `a//b` and `a/./b` as `a/b`, so that one file has one name.
-fn read_doubled_slashes(file: &mut FileRequest, notes: &mut Vec<String>) {
+fn read_doubled_slashes(file: &mut FileRequest, notes: &mut Notes) {
     if !["//", "/./"].iter().any(|part| file.path.contains(part)) || file.path.contains("://") {
         return;
     }

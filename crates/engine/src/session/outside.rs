@@ -10,7 +10,8 @@ use emendate_core::explain::{self, DiffStat};
 use emendate_core::{ChangeSet, ContentId, Result, Snapshot};
 use emendate_fs::SafePath;
 use emendate_history::{
-    FileChange, FileState, KnownContent, OUTSIDE, Operation, OperationId, OperationOutcome, OutsideContent, Role,
+    FileChange, FileState, KnownContent, LogEntry, OUTSIDE, Operation, OperationId, OperationOutcome, OutsideContent,
+    Role,
 };
 use std::path::Path;
 
@@ -207,4 +208,14 @@ pub(crate) fn log_changes(
         logged.extend(context.history(root).log_outside(&operation, &contents)?.map(|receipt| receipt.id));
     }
     Ok(logged)
+}
+
+/// Returns the note of the operation that a snapshot after a shell command of this session makes.
+pub fn shell_command_note(session: &str) -> String {
+    format!("during a shell command of {session}")
+}
+
+/// True for a change that was found during a shell command of this session.
+pub(crate) fn is_of_shell(logged: &LogEntry, session: &str) -> bool {
+    logged.operation.is_outside() && logged.operation.note == shell_command_note(session)
 }

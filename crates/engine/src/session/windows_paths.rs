@@ -4,6 +4,7 @@
 use crate::context::Context;
 use crate::model::raw_path::{self, PATH_FIELDS};
 use crate::session::names::{creates, path_exists};
+use emendate_core::Notes;
 use emendate_core::{FileAction, FileRequest};
 use emendate_fs::shown;
 use serde_json::Value;
@@ -11,7 +12,7 @@ use std::path::Path;
 
 /// Converts the names of one file of a text. The name of a new file has to begin with an existing directory, or to
 /// have the usual form of a path.
-pub(crate) fn read_windows_names(context: &Context, directory: &Path, file: &mut FileRequest, notes: &mut Vec<String>) {
+pub(crate) fn read_windows_names(context: &Context, directory: &Path, file: &mut FileRequest, notes: &mut Notes) {
     let new = creates(&file.action);
     // Another header of the same file has slashes, so its backslashes are ordinary characters.
     if !(new && file.alternatives.iter().any(|name| name.contains('/'))) {
@@ -23,7 +24,7 @@ pub(crate) fn read_windows_names(context: &Context, directory: &Path, file: &mut
 }
 
 /// Converts the path fields of a call. Their paths are absolute, so only the part after the last slash is examined.
-pub(crate) fn read_windows_fields(context: &Context, input: &mut Value, notes: &mut Vec<String>) {
+pub(crate) fn read_windows_fields(context: &Context, input: &mut Value, notes: &mut Notes) {
     let Value::Object(fields) = input else { return };
     // The bytes of the name are next to it: its backslashes are those of a name that cannot be displayed.
     if fields.get(raw_path::RAW_PATH_FIELD).is_some_and(|bytes| !bytes.is_null()) {
@@ -44,7 +45,7 @@ pub(crate) fn read_windows_fields(context: &Context, input: &mut Value, notes: &
     }
 }
 
-fn read_windows_path(context: &Context, path: &mut String, notes: &mut Vec<String>) {
+fn read_windows_path(context: &Context, path: &mut String, notes: &mut Notes) {
     // After this check for a backslash, a call with usual paths costs nothing.
     if !path.contains('\\') {
         return;
@@ -58,13 +59,7 @@ fn read_windows_path(context: &Context, path: &mut String, notes: &mut Vec<Strin
 
 /// Replaces backslashes in `name`, which is relative to `directory`, if that is intended; notes it and returns
 /// true.
-fn read_windows_name(
-    context: &Context,
-    directory: &Path,
-    name: &mut String,
-    new: bool,
-    notes: &mut Vec<String>,
-) -> bool {
+fn read_windows_name(context: &Context, directory: &Path, name: &mut String, new: bool, notes: &mut Notes) -> bool {
     if !name.contains('\\') || name.starts_with('\\') {
         return false;
     }

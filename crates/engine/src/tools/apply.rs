@@ -170,7 +170,7 @@ pub(crate) fn parse_edits(
 fn answer_all(context: &Context, done: CallReceipts) -> Answer {
     let CallReceipts { receipts, format, notes, dry_run } = done;
     let mut answer = Answer::default();
-    let rows = receipts.iter().any(|receipt| receipt.plan().header.is_some());
+    let rows = receipts.iter().any(|receipt| receipt.plan().display.header.is_some());
     if !rows {
         answer.text.push_str(&render_notes(&notes));
     }
@@ -181,7 +181,7 @@ fn answer_all(context: &Context, done: CallReceipts) -> Answer {
     let mut data = Map::new();
     data.insert("format".to_owned(), format.into());
     data.insert("dryRun".to_owned(), dry_run.into());
-    data.insert("notes".to_owned(), notes.into());
+    data.insert("notes".to_owned(), (&notes).into());
     RenderedReceipts::add_files(&mut data, files, all);
     if let Some(operation) = operation {
         data.insert("operation".to_owned(), operation.to_string().into());

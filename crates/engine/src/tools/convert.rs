@@ -54,7 +54,7 @@ pub(crate) fn convert(context: &Context, caller: &CallContext, tool: &'static st
     let mut files = Vec::with_capacity(plans.len());
     for plan in plans.iter().filter(|plan| !plan.is_move_source && plan.writes()) {
         files.push(turned(plan, &directory)?);
-        notes.extend(plan.notes.iter().chain(plan.ops.iter().flat_map(|op| &op.notes)).cloned());
+        notes.extend(plan.outcome.notes.iter().chain(plan.outcome.ops.iter().flat_map(|op| &op.notes)).cloned());
     }
     let deltas: Vec<FileDelta<'_>> = files.iter().map(ConvertedFile::delta).collect();
     let text = target.print(&deltas)?;
@@ -62,7 +62,7 @@ pub(crate) fn convert(context: &Context, caller: &CallContext, tool: &'static st
     let mut data = Map::new();
     data.insert("format".to_owned(), format.spec().name.into());
     data.insert("to".to_owned(), target.name.into());
-    data.insert("notes".to_owned(), notes.into());
+    data.insert("notes".to_owned(), (&notes).into());
     data.insert("converted".to_owned(), text.clone().into());
     Ok(Answer { text, data, ..Answer::default() })
 }

@@ -15,20 +15,43 @@ use emendate_core::{Code, Error, Request, Result};
 use emendate_os::ffi::OsStringExt as _;
 use serde_json::{Map, Value};
 
-/// Runs a changing tool: extracts the options, lets the format parse the rest, and applies the request.
+/// Runs a changing tool, and renders its reply.
 pub(crate) fn edit_files(
     context: &Context,
     caller: &CallContext,
     tool: &'static str,
     formats: &[&'static dyn Format],
-    mut input: Value,
+    input: Value,
 ) -> Result<Answer> {
+    let replace_all = input.get("replace_all").and_then(Value::as_bool).unwrap_or(false);
+    let CallReceipts { receipts, notes, .. } = change_files(context, caller, tool, formats, input)?;
+    let notes = render_notes(&notes);
+    if receipts.len() > 1 {
+        let operation = receipts.iter().find_map(Receipt::operation);
+        let RenderedReceipts { text, files, all, .. } = render_receipts(context, receipts);
+        let mut data = Map::new();
+        RenderedReceipts::add_files(&mut data, files, all);
+        data.extend(operation.map(|operation| ("operation".to_owned(), operation.to_string().into())));
+        return Ok(Answer { text: notes + &text, data, ..Answer::default() });
+    }
+    let mut answer = answer_for_file(context, receipts, replace_all);
+    answer.text.insert_str(0, &notes);
+    Ok(answer)
+}
+
+/// Extracts the options of a call, lets the format parse the rest, and applies the request.
+pub(crate) fn change_files(
+    context: &Context,
+    caller: &CallContext,
+    tool: &'static str,
+    formats: &[&'static dyn Format],
+    mut input: Value,
+) -> Result<CallReceipts> {
     let mut options = CallOptions::take(&mut input, caller, context.config(), tool)?;
     let raw = raw_path::take(&mut input)?;
     let format = select_format(formats, &input)?;
     options.cause.format = format.spec().name;
     caller.note_format(options.cause.format);
-    let replace_all = input.get("replace_all").and_then(Value::as_bool).unwrap_or(false);
     let input = FormatInput::Json(input);
     let mut request = match (&caller.texts, format.spec().name) {
         (Some(names), "multi_edit") => multi_edit::parse_as(names, input)?,
@@ -44,19 +67,7 @@ pub(crate) fn edit_files(
     if let Some(file) = request.files.first_mut() {
         file.raw = raw.map(|path| path.into_os_string().into_vec());
     }
-    let CallReceipts { receipts, notes, .. } = apply_request(context, caller, request, &options)?;
-    let notes = render_notes(&notes);
-    if receipts.len() > 1 {
-        let operation = receipts.iter().find_map(Receipt::operation);
-        let RenderedReceipts { text, files, all, .. } = render_receipts(context, receipts);
-        let mut data = Map::new();
-        RenderedReceipts::add_files(&mut data, files, all);
-        data.extend(operation.map(|operation| ("operation".to_owned(), operation.to_string().into())));
-        return Ok(Answer { text: notes + &text, data, ..Answer::default() });
-    }
-    let mut answer = answer_for_file(context, receipts, replace_all);
-    answer.text.insert_str(0, &notes);
-    Ok(answer)
+    apply_request(context, caller, request, &options)
 }
 
 /// Applies a request to all its files, or to none.

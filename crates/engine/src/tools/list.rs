@@ -1,11 +1,11 @@
 //! The tool `list`: the files below a directory, without ignored ones.
 
+use crate::context::walk::{WalkFilter, WalkStats};
 use crate::context::{Context, walk};
 use crate::model::call_context::CallContext;
 use crate::model::call_handle::CallPhase;
 use crate::model::raw_path;
 use crate::model::reply::Answer;
-use crate::tools::search::{WalkFilter, WalkStats};
 use emendate_core::{Code, Error, Result, formats, work};
 use emendate_fs::{SafePath, shown};
 use schemars::JsonSchema;
@@ -141,7 +141,7 @@ fn answer(place: &str, entries: &[ListEntry], files: usize, cut: bool, walked: &
     let data =
         json!({ "directory": place, "entries": names, "files": files, "truncated": cut || walked.cut, "notes": notes });
     let Value::Object(data) = data else { return Answer { text, ..Answer::default() } };
-    Answer { text, data, reminders }
+    Answer { text, data, reminders, ..Answer::default() }
 }
 
 /// Returns the ending of a plural.

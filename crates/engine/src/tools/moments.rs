@@ -3,8 +3,9 @@
 use crate::context::Context;
 use crate::model::call_context::CallContext;
 use crate::model::reply::Answer;
-use crate::session::turns::log_moment;
-use crate::tools::undo::{OperationRef, data, select};
+use crate::pipeline::report::rendered::files_data;
+use crate::session::turns::{OPERATIONS_PER_PAGE, PAUSE_US, log_moment};
+use crate::tools::undo::select::{self, OperationRef};
 use emendate_core::formats::{self, FormatInput};
 use emendate_core::{Code, Error, Phrase, Result, advice, work};
 use emendate_history::{LogEntry, MARK, OperationFilter, Role, TURN};
@@ -14,11 +15,6 @@ use serde_json::Value;
 
 /// Characters of the name of a mark.
 pub(crate) const MARK_CHARS_MAX: usize = 64;
-/// Operations that are read together.
-pub(crate) const OPERATIONS_PER_PAGE: usize = 50;
-/// Microseconds without an operation after which the next one belongs to another turn, where no turns are given.
-pub(crate) const PAUSE_US: i64 = 5 * 60 * 1_000_000;
-
 /// The input of `mark`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -46,7 +42,7 @@ pub(crate) fn mark(context: &Context, caller: &CallContext, input: Value) -> Res
         Some(_) => format!("Marked this moment as {name}: rewind, undo (since) and history accept the name.\n"),
         None => format!("This moment would have the name {name}.\n"),
     };
-    let mut data = data(Vec::new(), 0, caller.dry_run);
+    let mut data = files_data(Vec::new(), 0, caller.dry_run);
     data.insert("operation".to_owned(), id.map(|id| id.to_string()).into());
     Ok(Answer { text, data, ..Answer::default() })
 }

@@ -4,6 +4,7 @@ use crate::context::Context;
 use crate::context::policy::Access;
 use crate::context::syntax::grammars;
 use crate::model::call_context::CallContext;
+use emendate_core::Notes;
 
 use emendate_core::line_edits::{self, LineTarget};
 use emendate_core::line_format::clip;
@@ -68,7 +69,8 @@ pub(crate) fn preview_lines(
     }) else {
         return LinePreview::of(op);
     };
-    let found = grammars(context, caller).with_blocks(&place, &now, std::slice::from_ref(op), &mut Vec::new()).ok()?;
+    let found =
+        grammars(context, caller).with_blocks(&place, &now, std::slice::from_ref(op), &mut Notes::new()).ok()?;
     let mut shown = LinePreview::of(found.first()?)?;
     if let (Some([from, to]), None) = (shown.range, shown.at) {
         let count = now.lines().count(now.text());

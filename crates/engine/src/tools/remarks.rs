@@ -6,7 +6,7 @@ use crate::model::hunk_numbers::HunkNumbers;
 use crate::session::comments::comment_id;
 use crate::tools::history::file_hunks;
 use crate::tools::history::operation_list::{from_its_source, visible_files};
-use crate::tools::undo::{OperationRef, select};
+use crate::tools::undo::select::{self, OperationRef};
 use emendate_core::{Code, Error, Result};
 use emendate_history::{
     COMMENTS_MAX, CommentFilter, FileChange, LogEntry, NewComment, OperationId, OperationName, REVIEWED_HUNKS_MAX,

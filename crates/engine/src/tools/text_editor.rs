@@ -3,16 +3,20 @@
 
 use crate::context::Context;
 use crate::context::policy::Access;
-use crate::model::call_context::CallContext;
+use crate::model::call_context::{CallContext, ChangeDisplay};
 use crate::model::reply::Answer;
-use crate::pipeline::report::receipt::render_notes;
-use crate::tools::edit_files::edit_files;
+use crate::pipeline::report::receipt::{Receipt, ReplyText};
+use crate::pipeline::report::rendered::answer_with;
+use crate::pipeline::report::rows::render_warnings;
+use crate::tools::edit_files::change_files;
 use crate::tools::{read, undo};
+use emendate_core::advice::json_call;
 use emendate_core::formats::FormatInput;
 use emendate_core::formats::text_editor::{self, EditorCommand, TextEditor, TextEditorInput};
 use emendate_core::{Code, Error, Result};
+use emendate_core::{ErrorContext, Vocabulary};
 use emendate_fs::{EntryKind, PATH_MAX_BYTES, SafePath};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -49,7 +53,8 @@ pub(crate) fn text_editor(context: &Context, caller: &CallContext, tool: &'stati
         EditorCommand::View => view_path(context, caller, &args),
         EditorCommand::UndoEdit => undo::undo(context, caller, tool, json!({ "file_path": args.path })),
         EditorCommand::Create | EditorCommand::StrReplace | EditorCommand::Insert => {
-            edit_files(context, caller, tool, &[&TextEditor], input).map(|answer| told(answer, &args))
+            change_files(context, caller, tool, &[&TextEditor], input)
+                .map(|done| answer_with(context, done.receipts, |receipt| told(receipt, context.config().shows, &args)))
         }
     };
     answer.map_err(|error| taught(error, &args))
@@ -152,22 +157,18 @@ fn add_names(
     Ok(())
 }
 
-/// Rewords an answer for this tool: the headline that models know, the snippet, then everything else.
-fn told(mut answer: Answer, args: &TextEditorInput) -> Answer {
-    let (headline, rest) = answer.text.split_once('\n').unwrap_or((&answer.text, ""));
-    if answer.data.get("dryRun") == Some(&Value::Bool(true)) || answer.data.get("writtenBy").is_none() {
-        return answer;
+/// Renders the answer in the words of this tool: the headline that models know, the snippet, then everything else.
+fn told(receipt: &mut Receipt, shows: ChangeDisplay, args: &TextEditorInput) -> Answer {
+    if receipt.is_dry() || !receipt.is_written() {
+        return receipt.answer(false, shows);
     }
+    let mut reply = receipt.reply(false, shows);
+    reply.text.body.push_str(&render_warnings(&reply.warnings));
     let path = &args.path;
-    // The file may have lines that look like notes, so the notes come from the data.
-    let listed = answer.data.get("notes").and_then(Value::as_array).into_iter().flatten();
-    let notes: Vec<String> = listed.filter_map(Value::as_str).map(str::to_owned).collect();
-    let notes = render_notes(&notes);
-    let snippet = rest.strip_prefix(&*notes).unwrap_or(rest);
-    let created = answer.data.get("type").is_some_and(|kind| kind == "create");
-    answer.text = match args.command {
-        EditorCommand::Create if created => format!("File created successfully at: {path}\n{notes}"),
-        EditorCommand::Create => format!("{headline}\n{notes}"),
+    let ReplyText { headline, notes, body: snippet } = &reply.text;
+    let text = match args.command {
+        EditorCommand::Create if receipt.is_created() => format!("File created successfully at: {path}\n{notes}"),
+        EditorCommand::Create => format!("{headline}{notes}"),
         EditorCommand::Insert => format!(
             "The file {path} has been edited. Here's the result of running `cat -n` on a snippet of the edited file:\n{snippet}{notes}\
              Review the changes and make sure they are as expected (correct indentation, no duplicate lines, etc). Edit the file \
@@ -178,7 +179,7 @@ fn told(mut answer: Answer, args: &TextEditorInput) -> Answer {
              Review the changes and make sure they are as expected. Edit the file again if necessary.\n"
         ),
     };
-    answer
+    Answer { text, data: reply.data, notes: reply.notes, ..Answer::default() }
 }
 
 /// Rewords the advice of an error: this client has only this tool, with field names of its own.
@@ -200,25 +201,26 @@ fn taught(error: Error, args: &TextEditorInput) -> Error {
                                  occurs once."
                 .to_owned()
         }
-        Code::MatchNotFound if error.data().get("reason").is_some_and(|reason| reason == "empty_file") => {
+        Code::MatchNotFound if error.is_about(&ErrorContext::EmptyFile) => {
             let create = json!({ "command": "create", "path": args.path });
             format!("Fill it with {create} and its text as file_text.")
         }
-        Code::MatchNotFound if let Some(text) = error.data().get("suggestion") => {
+        Code::MatchNotFound if let Some(text) = error.suggestion() => {
+            let text = Value::from(text);
             format!("If that text is meant, send the call again with \"old_str\": {text}.")
         }
-        Code::MatchNotFound if error.data().contains_key("already_applied") => {
+        Code::MatchNotFound if error.is_about(&ErrorContext::AlreadyApplied) => {
             format!("Nothing is left to do if the text there is as wanted; else view the file again with {view}.")
         }
         Code::MatchNotFound => {
             format!("View {} and copy old_str from it, without line numbers.", nearest(&error, view))
         }
         Code::EditNoChange
-            if args.command == EditorCommand::StrReplace && !error.data().contains_key("already_applied") =>
+            if args.command == EditorCommand::StrReplace && !error.is_about(&ErrorContext::AlreadyApplied) =>
         {
             "Send a new_str that differs from old_str; no call is needed if the file is already as intended.".to_owned()
         }
-        Code::FileMissing => error.next_step().replace("use write", "use the command create"),
+        Code::FileMissing => error.advice().text_for(&EditorCommands),
         Code::OperationMissing => "Make the change with str_replace or insert.".to_owned(),
         _ => return error,
     };
@@ -227,14 +229,30 @@ fn taught(error: Error, args: &TextEditorInput) -> Error {
 
 /// Formats the call that views the place most similar to the text if there is one, else the whole file.
 fn nearest(error: &Error, mut view: Value) -> String {
-    if let (Some(from), Some(to)) = (nearest_field(error, "from"), nearest_field(error, "to")) {
+    if let Some((from, to)) = error.nearest_lines() {
         view["view_range"] = json!([from.saturating_sub(3).max(1), to + 3]);
         return format!("the lines with {view}");
     }
     format!("the file again with {view}")
 }
 
-/// Returns a number of the nearest text.
-fn nearest_field(error: &Error, key: &str) -> Option<u64> {
-    error.data().get("nearest")?.get(key)?.as_u64()
+/// The names of our tools in this tool.
+struct EditorCommands;
+
+impl Vocabulary for EditorCommands {
+    fn tool(&self, name: &str) -> Option<String> {
+        Some(if name == "write" { "the command create" } else { name }.to_owned())
+    }
+
+    fn field(&self, name: &str) -> Option<String> {
+        Some(name.to_owned())
+    }
+
+    fn field_of(&self, _: &str, name: &str) -> Option<String> {
+        Some(name.to_owned())
+    }
+
+    fn call(&self, tool: &str, fields: &Map<String, Value>) -> Option<String> {
+        Some(json_call(tool, fields))
+    }
 }

@@ -1,5 +1,6 @@
 //! Files too large to be read whole: opened under a lease and copied in chunks, never twice in memory.
 
+use emendate_core::ErrorContext;
 use emendate_os::fd::OwnedFd;
 use std::path::Path;
 
@@ -260,6 +261,6 @@ pub(super) fn needs_temp_file(path: &Path, size: u64, why: &str) -> Error {
     Error::new(Code::FileTooLarge, what)
         .next("Make a copy and edit that, or ask a person to raise max_whole.")
         .fact("path", error::show(path))
-        .fact("size", size)
-        .fact("in_place", why)
+        .about(ErrorContext::FileSize(size))
+        .about(ErrorContext::WrittenInPlace(why.to_owned()))
 }

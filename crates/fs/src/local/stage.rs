@@ -1,6 +1,7 @@
 //! Staging: new content is written beside its target, with the target's metadata. Nothing is visible yet, and
 //! everything is synced before anything becomes visible.
 
+use emendate_core::ErrorContext;
 use emendate_os::fd::AsFd;
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsStr;
@@ -377,7 +378,7 @@ pub(super) fn failed_write(folder: &ParentDir<'_>, entry: &StagedFile<'_>, doing
                 ))
                 .fact("needed", needed)
                 .fact("free", free)
-                .fact("device", folder.id.0)
+                .about(ErrorContext::FullDevice(folder.id.0))
         }
         _ => error,
     }

@@ -105,7 +105,7 @@ impl Reply {
     /// Returns the exit status of the reply's code.
     fn exit(&self) -> i32 {
         let code = self.error.as_ref().map(|(code, _)| &**code);
-        CODES.iter().find(|row| Some(row.name) == code).map_or(0, |row| row.exit.into())
+        CODES.iter().find(|row| Some(row.name) == code).map_or(0, |row| emendate::exit_status(row.code).into())
     }
 }
 

@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 use crate::locate::anchor_map::place::read_words;
 use crate::locate::anchor_map::{AnchorEdit, AnchorRef, AnchorTarget, AnchorWord};
 use crate::locate::op::{FileAction, FileRequest, Locator, Op, OpOrder, Request, normalize_text};
+use crate::note::Notes;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -94,7 +95,7 @@ impl Format for WordAnchors {
 
     fn parse(&self, input: FormatInput) -> Result<Request> {
         let mut value = super::object(input)?;
-        let mut notes = Vec::new();
+        let mut notes = Notes::new();
         for name in ["edits", "files"] {
             // Models encode lists as strings, and omit the brackets of a list of one.
             let inner = value.get(name).and_then(Value::as_str).and_then(|text| serde_json::from_str(text).ok());

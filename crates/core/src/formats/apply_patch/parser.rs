@@ -10,6 +10,7 @@ use super::shell::{self, HeredocOpener};
 use crate::error::Result;
 use crate::formats::stream::{FileActionKind, LineParser, ParseOptions, StreamEvent};
 use crate::locate::op::{Hunk, Request};
+use crate::note::{Note, Notes};
 
 /// State of the parser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,7 +78,7 @@ pub(super) struct ApplyPatchParser {
     pub(super) directory: Option<String>,
     pub(super) environment: Option<String>,
     pub(super) mistakes: ApplyPatchMistakes,
-    pub(super) notes: Vec<String>,
+    pub(super) notes: Notes,
     pub(super) problem: Option<PatchProblem>,
     /// The last line that was not blank.
     pub(super) last: (usize, String),
@@ -102,7 +103,7 @@ impl ApplyPatchParser {
             directory: None,
             environment: None,
             mistakes: ApplyPatchMistakes::default(),
-            notes: Vec::new(),
+            notes: Notes::new(),
             problem: None,
             last: (0, String::new()),
         }
@@ -398,7 +399,7 @@ impl LineParser for ApplyPatchParser {
             built,
             problem,
             &manner,
-            notes.into_iter().chain(slips.into_notes(ApplyPatchMistake::note)).collect(),
+            notes.into_iter().chain(slips.into_notes(ApplyPatchMistake::note).map(Note::from)).collect(),
         )
     }
 }

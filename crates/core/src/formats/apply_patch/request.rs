@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::formats::stream::ParseOptions;
 use crate::locate::op::EDITS_PER_CALL_MAX;
 use crate::locate::op::{FileAction, FileRequest, Hunk, NewFile, Op, OpOrder, Request};
+use crate::note::Notes;
 use std::collections::HashMap;
 
 /// Characters of a line that a message shows.
@@ -120,7 +121,7 @@ pub(super) fn into_request(
     built: BuiltRequest,
     problem: Option<PatchProblem>,
     manner: &ParseOptions,
-    notes: Vec<String>,
+    notes: Notes,
 ) -> Result<Request> {
     let BuiltRequest { files, edits, idle, problem: empty } = built;
     let request = Request { files, notes };

@@ -6,6 +6,7 @@ use crate::formats::{Format, FormatInput};
 use crate::locate::op::{
     FileAction, FileRequest, Hunk, HunkLine, HunkLineKind, Locator, NewFile, Op, OpOrder, Request,
 };
+use crate::note::Notes;
 use proptest::prelude::*;
 
 fn parse(text: &str) -> Request {
@@ -65,7 +66,7 @@ fn all_operations_are_parsed() {
          *** Update File: a b.py\n@@ class A\n@@ def f\n-x\n+y\n@@\n z\n+w\n*** End of File\n\
          *** Update File: m\n*** Move to: n\n*** Update File: p\n*** Move to: q\n@@\n-1\n+2\n",
     ));
-    assert_eq!(request.notes, Vec::<String>::new());
+    assert_eq!(request.notes, Notes::new());
     let paths: Vec<&str> = request.files.iter().map(|file| &*file.path).collect();
     assert_eq!(paths, ["new.txt", "empty", "old.txt", "a b.py", "m", "p"]);
     assert_eq!(request.files[0].action, FileAction::Create(NewFile::Text("one\n+two\n\n*** End Patch\n".into())));
@@ -87,7 +88,7 @@ fn all_operations_are_parsed() {
 fn wrappers_and_prose_are_ignored() {
     let inner = patch(UPDATE);
     let plain = parse(&inner);
-    assert_eq!(plain.notes, Vec::<String>::new());
+    assert_eq!(plain.notes, Notes::new());
     for (before, after) in [
         ("<<EOF\n", "EOF\n"),
         ("<<'EOF'\n", "EOF"),
@@ -115,7 +116,7 @@ fn wrappers_and_prose_are_ignored() {
         let request = parse(&format!("{before}{moved}EOF\n"));
         assert_eq!((&*request.files[0].path, &*request.files[1].path), ("sub/x/f", "/abs"), "{before}");
         assert_eq!(request.files[0].action, FileAction::Move { to: "sub/x/g".into(), ops: vec![] });
-        assert!(request.notes.iter().any(|note| note.contains("sub/x")), "{:?}", request.notes);
+        assert!(request.notes.iter().any(|note| note.to_string().contains("sub/x")), "{:?}", request.notes);
     }
     assert!(fails(&format!("cd $HOME && apply_patch <<'EOF'\n{inner}EOF\n")).message().contains("shell"));
     let two = parse(&format!("{inner}\nAnd then:\n{}", patch("*** Delete File: g\n")));
@@ -153,7 +154,7 @@ fn mistakes_are_repaired_and_reported() {
         let request = parse(&text);
         assert_eq!((request.files.len(), &*request.files[0].path), (1, "f"), "{text}");
         assert_eq!(lines(&hunks(&request.files[0])[0]), " a\n-b\n+c\n", "{text}");
-        assert!(request.notes.iter().any(|note| note.contains(part)), "{text}\n{:?}", request.notes);
+        assert!(request.notes.iter().any(|note| note.to_string().contains(part)), "{text}\n{:?}", request.notes);
     }
     let implicit = hunk(&patch(UPDATE).replace("@@\n", ""));
     assert_eq!((lines(&implicit), implicit.source_line), (" a\n-b\n+c\n".to_owned(), 3));
@@ -306,7 +307,7 @@ fn corrected_patch_parses() {
     let error = fails(&patch("*** Add File: n\nx\n\n  y\n*** Update File: f\n@@ s\n-a\n+b\n"));
     let fixed = error.next_step().split_once("corrected:\n").unwrap().1;
     assert_eq!(parse(fixed).files[0].action, FileAction::Create(NewFile::Text("x\n\n  y\n".into())));
-    assert_eq!(parse(fixed).notes, Vec::<String>::new());
+    assert_eq!(parse(fixed).notes, Notes::new());
 }
 
 #[test]
@@ -415,7 +416,7 @@ fn any_request() -> impl Strategy<Value = Request> {
         for (number, file) in files.iter_mut().enumerate() {
             file.path = format!("dir {number}/f.txt");
         }
-        Request { files, notes: Vec::new() }
+        Request { files, notes: Notes::new() }
     })
 }
 
@@ -431,7 +432,7 @@ fn essence(mut request: Request) -> Request {
         }
     }
     request.files.retain(|file| !matches!(&file.action, FileAction::Edit { ops, .. } if ops.is_empty()));
-    request.notes.clear();
+    request.notes = Notes::new();
     request
 }
 

@@ -96,7 +96,7 @@ mod tests {
         let two = format!("*** Update File: a\n{BLOCK}*** Update File: b\n{BLOCK}");
         let layer = layer(&two).unwrap();
         assert_eq!(layer.text, format!("a\n{BLOCK}b\n{BLOCK}"));
-        assert!(layer.notes[0].ends_with("; 2 headers in all."), "{:?}", layer.notes);
+        assert!(layer.notes[0].to_string().ends_with("; 2 headers in all."), "{:?}", layer.notes);
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod xml;
 
 use super::stream::ParseOptions;
 use super::text_formats;
+use crate::note::Notes;
 use crate::work;
 use std::borrow::Cow;
 use std::path::Path;
@@ -33,7 +34,7 @@ pub struct UnwrappedText<'a> {
     /// The directory that names in the text are relative to; may be relative itself.
     pub directory: Option<String>,
     /// One sentence per wrapper; empty if there was none.
-    pub notes: Vec<String>,
+    pub notes: Notes,
 }
 
 /// One wrapper that was removed.
@@ -43,12 +44,12 @@ struct WrapperLayer<'a> {
     format: Option<&'static str>,
     options: ParseOptions,
     directory: Option<String>,
-    notes: Vec<String>,
+    notes: Notes,
 }
 
 impl<'a> WrapperLayer<'a> {
     fn new(text: impl Into<Cow<'a, str>>, note: impl Into<String>) -> WrapperLayer<'a> {
-        WrapperLayer { text: text.into(), notes: vec![note.into()], ..WrapperLayer::default() }
+        WrapperLayer { text: text.into(), notes: vec![note.into()].into(), ..WrapperLayer::default() }
     }
 
     fn owned(self) -> WrapperLayer<'static> {

@@ -1,4 +1,5 @@
 use super::{UnwrappedText, unwrap_text};
+use crate::note::Notes;
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -12,7 +13,7 @@ fn inner(text: &str) -> UnwrappedText<'_> {
 
 fn same(text: &str) {
     let peeled = unwrap_text(text);
-    assert_eq!((&*peeled.text, peeled.notes), (text, vec![]));
+    assert_eq!((&*peeled.text, peeled.notes), (text, Notes::new()));
 }
 
 #[test]
@@ -144,14 +145,14 @@ fn options_in_shell_lines_are_read() {
     let peeled = inner(&text);
     assert_eq!((peeled.options.strip, peeled.options.reverse), (Some(2), true));
     assert_eq!(peeled.directory.as_deref(), Some("/repo/sub"));
-    assert!(peeled.notes.iter().any(|note| note.contains("not run")), "{:?}", peeled.notes);
+    assert!(peeled.notes.iter().any(|note| note.to_string().contains("not run")), "{:?}", peeled.notes);
     let text = format!("cd src\npatch -p0 a.rs <<'EOF'\n{BLOCK}EOF\n");
     let peeled = inner(&text);
     assert_eq!((peeled.options.file.as_deref(), peeled.directory.as_deref()), (Some("a.rs"), Some("src")));
     let text = format!("patch -d lib <<EOF\n{}EOF\n", BLOCK.replace("new", "$new"));
     let peeled = inner(&text);
     assert_eq!(peeled.directory.as_deref(), Some("lib"));
-    assert!(peeled.notes.iter().any(|note| note.contains("expanded")));
+    assert!(peeled.notes.iter().any(|note| note.to_string().contains("expanded")));
     let call = json!({ "cmd": format!("cd sub && apply_patch <<'EOF'\n{BLOCK}EOF"), "workdir": "/w" }).to_string();
     assert_eq!(inner(&call).directory.as_deref(), Some("/w/sub"));
 }

@@ -8,6 +8,7 @@ use super::{broken, current, foreign, header, stray};
 use crate::error::{Error, Result};
 use crate::formats::stream::{FileActionKind, LineParser, ParseOptions, StreamEvent};
 use crate::locate::op::{HunkLineKind, Request};
+use crate::note::Notes;
 use crate::text::content::HeaderStyle;
 use std::collections::HashSet;
 
@@ -36,7 +37,7 @@ pub(super) struct HashlineParser {
     /// The error for the beginning of the text, dropped if a fence shows that it was only prose.
     start: Option<Error>,
     errors: Vec<Error>,
-    notes: Vec<String>,
+    notes: Notes,
     /// Events are suppressed.
     quiet: bool,
     /// The text so far, for showing its corrected form; dropped if it is too long for that.

@@ -9,6 +9,7 @@ use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::locate::line_edits::{self, LineEdit};
 use crate::locate::op::{FileAction, FileRequest, Locator, Op, OpOrder, Request};
+use crate::note::Notes;
 use crate::text::content::Handle;
 use std::collections::HashMap;
 
@@ -121,7 +122,7 @@ pub(super) fn no_header(line: &str, at: usize) -> Error {
 /// Converts all sections to a request; those of one path are joined at the position of the first one.
 ///
 /// Errors: no section, different tags, no tag, registers used across joined sections.
-pub(super) fn request(sections: Vec<HashlineSection>, mut notes: Vec<String>) -> Result<Request> {
+pub(super) fn request(sections: Vec<HashlineSection>, mut notes: Notes) -> Result<Request> {
     let mut merged: Vec<HashlineSection> = Vec::with_capacity(sections.len());
     let mut known: HashMap<String, usize> = HashMap::new();
     let registers = sections.iter().any(HashlineSection::uses_registers);

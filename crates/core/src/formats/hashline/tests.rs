@@ -113,7 +113,7 @@ fn lenient_forms_are_accepted_with_a_note() {
     }
     let told = |text: &str, part: &str| {
         let notes = parse(text).unwrap_or_else(|error| panic!("{text}: {error}")).notes;
-        assert!(notes.iter().any(|note| note.contains(part)), "{text}: {notes:?}");
+        assert!(notes.iter().any(|note| note.to_string().contains(part)), "{text}: {notes:?}");
     };
     told("¶a#1A2B\nreplace 2-3:\n+x\n", "separator");
     told("¶a#1A2B\nreplace 2..3:\nx\n", "Auto-prefixed bare body");

@@ -6,11 +6,12 @@ use super::{FileDelta, unsaid};
 use crate::error::Result;
 use crate::formats::apply_patch;
 use crate::locate::op::{FileAction, FileRequest, Hunk, HunkLine, HunkLineKind, NewFile, Op, OpOrder, Request};
+use crate::note::Notes;
 use crate::text::explain::LineKind as Kind;
 
 pub(super) fn print(deltas: &[FileDelta<'_>], context: usize) -> Result<String> {
     let files = deltas.iter().map(|delta| Ok(FileRequest::new(delta.old_path(), ask(delta, context)?)));
-    let request = Request { files: files.collect::<Result<_>>()?, notes: Vec::new() };
+    let request = Request { files: files.collect::<Result<_>>()?, notes: Notes::new() };
     apply_patch::print(&request).ok_or_else(|| unsaid(deltas[0].path, "a name or a line contains a line end"))
 }
 

@@ -107,7 +107,7 @@ fn several_blocks_and_files_are_parsed() {
     let read = read(text).unwrap();
     let paths: Vec<&str> = read.list.iter().map(|block| &*block.path).collect();
     assert_eq!(paths, ["one.rs", "one.rs", "two.rs", "one.rs"]);
-    assert!(parse(text).notes.iter().any(|note| note.contains("not run")));
+    assert!(parse(text).notes.iter().any(|note| note.to_string().contains("not run")));
     let request = parse(text);
     let counts: Vec<(&str, usize)> = request
         .files

@@ -92,7 +92,7 @@ pub(super) fn parse(text: &str, manner: &ParseOptions) -> Option<Result<ParsedTe
             1 => format!("The text is a call {how}; it was read as the arguments of `{name}`."),
             count => format!("The text has {count} calls {how}; they were read as one change."),
         };
-        request.notes.insert(0, what);
+        request.notes.push_front(what);
         ParsedText { format, request, directory: None }
     }))
 }

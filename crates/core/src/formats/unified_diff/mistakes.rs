@@ -2,6 +2,7 @@
 
 use crate::code::Code;
 use crate::error::Error;
+use crate::note::Notes;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -63,7 +64,7 @@ impl UnifiedDiffMistakes {
     }
 
     /// One note per kind.
-    pub(super) fn notes(&self) -> Vec<String> {
+    pub(super) fn notes(&self) -> Notes {
         self.0.iter().map(|(slip, lines)| format!("{} ({}).", slip.text(), list(lines))).collect()
     }
 }

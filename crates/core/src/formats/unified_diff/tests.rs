@@ -7,6 +7,7 @@ use crate::locate::binary::apply_binary;
 use crate::locate::op::{
     BinaryPayload, FileAction, FileMode, FileRequest, Hunk, HunkLine, HunkLineKind, Locator, NewFile, Op, Request,
 };
+use crate::note::Notes;
 use serde_json::Value;
 
 fn read(text: &str) -> Result<Request> {
@@ -79,7 +80,7 @@ fn body(text: &str) -> String {
 }
 
 fn notes(text: &str) -> String {
-    good(text).notes.join(" ")
+    good(text).notes.texts().join(" ")
 }
 
 #[test]
@@ -200,7 +201,7 @@ fn counts_are_checked_but_not_required() {
     assert_eq!(wrong("@@ -5,2 +5,1 @@\n-a\n+b\n+c\n"), "-a\n+b\n+c\n");
     // Consistent counts, no final line end: nothing is missing.
     assert_eq!(body("@@ -1,2 +1,2 @@\n a\n-b\n+c"), " a\n-b\n+c\n");
-    assert_eq!(good(&format!("{HEAD}@@ -1,2 +1,2 @@\n a\n-b\n+c")).notes, Vec::<String>::new());
+    assert_eq!(good(&format!("{HEAD}@@ -1,2 +1,2 @@\n a\n-b\n+c")).notes, Notes::new());
     for cut in [
         "@@ -1,9 +1,9 @@\n a\n-b\n+c\n",
         "@@ -1,9 +1,9 @@\n a\n-b\n+c\n\n",

@@ -7,6 +7,7 @@ use crate::formats::name;
 use crate::formats::search_replace;
 use crate::formats::stream::{FileActionKind, ParseOptions, StreamEvent};
 use crate::locate::op::HunkLineKind;
+use crate::note::Notes;
 use std::mem;
 
 /// A file with its whole text.
@@ -197,7 +198,7 @@ impl WholeFileReader {
     /// Ends the text; returns the files and the notes.
     ///
     /// Errors: [`Code::EditUnparsable`] with the line of the request.
-    pub(super) fn end(mut self, out: &mut Vec<StreamEvent>) -> Result<(Vec<FileContent>, Vec<String>)> {
+    pub(super) fn end(mut self, out: &mut Vec<StreamEvent>) -> Result<(Vec<FileContent>, Notes)> {
         if let Some(error) = self.failed {
             return Err(error);
         }
@@ -212,7 +213,7 @@ impl WholeFileReader {
             WholeFileState::Head(_, at) => return Err(broken(at, "<write_to_file> has no <content>.")),
             WholeFileState::Between | WholeFileState::Tail => {}
         }
-        let mut notes = Vec::new();
+        let mut notes = Notes::new();
         match (&self.options.file, &mut *self.nameless) {
             (Some(path), [one]) if self.files.is_empty() => {
                 let text = mem::take(&mut one.text);

@@ -13,13 +13,11 @@ use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::locate::omission;
 use crate::locate::op::{Locator, Op};
+use crate::note::{Note, Notes};
 use crate::text::diff;
 use crate::text::span::Span;
 use core::ops::Range;
 use place::Placement;
-
-/// The end of the note of a lazy edit.
-pub const KEPT_CODE_NOTE: &str = "for code that was kept as it is.";
 
 /// A symbol that the file and the new text both have, as zero-based lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,17 +73,12 @@ pub fn without_gaps(old: &str, new: &str) -> String {
 
 impl Expansion {
     /// Returns the notes about the edit.
-    pub fn notes(&self) -> Vec<String> {
+    pub fn notes(&self) -> Notes {
         let reindented = "The indentation of the new text was converted to the file's: tabs or spaces.";
-        let converted = self.reindented.then(|| reindented.to_owned());
-        core::iter::once(kept_code_note(self.gaps)).chain(converted).collect()
+        let mut notes = Notes::from(vec![Note::CodeKept { gaps: self.gaps }]);
+        notes.extend(self.reindented.then_some(reindented));
+        notes
     }
-}
-
-/// Returns the note of a lazy edit with this number of placeholders.
-fn kept_code_note(gaps: usize) -> String {
-    let (what, stand) = if gaps == 1 { ("placeholder", "stands") } else { ("placeholders", "stand") };
-    format!("{gaps} {what} in the new text {stand} {KEPT_CODE_NOTE}")
 }
 
 /// [`expand`], or the refusal of the text; a refusal that was taken is made up from the reason.

@@ -16,10 +16,12 @@ use super::{TextMatch, TextMatches, Tier, failure, omission, select};
 use crate::advice;
 use crate::advice::Phrase;
 use crate::code::Code;
+use crate::error::ErrorContext;
 use crate::error::{Error, Result};
 use crate::locate::line_format;
 use crate::locate::op::{AnchorPair, ExpectedMatches, ResolveSettings, TextNames, TextQuery};
 use crate::locate::resolve;
+use crate::note::{Note, Notes};
 use crate::text::fold::{self, Normalization, is_blank};
 use crate::text::tokens::share;
 
@@ -94,17 +96,18 @@ pub(crate) fn between(
     let depth = depth(&search, stretch, anchors);
     let hit =
         hit(&search, stretch, depth).map_err(|it| drift_refusal(&search, &it.at(stretch.first, stretch.last + 1)))?;
-    let mut notes = vec![format!(
+    let mut notes = Notes::new();
+    notes.push(format!(
         "Replaced lines {} to {}, found by their first and last line.",
         stretch.first + 1,
         stretch.last + 1
-    )];
+    ));
     notes.extend(choice);
     if copied {
-        notes.push(copied_numbers::COPIED_NUMBERS_NOTE.to_owned());
+        notes.push(Note::CopiedNumbers);
     }
     if is_files(depth) {
-        notes.push(target_indent::WRITTEN_AS_IS_NOTE.to_owned());
+        notes.push(target_indent::WRITTEN_AS_IS_NOTE);
     } else if stretch.indent.as_ref().is_some_and(|it| *it != IndentMap::Verbatim) {
         notes.push(
             "The anchors are indented differently from the file; the new text was shifted to the file's.".to_owned(),
@@ -125,12 +128,15 @@ fn drift_refusal(search: &MatchSearch<'_>, refusal: &MatchRefusal) -> Error {
 
 /// Adapts the error of several places to the fields of this format.
 fn in_own_fields(error: Error) -> Error {
-    let id = error.data().get("candidates").and_then(|it| it.get(0)?.get("id").cloned());
+    let id = error.contexts().iter().find_map(|it| match it {
+        ErrorContext::Candidates(places) => Some(places.first()?.0.clone()),
+        _ => None,
+    });
     match id {
         Some(id) => error.next(
             advice![
                 "Repeat the call with ",
-                Phrase::Set("at", id),
+                Phrase::Set("at", id.into()),
                 " (or another id shown above), or name lines that occur once as ",
                 Phrase::Field("start_line_text"),
                 " and ",

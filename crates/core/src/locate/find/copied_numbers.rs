@@ -8,14 +8,12 @@ use super::tier::numbers::{self, NumberedLines};
 use crate::advice;
 use crate::advice::Phrase;
 use crate::code::Code;
+use crate::error::ErrorContext;
 use crate::error::{Error, Result};
 use crate::locate::line_format;
 use crate::locate::op::{Hunk, HunkLine, HunkLineKind};
 use crate::text::snapshot::Snapshot;
 
-/// The note about removed numbers.
-pub const COPIED_NUMBERS_NOTE: &str =
-    "The line numbers in front of the new lines were removed; they were copied from a reply of read.";
 /// The width to which `read` pads its numbers.
 const NUMBER_PADDING: usize = 6;
 /// Lines of the file that are checked for numbers of its own.
@@ -179,7 +177,7 @@ fn numbers_refusal(new: &str, what: &'static str, field: &'static str) -> Error 
             ]
             .or("Send the text without the numbers and the tabs after them."),
         )
-        .fact("reason", "line_numbers")
+        .about(ErrorContext::LineNumbers)
 }
 
 /// True for a number in the format of a reply: padded to its width.
@@ -216,7 +214,7 @@ mod tests {
         assert_eq!(edit(FILE, "    first();\n    second();", "2→    first();\n3→    third();"), want);
         assert_eq!(edit(FILE, "    first();\n    second();", "2:    first();\n3:    third();"), want);
         let (_, resolved) = attempt(FILE, "    second();", "     3\t    third();", false).unwrap();
-        assert!(resolved.ops[0].notes[0].contains("removed"), "{:?}", resolved.ops[0].notes);
+        assert!(resolved.ops[0].notes[0].to_string().contains("removed"), "{:?}", resolved.ops[0].notes);
     }
 
     #[test]

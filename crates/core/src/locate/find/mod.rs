@@ -31,12 +31,13 @@ use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::locate::omission;
 use crate::locate::op::{ExpectedMatches, Hunk, Matching, ResolveSettings, TextQuery};
+use crate::note::{Note, Notes};
 use crate::text::fold;
 use crate::text::snapshot::Snapshot;
 use crate::text::span::Span;
 use crate::work::{self, STEP_BYTES};
 pub(crate) use anchors::between;
-pub use copied_numbers::{COPIED_NUMBERS_NOTE, without_copied_numbers};
+pub use copied_numbers::without_copied_numbers;
 pub(crate) use copied_numbers::{check_new_file, uncopied_insertion};
 pub(crate) use literal::of_ops;
 use match_site::MatchSite;
@@ -79,7 +80,7 @@ pub struct TextMatches {
     /// The matches in order, as many as the call asked for.
     pub matches: Vec<TextMatch>,
     /// Tolerances, text kept from the file, and warnings; empty for a plain exact match.
-    pub notes: Vec<String>,
+    pub notes: Notes,
 }
 
 /// The tolerance of a match.
@@ -279,7 +280,7 @@ pub(crate) fn place_hunks(
     let mut placed = hunk::place_all(index, &meant, settings);
     for (found, _) in placed.iter_mut().zip(&bare).filter(|(_, bare)| bare.is_some()) {
         if let Ok(found) = found {
-            found.notes.insert(0, COPIED_NUMBERS_NOTE.to_owned());
+            found.notes.push_front(Note::CopiedNumbers);
         }
     }
     placed
@@ -306,7 +307,7 @@ pub(crate) fn find_in(
         && let Some(bare) = copied_numbers::uncopied_replacement(index.base, &find.old, new)?
     {
         let mut found = found_as_given(index, find, &bare, settings, literal)?;
-        found.notes.insert(0, COPIED_NUMBERS_NOTE.to_owned());
+        found.notes.push_front(Note::CopiedNumbers);
         return Ok(found);
     }
     found_as_given(index, find, new, settings, literal)
@@ -400,7 +401,7 @@ fn settle(search: &MatchSearch<'_>, row: &TierRow, trial: CandidateSites<'_>) ->
         (target_indent::DOUBLED_INDENT_NOTE, doubled),
     ];
     let told = told.into_iter().filter(|(note, is)| *is && !note.is_empty());
-    let mut notes: Vec<String> = told.map(|(note, _)| note.to_owned()).collect();
+    let mut notes: Notes = told.map(|(note, _)| note).collect();
     if row.tier <= Tier::Punctuation {
         notes.extend(tier::exact::notes(search.text, &hits));
     }

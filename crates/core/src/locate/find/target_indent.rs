@@ -193,7 +193,7 @@ mod tests {
             assert_eq!(edit(FILE, &old(depth), new), want, "{depth}");
         }
         let (_, resolved) = attempt(FILE, &old(0), new, false).unwrap();
-        assert!(resolved.ops[0].notes[0].contains("written as it is"), "{:?}", resolved.ops[0].notes);
+        assert!(resolved.ops[0].notes[0].to_string().contains("written as it is"), "{:?}", resolved.ops[0].notes);
     }
 
     #[test]
@@ -261,7 +261,7 @@ mod tests {
         );
         assert_eq!(edit(file, "x = 1", "        x = 2"), file.replace("= 1", "= 2"));
         let (_, resolved) = attempt(file, "x = 1", "        x = 2", false).unwrap();
-        assert!(resolved.ops[0].notes[0].contains("not written twice"));
+        assert!(resolved.ops[0].notes[0].to_string().contains("not written twice"));
         // Intentionally deeper, and at another depth than in the file.
         assert_eq!(edit(file, "x = 1", "        x = 1"), file.replace("x = 1", "        x = 1"));
         assert_eq!(edit(file, "x = 1", "    x = 2"), file.replace("x = 1", "    x = 2"));

@@ -7,6 +7,7 @@
 
 use super::{LineEdit, LineTarget, VersionLines, of};
 use crate::locate::op::{Locator, Op};
+use crate::note::Notes;
 use crate::text::change::ChangeSet;
 use crate::text::explain;
 use crate::text::lines::starts_line;
@@ -26,7 +27,7 @@ pub struct CarriedEdits {
     /// The operations, in the order of the request.
     pub ops: Vec<Op>,
     /// Hunks that moved, and their distances.
-    pub notes: Vec<String>,
+    pub notes: Notes,
 }
 
 /// The reason why edits cannot be carried over.
@@ -53,7 +54,7 @@ struct SharedLines {
 /// Errors: the first hunk whose lines changed or cannot be told from a duplicate.
 pub fn carry(seen: &Snapshot, now: &Snapshot, theirs: &ChangeSet, ops: &[Op]) -> Result<CarriedEdits, CarryConflict> {
     let mut map = LineMap::new(seen, now, theirs);
-    let mut out = CarriedEdits { ops: Vec::with_capacity(ops.len()), notes: Vec::new() };
+    let mut out = CarriedEdits { ops: Vec::with_capacity(ops.len()), notes: Notes::new() };
     let mut moves = 0;
     for (index, op) in ops.iter().enumerate() {
         let mut op = op.clone();

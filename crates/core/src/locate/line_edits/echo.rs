@@ -7,6 +7,7 @@ use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::locate::omission;
 use crate::locate::op::{Op, ResolveSettings};
+use crate::note::Notes;
 use crate::text::snapshot::Snapshot;
 
 /// The longest repetition looked for, in lines on either side of a range.
@@ -63,11 +64,11 @@ pub(super) fn check_restated(
     text: &str,
     moved: isize,
     settings: ResolveSettings,
-) -> Result<Vec<String>> {
-    let LineTarget::Lines { from, to } = rows.target else { return Ok(Vec::new()) };
+) -> Result<Notes> {
+    let LineTarget::Lines { from, to } = rows.target else { return Ok(Notes::new()) };
     let (to, body) = (to.min(table.count), RowBody(text));
     if from > table.count || text.is_empty() {
-        return Ok(Vec::new());
+        return Ok(Notes::new());
     }
     if let Some(row) = omission::new_placeholder(table.slice(from, to), text).filter(|_| !settings.omissions) {
         let what = format!("{}the body has a placeholder for omitted lines: `{}`.", rows.describe(), row.trim());
@@ -81,12 +82,12 @@ pub(super) fn check_restated(
     }
     let (leading, trailing) = restated_lengths(table, from, to, text);
     if (leading, trailing) == (0, 0) {
-        return Ok(Vec::new());
+        return Ok(Notes::new());
     }
     let (head, tail) = (body.first(ECHO_LINES_MAX), body.last(ECHO_LINES_MAX));
     let taken = to - from + 1;
     let count = text.lines().count();
-    let mut notes = Vec::new();
+    let mut notes = Notes::new();
     let start = from.saturating_add_signed(moved);
     for (echo, n, which, at) in [
         (&head[..leading], leading, "above", start),

@@ -32,9 +32,6 @@ pub(crate) use place::{place_all, place_one};
 pub use registers::{Registers, fill_registers, use_registers};
 pub use repair::{RepairedHunk, repair_guesses};
 
-/// The note of an edit at an end of the file, made although its header names another version.
-pub const APPLIED_ANYWHERE_NOTE: &str = "Applied an edit at the head or tail of the file although its tag is not that of the file: such a place does not depend on the text. Read again if the change was unexpected.";
-
 /// One edit of whole lines. [`Op::text`] holds the new rows, each with a line end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LineEdit {

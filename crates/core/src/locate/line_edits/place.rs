@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 use crate::locate::find::{TextMatch, TextMatches, Tier};
 use crate::locate::op::{Op, ResolveSettings};
 use crate::locate::resolve::{self, PlacedOp};
+use crate::note::Notes;
 use crate::text::snapshot::Snapshot;
 use crate::text::span::Span;
 
@@ -27,7 +28,7 @@ struct EditSite {
     class: InsertClass,
     /// The last line it removes.
     to: usize,
-    notes: Vec<String>,
+    notes: Notes,
 }
 
 /// The text that one or more operations write at one position.
@@ -90,8 +91,8 @@ fn mixed() -> Error {
     Error::new(Code::InternalBug, "Edits by line number cannot be placed together with others.")
 }
 
-fn nothing(note: &str) -> PlacedOp {
-    let notes = if note.is_empty() { Vec::new() } else { vec![note.to_owned()] };
+fn nothing(note: &'static str) -> PlacedOp {
+    let notes = Some(note).filter(|note| !note.is_empty()).into_iter().collect();
     PlacedOp { found: TextMatches { tier: Tier::Exact, matches: Vec::new(), notes }, splices: Vec::new() }
 }
 
@@ -106,7 +107,7 @@ fn site(table: &VersionLines<'_>, op: usize, rows: &LineEdit, text: &str) -> Res
     if !rows.anchors.is_empty() {
         return Err(unknown_words(rows));
     }
-    let mut notes = Vec::new();
+    let mut notes = Notes::new();
     let last = table.count;
     let (line, class, to) = match rows.target {
         LineTarget::Head => (1, InsertClass::Head, 0),
@@ -155,7 +156,7 @@ pub(super) fn unknown_words(rows: &LineEdit) -> Error {
 }
 
 /// Accepts the number after the last line as the end of the file; anything beyond is an error.
-fn behind(table: &VersionLines<'_>, rows: &LineEdit, line: usize, notes: &mut Vec<String>) -> Result<()> {
+fn behind(table: &VersionLines<'_>, rows: &LineEdit, line: usize, notes: &mut Notes) -> Result<()> {
     if !table.is_behind(line) {
         return Err(table.missing(rows, line));
     }
@@ -334,9 +335,10 @@ fn written(
     table: &VersionLines<'_>,
     site: EditSite,
     group: Option<RowGroup>,
-    mut notes: Vec<String>,
+    mut notes: Notes,
 ) -> Result<PlacedOp> {
-    notes.splice(0..0, site.notes);
+    let restated = std::mem::replace(&mut notes, site.notes);
+    notes.extend(restated);
     let index = u32::try_from(site.op).unwrap_or(u32::MAX);
     let span = match site.class {
         InsertClass::Instead => table.span(site.line, site.to),

@@ -5,6 +5,7 @@ use super::{LineTarget, Register, VersionLines, of};
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::locate::op::{Locator, Op};
+use crate::note::Notes;
 use crate::text::snapshot::Snapshot;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -43,7 +44,7 @@ pub fn fill_registers<'a>(
     base: &Snapshot,
     ops: &'a [Op],
     registers: &mut Registers,
-    notes: &mut Vec<String>,
+    notes: &mut Notes,
 ) -> Result<Cow<'a, [Op]>> {
     if !use_registers(ops) {
         return Ok(Cow::Borrowed(ops));

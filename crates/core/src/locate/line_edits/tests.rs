@@ -7,6 +7,7 @@ use crate::error::Error;
 use crate::locate::line_format;
 use crate::locate::op::{Locator, Op, OpOrder, ResolveSettings};
 use crate::locate::resolve::resolve;
+use crate::note::Notes;
 use crate::text::change::ChangeSet;
 use crate::text::content::HeaderStyle;
 use crate::text::explain;
@@ -50,7 +51,7 @@ fn edited(base: &str, ops: &[Op]) -> Result<String, Error> {
 
 fn notes(base: &str, ops: &[Op]) -> String {
     let resolved = resolve(&text(base), ops, OpOrder::Together, ResolveSettings::default()).unwrap();
-    resolved.ops.into_iter().flat_map(|op| op.notes).collect::<Vec<_>>().join("\n")
+    resolved.ops.into_iter().flat_map(|op| op.notes).collect::<Notes>().texts().join("\n")
 }
 
 #[test]
@@ -185,7 +186,7 @@ fn registers_are_filled_and_pasted() {
     let put = |place, name| with(op(place, ""), |rows| rows.paste = name);
     let base = text("a\nb\nc\nd");
     let run = |ops: &[Op], registers: &mut Registers| {
-        let mut notes = Vec::new();
+        let mut notes = Notes::new();
         let ops = fill_registers(&base, ops, registers, &mut notes)?.into_owned();
         edited("a\nb\nc\nd", &ops)
     };
@@ -204,10 +205,10 @@ fn registers_are_filled_and_pasted() {
         [cut(1, 1, Some(Register(None))), cut(2, 2, Some(Register(None))), put(LineTarget::Tail, Some(Register(None)))];
     assert!(run(&twice, &mut Registers::default()).unwrap_err().message().contains("not clear"));
     assert!(run(&[put(LineTarget::Lines { from: 1, to: 1 }, named("none"))], &mut later).is_err());
-    let mut notes = Vec::new();
+    let mut notes = Notes::new();
     let filled =
         fill_registers(&base, &[put(LineTarget::Tail, named("none"))], &mut later, &mut notes).unwrap().into_owned();
-    assert!(filled.is_empty() && notes[0].contains("was empty"));
+    assert!(filled.is_empty() && notes[0].to_string().contains("was empty"));
 }
 
 /// Returns the position of the first operation in the later version.

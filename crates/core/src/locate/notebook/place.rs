@@ -10,6 +10,7 @@ use crate::locate::conflict;
 use crate::locate::find::{TextEdit, TextMatch, TextMatches, Tier};
 use crate::locate::op::Op;
 use crate::locate::resolve::{PlacedOp, difference, splice};
+use crate::note::Notes;
 use crate::text::change::{ChangeSet, Splice};
 use crate::text::charset::Charset;
 use crate::text::content::ContentId;
@@ -86,7 +87,7 @@ struct CellWrite {
     read_span: Span,
     /// The source that is replaced.
     old: Span,
-    notes: Vec<String>,
+    notes: Notes,
 }
 
 /// Places cell edits. An edit that fails on its own has its own error.
@@ -201,7 +202,7 @@ impl<'a> CellEditor<'a> {
     fn write(&mut self, nth: usize, op: &Op, edit: &CellEdit, aim: CellTarget) -> Result<PlacedOp> {
         let written = match (aim, edit.act) {
             (CellTarget::Again(earlier), _) => {
-                let notes = vec![format!("is identical to edits[{earlier}], which was applied once.")];
+                let notes = Notes::from(vec![format!("is identical to edits[{earlier}], which was applied once.")]);
                 return Ok(PlacedOp {
                     found: TextMatches { tier: Tier::Exact, matches: Vec::new(), notes },
                     splices: Vec::new(),
@@ -250,7 +251,7 @@ impl<'a> CellEditor<'a> {
         };
         let cell = &self.notebook.cells[at];
         let edits = vec![TextEdit { span: Span::new(start, end), text: String::new() }];
-        CellWrite { edits, read_span: cell.span, old: source_of(cell), notes: Vec::new() }
+        CellWrite { edits, read_span: cell.span, old: source_of(cell), notes: Notes::new() }
     }
 
     fn inserted(&mut self, gap: usize, nth: usize, source: &str, edit: &CellEdit) -> Result<CellWrite> {
@@ -275,7 +276,7 @@ impl<'a> CellEditor<'a> {
         let rank = self.inserted.partition_point(|&other| other < (gap, nth));
         let number = rank + self.remaining[gap];
         let id = id.map_or(String::new(), |id| format!(", with the id `{id}`"));
-        let notes = vec![format!("the new {} cell is number {number}{id}.", kind.name())];
+        let notes = Notes::from(vec![format!("the new {} cell is number {number}{id}.", kind.name())]);
         Ok(CellWrite { edits: vec![TextEdit { span, text }], read_span: claim, old: span, notes })
     }
 

@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use crate::locate::conflict;
 use crate::locate::find::{self, INSERTED_BYTES_MAX, SearchIndex, Tier};
 use crate::locate::op::{ExpectedMatches, Locator, Op, ResolveSettings};
+use crate::note::Notes;
 use crate::text::change::ChangeSet;
 use crate::text::snapshot::Snapshot;
 use crate::work;
@@ -110,7 +111,7 @@ pub(super) fn one_by_one(base: &Snapshot, ops: &[Op], settings: ResolveSettings)
         }
     }
     let failed = tolerated(failed, ops.len(), settings)?;
-    Ok(ResolvedEdit { changes, ops: outcomes, failed, notes: Vec::new() })
+    Ok(ResolvedEdit { changes, ops: outcomes, failed, notes: Notes::new() })
 }
 
 /// Creates the error for edits in turn that make the text ever longer.

@@ -1,6 +1,5 @@
 //! The fields of a tool, and checks whether values fit them.
 
-use crate::api::arguments::values::bare_path;
 use crate::model::raw_path::PATH_FIELDS;
 use serde_json::{Map, Value};
 use std::path::Path;
@@ -92,4 +91,30 @@ fn is_relative(name: &str, value: &Value) -> bool {
 /// True for a path that does not begin at the root, or has something around it.
 fn is_relative_text(value: &Value) -> bool {
     value.as_str().is_some_and(|path| !Path::new(path).is_absolute() || bare_path(path) != path)
+}
+
+/// Returns a path without the line ends, brackets and quotes around it, blanks before it, and `file://`.
+pub(super) fn bare_path(text: &str) -> &str {
+    let mut inner = text.trim_matches(['\n', '\r']);
+    // A blank in front of the root is none of a name; one at the end may be.
+    let absolute = inner.trim_start_matches([' ', '\t']);
+    if absolute.starts_with('/') {
+        inner = absolute;
+    }
+    if let Some(path) = inner.strip_prefix('<').and_then(|rest| rest.strip_suffix('>'))
+        && !path.is_empty()
+        && !path.contains(['<', '>'])
+    {
+        inner = path;
+    }
+    for quote in ['"', '\'', '`'] {
+        if let Some(quoted) = inner.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote))
+            && !quoted.is_empty()
+            && !quoted.contains(quote)
+        {
+            inner = quoted;
+        }
+    }
+    // A name with escapes is for whoever sent it to decode.
+    inner.strip_prefix("file://").filter(|path| path.starts_with('/') && !path.contains('%')).unwrap_or(inner)
 }

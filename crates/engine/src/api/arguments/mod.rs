@@ -15,8 +15,9 @@ pub use crate::api::arguments::aliases::{ALIASES, Alias, Aliases, TOOL_ALIASES, 
 use crate::api::arguments::aliases::folded;
 pub(crate) use crate::api::arguments::fields::KnownFields;
 use crate::api::arguments::reader::ArgumentReader;
-pub(crate) use crate::api::arguments::reader::MISSING_FACT;
 use crate::api::tool_table::Tool;
+use emendate_core::Notes;
+use emendate_core::TextNames;
 use emendate_core::{Code, Error, Result};
 use serde_json::Value;
 use std::path::Path;
@@ -32,34 +33,40 @@ pub(crate) struct Arguments {
     /// The input in the form of the schema.
     pub(crate) value: Value,
     /// One sentence per tolerance.
-    pub(crate) notes: Vec<String>,
+    pub(crate) notes: Notes,
 }
 
 impl Arguments {
-    /// Normalizes the input of a call. Relative paths are resolved against `start`, if that is unambiguous.
+    /// Normalizes the input of a call. Relative paths are resolved against `start`, if that is unambiguous. Errors use the
+    /// client's names of `texts`.
     ///
     /// Errors: `call.invalid` for two spellings that contradict each other, fields that the tool lacks and that would
     /// change the call, and entries of `edits` with missing fields.
-    pub(crate) fn read(tool: &'static Tool, start: Option<&Path>, input: Value) -> Result<Arguments> {
+    pub(crate) fn read(
+        tool: &'static Tool,
+        start: Option<&Path>,
+        texts: Option<&TextNames>,
+        input: Value,
+    ) -> Result<Arguments> {
         let schema = tool.known();
         if schema.fits(&input) && !words::are_spelled_otherwise(tool.name, &input) {
-            return Ok(Arguments { value: input, notes: Vec::new() });
+            return Ok(Arguments { value: input, notes: Notes::new() });
         }
-        let mut notes = Vec::new();
+        let mut notes = Notes::new();
         let Value::Object(fields) = unwrapped(tool, input, &mut notes) else {
             return Err(Error::new(Code::CallInvalid, "The input must be a JSON object.")
                 .next("Send an object with the tool's fields."));
         };
         let about_cells = tool.name == "edit" && fields.keys().any(|name| CELL_FIELDS.contains(&&*folded(name)));
         let tool = if about_cells { crate::api::tool_table::tool("notebook_edit").unwrap_or(tool) } else { tool };
-        let mut reader = ArgumentReader::new(tool, start, notes);
+        let mut reader = ArgumentReader::new(tool, start, texts, notes);
         let value = reader.call(fields)?;
         Ok(Arguments { value, notes: reader.notes() })
     }
 }
 
 /// Removes wrappers of some clients around the arguments: JSON in a string, an object of its own.
-fn unwrapped(tool: &Tool, input: Value, notes: &mut Vec<String>) -> Value {
+fn unwrapped(tool: &Tool, input: Value, notes: &mut Notes) -> Value {
     let mut input = input;
     for _ in 0..4 {
         match input {

@@ -5,6 +5,8 @@ use crate::api::arguments::fields::{KnownFields, has_type};
 use crate::api::arguments::{join, words};
 use crate::api::tool_table::Tool;
 use crate::model::raw_path::PATH_FIELDS;
+use emendate_core::Notes;
+use emendate_core::TextNames;
 use emendate_core::{Code, Error, Result};
 use serde_json::{Map, Value};
 use std::fmt::Write as _;
@@ -25,7 +27,7 @@ pub(super) enum FieldLevel {
 }
 
 /// The fact of an error whose message consists of names of fields.
-pub(crate) const MISSING_FACT: &str = "fields_missing";
+const MISSING_FACT: &str = "fields_missing";
 
 /// The field that a name refers to.
 enum FieldRef {
@@ -45,10 +47,12 @@ pub(super) struct ArgumentReader<'a> {
     aliases: &'static Aliases,
     reads_only: bool,
     pub(super) start: Option<&'a Path>,
-    pub(super) notes: Vec<String>,
+    pub(super) notes: Notes,
     /// Accepted spellings, and ignored fields, each once.
     spelled: Vec<String>,
     ignored: Vec<String>,
+    /// The client's names of the fields of a replacement.
+    texts: Option<&'a TextNames>,
     /// Fields missing in entries.
     missing: Vec<String>,
     /// Paths in entries, with their positions.
@@ -58,8 +62,14 @@ pub(super) struct ArgumentReader<'a> {
 }
 
 impl<'a> ArgumentReader<'a> {
-    pub(super) fn new(tool: &'static Tool, start: Option<&'a Path>, notes: Vec<String>) -> ArgumentReader<'a> {
+    pub(super) fn new(
+        tool: &'static Tool,
+        start: Option<&'a Path>,
+        texts: Option<&'a TextNames>,
+        notes: Notes,
+    ) -> ArgumentReader<'a> {
         ArgumentReader {
+            texts,
             known: tool.known(),
             tool: tool.name,
             aliases: aliases::of(tool.name),
@@ -211,7 +221,9 @@ impl<'a> ArgumentReader<'a> {
         }
         if level == FieldLevel::Entry {
             for field in required.iter().filter(|field| !out.contains_key(**field)) {
-                let has: Vec<&str> = out.keys().map(String::as_str).collect();
+                let named = |field| self.texts.map_or(field, |texts| texts.name_of(field));
+                let has: Vec<&str> = out.keys().map(|field| named(field.as_str())).collect();
+                let field = named(field);
                 let has = if has.is_empty() { "nothing".to_owned() } else { has.join(", ") };
                 self.missing.push(format!("{at}: {field} is missing (the entry has {has})."));
             }
@@ -332,7 +344,7 @@ impl<'a> ArgumentReader<'a> {
         Ok(())
     }
 
-    pub(super) fn notes(self) -> Vec<String> {
+    pub(super) fn notes(self) -> Notes {
         let mut notes = self.notes;
         if !self.spelled.is_empty() {
             notes.push(format!("Read as they were meant: {}.", self.spelled.join(", ")));

@@ -1,9 +1,10 @@
 //! Conversion of values to the types of their fields: texts that are numbers, lists or paths.
 
 use crate::api::arguments::aliases::folded;
-use crate::api::arguments::fields::has_type;
+use crate::api::arguments::fields::{bare_path, has_type};
 use crate::api::arguments::reader::{ArgumentReader, FieldLevel};
 use crate::model::raw_path::PATH_FIELDS;
+use emendate_core::Note;
 use emendate_core::{Code, Error, Result};
 use serde_json::{Map, Value};
 use std::path::Path;
@@ -200,6 +201,7 @@ impl ArgumentReader<'_> {
         let absolute = self.start.map(|start| if rest.is_empty() { start.to_owned() } else { start.join(rest) });
         let Some(absolute) = absolute.as_deref().and_then(Path::to_str) else { return value };
         let note = format!("{text} is relative; it was read as {absolute}.");
+        let note = Note::from(note);
         if !self.notes.contains(&note) {
             self.notes.push(note);
         }
@@ -243,32 +245,6 @@ fn joined(lines: &[Value]) -> String {
     let ended =
         lines.split_last().is_some_and(|(_, rest)| !rest.is_empty() && rest.iter().all(|it| it.ends_with('\n')));
     if ended { lines.concat() } else { lines.join("\n") }
-}
-
-/// Returns a path without the line ends, brackets and quotes around it, blanks before it, and `file://`.
-pub(super) fn bare_path(text: &str) -> &str {
-    let mut inner = text.trim_matches(['\n', '\r']);
-    // A blank in front of the root is none of a name; one at the end may be.
-    let absolute = inner.trim_start_matches([' ', '\t']);
-    if absolute.starts_with('/') {
-        inner = absolute;
-    }
-    if let Some(path) = inner.strip_prefix('<').and_then(|rest| rest.strip_suffix('>'))
-        && !path.is_empty()
-        && !path.contains(['<', '>'])
-    {
-        inner = path;
-    }
-    for quote in ['"', '\'', '`'] {
-        if let Some(quoted) = inner.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote))
-            && !quoted.is_empty()
-            && !quoted.contains(quote)
-        {
-            inner = quoted;
-        }
-    }
-    // A name with escapes is for whoever sent it to decode.
-    inner.strip_prefix("file://").filter(|path| path.starts_with('/') && !path.contains('%')).unwrap_or(inner)
 }
 
 /// Returns the entries of an object whose keys count them.

@@ -1,6 +1,7 @@
 //! The result of one row.
 
 use crate::api::bulk::reward::RewardRule;
+use emendate_core::Notes;
 use emendate_core::{AppliedText, ApplyOptions, ChangedSpan, Code, Error, FileChangeKind, Result};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -114,7 +115,7 @@ pub struct BulkRow {
     /// Removed lines.
     pub removed: usize,
     /// Every tolerance, as sentences.
-    pub notes: Vec<String>,
+    pub notes: Notes,
     /// The difference, or the converted edit.
     pub diff: Option<String>,
     /// The reward.

@@ -2,6 +2,7 @@
 //! answer does, with the stored call. In both cases the approval is for exactly the change that was shown.
 
 use crate::api::engine::Engine;
+use crate::api::profile::profile;
 use crate::api::questions::record::{
     AnswerKind, AnswerOutcome, AnswerOutcomeKind, AnswerRecord, AskingCall, CorrectedText, QuestionRecord,
     RECORD_VERSION,
@@ -11,6 +12,7 @@ use crate::api::questions::{PersonAnswer, find_question};
 use crate::context::Context;
 use crate::model::call_context::CallContext;
 use crate::model::raw_path;
+use crate::model::reply::Reply;
 use crate::pipeline::checks::approval::declined;
 use crate::session::in_doubt::{current_side, resolve_in_doubt};
 use emendate_core::{Code, Error, Result};
@@ -103,13 +105,13 @@ fn carry_out(
     } else if answer.answer == AnswerKind::Deny {
         AnswerOutcome::new(AnswerOutcomeKind::Declined, declined(answer.reason.as_deref()).to_string())
     } else {
-        let reply = record.call(engine, answer);
+        let reply = call_again(engine, record, answer);
         let mut outcome = outcome_of(&reply);
         let call = AskingCall { profile: record.profile.as_deref(), tool: &record.tool, input: &record.input };
         let caller = CallContext { approval: None, ..record.caller.context() };
         // The file changed since, so a person has to see the new change. Nobody waits for it.
         let wait = Deadline::after(Duration::from_secs(1));
-        if let Some(next) = store_question(engine, &caller, call, &reply, Some(wait)) {
+        if let Some(next) = store_question(&engine.context, &caller, call, &reply, Some(wait)) {
             outcome.kind = AnswerOutcomeKind::AskedAgain;
             outcome.next = Some(next.id().to_owned());
         }
@@ -117,6 +119,15 @@ fn carry_out(
     };
     store.finish(lock, &serde_json::to_vec(&outcome).unwrap_or_default())?;
     Ok(outcome)
+}
+
+/// Makes a call again with a person's answer.
+fn call_again(engine: &Engine, record: &QuestionRecord, answer: &AnswerRecord) -> Reply {
+    let caller = CallContext { approval: Some(answer.approval(record.digest())), ..record.caller.context() };
+    match record.profile.as_deref().and_then(profile).and_then(|profile| profile.find_view(&record.tool)) {
+        Some(view) => view.call(engine, &caller, record.input.clone()),
+        None => engine.call(&caller, &record.tool, record.input.clone()),
+    }
 }
 
 /// True if all files are as the change would leave them.

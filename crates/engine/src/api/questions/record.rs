@@ -1,11 +1,8 @@
 //! The stored form of a question, of the answer to it, and of what became of it.
 
-use crate::api::engine::Engine;
-use crate::api::profile::profile;
 use crate::model::approval::Approval;
 use crate::model::call_context::{CallContext, OptionValue as _, StalePolicy, UnreadPolicy};
 use crate::model::client_info::ClientInfo;
-use crate::model::reply::Reply;
 use emendate_core::line_format::LineFormat;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -42,15 +39,6 @@ pub(super) struct QuestionRecord {
 }
 
 impl QuestionRecord {
-    /// Makes the call again with a person's answer.
-    pub(super) fn call(&self, engine: &Engine, answer: &AnswerRecord) -> Reply {
-        let caller = CallContext { approval: Some(answer.approval(self.digest())), ..self.caller.context() };
-        match self.profile.as_deref().and_then(profile).and_then(|profile| profile.find_view(&self.tool)) {
-            Some(view) => view.call(engine, &caller, self.input.clone()),
-            None => engine.call(&caller, &self.tool, self.input.clone()),
-        }
-    }
-
     pub(super) fn digest(&self) -> &str {
         self.question["digest"].as_str().unwrap_or_default()
     }

@@ -1,13 +1,13 @@
 //! Calls that wait for a person: their question is stored, and the answer to it is waited for without any lock of the
 //! engine.
 
-use crate::api::engine::Engine;
 use crate::api::questions::notify::start_notification;
 use crate::api::questions::record::{
     AnswerKind, AnswerOutcome, AnswerOutcomeKind, AnswerRecord, AskingCall, CallerRecord, QuestionRecord,
     RECORD_VERSION,
 };
 use crate::api::questions::{question_root, question_store};
+use crate::context::Context;
 use crate::model::approval::Approval;
 use crate::model::call_context::CallContext;
 use crate::model::reply::Reply;
@@ -160,20 +160,20 @@ pub(super) fn outcome_of(reply: &Reply) -> AnswerOutcome {
 /// Stores the question of a call, and tells a person. `None` if the reply has no question, or calls do not wait by the
 /// configuration, or the question cannot be stored: secrets never are.
 pub(crate) fn store_question(
-    engine: &Engine,
+    context: &Context,
     caller: &CallContext,
     call: AskingCall<'_>,
     reply: &Reply,
     until: Option<Deadline>,
 ) -> Option<WaitingQuestion> {
     let asked = reply.result.as_ref().err().and_then(question)?;
-    let settings = &engine.context.config().ask_settings;
+    let settings = &context.config().ask_settings;
     let left = until.map_or(settings.wait, Deadline::left);
     if left.is_zero() || caller.dry_run || asked["secret"] != false {
         return None;
     }
-    let root = question_root(&engine.context, asked);
-    let store = question_store(&engine.context, root)?;
+    let root = question_root(context, asked);
+    let store = question_store(context, root)?;
     let at = now_micros();
     let record = QuestionRecord {
         version: RECORD_VERSION,
@@ -194,22 +194,22 @@ pub(crate) fn store_question(
         store,
         lock,
     };
-    start_notification(&engine.context, root, &record, &state.store, state.lock.id(), (&state.ended, &state.problems));
+    start_notification(context, root, &record, &state.store, state.lock.id(), (&state.ended, &state.problems));
     Some(WaitingQuestion(Arc::new(state)))
 }
 
 /// Waits for the person whom a call needs by its reply, and makes it again with their answer. `asked` is called with the
 /// id of each question.
 pub(crate) fn wait_for_person(
-    engine: &Engine,
+    context: &Context,
     caller: &CallContext,
     call: AskingCall<'_>,
     mut reply: Reply,
     make: impl Fn(&CallContext) -> Reply,
     asked: impl Fn(&str),
 ) -> Reply {
-    let until = Deadline::after(engine.context.config().ask_settings.wait);
-    let mut waiting = store_question(engine, caller, call, &reply, Some(until));
+    let until = Deadline::after(context.config().ask_settings.wait);
+    let mut waiting = store_question(context, caller, call, &reply, Some(until));
     for _ in 0..QUESTIONS_OF_CALL_MAX {
         let Some(question) = waiting else { return reply };
         asked(question.id());
@@ -225,7 +225,7 @@ pub(crate) fn wait_for_person(
             }
         };
         reply = make(&CallContext { approval: Some(approval), ..caller.clone() });
-        waiting = store_question(engine, caller, call, &reply, Some(until));
+        waiting = store_question(context, caller, call, &reply, Some(until));
         question.finish(&reply, waiting.as_ref());
     }
     reply

@@ -6,6 +6,7 @@ use crate::pipeline::plan::patching::Selection;
 use crate::pipeline::report::outcome::ChangeOutcome;
 use crate::tools::apply::{ApplyInput, apply_edits, parse_edits};
 use crate::tools::edit_files::apply_request;
+use emendate_core::Notes;
 use emendate_core::formats::replace::Replacement;
 use emendate_core::{FileAction, NewFile, Op, OpOrder, Request, Result, TextNames};
 use std::borrow::Cow;
@@ -19,6 +20,23 @@ const REPLACE_NAMES: TextNames = TextNames {
     are_fields: true,
     have_ids: false,
 };
+
+impl Session {
+    /// Replaces texts in a file.
+    pub fn edit(&self, path: impl AsRef<Path>) -> EditCall<'_> {
+        EditCall::new(self, path.as_ref())
+    }
+
+    /// Writes the whole text of a file, and creates it if there is none.
+    pub fn write(&self, path: impl AsRef<Path>, text: impl Into<String>) -> WriteCall<'_> {
+        WriteCall::new(self, path.as_ref(), text.into())
+    }
+
+    /// Applies edits as a model wrote them, in any text format, to any number of files: all or nothing.
+    pub fn apply(&self, text: impl Into<String>) -> ApplyCall<'_> {
+        ApplyCall::new(self, text.into())
+    }
+}
 
 /// Edits of one file; see [`Session::edit`].
 ///
@@ -91,7 +109,7 @@ impl<'a> EditCall<'a> {
             let ops: Vec<Op> = replacements.iter().map(|it| it.to_op_of(&REPLACE_NAMES)).collect::<Result<_>>()?;
             let order = if ops.len() == 1 { OpOrder::Together } else { OpOrder::AsNeeded };
             let file = session.request(&path, FileAction::Edit { ops, order });
-            let request = Request { files: vec![file], notes: Vec::new() };
+            let request = Request { files: vec![file], notes: Notes::new() };
             Ok(apply_request(context, caller, request, &call)?.into_outcome(context, options.diff))
         })
     }
@@ -142,7 +160,7 @@ impl<'a> WriteCall<'a> {
         session.run("write", |context, caller| {
             let call = options.for_call(context, caller, cause)?;
             let action = if create_new { FileAction::Create(NewFile::Text(text)) } else { FileAction::Write(text) };
-            let request = Request { files: vec![session.request(&path, action)], notes: Vec::new() };
+            let request = Request { files: vec![session.request(&path, action)], notes: Notes::new() };
             Ok(apply_request(context, caller, request, &call)?.into_outcome(context, options.diff))
         })
     }

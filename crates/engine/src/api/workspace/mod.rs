@@ -1,8 +1,10 @@
 //! The typed interface: a workspace, its sessions, and a builder for each call.
 
 pub(crate) mod changes;
+pub(crate) mod history;
 pub(crate) mod options;
 pub(crate) mod read;
+pub(crate) mod search;
 pub(crate) mod session;
 pub(crate) mod undo;
 

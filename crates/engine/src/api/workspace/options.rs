@@ -3,9 +3,10 @@
 use crate::context::Context;
 use crate::context::encoding::encoding_from_call;
 use crate::context::options::CallOptions;
-use crate::model::call_context::{CallContext, StalePolicy};
+use crate::model::call_context::{CallContext, OptionValue as _, StalePolicy};
 use crate::model::call_origin::CallOrigin;
-use emendate_core::{Handle, Matching, Result, Tag};
+use emendate_core::{Code, Error, Handle, Matching, Result, Tag};
+use serde::Deserialize;
 
 /// Options of a call that changes files.
 ///
@@ -125,4 +126,57 @@ impl EditOptions {
             ..plain
         })
     }
+}
+
+/// Options of a call that changes files, as words: how programs in other languages pass them.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct EditOptionWords {
+    /// [`EditOptions::tag`].
+    pub tag: Option<String>,
+    /// [`EditOptions::encoding`].
+    pub encoding: Option<String>,
+    /// [`EditOptions::on_stale`].
+    pub on_stale: Option<String>,
+    /// [`EditOptions::matching`]: exact, strict or standard.
+    pub r#match: Option<String>,
+    /// [`EditOptions::dry_run`].
+    pub dry_run: bool,
+    /// [`EditOptions::partial`].
+    pub partial: bool,
+    /// [`EditOptions::allow_invalid`].
+    pub allow_invalid: bool,
+    /// [`EditOptions::irreversible`].
+    pub irreversible: bool,
+    /// [`EditOptions::repeat`].
+    pub repeat: bool,
+    /// [`EditOptions::diff`].
+    pub diff: bool,
+}
+
+impl EditOptionWords {
+    /// Converts to options. `on_stale` is the name of that option in the language.
+    ///
+    /// Errors: `call.invalid` for a value that an option does not have.
+    pub fn parse(self, on_stale: &str) -> Result<EditOptions> {
+        Ok(EditOptions {
+            tag: self.tag.as_deref().map(named_tag).transpose()?,
+            encoding: self.encoding,
+            on_stale: self.on_stale.map(|word| StalePolicy::parse(on_stale, &word)).transpose()?,
+            matching: self.r#match.as_deref().map(Matching::named).transpose()?,
+            dry_run: self.dry_run,
+            partial: self.partial,
+            allow_invalid: self.allow_invalid,
+            irreversible: self.irreversible,
+            repeat: self.repeat,
+            diff: self.diff,
+        })
+    }
+}
+
+fn named_tag(tag: &str) -> Result<Tag> {
+    tag.parse().map_err(|()| {
+        Error::new(Code::CallInvalid, format!("`{tag}` is not the tag of a version."))
+            .next("Pass `tag` of a read or of a change.")
+    })
 }

@@ -6,6 +6,13 @@ use emendate_core::Result;
 use std::ops::{Bound, RangeBounds};
 use std::path::{Path, PathBuf};
 
+impl Session {
+    /// Reads a file, or some of its lines.
+    pub fn read(&self, path: impl AsRef<Path>) -> ReadCall<'_> {
+        ReadCall::new(self, path.as_ref())
+    }
+}
+
 /// A read of a file; see [`Session::read`].
 #[derive(Clone, Debug)]
 #[must_use = "nothing happens before `run`"]

@@ -2,9 +2,6 @@
 
 use crate::api::call::caught;
 use crate::api::engine::Engine;
-use crate::api::workspace::changes::{ApplyCall, EditCall, WriteCall};
-use crate::api::workspace::read::ReadCall;
-use crate::api::workspace::undo::UndoCall;
 use crate::context::Context;
 use crate::context::policy::Access;
 use crate::model::call_context::{CallContext, StalePolicy, UnreadPolicy};
@@ -64,31 +61,6 @@ impl Session {
     pub fn handle(mut self, handle: CallHandle) -> Session {
         self.caller.handle = Some(handle);
         self
-    }
-
-    /// Reads a file, or some of its lines.
-    pub fn read(&self, path: impl AsRef<Path>) -> ReadCall<'_> {
-        ReadCall::new(self, path.as_ref())
-    }
-
-    /// Replaces texts in a file.
-    pub fn edit(&self, path: impl AsRef<Path>) -> EditCall<'_> {
-        EditCall::new(self, path.as_ref())
-    }
-
-    /// Writes the whole text of a file, and creates it if there is none.
-    pub fn write(&self, path: impl AsRef<Path>, text: impl Into<String>) -> WriteCall<'_> {
-        WriteCall::new(self, path.as_ref(), text.into())
-    }
-
-    /// Applies edits as a model wrote them, in any text format, to any number of files: all or nothing.
-    pub fn apply(&self, text: impl Into<String>) -> ApplyCall<'_> {
-        ApplyCall::new(self, text.into())
-    }
-
-    /// Undoes an operation: the last one of this session, unless the call says otherwise.
-    pub fn undo(&self) -> UndoCall<'_> {
-        UndoCall::new(self)
     }
 
     /// Calls a tool with JSON, as [`Engine::call`] does.

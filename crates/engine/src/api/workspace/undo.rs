@@ -3,10 +3,19 @@
 use crate::api::workspace::session::Session;
 use crate::model::call_origin::CallOrigin;
 use crate::pipeline::report::outcome::{CallReceipts, ChangeOutcome};
-use crate::tools::undo::{UndoInput, UndoneOperations, undo_operations};
+use crate::tools::undo::input::UndoInput;
+use crate::tools::undo::{UndoneOperations, undo_operations};
+use emendate_core::Notes;
 use emendate_core::Result;
 use emendate_history::OperationId;
 use std::path::{Path, PathBuf};
+
+impl Session {
+    /// Undoes an operation: the last one of this session, unless the call says otherwise.
+    pub fn undo(&self) -> UndoCall<'_> {
+        UndoCall::new(self)
+    }
+}
 
 /// An undo or a redo; see [`Session::undo`].
 #[derive(Clone, Debug)]
@@ -110,7 +119,7 @@ impl<'a> UndoCall<'a> {
             let done = undo_operations(context, caller, cause, &input, raw.as_deref())?;
             let UndoneOperations { operations, receipts } = done;
             let dry_run = self.dry_run || caller.dry_run;
-            let receipts = CallReceipts { receipts, format: "", notes: Vec::new(), dry_run };
+            let receipts = CallReceipts { receipts, format: "", notes: Notes::new(), dry_run };
             Ok(UndoOutcome {
                 undone: operations.iter().map(|logged| logged.id).collect(),
                 change: receipts.into_outcome(context, self.diff),

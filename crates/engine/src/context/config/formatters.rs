@@ -2,7 +2,7 @@
 
 use crate::context::config::file::CommandEntry;
 use crate::context::config::file::FormatterEntry as Row;
-use crate::context::config::rule::{PathRule, RuleSource, invalid};
+use crate::context::config::rule::{PathRule, RuleSource, invalid, word};
 use crate::model::call_context::OptionValue;
 use emendate_core::Result;
 use std::time::Duration;
@@ -73,7 +73,7 @@ impl Formatter {
         let when = row
             .when
             .as_deref()
-            .map_or(Ok(FormatterTrigger::default()), |text| super::word(source, "formatters.when", text))?;
+            .map_or(Ok(FormatterTrigger::default()), |text| word(source, "formatters.when", text))?;
         let time = Duration::from_secs(row.seconds.unwrap_or(FORMATTER_SECONDS_DEFAULT).clamp(1, 600));
         Ok(Formatter { files: PathRule::new(&row.files, source)?, words, when, time })
     }

@@ -1,7 +1,7 @@
 //! The hooks before and after reading and editing.
 
 use crate::context::config::file::HookEntry as Row;
-use crate::context::config::rule::{PathRule, RuleSource, invalid};
+use crate::context::config::rule::{PathRule, RuleSource, invalid, word};
 use crate::model::call_context::OptionValue;
 use emendate_core::Result;
 use std::time::Duration;
@@ -43,7 +43,7 @@ impl Hook {
             return Err(invalid(source.origin, "hooks.command is empty"));
         }
         Ok(Hook {
-            on: super::word(source, "hooks.on", &row.on)?,
+            on: word(source, "hooks.on", &row.on)?,
             files: PathRule::new(row.files.as_deref().unwrap_or("*"), source)?,
             words: row.command.clone(),
             time: Duration::from_secs(row.seconds.unwrap_or(HOOK_SECONDS_DEFAULT).clamp(1, 600)),

@@ -21,8 +21,8 @@ pub use crate::context::config::formatters::KNOWN_FORMATTERS as FORMATTERS;
 pub(crate) use crate::context::config::formatters::{Formatter, FormatterTrigger};
 pub(crate) use crate::context::config::hooks::{Hook, HookEvent};
 pub use crate::context::config::outside::OutsideChanges;
-use crate::context::config::rule::invalid;
 pub(crate) use crate::context::config::rule::{Access, PathRule, RuleSource};
+use crate::context::config::rule::{invalid, word};
 pub use crate::context::config::schemas::UserFileLoader;
 pub(crate) use crate::context::config::schemas::{FileSchema, Strictness};
 pub(crate) use crate::context::config::servers::{LanguageServerConfig, ServerTrigger};
@@ -187,11 +187,6 @@ impl Default for Config {
             origins: BTreeMap::new(),
         }
     }
-}
-
-/// Parses a word of a closed set, with the position in case of an error.
-fn word<W: OptionValue>(source: RuleSource<'_>, key: &str, text: &str) -> Result<W> {
-    W::parse(key, text).map_err(|error| invalid(source.origin, error.message().trim_end_matches('.')))
 }
 
 impl Config {

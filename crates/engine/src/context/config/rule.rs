@@ -1,6 +1,7 @@
 //! Path rules in the syntax of gitignore, with the actions and anchors of Claude Code's permissions: `secrets/**`,
 //! `Edit(/src/**)`, `Read(~/.ssh/**)`, `Edit(//etc/**)`.
 
+use crate::model::call_context::OptionValue;
 use emendate_core::{Code, Error, Result};
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use std::path::Path;
@@ -154,6 +155,11 @@ fn glob_below(folder: &Path, rest: &str) -> String {
 pub(super) fn invalid(origin: &str, what: &str) -> Error {
     Error::new(Code::CallInvalid, format!("{origin}: {what}."))
         .next("Correct the configuration file; nothing was changed.")
+}
+
+/// Parses a word of a closed set, with the position in case of an error.
+pub(super) fn word<W: OptionValue>(source: RuleSource<'_>, key: &str, text: &str) -> Result<W> {
+    W::parse(key, text).map_err(|error| invalid(source.origin, error.message().trim_end_matches('.')))
 }
 
 #[cfg(test)]

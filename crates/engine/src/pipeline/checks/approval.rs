@@ -86,9 +86,9 @@ pub(crate) fn approve_plans(
             .filter(|plan| !plan.before.is_binary() && plan.source.is_none())
         {
             plan.changes = whole_change(&plan.before, text)?;
-            plan.corrected = std::mem::take(&mut plan.ops);
-            plan.user_modified = true;
-            plan.notes.push(
+            plan.outcome.corrected = std::mem::take(&mut plan.outcome.ops);
+            plan.outcome.user_modified = true;
+            plan.outcome.notes.push(
                 "A person changed the text before it was written; the file now contains the text shown here."
                     .to_owned(),
             );
@@ -114,7 +114,7 @@ pub(crate) fn approval_rule_for(context: &Context, path: &Path) -> Result<Option
 /// Errors: as `approve_plans`, except for the question.
 pub(crate) fn note_pending_approvals(context: &Context, plans: &mut [FilePlan]) -> Result<()> {
     for plan in plans.iter_mut().filter(|plan| plan.writes()) {
-        plan.asking_rule = decided(context, plan)?;
+        plan.outcome.asking_rule = decided(context, plan)?;
     }
     Ok(())
 }
@@ -134,7 +134,9 @@ fn creation(context: &Context, place: &SafePath) -> Result<Option<BlockingRule>>
 ///
 /// Errors: `access.denied`, `io.*`.
 fn decided(context: &Context, plan: &FilePlan) -> Result<Option<BlockingRule>> {
-    if let Some(hit) = plan.asking_rule.clone().map_or_else(|| context.asking_rule(&plan.place), |hit| Ok(Some(hit)))? {
+    if let Some(hit) =
+        plan.outcome.asking_rule.clone().map_or_else(|| context.asking_rule(&plan.place), |hit| Ok(Some(hit)))?
+    {
         return Ok(Some(hit));
     }
     if !plan.creates() || plan.target != TargetState::File {
@@ -212,7 +214,8 @@ fn ask(plans: Vec<FilePlan>, asked: &[(usize, BlockingRule)], (seal, digest): (&
         let after = plan.after().ok().filter(|after| whole && !after.is_binary());
         let hunks = after.as_ref().map(|_| explain::hunks(&plan.before, &plan.changes, 3));
         let change = hunks.map(|hunks| explain::unified(&plan.place.shown(), &hunks, DIFF_BYTES_MAX));
-        let plan = FilePlan { asking_rule: None, ..plan };
+        let mut plan = plan;
+        plan.outcome.asking_rule = None;
         let mut file = Receipt::new(plan, None, true).answer(false, ChangeDisplay::Diff).data;
         if let Some(after) = after.filter(|after| after.text().len() <= PROPOSED_TEXT_BYTES_MAX) {
             file.insert("proposed".to_owned(), after.text().into());

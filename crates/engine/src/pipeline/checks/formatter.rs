@@ -47,7 +47,7 @@ fn shape(plan: &mut FilePlan, formatter: &Formatter, folder: &Path, stop: &Atomi
         && formatter.when == FormatterTrigger::Formatted
         && formatted(plan.before.text()).as_deref() != Ok(plan.before.text())
     {
-        plan.notes.push(format!(
+        plan.outcome.notes.push(format!(
             "Not formatted: {name} would change this file beyond the edit, or rejects its present text."
         ));
         return;
@@ -55,7 +55,7 @@ fn shape(plan: &mut FilePlan, formatter: &Formatter, folder: &Path, stop: &Atomi
     let shaped = formatted(after.text())
         .and_then(|text| plan.replace_text(&name, &text).map_err(|error| error.message().to_owned()));
     if let Err(why) = shaped {
-        plan.notes.push(format!("Not formatted: {why} The edit was written as sent."));
+        plan.outcome.notes.push(format!("Not formatted: {why} The edit was written as sent."));
     }
 }
 

@@ -11,6 +11,7 @@ use crate::model::call_origin::CallOrigin;
 use crate::model::raw_path;
 use crate::pipeline::plan::file_plan::{FilePlan, TargetState};
 use crate::pipeline::report::receipt::Receipt;
+use emendate_core::Notes;
 use emendate_core::Result;
 use serde_json::{Value, json};
 
@@ -34,20 +35,21 @@ pub(crate) fn before_edit(
         caller.check_cancelled()?;
         for hook in hooks(context, HookEvent::BeforeEdit, &plan.place) {
             let event = edit_event("before_edit", caller, cause, plan, dry_run);
-            let mut notes = Vec::new();
+            let mut notes = Notes::new();
             let answer = consult(context, hook, &plan.place, &event, caller.stop_flag(), &mut notes);
-            plan.notes.append(&mut notes);
+            plan.outcome.notes.append(&mut notes);
             let Some(answer) = answer? else { continue };
-            plan.notes.extend(said(hook, answer.message.as_deref()));
+            plan.outcome.notes.extend(said(hook, answer.message.as_deref()));
             match answer.decision {
                 Some(HookDecision::Deny) => return Err(refused(hook, &plan.place, answer.reason.as_deref())),
                 Some(HookDecision::Ask) => {
-                    plan.asking_rule = Some(BlockingRule::by_hook(hook, answer.reason.as_deref()));
+                    plan.outcome.asking_rule = Some(BlockingRule::by_hook(hook, answer.reason.as_deref()));
                 }
                 Some(HookDecision::Allow) | None => {}
             }
             if plan.source.is_some() && answer.content.is_some() {
-                plan.notes
+                plan.outcome
+                    .notes
                     .push(format!("What the hook {} would write was ignored: the file is too large.", hook.name()));
             } else if let Some(text) = answer.content.filter(|_| cause.is_an_edit()) {
                 plan.replace_text(&format!("The hook {}", hook.name()), &text)?;
@@ -63,7 +65,7 @@ pub(crate) fn after_edit(context: &Context, caller: &CallContext, cause: &CallOr
         return;
     }
     for receipt in receipts.iter_mut().filter(|receipt| receipt.is_written()) {
-        let mut notes = Vec::new();
+        let mut notes = Notes::new();
         for hook in hooks(context, HookEvent::AfterEdit, &receipt.plan().place) {
             let event = edit_event("after_edit", caller, cause, receipt.plan(), false);
             match consult(context, hook, &receipt.plan().place, &event, &NEVER_STOPPED, &mut notes) {

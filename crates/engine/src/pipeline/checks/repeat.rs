@@ -72,7 +72,7 @@ fn with_paths(writing: &[&FilePlan], error: Error) -> Error {
 
 /// True when every edit of a plan keeps the text that it matched, and the added text is already next to it.
 fn is_in_place(plan: &FilePlan) -> bool {
-    !plan.merged && !plan.ops.is_empty() && plan.ops.iter().all(|op| is_there(&plan.before, op))
+    !plan.outcome.merged && !plan.outcome.ops.is_empty() && plan.outcome.ops.iter().all(|op| is_there(&plan.before, op))
 }
 
 fn is_there(before: &Snapshot, op: &OpOutcome) -> bool {

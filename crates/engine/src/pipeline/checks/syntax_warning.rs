@@ -67,14 +67,16 @@ fn warn_of_one(context: &Context, plan: &mut FilePlan) {
     let to = if error.last > error.line { format!(" to {}", error.last) } else { String::new() };
     let (name, line) = (language.name(), error.line);
     if made {
-        plan.notes.push(format!("The new file does not parse as {name}, first at line {line}{to}{missing}: {shown}"));
+        plan.outcome
+            .notes
+            .push(format!("The new file does not parse as {name}, first at line {line}{to}{missing}: {shown}"));
         return;
     }
-    plan.notes.push(format!(
+    plan.outcome.notes.push(format!(
         "The file parsed as {name} before this edit and no longer does, first at line {line}{to}{missing}: {shown}",
     ));
     let rest = inside_a_block(&proof, plan, &after);
-    plan.notes.extend(rest);
+    plan.outcome.notes.extend(rest);
 }
 
 /// Files of one call that are checked: each may take some milliseconds.

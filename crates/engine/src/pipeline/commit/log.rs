@@ -166,12 +166,12 @@ pub(crate) fn log_intent<'a>(
     // A person sees the file; a model may have to be told what changed since its last edit.
     let wanted = caller.unread == UnreadPolicy::Deny;
     let new = new.iter().zip(&done).map(|(new, done)| {
-        let kept = wanted && !done.plan.unseen && done.plan.source.is_none();
+        let kept = wanted && !done.plan.seen.unseen && done.plan.source.is_none();
         kept.then_some(new as &dyn Fn() -> Vec<u8>)
     });
     let changes: Vec<ChangeContent<'_>> = done.iter().zip(new).map(|(done, new)| done.change(new)).collect();
     // Knowledge of a file belongs to that file's root; the operation is recorded in one root only.
-    let here = done.iter().filter(|done| done.plan.place.root() == root && !done.plan.unseen);
+    let here = done.iter().filter(|done| done.plan.place.root() == root && !done.plan.seen.unseen);
     let here: Vec<SessionUpdate<'_>> =
         here.filter_map(|done| Some(SessionUpdate { path: key(&done.plan.place), record: done.record? })).collect();
     let entered = context.history(root).log(&operation, &changes, &here);
@@ -187,7 +187,7 @@ pub(crate) fn log_committed(
     announced: PendingRequest<'_>,
 ) -> (Option<OperationId>, Option<String>) {
     let PendingRequest { root, changes: done, appended: entered } = announced;
-    let others = done.iter().filter(|done| done.plan.place.root() != root && !done.plan.unseen);
+    let others = done.iter().filter(|done| done.plan.place.root() != root && !done.plan.seen.unseen);
     let elsewhere = others.filter_map(|done| Some((&done.plan.place, done.record?))).try_for_each(|(place, it)| {
         context.sessions(place).record(&caller.session, key(place), it, &VersionBody::None)
     });
@@ -345,11 +345,11 @@ fn without_history() -> Error {
 
 /// Returns the tolerances that an edit needed: the highest tier, if it was not exact, and notes of its operations.
 fn tolerances(plans: &[FilePlan]) -> String {
-    let ops = || plans.iter().flat_map(|plan| &plan.ops);
+    let ops = || plans.iter().flat_map(|plan| &plan.outcome.ops);
     let tier = ops().map(|op| op.tier).max().filter(|tier| *tier != Tier::Exact);
     let mut parts: Vec<String> = tier.into_iter().map(|tier| format!("found by {}", tier.name())).collect();
     for note in ops().flat_map(|op| &op.notes).take(TOLERANCE_NOTES_MAX) {
-        let note = clip(note.trim_end_matches('.'), TOLERANCE_CHARS_MAX).into_owned();
+        let note = clip(note.to_string().trim_end_matches('.'), TOLERANCE_CHARS_MAX).into_owned();
         if !parts.contains(&note) {
             parts.push(note);
         }
@@ -364,8 +364,8 @@ fn operation(
     done: &[LoggedChange<'_>],
     made: &[PathBuf],
 ) -> Operation {
-    let left_out = plans.iter().any(|plan| !plan.failed.is_empty());
-    let merged = plans.iter().any(|plan| plan.merged);
+    let left_out = plans.iter().any(|plan| !plan.outcome.failed.is_empty());
+    let merged = plans.iter().any(|plan| plan.outcome.merged);
     let is_secret = done.iter().any(|done| policy::is_secret(&done.plan.place));
     let note = if merged && cause.remark.is_empty() { "merged with changes made meanwhile" } else { cause.remark };
     let tolerances = if cause.is_an_edit() && !is_secret { tolerances(plans) } else { String::new() };

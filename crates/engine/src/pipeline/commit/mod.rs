@@ -108,7 +108,7 @@ fn save_attributes(context: &Context, plan: &mut FilePlan) {
     }
     match context.store().attributes(&plan.place) {
         Ok(attributes) => plan.lost_attributes = attributes,
-        Err(error) => plan.notes.push(format!(
+        Err(error) => plan.outcome.notes.push(format!(
             "Owner and attributes of {} will not be restored by an undo: {}",
             plan.place.shown(),
             error.message()
@@ -122,8 +122,8 @@ pub(crate) fn settle(context: &Context, plans: Vec<FilePlan>, done: CommitResult
     let receipts = plans.into_iter().zip(done.files).map(|(mut plan, written)| {
         let preview = previews.next().flatten();
         let Some((content, written)) = written else { return Receipt::new(plan, None, false) };
-        plan.notes.extend(trouble.next());
-        plan.notes.extend(written.notes.iter().cloned());
+        plan.outcome.notes.extend(trouble.next());
+        plan.outcome.notes.extend(written.notes.iter().cloned());
         let words = words_after(context, &plan);
         let receipt = Receipt::new(plan, Some((content, written)), false);
         receipt.of(done.operation).with_words(words).with_preview(preview)
@@ -133,7 +133,7 @@ pub(crate) fn settle(context: &Context, plans: Vec<FilePlan>, done: CommitResult
 
 /// Returns the anchors of the lines after a plan, if the reply shows them.
 fn words_after(context: &Context, plan: &FilePlan) -> Option<AnchorMap> {
-    plan.anchor_format.filter(|_| plan.target == TargetState::File && !plan.before.is_binary())?;
+    plan.display.anchor_format.filter(|_| plan.target == TargetState::File && !plan.before.is_binary())?;
     // A reply without anchors costs a read; the file is already written, so this is not a failure of the edit.
     plan.after().and_then(|after| anchor_map_after(context, plan, &after)).ok()
 }
@@ -172,10 +172,11 @@ impl FilePlan {
             Some(_) => spliced?,
             None => ContentId::of_pieces(self.changes.chunks(self.before.raw())),
         };
-        let mut lines = self.lines_seen.clone();
+        let mut lines = self.seen.lines.clone();
         // A diff may be cut, or be a summary: the only lines it certainly shows are the written ones, which are known
         // anyway.
-        let told = shows == ChangeDisplay::Snippet || self.header.is_some() || self.anchor_format.is_some();
+        let told =
+            shows == ChangeDisplay::Snippet || self.display.header.is_some() || self.display.anchor_format.is_some();
         if told && room.counts && !lines.is_all() {
             lines.union(&shown(self, preview, room));
         }
@@ -185,12 +186,12 @@ impl FilePlan {
 
 /// The lines of the new version that the reply shows.
 fn shown(plan: &FilePlan, preview: Option<&Preview>, room: FileBudget) -> LineSet {
-    let Some(header) = plan.header.or_else(|| plan.anchor_format.map(|_| HeaderStyle::Brackets)) else {
+    let Some(header) = plan.display.header.or_else(|| plan.display.anchor_format.map(|_| HeaderStyle::Brackets)) else {
         return preview
             .map_or_else(|| Preview::without_patch(plan, ChangeDisplay::Snippet, room).lines(), Preview::lines);
     };
     let hunks = explain::hunks(&plan.before, &plan.changes, line_edits::AROUND);
-    if plan.anchor_format.is_some() && !anchor_edits::fits(&hunks, room.diff) {
+    if plan.display.anchor_format.is_some() && !anchor_edits::fits(&hunks, room.diff) {
         return LineSet::none();
     }
     base::of_ranges(&line_edits::preview(header, &hunks, room.diff).lines)

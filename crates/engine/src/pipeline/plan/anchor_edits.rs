@@ -6,7 +6,6 @@ use crate::context::options::CallOptions;
 use crate::context::{Context, LoadedFile, policy};
 use crate::model::call_context::{CallContext, StalePolicy, UnreadPolicy};
 use crate::model::raw_path;
-use crate::pipeline::plan::edit::settings;
 use crate::pipeline::plan::file_plan::FilePlan;
 use crate::pipeline::plan::notebook::refuse_text_edit;
 use crate::pipeline::plan::stale;
@@ -135,13 +134,13 @@ pub(crate) fn plan_anchor_edits(
     let subject = AnchorEditContext { caller, place: &place, now: &now, words: &words, page, marks, shown, before };
     let placed = place_edits(context, &subject, ops)?;
     let merged = subject.before.is_some();
-    let resolved = resolve(&now.snapshot, &placed, OpOrder::Together, settings(options, false))?;
+    let resolved = resolve(&now.snapshot, &placed, OpOrder::Together, options.resolve_settings(false))?;
     let lines = base::after_writing(&subject.shown, &now.snapshot, &resolved.changes);
     let replaced = line_edits::replaced_lines(&now.snapshot, &placed);
     let mut plan = FilePlan::edit(place, now, resolved, lines);
-    plan.anchor_format = Some(marks);
-    plan.replaced = replaced;
-    plan.merged = merged;
+    plan.display.anchor_format = Some(marks);
+    plan.display.replaced = replaced;
+    plan.outcome.merged = merged;
     Ok(plan)
 }
 

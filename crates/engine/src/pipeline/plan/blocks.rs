@@ -1,6 +1,7 @@
 //! Line edits that name a block by its first line: the block is converted to lines.
 
 use crate::context::syntax::{Grammars, unfit};
+use emendate_core::Notes;
 use emendate_core::line_edits::{self, LineEdit, LineTarget};
 use emendate_core::line_format::excerpt;
 use emendate_core::{Code, Error, Locator, Op, Result, Snapshot};
@@ -40,7 +41,7 @@ impl Grammars<'_> {
         place: &SafePath,
         base: &Snapshot,
         ops: &'a [Op],
-        notes: &mut Vec<String>,
+        notes: &mut Notes,
     ) -> Result<Cow<'a, [Op]>> {
         let lines: Vec<usize> = ops.iter().filter_map(block_of).map(|(line, _)| line).collect();
         if lines.is_empty() {

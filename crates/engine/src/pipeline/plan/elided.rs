@@ -1,10 +1,11 @@
 //! Lazy edits: new text with placeholders for unchanged code.
 
-use crate::context::options::CallOptions;
-use crate::context::{Context, LoadedFile, syntax};
+use crate::context::{Context, syntax};
 use crate::model::call_context::CallContext;
 use crate::pipeline::plan::edit::plan_against;
 use crate::pipeline::plan::file_plan::FilePlan;
+use crate::pipeline::plan::placement::EditedFile;
+use emendate_core::Notes;
 use emendate_core::elided::{self, Extent};
 use emendate_core::{Error, Op, OpOrder, Result, Snapshot};
 use emendate_fs::SafePath;
@@ -14,26 +15,19 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 /// Plans the edit that a text with placeholders expresses. `refusal` is the error for ambiguous placeholders.
-pub(crate) fn plan_elided(
-    context: &Context,
-    caller: &CallContext,
-    place: SafePath,
-    now: LoadedFile,
-    content: &str,
-    refusal: Error,
-    options: &CallOptions,
-) -> Result<FilePlan> {
+pub(crate) fn plan_elided(file: EditedFile<'_>, content: &str, refusal: Error) -> Result<FilePlan> {
     let text = emendate_core::normalize_text(content);
     let mut refusal = Some(refusal);
-    let (mut notes, target) = (Vec::new(), place.clone());
+    let (context, caller) = (file.context, file.caller);
+    let (mut notes, target) = (Notes::new(), file.place.clone());
     let mut ops = |seen: &Snapshot| {
         let extents = elided_extents(context, caller, &target, seen.text(), &text);
         let expanded = elided::expand_or_refuse(seen.text(), &text, &extents, &mut refusal)?;
         notes = expanded.notes();
         Ok(Cow::Owned::<'static, [Op]>(expanded.ops))
     };
-    let mut plan = plan_against(context, caller, place, now, &mut ops, OpOrder::Together, options)?;
-    plan.notes.extend(notes);
+    let mut plan = plan_against(file, &mut ops, OpOrder::Together)?;
+    plan.outcome.notes.extend(notes);
     Ok(plan)
 }
 

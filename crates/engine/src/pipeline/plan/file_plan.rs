@@ -1,21 +1,17 @@
 //! The plan for one file. Nothing is written yet.
 
-use crate::context::options::CallOptions;
 use crate::context::policy::BlockingRule;
 use crate::context::{Context, LoadedFile};
-use crate::pipeline::plan::anchor_edits::named_twice;
-use crate::pipeline::plan::edit::settings;
-use crate::pipeline::plan::line_edits::already_changed;
 use crate::session::base;
-use emendate_core::anchor_map;
 use emendate_core::explain;
-use emendate_core::line_edits::{self, ReplacedLines};
+use emendate_core::line_edits::ReplacedLines;
 use emendate_core::line_format::LineFormat;
 use emendate_core::whole_text::whole_change;
 use emendate_core::{
-    ChangeSet, ContentId, Error, HeaderStyle, Op, OpOrder, OpOutcome, ResolvedEdit, Result, ShortHash, ShortTag,
-    Snapshot, Span, Splice, resolve,
+    ChangeSet, ContentId, Error, HeaderStyle, OpOutcome, ResolvedEdit, Result, ShortHash, ShortTag, Snapshot, Span,
+    Splice,
 };
+use emendate_core::{Note, Notes};
 use emendate_fs::{FileAttributes, FileSource, FileWrite, NewState, Precondition, SafePath, SpliceChunk};
 use emendate_history::LineSet;
 use std::ffi::OsString;
@@ -57,7 +53,61 @@ pub(crate) struct SourceFile {
     pub(crate) copied: bool,
 }
 
-/// The planned change of one file.
+/// The outcome of the edits of a file.
+#[derive(Clone, Default)]
+pub(crate) struct PlanOutcome {
+    /// The outcome of each operation; empty for a whole-file write.
+    pub(crate) ops: Vec<OpOutcome>,
+    /// The file had changed since it was read, and the edit was rebased.
+    pub(crate) merged: bool,
+    /// Both sides of a conflict are in the text, as the caller requested.
+    pub(crate) has_conflict_markers: bool,
+    /// The rule of a hook that requires approval.
+    pub(crate) asking_rule: Option<BlockingRule>,
+    /// A person changed the text before it was written.
+    pub(crate) user_modified: bool,
+    /// Operations of the call, if a person changed the text.
+    pub(crate) corrected: Vec<OpOutcome>,
+    pub(crate) notes: Notes,
+    /// Errors of edits that were left out, if the call accepts that.
+    pub(crate) failed: Vec<Error>,
+    /// The edits that were left out, as text.
+    pub(crate) rejected: String,
+}
+
+/// How the reply presents the change of a file.
+#[derive(Clone, Default)]
+pub(crate) struct PlanDisplay {
+    /// The header above the rows of the reply, if changes are shown as rows.
+    pub(crate) header: Option<HeaderStyle>,
+    /// The name in that header.
+    pub(crate) name: String,
+    /// The line format of changed lines in the reply, if they are shown with anchors.
+    pub(crate) anchor_format: Option<&'static LineFormat>,
+    /// The replaced ranges of lines, quoted.
+    pub(crate) replaced: Vec<ReplacedLines>,
+    /// The short tag of a large file after the plan, if the reply shows it.
+    pub(crate) short_tag: Option<ShortTag>,
+}
+
+/// The knowledge of a file that the session gains.
+#[derive(Clone)]
+pub(crate) struct SeenUpdate {
+    /// Lines that the caller knows after the write.
+    pub(crate) lines: LineSet,
+    /// The caller has not seen the file, and the reply does not show it: the session does not know it afterwards.
+    pub(crate) unseen: bool,
+}
+
+impl SeenUpdate {
+    /// Creates the update for a caller that knows these lines after the write.
+    pub(crate) fn of(lines: LineSet) -> SeenUpdate {
+        SeenUpdate { lines, unseen: false }
+    }
+}
+
+/// The planned change of one file: what is written, and in three parts of its own what happened, how it is presented,
+/// and what the session learns.
 #[derive(Clone)]
 pub(crate) struct FilePlan {
     pub(crate) place: SafePath,
@@ -77,43 +127,16 @@ pub(crate) struct FilePlan {
     pub(crate) attributes: Option<FileAttributes>,
     /// Those of the current file, if they are lost otherwise.
     pub(crate) lost_attributes: Option<FileAttributes>,
-    /// The outcome of each operation; empty for a whole-file write.
-    pub(crate) ops: Vec<OpOutcome>,
-    /// The file had changed since it was read, and the edit was rebased.
-    pub(crate) merged: bool,
-    /// The rule of a hook that requires approval.
-    pub(crate) asking_rule: Option<BlockingRule>,
-    /// Both sides of a conflict are in the text, as the caller requested.
-    pub(crate) has_conflict_markers: bool,
-    /// A person changed the text before it was written.
-    pub(crate) user_modified: bool,
-    /// Operations of the call, if a person changed the text.
-    pub(crate) corrected: Vec<OpOutcome>,
-    /// Lines that the caller knows after the write.
-    pub(crate) lines_seen: LineSet,
-    pub(crate) notes: Vec<String>,
-    /// Those of the notes that report a new text which somebody other than the caller changed.
-    pub(crate) rewrites: Vec<String>,
-    /// The header above the rows of the reply, if changes are shown as rows.
-    pub(crate) header: Option<HeaderStyle>,
-    /// The name in that header.
-    pub(crate) name: String,
-    /// The line format of changed lines in the reply, if they are shown with anchors.
-    pub(crate) anchor_format: Option<&'static LineFormat>,
-    /// The replaced ranges of lines, quoted.
-    pub(crate) replaced: Vec<ReplacedLines>,
-    /// The caller has not seen the file, and the reply does not show it: the session does not know it afterwards.
-    pub(crate) unseen: bool,
-    /// Errors of edits that were left out, if the call accepts that.
-    pub(crate) failed: Vec<Error>,
-    /// The edits that were left out, as text.
-    pub(crate) rejected: String,
+    /// The outcome of the edits.
+    pub(crate) outcome: PlanOutcome,
+    /// How the reply presents it.
+    pub(crate) display: PlanDisplay,
+    /// The knowledge that the session gains.
+    pub(crate) seen: SeenUpdate,
     /// The open file, if it is so large that `before` is a sparse snapshot.
     pub(crate) source: Option<Arc<FileSource>>,
     /// The length of a prefix of a large file and the short-tag hash of that prefix, if it was scanned for that.
     pub(crate) prefix_hash: Option<(usize, ShortHash)>,
-    /// The short tag of a large file after this plan, if the reply shows it.
-    pub(crate) short_tag: Option<ShortTag>,
     /// The expected content of a large file after the write, if it is known beforehand.
     pub(crate) expected_content: Option<ContentId>,
 }
@@ -167,25 +190,11 @@ impl FilePlan {
             mode: None,
             attributes: None,
             lost_attributes: None,
-            ops,
-            merged: false,
-            asking_rule: None,
-            has_conflict_markers: false,
-            user_modified: false,
-            corrected: Vec::new(),
-            lines_seen,
-            notes,
-            rewrites: Vec::new(),
-            header: None,
-            name: String::new(),
-            anchor_format: None,
-            replaced: Vec::new(),
-            unseen: false,
-            failed,
-            rejected: String::new(),
+            outcome: PlanOutcome { ops, failed, notes, ..PlanOutcome::default() },
+            display: PlanDisplay::default(),
+            seen: SeenUpdate::of(lines_seen),
             source: None,
             prefix_hash: None,
-            short_tag: None,
             expected_content: None,
         }
     }
@@ -216,10 +225,8 @@ impl FilePlan {
         }
         let stat = explain::stat(&explain::hunks(&after, &changes, 0));
         let (added, removed) = (stat.added, stat.removed);
-        let note = format!("{by} changed the new text: +{added} -{removed} lines beside what was sent.");
-        self.rewrites.push(note.clone());
-        self.notes.push(note);
-        self.lines_seen = base::after_writing(&self.lines_seen, &after, &changes);
+        self.outcome.notes.push(Note::NewTextChanged { by: by.to_owned(), added, removed });
+        self.seen.lines = base::after_writing(&self.seen.lines, &after, &changes);
         self.changes = self.changes.then(&self.before, &changes);
         Ok(())
     }
@@ -307,7 +314,7 @@ impl FilePlan {
 
 /// Wraps a change without operations: of a whole text.
 pub(crate) fn without_ops(changes: ChangeSet) -> ResolvedEdit {
-    ResolvedEdit { changes, ops: Vec::new(), failed: Vec::new(), notes: Vec::new() }
+    ResolvedEdit { changes, ops: Vec::new(), failed: Vec::new(), notes: Notes::new() }
 }
 
 /// Returns the change that replaces all bytes.
@@ -321,40 +328,21 @@ pub(crate) fn copy_of(plan: &FilePlan) -> FilePlan {
     FilePlan {
         before: plan.before.clone(),
         changes: plan.changes.clone(),
-        ops: plan.ops.clone(),
-        merged: plan.merged,
-        lines_seen: plan.lines_seen.clone(),
-        notes: plan.notes.clone(),
-        header: plan.header,
-        anchor_format: plan.anchor_format,
-        replaced: plan.replaced.clone(),
+        outcome: PlanOutcome {
+            ops: plan.outcome.ops.clone(),
+            merged: plan.outcome.merged,
+            notes: plan.outcome.notes.clone(),
+            ..PlanOutcome::default()
+        },
+        display: PlanDisplay {
+            header: plan.display.header,
+            anchor_format: plan.display.anchor_format,
+            replaced: plan.display.replaced.clone(),
+            ..PlanDisplay::default()
+        },
+        seen: SeenUpdate::of(plan.seen.lines.clone()),
         ..FilePlan::replace_entry(plan.place.clone(), CurrentState::Nothing, TargetState::File)
     }
-}
-
-/// Adds edits to the result of a plan, and returns the number of places that they change.
-pub(crate) fn add_edits(plan: &mut FilePlan, ops: &[Op], order: OpOrder, options: &CallOptions) -> Result<usize> {
-    if ops.is_empty() {
-        return Ok(0);
-    }
-    if line_edits::are_line_edits(ops) {
-        return Err(already_changed(&plan.place, ops));
-    }
-    if anchor_map::are_anchor_edits(ops) {
-        return Err(named_twice(&plan.place));
-    }
-    let current = plan.after()?;
-    let resolved = resolve(&current, ops, order, settings(options, plan.merged))?;
-    plan.lines_seen = base::after_writing(&plan.lines_seen, &current, &resolved.changes);
-    plan.changes = plan.changes.then(&plan.before, &resolved.changes);
-    let (before, places) = (plan.ops.len(), resolved.places());
-    plan.ops.extend(resolved.ops.into_iter().map(|mut op| {
-        op.op += before;
-        op
-    }));
-    plan.failed.extend(resolved.failed);
-    plan.notes.extend(resolved.notes);
-    Ok(places)
 }
 
 /// Recycles the buffers of a finished plan.

@@ -9,23 +9,19 @@ use crate::context::syntax::grammars;
 use crate::context::{Context, LoadedFile};
 use crate::model::call_context::{CallContext, StalePolicy, UnreadPolicy};
 use crate::model::raw_path;
-use crate::pipeline::plan::edit::settings;
 use crate::pipeline::plan::file_plan::FilePlan;
-use crate::pipeline::plan::large::line_edits::plan_big_rows;
-use crate::pipeline::plan::large::{LoadedSource, load_sized};
 use crate::pipeline::plan::line_edits::by_anchor::anchors_to_numbers;
-use crate::pipeline::plan::notebook::refuse_text_edit;
+use crate::pipeline::plan::placement::{self, EditedFile, PlacedEdits, PlacementStrategy};
 use crate::pipeline::plan::repair::repair_edits;
 use crate::pipeline::plan::{anchor_edits, stale};
-use crate::session::base::{self, Base, find_base, mark_shown};
+use crate::session::base::{self, Base, mark_shown};
 use crate::session::names::name_in_header;
-use crate::session::suggest::file_not_found;
-use emendate_core::line_edits::{self, APPLIED_ANYWHERE_NOTE, CarryConflict, Registers};
-use emendate_core::refusals::lines_already_changed;
+use emendate_core::line_edits::{self, CarryConflict, Registers};
 use emendate_core::{
     ChangeSet, Code, ContentId, Error, Handle, HeaderStyle, Op, OpOrder, ResolvedEdit, Result, Snapshot, TieBreak,
     advice, resolve,
 };
+use emendate_core::{Changers, Note, Notes};
 use emendate_fs::SafePath;
 use emendate_history::{LineSet, RecordOrigin};
 use serde_json::{Value, json};
@@ -38,6 +34,13 @@ struct LineEditContext<'a> {
     now: &'a LoadedFile,
     options: &'a CallOptions,
     header: HeaderStyle,
+}
+
+impl<'a> LineEditContext<'a> {
+    fn of(file: &'a EditedFile<'a>, header: HeaderStyle) -> LineEditContext<'a> {
+        let EditedFile { caller, options, place, now, .. } = file;
+        LineEditContext { caller, place, now, options, header }
+    }
 }
 
 /// The reason why an edit does not fit the current file.
@@ -57,31 +60,6 @@ pub(crate) struct RegisterOps<'a> {
     pub(crate) registers: &'a mut Registers,
 }
 
-/// Hops 4 and 5 for edits by line number.
-pub(crate) fn plan_rows(
-    context: &Context,
-    caller: &CallContext,
-    place: SafePath,
-    ops: &[Op],
-    options: &CallOptions,
-    registers: &mut Registers,
-) -> Result<FilePlan> {
-    let now = match load_sized(context, &place)? {
-        LoadedSource::Whole(version) => version,
-        LoadedSource::Big(source) => match plan_big_rows(context, caller, &place, source, ops, options, registers)? {
-            Some(plan) => return Ok(plan),
-            None => context.version(&place)?,
-        },
-    };
-    let fresh: String = ops.iter().map(|op| &*op.text).collect();
-    let Some(now) = now.map(|now| context.load_decoded(&place, now, options.declared, &fresh)).transpose()? else {
-        return Err(file_not_found(context, &place, caller));
-    };
-    refuse_text_edit(context, caller, &place, &now.snapshot, ops)?;
-    let base = find_base(context, caller, options, &place, &now);
-    plan_rows_in(context, caller, place, now, base, RegisterOps { ops, registers }, options)
-}
-
 /// Plans the edit for a file, or a sparse snapshot with its lines, given the version that the caller saw.
 pub(crate) fn plan_rows_in(
     context: &Context,
@@ -96,60 +74,105 @@ pub(crate) fn plan_rows_in(
         Some(Handle::Lines(header, _) | Handle::Headed(header, _)) => header,
         _ => HeaderStyle::Pilcrow,
     };
-    let subject = LineEditContext { caller, place: &place, now: &now, options, header };
-    let mut notes = Vec::new();
+    let file = EditedFile { context, caller, options, place, now };
     let by_word = line_edits::names_anchor(ops);
-    let (mut blocks, mut base) = (None, base);
-    let (mut numbered, mut moved) = (None, false);
+    let (mut base, mut numbered, mut moved) = (base, None, false);
     if let (Ok(_), true) = (&base, by_word) {
-        let looked = anchors_to_numbers(context, &subject, base?, ops)?;
+        let looked = anchors_to_numbers(context, &LineEditContext::of(&file, header), base?, ops)?;
         (base, moved, numbered) = (Ok(looked.base), looked.moved, Some(looked.ops));
     }
     let ops = numbered.as_deref().unwrap_or(ops);
     let nameable = matches!(options.tag, Some(Handle::Lines(..)));
     let nameless = is_nameless(&base, nameable);
-    let (ops, lines, merged) = match base {
+    let mut placement = LinePlacement { ops, registers, header, nameable, moved };
+    let mut plan = match base {
         _ if nameless && line_edits::is_position_independent(ops) => {
-            notes.push(APPLIED_ANYWHERE_NOTE.to_owned());
-            (line_edits::fill_registers(&now.snapshot, ops, registers, &mut notes)?, LineSet::none(), true)
+            let placed = placement.at_the_ends(&file)?;
+            placement::planned(file, placed)
         }
-        Err(_) if nameless => return Err(mismatch(context, &subject, ops, Misfit::Unknown)),
-        Err(error) => return Err(error),
-        Ok(Base::Fresh { lines_seen: lines, note }) => {
-            notes.extend(note);
-            let ops = &*blocks.insert(grammars(context, caller).with_blocks(&place, &now.snapshot, ops, &mut notes)?);
-            all_shown(context, &subject, &now.snapshot, &lines, ops)?;
-            (line_edits::fill_registers(&now.snapshot, ops, registers, &mut notes)?, lines, moved)
+        Err(_) if nameless => {
+            return Err(mismatch(context, &LineEditContext::of(&file, header), ops, Misfit::Unknown));
         }
-        Ok(Base::Stale { seen, lines_seen: lines }) if options.on_stale != StalePolicy::Reject => {
-            let ops = &*blocks.insert(grammars(context, caller).with_blocks(&place, &seen, ops, &mut notes)?);
-            all_shown(context, &subject, &seen, &lines, ops)?;
-            let ops = line_edits::fill_registers(&seen, ops, registers, &mut notes)?;
-            let theirs = ChangeSet::diff(&seen, &now.snapshot);
-            let carried = line_edits::carry(&seen, &now.snapshot, &theirs, &ops)
-                .map_err(|blocked| blocked_error(context, &subject, &seen, &theirs, &ops, blocked))?;
-            notes.push(carry_note(context, &subject, &ops)?.to_owned());
-            notes.extend(carried.notes);
-            (carried.ops.into(), base::carry_lines(&lines, &seen, &theirs), true)
-        }
-        Ok(Base::Lost) if nameless => return Err(mismatch(context, &subject, ops, Misfit::Lost)),
-        Ok(Base::Stale { .. }) if nameable => return Err(mismatch(context, &subject, ops, Misfit::Unknown)),
-        Ok(Base::Stale { .. } | Base::Lost) => return Err(stale::version_unavailable(context, caller, &place, &now)),
+        base => placement::plan_on(base?, file, &mut placement)?,
     };
-    let (ops, mut resolved) = resolve_rows(context, &subject, ops, &mut notes)?;
-    resolved.notes = notes;
-    let lines = base::after_writing(&lines, &now.snapshot, &resolved.changes);
-    let replaced = line_edits::replaced_lines(&now.snapshot, &ops);
-    let mut plan = FilePlan::edit(place, now, resolved, lines);
     match options.tag {
-        Some(_) => plan.header = Some(header),
-        None if by_word => plan.anchor_format = Some(anchor_edits::marks(options)),
+        Some(_) => plan.display.header = Some(header),
+        None if by_word => plan.display.anchor_format = Some(anchor_edits::marks(options)),
         // The numbers refer to the version the session saw last.
         None => {}
     }
-    plan.replaced = replaced;
-    plan.merged = merged;
     Ok(plan)
+}
+
+/// Edits of lines by their numbers.
+struct LinePlacement<'a> {
+    ops: &'a [Op],
+    registers: &'a mut Registers,
+    header: HeaderStyle,
+    /// The header may name a version that is not known.
+    nameable: bool,
+    /// The lines were named by anchors, and have moved.
+    moved: bool,
+}
+
+impl LinePlacement<'_> {
+    /// Places edits at the head or tail of a file, whatever its version.
+    fn at_the_ends(&mut self, file: &EditedFile<'_>) -> Result<PlacedEdits> {
+        let mut notes = Notes::from(vec![Note::AppliedAnywhere]);
+        let ops = line_edits::fill_registers(&file.now.snapshot, self.ops, self.registers, &mut notes)?;
+        let placed = self.placed(file, ops, notes, LineSet::none())?;
+        Ok(PlacedEdits { merged: true, ..placed })
+    }
+
+    /// Resolves edits whose numbers refer to the current text.
+    fn placed(
+        &self,
+        file: &EditedFile<'_>,
+        ops: Cow<'_, [Op]>,
+        mut notes: Notes,
+        lines_seen: LineSet,
+    ) -> Result<PlacedEdits> {
+        let (ops, mut resolved) = resolve_rows(file.context, &LineEditContext::of(file, self.header), ops, &mut notes)?;
+        resolved.notes = notes;
+        let replaced = line_edits::replaced_lines(&file.now.snapshot, &ops);
+        Ok(PlacedEdits { replaced, ..PlacedEdits::new(resolved, lines_seen) })
+    }
+}
+
+impl PlacementStrategy for LinePlacement<'_> {
+    fn in_current(&mut self, file: &EditedFile<'_>, lines_seen: LineSet, note: Option<Note>) -> Result<PlacedEdits> {
+        let EditedFile { context, caller, place, now, .. } = file;
+        let mut notes: Notes = note.into_iter().collect();
+        let ops = grammars(context, caller).with_blocks(place, &now.snapshot, self.ops, &mut notes)?;
+        all_shown(context, &LineEditContext::of(file, self.header), &now.snapshot, &lines_seen, &ops)?;
+        let ops = line_edits::fill_registers(&now.snapshot, &ops, self.registers, &mut notes)?;
+        let placed = self.placed(file, ops, notes, lines_seen)?;
+        Ok(PlacedEdits { merged: self.moved, ..placed })
+    }
+
+    fn in_seen(&mut self, file: &EditedFile<'_>, seen: &Snapshot, lines: LineSet) -> Result<PlacedEdits> {
+        let EditedFile { context, caller, place, now, .. } = file;
+        let subject = LineEditContext::of(file, self.header);
+        let mut notes = Notes::new();
+        let ops = grammars(context, caller).with_blocks(place, seen, self.ops, &mut notes)?;
+        all_shown(context, &subject, seen, &lines, &ops)?;
+        let ops = line_edits::fill_registers(seen, &ops, self.registers, &mut notes)?;
+        let theirs = ChangeSet::diff(seen, &now.snapshot);
+        let carried = line_edits::carry(seen, &now.snapshot, &theirs, &ops)
+            .map_err(|blocked| blocked_error(context, &subject, seen, &theirs, &ops, blocked))?;
+        notes.push(carry_note(context, &subject, &ops)?);
+        notes.extend(carried.notes);
+        let placed = self.placed(file, carried.ops.into(), notes, base::carry_lines(&lines, seen, &theirs))?;
+        Ok(PlacedEdits { merged: true, ..placed })
+    }
+
+    fn refuse(&self, file: &EditedFile<'_>, is_kept: bool) -> Error {
+        if !self.nameable {
+            return file.version_unavailable();
+        }
+        let misfit = if is_kept { Misfit::Unknown } else { Misfit::Lost };
+        mismatch(file.context, &LineEditContext::of(file, self.header), self.ops, misfit)
+    }
 }
 
 /// Resolves the edits, or their repaired form.
@@ -157,12 +180,12 @@ fn resolve_rows<'o>(
     context: &Context,
     subject: &LineEditContext<'_>,
     ops: Cow<'o, [Op]>,
-    notes: &mut Vec<String>,
+    notes: &mut Notes,
 ) -> Result<(Cow<'o, [Op]>, ResolvedEdit)> {
     let LineEditContext { place, now, options, .. } = subject;
-    let mut resolved = resolve(&now.snapshot, &ops, OpOrder::Together, settings(options, false))
+    let mut resolved = resolve(&now.snapshot, &ops, OpOrder::Together, options.resolve_settings(false))
         .map_err(|error| without_effect(context, subject, &ops, error))
-        .map_err(|error| notes.iter().fold(error, |error, note| error.evidence(note.clone())))?;
+        .map_err(|error| notes.iter().fold(error, |error, note| error.evidence(note.to_string())))?;
     notes.append(&mut resolved.notes);
     // Parsing needs the whole text.
     let mended = || repair_edits(context, place, &now.snapshot, &ops, &resolved, options);
@@ -231,7 +254,7 @@ fn blocked_error(
     ops: &[Op],
     blocked: CarryConflict,
 ) -> Error {
-    let mine = resolve(seen, ops, OpOrder::Together, settings(subject.options, false));
+    let mine = resolve(seen, ops, OpOrder::Together, subject.options.resolve_settings(false));
     let rebased = mine.and_then(|mine| {
         // In case of a conflict, the mismatch is reported as one.
         mine.changes.rebase(seen, theirs, TieBreak::TheirsFirst).map_err(|_| Error::new(Code::StaleChanged, ""))
@@ -300,18 +323,22 @@ fn mismatch(context: &Context, subject: &LineEditContext<'_>, ops: &[Op], misfit
 }
 
 /// Returns the note for edits that were carried over to a newer version.
-fn carry_note(context: &Context, subject: &LineEditContext<'_>, ops: &[Op]) -> Result<&'static str> {
-    if line_edits::is_position_independent(ops) { Ok(APPLIED_ANYWHERE_NOTE) } else { who_changed(context, subject) }
+fn carry_note(context: &Context, subject: &LineEditContext<'_>, ops: &[Op]) -> Result<Note> {
+    Ok(if line_edits::is_position_independent(ops) {
+        Note::AppliedAnywhere
+    } else {
+        Note::LinesCarried { by: who_changed(context, subject)? }
+    })
 }
 
-/// Returns the note for a rebased edit: whose changes came in between.
-fn who_changed(context: &Context, subject: &LineEditContext<'_>) -> Result<&'static str> {
+/// Returns whose changes came in between.
+fn who_changed(context: &Context, subject: &LineEditContext<'_>) -> Result<Changers> {
     let latest = context.sessions(subject.place).latest(&subject.caller.session, key(subject.place))?;
     let wrote = latest.filter(|record| record.origin == RecordOrigin::Write).map(|record| record.content);
     Ok(match wrote {
-        Some(content) if content == subject.now.snapshot.id() => CARRIED_OVER_OWN_NOTE,
-        Some(_) => CARRIED_OVER_BOTH_NOTE,
-        None => CARRIED_NOTE,
+        Some(content) if content == subject.now.snapshot.id() => Changers::Own,
+        Some(_) => Changers::Both,
+        None => Changers::Others,
     })
 }
 
@@ -350,14 +377,6 @@ fn is_nameless(base: &Result<Base>, nameable: bool) -> bool {
     }
 }
 
-const CARRIED_NOTE: &str = "The file changed since the version of your header; the lines you named did not, and the edit was made where they are now.";
-
-/// The note if only the session itself changed the file since.
-const CARRIED_OVER_OWN_NOTE: &str = "Your own edits changed the file since the version of your header; the lines you named did not change, and the edit was made where they are now. Use the header of the last reply.";
-
-/// The note if the session changed the file, and then others did.
-const CARRIED_OVER_BOTH_NOTE: &str = "Your own edits and others changed the file since the version of your header; the lines you named did not change, and the edit was made where they are now. Read the file again.";
-
 /// Returns the position of lines of one version, or of their replacement, in a later one.
 fn now_at(seen: &Snapshot, now: &Snapshot, theirs: &ChangeSet, from: usize, to: usize) -> (usize, usize) {
     let span = seen.raw_span(seen.lines().span_of(seen.text(), from, to));
@@ -370,9 +389,4 @@ fn now_at(seen: &Snapshot, now: &Snapshot, theirs: &ChangeSet, from: usize, to: 
 /// Returns the line of an offset in the current version.
 fn line_now(now: &Snapshot, raw: usize) -> usize {
     now.lines().line_of(now.text(), now.to_text(raw))
-}
-
-/// Refuses such an edit on a file that an earlier part of the call changes.
-pub(crate) fn already_changed(place: &SafePath, ops: &[Op]) -> Error {
-    lines_already_changed(&place.shown(), ops)
 }

@@ -42,7 +42,7 @@ pub(crate) fn end_lines_of_new_files(context: &Context, plans: &mut [FilePlan]) 
         }
         match declared(context.store(), &plan.place) {
             Some(declared) => end_with(plan, &after, &declared)?,
-            None => plan.notes.extend(noted_ends(context, &plan.place, ends, nth)),
+            None => plan.outcome.notes.extend(noted_ends(context, &plan.place, ends, nth)),
         }
     }
     Ok(())
@@ -111,7 +111,7 @@ fn end_with(plan: &mut FilePlan, after: &Snapshot, declared: &DeclaredLineEnd) -
     };
     let step = replace_all_bytes(after, after.codec().encode(&text)?);
     plan.changes = plan.changes.then(&plan.before, &step);
-    plan.notes.push(format!(
+    plan.outcome.notes.push(format!(
         "The lines of the new file end with {}, as {} declares.",
         declared.end.name(),
         declared.by

@@ -162,7 +162,7 @@ pub(crate) fn check_blanks(plans: &mut [FilePlan], whitespace: Whitespace) -> Re
             Whitespace::Fix => plan.replace_text("whitespace: fix", &fixed)?,
             Whitespace::Refuse => refused.push(format!("{}: {list}", plan.place.shown())),
             Whitespace::Warn | Whitespace::Ignore => {
-                plan.notes.push(format!("Whitespace errors in new lines: {list}."));
+                plan.outcome.notes.push(format!("Whitespace errors in new lines: {list}."));
             }
         }
     }

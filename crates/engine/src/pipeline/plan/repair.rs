@@ -5,8 +5,8 @@ use crate::context::Context;
 use crate::context::options::CallOptions;
 use crate::context::syntax::language;
 use crate::context::syntax::parsers::Comparison;
-use crate::pipeline::plan::edit::settings;
 use crate::pipeline::plan::file_plan::FilePlan;
+use emendate_core::Notes;
 use emendate_core::explain::{self, DiffHunk};
 use emendate_core::line_edits::{self, RepairedHunk, ReplacedLines};
 use emendate_core::{ChangeSet, HeaderStyle, Op, OpOrder, ResolvedEdit, Result, Snapshot, resolve};
@@ -22,7 +22,7 @@ const EXAMINED_LINES_MAX: usize = 20;
 pub(crate) struct RepairedEdits {
     pub(crate) ops: Vec<Op>,
     pub(crate) resolved: ResolvedEdit,
-    pub(crate) notes: Vec<String>,
+    pub(crate) notes: Notes,
 }
 
 /// Returns the edits without the mistakes that break the file: the file parses before, does not parse with the
@@ -48,8 +48,8 @@ pub(crate) fn repair_edits(
         return None;
     }
     let placed =
-        |ops: &[Op]| -> Result<ResolvedEdit> { resolve(now, ops, OpOrder::Together, settings(options, false)) };
-    let (mut better, mut notes) = (ops.to_vec(), Vec::new());
+        |ops: &[Op]| -> Result<ResolvedEdit> { resolve(now, ops, OpOrder::Together, options.resolve_settings(false)) };
+    let (mut better, mut notes) = (ops.to_vec(), Notes::new());
     for RepairedHunk { index, op, what } in meant.into_iter().take(PROVEN_HUNKS_MAX) {
         let alone = |op: &Op| parses_after(&proof, now, &placed(std::slice::from_ref(op)).ok()?.changes);
         if alone(&ops[index])? || !alone(&op)? {
@@ -75,7 +75,7 @@ fn parses_after(proof: &Comparison<'_>, now: &Snapshot, changes: &ChangeSet) -> 
 /// of that block; `after` is the text with the edit, which does not parse.
 pub(crate) fn inside_a_block(proof: &Comparison<'_>, plan: &FilePlan, after: &Snapshot) -> Option<String> {
     let hunks = explain::hunks(&plan.before, &plan.changes, 0);
-    plan.replaced.iter().take(PROVEN_HUNKS_MAX).find_map(|range| {
+    plan.display.replaced.iter().take(PROVEN_HUNKS_MAX).find_map(|range| {
         let mut last = range.to;
         let lines = (range.from..=range.to).rev().take(EXAMINED_LINES_MAX).collect();
         proof.blocks(lines).into_iter().flatten().find_map(|block| {
@@ -84,7 +84,7 @@ pub(crate) fn inside_a_block(proof: &Comparison<'_>, plan: &FilePlan, after: &Sn
             let rest = rest_of(&block, range, &hunks)?;
             let gone = after.lines().span_of(after.text(), rest.0, rest.1).range();
             let without = format!("{}{}", &after.text()[..gone.start], &after.text()[gone.end..]);
-            proof.parses(&without)?.then(|| repair_note(plan.header, range, &block, rest.0, rest.1))
+            proof.parses(&without)?.then(|| repair_note(plan.display.header, range, &block, rest.0, rest.1))
         })
     })
 }

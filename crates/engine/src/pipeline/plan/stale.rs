@@ -7,27 +7,22 @@ use crate::model::raw_path;
 use crate::model::reply_limits::{LINE_CHARS_MAX, note_part};
 use crate::session::base::{self, mark_shown};
 use chrono::{DateTime, SecondsFormat};
+use emendate_core::ErrorContext;
 use emendate_core::advice::fill_empty_file;
 use emendate_core::explain::{self, DiffHunk};
 use emendate_core::{Advice, Phrase, advice};
 use emendate_core::{
     ChangeSet, Code, Conflict, Error, Locator, Op, RebaseResult, Result, Snapshot, Span, Splice, line_format,
 };
+use emendate_core::{MergeBase, Note};
 use emendate_fs::{FileMeta, SafePath};
 use emendate_history::LineSet;
 use serde_json::{Value, json};
-use std::fmt::Write as _;
 
 /// Bytes of diff in an error.
 const DIFF_BYTES_MAX: usize = 6000;
 
 const MODIFIED_MESSAGE: &str = "File has been modified since read, either by the user or by a linter. Read it again before attempting to write it.";
-
-/// The first sentence of the note about an edit that was carried over.
-pub(crate) const MERGED: &str = "File was modified externally. Changes have been merged.";
-
-pub(crate) const MARKED_NOTE: &str =
-    "Both sides changed the same lines: conflict markers were written, as asked. Resolve them with the next edit.";
 
 /// Creates the error for a caller's version that is not available for a merge, or for disabled merging.
 pub(crate) fn version_unavailable(
@@ -257,22 +252,15 @@ pub(crate) fn already_applied(place: &SafePath, now: &LoadedFile, rebased: &Reba
     Error::new(Code::EditNoChange, "No changes to make: the file changed since it was read, and already has this edit.")
         .evidence(place.shown())
         .next("Nothing is left to do; read the file if you want to see it.")
-        .fact("already_applied", true)
+        .about(ErrorContext::AlreadyApplied)
         .fact("edits", rebased.already_made.clone())
         .fact("tag", now.snapshot.id().tag().to_string())
 }
 
-/// Formats the note about a merge.
-pub(crate) fn merged(touched: &[u32], already: &[u32], ops: usize) -> String {
-    let mut text = MERGED.to_owned();
-    if !touched.is_empty() {
-        text.push_str(" Text you matched as context had changed too; check the result below.");
-    }
-    if !already.is_empty() && ops > 1 {
-        let list: Vec<String> = already.iter().map(|op| format!("edits[{op}]")).collect();
-        let _ = write!(text, " Already done by the other side: {}.", list.join(", "));
-    }
-    text
+/// Returns the note about a merge.
+pub(crate) fn merged(base: MergeBase, rebased: &RebaseResult, ops: usize) -> Note {
+    let already_made = if ops > 1 { rebased.already_made.clone() } else { Vec::new() };
+    Note::Merged { base, context_changed: !rebased.touched.is_empty(), already_made }
 }
 
 /// Merges the three texts, with markers around conflicts.

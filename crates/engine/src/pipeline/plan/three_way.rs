@@ -1,11 +1,12 @@
 //! Patches merged with the version that they were made for: git's index lines name it, and a git repository holds it.
 
-use crate::context::options::{CallOptions, PatchOptions};
-use crate::context::{Context, LoadedFile};
+use crate::context::LoadedFile;
+use crate::context::options::PatchOptions;
 use crate::model::call_context::{CallContext, UnreadPolicy};
-use crate::pipeline::plan::edit::{OrderedOps, SeenVersion, plan_stale};
+use crate::pipeline::plan::edit::carry_over;
 use crate::pipeline::plan::file_plan::FilePlan;
-use crate::pipeline::plan::stale;
+use crate::pipeline::plan::placement::{EditedFile, OrderedOps, SeenVersion, planned};
+use emendate_core::MergeBase;
 use emendate_core::{BINARY_RESULT_BYTES_MAX, Code, Error, LineEnd, Result, Snapshot, is_object};
 use emendate_fs::SafePath;
 use emendate_history::LineSet;
@@ -90,26 +91,12 @@ pub(crate) fn preimage(caller: &CallContext, place: &SafePath, now: &LoadedFile,
 /// Plans the edits of a patch in the version that it was made for, and carries them over to the file as it is.
 ///
 /// Errors: `stale.changed` for a conflict.
-pub(crate) fn plan_three_way(
-    context: &Context,
-    caller: &CallContext,
-    place: SafePath,
-    now: LoadedFile,
-    seen: &Snapshot,
-    ops: OrderedOps<'_>,
-    options: &CallOptions,
-) -> Result<FilePlan> {
-    let planned =
-        plan_stale(context, caller, place, now, SeenVersion { snapshot: seen, lines: LineSet::all() }, ops, options);
-    let mut plan = planned.map_err(|error| {
+pub(crate) fn plan_three_way(file: EditedFile<'_>, seen: &Snapshot, ops: OrderedOps<'_>) -> Result<FilePlan> {
+    let base = SeenVersion { snapshot: seen, lines: LineSet::all(), of: MergeBase::OfPatch };
+    let placed = carry_over(&file, base, ops).map_err(|error| {
         error.evidence("The version that was read is the one that the patch was made for, from the git repository.")
     })?;
-    for note in &mut plan.notes {
-        if note.starts_with(stale::MERGED) {
-            *note = note.replacen(stale::MERGED, "Merged with the version that the patch was made for.", 1);
-        }
-    }
-    Ok(plan)
+    Ok(planned(file, placed))
 }
 
 #[cfg(test)]

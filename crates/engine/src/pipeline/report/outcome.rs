@@ -4,6 +4,7 @@ use crate::context::Context;
 use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, TargetState, recycle};
 use crate::pipeline::report::diagnose;
 use crate::pipeline::report::receipt::Receipt;
+use emendate_core::Notes;
 use emendate_core::explain::{self, DiffStat};
 use emendate_core::{ChangedSpan, ContentId, Error, Tag, Tier};
 use emendate_history::OperationId;
@@ -24,7 +25,7 @@ pub struct ChangeOutcome {
     /// The files in the order of the call. The former path of a moved file is part of its new one.
     pub files: Vec<FileChangeOutcome>,
     /// Tolerances about the call as a whole: how its text was parsed, and how names were understood.
-    pub notes: Vec<String>,
+    pub notes: Notes,
     /// Edits that were left out as [`EditOptions::partial`](crate::EditOptions::partial) allows, as a patch.
     pub rejected: String,
     /// Nothing was written.
@@ -54,7 +55,7 @@ pub struct FileChangeOutcome {
     /// Both sides of a conflict are in the text, between markers.
     pub has_conflict_markers: bool,
     /// Every tolerance and warning about this file, as sentences.
-    pub notes: Vec<String>,
+    pub notes: Notes,
     /// Errors of edits that were left out, if the call allows that.
     pub failed: Vec<Error>,
     /// The content of the file now; `None` for a removed file and in a dry run.
@@ -103,7 +104,7 @@ pub struct EditPlacement {
     /// The number of places that it changed.
     pub places: usize,
     /// Tolerances and warnings, as sentences.
-    pub notes: Vec<String>,
+    pub notes: Notes,
 }
 
 impl ChangeOutcome {
@@ -131,7 +132,7 @@ impl FileChangeOutcome {
 
     fn of(receipt: &Receipt, wants_diff: bool) -> FileChangeOutcome {
         let plan = receipt.plan();
-        let edits: Vec<EditPlacement> = plan.ops.iter().map(EditPlacement::of).collect();
+        let edits: Vec<EditPlacement> = plan.outcome.ops.iter().map(EditPlacement::of).collect();
         let is_text = !plan.before.is_binary();
         let stat = if is_text { explain::count_changes(&plan.before, &plan.changes) } else { DiffStat::default() };
         FileChangeOutcome {
@@ -142,10 +143,10 @@ impl FileChangeOutcome {
             edits,
             added: stat.added,
             removed: stat.removed,
-            merged: plan.merged,
-            has_conflict_markers: plan.has_conflict_markers,
+            merged: plan.outcome.merged,
+            has_conflict_markers: plan.outcome.has_conflict_markers,
             notes: receipt.all_notes(),
-            failed: plan.failed.clone(),
+            failed: plan.outcome.failed.clone(),
             content: receipt.content_after(),
             diff: (wants_diff && is_text).then(|| diff(plan)),
         }
@@ -200,7 +201,7 @@ fn diff(plan: &FilePlan) -> String {
 pub(crate) struct CallReceipts {
     pub(crate) receipts: Vec<Receipt>,
     pub(crate) format: &'static str,
-    pub(crate) notes: Vec<String>,
+    pub(crate) notes: Notes,
     pub(crate) dry_run: bool,
 }
 

@@ -19,6 +19,7 @@ use emendate_core::explain::{self, DiffHunk, DiffStat, DiffText};
 use emendate_core::{
     ContentId, Error, HeaderStyle, OpOutcome, curly_quotes, generated, invisible_characters, line_edits,
 };
+use emendate_core::{Note, Notes};
 use emendate_fs::{WriteReport, shown};
 use emendate_history::{LineSet, OperationId};
 use serde_json::{Map, Value, json};
@@ -59,6 +60,33 @@ pub(crate) struct Preview {
     /// Empty if the reply has a diff instead.
     snippet: DiffText,
     patch: Value,
+}
+
+/// The reply for one file.
+#[derive(Default)]
+pub(crate) struct FileReply {
+    pub(crate) text: ReplyText,
+    pub(crate) data: Map<String, Value>,
+    /// The notes, as text and data have them.
+    pub(crate) notes: Notes,
+    /// Warnings below the replies for all files.
+    pub(crate) warnings: Notes,
+}
+
+/// The text of a reply in its parts, each of whole lines.
+#[derive(Default)]
+pub(crate) struct ReplyText {
+    pub(crate) headline: String,
+    pub(crate) notes: String,
+    /// Edits that were left out, the change, the diagnosis.
+    pub(crate) body: String,
+}
+
+impl ReplyText {
+    /// Joins the parts.
+    pub(crate) fn render(&self) -> String {
+        [&*self.headline, &self.notes, &self.body].concat()
+    }
 }
 
 impl Preview {
@@ -119,8 +147,8 @@ impl Receipt {
     }
 
     /// Adds a note.
-    pub(crate) fn note(&mut self, note: String) {
-        self.plan.notes.push(note);
+    pub(crate) fn note(&mut self, note: impl Into<Note>) {
+        self.plan.outcome.notes.push(note);
     }
 
     /// The operation that it belongs to.
@@ -130,29 +158,29 @@ impl Receipt {
 
     /// Renders the answer for this file; `replace_all` is the value in the call.
     pub(crate) fn answer(&mut self, replace_all: bool, shows: ChangeDisplay) -> Answer {
-        let (mut answer, warnings) = self.answer_and_warnings(replace_all, shows);
-        answer.text.push_str(&render_warnings(&warnings));
-        answer
+        let mut reply = self.reply(replace_all, shows);
+        reply.text.body.push_str(&render_warnings(&reply.warnings));
+        Answer { text: reply.text.render(), data: reply.data, notes: reply.notes, ..Answer::default() }
     }
 
     /// The header above the rows of the reply.
     pub(crate) fn header(&self) -> Option<HeaderStyle> {
-        self.plan.header.filter(|_| self.plan.target == TargetState::File && !self.plan.before.is_binary())
+        self.plan.display.header.filter(|_| self.plan.target == TargetState::File && !self.plan.before.is_binary())
     }
 
-    /// Renders the answer for this file, and the warnings to be shown below the answers for all files.
-    pub(crate) fn answer_and_warnings(&mut self, replace_all: bool, shows: ChangeDisplay) -> (Answer, Vec<String>) {
+    /// Creates the reply for this file; `replace_all` is the value in the call.
+    pub(crate) fn reply(&mut self, replace_all: bool, shows: ChangeDisplay) -> FileReply {
         let preview = self.preview.take().unwrap_or_else(|| Preview::of(&self.plan, shows, self.budget));
         let Receipt { plan, written, dry_run, operation, budget: room, .. } = &*self;
         let Preview { hunks, snippet, patch } = preview;
         let stat = explain::stat(&hunks);
         let path = plan.place.shown();
-        let replacements: usize = plan.ops.iter().map(|op| op.places).sum();
+        let replacements: usize = plan.outcome.ops.iter().map(|op| op.places).sum();
         let headline = headline(plan, &path, stat, replacements, *dry_run);
         let notes = self.notes(&hunks);
-        let warnings = if self.header().is_some() { notes.clone() } else { Vec::new() };
+        let warnings = if self.header().is_some() { notes.clone() } else { Notes::new() };
         let (mut text, mut data) = self.words(&headline, &hunks, &snippet.text, &notes, shows);
-        self.add_diagnosis(&mut text, &mut data);
+        self.add_diagnosis(&mut text.body, &mut data);
         let mut put = |key: &str, value: Value| {
             data.insert(key.to_owned(), value);
         };
@@ -169,23 +197,23 @@ impl Receipt {
             }
         }
         let own_patches = texts_of_ops(plan, replace_all, room.edits, &mut put);
-        if !plan.ops.is_empty() {
+        if !plan.outcome.ops.is_empty() {
             put("replacements", replacements.into());
         }
-        if !plan.failed.is_empty() {
-            put("failed", plan.failed.iter().map(emendate_core::Error::to_json).collect());
+        if !plan.outcome.failed.is_empty() {
+            put("failed", plan.outcome.failed.iter().map(emendate_core::Error::to_json).collect());
         }
         if let Some((key, value)) = original(plan, room.original) {
             put(key, value);
         }
         put("structuredPatch", patch);
-        put("userModified", plan.user_modified.into());
+        put("userModified", plan.outcome.user_modified.into());
         put("linesAdded", stat.added.into());
         put("linesRemoved", stat.removed.into());
-        put("merged", plan.merged.into());
-        put("notes", notes.into());
+        put("merged", plan.outcome.merged.into());
+        put("notes", (&notes).into());
         put("dryRun", (*dry_run).into());
-        if let Some(hit) = plan.asking_rule.as_ref().filter(|_| *dry_run) {
+        if let Some(hit) = plan.outcome.asking_rule.as_ref().filter(|_| *dry_run) {
             put("asks", hit.told(&plan.place).into());
         }
         if let Some(operation) = operation {
@@ -204,7 +232,7 @@ impl Receipt {
         let (held, all) = explain::held_lines(&hunks);
         note_part(&mut data, "structuredPatch", "lines", held, all);
         note_part(&mut data, "edits.structuredPatch", "edits", own_patches.0, own_patches.1);
-        (Answer { text, data, ..Answer::default() }, warnings)
+        FileReply { text, data, notes, warnings }
     }
 
     /// Appends the diagnosis of language servers at the end.
@@ -223,35 +251,37 @@ impl Receipt {
         headline: &str,
         hunks: &[DiffHunk],
         snippet: &str,
-        notes: &[String],
+        notes: &[Note],
         shows: ChangeDisplay,
-    ) -> (String, Map<String, Value>) {
+    ) -> (ReplyText, Map<String, Value>) {
         let plan = &self.plan;
-        let failed = not_applied(&plan.failed);
+        let failed = not_applied(&plan.outcome.failed);
         if let Some(header) = self.header() {
             let Answer { text, data, .. } = self.in_rows(header);
-            return (text + &failed, data);
+            return (ReplyText { body: text + &failed, ..ReplyText::default() }, data);
         }
-        if let (Some(marks), Some(words)) = (plan.anchor_format, &self.anchor_map) {
+        let text = |body: &str| ReplyText {
+            headline: format!("{headline}\n"),
+            notes: render_notes(notes),
+            body: format!("{failed}{body}"),
+        };
+        let mut data = Map::with_capacity(REPLY_FIELDS_CAPACITY);
+        if let (Some(marks), Some(words)) = (plan.display.anchor_format, &self.anchor_map) {
             let around = explain::hunks(&plan.before, &plan.changes, line_edits::AROUND);
             let rows = anchor_edits::preview(marks, words.words(), &around, self.budget.diff);
-            return (
-                format!("{headline}\n{}{failed}{rows}", render_notes(notes)),
-                Map::with_capacity(REPLY_FIELDS_CAPACITY),
-            );
+            return (text(&rows), data);
         }
         if shows == ChangeDisplay::Diff && !hunks.is_empty() {
             let (form, diff) =
                 explain::render_by_size(&plan.place.shown(), &plan.before, &plan.changes, hunks, self.budget.diff);
-            let mut data = Map::with_capacity(REPLY_FIELDS_CAPACITY);
             data.insert("diff".to_owned(), json!({ "form": form.name(), "text": diff.text }));
-            return (format!("{headline}\n{}{failed}{}", render_notes(notes), diff.text), data);
+            return (text(&diff.text), data);
         }
-        (format!("{headline}\n{}{failed}{snippet}", render_notes(notes)), Map::with_capacity(REPLY_FIELDS_CAPACITY))
+        (text(snippet), data)
     }
 
     /// Every note and warning about the file, of its edits as well.
-    pub(crate) fn all_notes(&self) -> Vec<String> {
+    pub(crate) fn all_notes(&self) -> Notes {
         let plan = &self.plan;
         let hunks = if plan.before.is_binary() {
             Vec::new()
@@ -271,7 +301,12 @@ impl Receipt {
 
     /// The edits that were left out, as text.
     pub(crate) fn rejected(&self) -> &str {
-        &self.plan.rejected
+        &self.plan.outcome.rejected
+    }
+
+    /// True when the call created the file.
+    pub(crate) fn is_created(&self) -> bool {
+        kind(&self.plan) == "create"
     }
 
     /// True when another receipt reports the file.
@@ -295,8 +330,8 @@ impl Receipt {
     }
 
     /// Adds notes.
-    pub(crate) fn add_notes(&mut self, notes: Vec<String>) {
-        self.plan.notes.extend(notes);
+    pub(crate) fn add_notes(&mut self, notes: Notes) {
+        self.plan.outcome.notes.extend(notes);
     }
 
     /// True for a dry run.
@@ -327,24 +362,23 @@ impl Receipt {
         ))
     }
 
-    fn notes(&self, hunks: &[DiffHunk]) -> Vec<String> {
+    fn notes(&self, hunks: &[DiffHunk]) -> Notes {
         let plan = &self.plan;
         let link = plan
             .place
             .via_link()
             .map(|link| format!("{} is a symbolic link; its target {} was edited.", shown(link), plan.place.shown()));
-        let of_edits = plan.ops.iter().flat_map(|op| op_notes(op, plan.ops.len()));
+        let of_edits = plan.outcome.ops.iter().flat_map(|op| op_notes(op, plan.outcome.ops.len()));
         let raw = raw_path::base64_path(plan.place.absolute()).map(|bytes| raw_path::hint(&bytes));
         let flag = if plan.writes() { policy::warning(&plan.place).or_else(|| self.generated()) } else { None };
-        let asked = plan.asking_rule.as_ref().filter(|_| self.dry_run);
+        let asked = plan.outcome.asking_rule.as_ref().filter(|_| self.dry_run);
         let asked = asked.map(|hit| format!("A person is asked before this is written: {}", hit.told(&plan.place)));
-        let about_name = link.into_iter().chain(raw).chain(flag).chain(asked);
-        about_name
-            .chain(plan.notes.iter().cloned())
-            .chain(of_edits)
-            .chain(invisible_characters(hunks))
-            .chain(curly_quotes(plan.before.text(), hunks))
-            .collect()
+        let mut notes: Notes = link.into_iter().chain(raw).chain(flag).chain(asked).collect();
+        notes.extend(plan.outcome.notes.iter().cloned());
+        notes.extend(of_edits);
+        notes.extend(invisible_characters(hunks));
+        notes.extend(curly_quotes(plan.before.text(), hunks));
+        notes
     }
 }
 
@@ -370,9 +404,12 @@ fn original(plan: &FilePlan, most: usize) -> Option<(&'static str, Value)> {
 }
 
 /// Formats notes for a model, one per line, limited to the first ones.
-pub(crate) fn render_notes(notes: &[String]) -> String {
-    let mut out: String =
-        notes.iter().take(LISTED_NOTES_MAX).map(|note| format!("Note: {}\n", clip(note, NOTE_CHARS_MAX))).collect();
+pub(crate) fn render_notes(notes: &[Note]) -> String {
+    let mut out: String = notes
+        .iter()
+        .take(LISTED_NOTES_MAX)
+        .map(|note| format!("Note: {}\n", clip(&note.to_string(), NOTE_CHARS_MAX)))
+        .collect();
     if notes.len() > LISTED_NOTES_MAX {
         let _ = writeln!(out, "Note: {} more notes are listed in the data.", notes.len() - LISTED_NOTES_MAX);
     }
@@ -449,7 +486,9 @@ fn headline(plan: &FilePlan, path: &str, stat: DiffStat, replacements: usize, dr
 }
 
 /// Returns the notes of an operation.
-fn op_notes(op: &OpOutcome, of: usize) -> Vec<String> {
-    let name = if of > 1 { format!("edits[{}]: ", op.op) } else { String::new() };
-    op.notes.iter().map(|note| format!("{name}{note}")).collect()
+fn op_notes(op: &OpOutcome, of: usize) -> impl Iterator<Item = Note> {
+    op.notes
+        .iter()
+        .cloned()
+        .map(move |note| if of > 1 { Note::OfEdit { edit: op.op, note: Box::new(note) } } else { note })
 }

@@ -7,16 +7,25 @@ use crate::pipeline::plan::file_plan::recycle;
 use crate::pipeline::report::diagnose;
 use crate::pipeline::report::receipt::Receipt;
 use crate::pipeline::report::rows::render_warnings;
+use emendate_core::{Note, Notes};
 use emendate_history::OperationId;
 use serde_json::Map;
 use serde_json::Value;
 
 /// Renders the first receipt as an answer, for calls about one file; `replace_all` is the value in the call.
 /// Language servers are asked first, so no lock must be held.
-pub(crate) fn answer_for_file(context: &Context, mut receipts: Vec<Receipt>, replace_all: bool) -> Answer {
+pub(crate) fn answer_for_file(context: &Context, receipts: Vec<Receipt>, replace_all: bool) -> Answer {
+    answer_with(context, receipts, |receipt| receipt.answer(replace_all, context.config().shows))
+}
+
+/// Renders the first receipt with a function of the tool.
+pub(crate) fn answer_with(
+    context: &Context,
+    mut receipts: Vec<Receipt>,
+    render: impl FnOnce(&mut Receipt) -> Answer,
+) -> Answer {
     diagnose::diagnose(context, &mut receipts);
-    let answer =
-        receipts.first_mut().map(|receipt| receipt.answer(replace_all, context.config().shows)).unwrap_or_default();
+    let answer = receipts.first_mut().map(render).unwrap_or_default();
     for receipt in receipts {
         recycle(context, receipt.into_plan());
     }
@@ -29,12 +38,8 @@ pub(crate) fn render_receipts(context: &Context, receipts: Vec<Receipt>) -> Rend
 }
 
 /// Renders receipts with warnings about the whole call.
-pub(crate) fn render_receipts_with(
-    context: &Context,
-    mut receipts: Vec<Receipt>,
-    common: &[String],
-) -> RenderedReceipts {
-    let (several, mut warnings) = (receipts.len() > 1, Vec::new());
+pub(crate) fn render_receipts_with(context: &Context, mut receipts: Vec<Receipt>, common: &[Note]) -> RenderedReceipts {
+    let (several, mut warnings) = (receipts.len() > 1, Notes::new());
     diagnose::diagnose(context, &mut receipts);
     let operation = receipts.iter().find_map(Receipt::operation);
     let (mut text, mut files, mut rejected) = (String::new(), Vec::new(), String::new());
@@ -44,13 +49,14 @@ pub(crate) fn render_receipts_with(
         let listed = !receipt.is_move_source() && all < LISTED_FILES_MAX;
         all += usize::from(!receipt.is_move_source());
         if listed {
-            let (one, own) = receipt.answer_and_warnings(false, context.config().shows);
+            let one = receipt.reply(false, context.config().shows);
+            let name = &receipt.plan().display.name;
             warnings
-                .extend(own.into_iter().map(|it| if several { format!("{}: {it}", receipt.plan().name) } else { it }));
-            if receipt.plan().header.is_some() && !text.is_empty() {
+                .extend(one.warnings.into_iter().map(|it| if several { format!("{name}: {it}").into() } else { it }));
+            if receipt.plan().display.header.is_some() && !text.is_empty() {
                 text.push('\n');
             }
-            text.push_str(&one.text);
+            text.push_str(&one.text.render());
             files.push(Value::Object(one.data));
         }
         recycle(context, receipt.into_plan());
@@ -58,7 +64,7 @@ pub(crate) fn render_receipts_with(
     if all > files.len() {
         text.push_str(&omitted_files(all, files.len(), operation));
     }
-    warnings.extend_from_slice(common);
+    warnings.extend(common.iter().cloned());
     text.push_str(&render_warnings(&warnings));
     RenderedReceipts { text, files, all, rejected }
 }
@@ -89,4 +95,13 @@ fn omitted_files(all: usize, shown: usize, operation: Option<OperationId>) -> St
     let rest = operation
         .map_or_else(String::new, |id| format!(" Call history with id \"{id}\" and from \"{shown}\" to see them."));
     format!("{} more files are not listed here, of {all}.{rest}\n", all - shown)
+}
+
+/// Creates the data of an answer with these files, of `all`.
+pub(crate) fn files_data(files: Vec<Value>, all: usize, dry_run: bool) -> Map<String, Value> {
+    let mut data = Map::new();
+    data.insert("dryRun".to_owned(), dry_run.into());
+    data.insert("notes".to_owned(), Value::Array(Vec::new()));
+    RenderedReceipts::add_files(&mut data, files, all);
+    data
 }

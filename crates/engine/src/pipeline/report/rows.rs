@@ -3,6 +3,7 @@
 use crate::model::reply::Answer;
 use crate::pipeline::report::receipt::Receipt;
 use emendate_core::HeaderStyle;
+use emendate_core::Note;
 use emendate_core::ShortTag;
 use emendate_core::Snapshot;
 use emendate_core::explain;
@@ -25,16 +26,17 @@ impl Receipt {
     pub(crate) fn in_rows(&self, header: HeaderStyle) -> Answer {
         let (plan, path) = (self.plan(), self.plan().place.shown());
         let tag = plan
+            .display
             .short_tag
             .or_else(|| plan.before.short_tag_with(&plan.changes))
             .unwrap_or_else(|| ShortTag::of(plan.after().unwrap_or_else(|_| plan.before.clone()).text()));
-        let line = header.line(&plan.name, tag);
+        let line = header.line(&plan.display.name, tag);
         let shown = explain::hunks(&plan.before, &plan.changes, line_edits::AROUND);
         let mut text = format!("{line}\n{}", line_edits::preview(header, &shown, self.room().diff).text);
         if self.is_dry() {
             text.push_str("(dry run: nothing was written)\n");
         }
-        text.push_str(&echoes(header, &plan.replaced));
+        text.push_str(&echoes(header, &plan.display.replaced));
         text.push_str(&shifts(&plan.before, &shown));
         if let Some(origin) = &plan.source_file {
             let how = if origin.copied { "Copied" } else { "Moved" };
@@ -47,7 +49,7 @@ impl Receipt {
             "op": if plan.creates() { "create" } else { "update" },
             "diagnostics": Value::Null,
             "meta": {},
-            "replacementEchoes": plan.replaced.iter().map(|it| json!({ "start": it.from, "end": it.to, "first": it.first, "last": it.last })).collect::<Vec<Value>>(),
+            "replacementEchoes": plan.display.replaced.iter().map(|it| json!({ "start": it.from, "end": it.to, "first": it.first, "last": it.last })).collect::<Vec<Value>>(),
             "renumbers": line_edits::line_shifts(&shown).into_iter().map(|it| json!({ "from": it.from, "delta": it.delta })).collect::<Vec<Value>>(),
         });
         let data = if let Value::Object(data) = data { data } else { Map::new() };
@@ -56,7 +58,7 @@ impl Receipt {
 }
 
 /// Formats the section of warnings below a reply in rows.
-pub(crate) fn render_warnings(warnings: &[String]) -> String {
+pub(crate) fn render_warnings(warnings: &[Note]) -> String {
     if warnings.is_empty() {
         return String::new();
     }

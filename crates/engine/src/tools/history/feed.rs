@@ -4,10 +4,11 @@ use crate::context::Context;
 use crate::context::history_stores::key;
 use crate::context::policy::Access;
 use crate::session::in_doubt::resolve_in_doubt;
+use crate::session::turns::OPERATIONS_PER_PAGE;
 use crate::tools::history::micros_of;
 use crate::tools::history::operation_list::{one_line, operation_status, row};
 use crate::tools::history::turn_index::TurnIndex;
-use crate::tools::moments::{OPERATIONS_PER_PAGE, find_moment};
+use crate::tools::moments::find_moment;
 use emendate_core::{Code, Error, Result};
 use emendate_fs::SafePath;
 use emendate_history::{

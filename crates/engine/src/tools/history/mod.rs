@@ -14,6 +14,8 @@ use crate::model::hunk_numbers::{HUNK_CONTEXT_LINES, HunkNumbers, several_files}
 use crate::model::raw_path;
 use crate::model::reply::Answer;
 use crate::model::reply_limits::{FileBudget, LISTED_FILES_MAX, ReplyLimits, note_part};
+use crate::pipeline::report::rendered::files_data;
+use crate::session::gaps::history_gaps;
 use crate::session::in_doubt::{current_side, resolve_in_doubt};
 use crate::session::outside::{FoundContent, record_outside_changes};
 use crate::tools::history::operation_list::{
@@ -22,16 +24,14 @@ use crate::tools::history::operation_list::{
 use crate::tools::history::page::{HistoryQuery, newest_operations};
 use crate::tools::history::turn_index::TurnIndex;
 use crate::tools::moments::{Moment, NOW_NAME, find_moment};
+use crate::tools::undo::select::{self, OperationRef};
 use crate::tools::undo::since::operations_after;
-use crate::tools::undo::{OperationRef, data, select};
 use chrono::DateTime;
 use emendate_core::explain::{self, DiffHunk, DiffStat};
 use emendate_core::formats::{self, FormatInput};
 use emendate_core::{ChangeSet, Code, Error, Result, Snapshot};
 use emendate_fs::SafePath;
-use emendate_history::{
-    FileChange, FileState, GcStats, HistoryGap, KnownContent, LogEntry, OperationFilter, Retention,
-};
+use emendate_history::{FileChange, FileState, GcStats, KnownContent, LogEntry, OperationFilter, Retention};
 use emendate_os::ffi::OsStrExt as _;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -198,14 +198,6 @@ fn listed(context: &Context, args: &HistoryInput, place: Option<&SafePath>, limi
     Ok(Answer { text, data, ..Answer::default() })
 }
 
-/// Returns the lost parts of all histories.
-///
-/// Errors: those of the session store.
-pub(crate) fn history_gaps(context: &Context) -> Result<Vec<HistoryGap>> {
-    let of_each = (0..context.roots().len()).map(|root| context.history(root).gaps());
-    Ok(of_each.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
-}
-
 fn render_operation(
     context: &Context,
     caller: &CallContext,
@@ -251,7 +243,7 @@ fn differences(
     }
     let next = part.from.saturating_add(files.len());
     let left = all.len().saturating_sub(next);
-    let mut data = data(files, all.len(), false);
+    let mut data = files_data(files, all.len(), false);
     if left > 0 {
         let _ =
             writeln!(text, "{left} more files are not shown here, of {}: continue with from \"{next}\".", all.len());

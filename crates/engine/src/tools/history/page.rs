@@ -5,7 +5,7 @@ use crate::context::Context;
 use crate::context::policy::Access;
 use crate::session::in_doubt::resolve_in_doubt;
 use crate::tools::history::operation_list::{self, OperationStatus, reversal_of};
-use crate::tools::undo::{OperationRef, select};
+use crate::tools::undo::select::{self, OperationRef};
 use emendate_core::{Code, Error, Result};
 use emendate_history::{KnownContent, LogEntry, OperationFilter};
 use emendate_os::ffi::OsStrExt as _;

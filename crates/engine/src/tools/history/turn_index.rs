@@ -1,7 +1,7 @@
 //! The turn of each operation in a list: as hooks or the caller said, or by pauses, as an undo of a turn sees it.
 
 use crate::context::Context;
-use crate::tools::moments::{OPERATIONS_PER_PAGE, PAUSE_US};
+use crate::session::turns::{OPERATIONS_PER_PAGE, PAUSE_US};
 use emendate_core::Result;
 use emendate_history::{LogEntry, OperationFilter, OperationId, TURN};
 use std::collections::HashMap;

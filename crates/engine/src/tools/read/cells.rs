@@ -259,6 +259,6 @@ impl NotebookRenderer<'_, '_> {
         if !self.attachments.is_empty() {
             data.insert(ATTACHMENTS.to_owned(), list_to_json(&self.attachments));
         }
-        Answer { text, data, reminders }
+        Answer { text, data, reminders, ..Answer::default() }
     }
 }

@@ -82,7 +82,7 @@ fn pdf(place: &SafePath, bytes: &[u8], args: &ReadInput) -> Result<Answer> {
     if !whole || args.pages.is_some() {
         reminders = pages(place, bytes, args, &mut text, &mut data).map_err(|error| error.evidence(place.shown()))?;
     }
-    Ok(Answer { text, data, reminders })
+    Ok(Answer { text, data, reminders, ..Answer::default() })
 }
 
 /// Adds the text of pages; returns notes.

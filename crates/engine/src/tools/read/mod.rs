@@ -427,5 +427,5 @@ fn answer(snapshot: &Snapshot, page: &mut TextPage, args: &ReadInput, more: impl
         "notes": notes,
     });
     let Value::Object(data) = data else { return Answer { text, ..Answer::default() } };
-    Answer { text, data, reminders }
+    Answer { text, data, reminders, ..Answer::default() }
 }

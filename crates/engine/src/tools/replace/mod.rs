@@ -8,6 +8,7 @@ pub(crate) mod render;
 use crate::context::config_error::check_config_readable;
 use crate::context::history_stores::key;
 use crate::context::policy::Access;
+use crate::context::walk::{WalkFilter, WalkStats};
 use crate::context::{Context, LoadedFile, walk};
 use crate::model::call_context::{CallContext, UnreadPolicy};
 use crate::model::call_handle::{CallHandle, CallPhase};
@@ -15,13 +16,13 @@ use crate::model::call_origin::CallOrigin;
 use crate::model::call_size::check_together;
 use crate::model::reply::Answer;
 use crate::pipeline::checks::syntax_warning::warn_of_syntax;
+use crate::pipeline::plan::file_plan::SeenUpdate;
 use crate::pipeline::plan::file_plan::{FilePlan, recycle};
 use crate::pipeline::plan::notebook;
 use crate::pipeline::report::diagnose;
 use crate::pipeline::run::plan_and_commit;
 use crate::tools::replace::gather::{FileFinding, scan_files};
 use crate::tools::replace::query::ReplaceQuery;
-use crate::tools::search::{WalkFilter, WalkStats};
 use emendate_core::{Code, Error, ResolvedEdit, Result, formats};
 use emendate_fs::{PATH_MAX_BYTES, SafePath};
 use emendate_history::{LineSet, Record};
@@ -264,7 +265,8 @@ fn unseen_plan(place: SafePath, now: LoadedFile, resolved: ResolvedEdit, known: 
     let lines = known.map_or_else(LineSet::all, |record| {
         crate::session::base::after_writing(&record.lines, &now.snapshot, &resolved.changes)
     });
-    FilePlan { unseen, ..FilePlan::edit(place, now, resolved, lines) }
+    let plan = FilePlan::edit(place, now, resolved, lines);
+    FilePlan { seen: SeenUpdate { unseen, ..plan.seen }, ..plan }
 }
 
 fn too_many() -> Error {

@@ -5,6 +5,7 @@ use crate::model::reply::Answer;
 use crate::pipeline::plan::file_plan::FilePlan;
 use crate::pipeline::report::receipt::{Receipt, render_notes};
 use crate::tools::replace::{ReplaceInput, ReplaceMatches, SkippedFiles};
+use emendate_core::Notes;
 use emendate_core::explain::{self, DiffHunk};
 use emendate_core::{Code, Error};
 use serde_json::{Map, Value, json};
@@ -103,9 +104,9 @@ pub(super) fn answer(
     let total: usize = places.iter().sum();
     let verb = if dry_run { "Would replace" } else { "Replaced" };
     let headline = format!("{verb} {} in {}.", count(total, "place"), count(receipts.len(), "file"));
-    let mut notes = left(skipped);
+    let mut notes: Notes = left(skipped).into();
     for receipt in receipts {
-        let of_file = receipt.plan().notes.iter();
+        let of_file = receipt.plan().outcome.notes.iter();
         notes.extend(of_file.map(|note| format!("{}: {note}", receipt.plan().place.shown())).take(SKIPPED_NAMES_MAX));
     }
     notes.truncate(LISTED_FILES_MAX);
@@ -125,7 +126,7 @@ pub(super) fn answer(
     data.insert("filesSearched".to_owned(), searched.into());
     data.insert("guarded".to_owned(), skipped.guarded.clone().into());
     data.insert("dryRun".to_owned(), dry_run.into());
-    data.insert("notes".to_owned(), notes.into());
+    data.insert("notes".to_owned(), (&notes).into());
     if let Some(operation) = receipts.iter().find_map(Receipt::operation) {
         data.insert("operation".to_owned(), Value::from(operation.to_string()));
     }

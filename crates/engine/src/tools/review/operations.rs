@@ -8,7 +8,7 @@ use crate::session::refusals::models;
 use crate::tools::history::operation_list::{LastUndo, from_its_source, kind, reversal_of, tool_name, visible_files};
 use crate::tools::history::page::{HistoryQuery, newest_operations};
 use crate::tools::review::turn::TurnStarts;
-use crate::tools::undo::{OperationRef, select};
+use crate::tools::undo::select::{self, OperationRef};
 use emendate_core::Result;
 use emendate_events::SessionModels;
 use emendate_history::{FileChange, FileKind, FileState, LogEntry, OperationFilter, OperationOutcome, Role};

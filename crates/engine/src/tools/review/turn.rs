@@ -1,10 +1,10 @@
 //! Turns: the operations between two prompts of a person, as callers and hooks said, or between two pauses.
 
 use crate::context::Context;
+use crate::session::turns::PAUSE_US;
 use crate::tools::history::operation_list::{LastUndo, reversal_of};
-use crate::tools::moments::PAUSE_US;
+use crate::tools::undo::select::{self, OperationRef};
 use crate::tools::undo::since::changes_effect;
-use crate::tools::undo::{OperationRef, select};
 use emendate_core::{Code, Error, Result};
 use emendate_history::{LogEntry, OperationFilter, OperationId, Role, TURN};
 use std::collections::{BTreeSet, HashMap};

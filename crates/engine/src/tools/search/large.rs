@@ -1,6 +1,7 @@
 //! Search in a large file, line by line while it is read.
 
-use crate::pipeline::plan::large::{FilePass, RACE_RETRIES_MAX, SEARCH_NEEDS_WHOLE, check_whole_allowed};
+use crate::pipeline::plan::large::pass::{FilePass, SEARCH_NEEDS_WHOLE};
+use crate::pipeline::plan::large::{RACE_RETRIES_MAX, check_whole_allowed};
 use crate::tools::search::{SearchRun, failed};
 use emendate_core::{Code, Error, Result, work};
 use emendate_fs::{FileSource, SafePath};
@@ -42,7 +43,7 @@ impl SearchRun<'_> {
             self.searched(usize::try_from(source.meta().size).unwrap_or(usize::MAX), &rows);
             match (rows.hits.is_empty(), may) {
                 (true, _) => {}
-                (false, true) => self.show(place, opened.as_ref(), &rows)?,
+                (false, true) => self.show(place, opened.as_ref(), rows)?,
                 (false, false) => self.deny(),
             }
             return Ok(Some(()));

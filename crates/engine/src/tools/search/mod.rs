@@ -5,6 +5,7 @@
 pub(crate) mod folded;
 pub(crate) mod large;
 pub(crate) mod multiline;
+pub(crate) mod outcome;
 pub(crate) mod pattern;
 pub(crate) mod regex;
 pub(crate) mod shown_lines;
@@ -23,18 +24,19 @@ use crate::session::base;
 use crate::session::names::name_in_header;
 use crate::session::suggest::file_not_found;
 use crate::tools::read;
+use crate::tools::search::outcome::{SearchOutcome, SearchedFile, SearchedLine};
 pub(crate) use crate::tools::search::pattern::{PATTERN_BYTES_MAX, PatternOptions, SearchPattern};
 pub(crate) use crate::tools::search::regex::{BoundedRegex, GroupSlots};
 use crate::tools::search::shown_lines::{ROW_OVERHEAD_BYTES, ShownLine, ShownLines};
 use emendate_core::anchor_map::{AnchorMap, AnchorWord};
 use emendate_core::line_format::{LINE_FORMATS, LineFormat, LineMark};
-use emendate_core::{Code, Error, Result, formats, work};
+use emendate_core::{Code, Error, Notes, Result, formats, work};
 use emendate_fs::{PATH_MAX_BYTES, SafePath};
 use emendate_history::{LineSet, Record, RecordOrigin};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -59,31 +61,50 @@ pub(crate) struct SearchInput {
     path: String,
     /// The pattern is plain text.
     #[serde(default)]
-    literal: bool,
+    pub(crate) literal: bool,
     /// Ignore case.
     #[serde(default)]
-    ignore_case: bool,
+    pub(crate) ignore_case: bool,
     /// Let the pattern match across lines; `.` matches line ends, too.
     #[serde(default)]
-    multiline: bool,
+    pub(crate) multiline: bool,
     /// Which files: `*.rs`, `src/**`; with `!` in front, which not.
     #[serde(default, deserialize_with = "one_or_many")]
-    glob: Vec<String>,
+    pub(crate) glob: Vec<String>,
     /// Also files and folders whose names begin with a dot.
     #[serde(default)]
-    hidden: bool,
+    pub(crate) hidden: bool,
     /// Also what .gitignore and .ignore files leave out.
     #[serde(default)]
-    no_ignore: bool,
+    pub(crate) no_ignore: bool,
     /// Lines to show before and after each hit (default 0).
     #[serde(default)]
-    context: usize,
+    pub(crate) context: usize,
     /// How many hits to show (default 100).
     #[serde(default)]
-    limit: Option<usize>,
+    pub(crate) limit: Option<usize>,
     /// How lines are marked, as in read.
     #[serde(default)]
     format: Option<String>,
+}
+
+impl SearchInput {
+    /// Creates the input of a search for a regular expression, without options.
+    pub(crate) fn of(pattern: String) -> SearchInput {
+        SearchInput {
+            pattern,
+            path: String::new(),
+            literal: false,
+            ignore_case: false,
+            multiline: false,
+            glob: Vec::new(),
+            hidden: false,
+            no_ignore: false,
+            context: 0,
+            limit: None,
+            format: None,
+        }
+    }
 }
 
 /// The query, and the results so far.
@@ -100,7 +121,7 @@ struct SearchRun<'a> {
     /// Bytes for the text of the reply.
     most: usize,
     text: String,
-    files: Vec<Value>,
+    files: Vec<SearchedFile>,
     hits: usize,
     searched: usize,
     bytes: usize,
@@ -120,8 +141,34 @@ struct SearchRun<'a> {
 pub(crate) fn search(context: &Context, caller: &CallContext, mut input: Value) -> Result<Answer> {
     let raw = raw_path::take_beside(&mut input, "path")?;
     let args: SearchInput = formats::from_json(formats::FormatInput::Json(input))?;
+    // The rest is for notes.
+    let most = context.reply_limits(caller).text * 3 / 4;
+    let path = raw.as_deref().unwrap_or(Path::new(&args.path));
+    let (search, walked, place) = run(context, caller, &args, path, most)?;
+    Ok(search.answer(&place.shown(), &walked))
+}
+
+/// Searches for programs.
+pub(crate) fn search_files(
+    context: &Context,
+    caller: &CallContext,
+    args: &SearchInput,
+    path: &Path,
+) -> Result<SearchOutcome> {
+    let (search, walked, _) = run(context, caller, args, path, usize::MAX)?;
+    Ok(search.outcome(&walked))
+}
+
+/// Searches; the text for a reply has at most `most` bytes.
+fn run<'a>(
+    context: &'a Context,
+    caller: &'a CallContext,
+    args: &SearchInput,
+    path: &Path,
+    most: usize,
+) -> Result<(SearchRun<'a>, WalkStats, SafePath)> {
     let marks = args.format.as_deref().map_or(Ok(caller.line_format.unwrap_or(&LINE_FORMATS[0])), line_format_named)?;
-    let place = context.store().resolve_path(raw.as_deref().unwrap_or(Path::new(&args.path)))?;
+    let place = context.store().resolve_path(path)?;
     let look = PatternOptions { literal: args.literal, ignore_case: args.ignore_case, multiline: args.multiline };
     let mut search = SearchRun {
         context,
@@ -138,8 +185,7 @@ pub(crate) fn search(context: &Context, caller: &CallContext, mut input: Value) 
         multiline: args.multiline,
         context_lines: args.context.min(CONTEXT_LINES_MAX),
         limit: args.limit.unwrap_or(HITS_DEFAULT).clamp(1, HITS_MAX),
-        // The rest is for notes.
-        most: context.reply_limits(caller).text * 3 / 4,
+        most,
         text: String::new(),
         files: Vec::new(),
         hits: 0,
@@ -166,7 +212,7 @@ pub(crate) fn search(context: &Context, caller: &CallContext, mut input: Value) 
         }
         WalkStats::default()
     };
-    Ok(search.answer(&place.shown(), &walked))
+    Ok((search, walked, place))
 }
 
 /// Deserializes a list, or a single entry.
@@ -236,7 +282,7 @@ impl SearchRun<'_> {
         self.searched(text.len(), &rows);
         match (rows.hits.is_empty(), rows.hits.is_empty() || self.may_show(place)) {
             (true, _) => {}
-            (false, true) => self.show(place, Some(&opened), &rows)?,
+            (false, true) => self.show(place, Some(&opened), rows)?,
             (false, false) => self.deny(),
         }
         self.context.recycle(opened.snapshot);
@@ -274,7 +320,7 @@ impl SearchRun<'_> {
 
     /// Appends the rows of a file, and records them as read from that version; without a version they have no line
     /// format.
-    fn show(&mut self, place: &SafePath, opened: Option<&LoadedFile>, rows: &ShownLines) -> Result<()> {
+    fn show(&mut self, place: &SafePath, opened: Option<&LoadedFile>, rows: ShownLines) -> Result<()> {
         self.hits += rows.hits.len();
         let mut block = String::new();
         if !self.text.is_empty() {
@@ -294,31 +340,29 @@ impl SearchRun<'_> {
         let words = words.map(|it| anchor_map(self.context, place, &it.snapshot)).transpose()?;
         let words = words.as_ref().map_or(&[][..], AnchorMap::words);
         let marks = if opened.is_some() { self.marks } else { &LINE_FORMATS[0] };
-        let (lines, ranges) = render(&mut block, marks, words, rows);
+        let lines = render(&mut block, marks, words, &rows);
         self.text.push_str(&block);
-        let mut file = Map::new();
-        file.insert("filePath".to_owned(), place.shown().into());
-        file.extend(
-            raw_path::base64_if_needed(place.absolute())
-                .map(|bytes| (raw_path::RAW_PATH_FIELD.to_owned(), bytes.into())),
-        );
         if let Some(LoadedFile { snapshot, stamp, racy }) = opened {
             let (content, stamp, racy) = (snapshot.id(), *stamp, *racy);
             let record =
                 Record { content, meta: stamp, racy, lines, origin: RecordOrigin::Read, offset: None, limit: None };
             let unkept = base::remember(self.context, self.caller, place, &record, &base::stored_body(place, snapshot));
             self.unkept = self.unkept.take().or(unkept);
-            file.insert("tag".to_owned(), content.tag().to_string().into());
         }
-        file.extend(header.map(|header| ("header".to_owned(), header.into())));
-        file.insert("hits".to_owned(), rows.hits.clone().into());
-        file.insert("lines".to_owned(), ranges.into_iter().map(|(from, to)| json!([from, to])).collect());
-        self.files.push(Value::Object(file));
+        self.files.push(SearchedFile {
+            path: place.absolute().to_owned(),
+            content: opened.map(|it| it.snapshot.id()),
+            hits: rows.hits,
+            lines: rows.shown.into_iter().map(SearchedLine::from).collect(),
+            header,
+            shown: place.shown(),
+        });
         Ok(())
     }
 
-    fn answer(self, beneath: &str, walked: &WalkStats) -> Answer {
-        let mut notes = Vec::new();
+    /// Returns the reason why the search ended early, and notes about what was not searched.
+    fn remarks(&mut self, walked: &WalkStats) -> (bool, Notes) {
+        let mut notes = Notes::new();
         let cut = self.cut.or(walked.cut.then_some("there are too many files"));
         if let Some(why) = cut {
             notes.push(format!(
@@ -346,27 +390,35 @@ impl SearchRun<'_> {
         if !left.is_empty() {
             notes.push(format!("Not searched: {}.", left.join(", ")));
         }
-        notes.extend(self.unkept);
-        let mut text = self.text;
-        if text.is_empty() {
-            let _ = writeln!(text, "No hits in {} below {beneath}.", counted(self.searched, "file"));
-            if self.searched == 0 && !walked.cut {
-                notes.push(
-                    "No file was searched: check path and glob; hidden and ignored files need hidden and no_ignore."
-                        .to_owned(),
-                );
-            }
+        notes.extend(self.unkept.take());
+        if self.hits == 0 && self.searched == 0 && !walked.cut {
+            notes
+                .push("No file was searched: check path and glob; hidden and ignored files need hidden and no_ignore.");
         }
-        let reminders = notes.clone();
+        (cut.is_some(), notes)
+    }
+
+    fn outcome(mut self, walked: &WalkStats) -> SearchOutcome {
+        let (is_truncated, notes) = self.remarks(walked);
+        SearchOutcome { files: self.files, hits: self.hits, files_searched: self.searched, is_truncated, notes }
+    }
+
+    fn answer(mut self, beneath: &str, walked: &WalkStats) -> Answer {
+        let mut text = std::mem::take(&mut self.text);
+        let SearchOutcome { files, hits, files_searched, is_truncated, notes } = self.outcome(walked);
+        if text.is_empty() {
+            let _ = writeln!(text, "No hits in {} below {beneath}.", counted(files_searched, "file"));
+        }
+        let reminders = notes.texts();
         let data = json!({
-            "files": self.files,
-            "hits": self.hits,
-            "filesSearched": self.searched,
-            "truncated": cut.is_some(),
+            "files": files.iter().map(SearchedFile::to_json).collect::<Vec<Value>>(),
+            "hits": hits,
+            "filesSearched": files_searched,
+            "truncated": is_truncated,
             "notes": notes,
         });
         let Value::Object(data) = data else { return Answer { text, ..Answer::default() } };
-        Answer { text, data, reminders }
+        Answer { text, data, reminders, ..Answer::default() }
     }
 }
 
@@ -378,29 +430,19 @@ fn counted(count: usize, what: &str) -> String {
     }
 }
 
-/// Writes the rows of a file; returns the lines shown completely, and the ranges of all rows.
-fn render(
-    out: &mut String,
-    marks: &LineFormat,
-    words: &[AnchorWord],
-    rows: &ShownLines,
-) -> (LineSet, Vec<(usize, usize)>) {
+/// Writes the rows of a file; returns the lines shown completely.
+fn render(out: &mut String, marks: &LineFormat, words: &[AnchorWord], rows: &ShownLines) -> LineSet {
     let mut lines = LineSet::none();
-    let mut ranges: Vec<(usize, usize)> = Vec::new();
+    let mut last = None;
     for ShownLine { line, text, left } in &rows.shown {
-        match ranges.last_mut() {
-            Some((_, to)) if *to + 1 == *line => *to = *line,
-            last => {
-                if last.is_some() {
-                    out.push_str("--\n");
-                }
-                ranges.push((*line, *line));
-            }
+        if last.is_some_and(|last| last + 1 != *line) {
+            out.push_str("--\n");
         }
+        last = Some(*line);
         read::push_line(out, marks, LineMark::for_line(*line, words), text, *left);
         if left.is_none() {
             lines.add(*line as u64, *line as u64);
         }
     }
-    (lines, ranges)
+    lines
 }

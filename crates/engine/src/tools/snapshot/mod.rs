@@ -11,11 +11,11 @@ use crate::model::call_context::CallContext;
 use crate::model::call_handle::CallPhase;
 use crate::model::reply::Answer;
 use crate::model::reply_limits::LISTED_FILES_MAX;
+use crate::pipeline::report::rendered::files_data;
 use crate::session::in_doubt::{current_side, resolve_in_doubt};
 use crate::session::outside::{OutsideChange, log_changes, outside_change};
 use crate::tools::history::operation_list::{file_data, kind, shown};
 use crate::tools::snapshot::scan::{FreshFile, LeftOut, TreeScan};
-use crate::tools::undo::data;
 use emendate_core::formats::{self, FormatInput};
 use emendate_core::{Code, Error, Result};
 use emendate_fs::SafePath;
@@ -81,7 +81,7 @@ pub(crate) fn snapshot(context: &Context, caller: &CallContext, input: Value) ->
         files.extend(taken.changes.iter().take(room).map(|file| Value::from(file_data(file, &shown(&file.path)))));
         operations.extend(taken.operations);
     }
-    let mut data = data(files, total, dry_run);
+    let mut data = files_data(files, total, dry_run);
     data.insert("scanned".to_owned(), scanned.into());
     data.insert("operation".to_owned(), operations.first().map(ToString::to_string).into());
     data.insert("operations".to_owned(), operations.iter().map(|id| Value::from(id.to_string())).collect());
@@ -299,7 +299,7 @@ impl RootScan<'_> {
 
     /// Returns the place of a path where nothing is; `None` if something is there, or nobody can say.
     fn gone(&self, path: &[u8]) -> Option<SafePath> {
-        let place = crate::tools::undo::reversal::logged_place(self.context, path).ok()?;
+        let place = crate::tools::undo::file_states::logged_place(self.context, path).ok()?;
         if place.root() != self.root || place.absolute() != Path::new(OsStr::from_bytes(path)) {
             return None;
         }

@@ -9,6 +9,7 @@ use crate::model::raw_path;
 use crate::model::reply::Answer;
 use crate::pipeline::plan::edit::plan_against;
 use crate::pipeline::plan::file_plan::FilePlan;
+use crate::pipeline::plan::placement::EditedFile;
 use crate::pipeline::report::rendered::answer_for_file;
 use crate::pipeline::run::plan_and_commit;
 use crate::session::suggest::file_not_found;
@@ -109,15 +110,16 @@ fn plan_symbol(
         let ops = splices.edits.into_iter().map(|(span, text)| Op { at: Locator::Exactly(span), text });
         Ok(Cow::Owned(ops.collect()))
     };
-    let mut plan = plan_against(context, caller, place.clone(), now, &mut ops, OpOrder::Together, options)?;
-    plan.notes.extend(notes);
+    let file = EditedFile { context, caller, options, place: place.clone(), now };
+    let mut plan = plan_against(file, &mut ops, OpOrder::Together)?;
+    plan.outcome.notes.extend(notes);
     if action == SymbolAction::Rename {
         let old = args.symbol.rsplit(['.', ':']).next().unwrap_or_default().split('(').next().unwrap_or_default();
         let elsewhere = match known {
             Some(known) => known.note(old.trim(), text.trim()),
             None => used_elsewhere(context, caller, place, plan.before.text(), old.trim(), text.trim()),
         };
-        plan.notes.extend(elsewhere);
+        plan.outcome.notes.extend(elsewhere);
     }
     Ok(plan)
 }

@@ -2,9 +2,9 @@
 
 use crate::context::policy::Access;
 use crate::context::syntax::language;
+use crate::context::walk::WalkFilter;
 use crate::context::{Context, walk};
 use crate::model::call_context::CallContext;
-use crate::tools::search::WalkFilter;
 use emendate_fs::SafePath;
 use emendate_syntax::Language;
 use memchr::memmem::Finder;

@@ -11,13 +11,13 @@ use crate::model::hunk_numbers::{HUNK_CONTEXT_LINES, HunkNumbers, listing, sever
 use crate::model::reply::Answer;
 use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, without_ops};
 use crate::pipeline::report::receipt::Receipt;
-use crate::pipeline::report::rendered::render_receipts;
+use crate::pipeline::report::rendered::{files_data, render_receipts};
 use crate::pipeline::run::plan_and_commit;
 use crate::session::in_doubt::wait_for_in_doubt;
 use crate::tools::history::operation_list::from_its_source;
-use crate::tools::undo::UndoInput;
+use crate::tools::undo::file_states::{current_state, difference, lines_then, logged_place, not_kept, with_same_codec};
+use crate::tools::undo::input::UndoInput;
 use crate::tools::undo::restore::{RestoreInput, may_replace};
-use crate::tools::undo::reversal::{current_state, difference, lines_then, logged_place, not_kept, with_same_codec};
 use crate::tools::undo::select::{self, OperationRef, choose_one, foreign, is_foreign, session_filter, still_running};
 use emendate_core::explain;
 use emendate_core::{ChangeSet, Code, Error, Presence, Result, Snapshot, TieBreak, advice};
@@ -57,7 +57,7 @@ pub(super) enum HunkAction {
 }
 
 /// Some hunks of a file in an operation.
-struct HunkSelection<'a> {
+pub(super) struct HunkSelection<'a> {
     /// Index of the root whose history has the operation.
     root: usize,
     logged: LogEntry,
@@ -127,22 +127,20 @@ fn is_regular(side: Option<FileState>) -> bool {
     side.is_some_and(|side| side.kind == FileKind::Regular)
 }
 
-/// Restores hunks of a file as an operation left them, or as they were before it.
-pub(super) fn restore_hunks(
+/// Selects hunks of a file to be restored as an operation left them, or as they were before it.
+pub(super) fn hunks_to_restore<'a>(
     context: &Context,
-    caller: &CallContext,
-    cause: CallOrigin<'_>,
-    options: &CallOptions,
+    options: &'a CallOptions,
     args: &RestoreInput,
+    numbers: &[usize],
     place: &SafePath,
-) -> Result<Answer> {
+) -> Result<HunkSelection<'a>> {
     let named = OperationRef::read(&args.id)?;
     let (root, logged) = select::operation(context, named.name)?;
     let action = if named.before { HunkAction::Reverse } else { HunkAction::Apply };
-    let hunks = HunkNumbers::new(logged.id, args.hunks.as_deref().unwrap_or_default())?;
+    let hunks = HunkNumbers::new(logged.id, numbers)?;
     let (file, place) = changed_text(context, &logged, Some(place.absolute()))?;
-    let selection = HunkSelection { root, logged, file, place, hunks, action, read_by: Some(options) };
-    change_hunks(context, caller, cause, &selection, args.dry_run || caller.dry_run)
+    Ok(HunkSelection { root, logged, file, place, hunks, action, read_by: Some(options) })
 }
 
 /// Finds the file of an operation, and checks that it was a regular file before and after.
@@ -176,6 +174,7 @@ fn changed_text(context: &Context, logged: &LogEntry, path: Option<&Path>) -> Re
     Ok((file, place))
 }
 
+/// Changes hunks, and renders the reply.
 fn change_hunks(
     context: &Context,
     caller: &CallContext,
@@ -183,10 +182,22 @@ fn change_hunks(
     selection: &HunkSelection<'_>,
     dry_run: bool,
 ) -> Result<Answer> {
+    let receipts = write_hunks(context, caller, cause, selection, dry_run)?;
+    Ok(selection.answer(context, receipts, dry_run))
+}
+
+/// Plans and commits the change of hunks.
+pub(super) fn write_hunks(
+    context: &Context,
+    caller: &CallContext,
+    cause: CallOrigin<'_>,
+    selection: &HunkSelection<'_>,
+    dry_run: bool,
+) -> Result<Vec<Receipt>> {
     let turns = context.lock_paths(once(selection.place.absolute()));
     let remark = selection.remark();
     let cause = CallOrigin { remark: &remark, ..cause };
-    let receipts = plan_and_commit(context, caller, cause, dry_run, || {
+    let done = plan_and_commit(context, caller, cause, dry_run, || {
         let now = current_state(context, &selection.place)?;
         if let Some(options) = selection.read_by {
             may_replace(context, caller, options, &selection.place, &now)?;
@@ -196,17 +207,9 @@ fn change_hunks(
             return Err(selection.conflict(what, "Restore the file first."));
         };
         Ok(vec![plan_hunks(context, caller, selection, now)?])
-    })?;
+    });
     drop(turns);
-    let operation = receipts.iter().find_map(Receipt::operation);
-    let rendered = render_receipts(context, receipts);
-    let summary = selection.headline(dry_run);
-    let mut data = super::data(rendered.files, rendered.all, dry_run);
-    data.insert("summary".to_owned(), summary.trim_end().into());
-    data.insert("hunksOf".to_owned(), selection.logged.id.to_string().into());
-    data.insert("hunks".to_owned(), selection.hunks.numbers.iter().copied().map(Value::from).collect());
-    data.insert("operation".to_owned(), operation.map(|id| id.to_string()).into());
-    Ok(Answer { text: summary + &rendered.text, data, ..Answer::default() })
+    done
 }
 
 /// Plans the new version of the file: the chosen hunks on one side, everything that changed since on the other.
@@ -231,8 +234,9 @@ fn plan_hunks(
     let changes = rebased.changes.with_line_ends_of(seen, &now.snapshot)?;
     let merged = !theirs.is_empty();
     let lines = lines_then(context, caller, &selection.place, &now.snapshot, &changes);
-    let plan = FilePlan::edit(selection.place.clone(), now, without_ops(changes), lines);
-    Ok(FilePlan { merged, ..plan })
+    let mut plan = FilePlan::edit(selection.place.clone(), now, without_ops(changes), lines);
+    plan.outcome.merged = merged;
+    Ok(plan)
 }
 
 /// Both versions of a file in an operation, in the encoding that the file has now.
@@ -353,6 +357,19 @@ impl HunkSelection<'_> {
             }
         }
         Ok(missing)
+    }
+
+    /// Renders the reply.
+    pub(super) fn answer(&self, context: &Context, receipts: Vec<Receipt>, dry_run: bool) -> Answer {
+        let operation = receipts.iter().find_map(Receipt::operation);
+        let rendered = render_receipts(context, receipts);
+        let summary = self.headline(dry_run);
+        let mut data = files_data(rendered.files, rendered.all, dry_run);
+        data.insert("summary".to_owned(), summary.trim_end().into());
+        data.insert("hunksOf".to_owned(), self.logged.id.to_string().into());
+        data.insert("hunks".to_owned(), self.hunks.numbers.iter().copied().map(Value::from).collect());
+        data.insert("operation".to_owned(), operation.map(|id| id.to_string()).into());
+        Answer { text: summary + &rendered.text, data, ..Answer::default() }
     }
 
     /// Returns the note for the history.

@@ -5,7 +5,7 @@ use crate::model::call_context::CallContext;
 use crate::pipeline::plan::file_plan::{FilePlan, without_ops};
 use crate::pipeline::plan::large::sparse::{ContextMargin, RelevantSpan, sparse_around};
 use crate::pipeline::plan::large::{ScanQuery, WholeFileReason, check_whole_allowed, opened, scan_beside, why};
-use crate::tools::undo::reversal::{lines_then, logged_place};
+use crate::tools::undo::file_states::{lines_then, logged_place};
 use emendate_core::{ChangeSet, Code, Error, Result, ScanObstacle, ScanResult, Splice};
 use emendate_fs::{FileSource, SafePath};
 use emendate_history::{CONTENT_BYTES_MAX, FileKind, LogEntry, OwnedByteReplacement};

@@ -1,7 +1,9 @@
 //! The tools `undo` and `restore`: an operation is undone in all of its files or none; one file is restored to an
 //! earlier version. Both are operations themselves, so both can be undone.
 
+pub(crate) mod file_states;
 pub(crate) mod hunks;
+pub(crate) mod input;
 pub(crate) mod large;
 pub(crate) mod overlay;
 pub(crate) mod restore;
@@ -16,26 +18,23 @@ use crate::model::call_origin::CallOrigin;
 use crate::model::raw_path;
 use crate::model::reply::Answer;
 use crate::pipeline::report::receipt::Receipt;
-use crate::pipeline::report::rendered::{RenderedReceipts, render_receipts};
+use crate::pipeline::report::rendered::{RenderedReceipts, files_data, render_receipts};
 use crate::pipeline::run::plan_and_commit;
-use crate::session::in_doubt::{resolve_in_doubt, wait_for_in_doubt};
+use crate::session::in_doubt::wait_for_in_doubt;
 use crate::tools::history::operation_list::tool_name;
 use crate::tools::review::turn::effective_operations;
 use crate::tools::undo::hunks::undo_hunks;
-use crate::tools::undo::select::{UndoSelection, still_running};
+use crate::tools::undo::input::UndoInput;
+use crate::tools::undo::select::choose;
 use emendate_core::formats::{self, FormatInput};
 use emendate_core::{Code, Error, Result};
-use emendate_history::{LogEntry, Operation, OperationId, OperationName, OperationOutcome, Role, wait_briefly};
+use emendate_history::{LogEntry, Operation, OperationId, OperationName, OperationOutcome, Role};
 use emendate_os::ffi::OsStrExt as _;
-use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::ffi::OsStr;
 use std::path::Path;
-use std::time::Duration;
 
 pub(crate) use crate::tools::undo::restore::RestoreInput as RestoreArgs;
-pub(crate) use crate::tools::undo::select::OperationRef;
 
 /// Operations that one call may undo.
 const UNDONE_OPERATIONS_MAX: usize = 100;
@@ -43,48 +42,10 @@ const UNDONE_OPERATIONS_MAX: usize = 100;
 /// Retries of the selection after another process undid one of the selected operations.
 const RACE_RETRIES_MAX: usize = 64;
 
-/// Age up to which an undo or a redo of another process is waited for.
-const RUNNING_UNDO_AGE_MAX: Duration = Duration::from_secs(2);
-
 /// Operations that were undone or redone, the newest first.
 pub(crate) struct UndoneOperations {
     pub(crate) operations: Vec<LogEntry>,
     pub(crate) receipts: Vec<Receipt>,
-}
-
-/// The input of `undo`.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-#[schemars(rename = "Args")]
-pub(crate) struct UndoInput {
-    /// The operation, as replies (data.operation) and history name it (default: the last one).
-    pub(crate) id: Option<String>,
-    /// Number of operations to undo, all or none, the newest first; this is one operation itself.
-    pub(crate) last: Option<usize>,
-    /// The last operation that touched this file; all its files are taken back. With hunks: the file that has them.
-    pub(crate) file_path: Option<String>,
-    /// Only these hunks of one file, by their numbers in history with that id. The rest of the operation stays.
-    pub(crate) hunks: Option<Vec<usize>>,
-    /// Take the last undo back instead.
-    pub(crate) redo: bool,
-    /// Everything of your last turn: since the last prompt, or since a pause of five minutes.
-    pub(crate) turn: bool,
-    /// Everything that you did since a mark, or since an operation (17: after it; 17^: from it on).
-    pub(crate) since: Option<String>,
-    /// Other sessions' operations, too.
-    pub(crate) any_session: bool,
-    /// Show what would be done, write nothing.
-    pub(crate) dry_run: bool,
-    /// Undo even where that cannot be redone afterwards (default: refused).
-    pub(crate) irreversible: bool,
-    /// For `rewind`: also what snapshots found during shell commands of the session.
-    #[serde(skip)]
-    #[schemars(skip)]
-    pub(crate) shell: bool,
-    /// For the review page: these operations, the newest first, of whichever session.
-    #[serde(skip)]
-    #[schemars(skip)]
-    pub(crate) ids: Vec<String>,
 }
 
 /// Runs the tool `undo`.
@@ -115,7 +76,7 @@ pub(crate) fn undo_answer(
     let RenderedReceipts { text, files, all, .. } = render_receipts(context, receipts);
     let summary: String = operations.iter().map(|logged| headline(logged, dry_run)).collect();
     let mut answer =
-        Answer { text: summary.clone() + &text, data: self::data(files, all, dry_run), ..Answer::default() };
+        Answer { text: summary.clone() + &text, data: files_data(files, all, dry_run), ..Answer::default() };
     let ids: Vec<Value> = operations.iter().map(|logged| logged.id.to_string().into()).collect();
     let data = &mut answer.data;
     data.insert("summary".to_owned(), summary.trim_end().into());
@@ -190,29 +151,6 @@ fn choose_and_take_back(
         }
     }
     Err(Error::new(Code::InternalBug, "All attempts failed without an answer."))
-}
-
-/// Selects the operations. If another process is undoing one, its result is awaited: only then the next operation
-/// is known, and the order of the log is the order of the calls.
-///
-/// Errors: `lock.timeout`, and those of the selection.
-fn choose(
-    context: &Context,
-    caller: &CallContext,
-    args: &UndoInput,
-    raw: Option<&Path>,
-    times: usize,
-) -> Result<(usize, Vec<LogEntry>)> {
-    loop {
-        match select::select(context, caller, args, raw, times)? {
-            UndoSelection::Known(root, all) => return Ok((root, all)),
-            UndoSelection::UnderWay(root, logged) if logged.age() < RUNNING_UNDO_AGE_MAX => {
-                wait_briefly();
-                resolve_in_doubt(context, root)?;
-            }
-            UndoSelection::UnderWay(_, logged) => return Err(still_running(&logged)),
-        }
-    }
 }
 
 /// Undoes operations of one root, the newest first, all or none. `overtaken` is set if one of them was undone or
@@ -350,13 +288,4 @@ fn headline(logged: &LogEntry, dry_run: bool) -> String {
     let by = author(&logged.operation);
     let colon = if matches!(logged.operation.role, Role::Undo(_)) { "" } else { ":" };
     format!("{verb}{colon} operation {} ({by}).\n", logged.id)
-}
-
-/// Creates the data of an answer with these files, of `all`.
-pub(crate) fn data(files: Vec<Value>, all: usize, dry_run: bool) -> Map<String, Value> {
-    let mut data = Map::new();
-    data.insert("dryRun".to_owned(), dry_run.into());
-    data.insert("notes".to_owned(), Value::Array(Vec::new()));
-    RenderedReceipts::add_files(&mut data, files, all);
-    data
 }

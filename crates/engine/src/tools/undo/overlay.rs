@@ -4,7 +4,9 @@
 use crate::context::{Context, LoadedFile};
 use crate::model::call_context::CallContext;
 use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, SourceFile, TargetState};
-use crate::tools::undo::reversal::{check_undone, current_state, lines_then, putting, to_bytes};
+use crate::pipeline::plan::file_plan::{PlanOutcome, SeenUpdate};
+use crate::tools::undo::file_states::{check_undone, current_state, lines_then, putting, to_bytes};
+use emendate_core::Notes;
 use emendate_core::{Result, Snapshot};
 use emendate_fs::{FileAttributes, FileMeta, SafePath};
 use emendate_history::{FileKind, FileState};
@@ -31,7 +33,7 @@ struct OverlayEntry {
     /// The entry after the reversals so far.
     after: PlannedState,
     merged: bool,
-    notes: Vec<String>,
+    notes: Notes,
 }
 
 #[derive(Clone)]
@@ -73,7 +75,7 @@ impl<'a> Overlay<'a> {
             let (place, disk) = (plan.place.clone(), plan.current.clone());
             let nth = self.entries.len();
             let stand =
-                || OverlayEntry { order: nth, place, current: disk, after: then, merged: false, notes: Vec::new() };
+                || OverlayEntry { order: nth, place, current: disk, after: then, merged: false, notes: Notes::new() };
             self.entries.entry(plan.place.absolute().to_owned()).or_insert_with(stand);
         }
         // The source of a file contributes its mode, even if it has no plan of its own.
@@ -89,7 +91,7 @@ impl<'a> Overlay<'a> {
                     current: disk,
                     after: then,
                     merged: false,
-                    notes: Vec::new(),
+                    notes: Notes::new(),
                 };
                 self.entries.insert(path, stand);
             }
@@ -99,8 +101,8 @@ impl<'a> Overlay<'a> {
         for (plan, then) in plans.into_iter().zip(then) {
             if let Some(stand) = self.entries.get_mut(plan.place.absolute()) {
                 stand.after = then;
-                stand.merged |= plan.merged;
-                stand.notes.extend(plan.notes);
+                stand.merged |= plan.outcome.merged;
+                stand.notes.extend(plan.outcome.notes);
             }
         }
         Ok(())
@@ -158,7 +160,8 @@ impl<'a> Overlay<'a> {
                 }
             }
         };
-        let plan = FilePlan { merged, notes, ..plan };
+        let outcome = PlanOutcome { merged, notes, ..plan.outcome };
+        let plan = FilePlan { outcome, ..plan };
         plan.writes().then_some(plan)
     }
 
@@ -179,7 +182,7 @@ impl<'a> Overlay<'a> {
             before: text.clone(),
             changes,
             mode: Some(mode),
-            lines_seen: lines,
+            seen: SeenUpdate::of(lines),
             source_file: origin,
             ..FilePlan::replace_entry(place, disk, TargetState::File)
         }

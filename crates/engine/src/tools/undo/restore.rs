@@ -9,15 +9,15 @@ use crate::model::call_origin::CallOrigin;
 use crate::model::raw_path;
 use crate::model::reply::Answer;
 use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, TargetState};
-use crate::pipeline::plan::stale;
+use crate::pipeline::plan::placement::check_unchanged;
 use crate::pipeline::report::receipt::Receipt;
+use crate::pipeline::report::rendered::files_data;
 use crate::pipeline::report::rendered::{RenderedReceipts, render_receipts};
 use crate::pipeline::run::plan_and_commit;
-use crate::session::base::{Base, find_base};
 use crate::session::in_doubt::resolve_in_doubt;
-use crate::tools::undo::hunks::restore_hunks;
-use crate::tools::undo::reversal::{current_state, is_same_content, not_kept, putting};
-use crate::tools::undo::{OperationRef, data, select};
+use crate::tools::undo::file_states::{current_state, is_same_content, not_kept, putting};
+use crate::tools::undo::hunks::{HunkSelection, hunks_to_restore, write_hunks};
+use crate::tools::undo::select::{self, OperationRef};
 use emendate_core::formats::{self, FormatInput};
 use emendate_core::{Code, Error, Phrase, Result, advice};
 use emendate_fs::{FileAttributes, SafePath};
@@ -37,18 +37,18 @@ const LATER_OPERATIONS_MAX: usize = 1000;
 #[schemars(rename = "Args")]
 pub(crate) struct RestoreInput {
     /// The absolute path of the file.
-    pub(super) file_path: String,
+    pub(crate) file_path: String,
     /// As it was when this operation had been done; with `^` behind the name, as it was before.
-    pub(super) id: String,
+    pub(crate) id: String,
     /// Only these hunks of that operation, by their numbers in history with its id.
     #[serde(default)]
-    pub(super) hunks: Option<Vec<usize>>,
+    pub(crate) hunks: Option<Vec<usize>>,
     /// Show what would be done, write nothing.
     #[serde(default)]
-    pub(super) dry_run: bool,
+    pub(crate) dry_run: bool,
     /// Restore even where that cannot be undone afterwards (default: refused).
     #[serde(default)]
-    irreversible: bool,
+    pub(crate) irreversible: bool,
 }
 
 /// Runs the tool `restore`.
@@ -58,21 +58,51 @@ pub(crate) fn restore(context: &Context, caller: &CallContext, tool: &'static st
     let raw = raw_path::take(&mut input)?;
     let args: RestoreInput = formats::from_json(FormatInput::Json(input))?;
     let cause = CallOrigin { irreversible: args.irreversible, ..cause };
-    let place = context.resolve_no_follow(raw.as_deref().unwrap_or(Path::new(&args.file_path)), Access::Write)?;
+    let path = raw.as_deref().unwrap_or(Path::new(&args.file_path));
+    let RestoredFile { receipts, hunks } = restore_file(context, caller, cause, &options, &args, path)?;
+    let dry_run = args.dry_run || caller.dry_run;
+    if let Some(selection) = hunks {
+        return Ok(selection.answer(context, receipts, dry_run));
+    }
+    let operation = receipts.iter().find_map(Receipt::operation);
+    let RenderedReceipts { text, files, all, .. } = render_receipts(context, receipts);
+    let mut answer = Answer { text, data: files_data(files, all, dry_run), ..Answer::default() };
+    answer.data.insert("operation".to_owned(), operation.map(|id| id.to_string()).into());
+    Ok(answer)
+}
+
+/// A file that was restored, or the hunks of it.
+pub(crate) struct RestoredFile<'a> {
+    pub(crate) receipts: Vec<Receipt>,
+    hunks: Option<HunkSelection<'a>>,
+}
+
+/// Restores a file, or some hunks of it.
+pub(crate) fn restore_file<'a>(
+    context: &Context,
+    caller: &CallContext,
+    cause: CallOrigin<'_>,
+    options: &'a CallOptions,
+    args: &RestoreInput,
+    path: &Path,
+) -> Result<RestoredFile<'a>> {
+    let place = context.resolve_no_follow(path, Access::Write)?;
     let named = OperationRef::read(&args.id)?;
     for root in 0..context.roots().len() {
         resolve_in_doubt(context, root)?;
     }
-    if args.hunks.is_some() {
-        return restore_hunks(context, caller, cause, &options, &args, &place);
+    let dry_run = args.dry_run || caller.dry_run;
+    if let Some(numbers) = &args.hunks {
+        let selection = hunks_to_restore(context, options, args, numbers, &place)?;
+        let receipts = write_hunks(context, caller, cause, &selection, dry_run)?;
+        return Ok(RestoredFile { receipts, hunks: Some(selection) });
     }
     let (root, logged) = select::operation(context, named.name)?;
     let (side, told_by) = side_at(context, root, &place, &logged, named.before)?;
-    let dry_run = args.dry_run || caller.dry_run;
     let turns = context.lock_paths(once(place.absolute()));
     let receipts = plan_and_commit(context, caller, cause, dry_run, || {
         let now = current_state(context, &place)?;
-        may_replace(context, caller, &options, &place, &now)?;
+        may_replace(context, caller, options, &place, &now)?;
         let plan = plan_restore(context, caller, &place, root, &told_by, now, side)?;
         if plan.writes() {
             return Ok(vec![plan]);
@@ -82,11 +112,7 @@ pub(crate) fn restore(context: &Context, caller: &CallContext, tool: &'static st
             .next("Nothing is left to do."))
     })?;
     drop(turns);
-    let operation = receipts.iter().find_map(Receipt::operation);
-    let RenderedReceipts { text, files, all, .. } = render_receipts(context, receipts);
-    let mut answer = Answer { text, data: data(files, all, dry_run), ..Answer::default() };
-    answer.data.insert("operation".to_owned(), operation.map(|id| id.to_string()).into());
-    Ok(answer)
+    Ok(RestoredFile { receipts, hunks: None })
 }
 
 fn plan_restore(
@@ -150,10 +176,7 @@ pub(super) fn may_replace(
 ) -> Result<()> {
     match now {
         CurrentState::File(now) if caller.unread == UnreadPolicy::Deny => {
-            match find_base(context, caller, options, place, now)? {
-                Base::Fresh { .. } => Ok(()),
-                Base::Stale { .. } | Base::Lost => Err(stale::version_unavailable(context, caller, place, now)),
-            }
+            check_unchanged(context, caller, options, place, now)
         }
         _ => Ok(()),
     }

@@ -1,34 +1,26 @@
 //! Plans that reverse an operation.
 
-use crate::context::history_stores::key;
-use crate::context::policy::Access;
 use crate::context::{Context, LoadedFile};
-use crate::model::call_context::{CallContext, UnreadPolicy};
+use crate::model::call_context::CallContext;
 use crate::model::call_handle::CallPhase;
-use crate::model::call_size::check_together;
 use crate::model::raw_path;
-use crate::pipeline::plan::file_plan::{
-    CurrentState, FilePlan, SourceFile, TargetState, replace_all_bytes, without_ops,
+use crate::pipeline::plan::file_plan::SeenUpdate;
+use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, SourceFile, TargetState};
+use crate::tools::undo::file_states::{
+    check_undone, difference, is_same_content, lines_then, logged_place, not_kept, putting, to_bytes, with_same_codec,
 };
-use crate::pipeline::plan::target::resolve_below_file;
-use crate::session::base;
 use crate::tools::undo::hunks::{HunkAction, HunkSides};
 use crate::tools::undo::large::plan_big_undo;
 use crate::tools::undo::overlay::Overlay;
-use emendate_core::{ChangeSet, Code, ContentId, Error, Result, Snapshot, TieBreak, explain};
+use emendate_core::{ChangeSet, Code, Error, Result, Snapshot, TieBreak};
 use emendate_core::{Phrase, advice};
-use emendate_fs::{FileAttributes, SafePath};
-use emendate_history::{CONTENT_BYTES_MAX, FileChange, FileKind, FileState, KnownContent, LineSet, LogEntry};
-use emendate_os::ffi::{OsStrExt as _, OsStringExt as _};
+use emendate_fs::SafePath;
+use emendate_history::{FileChange, FileKind, FileState, KnownContent, LogEntry};
+use emendate_os::ffi::OsStrExt as _;
 use serde_json::json;
 use std::collections::HashSet;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::path::Path;
-
-/// Bytes of a binary file whose versions are compared.
-const COMPARED_BINARY_BYTES_MAX: usize = 16 << 20;
-/// Bytes of diff in an error.
-const DIFF_BYTES_MAX: usize = 4000;
 
 /// The reversal of one operation.
 struct Reversal<'a> {
@@ -104,123 +96,6 @@ fn of_one(back: &Reversal<'_>) -> Result<Vec<FilePlan>> {
 fn moved_source<'f>(files: &'f [FileChange], file: &FileChange) -> Option<&'f FileChange> {
     let from = file.moved_from.as_ref()?;
     files.iter().find(|other| other.path == *from && other.before.is_some())
-}
-
-/// The limit on the bytes of all files that an undo changes.
-///
-/// Errors: `call.too_large`.
-pub(super) fn check_undone(files: usize, bytes: usize) -> Result<()> {
-    check_together(files, bytes).map_err(|error| {
-        error.next("Undo fewer operations in one call, or restore each file by itself, as it was before the operation.")
-    })
-}
-
-/// Returns the current content of a path. A file that is too large to be loaded by other calls is loaded as bytes.
-pub(super) fn current_state(context: &Context, place: &SafePath) -> Result<CurrentState> {
-    if let Some(target) = context.store().read_link(place)? {
-        return Ok(CurrentState::Link(target));
-    }
-    let now = match context.load_file(place, None) {
-        Err(error) if error.code() == Code::FileTooLarge => {
-            let version = context.read_up_to(place, CONTENT_BYTES_MAX)?;
-            version.map(|it| LoadedFile { snapshot: Snapshot::binary(it.bytes), stamp: it.meta, racy: it.racy })
-        }
-        other => other?,
-    };
-    Ok(now.map_or(CurrentState::Nothing, CurrentState::File))
-}
-
-/// Resolves a path of the log.
-pub(crate) fn logged_place(context: &Context, path: &[u8]) -> Result<SafePath> {
-    let path = Path::new(OsStr::from_bytes(path));
-    let place = match context.store().resolve_no_follow(path) {
-        // Below a file that was a directory.
-        Err(error) if error.code() == Code::PathInvalid => resolve_below_file(context, path).ok_or(error)?,
-        other => other?,
-    };
-    context.check_access(&place, Access::Write)?;
-    Ok(place)
-}
-
-/// Returns the lines that a caller knows of a file after it gets this content.
-pub(crate) fn lines_then(
-    context: &Context,
-    caller: &CallContext,
-    place: &SafePath,
-    now: &Snapshot,
-    changes: &ChangeSet,
-) -> LineSet {
-    if caller.unread == UnreadPolicy::Allow {
-        return LineSet::all();
-    }
-    let known = context.sessions(place).latest(&caller.session, key(place)).ok().flatten();
-    let known = known.filter(|known| known.content == now.id());
-    known.map_or_else(LineSet::none, |known| base::after_writing(&known.lines, now, changes))
-}
-
-/// Creates the plan that writes these bytes, or this link, at a path.
-pub(super) fn putting(
-    context: &Context,
-    caller: &CallContext,
-    place: SafePath,
-    now: CurrentState,
-    bytes: Vec<u8>,
-    side: FileState,
-    attributes: Option<FileAttributes>,
-) -> FilePlan {
-    if side.kind == FileKind::Link {
-        return FilePlan::replace_entry(place, now, TargetState::Link(OsString::from_vec(bytes)));
-    }
-    if let CurrentState::File(now) = now {
-        let changes = to_bytes(&now.snapshot, bytes);
-        let lines = lines_then(context, caller, &place, &now.snapshot, &changes);
-        return FilePlan { attributes, ..FilePlan::edit(place, now, without_ops(changes), lines) };
-    }
-    let text = Snapshot::open(bytes.clone(), None).is_ok();
-    let before = if text { Snapshot::from_text("") } else { Snapshot::binary(Vec::new()) };
-    let changes = replace_all_bytes(&before, bytes);
-    // Set-id bits would apply to the user who creates the file now.
-    let mode = Some(side.mode & 0o777);
-    let lines = if caller.unread == UnreadPolicy::Allow { LineSet::all() } else { LineSet::none() };
-    FilePlan {
-        current: now,
-        before,
-        changes,
-        mode,
-        attributes,
-        lines_seen: lines,
-        ..FilePlan::replace_entry(place, CurrentState::Nothing, TargetState::File)
-    }
-}
-
-/// Creates a snapshot of other bytes of the same file; as binary if they cannot be decoded in the same way.
-pub(crate) fn with_same_codec(now: &Snapshot, bytes: Vec<u8>) -> Snapshot {
-    if now.is_binary() {
-        return Snapshot::binary(bytes);
-    }
-    now.reopen(bytes.clone()).unwrap_or_else(|_| Snapshot::binary(bytes))
-}
-
-/// Returns the change to other bytes of the same file. Large binary contents are not compared with each other.
-pub(super) fn to_bytes(now: &Snapshot, bytes: Vec<u8>) -> ChangeSet {
-    if now.is_binary() && now.raw().len().max(bytes.len()) > COMPARED_BINARY_BYTES_MAX {
-        return replace_all_bytes(now, bytes);
-    }
-    ChangeSet::diff(now, &with_same_codec(now, bytes))
-}
-
-/// True when the current entry has this state.
-pub(crate) fn is_same_content(now: &CurrentState, side: Option<FileState>) -> bool {
-    match (now, side) {
-        (CurrentState::Nothing, None) => true,
-        (CurrentState::File(now), Some(FileState { content, kind: FileKind::Regular, .. })) => {
-            now.snapshot.id() == content
-        }
-        (CurrentState::Link(target), Some(FileState { content, kind: FileKind::Link, .. })) => {
-            ContentId::of(target.as_bytes()) == content
-        }
-        _ => false,
-    }
 }
 
 impl Reversal<'_> {
@@ -315,7 +190,7 @@ impl Reversal<'_> {
                     before: text,
                     changes,
                     mode,
-                    lines_seen: lines,
+                    seen: SeenUpdate::of(lines),
                     ..FilePlan::replace_entry(from, here, TargetState::File)
                 }
             }
@@ -340,9 +215,9 @@ impl Reversal<'_> {
     }
 
     fn note_merge(&self, plan: &mut FilePlan, merged: bool) {
-        plan.merged = merged;
+        plan.outcome.merged = merged;
         if merged {
-            plan.notes.push(format!(
+            plan.outcome.notes.push(format!(
                 "Other lines of the file changed after operation {}; those changes were kept.",
                 self.logged.id
             ));
@@ -418,26 +293,4 @@ impl Reversal<'_> {
             _ => error,
         }
     }
-}
-
-/// Describes the changes since the operation.
-pub(super) fn difference(place: &SafePath, left: &Snapshot, now: &Snapshot) -> String {
-    let hunks = explain::reply_hunks(left, &ChangeSet::diff(left, now), 3, 2 * DIFF_BYTES_MAX);
-    format!("What changed since:\n{}", explain::unified(&place.shown(), &hunks, DIFF_BYTES_MAX).text)
-}
-
-/// Creates the error for an operation whose contents were not kept.
-pub(super) fn not_kept(place: &SafePath, logged: &LogEntry) -> Error {
-    let why = if logged.operation.keeps_content {
-        "it was too large to be kept, was dropped since, or the file was changed by others before it could be kept"
-    } else {
-        "it may hold secrets, whose contents are never stored"
-    };
-    Error::new(
-        Code::OperationLost,
-        format!("Operation {} cannot be undone: the earlier content is not available, because {why}.", logged.id),
-    )
-    .evidence(place.shown())
-    .next("Read the file and make the change with an edit.")
-    .fact("operation", logged.id.to_string())
 }

@@ -5,9 +5,11 @@ use crate::context::Context;
 use crate::model::call_context::CallContext;
 use crate::model::call_origin::CallOrigin;
 use crate::model::reply::Answer;
+use crate::session::outside::is_of_shell;
 use crate::tools::moments::{Moment, find_moment};
+use crate::tools::undo::input::UndoInput;
 use crate::tools::undo::since::operations_after;
-use crate::tools::undo::{UndoInput, undo_answer};
+use crate::tools::undo::undo_answer;
 use emendate_core::Result;
 use emendate_core::formats::{self, FormatInput};
 use emendate_history::LogEntry;
@@ -38,16 +40,6 @@ pub(crate) struct RewindInput {
     /// Rewind even where that cannot be redone afterwards (default: refused).
     #[serde(default)]
     irreversible: bool,
-}
-
-/// Returns the note of the operation that a snapshot after a shell command of this session makes.
-pub fn shell_command_note(session: &str) -> String {
-    format!("during a shell command of {session}")
-}
-
-/// True for a change that was found during a shell command of this session.
-pub(crate) fn is_of_shell(logged: &LogEntry, session: &str) -> bool {
-    logged.operation.is_outside() && logged.operation.note == shell_command_note(session)
 }
 
 /// Runs the tool `rewind`.

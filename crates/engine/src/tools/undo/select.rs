@@ -4,19 +4,24 @@ use crate::context::Context;
 use crate::context::history_stores::key;
 use crate::context::policy::Access;
 use crate::model::call_context::{CallContext, UnreadPolicy};
-use crate::tools::history::history_gaps;
+use crate::session::gaps::history_gaps;
+use crate::session::in_doubt::resolve_in_doubt;
+use crate::session::outside::is_of_shell;
 use crate::tools::history::operation_list::{LastUndo, OperationStatus, newest_first, one_line, reversal_of};
 use crate::tools::moments::{find_moment, last_turn};
-use crate::tools::undo::rewind::is_of_shell;
+use crate::tools::undo::input::UndoInput;
 use crate::tools::undo::since::select_since;
-use crate::tools::undo::{UndoInput, choose};
 use emendate_core::{Code, Error, Result};
 use emendate_core::{Phrase, advice};
-use emendate_history::{HistoryGap, LogEntry, OperationFilter, OperationId, OperationName, Role};
+use emendate_history::{HistoryGap, LogEntry, OperationFilter, OperationId, OperationName, Role, wait_briefly};
 use std::path::Path;
+use std::time::Duration;
 
 /// Operations loaded at a time.
 const OPERATIONS_PER_PAGE: usize = 50;
+
+/// Age up to which an undo or a redo of another process is waited for.
+const RUNNING_UNDO_AGE_MAX: Duration = Duration::from_secs(2);
 
 /// A call's reference to an operation; `17^` is the moment before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,6 +111,29 @@ pub(crate) fn operation(context: &Context, name: OperationName) -> Result<(usize
                 .or("Use the name that the reply to the change gave. Old ones are deleted in time."),
         )
     })
+}
+
+/// Selects the operations. If another process is undoing one, its result is awaited: only then the next operation
+/// is known, and the order of the log is the order of the calls.
+///
+/// Errors: `lock.timeout`, and those of the selection.
+pub(super) fn choose(
+    context: &Context,
+    caller: &CallContext,
+    args: &UndoInput,
+    raw: Option<&Path>,
+    times: usize,
+) -> Result<(usize, Vec<LogEntry>)> {
+    loop {
+        match select(context, caller, args, raw, times)? {
+            UndoSelection::Known(root, all) => return Ok((root, all)),
+            UndoSelection::UnderWay(root, logged) if logged.age() < RUNNING_UNDO_AGE_MAX => {
+                wait_briefly();
+                resolve_in_doubt(context, root)?;
+            }
+            UndoSelection::UnderWay(_, logged) => return Err(still_running(&logged)),
+        }
+    }
 }
 
 /// Selects the operations for `undo`.

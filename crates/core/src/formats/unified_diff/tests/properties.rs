@@ -5,6 +5,7 @@ use crate::formats::Format;
 use crate::formats::stream::ParseOptions;
 use crate::formats::unified_diff::UnifiedDiff;
 use crate::locate::op::{Hunk, HunkLine, HunkLineKind};
+use crate::note::Notes;
 use proptest::prelude::*;
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -125,7 +126,7 @@ proptest! {
     fn valid_diffs_are_parsed_as_written((files, short) in patch()) {
         let text = text(&files, short);
         let request = good(&text);
-        prop_assert_eq!(&request.notes, &Vec::<String>::new(), "{}", text);
+        prop_assert_eq!(&request.notes, &Notes::new(), "{}", text);
         prop_assert_eq!(request.files.len(), files.len(), "{}", text);
         for (index, (file, printed)) in request.files.iter().zip(&files).enumerate() {
             prop_assert_eq!(&file.path, &format!("f{index}"));

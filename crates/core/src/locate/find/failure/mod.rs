@@ -14,6 +14,7 @@ use crate::advice;
 use crate::advice::{Advice, Phrase, fill_empty_file};
 use crate::code::Code;
 use crate::error::Error;
+use crate::error::ErrorContext;
 use crate::locate::line_format;
 use crate::locate::op::{ExpectedMatches, TextNames};
 use crate::text::fold;
@@ -263,7 +264,7 @@ fn unnumbered(search: &MatchSearch<'_>, error: Error, text: String) -> Error {
         let next = advice!["Repeat the call with ", old_string(&text)];
         return error
             .next(in_fields(search, next, format!("Send the text as it is in the file: {}", offered(&text))))
-            .fact("suggestion", text);
+            .about(ErrorContext::Suggestion(text));
     }
     let Some(lines) = numbers::lines_named(search).filter(|lines| lines.len() <= EVIDENCE_LINES_MAX) else {
         return error;
@@ -277,7 +278,7 @@ fn unnumbered(search: &MatchSearch<'_>, error: Error, text: String) -> Error {
         .evidence(format!("Without it the text is not in the file. The file has at {name}:"))
         .evidence(line_format::excerpt(search.base, lines.start + 1, lines.end))
         .next(in_fields(search, next, format!("{meant}send the text as it is in the file: {}", offered(&real))))
-        .fact("suggestion", real)
+        .about(ErrorContext::Suggestion(real))
 }
 
 /// Creates the error for a search in a blank file.
@@ -290,7 +291,7 @@ fn blank(search: &MatchSearch<'_>, reached: Tier) -> Error {
     };
     opened(search, Code::MatchNotFound, NOT_FOUND_MESSAGE, reached)
         .evidence(what)
-        .fact("reason", "empty_file")
+        .about(ErrorContext::EmptyFile)
         .next(fill_empty_file("Send its whole text as a new file."))
 }
 
@@ -353,7 +354,7 @@ fn explained(search: &MatchSearch<'_>, mut error: Error, sought: NearestResult) 
         error = error
             .evidence(format!("The file seems to contain {} already at line {line}.", search.find.names.new))
             .next(format!("Nothing is left to do if line {line} is as wanted; else read the file again."))
-            .fact("already_applied", true)
+            .about(ErrorContext::AlreadyApplied)
             .fact("already_at", line);
     }
     let nearest = match sought {
@@ -379,7 +380,7 @@ fn explained(search: &MatchSearch<'_>, mut error: Error, sought: NearestResult) 
     if let Some(difference) = difference::first_difference(search, &nearest) {
         error = error.evidence(&difference.words).fact("difference", difference.class);
     }
-    let shown = error.data().contains_key("suggestion") || error.data().contains_key("already_applied");
+    let shown = error.suggestion().is_some() || error.is_about(&ErrorContext::AlreadyApplied);
     if !shown {
         let same = search.find.old == text;
         error = error.next(if text.len() <= OFFERED_BYTES_MAX && !same {
@@ -394,8 +395,7 @@ fn explained(search: &MatchSearch<'_>, mut error: Error, sought: NearestResult) 
             in_fields(search, advice![format!("{read} as "), Phrase::Field("old_string"), "."], format!("{read}."))
         });
     }
-    let likeness = (likeness * 1000.0).round() / 1000.0;
-    error.fact("nearest", json!({ "from": from, "to": to, "text": text, "similarity": likeness }))
+    error.about(ErrorContext::Nearest { from, to, text, likeness: *likeness })
 }
 
 /// Formats a range of lines.

@@ -1,6 +1,7 @@
 //! Lists of several occurrences: each with an id for the next call and a line that distinguishes it from the others.
 
 use crate::error::Error;
+use crate::error::ErrorContext;
 use crate::locate::find::HEADING_LINES_MAX;
 use crate::locate::find::match_site::MatchSite;
 use crate::locate::find::search::MatchSearch;
@@ -9,7 +10,6 @@ use crate::locate::line_format;
 use crate::text::fold::{indent_of, is_blank};
 use crate::text::lines::{line_start, line_stop};
 use core::iter::successors;
-use serde_json::json;
 
 /// Occurrences shown.
 const SHOWN_PLACES_MAX: usize = 5;
@@ -35,12 +35,12 @@ pub(super) fn list_places(search: &MatchSearch<'_>, mut error: Error, places: &[
         let header = if shown.contains(&header) { String::new() } else { header };
         let name = if search.find.names.have_ids { id.clone() } else { format!("line {line}") };
         error = error.evidence(format!("{name}:\n{header}{shown}"));
-        list.push(json!({ "id": id, "line": line }));
+        list.push((id, line));
     }
     if places.len() > SHOWN_PLACES_MAX {
         error = error.evidence(format!("… and {} more", places.len() - SHOWN_PLACES_MAX));
     }
-    error.fact("candidates", list)
+    error.about(ErrorContext::Candidates(list))
 }
 
 /// Returns the heading of a place: the nearest shallower line above, else the nearest one that is not blank.

@@ -61,7 +61,11 @@ pub(super) fn seek_with_less_context<'s>(
         }
         if !found.is_empty() {
             found.sort_by_key(|it| it.lines.start);
-            return Ok(Some(HunkMatches { tier: Tier::Drift, candidates: found, notes: vec![note(cut.0, cut.1)] }));
+            return Ok(Some(HunkMatches {
+                tier: Tier::Drift,
+                candidates: found,
+                notes: vec![note(cut.0, cut.1)].into(),
+            }));
         }
     }
     Ok(None)

@@ -5,6 +5,7 @@ use super::seek::{HunkConstraints, Seeker};
 use super::{HunkCandidate, scope, wanted};
 use crate::code::Code;
 use crate::error::Error;
+use crate::error::ErrorContext;
 use crate::locate::find::Tier;
 use crate::locate::find::failure::nearest::{self, NearestLines};
 use crate::locate::find::failure::{bounded, difference};
@@ -102,7 +103,7 @@ pub(super) fn beyond_end(hunk: &Hunk, line: usize, count: usize) -> Error {
 /// Creates the error for a hunk that is already applied.
 pub(super) fn already_applied(hunk: &Hunk, line: usize) -> Error {
     Error::new(Code::EditNoChange, format!("The hunk is already applied: its new lines are at line {line}."))
-        .fact("already_applied", true)
+        .about(ErrorContext::AlreadyApplied)
         .fact("already_at", line)
         .fact("line", hunk.source_line)
         .next("Omit this hunk; if the lines should appear there twice, give context on both sides of them.")
@@ -189,7 +190,7 @@ pub(super) fn not_found(seeker: &Seeker<'_>, limits: &HunkConstraints) -> Error 
             "The lines of the hunk begin with line numbers, which the file does not have.",
         )
         .evidence(format!("Without them: {}", text.lines().next().unwrap_or_default()))
-        .fact("reason", "line_numbers")
+        .about(ErrorContext::LineNumbers)
         .fact("line", hunk.source_line)
         .next("Send the hunk again without the numbers: after its mark, each line is exactly as in the file.");
     }
@@ -214,8 +215,7 @@ pub(super) fn not_found(seeker: &Seeker<'_>, limits: &HunkConstraints) -> Error 
         error = error.evidence(difference.words).fact("difference", difference.class);
     }
     let text: String = (from..to).map(|at| format!("{}\n", index.line(at))).collect();
-    let likeness = (nearest.likeness * 1000.0).round() / 1000.0;
-    let error = error.fact("nearest", json!({ "from": from + 1, "to": to, "text": text, "similarity": likeness }));
+    let error = error.about(ErrorContext::Nearest { from: from + 1, to, text, likeness: nearest.likeness });
     ready(error, index, hunk, from..to)
 }
 

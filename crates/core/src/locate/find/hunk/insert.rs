@@ -7,12 +7,13 @@ use crate::error::Result;
 use crate::locate::find::search::SearchIndex;
 use crate::locate::find::{TextEdit, TextMatch, Tier};
 use crate::locate::op::Hunk;
+use crate::note::Notes;
 use crate::text::span::Span;
 
 /// Returns the zero-based line before which the new lines are inserted.
 pub(super) fn seek_insertion(index: &SearchIndex<'_>, hunk: &Hunk, anchors: &ScopeAnchors) -> Result<HunkMatches> {
     let count = index.lines().count();
-    let mut notes = Vec::new();
+    let mut notes = Notes::new();
     let places: Vec<usize> = if !anchors.lines().is_empty() {
         notes.push("Inserted right after the line of the anchor.".to_owned());
         anchors.lines().iter().map(|line| line + 1).collect()

@@ -25,6 +25,7 @@ use crate::code::Code;
 use crate::error::Result;
 use crate::locate::op::{Hunk, HunkLine, HunkLineKind, Matching, ResolveSettings, TextQuery};
 use crate::locate::resolve::EXPLAINED_FAILURES_MAX;
+use crate::note::Notes;
 use crate::text::span::Span;
 use crate::work;
 use core::ops::Range;
@@ -67,7 +68,7 @@ struct HunkMatches {
     tier: Tier,
     /// In order, at least one.
     candidates: Vec<HunkCandidate>,
-    notes: Vec<String>,
+    notes: Notes,
 }
 
 /// Places the hunks of one file, in the order of the patch.
@@ -162,7 +163,7 @@ fn repaired(index: &SearchIndex<'_>, hunk: &Hunk, settings: ResolveSettings) -> 
         Some((place_alone(index, settings, &meant)?, vec![repair::PLACEHOLDER_NOTE]))
     };
     let (mut found, repairs) = marked.or_else(|| if tolerant { filled().or_else(elided) } else { None })?;
-    found.notes.extend(repairs.into_iter().map(str::to_owned));
+    found.notes.extend(repairs);
     Some(found)
 }
 

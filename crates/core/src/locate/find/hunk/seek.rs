@@ -7,6 +7,7 @@ use crate::error::Result;
 use crate::locate::find::match_site::MatchSite;
 use crate::locate::find::refusal::RefusalReason;
 use crate::locate::find::search::{MatchSearch, SearchIndex};
+use crate::note::Notes;
 
 use crate::locate::find::{TIERS, Tier, TierRow, omission, tier};
 use crate::locate::omission::is_elision;
@@ -65,7 +66,7 @@ pub(super) fn seek(
 ) -> Result<HunkMatches> {
     if let Some((filled, notes)) = with_added_blanks(index, hunk, settings, many) {
         let mut found = seek_as_it_is(index, &filled, (&old_side(&filled), None), settings, many)?;
-        found.notes.extend(notes.iter().map(|note| (*note).to_owned()));
+        found.notes.extend(notes);
         return Ok(found);
     }
     let Some(bare) = without_bare_edges(hunk) else { return seek_as_it_is(index, hunk, old, settings, many) };
@@ -203,7 +204,7 @@ impl Seeker<'_> {
     /// Searches the lines as they are, and with restored context marks.
     fn exact(&self, limits: &mut HunkConstraints, many: bool) -> Option<HunkMatches> {
         let places = literal(&self.search, many, places_max(self.index) + 1);
-        if let Some(sought) = self.admitted(limits, Tier::Exact, &places, Vec::new()) {
+        if let Some(sought) = self.admitted(limits, Tier::Exact, &places, Notes::new()) {
             return Some(sought);
         }
         if self.settings.matching == Matching::Exact {
@@ -211,7 +212,7 @@ impl Seeker<'_> {
         }
         respace::literal(self, many).and_then(|candidates| {
             let candidates = limits.admit(self.index, candidates);
-            let notes = vec![respace::MISSING_BLANK_NOTE.to_owned()];
+            let notes = Notes::from(vec![respace::MISSING_BLANK_NOTE]);
             (!candidates.is_empty()).then_some(HunkMatches { tier: Tier::TrailingBlanks, candidates, notes })
         })
     }
@@ -228,7 +229,7 @@ impl Seeker<'_> {
             if row.tier == Tier::IndentShift {
                 let candidates = limits.admit(self.index, respace::mixed(self));
                 if !candidates.is_empty() {
-                    let notes = vec![respace::CONTEXT_INDENT_NOTE.to_owned()];
+                    let notes = Notes::from(vec![respace::CONTEXT_INDENT_NOTE]);
                     return Ok(Some(HunkMatches { tier: row.tier, candidates, notes }));
                 }
             }
@@ -263,7 +264,7 @@ impl Seeker<'_> {
             return None;
         }
         let candidates = limits.admit(self.index, respace::tokens(self));
-        let notes = vec![respace::TOKENS_NOTE.to_owned()];
+        let notes = Notes::from(vec![respace::TOKENS_NOTE]);
         (!candidates.is_empty()).then_some(HunkMatches { tier: Tier::BlankRuns, candidates, notes })
     }
 
@@ -279,7 +280,7 @@ impl Seeker<'_> {
         limits: &mut HunkConstraints,
         tier: Tier,
         places: &[MatchSite<'_>],
-        notes: Vec<String>,
+        notes: Notes,
     ) -> Option<HunkMatches> {
         let places =
             places.iter().take(places_max(self.index) + 1).take_while(|_| !work::spend_or_end(PLACEMENT_STEPS));
@@ -315,8 +316,8 @@ impl Seeker<'_> {
 }
 
 /// Returns the note of a tier, worded for a hunk.
-fn notes(row: &TierRow) -> Vec<String> {
-    Some(row.note).filter(|note| !note.is_empty()).map(str::to_owned).into_iter().collect()
+fn notes(row: &TierRow) -> Notes {
+    Some(row.note).filter(|note| !note.is_empty()).into_iter().collect()
 }
 
 /// Creates a candidate from a site.

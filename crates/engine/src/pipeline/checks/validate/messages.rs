@@ -161,7 +161,7 @@ fn settings_schema() -> String {
 
 /// Adds that the text is not only the caller's.
 fn with_others(case: &ValidationCase<'_>, error: Error) -> Error {
-    case.others.iter().fold(error, Error::evidence)
+    case.others.iter().fold(error, |error, note| error.evidence(note.to_string()))
 }
 
 /// `3:11 /server/port: "80" is a string; expected integer`

@@ -9,6 +9,7 @@ use crate::context::Context;
 use crate::context::config::Strictness;
 use crate::pipeline::checks::validate::schemas::{SchemaSource, compiled, schemas_of};
 use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, TargetState};
+use emendate_core::Note;
 use emendate_core::{Error, Result, Snapshot, work};
 use emendate_fs::SafePath;
 use emendate_schema::{
@@ -37,7 +38,7 @@ struct ValidationCase<'p> {
     sources: Vec<SchemaSource>,
     stance: ValidationPolicy,
     /// Changes to the caller's text by others.
-    others: Vec<&'p str>,
+    others: Vec<&'p Note>,
     notes: Vec<String>,
 }
 
@@ -48,12 +49,17 @@ pub(crate) fn validate(context: &Context, plans: &mut [FilePlan], allows_invalid
     let (of, mut left, mut errors) = (plans.len(), VALIDATED_BYTES_MAX, Vec::new());
     for plan in plans.iter_mut().filter(|plan| plan.writes()) {
         work::spend_bytes(4 * plan.before.text().len())?;
-        let syntax =
-            if allows_invalid || plan.has_conflict_markers { Strictness::Warn } else { context.config().strictness };
-        let stance =
-            ValidationPolicy { syntax: syntax.min(context.config().strictness), refuses: !plan.has_conflict_markers };
+        let syntax = if allows_invalid || plan.outcome.has_conflict_markers {
+            Strictness::Warn
+        } else {
+            context.config().strictness
+        };
+        let stance = ValidationPolicy {
+            syntax: syntax.min(context.config().strictness),
+            refuses: !plan.outcome.has_conflict_markers,
+        };
         match judged(context, plan, stance, &mut left) {
-            Ok(notes) => plan.notes.extend(notes),
+            Ok(notes) => plan.outcome.notes.extend(notes),
             Err(error) => errors.push(error),
         }
     }
@@ -62,10 +68,10 @@ pub(crate) fn validate(context: &Context, plans: &mut [FilePlan], allows_invalid
 
 /// Reports problems in a text that a person changed, without refusing it.
 pub(crate) fn tell_of_a_persons_text(context: &Context, plans: &mut [FilePlan]) {
-    for plan in plans.iter_mut().filter(|plan| plan.user_modified) {
+    for plan in plans.iter_mut().filter(|plan| plan.outcome.user_modified) {
         let stance = ValidationPolicy { syntax: Strictness::Warn.min(context.config().strictness), refuses: false };
         let told = judged(context, plan, stance, &mut VALIDATED_BYTES_MAX.clone());
-        plan.notes.extend(told.unwrap_or_else(|error| vec![error.message().to_owned()]));
+        plan.outcome.notes.extend(told.unwrap_or_else(|error| vec![error.message().to_owned()]));
     }
 }
 
@@ -104,7 +110,7 @@ fn judged(context: &Context, plan: &FilePlan, stance: ValidationPolicy, left: &m
         return Ok(vec![messages::unchecked_note(&plan.place, "it is too large")]);
     }
     *left -= size;
-    let others = plan.rewrites.iter().map(String::as_str).collect();
+    let others = plan.outcome.notes.iter().filter(|note| note.is_foreign_change()).collect();
     let kind = named.unwrap_or_else(|| by_content(after.text()));
     let stands = matches!(plan.current, CurrentState::File(_)) || plan.source_file.is_some();
     let before = if stands { plan.before.text() } else { "" };

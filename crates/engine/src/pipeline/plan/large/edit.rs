@@ -5,7 +5,6 @@ use crate::context::history_stores::key;
 use crate::context::options::CallOptions;
 use crate::model::call_context::{CallContext, UnreadPolicy};
 use crate::model::raw_path;
-use crate::pipeline::plan::edit::OrderedOps;
 use crate::pipeline::plan::file_plan::FilePlan;
 use crate::pipeline::plan::large::hunks::{self, try_hunks};
 use crate::pipeline::plan::large::sparse::{ContextMargin, RelevantSpan, sparse_around, sparse_with_lines};
@@ -13,8 +12,10 @@ use crate::pipeline::plan::large::{
     DECLARED_ENCODING, NEEDS_MERGE, ScanQuery, StreamOutcome, WholeFileReason, asks_for_parts, check_whole_allowed,
     is_declared_otherwise, opened, retry_streamed, scan, scan_beside, why,
 };
+use crate::pipeline::plan::placement::OrderedOps;
 use crate::pipeline::plan::stale;
 use crate::session::base::{self, Base, find_base};
+use emendate_core::Note;
 use emendate_core::{
     Code, Error, ExpectedMatches, FileSummary, HEADING_LINES_MAX, Handle, Locator, Matching, Occurrence, Op, OpOrder,
     ResolveSettings, ResolvedEdit, Result, ScanResult, Snapshot, TextQuery, resolve,
@@ -189,7 +190,7 @@ pub(super) struct PassResult {
     pub(super) scanned: ScanResult,
     /// The lines that the caller knows, with a note.
     lines: LineSet,
-    note: Option<String>,
+    note: Option<Note>,
 }
 
 impl PassResult {

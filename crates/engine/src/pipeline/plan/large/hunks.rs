@@ -4,10 +4,10 @@
 use crate::context::Context;
 use crate::context::options::CallOptions;
 use crate::model::call_context::CallContext;
-use crate::pipeline::plan::edit::OrderedOps;
 use crate::pipeline::plan::large::edit::{self, CONTEXT_BYTES, LONG_LINE, exactly};
 use crate::pipeline::plan::large::sparse::{CONTEXT_LINES, ContextMargin, RelevantSpan, sparse_around};
 use crate::pipeline::plan::large::{StreamOutcome, WholeFileReason};
+use crate::pipeline::plan::placement::OrderedOps;
 use emendate_core::{Hunk, HunkLineKind, Locator, Occurrence, Op, Result, ScanResult, resolve};
 use emendate_fs::{FileSource, SafePath};
 

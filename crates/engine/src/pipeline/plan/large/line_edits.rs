@@ -97,7 +97,7 @@ fn try_big_rows(
         Err(error) if tells_of_more(context, &source, &error) => return Ok(StreamOutcome::Whole(DISTANT_EDITS)),
         other => other?,
     };
-    if plan.failed.iter().any(|error| tells_of_more(context, &source, error)) {
+    if plan.outcome.failed.iter().any(|error| tells_of_more(context, &source, error)) {
         return Ok(StreamOutcome::Whole(DISTANT_EDITS));
     }
     if plan.changes.splices().iter().any(|it| plan.before.to_file_offset(it.span).is_none()) {
@@ -108,7 +108,7 @@ fn try_big_rows(
 
 /// True for lines that differ from the caller's expectation, if the line with the expected text could be reported.
 fn tells_of_more(context: &Context, source: &FileSource, error: &Error) -> bool {
-    let several = error.data().contains_key("errors");
+    let several = error.failures().len() > 1;
     source.meta().size <= context.config().max_whole_bytes() && (several || error.code() == Code::MatchNotFound)
 }
 

@@ -11,15 +11,11 @@ pub(crate) mod read;
 pub(crate) mod sparse;
 pub(crate) mod tag;
 
-pub(crate) use crate::pipeline::plan::large::pass::{FilePass, LINE_BYTES_MAX, SEARCH_NEEDS_WHOLE};
-pub(crate) use crate::pipeline::plan::large::read::READ_BYTES_MAX;
-pub(crate) use crate::pipeline::plan::large::sparse::{CONTEXT_BYTES_MAX, SPARSE_BYTES_MAX};
-pub(crate) use crate::pipeline::plan::large::tag::compute_short_tags;
-
 use crate::context::options::CallOptions;
 use crate::context::{Context, LoadedFile, encoding};
 use crate::pipeline::plan::file_plan::FilePlan;
 use crate::pipeline::plan::notebook;
+use emendate_core::ErrorContext;
 use emendate_core::{Charset, Code, Error, FileSummary, Op, Result, Scan, ScanObstacle, ScanResult, Snapshot};
 use emendate_fs::{FileSource, FileVersion, SafePath};
 
@@ -123,13 +119,13 @@ pub(crate) fn check_whole_allowed(context: &Context, place: &SafePath, size: u64
     }
     let (path, what) = (place.shown(), why.what);
     let told = format!("{path} has {size} bytes and {what}; that is done for files of up to {most} bytes.");
-    Err(Error::new(Code::FileTooLarge, told).next(why.next).fact("size", size).fact("limit", most))
+    Err(Error::new(Code::FileTooLarge, told).next(why.next).about(ErrorContext::FileSize(size)).fact("limit", most))
 }
 
 /// True when a large file has to be written in place, and is small enough to be loaded whole for that.
 pub(crate) fn fits_whole(context: &Context, error: &Error) -> bool {
-    let size = error.data().get("size").and_then(serde_json::Value::as_u64);
-    error.data().contains_key("in_place") && size.is_some_and(|size| size <= context.config().max_whole_bytes())
+    let in_place = error.contexts().iter().any(|it| matches!(it, ErrorContext::WrittenInPlace(_)));
+    in_place && error.file_size().is_some_and(|size| size <= context.config().max_whole_bytes())
 }
 
 /// Plans an edit by streaming, and retries while others write the file; `None` if the file has to be loaded whole.

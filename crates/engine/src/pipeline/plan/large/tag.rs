@@ -10,9 +10,9 @@ use emendate_fs::{FileSource, SpliceChunk};
 ///
 /// Errors: `conflict.raced` for a file that is written meanwhile; `io.*`.
 pub(crate) fn compute_short_tags(plans: &mut [FilePlan]) -> Result<()> {
-    for plan in plans.iter_mut().filter(|plan| plan.header.is_some() && plan.short_tag.is_none()) {
+    for plan in plans.iter_mut().filter(|plan| plan.display.header.is_some() && plan.display.short_tag.is_none()) {
         let Some(source) = plan.source.clone() else { continue };
-        plan.short_tag = Some(short_tag(&source, plan)?);
+        plan.display.short_tag = Some(short_tag(&source, plan)?);
     }
     Ok(())
 }

@@ -7,12 +7,10 @@ use crate::pipeline::plan::anchor_edits::{self, anchor_map, placement_refusal};
 use crate::pipeline::plan::line_edits::LineEditContext;
 use crate::pipeline::plan::stale;
 use crate::session::base::{self, Base};
+use emendate_core::Note;
 use emendate_core::anchor_map::{AnchorMap, AnchorPage, AnchorRef, AnchorWord, PlacementError};
 use emendate_core::{ChangeSet, Code, Error, Op, Result, Snapshot, line_edits};
 use emendate_history::LineSet;
-
-const MOVED_NOTE: &str =
-    "The file changed since it was read; the lines named by words did not, and the edit was made where they are now.";
 
 /// Edits by number, and the version that their numbers refer to.
 pub(super) struct NumberedEdits {
@@ -68,7 +66,7 @@ pub(super) fn anchors_to_numbers(
             }
             let same = unbroken(&then, &found, &page, &there);
             same.map_err(|failures| refused(&known, failures))?;
-            let base = Base::Fresh { lines_seen: known, note: Some(MOVED_NOTE.to_owned()) };
+            let base = Base::Fresh { lines_seen: known, note: Some(Note::AnchorsMoved) };
             Ok(NumberedEdits { ops: there, base, moved: true })
         }
         Base::Lost => Err(stale::version_unavailable(context, caller, place, now)),

@@ -1,24 +1,22 @@
 //! Hops 4 and 5 for cell edits: only cells that were shown are replaced, and cells are found again in a changed
 //! notebook.
 
+use crate::context::Context;
 use crate::context::options::CallOptions;
-use crate::context::{Context, LoadedFile};
-use crate::model::call_context::{CallContext, StalePolicy, UnreadPolicy};
+use crate::model::call_context::{CallContext, UnreadPolicy};
 use crate::model::raw_path;
-use crate::pipeline::plan::edit::settings;
 use crate::pipeline::plan::file_plan::FilePlan;
+use crate::pipeline::plan::placement::{self, EditedFile, PlacedEdits, PlacementStrategy};
 use crate::pipeline::plan::stale;
-use crate::session::base::{self, Base, find_base, mark_shown};
+use crate::session::base::{self, mark_shown};
 use crate::session::suggest::file_not_found;
+use emendate_core::Note;
 use emendate_core::notebook::{self, CellAction, CellEdit, Notebook};
 use emendate_core::{Advice, advice};
 use emendate_core::{ChangeSet, Code, Error, Locator, Op, OpOrder, Result, Snapshot, resolve};
 use emendate_fs::SafePath;
 use emendate_history::LineSet;
 use serde_json::{Value, json};
-
-const CARRIED_NOTE: &str =
-    "The notebook changed since it was read; the cells you named did not, and the edit was made where they are now.";
 
 /// Plans edits of cells.
 pub(crate) fn plan_cells(
@@ -34,36 +32,46 @@ pub(crate) fn plan_cells(
     };
     let count = Notebook::read(now.snapshot.text()).map_err(|error| error.evidence(place.shown()))?.cells().len();
     let ops = with_clearing(context, ops);
-    let (ops, lines, note) = match find_base(context, caller, options, &place, &now)? {
-        Base::Fresh { lines_seen: lines, note } => {
-            cells_shown(caller, &place, &now.snapshot, &lines, &ops)?;
-            (ops, lines, note)
-        }
-        Base::Stale { seen, lines_seen: lines } if options.on_stale != StalePolicy::Reject => {
-            cells_shown(caller, &place, &seen, &lines, &ops)?;
-            let ops = carried(context, caller, &place, &now, &seen, &lines, &ops)?;
-            let theirs = ChangeSet::diff(&seen, &now.snapshot);
-            (ops, base::carry_lines(&lines, &seen, &theirs), Some(CARRIED_NOTE.to_owned()))
-        }
-        Base::Stale { .. } | Base::Lost => return Err(stale::version_unavailable(context, caller, &place, &now)),
-    };
-    let merged = note.as_deref() == Some(CARRIED_NOTE);
-    let resolved = resolve(&now.snapshot, &ops, OpOrder::Together, settings(options, false))?;
-    let lines = base::after_writing(&lines, &now.snapshot, &resolved.changes);
-    let done = resolved.ops.iter().filter_map(|it| Some((it, notebook::of(ops.get(it.op)?)?.act)));
+    let file = EditedFile { context, caller, options, place, now };
+    let mut plan = placement::plan(file, &mut CellPlacement { ops: &ops })?;
+    let done = plan.outcome.ops.iter().filter_map(|it| Some((it, notebook::of(ops.get(it.op)?)?.act)));
     let (mut more, mut less) = (0, 0);
     for (_, act) in done.filter(|(it, _)| it.places > 0) {
         more += usize::from(act == CellAction::Insert);
         less += usize::from(act == CellAction::Delete);
     }
-    let mut plan = FilePlan::edit(place, now, resolved, lines);
-    plan.merged = merged;
-    plan.notes.extend(note);
     if more + less > 0 {
         let cells = count + more - less;
-        plan.notes.push(format!("The notebook has {cells} cells now; those after the change have new numbers."));
+        plan.outcome
+            .notes
+            .push(format!("The notebook has {cells} cells now; those after the change have new numbers."));
     }
     Ok(plan)
+}
+
+/// Edits of cells.
+struct CellPlacement<'o> {
+    ops: &'o [Op],
+}
+
+impl PlacementStrategy for CellPlacement<'_> {
+    fn in_current(&mut self, file: &EditedFile<'_>, lines_seen: LineSet, note: Option<Note>) -> Result<PlacedEdits> {
+        let now = &file.now.snapshot;
+        cells_shown(file.caller, &file.place, now, &lines_seen, self.ops)?;
+        let mut resolved = resolve(now, self.ops, OpOrder::Together, file.options.resolve_settings(false))?;
+        resolved.notes.extend(note);
+        Ok(PlacedEdits::new(resolved, lines_seen))
+    }
+
+    fn in_seen(&mut self, file: &EditedFile<'_>, seen: &Snapshot, lines: LineSet) -> Result<PlacedEdits> {
+        cells_shown(file.caller, &file.place, seen, &lines, self.ops)?;
+        let ops = carried(file, seen, &lines, self.ops)?;
+        let now = &file.now.snapshot;
+        let lines_seen = base::carry_lines(&lines, seen, &ChangeSet::diff(seen, now));
+        let mut resolved = resolve(now, &ops, OpOrder::Together, file.options.resolve_settings(false))?;
+        resolved.notes.push(Note::CellsCarried);
+        Ok(PlacedEdits { merged: true, ..PlacedEdits::new(resolved, lines_seen) })
+    }
 }
 
 /// Fills in the configured defaults.
@@ -83,16 +91,9 @@ fn op_with_clearing(context: &Context, op: &Op) -> Op {
 }
 
 /// Carries the edits over to the current notebook. A changed cell is shown with the refusal.
-fn carried(
-    context: &Context,
-    caller: &CallContext,
-    place: &SafePath,
-    now: &LoadedFile,
-    seen: &Snapshot,
-    lines: &LineSet,
-    ops: &[Op],
-) -> Result<Vec<Op>> {
-    let then = Notebook::read(seen.text()).map_err(|_| stale::version_unavailable(context, caller, place, now))?;
+fn carried(file: &EditedFile<'_>, seen: &Snapshot, lines: &LineSet, ops: &[Op]) -> Result<Vec<Op>> {
+    let EditedFile { context, caller, place, now, .. } = file;
+    let then = Notebook::read(seen.text()).map_err(|_| file.version_unavailable())?;
     let present = Notebook::read(now.snapshot.text())?;
     notebook::carry(&then, &present, ops).map_err(|blocked| {
         let cell = blocked.now.and_then(|at| Some((at, present.cells().get(at)?)));

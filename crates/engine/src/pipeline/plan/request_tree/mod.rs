@@ -7,17 +7,17 @@ use crate::context::options::CallOptions;
 use crate::context::{Context, LoadedFile};
 use crate::model::{call_context::CallContext, call_handle::CallPhase, call_size::check_together};
 use crate::pipeline::plan::anchor_edits::plan_anchor_edits;
-use crate::pipeline::plan::edit::{OrderedOps, empty_file_text, plan_after_removal, plan_edit, plan_write};
-use crate::pipeline::plan::file_plan::{
-    CurrentState, FilePlan, TargetState, add_edits, replace_all_bytes, without_ops,
-};
-use crate::pipeline::plan::line_edits::plan_rows;
+use crate::pipeline::plan::edit::{empty_file_text, plan_edit};
+use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, TargetState, replace_all_bytes, without_ops};
+use crate::pipeline::plan::later_edits::add_edits;
+use crate::pipeline::plan::line_plan::plan_rows;
 use crate::pipeline::plan::notebook::edit::plan_cells;
+use crate::pipeline::plan::placement::{EditedFile, OrderedOps, check_unchanged};
 use crate::pipeline::plan::refusals::{file_exists, file_gone, other_link};
 use crate::pipeline::plan::target::ActionTarget;
 use crate::pipeline::plan::three_way::{Preimage, plan_three_way, preimage};
-use crate::pipeline::plan::{notebook, reject, stale};
-use crate::session::base::{Base, find_base};
+use crate::pipeline::plan::whole_text::{plan_after_removal, plan_write};
+use crate::pipeline::plan::{notebook, reject};
 use crate::session::failure_advice::with_advice;
 use crate::session::last_change::done_before;
 use crate::session::names::{name_in_header, path_exists};
@@ -110,17 +110,18 @@ pub(crate) fn plan(
     plans.retain(|plan| !(plan.creates() && plan.target == TargetState::Nothing));
     for plan in &mut plans {
         // The requested line format, else that of the text.
-        plan.header = options.header.or(plan.header).filter(|_| options.worded.is_none());
-        plan.anchor_format = options.worded.or(plan.anchor_format).filter(|_| options.header.is_none());
-        plan.name = plan.header.map(|_| name_in_header(context, caller, &plan.place)).unwrap_or_default();
-        plan.notes.extend(notebook::text_edit_warning(&plan.place, &plan.before, &plan.ops));
+        plan.display.header = options.header.or(plan.display.header).filter(|_| options.worded.is_none());
+        plan.display.anchor_format = options.worded.or(plan.display.anchor_format).filter(|_| options.header.is_none());
+        plan.display.name =
+            plan.display.header.map(|_| name_in_header(context, caller, &plan.place)).unwrap_or_default();
+        plan.outcome.notes.extend(notebook::text_edit_warning(&plan.place, &plan.before, &plan.outcome.ops));
     }
     if options.partial && !plans.is_empty() && !tree.failed {
         // One that is reported.
         let first = plans.iter().position(|plan| !plan.is_move_source).unwrap_or_default();
         if let Some(plan) = plans.get_mut(first) {
-            plan.failed.extend(Error::combine(errors, targets.len()));
-            plan.rejected = tree.rejected;
+            plan.outcome.failed.extend(Error::combine(errors, targets.len()));
+            plan.outcome.rejected = tree.rejected;
         }
         return Ok((plans, tree.registers));
     }
@@ -139,7 +140,7 @@ impl RequestTree<'_> {
             (FileAction::Edit { ops, order }, _) => {
                 let plan = self.edit(place, ops, *order).map_err(|error| self.taught(place, ops, error))?;
                 self.plans[plan].executable = mode.map(|mode| mode == FileMode::Executable);
-                let left_out: Vec<usize> = self.plans[plan].failed.iter().filter_map(op_index).collect();
+                let left_out: Vec<usize> = self.plans[plan].outcome.failed.iter().filter_map(op_index).collect();
                 self.reject(target, Some(&left_out));
             }
             (FileAction::Write(content), _) => {
@@ -230,7 +231,7 @@ impl RequestTree<'_> {
                     FilePlan::create(place, before, without_ops(changes))
                 }
             };
-            plan.notes.push("Holds the hunks that could not be applied.".to_owned());
+            plan.outcome.notes.push("Holds the hunks that could not be applied.".to_owned());
             self.add(plan);
         }
         Ok(())
@@ -251,8 +252,9 @@ impl RequestTree<'_> {
             Preimage::Current => (None, None),
             Preimage::Other(seen) => {
                 let ops = OrderedOps { ops, order };
-                let plan = plan_three_way(self.context, self.caller, place.clone(), now, &seen, ops, options)?;
-                (Some(plan), None)
+                let (context, caller, place) = (self.context, self.caller, place.clone());
+                let file = EditedFile { context, caller, options, place, now };
+                (Some(plan_three_way(file, &seen, ops)?), None)
             }
             Preimage::Unknown(why) => {
                 let note = format!(
@@ -291,7 +293,7 @@ impl RequestTree<'_> {
     fn edit(&mut self, place: &SafePath, ops: &[Op], order: OpOrder) -> Result<usize> {
         let Some(at) = self.plan_at(place) else {
             let plan = self.first_edit(place, ops, order)?;
-            self.places += plan.ops.iter().map(|op| op.places).sum::<usize>();
+            self.places += plan.outcome.ops.iter().map(|op| op.places).sum::<usize>();
             return Ok(self.add(plan));
         };
         if self.plans[at].target != TargetState::File {
@@ -320,7 +322,7 @@ impl RequestTree<'_> {
         };
         let plan = plan_edit(self.context, self.caller, place.clone(), ops, order, &options);
         let mut plan = plan.map_err(|error| note.iter().cloned().fold(error, Error::evidence))?;
-        plan.notes.extend(note);
+        plan.outcome.notes.extend(note);
         Ok(plan)
     }
 
@@ -391,7 +393,7 @@ impl RequestTree<'_> {
         }
         plan.is_move_source = false;
         plan.source_file = None;
-        plan.lines_seen = LineSet::all();
+        plan.seen.lines = LineSet::all();
         Ok(at)
     }
 
@@ -424,10 +426,8 @@ impl RequestTree<'_> {
     /// Loads a file that may be deleted: in the version that the caller saw, if it saw it.
     fn removable(&self, place: &SafePath) -> Result<FilePlan> {
         let now = self.opened(place)?.ok_or_else(|| file_not_found(self.context, place, self.caller))?;
-        match find_base(self.context, self.caller, &self.options(place), place, &now)? {
-            Base::Fresh { .. } => Ok(FilePlan::unchanged(place.clone(), now, LineSet::all())),
-            Base::Stale { .. } | Base::Lost => Err(stale::version_unavailable(self.context, self.caller, place, &now)),
-        }
+        check_unchanged(self.context, self.caller, &self.options(place), place, &now)?;
+        Ok(FilePlan::unchanged(place.clone(), now, LineSet::all()))
     }
 
     fn binary(&mut self, place: &SafePath, change: &BinaryChange) -> Result<()> {

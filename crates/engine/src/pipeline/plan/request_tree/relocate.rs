@@ -4,12 +4,12 @@ pub(crate) mod checkpoint;
 
 pub(super) use crate::pipeline::plan::request_tree::relocate::checkpoint::final_plans;
 
-use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, SourceFile, TargetState, add_edits, copy_of};
+use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, SourceFile, TargetState, copy_of};
+use crate::pipeline::plan::later_edits::add_edits;
+use crate::pipeline::plan::placement::check_unchanged;
 use crate::pipeline::plan::refusals::{file_gone, occupied};
 use crate::pipeline::plan::request_tree::RequestTree;
-use crate::pipeline::plan::stale;
 use crate::pipeline::plan::target::ActionTarget;
-use crate::session::base::{Base, find_base};
 use crate::session::names::path_exists;
 use emendate_core::{ChangeSet, Code, Error, FileAction, FileMode, Handle, Op, OpOrder, Result};
 use emendate_fs::{SafePath, shown};
@@ -29,13 +29,14 @@ impl RequestTree<'_> {
         if from.absolute() == to.absolute() {
             let at = self.edit(from, ops, OpOrder::AsNeeded).map_err(|error| self.taught(from, ops, error))?;
             self.plans[at]
+                .outcome
                 .notes
                 .push("The file is already at the path it was to be moved to; it was edited there.".to_owned());
             return Ok(());
         }
         let mut plan = self.lift(step, from, ops, copied)?;
         if let Some(Handle::Lines(header, _) | Handle::Headed(header, _)) = self.bases.get(from.absolute()) {
-            plan.header = Some(*header);
+            plan.display.header = Some(*header);
         }
         // The entry at the target may be moved away in this same request.
         if let Some(later) = self.leaving(step, to) {
@@ -99,7 +100,7 @@ impl RequestTree<'_> {
         let left = &mut self.plans[at];
         left.target = TargetState::Nothing;
         left.is_move_source = true;
-        left.ops.clear();
+        left.outcome.ops.clear();
         Ok(carried)
     }
 
@@ -145,12 +146,8 @@ impl RequestTree<'_> {
         match self.opened(to)? {
             None => Ok(CurrentState::Nothing),
             Some(now) if self.options.overwrite => {
-                match find_base(self.context, self.caller, self.options, to, &now)? {
-                    Base::Fresh { .. } => Ok(CurrentState::File(now)),
-                    Base::Stale { .. } | Base::Lost => {
-                        Err(stale::version_unavailable(self.context, self.caller, to, &now))
-                    }
-                }
+                check_unchanged(self.context, self.caller, self.options, to, &now)?;
+                Ok(CurrentState::File(now))
             }
             Some(_) => Err(occupied(to)),
         }

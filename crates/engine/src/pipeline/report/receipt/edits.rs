@@ -23,10 +23,10 @@ pub(super) fn texts_of_ops(
         put("newString", op.new.clone().into());
         put("replaceAll", replace_all.into());
     };
-    match (&*plan.ops, &*plan.corrected) {
+    match (&*plan.outcome.ops, &*plan.outcome.corrected) {
         ([], [op]) => texts(op),
         ([], _) => {}
-        ([op], _) if plan.failed.is_empty() => {
+        ([op], _) if plan.outcome.failed.is_empty() => {
             texts(op);
             put("tier", op.tier.number().into());
         }
@@ -67,7 +67,7 @@ fn per_edit(plan: &FilePlan, mut room: usize) -> (Value, (usize, usize)) {
         }
         out
     };
-    let edits = plan.ops.iter().enumerate().map(one).collect();
+    let edits = plan.outcome.ops.iter().enumerate().map(one).collect();
     (edits, (whole, able))
 }
 

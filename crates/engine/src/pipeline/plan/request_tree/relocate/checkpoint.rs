@@ -1,5 +1,6 @@
 //! Atomic moves: a file that is moved away is placed, put back, or reported as deleted.
 
+use crate::pipeline::plan::file_plan::PlanOutcome;
 use crate::pipeline::plan::file_plan::{FilePlan, SourceFile, TargetState};
 use crate::pipeline::plan::request_tree::RequestTree;
 use emendate_core::{FileMode, Op, Result};
@@ -67,7 +68,7 @@ fn settled(gone: &HashSet<PathBuf>, mut plan: FilePlan) -> FilePlan {
     if plan.target == TargetState::Nothing && (!carried || plan.is_move_source != moved_on) {
         return FilePlan {
             is_move_source: moved_on,
-            notes: plan.notes,
+            outcome: PlanOutcome { notes: plan.outcome.notes, ..PlanOutcome::default() },
             ..FilePlan::replace_entry(plan.place, plan.current, TargetState::Nothing)
         };
     }

@@ -1,0 +1,168 @@
+//! The history through a session: its operations, and files as they were.
+
+use crate::api::workspace::session::Session;
+use crate::context::options::CallOptions;
+use crate::model::call_origin::CallOrigin;
+use crate::pipeline::report::outcome::{CallReceipts, ChangeOutcome};
+use crate::tools::review::operations::{OperationPage, OperationQuery, operations};
+use crate::tools::undo::restore::{RestoreInput, restore_file};
+use emendate_core::{Notes, Result};
+use std::path::{Path, PathBuf};
+
+/// Operations of a page, unless the call says otherwise.
+const PAGE_OPERATIONS_DEFAULT: usize = 100;
+/// Files listed of each operation, unless the call says otherwise.
+const LISTED_FILES_DEFAULT: usize = 100;
+
+impl Session {
+    /// Lists operations of the history, the newest first.
+    pub fn history(&self) -> HistoryCall<'_> {
+        HistoryCall::new(self)
+    }
+
+    /// Restores a file as it was after an operation, which the call names as
+    /// [`OperationView::id`](crate::OperationView::id) does.
+    pub fn restore(&self, path: impl AsRef<Path>, operation: impl Into<String>) -> RestoreCall<'_> {
+        RestoreCall::new(self, path.as_ref(), operation.into())
+    }
+}
+
+/// A list of operations; see [`Session::history`].
+#[derive(Clone, Debug)]
+#[must_use = "nothing happens before `run`"]
+pub struct HistoryCall<'a> {
+    session: &'a Session,
+    query: OperationQuery,
+}
+
+impl<'a> HistoryCall<'a> {
+    pub(super) fn new(session: &'a Session) -> HistoryCall<'a> {
+        let query =
+            OperationQuery { most: PAGE_OPERATIONS_DEFAULT, files: LISTED_FILES_DEFAULT, ..OperationQuery::default() };
+        HistoryCall { session, query }
+    }
+
+    /// Only operations of this session.
+    pub fn own(mut self) -> HistoryCall<'a> {
+        self.query.session = Some(self.session.name().to_owned());
+        self
+    }
+
+    /// Only operations that changed this file.
+    pub fn of_file(mut self, path: impl AsRef<Path>) -> HistoryCall<'a> {
+        self.query.path = Some(self.session.absolute(path.as_ref()));
+        self
+    }
+
+    /// The maximum number of operations (default: 100).
+    pub fn limit(mut self, operations: usize) -> HistoryCall<'a> {
+        self.query.most = operations;
+        self
+    }
+
+    /// The maximum number of files that are listed of each operation (default: 100).
+    pub fn files(mut self, files: usize) -> HistoryCall<'a> {
+        self.query.files = files;
+        self
+    }
+
+    /// The page after another one, by its [`OperationPage::next`].
+    pub fn from(mut self, next: impl Into<String>) -> HistoryCall<'a> {
+        self.query.from = Some(next.into());
+        self
+    }
+
+    /// Returns the operations, the newest first.
+    ///
+    /// Errors: `call.invalid` for a page that does not exist; those of the policy and of the history.
+    pub fn run(self) -> Result<OperationPage> {
+        self.session.run("history", |context, _| operations(context, &self.query))
+    }
+}
+
+/// A restore of a file; see [`Session::restore`].
+///
+/// ```
+/// use emendate::Workspace;
+///
+/// let workspace = Workspace::in_memory([("a.txt", "one\n")])?;
+/// let session = workspace.session("agent-1");
+/// session.read("a.txt").run()?;
+/// session.write("a.txt", "two\n").run()?;
+/// session.write("a.txt", "three\n").run()?;
+/// let operations = session.history().own().run()?.operations;
+/// session.restore("a.txt", &operations[1].id).run()?;
+/// assert_eq!(session.read("a.txt").run()?.text, "two\n");
+/// # Ok::<(), emendate::core::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+#[must_use = "nothing happens before `run`"]
+pub struct RestoreCall<'a> {
+    session: &'a Session,
+    path: PathBuf,
+    input: RestoreInput,
+    diff: bool,
+}
+
+impl<'a> RestoreCall<'a> {
+    pub(super) fn new(session: &'a Session, path: &Path, operation: String) -> RestoreCall<'a> {
+        let path = session.absolute(path);
+        let input = RestoreInput {
+            file_path: path.to_string_lossy().into_owned(),
+            id: operation,
+            hunks: None,
+            dry_run: false,
+            irreversible: false,
+        };
+        RestoreCall { session, path, input, diff: false }
+    }
+
+    /// The file as it was before the operation (default: after it).
+    pub fn before(mut self) -> RestoreCall<'a> {
+        if !self.input.id.ends_with('^') {
+            self.input.id.push('^');
+        }
+        self
+    }
+
+    /// Only these hunks of the operation; the first one is 1.
+    pub fn hunks(mut self, hunks: impl IntoIterator<Item = usize>) -> RestoreCall<'a> {
+        self.input.hunks = Some(hunks.into_iter().collect());
+        self
+    }
+
+    /// Plan everything, write nothing.
+    pub fn dry_run(mut self) -> RestoreCall<'a> {
+        self.input.dry_run = true;
+        self
+    }
+
+    /// Restore even what cannot be undone afterwards.
+    pub fn irreversible(mut self) -> RestoreCall<'a> {
+        self.input.irreversible = true;
+        self
+    }
+
+    /// Return the change as a unified diff.
+    pub fn diff(self) -> RestoreCall<'a> {
+        RestoreCall { diff: true, ..self }
+    }
+
+    /// Restores the file.
+    ///
+    /// Errors: `operation.not_found` for an unknown operation and for content that was not kept; `operation.conflict`
+    /// for hunks that changed since; `edit.no_change`; those of the policy.
+    pub fn run(self) -> Result<ChangeOutcome> {
+        let RestoreCall { session, path, input, diff } = self;
+        let parts = format!("{input:?}");
+        let cause =
+            CallOrigin { irreversible: input.irreversible, ..CallOrigin::of_parts("restore", &[parts.as_bytes()]) };
+        session.run("restore", |context, caller| {
+            let options = CallOptions::take(&mut serde_json::Value::Null, caller, context.config(), "restore")?;
+            let receipts = restore_file(context, caller, cause, &options, &input, &path)?.receipts;
+            let dry_run = input.dry_run || caller.dry_run;
+            let done = CallReceipts { receipts, format: "", notes: Notes::new(), dry_run };
+            Ok(done.into_outcome(context, diff))
+        })
+    }
+}

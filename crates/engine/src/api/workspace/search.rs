@@ -1,0 +1,101 @@
+//! Searching through a session.
+
+use crate::api::workspace::session::Session;
+use crate::tools::search::outcome::SearchOutcome;
+use crate::tools::search::{SearchInput, search_files};
+use emendate_core::Result;
+use std::path::{Path, PathBuf};
+
+impl Session {
+    /// Searches a directory or a file for a regular expression, or for plain text.
+    pub fn search(&self, pattern: impl Into<String>) -> SearchCall<'_> {
+        SearchCall::new(self, pattern.into())
+    }
+}
+
+/// A search; see [`Session::search`].
+///
+/// ```
+/// use emendate::Workspace;
+///
+/// let workspace = Workspace::in_memory([("a.rs", "let a = 1;\n"), ("b.rs", "let b = 2;\n")])?;
+/// let found = workspace.session("agent-1").search("b = ").literal().run()?;
+/// assert_eq!((found.hits, found.files[0].hits[0]), (1, 1));
+/// assert_eq!(found.files[0].lines[0].text, "let b = 2;");
+/// # Ok::<(), emendate::core::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+#[must_use = "nothing happens before `run`"]
+pub struct SearchCall<'a> {
+    session: &'a Session,
+    path: PathBuf,
+    input: SearchInput,
+}
+
+impl<'a> SearchCall<'a> {
+    pub(super) fn new(session: &'a Session, pattern: String) -> SearchCall<'a> {
+        SearchCall { session, path: session.absolute(Path::new("")), input: SearchInput::of(pattern) }
+    }
+
+    /// The directory or file to search (default: the first root).
+    pub fn path(mut self, path: impl AsRef<Path>) -> SearchCall<'a> {
+        self.path = self.session.absolute(path.as_ref());
+        self
+    }
+
+    /// The pattern is plain text.
+    pub fn literal(mut self) -> SearchCall<'a> {
+        self.input.literal = true;
+        self
+    }
+
+    /// Ignore case.
+    pub fn ignore_case(mut self) -> SearchCall<'a> {
+        self.input.ignore_case = true;
+        self
+    }
+
+    /// Let the pattern match across lines.
+    pub fn multiline(mut self) -> SearchCall<'a> {
+        self.input.multiline = true;
+        self
+    }
+
+    /// Only these files, as `*.rs` or `src/**`; with `!` in front, all but these.
+    pub fn glob(mut self, glob: impl Into<String>) -> SearchCall<'a> {
+        self.input.glob.push(glob.into());
+        self
+    }
+
+    /// Also files and directories whose names begin with a dot.
+    pub fn hidden(mut self) -> SearchCall<'a> {
+        self.input.hidden = true;
+        self
+    }
+
+    /// Also files that .gitignore and .ignore exclude.
+    pub fn no_ignore(mut self) -> SearchCall<'a> {
+        self.input.no_ignore = true;
+        self
+    }
+
+    /// The number of lines before and after each hit (default: 0).
+    pub fn context(mut self, lines: usize) -> SearchCall<'a> {
+        self.input.context = lines;
+        self
+    }
+
+    /// The maximum number of hits (default: 100).
+    pub fn limit(mut self, hits: usize) -> SearchCall<'a> {
+        self.input.limit = Some(hits);
+        self
+    }
+
+    /// Searches; the returned lines count as read by the session.
+    ///
+    /// Errors: `call.invalid` for a pattern that is no expression; `path.*`, `access.denied`, `file.not_found`.
+    pub fn run(self) -> Result<SearchOutcome> {
+        let SearchCall { session, path, input } = self;
+        session.run("search", |context, caller| search_files(context, caller, &input, &path))
+    }
+}

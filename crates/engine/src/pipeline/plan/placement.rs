@@ -1,0 +1,132 @@
+//! The planner of one file: finds the version that the caller saw, lets the edits be placed in it, and makes a plan of
+//! the result. Each kind of edit (text, whole text, lines, cells) is a [`PlacementStrategy`].
+
+use crate::context::options::CallOptions;
+use crate::context::{Context, LoadedFile};
+use crate::model::call_context::{CallContext, StalePolicy};
+use crate::pipeline::plan::file_plan::FilePlan;
+use crate::pipeline::plan::stale;
+use crate::session::base::{self, Base, find_base};
+use emendate_core::line_edits::ReplacedLines;
+use emendate_core::{Error, MergeBase, Note, Op, OpOrder, ResolvedEdit, Result, Snapshot};
+use emendate_fs::SafePath;
+use emendate_history::LineSet;
+
+/// Operations, and the order in which they apply.
+#[derive(Clone, Copy)]
+pub(crate) struct OrderedOps<'a> {
+    pub(crate) ops: &'a [Op],
+    pub(crate) order: OpOrder,
+}
+
+/// A version that the caller saw, with the lines that were shown.
+pub(crate) struct SeenVersion<'a> {
+    pub(crate) snapshot: &'a Snapshot,
+    pub(crate) lines: LineSet,
+    /// How the version is known.
+    pub(crate) of: MergeBase,
+}
+
+/// A file to be edited, as it is now, and the call that edits it.
+pub(crate) struct EditedFile<'a> {
+    pub(crate) context: &'a Context,
+    pub(crate) caller: &'a CallContext,
+    pub(crate) options: &'a CallOptions,
+    pub(crate) place: SafePath,
+    pub(crate) now: LoadedFile,
+}
+
+impl EditedFile<'_> {
+    /// Creates the error for a version that is not available for a merge, or for disabled merging.
+    pub(crate) fn version_unavailable(&self) -> Error {
+        stale::version_unavailable(self.context, self.caller, &self.place, &self.now)
+    }
+}
+
+/// Edits that are placed in the current text of a file.
+pub(crate) struct PlacedEdits {
+    pub(crate) resolved: ResolvedEdit,
+    /// Lines of the current text that the caller knows.
+    pub(crate) lines_seen: LineSet,
+    /// The edits were carried over from a version that the caller saw.
+    pub(crate) merged: bool,
+    /// Both sides of a conflict are in the text.
+    pub(crate) has_conflict_markers: bool,
+    /// The replaced ranges of lines.
+    pub(crate) replaced: Vec<ReplacedLines>,
+}
+
+impl PlacedEdits {
+    /// Wraps edits that needed no merge.
+    pub(crate) fn new(resolved: ResolvedEdit, lines_seen: LineSet) -> PlacedEdits {
+        PlacedEdits { resolved, lines_seen, merged: false, has_conflict_markers: false, replaced: Vec::new() }
+    }
+}
+
+/// How edits of one kind are placed in a file.
+pub(crate) trait PlacementStrategy {
+    /// Places the edits in a file that is as the caller saw it.
+    fn in_current(&mut self, file: &EditedFile<'_>, lines_seen: LineSet, note: Option<Note>) -> Result<PlacedEdits>;
+
+    /// Places the edits in the version that the caller saw, and carries them over to the file.
+    fn in_seen(&mut self, file: &EditedFile<'_>, seen: &Snapshot, lines_seen: LineSet) -> Result<PlacedEdits>;
+
+    /// True if the call wants edits to be carried over.
+    fn carries_over(&self, options: &CallOptions) -> bool {
+        options.on_stale != StalePolicy::Reject
+    }
+
+    /// Refuses edits of a file that changed. `is_kept`: the version that the caller saw is known.
+    fn refuse(&self, file: &EditedFile<'_>, is_kept: bool) -> Error {
+        let _ = is_kept;
+        file.version_unavailable()
+    }
+}
+
+/// Plans edits of a file.
+///
+/// Errors: `read.required`, `stale.unknown_tag`, and those of the placement.
+pub(crate) fn plan(file: EditedFile<'_>, placement: &mut dyn PlacementStrategy) -> Result<FilePlan> {
+    let base = find_base(file.context, file.caller, file.options, &file.place, &file.now)?;
+    plan_on(base, file, placement)
+}
+
+/// Plans edits of a file, given the version that the caller saw.
+pub(crate) fn plan_on(base: Base, file: EditedFile<'_>, placement: &mut dyn PlacementStrategy) -> Result<FilePlan> {
+    let placed = match base {
+        Base::Fresh { lines_seen, note } => placement.in_current(&file, lines_seen, note)?,
+        Base::Stale { seen, lines_seen } if placement.carries_over(file.options) => {
+            placement.in_seen(&file, &seen, lines_seen)?
+        }
+        Base::Stale { .. } => return Err(placement.refuse(&file, true)),
+        Base::Lost => return Err(placement.refuse(&file, false)),
+    };
+    Ok(planned(file, placed))
+}
+
+/// Makes a plan of placed edits.
+pub(crate) fn planned(file: EditedFile<'_>, placed: PlacedEdits) -> FilePlan {
+    let lines = base::after_writing(&placed.lines_seen, &file.now.snapshot, &placed.resolved.changes);
+    let mut plan = FilePlan::edit(file.place, file.now, placed.resolved, lines);
+    plan.outcome.merged = placed.merged;
+    plan.outcome.has_conflict_markers = placed.has_conflict_markers;
+    plan.display.replaced = placed.replaced;
+    plan
+}
+
+/// Refuses to replace or to remove a file that changed since the caller saw it.
+///
+/// Errors: `read.required`, `stale.changed`.
+pub(crate) fn check_unchanged(
+    context: &Context,
+    caller: &CallContext,
+    options: &CallOptions,
+    place: &SafePath,
+    now: &LoadedFile,
+) -> Result<()> {
+    if find_base(context, caller, options, place, now)?.is_fresh() {
+        Ok(())
+    } else {
+        Err(stale::version_unavailable(context, caller, place, now))
+    }
+}

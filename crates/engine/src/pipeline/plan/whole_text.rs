@@ -1,0 +1,110 @@
+//! Whole texts of files: new ones, and those that replace the text of a file.
+
+use crate::context::Context;
+use crate::context::options::CallOptions;
+use crate::model::call_context::{CallContext, StalePolicy, UnreadPolicy};
+use crate::pipeline::plan::edit::{carry_over, empty_file_text};
+use crate::pipeline::plan::elided::plan_elided;
+use crate::pipeline::plan::file_plan::{FilePlan, without_ops};
+use crate::pipeline::plan::new_file::fenced_content;
+use crate::pipeline::plan::placement::{self, EditedFile, OrderedOps, PlacedEdits, PlacementStrategy, SeenVersion};
+use crate::pipeline::plan::stale;
+use crate::session::base::find_base;
+use emendate_core::whole_text::{WholeText, begins_with_fence, new_file_change, whole_change};
+use emendate_core::{Locator, Matching, MergeBase, Note, Op, OpOrder, Result, Snapshot, normalize_text};
+use emendate_fs::SafePath;
+use emendate_history::LineSet;
+use std::ffi::OsStr;
+
+/// Plans the text of a file that the call removed and adds again: a new text of the file, all of it.
+///
+/// Errors: `edit.omission`.
+pub(crate) fn plan_after_removal(plan: &mut FilePlan, now: Snapshot, text: &str, options: &CallOptions) -> Result<()> {
+    let whole = WholeText::read(&now, text, options.matching, options.cause.allows_invalid)?;
+    if let Some(refusal) = whole.placeholders {
+        return Err(refusal);
+    }
+    plan.changes = whole_change(&now, &whole.content)?;
+    plan.before = now;
+    plan.outcome.notes.extend(whole.notes);
+    Ok(())
+}
+
+pub(crate) fn plan_write(
+    context: &Context,
+    caller: &CallContext,
+    place: SafePath,
+    content: &str,
+    options: &CallOptions,
+) -> Result<FilePlan> {
+    let lenient = options.matching != Matching::Exact;
+    let Some(inside) = fenced_content(&place, content).filter(|_| lenient) else {
+        return plan_whole(context, caller, place, content, options);
+    };
+    let mut plan = plan_whole(context, caller, place.clone(), inside, options)?;
+    // A file that begins with a fence keeps it.
+    if begins_with_fence(plan.before.text()) {
+        return plan_whole(context, caller, place, content, options);
+    }
+    plan.outcome.notes.push(Note::FenceRemoved);
+    Ok(plan)
+}
+
+/// Plans a write of a file's whole text.
+fn plan_whole(
+    context: &Context,
+    caller: &CallContext,
+    place: SafePath,
+    content: &str,
+    options: &CallOptions,
+) -> Result<FilePlan> {
+    let Some(now) = context.snapshot(&place, options.declared, content)? else {
+        let before = empty_file_text(context, &place, options)?;
+        let changes = new_file_change(&before, content)?;
+        let mut plan = FilePlan::create(place, before, without_ops(changes));
+        let extension = plan.place.absolute().extension().and_then(OsStr::to_str);
+        plan.outcome.notes.extend(WholeText::of_new_file(extension, content, options.matching)?.notes);
+        return Ok(plan);
+    };
+    let file = EditedFile { context, caller, options, place, now };
+    let base = find_base(context, caller, options, &file.place, &file.now)?;
+    let WholeText { content, notes, placeholders } =
+        WholeText::read(&file.now.snapshot, content, options.matching, options.cause.allows_invalid)?;
+    if let Some(refusal) = placeholders {
+        return plan_elided(file, &content, refusal);
+    }
+    let mut plan = placement::plan_on(base, file, &mut WholePlacement { content: &content })?;
+    plan.outcome.notes.extend(notes);
+    Ok(plan)
+}
+
+/// The whole text of a file.
+struct WholePlacement<'a> {
+    content: &'a str,
+}
+
+impl PlacementStrategy for WholePlacement<'_> {
+    fn in_current(&mut self, file: &EditedFile<'_>, lines: LineSet, _: Option<Note>) -> Result<PlacedEdits> {
+        let now = &file.now.snapshot;
+        let missing = lines.missing(now.lines().count(now.text()) as u64);
+        if !missing.is_empty() && file.caller.unread == UnreadPolicy::Deny {
+            return Err(stale::partly_read(&file.place, now, &lines));
+        }
+        Ok(PlacedEdits::new(without_ops(whole_change(now, self.content)?), LineSet::all()))
+    }
+
+    fn in_seen(&mut self, file: &EditedFile<'_>, seen: &Snapshot, lines: LineSet) -> Result<PlacedEdits> {
+        let missing = lines.missing(seen.lines().count(seen.text()) as u64);
+        if !missing.is_empty() {
+            return Err(stale::partly_read(&file.place, seen, &lines));
+        }
+        let op = Op { at: Locator::Whole, text: normalize_text(self.content) };
+        let base = SeenVersion { snapshot: seen, lines, of: MergeBase::Seen };
+        carry_over(file, base, OrderedOps { ops: &[op], order: OpOrder::Together })
+    }
+
+    /// A whole text is about every line, so it is merged only at the caller's request.
+    fn carries_over(&self, options: &CallOptions) -> bool {
+        options.on_stale != StalePolicy::Reject && options.on_stale_asked
+    }
+}
