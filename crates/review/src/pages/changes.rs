@@ -11,7 +11,7 @@ use emendate::{
 };
 
 /// Files of one page.
-pub(crate) const FILES_PER_PAGE: usize = 100;
+pub(crate) const FILES_PER_PAGE: usize = 50;
 /// Files whose differences are sent with the page; others are fetched when they come into view.
 const FILES_SENT: usize = 5;
 /// Bytes of HTML after which no further differences are sent with the page.

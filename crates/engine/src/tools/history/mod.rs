@@ -157,9 +157,9 @@ fn listed(context: &Context, args: &HistoryInput, place: Option<&SafePath>, limi
             reached = true;
             return Ok(ControlFlow::Break(()));
         }
-        let status = operation_status(context, root, logged)?;
-        let turn = turns.turn_of(context, root, logged)?;
-        let (line, row) = (one_line(logged, status), row(logged, status, turn.as_ref()));
+        let status = operation_status(context, root, &logged)?;
+        let turn = turns.turn_of(context, root, &logged)?;
+        let (line, row) = (one_line(&logged, status), row(&logged, status, turn.as_ref()));
         bytes += row.to_string().len() + 1;
         let full = text.len() + line.len() + LAST_LINE_CHARS > limits.text || bytes + LAST_LINE_CHARS > limits.data;
         if full && !rows.is_empty() {

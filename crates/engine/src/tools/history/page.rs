@@ -67,8 +67,8 @@ pub(crate) fn entries(context: &Context, from: Option<&str>, most: usize) -> Res
     }
     let mut entries = Vec::new();
     let next = newest_operations(context, HistoryQuery { from, most, ..HistoryQuery::default() }, |root, logged| {
-        let reversal = reversal_of(context, root, logged)?;
-        entries.push(entry(logged, OperationStatus::of(reversal)));
+        let reversal = reversal_of(context, root, &logged)?;
+        entries.push(entry(&logged, OperationStatus::of(reversal)));
         Ok(ControlFlow::Continue(()))
     })?;
     Ok(HistoryPage { entries, next })
@@ -81,13 +81,14 @@ pub(crate) fn entries(context: &Context, from: Option<&str>, most: usize) -> Res
 pub(crate) fn newest_operations(
     context: &Context,
     page: HistoryQuery<'_>,
-    mut take: impl FnMut(usize, &LogEntry) -> Result<ControlFlow<()>>,
+    mut take: impl FnMut(usize, LogEntry) -> Result<ControlFlow<()>>,
 ) -> Result<Option<String>> {
     let HistoryQuery { from, session, path, most } = page;
     let roots = context.roots().len();
     let mut below = from.map_or_else(|| Some(vec![None; roots]), |from| cursor(from, roots)).ok_or_else(|| {
         Error::new(Code::CallInvalid, "There is no such page of the history.").next("Begin with the first one.")
     })?;
+    let mut is_broken = false;
     let mut heads = Vec::with_capacity(roots);
     for (root, below) in below.iter().enumerate() {
         let filter = OperationFilter { session, path, below: *below, limit: most.saturating_add(1), tool: None };
@@ -96,14 +97,15 @@ pub(crate) fn newest_operations(
     for _ in 0..most {
         let newest = (0..roots).filter_map(|root| Some((heads[root].peek()?.at, root))).max();
         let Some((_, root)) = newest else { return Ok(None) };
-        let Some(logged) = heads[root].peek() else { return Ok(None) };
+        let Some(logged) = heads[root].next() else { return Ok(None) };
+        let number = logged.id.number;
         if take(root, logged)?.is_break() {
+            is_broken = true;
             break;
         }
-        below[root] = Some(logged.id.number);
-        heads[root].next();
+        below[root] = Some(number);
     }
-    let more = heads.iter_mut().any(|head| head.peek().is_some());
+    let more = is_broken || heads.iter_mut().any(|head| head.peek().is_some());
     let numbers = below.iter().map(|it| it.map_or_else(String::new, |number| number.to_string()));
     Ok(more.then(|| numbers.collect::<Vec<String>>().join(",")))
 }

@@ -171,7 +171,7 @@ pub(crate) fn operations(context: &Context, query: &OperationQuery) -> Result<Op
     };
     let mut found = Vec::with_capacity(query.most.min(256));
     let next = newest_operations(context, page, |root, logged| {
-        found.push((root, logged.clone()));
+        found.push((root, logged));
         Ok(ControlFlow::Continue(()))
     })?;
     let starts = TurnStarts::of(context, &found)?;
