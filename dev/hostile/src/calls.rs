@@ -89,7 +89,7 @@ impl Setting<'_> {
     fn subject(&self, luck: &mut Luck, tool: &Tool) -> Subject<'_> {
         let tame = luck.chance(70);
         let notebooks = tool.name == "notebook_edit" && tame;
-        let fitting: Vec<&String> = self.names.iter().filter(|name| !notebooks || name.ends_with(".ipynb")).collect();
+        let fitting: Vec<&String> = self.names.iter().filter(|name| !notebooks || *name == "s.ipynb").collect();
         let name = if fitting.is_empty() { "t.txt".to_owned() } else { (*luck.pick(&fitting)).clone() };
         let path = if luck.chance(if tame { 1 } else { 8 }) {
             let odd = ["missing.rs", "../outside.txt", "dir/new.txt", ".git/config", "\u{0}", "a\\b.txt", ""];

@@ -201,24 +201,33 @@ pub(crate) fn line_hunks<T: AsRef<[u8]> + Eq + core::hash::Hash + Ord>(
         hunks.compare(a, b, 0, 0);
         return hunks.0;
     }
-    let (a, b, count) = numbered(a, b);
+    let Some((a, b, count)) = numbered(a, b) else {
+        hunks.push(0..a.len(), 0..b.len());
+        return hunks.0;
+    };
     let mut work = LineComparison { budget: COMPARISON_CELLS_MAX, counts: vec![(0, 0); count], hunks };
     work.compare(&a, &b, 0, 0, 0);
     work.hunks.0
 }
 
-/// Numbers the lines, equal ones alike; also returns the number of distinct lines.
-fn numbered<T: AsRef<[u8]>>(a: &[T], b: &[T]) -> (Vec<u32>, Vec<u32>, usize) {
+/// Numbers the lines, equal ones alike; also returns the number of distinct lines. `None` if the work has to end.
+fn numbered<T: AsRef<[u8]>>(a: &[T], b: &[T]) -> Option<(Vec<u32>, Vec<u32>, usize)> {
+    const COUNTED_LINES: usize = 4096;
     let mut known: HashMap<&[u8], u32> = HashMap::with_capacity(a.len());
     let mut out = [Vec::with_capacity(a.len()), Vec::with_capacity(b.len())];
     for (lines, out) in [a, b].into_iter().zip(&mut out) {
-        for line in lines {
-            let next = u32::try_from(known.len()).unwrap_or(u32::MAX);
-            out.push(*known.entry(line.as_ref()).or_insert(next));
+        for chunk in lines.chunks(COUNTED_LINES) {
+            if work::spend_or_end(COUNTED_LINES / 2) {
+                return None;
+            }
+            for line in chunk {
+                let next = u32::try_from(known.len()).unwrap_or(u32::MAX);
+                out.push(*known.entry(line.as_ref()).or_insert(next));
+            }
         }
     }
     let [a, b] = out;
-    (a, b, known.len())
+    Some((a, b, known.len()))
 }
 
 /// Ranges that differ, in order of discovery from left to right; adjacent ones are merged.

@@ -146,7 +146,9 @@ impl<'a> ArgumentReader<'a> {
         let texts = ["old_string", "new_string"];
         let Some([only]) = out.get("edits").and_then(Value::as_array).map(Vec::as_slice) else { return };
         if texts.iter().all(|field| out.contains_key(*field) && out.get(*field) == only.get(*field)) {
-            texts.iter().for_each(|field| drop(out.shift_remove(*field)));
+            for field in texts {
+                out.shift_remove(field);
+            }
             self.notes.push("old_string and new_string are also in edits; they were read once.".to_owned());
         }
     }

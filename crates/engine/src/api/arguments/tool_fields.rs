@@ -71,7 +71,9 @@ impl ArgumentReader<'_> {
             last.as_ref().map_or(Some(-1), |name| read_number(&fields[name]).and_then(|it| i64::try_from(it).ok()));
         let Some(to) = to else { return };
         fields.shift_remove(&first);
-        last.into_iter().for_each(|name| drop(fields.shift_remove(&name)));
+        if let Some(name) = last {
+            fields.shift_remove(&name);
+        }
         fields.insert("view_range".to_owned(), json!([from, to]));
         self.notes.push(format!("{first} and the last line were read as view_range [{from}, {to}]."));
     }

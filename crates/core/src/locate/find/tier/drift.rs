@@ -7,9 +7,9 @@
 //! thirty letters or digits; its first and
 //! last line occur; three quarters of the lines and of their weight occur in order; at most max(1, n/5) lines of the
 //! file are interspersed and max(1, n/4) of old are missing; no other place comes within 0.15; one of the found lines
-//! is distinctive, or a run of them with half of the weight is unique; no missing line of eight letters or digits
-//! occurs elsewhere in the file; and none of them has a counterpart in the file with another number or another name of
-//! what it defines.
+//! is distinctive, a run of them with half of the weight is unique, or the place has all of at least six lines and at
+//! most one more; no missing line of eight letters or digits occurs elsewhere in the file; and none of them has a
+//! counterpart in the file with another number or another name of what it defines.
 //!
 //! The lines to be changed must exist, no unseen lines may be at the place of writing, and all alignments (repeated
 //! lines!) must lead to the same edit. Context that the caller omitted is kept, context that it invented is dropped.
@@ -91,8 +91,11 @@ fn place<'a>(
     }
     let best = &readings[0];
     let lines = best.lines.clone();
+    // A place that has all lines with one more between them is the only one if no other comes near.
+    let here = |it: &DriftAlignment| it.lines.start < lines.end && lines.start < it.lines.end;
+    let is_sole = is_only || readings.iter().all(here) && best.missing.is_empty() && best.extra == 1;
     target
-        .judge(best, complete, is_only)
+        .judge(best, complete, is_sole)
         .and_then(|()| target.edits_of_all(&readings))
         .map(|edits| {
             let span = span_of(search.lines(), lines.start, lines.end);
