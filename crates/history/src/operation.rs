@@ -246,7 +246,7 @@ impl LogEntry {
     /// True while its process may still be working on it: the process lives, and has not taken longer than any call
     /// may.
     pub fn is_in_flight(&self) -> bool {
-        let Some(owner) = self.owner.and_then(|owner| u32::try_from(owner).ok()) else {
+        let Some(owner) = self.owner else {
             return false;
         };
         emendate_os::processes::is_running(owner)

@@ -6,6 +6,12 @@
 //! another file in one step. Where Windows has something else (processes, consoles, locks of directories), both systems
 //! have a function here that says what is wanted.
 
+#![allow(
+    clippy::disallowed_types,
+    clippy::disallowed_methods,
+    reason = "the functions through which other crates touch files and start processes are here"
+)]
+
 #[cfg(unix)]
 #[path = "unix/mod.rs"]
 mod platform;

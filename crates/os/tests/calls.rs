@@ -1,4 +1,10 @@
 //! The calls keep the promises of POSIX on every system.
+#![allow(
+    clippy::disallowed_types,
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "tests play the outside world"
+)]
 
 use emendate_os::fd::{AsFd, OwnedFd};
 use emendate_os::fs::{AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, RenameFlags, Stat};

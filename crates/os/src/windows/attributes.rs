@@ -226,7 +226,7 @@ fn streams(file: BorrowedHandle<'_>) -> Result<Vec<Vec<u8>>> {
 fn stream_names(mut list: &[u8]) -> Option<Vec<Vec<u8>>> {
     let mut names = Vec::new();
     while !list.is_empty() {
-        let number = |at: usize| Some(usize::try_from(u32::from_ne_bytes(*list.get(at..)?.first_chunk()?)).ok()?);
+        let number = |at: usize| usize::try_from(u32::from_ne_bytes(*list.get(at..)?.first_chunk()?)).ok();
         let name = list.get(24..)?.get(..number(4)?)?;
         let units: Vec<u16> = name.chunks_exact(2).map(|unit| u16::from_ne_bytes([unit[0], unit[1]])).collect();
         let name = narrow(&units).into_vec();

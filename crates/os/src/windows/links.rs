@@ -90,7 +90,7 @@ pub fn unlinkat(folder: impl AsFd, name: impl AsRef<OsStr>, flags: AtFlags) -> R
     let file = open_entry(folder, name.as_ref(), win::DELETE, kind)?;
     let attributes = basic(file.as_handle())?.attributes;
     if attributes & win::FILE_ATTRIBUTE_DIRECTORY != 0 && !directory {
-        let is_link = reparse_tag(file.as_handle())?.is_some_and(is_link_tag);
+        let is_link = reparse_tag(file.as_handle()).is_some_and(is_link_tag);
         if !is_link {
             return Err(Errno::ISDIR);
         }

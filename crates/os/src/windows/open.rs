@@ -172,7 +172,7 @@ fn open_in(folder: Option<BorrowedHandle<'_>>, name: &[u16], flags: OFlags, mode
         opened = nt::open(folder, name, Opening { access: LOOK, ..unfollowed });
     }
     let handle = opened.map_err(Errno::of_status)?;
-    match stat::reparse_tag(handle.as_handle())? {
+    match stat::reparse_tag(handle.as_handle()) {
         None => Ok(OwnedFd::from(handle)),
         Some(tag) if stat::is_link_tag(tag) => Err(Errno::LOOP),
         // A file whose content is elsewhere, e.g. in a cloud; the driver gets it.

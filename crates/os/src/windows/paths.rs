@@ -120,10 +120,11 @@ pub fn in_address(path: &Path) -> Cow<'_, OsStr> {
 
 /// Returns the path that a `file:` address contains.
 pub fn of_address(path: OsString) -> PathBuf {
-    let bytes = path.as_bytes();
-    let has_drive = matches!(bytes, [b'/', b'a'..=b'z' | b'A'..=b'Z', b':', ..]);
-    let path = if has_drive { OsStr::from_bytes(&bytes[1..]) } else { &path };
-    normal(Path::new(path)).into_owned()
+    let mut bytes = path.into_vec();
+    if matches!(bytes[..], [b'/', b'a'..=b'z' | b'A'..=b'Z', b':', ..]) {
+        bytes.remove(0);
+    }
+    normal(Path::new(OsStr::from_bytes(&bytes))).into_owned()
 }
 
 /// Returns an absolute path for the kernel.

@@ -83,15 +83,12 @@ pub(crate) const fn is_link_tag(tag: u32) -> bool {
 }
 
 /// Returns the kind of link that an open file is, if it is one.
-pub(crate) fn reparse_tag(file: BorrowedHandle<'_>) -> Result<Option<u32>> {
+pub(crate) fn reparse_tag(file: BorrowedHandle<'_>) -> Option<u32> {
     let mut buffer = [0; 1];
-    let found = nt::query(file, wdk::FileAttributeTagInformation, &mut buffer);
-    let Ok(filled) = found else {
-        // Some file systems have no links, and do not know the question.
-        return Ok(None);
-    };
-    let Some(Tag { attributes, tag }) = nt::part(&buffer, filled) else { return Ok(None) };
-    Ok((attributes & win::FILE_ATTRIBUTE_REPARSE_POINT != 0).then_some(tag))
+    // Some file systems have no links, and do not know the question.
+    let filled = nt::query(file, wdk::FileAttributeTagInformation, &mut buffer).ok()?;
+    let Tag { attributes, tag } = nt::part(&buffer, filled)?;
+    (attributes & win::FILE_ATTRIBUTE_REPARSE_POINT != 0).then_some(tag)
 }
 
 /// Returns times and attributes of an open file.
@@ -124,7 +121,7 @@ pub(crate) fn stat(file: BorrowedHandle<'_>) -> Result<Stat> {
     let mut buffer = [0; 3];
     let filled = nt::query(file, wdk::FileStandardInformation, &mut buffer).map_err(Errno::of_status)?;
     let found: Standard = nt::part(&buffer, filled).ok_or(Errno::IO)?;
-    let is_link = attributes & win::FILE_ATTRIBUTE_REPARSE_POINT != 0 && reparse_tag(file)?.is_some_and(is_link_tag);
+    let is_link = attributes & win::FILE_ATTRIBUTE_REPARSE_POINT != 0 && reparse_tag(file).is_some_and(is_link_tag);
     let mode = if is_link {
         0o120_777
     } else if found.directory != 0 {
