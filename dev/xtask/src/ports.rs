@@ -154,17 +154,20 @@ impl Toolchain {
         Ok(folder.join(if profile == "dev" { "debug" } else { profile }).join(name))
     }
 
-    /// Runs the tests of the calls of the system under Wine; returns what was done.
+    /// Runs the tests of the calls of the system and of the store on Windows under Wine; returns what was done.
     ///
     /// Errors: a test fails.
     fn test_under_wine(&self, port: &Port) -> Result<String, String> {
         let Some(wine) = Wine::prepare(&self.root.join("target/ports"))? else { return Ok(String::new()) };
-        let mut cargo = self.cargo(port, "test", "dev")?;
-        wine.as_runner(cargo.args(["-p", "emendate-os"]));
-        let printed = output(&mut cargo)?;
+        let mut printed = String::new();
+        for tests in [&["-p", "emendate-os"][..], &["-p", "emendate-fs", "--test", "windows"]] {
+            let mut cargo = self.cargo(port, "test", "dev")?;
+            wine.as_runner(cargo.args(tests));
+            printed += &output(&mut cargo)?;
+        }
         let passed = printed.lines().filter_map(|line| line.strip_prefix("test result: ok. "));
         let passed = passed.filter_map(|rest| rest.split(' ').next()?.parse::<usize>().ok()).sum::<usize>();
-        Ok(format!("; {passed} tests of the system's calls pass under Wine"))
+        Ok(format!("; {passed} tests pass under Wine"))
     }
 
     /// Returns a command of cargo for a port.
