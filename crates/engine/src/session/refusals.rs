@@ -35,7 +35,7 @@ pub(crate) fn keep_refusal(context: &Context, caller: &CallContext, call: &Refus
         return;
     }
     let place = call.path.and_then(|path| context.store().resolve_no_follow(Path::new(path)).ok());
-    let root = place.as_ref().map_or(0, |place| place.root());
+    let root = place.as_ref().map_or(0, emendate_fs::SafePath::root);
     let Some(file) = file_of(context, root, REFUSALS_FILE) else { return };
     // A call about several files may be about a secret one, too.
     let is_plain = place.is_some_and(|place| !policy::is_secret(&place));
@@ -52,7 +52,7 @@ pub(crate) fn keep_refusal(context: &Context, caller: &CallContext, call: &Refus
         input: call.input as u64,
         session: caller.session.clone(),
         model: front.map_or(String::new(), |front| front.model.clone()),
-        facts: error.data().iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect(),
+        facts: error.data().iter().map(|(key, value)| (key.clone(), value.clone())).collect(),
     };
     // It is a record for people: a call does not fail because of it.
     let _ = push_refusal(&file, &refusal);

@@ -190,7 +190,7 @@ impl FilePlan {
             mode: None,
             attributes: None,
             lost_attributes: None,
-            outcome: PlanOutcome { ops, failed, notes, ..PlanOutcome::default() },
+            outcome: PlanOutcome { ops, notes, failed, ..PlanOutcome::default() },
             display: PlanDisplay::default(),
             seen: SeenUpdate::of(lines_seen),
             source: None,
