@@ -18,6 +18,7 @@ use proptest::collection::vec;
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof, proptest};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
@@ -288,6 +289,12 @@ fn changes_between(before: &Tree, after: &Tree) -> Vec<Change> {
 }
 
 impl Model {
+    /// Adds to what a failed case prints.
+    fn tell(&mut self, what: std::fmt::Arguments<'_>) {
+        // Writing into a string cannot fail.
+        let _ = self.story.write_fmt(what);
+    }
+
     fn fresh(&mut self) -> u32 {
         self.value += 1;
         self.value
@@ -454,7 +461,7 @@ impl Play {
     }
 
     fn act(&mut self, act: &Act) {
-        self.model.story.push_str(&format!("\n{act:?}"));
+        self.model.tell(format_args!("\n{act:?}"));
         match act {
             Act::Turn(session) => self.model.turns[*session] += 1,
             Act::Outside(file, cell) => {
@@ -465,7 +472,7 @@ impl Play {
             Act::Call(session, call, kill) => {
                 let Some((tool, input, expected)) = self.model.prepare(&self.bed, *session, call) else { return };
                 let code = self.call(*session, tool, &input, *kill);
-                self.model.story.push_str(&format!(" → {}", code.as_deref().unwrap_or("killed")));
+                self.model.tell(format_args!(" → {}", code.as_deref().unwrap_or("killed")));
                 self.check(*session, code.as_deref(), &input, &expected);
             }
         }

@@ -36,7 +36,7 @@ pub(crate) fn show(page: &PageContext<'_>, path: &str) -> HttpResponse {
         ["since"] => visit::page(page),
         ["file"] => file_history::page(page),
         ["charts"] => charts::page(page),
-        ["refused"] => refused::page(page),
+        ["refused"] => Ok(refused::page(page)),
         ["questions"] => questions::page(page),
         ["resolve"] => resolve::page(page),
         ["part", "file"] => file::part(page),

@@ -200,11 +200,11 @@ fn listings_are_coloured_on_request() {
     let bed = Bed::with("fn main() {}\n");
     bed.put("main.rs", "fn main() {}\n");
     bed.run(&["edit", "a.txt", "--old", "main", "--new", "other"]).exits(0);
+    let escapes = regex::Regex::new("\u{1b}\\[[0-9]*m").unwrap();
     for args in [&["read", "main.rs"][..], &["search", "main"], &["outline", "main.rs"], &["history"]] {
         let run = |color: &str| bed.run(&[args, &["--color", color]].concat()).exits(0).out;
         let (plain, colored) = (run("never"), run("always"));
         assert!(colored.contains('\u{1b}') && !plain.contains('\u{1b}'), "{args:?}: {colored}");
-        let escapes = regex::Regex::new("\u{1b}\\[[0-9]*m").unwrap();
         assert_eq!(escapes.replace_all(&colored, ""), plain, "{args:?}");
         let mut unset = bed.command(&[args, &["--color", "auto"]].concat());
         unset.env("NO_COLOR", "1").env("FORCE_COLOR", "1");

@@ -4,7 +4,6 @@ use crate::html::{Html, query_text};
 use crate::pages::frame::{self, Place};
 use crate::pages::timeline;
 use crate::view::PageContext;
-use emendate::core::Result;
 use emendate::tallies::Refusal;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -15,9 +14,7 @@ const REFUSALS_PER_PAGE: usize = 50;
 const REFUSALS_SEARCHED_MAX: usize = 2000;
 
 /// Shows the newest refused calls.
-///
-/// Errors: none at present.
-pub(crate) fn page(page: &PageContext<'_>) -> Result<String> {
+pub(crate) fn page(page: &PageContext<'_>) -> String {
     let fields = page.fields;
     let start = fields.number("start").unwrap_or(0);
     let all = page.state.engine.refusals(REFUSALS_SEARCHED_MAX);
@@ -44,7 +41,7 @@ pub(crate) fn page(page: &PageContext<'_>) -> Result<String> {
             .raw(">Older calls</a></nav>");
     }
     main.raw("</div>");
-    Ok(frame::page(page, "Refused calls", Place::Refused, "", main))
+    frame::page(page, "Refused calls", Place::Refused, "", main)
 }
 
 /// True for a call that the filters select.

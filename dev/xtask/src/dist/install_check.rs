@@ -98,7 +98,7 @@ fn damaged_archive(release: &Release, root: &Path, installer: impl Fn(&Path) -> 
     }
     fs::write(base.join(&name), bytes).map_err(|error| error.to_string())?;
     match run(&mut installer(&base)) {
-        Ok(_) => Err("a damaged archive was installed".to_owned()),
+        Ok(()) => Err("a damaged archive was installed".to_owned()),
         Err(text) if text.contains("checksum") => Ok(()),
         Err(text) => Err(format!("a damaged archive was refused for another reason: {text}")),
     }
