@@ -67,7 +67,9 @@ pub(crate) fn check_new_file(new: &str) -> Result<()> {
 pub(super) fn uncopied_hunk(hunk: &Hunk) -> Option<Hunk> {
     let added: Vec<&str> = added(hunk).map(|line| &*line.text).collect();
     let others = hunk.lines.iter().filter(|line| line.kind != HunkLineKind::Added);
-    if added.is_empty()
+    // Lines of nothing but numbers are data.
+    let has_text = added.iter().any(|line| line.chars().any(|ch| !ch.is_ascii_digit() && !ch.is_whitespace()));
+    if !has_text
         || !added.iter().all(|line| is_read_shape(line))
         || others.into_iter().any(|line| numbers::has_number(&line.text))
     {
