@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 """Reads the grammars of `emend schema` with Lark: python grammars.py PATH_OF_EMEND
 
-A grammar must accept the samples of the format's own prompt, the samples below and the headers that `read` prints, and
-must refuse texts that are not edits. The parser must accept every text that a grammar accepts.
+A grammar must accept the samples of the format's own prompt, the samples below, every form that the prompt teaches and
+the headers that `read` prints, and must refuse texts that are not edits. The parser must accept every text that a
+grammar accepts: this is tried with random changes of accepted texts, the same ones each time. Only what no grammar can
+express is left to the parser: ranges that end before they start, lines that two operations name, unknown words.
 """
 
 import os
+import random
 import subprocess
 import sys
 import tempfile
@@ -75,6 +78,84 @@ def minted(name):
             yield f"{told.splitlines()[0]}\n{DELETE[name]}\n"
 
 
+# Every operation that the prompts teach; `{n}` and `{m}` are lines, in this order.
+FORMS = {
+    "hashline": [
+        "replace {n}..{m}:\n+x\n", "replace {n}:\n+x\n+\n", "replace {n}..{m} |fn a(|:\n+x\n", "replace block {n}:\n+x\n",
+        "delete {n}..{m}\n", "delete {n}\n", "delete {n}..{m} |a|\n", "delete block {n}\n", "insert before {n}:\n+x\n",
+        "insert after {n}:\n++x\n", "insert after block {n}:\n+-x\n", "insert head:\n+x\n", "insert tail:\n+x\n",
+        "replace Web..DropLeaf:\n+x\n", "insert after Web:\n+x\n",
+    ],
+    "hashline_put": [
+        "PUT {n}.={m}:\n+x\n", "PUT {n}:\n+x\n+\n", "PUT {n}*:\n+x\n", "PUT <{n}:\n++x\n", "PUT >{n}:\n+-x\n", "PUT >{n}*:\n+x\n",
+        "PUT >$:\n+x\n", "CUT {n}.={m}\n", "CUT {n}\n", "CUT {n}*\n", "CUT {n}.={m} @name\n", "PUT Web.=DropLeaf:\n+x\n",
+    ],
+}
+HEADERS = {"hashline": "¶{path}#1A2B\n", "hashline_put": "[{path}#1A2B]\n"}
+# Texts that are made of the forms, changes of each, and signs that a change inserts.
+TEXTS, CHANGES = 30, 20
+SIGNS = " +-:.=*<>$@|#¶[]\"'0A9a\n\tü"
+
+
+def formed(name, dice):
+    """Texts of every form, alone and in sections with others on lines further down."""
+    head = lambda: HEADERS[name].format(path=dice.choice(NAMES))
+    for form in FORMS[name]:
+        yield head() + form.format(n=3, m=5)
+    for _ in range(TEXTS):
+        sections = []
+        for _ in range(dice.randint(1, 3)):
+            line, ops = 1, ""
+            for form in dice.choices([form for form in FORMS[name] if "Web" not in form], k=dice.randint(1, 4)):
+                first = line + dice.randint(0, 3)
+                last = first + dice.randint(0, 3)
+                ops, line = ops + form.format(n=first, m=last), last + 2
+            sections.append((head(), ops))
+        # One section per file: its operations must not meet.
+        if len({header for header, _ in sections}) == len(sections):
+            text = "".join(header + ops for header, ops in sections)
+            yield f"*** Begin Patch\n{text}*** End Patch\n" if dice.random() < 0.2 else text
+
+
+def changed(text, dice):
+    """The text with one random change."""
+    lines = text.split("\n")
+    at = dice.randrange(len(lines))
+    kind = dice.randrange(6)
+    if kind == 0:
+        del lines[at]
+    elif kind == 1:
+        lines.insert(at, dice.choice(lines))
+    elif kind == 2:
+        other = dice.randrange(len(lines))
+        lines[at], lines[other] = lines[other], lines[at]
+    elif kind == 3:
+        lines[at] = dice.choice([str.lower, str.upper, str.strip, str.title])(lines[at])
+    else:
+        place = dice.randint(0, len(lines[at]))
+        lines[at] = lines[at][:place] + (dice.choice(SIGNS) if kind == 4 else "") + lines[at][place + (kind == 5):]
+    return "\n".join(lines)
+
+
+# What no grammar can express, in the parser's words.
+BEYOND = ["ends before it starts", "is already targeted by another hunk", "named by a word that no line of any file has",
+          "cannot be combined with the other operations on this file"]
+
+
+def refusal(name, text):
+    done = subprocess.run([EMEND, "preview", "--format", name], input=text, capture_output=True, text=True)
+    return None if done.returncode == 0 else done.stderr
+
+
+def slipped(name, grammar, texts, dice):
+    """Changed texts that the grammar accepts and the parser refuses."""
+    tried = {change for text in texts for change in [changed(text, dice) for _ in range(CHANGES)]}
+    for text in sorted(text for text in tried if takes(grammar, text)):
+        error = refusal(name, text)
+        if error and not any(reason in error for reason in BEYOND):
+            yield text, error
+
+
 def prompted(name):
     """The sample of the prompt: from its header up to the blank line after it."""
     text = emend("prompt", name)
@@ -86,11 +167,13 @@ def prompted(name):
 
 failures = 0
 for name in TAKEN:
+    dice = random.Random(1)
     grammar = Lark(emend("schema", name), parser="earley")
-    taken = TAKEN[name] + ([*minted(name), prompted(name)] if name in DELETE else [])
+    taken = TAKEN[name] + ([*minted(name), prompted(name), *formed(name, dice)] if name in DELETE else [])
     wrong = [text for text in taken if not takes(grammar, text)]
     wrong += [text for text in taken if not parses(name, text)]
     wrong += [text for text in REFUSED[name] if takes(grammar, text)]
+    wrong += slipped(name, grammar, taken, dice)
     failures += len(wrong)
     print(f"{name}: {len(taken)} taken, {len(REFUSED[name])} refused" if not wrong else f"{name}: wrong: {wrong}")
 sys.exit(1 if failures else 0)

@@ -1,28 +1,40 @@
 //! Tool calls written as code: `EditTool({ filePath: "a.ts", oldString: `x`, newString: 'y' })`, or with named
 //! arguments, `str_replace(path="a.py", old_str="x", new_str="y", replace_all=True)`. Only literals are accepted.
 
+use core::ops::Range;
 use serde_json::{Map, Value};
 
 /// Nesting levels of values.
 const NESTING_MAX: usize = 16;
 
-/// Returns the arguments of the only call in a text; the call is the whole text, or begins a line with prose around it.
-pub(super) fn arguments(text: &str) -> Option<Value> {
+/// Calls of a text that are read.
+const CALLS_MAX: usize = 128;
+
+/// Returns the arguments of all calls in a text, with their bytes. Each begins a line and ends one, and there may be
+/// prose around them. `None` if there is none, or one that cannot be read.
+pub(super) fn calls(text: &str) -> Option<Vec<(Value, Range<usize>)>> {
     // Most texts have none, and examining each line costs more than this test.
     if !["ool(", "dit(", "eplace(", "ditor("].iter().any(|end| text.contains(end)) {
         return None;
     }
-    let mut from = 0;
-    let mut starts = text.split_inclusive('\n').map(|line| {
-        from += line.len();
-        (from - line.len(), line)
-    });
-    let (at, _) = starts.find(|(_, line)| begins(line))?;
-    let (value, rest) = call(&text[at..])?;
-    let (tail, below) = rest.split_once('\n').unwrap_or((rest, ""));
-    let tail = tail.trim_matches([';', ' ', '\t', '\r']);
-    let ends = tail.is_empty() || tail.starts_with("//") || tail.starts_with('#');
-    (ends && !below.lines().any(begins)).then_some(value)
+    let (mut out, mut from) = (Vec::new(), 0);
+    while from < text.len() {
+        let line_end = text[from..].find('\n').map_or(text.len(), |at| from + at + 1);
+        if !begins(&text[from..line_end]) {
+            from = line_end;
+            continue;
+        }
+        let (value, rest) = call(&text[from..])?;
+        let end = text.len() - rest.len();
+        let tail = rest.split('\n').next().unwrap_or_default();
+        let trimmed = tail.trim_matches([';', ' ', '\t', '\r']);
+        if !(trimmed.is_empty() || trimmed.starts_with("//") || trimmed.starts_with('#')) || out.len() == CALLS_MAX {
+            return None;
+        }
+        out.push((value, from..end));
+        from = (end + tail.len() + 1).min(text.len());
+    }
+    (!out.is_empty()).then_some(out)
 }
 
 /// Reads a text that is one value in the syntax of Python, JavaScript or JSON: texts in any quotes, lists, objects,
@@ -216,9 +228,25 @@ impl<'a> LiteralReader<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::arguments;
+    use super::calls;
     use proptest::prelude::*;
-    use serde_json::json;
+    use serde_json::{Value, json};
+
+    /// The arguments of the only call of a text.
+    fn arguments(text: &str) -> Option<Value> {
+        let calls = calls(text)?;
+        (calls.len() == 1).then(|| calls[0].0.clone())
+    }
+
+    #[test]
+    fn several_calls_are_parsed_with_their_bytes() {
+        let one = "EditTool({ filePath: 'a', oldString: 'a', newString: 'b' })";
+        let text = format!("First:\n{one};\nThen:\n{one} // again\nDone.\n");
+        let found = calls(&text).unwrap();
+        assert_eq!(found.iter().map(|(_, bytes)| &text[bytes.clone()]).collect::<Vec<_>>(), [one, one]);
+        assert_eq!(calls(&format!("{one}\nEditTool({{ filePath: x }})\n")), None);
+        assert_eq!(calls(&format!("{one} + 1\n{one}\n")), None);
+    }
 
     #[test]
     fn documented_call_forms_are_parsed() {
@@ -259,7 +287,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_text_gets_an_answer(text in "(EditTool\\(|str_replace\\(|\\{|\\}|\\[|\\]|\\)|a: |a=|\"|'|`|\\\\|x|é|,|\n| |\\$){0,40}") {
-            let _ = arguments(&text);
+            let _ = calls(&text);
         }
     }
 }

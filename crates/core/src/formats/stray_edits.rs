@@ -27,7 +27,7 @@ pub(super) fn check_stray_edits(text: &str, format: &dyn Format, claimed: &[Rang
     let lines = outside(text, claimed);
     let mut at = lines.iter().position(|line| begins(line) || begins_in_list(line));
     at = at.or_else(|| json(&lines)).or_else(|| pair(&lines));
-    at = at.or_else(|| bare_markers(&lines));
+    at = at.or_else(|| bare_markers(&lines)).or_else(|| dashed_markers(&lines)).or_else(|| code_call(&lines));
     // The patch parsers handle all hunks themselves.
     if !["unified_diff", "apply_patch"].contains(&name) {
         at = at.or_else(|| hunk(&lines));
@@ -159,6 +159,32 @@ fn bare_markers(lines: &[&str]) -> Option<usize> {
     lines[divider..].iter().any(|line| line.trim_start().starts_with(">>>>")).then_some(at)
 }
 
+/// Returns the line of dashes and a word such as `ORIGINAL`, if lines that divide and close a block follow it.
+fn dashed_markers(lines: &[&str]) -> Option<usize> {
+    let is_marker = |line: &str, sign: char, word: fn(&str) -> bool| {
+        let rest = line.trim().trim_start_matches(sign);
+        line.trim().len() >= rest.len() + BARE_RUN_MIN && word(rest)
+    };
+    let at = lines.iter().position(|line| is_marker(line, '-', search_replace::loosely_opens))?;
+    let divider = at + lines[at..].iter().position(|line| search_replace::divides(line))?;
+    lines[divider..].iter().any(|line| is_marker(line, '+', search_replace::loosely_closes)).then_some(at)
+}
+
+/// Lines below the name of a tool in which its arguments begin.
+const CALL_LINES_MAX: usize = 8;
+
+/// Returns the line of a call in code of a tool whose name may be that of any function, if the call has a field that only
+/// editing tools use.
+fn code_call(lines: &[&str]) -> Option<usize> {
+    let is_argument = |line: &str| {
+        UNAMBIGUOUS_FIELDS.iter().any(|field| {
+            line.split_once(field).is_some_and(|(_, rest)| rest.trim_start_matches(['"', '\'', ' ']).starts_with([':', '=']))
+        })
+    };
+    let below = |at: usize| &lines[at..lines.len().min(at + CALL_LINES_MAX)];
+    (0..lines.len()).find(|&at| call_literal::begins(lines[at]) && below(at).iter().any(|line| is_argument(line)))
+}
+
 /// True for a line that consists of one of the words, in any case, apart from the signs of a heading around it.
 fn is_heading(line: &&str, words: &[&str]) -> bool {
     let bare = line.trim_matches(|ch: char| " \t*#:[]_=-`".contains(ch));
@@ -175,7 +201,7 @@ fn json(lines: &[&str]) -> Option<usize> {
     let text = lines.join("\n");
     if !OLD_FIELDS
         .iter()
-        .chain(&["content", "contents", "file_text"])
+        .chain(&["content", "contents", "file_text", "anchor"])
         .any(|key| text.contains(&format!("{key}\\\"")) || text.contains(&format!("{key}\"")))
     {
         return None;
@@ -220,7 +246,8 @@ fn is_edit(value: &Value) -> bool {
                 Value::String(text) => serde_json::from_str(text).is_ok_and(|value| is_edit(&value)),
                 value => is_edit(value),
             });
-            texts || whole || nested
+            let by_anchor = has_text(fields, &["anchor"]) && (has_text(fields, &["edit_type"]) || has_text(fields, &["text"]));
+            texts || whole || by_anchor || nested
         }
         _ => false,
     }
@@ -295,6 +322,10 @@ mod tests {
             "{\"file_path\": \"b.rs\", \"old_string\": \"x\", \"new_string\": \"y\"}\n",
             "```json\n[{\"path\": \"b.rs\",\n  \"search\": \"x\", \"replace\": \"y\"}]\n```\n",
             "{\"name\": \"edit\", \"arguments\": {\"oldText\": \"x\", \"newText\": \"y\"}}\n",
+            "{\"path\": \"b.rs\", \"edits\": [{\"anchor\": \"Web:x\", \"edit_type\": \"replace\", \"text\": \"y\"}]}\n",
+            "------- ORIGINAL\nx\n=======\ny\n+++++++ UPDATED\n",
+            "edit(file_path=\"b.rs\", old_string=\"x\", new_string=\"y\")\n",
+            "edit({\n  oldText: 'x',\n  newText: 'y',\n})\n",
             "{\"file_path\": \"b.rs\", \"old_string\": \"x\", \"new_st",
             "<invoke name=\"edit\">\n<parameter name=\"old_string\">x</parameter>\n",
             "b.rs\n@@\n-x\n+y\n",
@@ -346,6 +377,8 @@ mod tests {
             "The reply is:\n\n```json\n{\"path\": \"b.rs\", \"status\": \"ok\", \"items\": [1, 2]}\n```\n",
             "{\"old\": \"x\", \"new\": \"y\"} is what the event says.\n",
             "The marker `<<<<<<< SEARCH` opens a block.\n",
+            "------- OLD\n\nNEW\n",
+            "```js\nedit(item, old_string)\n```\n",
             "Use `{` and [brackets](x).\n\n[\n",
             "```html\n<div>\n<pre>\nx\n</pre>\n```\n",
             "a << b >> c\n<<EOF\n=======\n>>> print(1)\n",

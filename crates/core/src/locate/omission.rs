@@ -234,12 +234,18 @@ pub(crate) fn is_placeholder(line: &str) -> bool {
     is_elision(line) || phrase::is_placeholder(line)
 }
 
+/// Signs that may begin and end a comment of only dots, longer ones first.
+const ELISION_LEADS: [&str; 23] = [
+    "{{!--", "<%--", "{/*", "<!--", "--[[", "//-", "###", "#[ ", "{#", "{-", "/*", "(*", "#|", "<#", "*>", "//", "--",
+    ";;", "%%", "#", ";", "%", "REM ",
+];
+const ELISION_TAILS: [&str; 12] = ["--}}", "--%>", "*/}", "-->", "###", "]]", " ]#", "#}", "-}", "*/", "*)", "#>"];
+
 /// True for a line of only dots, possibly in a comment: it represents lines that are kept.
 pub(crate) fn is_elision(line: &str) -> bool {
     let line = line.trim_matches([' ', '\t']);
-    let line =
-        ["//", "#", "--", ";", "%", "/*", "<!--"].iter().find_map(|lead| line.strip_prefix(lead)).unwrap_or(line);
-    let line = ["*/", "-->"].iter().find_map(|tail| line.strip_suffix(tail)).unwrap_or(line);
+    let line = ELISION_LEADS.iter().find_map(|lead| line.strip_prefix(lead)).unwrap_or(line);
+    let line = ELISION_TAILS.iter().find_map(|tail| line.strip_suffix(tail)).unwrap_or(line);
     let line = line.trim_matches([' ', '\t']);
     let emphasized = ["**", "__"].iter().find_map(|sign| line.strip_prefix(sign)?.strip_suffix(sign));
     matches!(emphasized.unwrap_or(line), "..." | "…")

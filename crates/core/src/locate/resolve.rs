@@ -118,13 +118,15 @@ pub fn resolve_texts(base: &Snapshot, edits: &[TextEdit]) -> Result<ResolvedEdit
 fn without_copied_numbers(base: &Snapshot, ops: &[Op]) -> Result<Option<Vec<Op>>> {
     let mut bare: Option<Vec<Op>> = None;
     for (at, op) in ops.iter().enumerate() {
-        let behind = match line_edits::of(op).map(|rows| rows.target) {
-            Some(LineTarget::Head) => 0,
-            Some(LineTarget::After(line)) => line,
-            Some(LineTarget::Before(line)) => line.saturating_sub(1),
-            _ => continue,
+        let Some(rows) = line_edits::of(op) else { continue };
+        let text = match (line_edits::uncopied_rows(base, rows, &op.text), rows.target) {
+            (Some(text), _) => Some(text),
+            (None, LineTarget::Head) => find::uncopied_insertion(base, 0, &op.text)?,
+            (None, LineTarget::After(line)) => find::uncopied_insertion(base, line, &op.text)?,
+            (None, LineTarget::Before(line)) => find::uncopied_insertion(base, line.saturating_sub(1), &op.text)?,
+            _ => None,
         };
-        if let Some(text) = find::uncopied_insertion(base, behind, &op.text)? {
+        if let Some(text) = text {
             bare.get_or_insert_with(|| ops.to_vec())[at].text = text;
         }
     }

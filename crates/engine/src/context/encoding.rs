@@ -1,7 +1,7 @@
 //! The declared encoding of a file: by the call, the configuration, or `.editorconfig`.
 
 use crate::context::config::Config;
-use ec4rs::{ConfigParser, Properties, PropertiesSource as _};
+use ec4rs::{ConfigParser, Properties, PropertiesSource as _, Section};
 use emendate_core::{Charset, Code, DeclaredEncoding, Error, Result};
 use emendate_fs::{SafePath, Store};
 use std::path::Path;
@@ -52,27 +52,69 @@ pub(crate) fn folders(place: &SafePath) -> impl Iterator<Item = &Path> {
 
 /// Returns a property of the file in its `.editorconfig` files, in lower case.
 pub(crate) fn editorconfig(store: &dyn Store, place: &SafePath, property: &str) -> Option<String> {
-    let mut found: Vec<(&Path, Vec<u8>)> = Vec::new();
+    let mut found: Vec<(&Path, Vec<Section>)> = Vec::new();
     for folder in folders(place) {
         let bytes = store
             .resolve_path(&folder.join(".editorconfig"))
             .and_then(|place| store.read(&place, EDITORCONFIG_BYTES_MAX, Vec::new()));
         let Ok(Some(version)) = bytes else { continue };
-        let root = ConfigParser::new(&version.bytes[..]).is_ok_and(|parser| parser.is_root);
-        found.push((folder, version.bytes));
+        let (root, sections) = sections(&version.bytes);
+        found.push((folder, sections));
         if root {
             break;
         }
     }
     let mut properties = Properties::new();
-    for (folder, bytes) in found.iter().rev() {
-        let Ok(parser) = ConfigParser::new(&bytes[..]) else { continue };
+    for (folder, sections) in found.iter().rev() {
         let Ok(below) = place.absolute().strip_prefix(folder) else { continue };
-        for section in parser.flatten() {
+        for section in sections {
             // A section that does not apply leaves the properties unchanged.
-            let _ = (&section).apply_to(&mut properties, below);
+            let _ = section.apply_to(&mut properties, below);
         }
     }
     let word = properties.get_raw_for_key(property).into_str().to_ascii_lowercase();
     (!word.is_empty() && word != "unset").then_some(word)
+}
+
+/// Reads the text of an `.editorconfig` file: whether it is the root, and its sections. Lines that have no meaning are
+/// skipped, as by other readers; the parser would stop at them, and repeat the first one forever behind a byte order mark.
+fn sections(bytes: &[u8]) -> (bool, Vec<Section>) {
+    let text = String::from_utf8_lossy(bytes);
+    let text = text.strip_prefix('\u{FEFF}').unwrap_or(&text);
+    let lines: Vec<&str> = text.lines().filter(|line| has_meaning(line)).collect();
+    match ConfigParser::new(lines.join("\n").as_bytes()) {
+        Ok(parser) => (parser.is_root, parser.map_while(std::result::Result::ok).collect()),
+        Err(_) => (false, Vec::new()),
+    }
+}
+
+/// True for the header of a section, and for a key with a value.
+fn has_meaning(line: &str) -> bool {
+    let line = line.trim();
+    if line.starts_with(['#', ';']) {
+        return false;
+    }
+    if let Some(rest) = line.strip_prefix('[') {
+        let end = rest.rfind(']').unwrap_or(0);
+        let behind = rest.get(end + 1..).unwrap_or_default().trim();
+        return end > 0 && (behind.is_empty() || behind.starts_with(['#', ';']));
+    }
+    line.split_once('=').is_some_and(|(key, value)| !key.trim().is_empty() && !value.trim().is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::sections;
+
+    #[test]
+    fn lines_without_a_meaning_are_skipped() {
+        let read = |text: &str| {
+            let (root, sections) = sections(text.as_bytes());
+            (root, sections.iter().map(|section| section.iter().count()).collect::<Vec<usize>>())
+        };
+        assert_eq!(read("\u{FEFF}[*]\r\nend_of_line = crlf\r\n"), (false, vec![1]));
+        assert_eq!(read("\u{FEFF}root = true\n[*]\nend_of_line = crlf\n"), (true, vec![1]));
+        assert_eq!(read("[*] # all\nindent_size =\n= 4\nnonsense\n[]\n[open\ncharset = utf-8\n[*.py]\nx = 1\n"), (false, vec![1, 1]));
+        assert_eq!(read("\u{FEFF}\u{FEFF}[*]\n[\n]\n\u{0}\n"), (false, Vec::new()));
+    }
 }

@@ -40,7 +40,9 @@ pub(crate) struct HookAnswer {
 #[derive(Deserialize, Clone, Copy, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum HookDecision {
+    #[serde(alias = "approve")]
     Allow,
+    #[serde(alias = "block")]
     Deny,
     Ask,
 }
@@ -97,13 +99,11 @@ pub(crate) fn consult(
         Err(error) if error.code() == Code::CallCancelled => return Err(cancelled()),
         Err(error) => error.message().to_owned(),
         // The edit is made: there is nothing to refuse any more, but a message to pass on.
-        Ok(CommandOutput { status: Some(REFUSAL_EXIT_STATUS), stderr: complaint, .. })
-            if hook.on == HookEvent::AfterEdit =>
-        {
-            return Ok(Some(HookAnswer { message: Some(complaint), ..HookAnswer::default() }));
+        Ok(said @ CommandOutput { status: Some(REFUSAL_EXIT_STATUS), .. }) if hook.on == HookEvent::AfterEdit => {
+            return Ok(Some(HookAnswer { message: Some(complaint(said)), ..HookAnswer::default() }));
         }
-        Ok(CommandOutput { status: Some(REFUSAL_EXIT_STATUS), stderr: complaint, .. }) => {
-            return Err(refused(hook, place, Some(&complaint)));
+        Ok(said @ CommandOutput { status: Some(REFUSAL_EXIT_STATUS), .. }) => {
+            return Err(refused(hook, place, Some(&complaint(said))));
         }
         Ok(CommandOutput { status: Some(0), output, .. }) => {
             if output.trim_ascii().is_empty() {
@@ -123,6 +123,11 @@ pub(crate) fn consult(
     }
     notes.push(format!("The hook {} did not work: {why}", hook.name()));
     Ok(None)
+}
+
+/// Returns the text of a hook that ended with the status of a refusal: its standard error, or its output if that is empty.
+fn complaint(said: CommandOutput) -> String {
+    if said.stderr.trim().is_empty() { String::from_utf8_lossy(&said.output).into_owned() } else { said.stderr }
 }
 
 /// Returns the first line of what a hook said.

@@ -5,6 +5,7 @@ use crate::context::history_stores::key;
 use crate::context::last_changes::LastChange;
 use crate::context::options::CallOptions;
 use crate::model::call_context::CallContext;
+use crate::model::call_origin::CallOrigin;
 use emendate_core::ErrorContext;
 use emendate_core::{Code, Error, Phrase, Result, advice};
 use emendate_fs::SafePath;
@@ -36,6 +37,32 @@ pub(crate) fn last_change(context: &Context, caller: &CallContext, place: &SafeP
     let found = found.unwrap_or(LastChange { edit: None, after: None });
     context.last_changes().put(&caller.session, path, found);
     Ok(found)
+}
+
+/// Operations of the session on a file that are searched for an earlier call.
+const EARLIER_CALLS_MAX: usize = 64;
+
+/// Returns the session's operation that the same call made on a file before, unless it was undone.
+///
+/// Errors: those of the session store.
+pub(crate) fn earlier_call(
+    context: &Context,
+    caller: &CallContext,
+    cause: CallOrigin<'_>,
+    place: &SafePath,
+) -> Result<Option<OperationId>> {
+    let filter = OperationFilter {
+        session: Some(&caller.session),
+        path: Some(key(place)),
+        limit: EARLIER_CALLS_MAX,
+        ..OperationFilter::default()
+    };
+    let made = context.history(place.root()).operations(&filter)?;
+    let same = made.iter().find(|logged| {
+        let operation = &logged.operation;
+        operation.role == Role::Edit && logged.undone_by.is_none() && operation.digest == cause.digest
+    });
+    Ok(same.map(|logged| logged.id))
 }
 
 /// Returns the error for a call that finds no place, or several, because it was done already: the file is as the

@@ -48,7 +48,8 @@ impl Format for ApplyPatch {
             let found = marker::read(trimmed).map(|(marker, exact)| (marker, exact, line.starts_with('*')));
             match (open, found) {
                 (None, Some((Marker::Begin, ..))) => (open, indented_end) = (Some(above.unwrap_or(number)), None),
-                (None, Some((marker, true, true))) if marker.is_operation() => {
+                // A header of hashline may have the words of a patch in front.
+                (None, Some((marker, true, true))) if marker.is_operation() && !hashline::opens(line) => {
                     (open, indented_end) = (Some(number), None);
                 }
                 (Some(from), Some((Marker::End, _, true))) => {

@@ -4,6 +4,7 @@ use super::dialect::HashlineDialect;
 use super::token::{OpKind, OpLine, trimmed};
 use super::{broken, header};
 use crate::error::{Error, Result};
+use crate::locate::find::{is_literal, removed_row};
 use crate::locate::line_edits::LineTarget;
 use crate::text::content::HeaderStyle;
 
@@ -187,7 +188,8 @@ fn minus_rows(dialect: &HashlineDialect, open: &OpLine, rows: &mut Vec<BodyRow>,
     }
     let (old, new): (Vec<BodyRow>, Vec<BodyRow>) = std::mem::take(rows).into_iter().partition(is_minus);
     *rows = new;
-    out.old = old.into_iter().map(|row| row.text.strip_prefix('-').unwrap_or(&row.text).to_owned()).collect();
+    let removed = |row: BodyRow| removed_row(&row.text).or(row.text.strip_prefix('-')).unwrap_or(&row.text).to_owned();
+    out.old = old.into_iter().map(removed).collect();
     out.notes.push(OLD_ROWS_NOTE);
     drop_edges(rows, &mut out.notes);
     Ok(())
@@ -198,9 +200,9 @@ fn plus_rows(rows: &[BodyRow]) -> impl Iterator<Item = &BodyRow> {
     rows.iter().filter(|row| row.sort == RowKind::Plus)
 }
 
-/// True for an item of a Markdown list.
+/// True for an item of a Markdown list; a removed line as a reply shows it is none.
 fn is_bullet(text: &str) -> bool {
-    trimmed(text).starts_with("- ")
+    trimmed(text).starts_with("- ") && removed_row(text).is_none()
 }
 
 /// True for a bare row with a minus sign.
@@ -255,21 +257,11 @@ fn shown(text: &str) -> Option<(usize, &str)> {
 
 /// Parses the number and the text of a row as `read` prints it: `N:TEXT`, `N|TEXT`, `N` TAB `TEXT`.
 pub(super) fn numbered(text: &str) -> Option<(usize, &str)> {
-    let text = text.trim_start_matches(' ');
+    // Replies mark changed lines, with a tab behind the number.
+    let marked = text.strip_prefix('>').filter(|rest| rest.starts_with(' '));
+    let text = marked.unwrap_or(text).trim_start_matches(' ');
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, rest) = text.split_at(digits);
-    let rest = rest.strip_prefix([':', '|', '\t'])?;
+    let rest = if marked.is_some() { rest.strip_prefix('\t')? } else { rest.strip_prefix([':', '|', '\t'])? };
     Some((number.parse().ok()?, rest))
-}
-
-/// True for one literal, with or without a comma, as it follows the numeric key of a table.
-fn is_literal(text: &str) -> bool {
-    let text = trimmed(text);
-    let text = text.strip_suffix([',', ';']).unwrap_or(text);
-    let quoted = ['"', '\'', '`'].iter().any(|&quote| {
-        text.len() > 1 && text.starts_with(quote) && text.ends_with(quote) && !text[1..text.len() - 1].contains(quote)
-    });
-    quoted
-        || matches!(text, "true" | "false" | "null" | "None" | "True" | "False" | "nil")
-        || text.parse::<f64>().is_ok()
 }

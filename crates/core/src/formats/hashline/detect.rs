@@ -45,7 +45,11 @@ pub(super) fn detect_ranges(text: &str, dialect: &HashlineDialect) -> Vec<Range<
             }
             // The line confirms that the one before it was a header, or an operation without one.
             (DetectState::Waiting { from, tagged, header }, None)
-                if (if tagged { op || row || is_like_operation(line) } else { op && header || row && !header }) =>
+                if (if tagged {
+                    op || row || is_like_operation(line) || stray::is_bare_range(line, dialect)
+                } else {
+                    op && header || row && !header
+                }) =>
             {
                 out.push(from..at + 1);
                 DetectState::Inside

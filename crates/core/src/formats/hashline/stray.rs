@@ -4,6 +4,7 @@ use super::dialect::HashlineDialect;
 use super::token::{LineScanner, trimmed};
 use super::{broken, header};
 use crate::error::Error;
+use crate::text::content::HeaderStyle;
 
 /// Returns the error for a bare row that belongs to another format; `None` for any other row.
 pub(super) fn foreign(dialect: &HashlineDialect, row: &str, at: usize) -> Option<Error> {
@@ -40,6 +41,16 @@ pub(super) fn foreign(dialect: &HashlineDialect, row: &str, at: usize) -> Option
         )
     };
     Some(broken(at, &what, row).next(format!("If it is a line of the body, write `+{text}`.")))
+}
+
+/// True for numbers of lines without a verb, in the dialect whose header no other text has.
+pub(super) fn is_bare_range(line: &str, dialect: &HashlineDialect) -> bool {
+    let text = trimmed(line);
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let mut parts = text.split(|ch: char| !ch.is_ascii_digit()).filter(|part| !part.is_empty());
+    let between = text.trim_matches(|ch: char| ch.is_ascii_digit()).trim();
+    dialect.header == HeaderStyle::Pilcrow
+        && (is_number(text) || parts.by_ref().count() == 2 && ["", "..", "-", "…", ","].contains(&between))
 }
 
 fn bracketed(dialect: &HashlineDialect, text: &str, at: usize) -> Error {

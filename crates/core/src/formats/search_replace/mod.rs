@@ -39,6 +39,11 @@ pub(super) fn loosely_opens(line: &str) -> bool {
     marker::is_opening_word(line)
 }
 
+/// True for a line that is the word of a closing marker with any signs before it.
+pub(super) fn loosely_closes(line: &str) -> bool {
+    marker::is_closing_word(line)
+}
+
 /// True for a line that divides a block, or has the word of a closing marker.
 pub(super) fn divides(line: &str) -> bool {
     marker::divider(line.trim()).is_some() || marker::is_closing_word(line)

@@ -64,8 +64,7 @@ struct FoundCalls {
 pub(super) fn parse(text: &str, manner: &ParseOptions) -> Option<Result<ParsedText>> {
     let FoundCalls { list, broken } = find(text);
     let (calls, how) = match list {
-        // Its end is not known, so nothing else may be in the text.
-        calls if calls.is_empty() && all_ranges(text).is_empty() => (vec![literal(text)?], "in code"),
+        calls if calls.is_empty() && all_ranges(text).is_empty() => (literals(text)?, "in code"),
         calls if calls.is_empty() => return None,
         calls if text[calls[0].bytes.start..].starts_with('<') => (calls, "in tags"),
         calls => (calls, "as JSON"),
@@ -99,7 +98,7 @@ pub(super) fn parse(text: &str, manner: &ParseOptions) -> Option<Result<ParsedTe
 
 /// Returns the only call of a text as arguments of `edit`, `multi_edit` or `write`, for a hint.
 pub(super) fn hint(text: &str) -> Option<Value> {
-    let mut calls = find(text).list.into_iter().chain(literal(text));
+    let mut calls = find(text).list.into_iter().chain(literals(text).into_iter().flatten());
     let call = calls.next()?;
     let same = arguments::same_call(&call.arguments)?;
     let format = if same.get("content").is_some() { "write" } else { "replace" };
@@ -127,10 +126,10 @@ fn lines_of(text: &str, bytes: &Range<usize>) -> Range<usize> {
     first..first + text[bytes.clone()].trim_end_matches('\n').matches('\n').count() + 1
 }
 
-/// Returns the call written as code that is the whole text, or begins one of its lines.
-fn literal(text: &str) -> Option<WrittenCall> {
-    let arguments = call_literal::arguments(text)?;
-    Some(WrittenCall { name: None, arguments, bytes: 0..text.len() })
+/// Returns the calls written as code; each begins a line.
+fn literals(text: &str) -> Option<Vec<WrittenCall>> {
+    let calls = call_literal::calls(text)?.into_iter();
+    Some(calls.map(|(arguments, bytes)| WrittenCall { name: None, arguments, bytes }).collect())
 }
 
 /// Combines calls; edits of one file become one list.

@@ -1,8 +1,8 @@
 //! Line anchors: whole lines from a first to a last one, replaced by new text.
 //!
 //! Both lines are compared without their indentation; the last one must have the same relative depth to the first as in
-//! the call. The caller does not show the lines in between, so the new text is the evidence: it must repeat three
-//! quarters of their weight in order (the drift rule), and no other place may come within 0.15. Otherwise the places
+//! the call. The caller does not show the lines in between, so the new text is the evidence: it must repeat half of
+//! them in order, by the weight of the lines or by words, and no other place may come within 0.15. Otherwise the places
 //! are listed and nothing is written.
 
 use super::align::align;
@@ -23,7 +23,7 @@ use crate::locate::op::{AnchorPair, ExpectedMatches, ResolveSettings, TextNames,
 use crate::locate::resolve;
 use crate::note::{Note, Notes};
 use crate::text::fold::{self, Normalization, is_blank};
-use crate::text::tokens::share;
+use crate::text::tokens::{share, tokens};
 
 /// Cells (new lines × lines of the file) for all places together.
 const ALIGNMENT_CELLS_MAX: usize = 8_000_000;
@@ -205,6 +205,7 @@ fn stretches(search: &MatchSearch<'_>, anchors: &AnchorPair) -> Result<Vec<Ancho
         let indent = IndentMap::shift(&anchor_pairs(anchors, search, start, start));
         return Ok(vec![AnchoredRange { first: start, last: start, indent, kept: 1.0 }]);
     }
+    let by_words = starts.len() <= WORDED_PLACES_MAX;
     for start in starts.into_iter().take(EXAMINED_PLACES_MAX) {
         let from = ends.partition_point(|&end| end <= start);
         // With another indentation than in the file, an anchor is still accepted if it is the only candidate.
@@ -224,7 +225,7 @@ fn stretches(search: &MatchSearch<'_>, anchors: &AnchorPair) -> Result<Vec<Ancho
                 "The lines between the anchors are too many to compare.",
             ));
         }
-        let kept = kept(search, start, end);
+        let kept = kept(search, start, end, by_words);
         out.push(AnchoredRange { first: start, last: end, indent, kept });
     }
     Ok(out)
@@ -245,8 +246,9 @@ fn lines_with_key(keys: &[u64], wanted: u64) -> Vec<usize> {
     (0..keys.len()).filter(|&at| keys[at] == wanted).collect::<Vec<usize>>()
 }
 
-/// Returns the share of the lines between the anchors, by weight, that the new text repeats in order.
-fn kept(search: &MatchSearch<'_>, start: usize, end: usize) -> f64 {
+/// Returns the share of the lines between the anchors that the new text repeats in order: by the weight of whole lines,
+/// or by their words if that is more.
+fn kept(search: &MatchSearch<'_>, start: usize, end: usize, by_words: bool) -> f64 {
     let inner: Vec<usize> = (start + 1..end).filter(|&at| !is_blank(search.line(at))).collect();
     if inner.is_empty() {
         return 1.0;
@@ -256,7 +258,31 @@ fn kept(search: &MatchSearch<'_>, start: usize, end: usize) -> f64 {
         split(search.new).iter().map(|line| fold::normalized_hash(line, Normalization::Indentation)).collect();
     let (pairs, _) = align(&file, &new, |at| u32::try_from(line_weight(search, inner[at])).unwrap_or(1));
     let there: usize = pairs.iter().map(|&(at, _)| line_weight(search, inner[at])).sum();
-    share(there, inner.iter().map(|&at| line_weight(search, at)).sum())
+    let by_lines = share(there, inner.iter().map(|&at| line_weight(search, at)).sum());
+    if by_words { by_lines.max(kept_words(search, &inner)) } else { by_lines }
+}
+
+/// Places up to which words are compared: all places are compared in the same way.
+const WORDED_PLACES_MAX: usize = 8;
+/// Cells (words of the file × words of the new text) up to which words are compared.
+const WORD_CELLS_MAX: usize = 1 << 18;
+
+/// Returns the share of the words of the lines `inner` that are in the new text in order, its first and last line aside.
+fn kept_words(search: &MatchSearch<'_>, inner: &[usize]) -> f64 {
+    let is_word = |token: &&str| token.chars().next().is_some_and(char::is_alphanumeric);
+    let new: Vec<&str> = split(search.new);
+    let middle = new.get(1..new.len().saturating_sub(1)).unwrap_or_default();
+    let new: Vec<&str> = middle.iter().flat_map(|line| tokens(line)).filter(is_word).collect();
+    let mut file: Vec<&str> = Vec::new();
+    for &at in inner {
+        file.extend(tokens(search.line(at)).into_iter().filter(is_word));
+        if file.len().saturating_mul(new.len()) > WORD_CELLS_MAX {
+            return 0.0;
+        }
+    }
+    let hash = |words: &[&str]| -> Vec<u64> { words.iter().map(|word| fold::normalized_hash(word, Normalization::Indentation)).collect() };
+    let (pairs, _) = align(&hash(&file), &hash(&new), |_| 1);
+    share(pairs.len(), file.len())
 }
 
 /// Returns the weight of a line of the file: its letters and digits.
@@ -314,6 +340,14 @@ mod tests {
         let at = Locator::Anchors(AnchorPair { first: first.into(), last: last.into(), line: None, at });
         let done = resolve(&base, &[Op { at, text: new.into() }], OpOrder::Together, ResolveSettings::default())?;
         Ok(String::from_utf8(done.changes.apply(&base)).unwrap())
+    }
+
+    #[test]
+    fn changed_words_between_anchors_count() {
+        let file = "    x = 1\n    y = 2\n    return x\n";
+        let new = "    x = 1\n    y = 3\n    return x";
+        assert_eq!(run(file, "x = 1", "return x", new, None).unwrap(), file.replace("y = 2", "y = 3"));
+        assert!(run(file, "x = 1", "return x", "x = 1\nlog(value)\nreturn x", None).is_err());
     }
 
     const FILE: &str = "fn one() {\n    let a = first_call();\n    if a {\n        second_call(a);\n    }\n    third_call();\n}\n\nfn two() {\n}\n";

@@ -124,6 +124,49 @@ pub(crate) fn uncopied_insertion(base: &Snapshot, behind: usize, new: &str) -> R
     decided(base, new, &lines, Some(behind + 1), suspicious, "insert_text")
 }
 
+/// Removes copied line numbers from rows that replace the lines `first` to `last`, or are inserted so that the first of
+/// them becomes line `first`. `None` unless every row has the number of the very line that it becomes, in the shape of a
+/// reply, and the lines of the file there have no numbers of their own.
+pub(crate) fn uncopied_rows(base: &Snapshot, first: usize, last: usize, new: &str) -> Option<String> {
+    let lines = copied(new).filter(|lines| lines.first == first && [':', '\t', '→'].contains(&lines.sign))?;
+    // `2: x` with one blank is how a person or a table writes it.
+    let spaced = |rest: &&str| rest.strip_prefix(' ').is_some_and(|rest| rest.starts_with(|ch| ch != ' '));
+    if lines.rests.iter().any(spaced) || lines.rests.iter().all(|rest| is_literal(rest)) {
+        return None;
+    }
+    let (index, text) = (base.lines(), base.text());
+    let last = last.min(first.saturating_add(EXAMINED_LINES_MAX)).saturating_add(1).min(index.count(text));
+    let beside = (first.saturating_sub(1).max(1)..=last).map(|line| &text[index.span_of(text, line, line).range()]);
+    let padded = || split(new).iter().all(|line| is_padded(line));
+    let is_table = |line: &str| lines.sign != ':' && line.contains('\t') && !padded();
+    if beside.into_iter().any(|line| numbers::has_number(line) || is_table(line)) {
+        return None;
+    }
+    let mut bare = lines.rests.join("\n");
+    if new.ends_with('\n') {
+        bare.push('\n');
+    }
+    Some(bare)
+}
+
+/// Returns the number and the text of a line of a reply.
+pub(crate) fn numbered(line: &str) -> Option<(usize, &str)> {
+    let lines = numbers::numbered(&[line])?;
+    Some((lines.first, lines.rests.first().copied()?))
+}
+
+/// True for one literal, with or without a comma, as it follows the numeric key of a table.
+pub(crate) fn is_literal(text: &str) -> bool {
+    let text = text.trim();
+    let text = text.strip_suffix([',', ';']).unwrap_or(text);
+    let quoted = ['"', '\'', '`'].iter().any(|&quote| {
+        text.len() > 1 && text.starts_with(quote) && text.ends_with(quote) && !text[1..text.len() - 1].contains(quote)
+    });
+    quoted
+        || matches!(text, "true" | "false" | "null" | "None" | "True" | "False" | "nil")
+        || text.parse::<f64>().is_ok()
+}
+
 /// True for a file without text, and for one whose own lines begin with numbers.
 fn is_blank_or_numbered(own: &[&str]) -> bool {
     let looked_at = own.iter().take(EXAMINED_LINES_MAX).filter(|line| !line.trim().is_empty());

@@ -62,6 +62,9 @@ pub(super) fn target_depth(matched: &[MatchedLine<'_>], new: &[&str]) -> Depth {
     {
         return Depth::Unclear;
     }
+    if news == olds && olds != files && is_trimmed(&matched, &new, files.as_deref().unwrap_or_default()) {
+        return Depth::Unclear;
+    }
     if news.is_none() || news != files || matched.iter().all(|it| indent_of(it.old) == indent_of(it.file)) {
         return Depth::OldText;
     }
@@ -86,6 +89,20 @@ pub(super) fn target_depth(matched: &[MatchedLine<'_>], new: &[&str]) -> Depth {
         (1.., 1..) => Depth::Unclear,
         _ => Depth::OldText,
     }
+}
+
+/// True for new text whose first line is at the depth of the old text, while all others are at that of the file or
+/// deeper, those included that both texts have: only the first line may have lost its indentation.
+fn is_trimmed(matched: &[MatchedLine<'_>], new: &[&str], file: &str) -> bool {
+    let deeper = new.len() > 1 && new[1..].iter().all(|line| indent_of(line).starts_with(file));
+    if !deeper || matched.iter().any(|it| indent_of(it.old) == indent_of(it.file)) {
+        return false;
+    }
+    let shared = shared(matched, new);
+    let is_first = |pair: &(usize, usize)| pair.1 == 0;
+    let first = shared.iter().find(|pair| is_first(pair)).is_some_and(|&(nth, _)| indent_of(matched[nth].old) == indent_of(new[0]));
+    let mut others = shared.iter().filter(|pair| !is_first(pair)).peekable();
+    first && others.peek().is_some() && others.all(|&(nth, at)| indent_of(matched[nth].file) == indent_of(new[at]))
 }
 
 /// True for two indentations, one of tabs and the other of spaces: one added to the other has no depth.
@@ -194,6 +211,16 @@ mod tests {
         }
         let (_, resolved) = attempt(FILE, &old(0), new, false).unwrap();
         assert!(resolved.ops[0].notes[0].to_string().contains("written as it is"), "{:?}", resolved.ops[0].notes);
+    }
+
+    #[test]
+    fn first_line_without_its_indentation_is_refused() {
+        let file = "def f():\n    if x:\n        one = 1\n        two = 2\n        return one\n";
+        let old = "one = 1\ntwo = 2\nreturn one";
+        refuse(file, old, "one = 1\n        two = 3\n        return one");
+        let want = file.replace("two = 2", "two = 3");
+        assert_eq!(edit(file, old, "one = 1\ntwo = 3\nreturn one"), want);
+        assert_eq!(edit(file, old, "        one = 1\n        two = 3\n        return one"), want);
     }
 
     #[test]

@@ -5,7 +5,8 @@
 //! duplicate: at least one neighbouring line, both of them where a line at the hunk's edge occurs more than once, and a
 //! range that occurs only once in either version. Hunks may move by different distances.
 
-use super::{LineEdit, LineTarget, VersionLines, of};
+use super::{LineEdit, LineTarget, VersionLines, of, uncopied_rows};
+use crate::note::Note;
 use crate::locate::op::{Locator, Op};
 use crate::note::Notes;
 use crate::text::change::ChangeSet;
@@ -61,6 +62,10 @@ pub fn carry(seen: &Snapshot, now: &Snapshot, theirs: &ChangeSet, ops: &[Op]) ->
         if let Locator::Lines(rows) = &mut op.at
             && let Some((from, to)) = rows.named()
         {
+            if let Some(bare) = uncopied_rows(seen, rows, &op.text) {
+                op.text = bare;
+                out.notes.push(Note::CopiedNumbers);
+            }
             let moved = map.moved(from, to).map_err(|(line, why)| CarryConflict { op: index, line, why })?;
             rows.target = renumbered(rows, map.old.count, moved);
             if moved != 0 {

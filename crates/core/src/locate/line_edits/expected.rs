@@ -4,6 +4,7 @@ use super::echo::ECHO_LINES_MAX;
 use super::{LineEdit, LineTarget, VersionLines, rows_shown};
 use crate::code::Code;
 use crate::error::{Error, Result};
+use crate::locate::find::numbered;
 
 /// Context lines shown when the named lines differ from what was expected.
 const CONTEXT_LINES: usize = 3;
@@ -24,15 +25,21 @@ pub(super) fn check_expected(table: &VersionLines<'_>, rows: &LineEdit) -> Resul
     if rows.old.is_empty() {
         return Ok(());
     }
-    let mut lines = table.slice(from, to).lines();
+    let mut lines = (from..).zip(table.slice(from, to).lines());
     for old in &rows.old {
-        if !lines.any(|line| line.trim_end() == old.trim_end()) {
+        if !lines.any(|(number, line)| is_meant(old, number, line)) {
             let what =
                 format!("{}the row `-{old}` is not among lines {from}..{to}; nothing was written.", rows.describe());
             return Err(elsewhere(table, rows, from, to, old.trim_end(), what));
         }
     }
     Ok(())
+}
+
+/// True for a line as the caller expects it, possibly with its number in front.
+fn is_meant(old: &str, number: usize, line: &str) -> bool {
+    old.trim_end() == line.trim_end()
+        || numbered(old).is_some_and(|(found, rest)| found == number && rest.trim_end() == line.trim_end())
 }
 
 /// Creates the error; it names the line that has the text, if there is exactly one.

@@ -18,6 +18,7 @@ mod tests;
 use crate::code::Code;
 use crate::error::Error;
 use crate::locate::anchor_map::AnchorWord;
+use crate::locate::find;
 use crate::locate::op::{Locator, Op};
 use crate::text::lines::LineIndex;
 use crate::text::snapshot::Snapshot;
@@ -122,6 +123,18 @@ impl LineEdit {
     fn describe(&self) -> String {
         if self.source_line == 0 { format!("{}: ", self.source_text) } else { format!("line {}: ", self.source_line) }
     }
+}
+
+/// Returns the rows of an edit without line numbers that were copied with them; `None` if they have none.
+pub(crate) fn uncopied_rows(base: &Snapshot, rows: &LineEdit, text: &str) -> Option<String> {
+    let (first, last) = match rows.target {
+        LineTarget::Lines { from, to } => (from, to),
+        LineTarget::Block(line) | LineTarget::Before(line) => (line, line),
+        LineTarget::After(line) => (line.saturating_add(1), line),
+        LineTarget::Head => (1, 1),
+        LineTarget::Tail | LineTarget::AfterBlock(_) => return None,
+    };
+    find::uncopied_rows(base, first, last, text)
 }
 
 /// The line edit in an operation, if it is one.

@@ -276,13 +276,14 @@ fn is_limit(inside: &str) -> bool {
 }
 
 /// Signs that begin a comment in some language, longer ones first. Those that are also words or quotes need a blank.
-const COMMENT_LEADS: [&str; 36] = [
-    "{{!--", "<%--", "<#--", "{{!", "{/*", "<!--", "<%#", "--[[", "{-", "{#", "/*", "(*", "@*", "#|", "<#", "//", "--",
+const COMMENT_LEADS: [&str; 40] = [
+    "{{!--", "<%--", "<#--", "{{!", "{/*", "<!--", "<%#", "--[[", "//-", "#[ ", ".. ", "{-", "{#", "/*", "(*", "@*", "*>", "#|", "<#", "//", "--",
     "::", "#", ";", "%", "*", "' ", "\" ", "! ", ".\\\" ", "\\\" ", "REM ", "Rem ", "rem ", "@REM ", "@rem ", "dnl ",
     "C ", "\u{235D}", "| ",
 ];
 /// Signs that end one.
-const COMMENT_TAILS: [&str; 13] = ["--}}", "--%>", "*/}", "-->", "%>", "]]", "-}", "#}", "*/", "*)", "*@", "|#", "#>"];
+const COMMENT_TAILS: [&str; 15] =
+    ["--}}", "--%>", "*/}", "-->", "###", "%>", "]]", "]#", "-}", "#}", "*/", "*)", "*@", "|#", "#>"];
 
 /// Signs that are neither comments nor brackets, but put around a phrase: emphasis, quotes, prompts and Ruby's blocks.
 /// Text between them is judged as if they were not there.
@@ -323,7 +324,7 @@ fn bare(line: &str) -> BareLine<'_> {
     }
     loop {
         let before = out.text;
-        for (open, close) in [("(", ")"), ("[", "]"), ("{", "}"), ("<", ">")] {
+        for (open, close) in [("(", ")"), ("[", "]"), ("{", "}"), ("<", ">"), ("«", "»")] {
             if let Some(inside) = out.text.strip_prefix(open).and_then(|it| it.strip_suffix(close)) {
                 (out.text, out.bracketed) = (inside.trim(), true);
             }
@@ -354,6 +355,12 @@ mod tests {
     fn placeholder_phrases_are_recognized() {
         for line in [
             "# ... rest of the methods unchanged ...",
+            "//- ... rest of the page ...",
+            "*> rest of code unchanged",
+            "#[ ... rest of code ... ]#",
+            "### rest of code unchanged ###",
+            ".. ... rest of the text ...",
+            "« unchanged »",
             "// ... existing code ...",
             "... (unchanged) ...",
             "/* ... rest of file ... */",

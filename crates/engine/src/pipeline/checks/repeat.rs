@@ -6,15 +6,16 @@ use crate::context::last_changes::LastChange;
 use crate::model::call_context::{CallContext, UnreadPolicy};
 use crate::model::call_origin::CallOrigin;
 use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, TargetState};
-use crate::session::last_change::{done_already, done_as, last_change};
-use emendate_core::{ContentId, Error, OpOutcome, Result, Snapshot, Splice};
+use crate::session::last_change::{done_already, done_as, earlier_call, last_change};
+use emendate_core::{ContentId, Error, OpOutcome, Result, Splice};
 use emendate_history::OperationId;
 
 /// Letters and digits from which an existing text is not a coincidence.
 const DISTINCTIVE_ALNUM_MIN: usize = 4;
 
 /// Refuses a call whose result is already in place, unless it declares the repetition intended: for everyone the
-/// exact repetition of the caller's last change, for a model also an insertion next to the same text.
+/// exact repetition of the caller's last change, or of an earlier one whose new text is still there; for a model also an
+/// insertion next to the same text.
 ///
 /// Errors: `edit.no_change`, and those of the session store.
 pub(crate) fn check_not_repeated(
@@ -40,12 +41,20 @@ pub(crate) fn check_not_repeated(
             break;
         }
     }
+    if same.is_none() && writing.iter().all(|plan| is_in_place(plan, Evidence::SameCall)) {
+        for plan in &writing {
+            same = earlier_call(context, caller, cause, &plan.place)?;
+            if same.is_none() {
+                break;
+            }
+        }
+    }
     if let Some(id) = same {
         return Err(with_paths(&writing, done_as(id)));
     }
     // A person who types another command that inserts the same text again means it.
     let is_model = caller.unread != UnreadPolicy::Allow;
-    if is_model && writing.iter().all(|plan| is_in_place(plan)) {
+    if is_model && writing.iter().all(|plan| is_in_place(plan, Evidence::TextAlone)) {
         let what = "The result is already in place: the new text is around the matched text.";
         return Err(with_paths(&writing, done_already(what)));
     }
@@ -70,25 +79,46 @@ fn with_paths(writing: &[&FilePlan], error: Error) -> Error {
     writing.iter().fold(error, |error, plan| error.evidence(plan.place.shown()))
 }
 
+/// The evidence for a repetition beside the text that is in place.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Evidence {
+    /// The session made the same call before.
+    SameCall,
+    /// None, so the text must be distinctive, and not be part of what was matched.
+    TextAlone,
+}
+
 /// True when every edit of a plan keeps the text that it matched, and the added text is already next to it.
-fn is_in_place(plan: &FilePlan) -> bool {
-    !plan.outcome.merged && !plan.outcome.ops.is_empty() && plan.outcome.ops.iter().all(|op| is_there(&plan.before, op))
+fn is_in_place(plan: &FilePlan, evidence: Evidence) -> bool {
+    let raw = plan.before.raw();
+    if plan.outcome.ops.is_empty() {
+        return false;
+    }
+    if !plan.outcome.merged {
+        return plan.outcome.ops.iter().all(|op| {
+            let splices = op.changes.splices();
+            !splices.is_empty() && splices.iter().all(|splice| is_beside(raw, splice, &op.old, evidence))
+        });
+    }
+    // The operations were placed in another version.
+    let splices = plan.changes.splices();
+    let old = |splice: &Splice| plan.outcome.ops.iter().find(|op| op.op == splice.op as usize).map(|op| &*op.old);
+    let touched = |op: &OpOutcome| splices.iter().any(|splice| splice.op as usize == op.op);
+    !splices.is_empty()
+        && plan.outcome.ops.iter().all(touched)
+        && splices.iter().all(|splice| old(splice).is_some_and(|old| is_beside(raw, splice, old, evidence)))
 }
 
-fn is_there(before: &Snapshot, op: &OpOutcome) -> bool {
-    let splices = op.changes.splices();
-    !op.old.is_empty() && !splices.is_empty() && splices.iter().all(|splice| is_beside(before.raw(), splice, &op.old))
-}
-
-/// True when a splice inserts text that is already right before or after it, and that is not part of the matched text.
-fn is_beside(raw: &[u8], splice: &Splice, old: &str) -> bool {
+/// True when a splice inserts text that is already right before or after it; without other evidence the text must be
+/// distinctive and not be part of the matched text.
+fn is_beside(raw: &[u8], splice: &Splice, old: &str, evidence: Evidence) -> bool {
     let (text, at) = (&*splice.text, splice.span.start());
-    let added = text.trim_ascii();
-    let substance = added.iter().filter(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii()).count();
     let there =
         raw.get(at..).is_some_and(|rest| rest.starts_with(text)) || raw.get(..at).is_some_and(|it| it.ends_with(text));
-    splice.span.is_empty()
-        && substance >= DISTINCTIVE_ALNUM_MIN
-        && there
-        && memchr::memmem::find(old.as_bytes(), added).is_none()
+    if !splice.span.is_empty() || !there || evidence == Evidence::SameCall {
+        return splice.span.is_empty() && there;
+    }
+    let added = text.trim_ascii();
+    let substance = added.iter().filter(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii()).count();
+    !old.is_empty() && substance >= DISTINCTIVE_ALNUM_MIN && memchr::memmem::find(old.as_bytes(), added).is_none()
 }

@@ -6,6 +6,7 @@ use crate::pipeline::plan::file_plan::{FilePlan, TargetState, replace_all_bytes}
 use emendate_core::{LineEnd, LineEnds, Result, Snapshot};
 use emendate_fs::{SafePath, Store};
 use ignore::gitignore::GitignoreBuilder;
+use std::collections::HashMap;
 use std::path::Path;
 
 /// New files of one call whose neighbours are examined.
@@ -16,6 +17,10 @@ const NEIGHBOUR_BYTES_MAX: u64 = 64 << 10;
 /// Bytes of a `.gitattributes` file that is read, and lines of it that count.
 const GITATTRIBUTES_BYTES_MAX: u64 = 256 << 10;
 const GITATTRIBUTES_LINES_MAX: usize = 500;
+
+/// Macros of git that are read, and attributes of each.
+const MACROS_MAX: usize = 64;
+const MACRO_ATTRIBUTES_MAX: usize = 32;
 
 /// The declared line end of a file.
 struct DeclaredLineEnd {
@@ -139,10 +144,12 @@ struct GitAttributes {
     end: Option<LineEnd>,
     /// The file is declared as binary.
     binary: bool,
+    /// The attributes that macros stand for, with the macros in them expanded.
+    macros: HashMap<String, Vec<String>>,
 }
 
 /// Returns the line end that the `.gitattributes` files from the root down to the file declare; the nearest one takes
-/// precedence.
+/// precedence, and the repository's own `info/attributes` before all of them.
 fn by_attributes(store: &dyn Store, place: &SafePath) -> Option<LineEnd> {
     let mut found: Vec<(&Path, Vec<u8>)> = Vec::new();
     for folder in encoding::folders(place) {
@@ -150,8 +157,16 @@ fn by_attributes(store: &dyn Store, place: &SafePath) -> Option<LineEnd> {
         let version = file.and_then(|file| store.read(&file, GITATTRIBUTES_BYTES_MAX, Vec::new()));
         found.extend(version.ok().flatten().map(|version| (folder, version.bytes)));
     }
+    let root = encoding::folders(place).last()?;
+    let own = store.resolve_path(&root.join(".git/info/attributes"));
+    let own = own.and_then(|file| store.read(&file, GITATTRIBUTES_BYTES_MAX, Vec::new())).ok().flatten();
+    let own = own.map(|version| (root, version.bytes));
     let mut attributes = GitAttributes::default();
-    for (folder, bytes) in found.iter().rev() {
+    // Git reads macros at the top only.
+    for (_, bytes) in found.iter().chain(&own).filter(|(folder, _)| *folder == root) {
+        attributes.define_macros(&String::from_utf8_lossy(bytes));
+    }
+    for (folder, bytes) in found.iter().rev().chain(&own) {
         let Ok(below) = place.absolute().strip_prefix(folder) else { continue };
         attributes.read(&String::from_utf8_lossy(bytes), below);
     }
@@ -165,13 +180,31 @@ impl GitAttributes {
         let split = lines.filter_map(pattern).filter(|(_, rest)| {
             rest.split_ascii_whitespace().any(|attribute| {
                 let name = attribute.trim_start_matches(['-', '!']).split('=').next().unwrap_or_default();
-                ["eol", "text", "binary"].contains(&name)
+                ["eol", "text", "binary"].contains(&name) || self.macros.contains_key(name)
             })
         });
-        for (pattern, rest) in split.take(GITATTRIBUTES_LINES_MAX) {
-            if covers(pattern, path) {
-                rest.split_ascii_whitespace().for_each(|attribute| self.set(attribute));
+        let covering = split.take(GITATTRIBUTES_LINES_MAX).filter(|(pattern, _)| covers(pattern, path));
+        let declared: Vec<&str> = covering.flat_map(|(_, rest)| rest.split_ascii_whitespace()).collect();
+        for attribute in declared {
+            self.set(attribute);
+            for attribute in self.macros.get(attribute).cloned().unwrap_or_default() {
+                self.set(&attribute);
             }
+        }
+    }
+
+    /// Reads the definitions of macros: `[attr]NAME ATTRIBUTES`.
+    fn define_macros(&mut self, text: &str) {
+        let definitions = text.lines().filter_map(|line| line.trim().strip_prefix("[attr]")).take(MACROS_MAX);
+        for definition in definitions {
+            let mut words = definition.split_ascii_whitespace().take(MACRO_ATTRIBUTES_MAX);
+            let Some(name) = words.next() else { continue };
+            let expanded = words.flat_map(|word| {
+                let inner = self.macros.get(word).cloned().unwrap_or_default();
+                core::iter::once(word.to_owned()).chain(inner)
+            });
+            let expanded = expanded.take(MACRO_ATTRIBUTES_MAX).collect();
+            self.macros.insert(name.to_owned(), expanded);
         }
     }
 
@@ -217,6 +250,7 @@ mod tests {
     fn gitattributes_are_applied() {
         let end = |text: &str, path: &str| {
             let mut attributes = GitAttributes::default();
+            attributes.define_macros(text);
             attributes.read(text, Path::new(path));
             attributes.end.filter(|_| !attributes.binary)
         };
@@ -229,6 +263,9 @@ mod tests {
         assert_eq!(end("win/** eol=crlf\n", "win/a/b.txt"), crlf);
         assert_eq!(end("win/** eol=crlf\n", "a/win/b.txt"), None);
         assert_eq!(end("\"a b.txt\" eol=crlf\n", "a b.txt"), crlf);
+        assert_eq!(end("[attr]dos text eol=crlf\n[attr]win dos -diff\n*.txt dos\n*.bat win\n", "a/b.bat"), crlf);
+        assert_eq!(end("[attr]dos text eol=crlf\n*.txt dos\nb.txt -text\n", "b.txt"), None);
+        assert_eq!(end("[attr]a a\n[attr]b a b\n* b eol=crlf\n", "b.txt"), crlf);
         assert_eq!(end("# *.txt eol=crlf\n[attr]win eol=crlf\nwin/ eol=crlf\n", "win"), None);
     }
 }

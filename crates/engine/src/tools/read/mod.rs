@@ -383,7 +383,7 @@ fn answer(snapshot: &Snapshot, page: &mut TextPage, args: &ReadInput, more: impl
     if snapshot.text().is_empty() {
         notes.push("Warning: the file exists but the contents are empty.".to_owned());
     } else if snapshot.text().trim().is_empty() {
-        notes.push("Warning: the file exists but contains only whitespace.".to_owned());
+        notes.push("Warning: the file exists but the contents are empty: only whitespace.".to_owned());
     }
     let last = page.from + page.shown.saturating_sub(1);
     if last < page.total && args.limit.is_none() {

@@ -18,6 +18,8 @@ const SEARCHED_FILE_BYTES_MAX: usize = 1 << 20;
 const SEARCHED_BYTES_MAX: usize = 64 << 20;
 /// Files that a note lists.
 pub(crate) const NAMED_FILES_MAX: usize = 10;
+/// Languages in which the files of a directory share their names without an import.
+const SHARED_DIRECTORY_LANGUAGES: [&str; 5] = ["go", "java", "kotlin", "c-sharp", "swift"];
 /// Keywords of lines that import names from other files.
 const IMPORT_WORDS: [&str; 8] = ["import", "from", "use", "using", "require", "include", "export", "extern"];
 
@@ -37,6 +39,8 @@ struct ForeignUseSearch<'a> {
     home: &'a SafePath,
     uses: Vec<ForeignUse>,
     count: usize,
+    /// Some files use the name without importing it.
+    unimported: bool,
     files: usize,
     bytes: usize,
 }
@@ -61,8 +65,18 @@ pub(crate) fn used_elsewhere(
     let module = if by_folder { parent_name(home).unwrap_or(module) } else { module };
     let language = language(home, text)?;
     let finder = Finder::new(old);
-    let mut look =
-        ForeignUseSearch { name: old, finder, module, language, home, uses: Vec::new(), count: 0, files: 0, bytes: 0 };
+    let mut look = ForeignUseSearch {
+        name: old,
+        finder,
+        module,
+        language,
+        home,
+        uses: Vec::new(),
+        count: 0,
+        unimported: false,
+        files: 0,
+        bytes: 0,
+    };
     walk::walk(context, &folder, &scope, &mut |place| Ok(look_for(context, place, &mut look))).ok()?;
     look.note(&root, new)
 }
@@ -99,23 +113,37 @@ impl ForeignUseSearch<'_> {
         if self.finder.find(text.as_bytes()).is_none() {
             return;
         }
-        let first = text.lines().position(|line| has_word(line, self.name));
-        if let Some(line) = first.filter(|_| {
-            text.lines().any(|line| {
-                let words = || line.split(|ch: char| !is_word(ch));
-                words().any(|word| IMPORT_WORDS.contains(&word))
-                    && words().any(|word| word == self.module || word == self.name)
-            })
-        }) {
-            self.count += 1;
-            if self.uses.len() < NAMED_FILES_MAX {
-                self.uses.push(ForeignUse { path: path.to_owned(), line: line + 1 });
-            }
+        let Some(first) = text.lines().position(|line| has_word(line, self.name)) else { return };
+        let imported = text.lines().any(|line| self.imports(line));
+        let qualified = || text.lines().position(|line| is_member(line, &self.module, self.name));
+        let line = match imported {
+            true => first,
+            false if self.shares_names(path) => first,
+            false => match qualified() {
+                Some(line) => line,
+                None => return,
+            },
+        };
+        self.count += 1;
+        self.unimported |= !imported;
+        if self.uses.len() < NAMED_FILES_MAX {
+            self.uses.push(ForeignUse { path: path.to_owned(), line: line + 1 });
         }
     }
 
+    /// True for a line that imports the name or its file.
+    fn imports(&self, line: &str) -> bool {
+        let words = || line.split(|ch: char| !is_word(ch));
+        words().any(|word| IMPORT_WORDS.contains(&word)) && words().any(|word| word == self.module || word == self.name)
+    }
+
+    /// True for a file that has the names of the defining file without an import.
+    fn shares_names(&self, path: &Path) -> bool {
+        SHARED_DIRECTORY_LANGUAGES.contains(&self.language.name()) && path.parent() == self.home.absolute().parent()
+    }
+
     fn note(self, root: &Path, new: &str) -> Option<String> {
-        let heard = format!("Other files import `{}`", self.name);
+        let heard = format!("Other files {} `{}`", if self.unimported { "use" } else { "import" }, self.name);
         advised(&heard, &self.uses, self.count, root, self.name, new)
     }
 }
@@ -158,6 +186,15 @@ pub(crate) fn advised(
 
 fn is_word(ch: char) -> bool {
     ch.is_alphanumeric() || ch == '_' || ch == '$'
+}
+
+/// True for a line with the name as a member of the module: `module.name`, `module::name`, `module->name`.
+fn is_member(line: &str, module: &str, name: &str) -> bool {
+    line.match_indices(name).any(|(at, _)| {
+        let (before, behind) = (&line[..at], &line[at + name.len()..]);
+        let owner = ["::", ".", "->"].iter().find_map(|sign| before.strip_suffix(sign)?.strip_suffix(module));
+        owner.is_some_and(|rest| !rest.ends_with(is_word)) && !behind.starts_with(is_word)
+    })
 }
 
 fn has_word(line: &str, name: &str) -> bool {

@@ -275,7 +275,7 @@ fn unnumbered(search: &MatchSearch<'_>, error: Error, text: String) -> Error {
     let meant = format!("If {name} {} meant, ", if lines.len() == 1 { "is" } else { "are" });
     let next = advice![format!("{meant}repeat the call with "), old_string(&real)];
     error
-        .evidence(format!("Without it the text is not in the file. The file has at {name}:"))
+        .evidence(format!("Did you include {name}? Without it the text is not in the file. The file has at {name}:"))
         .evidence(line_format::excerpt(search.base, lines.start + 1, lines.end))
         .next(in_fields(search, next, format!("{meant}send the text as it is in the file: {}", offered(&real))))
         .about(ErrorContext::Suggestion(real))
@@ -286,8 +286,8 @@ fn blank(search: &MatchSearch<'_>, reached: Tier) -> Error {
     let lines = search.lines().count();
     let what = match lines {
         0 => "The file is empty.".to_owned(),
-        1 => "The file contains only whitespace (1 line).".to_owned(),
-        _ => format!("The file contains only whitespace ({lines} lines)."),
+        1 => "The file is empty but for whitespace (1 line).".to_owned(),
+        _ => format!("The file is empty but for whitespace ({lines} lines)."),
     };
     opened(search, Code::MatchNotFound, NOT_FOUND_MESSAGE, reached)
         .evidence(what)

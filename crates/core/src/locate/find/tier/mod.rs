@@ -16,3 +16,5 @@ pub(super) mod spacing;
 pub(super) mod trailing;
 pub(super) mod widths;
 pub(super) mod windows;
+
+pub(crate) use numbers::removed_row;

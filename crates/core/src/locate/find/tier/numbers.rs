@@ -1,7 +1,8 @@
 //! Tier 8: line numbers copied with the text.
 //!
 //! Every line of old has a number (`12<TAB>`, `12→`, `12:`, `12 |`, `12│`), the numbers are consecutive, and one header
-//! line (`¶…`) may precede them. They are removed from new too if all its lines that are not blank have one, and new is
+//! line (`¶…`) may precede them. Rows that a reply marks as removed (`-`, blanks, a tab) are dropped, because the file does
+//! not have them any more; after a dry run it has them, and not the rows marked as new. Numbers are removed from new too if all its lines that are not blank have one, and new is
 //! used as it is if none has; a mixture is refused. Then tiers 2 to 6 are tried. The number may select among equal sites.
 
 use super::edges;
@@ -12,9 +13,19 @@ use crate::text::fold::is_blank;
 use std::rc::Rc;
 
 pub(in crate::locate::find) fn run<'a>(search: &MatchSearch<'a>) -> Result<CandidateSites<'a>, MatchRefusal> {
-    let Some(old) = numbered(&search.pattern.old) else { return Ok(CandidateSites::default()) };
-    let new = stripped_new(&search.pattern.new, old.sign);
-    let number = Some(old.first);
+    let lines = without_removed(&search.pattern.old);
+    for old in [numbered(&lines), rows_before_change(&search.pattern.old)].into_iter().flatten() {
+        let trial = without_numbers(search, &old)?;
+        if !trial.places.is_empty() {
+            return Ok(trial);
+        }
+    }
+    Ok(CandidateSites::default())
+}
+
+fn without_numbers<'a>(search: &MatchSearch<'a>, old: &NumberedLines<'a>) -> Result<CandidateSites<'a>, MatchRefusal> {
+    let new = stripped_new(&without_removed(&search.pattern.new), old.sign);
+    let number = Some(old.first).filter(|number| *number > 0);
     // Some tools print a blank after the separator; only if every line has it, it may be theirs.
     let padded = old.padded && new.as_ref().is_none_or(|new| new.padded);
     let mut attempts = Vec::new();
@@ -124,6 +135,45 @@ fn unmarked(line: &str) -> &str {
     }
 }
 
+/// Returns the text of a removed line as a reply shows it: a minus sign, blanks in place of the number or the number,
+/// a tab.
+pub(crate) fn removed_row(line: &str) -> Option<&str> {
+    let rest = line.strip_prefix('-')?;
+    let (pad, text) = rest.split_once('\t')?;
+    (pad.len() >= REMOVED_PADDING_MIN && pad.trim_start_matches(' ').bytes().all(|byte| byte.is_ascii_digit()))
+        .then_some(text)
+}
+
+/// Drops the rows that a reply marks as removed, unless there are no others.
+fn without_removed<'a>(lines: &[&'a str]) -> Vec<&'a str> {
+    let kept: Vec<&str> = lines.iter().copied().filter(|line| removed_row(line).is_none()).collect();
+    if kept.iter().all(|line| is_blank(line)) { lines.to_vec() } else { kept }
+}
+
+/// Returns the rows of a reply to a dry run without those that it marks as new; `None` if it marks none as removed.
+fn rows_before_change<'a>(lines: &[&'a str]) -> Option<NumberedLines<'a>> {
+    lines.iter().find_map(|line| removed_row(line))?;
+    let (mut first, mut last, mut rests) = (0, None, Vec::with_capacity(lines.len()));
+    for line in lines {
+        if let Some(text) = removed_row(line) {
+            last = last.map(|last| last + 1);
+            rests.push(text);
+        } else if !line.trim_start().starts_with('>') {
+            let (number, sign, rest) = prefix(line)?;
+            if sign != '\t' || last.is_some_and(|last| number != last + 1) {
+                return None;
+            }
+            first = if rests.is_empty() { number } else { first };
+            last = Some(number);
+            rests.push(rest);
+        }
+    }
+    Some(NumberedLines { rests, first, sign: '\t', padded: false, set_off: false, bared: true })
+}
+
+/// Blanks or digits between the sign of a removed line and its tab.
+const REMOVED_PADDING_MIN: usize = 4;
+
 /// True when a line begins with a number and a separator.
 pub(in crate::locate::find) fn has_number(line: &str) -> bool {
     prefix(line).is_some_and(|(_, sign, _)| sign != '\0')
@@ -221,6 +271,20 @@ mod tests {
         assert_eq!(edit(file, ">     2\tsame()", "other()"), file.replace("same", "other"));
         let old = "      1\talpha()\n>     2\tsame()\n      3\tomega()";
         assert_eq!(edit(file, old, &old.replace("same", "other")), file.replace("same", "other"));
+    }
+
+    #[test]
+    fn rows_of_removed_lines_are_not_searched_for() {
+        let file = "alpha()\nsame()\nomega()\n";
+        let old = "      1\talpha()\n-      \tgone()\n>     2\tsame()\n      3\tomega()";
+        let want = file.replace("same", "other");
+        assert_eq!(edit(file, old, "alpha()\nother()\nomega()"), want);
+        assert_eq!(edit(file, old, &old.replace("same", "other")), want);
+        assert_eq!(edit(file, "-      \tsame()", "other()"), want);
+        let dry = "      1\talpha()\n-      \tsame()\n>     2\tother()\n      3\tomega()";
+        assert_eq!(edit(file, dry, "alpha()\nother()\nomega()"), want);
+        refuse(file, "- \tsame()", "other()");
+        refuse(file, "-      \tgone()\n>     2\tother()", "x()");
     }
 
     #[test]
