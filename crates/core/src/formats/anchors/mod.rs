@@ -118,7 +118,7 @@ impl Format for WordAnchors {
         let mut request = Request { files: Vec::new(), notes };
         let mut errors = Vec::new();
         for AnchorFileInput { path, edits } in files {
-            let ops = ops(&edits, &mut errors);
+            let ops = ops(&edits, &mut errors, &mut request.notes);
             // One path in two entries is one file: all of its edits refer to the current text.
             let known = request.files.iter_mut().find(|file: &&mut FileRequest| file.path == path);
             match known.map(|file| &mut file.action) {
@@ -142,15 +142,49 @@ fn wrong(what: &str) -> Error {
         .next(r#"Send {"path": …, "edits": [{"anchor": "Word", "edit_type": "replace", "text": "…"}]}."#)
 }
 
-fn ops(edits: &[AnchorEditInput], errors: &mut Vec<Error>) -> Vec<Op> {
+fn ops(edits: &[AnchorEditInput], errors: &mut Vec<Error>, notes: &mut Vec<String>) -> Vec<Op> {
     let mut out = Vec::with_capacity(edits.len());
     for (index, edit) in edits.iter().enumerate() {
         match op(index, edit) {
-            Ok(op) => out.push(op),
+            Ok(mut op) => {
+                if let Some(text) = without_words(&op) {
+                    op.text = text;
+                    notes.push(format!("edits[{index}]: the words in front of the new lines were removed."));
+                }
+                out.push(op);
+            }
             Err(error) => errors.push(error.prefixed(&format!("edits[{index}]: "))),
         }
     }
     out
+}
+
+/// Returns the new rows without words that were copied in front of them; `None` if there are none. The first row proves
+/// it: its word is that of a line which the edit names. Then every row is such a row, or only those with a named word.
+fn without_words(op: &Op) -> Option<String> {
+    let Locator::AnchorWords(edit) = &op.at else { return None };
+    let named: Vec<&AnchorRef> = match &edit.place {
+        AnchorTarget::Before(line) | AnchorTarget::After(line) => vec![line],
+        AnchorTarget::Lines { from, to } => vec![from, to],
+    };
+    let prefix = |row: &str| {
+        let (word, rest) = row.split_once(DELIMITERS)?;
+        Some((word.parse::<AnchorWord>().ok()?, rest.len()))
+    };
+    let is_named = |row: &str| prefix(row).is_some_and(|(word, _)| named.iter().any(|line| line.word == word));
+    let is_own = |line: &AnchorRef| line.line.as_deref().is_some_and(|text| prefix(text).is_some());
+    let filled = || op.text.lines().filter(|row| !row.trim().is_empty());
+    if !filled().next().is_some_and(is_named) || named.iter().any(|line| is_own(line)) {
+        return None;
+    }
+    let all = filled().all(|row| prefix(row).is_some());
+    let mut out = String::with_capacity(op.text.len());
+    for row in op.text.lines() {
+        let bare = prefix(row).filter(|_| all || is_named(row)).map_or(row, |(_, rest)| &row[row.len() - rest..]);
+        out.push_str(bare);
+        out.push('\n');
+    }
+    Some(out)
 }
 
 fn op(index: usize, edit: &AnchorEditInput) -> Result<Op> {

@@ -139,3 +139,14 @@ fn every_printed_mark_resolves_to_its_line() {
         }
     }
 }
+
+#[test]
+fn words_copied_into_new_lines_are_removed() {
+    let run = |edits: Value| done(TEXT, &edits).unwrap();
+    assert_eq!(run(json!([{ "anchor": "{0}:a", "text": "{0}:A" }])), "A\nb: x\n\n  d\ne\n");
+    let range = json!([{ "anchor": "{3}:  d", "end_anchor": "{4}:e", "text": "{3}:  D\n{0}:new\n{4}:E\n" }]);
+    assert_eq!(run(range), "a\nb: x\n\n  D\nnew\nE\n");
+    assert_eq!(run(json!([{ "anchor": "{3}", "edit_type": "replace", "text": "{3}:  D\nmore: 1" }])), "a\nb: x\n\n  D\nmore: 1\ne\n");
+    // The word of another line, and a line whose own text begins with a word.
+    assert_eq!(run(json!([{ "anchor": "{0}:a", "text": "{1}:A" }])), done(TEXT, &json!([{ "anchor": "{0}", "text": "{1}:A" }])).unwrap());
+}

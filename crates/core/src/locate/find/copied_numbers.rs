@@ -55,7 +55,11 @@ pub fn without_copied_numbers(base: &Snapshot, new: &str) -> Result<Option<Strin
 /// Errors: `call.invalid`.
 pub(crate) fn check_new_file(new: &str) -> Result<()> {
     match copied(new) {
-        Some(lines) if lines.first == 1 && lines.rests.len() > 1 && new.lines().all(is_read_shape) => {
+        Some(lines)
+            if lines.first == 1
+                && lines.rests.len() > 1
+                && (new.lines().all(is_read_shape) || new.lines().next().is_some_and(numbers::is_header)) =>
+        {
             Err(numbers_refusal(new, "Every line of the new text begins with a line number.", "content"))
         }
         _ => Ok(()),
@@ -129,9 +133,7 @@ pub(crate) fn uncopied_insertion(base: &Snapshot, behind: usize, new: &str) -> R
 /// reply, and the lines of the file there have no numbers of their own.
 pub(crate) fn uncopied_rows(base: &Snapshot, first: usize, last: usize, new: &str) -> Option<String> {
     let lines = copied(new).filter(|lines| lines.first == first && [':', '\t', '→'].contains(&lines.sign))?;
-    // `2: x` with one blank is how a person or a table writes it.
-    let spaced = |rest: &&str| rest.strip_prefix(' ').is_some_and(|rest| rest.starts_with(|ch| ch != ' '));
-    if lines.rests.iter().any(spaced) || lines.rests.iter().all(|rest| is_literal(rest)) {
+    if has_single_blanks(&lines) || lines.rests.iter().all(|rest| is_literal(rest)) {
         return None;
     }
     let (index, text) = (base.lines(), base.text());
@@ -147,6 +149,11 @@ pub(crate) fn uncopied_rows(base: &Snapshot, first: usize, last: usize, new: &st
         bare.push('\n');
     }
     Some(bare)
+}
+
+/// True for rows such as `2: x`: with one blank a person or a table writes it.
+fn has_single_blanks(lines: &NumberedLines<'_>) -> bool {
+    lines.rests.iter().any(|rest| rest.strip_prefix(' ').is_some_and(|rest| rest.starts_with(|ch| ch != ' ')))
 }
 
 /// Returns the number and the text of a line of a reply.
@@ -177,7 +184,7 @@ fn is_blank_or_numbered(own: &[&str]) -> bool {
 
 /// Returns the lines of a text if all of them have consecutive numbers in the format of a reply.
 fn copied(new: &str) -> Option<NumberedLines<'_>> {
-    let first = new.split('\n').next()?;
+    let first = new.split('\n').find(|line| !numbers::is_header(line))?;
     numbers::has_number(first).then(|| numbers::numbered(&split(new)))?
 }
 
@@ -194,7 +201,10 @@ fn decided(
     let at_place = in_table && suspicious && place == Some(lines.first);
     // `12: text` has a blank that may be the tool's: the lines of the file decide.
     let spaced = !in_table && lines.padded && !lines.set_off && is_there(base, lines, true);
-    if padded || at_place || spaced || is_there(base, lines, lines.set_off) {
+    // Several lines with a colon at the very place that their numbers name.
+    let by_colon = lines.sign == ':' && lines.rests.len() > 1 && place == Some(lines.first);
+    let by_colon = by_colon && !has_single_blanks(lines) && !lines.rests.iter().all(|rest| is_literal(rest));
+    if padded || at_place || by_colon || spaced || is_there(base, lines, lines.set_off) {
         let mut text = lines.lines(lines.set_off || spaced).join("\n");
         if new.ends_with('\n') {
             text.push('\n');
@@ -260,6 +270,24 @@ mod tests {
         assert_eq!(edit(FILE, "    first();\n    second();", "2:    first();\n3:    third();"), want);
         let (_, resolved) = attempt(FILE, "    second();", "     3\t    third();", false).unwrap();
         assert!(resolved.ops[0].notes[0].to_string().contains("removed"), "{:?}", resolved.ops[0].notes);
+    }
+
+    #[test]
+    fn rows_of_hashline_are_recognized() {
+        let want = FILE.replace("first", "one").replace("second", "two");
+        assert_eq!(edit(FILE, "    first();\n    second();", "2:    one();\n3:    two();"), want);
+        let base = Snapshot::from_text(FILE);
+        let rows = "1:fn one() {\n2:    one();\n3:    two();\n4:}\n";
+        for header in ["", "¶a.rs#1A2B\n", "[a b.rs#1A2B]\n"] {
+            let text = format!("{header}{rows}");
+            assert_eq!(super::without_copied_numbers(&base, &text).unwrap().as_deref(), Some(&*want), "{text}");
+        }
+        assert!(super::check_new_file(&format!("¶a.rs#1A2B\n{rows}")).is_err());
+        // Not the place that the numbers name, a table, a single line.
+        for new in ["7:    one();\n8:    two();", "2:\"a\",\n3:\"b\",", "2: one\n3: two"] {
+            assert_eq!(edit(FILE, "    first();\n    second();", new), FILE.replace("    first();\n    second();", new));
+        }
+        assert_eq!(edit(FILE, "    first();", "2:one"), FILE.replace("    first();", "2:one"));
     }
 
     #[test]

@@ -276,8 +276,8 @@ fn is_limit(inside: &str) -> bool {
 }
 
 /// Signs that begin a comment in some language, longer ones first. Those that are also words or quotes need a blank.
-const COMMENT_LEADS: [&str; 40] = [
-    "{{!--", "<%--", "<#--", "{{!", "{/*", "<!--", "<%#", "--[[", "//-", "#[ ", ".. ", "{-", "{#", "/*", "(*", "@*", "*>", "#|", "<#", "//", "--",
+const COMMENT_LEADS: [&str; 41] = [
+    "{{!--", "<%--", "<#--", "{{!", "{/*", "<!--", "<%#", "--[[", "//-", "#[ ", ".. ", "{-", "{#", "/*", "(*", "@*", "*>", "#|", "<#", "///", "//", "--",
     "::", "#", ";", "%", "*", "' ", "\" ", "! ", ".\\\" ", "\\\" ", "REM ", "Rem ", "rem ", "@REM ", "@rem ", "dnl ",
     "C ", "\u{235D}", "| ",
 ];
@@ -357,6 +357,7 @@ mod tests {
             "# ... rest of the methods unchanged ...",
             "//- ... rest of the page ...",
             "*> rest of code unchanged",
+            "/// ... rest unchanged",
             "#[ ... rest of code ... ]#",
             "### rest of code unchanged ###",
             ".. ... rest of the text ...",

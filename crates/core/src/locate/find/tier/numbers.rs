@@ -209,9 +209,17 @@ fn is_padded(rests: &[&str], sign: char) -> bool {
 /// Skips a header line of `read` before the numbered ones.
 fn without_header<'s, 'a>(lines: &'s [&'a str]) -> &'s [&'a str] {
     match lines.split_first() {
-        Some((header, rest)) if header.starts_with('¶') && !rest.is_empty() => rest,
+        Some((header, rest)) if is_header(header) && !rest.is_empty() => rest,
         _ => lines,
     }
+}
+
+/// True for the header that `read` prints above the lines of hashline: `¶PATH#TAG` or `[PATH#TAG]`.
+pub(in crate::locate::find) fn is_header(line: &str) -> bool {
+    let line = line.trim_end();
+    let bracketed = || line.strip_prefix('[')?.strip_suffix(']')?.rsplit_once('#');
+    let is_tag = |tag: &str| tag.len() == 4 && tag.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'A'..=b'F'));
+    line.starts_with('¶') || bracketed().is_some_and(|(path, tag)| !path.is_empty() && is_tag(tag))
 }
 
 /// Returns the new text without its numbers; unchanged if no line has one; `None` for a mixture.
