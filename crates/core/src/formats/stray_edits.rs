@@ -178,7 +178,8 @@ const CALL_LINES_MAX: usize = 8;
 fn code_call(lines: &[&str]) -> Option<usize> {
     let is_argument = |line: &str| {
         UNAMBIGUOUS_FIELDS.iter().any(|field| {
-            line.split_once(field).is_some_and(|(_, rest)| rest.trim_start_matches(['"', '\'', ' ']).starts_with([':', '=']))
+            line.split_once(field)
+                .is_some_and(|(_, rest)| rest.trim_start_matches(['"', '\'', ' ']).starts_with([':', '=']))
         })
     };
     let below = |at: usize| &lines[at..lines.len().min(at + CALL_LINES_MAX)];
@@ -246,7 +247,8 @@ fn is_edit(value: &Value) -> bool {
                 Value::String(text) => serde_json::from_str(text).is_ok_and(|value| is_edit(&value)),
                 value => is_edit(value),
             });
-            let by_anchor = has_text(fields, &["anchor"]) && (has_text(fields, &["edit_type"]) || has_text(fields, &["text"]));
+            let by_anchor =
+                has_text(fields, &["anchor"]) && (has_text(fields, &["edit_type"]) || has_text(fields, &["text"]));
             texts || whole || by_anchor || nested
         }
         _ => false,
@@ -377,7 +379,6 @@ mod tests {
             "The reply is:\n\n```json\n{\"path\": \"b.rs\", \"status\": \"ok\", \"items\": [1, 2]}\n```\n",
             "{\"old\": \"x\", \"new\": \"y\"} is what the event says.\n",
             "The marker `<<<<<<< SEARCH` opens a block.\n",
-            "------- OLD\n\nNEW\n",
             "```js\nedit(item, old_string)\n```\n",
             "Use `{` and [brackets](x).\n\n[\n",
             "```html\n<div>\n<pre>\nx\n</pre>\n```\n",

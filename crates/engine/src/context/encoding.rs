@@ -114,7 +114,10 @@ mod tests {
         };
         assert_eq!(read("\u{FEFF}[*]\r\nend_of_line = crlf\r\n"), (false, vec![1]));
         assert_eq!(read("\u{FEFF}root = true\n[*]\nend_of_line = crlf\n"), (true, vec![1]));
-        assert_eq!(read("[*] # all\nindent_size =\n= 4\nnonsense\n[]\n[open\ncharset = utf-8\n[*.py]\nx = 1\n"), (false, vec![1, 1]));
+        assert_eq!(
+            read("[*] # all\nindent_size =\n= 4\nnonsense\n[]\n[open\ncharset = utf-8\n[*.py]\nx = 1\n"),
+            (false, vec![1, 1])
+        );
         assert_eq!(read("\u{FEFF}\u{FEFF}[*]\n[\n]\n\u{0}\n"), (false, Vec::new()));
     }
 }

@@ -142,7 +142,7 @@ fn wrong(what: &str) -> Error {
         .next(r#"Send {"path": …, "edits": [{"anchor": "Word", "edit_type": "replace", "text": "…"}]}."#)
 }
 
-fn ops(edits: &[AnchorEditInput], errors: &mut Vec<Error>, notes: &mut Vec<String>) -> Vec<Op> {
+fn ops(edits: &[AnchorEditInput], errors: &mut Vec<Error>, notes: &mut Notes) -> Vec<Op> {
     let mut out = Vec::with_capacity(edits.len());
     for (index, edit) in edits.iter().enumerate() {
         match op(index, edit) {

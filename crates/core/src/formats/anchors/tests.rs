@@ -80,7 +80,7 @@ fn mismatched_anchors_are_refused() {
         (json!([{ "anchor": "{0}", "edit_type": "delete", "text": "x" }]), "delete takes no text"),
         (json!([{ "anchor": "{0}", "edit_type": "insert_after", "text": "" }]), "text is empty"),
         (json!([{ "anchor": "{0}:a\nb", "text": "x" }]), "more than one line"),
-        (json!([{ "anchor": "{0}", "text": "{0}:a\nnew" }]), "has the word of a line"),
+        (json!([{ "anchor": "{0}", "text": "{1}:b: x\nnew" }]), "has the word of a line"),
         (
             json!([{ "anchor": "{0}", "end_anchor": "{2}", "text": "x" }, { "anchor": "{1}", "text": "y" }]),
             "already targeted",
@@ -146,7 +146,13 @@ fn words_copied_into_new_lines_are_removed() {
     assert_eq!(run(json!([{ "anchor": "{0}:a", "text": "{0}:A" }])), "A\nb: x\n\n  d\ne\n");
     let range = json!([{ "anchor": "{3}:  d", "end_anchor": "{4}:e", "text": "{3}:  D\n{0}:new\n{4}:E\n" }]);
     assert_eq!(run(range), "a\nb: x\n\n  D\nnew\nE\n");
-    assert_eq!(run(json!([{ "anchor": "{3}", "edit_type": "replace", "text": "{3}:  D\nmore: 1" }])), "a\nb: x\n\n  D\nmore: 1\ne\n");
+    assert_eq!(
+        run(json!([{ "anchor": "{3}", "edit_type": "replace", "text": "{3}:  D\nmore: 1" }])),
+        "a\nb: x\n\n  D\nmore: 1\ne\n"
+    );
     // The word of another line, and a line whose own text begins with a word.
-    assert_eq!(run(json!([{ "anchor": "{0}:a", "text": "{1}:A" }])), done(TEXT, &json!([{ "anchor": "{0}", "text": "{1}:A" }])).unwrap());
+    assert_eq!(
+        run(json!([{ "anchor": "{0}:a", "text": "{1}:A" }])),
+        done(TEXT, &json!([{ "anchor": "{0}", "text": "{1}:A" }])).unwrap()
+    );
 }

@@ -280,7 +280,9 @@ fn kept_words(search: &MatchSearch<'_>, inner: &[usize]) -> f64 {
             return 0.0;
         }
     }
-    let hash = |words: &[&str]| -> Vec<u64> { words.iter().map(|word| fold::normalized_hash(word, Normalization::Indentation)).collect() };
+    let hash = |words: &[&str]| -> Vec<u64> {
+        words.iter().map(|word| fold::normalized_hash(word, Normalization::Indentation)).collect()
+    };
     let (pairs, _) = align(&hash(&file), &hash(&new), |_| 1);
     share(pairs.len(), file.len())
 }

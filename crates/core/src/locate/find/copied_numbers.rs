@@ -285,7 +285,10 @@ mod tests {
         assert!(super::check_new_file(&format!("¶a.rs#1A2B\n{rows}")).is_err());
         // Not the place that the numbers name, a table, a single line.
         for new in ["7:    one();\n8:    two();", "2:\"a\",\n3:\"b\",", "2: one\n3: two"] {
-            assert_eq!(edit(FILE, "    first();\n    second();", new), FILE.replace("    first();\n    second();", new));
+            assert_eq!(
+                edit(FILE, "    first();\n    second();", new),
+                FILE.replace("    first();\n    second();", new)
+            );
         }
         assert_eq!(edit(FILE, "    first();", "2:one"), FILE.replace("    first();", "2:one"));
     }

@@ -39,12 +39,12 @@ use crate::work::{self, STEP_BYTES};
 pub(crate) use anchors::between;
 pub use copied_numbers::without_copied_numbers;
 pub(crate) use copied_numbers::{check_new_file, is_literal, numbered, uncopied_insertion, uncopied_rows};
-pub(crate) use tier::removed_row;
 pub(crate) use literal::of_ops;
 use match_site::MatchSite;
 use refusal::{MatchRefusal, RefusalReason};
 pub(crate) use search::SearchIndex;
 use search::{CandidateSites, MatchSearch};
+pub(crate) use tier::removed_row;
 
 /// Occurrences that all edits of one call may change.
 pub const CHANGED_PLACES_MAX: usize = 500_000;

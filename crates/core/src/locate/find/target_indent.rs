@@ -100,7 +100,10 @@ fn is_trimmed(matched: &[MatchedLine<'_>], new: &[&str], file: &str) -> bool {
     }
     let shared = shared(matched, new);
     let is_first = |pair: &(usize, usize)| pair.1 == 0;
-    let first = shared.iter().find(|pair| is_first(pair)).is_some_and(|&(nth, _)| indent_of(matched[nth].old) == indent_of(new[0]));
+    let first = shared
+        .iter()
+        .find(|pair| is_first(pair))
+        .is_some_and(|&(nth, _)| indent_of(matched[nth].old) == indent_of(new[0]));
     let mut others = shared.iter().filter(|pair| !is_first(pair)).peekable();
     first && others.peek().is_some() && others.all(|&(nth, at)| indent_of(matched[nth].file) == indent_of(new[at]))
 }

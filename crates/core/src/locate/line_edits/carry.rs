@@ -6,9 +6,8 @@
 //! range that occurs only once in either version. Hunks may move by different distances.
 
 use super::{LineEdit, LineTarget, VersionLines, of, uncopied_rows};
-use crate::note::Note;
 use crate::locate::op::{Locator, Op};
-use crate::note::Notes;
+use crate::note::{Note, Notes};
 use crate::text::change::ChangeSet;
 use crate::text::explain;
 use crate::text::lines::starts_line;

@@ -277,9 +277,9 @@ fn is_limit(inside: &str) -> bool {
 
 /// Signs that begin a comment in some language, longer ones first. Those that are also words or quotes need a blank.
 const COMMENT_LEADS: [&str; 41] = [
-    "{{!--", "<%--", "<#--", "{{!", "{/*", "<!--", "<%#", "--[[", "//-", "#[ ", ".. ", "{-", "{#", "/*", "(*", "@*", "*>", "#|", "<#", "///", "//", "--",
-    "::", "#", ";", "%", "*", "' ", "\" ", "! ", ".\\\" ", "\\\" ", "REM ", "Rem ", "rem ", "@REM ", "@rem ", "dnl ",
-    "C ", "\u{235D}", "| ",
+    "{{!--", "<%--", "<#--", "{{!", "{/*", "<!--", "<%#", "--[[", "//-", "#[ ", ".. ", "{-", "{#", "/*", "(*", "@*",
+    "*>", "#|", "<#", "///", "//", "--", "::", "#", ";", "%", "*", "' ", "\" ", "! ", ".\\\" ", "\\\" ", "REM ",
+    "Rem ", "rem ", "@REM ", "@rem ", "dnl ", "C ", "\u{235D}", "| ",
 ];
 /// Signs that end one.
 const COMMENT_TAILS: [&str; 15] =
