@@ -110,7 +110,7 @@ mod tests {
     fn lines_without_a_meaning_are_skipped() {
         let read = |text: &str| {
             let (root, sections) = sections(text.as_bytes());
-            (root, sections.iter().map(|section| section.iter().count()).collect::<Vec<usize>>())
+            (root, sections.iter().map(|section| section.props().iter().count()).collect::<Vec<usize>>())
         };
         assert_eq!(read("\u{FEFF}[*]\r\nend_of_line = crlf\r\n"), (false, vec![1]));
         assert_eq!(read("\u{FEFF}root = true\n[*]\nend_of_line = crlf\n"), (true, vec![1]));
