@@ -200,7 +200,7 @@ fn io_error(what: &str, error: &std::io::Error) -> Error {
     let code = match error.kind() {
         std::io::ErrorKind::PermissionDenied => Code::IoPermission,
         std::io::ErrorKind::StorageFull => Code::IoNoSpace,
-        std::io::ErrorKind::NotFound => Code::FileMissing,
+        std::io::ErrorKind::NotFound => Code::CallInvalid,
         _ => Code::IoFailed,
     };
     Error::new(code, format!("{what}: {error}.")).next("Nothing was changed; correct this and repeat the command.")

@@ -20,7 +20,7 @@ use row::RowSettings;
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::io::{BufRead, BufReader, BufWriter, Read as _, Seek as _, SeekFrom, Write};
+use std::io::{BufRead, BufReader, BufWriter, ErrorKind, Read as _, Seek as _, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use summary::BulkSummary;
@@ -113,7 +113,11 @@ pub(crate) fn run(args: &BulkArgs, global: &GlobalArgs) -> Result<u8> {
         return Err(Error::new(Code::FileExists, format!("{} exists already.", shown(&args.output)))
             .next("Name another file, or add --overwrite."));
     }
-    let input = File::open(&args.input).map_err(failed(&args.input))?;
+    let input = File::open(&args.input).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => Error::new(Code::FileMissing, format!("There is no file {}.", shown(&args.input)))
+            .next("Check the path of the rows."),
+        _ => io_error(&shown(&args.input), &error),
+    })?;
     if global.dry_run {
         let mut lines = LineReader::new(input);
         let summary = all_rows(args, &settings, &mut lines, 0, &mut std::io::sink(), &args.output)?;
