@@ -126,7 +126,9 @@ impl ListingColors {
 /// Writes a text in a style, but its line end without one.
 fn colored<W: Write>(out: &mut StyledWriter<W>, style: Style, text: &str) -> io::Result<()> {
     let line = text.trim_end_matches('\n');
-    out.put(style, line)?;
+    if !line.is_empty() {
+        out.put(style, line)?;
+    }
     out.put(PLAIN, &text[line.len()..])
 }
 

@@ -616,14 +616,19 @@ impl Play {
     fn expected_since(&self, now: &Tree, expected: &Expected, session: &str) -> Tree {
         let Expected::Since(since, then) = expected else { return now.clone() };
         let mut tree = now.clone();
+        let left = self.bed.read();
         for (file, cell) in cells() {
+            if left[file] == now[file] && self.is_changed_outside((file, cell)) {
+                // The call had no reason to look at this file, so the history does not know yet whose cell it is.
+                continue;
+            }
             let mut writers = self.writers((file, cell), *since);
             // The operation that was just made is the reversal.
             writers.retain(|it| !it.is_empty());
             if writers == BTreeSet::from([session]) {
                 tree[file][cell] = then[file][cell];
             } else if writers.contains(session) {
-                tree[file][cell] = self.bed.read()[file][cell];
+                tree[file][cell] = left[file][cell];
             }
         }
         tree

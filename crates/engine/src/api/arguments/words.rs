@@ -33,7 +33,9 @@ const EDIT_FORMATS: &[Word] = &[
     ("hashline_put", &[]),
 ];
 const TARGET_FORMATS: &[Word] = &[
-    ("unified", &["unified_diff", "diff", "udiff", "git_diff"]),
+    ("unified_diff", &["diff", "udiff", "git_diff"]),
+    // The name of earlier versions, which convert still knows.
+    ("unified", &[]),
     ("apply_patch", &["v4a", "codex"]),
     ("search_replace", &["search/replace", "search_replace_blocks", "blocks"]),
     ("whole_file", &["whole"]),
@@ -146,7 +148,7 @@ mod tests {
     fn spelling_does_not_matter() {
         assert_eq!(meant("edit_symbol", "action", "insertAfter"), Some("insert_after"));
         assert_eq!(meant("text_editor", "command", "STR-REPLACE"), Some("str_replace"));
-        assert_eq!(meant("convert", "to", "unified_diff"), Some("unified"));
+        assert_eq!(meant("convert", "to", "udiff"), Some("unified_diff"));
         assert_eq!(meant("apply", "format", "diff"), Some("unified_diff"));
         for (tool, field, text) in
             [("edit", "match", "exact"), ("edit", "match", "fuzzy"), ("edit", "old_string", "Exact")]
