@@ -128,7 +128,11 @@ const MUTANTS: &[Mutant] = &[
     ),
     mutant(
         "lease-check",
-        ("lease.rs", "        if self.has_waiting_writer() || self.lost {\n            return Ok(false);\n        }\n", ""),
+        (
+            "lease.rs",
+            "        if self.has_waiting_writer() || self.lost {\n            return Ok(false);\n        }\n",
+            "",
+        ),
         ("lib", "blocked_writer_finds_the_old_file_at_its_name"),
     ),
     mutant(
