@@ -213,7 +213,7 @@ fn counted<'t>(lines: impl Iterator<Item = &'t str>) -> impl Iterator<Item = &'t
 }
 
 /// Runs work that only explains something, with at most `limit` steps of those left to the call, and of
-/// [`EXPLANATION_STEPS_MAX`] for all explanations of the call. Beyond them it ends early, which is not a failure of the
+/// `EXPLANATION_STEPS_MAX` for all explanations of the call. Beyond them it ends early, which is not a failure of the
 /// call. The flag tells whether it did.
 pub fn with_budget<T>(limit: u64, explain: impl FnOnce() -> T) -> (T, bool) {
     flush();
