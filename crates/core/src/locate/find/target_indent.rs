@@ -94,7 +94,9 @@ pub(super) fn target_depth(matched: &[MatchedLine<'_>], new: &[&str]) -> Depth {
 /// True for new text whose first line is at the depth of the old text, while all others are at that of the file or
 /// deeper, those included that both texts have: only the first line may have lost its indentation.
 fn is_trimmed(matched: &[MatchedLine<'_>], new: &[&str], file: &str) -> bool {
-    let deeper = new.len() > 1 && new[1..].iter().all(|line| indent_of(line).starts_with(file));
+    let Some((head, rest)) = new.split_first() else { return false };
+    let is_shallow = indent_of(head) != file && file.starts_with(indent_of(head));
+    let deeper = is_shallow && !rest.is_empty() && rest.iter().all(|line| indent_of(line).starts_with(file));
     if !deeper || matched.iter().any(|it| indent_of(it.old) == indent_of(it.file)) {
         return false;
     }
