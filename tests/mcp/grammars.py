@@ -137,7 +137,7 @@ def changed(text, dice):
     return "\n".join(lines)
 
 
-# What no grammar can express, in the parser's words.
+# Rules that no grammar can express, in the parser's words.
 BEYOND = ["ends before it starts", "is already targeted by another hunk", "named by a word that no line of any file has",
           "cannot be combined with the other operations on this file"]
 

@@ -36,29 +36,17 @@ struct ChangeOptions {
 impl ChangeOptions {
     /// Errors: `call.invalid` for a value that an option does not have.
     fn parsed(self) -> Result<EditOptions, Error> {
-        let ChangeOptions {
-            tag,
-            encoding,
-            on_stale,
-            r#match,
-            dry_run,
-            partial,
-            allow_invalid,
-            irreversible,
-            repeat,
-            diff,
-        } = self;
         let words = EditOptionWords {
-            tag,
-            encoding,
-            on_stale,
-            r#match,
-            dry_run,
-            partial,
-            allow_invalid,
-            irreversible,
-            repeat,
-            diff,
+            tag: self.tag,
+            encoding: self.encoding,
+            on_stale: self.on_stale,
+            r#match: self.r#match,
+            dry_run: self.dry_run,
+            partial: self.partial,
+            allow_invalid: self.allow_invalid,
+            irreversible: self.irreversible,
+            repeat: self.repeat,
+            diff: self.diff,
         };
         words.parse("on_stale")
     }

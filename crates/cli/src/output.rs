@@ -100,7 +100,7 @@ pub(crate) fn stdout() -> StyledWriter<BufWriter<HeldSink>> {
 
 /// Returns buffered standard error for people.
 pub(crate) fn stderr() -> StyledWriter<BufWriter<io::StderrLock<'static>>> {
-    // What came before is to be seen before.
+    // Earlier output must appear first.
     let _ = pager::show_held();
     let out = io::stderr().lock();
     let color = AutoStream::choice(&out) != ColorChoice::Never;

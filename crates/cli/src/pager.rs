@@ -114,15 +114,10 @@ impl Write for HeldSink {
 fn program_to_use(configured: Option<String>) -> Option<String> {
     let own = std::env::var("EMEND_PAGER").ok().or(configured);
     let named = own.or_else(|| std::env::var("PAGER").ok());
-    let program = named.or_else(|| ["less", "more"].into_iter().find(|name| is_on_path(name)).map(str::to_owned))?;
+    let program = named
+        .or_else(|| ["less", "more"].into_iter().find(|name| crate::config::installed(name)).map(str::to_owned))?;
     let program = program.trim();
     (!program.is_empty() && program != "cat").then(|| program.to_owned())
-}
-
-/// True if a directory of PATH has this program.
-fn is_on_path(name: &str) -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|directory| directory.join(name).is_file())
 }
 
 /// Shows a text with a pager; false if the program cannot be run.

@@ -26,14 +26,20 @@ pub enum Phrase {
     Call(&'static str, Value),
 }
 
-/// A client's names of tools and fields; `None` for those it does not have.
+/// A client's names of tools and fields; `None` for those it does not have. Fields have the names of the tool table
+/// unless the client has others.
 pub trait Vocabulary {
     /// Returns the name of a tool.
     fn tool(&self, name: &str) -> Option<String>;
     /// Returns the name of a field of the called tool.
-    fn field(&self, name: &str) -> Option<String>;
+    fn field(&self, name: &str) -> Option<String> {
+        Some(name.to_owned())
+    }
     /// Returns the name of a field of any tool.
-    fn field_of(&self, tool: &str, name: &str) -> Option<String>;
+    #[expect(unused_variables, reason = "the name is part of the documentation")]
+    fn field_of(&self, tool: &str, name: &str) -> Option<String> {
+        Some(name.to_owned())
+    }
     /// Returns the name of a field of the called tool, as a call writes it.
     fn quoted(&self, name: &str) -> Option<String> {
         Some(format!("\"{}\"", self.field(name)?))
@@ -47,7 +53,9 @@ pub trait Vocabulary {
         Some(format!("set {} to true", self.field(name)?))
     }
     /// Returns a complete call of a tool.
-    fn call(&self, tool: &str, fields: &Map<String, Value>) -> Option<String>;
+    fn call(&self, tool: &str, fields: &Map<String, Value>) -> Option<String> {
+        Some(json_call(tool, fields))
+    }
     /// Returns the clause that the call did not ask for all places; empty where no call can.
     fn not_all(&self) -> String {
         self.field("replace_all").map_or_else(String::new, |name| format!("{name} is false"))
@@ -64,18 +72,6 @@ struct OwnNames;
 impl Vocabulary for OwnNames {
     fn tool(&self, name: &str) -> Option<String> {
         Some(name.to_owned())
-    }
-
-    fn field(&self, name: &str) -> Option<String> {
-        Some(name.to_owned())
-    }
-
-    fn field_of(&self, _: &str, name: &str) -> Option<String> {
-        Some(name.to_owned())
-    }
-
-    fn call(&self, tool: &str, fields: &Map<String, Value>) -> Option<String> {
-        Some(json_call(tool, fields))
     }
 }
 

@@ -10,8 +10,10 @@
     reason = "tests play the outside world"
 )]
 
+mod driven;
 mod watched;
 
+use driven::{DrivenProcess, report};
 use emendate::fs::LocalStore;
 use emendate::{AskingCall, CallContext, Config, Engine, PersonAnswer, StateLocation, UnreadPolicy};
 use proptest::collection::vec;
@@ -20,9 +22,7 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
-use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use watched::Watched;
 
@@ -34,8 +34,6 @@ const CELLS: usize = 5;
 /// Lines between two cells, so that each change is a hunk of its own.
 const LINES_BETWEEN: usize = 9;
 const CONFIG: &str = "[policy]\nask = ['Edit(asked)']\n[ask]\nwait_seconds = 600\n";
-/// Prefix of the lines that a process reports; the test runner prints others.
-const MARK: &str = "@@";
 
 /// The values of the cells of each file.
 type Tree = Vec<Vec<u32>>;
@@ -142,10 +140,6 @@ fn caller(session: usize, turn: u32) -> CallContext {
     }
 }
 
-fn report(text: &str) {
-    println!("\n{MARK}{text}");
-}
-
 /// Reads the next line of the test; ends the process if there is none.
 fn next_line() -> String {
     let mut line = String::new();
@@ -187,40 +181,6 @@ fn one_process() {
         stop("the answer");
         engine.store_unstored_contents();
         report(&format!("done {code}"));
-    }
-}
-
-struct Process {
-    child: Child,
-    to: ChildStdin,
-    from: BufReader<ChildStdout>,
-}
-
-impl Process {
-    fn start(bed: &Bed) -> Process {
-        let mut child = Command::new(std::env::current_exe().unwrap());
-        child.args(["--exact", "one_process", "--nocapture"]).env("MODEL_BED", &bed.0);
-        let mut child = child.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap();
-        let (to, from) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
-        Process { child, to, from }
-    }
-
-    /// Sends a line and waits for the next step, or for the end of the call, whose code is the answer.
-    fn send(&mut self, line: &str) -> Option<String> {
-        writeln!(self.to, "{line}").unwrap();
-        loop {
-            let mut line = String::new();
-            assert!(self.from.read_line(&mut line).unwrap() > 0, "a process ended by itself");
-            let Some((_, said)) = line.split_once(MARK) else { continue };
-            return said.strip_prefix("done ").map(|code| code.trim().to_owned());
-        }
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 
@@ -396,7 +356,7 @@ impl Model {
                 }
                 let input = json!({ "id": question.id, "yes": yes });
                 let tree = (*yes && is_same).then_some(tree);
-                // What it would take back may have been taken back since.
+                // The operation that it would undo may have been undone since.
                 let must = question.is_edit;
                 ("answer", input, if must { Expected::Tree(tree) } else { Expected::Perhaps(tree) })
             }
@@ -404,7 +364,7 @@ impl Model {
     }
 }
 
-/// What a call has to do.
+/// The expected effect of a call.
 #[derive(Clone, Debug)]
 enum Expected {
     /// These files, or a refusal.
@@ -426,7 +386,7 @@ enum Expected {
 /// A test in progress.
 struct Play {
     bed: Bed,
-    processes: Vec<Process>,
+    processes: Vec<DrivenProcess>,
     /// It looks at the history, and resolves what a dead process left.
     observer: Engine,
     model: Model,
@@ -446,7 +406,7 @@ impl Play {
             assert!(reply.result.is_ok());
         }
         let disk = bed.read();
-        let processes = (0..SESSIONS).map(|_| Process::start(&bed)).collect();
+        let processes = (0..SESSIONS).map(|_| DrivenProcess::start("MODEL_BED", &bed.0)).collect();
         let model = Model {
             recorded: disk.clone(),
             disk,
@@ -490,7 +450,7 @@ impl Play {
             }
         }
         if kill.is_some() && code.is_none() {
-            self.processes[session] = Process::start(&self.bed);
+            self.processes[session] = DrivenProcess::start("MODEL_BED", &self.bed.0);
         }
         code
     }

@@ -10,8 +10,10 @@
     reason = "tests play the outside world"
 )]
 
+mod driven;
 mod watched;
 
+use driven::{DrivenProcess, report};
 use emendate::fs::LocalStore;
 use emendate::{CallContext, Config, Engine, StateLocation, UnreadPolicy};
 use emendate_history::Retention;
@@ -20,16 +22,12 @@ use proptest::prelude::{Just, ProptestConfig, Strategy, prop_oneof, proptest};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
-use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use watched::Watched;
 
 const PROCESSES: usize = 3;
 const FILES: [&str; 2] = ["a", "b"];
-/// Prefix of the lines that a process reports; the test runner prints others.
-const MARK: &str = "@@";
 
 #[derive(Clone, Debug)]
 enum Act {
@@ -124,10 +122,12 @@ impl Bed {
             Call::Free => ("free", json!({})),
         }
     }
-}
 
-fn report(text: &str) {
-    println!("\n{MARK}{text}");
+    /// Returns the line that makes a process carry out a call, with a stop at each point of it if `stops`.
+    fn line(&self, call: &Call, stops: bool) -> String {
+        let (tool, input) = self.input(call);
+        json!({ "tool": tool, "input": input, "stops": stops }).to_string()
+    }
 }
 
 /// Reads the next line of the schedule; ends the process if there is none.
@@ -170,49 +170,6 @@ fn one_process() {
     }
 }
 
-struct Process {
-    child: Child,
-    to: ChildStdin,
-    from: BufReader<ChildStdout>,
-    /// Whether the process is stopped in the middle of a call.
-    busy: bool,
-}
-
-impl Process {
-    fn start(bed: &Bed) -> Process {
-        let mut child = Command::new(std::env::current_exe().unwrap());
-        child.args(["--exact", "one_process", "--nocapture"]).env("SCHEDULED_BED", &bed.0);
-        let mut child = child.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap();
-        let (to, from) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
-        Process { child, to, from, busy: false }
-    }
-
-    /// Sends a line and waits for the next point or the end of the call, whose result is the answer.
-    fn send(&mut self, line: &str) -> Option<String> {
-        writeln!(self.to, "{line}").unwrap();
-        loop {
-            let mut line = String::new();
-            assert!(self.from.read_line(&mut line).unwrap() > 0, "a process ended by itself");
-            let Some((_, told)) = line.split_once(MARK) else { continue };
-            let done = told.strip_prefix("done ").map(|told| told.trim().to_owned());
-            self.busy = done.is_none();
-            return done;
-        }
-    }
-
-    fn call(&mut self, bed: &Bed, call: &Call, stops: bool) -> Option<String> {
-        let (tool, input) = bed.input(call);
-        self.send(&json!({ "tool": tool, "input": input, "stops": stops }).to_string())
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
 /// The operations of the log, the newest first.
 fn operations(engine: &Engine) -> Vec<Value> {
     let person = CallContext { unread: UnreadPolicy::Allow, ..CallContext::default() };
@@ -247,20 +204,21 @@ fn play(acts: &[(usize, Act)]) {
     let dir = tempfile::tempdir().unwrap();
     let bed = Bed::new(dir.path());
     let beginning = bed.tree();
-    let mut processes: Vec<Process> = (0..PROCESSES).map(|_| Process::start(&bed)).collect();
+    let mut processes: Vec<DrivenProcess> =
+        (0..PROCESSES).map(|_| DrivenProcess::start("SCHEDULED_BED", &bed.0)).collect();
     let mut schedule = String::new();
     for (nth, act) in acts {
         let process = &mut processes[*nth];
         let done = match act {
             Act::Kill => {
-                *process = Process::start(&bed);
+                *process = DrivenProcess::start("SCHEDULED_BED", &bed.0);
                 schedule.extend([format!("\n{nth} killed")]);
                 None
             }
             Act::Step(_) if process.busy => process.send("go on"),
             Act::Step(call) => {
                 schedule.extend([format!("\n{nth} {call:?}")]);
-                process.call(&bed, call, true)
+                process.send(&bed.line(call, true))
             }
         };
         schedule.extend(done.map(|done| format!("\n{nth} done: {done}")));
@@ -322,9 +280,10 @@ fn concurrent_undos_and_redos_keep_their_order() {
         let dir = tempfile::tempdir().unwrap();
         let bed = Bed::new(dir.path());
         let mut edits = vec![bed.tree()];
-        let mut processes = [Process::start(&bed), Process::start(&bed)];
+        let mut processes =
+            [DrivenProcess::start("SCHEDULED_BED", &bed.0), DrivenProcess::start("SCHEDULED_BED", &bed.0)];
         for text in 1..4 {
-            processes[0].call(&bed, &Call::Edit(0, text, 7), false).unwrap();
+            processes[0].send(&bed.line(&Call::Edit(0, text, 7), false)).unwrap();
             edits.push(bed.tree());
         }
         let mut left = 3;
@@ -332,10 +291,10 @@ fn concurrent_undos_and_redos_keep_their_order() {
             let mut done = 0;
             while done < times {
                 let [one, other] = &mut processes;
-                let mut ended = vec![one.call(&bed, &call, true)];
+                let mut ended = vec![one.send(&bed.line(&call, true))];
                 ended.extend((1..first).map_while(|_| one.busy.then(|| one.send("go on"))));
                 if done + 1 < times {
-                    ended.push(other.call(&bed, &call, false));
+                    ended.push(other.send(&bed.line(&call, false)));
                 }
                 while one.busy {
                     ended.push(one.send("go on"));

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
 thread_local! {
-    /// How far the clock of this thread is ahead.
+    /// Lead of this thread's clock over the system's clock.
     static AHEAD_US: Cell<i64> = const { Cell::new(0) };
 }
 

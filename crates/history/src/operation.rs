@@ -310,7 +310,7 @@ impl KnownState {
         self.state.map(|it| (it.content, it.kind)) == other.map(|it| (it.content, it.kind))
     }
 
-    /// True if a change of a file begins with the state. Where only the mode changes, it matters.
+    /// True if a change of a file begins with the state. If only the mode changes, the mode is compared, too.
     pub(crate) fn is_before(&self, change: &FileChange) -> bool {
         let is_mode_only = KnownState { state: change.before, in_doubt: false }.is_like(change.after);
         let mode = |state: Option<FileState>| state.map(|it| it.mode);

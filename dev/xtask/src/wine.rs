@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Where programs of Wine are, if not on the search path.
+/// Directories of Wine's programs that are not on the search path.
 const DEBIAN: &str = "/usr/lib/wine/wine64";
 /// The C compiler and linker, from Debian's `gcc-mingw-w64-x86-64`.
 pub(crate) const COMPILER: &str = "x86_64-w64-mingw32-gcc";

@@ -48,7 +48,7 @@ pub(crate) struct SearchArgs {
     /// Lines to show before and after each hit
     #[arg(short = 'C', long, value_name = "N")]
     pub(crate) context: Option<u64>,
-    /// How many hits to show [default: 100]
+    /// Number of hits to show [default: 100]
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<u64>,
     /// Format of the lines [default: numbered]

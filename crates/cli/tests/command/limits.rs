@@ -425,7 +425,7 @@ fn checked_files(bed: &Bed, _: Door, count: usize) -> Asked {
     call("check", json!({ "paths": vec![bed.path("a.txt"); count] }))
 }
 
-/// Creates so many files of a known language in a directory; returns it.
+/// Creates files of a known language in a directory, and returns the directory.
 fn directory_of(bed: &Bed, door: Door, count: usize) -> String {
     let name = format!("{door:?}-{count}");
     for nth in 0..count {

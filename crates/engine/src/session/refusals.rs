@@ -28,8 +28,8 @@ fn file_of(context: &Context, root: usize, name: &str) -> Option<PathBuf> {
     context.history(root).directory().map(|directory| directory.join(name))
 }
 
-/// Keeps a refused call for the owner. A call that was cancelled, or asks a person, is none. Nothing that a secret file
-/// may contain is kept.
+/// Keeps a refused call for the owner. A call that was cancelled or asks a person was not refused. For a call that may be
+/// about a secret file, no text is kept that could quote the file: neither evidence nor the next call nor suggestions.
 pub(crate) fn keep_refusal(context: &Context, caller: &CallContext, call: &RefusedCall<'_>, error: &Error) {
     if caller.dry_run || matches!(error.code(), Code::CallCancelled | Code::AccessAsk) {
         return;
@@ -39,6 +39,7 @@ pub(crate) fn keep_refusal(context: &Context, caller: &CallContext, call: &Refus
     let Some(file) = file_of(context, root, REFUSALS_FILE) else { return };
     // A call about several files may be about a secret one, too.
     let is_plain = place.is_some_and(|place| !policy::is_secret(&place));
+    let facts = error.data().iter().filter(|(_, value)| is_plain || !value.is_string());
     let front = caller.client.as_deref();
     let refusal = Refusal {
         at: call.at,
@@ -47,12 +48,12 @@ pub(crate) fn keep_refusal(context: &Context, caller: &CallContext, call: &Refus
         code: error.code().as_str().to_owned(),
         message: error.message().to_owned(),
         evidence: if is_plain { error.evidence_text().to_owned() } else { String::new() },
-        next: error.next_step().to_owned(),
+        next: if is_plain { error.next_step().to_owned() } else { String::new() },
         path: call.path.unwrap_or_default().to_owned(),
         input: call.input as u64,
         session: caller.session.clone(),
         model: front.map_or(String::new(), |front| front.model.clone()),
-        facts: error.data().iter().map(|(key, value)| (key.clone(), value.clone())).collect(),
+        facts: facts.map(|(key, value)| (key.clone(), value.clone())).collect(),
     };
     // It is a record for people: a call does not fail because of it.
     let _ = push_refusal(&file, &refusal);

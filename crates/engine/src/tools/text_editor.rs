@@ -10,13 +10,12 @@ use crate::pipeline::report::rendered::answer_with;
 use crate::pipeline::report::rows::render_warnings;
 use crate::tools::edit_files::change_files;
 use crate::tools::{read, undo};
-use emendate_core::advice::json_call;
 use emendate_core::formats::FormatInput;
 use emendate_core::formats::text_editor::{self, EditorCommand, TextEditor, TextEditorInput};
 use emendate_core::{Code, Error, Result};
 use emendate_core::{ErrorContext, Vocabulary};
 use emendate_fs::{EntryKind, PATH_MAX_BYTES, SafePath};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -242,17 +241,5 @@ struct EditorCommands;
 impl Vocabulary for EditorCommands {
     fn tool(&self, name: &str) -> Option<String> {
         Some(if name == "write" { "the command create" } else { name }.to_owned())
-    }
-
-    fn field(&self, name: &str) -> Option<String> {
-        Some(name.to_owned())
-    }
-
-    fn field_of(&self, _: &str, name: &str) -> Option<String> {
-        Some(name.to_owned())
-    }
-
-    fn call(&self, tool: &str, fields: &Map<String, Value>) -> Option<String> {
-        Some(json_call(tool, fields))
     }
 }

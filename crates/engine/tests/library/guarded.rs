@@ -86,6 +86,26 @@ fn hard_link_to_a_guarded_file_is_guarded() {
 }
 
 #[test]
+fn record_of_a_refusal_quotes_no_secret_file() {
+    let config = Config::default().with_file("[policy]\nallow = ['.env']\n", "test", true).unwrap();
+    let bench = Bench::open(config, |beside| StateLocation::Directory(beside.join("state")));
+    for name in [".env", "plain.txt"] {
+        bench.put(name, "a=1\nTOKEN=hunter2\n");
+        ok(&bench.read(name));
+        // The refusal quotes the real line and suggests it.
+        let refused = bench.edit(name, "2\tTOKEN=hunter", "x").result.unwrap_err();
+        assert!(refused.to_string().contains("hunter2"), "{refused}");
+    }
+    let kept = bench.engine.refusals(10);
+    assert_eq!(kept.len(), 2);
+    let quotes = |name: &str| {
+        let refusal = kept.iter().find(|it| it.path.ends_with(name)).unwrap();
+        format!("{refusal:?}").contains("hunter2")
+    };
+    assert_eq!((quotes(".env"), quotes("plain.txt")), (false, true));
+}
+
+#[test]
 fn recently_created_second_name_is_noticed() {
     // With a small directory, which is listed, and with one in which every name is looked up: it is large, or has a
     // name whose equality only the kernel can decide.

@@ -118,7 +118,7 @@ fn checked(bench: &Bench, count: usize) -> Reply {
     bench.call("check", json!({ "paths": vec![path; count] }))
 }
 
-/// Changes a file so many times since a mark, and rewinds to it.
+/// Changes a file repeatedly after a mark, and rewinds to it.
 fn rewound(bench: &Bench, count: usize) -> Reply {
     let path = bench.put("a.txt", "start\n");
     assert!(bench.read("a.txt").result.is_ok());

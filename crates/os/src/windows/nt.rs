@@ -28,7 +28,7 @@ use super::ffi::is_wtf8;
 const SHARING_ATTEMPTS: u32 = 40;
 const SHARING_PAUSE: Duration = Duration::from_millis(5);
 
-/// How a name is opened.
+/// Options for opening a name.
 #[derive(Clone, Copy)]
 pub(crate) struct Opening {
     pub(crate) access: u32,

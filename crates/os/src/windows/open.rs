@@ -17,7 +17,7 @@ use super::paths;
 use super::stat::{self, Stat};
 
 bitflags! {
-    /// How a file is opened.
+    /// Options for opening a file.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct OFlags: u32 {
         /// To read.
@@ -68,7 +68,7 @@ bitflags! {
         const READ_OK = 4;
     }
 
-    /// How a file is renamed.
+    /// Options for renaming a file.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct RenameFlags: u32 {
         /// The new name must not exist.

@@ -19,7 +19,7 @@ const VERBATIM: &[u8] = br"\\?\";
 const VERBATIM_UNC: &[u8] = br"\\?\UNC\";
 /// Beginning of a path for the kernel.
 const KERNEL: &str = r"\??\";
-/// Names that stand for devices in every directory, with any extension.
+/// Names of devices in every directory, with any extension.
 const DEVICES: [&str; 6] = ["CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"];
 /// Beginnings of names of devices; a digit follows.
 const NUMBERED_DEVICES: [&str; 2] = ["COM", "LPT"];

@@ -178,7 +178,7 @@ pub(super) struct AskSection {
     pub(super) notify: Option<Vec<String>>,
 }
 
-/// How `emend` shows its output on a terminal (user's file only).
+/// The output of `emend` on a terminal (user's file only).
 #[derive(Deserialize, Default, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(rename = "Terminal")]

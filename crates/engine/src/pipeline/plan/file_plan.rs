@@ -69,13 +69,13 @@ pub(crate) struct PlanOutcome {
     /// Operations of the call, if a person changed the text.
     pub(crate) corrected: Vec<OpOutcome>,
     pub(crate) notes: Notes,
-    /// Errors of edits that were left out, if the call accepts that.
+    /// Errors of edits that were skipped, if the call accepts that.
     pub(crate) failed: Vec<Error>,
-    /// The edits that were left out, as text.
+    /// The edits that were skipped, as text.
     pub(crate) rejected: String,
 }
 
-/// How the reply presents the change of a file.
+/// Presentation of a file's change in the reply.
 #[derive(Clone, Default)]
 pub(crate) struct PlanDisplay {
     /// The header above the rows of the reply, if changes are shown as rows.
@@ -129,7 +129,7 @@ pub(crate) struct FilePlan {
     pub(crate) lost_attributes: Option<FileAttributes>,
     /// The outcome of the edits.
     pub(crate) outcome: PlanOutcome,
-    /// How the reply presents it.
+    /// Presentation in the reply.
     pub(crate) display: PlanDisplay,
     /// The knowledge that the session gains.
     pub(crate) seen: SeenUpdate,

@@ -144,7 +144,7 @@ struct GitAttributes {
     end: Option<LineEnd>,
     /// The file is declared as binary.
     binary: bool,
-    /// The attributes that macros stand for, with the macros in them expanded.
+    /// The attributes of macros, with nested macros expanded.
     macros: HashMap<String, Vec<String>>,
 }
 

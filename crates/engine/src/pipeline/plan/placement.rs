@@ -23,7 +23,7 @@ pub(crate) struct OrderedOps<'a> {
 pub(crate) struct SeenVersion<'a> {
     pub(crate) snapshot: &'a Snapshot,
     pub(crate) lines: LineSet,
-    /// How the version is known.
+    /// Evidence for the version.
     pub(crate) of: MergeBase,
 }
 
@@ -63,7 +63,7 @@ impl PlacedEdits {
     }
 }
 
-/// How edits of one kind are placed in a file.
+/// Places edits of one kind in a file.
 pub(crate) trait PlacementStrategy {
     /// Places the edits in a file that is as the caller saw it.
     fn in_current(&mut self, file: &EditedFile<'_>, lines_seen: LineSet, note: Option<Note>) -> Result<PlacedEdits>;

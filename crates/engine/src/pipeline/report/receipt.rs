@@ -78,7 +78,7 @@ pub(crate) struct FileReply {
 pub(crate) struct ReplyText {
     pub(crate) headline: String,
     pub(crate) notes: String,
-    /// Edits that were left out, the change, the diagnosis.
+    /// Edits that were skipped, the change, the diagnosis.
     pub(crate) body: String,
 }
 

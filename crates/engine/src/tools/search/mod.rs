@@ -80,7 +80,7 @@ pub(crate) struct SearchInput {
     /// Lines to show before and after each hit (default 0).
     #[serde(default)]
     pub(crate) context: usize,
-    /// How many hits to show (default 100).
+    /// Number of hits to show (default 100).
     #[serde(default)]
     pub(crate) limit: Option<usize>,
     /// How lines are marked, as in read.

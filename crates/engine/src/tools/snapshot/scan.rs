@@ -116,7 +116,7 @@ impl<'a> TreeScan<'a> {
     fn visit(&mut self, folder: &SafePath, entry: &DirEntry, meta: &FileMeta, settle: SettleBatch<'_>) -> Result<()> {
         work::spend(1)?;
         let path = folder.absolute().join(&entry.name);
-        // What a process of ours that died has put aside is no change by others.
+        // Temporary files of a dead process of ours are not changes by others.
         let is_skipped =
             VERSION_CONTROL.iter().any(|name| entry.name == OsStr::new(name)) || is_temporary_name(&entry.name);
         // A link is an entry of its own: what it leads to is not looked at.
