@@ -156,7 +156,7 @@ impl NativeWorkspace {
         let cell = Arc::clone(&self.opened);
         Job::start(move || {
             if let Some(workspace) = cell.get() {
-                workspace.engine().finish_background_work();
+                workspace.engine().history().finish_background_work();
             }
             envelope(Ok(Value::Null))
         })
@@ -166,7 +166,7 @@ impl NativeWorkspace {
     #[napi]
     pub fn finish(&self) {
         if let Some(workspace) = self.opened.get() {
-            workspace.engine().finish_background_work();
+            workspace.engine().history().finish_background_work();
         }
     }
 

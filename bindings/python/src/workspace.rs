@@ -109,7 +109,7 @@ impl NativeWorkspace {
 
     /// Does what calls left to be done in the background.
     fn finish(&self, py: Python<'_>) {
-        py.detach(|| self.workspace.engine().finish_background_work());
+        py.detach(|| self.workspace.engine().history().finish_background_work());
     }
 }
 

@@ -37,7 +37,7 @@ pub(crate) fn call_or_wait(
     make: impl Fn(&CallContext) -> Reply,
 ) -> Reply {
     let (reply, caller) = asked(desk, &make);
-    let call = |reply| engine.wait_for_person(&caller, call, reply, &make, note_question);
+    let call = |reply| engine.questions().wait_for_person(&caller, call, reply, &make, note_question);
     if asks_at_terminal(desk) { reply } else { call(reply) }
 }
 

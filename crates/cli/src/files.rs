@@ -135,7 +135,7 @@ fn listing_colors(
             let range = number("offset").zip(number("lines"));
             let path = input["file_path"].as_str().map(Path::new);
             let tokens = path.zip(range).map(|(path, (first, lines))| {
-                engine.line_colors(&desk.caller(), path, LineRange { first, last: first + lines })
+                engine.review().line_colors(&desk.caller(), path, LineRange { first, last: first + lines })
             });
             ListingColors { numbered, tokens: tokens.unwrap_or_default(), ..colors }
         }

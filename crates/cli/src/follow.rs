@@ -22,7 +22,7 @@ pub(crate) fn follow(desk: &CliContext<'_>, args: &HistoryArgs) -> Result<u8> {
     }
     let path = args.file.as_ref().or(args.path.as_ref());
     let engine = desk.open()?;
-    let mut feed = engine.follow(&FeedOptions {
+    let mut feed = engine.history().follow(&FeedOptions {
         since: args.since.as_deref().map(|since| history::moment(since, Local::now()).unwrap_or(since.to_owned())),
         last: args.limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(0),
         session: args.by.clone(),

@@ -196,7 +196,7 @@ pub(crate) fn snapshot(args: &SnapshotArgs) -> ToolCall {
 pub(crate) fn gc(desk: &CliContext<'_>, args: &GcArgs) -> Result<u8> {
     let engine = desk.open()?;
     let bytes = args.size.map(|megabytes| megabytes.saturating_mul(1 << 20));
-    let freed = engine.collect_garbage(Retention { days: args.days, bytes })?;
+    let freed = engine.history().collect_garbage(Retention { days: args.days, bytes })?;
     if desk.global.json {
         let data = json!({
             "operations": freed.operations, "contents": freed.contents, "bytes": freed.bytes,

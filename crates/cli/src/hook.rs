@@ -81,7 +81,7 @@ pub(crate) fn run(desk: &CliContext<'_>, args: &HookArgs) -> Result<u8> {
         HookPhase::PostToolUse => {
             // Before the read, after which the file would be known.
             if let Some(path) = created(&event, &fields)
-                && let Err(error) = engine.record_creation(path)
+                && let Err(error) = engine.history().record_creation(path)
             {
                 output::note(&format!("The new file is not in the history: {error}"));
             }
@@ -130,7 +130,7 @@ fn answer(client: &str, decision: &str, reason: &str) -> Result<()> {
 /// Begins a turn. A failure does not stop the prompt: its operations then belong to the turn before.
 fn begin_turn(desk: &CliContext<'_>, session: &str) -> Result<u8> {
     let engine = desk.open()?;
-    if let Err(error) = engine.begin_turn(session) {
+    if let Err(error) = engine.history().begin_turn(session) {
         output::note(&format!("The turn is not in the history: {error}"));
     }
     output::notices(&engine);

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 /// Errors: a question that does not exist; those of the state directory and of the output.
 pub(crate) fn pending(desk: &CliContext<'_>, args: &PendingArgs) -> Result<u8> {
     let engine = desk.open()?;
-    let all = engine.pending_questions()?;
+    let all = engine.questions().pending()?;
     let shown = match &args.id {
         Some(id) => vec![find(all, id)?],
         None => all,
@@ -90,7 +90,7 @@ pub(crate) fn deny(desk: &CliContext<'_>, args: &DenyArgs) -> Result<u8> {
 /// Errors: no text that could be changed; those of the editor and of the answer.
 pub(crate) fn correct(desk: &CliContext<'_>, args: &CorrectArgs) -> Result<u8> {
     let engine = desk.open()?;
-    let question = find(engine.pending_questions()?, &args.id)?;
+    let question = find(engine.questions().pending()?, &args.id)?;
     let path = args.path.as_deref().map(|path| desk.absolute(path)).transpose()?;
     let files = question.files.iter().filter(|file| path.as_ref().is_none_or(|path| *path == file.path));
     let files: Vec<(&QuestionFile, &String)> = files.filter_map(|file| Some((file, file.proposed.as_ref()?))).collect();
@@ -125,11 +125,11 @@ fn text_from(from: &Path) -> Result<String> {
 /// Answers a question, and shows what became of it.
 fn answer(desk: &CliContext<'_>, engine: &Engine, id: &str, said: &PersonAnswer) -> Result<u8> {
     if desk.global.dry_run {
-        find(engine.pending_questions()?, id)?;
+        find(engine.questions().pending()?, id)?;
         output::note("nothing was answered: this is a dry run");
         return Ok(0);
     }
-    let outcome = engine.answer_question(id, said)?;
+    let outcome = engine.questions().answer(id, said)?;
     output::notices(engine);
     let status = status_of(&outcome);
     if desk.global.json {

@@ -23,7 +23,7 @@ pub(crate) fn comment(desk: &CliContext<'_>, args: &CommentArgs) -> Result<u8> {
         (Some(path), line)
     });
     let path = path.map(|path| desk.absolute(&path)).transpose()?;
-    let comment = engine.add_comment(&args.id, path.as_deref(), line, &args.text)?;
+    let comment = engine.remarks().add_comment(&args.id, path.as_deref(), line, &args.text)?;
     if desk.global.json {
         output::value(&json!({ "ok": true, "data": { "comment": row(&comment) } }))?;
     } else {
@@ -50,9 +50,10 @@ fn split_line(place: &Path) -> (PathBuf, Option<u64>) {
 pub(crate) fn comments(desk: &CliContext<'_>, args: &CommentsArgs) -> Result<u8> {
     let engine = desk.open()?;
     if let Some(id) = &args.delete {
-        engine.delete_comment(id)?;
+        engine.remarks().delete_comment(id)?;
     }
-    let all = if args.delete.is_some() { Vec::new() } else { engine.comments(args.id.as_deref(), args.open)? };
+    let all =
+        if args.delete.is_some() { Vec::new() } else { engine.remarks().comments(args.id.as_deref(), args.open)? };
     if desk.global.json {
         output::value(&json!({ "ok": true, "data": { "comments": all.iter().map(row).collect::<Vec<_>>() } }))?;
     } else if let Some(id) = &args.delete {
@@ -98,7 +99,7 @@ fn line(comment: &Comment) -> String {
 pub(crate) fn reviewed(desk: &CliContext<'_>, args: &ReviewedArgs) -> Result<u8> {
     let engine = desk.open()?;
     let all = match &args.id {
-        None => engine.reviewed_hunks(None)?,
+        None => engine.remarks().reviewed_hunks(None)?,
         Some(id) => {
             let (path, hunks) = match &args.hunks {
                 Some(target) => HunkList::split_path(target).map(|(path, hunks)| (Some(path), hunks))?,
@@ -107,7 +108,7 @@ pub(crate) fn reviewed(desk: &CliContext<'_>, args: &ReviewedArgs) -> Result<u8>
             let path = path.map(|path| desk.absolute(&path)).transpose()?;
             let hunks: Option<Vec<usize>> =
                 hunks.map(|list| list.0.iter().filter_map(|number| usize::try_from(*number).ok()).collect());
-            engine.mark_reviewed(&desk.caller(), id, path.as_deref(), hunks.as_deref(), !args.clear)?
+            engine.remarks().mark_reviewed(&desk.caller(), id, path.as_deref(), hunks.as_deref(), !args.clear)?
         }
     };
     if desk.global.json {

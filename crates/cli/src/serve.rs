@@ -34,7 +34,7 @@ fn call_and_wait(engine: &Engine, caller: &CallContext, tool: &str, text: &str) 
     let reply = make(caller);
     let Ok(input) = serde_json::from_str(text) else { return reply };
     let call = AskingCall { profile: None, tool, input: &input };
-    engine.wait_for_person(caller, call, reply, make, approval::note_question)
+    engine.questions().wait_for_person(caller, call, reply, make, approval::note_question)
 }
 
 /// `emend mcp`: serves until the input ends, or over HTTP until a signal comes.
@@ -95,8 +95,8 @@ pub(crate) fn serve(desk: &CliContext<'_>) -> Result<u8> {
             if let Err(error) = replies.flush() {
                 return ended(&error);
             }
-            engine.confirm_replies(None);
-            engine.finish_background_work();
+            engine.remarks().confirm_replies(None);
+            engine.history().finish_background_work();
             output::notices(&engine);
             next = requests.wait()?;
         }

@@ -47,6 +47,10 @@ pub use api::bulk::row::{BulkCell, BulkFile, BulkFiles, BulkInputs, BulkRow, Bul
 pub use api::bulk::threads::in_parallel;
 pub use api::describe::{describe, format_specs};
 pub use api::engine::Engine;
+pub use api::engine::history::HistoryAccess;
+pub use api::engine::questions::Questions;
+pub use api::engine::remarks::Remarks;
+pub use api::engine::review::Review;
 pub use api::limits::{LIMITS, Limit};
 pub use api::outputs::{FieldKind, OUTPUTS, OutputField, OutputGroup};
 pub use api::profile::{PROFILES, Profile, ToolView, client_tool, profile};

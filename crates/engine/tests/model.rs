@@ -170,16 +170,16 @@ fn one_process() {
         let code = if tool == "answer" {
             let no = PersonAnswer::Deny { reason: String::new() };
             let answer = if input["yes"] == true { PersonAnswer::Approve } else { no };
-            let outcome = engine.answer_question(input["id"].as_str().unwrap(), &answer);
+            let outcome = engine.questions().answer(input["id"].as_str().unwrap(), &answer);
             outcome.map_or_else(|error| error.code().as_str().to_owned(), |it| it.code.unwrap_or("ok".to_owned()))
         } else {
             let reply = engine.call(&person, tool, input.clone());
             // Its process ends, so whoever answers carries it out.
-            drop(engine.store_question(&person, AskingCall { profile: None, tool, input }, &reply, None));
+            drop(engine.questions().store(&person, AskingCall { profile: None, tool, input }, &reply, None));
             reply.result.as_ref().map_or_else(|error| error.code().as_str(), |_| "ok").to_owned()
         };
         stop("the answer");
-        engine.store_unstored_contents();
+        engine.history().store_unstored_contents();
         report(&format!("done {code}"));
     }
 }
@@ -637,7 +637,7 @@ impl Play {
 
     /// Adds the questions that are new, and removes those that have an answer.
     fn look_at_questions(&mut self, code: Option<&str>, expected: &Expected) {
-        let pending = self.observer.pending_questions().unwrap();
+        let pending = self.observer.questions().pending().unwrap();
         let ids: BTreeSet<&str> = pending.iter().map(|it| &*it.id).collect();
         self.model.questions.retain(|it| ids.contains(&*it.id));
         for found in &pending {

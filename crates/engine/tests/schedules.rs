@@ -158,14 +158,14 @@ fn one_process() {
         let tool = call["tool"].as_str().unwrap();
         STOPS.store(call["stops"] == true, Ordering::Relaxed);
         if tool == "free" {
-            engine.collect_garbage(Retention::default()).unwrap();
+            engine.history().collect_garbage(Retention::default()).unwrap();
             report("done ok");
             continue;
         }
         let reply = engine.call(&person, tool, call["input"].clone());
         let result = reply.result.as_ref().map_or_else(|error| error.code().as_str(), |_| "ok").to_owned();
         stop("the answer");
-        engine.store_unstored_contents();
+        engine.history().store_unstored_contents();
         report(&format!("done {result} {}", reply.text().replace('\n', " / ")));
     }
 }

@@ -66,7 +66,7 @@ impl PersonQuestion {
         reply: &Reply,
     ) -> PersonQuestion {
         let call = AskingCall { profile: Some(self.profile), tool, input };
-        let next = if self.may_wait { engine.store_question(caller, call, reply, self.until) } else { None };
+        let next = if self.may_wait { engine.questions().store(caller, call, reply, self.until) } else { None };
         if let Some(answered) = self.waiting.take() {
             answered.finish(reply, next.as_ref());
         }

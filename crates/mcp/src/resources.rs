@@ -28,7 +28,7 @@ const SIDES: [(&str, OperationSide); 2] = [("before", OperationSide::Before), ("
 
 /// Returns a page of the operations, the newest first.
 pub(crate) fn list(engine: &Engine, cursor: Option<&str>) -> Result<ListResourcesResult, ErrorData> {
-    let page = engine.entries(cursor, OPERATIONS_PER_PAGE).map_err(|error| match error.code() {
+    let page = engine.history().entries(cursor, OPERATIONS_PER_PAGE).map_err(|error| match error.code() {
         Code::CallInvalid => ErrorData::invalid_params(error.message().to_owned(), None),
         _ => internal(&error),
     })?;
@@ -92,7 +92,8 @@ pub(crate) fn read(engine: &Engine, caller: &CallContext, uri: &str) -> Result<R
     let (path, query) = path.split_once('?').map_or((path, None), |(path, query)| (path, Some(query)));
     let lines = query.map(|query| lines(query).ok_or_else(|| not_found(uri, INVALID_QUERY.to_owned()))).transpose()?;
     let path = emendate_os::paths::of_address(OsString::from_vec(percent_decode_str(path).collect()));
-    let bytes = engine.content_at(caller, id, &path, moment, lines).map_err(|error| resource_failure(uri, &error))?;
+    let bytes =
+        engine.history().content_at(caller, id, &path, moment, lines).map_err(|error| resource_failure(uri, &error))?;
     Ok(ReadResourceResult::new(vec![match String::from_utf8(bytes) {
         Ok(text) => ResourceContents::text(text, uri),
         Err(bytes) => {

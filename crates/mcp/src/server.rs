@@ -170,7 +170,7 @@ impl McpServer {
         let (answer, work) = oneshot::channel();
         drop(tokio::task::spawn_blocking(move || {
             // The session goes on, so its earlier replies are out.
-            engine.confirm_replies(Some(&caller.session));
+            engine.remarks().confirm_replies(Some(&caller.session));
             let input = Value::Object(input);
             let reply = offer.call(&engine, &caller, input.clone());
             report_notices(&engine);
@@ -179,7 +179,7 @@ impl McpServer {
             // The requester may be gone.
             let _ = answer.send((reply, question));
             // After sending the answer, and on this thread, which is already running.
-            engine.finish_background_work();
+            engine.history().finish_background_work();
         }));
         let (ended, end) = oneshot::channel();
         let work = async {
@@ -189,7 +189,7 @@ impl McpServer {
         let (work, ()) = tokio::join!(work, progress::report_progress(context, &watch, end, &reported));
         if context.ct.is_cancelled() {
             // Its reply is not sent.
-            self.engine.recall_replies(None);
+            self.engine.remarks().recall_replies(None);
         }
         work.map_err(|error| internal_failure(&error))
     }
@@ -242,7 +242,7 @@ impl ServerHandler for McpServer {
 
     /// A client that cancels a call does not read its reply, which may be out already.
     async fn on_cancelled(&self, _: CancelledNotificationParam, _: NotificationContext<RoleServer>) {
-        self.engine.recall_replies(None);
+        self.engine.remarks().recall_replies(None);
     }
 
     async fn initialize(

@@ -66,13 +66,13 @@ fn done(state: &ReviewState, fields: &Fields) -> Result<ActionDone> {
     let verb = fields.text("do").unwrap_or_default();
     let answer = match verb {
         "undo" => call(state, "undo", json!({ "id": id(fields)?, "any_session": true }), None)?,
-        "undo_turn" => state.engine.undo_turn(&state.caller, id(fields)?)?,
+        "undo_turn" => state.engine.review().undo_turn(&state.caller, id(fields)?)?,
         "undo_change" | "redo_change" => {
             let scope = scope_of(fields).ok_or_else(|| incomplete("the changes"))?;
             let path = fields.path("path").ok_or_else(|| incomplete("a file"))?;
             let hunk = fields.number("hunk").map(|number| [number]);
             let hunks = hunk.as_ref().map(|number| &number[..]);
-            state.engine.reverse_change(&state.caller, &scope, &path, hunks, verb == "redo_change")?
+            state.engine.review().reverse_change(&state.caller, &scope, &path, hunks, verb == "redo_change")?
         }
         "restore" => {
             let path = fields.path("path").ok_or_else(|| incomplete("a file"))?;
@@ -92,7 +92,7 @@ fn done(state: &ReviewState, fields: &Fields) -> Result<ActionDone> {
         }
         "comment" => {
             let (line, text) = (fields.number("line").map(|line| line as u64), fields.sent("text").unwrap_or_default());
-            let comment = state.engine.add_comment(
+            let comment = state.engine.remarks().add_comment(
                 scope_operation(fields)?,
                 fields.path("path").as_deref(),
                 line,
@@ -102,7 +102,7 @@ fn done(state: &ReviewState, fields: &Fields) -> Result<ActionDone> {
             return Ok(ActionDone { summary, operation: None });
         }
         "delete_comment" => {
-            state.engine.delete_comment(id(fields)?)?;
+            state.engine.remarks().delete_comment(id(fields)?)?;
             return Ok(ActionDone { summary: "The comment is deleted.".to_owned(), operation: None });
         }
         "mark" => {
@@ -129,7 +129,13 @@ fn reviewed(state: &ReviewState, fields: &Fields) -> Result<ActionDone> {
     let hunk = fields.number("hunk").ok_or_else(|| incomplete("a change"))?;
     let is_reviewed = fields.text("reviewed") == Some("1");
     let path = fields.path("path");
-    state.engine.mark_reviewed(&state.caller, scope_operation(fields)?, path.as_deref(), Some(&[hunk]), is_reviewed)?;
+    state.engine.remarks().mark_reviewed(
+        &state.caller,
+        scope_operation(fields)?,
+        path.as_deref(),
+        Some(&[hunk]),
+        is_reviewed,
+    )?;
     let summary = if is_reviewed { "Marked as reviewed." } else { "Marked as not reviewed." };
     Ok(ActionDone { summary: summary.to_owned(), operation: None })
 }
@@ -147,7 +153,7 @@ fn answered(state: &ReviewState, fields: &Fields, verb: &str) -> Result<ActionDo
         "deny" => PersonAnswer::Deny { reason: fields.text("reason").unwrap_or_default().replace("\r\n", "\n") },
         _ => PersonAnswer::Correct { texts: corrected(state, fields, id)? },
     };
-    let outcome = state.engine.answer_question(id, &answer)?;
+    let outcome = state.engine.questions().answer(id, &answer)?;
     let first_line = outcome.text.lines().next().unwrap_or_default();
     let summary = if first_line.is_empty() { "Answered.".to_owned() } else { first_line.to_owned() };
     Ok(ActionDone { summary, operation: outcome.operation })
@@ -156,7 +162,7 @@ fn answered(state: &ReviewState, fields: &Fields, verb: &str) -> Result<ActionDo
 /// Returns the texts that a person put in place of those of a question. Browsers send lines with CR LF, so the line
 /// ends are those of the proposal.
 fn corrected(state: &ReviewState, fields: &Fields, id: &str) -> Result<Vec<(PathBuf, String)>> {
-    let questions = state.engine.pending_questions()?;
+    let questions = state.engine.questions().pending()?;
     let question = questions.iter().find(|question| question.id == id).ok_or_else(|| {
         Error::new(Code::OperationMissing, "The question is no longer open.").next("Reload the page.")
     })?;

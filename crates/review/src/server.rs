@@ -79,7 +79,7 @@ impl ReviewService {
 
 /// Tells the pages about each change of the history, until the server ends.
 fn follow(engine: &Engine, state: &Weak<ReviewState>) -> Result<(), Error> {
-    let mut feed = engine.follow(&FeedOptions::default())?;
+    let mut feed = engine.history().follow(&FeedOptions::default())?;
     loop {
         let newest = history_key(engine);
         match state.upgrade() {
@@ -251,7 +251,7 @@ impl ReviewState {
         let done = self
             .call(move |state| {
                 let outcome = action::run(state, &fields);
-                state.engine.finish_background_work();
+                state.engine.history().finish_background_work();
                 respond_to(state, &csrf, &fields, &outcome, wants_json)
             })
             .await;

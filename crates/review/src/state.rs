@@ -44,13 +44,13 @@ impl ReviewState {
         // An operation never changes.
         let newest = match scope {
             ChangeScope::Operation(_) => String::new(),
-            _ => self.engine.newest_operations()?.join(","),
+            _ => self.engine.review().newest_operations()?.join(","),
         };
         let seen = || self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = seen().as_ref().filter(|known| known.scope == *scope && known.newest == newest) {
             return Ok(Arc::clone(&known.changes));
         }
-        let changes = Arc::new(self.engine.scope_changes(scope)?);
+        let changes = Arc::new(self.engine.review().scope_changes(scope)?);
         *seen() = Some(SeenScope { scope: scope.clone(), newest, changes: Arc::clone(&changes) });
         Ok(changes)
     }

@@ -296,7 +296,7 @@ impl Browser<'_> {
     /// The operations that there are.
     fn engine_ids(&self) -> Vec<String> {
         let query = emendate::OperationQuery { most: 50, ..emendate::OperationQuery::default() };
-        self.bed.engine.operations(&query).unwrap().operations.into_iter().map(|view| view.id).collect()
+        self.bed.engine.review().operations(&query).unwrap().operations.into_iter().map(|view| view.id).collect()
     }
 }
 

@@ -35,7 +35,8 @@ impl<'a> PageContext<'a> {
     /// The remarks on the operation of the scope that the page shows.
     pub(crate) fn remarks(&self, scope: &ChangeScope) -> &ScopeRemarks {
         self.remarks.get_or_init(|| {
-            let found = self.state.changes(scope).and_then(|changes| self.state.engine.scope_remarks(&changes));
+            let found =
+                self.state.changes(scope).and_then(|changes| self.state.engine.review().scope_remarks(&changes));
             found.unwrap_or_default()
         })
     }

@@ -88,7 +88,7 @@ impl Bed {
             settle();
             let (reply, time) = timed(|| engine.call(&caller, "edit", input));
             assert!(reply.result.is_ok(), "{}", reply.text());
-            engine.store_unstored_contents();
+            engine.history().store_unstored_contents();
             time
         })
     }

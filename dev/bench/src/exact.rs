@@ -115,7 +115,7 @@ fn disk(bytes: usize, quick: bool) -> Outcome {
         let (reply, time) = timed(|| engine.call(&caller, "edit", input));
         assert!(reply.result.is_ok(), "{}", reply.text());
         // A server also does this after its reply.
-        engine.store_unstored_contents();
+        engine.history().store_unstored_contents();
         time
     });
     let by_hand = || {

@@ -139,7 +139,7 @@ impl Ours {
             assert!(reply.is_ok(), "{reply:?}");
         });
         // A server also does this after its reply.
-        engine.store_unstored_contents();
+        engine.history().store_unstored_contents();
         time
     }
 }

@@ -42,7 +42,7 @@ fn one(tool: &'static str, bytes: usize) -> Outcome {
             let (reply, time) = timed(|| engine.call(&caller, tool, input));
             assert!(reply.result.is_ok(), "{}", reply.text());
             // Every front end does this after its reply.
-            engine.store_unstored_contents();
+            engine.history().store_unstored_contents();
             time
         })
     });

@@ -96,7 +96,7 @@ fn record_of_a_refusal_quotes_no_secret_file() {
         let refused = bench.edit(name, "2\tTOKEN=hunter", "x").result.unwrap_err();
         assert!(refused.to_string().contains("hunter2"), "{refused}");
     }
-    let kept = bench.engine.refusals(10);
+    let kept = bench.engine.review().refusals(10);
     assert_eq!(kept.len(), 2);
     let quotes = |name: &str| {
         let refusal = kept.iter().find(|it| it.path.ends_with(name)).unwrap();

@@ -99,7 +99,7 @@ proptest! {
         let written = bench.call("write", json!({ "file_path": bench.path("f"), "content": model.text() }));
         let id = operation(&written);
         for step in steps {
-            bench.engine.finish_background_work();
+            bench.engine.history().finish_background_work();
             model.above += step.above;
             if let Some(nth) = step.below {
                 model.below[nth % count] += 1;

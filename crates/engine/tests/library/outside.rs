@@ -252,7 +252,7 @@ fn perform(bench: &Bench, sessions: &[CallContext], act: &Act) -> Vec<usize> {
             Vec::new()
         }
         Act::BeginTurn(session) => {
-            bench.engine.begin_turn(&sessions[session].session).unwrap();
+            bench.engine.history().begin_turn(&sessions[session].session).unwrap();
             Vec::new()
         }
         Act::Snapshot => {
@@ -305,7 +305,7 @@ proptest! {
             }
         }
         let Bench { root, engine, .. } = &bench;
-        engine.store_unstored_contents();
+        engine.history().store_unstored_contents();
         let database = Database::open(&state.path().join(root_key(root)), HistoryLimits::default()).unwrap();
         let mut all = database.operations(&OperationFilter { limit: 1000, ..OperationFilter::default() }).unwrap();
         all.reverse();

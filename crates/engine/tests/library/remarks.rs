@@ -30,7 +30,7 @@ fn read(bench: &Bench) -> Reply {
 }
 
 fn comment(bench: &Bench, id: &str, line: u64, text: &str) -> Comment {
-    bench.engine.add_comment(id, Some(&bench.path("a")), Some(line), text).unwrap()
+    bench.engine.remarks().add_comment(id, Some(&bench.path("a")), Some(line), text).unwrap()
 }
 
 #[test]
@@ -74,12 +74,12 @@ fn comment_is_delivered_again_if_the_process_ends_before_its_reply_is_out() {
     assert_eq!(delivered(&other.call(&bench.caller, "read", input())), ["Look."]);
     drop(other);
     assert!(delivered(&again().call(&bench.caller, "read", input())).is_empty());
-    assert!(bench.engine.comments(None, false).unwrap().iter().all(|comment| comment.is_delivered));
+    assert!(bench.engine.remarks().comments(None, false).unwrap().iter().all(|comment| comment.is_delivered));
     // The front end says so.
     comment(&bench, &id, 1, "More.");
     assert_eq!(delivered(&read(&bench)), ["More."]);
-    bench.engine.confirm_replies(Some("model"));
-    assert!(bench.engine.comments(None, true).unwrap().is_empty());
+    bench.engine.remarks().confirm_replies(Some("model"));
+    assert!(bench.engine.remarks().comments(None, true).unwrap().is_empty());
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn what_cannot_be_commented_is_refused() {
     let bench = bench();
     let id = change(&bench);
     let add = |path: Option<&str>, line, text: &str| {
-        bench.engine.add_comment(&id, path.map(|path| bench.path(path)).as_deref(), line, text)
+        bench.engine.remarks().add_comment(&id, path.map(|path| bench.path(path)).as_deref(), line, text)
     };
     let refused = |result: emendate::core::Result<Comment>| result.unwrap_err().code().as_str();
     assert_eq!(refused(add(None, None, " ")), "call.invalid");
@@ -113,10 +113,10 @@ fn what_cannot_be_commented_is_refused() {
     assert_eq!(refused(add(Some("b"), None, "x")), "call.invalid");
     assert_eq!(refused(add(Some("a"), Some(0), "x")), "call.invalid");
     assert_eq!(refused(add(Some("a"), None, &"x".repeat(1501))), "call.too_large");
-    assert_eq!(refused(bench.engine.add_comment("99", None, None, "x")), "operation.not_found");
+    assert_eq!(refused(bench.engine.remarks().add_comment("99", None, None, "x")), "operation.not_found");
     let added = add(None, None, "x").unwrap();
-    bench.engine.delete_comment(&added.id).unwrap();
-    assert_eq!(bench.engine.delete_comment(&added.id).unwrap_err().code().as_str(), "operation.not_found");
+    bench.engine.remarks().delete_comment(&added.id).unwrap();
+    assert_eq!(bench.engine.remarks().delete_comment(&added.id).unwrap_err().code().as_str(), "operation.not_found");
     assert!(delivered(&read(&bench)).is_empty());
 }
 
@@ -126,16 +126,16 @@ fn hunks_are_marked_as_reviewed() {
     let id = change(&bench);
     let path = bench.path("a");
     let mark = |hunks: Option<&[usize]>, reviewed| {
-        let marked = bench.engine.mark_reviewed(&bench.caller, &id, Some(&path), hunks, reviewed);
+        let marked = bench.engine.remarks().mark_reviewed(&bench.caller, &id, Some(&path), hunks, reviewed);
         marked.map(|files| files.into_iter().map(|file| file.hunks).collect::<Vec<_>>())
     };
     assert_eq!(mark(Some(&[2]), true).unwrap(), [[2]]);
     assert_eq!(mark(None, true).unwrap(), [[1, 2]]);
     assert_eq!(mark(Some(&[1]), false).unwrap(), [[2]]);
     assert_eq!(mark(Some(&[3]), true).unwrap_err().code().as_str(), "call.invalid");
-    let all = bench.engine.mark_reviewed(&bench.caller, &id, None, None, true).unwrap();
+    let all = bench.engine.remarks().mark_reviewed(&bench.caller, &id, None, None, true).unwrap();
     assert_eq!((all.len(), &all[0].operation, &all[0].path), (1, &id, &path));
-    assert_eq!(bench.engine.reviewed_hunks(None).unwrap(), all);
+    assert_eq!(bench.engine.remarks().reviewed_hunks(None).unwrap(), all);
     ok(&bench.call("history", json!({ "id": id })));
     assert_eq!(Value::from(all[0].hunks.clone()), json!([1, 2]));
 }
@@ -146,10 +146,10 @@ fn comment_of_a_reply_that_nobody_read_is_delivered_again() {
     let id = change(&bench);
     comment(&bench, &id, 1, "Use a word.");
     assert_eq!(delivered(&read(&bench)), ["Use a word."]);
-    bench.engine.recall_replies(None);
+    bench.engine.remarks().recall_replies(None);
     assert_eq!(delivered(&read(&bench)), ["Use a word."]);
     // Once the session is known to go on, a cancelled call takes nothing back.
-    bench.engine.confirm_replies(None);
-    bench.engine.recall_replies(None);
+    bench.engine.remarks().confirm_replies(None);
+    bench.engine.remarks().recall_replies(None);
     assert!(delivered(&read(&bench)).is_empty());
 }

@@ -58,10 +58,10 @@ fn a_client_begins_a_turn_and_without_turns_a_pause_ends_one() {
     bench.put("a", &ten(&[]));
     bench.read("a");
     ok(&bench.edit("a", "line 0", "zero"));
-    bench.engine.begin_turn(&bench.caller.session).unwrap();
+    bench.engine.history().begin_turn(&bench.caller.session).unwrap();
     // A turn of another session does not matter.
     ok(&bench.edit("a", "line 2", "two"));
-    bench.engine.begin_turn("other").unwrap();
+    bench.engine.history().begin_turn("other").unwrap();
     ok(&bench.edit("a", "line 4", "four"));
     ok(&bench.call("undo", json!({ "turn": true })));
     assert_eq!(bench.get("a"), ten(&[(0, "zero")]));
@@ -190,7 +190,8 @@ fn history_gives_the_turn_of_each_operation() {
     assert_eq!(named[0].1, "second");
     assert!(named.iter().all(|row| row.0.is_string()) && named[0].0 != named[1].0 && named[2].0 != named[3].0);
     // The feed says the same.
-    let mut feed = bench.engine.follow(&FeedOptions { since: Some("0".to_owned()), ..FeedOptions::default() }).unwrap();
+    let mut feed =
+        bench.engine.history().follow(&FeedOptions { since: Some("0".to_owned()), ..FeedOptions::default() }).unwrap();
     let mut followed = Vec::new();
     while let Some(FeedItem::Operation(operation)) = feed.wait(Duration::ZERO).unwrap() {
         followed

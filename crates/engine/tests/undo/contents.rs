@@ -89,7 +89,7 @@ fn freed_contents_are_not_claimed_undoable() {
         bench.read(&agent, "f");
         ok(bench.call(&agent, "write", json!({ "file_path": path, "content": text(seed * 77) })));
     }
-    let freed = bench.engine().collect_garbage(Retention { days: None, bytes: Some(200_000) }).unwrap();
+    let freed = bench.engine().history().collect_garbage(Retention { days: None, bytes: Some(200_000) }).unwrap();
     assert!(freed.contents > 0, "{freed:?}");
     let listed = data(&ok(bench.call(&agent, "history", json!({ "limit": 100 }))));
     let rows = listed["operations"].as_array().unwrap();
@@ -286,7 +286,7 @@ fn removed_state_directory_is_recreated() {
     bench.put("f", "one\n");
     bench.read(&agent, "f");
     ok(bench.edit(&agent, "f", "one", "two"));
-    bench.engine().finish_background_work();
+    bench.engine().history().finish_background_work();
     fs::remove_dir_all(bench.dir.path().join("state")).unwrap();
     // The read records are lost with it.
     ok(bench.read(&agent, "f"));

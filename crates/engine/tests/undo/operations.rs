@@ -109,14 +109,14 @@ fn concurrent_changes_are_kept_or_refuse_the_undo() {
     let person = person();
     bench.put("f", "one\ntwo\nthree\nfour\nfive\n");
     ok(bench.edit(&person, "f", "two", "TWO"));
-    bench.engine().store_unstored_contents();
+    bench.engine().history().store_unstored_contents();
     bench.put("f", "zero\none\nTWO\nthree\nfour\nfive\n");
     let undone = ok(bench.call(&person, "undo", json!({})));
     assert!(undone.text().contains("changed after operation"), "{}", undone.text());
     assert_eq!(bench.get("f"), "zero\none\ntwo\nthree\nfour\nfive\n");
 
     ok(bench.edit(&person, "f", "four", "FOUR"));
-    bench.engine().store_unstored_contents();
+    bench.engine().history().store_unstored_contents();
     bench.put("f", "zero\none\ntwo\nthree\nmine\nfive\n");
     let reply = bench.call(&person, "undo", json!({}));
     assert_eq!(code(&reply), "operation.conflict");

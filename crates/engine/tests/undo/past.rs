@@ -146,7 +146,7 @@ fn restore_before_an_operation_returns_its_initial_state() {
     let bench = Bench::new();
     bench.put("f.txt", "one\n");
     let first = name_of(&ok(bench.edit(&person(), "f.txt", "one", "two")));
-    bench.engine().store_unstored_contents();
+    bench.engine().history().store_unstored_contents();
     // Others continue; the next operation finds their content.
     bench.put("f.txt", "two\ntheirs\n");
     fs::set_permissions(bench.path("f.txt"), fs::Permissions::from_mode(0o600)).unwrap();

@@ -23,7 +23,7 @@ const SENT_BYTES_MAX: usize = 200 << 10;
 pub(crate) fn latest(page: &PageContext<'_>) -> Result<String> {
     let mut query = OperationQuery { most: 20, ..OperationQuery::default() };
     query.session = page.fields.text("session").map(str::to_owned);
-    let found = page.state.engine.operations(&query)?;
+    let found = page.state.engine.review().operations(&query)?;
     let newest = found.operations.iter().find(|view| view.purpose != OperationPurpose::Mark);
     match newest {
         Some(view) => scope_page(page, &ChangeScope::Operation(view.id.clone()), Place::History, None),
@@ -63,9 +63,9 @@ pub(crate) fn scope_page(
     let wanted = |file: &FileView| shown_path(&file.below_root).to_lowercase().contains(&words);
     let part = start..start.saturating_add(FILES_PER_PAGE);
     let changes = page.state.changes(scope)?;
-    let found = engine.scope_files(&changes, if words.is_empty() { None } else { Some(&wanted) }, part);
+    let found = engine.review().scope_files(&changes, if words.is_empty() { None } else { Some(&wanted) }, part);
     let operation = match scope {
-        ChangeScope::Operation(id) | ChangeScope::Turn(id) => Some(engine.operation(id, 0..0)?),
+        ChangeScope::Operation(id) | ChangeScope::Turn(id) => Some(engine.review().operation(id, 0..0)?),
         ChangeScope::Between(..) => None,
     };
     let mut main = Html::default();
@@ -79,7 +79,7 @@ pub(crate) fn scope_page(
     }
     let begun = main.len();
     for (nth, view) in found.files.iter().enumerate() {
-        if nth < FILES_SENT && main.len() - begun < SENT_BYTES_MAX && !engine.is_large(&view.path) {
+        if nth < FILES_SENT && main.len() - begun < SENT_BYTES_MAX && !engine.review().is_large(&view.path) {
             file::card(&mut main, page, scope, view);
         } else {
             file::deferred(&mut main, page, scope, view);

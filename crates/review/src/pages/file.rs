@@ -43,7 +43,7 @@ pub(crate) fn card(out: &mut Html, page: &PageContext<'_>, scope: &ChangeScope, 
     let bytes = if page.fields.flag("full") { TEXT_BYTES_MAX } else { TEXT_BYTES_SENT };
     let engine = &page.state.engine;
     let found = page.state.changes(scope);
-    match found.and_then(|changes| engine.difference(&page.state.caller, &changes, &view.path, bytes)) {
+    match found.and_then(|changes| engine.review().difference(&page.state.caller, &changes, &view.path, bytes)) {
         Ok(FileDifference::Text(text)) => match cells(page, scope, view, bytes) {
             Some(changed) => {
                 cell_list(out, page, &changed);
@@ -92,7 +92,9 @@ fn remarks(page: &PageContext<'_>, scope: &ChangeScope, view: &FileView) -> Rema
 fn cells(page: &PageContext<'_>, scope: &ChangeScope, view: &FileView, bytes: usize) -> Option<Vec<CellDifference>> {
     let is_notebook = view.path.extension().is_some_and(|extension| extension == "ipynb");
     let engine = &page.state.engine;
-    is_notebook.then(|| engine.cell_differences(&page.state.caller, scope, &view.path, bytes).ok().flatten()).flatten()
+    is_notebook
+        .then(|| engine.review().cell_differences(&page.state.caller, scope, &view.path, bytes).ok().flatten())
+        .flatten()
 }
 
 /// Adds the cells of a notebook.
@@ -160,7 +162,7 @@ pub(crate) fn is_viewed(page: &PageContext<'_>, view: &FileView) -> bool {
 /// Errors: `operation.not_found`, and those of the history.
 pub(crate) fn part(page: &PageContext<'_>) -> Result<String> {
     let (scope, path) = named(page)?;
-    let view = page.state.engine.scope_file(&*page.state.changes(&scope)?, &path)?;
+    let view = page.state.engine.review().scope_file(&*page.state.changes(&scope)?, &path)?;
     let mut out = Html::default();
     card(&mut out, page, &scope, &view);
     Ok(out.into_string())
@@ -291,8 +293,9 @@ pub(crate) fn lines_part(page: &PageContext<'_>) -> Result<String> {
     } else {
         LineRange { first, last: first + count.max(1) - 1 }
     };
-    let version = page.state.engine.version_lines(&page.state.caller, &scope, &path, OperationSide::After, range)?;
-    let view = page.state.engine.scope_file(&*page.state.changes(&scope)?, &path)?;
+    let version =
+        page.state.engine.review().version_lines(&page.state.caller, &scope, &path, OperationSide::After, range)?;
+    let view = page.state.engine.review().scope_file(&*page.state.changes(&scope)?, &path)?;
     let mut out = Html::default();
     let rest = if is_up { first..range.first } else { range.last + 1..last + 1 };
     if is_up {

@@ -22,7 +22,7 @@ pub(crate) fn page(page: &PageContext<'_>) -> Result<String> {
     })?;
     let query =
         OperationQuery { path: Some(path.clone()), most: VERSIONS_MAX, files: usize::MAX, ..OperationQuery::default() };
-    let found = page.state.engine.operations(&query)?;
+    let found = page.state.engine.review().operations(&query)?;
     let scope = scope_of(page.fields);
     let newest = found.operations.first();
     let id = match &scope {
@@ -53,7 +53,7 @@ pub(crate) fn page(page: &PageContext<'_>) -> Result<String> {
         (None, None) => None,
     };
     if let Some(scope) = shown {
-        let view = page.state.engine.scope_file(&*page.state.changes(&scope)?, &path)?;
+        let view = page.state.engine.review().scope_file(&*page.state.changes(&scope)?, &path)?;
         file::card(&mut main, page, &scope, &view);
     } else {
         main.raw("<p class=\"empty\">No operation changed this file.</p>");

@@ -34,8 +34,8 @@ const PLACES: &[(Place, &str, &str)] = &[
 
 /// Returns a text that changes with every operation and every question.
 pub(crate) fn history_key(engine: &Engine) -> String {
-    let mut names = engine.newest_operations().unwrap_or_default();
-    let questions = engine.pending_questions().unwrap_or_default();
+    let mut names = engine.review().newest_operations().unwrap_or_default();
+    let questions = engine.questions().pending().unwrap_or_default();
     names.extend(questions.iter().map(|question| format!("{} {}", question.id, question.state.name())));
     names.join(",")
 }
@@ -63,7 +63,7 @@ const KEYS: &[(&str, &str)] = &[
 /// Returns a whole page. `selected` is the operation that the timeline marks.
 pub(crate) fn page(page: &PageContext<'_>, title: &str, place: Place, selected: &str, main: Html) -> String {
     let state = page.state;
-    let newest = state.engine.newest_operations().unwrap_or_default();
+    let newest = state.engine.review().newest_operations().unwrap_or_default();
     state.visits.saw(newest.first().map_or("", |name| name));
     let newest = history_key(&state.engine);
     let mut out = Html::default();
@@ -109,7 +109,7 @@ fn bar(out: &mut Html, page: &PageContext<'_>, place: Place) {
         out.raw("<span class=\"root\"").attr("title", &all.join("\n")).raw(">").text(&name).raw("</span>");
     }
     out.raw("<nav aria-label=\"Pages\">");
-    let waiting = page.state.engine.pending_questions().map_or(0, |questions| questions.len());
+    let waiting = page.state.engine.questions().pending().map_or(0, |questions| questions.len());
     for (of, address, label) in PLACES {
         out.raw("<a").attr("href", address);
         if *of == place {

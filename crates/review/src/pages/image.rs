@@ -33,7 +33,7 @@ fn media_type(bytes: &[u8]) -> Option<&'static str> {
 pub(crate) fn response(page: &PageContext<'_>) -> Result<HttpResponse> {
     let (scope, path) = named(page)?;
     let moment = if page.fields.text("side") == Some("before") { OperationSide::Before } else { OperationSide::After };
-    let bytes = page.state.engine.scope_content(&page.state.caller, &scope, &path, moment)?;
+    let bytes = page.state.engine.review().scope_content(&page.state.caller, &scope, &path, moment)?;
     match media_type(&bytes).filter(|_| bytes.len() <= IMAGE_BYTES_MAX) {
         Some(media_type) => Ok(respond::image(media_type, bytes)),
         None => Err(Error::new(Code::OperationMissing, "The file is not an image that can be shown.")),

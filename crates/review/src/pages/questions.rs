@@ -16,7 +16,7 @@ const LINES_MAX: usize = 2000;
 ///
 /// Errors: those of the state directory.
 pub(crate) fn page(page: &PageContext<'_>) -> Result<String> {
-    let questions = page.state.engine.pending_questions()?;
+    let questions = page.state.engine.questions().pending()?;
     let mut main = Html::default();
     main.raw("<header class=\"scope\"><div class=\"title\"><h1>Questions</h1></div></header>");
     if questions.is_empty() {

@@ -17,7 +17,7 @@ const REFUSALS_SEARCHED_MAX: usize = 2000;
 pub(crate) fn page(page: &PageContext<'_>) -> String {
     let fields = page.fields;
     let start = fields.number("start").unwrap_or(0);
-    let all = page.state.engine.refusals(REFUSALS_SEARCHED_MAX);
+    let all = page.state.engine.review().refusals(REFUSALS_SEARCHED_MAX);
     let wanted: Vec<&Refusal> = all.iter().filter(|refusal| is_wanted(page, refusal)).collect();
     let mut main = Html::default();
     main.raw("<header class=\"scope\"><div class=\"title\"><h1>Refused calls</h1><span class=\"spring\"></span><span>");

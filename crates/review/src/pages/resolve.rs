@@ -14,7 +14,7 @@ use emendate_os::ffi::OsStrExt as _;
 /// Errors: those of the history; `file.too_large`.
 pub(crate) fn page(page: &PageContext<'_>) -> Result<String> {
     let (scope, path) = named(page)?;
-    let merged = page.state.engine.resolution(&page.state.caller, &scope, &path)?;
+    let merged = page.state.engine.review().resolution(&page.state.caller, &scope, &path)?;
     let mut main = Html::default();
     main.raw("<header class=\"scope\"><div class=\"title\"><h1>Resolve a conflict in <bdi>").text(&shown_path(&path));
     main.raw("</bdi></h1></div></header><div class=\"resolve\"><p>");

@@ -67,7 +67,7 @@ fn filters(out: &mut Html, page: &PageContext<'_>) {
 
 /// Adds the filter for models, if any is known.
 fn models(out: &mut Html, page: &PageContext<'_>) {
-    let models = page.state.engine.models();
+    let models = page.state.engine.review().models();
     if models.is_empty() {
         return;
     }
@@ -129,7 +129,7 @@ fn operations(out: &mut Html, page: &PageContext<'_>, selected: &str) -> Result<
     let mut shown = Vec::new();
     let mut searched = 0;
     let next = loop {
-        let found = page.state.engine.operations(&query)?;
+        let found = page.state.engine.review().operations(&query)?;
         searched += found.operations.len();
         shown.extend(found.operations.into_iter().filter(|view| is_wanted(view, words, kind, model)));
         query.from = found.next;

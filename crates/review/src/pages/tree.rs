@@ -55,7 +55,7 @@ fn listed(out: &mut Html, page: &PageContext<'_>, found: &ScopeFiles) {
 /// Adds the entries of a directory; those of directories below are fetched when they are opened.
 fn folder(out: &mut Html, page: &PageContext<'_>, scope: &ChangeScope, path: &Path, is_top: bool) {
     let Ok(found) = page.state.changes(scope) else { return };
-    let here = page.state.engine.scope_folder(&found, path);
+    let here = page.state.engine.review().scope_folder(&found, path);
     let address = scope_address(scope);
     let sign = if address.contains('?') { '&' } else { '?' };
     // A directory that has everything is open from the beginning.

@@ -16,7 +16,7 @@ pub(crate) fn page(page: &PageContext<'_>) -> Result<String> {
         main.raw("<div class=\"welcome\"><h1>This is your first visit</h1><p>From the next one on, this page shows what changed since the one before.</p></div>");
         return Ok(frame::page(page, "Since my last visit", Place::Since, "", main));
     };
-    let newest = page.state.engine.newest_operations()?;
+    let newest = page.state.engine.review().newest_operations()?;
     if newest.iter().any(|name| name == last) {
         let mut main = Html::default();
         main.raw("<div class=\"welcome\"><h1>Nothing has changed since your last visit</h1></div>");

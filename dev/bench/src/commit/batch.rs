@@ -82,7 +82,7 @@ fn ours(bed: &Bed, name: &str, durability: Durability) -> Case<'static> {
         settle();
         let (reply, time) = timed(|| engine.call(&caller, "apply", input));
         assert!(reply.result.is_ok(), "{}", reply.text());
-        engine.store_unstored_contents();
+        engine.history().store_unstored_contents();
         time
     })
 }
