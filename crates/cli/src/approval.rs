@@ -2,8 +2,8 @@
 
 use crate::context::CliContext;
 use crate::diff::DiffLayout;
-use crate::output::{BOLD, PLAIN, StyledWriter};
-use crate::{io_error, output, trust};
+use crate::styled::{BOLD, PLAIN, StyledWriter};
+use crate::{io_error, output, styled, trust};
 use emendate::core::{Code, Error, Result};
 use emendate::{Approval, AskingCall, CallContext, Engine, Reply, question};
 use serde_json::{Map, Value};
@@ -54,7 +54,7 @@ fn asked(desk: &CliContext<'_>, make: &impl Fn(&CallContext) -> Reply) -> (Reply
     let asks = asks_at_terminal(desk);
     for _ in 0..QUESTIONS_MAX {
         let Some(error) = reply.result.as_ref().err() else { break };
-        let mut out = output::stderr().laid_out(DiffLayout::layout_for_terminal(desk.global.side_by_side));
+        let mut out = styled::stderr().laid_out(DiffLayout::layout_for_terminal(desk.global.side_by_side));
         let answered = if error.code() == Code::OperationIrreversible && caller.irreversible == Some(false) {
             if !asks {
                 output::note(error.message());
@@ -217,7 +217,7 @@ fn editor_failure(error: &io::Error) -> Error {
 mod tests {
     use super::{agrees, converse};
     use crate::diff::DiffLayout;
-    use crate::output::StyledWriter;
+    use crate::styled::StyledWriter;
     use emendate::Approval;
     use emendate::core::{Code, Error, Result};
     use serde_json::{Value, json};

@@ -1,13 +1,16 @@
 //! The command line arguments.
 #![allow(clippy::doc_markdown, reason = "these comments are the help text, which a terminal shows unchanged")]
 
+mod bulk;
 mod file_part;
 mod gc;
 mod history;
 mod install;
 mod listing;
+mod notebook;
 mod patch;
 mod questions;
+mod read;
 mod remarks;
 pub(crate) mod replace;
 mod reversal;
@@ -15,13 +18,16 @@ mod reversal;
 mod review;
 mod scope;
 
+pub(crate) use bulk::BulkArgs;
 pub(crate) use file_part::FilePartArgs;
 pub(crate) use gc::GcArgs;
 pub(crate) use history::HistoryArgs;
 pub(crate) use install::{ClientArgs, InstallArgs, McpArgs, McpCommand, ScopeArg, SetupArgs};
 pub(crate) use listing::{CheckArgs, OutlineArgs, SearchArgs};
+pub(crate) use notebook::NotebookEditArgs;
 pub(crate) use patch::PatchArgs;
 pub(crate) use questions::{ApproveArgs, CorrectArgs, DenyArgs, PendingArgs};
+pub(crate) use read::ReadArgs;
 pub(crate) use remarks::{CommentArgs, CommentsArgs, ReviewedArgs};
 pub(crate) use reversal::{MarkArgs, RestoreArgs, RewindArgs, SnapshotArgs, UndoArgs};
 #[cfg(feature = "http")]
@@ -32,12 +38,10 @@ use crate::config::ConfigCommand;
 use crate::global::{GlobalArgs, names};
 use crate::help;
 use crate::hook::HookArgs;
-use crate::notebook::{NotebookEditArgs, PartArgs};
 use crate::stats::StatsArgs;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser as _};
 use clap::{ArgGroup, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use emendate::core::formats::{FORMATS, UNIFIED_DIFF_FORMER_NAME, canonical_name, text_formats};
-use emendate::core::line_format::LINE_FORMATS;
 use emendate::core::print::PRINT_FORMATS;
 use emendate::{PROFILES, Profile, profile};
 use std::{ffi::OsString, path::PathBuf};
@@ -189,7 +193,7 @@ pub(crate) enum Command {
     Convert(ConvertArgs),
     /// Apply, compare, convert or reward the edits of many rows of JSON; the texts are in the rows
     #[command(after_help = help::BULK)]
-    Bulk(crate::bulk::BulkArgs),
+    Bulk(BulkArgs),
     /// Show edits while they arrive on standard input; nothing is written
     #[command(after_help = help::PREVIEW)]
     Preview(PreviewArgs),
@@ -257,31 +261,6 @@ impl Command {
             _ => false,
         }
     }
-}
-
-/// `emend read`.
-#[derive(Args)]
-pub(crate) struct ReadArgs {
-    /// File to read; `:A-B` after it shows lines A to B, `:A-` from A on, `:A` only A
-    #[arg(value_name = "PATH[:A-B]", required = true)]
-    pub(crate) paths: Vec<PathBuf>,
-    /// Line to start at, 1 for the first
-    #[arg(long, value_name = "N")]
-    pub(crate) offset: Option<u64>,
-    /// How many lines to show
-    #[arg(long, value_name = "N")]
-    pub(crate) limit: Option<u64>,
-    /// Format of the lines [default: numbered]
-    #[arg(long, value_name = "F", value_parser = format_names(LINE_FORMATS.iter().map(|marks| marks.name)))]
-    pub(crate) format: Option<String>,
-    /// The file's encoding, if it is neither UTF-8 nor marked, e.g. latin1
-    #[arg(long, value_name = "LABEL")]
-    pub(crate) encoding: Option<String>,
-    /// Show only the definition with this name, as `emend outline` lists it, e.g. Parser.next
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["offset", "limit"])]
-    pub(crate) symbol: Option<String>,
-    #[command(flatten)]
-    pub(crate) part: PartArgs,
 }
 
 /// Options of every edit, beside its texts.

@@ -1,7 +1,8 @@
 //! `emend config`: the effective settings, and the schema of the file.
 
 use crate::context::CliContext;
-use crate::{help, output};
+use crate::programs::installed;
+use crate::{help, output, styled};
 use clap::Subcommand;
 use emendate::core::Result;
 use emendate::{Config, FORMATTERS, LANGUAGE_SERVERS};
@@ -61,17 +62,11 @@ pub(crate) fn run(desk: &CliContext<'_>, command: &ConfigCommand) -> Result<u8> 
 
 /// Lists programs by name, each with a mark if it is installed.
 fn listed<'a>(programs: impl Iterator<Item = (&'a str, &'a [&'a str])>) -> String {
-    output::columns(
+    styled::columns(
         "",
         programs.map(|(name, words)| {
             let mark = if words.first().is_some_and(|word| installed(word)) { '✓' } else { ' ' };
             (format!("{mark} {name}"), words.join(" "))
         }),
     )
-}
-
-/// True when the search path has a program of that name.
-pub(crate) fn installed(program: &str) -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }

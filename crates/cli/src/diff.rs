@@ -1,7 +1,7 @@
 //! The diff of a reply for people: unified with the changed words highlighted, or side by side.
 
-use crate::output::{ADDED, BOLD, PLAIN, RANGE, REMOVED, StyledWriter};
 use crate::relative_names;
+use crate::styled::{ADDED, BOLD, PLAIN, RANGE, REMOVED, StyledWriter};
 use anstyle::Style;
 use emendate::core::explain::{LineKind, LineSegment, inline};
 use serde_json::{Map, Value};
@@ -283,7 +283,7 @@ fn fitted(pieces: &[LineSegment<'_>], most: usize) -> (Vec<(bool, String)>, usiz
 #[cfg(test)]
 mod tests {
     use super::{DiffLayout, StructuredHunk, fitted, pairs};
-    use crate::output::StyledWriter;
+    use crate::styled::StyledWriter;
     use emendate::core::explain::LineSegment;
     use serde_json::{Value, json};
 

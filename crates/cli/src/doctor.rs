@@ -1,9 +1,9 @@
 //! `emend doctor`: the capabilities of this machine, and problems.
 
 use crate::clients::{Registration, find_registrations, hook_problems};
-use crate::config::installed;
 use crate::context::CliContext;
-use crate::output;
+use crate::programs::installed;
+use crate::{output, styled};
 use emendate::core::Result;
 use emendate::fs::{LocalStore, Probe, Store as _};
 use emendate::history::{Database, HistoryLimits, root_key};
@@ -33,8 +33,8 @@ pub(crate) fn run(desk: &CliContext<'_>, json: bool) -> Result<u8> {
     if json {
         output::value(&as_json(desk, &found))?;
     } else {
-        let mut out = output::stdout();
-        output::ignore_broken_pipe(print(&mut out, desk, &found))?;
+        let mut out = styled::stdout();
+        styled::ignore_broken_pipe(print(&mut out, desk, &found))?;
     }
     Ok(u8::from(!found.problems.is_empty()))
 }
@@ -208,7 +208,7 @@ fn abilities(probe: &Probe) -> [(&'static str, bool, &'static str); 6] {
 }
 
 fn print<W: std::io::Write>(
-    out: &mut output::StyledWriter<W>,
+    out: &mut styled::StyledWriter<W>,
     desk: &CliContext<'_>,
     found: &Findings,
 ) -> std::io::Result<()> {

@@ -8,7 +8,7 @@ use crate::context::CliContext;
 use crate::flags::Flags;
 use crate::listing::ListingColors;
 use crate::output::ChangeView;
-use crate::{approval, input, output, pager, progress, signals};
+use crate::{approval, input, output, pager, progress, signals, styled};
 use data_encoding::BASE64;
 use emendate::core::formats::malformed;
 use emendate::core::line_format::LINE_FORMATS;
@@ -120,7 +120,7 @@ fn listing_colors(
     reply: &Reply,
 ) -> ListingColors {
     let colors = ListingColors { tool, ..ListingColors::default() };
-    let (true, Ok(answer)) = (output::has_color() && !desk.global.json, &reply.result) else { return colors };
+    let (true, Ok(answer)) = (styled::has_color() && !desk.global.json, &reply.result) else { return colors };
     let numbered = input["format"].as_str().is_none_or(|format| format == LINE_FORMATS[0].name);
     match tool {
         "search" => {

@@ -1,7 +1,7 @@
 //! `emend prompt` and `emend schema`: instructions and schemas of the formats, for people who prompt a model.
 
 use crate::args::{PromptArgs, SchemaArgs};
-use crate::output;
+use crate::{output, styled};
 use emendate::core::formats::{FORMATS, Format, format_by_name};
 use emendate::core::{Code, Error, Result};
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ pub(crate) fn prompt(args: &PromptArgs, json: bool) -> Result<u8> {
         (Some(spec), false) => output::page(spec.prompt)?,
         (None, true) => output::value(&specs().map(described).collect())?,
         (None, false) => {
-            let mut out = output::columns("", specs().map(|spec| (spec.name, spec.summary)));
+            let mut out = styled::columns("", specs().map(|spec| (spec.name, spec.summary)));
             out.push_str("\n`emend prompt NAME` prints the instructions for a model.");
             output::page(&out)?;
         }

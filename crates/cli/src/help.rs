@@ -4,7 +4,7 @@ mod people;
 
 pub(crate) use people::{APPROVE, COMMENT, COMMENTS, CORRECT, DENY, PENDING, REVIEWED};
 
-use crate::output;
+use crate::styled;
 use emendate::TOOLS as TABLE;
 use emendate::core::{Code, Error, Result};
 use std::io::Write as _;
@@ -427,7 +427,7 @@ fn examples(text: &str) -> String {
 /// Returns the text of `emend --help` below the list of commands.
 pub(crate) fn overview() -> String {
     let mut out = String::from("Tools, for call, serve and mcp:\n");
-    out.push_str(&output::columns("  ", TABLE.iter().map(|tool| (tool.name, tool.summary))));
+    out.push_str(&styled::columns("  ", TABLE.iter().map(|tool| (tool.name, tool.summary))));
     out.push('\n');
     out.push_str(EXITS);
     out.push_str(TELEMETRY);
@@ -465,6 +465,6 @@ pub(crate) fn man(name: Option<&str>) -> Result<u8> {
 
 fn print(bytes: &[u8]) -> Result<u8> {
     let mut out = std::io::stdout().lock();
-    crate::output::ignore_broken_pipe(out.write_all(bytes).and_then(|()| out.flush()))?;
+    crate::styled::ignore_broken_pipe(out.write_all(bytes).and_then(|()| out.flush()))?;
     Ok(0)
 }

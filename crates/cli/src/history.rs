@@ -6,6 +6,7 @@ use crate::args::{
 use crate::context::CliContext;
 use crate::files::{InputFields, ToolCall, usage};
 use crate::output::{self, ChangeView};
+use crate::styled;
 use chrono::{DateTime, Local, NaiveDate, TimeDelta};
 use emendate::HUNKS_PER_CALL_MAX;
 use emendate::core::{Error, Result};
@@ -204,14 +205,14 @@ pub(crate) fn gc(desk: &CliContext<'_>, args: &GcArgs) -> Result<u8> {
         });
         output::value(&json!({ "ok": true, "data": data }))?;
     } else {
-        let mut out = output::stdout();
+        let mut out = styled::stdout();
         // A dry run collected the garbage of a copy.
         let (freed_verb, were) = if desk.global.dry_run { ("Would free", "would be") } else { ("Freed", "were") };
         let line = format!(
             "{freed_verb} {} bytes: {} operations and {} contents {were} dropped.",
             freed.bytes, freed.operations, freed.contents
         );
-        output::ignore_broken_pipe(out.plain(&line).and_then(|()| out.flush()))?;
+        styled::ignore_broken_pipe(out.plain(&line).and_then(|()| out.flush()))?;
     }
     output::notices(&engine);
     Ok(0)

@@ -4,8 +4,8 @@
 use crate::args::{ClientArgs, InstallArgs, McpCommand, ScopeArg};
 use crate::clients::{self, of, project_root};
 use crate::context::CliContext;
-use crate::output;
 use crate::setup::{ClientFiles, ClientPlan, InstallOptions, apply, plan};
+use crate::{output, styled};
 use emendate::core::{Code, Error, Result};
 use emendate::fs::shown;
 use emendate::{Answer, Reply, ReplyLimits, SeedCodes};
@@ -80,9 +80,9 @@ fn finish(desk: &CliContext<'_>, plan: &ClientPlan) -> Result<u8> {
             "",
         )));
     }
-    let mut out = output::stdout();
+    let mut out = styled::stdout();
     let listed = done.iter().try_for_each(|applied| applied.print(&mut out));
     let rest = listed.and_then(|()| plan.told.iter().try_for_each(|line| out.plain(line)));
-    output::ignore_broken_pipe(rest.and_then(|()| out.heading(&head)).and_then(|()| out.flush()))?;
+    styled::ignore_broken_pipe(rest.and_then(|()| out.heading(&head)).and_then(|()| out.flush()))?;
     Ok(0)
 }

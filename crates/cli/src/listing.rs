@@ -1,6 +1,6 @@
 //! Colours of what `read`, `search`, `outline` and `history` print. The text stays the same, byte for byte.
 
-use crate::output::{ADDED, BOLD, PLAIN, RANGE, REMOVED, StyledWriter};
+use crate::styled::{ADDED, BOLD, PLAIN, RANGE, REMOVED, StyledWriter};
 use anstyle::{AnsiColor, Style};
 use emendate::{ColorClass, ColorSpan, LineMatcher};
 use serde_json::{Map, Value};
@@ -209,7 +209,7 @@ fn is_counts(field: &str) -> bool {
 mod tests {
     use super::ListingColors;
     use crate::diff::DiffLayout;
-    use crate::output::StyledWriter;
+    use crate::styled::StyledWriter;
     use emendate::{ColorClass, ColorSpan, LineMatcher};
     use serde_json::json;
 

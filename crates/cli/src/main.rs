@@ -39,6 +39,7 @@ mod pager;
 mod parse_worker;
 mod preview;
 mod probe;
+mod programs;
 mod progress;
 mod questions;
 mod relative_names;
@@ -51,6 +52,7 @@ mod session;
 mod setup;
 mod signals;
 mod stats;
+mod styled;
 mod tools;
 mod tour;
 mod trust;
@@ -96,7 +98,7 @@ fn run() -> u8 {
 
 /// Runs the command; returns the exit status.
 fn run_command(cli: &Cli) -> u8 {
-    output::choose_color(cli.global.color);
+    styled::choose_color(cli.global.color);
     output::choose_quiet(cli.global.quiet);
     if let Err(error) = enter(cli.directory.as_deref()) {
         output::error(&error);
@@ -104,7 +106,7 @@ fn run_command(cli: &Cli) -> u8 {
     }
     pager::start(&cli.global, cli.command.only_shows());
     let status = dispatch(cli);
-    match output::ignore_broken_pipe(pager::show_held()) {
+    match styled::ignore_broken_pipe(pager::show_held()) {
         Err(error) if status == 0 => {
             output::error(&error);
             exit_status(error.code())

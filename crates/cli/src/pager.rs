@@ -115,7 +115,7 @@ fn program_to_use(configured: Option<String>) -> Option<String> {
     let own = std::env::var("EMEND_PAGER").ok().or(configured);
     let named = own.or_else(|| std::env::var("PAGER").ok());
     let program = named
-        .or_else(|| ["less", "more"].into_iter().find(|name| crate::config::installed(name)).map(str::to_owned))?;
+        .or_else(|| ["less", "more"].into_iter().find(|name| crate::programs::installed(name)).map(str::to_owned))?;
     let program = program.trim();
     (!program.is_empty() && program != "cat").then(|| program.to_owned())
 }

@@ -3,8 +3,9 @@
 use crate::args::{ApproveArgs, CorrectArgs, DenyArgs, PendingArgs};
 use crate::context::CliContext;
 use crate::files::usage;
-use crate::output::{self, BOLD, PLAIN};
+use crate::styled::{BOLD, PLAIN};
 use crate::{approval, input, io_error, relative_names};
+use crate::{output, styled};
 use chrono::Local;
 use emendate::core::CODES;
 use emendate::core::{Code, Error, Result};
@@ -27,7 +28,7 @@ pub(crate) fn pending(desk: &CliContext<'_>, args: &PendingArgs) -> Result<u8> {
         let rows: Vec<Value> = shown.iter().map(PendingQuestion::to_json).collect();
         output::value(&json!({ "ok": true, "data": { "questions": rows } }))?;
     } else {
-        let mut out = output::stdout();
+        let mut out = styled::stdout();
         let written = match (&args.id, &*shown) {
             (_, []) => out.plain("No question waits."),
             (None, all) => all.iter().try_for_each(|question| out.plain(&line(question, desk.global.utc))),
@@ -40,7 +41,7 @@ pub(crate) fn pending(desk: &CliContext<'_>, args: &PendingArgs) -> Result<u8> {
                 })
             }),
         };
-        output::ignore_broken_pipe(written.and_then(|()| out.flush()))?;
+        styled::ignore_broken_pipe(written.and_then(|()| out.flush()))?;
     }
     output::notices(&engine);
     Ok(0)
@@ -149,9 +150,9 @@ fn answer(desk: &CliContext<'_>, engine: &Engine, id: &str, said: &PersonAnswer)
         _ => outcome.text.clone(),
     };
     if status == 0 {
-        let mut out = output::stdout();
+        let mut out = styled::stdout();
         let text = relative_names::in_text(text.trim_end());
-        output::ignore_broken_pipe(out.plain(&text).and_then(|()| out.flush()))?;
+        styled::ignore_broken_pipe(out.plain(&text).and_then(|()| out.flush()))?;
     } else {
         output::note(&text);
     }

@@ -3,7 +3,7 @@
 use crate::args::{CallArgs, McpArgs};
 use crate::context::CliContext;
 use crate::requests::{NdjsonCall, Next, Requests};
-use crate::{approval, hangup, input, output, signals};
+use crate::{approval, hangup, input, output, signals, styled};
 #[cfg(feature = "http")]
 use crate::{http, review};
 use emendate::core::Result;
@@ -113,7 +113,7 @@ pub(crate) fn serve(desk: &CliContext<'_>) -> Result<u8> {
         }
     }
     output::notices(&engine);
-    output::ignore_broken_pipe(replies.flush())?;
+    styled::ignore_broken_pipe(replies.flush())?;
     Ok(0)
 }
 

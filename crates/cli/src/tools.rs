@@ -1,7 +1,7 @@
 //! `emend tools`: the table of tools, for people and programs.
 
 use crate::args::ToolsArgs;
-use crate::output;
+use crate::{output, styled};
 use emendate::core::{Code, Error, Result};
 use emendate::{TOOLS, Tool, ToolView, describe, tool};
 use serde_json::{Map, Value};
@@ -61,7 +61,7 @@ fn described(row: &ToolRow) -> Value {
 }
 
 fn list(rows: &[ToolRow]) -> String {
-    let mut out = output::columns("", rows.iter().map(|row| (row.name, row.tool.summary)));
+    let mut out = styled::columns("", rows.iter().map(|row| (row.name, row.tool.summary)));
     out.push_str("\n`emend tools NAME` shows the description for a model, the schema and an example.\n");
     out
 }

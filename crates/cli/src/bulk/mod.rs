@@ -6,13 +6,9 @@
 mod row;
 mod summary;
 
-use crate::args::format_names;
+use crate::args::BulkArgs;
 use crate::global::GlobalArgs;
 use crate::{io_error, output};
-use clap::Args;
-use clap::builder::PossibleValuesParser;
-use emendate::core::formats::text_formats;
-use emendate::core::print::PRINT_FORMATS;
 use emendate::core::{ApplyLimits, ApplyOptions, Code, Error, Result};
 use emendate::fs::shown;
 use emendate::{BulkTask, ROW_STEPS, RewardMeasure, RewardRule, in_parallel};
@@ -31,46 +27,6 @@ const BATCH_ROWS: usize = 4096;
 const BATCH_BYTES: usize = 32 << 20;
 /// Bytes of a line. The rest of a longer one is skipped, and its row has an error.
 const LINE_BYTES_MAX: usize = 256 << 20;
-
-/// `emend bulk`.
-#[derive(Args)]
-pub(crate) struct BulkArgs {
-    /// The rows, one JSON object per line: before, edit, perhaps path, format, after, expected
-    input: PathBuf,
-    /// The file of the results
-    #[arg(short = 'o', long = "output", value_name = "FILE")]
-    output: PathBuf,
-    /// The work on each row
-    #[arg(long = "do", value_name = "WHAT", default_value = "apply",
-        value_parser = PossibleValuesParser::new(["apply", "diff", "convert", "reward"]))]
-    work: String,
-    /// The format of the results of convert and diff
-    #[arg(long, value_name = "F", required_if_eq("work", "convert"), hide_possible_values = true,
-        value_parser = format_names(PRINT_FORMATS.iter().map(|target| target.name)))]
-    to: Option<String>,
-    /// The measure of reward
-    #[arg(long, value_name = "NAME", default_value = "exact")]
-    measure: String,
-    /// Subtracted from the reward of an edit that needed a tolerance
-    #[arg(long, value_name = "X", default_value = "0")]
-    tier_penalty: f64,
-    /// The format of edits in rows without one [default: detected]
-    #[arg(long, value_name = "F", hide_possible_values = true,
-        value_parser = format_names(text_formats().map(|format| format.spec().name)))]
-    format: Option<String>,
-    /// Fields of the results, separated by commas [default: what the work makes]
-    #[arg(long, value_name = "A,B", value_delimiter = ',')]
-    columns: Vec<String>,
-    /// Fields of the rows that are repeated in the results, separated by commas
-    #[arg(long, value_name = "A,B", value_delimiter = ',')]
-    keep: Vec<String>,
-    /// Threads [default: one per processor]
-    #[arg(long, value_name = "N", default_value = "0", hide_default_value = true)]
-    threads: usize,
-    /// Replace an existing file of results
-    #[arg(long)]
-    overwrite: bool,
-}
 
 impl BulkArgs {
     /// Errors: `call.invalid` for a measure or a field that does not exist.

@@ -4,7 +4,7 @@ use super::change::ConfigChange;
 use super::plan::ClientPlan;
 use crate::context::CliContext;
 use crate::listing::ListingColors;
-use crate::{approval, output};
+use crate::{approval, output, styled};
 use emendate::Answer;
 use emendate::core::Result;
 use emendate::fs::shown;
@@ -71,7 +71,7 @@ fn make(desk: &CliContext<'_>, change: &ConfigChange) -> Result<AppliedChange> {
 
 impl AppliedChange {
     /// Prints what was done to the file.
-    pub(crate) fn print<W: std::io::Write>(&self, out: &mut output::StyledWriter<W>) -> std::io::Result<()> {
+    pub(crate) fn print<W: std::io::Write>(&self, out: &mut styled::StyledWriter<W>) -> std::io::Result<()> {
         out.answer(&self.answer, &ListingColors::default())?;
         if let Some(backup) = &self.backup {
             out.plain(&format!("backup: {}", shown(backup)))?;

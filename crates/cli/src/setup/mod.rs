@@ -10,7 +10,8 @@ pub(crate) use plan::{ClientFiles, ClientPlan, InstallOptions};
 use crate::args::SetupArgs;
 use crate::clients::{self, Registration, project_root};
 use crate::context::CliContext;
-use crate::output::{self, StyledWriter};
+use crate::styled::StyledWriter;
+use crate::{output, styled};
 use apply::AppliedChange;
 use emendate::core::{Code, Error, Result};
 use emendate::{Answer, Reply, ReplyLimits, SeedCodes, exit_status};
@@ -40,8 +41,8 @@ pub(crate) fn run(desk: &CliContext<'_>, args: &SetupArgs) -> Result<u8> {
     }
     let open = setups.iter().filter(|setup| setup.has_changes()).count();
     if !json {
-        let mut out = output::stdout();
-        output::ignore_broken_pipe(
+        let mut out = styled::stdout();
+        styled::ignore_broken_pipe(
             setups.iter().try_for_each(|setup| setup.announce(&mut out)).and_then(|()| out.flush()),
         )?;
     }
@@ -62,9 +63,9 @@ pub(crate) fn run(desk: &CliContext<'_>, args: &SetupArgs) -> Result<u8> {
     if json {
         return Ok(report_json(desk, args, &setups));
     }
-    let mut out = output::stdout();
+    let mut out = styled::stdout();
     let printed = setups.iter().try_for_each(|setup| setup.report(&mut out, desk, args.undo));
-    output::ignore_broken_pipe(printed.and_then(|()| out.flush()))?;
+    styled::ignore_broken_pipe(printed.and_then(|()| out.flush()))?;
     Ok(status(&setups))
 }
 

@@ -2,9 +2,9 @@
 
 use super::change::{ConfigChange, PriorFile};
 use crate::clients::{ConfigLocation, places, variable};
-use crate::config::installed;
 use crate::context::CliContext;
 use crate::flags::quoted;
+use crate::programs::installed;
 use emendate::core::{Code, Error, Result};
 use emendate::fs::shown;
 use emendate::{Profile, StateLocation, profile};

@@ -1,6 +1,6 @@
 //! `emend tour`: four commands on a small file, run by this very program and checked while they are shown.
 
-use crate::{io_error, output};
+use crate::{io_error, output, styled};
 use emendate::core::{Code, Error, Result};
 use std::fs;
 use std::io::{self, Write};
@@ -76,23 +76,23 @@ pub(crate) fn run(dry_run: bool) -> Result<u8> {
     for (name, text) in TOUR_FILES {
         fs::write(directory.join(name), text).map_err(|error| io_error(name, &error))?;
     }
-    let mut out = output::stdout();
+    let mut out = styled::stdout();
     let walked = walk(&mut out, &directory);
     let failed = *walked.as_ref().unwrap_or(&0);
-    output::ignore_broken_pipe(walked.map(drop))?;
+    styled::ignore_broken_pipe(walked.map(drop))?;
     Ok(u8::from(failed > 0))
 }
 
 /// Lists the commands that the tour would run, without making its directory.
 fn list_steps() -> Result<u8> {
     let steps = TOUR_STEPS.iter().map(|step| (step.title, format!("emend {}", quoted(step.args))));
-    let list = output::columns("   ", steps);
+    let list = styled::columns("   ", steps);
     output::page(&format!("The tour would run these commands in a new directory:\n{list}"))?;
     Ok(0)
 }
 
 /// Shows every step; returns the number of those that failed their check.
-fn walk<W: Write>(out: &mut output::StyledWriter<W>, directory: &Path) -> io::Result<usize> {
+fn walk<W: Write>(out: &mut styled::StyledWriter<W>, directory: &Path) -> io::Result<usize> {
     out.plain(&format!("Four commands in a new directory: cd {}", directory.display()))?;
     let mut failed = 0;
     for (index, step) in TOUR_STEPS.iter().enumerate() {

@@ -69,7 +69,7 @@ pub(crate) fn card(out: &mut Html, page: &PageContext<'_>, scope: &ChangeScope, 
 
 /// The marks and comments of a person on a file of an operation.
 #[derive(Default)]
-struct Remarks {
+struct FileRemarks {
     /// The operation; `None` for changes of several.
     operation: Option<String>,
     reviewed: Vec<u64>,
@@ -77,11 +77,11 @@ struct Remarks {
 }
 
 /// Returns the marks and comments of a file. Those of several operations together have none.
-fn remarks(page: &PageContext<'_>, scope: &ChangeScope, view: &FileView) -> Remarks {
+fn remarks(page: &PageContext<'_>, scope: &ChangeScope, view: &FileView) -> FileRemarks {
     let all = page.remarks(scope);
     let of_file = all.reviewed.iter().filter(|file| file.path == view.path);
     let comments = all.comments.iter().filter(|comment| comment.path.as_ref() == Some(&view.path));
-    Remarks {
+    FileRemarks {
         operation: all.operation.clone(),
         reviewed: of_file.flat_map(|file| file.hunks.iter().copied()).collect(),
         comments: comments.cloned().collect(),
@@ -320,7 +320,7 @@ struct HunkOfFile<'a> {
     view: &'a FileView,
     text: &'a TextDifference,
     hunk: &'a DiffHunk,
-    remarks: &'a Remarks,
+    remarks: &'a FileRemarks,
 }
 
 fn one(out: &mut Html, page: &PageContext<'_>, shown: &HunkOfFile<'_>) {
