@@ -1,7 +1,8 @@
 //! Any text in any pieces: the stream ends as the whole text is understood, and nothing panics or hangs.
 #![no_main]
 use emendate_core::formats::detect::parse_any;
-use emendate_core::formats::stream::{ParseOptions, PatchStream};
+use emendate_core::formats::line_parser::ParseOptions;
+use emendate_core::formats::stream::PatchStream;
 use emendate_core::formats::text_formats;
 use libfuzzer_sys::fuzz_target;
 

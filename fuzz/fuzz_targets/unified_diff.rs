@@ -1,7 +1,7 @@
 //! Any text through the unified diff parser, in every manner, whole and line by line: no panic, no hang, one result.
 //! What it reads as binary changes is applied to any bytes.
 #![no_main]
-use emendate_core::formats::stream::{ParseOptions, parse_text};
+use emendate_core::formats::line_parser::{ParseOptions, parse_text};
 use emendate_core::formats::unified_diff::UnifiedDiff;
 use emendate_core::formats::{Format, FormatInput};
 use emendate_core::{BinaryChange, BinaryPayload, FileAction, apply_binary};

@@ -13,6 +13,7 @@ pub mod beside;
 pub mod codex;
 pub mod git;
 pub mod gnu;
+pub mod hostile_schemas;
 pub mod luck;
 pub mod make;
 pub mod ours;

@@ -1,5 +1,6 @@
 //! Plays more rounds by hand with `cargo run -p oracles -- codex|all [ROUNDS] [SEED]`, and writes the accuracy page
-//! with `cargo run -p oracles -- page [EDITS OF EACH KIND]`.
+//! with `cargo run -p oracles -- page [EDITS OF EACH KIND]`. `cargo run --release -p oracles -- schemas` shows what hostile
+//! schemas cost two validators.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -7,7 +8,7 @@
     reason = "a program that reads its arguments and prints"
 )]
 
-use oracles::{Counts, accuracy, beside, codex};
+use oracles::{Counts, accuracy, beside, codex, hostile_schemas};
 use std::fmt::Debug;
 use std::path::Path;
 use std::process::ExitCode;
@@ -20,6 +21,7 @@ fn main() -> ExitCode {
     let played = match arguments.first().map_or("", String::as_str) {
         "codex" => codex::play(&peers, seed, rounds).map(|counts| told(&counts)),
         "all" => beside::play(&peers, seed, rounds).map(|counts| told(&counts)),
+        "schemas" => hostile_schemas::table(),
         "page" => {
             let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/accuracy.md");
             let count = usize::try_from(number(1, 300)).unwrap_or(300);
@@ -27,7 +29,7 @@ fn main() -> ExitCode {
             done.map(|()| format!("wrote {}\n", page.display()))
         }
         _ => {
-            eprintln!("oracles codex|all [ROUNDS] [SEED] | page [EDITS OF EACH KIND]");
+            eprintln!("oracles codex|all [ROUNDS] [SEED] | page [EDITS OF EACH KIND] | schemas");
             return ExitCode::from(2);
         }
     };

@@ -1,13 +1,15 @@
 //! Detection of the format of a text.
 
 use super::envelope::{self, UnwrappedText};
+use super::line_parser::{self, LineParser, ParseOptions};
 use super::mixed;
+use super::parsed_text::ParsedText;
+use super::ranges::{FormatRanges, all_ranges, outermost, outermost_index};
 use super::search_replace::SearchReplace;
-use super::stream::{self, LineParser, ParseOptions};
 use super::unified_diff::UnifiedDiff;
 use super::whole_file::elided::ElidedFile;
 use super::whole_file::{self, WholeFile};
-use super::{Format, repair_hint, stray_edits, text_formats, tool_calls};
+use super::{Format, repair_hint, stray_edits, tool_calls};
 use crate::advice::{Advice, Phrase};
 use crate::code::Code;
 use crate::error::{Error, Result};
@@ -16,16 +18,6 @@ use crate::note::Notes;
 use crate::work;
 use std::borrow::Cow;
 use std::ops::Range;
-
-/// A parsed text.
-pub struct ParsedText {
-    /// Its format.
-    pub format: &'static dyn Format,
-    /// The request; its notes list the wrappers that were removed.
-    pub request: Request,
-    /// The directory that names in the text are relative to, if a wrapper gives it; may be relative itself.
-    pub directory: Option<String>,
-}
 
 /// A text without its wrappers, and its format.
 pub(super) struct DetectedText<'a> {
@@ -115,7 +107,7 @@ pub fn parse_any(text: &str, named: Option<&'static dyn Format>, manner: &ParseO
         return understood;
     }
     let settled = unwrap_and_detect(text, named, manner)?;
-    let request = stream::parse_text(settled.line_parser()?, &settled.text)?;
+    let request = line_parser::parse_text(settled.line_parser()?, &settled.text)?;
     if named.is_none() {
         stray_edits::check_whole_files(&request)?;
     }
@@ -140,34 +132,6 @@ pub(super) fn calls(
         return None;
     }
     tool_calls::parse(text, manner)
-}
-
-/// A format and the ranges of a text that it detected.
-pub(super) type FormatRanges = (&'static dyn Format, Vec<Range<usize>>);
-
-pub(super) fn all_ranges(text: &str) -> Vec<FormatRanges> {
-    // Once the work has to end, nothing is detected any more.
-    let formats = text_formats().take_while(|_| work::check().is_ok());
-    let claims = formats.map(|format| (format, format.detected_ranges(text)));
-    claims.filter(|(_, claims)| !claims.is_empty()).collect()
-}
-
-/// Returns the index of the format whose ranges contain all others.
-pub(super) fn outermost_index(claims: &[FormatRanges]) -> Option<usize> {
-    claims
-        .iter()
-        .enumerate()
-        .find(|(at, (_, mine))| {
-            let others = claims.iter().enumerate().filter(|(other, _)| other != at);
-            others.map(|(_, (_, theirs))| theirs).all(|theirs| holds(mine, theirs) && !holds(theirs, mine))
-        })
-        .map(|(at, _)| at)
-}
-
-/// Returns the format of a text, or of the beginning of one, as far as it can be detected.
-pub(super) fn outermost(text: &str) -> Option<&'static dyn Format> {
-    let claims = all_ranges(text);
-    outermost_index(&claims).map(|at| claims[at].0)
 }
 
 /// Detects the only format of a text. If two formats detect parts of it, the ranges of one must contain those of the
@@ -198,15 +162,6 @@ fn elided_or_whole(text: &str, files: &[Range<usize>]) -> &'static dyn Format {
     if ElidedFile::has_placeholder(text, files) { &ElidedFile } else { &WholeFile }
 }
 
-/// True when every inner range lies in an outer one; both are sorted.
-fn holds(outer: &[Range<usize>], inner: &[Range<usize>]) -> bool {
-    let mut outer = outer.iter().peekable();
-    inner.iter().all(|inner| {
-        while outer.next_if(|outer| outer.end < inner.end).is_some() {}
-        outer.peek().is_some_and(|outer| outer.start <= inner.start)
-    })
-}
-
 fn ambiguous(text: &str, claims: &[FormatRanges]) -> Error {
     let name = |(format, _): &FormatRanges| format.spec().name;
     let names: Vec<&str> = claims.iter().map(name).collect();
@@ -230,19 +185,8 @@ fn ambiguous(text: &str, claims: &[FormatRanges]) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use super::{Code, ParseOptions, detect_format, holds, is_intended_format, parse_any, text_formats};
-
-    fn within(outer: &[(usize, usize)], inner: &[(usize, usize)]) -> bool {
-        let ranges = |pairs: &[(usize, usize)]| pairs.iter().map(|(from, to)| *from..*to).collect::<Vec<_>>();
-        holds(&ranges(outer), &ranges(inner))
-    }
-
-    #[test]
-    fn nested_ranges_are_recognized() {
-        let outer = [(0, 10), (20, 30)];
-        assert!(within(&outer, &[(1, 2), (3, 10), (20, 21)]) && within(&outer, &[]));
-        assert!(!within(&outer, &[(9, 11)]) && !within(&[(5, 6)], &[(0, 1)]) && !within(&[], &[(0, 1)]));
-    }
+    use super::{Code, ParseOptions, detect_format, is_intended_format, parse_any};
+    use crate::formats::text_formats;
 
     fn name(text: &str) -> Result<&'static str, String> {
         detect_format(text).map(|format| format.spec().name).map_err(|error| error.to_string())

@@ -1,7 +1,8 @@
 //! Texts that contain both SEARCH/REPLACE blocks and whole files: some files are edited, others are written.
 
-use super::detect::{FormatRanges, ParsedText, all_ranges, outermost_index};
-use super::stream::{self, ParseOptions};
+use super::line_parser::{self, ParseOptions};
+use super::parsed_text::ParsedText;
+use super::ranges::{FormatRanges, all_ranges, outermost_index};
 use super::{Format, envelope, stray_edits};
 use crate::code::Code;
 use crate::error::{Error, Result};
@@ -101,14 +102,15 @@ fn read_as(format: &'static dyn Format, text: &str, manner: &ParseOptions) -> Re
     let machine = format
         .line_parser(manner)
         .ok_or_else(|| Error::new(Code::InternalBug, format!("{} has no parser for texts.", format.spec().name)))?;
-    stream::parse_text(machine, text)
+    line_parser::parse_text(machine, text)
 }
 
 #[cfg(test)]
 mod tests {
     use crate::error::Result;
-    use crate::formats::detect::{ParsedText, parse_any};
-    use crate::formats::stream::ParseOptions;
+    use crate::formats::detect::parse_any;
+    use crate::formats::line_parser::ParseOptions;
+    use crate::formats::parsed_text::ParsedText;
     use crate::locate::op::FileAction;
 
     const BLOCK: &str = "a.py\n```python\n<<<<<<< SEARCH\none\n=======\ntwo\n>>>>>>> REPLACE\n```\n";

@@ -9,12 +9,15 @@ pub mod envelope;
 mod fence;
 pub mod hashline;
 pub mod line_anchors;
+pub mod line_parser;
 mod mistakes;
 mod mixed;
 pub mod multi_edit;
 mod name;
 pub mod notebook_edit;
+pub mod parsed_text;
 pub mod print;
+mod ranges;
 mod repair_hint;
 pub mod replace;
 pub mod search_replace;
@@ -33,11 +36,11 @@ pub use fence::inside_fence;
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::locate::op::Request;
+use line_parser::{LineParser, ParseOptions};
 use schemars::Schema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::ops::Range;
-use stream::{LineParser, ParseOptions};
 
 /// Input of a format.
 #[derive(Clone, Debug)]

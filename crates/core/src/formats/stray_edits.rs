@@ -291,7 +291,7 @@ fn hunk(lines: &[&str]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use crate::formats::detect::parse_any;
-    use crate::formats::stream::ParseOptions;
+    use crate::formats::line_parser::ParseOptions;
 
     const BLOCK: &str = "a.rs\n<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n";
     const DIFF: &str = "--- a/a.rs\n+++ b/a.rs\n@@ -1 +1 @@\n-old\n+new\n\n";

@@ -1,134 +1,14 @@
-//! Incremental parsing, line by line while the text arrives. The parser that shows progress is also the one for
-//! complete texts.
+//! Incremental parsing while a text arrives, in chunks of any size.
 
 use super::Format;
-use super::detect::{self, ParsedText};
+use super::detect;
+use super::line_parser::{LineParser, ParseOptions, StreamEvent, is_cut, without_line_end, without_mark};
 use super::mixed;
+use super::parsed_text::ParsedText;
+use super::ranges;
 use crate::code::Code;
 use crate::error::{Error, Result};
-use crate::locate::op::{HunkLineKind, Op, Request};
-use crate::text::content::Handle;
 use crate::work;
-
-/// A parse event.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum StreamEvent {
-    /// A file begins.
-    File {
-        /// Its path as written in the text.
-        path: String,
-        /// The action on it.
-        action: FileActionKind,
-    },
-    /// A hunk or block begins.
-    Hunk {
-        /// 1-based line of the input.
-        line: usize,
-    },
-    /// A line of the hunk, or of a new file.
-    Line {
-        /// Its kind.
-        kind: HunkLineKind,
-        /// Its text.
-        text: String,
-    },
-    /// An operation on lines by number is complete; [`StreamEvent::HunkDone`] follows.
-    Rows {
-        /// The operation: its locator is [`Locator::Lines`](crate::locate::op::Locator::Lines).
-        op: Box<Op>,
-        /// The version that the numbers refer to.
-        base: Option<Handle>,
-    },
-    /// The hunk is complete.
-    HunkDone,
-    /// The file is complete.
-    FileDone,
-}
-
-/// The action of a text on a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum FileActionKind {
-    /// Create it.
-    Add,
-    /// Edit it.
-    Update,
-    /// Delete it.
-    Delete,
-    /// Edit it and move it to another path.
-    Move {
-        /// The new path.
-        to: String,
-    },
-    /// Make this its whole text.
-    Write,
-}
-
-/// Options of the caller for parsing a text.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ParseOptions {
-    /// Leading directories to strip from every name, like `-p` of `git apply`; `None`: prefixes are detected.
-    pub strip: Option<usize>,
-    /// The file for a text that names none.
-    pub file: Option<String>,
-    /// Reverses every change.
-    pub reverse: bool,
-}
-
-/// The parser of a format: a state machine that is fed line by line.
-pub trait LineParser {
-    /// Suppresses the events for lines of hunks and files: a copy of each line costs more than parsing it.
-    fn skip_events(&mut self) {}
-
-    /// Parses the next line, without `\n` and without one `\r` before it. `out` receives the events.
-    fn line(&mut self, line: &str, out: &mut Vec<StreamEvent>);
-
-    /// Ends the text; `cut` is true if its last line had no line end.
-    ///
-    /// Errors: as [`Format::parse`]. Errors in earlier lines are reported here, not before.
-    fn finish(self: Box<Self>, cut: bool, out: &mut Vec<StreamEvent>) -> Result<Request>;
-}
-
-impl ParseOptions {
-    /// Returns a name without the leading directories to strip; its last component always remains.
-    pub fn name(&self, name: &str) -> String {
-        let mut rest = name;
-        for _ in 0..self.strip.unwrap_or(0) {
-            let Some((_, below)) = rest.split_once('/') else { break };
-            rest = below.trim_start_matches('/');
-        }
-        rest.to_owned()
-    }
-}
-
-/// Feeds a whole text to a parser.
-///
-/// Errors: those of the parser, and of [`work::check`].
-pub fn parse_text(mut machine: Box<dyn LineParser>, text: &str) -> Result<Request> {
-    let mut events = Vec::new();
-    let text = without_mark(text);
-    machine.skip_events();
-    for line in work::lines_with_ends(text) {
-        machine.line(without_line_end(line), &mut events);
-        events.clear();
-    }
-    work::check()?;
-    machine.finish(is_cut(text), &mut events)
-}
-
-fn without_mark(text: &str) -> &str {
-    text.strip_prefix('\u{FEFF}').unwrap_or(text)
-}
-
-/// True when the last line has no line end.
-fn is_cut(text: &str) -> bool {
-    !text.is_empty() && !text.ends_with('\n')
-}
-
-/// Returns a line without its line end.
-fn without_line_end(line: &str) -> &str {
-    let line = line.strip_suffix('\n').unwrap_or(line);
-    line.strip_suffix('\r').unwrap_or(line)
-}
 
 /// Parses a text while it arrives, in chunks of any size. Linear in the text.
 ///
@@ -169,7 +49,7 @@ impl PatchStream {
                 return;
             }
             let text = std::str::from_utf8(&self.text[..whole]);
-            let format = text.ok().and_then(|text| self.named.or_else(|| detect::outermost(text)));
+            let format = text.ok().and_then(|text| self.named.or_else(|| ranges::outermost(text)));
             self.state = match format.and_then(|format| Some((format, format.line_parser(&self.options)?))) {
                 _ if text.is_err() => StreamState::Broken,
                 Some((format, machine)) => StreamState::Feeding(format, machine),

@@ -8,7 +8,7 @@ use super::outcome::{AppliedText, ChangedSpan};
 use super::planner::too_large;
 use crate::code::Code;
 use crate::error::{Error, Result};
-use crate::formats::detect::ParsedText;
+use crate::formats::parsed_text::ParsedText;
 use crate::formats::replace::Replacement;
 use crate::locate::find::Tier;
 use crate::locate::op::{FileAction, NewFile, OpOrder, Request, TextNames};

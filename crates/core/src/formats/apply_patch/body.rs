@@ -4,7 +4,7 @@ use super::marker::{self, ChunkHeader, ChunkHeaderMistake, Marker};
 use super::mistakes::ApplyPatchMistake;
 use super::parser::{ApplyPatchParser, ApplyPatchState, HEADERS_ADVICE, OpenChunk, PatchSection, SectionAction};
 use super::request;
-use crate::formats::stream::{FileActionKind, StreamEvent};
+use crate::formats::line_parser::{FileActionKind, StreamEvent};
 use crate::locate::op::{Hunk, HunkLine, HunkLineKind};
 
 const CHUNK_HEADER_ADVICE: &str =

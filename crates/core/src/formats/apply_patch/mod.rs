@@ -11,7 +11,7 @@ mod print;
 mod request;
 mod shell;
 
-use super::stream::{self, LineParser, ParseOptions};
+use super::line_parser::{self, LineParser, ParseOptions};
 use super::{Format, FormatInput, FormatSpec, hashline};
 use crate::code::Code;
 use crate::error::{Error, Result};
@@ -79,7 +79,7 @@ impl Format for ApplyPatch {
         let FormatInput::Text(text) = input else {
             return Err(Error::new(Code::CallInvalid, "A patch is text, not JSON.").next("Send it as one text."));
         };
-        stream::parse_text(Box::new(parser::ApplyPatchParser::new(&ParseOptions::default())), &text)
+        line_parser::parse_text(Box::new(parser::ApplyPatchParser::new(&ParseOptions::default())), &text)
     }
 }
 

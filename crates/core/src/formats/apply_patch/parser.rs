@@ -8,7 +8,7 @@ use super::mistakes::{ApplyPatchMistake, ApplyPatchMistakes};
 use super::request::{self, PatchProblem};
 use super::shell::{self, HeredocOpener};
 use crate::error::Result;
-use crate::formats::stream::{FileActionKind, LineParser, ParseOptions, StreamEvent};
+use crate::formats::line_parser::{FileActionKind, LineParser, ParseOptions, StreamEvent};
 use crate::locate::op::{Hunk, Request};
 use crate::note::{Note, Notes};
 

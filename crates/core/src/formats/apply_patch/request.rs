@@ -6,7 +6,7 @@ use super::parser::{PatchSection, SectionAction};
 use super::print::print;
 use crate::code::Code;
 use crate::error::{Error, Result};
-use crate::formats::stream::ParseOptions;
+use crate::formats::line_parser::ParseOptions;
 use crate::locate::op::EDITS_PER_CALL_MAX;
 use crate::locate::op::{FileAction, FileRequest, Hunk, NewFile, Op, OpOrder, Request};
 use crate::note::Notes;

@@ -1,7 +1,7 @@
 use super::{ApplyPatch, print};
 use crate::code::Code;
 use crate::error::Error;
-use crate::formats::stream::{FileActionKind, ParseOptions, StreamEvent, parse_text};
+use crate::formats::line_parser::{FileActionKind, ParseOptions, StreamEvent, parse_text};
 use crate::formats::{Format, FormatInput};
 use crate::locate::op::{
     FileAction, FileRequest, Hunk, HunkLine, HunkLineKind, Locator, NewFile, Op, OpOrder, Request,

@@ -12,7 +12,7 @@ mod shell;
 mod words;
 mod xml;
 
-use super::stream::ParseOptions;
+use super::line_parser::ParseOptions;
 use super::text_formats;
 use crate::note::Notes;
 use crate::work;

@@ -3,7 +3,7 @@
 
 use super::words::{self, ShellToken};
 use super::{WrapperLayer, is_quiet, lines};
-use crate::formats::stream::ParseOptions;
+use crate::formats::line_parser::ParseOptions;
 use std::borrow::Cow;
 
 /// Names of the command that applies a V4A patch.

@@ -8,7 +8,7 @@ use super::parser::HashlineParser;
 use super::stray::is_unified;
 use super::token::{LineScanner, OpKind, OpLine, trimmed};
 use crate::error::Error;
-use crate::formats::stream;
+use crate::formats::line_parser;
 use crate::locate::line_edits::LineTarget;
 use crate::work;
 
@@ -74,7 +74,7 @@ pub(in crate::formats) fn convert(text: &str) -> Option<String> {
     if let (Some(mut diff), Some(it)) = (diff, dialect) {
         diff.flush(it, &mut out);
     }
-    (changed && stream::parse_text(Box::new(HashlineParser::trial()), &out).is_ok()).then_some(out)
+    (changed && line_parser::parse_text(Box::new(HashlineParser::trial()), &out).is_ok()).then_some(out)
 }
 
 /// A unified diff hunk below a hashline header: its numbers are assumed to refer to the version shown.

@@ -18,7 +18,7 @@ mod stray;
 mod tests;
 mod token;
 
-use super::stream::{self, LineParser, ParseOptions};
+use super::line_parser::{self, LineParser, ParseOptions};
 use super::{Format, FormatInput, FormatSpec};
 use crate::code::Code;
 use crate::error::{Error, Result};
@@ -119,7 +119,7 @@ impl Format for Hashline {
                 Error::new(Code::CallInvalid, "Hashline edits are text, not JSON.").next("Send them as one text.")
             );
         };
-        stream::parse_text(Box::new(HashlineParser::new(&ParseOptions::default())), &text)
+        line_parser::parse_text(Box::new(HashlineParser::new(&ParseOptions::default())), &text)
     }
 }
 

@@ -6,7 +6,7 @@ use super::section::{self, HashlineSection};
 use super::token::{OpKind, OpLine, trimmed};
 use super::{broken, current, foreign, header, stray};
 use crate::error::{Error, Result};
-use crate::formats::stream::{FileActionKind, LineParser, ParseOptions, StreamEvent};
+use crate::formats::line_parser::{FileActionKind, LineParser, ParseOptions, StreamEvent};
 use crate::locate::op::{HunkLineKind, Request};
 use crate::note::Notes;
 use crate::text::content::HeaderStyle;

@@ -1,6 +1,6 @@
 use super::Hashline;
 use crate::formats::detect;
-use crate::formats::stream::{self, ParseOptions, StreamEvent};
+use crate::formats::line_parser::{self, ParseOptions, StreamEvent};
 use crate::formats::{Format, FormatInput};
 use crate::locate::line_edits::{self, AnchorRange, LineTarget, Register};
 use crate::locate::op::{FileAction, FileRequest, HunkLineKind, Op, Request};
@@ -329,7 +329,7 @@ proptest! {
             let count = text.lines().count();
             prop_assert!(format.detected_ranges(&text).iter().all(|range| range.start < range.end && range.end <= count));
         }
-        let read = stream::parse_text(Hashline::CURRENT.line_parser(&ParseOptions { file: Some("f".to_owned()), ..ParseOptions::default() }).unwrap(), &text);
+        let read = line_parser::parse_text(Hashline::CURRENT.line_parser(&ParseOptions { file: Some("f".to_owned()), ..ParseOptions::default() }).unwrap(), &text);
         let _ = read;
     }
 

@@ -11,7 +11,7 @@ pub(super) mod marker;
 mod print;
 mod tags;
 
-use super::stream::{self, LineParser, ParseOptions, StreamEvent};
+use super::line_parser::{self, LineParser, ParseOptions, StreamEvent};
 use super::{Format, FormatInput, FormatSpec};
 use crate::code::Code;
 use crate::error::{Error, Result};
@@ -174,7 +174,7 @@ impl Format for SearchReplace {
         let FormatInput::Text(text) = input else {
             return Err(Error::new(Code::CallInvalid, "Blocks are text, not JSON.").next("Send them as one text."));
         };
-        stream::parse_text(
+        line_parser::parse_text(
             Box::new(SearchReplaceParser { reader: BlockReader::new(&ParseOptions::default()), reverse: false }),
             &text,
         )

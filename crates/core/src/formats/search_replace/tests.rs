@@ -1,7 +1,7 @@
 use super::{BlockList, BlockReader, SearchReplace, SearchReplaceBlock};
 use crate::code::Code;
 use crate::error::Result;
-use crate::formats::stream::{ParseOptions, StreamEvent};
+use crate::formats::line_parser::{ParseOptions, StreamEvent};
 use crate::formats::{Format, FormatInput};
 use crate::locate::op::{FileAction, HunkLineKind, OpOrder, Request, ResolveSettings};
 use crate::locate::resolve::resolve;
@@ -277,7 +277,7 @@ fn file_name_may_be_given_separately() {
     let manner = ParseOptions { file: Some("a.rs".into()), reverse: true, ..ParseOptions::default() };
     let parse = |text: &str, manner: &ParseOptions| {
         let machine = SearchReplace.line_parser(manner).unwrap();
-        crate::formats::stream::parse_text(machine, text)
+        crate::formats::line_parser::parse_text(machine, text)
     };
     let request = parse(text, &manner).unwrap();
     let FileAction::Edit { ops, .. } = &request.files[0].action else { panic!() };

@@ -7,8 +7,9 @@ mod tags;
 
 pub(super) use arguments::{NEW_FIELDS, OLD_FIELDS, PATH_FIELDS};
 
-use super::detect::{FormatRanges, ParsedText, all_ranges};
-use super::stream::ParseOptions;
+use super::line_parser::ParseOptions;
+use super::parsed_text::ParsedText;
+use super::ranges::{FormatRanges, all_ranges};
 use super::{FormatInput, call_literal, format_by_name, stray_edits};
 use crate::code::Code;
 use crate::error::{Error, Result};

@@ -1,5 +1,5 @@
 use super::super::detect::parse_any;
-use super::super::stream::ParseOptions;
+use super::super::line_parser::ParseOptions;
 use crate::locate::op::{FileAction, FileRequest, Locator};
 use proptest::prelude::*;
 use serde_json::json;

@@ -4,7 +4,7 @@
 use super::mistakes::{UnifiedDiffMistake, UnifiedDiffMistakes, broken};
 use super::range::HunkHeader;
 use crate::error::{Error, Result};
-use crate::formats::stream::StreamEvent;
+use crate::formats::line_parser::StreamEvent;
 use crate::locate::op::{Hunk, HunkLine, HunkLineKind};
 
 /// A hunk and its position on the new side.

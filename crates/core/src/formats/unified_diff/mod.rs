@@ -14,7 +14,7 @@ mod parser;
 mod patch;
 mod range;
 
-use super::stream::{self, LineParser, ParseOptions};
+use super::line_parser::{self, LineParser, ParseOptions};
 use super::{Format, FormatInput, FormatSpec};
 use crate::code::Code;
 use crate::error::{Error, Result};
@@ -50,7 +50,7 @@ impl Format for UnifiedDiff {
         let FormatInput::Text(text) = input else {
             return Err(Error::new(Code::CallInvalid, "A patch is text, not JSON.").next("Send it as one text."));
         };
-        stream::parse_text(Box::new(UnifiedDiffParser::new(&ParseOptions::default())), &text)
+        line_parser::parse_text(Box::new(UnifiedDiffParser::new(&ParseOptions::default())), &text)
     }
 }
 

@@ -8,8 +8,8 @@ use super::name;
 use super::parser::{UnifiedDiffParser, UnifiedDiffState};
 use super::patch::FilePatch;
 use super::range::{self, HunkHeader};
+use crate::formats::line_parser::StreamEvent;
 use crate::formats::name::fence;
-use crate::formats::stream::StreamEvent;
 
 impl UnifiedDiffParser {
     /// Parses a line outside of hunks.

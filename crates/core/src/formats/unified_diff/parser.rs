@@ -9,7 +9,7 @@ use super::patch::FilePatch;
 use super::range::HunkHeader;
 use crate::code::Code;
 use crate::error::{Error, Result};
-use crate::formats::stream::{LineParser, ParseOptions, StreamEvent};
+use crate::formats::line_parser::{LineParser, ParseOptions, StreamEvent};
 use crate::locate::binary::BINARY_RESULT_BYTES_MAX;
 use crate::locate::op::EDITS_PER_CALL_MAX;
 use crate::locate::op::Request;

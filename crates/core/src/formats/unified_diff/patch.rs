@@ -5,7 +5,7 @@ use super::mistakes::{UnifiedDiffMistake, UnifiedDiffMistakes, broken};
 use super::name::{self, HeaderSide};
 use crate::code::Code;
 use crate::error::{Error, Result};
-use crate::formats::stream::{FileActionKind, ParseOptions};
+use crate::formats::line_parser::{FileActionKind, ParseOptions};
 use crate::locate::binary::apply_binary;
 use crate::locate::op::{
     BinaryChange, BinaryPayload, FileAction, FileMode, FileRequest, Hunk, HunkLine, HunkLineKind, Locator, NewFile, Op,
@@ -51,7 +51,7 @@ pub(super) struct FilePatch {
     pub(super) hunks: Vec<NumberedHunk>,
     /// Forward and backward.
     pub(super) binary: Option<(BinaryPayload, Option<BinaryPayload>)>,
-    /// [`StreamEvent::File`](crate::formats::stream::StreamEvent::File) was emitted.
+    /// [`StreamEvent::File`](crate::formats::line_parser::StreamEvent::File) was emitted.
     pub(super) told: bool,
 }
 

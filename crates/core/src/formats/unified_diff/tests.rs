@@ -1,7 +1,7 @@
 use super::UnifiedDiff;
 use crate::code::Code;
 use crate::error::{Error, Result};
-use crate::formats::stream::{self, FileActionKind, ParseOptions, StreamEvent};
+use crate::formats::line_parser::{self, FileActionKind, ParseOptions, StreamEvent};
 use crate::formats::{Format, FormatInput};
 use crate::locate::binary::apply_binary;
 use crate::locate::op::{
@@ -15,7 +15,7 @@ fn read(text: &str) -> Result<Request> {
 }
 
 fn read_in(manner: &ParseOptions, text: &str) -> Result<Request> {
-    stream::parse_text(UnifiedDiff.line_parser(manner).unwrap(), text)
+    line_parser::parse_text(UnifiedDiff.line_parser(manner).unwrap(), text)
 }
 
 fn good(text: &str) -> Request {

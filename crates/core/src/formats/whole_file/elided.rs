@@ -2,7 +2,7 @@
 
 use super::WholeFile;
 use crate::error::Result;
-use crate::formats::stream::{LineParser, ParseOptions};
+use crate::formats::line_parser::{LineParser, ParseOptions};
 use crate::formats::{Format, FormatInput, FormatSpec};
 use crate::locate::elided;
 use crate::locate::op::Request;

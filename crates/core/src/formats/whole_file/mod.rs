@@ -7,7 +7,7 @@
 pub mod elided;
 mod reader;
 
-use super::stream::{self, LineParser, ParseOptions, StreamEvent};
+use super::line_parser::{self, LineParser, ParseOptions, StreamEvent};
 use super::{Format, FormatInput, FormatSpec, name};
 use crate::code::Code;
 use crate::error::{Error, Result};
@@ -45,7 +45,7 @@ impl Format for WholeFile {
         let FormatInput::Text(text) = input else {
             return Err(Error::new(Code::CallInvalid, "Whole files are text, not JSON.").next("Send them as one text."));
         };
-        stream::parse_text(
+        line_parser::parse_text(
             Box::new(WholeFileParser { reader: WholeFileReader::new(&ParseOptions::default()), reverse: false }),
             &text,
         )

@@ -3,9 +3,9 @@
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::formats::fence;
+use crate::formats::line_parser::{FileActionKind, ParseOptions, StreamEvent};
 use crate::formats::name;
 use crate::formats::search_replace;
-use crate::formats::stream::{FileActionKind, ParseOptions, StreamEvent};
 use crate::locate::op::HunkLineKind;
 use crate::note::Notes;
 use std::mem;

@@ -2,7 +2,7 @@ use super::WholeFile;
 use crate::code::Code;
 use crate::error::Result;
 use crate::formats::detect::detect_format;
-use crate::formats::stream::{ParseOptions, StreamEvent, parse_text};
+use crate::formats::line_parser::{ParseOptions, StreamEvent, parse_text};
 use crate::formats::{Format, FormatInput};
 use crate::locate::op::FileAction;
 use proptest::prelude::*;

@@ -2,7 +2,7 @@
 
 use super::{good, hunks, read};
 use crate::formats::Format;
-use crate::formats::stream::ParseOptions;
+use crate::formats::line_parser::ParseOptions;
 use crate::formats::unified_diff::UnifiedDiff;
 use crate::locate::op::{Hunk, HunkLine, HunkLineKind};
 use crate::note::Notes;
@@ -111,7 +111,7 @@ fn text(files: &[Vec<(Hunk, usize)>], short: bool) -> String {
 /// Invariants for any text: no panic, detected ranges in order and within bounds.
 fn survives(text: &str) {
     let _ = read(text);
-    let _ = crate::formats::stream::parse_text(
+    let _ = crate::formats::line_parser::parse_text(
         UnifiedDiff.line_parser(&ParseOptions { reverse: true, file: Some("f".to_owned()), strip: Some(1) }).unwrap(),
         text,
     );

@@ -1,0 +1,59 @@
+//! The ranges of a text that each format detects, and which format contains all others.
+
+use super::{Format, text_formats};
+use crate::work;
+use std::ops::Range;
+
+/// A format and the ranges of a text that it detected.
+pub(super) type FormatRanges = (&'static dyn Format, Vec<Range<usize>>);
+
+pub(super) fn all_ranges(text: &str) -> Vec<FormatRanges> {
+    // Once the work has to end, nothing is detected any more.
+    let formats = text_formats().take_while(|_| work::check().is_ok());
+    let claims = formats.map(|format| (format, format.detected_ranges(text)));
+    claims.filter(|(_, claims)| !claims.is_empty()).collect()
+}
+
+/// Returns the index of the format whose ranges contain all others.
+pub(super) fn outermost_index(claims: &[FormatRanges]) -> Option<usize> {
+    claims
+        .iter()
+        .enumerate()
+        .find(|(at, (_, mine))| {
+            let others = claims.iter().enumerate().filter(|(other, _)| other != at);
+            others.map(|(_, (_, theirs))| theirs).all(|theirs| holds(mine, theirs) && !holds(theirs, mine))
+        })
+        .map(|(at, _)| at)
+}
+
+/// Returns the format of a text, or of the beginning of one, as far as it can be detected.
+pub(super) fn outermost(text: &str) -> Option<&'static dyn Format> {
+    let claims = all_ranges(text);
+    outermost_index(&claims).map(|at| claims[at].0)
+}
+
+/// True when every inner range lies in an outer one; both are sorted.
+fn holds(outer: &[Range<usize>], inner: &[Range<usize>]) -> bool {
+    let mut outer = outer.iter().peekable();
+    inner.iter().all(|inner| {
+        while outer.next_if(|outer| outer.end < inner.end).is_some() {}
+        outer.peek().is_some_and(|outer| outer.start <= inner.start)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::holds;
+
+    fn within(outer: &[(usize, usize)], inner: &[(usize, usize)]) -> bool {
+        let ranges = |pairs: &[(usize, usize)]| pairs.iter().map(|(from, to)| *from..*to).collect::<Vec<_>>();
+        holds(&ranges(outer), &ranges(inner))
+    }
+
+    #[test]
+    fn nested_ranges_are_recognized() {
+        let outer = [(0, 10), (20, 30)];
+        assert!(within(&outer, &[(1, 2), (3, 10), (20, 21)]) && within(&outer, &[]));
+        assert!(!within(&outer, &[(9, 11)]) && !within(&[(5, 6)], &[(0, 1)]) && !within(&[], &[(0, 1)]));
+    }
+}
