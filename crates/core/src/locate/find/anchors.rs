@@ -8,9 +8,9 @@
 use super::align::align;
 use super::copied_numbers;
 use super::indent::{self, IndentMap};
-use super::match_site::{MatchSite, SitePlan};
+use super::match_site::{CandidateSites, MatchSite, SitePlan};
 use super::refusal::{MatchRefusal, RefusalReason};
-use super::search::{CandidateSites, MatchSearch, SearchIndex, span_of, split};
+use super::search::{MatchSearch, SearchIndex, span_of, split};
 use super::target_indent::{self, Depth, MatchedLine};
 use super::{TextMatch, TextMatches, Tier, failure, omission, select};
 use crate::advice;

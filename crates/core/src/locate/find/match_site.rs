@@ -10,6 +10,17 @@ use crate::text::span::Span;
 use std::borrow::Cow;
 use std::rc::Rc;
 
+/// The result of a tier.
+#[derive(Default)]
+pub(super) struct CandidateSites<'a> {
+    /// The sites in order, overlapping ones too.
+    pub(super) places: Vec<MatchSite<'a>>,
+    /// A 1-based line that may select one of them: the number copied with the text.
+    pub(super) number: Option<usize>,
+    /// At some site the new text, unlike the old one, already has the file's indentation.
+    pub(super) fitted: bool,
+}
+
 /// A site that matches the old text.
 pub(super) struct MatchSite<'a> {
     /// The span of the decoded text that matches the caller's text.

@@ -40,10 +40,10 @@ pub(crate) use anchors::between;
 pub use copied_numbers::without_copied_numbers;
 pub(crate) use copied_numbers::{check_new_file, is_literal, numbered, uncopied_insertion, uncopied_rows};
 pub(crate) use literal::of_ops;
-use match_site::MatchSite;
+use match_site::{CandidateSites, MatchSite};
 use refusal::{MatchRefusal, RefusalReason};
+use search::MatchSearch;
 pub(crate) use search::SearchIndex;
-use search::{CandidateSites, MatchSearch};
 pub(crate) use tier::removed_row;
 
 /// Occurrences that all edits of one call may change.

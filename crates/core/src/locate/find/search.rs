@@ -1,9 +1,8 @@
 //! State shared by the tiers of a search: the lines of the file and their hashes, computed on first use.
 
 use super::file_lines::{FileLines, LineCache};
-use super::hunk::ScopeCache;
+use super::hunk::scope::ScopeCache;
 use super::indent;
-use super::match_site::MatchSite;
 use super::similar_lines::{self, SimilarLines};
 use crate::locate::op::TextQuery;
 use crate::text::fold::{self, Normalization, is_blank};
@@ -378,17 +377,6 @@ fn dense_key(line: &str) -> u64 {
 /// True when two lines are equal except for blanks.
 fn is_dense_equal(a: &str, b: &str) -> bool {
     dense_bytes(a).eq(dense_bytes(b))
-}
-
-/// The result of a tier.
-#[derive(Default)]
-pub(super) struct CandidateSites<'a> {
-    /// The sites in order, overlapping ones too.
-    pub(super) places: Vec<MatchSite<'a>>,
-    /// A 1-based line that may select one of them: the number copied with the text.
-    pub(super) number: Option<usize>,
-    /// At some site the new text, unlike the old one, already has the file's indentation.
-    pub(super) fitted: bool,
 }
 
 /// Finds all positions of `wanted` in `keys`, overlapping ones too, in linear time (Knuth, Morris, Pratt).

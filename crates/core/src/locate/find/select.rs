@@ -2,9 +2,9 @@
 
 use super::Tier;
 use super::failure;
-use super::match_site::MatchSite;
+use super::match_site::{CandidateSites, MatchSite};
 use super::refusal::{MatchRefusal, RefusalReason};
-use super::search::{CandidateSites, MatchSearch};
+use super::search::MatchSearch;
 use super::tier::exact;
 use crate::error::Result;
 use crate::locate::op::ExpectedMatches;

@@ -3,10 +3,10 @@
 //! They are dropped one by one, as few as possible. The change must remain anchored by a removed line, or by context on
 //! both sides of an insertion, and the rest must have enough letters and digits.
 
-use super::seek::{Seeker, candidate};
+use super::seeker::{Seeker, candidate};
 use super::{DroppedContext, HunkCandidate, HunkMatches};
 use crate::error::Result;
-use crate::locate::find::tier::windows::{self, RULES};
+use crate::locate::find::tier::{RULES, windows};
 use crate::locate::find::{Tier, failure, typo};
 use crate::locate::op::HunkLineKind;
 use crate::text::fold::{self, is_blank};

@@ -1,7 +1,7 @@
 //! Errors for hunks that cannot be placed: what is missing or superfluous, the nearest place with its first difference,
 //! and lines from which to build the next hunk.
 
-use super::seek::{HunkConstraints, Seeker};
+use super::seeker::{HunkConstraints, Seeker};
 use super::{HunkCandidate, scope, wanted};
 use crate::code::Code;
 use crate::error::Error;
@@ -65,7 +65,7 @@ fn lines_of_old(index: &SearchIndex<'_>, hunk: &Hunk) -> Vec<usize> {
         return Vec::new();
     }
     let search = MatchSearch::for_lines(index, &find, "", wanted(hunk));
-    super::seek::literal(&search, false, usize::MAX)
+    super::seeker::literal(&search, false, usize::MAX)
         .iter()
         .map(|place| search.lines().at(place.span.start()) + 1)
         .collect()
@@ -261,8 +261,9 @@ pub(super) fn line_of_applied(seeker: &Seeker<'_>) -> Option<usize> {
     }
     let find = TextQuery { lines: true, names: TextNames::HUNK, ..TextQuery::new(new, ExpectedMatches::Unique) };
     let search = MatchSearch::new(seeker.index, &find, "");
-    let starts =
-        super::seek::literal(&search, false, usize::MAX).into_iter().map(|place| search.lines().at(place.span.start()));
+    let starts = super::seeker::literal(&search, false, usize::MAX)
+        .into_iter()
+        .map(|place| search.lines().at(place.span.start()));
     let pointer = HunkPointer::new(seeker.index, seeker.hunk);
     starts.filter(|&start| pointer.allows(start)).min_by_key(|&start| pointer.rank(start)).map(|start| start + 1)
 }

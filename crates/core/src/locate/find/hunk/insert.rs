@@ -1,7 +1,7 @@
 //! Hunks that only add lines: placed by an anchor, by a line number in the header, or at the end of the file.
 
 use super::scope::ScopeAnchors;
-use super::seek::places_max;
+use super::seeker::places_max;
 use super::{DroppedContext, HunkCandidate, HunkMatches, failure};
 use crate::error::Result;
 use crate::locate::find::search::SearchIndex;

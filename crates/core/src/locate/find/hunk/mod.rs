@@ -13,8 +13,9 @@ mod failure;
 mod insert;
 mod repair;
 mod respace;
-mod scope;
+pub(super) mod scope;
 mod seek;
+mod seeker;
 
 use super::literal;
 use super::refusal::MatchRefusal;
@@ -29,8 +30,6 @@ use crate::note::Notes;
 use crate::text::span::Span;
 use crate::work;
 use core::ops::Range;
-
-pub(super) use scope::ScopeCache;
 
 /// Hunks from which lines that were not found together are looked up in a table instead of searching the text once for
 /// each hunk.

@@ -1,6 +1,6 @@
 //! Context lines with other blanks than the file's: their mark was omitted, or only their indentation differs.
 
-use super::seek::{CANDIDATES_MAX, Seeker, candidate, literal as places};
+use super::seeker::{CANDIDATES_MAX, Seeker, candidate, literal as places};
 use super::{HunkCandidate, wanted};
 use crate::locate::find::indent::IndentMap;
 use crate::locate::find::match_site::MatchSite;

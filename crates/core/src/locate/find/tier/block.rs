@@ -9,9 +9,9 @@ mod remembered;
 
 use crate::locate::find::failure::nearest;
 use crate::locate::find::indent::{self, IndentMap};
-use crate::locate::find::match_site::{MatchSite, SitePlan};
+use crate::locate::find::match_site::{CandidateSites, MatchSite, SitePlan};
 use crate::locate::find::refusal::{MatchRefusal, RefusalReason};
-use crate::locate::find::search::{CandidateSites, MatchSearch, span_of};
+use crate::locate::find::search::{MatchSearch, span_of};
 use crate::locate::find::target_indent::{self, Depth, MatchedLine};
 use crate::locate::find::tier::widths;
 use crate::locate::find::transplant;

@@ -18,9 +18,9 @@ mod edits;
 mod verbatim;
 
 use crate::locate::find::align::{LinePairs, align};
-use crate::locate::find::match_site::{MatchSite, SitePlan};
+use crate::locate::find::match_site::{CandidateSites, MatchSite, SitePlan};
 use crate::locate::find::refusal::{MatchRefusal, RefusalReason};
-use crate::locate::find::search::{CandidateSites, MatchSearch, span_of};
+use crate::locate::find::search::{MatchSearch, span_of};
 use crate::locate::find::target_indent::Depth;
 use crate::locate::find::transplant;
 use crate::locate::find::typo;

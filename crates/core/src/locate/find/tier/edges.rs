@@ -3,9 +3,10 @@
 //! Blank lines at either end of old are dropped, with as many from the same end of new; then tiers 2 to 6 are tried. If
 //! the caller marked the changes, only kept lines are dropped.
 
-use super::windows::{self, RULES};
+use super::{RULES, windows};
+use crate::locate::find::match_site::CandidateSites;
 use crate::locate::find::refusal::MatchRefusal;
-use crate::locate::find::search::{CandidateSites, MatchSearch, PatternLines};
+use crate::locate::find::search::{MatchSearch, PatternLines};
 use crate::text::fold::is_blank;
 use std::rc::Rc;
 

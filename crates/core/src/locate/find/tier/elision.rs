@@ -6,9 +6,9 @@
 
 use super::windows;
 use crate::locate::find::indent::IndentMap;
-use crate::locate::find::match_site::{MatchSite, SitePlan};
+use crate::locate::find::match_site::{CandidateSites, MatchSite, SitePlan};
 use crate::locate::find::refusal::{MatchRefusal, RefusalReason};
-use crate::locate::find::search::{CandidateSites, MatchSearch, PatternLines, span_of};
+use crate::locate::find::search::{MatchSearch, PatternLines, span_of};
 use crate::locate::find::transplant::{self, Window};
 use crate::locate::omission::is_elision;
 use std::rc::Rc;

@@ -4,8 +4,9 @@
 //! occur in old; a class that only new has is refused.
 
 use super::exact;
+use crate::locate::find::match_site::CandidateSites;
 use crate::locate::find::refusal::{MatchRefusal, RefusalReason};
-use crate::locate::find::search::{CandidateSites, MatchSearch};
+use crate::locate::find::search::MatchSearch;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 

@@ -1,8 +1,8 @@
 //! Tier 0: literal text. Nothing is tolerated; `$` and `\` have no special meaning.
 
-use crate::locate::find::match_site::{MatchSite, SitePlan};
+use crate::locate::find::match_site::{CandidateSites, MatchSite, SitePlan};
 use crate::locate::find::refusal::MatchRefusal;
-use crate::locate::find::search::{CandidateSites, MatchSearch};
+use crate::locate::find::search::MatchSearch;
 use crate::locate::find::{CHANGED_PLACES_MAX, TextEdit, TextMatch};
 use crate::locate::op::ExpectedMatches;
 use crate::locate::resolve;

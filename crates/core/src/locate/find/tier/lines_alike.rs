@@ -4,8 +4,9 @@
 
 use super::windows::{self, WindowFit, WindowRule};
 use crate::locate::find::indent::IndentMap;
+use crate::locate::find::match_site::CandidateSites;
 use crate::locate::find::refusal::MatchRefusal;
-use crate::locate::find::search::{CandidateSites, MatchSearch, PatternLines};
+use crate::locate::find::search::{MatchSearch, PatternLines};
 use crate::text::fold::Normalization;
 
 pub(in crate::locate::find) static RULE: WindowRule = WindowRule { fits, min_alnum: 4, short: false, runs: false };

@@ -18,3 +18,7 @@ pub(super) mod widths;
 pub(super) mod windows;
 
 pub(crate) use numbers::removed_row;
+
+/// The rules of tiers 2 to 6, in order.
+pub(in crate::locate::find) static RULES: [&windows::WindowRule; 5] =
+    [&trailing::RULE, &lines_alike::RULE, &shift::RULE, &widths::RULE, &runs::RULE];

@@ -6,9 +6,10 @@
 //! used as it is if none has; a mixture is refused. Then tiers 2 to 6 are tried. The number may select among equal sites.
 
 use super::edges;
-use super::windows::{self, RULES};
+use super::{RULES, windows};
+use crate::locate::find::match_site::CandidateSites;
 use crate::locate::find::refusal::{MatchRefusal, RefusalReason};
-use crate::locate::find::search::{CandidateSites, MatchSearch, PatternLines};
+use crate::locate::find::search::{MatchSearch, PatternLines};
 use crate::text::fold::is_blank;
 use std::rc::Rc;
 

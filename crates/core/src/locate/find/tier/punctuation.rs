@@ -6,9 +6,9 @@
 
 use super::exact::{self, COUNTED_PLACES_MAX};
 use crate::locate::find::TextMatch;
-use crate::locate::find::match_site::{MatchSite, SitePlan};
+use crate::locate::find::match_site::{CandidateSites, MatchSite, SitePlan};
 use crate::locate::find::refusal::MatchRefusal;
-use crate::locate::find::search::{CandidateSites, MatchSearch};
+use crate::locate::find::search::MatchSearch;
 use crate::text::fold::{self, MappedText};
 use crate::text::span::Span;
 use crate::text::tokens;

@@ -5,9 +5,9 @@
 
 use super::widths;
 use crate::locate::find::indent::{self, IndentMap};
-use crate::locate::find::match_site::{MatchSite, SitePlan};
+use crate::locate::find::match_site::{CandidateSites, MatchSite, SitePlan};
 use crate::locate::find::refusal::{MatchRefusal, RefusalReason};
-use crate::locate::find::search::{CandidateSites, MatchSearch, span_of};
+use crate::locate::find::search::{MatchSearch, span_of};
 use crate::locate::find::target_indent;
 use crate::locate::op::ExpectedMatches;
 use crate::text::fold::{self, Normalization};

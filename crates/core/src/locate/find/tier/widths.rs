@@ -6,8 +6,9 @@
 
 use super::windows::{self, WindowFit, WindowRule};
 use crate::locate::find::indent::{self, IndentMap, IndentPair};
+use crate::locate::find::match_site::CandidateSites;
 use crate::locate::find::refusal::MatchRefusal;
-use crate::locate::find::search::{CandidateSites, MatchSearch, PatternLines};
+use crate::locate::find::search::{MatchSearch, PatternLines};
 use crate::text::fold::{Normalization, indent_of};
 
 pub(in crate::locate::find) static RULE: WindowRule = WindowRule { fits, min_alnum: 6, short: true, runs: false };

@@ -1,9 +1,9 @@
 //! Common part of tiers 2 to 6: whole lines, one to one, tried where the hashes under the loosest normalization agree.
 
 use crate::locate::find::indent::{self, IndentMap};
-use crate::locate::find::match_site::{MatchSite, SitePlan};
+use crate::locate::find::match_site::{CandidateSites, MatchSite, SitePlan};
 use crate::locate::find::refusal::{MatchRefusal, RefusalReason};
-use crate::locate::find::search::{CandidateSites, MatchSearch, PatternLines, span_of};
+use crate::locate::find::search::{MatchSearch, PatternLines, span_of};
 use crate::locate::find::target_indent::{self, Depth, MatchedLine};
 use crate::locate::op::ExpectedMatches;
 use crate::text::fold;
@@ -39,10 +39,6 @@ pub(in crate::locate::find) struct WindowRule {
     /// Blank runs may differ.
     pub(in crate::locate::find) runs: bool,
 }
-
-/// The rules of tiers 2 to 6, in order.
-pub(in crate::locate::find) static RULES: [&WindowRule; 5] =
-    [&super::trailing::RULE, &super::lines_alike::RULE, &super::shift::RULE, &super::widths::RULE, &super::runs::RULE];
 
 /// Applies one rule to old as it is.
 pub(super) fn run<'a>(search: &MatchSearch<'a>, rule: &WindowRule) -> Result<CandidateSites<'a>, MatchRefusal> {
