@@ -1,20 +1,17 @@
-//! The file that a draft replaces: verified against the precondition and kept under a lease until the transaction ends.
+//! A file under a lease, so that other writers are noticed until the transaction ends.
 
 use emendate_os::fd::{BorrowedFd, OwnedFd};
 use std::ffi::OsStr;
 use std::time::{Duration, Instant};
 
-use emendate_core::{ContentId, Result};
-use emendate_os::fs::{Mode, OFlags};
+use emendate_core::ContentId;
+use emendate_os::fs::Mode;
 use emendate_os::io::Errno;
 
-use super::LocalStore;
-use super::parent_dir::ParentDir;
-use super::read::{self, READ_FLAGS, same_bytes};
-use super::stage::{LocalTransaction, OVERWRITE, StagedFile};
+use super::read::{READ_FLAGS, same_bytes};
 use super::sys;
 use super::temp::{TempFile, identity_at};
-use crate::{FileMeta, FileSource, Precondition, error};
+use crate::{FileMeta, FileSource, Precondition};
 
 /// Wait for a program that has the file open for writing. It may not even be writing: a child process inherits its
 /// parent's descriptors until it execs, which takes a while on a busy machine.
@@ -46,7 +43,7 @@ pub(super) struct LeasedFile {
 
 /// State of the lease, i.e. what is known of other writers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum LeaseState {
+pub(super) enum LeaseState {
     /// No lease: the file belongs to another user, or the file system has no leases.
     Unknown,
     /// We hold a read lease: no writer has the file open, and new writers block.
@@ -56,6 +53,11 @@ enum LeaseState {
 }
 
 impl LeasedFile {
+    /// Creates one from an open file; without a file it is a symbolic link.
+    pub(super) fn new(file: Option<OwnedFd>, meta: FileMeta, lease: LeaseState) -> LeasedFile {
+        LeasedFile { file, meta, lease, lost: false }
+    }
+
     /// True if another program has the file open for writing and did not close it in time.
     pub(super) fn is_open_for_writing(&self) -> bool {
         self.lease == LeaseState::OpenForWriting
@@ -125,12 +127,16 @@ impl Drop for LeasedFile {
 }
 
 /// True if the file with the metadata `now` still has the content that was read from it.
-fn still_has_content(now: &FileMeta, source: &FileSource, content: ContentId) -> emendate_os::io::Result<bool> {
+pub(super) fn still_has_content(
+    now: &FileMeta,
+    source: &FileSource,
+    content: ContentId,
+) -> emendate_os::io::Result<bool> {
     source.leased().map_or(Ok(false), |file| file.still_has_content(now, source.meta(), content))
 }
 
 /// Takes a lease. Waits for a writer that is about to finish, unless that was tried before.
-fn take_lease(file: &OwnedFd, occupied: bool) -> LeaseState {
+pub(super) fn take_lease(file: &OwnedFd, occupied: bool) -> LeaseState {
     let patience = Instant::now() + if occupied { Duration::ZERO } else { WRITER_WAIT };
     loop {
         match sys::lease(file) {
@@ -140,77 +146,4 @@ fn take_lease(file: &OwnedFd, occupied: bool) -> LeaseState {
             Err(_) => return LeaseState::Unknown,
         }
     }
-}
-
-impl LocalTransaction<'_> {
-    /// See the free function [`still_expected`].
-    pub(super) fn still_expected(&self, index: usize, look: OpenMode) -> Result<Option<LeasedFile>> {
-        let entry = &self.entries[index];
-        if entry.tree.is_some() {
-            return self.tree_expected(index, look);
-        }
-        still_expected(self.local, &self.folders[entry.folder], entry, look)
-    }
-}
-
-/// Compares the file at the path with the draft's precondition and returns it, open; `None` if nothing is there, as
-/// expected.
-pub(super) fn still_expected(
-    local: &LocalStore,
-    folder: &ParentDir<'_>,
-    entry: &StagedFile<'_>,
-    look: OpenMode,
-) -> Result<Option<LeasedFile>> {
-    let (place, path) = (entry.draft.path, entry.path());
-    let stamp = match entry.draft.precondition {
-        Precondition::Version { meta: stamp, .. } => stamp,
-        Precondition::Content { source, .. } => source.meta(),
-        _ if !folder.in_place(local) => {
-            return Err(error::raced(path, "is no longer there: its directory was moved or removed"));
-        }
-        Precondition::Missing => {
-            return match sys::statat(&folder.fd, entry.name) {
-                Err(Errno::NOENT) => Ok(None),
-                Ok(_) => Err(error::raced(path, "was created meanwhile")),
-                Err(errno) => Err(error::os_error("look at", path, errno)),
-            };
-        }
-        Precondition::Link { target } => {
-            return match read::link_meta(&folder.fd, entry.name, target) {
-                Ok(Some(stamp)) => {
-                    Ok(Some(LeasedFile { file: None, meta: stamp, lease: LeaseState::Unknown, lost: false }))
-                }
-                Ok(None) => Err(error::raced(path, "is no longer the same link")),
-                Err(errno) => Err(error::os_error("look at", path, errno)),
-            };
-        }
-    };
-    let flags: OFlags = if look == OpenMode::Overwrite { OVERWRITE } else { READ_FLAGS };
-    // The whole path again: the directory may have been moved since it was opened.
-    let file = match local.open_beneath(place.root(), place.relative(), flags) {
-        Ok(file) => file,
-        Err(Errno::NOENT) => return Err(error::raced(path, "was removed")),
-        Err(Errno::LOOP | Errno::NOTDIR | Errno::NXIO | Errno::ISDIR) => {
-            return Err(error::raced(path, "was replaced by something else"));
-        }
-        // The kernel gave up because of a concurrent rename.
-        Err(Errno::AGAIN) => return Err(error::raced(path, "is being replaced")),
-        Err(errno) if look == OpenMode::Overwrite => return Err(error::os_error("open for writing", path, errno)),
-        Err(errno) => return Err(error::os_error("open", path, errno)),
-    };
-    // Network file systems refuse leases for other reasons than a writer.
-    let leases = look == OpenMode::Lease && local.is_trusted(place.root(), stamp);
-    let hold = if leases { take_lease(&file, entry.writer_seen) } else { LeaseState::Unknown };
-    let now = read::file_meta(&sys::fstat(&file).map_err(|errno| error::os_error("look at", path, errno))?);
-    let held = LeasedFile { file: Some(file), meta: now, lease: hold, lost: false };
-    if !now.same_file(stamp) {
-        return Err(error::raced(path, "was replaced by another file"));
-    }
-    let same = match (&held.file, entry.draft.precondition) {
-        (Some(file), Precondition::Version { bytes, .. }) if now.size == bytes.len() as u64 => same_bytes(file, bytes),
-        (Some(_), Precondition::Content { source, content }) => still_has_content(&now, source, content),
-        _ => Ok(false),
-    };
-    let same = same.map_err(|errno| error::os_error("compare", path, errno))?;
-    if same { Ok(Some(held)) } else { Err(error::raced(path, "was changed")) }
 }

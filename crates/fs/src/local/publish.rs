@@ -11,10 +11,10 @@ use emendate_os::io::Errno;
 use super::journal_frame::JournalFrame;
 use super::lease::{LeasedFile, OpenMode};
 use super::parent_dir;
-use super::report::current_meta;
-use super::stage::{LocalTransaction, StagedFile, failed_write};
+use super::read::current_meta;
 use super::sys::{self, NameAt};
 use super::temp::{self, TempFile};
+use super::transaction::{LocalTransaction, StagedFile, failed_write};
 use super::{kernel, publish_batch, rollback, splice};
 use crate::{CommitPreview, NewState, Precondition, Transaction, WriteMethod, WriteReport, error};
 

@@ -6,9 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use emendate_core::{Code, Error, Result};
 
-use super::lease::{LeasedFile, OpenMode, still_expected};
+use super::lease::{LeasedFile, OpenMode};
 use super::parent_dir::ParentDir;
-use super::stage::{LocalTransaction, StagedFile};
+use super::precondition::still_expected;
+use super::transaction::{LocalTransaction, StagedFile};
 use super::{LocalStore, kernel, rollback, sys};
 use crate::{NewState, Precondition, WriteMethod, error};
 

@@ -205,3 +205,8 @@ fn read_all(file: &OwnedFd, path: &Path, size: u64, limit: u64, buffer: &mut Vec
         }
     }
 }
+
+/// Returns the metadata of an open file.
+pub(super) fn current_meta(file: &OwnedFd) -> emendate_os::io::Result<FileMeta> {
+    sys::fstat(file).map(|stat| file_meta(&stat))
+}

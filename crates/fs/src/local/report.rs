@@ -1,12 +1,10 @@
 //! Reports of a transaction about its files, before the commit and after it.
 
-use emendate_os::fd::OwnedFd;
-
 use emendate_core::Result;
 
-use super::stage::LocalTransaction;
-use super::tree_swap::{self, TreeSwap};
-use super::{read, sys, temp};
+use super::read::current_meta;
+use super::transaction::{LocalTransaction, TreeSwap};
+use super::{read, sys, temp, tree_swap};
 use crate::{CommitPreview, FileMeta, WriteMethod, WriteReport, error};
 
 impl LocalTransaction<'_> {
@@ -89,9 +87,4 @@ impl LocalTransaction<'_> {
         };
         Ok(WriteReport { meta: stamp, method, notes: std::mem::take(&mut entry.notes) })
     }
-}
-
-/// Returns the metadata of an open file.
-pub(super) fn current_meta(file: &OwnedFd) -> emendate_os::io::Result<FileMeta> {
-    sys::fstat(file).map(|stat| read::file_meta(&stat))
 }

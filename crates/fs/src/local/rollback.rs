@@ -8,9 +8,9 @@ use emendate_os::fs::{AtFlags, Mode, RenameFlags};
 use emendate_os::io::{Errno, Result};
 
 use super::publish::{rename_new, replace_bytes};
-use super::stage::{LocalTransaction, OVERWRITE, StagedFile};
 use super::sys;
 use super::temp::{self, TempFile, identity_at};
+use super::transaction::{LocalTransaction, OVERWRITE, StagedFile};
 use super::{attributes, kernel, read};
 use crate::{FileMeta, Precondition, WriteMethod, error};
 

@@ -12,33 +12,18 @@ use emendate_os::fs::{FileType, Mode, OFlags};
 use emendate_os::io::Errno;
 
 use super::journal_frame::PathState;
-use super::lease::{LeasedFile, OpenMode, still_expected};
+use super::lease::{LeasedFile, OpenMode};
 use super::parent_dir::{self, ParentDir};
+use super::precondition::still_expected;
 use super::publish::rename_new;
 use super::read::{self, READ_FLAGS};
 use super::recover::read_whole;
-use super::stage::{LocalTransaction, StagedFile, failed_write};
+use super::transaction::{LocalTransaction, StagedFile, TreeFile, TreeSwap, failed_write};
 use super::write_temp::{self, TempOptions};
 use super::{LocalStore, kernel, rollback, sys};
 use crate::{FileMeta, FileWrite, NewState, Precondition, WriteMethod, WriteReport, error};
 
 const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
-
-/// Everything below a path that changes between file and directory.
-pub(super) struct TreeSwap<'a> {
-    /// The file becomes a directory.
-    pub(super) to_directory: bool,
-    files: Vec<TreeFile<'a>>,
-    /// The files below the path with their contents, as recorded.
-    pub(super) tree: PathState,
-}
-
-/// One draft below the path.
-struct TreeFile<'a> {
-    entry: StagedFile<'a>,
-    folder: ParentDir<'a>,
-    meta: FileMeta,
-}
 
 /// Names of files below a directory, with the kind and content of each.
 #[derive(Default)]

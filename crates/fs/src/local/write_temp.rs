@@ -9,8 +9,8 @@ use emendate_os::io::Errno;
 
 use super::parent_dir::ParentDir;
 use super::read::{self, READ_FLAGS};
-use super::stage::{StagedFile, failed_write};
 use super::temp::{self, TempFile};
+use super::transaction::{StagedFile, failed_write};
 use super::{LocalStore, attributes, splice, sys};
 use crate::{FileMeta, FileSource, NewState, Precondition, SpliceChunk, error};
 
