@@ -230,7 +230,7 @@ impl Compiler<'_> {
 
     fn constant(&self, part: NodeRef, id: Id) -> Constant {
         let document = self.document(part);
-        Constant { print: document.fingerprint(id), shown: super::explain::shown(document, id) }
+        Constant { print: document.fingerprint(id), shown: super::shown::shown(document, id) }
     }
 
     fn types(&self, part: NodeRef, id: Id) -> Result<TypeSet, SchemaError> {

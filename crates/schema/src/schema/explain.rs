@@ -1,15 +1,12 @@
 //! Explains why a document does not conform, with a path to each violation; visits only what does not fit.
 
-use super::keyword::{Constant, Keyword, RuleId, TypeSet};
+use super::keyword::{Keyword, RuleId, TypeSet};
 use super::reference::pointer_name;
+use super::shown::{described, listed, not_allowed, shown};
 use super::validate::{BudgetError, Validation, types_of};
 use super::{VIOLATIONS_MAX, Violation};
-use crate::document::{Document, Id, Object, ObjectMember, Value};
-
-/// Maximum number of constants, names and types in one message.
-const LISTED_NAMES_MAX: usize = 12;
-/// Maximum characters of a value in a message.
-const SHOWN_CHARS_MAX: usize = 60;
+use crate::document::{Id, Object, ObjectMember, Value};
+use std::collections::HashMap;
 
 /// One step of a JSON pointer.
 #[derive(Clone, Copy)]
@@ -26,11 +23,21 @@ struct Explainer<'r, 'a> {
     document: &'r str,
     out: Vec<Violation>,
     more: bool,
+    /// The violations of each rule that was explained, by its value and the pointer to that. Schemas may refer to a rule
+    /// along exponentially many ways.
+    explained: HashMap<(RuleId, Id, String), Vec<Violation>>,
 }
 
 /// Adds the violations of a document that does not fit; returns true if not all are listed.
 pub(super) fn explain(run: &mut Validation<'_>, root: Id, name: &str, out: &mut Vec<Violation>) -> bool {
-    let mut told = Explainer { run, path: Vec::new(), document: name, out: std::mem::take(out), more: false };
+    let mut told = Explainer {
+        run,
+        path: Vec::new(),
+        document: name,
+        out: std::mem::take(out),
+        more: false,
+        explained: HashMap::new(),
+    };
     let before = told.out.len();
     // If the steps run out, the violations so far are kept, and the list counts as incomplete.
     let cut = told.rule(0, root).is_err();
@@ -49,30 +56,41 @@ impl<'a> Explainer<'_, 'a> {
     }
 
     fn report_at(&mut self, at: usize, what: impl Into<String>, kind: &str) {
+        let what = what.into();
+        let mut general = String::new();
+        for step in &self.path {
+            match step {
+                PointerStep::Name(name) => general.extend(["/", &pointer_name(name)]),
+                PointerStep::Item(_) => general.push_str("/*"),
+            }
+        }
+        let kind = format!("{general} {kind}: {what}");
+        let pointer = self.pointer();
+        self.add(Violation { at, pointer, what, kind });
+    }
+
+    /// Returns the pointer to the current value.
+    fn pointer(&self) -> String {
+        let mut pointer = self.document.to_owned();
+        for step in &self.path {
+            match step {
+                PointerStep::Name(name) => pointer.extend(["/", &pointer_name(name)]),
+                PointerStep::Item(nth) => pointer.extend(["/", &nth.to_string()]),
+            }
+        }
+        pointer
+    }
+
+    /// Adds a violation, unless there are too many, or the same one was added before.
+    fn add(&mut self, violation: Violation) {
         if self.out.len() >= VIOLATIONS_MAX {
             self.more = true;
             return;
         }
-        let what = what.into();
-        let (mut pointer, mut general) = (self.document.to_owned(), String::new());
-        for step in &self.path {
-            match step {
-                PointerStep::Name(name) => {
-                    let name = pointer_name(name);
-                    pointer.extend(["/", &name]);
-                    general.extend(["/", &name]);
-                }
-                PointerStep::Item(nth) => {
-                    pointer.extend(["/", &nth.to_string()]);
-                    general.push_str("/*");
-                }
-            }
+        let same = |it: &Violation| it.pointer == violation.pointer && it.what == violation.what;
+        if !self.out.iter().rev().take(20).any(same) {
+            self.out.push(violation);
         }
-        let kind = format!("{general} {kind}: {what}");
-        if self.out.iter().rev().take(20).any(|it| it.pointer == pointer && it.what == what) {
-            return;
-        }
-        self.out.push(Violation { at, pointer, what, kind });
     }
 
     fn inside(&mut self, step: PointerStep<'a>, rule: RuleId, id: Id) -> Result<(), BudgetError> {
@@ -90,13 +108,39 @@ impl<'a> Explainer<'_, 'a> {
         }
         self.run.deeper()?;
         if !self.run.fits(rule, id)? {
-            for keyword in self.run.keywords(rule) {
-                if !self.run.holds(rule, keyword, id)? {
-                    self.keyword(rule, keyword, id)?;
-                }
-            }
+            self.violations_of(rule, id)?;
         }
         self.run.higher();
+        Ok(())
+    }
+
+    /// Reports the violations of a rule that a value does not fit. They are found once.
+    fn violations_of(&mut self, rule: RuleId, id: Id) -> Result<(), BudgetError> {
+        let key = (rule, id, self.pointer());
+        if let Some(known) = self.explained.get(&key) {
+            for violation in known.clone() {
+                self.add(violation);
+            }
+            return Ok(());
+        }
+        let others = std::mem::take(&mut self.out);
+        let done = self.failing_keywords(rule, id);
+        let own = std::mem::replace(&mut self.out, others);
+        if done.is_ok() {
+            self.explained.insert(key, own.clone());
+        }
+        for violation in own {
+            self.add(violation);
+        }
+        done
+    }
+
+    fn failing_keywords(&mut self, rule: RuleId, id: Id) -> Result<(), BudgetError> {
+        for keyword in self.run.keywords(rule) {
+            if !self.run.holds(rule, keyword, id)? {
+                self.keyword(rule, keyword, id)?;
+            }
+        }
         Ok(())
     }
 
@@ -163,7 +207,7 @@ impl<'a> Explainer<'_, 'a> {
                 self.report(id, format!("has {} items; at least {least} are needed", items.len()), "minItems");
             }
             Keyword::Unique => {
-                let mut seen = std::collections::HashMap::new();
+                let mut seen = HashMap::new();
                 for (nth, item) in items.iter().enumerate() {
                     if let Some(first) = seen.insert(self.run.document.fingerprint(*item), nth) {
                         self.report(*item, format!("items {first} and {nth} are equal"), "uniqueItems");
@@ -340,74 +384,4 @@ impl<'a> Explainer<'_, 'a> {
         }
         None
     }
-}
-
-/// Formats a value as JSON, shortened.
-pub(super) fn shown(document: &Document, id: Id) -> String {
-    match document.value(id) {
-        Value::Null => "null".to_owned(),
-        Value::Bool(value) => value.to_string(),
-        Value::Number(number) => number.to_string(),
-        Value::Text(text) => quoted(text),
-        Value::Word(_, text) => text.clone(),
-        Value::List(items) => format!("the list of {} items", items.len()),
-        Value::Object(object) => format!("the object of {} members", object.len()),
-        Value::Unknown => "the value".to_owned(),
-    }
-}
-
-fn quoted(text: &str) -> String {
-    let mut cut: String = text.chars().take(SHOWN_CHARS_MAX).collect();
-    if cut.len() < text.len() {
-        cut.push('…');
-    }
-    format!("{cut:?}")
-}
-
-/// Describes a value, as the beginning of a sentence.
-fn described(document: &Document, id: Id) -> String {
-    let shown = shown(document, id);
-    match document.value(id) {
-        Value::Null => "is null".to_owned(),
-        Value::Bool(_) => format!("{shown} is a boolean"),
-        Value::Number(_) => format!("{shown} is a number"),
-        Value::Text(_) => format!("{shown} is a string"),
-        Value::Word(..) => format!("{shown} is a word"),
-        Value::List(_) => "is a list".to_owned(),
-        Value::Object(_) => "is an object".to_owned(),
-        Value::Unknown => shown,
-    }
-}
-
-/// Lists the allowed constants, the most similar first.
-fn listed(constants: &[Constant], shown: &str) -> String {
-    let mut names: Vec<&str> = constants.iter().map(|it| &*it.shown).collect();
-    sort_by_likeness(&mut names, shown);
-    cut(&names)
-}
-
-fn sort_by_likeness(names: &mut [&str], to: &str) {
-    if names.len() <= 500 {
-        names.sort_by_cached_key(|name| {
-            let likeness = strsim::normalized_damerau_levenshtein(name, to);
-            std::cmp::Reverse(if likeness > 0.6 { (likeness * 1000.0).round().to_bits() } else { 0 })
-        });
-    }
-}
-
-fn cut(names: &[&str]) -> String {
-    let out = names.iter().take(LISTED_NAMES_MAX).copied().collect::<Vec<&str>>().join(", ");
-    if names.len() > LISTED_NAMES_MAX {
-        return format!("{out} and {} more", names.len() - LISTED_NAMES_MAX);
-    }
-    out
-}
-
-fn not_allowed(name: &str, mut known: Vec<&str>) -> String {
-    known.sort_unstable();
-    if known.is_empty() {
-        return "is not allowed here".to_owned();
-    }
-    sort_by_likeness(&mut known, name);
-    format!("is not allowed here; known are {}", cut(&known))
 }

@@ -8,6 +8,7 @@ mod explain;
 mod keyword;
 mod pattern;
 mod reference;
+mod shown;
 mod target;
 mod validate;
 
