@@ -212,6 +212,18 @@ fn counted<'t>(lines: impl Iterator<Item = &'t str>) -> impl Iterator<Item = &'t
     })
 }
 
+/// Counts the rounds of a loop that are much shorter than a step, such as a look at a number. Ends early as [`lines`]
+/// does.
+pub(crate) fn batched<I: Iterator>(rounds: I) -> impl Iterator<Item = I::Item> {
+    const ROUNDS_PER_STEP: usize = 4;
+    const ROUNDS_PER_BATCH: usize = 4096;
+    let mut passed = 0;
+    rounds.take_while(move |_| {
+        passed += 1;
+        passed % ROUNDS_PER_BATCH != 0 || !spend_or_end(ROUNDS_PER_BATCH / ROUNDS_PER_STEP)
+    })
+}
+
 /// Runs work that only explains something, with at most `limit` steps of those left to the call, and of
 /// `EXPLANATION_STEPS_MAX` for all explanations of the call. Beyond them it ends early, which is not a failure of the
 /// call. The flag tells whether it did.

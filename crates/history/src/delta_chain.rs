@@ -113,11 +113,11 @@ pub(crate) fn keep_sides<S: BlobStore>(
         kept.delta = data.map(|data| NewDelta { base, result: after, data });
         kept.lost |= kept.delta.is_none() && !known;
     } else if !known {
-        // Nothing will lead back from the new version.
+        // This change will not lead back from the new version; an earlier one does if this one takes it back.
         if let Some(from) = change.base_bytes {
             kept.added += added(keep_last_copy(shelf, base, from, limits)?);
         }
-        kept.lost |= !can_rebuild(shelf, base, &[])?;
+        kept.lost |= !can_rebuild(shelf, base, &[after])?;
     }
     Ok(kept)
 }

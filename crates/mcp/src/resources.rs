@@ -1,5 +1,6 @@
 //! The history as resources: each operation as a diff, and its files before and after.
 
+use emendate::core::line_format::clip;
 use emendate::core::{Code, Error};
 use emendate::{Answer, CallContext, Engine, HistoryEntry, OperationSide, RAW_PATH};
 use emendate_os::ffi::{OsStrExt as _, OsStringExt as _};
@@ -69,7 +70,7 @@ fn file_template(name: &str, moment: OperationSide) -> ResourceTemplate {
 /// Reads the resource of a URI.
 pub(crate) fn read(engine: &Engine, caller: &CallContext, uri: &str) -> Result<ReadResourceResult, ErrorData> {
     let Some(rest) = uri.strip_prefix(URI_PREFIX) else {
-        return Err(not_found(uri, format!("There is no resource {uri}.")));
+        return Err(not_found(uri, format!("There is no resource {}.", clip(uri))));
     };
     let (id, tail) = rest.split_once('/').map_or((rest, None), |(id, tail)| (id, Some(tail)));
     let Some(tail) = tail else {
@@ -87,7 +88,8 @@ pub(crate) fn read(engine: &Engine, caller: &CallContext, uri: &str) -> Result<R
     };
     let (name, path) = tail.split_at(tail.find('/').unwrap_or(tail.len()));
     let Some((_, moment)) = SIDES.into_iter().find(|(known, _)| *known == name) else {
-        return Err(not_found(uri, format!("There is no resource {uri}: it is ID/before/PATH or ID/after/PATH.")));
+        let what = format!("There is no resource {}: it is ID/before/PATH or ID/after/PATH.", clip(uri));
+        return Err(not_found(uri, what));
     };
     let (path, query) = path.split_once('?').map_or((path, None), |(path, query)| (path, Some(query)));
     let lines = query.map(|query| lines(query).ok_or_else(|| not_found(uri, INVALID_QUERY.to_owned()))).transpose()?;
@@ -113,7 +115,7 @@ fn resource_failure(uri: &str, error: &Error) -> ErrorData {
 
 /// Returns the error of a resource that does not exist.
 fn not_found(uri: &str, what: String) -> ErrorData {
-    ErrorData::resource_not_found(what, Some(json!({ "uri": uri })))
+    ErrorData::resource_not_found(what, Some(json!({ "uri": clip(uri) })))
 }
 
 /// Parses the lines in the query of a URI: the first one, and their number.

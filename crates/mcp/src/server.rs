@@ -6,6 +6,7 @@ use crate::client_info;
 use crate::http::disconnected;
 use crate::person::PersonQuestion;
 use crate::{CONCURRENT_CHANGES_MAX, ServerOptions, list, progress, resources, result};
+use emendate::core::line_format::clip;
 use emendate::{CallContext, CallHandle, Engine, Reply, ToolView};
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CancelledNotificationParam, CustomRequest, CustomResult,
@@ -369,7 +370,7 @@ impl ServerHandler for McpServer {
         Err(if SERVED_METHODS.contains(&&*method) {
             ErrorData::invalid_params(format!("The parameters of {method} have the wrong shape."), None)
         } else {
-            ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("There is no method {method}."), None)
+            ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("There is no method {}.", clip(&method)), None)
         })
     }
 }
@@ -377,5 +378,5 @@ impl ServerHandler for McpServer {
 /// Creates a protocol error, as the specification of both eras requires here.
 fn unknown(name: &str, server: &McpServer) -> ErrorData {
     let names: Vec<&str> = server.options.profile.views.iter().map(|offer| offer.name).collect();
-    ErrorData::invalid_params(format!("Unknown tool: {name}. The tools are: {}.", names.join(", ")), None)
+    ErrorData::invalid_params(format!("Unknown tool: {}. The tools are: {}.", clip(name), names.join(", ")), None)
 }

@@ -246,6 +246,22 @@ async fn failures_are_results_and_unknown_names_are_protocol_errors() {
 }
 
 #[tokio::test]
+async fn long_names_are_not_repeated() {
+    let mut client = Client::new("default", false, None);
+    let name = "q".repeat(500_000);
+    for (method, params) in [
+        ("tools/call", json!({ "name": name, "arguments": {}, "_meta": meta() })),
+        ("resources/read", json!({ "uri": format!("file:///{name}"), "_meta": meta() })),
+        ("resources/read", json!({ "uri": format!("emend://history/1/{name}/a"), "_meta": meta() })),
+        (&*name, json!({})),
+    ] {
+        let answer = client.ask(method, params).await;
+        assert!(answer["error"]["code"].is_i64() && answer.to_string().len() < 2_000, "{method:.40} {answer:.400}");
+    }
+    client.end().await;
+}
+
+#[tokio::test]
 async fn serves_the_old_handshake() {
     let mut client = Client::new("claude", false, None);
     // A notification as the first message would end the library's own server.

@@ -98,6 +98,38 @@ pub(crate) fn code_point(luck: &mut Luck) -> char {
     u32::try_from(value).ok().and_then(char::from_u32).unwrap_or('\u{fffd}')
 }
 
+/// Returns a code point of any plane that an edit may write: no NUL, and no line end.
+pub(crate) fn visible_code_point(luck: &mut Luck) -> char {
+    let one = code_point(luck);
+    if one < ' ' { '\u{e9}' } else { one }
+}
+
+/// Names of files that are valid in their languages.
+pub(crate) const TIDY_NAMES: &[&str] = &["tidy.rs", "tidy.py", "tidy.json", "tidy.toml", "tidy.md", "tidy.ipynb"];
+
+/// Generates a valid file whose texts have code points of every plane.
+pub(crate) fn tidy(luck: &mut Luck, name: &str) -> String {
+    let count = luck.between(2, 40);
+    if name.ends_with(".ipynb") {
+        return notebook(luck, 100 * count);
+    }
+    let parts = (0..count).map(|nth| {
+        let (number, strange) = (luck.below(1_000), visible_code_point(luck));
+        let shown = if strange.is_alphanumeric() { strange } else { '\u{1d11e}' };
+        match name {
+            "tidy.rs" => format!(
+                "/// Part {nth} {shown}.\nfn part{nth}(x: u32) -> u32 {{\n    let y = x + {number};\n    y * 2\n}}\n\n"
+            ),
+            "tidy.py" => format!("def part{nth}(x):\n    y = x + {number}  # {shown}\n    return y * 2\n\n\n"),
+            "tidy.json" => format!("  \"key{nth}\": [{number}, \"{shown}\"],\n"),
+            "tidy.toml" => format!("[part{nth}]\nnumber = {number}\ntext = \"{shown}\"\n\n"),
+            _ => format!("# Part {nth}\n\nText {number} {shown}.\n\n"),
+        }
+    });
+    let text: String = parts.collect();
+    if name == "tidy.json" { format!("{{\n{text}  \"last\": 0\n}}\n") } else { text }
+}
+
 /// Generates a hostile file of about `size` bytes.
 pub(crate) fn content(luck: &mut Luck, name: &str, size: usize) -> Vec<u8> {
     if name == "s.ipynb" && luck.chance(80) {

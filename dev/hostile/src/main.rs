@@ -2,9 +2,11 @@
 //! [SEED]`. `worst [FILTER]` makes the worst known call of each kind at full size instead, and cancels it.
 //!
 //! Every call is judged: the server survives, the reply is JSON within the reply limit, and the call takes at most 500
-//! MB and, in optimised builds, 2 s of processor time. These two limits grow with the largest call or file of the round
-//! beyond 8 MiB, as the rows `whole file` and `new text` of the limits page say. After each round everything is undone, and the files must be as
-//! before. A finding is written to `target/hostile` with its input and files. Exit status 1 means findings. The `emend`
+//! MB and, in optimised builds or with `EMEND_BIN`, 2 s of processor time. These two limits grow with the largest call or file of the round
+//! beyond 8 MiB, as the rows `whole file` and `new text` of the limits page say. Four of five calls are made from the
+//! contents of the files and from earlier replies, so that most succeed; the others are made from the tools' schemas.
+//! Some changes are taken back and repeated at once, and after each round everything is undone; each time all files are
+//! compared byte for byte. A finding is written to `target/hostile` with its input and files. Exit status 1 means findings. The `emend`
 //! program is the one in the same folder, or the one that `EMEND_BIN` names.
 
 #![allow(
@@ -16,14 +18,15 @@
 
 mod calls;
 mod files;
+mod fitting;
+mod round;
 mod server;
+mod subject;
 mod worst;
 
-use calls::Setting;
-use emendate::TOOLS;
-use oracles::luck::Luck;
-use serde_json::{Value, json};
-use server::{Measured, Server};
+use round::Round;
+use serde_json::Value;
+use server::Measured;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -38,12 +41,6 @@ const PLAIN_BYTES_MAX: u64 = 8 << 20;
 /// Largest reply, in bytes: 256 KB of data, 25,000 characters of text with at most six bytes each when escaped, and the
 /// frame.
 const REPLY_BYTES_MAX: usize = 262_144 + 150_000 + 4_096;
-/// Calls in a round.
-const CALLS: usize = 60;
-/// Files in a round.
-const FILES: usize = 8;
-
-type Tree = BTreeMap<PathBuf, Vec<u8>>;
 
 /// The worst figures of one tool.
 #[derive(Default)]
@@ -62,6 +59,8 @@ struct Run {
     found: usize,
     worst: BTreeMap<&'static str, Worst>,
     undone: u64,
+    /// Comparisons of all files with what they should be.
+    compared: u64,
 }
 
 fn main() -> io::Result<()> {
@@ -80,11 +79,11 @@ fn main() -> io::Result<()> {
     };
     let findings = beside_this_program("")?.join("../hostile");
     fs::create_dir_all(&findings)?;
-    let mut run = Run { emend, findings, found: 0, worst: BTreeMap::new(), undone: 0 };
+    let mut run = Run { emend, findings, found: 0, worst: BTreeMap::new(), undone: 0, compared: 0 };
     let end = Instant::now() + Duration::from_secs(60 * count);
     let mut seed = first;
     while if unit == "minutes" { Instant::now() < end } else { seed < first + count } {
-        run.round(seed)?;
+        Round::new(&mut run, seed)?.play()?;
         seed += 1;
     }
     run.report(first..seed);
@@ -96,6 +95,11 @@ fn ended(found: usize) -> io::Result<()> {
     if found == 0 { Ok(()) } else { Err(io::Error::other(format!("{found} findings"))) }
 }
 
+/// True if processor time is judged: not in the development build, which is many times slower.
+fn is_time_judged() -> bool {
+    !cfg!(debug_assertions) || env::var_os("EMEND_BIN").is_some()
+}
+
 /// Returns the path of a file in the directory of this program.
 fn beside_this_program(name: &str) -> io::Result<PathBuf> {
     let path = env::current_exe()?.with_file_name(name);
@@ -103,45 +107,6 @@ fn beside_this_program(name: &str) -> io::Result<PathBuf> {
 }
 
 impl Run {
-    /// Plays one round: creates files, makes calls and undoes everything.
-    fn round(&mut self, seed: u64) -> io::Result<()> {
-        let mut luck = Luck::new(seed);
-        let directory = tempfile::tempdir()?;
-        let base = directory.path().canonicalize()?;
-        let (root, state) = (base.join("root"), base.join("state"));
-        fs::create_dir_all(&root)?;
-        fs::create_dir_all(&state)?;
-        for _ in 0..luck.between(1, FILES) {
-            let (name, bytes) = Setting::new_file(&mut luck);
-            fs::write(root.join(name), bytes)?;
-        }
-        let before = tree(&root)?;
-        let messages = base.join("messages");
-        let mut server = Server::start(&self.emend, &root, &state, &messages)?;
-        let mut largest = PLAIN_BYTES_MAX.max(largest_file(&root)?);
-        for at in 0..CALLS {
-            let names: Vec<String> = tree(&root)?.keys().map(|path| path.display().to_string()).collect();
-            let setting = Setting { root: &root, names: &names };
-            let tool = luck.pick(TOOLS);
-            let input = setting.input(&mut luck, tool);
-            let measured = server.call(tool.name, &input);
-            largest = largest.max(input.to_string().len() as u64).max(largest_file(&root)?);
-            let problem = self.judge(tool.name, &measured, largest);
-            if let Some(problem) = problem {
-                self.finding(&format!("{seed}-{at}"), &problem, &json!({ "tool": tool.name, "input": input }), &root)?;
-            }
-            if measured.line.is_none() {
-                return Ok(());
-            }
-        }
-        self.undo_everything(&mut server, seed, &root, &before)?;
-        let said = fs::read_to_string(&messages).unwrap_or_default();
-        if said.contains("panicked") {
-            self.finding(&format!("{seed}-panic"), &said, &Value::Null, &root)?;
-        }
-        Ok(())
-    }
-
     /// Returns the fault of a call, if it has one. `largest` is the size of the largest call or file so far, at least
     /// [`PLAIN_BYTES_MAX`].
     fn judge(&mut self, tool: &'static str, measured: &Measured, largest: u64) -> Option<String> {
@@ -158,7 +123,7 @@ impl Run {
             return Some(format!("an internal error: {}", reply["message"]));
         }
         let scaled = |limit: u64| limit * largest / PLAIN_BYTES_MAX;
-        if measured.cpu_ms > scaled(CPU_MS_MAX) && !cfg!(debug_assertions) {
+        if measured.cpu_ms > scaled(CPU_MS_MAX) && is_time_judged() {
             return Some(format!("{} ms of processor time", measured.cpu_ms));
         }
         if measured.peak_kib > scaled(PEAK_KIB_MAX) {
@@ -166,26 +131,6 @@ impl Run {
         }
         // An image or PDF read as base64 is additional data with its own limit.
         (line.len() > REPLY_BYTES_MAX && tool != "read").then(|| format!("a reply of {} bytes", line.len()))
-    }
-
-    /// Undoes operations until none is left. The files must be as before.
-    fn undo_everything(&mut self, server: &mut Server, seed: u64, root: &Path, before: &Tree) -> io::Result<()> {
-        for _ in 0..4 * CALLS {
-            let measured = server.call("undo", &json!({ "any_session": true }));
-            let reply: Value =
-                measured.line.as_deref().and_then(|it| serde_json::from_str(it).ok()).unwrap_or_default();
-            if reply["ok"] != true {
-                let after = tree(root)?;
-                if after != *before {
-                    let differing = differing(before, &after);
-                    let problem = format!("after all undos these differ: {differing:?}; the last reply: {reply}");
-                    self.finding(&format!("{seed}-undo"), &problem, &Value::Null, root)?;
-                }
-                return Ok(());
-            }
-            self.undone += 1;
-        }
-        Ok(())
     }
 
     fn finding(&mut self, name: &str, problem: &str, call: &Value, root: &Path) -> io::Result<()> {
@@ -196,57 +141,33 @@ impl Run {
         fs::create_dir_all(&folder)?;
         fs::write(folder.join("problem.txt"), problem)?;
         fs::write(folder.join("call.json"), call.to_string())?;
-        for (path, bytes) in tree(root)? {
+        for (path, bytes) in round::tree(root)? {
             fs::write(folder.join(path.display().to_string().replace('/', "__")), bytes)?;
         }
         Ok(())
     }
 
     fn report(&self, seeds: std::ops::Range<u64>) {
-        println!("tool                 calls      ok  worst ms  peak MB  reply bytes");
+        println!("tool                 calls      ok     %  worst ms  peak MB  reply bytes");
         for (tool, worst) in &self.worst {
             let mega = worst.peak_kib / 1024;
             println!(
-                "{tool:<18} {:>7} {:>7} {:>9} {mega:>8} {:>12}",
-                worst.calls, worst.succeeded, worst.cpu_ms, worst.reply
+                "{tool:<18} {:>7} {:>7} {:>5} {:>9} {mega:>8} {:>12}",
+                worst.calls,
+                worst.succeeded,
+                100 * worst.succeeded / worst.calls.max(1),
+                worst.cpu_ms,
+                worst.reply
             );
         }
         let calls: u64 = self.worst.values().map(|it| it.calls).sum();
         println!(
-            "seeds {} to {}: {calls} calls, {} undone, {} findings",
+            "seeds {} to {}: {calls} calls, {} undone at the end, {} comparisons, {} findings",
             seeds.start,
             seeds.end - 1,
             self.undone,
+            self.compared,
             self.found
         );
     }
-}
-
-/// Reads every file below a directory, by relative path.
-fn tree(root: &Path) -> io::Result<Tree> {
-    let read = |path: PathBuf| Ok((path.strip_prefix(root).unwrap_or(&path).to_owned(), fs::read(&path)?));
-    files_below(root)?.into_iter().map(read).collect()
-}
-
-/// Returns the size of the largest file below a directory.
-fn largest_file(root: &Path) -> io::Result<u64> {
-    files_below(root)?.iter().try_fold(0, |largest, path| Ok(fs::symlink_metadata(path)?.len().max(largest)))
-}
-
-/// Returns the paths of all files below a directory.
-fn files_below(root: &Path) -> io::Result<Vec<PathBuf>> {
-    let (mut files, mut open) = (Vec::new(), vec![root.to_owned()]);
-    while let Some(directory) = open.pop() {
-        for entry in fs::read_dir(&directory)? {
-            let entry = entry?;
-            if entry.file_type()?.is_dir() { open.push(entry.path()) } else { files.push(entry.path()) }
-        }
-    }
-    Ok(files)
-}
-
-/// Returns the names whose contents differ.
-fn differing(before: &Tree, after: &Tree) -> Vec<String> {
-    let names = before.keys().chain(after.keys().filter(|name| !before.contains_key(*name)));
-    names.filter(|name| before.get(*name) != after.get(*name)).map(|name| name.display().to_string()).collect()
 }

@@ -40,6 +40,21 @@ fn program_must_confirm_an_irreversible_change() {
     assert_eq!(bed.get("one"), "small\n");
 }
 
+/// A change in many places is stored as what it replaced. Taking it back needs no more than that, nor does redoing it.
+#[test]
+fn many_places_of_a_large_file_are_undone() {
+    let bed = large();
+    let before = bed.get("one");
+    let call = |tool: &str, input: Value| bed.feed(&["call", tool, "--unread", "allow"], input.to_string()).exits(0);
+    call("replace_in_files", json!({ "path": bed.path("one"), "old_string": "a", "new_string": "bcd" }));
+    let after = bed.get("one");
+    assert!(after != before);
+    call("undo", json!({ "any_session": true }));
+    assert!(bed.get("one") == before);
+    call("undo", json!({ "any_session": true, "redo": true }));
+    assert!(bed.get("one") == after);
+}
+
 #[test]
 fn missing_history_is_reported_before_the_change() {
     let bed = Bed::with("a\n");

@@ -4,7 +4,7 @@ use super::envelope::{self, UnwrappedText};
 use super::line_parser::{self, LineParser, ParseOptions};
 use super::mixed;
 use super::parsed_text::ParsedText;
-use super::ranges::{FormatRanges, all_ranges, outermost, outermost_index};
+use super::ranges::{FormatRanges, KnownRanges, outermost, outermost_index};
 use super::search_replace::SearchReplace;
 use super::unified_diff::UnifiedDiff;
 use super::whole_file::elided::ElidedFile;
@@ -58,13 +58,14 @@ impl DetectedText<'_> {
     }
 }
 
-/// Removes the wrappers and detects the format.
-pub(super) fn unwrap_and_detect<'a>(
-    text: &'a str,
+/// Detects the format of a text whose wrappers were removed.
+pub(super) fn detect_unwrapped<'a>(
+    unwrapped: UnwrappedText<'a>,
     named: Option<&'static dyn Format>,
     manner: &ParseOptions,
+    known: &mut KnownRanges,
 ) -> Result<DetectedText<'a>> {
-    let UnwrappedText { mut text, format, options: said, directory, mut notes } = envelope::unwrap_text(text);
+    let UnwrappedText { mut text, format, options: said, directory, mut notes } = unwrapped;
     work::check()?;
     let manner = ParseOptions {
         strip: manner.strip.or(said.strip),
@@ -75,7 +76,7 @@ pub(super) fn unwrap_and_detect<'a>(
         Some(format) => (format, format.detected_ranges(&text)),
         // Bare hunks are incomplete by themselves, but valid if the file is known.
         None if manner.file.is_some() && repair_hint::is_nameless_diff(&text) => (&UnifiedDiff, Vec::new()),
-        None => match (detect(&text), repair_hint::bare_blocks(&text).filter(|_| manner.file.is_some())) {
+        None => match (detect(&text, known), repair_hint::bare_blocks(&text).filter(|_| manner.file.is_some())) {
             (Err(_), Some(blocks)) => {
                 notes.push("Bare conflict markers were read as the markers of SEARCH/REPLACE blocks.".to_owned());
                 text = Cow::Owned(blocks);
@@ -100,13 +101,15 @@ fn possible_files(text: &str, manner: &ParseOptions) -> Option<FormatRanges> {
 ///
 /// Errors: those of [`detect_format`], and of the format's parser.
 pub fn parse_any(text: &str, named: Option<&'static dyn Format>, manner: &ParseOptions) -> Result<ParsedText> {
-    if let Some(understood) = calls(text, named, manner) {
+    let mut known = KnownRanges::default();
+    if let Some(understood) = calls(text, named, manner, &mut known) {
         return understood;
     }
-    if let Some(understood) = mixed::parse_mixed(text, named, manner) {
+    let unwrapped = envelope::unwrap_text(text);
+    if let Some(understood) = mixed::parse_mixed(&unwrapped, named, manner, &mut known) {
         return understood;
     }
-    let settled = unwrap_and_detect(text, named, manner)?;
+    let settled = detect_unwrapped(unwrapped, named, manner, &mut known)?;
     let request = line_parser::parse_text(settled.line_parser()?, &settled.text)?;
     if named.is_none() {
         stray_edits::check_whole_files(&request)?;
@@ -127,11 +130,12 @@ pub(super) fn calls(
     text: &str,
     named: Option<&'static dyn Format>,
     manner: &ParseOptions,
+    known: &mut KnownRanges,
 ) -> Option<Result<ParsedText>> {
     if named.is_some() || manner.reverse || !text.contains(['{', '(', '<']) {
         return None;
     }
-    tool_calls::parse(text, manner)
+    tool_calls::parse(text, manner, known)
 }
 
 /// Detects the only format of a text. If two formats detect parts of it, the ranges of one must contain those of the
@@ -140,12 +144,12 @@ pub(super) fn calls(
 /// Errors: [`Code::EditUnparsable`] if no format detects a part of the text, with a hint; and if two do, with the first
 /// line of each.
 pub fn detect_format(text: &str) -> Result<&'static dyn Format> {
-    detect(text).map(|(format, _)| format)
+    detect(text, &mut KnownRanges::default()).map(|(format, _)| format)
 }
 
 /// Returns the format of [`detect_format`], and the lines that are certainly in it.
-fn detect(text: &str) -> Result<FormatRanges> {
-    let mut claims = all_ranges(text);
+fn detect(text: &str, known: &mut KnownRanges) -> Result<FormatRanges> {
+    let mut claims = known.of(text);
     match outermost_index(&claims) {
         Some(at) => {
             let (format, stretches) = claims.swap_remove(at);

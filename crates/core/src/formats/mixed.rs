@@ -1,9 +1,10 @@
 //! Texts that contain both SEARCH/REPLACE blocks and whole files: some files are edited, others are written.
 
+use super::envelope::UnwrappedText;
 use super::line_parser::{self, ParseOptions};
 use super::parsed_text::ParsedText;
-use super::ranges::{FormatRanges, all_ranges, outermost_index};
-use super::{Format, envelope, stray_edits};
+use super::ranges::{FormatRanges, KnownRanges, outermost_index};
+use super::{Format, stray_edits};
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::locate::op::Request;
@@ -19,30 +20,30 @@ const MIXED_NOTE: &str = "The text has SEARCH/REPLACE blocks and whole files; bo
 ///
 /// Errors: those of both formats, and [`Code::EditUnparsable`] for a file that occurs in both.
 pub(super) fn parse_mixed(
-    text: &str,
+    unwrapped: &UnwrappedText<'_>,
     named: Option<&'static dyn Format>,
     manner: &ParseOptions,
+    known: &mut KnownRanges,
 ) -> Option<Result<ParsedText>> {
+    let UnwrappedText { text, format, options, directory, notes } = unwrapped;
     if named.is_some() || manner.reverse || !text.contains("SEARCH") {
         return None;
     }
-    let peeled = envelope::unwrap_text(text);
-    let claims = all_ranges(&peeled.text);
-    let both =
-        is_both(&claims) && outermost_index(&claims).is_none() && peeled.format.is_none() && !peeled.options.reverse;
+    let claims = known.of(text);
+    let both = is_both(&claims) && outermost_index(&claims).is_none() && format.is_none() && !options.reverse;
     let ([blocks, files], true) = (&claims[..], both) else { return None };
     let manner = ParseOptions {
-        strip: manner.strip.or(peeled.options.strip),
-        file: manner.file.clone().or(peeled.options.file),
+        strip: manner.strip.or(options.strip),
+        file: manner.file.clone().or_else(|| options.file.clone()),
         reverse: false,
     };
-    let request = request(&peeled.text, blocks, files, &manner);
+    let request = request(text, blocks, files, &manner);
     Some(request.map(|mut request| {
-        let mut notes = peeled.notes;
+        let mut notes = notes.clone();
         notes.push(MIXED_NOTE);
         notes.append(&mut request.notes);
         request.notes = notes;
-        ParsedText { format: blocks.0, request, directory: peeled.directory }
+        ParsedText { format: blocks.0, request, directory: directory.clone() }
     }))
 }
 

@@ -7,7 +7,27 @@ use std::ops::Range;
 /// A format and the ranges of a text that it detected.
 pub(super) type FormatRanges = (&'static dyn Format, Vec<Range<usize>>);
 
-pub(super) fn all_ranges(text: &str) -> Vec<FormatRanges> {
+/// The ranges of a text that was looked at before: a text without wrappers is looked at by several readers.
+#[derive(Default)]
+pub(super) struct KnownRanges {
+    /// Length and hash of the text.
+    text: (usize, u128),
+    ranges: Vec<FormatRanges>,
+}
+
+impl KnownRanges {
+    /// Returns what each format detects in the text.
+    pub(super) fn of(&mut self, text: &str) -> Vec<FormatRanges> {
+        let key = (text.len(), xxhash_rust::xxh3::xxh3_128(text.as_bytes()));
+        if self.text != key {
+            self.ranges = all_ranges(text);
+            self.text = key;
+        }
+        self.ranges.clone()
+    }
+}
+
+fn all_ranges(text: &str) -> Vec<FormatRanges> {
     // Once the work has to end, nothing is detected any more.
     let formats = text_formats().take_while(|_| work::check().is_ok());
     let claims = formats.map(|format| (format, format.detected_ranges(text)));

@@ -24,7 +24,7 @@ pub(super) fn check_stray_edits(text: &str, format: &dyn Format, claimed: &[Rang
     if claimed.is_empty() || name.starts_with("hashline") {
         return None;
     }
-    let lines = outside(text, claimed);
+    let (lines, numbers) = outside(text, claimed);
     let mut at = lines.iter().position(|line| begins(line) || begins_in_list(line));
     at = at.or_else(|| json(&lines)).or_else(|| pair(&lines));
     at = at.or_else(|| bare_markers(&lines)).or_else(|| dashed_markers(&lines)).or_else(|| code_call(&lines));
@@ -34,16 +34,16 @@ pub(super) fn check_stray_edits(text: &str, format: &dyn Format, claimed: &[Rang
     }
     at = at.or_else(|| fenced_diff(&lines));
     let at = at?;
-    let line = crate::locate::line_format::clip(lines[at].trim());
-    let what = format!("Line {} of the request looks like an edit, but it could not be read as {name}.", at + 1);
+    let (line, number) = (crate::locate::line_format::clip(lines[at].trim()), numbers[at] + 1);
+    let what = format!("Line {number} of the request looks like an edit, but it could not be read as {name}.");
     let next = format!(
         "Write that part as {name}, too, or send it in a separate call; if it is only an example, omit it. Nothing was changed."
     );
     Some(
         Error::new(Code::EditUnparsable, what)
-            .evidence(format!("Line {}: {line}", at + 1))
+            .evidence(format!("Line {number}: {line}"))
             .next(next)
-            .fact("line", at + 1),
+            .fact("line", number),
     )
 }
 
@@ -83,14 +83,19 @@ fn edit_line(text: &str, path: &str) -> Option<usize> {
     is_edit.then_some(first)
 }
 
-/// Returns the lines of a text, with detected ones empty.
-fn outside<'a>(text: &'a str, claimed: &[Range<usize>]) -> Vec<&'a str> {
-    let mut lines: Vec<&str> = work::lines(text).collect();
-    for range in claimed {
-        let end = range.end.min(lines.len());
-        lines[range.start.min(end)..end].fill("");
-    }
-    lines
+/// Returns the lines of a text with their zero-based numbers. Detected lines are empty, and of many in a row only some
+/// are there: as many as any rule looks at.
+fn outside<'a>(text: &'a str, claimed: &[Range<usize>]) -> (Vec<&'a str>, Vec<usize>) {
+    let mut ranges = claimed.iter().peekable();
+    let lines = work::lines(text).enumerate().filter_map(|(at, line)| {
+        while ranges.next_if(|range| range.end <= at).is_some() {}
+        match ranges.peek().filter(|range| range.start <= at) {
+            Some(range) if at - range.start > CALL_LINES_MAX => None,
+            Some(_) => Some(("", at)),
+            None => Some((line, at)),
+        }
+    });
+    lines.unzip()
 }
 
 /// True for a line that begins an edit in some format, or nearly does.
@@ -144,7 +149,8 @@ fn pair(lines: &[&str]) -> Option<usize> {
     let headed = headed
         .filter(|at| lines[*at..].iter().any(|line| is_heading(line, &["replace", "replace with", "replacement"])));
     let tags = TAGS.iter().filter_map(|(old, new)| {
-        let at = lines.iter().position(|line| line.contains(&format!("<{old}>")))?;
+        let first = format!("<{old}>");
+        let at = lines.iter().position(|line| line.contains(&first))?;
         let mut parts = [format!("</{old}>"), format!("<{new}>"), format!("</{new}>")].into_iter();
         parts.all(|part| lines[at..].iter().any(|line| line.contains(&part))).then_some(at)
     });

@@ -1,11 +1,10 @@
 //! Incremental parsing while a text arrives, in chunks of any size.
 
-use super::Format;
 use super::detect;
 use super::line_parser::{LineParser, ParseOptions, StreamEvent, is_cut, without_line_end, without_mark};
-use super::mixed;
 use super::parsed_text::ParsedText;
-use super::ranges;
+use super::ranges::{self, KnownRanges};
+use super::{Format, envelope, mixed};
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::work;
@@ -77,13 +76,15 @@ impl PatchStream {
             Error::new(Code::EditUnparsable, format!("The text is not UTF-8: byte {at} does not begin a character."))
                 .next("Send the text in UTF-8.")
         })?;
-        if let Some(understood) = detect::calls(&text, self.named, &self.options) {
+        let mut known = KnownRanges::default();
+        if let Some(understood) = detect::calls(&text, self.named, &self.options, &mut known) {
             return understood;
         }
-        if let Some(understood) = mixed::parse_mixed(&text, self.named, &self.options) {
+        let unwrapped = envelope::unwrap_text(&text);
+        if let Some(understood) = mixed::parse_mixed(&unwrapped, self.named, &self.options, &mut known) {
             return understood;
         }
-        let settled = detect::unwrap_and_detect(&text, self.named, &self.options)?;
+        let settled = detect::detect_unwrapped(unwrapped, self.named, &self.options, &mut known)?;
         let (mut machine, rest) = match self.state {
             StreamState::Feeding(format, machine)
                 if (settled.has_no_wrapper() && format.family() == settled.format.family()) =>

@@ -273,8 +273,8 @@ fn as_needed(base: &Snapshot, ops: &[Op], settings: ResolveSettings) -> Result<R
     let depends = matches!(error.code(), Code::MatchNotFound | Code::EditDependency | Code::EditOverlap);
     if depends
         && ops.len() > 1
-        // Not at once: that was just tried.
-        && let Ok(mut resolved) = one_by_one(base, ops, ResolveSettings { partial: false, ..settings })
+        // Not at once: that was just tried. A failure makes the result useless, so the first one ends it.
+        && let Ok(mut resolved) = one_by_one(base, ops, ResolveSettings { partial: false, ..settings }, 1)
     {
         resolved.notes.push(
             "The edits were applied one after another, because one needs the result of an earlier one.".to_owned(),

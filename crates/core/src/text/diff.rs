@@ -100,7 +100,7 @@ struct TextLines<'a> {
 
 impl<'a> TextLines<'a> {
     fn new(text: &'a str, part: Span) -> TextLines<'a> {
-        let lines: Vec<&str> = text[part.range()].split_inclusive('\n').collect();
+        let lines: Vec<&str> = work::lines_with_ends(&text[part.range()]).collect();
         let mut at = part.start();
         let mut starts = vec![at];
         starts.extend(lines.iter().map(|line| {
@@ -164,7 +164,7 @@ impl<'a> RawLines<'a> {
         let text = &of.text().as_bytes()[part.range()];
         let ends = memchr::memchr_iter(b'\n', text).map(|at| part.start() + at + 1);
         let mut starts = vec![of.to_raw(part.start())];
-        starts.extend(ends.filter(|&end| end < part.end()).map(|end| of.to_raw(end)));
+        starts.extend(work::batched(ends.filter(|&end| end < part.end()).map(|end| of.to_raw(end))));
         if !part.is_empty() {
             starts.push(of.to_raw(part.end()));
         }
@@ -213,7 +213,8 @@ pub(crate) fn line_hunks<T: AsRef<[u8]> + Eq + core::hash::Hash + Ord>(
 /// Numbers the lines, equal ones alike; also returns the number of distinct lines. `None` if the work has to end.
 fn numbered<T: AsRef<[u8]>>(a: &[T], b: &[T]) -> Option<(Vec<u32>, Vec<u32>, usize)> {
     const COUNTED_LINES: usize = 4096;
-    let mut known: HashMap<&[u8], u32> = HashMap::with_capacity(a.len());
+    const DISTINCT_LINES_EXPECTED: usize = 1 << 16;
+    let mut known: HashMap<&[u8], u32> = HashMap::with_capacity(a.len().min(DISTINCT_LINES_EXPECTED));
     let mut out = [Vec::with_capacity(a.len()), Vec::with_capacity(b.len())];
     for (lines, out) in [a, b].into_iter().zip(&mut out) {
         for chunk in lines.chunks(COUNTED_LINES) {
@@ -288,13 +289,9 @@ impl LineComparison {
             self.budget -= cells;
             return self.hunks.compare(a, b, a_at, b_at);
         }
-        let anchors = if depth < ANCHOR_DEPTH_MAX && !work::spend_or_end(a.len() + b.len()) {
-            self.anchors(a, b)
-        } else {
-            Vec::new()
-        };
+        let anchors = if depth < ANCHOR_DEPTH_MAX { self.anchors(a, b) } else { Vec::new() };
         if anchors.is_empty() {
-            if cells > GAP_CELLS_MAX || cells > self.budget {
+            if cells > GAP_CELLS_MAX || cells > self.budget || work::spend_or_end(1) {
                 return self.hunks.push(whole.0, whole.1);
             }
             self.budget -= cells;
@@ -311,14 +308,16 @@ impl LineComparison {
     /// Returns the anchors: the longest chain of equal lines in an order common to both ranges. Candidates are the
     /// rarest of the lines that occur equally often in both, paired in order.
     fn anchors(&mut self, a: &[u32], b: &[u32]) -> Vec<(usize, usize)> {
-        for &line in a {
+        for line in work::batched(a.iter().copied()) {
             self.counts[line as usize].0 += 1;
         }
-        for &line in b {
+        for line in work::batched(b.iter().copied()) {
             self.counts[line as usize].1 += 1;
         }
-        let rarest =
-            a.iter().filter_map(|&line| self.even_count(line)).min().filter(|&often| often <= ANCHOR_OCCURRENCES_MAX);
+        let rarest = work::batched(a.iter().copied())
+            .filter_map(|line| self.even_count(line))
+            .min()
+            .filter(|&often| often <= ANCHOR_OCCURRENCES_MAX);
         let pairs = rarest.map(|_| {
             let pairs = self
                 .places_of(rarest, a)
@@ -329,6 +328,9 @@ impl LineComparison {
             pairs.sort_unstable();
             pairs
         });
+        if work::spend_or_end(1) {
+            return Vec::new();
+        }
         for &line in a.iter().chain(b) {
             self.counts[line as usize] = (0, 0);
         }
@@ -337,8 +339,9 @@ impl LineComparison {
 
     /// Returns the lines that occur as often as the rarest, with their positions, in the order of the lines.
     fn places_of(&self, rarest: Option<u32>, lines: &[u32]) -> Vec<(u32, usize)> {
-        let rare = lines.iter().enumerate().filter(|(_, line)| self.even_count(**line) == rarest);
-        let mut places: Vec<(u32, usize)> = rare.map(|(at, &line)| (line, at)).collect();
+        let lines = work::batched(lines.iter().copied().enumerate());
+        let rare = lines.filter(|(_, line)| self.even_count(*line) == rarest);
+        let mut places: Vec<(u32, usize)> = rare.map(|(at, line)| (line, at)).collect();
         places.sort_unstable();
         places
     }

@@ -20,6 +20,7 @@ pub(crate) fn all(open: Open<'_>) {
     what_is_known_whole_needs_no_trail(open);
     one_side_missing(open);
     the_last_copy_of_a_large_content(open);
+    undo_in_a_large_content(open);
     more_changed_than_is_kept(open);
     moved_over_another(open);
     secrets(open);
@@ -324,6 +325,20 @@ fn the_last_copy_of_a_large_content(open: Open<'_>) {
         let change = ChangeContent { base_bytes: from_bytes, ..from(&before, &swaps) };
         assert_eq!(store.log(&written, &[change], &[]).unwrap().lost, [0]);
     }
+}
+
+/// The change that is taken back leads to the content it made, so an undo loses nothing, however long its texts are.
+fn undo_in_a_large_content(open: Open<'_>) {
+    let store = open(HistoryLimits { blob: 1000, total: 400_000, ..HistoryLimits::default() });
+    let before = noise(200_001, 21);
+    let mut after = before.clone();
+    after[77] ^= 1;
+    assert!(edit(&*store, "s", PATH, &before, &after).lost.is_empty());
+    let swaps = [ByteReplacement { at: 0, old: &after, new: &before }];
+    let undo = operation("s", vec![touched(PATH, side(&after, 0o644), side(&before, 0o644))]);
+    let change = ChangeContent { base_bytes: Some(&after), ..from(&after, &swaps) };
+    assert!(store.log(&undo, &[change], &[]).unwrap().lost.is_empty());
+    assert!(store.can_rebuild(ContentId::of(&after), &[ContentId::of(&before)]).unwrap());
 }
 
 /// Overwrites a file: its old text is in the change, or nowhere.

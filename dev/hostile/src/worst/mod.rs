@@ -4,7 +4,7 @@
 mod rows;
 
 use crate::server::{Cancellation, Measured, Server};
-use crate::{CPU_MS_MAX, PEAK_KIB_MAX, REPLY_BYTES_MAX};
+use crate::{CPU_MS_MAX, PEAK_KIB_MAX, REPLY_BYTES_MAX, is_time_judged};
 use rows::{ROWS, Row, Scenario};
 use serde_json::Value;
 use std::fmt::Write as _;
@@ -100,7 +100,7 @@ fn judge(measured: &Measured, code: &str) -> Vec<String> {
     if code == "no reply" || code.starts_with("internal") || code == "call.invalid" {
         problems.push(code.to_owned());
     }
-    if measured.cpu_ms > CPU_MS_MAX && !cfg!(debug_assertions) {
+    if measured.cpu_ms > CPU_MS_MAX && is_time_judged() {
         problems.push(format!("{} ms of processor time", measured.cpu_ms));
     }
     if measured.peak_kib > PEAK_KIB_MAX {

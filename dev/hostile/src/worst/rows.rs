@@ -76,7 +76,8 @@ pub(super) const ROWS: &[Row] = &[
     Row { tool: "text_editor", name: "equal lines, absent", scenario: editor },
     Row { tool: "apply", name: "hunks that do not apply", scenario: absent_hunks },
     Row { tool: "apply", name: "hunks in repeated lines", scenario: |root| hunks(root, &repeated_hunks(9_999)) },
-    Row { tool: "apply", name: "blocks in repeated lines", scenario: repeated_blocks },
+    Row { tool: "apply", name: "blocks in repeated lines", scenario: |root| repeated_blocks(root, 9_999) },
+    Row { tool: "apply", name: "a few blocks in repeated lines", scenario: |root| repeated_blocks(root, 250) },
     Row { tool: "apply", name: "absent blocks", scenario: absent_blocks },
     Row { tool: "apply", name: "line edits", scenario: line_edits },
     Row { tool: "apply", name: "unclosed quotes", scenario: |root| applied(root, "\"'`\\".repeat(LARGE / 4)) },
@@ -288,10 +289,10 @@ fn absent_hunks(root: &Path) -> Scenario {
     scenario
 }
 
-fn repeated_blocks(root: &Path) -> Scenario {
+fn repeated_blocks(root: &Path, count: usize) -> Scenario {
     let block =
         |nth: usize| format!("a.txt\n<<<<<<< SEARCH\n{}c{nth}\n=======\nq\n>>>>>>> REPLACE\n", "a\nb\n".repeat(150));
-    applied(root, (0..9_999).map(block).collect::<String>())
+    applied(root, (0..count).map(block).collect::<String>())
 }
 
 fn absent_blocks(root: &Path) -> Scenario {

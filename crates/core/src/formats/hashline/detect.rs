@@ -29,10 +29,13 @@ pub(super) fn detect_ranges(text: &str, dialect: &HashlineDialect) -> Vec<Range<
         if trimmed(line).is_empty() {
             continue;
         }
+        let named = header::classify(line).filter(|(header, inner)| *header == dialect.header && !inner.is_empty());
+        if place == (DetectState::Before { first: false }) && named.is_none() {
+            continue;
+        }
         let op = (dialect.read)(line).is_some() && !current::is_verbless(line);
         diff = diff && place == DetectState::Inside || stray::is_unified(line);
         let row = line.starts_with('+') || diff && (line.starts_with(['-', ' ']) || stray::is_unified(line));
-        let named = header::classify(line).filter(|(header, inner)| *header == dialect.header && !inner.is_empty());
         place = match (place, named) {
             (DetectState::Before { .. } | DetectState::Waiting { .. }, Some((_, inner))) => {
                 DetectState::Waiting { from: at, tagged: header::is_tagged(inner), header: true }

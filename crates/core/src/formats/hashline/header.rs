@@ -46,6 +46,8 @@ impl fmt::Display for HeaderTag {
 /// Returns kind and content of a line that looks like a header. Words of a patch and the signs of Markdown may precede
 /// the sign of a complete header.
 pub(super) fn classify(line: &str) -> Option<(HeaderStyle, &str)> {
+    // The first byte of the pilcrow, or a bracket: most lines have neither.
+    memchr::memchr2(b'[', 0xC2, line.as_bytes())?;
     if let Some(inner) = undecorated(line).filter(|inner| is_tagged(inner)) {
         return Some((HeaderStyle::Pilcrow, inner));
     }

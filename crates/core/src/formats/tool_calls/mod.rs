@@ -9,7 +9,7 @@ pub(super) use arguments::{NEW_FIELDS, OLD_FIELDS, PATH_FIELDS};
 
 use super::line_parser::ParseOptions;
 use super::parsed_text::ParsedText;
-use super::ranges::{FormatRanges, all_ranges};
+use super::ranges::{FormatRanges, KnownRanges};
 use super::{FormatInput, call_literal, format_by_name, stray_edits};
 use crate::code::Code;
 use crate::error::{Error, Result};
@@ -62,10 +62,10 @@ struct FoundCalls {
 }
 
 /// Parses a text that consists of calls for edits and prose; `None` for any other.
-pub(super) fn parse(text: &str, manner: &ParseOptions) -> Option<Result<ParsedText>> {
+pub(super) fn parse(text: &str, manner: &ParseOptions, known: &mut KnownRanges) -> Option<Result<ParsedText>> {
     let FoundCalls { list, broken } = find(text);
     let (calls, how) = match list {
-        calls if calls.is_empty() && all_ranges(text).is_empty() => (literals(text)?, "in code"),
+        calls if calls.is_empty() && known.of(text).is_empty() => (literals(text)?, "in code"),
         calls if calls.is_empty() => return None,
         calls if text[calls[0].bytes.start..].starts_with('<') => (calls, "in tags"),
         calls => (calls, "as JSON"),
@@ -75,7 +75,7 @@ pub(super) fn parse(text: &str, manner: &ParseOptions) -> Option<Result<ParsedTe
         .map(|call| arguments::converted(call.name.as_deref(), &call.arguments, manner.file.as_deref()))
         .collect::<Option<_>>()?;
     let ranges: Vec<Range<usize>> = calls.iter().map(|call| lines_of(text, &call.bytes)).collect();
-    if !all_ranges(text).iter().all(|found| is_inside(found, &ranges)) {
+    if !known.of(text).iter().all(|found| is_inside(found, &ranges)) {
         return None;
     }
     if let Some(at) = broken {

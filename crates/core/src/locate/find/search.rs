@@ -22,6 +22,8 @@ pub(crate) struct SearchIndex<'a> {
     lines: LineCache,
     trimmed_hashes: OnceCell<Vec<u64>>,
     run_hashes: OnceCell<Vec<u64>>,
+    /// The lines by their [trimmed hashes](MatchSearch::trimmed_hashes).
+    chains: OnceCell<LineChains>,
     table: OnceCell<LineTable>,
     /// The table by the non-blank characters of a line.
     dense: OnceCell<LineTable>,
@@ -48,6 +50,7 @@ impl<'a> SearchIndex<'a> {
             lines: LineCache::default(),
             trimmed_hashes: OnceCell::new(),
             run_hashes: OnceCell::new(),
+            chains: OnceCell::new(),
             table: OnceCell::new(),
             dense: OnceCell::new(),
             non_ascii: OnceCell::new(),
@@ -86,10 +89,20 @@ impl<'a> SearchIndex<'a> {
     /// at all lines would tell.
     pub(super) fn similar_lines(&self, line: &str) -> Option<Rc<SimilarLines>> {
         let key = fold::normalized_hash(line, Normalization::BlankRuns);
-        if let Some(known) = self.similar.borrow().get(&key) {
-            return known.clone();
+        let known = self.similar.borrow().get(&key).cloned();
+        if let Some(Some(known)) = known {
+            return Some(known);
         }
-        let found = similar_lines::find_similar(self, line).map(Rc::new);
+        // Once all lines are hashed, their chains tell at once.
+        let found = match (self.trimmed_hashes.get(), known) {
+            (Some(keys), _) => {
+                let chains = self.chains.get_or_init(|| LineChains::new(keys));
+                let lines = chains.lines_with(keys, key).take(similar_lines::REPORTED_LINES_MAX).collect();
+                Some(Rc::new(SimilarLines { lines }))
+            }
+            (None, Some(None)) => return None,
+            _ => similar_lines::find_similar(self, line).map(Rc::new),
+        };
         self.similar.borrow_mut().insert(key, found.clone());
         found
     }
@@ -106,7 +119,7 @@ impl<'a> SearchIndex<'a> {
 
     /// The table of lines by their exact text.
     pub(super) fn table(&self) -> &LineTable {
-        self.table.get_or_init(|| LineTable::new((0..self.lines().count()).map(|at| self.line(at))))
+        self.table.get_or_init(|| LineTable::new(lines_of(self.text)))
     }
 
     /// Returns the first `most` lines (zero-based, in order) that differ from this one only in blanks, none of them
@@ -118,9 +131,7 @@ impl<'a> SearchIndex<'a> {
         quick.unwrap_or_else(|| {
             let alike = self
                 .dense
-                .get_or_init(|| {
-                    LineTable::of_keys((0..self.lines().count()).map(|at| dense_key(self.line(at))).collect())
-                })
+                .get_or_init(|| LineTable::of_keys(lines_of(self.text).map(dense_key).collect()))
                 .lines_with(dense_key(line));
             alike.filter(|&at| same(self.line(at))).take(most).collect()
         })
@@ -140,7 +151,7 @@ impl<'a> SearchIndex<'a> {
         // If the work limit is reached, the hashes are useless, but there is one for each line.
         let key =
             |line: &str| if work::spend_or_end(1 + line.len() / 4) { 0 } else { fold::normalized_hash(line, look) };
-        split(self.text).into_iter().map(key).collect()
+        lines_of(self.text).map(key).collect()
     }
 }
 
@@ -232,12 +243,11 @@ impl<'a> MatchSearch<'a> {
 
     /// Returns the possible first lines of `old` as whole lines: zero-based, overlapping ones too.
     pub(super) fn windows(&self, old: &[&str]) -> Vec<usize> {
-        if self.index.trimmed_hashes.get().is_none()
-            && let Some(starts) = similar_lines::windows(self, old)
-        {
+        if let Some(starts) = similar_lines::windows(self, old) {
             return starts;
         }
-        let keys: Vec<u64> = old.iter().map(|line| fold::normalized_hash(line, Normalization::BlankRuns)).collect();
+        let lines = work::batched(old.iter());
+        let keys: Vec<u64> = lines.map(|line| fold::normalized_hash(line, Normalization::BlankRuns)).collect();
         occurrences(self.trimmed_hashes(), &keys)
     }
 }
@@ -268,7 +278,7 @@ impl<'a> PatternLines<'a> {
     /// Counts the letters and digits in old, up to `enough`.
     pub(super) fn alnum(&self, enough: usize) -> usize {
         let mut count = 0;
-        for line in &self.old {
+        for line in work::batched(self.old.iter()) {
             if count >= enough {
                 break;
             }
@@ -279,7 +289,7 @@ impl<'a> PatternLines<'a> {
 
     /// True when some line of old is not blank.
     pub(super) fn has_text(&self) -> bool {
-        self.old.iter().any(|line| !is_blank(line))
+        work::batched(self.old.iter()).any(|line| !is_blank(line))
     }
 }
 
@@ -288,21 +298,22 @@ fn shifted_back(front: usize, at: &Range<usize>) -> Range<usize> {
     at.start - front..at.end - front
 }
 
-/// Splits a text into lines; the empty rest after a final line end is not a line.
+/// Splits a text into lines; the empty rest after a final line end is not a line. Ends early when the work has to end;
+/// the lines must not be used then.
 pub(super) fn split(text: &str) -> Vec<&str> {
-    if text.is_empty() {
-        return Vec::new();
-    }
-    text.strip_suffix('\n').unwrap_or(text).split('\n').collect()
+    work::batched(lines_of(text)).collect()
 }
 
-/// The lines of a text by a hash of their exact text: chains in two flat arrays.
+/// Returns the lines of [`split`], not counted as work.
+fn lines_of(text: &str) -> impl Iterator<Item = &str> {
+    let lines = text.strip_suffix('\n').unwrap_or(text).split('\n');
+    lines.take(if text.is_empty() { 0 } else { usize::MAX })
+}
+
+/// The lines of a text by a hash of each.
 pub(super) struct LineTable {
     keys: Vec<u64>,
-    /// For every bucket, its first line plus one.
-    heads: Vec<u32>,
-    /// For every line, the next one of its bucket plus one.
-    next: Vec<u32>,
+    chains: LineChains,
 }
 
 impl LineTable {
@@ -315,23 +326,7 @@ impl LineTable {
     }
 
     fn of_keys(keys: Vec<u64>) -> LineTable {
-        let mut table = LineTable {
-            heads: vec![0; (keys.len() * 2).next_power_of_two()],
-            next: vec![0; keys.len()],
-            keys: Vec::new(),
-        };
-        // In reverse order, so that chains are in the order of the text.
-        for (at, &key) in keys.iter().enumerate().rev() {
-            let bucket = table.bucket(key);
-            table.next[at] = table.heads[bucket];
-            table.heads[bucket] = u32::try_from(at + 1).unwrap_or(0);
-        }
-        table.keys = keys;
-        table
-    }
-
-    fn bucket(&self, key: u64) -> usize {
-        usize::try_from(key).unwrap_or(0) & (self.heads.len() - 1)
+        LineTable { chains: LineChains::new(&keys), keys }
     }
 
     /// Returns the lines (zero-based, in order) with the hash of this one.
@@ -341,12 +336,42 @@ impl LineTable {
 
     /// The lines (zero-based, in order) with this hash.
     fn lines_with(&self, key: u64) -> impl Iterator<Item = usize> {
+        self.chains.lines_with(&self.keys, key)
+    }
+}
+
+/// The positions of the hashes in a list: chains in two flat arrays.
+struct LineChains {
+    /// For every bucket, its first line plus one.
+    heads: Vec<u32>,
+    /// For every line, the next one of its bucket plus one.
+    next: Vec<u32>,
+}
+
+impl LineChains {
+    fn new(keys: &[u64]) -> LineChains {
+        let mut chains = LineChains { heads: vec![0; (keys.len() * 2).next_power_of_two()], next: vec![0; keys.len()] };
+        // In reverse order, so that chains are in the order of the text.
+        for (at, &key) in work::batched(keys.iter().enumerate().rev()) {
+            let bucket = chains.bucket(key);
+            chains.next[at] = chains.heads[bucket];
+            chains.heads[bucket] = u32::try_from(at + 1).unwrap_or(0);
+        }
+        chains
+    }
+
+    fn bucket(&self, key: u64) -> usize {
+        usize::try_from(key).unwrap_or(0) & (self.heads.len() - 1)
+    }
+
+    /// The positions (in order) of this hash in the list that the chains were made from.
+    fn lines_with(&self, keys: &[u64], key: u64) -> impl Iterator<Item = usize> {
         let mut at = self.heads[self.bucket(key)];
         core::iter::from_fn(move || {
             while at > 0 {
                 let line = at as usize - 1;
                 at = self.next[line];
-                if self.keys[line] == key {
+                if keys[line] == key {
                     return Some(line);
                 }
             }

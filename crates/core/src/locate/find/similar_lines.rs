@@ -180,9 +180,7 @@ pub(super) fn non_ascii_lines(index: &SearchIndex<'_>) -> Option<Vec<(usize, u64
 /// [`MatchSearch::windows`] by the line of old with the longest word; `None` if no pivot line decides.
 pub(super) fn windows(search: &MatchSearch<'_>, old: &[&str]) -> Option<Vec<usize>> {
     let (count, height) = (search.lines().count(), old.len());
-    let mut pivots: Vec<usize> = (0..height).filter(|&at| !is_blank(old[at])).collect();
-    pivots.sort_by_cached_key(|at| Reverse(old[*at].split(fold::BLANKS).map(str::len).max()));
-    for pivot in pivots.into_iter().take(PIVOT_LINES_MAX) {
+    for pivot in pivot_lines(old) {
         let Some(stands) = search.index.similar_lines(old[pivot]) else { continue };
         let Some(all) = stands.all().filter(|all| all.len().saturating_mul(height) <= COMPARED_LINES_MAX) else {
             continue;
@@ -191,6 +189,22 @@ pub(super) fn windows(search: &MatchSearch<'_>, old: &[&str]) -> Option<Vec<usiz
         return Some(starts.filter(|first| fits_at(height, count, old, search, *first)).collect());
     }
     None
+}
+
+/// Returns the lines with the longest words, at most [`PIVOT_LINES_MAX`] of them, the longest first.
+fn pivot_lines(old: &[&str]) -> Vec<usize> {
+    let mut pivots: Vec<(usize, usize)> = Vec::with_capacity(PIVOT_LINES_MAX + 1);
+    for (at, line) in work::batched(old.iter().enumerate()) {
+        if pivots.len() == PIVOT_LINES_MAX && pivots.last().is_some_and(|&(least, _)| line.len() <= least) {
+            continue;
+        }
+        let longest = line.split(fold::BLANKS).map(str::len).max().unwrap_or(0);
+        if longest > 0 && !is_blank(line) {
+            pivots.insert(pivots.partition_point(|&(other, _)| other >= longest), (longest, at));
+            pivots.truncate(PIVOT_LINES_MAX);
+        }
+    }
+    pivots.into_iter().map(|(_, at)| at).collect()
 }
 
 /// True if the old lines fit from a line of the file on, but for blanks.

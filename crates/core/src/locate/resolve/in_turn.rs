@@ -1,6 +1,8 @@
 //! Edits applied in turn: each to the result of the one before.
 
-use super::{EXPLAINED_FAILURES_MAX, OpOutcome, ResolvedEdit, named, number, outcome, place, together, tolerated};
+use super::{
+    EXPLAINED_FAILURES_MAX, OpOutcome, PlacedOp, ResolvedEdit, named, number, outcome, place, together, tolerated,
+};
 use crate::advice;
 use crate::advice::Phrase;
 use crate::code::Code;
@@ -22,7 +24,7 @@ const REPLAYED_BYTES_MAX: usize = 64 << 20;
 pub(super) fn in_turn(base: &Snapshot, ops: &[Op], settings: ResolveSettings) -> Result<ResolvedEdit> {
     match at_once(base, ops, settings) {
         Some(resolved) => Ok(resolved),
-        None => one_by_one(base, ops, settings),
+        None => one_by_one(base, ops, settings, EXPLAINED_FAILURES_MAX),
     }
 }
 
@@ -63,7 +65,13 @@ fn find_length(op: &Op) -> Option<usize> {
     }
 }
 
-pub(super) fn one_by_one(base: &Snapshot, ops: &[Op], settings: ResolveSettings) -> Result<ResolvedEdit> {
+/// Applies edits one after another; ends after `failures_max` that cannot be placed.
+pub(super) fn one_by_one(
+    base: &Snapshot,
+    ops: &[Op],
+    settings: ResolveSettings,
+    failures_max: usize,
+) -> Result<ResolvedEdit> {
     if ops.len().saturating_mul(base.raw().len()) > IN_TURN_BYTES_MAX {
         return Err(Error::new(
             Code::EditTooMuchWork,
@@ -78,40 +86,66 @@ pub(super) fn one_by_one(base: &Snapshot, ops: &[Op], settings: ResolveSettings)
                 .or("Send them in several calls."),
         ));
     }
+    let mut turn = EditsInTurn { base, ops, settings, outcomes: Vec::with_capacity(ops.len()), failed: Vec::new() };
     let mut changes = ChangeSet::none(base);
     let mut middle = base.clone();
-    let (mut failed, mut outcomes, mut places) = (Vec::new(), Vec::with_capacity(ops.len()), 0);
-    for (index, op) in ops.iter().enumerate() {
-        work::spend_bytes(2 * middle.raw().len())?;
-        if middle.raw().len() > base.raw().len() + INSERTED_BYTES_MAX {
-            return Err(too_long(middle.raw().len()));
-        }
-        let step = place(&SearchIndex::new(&middle), op, None, number(index), settings).and_then(|placed| {
-            let step = ChangeSet::new(&middle, placed.splices.clone()).map_err(|it| conflict::overlaps(&it))?;
-            Ok((placed, step))
-        });
-        match step {
-            Ok((placed, step)) => {
-                places += placed.places();
-                find::check_amount(places, 0)?;
-                outcomes.push(outcome(&middle, index, op, placed));
-                changes.append(base, &step);
-                middle = Snapshot::reopen(&middle, step.apply(&middle))?;
-            }
-            Err(error) => {
-                let error = match removed_by(base, op, &outcomes) {
-                    Some(earlier) if error.code() == Code::MatchNotFound => removed(error, earlier),
-                    _ => error,
-                };
-                failed.push(named(error, index, op, ops.len()));
-            }
-        }
-        if failed.len() == EXPLAINED_FAILURES_MAX {
-            break;
-        }
+    let (mut next, mut places) = (0, 0);
+    while let Some((index, placed, step)) = turn.next_placed(&middle, next, failures_max)? {
+        places += placed.places();
+        find::check_amount(places, 0)?;
+        turn.outcomes.push(outcome(&middle, index, &ops[index], placed));
+        changes.append(base, &step);
+        middle = Snapshot::reopen(&middle, step.apply(&middle))?;
+        next = index + 1;
     }
-    let failed = tolerated(failed, ops.len(), settings)?;
-    Ok(ResolvedEdit { changes, ops: outcomes, failed, notes: Notes::new() })
+    let failed = tolerated(turn.failed, ops.len(), settings)?;
+    Ok(ResolvedEdit { changes, ops: turn.outcomes, failed, notes: Notes::new() })
+}
+
+/// Edits that are applied in turn, and what became of those before.
+struct EditsInTurn<'o> {
+    base: &'o Snapshot,
+    ops: &'o [Op],
+    settings: ResolveSettings,
+    outcomes: Vec<OpOutcome>,
+    failed: Vec<Error>,
+}
+
+impl EditsInTurn<'_> {
+    /// Places the next operation that can be placed in the text as it is now. Failures change nothing, so the
+    /// operations up to it share what is known about the lines of the text. `None` at the end, or after
+    /// `failures_max` failures.
+    fn next_placed(
+        &mut self,
+        middle: &Snapshot,
+        from: usize,
+        failures_max: usize,
+    ) -> Result<Option<(usize, PlacedOp, ChangeSet)>> {
+        let known = SearchIndex::new(middle);
+        for (index, op) in self.ops.iter().enumerate().skip(from) {
+            if self.failed.len() >= failures_max {
+                break;
+            }
+            work::spend_bytes(2 * middle.raw().len())?;
+            if middle.raw().len() > self.base.raw().len() + INSERTED_BYTES_MAX {
+                return Err(too_long(middle.raw().len()));
+            }
+            let step = place(&known, op, None, number(index), self.settings).and_then(|placed| {
+                let step = ChangeSet::new(middle, placed.splices.clone()).map_err(|it| conflict::overlaps(&it))?;
+                Ok((placed, step))
+            });
+            let error = match step {
+                Ok((placed, step)) => return Ok(Some((index, placed, step))),
+                Err(error) => error,
+            };
+            let error = match removed_by(self.base, op, &self.outcomes) {
+                Some(earlier) if error.code() == Code::MatchNotFound => removed(error, earlier),
+                _ => error,
+            };
+            self.failed.push(named(error, index, op, self.ops.len()));
+        }
+        Ok(None)
+    }
 }
 
 /// Creates the error for edits in turn that make the text ever longer.

@@ -1,9 +1,11 @@
-use super::ResolvedEdit;
 use super::in_turn::{at_once, one_by_one};
+use super::{EXPLAINED_FAILURES_MAX, ResolvedEdit, resolve};
 use crate::error::Result;
-use crate::locate::op::{ExpectedMatches, Locator, Op, ResolveSettings, TextQuery};
+use crate::locate::op::{ExpectedMatches, Locator, Op, OpOrder, ResolveSettings, TextQuery};
 use crate::text::snapshot::Snapshot;
+use crate::work::Meter;
 use proptest::prelude::*;
+use std::sync::Arc;
 
 fn op((old, new): (&str, &str)) -> Op {
     Op { at: Locator::Find(TextQuery::new(old, ExpectedMatches::Unique)), text: new.to_owned() }
@@ -24,7 +26,7 @@ fn same(text: &str, edits: &[(&str, &str)]) -> bool {
     let base = Snapshot::from_text(text);
     let ops: Vec<Op> = edits.iter().copied().map(op).collect();
     let Some(resolved) = at_once(&base, &ops, ResolveSettings::default()) else { return false };
-    let want = told(&base, one_by_one(&base, &ops, ResolveSettings::default()));
+    let want = told(&base, one_by_one(&base, &ops, ResolveSettings::default(), EXPLAINED_FAILURES_MAX));
     assert_eq!(told(&base, Ok(resolved)), want, "{edits:?} in {text:?}");
     true
 }
@@ -80,4 +82,22 @@ proptest! {
         let edits: Vec<(&str, &str)> = edits.iter().map(|edit| (old(edit), &*edit.2)).collect();
         same(&text, &edits);
     }
+}
+
+/// Steps of a call with this many texts that are absent from many equal lines.
+fn steps_of_absent_texts(count: usize) -> u64 {
+    let base = Snapshot::from_text(&"a\nb\n".repeat(20_000));
+    let edits: Vec<(String, &str)> = (0..count).map(|nth| ("a\nb\n".repeat(50) + &format!("c{nth}"), "q")).collect();
+    let ops: Vec<Op> = edits.iter().map(|(old, new)| op((old, new))).collect();
+    let meter = Meter::new(u64::MAX, Arc::default());
+    let entered = meter.enter();
+    assert!(resolve(&base, &ops, OpOrder::AsNeeded, ResolveSettings::default()).is_err());
+    drop(entered);
+    meter.spent()
+}
+
+#[test]
+fn absent_texts_share_what_is_known_about_the_lines() {
+    let (two, many) = (steps_of_absent_texts(2), steps_of_absent_texts(EXPLAINED_FAILURES_MAX));
+    assert!(many < 5 * two, "{two} and {many} steps");
 }

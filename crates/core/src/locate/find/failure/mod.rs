@@ -7,7 +7,7 @@ mod places;
 
 use super::match_site::MatchSite;
 use super::refusal::{MatchRefusal, RefusalReason};
-use super::search::{MatchSearch, split};
+use super::search::MatchSearch;
 use super::tier::{exact::COUNTED_PLACES_MAX, numbers};
 use super::{Tier, rivals, select};
 use crate::advice;
@@ -428,9 +428,14 @@ fn offered(text: &str) -> String {
 
 fn quoted(text: &str) -> String {
     match text.char_indices().nth(QUOTED_CHARS_MAX) {
-        Some((at, _)) => format!("{}… ({} lines, {} bytes)", &text[..at], split(text).len(), text.len()),
+        Some((at, _)) => format!("{}… ({} lines, {} bytes)", &text[..at], line_count(text), text.len()),
         None => text.to_owned(),
     }
+}
+
+/// Counts lines; the empty rest after a final line end is not a line.
+fn line_count(text: &str) -> usize {
+    memchr::memchr_iter(b'\n', text.as_bytes()).count() + usize::from(!text.is_empty() && !text.ends_with('\n'))
 }
 
 #[cfg(test)]

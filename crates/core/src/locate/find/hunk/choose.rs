@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::locate::find::search::SearchIndex;
 use crate::locate::find::select::is_clearly_farther;
 use crate::locate::op::Hunk;
+use crate::work::{self, STEP_BYTES};
 
 /// Rounds: a placed hunk may determine the place of another one.
 const DISAMBIGUATION_ROUNDS: usize = 8;
@@ -46,7 +47,8 @@ fn several<'a>(
     sought: &'a mut [Result<HunkMatches>],
 ) -> impl Iterator<Item = (usize, &'a Hunk, &'a mut HunkMatches)> {
     hunks.iter().zip(sought).enumerate().filter_map(|(nth, (hunk, sought))| {
-        sought.as_mut().ok().filter(|it| it.candidates.len() > 1).map(|it| (nth, *hunk, it))
+        let sought = sought.as_mut().ok().filter(|it| it.candidates.len() > 1);
+        sought.filter(|it| !work::spend_or_end(1 + it.candidates.len() / STEP_BYTES)).map(|it| (nth, *hunk, it))
     })
 }
 

@@ -109,20 +109,26 @@ pub(crate) fn place_all(
     };
     let trifles: Vec<Option<AppliedEvidence>> = hunks.iter().zip(&sought).map(trifle).collect();
     let all_stand = trifles.iter().all(Option::is_some);
-    let mut out = Vec::with_capacity(hunks.len());
+    let (mut out, mut failures) = (Vec::with_capacity(hunks.len()), 0);
     for (((hunk, sought), repair), trifle) in hunks.iter().zip(sought).zip(repairs).zip(trifles) {
+        if failures >= EXPLAINED_FAILURES_MAX {
+            out.push(Err(failure::not_searched()));
+            continue;
+        }
         let found =
             sought.map(
                 |sought| if work::spend_or_end(1) { Err(failure::not_searched()) } else { settle(index, hunk, sought) },
             );
-        out.push(match (trifle.filter(|_| all_stand), found) {
+        let placed = match (trifle.filter(|_| all_stand), found) {
             (Some(already), _) => Err(failure::already_applied(hunk, already.line)),
             (None, Err(error)) => repair.ok_or(error),
             (None, Ok(Err(error))) if error.code() == Code::MatchNotFound => {
                 repaired(index, hunk, settings).ok_or(error)
             }
             (None, Ok(found)) => found,
-        });
+        };
+        failures += usize::from(placed.is_err());
+        out.push(placed);
     }
     out
 }

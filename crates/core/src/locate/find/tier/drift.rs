@@ -193,12 +193,16 @@ impl DriftAlignment {
 impl<'s, 'a> DriftQuery<'s, 'a> {
     fn new(search: &'s MatchSearch<'a>) -> Option<DriftQuery<'s, 'a>> {
         let old = &search.pattern.old;
-        let at: Vec<usize> = (0..old.len()).filter(|&at| !is_blank(old[at])).collect();
+        let at: Vec<usize> = work::batched(0..old.len()).filter(|&at| !is_blank(old[at])).collect();
         if at.len() < 2 {
             return None;
         }
-        let keys: Vec<u64> = at.iter().map(|&at| fold::normalized_hash(old[at], Normalization::Indentation)).collect();
-        let weights: Vec<usize> = at.iter().map(|&at| fold::count_alnum(old[at], usize::MAX).max(1)).collect();
+        let lines = || work::batched(at.iter().map(|&at| old[at]));
+        let mut keys: Vec<u64> = lines().map(|line| fold::normalized_hash(line, Normalization::Indentation)).collect();
+        let mut weights: Vec<usize> = lines().map(|line| fold::count_alnum(line, usize::MAX).max(1)).collect();
+        // Once the work has to end, the rest is never looked at.
+        keys.resize(at.len(), 0);
+        weights.resize(at.len(), 1);
         Some(DriftQuery { search, at, keys, weights })
     }
 
