@@ -29,6 +29,11 @@ const BATCH_BYTES: usize = 32 << 20;
 const LINE_BYTES_MAX: usize = 256 << 20;
 
 impl BulkArgs {
+    /// True if the results have the message of each failure.
+    fn has_messages(&self) -> bool {
+        self.columns.iter().any(|column| column == "message")
+    }
+
     /// Errors: `call.invalid` for a measure or a field that does not exist.
     fn settings(&self) -> Result<RowSettings> {
         let format: Option<Arc<str>> = self.format.as_deref().map(Arc::from);
@@ -77,7 +82,7 @@ pub(crate) fn run(args: &BulkArgs, global: &GlobalArgs) -> Result<u8> {
     if global.dry_run {
         let mut lines = LineReader::new(input);
         let summary = all_rows(args, &settings, &mut lines, 0, &mut std::io::sink(), &args.output)?;
-        return summary.report(global.json).map(|()| 0);
+        return summary.report(global.json, args.has_messages()).map(|()| 0);
     }
     let partial = args.partial(&input).map_err(failed(&args.input))?;
     let (mut out, done) = continued(&partial)?;
@@ -89,7 +94,7 @@ pub(crate) fn run(args: &BulkArgs, global: &GlobalArgs) -> Result<u8> {
     let summary = all_rows(args, &settings, &mut lines, done, &mut out, &partial)?;
     out.get_ref().sync_all().map_err(failed(&partial))?;
     std::fs::rename(&partial, &args.output).map_err(failed(&args.output))?;
-    summary.report(global.json).map(|()| 0)
+    summary.report(global.json, args.has_messages()).map(|()| 0)
 }
 
 /// Writes the results of all rows to `out`, which errors call `name`.

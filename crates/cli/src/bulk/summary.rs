@@ -61,10 +61,10 @@ impl BulkSummary {
         }
     }
 
-    /// Reports the end of the run.
+    /// Reports the end of the run. Without messages in the results, it names the columns that have them.
     ///
     /// Errors: those of the output.
-    pub(super) fn report(&self, as_json: bool) -> Result<()> {
+    pub(super) fn report(&self, as_json: bool, has_messages: bool) -> Result<()> {
         if self.is_terminal {
             let _ = write!(std::io::stderr(), "\r\x1b[K");
         }
@@ -77,7 +77,7 @@ impl BulkSummary {
             let counted = if *rows == 1 { "1 row, in".to_owned() } else { format!("{rows} rows, the first in") };
             output::note(&format!("{code}: {counted} line {first_line}: {message}"));
         }
-        if !self.failures.is_empty() {
+        if !self.failures.is_empty() && !has_messages {
             output::note("the reason of every failure is in the results with `--columns ok,code,message,next`");
         }
         Ok(())

@@ -277,8 +277,9 @@ pub(crate) fn uninstall(desk: &CliContext<'_>, files: &ClientFiles, follow_links
             let name = draft.prior.name();
             draft.text = settings.unhook(&settings.allow(&draft.text, &marker, &name)?, &name)?;
         }
-        draft.meaning.push("removes the hooks, and what was denied".to_owned());
+        draft.meaning.push("removes its hooks".to_owned());
         if !marker.is_empty() {
+            draft.meaning.push(format!("allows {} again", marker.join(", ")));
             told.push(format!("{} has its own {} again.", client.title, marker.join(", ")));
         }
     }

@@ -31,6 +31,9 @@ fn a_bad_row_has_a_code_and_stops_nothing() {
     assert!(ran.err.contains("7 rows, of which 5 failed"), "{ran:?}");
     assert!(ran.err.contains("call.invalid: 4 rows, the first in line 3: `before` is null in this row."), "{ran:?}");
     assert!(ran.err.contains("match.not_found: 1 row, in line 2: "), "{ran:?}");
+    assert!(ran.err.contains("`--columns ok,code,message,next`"), "{ran:?}");
+    let with_messages = bed.run(&["bulk", "in", "-o", "more", "--columns", "ok,message"]).exits(0);
+    assert!(!with_messages.err.contains("--columns"), "{with_messages:?}");
     let made = results(&bed, "out");
     let after = json!({ "id": 7, "ok": true, "code": null, "after": "one\n2\n", "format": "search_replace", "tier": "exact",
         "added": 1, "removed": 1 });
