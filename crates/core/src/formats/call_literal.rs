@@ -14,17 +14,24 @@ const CALLS_MAX: usize = 128;
 /// prose around them. `None` if there is none, or one that cannot be read.
 pub(super) fn calls(text: &str) -> Option<Vec<(Value, Range<usize>)>> {
     // Most texts have none, and examining each line costs more than this test.
-    if !["ool(", "dit(", "eplace(", "ditor("].iter().any(|end| text.contains(end)) {
+    if !["ool(", "dit(", "eplace(", "ditor(", "ile("].iter().any(|end| text.contains(end)) {
         return None;
     }
     let (mut out, mut from) = (Vec::new(), 0);
     while from < text.len() {
         let line_end = text[from..].find('\n').map_or(text.len(), |at| from + at + 1);
-        if !begins(&text[from..line_end]) {
+        let line = &text[from..line_end];
+        // Such a name is also that of a function in any program: only its named arguments tell.
+        let is_file = writes_file(line);
+        let read = if is_file || begins(line) { call(&text[from..]) } else { None };
+        let read = read.filter(|(value, _)| !is_file || has_texts(value));
+        let Some((value, rest)) = read else {
+            if begins(line) {
+                return None;
+            }
             from = line_end;
             continue;
-        }
-        let (value, rest) = call(&text[from..])?;
+        };
         let end = text.len() - rest.len();
         let tail = rest.split('\n').next().unwrap_or_default();
         let trimmed = tail.trim_matches([';', ' ', '\t', '\r']);
@@ -49,6 +56,63 @@ pub fn literal_value(text: &str) -> Option<Value> {
 /// Names of editing tools, without `_`, in lower case.
 const UNAMBIGUOUS_TOOLS: [&str; 7] =
     ["edittool", "multiedittool", "writetool", "multiedit", "strreplace", "strreplaceeditor", "searchreplace"];
+
+/// Names of tools that write a whole file, without `_`, in lower case.
+const FILE_TOOLS: [&str; 3] = ["writefile", "writetofile", "createfile"];
+
+/// True for a line that begins a call of a function that writes a file.
+fn writes_file(line: &str) -> bool {
+    called(line).is_some_and(|name| FILE_TOOLS.contains(&&*name))
+}
+
+/// True for arguments with a path and a text.
+fn has_texts(value: &Value) -> bool {
+    let has = |names: &[&str]| names.iter().any(|name| value.get(name).is_some_and(Value::is_string));
+    has(&["path", "file_path", "filePath", "filename", "target_file"])
+        && has(&["content", "contents", "text", "file_text"])
+}
+
+/// Functions of programs that write a file, without `_`, in lower case.
+const FILE_FUNCTIONS: [&str; 8] = [
+    "writefile",
+    "writefilesync",
+    "writetofile",
+    "createfile",
+    "savefile",
+    "outputfile",
+    "appendfile",
+    "appendfilesync",
+];
+
+/// True for a line that begins a call which writes a text, given as it is, to a file, also given by its name.
+pub(super) fn writes_literal(line: &str) -> bool {
+    let line = line.trim_start();
+    let method = [".write_text(", ".write_bytes(", ").write("].iter().any(|name| {
+        let opens = line.starts_with("Path(") || line.starts_with("open(") || line.starts_with("pathlib.Path(");
+        opens && line.split_once(name).is_some_and(|(_, rest)| begins_text(rest))
+    });
+    let is_function = called(line).is_some_and(|name| FILE_FUNCTIONS.contains(&&*name));
+    let arguments = line.split_once('(').map(|(_, rest)| rest.trim_start()).filter(|_| is_function);
+    method
+        || arguments.is_some_and(|rest| {
+            let Some(quote) = rest.chars().next().filter(|ch| ['"', '\'', '`'].contains(ch)) else {
+                let named = ["path", "file_path", "filePath", "filename", "target_file"];
+                let rest = rest.trim_start_matches(['{', ' ', '"', '\'']);
+                return named.iter().any(|name| {
+                    rest.strip_prefix(name)
+                        .is_some_and(|rest| rest.trim_start_matches(['"', '\'', ' ']).starts_with([':', '=']))
+                });
+            };
+            let below = rest[1..].split_once(quote).and_then(|(_, rest)| rest.trim_start().strip_prefix(','));
+            below.is_some_and(|rest| rest.trim().is_empty() || begins_text(rest))
+        })
+}
+
+/// True for the beginning of a text in quotes, possibly with a prefix as in Python.
+fn begins_text(rest: &str) -> bool {
+    let rest = rest.trim_start();
+    rest.trim_start_matches(['b', 'r', 'f', 'u']).starts_with(['"', '\'', '`']) && rest.len() > 1
+}
 
 /// True for a line that begins a call of an editing tool.
 pub(super) fn begins(line: &str) -> bool {

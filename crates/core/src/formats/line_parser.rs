@@ -75,6 +75,10 @@ pub trait LineParser {
     /// Suppresses the events for lines of hunks and files: a copy of each line costs more than parsing it.
     fn skip_events(&mut self) {}
 
+    /// Says whether the next line ends in `\r\n`: the lines of a new file keep their line ends where the headers of the
+    /// patch have other ones.
+    fn next_line_end(&mut self, _crlf: bool) {}
+
     /// Parses the next line, without `\n` and without one `\r` before it. `out` receives the events.
     fn line(&mut self, line: &str, out: &mut Vec<StreamEvent>);
 
@@ -104,11 +108,22 @@ pub fn parse_text(mut machine: Box<dyn LineParser>, text: &str) -> Result<Reques
     let text = without_mark(text);
     machine.skip_events();
     for line in work::lines_with_ends(text) {
-        machine.line(without_line_end(line), &mut events);
+        feed(&mut *machine, line, &mut events);
         events.clear();
     }
     work::check()?;
     machine.finish(is_cut(text), &mut events)
+}
+
+/// Feeds a line with its line end to a parser.
+pub(super) fn feed(machine: &mut dyn LineParser, line: &str, out: &mut Vec<StreamEvent>) {
+    machine.next_line_end(line.ends_with("\r\n"));
+    machine.line(without_line_end(line), out);
+}
+
+/// Removes the line end of a text's last line.
+pub(super) fn pop_line_end(text: &mut String) {
+    text.truncate(without_line_end(text).len());
 }
 
 /// Removes a byte order mark.

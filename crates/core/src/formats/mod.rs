@@ -21,6 +21,7 @@ mod ranges;
 mod repair_hint;
 pub mod replace;
 pub mod search_replace;
+mod shell_edit;
 mod stray_edits;
 pub mod stream;
 pub mod text_editor;

@@ -1,7 +1,7 @@
 //! Parts of a text that look like an edit but are in no format, or not in that of the rest.
 
 use super::tool_calls::{NEW_FIELDS, OLD_FIELDS, PATH_FIELDS};
-use super::{Format, call_literal, hashline, search_replace};
+use super::{Format, call_literal, hashline, search_replace, shell_edit};
 use crate::advice;
 use crate::advice::Phrase;
 use crate::code::Code;
@@ -25,9 +25,10 @@ pub(super) fn check_stray_edits(text: &str, format: &dyn Format, claimed: &[Rang
         return None;
     }
     let (lines, numbers) = outside(text, claimed);
-    let mut at = lines.iter().position(|line| begins(line) || begins_in_list(line));
+    let mut at = lines.iter().position(|line| begins(line) || begins_in_list(line) || writes(line));
     at = at.or_else(|| json(&lines)).or_else(|| pair(&lines));
-    at = at.or_else(|| bare_markers(&lines)).or_else(|| dashed_markers(&lines)).or_else(|| code_call(&lines));
+    at = at.or_else(|| bare_markers(&lines)).or_else(|| dashed_markers(&lines));
+    at = at.or_else(|| odd_markers(&lines)).or_else(|| code_call(&lines));
     // The patch parsers handle all hunks themselves.
     if !["unified_diff", "apply_patch"].contains(&name) {
         at = at.or_else(|| hunk(&lines));
@@ -116,6 +117,11 @@ fn begins(line: &str) -> bool {
     }
 }
 
+/// True for a line that would write a file if it were run.
+fn writes(line: &str) -> bool {
+    call_literal::writes_literal(line) || shell_edit::is_edit(line)
+}
+
 /// True for a line that opens a block behind the sign of a quotation or a list, or a call behind other tags.
 fn begins_in_list(line: &str) -> bool {
     let mut text = line.trim_start();
@@ -174,6 +180,21 @@ fn dashed_markers(lines: &[&str]) -> Option<usize> {
     let at = lines.iter().position(|line| is_marker(line, '-', search_replace::loosely_opens))?;
     let divider = at + lines[at..].iter().position(|line| search_replace::divides(line))?;
     lines[divider..].iter().any(|line| is_marker(line, '+', search_replace::loosely_closes)).then_some(at)
+}
+
+/// Returns the line of `SEARCH` between signs that are not those of a marker, such as `««`, if a counterpart follows.
+fn odd_markers(lines: &[&str]) -> Option<usize> {
+    const SIGNS_MIN: usize = 2;
+    let word = |line: &str| {
+        let text = line.trim();
+        let rest = text.trim_start_matches(|ch: char| !ch.is_alphanumeric());
+        let signs = &text[..text.len() - rest.len()];
+        let is_odd = signs.chars().filter(|ch| !ch.is_ascii()).count() >= SIGNS_MIN;
+        is_odd.then(|| rest.trim_end_matches(|ch: char| !ch.is_alphanumeric()).to_owned())
+    };
+    let is_word = |line: &str, words: &[&str]| word(line).is_some_and(|word| words.contains(&&*word));
+    let at = lines.iter().position(|line| is_word(line, &["SEARCH", "ORIGINAL", "OLD"]))?;
+    lines[at..].iter().any(|line| is_word(line, &["REPLACE", "UPDATED", "NEW"])).then_some(at)
 }
 
 /// Lines below the name of a tool in which its arguments begin.
@@ -339,6 +360,13 @@ mod tests {
             "b.rs\n@@\n-x\n+y\n",
             "replace 3..4:\n+x\n",
             "```diff\n-x\n+y\n```\n",
+            "\u{ab}\u{ab} SEARCH \u{bb}\u{bb}\nx\n\u{ab}\u{ab} REPLACE \u{bb}\u{bb}\ny\n",
+            "fs.writeFileSync('b.rs', 'x');\n",
+            "writeFile(\"b.rs\",\n  \"x\")\n",
+            "Path(\"b.rs\").write_text(\"x\")\n",
+            "sed -i 's/x/y/' b.rs\n",
+            "```bash\nperl -pi -e 's/x/y/' b.rs\n```\n",
+            "cat > b.rs <<'EOF'\nx\nEOF\n",
         ] {
             for good in [BLOCK, FILE] {
                 for text in [format!("{good}\n{part}"), format!("{part}\n{good}")] {
@@ -389,6 +417,11 @@ mod tests {
             "Use `{` and [brackets](x).\n\n[\n",
             "```html\n<div>\n<pre>\nx\n</pre>\n```\n",
             "a << b >> c\n<<EOF\n=======\n>>> print(1)\n",
+            "writeFile(path, text) is called below.\n",
+            "```js\nfs.writeFileSync(name, data);\n```\n",
+            "sed -i edits files in place, so I avoid it.\n",
+            "```sh\nsed -n '1,5p' b.rs\ncat b.rs | grep x\n```\n",
+            "\u{ab} SEARCH \u{bb} is French.\n",
         ] {
             for good in [BLOCK, FILE, DIFF] {
                 for text in [format!("{good}\n{prose}"), format!("{prose}\n{good}")] {

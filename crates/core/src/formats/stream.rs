@@ -1,7 +1,7 @@
 //! Incremental parsing while a text arrives, in chunks of any size.
 
 use super::detect;
-use super::line_parser::{LineParser, ParseOptions, StreamEvent, is_cut, without_line_end, without_mark};
+use super::line_parser::{LineParser, ParseOptions, StreamEvent, feed, is_cut, without_mark};
 use super::parsed_text::ParsedText;
 use super::ranges::{self, KnownRanges};
 use super::{Format, envelope, mixed};
@@ -62,7 +62,7 @@ impl PatchStream {
                 return;
             };
             let text = if self.fed == 0 { without_mark(text) } else { text };
-            work::lines_with_ends(text).for_each(|line| machine.line(without_line_end(line), out));
+            work::lines_with_ends(text).for_each(|line| feed(&mut **machine, line, out));
             self.fed = whole;
         }
     }
@@ -94,7 +94,7 @@ impl PatchStream {
             _ => (settled.line_parser()?, &*settled.text),
         };
         let rest = if rest.len() == settled.text.len() { without_mark(rest) } else { rest };
-        work::lines_with_ends(rest).for_each(|line| machine.line(without_line_end(line), out));
+        work::lines_with_ends(rest).for_each(|line| feed(&mut *machine, line, out));
         work::check()?;
         let request = machine.finish(is_cut(rest), out)?;
         settled.into_parsed(request)

@@ -239,7 +239,7 @@ const ELISION_LEADS: [&str; 23] = [
     "{{!--", "<%--", "{/*", "<!--", "--[[", "//-", "###", "#[ ", "{#", "{-", "/*", "(*", "#|", "<#", "*>", "//", "--",
     ";;", "%%", "#", ";", "%", "REM ",
 ];
-const ELISION_TAILS: [&str; 12] = ["--}}", "--%>", "*/}", "-->", "###", "]]", " ]#", "#}", "-}", "*/", "*)", "#>"];
+const ELISION_TAILS: [&str; 13] = ["--}}", "--%>", "*/}", "-->", "###", "]]", " ]#", "#}", "-}", "*/", "*)", "#>", "#"];
 
 /// True for a line of only dots, possibly in a comment: it represents lines that are kept.
 pub(crate) fn is_elision(line: &str) -> bool {

@@ -4,7 +4,7 @@ use super::marker::{self, ChunkHeader, ChunkHeaderMistake, Marker};
 use super::mistakes::ApplyPatchMistake;
 use super::parser::{ApplyPatchParser, ApplyPatchState, HEADERS_ADVICE, OpenChunk, PatchSection, SectionAction};
 use super::request;
-use crate::formats::line_parser::{FileActionKind, StreamEvent};
+use crate::formats::line_parser::{FileActionKind, StreamEvent, pop_line_end};
 use crate::locate::op::{Hunk, HunkLine, HunkLineKind};
 
 const CHUNK_HEADER_ADVICE: &str =
@@ -59,7 +59,7 @@ impl ApplyPatchParser {
         let blanks = std::mem::take(&mut self.blanks);
         let Some(PatchSection { action: SectionAction::Add { text }, .. }) = self.sections.last_mut() else { return };
         if line.starts_with("\\ ") && text.ends_with('\n') {
-            text.pop();
+            pop_line_end(text);
             return;
         }
         for at in 0..blanks {
@@ -71,7 +71,12 @@ impl ApplyPatchParser {
             None => (line, !line.trim_start().starts_with('+')),
         };
         text.push_str(content);
-        text.push('\n');
+        // If the headers end in CRLF as well, that comes from how the patch was sent.
+        let keeps = self.crlf && !self.header_crlf;
+        text.push_str(if keeps { "\r\n" } else { "\n" });
+        if keeps {
+            self.mistakes.add(ApplyPatchMistake::LineEnds, number);
+        }
         out.push(StreamEvent::Line { kind: HunkLineKind::Added, text: content.to_owned() });
         if content.len() == line.len() {
             let next = format!("Send `+{}`, and so every line of a new file.", request::shown(line));

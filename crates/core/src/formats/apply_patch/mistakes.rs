@@ -22,6 +22,7 @@ pub(super) enum ApplyPatchMistake {
     EndIndented,
     SeveralPatches,
     NoUpdate,
+    LineEnds,
 }
 
 impl ApplyPatchMistake {
@@ -45,6 +46,9 @@ impl ApplyPatchMistake {
                 "the indented `*** End Patch` at the end was taken as the end of the patch"
             }
             ApplyPatchMistake::SeveralPatches => "another patch begins; all patches are applied together",
+            ApplyPatchMistake::LineEnds => {
+                "the line of the new file ends in CRLF, other than the headers of the patch; it was kept so"
+            }
             ApplyPatchMistake::NoUpdate => "`*** Update File:` was missing; the file of the call is meant",
         }
     }

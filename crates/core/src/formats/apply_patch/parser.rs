@@ -68,6 +68,9 @@ pub(super) struct ApplyPatchParser {
     pub(super) header: Option<(usize, String)>,
     /// The operation has no lines so far.
     pub(super) fresh: bool,
+    /// The current line, and the header of the operation, end in `\r\n`.
+    pub(super) crlf: bool,
+    pub(super) header_crlf: bool,
     /// White space before `*** Begin Patch`; stripped from all lines once a line shows that the whole patch is
     /// indented.
     pub(super) indent: String,
@@ -96,6 +99,8 @@ impl ApplyPatchParser {
             blanks: 0,
             header: None,
             fresh: false,
+            crlf: false,
+            header_crlf: false,
             indent: String::new(),
             indented: false,
             opener: None,
@@ -266,6 +271,7 @@ impl ApplyPatchParser {
         let (path, also) = self.name(line, said);
         self.state = state;
         self.fresh = true;
+        self.header_crlf = self.crlf;
         out.push(StreamEvent::File { path: path.clone(), action });
         self.sections.push(PatchSection { path, also, line: self.line, action: what });
     }
@@ -370,6 +376,10 @@ pub(super) const HEADERS_ADVICE: &str =
 const MOVE_ADVICE: &str = "Send `*** Update File: OLD` and directly below it `*** Move to: NEW`.";
 
 impl LineParser for ApplyPatchParser {
+    fn next_line_end(&mut self, crlf: bool) {
+        self.crlf = crlf;
+    }
+
     fn line(&mut self, line: &str, out: &mut Vec<StreamEvent>) {
         self.line += 1;
         match self.state {

@@ -13,6 +13,17 @@ pub(super) struct NumberedHunk {
     pub(super) hunk: Hunk,
     /// The new side's `first`, by the rule of [`Hunk::first`].
     pub(super) new_first: Option<usize>,
+    /// Indices of the added lines that end in `\r\n` in the request.
+    pub(super) crlf: Vec<usize>,
+}
+
+impl NumberedHunk {
+    /// Returns the text of the new side, with the line ends of the request.
+    pub(super) fn new_text(&self) -> String {
+        let lines = self.hunk.lines.iter().enumerate().filter(|(_, line)| line.kind != HunkLineKind::Removed);
+        let end = |at: usize| if self.crlf.binary_search(&at).is_ok() { "\r\n" } else { "\n" };
+        lines.flat_map(|(at, line)| [&*line.text, end(at)]).collect()
+    }
 }
 
 /// A pending line.
@@ -22,6 +33,7 @@ struct WaitingLine {
     line: HunkLine,
     /// It has no mark.
     naked: bool,
+    crlf: bool,
 }
 
 /// A hunk that is being parsed.
@@ -44,6 +56,10 @@ pub(super) struct HunkBody {
     last: usize,
     /// Events are suppressed.
     quiet: bool,
+    /// The next line ends in `\r\n`.
+    next_crlf: bool,
+    /// See [`NumberedHunk::crlf`].
+    crlf: Vec<usize>,
 }
 
 impl HunkBody {
@@ -51,7 +67,20 @@ impl HunkBody {
     pub(super) fn new(header: HunkHeader, at: usize, quiet: bool) -> HunkBody {
         let hunk = Hunk { section: header.section.clone(), source_line: at, ..Hunk::default() };
         let (left, waiting, naked) = (header.counts, (0, 0), (false, false));
-        HunkBody { header, hunk, left, over: false, tail: Vec::new(), waiting, naked, changed: false, last: at, quiet }
+        HunkBody {
+            header,
+            hunk,
+            left,
+            over: false,
+            tail: Vec::new(),
+            waiting,
+            naked,
+            changed: false,
+            last: at,
+            quiet,
+            next_crlf: false,
+            crlf: Vec::new(),
+        }
     }
 
     /// True when the counts announced lines, and all of them have been parsed.
@@ -72,6 +101,11 @@ impl HunkBody {
     /// True when the counts announce no more old lines, or no more new ones.
     pub(super) fn is_half_full(&self) -> bool {
         self.left.is_some_and(|left| left.0 == 0 || left.1 == 0)
+    }
+
+    /// Says whether the next line ends in `\r\n`.
+    pub(super) fn next_line_end(&mut self, crlf: bool) {
+        self.next_crlf = crlf;
     }
 
     /// Adds a line of the request.
@@ -96,12 +130,12 @@ impl HunkBody {
         let line = HunkLine { kind, text: text.to_owned() };
         if self.tail.is_empty() && !naked && (changes || !self.is_full()) {
             self.over |= self.is_full();
-            self.push(at, line, out);
+            self.push(at, line, self.next_crlf, out);
             return Ok(());
         }
         // After unmarked lines, a line like `- this` may be an item of a list, unless the hunk has no change yet.
         let goes_on = changes && !(bullet && self.naked.0 && self.changed);
-        self.wait(WaitingLine { at, line, naked });
+        self.wait(WaitingLine { at, line, naked, crlf: self.next_crlf });
         if self.would_complete(0, 0) {
             self.flush(slips, out);
         } else if goes_on {
@@ -125,18 +159,18 @@ impl HunkBody {
     fn flush(&mut self, slips: &mut UnifiedDiffMistakes, out: &mut Vec<StreamEvent>) {
         let tail = std::mem::take(&mut self.tail);
         (self.waiting, self.naked) = ((0, 0), (false, false));
-        for WaitingLine { at, line, naked } in tail {
+        for WaitingLine { at, line, naked, crlf } in tail {
             if naked {
                 slips.add(
                     if line.kind == HunkLineKind::Bare { UnifiedDiffMistake::Bare } else { UnifiedDiffMistake::Blank },
                     at,
                 );
             }
-            self.push(at, line, out);
+            self.push(at, line, crlf, out);
         }
     }
 
-    fn push(&mut self, at: usize, line: HunkLine, out: &mut Vec<StreamEvent>) {
+    fn push(&mut self, at: usize, line: HunkLine, crlf: bool, out: &mut Vec<StreamEvent>) {
         let (old, new) = (line.kind != HunkLineKind::Added, line.kind != HunkLineKind::Removed);
         if let Some(left) = &mut self.left {
             self.over |= old && left.0 == 0 || new && left.1 == 0;
@@ -150,6 +184,9 @@ impl HunkBody {
         self.last = at;
         if !self.quiet {
             out.push(StreamEvent::Line { kind: line.kind, text: line.text.clone() });
+        }
+        if crlf && line.kind == HunkLineKind::Added {
+            self.crlf.push(self.hunk.lines.len());
         }
         self.hunk.lines.push(line);
     }
@@ -241,7 +278,7 @@ impl HunkBody {
         let counts = self.header.counts;
         self.hunk.first = first(self.header.first.0, counts.map(|it| it.0), old);
         let new_first = first(self.header.first.1, counts.map(|it| it.1), new);
-        Ok((NumberedHunk { hunk: self.hunk, new_first }, self.last))
+        Ok((NumberedHunk { hunk: self.hunk, new_first, crlf: self.crlf }, self.last))
     }
 
     /// Returns how many pending lines are kept at the end: context, and unmarked lines that follow it directly.

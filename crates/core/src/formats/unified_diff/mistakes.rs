@@ -31,6 +31,8 @@ pub(super) enum UnifiedDiffMistake {
     OnlyIn,
     /// A hunk with an empty old side for a file that exists on both sides.
     Fills,
+    /// The lines of a new file have other line ends than the headers.
+    LineEnds,
 }
 
 impl UnifiedDiffMistake {
@@ -47,6 +49,9 @@ impl UnifiedDiffMistake {
             UnifiedDiffMistake::NoChange => "Hunks that change nothing were skipped",
             UnifiedDiffMistake::Fills => {
                 "The hunk says that the file has no lines yet; it is created, or filled if it is empty"
+            }
+            UnifiedDiffMistake::LineEnds => {
+                "The lines of the new file end in CRLF, other than the headers of the patch; they were kept so"
             }
             UnifiedDiffMistake::OnlyIn => "`Only in …` names a file without its content; nothing was done for it",
         }

@@ -25,12 +25,21 @@ pub(super) enum UnifiedDiffState {
     Binary(BinaryPatch),
 }
 
+/// A line that waits for the following ones.
+struct HeldLine {
+    text: String,
+    /// It ends in `\r\n`.
+    crlf: bool,
+}
+
 /// The parser.
 pub(super) struct UnifiedDiffParser {
     pub(super) options: ParseOptions,
     pub(super) state: UnifiedDiffState,
     /// Lines that wait for the following ones.
-    held: VecDeque<String>,
+    held: VecDeque<HeldLine>,
+    /// The current line ends in `\r\n`.
+    crlf: bool,
     /// 1-based number of the current line.
     pub(super) at: usize,
     /// The patch's indentation.
@@ -61,6 +70,7 @@ impl UnifiedDiffParser {
             options: manner.clone(),
             state: UnifiedDiffState::Outside,
             held: VecDeque::new(),
+            crlf: false,
             at: 0,
             indent: String::new(),
             fence: None,
@@ -119,9 +129,11 @@ impl UnifiedDiffParser {
     }
 
     fn next_held(&mut self, out: &mut Vec<StreamEvent>) {
-        let Some(line) = self.held.pop_front() else { return };
-        let known: [Option<String>; 2] = [0, 1].map(|index| self.held.get(index).cloned());
+        let Some(HeldLine { text: line, crlf }) = self.held.pop_front() else { return };
+        let known: [Option<String>; 2] = [0, 1].map(|index| self.held.get(index).map(|held| held.text.clone()));
+        let next = std::mem::replace(&mut self.crlf, crlf);
         self.step(&line, [known[0].as_deref(), known[1].as_deref()], out);
+        self.crlf = next;
     }
 
     fn step(&mut self, line: &str, ahead: Lookahead<'_>, out: &mut Vec<StreamEvent>) {
@@ -160,7 +172,10 @@ impl UnifiedDiffParser {
                         body.mark_open(self.at, &mut self.mistakes, out);
                         Ok(())
                     }
-                    Some(text) => body.take(self.at, text, &mut self.mistakes, out),
+                    Some(text) => {
+                        body.next_line_end(self.crlf);
+                        body.take(self.at, text, &mut self.mistakes, out)
+                    }
                 };
                 if let Err(error) = taken {
                     self.fail(error);
@@ -258,6 +273,7 @@ impl UnifiedDiffParser {
         if file.hunks.is_empty() {
             self.note_detected(file.lines.0 - 1..self.at);
         }
+        file.crlf |= self.crlf;
         if header.overflow {
             self.mistakes.add(UnifiedDiffMistake::Overflow, self.at);
         }
@@ -288,6 +304,10 @@ impl LineParser for UnifiedDiffParser {
         self.quiet = true;
     }
 
+    fn next_line_end(&mut self, crlf: bool) {
+        self.crlf = crlf;
+    }
+
     fn line(&mut self, line: &str, out: &mut Vec<StreamEvent>) {
         if self.failed.is_some() {
             return;
@@ -295,8 +315,8 @@ impl LineParser for UnifiedDiffParser {
         if self.held.is_empty() && bounds::lookahead_needed(line) == 0 {
             return self.step(line, [None, None], out);
         }
-        self.held.push_back(line.to_owned());
-        while self.held.front().is_some_and(|first| self.held.len() > bounds::lookahead_needed(first)) {
+        self.held.push_back(HeldLine { text: line.to_owned(), crlf: self.crlf });
+        while self.held.front().is_some_and(|first| self.held.len() > bounds::lookahead_needed(&first.text)) {
             self.next_held(out);
         }
     }

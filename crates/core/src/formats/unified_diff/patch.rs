@@ -49,6 +49,8 @@ pub(super) struct FilePatch {
     pub(super) ids: (Option<String>, Option<String>),
     /// The hunks in order.
     pub(super) hunks: Vec<NumberedHunk>,
+    /// The header of a hunk ends in `\r\n`: so does the whole patch, and its line ends say nothing about the file.
+    pub(super) crlf: bool,
     /// Forward and backward.
     pub(super) binary: Option<(BinaryPayload, Option<BinaryPayload>)>,
     /// [`StreamEvent::File`](crate::formats::line_parser::StreamEvent::File) was emitted.
@@ -162,6 +164,9 @@ impl FilePatch {
         }
         if self.creates() {
             let made = self.created_file()?;
+            if matches!(&made, NewFile::Text(text) if text.contains("\r\n")) {
+                slips.add(UnifiedDiffMistake::LineEnds, self.lines.0);
+            }
             // A new file has the usual permissions unless the patch says otherwise.
             let mode = mode.filter(|mode| *mode == FileMode::Executable);
             return Ok(vec![FileRequest { mode, ..FileRequest::new(path, FileAction::Create(made)) }]);
@@ -223,6 +228,11 @@ impl FilePatch {
         Ok(vec![gone, FileRequest::new(path, FileAction::Create(made))])
     }
 
+    /// Returns the new side of a hunk, with line ends of its own where the patch has some.
+    fn new_text(&self, hunk: &NumberedHunk) -> String {
+        if self.crlf { hunk.hunk.new_text() } else { hunk.new_text() }
+    }
+
     /// Returns the operation that puts the new lines into an empty file.
     fn filled(&self) -> Op {
         let mut text: String = self.hunks.iter().map(|it| it.hunk.new_text()).collect();
@@ -256,7 +266,8 @@ impl FilePatch {
         swap(&mut self.modes.0, &mut self.modes.1);
         swap(&mut self.ids.0, &mut self.ids.1);
         swap(&mut self.created, &mut self.deleted);
-        for NumberedHunk { hunk, new_first } in &mut self.hunks {
+        for NumberedHunk { hunk, new_first, crlf } in &mut self.hunks {
+            crlf.clear();
             let old_first = hunk.first;
             let back = std::mem::take(hunk).reverse();
             *hunk = Hunk { first: new_first.or(back.first), ..back };

@@ -104,6 +104,10 @@ struct WholeFileParser {
 }
 
 impl LineParser for WholeFileParser {
+    fn next_line_end(&mut self, crlf: bool) {
+        self.reader.next_line_end(crlf);
+    }
+
     fn line(&mut self, line: &str, out: &mut Vec<StreamEvent>) {
         self.reader.line(line, out);
     }

@@ -3,7 +3,7 @@
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::formats::fence;
-use crate::formats::line_parser::{FileActionKind, ParseOptions, StreamEvent};
+use crate::formats::line_parser::{FileActionKind, ParseOptions, StreamEvent, without_line_end};
 use crate::formats::name;
 use crate::formats::search_replace;
 use crate::locate::op::HunkLineKind;
@@ -154,6 +154,9 @@ pub(super) struct WholeFileReader {
     options: ParseOptions,
     state: WholeFileState,
     count: usize,
+    /// The current line, and the line that opened the text, end in `\r\n`.
+    crlf: bool,
+    opened_crlf: bool,
     /// The last two lines, the nearest first.
     above: [String; 2],
     closed: Option<ClosedFence>,
@@ -169,6 +172,8 @@ impl WholeFileReader {
             options: manner.clone(),
             state: WholeFileState::Between,
             count: 0,
+            crlf: false,
+            opened_crlf: false,
             above: <[String; 2]>::default(),
             closed: None,
             files: Vec::new(),
@@ -177,11 +182,19 @@ impl WholeFileReader {
         }
     }
 
+    /// Says whether the next line ends in `\r\n`.
+    pub(super) fn next_line_end(&mut self, crlf: bool) {
+        self.crlf = crlf;
+    }
+
     /// Parses the next line.
     pub(super) fn line(&mut self, line: &str, out: &mut Vec<StreamEvent>) {
         self.count += 1;
         if self.failed.is_some() {
             return;
+        }
+        if !matches!(self.state, WholeFileState::Open(_)) {
+            self.opened_crlf = self.crlf;
         }
         let next = match mem::take(&mut self.state) {
             WholeFileState::Between => self.between(line, out),
@@ -383,7 +396,8 @@ impl WholeFileReader {
             }
         }
         draft.text.push_str(line);
-        draft.text.push('\n');
+        // If the fence ends in CRLF as well, that comes from how the text was sent.
+        draft.text.push_str(if self.crlf && !self.opened_crlf { "\r\n" } else { "\n" });
         let sure = draft.ends.map_or(draft.text.len(), |end| draft.text[..end].rfind('\n').map_or(0, |at| at + 1));
         emit(&mut draft, sure, out);
         Ok(WholeFileState::Open(draft))
@@ -424,7 +438,7 @@ fn follows_content(line: &str) -> bool {
 fn emit(draft: &mut TextDraft, to: usize, out: &mut Vec<StreamEvent>) {
     if draft.path.is_some() && to > draft.emitted {
         let lines = draft.text[draft.emitted..to].split_inclusive('\n');
-        let lines = lines.map(|line| line.strip_suffix('\n').unwrap_or(line));
+        let lines = lines.map(without_line_end);
         out.extend(lines.map(|line| StreamEvent::Line { kind: HunkLineKind::Added, text: line.to_owned() }));
         draft.emitted = to;
     }

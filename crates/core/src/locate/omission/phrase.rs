@@ -140,6 +140,8 @@ const FILLER_WORDS: [&str; 44] = [
 const PHRASE_WORDS_MAX: usize = 14;
 /// Words between dots, whatever they are.
 const DOTTED_WORDS_MAX: usize = 8;
+/// Known words between dots without a blank behind the first ones, one of which is a noun for omitted text.
+const SPREAD_WORDS_MAX: usize = 4;
 
 /// The text of a line without the punctuation around it.
 struct BareLine<'a> {
@@ -208,7 +210,9 @@ pub(super) fn is_placeholder(line: &str) -> bool {
     if words.iter().all(known) && is_placeholder_phrase(&words, any_dots, bare.bracketed, bare.commented) {
         return true;
     }
-    let between = bare.dotted == (true, true)
+    let nouns = || words.iter().all(known) && words.iter().any(|word| is(word, &OMITTED_NOUNS));
+    let between = (bare.dotted.0 || bare.spread && bare.commented && words.len() <= SPREAD_WORDS_MAX && nouns())
+        && bare.dotted.1
         && words.len() <= DOTTED_WORDS_MAX
         && words.iter().all(|word| word.chars().all(|ch| ch.is_alphanumeric() || ch == '_' || ch == '`'));
     // Dots followed by a phrase: the rest of the sentence may contain anything.

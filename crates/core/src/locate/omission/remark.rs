@@ -37,8 +37,12 @@ pub(super) fn is_comment(line: &str) -> bool {
 /// Returns the kind of remark that a line is, if it is one. Comments for documentation are none.
 pub(super) fn kind(line: &str) -> Option<RemarkKind> {
     let line = line.trim();
-    if line.len() < 3 || line.len() > LINE_BYTES_MAX || line.starts_with("///") || line.starts_with("//!") {
+    if line.len() < 3 || line.len() > LINE_BYTES_MAX {
         return None;
+    }
+    if line.starts_with("///") || line.starts_with("//!") {
+        // Of a comment for documentation, only dots are a remark.
+        return is_bare_dots(&line[3..]).then_some(RemarkKind::Omission);
     }
     if let Some(quoted) = quoted(line) {
         let documents = line.starts_with(['"', '\'']) && line.ends_with(&line[..1].repeat(3));
@@ -47,14 +51,23 @@ pub(super) fn kind(line: &str) -> Option<RemarkKind> {
     if let Some(kind) = of_signs(line) {
         return Some(kind);
     }
-    if let Some(comment) = comment(line) {
-        return says(comment);
+    let directive = comment(line);
+    if let Some(kind) = directive.and_then(|text| says(text).or_else(|| says_behind_dots(text))) {
+        return Some(kind);
     }
-    if is_bare_phrase(line) {
+    if directive.is_none() && is_bare_phrase(line) {
         return says(line).map(|_| RemarkKind::Heading);
+    }
+    if directive.is_none()
+        && let Some(text) = between_signs(line)
+    {
+        return says(text).map(|_| RemarkKind::Heading);
     }
     let at = trailing_comment(line)?;
     let (code, rest) = (line[..at].trim_end(), &line[at..]);
+    if directive.is_some() && !rest.starts_with(['/']) {
+        return None;
+    }
     if STUBS.contains(&code) {
         return comment(rest).and_then(says).map(|_| RemarkKind::Omission);
     }
@@ -82,7 +95,8 @@ fn of_signs(line: &str) -> Option<RemarkKind> {
         return None;
     }
     let text = comment(line).unwrap_or(line).trim();
-    let bare: String = text.chars().filter(|ch| !ch.is_whitespace()).collect();
+    // Scissors may be followed by the selector of their colored form.
+    let bare: String = text.chars().filter(|ch| !ch.is_whitespace() && *ch != '\u{FE0F}').collect();
     let core = line.trim_matches(|ch: char| " \t/*{}<>!#;%()[]-".contains(ch));
     let bare = if bare.is_empty() && core != line { core.to_owned() } else { bare };
     let cut = bare.trim_matches(['-', '=', '~']);
@@ -102,6 +116,36 @@ fn is_commented_rule(line: &str, bare: &str) -> bool {
     let led = ["#", "//", ";"].iter().any(|lead| line.strip_prefix(lead).is_some_and(|rest| rest.starts_with(' ')));
     led && bare.len() <= 5
         && (bare == ":" || ["-", "~"].iter().any(|sign| bare.len() >= 3 && bare.replace(sign, "").is_empty()))
+}
+
+/// True for dots in any brackets.
+fn is_bare_dots(text: &str) -> bool {
+    let core = text.trim_matches(|ch: char| ch.is_whitespace() || "[](){}<>".contains(ch));
+    core.chars().count() <= 5
+        && (core.contains("...") || core.contains('…'))
+        && core.chars().all(|ch| ".…".contains(ch))
+}
+
+/// Words of a directive in front of the dots of a remark, as in `@ts-nocheck ... existing code`.
+const DIRECTIVE_WORDS_MAX: usize = 4;
+
+/// Returns what the part of a comment from its dots on says.
+fn says_behind_dots(text: &str) -> Option<RemarkKind> {
+    let at = text.find("...").or_else(|| text.find('…')).filter(|at| *at > 0)?;
+    let (directive, rest) = text.split_at(at);
+    let is_short = directive.split_whitespace().count() <= DIRECTIVE_WORDS_MAX && directive.ends_with([' ', '\t']);
+    (is_short && phrase::is_placeholder(&format!("# {rest}"))).then_some(RemarkKind::Omission)
+}
+
+/// Returns the words between signs at both ends of a line, in any syntax of comments. Those that may begin an item of a
+/// list, a quotation or a text are excluded.
+fn between_signs(line: &str) -> Option<&str> {
+    if line.starts_with(|ch: char| ch.is_alphanumeric() || "-+>\"'`_.$&@={}()[]".contains(ch)) {
+        return None;
+    }
+    let text = line.trim_matches(|ch: char| !ch.is_alphanumeric());
+    let is_plain = text.chars().all(|ch| ch.is_alphanumeric() || " '’,.".contains(ch));
+    (is_plain && text.contains(' ')).then_some(text)
 }
 
 /// Words one of which a phrase without any punctuation has.
@@ -138,7 +182,7 @@ fn quoted(line: &str) -> Option<&str> {
 /// The text of a line that is nothing but a comment, or a remark in brackets.
 fn comment(line: &str) -> Option<&str> {
     // Most lines of code begin like no comment and no bracket.
-    if line.starts_with(|ch: char| ch.is_ascii_alphanumeric() && !matches!(ch, 'r' | 'R' | 'd')) {
+    if line.starts_with(|ch: char| ch.is_ascii_alphanumeric() && !matches!(ch, 'r' | 'R' | 'd' | 'N')) {
         return None;
     }
     let mut text = line;
@@ -168,6 +212,9 @@ fn comment(line: &str) -> Option<&str> {
 /// Returns what a remark's text says, if it is about text that was left out.
 fn says(text: &str) -> Option<RemarkKind> {
     let lower = text.to_lowercase();
+    // A name in place of words: `rest_of_code`.
+    let is_name = text.chars().all(|ch| ch.is_ascii_alphabetic() || ch == '_') && text.contains(char::is_alphabetic);
+    let lower = if is_name { lower.replace('_', " ") } else { lower };
     if text.is_empty() {
         return None;
     }

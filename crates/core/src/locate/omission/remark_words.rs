@@ -230,7 +230,14 @@ pub(super) const STUBS: [&str; 18] = [
 ];
 
 /// Signs before a comment, longer ones first. Those that may also begin code are followed by a blank.
-pub(super) const LEADS: [&str; 35] = [
+pub(super) const LEADS: [&str; 42] = [
+    "{% comment %}",
+    "--[=[",
+    "//-",
+    "*> ",
+    "#[ ",
+    "/+",
+    "NB. ",
     "@REM ",
     "@rem ",
     ":: ",
@@ -269,4 +276,23 @@ pub(super) const LEADS: [&str; 35] = [
 ];
 
 /// Signs behind a comment.
-pub(super) const TAILS: [&str; 13] = ["|#", "--}}", "*/}", "}}", "]]", "-->", "%>", "#>", "*/", "*)", "-}", "#}", "*@"];
+pub(super) const TAILS: [&str; 18] = [
+    "{% endcomment %}",
+    "]=]",
+    "###",
+    " ]#",
+    "+/",
+    "|#",
+    "--}}",
+    "*/}",
+    "}}",
+    "]]",
+    "-->",
+    "%>",
+    "#>",
+    "*/",
+    "*)",
+    "-}",
+    "#}",
+    "*@",
+];

@@ -4,6 +4,7 @@ use super::super::body::NumberedHunk;
 use super::super::mistakes::broken;
 use super::{FILE_TYPE_MASK, FilePatch, LINK_MODE};
 use crate::error::Result;
+use crate::formats::line_parser::pop_line_end;
 use crate::locate::op::{HunkLine, HunkLineKind, NewFile};
 
 /// The object id of empty content, by SHA-1 and by SHA-256.
@@ -17,12 +18,12 @@ impl FilePatch {
         let target = !self.creates();
         let mut text = String::new();
         let mut open = false;
-        for NumberedHunk { hunk, .. } in &self.hunks {
+        for numbered @ NumberedHunk { hunk, .. } in &self.hunks {
             if let Some(line) = hunk.lines.iter().find(|line| is_foreign(target, line)) {
                 let what = format!("the file is new, but `{}` in its hunk is not an added line.", line.text);
                 return Err(broken(hunk.source_line, &what).next("Begin every line of a new file with +."));
             }
-            text.push_str(&hunk.new_text());
+            text.push_str(&self.new_text(numbered));
             open = hunk.open.1;
         }
         if self.hunks.is_empty() && self.ids.1.as_deref().is_some_and(|id| !is_empty_id(id)) {
@@ -31,7 +32,7 @@ impl FilePatch {
                 .next("Send the whole patch."));
         }
         if open || is_link {
-            text.pop();
+            pop_line_end(&mut text);
         }
         match is_link {
             true if text.is_empty() || text.contains(['\n', '\0']) => {

@@ -127,7 +127,7 @@ fn places(seeker: &Seeker<'_>, front: usize, back: usize) -> Result<Vec<HunkCand
 
 /// True when a dropped line shows that the hunk is about something else: a counterpart next to the place that differs in
 /// a number; or a definition that is elsewhere, or without as much other context that is there. With such context the
-/// definition was renamed.
+/// definition was renamed, unless the hunk only adds lines.
 fn mistaken(seeker: &Seeker<'_>, place: &HunkCandidate) -> bool {
     let (old, DroppedContext { front, back }) = (&seeker.search.pattern.old, place.left_out);
     let count = seeker.index.lines().count();
@@ -139,6 +139,10 @@ fn mistaken(seeker: &Seeker<'_>, place: &HunkCandidate) -> bool {
     }
     let dropped = || old[..front].iter().chain(&old[old.len() - back..]);
     let Some(name) = dropped().find_map(|line| typo::defined(line.trim())) else { return false };
+    // Nothing but the dropped line says in which definition the new lines belong.
+    if seeker.hunk.lines.iter().all(|line| line.kind != HunkLineKind::Removed) {
+        return true;
+    }
     let is_elsewhere = (0..count).any(|at| {
         let line = seeker.index.line(at);
         line.contains(name) && typo::defined(line.trim()) == Some(name)

@@ -1,8 +1,10 @@
 //! Tier 10: elision lines.
 //!
-//! A line of only `...` (also `// ...`, `# ...`, `<!-- ... -->` and the like) represents lines that are kept. The
-//! elision lines of old and new correspond one to one; every piece between them that changes is unique in the file,
-//! trailing blanks aside, and the pieces are in order. Anything else is refused, because unseen lines would be deleted.
+//! A line of only `...` (also `// ...`, `# ... existing code ...`, `<!-- ... -->` and the like) represents lines that
+//! are kept. The elision lines of old and new correspond one to one, and the pieces between them are in order. Lines
+//! that an indented elision line represents are indented like it, so the next piece is in the same block; there, or
+//! without such a limit in the whole file, every piece that changes is unique. Anything else is refused, because unseen
+//! lines would be deleted.
 
 use super::windows;
 use crate::locate::find::indent::IndentMap;
@@ -10,38 +12,45 @@ use crate::locate::find::match_site::{CandidateSites, MatchSite, SitePlan};
 use crate::locate::find::refusal::{MatchRefusal, RefusalReason};
 use crate::locate::find::search::{MatchSearch, PatternLines, span_of};
 use crate::locate::find::transplant::{self, Window};
-use crate::locate::omission::is_elision;
+use crate::locate::omission;
+use crate::text::fold::is_blank;
+use crate::work;
 use std::rc::Rc;
+
+/// Occurrences of the first piece that are tried.
+const FIRST_PLACES_MAX: usize = 64;
 
 pub(in crate::locate::find) fn run<'a>(search: &MatchSearch<'a>) -> Result<CandidateSites<'a>, MatchRefusal> {
     let PatternLines { old, new, .. } = &*search.pattern;
-    let marks: Vec<&str> = old.iter().filter(|line| is_elision(line)).map(|line| line.trim()).collect();
-    if marks.is_empty() {
+    if !old.iter().any(|line| is_gap(line)) {
         return Ok(CandidateSites::default());
     }
-    if !new.iter().filter(|line| is_elision(line)).map(|line| line.trim()).eq(marks) {
+    let (mut old, mut new) = (pieces(old), pieces(new));
+    if !old.iter().map(Piece::sign).eq(new.iter().map(Piece::sign)) {
         return Err(refused(
             "the elision lines of the old text have no partners in the new text, so unseen lines would be deleted",
         ));
     }
-    let (old, new) = (pieces(old), pieces(new));
-    if old.first().is_none_or(Vec::is_empty) || old.last().is_none_or(Vec::is_empty) {
+    // Elision lines at an edge of both texts say only that there is more.
+    if old[0].lines.is_empty() && new[0].lines.is_empty() && old.len() > 1 {
+        drop((old.remove(0), new.remove(0)));
+        (old[0].gap, new[0].gap) = (None, None);
+    }
+    if old.len() > 1 && old[old.len() - 1].lines.is_empty() && new[new.len() - 1].lines.is_empty() {
+        drop((old.pop(), new.pop()));
+    }
+    if old[0].lines.is_empty() || old[old.len() - 1].lines.is_empty() {
         return Err(refused("the old text begins or ends with an elision line"));
     }
+    let pairs: Vec<PiecePair<'_>> =
+        old.into_iter().zip(new).map(|(old, new)| PiecePair::new(search, old, new)).collect();
+    let places = only_places(search, &pairs)?;
     let mut edits = Vec::new();
-    let (mut from, mut first) = (0, None);
-    for (old, new) in old.into_iter().zip(new) {
-        let stays = old == new;
-        let wanted = Rc::new(PatternLines { old, new, changes: None });
-        let at = if stays { next(search, &wanted, from)? } else { unique(search, &wanted)? };
-        if at < from {
-            return Err(refused("the pieces between the elision lines are in another order in the file"));
-        }
-        first = first.or(Some(at));
-        from = at + wanted.old.len();
-        edits.extend(transplant::write(&Window::whole(search, at, &wanted), &IndentMap::Verbatim, false)?);
+    for (pair, &at) in pairs.iter().zip(&places) {
+        edits.extend(transplant::write(&Window::whole(search, at, &pair.wanted), &IndentMap::Verbatim, false)?);
     }
-    let span = span_of(search.lines(), first.unwrap_or(0), from);
+    let end = places.last().zip(pairs.last()).map_or(0, |(at, pair)| at + pair.wanted.old.len());
+    let span = span_of(search.lines(), places.first().copied().unwrap_or(0), end);
     Ok(CandidateSites { places: vec![MatchSite { span, plan: SitePlan::Ready(edits) }], ..CandidateSites::default() })
 }
 
@@ -49,40 +58,148 @@ fn refused(why: &str) -> MatchRefusal {
     MatchRefusal::new(RefusalReason::Elision, format!("Lines of the old text were omitted with `...`, but {why}."))
 }
 
-fn unique(search: &MatchSearch<'_>, wanted: &Rc<PatternLines<'_>>) -> Result<usize, MatchRefusal> {
-    let windows = search.windows(&wanted.old);
-    let mut places = windows.into_iter().filter(|&at| windows::ends_equal(search, wanted, at));
-    match (places.next(), places.next()) {
-        (Some(at), None) => Ok(at),
-        (None, _) => Err(refused("a piece between the elision lines is not in the file")),
-        (Some(_), Some(_)) => Err(refused("a piece between the elision lines occurs several times")),
+/// True for a line of dots, or of dots and a phrase.
+fn is_gap(line: &str) -> bool {
+    omission::is_elision(line) || (line.contains("...") || line.contains('…')) && omission::is_placeholder(line)
+}
+
+/// Lines between two elision lines.
+struct Piece<'a> {
+    /// The elision line above; `None` for the first piece.
+    gap: Option<&'a str>,
+    lines: Vec<&'a str>,
+}
+
+impl<'a> Piece<'a> {
+    fn sign(&self) -> Option<&'a str> {
+        self.gap.map(str::trim)
     }
 }
 
-/// Returns the first occurrence from a line on; a piece that is kept need not be unique.
-fn next(search: &MatchSearch<'_>, wanted: &Rc<PatternLines<'_>>, from: usize) -> Result<usize, MatchRefusal> {
-    let mut windows = search.windows(&wanted.old).into_iter();
-    let at = windows.find(|&at| at >= from && windows::ends_equal(search, wanted, at));
-    at.ok_or_else(|| refused("a part between the elision lines does not follow the part before it in the file"))
+/// Splits lines at elision lines; several in succession count as one.
+fn pieces<'a>(lines: &[&'a str]) -> Vec<Piece<'a>> {
+    let mut out = vec![Piece { gap: None, lines: Vec::new() }];
+    for line in lines {
+        match out.last_mut() {
+            Some(last) if is_gap(line) && last.gap.is_some() && last.lines.is_empty() => {}
+            Some(last) if !is_gap(line) => last.lines.push(line),
+            _ => out.push(Piece { gap: Some(line), lines: Vec::new() }),
+        }
+    }
+    out
 }
 
-/// Splits lines at elision lines.
-fn pieces<'a>(lines: &[&'a str]) -> Vec<Vec<&'a str>> {
-    lines.split(|line| is_elision(line)).map(<[&str]>::to_vec).collect()
+/// A piece of old and of new.
+struct PiecePair<'a> {
+    gap: Option<&'a str>,
+    wanted: Rc<PatternLines<'a>>,
+    stays: bool,
+    /// The lines at which it occurs.
+    places: Vec<usize>,
+}
+
+impl<'a> PiecePair<'a> {
+    fn new(search: &MatchSearch<'a>, old: Piece<'a>, new: Piece<'a>) -> PiecePair<'a> {
+        let stays = old.lines == new.lines;
+        let wanted = Rc::new(PatternLines { old: old.lines, new: new.lines, changes: None });
+        let windows = search.windows(&wanted.old).into_iter();
+        let places = windows.filter(|&at| windows::ends_equal(search, &wanted, at)).collect();
+        PiecePair { gap: old.gap, wanted, stays, places }
+    }
+
+    /// Returns the least indentation of the lines that the elision line above represents, if it tells.
+    fn depth(&self, above: &PiecePair<'_>) -> usize {
+        let text = |line: &&&str| !is_blank(line);
+        let next = self.wanted.old.iter().find(text).map_or(0, |line| indent(line));
+        let last = above.wanted.old.iter().rfind(text).map_or(0, |line| indent(line));
+        match self.gap.map_or(0, indent) {
+            0 => last.min(next),
+            own => own.min(next),
+        }
+    }
+}
+
+fn indent(line: &str) -> usize {
+    line.len() - line.trim_start().len()
+}
+
+/// Returns the lines at which the pieces are, if there is one way to place those that change.
+fn only_places(search: &MatchSearch<'_>, pairs: &[PiecePair<'_>]) -> Result<Vec<usize>, MatchRefusal> {
+    let first = &pairs[0];
+    if first.places.len() > FIRST_PLACES_MAX {
+        return Err(refused("a piece between the elision lines occurs several times"));
+    }
+    let (mut found, mut failed): (Option<Vec<usize>>, _) = (None, None);
+    for &at in &first.places {
+        if work::spend_or_end(1) {
+            break;
+        }
+        let places = match places_from(search, pairs, at) {
+            Ok(places) => places,
+            Err(refusal) => {
+                failed.get_or_insert(refusal);
+                continue;
+            }
+        };
+        let changed = |places: &[usize]| -> Vec<usize> {
+            places.iter().zip(pairs).filter(|(_, pair)| !pair.stays).map(|(at, _)| *at).collect()
+        };
+        if found.as_ref().is_some_and(|found| changed(found) != changed(&places)) {
+            return Err(refused("a piece between the elision lines occurs several times"));
+        }
+        found = Some(places);
+    }
+    found.ok_or_else(|| failed.unwrap_or_else(|| refused("a piece between the elision lines is not in the file")))
+}
+
+/// Places the pieces below an occurrence of the first one.
+fn places_from(search: &MatchSearch<'_>, pairs: &[PiecePair<'_>], first: usize) -> Result<Vec<usize>, MatchRefusal> {
+    let mut out = vec![first];
+    let mut from = first + pairs[0].wanted.old.len();
+    for neighbors in pairs.windows(2) {
+        let (above, pair) = (&neighbors[0], &neighbors[1]);
+        let depth = pair.depth(above);
+        let end = if depth == 0 { search.lines().count() } else { block_end(search, from, depth, &pair.places) };
+        let len = pair.wanted.old.len();
+        let mut within = pair.places.iter().filter(|&&at| at >= from && at <= end);
+        let Some(&at) = within.next() else {
+            return Err(refused(
+                "a part between the elision lines does not follow the part before it in the same block of the file",
+            ));
+        };
+        let is_unique = if depth == 0 { pair.places.len() == 1 } else { within.next().is_none() };
+        if !pair.stays && !is_unique {
+            return Err(refused("a piece between the elision lines occurs several times"));
+        }
+        out.push(at);
+        from = at + len;
+    }
+    Ok(out)
+}
+
+/// Returns the first line from `from` on that is indented less than a block; directives of preprocessors aside. Beyond
+/// the last place that is of interest, it does not matter.
+fn block_end(search: &MatchSearch<'_>, from: usize, depth: usize, places: &[usize]) -> usize {
+    let last = places.last().copied().unwrap_or(0);
+    let is_outside = |at: &usize| {
+        let line = search.line(*at);
+        !is_blank(line) && indent(line) < depth && !line.starts_with('#')
+    };
+    (from..last).take_while(|_| !work::spend_or_end(1)).find(is_outside).unwrap_or(last)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::is_elision;
+    use super::is_gap;
     use crate::locate::find::testing::{edit, refuse};
 
     #[test]
     fn elision_lines_are_recognized() {
-        for line in ["...", "  // ...", "# …", "<!-- ... -->", "/* ... */", "-- ..."] {
-            assert!(is_elision(line), "{line}");
+        for line in ["...", "  // ...", "# …", "<!-- ... -->", "/* ... */", "-- ...", "# ... existing code ..."] {
+            assert!(is_gap(line), "{line}");
         }
-        for line in ["...rest", "// ... more", "a ...", "....", "", "x = ..."] {
-            assert!(!is_elision(line), "{line}");
+        for line in ["...rest", "a ...", "....", "", "x = ...", "# unchanged"] {
+            assert!(!is_gap(line), "{line}");
         }
     }
 
@@ -90,10 +207,16 @@ mod tests {
 
     #[test]
     fn parts_around_an_elision_are_edited() {
-        assert_eq!(
-            edit(FILE, "fn process() {\n    ...\n    finish()\n}", "fn process(x: u8) {\n    ...\n    finish(x)\n}"),
-            "fn process(x: u8) {\n    let parsed = parse();\n    let checked = check();\n    finish(x)\n}\n"
-        );
+        for dots in ["...", "// ... existing code ...", "...\n    ..."] {
+            let (old, new) = (
+                format!("fn process() {{\n    {dots}\n    finish()\n}}"),
+                format!("fn process(x: u8) {{\n    {dots}\n    finish(x)\n}}"),
+            );
+            assert_eq!(
+                edit(FILE, &old, &new),
+                "fn process(x: u8) {\n    let parsed = parse();\n    let checked = check();\n    finish(x)\n}\n"
+            );
+        }
     }
 
     #[test]
@@ -109,14 +232,36 @@ mod tests {
     }
 
     #[test]
+    fn part_is_searched_in_the_block_of_its_elision() {
+        let file = "def a():\n    x = load()\n    return x\n\n\ndef b():\n    y = load()\n    return x\n";
+        let (old, new) = ("def b():\n    ...\n    return x", "def b():\n    ...\n    return y");
+        assert_eq!(
+            edit(file, old, new),
+            file.replace("load()\n    return x\n", "load()\n    return y\n").replacen("return y", "return x", 1)
+        );
+        // The block of the definition lacks the part; another one further below has it.
+        let file = "def a():\n    return False\n\n\ndef b():\n    return True\n";
+        refuse(file, "def a():\n    ...\n    return True", "def a():\n    ...\n    return False");
+        let twice = "def a():\n    x()\n    y()\n    x()\n";
+        refuse(twice, "def a():\n    ...\n    x()", "def a():\n    ...\n    z()");
+    }
+
+    #[test]
+    fn elision_at_the_edges_of_both_texts_is_ignored() {
+        let edited = FILE.replace("finish()", "finish(1)");
+        assert_eq!(edit(FILE, "    ...\n    finish()\n}", "    ...\n    finish(1)\n}"), edited);
+        assert_eq!(edit(FILE, "// ...\n    finish()\n}\n// ...", "// ...\n    finish(1)\n}\n// ..."), edited);
+    }
+
+    #[test]
     fn unpaired_or_ambiguous_elision_is_refused() {
-        refuse(FILE, "fn process() {\n    ...\n}", "fn process() {\n    todo()\n}");
+        refuse(FILE, "fn process() {\n    ...\n}", concat!("fn process() {\n    to", "do()\n}"));
         refuse(FILE, "    finish()\n    ...\nfn process() {", "    finish(1)\n    ...\nfn process() {");
         refuse(
             &[FILE, FILE].concat(),
             "fn process() {\n    ...\n    finish()\n}",
             "fn process() {\n    ...\n    finish(1)\n}",
         );
-        refuse(FILE, "    ...\n    finish()\n}", "    ...\n    finish(1)\n}");
+        refuse(FILE, "    ...\n    finish()\n}", "    finish(1)\n}");
     }
 }

@@ -61,6 +61,12 @@ impl DriftQuery<'_, '_> {
             partner[self.at[old]] = Some(line);
         }
         self.pair_blanks(&mut partner, pairs);
+        if self.has_orphan(&partner) {
+            return Err(MatchRefusal::new(
+                RefusalReason::Unlike,
+                "A similar place was found but not edited: of the lines right above and below an added line, the file has neither.",
+            ));
+        }
         match self.depth(pairs) {
             Depth::OldText => {}
             Depth::Unclear => {
@@ -83,6 +89,17 @@ impl DriftQuery<'_, '_> {
             })?;
         let window = Window { search, wanted, lines: lines.clone(), partner };
         transplant::write(&window, &indent, false)
+    }
+
+    /// True when lines are added between two lines of old, and the file has neither of them.
+    fn has_orphan(&self, partner: &[Option<usize>]) -> bool {
+        let wanted = &*self.search.pattern;
+        let computed = || transplant::changes(&wanted.old, &wanted.new);
+        let is_text = |at: &usize| !is_blank(wanted.old[*at]);
+        wanted.changes.clone().unwrap_or_else(computed).iter().filter(|(from, _)| from.is_empty()).any(|(from, _)| {
+            let (above, below) = ((0..from.start).rev().find(is_text), (from.start..wanted.old.len()).find(is_text));
+            matches!((above, below), (Some(above), Some(below)) if partner[above].is_none() && partner[below].is_none())
+        })
     }
 
     /// Determines the depth for which the new text was written; a hunk states which lines it keeps, and needs no such
