@@ -26,7 +26,7 @@ pub(in crate::locate::find) fn run<'a>(search: &MatchSearch<'a>) -> Result<Candi
         return Ok(CandidateSites::default());
     }
     let (mut old, mut new) = (pieces(old), pieces(new));
-    if !old.iter().map(Piece::sign).eq(new.iter().map(Piece::sign)) {
+    if !old.iter().map(TextPiece::sign).eq(new.iter().map(TextPiece::sign)) {
         return Err(refused(
             "the elision lines of the old text have no partners in the new text, so unseen lines would be deleted",
         ));
@@ -64,26 +64,26 @@ fn is_gap(line: &str) -> bool {
 }
 
 /// Lines between two elision lines.
-struct Piece<'a> {
+struct TextPiece<'a> {
     /// The elision line above; `None` for the first piece.
     gap: Option<&'a str>,
     lines: Vec<&'a str>,
 }
 
-impl<'a> Piece<'a> {
+impl<'a> TextPiece<'a> {
     fn sign(&self) -> Option<&'a str> {
         self.gap.map(str::trim)
     }
 }
 
 /// Splits lines at elision lines; several in succession count as one.
-fn pieces<'a>(lines: &[&'a str]) -> Vec<Piece<'a>> {
-    let mut out = vec![Piece { gap: None, lines: Vec::new() }];
+fn pieces<'a>(lines: &[&'a str]) -> Vec<TextPiece<'a>> {
+    let mut out = vec![TextPiece { gap: None, lines: Vec::new() }];
     for line in lines {
         match out.last_mut() {
             Some(last) if is_gap(line) && last.gap.is_some() && last.lines.is_empty() => {}
             Some(last) if !is_gap(line) => last.lines.push(line),
-            _ => out.push(Piece { gap: Some(line), lines: Vec::new() }),
+            _ => out.push(TextPiece { gap: Some(line), lines: Vec::new() }),
         }
     }
     out
@@ -99,7 +99,7 @@ struct PiecePair<'a> {
 }
 
 impl<'a> PiecePair<'a> {
-    fn new(search: &MatchSearch<'a>, old: Piece<'a>, new: Piece<'a>) -> PiecePair<'a> {
+    fn new(search: &MatchSearch<'a>, old: TextPiece<'a>, new: TextPiece<'a>) -> PiecePair<'a> {
         let stays = old.lines == new.lines;
         let wanted = Rc::new(PatternLines { old: old.lines, new: new.lines, changes: None });
         let windows = search.windows(&wanted.old).into_iter();
