@@ -5,12 +5,16 @@ use std::fs;
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Longest time a call may take; afterwards it counts as a hang, and the server is killed.
-const HANG: Duration = Duration::from_secs(60);
+/// Longest time without any processor time, and longest processor time of a call in milliseconds; beyond either it counts
+/// as a hang, and the server is killed. A machine under load may take minutes for a second of work.
+const HANG: Duration = Duration::from_secs(120);
+const HANG_CPU_MS: u64 = 60_000;
+/// Time between two looks at a call that runs.
+const LOOK: Duration = Duration::from_secs(1);
 /// Clock ticks per second in `/proc/PID/stat`, on every supported Linux.
 const TICKS: u64 = 100;
 
@@ -76,7 +80,7 @@ impl Server {
         let pid = self.child.id();
         let _ = fs::write(format!("/proc/{pid}/clear_refs"), "5");
         let (before, start) = (cpu_ticks(pid), Instant::now());
-        let line = if self.send(tool, input) { self.lines.recv_timeout(HANG).ok() } else { None };
+        let line = if self.send(tool, input) { self.reply() } else { None };
         let wall = start.elapsed();
         let cpu_ms = cpu_ticks(pid).saturating_sub(before) * 1000 / TICKS;
         let measured = Measured { cpu_ms, peak_kib: peak_kib(pid), line, wall };
@@ -94,10 +98,31 @@ impl Server {
         }
         let (before, start) = (cpu_ticks(pid), Instant::now());
         let _ = writeln!(self.input, "{}", json!({ "cancel": self.calls }));
-        let line = self.lines.recv_timeout(HANG).unwrap_or_default();
+        let line = self.reply().unwrap_or_default();
         let wall = start.elapsed();
         let cpu_ms = cpu_ticks(pid).saturating_sub(before) * 1000 / TICKS;
         Some(Cancellation { cpu_ms, wall, stopped: line.contains("\"call.cancelled\"") })
+    }
+
+    /// Waits for the next line; `None` if the server died or hangs.
+    fn reply(&self) -> Option<String> {
+        let pid = self.child.id();
+        let first = cpu_ticks(pid);
+        let (mut last, mut since) = (first, Instant::now());
+        loop {
+            match self.lines.recv_timeout(LOOK) {
+                Ok(line) => return Some(line),
+                Err(RecvTimeoutError::Disconnected) => return None,
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            let now = cpu_ticks(pid);
+            if now != last {
+                (last, since) = (now, Instant::now());
+            }
+            if since.elapsed() > HANG || now.saturating_sub(first) * 1000 / TICKS > HANG_CPU_MS {
+                return None;
+            }
+        }
     }
 
     /// Sends a request; false if the server does not take it.

@@ -7,6 +7,7 @@
 //! decides which one is rarest. Longer needles have longer, more selective grams. If the needles repeat themselves so
 //! much that no gram is selective, the search is given up after a bounded number of steps.
 
+use crate::work;
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
 /// Bytes of a gram, and the stride that the shortest needle must allow if there is a choice: long grams are more
@@ -30,6 +31,9 @@ const FILTER_BITS_PER_GRAM: (usize, usize) = (16, 64);
 const CACHED_FILTER_BITS: usize = 1 << 17;
 /// Positions sampled in the searched text, and in the needles: half as many as grams are kept, within these bounds.
 const SAMPLED_PLACES: (usize, usize) = (1024, 1 << 16);
+
+/// Bytes of the searched text between two looks at the work.
+const COUNTED_BYTES: usize = 1 << 16;
 
 /// An occurrence of a needle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -156,6 +160,9 @@ impl<'p> GramIndex<'p> {
             (0..self.needles.len()).filter(|&needle| self.needles[needle].len() >= SHORT_NEEDLE_BYTES).collect();
         let common = GramSample::new::<WIDTH>(sample, &self.needles, self.grams.capacity());
         for needle in long {
+            if work::spend_or_end(1) {
+                break;
+            }
             for class in 0..self.stride {
                 let (offset, hash) = common.rarest::<WIDTH>(self.needles[needle], class, self.stride);
                 self.keep(needle, offset, hash);
@@ -182,8 +189,14 @@ impl<'p> GramIndex<'p> {
     fn scan<const WIDTH: usize>(&self, text: &[u8], budget: &mut usize, out: &mut Vec<NeedleMatch>) -> Option<()> {
         let (stride, shift) = (self.stride.max(1), self.shifts.0);
         let bits = &*self.bits;
-        let mut at = 0;
+        let (mut at, mut counted_at) = (0, COUNTED_BYTES);
         while let Some(piece) = text.get(at..).and_then(<[u8]>::first_chunk::<WIDTH>) {
+            if at >= counted_at {
+                counted_at = at + COUNTED_BYTES;
+                if work::spend_or_end(1) {
+                    return None;
+                }
+            }
             let hash = hash_of(piece);
             let bit = slot(hash, shift);
             if bits.get(bit / 64).is_some_and(|word| word >> (bit % 64) & 1 == 1) {

@@ -7,6 +7,7 @@ use crate::text::multi_search::AUTOMATON_NEEDLE_BYTES_MAX;
 use crate::text::multi_search::{NeedleMatch, Needles, SHORT_NEEDLE_BYTES};
 use crate::text::span::Span;
 use crate::work::{self, STEP_BYTES};
+use std::collections::{HashMap, HashSet};
 
 /// Short texts up to this number are searched one by one; more are searched by an automaton.
 const SHORT_NEEDLES_MAX: usize = 8;
@@ -32,26 +33,41 @@ pub(super) fn of_searches<'o>(text: &str, finds: &[Option<&'o TextQuery>]) -> Li
     let mut out = Literal { places: vec![None; finds.len()], needles: None };
     let present = finds.iter().enumerate().filter_map(|(nth, find)| Some((nth, (*find)?)));
     let mut sought: Vec<(usize, &TextQuery)> = present.filter(|(_, find)| !find.old.is_empty()).collect();
-    if sought.iter().filter(|(_, find)| find.old.len() < SHORT_NEEDLE_BYTES).count() <= SHORT_NEEDLES_MAX {
-        sought.retain(|(_, find)| find.old.len() >= SHORT_NEEDLE_BYTES);
-    }
     if sought.len() < 2 {
         return out;
     }
-    let bytes: usize = sought.iter().map(|(_, find)| find.old.len()).sum();
+    let short: HashSet<&str> =
+        sought.iter().map(|(_, find)| &*find.old).filter(|old| old.len() < SHORT_NEEDLE_BYTES).collect();
+    if short.len() <= SHORT_NEEDLES_MAX {
+        sought.retain(|(_, find)| find.old.len() >= SHORT_NEEDLE_BYTES);
+    }
+    // Equal texts are searched once.
+    let (mut all, mut known): (Vec<&str>, HashMap<&str, usize>) = (Vec::new(), HashMap::new());
+    let needle_of: Vec<usize> = sought
+        .iter()
+        .map(|(_, find)| {
+            *known.entry(&find.old).or_insert_with(|| {
+                all.push(&find.old);
+                all.len() - 1
+            })
+        })
+        .collect();
+    if all.len() < 2 {
+        return out;
+    }
+    let bytes: usize = all.iter().map(|old| old.len()).sum();
     if work::spend_or_end((text.len() + 2 * bytes) / STEP_BYTES) {
         return out;
     }
-    let all: Vec<&str> = sought.iter().map(|(_, find)| &*find.old).collect();
     let Some((needles, mut seen)) = seen(text, &all) else { return out };
-    out.needles = Some(needles).filter(|_| sought.len() == finds.len());
+    out.needles = Some(needles).filter(|_| all.len() == finds.len());
     seen.sort_unstable();
-    for (nth, _) in &sought {
-        out.places[*nth] = Some(Vec::new());
+    let mut places: Vec<&[NeedleMatch]> = vec![&[]; all.len()];
+    for of_one in seen.chunk_by(|a, b| a.needle == b.needle) {
+        places[of_one[0].needle] = of_one;
     }
-    for places in seen.chunk_by(|a, b| a.needle == b.needle) {
-        let (nth, find) = sought[places[0].needle];
-        out.places[nth] = Some(chosen(text, find, places));
+    for ((nth, find), needle) in sought.into_iter().zip(needle_of) {
+        out.places[nth] = Some(chosen(text, find, places[needle]));
     }
     out
 }
@@ -165,6 +181,21 @@ mod tests {
             for [alone, together] in both(&text, &ops(&cuts)) {
                 prop_assert_eq!(alone, together);
             }
+        }
+    }
+
+    #[test]
+    fn equal_texts_are_searched_once() {
+        let text =
+            "fn first_part() {\n}\nfn other_part() {\n}\nfn first_part() {\n}\n".to_owned() + &"// more\n".repeat(90);
+        let (first, other) = ("fn first_part() {\n", "fn other_part() {\n");
+        let olds = [first, other, first, first].map(|old| (old, ExpectedMatches::All, false));
+        let ops = ops(&olds);
+        let found = of_ops(&text, &ops);
+        let counts: Vec<usize> = found.places.iter().flatten().map(Vec::len).collect();
+        assert_eq!((counts, found.needles.is_none()), (vec![2, 1, 2, 2], true));
+        for [alone, together] in both(&text, &ops) {
+            assert_eq!(alone, together);
         }
     }
 
