@@ -110,7 +110,7 @@ pub(crate) const TIDY_NAMES: &[&str] = &["tidy.rs", "tidy.py", "tidy.json", "tid
 /// Generates a valid file whose texts have code points of every plane.
 pub(crate) fn tidy(luck: &mut Luck, name: &str) -> String {
     let count = luck.between(2, 40);
-    if name.ends_with(".ipynb") {
+    if name == "tidy.ipynb" {
         return notebook(luck, 100 * count);
     }
     let parts = (0..count).map(|nth| {

@@ -293,7 +293,7 @@ fn symbol(round: &mut Round<'_>) -> Option<Value> {
     let mut input = json!({ "file_path": subject.path, "symbol": symbol["path"], "line": lines.start + 1 });
     let (action, text) = match round.luck.below(5) {
         0 => ("delete", String::new()),
-        1 if [".rs", ".py"].iter().any(|end| subject.name.ends_with(end)) => ("rename", fresh),
+        1 if ["rs", "py"].contains(&subject.extension()) => ("rename", fresh),
         2 => ("insert_after", text.replacen(symbol["name"].as_str()?, &fresh, 1)),
         _ => ("replace", text.replacen(|it: char| it.is_ascii_digit(), "77", 1) + "\n"),
     };

@@ -182,7 +182,7 @@ impl<'r> Round<'r> {
     fn finding(&mut self, name: &str, problem: &str, call: &Value) {
         let name = format!("{}-{name}", self.seed);
         if let Err(error) = self.run.finding(&name, problem, call, &self.root) {
-            eprintln!("{name}: {error}");
+            println!("{name}: {error}");
         }
     }
 
@@ -204,23 +204,19 @@ impl<'r> Round<'r> {
 
     /// Picks a text file of at most `most` bytes, no notebook.
     pub(crate) fn subject(&mut self, most: usize) -> Option<Subject> {
-        self.subject_where(|subject| subject.text.len() <= most && !subject.name.ends_with(".ipynb"))
+        self.subject_where(|subject| subject.text.len() <= most && !subject.is_notebook())
     }
 
     /// Picks a file in a language that has a grammar, mostly one without errors.
     pub(crate) fn source(&mut self) -> Option<Subject> {
         let tidy = self.luck.chance(70);
-        let ends = [".rs", ".py", ".js", ".go", ".java", ".json", ".toml", ".md", ".c", ".rb"];
-        self.subject_where(|subject| {
-            ends.iter().any(|end| subject.name.ends_with(end)) && (!tidy || subject.name.starts_with("tidy"))
-        })
+        let ends = ["rs", "py", "js", "go", "java", "json", "toml", "md", "c", "rb"];
+        self.subject_where(|subject| ends.contains(&subject.extension()) && (!tidy || subject.name.starts_with("tidy")))
     }
 
     /// Picks a notebook.
     pub(crate) fn notebook(&mut self) -> Option<Subject> {
-        self.subject_where(|subject| {
-            subject.name.ends_with(".ipynb") && serde_json::from_str::<Value>(&subject.text).is_ok()
-        })
+        self.subject_where(|subject| subject.is_notebook() && serde_json::from_str::<Value>(&subject.text).is_ok())
     }
 
     fn subject_where(&mut self, is_meant: impl Fn(&Subject) -> bool) -> Option<Subject> {

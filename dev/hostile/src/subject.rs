@@ -55,9 +55,19 @@ impl Subject {
         self.starts.len() - 1
     }
 
+    /// The extension of the name.
+    pub(crate) fn extension(&self) -> &str {
+        self.name.rsplit('.').next().unwrap_or_default()
+    }
+
     /// True for the kinds of files that must stay valid.
     pub(crate) fn is_validated(&self) -> bool {
-        ["json", "jsonc", "toml", "yaml", "ipynb"].iter().any(|end| self.name.ends_with(end))
+        ["json", "jsonc", "toml", "yaml", "ipynb"].contains(&self.extension())
+    }
+
+    /// True for a notebook.
+    pub(crate) fn is_notebook(&self) -> bool {
+        self.extension() == "ipynb"
     }
 
     /// The text of some lines, without the last line end.
@@ -99,13 +109,13 @@ impl Subject {
     /// Picks a word of ASCII letters, digits and underscores.
     pub(crate) fn word(&self, luck: &mut Luck) -> Option<String> {
         let first = luck.below(self.count());
-        let lines = (first..self.count()).chain(0..first).take(200);
+        let mut lines = (first..self.count()).chain(0..first).take(200);
         let of_line = |line: usize| {
             let text = &self.text[self.starts[line]..self.starts[line + 1]];
             let text = text.get(..200).unwrap_or(text);
             let mut words = text.split(|it: char| !it.is_ascii_alphanumeric() && it != '_');
             words.find(|word| WORD_BYTES.contains(&word.len())).map(str::to_owned)
         };
-        lines.filter_map(of_line).next()
+        lines.find_map(of_line)
     }
 }
