@@ -140,6 +140,14 @@ fn paths_that_are_too_long_are_reported() {
     assert!(view.text().contains("Note: 1 with a path of more than 4095 bytes"), "{}", view.text());
     let search = engine(&root).call(&person(), "search", json!({ "path": root, "pattern": "needle" }));
     assert!(search.text().contains("1 path of more than 4095 bytes"), "{}", search.text());
+    for (tool, input) in [
+        ("list", json!({ "path": root })),
+        ("outline", json!({ "file_path": root })),
+        ("check", json!({ "paths": [root] })),
+    ] {
+        let told = engine(&root).call(&person(), tool, input);
+        assert!(told.text().contains("1 path of more than 4095 bytes"), "{tool}: {}", told.text());
+    }
     let replace = |glob: Value| {
         let input = json!({ "path": root, "old_string": "needle", "new_string": "pin", "glob": glob });
         engine(&root).call(&person(), "replace_in_files", input)

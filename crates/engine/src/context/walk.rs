@@ -5,7 +5,7 @@ use crate::context::Context;
 use crate::context::policy::Access;
 use crate::model::call_handle::CallHandle;
 use emendate_core::{Code, Error, Result};
-use emendate_fs::{DIR_ENTRIES_MAX, DirEntry, EntryKind, SafePath};
+use emendate_fs::{DIR_ENTRIES_MAX, DirEntry, EntryKind, PATH_MAX_BYTES, SafePath};
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use ignore::overrides::{Override, OverrideBuilder};
@@ -18,6 +18,9 @@ pub(crate) const WALKED_ENTRIES_MAX: usize = DIR_ENTRIES_MAX;
 pub(crate) const GLOB_BYTES_MAX: usize = 16 << 10;
 /// Bytes of an ignore file that are read.
 const IGNORE_FILE_BYTES_MAX: u64 = 1 << 20;
+
+/// Characters shown of a path that is too long.
+const LONG_PATH_CHARS: usize = 200;
 
 /// The filters of a walk.
 pub(crate) struct WalkFilter {
@@ -78,6 +81,27 @@ fn glob_refusal(error: &ignore::Error) -> Error {
 }
 
 impl WalkStats {
+    /// Describes the paths that are too long; `None` if there are none.
+    pub(crate) fn long_paths(&self) -> Option<String> {
+        let (first, number) = self.long.as_ref()?;
+        let first = emendate_fs::shown(first.ancestors().nth(1).unwrap_or(first));
+        let first: String = first.chars().take(LONG_PATH_CHARS).collect();
+        let paths = if *number == 1 { "path" } else { "paths" };
+        Some(format!("{number} {paths} of more than {PATH_MAX_BYTES} bytes, the first in {first}…"))
+    }
+
+    /// Describes what was not visited, apart from the end of a walk at its limit.
+    pub(crate) fn omissions(&self) -> Vec<String> {
+        let counts = [
+            (self.denied, "that may not be read"),
+            (self.closed, "of a directory that could not be listed"),
+            (self.unreached, "that could not be read"),
+        ];
+        let entries = |count: usize| if count == 1 { "entry" } else { "entries" };
+        let counts = counts.into_iter().filter(|(count, _)| *count > 0);
+        counts.map(|(count, why)| format!("{count} {} {why}", entries(count))).chain(self.long_paths()).collect()
+    }
+
     fn leave_out(&mut self, path: PathBuf, code: Code) {
         match code {
             // The name was just listed, so the path is invalid only because of its length.

@@ -72,6 +72,7 @@ pub(crate) fn check(context: &Context, caller: &CallContext, input: Value) -> Re
                 below.truncate(DIRECTORY_FILES_MAX);
                 notes.push(format!("Files after the first {DIRECTORY_FILES_MAX} below directories are not checked."));
             }
+            notes.extend(walked.omissions().into_iter().map(|what| format!("Not checked: {what}.")));
             continue;
         }
         let place = context.resolve_path(Path::new(path), Access::Read)?;

@@ -133,6 +133,7 @@ fn answer(place: &str, entries: &[ListEntry], files: usize, cut: bool, walked: &
         let count = walked.closed + walked.unreached;
         notes.push(format!("{count} entr{} could not be listed.", if count == 1 { "y" } else { "ies" }));
     }
+    notes.extend(walked.long_paths().map(|paths| format!("Not listed: {paths}.")));
     if files == 0 && notes.is_empty() {
         notes.push("Hidden and ignored files need hidden and no_ignore.".to_owned());
     }

@@ -31,7 +31,7 @@ use crate::tools::search::shown_lines::{ROW_OVERHEAD_BYTES, ShownLine, ShownLine
 use emendate_core::anchor_map::{AnchorMap, AnchorWord};
 use emendate_core::line_format::{LINE_FORMATS, LineFormat, LineMark};
 use emendate_core::{Code, Error, Notes, Result, formats, work};
-use emendate_fs::{PATH_MAX_BYTES, SafePath};
+use emendate_fs::SafePath;
 use emendate_history::{LineSet, Record, RecordOrigin};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
 use schemars::JsonSchema;
@@ -231,8 +231,6 @@ fn one_or_many<'de, D: serde::Deserializer<'de>>(from: D) -> std::result::Result
 
 const TOO_LARGE_NOTE: &str = "of more than 536870912 bytes (search it by its own path)";
 const _: () = assert!(SEARCHED_BYTES_MAX == 536_870_912);
-/// Characters shown of a path that is too long.
-const LONG_PATH_CHARS: usize = 200;
 const CHANGES_MEANWHILE: &str = "it changes while it is searched: read these lines before you edit them";
 
 fn failed(error: &std::io::Error) -> Error {
@@ -381,11 +379,7 @@ impl SearchRun<'_> {
         .filter(|(files, _)| *files > 0)
         .map(|(files, why)| format!("{} {why}", counted(files, "file")))
         .chain((walked.closed > 0).then(|| format!("{} that could not be listed", counted(walked.closed, "directory"))))
-        .chain(walked.long.as_ref().map(|(first, number)| {
-            let first = emendate_fs::shown(first.ancestors().nth(1).unwrap_or(first));
-            let first: String = first.chars().take(LONG_PATH_CHARS).collect();
-            format!("{} of more than {PATH_MAX_BYTES} bytes, the first in {first}…", counted(*number, "path"))
-        }))
+        .chain(walked.long_paths())
         .collect();
         if !left.is_empty() {
             notes.push(format!("Not searched: {}.", left.join(", ")));

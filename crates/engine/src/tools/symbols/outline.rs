@@ -137,7 +137,8 @@ fn outline_directory(
         Ok(ControlFlow::Continue(()))
     })?;
     caller.check_cancelled()?;
-    let notes = notes_of_directory(is_cut || walked.cut, unread, files.is_empty());
+    let mut notes = notes_of_directory(is_cut || walked.cut, unread, files.is_empty());
+    notes.extend(walked.omissions().into_iter().map(|what| format!("Not listed: {what}.")));
     for note in &notes {
         let gap = if text.is_empty() { "" } else { "\n" };
         let _ = writeln!(text, "{gap}Note: {note}");
