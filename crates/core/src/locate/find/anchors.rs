@@ -2,8 +2,8 @@
 //!
 //! Both lines are compared without their indentation; the last one must have the same relative depth to the first as in
 //! the call. The caller does not show the lines in between, so the new text is the evidence: it must repeat half of
-//! them in order, by the weight of the lines or by words, and no other place may come within 0.15. Otherwise the places
-//! are listed and nothing is written.
+//! them in order, by the weight of the lines or by words, and no other place may come within 0.15. A place with nothing
+//! between the anchors must be the only one. Otherwise the places are listed and nothing is written.
 
 use super::align::align;
 use super::copied_numbers;
@@ -76,7 +76,10 @@ pub(crate) fn between(
         return Err(missing(&search, anchors));
     }
     let best = stretches.iter().map(|it| it.kept).fold(0.0, f64::max);
-    if anchors.at.is_none() {
+    // Anchors with nothing between them are no evidence against another place.
+    let is_bare = |it: &AnchoredRange| (it.first + 1..it.last).all(|at| is_blank(search.line(at)));
+    let is_proven = !stretches.iter().any(|it| it.kept > best - LIKENESS_MARGIN && it.first < it.last && is_bare(it));
+    if anchors.at.is_none() && is_proven {
         stretches.retain(|it| it.kept > best - LIKENESS_MARGIN);
     }
     let trial = CandidateSites {
