@@ -75,12 +75,8 @@ pub(crate) fn between(
     if stretches.is_empty() {
         return Err(missing(&search, anchors));
     }
-    let best = stretches.iter().map(|it| it.kept).fold(0.0, f64::max);
-    // Anchors with nothing between them are no evidence against another place.
-    let is_bare = |it: &AnchoredRange| (it.first + 1..it.last).all(|at| is_blank(search.line(at)));
-    let is_proven = !stretches.iter().any(|it| it.kept > best - LIKENESS_MARGIN && it.first < it.last && is_bare(it));
-    if anchors.at.is_none() && is_proven {
-        stretches.retain(|it| it.kept > best - LIKENESS_MARGIN);
+    if anchors.at.is_none() {
+        retain_likely(&search, &mut stretches);
     }
     let trial = CandidateSites {
         places: stretches.iter().map(|it| anchored_site(&search, it)).collect(),
@@ -117,6 +113,17 @@ pub(crate) fn between(
         );
     }
     Ok(TextMatches { tier: Tier::Drift, matches: vec![hit], notes })
+}
+
+/// Keeps the places whose lines the new text repeats most. Anchors with nothing between them are no evidence against
+/// another place.
+fn retain_likely(search: &MatchSearch<'_>, stretches: &mut Vec<AnchoredRange>) {
+    let least = stretches.iter().map(|it| it.kept).fold(0.0, f64::max) - LIKENESS_MARGIN;
+    let is_bare =
+        |it: &AnchoredRange| it.first < it.last && (it.first + 1..it.last).all(|at| is_blank(search.line(at)));
+    if !stretches.iter().any(|it| it.kept > least && is_bare(it)) {
+        stretches.retain(|it| it.kept > least);
+    }
 }
 
 /// Returns the place of an anchored range.
