@@ -220,6 +220,7 @@ Examples:
 
 pub(crate) const SERVE: &str = "\
 One engine answers all lines in order. Blank lines are skipped; a line that is not a call is answered with an error.
+With \"wait\": true, a call that needs a person waits for one, and is answered after later lines.
 
 Example:
   $ emend serve --ndjson

@@ -36,6 +36,7 @@ mod listing;
 mod notebook;
 mod output;
 mod pager;
+mod parked;
 mod parse_worker;
 mod preview;
 mod probe;

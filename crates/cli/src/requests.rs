@@ -1,10 +1,13 @@
 //! Requests of `emend serve`, read ahead of the calls, so that a line which cancels a call is seen while the call runs.
+//! Calls that wait for a person come back here with the answer.
 
 use crate::io_error;
+use crate::parked::{ParkedCall, ParkedEnd};
 use emendate::core::formats::malformed;
 use emendate::core::{Code, Error, Result};
 use emendate::{CallHandle, INPUT_BYTES_MAX};
 use serde_json::{Map, Value};
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Read as _};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
@@ -34,19 +37,26 @@ pub(crate) struct NdjsonRequest {
 pub(crate) struct NdjsonCall {
     pub(crate) tool: String,
     pub(crate) input: Value,
+    /// The reply may come later than those to further requests, if the call needs a person.
+    pub(crate) waits: bool,
+}
+
+/// What the receiving end gets.
+enum Incoming {
+    Request(io::Result<NdjsonRequest>),
+    Answered(Box<ParkedCall>, ParkedEnd),
+    End,
 }
 
 /// Result of a look for the next request.
 pub(crate) enum Next {
     Request(NdjsonRequest),
+    /// A call that waited, with the end of its wait.
+    Answered(Box<ParkedCall>, ParkedEnd),
     /// None has been read yet.
     Idle,
-    /// The input has ended.
+    /// The input has ended, and no call waits.
     End,
-}
-
-fn received(request: io::Result<NdjsonRequest>) -> Result<Next> {
-    request.map(Next::Request).map_err(|error| unread(&error))
 }
 
 fn unread(error: &io::Error) -> Error {
@@ -55,8 +65,12 @@ fn unread(error: &io::Error) -> Error {
 
 /// The receiving end of the requests. Each must be reported as [answered](Requests::answered), in order.
 pub(crate) struct Requests {
-    lines: Receiver<io::Result<NdjsonRequest>>,
+    lines: Receiver<Incoming>,
+    inbox: Sender<Incoming>,
     unanswered: Arc<RequestQueue>,
+    has_ended: Cell<bool>,
+    /// The number of calls that wait for a person.
+    parked: Cell<usize>,
 }
 
 impl Requests {
@@ -67,25 +81,37 @@ impl Requests {
         let (sender, lines) = channel();
         let unanswered = Arc::new(RequestQueue::default());
         let shared = Arc::clone(&unanswered);
+        let inbox = sender.clone();
         let read = move || {
             let mut input = BufReader::with_capacity(64 << 10, input);
-            if let Err(error) = read_all(&mut input, &sender, &shared) {
-                // Without a receiver the process is ending.
-                let _ = sender.send(Err(error));
-            }
+            let end = match read_all(&mut input, &sender, &shared) {
+                Ok(()) => Incoming::End,
+                Err(error) => Incoming::Request(Err(error)),
+            };
+            // Without a receiver the process is ending.
+            let _ = sender.send(end);
         };
         thread::Builder::new().name("emend-requests".to_owned()).spawn(read).map_err(|error| unread(&error))?;
-        Ok(Requests { lines, unanswered })
+        Ok(Requests { lines, inbox, unanswered, has_ended: Cell::new(false), parked: Cell::new(0) })
     }
 
     /// Returns the next request that has been read; [`Next::Idle`] where none has.
     ///
     /// Errors: input that cannot be read.
     pub(crate) fn poll(&self) -> Result<Next> {
-        match self.lines.try_recv() {
-            Ok(request) => received(request),
-            Err(TryRecvError::Empty) => Ok(Next::Idle),
-            Err(TryRecvError::Disconnected) => Ok(Next::End),
+        loop {
+            if self.is_over() {
+                return Ok(Next::End);
+            }
+            match self.lines.try_recv() {
+                Ok(incoming) => {
+                    if let Some(next) = self.taken(incoming)? {
+                        return Ok(next);
+                    }
+                }
+                Err(TryRecvError::Empty) => return Ok(Next::Idle),
+                Err(TryRecvError::Disconnected) => return Ok(Next::End),
+            }
         }
     }
 
@@ -93,7 +119,53 @@ impl Requests {
     ///
     /// Errors: input that cannot be read.
     pub(crate) fn wait(&self) -> Result<Next> {
-        self.lines.recv().map_or(Ok(Next::End), received)
+        while !self.is_over() {
+            let Ok(incoming) = self.lines.recv() else { break };
+            if let Some(next) = self.taken(incoming)? {
+                return Ok(next);
+            }
+        }
+        Ok(Next::End)
+    }
+
+    /// True when no request and no answer of a person can come any more.
+    fn is_over(&self) -> bool {
+        self.has_ended.get() && self.parked.get() == 0
+    }
+
+    /// Takes what came; `None` for the end of the input.
+    ///
+    /// Errors: input that cannot be read.
+    fn taken(&self, incoming: Incoming) -> Result<Option<Next>> {
+        match incoming {
+            Incoming::Request(request) => request.map(|it| Some(Next::Request(it))).map_err(|error| unread(&error)),
+            Incoming::Answered(call, end) => {
+                self.parked.set(self.parked.get() - 1);
+                self.unanswered.unpark(&call);
+                Ok(Some(Next::Answered(call, end)))
+            }
+            Incoming::End => {
+                self.has_ended.set(true);
+                Ok(None)
+            }
+        }
+    }
+
+    /// Lets a call wait for a person; it comes back as [`Next::Answered`]. A line can cancel it.
+    ///
+    /// Errors: when no thread can be started; the question stays then.
+    pub(crate) fn park(&self, call: ParkedCall) -> Result<()> {
+        self.unanswered.park(&call);
+        self.parked.set(self.parked.get() + 1);
+        let inbox = self.inbox.clone();
+        let wait = move || {
+            if let Some(end) = call.wait() {
+                // Without a receiver the process is ending.
+                let _ = inbox.send(Incoming::Answered(Box::new(call), end));
+            }
+        };
+        let thread = thread::Builder::new().name("emend-question".to_owned()).spawn(wait);
+        thread.map(drop).map_err(|error| io_error("the thread of a question", &error))
     }
 
     /// Forgets the oldest request: a later line cannot cancel it any more.
@@ -112,6 +184,8 @@ struct RequestQueue {
 #[derive(Default)]
 struct Queue {
     requests: VecDeque<Entry>,
+    /// Calls that wait for a person.
+    parked: Vec<(Value, CallHandle)>,
     /// Bytes of all of them.
     bytes: usize,
 }
@@ -155,16 +229,29 @@ impl RequestQueue {
         self.shorter.notify_one();
     }
 
+    fn park(&self, call: &ParkedCall) {
+        self.lock().parked.push((call.id.clone(), call.watch.clone()));
+    }
+
+    fn unpark(&self, call: &ParkedCall) {
+        let mut queue = self.lock();
+        if let Some(at) = queue.parked.iter().position(|(id, _)| *id == call.id) {
+            queue.parked.swap_remove(at);
+        }
+    }
+
     /// Stops all calls of this id.
     fn cancel(&self, id: &Value) {
-        self.lock().requests.iter().filter(|entry| entry.id == *id).for_each(|entry| entry.watch.stop());
+        let queue = self.lock();
+        queue.requests.iter().filter(|entry| entry.id == *id).for_each(|entry| entry.watch.stop());
+        queue.parked.iter().filter(|(parked, _)| parked == id).for_each(|(_, watch)| watch.stop());
     }
 }
 
 /// Reads lines until the input ends or nobody receives them.
 fn read_all(
     input: &mut impl BufRead,
-    requests: &Sender<io::Result<NdjsonRequest>>,
+    requests: &Sender<Incoming>,
     unanswered: &RequestQueue,
 ) -> io::Result<()> {
     let mut line = Vec::new();
@@ -182,7 +269,7 @@ fn read_all(
             }
         };
         unanswered.push(&request, line.len() + REQUEST_BYTES);
-        if requests.send(Ok(request)).is_err() {
+        if requests.send(Incoming::Request(Ok(request))).is_err() {
             return Ok(());
         }
     }
@@ -263,9 +350,14 @@ fn parsed(line: &[u8]) -> Line {
         None => return invalid(id, "The request names no `tool`."),
     };
     let input = fields.shift_remove("input").unwrap_or_else(|| Value::Object(Map::new()));
+    let waits = match fields.shift_remove("wait") {
+        None => false,
+        Some(Value::Bool(waits)) => waits,
+        Some(_) => return invalid(id, "The field `wait` must be true or false."),
+    };
     match fields.keys().next() {
         Some(unknown) => invalid(id, &format!("A request has no field `{unknown}`.")),
-        None => Line::Request(request(id, Ok(NdjsonCall { tool, input }))),
+        None => Line::Request(request(id, Ok(NdjsonCall { tool, input, waits }))),
     }
 }
 
@@ -286,7 +378,7 @@ mod tests {
     fn next(requests: &Requests) -> Option<NdjsonRequest> {
         match requests.wait().unwrap() {
             Next::Request(request) => Some(request),
-            Next::Idle | Next::End => None,
+            Next::Answered(..) | Next::Idle | Next::End => None,
         }
     }
 
@@ -316,6 +408,17 @@ mod tests {
         requests.answered();
         requests.unanswered.cancel(&json!(1));
         assert_eq!((first.watch.is_stopped(), second.watch.is_stopped()), (false, true));
+    }
+
+    #[test]
+    fn wait_is_a_flag() {
+        let call = |line: &[u8]| match parsed(line) {
+            Line::Request(request) => request.call.map(|call| call.waits).map_err(|error| error.to_string()),
+            Line::Cancel(_) => panic!("no request"),
+        };
+        assert_eq!(call(br#"{"id": 1, "tool": "read", "wait": true}"#), Ok(true));
+        assert_eq!(call(br#"{"id": 1, "tool": "read"}"#), Ok(false));
+        assert!(call(br#"{"id": 1, "tool": "read", "wait": "yes"}"#).is_err_and(|it| it.contains("true or false")));
     }
 
     #[test]

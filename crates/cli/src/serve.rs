@@ -2,6 +2,7 @@
 
 use crate::args::{CallArgs, McpArgs};
 use crate::context::CliContext;
+use crate::parked::{self, Outcome};
 use crate::requests::{NdjsonCall, Next, Requests};
 use crate::{approval, hangup, input, output, signals, styled};
 #[cfg(feature = "http")]
@@ -79,7 +80,8 @@ fn restrict(desk: &CliContext<'_>, engine: &Engine) -> Result<()> {
     Ok(())
 }
 
-/// `emend serve --ndjson`: answers the requests in order until the input ends.
+/// `emend serve --ndjson`: answers the requests in order until the input ends. A call that may wait for a person is
+/// answered when they decided, without holding up the others.
 pub(crate) fn serve(desk: &CliContext<'_>) -> Result<u8> {
     let engine = desk.open_for_server()?;
     output::notices(&engine);
@@ -100,10 +102,24 @@ pub(crate) fn serve(desk: &CliContext<'_>) -> Result<u8> {
             output::notices(&engine);
             next = requests.wait()?;
         }
-        let Next::Request(request) = next else { break };
-        caller.handle = Some(request.watch);
-        let answered = answer(&engine, &caller, request.id, request.call);
-        requests.answered();
+        let outcome = match next {
+            Next::Request(request) => {
+                caller.handle = Some(request.watch);
+                let outcome = answer(&engine, &caller, request.id, request.call);
+                requests.answered();
+                outcome
+            }
+            Next::Answered(call, end) => call.resume(&engine, &caller, end),
+            Next::Idle | Next::End => break,
+        };
+        let answered = match outcome {
+            Outcome::Reply(id, reply) => line(id, &reply),
+            Outcome::Parked(call) => {
+                approval::note_question(call.question());
+                requests.park(call)?;
+                continue;
+            }
+        };
         let written = serde_json::to_writer(&mut replies, &answered).map_err(io::Error::from);
         if let Err(error) = written.and_then(|()| replies.write_all(b"\n")) {
             return ended(&error);
@@ -124,12 +140,17 @@ fn ended(error: &io::Error) -> Result<u8> {
     if error.kind() == io::ErrorKind::BrokenPipe { Ok(0) } else { Err(output::output_error(error)) }
 }
 
+/// Makes the call of a request.
+fn answer(engine: &Engine, caller: &CallContext, id: Value, call: Result<NdjsonCall>) -> Outcome {
+    match call {
+        Ok(NdjsonCall { tool, input, waits: true }) => parked::call(engine, caller, id, tool, input),
+        Ok(NdjsonCall { tool, input, waits: false }) => Outcome::Reply(id, engine.call(caller, &tool, input)),
+        Err(error) => Outcome::Reply(id, Reply::refusal(error, SeedCodes::None)),
+    }
+}
+
 /// The reply line to a request.
-fn answer(engine: &Engine, caller: &CallContext, id: Value, call: Result<NdjsonCall>) -> Value {
-    let reply = match call {
-        Ok(NdjsonCall { tool, input }) => engine.call(caller, &tool, input),
-        Err(error) => Reply::refusal(error, SeedCodes::None),
-    };
+fn line(id: Value, reply: &Reply) -> Value {
     let mut out = Map::new();
     out.insert("id".to_owned(), id);
     if let Value::Object(fields) = reply.to_json() {

@@ -5,11 +5,14 @@
 //! contents claimed an id, the id is *contested*: it identifies no bytes for any caller, and stays so as long as a
 //! record refers to it.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use emendate_core::ContentId;
 
 use crate::delta_chain::DeltaGraph;
+use crate::pack::PackedBytes;
+use crate::prepared::PreparedBytes;
 use crate::sessions::{CONTENT_BYTES_MAX, SizeLimit};
 use crate::{HistoryLimits, VersionBody, delta, pack};
 
@@ -100,6 +103,18 @@ pub(crate) fn keep_last_copy<S: BlobStore>(
     keep_proven(shelf, content, raw, known, limits.last_copy())
 }
 
+/// Stores bytes that match their id, with what was computed for them before.
+pub(crate) fn keep_prepared<S: BlobStore>(
+    shelf: &mut S,
+    content: ContentId,
+    prepared: &PreparedBytes<'_>,
+    limits: &HistoryLimits,
+) -> Result<KeepOutcome, S::Error> {
+    let known = shelf.version(content)?;
+    let body = KeptBody { raw: prepared.raw, prepared: Some(prepared) };
+    keep_body(shelf, content, body, known, limits.session_content())
+}
+
 fn keep_proven<S: BlobStore>(
     shelf: &mut S,
     content: ContentId,
@@ -121,11 +136,42 @@ pub(crate) fn keep_bytes<S: BlobStore>(
     known: Option<StoredVersion>,
     room: SizeLimit,
 ) -> Result<KeepOutcome, S::Error> {
+    keep_body(shelf, content, KeptBody { raw, prepared: None }, known, room)
+}
+
+/// Whole bytes, perhaps with what their storage needs.
+#[derive(Clone, Copy)]
+struct KeptBody<'a> {
+    raw: &'a [u8],
+    prepared: Option<&'a PreparedBytes<'a>>,
+}
+
+impl<'a> KeptBody<'a> {
+    fn hash(self) -> [u8; 32] {
+        self.prepared.map_or_else(|| *blake3::hash(self.raw).as_bytes(), |prepared| prepared.hash)
+    }
+
+    fn packed(self) -> PackedBytes<'a> {
+        match self.prepared {
+            Some(PreparedBytes { packed, .. }) => PackedBytes { data: Cow::Borrowed(&packed.data), zstd: packed.zstd },
+            None => pack::pack(self.raw),
+        }
+    }
+}
+
+fn keep_body<S: BlobStore>(
+    shelf: &mut S,
+    content: ContentId,
+    body: KeptBody<'_>,
+    known: Option<StoredVersion>,
+    room: SizeLimit,
+) -> Result<KeepOutcome, S::Error> {
+    let raw = body.raw;
     let size = raw.len() as u64;
     let fits = size <= room.raw;
     // A content with a known hash is compared by it, however large.
     let hashed = fits || known.as_ref().is_some_and(|version| version.hash.is_some());
-    let hash = hashed.then(|| *blake3::hash(raw).as_bytes());
+    let hash = hashed.then(|| body.hash());
     if let Some(mut version) = known {
         let (agrees, intact) = compare(shelf, content, &version, raw, hash)?;
         if !agrees || version.contested {
@@ -144,7 +190,7 @@ pub(crate) fn keep_bytes<S: BlobStore>(
         }
     }
     let mut version = StoredVersion { hash, size, stored: None, zstd: false, base: None, depth: 0, contested: false };
-    let packed = fits.then(|| pack::pack(raw)).filter(|packed| packed.data.len() as u64 <= room.stored);
+    let packed = fits.then(|| body.packed()).filter(|packed| packed.data.len() as u64 <= room.stored);
     let Some(packed) = packed else {
         shelf.put(content, &version, None)?;
         return Ok(KeepOutcome::Agreed(0));

@@ -22,6 +22,7 @@ mod lines;
 mod memory;
 mod operation;
 mod pack;
+mod prepared;
 mod prune;
 mod questions;
 mod record;

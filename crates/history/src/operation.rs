@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::time::Duration;
 
+use emendate_core::explain::ReplacedSpan;
 use emendate_core::{ContentId, Error, Result};
 use emendate_fs::FileAttributes;
 
@@ -501,6 +502,10 @@ pub trait OperationLog: Send + Sync {
     /// Returns the replacements of the one logged change between two versions, in offsets of the first; `None` if there
     /// is no such change.
     fn replacements(&self, from: ContentId, to: ContentId) -> Result<Option<Vec<OwnedByteReplacement>>>;
+
+    /// Returns the ranges that an operation replaced in the file at `path`, in the order of the file; `None` if they were
+    /// not recorded.
+    fn replaced_spans(&self, operation: u64, path: &[u8]) -> Result<Option<Vec<ReplacedSpan>>>;
 
     /// True if [`OperationLog::content`] would find that version, apart from damage.
     fn can_rebuild(&self, content: ContentId, at_hand: &[ContentId]) -> Result<bool>;

@@ -5,6 +5,9 @@ use std::borrow::Cow;
 /// Below this many bytes, compression costs more than it saves.
 const COMPRESS_BYTES_MIN: usize = 1024;
 
+/// Level of the compression: the fastest of zstd's usual ones.
+const COMPRESSION_LEVEL: i32 = 1;
+
 /// Bytes in stored form.
 pub(crate) struct PackedBytes<'a> {
     /// The bytes to store.
@@ -16,12 +19,33 @@ pub(crate) struct PackedBytes<'a> {
 /// Packs `raw`.
 pub(crate) fn pack(raw: &[u8]) -> PackedBytes<'_> {
     if raw.len() > COMPRESS_BYTES_MIN
-        && let Ok(data) = zstd::bulk::compress(raw, 1)
+        && let Ok(data) = zstd::bulk::compress(raw, COMPRESSION_LEVEL)
         && data.len() < raw.len()
     {
         return PackedBytes { data: data.into(), zstd: true };
     }
     PackedBytes { data: raw.into(), zstd: false }
+}
+
+/// Packs many contents with one compressor: to make one takes longer than to compress a short text.
+#[derive(Default)]
+pub(crate) struct Packer(Option<zstd::bulk::Compressor<'static>>);
+
+impl Packer {
+    /// Packs `raw`, like [`pack`].
+    pub(crate) fn pack<'a>(&mut self, raw: &'a [u8]) -> PackedBytes<'a> {
+        if raw.len() > COMPRESS_BYTES_MIN {
+            if self.0.is_none() {
+                self.0 = zstd::bulk::Compressor::new(COMPRESSION_LEVEL).ok();
+            }
+            if let Some(data) = self.0.as_mut().and_then(|compressor| compressor.compress(raw).ok())
+                && data.len() < raw.len()
+            {
+                return PackedBytes { data: data.into(), zstd: true };
+            }
+        }
+        PackedBytes { data: raw.into(), zstd: false }
+    }
 }
 
 /// Packs bytes that are not needed any more.

@@ -1,5 +1,7 @@
 //! Changes that can be applied in both directions: old and new bytes of each range.
 
+use emendate_core::explain::ReplacedSpan;
+
 use crate::varint;
 
 /// One replaced range of a change, with both texts.
@@ -22,6 +24,38 @@ pub struct OwnedByteReplacement {
     pub old: Box<[u8]>,
     /// The new bytes.
     pub new: Box<[u8]>,
+}
+
+/// Bytes of the spans of one file in one operation. A change of more parts has none.
+const SPANS_BYTES_MAX: usize = 4096;
+
+/// Serializes the ranges of a change without their texts; `None` if there are none or too many, or they are unsorted.
+pub(crate) fn encode_spans(swaps: &[ByteReplacement<'_>]) -> Option<Vec<u8>> {
+    let mut out = Vec::new();
+    let mut at = 0;
+    for ByteReplacement { at: start, old, new } in swaps {
+        for number in [start.checked_sub(at)?, old.len(), new.len()] {
+            varint::put(&mut out, number as u64);
+        }
+        if out.len() > SPANS_BYTES_MAX {
+            return None;
+        }
+        at = start.checked_add(old.len())?;
+    }
+    (!out.is_empty()).then_some(out)
+}
+
+/// Decodes the result of [`encode_spans`]; `None` if it is damaged.
+pub(crate) fn decode_spans(mut data: &[u8]) -> Option<Vec<ReplacedSpan>> {
+    let (mut spans, mut at) = (Vec::new(), 0_usize);
+    while !data.is_empty() {
+        let mut number = || usize::try_from(varint::take(&mut data)?).ok();
+        let (gap, old, new) = (number()?, number()?, number()?);
+        at = at.checked_add(gap)?;
+        spans.push(ReplacedSpan { at, old, new });
+        at = at.checked_add(old)?;
+    }
+    Some(spans)
 }
 
 /// Decodes a change made by [`encode`], in its direction or `back`; `None` if it is damaged.
@@ -95,7 +129,8 @@ pub(crate) fn apply(from: &[u8], mut data: &[u8], back: bool) -> Option<Vec<u8>>
 
 #[cfg(test)]
 mod tests {
-    use super::{ByteReplacement, apply, decode, decode_directed, encode};
+    use super::{ByteReplacement, apply, decode, decode_directed, decode_spans, encode, encode_spans};
+    use emendate_core::explain::ReplacedSpan;
     use proptest::collection::vec;
     use proptest::prelude::{any, prop_assert, prop_assert_eq, proptest};
 
@@ -114,6 +149,9 @@ mod tests {
             }
             let data = encode(&swaps).unwrap();
             prop_assert_eq!(decode(&data).unwrap(), swaps.clone());
+            let spans = swaps.iter().map(|swap| ReplacedSpan { at: swap.at, old: swap.old.len(), new: swap.new.len() });
+            let spans: Vec<ReplacedSpan> = spans.collect();
+            prop_assert_eq!(encode_spans(&swaps).map_or(Some(Vec::new()), |data| decode_spans(&data)), Some(spans));
             prop_assert_eq!(apply(&base, &data, false), Some(after.clone()));
             prop_assert_eq!(apply(&after, &data, true), Some(base.clone()));
             for (text, back) in [(&base, false), (&after, true)] {
@@ -130,7 +168,7 @@ mod tests {
 
         #[test]
         fn damage_is_refused_or_harmless(base in vec(any::<u8>(), 0..40), junk in vec(any::<u8>(), 0..40), back in any::<bool>()) {
-            let _ = (apply(&base, &junk, back), decode(&junk));
+            let _ = (apply(&base, &junk, back), decode(&junk), decode_spans(&junk));
         }
     }
 

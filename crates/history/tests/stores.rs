@@ -8,12 +8,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use emendate_core::explain::ReplacedSpan;
 use emendate_core::{ContentId, Result, Tag};
 use emendate_history::{
     ChangeContent, CommentFilter, Database, DiskUsage, GcStats, History, HistoryLimits, KnownContent, KnownState,
     LogEntry, LogReceipt, LogStamp, MemoryHistory, NewComment, NewlyKnown, Operation, OperationFilter, OperationId,
-    OperationLog, OperationName, OutsideContent, OwnedByteReplacement, OwnedContent, Record, Retention, ReviewedHunks,
-    Reviews, SessionUpdate, Sessions, StatCache, StoredComment, VersionBody,
+    OperationLog, OperationName, OutsideContent, OwnedByteReplacement, OwnedContent, Record, Retention,
+    ReviewedHunks, Reviews, SessionUpdate, Sessions, StatCache, StoredComment, VersionBody,
 };
 
 #[test]
@@ -166,6 +167,9 @@ impl OperationLog for Chosen {
     }
     fn replacements(&self, from: ContentId, to: ContentId) -> Result<Option<Vec<OwnedByteReplacement>>> {
         self.now().replacements(from, to)
+    }
+    fn replaced_spans(&self, operation: u64, path: &[u8]) -> Result<Option<Vec<ReplacedSpan>>> {
+        self.now().replaced_spans(operation, path)
     }
     fn can_rebuild(&self, content: ContentId, at_hand: &[ContentId]) -> Result<bool> {
         self.now().can_rebuild(content, at_hand)

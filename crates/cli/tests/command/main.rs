@@ -29,6 +29,7 @@ mod limits;
 mod machine;
 mod many_files;
 mod mounts;
+mod parked;
 mod parsing;
 mod past;
 mod patch_options;

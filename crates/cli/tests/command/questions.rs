@@ -108,12 +108,12 @@ fn text(reply: &Value) -> &str {
     reply["content"][0]["text"].as_str().unwrap()
 }
 
-fn pending(bed: &Bed) -> Vec<Value> {
+pub(crate) fn pending(bed: &Bed) -> Vec<Value> {
     bed.run(&["pending", "--json"]).exits(0).json()["data"]["questions"].as_array().unwrap().clone()
 }
 
 /// Waits until a question is stored; its id.
-fn asked(bed: &Bed) -> String {
+pub(crate) fn asked(bed: &Bed) -> String {
     loop {
         if let Some(question) = pending(bed).first() {
             return question["id"].as_str().unwrap().to_owned();

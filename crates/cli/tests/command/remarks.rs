@@ -3,7 +3,8 @@
 use crate::bed::Bed;
 use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::process::{Command, Stdio};
+use std::process::{ChildStdin, Command, Stdio};
+use std::time::Duration;
 
 /// A file whose change was made by the session `model`.
 fn changed() -> (Bed, String) {
@@ -63,6 +64,38 @@ fn comment_reaches_the_session_through_each_front_end_once() {
     assert!(all.contains("a.txt:9  (delivered)\n    by hand"), "{all}");
     bed.run(&["comments", "--delete", "1"]).exits(0);
     bed.run(&["comments", "--delete", "1"]).exits(10);
+}
+
+#[test]
+fn comment_of_a_cancelled_call_is_delivered_again() {
+    let (bed, id) = changed();
+    bed.run(&["comment", &id, "a.txt:9", "-m", "Use a word."]).exits(0);
+    let open = || {
+        let listed = bed.run(&["comments", "--open", "--json"]).exits(0).json();
+        listed["data"]["comments"].as_array().unwrap().len()
+    };
+    let mut command = bed.command(&["--session", "model", "mcp"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut read = |id: u64, input: &mut ChildStdin| {
+        let params = json!({ "name": "read", "arguments": { "file_path": bed.path("a.txt") } });
+        writeln!(input, "{}", json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params })).unwrap();
+        let reply: Value = serde_json::from_str(&output.next().unwrap().unwrap()).unwrap();
+        assert_eq!(reply["id"], id, "{reply}");
+        reply.to_string().contains("Use a word.")
+    };
+    assert!(read(1, &mut input));
+    // The client gave up just before the reply came.
+    let cancel = json!({ "requestId": 1, "reason": "no longer needed" });
+    writeln!(input, "{}", json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancel })).unwrap();
+    while open() == 0 {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert!(read(2, &mut input) && !read(3, &mut input));
+    drop(input);
+    assert!(child.wait().unwrap().success());
+    assert_eq!(open(), 0);
 }
 
 #[test]

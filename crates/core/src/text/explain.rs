@@ -3,6 +3,7 @@
 mod diff_form;
 mod hunk_parts;
 mod inline;
+mod known_words;
 mod reply_hunks;
 mod snippet;
 
@@ -17,6 +18,7 @@ use std::fmt::Write as _;
 pub use diff_form::{DiffForm, render_by_size};
 pub use hunk_parts::{HunkParts, by_hunks};
 pub use inline::{LineSegment, by_words, inline};
+pub use known_words::{HunkWords, ReplacedSpan, known_words};
 use reply_hunks::LineBudget;
 pub use reply_hunks::{LINE_CHARS_MAX, LineWindow, OmittedLines, reply_hunks};
 pub use snippet::snippet;

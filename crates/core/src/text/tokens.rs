@@ -24,6 +24,11 @@ pub(crate) fn tokens(text: &str) -> Vec<&str> {
     out
 }
 
+/// True for a character of words.
+pub(crate) fn is_word(ch: char) -> bool {
+    char_class(ch) == 1
+}
+
 /// Returns the class of a character: word, blank or other.
 fn char_class(ch: char) -> i32 {
     match ch {

@@ -13,6 +13,9 @@ use crate::{
     operation,
 };
 
+/// Paths that are looked up one by one; of more, everything between the first and the last is read.
+const PATHS_READ_SINGLY_MAX: usize = 64;
+
 /// An operation, the changes of its files, and the resulting records of its session.
 type LogRequest<'a> = (&'a Operation, &'a [ChangeContent<'a>], &'a [SessionUpdate<'a>]);
 
@@ -216,6 +219,9 @@ impl Database {
         self.flush(state)?;
         let known = self.with(state, |connection| {
             let reading = connection.transaction()?;
+            if paths.len() > PATHS_READ_SINGLY_MAX {
+                return outside::newest_of_many(&reading, paths);
+            }
             paths.iter().map(|path| outside::newest_seen(&reading, path)).collect::<rusqlite::Result<Vec<_>>>()
         })?;
         Ok(known)

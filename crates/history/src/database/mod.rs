@@ -22,6 +22,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use emendate_core::explain::ReplacedSpan;
 use emendate_core::{ContentId, Result, Tag};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use tempfile::TempDir;
@@ -30,8 +31,8 @@ use crate::blob_store::{KeepOutcome, keep};
 use crate::{
     ChangeContent, DiskUsage, GcStats, HistoryGap, HistoryLimits, KnownContent, KnownState, LogEntry, LogReceipt,
     LogStamp, NewlyKnown, Operation, OperationFilter, OperationId, OperationLog, OperationName, OutsideContent,
-    OwnedByteReplacement, OwnedContent, Record, Retention, SessionUpdate, Sessions, StatCache, VersionBody, clock,
-    delta_chain, operation, pack, prune,
+    OwnedByteReplacement, OwnedContent, Record, Retention, SessionUpdate, Sessions, StatCache,
+    VersionBody, clock, delta_chain, operation, pack, prepared, prune,
 };
 pub(crate) use failure::of_io;
 pub(crate) use open::identity;
@@ -326,9 +327,14 @@ impl OperationLog for Database {
     }
 
     fn know(&self, found: &[NewlyKnown<'_>]) -> Result<()> {
+        // Before the database is locked.
+        let contents: Vec<_> = found.iter().map(|new| (new.state.content, new.bytes)).collect();
+        let prepared = prepared::prepare(&contents, self.limits.session_content().raw);
         let state = &mut *self.state();
         let now = clock::now_us();
-        self.change_records(state, |all, learned| outside::know(all, found, (now, &self.limits), learned))?;
+        self.change_records(state, |all, learned| {
+            outside::know(all, found, &prepared, (now, &self.limits), learned)
+        })?;
         self.upkeep(state, now)
     }
 
@@ -409,6 +415,10 @@ impl OperationLog for Database {
 
     fn replacements(&self, from: ContentId, to: ContentId) -> Result<Option<Vec<OwnedByteReplacement>>> {
         self.with_graph(|along| delta_chain::replacements(along, from, to, &self.limits))
+    }
+
+    fn replaced_spans(&self, operation: u64, path: &[u8]) -> Result<Option<Vec<ReplacedSpan>>> {
+        self.ask(|connection| log::replaced_spans(connection, operation, path))
     }
 
     fn can_rebuild(&self, content: ContentId, at_hand: &[ContentId]) -> Result<bool> {

@@ -16,9 +16,9 @@ use crate::clock;
 
 /// `application_id` of our databases: "Emnd".
 pub(super) const APPLICATION_ID: i32 = 0x456d_6e64;
-/// `user_version` of the schema below. Version 1 had no log of operations, 2 no `words`, 3 nothing of [`MORE`], 4 no
-/// gaps.
-pub(super) const SCHEMA_VERSION: i32 = 5;
+/// `user_version` of the schema below. Version 1 had no log of operations, 2 no `words`, 3 nothing of [`SCHEMA_V4`], 4 no
+/// gaps, 5 no spans.
+pub(super) const SCHEMA_VERSION: i32 = 6;
 /// Older SQLite can corrupt a database when two connections race at a WAL reset.
 const SQLITE_VERSION_MIN: i32 = 3_051_003;
 /// A write-ahead log of at most this size stays when the last connection closes. Writing it back and starting another
@@ -82,6 +82,11 @@ const SCHEMA_V4: &str = "
     CREATE TABLE registers(
         id INTEGER PRIMARY KEY, session TEXT UNIQUE NOT NULL, at INTEGER NOT NULL, data BLOB NOT NULL,
         zstd INTEGER NOT NULL);";
+
+/// Schema of the ranges that operations replaced, for the pages that show which words changed.
+const SPANS_SCHEMA: &str = "
+    CREATE TABLE IF NOT EXISTS spans(
+        operation INTEGER NOT NULL, nth INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY(operation, nth)) WITHOUT ROWID;";
 
 /// State of the file at the path of the database.
 enum DatabaseFile {
@@ -274,7 +279,7 @@ fn create_tables(distant: bool, connection: &Connection) -> rusqlite::Result<()>
         }
     }
     connection.execute_batch(&format!(
-        "BEGIN IMMEDIATE; {SEEN_SCHEMA} {LOG_SCHEMA} {WORDS_SCHEMA} {SCHEMA_V4} {gaps} PRAGMA application_id={APPLICATION_ID}; PRAGMA user_version={SCHEMA_VERSION}; COMMIT",
+        "BEGIN IMMEDIATE; {SEEN_SCHEMA} {LOG_SCHEMA} {WORDS_SCHEMA} {SCHEMA_V4} {SPANS_SCHEMA} {gaps} PRAGMA application_id={APPLICATION_ID}; PRAGMA user_version={SCHEMA_VERSION}; COMMIT",
         gaps = gaps::GAPS_TABLE
     ))?;
     configure(connection, distant)
@@ -284,8 +289,9 @@ fn create_tables(distant: bool, connection: &Connection) -> rusqlite::Result<()>
 fn migrate(connection: Connection, version: i32, path: &Path, distant: bool) -> Result<Connection> {
     let log = if version < 2 { LOG_SCHEMA } else { "" };
     let (more, gaps) = (if version < 4 { SCHEMA_V4 } else { "" }, gaps::GAPS_TABLE);
-    let sql =
-        format!("BEGIN IMMEDIATE; {log} {WORDS_SCHEMA} {more} {gaps} PRAGMA user_version={SCHEMA_VERSION}; COMMIT");
+    let sql = format!(
+        "BEGIN IMMEDIATE; {log} {WORDS_SCHEMA} {more} {SPANS_SCHEMA} {gaps} PRAGMA user_version={SCHEMA_VERSION}; COMMIT"
+    );
     connection
         .execute_batch(&sql)
         .and_then(|()| configure(&connection, distant))

@@ -3,7 +3,7 @@
 //! The state is a row of `seen` in the session [`OUTSIDE`], one for each path: older programs take it for a session like
 //! any other, so that it needs no other schema.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use emendate_core::ContentId;
 use emendate_fs::FileMeta;
@@ -13,8 +13,9 @@ use super::cache::CacheUpdate;
 use super::log::{self, LogSignature};
 use super::rows::{self, fixed};
 use super::sql_blob_store::SqlBlobStore;
-use crate::blob_store::{KeepOutcome, keep};
+use crate::blob_store::{KeepOutcome, keep, keep_prepared};
 use crate::operation::{NOTHING, OUTSIDE, still_outside};
+use crate::prepared::PreparedBytes;
 use crate::{
     ChangeContent, FileChange, FileKind, FileState, HistoryLimits, KnownState, LogReceipt, NewlyKnown, Operation,
     OutsideContent, RecordOrigin, VersionBody,
@@ -106,6 +107,12 @@ pub(super) fn mark(
     if known.is_some() {
         all.prepare_cached("DELETE FROM seen WHERE session=?1 AND path=?2")?.execute(params![OUTSIDE, path])?;
     }
+    insert(all, path, state, now)
+}
+
+/// Inserts the last known state of a path that has none.
+fn insert(all: &Connection, path: &[u8], state: Option<FileState>, now: i64) -> rusqlite::Result<()> {
+    let content = state.map_or(NOTHING, |state| state.content);
     let (kind, mode) = state.map_or((0, 0), |state| match state.kind {
         FileKind::Link => (0o120_000, state.mode),
         FileKind::Regular => (0o100_000, state.mode),
@@ -152,26 +159,60 @@ pub(super) fn mark_unknown(
     if known { Ok(()) } else { mark(all, path, Some(state), now, learned) }
 }
 
-/// Remembers files that were not known.
+/// Remembers files that were not known, with their contents, if those are kept.
 pub(super) fn know(
     all: &Connection,
     found: &[NewlyKnown<'_>],
+    prepared: &[Option<PreparedBytes<'_>>],
     (now, limits): (i64, &HistoryLimits),
     learned: &mut CacheUpdate,
 ) -> rusqlite::Result<()> {
-    for NewlyKnown { path, state, bytes } in found {
-        if last_state(all, path)?.is_some() {
+    let known = paths_among(all, found)?;
+    for (NewlyKnown { path, state, bytes }, prepared) in found.iter().zip(prepared) {
+        if known.contains(*path) {
             continue;
         }
-        if let Some(bytes) = bytes
-            && let KeepOutcome::Agreed(added) =
-                keep(&mut SqlBlobStore(all), state.content, &VersionBody::Bytes(bytes), limits)?
-        {
+        let blobs = &mut SqlBlobStore(all);
+        let kept = match (prepared, bytes) {
+            (Some(prepared), _) => keep_prepared(blobs, state.content, prepared, limits)?,
+            (None, Some(bytes)) => keep(blobs, state.content, &VersionBody::Bytes(bytes), limits)?,
+            (None, None) => KeepOutcome::Agreed(0),
+        };
+        if let KeepOutcome::Agreed(added) = kept {
             learned.added += added;
         }
-        mark(all, path, Some(*state), now, learned)?;
+        learned.newest.push((path.to_vec(), Some(state.content)));
+        insert(all, path, Some(*state), now)?;
     }
     Ok(())
+}
+
+/// Returns the paths that anything is known of, among those between the first and the last of some new ones.
+fn paths_among(all: &Connection, found: &[NewlyKnown<'_>]) -> rusqlite::Result<HashSet<Vec<u8>>> {
+    let (Some(first), Some(last)) = (found.iter().map(|it| it.path).min(), found.iter().map(|it| it.path).max()) else {
+        return Ok(HashSet::new());
+    };
+    let mut query = all.prepare_cached("SELECT path FROM seen WHERE path>=?1 AND path<=?2")?;
+    query.query_map([first, last], |row| row.get(0))?.collect()
+}
+
+/// Returns the content that was last known at each of many paths. What is known between the first and the last of them
+/// is read at once.
+pub(super) fn newest_of_many(all: &Connection, paths: &[&[u8]]) -> rusqlite::Result<Vec<Option<ContentId>>> {
+    let (Some(first), Some(last)) = (paths.iter().min(), paths.iter().max()) else { return Ok(Vec::new()) };
+    let mut known: HashMap<Vec<u8>, (bool, i64, ContentId)> = HashMap::new();
+    let mut query = all.prepare_cached("SELECT path, session=?3, at, content FROM seen WHERE path>=?1 AND path<=?2")?;
+    let mut rows = query.query(params![first, last, OUTSIDE])?;
+    while let Some(row) = rows.next()? {
+        let content = ContentId::from_bytes(fixed(row.get_ref(3)?.as_blob()?)?);
+        let found = (row.get(1)?, row.get(2)?, content);
+        // What others left decides; only a program that knows no such rows has left none.
+        let entry = known.entry(row.get(0)?).or_insert(found);
+        if (found.0, found.1) > (entry.0, entry.1) {
+            *entry = found;
+        }
+    }
+    Ok(paths.iter().map(|path| known.get(*path).map(|(_, _, content)| *content)).collect())
 }
 
 /// Returns the paths at which something is known to be.

@@ -142,7 +142,7 @@ fn drop_operations(all: &Connection, limits: &HistoryLimits, now: i64) -> rusqli
     all.execute("DELETE FROM operations WHERE pending<0 AND at<?1 AND number<?2", [stale, newest])?;
     // A gap only matters while there is an operation before it.
     all.execute("DELETE FROM gaps WHERE after<(SELECT min(number) FROM operations)", [])?;
-    for table in ["touched", "attributes", "folders"] {
+    for table in ["touched", "attributes", "folders", "spans"] {
         all.execute(&format!("DELETE FROM {table} WHERE operation NOT IN (SELECT number FROM operations)"), [])?;
     }
     Ok(())

@@ -1,8 +1,9 @@
 //! The log of operations in memory.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
+use emendate_core::explain::ReplacedSpan;
 use emendate_core::{ContentId, Result};
 
 use super::{MemoryHistory, MemoryHistoryState};
@@ -11,8 +12,8 @@ use crate::delta_chain::{NewDelta, keep_sides};
 use crate::{
     ChangeContent, DiskUsage, FileChange, FileState, GcStats, HistoryLimits, KnownContent, KnownState, LogEntry,
     LogReceipt, LogStamp, NewlyKnown, Operation, OperationFilter, OperationId, OperationLog, OperationName,
-    OperationOutcome, OutsideContent, OwnedByteReplacement, OwnedContent, Retention, SessionUpdate, StatCache, TURN,
-    VersionBody, clock, delta_chain, operation, pack, prune,
+    OperationOutcome, OutsideContent, OwnedByteReplacement, OwnedContent, Retention, SessionUpdate,
+    StatCache, TURN, VersionBody, clock, delta_chain, operation, pack, prune, replacement,
 };
 
 /// An operation of the log.
@@ -22,6 +23,8 @@ pub(super) struct MemoryLogEntry {
     pub(super) order: u64,
     /// The operation was aborted and is hidden.
     aborted: bool,
+    /// The ranges that it replaced, by the position of the file.
+    spans: HashMap<usize, Vec<u8>>,
 }
 
 /// A change whose versions are not both stored.
@@ -216,6 +219,16 @@ impl OperationLog for MemoryHistory {
         Ok(swaps)
     }
 
+    fn replaced_spans(&self, operation: u64, path: &[u8]) -> Result<Option<Vec<ReplacedSpan>>> {
+        let inner = self.inner();
+        let Some(entry) = inner.operations.iter().find(|entry| entry.logged.id.number == operation) else {
+            return Ok(None);
+        };
+        let nth = entry.logged.operation.files.iter().position(|file| *file.path == *path);
+        let data = nth.and_then(|nth| entry.spans.get(&nth));
+        Ok(data.and_then(|data| replacement::decode_spans(data)))
+    }
+
     fn can_rebuild(&self, content: ContentId, at_hand: &[ContentId]) -> Result<bool> {
         let Ok(found) = delta_chain::can_rebuild(&self.inner().blobs, content, at_hand);
         Ok(found)
@@ -272,11 +285,13 @@ impl MemoryHistoryState {
         let now = clock::now_us();
         self.logged += 1;
         let id = OperationId::new(self.logged, now);
-        let (mut loose, mut lost) = (Vec::new(), Vec::new());
+        let (mut loose, mut lost, mut spans) = (Vec::new(), Vec::new(), HashMap::new());
         for (nth, (touched, change)) in
             operation.files.iter().zip(changes).enumerate().filter(|_| operation.keeps_content)
         {
             let Ok(kept) = keep_sides(&mut self.blobs, touched, change, limits);
+            let replaced = change.base.and_then(|_| replacement::encode_spans(change.replacements));
+            spans.extend(replaced.map(|data| (nth, data)));
             loose.extend(kept.unstored);
             lost.extend(kept.lost.then_some(nth));
             if let Some(NewDelta { base, result, data }) = kept.delta {
@@ -286,7 +301,7 @@ impl MemoryHistoryState {
             }
         }
         let logged = LogEntry { id, at: now, undone_by: None, owner, operation: operation.clone() };
-        self.operations.push(MemoryLogEntry { logged, order: self.next_order, aborted: false });
+        self.operations.push(MemoryLogEntry { logged, order: self.next_order, aborted: false, spans });
         self.refresh_undone(operation);
         for SessionUpdate { path, record } in known {
             let Ok(version) = self.blobs.version(record.content);

@@ -3,7 +3,7 @@
 use crate::html::Html;
 use crate::pages::code::{CodeLine, line, of_line};
 use crate::view::PageContext;
-use emendate::core::explain::{DiffHunk, DiffLine, LineKind, inline};
+use emendate::core::explain::{DiffHunk, DiffLine, HunkWords, LineKind, LineSegment, inline};
 use emendate::{ColorSpan, TextDifference};
 use std::ops::Range;
 
@@ -41,23 +41,14 @@ pub(crate) fn table(out: &mut Html, page: &PageContext<'_>, text: &TextDifferenc
 
 /// Returns the lines of a hunk with numbers, colours and marked words.
 fn shown_lines<'a>(text: &'a TextDifference, hunk: &'a DiffHunk) -> Vec<HunkRow<'a>> {
-    let marked: Vec<(LineKind, &str)> = hunk.lines.iter().map(|line| (line.kind, &*line.text)).collect();
-    let segments = inline(&marked);
+    let words = match text.words.get(hunk.number.wrapping_sub(1)) {
+        Some(known) => known.clone(),
+        None => compared_words(hunk),
+    };
     let mut old = hunk.old_start + usize::from(hunk.old_lines == 0);
     let mut new = hunk.new_start + usize::from(hunk.new_lines == 0);
     let mut out: Vec<HunkRow<'_>> = Vec::with_capacity(hunk.lines.len());
-    for (line, segments) in hunk.lines.iter().zip(segments) {
-        let (mut changed, mut at) = (Vec::<Range<usize>>::new(), 0);
-        for segment in segments {
-            let end = at + segment.text.len();
-            if segment.changed {
-                match changed.last_mut() {
-                    Some(last) if last.end == at => last.end = end,
-                    _ => changed.push(at..end),
-                }
-            }
-            at = end;
-        }
+    for (line, mut changed) in hunk.lines.iter().zip(words) {
         // A line that is new as a whole needs no marks.
         if changed.len() == 1 && changed.first().is_some_and(|part| *part == (0..line.text.len())) {
             changed.clear();
@@ -79,6 +70,26 @@ fn shown_lines<'a>(text: &'a TextDifference, hunk: &'a DiffHunk) -> Vec<HunkRow<
     }
     mark_space(&mut out);
     out
+}
+
+/// Returns the changed words of lines whose edit is not known: of a file that changed several times, or by others.
+fn compared_words(hunk: &DiffHunk) -> HunkWords {
+    let marked: Vec<(LineKind, &str)> = hunk.lines.iter().map(|line| (line.kind, &*line.text)).collect();
+    let of_line = |segments: Vec<LineSegment<'_>>| {
+        let (mut changed, mut at) = (Vec::<Range<usize>>::new(), 0);
+        for segment in segments {
+            let end = at + segment.text.len();
+            if segment.changed {
+                match changed.last_mut() {
+                    Some(last) if last.end == at => last.end = end,
+                    _ => changed.push(at..end),
+                }
+            }
+            at = end;
+        }
+        changed
+    };
+    inline(&marked).into_iter().map(of_line).collect()
 }
 
 /// Marks the lines that differ from their counterparts in white space only.

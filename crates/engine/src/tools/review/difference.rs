@@ -10,7 +10,7 @@ use crate::tools::review::large::large_difference;
 use crate::tools::review::scope::{ChangeScope, ScopeChanges, scope_changes};
 use crate::tools::undo::file_states::with_same_codec;
 use crate::tools::undo::hunks::{HunkSides, HunkState};
-use emendate_core::explain::{self, DiffHunk, LineKind};
+use emendate_core::explain::{self, DiffHunk, HunkWords, LineKind};
 use emendate_core::{ChangeSet, Code, Error, Result, Snapshot, merge_with_markers};
 use emendate_fs::SafePath;
 use emendate_history::{FileChange, FileState, KnownContent};
@@ -51,6 +51,8 @@ pub struct TextDifference {
     pub states: Vec<HunkState>,
     /// It is of a large file: its other lines are not available.
     pub is_partial: bool,
+    /// The changed words of each hunk, if the edit's own ranges are known; empty otherwise.
+    pub words: Vec<HunkWords>,
     /// The number of lines before.
     pub old_lines: usize,
     /// The number of lines after.
@@ -85,16 +87,16 @@ pub(crate) fn difference(
     bytes: usize,
 ) -> Result<FileDifference> {
     let (root, file) = changes.of(path)?;
-    difference_of(context, caller, *root, file, bytes)
+    difference_of(context, caller, (*root, changes.origin(*root, file)), file, bytes)
 }
 
-/// Returns the difference of a changed file.
+/// Returns the difference of a changed file of a root; if a single operation made the change, the number is that of it.
 ///
 /// Errors: those of the policy and of the session store.
 pub(crate) fn difference_of(
     context: &Context,
     caller: &CallContext,
-    root: usize,
+    (root, operation): (usize, Option<u64>),
     file: &FileChange,
     bytes: usize,
 ) -> Result<FileDifference> {
@@ -116,7 +118,10 @@ pub(crate) fn difference_of(
     let hunks = explain::reply_hunks(&before, &ChangeSet::diff(&before, &after), HUNK_CONTEXT_LINES, bytes);
     let old_colors = colors(context, caller, &place, before.text(), &lines_of_side(&hunks, LineKind::Added));
     let new_colors = colors(context, caller, &place, after.text(), &lines_of_side(&hunks, LineKind::Removed));
+    let spans = operation.and_then(|number| context.history(root).replaced_spans(number, &file.path).ok().flatten());
+    let words = spans.and_then(|spans| explain::known_words(&before, &after, &spans, &hunks));
     Ok(FileDifference::Text(TextDifference {
+        words: words.unwrap_or_default(),
         old_lines: before.lines().count(before.text()),
         new_lines: after.lines().count(after.text()),
         language: language(&place, after.text()).map(Language::name),

@@ -22,7 +22,7 @@ use emendate_core::{Code, Error, Result};
 use emendate_history::{FileChange, FileKind, FileState, LogEntry, OperationId};
 use emendate_os::ffi::OsStrExt as _;
 use serde_json::json;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsStr;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -45,6 +45,8 @@ pub struct ScopeChanges {
     changes: Vec<(usize, FileChange)>,
     /// The operation, with its root, if the scope is one.
     operation: Option<(usize, OperationId)>,
+    /// Otherwise, by root and path, the numbers of the operations that alone changed a file.
+    origins: HashMap<(usize, Vec<u8>), u64>,
 }
 
 /// The remarks of a person on the operation of a scope.
@@ -68,6 +70,14 @@ pub(crate) fn scope_remarks(context: &Context, scope: &ScopeChanges) -> Result<S
 }
 
 impl ScopeChanges {
+    /// Returns the number of the operation that alone made the change of a file.
+    pub(crate) fn origin(&self, root: usize, file: &FileChange) -> Option<u64> {
+        match &self.operation {
+            Some((_, id)) => Some(id.number),
+            None => self.origins.get(&(root, file.path.clone())).copied(),
+        }
+    }
+
     /// Finds the change of a file.
     ///
     /// Errors: `operation.not_found`.
@@ -195,7 +205,7 @@ pub(crate) fn scope_file(context: &Context, scope: &ScopeChanges, path: &Path) -
 ///
 /// Errors: `operation.not_found`, `call.invalid` for moments in the wrong order, and those of the session store.
 pub(crate) fn scope_changes(context: &Context, scope: &ChangeScope) -> Result<ScopeChanges> {
-    let mut operation = None;
+    let (mut operation, mut origins) = (None, HashMap::new());
     let mut changes = match scope {
         ChangeScope::Operation(id) => {
             let (root, logged) = select::operation(context, OperationRef::read(id)?.name)?;
@@ -204,12 +214,18 @@ pub(crate) fn scope_changes(context: &Context, scope: &ChangeScope) -> Result<Sc
         }
         ChangeScope::Turn(id) => {
             let turn = turn_of(context, id)?;
-            merged(&[(turn.root, turn.operations)])
+            let operations = [(turn.root, turn.operations)];
+            origins = single_origins(&operations);
+            merged(&operations)
         }
-        ChangeScope::Between(from, to) => between(context, from, to)?,
+        ChangeScope::Between(from, to) => {
+            let operations = between(context, from, to)?;
+            origins = single_origins(&operations);
+            merged(&operations)
+        }
     };
     changes.sort_by(|(_, left): &(usize, FileChange), (_, right)| left.path.cmp(&right.path));
-    Ok(ScopeChanges { changes, operation })
+    Ok(ScopeChanges { changes, operation, origins })
 }
 
 /// Undoes or redoes the change of one file in a scope: the hunks of these numbers, or all of it.
@@ -250,7 +266,7 @@ pub(crate) fn reverse_change(
 
 /// Returns the number of hunks of a change; `None` if it is not text, or has more than one call may undo.
 fn hunk_count(context: &Context, caller: &CallContext, root: usize, file: &FileChange) -> Result<Option<usize>> {
-    Ok(match difference_of(context, caller, root, file, 0)? {
+    Ok(match difference_of(context, caller, (root, None), file, 0)? {
         FileDifference::Text(text) if text.hunks.len() <= HUNKS_PER_CALL_MAX => Some(text.hunks.len()),
         _ => None,
     })
@@ -298,7 +314,20 @@ fn count_lines(paths: &mut BTreeMap<(usize, Vec<u8>), FileChange>, root: usize, 
     }
 }
 
-fn between(context: &Context, from: &str, to: &str) -> Result<Vec<(usize, FileChange)>> {
+/// Returns the files that exactly one of some operations changed, with its number.
+fn single_origins(of_roots: &[(usize, Vec<LogEntry>)]) -> HashMap<(usize, Vec<u8>), u64> {
+    let mut found: HashMap<(usize, Vec<u8>), Option<u64>> = HashMap::new();
+    for (root, logged) in of_roots.iter().flat_map(|(root, all)| all.iter().map(|logged| (*root, logged))) {
+        for file in &logged.operation.files {
+            let number = Some(logged.id.number);
+            found.entry((root, file.path.clone())).and_modify(|known| *known = None).or_insert(number);
+        }
+    }
+    found.into_iter().filter_map(|(file, number)| Some((file, number?))).collect()
+}
+
+/// Returns the operations between two moments.
+fn between(context: &Context, from: &str, to: &str) -> Result<Vec<(usize, Vec<LogEntry>)>> {
     let (start, end) = (find_moment(context, from)?, end_of(context, to)?);
     let mut of_roots = Vec::new();
     for (root, (start, end)) in start.0.iter().zip(&end.0).enumerate() {
@@ -310,5 +339,5 @@ fn between(context: &Context, from: &str, to: &str) -> Result<Vec<(usize, FileCh
         all.retain(|logged| logged.id.number <= *end);
         of_roots.push((root, all));
     }
-    Ok(merged(&of_roots))
+    Ok(of_roots)
 }

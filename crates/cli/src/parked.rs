@@ -1,0 +1,107 @@
+//! Calls of `emend serve` that wait for a person, while further requests are answered.
+
+use emendate::core::{Code, Error};
+use emendate::{Approval, AskingCall, CallContext, CallHandle, Engine, Reply, SeedCodes, WaitEnd, WaitingQuestion};
+use serde_json::Value;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// Longest wait without looking whether the call was cancelled.
+const CANCEL_POLL: Duration = Duration::from_millis(100);
+
+/// A call that waits.
+pub(crate) struct ParkedCall {
+    /// Value that the reply repeats.
+    pub(crate) id: Value,
+    tool: String,
+    input: Value,
+    /// Handle by which a line cancels the call.
+    pub(crate) watch: CallHandle,
+    /// The reply with the question.
+    reply: Reply,
+    question: WaitingQuestion,
+    client_gone: Arc<AtomicBool>,
+}
+
+/// The end of the wait of a call.
+pub(crate) enum ParkedEnd {
+    /// A person answered.
+    Answered(Approval),
+    /// Nobody answered in time.
+    TimeOver,
+    /// A line cancelled the call.
+    Cancelled,
+}
+
+/// A reply, or the call that waits for it.
+pub(crate) enum Outcome {
+    Reply(Value, Reply),
+    Parked(ParkedCall),
+}
+
+/// Makes a call that may wait; if it needs a person, it comes back parked.
+pub(crate) fn call(engine: &Engine, caller: &CallContext, id: Value, tool: String, input: Value) -> Outcome {
+    let reply = engine.call(caller, &tool, input.clone());
+    let call = AskingCall { profile: None, tool: &tool, input: &input };
+    match (engine.store_question(caller, call, &reply, None), &caller.handle) {
+        (Some(question), Some(watch)) => {
+            let (watch, client_gone) = (watch.clone(), engine.client_gone_flag());
+            Outcome::Parked(ParkedCall { id, tool, input, watch, reply, question, client_gone })
+        }
+        _ => Outcome::Reply(id, reply),
+    }
+}
+
+impl ParkedCall {
+    /// The id of its question.
+    pub(crate) fn question(&self) -> &str {
+        self.question.id()
+    }
+
+    /// Waits for the end; `None` if nobody reads the replies any more: then the question stays, and whoever answers it
+    /// carries it out.
+    pub(crate) fn wait(&self) -> Option<ParkedEnd> {
+        while !self.client_gone.load(Ordering::Relaxed) {
+            if self.watch.is_stopped() {
+                return Some(ParkedEnd::Cancelled);
+            }
+            match self.question.wait(CANCEL_POLL) {
+                Ok(WaitEnd::StillWaiting) => {}
+                Ok(WaitEnd::Answered(approval)) => return Some(ParkedEnd::Answered(approval)),
+                // Without the state directory there is no answer.
+                _ => return Some(ParkedEnd::TimeOver),
+            }
+        }
+        None
+    }
+
+    /// Goes on after the wait. The answered call may need a person again.
+    pub(crate) fn resume(self, engine: &Engine, caller: &CallContext, end: ParkedEnd) -> Outcome {
+        let ParkedCall { id, tool, input, watch, mut reply, question, client_gone } = self;
+        let approval = match end {
+            ParkedEnd::Answered(approval) => approval,
+            ParkedEnd::TimeOver => {
+                question.withdraw();
+                reply.result = reply.result.map_err(|error| question.time_over(error));
+                return Outcome::Reply(id, reply);
+            }
+            ParkedEnd::Cancelled => {
+                question.withdraw();
+                let error = Error::new(Code::CallCancelled, "The call was cancelled while it waited for a person.");
+                return Outcome::Reply(id, Reply::refusal(error, SeedCodes::None));
+            }
+        };
+        let caller = CallContext { approval: Some(approval), handle: Some(watch.clone()), ..caller.clone() };
+        let reply = engine.call(&caller, &tool, input.clone());
+        let call = AskingCall { profile: None, tool: &tool, input: &input };
+        let next = engine.store_question(&caller, call, &reply, Some(question.until()));
+        question.finish(&reply, next.as_ref());
+        match next {
+            Some(question) => {
+                Outcome::Parked(ParkedCall { id, tool, input, watch, reply, question, client_gone })
+            }
+            None => Outcome::Reply(id, reply),
+        }
+    }
+}

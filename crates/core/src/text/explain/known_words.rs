@@ -1,0 +1,354 @@
+//! The changed words of hunks, from the ranges that an edit replaced: nothing outside of them is marked, and only a range
+//! over several lines is compared by words.
+
+use super::{DiffHunk, DiffLine, LineKind};
+use crate::text::snapshot::Snapshot;
+use crate::text::span::Span;
+use crate::text::tokens::{is_word, token_runs, tokens};
+use core::ops::Range;
+
+/// Percentage of words that both sides of a range must have in common before their differences are worth marking.
+const COMMON_WORDS_PERCENT_MIN: usize = 30;
+/// Cells (words × words) for all comparisons of one file.
+const COMPARISON_CELLS_MAX: usize = 20_000_000;
+
+/// A replaced range of a change, without its texts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReplacedSpan {
+    /// Offset in the old version.
+    pub at: usize,
+    /// Number of old bytes.
+    pub old: usize,
+    /// Number of new bytes.
+    pub new: usize,
+}
+
+/// The changed parts of each line of a hunk, as ranges of its shown text.
+pub type HunkWords = Vec<Vec<Range<usize>>>;
+
+/// Returns the changed words of each hunk between two versions, from the ranges that a change replaced; `None` if the
+/// versions differ outside of them.
+pub fn known_words(
+    before: &Snapshot,
+    after: &Snapshot,
+    spans: &[ReplacedSpan],
+    hunks: &[DiffHunk],
+) -> Option<Vec<HunkWords>> {
+    let pairs = replaced_text(before, after, spans)?;
+    let marks = WordMarks::new(before.text(), after.text(), &pairs);
+    let mut old = LineCursor::new(before.text(), &marks.old);
+    let mut new = LineCursor::new(after.text(), &marks.new);
+    let mut out = Vec::with_capacity(hunks.len());
+    for hunk in hunks {
+        old.go_to(hunk.old_start + usize::from(hunk.old_lines == 0));
+        new.go_to(hunk.new_start + usize::from(hunk.new_lines == 0));
+        let mut words = Vec::with_capacity(hunk.lines.len());
+        for line in &hunk.lines {
+            words.push(match line.kind {
+                LineKind::Removed => old.take(line),
+                LineKind::Added => new.take(line),
+                LineKind::Kept => {
+                    old.take(line);
+                    new.take(line);
+                    Vec::new()
+                }
+            });
+        }
+        clear_whole_lines(hunk, &mut words);
+        out.push(words);
+    }
+    Some(out)
+}
+
+/// Removes the marks of lines that only one side has: all of them is new, or gone.
+fn clear_whole_lines(hunk: &DiffHunk, words: &mut [Vec<Range<usize>>]) {
+    let mut at = 0;
+    for run in hunk.lines.chunk_by(|left, right| (left.kind == LineKind::Kept) == (right.kind == LineKind::Kept)) {
+        let has = |kind| run.iter().any(|line| line.kind == kind);
+        if !(has(LineKind::Removed) && has(LineKind::Added)) {
+            words[at..at + run.len()].iter_mut().for_each(Vec::clear);
+        }
+        at += run.len();
+    }
+}
+
+/// Returns the replaced ranges of both texts; `None` if the versions differ elsewhere.
+fn replaced_text(before: &Snapshot, after: &Snapshot, spans: &[ReplacedSpan]) -> Option<Vec<(Span, Span)>> {
+    let (mut old_at, mut new_at) = (0, 0);
+    let mut out = Vec::with_capacity(spans.len());
+    for span in spans {
+        let kept = before.raw().get(old_at..span.at)?;
+        if after.raw().get(new_at..)?.get(..kept.len())? != kept {
+            return None;
+        }
+        new_at += kept.len();
+        let (old_end, new_end) = (span.at.checked_add(span.old)?, new_at.checked_add(span.new)?);
+        if old_end > before.raw().len() || new_end > after.raw().len() {
+            return None;
+        }
+        let old = before.text_span(Span::new(span.at, old_end));
+        let new = after.text_span(Span::new(new_at, new_end));
+        before.text().get(old.range())?;
+        after.text().get(new.range())?;
+        out.push((old, new));
+        (old_at, new_at) = (old_end, new_end);
+    }
+    (before.raw().get(old_at..)? == after.raw().get(new_at..)?).then_some(out)
+}
+
+/// The changed parts of both texts, in order.
+#[derive(Default)]
+struct WordMarks {
+    old: Vec<Range<usize>>,
+    new: Vec<Range<usize>>,
+}
+
+impl WordMarks {
+    fn new(old: &str, new: &str, pairs: &[(Span, Span)]) -> WordMarks {
+        let mut marks = WordMarks::default();
+        let mut budget = COMPARISON_CELLS_MAX;
+        let mut done = (0, 0);
+        for (nth, (left, right)) in pairs.iter().enumerate() {
+            let next = pairs.get(nth + 1).map_or((old.len(), new.len()), |(left, right)| (left.start(), right.start()));
+            let (left, right) = whole_words((old, left.range()), (new, right.range()), done, next);
+            done = (left.end, right.end);
+            marks.add((old, left), (new, right), &mut budget);
+        }
+        marks
+    }
+
+    /// Adds a replaced range: all of it if it is within one line, otherwise the words that differ.
+    fn add(&mut self, (old, left): (&str, Range<usize>), (new, right): (&str, Range<usize>), budget: &mut usize) {
+        let is_within_line = !old[left.clone()].contains('\n') && !new[right.clone()].contains('\n');
+        if is_within_line || !self.compare((old, left.clone()), (new, right.clone()), budget) {
+            push(&mut self.old, left);
+            push(&mut self.new, right);
+        }
+    }
+
+    /// Adds the words that differ; false, adding nothing, if both sides have too little in common.
+    fn compare(
+        &mut self,
+        (old, left): (&str, Range<usize>),
+        (new, right): (&str, Range<usize>),
+        budget: &mut usize,
+    ) -> bool {
+        let (old_words, new_words) = (tokens(&old[left.clone()]), tokens(&new[right.clone()]));
+        let Some(rest) = budget.checked_sub(old_words.len().saturating_mul(new_words.len())) else { return false };
+        *budget = rest;
+        let (mut old_kept, mut new_kept) = (vec![false; old_words.len()], vec![false; new_words.len()]);
+        for run in token_runs(&old_words, &new_words) {
+            if let Some(kept) = run.kept {
+                old_kept[kept].fill(true);
+                new_kept[run.new].fill(true);
+            }
+        }
+        let is_telling = |word: &&str| !word.trim().is_empty();
+        let common = new_words.iter().zip(&new_kept).filter(|(word, kept)| **kept && is_telling(word)).count();
+        let telling = |words: &[&str]| words.iter().filter(|word| is_telling(word)).count();
+        let most = telling(&old_words).max(telling(&new_words));
+        if common == 0 || common * 100 < most * COMMON_WORDS_PERCENT_MIN {
+            return false;
+        }
+        push_differing(&mut self.old, left.start, &old_words, &old_kept);
+        push_differing(&mut self.new, right.start, &new_words, &new_kept);
+        true
+    }
+}
+
+/// Adds the words that are not kept.
+fn push_differing(marks: &mut Vec<Range<usize>>, mut at: usize, words: &[&str], kept: &[bool]) {
+    for (word, kept) in words.iter().zip(kept) {
+        if !kept {
+            push(marks, at..at + word.len());
+        }
+        at += word.len();
+    }
+}
+
+/// Adds a range; one that touches the last is joined with it.
+fn push(marks: &mut Vec<Range<usize>>, part: Range<usize>) {
+    match marks.last_mut() {
+        Some(last) if last.end >= part.start => last.end = last.end.max(part.end),
+        _ if part.is_empty() => {}
+        _ => marks.push(part),
+    }
+}
+
+/// Extends a replaced range to whole words, by the same text on both sides, between the ends of its neighbours.
+fn whole_words(
+    (old, mut left): (&str, Range<usize>),
+    (new, mut right): (&str, Range<usize>),
+    done: (usize, usize),
+    next: (usize, usize),
+) -> (Range<usize>, Range<usize>) {
+    let is_joined = |text: &str, at: usize| {
+        let (before, after) = text.split_at(at);
+        before.chars().next_back().is_some_and(is_word) && after.chars().next().is_some_and(is_word)
+    };
+    if is_joined(old, left.start) || is_joined(new, right.start) {
+        let common = (left.start - done.0).min(right.start - done.1);
+        let run = old[..left.start].chars().rev().take_while(|&ch| is_word(ch)).map(char::len_utf8).sum::<usize>();
+        let run = run.min(common);
+        left.start -= run;
+        right.start -= run;
+    }
+    if is_joined(old, left.end) || is_joined(new, right.end) {
+        let common = (next.0 - left.end).min(next.1 - right.end);
+        let run = old[left.end..].chars().take_while(|&ch| is_word(ch)).map(char::len_utf8).sum::<usize>();
+        let run = run.min(common);
+        left.end += run;
+        right.end += run;
+    }
+    (left, right)
+}
+
+/// Goes over the lines of a text, and over the marks on them.
+struct LineCursor<'a> {
+    text: &'a str,
+    /// Number of the line at `at`, from 1.
+    line: usize,
+    at: usize,
+    marks: &'a [Range<usize>],
+}
+
+impl<'a> LineCursor<'a> {
+    const fn new(text: &'a str, marks: &'a [Range<usize>]) -> LineCursor<'a> {
+        LineCursor { text, line: 1, at: 0, marks }
+    }
+
+    /// Goes forward to a line.
+    fn go_to(&mut self, line: usize) {
+        while self.line < line && self.at < self.text.len() {
+            self.next_line();
+        }
+    }
+
+    /// Returns the range of the line, and goes to the next one.
+    fn next_line(&mut self) -> Range<usize> {
+        let start = self.at;
+        let stop = memchr::memchr(b'\n', &self.text.as_bytes()[start..]).map(|end| start + end);
+        self.at = stop.map_or(self.text.len(), |stop| stop + 1);
+        self.line += 1;
+        start..stop.unwrap_or(self.text.len())
+    }
+
+    /// Returns the marks of the line as ranges of what `shown` has of it, and goes to the next one.
+    fn take(&mut self, shown: &DiffLine) -> Vec<Range<usize>> {
+        let range = self.next_line();
+        let line = &self.text[range.clone()];
+        let skipped = line.char_indices().nth(shown.window.before).map_or(line.len(), |(at, _)| at);
+        // After omitted lines the numbers are not those of the text.
+        if !line[skipped..].starts_with(&*shown.text) {
+            return Vec::new();
+        }
+        let start = range.start + skipped;
+        let end = start + shown.text.len();
+        let first = self.marks.partition_point(|mark| mark.end <= start);
+        self.marks = &self.marks[first..];
+        let here = self.marks.iter().take_while(|mark| mark.start < end);
+        here.map(|mark| mark.start.max(start) - start..mark.end.min(end) - start).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{LineKind, hunks};
+    use super::{ReplacedSpan, known_words};
+    use crate::text::change::{ChangeSet, Splice};
+    use crate::text::snapshot::Snapshot;
+    use crate::text::span::Span;
+    use proptest::prelude::*;
+
+    /// Returns the changed lines of a change, with its words in angle brackets.
+    fn marked(before: &str, splices: &[(usize, usize, &str)]) -> Vec<String> {
+        let base = Snapshot::from_text(before);
+        let parts = splices.iter().map(|(at, end, text)| Splice::new(Span::new(*at, *end), text.as_bytes(), 0));
+        let changes = ChangeSet::new(&base, parts).unwrap();
+        let after = Snapshot::from_text(&String::from_utf8(changes.apply(&base)).unwrap());
+        let spans: Vec<ReplacedSpan> = changes
+            .splices()
+            .iter()
+            .map(|it| ReplacedSpan { at: it.span.start(), old: it.span.len(), new: it.text.len() })
+            .collect();
+        let hunks = hunks(&base, &changes, 1);
+        let words = known_words(&base, &after, &spans, &hunks).unwrap();
+        let mut out = Vec::new();
+        for (line, parts) in hunks.iter().flat_map(|hunk| &hunk.lines).zip(words.iter().flatten()) {
+            let mut text = line.text.clone();
+            for part in parts.iter().rev() {
+                text.insert(part.end, '>');
+                text.insert(part.start, '<');
+            }
+            if line.kind != LineKind::Kept {
+                out.push(format!("{}{text}", line.kind.sign()));
+            }
+        }
+        out
+    }
+
+    #[test]
+    fn replaced_words_are_marked() {
+        // A comparison of words cannot know which of two equal arguments is new.
+        assert_eq!(marked("f(a, a)\n", &[(2, 2, "a, ")]), ["-f(a, a)", "+f(<a, >a, a)"]);
+        // Whole words, also where only a part was replaced.
+        assert_eq!(marked("x = 19;\n", &[(5, 6, "7")]), ["-x = <19>;", "+x = <17>;"]);
+        assert_eq!(marked("foo(1)\n", &[(3, 3, "bar")]), ["-<foo>(1)", "+<foobar>(1)"]);
+        // Two ranges in one word share no letters.
+        assert_eq!(marked("aXbYc\n", &[(1, 2, "x"), (3, 4, "y")]), ["-<aXbYc>", "+<axbyc>"]);
+        // A range over several lines is compared by words.
+        let lines = "fn a() {\n    one(1);\n    two(2);\n}\n";
+        assert_eq!(
+            marked(lines, &[(13, 33, "one(7);\n    two(9);\n")])[..],
+            ["-    one(<1>);", "-    two(<2>);", "+    one(<7>);", "+    two(<9>);"]
+        );
+        // Without common words, all of it.
+        assert_eq!(marked("a b\nc d\n", &[(2, 5, "x\ny")]), ["-a <b>", "-<c> d", "+a <x>", "+<y> d"]);
+        assert_eq!(marked("a\n", &[(2, 2, "new line\n")]), ["+new line"]);
+    }
+
+    #[test]
+    fn other_versions_are_noticed() {
+        let (before, after) = (Snapshot::from_text("abc\n"), Snapshot::from_text("axd\n"));
+        let span = |at, old, new| known_words(&before, &after, &[ReplacedSpan { at, old, new }], &[]).is_some();
+        assert!(span(1, 2, 2) && !span(1, 1, 1) && !span(1, 9, 9) && !span(usize::MAX, 1, 1));
+    }
+
+    proptest! {
+        /// The marks are parts of their lines; where no line end is replaced, what is not marked is the same on both sides.
+        #[test]
+        fn unmarked_text_is_common(
+            base in "[ab é\n]{1,30}", seeds in prop::collection::vec((0usize..31, 0usize..31, "[ax é\n]{0,6}"), 0..4)
+        ) {
+            let base = Snapshot::from_text(&base);
+            let cut = |at: usize| (0..=at.min(base.text().len())).rev().find(|&at| base.text().is_char_boundary(at)).unwrap();
+            let splices = seeds.iter().map(|(a, b, text)| Splice::new(Span::new(cut(*a.min(b)), cut(*a.max(b))), text.as_bytes(), 0));
+            let Ok(changes) = ChangeSet::new(&base, splices) else { return Ok(()) };
+            let after = Snapshot::from_text(&String::from_utf8(changes.apply(&base)).unwrap());
+            let spans: Vec<ReplacedSpan> = changes.splices().iter()
+                .map(|it| ReplacedSpan { at: it.span.start(), old: it.span.len(), new: it.text.len() }).collect();
+            let hunks = hunks(&base, &changes, 1);
+            let words = known_words(&base, &after, &spans, &hunks).unwrap();
+            let mut sides = [String::new(), String::new()];
+            for (hunk, words) in hunks.iter().zip(&words) {
+                prop_assert_eq!(hunk.lines.len(), words.len());
+                for (line, parts) in hunk.lines.iter().zip(words) {
+                    let mut text = line.text.clone();
+                    prop_assert!(parts.windows(2).all(|two| two[0].end < two[1].start));
+                    for part in parts.iter().rev() {
+                        text.replace_range(part.clone(), "");
+                    }
+                    if line.kind == LineKind::Kept {
+                        prop_assert!(parts.is_empty());
+                    } else {
+                        sides[usize::from(line.kind == LineKind::Added)].push_str(&text);
+                    }
+                }
+            }
+            let [old, new] = sides;
+            let is_within_lines = changes.splices().iter()
+                .all(|it| !it.text.contains(&b'\n') && !base.text()[it.span.range()].contains('\n'));
+            prop_assert!(!is_within_lines || old == new, "{old:?} {new:?}");
+        }
+    }
+}
