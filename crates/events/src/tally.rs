@@ -136,18 +136,16 @@ impl CallTally {
         rows.into_iter().collect()
     }
 
+    /// Keeps the calls with this value of a property only.
+    pub fn retain(&mut self, by: TallyKey, value: &str) {
+        self.0.retain(|key, _| property(key, by) == value);
+    }
+
     /// Returns a table, the most frequent first.
     pub fn by(&self, by: TallyKey) -> Vec<TallyRow> {
         let mut rows: BTreeMap<&str, TallyRow> = BTreeMap::new();
         for (key, count) in &self.0 {
-            let name = match by {
-                TallyKey::Tool => &key.tool,
-                TallyKey::Format => &key.format,
-                TallyKey::Tier => &key.tier,
-                TallyKey::Model => &key.model,
-                TallyKey::Transport => &key.transport,
-                TallyKey::Code => &key.code,
-            };
+            let name = property(key, by);
             if name.is_empty() && matches!(by, TallyKey::Format | TallyKey::Tier) {
                 continue;
             }
@@ -156,5 +154,17 @@ impl CallTally {
         let mut rows: Vec<TallyRow> = rows.into_values().collect();
         rows.sort_by(|left, right| right.calls.cmp(&left.calls).then_with(|| left.name.cmp(&right.name)));
         rows
+    }
+}
+
+/// Returns the value of a property of calls.
+fn property(key: &CounterKey, by: TallyKey) -> &str {
+    match by {
+        TallyKey::Tool => &key.tool,
+        TallyKey::Format => &key.format,
+        TallyKey::Tier => &key.tier,
+        TallyKey::Model => &key.model,
+        TallyKey::Transport => &key.transport,
+        TallyKey::Code => &key.code,
     }
 }

@@ -6,7 +6,7 @@ const root = document.documentElement;
 root.classList.add("scripted");
 const one = (selector, within = document) => within.querySelector(selector);
 const all = (selector, within = document) => [...within.querySelectorAll(selector)];
-const decisions = []; // operations that this tab made, the newest last
+const decisions = []; // what takes back each decision of this tab, the newest last: fields of an action
 
 // ---- fetching -----------------------------------------------------------------------------------------------------
 
@@ -22,6 +22,57 @@ async function get(address) {
   return parse(text);
 }
 
+// ---- what a person has begun --------------------------------------------------------------------------------------
+
+// A name for an element that its counterpart in a new version of the page has, too.
+function place(element) {
+  const near = element.parentElement.closest("[id]") ?? document.body;
+  const kind = element.tagName + (element.name ? `[name="${element.name}"]` : element.className ? "." + [...element.classList].join(".") : "");
+  return [near.id, kind, all(kind, near).indexOf(element)];
+}
+const placed = ([id, kind, nth], page) => all(kind, id ? page.getElementById(id) ?? page.createElement("i") : page.body)[nth];
+
+// Returns what a reload must not lose: texts that are being written, what was opened and folded, and the focus.
+function begun() {
+  const fields = all("textarea, input").filter((field) => !["hidden", "checkbox", "range"].includes(field.type));
+  const texts = fields.filter((field) => field.value !== field.defaultValue).map((field) => [place(field), field.value]);
+  const open = all("#main details, #timeline details").map((details) => [place(details), details.open]);
+  const folded = all(".file.folded").map((file) => file.id);
+  const at = document.activeElement;
+  const focus = at?.matches?.("textarea, input, select") && [place(at), at.selectionStart, at.selectionEnd];
+  return { texts, open, folded, focus };
+}
+function resume({ texts, open, folded, focus }) {
+  for (const [where, value] of texts) {
+    const field = placed(where, document);
+    if (field) field.value = value;
+  }
+  for (const [where, isOpen] of open) {
+    const details = placed(where, document);
+    if (details && details.open !== isOpen) details.open = isOpen;
+  }
+  for (const id of folded) {
+    const file = document.getElementById(id);
+    if (file) fold(file, true);
+  }
+  const field = focus && placed(focus[0], document);
+  if (!field) return;
+  field.focus({ preventScroll: true });
+  // Some fields have no selection.
+  if (focus[1] != null) field.setSelectionRange?.(focus[1], focus[2]);
+}
+// Files that were fetched stay on the screen until their new version is there.
+function keepCards(main) {
+  const again = [];
+  for (const file of all(".file[data-part]", main)) {
+    const old = document.getElementById(file.id);
+    if (!old || old.dataset.part) continue;
+    again.push([old, file.dataset.part]);
+    file.replaceWith(old);
+  }
+  return () => Promise.all(again.map(([old, address]) => old.isConnected && card(old, address)));
+}
+
 let visit = 0;
 async function go(address, { push = true, keep = false } = {}) {
   const mine = ++visit;
@@ -34,13 +85,17 @@ async function go(address, { push = true, keep = false } = {}) {
   document.body.className = page.body.className;
   document.body.dataset.newest = page.body.dataset.newest ?? "";
   document.body.dataset.csrf = page.body.dataset.csrf ?? document.body.dataset.csrf;
+  const before = keep && begun();
+  const refetch = keep && keepCards(one("#main", page));
   for (const id of ["main", "timeline"]) one("#" + id).replaceWith(document.adoptNode(one("#" + id, page)));
   const nav = one(".bar nav", page);
   if (nav) one(".bar nav").replaceWith(document.adoptNode(nav));
   one("#timeline").scrollTop = list;
   prepare(document);
   if (keep) {
+    resume(before);
     scrollTo(0, top);
+    refetch();
     const hunk = at && document.getElementById(at);
     if (hunk) mark(hunk);
   } else {
@@ -53,7 +108,7 @@ const reload = () => go(location.href, { push: false, keep: true });
 
 // ---- messages -----------------------------------------------------------------------------------------------------
 
-function say(text, kind, { evidence, next, operation, resolve } = {}) {
+function say(text, kind, { evidence, next, decision, resolve } = {}) {
   const box = document.createElement("div");
   if (kind) box.className = kind;
   const grow = document.createElement("div");
@@ -68,11 +123,11 @@ function say(text, kind, { evidence, next, operation, resolve } = {}) {
   if (evidence) add("pre", evidence, "evidence");
   if (next) add("p", next);
   box.append(grow);
-  if (operation) {
+  if (decision) {
     const button = document.createElement("button");
     button.type = "button";
     button.textContent = "Undo this (u)";
-    button.addEventListener("click", () => undoDecision(operation));
+    button.addEventListener("click", () => undoDecision(decision));
     box.append(button);
   }
   if (resolve) {
@@ -97,6 +152,13 @@ function say(text, kind, { evidence, next, operation, resolve } = {}) {
 
 // ---- actions ------------------------------------------------------------------------------------------------------
 
+// Returns the fields of the action that takes a decision back; none if that needs no button.
+function reversal(sent, result) {
+  if (result.operation) return { do: "undo", id: result.operation };
+  if (sent.get("do") !== "keep") return undefined;
+  return { ...Object.fromEntries(sent), on: sent.get("on") === "0" ? "1" : "0" };
+}
+
 async function act(fields) {
   const response = await fetch("/act", {
     method: "POST",
@@ -110,8 +172,12 @@ async function act(fields) {
   }
   const result = await response.json();
   if (result.ok) {
-    if (result.operation) decisions.push(result.operation);
-    if (new URLSearchParams(fields).get("do") !== "review") say(result.summary, "", { operation: result.operation });
+    const sent = new URLSearchParams(fields);
+    // Texts that were sent are no longer being written.
+    for (const form of all("form.act")) if (form.dataset.sent) form.reset(), form.closest("details")?.removeAttribute("open");
+    const decision = reversal(sent, result);
+    if (decision) decisions.push(decision);
+    if (!(sent.get("do") === "keep" && sent.get("hunk"))) say(result.summary, "", { decision });
   } else {
     say(result.summary, "bad", { evidence: result.evidence, next: result.next, resolve: result.resolve });
   }
@@ -119,11 +185,15 @@ async function act(fields) {
   return result.ok;
 }
 
-async function undoDecision(operation) {
-  const id = operation ?? decisions.at(-1);
-  if (!id) return say("There is no decision of yours to undo in this tab.");
-  decisions.splice(decisions.indexOf(id), 1);
-  if (await act({ do: "undo", id })) decisions.pop();
+// Takes a decision back, the last one without a name.
+async function undoDecision(decision = decisions.at(-1)) {
+  if (!decision) return say("There is no decision of yours to undo in this tab.");
+  decisions.splice(decisions.indexOf(decision), 1);
+  if (decision.tick) {
+    await tick(decision.tick, decision.on);
+    return reload();
+  }
+  if (await act(decision)) decisions.pop();
 }
 
 document.addEventListener("submit", (event) => {
@@ -131,7 +201,11 @@ document.addEventListener("submit", (event) => {
   if (form.matches("form.act")) {
     event.preventDefault();
     for (const button of all("button", form)) button.disabled = true;
-    act([...new FormData(form)]).finally(() => all("button", form).forEach((button) => (button.disabled = false)));
+    form.dataset.sent = "1";
+    act([...new FormData(form)]).finally(() => {
+      delete form.dataset.sent;
+      all("button", form).forEach((button) => (button.disabled = false));
+    });
   } else if (form.matches(".filters")) {
     event.preventDefault();
     search(form);
@@ -245,13 +319,23 @@ function showFile(file) {
 function showHunk(hunk) {
   const button = one("[data-tick]", hunk);
   if (button && local(button.dataset.tick)) button.setAttribute("aria-pressed", true);
-  if (button) hunk.classList.toggle("reviewed", button.getAttribute("aria-pressed") === "true");
+  if (button) {
+    const isKept = button.getAttribute("aria-pressed") === "true";
+    hunk.classList.toggle("reviewed", isKept);
+    button.textContent = isKept ? "Kept ✓" : "Keep";
+  }
 }
 function fold(file, on) {
   file.classList.toggle("folded", on);
   one(".fold", file)?.setAttribute("aria-expanded", !on);
 }
+const isDecided = (hunk) => hunk.matches(".reviewed, .undone");
 function countViewed() {
+  const progress = one(".scope .progress"), changes = all(".hunk[id]");
+  if (progress) {
+    const rest = one(".file[data-part]") ? "+" : "";
+    progress.textContent = changes.length ? `${changes.filter(isDecided).length} of ${changes.length}${rest} decided` : "";
+  }
   const count = one(".viewed-count");
   if (count) count.textContent = `${all(".file").filter(isViewed).length} of ${count.dataset.total} viewed`;
 }
@@ -288,7 +372,9 @@ function review(hunk) {
   if (!button) return;
   const on = button.getAttribute("aria-pressed") !== "true";
   button.setAttribute("aria-pressed", on);
-  hunk.classList.toggle("reviewed", on);
+  showHunk(hunk);
+  countViewed();
+  decisions.push({ tick: button.dataset.tick, on: !on });
   tick(button.dataset.tick, on);
 }
 
@@ -314,6 +400,12 @@ function step(by) {
   if (at < 0) at = by > 0 ? -1 : list.length;
   const next = list[Math.min(Math.max(at + by, 0), list.length - 1)];
   show(next);
+}
+// Goes to the next change that nobody has decided about, if there is one.
+function stepUndecided(from) {
+  const list = hunks(), at = list.indexOf(from);
+  const next = [...list.slice(at + 1), ...list.slice(0, Math.max(at, 0))].find((hunk) => hunk.id && !isDecided(hunk));
+  if (next) show(next);
 }
 function stepFile(by) {
   const list = all(".file");
@@ -347,8 +439,9 @@ const KEYS = {
     const button = one('form [data-key="a"]', hunk);
     if (button) button.click();
     else review(hunk);
-    step(1);
+    stepUndecided(hunk);
   },
+  A: () => press('.scope [data-key="A"]', document),
   v: () => press(".viewed input", current()?.closest(".file") ?? document.activeElement?.closest?.(".file")),
   x: () => press('[data-key="x"]', current()),
   r: () => press('[data-key="r"]', current()),

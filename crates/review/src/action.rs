@@ -1,6 +1,7 @@
 //! Actions: the fields of a form become a call of the engine.
 
 use crate::html::query_path;
+use crate::keep;
 use crate::request::Fields;
 use crate::state::ReviewState;
 use crate::view::{scope_of, scope_query};
@@ -41,16 +42,16 @@ impl ActionOutcome {
     }
 
     /// The result for a script.
-    pub(crate) fn to_json(&self, fields: &Fields) -> Value {
+    pub(crate) fn to_json(&self, state: &ReviewState, fields: &Fields) -> Value {
         let resolve = self.resolve_address(fields);
         match &self.0 {
             Ok(done) => json!({ "ok": true, "summary": done.summary, "operation": done.operation }),
             Err(error) => json!({
                 "ok": false,
                 "code": error.code().as_str(),
-                "summary": error.message(),
-                "evidence": error.evidence_text(),
-                "next": error.next_step(),
+                "summary": state.relative(error.message()),
+                "evidence": state.relative(error.evidence_text()),
+                "next": state.relative(error.next_step()),
                 "resolve": resolve,
             }),
         }
@@ -79,7 +80,10 @@ fn done(state: &ReviewState, fields: &Fields) -> Result<ActionDone> {
             call(state, "restore", json!({ "id": id(fields)? }), Some(&path))?
         }
         "approve" | "deny" | "correct" => return answered(state, fields, verb),
-        "review" => return reviewed(state, fields),
+        "keep" => {
+            let summary = state.relative(&keep::keep(state, fields)?);
+            return Ok(ActionDone { summary, operation: None });
+        }
         "tick" => {
             let name = fields.text("name").ok_or_else(|| incomplete("what was viewed"))?;
             let kept = state.ticks.set(name, fields.flag("on"));
@@ -121,23 +125,7 @@ fn done(state: &ReviewState, fields: &Fields) -> Result<ActionDone> {
         }
         _ => return Err(Error::new(Code::CallInvalid, "There is no such action.").next("Reload the page.")),
     };
-    Ok(finished(&answer))
-}
-
-/// Marks a hunk as reviewed, or not.
-fn reviewed(state: &ReviewState, fields: &Fields) -> Result<ActionDone> {
-    let hunk = fields.number("hunk").ok_or_else(|| incomplete("a change"))?;
-    let is_reviewed = fields.text("reviewed") == Some("1");
-    let path = fields.path("path");
-    state.engine.remarks().mark_reviewed(
-        &state.caller,
-        scope_operation(fields)?,
-        path.as_deref(),
-        Some(&[hunk]),
-        is_reviewed,
-    )?;
-    let summary = if is_reviewed { "Marked as reviewed." } else { "Marked as not reviewed." };
-    Ok(ActionDone { summary: summary.to_owned(), operation: None })
+    Ok(finished(state, &answer))
 }
 
 /// Returns the operation that the fields are about.
@@ -186,11 +174,11 @@ fn call(state: &ReviewState, tool: &str, mut input: Value, path: Option<&Path>) 
 }
 
 /// Returns what an answer says for a person.
-fn finished(answer: &Answer) -> ActionDone {
+fn finished(state: &ReviewState, answer: &Answer) -> ActionDone {
     let text = |name: &str| answer.data.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
     let first_line = answer.text.lines().next().unwrap_or("Done.");
     ActionDone {
-        summary: text("summary").unwrap_or(first_line).to_owned(),
+        summary: state.relative(text("summary").unwrap_or(first_line)),
         operation: text("operation").map(str::to_owned),
     }
 }

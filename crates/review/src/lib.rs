@@ -13,6 +13,7 @@ mod access;
 mod action;
 mod assets;
 mod html;
+mod keep;
 mod live;
 mod pages;
 mod request;

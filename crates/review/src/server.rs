@@ -268,7 +268,7 @@ fn respond_to(
     wants_json: bool,
 ) -> HttpResponse {
     if wants_json {
-        return respond::json(outcome.status(), &outcome.to_json(fields));
+        return respond::json(outcome.status(), &outcome.to_json(state, fields));
     }
     let none = Fields::default();
     let page = PageContext::new(state, csrf, &none, Preferences::default());

@@ -57,23 +57,35 @@ impl Ticks {
     ///
     /// Errors: those of the file.
     pub(crate) fn set(&self, name: &str, is_set: bool) -> std::io::Result<bool> {
-        let is_name = !name.is_empty()
-            && name.len() <= NAME_CHARS_MAX
-            && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-.:".contains(&byte));
-        if !is_name {
+        self.set_all(&[name.to_owned()], is_set)
+    }
+
+    /// Sets or removes several ticks; false, doing nothing, if a name is none.
+    ///
+    /// Errors: those of the file.
+    pub(crate) fn set_all(&self, names: &[String], is_set: bool) -> std::io::Result<bool> {
+        let is_name = |name: &String| {
+            !name.is_empty()
+                && name.len() <= NAME_CHARS_MAX
+                && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-.:".contains(&byte))
+        };
+        if !names.iter().all(is_name) {
             return Ok(false);
         }
         let mut known = self.known();
         let Some(file) = &self.file else {
-            if is_set && known.names.len() < TICKS_MAX {
-                known.names.insert(name.to_owned());
-            } else {
-                known.names.remove(name);
+            for name in names {
+                if is_set && known.names.len() < TICKS_MAX {
+                    known.names.insert(name.clone());
+                } else {
+                    known.names.remove(name);
+                }
             }
             return Ok(true);
         };
         let mut out = OpenOptions::new().append(true).create(true).mode(0o600).open(file)?;
-        out.write_all(format!("{}{name}\n", if is_set { '+' } else { '-' }).as_bytes())?;
+        let sign = if is_set { '+' } else { '-' };
+        out.write_all(names.iter().map(|name| format!("{sign}{name}\n")).collect::<String>().as_bytes())?;
         known.read(file)?;
         if known.read > FILE_BYTES_MAX {
             let text = fs::read_to_string(file)?;
@@ -141,6 +153,8 @@ mod tests {
         two.set("f-1:a", false).unwrap();
         one.refresh();
         assert!(!one.has("f-1:a") && one.has("f-2:b"));
+        let both = ["f-1:a".to_owned(), "f-2:b".to_owned()];
+        assert!(two.set_all(&both, false).unwrap() && !two.has("f-2:b") && two.set_all(&both[1..], true).unwrap());
         assert!(!one.set("two words", true).unwrap() && !one.set("", true).unwrap() && !one.set("a\nb", true).unwrap());
         assert!(Ticks::open(Some(file)).set("x", true).unwrap());
     }

@@ -32,6 +32,18 @@ impl<'a> PageContext<'a> {
         PageContext { state, csrf, fields, preferences, remarks: OnceCell::new() }
     }
 
+    /// Returns a path for people, relative to its root.
+    pub(crate) fn path_below_root(&self, path: &Path) -> String {
+        let roots = self.state.engine.roots();
+        let below = roots.iter().find_map(|root| path.strip_prefix(root).ok());
+        shown_path(below.filter(|below| !below.as_os_str().is_empty()).unwrap_or(path))
+    }
+
+    /// Returns a text for people with the names of files relative to their roots.
+    pub(crate) fn relative(&self, text: &str) -> String {
+        self.state.relative(text)
+    }
+
     /// The remarks on the operation of the scope that the page shows.
     pub(crate) fn remarks(&self, scope: &ChangeScope) -> &ScopeRemarks {
         self.remarks.get_or_init(|| {

@@ -1,7 +1,7 @@
 //! The changes of a scope: what they are, their files, and the differences of those on the screen.
 
 use crate::html::Html;
-use crate::pages::form::{ActionButton, button};
+use crate::pages::form::{ActionButton, button, scope_fields};
 use crate::pages::frame::{self, Place};
 use crate::pages::{file, timeline, tree};
 use crate::view::{PageContext, scope_address, shown_path};
@@ -142,7 +142,7 @@ fn head(
         (None, ChangeScope::Between(from, to), _) => out.text("From ").text(from).text(" to ").text(to),
         _ => out.text("Changes"),
     };
-    out.raw("</h1><span class=\"spring\"></span>");
+    out.raw("</h1><span class=\"spring\"></span><span class=\"progress js\" aria-live=\"polite\"></span>");
     out.raw("<span class=\"files-count\">").number(found.total as u64).raw(if found.total == 1 {
         " file"
     } else {
@@ -155,7 +155,7 @@ fn head(
         details(out, view);
     }
     out.raw("<div class=\"actions\">");
-    actions(out, page, scope, operation);
+    actions(out, page, scope, operation, found.total);
     out.raw("<span class=\"spring\"></span>");
     view_links(out, page, scope);
     out.raw("</div></header>");
@@ -210,7 +210,13 @@ fn details(out: &mut Html, view: &OperationView) {
 }
 
 /// Adds the buttons for all of the changes.
-fn actions(out: &mut Html, page: &PageContext<'_>, scope: &ChangeScope, operation: Option<&OperationView>) {
+fn actions(
+    out: &mut Html,
+    page: &PageContext<'_>,
+    scope: &ChangeScope,
+    operation: Option<&OperationView>,
+    files: usize,
+) {
     match (scope, operation) {
         (ChangeScope::Turn(id), _) => {
             let undo = ActionButton {
@@ -238,6 +244,21 @@ fn actions(out: &mut Html, page: &PageContext<'_>, scope: &ChangeScope, operatio
             button(out, page, &ActionButton { verb: "undo", label, hint, class, key: "X" }, &[("id", id.as_bytes())]);
         }
         _ => {}
+    }
+    let is_mark = operation.is_some_and(|view| view.purpose == OperationPurpose::Mark);
+    if !is_mark && files > 0 {
+        let label = match (scope, files) {
+            (ChangeScope::Operation(_), 1) => "Keep operation".to_owned(),
+            (ChangeScope::Operation(_), files) => format!("Keep operation ({files} files)"),
+            (ChangeScope::Turn(_), 1) => "Keep turn".to_owned(),
+            (ChangeScope::Turn(_), files) => format!("Keep turn ({files} files)"),
+            (ChangeScope::Between(..), 1) => "Keep all".to_owned(),
+            (ChangeScope::Between(..), files) => format!("Keep all {files} files"),
+        };
+        let mut fields = scope_fields(scope);
+        fields.push(("on", b"1"));
+        let hint = "Keep every change that is shown here (A)";
+        button(out, page, &ActionButton { verb: "keep", label: &label, hint, class: "", key: "A" }, &fields);
     }
     if let Some(view) = operation {
         if matches!(scope, ChangeScope::Operation(_)) {

@@ -6,6 +6,7 @@ use crate::view::PageContext;
 use chrono::{DateTime, Utc};
 use emendate::core::{Code, Error, Result};
 use emendate::tallies::{CallTally, TallyKey, TallyRow};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 /// Days of each period that can be chosen.
@@ -23,8 +24,10 @@ pub(crate) fn page(page: &PageContext<'_>) -> Result<String> {
     let days = page.fields.number("days").map_or(7, |days| days as u64).clamp(1, 365);
     let mut main = Html::default();
     main.raw("<header class=\"scope\"><div class=\"title\"><h1>Charts</h1></div><div class=\"actions\">");
+    let chosen = chosen(page);
+    let filter = chosen.as_ref().map_or_else(String::new, |(key, value)| filter_query(*key, value));
     for period in PERIODS {
-        main.raw("<a class=\"button\"").attr("href", &format!("/charts?days={period}"));
+        main.raw("<a class=\"button\"").attr("href", &format!("/charts?days={period}{filter}"));
         if *period == days {
             main.raw(" aria-current=\"true\"");
         }
@@ -39,13 +42,31 @@ pub(crate) fn page(page: &PageContext<'_>) -> Result<String> {
         Some(file) => {
             let now = Utc::now().timestamp_micros().unsigned_abs();
             let since = now.saturating_sub(days * 86_400_000_000);
-            let tally = CallTally::since(file, since)
+            let mut tally = CallTally::since(file, since)
                 .map_err(|error| Error::new(Code::IoFailed, format!("The counters cannot be read: {error}.")))?;
+            if let Some((key, value)) = &chosen {
+                tally.retain(*key, value);
+                main.raw("<p class=\"chart wide chosen\">Only calls with ").text(key.name()).raw(" <strong>");
+                main.text(if value.is_empty() { "(unknown)" } else { value }).raw("</strong> <a class=\"button\"");
+                main.attr("href", &format!("/charts?days={days}")).raw(">All calls</a></p>");
+            }
             charts(&mut main, &tally, days);
         }
     }
     main.raw("</div>");
     Ok(frame::page(page, "Charts", Place::Charts, "", main))
+}
+
+/// Returns the property that the calls of the charts share, if a person chose one.
+fn chosen(page: &PageContext<'_>) -> Option<(TallyKey, String)> {
+    let name = page.fields.text("by")?;
+    let key = TallyKey::ALL.into_iter().find(|key| key.name() == name)?;
+    Some((key, page.fields.text("value").unwrap_or_default().to_owned()))
+}
+
+/// Returns the fields of an address that choose calls by a property.
+fn filter_query(key: TallyKey, value: &str) -> String {
+    format!("&by={}&value={}", key.name(), query_text(value))
 }
 
 fn charts(out: &mut Html, tally: &CallTally, days: u64) {
@@ -58,7 +79,8 @@ fn charts(out: &mut Html, tally: &CallTally, days: u64) {
         .text(&share(&total))
         .raw(" <span>of ");
     out.number(total.calls).raw(" calls succeeded, ").text(&mean(&total)).raw(" each</span></p>");
-    over_time(out, &tally.over_time(if days > 2 { 24 } else { 1 }));
+    let hours = if days > 2 { 24 } else { 1 };
+    over_time(out, &without_gaps(tally.over_time(hours), hours, days), hours);
     out.raw("</section>");
     for (key, question) in [
         (TallyKey::Tool, "Which tools work?"),
@@ -71,7 +93,7 @@ fn charts(out: &mut Html, tally: &CallTally, days: u64) {
         if rows.is_empty() || key == TallyKey::Model && rows.iter().all(|row| row.name.is_empty()) {
             continue;
         }
-        table(out, question, key.name(), &rows);
+        table(out, question, key, &rows, days);
     }
     let mut failures = tally.by(TallyKey::Code);
     failures.retain(|row| row.ok == 0 && row.asked == 0);
@@ -80,20 +102,32 @@ fn charts(out: &mut Html, tally: &CallTally, days: u64) {
     }
 }
 
+/// Fills in the periods without calls, up to now.
+fn without_gaps(rows: Vec<(u64, TallyRow)>, hours: u64, days: u64) -> Vec<(u64, Option<TallyRow>)> {
+    let now = Utc::now().timestamp().unsigned_abs() / 3600;
+    let last = (now - now % hours).max(rows.last().map_or(0, |(hour, _)| *hour));
+    let first = last.saturating_sub((days * 24).saturating_sub(hours));
+    let mut known: BTreeMap<u64, TallyRow> = rows.into_iter().collect();
+    let first = known.keys().next().map_or(first, |oldest| (*oldest).min(first));
+    (first..=last).step_by(usize::try_from(hours).unwrap_or(1)).map(|hour| (hour, known.remove(&hour))).collect()
+}
+
 /// Adds bars of successes, questions and failures over time.
-fn over_time(out: &mut Html, rows: &[(u64, TallyRow)]) {
-    let most = rows.iter().map(|(_, row)| row.calls).max().unwrap_or(1).max(1);
-    let width = (rows.len() as u64 * BAR_WIDTH).max(20 * BAR_WIDTH);
+fn over_time(out: &mut Html, rows: &[(u64, Option<TallyRow>)], hours: u64) {
+    let most = rows.iter().flat_map(|(_, row)| row).map(|row| row.calls).max().unwrap_or(1).max(1);
+    let width = rows.len() as u64 * BAR_WIDTH;
+    out.raw("<div class=\"plot\"><span class=\"most\">").number(most).raw("</span>");
     let mut svg = String::new();
     let _ = write!(
         svg,
         "<svg class=\"bars\" viewBox=\"0 0 {width} {CHART_HEIGHT}\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"Calls over time\">"
     );
     for (nth, (hour, row)) in rows.iter().enumerate() {
+        let Some(row) = row else { continue };
         let x = nth as u64 * BAR_WIDTH;
         let failed = row.calls - row.ok - row.asked;
         let mut y = CHART_HEIGHT;
-        let at = DateTime::from_timestamp((hour * 3600).cast_signed(), 0).unwrap_or_default().format("%Y-%m-%d %H:%M");
+        let at = period(*hour, hours);
         let _ = write!(svg, "<g><title>{at}: {} succeeded, {failed} failed, {} asked</title>", row.ok, row.asked);
         for (class, calls) in [("ok", row.ok), ("asked", row.asked), ("failed", failed)] {
             let height = calls * CHART_HEIGHT / most;
@@ -108,17 +142,33 @@ fn over_time(out: &mut Html, rows: &[(u64, TallyRow)]) {
         svg.push_str("</g>");
     }
     svg.push_str("</svg>");
-    out.raw(&svg).raw("<p class=\"legend\"><span class=\"key ok\"></span>succeeded <span class=\"key asked\"></span>asked a person <span class=\"key failed\"></span>failed</p>");
+    out.raw(&svg).raw("<div class=\"axis\" aria-hidden=\"true\">");
+    for at in [0, rows.len() / 2, rows.len().saturating_sub(1)] {
+        let label = rows.get(at).map_or_else(String::new, |(hour, _)| period(*hour, hours));
+        out.element("span", "", &label);
+    }
+    out.raw("</div></div>");
+    out.raw("<p class=\"legend\"><span class=\"key ok\"></span>succeeded <span class=\"key asked\"></span>asked a person <span class=\"key failed\"></span>failed</p>");
 }
 
-fn table(out: &mut Html, question: &str, name: &str, rows: &[TallyRow]) {
+/// Names a period for people.
+fn period(hour: u64, hours: u64) -> String {
+    let at = DateTime::from_timestamp((hour * 3600).cast_signed(), 0).unwrap_or_default();
+    if hours < 24 { at.format("%-d %b %H:%M").to_string() } else { at.format("%-d %b").to_string() }
+}
+
+fn table(out: &mut Html, question: &str, key: TallyKey, rows: &[TallyRow], days: u64) {
+    let name = key.name();
     out.raw("<section class=\"chart\"><h2>").text(question).raw("</h2><table><thead><tr><th scope=\"col\">").text(name);
     out.raw("</th><th scope=\"col\">calls</th><th scope=\"col\">succeeded</th><th scope=\"col\">time</th><th scope=\"col\">tokens in / out</th></tr></thead><tbody>");
     for row in rows.iter().take(ROWS_MAX) {
         let name = if row.name.is_empty() { "(unknown)" } else { &row.name };
-        out.raw("<tr><th scope=\"row\">")
+        out.raw("<tr><th scope=\"row\"><a")
+            .attr("href", &format!("/charts?days={days}{}", filter_query(key, &row.name)))
+            .attr("title", "These calls only")
+            .raw(">")
             .text(name)
-            .raw("</th><td>")
+            .raw("</a></th><td>")
             .number(row.calls)
             .raw("</td><td class=\"meter\">");
         let per_mille = row.per_mille().unwrap_or(0);

@@ -38,12 +38,14 @@ pub(crate) fn file_query(scope: &ChangeScope, view: &FileView) -> String {
 
 /// Adds a file with its hunks.
 pub(crate) fn card(out: &mut Html, page: &PageContext<'_>, scope: &ChangeScope, view: &FileView) {
-    open(out, page, scope, view);
-    out.raw("<div class=\"body\">");
     let bytes = if page.fields.flag("full") { TEXT_BYTES_MAX } else { TEXT_BYTES_SENT };
     let engine = &page.state.engine;
     let found = page.state.changes(scope);
-    match found.and_then(|changes| engine.review().difference(&page.state.caller, &changes, &view.path, bytes)) {
+    let found =
+        found.and_then(|changes| engine.review().difference(&page.state.caller, &changes, &view.path, bytes));
+    open(out, page, scope, view, found.as_ref().ok());
+    out.raw("<div class=\"body\">");
+    match found {
         Ok(FileDifference::Text(text)) => match cells(page, scope, view, bytes) {
             Some(changed) => {
                 cell_list(out, page, &changed);
@@ -178,7 +180,14 @@ pub(crate) fn named(page: &PageContext<'_>) -> Result<(ChangeScope, std::path::P
     }
 }
 
-fn open(out: &mut Html, page: &PageContext<'_>, scope: &ChangeScope, view: &FileView) {
+/// Adds the heading of a file with its buttons.
+fn open(
+    out: &mut Html,
+    page: &PageContext<'_>,
+    scope: &ChangeScope,
+    view: &FileView,
+    found: Option<&FileDifference>,
+) {
     let anchor = anchor(view);
     let query = file_query(scope, view);
     start(out, page, view);
@@ -206,18 +215,61 @@ fn open(out: &mut Html, page: &PageContext<'_>, scope: &ChangeScope, view: &File
     timeline::stat(out, view.added, view.removed);
     out.raw("<span class=\"spring\"></span><label class=\"viewed js\"><input type=\"checkbox\" data-key=\"v\"");
     out.raw(if is_viewed(page, view) { " checked" } else { "" }).raw(">Viewed</label>");
-    let path = view.path.as_os_str().as_bytes();
+    file_buttons(out, page, scope, view, found);
+    out.raw("</header>");
+}
+
+/// Adds the buttons that decide about a whole file.
+fn file_buttons(
+    out: &mut Html,
+    page: &PageContext<'_>,
+    scope: &ChangeScope,
+    view: &FileView,
+    found: Option<&FileDifference>,
+) {
     let mut fields = scope_fields(scope);
-    fields.push(("path", path));
+    fields.push(("path", view.path.as_os_str().as_bytes()));
+    if let Some(is_kept) = is_file_kept(page, scope, view, found) {
+        let (label, on) = if is_kept { ("File kept ✓", b"0") } else { ("Keep file", b"1") };
+        let hint = "Keep all changes of this file, or decide again";
+        let keep = ActionButton { verb: "keep", label, hint, class: "quiet", key: "" };
+        let fields: Vec<(&str, &[u8])> = fields.iter().copied().chain([("on", &on[..])]).collect();
+        button(out, page, &keep, &fields);
+    }
     let undo = ActionButton {
         verb: "undo_change",
         label: "Undo file",
         hint: "Undo all changes of this file",
-        class: "quiet",
+        class: "quiet danger",
         key: "",
     };
     button(out, page, &undo, &fields);
-    out.raw("</header>");
+}
+
+/// True if all changes of a file are kept; `None` if there is nothing to decide.
+fn is_file_kept(
+    page: &PageContext<'_>,
+    scope: &ChangeScope,
+    view: &FileView,
+    found: Option<&FileDifference>,
+) -> Option<bool> {
+    let remarks = remarks(page, scope, view);
+    match found? {
+        FileDifference::Text(text) if !text.hunks.is_empty() => {
+            Some(text.hunks.iter().all(|hunk| is_kept(page, view, hunk, &remarks)))
+        }
+        // What has no text counts as one hunk of its operation.
+        _ if remarks.operation.is_some() => Some(!remarks.reviewed.is_empty()),
+        _ => None,
+    }
+}
+
+/// True if a person decided to keep a hunk.
+fn is_kept(page: &PageContext<'_>, view: &FileView, hunk: &DiffHunk, remarks: &Remarks) -> bool {
+    match &remarks.operation {
+        Some(_) => remarks.reviewed.contains(&(hunk.number as u64)),
+        None => page.state.ticks.has(&hunk_tick(view, hunk)),
+    }
 }
 
 fn kind_label(kind: &str) -> &str {
@@ -332,10 +384,7 @@ fn one(out: &mut Html, page: &PageContext<'_>, shown: &HunkOfFile<'_>) {
         HunkState::Undone => ("undone", "hunk undone"),
         HunkState::Changed => ("changed since", "hunk changed"),
     };
-    let is_reviewed = match &remarks.operation {
-        Some(_) => remarks.reviewed.contains(&(hunk.number as u64)),
-        None => page.state.ticks.has(&hunk_tick(view, hunk)),
-    };
+    let is_reviewed = is_kept(page, view, hunk, remarks);
     let class = if is_reviewed { format!("{class} reviewed") } else { class.to_owned() };
     out.raw("<section").attr("class", &class).attr("id", &anchor).raw(" tabindex=\"-1\"");
     if remarks.operation.is_some() {
@@ -357,7 +406,7 @@ fn one(out: &mut Html, page: &PageContext<'_>, shown: &HunkOfFile<'_>) {
 }
 
 /// Returns the name of the tick of a hunk among the changes of several operations: it ends when the file changes.
-fn hunk_tick(view: &FileView, hunk: &DiffHunk) -> String {
+pub(crate) fn hunk_tick(view: &FileView, hunk: &DiffHunk) -> String {
     format!("{}:{}:{}-{}", anchor(view), version(view), hunk.old_start, hunk.new_start)
 }
 
@@ -368,16 +417,15 @@ fn hunk_buttons(out: &mut Html, page: &PageContext<'_>, shown: &HunkOfFile<'_>, 
     let mut fields = scope_fields(scope);
     fields.extend([("path", view.path.as_os_str().as_bytes()), ("hunk", number.as_bytes())]);
     if remarks.operation.is_some() {
-        let (label, next) = if is_reviewed { ("Reviewed ✓", b"0") } else { ("Reviewed", b"1") };
-        let mark =
-            ActionButton { verb: "review", label, hint: "Mark as reviewed, or not (a)", class: "quiet", key: "a" };
-        let fields: Vec<(&str, &[u8])> = fields.iter().copied().chain([("reviewed", &next[..])]).collect();
+        let (label, next) = if is_reviewed { ("Kept ✓", b"0") } else { ("Keep", b"1") };
+        let hint = "Keep this change, or decide again (a)";
+        let mark = ActionButton { verb: "keep", label, hint, class: "quiet", key: "a" };
+        let fields: Vec<(&str, &[u8])> = fields.iter().copied().chain([("on", &next[..])]).collect();
         button(out, page, &mark, &fields);
     } else {
-        let is_ticked = page.state.ticks.has(&hunk_tick(view, hunk));
         out.raw("<button type=\"button\" class=\"quiet js\" data-key=\"a\"");
-        out.attr("data-tick", &hunk_tick(view, hunk)).attr("aria-pressed", if is_ticked { "true" } else { "false" });
-        out.raw(" title=\"Mark as reviewed (a)\">Reviewed</button>");
+        out.attr("data-tick", &hunk_tick(view, hunk)).attr("aria-pressed", if is_reviewed { "true" } else { "false" });
+        out.raw(" title=\"Keep this change, or decide again (a)\">Keep</button>");
     }
     let pressed = if state == HunkState::Undone {
         ActionButton {

@@ -31,7 +31,7 @@ pub(crate) fn page(page: &PageContext<'_>) -> Result<String> {
     };
     let mut main = Html::default();
     main.raw("<header class=\"scope\"><div class=\"title\"><h1><bdi>")
-        .text(&shown_path(&path))
+        .text(&page.path_below_root(&path))
         .raw("</bdi></h1></div>");
     slider(&mut main, &path, &found.operations, id.as_deref());
     main.raw("<div class=\"actions\">");

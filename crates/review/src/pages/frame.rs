@@ -44,7 +44,8 @@ pub(crate) fn history_key(engine: &Engine) -> String {
 const KEYS: &[(&str, &str)] = &[
     ("j / k", "next and previous change"),
     ("n / p", "next and previous file"),
-    ("a", "mark the change as reviewed, or not"),
+    ("a", "keep the change, or decide again"),
+    ("A", "keep everything that is shown"),
     ("v", "mark the file as viewed, or not"),
     ("x", "undo the change"),
     ("X", "undo the operation or turn"),

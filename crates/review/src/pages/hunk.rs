@@ -43,7 +43,7 @@ pub(crate) fn table(out: &mut Html, page: &PageContext<'_>, text: &TextDifferenc
 fn shown_lines<'a>(text: &'a TextDifference, hunk: &'a DiffHunk) -> Vec<HunkRow<'a>> {
     let words = match text.words.get(hunk.number.wrapping_sub(1)) {
         Some(known) => known.clone(),
-        None => compared_words(hunk),
+        None => compared_words(hunk.lines.iter().map(|line| (line.kind, &*line.text))),
     };
     let mut old = hunk.old_start + usize::from(hunk.old_lines == 0);
     let mut new = hunk.new_start + usize::from(hunk.new_lines == 0);
@@ -73,8 +73,8 @@ fn shown_lines<'a>(text: &'a TextDifference, hunk: &'a DiffHunk) -> Vec<HunkRow<
 }
 
 /// Returns the changed words of lines whose edit is not known: of a file that changed several times, or by others.
-fn compared_words(hunk: &DiffHunk) -> HunkWords {
-    let marked: Vec<(LineKind, &str)> = hunk.lines.iter().map(|line| (line.kind, &*line.text)).collect();
+pub(crate) fn compared_words<'l>(lines: impl Iterator<Item = (LineKind, &'l str)>) -> HunkWords {
+    let marked: Vec<(LineKind, &str)> = lines.collect();
     let of_line = |segments: Vec<LineSegment<'_>>| {
         let (mut changed, mut at) = (Vec::<Range<usize>>::new(), 0);
         for segment in segments {

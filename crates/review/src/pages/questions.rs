@@ -4,8 +4,10 @@ use crate::html::Html;
 use crate::pages::code::{CodeLine, line};
 use crate::pages::form::{ActionButton, button, hidden};
 use crate::pages::frame::{self, Place};
-use crate::view::{PageContext, shown_path};
+use crate::pages::hunk::compared_words;
+use crate::view::PageContext;
 use emendate::core::Result;
+use emendate::core::explain::LineKind;
 use emendate::{PendingQuestion, QuestionFile};
 use serde_json::Value;
 
@@ -29,7 +31,7 @@ pub(crate) fn page(page: &PageContext<'_>) -> Result<String> {
 }
 
 fn one(out: &mut Html, page: &PageContext<'_>, question: &PendingQuestion) {
-    out.raw("<section class=\"question\"").attr("aria-label", &format!("Question {}", question.id)).raw("><h2>");
+    out.raw("<section class=\"question\"").attr("id", &format!("q-{}", question.id)).attr("aria-label", &format!("Question {}", question.id)).raw("><h2>");
     out.text(&question.session).raw(" wants to use ").text(&question.tool);
     out.raw(" <span class=\"id\">")
         .text(&question.id)
@@ -39,13 +41,12 @@ fn one(out: &mut Html, page: &PageContext<'_>, question: &PendingQuestion) {
     let data = question.to_json();
     for (nth, file) in question.files.iter().enumerate() {
         let patch = data.pointer(&format!("/files/{nth}/structuredPatch"));
-        proposal(out, file, patch.and_then(Value::as_array).map_or(&[][..], |hunks| hunks));
+        proposal(out, page, file, patch.and_then(Value::as_array).map_or(&[][..], |hunks| hunks));
     }
-    out.raw("<div class=\"answers\"><div class=\"actions\">");
+    out.raw("<div class=\"answers\">");
     let id = question.id.as_bytes();
     let approve = ActionButton { verb: "approve", label: "Approve", hint: "Make this change", class: "good", key: "" };
     button(out, page, &approve, &[("id", id)]);
-    out.raw("</div>");
     if !page.state.options.read_only {
         deny(out, page, id);
         correct(out, page, id, &question.files);
@@ -54,9 +55,9 @@ fn one(out: &mut Html, page: &PageContext<'_>, question: &PendingQuestion) {
 }
 
 /// Adds a file with the proposed change.
-fn proposal(out: &mut Html, file: &QuestionFile, hunks: &[Value]) {
-    out.raw("<div><h3><bdi>").text(&shown_path(&file.path)).raw("</bdi></h3><p class=\"meta\">").text(&file.summary);
-    out.raw(" Asked by the rule <code>").text(&file.rule).raw("</code> of ").text(&file.origin).raw(".</p></div>");
+fn proposal(out: &mut Html, page: &PageContext<'_>, file: &QuestionFile, hunks: &[Value]) {
+    out.raw("<div><h3><bdi>").text(&page.path_below_root(&file.path)).raw("</bdi></h3><p class=\"meta\">");
+    out.text(&page.relative(&file.summary)).raw(" Asked by the rule <code>").text(&file.rule).raw("</code> of ").text(&file.origin).raw(".</p></div>");
     if hunks.is_empty() {
         return;
     }
@@ -65,13 +66,13 @@ fn proposal(out: &mut Html, file: &QuestionFile, hunks: &[Value]) {
     let mut shown = 0;
     for hunk in hunks {
         let (mut old, mut new) = (number(hunk, "oldStart"), number(hunk, "newStart"));
-        for text in hunk.get("lines").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str) {
-            let (class, sign) = match text.chars().next() {
-                Some('-') => ("del", "−"),
-                Some('+') => ("add", "+"),
-                Some(' ') => ("ctx", ""),
-                // A remark on the end of the file.
-                _ => continue,
+        let lines = lines_of(hunk);
+        let words = compared_words(lines.iter().copied());
+        for ((kind, text), changed) in lines.iter().zip(&words) {
+            let (class, sign) = match kind {
+                LineKind::Removed => ("del", "−"),
+                LineKind::Added => ("add", "+"),
+                LineKind::Kept => ("ctx", ""),
             };
             shown += 1;
             if shown > LINES_MAX {
@@ -88,20 +89,35 @@ fn proposal(out: &mut Html, file: &QuestionFile, hunks: &[Value]) {
                 new += 1;
             }
             out.raw("></td><td class=\"s\">").raw(sign).raw("</td><td class=\"c\">");
-            line(out, CodeLine { text: text.get(1..).unwrap_or_default(), ..CodeLine::default() });
+            line(out, CodeLine { text, changed, ..CodeLine::default() });
             out.raw("</td></tr>");
         }
     }
     out.raw("</tbody></table>");
 }
 
+/// Returns the lines of a hunk. Those that are no line of the file, such as a remark on its end, are left out.
+fn lines_of<'h>(hunk: &'h Value) -> Vec<(LineKind, &'h str)> {
+    let lines = hunk.get("lines").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+    let line = |text: &'h str| {
+        let kind = match text.chars().next()? {
+            '-' => LineKind::Removed,
+            '+' => LineKind::Added,
+            ' ' => LineKind::Kept,
+            _ => return None,
+        };
+        Some((kind, text.get(1..)?))
+    };
+    lines.filter_map(line).collect()
+}
+
 /// Adds the form that denies.
 fn deny(out: &mut Html, page: &PageContext<'_>, id: &[u8]) {
-    out.raw("<form method=\"post\" action=\"/act\" class=\"act wide\">");
+    out.raw("<form method=\"post\" action=\"/act\" class=\"act deny\">");
     hidden(out, "csrf", page.csrf.as_bytes());
     hidden(out, "do", b"deny");
     hidden(out, "id", id);
-    out.raw("<label>Reason, for the agent<input type=\"text\" name=\"reason\"></label><div class=\"actions\"><button class=\"danger\">Deny</button></div></form>");
+    out.raw("<label>Reason, for the agent<input type=\"text\" name=\"reason\"></label><button class=\"danger\">Deny</button></form>");
 }
 
 /// Adds the form that corrects the proposal, if it is text.
@@ -115,7 +131,7 @@ fn correct(out: &mut Html, page: &PageContext<'_>, id: &[u8], files: &[QuestionF
     hidden(out, "id", id);
     for (nth, file) in files.iter().enumerate() {
         let Some(proposed) = &file.proposed else { continue };
-        out.raw("<label>").text(&shown_path(&file.path)).raw("<textarea rows=\"16\" spellcheck=\"false\"");
+        out.raw("<label>").text(&page.path_below_root(&file.path)).raw("<textarea rows=\"16\" spellcheck=\"false\"");
         out.attr("name", &format!("text{nth}")).raw(">\n");
         editable(out, proposed);
         out.raw("</textarea></label>");

@@ -30,7 +30,7 @@ pub(crate) fn page(page: &PageContext<'_>) -> String {
         );
     }
     for refusal in wanted.iter().skip(start).take(REFUSALS_PER_PAGE) {
-        one(&mut main, refusal);
+        one(&mut main, page, refusal);
     }
     let next = start + REFUSALS_PER_PAGE;
     if next < wanted.len() {
@@ -82,7 +82,7 @@ fn filters(out: &mut Html, page: &PageContext<'_>, all: &[Refusal]) {
 }
 
 /// Adds a refused call.
-fn one(out: &mut Html, refusal: &Refusal) {
+fn one(out: &mut Html, page: &PageContext<'_>, refusal: &Refusal) {
     out.raw("<section class=\"refusal\"><header><span class=\"tool\">").text(&refusal.tool).raw("</span>");
     out.element("span", "badge bad", &refusal.code);
     timeline::time(out, i64::try_from(refusal.at).unwrap_or(i64::MAX));
@@ -92,12 +92,12 @@ fn one(out: &mut Html, refusal: &Refusal) {
             out.element("span", "who", text);
         }
     }
-    out.raw("</header><p>").text(&refusal.message).raw("</p>");
+    out.raw("</header><p>").text(&page.relative(&refusal.message)).raw("</p>");
     if !refusal.evidence.is_empty() {
-        out.raw("<pre class=\"evidence\">").text(&refusal.evidence).raw("</pre>");
+        out.raw("<pre class=\"evidence\">").text(&page.relative(&refusal.evidence)).raw("</pre>");
     }
     if !refusal.next.is_empty() {
-        out.raw("<p class=\"next\">Next: ").text(&refusal.next).raw("</p>");
+        out.raw("<p class=\"next\">Next: ").text(&page.relative(&refusal.next)).raw("</p>");
     }
     out.raw("<dl class=\"details\">");
     let mut row = |name: &str, value: &str| {
@@ -105,7 +105,7 @@ fn one(out: &mut Html, refusal: &Refusal) {
             out.raw("<div><dt>").text(name).raw("</dt><dd>").text(value).raw("</dd></div>");
         }
     };
-    row("file", &refusal.path);
+    row("file", &page.relative(&refusal.path));
     row("format", &refusal.format);
     row("bytes of text in the call", &refusal.input.to_string());
     for (name, value) in &refusal.facts {

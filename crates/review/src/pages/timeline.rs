@@ -36,7 +36,7 @@ pub(crate) fn part(page: &PageContext<'_>) -> Result<String> {
 fn filters(out: &mut Html, page: &PageContext<'_>) {
     let fields = page.fields;
     out.raw("<form class=\"filters\" method=\"get\" action=\"/\" role=\"search\"><label class=\"hidden\" for=\"q\">Search the history</label>");
-    out.raw("<input type=\"search\" id=\"q\" name=\"q\" placeholder=\"File, session, tool, operation…\"");
+    out.raw("<input type=\"search\" id=\"q\" name=\"q\" placeholder=\"Search\" title=\"A file, session, model, tool, note or operation (/)\"");
     out.attr("value", fields.text("q").unwrap_or_default())
         .raw("><label class=\"hidden\" for=\"kind\">Show</label><select id=\"kind\" name=\"kind\">");
     let chosen = fields.text("kind").unwrap_or_default();

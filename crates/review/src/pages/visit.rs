@@ -13,7 +13,11 @@ use emendate::core::Result;
 pub(crate) fn page(page: &PageContext<'_>) -> Result<String> {
     let Some(last) = page.state.visits.last() else {
         let mut main = Html::default();
-        main.raw("<div class=\"welcome\"><h1>This is your first visit</h1><p>From the next one on, this page shows what changed since the one before.</p></div>");
+        main.raw("<div class=\"welcome\"><h1>This is your first visit</h1><p>From the next one on, this page shows what changed since the one before.</p>");
+        if page.state.engine.operation("1", 0..0).is_ok() {
+            main.raw("<p><a class=\"button\" href=\"/between?from=1%5E&amp;to=now\">Everything so far</a></p>");
+        }
+        main.raw("</div>");
         return Ok(frame::page(page, "Since my last visit", Place::Since, "", main));
     };
     let newest = page.state.engine.review().newest_operations()?;

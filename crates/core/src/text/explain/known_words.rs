@@ -1,5 +1,5 @@
-//! The changed words of hunks, from the ranges that an edit replaced: nothing outside of them is marked, and only a range
-//! over several lines is compared by words.
+//! The changed words of hunks, from the ranges that an edit replaced. Lines that no range touches are never marked; within
+//! a range, the words that both sides share are not.
 
 use super::{DiffHunk, DiffLine, LineKind};
 use crate::text::snapshot::Snapshot;
@@ -9,6 +9,10 @@ use core::ops::Range;
 
 /// Percentage of words that both sides of a range must have in common before their differences are worth marking.
 const COMMON_WORDS_PERCENT_MIN: usize = 30;
+/// The same for two lines of a range of several, before they count as the same line.
+const SIMILAR_WORDS_PERCENT_MIN: usize = 50;
+/// New lines among which the counterpart of an old one is looked for.
+const LINES_AHEAD_MAX: usize = 20;
 /// Cells (words × words) for all comparisons of one file.
 const COMPARISON_CELLS_MAX: usize = 20_000_000;
 
@@ -60,13 +64,31 @@ pub fn known_words(
     Some(out)
 }
 
-/// Removes the marks of lines that only one side has: all of them is new, or gone.
+/// True if the marks of a line leave nothing but blanks.
+fn is_all_marked(line: &str, words: &[Range<usize>]) -> bool {
+    let mut at = 0;
+    let mut rest = words.iter().map(|word| {
+        let rest = &line[at..word.start];
+        at = word.end;
+        rest
+    });
+    let is_blank = rest.by_ref().all(|rest| rest.trim().is_empty());
+    is_blank && line[at..].trim().is_empty()
+}
+
+/// Removes the marks of lines that only one side has, and of those that are marked as a whole: nothing of them is left, or
+/// all is new.
 fn clear_whole_lines(hunk: &DiffHunk, words: &mut [Vec<Range<usize>>]) {
     let mut at = 0;
     for run in hunk.lines.chunk_by(|left, right| (left.kind == LineKind::Kept) == (right.kind == LineKind::Kept)) {
         let has = |kind| run.iter().any(|line| line.kind == kind);
         if !(has(LineKind::Removed) && has(LineKind::Added)) {
             words[at..at + run.len()].iter_mut().for_each(Vec::clear);
+        }
+        for (line, words) in run.iter().zip(&mut words[at..at + run.len()]) {
+            if is_all_marked(&line.text, words) {
+                words.clear();
+            }
         }
         at += run.len();
     }
@@ -111,49 +133,93 @@ impl WordMarks {
         for (nth, (left, right)) in pairs.iter().enumerate() {
             let next = pairs.get(nth + 1).map_or((old.len(), new.len()), |(left, right)| (left.start(), right.start()));
             let (left, right) = whole_words((old, left.range()), (new, right.range()), done, next);
+            let (left, right) = whole_lines((old, left), (new, right), done, next);
             done = (left.end, right.end);
             marks.add((old, left), (new, right), &mut budget);
         }
         marks
     }
 
-    /// Adds a replaced range: all of it if it is within one line, otherwise the words that differ.
+    /// Adds the words of a replaced range that differ. Without common words, it is all of a range within one line; several
+    /// lines are then seen to be others.
     fn add(&mut self, (old, left): (&str, Range<usize>), (new, right): (&str, Range<usize>), budget: &mut usize) {
-        let is_within_line = !old[left.clone()].contains('\n') && !new[right.clone()].contains('\n');
-        if is_within_line || !self.compare((old, left.clone()), (new, right.clone()), budget) {
-            push(&mut self.old, left);
-            push(&mut self.new, right);
+        if old[left.clone()].contains('\n') || new[right.clone()].contains('\n') {
+            self.add_lines((old, left), (new, right), budget);
+            return;
+        }
+        match ComparedWords::new(&old[left.clone()], &new[right.clone()], budget) {
+            Some(words) if words.has_common(COMMON_WORDS_PERCENT_MIN) => self.add_words(&words, left.start, right.start),
+            _ => {
+                push(&mut self.old, left);
+                push(&mut self.new, right);
+            }
         }
     }
 
-    /// Adds the words that differ; false, adding nothing, if both sides have too little in common.
-    fn compare(
-        &mut self,
-        (old, left): (&str, Range<usize>),
-        (new, right): (&str, Range<usize>),
-        budget: &mut usize,
-    ) -> bool {
-        let (old_words, new_words) = (tokens(&old[left.clone()]), tokens(&new[right.clone()]));
-        let Some(rest) = budget.checked_sub(old_words.len().saturating_mul(new_words.len())) else { return false };
-        *budget = rest;
-        let (mut old_kept, mut new_kept) = (vec![false; old_words.len()], vec![false; new_words.len()]);
-        for run in token_runs(&old_words, &new_words) {
+    /// Adds the words that differ between lines that resemble each other. The others are new, or gone, as a whole.
+    fn add_lines(&mut self, (old, left): (&str, Range<usize>), (new, right): (&str, Range<usize>), budget: &mut usize) {
+        let (old_lines, new_lines) = (line_ranges(old, left), line_ranges(new, right));
+        let mut next = 0;
+        for line in old_lines {
+            let ahead = new_lines.iter().enumerate().skip(next).take(LINES_AHEAD_MAX);
+            for (at, other) in ahead {
+                let Some(words) = ComparedWords::new(&old[line.clone()], &new[other.clone()], budget) else { return };
+                if words.has_common(SIMILAR_WORDS_PERCENT_MIN) {
+                    self.add_words(&words, line.start, other.start);
+                    next = at + 1;
+                    break;
+                }
+            }
+        }
+    }
+
+    fn add_words(&mut self, words: &ComparedWords<'_>, old_start: usize, new_start: usize) {
+        push_differing(&mut self.old, old_start, &words.old, &words.old_kept);
+        push_differing(&mut self.new, new_start, &words.new, &words.new_kept);
+    }
+}
+
+/// The words of two texts, and which of them both have.
+struct ComparedWords<'a> {
+    old: Vec<&'a str>,
+    new: Vec<&'a str>,
+    old_kept: Vec<bool>,
+    new_kept: Vec<bool>,
+}
+
+impl<'a> ComparedWords<'a> {
+    /// Compares two texts; `None` if the budget is used up.
+    fn new(old: &'a str, new: &'a str, budget: &mut usize) -> Option<ComparedWords<'a>> {
+        let (old, new) = (tokens(old), tokens(new));
+        *budget = budget.checked_sub(old.len().saturating_mul(new.len()) + 1)?;
+        let (mut old_kept, mut new_kept) = (vec![false; old.len()], vec![false; new.len()]);
+        for run in token_runs(&old, &new) {
             if let Some(kept) = run.kept {
                 old_kept[kept].fill(true);
                 new_kept[run.new].fill(true);
             }
         }
-        let is_telling = |word: &&str| !word.trim().is_empty();
-        let common = new_words.iter().zip(&new_kept).filter(|(word, kept)| **kept && is_telling(word)).count();
-        let telling = |words: &[&str]| words.iter().filter(|word| is_telling(word)).count();
-        let most = telling(&old_words).max(telling(&new_words));
-        if common == 0 || common * 100 < most * COMMON_WORDS_PERCENT_MIN {
-            return false;
-        }
-        push_differing(&mut self.old, left.start, &old_words, &old_kept);
-        push_differing(&mut self.new, right.start, &new_words, &new_kept);
-        true
+        Some(ComparedWords { old, new, old_kept, new_kept })
     }
+
+    /// True if this share of the words is common.
+    fn has_common(&self, percent: usize) -> bool {
+        let is_telling = |word: &&str| !word.trim().is_empty();
+        let common = self.new.iter().zip(&self.new_kept).filter(|(word, kept)| **kept && is_telling(word)).count();
+        let telling = |words: &[&str]| words.iter().filter(|word| is_telling(word)).count();
+        common > 0 && common * 100 >= telling(&self.old).max(telling(&self.new)) * percent
+    }
+}
+
+/// Returns the lines of a part of a text, without their ends.
+fn line_ranges(text: &str, part: Range<usize>) -> Vec<Range<usize>> {
+    let mut at = part.start;
+    let mut out = Vec::new();
+    for line in text[part].split('\n') {
+        out.push(at..at + line.len());
+        at += line.len() + 1;
+    }
+    out
 }
 
 /// Adds the words that are not kept.
@@ -200,6 +266,30 @@ fn whole_words(
         left.end += run;
         right.end += run;
     }
+    (left, right)
+}
+
+/// Extends a replaced range that has a line end to whole lines, by the same text on both sides: what an edit shares with
+/// the text around it may be compared with either.
+fn whole_lines(
+    (old, mut left): (&str, Range<usize>),
+    (new, mut right): (&str, Range<usize>),
+    done: (usize, usize),
+    next: (usize, usize),
+) -> (Range<usize>, Range<usize>) {
+    if !old[left.clone()].contains('\n') && !new[right.clone()].contains('\n') {
+        return (left, right);
+    }
+    let common = (left.start - done.0).min(right.start - done.1);
+    let before = &old[left.start - common..left.start];
+    let head = common - before.rfind('\n').map_or(0, |at| at + 1);
+    left.start -= head;
+    right.start -= head;
+    let common = (next.0 - left.end).min(next.1 - right.end);
+    let after = &old[left.end..left.end + common];
+    let tail = after.find('\n').unwrap_or(common);
+    left.end += tail;
+    right.end += tail;
     (left, right)
 }
 
@@ -295,14 +385,23 @@ mod tests {
         assert_eq!(marked("x = 19;\n", &[(5, 6, "7")]), ["-x = <19>;", "+x = <17>;"]);
         assert_eq!(marked("foo(1)\n", &[(3, 3, "bar")]), ["-<foo>(1)", "+<foobar>(1)"]);
         // Two ranges in one word share no letters.
-        assert_eq!(marked("aXbYc\n", &[(1, 2, "x"), (3, 4, "y")]), ["-<aXbYc>", "+<axbyc>"]);
+        assert_eq!(marked("aXbYc d\n", &[(1, 2, "x"), (3, 4, "y")]), ["-<aXbYc> d", "+<axbyc> d"]);
+        // A line of nothing but its changed words needs no marks.
+        assert_eq!(marked("  one\n", &[(2, 5, "two")]), ["-  one", "+  two"]);
+        assert_eq!(marked("TAX = 0.19\n", &[(3, 10, "_RATE = 0.07")]), ["-<TAX> = 0.<19>", "+<TAX_RATE> = 0.<07>"]);
         // A range over several lines is compared by words.
         let lines = "fn a() {\n    one(1);\n    two(2);\n}\n";
         assert_eq!(
             marked(lines, &[(13, 33, "one(7);\n    two(9);\n")])[..],
             ["-    one(<1>);", "-    two(<2>);", "+    one(<7>);", "+    two(<9>);"]
         );
-        // Without common words, all of it.
+        // What an edit shares with the text behind it is not new.
+        let json = "{\n  \"debug\": true,\n}\n";
+        let new = "false,\n  \"currency\": \"EUR\"";
+        let want = ["-  \"debug\": <true>,", "+  \"debug\": <false>,", "+  \"currency\": \"EUR\","];
+        assert_eq!(marked(json, &[(13, 17, new)]), want);
+        // Other lines.
+        assert_eq!(marked("one two\nthree\n", &[(0, 13, "x\ny z")]), ["-one two", "-three", "+x", "+y z"]);
         assert_eq!(marked("a b\nc d\n", &[(2, 5, "x\ny")]), ["-a <b>", "-<c> d", "+a <x>", "+<y> d"]);
         assert_eq!(marked("a\n", &[(2, 2, "new line\n")]), ["+new line"]);
     }
@@ -348,7 +447,10 @@ mod tests {
             let [old, new] = sides;
             let is_within_lines = changes.splices().iter()
                 .all(|it| !it.text.contains(&b'\n') && !base.text()[it.span.range()].contains('\n'));
-            prop_assert!(!is_within_lines || old == new, "{old:?} {new:?}");
+            let is_cleared = hunks.iter().zip(&words).any(|(hunk, words)| {
+                hunk.lines.iter().zip(words).any(|(line, words)| line.kind != LineKind::Kept && words.is_empty())
+            });
+            prop_assert!(!is_within_lines || is_cleared || old == new, "{old:?} {new:?}");
         }
     }
 }

@@ -94,7 +94,10 @@ fn cells(bytes: &[u8]) -> Option<Vec<NotebookCell>> {
 }
 
 fn difference(before: Option<&NotebookCell>, after: Option<&NotebookCell>, bytes: usize) -> CellDifference {
-    let source = |cell: Option<&NotebookCell>| Snapshot::from_text(cell.map_or("", |cell| &cell.source));
+    // The last line of a cell has no end, which is no news.
+    let source = |cell: Option<&NotebookCell>| {
+        Snapshot::from_text(&cell.map_or_else(String::new, |cell| format!("{}\n", cell.source.trim_end_matches('\n'))))
+    };
     let (old, new) = (source(before), source(after));
     let hunks = explain::reply_hunks(&old, &ChangeSet::diff(&old, &new), HUNK_CONTEXT_LINES, bytes);
     let shown = after.or(before);
