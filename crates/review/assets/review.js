@@ -380,7 +380,7 @@ function review(hunk) {
 
 // ---- keys ---------------------------------------------------------------------------------------------------------
 
-const hunks = () => all(".hunk").filter((hunk) => !hunk.closest(".folded"));
+const hunks = () => all(".hunk").filter((hunk) => !hunk.closest(".folded, details:not([open])"));
 const current = () => one(".hunk.cur");
 function mark(hunk) {
   for (const old of all(".cur")) old.classList.remove("cur");

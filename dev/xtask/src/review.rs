@@ -1,4 +1,4 @@
-//! `cargo xtask review`: tests the review page in a browser, as people use it.
+//! `cargo xtask review [--release] [NAME …]`: tests the review page in a browser, as people use it.
 
 use crate::command::run_visibly;
 use std::path::{Path, PathBuf};
@@ -6,6 +6,8 @@ use std::process::Command;
 
 /// The browser of Debian.
 const CHROMIUM: &str = "/usr/bin/chromium";
+/// The flag that tests an optimized program, for measurements.
+const RELEASE: &str = "--release";
 /// The rules of accessibility.
 const AXE: &str = "axe-core@4.14.1";
 
@@ -19,8 +21,11 @@ pub(crate) fn review(arguments: &[String]) -> Result<String, String> {
         return Err(format!("{CHROMIUM} is missing: apt-get install chromium"));
     }
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let build = ["build", "--locked", "--quiet", "-p", "emendate-cli"];
-    run_visibly(Command::new(cargo).args(build).current_dir(&root))?;
+    let (flags, arguments): (Vec<&String>, Vec<&String>) = arguments.iter().partition(|word| *word == RELEASE);
+    let profile = if flags.is_empty() { "debug" } else { "release" };
+    let mut build = Command::new(cargo);
+    build.args(["build", "--locked", "--quiet", "-p", "emendate-cli"]).args(flags);
+    run_visibly(build.current_dir(&root))?;
     let tools = target.join("review");
     let venv = tools.join("venv");
     external::install::python(&venv, &root.join("crates/review/tests/browser/requirements.txt"))
@@ -30,7 +35,7 @@ pub(crate) fn review(arguments: &[String]) -> Result<String, String> {
     external::install::npm(&axe, &[AXE], || script.exists()).map_err(|error| error.to_string())?;
     let mut tests = Command::new(venv.join("bin/python"));
     tests.arg(root.join("crates/review/tests/browser/browser.py")).args(arguments).current_dir(&root);
-    tests.env("EMEND", target.join("debug/emend")).env("AXE", script).env("CHROMIUM", CHROMIUM);
+    tests.env("EMEND", target.join(profile).join("emend")).env("AXE", script).env("CHROMIUM", CHROMIUM);
     tests.env("PICTURES", tools.join("pictures")).env("DOCS", root.join("docs"));
     run_visibly(&mut tests)?;
     Ok(format!("pictures: {}", tools.join("pictures").display()))

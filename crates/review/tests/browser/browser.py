@@ -97,6 +97,7 @@ class Project:
         self.env = {"PATH": os.environ["PATH"], "HOME": str(self.base), "EMEND_STATE": str(self.base / "state"),
                     "TZ": "UTC"}
         self.servers = []
+        self.asking = []
 
     def put(self, name, text):
         path = self.root / name
@@ -127,7 +128,22 @@ class Project:
         self.servers.append(server)
         return server
 
+    def ask(self, name, old, new):
+        """Starts an edit for which a rule asks a person."""
+        settings = self.base / ".config/emendate/config.toml"
+        settings.parent.mkdir(parents=True, exist_ok=True)
+        settings.write_text(f'[policy]\nask = ["Edit({name})"]\n[ask]\nwait_seconds = 600\n')
+        asking = subprocess.Popen([EMEND, "--root", str(self.root), "--unread", "allow", "call", "edit"], cwd=self.root,
+                                  env=self.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        asking.stdin.write(json.dumps({"file_path": str(self.root / name), "old_string": old, "new_string": new}))
+        asking.stdin.close()
+        self.asking.append(asking)
+        return asking
+
     def close(self):
+        for asking in self.asking:
+            asking.kill()
+            asking.wait()
         for server in self.servers:
             server.kill()
         shutil.rmtree(self.base, ignore_errors=True)
@@ -321,6 +337,81 @@ class Tests:
         assert other.locator(".leaf.viewed").count() == 1 and other.locator(".hunk.reviewed").count() == 1
         assert page.errors == [] and other.errors == [], (page.errors, other.errors)
 
+    def test_changes_are_kept_and_decided_again(self, project):
+        history(project)
+        server = project.serve()
+        page = self.open(server, "op/3")
+        progress = "document.querySelector('.progress').textContent"
+        assert page.evaluate(progress) == "0 of 3 decided"
+        page.keyboard.press("j")
+        page.keyboard.press("a")
+        until(page, f"{progress} == '1 of 3 decided'")
+        # The next change without a decision is the current one.
+        assert page.locator(".hunk.cur").get_attribute("aria-label").startswith("Change 1 of 2 in src/cart.py")
+        page.keyboard.press("x")
+        until(page, f"{progress} == '2 of 3 decided'")
+        page.keyboard.press("u")
+        until(page, f"{progress} == '1 of 3 decided'")
+        page.keyboard.press("u")
+        until(page, f"{progress} == '0 of 3 decided'")
+        page.locator(".file", has_text="cart.py").get_by_role("button", name="Keep file").click()
+        until(page, f"{progress} == '2 of 3 decided'")
+        assert page.locator(".file", has_text="cart.py").get_by_role("button", name="File kept").count() == 1
+        page.keyboard.press("u")
+        until(page, f"{progress} == '0 of 3 decided'")
+        page.get_by_role("button", name="Keep operation (2 files)").click()
+        until(page, f"{progress} == '3 of 3 decided'")
+        assert "All changes will be kept." in page.locator("#toast").inner_text()
+        self.picture(page, "kept")
+        # Another browser shows it; a turn has ticks of its own.
+        other = self.open(server, "op/3")
+        assert other.evaluate(progress) == "3 of 3 decided"
+        other.goto(server.home + "turn/3")
+        other.wait_for_selector(".hunk")
+        before = other.evaluate(progress)
+        assert before.startswith("0 of"), before
+        other.keyboard.press("A")
+        until(other, f"{progress}.match(/^(\\d+) of \\1 decided/)")
+        other.reload()
+        other.wait_for_selector(".hunk.reviewed")
+        other.locator(".file", has_text="config.json").get_by_role("button", name="File kept").click()
+        until(other, "!document.querySelector('.file .hunk').matches('.reviewed')")
+        # A change of the file ends the ticks.
+        project.emend("edit", "src/cart.py", "--old", "No items", "--new", "x") if "No items" in project.get("src/cart.py") else None
+        assert page.errors == [] and other.errors == [], (page.errors, other.errors)
+
+    def test_text_that_is_typed_survives_changes_by_others(self, project):
+        history(project)
+        page = self.open(project.serve(), "op/3")
+        page.keyboard.press("j")
+        page.keyboard.press("c")
+        page.keyboard.type("Use a constant")
+        page.locator(".file", has_text="cart.py").locator(".fold").click()
+        page.locator(".write-comment textarea").first.focus()
+        project.emend("write", "docs/new.md", text="new\n")
+        page.wait_for_selector(".op:has-text('new.md')")
+        box = page.locator(".write-comment[open] textarea")
+        assert box.input_value() == "Use a constant"
+        page.keyboard.type(" here.")
+        assert box.input_value() == "Use a constant here."
+        assert page.locator(".file.folded", has_text="cart.py").count() == 1
+        box.locator("xpath=ancestor::form").get_by_role("button").click()
+        page.wait_for_selector(".comment:has-text('Use a constant here.')")
+        assert page.locator(".write-comment[open]").count() == 0
+        assert page.errors == [], page.errors
+
+    def test_words_are_those_of_the_edit(self, project):
+        project.put("a.py", "f(a, a)\nx = 1\ny = 2\n")
+        project.emend("edit", "a.py", "--old", "f(", "--new", "f(a, ")
+        page = self.open(project.serve(), "op/1")
+        assert page.locator(".add .w").all_inner_texts() == ["a, "]
+        # The first argument is new, and not the last one, as a comparison of both texts would have it.
+        assert page.locator(".add .c").first.evaluate("cell => cell.textContent.indexOf(cell.querySelector('.w').textContent)") == 2
+        project.emend("edit", "a.py", "--old", "x = 1\ny = 2", "--new", "x = 3\ny = 4\nz = 5")
+        page.goto(page.url.replace("/op/1", "/op/2"))
+        page.wait_for_selector(".add .w")
+        assert page.locator(".add .w").all_inner_texts() == ["3", "4"]
+
     def test_refused_calls_and_models(self, project):
         project.put("src/a.py", "x = 1\n")
         edit = ["edit", "src/a.py", "--old", "x = 1", "--new", "x = 2"]
@@ -374,17 +465,10 @@ class Tests:
 
     def test_questions_are_answered(self, project):
         project.put("config.json", '{\n  "debug": true\n}\n')
-        settings = project.base / ".config/emendate/config.toml"
-        settings.parent.mkdir(parents=True)
-        settings.write_text('[policy]\nask = ["Edit(config.json)"]\n[ask]\nwait_seconds = 600\n')
         page = self.open(project.serve(), "questions")
 
         def ask():
-            fields = {"file_path": str(project.root / "config.json"), "old_string": "true", "new_string": "false"}
-            asking = subprocess.Popen([EMEND, "--root", str(project.root), "--unread", "allow", "call", "edit"],
-                                      cwd=project.root, env=project.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-            asking.stdin.write(json.dumps(fields))
-            asking.stdin.close()
+            asking = project.ask("config.json", "true", "false")
             page.wait_for_selector(".question")
             return asking
 
@@ -573,8 +657,15 @@ class Tests:
     def test_accessibility(self, project):
         history(project)
         server = project.serve()
-        views = ["", "turn/3", "turn/3?layout=split", "since", "charts", "between?from=before-refactoring&to=now",
-                 f"file?path={project.root}/src/cart.py", "nothing"]
+        project.ask("config.json", '"demo"', '"live"')
+        subprocess.run([EMEND, "edit", "src/cart.py", "--old", "absent", "--new", "x"], cwd=project.root, env=project.env,
+                       capture_output=True)
+        page = self.open(server, "questions")
+        page.wait_for_selector(".question")
+        page.context.close()
+        views = ["", "turn/3", "turn/3?layout=split", "since", "charts", "charts?by=tool&value=edit", "refused", "questions",
+                 "between?from=before-refactoring&to=now", f"file?path={project.root}/src/cart.py",
+                 f"resolve?op=1&path={project.root}/src/cart.py", "op/4", "nothing"]
         script = Path(os.environ["AXE"]).read_text()
         for scheme in ("light", "dark"):
             page = self.open(server, color_scheme=scheme)
@@ -596,6 +687,23 @@ class Tests:
             page.wait_for_selector("#main > *")
             width = page.evaluate("document.documentElement.scrollWidth")
             assert width <= 320, (view, width)
+            if view in ("refused", "questions", "charts", ""):
+                self.picture(page, f"phone-{view or 'history'}")
+        # Without scripts everything can be read.
+        context = self.browser.new_context(java_script_enabled=False)
+        plain = context.new_page()
+        plain.goto(server.home + "login")
+        plain.fill("#token", server.token)
+        plain.get_by_role("button", name="Open").click()
+        for view, text in [("", "docs/README.md"), ("turn/3", "ruler"), ("refused", "match."), ("questions", "wants to use"),
+                           ("charts", "Which tools work?"), (f"file?path={project.root}/src/cart.py", "Restore this version"),
+                           ("between?from=before-refactoring&to=now", "README.md"), ("op/4", "alert(1)")]:
+            plain.goto(server.home + view)
+            assert text in plain.locator("body").inner_text(), (view, text)
+        plain.goto(server.home + "op/3")
+        plain.get_by_role("button", name="Keep operation").click()
+        assert "All changes will be kept." in plain.locator("#main").inner_text()
+        context.close()
         page.goto(server.home + "turn/3")
         self.picture(page, "phone")
 
