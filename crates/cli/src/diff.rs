@@ -1,12 +1,12 @@
 //! The diff of a reply for people: unified with the changed words highlighted, or side by side.
 
-use crate::relative_names;
+use crate::git_patch::{self, quoted};
 use crate::styled::{ADDED, BOLD, PLAIN, RANGE, REMOVED, StyledWriter};
 use anstyle::Style;
 use emendate::core::explain::{LineKind, LineSegment, inline};
+use emendate::RAW_PATH;
 use serde_json::{Map, Value};
 use std::io::{self, Write};
-use std::path::Path;
 use unicode_width::UnicodeWidthChar as _;
 
 /// Columns of a side-by-side diff if there is no terminal to determine them.
@@ -105,14 +105,19 @@ impl<W: Write> StyledWriter<W> {
     /// Prints the diff of a reply, if it has one; `margin` precedes each line.
     pub(crate) fn diff(&mut self, margin: &str, data: &Map<String, Value>) -> io::Result<()> {
         let Some(hunks) = data.get("structuredPatch").and_then(Value::as_array) else { return Ok(()) };
-        // An empty file that comes or goes, and a file that is only moved, have a header alone.
+        // An empty file that comes or goes, and a file of which only the name or mode changes, have a header alone.
         let is_known = data.get("known").and_then(Value::as_bool).unwrap_or(false);
         let kind = data.get("type").and_then(Value::as_str).unwrap_or_default();
-        if hunks.is_empty() && !(is_known && matches!(kind, "create" | "delete" | "move")) {
+        let is_told = matches!(kind, "create" | "delete" | "move") || data.contains_key("oldMode");
+        let bytes = data.get(git_patch::BYTES_FIELD).and_then(Value::as_str);
+        if hunks.is_empty() && bytes.is_none() && !(is_known && is_told) {
             return Ok(());
         }
         let path = data.get("filePath").and_then(Value::as_str).unwrap_or_default();
-        self.file_header(margin, path, data, !hunks.is_empty())?;
+        self.file_header(margin, path, data, !hunks.is_empty() && bytes.is_none())?;
+        if let Some(bytes) = bytes {
+            return bytes.lines().try_for_each(|line| self.plain(&format!("{margin}{line}")));
+        }
         for hunk in hunks.iter().map(StructuredHunk::read) {
             self.line(RANGE, &format!("{margin}{}", hunk.header()))?;
             match self.layout() {
@@ -126,19 +131,24 @@ impl<W: Write> StyledWriter<W> {
     /// Prints the lines in front of the hunks as git does, so that `git apply` accepts the diff as it is.
     fn file_header(&mut self, margin: &str, path: &str, data: &Map<String, Value>, changes: bool) -> io::Result<()> {
         let text = |key: &str| data.get(key).and_then(Value::as_str);
-        let name = relative_names::in_diff(path);
-        if Path::new(&*name).is_absolute() {
+        let name = git_patch::name(data, "filePath", RAW_PATH);
+        let Some(name) = name else {
             // Git knows no file outside of the repository.
             let created = text("type") == Some("create");
             self.line(BOLD, &format!("{margin}--- {}", if created { "/dev/null" } else { path }))?;
             let deleted = text("type") == Some("delete");
             return self.line(BOLD, &format!("{margin}+++ {}", if deleted { "/dev/null" } else { path }));
-        }
-        let from = text("from").filter(|_| matches!(text("type"), Some("move" | "copy"))).map(relative_names::in_diff);
-        let old = from.as_deref().unwrap_or(&name);
+        };
+        let has_source = matches!(text("type"), Some("move" | "copy"));
+        let old = if has_source { git_patch::name(data, "from", "from_b64") } else { None };
+        let old = old.as_ref().unwrap_or(&name);
         let mode = text("mode").unwrap_or("100644");
-        let mut lines = vec![format!("diff --git a/{old} b/{name}")];
-        let (mut before, mut after) = (format!("a/{old}"), format!("b/{name}"));
+        let (mut before, mut after) = (quoted(&[b"a/", old]), quoted(&[b"b/", &name]));
+        let mut lines = vec![format!("diff --git {before} {after}")];
+        if let Some(old_mode) = text("oldMode") {
+            lines.extend([format!("old mode {old_mode}"), format!("new mode {mode}")]);
+        }
+        let (plain_old, plain_name) = (quoted(&[old]), quoted(&[&name]));
         match text("type") {
             Some("create") => {
                 lines.push(format!("new file mode {mode}"));
@@ -148,8 +158,8 @@ impl<W: Write> StyledWriter<W> {
                 lines.push(format!("deleted file mode {mode}"));
                 "/dev/null".clone_into(&mut after);
             }
-            Some("move") => lines.extend([format!("rename from {old}"), format!("rename to {name}")]),
-            Some("copy") => lines.extend([format!("copy from {old}"), format!("copy to {name}")]),
+            Some("move") => lines.extend([format!("rename from {plain_old}"), format!("rename to {plain_name}")]),
+            Some("copy") => lines.extend([format!("copy from {plain_old}"), format!("copy to {plain_name}")]),
             _ => {}
         }
         if changes {

@@ -8,7 +8,7 @@ use crate::context::CliContext;
 use crate::flags::Flags;
 use crate::listing::ListingColors;
 use crate::output::ChangeView;
-use crate::{approval, input, output, pager, progress, signals, styled};
+use crate::{approval, git_patch, input, output, pager, progress, signals, styled};
 use data_encoding::BASE64;
 use emendate::core::formats::malformed;
 use emendate::core::line_format::LINE_FORMATS;
@@ -17,6 +17,7 @@ use emendate::exit_status;
 use emendate::fs::shown;
 use emendate::{AskingCall, CallContext, Engine, LineMatcher, LineRange, RAW_PATH, Reply, SeedCodes, raw_path, tool};
 use serde_json::{Map, Value};
+use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 
 /// A call of a tool: its name, the path as typed with its field, and the rest of the input.
@@ -95,7 +96,10 @@ pub(crate) fn run(desk: &CliContext<'_>, ask: Result<ToolCall>) -> u8 {
     let watched =
         |caller: &CallContext| if ask.long { progress::with_progress(caller.clone(), call) } else { call(caller) };
     let asking = AskingCall { profile: None, tool: ask.tool, input: &input };
-    let reply = approval::call_or_wait(desk, &engine, asking, watched);
+    let mut reply = approval::call_or_wait(desk, &engine, asking, watched);
+    if ask.tool == "history" && ask.view == ChangeView::Diff && !desk.global.json && !io::stdout().is_terminal() {
+        git_patch::complete(&engine, &desk.caller(), &input, &mut reply);
+    }
     let rejected = match ask.reject_file {
         Some(file) if !desk.global.dry_run => keep_rejected(&file, &reply),
         _ => Ok(()),

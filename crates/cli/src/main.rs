@@ -23,6 +23,7 @@ mod files;
 mod flags;
 mod follow;
 mod formats;
+mod git_patch;
 mod global;
 mod hangup;
 mod help;

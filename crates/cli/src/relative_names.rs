@@ -57,10 +57,10 @@ fn is_outside_names(char: char) -> bool {
     char.is_whitespace() || "'\"`()[],:=".contains(char)
 }
 
-/// Returns the name of a file in a diff that `git apply` accepts: relative to the top of the repository.
-pub(crate) fn in_diff(path: &str) -> Cow<'_, str> {
-    let below = directories().and_then(|directories| Path::new(path).strip_prefix(&directories.top).ok()?.to_str());
-    below.map_or(Cow::Borrowed(path), emendate_os::paths::with_slashes)
+/// Returns the name of a file in a diff that `git apply` accepts: relative to the top of the repository; `None` for a
+/// file outside of it.
+pub(crate) fn in_diff(path: &Path) -> Option<&Path> {
+    directories().and_then(|directories| path.strip_prefix(&directories.top).ok())
 }
 
 #[cfg(test)]

@@ -21,6 +21,7 @@ mod events;
 mod files;
 mod follow;
 mod for_people;
+mod git_apply;
 mod hook;
 mod hostile;
 mod irreversible;

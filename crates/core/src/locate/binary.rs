@@ -40,6 +40,11 @@ pub fn is_object(bytes: &[u8], id: &str) -> bool {
     whole.starts_with(id)
 }
 
+/// Returns git's name of a blob with these bytes.
+pub(crate) fn git_object_id(bytes: &[u8]) -> String {
+    object_id::<Sha1>(bytes)
+}
+
 fn object_id<D: Digest>(bytes: &[u8]) -> String {
     let hash = D::new().chain_update(format!("blob {}\0", bytes.len())).chain_update(bytes).finalize();
     hash.iter().fold(String::new(), |mut out, byte| {

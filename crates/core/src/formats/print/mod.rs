@@ -5,6 +5,7 @@
 
 mod anchors;
 mod apply_patch;
+mod binary;
 mod blocks;
 mod hashline;
 mod stretch;
@@ -12,6 +13,7 @@ mod unified;
 mod whole;
 
 pub(crate) use anchors::by_number as numbered_anchors;
+pub use binary::binary_patch;
 
 use crate::code::Code;
 use crate::error::{Error, Result};

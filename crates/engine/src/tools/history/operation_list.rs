@@ -155,19 +155,23 @@ pub(crate) fn file_data(file: &FileChange, path: &str) -> Map<String, Value> {
     }
     out.insert("linesAdded".to_owned(), file.added.into());
     out.insert("linesRemoved".to_owned(), file.removed.into());
-    out.extend(git_mode(file).map(|mode| ("mode".to_owned(), mode.into())));
+    let mode = file.after.or(file.before).map(git_mode);
+    out.extend(mode.map(|mode| ("mode".to_owned(), mode.into())));
+    // A file that became a link, or the reverse, is another file for git.
+    let old = file.before.filter(|before| file.after.is_some_and(|after| after.kind == before.kind)).map(git_mode);
+    out.extend(old.filter(|old| Some(*old) != mode).map(|old| ("oldMode".to_owned(), old.into())));
     out.insert("before".to_owned(), tag_of(file.before).into());
     out.insert("after".to_owned(), tag_of(file.after).into());
     out
 }
 
-/// Returns the mode of a file, as git writes it: after the change, or before its deletion.
-fn git_mode(file: &FileChange) -> Option<&'static str> {
-    file.after.or(file.before).map(|side| match side.kind {
+/// Returns the mode of a file, as git writes it.
+fn git_mode(side: FileState) -> &'static str {
+    match side.kind {
         FileKind::Link => "120000",
         _ if side.mode & 0o111 != 0 => "100755",
         FileKind::Regular => "100644",
-    })
+    }
 }
 
 /// Returns the tag of a side.

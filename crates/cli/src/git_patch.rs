@@ -1,0 +1,158 @@
+//! Diffs that `git apply` accepts as they are: names as git quotes them, line ends as the files have them, and bytes that
+//! are no text.
+
+use crate::relative_names;
+use data_encoding::BASE64;
+use emendate::core::print::binary_patch;
+use emendate::{CallContext, ChangeScope, Engine, OperationSide, Reply};
+use emendate_os::ffi::{OsStrExt as _, OsStringExt as _};
+use serde_json::{Map, Value};
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+/// The field of a file's data with its binary patch.
+pub(crate) const BYTES_FIELD: &str = "bytesPatch";
+/// Bytes of both sides of a file that is printed as bytes.
+const BYTES_MAX: usize = 8 << 20;
+
+/// Returns the name of a file below the top of the repository, as bytes; `None` for a file outside of it.
+pub(crate) fn name(data: &Map<String, Value>, shown: &str, raw: &str) -> Option<Vec<u8>> {
+    let path = path(data, shown, raw)?;
+    let below = relative_names::in_diff(&path)?;
+    let bytes = below.as_os_str().as_bytes();
+    let slashes = std::str::from_utf8(bytes).map(emendate_os::paths::with_slashes);
+    Some(slashes.map_or_else(|_| bytes.to_vec(), |name| name.into_owned().into_bytes()))
+}
+
+/// Returns the path that fields name: by its bytes, if they cannot be shown.
+fn path(data: &Map<String, Value>, shown: &str, raw: &str) -> Option<PathBuf> {
+    let text = |key: &str| data.get(key).and_then(Value::as_str);
+    match text(raw) {
+        Some(raw) => Some(OsString::from_vec(BASE64.decode(raw.as_bytes()).ok()?).into()),
+        None => text(shown).map(PathBuf::from),
+    }
+}
+
+/// Joins the parts of a name, quoted as git does if a line could not hold it otherwise.
+pub(crate) fn quoted(parts: &[&[u8]]) -> String {
+    let name = parts.concat();
+    let is_plain = |text: &str| !text.chars().any(|char| char.is_control() || char == '"' || char == '\\');
+    if let Some(text) = std::str::from_utf8(&name).ok().filter(|text| is_plain(text)) {
+        return text.to_owned();
+    }
+    let mut out = String::from("\"");
+    for byte in name {
+        match byte {
+            b'"' => out.push_str("\\\""),
+            b'\\' => out.push_str("\\\\"),
+            b'\n' => out.push_str("\\n"),
+            b'\t' => out.push_str("\\t"),
+            b'\r' => out.push_str("\\r"),
+            0x20..0x7f => out.push(char::from(byte)),
+            // Writing to a String cannot fail.
+            other => drop(write!(out, "\\{other:03o}")),
+        }
+    }
+    out.push('"');
+    out
+}
+
+/// Completes the diffs of a reply about operations for a program that reads them: line ends that are no plain line feeds,
+/// and bytes that are no text.
+pub(crate) fn complete(engine: &Engine, caller: &CallContext, input: &Value, reply: &mut Reply) {
+    let Ok(answer) = &mut reply.result else { return };
+    let id = |key: &str| input.get(key).and_then(Value::as_str);
+    let scope = match (id("id"), id("to")) {
+        (Some(from), Some(to)) => ChangeScope::Between(from.to_owned(), to.to_owned()),
+        (Some(id), None) => ChangeScope::Operation(id.to_owned()),
+        _ => return,
+    };
+    for file in answer.data.get_mut("files").and_then(Value::as_array_mut).into_iter().flatten() {
+        let Some(data) = file.as_object_mut() else { continue };
+        let Some(path) = path(data, "filePath", emendate::RAW_PATH) else { continue };
+        complete_file(engine, caller, &scope, &path, data);
+    }
+}
+
+/// Completes the diff of one file.
+fn complete_file(
+    engine: &Engine,
+    caller: &CallContext,
+    scope: &ChangeScope,
+    path: &Path,
+    data: &mut Map<String, Value>,
+) {
+    let kind = data.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let side = |moment, is_absent| match is_absent {
+        true => Some(None),
+        // What was not kept cannot be printed.
+        false => engine.scope_content(caller, scope, path, moment).ok().map(Some),
+    };
+    let (Some(before), Some(after)) =
+        (side(OperationSide::Before, kind == "create"), side(OperationSide::After, kind == "delete"))
+    else {
+        return;
+    };
+    let sides = [before.as_deref(), after.as_deref()];
+    let is_known = data.get("known").and_then(Value::as_bool).unwrap_or(true);
+    let is_text = is_known && sides.iter().flatten().all(|side| std::str::from_utf8(side).is_ok());
+    if !is_text {
+        let size: usize = sides.iter().flatten().map(|side| side.len()).sum();
+        if before != after && size <= BYTES_MAX {
+            data.insert(BYTES_FIELD.to_owned(), binary_patch(sides[0], sides[1]).into());
+        }
+    } else if sides.iter().flatten().any(|side| side.windows(2).any(|two| two == b"\r\n")) {
+        let hunks = data.get_mut("structuredPatch").and_then(Value::as_array_mut).into_iter().flatten();
+        hunks.for_each(|hunk| restore_line_ends(hunk, sides.map(Option::unwrap_or_default)));
+    }
+}
+
+/// Gives the lines of a hunk the carriage returns that their files have.
+fn restore_line_ends(hunk: &mut Value, sides: [&[u8]; 2]) {
+    let number = |key: &str| hunk.get(key).and_then(Value::as_u64).and_then(|it| usize::try_from(it).ok()).unwrap_or(0);
+    // A side without lines is named by the line before it.
+    let first = |start: &str, count: &str| number(start).saturating_sub(usize::from(number(count) > 0));
+    let skipped = [first("oldStart", "oldLines"), first("newStart", "newLines")];
+    let mut old = sides[0].split(|&byte| byte == b'\n').skip(skipped[0]);
+    let mut new = sides[1].split(|&byte| byte == b'\n').skip(skipped[1]);
+    for line in hunk.get_mut("lines").and_then(Value::as_array_mut).into_iter().flatten() {
+        let Some(text) = line.as_str() else { continue };
+        let raw = match text.as_bytes().first() {
+            Some(b'-') => old.next(),
+            Some(b'+') => new.next(),
+            Some(b' ') => {
+                old.next();
+                new.next()
+            }
+            _ => continue,
+        };
+        if raw.is_some_and(|raw| raw.ends_with(b"\r")) && !text.ends_with('\r') {
+            *line = format!("{text}\r").into();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{quoted, restore_line_ends};
+    use serde_json::json;
+
+    #[test]
+    fn names_are_quoted_like_gits() {
+        assert_eq!(quoted(&[b"a/", "with space é".as_bytes()]), "a/with space é");
+        assert_eq!(quoted(&[b"b/", b"tab\tand \"quote\" \\"]), r#""b/tab\tand \"quote\" \\""#);
+        assert_eq!(quoted(&[b"\xff\x01"]), r#""\377\001""#);
+    }
+
+    #[test]
+    fn lines_get_the_ends_of_their_files() {
+        let mut hunk = json!({ "oldStart": 2, "oldLines": 2, "newStart": 2, "newLines": 3,
+            "lines": [" b", "-c", "+x", "+y", "\\ No newline at end of file"] });
+        restore_line_ends(&mut hunk, [b"a\nb\r\nc\n", b"a\nb\r\nx\r\ny"]);
+        assert_eq!(hunk["lines"], json!([" b\r", "-c", "+x\r", "+y", "\\ No newline at end of file"]));
+        let mut created = json!({ "oldStart": 0, "oldLines": 0, "newStart": 1, "newLines": 1, "lines": ["+a"] });
+        restore_line_ends(&mut created, [b"", b"a\r\n"]);
+        assert_eq!(created["lines"], json!(["+a\r"]));
+    }
+}
