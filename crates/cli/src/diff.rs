@@ -3,8 +3,8 @@
 use crate::git_patch::{self, quoted};
 use crate::styled::{ADDED, BOLD, PLAIN, RANGE, REMOVED, StyledWriter};
 use anstyle::Style;
-use emendate::core::explain::{LineKind, LineSegment, inline};
 use emendate::RAW_PATH;
+use emendate::core::explain::{LineKind, LineSegment, inline};
 use serde_json::{Map, Value};
 use std::io::{self, Write};
 use unicode_width::UnicodeWidthChar as _;

@@ -98,9 +98,7 @@ impl ParkedCall {
         let next = engine.store_question(&caller, call, &reply, Some(question.until()));
         question.finish(&reply, next.as_ref());
         match next {
-            Some(question) => {
-                Outcome::Parked(ParkedCall { id, tool, input, watch, reply, question, client_gone })
-            }
+            Some(question) => Outcome::Parked(ParkedCall { id, tool, input, watch, reply, question, client_gone }),
             None => Outcome::Reply(id, reply),
         }
     }

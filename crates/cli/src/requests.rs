@@ -249,11 +249,7 @@ impl RequestQueue {
 }
 
 /// Reads lines until the input ends or nobody receives them.
-fn read_all(
-    input: &mut impl BufRead,
-    requests: &Sender<Incoming>,
-    unanswered: &RequestQueue,
-) -> io::Result<()> {
+fn read_all(input: &mut impl BufRead, requests: &Sender<Incoming>, unanswered: &RequestQueue) -> io::Result<()> {
     let mut line = Vec::new();
     loop {
         unanswered.wait_for_room();

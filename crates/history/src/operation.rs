@@ -476,6 +476,12 @@ pub trait OperationLog: Send + Sync {
     /// Returns the matching operations, the newest first.
     fn operations(&self, filter: &OperationFilter<'_>) -> Result<Vec<LogEntry>>;
 
+    /// Returns the newest operation, without its files.
+    fn newest(&self) -> Result<Option<OperationId>> {
+        let filter = OperationFilter { limit: 1, ..OperationFilter::default() };
+        Ok(self.operations(&filter)?.first().map(|logged| logged.id))
+    }
+
     /// Returns the operation with this name.
     fn operation(&self, name: OperationName) -> Result<Option<LogEntry>>;
 

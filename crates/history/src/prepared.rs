@@ -21,7 +21,10 @@ pub(crate) struct PreparedBytes<'a> {
 }
 
 /// Prepares contents; those that are missing, larger than `bytes_max`, or of another id, are `None`.
-pub(crate) fn prepare<'a>(contents: &[(ContentId, Option<&'a [u8]>)], bytes_max: u64) -> Vec<Option<PreparedBytes<'a>>> {
+pub(crate) fn prepare<'a>(
+    contents: &[(ContentId, Option<&'a [u8]>)],
+    bytes_max: u64,
+) -> Vec<Option<PreparedBytes<'a>>> {
     let bytes: usize = contents.iter().filter_map(|(_, raw)| raw.map(<[u8]>::len)).sum();
     let threads = thread::available_parallelism().map_or(1, usize::from).min(THREADS_MAX);
     let threads = threads.min(bytes / THREAD_BYTES_MIN).max(1);
@@ -55,7 +58,8 @@ mod tests {
 
     #[test]
     fn many_contents_are_prepared_in_order() {
-        let texts: Vec<Vec<u8>> = (0..3000_usize).map(|nth| format!("line {nth}\n").repeat(nth % 200).into_bytes()).collect();
+        let texts: Vec<Vec<u8>> =
+            (0..3000_usize).map(|nth| format!("line {nth}\n").repeat(nth % 200).into_bytes()).collect();
         let mut contents: Vec<(ContentId, Option<&[u8]>)> =
             texts.iter().map(|text| (ContentId::of(text), Some(&**text))).collect();
         contents[7].0 = ContentId::of(b"another");

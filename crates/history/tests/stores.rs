@@ -13,8 +13,8 @@ use emendate_core::{ContentId, Result, Tag};
 use emendate_history::{
     ChangeContent, CommentFilter, Database, DiskUsage, GcStats, History, HistoryLimits, KnownContent, KnownState,
     LogEntry, LogReceipt, LogStamp, MemoryHistory, NewComment, NewlyKnown, Operation, OperationFilter, OperationId,
-    OperationLog, OperationName, OutsideContent, OwnedByteReplacement, OwnedContent, Record, Retention,
-    ReviewedHunks, Reviews, SessionUpdate, Sessions, StatCache, StoredComment, VersionBody,
+    OperationLog, OperationName, OutsideContent, OwnedByteReplacement, OwnedContent, Record, Retention, ReviewedHunks,
+    Reviews, SessionUpdate, Sessions, StatCache, StoredComment, VersionBody,
 };
 
 #[test]

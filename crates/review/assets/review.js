@@ -40,9 +40,14 @@ function begun() {
   const folded = all(".file.folded").map((file) => file.id);
   const at = document.activeElement;
   const focus = at?.matches?.("textarea, input, select") && [place(at), at.selectionStart, at.selectionEnd];
-  return { texts, open, folded, focus };
+  const filters = one("#timeline .filters");
+  return { texts, open, folded, focus, filter: filters ? [...new FormData(filters)] : [] };
 }
-function resume({ texts, open, folded, focus }) {
+function resume({ texts, open, folded, focus, filter }) {
+  const form = one("#timeline .filters");
+  const changed = filter.filter(([name, value]) => form?.elements[name] && form.elements[name].value !== value);
+  for (const [name, value] of changed) form.elements[name].value = value;
+  if (changed.length) search(form);
   for (const [where, value] of texts) {
     const field = placed(where, document);
     if (field) field.value = value;

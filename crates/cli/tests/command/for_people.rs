@@ -71,6 +71,15 @@ fn names_are_relative_to_the_current_directory() {
     // Programs get absolute paths.
     assert!(bed.run(&["show", "--json"]).exits(0).out.contains(&bed.path("sub/run.sh")));
     assert!(bed.run(&["-C", "gone", "history"]).exits(2).err.contains("gone"));
+    // Names beside the directory lead there.
+    bed.put("top.txt", "one\n");
+    let above = bed.run(&["-C", "sub", "edit", "../top.txt", "--old", "one", "--new", "two"]).exits(0).out;
+    assert!(above.starts_with("The file ../top.txt has been updated") && above.contains("+++ b/top.txt"), "{above}");
+    for args in [&["history"][..], &["search", "two", ".."], &["edit", "../top.txt", "--old", "one", "--new", "two"]] {
+        let ran = bed.run(&[&["-C", "sub"][..], args].concat());
+        let text = format!("{}{}", ran.out, ran.err);
+        assert!(text.contains("../top.txt") && !text.contains(&bed.path("top.txt")), "{args:?} {ran:?}");
+    }
 }
 
 #[test]

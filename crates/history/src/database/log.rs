@@ -321,6 +321,13 @@ pub(super) fn logged_at(all: &Connection, number: u64) -> rusqlite::Result<Optio
         .optional()
 }
 
+/// Returns the newest operation.
+pub(super) fn newest(all: &Connection) -> rusqlite::Result<Option<OperationId>> {
+    all.prepare_cached("SELECT number, at FROM operations WHERE pending>=0 AND tool<>?1 ORDER BY number DESC LIMIT 1")?
+        .query_row([TURN], |row| Ok(OperationId::new(row.get::<_, i64>(0)?.cast_unsigned(), row.get(1)?)))
+        .optional()
+}
+
 /// Returns the matching operations, the newest first.
 pub(super) fn operations(all: &Connection, filter: &OperationFilter<'_>) -> rusqlite::Result<Vec<LogEntry>> {
     let sql = format!(

@@ -31,8 +31,8 @@ use crate::blob_store::{KeepOutcome, keep};
 use crate::{
     ChangeContent, DiskUsage, GcStats, HistoryGap, HistoryLimits, KnownContent, KnownState, LogEntry, LogReceipt,
     LogStamp, NewlyKnown, Operation, OperationFilter, OperationId, OperationLog, OperationName, OutsideContent,
-    OwnedByteReplacement, OwnedContent, Record, Retention, SessionUpdate, Sessions, StatCache,
-    VersionBody, clock, delta_chain, operation, pack, prepared, prune,
+    OwnedByteReplacement, OwnedContent, Record, Retention, SessionUpdate, Sessions, StatCache, VersionBody, clock,
+    delta_chain, operation, pack, prepared, prune,
 };
 pub(crate) use failure::of_io;
 pub(crate) use open::identity;
@@ -332,9 +332,7 @@ impl OperationLog for Database {
         let prepared = prepared::prepare(&contents, self.limits.session_content().raw);
         let state = &mut *self.state();
         let now = clock::now_us();
-        self.change_records(state, |all, learned| {
-            outside::know(all, found, &prepared, (now, &self.limits), learned)
-        })?;
+        self.change_records(state, |all, learned| outside::know(all, found, &prepared, (now, &self.limits), learned))?;
         self.upkeep(state, now)
     }
 
@@ -374,6 +372,10 @@ impl OperationLog for Database {
 
     fn operations(&self, filter: &OperationFilter<'_>) -> Result<Vec<LogEntry>> {
         self.ask(|connection| log::operations(&*connection.transaction()?, filter))
+    }
+
+    fn newest(&self) -> Result<Option<OperationId>> {
+        self.ask(|connection| log::newest(connection))
     }
 
     fn operation(&self, name: OperationName) -> Result<Option<LogEntry>> {

@@ -12,8 +12,8 @@ use crate::delta_chain::{NewDelta, keep_sides};
 use crate::{
     ChangeContent, DiskUsage, FileChange, FileState, GcStats, HistoryLimits, KnownContent, KnownState, LogEntry,
     LogReceipt, LogStamp, NewlyKnown, Operation, OperationFilter, OperationId, OperationLog, OperationName,
-    OperationOutcome, OutsideContent, OwnedByteReplacement, OwnedContent, Retention, SessionUpdate,
-    StatCache, TURN, VersionBody, clock, delta_chain, operation, pack, prune, replacement,
+    OperationOutcome, OutsideContent, OwnedByteReplacement, OwnedContent, Retention, SessionUpdate, StatCache, TURN,
+    VersionBody, clock, delta_chain, operation, pack, prune, replacement,
 };
 
 /// An operation of the log.

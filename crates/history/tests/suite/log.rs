@@ -1,6 +1,7 @@
 //! Guarantees of both logs.
 
 use emendate_core::ContentId;
+use emendate_core::explain::ReplacedSpan;
 use emendate_history::{
     ByteReplacement, CachedFile, ChangeContent, FileChange, FileKind, FileState, HistoryLimits, KnownContent,
     KnownState, LogReceipt, MARK, NewlyKnown, OUTSIDE, Operation, OperationFilter, OperationLog, OperationName,
@@ -79,6 +80,7 @@ pub(crate) fn wholly(store: &dyn OperationLog, session: &str, path: &[u8], befor
 
 fn told_as_logged(open: Open<'_>) {
     let store = open(HistoryLimits::default());
+    assert_eq!(store.newest().unwrap(), None);
     assert_eq!(store.operations(&OperationFilter { limit: 9, ..OperationFilter::default() }).unwrap(), []);
     let link = Some(FileState { content: ContentId::of(b"target"), mode: 0o777, kind: FileKind::Link });
     let moved = FileChange { moved_from: Some(b"/from".to_vec()), ..touched(b"/to", None, side(b"m", 0o600)) };
@@ -103,6 +105,12 @@ fn told_as_logged(open: Open<'_>) {
     let logged = store.operation(name).unwrap().unwrap();
     assert_eq!((logged.id, logged.undone_by, &logged.operation), (entered.id, None, &whole));
     assert_eq!(store.operations(&OperationFilter { limit: 9, ..OperationFilter::default() }).unwrap(), [logged]);
+    assert_eq!(store.newest().unwrap(), Some(entered.id));
+    // The ranges that were replaced are known where the change has a base.
+    let spans = |number, path| store.replaced_spans(number, path).unwrap();
+    let number = entered.id.number;
+    assert_eq!(spans(number, PATH), Some(vec![ReplacedSpan { at: 0, old: 3, new: 3 }]));
+    assert_eq!((spans(number, b"/new"), spans(number, b"/gone"), spans(number + 1, PATH)), (None, None, None));
     // The session has a record of the new content.
     assert_eq!(store.latest("s", PATH).unwrap(), Some(known));
     let other = OperationName { check: Some(entered.id.check ^ 1), ..name };

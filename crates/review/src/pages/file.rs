@@ -181,13 +181,7 @@ pub(crate) fn named(page: &PageContext<'_>) -> Result<(ChangeScope, std::path::P
 }
 
 /// Adds the heading of a file with its buttons.
-fn open(
-    out: &mut Html,
-    page: &PageContext<'_>,
-    scope: &ChangeScope,
-    view: &FileView,
-    found: Option<&FileDifference>,
-) {
+fn open(out: &mut Html, page: &PageContext<'_>, scope: &ChangeScope, view: &FileView, found: Option<&FileDifference>) {
     let anchor = anchor(view);
     let query = file_query(scope, view);
     start(out, page, view);

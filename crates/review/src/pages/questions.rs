@@ -31,7 +31,10 @@ pub(crate) fn page(page: &PageContext<'_>) -> Result<String> {
 }
 
 fn one(out: &mut Html, page: &PageContext<'_>, question: &PendingQuestion) {
-    out.raw("<section class=\"question\"").attr("id", &format!("q-{}", question.id)).attr("aria-label", &format!("Question {}", question.id)).raw("><h2>");
+    out.raw("<section class=\"question\"")
+        .attr("id", &format!("q-{}", question.id))
+        .attr("aria-label", &format!("Question {}", question.id))
+        .raw("><h2>");
     out.text(&question.session).raw(" wants to use ").text(&question.tool);
     out.raw(" <span class=\"id\">")
         .text(&question.id)
@@ -57,7 +60,12 @@ fn one(out: &mut Html, page: &PageContext<'_>, question: &PendingQuestion) {
 /// Adds a file with the proposed change.
 fn proposal(out: &mut Html, page: &PageContext<'_>, file: &QuestionFile, hunks: &[Value]) {
     out.raw("<div><h3><bdi>").text(&page.path_below_root(&file.path)).raw("</bdi></h3><p class=\"meta\">");
-    out.text(&page.relative(&file.summary)).raw(" Asked by the rule <code>").text(&file.rule).raw("</code> of ").text(&file.origin).raw(".</p></div>");
+    out.text(&page.relative(&file.summary))
+        .raw(" Asked by the rule <code>")
+        .text(&file.rule)
+        .raw("</code> of ")
+        .text(&file.origin)
+        .raw(".</p></div>");
     if hunks.is_empty() {
         return;
     }

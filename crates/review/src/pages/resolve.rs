@@ -16,7 +16,8 @@ pub(crate) fn page(page: &PageContext<'_>) -> Result<String> {
     let (scope, path) = named(page)?;
     let merged = page.state.engine.review().resolution(&page.state.caller, &scope, &path)?;
     let mut main = Html::default();
-    main.raw("<header class=\"scope\"><div class=\"title\"><h1>Resolve a conflict in <bdi>").text(&page.path_below_root(&path));
+    main.raw("<header class=\"scope\"><div class=\"title\"><h1>Resolve a conflict in <bdi>")
+        .text(&page.path_below_root(&path));
     main.raw("</bdi></h1></div></header><div class=\"resolve\"><p>");
     match merged.conflicts {
         0 => main.raw("The change can be taken back without a conflict. "),

@@ -388,8 +388,12 @@ class Tests:
         page.keyboard.type("Use a constant")
         page.locator(".file", has_text="cart.py").locator(".fold").click()
         page.locator(".write-comment textarea").first.focus()
+        page.select_option("#kind", "edit")
+        until(page, "!document.querySelector('.op.mark')")
+        page.locator(".write-comment textarea").first.focus()
         project.emend("write", "docs/new.md", text="new\n")
         page.wait_for_selector(".op:has-text('new.md')")
+        until(page, "document.querySelector('#kind').value == 'edit' && !document.querySelector('.op.mark')")
         box = page.locator(".write-comment[open] textarea")
         assert box.input_value() == "Use a constant"
         page.keyboard.type(" here.")
@@ -737,8 +741,8 @@ class Tests:
             page.goto(server.home + path)
             page.wait_for_selector("#main > *")
             paint = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0")
-            size = page.evaluate("performance.getEntriesByType('navigation')[0].transferSize")
-            self.figure(f"first paint, {name}", f"{paint:.0f} ms, {size / 1024:.0f} KiB sent", "300 ms")
+            size, answer = page.evaluate("(({transferSize, responseEnd}) => [transferSize, responseEnd])(performance.getEntriesByType('navigation')[0])")
+            self.figure(f"first paint, {name}", f"{paint:.0f} ms, of which {answer:.0f} ms until {size / 1024:.0f} KiB were sent", "300 ms")
         page.goto(server.home + f"op/{wide}")
         page.wait_for_selector(".hunk")
         step = """() => new Promise(done => { const start = performance.now();

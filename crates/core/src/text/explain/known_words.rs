@@ -148,7 +148,9 @@ impl WordMarks {
             return;
         }
         match ComparedWords::new(&old[left.clone()], &new[right.clone()], budget) {
-            Some(words) if words.has_common(COMMON_WORDS_PERCENT_MIN) => self.add_words(&words, left.start, right.start),
+            Some(words) if words.has_common(COMMON_WORDS_PERCENT_MIN) => {
+                self.add_words(&words, left.start, right.start)
+            }
             _ => {
                 push(&mut self.old, left);
                 push(&mut self.new, right);

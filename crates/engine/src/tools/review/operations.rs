@@ -11,7 +11,7 @@ use crate::tools::review::turn::TurnStarts;
 use crate::tools::undo::select::{self, OperationRef};
 use emendate_core::Result;
 use emendate_events::SessionModels;
-use emendate_history::{FileChange, FileKind, FileState, LogEntry, OperationFilter, OperationOutcome, Role};
+use emendate_history::{FileChange, FileKind, FileState, LogEntry, OperationOutcome, Role};
 use emendate_os::ffi::OsStrExt as _;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -218,8 +218,7 @@ pub(crate) fn model_names(context: &Context) -> Vec<String> {
 pub(crate) fn newest_names(context: &Context) -> Result<Vec<String>> {
     let mut names = Vec::new();
     for root in 0..context.roots().len() {
-        let filter = OperationFilter { limit: 1, ..OperationFilter::default() };
-        names.extend(context.history(root).operations(&filter)?.first().map(|it| it.id.to_string()));
+        names.extend(context.history(root).newest()?.map(|id| id.to_string()));
     }
     Ok(names)
 }

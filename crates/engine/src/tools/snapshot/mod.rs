@@ -17,7 +17,7 @@ use crate::session::outside::{OutsideChange, log_changes, outside_change};
 use crate::tools::history::operation_list::{file_data, kind, shown};
 use crate::tools::snapshot::scan::{FreshFile, LeftOut, TreeScan};
 use emendate_core::formats::{self, FormatInput};
-use emendate_core::{Code, Error, Result};
+use emendate_core::{Code, Error, Result, work};
 use emendate_fs::SafePath;
 use emendate_history::{CachedFile, FileChange, FileState, KnownState, NewlyKnown, OperationId, StatCache};
 use emendate_os::ffi::OsStrExt as _;
@@ -27,7 +27,10 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::fmt::Write as _;
+use std::panic::resume_unwind;
 use std::path::Path;
+use std::sync::mpsc::sync_channel;
+use std::thread;
 
 /// Bytes of new contents that one snapshot stores.
 pub(crate) const SNAPSHOT_BYTES_MAX: u64 = 64 << 20;
@@ -151,10 +154,10 @@ impl RootScan<'_> {
         let path = context.roots().get(self.root).copied().unwrap_or(Path::new("/"));
         let root = context.store().resolve_no_follow(path)?;
         let scope = WalkFilter { globs: Override::empty(), hidden: true, all: false, watch: None };
-        let mut scan = TreeScan::new(context, self.caller, scope, old.unwrap_or_default());
-        let mut findings = FoundChanges::default();
-        scan.run(&root, &mut |scan, batch| self.settle(scan, batch, is_first, &mut findings))?;
-        self.find_deleted(&mut scan, &mut findings)?;
+        let old = old.unwrap_or_default();
+        let mut scan = TreeScan::new(context, self.caller, scope, &old);
+        let mut findings = self.scan(&mut scan, &root, is_first)?;
+        self.find_deleted(&scan, &mut findings)?;
         let FoundChanges { changes, unstored, .. } = findings;
         let files: Vec<FileChange> = changes.iter().map(|it| it.change.clone()).collect();
         let mut taken = RootSnapshot {
@@ -176,10 +179,36 @@ impl RootScan<'_> {
         Ok(taken)
     }
 
+    /// Scans the root. What was read is settled on another thread, so that reading goes on meanwhile.
+    fn scan(&self, scan: &mut TreeScan<'_>, root: &SafePath, is_first: bool) -> Result<FoundChanges> {
+        let (old, meter) = (scan.old, work::current());
+        let (sender, batches) = sync_channel(1);
+        thread::scope(|threads| {
+            let settling = threads.spawn(move || {
+                let _metered = meter.as_ref().map(work::Meter::enter);
+                let (mut findings, mut settled) = (FoundChanges::default(), Vec::new());
+                for batch in batches {
+                    let done = self.settle(old, batch, is_first, &mut findings)?;
+                    settled.extend(done.into_iter().map(|fresh| (key(&fresh.place).to_vec(), fresh.file)));
+                }
+                Ok((findings, settled))
+            });
+            let scanned = scan.run(root, &sender);
+            drop(sender);
+            let settled: Result<(FoundChanges, Vec<(Vec<u8>, CachedFile)>)> =
+                settling.join().unwrap_or_else(|panic| resume_unwind(panic));
+            // If settling failed, the scan ended because of it.
+            let (findings, settled) = settled?;
+            scanned?;
+            scan.found.extend(settled);
+            Ok(findings)
+        })
+    }
+
     /// Compares files that were read with what is known of them. Returns those to which the cache may refer.
     fn settle(
         &self,
-        scan: &TreeScan<'_>,
+        old: &StatCache,
         batch: Vec<FreshFile>,
         is_first: bool,
         findings: &mut FoundChanges,
@@ -191,7 +220,7 @@ impl RootScan<'_> {
             .filter(|&nth| {
                 let file = &batch[nth].file;
                 let is_changed = known[nth].is_some_and(|known| known != file.content);
-                let old = scan.old.files.get(key(&batch[nth].place)).map(CachedFile::state);
+                let old = old.files.get(key(&batch[nth].place)).map(CachedFile::state);
                 is_changed || known[nth].is_some() && old.is_some_and(|old| is_mode_changed(old, file.state()))
             })
             .collect();
@@ -214,7 +243,7 @@ impl RootScan<'_> {
         }
         let (mut settled, mut new) = (Vec::with_capacity(batch.len()), Vec::new());
         for (fresh, before) in batch.into_iter().zip(before) {
-            let cached = scan.old.files.get(key(&fresh.place)).map(CachedFile::state);
+            let cached = old.files.get(key(&fresh.place)).map(CachedFile::state);
             match before {
                 Before::Same => {}
                 Before::InDoubt => continue,
@@ -272,7 +301,7 @@ impl RootScan<'_> {
     }
 
     /// Finds files that are known and no longer there.
-    fn find_deleted(&self, scan: &mut TreeScan<'_>, findings: &mut FoundChanges) -> Result<()> {
+    fn find_deleted(&self, scan: &TreeScan<'_>, findings: &mut FoundChanges) -> Result<()> {
         let history = self.context.history(self.root);
         let mut missing = history.known_paths()?;
         missing.extend(scan.old.files.keys().cloned());

@@ -1,9 +1,9 @@
 //! The files of a snapshot: those below a root that no ignore file leaves out. A file whose metadata are those of the
 //! last snapshot is not read.
 
+use crate::context::Context;
 use crate::context::policy::{self, Access};
 use crate::context::walk::{WalkFilter, has_file, ignore_files};
-use crate::context::{Context, history_stores};
 use crate::model::call_context::CallContext;
 use emendate_core::{Code, ContentId, Error, Result, work};
 use emendate_fs::{DirEntry, EntryKind, FileMeta, SafePath, is_temporary_name};
@@ -12,6 +12,7 @@ use emendate_os::ffi::OsStrExt as _;
 use ignore::gitignore::Gitignore;
 use std::collections::HashMap;
 use std::ffi::OsStr;
+use std::sync::mpsc::SyncSender;
 
 /// Files of one snapshot.
 pub(crate) const SNAPSHOT_FILES_MAX: usize = 50_000;
@@ -47,7 +48,7 @@ pub(super) struct TreeScan<'a> {
     pub(super) caller: &'a CallContext,
     pub(super) scope: WalkFilter,
     /// The files of the last snapshot.
-    pub(super) old: StatCache,
+    pub(super) old: &'a StatCache,
     /// The files of this one.
     pub(super) found: HashMap<Vec<u8>, CachedFile>,
     pub(super) left_out: LeftOut,
@@ -57,15 +58,15 @@ pub(super) struct TreeScan<'a> {
     files: usize,
 }
 
-/// Takes a batch of files that were read; returns those whose content is settled.
-pub(super) type SettleBatch<'a> = &'a mut dyn FnMut(&TreeScan<'_>, Vec<FreshFile>) -> Result<Vec<FreshFile>>;
+/// Takes batches of files that were read.
+pub(super) type BatchSender = SyncSender<Vec<FreshFile>>;
 
 impl<'a> TreeScan<'a> {
     pub(super) fn new(
         context: &'a Context,
         caller: &'a CallContext,
         scope: WalkFilter,
-        old: StatCache,
+        old: &'a StatCache,
     ) -> TreeScan<'a> {
         let found = HashMap::with_capacity(old.files.len());
         TreeScan {
@@ -82,15 +83,15 @@ impl<'a> TreeScan<'a> {
         }
     }
 
-    /// Scans a root.
+    /// Scans a root. It ends early if nobody takes the batches any more.
     ///
-    /// Errors: `call.too_large`, `call.cancelled`, and those of `settle`.
-    pub(super) fn run(&mut self, root: &SafePath, settle: SettleBatch<'_>) -> Result<()> {
-        self.enter(root, settle)?;
-        self.settle(settle)
+    /// Errors: `call.too_large`, `call.cancelled`.
+    pub(super) fn run(&mut self, root: &SafePath, batches: &BatchSender) -> Result<()> {
+        self.enter(root, batches)?;
+        self.send(batches)
     }
 
-    fn enter(&mut self, folder: &SafePath, settle: SettleBatch<'_>) -> Result<()> {
+    fn enter(&mut self, folder: &SafePath, batches: &BatchSender) -> Result<()> {
         self.caller.check_cancelled()?;
         let entries = match self.context.store().list_with_meta(folder) {
             Ok(Some(entries)) => entries,
@@ -105,7 +106,7 @@ impl<'a> TreeScan<'a> {
             self.ignores.push(ignore_files(self.context, folder.absolute()));
         }
         for (entry, meta) in &entries {
-            self.visit(folder, entry, meta, settle)?;
+            self.visit(folder, entry, meta, batches)?;
         }
         if has_rules {
             self.ignores.pop();
@@ -113,7 +114,7 @@ impl<'a> TreeScan<'a> {
         Ok(())
     }
 
-    fn visit(&mut self, folder: &SafePath, entry: &DirEntry, meta: &FileMeta, settle: SettleBatch<'_>) -> Result<()> {
+    fn visit(&mut self, folder: &SafePath, entry: &DirEntry, meta: &FileMeta, batches: &BatchSender) -> Result<()> {
         work::spend(1)?;
         let path = folder.absolute().join(&entry.name);
         // Temporary files of a dead process of ours are not changes by others.
@@ -127,7 +128,7 @@ impl<'a> TreeScan<'a> {
         }
         if entry.kind == EntryKind::Directory {
             if let Ok(place) = self.context.store().resolve_no_follow(&path) {
-                return self.enter(&place, settle);
+                return self.enter(&place, batches);
             }
             self.left_out.unreadable += 1;
             return Ok(());
@@ -149,11 +150,11 @@ impl<'a> TreeScan<'a> {
             self.left_out.unreadable += 1;
             return Ok(());
         };
-        if is_link { self.read_link(place, meta, settle) } else { self.read(place, settle) }
+        if is_link { self.read_link(place, meta, batches) } else { self.read(place, batches) }
     }
 
     /// Reads a symbolic link.
-    fn read_link(&mut self, place: SafePath, meta: &FileMeta, settle: SettleBatch<'_>) -> Result<()> {
+    fn read_link(&mut self, place: SafePath, meta: &FileMeta, batches: &BatchSender) -> Result<()> {
         if policy::is_secret(&place) || !self.context.may_access_name(&place, Access::Read) {
             self.left_out.denied += 1;
             return Ok(());
@@ -165,11 +166,11 @@ impl<'a> TreeScan<'a> {
         let bytes = target.into_encoded_bytes();
         // Links are so short that the cache need not prove anything of them.
         let file = CachedFile { meta: *meta, content: ContentId::of(&bytes), racy: true };
-        self.push(FreshFile { place, file, bytes }, settle)
+        self.push(FreshFile { place, file, bytes }, batches)
     }
 
     /// Reads a file.
-    fn read(&mut self, place: SafePath, settle: SettleBatch<'_>) -> Result<()> {
+    fn read(&mut self, place: SafePath, batches: &BatchSender) -> Result<()> {
         if policy::is_secret(&place) || !self.context.may_access_name(&place, Access::Read) {
             self.left_out.denied += 1;
             return Ok(());
@@ -184,25 +185,24 @@ impl<'a> TreeScan<'a> {
         };
         work::spend(version.bytes.len() / work::STEP_BYTES)?;
         let file = CachedFile { meta: version.meta, content: ContentId::of(&version.bytes), racy: version.racy };
-        self.push(FreshFile { place, file, bytes: version.bytes }, settle)
+        self.push(FreshFile { place, file, bytes: version.bytes }, batches)
     }
 
-    fn push(&mut self, fresh: FreshFile, settle: SettleBatch<'_>) -> Result<()> {
+    fn push(&mut self, fresh: FreshFile, batches: &BatchSender) -> Result<()> {
         self.batch_bytes += fresh.bytes.len();
         self.batch.push(fresh);
         if self.batch.len() < BATCH_FILES && self.batch_bytes < BATCH_BYTES {
             return Ok(());
         }
-        self.settle(settle)
+        self.send(batches)
     }
 
-    fn settle(&mut self, settle: SettleBatch<'_>) -> Result<()> {
+    fn send(&mut self, batches: &BatchSender) -> Result<()> {
         self.batch_bytes = 0;
         let batch = std::mem::take(&mut self.batch);
-        for FreshFile { place, file, .. } in settle(self, batch)? {
-            self.found.insert(history_stores::key(&place).to_vec(), file);
-        }
-        Ok(())
+        // The receiver ends with an error, which is reported in place of this one.
+        let gone = |_| Error::new(Code::InternalBug, "What the snapshot read was not recorded.");
+        batches.send(batch).map_err(gone)
     }
 }
 
