@@ -87,7 +87,7 @@ fn complete_file(
     let side = |moment, is_absent| match is_absent {
         true => Some(None),
         // What was not kept cannot be printed.
-        false => engine.scope_content(caller, scope, path, moment).ok().map(Some),
+        false => engine.review().scope_content(caller, scope, path, moment).ok().map(Some),
     };
     let (Some(before), Some(after)) =
         (side(OperationSide::Before, kind == "create"), side(OperationSide::After, kind == "delete"))

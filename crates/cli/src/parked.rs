@@ -44,7 +44,7 @@ pub(crate) enum Outcome {
 pub(crate) fn call(engine: &Engine, caller: &CallContext, id: Value, tool: String, input: Value) -> Outcome {
     let reply = engine.call(caller, &tool, input.clone());
     let call = AskingCall { profile: None, tool: &tool, input: &input };
-    match (engine.store_question(caller, call, &reply, None), &caller.handle) {
+    match (engine.questions().store(caller, call, &reply, None), &caller.handle) {
         (Some(question), Some(watch)) => {
             let (watch, client_gone) = (watch.clone(), engine.client_gone_flag());
             Outcome::Parked(ParkedCall { id, tool, input, watch, reply, question, client_gone })
@@ -95,7 +95,7 @@ impl ParkedCall {
         let caller = CallContext { approval: Some(approval), handle: Some(watch.clone()), ..caller.clone() };
         let reply = engine.call(&caller, &tool, input.clone());
         let call = AskingCall { profile: None, tool: &tool, input: &input };
-        let next = engine.store_question(&caller, call, &reply, Some(question.until()));
+        let next = engine.questions().store(&caller, call, &reply, Some(question.until()));
         question.finish(&reply, next.as_ref());
         match next {
             Some(question) => Outcome::Parked(ParkedCall { id, tool, input, watch, reply, question, client_gone }),

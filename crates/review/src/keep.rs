@@ -23,7 +23,7 @@ pub(crate) fn keep(state: &ReviewState, fields: &Fields) -> Result<String> {
         ChangeScope::Operation(id) => {
             let hunk = fields.number("hunk").map(|number| [number]);
             let hunks = hunk.as_ref().map(|number| &number[..]);
-            state.engine.mark_reviewed(&state.caller, id, path.as_deref(), hunks, is_kept)?;
+            state.engine.remarks().mark_reviewed(&state.caller, id, path.as_deref(), hunks, is_kept)?;
             if hunk.is_some() { "The change" } else { "All changes" }
         }
         _ => {
@@ -39,8 +39,8 @@ pub(crate) fn keep(state: &ReviewState, fields: &Fields) -> Result<String> {
 fn tick_files(state: &ReviewState, scope: &ChangeScope, path: Option<&Path>, is_kept: bool) -> Result<()> {
     let changes = state.changes(scope)?;
     let views: Vec<FileView> = match path {
-        Some(path) => vec![state.engine.scope_file(&changes, path)?],
-        None => state.engine.scope_files(&changes, None, 0..FILES_KEPT_MAX + 1).files,
+        Some(path) => vec![state.engine.review().scope_file(&changes, path)?],
+        None => state.engine.review().scope_files(&changes, None, 0..FILES_KEPT_MAX + 1).files,
     };
     if views.len() > FILES_KEPT_MAX {
         let what = format!("At most {FILES_KEPT_MAX} files of several operations are kept at once.");
@@ -48,7 +48,7 @@ fn tick_files(state: &ReviewState, scope: &ChangeScope, path: Option<&Path>, is_
     }
     let mut names = Vec::new();
     for view in &views {
-        if let FileDifference::Text(text) = state.engine.difference(&state.caller, &changes, &view.path, 0)? {
+        if let FileDifference::Text(text) = state.engine.review().difference(&state.caller, &changes, &view.path, 0)? {
             names.extend(text.hunks.iter().map(|hunk| hunk_tick(view, hunk)));
         }
     }

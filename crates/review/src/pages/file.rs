@@ -41,8 +41,7 @@ pub(crate) fn card(out: &mut Html, page: &PageContext<'_>, scope: &ChangeScope, 
     let bytes = if page.fields.flag("full") { TEXT_BYTES_MAX } else { TEXT_BYTES_SENT };
     let engine = &page.state.engine;
     let found = page.state.changes(scope);
-    let found =
-        found.and_then(|changes| engine.review().difference(&page.state.caller, &changes, &view.path, bytes));
+    let found = found.and_then(|changes| engine.review().difference(&page.state.caller, &changes, &view.path, bytes));
     open(out, page, scope, view, found.as_ref().ok());
     out.raw("<div class=\"body\">");
     match found {
@@ -259,7 +258,7 @@ fn is_file_kept(
 }
 
 /// True if a person decided to keep a hunk.
-fn is_kept(page: &PageContext<'_>, view: &FileView, hunk: &DiffHunk, remarks: &Remarks) -> bool {
+fn is_kept(page: &PageContext<'_>, view: &FileView, hunk: &DiffHunk, remarks: &FileRemarks) -> bool {
     match &remarks.operation {
         Some(_) => remarks.reviewed.contains(&(hunk.number as u64)),
         None => page.state.ticks.has(&hunk_tick(view, hunk)),

@@ -14,7 +14,7 @@ pub(crate) fn page(page: &PageContext<'_>) -> Result<String> {
     let Some(last) = page.state.visits.last() else {
         let mut main = Html::default();
         main.raw("<div class=\"welcome\"><h1>This is your first visit</h1><p>From the next one on, this page shows what changed since the one before.</p>");
-        if page.state.engine.operation("1", 0..0).is_ok() {
+        if page.state.engine.review().operation("1", 0..0).is_ok() {
             main.raw("<p><a class=\"button\" href=\"/between?from=1%5E&amp;to=now\">Everything so far</a></p>");
         }
         main.raw("</div>");
