@@ -29,7 +29,7 @@ fn directories() -> Option<&'static NameDirectories> {
 struct NamePrefix {
     /// The directory with a separator at its end.
     directory: String,
-    /// What it becomes: `../` for each level above the current directory.
+    /// The beginning that replaces it: `../` for each level above the current directory.
     relative: String,
     /// The name in it that leads to the current directory: that one is not a file.
     towards: String,

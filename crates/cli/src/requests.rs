@@ -41,7 +41,7 @@ pub(crate) struct NdjsonCall {
     pub(crate) waits: bool,
 }
 
-/// What the receiving end gets.
+/// A message to the receiving end.
 enum Incoming {
     Request(io::Result<NdjsonRequest>),
     Answered(Box<ParkedCall>, ParkedEnd),

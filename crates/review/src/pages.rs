@@ -3,6 +3,7 @@
 pub(crate) mod changes;
 pub(crate) mod charts;
 pub(crate) mod code;
+pub(crate) mod decisions;
 pub(crate) mod file;
 pub(crate) mod file_history;
 pub(crate) mod form;

@@ -1,18 +1,17 @@
 //! Conversion between operations and the rows of `operations` and `touched`.
 
 use emendate_core::ContentId;
-use emendate_core::explain::ReplacedSpan;
 use rusqlite::types::{FromSqlError, FromSqlResult};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::cache::CacheUpdate;
 use super::rows::{self, fixed};
 use super::sql_blob_store::SqlBlobStore;
-use super::{attributes, gaps, outside};
+use super::{attributes, gaps, outside, spans};
 use crate::delta_chain::{NewDelta, keep_sides};
 use crate::{
     ChangeContent, FileChange, FileKind, FileState, HistoryLimits, LogEntry, LogReceipt, Operation, OperationFilter,
-    OperationId, OperationName, OperationOutcome, Record, Role, SessionUpdate, TURN, replacement, varint,
+    OperationId, OperationName, OperationOutcome, Record, Role, SessionUpdate, TURN, varint,
 };
 
 const OPERATION_COLUMNS: &str =
@@ -86,7 +85,7 @@ pub(super) fn log(
         if !operation.keeps_content {
             continue;
         }
-        insert_spans(all, number, nth, change)?;
+        spans::insert(all, number, nth, change)?;
         let kept = keep_sides(&mut SqlBlobStore(all), touched, change, limits)?;
         loose.extend(kept.unstored);
         lost.extend(kept.lost.then_some(nth));
@@ -152,27 +151,6 @@ fn insert_file(all: &Connection, number: i64, nth: usize, touched: &FileChange, 
         ],
     )?;
     Ok(())
-}
-
-/// Inserts the ranges that a change replaced.
-fn insert_spans(all: &Connection, number: i64, nth: usize, change: &ChangeContent<'_>) -> rusqlite::Result<()> {
-    let Some(data) = change.base.and_then(|_| replacement::encode_spans(change.replacements)) else { return Ok(()) };
-    let nth = i64::try_from(nth).unwrap_or(i64::MAX);
-    all.prepare_cached("INSERT INTO spans VALUES(?1, ?2, ?3)")?.execute(params![number, nth, data])?;
-    Ok(())
-}
-
-/// Returns the ranges that an operation replaced in a file.
-pub(super) fn replaced_spans(
-    all: &Connection,
-    number: u64,
-    path: &[u8],
-) -> rusqlite::Result<Option<Vec<ReplacedSpan>>> {
-    let data: Option<Vec<u8>> = all
-        .prepare_cached("SELECT data FROM touched JOIN spans USING(operation, nth) WHERE operation=?1 AND path=?2")?
-        .query_row(params![number.cast_signed(), path], |row| row.get(0))
-        .optional()?;
-    Ok(data.and_then(|data| replacement::decode_spans(&data)))
 }
 
 /// True for a side that is a symbolic link.

@@ -13,6 +13,7 @@ mod open;
 mod outside;
 mod reviews;
 mod rows;
+mod spans;
 mod sql_blob_store;
 mod stat_file;
 mod upkeep;
@@ -420,7 +421,7 @@ impl OperationLog for Database {
     }
 
     fn replaced_spans(&self, operation: u64, path: &[u8]) -> Result<Option<Vec<ReplacedSpan>>> {
-        self.ask(|connection| log::replaced_spans(connection, operation, path))
+        self.ask(|connection| spans::replaced_spans(connection, operation, path))
     }
 
     fn can_rebuild(&self, content: ContentId, at_hand: &[ContentId]) -> Result<bool> {

@@ -3,7 +3,7 @@
 use crate::html::{Html, query_path};
 use crate::pages::code::{CodeLine, of_line};
 use crate::pages::form::{ActionButton, button, hidden, scope_fields};
-use crate::pages::{hunk, image, timeline};
+use crate::pages::{decisions, hunk, image, timeline};
 use crate::view::{PageContext, scope_of, scope_query, shown_path};
 use emendate::core::explain::{DiffHunk, LineKind};
 use emendate::core::{Code, Error, Result};
@@ -70,15 +70,15 @@ pub(crate) fn card(out: &mut Html, page: &PageContext<'_>, scope: &ChangeScope, 
 
 /// The marks and comments of a person on a file of an operation.
 #[derive(Default)]
-struct FileRemarks {
+pub(crate) struct FileRemarks {
     /// The operation; `None` for changes of several.
-    operation: Option<String>,
-    reviewed: Vec<u64>,
+    pub(crate) operation: Option<String>,
+    pub(crate) reviewed: Vec<u64>,
     comments: Vec<Comment>,
 }
 
 /// Returns the marks and comments of a file. Those of several operations together have none.
-fn remarks(page: &PageContext<'_>, scope: &ChangeScope, view: &FileView) -> FileRemarks {
+pub(crate) fn remarks(page: &PageContext<'_>, scope: &ChangeScope, view: &FileView) -> FileRemarks {
     let all = page.remarks(scope);
     let of_file = all.reviewed.iter().filter(|file| file.path == view.path);
     let comments = all.comments.iter().filter(|comment| comment.path.as_ref() == Some(&view.path));
@@ -208,61 +208,8 @@ fn open(out: &mut Html, page: &PageContext<'_>, scope: &ChangeScope, view: &File
     timeline::stat(out, view.added, view.removed);
     out.raw("<span class=\"spring\"></span><label class=\"viewed js\"><input type=\"checkbox\" data-key=\"v\"");
     out.raw(if is_viewed(page, view) { " checked" } else { "" }).raw(">Viewed</label>");
-    file_buttons(out, page, scope, view, found);
+    decisions::file_buttons(out, page, scope, view, found);
     out.raw("</header>");
-}
-
-/// Adds the buttons that decide about a whole file.
-fn file_buttons(
-    out: &mut Html,
-    page: &PageContext<'_>,
-    scope: &ChangeScope,
-    view: &FileView,
-    found: Option<&FileDifference>,
-) {
-    let mut fields = scope_fields(scope);
-    fields.push(("path", view.path.as_os_str().as_bytes()));
-    if let Some(is_kept) = is_file_kept(page, scope, view, found) {
-        let (label, on) = if is_kept { ("File kept ✓", b"0") } else { ("Keep file", b"1") };
-        let hint = "Keep all changes of this file, or decide again";
-        let keep = ActionButton { verb: "keep", label, hint, class: "quiet", key: "" };
-        let fields: Vec<(&str, &[u8])> = fields.iter().copied().chain([("on", &on[..])]).collect();
-        button(out, page, &keep, &fields);
-    }
-    let undo = ActionButton {
-        verb: "undo_change",
-        label: "Undo file",
-        hint: "Undo all changes of this file",
-        class: "quiet danger",
-        key: "",
-    };
-    button(out, page, &undo, &fields);
-}
-
-/// True if all changes of a file are kept; `None` if there is nothing to decide.
-fn is_file_kept(
-    page: &PageContext<'_>,
-    scope: &ChangeScope,
-    view: &FileView,
-    found: Option<&FileDifference>,
-) -> Option<bool> {
-    let remarks = remarks(page, scope, view);
-    match found? {
-        FileDifference::Text(text) if !text.hunks.is_empty() => {
-            Some(text.hunks.iter().all(|hunk| is_kept(page, view, hunk, &remarks)))
-        }
-        // What has no text counts as one hunk of its operation.
-        _ if remarks.operation.is_some() => Some(!remarks.reviewed.is_empty()),
-        _ => None,
-    }
-}
-
-/// True if a person decided to keep a hunk.
-fn is_kept(page: &PageContext<'_>, view: &FileView, hunk: &DiffHunk, remarks: &FileRemarks) -> bool {
-    match &remarks.operation {
-        Some(_) => remarks.reviewed.contains(&(hunk.number as u64)),
-        None => page.state.ticks.has(&hunk_tick(view, hunk)),
-    }
 }
 
 fn kind_label(kind: &str) -> &str {
@@ -377,7 +324,7 @@ fn one(out: &mut Html, page: &PageContext<'_>, shown: &HunkOfFile<'_>) {
         HunkState::Undone => ("undone", "hunk undone"),
         HunkState::Changed => ("changed since", "hunk changed"),
     };
-    let is_reviewed = is_kept(page, view, hunk, remarks);
+    let is_reviewed = decisions::is_kept(page, view, hunk, remarks);
     let class = if is_reviewed { format!("{class} reviewed") } else { class.to_owned() };
     out.raw("<section").attr("class", &class).attr("id", &anchor).raw(" tabindex=\"-1\"");
     if remarks.operation.is_some() {

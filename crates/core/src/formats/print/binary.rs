@@ -56,7 +56,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// What is written leads to the bytes that it was made for.
+        /// A patch leads to the bytes that it was made for.
         #[test]
         fn binary_patches_are_read_back(old in prop::collection::vec(any::<u8>(), 1..300), new in prop::collection::vec(any::<u8>(), 1..300)) {
             let text = format!("diff --git a/f b/f\n{}", binary_patch(Some(&old), Some(&new)));

@@ -129,38 +129,43 @@ impl WordMarks {
     fn new(old: &str, new: &str, pairs: &[(Span, Span)]) -> WordMarks {
         let mut marks = WordMarks::default();
         let mut budget = COMPARISON_CELLS_MAX;
-        let mut done = (0, 0);
+        let mut done = SidesOffset::default();
         for (nth, (left, right)) in pairs.iter().enumerate() {
-            let next = pairs.get(nth + 1).map_or((old.len(), new.len()), |(left, right)| (left.start(), right.start()));
-            let (left, right) = whole_words((old, left.range()), (new, right.range()), done, next);
-            let (left, right) = whole_lines((old, left), (new, right), done, next);
-            done = (left.end, right.end);
-            marks.add((old, left), (new, right), &mut budget);
+            let next = pairs.get(nth + 1).map_or(SidesOffset { old: old.len(), new: new.len() }, |(left, right)| {
+                SidesOffset { old: left.start(), new: right.start() }
+            });
+            let mut replaced = ReplacedText { old, new, left: left.range(), right: right.range(), done, next };
+            replaced.extend_to_words();
+            replaced.extend_to_lines();
+            done = SidesOffset { old: replaced.left.end, new: replaced.right.end };
+            marks.add(&replaced, &mut budget);
         }
         marks
     }
 
     /// Adds the words of a replaced range that differ. Without common words, it is all of a range within one line; several
     /// lines are then seen to be others.
-    fn add(&mut self, (old, left): (&str, Range<usize>), (new, right): (&str, Range<usize>), budget: &mut usize) {
-        if old[left.clone()].contains('\n') || new[right.clone()].contains('\n') {
-            self.add_lines((old, left), (new, right), budget);
+    fn add(&mut self, replaced: &ReplacedText<'_>, budget: &mut usize) {
+        if replaced.has_line_end() {
+            self.add_lines(replaced, budget);
             return;
         }
+        let ReplacedText { old, new, left, right, .. } = replaced;
         match ComparedWords::new(&old[left.clone()], &new[right.clone()], budget) {
             Some(words) if words.has_common(COMMON_WORDS_PERCENT_MIN) => {
                 self.add_words(&words, left.start, right.start)
             }
             _ => {
-                push(&mut self.old, left);
-                push(&mut self.new, right);
+                push(&mut self.old, left.clone());
+                push(&mut self.new, right.clone());
             }
         }
     }
 
     /// Adds the words that differ between lines that resemble each other. The others are new, or gone, as a whole.
-    fn add_lines(&mut self, (old, left): (&str, Range<usize>), (new, right): (&str, Range<usize>), budget: &mut usize) {
-        let (old_lines, new_lines) = (line_ranges(old, left), line_ranges(new, right));
+    fn add_lines(&mut self, replaced: &ReplacedText<'_>, budget: &mut usize) {
+        let ReplacedText { old, new, left, right, .. } = replaced;
+        let (old_lines, new_lines) = (line_ranges(old, left.clone()), line_ranges(new, right.clone()));
         let mut next = 0;
         for line in old_lines {
             let ahead = new_lines.iter().enumerate().skip(next).take(LINES_AHEAD_MAX);
@@ -243,56 +248,77 @@ fn push(marks: &mut Vec<Range<usize>>, part: Range<usize>) {
     }
 }
 
-/// Extends a replaced range to whole words, by the same text on both sides, between the ends of its neighbours.
-fn whole_words(
-    (old, mut left): (&str, Range<usize>),
-    (new, mut right): (&str, Range<usize>),
-    done: (usize, usize),
-    next: (usize, usize),
-) -> (Range<usize>, Range<usize>) {
-    let is_joined = |text: &str, at: usize| {
-        let (before, after) = text.split_at(at);
-        before.chars().next_back().is_some_and(is_word) && after.chars().next().is_some_and(is_word)
-    };
-    if is_joined(old, left.start) || is_joined(new, right.start) {
-        let common = (left.start - done.0).min(right.start - done.1);
-        let run = old[..left.start].chars().rev().take_while(|&ch| is_word(ch)).map(char::len_utf8).sum::<usize>();
-        let run = run.min(common);
-        left.start -= run;
-        right.start -= run;
-    }
-    if is_joined(old, left.end) || is_joined(new, right.end) {
-        let common = (next.0 - left.end).min(next.1 - right.end);
-        let run = old[left.end..].chars().take_while(|&ch| is_word(ch)).map(char::len_utf8).sum::<usize>();
-        let run = run.min(common);
-        left.end += run;
-        right.end += run;
-    }
-    (left, right)
+/// Offsets in both texts.
+#[derive(Clone, Copy, Default)]
+struct SidesOffset {
+    old: usize,
+    new: usize,
 }
 
-/// Extends a replaced range that has a line end to whole lines, by the same text on both sides: what an edit shares with
-/// the text around it may be compared with either.
-fn whole_lines(
-    (old, mut left): (&str, Range<usize>),
-    (new, mut right): (&str, Range<usize>),
-    done: (usize, usize),
-    next: (usize, usize),
-) -> (Range<usize>, Range<usize>) {
-    if !old[left.clone()].contains('\n') && !new[right.clone()].contains('\n') {
-        return (left, right);
+/// A replaced range of both texts.
+struct ReplacedText<'a> {
+    old: &'a str,
+    new: &'a str,
+    left: Range<usize>,
+    right: Range<usize>,
+    /// The end of the range before: the texts between are the same.
+    done: SidesOffset,
+    /// The start of the next one, likewise.
+    next: SidesOffset,
+}
+
+impl ReplacedText<'_> {
+    fn has_line_end(&self) -> bool {
+        self.old[self.left.clone()].contains('\n') || self.new[self.right.clone()].contains('\n')
     }
-    let common = (left.start - done.0).min(right.start - done.1);
-    let before = &old[left.start - common..left.start];
-    let head = common - before.rfind('\n').map_or(0, |at| at + 1);
-    left.start -= head;
-    right.start -= head;
-    let common = (next.0 - left.end).min(next.1 - right.end);
-    let after = &old[left.end..left.end + common];
-    let tail = after.find('\n').unwrap_or(common);
-    left.end += tail;
-    right.end += tail;
-    (left, right)
+
+    /// The number of bytes before the range that both sides share.
+    fn common_before(&self) -> usize {
+        (self.left.start - self.done.old).min(self.right.start - self.done.new)
+    }
+
+    /// The same behind it.
+    fn common_behind(&self) -> usize {
+        (self.next.old - self.left.end).min(self.next.new - self.right.end)
+    }
+
+    /// Extends the range by the same text on both sides.
+    fn extend(&mut self, before: usize, behind: usize) {
+        self.left = self.left.start - before..self.left.end + behind;
+        self.right = self.right.start - before..self.right.end + behind;
+    }
+
+    /// Extends the range to whole words.
+    fn extend_to_words(&mut self) {
+        let is_joined = |text: &str, at: usize| {
+            let (before, after) = text.split_at(at);
+            before.chars().next_back().is_some_and(is_word) && after.chars().next().is_some_and(is_word)
+        };
+        let (mut before, mut behind) = (0, 0);
+        if is_joined(self.old, self.left.start) || is_joined(self.new, self.right.start) {
+            let head = self.old[..self.left.start].chars().rev().take_while(|&ch| is_word(ch));
+            before = head.map(char::len_utf8).sum::<usize>().min(self.common_before());
+        }
+        if is_joined(self.old, self.left.end) || is_joined(self.new, self.right.end) {
+            let tail = self.old[self.left.end..].chars().take_while(|&ch| is_word(ch));
+            behind = tail.map(char::len_utf8).sum::<usize>().min(self.common_behind());
+        }
+        self.extend(before, behind);
+    }
+
+    /// Extends a range that has a line end to whole lines: what an edit shares with the text around it may be compared
+    /// with either.
+    fn extend_to_lines(&mut self) {
+        if !self.has_line_end() {
+            return;
+        }
+        let (before, behind) = (self.common_before(), self.common_behind());
+        let head = &self.old[self.left.start - before..self.left.start];
+        let tail = &self.old[self.left.end..self.left.end + behind];
+        let head = before - head.rfind('\n').map_or(0, |at| at + 1);
+        let tail = tail.find('\n').unwrap_or(behind);
+        self.extend(head, tail);
+    }
 }
 
 /// Goes over the lines of a text, and over the marks on them.

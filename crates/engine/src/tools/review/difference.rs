@@ -87,7 +87,7 @@ pub(crate) fn difference(
     bytes: usize,
 ) -> Result<FileDifference> {
     let (root, file) = changes.of(path)?;
-    difference_of(context, caller, (*root, changes.origin(*root, file)), file, bytes)
+    difference_of(context, caller, *root, file, changes.origin(*root, file), bytes)
 }
 
 /// Returns the difference of a changed file of a root; if a single operation made the change, the number is that of it.
@@ -96,8 +96,9 @@ pub(crate) fn difference(
 pub(crate) fn difference_of(
     context: &Context,
     caller: &CallContext,
-    (root, operation): (usize, Option<u64>),
+    root: usize,
     file: &FileChange,
+    operation: Option<u64>,
     bytes: usize,
 ) -> Result<FileDifference> {
     let place = context.store().resolve_no_follow(Path::new(OsStr::from_bytes(&file.path)))?;

@@ -266,7 +266,7 @@ pub(crate) fn reverse_change(
 
 /// Returns the number of hunks of a change; `None` if it is not text, or has more than one call may undo.
 fn hunk_count(context: &Context, caller: &CallContext, root: usize, file: &FileChange) -> Result<Option<usize>> {
-    Ok(match difference_of(context, caller, (root, None), file, 0)? {
+    Ok(match difference_of(context, caller, root, file, None, 0)? {
         FileDifference::Text(text) if text.hunks.len() <= HUNKS_PER_CALL_MAX => Some(text.hunks.len()),
         _ => None,
     })
