@@ -84,10 +84,12 @@ fn complete_file(
     data: &mut Map<String, Value>,
 ) {
     let kind = data.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
-    let side = |moment, is_absent| match is_absent {
-        true => Some(None),
+    let side = |moment, is_absent| {
+        if is_absent {
+            return Some(None);
+        }
         // What was not kept cannot be printed.
-        false => engine.review().scope_content(caller, scope, path, moment).ok().map(Some),
+        engine.review().scope_content(caller, scope, path, moment).ok().map(Some)
     };
     let (Some(before), Some(after)) =
         (side(OperationSide::Before, kind == "create"), side(OperationSide::After, kind == "delete"))

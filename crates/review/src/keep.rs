@@ -19,17 +19,14 @@ pub(crate) fn keep(state: &ReviewState, fields: &Fields) -> Result<String> {
     let missing = || Error::new(Code::CallInvalid, "The form names no changes.").next("Reload the page.");
     let scope = scope_of(fields).ok_or_else(missing)?;
     let (path, is_kept) = (fields.path("path"), fields.text("on") != Some("0"));
-    let what = match &scope {
-        ChangeScope::Operation(id) => {
-            let hunk = fields.number("hunk").map(|number| [number]);
-            let hunks = hunk.as_ref().map(|number| &number[..]);
-            state.engine.remarks().mark_reviewed(&state.caller, id, path.as_deref(), hunks, is_kept)?;
-            if hunk.is_some() { "The change" } else { "All changes" }
-        }
-        _ => {
-            tick_files(state, &scope, path.as_deref(), is_kept)?;
-            "All changes"
-        }
+    let what = if let ChangeScope::Operation(id) = &scope {
+        let hunk = fields.number("hunk").map(|number| [number]);
+        let hunks = hunk.as_ref().map(|number| &number[..]);
+        state.engine.remarks().mark_reviewed(&state.caller, id, path.as_deref(), hunks, is_kept)?;
+        if hunk.is_some() { "The change" } else { "All changes" }
+    } else {
+        tick_files(state, &scope, path.as_deref(), is_kept)?;
+        "All changes"
     };
     let of = path.as_deref().map_or_else(String::new, |path| format!(" of {}", emendate::fs::shown(path)));
     Ok(format!("{what}{of} {}.", if is_kept { "will be kept" } else { "can be decided again" }))

@@ -153,7 +153,7 @@ impl WordMarks {
         let ReplacedText { old, new, left, right, .. } = replaced;
         match ComparedWords::new(&old[left.clone()], &new[right.clone()], budget) {
             Some(words) if words.has_common(COMMON_WORDS_PERCENT_MIN) => {
-                self.add_words(&words, left.start, right.start)
+                self.add_words(&words, left.start, right.start);
             }
             _ => {
                 push(&mut self.old, left.clone());

@@ -191,12 +191,11 @@ impl RootScan<'_> {
                     let done = self.settle(old, batch, is_first, &mut findings)?;
                     settled.extend(done.into_iter().map(|fresh| (key(&fresh.place).to_vec(), fresh.file)));
                 }
-                Ok((findings, settled))
+                Ok::<_, Error>((findings, settled))
             });
             let scanned = scan.run(root, &sender);
             drop(sender);
-            let settled: Result<(FoundChanges, Vec<(Vec<u8>, CachedFile)>)> =
-                settling.join().unwrap_or_else(|panic| resume_unwind(panic));
+            let settled = settling.join().unwrap_or_else(|panic| resume_unwind(panic));
             // If settling failed, the scan ended because of it.
             let (findings, settled) = settled?;
             scanned?;
