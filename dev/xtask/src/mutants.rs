@@ -50,7 +50,7 @@ const MUTANTS: &[Mutant] = &[
     mutant(
         "re-hash",
         (
-            "lease.rs",
+            "precondition.rs",
             "if now.size == bytes.len() as u64 => same_bytes(file, bytes),",
             "if now.size == bytes.len() as u64 => Ok(std::mem::size_of_val(file) > 0),",
         ),
@@ -76,7 +76,7 @@ const MUTANTS: &[Mutant] = &[
     ),
     mutant(
         "identity",
-        ("lease.rs", "if !now.same_file(stamp) {", "if false {"),
+        ("precondition.rs", "if !now.same_file(stamp) {", "if false {"),
         ("writing", "concurrent_save_is_never_replaced"),
     ),
     mutant(
@@ -123,7 +123,7 @@ const MUTANTS: &[Mutant] = &[
     ),
     mutant(
         "lease",
-        ("lease.rs", "let leases = look == OpenMode::Lease &&", "let leases = look != look &&"),
+        ("precondition.rs", "let leases = look == OpenMode::Lease &&", "let leases = look != look &&"),
         ("lib", "blocked_writer_finds_the_old_file_at_its_name"),
     ),
     mutant(

@@ -84,7 +84,7 @@ pub trait LineParser {
 
     /// Ends the text; `cut` is true if its last line had no line end.
     ///
-    /// Errors: as [`Format::parse`]. Errors in earlier lines are reported here, not before.
+    /// Errors: as [`Format::parse`](crate::formats::Format::parse). Those of earlier lines come here, too.
     fn finish(self: Box<Self>, cut: bool, out: &mut Vec<StreamEvent>) -> Result<Request>;
 }
 
