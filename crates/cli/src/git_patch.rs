@@ -88,7 +88,7 @@ fn complete_file(
         if is_absent {
             return Some(None);
         }
-        // What was not kept cannot be printed.
+        // Contents that were not kept cannot be printed.
         engine.review().scope_content(caller, scope, path, moment).ok().map(Some)
     };
     let (Some(before), Some(after)) =

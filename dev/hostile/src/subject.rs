@@ -31,7 +31,7 @@ pub(crate) struct Subject {
     pub(crate) path: String,
     /// With `\n` line ends.
     pub(crate) text: String,
-    /// Where each line begins, and the end of the text.
+    /// The start of each line, and the end of the text.
     starts: Vec<usize>,
 }
 

@@ -16,7 +16,7 @@ pub(crate) struct ReadArgs {
     /// Line to start at, 1 for the first
     #[arg(long, value_name = "N")]
     pub(crate) offset: Option<u64>,
-    /// How many lines to show
+    /// Number of lines to show
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<u64>,
     /// Format of the lines [default: numbered]

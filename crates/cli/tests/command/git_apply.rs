@@ -1,4 +1,4 @@
-//! What `emend show` and `emend diff` print is a patch that `git apply` accepts as it is.
+//! Makes the output of `emend show` and `emend diff` a patch that `git apply` accepts as it is.
 
 use crate::bed::{Bed, feed};
 use std::collections::BTreeMap;

@@ -206,7 +206,7 @@ pub(super) fn newest_of_many(all: &Connection, paths: &[&[u8]]) -> rusqlite::Res
     while let Some(row) = rows.next()? {
         let content = ContentId::from_bytes(fixed(row.get_ref(3)?.as_blob()?)?);
         let found = (row.get(1)?, row.get(2)?, content);
-        // What others left decides; only a program that knows no such rows has left none.
+        // Rows that others left decide; only a program that does not know them leaves none.
         let entry = known.entry(row.get(0)?).or_insert(found);
         if (found.0, found.1) > (entry.0, entry.1) {
             *entry = found;

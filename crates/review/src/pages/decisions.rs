@@ -47,7 +47,7 @@ fn is_file_kept(
         FileDifference::Text(text) if !text.hunks.is_empty() => {
             Some(text.hunks.iter().all(|hunk| is_kept(page, view, hunk, &remarks)))
         }
-        // What has no text counts as one hunk of its operation.
+        // A change without text counts as one hunk of its operation.
         _ if remarks.operation.is_some() => Some(!remarks.reviewed.is_empty()),
         _ => None,
     }

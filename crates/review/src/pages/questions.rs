@@ -104,7 +104,7 @@ fn proposal(out: &mut Html, page: &PageContext<'_>, file: &QuestionFile, hunks: 
     out.raw("</tbody></table>");
 }
 
-/// Returns the lines of a hunk. Those that are no line of the file, such as a remark on its end, are left out.
+/// Returns the lines of a hunk. Those that are no line of the file, such as a remark on its end, are omitted.
 fn lines_of<'h>(hunk: &'h Value) -> Vec<(LineKind, &'h str)> {
     let lines = hunk.get("lines").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
     let line = |text: &'h str| {

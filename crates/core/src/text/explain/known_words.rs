@@ -162,7 +162,7 @@ impl WordMarks {
         }
     }
 
-    /// Adds the words that differ between lines that resemble each other. The others are new, or gone, as a whole.
+    /// Adds the words that differ between lines that resemble each other. The others are new, or removed, as a whole.
     fn add_lines(&mut self, replaced: &ReplacedText<'_>, budget: &mut usize) {
         let ReplacedText { old, new, left, right, .. } = replaced;
         let (old_lines, new_lines) = (line_ranges(old, left.clone()), line_ranges(new, right.clone()));
@@ -423,7 +423,7 @@ mod tests {
             marked(lines, &[(13, 33, "one(7);\n    two(9);\n")])[..],
             ["-    one(<1>);", "-    two(<2>);", "+    one(<7>);", "+    two(<9>);"]
         );
-        // What an edit shares with the text behind it is not new.
+        // Text that an edit shares with the text behind it is not new.
         let json = "{\n  \"debug\": true,\n}\n";
         let new = "false,\n  \"currency\": \"EUR\"";
         let want = ["-  \"debug\": <true>,", "+  \"debug\": <false>,", "+  \"currency\": \"EUR\","];
