@@ -1,10 +1,11 @@
 //! The diff of a reply for people: unified with the changed words highlighted, or side by side.
 
-use crate::git_patch::{self, quoted};
+use crate::git_patch;
 use crate::styled::{ADDED, BOLD, PLAIN, RANGE, REMOVED, StyledWriter};
 use anstyle::Style;
 use emendate::RAW_PATH;
 use emendate::core::explain::{LineKind, LineSegment, inline};
+use emendate::core::print::quoted_name;
 use serde_json::{Map, Value};
 use std::io::{self, Write};
 use unicode_width::UnicodeWidthChar as _;
@@ -108,9 +109,9 @@ impl<W: Write> StyledWriter<W> {
         // An empty file that comes or goes, and a file of which only the name or mode changes, have a header alone.
         let is_known = data.get("known").and_then(Value::as_bool).unwrap_or(false);
         let kind = data.get("type").and_then(Value::as_str).unwrap_or_default();
-        let is_told = matches!(kind, "create" | "delete" | "move") || data.contains_key("oldMode");
+        let has_header_alone = matches!(kind, "create" | "delete" | "move") || data.contains_key("oldMode");
         let bytes = data.get(git_patch::BYTES_FIELD).and_then(Value::as_str);
-        if hunks.is_empty() && bytes.is_none() && !(is_known && is_told) {
+        if hunks.is_empty() && bytes.is_none() && !(is_known && has_header_alone) {
             return Ok(());
         }
         let path = data.get("filePath").and_then(Value::as_str).unwrap_or_default();
@@ -143,12 +144,12 @@ impl<W: Write> StyledWriter<W> {
         let old = if has_source { git_patch::name(data, "from", "from_b64") } else { None };
         let old = old.as_ref().unwrap_or(&name);
         let mode = text("mode").unwrap_or("100644");
-        let (mut before, mut after) = (quoted(&[b"a/", old]), quoted(&[b"b/", &name]));
+        let (mut before, mut after) = (quoted_name("a/", old), quoted_name("b/", &name));
         let mut lines = vec![format!("diff --git {before} {after}")];
         if let Some(old_mode) = text("oldMode") {
             lines.extend([format!("old mode {old_mode}"), format!("new mode {mode}")]);
         }
-        let (plain_old, plain_name) = (quoted(&[old]), quoted(&[&name]));
+        let (plain_old, plain_name) = (quoted_name("", old), quoted_name("", &name));
         match text("type") {
             Some("create") => {
                 lines.push(format!("new file mode {mode}"));

@@ -1,5 +1,5 @@
-//! Diffs that `git apply` accepts as they are: names as git quotes them, line ends as the files have them, and bytes that
-//! are no text.
+//! Diffs that `git apply` accepts as they are: names below the top of the repository, line ends as the files have them,
+//! and bytes that are no text.
 
 use crate::relative_names;
 use data_encoding::BASE64;
@@ -8,7 +8,6 @@ use emendate::{CallContext, ChangeScope, Engine, OperationSide, Reply};
 use emendate_os::ffi::{OsStrExt as _, OsStringExt as _};
 use serde_json::{Map, Value};
 use std::ffi::OsString;
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 /// The field of a file's data with its binary patch.
@@ -32,30 +31,6 @@ fn path(data: &Map<String, Value>, shown: &str, raw: &str) -> Option<PathBuf> {
         Some(raw) => Some(OsString::from_vec(BASE64.decode(raw.as_bytes()).ok()?).into()),
         None => text(shown).map(PathBuf::from),
     }
-}
-
-/// Joins the parts of a name, quoted as git does if a line could not hold it otherwise.
-pub(crate) fn quoted(parts: &[&[u8]]) -> String {
-    let name = parts.concat();
-    let is_plain = |text: &str| !text.chars().any(|char| char.is_control() || char == '"' || char == '\\');
-    if let Some(text) = std::str::from_utf8(&name).ok().filter(|text| is_plain(text)) {
-        return text.to_owned();
-    }
-    let mut out = String::from("\"");
-    for byte in name {
-        match byte {
-            b'"' => out.push_str("\\\""),
-            b'\\' => out.push_str("\\\\"),
-            b'\n' => out.push_str("\\n"),
-            b'\t' => out.push_str("\\t"),
-            b'\r' => out.push_str("\\r"),
-            0x20..0x7f => out.push(char::from(byte)),
-            // Writing to a String cannot fail.
-            other => drop(write!(out, "\\{other:03o}")),
-        }
-    }
-    out.push('"');
-    out
 }
 
 /// Completes the diffs of a reply about operations for a program that reads them: line ends that are no plain line feeds,
@@ -137,15 +112,8 @@ fn restore_line_ends(hunk: &mut Value, sides: [&[u8]; 2]) {
 
 #[cfg(test)]
 mod tests {
-    use super::{quoted, restore_line_ends};
+    use super::restore_line_ends;
     use serde_json::json;
-
-    #[test]
-    fn names_are_quoted_like_gits() {
-        assert_eq!(quoted(&[b"a/", "with space é".as_bytes()]), "a/with space é");
-        assert_eq!(quoted(&[b"b/", b"tab\tand \"quote\" \\"]), r#""b/tab\tand \"quote\" \\""#);
-        assert_eq!(quoted(&[b"\xff\x01"]), r#""\377\001""#);
-    }
 
     #[test]
     fn lines_get_the_ends_of_their_files() {

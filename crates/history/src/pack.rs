@@ -18,13 +18,7 @@ pub(crate) struct PackedBytes<'a> {
 
 /// Packs `raw`.
 pub(crate) fn pack(raw: &[u8]) -> PackedBytes<'_> {
-    if raw.len() > COMPRESS_BYTES_MIN
-        && let Ok(data) = zstd::bulk::compress(raw, COMPRESSION_LEVEL)
-        && data.len() < raw.len()
-    {
-        return PackedBytes { data: data.into(), zstd: true };
-    }
-    PackedBytes { data: raw.into(), zstd: false }
+    Packer::default().pack(raw)
 }
 
 /// Packs many contents with one compressor: to make one takes longer than to compress a short text.

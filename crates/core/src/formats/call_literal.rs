@@ -60,6 +60,9 @@ const UNAMBIGUOUS_TOOLS: [&str; 7] =
 /// Names of tools that write a whole file, without `_`, in lower case.
 const FILE_TOOLS: [&str; 3] = ["writefile", "writetofile", "createfile"];
 
+/// Names of its argument for the path.
+const FILE_PATH_FIELDS: [&str; 5] = ["path", "file_path", "filePath", "filename", "target_file"];
+
 /// True for a line that begins a call of a function that writes a file.
 fn writes_file(line: &str) -> bool {
     called(line).is_some_and(|name| FILE_TOOLS.contains(&&*name))
@@ -68,8 +71,7 @@ fn writes_file(line: &str) -> bool {
 /// True for arguments with a path and a text.
 fn has_texts(value: &Value) -> bool {
     let has = |names: &[&str]| names.iter().any(|name| value.get(name).is_some_and(Value::is_string));
-    has(&["path", "file_path", "filePath", "filename", "target_file"])
-        && has(&["content", "contents", "text", "file_text"])
+    has(&FILE_PATH_FIELDS) && has(&["content", "contents", "text", "file_text"])
 }
 
 /// Functions of programs that write a file, without `_`, in lower case.
@@ -96,9 +98,8 @@ pub(super) fn writes_literal(line: &str) -> bool {
     method
         || arguments.is_some_and(|rest| {
             let Some(quote) = rest.chars().next().filter(|ch| ['"', '\'', '`'].contains(ch)) else {
-                let named = ["path", "file_path", "filePath", "filename", "target_file"];
                 let rest = rest.trim_start_matches(['{', ' ', '"', '\'']);
-                return named.iter().any(|name| {
+                return FILE_PATH_FIELDS.iter().any(|name| {
                     rest.strip_prefix(name)
                         .is_some_and(|rest| rest.trim_start_matches(['"', '\'', ' ']).starts_with([':', '=']))
                 });

@@ -7,6 +7,7 @@ mod anchors;
 mod apply_patch;
 mod binary;
 mod blocks;
+mod git_name;
 mod hashline;
 mod stretch;
 mod unified;
@@ -14,6 +15,7 @@ mod whole;
 
 pub(crate) use anchors::by_number as numbered_anchors;
 pub use binary::binary_patch;
+pub use git_name::quoted_name;
 
 use crate::code::Code;
 use crate::error::{Error, Result};

@@ -1,5 +1,6 @@
 //! Printer of unified diffs with git's headers.
 
+use super::git_name::quoted_name;
 use super::{FileDelta, unsaid};
 use crate::error::Result;
 use crate::locate::op::FileMode;
@@ -21,7 +22,7 @@ fn file(delta: &FileDelta<'_>, context: usize, out: &mut String) -> Result<()> {
     if [old, new].iter().any(|path| path.is_empty() || path.contains('\0')) {
         return Err(unsaid(delta.path, "its name has no spelling"));
     }
-    let (a, b) = (quoted("a/", old), quoted("b/", new));
+    let (a, b) = (quoted_name("a/", old.as_bytes()), quoted_name("b/", new.as_bytes()));
     let _ = writeln!(out, "diff --git {a} {b}");
     match (delta.before, delta.after) {
         (None, _) => {
@@ -35,7 +36,12 @@ fn file(delta: &FileDelta<'_>, context: usize, out: &mut String) -> Result<()> {
                 let _ = writeln!(out, "old mode {}\nnew mode {}", octal(delta.modes.0), octal(Some(mode)));
             }
             if old != new {
-                let _ = writeln!(out, "rename from {}\nrename to {}", quoted("", old), quoted("", new));
+                let _ = writeln!(
+                    out,
+                    "rename from {}\nrename to {}",
+                    quoted_name("", old.as_bytes()),
+                    quoted_name("", new.as_bytes())
+                );
             }
         }
     }
@@ -72,25 +78,4 @@ fn octal(mode: Option<FileMode>) -> &'static str {
         Some(FileMode::Executable) => "100755",
         Some(FileMode::Regular) | None => "100644",
     }
-}
-
-/// Quotes a name like git: in quotes if it has characters that would end it.
-fn quoted(prefix: &str, name: &str) -> String {
-    if !name.contains(|ch: char| ch.is_ascii_control() || ch == '"' || ch == '\\') {
-        return format!("{prefix}{name}");
-    }
-    let mut out = format!("\"{prefix}");
-    for ch in name.chars() {
-        match ch {
-            '\n' => out.push_str("\\n"),
-            '\t' => out.push_str("\\t"),
-            '"' | '\\' => out.extend(['\\', ch]),
-            ch if ch.is_ascii_control() => {
-                let _ = write!(out, "\\{:03o}", u32::from(ch));
-            }
-            ch => out.push(ch),
-        }
-    }
-    out.push('"');
-    out
 }

@@ -33,11 +33,13 @@ pub(in crate::locate::find) fn run<'a>(search: &MatchSearch<'a>) -> Result<Candi
     }
     // Elision lines at an edge of both texts say only that there is more.
     if old[0].lines.is_empty() && new[0].lines.is_empty() && old.len() > 1 {
-        drop((old.remove(0), new.remove(0)));
+        old.remove(0);
+        new.remove(0);
         (old[0].gap, new[0].gap) = (None, None);
     }
     if old.len() > 1 && old[old.len() - 1].lines.is_empty() && new[new.len() - 1].lines.is_empty() {
-        drop((old.pop(), new.pop()));
+        old.pop();
+        new.pop();
     }
     if old[0].lines.is_empty() || old[old.len() - 1].lines.is_empty() {
         return Err(refused("the old text begins or ends with an elision line"));
@@ -255,7 +257,7 @@ mod tests {
 
     #[test]
     fn unpaired_or_ambiguous_elision_is_refused() {
-        refuse(FILE, "fn process() {\n    ...\n}", concat!("fn process() {\n    to", "do()\n}"));
+        refuse(FILE, "fn process() {\n    ...\n}", "fn process() {\n    todo()\n}");
         refuse(FILE, "    finish()\n    ...\nfn process() {", "    finish(1)\n    ...\nfn process() {");
         refuse(
             &[FILE, FILE].concat(),

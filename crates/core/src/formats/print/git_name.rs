@@ -1,0 +1,38 @@
+//! Names in the headers of diffs, quoted as git does.
+
+use std::fmt::Write as _;
+
+/// Returns a name behind a prefix such as `a/`: in quotes, with escapes, if a line could not hold it otherwise.
+pub fn quoted_name(prefix: &str, name: &[u8]) -> String {
+    let is_plain = |text: &&str| !text.chars().any(|char| char.is_control() || char == '"' || char == '\\');
+    if let Some(text) = std::str::from_utf8(name).ok().filter(is_plain) {
+        return format!("{prefix}{text}");
+    }
+    let mut out = format!("\"{prefix}");
+    for &byte in name {
+        match byte {
+            b'"' => out.push_str("\\\""),
+            b'\\' => out.push_str("\\\\"),
+            b'\n' => out.push_str("\\n"),
+            b'\t' => out.push_str("\\t"),
+            b'\r' => out.push_str("\\r"),
+            0x20..0x7f => out.push(char::from(byte)),
+            // Writing to a String cannot fail.
+            other => drop(write!(out, "\\{other:03o}")),
+        }
+    }
+    out.push('"');
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quoted_name;
+
+    #[test]
+    fn names_are_quoted_like_gits() {
+        assert_eq!(quoted_name("a/", "with space é".as_bytes()), "a/with space é");
+        assert_eq!(quoted_name("b/", b"tab\tand \"quote\" \\"), r#""b/tab\tand \"quote\" \\""#);
+        assert_eq!(quoted_name("", b"\xff\x01"), r#""\377\001""#);
+    }
+}
