@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import time
 
 from harness import PATIENCE, Http, Place, Raw, check, done, failed, in_every_mode, text
 
@@ -116,12 +117,13 @@ async def short_calls_tell_no_progress(mode):
         place.file(name, "old\n")
     patch = "*** Begin Patch\n" + "".join(f"*** Update File: {name}\n@@\n-old\n+new\n" for name in names) + "*** End Patch\n"
     async with place.client(mode) as client:
-        told = Told()
+        told, begun = Told(), time.monotonic()
         await client.call_tool("search", {"path": str(place.root), "pattern": "old"}, progress_callback=told)
         applied = await client.call_tool("apply", {"input": patch}, progress_callback=told)
         assert not applied.is_error, text(applied)
-        # A note together with the answer makes some clients report a dropped connection.
-        assert not told.notes, told.notes
+        # A note together with the answer makes some clients report a dropped connection. A call may tell its progress
+        # once it takes a second, as it does on a machine that is busy.
+        assert not told.notes or time.monotonic() - begun > 1, told.notes
 
 
 @check

@@ -243,7 +243,7 @@ def is_small_and_gone_at_the_end_of_input():
         out, status, seconds = server.end()
         assert (out, status) == ([], 0), (out, status)
     print(f"     ready {statistics.median(ready):.1f} ms, idle {memory:.1f} MB, gone {seconds * 1000:.0f} ms after the end")
-    assert memory < 32, f"{memory} MB"  # most of it is program pages, of which a debug build has many
+    assert memory < 8, f"{memory} MB"
 
 
 @check
