@@ -2,6 +2,8 @@
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
+    clippy::panic,
+    clippy::print_stdout,
     clippy::unwrap_used,
     reason = "tests play the outside world"
 )]
@@ -10,6 +12,8 @@ mod approval;
 mod bench;
 mod big;
 mod causes;
+mod driven;
+mod ended;
 mod formatters;
 mod guarded;
 mod hashline;
@@ -21,6 +25,7 @@ mod in_memory;
 mod limits;
 mod many_hands;
 mod marks;
+mod model;
 mod outside;
 mod patches;
 #[cfg(feature = "pdf")]
@@ -29,9 +34,14 @@ mod remarks;
 mod remedies;
 mod replace;
 mod replies;
+mod schedules;
 mod schemas;
 mod servers;
 mod snapshots;
 mod steps;
 mod tree_changes;
 mod turns;
+mod undo;
+mod undo_everything;
+mod walked;
+mod watched;

@@ -1,19 +1,9 @@
 //! Random schedules of several processes on one history: each is stopped between the steps of its calls (before and after
 //! it writes the log, before and after it changes the files), others go on, and some are killed there. Whatever
 //! the schedule, the log reports what happened, and undoing everything restores the initial state.
-#![allow(
-    clippy::disallowed_methods,
-    clippy::disallowed_types,
-    clippy::panic,
-    clippy::print_stdout,
-    clippy::unwrap_used,
-    reason = "tests play the outside world"
-)]
 
-mod driven;
-mod watched;
-
-use driven::{DrivenProcess, report};
+use crate::driven::{DrivenProcess, report};
+use crate::watched::Watched;
 use emendate::fs::LocalStore;
 use emendate::{CallContext, Config, Engine, StateLocation, UnreadPolicy};
 use emendate_history::Retention;
@@ -24,7 +14,6 @@ use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use watched::Watched;
 
 const PROCESSES: usize = 3;
 const FILES: [&str; 2] = ["a", "b"];
@@ -205,13 +194,13 @@ fn play(acts: &[(usize, Act)]) {
     let bed = Bed::new(dir.path());
     let beginning = bed.tree();
     let mut processes: Vec<DrivenProcess> =
-        (0..PROCESSES).map(|_| DrivenProcess::start("SCHEDULED_BED", &bed.0)).collect();
+        (0..PROCESSES).map(|_| DrivenProcess::start("schedules::one_process", "SCHEDULED_BED", &bed.0)).collect();
     let mut schedule = String::new();
     for (nth, act) in acts {
         let process = &mut processes[*nth];
         let done = match act {
             Act::Kill => {
-                *process = DrivenProcess::start("SCHEDULED_BED", &bed.0);
+                *process = DrivenProcess::start("schedules::one_process", "SCHEDULED_BED", &bed.0);
                 schedule.extend([format!("\n{nth} killed")]);
                 None
             }
@@ -280,8 +269,10 @@ fn concurrent_undos_and_redos_keep_their_order() {
         let dir = tempfile::tempdir().unwrap();
         let bed = Bed::new(dir.path());
         let mut edits = vec![bed.tree()];
-        let mut processes =
-            [DrivenProcess::start("SCHEDULED_BED", &bed.0), DrivenProcess::start("SCHEDULED_BED", &bed.0)];
+        let mut processes = [
+            DrivenProcess::start("schedules::one_process", "SCHEDULED_BED", &bed.0),
+            DrivenProcess::start("schedules::one_process", "SCHEDULED_BED", &bed.0),
+        ];
         for text in 1..4 {
             processes[0].send(&bed.line(&Call::Edit(0, text, 7), false)).unwrap();
             edits.push(bed.tree());

@@ -1,11 +1,5 @@
 //! A search and a replacement see every file that a plain walk with the same ignore rules sees, or report what they
 //! skip.
-#![allow(
-    clippy::disallowed_methods,
-    clippy::disallowed_types,
-    clippy::unwrap_used,
-    reason = "tests play the outside world"
-)]
 
 use emendate::{CallContext, Config, Engine, StateLocation, UnreadPolicy};
 use ignore::WalkBuilder;

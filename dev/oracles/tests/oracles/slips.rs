@@ -1,7 +1,5 @@
 //! Makes models' mistakes on real source files: twelve kinds must succeed, seven must be refused.
 //! `EMEND_SLIPS=400` runs that number per kind; `EMEND_SLIPS_SHOW=1` prints every miss.
-#![allow(clippy::disallowed_methods, reason = "this test reads its own settings")]
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test that reports figures")]
 
 use emendate::core::formats::replace::Replacement;
 use emendate::core::{OpOrder, ResolveSettings, Snapshot, Tier, resolve};

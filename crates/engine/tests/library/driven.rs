@@ -22,10 +22,10 @@ pub(crate) struct DrivenProcess {
 }
 
 impl DrivenProcess {
-    /// Starts the test `one_process` with the directory in an environment variable.
-    pub(crate) fn start(variable: &str, directory: &Path) -> DrivenProcess {
+    /// Starts a test with the directory in an environment variable.
+    pub(crate) fn start(test: &str, variable: &str, directory: &Path) -> DrivenProcess {
         let mut child = Command::new(std::env::current_exe().unwrap());
-        child.args(["--exact", "one_process", "--nocapture"]).env(variable, directory);
+        child.args(["--exact", test, "--nocapture"]).env(variable, directory);
         let mut child = child.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap();
         let (to, from) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
         DrivenProcess { child, to, from, busy: false }

@@ -1,6 +1,5 @@
 //! Compares our validator with another library on random schemas and values: both must accept or both refuse. The
 //! library cannot be bounded, so only this test uses it.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test, which ROUNDS makes longer")]
 
 use emendate_schema::{DataFormat, Schema, read};
 use oracles::luck::Luck;

@@ -1,5 +1,4 @@
 //! Plays the shared cases through every driver: library, one command per call, NDJSON and MCP.
-#![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests look at the disk")]
 
 use scenes::driver::{self, Driver, KINDS, Kind, Stage};
 use serde_json::{Value, json};

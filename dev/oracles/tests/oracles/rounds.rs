@@ -44,7 +44,7 @@ fn every_difference_is_of_a_listed_kind() {
 
 #[test]
 fn every_kind_is_documented() {
-    let page = include_str!("../../../docs/formats/oracles.md");
+    let page = include_str!("../../../../docs/formats/oracles.md");
     for (kind, meaning) in KINDS {
         assert!(page.contains(&format!("| {kind:?} | {meaning} |")), "{kind:?}");
     }

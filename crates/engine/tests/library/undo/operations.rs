@@ -1,6 +1,6 @@
 //! Undo and redo of whole operations, beside other sessions, processes and changes by others.
 
-use crate::bench::{Bench, caller, code, data, name_of, ok, person};
+use crate::undo::bench::{Bench, caller, code, data, name_of, ok, person};
 use emendate::{Config, Engine, StateLocation};
 use serde_json::json;
 use std::fs;

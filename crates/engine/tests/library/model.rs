@@ -1,19 +1,9 @@
 //! Random sequences of all calls that change files or the history (edits, undo, redo, hunks, turns, marks, rewind, restore,
 //! snapshots, questions) by several sessions, while a user changes files without the engine and processes are killed at
 //! any step, compared with a simple model: files are rows of cells, and an operation is a list of changed cells.
-#![allow(
-    clippy::disallowed_methods,
-    clippy::disallowed_types,
-    clippy::panic,
-    clippy::print_stdout,
-    clippy::unwrap_used,
-    reason = "tests play the outside world"
-)]
 
-mod driven;
-mod watched;
-
-use driven::{DrivenProcess, report};
+use crate::driven::{DrivenProcess, report};
+use crate::watched::Watched;
 use emendate::fs::LocalStore;
 use emendate::{AskingCall, CallContext, Config, Engine, PersonAnswer, StateLocation, UnreadPolicy};
 use proptest::collection::vec;
@@ -24,7 +14,6 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use watched::Watched;
 
 const SESSIONS: usize = 3;
 /// A person is asked before the last one is edited.
@@ -406,7 +395,8 @@ impl Play {
             assert!(reply.result.is_ok());
         }
         let disk = bed.read();
-        let processes = (0..SESSIONS).map(|_| DrivenProcess::start("MODEL_BED", &bed.0)).collect();
+        let processes =
+            (0..SESSIONS).map(|_| DrivenProcess::start("model::one_process", "MODEL_BED", &bed.0)).collect();
         let model = Model {
             recorded: disk.clone(),
             disk,
@@ -450,7 +440,7 @@ impl Play {
             }
         }
         if kill.is_some() && code.is_none() {
-            self.processes[session] = DrivenProcess::start("MODEL_BED", &self.bed.0);
+            self.processes[session] = DrivenProcess::start("model::one_process", "MODEL_BED", &self.bed.0);
         }
         code
     }

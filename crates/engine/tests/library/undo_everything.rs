@@ -1,12 +1,5 @@
 //! Any sequence of calls by two sessions with concurrent writes: undoing everything leaves the tree as it would be
 //! without them, and redoing everything restores it.
-#![allow(
-    clippy::disallowed_methods,
-    clippy::disallowed_types,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "tests play the outside world"
-)]
 
 use emendate::{CallContext, Config, Engine, StateLocation};
 use proptest::collection::vec;

@@ -1,14 +1,7 @@
 //! A process that ends at any point of a call: completed changes are in the log and can be undone, others leave no
 //! trace.
-#![allow(
-    clippy::disallowed_methods,
-    clippy::disallowed_types,
-    clippy::unwrap_used,
-    reason = "tests play the outside world"
-)]
 
-mod watched;
-
+use crate::watched::Watched;
 use emendate::fs::LocalStore;
 use emendate::{CallContext, Config, Engine, Reply, StateLocation, UnreadPolicy};
 use serde_json::{Value, json};
@@ -17,7 +10,6 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use watched::Watched;
 
 /// The points at which the process ends.
 const POINTS: [&str; 5] =
@@ -139,7 +131,7 @@ fn one_that_ends() {
 
 fn run(bed: &Bed, call: &str, point: &str) -> bool {
     let mut child = Command::new(std::env::current_exe().unwrap());
-    child.args(["--exact", "one_that_ends"]).stdout(Stdio::null()).stderr(Stdio::null());
+    child.args(["--exact", "ended::one_that_ends"]).stdout(Stdio::null()).stderr(Stdio::null());
     child.env("ENDED_BED", &bed.0).env("ENDED_CALL", call).env("ENDED_POINT", point);
     child.status().unwrap().success()
 }

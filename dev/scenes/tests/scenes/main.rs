@@ -1,5 +1,8 @@
-//! Plays every scene through every driver.
-#![allow(clippy::panic, clippy::disallowed_methods, reason = "a test")]
+//! Plays every scene, and the shared cases, through every driver.
+#![allow(clippy::panic, clippy::disallowed_methods, clippy::unwrap_used, reason = "tests look at the disk")]
+
+mod cases;
+mod runner;
 
 use scenes::driver::{KINDS, emend};
 use scenes::suite;

@@ -1,6 +1,6 @@
 //! The history of a session: lists, comparisons, restored states and registers.
 
-use crate::bench::{Bench, caller, code, data, name_of, ok, person};
+use crate::undo::bench::{Bench, caller, code, data, name_of, ok, person};
 use emendate::CallContext;
 use serde_json::{Value, json};
 use std::fs;

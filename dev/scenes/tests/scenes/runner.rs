@@ -1,5 +1,4 @@
 //! Checks that the runner notices everything a scene does not mention. A runner that accepts anything proves nothing.
-#![allow(clippy::panic, reason = "a test")]
 
 use scenes::driver::Kind;
 use scenes::parse::parse;

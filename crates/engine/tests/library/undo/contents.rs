@@ -1,6 +1,6 @@
 //! Stored contents and attributes: secrets, large files, owners, freed versions.
 
-use crate::bench::{Bench, Tree, caller, code, collect, data, name_of, ok, person};
+use crate::undo::bench::{Bench, Tree, caller, code, collect, data, name_of, ok, person};
 use emendate::history::Retention;
 use emendate::{Config, Engine, StateLocation};
 use serde_json::{Value, json};

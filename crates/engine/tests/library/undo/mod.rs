@@ -1,0 +1,6 @@
+//! History and undo through the library API.
+
+mod bench;
+mod contents;
+mod operations;
+mod past;
