@@ -164,7 +164,8 @@ function reversal(sent, result) {
   return { ...Object.fromEntries(sent), on: sent.get("on") === "0" ? "1" : "0" };
 }
 
-async function act(fields) {
+// Sends an action. After a success the page of `then` is shown, or this one again.
+async function act(fields, then) {
   const response = await fetch("/act", {
     method: "POST",
     credentials: "same-origin",
@@ -186,7 +187,8 @@ async function act(fields) {
   } else {
     say(result.summary, "bad", { evidence: result.evidence, next: result.next, resolve: result.resolve });
   }
-  await reload();
+  if (result.ok && then) await go(then);
+  else await reload();
   return result.ok;
 }
 
@@ -207,7 +209,7 @@ document.addEventListener("submit", (event) => {
     event.preventDefault();
     for (const button of all("button", form)) button.disabled = true;
     form.dataset.sent = "1";
-    act([...new FormData(form)]).finally(() => {
+    act([...new FormData(form)], form.dataset.then).finally(() => {
       delete form.dataset.sent;
       all("button", form).forEach((button) => (button.disabled = false));
     });
@@ -450,6 +452,7 @@ const KEYS = {
   v: () => press(".viewed input", current()?.closest(".file") ?? document.activeElement?.closest?.(".file")),
   x: () => press('[data-key="x"]', current()),
   r: () => press('[data-key="r"]', current()),
+  i: () => press('[data-key="i"]', current()),
   X: () => press('.scope [data-key="X"]', document),
   u: () => undoDecision(),
   c: () => {

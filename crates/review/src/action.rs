@@ -113,6 +113,13 @@ fn done(state: &ReviewState, fields: &Fields) -> Result<ActionDone> {
             let name = fields.text("name").ok_or_else(|| incomplete("a name"))?;
             call(state, "mark", json!({ "name": name }), None)?
         }
+        "edit_lines" => {
+            let path = fields.path("path").ok_or_else(|| incomplete("a file"))?;
+            let text = |name| fields.sent(name).unwrap_or_default().replace("\r\n", "\n");
+            let (old, new, line) = (text("old"), text("new"), fields.number("line").unwrap_or(1));
+            let input = json!({ "old_string": old, "new_string": new, "line": line, "match": "strict" });
+            call(state, "edit", input, Some(&path))?
+        }
         "write" => {
             let path = fields.path("path").ok_or_else(|| incomplete("a file"))?;
             // Browsers send the lines of a form with CR LF.

@@ -4,6 +4,7 @@ pub(crate) mod changes;
 pub(crate) mod charts;
 pub(crate) mod code;
 pub(crate) mod decisions;
+pub(crate) mod edit;
 pub(crate) mod file;
 pub(crate) mod file_history;
 pub(crate) mod form;
@@ -40,6 +41,7 @@ pub(crate) fn show(page: &PageContext<'_>, path: &str) -> HttpResponse {
         ["refused"] => Ok(refused::page(page)),
         ["questions"] => questions::page(page),
         ["resolve"] => resolve::page(page),
+        ["edit"] => edit::page(page),
         ["part", "file"] => file::part(page),
         ["part", "lines"] => file::lines_part(page),
         ["part", "tree"] => tree::part(page),

@@ -177,6 +177,47 @@ async fn buttons_change_the_files() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn lines_of_a_change_are_edited_in_place() {
+    let bed = Bed::new(false);
+    let text: String = (1..=30).map(|line| format!("line {}\r\n", line % 10)).collect();
+    bed.agent("write", json!({ "file_path": bed.path("a.txt"), "content": text }));
+    // The same lines occur three times, so only the number of the line says which are meant.
+    let edit = json!({ "file_path": bed.path("a.txt"), "old_string": "line 5", "new_string": "LINE 5", "line": 15,
+                       "replace_all": true });
+    let id = bed.agent("edit", edit);
+    let browser = bed.log_in().await;
+    let path = bed.path("a.txt");
+    let form = browser.get(&format!("/edit?op={id}&path={path}&hunk=2")).await;
+    assert_eq!(status(&form), "200", "{form}");
+    let area = form.split("<textarea").nth(1).unwrap().split("</textarea>").next().unwrap();
+    assert!(area.contains("line 4\nLINE 5\nline 6"), "{area}");
+    let field = |name: &str| {
+        let value = form.split(&format!("name=\"{name}\" value=\"")).nth(1).unwrap().split('"').next().unwrap();
+        value.to_owned()
+    };
+    let old = field("old%");
+    let new = old.replace("LINE%205", "five%0D%0Aand a half").replace("LINE+5", "five%0D%0Aand a half");
+    // A field whose name ends in `%` is encoded once more.
+    let sent = format!(
+        "do=edit_lines&op={id}&path={path}&line={}&old%25={}&new%25={}",
+        field("line"),
+        old.replace('%', "%25"),
+        new.replace('%', "%25")
+    );
+    let answer = browser.act(&sent).await;
+    assert_eq!(status(&answer), "200", "{answer}");
+    let lines: Vec<String> = bed.get("a.txt").split("\r\n").map(str::to_owned).collect();
+    assert_eq!(lines[13..17], ["line 4", "five", "and a half", "line 6"], "{lines:?}");
+    assert_eq!((lines[4].as_str(), lines[25].as_str(), lines.len()), ("LINE 5", "LINE 5", 32));
+    // The lines are gone now: saving the same form again changes nothing.
+    let before = bed.get("a.txt");
+    assert_eq!(status(&browser.act(&sent).await), "409");
+    assert_eq!(bed.get("a.txt"), before);
+    let missing = browser.get(&format!("/edit?op={id}&path={path}&hunk=9")).await;
+    assert!(status(&missing) == "409" && missing.contains("cannot be edited here"), "{missing}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn conflict_is_explained_and_changes_nothing() {
     let bed = Bed::new(false);
     let id = bed.two_hunks();

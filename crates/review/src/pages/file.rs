@@ -3,7 +3,7 @@
 use crate::html::{Html, query_path};
 use crate::pages::code::{CodeLine, of_line};
 use crate::pages::form::{ActionButton, button, hidden, scope_fields};
-use crate::pages::{decisions, hunk, image, timeline};
+use crate::pages::{decisions, edit, hunk, image, timeline};
 use crate::view::{PageContext, scope_of, scope_query, shown_path};
 use emendate::core::explain::{DiffHunk, LineKind};
 use emendate::core::{Code, Error, Result};
@@ -15,7 +15,7 @@ use emendate_os::ffi::OsStrExt as _;
 /// Bytes of text that a file's hunks show at first.
 const TEXT_BYTES_SENT: usize = 48 << 10;
 /// Bytes of text that they show on request.
-const TEXT_BYTES_MAX: usize = 1 << 20;
+pub(crate) const TEXT_BYTES_MAX: usize = 1 << 20;
 /// Unchanged lines that are added at once.
 const MORE_LINES: usize = 30;
 
@@ -384,6 +384,12 @@ fn hunk_buttons(out: &mut Html, page: &PageContext<'_>, shown: &HunkOfFile<'_>, 
             key: "x",
         }
     };
+    if !page.state.options.read_only && view.after.is_some() && edit::can_edit(hunk, state) {
+        let address = format!("/edit?{}&hunk={number}", file_query(scope, view));
+        out.raw("<a class=\"button quiet\" data-key=\"i\" title=\"Edit these lines (i)\"")
+            .attr("href", &address)
+            .raw(">Edit</a>");
+    }
     // A file that was created or deleted has no parts.
     if view.before.is_some() && view.after.is_some() {
         button(out, page, &pressed, &fields);

@@ -52,6 +52,7 @@ const KEYS: &[(&str, &str)] = &[
     ("r", "redo the change"),
     ("u", "undo your last decision"),
     ("c", "comment on the change"),
+    ("i", "edit the lines of the change"),
     ("s", "side by side, or unified"),
     ("w", "mark or ignore white space"),
     ("e", "show more lines around the change"),

@@ -31,7 +31,8 @@ pub(crate) fn page(page: &PageContext<'_>) -> Result<String> {
     if page.state.options.read_only {
         main.raw("<pre class=\"evidence\">").text(&merged.text).raw("</pre></div>");
     } else {
-        main.raw("<form method=\"post\" action=\"/act\" class=\"act wide\">");
+        main.raw("<form method=\"post\" action=\"/act\" class=\"act wide\"");
+        main.attr("data-then", &scope_address(&scope)).raw(">");
         hidden(&mut main, "csrf", page.csrf.as_bytes());
         hidden(&mut main, "do", b"write");
         hidden(&mut main, "path", path.as_os_str().as_bytes());

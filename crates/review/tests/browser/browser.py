@@ -275,6 +275,26 @@ class Tests:
         assert project.get("src/cart.py") == CART
         assert page.errors == [], page.errors
 
+    def test_lines_are_edited_beside_the_difference(self, project):
+        history(project)
+        page = self.open(project.serve(), "op/1")
+        page.keyboard.press("j")
+        page.keyboard.press("i")
+        page.wait_for_selector("textarea")
+        self.picture(page, "edit")
+        text = page.locator("textarea").input_value()
+        before = project.get("src/cart.py")
+        assert "TAX_RATE = 0.07" in text, text
+        page.locator("textarea").fill(text.replace("0.07", "0.05  # <b>\u00e4"))
+        page.get_by_role("button", name="Save").click()
+        page.wait_for_selector("#toast > div:has-text('cart.py')")
+        page.wait_for_selector(".scope")
+        assert project.get("src/cart.py") == before.replace("0.07", "0.05  # <b>\u00e4")
+        page.keyboard.press("u")
+        page.wait_for_selector(".op:has-text('undo')")
+        assert project.get("src/cart.py") == before
+        assert page.errors == [], page.errors
+
     def test_outside_changes_can_be_undone(self, project):
         history(project)
         page = self.open(project.serve(), "?kind=outside")
@@ -669,7 +689,8 @@ class Tests:
         page.context.close()
         views = ["", "turn/3", "turn/3?layout=split", "since", "charts", "charts?by=tool&value=edit", "refused", "questions",
                  "between?from=before-refactoring&to=now", f"file?path={project.root}/src/cart.py",
-                 f"resolve?op=1&path={project.root}/src/cart.py", "op/4", "nothing"]
+                 f"resolve?op=1&path={project.root}/src/cart.py",
+                 f"edit?op=1&path={project.root}/src/cart.py&hunk=1", "op/4", "nothing"]
         script = Path(os.environ["AXE"]).read_text()
         for scheme in ("light", "dark"):
             page = self.open(server, color_scheme=scheme)
