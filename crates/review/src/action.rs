@@ -113,13 +113,7 @@ fn done(state: &ReviewState, fields: &Fields) -> Result<ActionDone> {
             let name = fields.text("name").ok_or_else(|| incomplete("a name"))?;
             call(state, "mark", json!({ "name": name }), None)?
         }
-        "edit_lines" => {
-            let path = fields.path("path").ok_or_else(|| incomplete("a file"))?;
-            let text = |name| fields.sent(name).unwrap_or_default().replace("\r\n", "\n");
-            let (old, new, line) = (text("old"), text("new"), fields.number("line").unwrap_or(1));
-            let input = json!({ "old_string": old, "new_string": new, "line": line, "match": "strict" });
-            call(state, "edit", input, Some(&path))?
-        }
+        "edit_lines" => edit_lines(state, fields)?,
         "write" => {
             let path = fields.path("path").ok_or_else(|| incomplete("a file"))?;
             // Browsers send the lines of a form with CR LF.
@@ -133,6 +127,15 @@ fn done(state: &ReviewState, fields: &Fields) -> Result<ActionDone> {
         _ => return Err(Error::new(Code::CallInvalid, "There is no such action.").next("Reload the page.")),
     };
     Ok(finished(state, &answer))
+}
+
+/// Replaces the lines that the form showed by those that a person wrote. Browsers send lines with CR LF.
+fn edit_lines(state: &ReviewState, fields: &Fields) -> Result<Answer> {
+    let path = fields.path("path").ok_or_else(|| incomplete("a file"))?;
+    let sent = |name| fields.sent(name).unwrap_or_default().replace("\r\n", "\n");
+    let (old, new) = (sent("old"), sent("new"));
+    let line = fields.number("line").unwrap_or(1);
+    call(state, "edit", json!({ "old_string": old, "new_string": new, "line": line, "match": "strict" }), Some(&path))
 }
 
 /// Returns the operation that the fields are about.
