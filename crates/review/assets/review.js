@@ -363,7 +363,7 @@ document.addEventListener("change", (event) => {
     showFile(file);
     fold(file, on);
     countViewed();
-  } else if (event.target.matches("#kind, #model")) search(event.target.form);
+  } else if (event.target.matches("#kind, #root, #model")) search(event.target.form);
 });
 document.addEventListener("click", (event) => {
   const button = event.target.closest?.("button");

@@ -39,8 +39,13 @@ pub(crate) struct SeenScope {
 impl ReviewState {
     /// Returns a text with the names of files as the page has them: relative to their roots.
     pub(crate) fn relative(&self, text: &str) -> String {
-        let roots = self.engine.roots().into_iter().filter(|root| root.parent().is_some());
-        roots.fold(text.to_owned(), |text, root| text.replace(&format!("{}/", emendate::fs::shown(root)), ""))
+        let names = self.engine.review().workspaces();
+        let is_alone = names.len() == 1;
+        let roots = self.engine.roots().into_iter().zip(&names).filter(|(root, _)| root.parent().is_some());
+        roots.fold(text.to_owned(), |text, (root, name)| {
+            let name = if is_alone { String::new() } else { format!("{}/", emendate::fs::shown(name)) };
+            text.replace(&format!("{}/", emendate::fs::shown(root)), &name)
+        })
     }
 
     /// Returns the changes of a scope. Those of the last one are kept: a page asks for its files one by one.

@@ -38,7 +38,21 @@ impl Bed {
 
     fn with(read_only: bool, state: StateLocation) -> Bed {
         let root = tempfile::tempdir().unwrap();
-        let engine = Arc::new(Engine::open(&[root.path().to_owned()], state, Config::default()).unwrap());
+        let engine = Engine::open(&[root.path().to_owned()], state, Config::default()).unwrap();
+        Bed::serve(root, engine, read_only)
+    }
+
+    /// With several roots, next to each other.
+    fn with_roots(names: &[&str]) -> Bed {
+        let root = tempfile::tempdir().unwrap();
+        let roots: Vec<_> = names.iter().map(|name| root.path().join(name)).collect();
+        roots.iter().for_each(|root| std::fs::create_dir(root).unwrap());
+        let engine = Engine::open(&roots, StateLocation::Memory, Config::default()).unwrap();
+        Bed::serve(root, engine, false)
+    }
+
+    fn serve(root: TempDir, engine: Engine, read_only: bool) -> Bed {
+        let engine = Arc::new(engine);
         let listener = ReviewListener::open("0").unwrap();
         let (port, secret) = (listener.port(), listener.secret.clone());
         let (stop, stopped) = mpsc::channel(2);
@@ -174,6 +188,23 @@ async fn buttons_change_the_files() {
     let answer = browser.act(&format!("do=restore&id={id}&path={path}")).await;
     assert_eq!(status(&answer), "200", "{answer}");
     assert!(bed.get("a.txt").contains("LINE 29\n"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn workspaces_are_told_apart() {
+    let bed = Bed::with_roots(&["app", "web"]);
+    for name in ["app", "web"] {
+        bed.agent("write", json!({ "file_path": bed.path(&format!("{name}/src/a.txt")), "content": "x\n" }));
+    }
+    let browser = bed.log_in().await;
+    let page = browser.get("/").await;
+    for part in ["app/src/a.txt", "web/src/a.txt", "<option value=\"1\">web</option>", ">app +1<"] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    let web = browser.get("/part/timeline?root=1").await;
+    assert!(web.contains("web/src/a.txt") && !web.contains("app/src/a.txt"), "{web}");
+    let none = browser.get("/part/timeline?root=2").await;
+    assert!(none.contains("Nothing matches."), "{none}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

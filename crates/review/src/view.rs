@@ -34,9 +34,7 @@ impl<'a> PageContext<'a> {
 
     /// Returns a path for people, relative to its root.
     pub(crate) fn path_below_root(&self, path: &Path) -> String {
-        let roots = self.state.engine.roots();
-        let below = roots.iter().find_map(|root| path.strip_prefix(root).ok());
-        shown_path(below.filter(|below| !below.as_os_str().is_empty()).unwrap_or(path))
+        shown_path(&self.state.engine.review().name_of_file(path))
     }
 
     /// Returns a text for people with the names of files relative to their roots.

@@ -6,7 +6,7 @@ use crate::pages::form::{hidden, scope_fields};
 use crate::pages::frame::{self, Place};
 use crate::pages::questions::editable;
 use crate::view::{PageContext, scope_address};
-use emendate::core::explain::{DiffHunk, LineKind};
+use emendate::core::explain::{DiffHunk, DiffLine, LineKind};
 use emendate::core::{Code, Error, Result};
 use emendate::{FileDifference, HunkState};
 use emendate_os::ffi::OsStrExt as _;
@@ -18,7 +18,7 @@ pub(crate) fn can_edit(hunk: &DiffHunk, state: HunkState) -> bool {
 
 /// True if the lines of a change are known completely.
 fn is_shown(hunk: &DiffHunk) -> bool {
-    hunk.omitted.lines() == 0 && hunk.lines.iter().all(|line| line.is_whole())
+    hunk.omitted.lines() == 0 && hunk.lines.iter().all(DiffLine::is_whole)
 }
 
 /// True unless the file is known to have other lines now.

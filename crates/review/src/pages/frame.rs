@@ -3,7 +3,7 @@
 use crate::assets;
 use crate::html::Html;
 use crate::pages::timeline;
-use crate::view::{PageContext, Theme};
+use crate::view::{PageContext, Theme, shown_path};
 use emendate::Engine;
 
 /// The part of the page that the bar on top marks.
@@ -104,7 +104,8 @@ pub(crate) fn page(page: &PageContext<'_>, title: &str, place: Place, selected: 
 
 fn bar(out: &mut Html, page: &PageContext<'_>, place: Place) {
     let roots = page.state.engine.roots();
-    let name = roots.first().and_then(|root| root.file_name()).map(|name| name.to_string_lossy().into_owned());
+    let first = page.state.engine.review().workspaces().first().map(|name| shown_path(name));
+    let name = first.map(|name| if roots.len() < 2 { name } else { format!("{name} +{}", roots.len() - 1) });
     out.raw("<header class=\"bar\"><a class=\"brand\" href=\"/\"><span class=\"logo\" aria-hidden=\"true\"></span>emend review</a>");
     if let Some(name) = name {
         let all: Vec<String> = roots.iter().copied().map(emendate::fs::shown).collect();

@@ -1,6 +1,7 @@
 //! The timeline: operations, grouped by turns.
 
 use crate::html::{Html, query_text};
+use crate::request::Fields;
 use crate::view::{PageContext, shown_path};
 use chrono::{DateTime, Local};
 use emendate::core::Result;
@@ -54,6 +55,7 @@ fn filters(out: &mut Html, page: &PageContext<'_>) {
         out.raw(">").text(label).raw("</option>");
     }
     out.raw("</select>");
+    workspaces(out, page);
     models(out, page);
     out.raw("<button class=\"nojs\">Filter</button></form>");
     out.raw(
@@ -63,6 +65,23 @@ fn filters(out: &mut Html, page: &PageContext<'_>) {
     out.raw("<label>To<input type=\"text\" name=\"to\" value=\"now\"></label><button>Compare</button></form>");
     mark(out, page);
     out.raw("</details>");
+}
+
+/// Adds the filter for workspaces, if there are several.
+fn workspaces(out: &mut Html, page: &PageContext<'_>) {
+    let names = page.state.engine.review().workspaces();
+    if names.len() < 2 {
+        return;
+    }
+    out.raw("<label class=\"hidden\" for=\"root\">Workspace</label><select id=\"root\" name=\"root\"><option value=\"\">All workspaces</option>");
+    for (index, name) in names.iter().enumerate() {
+        out.raw("<option").attr("value", &index.to_string());
+        if page.fields.number("root") == Some(index) {
+            out.raw(" selected");
+        }
+        out.raw(">").text(&shown_path(name)).raw("</option>");
+    }
+    out.raw("</select>");
 }
 
 /// Adds the filter for models, if any is known.
@@ -93,8 +112,29 @@ fn mark(out: &mut Html, page: &PageContext<'_>) {
     out.raw("<label>Name of a mark<input type=\"text\" name=\"name\" required placeholder=\"before-release\"></label><button>Mark this moment</button></form>");
 }
 
+/// The filters above the list.
+struct TimelineFilter<'a> {
+    words: &'a str,
+    kind: &'a str,
+    model: &'a str,
+    root: Option<usize>,
+}
+
+impl<'a> TimelineFilter<'a> {
+    fn of(fields: &'a Fields) -> TimelineFilter<'a> {
+        let text = |name| fields.text(name).unwrap_or_default();
+        TimelineFilter { words: text("q"), kind: text("kind"), model: text("model"), root: fields.number("root") }
+    }
+
+    /// True if it selects some operations only.
+    fn is_set(&self) -> bool {
+        !self.words.is_empty() || !self.kind.is_empty() || !self.model.is_empty() || self.root.is_some()
+    }
+}
+
 /// True for an operation that the filters select.
-fn is_wanted(view: &OperationView, words: &str, kind: &str, model: &str) -> bool {
+fn is_wanted(view: &OperationView, filter: &TimelineFilter<'_>) -> bool {
+    let TimelineFilter { words, kind, model, root } = *filter;
     let of_kind = match kind {
         "edit" => view.purpose == OperationPurpose::Edit,
         "outside" => view.purpose == OperationPurpose::Outside,
@@ -110,15 +150,15 @@ fn is_wanted(view: &OperationView, words: &str, kind: &str, model: &str) -> bool
             || view.files.iter().any(|file| in_text(&shown_path(&file.below_root)))
     };
     of_kind
+        && root.is_none_or(|root| view.root == root)
         && (model.is_empty() || view.model == model)
         && words.split_whitespace().all(|word| holds(&word.to_lowercase()))
 }
 
 fn operations(out: &mut Html, page: &PageContext<'_>, selected: &str) -> Result<()> {
     let fields = page.fields;
-    let (words, kind) = (fields.text("q").unwrap_or_default(), fields.text("kind").unwrap_or_default());
-    let model = fields.text("model").unwrap_or_default();
-    let is_filtered = !words.is_empty() || !kind.is_empty() || !model.is_empty();
+    let filter = TimelineFilter::of(fields);
+    let is_filtered = filter.is_set();
     let mut query = OperationQuery {
         from: fields.text("after").map(str::to_owned),
         session: fields.text("session").map(str::to_owned),
@@ -131,7 +171,7 @@ fn operations(out: &mut Html, page: &PageContext<'_>, selected: &str) -> Result<
     let next = loop {
         let found = page.state.engine.review().operations(&query)?;
         searched += found.operations.len();
-        shown.extend(found.operations.into_iter().filter(|view| is_wanted(view, words, kind, model)));
+        shown.extend(found.operations.into_iter().filter(|view| is_wanted(view, &filter)));
         query.from = found.next;
         let is_full = !is_filtered || shown.len() >= OPERATIONS_PER_PAGE || searched >= OPERATIONS_SEARCHED_MAX;
         if query.from.is_none() || is_full {
@@ -146,7 +186,7 @@ fn operations(out: &mut Html, page: &PageContext<'_>, selected: &str) -> Result<
     groups(out, page, &shown, selected);
     if let Some(next) = next {
         let mut address = format!("after={}", query_text(&next));
-        for name in ["q", "kind", "model", "session"] {
+        for name in ["q", "kind", "root", "model", "session"] {
             if let Some(value) = fields.text(name) {
                 // Writing to a String cannot fail.
                 let _ = write!(address, "&{name}={}", query_text(value));

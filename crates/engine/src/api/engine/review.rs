@@ -11,12 +11,13 @@ use crate::tools::review::difference::{self, FileDifference, Resolution, Version
 use crate::tools::review::large;
 use crate::tools::review::operations::{self, FileView, OperationPage, OperationQuery, OperationView};
 use crate::tools::review::scope::{self, ChangeScope, ScopeChanges, ScopeFiles, ScopeFolder, ScopeRemarks};
+use crate::tools::review::workspace::{below_root, workspace_names};
 use crate::tools::undo;
 use emendate_core::Result;
 use emendate_events::Refusal;
 use emendate_syntax::{ColorSpan, LineRange};
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The changes of the history for a review by a person: [`Engine::review`](super::Engine::review).
 #[derive(Clone, Copy)]
@@ -87,6 +88,16 @@ impl Review<'_> {
     /// Returns the newest refused calls with the reasons that the callers were given, the newest first.
     pub fn refusals(&self, most: usize) -> Vec<Refusal> {
         refusals::refusals(self.context, most)
+    }
+
+    /// Returns a name for each root, in the order of [`Engine::roots`](crate::Engine::roots).
+    pub fn workspaces(&self) -> Vec<PathBuf> {
+        workspace_names(&self.context.roots())
+    }
+
+    /// Returns the name of a file for people: relative to its root, as in [`FileView::below_root`].
+    pub fn name_of_file(&self, path: &Path) -> PathBuf {
+        below_root(&self.context.roots(), path)
     }
 
     /// Returns the models of the sessions in the history, as far as the callers named them.

@@ -7,3 +7,4 @@ pub(crate) mod large;
 pub(crate) mod operations;
 pub(crate) mod scope;
 pub(crate) mod turn;
+pub(crate) mod workspace;

@@ -8,6 +8,7 @@ use crate::session::refusals::models;
 use crate::tools::history::operation_list::{LastUndo, from_its_source, kind, reversal_of, tool_name, visible_files};
 use crate::tools::history::page::{HistoryQuery, newest_operations};
 use crate::tools::review::turn::TurnStarts;
+use crate::tools::review::workspace::below_root;
 use crate::tools::undo::select::{self, OperationRef};
 use emendate_core::Result;
 use emendate_events::SessionModels;
@@ -136,11 +137,11 @@ pub struct FileStateView {
 pub struct FileView {
     /// Its absolute path.
     pub path: PathBuf,
-    /// Its path relative to its root.
+    /// Its path relative to its root; with several roots, after the name of its root.
     pub below_root: PathBuf,
     /// create, update, delete, move or link.
     pub kind: &'static str,
-    /// The path that it was moved from, relative to its root.
+    /// The path that it was moved from, in the same way.
     pub moved_from: Option<PathBuf>,
     /// The number of added lines.
     pub added: u64,
@@ -259,17 +260,14 @@ fn operation_view(context: &Context, root: usize, logged: &LogEntry, files: Rang
         files_total: visible_files(logged).count(),
         added,
         removed,
-        files: wanted.map(|file| file_view(context, root, &from_its_source(file, logged))).collect(),
+        files: wanted.map(|file| file_view(context, &from_its_source(file, logged))).collect(),
     })
 }
 
 /// Returns a changed file as a value.
-pub(crate) fn file_view(context: &Context, root: usize, file: &FileChange) -> FileView {
-    let top = context.roots().get(root).map(|it| it.to_path_buf()).unwrap_or_default();
-    let below = |path: &[u8]| {
-        let path = Path::new(OsStr::from_bytes(path));
-        path.strip_prefix(&top).unwrap_or(path).to_owned()
-    };
+pub(crate) fn file_view(context: &Context, file: &FileChange) -> FileView {
+    let roots = context.roots();
+    let below = |path: &[u8]| below_root(&roots, Path::new(OsStr::from_bytes(path)));
     FileView {
         path: PathBuf::from(OsStr::from_bytes(&file.path)),
         below_root: below(&file.path),

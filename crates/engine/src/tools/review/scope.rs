@@ -13,6 +13,7 @@ use crate::tools::remarks::{Comment, ReviewedFile, remarks_on};
 use crate::tools::review::difference::{FileDifference, change_of, difference_of};
 use crate::tools::review::operations::{FileView, file_view};
 use crate::tools::review::turn::turn_of;
+use crate::tools::review::workspace::below_root;
 use crate::tools::undo::hunks::change_merged_hunks;
 use crate::tools::undo::restore::restore;
 use crate::tools::undo::select::{self, OperationRef};
@@ -112,9 +113,9 @@ pub(crate) fn scope_files(
     part: Range<usize>,
 ) -> ScopeFiles {
     let mut out = ScopeFiles::default();
-    for (root, file) in &scope.changes {
+    for (_, file) in &scope.changes {
         let is_shown = part.contains(&out.total);
-        let view = (is_shown || wanted.is_some()).then(|| file_view(context, *root, file));
+        let view = (is_shown || wanted.is_some()).then(|| file_view(context, file));
         if !view.as_ref().is_none_or(|view| wanted.is_none_or(|wanted| wanted(view))) {
             continue;
         }
@@ -156,15 +157,14 @@ const FOLDER_ENTRIES_MAX: usize = 1000;
 /// Returns what a directory of a scope has.
 pub(crate) fn scope_folder(context: &Context, scope: &ScopeChanges, folder: &Path) -> ScopeFolder {
     let mut out = ScopeFolder::default();
-    let tops: Vec<PathBuf> = context.roots().iter().map(|root| root.to_path_buf()).collect();
-    for (at, (root, file)) in scope.changes.iter().enumerate() {
-        let path = Path::new(OsStr::from_bytes(&file.path));
-        let path = tops.get(*root).and_then(|top| path.strip_prefix(top).ok()).unwrap_or(path);
+    let roots = context.roots();
+    for (at, (_, file)) in scope.changes.iter().enumerate() {
+        let path = below_root(&roots, Path::new(OsStr::from_bytes(&file.path)));
         let Ok(below) = path.strip_prefix(folder) else { continue };
         let mut parts = below.components();
         let (Some(first), Some(_)) = (parts.next(), parts.next()) else {
             if out.files.len() < FOLDER_ENTRIES_MAX {
-                out.files.push((at, file_view(context, *root, file)));
+                out.files.push((at, file_view(context, file)));
             } else {
                 out.omitted += 1;
             }
@@ -172,7 +172,7 @@ pub(crate) fn scope_folder(context: &Context, scope: &ScopeChanges, folder: &Pat
         };
         let name = folder.join(first);
         // The files of a directory follow each other. A directory with a single one below it is joined with it.
-        let parent = path.parent().unwrap_or(path);
+        let parent = path.parent().unwrap_or(&path);
         let is_full = out.folders.len() == FOLDER_ENTRIES_MAX;
         match out.folders.last_mut() {
             Some(last) if last.path.starts_with(&name) => {
@@ -197,8 +197,8 @@ pub(crate) fn scope_folder(context: &Context, scope: &ScopeChanges, folder: &Pat
 ///
 /// Errors: `operation.not_found`.
 pub(crate) fn scope_file(context: &Context, scope: &ScopeChanges, path: &Path) -> Result<FileView> {
-    let (root, file) = scope.of(path)?;
-    Ok(file_view(context, *root, file))
+    let (_, file) = scope.of(path)?;
+    Ok(file_view(context, file))
 }
 
 /// Returns the changes of a scope, each with its root, sorted by path.
