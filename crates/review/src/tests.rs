@@ -46,7 +46,9 @@ impl Bed {
     fn with_roots(names: &[&str]) -> Bed {
         let root = tempfile::tempdir().unwrap();
         let roots: Vec<_> = names.iter().map(|name| root.path().join(name)).collect();
-        roots.iter().for_each(|root| std::fs::create_dir(root).unwrap());
+        for root in &roots {
+            std::fs::create_dir(root).unwrap();
+        }
         let engine = Engine::open(&roots, StateLocation::Memory, Config::default()).unwrap();
         Bed::serve(root, engine, false)
     }
