@@ -25,6 +25,9 @@ pub(super) fn check_stray_edits(text: &str, format: &dyn Format, claimed: &[Rang
         return None;
     }
     let (lines, numbers) = outside(text, claimed);
+    if lines.iter().all(|line| line.trim().is_empty()) {
+        return None;
+    }
     let mut at = lines.iter().position(|line| begins(line) || begins_in_list(line) || writes(line));
     at = at.or_else(|| json(&lines)).or_else(|| pair(&lines));
     at = at.or_else(|| bare_markers(&lines)).or_else(|| dashed_markers(&lines));
@@ -226,6 +229,10 @@ fn is_word(line: &&str, word: &str) -> bool {
 
 /// Returns the line on which JSON for an edit begins.
 fn json(lines: &[&str]) -> Option<usize> {
+    // The name of a field ends with a quote.
+    if !lines.iter().any(|line| line.contains('"')) {
+        return None;
+    }
     let text = lines.join("\n");
     if !OLD_FIELDS
         .iter()

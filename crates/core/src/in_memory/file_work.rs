@@ -126,11 +126,7 @@ impl FileWork {
     ///
     /// Errors: as [`Snapshot::open`].
     pub(super) fn after(&self) -> Result<Snapshot> {
-        if self.changes.is_empty() {
-            Ok(self.before.clone())
-        } else {
-            self.before.reopen(self.changes.apply(&self.before))
-        }
+        if self.changes.is_empty() { Ok(self.before.clone()) } else { self.before.after(&self.changes) }
     }
 
     /// True when the file differs from the one before.
@@ -138,10 +134,10 @@ impl FileWork {
         self.is_new || self.origin.is_some() || !self.changes.is_empty() || self.executable.is_some()
     }
 
-    /// Returns the outcome of a file that exists afterwards.
+    /// Returns the outcome of a file that exists afterwards, with the text `after`.
     ///
     /// Errors: [`Code::InternalBug`] if the new bytes are not UTF-8.
-    pub(super) fn into_changed_file(self) -> Result<ChangedFile> {
+    pub(super) fn into_changed_file(self, after: Snapshot) -> Result<ChangedFile> {
         let kind = match self.origin {
             Some(FileOrigin { path, is_copied: true }) => FileChangeKind::Copied { from: path },
             Some(FileOrigin { path, is_copied: false }) => FileChangeKind::Renamed { from: path },
@@ -151,7 +147,7 @@ impl FileWork {
         let stat = explain::count_changes(&self.before, &self.changes);
         Ok(ChangedFile {
             kind,
-            text: Some(text_after(&self.before, &self.changes)?),
+            text: Some(after.into_raw_text().ok_or_else(not_utf8)?),
             tier: self.tier,
             notes: self.notes,
             spans: ChangedSpan::all_of(&self.changes),
@@ -180,18 +176,13 @@ impl FileWork {
     }
 }
 
-/// Returns the new text. Edits of UTF-8 text are UTF-8, so that only the new parts are checked.
+/// Returns the new text.
 ///
-/// Errors: [`Code::InternalBug`].
+/// Errors: [`Code::InternalBug`] if it is not UTF-8.
 pub(super) fn text_after(before: &Snapshot, changes: &ChangeSet) -> Result<String> {
-    let bug = || Error::new(Code::InternalBug, "The edited text is not UTF-8; nothing was changed.");
-    let raw = before.raw_text().ok_or_else(bug)?;
-    let (mut out, mut at) = (String::with_capacity(changes.len_after(before)), 0);
-    for splice in changes.splices() {
-        out.push_str(raw.get(at..splice.span.start()).ok_or_else(bug)?);
-        out.push_str(core::str::from_utf8(&splice.text).map_err(|_| bug())?);
-        at = splice.span.end();
-    }
-    out.push_str(raw.get(at..).ok_or_else(bug)?);
-    Ok(out)
+    changes.apply_to_text(before).ok_or_else(not_utf8)
+}
+
+fn not_utf8() -> Error {
+    Error::new(Code::InternalBug, "The edited text is not UTF-8; nothing was changed.")
 }

@@ -327,17 +327,19 @@ impl<V: View + ?Sized> Planner<'_, V> {
     }
 
     /// Returns the outcome for every file that differs.
-    fn into_changed_files(self) -> Result<BTreeMap<String, ChangedFile>> {
+    fn into_changed_files(mut self) -> Result<BTreeMap<String, ChangedFile>> {
         let mut out = BTreeMap::new();
         let live = self.works.iter().filter(|(path, _)| self.overlay.has_file(path));
         let moved: HashSet<String> = live.filter_map(|(_, work)| work.moved_from()).map(str::to_owned).collect();
-        for (path, work) in self.works {
+        for (path, work) in std::mem::take(&mut self.works) {
             if self.overlay.has_file(&path) {
                 if !self.overlay.base().has_file(&path) {
                     check_directories(&self.overlay, &path)?;
                 }
                 if work.changes_anything() {
-                    out.insert(path, work.into_changed_file()?);
+                    let after = self.overlay.take(&path);
+                    let after = after.map_or_else(|| work.after(), Ok)?;
+                    out.insert(path, work.into_changed_file(after)?);
                 }
             } else if self.overlay.base().has_file(&path) && !moved.contains(&path) {
                 out.insert(path, work.into_deleted_file());

@@ -26,8 +26,10 @@ pub(crate) fn check(find: &TextQuery, new: &str, settings: ResolveSettings) -> R
     if !find.lines {
         leftover::check(&find.old, new)?;
     }
-    let remark = || lost_lines::remarks(&find.old, new, may_omit(new)).first().map(|(_, line)| *line);
-    let line = new_placeholder(&find.old, new).or_else(|| dots_for_lines(&find.old, new)).or_else(remark);
+    let omits = may_omit(new);
+    let placeholder = || new_placeholder(&find.old, new).or_else(|| dots_for_lines(&find.old, new));
+    let remark = || lost_lines::remarks(&find.old, new, omits).first().map(|(_, line)| *line);
+    let line = omits.then(placeholder).flatten().or_else(remark);
     let Some(line) = line else { return Ok(()) };
     Err(Error::new(Code::EditOmission, "The new text has a placeholder for omitted text.")
         .evidence(format!("The line: {}", line.trim()))

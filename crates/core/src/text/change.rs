@@ -7,9 +7,11 @@ use crate::text::span::Span;
 use core::iter;
 
 mod agreement;
+mod base_version;
 mod presence;
 
 use agreement::{agreement, conflicts};
+use base_version::BaseVersion;
 pub use presence::Presence;
 
 /// A replacement of `span` of the base by `text`. Offsets and text are raw: bytes of the file, in its encoding, with
@@ -134,7 +136,7 @@ pub struct Overlap {
 /// Sorted, disjoint, minimal splices against the version `base`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChangeSet {
-    base: ContentId,
+    base: BaseVersion,
     splices: Vec<Splice>,
 }
 
@@ -194,12 +196,12 @@ impl ChangeSet {
             }
             push_joined(&mut splices, splice);
         }
-        if overlaps.is_empty() { Ok(ChangeSet { base: base.id(), splices }) } else { Err(overlaps) }
+        if overlaps.is_empty() { Ok(ChangeSet { base: BaseVersion::of(base), splices }) } else { Err(overlaps) }
     }
 
     /// Creates an empty change set for `base`.
     pub fn none(base: &Snapshot) -> ChangeSet {
-        ChangeSet { base: base.id(), splices: Vec::new() }
+        ChangeSet { base: BaseVersion::of(base), splices: Vec::new() }
     }
 
     /// Computes the difference between two versions by whole lines, then trims it. About linear and bounded on any
@@ -214,19 +216,19 @@ impl ChangeSet {
             let splice = Splice::new(old, &after.raw()[new.range()], 0);
             if before.codec() == after.codec() { splice.minimised(before) } else { splice }
         });
-        ChangeSet { base: before.id(), splices: splices.filter(|splice| !splice.is_nothing()).collect() }
+        ChangeSet { base: BaseVersion::of(before), splices: splices.filter(|splice| !splice.is_nothing()).collect() }
     }
 
     /// Divides the set into the splices for which `keep` is true, and the others. Asks in the order of the splices.
     #[must_use]
     pub fn partition(&self, keep: impl FnMut(&Splice) -> bool) -> (ChangeSet, ChangeSet) {
         let (kept, others): (Vec<Splice>, Vec<Splice>) = self.splices.iter().cloned().partition(keep);
-        (ChangeSet { base: self.base, splices: kept }, ChangeSet { base: self.base, splices: others })
+        (ChangeSet { base: self.base.clone(), splices: kept }, ChangeSet { base: self.base.clone(), splices: others })
     }
 
     /// The version that the set applies to.
     pub fn base(&self) -> ContentId {
-        self.base
+        self.base.id()
     }
 
     /// The splices, in order.
@@ -242,11 +244,7 @@ impl ChangeSet {
     /// Returns the new content as slices of the base and of the splices, in order: it is written to disk without a
     /// second copy. `raw` is the raw text of the base.
     pub fn chunks<'a>(&'a self, raw: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
-        let starts = iter::once(0).chain(self.splices.iter().map(|splice| splice.span.end()));
-        let ends = self.splices.iter().map(|splice| splice.span.start()).chain(iter::once(raw.len()));
-        let texts = self.splices.iter().map(|splice| &*splice.text).chain(iter::once(&[][..]));
-        let pairs = starts.zip(ends).zip(texts);
-        pairs.flat_map(move |((start, end), text)| [&raw[start..end], text]).filter(|piece| !piece.is_empty())
+        chunks(&self.splices, raw)
     }
 
     /// Length of the new content in bytes.
@@ -257,12 +255,26 @@ impl ChangeSet {
 
     /// Returns the new content. `base` must be the version that this set was made against.
     pub fn apply(&self, base: &Snapshot) -> Vec<u8> {
-        debug_assert_eq!(base.id(), self.base, "a change set belongs to one version");
+        debug_assert_eq!(base.id(), self.base(), "a change set belongs to one version");
         let mut out = Vec::with_capacity(self.len_after(base));
         for piece in self.chunks(base.raw()) {
             out.extend_from_slice(piece);
         }
         out
+    }
+
+    /// Returns the new content of a base in UTF-8, of which only the new parts are checked; `None` if it is not UTF-8.
+    /// `base` must be the version that this set was made against.
+    pub(crate) fn apply_to_text(&self, base: &Snapshot) -> Option<String> {
+        let raw = base.raw_text()?;
+        let (mut out, mut at) = (String::with_capacity(self.len_after(base)), 0);
+        for splice in &self.splices {
+            out.push_str(raw.get(at..splice.span.start())?);
+            out.push_str(core::str::from_utf8(&splice.text).ok()?);
+            at = splice.span.end();
+        }
+        out.push_str(raw.get(at..)?);
+        Some(out)
     }
 
     /// Returns the inverse: the change set that leads from the version after `self` back to `base`.
@@ -277,7 +289,7 @@ impl ChangeSet {
             let text = base.raw()[splice.span.range()].into();
             push_joined(&mut splices, Splice { span, read_span: span, text, op: splice.op });
         }
-        ChangeSet { base: ContentId::of_pieces(self.chunks(base.raw())), splices }
+        ChangeSet { base: BaseVersion::Content(ContentId::of_pieces(self.chunks(base.raw()))), splices }
     }
 
     /// Composes `self` with `next` (made against the version that `self` leads to) to one change set against `base`.
@@ -294,7 +306,7 @@ impl ChangeSet {
             shift = group.shift;
         }
         let splices = out.into_iter().map(|splice| splice.minimised(base)).filter(|splice| !splice.is_nothing());
-        ChangeSet { base: self.base, splices: splices.collect() }
+        ChangeSet { base: self.base.clone(), splices: splices.collect() }
     }
 
     /// Composes with `next` in place, like [`ChangeSet::then`]. Splices that `next` does not touch are not moved, so
@@ -377,9 +389,18 @@ impl ChangeSet {
             let claim = Span::new(shifts.map(mine.read_span.start()), shifts.map(mine.read_span.end())).hull(span);
             out.push(Splice { span, read_span: claim, ..mine.clone() });
         }
-        let base = ContentId::of_pieces(other.chunks(base.raw()));
+        let base = BaseVersion::Content(ContentId::of_pieces(other.chunks(base.raw())));
         Ok(RebaseResult { changes: ChangeSet { base, splices: out }, touched, already_made: already })
     }
+}
+
+/// Returns the content after some splices, as slices of the raw text and of the splices, in order.
+fn chunks<'a>(splices: &'a [Splice], raw: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
+    let starts = iter::once(0).chain(splices.iter().map(|splice| splice.span.end()));
+    let ends = splices.iter().map(|splice| splice.span.start()).chain(iter::once(raw.len()));
+    let texts = splices.iter().map(|splice| &*splice.text).chain(iter::once(&[][..]));
+    let pairs = starts.zip(ends).zip(texts);
+    pairs.flat_map(move |((start, end), text)| [&raw[start..end], text]).filter(|piece| !piece.is_empty())
 }
 
 /// Appends a splice in order; an insertion at the offset of the preceding one is joined to it.
@@ -436,8 +457,8 @@ impl<'a> TouchingSplices<'a> {
             span: Span::new(splice.span.start() - span.start(), splice.span.end() - span.start()),
             ..splice.clone()
         });
-        let inner = ChangeSet { base: ContentId::of(&[]), splices: inner.collect() };
-        let middle: Vec<u8> = inner.chunks(&base.raw()[span.range()]).flatten().copied().collect();
+        let inner: Vec<Splice> = inner.collect();
+        let middle: Vec<u8> = chunks(&inner, &base.raw()[span.range()]).flatten().copied().collect();
         let mut text = Vec::with_capacity(middle.len());
         let mut from = 0;
         for splice in self.second {

@@ -75,6 +75,14 @@ pub(crate) fn normalize(line: &str, look: Normalization) -> Cow<'_, str> {
     if look == Normalization::BlankRuns && has_runs(line.as_bytes()) { Cow::Owned(single_blanks(&line)) } else { line }
 }
 
+/// True for an ASCII line whose [`normalize`] under [`Normalization::BlankRuns`] is `form`, which is ASCII.
+pub(crate) fn has_ascii_form(line: &str, form: &str) -> bool {
+    let line = trimmed_text(line);
+    // Only runs make the form differ from the line.
+    line == form
+        || line.len() >= form.len() && line.is_ascii() && has_runs(line.as_bytes()) && single_blanks(line) == form
+}
+
 /// The blanks that count as white space within a line.
 pub(crate) const BLANKS: [char; 2] = [' ', '\t'];
 
@@ -91,6 +99,14 @@ pub(crate) fn indent_of(line: &str) -> &str {
 /// Counts the letters and digits in a text, up to `enough`.
 pub(crate) fn count_alnum(text: &str, enough: usize) -> usize {
     text.chars().filter(|ch| ch.is_alphanumeric()).take(enough).count()
+}
+
+/// Trims the blanks at both ends.
+fn trimmed_text(line: &str) -> &str {
+    let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t');
+    let head = line.bytes().take_while(is_blank).count();
+    let tail = line.bytes().skip(head).rev().take_while(is_blank).count();
+    &line[head..line.len() - tail]
 }
 
 /// Trims the blanks at both ends.

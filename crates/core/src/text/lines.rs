@@ -8,6 +8,9 @@ const BLOCK_BYTES: usize = 1024;
 /// Block look-ups (absolute, or as a share of all lines) after which the full table of line starts is built.
 const BLOCK_LOOKUPS_MAX: usize = 64;
 const BLOCK_LOOKUPS_SHARE: usize = 16;
+/// Bytes whose line ends are counted together, and the number of line ends that are searched for one by one.
+const PIECE_BYTES: usize = 128;
+const SEARCHED_LINE_ENDS_MAX: usize = 2;
 /// Ranges of at most this many lines find their end by scanning forward.
 const SCANNED_LINES_MAX: usize = 32;
 
@@ -115,7 +118,7 @@ impl LineIndex {
         let block = self.line_ends_before.partition_point(|&before| before < ends) - 1;
         let from = block * BLOCK_BYTES;
         let nth = ends - self.line_ends_before[block] - 1;
-        memchr::memchr_iter(b'\n', &text.as_bytes()[from..]).nth(nth).map_or(text.len(), |at| from + at + 1)
+        nth_line_end(&text.as_bytes()[from..], nth).map_or(text.len(), |at| from + at + 1)
     }
 
     /// The table of all line starts, built once there were enough look-ups to pay for it.
@@ -143,6 +146,21 @@ impl LineIndex {
         };
         Span::new(start, end)
     }
+}
+
+/// Returns the offset of a line end by its zero-based number. Whole pieces are counted, which is faster than a search for
+/// each line end.
+pub(crate) fn nth_line_end(bytes: &[u8], mut nth: usize) -> Option<usize> {
+    let mut from = 0;
+    while let Some(piece) = bytes.get(from..from + PIECE_BYTES).filter(|_| nth > SEARCHED_LINE_ENDS_MAX) {
+        let ends = memchr::memchr_iter(b'\n', piece).count();
+        if ends > nth {
+            break;
+        }
+        nth -= ends;
+        from += PIECE_BYTES;
+    }
+    memchr::memchr_iter(b'\n', &bytes[from..]).nth(nth).map(|at| from + at)
 }
 
 /// Returns 0 and the offset after each of the `ends` line ends; `None` if an offset exceeds 32 bits.

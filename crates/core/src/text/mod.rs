@@ -15,6 +15,7 @@ pub(crate) mod merge;
 pub(crate) mod multi_search;
 pub(crate) mod occurrences;
 pub(crate) mod overlay;
+pub(crate) mod sampled_search;
 pub(crate) mod scan;
 pub(crate) mod snapshot;
 pub(crate) mod span;

@@ -4,13 +4,14 @@
 //! quadratic where the needle repeats itself. So once two occurrences overlap, the table of borders (Knuth, Morris,
 //! Pratt) tells how much of the needle is matched already.
 
+use crate::text::sampled_search::{SampledNeedle, SampledSearch};
 use memchr::memmem;
 
 /// The occurrences of a needle, in order; an empty needle never occurs.
 pub(crate) struct Occurrences<'t> {
     text: &'t [u8],
     needle: &'t [u8],
-    finder: memmem::Finder<'t>,
+    search: NeedleFinder<'t>,
     /// The last occurrence.
     last: Option<usize>,
     /// For each prefix of the needle, the length of its longest proper border: a text that begins and ends it. Empty
@@ -20,10 +21,18 @@ pub(crate) struct Occurrences<'t> {
     compared: usize,
 }
 
+/// The way to find the first occurrence; prepared for the first search.
+enum NeedleFinder<'t> {
+    Unprepared,
+    Sampled(Box<SampledNeedle<'t>>),
+    Plain(memmem::Finder<'t>),
+}
+
 impl<'t> Occurrences<'t> {
     pub(crate) fn new(text: &'t str, needle: &'t str) -> Occurrences<'t> {
         let (text, needle) = (text.as_bytes(), needle.as_bytes());
-        Occurrences { text, needle, finder: memmem::Finder::new(needle), last: None, borders: Vec::new(), compared: 0 }
+        let search = NeedleFinder::Unprepared;
+        Occurrences { text, needle, search, last: None, borders: Vec::new(), compared: 0 }
     }
 
     /// Returns about how many bytes were compared since the last call, and starts again at 0.
@@ -33,7 +42,25 @@ impl<'t> Occurrences<'t> {
 
     /// Searches from an offset on.
     fn search(&mut self, from: usize) -> Option<usize> {
-        let found = self.finder.find(self.text.get(from..)?).map(|at| from + at);
+        if matches!(self.search, NeedleFinder::Unprepared) {
+            self.search = SampledNeedle::new(self.needle, self.text.len())
+                .map_or_else(|| NeedleFinder::plain(self.needle), NeedleFinder::Sampled);
+        }
+        let mut start = from;
+        if let NeedleFinder::Sampled(sampled) = &mut self.search {
+            match sampled.find(self.text, from) {
+                SampledSearch::GivenUp(at) => (self.search, start) = (NeedleFinder::plain(self.needle), at.max(from)),
+                SampledSearch::Found(at) => return self.counted(from, Some(at)),
+                SampledSearch::Nothing => return self.counted(from, None),
+            }
+        }
+        let NeedleFinder::Plain(finder) = &self.search else { return None };
+        let found = finder.find(self.text.get(start..)?).map(|at| start + at);
+        self.counted(from, found)
+    }
+
+    /// Counts the bytes of a search.
+    fn counted(&mut self, from: usize, found: Option<usize>) -> Option<usize> {
         self.compared += found.map_or(self.text.len(), |at| at + self.needle.len()) - from;
         found
     }
@@ -55,6 +82,12 @@ impl<'t> Occurrences<'t> {
             self.compared += 1;
         }
         Err((here - matched).max(end))
+    }
+}
+
+impl<'t> NeedleFinder<'t> {
+    fn plain(needle: &'t [u8]) -> NeedleFinder<'t> {
+        NeedleFinder::Plain(memmem::Finder::new(needle))
     }
 }
 

@@ -102,6 +102,11 @@ impl<'v, V: View + ?Sized> MapOverlay<'v, V> {
         Ok(file)
     }
 
+    /// Returns the file that was written at a path, and leaves an empty one there.
+    pub(crate) fn take(&mut self, path: &str) -> Option<Snapshot> {
+        self.entries.get_mut(path)?.replace(Snapshot::from_text(""))
+    }
+
     /// Returns the paths with other files than in the view, sorted.
     ///
     /// Errors: as [`View::file`].

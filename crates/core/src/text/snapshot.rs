@@ -109,11 +109,7 @@ impl Snapshot {
     ///
     /// Errors: [`ContentBinary`](crate::Code::ContentBinary), [`ContentUndecodable`](crate::Code::ContentUndecodable).
     pub fn open(raw: Vec<u8>, declared: Option<DeclaredEncoding>) -> Result<Snapshot> {
-        let raw = match String::from_utf8(raw) {
-            Ok(text) => RawBytes::Utf8(text),
-            Err(error) => RawBytes::Bytes(error.into_bytes()),
-        };
-        Snapshot::decoded(raw, declared)
+        Snapshot::decoded(RawBytes::of(raw), declared)
     }
 
     /// Opens the raw text of a file in UTF-8, which needs no check.
@@ -146,10 +142,26 @@ impl Snapshot {
     ///
     /// Errors: as [`Snapshot::open`].
     pub fn reopen(&self, raw: Vec<u8>) -> Result<Snapshot> {
+        let next = self.reopened(RawBytes::of(raw))?;
+        // Changes of a version without an identity hold its whole text, and there may be many versions.
+        next.id();
+        Ok(next)
+    }
+
+    /// Returns the version that a change of this one leads to, as [`Snapshot::reopen`] does; its identity is computed on
+    /// first use.
+    ///
+    /// Errors: as [`Snapshot::open`].
+    pub(crate) fn after(&self, changes: &ChangeSet) -> Result<Snapshot> {
+        let raw = changes.apply_to_text(self).map_or_else(|| RawBytes::of(changes.apply(self)), RawBytes::Utf8);
+        self.reopened(raw)
+    }
+
+    fn reopened(&self, raw: RawBytes) -> Result<Snapshot> {
         let codec = self.codec();
         let declared = DeclaredEncoding { charset: codec.charset, by_call: true };
         let plain = codec.mark > 0 || codec.settled == EncodingEvidence::Valid;
-        let next = Snapshot::open(raw, (!plain).then_some(declared))?;
+        let next = Snapshot::decoded(raw, (!plain).then_some(declared))?;
         if next.codec().charset != codec.charset || next.codec().settled == codec.settled {
             return Ok(next);
         }
@@ -214,6 +226,11 @@ impl Snapshot {
     /// Identity by content; computed on first use.
     pub fn id(&self) -> ContentId {
         *self.0.id.get_or_init(|| ContentId::of(self.raw()))
+    }
+
+    /// The identity of [`Snapshot::id`], if it has been computed.
+    pub(crate) fn known_id(&self) -> Option<ContentId> {
+        self.0.id.get().copied()
     }
 
     /// The short tag of this version; `None` for a sparse snapshot that was made without it.
@@ -348,7 +365,22 @@ impl Snapshot {
     /// Decodes `raw`, a part of this file or of its new content that begins and ends on character boundaries.
     pub fn decode_chunk(&self, raw: &[u8]) -> String {
         let codec = Codec { mark: 0, ..self.0.codec };
+        if codec.charset == crate::Charset::Utf8
+            && memchr::memchr(b'\r', raw).is_none()
+            && let Ok(text) = core::str::from_utf8(raw)
+        {
+            return text.to_owned();
+        }
         decode::decode(raw, codec).0
+    }
+
+    /// Returns the raw text, if it is UTF-8; without a copy if nothing else holds this snapshot.
+    pub(crate) fn into_raw_text(self) -> Option<String> {
+        match Arc::try_unwrap(self.0) {
+            Ok(SnapshotInner { raw: RawBytes::Utf8(text), .. }) => Some(text),
+            Ok(_) => None,
+            Err(shared) => Snapshot(shared).raw_text().map(str::to_owned),
+        }
     }
 
     /// Returns the buffer for reuse, if nothing else holds this snapshot.
@@ -361,6 +393,13 @@ impl Snapshot {
 }
 
 impl RawBytes {
+    fn of(raw: Vec<u8>) -> RawBytes {
+        match String::from_utf8(raw) {
+            Ok(text) => RawBytes::Utf8(text),
+            Err(error) => RawBytes::Bytes(error.into_bytes()),
+        }
+    }
+
     fn as_bytes(&self) -> &[u8] {
         match self {
             RawBytes::Utf8(text) => text.as_bytes(),

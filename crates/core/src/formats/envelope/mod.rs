@@ -83,10 +83,9 @@ pub fn unwrap_text(text: &str) -> UnwrappedText<'_> {
 fn layer(text: &str) -> Option<WrapperLayer<'_>> {
     let body = text.trim_start_matches('\u{FEFF}').trim();
     let json = json::layer(body).or_else(|| json::layer(in_fence(body)?));
-    json.or_else(|| xml::layer(text))
-        .or_else(|| files::layer(text))
-        .or_else(|| shell::layer(text))
-        .or_else(|| headers::layer(text))
+    let has_tags = memchr::memchr(b'<', text.as_bytes()).is_some();
+    let tags = || if has_tags { xml::layer(text).or_else(|| files::layer(text)) } else { None };
+    json.or_else(tags).or_else(|| shell::layer(text)).or_else(|| headers::layer(text))
 }
 
 /// Returns the content of the fence that encloses the whole text.

@@ -14,7 +14,7 @@ const COMMAND_LINES_TRIED_MAX: usize = 4;
 
 /// Extracts a patch from the first command line that applies one.
 pub(super) fn layer(text: &str) -> Option<WrapperLayer<'_>> {
-    let starts = lines(text).filter(|(_, line)| line.contains("<<") || begins_command(line));
+    let starts = lines(text).filter(|(_, line)| has_here_document(line) || begins_command(line));
     let (mut layer, at, after) = starts.take(COMMAND_LINES_TRIED_MAX).find_map(|(at, line)| {
         let at = at + line.len() - line.trim_start_matches("$ ").len();
         let (layer, len) = command(&text[at..])?;
@@ -33,9 +33,15 @@ pub(super) fn layer(text: &str) -> Option<WrapperLayer<'_>> {
     Some(layer)
 }
 
+/// True for a line with `<<`.
+fn has_here_document(line: &str) -> bool {
+    let bytes = line.as_bytes();
+    memchr::memchr_iter(b'<', bytes).any(|at| bytes.get(at + 1) == Some(&b'<'))
+}
+
 fn begins_command(line: &str) -> bool {
     let line = line.trim_start_matches("$ ");
-    let word = &line[..line.find([' ', '\t']).unwrap_or(line.len())];
+    let word = &line[..memchr::memchr2(b' ', b'\t', line.as_bytes()).unwrap_or(line.len())];
     let word = word.rsplit('/').next().unwrap_or(word);
     APPLY_PATCH_COMMANDS.contains(&word) || SHELLS.contains(&word) || ["cd", "echo", "printf"].contains(&word)
 }

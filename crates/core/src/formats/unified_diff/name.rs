@@ -41,9 +41,11 @@ fn unstamped(text: &str) -> (&str, &str) {
         return parts;
     }
     let text = text.trim_end();
-    for word in [" (revision ", " (working copy)", " (nonexistent)"] {
-        if let Some(at) = text.rfind(word).filter(|&at| at > 0 && text.ends_with(')')) {
-            return text.split_at(at);
+    if text.ends_with(')') {
+        for word in [" (revision ", " (working copy)", " (nonexistent)"] {
+            if let Some(at) = text.rfind(word).filter(|&at| at > 0) {
+                return text.split_at(at);
+            }
         }
     }
     // At least a date and a time; zone and fraction are optional.

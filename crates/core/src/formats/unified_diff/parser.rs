@@ -130,10 +130,11 @@ impl UnifiedDiffParser {
 
     fn next_held(&mut self, out: &mut Vec<StreamEvent>) {
         let Some(HeldLine { text: line, crlf }) = self.held.pop_front() else { return };
-        let known: [Option<String>; 2] = [0, 1].map(|index| self.held.get(index).map(|held| held.text.clone()));
+        let following = std::mem::take(&mut self.held);
         let next = std::mem::replace(&mut self.crlf, crlf);
-        self.step(&line, [known[0].as_deref(), known[1].as_deref()], out);
+        self.step(&line, [0, 1].map(|index| following.get(index).map(|held| &*held.text)), out);
         self.crlf = next;
+        self.held = following;
     }
 
     fn step(&mut self, line: &str, ahead: Lookahead<'_>, out: &mut Vec<StreamEvent>) {

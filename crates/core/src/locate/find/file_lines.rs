@@ -1,6 +1,6 @@
 //! Lines of a file by zero-based number, with a cache of the last look-up.
 
-use crate::text::lines::{LineIndex, line_stop};
+use crate::text::lines::{LineIndex, line_stop, nth_line_end};
 use crate::text::snapshot::Snapshot;
 use std::cell::{Cell, OnceCell};
 
@@ -68,7 +68,7 @@ impl<'a> FileLines<'a> {
         }
         let near = || {
             let part = &self.text.as_bytes()[start..self.text.len().min(start + SCAN_FORWARD_BYTES_MAX)];
-            memchr::memchr_iter(b'\n', part).nth(at.checked_sub(line + 1)?).map(|end| start + end + 1)
+            nth_line_end(part, at.checked_sub(line + 1)?).map(|end| start + end + 1)
         };
         let near = if self.blocks.has_line_table() { None } else { near() };
         let start = near.unwrap_or_else(|| self.blocks.local_start_of(self.text, at + 1));

@@ -61,9 +61,7 @@ pub(super) fn find_similar(index: &SearchIndex<'_>, line: &str) -> Option<Simila
 /// Finds the ASCII lines that have this normalized form.
 fn with_words(index: &SearchIndex<'_>, form: &str) -> Option<Vec<usize>> {
     let words = form.split(' ').filter(|word| !word.is_empty()).collect();
-    by_words(index, words, REPORTED_LINES_MAX, &|line| {
-        line.is_ascii() && *fold::normalize(line, Normalization::BlankRuns) == *form
-    })
+    by_words(index, words, REPORTED_LINES_MAX, &|line| fold::has_ascii_form(line, form))
 }
 
 /// Returns the first `many` accepted lines that contain all of these words; `None` if the words are too common.

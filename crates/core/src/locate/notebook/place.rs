@@ -406,7 +406,7 @@ impl<'a> CellEditor<'a> {
     fn proven(&self, ops: &[Op], about: &[Option<usize>], placed: &[Result<PlacedOp>]) -> Result<()> {
         let splices = placed.iter().flatten().flat_map(|placed| placed.splices.iter().cloned());
         let changes = ChangeSet::new(self.base, splices).map_err(|overlaps| conflict::overlaps(&overlaps))?;
-        let after = self.base.reopen(changes.apply(self.base))?;
+        let after = self.base.after(&changes)?;
         let result = Notebook::read(after.text()).map_err(|error| layout_bug(error.message()))?;
         if result.cells.len() != self.remaining[self.deleted.len()] + self.inserted.len() {
             return Err(layout_bug("it has another number of cells"));

@@ -187,7 +187,7 @@ fn comment(line: &str) -> Option<&str> {
     }
     let mut text = line;
     let mut commented = false;
-    while let Some(rest) = LEADS.iter().find_map(|lead| text.strip_prefix(lead)) {
+    while let Some(rest) = without_lead(text) {
         (text, commented) = (rest.trim_start(), true);
     }
     for tail in TAILS.iter().filter(|_| commented) {
@@ -207,6 +207,12 @@ fn comment(line: &str) -> Option<&str> {
     let brackets = [("(", ")"), ("[", "]"), ("{", "}"), ("<", ">"), ("\u{3010}", "\u{3011}"), ("\u{27E8}", "\u{27E9}")];
     let inside = brackets.iter().find_map(|(open, close)| text.strip_prefix(open)?.strip_suffix(close));
     (commented || inside.is_some()).then_some(inside.unwrap_or(text).trim())
+}
+
+/// Removes a sign that begins a comment.
+fn without_lead(text: &str) -> Option<&str> {
+    let first = *text.as_bytes().first()?;
+    LEADS.iter().filter(|lead| lead.as_bytes().first() == Some(&first)).find_map(|lead| text.strip_prefix(lead))
 }
 
 /// Returns what a remark's text says, if it is about text that was left out.

@@ -95,7 +95,9 @@ pub(super) fn one_by_one(
         find::check_amount(places, 0)?;
         turn.outcomes.push(outcome(&middle, index, &ops[index], placed));
         changes.append(base, &step);
-        middle = Snapshot::reopen(&middle, step.apply(&middle))?;
+        middle = middle.after(&step)?;
+        // Else each outcome would hold the whole text that it was resolved in.
+        middle.id();
         next = index + 1;
     }
     let failed = tolerated(turn.failed, ops.len(), settings)?;
@@ -166,7 +168,7 @@ fn removed_by(base: &Snapshot, op: &Op, applied: &[OpOutcome]) -> Option<usize> 
     }
     let (mut text, mut removed) = (base.clone(), None);
     for outcome in applied {
-        let next = Snapshot::reopen(&text, outcome.changes.apply(&text)).ok()?;
+        let next = text.after(&outcome.changes).ok()?;
         if contains(&finder, &text) && !contains(&finder, &next) {
             removed = Some(outcome.op);
         }

@@ -32,7 +32,7 @@ pub(super) fn check_line_ends(base: &Snapshot, ops: &[Op], changes: &ChangeSet) 
     if !by_number || memchr::memchr(b'\n', bytes).is_some() || memchr::memchr(b'\r', bytes).is_none() {
         return Ok(());
     }
-    let after = base.reopen(changes.apply(base))?;
+    let after = base.after(changes)?;
     if !(after.text().contains('\n') && after.text().contains('\r')) {
         return Ok(());
     }

@@ -24,7 +24,7 @@ impl ChangeSet {
     /// Tells whether `now`, which was made from `base`, has this change of `base`. About linear, as
     /// [`ChangeSet::diff`].
     pub fn presence(&self, base: &Snapshot, now: &Snapshot) -> Presence {
-        let Ok(target) = base.reopen(self.apply(base)) else { return Presence::Unclear };
+        let Ok(target) = base.after(self) else { return Presence::Unclear };
         if target.codec() != now.codec() || base.codec() != now.codec() {
             return Presence::Unclear;
         }

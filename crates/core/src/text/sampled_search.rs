@@ -1,0 +1,203 @@
+//! Search for one text that looks only at every n-th position (the stride) of the searched text.
+//!
+//! Short parts of the needle (grams) are kept, one for each remainder of their offset modulo the stride, all of them
+//! from one window. Wherever the needle occurs, exactly one gram is at a position that is looked at. A longer stride
+//! means fewer looks, but more grams to prepare.
+
+/// Bytes of a gram, and the stride that the needle must allow: long grams are more selective, a long stride is faster.
+const GRAM_WIDTHS: [(usize, usize); 2] = [(32, 48), (16, 16)];
+/// Bytes of a gram of needles that are too short for the others.
+const NARROW_GRAM_BYTES: usize = 8;
+/// The shortest needle: shorter ones have too few grams to beat a search that looks at every byte.
+const NEEDLE_BYTES_MIN: usize = 24;
+/// The largest stride; beyond it every step costs a cache line.
+const STRIDE_BYTES_MAX: usize = 128;
+/// Entries of the table of grams, a power of two.
+const HEADS: usize = 1024;
+/// Cost of a look at one gram, in bytes compared.
+const GRAM_COST_BYTES: usize = 16;
+
+/// A needle, prepared for searching.
+pub(crate) struct SampledNeedle<'n> {
+    needle: &'n [u8],
+    stride: usize,
+    width: usize,
+    /// For each hash, the remainder of the last gram that has it, plus one.
+    heads: [u8; HEADS],
+    /// For each remainder, that of the gram before it with the same hash, plus one.
+    next: [u8; STRIDE_BYTES_MAX],
+    /// Bytes that may still be compared beyond the looks.
+    budget: usize,
+}
+
+/// The end of a search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SampledSearch {
+    /// The first occurrence.
+    Found(usize),
+    /// There is none.
+    Nothing,
+    /// The grams are so common in this text that another search is faster. There is no occurrence before this offset.
+    GivenUp(usize),
+}
+
+impl<'n> SampledNeedle<'n> {
+    /// Prepares a needle for a search in `total` bytes; `None` if it is too short for that.
+    pub(crate) fn new(needle: &'n [u8], total: usize) -> Option<Box<SampledNeedle<'n>>> {
+        if needle.len() < NEEDLE_BYTES_MIN || total <= needle.len() {
+            return None;
+        }
+        let wish = (total / 3).isqrt().clamp(1, STRIDE_BYTES_MAX);
+        let fits = |&&(width, stride): &&(usize, usize)| needle.len() + 1 >= width + wish.min(stride);
+        let width = GRAM_WIDTHS.iter().find(fits).map_or(NARROW_GRAM_BYTES, |&(width, _)| width);
+        let mut sampled = Box::new(SampledNeedle {
+            needle,
+            stride: wish.min(needle.len() + 1 - width),
+            width,
+            heads: [0; HEADS],
+            next: [0; STRIDE_BYTES_MAX],
+            budget: total / 2 + 4 * needle.len(),
+        });
+        match width {
+            32 => sampled.keep_all::<32>(),
+            16 => sampled.keep_all::<16>(),
+            _ => sampled.keep_all::<NARROW_GRAM_BYTES>(),
+        }
+        Some(sampled)
+    }
+
+    fn keep_all<const WIDTH: usize>(&mut self) {
+        for class in 0..self.stride {
+            let Some(gram) = self.needle[class..].first_chunk::<WIDTH>() else { break };
+            let head = &mut self.heads[slot(gram)];
+            self.next[class] = *head;
+            *head = u8::try_from(class + 1).unwrap_or(0);
+        }
+    }
+
+    /// Finds the first occurrence that begins at `from` or behind it.
+    pub(crate) fn find(&mut self, text: &[u8], from: usize) -> SampledSearch {
+        match self.width {
+            32 => self.scan::<32>(text, from),
+            16 => self.scan::<16>(text, from),
+            _ => self.scan::<NARROW_GRAM_BYTES>(text, from),
+        }
+    }
+
+    fn scan<const WIDTH: usize>(&mut self, text: &[u8], from: usize) -> SampledSearch {
+        // The last gram of an occurrence at `from` begins here.
+        let mut at = from + self.stride - 1;
+        while let Some(piece) = text.get(at..).and_then(<[u8]>::first_chunk::<WIDTH>) {
+            let head = self.heads[slot(piece)];
+            if head != 0 {
+                match self.look(text, at, piece, head) {
+                    Ok(None) => {}
+                    Ok(Some(found)) => return SampledSearch::Found(found),
+                    Err(()) => return SampledSearch::GivenUp(at + 1 - self.stride),
+                }
+            }
+            at += self.stride;
+        }
+        SampledSearch::Nothing
+    }
+
+    /// Returns the first occurrence of which a gram of this chain is at `at`.
+    ///
+    /// Errors: the budget is used up.
+    fn look(&mut self, text: &[u8], at: usize, piece: &[u8], mut head: u8) -> Result<Option<usize>, ()> {
+        // A chain has the last gram of the needle first, and with it the first occurrence.
+        while let Some(class) = usize::from(head).checked_sub(1) {
+            head = self.next[class];
+            self.budget = self.budget.checked_sub(GRAM_COST_BYTES).ok_or(())?;
+            if self.needle[class..class + piece.len()] != *piece {
+                continue;
+            }
+            // A position before the last gram of an occurrence at `from` is never looked at, so that this is not before
+            // `from`.
+            let Some(start) = at.checked_sub(class) else { continue };
+            let Some(here) = text.get(start..start + self.needle.len()) else { continue };
+            // The first bytes distinguish most texts, and only bytes that were compared count.
+            let begun = self.needle.len().min(4 * GRAM_COST_BYTES);
+            if here[..begun] == self.needle[..begun] {
+                self.budget = self.budget.checked_sub(self.needle.len()).ok_or(())?;
+                if here[begun..] == self.needle[begun..] {
+                    return Ok(Some(start));
+                }
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Returns the entry of a gram in the table.
+#[inline(always)]
+fn slot<const WIDTH: usize>(gram: &[u8; WIDTH]) -> usize {
+    const ODD: [u64; 4] = [0x9E37_79B9_7F4A_7C15, 0xC2B2_AE3D_27D4_EB4F, 0xD6E8_FEB8_6659_FD93, 0xA076_1D64_78BD_642F];
+    let words = gram.as_chunks::<8>().0.iter().zip(ODD);
+    let hash = words.fold(0u64, |hash, (word, odd)| hash ^ u64::from_le_bytes(*word).wrapping_mul(odd));
+    // The upper bits depend on all bytes of each word.
+    usize::try_from(hash >> (u64::BITS - HEADS.trailing_zeros())).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{NEEDLE_BYTES_MIN, SampledNeedle, SampledSearch};
+    use proptest::prelude::*;
+
+    /// All occurrences, or `None` if the search was given up.
+    fn all(text: &str, needle: &str) -> Option<Vec<usize>> {
+        let mut sampled = SampledNeedle::new(needle.as_bytes(), text.len())?;
+        let (mut out, mut from) = (Vec::new(), 0);
+        loop {
+            match sampled.find(text.as_bytes(), from) {
+                SampledSearch::Found(at) => {
+                    out.push(at);
+                    from = at + 1;
+                }
+                SampledSearch::Nothing => return Some(out),
+                SampledSearch::GivenUp(before) => {
+                    assert!((from..before).all(|at| !text.as_bytes()[at..].starts_with(needle.as_bytes())));
+                    return None;
+                }
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn all_occurrences_are_found_in_order(
+            text in prop_oneof!["[ab]{0,400}", "([a-d]{1,9}\n){0,200}", "(    |\\}\n|x = \"é\";\n|fn f\\(\\) \\{\n){0,300}"],
+            from in 0..3000usize,
+            len in 16..200usize,
+        ) {
+            let whole = |at: usize| (0..=at.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
+            let from = if text.is_empty() { 0 } else { from % text.len() };
+            let needle = &text[whole(from)..whole(from + len)];
+            let plain: Vec<usize> =
+                (0..text.len()).filter(|at| text.as_bytes()[*at..].starts_with(needle.as_bytes())).collect();
+            if let Some(found) = all(&text, needle) {
+                prop_assert_eq!(found, plain);
+            }
+        }
+    }
+
+    #[test]
+    fn search_in_text_that_repeats_itself_is_given_up() {
+        let text = "ab".repeat(5000);
+        assert_eq!(all(&text, &"ab".repeat(400)), None);
+        assert_eq!(all(&text, &format!("{}c", "ab".repeat(400))), None);
+        assert_eq!(all(&"x".repeat(3000), &"y".repeat(99)), Some(Vec::new()));
+    }
+
+    #[test]
+    fn needles_of_all_lengths_are_found_at_both_ends() {
+        let text: String = (0..900u32).map(|nth| format!("{:x}.", nth.wrapping_mul(0x9E37_79B9))).collect();
+        for len in NEEDLE_BYTES_MIN..500 {
+            for at in [0, 1, text.len() / 2, text.len() - len - 1, text.len() - len] {
+                assert_eq!(all(&text, &text[at..at + len]), Some(vec![at]), "{len} bytes at {at}");
+            }
+        }
+        assert_eq!(all(&text[..40], &text[..40]), None, "a needle as long as the text");
+        assert_eq!(all(&text, &text[..NEEDLE_BYTES_MIN - 1]), None, "a short needle");
+    }
+}
