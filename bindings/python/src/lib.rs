@@ -14,6 +14,10 @@ mod workspace;
 
 use pyo3::prelude::*;
 
+/// The memory of the engine; that of Python objects is Python's.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// The native part of the package `emendate`.
 #[pymodule(gil_used = false)]
 mod _emendate {

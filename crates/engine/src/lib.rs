@@ -44,7 +44,7 @@ mod tools;
 pub use api::arguments::{ALIASES, Alias, Aliases, TOOL_ALIASES, ToolAlias, aliases};
 pub use api::bulk::reward::{RewardMeasure, RewardRule};
 pub use api::bulk::row::{BulkCell, BulkFile, BulkFiles, BulkInputs, BulkRow, BulkTask, CellError, ROW_STEPS};
-pub use api::bulk::threads::in_parallel;
+pub use api::bulk::threads::{in_order, in_parallel};
 pub use api::describe::{describe, format_specs};
 pub use api::engine::Engine;
 pub use api::engine::history::HistoryAccess;

@@ -1,7 +1,7 @@
 //! The texts of a column, whatever its layout. Nothing is copied, and producers need not have checked their UTF-8.
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, BinaryArray, BinaryViewArray, LargeBinaryArray};
+use arrow_array::{Array, ArrayRef, BinaryArray, BinaryViewArray, LargeBinaryArray, OffsetSizeTrait};
 use arrow_schema::{ArrowError, DataType};
 use emendate::CellError;
 use emendate_core::{Code, Error};
@@ -55,6 +55,20 @@ impl Cells {
         })
     }
 
+    /// Returns the bytes of all cells, about.
+    pub(super) fn bytes(&self) -> usize {
+        match self {
+            Cells::Small(array) => covered(array.value_offsets()),
+            Cells::Large(array) => covered(array.value_offsets()),
+            // Cells of such a column may share their bytes.
+            Cells::View(array) => {
+                let held = array.data_buffers().iter().map(|buffer| buffer.len()).sum();
+                array.total_buffer_bytes_used().min(held)
+            }
+            Cells::Dictionary { .. } | Cells::Null => 0,
+        }
+    }
+
     /// Returns a cell.
     pub(super) fn text(&self, at: usize) -> Result<&str, CellError> {
         let bytes = match self {
@@ -68,5 +82,13 @@ impl Cells {
             }
         };
         core::str::from_utf8(bytes.ok_or(CellError::Null)?).map_err(|_| CellError::NotUtf8)
+    }
+}
+
+/// The bytes between the first and the last offset.
+fn covered<O: OffsetSizeTrait>(offsets: &[O]) -> usize {
+    match offsets {
+        [first, .., last] => last.as_usize().saturating_sub(first.as_usize()),
+        _ => 0,
     }
 }

@@ -7,6 +7,8 @@ use emendate::BulkRow;
 use emendate_core::{Code, Error};
 use std::sync::Arc;
 
+use ColumnBuild::FromRows;
+
 /// The usual columns of an edit.
 pub(super) const APPLY: &[&str] = &["ok", "code", "after", "format", "tier", "added", "removed"];
 /// The usual columns of an edit of files.
@@ -22,38 +24,88 @@ pub(super) const REWARD: &[&str] = &["reward", "ok", "code", "tier"];
 struct ColumnRow {
     name: &'static str,
     kind: fn() -> DataType,
-    build: fn(&[BulkRow]) -> ArrayRef,
+    build: ColumnBuild,
+}
+
+/// The way in which a column is built.
+enum ColumnBuild {
+    /// From all rows, at the end.
+    FromRows(fn(&[BulkRow]) -> ArrayRef),
+    /// The new texts: row by row, because most of the memory of a batch is theirs.
+    NewTexts,
+}
+
+/// The results of the rows so far.
+pub(super) struct BulkResults {
+    /// Without their new texts.
+    rows: Vec<BulkRow>,
+    /// The new texts, if the caller wants them.
+    after: Option<LargeStringBuilder>,
+}
+
+impl BulkResults {
+    /// Begins with no row, with room for a number of them and for new texts of so many bytes.
+    pub(super) fn new(columns: &Columns, rows: usize, bytes: usize) -> BulkResults {
+        let after = columns
+            .have("after")
+            .then(|| LargeStringBuilder::with_capacity(rows, bytes + bytes / NEW_TEXT_SPARE_SHARE));
+        BulkResults { rows: Vec::with_capacity(rows), after }
+    }
+
+    /// Adds the result of the next row.
+    pub(super) fn add(&mut self, mut row: BulkRow) {
+        let text = row.after.take();
+        if let Some(after) = &mut self.after {
+            after.append_option(text);
+        }
+        self.rows.push(row);
+    }
 }
 
 static COLUMNS: &[ColumnRow] = &[
-    ColumnRow { name: "ok", kind: || DataType::Boolean, build: oks },
-    ColumnRow { name: "code", kind: || DataType::Utf8, build: codes },
-    ColumnRow { name: "after", kind: || DataType::LargeUtf8, build: |rows| texts(rows, |row| row.after.as_deref()) },
-    ColumnRow { name: "format", kind: || DataType::Utf8, build: |rows| names(rows, |row| row.format) },
-    ColumnRow { name: "tier", kind: || DataType::Utf8, build: |rows| names(rows, |row| row.tier) },
-    ColumnRow { name: "edits", kind: || DataType::UInt32, build: |rows| counts(rows, |row| row.edits) },
-    ColumnRow { name: "spans", kind: || DataType::new_list(DataType::Struct(span_fields()), true), build: spans },
-    ColumnRow { name: "added", kind: || DataType::UInt32, build: |rows| counts(rows, |row| row.added) },
-    ColumnRow { name: "removed", kind: || DataType::UInt32, build: |rows| counts(rows, |row| row.removed) },
-    ColumnRow { name: "notes", kind: || DataType::new_list(DataType::Utf8, true), build: notes },
+    ColumnRow { name: "ok", kind: || DataType::Boolean, build: FromRows(oks) },
+    ColumnRow { name: "code", kind: || DataType::Utf8, build: FromRows(codes) },
+    ColumnRow { name: "after", kind: || DataType::LargeUtf8, build: ColumnBuild::NewTexts },
+    ColumnRow { name: "format", kind: || DataType::Utf8, build: FromRows(|rows| names(rows, |row| row.format)) },
+    ColumnRow { name: "tier", kind: || DataType::Utf8, build: FromRows(|rows| names(rows, |row| row.tier)) },
+    ColumnRow { name: "edits", kind: || DataType::UInt32, build: FromRows(|rows| counts(rows, |row| row.edits)) },
+    ColumnRow {
+        name: "spans",
+        kind: || DataType::new_list(DataType::Struct(span_fields()), true),
+        build: FromRows(spans),
+    },
+    ColumnRow { name: "added", kind: || DataType::UInt32, build: FromRows(|rows| counts(rows, |row| row.added)) },
+    ColumnRow { name: "removed", kind: || DataType::UInt32, build: FromRows(|rows| counts(rows, |row| row.removed)) },
+    ColumnRow { name: "notes", kind: || DataType::new_list(DataType::Utf8, true), build: FromRows(notes) },
     ColumnRow {
         name: "message",
         kind: || DataType::LargeUtf8,
-        build: |rows| texts(rows, |row| row.error.as_ref().map(Error::message)),
+        build: FromRows(|rows| texts(rows, |row| row.error.as_ref().map(Error::message))),
     },
     ColumnRow {
         name: "next",
         kind: || DataType::LargeUtf8,
-        build: |rows| texts(rows, |row| row.error.as_ref().map(Error::next_step)),
+        build: FromRows(|rows| texts(rows, |row| row.error.as_ref().map(Error::next_step))),
     },
-    ColumnRow { name: "diff", kind: || DataType::LargeUtf8, build: |rows| texts(rows, |row| row.diff.as_deref()) },
-    ColumnRow { name: "files", kind: || DataType::new_list(DataType::Struct(file_fields()), true), build: files },
+    ColumnRow {
+        name: "diff",
+        kind: || DataType::LargeUtf8,
+        build: FromRows(|rows| texts(rows, |row| row.diff.as_deref())),
+    },
+    ColumnRow {
+        name: "files",
+        kind: || DataType::new_list(DataType::Struct(file_fields()), true),
+        build: FromRows(files),
+    },
     ColumnRow {
         name: "reward",
         kind: || DataType::Float64,
-        build: |rows| Arc::new(rows.iter().map(|row| row.reward).collect::<Float64Array>()),
+        build: FromRows(|rows| Arc::new(rows.iter().map(|row| row.reward).collect::<Float64Array>())),
     },
 ];
+
+/// The spare room for new texts, as a share of the texts before.
+const NEW_TEXT_SPARE_SHARE: usize = 16;
 
 /// The columns that the caller wants, in its order.
 #[derive(Clone)]
@@ -90,8 +142,14 @@ impl Columns {
     }
 
     /// Builds the batch of results.
-    pub(super) fn build(&self, rows: &[BulkRow]) -> Result<RecordBatch, ArrowError> {
-        let arrays = self.rows.iter().map(|column| (column.build)(rows)).collect();
+    pub(super) fn build(&self, results: BulkResults) -> Result<RecordBatch, ArrowError> {
+        let BulkResults { rows, after } = results;
+        let after: ArrayRef = Arc::new(after.unwrap_or_default().finish());
+        let array = |column: &&ColumnRow| match column.build {
+            ColumnBuild::FromRows(build) => build(&rows),
+            ColumnBuild::NewTexts => Arc::clone(&after),
+        };
+        let arrays = self.rows.iter().map(array).collect();
         let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
         RecordBatch::try_new_with_options(self.schema(), arrays, &options)
     }

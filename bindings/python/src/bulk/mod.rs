@@ -10,8 +10,8 @@ use crate::options::shared;
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, Schema, SchemaRef};
 use cells::Cells;
-use columns::Columns;
-use emendate::{BulkInputs, BulkRow, BulkTask, ROW_STEPS, in_parallel};
+use columns::{BulkResults, Columns};
+use emendate::{BulkInputs, BulkRow, BulkTask, ROW_STEPS, in_order};
 use emendate_core::{ApplyOptions, Code, Error};
 use file_lists::FileLists;
 use pyo3::prelude::*;
@@ -71,7 +71,10 @@ impl BulkJob {
             let inputs = BulkInputs { before, change, path, format, expected, files };
             BulkRow::of(&self.task, &inputs, &self.options, wants_diff)
         };
-        self.columns.build(&in_parallel(batch.num_rows(), self.threads, one))
+        let before_bytes = before.as_ref().map_or(0, Cells::bytes);
+        let mut results = BulkResults::new(&self.columns, batch.num_rows(), before_bytes);
+        in_order(batch.num_rows(), self.threads, one, |row| results.add(row));
+        self.columns.build(results)
     }
 }
 

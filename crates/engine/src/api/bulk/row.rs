@@ -162,7 +162,7 @@ impl BulkRow {
 
     fn of_text(before: &str, applied: AppliedText) -> BulkRow {
         BulkRow {
-            after: (applied.text != before).then_some(applied.text),
+            after: is_changed(before, &applied).then_some(applied.text),
             format: Some(applied.format),
             tier: Some(applied.tier.name()),
             edits: applied.edits,
@@ -248,6 +248,11 @@ impl BulkRow {
         let reward = rule.of(&applied, expected, given(inputs.path)?)?;
         Ok(BulkRow { reward, ..BulkRow::of_text(before, applied) })
     }
+}
+
+/// True for another text. One span always changes it; several may cancel each other out.
+fn is_changed(before: &str, applied: &AppliedText) -> bool {
+    applied.spans.len() == 1 || applied.text != before
 }
 
 fn apply<'a>(inputs: &BulkInputs<'a>, format: Option<&str>, options: &ApplyOptions) -> Result<(&'a str, AppliedText)> {

@@ -1,7 +1,10 @@
 //! Rows on threads, with results in the order of the rows.
 
+use std::collections::BTreeMap;
+use std::ops::Range;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
 use std::thread;
 
 /// Rows that a thread takes at a time.
@@ -9,28 +12,89 @@ const CHUNK_ROWS: usize = 64;
 
 /// Makes a result of each row, in their order. With `threads` of 0 there are as many as the machine has processors.
 pub fn in_parallel<R: Send>(rows: usize, threads: usize, one: impl Fn(usize) -> R + Sync) -> Vec<R> {
+    let mut made = Vec::with_capacity(rows);
+    in_order(rows, threads, one, |row| made.push(row));
+    made
+}
+
+/// Makes a result of each row as [`in_parallel`] does, and passes them to `each` in the order of the rows, on the thread
+/// of the caller, while the other threads work on later rows. A result that `each` drops frees its memory for the next.
+pub fn in_order<R: Send>(rows: usize, threads: usize, one: impl Fn(usize) -> R + Sync, mut each: impl FnMut(R)) {
     let all = thread::available_parallelism().map_or(1, usize::from);
     let wanted = if threads == 0 { all } else { threads.min(256) };
     let threads = wanted.min(rows.div_ceil(CHUNK_ROWS));
     if threads <= 1 {
-        return (0..rows).map(one).collect();
+        return (0..rows).map(one).for_each(each);
     }
     let next = AtomicUsize::new(0);
-    let work = || {
-        let mut made: Vec<(usize, Vec<R>)> = Vec::new();
-        loop {
-            let start = next.fetch_add(CHUNK_ROWS, Ordering::Relaxed);
-            if start >= rows {
-                return made;
-            }
-            made.push((start, (start..rows.min(start + CHUNK_ROWS)).map(&one).collect()));
-        }
+    let next_chunk = || {
+        let start = next.fetch_add(CHUNK_ROWS, Ordering::Relaxed);
+        (start < rows).then(|| start..rows.min(start + CHUNK_ROWS))
     };
-    let mut chunks: Vec<(usize, Vec<R>)> = thread::scope(|scope| {
-        let started: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        let ended = started.into_iter().flat_map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
-        ended.collect()
+    let made = |chunk: Range<usize>| (chunk.start, chunk.map(&one).collect::<Vec<R>>());
+    thread::scope(|scope| {
+        let (sender, receiver) = mpsc::channel();
+        let work = |sender: mpsc::Sender<(usize, Vec<R>)>| {
+            while let Some(chunk) = next_chunk() {
+                // The receiver is there until all senders are gone, unless the caller's own work panics.
+                if sender.send(made(chunk)).is_err() {
+                    return;
+                }
+            }
+        };
+        let started: Vec<_> = (1..threads)
+            .map(|_| (sender.clone(), work))
+            .map(|(sender, work)| scope.spawn(move || work(sender)))
+            .collect();
+        drop(sender);
+        let (mut waiting, mut passed) = (BTreeMap::new(), 0);
+        let mut pass = |waiting: &mut BTreeMap<usize, Vec<R>>| {
+            while let Some(chunk) = waiting.remove(&passed) {
+                passed += chunk.len();
+                chunk.into_iter().for_each(&mut each);
+            }
+        };
+        while let Some(chunk) = next_chunk() {
+            waiting.extend([made(chunk)]);
+            waiting.extend(receiver.try_iter());
+            pass(&mut waiting);
+        }
+        for chunk in receiver {
+            waiting.extend([chunk]);
+            pass(&mut waiting);
+        }
+        for thread in started {
+            thread.join().unwrap_or_else(|panic| resume_unwind(panic));
+        }
     });
-    chunks.sort_by_key(|(start, _)| *start);
-    chunks.into_iter().flat_map(|(_, made)| made).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CHUNK_ROWS, in_order, in_parallel};
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    #[test]
+    fn results_have_the_order_of_the_rows_with_any_number_of_threads() {
+        for rows in [0, 1, CHUNK_ROWS, 5 * CHUNK_ROWS + 1] {
+            let plain: Vec<String> = (0..rows).map(|row| row.to_string()).collect();
+            for threads in [0, 1, 2, 7] {
+                assert_eq!(in_parallel(rows, threads, |row| row.to_string()), plain, "{rows} rows, {threads} threads");
+                let mut passed = Vec::new();
+                in_order(rows, threads, |row| row.to_string(), |row| passed.push(row));
+                assert_eq!(passed, plain, "{rows} rows, {threads} threads");
+            }
+        }
+    }
+
+    #[test]
+    fn panic_in_any_row_reaches_the_caller() {
+        let rows = 5 * CHUNK_ROWS;
+        for bad in [0, CHUNK_ROWS, rows - 1] {
+            for threads in [1, 2, 4] {
+                let one = |row: usize| assert_ne!(row, bad);
+                assert!(catch_unwind(AssertUnwindSafe(|| in_parallel(rows, threads, one))).is_err());
+            }
+        }
+    }
 }
