@@ -35,6 +35,15 @@ enum ColumnBuild {
     NewTexts,
 }
 
+impl ColumnBuild {
+    fn array(&self, rows: &[BulkRow], after: &ArrayRef) -> ArrayRef {
+        match self {
+            FromRows(build) => build(rows),
+            ColumnBuild::NewTexts => Arc::clone(after),
+        }
+    }
+}
+
 /// The results of the rows so far.
 pub(super) struct BulkResults {
     /// Without their new texts.
@@ -44,7 +53,7 @@ pub(super) struct BulkResults {
 }
 
 impl BulkResults {
-    /// Begins with no row, with room for a number of them and for new texts of so many bytes.
+    /// Begins with no row, and with room for `rows` of them with new texts of about `bytes`.
     pub(super) fn new(columns: &Columns, rows: usize, bytes: usize) -> BulkResults {
         let after = columns
             .have("after")
@@ -145,11 +154,7 @@ impl Columns {
     pub(super) fn build(&self, results: BulkResults) -> Result<RecordBatch, ArrowError> {
         let BulkResults { rows, after } = results;
         let after: ArrayRef = Arc::new(after.unwrap_or_default().finish());
-        let array = |column: &&ColumnRow| match column.build {
-            ColumnBuild::FromRows(build) => build(&rows),
-            ColumnBuild::NewTexts => Arc::clone(&after),
-        };
-        let arrays = self.rows.iter().map(array).collect();
+        let arrays = self.rows.iter().map(|column| column.build.array(&rows, &after)).collect();
         let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
         RecordBatch::try_new_with_options(self.schema(), arrays, &options)
     }

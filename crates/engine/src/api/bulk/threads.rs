@@ -19,54 +19,69 @@ pub fn in_parallel<R: Send>(rows: usize, threads: usize, one: impl Fn(usize) -> 
 
 /// Makes a result of each row as [`in_parallel`] does, and passes them to `each` in the order of the rows, on the thread
 /// of the caller, while the other threads work on later rows. A result that `each` drops frees its memory for the next.
-pub fn in_order<R: Send>(rows: usize, threads: usize, one: impl Fn(usize) -> R + Sync, mut each: impl FnMut(R)) {
+pub fn in_order<R: Send>(rows: usize, threads: usize, one: impl Fn(usize) -> R + Sync, each: impl FnMut(R)) {
     let all = thread::available_parallelism().map_or(1, usize::from);
     let wanted = if threads == 0 { all } else { threads.min(256) };
     let threads = wanted.min(rows.div_ceil(CHUNK_ROWS));
     if threads <= 1 {
         return (0..rows).map(one).for_each(each);
     }
-    let next = AtomicUsize::new(0);
-    let next_chunk = || {
-        let start = next.fetch_add(CHUNK_ROWS, Ordering::Relaxed);
-        (start < rows).then(|| start..rows.min(start + CHUNK_ROWS))
-    };
-    let made = |chunk: Range<usize>| (chunk.start, chunk.map(&one).collect::<Vec<R>>());
+    let chunks = RowChunks { next: AtomicUsize::new(0), rows };
+    let mut passing = PassedRows { waiting: BTreeMap::new(), passed: 0, each };
     thread::scope(|scope| {
         let (sender, receiver) = mpsc::channel();
-        let work = |sender: mpsc::Sender<(usize, Vec<R>)>| {
-            while let Some(chunk) = next_chunk() {
-                // The receiver is there until all senders are gone, unless the caller's own work panics.
-                if sender.send(made(chunk)).is_err() {
-                    return;
-                }
-            }
-        };
-        let started: Vec<_> = (1..threads)
-            .map(|_| (sender.clone(), work))
-            .map(|(sender, work)| scope.spawn(move || work(sender)))
-            .collect();
+        let senders: Vec<_> = (1..threads).map(|_| sender.clone()).collect();
         drop(sender);
-        let (mut waiting, mut passed) = (BTreeMap::new(), 0);
-        let mut pass = |waiting: &mut BTreeMap<usize, Vec<R>>| {
-            while let Some(chunk) = waiting.remove(&passed) {
-                passed += chunk.len();
-                chunk.into_iter().for_each(&mut each);
-            }
-        };
-        while let Some(chunk) = next_chunk() {
-            waiting.extend([made(chunk)]);
-            waiting.extend(receiver.try_iter());
-            pass(&mut waiting);
+        let started: Vec<_> = senders.into_iter().map(|sender| scope.spawn(|| chunks.send_all(&one, sender))).collect();
+        while let Some(chunk) = chunks.take() {
+            passing.add(chunk.start, chunk.map(&one).collect());
+            receiver.try_iter().for_each(|(start, made)| passing.add(start, made));
         }
-        for chunk in receiver {
-            waiting.extend([chunk]);
-            pass(&mut waiting);
-        }
+        receiver.iter().for_each(|(start, made)| passing.add(start, made));
         for thread in started {
             thread.join().unwrap_or_else(|panic| resume_unwind(panic));
         }
     });
+}
+
+/// The rows that no thread has taken yet.
+struct RowChunks {
+    next: AtomicUsize,
+    rows: usize,
+}
+
+impl RowChunks {
+    fn take(&self) -> Option<Range<usize>> {
+        let start = self.next.fetch_add(CHUNK_ROWS, Ordering::Relaxed);
+        (start < self.rows).then(|| start..self.rows.min(start + CHUNK_ROWS))
+    }
+
+    /// Works on chunks until none is left, and sends the results of each with its first row.
+    fn send_all<R>(&self, one: &impl Fn(usize) -> R, sender: mpsc::Sender<(usize, Vec<R>)>) {
+        while let Some(chunk) = self.take() {
+            // The receiver is gone only if the caller's own work panicked.
+            if sender.send((chunk.start, chunk.map(one).collect())).is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// The results that were passed on, and those that wait for earlier rows.
+struct PassedRows<R, F: FnMut(R)> {
+    waiting: BTreeMap<usize, Vec<R>>,
+    passed: usize,
+    each: F,
+}
+
+impl<R, F: FnMut(R)> PassedRows<R, F> {
+    fn add(&mut self, start: usize, made: Vec<R>) {
+        self.waiting.insert(start, made);
+        while let Some(chunk) = self.waiting.remove(&self.passed) {
+            self.passed += chunk.len();
+            chunk.into_iter().for_each(&mut self.each);
+        }
+    }
 }
 
 #[cfg(test)]
