@@ -76,17 +76,31 @@ pub(super) fn detect_unwrapped<'a>(
         Some(format) => (format, format.detected_ranges(&text)),
         // Bare hunks are incomplete by themselves, but valid if the file is known.
         None if manner.file.is_some() && repair_hint::is_nameless_diff(&text) => (&UnifiedDiff, Vec::new()),
-        None => match (detect(&text, known), repair_hint::bare_blocks(&text).filter(|_| manner.file.is_some())) {
-            (Err(_), Some(blocks)) => {
-                notes.push("Bare conflict markers were read as the markers of SEARCH/REPLACE blocks.".to_owned());
-                text = Cow::Owned(blocks);
-                (&SearchReplace, SearchReplace.detected_ranges(&text))
+        None => match (detect(&text, known), bare_markers(&text).filter(|_| manner.file.is_some())) {
+            (Err(_), Some((format, converted, note))) => {
+                notes.push(note.to_owned());
+                let ranges = format.detected_ranges(&converted);
+                text = Cow::Owned(converted);
+                (format, ranges)
             }
             (Err(error), None) => possible_files(&text, &manner).ok_or(error)?,
             (detected, _) => detected?,
         },
     };
     Ok(DetectedText { text, format, options: manner, directory, notes, detected: claimed })
+}
+
+/// Converts the blocks between bare conflict markers to a format that has a name for each part, with the note about it.
+fn bare_markers(text: &str) -> Option<(&'static dyn Format, String, &'static str)> {
+    let blocks = || {
+        let note = "Bare conflict markers were read as the markers of SEARCH/REPLACE blocks.";
+        Some((&SearchReplace as &dyn Format, repair_hint::bare_blocks(text)?, note))
+    };
+    let hunk = || {
+        let note = "Bare conflict markers were read as one change; the lines around them as unchanged lines of the file.";
+        Some((&UnifiedDiff as &dyn Format, repair_hint::bare_blocks_in_context(text)?, note))
+    };
+    blocks().or_else(hunk)
 }
 
 /// Returns the fences below lines that may be names of existing files, in a text that looks like nothing else.

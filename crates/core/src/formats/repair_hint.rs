@@ -110,6 +110,50 @@ pub(super) fn bare_blocks(text: &str) -> Option<String> {
     (next == 0 && blocks > 0).then_some(out)
 }
 
+/// Converts bare markers among unchanged lines to a hunk: what is outside of them is context. `None` for anything else,
+/// or if a divider is missing or duplicated.
+pub(super) fn bare_blocks_in_context(text: &str) -> Option<String> {
+    const SIGNS: [char; 3] = ['<', '=', '>'];
+    const MARKS: [char; 3] = [' ', '-', '+'];
+    let (mut state, mut changes) = (0, 0);
+    let mut lines: Vec<(usize, &str)> = Vec::new();
+    for line in work::lines(text) {
+        match SIGNS.iter().position(|sign| is_run(line, *sign)) {
+            Some(at) if at == state => {
+                state = (at + 1) % SIGNS.len();
+                changes += usize::from(state == 0);
+            }
+            Some(_) => return None,
+            None => lines.push((state, line)),
+        }
+    }
+    if state != 0 || changes == 0 {
+        return None;
+    }
+    let lines = inside_of_fence(&lines)?;
+    let is_filled = |(state, line): &(usize, &str)| *state != 0 || !line.trim().is_empty();
+    let (first, last) = (lines.iter().position(is_filled)?, lines.iter().rposition(is_filled)?);
+    let lines = &lines[first..=last];
+    let has_context = lines.iter().any(|(state, line)| *state == 0 && !line.trim().is_empty());
+    let marked = lines.iter().map(|(state, line)| format!("{}{line}\n", MARKS[*state]));
+    has_context.then(|| format!("@@\n{}", marked.collect::<String>()))
+}
+
+/// Returns the lines within the only fence around all blocks, or all lines if there is no fence outside of them.
+fn inside_of_fence<'l, 't>(lines: &'l [(usize, &'t str)]) -> Option<&'l [(usize, &'t str)]> {
+    let is_fence = |(state, line): &(usize, &str)| *state == 0 && line.trim_start().starts_with("```");
+    let fences: Vec<usize> = (0..lines.len()).filter(|&at| is_fence(&lines[at])).collect();
+    match *fences {
+        [] => Some(lines),
+        [from, to] => {
+            let is_change = |it: &(usize, &str)| it.0 != 0;
+            let is_around = !lines[..from].iter().any(is_change) && !lines[to..].iter().any(is_change);
+            is_around.then(|| &lines[from + 1..to])
+        }
+        _ => None,
+    }
+}
+
 /// True for a line that repeats a sign like a marker.
 fn is_run(line: &str, sign: char) -> bool {
     const MARKER_CHARS_MIN: usize = 3;
@@ -216,7 +260,7 @@ fn nameless_fence(text: &str) -> Option<RepairHint> {
 
 #[cfg(test)]
 mod tests {
-    use super::unknown_format;
+    use super::{bare_blocks_in_context, unknown_format};
     use crate::formats::{FORMATS, FormatInput};
     use proptest::prelude::*;
 
@@ -267,6 +311,18 @@ mod tests {
         }
         let prose = unknown_format("Only prose.");
         assert!(prose.evidence_text().is_empty() && prose.next_step().contains("search_replace"));
+    }
+
+    #[test]
+    fn bare_markers_among_lines_are_one_hunk() {
+        let block = "<<<\nb\n===\nc\n>>>\n";
+        let hunk = "@@\n a\n-b\n+c\n d\n";
+        for text in [format!("a\n{block}d\n"), format!("\na\n{block}d\n\n"), format!("Here:\n```\na\n{block}d\n```\nDone.\n")] {
+            assert_eq!(bare_blocks_in_context(&text).as_deref(), Some(hunk), "{text}");
+        }
+        for text in [block.to_owned(), format!("a\n{block}===\n"), format!("a\n```\n{block}"), "a\n<<<\nb\n".to_owned()] {
+            assert_eq!(bare_blocks_in_context(&text), None, "{text}");
+        }
     }
 
     proptest! {

@@ -4,6 +4,7 @@
 pub mod anchor_map;
 pub(crate) mod binary;
 pub(crate) mod conflict;
+pub(crate) mod doubled_plus;
 pub mod elided;
 pub(crate) mod find;
 pub mod line_edits;

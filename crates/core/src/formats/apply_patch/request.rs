@@ -7,6 +7,7 @@ use super::print::print;
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::formats::line_parser::ParseOptions;
+use crate::locate::doubled_plus;
 use crate::locate::op::EDITS_PER_CALL_MAX;
 use crate::locate::op::{FileAction, FileRequest, Hunk, NewFile, Op, OpOrder, Request};
 use crate::note::Notes;
@@ -59,7 +60,18 @@ pub(super) fn build(sections: Vec<PatchSection>, slips: &mut ApplyPatchMistakes)
         out.edits += 1;
         let known = open.remove(&path);
         let ask = match what {
-            SectionAction::Add { text } => FileAction::Create(NewFile::Text(text)),
+            SectionAction::Add { text } => {
+                if doubled_plus::is_suspected(text.lines()) && !doubled_plus::is_patch_name(&path) {
+                    let header = format!("*** Add File: {path}");
+                    out.problem.get_or_insert(PatchProblem::new(
+                        line,
+                        &header,
+                        doubled_plus::NEW_FILE_PROBLEM,
+                        doubled_plus::NEW_FILE_ADVICE,
+                    ));
+                }
+                FileAction::Create(NewFile::Text(text))
+            }
             SectionAction::Delete => FileAction::Delete { text: None },
             SectionAction::Update { to, hunks } => {
                 let empty = hunks.is_empty();

@@ -3,6 +3,7 @@ use crate::code::Code;
 use crate::error::Error;
 use crate::formats::line_parser::{FileActionKind, ParseOptions, StreamEvent, parse_text};
 use crate::formats::{Format, FormatInput};
+use crate::locate::doubled_plus;
 use crate::locate::op::{
     FileAction, FileRequest, Hunk, HunkLine, HunkLineKind, Locator, NewFile, Op, OpOrder, Request,
 };
@@ -443,6 +444,13 @@ proptest! {
         let expected = essence(request);
         match ApplyPatch.parse(FormatInput::Text(text.clone())) {
             Ok(read) => prop_assert_eq!(essence(read), expected, "{}", text),
+            Err(error) if error.code() == Code::EditUnparsable => {
+                // New files whose lines all begin with a plus sign.
+                prop_assert!(expected.files.iter().any(|file| matches!(
+                    &file.action,
+                    FileAction::Create(NewFile::Text(text)) if doubled_plus::is_suspected(text.lines())
+                )), "{text}\n{error}");
+            }
             Err(error) => prop_assert!(expected.files.is_empty() && error.code() == Code::EditNoChange, "{text}\n{error}"),
         }
     }

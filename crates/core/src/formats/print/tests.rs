@@ -179,7 +179,10 @@ proptest! {
                 let opening = new.trim_start();
                 let edit = target.name == "whole_file"
                     && ["<", "\\", ":", "@", "-", "+", "*"].iter().any(|it| opening.starts_with(it));
-                let plain = said && ends && !edit && ![&before, &after].iter().any(|it| it.text().trim().is_empty());
+                // Where only new lines begin with a plus sign, a patch would look like one with doubled marks.
+                let begins_so = |text: &str| text.lines().any(|line| line.starts_with('+'));
+                let signs = !begins_so(&old) && begins_so(&new);
+                let plain = said && ends && !edit && !signs && ![&before, &after].iter().any(|it| it.text().trim().is_empty());
                 prop_assert!(!plain, "{}: {:?}\n{:?}\n{:?}", target.name, error, before.text(), after.text());
             }
         }

@@ -164,6 +164,7 @@ impl FilePatch {
         }
         if self.creates() {
             let made = self.created_file()?;
+            self.check_marks(&path)?;
             if matches!(&made, NewFile::Text(text) if text.contains("\r\n")) {
                 slips.add(UnifiedDiffMistake::LineEnds, self.lines.0);
             }
@@ -186,6 +187,7 @@ impl FilePatch {
                 Err(self.broken("the header names a file, but nothing follows that says what to change in it."))
             }
             (false, _) if self.fills() => {
+                self.check_marks(&path)?;
                 slips.add(UnifiedDiffMistake::Fills, self.lines.0);
                 let ask = FileAction::Edit { ops: vec![self.filled()], order: OpOrder::AsNeeded };
                 Ok(vec![FileRequest { alternatives: also, mode, ..FileRequest::new(path, ask) }])
@@ -244,13 +246,15 @@ impl FilePatch {
 
     /// True for a single hunk that says that the old file has no lines, if nothing says that there was one.
     fn fills(&self) -> bool {
-        let [NumberedHunk { hunk, .. }] = &*self.hunks else { return false };
+        let [NumberedHunk { hunk, new_first, .. }] = &*self.hunks else { return false };
         // An id of zeros means that there is no file.
         let absent = |id: &str| whole_file::is_empty_id(id) || id.bytes().all(|digit| digit == b'0');
         let id = self.ids.0.as_deref().is_some_and(|id| !absent(id));
         let named = self.sides.0.is_some() && self.sides.1.is_some();
         let added = hunk.lines.iter().all(|line| line.kind == HunkLineKind::Added) && !hunk.lines.is_empty();
-        named && !id && hunk.first == Some(0) && added
+        // `-1,0` is the line after which lines are added; if they are to be line 1, there was no such line.
+        let is_first = hunk.first == Some(0) || (hunk.first, *new_first) == (Some(1), Some(1));
+        named && !id && is_first && added
     }
 
     /// Reverses the part.

@@ -637,3 +637,24 @@ fn removed_line_without_its_announced_replacement_is_refused() {
         assert_eq!(hunks(&request.files[0])[0].lines.len(), 2, "{counts}");
     }
 }
+
+#[test]
+fn lines_added_as_the_first_without_old_ones_fill_the_file() {
+    let op = |header: &str| {
+        let request = good(&format!("--- a/x\n+++ b/x\n{header}\n+a\n+b\n"));
+        let FileAction::Edit { ops, .. } = &request.files[0].action else { panic!("{header}") };
+        matches!(ops[0].at, Locator::Blank)
+    };
+    assert!(op("@@ -0,0 +1,2 @@") && op("@@ -1,0 +1,2 @@"));
+    // Below the first line, or by a number alone.
+    assert!(!op("@@ -1,0 +2,2 @@") && !op("@@ -1,1 +1,2 @@") && !op("@@ -2,0 +1,2 @@"));
+}
+
+#[test]
+fn new_file_with_doubled_marks_is_refused() {
+    let new = |name: &str, lines: &str| format!("--- /dev/null\n+++ b/{name}\n@@ -0,0 +1,2 @@\n{lines}");
+    unparsable(&new("x", "++def f():\n++    return 1\n"), "begins with `++`");
+    unparsable("--- a/x\n+++ b/x\n@@ -0,0 +1 @@\n++x\n", "begins with `++`");
+    good(&new("x.patch", "++a\n++b\n"));
+    good(&new("x", "++ a\n++ b\n"));
+}

@@ -32,6 +32,41 @@ pub(super) fn extents(texts: &TextPair<'_>, fragments: &[Range<usize>]) -> Vec<E
     out
 }
 
+/// Returns the definition that a text shows from its first to its last line: the file has the first line once, and below
+/// it deeper lines up to the last one.
+pub(super) fn whole(texts: &TextPair<'_>) -> Option<Extent> {
+    let filled = |line: &&str| !line.trim().is_empty();
+    let new = texts.new.iter().position(filled)?..texts.new.iter().rposition(filled)? + 1;
+    let (first, last) = (texts.new[new.start], texts.new[new.end - 1]);
+    let depth = indent(first);
+    let inner = || texts.new[new.start + 1..new.end - 1].iter().filter(|line| filled(line));
+    if new.len() < 2 || closes(first) || begins_text(first) || inner().any(|line| indent(line) <= depth) {
+        return None;
+    }
+    // Lines of a text in triple quotes may be indented less.
+    let mut in_text = false;
+    let mut places = (0..texts.old.len()).filter(|&at| same(texts.old[at], first)).take_while(|_| !work::spend_or_end(1));
+    let (Some(start), None) = (places.next(), places.next()) else { return None };
+    let mut end = start + 1;
+    for (at, line) in texts.old.iter().enumerate().skip(start + 1).filter(|(_, line)| filled(line)) {
+        let plain = line.replace("\"\"\"", "").replace("'''", "");
+        if work::spend_or_end(1) || plain.matches('`').count() % 2 == 1 || !in_text && begins_text(&plain.replace('`', "")) {
+            return None;
+        }
+        let is_inside = in_text || indent(line) > depth;
+        in_text ^= (line.matches("\"\"\"").count() + line.matches("'''").count()) % 2 == 1;
+        if is_inside || indent(line) == depth && closes(line) {
+            end = at + 1;
+        }
+        if !is_inside {
+            break;
+        }
+    }
+    let is_last = !in_text && end > start + 1 && same(texts.old[end - 1], last);
+    let is_closed = indent(last) > depth || closes(last);
+    (is_last && is_closed).then_some(Extent { old: start..end, new })
+}
+
 /// The lines of the block that begins at a line; `None` if its end is not beyond doubt.
 fn block(lines: &[&str], start: usize) -> Option<Range<usize>> {
     let first = lines.get(start)?;

@@ -7,6 +7,7 @@
 
 mod blocks;
 mod place;
+mod reindent;
 mod tabs;
 
 use crate::code::Code;
@@ -35,7 +36,7 @@ pub struct Expansion {
     pub ops: Vec<Op>,
     /// Placeholders that were read as unchanged code.
     pub gaps: usize,
-    /// The indentation of the new text was converted to that of the file: tabs, or spaces.
+    /// The indentation of the new text was converted to that of the file.
     pub reindented: bool,
 }
 
@@ -74,7 +75,7 @@ pub fn without_gaps(old: &str, new: &str) -> String {
 impl Expansion {
     /// Returns the notes about the edit.
     pub fn notes(&self) -> Notes {
-        let reindented = "The indentation of the new text was converted to the file's: tabs or spaces.";
+        let reindented = "The indentation of the new text was converted to the file's.";
         let mut notes = Notes::from(vec![Note::CodeKept { gaps: self.gaps }]);
         notes.extend(self.reindented.then_some(reindented));
         notes
@@ -110,17 +111,27 @@ fn unchanged(gaps: usize) -> Error {
 ///
 /// Errors: the reason, as sentences, why a placeholder could replace other lines as well.
 pub fn expand(old: &str, new: &str, extents: &[Extent]) -> Result<Expansion, String> {
-    let sent = new;
-    let new = &*tabs::in_indentation_of(old, sent);
+    let sent = &*tabs::in_indentation_of(old, new);
+    let is_converted = sent != new;
+    match place(old, sent, extents) {
+        Ok(placed) => Ok(Expansion { reindented: is_converted, ..placed }),
+        Err(why) => {
+            let variants = reindent::variants(old, sent);
+            let mut placed = variants.iter().filter_map(|text| place(old, text, extents).ok());
+            // What can be read in two ways must mean the same in both.
+            let found = placed.next().filter(|first| placed.all(|other| other.ops == first.ops));
+            found.map(|placed| Expansion { reindented: true, ..placed }).ok_or(why)
+        }
+    }
+}
+
+/// The edit of a text whose indentation is that of the file.
+fn place(old: &str, new: &str, extents: &[Extent]) -> Result<Expansion, String> {
     let gaps = omission::gaps(old, new);
     let mut texts = TextPair { old: old.lines().collect(), new: new.lines().collect(), extents, part: false };
     let mut fragments = fragments(&texts, &gaps);
-    let blocks: Vec<Extent>;
-    if extents.is_empty() {
-        let lines: Vec<Range<usize>> = fragments.iter().map(|it| it.lines.clone()).collect();
-        blocks = blocks::extents(&texts, &lines);
-        texts.extents = &blocks;
-    }
+    let blocks = extents_in(&texts, &fragments)?;
+    texts.extents = &blocks;
     let (Some(first), Some(last)) = (fragments.first(), fragments.last()) else {
         return Err("The text consists only of placeholders.".to_owned());
     };
@@ -136,7 +147,36 @@ pub fn expand(old: &str, new: &str, extents: &[Extent]) -> Result<Expansion, Str
         .zip(placements)
         .filter_map(|(fragment, placement)| Some(op(old, &texts, fragment, &placement?)))
         .collect();
-    Ok(Expansion { ops, gaps: gaps.len(), reindented: new != sent })
+    Ok(Expansion { ops, gaps: gaps.len(), reindented: false })
+}
+
+/// Returns the symbols that both texts have, and what their lines add to that: the definition that the whole text is, and
+/// without any symbol the blocks of each fragment.
+///
+/// Errors: a symbol that begins at another indentation in the file: its lines would be written as they are.
+fn extents_in(texts: &TextPair<'_>, fragments: &[Fragment]) -> Result<Vec<Extent>, String> {
+    let lines: Vec<Range<usize>> = fragments.iter().map(|it| it.lines.clone()).collect();
+    let mut out = texts.extents.to_vec();
+    if out.is_empty() {
+        out = blocks::extents(texts, &lines);
+    }
+    let first = |lines: &[&str], at: usize| lines.get(at).map_or(0, |line| indent(line));
+    let differs = |it: &Extent| first(&texts.old, it.old.start) != first(&texts.new, it.new.start);
+    let is_open = fragments.first().is_some_and(|it| it.gaps[0].is_none())
+        && fragments.last().is_some_and(|it| it.gaps[1].is_none());
+    if let Some(whole) = blocks::whole(texts).filter(|_| is_open && fragments.len() > 1) {
+        out.retain(|it| it.new.start != whole.new.start && !differs(it));
+        out.push(whole);
+    }
+    match out.iter().find(|it| differs(it)) {
+        None => Ok(out),
+        Some(it) => Err(format!(
+            "Line {} of the text is line {} of the file with another indentation, and it is not clear how the other lines \
+             are to be indented. Write all lines with the file's indentation.",
+            it.new.start + 1,
+            it.old.start + 1
+        )),
+    }
 }
 
 /// True when a text without a placeholder at either end is a definition out of the middle of the file.

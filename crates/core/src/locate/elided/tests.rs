@@ -178,3 +178,33 @@ fn block_by_indentation_ends_where_its_depth_does() {
     refuse(&old.replace("three", "two"), &two, &[]);
     refuse(&old.replace("    2\n", "    2 + <<A\nend\nA\n"), &two, &[]);
 }
+
+const METHODS: &str = "class A:\n    def one(self):\n        x = 1\n        y = 2\n        return x\n\n    def two(self):\n        \"\"\"Text.\n\nMore.\n        \"\"\"\n        x = 1\n        z = 3\n        return z\n";
+
+#[test]
+fn whole_definition_is_found_by_its_first_and_last_line() {
+    // The name is in the file twice, so no symbol says where it is.
+    let new = "    def two(self):\n        # ... existing code ...\n        x = 1\n        z = 4\n        return z\n";
+    assert_eq!(edit(METHODS, new, &[]), METHODS.replace("z = 3", "z = 4"));
+    // The last line is another one; the first line is there twice.
+    refuse(METHODS, &new.replace("return z", "return x"), &[]);
+    refuse(&METHODS.replace("def one", "def two"), new, &[]);
+    // A symbol of the same name at another depth is another one.
+    let file = format!("{METHODS}\ntwo = A().two\n");
+    assert_eq!(edit(&file, new, &[extent(15..16, 0..5)]), file.replace("z = 3", "z = 4"));
+}
+
+#[test]
+fn other_indentation_is_converted_if_the_lines_show_it() {
+    let new = "def two(self):\n    # ... existing code ...\n    x = 1\n    z = 4\n    return z\n";
+    let placed = expand(METHODS, new, &[]).unwrap_or_else(|why| panic!("{why}"));
+    assert_eq!((applied(METHODS, &placed.ops), placed.reindented), (METHODS.replace("z = 3", "z = 4"), true));
+    let narrow = new.replace("    ", "  ");
+    assert_eq!(edit(METHODS, &narrow, &[]), METHODS.replace("z = 3", "z = 4"));
+    // Lines of the file that the rule would put elsewhere; a string whose lines have an indentation of their own.
+    refuse(METHODS, &new.replace("    x = 1", "        x = 1"), &[]);
+    refuse(METHODS, &new.replace("z = 4", "z = \"\"\"\nfour\"\"\""), &[]);
+    // The symbol is known, and what is around the placeholder is not.
+    let why = refuse(METHODS, "def two(self):\n    # ...\n    w = 1\n    # ...\n    return 5\n", &[extent(6..14, 0..5)]);
+    assert!(why.contains("another indentation"), "{why}");
+}

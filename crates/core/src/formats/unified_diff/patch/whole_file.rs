@@ -5,6 +5,7 @@ use super::super::mistakes::broken;
 use super::{FILE_TYPE_MASK, FilePatch, LINK_MODE};
 use crate::error::Result;
 use crate::formats::line_parser::pop_line_end;
+use crate::locate::doubled_plus;
 use crate::locate::op::{HunkLine, HunkLineKind, NewFile};
 
 /// The object id of empty content, by SHA-1 and by SHA-256.
@@ -41,6 +42,17 @@ impl FilePatch {
             true => Ok(NewFile::Link(text)),
             false => Ok(NewFile::Text(text)),
         }
+    }
+
+    /// Checks the lines of a new file for marks that are probably doubled.
+    ///
+    /// Errors: [`crate::code::Code::EditUnparsable`] if each line begins with `++`.
+    pub(super) fn check_marks(&self, path: &str) -> Result<()> {
+        let lines = self.hunks.iter().flat_map(|it| &it.hunk.lines).map(|line| &*line.text);
+        if doubled_plus::is_suspected(lines) && !doubled_plus::is_patch_name(path) {
+            return Err(self.broken(doubled_plus::NEW_FILE_PROBLEM).next(doubled_plus::NEW_FILE_ADVICE));
+        }
+        Ok(())
     }
 
     /// Returns the whole text of a deleted file, if the patch has it.

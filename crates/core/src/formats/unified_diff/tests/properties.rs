@@ -4,7 +4,7 @@ use super::{good, hunks, read};
 use crate::formats::Format;
 use crate::formats::line_parser::ParseOptions;
 use crate::formats::unified_diff::UnifiedDiff;
-use crate::locate::op::{Hunk, HunkLine, HunkLineKind};
+use crate::locate::op::{FileAction, Hunk, HunkLine, HunkLineKind, Locator, Op};
 use crate::note::Notes;
 use proptest::prelude::*;
 use std::fmt::Write as _;
@@ -56,7 +56,11 @@ fn hunk() -> impl Strategy<Value = (Hunk, usize)> {
         let open = (open.0 && old.is_some(), if shared { open.0 } else { open.1 } && new.is_some());
         (Hunk { lines, first: Some(first), section, open, ..Hunk::default() }, new_first)
     });
-    whole.prop_filter("it changes something", |(hunk, _)| hunk.old_text() != hunk.new_text())
+    // Lines that are added as line 1 without old ones fill a file.
+    let fills = |hunk: &Hunk, new: usize| (hunk.first, new) == (Some(1), 1) && hunk.old_text().is_empty();
+    whole.prop_filter("it changes something", move |(hunk, new)| {
+        hunk.old_text() != hunk.new_text() && !fills(hunk, *new)
+    })
 }
 
 fn print(out: &mut String, hunk: &Hunk, new_first: usize, short: bool) {
@@ -278,6 +282,12 @@ proptest! {
         let Ok(request) = read(&text) else { return Ok(()) };
         let mut read: Vec<String> = Vec::new();
         for file in &request.files {
+            if let FileAction::Edit { ops, .. } = &file.action
+                && let [Op { at: Locator::Blank, text }] = &**ops
+            {
+                read.extend(text.lines().map(|line| format!("+{line}")));
+                continue;
+            }
             for line in hunks(file).into_iter().flat_map(|hunk| &hunk.lines) {
                 match line.kind {
                     HunkLineKind::Removed => read.push(format!("-{}", line.text)),

@@ -92,6 +92,22 @@ pub(super) fn no_position(hunk: &Hunk) -> Error {
         .next("Put at least one line of the file as context before or after the new lines.")
 }
 
+/// Creates the error for a hunk whose added lines all begin with `++`.
+pub(super) fn doubled_marks(hunk: &Hunk) -> Error {
+    let added = hunk.lines.iter().find(|line| line.kind == HunkLineKind::Added).map_or("", |line| &*line.text);
+    Error::new(
+        Code::EditUnparsable,
+        "Each added line of the hunk begins with `++`: the mark may be doubled, or the new lines begin with a plus sign.",
+    )
+    .evidence(format!("It begins with: +{added}\nNo line of the file begins with +."))
+    .fact("reason", "doubled_marks")
+    .fact("line", hunk.source_line)
+    .next(
+        "Write one + before each new line. If the new lines do begin with +, let the hunk also remove a line beside them \
+         (-) and add it again (+).",
+    )
+}
+
 /// Creates the error for new lines after a line that does not exist.
 pub(super) fn beyond_end(hunk: &Hunk, line: usize, count: usize) -> Error {
     Error::new(Code::MatchNotFound, format!("The hunk adds lines after line {line}, and the file has {count} lines."))

@@ -8,6 +8,7 @@
 mod blanks;
 mod choose;
 mod context;
+mod doubled;
 mod edge;
 mod failure;
 mod insert;
@@ -76,6 +77,24 @@ pub(crate) fn place_all(
     hunks: &[&Hunk],
     settings: ResolveSettings,
 ) -> Vec<Result<TextMatches>> {
+    let meant = doubled::without_doubled_marks(index, hunks);
+    if meant.iter().all(|it| matches!(it, Ok(None))) {
+        return place_each(index, hunks, settings);
+    }
+    let read: Vec<&Hunk> =
+        hunks.iter().zip(&meant).map(|(hunk, meant)| meant.as_ref().ok().and_then(Option::as_ref).unwrap_or(hunk)).collect();
+    let placed = place_each(index, &read, settings);
+    let reported = placed.into_iter().zip(meant).map(|(placed, meant)| {
+        let is_repaired = meant?.is_some();
+        placed.map(|mut placed| {
+            placed.notes.extend(is_repaired.then_some(doubled::DOUBLED_NOTE));
+            placed
+        })
+    });
+    reported.collect()
+}
+
+fn place_each(index: &SearchIndex<'_>, hunks: &[&Hunk], settings: ResolveSettings) -> Vec<Result<TextMatches>> {
     let many = hunks.len() >= LINE_TABLE_HUNKS_MIN;
     let sides: Vec<TextQuery> = hunks.iter().map(|hunk| seek::old_side(hunk)).collect();
     let literal =

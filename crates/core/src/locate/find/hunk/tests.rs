@@ -375,3 +375,37 @@ fn short_hunks_may_omit_blank_lines() {
         Code::MatchAmbiguous
     );
 }
+
+#[test]
+fn doubled_mark_is_dropped_where_lines_prove_it() {
+    let file = "import os\n\ndef area(w, h):\n    total = w * h\n    return total\n";
+    for (text, want) in [
+        ("     total = w * h\n-    return total\n++    print(w)\n++    return w", "    print(w)\n    return w\n"),
+        ("     total = w * h\n--    return total\n++return w", "    return total\n"),
+    ] {
+        let got = run(file.as_bytes(), &[hunk(text)]);
+        if text.contains("--") {
+            // Only the sign of the removed line is doubled; the file has no such line.
+            assert!(got.is_ok_and(|(text, _)| text == file.replace("    return total", "return w")));
+            continue;
+        }
+        let (text, resolved) = got.unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(text, file.replace("    return total\n", want));
+        assert!(resolved.ops[0].notes.iter().any(|note| note.to_string().contains("begins with `++`")));
+    }
+    assert_eq!(edit(file, hunk("-import os\n++import os.path\n ")), file.replace("import os", "import os.path"));
+}
+
+#[test]
+fn sign_that_may_be_text_is_kept_or_refused() {
+    let file = "import os\n\nprint(os)\n";
+    let error = refuse(file, hunk(" import os\n++import sys\n "));
+    assert_eq!(error.code(), Code::EditUnparsable);
+    assert!(error.to_string().contains("let the hunk also remove a line"), "{error}");
+    // As that advice says; a sign as the only change; lists and numbers; a file with such lines.
+    assert_eq!(edit(file, hunk("-import os\n+import os\n++import sys\n ")), "import os\n+import sys\n\nprint(os)\n");
+    assert_eq!(edit("foo\nbar\n", hunk("-foo\n++foo\n bar")), "+foo\nbar\n");
+    assert_eq!(edit("list\n\n", hunk(" list\n++ one\n++ two\n ")), "list\n+ one\n+ two\n\n");
+    assert_eq!(edit("list\n\n", hunk(" list\n++49 1\n ")), "list\n+49 1\n\n");
+    assert_eq!(edit(" a\n+    b\n", hunk("  a\n++    c\n +    b")), " a\n+    c\n+    b\n");
+}

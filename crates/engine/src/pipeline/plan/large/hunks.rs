@@ -40,7 +40,10 @@ fn is_plain(hunk: &Hunk) -> bool {
         .lines
         .iter()
         .all(|line| line.kind != HunkLineKind::Bare && !line.text.contains("...") && !line.text.contains('…'));
-    certain && hunk.scopes.is_empty() && !hunk.at_end && hunk.open == (false, false)
+    // Where each added line begins with `++`, the whole text says what the second sign is.
+    let mut added = hunk.lines.iter().filter(|line| line.kind == HunkLineKind::Added);
+    let is_marked_once = added.clone().next().is_none() || added.any(|line| !line.text.starts_with('+'));
+    certain && is_marked_once && hunk.scopes.is_empty() && !hunk.at_end && hunk.open == (false, false)
 }
 
 pub(super) fn try_hunks(

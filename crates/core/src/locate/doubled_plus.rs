@@ -1,0 +1,42 @@
+//! Added lines whose mark may be doubled: each of them begins with a plus sign of its own.
+
+/// True when every added line (without its mark) begins with one plus sign, and none of them says that the sign is text:
+/// not for lists with `+` as their sign, numbers with a sign, or lines that consist of the sign.
+pub(crate) fn is_suspected<'l>(added: impl Iterator<Item = &'l str> + Clone) -> bool {
+    let mut rest = added.clone().map(|line| line.strip_prefix('+').filter(|rest| !rest.starts_with('+')));
+    if added.clone().next().is_none() || rest.any(|it| it.is_none()) {
+        return false;
+    }
+    let filled = || added.clone().map(|line| &line[1..]).filter(|rest| !rest.trim().is_empty());
+    let is_item = |rest: &str| rest.starts_with(' ') && !rest[1..].starts_with([' ', '\t']);
+    let is_number = |rest: &str| rest.starts_with(|ch: char| ch.is_ascii_digit() || ch == '.');
+    filled().next().is_some() && !filled().all(is_item) && !filled().all(is_number)
+}
+
+/// True for the name of a file that contains patches.
+pub(crate) fn is_patch_name(path: &str) -> bool {
+    let extension = path.rsplit_once('.').map_or("", |(_, extension)| extension);
+    ["diff", "patch", "rej"].iter().any(|it| extension.eq_ignore_ascii_case(it))
+}
+
+/// What a refusal of a new file says.
+pub(crate) const NEW_FILE_PROBLEM: &str =
+    "each line of the new file begins with `++`: one plus sign marks the line, and the second one would be its text.";
+/// The next step after [`NEW_FILE_PROBLEM`].
+pub(crate) const NEW_FILE_ADVICE: &str = "Begin every line of a new file with one +.";
+
+#[cfg(test)]
+mod tests {
+    use super::{is_patch_name, is_suspected};
+
+    #[test]
+    fn doubled_signs_are_told_from_text() {
+        for lines in [&["+a"][..], &["+def f():", "+    return 1", "+"], &["+    x"]] {
+            assert!(is_suspected(lines.iter().copied()), "{lines:?}");
+        }
+        for lines in [&[][..], &["+a", "b"], &["++i;"], &["+"], &["+", "+"], &["+ a", "+ b"], &["+1", "+.5"]] {
+            assert!(!is_suspected(lines.iter().copied()), "{lines:?}");
+        }
+        assert!(is_patch_name("fix.Diff") && !is_patch_name("patch") && !is_patch_name("a.py"));
+    }
+}

@@ -1,0 +1,171 @@
+//! Lazy edits whose lines are all indented in another way than those of the file: less, more, or by levels of another
+//! width.
+//!
+//! The lines that both texts have show the rule. It must hold for each of them, and the placement is proven afterwards as
+//! for any other text.
+
+use super::indent;
+use crate::locate::omission;
+use crate::text::fold::count_alnum;
+use crate::work;
+use std::collections::{BTreeSet, HashMap};
+
+/// Letters and digits of a line that shows the rule.
+const TELLING_ALNUM_MIN: usize = 3;
+
+/// The indentation of a line in the file: `slope * sent + offset`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct IndentRule {
+    /// Numerator and denominator.
+    slope: (usize, usize),
+    offset: isize,
+}
+
+impl IndentRule {
+    const fn shift(offset: isize) -> IndentRule {
+        IndentRule { slope: (1, 1), offset }
+    }
+
+    /// Returns the rule of two pairs of indentations, sent and in the file.
+    fn through(a: (usize, usize), b: (usize, usize)) -> Option<IndentRule> {
+        let (a, b) = if a.0 < b.0 { (a, b) } else { (b, a) };
+        let slope = (b.1.checked_sub(a.1).filter(|rise| *rise > 0)?, b.0.checked_sub(a.0).filter(|run| *run > 0)?);
+        let offset = a.1.cast_signed() - (a.0 * slope.0 / slope.1).cast_signed();
+        (a.0 * slope.0).is_multiple_of(slope.1).then_some(IndentRule { slope, offset })
+    }
+
+    fn apply(self, sent: usize) -> Option<usize> {
+        let scaled = sent * self.slope.0;
+        scaled.is_multiple_of(self.slope.1).then(|| (scaled / self.slope.1).checked_add_signed(self.offset)).flatten()
+    }
+}
+
+/// Returns the text in the indentations that its lines allow; none if it has the file's, or nothing shows the rule.
+pub(super) fn variants(old: &str, new: &str) -> Vec<String> {
+    let gaps = omission::gaps(old, new);
+    let known = indents_of(old);
+    let lines: Vec<&str> = new.lines().collect();
+    let shown = || (0..lines.len()).filter(|at| gaps.binary_search(at).is_err()).map(|at| lines[at]);
+    let Some(sign) = sign(old.lines().chain(shown())) else { return Vec::new() };
+    let mut pairs = BTreeSet::new();
+    for line in shown().take_while(|_| !work::spend_or_end(1)) {
+        let unique = known.get(line.trim()).filter(|(count, _)| *count == 1).map(|(_, indents)| indents);
+        if let Some(&there) = unique.and_then(BTreeSet::first)
+            && count_alnum(line, TELLING_ALNUM_MIN) >= TELLING_ALNUM_MIN
+        {
+            pairs.insert((indent(line), there));
+        }
+    }
+    let pairs: Vec<(usize, usize)> = pairs.into_iter().collect();
+    let holds = |rule: &IndentRule| {
+        let agrees = |line: &str| {
+            let there = rule.apply(indent(line));
+            there.is_some_and(|there| known.get(line.trim()).is_none_or(|(_, indents)| indents.contains(&there)))
+        };
+        pairs.iter().all(|&(sent, there)| rule.apply(sent) == Some(there))
+            && shown().filter(|line| !line.trim().is_empty()).all(agrees)
+    };
+    // The lines of a text over several lines have an indentation of their own.
+    if pairs.is_empty() || pairs.iter().all(|(sent, there)| sent == there) || shown().any(begins_text) {
+        return Vec::new();
+    }
+    rules(&pairs).into_iter().filter(holds).filter_map(|rule| written(&lines, &gaps, rule, sign)).collect()
+}
+
+/// The indentations of each line of a text, without them, and how often it occurs.
+fn indents_of(text: &str) -> HashMap<&str, (usize, BTreeSet<usize>)> {
+    let mut out: HashMap<&str, (usize, BTreeSet<usize>)> = HashMap::new();
+    for line in text.lines().filter(|line| !line.trim().is_empty()).take_while(|_| !work::spend_or_end(1)) {
+        let (count, indents) = out.entry(line.trim()).or_default();
+        *count += 1;
+        indents.insert(indent(line));
+    }
+    out
+}
+
+/// Returns the only sign that indents lines; `None` if there are two.
+fn sign<'t>(lines: impl Iterator<Item = &'t str>) -> Option<char> {
+    let mut out = None;
+    for line in lines.filter(|line| !line.trim().is_empty()) {
+        for ch in line[..indent(line)].chars() {
+            if !matches!(ch, ' ' | '\t') || *out.get_or_insert(ch) != ch {
+                return None;
+            }
+        }
+    }
+    Some(out.unwrap_or(' '))
+}
+
+/// Returns the rules that pairs of indentations allow: the one through two of them, else a shift or another width.
+fn rules(pairs: &[(usize, usize)]) -> Vec<IndentRule> {
+    match *pairs {
+        [(sent, there)] => {
+            let shift = IndentRule::shift(there.cast_signed() - sent.cast_signed());
+            let scale = IndentRule { slope: (there.max(1), sent.max(1)), offset: 0 };
+            if sent == 0 || there == 0 { vec![shift] } else { vec![shift, scale] }
+        }
+        [first, .., last] => IndentRule::through(first, last).into_iter().collect(),
+        [] => Vec::new(),
+    }
+}
+
+/// Returns the text under a rule; `None` for a line whose indentation it does not have. A placeholder that it does not
+/// fit keeps its own.
+fn written(lines: &[&str], gaps: &[usize], rule: IndentRule, sign: char) -> Option<String> {
+    let mut out = String::new();
+    for (at, line) in lines.iter().enumerate() {
+        let sent = indent(line);
+        let depth = match rule.apply(sent) {
+            _ if line.trim().is_empty() => 0,
+            Some(depth) => depth,
+            None if gaps.binary_search(&at).is_ok() => sent,
+            None => return None,
+        };
+        out.extend(std::iter::repeat_n(sign, depth));
+        out.push_str(line[sent..].trim_end_matches(['\r', '\n']));
+        out.push('\n');
+    }
+    Some(out)
+}
+
+/// True for a line that may begin a text of several lines.
+fn begins_text(line: &str) -> bool {
+    let odd = |sign: &str| line.matches(sign).count() % 2 == 1;
+    let here_document = line
+        .match_indices("<<")
+        .any(|(at, _)| line[at + 2..].starts_with(|ch: char| ch.is_ascii_alphabetic() || "~-'\"_".contains(ch)));
+    here_document || ["\"\"\"", "'''", "`", "\""].into_iter().any(odd) || line.contains("[[") || line.contains("=begin")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::variants;
+
+    #[test]
+    fn rule_is_that_of_the_lines_in_both_texts() {
+        let old = "class A:\n    def one(self):\n        x = one\n        return x\n";
+        let sent = "def one(self):\n    x = two\n    # ...\n    return x\n";
+        let want = "    def one(self):\n        x = two\n        # ...\n        return x\n";
+        assert_eq!(variants(old, sent), [want]);
+        // Levels of another width, and both.
+        let two = "class A:\n  def one(self):\n    x = two\n    # ...\n    return x\n";
+        assert_eq!(variants(old, two), [format!("class A:\n{want}")]);
+        assert_eq!(variants(old, "def one(self):\n  x = two\n  # ...\n  return x\n"), [want]);
+        // One pair: a shift, or another width.
+        assert_eq!(variants("a\n    call_one()\n", "  call_one()\n    deeper\n").len(), 2);
+    }
+
+    #[test]
+    fn lines_that_contradict_a_rule_are_not_indented() {
+        let old = "class A:\n    def one(self):\n        x = one\n  odd\n        return x\n";
+        // `odd` would be written elsewhere; the string has lines of its own; tabs are no spaces; all is as in the file.
+        for sent in [
+            "def one(self):\n    x = two\n    odd\n    # ...\n    return x\n",
+            "def one(self):\n    x = \"\"\"two\n    # ...\n    return x\n",
+            "def one(self):\n\tx = two\n\t# ...\n\treturn x\n",
+            "    def one(self):\n        x = two\n        # ...\n        return x\n",
+        ] {
+            assert!(variants(old, sent).is_empty(), "{sent}");
+        }
+    }
+}
