@@ -97,7 +97,8 @@ fn bare_markers(text: &str) -> Option<(&'static dyn Format, String, &'static str
         Some((&SearchReplace as &dyn Format, repair_hint::bare_blocks(text)?, note))
     };
     let hunk = || {
-        let note = "Bare conflict markers were read as one change; the lines around them as unchanged lines of the file.";
+        let note =
+            "Bare conflict markers were read as one change; the lines around them as unchanged lines of the file.";
         Some((&UnifiedDiff as &dyn Format, repair_hint::bare_blocks_in_context(text)?, note))
     };
     blocks().or_else(hunk)

@@ -317,10 +317,13 @@ mod tests {
     fn bare_markers_among_lines_are_one_hunk() {
         let block = "<<<\nb\n===\nc\n>>>\n";
         let hunk = "@@\n a\n-b\n+c\n d\n";
-        for text in [format!("a\n{block}d\n"), format!("\na\n{block}d\n\n"), format!("Here:\n```\na\n{block}d\n```\nDone.\n")] {
+        for text in
+            [format!("a\n{block}d\n"), format!("\na\n{block}d\n\n"), format!("Here:\n```\na\n{block}d\n```\nDone.\n")]
+        {
             assert_eq!(bare_blocks_in_context(&text).as_deref(), Some(hunk), "{text}");
         }
-        for text in [block.to_owned(), format!("a\n{block}===\n"), format!("a\n```\n{block}"), "a\n<<<\nb\n".to_owned()] {
+        for text in [block.to_owned(), format!("a\n{block}===\n"), format!("a\n```\n{block}"), "a\n<<<\nb\n".to_owned()]
+        {
             assert_eq!(bare_blocks_in_context(&text), None, "{text}");
         }
     }

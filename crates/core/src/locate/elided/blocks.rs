@@ -45,12 +45,16 @@ pub(super) fn whole(texts: &TextPair<'_>) -> Option<Extent> {
     }
     // Lines of a text in triple quotes may be indented less.
     let mut in_text = false;
-    let mut places = (0..texts.old.len()).filter(|&at| same(texts.old[at], first)).take_while(|_| !work::spend_or_end(1));
+    let mut places =
+        (0..texts.old.len()).filter(|&at| same(texts.old[at], first)).take_while(|_| !work::spend_or_end(1));
     let (Some(start), None) = (places.next(), places.next()) else { return None };
     let mut end = start + 1;
     for (at, line) in texts.old.iter().enumerate().skip(start + 1).filter(|(_, line)| filled(line)) {
         let plain = line.replace("\"\"\"", "").replace("'''", "");
-        if work::spend_or_end(1) || plain.matches('`').count() % 2 == 1 || !in_text && begins_text(&plain.replace('`', "")) {
+        if work::spend_or_end(1)
+            || plain.matches('`').count() % 2 == 1
+            || !in_text && begins_text(&plain.replace('`', ""))
+        {
             return None;
         }
         let is_inside = in_text || indent(line) > depth;

@@ -205,6 +205,7 @@ fn other_indentation_is_converted_if_the_lines_show_it() {
     refuse(METHODS, &new.replace("    x = 1", "        x = 1"), &[]);
     refuse(METHODS, &new.replace("z = 4", "z = \"\"\"\nfour\"\"\""), &[]);
     // The symbol is known, and what is around the placeholder is not.
-    let why = refuse(METHODS, "def two(self):\n    # ...\n    w = 1\n    # ...\n    return 5\n", &[extent(6..14, 0..5)]);
+    let why =
+        refuse(METHODS, "def two(self):\n    # ...\n    w = 1\n    # ...\n    return 5\n", &[extent(6..14, 0..5)]);
     assert!(why.contains("another indentation"), "{why}");
 }

@@ -55,9 +55,9 @@ fn meaning(index: &SearchIndex<'_>, hunk: &Hunk) -> Result<Option<Hunk>> {
     }
     let old = || hunk.lines.iter().filter(|line| line.kind != HunkLineKind::Added && !is_blank(&line.text));
     let is_deep = |line: &str| indent_of(line).len() >= DEEP_INDENT_MIN || line.starts_with('\t');
-    let has_depth = added().take(COMPARED_LINES_MAX).any(|new| {
-        is_deep(new) && old().take(COMPARED_LINES_MAX).any(|old| indent_of(&old.text) == indent_of(new))
-    });
+    let has_depth = added()
+        .take(COMPARED_LINES_MAX)
+        .any(|new| is_deep(new) && old().take(COMPARED_LINES_MAX).any(|old| indent_of(&old.text) == indent_of(new)));
     let has_counterpart = added().take(COMPARED_LINES_MAX).any(|new| {
         let is_plain = !new.starts_with(|ch: char| ch.is_whitespace() || ch.is_ascii_digit() || ch == '.');
         is_plain && removed().take(COMPARED_LINES_MAX).any(|old| line_likeness(old, new) >= LIKENESS_MIN)

@@ -81,8 +81,11 @@ pub(crate) fn place_all(
     if meant.iter().all(|it| matches!(it, Ok(None))) {
         return place_each(index, hunks, settings);
     }
-    let read: Vec<&Hunk> =
-        hunks.iter().zip(&meant).map(|(hunk, meant)| meant.as_ref().ok().and_then(Option::as_ref).unwrap_or(hunk)).collect();
+    let read: Vec<&Hunk> = hunks
+        .iter()
+        .zip(&meant)
+        .map(|(hunk, meant)| meant.as_ref().ok().and_then(Option::as_ref).unwrap_or(hunk))
+        .collect();
     let placed = place_each(index, &read, settings);
     let reported = placed.into_iter().zip(meant).map(|(placed, meant)| {
         let is_repaired = meant?.is_some();
