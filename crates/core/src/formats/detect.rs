@@ -92,16 +92,16 @@ pub(super) fn detect_unwrapped<'a>(
 
 /// Converts the blocks between bare conflict markers to a format that has a name for each part, with the note about it.
 fn bare_markers(text: &str) -> Option<(&'static dyn Format, String, &'static str)> {
-    let blocks = || {
-        let note = "Bare conflict markers were read as the markers of SEARCH/REPLACE blocks.";
-        Some((&SearchReplace as &dyn Format, repair_hint::bare_blocks(text)?, note))
-    };
-    let hunk = || {
-        let note =
-            "Bare conflict markers were read as one change; the lines around them as unchanged lines of the file.";
-        Some((&UnifiedDiff as &dyn Format, repair_hint::bare_blocks_in_context(text)?, note))
-    };
-    blocks().or_else(hunk)
+    if let Some(blocks) = repair_hint::bare_blocks(text) {
+        return Some((
+            &SearchReplace,
+            blocks,
+            "Bare conflict markers were read as the markers of SEARCH/REPLACE blocks.",
+        ));
+    }
+    let hunk = repair_hint::bare_blocks_in_context(text)?;
+    let note = "Bare conflict markers were read as one change; the lines around them as unchanged lines of the file.";
+    Some((&UnifiedDiff, hunk, note))
 }
 
 /// Returns the fences below lines that may be names of existing files, in a text that looks like nothing else.

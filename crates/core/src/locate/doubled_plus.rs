@@ -19,7 +19,7 @@ pub(crate) fn is_patch_name(path: &str) -> bool {
     ["diff", "patch", "rej"].iter().any(|it| extension.eq_ignore_ascii_case(it))
 }
 
-/// What a refusal of a new file says.
+/// The message of a refused new file.
 pub(crate) const NEW_FILE_PROBLEM: &str =
     "each line of the new file begins with `++`: one plus sign marks the line, and the second one would be its text.";
 /// The next step after [`NEW_FILE_PROBLEM`].

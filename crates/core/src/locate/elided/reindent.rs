@@ -13,6 +13,13 @@ use std::collections::{BTreeSet, HashMap};
 /// Letters and digits of a line that shows the rule.
 const TELLING_ALNUM_MIN: usize = 3;
 
+/// The indentation of a line in the text and in the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct CommonIndent {
+    sent: usize,
+    there: usize,
+}
+
 /// The indentation of a line in the file: `slope * sent + offset`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct IndentRule {
@@ -22,16 +29,12 @@ struct IndentRule {
 }
 
 impl IndentRule {
-    const fn shift(offset: isize) -> IndentRule {
-        IndentRule { slope: (1, 1), offset }
-    }
-
-    /// Returns the rule of two pairs of indentations, sent and in the file.
-    fn through(a: (usize, usize), b: (usize, usize)) -> Option<IndentRule> {
-        let (a, b) = if a.0 < b.0 { (a, b) } else { (b, a) };
-        let slope = (b.1.checked_sub(a.1).filter(|rise| *rise > 0)?, b.0.checked_sub(a.0).filter(|run| *run > 0)?);
-        let offset = a.1.cast_signed() - (a.0 * slope.0 / slope.1).cast_signed();
-        (a.0 * slope.0).is_multiple_of(slope.1).then_some(IndentRule { slope, offset })
+    /// Returns the rule of two pairs, the one with less indentation first.
+    fn through(a: CommonIndent, b: CommonIndent) -> Option<IndentRule> {
+        let rise = b.there.checked_sub(a.there).filter(|rise| *rise > 0)?;
+        let run = b.sent.checked_sub(a.sent).filter(|run| *run > 0)?;
+        let offset = a.there.cast_signed() - (a.sent * rise / run).cast_signed();
+        (a.sent * rise).is_multiple_of(run).then_some(IndentRule { slope: (rise, run), offset })
     }
 
     fn apply(self, sent: usize) -> Option<usize> {
@@ -45,36 +48,46 @@ pub(super) fn variants(old: &str, new: &str) -> Vec<String> {
     let gaps = omission::gaps(old, new);
     let known = indents_of(old);
     let lines: Vec<&str> = new.lines().collect();
-    let shown = || (0..lines.len()).filter(|at| gaps.binary_search(at).is_err()).map(|at| lines[at]);
-    let Some(sign) = sign(old.lines().chain(shown())) else { return Vec::new() };
+    let shown: Vec<&str> = (0..lines.len()).filter(|at| gaps.binary_search(at).is_err()).map(|at| lines[at]).collect();
+    let Some(sign) = sign(old.lines().chain(shown.iter().copied())) else { return Vec::new() };
+    let pairs = common_indents(&known, &shown);
+    // The lines of a text over several lines have an indentation of their own.
+    if pairs.iter().all(|pair| pair.sent == pair.there) || shown.iter().any(|line| begins_text(line)) {
+        return Vec::new();
+    }
+    let rules = rules(&pairs).into_iter().filter(|rule| holds(*rule, &pairs, &known, &shown));
+    rules.filter_map(|rule| written(&lines, &gaps, rule, sign)).collect()
+}
+
+/// Returns the indentations of the lines that the file has once, indentation aside.
+fn common_indents(known: &LineIndents<'_>, shown: &[&str]) -> Vec<CommonIndent> {
     let mut pairs = BTreeSet::new();
-    for line in shown().take_while(|_| !work::spend_or_end(1)) {
+    for line in shown.iter().take_while(|_| !work::spend_or_end(1)) {
         let unique = known.get(line.trim()).filter(|(count, _)| *count == 1).map(|(_, indents)| indents);
         if let Some(&there) = unique.and_then(BTreeSet::first)
             && count_alnum(line, TELLING_ALNUM_MIN) >= TELLING_ALNUM_MIN
         {
-            pairs.insert((indent(line), there));
+            pairs.insert(CommonIndent { sent: indent(line), there });
         }
     }
-    let pairs: Vec<(usize, usize)> = pairs.into_iter().collect();
-    let holds = |rule: &IndentRule| {
-        let agrees = |line: &str| {
-            let there = rule.apply(indent(line));
-            there.is_some_and(|there| known.get(line.trim()).is_none_or(|(_, indents)| indents.contains(&there)))
-        };
-        pairs.iter().all(|&(sent, there)| rule.apply(sent) == Some(there))
-            && shown().filter(|line| !line.trim().is_empty()).all(agrees)
-    };
-    // The lines of a text over several lines have an indentation of their own.
-    if pairs.is_empty() || pairs.iter().all(|(sent, there)| sent == there) || shown().any(begins_text) {
-        return Vec::new();
-    }
-    rules(&pairs).into_iter().filter(holds).filter_map(|rule| written(&lines, &gaps, rule, sign)).collect()
+    pairs.into_iter().collect()
 }
 
+/// True when a rule is that of all pairs, and gives every line that the file has an indentation that it has there.
+fn holds(rule: IndentRule, pairs: &[CommonIndent], known: &LineIndents<'_>, shown: &[&str]) -> bool {
+    pairs.iter().all(|pair| rule.apply(pair.sent) == Some(pair.there))
+        && shown.iter().filter(|line| !line.trim().is_empty()).all(|line| {
+            let there = rule.apply(indent(line));
+            there.is_some_and(|there| known.get(line.trim()).is_none_or(|(_, indents)| indents.contains(&there)))
+        })
+}
+
+/// For each line without its indentation how often it occurs, and how it is indented.
+type LineIndents<'t> = HashMap<&'t str, (usize, BTreeSet<usize>)>;
+
 /// The indentations of each line of a text, without them, and how often it occurs.
-fn indents_of(text: &str) -> HashMap<&str, (usize, BTreeSet<usize>)> {
-    let mut out: HashMap<&str, (usize, BTreeSet<usize>)> = HashMap::new();
+fn indents_of(text: &str) -> LineIndents<'_> {
+    let mut out = LineIndents::new();
     for line in text.lines().filter(|line| !line.trim().is_empty()).take_while(|_| !work::spend_or_end(1)) {
         let (count, indents) = out.entry(line.trim()).or_default();
         *count += 1;
@@ -97,10 +110,10 @@ fn sign<'t>(lines: impl Iterator<Item = &'t str>) -> Option<char> {
 }
 
 /// Returns the rules that pairs of indentations allow: the one through two of them, else a shift or another width.
-fn rules(pairs: &[(usize, usize)]) -> Vec<IndentRule> {
+fn rules(pairs: &[CommonIndent]) -> Vec<IndentRule> {
     match *pairs {
-        [(sent, there)] => {
-            let shift = IndentRule::shift(there.cast_signed() - sent.cast_signed());
+        [CommonIndent { sent, there }] => {
+            let shift = IndentRule { slope: (1, 1), offset: there.cast_signed() - sent.cast_signed() };
             let scale = IndentRule { slope: (there.max(1), sent.max(1)), offset: 0 };
             if sent == 0 || there == 0 { vec![shift] } else { vec![shift, scale] }
         }

@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::locate::doubled_plus;
 use crate::locate::find::failure::nearest::line_likeness;
 use crate::locate::find::search::SearchIndex;
-use crate::locate::op::{Hunk, HunkLine, HunkLineKind};
+use crate::locate::op::{Hunk, HunkLineKind};
 use crate::text::fold::{indent_of, is_blank};
 use memchr::memmem;
 use std::cell::LazyCell;
@@ -26,14 +26,15 @@ const DEEP_INDENT_MIN: usize = 2;
 pub(super) fn without_doubled_marks(index: &SearchIndex<'_>, hunks: &[&Hunk]) -> Vec<Result<Option<Hunk>>> {
     let text = index.base.text().as_bytes();
     let has_plus = LazyCell::new(|| text.starts_with(b"+") || memmem::find(text, b"\n+").is_some());
-    let meant = |hunk: &&Hunk| {
-        let kept = |line: &HunkLine| line.kind != HunkLineKind::Added && line.text.starts_with('+');
-        if !is_suspected(hunk) || hunk.lines.iter().any(kept) || *has_plus {
-            return Ok(None);
-        }
-        meaning(index, hunk)
-    };
-    hunks.iter().map(meant).collect()
+    hunks
+        .iter()
+        .map(|hunk| if !is_suspected(hunk) || keeps_sign(hunk) || *has_plus { Ok(None) } else { meaning(index, hunk) })
+        .collect()
+}
+
+/// True when an old line of the hunk begins with a plus sign.
+fn keeps_sign(hunk: &Hunk) -> bool {
+    hunk.lines.iter().any(|line| line.kind != HunkLineKind::Added && line.text.starts_with('+'))
 }
 
 /// True when each added line begins with `++`.
@@ -45,24 +46,35 @@ fn texts(hunk: &Hunk, kind: HunkLineKind) -> impl Iterator<Item = &str> + Clone 
     hunk.lines.iter().filter(move |line| line.kind == kind).map(|line| &*line.text)
 }
 
+/// Returns the added lines with text, without the second sign.
+fn unmarked(hunk: &Hunk) -> impl Iterator<Item = &str> + Clone {
+    texts(hunk, HunkLineKind::Added).map(|line| &line[1..]).filter(|line| !is_blank(line)).take(COMPARED_LINES_MAX)
+}
+
+/// True when an added line is indented as an old one, and more than the text of a list.
+fn has_depth(hunk: &Hunk) -> bool {
+    let old = hunk.lines.iter().filter(|line| line.kind != HunkLineKind::Added && !is_blank(&line.text));
+    let old: Vec<&str> = old.take(COMPARED_LINES_MAX).map(|line| indent_of(&line.text)).collect();
+    let is_deep = |indent: &str| indent.len() >= DEEP_INDENT_MIN || indent.starts_with('\t');
+    unmarked(hunk).map(indent_of).any(|indent| is_deep(indent) && old.contains(&indent))
+}
+
+/// True when an added line resembles a removed one.
+fn has_counterpart(hunk: &Hunk) -> bool {
+    let is_plain = |new: &&str| !new.starts_with(|ch: char| ch.is_whitespace() || ch.is_ascii_digit() || ch == '.');
+    let removed = || texts(hunk, HunkLineKind::Removed).filter(|line| !is_blank(line)).take(COMPARED_LINES_MAX);
+    unmarked(hunk).filter(is_plain).any(|new| removed().any(|old| line_likeness(old, new) >= LIKENESS_MIN))
+}
+
 fn meaning(index: &SearchIndex<'_>, hunk: &Hunk) -> Result<Option<Hunk>> {
-    let added = || texts(hunk, HunkLineKind::Added).map(|line| &line[1..]).filter(|line| !is_blank(line));
-    let removed = || texts(hunk, HunkLineKind::Removed).filter(|line| !is_blank(line));
+    let mut removed = texts(hunk, HunkLineKind::Removed).filter(|line| !is_blank(line)).take(COMPARED_LINES_MAX);
     let is_minus_doubled = has_doubled_minus(index, hunk);
     // A removed line that only gets the sign: that is the change.
-    if !is_minus_doubled && removed().take(COMPARED_LINES_MAX).any(|old| added().any(|new| new == old)) {
+    if !is_minus_doubled && removed.any(|old| unmarked(hunk).any(|new| new == old)) {
         return Ok(None);
     }
-    let old = || hunk.lines.iter().filter(|line| line.kind != HunkLineKind::Added && !is_blank(&line.text));
-    let is_deep = |line: &str| indent_of(line).len() >= DEEP_INDENT_MIN || line.starts_with('\t');
-    let has_depth = added()
-        .take(COMPARED_LINES_MAX)
-        .any(|new| is_deep(new) && old().take(COMPARED_LINES_MAX).any(|old| indent_of(&old.text) == indent_of(new)));
-    let has_counterpart = added().take(COMPARED_LINES_MAX).any(|new| {
-        let is_plain = !new.starts_with(|ch: char| ch.is_whitespace() || ch.is_ascii_digit() || ch == '.');
-        is_plain && removed().take(COMPARED_LINES_MAX).any(|old| line_likeness(old, new) >= LIKENESS_MIN)
-    });
-    if !(is_minus_doubled || has_depth || has_counterpart) {
+    let is_proven = is_minus_doubled || has_depth(hunk) || has_counterpart(hunk);
+    if !is_proven {
         return Err(failure::doubled_marks(hunk));
     }
     let mut out = hunk.clone();

@@ -86,15 +86,15 @@ pub(crate) fn place_all(
         .zip(&meant)
         .map(|(hunk, meant)| meant.as_ref().ok().and_then(Option::as_ref).unwrap_or(hunk))
         .collect();
-    let placed = place_each(index, &read, settings);
-    let reported = placed.into_iter().zip(meant).map(|(placed, meant)| {
-        let is_repaired = meant?.is_some();
-        placed.map(|mut placed| {
-            placed.notes.extend(is_repaired.then_some(doubled::DOUBLED_NOTE));
-            placed
-        })
-    });
-    reported.collect()
+    let placed = place_each(index, &read, settings).into_iter().zip(meant);
+    placed.map(|(placed, meant)| with_repair(placed, meant?.is_some())).collect()
+}
+
+/// Adds the note about a doubled mark.
+fn with_repair(placed: Result<TextMatches>, is_repaired: bool) -> Result<TextMatches> {
+    let mut placed = placed?;
+    placed.notes.extend(is_repaired.then_some(doubled::DOUBLED_NOTE));
+    Ok(placed)
 }
 
 fn place_each(index: &SearchIndex<'_>, hunks: &[&Hunk], settings: ResolveSettings) -> Vec<Result<TextMatches>> {
