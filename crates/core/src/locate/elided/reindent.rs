@@ -15,7 +15,7 @@ const TELLING_ALNUM_MIN: usize = 3;
 
 /// The indentation of a line in the text and in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct CommonIndent {
+struct KnownIndent {
     sent: usize,
     there: usize,
 }
@@ -30,7 +30,7 @@ struct IndentRule {
 
 impl IndentRule {
     /// Returns the rule of two pairs, the one with less indentation first.
-    fn through(a: CommonIndent, b: CommonIndent) -> Option<IndentRule> {
+    fn through(a: KnownIndent, b: KnownIndent) -> Option<IndentRule> {
         let rise = b.there.checked_sub(a.there).filter(|rise| *rise > 0)?;
         let run = b.sent.checked_sub(a.sent).filter(|run| *run > 0)?;
         let offset = a.there.cast_signed() - (a.sent * rise / run).cast_signed();
@@ -50,7 +50,7 @@ pub(super) fn variants(old: &str, new: &str) -> Vec<String> {
     let lines: Vec<&str> = new.lines().collect();
     let shown: Vec<&str> = (0..lines.len()).filter(|at| gaps.binary_search(at).is_err()).map(|at| lines[at]).collect();
     let Some(sign) = sign(old.lines().chain(shown.iter().copied())) else { return Vec::new() };
-    let pairs = common_indents(&known, &shown);
+    let pairs = known_indents(&known, &shown);
     // The lines of a text over several lines have an indentation of their own.
     if pairs.iter().all(|pair| pair.sent == pair.there) || shown.iter().any(|line| begins_text(line)) {
         return Vec::new();
@@ -60,21 +60,21 @@ pub(super) fn variants(old: &str, new: &str) -> Vec<String> {
 }
 
 /// Returns the indentations of the lines that the file has once, indentation aside.
-fn common_indents(known: &LineIndents<'_>, shown: &[&str]) -> Vec<CommonIndent> {
+fn known_indents(known: &LineIndents<'_>, shown: &[&str]) -> Vec<KnownIndent> {
     let mut pairs = BTreeSet::new();
     for line in shown.iter().take_while(|_| !work::spend_or_end(1)) {
         let unique = known.get(line.trim()).filter(|(count, _)| *count == 1).map(|(_, indents)| indents);
         if let Some(&there) = unique.and_then(BTreeSet::first)
             && count_alnum(line, TELLING_ALNUM_MIN) >= TELLING_ALNUM_MIN
         {
-            pairs.insert(CommonIndent { sent: indent(line), there });
+            pairs.insert(KnownIndent { sent: indent(line), there });
         }
     }
     pairs.into_iter().collect()
 }
 
 /// True when a rule is that of all pairs, and gives every line that the file has an indentation that it has there.
-fn holds(rule: IndentRule, pairs: &[CommonIndent], known: &LineIndents<'_>, shown: &[&str]) -> bool {
+fn holds(rule: IndentRule, pairs: &[KnownIndent], known: &LineIndents<'_>, shown: &[&str]) -> bool {
     pairs.iter().all(|pair| rule.apply(pair.sent) == Some(pair.there))
         && shown.iter().filter(|line| !line.trim().is_empty()).all(|line| {
             let there = rule.apply(indent(line));
@@ -110,9 +110,9 @@ fn sign<'t>(lines: impl Iterator<Item = &'t str>) -> Option<char> {
 }
 
 /// Returns the rules that pairs of indentations allow: the one through two of them, else a shift or another width.
-fn rules(pairs: &[CommonIndent]) -> Vec<IndentRule> {
+fn rules(pairs: &[KnownIndent]) -> Vec<IndentRule> {
     match *pairs {
-        [CommonIndent { sent, there }] => {
+        [KnownIndent { sent, there }] => {
             let shift = IndentRule { slope: (1, 1), offset: there.cast_signed() - sent.cast_signed() };
             let scale = IndentRule { slope: (there.max(1), sent.max(1)), offset: 0 };
             if sent == 0 || there == 0 { vec![shift] } else { vec![shift, scale] }
