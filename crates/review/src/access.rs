@@ -73,8 +73,7 @@ impl VisitorAccess {
         let hash = blake3::hash(secret.as_bytes());
         // `blake3::Hash` compares in constant time.
         let is_known = lock(&self.logins).iter().filter(|it| **it == hash).count() > 0;
-        let csrf = || blake3::hash(format!("emend csrf {secret}").as_bytes()).to_hex().to_string();
-        is_known.then(|| Visitor { csrf: csrf() })
+        is_known.then(|| Visitor { csrf: blake3::hash(format!("emend csrf {secret}").as_bytes()).to_hex().to_string() })
     }
 
     /// Checks where a request comes from: the host must be this machine's, and a page that sends it must be one of

@@ -87,11 +87,10 @@ fn done(state: &ReviewState, fields: &Fields) -> Result<ActionDone> {
         "tick" => {
             let name = fields.text("name").ok_or_else(|| incomplete("what was viewed"))?;
             let kept = state.ticks.set(name, fields.flag("on"));
-            let failed = |what: &str| Error::new(Code::IoFailed, format!("The tick was not stored{what}."));
             return match kept {
                 Ok(true) => Ok(ActionDone { summary: "Stored.".to_owned(), operation: None }),
                 Ok(false) => Err(incomplete("what was viewed")),
-                Err(error) => Err(failed(&format!(": {error}"))),
+                Err(error) => Err(Error::new(Code::IoFailed, format!("The tick was not stored: {error}."))),
             };
         }
         "comment" => {
@@ -166,11 +165,15 @@ fn corrected(state: &ReviewState, fields: &Fields, id: &str) -> Result<Vec<(Path
     })?;
     let proposed =
         question.files.iter().enumerate().filter_map(|(nth, file)| Some((nth, file, file.proposed.as_ref()?)));
-    let text = |nth: usize, proposed: &str| {
-        let sent = fields.sent(&format!("text{nth}"))?.replace("\r\n", "\n");
-        Some(if proposed.contains("\r\n") { sent.replace('\n', "\r\n") } else { sent })
-    };
-    Ok(proposed.filter_map(|(nth, file, proposed)| Some((file.path.clone(), text(nth, proposed)?))).collect())
+    Ok(proposed
+        .filter_map(|(nth, file, proposed)| Some((file.path.clone(), read_text(fields, nth, proposed)?)))
+        .collect())
+}
+
+/// Returns the text that was sent for the file with this number, with the line ends of the proposal.
+fn read_text(fields: &Fields, nth: usize, proposed: &str) -> Option<String> {
+    let sent = fields.sent(&format!("text{nth}"))?.replace("\r\n", "\n");
+    Some(if proposed.contains("\r\n") { sent.replace('\n', "\r\n") } else { sent })
 }
 
 /// Calls a tool.

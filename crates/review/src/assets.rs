@@ -39,13 +39,13 @@ const ASSETS: &[Asset] = &[
 /// Returns the addresses of all assets.
 fn addresses() -> &'static [String] {
     static ADDRESSES: OnceLock<Vec<String>> = OnceLock::new();
-    ADDRESSES.get_or_init(|| {
-        let address = |asset: &Asset| {
-            let hash = blake3::hash(asset.bytes).to_hex();
-            format!("/assets/{}.{}.{}", asset.name, hash.get(..12).unwrap_or_default(), asset.extension)
-        };
-        ASSETS.iter().map(address).collect()
-    })
+    ADDRESSES.get_or_init(|| ASSETS.iter().map(format_address).collect())
+}
+
+/// Returns the address of an asset. It changes with the content, so that browsers keep it for good.
+fn format_address(asset: &Asset) -> String {
+    let hash = blake3::hash(asset.bytes).to_hex();
+    format!("/assets/{}.{}.{}", asset.name, hash.get(..12).unwrap_or_default(), asset.extension)
 }
 
 /// Returns the address of an asset, such as `review.js`.

@@ -16,8 +16,8 @@ const FILES_KEPT_MAX: usize = 200;
 ///
 /// Errors: `call.invalid`, `call.too_large`; those of the history, and of the file of ticks.
 pub(crate) fn keep(state: &ReviewState, fields: &Fields) -> Result<String> {
-    let missing = || Error::new(Code::CallInvalid, "The form names no changes.").next("Reload the page.");
-    let scope = scope_of(fields).ok_or_else(missing)?;
+    let scope = scope_of(fields)
+        .ok_or_else(|| Error::new(Code::CallInvalid, "The form names no changes.").next("Reload the page."))?;
     let (path, is_kept) = (fields.path("path"), fields.text("on") != Some("0"));
     let what = if let ChangeScope::Operation(id) = &scope {
         let hunk = fields.number("hunk").map(|number| [number]);
@@ -49,6 +49,8 @@ fn tick_files(state: &ReviewState, scope: &ChangeScope, path: Option<&Path>, is_
             names.extend(text.hunks.iter().map(|hunk| hunk_tick(view, hunk)));
         }
     }
-    let failed = |error| Error::new(Code::IoFailed, format!("The decision was not stored: {error}."));
-    state.ticks.set_all(&names, is_kept).map_err(failed).map(drop)
+    match state.ticks.set_all(&names, is_kept) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(Error::new(Code::IoFailed, format!("The decision was not stored: {error}."))),
+    }
 }

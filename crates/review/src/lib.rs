@@ -116,11 +116,10 @@ impl ReviewThread {
     ) -> Result<ReviewThread> {
         let (stop, stopped) = mpsc::channel(1);
         let runtime = runtime().map_err(|error| listen_failed(&error))?;
-        let serve = move || {
+        let thread = std::thread::Builder::new().name("emend-review".to_owned()).spawn(move || {
             // The other server goes on if this one fails.
             let _ = runtime.block_on(run_review(engine, caller, options, listener, stopped));
-        };
-        let thread = std::thread::Builder::new().name("emend-review".to_owned()).spawn(serve);
+        });
         Ok(ReviewThread { stop, thread: thread.map_err(|error| listen_failed(&error))? })
     }
 

@@ -15,24 +15,13 @@ pub(crate) struct Fields(Vec<(String, Vec<u8>)>);
 impl Fields {
     /// Parses `a=b&c=d`. Fields beyond the limit are ignored.
     pub(crate) fn parse(text: &[u8]) -> Fields {
-        let decode = |part: &[u8]| {
-            let spaced: Vec<u8> = part.iter().map(|byte| if *byte == b'+' { b' ' } else { *byte }).collect();
-            percent_decode(&spaced).collect::<Vec<u8>>()
-        };
-        let field = |part: &[u8]| {
-            let at = part.iter().position(|byte| *byte == b'=').unwrap_or(part.len());
-            let (name, value) = part.split_at(at);
-            (String::from_utf8_lossy(&decode(name)).into_owned(), decode(value.get(1..).unwrap_or_default()))
-        };
-        // A name that ends in `%`: the value is encoded once more, because forms change line ends and take only text.
-        let field = |part: &[u8]| {
-            let (name, value) = field(part);
-            match name.strip_suffix('%') {
-                Some(name) => (name.to_owned(), percent_decode(&value).collect()),
-                None => (name, value),
-            }
-        };
-        Fields(text.split(|byte| *byte == b'&').filter(|part| !part.is_empty()).take(FIELDS_MAX).map(field).collect())
+        Fields(
+            text.split(|byte| *byte == b'&')
+                .filter(|part| !part.is_empty())
+                .take(FIELDS_MAX)
+                .map(parse_field)
+                .collect(),
+        )
     }
 
     /// Returns the bytes of a field.
@@ -65,6 +54,25 @@ impl Fields {
     pub(crate) fn flag(&self, name: &str) -> bool {
         self.text(name) == Some("1")
     }
+}
+
+/// Returns the name and the value of a field. The value of a name that ends in `%` is encoded once more, because forms
+/// change line ends and take only text.
+fn parse_field(part: &[u8]) -> (String, Vec<u8>) {
+    let at = part.iter().position(|byte| *byte == b'=').unwrap_or(part.len());
+    let (name, value) = part.split_at(at);
+    let (name, value) = (decode(name), decode(value.get(1..).unwrap_or_default()));
+    let name = String::from_utf8_lossy(&name).into_owned();
+    match name.strip_suffix('%') {
+        Some(name) => (name.to_owned(), percent_decode(&value).collect()),
+        None => (name, value),
+    }
+}
+
+/// Decodes a name or a value, in which `+` is a space.
+fn decode(part: &[u8]) -> Vec<u8> {
+    let spaced: Vec<u8> = part.iter().map(|byte| if *byte == b'+' { b' ' } else { *byte }).collect();
+    percent_decode(&spaced).collect()
 }
 
 #[cfg(test)]

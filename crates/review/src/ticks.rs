@@ -64,12 +64,7 @@ impl Ticks {
     ///
     /// Errors: those of the file.
     pub(crate) fn set_all(&self, names: &[String], is_set: bool) -> std::io::Result<bool> {
-        let is_name = |name: &String| {
-            !name.is_empty()
-                && name.len() <= NAME_CHARS_MAX
-                && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-.:".contains(&byte))
-        };
-        if !names.iter().all(is_name) {
+        if !names.iter().all(|name| is_name(name)) {
             return Ok(false);
         }
         let mut known = self.known();
@@ -100,6 +95,13 @@ impl Ticks {
     fn known(&self) -> MutexGuard<'_, KnownTicks> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// True for the name of a tick, as the page makes them.
+fn is_name(name: &str) -> bool {
+    !name.is_empty()
+        && name.len() <= NAME_CHARS_MAX
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-.:".contains(&byte))
 }
 
 impl KnownTicks {

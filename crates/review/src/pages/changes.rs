@@ -100,16 +100,13 @@ fn pager(out: &mut Html, page: &PageContext<'_>, scope: &ChangeScope, found: &Sc
     if found.total <= FILES_PER_PAGE {
         return;
     }
-    let address = scope_address(scope);
-    let sign = if address.contains('?') { '&' } else { '?' };
+    let scope = scope_address(scope);
+    let address = format!("{scope}{}start=", if scope.contains('?') { '&' } else { '?' });
     let words =
         page.fields.text("files").map_or(String::new(), |words| format!("&files={}", crate::html::query_text(words)));
     out.raw("<nav class=\"pager\" aria-label=\"Pages of files\">");
-    let link = |out: &mut Html, at: usize, label: &str| {
-        out.raw("<a").attr("href", &format!("{address}{sign}start={at}{words}")).raw(">").text(label).raw("</a>");
-    };
     if start > 0 {
-        link(out, start.saturating_sub(FILES_PER_PAGE), "Previous files");
+        add_link(out, &format!("{address}{}{words}", start.saturating_sub(FILES_PER_PAGE)), "Previous files");
     }
     let last = (start + found.files.len()).min(found.total);
     out.raw("<span>Files ")
@@ -120,9 +117,14 @@ fn pager(out: &mut Html, page: &PageContext<'_>, scope: &ChangeScope, found: &Sc
         .number(found.total as u64);
     out.raw("</span>");
     if last < found.total {
-        link(out, last, "Next files");
+        add_link(out, &format!("{address}{last}{words}"), "Next files");
     }
     out.raw("</nav>");
+}
+
+/// Adds a link to an address of this server.
+fn add_link(out: &mut Html, address: &str, label: &str) {
+    out.raw("<a").attr("href", address).raw(">").text(label).raw("</a>");
 }
 
 /// Adds what the changes are, and what can be done with all of them.
@@ -176,20 +178,17 @@ fn title<'h>(out: &'h mut Html, view: &OperationView) -> &'h mut Html {
 /// Adds who did it, when and how.
 fn details(out: &mut Html, view: &OperationView) {
     out.raw("<dl class=\"details\">");
-    let row = |out: &mut Html, name: &str, value: &str| {
-        out.raw("<div><dt>").text(name).raw("</dt><dd>").text(value).raw("</dd></div>");
-    };
     let when = timeline::local(view.at).format("%Y-%m-%d %H:%M:%S").to_string();
-    row(out, "when", &when);
-    row(out, "by", &timeline::actor(view).0);
+    add_detail(out, "when", &when);
+    add_detail(out, "by", &timeline::actor(view).0);
     if !view.model.is_empty() {
-        row(out, "model", &view.model);
+        add_detail(out, "model", &view.model);
     }
     if !view.format.is_empty() {
-        row(out, "format", &view.format);
+        add_detail(out, "format", &view.format);
     }
     if !view.note.is_empty() && view.purpose != OperationPurpose::Mark {
-        row(out, "notes", &view.note);
+        add_detail(out, "notes", &view.note);
     }
     let completion = match view.completion {
         OperationCompletion::Done => "",
@@ -198,15 +197,20 @@ fn details(out: &mut Html, view: &OperationView) {
         OperationCompletion::Pending => "not finished",
     };
     if !completion.is_empty() {
-        row(out, "completed", completion);
+        add_detail(out, "completed", completion);
     }
     if !view.keeps_content {
-        row(out, "contents", "not stored, because the files may hold secrets");
+        add_detail(out, "contents", "not stored, because the files may hold secrets");
     }
     if let Some(last) = &view.reversal {
-        row(out, if last.is_undone { "undone by" } else { "redone by" }, &last.by);
+        add_detail(out, if last.is_undone { "undone by" } else { "redone by" }, &last.by);
     }
     out.raw("</dl>");
+}
+
+/// Adds a name and its value to a list of details.
+pub(super) fn add_detail(out: &mut Html, name: &str, value: &str) {
+    out.raw("<div><dt>").text(name).raw("</dt><dd>").text(value).raw("</dd></div>");
 }
 
 /// Adds the buttons for all of the changes.

@@ -27,8 +27,8 @@ pub(crate) fn anchor(view: &FileView) -> String {
 
 /// Returns a text that changes when the content of the file does.
 fn version(view: &FileView) -> String {
-    let digits = |version: [u8; 16]| version.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-    view.after.map_or_else(|| "gone".to_owned(), |after| digits(after.version))
+    let Some(after) = view.after else { return "gone".to_owned() };
+    after.version.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Returns the fields that name a file of a scope, for an address.

@@ -75,32 +75,31 @@ fn shown_lines<'a>(text: &'a TextDifference, hunk: &'a DiffHunk) -> Vec<HunkRow<
 /// Returns the changed words of lines whose edit is not known: of a file that changed several times, or by others.
 pub(crate) fn compared_words<'l>(lines: impl Iterator<Item = (LineKind, &'l str)>) -> HunkWords {
     let marked: Vec<(LineKind, &str)> = lines.collect();
-    let of_line = |segments: Vec<LineSegment<'_>>| {
-        let (mut changed, mut at) = (Vec::<Range<usize>>::new(), 0);
-        for segment in segments {
-            let end = at + segment.text.len();
-            if segment.changed {
-                match changed.last_mut() {
-                    Some(last) if last.end == at => last.end = end,
-                    _ => changed.push(at..end),
-                }
+    inline(&marked).into_iter().map(changed_ranges).collect()
+}
+
+/// Returns the ranges of a line that changed; neighbours are joined.
+fn changed_ranges(segments: Vec<LineSegment<'_>>) -> Vec<Range<usize>> {
+    let (mut changed, mut at) = (Vec::<Range<usize>>::new(), 0);
+    for segment in segments {
+        let end = at + segment.text.len();
+        if segment.changed {
+            match changed.last_mut() {
+                Some(last) if last.end == at => last.end = end,
+                _ => changed.push(at..end),
             }
-            at = end;
         }
-        changed
-    };
-    inline(&marked).into_iter().map(of_line).collect()
+        at = end;
+    }
+    changed
 }
 
 /// Marks the lines that differ from their counterparts in white space only.
 fn mark_space(lines: &mut [HunkRow<'_>]) {
     let mut at = 0;
     while at < lines.len() {
-        let run = |from: usize, kind: LineKind, lines: &[HunkRow<'_>]| {
-            lines[from..].iter().take_while(|it| it.line.kind == kind).count()
-        };
-        let removed = run(at, LineKind::Removed, lines);
-        let added = run(at + removed, LineKind::Added, lines);
+        let removed = count_run(&lines[at..], LineKind::Removed);
+        let added = count_run(&lines[at + removed..], LineKind::Added);
         if removed == added {
             for nth in 0..removed {
                 let (left, right) = (at + nth, at + removed + nth);
@@ -111,6 +110,11 @@ fn mark_space(lines: &mut [HunkRow<'_>]) {
         }
         at += (removed + added).max(1);
     }
+}
+
+/// Counts the lines of one kind at the beginning.
+fn count_run(lines: &[HunkRow<'_>], kind: LineKind) -> usize {
+    lines.iter().take_while(|it| it.line.kind == kind).count()
 }
 
 fn without_space(text: &str) -> impl Iterator<Item = char> {

@@ -105,18 +105,20 @@ fn proposal(out: &mut Html, page: &PageContext<'_>, file: &QuestionFile, hunks: 
 }
 
 /// Returns the lines of a hunk. Those that are no line of the file, such as a remark on its end, are omitted.
-fn lines_of<'h>(hunk: &'h Value) -> Vec<(LineKind, &'h str)> {
+fn lines_of(hunk: &Value) -> Vec<(LineKind, &str)> {
     let lines = hunk.get("lines").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
-    let line = |text: &'h str| {
-        let kind = match text.chars().next()? {
-            '-' => LineKind::Removed,
-            '+' => LineKind::Added,
-            ' ' => LineKind::Kept,
-            _ => return None,
-        };
-        Some((kind, text.get(1..)?))
+    lines.filter_map(parse_line).collect()
+}
+
+/// Splits a line of a hunk into its kind and its text; `None` if it has no such sign.
+fn parse_line(text: &str) -> Option<(LineKind, &str)> {
+    let kind = match text.chars().next()? {
+        '-' => LineKind::Removed,
+        '+' => LineKind::Added,
+        ' ' => LineKind::Kept,
+        _ => return None,
     };
-    lines.filter_map(line).collect()
+    Some((kind, text.get(1..)?))
 }
 
 /// Adds the form that denies.

@@ -2,7 +2,7 @@
 
 use crate::html::{Html, query_text};
 use crate::pages::frame::{self, Place};
-use crate::pages::timeline;
+use crate::pages::{changes, timeline};
 use crate::view::PageContext;
 use emendate::tallies::Refusal;
 use serde_json::Value;
@@ -52,18 +52,11 @@ fn is_wanted(page: &PageContext<'_>, refusal: &Refusal) -> bool {
 
 /// Adds the filters: codes with their numbers, and models.
 fn filters(out: &mut Html, page: &PageContext<'_>, all: &[Refusal]) {
-    let count = |key: fn(&Refusal) -> &str| {
-        let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
-        for value in all.iter().map(key).filter(|value| !value.is_empty()) {
-            *counts.entry(value).or_default() += 1;
-        }
-        counts
-    };
     out.raw("<form class=\"filters wide\" method=\"get\" action=\"/refused\">");
     for (name, label, counts) in [
-        ("code", "Reason", count(|refusal| &refusal.code)),
-        ("model", "Model", count(|refusal| &refusal.model)),
-        ("session", "Session", count(|refusal| &refusal.session)),
+        ("code", "Reason", count_by(all, |refusal| &refusal.code)),
+        ("model", "Model", count_by(all, |refusal| &refusal.model)),
+        ("session", "Session", count_by(all, |refusal| &refusal.session)),
     ] {
         if counts.is_empty() {
             continue;
@@ -79,6 +72,15 @@ fn filters(out: &mut Html, page: &PageContext<'_>, all: &[Refusal]) {
         out.raw("</select></label>");
     }
     out.raw("<button>Filter</button></form>");
+}
+
+/// Counts the refused calls by a field, without those that have no value.
+fn count_by(all: &[Refusal], key: fn(&Refusal) -> &str) -> BTreeMap<&str, u64> {
+    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
+    for value in all.iter().map(key).filter(|value| !value.is_empty()) {
+        *counts.entry(value).or_default() += 1;
+    }
+    counts
 }
 
 /// Adds a refused call.
@@ -100,19 +102,21 @@ fn one(out: &mut Html, page: &PageContext<'_>, refusal: &Refusal) {
         out.raw("<p class=\"next\">Next: ").text(&page.relative(&refusal.next)).raw("</p>");
     }
     out.raw("<dl class=\"details\">");
-    let mut row = |name: &str, value: &str| {
-        if !value.is_empty() {
-            out.raw("<div><dt>").text(name).raw("</dt><dd>").text(value).raw("</dd></div>");
-        }
-    };
-    row("file", &page.relative(&refusal.path));
-    row("format", &refusal.format);
-    row("bytes of text in the call", &refusal.input.to_string());
+    add_detail(out, "file", &page.relative(&refusal.path));
+    add_detail(out, "format", &refusal.format);
+    add_detail(out, "bytes of text in the call", &refusal.input.to_string());
     for (name, value) in &refusal.facts {
         match value {
-            Value::String(text) => row(name, text),
-            value => row(name, &value.to_string()),
+            Value::String(text) => add_detail(out, name, text),
+            value => add_detail(out, name, &value.to_string()),
         }
     }
     out.raw("</dl></section>");
+}
+
+/// Adds a detail, unless it is empty.
+fn add_detail(out: &mut Html, name: &str, value: &str) {
+    if !value.is_empty() {
+        changes::add_detail(out, name, value);
+    }
 }

@@ -142,17 +142,18 @@ fn is_wanted(view: &OperationView, filter: &TimelineFilter<'_>) -> bool {
         "mark" => view.purpose == OperationPurpose::Mark,
         _ => true,
     };
-    let holds = |word: &str| {
-        let in_text = |text: &str| text.to_lowercase().contains(word);
-        [&view.id, &view.session, &view.model, &view.tool, &view.format, &view.note]
-            .into_iter()
-            .any(|text| in_text(text))
-            || view.files.iter().any(|file| in_text(&shown_path(&file.below_root)))
-    };
     of_kind
         && root.is_none_or(|root| view.root == root)
         && (model.is_empty() || view.model == model)
-        && words.split_whitespace().all(|word| holds(&word.to_lowercase()))
+        && words.split_whitespace().all(|word| contains_word(view, &word.to_lowercase()))
+}
+
+/// True for an operation with this lower-case word in its fields or in the path of a file.
+fn contains_word(view: &OperationView, word: &str) -> bool {
+    [&view.id, &view.session, &view.model, &view.tool, &view.format, &view.note]
+        .into_iter()
+        .any(|text| text.to_lowercase().contains(word))
+        || view.files.iter().any(|file| shown_path(&file.below_root).to_lowercase().contains(word))
 }
 
 fn operations(out: &mut Html, page: &PageContext<'_>, selected: &str) -> Result<()> {

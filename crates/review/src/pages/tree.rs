@@ -94,9 +94,8 @@ fn folder(out: &mut Html, page: &PageContext<'_>, scope: &ChangeScope, path: &Pa
 ///
 /// Errors: those of the history.
 pub(crate) fn part(page: &PageContext<'_>) -> Result<String> {
-    let scope = scope_of(page.fields);
-    let missing = || Error::new(Code::CallInvalid, "The address names no changes.").next("Reload the page.");
-    let scope = scope.ok_or_else(missing)?;
+    let scope = scope_of(page.fields)
+        .ok_or_else(|| Error::new(Code::CallInvalid, "The address names no changes.").next("Reload the page."))?;
     page.state.changes(&scope)?;
     let mut out = Html::default();
     folder(&mut out, page, &scope, &page.fields.path("path").unwrap_or_default(), false);
