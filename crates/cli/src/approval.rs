@@ -37,8 +37,10 @@ pub(crate) fn call_or_wait(
     make: impl Fn(&CallContext) -> Reply,
 ) -> Reply {
     let (reply, caller) = asked(desk, &make);
-    let call = |reply| engine.questions().wait_for_person(&caller, call, reply, &make, note_question);
-    if asks_at_terminal(desk) { reply } else { call(reply) }
+    if asks_at_terminal(desk) {
+        return reply;
+    }
+    engine.questions().wait_for_person(&caller, call, reply, &make, note_question)
 }
 
 /// True if a person at the terminal can be asked.

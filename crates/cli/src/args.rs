@@ -496,12 +496,14 @@ pub(crate) struct ServeArgs {
 pub(crate) fn format_names(
     names: impl Iterator<Item = &'static str>,
 ) -> impl clap::builder::TypedValueParser<Value = String> {
-    let value = |name: &'static str| {
-        let former = (name == "unified_diff").then_some(UNIFIED_DIFF_FORMER_NAME);
-        let hyphens = name.contains('_').then(|| name.replace('_', "-"));
-        PossibleValue::new(name).aliases(former).aliases(hyphens)
-    };
-    PossibleValuesParser::new(names.map(value)).map(|name| canonical_name(&name))
+    PossibleValuesParser::new(names.map(possible_name)).map(|name| canonical_name(&name))
+}
+
+/// Returns the name of a format as a value, with its other spellings.
+fn possible_name(name: &'static str) -> PossibleValue {
+    let former = (name == "unified_diff").then_some(UNIFIED_DIFF_FORMER_NAME);
+    let hyphens = name.contains('_').then(|| name.replace('_', "-"));
+    PossibleValue::new(name).aliases(former).aliases(hyphens)
 }
 
 /// A profile by its name.

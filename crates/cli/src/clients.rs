@@ -202,9 +202,8 @@ fn is_ours(entry: &ServerEntry) -> bool {
 
 /// True when a path is that of the running program.
 fn is_this(command: &str) -> bool {
-    let real = |path: &Path| path.canonicalize().ok();
-    let own = std::env::current_exe().ok().and_then(|own| real(&own));
-    own.is_some() && own == real(Path::new(command))
+    let own = std::env::current_exe().and_then(|own| own.canonicalize()).ok();
+    own.is_some() && own == Path::new(command).canonicalize().ok()
 }
 
 impl Registration {

@@ -43,34 +43,34 @@ pub(crate) fn complete(engine: &Engine, caller: &CallContext, input: &Value, rep
         (Some(id), None) => ChangeScope::Operation(id.to_owned()),
         _ => return,
     };
+    let changes = ScopeReader { engine, caller, scope: &scope };
     for file in answer.data.get_mut("files").and_then(Value::as_array_mut).into_iter().flatten() {
         let Some(data) = file.as_object_mut() else { continue };
         let Some(path) = path(data, "filePath", emendate::RAW_PATH) else { continue };
-        complete_file(engine, caller, &scope, &path, data);
+        complete_file(&changes, &path, data);
+    }
+}
+
+/// Reads the contents of files before and after some changes.
+struct ScopeReader<'a> {
+    engine: &'a Engine,
+    caller: &'a CallContext,
+    scope: &'a ChangeScope,
+}
+
+impl ScopeReader<'_> {
+    /// Returns a content; `None` for one that was not kept, which cannot be printed.
+    fn content(&self, path: &Path, moment: OperationSide) -> Option<Vec<u8>> {
+        self.engine.review().scope_content(self.caller, self.scope, path, moment).ok()
     }
 }
 
 /// Completes the diff of one file.
-fn complete_file(
-    engine: &Engine,
-    caller: &CallContext,
-    scope: &ChangeScope,
-    path: &Path,
-    data: &mut Map<String, Value>,
-) {
+fn complete_file(changes: &ScopeReader<'_>, path: &Path, data: &mut Map<String, Value>) {
     let kind = data.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
-    let side = |moment, is_absent| {
-        if is_absent {
-            return Some(None);
-        }
-        // Contents that were not kept cannot be printed.
-        engine.review().scope_content(caller, scope, path, moment).ok().map(Some)
-    };
-    let (Some(before), Some(after)) =
-        (side(OperationSide::Before, kind == "create"), side(OperationSide::After, kind == "delete"))
-    else {
-        return;
-    };
+    let before = if kind == "create" { Some(None) } else { changes.content(path, OperationSide::Before).map(Some) };
+    let after = if kind == "delete" { Some(None) } else { changes.content(path, OperationSide::After).map(Some) };
+    let (Some(before), Some(after)) = (before, after) else { return };
     let sides = [before.as_deref(), after.as_deref()];
     let is_known = data.get("known").and_then(Value::as_bool).unwrap_or(true);
     let is_text = is_known && sides.iter().flatten().all(|side| std::str::from_utf8(side).is_ok());

@@ -15,11 +15,11 @@ pub(crate) fn is_stdout_unread() -> bool {
 /// Watches standard output for the lifetime of the process. If it is not a pipe or socket, no event ever occurs.
 pub(crate) fn watch_stdout(engine: &Engine) {
     let gone = engine.client_gone_flag();
-    let wait = move || {
+    let thread = thread::Builder::new().name("emend-gone".to_owned());
+    // Without the thread, a call ends when its answer cannot be written.
+    drop(thread.spawn(move || {
         if pipes::wait_until_unread(&io::stdout()) {
             gone.store(true, Ordering::Relaxed);
         }
-    };
-    // Without the thread, a call ends when its answer cannot be written.
-    drop(thread::Builder::new().name("emend-gone".to_owned()).spawn(wait));
+    }));
 }

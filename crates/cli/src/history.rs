@@ -118,15 +118,17 @@ pub(crate) fn moment(text: &str, now: DateTime<Local>) -> Result<String> {
             _ => None,
         }
     });
-    let of_date = || {
-        let start = NaiveDate::parse_from_str(text, "%Y-%m-%d").ok()?.and_hms_opt(0, 0, 0)?;
-        start.and_local_timezone(Local).earliest()
-    };
-    let found = ago.and_then(|ago| now.checked_sub_signed(ago)).or_else(of_date);
+    let found = ago.and_then(|ago| now.checked_sub_signed(ago)).or_else(|| start_of_date(text));
     let found = found.or_else(|| DateTime::parse_from_rfc3339(text).ok().map(|at| at.with_timezone(&Local)));
     found.map(|at| at.to_rfc3339()).ok_or_else(|| {
         usage(&format!("`{text}` is not a time."), "Write --since 2h, 30m, 3d, 2w, 2026-11-23 or 2026-11-23T10:00:00Z.")
     })
+}
+
+/// Returns the first moment of a local date such as `2026-11-23`.
+fn start_of_date(text: &str) -> Option<DateTime<Local>> {
+    let start = NaiveDate::parse_from_str(text, "%Y-%m-%d").ok()?.and_hms_opt(0, 0, 0)?;
+    start.and_local_timezone(Local).earliest()
 }
 
 /// Returns how the diffs of an operation are shown.

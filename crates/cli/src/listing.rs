@@ -200,9 +200,13 @@ fn history<W: Write>(out: &mut StyledWriter<W>, text: &str) -> io::Result<()> {
 
 /// True for `+3 -1`.
 fn is_counts(field: &str) -> bool {
-    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let counts = field.strip_prefix('+').and_then(|field| field.split_once(" -"));
     counts.is_some_and(|(added, removed)| is_number(added) && is_number(removed))
+}
+
+/// True for one or more digits.
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 #[cfg(test)]

@@ -85,19 +85,20 @@ pub(crate) fn probe_server(
 /// Sends both requests, and closes the input.
 fn converse(mut input: ChildStdin, said: &Receiver<String>, begun: Instant) -> Result<ProbeReport, String> {
     let hello = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "emend doctor", "version": env!("CARGO_PKG_VERSION") } });
-    let mut ask = |messages: &[Value], id: u64| -> Result<Value, String> {
-        for message in messages {
-            // A server that ended may have printed the reason.
-            let _ = writeln!(input, "{message}");
-        }
-        answer(said, id, begun)
-    };
-    let server = ask(&[json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello })], 1)?;
+    send(&mut input, &json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello }));
+    let server = answer(said, 1, begun)?;
     let version = server["serverInfo"]["version"].as_str().unwrap_or("?").to_owned();
     let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
-    let list = ask(&[ready, json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list" })], 2)?;
+    send(&mut input, &ready);
+    send(&mut input, &json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list" }));
+    let list = answer(said, 2, begun)?;
     let tools = list["tools"].as_array().map(Vec::len).filter(|count| *count > 0).ok_or("it offers no tools")?;
     Ok(ProbeReport { version, tools, time: begun.elapsed() })
+}
+
+/// Sends a message. A server that ended may have printed the reason, so a failure is not the end.
+fn send(input: &mut ChildStdin, message: &Value) {
+    let _ = writeln!(input, "{message}");
 }
 
 /// Returns the result of the request with that id; other messages are ignored.

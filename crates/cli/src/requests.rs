@@ -82,16 +82,8 @@ impl Requests {
         let unanswered = Arc::new(RequestQueue::default());
         let shared = Arc::clone(&unanswered);
         let inbox = sender.clone();
-        let read = move || {
-            let mut input = BufReader::with_capacity(64 << 10, input);
-            let end = match read_all(&mut input, &sender, &shared) {
-                Ok(()) => Incoming::End,
-                Err(error) => Incoming::Request(Err(error)),
-            };
-            // Without a receiver the process is ending.
-            let _ = sender.send(end);
-        };
-        thread::Builder::new().name("emend-requests".to_owned()).spawn(read).map_err(|error| unread(&error))?;
+        let thread = thread::Builder::new().name("emend-requests".to_owned());
+        thread.spawn(move || forward_all(input, &sender, &shared)).map_err(|error| unread(&error))?;
         Ok(Requests { lines, inbox, unanswered, has_ended: Cell::new(false), parked: Cell::new(0) })
     }
 
@@ -158,13 +150,12 @@ impl Requests {
         self.unanswered.park(&call);
         self.parked.set(self.parked.get() + 1);
         let inbox = self.inbox.clone();
-        let wait = move || {
+        let thread = thread::Builder::new().name("emend-question".to_owned()).spawn(move || {
             if let Some(end) = call.wait() {
                 // Without a receiver the process is ending.
                 let _ = inbox.send(Incoming::Answered(Box::new(call), end));
             }
-        };
-        let thread = thread::Builder::new().name("emend-question".to_owned()).spawn(wait);
+        });
         thread.map(drop).map_err(|error| io_error("the thread of a question", &error))
     }
 
@@ -269,6 +260,17 @@ fn read_all(input: &mut impl BufRead, requests: &Sender<Incoming>, unanswered: &
             return Ok(());
         }
     }
+}
+
+/// Sends all requests of the input, and then that it has ended.
+fn forward_all(input: impl io::Read, requests: &Sender<Incoming>, unanswered: &RequestQueue) {
+    let mut input = BufReader::with_capacity(64 << 10, input);
+    let end = match read_all(&mut input, requests, unanswered) {
+        Ok(()) => Incoming::End,
+        Err(error) => Incoming::Request(Err(error)),
+    };
+    // Without a receiver the process is ending.
+    let _ = requests.send(end);
 }
 
 /// Reads one line into `line`, without its end; false when it was too long and has been skipped. `None` at the end.

@@ -69,14 +69,7 @@ impl RowSettings {
         };
         let named: Vec<&str> =
             if columns.is_empty() { usual.to_vec() } else { columns.iter().map(String::as_str).collect() };
-        let field = |name: &&str| {
-            FIELDS.iter().find(|field| field.name == *name).ok_or_else(|| {
-                let all: Vec<&str> = FIELDS.iter().map(|field| field.name).collect();
-                Error::new(Code::CallInvalid, format!("Results have no field `{name}`."))
-                    .next(format!("Use some of: {}.", all.join(", ")))
-            })
-        };
-        let fields = named.iter().map(field).collect::<Result<Vec<_>>>()?;
+        let fields = named.into_iter().map(find_field).collect::<Result<Vec<_>>>()?;
         Ok(RowSettings { task, options, fields, keep })
     }
 
@@ -91,19 +84,13 @@ impl RowSettings {
     }
 
     fn row(&self, given: &Map<String, Value>) -> BulkRow {
-        let cell = |name: &str| match given.get(name) {
-            None => None,
-            Some(Value::String(text)) => Some(Ok(text.as_str())),
-            Some(Value::Null) => Some(Err(CellError::Null)),
-            Some(_) => Some(Err(CellError::NotText)),
-        };
         let change = if matches!(self.task, BulkTask::Diff { .. }) { "after" } else { "edit" };
         let inputs = BulkInputs {
-            before: cell("before").or(Some(Err(CellError::Null))),
-            change: cell(change).or(Some(Err(CellError::Null))),
-            path: cell("path"),
-            format: cell("format"),
-            expected: cell("expected"),
+            before: cell(given, "before").or(Some(Err(CellError::Null))),
+            change: cell(given, change).or(Some(Err(CellError::Null))),
+            path: cell(given, "path"),
+            format: cell(given, "format"),
+            expected: cell(given, "expected"),
             files: None,
         };
         let wants_diff = self.fields.iter().any(|field| field.name == "diff");
@@ -114,6 +101,26 @@ impl RowSettings {
         let kept = self.keep.iter().map(|name| (name.clone(), given.get(name).cloned().unwrap_or_default()));
         kept.collect()
     }
+}
+
+/// Returns the text in a column of a row; `None` if the row has no such column.
+fn cell<'a>(given: &'a Map<String, Value>, name: &str) -> Option<std::result::Result<&'a str, CellError>> {
+    match given.get(name)? {
+        Value::String(text) => Some(Ok(text.as_str())),
+        Value::Null => Some(Err(CellError::Null)),
+        _ => Some(Err(CellError::NotText)),
+    }
+}
+
+/// Returns the field of this name.
+///
+/// Errors: `call.invalid` for a field that no result has.
+fn find_field(name: &str) -> Result<&'static FieldRow> {
+    FIELDS.iter().find(|field| field.name == name).ok_or_else(|| {
+        let all: Vec<&str> = FIELDS.iter().map(|field| field.name).collect();
+        Error::new(Code::CallInvalid, format!("Results have no field `{name}`."))
+            .next(format!("Use some of: {}.", all.join(", ")))
+    })
 }
 
 /// Errors: `call.too_large`; `call.invalid` for a line that is no JSON object.

@@ -83,14 +83,7 @@ impl RecordLocation {
             "written": stored.record.written,
             "directories": stored.directories,
         });
-        let write = || -> std::io::Result<()> {
-            let directory = path.parent().unwrap_or(Path::new("/"));
-            DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
-            let mut file = tempfile::NamedTempFile::new_in(directory)?;
-            file.write_all(value.to_string().as_bytes())?;
-            file.persist(path).map(drop).map_err(|error| error.error)
-        };
-        write().map_err(|error| io_error(&shown(path), &error))
+        write_private(path, &value.to_string()).map_err(|error| io_error(&shown(path), &error))
     }
 
     /// Removes the record.
@@ -101,4 +94,15 @@ impl RecordLocation {
             let _ = path.parent().map(fs::remove_dir);
         }
     }
+}
+
+/// Writes a file that only its owner can read, and its directories.
+///
+/// Errors: those of the file system.
+fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
+    let directory = path.parent().unwrap_or(Path::new("/"));
+    DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
+    let mut file = tempfile::NamedTempFile::new_in(directory)?;
+    file.write_all(text.as_bytes())?;
+    file.persist(path).map(drop).map_err(|error| error.error)
 }
