@@ -150,15 +150,12 @@ fn log(dir: &Path) {
                 let at = 300 + round % 500;
                 let new = format!("{round:_>100}");
                 after.splice(at..at + 100, new.bytes());
-                let side = |bytes: &[u8]| {
-                    Some(FileState { content: ContentId::of(bytes), mode: 0o644, kind: FileKind::Regular })
-                };
                 let (path, moved_from) = (PATH.to_vec(), None);
                 let file = FileChange {
                     path,
                     moved_from,
-                    before: side(&before),
-                    after: side(&after),
+                    before: file_state(&before),
+                    after: file_state(&after),
                     attributes: None,
                     added: 1,
                     removed: 1,
@@ -196,6 +193,11 @@ fn log(dir: &Path) {
             }
         }
     }
+}
+
+/// Returns the state of a file with these bytes.
+fn file_state(bytes: &[u8]) -> Option<FileState> {
+    Some(FileState { content: ContentId::of(bytes), mode: 0o644, kind: FileKind::Regular })
 }
 
 fn main() {

@@ -28,19 +28,21 @@ pub(crate) fn prepare<'a>(
     let bytes: usize = contents.iter().filter_map(|(_, raw)| raw.map(<[u8]>::len)).sum();
     let threads = thread::available_parallelism().map_or(1, usize::from).min(THREADS_MAX);
     let threads = threads.min(bytes / THREAD_BYTES_MIN).max(1);
-    let work = |part: &[(ContentId, Option<&'a [u8]>)]| {
-        let mut packer = Packer::default();
-        part.iter().map(|&(id, raw)| one(&mut packer, id, raw?, bytes_max)).collect::<Vec<_>>()
-    };
     if threads == 1 {
-        return work(contents);
+        return prepare_part(contents, bytes_max);
     }
     thread::scope(|scope| {
         let parts = contents.chunks(contents.len().div_ceil(threads));
-        let started: Vec<_> = parts.map(|part| scope.spawn(move || work(part))).collect();
+        let started: Vec<_> = parts.map(|part| scope.spawn(move || prepare_part(part, bytes_max))).collect();
         let ended = started.into_iter().flat_map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
         ended.collect()
     })
+}
+
+/// Prepares contents on this thread.
+fn prepare_part<'a>(part: &[(ContentId, Option<&'a [u8]>)], bytes_max: u64) -> Vec<Option<PreparedBytes<'a>>> {
+    let mut packer = Packer::default();
+    part.iter().map(|&(id, raw)| one(&mut packer, id, raw?, bytes_max)).collect()
 }
 
 fn one<'a>(packer: &mut Packer, id: ContentId, raw: &'a [u8], bytes_max: u64) -> Option<PreparedBytes<'a>> {

@@ -258,14 +258,7 @@ impl QuestionStore {
 
     /// Writes a new file without a name that anybody looks for, accessible to its owner only.
     fn write_temporary(&self, bytes: &[u8]) -> Result<tempfile::NamedTempFile> {
-        let written = || {
-            // A temporary file is made with mode 0600.
-            let mut file = tempfile::Builder::new().prefix(".new-").tempfile_in(&self.directory)?;
-            file.write_all(bytes)?;
-            file.as_file().sync_data()?;
-            Ok(file)
-        };
-        written().map_err(|error: io::Error| self.failure("write in", &error))
+        write_temporary_in(&self.directory, bytes).map_err(|error| self.failure("write in", &error))
     }
 
     fn read(&self, id: &str, kind: &str) -> Result<Option<Vec<u8>>> {
@@ -290,6 +283,16 @@ impl QuestionStore {
     fn failure(&self, what: &str, error: &io::Error) -> Error {
         crate::database::of_io(error, what, &self.directory)
     }
+}
+
+/// Writes a temporary file, which is made with mode 0600, and syncs it.
+///
+/// Errors: those of the file system.
+fn write_temporary_in(directory: &Path, bytes: &[u8]) -> io::Result<tempfile::NamedTempFile> {
+    let mut file = tempfile::Builder::new().prefix(".new-").tempfile_in(directory)?;
+    file.write_all(bytes)?;
+    file.as_file().sync_data()?;
+    Ok(file)
 }
 
 /// True for the id of a question: it is a name of a file, so it must not be a path.

@@ -49,8 +49,7 @@ pub(crate) fn encode_spans(swaps: &[ByteReplacement<'_>]) -> Option<Vec<u8>> {
 pub(crate) fn decode_spans(mut data: &[u8]) -> Option<Vec<ReplacedSpan>> {
     let (mut spans, mut at) = (Vec::new(), 0_usize);
     while !data.is_empty() {
-        let mut number = || usize::try_from(varint::take(&mut data)?).ok();
-        let (gap, old, new) = (number()?, number()?, number()?);
+        let (gap, old, new) = (take_size(&mut data)?, take_size(&mut data)?, take_size(&mut data)?);
         at = at.checked_add(gap)?;
         spans.push(ReplacedSpan { at, old, new });
         at = at.checked_add(old)?;
@@ -60,14 +59,14 @@ pub(crate) fn decode_spans(mut data: &[u8]) -> Option<Vec<ReplacedSpan>> {
 
 /// Decodes a change made by [`encode`], in its direction or `back`; `None` if it is damaged.
 pub(crate) fn decode_directed(data: &[u8], back: bool) -> Option<Vec<OwnedByteReplacement>> {
-    let mut moved = 0_isize;
-    let turn = |ByteReplacement { at, old, new }: ByteReplacement<'_>| {
+    let (mut directed, mut moved) = (Vec::new(), 0_isize);
+    for ByteReplacement { at, old, new } in decode(data)? {
         let here = if back { at.checked_add_signed(moved)? } else { at };
         moved = moved.checked_add_unsigned(new.len())?.checked_sub_unsigned(old.len())?;
         let (old, new) = if back { (new, old) } else { (old, new) };
-        Some(OwnedByteReplacement { at: here, old: old.into(), new: new.into() })
-    };
-    decode(data)?.into_iter().map(turn).collect()
+        directed.push(OwnedByteReplacement { at: here, old: old.into(), new: new.into() });
+    }
+    Some(directed)
 }
 
 /// Total length of all texts.
@@ -94,8 +93,7 @@ pub(crate) fn encode(swaps: &[ByteReplacement<'_>]) -> Option<Vec<u8>> {
 pub(crate) fn decode(mut data: &[u8]) -> Option<Vec<ByteReplacement<'_>>> {
     let (mut swaps, mut at) = (Vec::new(), 0_usize);
     while !data.is_empty() {
-        let mut number = || usize::try_from(varint::take(&mut data)?).ok();
-        let (gap, old, new) = (number()?, number()?, number()?);
+        let (gap, old, new) = (take_size(&mut data)?, take_size(&mut data)?, take_size(&mut data)?);
         let (old, after) = data.split_at_checked(old)?;
         let (new, following) = after.split_at_checked(new)?;
         at = at.checked_add(gap)?;
@@ -112,8 +110,7 @@ pub(crate) fn apply(from: &[u8], mut data: &[u8], back: bool) -> Option<Vec<u8>>
     let mut out = Vec::with_capacity(from.len().checked_add(data.len())?);
     let mut rest = from;
     while !data.is_empty() {
-        let mut number = || usize::try_from(varint::take(&mut data)?).ok();
-        let (gap, old, new) = (number()?, number()?, number()?);
+        let (gap, old, new) = (take_size(&mut data)?, take_size(&mut data)?, take_size(&mut data)?);
         let (old, after) = data.split_at_checked(old)?;
         let (new, following) = after.split_at_checked(new)?;
         let (gone, come) = if back { (new, old) } else { (old, new) };
@@ -125,6 +122,11 @@ pub(crate) fn apply(from: &[u8], mut data: &[u8], back: bool) -> Option<Vec<u8>>
     }
     out.extend_from_slice(rest);
     Some(out)
+}
+
+/// Removes an offset or a length from the front; `None` if it is damaged.
+fn take_size(data: &mut &[u8]) -> Option<usize> {
+    usize::try_from(varint::take(data)?).ok()
 }
 
 #[cfg(test)]

@@ -54,12 +54,16 @@ fn copy_file(from: &Path, to: &Path) -> Result<()> {
 
 /// Returns the stamps of all files of a database; `None` for a missing one.
 fn stamps(directory: &Path) -> Result<Vec<Option<files::FileStamp>>> {
-    let stamp = |name: &&str| match files::stamp(&directory.join(name)) {
+    DATABASE_FILES.iter().map(|name| stamp(&directory.join(name))).collect()
+}
+
+/// Returns the stamp of a file; `None` for a missing one.
+fn stamp(path: &Path) -> Result<Option<files::FileStamp>> {
+    match files::stamp(path) {
         Ok(found) => Ok(Some(found)),
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
-        Err(error) => Err(of_io(&error, "examine", &directory.join(name))),
-    };
-    DATABASE_FILES.iter().map(stamp).collect()
+        Err(error) => Err(of_io(&error, "examine", path)),
+    }
 }
 
 #[cfg(test)]

@@ -171,8 +171,7 @@ fn also(all: &Connection, ids: &[OperationId]) -> rusqlite::Result<Option<Vec<u8
 fn also_of(blob: Option<&[u8]>) -> FromSqlResult<Vec<OperationId>> {
     let (mut rest, mut ids) = (blob.unwrap_or_default(), Vec::new());
     while !rest.is_empty() {
-        let mut next = || varint::take(&mut rest).ok_or(FromSqlError::InvalidType);
-        let (number, at) = (next()?, next()?);
+        let (number, at) = (rows::take_number(&mut rest)?, rows::take_number(&mut rest)?);
         ids.push(OperationId::new(number, at.cast_signed()));
     }
     Ok(ids)

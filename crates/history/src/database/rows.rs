@@ -162,18 +162,22 @@ pub(super) fn pack_stamp(stamp: &FileMeta) -> Vec<u8> {
 }
 
 pub(super) fn unpack_stamp(mut blob: &[u8]) -> FromSqlResult<FileMeta> {
-    let mut next = || varint::take(&mut blob).ok_or(FromSqlError::InvalidType);
     Ok(FileMeta {
-        dev: next()?,
-        ino: next()?,
-        size: next()?,
-        mtime_ns: next()?.cast_signed(),
-        ctime_ns: next()?.cast_signed(),
-        mode: to_u32(next()?)?,
-        links: next()?,
-        uid: to_u32(next()?)?,
-        gid: to_u32(next()?)?,
+        dev: take_number(&mut blob)?,
+        ino: take_number(&mut blob)?,
+        size: take_number(&mut blob)?,
+        mtime_ns: take_number(&mut blob)?.cast_signed(),
+        ctime_ns: take_number(&mut blob)?.cast_signed(),
+        mode: to_u32(take_number(&mut blob)?)?,
+        links: take_number(&mut blob)?,
+        uid: to_u32(take_number(&mut blob)?)?,
+        gid: to_u32(take_number(&mut blob)?)?,
     })
+}
+
+/// Removes a number from the front of a stored list.
+pub(super) fn take_number(blob: &mut &[u8]) -> FromSqlResult<u64> {
+    varint::take(blob).ok_or(FromSqlError::InvalidType)
 }
 
 /// Converts a stored number, which has to fit.
@@ -194,8 +198,7 @@ pub(super) fn pack_lines(lines: &LineSet) -> Vec<u8> {
 pub(super) fn unpack_lines(mut blob: &[u8]) -> FromSqlResult<LineSet> {
     let mut lines = LineSet::none();
     while !blob.is_empty() {
-        let mut next = || varint::take(&mut blob).ok_or(FromSqlError::InvalidType);
-        let (from, more) = (next()?, next()?);
+        let (from, more) = (take_number(&mut blob)?, take_number(&mut blob)?);
         lines.add(from, from.checked_add(more).ok_or(FromSqlError::InvalidType)?);
     }
     Ok(lines)

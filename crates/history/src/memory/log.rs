@@ -10,10 +10,10 @@ use super::{MemoryHistory, MemoryHistoryState};
 use crate::blob_store::{BlobStore, keep};
 use crate::delta_chain::{NewDelta, keep_sides};
 use crate::{
-    ChangeContent, DiskUsage, FileChange, FileState, GcStats, HistoryLimits, KnownContent, KnownState, LogEntry,
-    LogReceipt, LogStamp, NewlyKnown, Operation, OperationFilter, OperationId, OperationLog, OperationName,
-    OperationOutcome, OutsideContent, OwnedByteReplacement, OwnedContent, Retention, SessionUpdate, StatCache, TURN,
-    VersionBody, clock, delta_chain, operation, pack, prune, replacement,
+    ChangeContent, DiskUsage, FileChange, GcStats, HistoryLimits, KnownContent, KnownState, LogEntry, LogReceipt,
+    LogStamp, NewlyKnown, Operation, OperationFilter, OperationId, OperationLog, OperationName, OperationOutcome,
+    OutsideContent, OwnedByteReplacement, OwnedContent, Retention, SessionUpdate, StatCache, TURN, VersionBody, clock,
+    delta_chain, operation, pack, prune, replacement,
 };
 
 /// An operation of the log.
@@ -55,8 +55,10 @@ impl OperationLog for MemoryHistory {
 
     fn newest_seen(&self, paths: &[&[u8]]) -> Result<Vec<Option<ContentId>>> {
         let inner = self.inner();
-        let content = |state: &Option<FileState>| state.map_or(operation::NOTHING, |state| state.content);
-        Ok(paths.iter().map(|path| inner.known.get(*path).map(content)).collect())
+        Ok(paths
+            .iter()
+            .map(|path| inner.known.get(*path).map(|state| state.map_or(operation::NOTHING, |state| state.content)))
+            .collect())
     }
 
     fn last_known(&self, paths: &[&[u8]]) -> Result<Vec<Option<KnownState>>> {
@@ -166,15 +168,6 @@ impl OperationLog for MemoryHistory {
     }
 
     fn operations(&self, filter: &OperationFilter<'_>) -> Result<Vec<LogEntry>> {
-        let fits = |logged: &&LogEntry| {
-            filter.session.is_none_or(|session| logged.operation.session == session)
-                && filter.tool.map_or(logged.operation.tool != TURN, |tool| logged.operation.tool == tool)
-                && filter.below.is_none_or(|below| logged.id.number < below)
-                && filter.path.is_none_or(|path| {
-                    let mut files = logged.operation.files.iter();
-                    files.any(|file| file.path == path || file.moved_from.as_deref() == Some(path))
-                })
-        };
         Ok(self
             .inner()
             .operations
@@ -182,7 +175,7 @@ impl OperationLog for MemoryHistory {
             .rev()
             .filter(|entry| !entry.aborted)
             .map(|entry| &entry.logged)
-            .filter(fits)
+            .filter(|logged| is_wanted(filter, logged))
             .take(filter.limit)
             .cloned()
             .collect())
@@ -265,6 +258,17 @@ impl OperationLog for MemoryHistory {
     }
 }
 
+/// True for an operation that the filter selects.
+fn is_wanted(filter: &OperationFilter<'_>, logged: &LogEntry) -> bool {
+    filter.session.is_none_or(|session| logged.operation.session == session)
+        && filter.tool.map_or(logged.operation.tool != TURN, |tool| logged.operation.tool == tool)
+        && filter.below.is_none_or(|below| logged.id.number < below)
+        && filter.path.is_none_or(|path| {
+            let mut files = logged.operation.files.iter();
+            files.any(|file| file.path == path || file.moved_from.as_deref() == Some(path))
+        })
+}
+
 /// Counts the operations and the stored contents.
 fn count_stored(inner: &MemoryHistoryState) -> (u64, u64) {
     let shelves = &inner.blobs;
@@ -330,10 +334,10 @@ impl MemoryHistoryState {
         let pending = self.operations.iter().filter(|entry| entry.logged.owner.is_some() && !entry.aborted);
         let in_doubt: HashSet<&[u8]> =
             pending.flat_map(|entry| &entry.logged.operation.files).map(|file| &*file.path).collect();
-        let known = |path: &&[u8]| {
+        let known = paths.iter().map(|path| {
             self.known.get(*path).map(|state| KnownState { state: *state, in_doubt: in_doubt.contains(path) })
-        };
-        paths.iter().map(known).collect()
+        });
+        known.collect()
     }
 
     /// True if an operation that was not aborted undoes this one.

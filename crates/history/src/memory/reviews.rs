@@ -50,12 +50,14 @@ impl Reviews for MemoryHistory {
 
     fn comments(&self, filter: &CommentFilter<'_>) -> Result<Vec<StoredComment>> {
         let inner = self.inner();
-        let fits = |comment: &&StoredComment| {
-            filter.operation.is_none_or(|operation| comment.operation == operation)
-                && filter.session.is_none_or(|session| comment.session == session)
-                && (!filter.open || comment.delivered_at.is_none())
-        };
-        Ok(inner.reviews.comments.iter().filter(fits).take(filter.limit).cloned().collect())
+        Ok(inner
+            .reviews
+            .comments
+            .iter()
+            .filter(|comment| is_wanted(filter, comment))
+            .take(filter.limit)
+            .cloned()
+            .collect())
     }
 
     fn mark_delivered(&self, numbers: &[u64]) -> Result<()> {
@@ -110,4 +112,11 @@ impl Reviews for MemoryHistory {
         found.truncate(limit);
         Ok(found)
     }
+}
+
+/// True for a comment that the filter selects.
+fn is_wanted(filter: &CommentFilter<'_>, comment: &StoredComment) -> bool {
+    filter.operation.is_none_or(|operation| comment.operation == operation)
+        && filter.session.is_none_or(|session| comment.session == session)
+        && (!filter.open || comment.delivered_at.is_none())
 }
