@@ -366,14 +366,10 @@ impl Store for LocalStore {
     fn remove_dir(&self, place: &SafePath) -> Result<bool> {
         let Some(name) = place.relative().file_name() else { return Ok(false) };
         let parent = place.relative().parent().unwrap_or(Path::new(""));
-        let remove = || {
-            self.open_beneath(place.root(), parent, sys::PATH | OFlags::DIRECTORY)
-                .and_then(|parent| sys::unlinkat(parent, name, AtFlags::REMOVEDIR))
-        };
-        let removed = remove().or_else(|errno| {
+        let removed = self.unlink_dir(place.root(), parent, name).or_else(|errno| {
             // Some file systems keep the name of a removed file until it is closed.
             let kept = matches!(errno, Errno::NOTEMPTY | Errno::EXIST) && self.close_displaced();
-            if kept { remove() } else { Err(errno) }
+            if kept { self.unlink_dir(place.root(), parent, name) } else { Err(errno) }
         });
         match removed {
             Ok(()) => Ok(true),
@@ -395,11 +391,11 @@ impl Store for LocalStore {
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(None),
             other => other.map_err(|errno| error::os_error("list the directory", place.absolute(), errno))?,
         };
-        let with_meta = |entry: DirEntry| {
+        let with_meta = entries.into_iter().filter_map(|entry| {
             let stat = sys::statat(&folder, &entry.name).ok()?;
             Some((entry, read::file_meta(&stat)))
-        };
-        Ok(Some(entries.into_iter().filter_map(with_meta).collect()))
+        });
+        Ok(Some(with_meta.collect()))
     }
 
     fn lookup_names(&self, root: usize, folder: &Path, names: &[&OsStr]) -> Result<Vec<Option<NameInfo>>> {
@@ -426,6 +422,12 @@ impl LocalStore {
             sys::close_all(spent);
         }
         any
+    }
+
+    /// Removes an empty directory below an opened parent.
+    fn unlink_dir(&self, root: usize, parent: &Path, name: &OsStr) -> emendate_os::io::Result<()> {
+        self.open_beneath(root, parent, sys::PATH | OFlags::DIRECTORY)
+            .and_then(|parent| sys::unlinkat(parent, name, AtFlags::REMOVEDIR))
     }
 }
 

@@ -77,11 +77,10 @@ fn candidates(local: &LocalStore, root: usize, folder: &OwnedFd, names: &[&OsStr
 /// if the listing is incomplete or not ASCII.
 fn list_name_hashes(folder: &OwnedFd) -> Option<Vec<u64>> {
     let (mut there, mut plain) = (Vec::new(), true);
-    let each = |name: &[u8]| {
+    let whole = sys::list_in_one_call(folder, &mut [MaybeUninit::uninit(); LIST_BUFFER_BYTES], |name| {
         plain &= name.is_ascii();
         there.push(components::hash_ignoring_case(name));
-    };
-    let whole = sys::list_in_one_call(folder, &mut [MaybeUninit::uninit(); LIST_BUFFER_BYTES], each);
+    });
     there.sort_unstable();
     (whole.ok()? && plain).then_some(there)
 }

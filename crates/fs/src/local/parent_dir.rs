@@ -120,15 +120,10 @@ pub(super) fn create_missing<'a>(
     made: &mut Vec<CreatedDir>,
     book: &mut TxnRecord<'_>,
 ) -> Result<ParentDir<'a>> {
-    let failed = |errno| match errno {
-        // Every directory on the way was found or created a moment ago.
-        Errno::NOENT => error::raced(place.absolute(), "cannot be created: its directory was moved or removed"),
-        _ => error::os_error("create the directory of", place.absolute(), errno),
-    };
     let key = parent_key(place).ok_or_else(|| error::not_regular(place.absolute(), "a directory"))?;
     let mut so_far = local.infos[key.root].canonical.clone();
     let path = sys::PATH | DIRECTORY;
-    let mut here = local.open_beneath(key.root, Path::new(""), path).map_err(failed)?;
+    let mut here = local.open_beneath(key.root, Path::new(""), path).map_err(|errno| create_failed(place, errno))?;
     let mut announced = false;
     for part in key.path {
         so_far.push(part);
@@ -142,24 +137,34 @@ pub(super) fn create_missing<'a>(
                 new = match sys::mkdirat(&here, part, Mode::from_raw_mode(0o777)) {
                     Ok(()) => true,
                     Err(Errno::EXIST) => false,
-                    Err(errno) => return Err(failed(errno)),
+                    Err(errno) => return Err(create_failed(place, errno)),
                 };
                 sys::openat(&here, part, path, Mode::empty()).map_err(|errno| {
                     if new {
                         let _ = sys::unlinkat(&here, part, AtFlags::REMOVEDIR);
                     }
-                    failed(errno)
+                    create_failed(place, errno)
                 })?
             }
-            other => other.map_err(failed)?,
+            other => other.map_err(|errno| create_failed(place, errno))?,
         };
         let parent = std::mem::replace(&mut here, next);
         if new {
             made.push(CreatedDir { parent, name: part.to_owned(), path: so_far.clone() });
         }
     }
-    let fd = sys::openat(&here, ".", OFlags::RDONLY | DIRECTORY, Mode::empty()).map_err(failed)?;
-    ParentDir::of_io(fd, key, true).map_err(failed)
+    let fd = sys::openat(&here, ".", OFlags::RDONLY | DIRECTORY, Mode::empty())
+        .map_err(|errno| create_failed(place, errno))?;
+    ParentDir::of_io(fd, key, true).map_err(|errno| create_failed(place, errno))
+}
+
+/// Returns the error for a directory that could not be created on the way to a file.
+fn create_failed(place: &SafePath, errno: Errno) -> Error {
+    match errno {
+        // Every directory on the way was found or created a moment ago.
+        Errno::NOENT => error::raced(place.absolute(), "cannot be created: its directory was moved or removed"),
+        _ => error::os_error("create the directory of", place.absolute(), errno),
+    }
 }
 
 /// Records in the journal which directories will be created, from `first` down to the parent of `place`, and that

@@ -14,7 +14,7 @@ use emendate_os::io::Errno;
 
 use super::journal::{self, Journal, OpenRecord};
 use super::journal_frame::{JournalFrame, JournalStep, PathState, decode_record, overwritten};
-use super::parent_dir::{self, ParentDir};
+use super::parent_dir::{self, DirKey, ParentDir};
 use super::temp::{self, TempOwner};
 use super::{LocalStore, sys};
 use crate::{SafePath, error};
@@ -61,6 +61,39 @@ impl From<Errno> for SkipReason {
 impl From<emendate_core::Error> for SkipReason {
     fn from(error: emendate_core::Error) -> SkipReason {
         SkipReason::Failed(error.message().to_owned())
+    }
+}
+
+/// The steps of an interrupted transaction, with the directories that they change.
+struct RecoverySteps<'a> {
+    batch: u32,
+    steps: &'a [JournalStep],
+    places: &'a [SafePath],
+    folders: &'a [ParentDir<'a>],
+    /// The index of each directory.
+    known: HashMap<DirKey<'a>, usize>,
+    /// Old and new bytes of files that are written in place, by step.
+    overwritten: HashMap<usize, (&'a [u8], &'a [u8])>,
+}
+
+impl RecoverySteps<'_> {
+    /// Returns a step in its direction or `back`; `None` if its directory is gone.
+    fn step(&self, back: bool, index: usize) -> Option<StepRecovery<'_>> {
+        let step = &self.steps[index];
+        let folder = self.folders.get(*self.known.get(&parent_dir::parent_key(&self.places[index])?)?)?;
+        let bytes = self.overwritten.get(&index).copied();
+        let (want, from) = if back { (step.old, step.new) } else { (step.new, step.old) };
+        let bytes = bytes.map(|(old, new)| if back { (new, old) } else { (old, new) });
+        Some(StepRecovery {
+            folder: folder.fd.as_fd(),
+            name: step.path.file_name()?,
+            step,
+            want,
+            from,
+            bytes,
+            back,
+            batch: self.batch,
+        })
     }
 }
 
@@ -169,7 +202,7 @@ impl LocalStore {
         frames: &[JournalFrame],
         out: &mut RecoveryReport,
     ) -> std::result::Result<bool, SkipReason> {
-        let (batch, mut places) = (record.batch, Vec::new());
+        let mut places = Vec::new();
         for step in steps {
             let (root, relative) = self.find_root(&step.path).ok_or(SkipReason::Elsewhere)?;
             places.push(SafePath::new(root, &self.infos[root].canonical, relative.to_owned(), &step.path, None));
@@ -191,33 +224,23 @@ impl LocalStore {
             }
         }
         parent_dir::lock_all(self, &folders)?;
-        let overwritten = overwritten(frames);
-        let work = |back: bool, index: usize| {
-            let step = &steps[index];
-            let folder = folders.get(*known.get(&parent_dir::parent_key(&places[index])?)?)?;
-            let bytes = overwritten.get(&index).copied();
-            let (want, from) = if back { (step.old, step.new) } else { (step.new, step.old) };
-            let bytes = bytes.map(|(old, new)| if back { (new, old) } else { (old, new) });
-            Some(StepRecovery {
-                folder: folder.fd.as_fd(),
-                name: step.path.file_name()?,
-                step,
-                want,
-                from,
-                bytes,
-                back,
-                batch,
-            })
+        let recovered = RecoverySteps {
+            batch: record.batch,
+            steps,
+            places: &places,
+            folders: &folders,
+            known,
+            overwritten: overwritten(frames),
         };
         if !back {
             let states: Vec<StepState> = (0..steps.len())
-                .filter_map(|index| work(false, index))
+                .filter_map(|index| recovered.step(false, index))
                 .map(|it| it.state())
                 .collect::<Result<_, _>>()?;
             back = abort_if_blocked(record, steps, &states, out)?;
         }
-        for work in (0..steps.len()).filter_map(|index| work(back, index)) {
-            work.finish_step(out)?;
+        for step in (0..steps.len()).filter_map(|index| recovered.step(back, index)) {
+            step.finish_step(out)?;
         }
         for folder in folders.iter().filter(|folder| folder.readable) {
             sys::fsync(&folder.fd)?;

@@ -116,31 +116,20 @@ pub(in crate::local) fn close_all(mut files: Vec<OwnedFd>) {
 
 /// Makes one call per item, several at a time. To tests they appear in order.
 fn call_in_parallel<T: Sync>(all: &[T], threads: usize, call: impl Fn(&T) -> Result<()> + Sync) -> Vec<Result<()>> {
-    let allowed = |_| {
+    let gates = all.iter().map(|_| {
         gate!();
         Ok(())
-    };
-    let allowed: Vec<Result<()>> = all.iter().map(allowed).collect();
+    });
+    let allowed: Vec<Result<()>> = gates.collect();
     let next = AtomicUsize::new(0);
     // Neighbours are in one directory, in which the kernel changes names one at a time.
     let run = (all.len() / (threads * PARTS_PER_THREAD)).max(1);
-    let work = || {
-        let mut done = Vec::new();
-        loop {
-            let from = next.fetch_add(run, Ordering::Relaxed);
-            let some = all.iter().zip(&allowed).enumerate().skip(from).take(run);
-            let before = done.len();
-            done.extend(some.map(|(nth, (one, allowed))| (nth, allowed.and_then(|()| call(one)))));
-            if done.len() == before {
-                return done;
-            }
-        }
-    };
     let done: Vec<(usize, Result<()>)> = std::thread::scope(|scope| {
         // If no thread can be started, this one does all the work.
-        let others = (1..threads.min(all.len())).map_while(|_| Builder::new().spawn_scoped(scope, work).ok());
+        let others = (1..threads.min(all.len()))
+            .map_while(|_| Builder::new().spawn_scoped(scope, || call_runs(all, &allowed, &next, run, &call)).ok());
         let others: Vec<_> = others.collect();
-        let mut done = work();
+        let mut done = call_runs(all, &allowed, &next, run, &call);
         done.extend(others.into_iter().flat_map(|other| other.join().unwrap_or_default()));
         done
     });
@@ -150,6 +139,26 @@ fn call_in_parallel<T: Sync>(all: &[T], threads: usize, call: impl Fn(&T) -> Res
         results[nth] = result;
     }
     results
+}
+
+/// Takes runs of items until none is left, and returns the results with the numbers of their items.
+fn call_runs<T>(
+    all: &[T],
+    allowed: &[Result<()>],
+    next: &AtomicUsize,
+    run: usize,
+    call: &impl Fn(&T) -> Result<()>,
+) -> Vec<(usize, Result<()>)> {
+    let mut done = Vec::new();
+    loop {
+        let from = next.fetch_add(run, Ordering::Relaxed);
+        let some = all.iter().zip(allowed).enumerate().skip(from).take(run);
+        let before = done.len();
+        done.extend(some.map(|(nth, (one, allowed))| (nth, allowed.and_then(|()| call(one)))));
+        if done.len() == before {
+            return done;
+        }
+    }
 }
 
 #[cfg(test)]
