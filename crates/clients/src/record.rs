@@ -72,21 +72,32 @@ struct Piece {
 /// Compares two texts word by word: a file may be one long line.
 fn pieces(from: &str, to: &str) -> Option<Vec<Piece>> {
     let lines = words_as_lines(from)?;
-    let open = |text: String| Snapshot::open_text(text).ok();
-    let changes = ChangeSet::diff(&open(lines.clone())?, &open(words_as_lines(to)?)?);
-    let (mut at, mut breaks) = (0, 0);
-    // Offsets without the line breaks that were added.
-    let mut offset = |wanted: usize| {
-        breaks += lines[at..wanted].matches('\n').count();
-        at = wanted;
-        wanted - breaks
-    };
-    let of = |splice: &emendate_core::Splice| {
-        let (start, end) = (offset(splice.span.start()), offset(splice.span.end()));
+    let old = Snapshot::open_text(lines.clone()).ok()?;
+    let changes = ChangeSet::diff(&old, &Snapshot::open_text(words_as_lines(to)?).ok()?);
+    let mut offsets = JoinedOffsets { lines: &lines, at: 0, breaks: 0 };
+    let pieces = changes.splices().iter().map(|splice| {
+        let (start, end) = (offsets.joined(splice.span.start()), offsets.joined(splice.span.end()));
         let text = std::str::from_utf8(&splice.text).ok()?;
         Some(Piece { start, end, text: text.replace('\n', "").replace(LINE_END, "\n").replace(CARRIAGE_RETURN, "\r") })
-    };
-    changes.splices().iter().map(of).collect()
+    });
+    pieces.collect()
+}
+
+/// Converts ascending offsets to those without the line breaks that were added.
+struct JoinedOffsets<'a> {
+    lines: &'a str,
+    at: usize,
+    /// Line breaks before `at`.
+    breaks: usize,
+}
+
+impl JoinedOffsets<'_> {
+    /// Returns the offset in the text without these line breaks.
+    fn joined(&mut self, wanted: usize) -> usize {
+        self.breaks += self.lines[self.at..wanted].matches('\n').count();
+        self.at = wanted;
+        wanted - self.breaks
+    }
 }
 
 /// Stand for the line ends of a text whose words are lines.

@@ -68,29 +68,26 @@ impl Event {
     /// a list of strings. Names from outside are cut.
     pub fn fields(&self, paths: bool) -> Map<String, Value> {
         let mut out = Map::new();
-        let mut put = |key: &str, value: Value| {
-            out.insert(key.to_owned(), value);
-        };
-        put("tool", self.tool.into());
-        put("ok", (self.code == "ok").into());
-        put("code", self.code.into());
-        put("micros", self.micros.into());
-        put("bytes_in", self.input.into());
-        put("bytes_out", self.output.into());
-        put("files", self.files.into());
-        put("lines_added", self.lines.0.into());
-        put("lines_removed", self.lines.1.into());
-        put("transport", self.transport.into());
+        put(&mut out, "tool", self.tool.into());
+        put(&mut out, "ok", (self.code == "ok").into());
+        put(&mut out, "code", self.code.into());
+        put(&mut out, "micros", self.micros.into());
+        put(&mut out, "bytes_in", self.input.into());
+        put(&mut out, "bytes_out", self.output.into());
+        put(&mut out, "files", self.files.into());
+        put(&mut out, "lines_added", self.lines.0.into());
+        put(&mut out, "lines_removed", self.lines.1.into());
+        put(&mut out, "transport", self.transport.into());
         // The name of this field up to version 0.1.
-        put("door", self.transport.into());
+        put(&mut out, "door", self.transport.into());
         if let Some(tier) = self.tier {
-            put("tier", tier.into());
+            put(&mut out, "tier", tier.into());
         }
         if self.dry_run {
-            put("dry_run", true.into());
+            put(&mut out, "dry_run", true.into());
         }
         if self.instructions {
-            put("instructions", true.into());
+            put(&mut out, "instructions", true.into());
         }
         let words = [("format", self.format), ("profile", self.profile), ("client", &self.client)];
         let words = words.into_iter().chain([
@@ -98,10 +95,15 @@ impl Event {
             ("session", &self.session),
             ("traceparent", &self.traceparent),
         ]);
-        words.filter(|(_, word)| !word.is_empty()).for_each(|(key, word)| put(key, name(word).into()));
+        words.filter(|(_, word)| !word.is_empty()).for_each(|(key, word)| put(&mut out, key, name(word).into()));
         if paths {
-            put("paths", self.paths.clone().into());
+            put(&mut out, "paths", self.paths.clone().into());
         }
         out
     }
+}
+
+/// Adds a field.
+fn put(out: &mut Map<String, Value>, key: &str, value: Value) {
+    out.insert(key.to_owned(), value);
 }

@@ -31,11 +31,7 @@ impl SessionModels {
     /// Reads the file; a file that cannot be read has none.
     pub fn read(file: &Path) -> SessionModels {
         let texts = [with_suffix(file, ".1"), file.to_owned()].map(|file| fs::read_to_string(file).unwrap_or_default());
-        let row = |line: &str| {
-            let value: Value = serde_json::from_str(line).ok()?;
-            Some((value["at"].as_u64()?, value["session"].as_str()?.to_owned(), value["model"].as_str()?.to_owned()))
-        };
-        let mut rows: Vec<_> = texts.iter().flat_map(|text| text.lines()).filter_map(row).collect();
+        let mut rows: Vec<_> = texts.iter().flat_map(|text| text.lines()).filter_map(parse_row).collect();
         rows.sort_by_key(|(at, ..)| *at);
         SessionModels { rows }
     }
@@ -52,6 +48,12 @@ impl SessionModels {
     pub fn names(&self) -> BTreeSet<&str> {
         self.rows.iter().map(|row| &*row.2).filter(|model| !model.is_empty()).collect()
     }
+}
+
+/// Returns the time, session and model of a line; `None` if one is missing.
+fn parse_row(line: &str) -> Option<(u64, String, String)> {
+    let value: Value = serde_json::from_str(line).ok()?;
+    Some((value["at"].as_u64()?, value["session"].as_str()?.to_owned(), value["model"].as_str()?.to_owned()))
 }
 
 #[cfg(test)]

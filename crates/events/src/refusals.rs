@@ -93,17 +93,11 @@ fn cut(text: &str, most: usize) -> String {
 
 impl Refusal {
     fn to_line(&self) -> String {
-        let is_short = |value: &Value| match value {
-            Value::Number(_) | Value::Bool(_) => true,
-            Value::String(text) => text.len() <= 100,
-            _ => false,
-        };
         let facts = self.facts.iter().filter(|(_, value)| is_short(value)).take(FACTS_MAX);
         let facts: Map<String, Value> = facts.map(|(key, value)| (name(key), value.clone())).collect();
-        let text = |text: &str| cut(text, TEXT_CHARS_MAX);
         let line = json!({
             "at": self.at, "tool": name(&self.tool), "format": name(&self.format), "code": name(&self.code),
-            "message": text(&self.message), "evidence": text(&self.evidence), "next": text(&self.next),
+            "message": cut(&self.message, TEXT_CHARS_MAX), "evidence": cut(&self.evidence, TEXT_CHARS_MAX), "next": cut(&self.next, TEXT_CHARS_MAX),
             "path": cut(&self.path, PATH_CHARS_MAX), "input": self.input,
             "session": name(&self.session), "model": name(&self.model), "facts": facts,
         });
@@ -127,6 +121,15 @@ impl Refusal {
             model: text("model"),
             facts: value["facts"].as_object().cloned().unwrap_or_default(),
         })
+    }
+}
+
+/// True for a fact that is short enough to be kept.
+fn is_short(value: &Value) -> bool {
+    match value {
+        Value::Number(_) | Value::Bool(_) => true,
+        Value::String(text) => text.len() <= 100,
+        _ => false,
     }
 }
 

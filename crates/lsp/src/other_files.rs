@@ -61,14 +61,14 @@ pub(crate) fn before(
 /// Checks them again after the edit was shown, and returns the new problems of each.
 pub(crate) fn after(live: &RunningServer, others: Vec<OtherText>, until: Instant) -> Vec<OtherFileReport> {
     let said = query_all(live, others.iter().map(|other| (&*other.path, other.version)), until);
-    let new = |(other, after): (OtherText, Result<Vec<Diagnostic>, DiagnosticsFailure>)| {
-        let new =
-            after.and_then(
-                |after| if after.is_empty() { Ok(after) } else { Ok(partition_new(&other.before?, after, &[]).0) },
-            );
-        OtherFileReport { path: other.path, new }
-    };
-    others.into_iter().zip(said).map(new).collect()
+    let reports = others.into_iter().zip(said).map(|(other, after)| OtherFileReport {
+        path: other.path,
+        new: after.and_then(|after| match after.is_empty() {
+            true => Ok(after),
+            false => Ok(partition_new(&other.before?, after, &[]).0),
+        }),
+    });
+    reports.collect()
 }
 
 /// Sends all requests first, so that the server can process them together.

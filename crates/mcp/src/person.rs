@@ -102,19 +102,8 @@ impl PersonQuestion {
         let (send, receive) = oneshot::channel();
         let (waiting, gone) = (question.clone(), Arc::clone(&self.client_gone));
         // A thread of its own: those of calls are few.
-        let wait = move || {
-            while !send.is_closed() && !gone.load(Ordering::Relaxed) {
-                match waiting.wait(THREAD_POLL) {
-                    Ok(WaitEnd::StillWaiting) => {}
-                    end => {
-                        let _ = send.send(end.unwrap_or(WaitEnd::TimeOver));
-                        return;
-                    }
-                }
-            }
-        };
         let thread = thread::Builder::new().name("emend-question".to_owned()).stack_size(THREAD_STACK_BYTES);
-        if thread.spawn(wait).is_err() {
+        if thread.spawn(move || forward_answer(&waiting, &gone, send)).is_err() {
             return RequestEnd::Cancelled;
         }
         let mut receive = std::pin::pin!(receive);
@@ -129,6 +118,19 @@ impl PersonQuestion {
                     pause = REPORT_INTERVAL;
                     report_question(context, question.id(), &self.reported).await;
                 }
+            }
+        }
+    }
+}
+
+/// Sends the end of a question, unless the client is gone first or nobody receives it any more.
+fn forward_answer(question: &WaitingQuestion, client_gone: &AtomicBool, send: oneshot::Sender<WaitEnd>) {
+    while !send.is_closed() && !client_gone.load(Ordering::Relaxed) {
+        match question.wait(THREAD_POLL) {
+            Ok(WaitEnd::StillWaiting) => {}
+            end => {
+                let _ = send.send(end.unwrap_or(WaitEnd::TimeOver));
+                return;
             }
         }
     }

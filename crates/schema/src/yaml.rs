@@ -136,18 +136,13 @@ impl YamlReader {
         let (merges, mut own): (Vec<ObjectMember>, Vec<ObjectMember>) =
             members.into_iter().partition(|it| it.name == "<<");
         let mut brought: HashMap<String, ObjectMember> = HashMap::new();
-        let mut bring = |object: &Object| {
-            for member in object.iter() {
-                brought.entry(member.name.clone()).or_insert_with(|| member.clone());
-            }
-        };
         for merge in &merges {
             match self.document.value(merge.value) {
-                Value::Object(object) => bring(object),
+                Value::Object(object) => add_missing(&mut brought, object),
                 Value::List(items) => {
                     for item in items {
                         if let Value::Object(object) = self.document.value(*item) {
-                            bring(object);
+                            add_missing(&mut brought, object);
                         }
                     }
                 }
@@ -177,6 +172,13 @@ impl YamlReader {
             Value::Object(object) => object.len() + 1,
             _ => 1,
         }
+    }
+}
+
+/// Adds the members of an object whose names are new.
+fn add_missing(brought: &mut HashMap<String, ObjectMember>, object: &Object) {
+    for member in object.iter() {
+        brought.entry(member.name.clone()).or_insert_with(|| member.clone());
     }
 }
 

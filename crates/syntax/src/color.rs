@@ -271,9 +271,6 @@ fn leaf(node: Node<'_>, outer: Option<ColorClass>, text: &str) -> Option<ColorCl
 /// True for a name that is called or defined as a function.
 fn is_called(node: Node<'_>) -> bool {
     let Some(parent) = node.parent() else { return false };
-    let is_name_of = |parent: Node<'_>, child: Node<'_>| {
-        NAME_FIELDS.iter().any(|field| parent.child_by_field_name(field).is_some_and(|it| it == child))
-    };
     let kind = parent.kind();
     let defines = (kind.contains("function") || kind.contains("method")) && !kind.contains("type");
     if defines || CALLS.iter().any(|pattern| fits(pattern, kind)) {
@@ -296,6 +293,11 @@ fn is_called(node: Node<'_>) -> bool {
         && parent
             .parent()
             .is_some_and(|call| CALLS.iter().any(|pattern| fits(pattern, call.kind())) && is_name_of(call, parent))
+}
+
+/// True if a node is the name of its parent.
+fn is_name_of(parent: Node<'_>, child: Node<'_>) -> bool {
+    NAME_FIELDS.iter().any(|field| parent.child_by_field_name(field).is_some_and(|it| it == child))
 }
 
 /// Returns the class of a name by its spelling.

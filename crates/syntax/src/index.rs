@@ -95,11 +95,11 @@ impl TreeIndex {
 fn solid(parsed: &SyntaxTree<'_>) -> Vec<usize> {
     let starts = parsed.starts();
     let mut last = 0;
-    let row = |row: usize| {
+    let rows = (0..starts.len()).map(|row| {
         if !is_blank(parsed.row(starts, row)) {
             last = row;
         }
         last
-    };
-    (0..starts.len()).map(row).collect()
+    });
+    rows.collect()
 }

@@ -101,19 +101,51 @@ fn run(text: &str, language: Language, limits: ParseLimits, wanted: ParseGoal<'_
     if text.len() > limits.bytes || language.0.exceeds_scanner.is_some_and(|beyond| beyond(text)) {
         return (None, Duration::ZERO);
     }
-    let timed = || {
-        let clock = ThreadClock::start();
-        (bounded(text, language, limits, wanted, clock), clock.spent())
-    };
     if text.len() <= SMALL_TEXT_BYTES {
-        return timed();
+        return parse_timed(text, language, limits, wanted);
     }
     std::thread::scope(|scope| {
         let stack = ((1 << 20) + STACK_BYTES_PER_BYTE * text.len()).min(limits.stack);
         let thread = std::thread::Builder::new().stack_size(stack);
-        let parse = thread.spawn_scoped(scope, timed).ok().and_then(|parse| parse.join().ok());
+        let parse = thread
+            .spawn_scoped(scope, || parse_timed(text, language, limits, wanted))
+            .ok()
+            .and_then(|parse| parse.join().ok());
         parse.unwrap_or((None, Duration::ZERO))
     })
+}
+
+/// Parses on this thread; returns the tree and the time taken.
+fn parse_timed(text: &str, language: Language, limits: ParseLimits, wanted: ParseGoal<'_>) -> (Option<Tree>, Duration) {
+    let clock = ThreadClock::start();
+    (bounded(text, language, limits, wanted, clock), clock.spent())
+}
+
+/// What is left of the limits of a parse.
+struct ParseBudget<'a> {
+    clock: ThreadClock,
+    end: Duration,
+    /// Calls of the parser that are left.
+    steps: usize,
+    wanted: ParseGoal<'a>,
+}
+
+impl ParseBudget<'_> {
+    /// Stops the parser if a limit is reached, or the tree is no longer wanted.
+    fn check(&mut self, state: &tree_sitter::ParseState) -> ControlFlow<()> {
+        match self.steps.checked_sub(1) {
+            // If every parse state has an error, so has every tree.
+            _ if matches!(self.wanted, ParseGoal::Clean) && state.has_error() => ControlFlow::Break(()),
+            _ if matches!(self.wanted, ParseGoal::Until(stop) if stop.load(Ordering::Relaxed)) => {
+                ControlFlow::Break(())
+            }
+            Some(rest) if self.clock.spent() < self.end => {
+                self.steps = rest;
+                ControlFlow::Continue(())
+            }
+            _ => ControlFlow::Break(()),
+        }
+    }
 }
 
 fn bounded(
@@ -127,23 +159,16 @@ fn bounded(
     // Fails only for a grammar with another ABI version, which a test excludes.
     parser.set_language(&(language.0.load)()).ok()?;
     let end = Duration::from_millis(limits.millis);
-    let mut left = limits.steps;
-    let clean = matches!(wanted, ParseGoal::Clean);
-    let mut count = |state: &tree_sitter::ParseState| match left.checked_sub(1) {
-        // If every parse state has an error, so has every tree.
-        _ if clean && state.has_error() => ControlFlow::Break(()),
-        _ if matches!(wanted, ParseGoal::Until(stop) if stop.load(Ordering::Relaxed)) => ControlFlow::Break(()),
-        Some(rest) if clock.spent() < end => {
-            left = rest;
-            ControlFlow::Continue(())
-        }
-        _ => ControlFlow::Break(()),
-    };
+    let mut budget = ParseBudget { clock, end, steps: limits.steps, wanted };
     let text = language.0.mask.map_or(Cow::Borrowed(text), |mask| mask(text));
     let bytes = text.as_bytes();
     let mut read = |at: usize, _: Point| bytes.get(at..).unwrap_or_default();
     let old = if let ParseGoal::After(old) = wanted { Some(old) } else { None };
-    parser.parse_with_options(&mut read, old, Some(ParseOptions::new().progress_callback(&mut count)))
+    parser.parse_with_options(
+        &mut read,
+        old,
+        Some(ParseOptions::new().progress_callback(&mut |state| budget.check(state))),
+    )
 }
 
 /// A tree without its text.

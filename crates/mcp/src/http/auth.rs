@@ -135,13 +135,9 @@ impl AuthLayer {
         let mut sessions = LocalSessionManager::default();
         sessions.session_config.keep_alive = Some(limits.session_idle);
         let sessions = Arc::new(sessions);
-        // Access is checked here, before the library's own checks.
-        let service = |server| {
-            McpService::new(move || Ok(McpServer::clone(&server)), Arc::clone(&sessions), transport_config(limits))
-        };
         AuthLayer {
-            service: service(server.clone()),
-            standing_streams: service(server.clone()),
+            service: service(&server, &sessions, limits),
+            standing_streams: service(&server, &sessions, limits),
             server,
             sessions,
             token,
@@ -239,6 +235,12 @@ impl AuthLayer {
             _ => None,
         })
     }
+}
+
+/// Returns a service of the library. Access is checked by [`AuthLayer`], before the library's own checks.
+fn service(server: &McpServer, sessions: &Arc<LocalSessionManager>, limits: HttpLimits) -> McpService {
+    let server = server.clone();
+    McpService::new(move || Ok(server.clone()), Arc::clone(sessions), transport_config(limits))
 }
 
 /// Returns the library's settings; hosts are checked before the library sees a request.

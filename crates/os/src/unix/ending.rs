@@ -18,14 +18,13 @@ pub fn before_end(interrupts: bool, before: impl Fn(bool) -> bool + Clone + Send
             continue;
         }
         let before = before.clone();
-        let end = move || {
+        drop(thread::Builder::new().spawn(move || {
             while received.read_exact(&mut [0]).is_ok() {
                 if before(signal == SIGINT) {
                     let _ = emulate_default_handler(signal);
                 }
             }
-        };
-        drop(thread::Builder::new().spawn(end));
+        }));
     }
 }
 
@@ -37,12 +36,11 @@ pub fn on_stop(call: impl Fn() + Clone + Send + 'static) -> io::Result<()> {
         let (mut received, sender) = UnixStream::pair()?;
         pipe::register(signal, sender)?;
         let call = call.clone();
-        let forward = move || {
+        thread::Builder::new().name("emend-stop".to_owned()).spawn(move || {
             while received.read_exact(&mut [0]).is_ok() {
                 call();
             }
-        };
-        thread::Builder::new().name("emend-stop".to_owned()).spawn(forward)?;
+        })?;
     }
     Ok(())
 }

@@ -111,18 +111,20 @@ pub fn flistxattr(file: impl AsFd, buffer: &mut [u8]) -> Result<usize> {
 
 fn names(file: BorrowedHandle<'_>) -> Result<Vec<u8>> {
     let mut names = Vec::new();
-    let mut add = |name: &[u8]| {
-        names.extend_from_slice(name);
-        names.push(0);
-    };
     if basic(file)?.attributes & KEPT_FLAGS != 0 {
-        add(FLAGS);
+        add_name(&mut names, FLAGS);
     }
     if !access_list(file)?.is_empty() {
-        add(SECURITY);
+        add_name(&mut names, SECURITY);
     }
-    streams(file)?.iter().for_each(|stream| add(&[STREAM, stream].concat()));
+    streams(file)?.iter().for_each(|stream| add_name(&mut names, &[STREAM, stream].concat()));
     Ok(names)
+}
+
+/// Adds a name, which ends with NUL.
+fn add_name(names: &mut Vec<u8>, name: &[u8]) {
+    names.extend_from_slice(name);
+    names.push(0);
 }
 
 /// Returns the value of an attribute.

@@ -405,10 +405,12 @@ pub(crate) fn bytes(buffer: &[u64], filled: usize) -> Vec<u8> {
 
 /// A buffer with these bytes.
 pub(crate) fn words(bytes: &[u8]) -> Vec<u64> {
-    let word = |part: &[u8]| {
-        let mut word = [0; 8];
-        word.iter_mut().zip(part).for_each(|(to, from)| *to = *from);
-        u64::from_ne_bytes(word)
-    };
     bytes.chunks(8).map(word).collect()
+}
+
+/// A word with up to eight bytes.
+fn word(part: &[u8]) -> u64 {
+    let mut word = [0; 8];
+    word.iter_mut().zip(part).for_each(|(to, from)| *to = *from);
+    u64::from_ne_bytes(word)
 }

@@ -78,15 +78,15 @@ impl WritePipe {
         let mut file = File::from(pipe.into());
         let (sender, bytes) = sync_channel::<Vec<u8>>(1);
         let (report, done) = sync_channel(1);
-        let write = move || {
+        let thread = thread::Builder::new().name("emend-pipe".to_owned());
+        // Without the thread, every write fails.
+        drop(thread.spawn(move || {
             while let Ok(bytes) = bytes.recv() {
                 if report.send(file.write_all(&bytes)).is_err() {
                     return;
                 }
             }
-        };
-        // Without the thread, every write fails.
-        drop(thread::Builder::new().name("emend-pipe".to_owned()).spawn(write));
+        }));
         WritePipe { sender, done, pending: false, failed: false }
     }
 

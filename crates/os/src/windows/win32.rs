@@ -250,24 +250,26 @@ pub(crate) fn own_usage() -> (u64, u64) {
 /// Limits this process to this much memory and processor time, for good.
 pub(crate) fn limit_self(memory: u64, time: u64) {
     static JOB: OnceLock<Option<OwnedHandle>> = OnceLock::new();
-    let create = || {
-        // SAFETY: see above; the handle of this process needs no closing.
-        let job = unsafe { CreateJobObjectW(null(), null()) };
-        if job.is_null() {
-            return None;
-        }
-        // SAFETY: the call succeeded, so the handle is open and ours.
-        let owned = unsafe { OwnedHandle::from_raw_handle(job) };
-        // SAFETY: as above.
-        let done = unsafe { AssignProcessToJobObject(job, GetCurrentProcess()) };
-        (done != 0).then_some(owned)
-    };
-    if let Some(job) = JOB.get_or_init(create) {
+    if let Some(job) = JOB.get_or_init(join_new_job) {
         let flags = JOB_OBJECT_LIMIT_PROCESS_MEMORY | JOB_OBJECT_LIMIT_PROCESS_TIME;
         let memory = usize::try_from(memory).unwrap_or(usize::MAX);
         // If a limit cannot be set, the previous one remains.
         let _ = limit_job(job.as_raw_handle(), flags, memory, i64::try_from(time).unwrap_or(i64::MAX));
     }
+}
+
+/// Creates a job and adds this process to it; `None` if the system refuses.
+fn join_new_job() -> Option<OwnedHandle> {
+    // SAFETY: see above; the handle of this process needs no closing.
+    let job = unsafe { CreateJobObjectW(null(), null()) };
+    if job.is_null() {
+        return None;
+    }
+    // SAFETY: the call succeeded, so the handle is open and ours.
+    let owned = unsafe { OwnedHandle::from_raw_handle(job) };
+    // SAFETY: as above.
+    let done = unsafe { AssignProcessToJobObject(job, GetCurrentProcess()) };
+    (done != 0).then_some(owned)
 }
 
 /// Returns the parent of a process, and the name of its program.
