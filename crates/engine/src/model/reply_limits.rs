@@ -140,18 +140,20 @@ pub(crate) fn note_part(data: &mut Map<String, Value>, field: &str, unit: &'stat
 /// Takes out what builders noted with [`note_part`].
 fn noted_parts(data: &mut Map<String, Value>) -> Vec<Omission> {
     let mut omissions = Vec::new();
-    let mut take = |fields: &mut Map<String, Value>, path: &str| {
-        let omitted = fields.shift_remove(OMITTED_FIELD);
-        let noted = omitted.as_ref().and_then(|omitted| omitted["fields"].as_array()).into_iter().flatten();
-        omissions.extend(noted.filter_map(|it| Omission::from_json(it, path)));
-    };
-    take(data, "");
+    take_noted(data, "", &mut omissions);
     for (nth, file) in data.get_mut("files").and_then(Value::as_array_mut).into_iter().flatten().enumerate() {
         if let Some(file) = file.as_object_mut().filter(|file| file.contains_key(OMITTED_FIELD)) {
-            take(file, &format!("files[{nth}]."));
+            take_noted(file, &format!("files[{nth}]."), &mut omissions);
         }
     }
     omissions
+}
+
+/// Moves the notes of one object to `omissions`; `path` leads to the object.
+fn take_noted(fields: &mut Map<String, Value>, path: &str, omissions: &mut Vec<Omission>) {
+    let omitted = fields.shift_remove(OMITTED_FIELD);
+    let noted = omitted.as_ref().and_then(|omitted| omitted["fields"].as_array()).into_iter().flatten();
+    omissions.extend(noted.filter_map(|it| Omission::from_json(it, path)));
 }
 
 impl ReplyLimits {

@@ -25,15 +25,14 @@ use crate::pipeline::plan::large::tag::compute_short_tags;
 use crate::pipeline::plan::new_file::end_lines_of_new_files;
 use crate::pipeline::plan::patching::check_blanks;
 use crate::pipeline::plan::request_tree;
-use crate::pipeline::plan::target::{self, name_rejects};
+use crate::pipeline::plan::target::{self, ActionTarget, name_rejects};
 use crate::pipeline::report::receipt::Receipt;
 use crate::session::names::name_in_header;
-use crate::session::registers::{load_registers, store_registers};
+use crate::session::registers::{CallRegisters, load_registers, store_registers};
 use emendate_core::ErrorContext;
 use emendate_core::line_edits::Registers;
 use emendate_core::{Code, Error, Request, Result, work};
 use emendate_fs::{SafePath, readable_size};
-use std::cell::Cell;
 
 /// Applies a request to all its files, or to none. Returns one receipt per file, in the order of the request.
 pub(crate) fn apply(
@@ -48,34 +47,50 @@ pub(crate) fn apply(
     }
     let places = targets.iter().flat_map(|it| it.paths().chain(it.rejects.as_ref().map(SafePath::absolute)));
     let _turns = context.lock_paths(places);
-    let mut registers = Registers::default();
     let actions: Vec<_> = targets.iter().map(|target| (&target.place, &target.ask)).collect();
     let drawer = load_registers(context, caller, &actions)?;
-    let whole = Cell::new(options.whole);
-    let mut plan = || {
-        let options = &CallOptions { whole: whole.get(), ..*options };
-        let (mut plans, left) = request_tree::plan(context, caller, &targets, drawer.registers(), options)?;
-        end_lines_of_new_files(context, &mut plans)?;
-        check_blanks(&mut plans, options.patch.whitespace)?;
-        warn_of_syntax(context, &mut plans);
-        registers = left;
-        Ok(plans)
-    };
-    let mut receipts = match plan_and_commit(context, caller, options.cause, options.dry_run, &mut plan) {
+    let (options, left) = (*options, Registers::default());
+    let mut planner = RequestPlanner { context, caller, targets: &targets, drawer: &drawer, options, left };
+    let mut receipts = match plan_and_commit(context, caller, options.cause, options.dry_run, || planner.plan()) {
         Err(error) if fits_whole(context, &error) => {
-            whole.set(true);
-            plan_and_commit(context, caller, options.cause, options.dry_run, &mut plan)?
+            planner.options.whole = true;
+            plan_and_commit(context, caller, options.cause, options.dry_run, || planner.plan())?
         }
         other => other?,
     };
     if !options.dry_run
-        && let Err(error) = store_registers(context, caller, &drawer, registers)
+        && let Err(error) = store_registers(context, caller, &drawer, planner.left)
         && let Some(receipt) = receipts.first_mut()
     {
         // The files are already changed, so this is not a failure of the call.
         receipt.note(format!("What was cut under a name could not be kept for later calls: {}", error.message()));
     }
     Ok(receipts)
+}
+
+/// Plans a request, again after each write of another process.
+struct RequestPlanner<'a> {
+    context: &'a Context,
+    caller: &'a CallContext,
+    targets: &'a [ActionTarget],
+    options: CallOptions,
+    /// The registers before the call.
+    drawer: &'a CallRegisters,
+    /// The registers after the last plan.
+    left: Registers,
+}
+
+impl RequestPlanner<'_> {
+    /// Plans all files of the request as they are now.
+    fn plan(&mut self) -> Result<Vec<FilePlan>> {
+        let (mut plans, left) =
+            request_tree::plan(self.context, self.caller, self.targets, self.drawer.registers(), &self.options)?;
+        end_lines_of_new_files(self.context, &mut plans)?;
+        check_blanks(&mut plans, self.options.patch.whitespace)?;
+        warn_of_syntax(self.context, &mut plans);
+        self.left = left;
+        Ok(plans)
+    }
 }
 
 /// Retries of a request after a file changed between the check and the write. If eight processes keep editing one file,
@@ -92,13 +107,9 @@ pub(crate) fn plan_and_commit(
     dry_run: bool,
     mut plan: impl FnMut() -> Result<Vec<FilePlan>>,
 ) -> Result<Vec<Receipt>> {
-    let mut plan = || {
+    for attempt in 1.. {
         let mut plans = as_asked(context, caller, plan()?);
         compute_short_tags(&mut plans)?;
-        Ok(plans)
-    };
-    for attempt in 1.. {
-        let mut plans = plan()?;
         check_not_repeated(context, caller, cause, &plans)?;
         if cause.is_an_edit() {
             formatter::format(context, caller, &mut plans)?;

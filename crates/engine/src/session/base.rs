@@ -211,22 +211,24 @@ pub(crate) fn carry_lines(lines: &LineSet, base: &Snapshot, changes: &ChangeSet)
 fn carried_over(lines: &LineSet, base: &Snapshot, hunks: &[DiffHunk]) -> LineSet {
     let total = base.lines().count(base.text()) as u64;
     let mut out = LineSet::none();
-    let mut keep = |from: u64, to: u64, moved: isize| {
-        let moved = moved as i64;
-        let known = if lines.is_all() { vec![(from, to)] } else { overlaps(lines, from, to) };
-        for (from, to) in known.into_iter().filter(|(from, to)| from <= to) {
-            out.add(from.saturating_add_signed(moved), to.saturating_add_signed(moved));
-        }
-    };
     let (mut next, mut moved) = (1u64, 0isize);
     for hunk in hunks {
         let old_start = hunk.old_start + usize::from(hunk.old_lines == 0);
-        keep(next, (old_start as u64).saturating_sub(1), moved);
+        carry_range(&mut out, lines, next, (old_start as u64).saturating_sub(1), moved);
         next = (old_start + hunk.old_lines) as u64;
         moved += hunk.new_lines.cast_signed() - hunk.old_lines.cast_signed();
     }
-    keep(next, total, moved);
+    carry_range(&mut out, lines, next, total, moved);
     out
+}
+
+/// Adds those lines of an unchanged range that were known, at the place to which the range moved.
+fn carry_range(out: &mut LineSet, lines: &LineSet, from: u64, to: u64, moved: isize) {
+    let moved = moved as i64;
+    let known = if lines.is_all() { vec![(from, to)] } else { overlaps(lines, from, to) };
+    for (from, to) in known.into_iter().filter(|(from, to)| from <= to) {
+        out.add(from.saturating_add_signed(moved), to.saturating_add_signed(moved));
+    }
 }
 
 fn overlaps(lines: &LineSet, from: u64, to: u64) -> Vec<(u64, u64)> {

@@ -95,31 +95,34 @@ fn undecorated(name: &str) -> Option<InnerName<'_>> {
 
 /// `src/a.rs:12`, `src/a.rs:12-20`, `src/a.rs#L12-L20`, `12:20:src/a.rs`.
 fn without_lines(name: &str) -> Option<&str> {
-    let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let range = |text: &str| {
-        let numbers = |text: &str| {
-            text.trim_start_matches('L').split(['-', ',', ':']).all(|part| number(part.trim_start_matches('L')))
-        };
-        numbers(text)
-    };
     if let Some((inner, lines)) = name.rsplit_once("#L") {
-        return range(lines).then_some(inner);
+        return is_line_range(lines).then_some(inner);
     }
     let mut parts = name.splitn(3, ':');
     if let (Some(from), Some(to), Some(inner)) = (parts.next(), parts.next(), parts.next())
-        && number(from)
-        && number(to)
+        && is_number(from)
+        && is_number(to)
     {
         return Some(inner);
     }
     // The rest of such a name after its first number was taken for a language.
     if let Some((line, inner)) = name.split_once(':')
-        && number(line)
+        && is_number(line)
     {
         return Some(inner);
     }
     let (inner, lines) = name.split_once(':')?;
-    range(lines).then_some(inner)
+    is_line_range(lines).then_some(inner)
+}
+
+/// True for one or more digits.
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// True for `12`, `12-20`, `L12-L20` and similar.
+fn is_line_range(text: &str) -> bool {
+    text.trim_start_matches('L').split(['-', ',', ':']).all(|part| is_number(part.trim_start_matches('L')))
 }
 
 /// `1. src/a.rs`, `2) src/a.rs`, `Step 1: src/a.rs`.

@@ -72,11 +72,11 @@ fn record_in_root(context: &Context, root: usize, found: &[FoundContent<'_>]) ->
     let history = context.history(root);
     let paths: Vec<&[u8]> = found.iter().map(|it| key(it.place)).collect();
     let newest = history.newest_seen(&paths)?;
-    let differs = |it: &FoundContent<'_>, known: Option<ContentId>| {
-        known.is_some_and(|known| known != it.content.unwrap_or(ContentId::from_bytes([0; 16])))
-    };
-    let mut changed: Vec<FoundContent<'_>> =
-        found.iter().zip(newest).filter(|(it, known)| differs(it, *known)).map(|(it, _)| *it).collect();
+    let changed = found
+        .iter()
+        .zip(newest)
+        .filter(|(it, known)| known.is_some_and(|known| known != it.content.unwrap_or(ContentId::from_bytes([0; 16]))));
+    let mut changed: Vec<FoundContent<'_>> = changed.map(|(it, _)| *it).collect();
     if changed.is_empty() {
         return Ok(());
     }

@@ -133,12 +133,12 @@ impl CheckRun<'_> {
     /// Loads files of a directory, without those that are gone, secret or not text.
     fn load(&self, places: &[SafePath]) -> Result<Vec<(SafePath, LoadedFile)>> {
         self.caller.check_cancelled()?;
-        let load = |place: &SafePath| {
+        let loaded = places.iter().filter_map(|place| {
             let access = self.context.check_access(place, Access::Read);
             let opened = access.and_then(|()| self.context.snapshot(place, None, "")).ok().flatten()?;
             Some((place.clone(), opened))
-        };
-        Ok(places.iter().filter_map(load).collect())
+        });
+        Ok(loaded.collect())
     }
 
     /// Checks files together; `briefly` leaves out those without problems, and those that nothing knows.

@@ -35,13 +35,19 @@ struct UnlistedEntries {
 
 impl UnlistedEntries {
     fn tell(&self, text: &mut String) {
-        let mut note = |count: usize, what: &str| {
-            if count > 0 {
-                let _ = writeln!(text, "Note: {count} {what}");
-            }
-        };
-        note(self.long, &format!("with a path of more than {PATH_MAX_BYTES} bytes cannot be named and are omitted."));
-        note(self.closed, "of these directories cannot be listed: their contents are omitted.");
+        note_omitted(
+            text,
+            self.long,
+            &format!("with a path of more than {PATH_MAX_BYTES} bytes cannot be named and are omitted."),
+        );
+        note_omitted(text, self.closed, "of these directories cannot be listed: their contents are omitted.");
+    }
+}
+
+/// Notes how many entries are omitted and why, if there are any.
+fn note_omitted(text: &mut String, count: usize, what: &str) {
+    if count > 0 {
+        let _ = writeln!(text, "Note: {count} {what}");
     }
 }
 
@@ -71,21 +77,25 @@ fn view_path(context: &Context, caller: &CallContext, args: &TextEditorInput) ->
     }
     let mut input = json!({ "file_path": args.path });
     if let Some([from, to]) = args.view_range {
-        let wrong = || {
-            let what = format!("view_range [{from}, {to}] is not a range of lines.");
-            Error::new(Code::CallInvalid, what).next("Give first and last line, the first being 1; -1 for the end.")
-        };
-        let first = usize::try_from(from).ok().filter(|from| *from > 0).ok_or_else(wrong)?;
+        let first = usize::try_from(from).ok().filter(|from| *from > 0).ok_or_else(|| invalid_range(from, to))?;
         input["offset"] = first.into();
         let limit = match to {
             -1 => usize::MAX,
-            to => usize::try_from(to).ok().filter(|to| *to >= first).ok_or_else(wrong)? - first + 1,
+            to => {
+                usize::try_from(to).ok().filter(|to| *to >= first).ok_or_else(|| invalid_range(from, to))? - first + 1
+            }
         };
         input["limit"] = limit.into();
     }
     let mut answer = read::read(context, caller, input)?;
     answer.text.insert_str(0, &format!("Here's the result of running `cat -n` on {}:\n", place.shown()));
     Ok(answer)
+}
+
+/// Returns the error for a `view_range` that is not a range of lines.
+fn invalid_range(from: i64, to: i64) -> Error {
+    Error::new(Code::CallInvalid, format!("view_range [{from}, {to}] is not a range of lines."))
+        .next("Give first and last line, the first being 1; -1 for the end.")
 }
 
 /// Lists a directory two levels deep, without hidden entries.

@@ -239,13 +239,8 @@ impl<'a> ArgumentReader<'a> {
             FieldLevel::Call | FieldLevel::Inner => self.aliases.fields,
             FieldLevel::Entry => self.aliases.items,
         };
-        let applies = |row: &&Alias| {
-            row.others.iter().any(|other| folded(other) == key)
-                && row.unless.is_none_or(|other| !names.contains(&folded(other)))
-                && known.contains_key(row.field)
-        };
         // A row with a condition takes precedence over the field of that very name.
-        if let Some(row) = rows.iter().filter(|row| row.unless.is_some()).find(applies) {
+        if let Some(row) = rows.iter().filter(|row| row.unless.is_some()).find(|row| applies(row, &key, names, known)) {
             return FieldRef::Field(row.field.to_owned(), false);
         }
         if known.contains_key(name) {
@@ -254,7 +249,7 @@ impl<'a> ArgumentReader<'a> {
         if let Some(field) = known.keys().find(|field| folded(field) == key) {
             return FieldRef::Field(field.clone(), false);
         }
-        if let Some(row) = rows.iter().find(applies) {
+        if let Some(row) = rows.iter().find(|row| applies(row, &key, names, known)) {
             return FieldRef::Field(row.field.to_owned(), false);
         }
         let is_path =
@@ -356,6 +351,14 @@ impl<'a> ArgumentReader<'a> {
         }
         notes
     }
+}
+
+/// True if a name means the field of a row: `key` is one of its other names, no excluding name is given, and the tool
+/// has the field.
+fn applies(row: &Alias, key: &str, names: &[String], known: &Map<String, Value>) -> bool {
+    row.others.iter().any(|other| folded(other) == key)
+        && row.unless.is_none_or(|other| !names.contains(&folded(other)))
+        && known.contains_key(row.field)
 }
 
 /// True for a field that is missing or says nothing.

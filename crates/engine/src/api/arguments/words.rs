@@ -113,14 +113,18 @@ pub(super) fn meant(tool: &str, field: &str, text: &str) -> Option<&'static str>
 
 /// True when a field of the call, or of an entry of `edits`, has such a word in another spelling.
 pub(super) fn are_spelled_otherwise(tool: &str, input: &Value) -> bool {
-    let here = |input: &Value| {
-        FIELDS.iter().any(|row| {
-            let text = input.get(row.field).and_then(Value::as_str);
-            text.is_some_and(|text| meant(tool, row.field, text).is_some())
-        })
-    };
     let entries = input.get("edits").and_then(Value::as_array).into_iter().flatten();
-    here(input) || ["edit_anchors", "notebook_edit"].contains(&tool) && entries.take(10_000).any(here)
+    is_spelled_otherwise(tool, input)
+        || ["edit_anchors", "notebook_edit"].contains(&tool)
+            && entries.take(10_000).any(|it| is_spelled_otherwise(tool, it))
+}
+
+/// True when one of these fields has such a word in another spelling.
+fn is_spelled_otherwise(tool: &str, input: &Value) -> bool {
+    FIELDS.iter().any(|row| {
+        let text = input.get(row.field).and_then(Value::as_str);
+        text.is_some_and(|text| meant(tool, row.field, text).is_some())
+    })
 }
 
 #[cfg(test)]

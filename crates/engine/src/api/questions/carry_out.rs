@@ -17,7 +17,6 @@ use crate::pipeline::checks::approval::declined;
 use crate::session::in_doubt::{current_side, resolve_in_doubt};
 use emendate_core::{Code, Error, Result};
 use emendate_history::{Deadline, DirectoryWatch, QuestionLock, QuestionStore};
-use serde_json::Value;
 use std::path::Path;
 use std::time::Duration;
 
@@ -73,19 +72,18 @@ fn record_of(answer: &PersonAnswer, record: &QuestionRecord) -> Result<AnswerRec
             AnswerRecord { reason: Some(reason), ..AnswerRecord::of(AnswerKind::Deny) }
         }
         PersonAnswer::Correct { texts } => {
-            let files = || record.question["files"].as_array().into_iter().flatten();
             for (path, _) in texts {
-                let is_correctable = |file: &Value| {
-                    file["filePath"].as_str().map(Path::new) == Some(path) && file["proposed"].is_string()
-                };
-                if !files().any(is_correctable) {
+                let mut files = record.question["files"].as_array().into_iter().flatten();
+                let is_correctable = files
+                    .any(|file| file["filePath"].as_str().map(Path::new) == Some(path) && file["proposed"].is_string());
+                if !is_correctable {
                     let what = format!("The text of {} cannot be corrected.", emendate_fs::shown(path));
                     return Err(Error::new(Code::CallInvalid, what)
                         .next("Name a file of the question whose text is shown, or approve or deny it."));
                 }
             }
-            let text = |(path, text): &(_, String)| CorrectedText { file_path: Clone::clone(path), text: text.clone() };
-            AnswerRecord { texts: texts.iter().map(text).collect(), ..AnswerRecord::of(AnswerKind::Correct) }
+            let texts = texts.iter().map(|(path, text)| CorrectedText { file_path: path.clone(), text: text.clone() });
+            AnswerRecord { texts: texts.collect(), ..AnswerRecord::of(AnswerKind::Correct) }
         }
     })
 }

@@ -116,16 +116,6 @@ impl PendingQuestion {
 
 /// Returns the question of a record.
 fn pending_of(id: &str, record: &QuestionRecord, answer: Option<&[u8]>, is_held: bool) -> PendingQuestion {
-    let text = |file: &Value, key: &str| file[key].as_str().unwrap_or_default().to_owned();
-    let file = |file: &Value| QuestionFile {
-        path: PathBuf::from(text(file, "filePath")),
-        rule: text(file, "rule"),
-        origin: text(file, "origin"),
-        summary: text(file, "summary"),
-        diff: text(file, "change"),
-        proposed: file["proposed"].as_str().map(str::to_owned),
-    };
-    let moment = |at: i64| DateTime::from_timestamp_micros(at).unwrap_or_default();
     PendingQuestion {
         id: id.to_owned(),
         state: match (answer.is_some(), is_held) {
@@ -134,13 +124,30 @@ fn pending_of(id: &str, record: &QuestionRecord, answer: Option<&[u8]>, is_held:
             (true, true) => QuestionState::Answered,
             (true, false) => QuestionState::Interrupted,
         },
-        at: moment(record.at),
-        until: moment(record.until),
+        at: DateTime::from_timestamp_micros(record.at).unwrap_or_default(),
+        until: DateTime::from_timestamp_micros(record.until).unwrap_or_default(),
         session: record.caller.session.clone(),
         tool: record.tool.clone(),
-        files: record.question["files"].as_array().into_iter().flatten().map(file).collect(),
+        files: record.question["files"].as_array().into_iter().flatten().map(question_file).collect(),
         data: record.question["files"].clone(),
     }
+}
+
+/// Returns a file of a question.
+fn question_file(file: &Value) -> QuestionFile {
+    QuestionFile {
+        path: PathBuf::from(text_field(file, "filePath")),
+        rule: text_field(file, "rule"),
+        origin: text_field(file, "origin"),
+        summary: text_field(file, "summary"),
+        diff: text_field(file, "change"),
+        proposed: file["proposed"].as_str().map(str::to_owned),
+    }
+}
+
+/// Returns a text of an object; empty if it has none of that name.
+fn text_field(file: &Value, key: &str) -> String {
+    file[key].as_str().unwrap_or_default().to_owned()
 }
 
 /// Returns the questions of all roots without a result, the oldest first. Those that cannot be read are left out.

@@ -24,26 +24,48 @@ pub(super) fn start_notification(
         return;
     }
     let directory = context.roots().get(root).map_or_else(|| PathBuf::from("/"), |root| root.to_path_buf());
-    let input = pending_of(id, record, None, true).to_json().to_string();
-    let time = context.config().ask_settings.wait;
-    let (store, id) = (store.clone(), id.to_owned());
-    let (ended, problems) = (Arc::clone(ended), Arc::clone(problems));
-    let run = move || {
-        let fault = match run_command(&argv, &directory, &input, time, &ended) {
+    let notification = Notification {
+        argv,
+        directory,
+        input: pending_of(id, record, None, true).to_json().to_string(),
+        time: context.config().ask_settings.wait,
+        store: store.clone(),
+        id: id.to_owned(),
+        ended: Arc::clone(ended),
+        problems: Arc::clone(problems),
+    };
+    // Without the thread nobody hears of it, and the question can be answered all the same.
+    drop(std::thread::Builder::new().name("emend-notify".to_owned()).spawn(move || notification.run()));
+}
+
+/// The configured command with everything that its thread needs.
+struct Notification {
+    argv: Vec<String>,
+    directory: PathBuf,
+    input: String,
+    time: Duration,
+    store: QuestionStore,
+    id: String,
+    ended: Arc<AtomicBool>,
+    problems: Arc<Mutex<Vec<String>>>,
+}
+
+impl Notification {
+    /// Runs the command and stores its answer. A failure is noted unless the question has its answer by then.
+    fn run(&self) {
+        let fault = match run_command(&self.argv, &self.directory, &self.input, self.time, &self.ended) {
             Ok(Some(answer)) => serde_json::to_vec(&answer)
                 .map_err(|error| error.to_string())
-                .and_then(|bytes| store.put_answer(&id, &bytes).map_err(|error| error.message().to_owned()))
+                .and_then(|bytes| self.store.put_answer(&self.id, &bytes).map_err(|error| error.message().to_owned()))
                 .err(),
             Ok(None) => None,
             Err(fault) => Some(fault),
         };
-        if let Some(fault) = fault.filter(|_| !ended.load(Ordering::Relaxed)) {
+        if let Some(fault) = fault.filter(|_| !self.ended.load(Ordering::Relaxed)) {
             let text = format!("The notification command did not work: {fault}");
-            problems.lock().unwrap_or_else(PoisonError::into_inner).push(text);
+            self.problems.lock().unwrap_or_else(PoisonError::into_inner).push(text);
         }
-    };
-    // Without the thread nobody hears of it, and the question can be answered all the same.
-    drop(std::thread::Builder::new().name("emend-notify".to_owned()).spawn(run));
+    }
 }
 
 /// Runs the command; returns the answer that it prints, if it prints one.

@@ -54,18 +54,17 @@ impl Formatter {
     pub(super) fn new(row: &Row, source: RuleSource<'_>) -> Result<Formatter> {
         let words = match &row.command {
             CommandEntry::Name(name) => {
-                let known = KNOWN_FORMATTERS.iter().find(|(known, _)| known == name).map(|(_, words)| *words);
-                let names: Vec<&str> = KNOWN_FORMATTERS.iter().map(|(name, _)| *name).collect();
-                let none = || {
-                    invalid(
+                let Some((_, words)) = KNOWN_FORMATTERS.iter().find(|(known, _)| known == name) else {
+                    let names: Vec<&str> = KNOWN_FORMATTERS.iter().map(|(name, _)| *name).collect();
+                    return Err(invalid(
                         source.origin,
                         &format!(
                             "formatters.command: `{name}` is not known; there are {}, or write the words of a command as a list",
                             names.join(", ")
                         ),
-                    )
+                    ));
                 };
-                known.ok_or_else(none)?.iter().map(|word| (*word).to_owned()).collect()
+                words.iter().map(|word| (*word).to_owned()).collect()
             }
             CommandEntry::Words(words) if words.first().is_some_and(|word| !word.is_empty()) => words.clone(),
             CommandEntry::Words(_) => return Err(invalid(source.origin, "formatters.command is empty")),

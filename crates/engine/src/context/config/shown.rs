@@ -13,39 +13,41 @@ impl Config {
         for (key, rules) in lists {
             out.extend(rules.iter().map(|rule| json!({ "key": key, "value": rule.text, "origin": rule.origin })));
         }
-        let mut put = |key: &'static str, value: Value| {
+        let settings: [(&str, Value); 29] = [
+            ("policy.default", self.default.name().into()),
+            ("policy.documentation", self.documentation.name().into()),
+            ("policy.import", if self.imports_claude { json!([claude::IMPORT_NAME]) } else { json!([]) }),
+            ("policy.irreversible", self.irreversible.name().into()),
+            ("policy.max_file", self.max_file.into()),
+            ("policy.max_whole", self.max_whole.into()),
+            ("policy.max_work", self.max_work.into()),
+            ("policy.stream_from", self.stream_from.into()),
+            ("edit.match", self.matching.name().into()),
+            ("edit.on_stale", self.on_stale.name().into()),
+            ("reply.shows", self.shows.name().into()),
+            ("reply.text", self.reply.text.into()),
+            ("reply.data", self.reply.data.into()),
+            ("reply.read", self.reply.read.into()),
+            ("reply.original", (self.reply.original > 0).into()),
+            ("write.durability", self.durability.as_str().into()),
+            ("notebook.clear_outputs", self.clear_outputs.into()),
+            ("syntax.check", self.syntax_check.into()),
+            ("validate.syntax", self.strictness.name().into()),
+            ("history.days", self.history.history_days.into()),
+            ("history.megabytes", (self.history.total >> 20).into()),
+            ("history.outside", self.outside.name().into()),
+            ("ask.wait_seconds", self.ask_settings.wait.as_secs().into()),
+            ("ask.notify", self.ask_settings.notify.clone().into()),
+            ("terminal.pager", self.pager.clone().into()),
+            ("events.file", self.events.file.clone().into()),
+            ("events.megabytes", self.events.megabytes.into()),
+            ("events.paths", self.events.paths.into()),
+            ("events.counts", self.events.counts.into()),
+        ];
+        out.extend(settings.into_iter().map(|(key, value)| {
             let origin = self.origins.get(key).map_or("built in", |origin| origin);
-            out.push(json!({ "key": key, "value": value, "origin": origin }));
-        };
-        put("policy.default", self.default.name().into());
-        put("policy.documentation", self.documentation.name().into());
-        put("policy.import", if self.imports_claude { json!([claude::IMPORT_NAME]) } else { json!([]) });
-        put("policy.irreversible", self.irreversible.name().into());
-        put("policy.max_file", self.max_file.into());
-        put("policy.max_whole", self.max_whole.into());
-        put("policy.max_work", self.max_work.into());
-        put("policy.stream_from", self.stream_from.into());
-        put("edit.match", self.matching.name().into());
-        put("edit.on_stale", self.on_stale.name().into());
-        put("reply.shows", self.shows.name().into());
-        put("reply.text", self.reply.text.into());
-        put("reply.data", self.reply.data.into());
-        put("reply.read", self.reply.read.into());
-        put("reply.original", (self.reply.original > 0).into());
-        put("write.durability", self.durability.as_str().into());
-        put("notebook.clear_outputs", self.clear_outputs.into());
-        put("syntax.check", self.syntax_check.into());
-        put("validate.syntax", self.strictness.name().into());
-        put("history.days", self.history.history_days.into());
-        put("history.megabytes", (self.history.total >> 20).into());
-        put("history.outside", self.outside.name().into());
-        put("ask.wait_seconds", self.ask_settings.wait.as_secs().into());
-        put("ask.notify", self.ask_settings.notify.clone().into());
-        put("terminal.pager", self.pager.clone().into());
-        put("events.file", self.events.file.clone().into());
-        put("events.megabytes", self.events.megabytes.into());
-        put("events.paths", self.events.paths.into());
-        put("events.counts", self.events.counts.into());
+            json!({ "key": key, "value": value, "origin": origin })
+        }));
         out.extend(
             self.unchecked.iter().map(|it| json!({ "key": "validate.skip", "value": it.text, "origin": it.origin })),
         );

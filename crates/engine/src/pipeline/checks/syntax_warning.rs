@@ -8,6 +8,7 @@ use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, TargetState};
 use crate::pipeline::plan::repair::inside_a_block;
 use emendate_core::Snapshot;
 use emendate_syntax::ParseLimits;
+use std::slice::ChunksMut;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
@@ -22,15 +23,6 @@ pub(crate) fn warn_of_syntax(context: &Context, plans: &mut [FilePlan]) {
         return;
     }
     let parts = Mutex::new(plans[..most].chunks_mut(FILES_PER_THREAD));
-    let work = || {
-        loop {
-            let part = parts.lock().unwrap_or_else(PoisonError::into_inner).next();
-            let Some(part) = part else { return };
-            for plan in part {
-                warn_of_one(context, plan);
-            }
-        }
-    };
     // Determining the number of processors costs as much as many an edit.
     let threads = if most <= FILES_PER_THREAD {
         1
@@ -40,10 +32,21 @@ pub(crate) fn warn_of_syntax(context: &Context, plans: &mut [FilePlan]) {
     thread::scope(|scope| {
         // Without further threads, this one does all the work.
         for _ in 1..threads {
-            drop(thread::Builder::new().spawn_scoped(scope, work));
+            drop(thread::Builder::new().spawn_scoped(scope, || warn_of_parts(context, &parts)));
         }
-        work();
+        warn_of_parts(context, &parts);
     });
+}
+
+/// Takes parts of the plans until none is left, and adds their warnings.
+fn warn_of_parts(context: &Context, parts: &Mutex<ChunksMut<'_, FilePlan>>) {
+    loop {
+        let part = parts.lock().unwrap_or_else(PoisonError::into_inner).next();
+        let Some(part) = part else { return };
+        for plan in part {
+            warn_of_one(context, plan);
+        }
+    }
 }
 
 fn warn_of_one(context: &Context, plan: &mut FilePlan) {

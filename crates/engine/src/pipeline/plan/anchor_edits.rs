@@ -240,10 +240,9 @@ pub(crate) fn placement_refusal(
     if spans.is_empty() {
         return error;
     }
-    let look = |out: &mut String, line: usize, text: &str, _: bool| {
+    let excerpt = line_edits::excerpt_with(&file.now.snapshot, &spans, &|out, line, text, _| {
         (file.marks.push_line)(out, LineMark::for_line(line, file.words), text);
-    };
-    let excerpt = line_edits::excerpt_with(&file.now.snapshot, &spans, &look);
+    });
     let mut known = file.lines.clone();
     for &line in &excerpt.whole {
         known.add(line as u64, line as u64);

@@ -7,7 +7,7 @@ use crate::pipeline::plan::file_plan::FilePlan;
 use crate::pipeline::plan::placement::EditedFile;
 use emendate_core::Notes;
 use emendate_core::elided::{self, Extent};
-use emendate_core::{Error, Op, OpOrder, Result, Snapshot};
+use emendate_core::{Error, OpOrder, Result};
 use emendate_fs::SafePath;
 use emendate_syntax::Symbol;
 use std::borrow::Cow;
@@ -20,13 +20,16 @@ pub(crate) fn plan_elided(file: EditedFile<'_>, content: &str, refusal: Error) -
     let mut refusal = Some(refusal);
     let (context, caller) = (file.context, file.caller);
     let (mut notes, target) = (Notes::new(), file.place.clone());
-    let mut ops = |seen: &Snapshot| {
-        let extents = elided_extents(context, caller, &target, seen.text(), &text);
-        let expanded = elided::expand_or_refuse(seen.text(), &text, &extents, &mut refusal)?;
-        notes = expanded.notes();
-        Ok(Cow::Owned::<'static, [Op]>(expanded.ops))
-    };
-    let mut plan = plan_against(file, &mut ops, OpOrder::Together)?;
+    let mut plan = plan_against(
+        file,
+        &mut |seen| {
+            let extents = elided_extents(context, caller, &target, seen.text(), &text);
+            let expanded = elided::expand_or_refuse(seen.text(), &text, &extents, &mut refusal)?;
+            notes = expanded.notes();
+            Ok(Cow::Owned(expanded.ops))
+        },
+        OpOrder::Together,
+    )?;
     plan.outcome.notes.extend(notes);
     Ok(plan)
 }
@@ -37,13 +40,13 @@ fn elided_extents(context: &Context, caller: &CallContext, place: &SafePath, old
     let (old, new) = (symbols_of(grammars, place, old), symbols_of(grammars, place, &elided::without_gaps(old, new)));
     let (by_path, by_name) = (only(&old, |it| &it.path), only(&old, |it| &it.name));
     let (paths, names) = (only(&new, |it| &it.path), only(&new, |it| &it.name));
-    let same = |it: &Symbol| {
-        // A method shown without its class has another path there.
-        lines_by_key(&by_path, &paths, &it.path)
-            .or_else(|| if it.depth == 0 { lines_by_key(&by_name, &names, &it.name) } else { None })
-    };
     new.iter()
-        .filter_map(|it| Some(Extent { old: same(it)?, new: symbol_lines(it) }))
+        .filter_map(|it| {
+            // A method shown without its class has another path there.
+            let old = lines_by_key(&by_path, &paths, &it.path)
+                .or_else(|| if it.depth == 0 { lines_by_key(&by_name, &names, &it.name) } else { None })?;
+            Some(Extent { old, new: symbol_lines(it) })
+        })
         .filter(|it| !it.old.is_empty() && !it.new.is_empty())
         .collect()
 }

@@ -153,9 +153,11 @@ pub(crate) fn resolve_below_file(context: &Context, path: &Path) -> Option<SafeP
 
 /// The paths that a request removes or moves away.
 fn leaving(files: &[FileRequest]) -> HashSet<PathBuf> {
-    let leaves = |file: &&FileRequest| matches!(file.action, FileAction::Delete { .. } | FileAction::Move { .. });
-    let path = |file: &FileRequest| {
-        file.raw.clone().map_or_else(|| PathBuf::from(&file.path), |raw| OsString::from_vec(raw).into())
-    };
-    files.iter().filter(leaves).map(path).collect()
+    let leaving =
+        files.iter().filter(|file| matches!(file.action, FileAction::Delete { .. } | FileAction::Move { .. }));
+    let paths = leaving.map(|file| match &file.raw {
+        Some(raw) => OsString::from_vec(raw.clone()).into(),
+        None => PathBuf::from(&file.path),
+    });
+    paths.collect()
 }

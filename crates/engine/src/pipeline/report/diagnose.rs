@@ -118,18 +118,14 @@ pub(crate) fn ask_servers(
         }
     }
     let answers = thread::scope(|scope| {
-        let ask = |((which, root), files): (&(usize, PathBuf), &Vec<(usize, &str)>)| {
-            let server = context.config().servers.get(*which)?;
-            let jobs: Vec<CheckRequest<'_>> =
-                files.iter().filter_map(|(nth, language)| Some(subjects.get(*nth)?.job(language))).collect();
-            // If nothing was written, nothing can have been caused.
-            let written = jobs.iter().any(|job| job.written);
-            let stands = |path: &Path, text: &str| {
-                written && read_other_file(context, path).is_some_and(|now| exact(&now) == text)
-            };
-            Some(context.servers().check_with_others(&server.spec, root, &jobs, time.unwrap_or(server.time), &stands))
-        };
-        let running: Vec<_> = groups.iter().map(|group| scope.spawn(move || ask(group))).collect();
+        let running = groups.iter().map(|((which, root), files)| {
+            scope.spawn(move || {
+                let server = context.config().servers.get(*which)?;
+                let jobs = files.iter().filter_map(|(nth, language)| Some(subjects.get(*nth)?.job(language)));
+                Some(ask_server(context, server, root, &jobs.collect::<Vec<_>>(), time.unwrap_or(server.time)))
+            })
+        });
+        let running: Vec<_> = running.collect();
         running.into_iter().map(|thread| thread.join().ok().flatten()).collect::<Vec<_>>()
     });
     let mut elsewhere = Vec::new();
@@ -146,17 +142,38 @@ pub(crate) fn ask_servers(
     (all, elsewhere)
 }
 
+/// Asks one server about files of a project, and which other files have problems now.
+fn ask_server(
+    context: &Context,
+    server: &LanguageServerConfig,
+    root: &Path,
+    jobs: &[CheckRequest<'_>],
+    time: Duration,
+) -> (Vec<Result<DiagnosticReport, DiagnosticsFailure>>, Vec<OtherFileReport>) {
+    // If nothing was written, nothing can have been caused.
+    let written = jobs.iter().any(|job| job.written);
+    context.servers().check_with_others(&server.spec, root, jobs, time, &|path, text| {
+        written && read_other_file(context, path).is_some_and(|now| exact(&now) == text)
+    })
+}
+
 /// Returns the project directory of a file for a server: the nearest one above the file with the most significant
 /// marker, or the root.
 pub(crate) fn project(context: &Context, server: &LanguageServerConfig, place: &SafePath) -> PathBuf {
     let root = context.store().roots().get(place.root()).map_or(Path::new("/"), |root| &*root.canonical);
-    let above = || place.absolute().ancestors().skip(1).take_while(|folder| folder.starts_with(root));
-    let has = |folder: &&Path, marker: &String| {
-        let place = context.store().resolve_path(&folder.join(marker));
-        place.and_then(|place| context.store().metadata(&place)).is_ok_and(|stamp| stamp.is_some())
-    };
-    let found = server.markers.iter().find_map(|marker| above().find(|folder| has(folder, marker)));
+    let above: Vec<&Path> =
+        place.absolute().ancestors().skip(1).take_while(|folder| folder.starts_with(root)).collect();
+    let found = server
+        .markers
+        .iter()
+        .find_map(|marker| above.iter().copied().find(|folder| has_file(context, &folder.join(marker))));
     found.unwrap_or(root).to_owned()
+}
+
+/// True if there is a file or directory that may be known to the caller.
+fn has_file(context: &Context, path: &Path) -> bool {
+    let place = context.store().resolve_path(path);
+    place.and_then(|place| context.store().metadata(&place)).is_ok_and(|stamp| stamp.is_some())
 }
 
 impl DiagnosisTarget<'_> {

@@ -11,7 +11,7 @@ use crate::pipeline::plan::anchor_edits;
 use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, TargetState};
 use crate::pipeline::plan::stale::reply_hunks;
 use crate::pipeline::report::diagnose::Diagnosis;
-use crate::pipeline::report::receipt::edits::texts_of_ops;
+use crate::pipeline::report::receipt::edits::{put, texts_of_ops};
 use crate::pipeline::report::rows::render_warnings;
 use crate::session::base;
 use emendate_core::anchor_map::AnchorMap;
@@ -181,52 +181,49 @@ impl Receipt {
         let warnings = if self.header().is_some() { notes.clone() } else { Notes::new() };
         let (mut text, mut data) = self.words(&headline, &hunks, &snippet.text, &notes, shows);
         self.add_diagnosis(&mut text.body, &mut data);
-        let mut put = |key: &str, value: Value| {
-            data.insert(key.to_owned(), value);
-        };
-        put("summary", headline.into());
-        put("filePath", path.into());
+        put(&mut data, "summary", headline.into());
+        put(&mut data, "filePath", path.into());
         if let Some(bytes) = raw_path::base64_if_needed(plan.place.absolute()) {
-            put(raw_path::RAW_PATH_FIELD, bytes.into());
+            put(&mut data, raw_path::RAW_PATH_FIELD, bytes.into());
         }
-        put("type", kind(plan).into());
+        put(&mut data, "type", kind(plan).into());
         if let Some(origin) = &plan.source_file {
-            put("from", origin.place.shown().into());
+            put(&mut data, "from", origin.place.shown().into());
             if let Some(bytes) = raw_path::base64_if_needed(origin.place.absolute()) {
-                put("from_b64", bytes.into());
+                put(&mut data, "from_b64", bytes.into());
             }
         }
-        let own_patches = texts_of_ops(plan, replace_all, room.edits, &mut put);
+        let own_patches = texts_of_ops(plan, replace_all, room.edits, &mut data);
         if !plan.outcome.ops.is_empty() {
-            put("replacements", replacements.into());
+            put(&mut data, "replacements", replacements.into());
         }
         if !plan.outcome.failed.is_empty() {
-            put("failed", plan.outcome.failed.iter().map(emendate_core::Error::to_json).collect());
+            put(&mut data, "failed", plan.outcome.failed.iter().map(emendate_core::Error::to_json).collect());
         }
         if let Some((key, value)) = original(plan, room.original) {
-            put(key, value);
+            put(&mut data, key, value);
         }
-        put("structuredPatch", patch);
-        put("userModified", plan.outcome.user_modified.into());
-        put("linesAdded", stat.added.into());
-        put("linesRemoved", stat.removed.into());
-        put("merged", plan.outcome.merged.into());
-        put("notes", (&notes).into());
-        put("dryRun", (*dry_run).into());
+        put(&mut data, "structuredPatch", patch);
+        put(&mut data, "userModified", plan.outcome.user_modified.into());
+        put(&mut data, "linesAdded", stat.added.into());
+        put(&mut data, "linesRemoved", stat.removed.into());
+        put(&mut data, "merged", plan.outcome.merged.into());
+        put(&mut data, "notes", (&notes).into());
+        put(&mut data, "dryRun", (*dry_run).into());
         if let Some(hit) = plan.outcome.asking_rule.as_ref().filter(|_| *dry_run) {
-            put("asks", hit.told(&plan.place).into());
+            put(&mut data, "asks", hit.told(&plan.place).into());
         }
         if let Some(operation) = operation {
-            put("operation", operation.to_string().into());
+            put(&mut data, "operation", operation.to_string().into());
         }
         match written {
             Some((content, written)) => {
                 if plan.target == TargetState::File {
-                    put("tag", content.tag().to_string().into());
+                    put(&mut data, "tag", content.tag().to_string().into());
                 }
-                put("writtenBy", written.method.as_str().into());
+                put(&mut data, "writtenBy", written.method.as_str().into());
             }
-            None if !*dry_run => put("tag", plan.before.id().tag().to_string().into()),
+            None if !*dry_run => put(&mut data, "tag", plan.before.id().tag().to_string().into()),
             None => {}
         }
         let (held, all) = explain::held_lines(&hunks);
@@ -260,24 +257,22 @@ impl Receipt {
             let Answer { text, data, .. } = self.in_rows(header);
             return (ReplyText { body: text + &failed, ..ReplyText::default() }, data);
         }
-        let text = |body: &str| ReplyText {
-            headline: format!("{headline}\n"),
-            notes: render_notes(notes),
-            body: format!("{failed}{body}"),
-        };
+        let mut text = ReplyText { headline: format!("{headline}\n"), notes: render_notes(notes), body: failed };
         let mut data = Map::with_capacity(REPLY_FIELDS_CAPACITY);
         if let (Some(marks), Some(words)) = (plan.display.anchor_format, &self.anchor_map) {
             let around = explain::hunks(&plan.before, &plan.changes, line_edits::AROUND);
-            let rows = anchor_edits::preview(marks, words.words(), &around, self.budget.diff);
-            return (text(&rows), data);
+            text.body += &anchor_edits::preview(marks, words.words(), &around, self.budget.diff);
+            return (text, data);
         }
         if shows == ChangeDisplay::Diff && !hunks.is_empty() {
             let (form, diff) =
                 explain::render_by_size(&plan.place.shown(), &plan.before, &plan.changes, hunks, self.budget.diff);
             data.insert("diff".to_owned(), json!({ "form": form.name(), "text": diff.text }));
-            return (text(&diff.text), data);
+            text.body += &diff.text;
+            return (text, data);
         }
-        (text(snippet), data)
+        text.body += snippet;
+        (text, data)
     }
 
     /// Every note and warning about the file, of its edits as well.

@@ -219,13 +219,9 @@ impl Feed<'_> {
             root.position = position;
         }
         let turn = self.turns.next_turn(self.context, index, logged)?;
-        let touches = |place: &SafePath| {
-            let mut files = logged.operation.files.iter();
-            files.any(|file| file.path == key(place) || file.moved_from.as_deref() == Some(key(place)))
-        };
         let fits = logged.operation.tool != TURN
             && self.session.as_ref().is_none_or(|session| *session == logged.operation.session)
-            && self.place.as_ref().is_none_or(touches);
+            && self.place.as_ref().is_none_or(|place| touches(logged, place));
         if fits {
             let status = operation_status(self.context, index, logged)?;
             let operation = FeedOperation {
@@ -237,6 +233,12 @@ impl Feed<'_> {
         }
         Ok(())
     }
+}
+
+/// True if an operation changed the file, or moved it away.
+fn touches(logged: &LogEntry, place: &SafePath) -> bool {
+    let mut files = logged.operation.files.iter();
+    files.any(|file| file.path == key(place) || file.moved_from.as_deref() == Some(key(place)))
 }
 
 /// True if the history at a root is not the one in which a feed was at this place.

@@ -31,7 +31,7 @@ use emendate_core::explain::{self, DiffHunk, DiffStat};
 use emendate_core::formats::{self, FormatInput};
 use emendate_core::{ChangeSet, Code, Error, Result, Snapshot};
 use emendate_fs::SafePath;
-use emendate_history::{FileChange, FileState, GcStats, KnownContent, LogEntry, OperationFilter, Retention};
+use emendate_history::{FileChange, FileState, GcStats, History, KnownContent, LogEntry, OperationFilter, Retention};
 use emendate_os::ffi::OsStrExt as _;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -396,14 +396,19 @@ pub(crate) fn file_hunks(
     let now = context.load_binary(place).ok().flatten();
     let hand: Vec<KnownContent<'_>> =
         now.iter().map(|now| KnownContent { id: now.snapshot.id(), bytes: now.snapshot.raw() }).collect();
-    let bytes = |side: Option<FileState>| match side {
-        Some(side) => history.content(side.content, &hand),
-        None => Ok(Some(Vec::new())),
-    };
-    let (Some(before), Some(after)) = (bytes(file.before)?, bytes(file.after)?) else { return Ok(None) };
+    let (before, after) = (side_content(history, file.before, &hand)?, side_content(history, file.after, &hand)?);
+    let (Some(before), Some(after)) = (before, after) else { return Ok(None) };
     let Ok(before) = Snapshot::open(before, None) else { return Ok(None) };
     let Ok(after) = before.reopen(after.clone()).or_else(|_| Snapshot::open(after, None)) else { return Ok(None) };
     Ok(Some(explain::reply_hunks(&before, &ChangeSet::diff(&before, &after), HUNK_CONTEXT_LINES, room)))
+}
+
+/// Returns the content of one side of a change; empty for no file, `None` if it is not available.
+fn side_content(history: &dyn History, side: Option<FileState>, hand: &[KnownContent<'_>]) -> Result<Option<Vec<u8>>> {
+    match side {
+        Some(side) => history.content(side.content, hand),
+        None => Ok(Some(Vec::new())),
+    }
 }
 
 /// Deletes contents that are too old or exceed the limits of the histories. For a person; deleted contents cannot

@@ -141,14 +141,13 @@ pub(crate) fn replace_in_files(
     let dry_run = args.dry_run || caller.dry_run;
     let watch = caller.handle.clone().unwrap_or_default();
     let (mut places, mut searched, mut left) = (Vec::new(), 0, SkippedFiles::default());
-    let plan = || {
+    let mut receipts = plan_and_commit(context, caller, cause, dry_run, || {
         let mut found = found_in_files(context, caller, &args, &what, &watch)?;
         check_counts(caller, &args, &found, dry_run)?;
         warn_of_syntax(context, &mut found.plans);
         (places, searched, left) = (found.places, found.searched, found.left);
         Ok(found.plans)
-    };
-    let mut receipts = plan_and_commit(context, caller, cause, dry_run, plan)?;
+    })?;
     diagnose::diagnose(context, &mut receipts);
     let answer = render::answer(&receipts, &places, searched, &left, dry_run);
     for receipt in receipts {

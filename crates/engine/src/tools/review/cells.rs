@@ -49,13 +49,8 @@ pub(crate) fn cell_differences(
     path: &Path,
     bytes: usize,
 ) -> Result<Option<Vec<CellDifference>>> {
-    let read = |moment| match scope_content(context, scope, path, moment) {
-        Ok(bytes) => Ok(cells(&bytes)),
-        // There was no file.
-        Err(error) if error.code() == Code::OperationMissing => Ok(Some(Vec::new())),
-        Err(error) => Err(error),
-    };
-    let (Some(before), Some(after)) = (read(OperationSide::Before)?, read(OperationSide::After)?) else {
+    let before = cells_at(context, scope, path, OperationSide::Before)?;
+    let (Some(before), Some(after)) = (before, cells_at(context, scope, path, OperationSide::After)?) else {
         return Ok(None);
     };
     let old: HashMap<&str, &NotebookCell> = before.iter().map(|cell| (&*cell.key, cell)).collect();
@@ -73,15 +68,33 @@ pub(crate) fn cell_differences(
     Ok(Some(out))
 }
 
+/// Returns the cells of a version: none if there was no file; `None` if it is not a notebook.
+fn cells_at(
+    context: &Context,
+    scope: &ChangeScope,
+    path: &Path,
+    moment: OperationSide,
+) -> Result<Option<Vec<NotebookCell>>> {
+    match scope_content(context, scope, path, moment) {
+        Ok(bytes) => Ok(cells(&bytes)),
+        Err(error) if error.code() == Code::OperationMissing => Ok(Some(Vec::new())),
+        Err(error) => Err(error),
+    }
+}
+
 /// Reads the cells of a notebook.
 fn cells(bytes: &[u8]) -> Option<Vec<NotebookCell>> {
     if bytes.len() > NOTEBOOK_BYTES_MAX {
         return None;
     }
     let notebook: Value = serde_json::from_slice(bytes).ok()?;
-    let cell = |(nth, cell): (usize, &Value)| NotebookCell {
+    Some(notebook["cells"].as_array()?.iter().enumerate().map(|(nth, cell)| read_cell(nth, cell)).collect())
+}
+
+/// Returns a cell; those of older notebooks have no ids.
+fn read_cell(nth: usize, cell: &Value) -> NotebookCell {
+    NotebookCell {
         number: nth + 1,
-        // Older notebooks have no ids.
         key: cell["id"].as_str().map_or_else(|| format!("#{nth}"), str::to_owned),
         kind: cell["cell_type"].as_str().unwrap_or("raw").to_owned(),
         source: match &cell["source"] {
@@ -89,16 +102,11 @@ fn cells(bytes: &[u8]) -> Option<Vec<NotebookCell>> {
             text => text.as_str().unwrap_or_default().to_owned(),
         },
         outputs: cell["outputs"].as_array().cloned().unwrap_or_default(),
-    };
-    Some(notebook["cells"].as_array()?.iter().enumerate().map(cell).collect())
+    }
 }
 
 fn difference(before: Option<&NotebookCell>, after: Option<&NotebookCell>, bytes: usize) -> CellDifference {
-    // The last line of a cell has no end, which is no news.
-    let source = |cell: Option<&NotebookCell>| {
-        Snapshot::from_text(&cell.map_or_else(String::new, |cell| format!("{}\n", cell.source.trim_end_matches('\n'))))
-    };
-    let (old, new) = (source(before), source(after));
+    let (old, new) = (source_text(before), source_text(after));
     let hunks = explain::reply_hunks(&old, &ChangeSet::diff(&old, &new), HUNK_CONTEXT_LINES, bytes);
     let shown = after.or(before);
     CellDifference {
@@ -109,4 +117,9 @@ fn difference(before: Option<&NotebookCell>, after: Option<&NotebookCell>, bytes
         outputs: (before.map_or(0, |cell| cell.outputs.len()), after.map_or(0, |cell| cell.outputs.len())),
         source: TextDifference { hunks, ..TextDifference::default() },
     }
+}
+
+/// Returns the text of a cell with an end of its last line, which the file does not have.
+fn source_text(cell: Option<&NotebookCell>) -> Snapshot {
+    Snapshot::from_text(&cell.map_or_else(String::new, |cell| format!("{}\n", cell.source.trim_end_matches('\n'))))
 }

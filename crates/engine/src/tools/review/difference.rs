@@ -1,8 +1,8 @@
 //! The difference of one file, with colours.
 
+use crate::context::Context;
 use crate::context::policy::Access;
 use crate::context::syntax::{grammars, language};
-use crate::context::{Context, LoadedFile};
 use crate::model::call_context::CallContext;
 use crate::model::hunk_numbers::HUNK_CONTEXT_LINES;
 use crate::tools::history::page::OperationSide;
@@ -205,12 +205,8 @@ fn colors(
 
 /// Returns the colours of lines of a file as it is; none for one that may not or cannot be read.
 pub(crate) fn line_colors(context: &Context, caller: &CallContext, path: &Path, range: LineRange) -> Vec<ColorSpan> {
-    let load = || {
-        let place = context.resolve_path(path, Access::Read)?;
-        Ok(context.load_file(&place, None)?.map(|file| (place, file)))
-    };
-    let found: Result<Option<(SafePath, LoadedFile)>> = load();
-    let Ok(Some((place, file))) = found else { return Vec::new() };
+    let Ok(place) = context.resolve_path(path, Access::Read) else { return Vec::new() };
+    let Ok(Some(file)) = context.load_file(&place, None) else { return Vec::new() };
     colors(context, caller, &place, file.snapshot.text(), &[range])
 }
 
@@ -250,12 +246,14 @@ pub(crate) fn scope_content(
         OperationSide::Before => file.before,
         OperationSide::After => file.after,
     };
-    let missing = |what: &str| {
-        let what = format!("{} {what}.", emendate_fs::shown(path));
-        Error::new(Code::OperationMissing, what).next("Choose another version.")
-    };
-    let state = state.ok_or_else(|| missing("did not exist at that time"))?;
-    side(context, root, &place, Some(state))?.ok_or_else(|| missing("is not kept in that version"))
+    let state = state.ok_or_else(|| missing_content(path, "did not exist at that time"))?;
+    side(context, root, &place, Some(state))?.ok_or_else(|| missing_content(path, "is not kept in that version"))
+}
+
+/// Returns the error for a version of a file that cannot be had.
+fn missing_content(path: &Path, what: &str) -> Error {
+    let what = format!("{} {what}.", emendate_fs::shown(path));
+    Error::new(Code::OperationMissing, what).next("Choose another version.")
 }
 
 /// A text in which a person resolves what an undo cannot.

@@ -3,10 +3,10 @@
 
 use crate::context::Context;
 use crate::model::hunk_numbers::HUNK_CONTEXT_LINES;
-use crate::pipeline::plan::large::sparse::{ContextMargin, RelevantSpan, sparse_around};
+use crate::pipeline::plan::large::sparse::{ContextMargin, sparse_around};
 use crate::tools::review::difference::{FileDifference, TextDifference};
 use crate::tools::undo::hunks::HunkState;
-use crate::tools::undo::large::with_lines;
+use crate::tools::undo::large::{replaced_spans, with_lines};
 use emendate_core::explain::{self, DiffHunk, LineKind, OmittedLines};
 use emendate_core::{ChangeSet, Result, Splice};
 use emendate_fs::SafePath;
@@ -55,13 +55,7 @@ fn around(
     if scanned.summary.id != after {
         return Ok(None);
     }
-    let spot = |(swap, line): (&OwnedByteReplacement, &usize)| RelevantSpan {
-        at: swap.at,
-        end: swap.at + swap.old.len(),
-        line: *line,
-        above: 0,
-    };
-    let spots: Vec<RelevantSpan> = swaps.iter().zip(&lines).map(spot).collect();
+    let spots = replaced_spans(swaps, &lines);
     let Some(extract) = sparse_around(&source, scanned.summary, &spots, ContextMargin::FOR_REPORT)? else {
         return Ok(None);
     };

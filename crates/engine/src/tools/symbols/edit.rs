@@ -16,7 +16,7 @@ use crate::session::suggest::file_not_found;
 use crate::tools::symbols::foreign_uses::used_elsewhere;
 use crate::tools::symbols::references::{References, references_elsewhere};
 use emendate_core::formats::{self, FormatInput};
-use emendate_core::{Code, Error, Locator, Op, OpOrder, Result, Snapshot, normalize_text};
+use emendate_core::{Code, Error, Locator, Op, OpOrder, Result, normalize_text};
 use emendate_fs::SafePath;
 use emendate_syntax::SymbolAction;
 use schemars::JsonSchema;
@@ -102,16 +102,19 @@ fn plan_symbol(
         return Err(file_not_found(context, place, caller));
     };
     let mut notes = Vec::new();
-    let mut ops = |base: &Snapshot| {
-        let splices = grammars(context, caller).splices(place, base.text(), args.named(), action, &text, |it| {
-            format!("Give the whole path, or a line of the one that is meant, e.g. \"line\": {}.", it.first)
-        })?;
-        notes = splices.notes;
-        let ops = splices.edits.into_iter().map(|(span, text)| Op { at: Locator::Exactly(span), text });
-        Ok(Cow::Owned(ops.collect()))
-    };
     let file = EditedFile { context, caller, options, place: place.clone(), now };
-    let mut plan = plan_against(file, &mut ops, OpOrder::Together)?;
+    let mut plan = plan_against(
+        file,
+        &mut |base| {
+            let splices = grammars(context, caller).splices(place, base.text(), args.named(), action, &text, |it| {
+                format!("Give the whole path, or a line of the one that is meant, e.g. \"line\": {}.", it.first)
+            })?;
+            notes = splices.notes;
+            let ops = splices.edits.into_iter().map(|(span, text)| Op { at: Locator::Exactly(span), text });
+            Ok(Cow::Owned(ops.collect()))
+        },
+        OpOrder::Together,
+    )?;
     plan.outcome.notes.extend(notes);
     if action == SymbolAction::Rename {
         let old = args.symbol.rsplit(['.', ':']).next().unwrap_or_default().split('(').next().unwrap_or_default();

@@ -280,24 +280,23 @@ impl HunkSides {
 
     /// Returns for each hunk whether the current version has it; too many, or hunks of a large text, are not compared.
     pub(crate) fn states(&self, now: &Snapshot) -> Vec<HunkState> {
-        let all = |state| vec![state; self.hunks];
         if now.id() == self.after.id() {
-            return all(HunkState::InEffect);
+            return vec![HunkState::InEffect; self.hunks];
         }
         if now.id() == self.before.id() {
-            return all(HunkState::Undone);
+            return vec![HunkState::Undone; self.hunks];
         }
         let bytes = self.before.raw().len().max(self.after.raw().len()).max(now.raw().len());
         if self.hunks > COMPARED_HUNKS_MAX || bytes > COMPARED_BYTES_MAX {
-            return all(HunkState::Unknown);
+            return vec![HunkState::Unknown; self.hunks];
         }
-        let numbers = 1..=self.hunks;
-        let state = |number| match self.presence(&BTreeSet::from([number]), HunkAction::Reverse, now) {
-            Presence::Missing => HunkState::InEffect,
-            Presence::Made => HunkState::Undone,
-            Presence::Unclear => HunkState::Changed,
-        };
-        numbers.map(state).collect()
+        let states =
+            (1..=self.hunks).map(|number| match self.presence(&BTreeSet::from([number]), HunkAction::Reverse, now) {
+                Presence::Missing => HunkState::InEffect,
+                Presence::Made => HunkState::Undone,
+                Presence::Unclear => HunkState::Changed,
+            });
+        states.collect()
     }
 
     /// Returns the reversal of all hunks but those that the current version certainly has no more.
@@ -316,20 +315,24 @@ impl HunkSides {
 
 impl HunkSelection<'_> {
     fn sides(&self, context: &Context, now: &LoadedFile) -> Result<HunkSides> {
-        let hand = [KnownContent { id: now.snapshot.id(), bytes: now.snapshot.raw() }];
-        let history = context.history(self.root);
-        let content = |side: Option<FileState>| -> Result<Snapshot> {
-            let bytes = side.map(|side| history.content(side.content, &hand)).transpose()?.flatten();
-            let bytes = bytes.ok_or_else(|| not_kept(&self.place, &self.logged))?;
-            Ok(with_same_codec(&now.snapshot, bytes))
-        };
-        let (before, after) = (content(self.file.before)?, content(self.file.after)?);
+        let (before, after) = (self.side(context, now, self.file.before)?, self.side(context, now, self.file.after)?);
         if [&before, &after, &now.snapshot].iter().any(|it| it.is_binary()) {
             return Err(not_in_parts(&self.logged, "The file is not text, so it has no hunks."));
         }
         let sides = HunkSides::new(before, after);
         self.hunks.check(sides.hunks, &self.place)?;
         Ok(sides)
+    }
+
+    /// Opens one side of the change.
+    ///
+    /// Errors: `operation.lost` if its content was not kept; those of the history.
+    fn side(&self, context: &Context, now: &LoadedFile, side: Option<FileState>) -> Result<Snapshot> {
+        let hand = [KnownContent { id: now.snapshot.id(), bytes: now.snapshot.raw() }];
+        let history = context.history(self.root);
+        let bytes = side.map(|side| history.content(side.content, &hand)).transpose()?.flatten();
+        let bytes = bytes.ok_or_else(|| not_kept(&self.place, &self.logged))?;
+        Ok(with_same_codec(&now.snapshot, bytes))
     }
 
     /// Returns the hunks that the current file is not yet as wanted in. Where it may have been changed to that already,

@@ -64,13 +64,7 @@ pub(crate) fn plan_big_undo(
     if scanned.summary.id != after.content {
         return whole_or_refused(context, size, &place, CHANGED_SINCE);
     }
-    let spot = |(swap, line): (&OwnedByteReplacement, &usize)| RelevantSpan {
-        at: swap.at,
-        end: swap.at + swap.old.len(),
-        line: *line,
-        above: 0,
-    };
-    let spots: Vec<RelevantSpan> = swaps.iter().zip(&lines).map(spot).collect();
+    let spots = replaced_spans(&swaps, &lines);
     let Some(extract) = sparse_around(&source, scanned.summary, &spots, ContextMargin::FOR_REPORT)? else {
         return whole_or_refused(context, size, &place, LONG_LINE);
     };
@@ -106,7 +100,7 @@ pub(crate) fn with_lines(
 ) -> Result<Result<(ScanResult, Vec<usize>), ScanObstacle>> {
     let (mut lines, mut line, mut at) = (Vec::with_capacity(swaps.len()), 1, 0);
     let mut rest = swaps.iter().map(|swap| swap.at).peekable();
-    let count = |chunk: &[u8]| {
+    let scanned = scan_beside(source, ScanQuery::default(), |chunk| {
         let mut from = 0;
         while let Some(here) = rest.next_if(|here| *here <= at + chunk.len()) {
             line += memchr::memchr_iter(b'\n', &chunk[from..here - at]).count();
@@ -115,7 +109,17 @@ pub(crate) fn with_lines(
         }
         line += memchr::memchr_iter(b'\n', &chunk[from..]).count();
         at += chunk.len();
-    };
-    let scanned = scan_beside(source, ScanQuery::default(), count)?;
+    })?;
     Ok(scanned.map(|scanned| (scanned, lines)))
+}
+
+/// Returns the spans that replacements restore, with their lines.
+pub(crate) fn replaced_spans(swaps: &[OwnedByteReplacement], lines: &[usize]) -> Vec<RelevantSpan> {
+    let spans = swaps.iter().zip(lines).map(|(swap, line)| RelevantSpan {
+        at: swap.at,
+        end: swap.at + swap.old.len(),
+        line: *line,
+        above: 0,
+    });
+    spans.collect()
 }

@@ -92,7 +92,7 @@ pub(super) fn compiled(context: &Context, source: &SchemaSource) -> Result<Schem
             let folder = path.parent().unwrap_or(Path::new("/"));
             let text = schema_file(context, path, *own).map_err(|why| unusable(source, path, &why))?;
             let kind = DataFormat::of(path).unwrap_or(DataFormat::Json);
-            let mut more = |name: &str| {
+            Schema::compile(&text, kind, &mut |name| {
                 // Files outside the roots are read only for their user, and nothing above the schema.
                 let above = *own && (name.starts_with("../") || name.starts_with('/'));
                 if above {
@@ -100,8 +100,7 @@ pub(super) fn compiled(context: &Context, source: &SchemaSource) -> Result<Schem
                 } else {
                     schema_file(context, &folder.join(name), *own)
                 }
-            };
-            Schema::compile(&text, kind, &mut more)
+            })
         }
     };
     compiled.map_err(|broken| {

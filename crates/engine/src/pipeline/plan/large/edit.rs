@@ -281,20 +281,16 @@ fn spots(scanned: &ScanResult, finds: &[&TextQuery], counts: &[usize]) -> Vec<Re
             ExpectedMatches::Exactly(count) => OCCURRENCES_COUNTED_MAX.max(count.saturating_add(1)),
         })
         .collect();
-    let mut told = |stand: &&Occurrence| {
-        let left = &mut left[stand.needle];
-        *left = left.saturating_sub(1);
-        *left > 0 || finds[stand.needle].expected == ExpectedMatches::All
-    };
     // If there are too many or too few occurrences, their headings are reported.
     let above: Vec<usize> = finds.iter().zip(counts).map(|(find, &count)| heading_lines(find, count)).collect();
-    let spot = |stand: &Occurrence| RelevantSpan {
-        at: stand.at,
-        end: stand.end,
-        line: stand.line,
-        above: above[stand.needle],
-    };
-    let mut spots: Vec<RelevantSpan> = scanned.occurrences.iter().filter(|stand| told(stand)).map(spot).collect();
+    let mut spots = Vec::new();
+    for &Occurrence { at, end, line, needle, .. } in &scanned.occurrences {
+        let left = &mut left[needle];
+        *left = left.saturating_sub(1);
+        if *left > 0 || finds[needle].expected == ExpectedMatches::All {
+            spots.push(RelevantSpan { at, end, line, above: above[needle] });
+        }
+    }
     // Whole lines may also be the last ones of a text without a final line end.
     let FileSummary { size, lines, open, .. } = scanned.summary;
     if finds.iter().any(|find| find.lines) {

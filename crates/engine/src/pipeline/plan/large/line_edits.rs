@@ -126,11 +126,11 @@ fn spots(scanned: &ScanResult, ops: &[Op]) -> Vec<RelevantSpan> {
     let FileSummary { size, lines, open, .. } = scanned.summary;
     let starts = scanned.starts.chunks_exact(2);
     let named = ops.iter().filter_map(named).zip(starts);
-    let spot = |((line, _), starts): ((usize, usize), &[Option<usize>])| {
+    let spots = named.filter_map(|((line, _), starts)| {
         let at = starts[0].filter(|_| line <= lines)?;
         Some(RelevantSpan { at, end: starts[1].unwrap_or(size).max(at), line, above: 0 })
-    };
-    let mut spots: Vec<RelevantSpan> = named.filter_map(spot).collect();
+    });
+    let mut spots: Vec<RelevantSpan> = spots.collect();
     if ops.iter().any(|op| {
         let rows = line_edits::of(op);
         rows.is_some_and(|it| it.target == LineTarget::Tail || it.named().is_some_and(|(_, to)| to > lines))

@@ -3,7 +3,7 @@
 
 use crate::context::Context;
 use crate::model::call_context::{StalePolicy, UnreadPolicy};
-use crate::pipeline::plan::anchor_edits::{self, anchor_map, placement_refusal};
+use crate::pipeline::plan::anchor_edits::{self, AnchoredView, anchor_map, placement_refusal};
 use crate::pipeline::plan::line_edits::LineEditContext;
 use crate::pipeline::plan::stale;
 use crate::session::base::{self, Base};
@@ -32,21 +32,12 @@ pub(super) fn anchors_to_numbers(
     let LineEditContext { caller, place, now, options, .. } = *subject;
     let words = anchor_map(context, place, &now.snapshot)?;
     let page = AnchorPage::new(&now.snapshot, words.words()).with_tombstones(&words);
-    let refused = |lines: &LineSet, failures: Vec<PlacementError>| {
-        let shown = anchor_edits::AnchoredView {
-            caller,
-            place,
-            now,
-            words: words.words(),
-            marks: anchor_edits::marks(options),
-            lines,
-        };
-        placement_refusal(context, &shown, failures, ops.len())
-    };
     match base {
         Base::Fresh { lines_seen: lines, note } => {
             let found = looked_up(&words, &page, ops).and_then(|found| all_shown(subject, &lines, ops, found));
-            let ops = found.map_err(|failures| refused(&lines, failures))?;
+            let ops = found.map_err(|failures| {
+                placement_refusal(context, &view(subject, words.words(), &lines), failures, ops.len())
+            })?;
             Ok(NumberedEdits { ops, base: Base::Fresh { lines_seen: lines, note }, moved: false })
         }
         Base::Stale { seen, lines_seen: lines } => {
@@ -58,19 +49,26 @@ pub(super) fn anchors_to_numbers(
             let then = AnchorPage::new(&seen, &had);
             // A deleted line is reported as such, not as an anchor of an old version.
             let there = if line_edits::are_all_by_anchor(ops) { looked_up(&words, &page, ops) } else { Ok(Vec::new()) };
-            let there = there.map_err(|failures| refused(&known, failures))?;
+            let shown = view(subject, words.words(), &known);
+            let there = there.map_err(|failures| placement_refusal(context, &shown, failures, ops.len()))?;
             let found = looked_up(&words, &then, ops).and_then(|found| all_shown(subject, &lines, ops, found));
             let found = found.map_err(|failures| at_that_time(context, subject, &seen, failures, ops.len()))?;
             if there.is_empty() || options.on_stale == StalePolicy::Reject {
                 return Ok(NumberedEdits { ops: found, base: Base::Stale { seen, lines_seen: lines }, moved: false });
             }
             let same = unbroken(&then, &found, &page, &there);
-            same.map_err(|failures| refused(&known, failures))?;
+            same.map_err(|failures| placement_refusal(context, &shown, failures, ops.len()))?;
             let base = Base::Fresh { lines_seen: known, note: Some(Note::AnchorsMoved) };
             Ok(NumberedEdits { ops: there, base, moved: true })
         }
         Base::Lost => Err(stale::version_unavailable(context, caller, place, now)),
     }
+}
+
+/// Returns the current file with its anchors, for a refusal; `lines` are those that the caller saw.
+fn view<'a>(subject: &LineEditContext<'a>, words: &'a [AnchorWord], lines: &'a LineSet) -> AnchoredView<'a> {
+    let LineEditContext { caller, place, now, options, .. } = *subject;
+    AnchoredView { caller, place, now, words, marks: anchor_edits::marks(options), lines }
 }
 
 /// Creates the error for failures in a version that is not the current one: its lines cannot be marked as shown.

@@ -161,16 +161,18 @@ impl RequestTree<'_> {
             return false;
         }
         let path = place.absolute();
-        // With `partial` a later removal may be left out, so it has to be planned already.
-        let removed = |above: &Path| {
-            let planned = self.at.get(above).is_some_and(|&at| self.plans[at].target == TargetState::Nothing);
-            self.leaving.contains(above) && (planned || !self.options.partial)
-        };
-        if path.ancestors().skip(1).any(removed) {
+        if path.ancestors().skip(1).any(|above| self.is_removed(above)) {
             return true;
         }
         let is_directory = matches!(self.opened(place), Err(error) if error.code() == Code::PathNotRegular);
         is_directory && self.leaving.iter().any(|other| *other != path && other.starts_with(path))
+    }
+
+    /// True for a path that the request removes. With `partial` a later removal may be omitted, so it has to be planned
+    /// already.
+    fn is_removed(&self, path: &Path) -> bool {
+        let is_planned = self.at.get(path).is_some_and(|&at| self.plans[at].target == TargetState::Nothing);
+        self.leaving.contains(path) && (is_planned || !self.options.partial)
     }
 }
 

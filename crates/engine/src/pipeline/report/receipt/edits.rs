@@ -3,7 +3,7 @@
 use crate::pipeline::plan::file_plan::FilePlan;
 use emendate_core::explain;
 use emendate_core::{OpOutcome, Tier};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// Operations whose own diffs a reply lists.
 const LISTED: usize = 100;
@@ -16,34 +16,42 @@ pub(super) fn texts_of_ops(
     plan: &FilePlan,
     replace_all: bool,
     room: usize,
-    put: &mut dyn FnMut(&str, Value),
+    data: &mut Map<String, Value>,
 ) -> (usize, usize) {
-    let mut texts = |op: &OpOutcome| {
-        put("oldString", op.old.clone().into());
-        put("newString", op.new.clone().into());
-        put("replaceAll", replace_all.into());
-    };
     match (&*plan.outcome.ops, &*plan.outcome.corrected) {
-        ([], [op]) => texts(op),
+        ([], [op]) => put_texts(data, op, replace_all),
         ([], _) => {}
         ([op], _) if plan.outcome.failed.is_empty() => {
-            texts(op);
-            put("tier", op.tier.number().into());
+            put_texts(data, op, replace_all);
+            put(data, "tier", op.tier.number().into());
         }
         _ => {
             let (edits, own_patches) = per_edit(plan, room);
-            put("edits", edits);
+            put(data, "edits", edits);
             return own_patches;
         }
     }
     (0, 0)
 }
 
+/// Adds the texts of an edit.
+fn put_texts(data: &mut Map<String, Value>, op: &OpOutcome, replace_all: bool) {
+    put(data, "oldString", op.old.clone().into());
+    put(data, "newString", op.new.clone().into());
+    put(data, "replaceAll", replace_all.into());
+}
+
+/// Adds a field to a reply.
+pub(super) fn put(data: &mut Map<String, Value>, key: &str, value: Value) {
+    data.insert(key.to_owned(), value);
+}
+
 /// Converts each edit with its own summary to JSON; the first ones with their own diffs, which take at most about
 /// `room` bytes together. The numbers are those of [`texts_of_ops`].
 fn per_edit(plan: &FilePlan, mut room: usize) -> (Value, (usize, usize)) {
     let (mut looked_at, mut whole, mut able) = (0, 0, 0);
-    let one = |(nth, op): (usize, &OpOutcome)| {
+    let mut edits = Vec::with_capacity(plan.outcome.ops.len());
+    for (nth, op) in plan.outcome.ops.iter().enumerate() {
         let mut out = json!({
             "index": op.op,
             "oldString": op.old,
@@ -65,10 +73,9 @@ fn per_edit(plan: &FilePlan, mut room: usize) -> (Value, (usize, usize)) {
             whole += usize::from(held == all);
             out["structuredPatch"] = explain::structured(&hunks);
         }
-        out
-    };
-    let edits = plan.outcome.ops.iter().enumerate().map(one).collect();
-    (edits, (whole, able))
+        edits.push(out);
+    }
+    (Value::Array(edits), (whole, able))
 }
 
 fn summary(op: &OpOutcome) -> String {

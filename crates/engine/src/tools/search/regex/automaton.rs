@@ -63,14 +63,9 @@ struct EarlyEnd {
 impl LazyAutomaton {
     /// `None` if an automaton cannot be built for the expression.
     pub(super) fn new(forward: NFA, reverse: NFA) -> Option<LazyAutomaton> {
-        let build = |nfa: NFA, kind: MatchKind| {
-            let config = Config::new().match_kind(kind).unicode_word_boundary(true);
-            let config = config.cache_capacity(DFA_BYTES_MAX / 2).skip_cache_capacity_check(true);
-            DFA::builder().configure(config).build_from_nfa(nfa).ok()
-        };
         Some(LazyAutomaton {
-            forward: build(forward, MatchKind::LeftmostFirst)?,
-            reverse: build(reverse, MatchKind::All)?,
+            forward: build_dfa(forward, MatchKind::LeftmostFirst)?,
+            reverse: build_dfa(reverse, MatchKind::All)?,
         })
     }
 
@@ -95,6 +90,13 @@ impl LazyAutomaton {
             Err(ended) => ended.result(),
         }
     }
+}
+
+/// Builds an automaton whose cache is filled during the search; `None` if the expression does not allow it.
+fn build_dfa(nfa: NFA, kind: MatchKind) -> Option<DFA> {
+    let config = Config::new().match_kind(kind).unicode_word_boundary(true);
+    let config = config.cache_capacity(DFA_BYTES_MAX / 2).skip_cache_capacity_check(true);
+    DFA::builder().configure(config).build_from_nfa(nfa).ok()
 }
 
 impl EarlyEnd {

@@ -62,14 +62,9 @@ impl BoundedRegex {
             let what = format!("pattern has {} bytes; the limit is {PATTERN_BYTES_MAX}.", pattern.len());
             return Err(Error::new(Code::CallTooLarge, what).next(format!("Shorten it, or {plain} for plain text.")));
         }
-        let invalid = |error: String| {
-            Error::new(Code::CallInvalid, "pattern is not a regular expression that can be searched for.")
-                .evidence(error.chars().take(MESSAGE_CHARS_MAX).collect::<String>())
-                .next(format!("Correct it, or {plain} for plain text, or set multiline if it contains a line end."))
-        };
-        let library = library(pattern, look).map_err(|error| invalid(error.to_string()))?;
-        let hir = parsed(pattern, look).map_err(|error| invalid(error.to_string()))?;
-        let nfa = compiled(&hir, false).map_err(|error| invalid(error.to_string()))?;
+        let library = library(pattern, look).map_err(|error| invalid_pattern(&error.to_string(), plain))?;
+        let hir = parsed(pattern, look).map_err(|error| invalid_pattern(&error.to_string(), plain))?;
+        let nfa = compiled(&hir, false).map_err(|error| invalid_pattern(&error.to_string(), plain))?;
         let (library_work, counted) = (AtomicU64::new(0), OnceLock::new());
         Ok(BoundedRegex { library, hir, nfa, library_work, counted })
     }
@@ -136,6 +131,13 @@ impl BoundedRegex {
     fn counted(&self) -> &CountedRegex {
         self.counted.get_or_init(|| CountedRegex::new(&self.hir, &self.nfa))
     }
+}
+
+/// Returns the error for an expression that cannot be compiled; `plain` describes how to request plain text.
+fn invalid_pattern(error: &str, plain: &str) -> Error {
+    Error::new(Code::CallInvalid, "pattern is not a regular expression that can be searched for.")
+        .evidence(error.chars().take(MESSAGE_CHARS_MAX).collect::<String>())
+        .next(format!("Correct it, or {plain} for plain text, or set multiline if it contains a line end."))
 }
 
 impl CountedRegex {
