@@ -195,9 +195,8 @@ fn tried(
 fn is_ours(entry: &ServerEntry) -> bool {
     let line: Vec<OsString> =
         std::iter::once("emend").chain(entry.args.iter().map(String::as_str)).map(OsString::from).collect();
-    let serves =
-        || matches!(Cli::parse_line(&line), Ok(Cli { command: Command::Mcp(args), .. }) if args.command.is_none());
-    is_this(&entry.command) && serves()
+    is_this(&entry.command)
+        && matches!(Cli::parse_line(&line), Ok(Cli { command: Command::Mcp(args), .. }) if args.command.is_none())
 }
 
 /// True when a path is that of the running program.

@@ -92,11 +92,11 @@ pub(crate) fn run(desk: &CliContext<'_>, ask: Result<ToolCall>) -> u8 {
     // A program that reads JSON also writes it: its advice stays in the fields of calls.
     let flags = (!desk.global.json).then(|| Flags::of(ask.tool, ask.as_json));
     let names = flags.as_ref().map(|flags| -> &dyn Vocabulary { flags });
-    let call = |caller: &CallContext| engine.call_as(caller, ask.tool, input.clone(), names);
-    let watched =
-        |caller: &CallContext| if ask.long { progress::with_progress(caller.clone(), call) } else { call(caller) };
     let asking = AskingCall { profile: None, tool: ask.tool, input: &input };
-    let mut reply = approval::call_or_wait(desk, &engine, asking, watched);
+    let mut reply = approval::call_or_wait(desk, &engine, asking, |caller| {
+        let call = |caller: &CallContext| engine.call_as(caller, ask.tool, input.clone(), names);
+        if ask.long { progress::with_progress(caller.clone(), call) } else { call(caller) }
+    });
     if ask.tool == "history" && ask.view == ChangeView::Diff && !desk.global.json && !io::stdout().is_terminal() {
         git_patch::complete(&engine, &desk.caller(), &input, &mut reply);
     }
@@ -134,9 +134,7 @@ fn listing_colors(
             ListingColors { numbered, matcher, ..colors }
         }
         "read" if numbered => {
-            let number =
-                |field: &str| answer.data.get(field).and_then(Value::as_u64).and_then(|it| usize::try_from(it).ok());
-            let range = number("offset").zip(number("lines"));
+            let range = number(&answer.data, "offset").zip(number(&answer.data, "lines"));
             let path = input["file_path"].as_str().map(Path::new);
             let tokens = path.zip(range).map(|(path, (first, lines))| {
                 engine.review().line_colors(&desk.caller(), path, LineRange { first, last: first + lines })
@@ -145,6 +143,11 @@ fn listing_colors(
         }
         _ => colors,
     }
+}
+
+/// Returns a number of a reply.
+fn number(data: &Map<String, Value>, field: &str) -> Option<usize> {
+    data.get(field).and_then(Value::as_u64).and_then(|it| usize::try_from(it).ok())
 }
 
 /// True when the reply reports a problem, or an unknown result.

@@ -79,13 +79,16 @@ impl HunkList {
         let bytes = target.as_os_str().as_bytes();
         let colon = bytes.iter().rposition(|&byte| byte == b':').filter(|&at| at > 0);
         let parts = colon.and_then(|at| Some((bytes.get(..at)?, std::str::from_utf8(bytes.get(at + 1..)?).ok()?)));
-        let looks =
-            |list: &str| !list.is_empty() && list.bytes().all(|byte| byte.is_ascii_digit() || b",-".contains(&byte));
-        match parts.filter(|(_, list)| looks(list)) {
+        match parts.filter(|(_, list)| looks_like_hunks(list)) {
             Some((path, list)) => Ok((Path::new(OsStr::from_bytes(path)).to_owned(), Some(HunkList::parse(list)?))),
             None => Ok((target.to_owned(), None)),
         }
     }
+}
+
+/// True for numbers, commas and hyphens.
+fn looks_like_hunks(list: &str) -> bool {
+    !list.is_empty() && list.bytes().all(|byte| byte.is_ascii_digit() || b",-".contains(&byte))
 }
 
 /// The error for a list of hunks that cannot be read.

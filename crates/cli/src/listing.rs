@@ -135,9 +135,11 @@ fn colored<W: Write>(out: &mut StyledWriter<W>, style: Style, text: &str) -> io:
 /// The lines with hits, of each file that the text shows.
 fn hits_of_files(data: &Map<String, Value>) -> Vec<HashSet<usize>> {
     let files = data.get("files").and_then(Value::as_array).into_iter().flatten();
-    let lines =
-        |file: &Value| file["hits"].as_array().into_iter().flatten().filter_map(Value::as_u64).collect::<Vec<_>>();
-    files.map(|file| lines(file).into_iter().filter_map(|line| usize::try_from(line).ok()).collect()).collect()
+    let hits = files.map(|file| {
+        let lines = file["hits"].as_array().into_iter().flatten().filter_map(Value::as_u64);
+        lines.filter_map(|line| usize::try_from(line).ok()).collect()
+    });
+    hits.collect()
 }
 
 /// The style of a class of tokens.

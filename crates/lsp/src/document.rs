@@ -53,9 +53,8 @@ impl OpenDocuments {
     pub(crate) fn latest(&self, most: usize, but: impl Fn(&Path) -> bool) -> Vec<(PathBuf, i64, Arc<str>)> {
         let mut all: Vec<(&PathBuf, &OpenDocument)> = self.open.iter().filter(|(path, _)| !but(path)).collect();
         all.sort_by_key(|(_, document)| std::cmp::Reverse(document.used));
-        let one =
-            |(path, document): (&PathBuf, &OpenDocument)| (path.clone(), document.version, Arc::clone(&document.text));
-        all.into_iter().take(most).map(one).collect()
+        let latest = all.into_iter().take(most);
+        latest.map(|(path, document)| (path.clone(), document.version, Arc::clone(&document.text))).collect()
     }
 
     /// Returns the text that was not shown for the longest time.

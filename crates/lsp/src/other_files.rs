@@ -46,9 +46,9 @@ pub(crate) fn before(
         if !state.abilities.can_relate_files() {
             return Vec::new();
         }
-        let touched =
-            |path: &Path| jobs.iter().any(|job| job.path == path || job.before.is_some_and(|it| it.path == path));
-        state.documents.latest(OTHER_TEXTS_MAX, touched)
+        state.documents.latest(OTHER_TEXTS_MAX, |path| {
+            jobs.iter().any(|job| job.path == path || job.before.is_some_and(|it| it.path == path))
+        })
     };
     let now = Instant::now();
     let until = now + until.saturating_duration_since(now) / TIME_SHARE;

@@ -481,9 +481,8 @@ impl Context {
     /// Takes the locks of some paths within this process, each once and in the same order for all callers. Two paths
     /// may share a lock.
     pub(crate) fn lock_paths<'a>(&self, paths: impl Iterator<Item = &'a Path>) -> Vec<MutexGuard<'_, ()>> {
-        let slot =
-            |path: &Path| ContentId::of(path.as_os_str().as_encoded_bytes()).tag().to_u32() as usize % PATH_LOCKS;
-        let slots: BTreeSet<usize> = paths.map(slot).collect();
+        let tags = paths.map(|path| ContentId::of(path.as_os_str().as_encoded_bytes()).tag());
+        let slots: BTreeSet<usize> = tags.map(|tag| tag.to_u32() as usize % PATH_LOCKS).collect();
         slots.into_iter().map(|slot| self.path_locks[slot].lock().unwrap_or_else(PoisonError::into_inner)).collect()
     }
 

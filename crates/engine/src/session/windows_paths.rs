@@ -63,20 +63,25 @@ fn read_windows_name(context: &Context, directory: &Path, name: &mut String, new
     if !name.contains('\\') || name.starts_with('\\') {
         return false;
     }
-    let exists =
-        |name: &str| context.store().resolve_no_follow(&directory.join(name)).is_ok_and(|at| path_exists(context, &at));
     let slashed = name.replace('\\', "/");
     // Both kinds of slashes: only a file that exists tells that they mean the same.
-    if name.contains('/') && !exists(&slashed) {
+    if name.contains('/') && !exists(context, directory, &slashed) {
         return false;
     }
     let first = slashed.split('/').next().unwrap_or_default();
-    if exists(name) || (new && !exists(&slashed) && !exists(first) && !is_usual(&slashed)) {
+    if exists(context, directory, name)
+        || (new && !exists(context, directory, &slashed) && !exists(context, directory, first) && !is_usual(&slashed))
+    {
         return false;
     }
     notes.push(format!("{} was read as {}: backslashes were read as slashes.", shown(&*name), shown(&slashed)));
     *name = slashed;
     true
+}
+
+/// True if there is something with this name in a directory.
+fn exists(context: &Context, directory: &Path, name: &str) -> bool {
+    context.store().resolve_no_follow(&directory.join(name)).is_ok_and(|at| path_exists(context, &at))
 }
 
 /// True for a path of ordinary names whose last component has an extension.

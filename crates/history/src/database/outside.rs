@@ -55,9 +55,10 @@ pub(super) fn last_known(all: &Connection, paths: &[&[u8]]) -> rusqlite::Result<
         .prepare_cached("SELECT path FROM touched JOIN operations ON number=operation WHERE pending>0")?
         .query_map([], |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
-    let known =
-        |path: &&[u8]| Ok(last_state(all, path)?.map(|state| KnownState { state, in_doubt: in_doubt.contains(*path) }));
-    paths.iter().map(known).collect()
+    let known = paths
+        .iter()
+        .map(|path| Ok(last_state(all, path)?.map(|state| KnownState { state, in_doubt: in_doubt.contains(*path) })));
+    known.collect()
 }
 
 /// Logs an outside change, as far as its files are still known as they were before it.

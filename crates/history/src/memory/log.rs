@@ -115,9 +115,7 @@ impl OperationLog for MemoryHistory {
 
     fn resolve(&self, id: OperationId, certain: bool) -> Result<()> {
         let inner = &mut *self.inner();
-        let pending =
-            |entry: &&mut MemoryLogEntry| entry.logged.id == id && entry.logged.owner.is_some() && !entry.aborted;
-        if let Some(entry) = inner.operations.iter_mut().find(pending) {
+        if let Some(entry) = inner.operations.iter_mut().find(|entry| is_pending(entry, id)) {
             entry.logged.owner = None;
             if !certain {
                 entry.logged.operation.outcome = OperationOutcome::Unknown;
@@ -142,9 +140,7 @@ impl OperationLog for MemoryHistory {
 
     fn abort(&self, id: OperationId) -> Result<()> {
         let inner = &mut *self.inner();
-        let pending =
-            |entry: &&mut MemoryLogEntry| entry.logged.id == id && entry.logged.owner.is_some() && !entry.aborted;
-        let Some(entry) = inner.operations.iter_mut().find(pending) else { return Ok(()) };
+        let Some(entry) = inner.operations.iter_mut().find(|entry| is_pending(entry, id)) else { return Ok(()) };
         entry.aborted = true;
         let operation = entry.logged.operation.clone();
         inner.refresh_undone(&operation);
@@ -256,6 +252,11 @@ impl OperationLog for MemoryHistory {
             bytes: held.saturating_sub(inner.blobs.stored),
         })
     }
+}
+
+/// True for the entry of this operation, if it is in doubt.
+fn is_pending(entry: &MemoryLogEntry, id: OperationId) -> bool {
+    entry.logged.id == id && entry.logged.owner.is_some() && !entry.aborted
 }
 
 /// True for an operation that the filter selects.

@@ -82,9 +82,15 @@ impl BlobStore for MemoryBlobStore {
     }
 
     fn graph(&self) -> Result<Arc<DeltaGraph>, Infallible> {
-        let step =
-            |(data, change): (i64, &log::LoggedDelta)| DeltaEdge { data, base: change.base, result: change.result };
-        Ok(Arc::clone(self.graph.get_or_init(|| Arc::new(DeltaGraph::of((0..).zip(&self.changes).map(step))))))
+        let graph = self.graph.get_or_init(|| {
+            let edges = (0..).zip(&self.changes).map(|(data, change)| DeltaEdge {
+                data,
+                base: change.base,
+                result: change.result,
+            });
+            Arc::new(DeltaGraph::of(edges))
+        });
+        Ok(Arc::clone(graph))
     }
 
     fn change(&self, data: i64, _: &HistoryLimits) -> Result<Option<Vec<u8>>, Infallible> {

@@ -252,9 +252,10 @@ impl<'a> ArgumentReader<'a> {
         if let Some(row) = rows.iter().find(|row| applies(row, &key, names, known)) {
             return FieldRef::Field(row.field.to_owned(), false);
         }
-        let is_path =
-            |row: &Alias| PATH_FIELDS.contains(&row.field) && row.others.iter().any(|other| folded(other) == key);
-        if level == FieldLevel::Entry && (key == "filepath" || self.aliases.fields.iter().any(is_path)) {
+        let mut paths = self.aliases.fields.iter().filter(|row| PATH_FIELDS.contains(&row.field));
+        if level == FieldLevel::Entry
+            && (key == "filepath" || paths.any(|row| row.others.iter().any(|other| folded(other) == key)))
+        {
             return FieldRef::CallPath;
         }
         if level == FieldLevel::Call && known.contains_key("edits") && !known.contains_key("old_string") {

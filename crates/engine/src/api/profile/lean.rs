@@ -127,9 +127,10 @@ fn without_null(schema: &mut Map<String, Value>) {
 /// Replaces a choice between individually described words by one list with a joint description.
 fn words(schema: &mut Map<String, Value>) {
     let Some(Value::Array(forms)) = schema.get("oneOf") else { return };
-    let word =
-        |form: &Value| Some((form.get("const")?.as_str()?.to_owned(), form.get("description")?.as_str()?.to_owned()));
-    let Some(all) = forms.iter().map(word).collect::<Option<Vec<_>>>() else { return };
+    let all = forms
+        .iter()
+        .map(|form| Some((form.get("const")?.as_str()?.to_owned(), form.get("description")?.as_str()?.to_owned())));
+    let Some(all) = all.collect::<Option<Vec<_>>>() else { return };
     let own = schema.get("description").and_then(Value::as_str).unwrap_or_default().to_owned();
     let told = all.iter().fold(own, |told, (word, meaning)| format!("{told} {word}: {meaning}"));
     let own = std::mem::take(schema);

@@ -325,16 +325,22 @@ impl Guard<'_> {
         let absolute = self.store.roots().get(place.root()).map_or(PathBuf::new(), |root| root.canonical.join(path));
         let about = |rule: &&PathRule| rule.matches(Path::new(&folded), &absolute) || rule.matches(path, &absolute);
         // A file that must not be read must not be edited either: the reply would show it.
-        let denies =
-            |rule: &&PathRule| rule.is_about(access) || (access == Access::Write && rule.is_about(Access::Read));
-        if let Some(rule) = self.config.deny.iter().filter(denies).find(about) {
+        let mut denying = self
+            .config
+            .deny
+            .iter()
+            .filter(|rule| rule.is_about(access) || access == Access::Write && rule.is_about(Access::Read));
+        if let Some(rule) = denying.find(about) {
             return AccessVerdict::Denied(BlockingRule::of(rule));
         }
         let asking = self.config.ask.iter().filter(|rule| rule.is_about(access)).find(about);
         // Permission to edit includes permission to read.
-        let allows =
-            |rule: &&PathRule| rule.is_about(access) || (access == Access::Read && rule.is_about(Access::Write));
-        let allowed = self.config.allow.iter().filter(allows).any(|rule| about(&rule));
+        let mut allowing = self
+            .config
+            .allow
+            .iter()
+            .filter(|rule| rule.is_about(access) || access == Access::Read && rule.is_about(Access::Write));
+        let allowed = allowing.any(|rule| about(&rule));
         let lifted = allowed || asking.is_some_and(|rule| rule.trusted);
         if let Some(pattern) = guarded(&split(&folded), access).filter(|_| !lifted) {
             let (rule, origin) = (pattern.to_owned(), "the built-in guard".to_owned());

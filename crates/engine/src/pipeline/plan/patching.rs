@@ -191,9 +191,10 @@ impl Selection {
             };
             let name = Path::new(path).strip_prefix(directory).unwrap_or(Path::new(path));
             let bytes = path.len();
-            let matches =
-                |it: &&Pattern| !work::spend_or_end(1 + bytes / work::STEP_BYTES) && it.matcher.is_match(name);
-            let decides = self.patterns.iter().find(matches);
+            let decides = self
+                .patterns
+                .iter()
+                .find(|it| !work::spend_or_end(1 + bytes / work::STEP_BYTES) && it.matcher.is_match(name));
             let keeps = decides.map_or(default, |pattern| pattern.keeps);
             if !keeps {
                 left_out.push(shown(name));

@@ -1,6 +1,7 @@
 //! Rejected edits as text, to be examined and sent again.
 
 use emendate_core::{Hunk, HunkLineKind, Locator, Op};
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 /// Formats the operations on one file: hunks as a unified diff, the rest as SEARCH/REPLACE blocks.
@@ -68,9 +69,12 @@ fn push_block(out: &mut String, path: &str, old: &str, new: &str) {
         .unwrap_or(0)
         .max(6)
         + 1;
-    let ended =
-        |text: &str| if text.is_empty() || text.ends_with('\n') { text.to_owned() } else { format!("{text}\n") };
-    let sign = |sign: &str| sign.repeat(run);
-    let (old, new) = (ended(old), ended(new));
-    let _ = write!(out, "{path}\n{} SEARCH\n{old}{}\n{new}{} REPLACE\n", sign("<"), sign("="), sign(">"));
+    let (old, new) = (with_line_end(old), with_line_end(new));
+    let [open, middle, close] = ["<", "=", ">"].map(|sign| sign.repeat(run));
+    let _ = write!(out, "{path}\n{open} SEARCH\n{old}{middle}\n{new}{close} REPLACE\n");
+}
+
+/// Returns a text with an end of its last line.
+fn with_line_end(text: &str) -> Cow<'_, str> {
+    if text.is_empty() || text.ends_with('\n') { text.into() } else { format!("{text}\n").into() }
 }

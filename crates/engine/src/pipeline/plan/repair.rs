@@ -47,12 +47,9 @@ pub(crate) fn repair_edits(
     if parses_after(&proof, now, &resolved.changes)? {
         return None;
     }
-    let placed =
-        |ops: &[Op]| -> Result<ResolvedEdit> { resolve(now, ops, OpOrder::Together, options.resolve_settings(false)) };
     let (mut better, mut notes) = (ops.to_vec(), Notes::new());
     for RepairedHunk { index, op, what } in meant.into_iter().take(PROVEN_HUNKS_MAX) {
-        let alone = |op: &Op| parses_after(&proof, now, &placed(std::slice::from_ref(op)).ok()?.changes);
-        if alone(&ops[index])? || !alone(&op)? {
+        if parses_alone(&proof, now, &ops[index], options)? || !parses_alone(&proof, now, &op, options)? {
             continue;
         }
         let said = line_edits::of(&op)
@@ -62,8 +59,18 @@ pub(crate) fn repair_edits(
             ));
         better[index] = op;
     }
-    let resolved = placed(&better).ok().filter(|_| !notes.is_empty())?;
+    let resolved = place_edits(now, &better, options).ok().filter(|_| !notes.is_empty())?;
     parses_after(&proof, now, &resolved.changes)?.then_some(RepairedEdits { ops: better, resolved, notes })
+}
+
+/// True if the file parses after this edit alone; `None` if that is not known in time.
+fn parses_alone(proof: &Comparison<'_>, now: &Snapshot, op: &Op, options: &CallOptions) -> Option<bool> {
+    parses_after(proof, now, &place_edits(now, std::slice::from_ref(op), options).ok()?.changes)
+}
+
+/// Places edits in the current text.
+fn place_edits(now: &Snapshot, ops: &[Op], options: &CallOptions) -> Result<ResolvedEdit> {
+    resolve(now, ops, OpOrder::Together, options.resolve_settings(false))
 }
 
 /// True if the file parses after a change.

@@ -276,12 +276,12 @@ pub(crate) fn follow<'a>(context: &'a Context, options: &FeedOptions) -> Result<
         roots.map(|root| start_at_end(context, root, options, path)).collect::<Result<Vec<_>>>()?
     };
     let followed =
-        |position: &FeedPosition| FollowedRoot { position: *position, stamp: None, has_more: false, is_held: false };
+        start.iter().map(|&position| FollowedRoot { position, stamp: None, has_more: false, is_held: false });
     Ok(Feed {
         context,
         session: options.session.clone(),
         place,
-        roots: start.iter().map(followed).collect(),
+        roots: followed.collect(),
         ready: VecDeque::new(),
         returned: start,
         turns: TurnIndex::default(),

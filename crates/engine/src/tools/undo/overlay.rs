@@ -74,9 +74,15 @@ impl<'a> Overlay<'a> {
             let then = PlannedState { now: plan.current.clone(), file, attributes: None };
             let (place, disk) = (plan.place.clone(), plan.current.clone());
             let nth = self.entries.len();
-            let stand =
-                || OverlayEntry { order: nth, place, current: disk, after: then, merged: false, notes: Notes::new() };
-            self.entries.entry(plan.place.absolute().to_owned()).or_insert_with(stand);
+            let entry = self.entries.entry(plan.place.absolute().to_owned());
+            entry.or_insert_with(|| OverlayEntry {
+                order: nth,
+                place,
+                current: disk,
+                after: then,
+                merged: false,
+                notes: Notes::new(),
+            });
         }
         // The source of a file contributes its mode, even if it has no plan of its own.
         for place in plans.iter().filter_map(|plan| Some(&plan.source_file.as_ref()?.place)) {

@@ -73,9 +73,10 @@ impl HistoryGaps {
     /// it, because that operation must have been named.
     fn meet(&mut self, logged: &LogEntry) {
         let number = logged.id.number;
-        let crosses =
-            |gap: &HistoryGap| number > gap.after && logged.operation.undoes().any(|id| id.number <= gap.after);
-        self.0.retain(|gap| !crosses(gap));
+        self.0.retain(|gap| {
+            let crosses = number > gap.after && logged.operation.undoes().any(|id| id.number <= gap.after);
+            !crosses
+        });
     }
 
     /// Returns the gap between the newest operation and this one.
