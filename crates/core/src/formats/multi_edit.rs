@@ -91,9 +91,12 @@ pub fn edits_equivalent(a: &[Replacement], b: &[Replacement], file: &Snapshot, o
     {
         return true;
     }
-    let result =
-        |edits| Some(resolve(file, &to_ops(edits).ok()?, order, ResolveSettings::default()).ok()?.changes.apply(file));
-    matches!((result(a), result(b)), (Some(a), Some(b)) if a == b)
+    matches!((apply_edits(a, file, order), apply_edits(b, file, order)), (Some(a), Some(b)) if a == b)
+}
+
+/// Returns the text to which edits lead; `None` if they cannot be placed.
+fn apply_edits(edits: &[Replacement], file: &Snapshot, order: OpOrder) -> Option<Vec<u8>> {
+    Some(resolve(file, &to_ops(edits).ok()?, order, ResolveSettings::default()).ok()?.changes.apply(file))
 }
 
 /// Returns how many occurrences an edit replaces.

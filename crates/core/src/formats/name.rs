@@ -123,10 +123,12 @@ fn is_pathlike(word: &str) -> bool {
 
 /// Returns a name without the number of a line behind it: `a.rs:12`, `a.rs:12-20`.
 fn without_line(word: &str) -> &str {
-    let is_range = |text: &str| {
-        text.starts_with(|ch: char| ch.is_ascii_digit()) && text.chars().all(|ch| ch.is_ascii_digit() || ch == '-')
-    };
-    word.rsplit_once(':').filter(|(_, lines)| is_range(lines)).map_or(word, |(name, _)| name)
+    word.rsplit_once(':').filter(|(_, lines)| is_line_range(lines)).map_or(word, |(name, _)| name)
+}
+
+/// True for `12` and `12-20`.
+fn is_line_range(text: &str) -> bool {
+    text.starts_with(|ch: char| ch.is_ascii_digit()) && text.chars().all(|ch| ch.is_ascii_digit() || ch == '-')
 }
 
 /// Returns the last line above a block as the name of a file without an extension, if it is a single word.

@@ -176,28 +176,31 @@ fn bare_markers(lines: &[&str]) -> Option<usize> {
 
 /// Returns the line of dashes and a word such as `ORIGINAL`, if lines that divide and close a block follow it.
 fn dashed_markers(lines: &[&str]) -> Option<usize> {
-    let is_marker = |line: &str, sign: char, word: fn(&str) -> bool| {
-        let rest = line.trim().trim_start_matches(sign);
-        line.trim().len() >= rest.len() + BARE_RUN_MIN && word(rest)
-    };
     let at = lines.iter().position(|line| is_marker(line, '-', search_replace::loosely_opens))?;
     let divider = at + lines[at..].iter().position(|line| search_replace::divides(line))?;
     lines[divider..].iter().any(|line| is_marker(line, '+', search_replace::loosely_closes)).then_some(at)
 }
 
+/// True for a run of a sign that a word follows.
+fn is_marker(line: &str, sign: char, word: fn(&str) -> bool) -> bool {
+    let rest = line.trim().trim_start_matches(sign);
+    line.trim().len() >= rest.len() + BARE_RUN_MIN && word(rest)
+}
+
 /// Returns the line of `SEARCH` between signs that are not those of a marker, such as `««`, if a counterpart follows.
 fn odd_markers(lines: &[&str]) -> Option<usize> {
+    let at = lines.iter().position(|line| is_odd_marker(line, &["SEARCH", "ORIGINAL", "OLD"]))?;
+    lines[at..].iter().any(|line| is_odd_marker(line, &["REPLACE", "UPDATED", "NEW"])).then_some(at)
+}
+
+/// True for one of these words between at least two signs that are not ASCII.
+fn is_odd_marker(line: &str, words: &[&str]) -> bool {
     const SIGNS_MIN: usize = 2;
-    let word = |line: &str| {
-        let text = line.trim();
-        let rest = text.trim_start_matches(|ch: char| !ch.is_alphanumeric());
-        let signs = &text[..text.len() - rest.len()];
-        let is_odd = signs.chars().filter(|ch| !ch.is_ascii()).count() >= SIGNS_MIN;
-        is_odd.then(|| rest.trim_end_matches(|ch: char| !ch.is_alphanumeric()).to_owned())
-    };
-    let is_word = |line: &str, words: &[&str]| word(line).is_some_and(|word| words.contains(&&*word));
-    let at = lines.iter().position(|line| is_word(line, &["SEARCH", "ORIGINAL", "OLD"]))?;
-    lines[at..].iter().any(|line| is_word(line, &["REPLACE", "UPDATED", "NEW"])).then_some(at)
+    let text = line.trim();
+    let rest = text.trim_start_matches(|ch: char| !ch.is_alphanumeric());
+    let signs = &text[..text.len() - rest.len()];
+    signs.chars().filter(|ch| !ch.is_ascii()).count() >= SIGNS_MIN
+        && words.contains(&rest.trim_end_matches(|ch: char| !ch.is_alphanumeric()))
 }
 
 /// Lines below the name of a tool in which its arguments begin.
@@ -206,14 +209,18 @@ const CALL_LINES_MAX: usize = 8;
 /// Returns the line of a call in code of a tool whose name may be that of any function, if the call has a field that only
 /// editing tools use.
 fn code_call(lines: &[&str]) -> Option<usize> {
-    let is_argument = |line: &str| {
-        UNAMBIGUOUS_FIELDS.iter().any(|field| {
-            line.split_once(field)
-                .is_some_and(|(_, rest)| rest.trim_start_matches(['"', '\'', ' ']).starts_with([':', '=']))
-        })
-    };
-    let below = |at: usize| &lines[at..lines.len().min(at + CALL_LINES_MAX)];
-    (0..lines.len()).find(|&at| call_literal::begins(lines[at]) && below(at).iter().any(|line| is_argument(line)))
+    (0..lines.len()).find(|&at| {
+        let call = &lines[at..lines.len().min(at + CALL_LINES_MAX)];
+        call_literal::begins(lines[at]) && call.iter().any(|line| has_editing_field(line))
+    })
+}
+
+/// True for a line with an argument that only editing tools have.
+fn has_editing_field(line: &str) -> bool {
+    UNAMBIGUOUS_FIELDS.iter().any(|field| {
+        line.split_once(field)
+            .is_some_and(|(_, rest)| rest.trim_start_matches(['"', '\'', ' ']).starts_with([':', '=']))
+    })
 }
 
 /// True for a line that consists of one of the words, in any case, apart from the signs of a heading around it.
@@ -296,15 +303,10 @@ fn has_text(fields: &Map<String, Value>, keys: &[&str]) -> bool {
 
 /// Returns the first line of a fence that is named a diff and has removed and added rows, but no header of a hunk.
 fn fenced_diff(lines: &[&str]) -> Option<usize> {
-    let opens = |line: &str| ["```", "~~~"].iter().any(|sign| line.trim_start().starts_with(sign));
-    let is_diff = |line: &str| {
-        let name = line.trim().trim_start_matches(['`', '~']).trim().to_lowercase();
-        opens(line) && ["diff", "patch", "udiff"].contains(&&*name)
-    };
     let mut from = 0;
-    while let Some(found) = lines[from..].iter().position(|line| is_diff(line)) {
+    while let Some(found) = lines[from..].iter().position(|line| opens_diff(line)) {
         let at = from + found;
-        let end = lines[at + 1..].iter().position(|line| opens(line)).map_or(lines.len(), |end| at + 1 + end);
+        let end = lines[at + 1..].iter().position(|line| is_fence(line)).map_or(lines.len(), |end| at + 1 + end);
         let has = |sign: char| lines[at + 1..end].iter().any(|line| line.starts_with(sign));
         if has('-') && has('+') {
             return Some(at);
@@ -312,6 +314,17 @@ fn fenced_diff(lines: &[&str]) -> Option<usize> {
         from = end;
     }
     None
+}
+
+/// True for the first or last line of a fence.
+fn is_fence(line: &str) -> bool {
+    ["```", "~~~"].iter().any(|sign| line.trim_start().starts_with(sign))
+}
+
+/// True for the first line of a fence that is named a diff.
+fn opens_diff(line: &str) -> bool {
+    let name = line.trim().trim_start_matches(['`', '~']).trim().to_lowercase();
+    is_fence(line) && ["diff", "patch", "udiff"].contains(&&*name)
 }
 
 /// Returns the line of the first hunk of a diff, or of an operation on line numbers with a row below it.

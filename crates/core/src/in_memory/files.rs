@@ -77,23 +77,18 @@ pub(super) fn planned<V: View + ?Sized>(
 fn name_files<V: View + ?Sized>(view: &V, directory: Option<&str>, files: &mut [FileRequest]) -> Result<()> {
     // Files created by an earlier part of the request exist for the later ones.
     let mut made: HashSet<String> = HashSet::new();
-    // Names begin at the root only if those of the view do.
-    let plain = |name: &str| match plain_name(name)? {
-        name if name.starts_with('/') && !view.has_below("") => Err(outside(&name)),
-        name => Ok(name),
-    };
     for file in files {
         let exists = |name: &str| made.contains(name) || view.has_file(name);
         let mut candidates = Vec::new();
         for name in std::iter::once(&file.path).chain(&file.alternatives) {
             candidates.extend(named_in(directory, name));
         }
-        let candidates = candidates.iter().map(|name| plain(name)).collect::<Result<Vec<String>>>()?;
-        let own = plain(&file.path)?;
+        let candidates = candidates.iter().map(|name| view_name(view, name)).collect::<Result<Vec<String>>>()?;
+        let own = view_name(view, &file.path)?;
         let found = candidates.into_iter().find(|name| exists(name)).filter(|_| !file.action.creates());
         file.path = found.unwrap_or(own);
         if let FileAction::Move { to, .. } | FileAction::Copy { to, .. } = &mut file.action {
-            *to = plain(to)?;
+            *to = view_name(view, to)?;
             made.insert(to.clone());
         }
         if file.action.creates() {
@@ -101,6 +96,16 @@ fn name_files<V: View + ?Sized>(view: &V, directory: Option<&str>, files: &mut [
         }
     }
     Ok(())
+}
+
+/// Returns a name without `.` and `..`. It may begin at the root only if those of the view do.
+///
+/// Errors: [`Code::PathOutside`].
+fn view_name<V: View + ?Sized>(view: &V, name: &str) -> Result<String> {
+    match plain_name(name)? {
+        name if name.starts_with('/') && !view.has_below("") => Err(outside(&name)),
+        name => Ok(name),
+    }
 }
 
 /// Returns the names that a name in a patch may have in the view, the one below the directory of the patch first.

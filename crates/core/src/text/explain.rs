@@ -339,9 +339,8 @@ pub(crate) enum HunkHeading {
 pub(crate) fn marked_lines(hunks: &[DiffHunk], limit: usize, heading: HunkHeading, out: &mut DiffText) {
     let mut shown = 0;
     for hunk in hunks {
-        let range =
-            |start: usize, lines: usize| if lines == 1 { start.to_string() } else { format!("{start},{lines}") };
-        let (old, new) = (range(hunk.old_start, hunk.old_lines), range(hunk.new_start, hunk.new_lines));
+        let old = format_range(hunk.old_start, hunk.old_lines);
+        let new = format_range(hunk.new_start, hunk.new_lines);
         // Writing to a String cannot fail.
         let _ = match heading {
             HunkHeading::Nothing => writeln!(out.text, "@@ -{old} +{new} @@"),
@@ -374,6 +373,11 @@ pub(crate) fn marked_lines(hunks: &[DiffHunk], limit: usize, heading: HunkHeadin
             return;
         }
     }
+}
+
+/// Formats a range of lines as in the header of a hunk.
+fn format_range(start: usize, lines: usize) -> String {
+    if lines == 1 { start.to_string() } else { format!("{start},{lines}") }
 }
 
 /// Formats the hunks like the Edit tool's `structuredPatch` (seed 001). A hunk with omitted lines has their number as

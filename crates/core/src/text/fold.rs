@@ -38,8 +38,13 @@ pub(crate) fn has_quotes(text: &str) -> bool {
 
 /// True when two texts differ only in the form of their quotes.
 pub(crate) fn differ_in_quotes_only(a: &str, b: &str) -> bool {
-    let plain = |ch: char| plain_quote(ch).unwrap_or(ch);
-    a.chars().map(plain).eq(b.chars().map(plain))
+    a.chars().map(with_plain_quote).eq(b.chars().map(with_plain_quote))
+}
+
+/// Returns the plain form of a quote, and other characters as they are.
+#[inline]
+fn with_plain_quote(ch: char) -> char {
+    plain_quote(ch).unwrap_or(ch)
 }
 
 /// The folded form of a text.

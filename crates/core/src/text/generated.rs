@@ -27,8 +27,6 @@ pub fn generated(text: &str) -> Option<(usize, &str)> {
     while !text.is_char_boundary(end) {
         end -= 1;
     }
-    let comment =
-        |line: &str| line.starts_with(|char: char| char.is_ascii_punctuation() && !matches!(char, '"' | '\''));
     let mut rest = &text[..end];
     (0..HEAD_LINES).find_map(|nth| {
         let stop = memchr::memchr(b'\n', rest.as_bytes());
@@ -40,12 +38,17 @@ pub fn generated(text: &str) -> Option<(usize, &str)> {
             return None;
         }
         let line = line.trim();
-        if line.len() < MARK_BYTES_MIN || !comment(line) {
+        if line.len() < MARK_BYTES_MIN || !begins_like_comment(line) {
             return None;
         }
         let small = line.to_ascii_lowercase();
         GENERATED_MARKS.iter().any(|saying| small.contains(saying)).then_some((nth + 1, line))
     })
+}
+
+/// True for a line that begins with a sign, except quotes.
+fn begins_like_comment(line: &str) -> bool {
+    line.starts_with(|char: char| char.is_ascii_punctuation() && !matches!(char, '"' | '\''))
 }
 
 #[cfg(test)]

@@ -46,22 +46,28 @@ pub(crate) fn are_same(a: &str, b: &str) -> bool {
 /// Returns the tokens that are not blank, and an empty one for blanks between two signs that are not brackets or commas.
 fn significant_tokens(line: &str) -> Vec<&str> {
     let all = tokens(line.trim());
-    let is_sign = |token: &str| {
-        let sign = token.chars().next().filter(|&ch| char_class(ch) == 3);
-        sign.is_some_and(|ch| !"()[]{},;".contains(ch))
-    };
-    let between = |at: usize| {
-        all.get(at.wrapping_sub(1)).is_some_and(|it| is_sign(it)) && all.get(at + 1).is_some_and(|it| is_sign(it))
-    };
     let mut out = Vec::with_capacity(all.len());
     for (at, token) in all.iter().enumerate() {
         match token.trim().is_empty() {
-            true if between(at) => out.push(""),
+            true if is_between_signs(&all, at) => out.push(""),
             true => {}
             false => out.push(*token),
         }
     }
     out
+}
+
+/// True between two signs that are not brackets or commas.
+#[inline]
+fn is_between_signs(tokens: &[&str], at: usize) -> bool {
+    tokens.get(at.wrapping_sub(1)).is_some_and(|it| is_sign(it)) && tokens.get(at + 1).is_some_and(|it| is_sign(it))
+}
+
+/// True for a token of signs that are not brackets or commas.
+#[inline]
+fn is_sign(token: &str) -> bool {
+    let sign = token.chars().next().filter(|&ch| char_class(ch) == 3);
+    sign.is_some_and(|ch| !"()[]{},;".contains(ch))
 }
 
 /// A run of new tokens, and the old tokens it is equal to, if any.

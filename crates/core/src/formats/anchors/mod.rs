@@ -167,24 +167,26 @@ fn without_words(op: &Op) -> Option<String> {
         AnchorTarget::Before(line) | AnchorTarget::After(line) => vec![line],
         AnchorTarget::Lines { from, to } => vec![from, to],
     };
-    let prefix = |row: &str| {
-        let (word, rest) = row.split_once(DELIMITERS)?;
-        Some((word.parse::<AnchorWord>().ok()?, rest.len()))
-    };
-    let is_named = |row: &str| prefix(row).is_some_and(|(word, _)| named.iter().any(|line| line.word == word));
-    let is_own = |line: &AnchorRef| line.line.as_deref().is_some_and(|text| prefix(text).is_some());
+    let is_named = |row: &str| leading_word(row).is_some_and(|(word, _)| named.iter().any(|line| line.word == word));
+    let is_own = |line: &AnchorRef| line.line.as_deref().is_some_and(|text| leading_word(text).is_some());
     let filled = || op.text.lines().filter(|row| !row.trim().is_empty());
     if !filled().next().is_some_and(is_named) || named.iter().any(|line| is_own(line)) {
         return None;
     }
-    let all = filled().all(|row| prefix(row).is_some());
+    let all = filled().all(|row| leading_word(row).is_some());
     let mut out = String::with_capacity(op.text.len());
     for row in op.text.lines() {
-        let bare = prefix(row).filter(|_| all || is_named(row)).map_or(row, |(_, rest)| &row[row.len() - rest..]);
+        let bare = leading_word(row).filter(|_| all || is_named(row)).map_or(row, |(_, rest)| &row[row.len() - rest..]);
         out.push_str(bare);
         out.push('\n');
     }
     Some(out)
+}
+
+/// Returns the word in front of a row, and the length of what follows it.
+fn leading_word(row: &str) -> Option<(AnchorWord, usize)> {
+    let (word, rest) = row.split_once(DELIMITERS)?;
+    Some((word.parse::<AnchorWord>().ok()?, rest.len()))
 }
 
 fn op(index: usize, edit: &AnchorEditInput) -> Result<Op> {

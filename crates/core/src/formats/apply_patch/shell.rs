@@ -21,8 +21,6 @@ pub(super) fn opener(line: &str) -> Option<HeredocOpener> {
         Some((at, len)) => (&head[..at], &head[at + len..]),
         None => ("", head),
     };
-    let is_tool =
-        |word: &str| word.rsplit('/').next().is_some_and(|name| name == "apply_patch" || name == "applypatch");
     let mut words = command.split_whitespace();
     let applies = match (words.next(), words.next()) {
         (None, _) => tail.is_empty() || tail.split_whitespace().any(is_tool),
@@ -41,6 +39,11 @@ pub(super) fn opener(line: &str) -> Option<HeredocOpener> {
         }
     }
     Some(out)
+}
+
+/// True for the name or path of the tool.
+fn is_tool(word: &str) -> bool {
+    word.rsplit('/').next().is_some_and(|name| name == "apply_patch" || name == "applypatch")
 }
 
 /// Returns the directory of a `cd` command alone on its line.

@@ -126,10 +126,6 @@ impl HashlineDialect {
     /// Formats an operation in this dialect; `None` if it cannot express it.
     pub(super) fn write(&self, op: &OpLine) -> Option<String> {
         let seed = self.header == HeaderStyle::Pilcrow;
-        let name = |register: &Option<Register>| {
-            let name = register.as_ref().and_then(|register| register.0.as_deref());
-            name.map_or_else(String::new, |name| format!(" @{name}"))
-        };
         let from = |line: usize| LineRef(line, op.words.from);
         let (first, last) = op.ends();
         Some(match (&op.kind, op.place, seed) {
@@ -147,12 +143,22 @@ impl HashlineDialect {
             (OpKind::Body, LineTarget::Tail, true) => "insert tail:".to_owned(),
             (OpKind::Body, LineTarget::Tail, false) => "PUT >$:".to_owned(),
             (OpKind::Take, LineTarget::Lines { .. }, true) if op.unnamed() => self.deleting(first, last),
-            (OpKind::Take, LineTarget::Lines { .. }, false) => self.deleting(first, last) + &name(&op.keep),
+            (OpKind::Take, LineTarget::Lines { .. }, false) => {
+                self.deleting(first, last) + &register_suffix(op.keep.as_ref())
+            }
             (OpKind::Take, LineTarget::Block(line), true) if op.unnamed() => format!("delete block {}", from(line)),
-            (OpKind::Take, LineTarget::Block(line), false) => format!("CUT {}*{}", from(line), name(&op.keep)),
+            (OpKind::Take, LineTarget::Block(line), false) => {
+                format!("CUT {}*{}", from(line), register_suffix(op.keep.as_ref()))
+            }
             _ => return None,
         })
     }
+}
+
+/// Returns the name of the register that an operation fills; empty for the unnamed one.
+fn register_suffix(register: Option<&Register>) -> String {
+    let name = register.and_then(|register| register.0.as_deref());
+    name.map_or_else(String::new, |name| format!(" @{name}"))
 }
 
 impl OpLineError {

@@ -94,6 +94,13 @@ pub(super) struct LineNumberRange {
     pub(super) open: bool,
 }
 
+impl LineNumberRange {
+    /// Returns the range of one line, which may have an anchor.
+    fn one_line(line: usize, word: Option<AnchorWord>, strict: bool) -> LineNumberRange {
+        LineNumberRange { from: line, to: line, words: AnchorRange { from: word, to: word }, strict, open: false }
+    }
+}
+
 impl<'a> LineScanner<'a> {
     pub(super) fn new(line: &'a str) -> LineScanner<'a> {
         LineScanner { rest: trimmed(line) }
@@ -157,13 +164,6 @@ impl<'a> LineScanner<'a> {
     /// alone are not a separator.
     pub(super) fn range(&mut self, dialect: &HashlineDialect) -> Option<LineNumberRange> {
         let (from, first) = self.line()?;
-        let alone = |strict| LineNumberRange {
-            from,
-            to: from,
-            words: AnchorRange { from: first, to: first },
-            strict,
-            open: false,
-        };
         let mut next = *self;
         next.rest = next
             .rest
@@ -171,7 +171,7 @@ impl<'a> LineScanner<'a> {
         let between = &self.rest[..self.rest.len() - next.rest.len()];
         let written = !trimmed(between).is_empty();
         if between.is_empty() {
-            return Some(alone(true));
+            return Some(LineNumberRange::one_line(from, first, true));
         }
         let strict = between == dialect.between;
         if let Some((to, last)) = next.line().filter(|(to, _)| written || from > 0 && *to > 0) {
@@ -187,9 +187,9 @@ impl<'a> LineScanner<'a> {
         if written {
             // Nothing follows the separator.
             *self = next;
-            return Some(LineNumberRange { open: true, ..alone(false) });
+            return Some(LineNumberRange { open: true, ..LineNumberRange::one_line(from, first, false) });
         }
-        Some(alone(true))
+        Some(LineNumberRange::one_line(from, first, true))
     }
 
     /// Parses a register's name with its `@`; `Some(Err)` for an invalid one.

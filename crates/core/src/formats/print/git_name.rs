@@ -4,8 +4,9 @@ use std::fmt::Write as _;
 
 /// Returns a name behind a prefix such as `a/`: in quotes, with escapes, if a line could not hold it otherwise.
 pub fn quoted_name(prefix: &str, name: &[u8]) -> String {
-    let is_plain = |text: &&str| !text.chars().any(|char| char.is_control() || char == '"' || char == '\\');
-    if let Some(text) = std::str::from_utf8(name).ok().filter(is_plain) {
+    if let Ok(text) = std::str::from_utf8(name)
+        && !text.chars().any(|char| char.is_control() || char == '"' || char == '\\')
+    {
         return format!("{prefix}{text}");
     }
     let mut out = format!("\"{prefix}");

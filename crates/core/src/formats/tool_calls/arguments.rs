@@ -25,8 +25,8 @@ const PLACEHOLDER_PATH: &str = "/absolute/path/of/FILE";
 pub(super) fn converted(name: Option<&str>, arguments: &Value, file: Option<&str>) -> Option<(&'static str, Value)> {
     if arguments.get("command").is_some_and(|command| command == "insert") {
         let fields = arguments.as_object()?;
-        let known = |key: &str| ["command", "insert_line", "insert_text", "new_str", "path"].contains(&key);
-        return fields.keys().all(|key| known(key)).then(|| ("text_editor", arguments.clone()));
+        let names = ["command", "insert_line", "insert_text", "new_str", "path"];
+        return fields.keys().all(|key| names.contains(&&**key)).then(|| ("text_editor", arguments.clone()));
     }
     let mut converted = same_call(arguments)?;
     if converted.get("file_path")?.as_str()? == PLACEHOLDER_PATH {
@@ -83,13 +83,11 @@ pub(super) fn same_call(arguments: &Value) -> Option<Value> {
 /// Returns the arguments of a call that writes a whole file; `None` if another field may say otherwise.
 fn write(fields: &Map<String, Value>, file: String) -> Option<Value> {
     let content = text_at(fields, &CONTENT_FIELDS)?;
-    let known =
-        |key: &String| [&CONTENT_FIELDS[..], &PATH_FIELDS, &REMARK_FIELDS].iter().any(|it| it.contains(&&**key));
-    let creates = |value: &Value| ["create", "write"].iter().any(|command| value == command);
-    fields
-        .iter()
-        .all(|(key, value)| known(key) || key == "command" && creates(value))
-        .then(|| json!({ "file_path": named(Some(file)), "content": content }))
+    let known = [&CONTENT_FIELDS[..], &PATH_FIELDS, &REMARK_FIELDS];
+    let writes = fields.iter().all(|(key, value)| {
+        known.iter().any(|names| names.contains(&&**key)) || key == "command" && (value == "create" || value == "write")
+    });
+    writes.then(|| json!({ "file_path": named(Some(file)), "content": content }))
 }
 
 /// Returns the path of a call.

@@ -93,12 +93,9 @@ impl UnifiedDiffParser {
     fn names(&mut self, text: &str, indent: &str, ahead: Lookahead<'_>, out: &mut Vec<StreamEvent>) -> bool {
         let next = ahead[0].unwrap_or_default();
         let new = next.strip_prefix("+++ ");
-        // A single name is a header if a hunk follows and either of them has the typical form.
-        let alone =
-            |side: &str| range::is_header(next) && (name::without_prefix(side).is_some() || next.starts_with("@@ -"));
         let (old, side) = match (text.strip_prefix("--- "), text.strip_prefix("+++ ")) {
-            (Some(side), _) if new.is_some() || alone(side) => (true, side),
-            (_, Some(side)) if self.awaits_new() || alone(side) => (false, side),
+            (Some(side), _) if new.is_some() || is_header_alone(side, next) => (true, side),
+            (_, Some(side)) if self.awaits_new() || is_header_alone(side, next) => (false, side),
             _ => return false,
         };
         let side = match name::side(side) {
@@ -111,14 +108,14 @@ impl UnifiedDiffParser {
         self.indented(indent);
         let at = self.at;
         let new = new.and_then(|new| name::side(new).ok()).and_then(|new| new.name);
-        let full = |file: &FilePatch| {
+        let is_full = self.file.as_ref().is_some_and(|file| {
             let names = (side.name.as_deref(), new.as_deref());
             !file.hunks.is_empty()
                 || file.sides.1.is_some()
                 || old && (file.sides.0.is_some() || file.is_other(names.0, names.1))
-        };
+        });
         let file = match &mut self.file {
-            Some(file) if !full(file) => file,
+            Some(file) if !is_full => file,
             _ => self.begin(out),
         };
         file.lines.1 = at;
@@ -186,4 +183,9 @@ impl UnifiedDiffParser {
             self.close(out);
         }
     }
+}
+
+/// True for a single name that is a header: a hunk follows, and either of them has the typical form.
+fn is_header_alone(side: &str, next: &str) -> bool {
+    range::is_header(next) && (name::without_prefix(side).is_some() || next.starts_with("@@ -"))
 }

@@ -290,10 +290,6 @@ impl ReplacedText<'_> {
 
     /// Extends the range to whole words.
     fn extend_to_words(&mut self) {
-        let is_joined = |text: &str, at: usize| {
-            let (before, after) = text.split_at(at);
-            before.chars().next_back().is_some_and(is_word) && after.chars().next().is_some_and(is_word)
-        };
         let (mut before, mut behind) = (0, 0);
         if is_joined(self.old, self.left.start) || is_joined(self.new, self.right.start) {
             let head = self.old[..self.left.start].chars().rev().take_while(|&ch| is_word(ch));
@@ -319,6 +315,13 @@ impl ReplacedText<'_> {
         let tail = tail.find('\n').unwrap_or(behind);
         self.extend(head, tail);
     }
+}
+
+/// True if a word goes on at the offset.
+#[inline]
+fn is_joined(text: &str, at: usize) -> bool {
+    let (before, after) = text.split_at(at);
+    before.chars().next_back().is_some_and(is_word) && after.chars().next().is_some_and(is_word)
 }
 
 /// Goes over the lines of a text, and over the marks on them.
