@@ -111,6 +111,12 @@ struct LineOccurrences {
     new_at: u32,
 }
 
+/// For each line of a gap, whether it has a partner.
+struct PairedLines {
+    old: Vec<bool>,
+    new: Vec<bool>,
+}
+
 impl Pairing<'_> {
     fn keep(&mut self, old: usize, new: usize) {
         self.of_new[new] = old as u32;
@@ -149,14 +155,9 @@ impl Pairing<'_> {
 
     /// Keeps the pairs, extends them to lines that moved along, and collects the gaps between pairs that did not move.
     fn split(&mut self, gap: &UnpairedLines, pairs: &[(u32, u32)], gaps: &mut Vec<UnpairedLines>) {
-        let (mut old_done, mut new_done) = (vec![false; gap.old.len()], vec![false; gap.new.len()]);
-        let mut done = |this: &mut Self, (old, new): (u32, u32)| {
-            let (old, new) = (old as usize, new as usize);
-            (old_done[old], new_done[new]) = (true, true);
-            this.keep(gap.old[old] as usize, gap.new[new] as usize);
-        };
-        for &pair in pairs {
-            done(self, pair);
+        let mut done = PairedLines { old: vec![false; gap.old.len()], new: vec![false; gap.new.len()] };
+        for &(old, new) in pairs {
+            self.keep_pair(gap, &mut done, old, new);
         }
         let chain = longest_increasing(pairs);
         let mut ranks: Vec<u32> = pairs.iter().map(|pair| pair.1).collect();
@@ -173,19 +174,26 @@ impl Pairing<'_> {
                     self.old[gap.old[old as usize] as usize] == self.new[gap.new[new as usize] as usize]
                 })
             {
-                between.by_ref().for_each(|pair| done(self, pair));
+                between.by_ref().for_each(|(old, new)| self.keep_pair(gap, &mut done, old, new));
             }
         }
         let ends = [(gap.old.len() as u32, gap.new.len() as u32)];
         let (mut old_from, mut new_from) = (0, 0);
         for &(old_to, new_to) in chain.iter().chain(&ends) {
-            let old = remaining(&gap.old, &old_done, old_from, old_to);
-            let new = remaining(&gap.new, &new_done, new_from, new_to);
+            let old = remaining(&gap.old, &done.old, old_from, old_to);
+            let new = remaining(&gap.new, &done.new, new_from, new_to);
             if !(old.is_empty() || new.is_empty()) {
                 gaps.push(UnpairedLines { old, new });
             }
             (old_from, new_from) = (old_to + 1, new_to + 1);
         }
+    }
+
+    /// Keeps a pair of lines of the gap, and marks both.
+    fn keep_pair(&mut self, gap: &UnpairedLines, done: &mut PairedLines, old: u32, new: u32) {
+        let (old, new) = (old as usize, new as usize);
+        (done.old[old], done.new[new]) = (true, true);
+        self.keep(gap.old[old] as usize, gap.new[new] as usize);
     }
 
     /// Pairs the equal ends of a gap without any unique line; false if there are none.

@@ -111,15 +111,11 @@ impl<'a> AnchorPage<'a> {
             return Err(PlacementError { error, show: None });
         };
         let said = format!("edits[{}]", worded.index);
-        let line = |anchor: &AnchorRef| {
-            self.line(anchor, &is_spent)
-                .map_err(|it| PlacementError { error: it.error.prefixed(&format!("{said}: ")), ..it })
-        };
         let place = match &worded.place {
-            AnchorTarget::Before(anchor) => LineTarget::Before(line(anchor)?),
-            AnchorTarget::After(anchor) => LineTarget::After(line(anchor)?),
+            AnchorTarget::Before(anchor) => LineTarget::Before(self.line_for(anchor, &said, &is_spent)?),
+            AnchorTarget::After(anchor) => LineTarget::After(self.line_for(anchor, &said, &is_spent)?),
             AnchorTarget::Lines { from, to } => {
-                let (first, last) = (line(from)?, line(to)?);
+                let (first, last) = (self.line_for(from, &said, &is_spent)?, self.line_for(to, &said, &is_spent)?);
                 if first > last {
                     let what =
                         format!("{said}: {} comes after {}: a range begins with its upper line.", from.word, to.word);
@@ -150,6 +146,17 @@ impl<'a> AnchorPage<'a> {
             source_line: 0,
         };
         Ok(Op { at: Locator::Lines(Box::new(rows)), text: op.text.clone() })
+    }
+
+    /// Returns the line number of an anchor; `said` begins the message of an error.
+    fn line_for(
+        &self,
+        anchor: &AnchorRef,
+        said: &str,
+        is_spent: &impl Fn(AnchorWord) -> bool,
+    ) -> Result<usize, PlacementError> {
+        self.line(anchor, is_spent)
+            .map_err(|it| PlacementError { error: it.error.prefixed(&format!("{said}: ")), ..it })
     }
 
     /// True for a row of new text that is a line of the file as shown, with its word.

@@ -54,12 +54,12 @@ fn divisor(a: usize, b: usize) -> usize {
 
 /// Exchanges the indentation of every line; one that `to` does not know stays.
 fn converted(text: &str, to: impl Fn(&str) -> Option<String>) -> String {
-    let one = |line: &str| {
+    let lines = text.split_inclusive('\n').map(|line| {
         let rest = line.trim_start_matches([' ', '\t']);
         let indent = &line[..line.len() - rest.len()];
         to(indent).filter(|_| !rest.trim().is_empty()).map_or_else(|| line.to_owned(), |indent| indent + rest)
-    };
-    text.split_inclusive('\n').map(one).collect()
+    });
+    lines.collect()
 }
 
 #[cfg(test)]

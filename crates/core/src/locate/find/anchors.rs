@@ -119,9 +119,8 @@ pub(crate) fn between(
 /// another place.
 fn retain_likely(search: &MatchSearch<'_>, stretches: &mut Vec<AnchoredRange>) {
     let least = stretches.iter().map(|it| it.kept).fold(0.0, f64::max) - LIKENESS_MARGIN;
-    let is_bare =
-        |it: &AnchoredRange| it.first < it.last && (it.first + 1..it.last).all(|at| is_blank(search.line(at)));
-    if !stretches.iter().any(|it| it.kept > least && is_bare(it)) {
+    let mut likely = stretches.iter().filter(|it| it.kept > least);
+    if !likely.any(|it| it.first < it.last && (it.first + 1..it.last).all(|at| is_blank(search.line(at)))) {
         stretches.retain(|it| it.kept > least);
     }
 }
@@ -290,11 +289,13 @@ fn kept_words(search: &MatchSearch<'_>, inner: &[usize]) -> f64 {
             return 0.0;
         }
     }
-    let hash = |words: &[&str]| -> Vec<u64> {
-        words.iter().map(|word| fold::normalized_hash(word, Normalization::Indentation)).collect()
-    };
-    let (pairs, _) = align(&hash(&file), &hash(&new), |_| 1);
+    let (pairs, _) = align(&hash_words(&file), &hash_words(&new), |_| 1);
     share(pairs.len(), file.len())
+}
+
+/// Returns a hash of each word.
+fn hash_words(words: &[&str]) -> Vec<u64> {
+    words.iter().map(|word| fold::normalized_hash(word, Normalization::Indentation)).collect()
 }
 
 /// Returns the weight of a line of the file: its letters and digits.

@@ -102,15 +102,17 @@ fn is_read_shape(line: &str) -> bool {
 /// Refuses new text of which some lines are numbered lines of the file, as `read` shows them.
 fn refuse_partly_numbered(base: &Snapshot, new: &str, field: &'static str) -> Result<Option<String>> {
     let own = split(base.text());
-    let is_copy = |line: &&str| {
-        let Some(lines) = numbers::numbered(&[line]) else { return false };
-        let there = lines.first.checked_sub(1).and_then(|at| own.get(at));
-        lines.rests.first().is_some_and(|rest| !rest.trim().is_empty() && there == Some(rest))
-    };
-    if new.lines().filter(|line| is_read_shape(line)).any(|line| is_copy(&line)) {
+    if new.lines().filter(|line| is_read_shape(line)).any(|line| is_copy(&own, line)) {
         return Err(numbers_refusal(new, "Some lines of the new text begin with a line number.", field));
     }
     Ok(None)
+}
+
+/// True for a numbered line whose text the file has at that number.
+fn is_copy(file: &[&str], line: &str) -> bool {
+    let Some(lines) = numbers::numbered(&[line]) else { return false };
+    let there = lines.first.checked_sub(1).and_then(|at| file.get(at));
+    lines.rests.first().is_some_and(|rest| !rest.trim().is_empty() && there == Some(rest))
 }
 
 /// Removes copied line numbers from lines to be inserted behind a line, 0 for the beginning; `None` if they have none.

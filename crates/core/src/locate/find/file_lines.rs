@@ -66,14 +66,17 @@ impl<'a> FileLines<'a> {
         if line == at {
             return start;
         }
-        let near = || {
-            let part = &self.text.as_bytes()[start..self.text.len().min(start + SCAN_FORWARD_BYTES_MAX)];
-            nth_line_end(part, at.checked_sub(line + 1)?).map(|end| start + end + 1)
-        };
-        let near = if self.blocks.has_line_table() { None } else { near() };
+        let near = if self.blocks.has_line_table() { None } else { self.start_near(at, line, start) };
         let start = near.unwrap_or_else(|| self.blocks.local_start_of(self.text, at + 1));
         self.known.last.set((at, start));
         start
+    }
+
+    /// Finds the start of line `at` by scanning forward from the `start` of `line`; `None` if it is before or far away.
+    #[inline]
+    fn start_near(&self, at: usize, line: usize, start: usize) -> Option<usize> {
+        let part = &self.text.as_bytes()[start..self.text.len().min(start + SCAN_FORWARD_BYTES_MAX)];
+        nth_line_end(part, at.checked_sub(line + 1)?).map(|end| start + end + 1)
     }
 
     /// Offset of the line end of line `at`.

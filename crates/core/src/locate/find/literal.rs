@@ -101,13 +101,13 @@ fn chosen(text: &str, find: &TextQuery, places: &[NeedleMatch]) -> Vec<Span> {
     let most = exact::search_limit(find.expected).unwrap_or(usize::MAX).min(CHANGED_PLACES_MAX + 1);
     let spans = places.iter().map(|seen| Span::new(seen.at, seen.at + find.old.len()));
     let mut from = 0;
-    let apart = |span: &Span| {
+    let spans = spans.filter(|span| !find.lines || exact::is_whole_lines(text, *span)).filter(|span| {
         // If all occurrences are wanted, only disjoint ones matter.
         let clear = find.lines || find.expected != ExpectedMatches::All || span.start() >= from;
         from = if clear { span.end() } else { from };
         clear
-    };
-    spans.filter(|span| !find.lines || exact::is_whole_lines(text, *span)).filter(apart).take(most).collect()
+    });
+    spans.take(most).collect()
 }
 
 #[cfg(test)]

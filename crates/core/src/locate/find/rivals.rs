@@ -71,7 +71,7 @@ pub(super) fn rival_of_lines(
     if most == lines.at.len() || !lines.may_have_rival(search, taken, most, all_kept) {
         return None;
     }
-    let rival = |start: usize| {
+    lines.starts(search).into_iter().find_map(|start| {
         if work::spend_or_end(lines.at.len() * GAP_LINES_MAX) {
             return None;
         }
@@ -83,8 +83,7 @@ pub(super) fn rival_of_lines(
         let height = start..(start + wanted.old.len()).min(search.lines().count());
         let shown = found.lines.start.min(height.start)..found.lines.end.max(height.end);
         (apart && found.count > 0 && (by_kept || by_count || is_twin)).then_some(shown)
-    };
-    lines.starts(search).into_iter().find_map(rival)
+    })
 }
 
 /// The lines that a span touches.

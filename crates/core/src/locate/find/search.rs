@@ -148,10 +148,11 @@ impl<'a> SearchIndex<'a> {
     }
 
     fn keys(&self, look: Normalization) -> Vec<u64> {
-        // If the work limit is reached, the hashes are useless, but there is one for each line.
-        let key =
-            |line: &str| if work::spend_or_end(1 + line.len() / 4) { 0 } else { fold::normalized_hash(line, look) };
-        lines_of(self.text).map(key).collect()
+        let keys = lines_of(self.text).map(|line| {
+            // If the work limit is reached, the hashes are useless, but there is one for each line.
+            if work::spend_or_end(1 + line.len() / 4) { 0 } else { fold::normalized_hash(line, look) }
+        });
+        keys.collect()
     }
 }
 

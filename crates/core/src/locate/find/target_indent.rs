@@ -49,20 +49,16 @@ pub(super) enum Depth {
 pub(super) fn target_depth(matched: &[MatchedLine<'_>], new: &[&str]) -> Depth {
     let matched: Vec<MatchedLine<'_>> = matched.iter().copied().filter(|it| !is_blank(it.old)).collect();
     let new: Vec<&str> = new.iter().copied().filter(|line| !is_blank(line)).collect();
-    let least =
-        |lines: &mut dyn Iterator<Item = &str>| lines.map(indent_of).min_by_key(|it| it.len()).map(str::to_owned);
-    let olds = least(&mut matched.iter().map(|it| it.old));
-    let files = least(&mut matched.iter().map(|it| it.file));
-    let news = least(&mut new.iter().copied());
+    let olds = least_indent(matched.iter().map(|it| it.old));
+    let files = least_indent(matched.iter().map(|it| it.file));
+    let news = least_indent(new.iter().copied());
     if news != files && news != olds && olds != files && is_moved(&matched, &new) {
         return Depth::Unclear;
     }
-    if olds.as_deref() == Some("")
-        && news.as_deref().zip(files.as_deref()).is_some_and(|(new, file)| in_other_unit(new, file))
-    {
+    if olds == Some("") && news.zip(files).is_some_and(|(new, file)| in_other_unit(new, file)) {
         return Depth::Unclear;
     }
-    if news == olds && olds != files && is_trimmed(&matched, &new, files.as_deref().unwrap_or_default()) {
+    if news == olds && olds != files && is_trimmed(&matched, &new, files.unwrap_or_default()) {
         return Depth::Unclear;
     }
     if news.is_none() || news != files || matched.iter().all(|it| indent_of(it.old) == indent_of(it.file)) {
@@ -91,6 +87,11 @@ pub(super) fn target_depth(matched: &[MatchedLine<'_>], new: &[&str]) -> Depth {
     }
 }
 
+/// Returns the least indentation of some lines.
+fn least_indent<'l>(lines: impl Iterator<Item = &'l str>) -> Option<&'l str> {
+    lines.map(indent_of).min_by_key(|it| it.len())
+}
+
 /// True for new text whose first line is at the depth of the old text, while all others are at that of the file or
 /// deeper, those included that both texts have: only the first line may have lost its indentation.
 fn is_trimmed(matched: &[MatchedLine<'_>], new: &[&str], file: &str) -> bool {
@@ -112,8 +113,12 @@ fn is_trimmed(matched: &[MatchedLine<'_>], new: &[&str], file: &str) -> bool {
 
 /// True for two indentations, one of tabs and the other of spaces: one added to the other has no depth.
 fn in_other_unit(new: &str, file: &str) -> bool {
-    let only = |text: &str, unit: char| !text.is_empty() && text.chars().all(|ch| ch == unit);
-    only(new, ' ') && only(file, '\t') || only(new, '\t') && only(file, ' ')
+    consists_of(new, ' ') && consists_of(file, '\t') || consists_of(new, '\t') && consists_of(file, ' ')
+}
+
+/// True for one or more of this character and nothing else.
+fn consists_of(text: &str, unit: char) -> bool {
+    !text.is_empty() && text.chars().all(|ch| ch == unit)
 }
 
 /// True when no line of old is at its depth in the file, and no line that both texts have is at one depth in both.
@@ -179,15 +184,17 @@ fn doubled(search: &MatchSearch<'_>, places: &[MatchSite<'_>]) -> Option<usize> 
     if search.literal_only || indent.is_empty() || old.starts_with([' ', '\t', '\n']) {
         return None;
     }
-    let inside =
-        |place: &MatchSite<'_>| matches!(place.plan, SitePlan::Literal(Cow::Borrowed(_)) | SitePlan::Inline(_));
-    let behind =
-        |place: &MatchSite<'_>| search.text[line_start(search.text, place.span.start())..place.span.start()] == *indent;
     // The same text at a greater depth: re-indenting is the purpose of such an edit.
     let deeper = new.trim_matches(BLANKS) == old.trim_matches(BLANKS);
     let filled = !is_blank(new.split('\n').next().unwrap_or_default());
-    (filled && !deeper && !places.is_empty() && places.iter().all(|it| inside(it) && behind(it)))
-        .then_some(indent.len())
+    let is_doubled = filled
+        && !deeper
+        && !places.is_empty()
+        && places.iter().all(|place| {
+            let is_inside = matches!(place.plan, SitePlan::Literal(Cow::Borrowed(_)) | SitePlan::Inline(_));
+            is_inside && search.text[line_start(search.text, place.span.start())..place.span.start()] == *indent
+        });
+    is_doubled.then_some(indent.len())
 }
 
 #[cfg(test)]

@@ -110,13 +110,12 @@ pub(super) fn write(window: &Window<'_, '_>, indent: &IndentMap, runs: bool) -> 
         match lines {
             Some(lines) => {
                 // Lines added before or after a changed one have a place only if no unseen lines are adjacent.
-                let paired =
-                    |at: Option<&Option<usize>>| at.is_none_or(Option::is_some) || partners.iter().all(Option::is_none);
-                if !paired(partners.first()) {
+                let none_paired = partners.iter().all(Option::is_none);
+                if !none_paired && !partners.first().is_none_or(Option::is_some) {
                     window.shown(window.after(from.start)..lines.start)?;
                 }
                 let behind = lines.end..window.before(from.end).max(lines.end);
-                if !paired(partners.last()) && !window.heads_next(&behind) {
+                if !none_paired && !partners.last().is_none_or(Option::is_some) && !window.heads_next(&behind) {
                     window.shown(behind)?;
                 }
                 out.extend(replaced(window, lines, &fresh));
@@ -185,11 +184,6 @@ fn fresh_lines(
     runs: bool,
 ) -> Result<Vec<String>, MatchRefusal> {
     let PatternLines { old, new, .. } = window.wanted;
-    // A blank line of old that the file lacks, and that stays, is not added.
-    let lacking = |nth: usize| {
-        let twin = partners.get(nth).copied().flatten().map(|at| from.start + at);
-        is_blank(new[to.start + nth]) && twin.is_some_and(|at| is_blank(old[at]) && window.partner[at].is_none())
-    };
     // If the file has exactly the text of old, there is nothing to carry over.
     let carried_from = if from
         .clone()
@@ -200,8 +194,13 @@ fn fresh_lines(
         &[]
     };
     let mut out = Vec::with_capacity(to.len());
-    for (nth, at) in to.clone().enumerate().filter(|(nth, _)| !lacking(*nth)) {
+    for (nth, at) in to.clone().enumerate() {
         let line = new[at];
+        let twin = partners.get(nth).copied().flatten().map(|at| from.start + at);
+        if is_blank(line) && twin.is_some_and(|at| is_blank(old[at]) && window.partner[at].is_none()) {
+            // A blank line of old that the file lacks, and that stays, is not added.
+            continue;
+        }
         let placed = indent.apply(line, at == 0).map_err(|it| it.at(window.lines.start, window.lines.end))?;
         let partner = carried_from.get(nth).copied().flatten().map(|old| from.start + old);
         let carried = partner.and_then(|at| {
@@ -232,7 +231,7 @@ fn pair_up(old: &[&str], new: &[&str]) -> Vec<Option<usize>> {
     }
     let old: Vec<Vec<&str>> = old.iter().map(|line| tokens::tokens(line)).collect();
     let mut next = 0;
-    let mut pair = |line: &&str| {
+    let pairs = new.iter().map(|line| {
         let line = tokens::tokens(line);
         let mut best = (LIKENESS_MIN, None);
         for (at, old) in old.iter().enumerate().skip(next) {
@@ -243,8 +242,8 @@ fn pair_up(old: &[&str], new: &[&str]) -> Vec<Option<usize>> {
         }
         next = best.1.map_or(next, |at| at + 1);
         best.1
-    };
-    new.iter().map(&mut pair).collect()
+    });
+    pairs.collect()
 }
 
 /// Replaces lines of the file by others, or removes them with one line end each.

@@ -1,6 +1,6 @@
 //! Line edits that name lines by anchors instead of numbers.
 
-use super::{LineEdit, LineTarget, of};
+use super::{AnchorRange, LineEdit, LineTarget, of};
 use crate::code::Code;
 use crate::error::Error;
 use crate::locate::anchor_map::{AnchorWord, PlacementError};
@@ -57,14 +57,11 @@ impl LineEdit {
         line_of: &impl Fn(AnchorWord) -> Result<usize, PlacementError>,
     ) -> Result<(), PlacementError> {
         let told = self.describe();
-        let line = |word: Option<AnchorWord>, number: usize| match word {
-            Some(word) => line_of(word).map_err(|it| PlacementError { error: it.error.prefixed(&told), show: it.show }),
-            None => Ok(number),
-        };
-        let from = |number: usize| line(self.anchors.from, number);
+        let AnchorRange { from: first_word, to: last_word } = self.anchors;
+        let first_line = |number| line_number(line_of, &told, first_word, number);
         self.target = match self.target {
             LineTarget::Lines { from: first, to: last } => {
-                let (first, last) = (from(first)?, line(self.anchors.to, last)?);
+                let (first, last) = (first_line(first)?, line_number(line_of, &told, last_word, last)?);
                 if first > last {
                     let what = format!("{told}`{}` ends before it starts: lines {first} and {last}.", self.source_text);
                     let error = Error::new(Code::CallInvalid, what).next("Name the upper line first.");
@@ -72,13 +69,24 @@ impl LineEdit {
                 }
                 LineTarget::Lines { from: first, to: last }
             }
-            LineTarget::Block(line) => LineTarget::Block(from(line)?),
-            LineTarget::Before(line) => LineTarget::Before(from(line)?),
-            LineTarget::After(line) => LineTarget::After(from(line)?),
-            LineTarget::AfterBlock(line) => LineTarget::AfterBlock(from(line)?),
+            LineTarget::Block(line) => LineTarget::Block(first_line(line)?),
+            LineTarget::Before(line) => LineTarget::Before(first_line(line)?),
+            LineTarget::After(line) => LineTarget::After(first_line(line)?),
+            LineTarget::AfterBlock(line) => LineTarget::AfterBlock(first_line(line)?),
             place @ (LineTarget::Head | LineTarget::Tail) => place,
         };
-        self.anchors = super::AnchorRange::default();
+        self.anchors = AnchorRange::default();
         Ok(())
     }
+}
+
+/// Returns the number of the line with this anchor; without an anchor, the given number. `subject` begins messages.
+fn line_number(
+    line_of: &impl Fn(AnchorWord) -> Result<usize, PlacementError>,
+    subject: &str,
+    word: Option<AnchorWord>,
+    number: usize,
+) -> Result<usize, PlacementError> {
+    let Some(word) = word else { return Ok(number) };
+    line_of(word).map_err(|it| PlacementError { error: it.error.prefixed(subject), show: it.show })
 }

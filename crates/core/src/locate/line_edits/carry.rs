@@ -216,10 +216,10 @@ impl<'a> LineMap<'a> {
 
 /// True when the lines occur exactly once in the text. False once the work of the call has to end.
 fn once(whole: &str, lines: &str) -> bool {
-    let whole_lines = |at: &usize| {
-        starts_line(whole, *at) && whole.as_bytes().get(at + lines.len()).is_none_or(|byte| *byte == b'\n')
-    };
     let mut occurrences = Occurrences::new(whole, lines);
-    let hits = occurrences.by_ref().filter(whole_lines).take(2).count();
+    let whole_lines = occurrences.by_ref().filter(|at| {
+        starts_line(whole, *at) && whole.as_bytes().get(at + lines.len()).is_none_or(|byte| *byte == b'\n')
+    });
+    let hits = whole_lines.take(2).count();
     hits == 1 && !work::spend_or_end(occurrences.take_compared() / work::STEP_BYTES)
 }

@@ -20,21 +20,23 @@ pub struct RepairedHunk {
 /// Returns a guess for each hunk with unbalanced brackets, if there is one.
 pub fn repair_guesses(base: &Snapshot, ops: &[Op]) -> Vec<RepairedHunk> {
     let table = VersionLines::new(base);
-    let one = |(index, op): (usize, &Op)| {
-        let rows = of(op)?;
-        let LineTarget::Lines { from, to } = rows.target else { return None };
-        let to = to.min(table.count);
-        if from > to || op.text.is_empty() {
-            return None;
-        }
-        let off = BracketBalance::of(&op.text).less(BracketBalance::of(table.slice(from, to)));
-        if off == BracketBalance::default() {
-            return None;
-        }
-        let slip = restated(&table, from, to, &op.text, off).or_else(|| swallowed(&table, from, to, off))?;
-        Some(slip.applied(index, op, from, to))
-    };
-    ops.iter().enumerate().filter_map(one).collect()
+    ops.iter().enumerate().filter_map(|(index, op)| repair_guess(&table, index, op)).collect()
+}
+
+/// Returns a guess for a hunk with unbalanced brackets.
+fn repair_guess(table: &VersionLines<'_>, index: usize, op: &Op) -> Option<RepairedHunk> {
+    let rows = of(op)?;
+    let LineTarget::Lines { from, to } = rows.target else { return None };
+    let to = to.min(table.count);
+    if from > to || op.text.is_empty() {
+        return None;
+    }
+    let off = BracketBalance::of(&op.text).less(BracketBalance::of(table.slice(from, to)));
+    if off == BracketBalance::default() {
+        return None;
+    }
+    let slip = restated(table, from, to, &op.text, off).or_else(|| swallowed(table, from, to, off))?;
+    Some(slip.applied(index, op, from, to))
 }
 
 /// The mistake, in numbers of lines.
@@ -62,14 +64,13 @@ fn restated(
         .rev()
         .map(|n| LineCountMistake::Restated(0, n))
         .find(|it| net_balance(&ends[..it.dropped()]) == off);
-    let above = || {
-        (1..=leading)
-            .rev()
-            .map(|n| LineCountMistake::Restated(n, 0))
-            .find(|it| net_balance(&rows[..it.dropped()]) == off)
-    };
     below
-        .or_else(above)
+        .or_else(|| {
+            (1..=leading)
+                .rev()
+                .map(|n| LineCountMistake::Restated(n, 0))
+                .find(|it| net_balance(&rows[..it.dropped()]) == off)
+        })
         .or_else(|| {
             let fits = leading > 0
                 && trailing > 0

@@ -38,9 +38,7 @@ fn once<K: std::hash::Hash + Eq>(keys: impl Iterator<Item = (K, usize)>) -> Hash
 
 impl<'a, 't> CellMap<'a, 't> {
     fn new(seen: &'a Notebook<'t>, now: &'a Notebook<'t>) -> CellMap<'a, 't> {
-        let ids =
-            |of: &Notebook<'t>| once(of.cells().iter().enumerate().filter_map(|(at, cell)| Some((of.id(cell)?, at))));
-        CellMap { seen, now, ids: [ids(seen), ids(now)], texts: [cell_texts(seen), cell_texts(now)] }
+        CellMap { seen, now, ids: [cell_ids(seen), cell_ids(now)], texts: [cell_texts(seen), cell_texts(now)] }
     }
 
     /// The current number of a cell.
@@ -54,6 +52,11 @@ impl<'a, 't> CellMap<'a, 't> {
         let [seen, now] = &self.texts;
         seen.get(text).and_then(|only| *only).and_then(|_| *now.get(text)?)
     }
+}
+
+/// Returns the cells by their ids, if an id occurs once.
+fn cell_ids(of: &Notebook<'_>) -> HashMap<String, Option<usize>> {
+    once(of.cells().iter().enumerate().filter_map(|(at, cell)| Some((of.id(cell)?, at))))
 }
 
 /// Returns the cells without an id by their texts, if a text occurs once.

@@ -168,28 +168,27 @@ impl NotebookLayout {
         id: Option<&str>,
         source: &str,
     ) -> String {
-        let quoted = |text: &str| format!("\"{text}\"");
         let code = kind == CellType::Code;
         let form = like.and_then(|it| it.cell.source).map(|span| notebook.text[span.range()].starts_with('['));
-        let value = |name: &str| match name {
-            "cell_type" => Some(quoted(kind.name())),
-            "execution_count" => code.then(|| "null".to_owned()),
-            "id" => id.map(quoted),
-            "metadata" => Some("{}".to_owned()),
-            "outputs" => code.then(|| "[]".to_owned()),
-            "source" => Some(NotebookLayout::source(
-                source,
-                form.unwrap_or(self.listed),
-                &HashMap::new(),
-                &self.lines,
-                self.ascii,
-            )),
-            _ => None,
-        };
         let mut out = "{".to_owned();
         let mut between = &self.members.open;
         for &name in like.map_or(&JUPYTER_MEMBER_ORDER[..], |it| it.order) {
-            if let Some(value) = value(name) {
+            let value = match name {
+                "cell_type" => Some(format!("\"{}\"", kind.name())),
+                "execution_count" => code.then(|| "null".to_owned()),
+                "id" => id.map(|id| format!("\"{id}\"")),
+                "metadata" => Some("{}".to_owned()),
+                "outputs" => code.then(|| "[]".to_owned()),
+                "source" => Some(NotebookLayout::source(
+                    source,
+                    form.unwrap_or(self.listed),
+                    &HashMap::new(),
+                    &self.lines,
+                    self.ascii,
+                )),
+                _ => None,
+            };
+            if let Some(value) = value {
                 out.push_str(&self.member(between, name, &value));
                 between = &self.members.between;
             }

@@ -277,19 +277,21 @@ impl<'t> Notebook<'t> {
 
     /// The cells with an id, the first [`LISTED_DUPLICATES_MAX`] of them.
     fn with_id(&self, id: &str) -> &[usize] {
-        let table = || {
-            let mut table: HashMap<String, Vec<usize>> = HashMap::with_capacity(self.cells.len());
-            for (at, cell) in self.cells.iter().enumerate() {
-                if let Some(id) = cell.id.and_then(|span| json::string_value(self.text, span)) {
-                    let cells = table.entry(id.into_owned()).or_default();
-                    if cells.len() < LISTED_DUPLICATES_MAX {
-                        cells.push(at);
-                    }
+        self.ids.get_or_init(|| self.cells_by_id()).get(id).map_or(&[], Vec::as_slice)
+    }
+
+    /// Returns the indices of the first cells with each id.
+    fn cells_by_id(&self) -> HashMap<String, Vec<usize>> {
+        let mut table: HashMap<String, Vec<usize>> = HashMap::with_capacity(self.cells.len());
+        for (at, cell) in self.cells.iter().enumerate() {
+            if let Some(id) = cell.id.and_then(|span| json::string_value(self.text, span)) {
+                let cells = table.entry(id.into_owned()).or_default();
+                if cells.len() < LISTED_DUPLICATES_MAX {
+                    cells.push(at);
                 }
             }
-            table
-        };
-        self.ids.get_or_init(table).get(id).map_or(&[], Vec::as_slice)
+        }
+        table
     }
 
     /// Lists cells with number, id, type and first line, one per line.

@@ -31,24 +31,29 @@ pub(super) fn dots<'a>(old: &str, new: &'a str) -> Vec<(usize, &'a str)> {
 /// are placeholders in any place are not among them if the text has some (`omits`).
 pub(super) fn remarks<'a>(old: &str, new: &'a str, omits: bool) -> Vec<(usize, &'a str)> {
     let lines: Vec<&str> = new.lines().collect();
-    let is_placeholder = |line: &str| omits && (is_elision(line) || phrase::is_placeholder(line));
-    let remark = |at: usize| Some((at, remark::kind(lines[at]).filter(|_| !is_placeholder(lines[at]))?));
-    let found: Vec<(usize, RemarkKind)> = (0..lines.len()).filter_map(remark).collect();
+    let found = lines.iter().enumerate().filter_map(|(at, line)| {
+        let kind = remark::kind(line)?;
+        let is_placeholder = omits && (is_elision(line) || phrase::is_placeholder(line));
+        (!is_placeholder).then_some((at, kind))
+    });
+    let found: Vec<(usize, RemarkKind)> = found.collect();
     if found.is_empty() {
         return Vec::new();
     }
     let texts = ComparedTexts::new(old, &lines);
     let fenced = fenced(&lines);
-    // A line of a longer comment is part of a sentence.
-    let is_alone = |at: usize| {
-        let beside = [at.checked_sub(1), Some(at + 1)].into_iter().flatten().filter_map(|at| lines.get(at));
-        !remark::is_comment(lines[at]) || !beside.into_iter().any(|line| remark::is_comment(line))
-    };
-    let stands = |&(at, kind): &(usize, RemarkKind)| {
+    let remarks = found.into_iter().filter(|&(at, kind)| {
         let least = if kind == RemarkKind::Omission { 1 } else { 2 };
-        !fenced[at] && is_alone(at) && !texts.places.contains_key(lines[at].trim()) && texts.surplus_lost(at) >= least
-    };
-    found.into_iter().filter(stands).map(|(at, _)| (at, lines[at])).collect()
+        let is_new = !texts.places.contains_key(lines[at].trim());
+        !fenced[at] && is_alone(&lines, at) && is_new && texts.surplus_lost(at) >= least
+    });
+    remarks.map(|(at, _)| (at, lines[at])).collect()
+}
+
+/// True unless the line is one of a longer comment, and thus part of a sentence.
+fn is_alone(lines: &[&str], at: usize) -> bool {
+    let mut beside = [at.checked_sub(1), Some(at + 1)].into_iter().flatten().filter_map(|at| lines.get(at));
+    !remark::is_comment(lines[at]) || !beside.any(|line| remark::is_comment(line))
 }
 
 /// Two texts, by lines.

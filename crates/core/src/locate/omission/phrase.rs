@@ -195,49 +195,52 @@ pub(super) fn is_placeholder(line: &str) -> bool {
     if bare.task && !words.iter().any(|word| REMAINING_WORDS.contains(word)) {
         return false;
     }
-    let is = |word: &str, list: &[&str]| list.contains(&word);
-    let known = |word: &&str| {
-        word.chars().all(|ch| ch.is_ascii_digit())
-            || is(word, &OMISSION_WORDS)
-            || is(word, &OMITTED_NOUNS)
-            || is(word, &FILLER_WORDS)
-    };
     // The end of a sentence from the line above.
     if matches!(words.first(), Some(&("is" | "are" | "was" | "were" | "be"))) && !bare.dotted.0 && !bare.bracketed {
         return false;
     }
+    let are_known = words.iter().all(|word| is_number(word) || is_known_word(word));
     let any_dots = bare.dotted.0 || bare.dotted.1 || lower.contains("...") || lower.contains('…');
-    if words.iter().all(known) && is_placeholder_phrase(&words, any_dots, bare.bracketed, bare.commented) {
+    if are_known && is_placeholder_phrase(&words, any_dots, bare.bracketed, bare.commented) {
         return true;
     }
-    let nouns = || words.iter().all(known) && words.iter().any(|word| is(word, &OMITTED_NOUNS));
-    let between = (bare.dotted.0 || bare.spread && bare.commented && words.len() <= SPREAD_WORDS_MAX && nouns())
+    let nouns = are_known && words.iter().any(|word| OMITTED_NOUNS.contains(word));
+    let between = (bare.dotted.0 || bare.spread && bare.commented && words.len() <= SPREAD_WORDS_MAX && nouns)
         && bare.dotted.1
         && words.len() <= DOTTED_WORDS_MAX
         && words.iter().all(|word| word.chars().all(|ch| ch.is_alphanumeric() || ch == '_' || ch == '`'));
     // Dots followed by a phrase: the rest of the sentence may contain anything.
-    let names = words.iter().any(|word| is(word, &OMITTED_NOUNS) || is(word, &UNAMBIGUOUS_WORDS));
-    let begins =
-        words.iter().find(|word| !is(word, &["the", "all", "your"])).is_some_and(|word| is(word, &OMISSION_WORDS));
+    let names = words.iter().any(|word| OMITTED_NOUNS.contains(word) || UNAMBIGUOUS_WORDS.contains(word));
+    let first = words.iter().find(|word| !["the", "all", "your"].contains(word));
+    let begins = first.is_some_and(|word| OMISSION_WORDS.contains(word));
     between || bare.dotted.0 && begins && names
+}
+
+/// True for digits.
+pub(super) fn is_number(word: &str) -> bool {
+    word.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// True if one word follows the other.
+pub(super) fn has_pair(words: &[&str], first: &str, second: &str) -> bool {
+    words.windows(2).any(|pair| pair == [first, second])
 }
 
 /// True when these words, all of them known, form a phrase.
 fn is_placeholder_phrase(words: &[&str], dots: bool, bracketed: bool, commented: bool) -> bool {
     let has = |word: &str| words.contains(&word);
     let noun = words.iter().any(|word| OMITTED_NOUNS.contains(word));
-    let pair = |first: &str, second: &str| words.windows(2).any(|pair| pair == [first, second]);
     let stays = (has("remains") || has("remain") || has("stays") || has("stay") || has("is") || has("are"))
         && (has("same") || UNAMBIGUOUS_WORDS.iter().any(|word| has(word)))
-        || pair("same", "as")
+        || has_pair(words, "same", "as")
             && (has("before") || has("above") || has("previous") || has("existing") || has("original"))
         || has("brevity")
-        || pair("no", "changes")
-        || pair("not", "shown");
+        || has_pair(words, "no", "changes")
+        || has_pair(words, "not", "shown");
     let sure = words.iter().any(|word| UNAMBIGUOUS_WORDS.contains(word));
     let keep = ["keep", "retain", "preserve"].iter().any(|word| has(word))
         && (has("existing") || has("rest") || has("same") || has("remaining") || has("other"));
-    let rest = (pair("rest", "of") || has("remainder")) && noun;
+    let rest = (has_pair(words, "rest", "of") || has("remainder")) && noun;
     let existing = ["existing", "remaining", "previous", "other"].iter().any(|word| has(word)) && noun;
     if dots || bracketed {
         return stays || sure || keep || rest || existing || has("keep") && noun || has("snip");

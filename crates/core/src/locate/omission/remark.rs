@@ -3,7 +3,7 @@
 //! Many of them may be ordinary comments as well (`# existing tests`), so a remark counts only where lines of the old
 //! text would be lost, and one without a word for leaving out only at the end of a block.
 
-use super::phrase;
+use super::phrase::{self, has_pair};
 use super::remark_words::{FOREIGN_PHRASES, KNOWN_TEXT_WORDS, LEADS, OMISSION_WORDS, OTHER_WORDS, STUBS, TAILS};
 
 /// The kinds of remarks.
@@ -241,39 +241,33 @@ fn says(text: &str) -> Option<RemarkKind> {
         return Some(RemarkKind::Heading);
     }
     let has = |word: &str| words.contains(&word);
-    let pair = |first: &str, second: &str| words.windows(2).any(|pair| pair == [first, second]);
     let ends = words.last().is_some_and(|last| ["unchanged", "omitted", "untouched", "unmodified"].contains(last));
-    let as_before = pair("as", "before") || pair("as", "is") || pair("the", "same") && words.last() == Some(&"same");
+    let as_before = has_pair(words, "as", "before")
+        || has_pair(words, "as", "is")
+        || has_pair(words, "the", "same") && words.last() == Some(&"same");
     let is_short = words.len() <= SENTENCE_WORDS_MAX && !words.iter().any(|word| CLAUSE_WORDS.contains(word));
     if is_short && (ends || as_before && words.len() > 1) {
         return Some(RemarkKind::Omission);
     }
-    let goes_here = pair("go", "here") || pair("goes", "here");
+    let goes_here = has_pair(words, "go", "here") || has_pair(words, "goes", "here");
     let is_same = words.last() == Some(&"same") && words.len() <= 3;
     if is_short && words.len() > 1 && (is_same || goes_here && words.last() == Some(&"here")) {
         return Some(RemarkKind::Heading);
     }
-    let is_number = |word: &&str| word.bytes().all(|byte| byte.is_ascii_digit());
-    let is_known = |word: &&str| {
-        OMISSION_WORDS.contains(word)
-            || KNOWN_TEXT_WORDS.contains(word)
-            || OTHER_WORDS.contains(word)
-            || phrase::is_known_word(word)
-            || is_number(word)
-    };
-    if !words.iter().all(is_known) {
+    if !words.iter().all(|word| is_remark_word(word)) {
         return None;
     }
     let any = |list: &[&str]| list.iter().any(|word| has(word));
     let nothing_changes =
         any(&["no", "nothing", "not", "don"]) && ["chang", "modif", "shown"].iter().any(|it| lower.contains(it));
     let referring = has("see") && any(&["above", "original"]) || has("end") && has("changes");
-    let inserting = has("here") && (any(&["code", "logic", "implementation", "implement"]) || pair("goes", "here"));
-    let going_on = pair("so", "on") || pair("as", "above") || pair("like", "before");
+    let inserting =
+        has("here") && (any(&["code", "logic", "implementation", "implement"]) || has_pair(words, "goes", "here"));
+    let going_on = has_pair(words, "so", "on") || has_pair(words, "as", "above") || has_pair(words, "like", "before");
     let alone = matches!(words, ["rest" | "more" | "others"] | ["the", "rest"] | ["rest", "here"]);
     let dotted = ["...", "…"].iter().any(|dots| text.starts_with(dots) || text.ends_with(dots));
     let is_omission = any(&OMISSION_WORDS)
-        || dotted && words.iter().any(is_number)
+        || dotted && words.iter().any(|word| phrase::is_number(word))
         || nothing_changes
         || referring
         || inserting
@@ -287,16 +281,28 @@ fn says(text: &str) -> Option<RemarkKind> {
     }
 }
 
+/// True for a word that remarks on omitted text are made of.
+fn is_remark_word(word: &str) -> bool {
+    OMISSION_WORDS.contains(&word)
+        || KNOWN_TEXT_WORDS.contains(&word)
+        || OTHER_WORDS.contains(&word)
+        || phrase::is_known_word(word)
+        || phrase::is_number(word)
+}
+
 /// True for words that name lines by their number or amount: `lines 9-11`, `+3 lines`, `L9-L11`.
 fn names_lines(words: &[&str]) -> bool {
-    let is_number = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
-    let is_line = |word: &str| word.strip_prefix('l').is_some_and(is_number);
-    let named = words.iter().any(|word| ["line", "lines"].contains(word)) || words.iter().all(|word| is_line(word));
+    let named = words.iter().any(|word| ["line", "lines"].contains(word))
+        || words.iter().all(|word| word.starts_with('l') && is_line_number(word));
     named
-        && words.iter().any(|word| is_number(word) || is_line(word))
-        && words
-            .iter()
-            .all(|word| is_number(word) || is_line(word) || ["line", "lines", "to", "through", "and"].contains(word))
+        && words.iter().any(|word| is_line_number(word))
+        && words.iter().all(|word| is_line_number(word) || ["line", "lines", "to", "through", "and"].contains(word))
+}
+
+/// True for `12` and `l12`.
+fn is_line_number(word: &str) -> bool {
+    let digits = word.strip_prefix('l').unwrap_or(word);
+    !digits.is_empty() && phrase::is_number(digits)
 }
 
 #[cfg(test)]

@@ -81,15 +81,9 @@ fn voted(search: &MatchSearch<'_>) -> Vec<isize> {
         at.entry(fold::normalized_hash(line, Normalization::Indentation)).or_default().push(index);
     }
     let mut votes: HashMap<isize, usize> = HashMap::new();
-    let mut vote = |line: usize, places: &[usize]| {
-        for &place in places.iter().take(VOTES_PER_LINE_MAX) {
-            let weight = fold::count_alnum(old[place], 80).max(1);
-            *votes.entry(line.cast_signed() - place.cast_signed()).or_default() += weight;
-        }
-    };
     if let Some(lines) = looked_up(search, &at) {
         for (line, key) in lines {
-            vote(line, &at[&key]);
+            add_votes(&mut votes, old, line, &at[&key]);
         }
     } else {
         let mut votes_of: HashedKeys<usize> = HashedKeys::default();
@@ -98,7 +92,7 @@ fn voted(search: &MatchSearch<'_>) -> Vec<isize> {
                 break;
             }
             let Some(places) = at.get(key) else { continue };
-            vote(line, places);
+            add_votes(&mut votes, old, line, places);
             let often = votes_of.entry(*key).or_default();
             *often += 1;
             if *often == VOTES_PER_LINE_MAX {
@@ -109,6 +103,14 @@ fn voted(search: &MatchSearch<'_>) -> Vec<isize> {
     let mut votes: Vec<(isize, usize)> = votes.into_iter().collect();
     votes.sort_unstable_by_key(|&(start, weight)| (Reverse(weight), start));
     votes.into_iter().map(|(start, _)| start).take(RATED_PLACES_MAX).collect()
+}
+
+/// Votes for the beginnings of old by which one of these lines of it would be at the line of the file.
+fn add_votes(votes: &mut HashMap<isize, usize>, old: &[&str], line: usize, places: &[usize]) {
+    for &place in places.iter().take(VOTES_PER_LINE_MAX) {
+        let weight = fold::count_alnum(old[place], 80).max(1);
+        *votes.entry(line.cast_signed() - place.cast_signed()).or_default() += weight;
+    }
 }
 
 /// Returns the lines of the file that vote, each with its hash: the first [`VOTES_PER_LINE_MAX`] of each; `None` if

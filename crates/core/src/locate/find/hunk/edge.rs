@@ -8,7 +8,7 @@ use super::{DroppedContext, HunkCandidate, HunkMatches};
 use crate::error::Result;
 use crate::locate::find::tier::{RULES, windows};
 use crate::locate::find::{Tier, failure, typo};
-use crate::locate::op::HunkLineKind;
+use crate::locate::op::{HunkLine, HunkLineKind};
 use crate::text::fold::{self, is_blank};
 use std::rc::Rc;
 
@@ -31,15 +31,8 @@ pub(super) fn seek_with_less_context<'s>(
     if head == lines.len() {
         return Ok(None);
     }
-    // A change at the very edge of the rest must remove a line, or nothing would anchor it.
-    let anchored = |mut run: Box<dyn Iterator<Item = &crate::locate::op::HunkLine> + '_>| {
-        run.by_ref()
-            .take_while(|line| line.kind != HunkLineKind::Context)
-            .any(|line| line.kind == HunkLineKind::Removed)
-    };
-    let most_head = if anchored(Box::new(lines[head..].iter())) { head } else { head.saturating_sub(1) };
-    let most_tail =
-        if anchored(Box::new(lines[..lines.len() - tail].iter().rev())) { tail } else { tail.saturating_sub(1) };
+    let most_head = if is_anchored(lines[head..].iter()) { head } else { head.saturating_sub(1) };
+    let most_tail = if is_anchored(lines[..lines.len() - tail].iter().rev()) { tail } else { tail.saturating_sub(1) };
     // A call may say how much context must match.
     let least = seeker.settings.context.unwrap_or(0);
     let (most_head, most_tail) = (
@@ -69,6 +62,11 @@ pub(super) fn seek_with_less_context<'s>(
         }
     }
     Ok(None)
+}
+
+/// True if the first change removes a line. At the very edge of the rest, nothing else would anchor it.
+fn is_anchored<'l>(lines: impl Iterator<Item = &'l HunkLine>) -> bool {
+    lines.take_while(|line| line.kind != HunkLineKind::Context).any(|line| line.kind == HunkLineKind::Removed)
 }
 
 /// True when two ways to drop lines lead to the same change.

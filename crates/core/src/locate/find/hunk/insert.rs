@@ -28,10 +28,13 @@ pub(super) fn seek_insertion(index: &SearchIndex<'_>, hunk: &Hunk, anchors: &Sco
     } else {
         return Err(failure::no_position(hunk));
     };
-    let candidate =
-        |at: usize| HunkCandidate { lines: at..at, hit: Ok(hit(index, hunk, at)), left_out: DroppedContext::default() };
-    let kept = places_max(index) + 1;
-    let candidates: Vec<HunkCandidate> = places.into_iter().take(kept).map(candidate).collect();
+    let kept = places.into_iter().take(places_max(index) + 1);
+    let candidates = kept.map(|at| HunkCandidate {
+        lines: at..at,
+        hit: Ok(hit(index, hunk, at)),
+        left_out: DroppedContext::default(),
+    });
+    let candidates: Vec<HunkCandidate> = candidates.collect();
     index.cached.set(index.cached.get() + candidates.len());
     Ok(HunkMatches { tier: Tier::Exact, candidates, notes })
 }

@@ -124,12 +124,12 @@ fn place_each(index: &SearchIndex<'_>, hunks: &[&Hunk], settings: ResolveSetting
     }
     choose::disambiguate(index, hunks, &mut sought);
     // Braces and blank lines that exist already were added by this patch, unless another hunk shows that it is new.
-    let trifle = |(hunk, sought): (&&Hunk, &Result<HunkMatches>)| {
+    let trifles = hunks.iter().zip(&sought).map(|(hunk, sought)| {
         only_lines(sought)
             .and_then(|lines| stands_already(index, hunk, &lines))
             .filter(|it| it.proof == ProofStrength::Weak)
-    };
-    let trifles: Vec<Option<AppliedEvidence>> = hunks.iter().zip(&sought).map(trifle).collect();
+    });
+    let trifles: Vec<Option<AppliedEvidence>> = trifles.collect();
     let all_stand = trifles.iter().all(Option::is_some);
     let (mut out, mut failures) = (Vec::with_capacity(hunks.len()), 0);
     for (((hunk, sought), repair), trifle) in hunks.iter().zip(sought).zip(repairs).zip(trifles) {
@@ -168,9 +168,7 @@ fn repaired(index: &SearchIndex<'_>, hunk: &Hunk, settings: ResolveSettings) -> 
     if work::spend_or_end(1) {
         return None;
     }
-    let occurs =
-        |text: &str| (0..index.lines().count()).any(|at| work::spend_or_end(1) || index.line(at).trim() == text);
-    let marked = repair::repair_hunk(hunk, occurs)
+    let marked = repair::repair_hunk(hunk, |text| occurs(index, text))
         .and_then(|(meant, repairs)| Some((place_alone(index, settings, &meant)?, repairs)));
     if let Some(least) = settings.context.filter(|_| marked.is_none()) {
         let less = context::reduced(hunk, least).into_iter();
@@ -181,17 +179,30 @@ fn repaired(index: &SearchIndex<'_>, hunk: &Hunk, settings: ResolveSettings) -> 
             return Some(found);
         }
     }
-    let filled = || {
-        Some((place_alone(index, settings, &blanks::fill_blank_lines(index, hunk)?)?, vec![blanks::BLANKS_FILLED_NOTE]))
-    };
     let tolerant = settings.matching == Matching::Standard && !settings.stale;
-    let elided = || {
-        let meant = repair::elide_placeholders(hunk, occurs)?;
-        Some((place_alone(index, settings, &meant)?, vec![repair::PLACEHOLDER_NOTE]))
-    };
-    let (mut found, repairs) = marked.or_else(|| if tolerant { filled().or_else(elided) } else { None })?;
+    let (mut found, repairs) =
+        marked.or_else(|| if tolerant { place_tolerantly(index, hunk, settings) } else { None })?;
     found.notes.extend(repairs);
     Some(found)
+}
+
+/// Places a hunk with the blank lines that it omits, or with its placeholders as omissions.
+fn place_tolerantly(
+    index: &SearchIndex<'_>,
+    hunk: &Hunk,
+    settings: ResolveSettings,
+) -> Option<(TextMatches, Vec<&'static str>)> {
+    let filled = blanks::fill_blank_lines(index, hunk).and_then(|meant| place_alone(index, settings, &meant));
+    if let Some(filled) = filled {
+        return Some((filled, vec![blanks::BLANKS_FILLED_NOTE]));
+    }
+    let elided = repair::elide_placeholders(hunk, |text| occurs(index, text))?;
+    Some((place_alone(index, settings, &elided)?, vec![repair::PLACEHOLDER_NOTE]))
+}
+
+/// True if the file has a line, its indentation aside; also once the work of the call has to end.
+fn occurs(index: &SearchIndex<'_>, text: &str) -> bool {
+    (0..index.lines().count()).any(|at| work::spend_or_end(1) || index.line(at).trim() == text)
 }
 
 /// Places a hunk without the others.

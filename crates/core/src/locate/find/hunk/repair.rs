@@ -10,18 +10,16 @@ pub(super) const UNMARKED_NOTE: &str = "Lines without a mark between added lines
 /// Returns a hunk without line numbers in which blank lines between added lines are added as well; `None` if it has no
 /// such lines.
 pub(super) fn fill_blanks(hunk: &Hunk) -> Option<Hunk> {
-    let is_added = |line: &HunkLine| line.kind == HunkLineKind::Added;
-    let is_blank = |line: &HunkLine| is_kept(line) && line.text.is_empty();
     let mut out: Option<Hunk> = None;
     let mut first = None;
     for (at, line) in hunk.lines.iter().enumerate().filter(|_| hunk.first.is_none()) {
-        if is_added(line) {
+        if line.kind == HunkLineKind::Added {
             if let Some(first) = first.filter(|first| *first < at) {
                 let lines = &mut out.get_or_insert_with(|| hunk.clone()).lines;
                 lines[first..at].iter_mut().for_each(|line| line.kind = HunkLineKind::Added);
             }
             first = Some(at + 1);
-        } else if !is_blank(line) {
+        } else if !is_kept(line) || !line.text.is_empty() {
             first = None;
         }
     }
@@ -49,15 +47,12 @@ pub(super) const PLACEHOLDER_NOTE: &str =
 /// Returns a hunk with `...` for each placeholder in words among its unchanged lines; `None` if it has none. `occurs`
 /// tells whether the file has a line, its indentation aside.
 pub(super) fn elide_placeholders(hunk: &Hunk, occurs: impl Fn(&str) -> bool) -> Option<Hunk> {
-    let is_meant = |line: &HunkLine| {
-        is_kept(line)
-            && !omission::is_elision(&line.text)
-            && omission::is_placeholder(&line.text)
-            && !occurs(line.text.trim())
-    };
     let mut out = None;
-    for at in (0..hunk.lines.len()).filter(|&at| is_meant(&hunk.lines[at])) {
-        "...".clone_into(&mut out.get_or_insert_with(|| hunk.clone()).lines[at].text);
+    for (at, line) in hunk.lines.iter().enumerate().filter(|(_, line)| is_kept(line)) {
+        let is_phrase = !omission::is_elision(&line.text) && omission::is_placeholder(&line.text);
+        if is_phrase && !occurs(line.text.trim()) {
+            "...".clone_into(&mut out.get_or_insert_with(|| hunk.clone()).lines[at].text);
+        }
     }
     out
 }
@@ -115,14 +110,21 @@ fn drop_blank(lines: &mut Vec<HunkLine>) -> bool {
         return false;
     }
     let first = lines[..=last].iter().rposition(is_kept).map_or(0, |at| at + 1);
-    let of = |kind: HunkLineKind| {
-        let at = lines[first..=last].iter().rposition(|line| line.kind == kind)? + first;
-        lines[at].text.is_empty().then_some(at)
+    let change = &lines[first..=last];
+    let (Some(removed), Some(added)) =
+        (blank_end(change, HunkLineKind::Removed), blank_end(change, HunkLineKind::Added))
+    else {
+        return false;
     };
-    let (Some(removed), Some(added)) = (of(HunkLineKind::Removed), of(HunkLineKind::Added)) else { return false };
-    lines.remove(removed.max(added));
-    lines.remove(removed.min(added));
+    lines.remove(first + removed.max(added));
+    lines.remove(first + removed.min(added));
     !lines.is_empty()
+}
+
+/// Returns the index of the last line of a kind, if it is blank.
+fn blank_end(lines: &[HunkLine], kind: HunkLineKind) -> Option<usize> {
+    let at = lines.iter().rposition(|line| line.kind == kind)?;
+    lines[at].text.is_empty().then_some(at)
 }
 
 /// True for a line that the hunk keeps.

@@ -242,9 +242,8 @@ impl<'s, 'a> DriftQuery<'s, 'a> {
         let ends = self.places(self.at.len() - 1).filter(|places| self.is_few(places))?;
         let near = ends.iter().flat_map(|&end| (end + 1).saturating_sub(self.reach())..end);
         let near: BTreeSet<usize> = near.collect();
-        let first =
-            |at: &usize| fold::normalized_hash(self.search.line(*at), Normalization::Indentation) == self.keys[0];
-        Some(near.into_iter().filter(first).collect::<Vec<usize>>()).filter(|places| self.is_few(places))
+        let first: Vec<usize> = near.into_iter().filter(|&at| self.has_key(at, self.keys[0])).collect();
+        Some(first).filter(|places| self.is_few(places))
     }
 
     /// True for places that are few enough to look around each.
@@ -255,9 +254,13 @@ impl<'s, 'a> DriftQuery<'s, 'a> {
     /// Returns the lines of the file that match a line of old; `None` if only a look at all lines would tell.
     fn places(&self, old: usize) -> Option<Vec<usize>> {
         let stands = self.search.index.similar_lines(self.search.pattern.old[self.at[old]])?;
-        let same =
-            |at: &usize| fold::normalized_hash(self.search.line(*at), Normalization::Indentation) == self.keys[old];
-        Some(stands.all()?.iter().copied().filter(same).collect())
+        Some(stands.all()?.iter().copied().filter(|&at| self.has_key(at, self.keys[old])).collect())
+    }
+
+    /// True if a line of the file has this hash.
+    #[inline]
+    fn has_key(&self, at: usize, key: u64) -> bool {
+        fold::normalized_hash(self.search.line(at), Normalization::Indentation) == key
     }
 
     /// Counts the occurrences of a line of old in the file.

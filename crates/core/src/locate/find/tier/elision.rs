@@ -143,15 +143,17 @@ fn only_places(search: &MatchSearch<'_>, pairs: &[PiecePair<'_>]) -> Result<Vec<
                 continue;
             }
         };
-        let changed = |places: &[usize]| -> Vec<usize> {
-            places.iter().zip(pairs).filter(|(_, pair)| !pair.stays).map(|(at, _)| *at).collect()
-        };
-        if found.as_ref().is_some_and(|found| changed(found) != changed(&places)) {
+        if found.as_ref().is_some_and(|found| !changed_places(found, pairs).eq(changed_places(&places, pairs))) {
             return Err(refused("a piece between the elision lines occurs several times"));
         }
         found = Some(places);
     }
     found.ok_or_else(|| failed.unwrap_or_else(|| refused("a piece between the elision lines is not in the file")))
+}
+
+/// Returns the lines of the pieces that change.
+fn changed_places<'p>(places: &'p [usize], pairs: &'p [PiecePair<'_>]) -> impl Iterator<Item = usize> + 'p {
+    places.iter().zip(pairs).filter(|(_, pair)| !pair.stays).map(|(at, _)| *at)
 }
 
 /// Places the pieces below an occurrence of the first one.
@@ -183,11 +185,12 @@ fn places_from(search: &MatchSearch<'_>, pairs: &[PiecePair<'_>], first: usize) 
 /// the last place that is of interest, it does not matter.
 fn block_end(search: &MatchSearch<'_>, from: usize, depth: usize, places: &[usize]) -> usize {
     let last = places.last().copied().unwrap_or(0);
-    let is_outside = |at: &usize| {
-        let line = search.line(*at);
+    let mut lines = (from..last).take_while(|_| !work::spend_or_end(1));
+    let outside = lines.find(|&at| {
+        let line = search.line(at);
         !is_blank(line) && indent(line) < depth && !line.starts_with('#')
-    };
-    (from..last).take_while(|_| !work::spend_or_end(1)).find(is_outside).unwrap_or(last)
+    });
+    outside.unwrap_or(last)
 }
 
 #[cfg(test)]

@@ -218,9 +218,13 @@ fn without_header<'s, 'a>(lines: &'s [&'a str]) -> &'s [&'a str] {
 /// True for the header that `read` prints above the lines of hashline: `¶PATH#TAG` or `[PATH#TAG]`.
 pub(in crate::locate::find) fn is_header(line: &str) -> bool {
     let line = line.trim_end();
-    let bracketed = || line.strip_prefix('[')?.strip_suffix(']')?.rsplit_once('#');
-    let is_tag = |tag: &str| tag.len() == 4 && tag.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'A'..=b'F'));
-    line.starts_with('¶') || bracketed().is_some_and(|(path, tag)| !path.is_empty() && is_tag(tag))
+    let bracketed = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')?.rsplit_once('#'));
+    line.starts_with('¶') || bracketed.is_some_and(|(path, tag)| !path.is_empty() && is_tag(tag))
+}
+
+/// True for four hexadecimal digits in capitals.
+fn is_tag(tag: &str) -> bool {
+    tag.len() == 4 && tag.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'A'..=b'F'))
 }
 
 /// Returns the new text without its numbers; unchanged if no line has one; `None` for a mixture.

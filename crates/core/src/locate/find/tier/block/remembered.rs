@@ -105,8 +105,8 @@ impl<'a> StatementTokens<'a> {
 
 /// The tokens of a line without blanks, and without the signs that come and go where a statement is wrapped.
 fn dense(line: &str) -> Vec<&str> {
-    let is_kept = |token: &&str| !token.trim().is_empty() && ![",", ";", ")", "]", "}"].contains(token);
-    tokens(line).into_iter().filter(is_kept).collect()
+    let tokens = tokens(line).into_iter();
+    tokens.filter(|token| !token.trim().is_empty() && ![",", ";", ")", "]", "}"].contains(token)).collect()
 }
 
 /// The words of a line.

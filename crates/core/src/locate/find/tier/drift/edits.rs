@@ -109,18 +109,18 @@ impl DriftQuery<'_, '_> {
         if wanted.changes.is_some() || wanted.new.is_empty() {
             return Depth::OldText;
         }
-        let matched =
-            |&(old, line): &(usize, usize)| MatchedLine { old: wanted.old[self.at[old]], file: self.search.line(line) };
-        target_indent::target_depth(&pairs.iter().map(matched).collect::<Vec<_>>(), &wanted.new)
+        let matched = pairs
+            .iter()
+            .map(|&(old, line)| MatchedLine { old: wanted.old[self.at[old]], file: self.search.line(line) });
+        target_indent::target_depth(&matched.collect::<Vec<_>>(), &wanted.new)
     }
 
     /// Pairs blank lines between the same neighbours on both sides.
     fn pair_blanks(&self, partner: &mut [Option<usize>], pairs: &LinePairs) {
         for pair in pairs.windows(2) {
             let (old, file) = (self.at[pair[0].0] + 1..self.at[pair[1].0], pair[0].1 + 1..pair[1].1);
-            let blank = |line: &str| is_blank(line);
-            if old.clone().all(|at| blank(self.search.pattern.old[at]))
-                && file.clone().all(|at| blank(self.search.line(at)))
+            if old.clone().all(|at| is_blank(self.search.pattern.old[at]))
+                && file.clone().all(|at| is_blank(self.search.line(at)))
             {
                 old.zip(file).for_each(|(old, file)| partner[old] = Some(file));
             }
