@@ -121,7 +121,7 @@ fn parse_timed(text: &str, language: Language, limits: ParseLimits, wanted: Pars
     (bounded(text, language, limits, wanted, clock), clock.spent())
 }
 
-/// What is left of the limits of a parse.
+/// The rest of the limits of a parse.
 struct ParseBudget<'a> {
     clock: ThreadClock,
     end: Duration,

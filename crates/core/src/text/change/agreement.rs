@@ -56,17 +56,17 @@ pub(super) fn agreement(mine: &[Splice], theirs: &[Splice]) -> Agreement {
 /// between lines touches none. An insertion before an unterminated line touches that line, even the empty one after the
 /// last line end, which counts as one character wide here.
 fn line_hulls(base: &Snapshot, splices: &[Splice]) -> Vec<Span> {
-    let mut cursor = LineCursor { text: base.text(), line: Span::at(0) };
-    splices.iter().map(|splice| splice_hull(base, &mut cursor, splice)).collect()
+    let mut recent = RecentLine { text: base.text(), line: Span::at(0) };
+    splices.iter().map(|splice| splice_hull(base, &mut recent, splice)).collect()
 }
 
 /// Finds lines, and remembers the last one: many splices within one very long line remain linear.
-struct LineCursor<'t> {
+struct RecentLine<'t> {
     text: &'t str,
     line: Span,
 }
 
-impl LineCursor<'_> {
+impl RecentLine<'_> {
     /// Returns the line around an offset.
     fn line_at(&mut self, at: usize) -> Span {
         use crate::text::lines::{line_start, line_stop};
@@ -78,19 +78,19 @@ impl LineCursor<'_> {
 }
 
 /// Returns the lines that a splice touches.
-fn splice_hull(base: &Snapshot, cursor: &mut LineCursor<'_>, splice: &Splice) -> Span {
+fn splice_hull(base: &Snapshot, recent: &mut RecentLine<'_>, splice: &Splice) -> Span {
     use crate::text::lines::starts_line;
-    let (text, span) = (cursor.text, base.text_span(splice.span));
+    let (text, span) = (recent.text, base.text_span(splice.span));
     let closed = ends_line(base, &splice.text).unwrap_or_else(|| starts_line(text, span.start()));
     let whole = closed && starts_line(text, span.end());
     if whole && span.is_empty() {
         return span;
     }
-    let start = cursor.line_at(span.start()).start();
+    let start = recent.line_at(span.start()).start();
     let end = match (whole, span.end() == text.len() && starts_line(text, text.len())) {
         (true, _) => span.end(),
         (false, true) => text.len() + 1,
-        (false, false) => cursor.line_at(span.end()).end(),
+        (false, false) => recent.line_at(span.end()).end(),
     };
     Span::new(start, end)
 }
