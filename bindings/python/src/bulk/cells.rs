@@ -62,7 +62,7 @@ impl Cells {
             Cells::Large(array) => covered(array.value_offsets()),
             // Cells of such a column may share their bytes.
             Cells::View(array) => {
-                let held = array.data_buffers().iter().map(|buffer| buffer.len()).sum();
+                let held = array.data_buffers().iter().map(arrow_buffer::Buffer::len).sum();
                 array.total_buffer_bytes_used().min(held)
             }
             Cells::Dictionary { .. } | Cells::Null => 0,

@@ -25,7 +25,7 @@ pub(crate) struct Occurrences<'t> {
 enum NeedleFinder<'t> {
     Unprepared,
     Sampled(Box<SampledNeedle<'t>>),
-    Plain(memmem::Finder<'t>),
+    Plain(Box<memmem::Finder<'t>>),
 }
 
 impl<'t> Occurrences<'t> {
@@ -87,7 +87,7 @@ impl<'t> Occurrences<'t> {
 
 impl<'t> NeedleFinder<'t> {
     fn plain(needle: &'t [u8]) -> NeedleFinder<'t> {
-        NeedleFinder::Plain(memmem::Finder::new(needle))
+        NeedleFinder::Plain(Box::new(memmem::Finder::new(needle)))
     }
 }
 

@@ -26,18 +26,23 @@ pub fn in_order<R: Send>(rows: usize, threads: usize, one: impl Fn(usize) -> R +
     if threads <= 1 {
         return (0..rows).map(one).for_each(each);
     }
-    let chunks = RowChunks { next: AtomicUsize::new(0), rows };
+    let (chunks, one) = (&RowChunks { next: AtomicUsize::new(0), rows }, &one);
     let mut passing = PassedRows { waiting: BTreeMap::new(), passed: 0, each };
     thread::scope(|scope| {
         let (sender, receiver) = mpsc::channel();
         let senders: Vec<_> = (1..threads).map(|_| sender.clone()).collect();
         drop(sender);
-        let started: Vec<_> = senders.into_iter().map(|sender| scope.spawn(|| chunks.send_all(&one, sender))).collect();
+        let started: Vec<_> =
+            senders.into_iter().map(|sender| scope.spawn(move || chunks.send_all(one, &sender))).collect();
         while let Some(chunk) = chunks.take() {
-            passing.add(chunk.start, chunk.map(&one).collect());
-            receiver.try_iter().for_each(|(start, made)| passing.add(start, made));
+            passing.add(chunk.start, chunk.map(one).collect());
+            for (start, made) in receiver.try_iter() {
+                passing.add(start, made);
+            }
         }
-        receiver.iter().for_each(|(start, made)| passing.add(start, made));
+        for (start, made) in receiver {
+            passing.add(start, made);
+        }
         for thread in started {
             thread.join().unwrap_or_else(|panic| resume_unwind(panic));
         }
@@ -57,7 +62,7 @@ impl RowChunks {
     }
 
     /// Works on chunks until none is left, and sends the results of each with its first row.
-    fn send_all<R>(&self, one: &impl Fn(usize) -> R, sender: mpsc::Sender<(usize, Vec<R>)>) {
+    fn send_all<R>(&self, one: &impl Fn(usize) -> R, sender: &mpsc::Sender<(usize, Vec<R>)>) {
         while let Some(chunk) = self.take() {
             // The receiver is gone only if the caller's own work panicked.
             if sender.send((chunk.start, chunk.map(one).collect())).is_err() {
