@@ -2,15 +2,17 @@
 
 /// True when every added line (without its mark) begins with one plus sign, and none of them says that the sign is text:
 /// not for lists with `+` as their sign, numbers with a sign, or lines that consist of the sign.
-pub(crate) fn is_suspected<'l>(added: impl Iterator<Item = &'l str> + Clone) -> bool {
-    let mut rest = added.clone().map(|line| line.strip_prefix('+').filter(|rest| !rest.starts_with('+')));
-    if added.clone().next().is_none() || rest.any(|it| it.is_none()) {
-        return false;
+pub(crate) fn is_suspected<'l>(added: impl Iterator<Item = &'l str>) -> bool {
+    let mut filled = Vec::new();
+    for line in added {
+        match line.strip_prefix('+') {
+            Some(rest) if !rest.starts_with('+') => filled.extend((!rest.trim().is_empty()).then_some(rest)),
+            _ => return false,
+        }
     }
-    let filled = || added.clone().map(|line| &line[1..]).filter(|rest| !rest.trim().is_empty());
-    let is_item = |rest: &str| rest.starts_with(' ') && !rest[1..].starts_with([' ', '\t']);
-    let is_number = |rest: &str| rest.starts_with(|ch: char| ch.is_ascii_digit() || ch == '.');
-    filled().next().is_some() && !filled().all(is_item) && !filled().all(is_number)
+    let is_item = |rest: &&str| rest.starts_with(' ') && !rest[1..].starts_with([' ', '\t']);
+    let is_number = |rest: &&str| rest.starts_with(|ch: char| ch.is_ascii_digit() || ch == '.');
+    !filled.is_empty() && !filled.iter().all(is_item) && !filled.iter().all(is_number)
 }
 
 /// True for the name of a file that contains patches.
