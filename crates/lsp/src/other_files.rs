@@ -61,13 +61,13 @@ pub(crate) fn before(
 /// Checks them again after the edit was shown, and returns the new problems of each.
 pub(crate) fn after(live: &RunningServer, others: Vec<OtherText>, until: Instant) -> Vec<OtherFileReport> {
     let said = query_all(live, others.iter().map(|other| (&*other.path, other.version)), until);
-    let reports = others.into_iter().zip(said).map(|(other, after)| OtherFileReport {
-        path: other.path,
-        new: after.and_then(|after| match after.is_empty() {
-            true => Ok(after),
-            false => Ok(partition_new(&other.before?, after, &[]).0),
-        }),
-    });
+    let reports =
+        others.into_iter().zip(said).map(|(other, after)| OtherFileReport {
+            path: other.path,
+            new: after.and_then(|after| {
+                if after.is_empty() { Ok(after) } else { Ok(partition_new(&other.before?, after, &[]).0) }
+            }),
+        });
     reports.collect()
 }
 
