@@ -154,8 +154,8 @@ fn log(dir: &Path) {
                 let file = FileChange {
                     path,
                     moved_from,
-                    before: file_state(&before),
-                    after: file_state(&after),
+                    before: Some(file_state(&before)),
+                    after: Some(file_state(&after)),
                     attributes: None,
                     added: 1,
                     removed: 1,
@@ -196,8 +196,8 @@ fn log(dir: &Path) {
 }
 
 /// Returns the state of a file with these bytes.
-fn file_state(bytes: &[u8]) -> Option<FileState> {
-    Some(FileState { content: ContentId::of(bytes), mode: 0o644, kind: FileKind::Regular })
+fn file_state(bytes: &[u8]) -> FileState {
+    FileState { content: ContentId::of(bytes), mode: 0o644, kind: FileKind::Regular }
 }
 
 fn main() {
