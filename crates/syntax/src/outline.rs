@@ -128,8 +128,12 @@ struct SymbolNode<'n> {
 }
 
 impl SyntaxTree<'_> {
-    /// Returns all symbols of the text.
-    pub fn outline(&self) -> Outline {
+    /// Returns all symbols of the text. They are collected once: a rename looks at them several times.
+    pub fn outline(&self) -> &Outline {
+        self.outline.get_or_init(|| self.collect_symbols())
+    }
+
+    fn collect_symbols(&self) -> Outline {
         self.index.get_or_init(|| TreeIndex::of(self));
         let symbols = self.language.0.symbols;
         let language = self.tree.language();
@@ -280,13 +284,13 @@ impl SyntaxTree<'_> {
     /// If several match, `line` (1-based) selects the one that contains it.
     pub fn definition(&self, path: &str, line: Option<usize>) -> Definition {
         let wanted = dotted(path.trim());
-        let symbols = self.outline().symbols;
+        let symbols = &self.outline().symbols;
         let tail = format!(".{wanted}");
-        let whole = symbols_by(&symbols, line, &|it| it.path == wanted);
+        let whole = symbols_by(symbols, line, &|it| it.path == wanted);
         let mut found =
-            if whole.is_empty() { symbols_by(&symbols, line, &|it| it.path.ends_with(&tail)) } else { whole };
+            if whole.is_empty() { symbols_by(symbols, line, &|it| it.path.ends_with(&tail)) } else { whole };
         match found.len() {
-            0 => Definition::None(similar_symbols(&symbols, &wanted)),
+            0 => Definition::None(similar_symbols(symbols, &wanted)),
             1 => Definition::One(Box::new(found.remove(0))),
             _ => Definition::Several(found),
         }

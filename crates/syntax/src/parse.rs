@@ -3,6 +3,7 @@
 use crate::clock::ThreadClock;
 use crate::index::TreeIndex;
 use crate::language::Language;
+use crate::outline::Outline;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -49,6 +50,7 @@ pub struct SyntaxTree<'t> {
     pub(crate) language: Language,
     pub(crate) starts: OnceCell<Vec<usize>>,
     pub(crate) index: OnceCell<TreeIndex>,
+    pub(crate) outline: OnceCell<Outline>,
 }
 
 /// Parses `text`. `None` if a limit was reached.
@@ -187,7 +189,7 @@ impl DetachedTree {
 
 impl<'t> SyntaxTree<'t> {
     fn of_tree(text: &'t str, tree: Tree, language: Language) -> SyntaxTree<'t> {
-        SyntaxTree { text, tree, language, starts: OnceCell::new(), index: OnceCell::new() }
+        SyntaxTree { text, tree, language, starts: OnceCell::new(), index: OnceCell::new(), outline: OnceCell::new() }
     }
 
     /// Returns the tree alone.

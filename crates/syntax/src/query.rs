@@ -154,7 +154,7 @@ impl Answerer {
         }
         let parsed = parse_until(text, *language, *limits, stop);
         let answer = parsed.map(|parsed| match about {
-            QuerySubject::Outline => SyntaxAnswer::Outline(parsed.outline(), parsed.first_error()),
+            QuerySubject::Outline => SyntaxAnswer::Outline(parsed.outline().clone(), parsed.first_error()),
             QuerySubject::Definition(target) => SyntaxAnswer::Definition(parsed.definition(&target.path, target.line)),
             QuerySubject::Edit { target, action, new } => match parsed.definition(&target.path, target.line) {
                 Definition::One(symbol) => {

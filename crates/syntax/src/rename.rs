@@ -94,7 +94,7 @@ impl SyntaxTree<'_> {
             return Err(Error::new(Code::CallInvalid, format!("`{new}` is not a name."))
                 .next("Give text: letters, digits and _, not beginning with a digit."));
         }
-        let taken = self.leaves(new);
+        let [places, taken] = self.identifiers([old, new]);
         if let Some(first) = taken.first() {
             return Err(refused(
                 symbol,
@@ -105,7 +105,6 @@ impl SyntaxTree<'_> {
             return Err(refused(symbol, "It has the name of its type: rename the type.".to_owned()));
         }
         self.only_one(symbol)?;
-        let places = self.leaves(old);
         let known = self.known(symbol, query, &places)?;
         let mut splices = Splices::default();
         let (mut left, mut renamed) = (Vec::new(), HashSet::new());
@@ -146,17 +145,20 @@ impl SyntaxTree<'_> {
         }
     }
 
-    /// Returns the identifiers with this text.
-    fn leaves(&self, name: &str) -> Vec<Node<'_>> {
-        let mut found = Vec::new();
+    /// Returns the identifiers with these texts, found in one walk.
+    fn identifiers<const NAMES: usize>(&self, names: [&str; NAMES]) -> [Vec<Node<'_>>; NAMES] {
+        let shortest = names.iter().map(|name| name.len()).min().unwrap_or_default();
+        let mut found = [const { Vec::new() }; NAMES];
         let mut cursor = self.tree.walk();
         loop {
             let node = cursor.node();
-            if node.kind().contains("identifier") && node.child_count() == 0 && text_of(node, self.text) == name {
-                found.push(node);
-            }
-            if node.byte_range().len() >= name.len() && cursor.goto_first_child() {
+            let len = node.byte_range().len();
+            if len >= shortest && cursor.goto_first_child() {
                 continue;
+            }
+            let named = names.iter().zip(&mut found).filter(|(name, _)| name.len() == len);
+            for (_, found) in named.filter(|(name, _)| is_identifier(node, self.text, name)) {
+                found.push(node);
             }
             while !cursor.goto_next_sibling() {
                 if !cursor.goto_parent() {
@@ -182,7 +184,7 @@ impl SyntaxTree<'_> {
         let home = scopes.of_symbol(symbol);
         scopes.bind(home.0, home.1, true);
         let mut inner = Vec::new();
-        for other in self.outline().symbols {
+        for other in &self.outline().symbols {
             let at = other.name_span.start();
             if TYPE_KINDS.contains(&&*other.kind)
                 && symbol.parent.as_ref().is_some_and(|it| it.span.covers(other.span) && it.span != other.span)
@@ -196,9 +198,9 @@ impl SyntaxTree<'_> {
                 continue;
             }
             others.insert(at);
-            let bound = scopes.of_symbol(&other);
+            let bound = scopes.of_symbol(other);
             // A member is visible under its bare name only in some languages.
-            let seen = !is_member(&other) || self.language.0.bare_members || scopes.is_class(bound.0);
+            let seen = !is_member(other) || self.language.0.bare_members || scopes.is_class(bound.0);
             if seen && !properties.contains(&at) {
                 if NameSpace::of(&other.kind) != NameSpace::of(&symbol.kind) {
                     return Err(refused(symbol, format!("A {} of that name is on line {}.", other.kind, other.first)));
@@ -355,6 +357,11 @@ impl SyntaxTree<'_> {
             notes.push(format!("Comments and strings with the word were not changed: lines {}.", lines.join(", ")));
         }
     }
+}
+
+/// True for an identifier without parts, with this text.
+fn is_identifier(node: Node<'_>, text: &str, name: &str) -> bool {
+    text_of(node, text) == name && node.child_count() == 0 && node.kind().contains("identifier")
 }
 
 /// True for a character that may be part of a name.

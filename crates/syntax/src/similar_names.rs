@@ -58,8 +58,8 @@ mod tests {
 
     fn names(text: &str, wanted: &str) -> Vec<String> {
         let rust = Language::of("a.rs".as_ref(), "").unwrap();
-        let symbols = parse(text, rust, ParseLimits::ASKED).unwrap().outline().symbols;
-        similar_symbols(&symbols, wanted).into_iter().map(|it| it.name).collect()
+        let parsed = parse(text, rust, ParseLimits::ASKED).unwrap();
+        similar_symbols(&parsed.outline().symbols, wanted).into_iter().map(|it| it.name).collect()
     }
 
     #[test]

@@ -181,7 +181,8 @@ fn together(base: &Snapshot, ops: &[Op], settings: ResolveSettings) -> Result<Re
     for (index, placed) in placed.into_iter().enumerate() {
         match placed {
             Ok(placed) => {
-                if repeated[index].is_none() {
+                // One operation has its change set already.
+                if repeated[index].is_none() && ops.len() > 1 {
                     splices.extend(placed.splices.iter().cloned());
                 }
                 let mut outcome = outcome(base, index, &ops[index], placed);
@@ -369,6 +370,7 @@ fn lowered(base: &Snapshot, found: TextMatches, nth: u32) -> Result<PlacedOp> {
     for hit in &found.matches {
         let claim = base.raw_span(hit.span);
         for edit in &hit.edits {
+            work::spend(1)?;
             splices.push(splice(base, edit, nth)?.with_read_span(claim));
         }
     }

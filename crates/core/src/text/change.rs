@@ -4,6 +4,7 @@ use crate::text::content::ContentId;
 use crate::text::diff;
 use crate::text::snapshot::Snapshot;
 use crate::text::span::Span;
+use crate::work;
 use core::iter;
 
 mod agreement;
@@ -175,10 +176,12 @@ impl ChangeSet {
     /// Creates a normalized change set: trims and sorts the splices, joins insertions at one offset in the order of
     /// their operations, and drops replacements that are there twice.
     ///
-    /// Errors: every pair of neighbours that write the same bytes. Linear except for the sort.
+    /// Errors: every pair of neighbours that write the same bytes. Linear except for the sort. Counts as work: once the
+    /// call has to end, splices are missing.
     pub fn new(base: &Snapshot, splices: impl IntoIterator<Item = Splice>) -> Result<ChangeSet, Vec<Overlap>> {
-        let mut sorted: Vec<Splice> =
-            splices.into_iter().map(|splice| splice.minimised(base)).filter(|splice| !splice.is_nothing()).collect();
+        let mut sorted: Vec<Splice> = work::batched(splices.into_iter().map(|splice| splice.minimised(base)))
+            .filter(|it| !it.is_nothing())
+            .collect();
         // Insertions at one offset are in the order of the text they belong to, whatever the order of the call.
         sorted.sort_by_key(|splice| (splice.span, splice.read_span.start(), splice.read_span.end(), splice.op));
         // Equal insertions are not duplicates: a hunk can add a blank line before and behind a blank line.

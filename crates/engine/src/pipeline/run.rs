@@ -126,7 +126,7 @@ pub(crate) fn plan_and_commit(
         let mut plans = approve_plans(context, caller, plans)?;
         tell_of_a_persons_text(context, &mut plans);
         caller.check_cancelled()?;
-        work::commit()?;
+        work::check()?;
         caller.begin(CallPhase::Writing, plans.len());
         match commit(context, caller, cause, &mut plans) {
             // Plan again, and merge or refuse as for any other change.

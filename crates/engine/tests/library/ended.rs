@@ -3,13 +3,14 @@
 
 use crate::watched::Watched;
 use emendate::fs::LocalStore;
-use emendate::{CallContext, Config, Engine, Reply, StateLocation, UnreadPolicy};
+use emendate::{CallContext, CallHandle, Config, Engine, Reply, StateLocation, UnreadPolicy};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
 /// The points at which the process ends.
 const POINTS: [&str; 5] =
@@ -48,7 +49,11 @@ impl Bed {
     }
 
     fn call(&self, engine: &Engine, call: &str) -> Reply {
-        let caller = CallContext { session: "s".to_owned(), ..CallContext::default() };
+        self.call_with(engine, call, None)
+    }
+
+    fn call_with(&self, engine: &Engine, call: &str, handle: Option<CallHandle>) -> Reply {
+        let caller = CallContext { session: "s".to_owned(), handle, ..CallContext::default() };
         let patch = "*** Begin Patch\n*** Update File: b\n@@\n-b\n+B\n*** Add File: n/m/new\n+new\n*** Delete File: c\n\
                      *** Update File: d\n*** Move to: moved\n@@\n-d\n+D\n*** End Patch\n";
         let (tool, input) = match call {
@@ -201,6 +206,53 @@ fn check(bed: &Bed, call: &str, point: &str, (before, after): (&Tree, &Tree)) {
     assert!(reply.result.is_ok(), "{why}: {}", reply.text());
     assert!(!reply.text().contains("modified"), "{why}: {}", reply.text());
     assert_eq!(&now(), after, "{why}");
+}
+
+/// Until the intent is logged, a call can be cancelled without a trace, also after the new contents were written beside
+/// the files; after that, it is completed.
+#[test]
+fn cancelled_call_leaves_no_trace_until_it_is_logged() {
+    for call in CALLS {
+        let (_dir, whole) = bed(call);
+        let before = relative(&whole, &whole.tree());
+        assert!(run(&whole, call, "never"), "{call}");
+        let after = relative(&whole, &whole.tree());
+        for point in &POINTS[..3] {
+            let (_dir, bed) = bed(call);
+            let handle: Arc<Mutex<Option<CallHandle>>> = Arc::default();
+            let cancelled = Arc::clone(&handle);
+            let reached = move |now: &str| {
+                if now == *point
+                    && let Some(handle) = &*cancelled.lock().unwrap()
+                {
+                    handle.stop();
+                }
+            };
+            let local = LocalStore::open(&[bed.root()]).unwrap().with_journal(&bed.0.join("state/journal")).unwrap();
+            let disk = Watched { local, reached: Box::new(reached) };
+            let engine = Engine::with_store(Box::new(disk), bed.state(), Config::default()).unwrap();
+            if call == "late edit" {
+                let person = CallContext { unread: UnreadPolicy::Allow, ..CallContext::default() };
+                for (old, new) in [("zero", "one"), ("one", "zero")] {
+                    let input = json!({ "file_path": bed.path("b"), "old_string": old, "new_string": new });
+                    assert!(engine.call(&person, "edit", input).result.is_ok());
+                }
+            }
+            let ours = CallHandle::default();
+            *handle.lock().unwrap() = Some(ours.clone());
+            let reply = bed.call_with(&engine, call, Some(ours)).to_json();
+            *handle.lock().unwrap() = None;
+            let is_done = *point == "before the commit";
+            let why = format!("{call}, cancelled {point}: {reply}");
+            assert_eq!(reply["code"] != "call.cancelled", is_done, "{why}");
+            assert_eq!(relative(&bed, &bed.tree()), if is_done { after.clone() } else { before.clone() }, "{why}");
+            if !is_done {
+                let reply = bed.call(&engine, call);
+                assert!(reply.result.is_ok(), "{why}: {}", reply.text());
+                assert_eq!(relative(&bed, &bed.tree()), after, "{why}");
+            }
+        }
+    }
 }
 
 /// Other processes continue before the outcome is resolved.

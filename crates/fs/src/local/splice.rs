@@ -4,7 +4,7 @@ use emendate_core::ErrorContext;
 use emendate_os::fd::OwnedFd;
 use std::path::Path;
 
-use emendate_core::{Code, ContentHash, ContentId, Error, Result};
+use emendate_core::{Code, ContentHash, ContentId, Error, Result, work};
 use emendate_os::io::Errno;
 
 use super::read::{self, READ_FLAGS};
@@ -122,6 +122,8 @@ pub(super) fn content_of(file: &OwnedFd, size: u64) -> emendate_os::io::Result<O
 
 /// Writes a file composed of new bytes and parts of `from`, and returns its content id. With `flush`, write-back starts
 /// early, so that the final sync has little left to do.
+///
+/// Errors: [`Errno::CANCELED`] if the call has to end.
 pub(super) fn write_chunks(
     file: &OwnedFd,
     from: &LeasedSource,
@@ -169,6 +171,7 @@ struct SpliceWriter<'a> {
 
 impl SpliceWriter<'_> {
     fn put(&mut self, bytes: &[u8]) -> emendate_os::io::Result<()> {
+        go_on()?;
         self.hash.update(bytes);
         temp::write_at(self.file, &[bytes], self.at)?;
         self.advance(bytes.len() as u64);
@@ -217,6 +220,7 @@ impl SpliceWriter<'_> {
     fn clone_range(&mut self, mut from: u64, end: u64) -> emendate_os::io::Result<u64> {
         while end - from >= CLONE_BLOCK_BYTES {
             let most = usize::try_from((end - from) / CLONE_BLOCK_BYTES * CLONE_BLOCK_BYTES).unwrap_or(usize::MAX);
+            go_on()?;
             match sys::copy_file_range(&self.from.file, from, self.file, self.at, most) {
                 Ok(0) => return Err(Errno::STALE),
                 Ok(copied) => {
@@ -239,6 +243,7 @@ impl SpliceWriter<'_> {
     fn hash_range(&mut self, mut from: u64, len: u64) -> emendate_os::io::Result<()> {
         let end = from + len;
         while from < end {
+            go_on()?;
             let most = usize::try_from(end - from).unwrap_or(usize::MAX).min(COPY_CHUNK_BYTES);
             let read = self.from.read(from, &mut self.buffer[..most])?;
             if read < most {
@@ -249,6 +254,11 @@ impl SpliceWriter<'_> {
         }
         Ok(())
     }
+}
+
+/// Fails if the call has to end; [`work::check`] has the reason.
+fn go_on() -> emendate_os::io::Result<()> {
+    work::check().map_err(|_| Errno::CANCELED)
 }
 
 /// The error for a large file that would have to be overwritten while it is the source of its new content.
@@ -263,4 +273,32 @@ pub(super) fn needs_temp_file(path: &Path, size: u64, why: &str) -> Error {
         .fact("path", error::show(path))
         .about(ErrorContext::FileSize(size))
         .about(ErrorContext::WrittenInPlace(why.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{COPY_CHUNK_BYTES, LeasedSource, write_chunks};
+    use crate::SpliceChunk;
+    use emendate_core::work::Meter;
+    use emendate_os::io::Errno;
+    use std::fs::{File, write};
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicBool;
+
+    #[test]
+    fn copying_ends_when_the_call_is_cancelled() {
+        let dir = tempfile::tempdir().unwrap();
+        let (from, to) = (dir.path().join("from"), dir.path().join("to"));
+        write(&from, vec![b'a'; 2 * COPY_CHUNK_BYTES]).unwrap();
+        let from = LeasedSource { file: File::open(&from).unwrap().into(), leased: false };
+        let file = File::create(&to).unwrap().into();
+        let copied = SpliceChunk::Copied { at: 0, len: 2 * COPY_CHUNK_BYTES as u64 };
+        let all = [copied, SpliceChunk::New(b"new")];
+        assert!(write_chunks(&file, &from, &all, false).is_ok());
+        let meter = Meter::new(u64::MAX, Arc::new(AtomicBool::new(true)));
+        let _entered = meter.enter();
+        for chunk in all {
+            assert_eq!(write_chunks(&file, &from, &[chunk], false), Err(Errno::CANCELED));
+        }
+    }
 }

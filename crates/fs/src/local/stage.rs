@@ -5,7 +5,7 @@ use emendate_os::fd::AsFd;
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
-use emendate_core::{Code, Result};
+use emendate_core::{Code, Result, work};
 use emendate_os::fs::Mode;
 
 use super::fd_budget::{FdBudget, SMALL_BATCH_FILES};
@@ -155,7 +155,9 @@ impl<'a> LocalTransaction<'a> {
         let early = self.durability.syncs() && self.entries.len() - first < sys::PARALLEL_CALLS_MIN;
         let (local, folders) = (self.local, &self.folders);
         let options = TempOptions { batch: self.batch, flush: early };
+        let meter = work::current();
         sys::in_parts(&mut self.entries[first..], |part| {
+            let _entered = meter.as_ref().map(work::Meter::enter);
             part.iter_mut().try_for_each(|entry| write_temp::write_entry(local, &folders[entry.folder], entry, options))
         })
         .into_iter()

@@ -3,7 +3,7 @@
 
 use emendate_os::fd::{AsFd, OwnedFd};
 
-use emendate_core::Result;
+use emendate_core::{Result, work};
 use emendate_os::fs::{Access, AtFlags, Gid, Mode, Uid};
 use emendate_os::io::Errno;
 
@@ -13,6 +13,9 @@ use super::temp::{self, TempFile};
 use super::transaction::{StagedFile, failed_write};
 use super::{LocalStore, attributes, splice, sys};
 use crate::{FileMeta, FileSource, NewState, Precondition, SpliceChunk, error};
+
+/// Chunks of a new content that are written between two looks at the meter of the call.
+const CHUNKS_PER_CHECK: usize = 1024;
 
 /// Options that the temporary files of a transaction share.
 #[derive(Clone, Copy)]
@@ -24,12 +27,15 @@ pub(super) struct TempOptions {
 }
 
 /// Writes the temporary file of one entry.
+///
+/// Errors: `call.cancelled` and others; then what was written is removed with the transaction.
 pub(super) fn write_entry(
     local: &LocalStore,
     folder: &ParentDir<'_>,
     entry: &mut StagedFile<'_>,
     options: TempOptions,
 ) -> Result<()> {
+    work::check()?;
     let batch = options.batch;
     let (path, name) = (entry.draft.path.absolute(), entry.name);
     let there = open_replaced(folder, entry)?;
@@ -98,10 +104,15 @@ fn write_content(folder: &ParentDir<'_>, entry: &StagedFile<'_>, flush: bool) ->
     let Some(fd) = entry.temp.as_ref().and_then(|temp| temp.fd.as_ref()) else {
         return Ok(());
     };
+    let failed = |errno| failed_write(folder, entry, "write a temporary file beside", errno);
     let pieces = entry.draft.new_state.chunks();
-    temp::reserve(fd, 0, temp::length(pieces))
-        .and_then(|()| temp::write(fd, pieces))
-        .map_err(|errno| failed_write(folder, entry, "write a temporary file beside", errno))?;
+    temp::reserve(fd, 0, temp::length(pieces)).map_err(failed)?;
+    let mut at = 0;
+    for some in pieces.chunks(CHUNKS_PER_CHECK) {
+        work::check()?;
+        temp::write_at(fd, some, at).map_err(failed)?;
+        at += temp::length(some);
+    }
     if flush {
         // Only a hint: the sync later waits for the write and reports its errors.
         let _ = sys::begin_writing(fd, 0, temp::length(pieces));
@@ -122,6 +133,7 @@ fn write_spliced(
     let from = source.leased().ok_or_else(|| error::raced(entry.path(), "is elsewhere"))?;
     let written = splice::write_chunks(fd, from, pieces, flush).map_err(|errno| match errno {
         Errno::STALE => error::raced(entry.path(), "became shorter while it was copied"),
+        Errno::CANCELED => work::check().err().unwrap_or_else(|| failed_write(folder, entry, "copy", errno)),
         _ => failed_write(folder, entry, "write a temporary file beside", errno),
     })?;
     entry.spliced = Some(written);

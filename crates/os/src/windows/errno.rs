@@ -68,6 +68,7 @@ errnos! {
     NOTSUP 95 "Not supported by the file system";
     STALE 116 "Stale file handle";
     DQUOT 122 "Quota exceeded";
+    CANCELED 125 "Cancelled";
     OWNERDEAD 130 "Owner died";
 }
 

@@ -14,7 +14,7 @@ use crate::session::in_doubt::{confirm_own_operations, resolve_selected};
 use crate::session::outside::{FoundContent, record_outside_changes};
 use crate::session::turns::begin_turn_of_call;
 use emendate_core::explain::{self, DiffStat};
-use emendate_core::{Code, ContentId, Error, Result, Tier};
+use emendate_core::{Code, ContentId, Error, Result, Tier, work};
 use emendate_fs::FileMeta;
 use emendate_history::{
     ByteReplacement, CONTENT_BYTES_MAX, ChangeContent, FileChange, FileKind, FileState, LogReceipt, Operation,
@@ -138,7 +138,10 @@ impl PendingRequest<'_> {
 }
 
 /// Records the intent of a request with all its files, and what the session will know of them: `known` has the
-/// stamp and the record of each plan, if there are any. `None` if it changes nothing.
+/// stamp and the record of each plan, if there are any. `None` if it changes nothing. From here on nothing stops the
+/// call.
+///
+/// Errors: `call.cancelled` and `call.too_much_work`, before anything is recorded.
 pub(crate) fn log_intent<'a>(
     context: &Context,
     caller: &CallContext,
@@ -146,7 +149,7 @@ pub(crate) fn log_intent<'a>(
     plans: &'a [FilePlan],
     known: &'a [Option<(FileMeta, Option<Record>)>],
     made: &[PathBuf],
-) -> Option<PendingRequest<'a>> {
+) -> Result<Option<PendingRequest<'a>>> {
     let done: Vec<LoggedChange<'_>> = plans
         .iter()
         .zip(known)
@@ -155,7 +158,9 @@ pub(crate) fn log_intent<'a>(
             Some(LoggedChange::new(plan, stamp, record.as_ref()))
         })
         .collect();
-    let root = done.first()?.plan.place.root();
+    work::commit()?;
+    let Some(first) = done.first() else { return Ok(None) };
+    let root = first.plan.place.root();
     let found = done
         .iter()
         .map(|done| FoundContent { place: &done.plan.place, content: done.change.before.map(|state| state.content) });
@@ -175,7 +180,7 @@ pub(crate) fn log_intent<'a>(
     let here: Vec<SessionUpdate<'_>> =
         here.filter_map(|done| Some(SessionUpdate { path: key(&done.plan.place), record: done.record? })).collect();
     let entered = context.history(root).log(&operation, &changes, &here);
-    Some(PendingRequest { root, changes: done, appended: entered })
+    Ok(Some(PendingRequest { root, changes: done, appended: entered }))
 }
 
 /// Records a committed request. The files are already changed, so a failure of the log is not a failure of the

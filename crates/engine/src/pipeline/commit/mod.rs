@@ -33,6 +33,8 @@ const PREVIEWED_FILES_MAX: usize = 16;
 
 /// The only writer: stages the files, logs the intent, checks again under the lock, and publishes all files
 /// or none. A plan that changes nothing is skipped and has no entry in the result.
+///
+/// Errors: those of the disk and of the log; `call.cancelled` until the intent is logged.
 pub(crate) fn commit(
     context: &Context,
     caller: &CallContext,
@@ -76,7 +78,7 @@ pub(crate) fn commit(
             Some((stamp, plan.known(stamp, ahead.spliced_content, preview.as_ref(), shows, room)))
         })
         .collect();
-    let announced = log_intent(context, caller, cause, plans, &known, &ahead.created_dirs);
+    let announced = log_intent(context, caller, cause, plans, &known, &ahead.created_dirs)?;
     if let Some(error) = announced.as_ref().and_then(PendingRequest::conflict_error) {
         // Dropping the staged files leaves everything unchanged.
         return Err(error);

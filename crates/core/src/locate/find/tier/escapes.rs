@@ -7,6 +7,8 @@ use super::exact;
 use crate::locate::find::match_site::CandidateSites;
 use crate::locate::find::refusal::{MatchRefusal, RefusalReason};
 use crate::locate::find::search::MatchSearch;
+use crate::work;
+use memchr::{memchr, memchr2};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
@@ -14,7 +16,7 @@ use std::collections::BTreeSet;
 struct EscapeScheme {
     name: &'static str,
     /// The character that begins an escape.
-    lead: char,
+    lead: u8,
     /// The text after the lead, and the character it encodes.
     rows: &'static [(&'static str, &'static str)],
 }
@@ -22,7 +24,7 @@ struct EscapeScheme {
 static ESCAPE_SCHEMES: [EscapeScheme; 2] = [
     EscapeScheme {
         name: "backslash escapes",
-        lead: '\\',
+        lead: b'\\',
         rows: &[
             ("n", "\n"),
             ("t", "\t"),
@@ -37,7 +39,7 @@ static ESCAPE_SCHEMES: [EscapeScheme; 2] = [
     },
     EscapeScheme {
         name: "HTML entities",
-        lead: '&',
+        lead: b'&',
         rows: &[("lt;", "<"), ("gt;", ">"), ("amp;", "&"), ("quot;", "\""), ("apos;", "'"), ("#39;", "'")],
     },
 ];
@@ -64,7 +66,8 @@ pub(in crate::locate::find) fn run<'a>(search: &MatchSearch<'a>) -> Result<Candi
             if let Some(other) = code.classes(search.new).difference(&seen).next() {
                 let why = format!(
                     "The old text is there with its {} decoded, but the new text also has `{}{other}`, for which the old text gives no evidence.",
-                    code.name, code.lead
+                    code.name,
+                    char::from(code.lead),
                 );
                 return Err(MatchRefusal::new(RefusalReason::Unrepaired, why));
             }
@@ -75,23 +78,44 @@ pub(in crate::locate::find) fn run<'a>(search: &MatchSearch<'a>) -> Result<Candi
 }
 
 /// Returns the text between the escapes: it is found literally wherever the decoded text is found. `None` for a text
-/// without escapes.
+/// without escapes, and once the work has to end.
 pub(in crate::locate::find) fn plain_parts(text: &str) -> Option<Vec<&str>> {
-    let (mut out, mut from, mut at) = (Vec::new(), 0, 0);
-    while let Some((lead, ch)) =
-        text[at..].char_indices().find(|(_, ch)| ESCAPE_SCHEMES.iter().any(|code| code.lead == *ch))
-    {
-        let behind = at + lead + ch.len_utf8();
-        at = behind;
-        let row = ESCAPE_SCHEMES.iter().filter(|code| code.lead == ch).find_map(|code| code.row(&text[behind..]));
-        if let Some((name, _)) = row {
-            out.push(&text[from..at - ch.len_utf8()]);
-            at = behind + name.len();
-            from = at;
+    let (mut out, mut from) = (Vec::new(), 0);
+    let [backslash, entity] = &ESCAPE_SCHEMES;
+    let find = |rest: &str| memchr2(backslash.lead, entity.lead, rest.as_bytes());
+    let scheme = |lead: u8| if lead == backslash.lead { backslash } else { entity };
+    for escape in escapes(text, find, scheme) {
+        if let Some((name, _)) = escape.row {
+            out.push(&text[from..escape.at]);
+            from = escape.at + 1 + name.len();
         }
     }
     out.push(&text[from..]);
     (out.len() > 1).then_some(out)
+}
+
+/// A character that may begin an escape.
+struct EscapeLead {
+    at: usize,
+    /// The escape; `None` if the character is only itself.
+    row: Option<&'static (&'static str, &'static str)>,
+}
+
+/// Returns the characters of a text that `find` finds, except for those inside escapes. Counted as work: ends early when
+/// the work has to end.
+fn escapes(
+    text: &str,
+    find: impl Fn(&str) -> Option<usize>,
+    scheme: impl Fn(u8) -> &'static EscapeScheme,
+) -> impl Iterator<Item = EscapeLead> {
+    let mut from = 0;
+    let all = std::iter::from_fn(move || {
+        let at = from + find(&text[from..])?;
+        let row = scheme(text.as_bytes()[at]).row(&text[at + 1..]);
+        from = at + 1 + row.map_or(0, |(name, _)| name.len());
+        Some(EscapeLead { at, row })
+    });
+    work::batched(all)
 }
 
 impl EscapeScheme {
@@ -100,44 +124,38 @@ impl EscapeScheme {
         self.rows.iter().find(|(name, _)| rest.starts_with(name))
     }
 
+    /// Returns the escapes of this scheme in a text.
+    fn escapes(&'static self, text: &str) -> impl Iterator<Item = EscapeLead> {
+        escapes(text, |rest| memchr(self.lead, rest.as_bytes()), move |_| self)
+    }
+
     /// Returns the classes of escapes in a text.
-    fn classes(&self, text: &str) -> BTreeSet<&'static str> {
-        let mut out = BTreeSet::new();
-        let mut rest = text;
-        while let Some(at) = rest.find(self.lead) {
-            rest = &rest[at + self.lead.len_utf8()..];
-            if let Some((name, _)) = self.row(rest) {
-                out.insert(*name);
-                rest = &rest[name.len()..];
-            }
-        }
-        out
+    fn classes(&'static self, text: &str) -> BTreeSet<&'static str> {
+        self.escapes(text).filter_map(|escape| Some(escape.row?.0)).collect()
     }
 
     /// Decodes these classes of escapes.
-    fn decoded(&self, text: &str, classes: &BTreeSet<&str>) -> String {
+    fn decoded(&'static self, text: &str, classes: &BTreeSet<&str>) -> String {
         let mut out = String::with_capacity(text.len());
-        let mut rest = text;
-        while let Some(at) = rest.find(self.lead) {
-            out.push_str(&rest[..at]);
-            let behind = &rest[at + self.lead.len_utf8()..];
-            let Some((name, plain)) = self.row(behind) else {
-                out.push(self.lead);
-                rest = behind;
-                continue;
-            };
-            let kept = &rest[at..at + self.lead.len_utf8() + name.len()];
-            out.push_str(if classes.contains(name) { plain } else { kept });
-            rest = &behind[name.len()..];
+        let mut from = 0;
+        for EscapeLead { at, row } in self.escapes(text) {
+            if let Some((name, plain)) = row.filter(|(name, _)| classes.contains(name)) {
+                out.push_str(&text[from..at]);
+                out.push_str(plain);
+                from = at + 1 + name.len();
+            }
         }
-        out.push_str(rest);
+        out.push_str(&text[from..]);
         out
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::{ESCAPE_SCHEMES, plain_parts};
     use crate::locate::find::testing::{edit, refuse};
+    use crate::work::{self, Meter};
+    use std::sync::Arc;
 
     #[test]
     fn extra_level_of_escapes_is_removed() {
@@ -162,6 +180,22 @@ mod tests {
             edit("if (a && b < c) {\n", "if (a &amp;&amp; b &lt; c) {", "if (a &amp;&amp; b &lt; d) {"),
             "if (a && b < d) {\n"
         );
+    }
+
+    #[test]
+    fn escapes_count_as_work() {
+        let text = "\\\\n\\\"&lt;".repeat(20_000);
+        for (limit, ends) in [(1_000_000, false), (10_000, true)] {
+            let meter = Meter::new(limit, Arc::default());
+            let _entered = meter.enter();
+            let parts = plain_parts(&text).map_or(0, |parts| parts.len());
+            assert_eq!(parts == 60_001, !ends);
+            for code in &ESCAPE_SCHEMES {
+                let classes = code.classes(&text);
+                assert_eq!(text.len() - code.decoded(&text, &classes).len() >= 40_000, !ends);
+            }
+            assert_eq!(work::check().is_err(), ends);
+        }
     }
 
     #[test]
