@@ -11,6 +11,8 @@
 //!
 //! A retired word is not reused before [`TOMBSTONES_MIN`] others were retired in that file (in a larger file: twice its
 //! lines).
+//!
+//! All passes count as work. Once the call has to end, a map is incomplete and must not be used.
 #![allow(clippy::cast_possible_truncation, reason = "lines are counted in 32 bits; there are at most a million")]
 
 mod anchor_word;
@@ -22,6 +24,7 @@ pub(crate) mod place;
 mod tests;
 mod tombstones;
 
+use crate::work;
 use anchor_word::TakenWords;
 use core::ops::Range;
 use pair::{NO_LINE, pair, pair_edit};
@@ -95,7 +98,7 @@ impl AnchorMap {
         let hashes = hashes(text)?;
         let mut taken = TakenWords::new();
         let mut equal: HashMap<u64, u32> = HashMap::with_capacity(hashes.len());
-        let words = hashes.iter().map(|&hash| {
+        let words = work::batched(hashes.iter()).map(|&hash| {
             let nth = equal.entry(hash).or_default();
             *nth += 1;
             taken.allocate(hash, *nth)
@@ -157,14 +160,14 @@ impl AnchorMap {
         let known = if changed.is_empty() { None } else { pair_edit(&self.hashes, hashes, changed) };
         let from = known.unwrap_or_else(|| pair(&self.hashes, hashes));
         let mut taken = TakenWords::new();
-        for &word in self.words.iter().chain(self.tombstones.iter().map(|spent| &spent.word)) {
+        for &word in work::batched(self.words.iter().chain(self.tombstones.iter().map(|spent| &spent.word))) {
             taken.take(word);
         }
         let mut fresh: HashMap<u64, UnnamedLine> = HashMap::new();
         for (&hash, _) in hashes.iter().zip(&from).filter(|(_, from)| **from == NO_LINE) {
             fresh.entry(hash).or_default();
         }
-        for hash in hashes {
+        for hash in work::batched(hashes.iter()) {
             if let Some(fresh) = fresh.get_mut(hash) {
                 fresh.count += 1;
             }
@@ -174,7 +177,7 @@ impl AnchorMap {
                 fresh.back = Some(spent.word);
             }
         }
-        from.iter().zip(hashes).map(|(&from, hash)| self.word_after(&mut fresh, &mut taken, from, *hash)).collect()
+        work::batched(from.iter().zip(hashes)).map(|(&from, hash)| self.word_after(&mut fresh, &mut taken, from, *hash)).collect()
     }
 
     /// Returns the word of a line after a change: the one it had, or a new one.
@@ -198,17 +201,17 @@ impl AnchorMap {
 
     /// Makes these the current words, remembers the previous ones, and retires words that are no longer used.
     fn go_to(&mut self, text: u128, hashes: Vec<u64>, words: Vec<AnchorWord>) {
-        let places: HashMap<AnchorWord, u32> = words.iter().copied().zip(0..).collect();
+        let places: HashMap<AnchorWord, u32> = work::batched(words.iter().copied().zip(0..)).collect();
         let mut old: HashMap<u64, u32> = HashMap::new();
         let gone = |word: &AnchorWord| !places.contains_key(word);
         for (hash, _) in self.hashes.iter().zip(&self.words).filter(|(_, word)| gone(word)) {
             old.insert(*hash, 0);
         }
-        for hash in &self.hashes {
+        for hash in work::batched(self.hashes.iter()) {
             old.entry(*hash).and_modify(|count| *count += 1);
         }
-        let had: HashSet<AnchorWord> = self.words.iter().copied().collect();
-        let back: HashSet<AnchorWord> = words.iter().copied().filter(|word| !had.contains(word)).collect();
+        let had: HashSet<AnchorWord> = work::batched(self.words.iter().copied()).collect();
+        let back: HashSet<AnchorWord> = work::batched(words.iter().copied()).filter(|it| !had.contains(it)).collect();
         if !back.is_empty() {
             self.tombstones.retain(|spent| !back.contains(&spent.word));
         }
@@ -291,7 +294,7 @@ fn runs(words: &[AnchorWord], later: &HashMap<AnchorWord, u32>) -> Vec<AnchorRun
 /// Hashes the lines; `None` for too many.
 fn hashes(text: &str) -> Option<Vec<u64>> {
     let mut out = Vec::with_capacity(text.len() / 32);
-    for line in text.split_inclusive('\n') {
+    for line in work::lines_with_ends(text) {
         if out.len() == ANCHORED_LINES_MAX {
             return None;
         }

@@ -5,6 +5,7 @@
 
 use super::ReplacedRange;
 use crate::text::diff::longest_increasing;
+use crate::work;
 use std::collections::{HashMap, HashSet};
 
 /// Marks a line without a partner.
@@ -128,11 +129,11 @@ impl Pairing<'_> {
         }
         let size = (gap.old.len() + gap.new.len()) as u64;
         let mut places: HashMap<u64, LineOccurrences> = HashMap::with_capacity(gap.old.len());
-        for (at, &line) in (0..).zip(&gap.old) {
+        for (at, &line) in work::batched((0..).zip(&gap.old)) {
             let place = places.entry(self.old[line as usize]).or_default();
             (place.old, place.old_at) = (place.old + 1, at);
         }
-        for (at, &line) in (0..).zip(&gap.new) {
+        for (at, &line) in work::batched((0..).zip(&gap.new)) {
             let place = places.entry(self.new[line as usize]).or_default();
             (place.new, place.new_at) = (place.new + 1, at);
         }

@@ -1,5 +1,7 @@
 use super::pair::{NO_LINE, pair};
 use super::{AnchorMap, ReplacedRange};
+use crate::work::Meter;
+use std::sync::Arc;
 
 fn letters(text: &str) -> Vec<u64> {
     text.bytes().map(u64::from).collect()
@@ -101,4 +103,20 @@ fn position_of_a_deleted_line_is_found_by_its_neighbours() {
     }
     of.follow("").unwrap();
     assert_eq!(of.former_position(named[3]), None);
+}
+
+#[test]
+fn passes_over_lines_count_as_work() {
+    let text = "a\nb\n".repeat(50_000);
+    let edited = text.replacen("a\n", "c\n", 1);
+    let new = Meter::new(u64::MAX, Arc::default());
+    let entered = new.enter();
+    let mut words = AnchorMap::new(&text).unwrap();
+    drop(entered);
+    assert!(new.spent() >= 100_000, "{}", new.spent());
+    let followed = Meter::new(u64::MAX, Arc::default());
+    let entered = followed.enter();
+    words.follow_edit(&edited, &[ReplacedRange { old: 0..1, new: 0..1 }]).unwrap();
+    drop(entered);
+    assert!(followed.spent() > new.spent(), "{}", followed.spent());
 }

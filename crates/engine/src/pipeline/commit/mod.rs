@@ -8,7 +8,7 @@ use crate::model::call_context::{CallContext, ChangeDisplay};
 use crate::model::call_origin::CallOrigin;
 use crate::model::reply_limits::FileBudget;
 use crate::pipeline::commit::log::{PendingRequest, check_undoable, log_aborted, log_committed, log_intent};
-use crate::pipeline::plan::anchor_edits::{self, anchor_map_after};
+use crate::pipeline::plan::anchor_edits::{self, FollowedAnchors, anchor_map_after, anchors_after};
 use crate::pipeline::plan::file_plan::{FilePlan, TargetState};
 use crate::pipeline::report::receipt::{Preview, Receipt};
 use crate::session::base;
@@ -78,6 +78,7 @@ pub(crate) fn commit(
             Some((stamp, plan.known(stamp, ahead.spliced_content, preview.as_ref(), shows, room)))
         })
         .collect();
+    let anchors: Vec<Option<FollowedAnchors>> = plans.iter().map(|plan| planned_anchors(context, plan)).collect();
     let announced = log_intent(context, caller, cause, plans, &known, &ahead.created_dirs)?;
     if let Some(error) = announced.as_ref().and_then(PendingRequest::conflict_error) {
         // Dropping the staged files leaves everything unchanged.
@@ -100,7 +101,7 @@ pub(crate) fn commit(
     let (written, (operation, trouble)) = written;
     let mut written = written.into_iter();
     let files = known.into_iter().map(|known| Some((recorded_content(known?.1), written.next()?))).collect();
-    Ok(CommitResult { files, previews, operation, trouble })
+    Ok(CommitResult { files, previews, anchors, operation, trouble })
 }
 
 /// Saves owner and attributes of a file that is removed, so that they can be restored.
@@ -121,23 +122,35 @@ fn save_attributes(context: &Context, plan: &mut FilePlan) {
 /// Creates the receipts.
 pub(crate) fn settle(context: &Context, plans: Vec<FilePlan>, done: CommitResult) -> Vec<Receipt> {
     let (mut trouble, mut previews) = (done.trouble.into_iter(), done.previews.into_iter());
+    let mut anchors = done.anchors.into_iter();
     let receipts = plans.into_iter().zip(done.files).map(|(mut plan, written)| {
-        let preview = previews.next().flatten();
+        let (preview, anchors) = (previews.next().flatten(), anchors.next().flatten());
         let Some((content, written)) = written else { return Receipt::new(plan, None, false) };
         plan.outcome.notes.extend(trouble.next());
         plan.outcome.notes.extend(written.notes.iter().cloned());
-        let words = words_after(context, &plan);
+        let words = anchors.and_then(|anchors| stored_anchors(context, &plan, anchors));
         let receipt = Receipt::new(plan, Some((content, written)), false);
         receipt.of(done.operation).with_words(words).with_preview(preview)
     });
     receipts.collect()
 }
 
-/// Returns the anchors of the lines after a plan, if the reply shows them.
-fn words_after(context: &Context, plan: &FilePlan) -> Option<AnchorMap> {
-    plan.display.anchor_format.filter(|_| plan.target == TargetState::File && !plan.before.is_binary())?;
-    // A reply without anchors costs a read; the file is already written, so this is not a failure of the edit.
-    plan.after().and_then(|after| anchor_map_after(context, plan, &after)).ok()
+/// Returns the anchors of the lines after a plan, if the reply shows them. They are computed before the files are
+/// written, while the call can be cancelled.
+fn planned_anchors(context: &Context, plan: &FilePlan) -> Option<FollowedAnchors> {
+    let has_anchors = plan.writes() && plan.target == TargetState::File && !plan.before.is_binary();
+    plan.display.anchor_format.filter(|_| has_anchors)?;
+    // A reply without anchors costs a read, so this is not a failure of the edit.
+    plan.after().and_then(|after| anchors_after(context, plan, &after)).ok()
+}
+
+/// Stores the anchors of the lines after a plan that was carried out, and returns them.
+fn stored_anchors(context: &Context, plan: &FilePlan, anchors: FollowedAnchors) -> Option<AnchorMap> {
+    match anchors.store(context, &plan.place) {
+        Ok(Some(words)) => Some(words),
+        Ok(None) => plan.after().and_then(|after| anchor_map_after(context, plan, &after)).ok(),
+        Err(_) => None,
+    }
 }
 
 /// Returns the content that a record names, or the empty one.
@@ -152,6 +165,8 @@ pub(crate) struct CommitResult {
     files: Vec<Option<(ContentId, WriteReport)>>,
     /// Previews for the replies, if they were prepared.
     previews: Vec<Option<Preview>>,
+    /// The anchors of the new contents, if the replies show them.
+    anchors: Vec<Option<FollowedAnchors>>,
     operation: Option<OperationId>,
     /// A failure of the log, as text for a note.
     trouble: Option<String>,

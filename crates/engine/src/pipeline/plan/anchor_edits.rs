@@ -14,7 +14,7 @@ use crate::session::suggest::file_not_found;
 use emendate_core::anchor_map::{ANCHORED_LINES_MAX, AnchorMap, AnchorPage, AnchorWord, PlacementError, ReplacedRange};
 use emendate_core::explain::{self, DiffHunk, DiffLine, LineKind};
 use emendate_core::line_format::{self, LineFormat, LineMark};
-use emendate_core::{Code, Error, Op, OpOrder, Result, Snapshot, line_edits, refusals, resolve};
+use emendate_core::{Code, Error, Op, OpOrder, Result, Snapshot, line_edits, refusals, resolve, work};
 use emendate_core::{Phrase, advice};
 use emendate_fs::SafePath;
 use emendate_history::LineSet;
@@ -57,11 +57,16 @@ struct EarlierAnchors {
 ///
 /// Errors: `read.too_large` for more than a million lines.
 pub(crate) fn anchor_map(context: &Context, place: &SafePath, snapshot: &Snapshot) -> Result<AnchorMap> {
-    words_of(context, place, snapshot.text(), |_| Some(false))
+    stored(context, place, || followed(context, place, snapshot.text(), |_| Some(false)))
 }
 
 /// Returns the anchors after a plan: it is known which lines it changes, even among equal lines.
 pub(crate) fn anchor_map_after(context: &Context, plan: &FilePlan, after: &Snapshot) -> Result<AnchorMap> {
+    stored(context, &plan.place, || anchors_after(context, plan, after))
+}
+
+/// Computes the anchors after a plan, which are to be stored once it is carried out.
+pub(crate) fn anchors_after(context: &Context, plan: &FilePlan, after: &Snapshot) -> Result<FollowedAnchors> {
     let hunks = explain::hunks(&plan.before, &plan.changes, 0);
     let changed: Vec<_> = hunks
         .iter()
@@ -70,36 +75,66 @@ pub(crate) fn anchor_map_after(context: &Context, plan: &FilePlan, after: &Snaps
             new: line_range(hunk.new_start, hunk.new_lines),
         })
         .collect();
-    words_of(context, &plan.place, plan.before.text(), |words| words.follow_edit(after.text(), &changed))
+    followed(context, &plan.place, plan.before.text(), |words| words.follow_edit(after.text(), &changed))
+}
+
+/// The anchors of a text that follow from the stored ones.
+pub(crate) struct FollowedAnchors {
+    words: AnchorMap,
+    /// The bytes to store, if they differ from the stored ones.
+    bytes: Option<Vec<u8>>,
+    /// The bytes that were stored before.
+    before: Option<Vec<u8>>,
+}
+
+impl FollowedAnchors {
+    /// Stores them; `None` if another process updated the stored ones meanwhile. Anchors that it has shown count, too.
+    pub(crate) fn store(self, context: &Context, place: &SafePath) -> Result<Option<AnchorMap>> {
+        let FollowedAnchors { words, bytes, before } = self;
+        let Some(bytes) = bytes else { return Ok(Some(words)) };
+        let is_stored = context.sessions(place).keep_words(key(place), &bytes, before.as_deref())?;
+        Ok(is_stored.then_some(words))
+    }
 }
 
 /// Loads the anchors of a text and updates them.
-fn words_of(
+///
+/// Errors: `read.too_large`, `call.cancelled`.
+fn followed(
     context: &Context,
     place: &SafePath,
     text: &str,
-    go_on: impl Fn(&mut AnchorMap) -> Option<bool>,
+    go_on: impl FnOnce(&mut AnchorMap) -> Option<bool>,
+) -> Result<FollowedAnchors> {
+    let before = context.sessions(place).words(key(place))?;
+    let kept = before.as_deref().and_then(AnchorMap::from_bytes);
+    let known = kept.and_then(|mut words| words.follow(text).map(|new| (words, new)));
+    let known = known.or_else(|| AnchorMap::new(text).map(|words| (words, true)));
+    let gone_on = known.and_then(|(mut words, new)| go_on(&mut words).map(|newer| (words, new || newer)));
+    // Once the call has to end, they are incomplete.
+    work::check()?;
+    let Some((words, new)) = gone_on else {
+        return Err(Error::new(
+            Code::ReadTooLarge,
+            format!("A file of more than {ANCHORED_LINES_MAX} lines has no words."),
+        )
+        .evidence(place.shown())
+        .next("Read it with format hashline, and edit it by line numbers."));
+    };
+    let bytes = (new && !policy::is_secret(place)).then(|| words.to_bytes());
+    Ok(FollowedAnchors { words, bytes, before })
+}
+
+/// Computes anchors and stores them, again if another process updates them at the same time.
+fn stored(
+    context: &Context,
+    place: &SafePath,
+    mut followed: impl FnMut() -> Result<FollowedAnchors>,
 ) -> Result<AnchorMap> {
-    let sessions = context.sessions(place);
     for _ in 0..ANCHOR_RETRIES_MAX {
-        let bytes = sessions.words(key(place))?;
-        let kept = bytes.as_deref().and_then(AnchorMap::from_bytes);
-        let known = kept.and_then(|mut words| words.follow(text).map(|new| (words, new)));
-        let known = known.or_else(|| AnchorMap::new(text).map(|words| (words, true)));
-        let gone_on = known.and_then(|(mut words, new)| go_on(&mut words).map(|newer| (words, new || newer)));
-        let Some((words, new)) = gone_on else {
-            return Err(Error::new(
-                Code::ReadTooLarge,
-                format!("A file of more than {ANCHORED_LINES_MAX} lines has no words."),
-            )
-            .evidence(place.shown())
-            .next("Read it with format hashline, and edit it by line numbers."));
-        };
-        let shared = new && !policy::is_secret(place);
-        if !shared || sessions.keep_words(key(place), &words.to_bytes(), bytes.as_deref())? {
+        if let Some(words) = followed()?.store(context, place)? {
             return Ok(words);
         }
-        // Another process updated them meanwhile. Anchors that it has shown count, too: continue from there.
     }
     Err(Error::new(Code::LockTimeout, "Other processes keep changing the words of this file.")
         .evidence(place.shown())
