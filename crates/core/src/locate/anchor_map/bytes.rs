@@ -4,6 +4,7 @@
 use super::{
     ANCHORED_LINES_MAX, AnchorMap, AnchorRun, AnchorWord, EARLIER_TEXTS_MAX, PastText, TOMBSTONES_PER_LINE, Tombstone,
 };
+use crate::work;
 use std::collections::HashSet;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -44,6 +45,7 @@ impl AnchorMap {
     }
 
     /// Deserializes the output of [`AnchorMap::to_bytes`]; `None` for anything else, including another format version.
+    /// Counts as work: once the call has to end, the map is incomplete and must not be used.
     pub fn from_bytes(bytes: &[u8]) -> Option<AnchorMap> {
         let (body, sum) = bytes.split_last_chunk::<8>()?;
         if xxh3_64(body) != u64::from_le_bytes(*sum) {
@@ -69,7 +71,8 @@ impl AnchorMap {
             Some(PastText { text, runs })
         })?;
         let mut seen = HashSet::with_capacity(words.len() + spent.len());
-        let once = words.iter().chain(spent.iter().map(|spent| &spent.word)).all(|word| seen.insert(*word));
+        let all = words.iter().chain(spent.iter().map(|spent| &spent.word));
+        let once = work::batched(all).all(|word| seen.insert(*word));
         (from.0.is_empty() && once).then(|| AnchorMap {
             text,
             hashes,
@@ -126,7 +129,7 @@ impl ByteReader<'_> {
 
     fn items<T>(&mut self, len: usize, one: impl Fn(&mut Self) -> Option<T>) -> Option<Vec<T>> {
         // No item takes less than a byte, so a false length allocates nothing.
-        (len <= self.0.len()).then(|| (0..len).map(|_| one(self)).collect())?
+        (len <= self.0.len()).then(|| work::batched(0..len).map(|_| one(self)).collect())?
     }
 
     fn list<T>(&mut self, most: usize, one: impl Fn(&mut Self) -> Option<T>) -> Option<Vec<T>> {

@@ -141,6 +141,8 @@ impl AnchorMap {
     }
 
     /// Follows a known edit: `changed` has the replaced lines, in order. In this way even equal lines are distinguished.
+    ///
+    /// `None` for more than [`ANCHORED_LINES_MAX`] lines, and once the work has to end; nothing is changed then.
     pub fn follow_edit(&mut self, text: &str, changed: &[ReplacedRange]) -> Option<bool> {
         let id = xxh3_128(text.as_bytes());
         if id == self.text {
@@ -151,12 +153,18 @@ impl AnchorMap {
             Some(words) if words.len() == hashes.len() => words,
             _ => self.carried(&hashes, changed)?,
         };
+        if work::spend_or_end(1) {
+            return None;
+        }
         self.go_to(id, hashes, words);
         Some(true)
     }
 
     /// Assigns words to the new lines: those of the lines they are paired with, those that come back, and new ones.
     fn carried(&self, hashes: &[u64], changed: &[ReplacedRange]) -> Option<Vec<AnchorWord>> {
+        if work::spend_or_end(1) {
+            return None;
+        }
         let known = if changed.is_empty() { None } else { pair_edit(&self.hashes, hashes, changed) };
         let from = known.unwrap_or_else(|| pair(&self.hashes, hashes));
         let mut taken = TakenWords::new();
@@ -164,7 +172,7 @@ impl AnchorMap {
             taken.take(word);
         }
         let mut fresh: HashMap<u64, UnnamedLine> = HashMap::new();
-        for (&hash, _) in hashes.iter().zip(&from).filter(|(_, from)| **from == NO_LINE) {
+        for (&hash, _) in work::batched(hashes.iter().zip(&from)).filter(|(_, from)| **from == NO_LINE) {
             fresh.entry(hash).or_default();
         }
         for hash in work::batched(hashes.iter()) {
@@ -177,7 +185,9 @@ impl AnchorMap {
                 fresh.back = Some(spent.word);
             }
         }
-        work::batched(from.iter().zip(hashes)).map(|(&from, hash)| self.word_after(&mut fresh, &mut taken, from, *hash)).collect()
+        work::batched(from.iter().zip(hashes))
+            .map(|(&from, hash)| self.word_after(&mut fresh, &mut taken, from, *hash))
+            .collect()
     }
 
     /// Returns the word of a line after a change: the one it had, or a new one.
@@ -204,7 +214,7 @@ impl AnchorMap {
         let places: HashMap<AnchorWord, u32> = work::batched(words.iter().copied().zip(0..)).collect();
         let mut old: HashMap<u64, u32> = HashMap::new();
         let gone = |word: &AnchorWord| !places.contains_key(word);
-        for (hash, _) in self.hashes.iter().zip(&self.words).filter(|(_, word)| gone(word)) {
+        for (hash, _) in work::batched(self.hashes.iter().zip(&self.words)).filter(|(_, word)| gone(word)) {
             old.insert(*hash, 0);
         }
         for hash in work::batched(self.hashes.iter()) {
@@ -215,7 +225,7 @@ impl AnchorMap {
         if !back.is_empty() {
             self.tombstones.retain(|spent| !back.contains(&spent.word));
         }
-        for (&hash, &word) in self.hashes.iter().zip(&self.words).filter(|(_, word)| gone(word)) {
+        for (&hash, &word) in work::batched(self.hashes.iter().zip(&self.words)).filter(|(_, word)| gone(word)) {
             let alone = old.get(&hash) == Some(&1);
             self.tombstones.push_back(Tombstone { word, hash: if alone { hash } else { 0 } });
         }
@@ -280,7 +290,7 @@ impl PastText {
 /// Encodes words relative to later ones.
 fn runs(words: &[AnchorWord], later: &HashMap<AnchorWord, u32>) -> Vec<AnchorRun> {
     let mut out: Vec<AnchorRun> = Vec::new();
-    for word in words {
+    for word in work::batched(words.iter()) {
         match (later.get(word), out.last_mut()) {
             (Some(&at), Some(AnchorRun::Same(from, len))) if *from + *len == at => *len += 1,
             (Some(&at), _) => out.push(AnchorRun::Same(at, 1)),

@@ -137,6 +137,9 @@ impl Pairing<'_> {
             let place = places.entry(self.new[line as usize]).or_default();
             (place.new, place.new_at) = (place.new + 1, at);
         }
+        if work::spend_or_end(1) {
+            return;
+        }
         let once = places.values().filter(|place| (place.old, place.new) == (1, 1));
         let mut pairs: Vec<(u32, u32)> = once.map(|place| (place.old_at, place.new_at)).collect();
         let spent = self.work < size;

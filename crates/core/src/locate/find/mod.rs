@@ -40,7 +40,7 @@ pub(crate) use anchors::between;
 pub use copied_numbers::without_copied_numbers;
 pub(crate) use copied_numbers::{check_new_file, is_literal, numbered, uncopied_insertion, uncopied_rows};
 pub(crate) use literal::of_ops;
-use match_site::{CandidateSites, MatchSite};
+use match_site::CandidateSites;
 use refusal::{MatchRefusal, RefusalReason};
 use search::MatchSearch;
 pub(crate) use search::SearchIndex;
@@ -380,9 +380,11 @@ fn settle(search: &MatchSearch<'_>, row: &TierRow, trial: CandidateSites<'_>) ->
         return Err(failure::rivals(search, row.tier, &places, rival));
     }
     let doubled = target_indent::strip_doubled_indent(search, &mut places);
-    let hits: Result<Vec<TextMatch>, MatchRefusal> =
-        places.iter().map(|place: &MatchSite<'_>| place.to_match(search)).collect();
-    let mut hits = hits.map_err(|refusal| failure::refused(search, row.tier, &refusal))?;
+    let mut hits = Vec::with_capacity(places.len());
+    for place in &places {
+        work::spend(1 + place.span.len() / STEP_BYTES)?;
+        hits.push(place.to_match(search).map_err(|refusal| failure::refused(search, row.tier, &refusal))?);
+    }
     let emptied = tier::exact::emptied_lines(search, &places, &hits);
     let crossing = hits.windows(2).any(|pair| pair[0].span.clashes(pair[1].span));
     if crossing {

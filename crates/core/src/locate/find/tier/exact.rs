@@ -175,7 +175,8 @@ fn deletion(text: &str, span: Span) -> Span {
 
 /// Returns warnings about matches that begin or end inside a word.
 pub(in crate::locate::find) fn notes(text: &str, hits: &[TextMatch]) -> Vec<String> {
-    let cut = hits.iter().any(|hit| cuts_word(text, hit.span.start()) || cuts_word(text, hit.span.end()));
+    let cut =
+        work::batched(hits.iter()).any(|hit| cuts_word(text, hit.span.start()) || cuts_word(text, hit.span.end()));
     let note = "The replaced text begins or ends inside a word; check that this was meant.";
     cut.then(|| note.to_owned()).into_iter().collect()
 }
