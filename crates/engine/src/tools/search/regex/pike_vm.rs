@@ -9,7 +9,7 @@ use std::ops::Range;
 /// Steps of work for each state that is visited.
 const VISIT_STEPS: usize = 4;
 /// Steps for a state of an expression whose states exceed the processor's caches.
-const UNCACHED_VISIT_STEPS: usize = 13;
+const UNCACHED_VISIT_STEPS: usize = 16;
 /// States from which an expression counts as that large.
 const UNCACHED_STATES_MIN: usize = 4096;
 /// Offsets of groups that are copied in one step; a visit copies all of them.
