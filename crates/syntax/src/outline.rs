@@ -3,7 +3,7 @@
 use crate::grammar::{NameRule, SymbolName, is_comment};
 use crate::index::TreeIndex;
 use crate::parse::SyntaxTree;
-use crate::similar_names::similar_symbols;
+use crate::similar_names::similar_names;
 use emendate_core::Span;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -295,6 +295,12 @@ impl SyntaxTree<'_> {
             _ => Definition::Several(found),
         }
     }
+}
+
+/// Returns the symbols that a caller may have meant, the most likely first.
+fn similar_symbols(symbols: &[Symbol], wanted: &str) -> Vec<Symbol> {
+    let names: Vec<&str> = symbols.iter().map(|symbol| &*symbol.name).collect();
+    similar_names(&names, wanted).into_iter().filter_map(|position| symbols.get(position).cloned()).collect()
 }
 
 /// Returns the symbols that pass the test and contain the line.

@@ -1,27 +1,26 @@
-//! The symbols that a caller may have meant by a name that no symbol has.
+//! The names that a caller may have meant by a name that no symbol has.
 
-use crate::outline::Symbol;
-
-/// Symbols that are returned.
+/// Names that are returned.
 const SIMILAR_MAX: usize = 5;
 /// Bytes of names that are compared.
 const COMPARED_NAME_BYTES_MAX: usize = 200;
-/// Pairs of bytes that are compared in all, which takes less than 0.3 s. The symbols behind are not looked at.
+/// Pairs of bytes that are compared in all, which takes less than 0.3 s. The names behind are not looked at.
 const COMPARED_PAIRS_MAX: usize = 16_000_000;
 /// Likeness, from 0 to 1, from which names are similar.
 const LIKENESS_MIN: f64 = 0.6;
 
-/// Returns symbols whose names contain the wanted one or are like it, the most likely first.
-pub(crate) fn similar_symbols(symbols: &[Symbol], wanted: &str) -> Vec<Symbol> {
+/// Returns the positions of names that contain the wanted one or are like it, the most likely first.
+pub(crate) fn similar_names(names: &[&str], wanted: &str) -> Vec<usize> {
     let last = wanted.rsplit('.').next().unwrap_or_default().to_lowercase();
     // A name that contains a longer one does not exist, so a text of a megabyte costs nothing here.
-    let containing = symbols.iter().filter(|it| !last.is_empty() && it.name.to_lowercase().contains(&last));
-    let containing: Vec<Symbol> = containing.take(SIMILAR_MAX).cloned().collect();
-    if containing.is_empty() { like(symbols, wanted) } else { containing }
+    let containing = names.iter().enumerate();
+    let containing = containing.filter(|(_, name)| !last.is_empty() && name.to_lowercase().contains(&last));
+    let containing: Vec<usize> = containing.map(|(position, _)| position).take(SIMILAR_MAX).collect();
+    if containing.is_empty() { like(names, wanted) } else { containing }
 }
 
-/// Returns the symbols with like names.
-fn like(symbols: &[Symbol], wanted: &str) -> Vec<Symbol> {
+/// Returns the positions of like names.
+fn like(names: &[&str], wanted: &str) -> Vec<usize> {
     // `fn name()` refers to `name`.
     let wanted = wanted.split('(').next().unwrap_or_default().trim();
     let last = wanted.rsplit(['.', ':', ' ']).next().unwrap_or_default();
@@ -29,17 +28,17 @@ fn like(symbols: &[Symbol], wanted: &str) -> Vec<Symbol> {
         return Vec::new();
     }
     let mut pairs_left = COMPARED_PAIRS_MAX;
-    let mut near: Vec<(f64, &Symbol)> = Vec::new();
-    for symbol in symbols {
-        let Some(left) = pairs_left.checked_sub(compared_pairs(last, &symbol.name)) else { break };
+    let mut near: Vec<(f64, usize)> = Vec::new();
+    for (position, name) in names.iter().enumerate() {
+        let Some(left) = pairs_left.checked_sub(compared_pairs(last, name)) else { break };
         if left < pairs_left {
-            let likeness = strsim::normalized_damerau_levenshtein(last, &symbol.name);
-            near.extend((likeness > LIKENESS_MIN).then_some((likeness, symbol)));
+            let likeness = strsim::normalized_damerau_levenshtein(last, name);
+            near.extend((likeness > LIKENESS_MIN).then_some((likeness, position)));
         }
         pairs_left = left;
     }
     near.sort_by(|a, b| b.0.total_cmp(&a.0));
-    near.into_iter().take(SIMILAR_MAX).map(|(_, symbol)| symbol.clone()).collect()
+    near.into_iter().take(SIMILAR_MAX).map(|(_, position)| position).collect()
 }
 
 /// Returns the cost of a comparison; 0 if the lengths alone rule out that the names are alike.
@@ -52,14 +51,15 @@ fn compared_pairs(a: &str, b: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::similar_symbols;
+    use super::similar_names;
     use crate::{Language, ParseLimits, parse};
     use std::fmt::Write as _;
 
     fn names(text: &str, wanted: &str) -> Vec<String> {
         let rust = Language::of("a.rs".as_ref(), "").unwrap();
         let parsed = parse(text, rust, ParseLimits::ASKED).unwrap();
-        similar_symbols(&parsed.outline().symbols, wanted).into_iter().map(|it| it.name).collect()
+        let known: Vec<&str> = parsed.outline().symbols.iter().map(|symbol| &*symbol.name).collect();
+        similar_names(&known, wanted).into_iter().map(|position| known[position].to_owned()).collect()
     }
 
     #[test]
