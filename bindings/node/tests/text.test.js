@@ -53,10 +53,11 @@ test('errors have classes and fields', async () => {
 
 test('mistakes of a program are refused', async () => {
   for (const call of [
-    emendate.edit('a', 'a', 'b', { matc: 'exact' }),
-    emendate.edit('a', 'a', 'b', { match: 'loose' }),
-    emendate.edit(1, 'a', 'b'),
-    emendate.apply('a', 'b', { format: 'nonsense' }),
+    // Functions: a promise that fails before the test waits for it ends the test.
+    () => emendate.edit('a', 'a', 'b', { matc: 'exact' }),
+    () => emendate.edit('a', 'a', 'b', { match: 'loose' }),
+    () => emendate.edit(1, 'a', 'b'),
+    () => emendate.apply('a', 'b', { format: 'nonsense' }),
   ]) {
     await assert.rejects(call, { code: 'call.invalid' })
   }
