@@ -8,8 +8,11 @@
 const GRAM_WIDTHS: [(usize, usize); 2] = [(32, 48), (16, 16)];
 /// Bytes of a gram of needles that are too short for the others.
 const NARROW_GRAM_BYTES: usize = 8;
-/// The shortest needle: shorter ones have too few grams to beat a search that looks at every byte.
-const NEEDLE_BYTES_MIN: usize = 24;
+/// The longest text: in longer ones, a search that looks at every byte needed fewer instructions.
+const TEXT_BYTES_MAX: usize = 64 << 10;
+/// The stride that a needle must allow: with a shorter one, a search that looks at every byte with vector
+/// instructions needs fewer of them.
+const STRIDE_BYTES_MIN: usize = 64;
 /// The largest stride; beyond it every step costs a cache line.
 const STRIDE_BYTES_MAX: usize = 128;
 /// Entries of the table of grams, a power of two.
@@ -44,10 +47,13 @@ pub(crate) enum SampledSearch {
 impl<'n> SampledNeedle<'n> {
     /// Prepares a needle for a search in `total` bytes; `None` if it is too short for that.
     pub(crate) fn new(needle: &'n [u8], total: usize) -> Option<Box<SampledNeedle<'n>>> {
-        if needle.len() < NEEDLE_BYTES_MIN || total <= needle.len() {
+        if total > TEXT_BYTES_MAX {
             return None;
         }
         let wish = (total / 3).isqrt().clamp(1, STRIDE_BYTES_MAX);
+        if needle.len() + 1 < NARROW_GRAM_BYTES + wish.min(STRIDE_BYTES_MIN) || total <= needle.len() {
+            return None;
+        }
         let fits = |&&(width, stride): &&(usize, usize)| needle.len() + 1 >= width + wish.min(stride);
         let width = GRAM_WIDTHS.iter().find(fits).map_or(NARROW_GRAM_BYTES, |&(width, _)| width);
         let mut sampled = Box::new(SampledNeedle {
@@ -141,7 +147,7 @@ fn slot<const WIDTH: usize>(gram: &[u8; WIDTH]) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{NEEDLE_BYTES_MIN, SampledNeedle, SampledSearch};
+    use super::{NARROW_GRAM_BYTES, STRIDE_BYTES_MIN, SampledNeedle, SampledSearch};
     use proptest::prelude::*;
 
     /// All occurrences, or `None` if the search was given up.
@@ -192,12 +198,12 @@ mod tests {
     #[test]
     fn needles_of_all_lengths_are_found_at_both_ends() {
         let text: String = (0..900u32).map(|nth| format!("{:x}.", nth.wrapping_mul(0x9E37_79B9))).collect();
-        for len in NEEDLE_BYTES_MIN..500 {
+        for len in STRIDE_BYTES_MIN + NARROW_GRAM_BYTES - 1..500 {
             for at in [0, 1, text.len() / 2, text.len() - len - 1, text.len() - len] {
                 assert_eq!(all(&text, &text[at..at + len]), Some(vec![at]), "{len} bytes at {at}");
             }
         }
         assert_eq!(all(&text[..40], &text[..40]), None, "a needle as long as the text");
-        assert_eq!(all(&text, &text[..NEEDLE_BYTES_MIN - 1]), None, "a short needle");
+        assert_eq!(all(&text, &text[..NARROW_GRAM_BYTES + 5]), None, "a short needle");
     }
 }
