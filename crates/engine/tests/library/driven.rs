@@ -4,6 +4,7 @@
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Prefix of the lines that a process reports; the test runner prints others.
 const MARK: &str = "@@";
@@ -11,6 +12,23 @@ const MARK: &str = "@@";
 /// Reports a point of a call, or `done` and its result.
 pub(crate) fn report(text: &str) {
     println!("\n{MARK}{text}");
+}
+
+/// Reads the next line of the test; ends the process if there is none.
+pub(crate) fn next_line() -> String {
+    let mut line = String::new();
+    if std::io::stdin().read_line(&mut line).unwrap_or(0) == 0 {
+        std::process::exit(0);
+    }
+    line
+}
+
+/// Reports a point of a call and waits for the next line, if this call stops.
+pub(crate) fn stop_at(point: &str, stops: &AtomicBool) {
+    if stops.load(Ordering::Relaxed) {
+        report(&format!("at {point}"));
+        next_line();
+    }
 }
 
 pub(crate) struct DrivenProcess {

@@ -2,7 +2,7 @@
 //! snapshots, questions) by several sessions, while a user changes files without the engine and processes are killed at
 //! any step, compared with a simple model: files are rows of cells, and an operation is a list of changed cells.
 
-use crate::driven::{DrivenProcess, report};
+use crate::driven::{DrivenProcess, next_line, report, stop_at};
 use crate::watched::Watched;
 use emendate::fs::LocalStore;
 use emendate::{AskingCall, CallContext, Config, Engine, PersonAnswer, StateLocation, UnreadPolicy};
@@ -129,26 +129,12 @@ fn caller(session: usize, turn: u32) -> CallContext {
     }
 }
 
-/// Reads the next line of the test; ends the process if there is none.
-fn next_line() -> String {
-    let mut line = String::new();
-    if std::io::stdin().read_line(&mut line).unwrap_or(0) == 0 {
-        std::process::exit(0);
-    }
-    line
-}
-
 /// Entry point of each process; run directly, it does nothing.
 #[test]
 fn one_process() {
     let Ok(bed) = std::env::var("MODEL_BED") else { return };
     static STOPS: AtomicBool = AtomicBool::new(false);
-    let stop = |point: &str| {
-        if STOPS.load(Ordering::Relaxed) {
-            report(&format!("at {point}"));
-            next_line();
-        }
-    };
+    let stop = |point: &str| stop_at(point, &STOPS);
     let engine = Bed(bed.into()).engine(Box::new(stop));
     loop {
         let call: Value = serde_json::from_str(&next_line()).unwrap();

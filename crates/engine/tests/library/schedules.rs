@@ -2,7 +2,7 @@
 //! it writes the log, before and after it changes the files), others go on, and some are killed there. Whatever
 //! the schedule, the log reports what happened, and undoing everything restores the initial state.
 
-use crate::driven::{DrivenProcess, report};
+use crate::driven::{DrivenProcess, next_line, report, stop_at};
 use crate::watched::Watched;
 use emendate::fs::LocalStore;
 use emendate::{CallContext, Config, Engine, StateLocation, UnreadPolicy};
@@ -119,26 +119,12 @@ impl Bed {
     }
 }
 
-/// Reads the next line of the schedule; ends the process if there is none.
-fn next_line() -> String {
-    let mut line = String::new();
-    if std::io::stdin().read_line(&mut line).unwrap_or(0) == 0 {
-        std::process::exit(0);
-    }
-    line
-}
-
 /// Entry point of each process of a schedule; run directly, it does nothing.
 #[test]
 fn one_process() {
     let Ok(bed) = std::env::var("SCHEDULED_BED") else { return };
     static STOPS: AtomicBool = AtomicBool::new(true);
-    let stop = |point: &str| {
-        if STOPS.load(Ordering::Relaxed) {
-            report(&format!("at {point}"));
-            next_line();
-        }
-    };
+    let stop = |point: &str| stop_at(point, &STOPS);
     let engine = Bed(bed.into()).engine(Box::new(stop));
     let person =
         CallContext { unread: UnreadPolicy::Allow, session: std::process::id().to_string(), ..CallContext::default() };

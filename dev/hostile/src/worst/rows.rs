@@ -59,6 +59,7 @@ pub(super) const ROWS: &[Row] = &[
     Row { tool: "edit", name: "short lines, absent", scenario: |root| repeated(root, "a\n", "y") },
     Row { tool: "edit", name: "braces, absent", scenario: |root| repeated(root, "}\n", "y") },
     Row { tool: "edit", name: "equal lines, other indentation", scenario: indented_lines },
+    Row { tool: "edit", name: "deep indentation", scenario: deep_indentation },
     Row { tool: "edit", name: "similar lines", scenario: similar_lines },
     Row { tool: "edit", name: "similar long lines", scenario: similar_long_lines },
     Row { tool: "edit", name: "typographic quotes", scenario: quotes },
@@ -74,6 +75,8 @@ pub(super) const ROWS: &[Row] = &[
     Row { tool: "notebook_edit", name: "many cells", scenario: many_cells },
     Row { tool: "notebook_edit", name: "many new cells", scenario: new_cells },
     Row { tool: "text_editor", name: "equal lines, absent", scenario: editor },
+    Row { tool: "apply", name: "placeholder in deep indentation", scenario: |root| deep_placeholder(root, " ") },
+    Row { tool: "apply", name: "placeholder in deep tabs", scenario: |root| deep_placeholder(root, "\t") },
     Row { tool: "apply", name: "hunks that do not apply", scenario: absent_hunks },
     Row { tool: "apply", name: "hunks in repeated lines", scenario: |root| hunks(root, &repeated_hunks(9_999)) },
     Row { tool: "apply", name: "blocks in repeated lines", scenario: |root| repeated_blocks(root, 9_999) },
@@ -174,6 +177,25 @@ fn indented_lines(root: &Path) -> Scenario {
     let count = LARGE / 11;
     let old = "\tx = 1;\n".repeat(count / 2);
     on(root, "    x = 1;\n".repeat(count), json!({ "old_string": old, "new_string": "z" }))
+}
+
+/// A file whose two lines are indented by 300,000 blanks.
+fn deep_lines() -> String {
+    let deep = " ".repeat(300_000);
+    format!("def f():\n{deep}alpha = 1\n{deep}return alpha\n")
+}
+
+fn deep_indentation(root: &Path) -> Scenario {
+    let old = "  alpha = 1\n  return alpha\n";
+    on(root, deep_lines(), json!({ "old_string": old, "new_string": "  other = 1\n".repeat(300_000) }))
+}
+
+fn deep_placeholder(root: &Path, indent: &str) -> Scenario {
+    let lines = format!("{indent}other = 1\n").repeat(300_000);
+    let text = format!("def f():\n{indent}alpha = 1\n{indent}# ... existing code ...\n{lines}{indent}return alpha\n");
+    let mut scenario = applied(root, format!("a.txt\n```\n{text}```\n"));
+    scenario.files = vec![("a.txt".to_owned(), deep_lines())];
+    scenario
 }
 
 fn similar_lines(root: &Path) -> Scenario {

@@ -5,6 +5,7 @@
 //! for any other text.
 
 use super::indent;
+use crate::locate::find::INSERTED_BYTES_MAX;
 use crate::locate::omission;
 use crate::text::fold::count_alnum;
 use crate::work;
@@ -122,8 +123,8 @@ fn rules(pairs: &[KnownIndent]) -> Vec<IndentRule> {
     }
 }
 
-/// Returns the text under a rule; `None` for a line whose indentation it does not have. A placeholder that it does not
-/// fit keeps its own.
+/// Returns the text under a rule; `None` for a line whose indentation it does not have, and for more than
+/// [`INSERTED_BYTES_MAX`]. A placeholder that it does not fit keeps its own.
 fn written(lines: &[&str], gaps: &[usize], rule: IndentRule, sign: char) -> Option<String> {
     let mut out = String::new();
     for (at, line) in lines.iter().enumerate() {
@@ -134,6 +135,9 @@ fn written(lines: &[&str], gaps: &[usize], rule: IndentRule, sign: char) -> Opti
             None if gaps.binary_search(&at).is_ok() => sent,
             None => return None,
         };
+        if out.len().saturating_add(depth).saturating_add(line.len()) > INSERTED_BYTES_MAX {
+            return None;
+        }
         out.extend(std::iter::repeat_n(sign, depth));
         out.push_str(line[sent..].trim_end_matches(['\r', '\n']));
         out.push('\n');
@@ -166,6 +170,13 @@ mod tests {
         assert_eq!(variants(old, "def one(self):\n  x = two\n  # ...\n  return x\n"), [want]);
         // One pair: a shift, or another width.
         assert_eq!(variants("a\n    call_one()\n", "  call_one()\n    deeper\n").len(), 2);
+    }
+
+    #[test]
+    fn indentation_of_a_wide_file_is_not_multiplied() {
+        let old = format!("{}abc\n", " ".repeat(100_000));
+        let sent = format!(" abc\n{}", " other\n".repeat(1_000));
+        assert_eq!(variants(&old, &sent), <[String; 0]>::default());
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The indentation of a lazy edit in that of the file, where one of them uses tabs and the other one spaces.
 
+use crate::locate::find::INSERTED_BYTES_MAX;
 use crate::locate::omission;
 use std::borrow::Cow;
 
@@ -11,7 +12,8 @@ enum IndentKind {
     Spaces(usize),
 }
 
-/// Returns the new text with the file's kind of indentation; as it is where that is already so, or not clear.
+/// Returns the new text with the file's kind of indentation; as it is where that is already so, or not clear, or more
+/// than [`INSERTED_BYTES_MAX`].
 pub(super) fn in_indentation_of<'t>(old: &str, new: &'t str) -> Cow<'t, str> {
     let placeholders = omission::gaps(old, new);
     let sent = new.lines().enumerate().filter(|(at, _)| placeholders.binary_search(at).is_err()).map(|(_, line)| line);
@@ -20,11 +22,17 @@ pub(super) fn in_indentation_of<'t>(old: &str, new: &'t str) -> Cow<'t, str> {
             let levels = indent.len() / width;
             (indent.len() % width == 0).then(|| "\t".repeat(levels))
         })),
-        (Some(IndentKind::Spaces(width)), Some(IndentKind::Tabs)) => {
+        (Some(IndentKind::Spaces(width)), Some(IndentKind::Tabs)) if fits(new, width) => {
             Cow::Owned(converted(new, |indent| Some(" ".repeat(indent.len() * width))))
         }
         _ => Cow::Borrowed(new),
     }
+}
+
+/// True when the text may have these blanks for each tab: a wide file would multiply it.
+fn fits(text: &str, width: usize) -> bool {
+    let tabs = text.lines().map(|line| line.len() - line.trim_start_matches('\t').len()).sum::<usize>();
+    tabs.saturating_mul(width) <= INSERTED_BYTES_MAX
 }
 
 /// Returns the kind that all indented lines use; `None` if they differ, or there are none.

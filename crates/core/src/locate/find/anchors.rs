@@ -333,9 +333,7 @@ fn hit(search: &MatchSearch<'_>, stretch: &AnchoredRange, depth: Depth) -> Resul
         Some(indent) if depth == Depth::OldText => indent,
         _ => return Err(MatchRefusal::new(RefusalReason::Misindent, target_indent::UNCLEAR_DEPTH_REASON)),
     };
-    let lines: Result<Vec<String>, MatchRefusal> =
-        split(search.new).iter().map(|line| indent.apply(line, false)).collect();
-    let text = lines?.join("\n");
+    let text = indent.apply_all(&split(search.new))?.join("\n");
     if text.is_empty() {
         return Ok(super::tier::exact::whole_line_match(search, span, ""));
     }

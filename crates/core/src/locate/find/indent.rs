@@ -1,5 +1,6 @@
 //! Indentation maps: from the depths of the caller's text to those of the file.
 
+use super::INSERTED_BYTES_MAX;
 use super::refusal::{MatchRefusal, RefusalReason};
 use crate::text::fold::{indent_of, is_blank};
 use std::collections::BTreeMap;
@@ -87,8 +88,15 @@ impl IndentMap {
         }
     }
 
-    /// Returns a line of the new text at the file's depth; blank lines become empty.
-    pub(super) fn apply(&self, line: &str, first: bool) -> Result<String, MatchRefusal> {
+    /// Returns lines of the new text at the file's depth, none of them its first; as [`IndentMap::apply`].
+    pub(super) fn apply_all(&self, lines: &[&str]) -> Result<Vec<String>, MatchRefusal> {
+        let mut room = INSERTED_BYTES_MAX;
+        lines.iter().map(|line| self.apply(line, false, &mut room)).collect()
+    }
+
+    /// Returns a line of the new text at the file's depth; blank lines become empty. `room` is how many bytes the lines may
+    /// still have together: a deep indentation in front of many lines multiplies them.
+    pub(super) fn apply(&self, line: &str, first: bool, room: &mut usize) -> Result<String, MatchRefusal> {
         if *self == IndentMap::Verbatim {
             return Ok(line.to_owned());
         }
@@ -96,7 +104,11 @@ impl IndentMap {
             return Ok(String::new());
         }
         let indent = indent_of(line);
-        Ok(self.depth(indent, first)? + &line[indent.len()..])
+        let placed = self.depth(indent, first)? + &line[indent.len()..];
+        *room = room.checked_sub(placed.len()).ok_or_else(|| {
+            misindent(&format!("the new text would have more than {INSERTED_BYTES_MAX} bytes in that of the file"))
+        })?;
+        Ok(placed)
     }
 }
 
@@ -118,7 +130,9 @@ impl Widths {
         let (old_step, file_step) = self.steps.as_ref()?;
         let (wanted, base) = (times(indent, old_step)?, times(&self.base.0, old_step)?);
         let depth = (times(&self.base.1, file_step)? + wanted).checked_sub(base)?;
-        Some(file_step.repeat(depth))
+        // Wide steps multiply: a megabyte of blanks would become a terabyte.
+        let is_bounded = depth.checked_mul(file_step.len()).is_some_and(|bytes| bytes <= INSERTED_BYTES_MAX);
+        is_bounded.then(|| file_step.repeat(depth))
     }
 }
 
@@ -201,8 +215,12 @@ pub(super) fn pairs<'a>(lines: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<
 
 #[cfg(test)]
 mod tests {
-    use super::{IndentMap, indent_of, step, step_in_blanks};
+    use super::{INSERTED_BYTES_MAX, IndentMap, MatchRefusal, indent_of, step, step_in_blanks};
     use proptest::prelude::*;
+
+    fn at_depth(map: &IndentMap, line: &str) -> Result<String, MatchRefusal> {
+        map.apply(line, false, &mut INSERTED_BYTES_MAX.clone())
+    }
 
     fn steps(old: &str, file: &str) -> impl FnOnce() -> Option<(String, String)> {
         let steps = (old.to_owned(), file.to_owned());
@@ -223,10 +241,10 @@ mod tests {
     #[test]
     fn shift_is_a_common_prefix() {
         let map = IndentMap::shift(&[("", "  "), ("  ", "    ")]).unwrap();
-        assert_eq!(map.apply("    x", false).unwrap(), "      x");
+        assert_eq!(at_depth(&map, "    x").unwrap(), "      x");
         let map = IndentMap::shift(&[("    ", "  "), ("      ", "    ")]).unwrap();
-        assert_eq!(map.apply("    x", false).unwrap(), "  x");
-        assert!(map.apply(" x", false).is_err(), "a negative depth is refused");
+        assert_eq!(at_depth(&map, "    x").unwrap(), "  x");
+        assert!(at_depth(&map, " x").is_err(), "a negative depth is refused");
         assert_eq!(IndentMap::shift(&[("", "  "), ("  ", "  ")]), None);
         assert_eq!(IndentMap::shift(&[("", ""), ("  ", "  ")]), Some(IndentMap::Verbatim));
     }
@@ -234,15 +252,28 @@ mod tests {
     #[test]
     fn indent_widths_map_one_to_one() {
         let map = IndentMap::widths(&[("", ""), ("    ", "\t")], steps("    ", "\t")).unwrap();
-        assert_eq!(map.apply("        x", false).unwrap(), "\t\tx");
-        assert_eq!(map.apply("  \t ", false).unwrap(), "");
-        assert!(map.apply("  x", false).is_err(), "half a step");
+        assert_eq!(at_depth(&map, "        x").unwrap(), "\t\tx");
+        assert_eq!(at_depth(&map, "  \t ").unwrap(), "");
+        assert!(at_depth(&map, "  x").is_err(), "half a step");
         let two = IndentMap::widths(&[("    ", "  "), ("        ", "    ")], steps("    ", "  ")).unwrap();
-        assert_eq!(two.apply("            x", false).unwrap(), "      x");
+        assert_eq!(at_depth(&two, "            x").unwrap(), "      x");
         for bad in [[("", ""), ("", "  ")], [("", "  "), ("  ", "  ")], [("", "    "), ("  ", "  ")]] {
             assert_eq!(IndentMap::widths(&bad, || None), None, "{bad:?}");
         }
         assert_eq!(IndentMap::widths(&[("", ""), ("    ", "      ")], steps("    ", "  ")), None);
+    }
+
+    #[test]
+    fn deep_indentation_of_many_lines_is_refused() {
+        let map = IndentMap::Add(" ".repeat(1000));
+        let mut room = 2 * 1001;
+        assert!(map.apply("x", false, &mut room).is_ok() && map.apply("x", false, &mut room).is_ok());
+        assert!(map.apply("x", false, &mut room).is_err());
+        // A step of the caller that is a wide one of the file.
+        let wide = " ".repeat(1 << 20);
+        let map = IndentMap::widths(&[("", ""), (" ", &wide)], steps(" ", &wide)).unwrap();
+        assert!(at_depth(&map, "   x").is_ok());
+        assert!(at_depth(&map, &format!("{wide}x")).is_err());
     }
 
     #[test]

@@ -4,11 +4,11 @@
 //! file's characters. In a hunk of unequal size, lines are paired in order by likeness. A line to be changed or deleted
 //! without a partner in the file, and unseen lines at the place of writing, lead to a refusal.
 
-use super::TextEdit;
 use super::align::align;
 use super::indent::IndentMap;
 use super::refusal::{MatchRefusal, RefusalReason};
 use super::search::{MatchSearch, PatternLines};
+use super::{INSERTED_BYTES_MAX, TextEdit};
 use crate::locate::resolve;
 use crate::text::diff;
 use crate::text::fold::{self, BLANKS, indent_of, is_blank};
@@ -194,6 +194,7 @@ fn fresh_lines(
         &[]
     };
     let mut out = Vec::with_capacity(to.len());
+    let mut room = INSERTED_BYTES_MAX;
     for (nth, at) in to.clone().enumerate() {
         let line = new[at];
         let twin = partners.get(nth).copied().flatten().map(|at| from.start + at);
@@ -201,7 +202,8 @@ fn fresh_lines(
             // A blank line of old that the file lacks, and that stays, is not added.
             continue;
         }
-        let placed = indent.apply(line, at == 0).map_err(|it| it.at(window.lines.start, window.lines.end))?;
+        let placed =
+            indent.apply(line, at == 0, &mut room).map_err(|it| it.at(window.lines.start, window.lines.end))?;
         let partner = carried_from.get(nth).copied().flatten().map(|old| from.start + old);
         let carried = partner.and_then(|at| {
             let file = window.partner_text(at)?.trim_matches(BLANKS);

@@ -160,9 +160,7 @@ fn plan<'a>(search: &MatchSearch<'a>, edges: &Range<usize>, lines: &Range<usize>
     let new = &wanted.new[..];
     let front = new.iter().take(edges.start).take_while(|line| is_blank(line)).count();
     let back = new[front..].iter().rev().take(trailing).take_while(|line| is_blank(line)).count();
-    let placed: Result<Vec<String>, MatchRefusal> =
-        new[front..new.len() - back].iter().map(|line| indent.apply(line, false)).collect();
-    match placed {
+    match indent.apply_all(&new[front..new.len() - back]) {
         Err(refusal) => (refused_at(lines, refusal), fitted),
         Ok(placed) => {
             let span = span_of(search.lines(), lines.start, lines.end);
