@@ -13,6 +13,7 @@ use crate::advice::{Advice, Phrase};
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::locate::op::{ResolveSettings, TextQuery};
+use crate::work;
 use aho_corasick::packed;
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -104,16 +105,32 @@ fn may_omit(text: &str) -> bool {
     }
 }
 
+/// Finds the lines of a text that have a mark or word of a placeholder, in one pass.
+struct PlaceholderWords<'t> {
+    text: &'t str,
+    hits: Option<core::iter::Peekable<packed::FindIter<'static, 't>>>,
+}
+
+impl<'t> PlaceholderWords<'t> {
+    fn of(text: &'t str) -> PlaceholderWords<'t> {
+        PlaceholderWords { text, hits: SEARCHER.as_ref().map(|searcher| searcher.find_iter(text).peekable()) }
+    }
+
+    /// True when this line of the text may be a placeholder. Lines must be given in order.
+    fn any_in(&mut self, line: &'t str) -> bool {
+        let Some(hits) = &mut self.hits else { return true };
+        let start = line.as_ptr().addr() - self.text.as_ptr().addr();
+        while hits.next_if(|hit| hit.end() <= start).is_some() {}
+        hits.peek().is_some_and(|hit| hit.start() < start + line.len())
+    }
+}
+
 /// Returns the zero-based lines of `new` that are placeholders and not lines of `old`, in order.
 pub(crate) fn gaps(old: &str, new: &str) -> Vec<usize> {
     let mut found: Vec<usize> =
         if may_omit(new) { placeholders(new).iter().map(|it| it.0).collect() } else { Vec::new() };
-    found.extend(
-        new.lines()
-            .enumerate()
-            .filter(|(_, line)| is_elision(line) && !matches!(line.trim(), "..." | "…"))
-            .map(|it| it.0),
-    );
+    let dots = work::lines(new).enumerate().filter(|(_, line)| is_elision(line) && !matches!(line.trim(), "..." | "…"));
+    found.extend(dots.map(|it| it.0));
     found.extend(lost_lines::dots(old, new).iter().map(|it| it.0));
     found.sort_unstable();
     found.dedup();
@@ -130,7 +147,9 @@ pub(crate) fn gaps(old: &str, new: &str) -> Vec<usize> {
 fn placeholders(text: &str) -> Vec<(usize, &str)> {
     let mut fence: Option<&str> = None;
     let mut out = Vec::new();
-    for (at, line) in text.lines().enumerate() {
+    let mut hits = PlaceholderWords::of(text);
+    for (at, line) in work::lines(text).enumerate() {
+        let may_be = hits.any_in(line);
         let trimmed = line.trim();
         let sign = ["```", "~~~"].into_iter().find(|sign| trimmed.starts_with(sign));
         match (fence, sign) {
@@ -138,7 +157,7 @@ fn placeholders(text: &str) -> Vec<(usize, &str)> {
             (None, Some(_)) if phrase::is_placeholder(trimmed.trim_matches(['`', '~'])) => out.push((at, line)),
             (None, Some(sign)) => fence = Some(sign),
             (Some(open), Some(sign)) if open == sign && trimmed.trim_matches(['`', '~']).is_empty() => fence = None,
-            (None, None) if phrase::is_placeholder(line) => out.push((at, line)),
+            (None, None) if may_be && phrase::is_placeholder(line) => out.push((at, line)),
             _ => {}
         }
     }
@@ -245,6 +264,9 @@ const ELISION_TAILS: [&str; 13] = ["--}}", "--%>", "*/}", "-->", "###", "]]", " 
 
 /// True for a line of only dots, possibly in a comment: it represents lines that are kept.
 pub(crate) fn is_elision(line: &str) -> bool {
+    if !line.bytes().any(|byte| matches!(byte, b'.' | 0xE2)) {
+        return false;
+    }
     let line = line.trim_matches([' ', '\t']);
     let line = ELISION_LEADS.iter().find_map(|lead| line.strip_prefix(lead)).unwrap_or(line);
     let line = ELISION_TAILS.iter().find_map(|tail| line.strip_suffix(tail)).unwrap_or(line);

@@ -75,8 +75,6 @@ pub(super) const ROWS: &[Row] = &[
     Row { tool: "notebook_edit", name: "many cells", scenario: many_cells },
     Row { tool: "notebook_edit", name: "many new cells", scenario: new_cells },
     Row { tool: "text_editor", name: "equal lines, absent", scenario: editor },
-    Row { tool: "apply", name: "placeholder in deep indentation", scenario: |root| deep_placeholder(root, " ") },
-    Row { tool: "apply", name: "placeholder in deep tabs", scenario: |root| deep_placeholder(root, "\t") },
     Row { tool: "apply", name: "hunks that do not apply", scenario: absent_hunks },
     Row { tool: "apply", name: "hunks in repeated lines", scenario: |root| hunks(root, &repeated_hunks(9_999)) },
     Row { tool: "apply", name: "blocks in repeated lines", scenario: |root| repeated_blocks(root, 9_999) },
@@ -180,7 +178,7 @@ fn indented_lines(root: &Path) -> Scenario {
 }
 
 /// A file whose two lines are indented by 300,000 blanks.
-fn deep_lines() -> String {
+pub(super) fn deep_lines() -> String {
     let deep = " ".repeat(300_000);
     format!("def f():\n{deep}alpha = 1\n{deep}return alpha\n")
 }
@@ -188,14 +186,6 @@ fn deep_lines() -> String {
 fn deep_indentation(root: &Path) -> Scenario {
     let old = "  alpha = 1\n  return alpha\n";
     on(root, deep_lines(), json!({ "old_string": old, "new_string": "  other = 1\n".repeat(300_000) }))
-}
-
-fn deep_placeholder(root: &Path, indent: &str) -> Scenario {
-    let lines = format!("{indent}other = 1\n").repeat(300_000);
-    let text = format!("def f():\n{indent}alpha = 1\n{indent}# ... existing code ...\n{lines}{indent}return alpha\n");
-    let mut scenario = applied(root, format!("a.txt\n```\n{text}```\n"));
-    scenario.files = vec![("a.txt".to_owned(), deep_lines())];
-    scenario
 }
 
 fn similar_lines(root: &Path) -> Scenario {
@@ -290,7 +280,7 @@ fn editor(root: &Path) -> Scenario {
     on_file(root, "a.txt", "x = 1;\n".repeat(LARGE / 7), "path", input)
 }
 
-fn applied(root: &Path, input: impl Into<String>) -> Scenario {
+pub(super) fn applied(root: &Path, input: impl Into<String>) -> Scenario {
     let files = vec![("a.txt".to_owned(), "a\nb\n".repeat(LARGE / 4))];
     let input: String = input.into();
     Scenario { files, earlier: Vec::new(), input: json!({ "input": input, "directory": root }) }

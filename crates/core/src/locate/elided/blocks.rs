@@ -4,15 +4,10 @@
 use super::{Extent, TextPair, indent, same};
 use crate::work;
 use core::ops::Range;
-use std::collections::HashMap;
 
 /// Returns the blocks at the beginning of fragments that both texts have: with one first line in each text, the same
 /// line that closes it, and only deeper lines between them.
 pub(super) fn extents(texts: &TextPair<'_>, fragments: &[Range<usize>]) -> Vec<Extent> {
-    let mut places: HashMap<&str, (usize, usize)> = HashMap::new();
-    for (at, line) in texts.old.iter().enumerate() {
-        places.entry(line.trim_end()).or_insert((at, 0)).1 += 1;
-    }
     let mut out = Vec::new();
     for fragment in fragments {
         let mut at = fragment.start;
@@ -21,9 +16,10 @@ pub(super) fn extents(texts: &TextPair<'_>, fragments: &[Range<usize>]) -> Vec<E
                 at += 1;
                 continue;
             };
-            let unique = places.get(texts.new[at].trim_end()).filter(|(_, count)| *count == 1);
-            let old = unique.and_then(|(start, _)| block(&texts.old, *start));
-            if let Some(old) = old.filter(|old| same(texts.old[old.end - 1], texts.new[new.end - 1])) {
+            if let &[start] = texts.places_of(texts.new[at])
+                && let Some(old) = block(&texts.old, start)
+                && same(texts.old[old.end - 1], texts.new[new.end - 1])
+            {
                 out.push(Extent { old, new: new.clone() });
             }
             at = new.end;
@@ -45,9 +41,7 @@ pub(super) fn whole(texts: &TextPair<'_>) -> Option<Extent> {
     }
     // Lines of a text in triple quotes may be indented less.
     let mut in_text = false;
-    let mut places =
-        (0..texts.old.len()).filter(|&at| same(texts.old[at], first)).take_while(|_| !work::spend_or_end(1));
-    let (Some(start), None) = (places.next(), places.next()) else { return None };
+    let &[start] = texts.places_of(first) else { return None };
     let mut end = start + 1;
     for (at, line) in texts.old.iter().enumerate().skip(start + 1).filter(|(_, line)| filled(line)) {
         let plain = line.replace("\"\"\"", "").replace("'''", "");

@@ -9,6 +9,7 @@ mod blocks;
 mod place;
 mod reindent;
 mod tabs;
+mod text_pair;
 
 use crate::code::Code;
 use crate::error::{Error, Result};
@@ -16,9 +17,9 @@ use crate::locate::omission;
 use crate::locate::op::{Locator, Op};
 use crate::note::{Note, Notes};
 use crate::text::diff;
-use crate::text::span::Span;
 use core::ops::Range;
 use place::Placement;
+use text_pair::TextPair;
 
 /// A symbol that the file and the new text both have, as zero-based lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,15 +48,6 @@ struct Fragment {
     lines: Range<usize>,
     /// Indentation of the placeholder in front and behind; `None` at an edge of the text.
     gaps: [Option<usize>; 2],
-}
-
-/// Both texts by lines.
-struct TextPair<'a> {
-    old: Vec<&'a str>,
-    new: Vec<&'a str>,
-    extents: &'a [Extent],
-    /// The text is one or more definitions, and not the whole file.
-    part: bool,
 }
 
 /// True for a text with a placeholder, apart from fenced examples in it.
@@ -111,13 +103,14 @@ fn unchanged(gaps: usize) -> Error {
 ///
 /// Errors: the reason, as sentences, why a placeholder could replace other lines as well.
 pub fn expand(old: &str, new: &str, extents: &[Extent]) -> Result<Expansion, String> {
-    let sent = &*tabs::in_indentation_of(old, new);
+    let gaps = omission::gaps(old, new);
+    let sent = &*tabs::in_indentation_of(old, new, &gaps);
     let is_converted = sent != new;
-    match place(old, sent, extents) {
+    match place(old, sent, extents, &gaps) {
         Ok(placed) => Ok(Expansion { reindented: is_converted, ..placed }),
         Err(why) => {
-            let variants = reindent::variants(old, sent);
-            let mut placed = variants.iter().filter_map(|text| place(old, text, extents).ok());
+            let variants = reindent::variants(old, sent, &gaps);
+            let mut placed = variants.iter().filter_map(|text| place(old, text, extents, &gaps).ok());
             // What can be read in two ways must mean the same in both.
             let found = placed.next().filter(|first| placed.all(|other| other.ops == first.ops));
             found.map(|placed| Expansion { reindented: true, ..placed }).ok_or(why)
@@ -125,13 +118,11 @@ pub fn expand(old: &str, new: &str, extents: &[Extent]) -> Result<Expansion, Str
     }
 }
 
-/// The edit of a text whose indentation is that of the file.
-fn place(old: &str, new: &str, extents: &[Extent]) -> Result<Expansion, String> {
-    let gaps = omission::gaps(old, new);
-    let mut texts = TextPair { old: old.lines().collect(), new: new.lines().collect(), extents, part: false };
-    let mut fragments = fragments(&texts, &gaps);
-    let blocks = extents_in(&texts, &fragments)?;
-    texts.extents = &blocks;
+/// The edit of a text with the file's indentation and placeholders on the zero-based lines `gaps`.
+fn place(old: &str, new: &str, extents: &[Extent], gaps: &[usize]) -> Result<Expansion, String> {
+    let mut texts = TextPair::new(old, new);
+    let mut fragments = fragments(&texts, gaps);
+    texts.set_extents(extents_in(&texts, extents, &fragments)?);
     let (Some(first), Some(last)) = (fragments.first(), fragments.last()) else {
         return Err("The text consists only of placeholders.".to_owned());
     };
@@ -145,7 +136,7 @@ fn place(old: &str, new: &str, extents: &[Extent]) -> Result<Expansion, String> 
     let ops: Vec<Op> = fragments
         .iter()
         .zip(placements)
-        .filter_map(|(fragment, placement)| Some(op(old, &texts, fragment, &placement?)))
+        .filter_map(|(fragment, placement)| Some(op(&texts, fragment, &placement?)))
         .collect();
     Ok(Expansion { ops, gaps: gaps.len(), reindented: false })
 }
@@ -154,9 +145,9 @@ fn place(old: &str, new: &str, extents: &[Extent]) -> Result<Expansion, String> 
 /// without any symbol the blocks of each fragment.
 ///
 /// Errors: a symbol that begins at another indentation in the file: its lines would be written as they are.
-fn extents_in(texts: &TextPair<'_>, fragments: &[Fragment]) -> Result<Vec<Extent>, String> {
+fn extents_in(texts: &TextPair<'_>, symbols: &[Extent], fragments: &[Fragment]) -> Result<Vec<Extent>, String> {
     let lines: Vec<Range<usize>> = fragments.iter().map(|it| it.lines.clone()).collect();
-    let mut out = texts.extents.to_vec();
+    let mut out = symbols.to_vec();
     if out.is_empty() {
         out = blocks::extents(texts, &lines);
     }
@@ -185,18 +176,9 @@ fn is_part(texts: &TextPair<'_>, first: &Fragment, last: &Fragment) -> bool {
     let [begin, end] = [texts.trimmed(&first.lines).start, texts.trimmed(&last.lines).end - 1];
     let begins_file =
         texts.old.iter().find(|line| !line.trim().is_empty()).is_some_and(|line| same(line, texts.new[begin]));
-    let starts = texts.extents.iter().any(|it| it.new.start == begin);
-    let ends = texts.extents.iter().any(|it| it.new.end == end + 1);
+    let starts = texts.beginning_at(begin).next().is_some();
+    let ends = texts.ending_before(end + 1).next().is_some();
     open && starts && ends && !begins_file
-}
-
-impl TextPair<'_> {
-    /// These lines of the new text without blank ones at either end.
-    fn trimmed(&self, lines: &Range<usize>) -> Range<usize> {
-        let filled = |at: &usize| !self.new[*at].trim().is_empty();
-        let start = lines.clone().find(filled).unwrap_or(lines.end);
-        start..lines.clone().rev().find(filled).map_or(start, |at| at + 1)
-    }
 }
 
 fn same(a: &str, b: &str) -> bool {
@@ -233,26 +215,16 @@ fn fragments(texts: &TextPair<'_>, gaps: &[usize]) -> Vec<Fragment> {
 }
 
 /// The operation that puts a fragment in its place. Lines that differ in trailing blanks alone stay the file's.
-fn op(old: &str, texts: &TextPair<'_>, fragment: &Fragment, placement: &Placement) -> Op {
-    let Range { start, end } = placement.old.clone();
-    let starts: Vec<usize> =
-        core::iter::once(0).chain(memchr::memchr_iter(b'\n', old.as_bytes()).map(|at| at + 1)).collect();
-    let span = Span::new(line_start(&starts, old, start), line_start(&starts, old, end));
+fn op(texts: &TextPair<'_>, fragment: &Fragment, placement: &Placement) -> Op {
     let mut text = String::new();
-    for (line, kept) in fragment.lines.clone().zip(place::matched_lines(texts, &fragment.lines, &(start..end))) {
+    for (line, kept) in fragment.lines.clone().zip(place::matched_lines(texts, &fragment.lines, &placement.old)) {
         text.push_str(kept.map_or(texts.new[line], |at| texts.old[at]));
         text.push('\n');
     }
-    let open = !old.is_empty() && !old.ends_with('\n');
-    if open && end == texts.old.len() {
+    if texts.is_open() && placement.old.end == texts.old.len() {
         text.pop();
     }
-    Op { at: Locator::Exactly(span), text }
-}
-
-/// Returns where a line begins.
-fn line_start(starts: &[usize], old: &str, line: usize) -> usize {
-    starts.get(line).copied().unwrap_or(old.len())
+    Op { at: Locator::Exactly(texts.span_of(&placement.old)), text }
 }
 
 /// Pairs of equal lines of two lists, in order.

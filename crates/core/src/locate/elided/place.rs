@@ -1,10 +1,13 @@
 //! The places of fragments: all that are possible, and whether they mean the same edit.
 
 use super::{Fragment, TextPair, indent, pairs, same};
+use crate::work;
 use core::ops::Range;
 
 /// Places of one fragment that are compared at most.
 const COMPARED_PLACES_MAX: usize = 10_000;
+/// Places of all fragments together.
+const ALL_PLACES_MAX: usize = 1_000_000;
 /// Unchanged lines beside a gap that prove a place even where lines are gone.
 const PROOF_LINES: usize = 2;
 
@@ -28,7 +31,9 @@ struct Edge {
 
 /// The place of every fragment; `None` for one that changes nothing wherever it is.
 pub(super) fn placements(texts: &TextPair<'_>, fragments: &[Fragment]) -> Result<Vec<Option<Placement>>, String> {
-    let all: Vec<Vec<Placement>> = fragments.iter().map(|it| candidates(texts, it)).collect::<Result<_, _>>()?;
+    let mut room = ALL_PLACES_MAX;
+    let all: Vec<Vec<Placement>> =
+        fragments.iter().map(|it| candidates(texts, it, &mut room)).collect::<Result<_, _>>()?;
     let count = all.len();
     let (mut earliest, mut latest) = (vec![0; count], vec![texts.old.len(); count]);
     for nth in 1..count {
@@ -67,7 +72,7 @@ fn settle(texts: &TextPair<'_>, fragment: &Fragment, mut places: Vec<Placement>)
     let unchanged = places.iter().filter(|it| is_unchanged(texts, fragment, it)).count();
     // Within one symbol, lines that are there as they are shown are meant as context.
     let Range { start, end } = fragment.lines;
-    let inside = scope(texts, start).is_some() && scope(texts, start) == scope(texts, end - 1);
+    let inside = texts.scope(start).is_some() && texts.scope(start) == texts.scope(end - 1);
     if unchanged == places.len() || unchanged > 0 && inside {
         return Ok(None);
     }
@@ -90,7 +95,9 @@ fn settle(texts: &TextPair<'_>, fragment: &Fragment, mut places: Vec<Placement>)
 /// True if the lines of a fragment are those of the file.
 fn is_unchanged(texts: &TextPair<'_>, fragment: &Fragment, it: &Placement) -> bool {
     let new = &texts.new[fragment.lines.clone()];
-    it.old.len() == new.len() && texts.old[it.old.clone()].iter().zip(new).all(|(a, b)| same(a, b))
+    it.old.len() == new.len()
+        && !work::spend_or_end(new.len())
+        && texts.old[it.old.clone()].iter().zip(new).all(|(a, b)| same(a, b))
 }
 
 /// Refuses a place where more lines are gone than are new, unless both ends are beyond doubt.
@@ -124,16 +131,19 @@ fn count_filled(lines: &[&str]) -> usize {
     lines.iter().filter(|line| !line.trim().is_empty()).count()
 }
 
-/// All places that the ends of a fragment allow.
-fn candidates(texts: &TextPair<'_>, fragment: &Fragment) -> Result<Vec<Placement>, String> {
+/// All places that the ends of a fragment allow, at most `room`.
+fn candidates(texts: &TextPair<'_>, fragment: &Fragment, room: &mut usize) -> Result<Vec<Placement>, String> {
     let starts = starts(texts, fragment);
     let ends = ends(texts, fragment)?;
     let only = fragment.lines.len() == 1 && fragment.gaps.iter().all(Option::is_some);
     let mut out = Vec::new();
-    if starts.len().saturating_mul(ends.len()) > COMPARED_PLACES_MAX && !only {
+    let pairs = starts.len().saturating_mul(ends.len());
+    let compared = if only { starts.len() } else { pairs };
+    if pairs > COMPARED_PLACES_MAX && !only || compared > *room || work::spend_or_end(compared) {
         let Range { start, end } = fragment.lines;
         return Err(format!("The lines {}-{end} of the text occur too often in the file.", start + 1));
     }
+    *room -= compared;
     for start in &starts {
         let from = ends.partition_point(|end| end.line <= start.line);
         for end in &ends[from..] {
@@ -161,13 +171,19 @@ fn starts(texts: &TextPair<'_>, fragment: &Fragment) -> Vec<Edge> {
             .is_some_and(|at| same(texts.old[at], texts.new[first]));
         return vec![Edge { line: 0, sure: matches, is_line: false }];
     }
-    let symbol = texts.extents.iter().filter(|it| it.new.start == first).max_by_key(|it| it.new.len());
-    if let Some(symbol) = symbol {
+    if let Some(symbol) = texts.beginning_at(first).max_by_key(|it| it.new.len()) {
         return vec![Edge { line: symbol.old.start, sure: true, is_line: false }];
     }
-    let found: Vec<usize> = matching(texts, first).collect();
-    let found = if found.is_empty() { beside_new(texts, fragment.lines.clone(), true) } else { found };
-    found.into_iter().map(|line| Edge { line, sure: false, is_line: true }).collect()
+    let found = edge_lines(texts, &fragment.lines, true).into_iter();
+    found.map(|line| Edge { line, sure: false, is_line: true }).collect()
+}
+
+/// The lines of the file that may be the line at one end of a fragment.
+fn edge_lines(texts: &TextPair<'_>, lines: &Range<usize>, at_start: bool) -> Vec<usize> {
+    match texts.matching(if at_start { lines.start } else { lines.end - 1 }) {
+        [] => beside_new(texts, lines.clone(), at_start),
+        found => found.to_vec(),
+    }
 }
 
 /// The line of the file beside which the new lines at one end of a fragment go: that of the first line behind them, or of
@@ -180,8 +196,7 @@ fn beside_new(texts: &TextPair<'_>, lines: Range<usize>, at_start: bool) -> Vec<
         lines.clone().rev().find(|&at| is_known(texts, at))
     };
     let Some(anchor) = anchor else { return Vec::new() };
-    let mut places = matching(texts, anchor);
-    let (Some(place), None) = (places.next(), places.next()) else { return Vec::new() };
+    let &[place] = texts.matching(anchor) else { return Vec::new() };
     let fresh = if at_start { lines.start..anchor } else { anchor + 1..lines.end };
     let fresh: Vec<&str> = texts.new[fresh].iter().copied().filter(|line| !line.trim().is_empty()).collect();
     let neighbour = if at_start {
@@ -189,8 +204,7 @@ fn beside_new(texts: &TextPair<'_>, lines: Range<usize>, at_start: bool) -> Vec<
     } else {
         texts.old[place + 1..].iter().find(|line| !line.trim().is_empty())
     };
-    let moved = |line: &&str| texts.old.iter().any(|old| old.trim() == line.trim());
-    if fresh.iter().any(|line| moved(line) || neighbour.is_some_and(|old| are_alike(old, line))) {
+    if fresh.iter().any(|line| texts.has_bare(line) || neighbour.is_some_and(|old| are_alike(old, line))) {
         Vec::new()
     } else {
         vec![place]
@@ -199,7 +213,7 @@ fn beside_new(texts: &TextPair<'_>, lines: Range<usize>, at_start: bool) -> Vec<
 
 /// True for a line that is not blank and occurs in the file.
 fn is_known(texts: &TextPair<'_>, at: usize) -> bool {
-    !texts.new[at].trim().is_empty() && matching(texts, at).next().is_some()
+    !texts.new[at].trim().is_empty() && !texts.matching(at).is_empty()
 }
 
 /// True when one line may be the other one after a change: half of their words are the same, or their shape is.
@@ -230,13 +244,12 @@ fn ends(texts: &TextPair<'_>, fragment: &Fragment) -> Result<Vec<Edge>, String> 
         return Ok(vec![Edge { line: count, sure: matches, is_line: false }]);
     }
     // A placeholder that is deeper than the symbol's first line is inside the symbol.
-    let symbol = texts.extents.iter().filter(|it| {
-        it.new.end == last + 1 && fragment.gaps[1].is_none_or(|depth| depth <= indent(texts.new[it.new.start]))
-    });
+    let symbol = texts
+        .ending_before(last + 1)
+        .filter(|it| fragment.gaps[1].is_none_or(|depth| depth <= indent(texts.new[it.new.start])));
     let Some(symbol) = symbol.max_by_key(|it| it.new.len()) else {
-        let found: Vec<usize> = matching(texts, last).collect();
-        let found = if found.is_empty() { beside_new(texts, fragment.lines.clone(), false) } else { found };
-        return Ok(found.into_iter().map(|line| Edge { line: line + 1, sure: false, is_line: true }).collect());
+        let found = edge_lines(texts, &fragment.lines, false).into_iter();
+        return Ok(found.map(|line| Edge { line: line + 1, sure: false, is_line: true }).collect());
     };
     let end = symbol.old.end;
     let is_last = texts.old.get(end - 1).is_some_and(|line| same(line, texts.new[last]));
@@ -256,19 +269,6 @@ fn closes(line: &str) -> bool {
     let text = line.trim();
     let word = text.split(|ch: char| !ch.is_alphanumeric()).next().unwrap_or_default();
     ["return", "raise", "end"].contains(&word) || text.chars().all(|ch| ")]};,".contains(ch))
-}
-
-/// The lines of the file that are this line of the new text, within the symbol that both are in.
-fn matching<'t>(texts: &'t TextPair<'_>, line: usize) -> impl Iterator<Item = usize> + use<'t> {
-    let range = scope(texts, line).map_or(0..texts.old.len(), Range::clone);
-    let text = texts.new[line];
-    range.filter(move |&at| texts.old.get(at).is_some_and(|old| same(old, text)))
-}
-
-/// The lines in the file of the innermost symbol around a line of the new text.
-fn scope<'t>(texts: &'t TextPair<'_>, line: usize) -> Option<&'t Range<usize>> {
-    let around = texts.extents.iter().filter(|it| it.new.contains(&line));
-    around.min_by_key(|it| it.new.len()).map(|it| &it.old)
 }
 
 /// For every line of a fragment the line of the file that it is.

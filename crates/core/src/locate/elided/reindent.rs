@@ -6,7 +6,6 @@
 
 use super::indent;
 use crate::locate::find::INSERTED_BYTES_MAX;
-use crate::locate::omission;
 use crate::text::fold::count_alnum;
 use crate::work;
 use std::collections::{BTreeSet, HashMap};
@@ -44,9 +43,8 @@ impl IndentRule {
     }
 }
 
-/// Returns the text in the indentations that its lines allow; none if it has the file's, or nothing shows the rule.
-pub(super) fn variants(old: &str, new: &str) -> Vec<String> {
-    let gaps = omission::gaps(old, new);
+/// Returns the text, which has placeholders on the lines `gaps`, in the indentations that its lines allow; none if it has the file's, or nothing shows the rule.
+pub(super) fn variants(old: &str, new: &str, gaps: &[usize]) -> Vec<String> {
     let known = indents_of(old);
     let lines: Vec<&str> = new.lines().collect();
     let shown: Vec<&str> = (0..lines.len()).filter(|at| gaps.binary_search(at).is_err()).map(|at| lines[at]).collect();
@@ -57,7 +55,7 @@ pub(super) fn variants(old: &str, new: &str) -> Vec<String> {
         return Vec::new();
     }
     let rules = rules(&pairs).into_iter().filter(|rule| holds(*rule, &pairs, &known, &shown));
-    rules.filter_map(|rule| written(&lines, &gaps, rule, sign)).collect()
+    rules.filter_map(|rule| written(&lines, gaps, rule, sign)).collect()
 }
 
 /// Returns the indentations of the lines that the file has once, indentation aside.
@@ -156,7 +154,11 @@ fn begins_text(line: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::variants;
+    use crate::locate::omission;
+
+    fn variants(old: &str, new: &str) -> Vec<String> {
+        super::variants(old, new, &omission::gaps(old, new))
+    }
 
     #[test]
     fn rule_is_that_of_the_lines_in_both_texts() {

@@ -1,7 +1,6 @@
 //! The indentation of a lazy edit in that of the file, where one of them uses tabs and the other one spaces.
 
 use crate::locate::find::INSERTED_BYTES_MAX;
-use crate::locate::omission;
 use std::borrow::Cow;
 
 /// The sign that the lines of a text are indented with.
@@ -12,11 +11,10 @@ enum IndentKind {
     Spaces(usize),
 }
 
-/// Returns the new text with the file's kind of indentation; as it is where that is already so, or not clear, or more
-/// than [`INSERTED_BYTES_MAX`].
-pub(super) fn in_indentation_of<'t>(old: &str, new: &'t str) -> Cow<'t, str> {
-    let placeholders = omission::gaps(old, new);
-    let sent = new.lines().enumerate().filter(|(at, _)| placeholders.binary_search(at).is_err()).map(|(_, line)| line);
+/// Returns the new text, which has placeholders on the lines `gaps`, with the file's kind of indentation; as it is where
+/// that is already so, or not clear, or more than [`INSERTED_BYTES_MAX`].
+pub(super) fn in_indentation_of<'t>(old: &str, new: &'t str, gaps: &[usize]) -> Cow<'t, str> {
+    let sent = new.lines().enumerate().filter(|(at, _)| gaps.binary_search(at).is_err()).map(|(_, line)| line);
     match (kind(old.lines()), kind(sent)) {
         (Some(IndentKind::Tabs), Some(IndentKind::Spaces(width))) => Cow::Owned(converted(new, |indent| {
             let levels = indent.len() / width;
@@ -80,11 +78,11 @@ mod tests {
         let spaces = tabs.replace('\t', "    ");
         let two = tabs.replace('\t', "  ");
         for (old, new, want) in [(tabs, &*spaces, tabs), (tabs, &two, tabs), (&two, tabs, &two), (tabs, tabs, tabs)] {
-            assert_eq!(in_indentation_of(old, new), want);
+            assert_eq!(in_indentation_of(old, new, &[]), want);
         }
         // Mixed indentation says nothing.
         let mixed = "f {\n\ta\n  b\n}\n";
-        assert_eq!(in_indentation_of(mixed, &spaces), *spaces);
-        assert_eq!(in_indentation_of(tabs, "f {\n\ta\n    b\n}\n"), "f {\n\ta\n    b\n}\n");
+        assert_eq!(in_indentation_of(mixed, &spaces, &[]), *spaces);
+        assert_eq!(in_indentation_of(tabs, "f {\n\ta\n    b\n}\n", &[]), "f {\n\ta\n    b\n}\n");
     }
 }

@@ -209,3 +209,15 @@ fn other_indentation_is_converted_if_the_lines_show_it() {
         refuse(METHODS, "def two(self):\n    # ...\n    w = 1\n    # ...\n    return 5\n", &[extent(6..14, 0..5)]);
     assert!(why.contains("another indentation"), "{why}");
 }
+
+#[test]
+fn fragments_that_fit_too_often_are_refused() {
+    // 500 × 4 places of each fragment.
+    let old = "a\nb\n".repeat(40) + &"z\n".repeat(3_000);
+    let text = "a\nx\na\n# ... existing code ...\n".repeat(1_500);
+    assert!(refuse(&old, &text, &[]).contains("occur too often"));
+    // Each line has one place, in any number of fragments.
+    let old: String = (0..3_000).fold(String::new(), |text, nth| format!("{text}line {nth}\n"));
+    let text: String = old.lines().step_by(3).map(|line| format!("{line}\n# ... existing code ...\n")).collect();
+    assert_eq!(edit(&old, &text, &[]), old);
+}

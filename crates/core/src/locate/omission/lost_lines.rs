@@ -4,6 +4,7 @@
 use super::is_elision;
 use super::phrase;
 use super::remark::{self, RemarkKind};
+use crate::work;
 use std::collections::{HashMap, HashSet};
 
 /// Lines of a body that dots may not replace.
@@ -15,7 +16,8 @@ const CONTEXT_LINES: usize = 8;
 /// common lines around them, more old lines disappear than new lines appear.
 pub(super) fn dots<'a>(old: &str, new: &'a str) -> Vec<(usize, &'a str)> {
     let lines: Vec<&str> = new.lines().collect();
-    let dots: Vec<usize> = (0..lines.len()).filter(|&at| is_elision(lines[at])).collect();
+    let counted = (0..lines.len()).take_while(|_| !work::spend_or_end(1));
+    let dots: Vec<usize> = counted.filter(|&at| is_elision(lines[at])).collect();
     if dots.is_empty() {
         return Vec::new();
     }
@@ -31,7 +33,8 @@ pub(super) fn dots<'a>(old: &str, new: &'a str) -> Vec<(usize, &'a str)> {
 /// are placeholders in any place are not among them if the text has some (`omits`).
 pub(super) fn remarks<'a>(old: &str, new: &'a str, omits: bool) -> Vec<(usize, &'a str)> {
     let lines: Vec<&str> = new.lines().collect();
-    let found = lines.iter().enumerate().filter_map(|(at, line)| {
+    let counted = lines.iter().enumerate().take_while(|_| !work::spend_or_end(1));
+    let found = counted.filter_map(|(at, line)| {
         let kind = remark::kind(line)?;
         let is_placeholder = omits && (is_elision(line) || phrase::is_placeholder(line));
         (!is_placeholder).then_some((at, kind))
@@ -59,8 +62,8 @@ fn is_alone(lines: &[&str], at: usize) -> bool {
 /// Two texts, by lines.
 struct ComparedTexts<'a> {
     lines: &'a [&'a str],
-    old: Vec<&'a str>,
-    new: HashSet<&'a str>,
+    /// For each line of the old text how many lines with text before it are not in the new one; and for its end.
+    lost_before: Vec<usize>,
     /// The positions of each line of the old text.
     places: HashMap<&'a str, Vec<usize>>,
 }
@@ -68,7 +71,14 @@ struct ComparedTexts<'a> {
 impl<'a> ComparedTexts<'a> {
     fn new(old: &'a str, lines: &'a [&'a str]) -> ComparedTexts<'a> {
         let old: Vec<&str> = old.lines().map(str::trim).collect();
-        ComparedTexts { lines, new: lines.iter().map(|line| line.trim()).collect(), places: places(&old), old }
+        let new: HashSet<&str> = lines.iter().map(|line| line.trim()).collect();
+        // A line of signs alone, such as the separator of YAML, may be replaced by another one.
+        let is_lost = |line: &str| line.chars().any(char::is_alphanumeric) && !new.contains(line);
+        let counts = old.iter().scan(0, |count, line| {
+            *count += usize::from(is_lost(line));
+            Some(*count)
+        });
+        ComparedTexts { lines, lost_before: core::iter::once(0).chain(counts).collect(), places: places(&old) }
     }
 }
 
@@ -97,8 +107,9 @@ impl ComparedTexts<'_> {
     /// The body of a definition that the old text has with several lines was not meant to become a stub.
     fn is_code(&self, at: usize) -> bool {
         let line = self.lines[at];
-        if !matches!(line.trim(), "..." | "…") || self.old.contains(&line.trim()) {
-            return self.old.contains(&line.trim());
+        let is_old = self.places.contains_key(line.trim());
+        if is_old || !matches!(line.trim(), "..." | "…") {
+            return is_old;
         }
         let opened = self.above(at).is_some_and(|(_, fresh)| fresh == 0);
         if opened && self.surplus_lost(at) >= LOST_BODY_LINES {
@@ -121,12 +132,12 @@ impl ComparedTexts<'_> {
         };
         let (last, fresh_below) = match self.below(at, first) {
             Some(found) => found,
-            None if self.lines.len() - at <= CONTEXT_LINES => (self.old.len(), self.filled(at + 1, self.lines.len())),
+            None if self.lines.len() - at <= CONTEXT_LINES => {
+                (self.lost_before.len() - 1, self.filled(at + 1, self.lines.len()))
+            }
             None => return 0,
         };
-        // A line of signs alone, such as the separator of YAML, may be replaced by another one.
-        let is_text = |line: &str| line.chars().any(char::is_alphanumeric);
-        let gone = self.old[first..last].iter().filter(|line| is_text(line) && !self.new.contains(*line)).count();
+        let gone = self.lost_before[last] - self.lost_before[first];
         gone.saturating_sub(fresh_above + fresh_below)
     }
 

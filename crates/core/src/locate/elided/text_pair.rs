@@ -1,0 +1,125 @@
+//! The file and a lazy edit by lines, with tables for what is looked up in them for every line: an edit may have as many
+//! fragments as lines.
+
+use super::Extent;
+use crate::text::lines::LineIndex;
+use crate::text::span::Span;
+use crate::work;
+use core::ops::Range;
+use std::collections::{HashMap, HashSet};
+
+/// Both texts by lines.
+pub(super) struct TextPair<'a> {
+    pub(super) old: Vec<&'a str>,
+    pub(super) new: Vec<&'a str>,
+    /// The text is one or more definitions, and not the whole file.
+    pub(super) part: bool,
+    old_text: &'a str,
+    index: LineIndex,
+    /// The zero-based lines of the file that have a text, trailing blanks aside.
+    places: HashMap<&'a str, Vec<usize>>,
+    /// The lines of the file without their indentation.
+    bare: HashSet<&'a str>,
+    extents: Vec<Extent>,
+    /// For each line of the new text the innermost symbol around it.
+    innermost: Vec<Option<usize>>,
+    /// The symbols that begin on a line of the new text, and those that end before one.
+    begins: HashMap<usize, Vec<usize>>,
+    ends: HashMap<usize, Vec<usize>>,
+}
+
+impl<'a> TextPair<'a> {
+    pub(super) fn new(old_text: &'a str, new: &'a str) -> TextPair<'a> {
+        let old: Vec<&str> = old_text.lines().collect();
+        let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
+        for (at, line) in old.iter().enumerate().take_while(|_| !work::spend_or_end(1)) {
+            places.entry(line.trim_end()).or_default().push(at);
+        }
+        TextPair {
+            bare: places.keys().map(|line| line.trim_start()).collect(),
+            new: new.lines().collect(),
+            part: false,
+            index: LineIndex::new(old_text),
+            extents: Vec::new(),
+            innermost: Vec::new(),
+            begins: HashMap::new(),
+            ends: HashMap::new(),
+            old,
+            old_text,
+            places,
+        }
+    }
+
+    /// Sets the symbols that both texts have.
+    pub(super) fn set_extents(&mut self, extents: Vec<Extent>) {
+        self.innermost = vec![None; self.new.len()];
+        let mut longest_first: Vec<usize> = (0..extents.len()).collect();
+        longest_first.sort_by_key(|&at| core::cmp::Reverse(extents[at].new.len()));
+        for (nth, extent) in extents.iter().enumerate() {
+            self.begins.entry(extent.new.start).or_default().push(nth);
+            self.ends.entry(extent.new.end).or_default().push(nth);
+        }
+        for nth in longest_first {
+            let lines = extents[nth].new.clone();
+            if work::spend_or_end(lines.len()) {
+                break;
+            }
+            if let Some(inner) = self.innermost.get_mut(lines) {
+                inner.fill(Some(nth));
+            }
+        }
+        self.extents = extents;
+    }
+
+    /// The symbols that begin on a line of the new text.
+    pub(super) fn beginning_at(&self, line: usize) -> impl Iterator<Item = &Extent> {
+        self.begins.get(&line).into_iter().flatten().map(|&nth| &self.extents[nth])
+    }
+
+    /// The symbols that end before a line of the new text.
+    pub(super) fn ending_before(&self, line: usize) -> impl Iterator<Item = &Extent> {
+        self.ends.get(&line).into_iter().flatten().map(|&nth| &self.extents[nth])
+    }
+
+    /// The lines in the file of the innermost symbol around a line of the new text.
+    pub(super) fn scope(&self, line: usize) -> Option<&Range<usize>> {
+        let nth = (*self.innermost.get(line)?)?;
+        self.extents.get(nth).map(|it| &it.old)
+    }
+
+    /// The lines of the file that are this line of the new text, within the symbol that both are in.
+    pub(super) fn matching(&self, line: usize) -> &[usize] {
+        let all = self.places_of(self.new[line]);
+        let Some(range) = self.scope(line) else { return all };
+        let [from, to] = [range.start, range.end].map(|end| all.partition_point(|at| *at < end));
+        all.get(from..to).unwrap_or_default()
+    }
+
+    /// The lines of the file with this text.
+    pub(super) fn places_of(&self, line: &str) -> &[usize] {
+        self.places.get(line.trim_end()).map_or(&[], Vec::as_slice)
+    }
+
+    /// True for a line that the file has, in any indentation.
+    pub(super) fn has_bare(&self, line: &str) -> bool {
+        self.bare.contains(line.trim())
+    }
+
+    /// The bytes of zero-based lines of the file, with their line ends.
+    pub(super) fn span_of(&self, lines: &Range<usize>) -> Span {
+        let [start, end] = [lines.start, lines.end].map(|line| self.index.start_of(self.old_text, line + 1));
+        Span::new(start, end)
+    }
+
+    /// True when the last line of the file has no line end.
+    pub(super) fn is_open(&self) -> bool {
+        !self.old_text.is_empty() && !self.old_text.ends_with('\n')
+    }
+
+    /// These lines of the new text without blank ones at either end.
+    pub(super) fn trimmed(&self, lines: &Range<usize>) -> Range<usize> {
+        let filled = |at: &usize| !self.new[*at].trim().is_empty();
+        let start = lines.clone().find(filled).unwrap_or(lines.end);
+        start..lines.clone().rev().find(filled).map_or(start, |at| at + 1)
+    }
+}

@@ -1,0 +1,59 @@
+//! Worst inputs of lazy edits: as many lines, fragments and placeholders as 8 MB have.
+
+use super::rows::{Row, Scenario, applied, deep_lines};
+use std::fmt::Write as _;
+use std::path::Path;
+
+const PLACEHOLDER: &str = "# ... existing code ...\n";
+/// Lines of the file, and of the text.
+const LINES: usize = 150_000;
+
+pub(super) const ROWS: &[Row] = &[
+    Row { tool: "apply", name: "lazy: deep indentation", scenario: |root| deep(root, " ") },
+    Row { tool: "apply", name: "lazy: deep tabs", scenario: |root| deep(root, "\t") },
+    Row { tool: "apply", name: "lazy: lines that are not there", scenario: absent },
+    Row { tool: "apply", name: "lazy: many fragments", scenario: fragments },
+    Row { tool: "apply", name: "lazy: equal fragments", scenario: equal_fragments },
+    Row { tool: "apply", name: "lazy: dots", scenario: |root| between(root, "...") },
+    Row { tool: "apply", name: "lazy: remarks", scenario: |root| between(root, "# etc.") },
+];
+
+fn lazy(root: &Path, file: String, text: &str) -> Scenario {
+    let mut scenario = applied(root, format!("a.py\n```\n{text}```\n"));
+    scenario.files = vec![("a.py".to_owned(), file)];
+    scenario
+}
+
+fn numbered(name: &str) -> String {
+    (0..LINES).fold(String::new(), |mut text, nth| {
+        let _ = writeln!(text, "{name}_{nth} = {nth}");
+        text
+    })
+}
+
+fn deep(root: &Path, indent: &str) -> Scenario {
+    let lines = format!("{indent}other = 1\n").repeat(300_000);
+    let text = format!("def f():\n{indent}alpha = 1\n{indent}{PLACEHOLDER}{lines}{indent}return alpha\n");
+    lazy(root, deep_lines(), &text)
+}
+
+fn absent(root: &Path) -> Scenario {
+    lazy(root, numbered("alpha"), &format!("{PLACEHOLDER}{}{PLACEHOLDER}", numbered("beta")))
+}
+
+fn fragments(root: &Path) -> Scenario {
+    let file = numbered("alpha");
+    let text: String = file.lines().step_by(2).map(|line| format!("{line}\n{PLACEHOLDER}")).collect();
+    lazy(root, file, &text)
+}
+
+fn equal_fragments(root: &Path) -> Scenario {
+    let file = "a\nb\n".repeat(49) + &"z\n".repeat(LINES);
+    lazy(root, file, &format!("a\nx\na\n{PLACEHOLDER}").repeat(LINES))
+}
+
+/// Lines of only dots, or remarks, between the first and the last line of the file.
+fn between(root: &Path, line: &str) -> Scenario {
+    let file = format!("first = 1\n{}last = 1\n", numbered("alpha"));
+    lazy(root, file, &format!("first = 1\n{line}\nlast = 1\n").repeat(LINES))
+}
