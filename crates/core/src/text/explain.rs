@@ -91,6 +91,11 @@ pub fn hunks(base: &Snapshot, changes: &ChangeSet, context: usize) -> Vec<DiffHu
     hunks_within(base, changes, context, &mut LineBudget::unlimited())
 }
 
+/// The hunks of a change without context and without their lines, for callers that need numbers and counts only.
+pub fn hunk_headers(base: &Snapshot, changes: &ChangeSet) -> Vec<DiffHunk> {
+    hunks_within(base, changes, 0, &mut LineBudget::none())
+}
+
 fn hunks_within(base: &Snapshot, changes: &ChangeSet, context: usize, room: &mut LineBudget) -> Vec<DiffHunk> {
     let text = base.text();
     let blocks = blocks(base, changes);
@@ -418,7 +423,7 @@ fn lines_data(hunk: &DiffHunk) -> Vec<Value> {
 
 #[cfg(test)]
 mod tests {
-    use super::{count_changes, hunks, stat, unified};
+    use super::{DiffHunk, count_changes, hunks, stat, unified};
     use crate::text::change::{ChangeSet, Splice};
     use crate::text::snapshot::Snapshot;
     use crate::text::span::Span;
@@ -499,6 +504,11 @@ mod tests {
             let Ok(changes) = ChangeSet::new(&base, splices) else { return Ok(()) };
             let after = String::from_utf8(changes.apply(&base)).unwrap();
             prop_assert_eq!(patched(base.text(), &hunks(&base, &changes, context)), after);
+            let whole = hunks(&base, &changes, 0);
+            let headers = super::hunk_headers(&base, &changes);
+            prop_assert_eq!(stat(&headers), stat(&whole));
+            let bare = whole.into_iter().zip(&headers).map(|(hunk, header)| DiffHunk { lines: Vec::new(), omitted: header.omitted, ..hunk });
+            prop_assert_eq!(bare.collect::<Vec<_>>(), headers);
         }
     }
 }

@@ -205,7 +205,7 @@ pub(crate) fn carry_lines(lines: &LineSet, base: &Snapshot, changes: &ChangeSet)
     if changes.is_empty() || lines.is_all() && changes.splices().is_empty() {
         return lines.clone();
     }
-    carried_over(lines, base, &explain::hunks(base, changes, 0))
+    carried_over(lines, base, &explain::hunk_headers(base, changes))
 }
 
 fn carried_over(lines: &LineSet, base: &Snapshot, hunks: &[DiffHunk]) -> LineSet {
@@ -244,7 +244,7 @@ pub(crate) fn after_writing(lines: &LineSet, base: &Snapshot, changes: &ChangeSe
     if changes.is_empty() {
         return lines.clone();
     }
-    let hunks = explain::hunks(base, changes, 0);
+    let hunks = explain::hunk_headers(base, changes);
     let mut out = carried_over(lines, base, &hunks);
     for hunk in hunks {
         if hunk.new_lines > 0 {

@@ -71,6 +71,7 @@ pub(super) const ROWS: &[Row] = &[
     Row { tool: "multi_edit", name: "absent equal edits", scenario: absent_equal_edits },
     Row { tool: "edit_anchors", name: "repeated anchors", scenario: repeated_anchors },
     Row { tool: "write", name: "reversed lines", scenario: reversed_lines },
+    Row { tool: "write", name: "TOML tables", scenario: toml_tables },
     Row { tool: "write", name: "shuffled equal lines", scenario: shuffled_lines },
     Row { tool: "notebook_edit", name: "many cells", scenario: many_cells },
     Row { tool: "notebook_edit", name: "many new cells", scenario: new_cells },
@@ -186,6 +187,14 @@ pub(super) fn deep_lines() -> String {
 fn deep_indentation(root: &Path) -> Scenario {
     let old = "  alpha = 1\n  return alpha\n";
     on(root, deep_lines(), json!({ "old_string": old, "new_string": "  other = 1\n".repeat(300_000) }))
+}
+
+fn toml_tables(root: &Path) -> Scenario {
+    let text = (0..190_000).fold(String::new(), |mut text, nth| {
+        let _ = writeln!(text, "a{nth}.b.c.d.e.f.g=1");
+        text
+    });
+    on_file(root, "a.toml", String::new(), "file_path", json!({ "content": text }))
 }
 
 fn similar_lines(root: &Path) -> Scenario {

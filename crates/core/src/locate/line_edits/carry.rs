@@ -131,7 +131,7 @@ impl<'a> LineMap<'a> {
         let (old, new) = (VersionLines::new(seen), VersionLines::new(now));
         let mut stretches = Vec::new();
         let (mut next, mut moved) = (1, 0isize);
-        for hunk in explain::hunks(seen, theirs, 0) {
+        for hunk in explain::hunk_headers(seen, theirs) {
             let first = hunk.old_start + usize::from(hunk.old_lines == 0);
             if next < first {
                 stretches.push(SharedLines { from: next, to: first - 1, moved });

@@ -60,6 +60,10 @@ impl LineBudget {
         LineBudget { bytes: usize::MAX, width: usize::MAX }
     }
 
+    pub(super) const fn none() -> LineBudget {
+        LineBudget { bytes: 0, width: usize::MAX }
+    }
+
     pub(super) const fn is_limited(&self) -> bool {
         self.width < usize::MAX
     }

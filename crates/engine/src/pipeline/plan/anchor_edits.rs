@@ -67,7 +67,7 @@ pub(crate) fn anchor_map_after(context: &Context, plan: &FilePlan, after: &Snaps
 
 /// Computes the anchors after a plan, which are to be stored once it is carried out.
 pub(crate) fn anchors_after(context: &Context, plan: &FilePlan, after: &Snapshot) -> Result<FollowedAnchors> {
-    let hunks = explain::hunks(&plan.before, &plan.changes, 0);
+    let hunks = explain::hunk_headers(&plan.before, &plan.changes);
     let changed: Vec<_> = hunks
         .iter()
         .map(|hunk| ReplacedRange {

@@ -223,7 +223,7 @@ impl FilePlan {
         if changes.is_empty() {
             return Ok(());
         }
-        let stat = explain::stat(&explain::hunks(&after, &changes, 0));
+        let stat = explain::stat(&explain::hunk_headers(&after, &changes));
         let (added, removed) = (stat.added, stat.removed);
         self.outcome.notes.push(Note::NewTextChanged { by: by.to_owned(), added, removed });
         self.seen.lines = base::after_writing(&self.seen.lines, &after, &changes);

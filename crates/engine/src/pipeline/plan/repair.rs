@@ -81,7 +81,7 @@ fn parses_after(proof: &Comparison<'_>, now: &Snapshot, changes: &ChangeSet) -> 
 /// Returns the remark for a range that ends inside a block which begins in it, if the file would parse without the rest
 /// of that block; `after` is the text with the edit, which does not parse.
 pub(crate) fn inside_a_block(proof: &Comparison<'_>, plan: &FilePlan, after: &Snapshot) -> Option<String> {
-    let hunks = explain::hunks(&plan.before, &plan.changes, 0);
+    let hunks = explain::hunk_headers(&plan.before, &plan.changes);
     plan.display.replaced.iter().take(PROVEN_HUNKS_MAX).find_map(|range| {
         let mut last = range.to;
         let lines = (range.from..=range.to).rev().take(EXAMINED_LINES_MAX).collect();

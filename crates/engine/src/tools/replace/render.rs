@@ -38,7 +38,7 @@ fn listed<'p>(plans: impl ExactSizeIterator<Item = &'p FilePlan>, places: &[usiz
     let all = plans.len();
     let mut out = String::new();
     for (plan, places) in plans.zip(places).take(LISTED_FILES_MAX) {
-        let hunks = explain::hunks(&plan.before, &plan.changes, 0);
+        let hunks = explain::hunk_headers(&plan.before, &plan.changes);
         let mut lines: Vec<String> = hunks.iter().take(LISTED_LINES_MAX).map(hunk_lines).collect();
         if hunks.len() > LISTED_LINES_MAX {
             lines.push("…".to_owned());
