@@ -151,7 +151,7 @@ fn placeholders(text: &str) -> Vec<(usize, &str)> {
     for (at, line) in work::lines(text).enumerate() {
         let may_be = hits.any_in(line);
         let trimmed = line.trim();
-        let sign = ["```", "~~~"].into_iter().find(|sign| trimmed.starts_with(sign));
+        let sign = fence_sign(trimmed);
         match (fence, sign) {
             // A fence opens with the name of a language; a phrase behind its signs is no name.
             (None, Some(_)) if phrase::is_placeholder(trimmed.trim_matches(['`', '~'])) => out.push((at, line)),
@@ -162,6 +162,11 @@ fn placeholders(text: &str) -> Vec<(usize, &str)> {
         }
     }
     out
+}
+
+/// The sign of a fence that a line begins with.
+fn fence_sign(line: &str) -> Option<&'static str> {
+    ["```", "~~~"].into_iter().find(|sign| line.trim_start().starts_with(sign))
 }
 
 /// Lines below which a file may shrink without a warning.

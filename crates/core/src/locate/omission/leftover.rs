@@ -1,5 +1,6 @@
 //! Markers of an edit or of a merge conflict in new text, where they would become lines of the file.
 
+use super::fence_sign;
 use crate::advice;
 use crate::advice::Phrase;
 use crate::code::Code;
@@ -74,8 +75,7 @@ fn marker<'a>(old: &str, new: &'a str) -> Option<(usize, &'a str)> {
     // The opening marker of a conflict, and whether its divider follows.
     let (mut open, mut divided) = (None, false);
     for (at, line) in new.lines().map(str::trim_end).enumerate() {
-        let sign = ["```", "~~~"].into_iter().find(|sign| line.trim_start().starts_with(sign));
-        match (fence, sign) {
+        match (fence, fence_sign(line)) {
             (None, Some(sign)) => fence = Some(sign),
             (Some(open), Some(sign)) if open == sign => fence = None,
             _ => {}

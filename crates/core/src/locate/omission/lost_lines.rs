@@ -1,9 +1,9 @@
 //! Lines of only dots, and remarks about text that was left out: they are placeholders if lines of the old text would be
 //! lost in their place.
 
-use super::is_elision;
 use super::phrase;
 use super::remark::{self, RemarkKind};
+use super::{fence_sign, is_elision};
 use crate::work;
 use std::collections::{HashMap, HashSet};
 
@@ -96,7 +96,7 @@ fn fenced(lines: &[&str]) -> Vec<bool> {
     lines
         .iter()
         .map(|line| {
-            open ^= ["```", "~~~"].iter().any(|sign| line.trim_start().starts_with(sign));
+            open ^= fence_sign(line).is_some();
             open
         })
         .collect()
