@@ -349,14 +349,21 @@ pub trait Store: Send + Sync {
     /// more than 500,000 entries, or `io.*`.
     fn list(&self, place: &SafePath) -> Result<Option<Vec<DirEntry>>>;
 
-    /// Returns the entries of a directory with their metadata, those of links of the links themselves; an entry that
-    /// vanished meanwhile is absent. `None` if it is not a directory.
-    fn list_with_meta(&self, place: &SafePath) -> Result<Option<Vec<(DirEntry, FileMeta)>>> {
-        let Some(entries) = self.list(place)? else { return Ok(None) };
-        let names: Vec<&OsStr> = entries.iter().map(|entry| &*entry.name).collect();
-        let found = self.lookup_names(place.root(), place.relative(), &names)?;
-        let all = entries.iter().zip(found).filter_map(|(entry, found)| Some((entry.clone(), found?.meta)));
-        Ok(Some(all.collect()))
+    /// Returns the metadata of entries of a directory; `None` for one that is no longer there. A link is described
+    /// itself.
+    ///
+    /// Fails with `io.*` if the directory cannot be entered.
+    fn entries_meta(&self, place: &SafePath, names: &[&OsStr]) -> Result<Vec<Option<FileMeta>>> {
+        let found = self.lookup_names(place.root(), place.relative(), names)?;
+        Ok(found.into_iter().map(|found| found.map(|found| found.meta)).collect())
+    }
+
+    /// Returns the path of an entry that [`Store::list`] returned, without a look at the disk. If a link has taken the
+    /// place of the entry or of a directory before it, the file cannot be opened.
+    fn entry(&self, parent: &SafePath, name: &OsStr) -> SafePath {
+        let root = &self.roots()[parent.root()].canonical;
+        let asked = parent.absolute().join(name);
+        SafePath::new(parent.root(), root, parent.relative().join(name), &asked, None)
     }
 
     /// Looks up names in a directory below a root; `None` for a name that does not exist or cannot be examined. Only

@@ -2,7 +2,7 @@
 
 use core::fmt;
 use core::str::FromStr;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::time::Duration;
 
@@ -446,11 +446,20 @@ pub trait OperationLog: Send + Sync {
     /// Returns `None`, writing nothing, if no file remains.
     fn log_outside(&self, operation: &Operation, contents: &[OutsideContent<'_>]) -> Result<Option<LogReceipt>>;
 
-    /// Remembers files that were not known, as the state from which later changes start.
+    /// Remembers files that were not known, as the state from which later changes start. Cheap: most of the work is done
+    /// by [`OperationLog::settle`], or for the next question. Known states stay.
     fn know(&self, found: &[NewlyKnown<'_>]) -> Result<()>;
 
-    /// Returns the paths at which something is known to be, in any order.
-    fn known_paths(&self) -> Result<Vec<Vec<u8>>>;
+    /// Does what was postponed. For after an answer.
+    fn settle(&self) -> Result<()> {
+        Ok(())
+    }
+
+    /// Returns all paths that were ever seen, each with what [`OperationLog::newest_seen`] returns for it.
+    fn all_newest_seen(&self) -> Result<HashMap<Vec<u8>, ContentId>>;
+
+    /// Returns the paths at which something is known to be, in any order, of those that `is_wanted` accepts.
+    fn known_paths(&self, is_wanted: &dyn Fn(&[u8]) -> bool) -> Result<Vec<Vec<u8>>>;
 
     /// Returns what the last snapshot found; `None` if there was none, or it cannot be read.
     fn stat_cache(&self) -> Option<StatCache>;

@@ -1,4 +1,4 @@
-//! Contents of many files, hashed and compressed on several threads before the database is locked for them.
+//! Contents of many files, hashed and compressed on several threads.
 
 use std::panic::resume_unwind;
 use std::thread;
@@ -6,6 +6,7 @@ use std::thread;
 use emendate_core::ContentId;
 
 use crate::pack::{PackedBytes, Packer};
+use crate::{HistoryLimits, NewlyKnown};
 
 /// Bytes per thread below which a further one does not pay.
 const THREAD_BYTES_MIN: usize = 256 << 10;
@@ -20,11 +21,14 @@ pub(crate) struct PreparedBytes<'a> {
     pub(crate) packed: PackedBytes<'a>,
 }
 
+/// Prepares the contents of files that a snapshot found.
+pub(crate) fn of_found<'a>(found: &[NewlyKnown<'a>], limits: &HistoryLimits) -> Vec<Option<PreparedBytes<'a>>> {
+    let contents: Vec<_> = found.iter().map(|new| (new.state.content, new.bytes)).collect();
+    prepare(&contents, limits.session_content().raw)
+}
+
 /// Prepares contents; those that are missing, larger than `bytes_max`, or of another id, are `None`.
-pub(crate) fn prepare<'a>(
-    contents: &[(ContentId, Option<&'a [u8]>)],
-    bytes_max: u64,
-) -> Vec<Option<PreparedBytes<'a>>> {
+fn prepare<'a>(contents: &[(ContentId, Option<&'a [u8]>)], bytes_max: u64) -> Vec<Option<PreparedBytes<'a>>> {
     let bytes: usize = contents.iter().filter_map(|(_, raw)| raw.map(<[u8]>::len)).sum();
     let threads = thread::available_parallelism().map_or(1, usize::from).min(THREADS_MAX);
     let threads = threads.min(bytes / THREAD_BYTES_MIN).max(1);

@@ -9,6 +9,8 @@ use crate::{FileKind, FileState, varint};
 
 /// First bytes of the file; another layout gets another number.
 const MAGIC: &[u8; 8] = b"EmndSta1";
+/// Bytes of a content id.
+const CONTENT_BYTES: usize = 16;
 /// Bytes of the checksum at the end.
 const CHECK_BYTES: usize = 16;
 
@@ -49,26 +51,24 @@ pub struct StatCache {
 impl StatCache {
     /// Serializes the cache.
     pub(crate) fn pack(&self) -> Vec<u8> {
-        let mut paths: Vec<&Vec<u8>> = self.files.keys().collect();
-        paths.sort_unstable();
-        let mut out = Vec::with_capacity(64 * paths.len() + 64);
+        let mut files: Vec<(&Vec<u8>, &CachedFile)> = self.files.iter().collect();
+        files.sort_unstable_by_key(|(path, _)| *path);
+        let mut out = Vec::with_capacity(64 * files.len() + 64);
         out.extend_from_slice(MAGIC);
-        varint::put(&mut out, paths.len() as u64);
+        varint::put(&mut out, files.len() as u64);
         let mut last: &[u8] = b"";
-        for path in paths {
+        for (path, CachedFile { meta, content, racy }) in files {
             let shared = path.iter().zip(last).take_while(|(one, other)| one == other).count();
             let rest = path.get(shared..).unwrap_or_default();
             varint::put(&mut out, shared as u64);
             varint::put(&mut out, rest.len() as u64);
             out.extend_from_slice(rest);
-            if let Some(CachedFile { meta, content, racy }) = self.files.get(path) {
-                let times = [meta.mtime_ns.cast_unsigned(), meta.ctime_ns.cast_unsigned()];
-                for number in [meta.dev, meta.ino, meta.size].into_iter().chain(times) {
-                    varint::put(&mut out, number);
-                }
-                varint::put(&mut out, u64::from(meta.mode) << 1 | u64::from(*racy));
-                out.extend_from_slice(&content.to_bytes());
+            let times = [meta.mtime_ns.cast_unsigned(), meta.ctime_ns.cast_unsigned()];
+            for number in [meta.dev, meta.ino, meta.size].into_iter().chain(times) {
+                varint::put(&mut out, number);
             }
+            varint::put(&mut out, u64::from(meta.mode) << 1 | u64::from(*racy));
+            out.extend_from_slice(&content.to_bytes());
             last = path;
         }
         let check = ContentId::of(&out).to_bytes();
@@ -83,9 +83,11 @@ impl StatCache {
         if ContentId::of(body).to_bytes() != check {
             return None;
         }
-        let mut files = HashMap::new();
-        let mut path: Vec<u8> = Vec::new();
-        for _ in 0..varint::take(&mut rest)? {
+        let count = varint::take(&mut rest)?;
+        // Each file takes more bytes than one for each of its numbers.
+        let room = usize::try_from(count).ok()?.min(rest.len() / CONTENT_BYTES);
+        let (mut files, mut path) = (HashMap::with_capacity(room), Vec::new());
+        for _ in 0..count {
             path.truncate(usize::try_from(varint::take(&mut rest)?).ok()?);
             let length = usize::try_from(varint::take(&mut rest)?).ok()?;
             path.extend_from_slice(split(&mut rest, length)?);

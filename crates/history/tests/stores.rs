@@ -3,7 +3,7 @@
 
 mod suite;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -126,8 +126,14 @@ impl OperationLog for Chosen {
     fn know(&self, found: &[NewlyKnown<'_>]) -> Result<()> {
         self.now().know(found)
     }
-    fn known_paths(&self) -> Result<Vec<Vec<u8>>> {
-        self.now().known_paths()
+    fn settle(&self) -> Result<()> {
+        self.now().settle()
+    }
+    fn all_newest_seen(&self) -> Result<HashMap<Vec<u8>, ContentId>> {
+        self.now().all_newest_seen()
+    }
+    fn known_paths(&self, is_wanted: &dyn Fn(&[u8]) -> bool) -> Result<Vec<Vec<u8>>> {
+        self.now().known_paths(is_wanted)
     }
     fn stat_cache(&self) -> Option<StatCache> {
         self.now().stat_cache()

@@ -1,5 +1,6 @@
 //! `snapshots`: the first snapshot of ten thousand files, next to reading them and to `git add`; and a later one, next
-//! to `git status`. Each case of the first kind starts without a state, like a fresh clone.
+//! to `git status`. Each case of the first kind starts without a state, like a fresh clone. What a server does after the
+//! answer of a first snapshot is shown, too.
 
 use crate::exact::scratch;
 use crate::outcome::Outcome;
@@ -7,6 +8,7 @@ use crate::race::{Case, race, settle, timed};
 use crate::report::Report;
 use emendate::{CallContext, Config, Engine, StateLocation, UnreadPolicy};
 use serde_json::json;
+use std::cell::Cell;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -20,6 +22,7 @@ const CHANGED: usize = 10;
 const READ: &str = "reading all files";
 const ADD: &str = "git add -A";
 const FIRST: &str = "ours: first snapshot";
+const AFTER: &str = "ours: after its answer";
 const STATUS: &str = "git status";
 const LATER: &str = "ours: later snapshot";
 
@@ -82,16 +85,21 @@ fn snapshot(engine: &Engine) -> Duration {
 fn first(files: usize, rounds: usize) -> Outcome {
     let project = Project::new(files);
     let states = tempfile::tempdir_in(scratch()).unwrap_or_else(|error| panic!("{error}"));
-    let mut number = 0;
+    let (mut number, after) = (0, Cell::new(Duration::ZERO));
     let mut cases = vec![
         Case::floor(READ, || timed(|| project.paths.iter().filter_map(|path| fs::read(path).ok()).count()).1),
         Case::ours(FIRST, || {
             number += 1;
             let state = states.path().join(number.to_string());
-            let time = snapshot(&project.engine(state.clone()));
+            let engine = project.engine(state.clone());
+            let time = snapshot(&engine);
+            after.set(timed(|| engine.history().finish_background_work()).1);
+            drop(engine);
             let _ = fs::remove_dir_all(state);
             time
         }),
+        // Of the last first snapshot.
+        Case::ours(AFTER, || after.get()),
     ];
     if git(&project.root, &["version"]) {
         cases.push(Case::peer(ADD, || {

@@ -1,7 +1,8 @@
 //! Snapshots: what any program changed below the root becomes an operation, which can be undone.
 
 use crate::bench::{Bench, code, ok};
-use emendate::{Config, StateLocation};
+use emendate::{CallContext, Config, Engine, StateLocation};
+use emendate_history::Retention;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
@@ -132,15 +133,11 @@ fn snapshot_survives_the_process_and_the_loss_of_its_file() {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().canonicalize().unwrap();
     let open = || {
-        emendate::Engine::open(
-            std::slice::from_ref(&root),
-            StateLocation::Directory(state.path().to_owned()),
-            Config::default(),
-        )
-        .unwrap()
+        let state = StateLocation::Directory(state.path().to_owned());
+        Engine::open(std::slice::from_ref(&root), state, Config::default()).unwrap()
     };
     let take = || {
-        let reply = open().call(&emendate::CallContext::default(), "snapshot", json!({}));
+        let reply = open().call(&CallContext::default(), "snapshot", json!({}));
         ok(&reply);
         reply.to_json()["data"]["filesTotal"].clone()
     };
@@ -163,6 +160,62 @@ fn snapshot_survives_the_process_and_the_loss_of_its_file() {
         fs::write(root.join("a"), format!("{} bytes\n", damage.len())).unwrap();
         assert_eq!(take(), 1);
     }
+}
+
+/// What the first snapshot found is in a file beside the database until it is moved there.
+#[test]
+fn first_snapshot_is_moved_to_the_database_by_whoever_comes_next() {
+    for next in ["the same process", "a snapshot of another process", "a collection of garbage"] {
+        let (state, dir) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let root = dir.path().canonicalize().unwrap();
+        let place = StateLocation::Directory(state.path().to_owned());
+        let open = || Engine::open(std::slice::from_ref(&root), place.clone(), Config::default()).unwrap();
+        let call = |engine: &Engine, tool: &str, input: Value| ok(&engine.call(&CallContext::default(), tool, input));
+        fs::write(root.join("a"), "one\n").unwrap();
+        let first = open();
+        call(&first, "snapshot", json!({}));
+        let found = fs::read_dir(state.path())
+            .unwrap()
+            .map(|it| it.unwrap().path().join("sessions.found"))
+            .find(|it| it.exists())
+            .unwrap();
+        assert_eq!(fs::metadata(&found).unwrap().permissions().mode() & 0o777, 0o600);
+        match next {
+            "the same process" => first.history().finish_background_work(),
+            "a collection of garbage" => drop(open().history().collect_garbage(Retention::default()).unwrap()),
+            _ => {}
+        }
+        drop(first);
+        fs::write(root.join("a"), "two\n").unwrap();
+        let text = call(&open(), "snapshot", json!({}));
+        assert!(text.contains("1 changed"), "{next}: {text}");
+        assert!(!found.exists(), "{next}");
+        call(&open(), "undo", json!({ "id": "1" }));
+        assert_eq!(fs::read_to_string(root.join("a")).unwrap(), "one\n", "{next}");
+    }
+}
+
+/// Several threads read, and the files are listed in the order of their paths.
+#[test]
+fn many_files_are_found_in_order() {
+    let bench = Bench::new();
+    let name = |nth: usize| format!("d{}/f{nth:03}", nth % 3);
+    (0..900).for_each(|nth| drop(bench.put(name(nth), &format!("file {nth}\n"))));
+    assert_eq!(snapshot(&bench)["scanned"], 900);
+    let mut names: Vec<String> = (0..900).filter(|nth| nth % 5 == 0).map(name).collect();
+    names.iter().for_each(|name| drop(bench.put(name, "changed\n")));
+    names.sort();
+    let reply = bench.call("snapshot", json!({}));
+    ok(&reply);
+    let data = reply.to_json()["data"].clone();
+    assert_eq!((&data["scanned"], &data["filesTotal"]), (&json!(900), &json!(names.len())));
+    let listed = data["files"].as_array().unwrap().iter().map(|file| file["filePath"].as_str().unwrap().to_owned());
+    let listed: Vec<String> = listed.collect();
+    let expected: Vec<String> =
+        names.iter().map(|name| bench.path(name).display().to_string()).take(listed.len()).collect();
+    assert_eq!(listed, expected);
+    ok(&bench.call("undo", json!({ "id": "1" })));
+    (0..900).for_each(|nth| assert_eq!(bench.get(name(nth)), format!("file {nth}\n")));
 }
 
 #[test]

@@ -384,18 +384,11 @@ impl Store for LocalStore {
         error::check_listing(place, entries)
     }
 
-    fn list_with_meta(&self, place: &SafePath) -> Result<Option<Vec<(DirEntry, FileMeta)>>> {
-        let Some(entries) = self.list(place)? else { return Ok(None) };
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW;
-        let folder = match self.open_beneath(place.root(), place.relative(), flags) {
-            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(None),
-            other => other.map_err(|errno| error::os_error("list the directory", place.absolute(), errno))?,
-        };
-        let with_meta = entries.into_iter().filter_map(|entry| {
-            let stat = sys::statat(&folder, &entry.name).ok()?;
-            Some((entry, read::file_meta(&stat)))
-        });
-        Ok(Some(with_meta.collect()))
+    fn entries_meta(&self, place: &SafePath, names: &[&OsStr]) -> Result<Vec<Option<FileMeta>>> {
+        let folder = self
+            .open_beneath(place.root(), place.relative(), sys::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW)
+            .map_err(|errno| error::os_error("list the directory", place.absolute(), errno))?;
+        Ok(names.iter().map(|name| Some(read::file_meta(&sys::statat(&folder, name).ok()?))).collect())
     }
 
     fn lookup_names(&self, root: usize, folder: &Path, names: &[&OsStr]) -> Result<Vec<Option<NameInfo>>> {

@@ -10,12 +10,13 @@ use emendate_core::{Code, Error, Result};
 use super::failure::of_io;
 
 /// The files that make up a database. The memory shared by its processes is not among them: SQLite builds it again.
-const DATABASE_FILES: [&str; 7] = [
+const DATABASE_FILES: [&str; 8] = [
     "sessions.db",
     "sessions.db-wal",
     "sessions.db-journal",
     "sessions.db.damaged",
     "sessions.spool",
+    "sessions.found",
     "sessions.stat",
     "sessions.comments",
 ];

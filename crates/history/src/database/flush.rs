@@ -6,11 +6,12 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use super::append_log::{self, AppendLog, AppendLogGuard};
 use super::cache::CacheUpdate;
 use super::entry::{self, AppendLogEntry};
+use super::found_file::{self, FoundEntry, FoundFile, Frames};
 use super::log::{self, LogSignature};
 use super::{Database, DatabaseState, failure, gaps, open, outside};
 use crate::{
-    ChangeContent, HistoryGap, HistoryLimits, LogReceipt, Operation, OperationId, OutsideContent, SessionUpdate,
-    operation,
+    ChangeContent, HistoryGap, HistoryLimits, LogReceipt, NewlyKnown, Operation, OperationId, OutsideContent,
+    SessionUpdate, clock, operation, prepared,
 };
 
 /// Paths that are looked up one by one; of more, everything between the first and the last is read.
@@ -29,9 +30,33 @@ impl Database {
 
     /// Flushes the spool into the database.
     pub(super) fn flush(&self, state: &mut DatabaseState) -> Result<()> {
-        if state.append_log.read_head().is_none_or(|head| !head.is_empty()) {
+        let head = state.append_log.read_head();
+        let generation = head.map(|head| head.generation);
+        // Whoever adds to the file increments the generation afterwards.
+        let has_found = || generation != state.found_file_missing_at && found_file::exists(&self.path);
+        if head.is_none_or(|head| !head.is_empty()) || has_found() {
             self.change(state, |_, _| Ok(()))?;
         }
+        state.found_file_missing_at = generation;
+        Ok(())
+    }
+
+    /// Keeps files that a snapshot found beside the database, until they are moved there.
+    pub(super) fn keep_found(&self, state: &mut DatabaseState, found: &[NewlyKnown<'_>]) -> Result<()> {
+        let mut spool = self.lock(state)?;
+        let failed = |error: std::io::Error| failure::of_io(&error, "write beside", &self.path);
+        if !state.found_file.as_ref().is_some_and(|file| file.is_current(&self.path)) {
+            if found_file::exists(&self.path) {
+                // Another process wrote it, perhaps not to its end.
+                self.write(state, &mut spool, GapCheck::Entries, |_, _| Ok(()))?;
+            }
+            state.found_file = Some(FoundFile::create(&self.path).map_err(failed)?);
+        }
+        if let Some(file) = &mut state.found_file {
+            file.append(found).map_err(failed)?;
+        }
+        spool.bump_generation().map_err(failed)?;
+        state.cache.clear();
         Ok(())
     }
 
@@ -132,8 +157,10 @@ impl Database {
         work: impl FnOnce(&Connection, &mut CacheUpdate) -> rusqlite::Result<T>,
     ) -> Result<T> {
         let (entries, whole) = spool.entries();
+        let found = if found_file::exists(&self.path) { Frames::open(&self.path).ok() } else { None };
+        let has_found = found.is_some();
         // The database may have been set aside; the entries of other processes must not go into that file.
-        if !entries.is_empty() && open::identity(&self.path) != state.file {
+        if (has_found || !entries.is_empty()) && open::identity(&self.path) != state.file {
             state.connection = None;
         }
         let turn = spool.head().generation;
@@ -149,6 +176,10 @@ impl Database {
                 let _ = spool.raise_next_number(1);
             }
             let before = if checked { gaps::find_gap(&all, expected(&entries, next))? } else { None };
+            // They were found before anything that the entries are about.
+            for frame in found.into_iter().flatten() {
+                self.move_found(&all, &frame, &mut learned)?;
+            }
             let unread = apply_entries(&all, &entries, &self.limits, &mut learned)?;
             let after = if unread > 0 || !whole { gaps::find_gap(&all, next)? } else { None };
             let done = work(&all, &mut learned)?;
@@ -160,6 +191,10 @@ impl Database {
             }
             Ok((done, after.or(before), unread))
         })?;
+        if has_found {
+            state.found_file = None;
+            found_file::remove(&self.path);
+        }
         if !spool.head().is_empty() {
             // If this fails, the entries left there are recognized as applied next time.
             let _ = spool.clear();
@@ -169,6 +204,13 @@ impl Database {
         state.added = state.added.saturating_add(learned.added);
         state.cache.update(learned);
         Ok(done)
+    }
+
+    /// Moves files that a snapshot found to the tables.
+    fn move_found(&self, all: &Connection, frame: &[FoundEntry], learned: &mut CacheUpdate) -> rusqlite::Result<()> {
+        let found: Vec<NewlyKnown<'_>> = frame.iter().map(FoundEntry::as_known).collect();
+        let prepared = prepared::of_found(&found, &self.limits);
+        outside::know(all, &found, &prepared, (clock::now_us(), &self.limits), learned)
     }
 
     /// Appends an operation to the spool; `None` if it has to go into the database.

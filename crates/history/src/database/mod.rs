@@ -7,6 +7,7 @@ mod copy;
 mod entry;
 mod failure;
 mod flush;
+mod found_file;
 mod gaps;
 mod log;
 mod open;
@@ -19,7 +20,7 @@ mod stat_file;
 mod upkeep;
 
 use std::cell::RefCell;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -40,6 +41,7 @@ pub(crate) use open::identity;
 
 use append_log::AppendLog;
 use cache::HistoryCache;
+use found_file::FoundFile;
 use sql_blob_store::{CachedBlobStore, GraphCache, SqlBlobStore};
 
 /// Sessions and operations in a file that all processes share. A file that is damaged, foreign or newer than this
@@ -73,6 +75,10 @@ struct DatabaseState {
     append_log_usable: bool,
     /// The spool was damaged, and that was not reported yet.
     append_log_damaged: bool,
+    /// The file with what a first snapshot found, if this process created it.
+    found_file: Option<FoundFile>,
+    /// Generation in which there was no such file.
+    found_file_missing_at: Option<u64>,
     cache: HistoryCache,
     /// Number of connections opened so far.
     connections_opened: u64,
@@ -100,6 +106,8 @@ impl Database {
             append_log: spool,
             append_log_usable: false,
             append_log_damaged: false,
+            found_file: None,
+            found_file_missing_at: None,
             cache: memo,
             connections_opened: 1,
             graph_cache: None,
@@ -328,17 +336,33 @@ impl OperationLog for Database {
     }
 
     fn know(&self, found: &[NewlyKnown<'_>]) -> Result<()> {
+        if !self.on_network {
+            return self.keep_found(&mut self.state(), found);
+        }
         // Before the database is locked.
-        let contents: Vec<_> = found.iter().map(|new| (new.state.content, new.bytes)).collect();
-        let prepared = prepared::prepare(&contents, self.limits.session_content().raw);
+        let prepared = prepared::of_found(found, &self.limits);
         let state = &mut *self.state();
         let now = clock::now_us();
         self.change_records(state, |all, learned| outside::know(all, found, &prepared, (now, &self.limits), learned))?;
         self.upkeep(state, now)
     }
 
-    fn known_paths(&self) -> Result<Vec<Vec<u8>>> {
-        self.ask(|connection| outside::known_paths(connection))
+    fn settle(&self) -> Result<()> {
+        let state = &mut *self.state();
+        // What another process found is its own to move, or done for the next question.
+        if state.found_file.is_none() {
+            return Ok(());
+        }
+        self.change(state, |_, _| Ok(()))?;
+        self.upkeep(state, clock::now_us())
+    }
+
+    fn all_newest_seen(&self) -> Result<HashMap<Vec<u8>, ContentId>> {
+        self.ask(|connection| outside::all_newest(connection))
+    }
+
+    fn known_paths(&self, is_wanted: &dyn Fn(&[u8]) -> bool) -> Result<Vec<Vec<u8>>> {
+        self.ask(|connection| outside::known_paths(connection, is_wanted))
     }
 
     fn stat_cache(&self) -> Option<StatCache> {

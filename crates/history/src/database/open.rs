@@ -11,7 +11,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use super::failure::{is_damage, of_io, of_sql};
-use super::gaps;
+use super::{found_file, gaps};
 use crate::clock;
 
 /// `application_id` of our databases: "Emnd".
@@ -173,9 +173,9 @@ fn log_size(path: &Path) -> u64 {
     fs::symlink_metadata(beside(path, "-wal")).map_or(0, |log| log.len())
 }
 
-/// Size of the database on disk, including its log.
+/// Size of the database on disk, including its log and what will be moved to it.
 pub(super) fn size(path: &Path) -> u64 {
-    log_size(path) + fs::symlink_metadata(path).map_or(0, |file| file.len())
+    log_size(path) + found_file::size(path) + fs::symlink_metadata(path).map_or(0, |file| file.len())
 }
 
 /// Device and inode of the file at `path`.

@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use emendate_core::ContentId;
 use emendate_fs::FileMeta;
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row, Rows, params};
 
 use super::cache::CacheUpdate;
 use super::log::{self, LogSignature};
@@ -201,9 +201,20 @@ fn paths_among(all: &Connection, found: &[NewlyKnown<'_>]) -> rusqlite::Result<H
 /// is read at once.
 pub(super) fn newest_of_many(all: &Connection, paths: &[&[u8]]) -> rusqlite::Result<Vec<Option<ContentId>>> {
     let (Some(first), Some(last)) = (paths.iter().min(), paths.iter().max()) else { return Ok(Vec::new()) };
-    let mut known: HashMap<Vec<u8>, (bool, i64, ContentId)> = HashMap::new();
     let mut query = all.prepare_cached("SELECT path, session=?3, at, content FROM seen WHERE path>=?1 AND path<=?2")?;
-    let mut rows = query.query(params![first, last, OUTSIDE])?;
+    let known = newest_of_rows(query.query(params![first, last, OUTSIDE])?)?;
+    Ok(paths.iter().map(|path| known.get(*path).copied()).collect())
+}
+
+/// Returns the content that was last known at each path.
+pub(super) fn all_newest(all: &Connection) -> rusqlite::Result<HashMap<Vec<u8>, ContentId>> {
+    let mut query = all.prepare_cached("SELECT path, session=?1, at, content FROM seen")?;
+    newest_of_rows(query.query([OUTSIDE])?)
+}
+
+/// Returns the newest content of each path: columns are the path, whether the row is about others, time and content.
+fn newest_of_rows(mut rows: Rows<'_>) -> rusqlite::Result<HashMap<Vec<u8>, ContentId>> {
+    let mut known: HashMap<Vec<u8>, (bool, i64, ContentId)> = HashMap::new();
     while let Some(row) = rows.next()? {
         let content = ContentId::from_bytes(fixed(row.get_ref(3)?.as_blob()?)?);
         let found = (row.get(1)?, row.get(2)?, content);
@@ -213,11 +224,19 @@ pub(super) fn newest_of_many(all: &Connection, paths: &[&[u8]]) -> rusqlite::Res
             *entry = found;
         }
     }
-    Ok(paths.iter().map(|path| known.get(*path).map(|(_, _, content)| *content)).collect())
+    Ok(known.into_iter().map(|(path, (_, _, content))| (path, content)).collect())
 }
 
-/// Returns the paths at which something is known to be.
-pub(super) fn known_paths(all: &Connection) -> rusqlite::Result<Vec<Vec<u8>>> {
+/// Returns the paths at which something is known to be, of those that are wanted.
+pub(super) fn known_paths(all: &Connection, is_wanted: &dyn Fn(&[u8]) -> bool) -> rusqlite::Result<Vec<Vec<u8>>> {
     let mut query = all.prepare_cached("SELECT path FROM seen WHERE session=?1 AND content<>?2")?;
-    query.query_map(params![OUTSIDE, NOTHING.to_bytes()], |row| row.get(0))?.collect()
+    let mut rows = query.query(params![OUTSIDE, NOTHING.to_bytes()])?;
+    let mut paths = Vec::new();
+    while let Some(row) = rows.next()? {
+        let path = row.get_ref(0)?.as_blob()?;
+        if is_wanted(path) {
+            paths.push(path.to_vec());
+        }
+    }
+    Ok(paths)
 }

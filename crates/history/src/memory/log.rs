@@ -10,10 +10,10 @@ use super::{MemoryHistory, MemoryHistoryState};
 use crate::blob_store::{BlobStore, keep};
 use crate::delta_chain::{NewDelta, keep_sides};
 use crate::{
-    ChangeContent, DiskUsage, FileChange, GcStats, HistoryLimits, KnownContent, KnownState, LogEntry, LogReceipt,
-    LogStamp, NewlyKnown, Operation, OperationFilter, OperationId, OperationLog, OperationName, OperationOutcome,
-    OutsideContent, OwnedByteReplacement, OwnedContent, Retention, SessionUpdate, StatCache, TURN, VersionBody, clock,
-    delta_chain, operation, pack, prune, replacement,
+    ChangeContent, DiskUsage, FileChange, FileState, GcStats, HistoryLimits, KnownContent, KnownState, LogEntry,
+    LogReceipt, LogStamp, NewlyKnown, Operation, OperationFilter, OperationId, OperationLog, OperationName,
+    OperationOutcome, OutsideContent, OwnedByteReplacement, OwnedContent, Retention, SessionUpdate, StatCache, TURN,
+    VersionBody, clock, delta_chain, operation, pack, prune, replacement,
 };
 
 /// An operation of the log.
@@ -99,9 +99,16 @@ impl OperationLog for MemoryHistory {
         Ok(())
     }
 
-    fn known_paths(&self) -> Result<Vec<Vec<u8>>> {
+    fn all_newest_seen(&self) -> Result<HashMap<Vec<u8>, ContentId>> {
         let inner = self.inner();
-        Ok(inner.known.iter().filter(|(_, state)| state.is_some()).map(|(path, _)| path.clone()).collect())
+        let newest = |state: &Option<FileState>| state.map_or(operation::NOTHING, |state| state.content);
+        Ok(inner.known.iter().map(|(path, state)| (path.clone(), newest(state))).collect())
+    }
+
+    fn known_paths(&self, is_wanted: &dyn Fn(&[u8]) -> bool) -> Result<Vec<Vec<u8>>> {
+        let inner = self.inner();
+        let there = inner.known.iter().filter(|(path, state)| state.is_some() && is_wanted(path));
+        Ok(there.map(|(path, _)| path.clone()).collect())
     }
 
     fn stat_cache(&self) -> Option<StatCache> {

@@ -455,9 +455,13 @@ fn snapshots(open: Open<'_>) {
     store.know(&[found(b"/a", b"one"), found(PATH, b"two")]).unwrap();
     // Known states stay.
     store.know(&[found(b"/a", b"three")]).unwrap();
-    let mut paths = store.known_paths().unwrap();
+    let mut paths = store.known_paths(&|_| true).unwrap();
     paths.sort();
     assert_eq!(paths, [b"/a".to_vec(), PATH.to_vec()]);
+    assert_eq!(store.known_paths(&|path| path == PATH).unwrap(), [PATH.to_vec()]);
+    let all = [(b"/a".to_vec(), ContentId::of(b"one")), (PATH.to_vec(), ContentId::of(b"two"))];
+    assert_eq!(store.all_newest_seen().unwrap(), all.into());
+    store.settle().unwrap();
     assert_eq!(
         store.newest_seen(&[b"/a", PATH, b"/b"]).unwrap(),
         [Some(ContentId::of(b"one")), Some(ContentId::of(b"two")), None]

@@ -300,6 +300,10 @@ fn remember_loose(context: &Context, root: usize, loose: &[ContentId], done: &[L
 pub(crate) fn store_unstored_contents(context: &Context) {
     context.store().run_deferred();
     settle_log(context);
+    for history in (0..context.roots().len()).filter_map(|root| context.opened_history(root)) {
+        // What fails is done for the next question.
+        let _ = history.settle();
+    }
 }
 
 /// Confirms operations, and stores contents that exist only in working files.

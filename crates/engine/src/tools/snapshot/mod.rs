@@ -1,11 +1,11 @@
 //! The tool `snapshot`: every file below the roots that was changed, created or deleted since the last snapshot, by
 //! whatever program, becomes part of an operation.
 
+pub(crate) mod reader;
 pub(crate) mod scan;
 
 use crate::context::config::OutsideChanges;
 use crate::context::history_stores::key;
-use crate::context::walk::WalkFilter;
 use crate::context::{Context, policy};
 use crate::model::call_context::CallContext;
 use crate::model::call_handle::CallPhase;
@@ -15,25 +15,31 @@ use crate::pipeline::report::rendered::files_data;
 use crate::session::in_doubt::{current_side, resolve_in_doubt};
 use crate::session::outside::{OutsideChange, log_changes, outside_change};
 use crate::tools::history::operation_list::{file_data, kind, shown};
-use crate::tools::snapshot::scan::{FreshFile, LeftOut, TreeScan};
+use crate::tools::snapshot::reader::{ChunkReader, EarlierState, FoundFiles, FreshFile, LeftOut};
+use crate::tools::snapshot::scan::TreeWalk;
 use emendate_core::formats::{self, FormatInput};
 use emendate_core::{Code, Error, Result, work};
 use emendate_fs::SafePath;
 use emendate_history::{CachedFile, FileChange, FileState, KnownState, NewlyKnown, OperationId, StatCache};
 use emendate_os::ffi::OsStrExt as _;
-use ignore::overrides::Override;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
+use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::panic::resume_unwind;
 use std::path::Path;
-use std::sync::mpsc::sync_channel;
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::{Arc, Mutex};
 use std::thread;
 
 /// Bytes of new contents that one snapshot stores.
 pub(crate) const SNAPSHOT_BYTES_MAX: u64 = 64 << 20;
+/// Threads that read files.
+const READERS_MAX: usize = 8;
+/// Chunks of files that were found and not read yet.
+const CHUNKS_AHEAD: usize = 16;
 /// Characters of a note.
 const NOTE_CHARS_MAX: usize = 200;
 
@@ -149,24 +155,17 @@ impl RootScan<'_> {
         let context = self.context;
         resolve_in_doubt(context, self.root)?;
         let history = context.history(self.root);
-        let old = history.stat_cache();
-        let is_first = old.is_none();
+        let files = history.stat_cache();
+        let is_first = files.is_none();
+        let known = if is_first { Some(history.all_newest_seen()?) } else { None };
+        let earlier = EarlierState { files: files.unwrap_or_default(), known };
         let path = context.roots().get(self.root).copied().unwrap_or(Path::new("/"));
         let root = context.store().resolve_no_follow(path)?;
-        let scope = WalkFilter { globs: Override::empty(), hidden: true, all: false, watch: None };
-        let old = old.unwrap_or_default();
-        let mut scan = TreeScan::new(context, self.caller, scope, &old);
-        let mut findings = self.scan(&mut scan, &root, is_first)?;
-        self.find_deleted(&scan, &mut findings)?;
+        let (found, left_out, mut findings) = self.scan(&earlier, root)?;
+        self.find_deleted(&earlier, &found, &mut findings)?;
         let FoundChanges { changes, unstored, .. } = findings;
         let files: Vec<FileChange> = changes.iter().map(|it| it.change.clone()).collect();
-        let mut taken = RootSnapshot {
-            is_first,
-            files: scan.found.len(),
-            left_out: scan.left_out,
-            unstored,
-            ..RootSnapshot::default()
-        };
+        let mut taken = RootSnapshot { is_first, files: found.len(), left_out, unstored, ..RootSnapshot::default() };
         if self.dry_run {
             taken.changes = files;
             return Ok(taken);
@@ -175,46 +174,88 @@ impl RootScan<'_> {
         if !taken.operations.is_empty() {
             taken.changes = files;
         }
-        history.keep_stat_cache(&StatCache { files: scan.found })?;
+        history.keep_stat_cache(&StatCache { files: found })?;
         Ok(taken)
     }
 
-    /// Scans the root. What was read is settled on another thread, so that reading goes on meanwhile.
-    fn scan(&self, scan: &mut TreeScan<'_>, root: &SafePath, is_first: bool) -> Result<FoundChanges> {
-        let (old, meter) = (scan.old, work::current());
-        let (sender, batches) = sync_channel(1);
+    /// Scans the root: this thread walks through its directories, others read the files, and one more settles what was
+    /// read. Whoever fails ends the others.
+    fn scan(
+        &self,
+        earlier: &EarlierState,
+        root: SafePath,
+    ) -> Result<(HashMap<Vec<u8>, CachedFile>, LeftOut, FoundChanges)> {
+        let (meter, readers) = (work::current(), thread::available_parallelism().map_or(1, usize::from));
+        let (chunk_sender, chunks) = sync_channel(CHUNKS_AHEAD);
+        let (batch_sender, batches) = sync_channel(1);
+        // Dropped by the last reader, so that the walk does not wait for one.
+        let chunks = Arc::new(Mutex::new(chunks));
+        let meter = meter.as_ref();
         thread::scope(|threads| {
             let settling = threads.spawn(move || {
-                let _metered = meter.as_ref().map(work::Meter::enter);
-                let (mut findings, mut settled) = (FoundChanges::default(), Vec::new());
-                for batch in batches {
-                    let done = self.settle(old, batch, is_first, &mut findings)?;
-                    settled.extend(done.into_iter().map(|fresh| (key(&fresh.place).to_vec(), fresh.file)));
-                }
-                Ok::<_, Error>((findings, settled))
+                let _metered = meter.map(work::Meter::enter);
+                self.settle_all(earlier, batches)
             });
-            let scanned = scan.run(root, &sender);
-            drop(sender);
+            let reading: Vec<_> = (0..readers.min(READERS_MAX))
+                .map(|_| {
+                    let reader = ChunkReader::new(self.context, self.caller, earlier, batch_sender.clone());
+                    let chunks = Arc::clone(&chunks);
+                    threads.spawn(move || {
+                        let _metered = meter.map(work::Meter::enter);
+                        reader.run(&chunks)
+                    })
+                })
+                .collect();
+            drop((chunks, batch_sender));
+            let walked = TreeWalk::new(self.context, self.caller, chunk_sender).run(root);
+            let read: Vec<_> =
+                reading.into_iter().map(|it| it.join().unwrap_or_else(|panic| resume_unwind(panic))).collect();
             let settled = settling.join().unwrap_or_else(|panic| resume_unwind(panic));
-            // If settling failed, the scan ended because of it.
+            // The first failure ended the others.
             let (findings, settled) = settled?;
-            scanned?;
-            scan.found.extend(settled);
-            Ok(findings)
+            let read = read.into_iter().collect::<Result<Vec<_>>>()?;
+            let mut left_out = LeftOut { unreadable: walked?, ..LeftOut::default() };
+            let count: usize = read.iter().map(|(found, _)| found.len()).sum();
+            let mut found = HashMap::with_capacity(count + settled.len());
+            found.extend(settled);
+            for (unchanged, skipped) in read {
+                found.extend(unchanged);
+                left_out += skipped;
+            }
+            Ok((found, left_out, findings))
         })
+    }
+
+    /// Settles all batches. Returns the changes, and the files to which the cache may refer.
+    fn settle_all(
+        &self,
+        earlier: &EarlierState,
+        batches: Receiver<Vec<FreshFile>>,
+    ) -> Result<(FoundChanges, FoundFiles)> {
+        let (mut findings, mut settled) = (FoundChanges::default(), Vec::new());
+        for batch in batches {
+            let done = self.settle(earlier, batch, &mut findings)?;
+            settled.extend(done.into_iter().map(|fresh| (key(&fresh.place).to_vec(), fresh.file)));
+        }
+        // In the order of a walk, whichever was read first.
+        let path = |change: &OutsideChange| Path::new(OsStr::from_bytes(&change.change.path)).to_owned();
+        findings.changes.sort_by_cached_key(path);
+        Ok((findings, settled))
     }
 
     /// Compares files that were read with what is known of them. Returns those to which the cache may refer.
     fn settle(
         &self,
-        old: &StatCache,
+        earlier: &EarlierState,
         batch: Vec<FreshFile>,
-        is_first: bool,
         findings: &mut FoundChanges,
     ) -> Result<Vec<FreshFile>> {
-        let history = self.context.history(self.root);
+        let (old, history) = (&earlier.files, self.context.history(self.root));
         let paths: Vec<&[u8]> = batch.iter().map(|it| key(&it.place)).collect();
-        let known = history.newest_seen(&paths)?;
+        let known = match &earlier.known {
+            Some(known) => paths.iter().map(|path| known.get(*path).copied()).collect(),
+            None => history.newest_seen(&paths)?,
+        };
         let differing: Vec<usize> = (0..batch.len())
             .filter(|&nth| {
                 let file = &batch[nth].file;
@@ -224,7 +265,7 @@ impl RootScan<'_> {
             })
             .collect();
         let wanted: Vec<&[u8]> = differing.iter().map(|&nth| paths[nth]).collect();
-        let states = history.last_known(&wanted)?;
+        let states = if wanted.is_empty() { Vec::new() } else { history.last_known(&wanted)? };
         let mut before: Vec<Before> =
             known.iter().map(|known| if known.is_some() { Before::Same } else { Before::Unknown }).collect();
         for (&nth, state) in differing.iter().zip(states) {
@@ -246,7 +287,7 @@ impl RootScan<'_> {
             match before {
                 Before::Same => {}
                 Before::InDoubt => continue,
-                Before::Unknown if cached.is_none() && is_first => {
+                Before::Unknown if earlier.known.is_some() => {
                     new.push(fresh);
                     continue;
                 }
@@ -287,33 +328,42 @@ impl RootScan<'_> {
         let most = self.context.config().history.total / 4;
         let mut found = Vec::with_capacity(new.len());
         for fresh in new {
-            let fits = findings.stored_bytes + fresh.bytes.len() as u64 <= most;
-            findings.stored_bytes += if fits { fresh.bytes.len() as u64 } else { 0 };
+            let size = fresh.bytes.len() as u64;
+            let fits = findings.stored_bytes + size <= most;
+            findings.stored_bytes += if fits { size } else { 0 };
             findings.unstored += usize::from(!fits);
-            found.push(NewlyKnown {
-                path: key(&fresh.place),
-                state: fresh.file.state(),
-                bytes: fits.then_some(&*fresh.bytes),
-            });
+            let bytes = fits.then_some(&*fresh.bytes);
+            found.push(NewlyKnown { path: key(&fresh.place), state: fresh.file.state(), bytes });
         }
         if found.is_empty() || self.dry_run { Ok(()) } else { self.context.history(self.root).know(&found) }
     }
 
     /// Finds files that are known and no longer there.
-    fn find_deleted(&self, scan: &TreeScan<'_>, findings: &mut FoundChanges) -> Result<()> {
+    fn find_deleted(
+        &self,
+        earlier: &EarlierState,
+        found: &HashMap<Vec<u8>, CachedFile>,
+        findings: &mut FoundChanges,
+    ) -> Result<()> {
         let history = self.context.history(self.root);
-        let mut missing = history.known_paths()?;
-        missing.extend(scan.old.files.keys().cloned());
+        let is_missing = |path: &[u8]| !found.contains_key(path);
+        let mut missing = match &earlier.known {
+            Some(known) => known.keys().filter(|path| is_missing(path)).cloned().collect(),
+            None => history.known_paths(&is_missing)?,
+        };
+        missing.extend(earlier.files.files.keys().filter(|path| is_missing(path)).cloned());
+        if missing.is_empty() {
+            return Ok(());
+        }
         missing.sort_unstable();
         missing.dedup();
-        missing.retain(|path| !scan.found.contains_key(path));
         let paths: Vec<&[u8]> = missing.iter().map(|path| &**path).collect();
         for (path, known) in paths.iter().zip(history.last_known(&paths)?) {
             self.caller.check_cancelled()?;
             let before = match known {
                 Some(known) if known.in_doubt => continue,
                 Some(known) => known.state,
-                None => scan.old.files.get(*path).map(CachedFile::state),
+                None => earlier.files.files.get(*path).map(CachedFile::state),
             };
             let Some(before) = before else { continue };
             let Some(place) = self.gone(path) else { continue };
