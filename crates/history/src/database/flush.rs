@@ -88,6 +88,15 @@ impl Database {
         done
     }
 
+    /// Moves what a snapshot of this process found to the tables. The rest is for other processes, or the next question.
+    pub(super) fn settle_found(&self, state: &mut DatabaseState) -> Result<()> {
+        if state.found_file.is_none() {
+            return Ok(());
+        }
+        self.change(state, |_, _| Ok(()))?;
+        self.upkeep(state, clock::now_us())
+    }
+
     pub(super) fn lock(&self, state: &mut DatabaseState) -> Result<AppendLogGuard> {
         let (mut spool, whole) = state.append_log.lock()?;
         if state.append_log.take_recreated() {

@@ -348,13 +348,7 @@ impl OperationLog for Database {
     }
 
     fn settle(&self) -> Result<()> {
-        let state = &mut *self.state();
-        // What another process found is its own to move, or done for the next question.
-        if state.found_file.is_none() {
-            return Ok(());
-        }
-        self.change(state, |_, _| Ok(()))?;
-        self.upkeep(state, clock::now_us())
+        self.settle_found(&mut self.state())
     }
 
     fn all_newest_seen(&self) -> Result<HashMap<Vec<u8>, ContentId>> {

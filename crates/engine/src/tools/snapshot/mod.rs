@@ -1,7 +1,7 @@
 //! The tool `snapshot`: every file below the roots that was changed, created or deleted since the last snapshot, by
 //! whatever program, becomes part of an operation.
 
-pub(crate) mod reader;
+mod reader;
 pub(crate) mod scan;
 
 use crate::context::config::OutsideChanges;

@@ -1,6 +1,6 @@
 //! Readers of a snapshot, one for each processor. A file whose metadata are those of the last snapshot is not read.
 
-use super::scan::EntryChunk;
+use super::scan::{EntryChunk, SNAPSHOT_FILE_BYTES_MAX};
 use crate::context::Context;
 use crate::context::policy::{self, Access};
 use crate::model::call_context::CallContext;
@@ -13,8 +13,6 @@ use std::ops::AddAssign;
 use std::sync::mpsc::{Receiver, SyncSender};
 use std::sync::{Mutex, PoisonError};
 
-/// Bytes of a file that belongs to a snapshot.
-pub(crate) const SNAPSHOT_FILE_BYTES_MAX: u64 = 8 << 20;
 /// Files, and bytes of them, that are settled together.
 const BATCH_FILES: usize = 512;
 const BATCH_BYTES: usize = 4 << 20;
@@ -45,7 +43,7 @@ impl AddAssign for LeftOut {
     }
 }
 
-/// What is known before a snapshot.
+/// The state before a snapshot.
 pub(super) struct EarlierState {
     /// The files of the last snapshot.
     pub(super) files: StatCache,

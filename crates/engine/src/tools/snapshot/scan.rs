@@ -15,6 +15,8 @@ use std::sync::mpsc::SyncSender;
 
 /// Files of one snapshot.
 pub(crate) const SNAPSHOT_FILES_MAX: usize = 50_000;
+/// Bytes of a file that belongs to a snapshot.
+pub(crate) const SNAPSHOT_FILE_BYTES_MAX: u64 = 8 << 20;
 /// Entries of a directory that one thread looks at.
 const CHUNK_ENTRIES: usize = 64;
 /// Directories of version control systems.
