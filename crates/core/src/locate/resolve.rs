@@ -22,6 +22,8 @@ use std::borrow::Cow;
 
 mod in_turn;
 mod lone_cr;
+mod other_depth;
+mod repeated;
 
 use in_turn::{in_turn, one_by_one};
 
@@ -73,9 +75,12 @@ impl ResolvedEdit {
 /// nothing.
 pub fn resolve(base: &Snapshot, ops: &[Op], order: OpOrder, settings: ResolveSettings) -> Result<ResolvedEdit> {
     let meant = lone_cr::in_lone_cr(base.text(), ops);
+    let is_in_lone_cr = matches!(meant, Cow::Owned(_));
     let bare = without_copied_numbers(base, &meant)?;
     let has_bare = bare.is_some();
     let meant = bare.map_or(meant, Cow::Owned);
+    let counted = if order == OpOrder::InTurn { None } else { repeated::for_each_place(base, &meant, settings) };
+    let meant = counted.as_deref().map_or_else(|| Cow::Borrowed(&*meant), Cow::Borrowed);
     let mut resolved = match order {
         OpOrder::Together => together(base, &meant, settings)?,
         OpOrder::InTurn => in_turn(base, &meant, settings)?,
@@ -83,7 +88,7 @@ pub fn resolve(base: &Snapshot, ops: &[Op], order: OpOrder, settings: ResolveSet
     };
     if has_bare {
         resolved.notes.push(Note::CopiedNumbers);
-    } else if let Cow::Owned(_) = meant {
+    } else if is_in_lone_cr {
         resolved.notes.push(lone_cr::NOTE);
     }
     if resolved.changes.is_empty() {
@@ -187,9 +192,10 @@ fn together(base: &Snapshot, ops: &[Op], settings: ResolveSettings) -> Result<Re
                 }
                 let mut outcome = outcome(base, index, &ops[index], placed);
                 if let Some(first) = repeated[index] {
+                    let times = if outcome.places > 1 { "in all places" } else { "once" };
                     outcome.places = 0;
                     outcome.notes =
-                        Notes::from(vec![format!("is identical to edits[{first}], which was applied once.")]);
+                        Notes::from(vec![format!("is identical to edits[{first}], which was applied {times}.")]);
                 }
                 outcomes.push(outcome);
             }
@@ -271,7 +277,9 @@ fn as_needed(base: &Snapshot, ops: &[Op], settings: ResolveSettings) -> Result<R
         Ok(resolved) => return Ok(resolved),
         Err(error) => error,
     };
-    let depends = matches!(error.code(), Code::MatchNotFound | Code::EditDependency | Code::EditOverlap);
+    // A hunk that looks applied may be one that restores what an earlier one removes.
+    let depends =
+        matches!(error.code(), Code::MatchNotFound | Code::EditDependency | Code::EditOverlap | Code::EditNoChange);
     if depends
         && ops.len() > 1
         // Not at once: that was just tried. A failure makes the result useless, so the first one ends it.
@@ -338,7 +346,8 @@ fn place(
         Locator::Exactly(span) => exact_match(base, op, *span),
         Locator::Blank if base.text().trim().is_empty() => exact_match(base, op, whole),
         Locator::Blank => return Err(not_blank(base, &op.text)),
-        Locator::Find(find) => find::find_in(index, find, &op.text, settings, literal)?,
+        Locator::Find(find) => find::find_in(index, find, &op.text, settings, literal)
+            .or_else(|error| other_depth::find_elided(index, find, &op.text, settings).ok_or(error))?,
         Locator::Anchors(anchors) => find::between(index, anchors, &op.text, settings)?,
         Locator::Hunk(hunk) => find::place_hunks(index, &[hunk], settings)
             .pop()

@@ -95,7 +95,7 @@ fn resolve_name(
 ) -> Result<(String, Option<String>)> {
     let exact = directory.join(&file.path);
     if creates(&file.action) {
-        return Ok((text(&exact), None));
+        return Ok(new_name(context, directory, file));
     }
     let others = file.alternatives.iter().map(|name| directory.join(name));
     for path in std::iter::once(exact.clone()).chain(others) {
@@ -108,6 +108,10 @@ fn resolve_name(
     let place = context.store().resolve_path(&exact)?;
     if !matches!(file.action, FileAction::Edit { .. }) {
         return Ok((text(&exact), None));
+    }
+    if let Some(path) = below_missing_directory(context, directory, &file.path) {
+        let note = format!("{} was read as {}: its first directory does not exist.", shown(&file.path), shown(&path));
+        return Ok((text(&path), Some(note)));
     }
     let known = context.sessions(&place).paths(&caller.session)?;
     let mut same = known
@@ -126,6 +130,34 @@ fn resolve_name(
         // Missing or ambiguous: the usual error for a missing file.
         _ => Ok((text(&exact), None)),
     }
+}
+
+/// Returns the path of a new file: without its first directory, if that is the one of two compared trees and not here.
+fn new_name(context: &Context, directory: &Path, file: &FileRequest) -> (String, Option<String>) {
+    let top = file.path.split('/').next().unwrap_or_default();
+    match &*file.alternatives {
+        [name] if matches!(file.action, FileAction::Create(_)) && !exists(context, directory, top) => {
+            let note = format!("{} was read as {name}: its first directory does not exist.", shown(&file.path));
+            (text(&directory.join(name)), Some(note))
+        }
+        _ => (text(&directory.join(&file.path)), None),
+    }
+}
+
+/// Returns the path of a file whose name has directories in front that do not exist, as in a patch that was made outside
+/// of them.
+fn below_missing_directory(context: &Context, directory: &Path, name: &str) -> Option<PathBuf> {
+    let mut rest = name;
+    while let Some((first, tail)) = rest.split_once('/') {
+        if matches!(first, "" | "." | "..") || first.contains(':') || exists(context, directory, first) {
+            return None;
+        }
+        if is_file(context, directory, tail) {
+            return Some(directory.join(tail));
+        }
+        rest = tail;
+    }
+    None
 }
 
 /// True when a file has this name below a directory, as written or with backslashes for slashes.

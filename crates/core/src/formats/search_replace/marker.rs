@@ -96,13 +96,15 @@ pub(super) fn unescape(line: &str) -> Option<&str> {
         .then_some(rest)
 }
 
-/// Parses `:start_line:N` or `:end_line:N` (Roo): whether it is the start, and the number.
+/// Parses `:start_line:N` or `:end_line:N` (Roo), also `[N]`: whether it is the start, and the number.
 pub(super) fn option(line: &str) -> Option<(bool, usize)> {
     let (start, rest) = match line.strip_prefix(":start_line:") {
         Some(rest) => (true, rest),
         None => (false, line.strip_prefix(":end_line:")?),
     };
-    Some((start, rest.trim().parse().ok()?))
+    let number = rest.trim();
+    let number = number.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(number);
+    Some((start, number.trim().parse().ok()?))
 }
 
 /// True for the line that ends Roo's options.

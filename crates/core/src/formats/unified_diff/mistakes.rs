@@ -33,6 +33,8 @@ pub(super) enum UnifiedDiffMistake {
     Fills,
     /// The lines of a new file have other line ends than the headers.
     LineEnds,
+    /// One name after `diff --git` is another one than those below.
+    GitName,
 }
 
 impl UnifiedDiffMistake {
@@ -53,6 +55,7 @@ impl UnifiedDiffMistake {
             UnifiedDiffMistake::LineEnds => {
                 "The lines of the new file end in CRLF, other than the headers of the patch; they were kept so"
             }
+            UnifiedDiffMistake::GitName => "`diff --git` names two files; the one that `---` and `+++` name was taken",
             UnifiedDiffMistake::OnlyIn => "`Only in …` names a file without its content; nothing was done for it",
         }
     }

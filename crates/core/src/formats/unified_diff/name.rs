@@ -35,10 +35,11 @@ pub(super) fn check(name: &str) -> Result<(), &'static str> {
     }
 }
 
-/// Splits a name from the text after it: a TAB ends it, or a time stamp or revision does.
+/// Splits a name from the text after it: a TAB ends it, or a time stamp or revision does. A name with TABs ends at the
+/// last one, if a time stamp follows it.
 fn unstamped(text: &str) -> (&str, &str) {
     if let Some(parts) = text.split_once('\t') {
-        return parts;
+        return text.rsplit_once('\t').filter(|(_, stamp)| is_stamp(stamp.trim())).unwrap_or(parts);
     }
     let text = text.trim_end();
     if text.ends_with(')') {
@@ -50,18 +51,38 @@ fn unstamped(text: &str) -> (&str, &str) {
     }
     // At least a date and a time; zone and fraction are optional.
     let mut starts = text.match_indices(' ').map(|(at, _)| at).rev().take(8);
-    starts
-        .find(|at| *at > 0 && (is_date(text[at + 1..].trim()) || is_long_date(text[at + 1..].trim())))
-        .map_or((text, ""), |at| text.split_at(at))
+    starts.find(|at| *at > 0 && is_stamp(text[at + 1..].trim())).map_or((text, ""), |at| text.split_at(at))
+}
+
+fn is_stamp(text: &str) -> bool {
+    is_date(text) || is_iso_date(text) || is_long_date(text)
 }
 
 /// `2024-01-31 12:00:00.000 +0100`
 fn is_date(text: &str) -> bool {
     let mut words = text.split(' ').filter(|word| !word.is_empty());
     let date = words.next().is_some_and(|word| shaped(word, "0000-00-00"));
-    let time = words.next().is_some_and(|word| shaped(word.split('.').next().unwrap_or(word), "00:00:00"));
-    let zone = words.next().is_none_or(|word| shaped(word, "+0000") || shaped(word, "-0000") || word == "UTC");
+    let time = words.next().is_some_and(is_time);
+    let zone = words.next().is_none_or(|word| is_offset(word) || word == "UTC");
     date && time && zone && words.next().is_none()
+}
+
+/// `2024-01-31T12:00:00.000Z`
+fn is_iso_date(text: &str) -> bool {
+    let Some((date, rest)) = text.split_once('T') else { return false };
+    let at = rest.find(['Z', '+', '-']).unwrap_or(rest.len());
+    let (time, zone) = rest.split_at(at);
+    shaped(date, "0000-00-00") && is_time(time) && (matches!(zone, "" | "Z") || is_offset(zone))
+}
+
+/// `12:00:00`, with or without a fraction.
+fn is_time(text: &str) -> bool {
+    shaped(text.split('.').next().unwrap_or(text), "00:00:00")
+}
+
+/// `+0100` or `+01:00`
+fn is_offset(text: &str) -> bool {
+    text.strip_prefix(['+', '-']).is_some_and(|zone| shaped(zone, "0000") || shaped(zone, "00:00"))
 }
 
 /// `Wed Jan 31 12:00:00 2024`
@@ -188,13 +209,35 @@ pub(super) fn are_prefixed(old: &str, new: &str) -> bool {
     without_prefix(old).is_some() && without_prefix(new).is_some() && old.as_bytes().first() != new.as_bytes().first()
 }
 
+/// Endings by which copies of a file are named.
+const COPY_ENDINGS: [&str; 6] = [".orig", ".old", ".bak", ".new", ".mod", "~"];
+
+/// True for the name of a copy of the file `of`: `x.c.new`, `x.c~`.
+pub(super) fn is_copy(name: &str, of: &str) -> bool {
+    let (name, of) = (without_prefix(name).unwrap_or(name), without_prefix(of).unwrap_or(of));
+    name.strip_prefix(of).is_some_and(|ending| COPY_ENDINGS.contains(&ending))
+}
+
+/// True if one of the names after `diff --git` is another one than the three others.
+pub(super) fn is_outvoted(old: &str, new: &str, git: [&str; 2]) -> bool {
+    let [other, first, second] = [new, git[0], git[1]].map(|name| same(Some(old), Some(name)));
+    other && first != second
+}
+
+/// Returns the name of a file below the two directories that were compared (`old-1.0/x`, `new-1.1/x`).
+pub(super) fn below_trees(old: &str, new: &str) -> Option<String> {
+    let ((old_top, old), (new_top, new)) = (old.split_once('/')?, new.split_once('/')?);
+    (old == new && old_top != new_top).then(|| new.to_owned())
+}
+
 /// Returns the possible files of two names, best first: the new one without its prefix, the old one, then both as
-/// written.
+/// written. Of a file and its copy, the file is first.
 pub(super) fn candidates(old: Option<&str>, new: Option<&str>) -> Vec<String> {
     // Of a single name, only `a/` and `b/` are prefixes; `c/x` is in a directory.
     let mut out: Vec<String> = Vec::new();
     match (old, new) {
         (Some(old), Some(new)) => {
+            let (old, new) = if is_copy(new, old) { (new, old) } else { (old, new) };
             let both = without_prefix(old).is_some() && without_prefix(new).is_some();
             let mut rests = [new, old].map(|name| without_prefix(name).unwrap_or(name).to_owned());
             if !both && rests[0] != rests[1] {
@@ -265,6 +308,10 @@ mod tests {
             ("a/x.py   2024-01-31 12:00:00", "a/x.py"),
             ("a/x.py Wed Jan 31 12:00:00 2024", "a/x.py"),
             ("a/x.py Thu Jan  1 12:00:00 UTC 2024", "a/x.py"),
+            ("my file.py 2024-01-31 12:00:00 +01:00", "my file.py"),
+            ("my file.py 2024-01-31T12:00:00.5Z", "my file.py"),
+            ("one\ttab.py\t2024-01-31 12:00:00.000000000 +0100", "one\ttab.py"),
+            ("one.py\tbefore\tnow", "one.py"),
             ("x.py\t(revision 12)", "x.py"),
             ("x.py (working copy)", "x.py"),
             ("a/my file.txt", "a/my file.txt"),
@@ -292,6 +339,14 @@ mod tests {
             assert!(!side(&format!("x\t{stamp}")).unwrap().absent, "{stamp}");
         }
         assert!(side("x\t(nonexistent)").unwrap().absent);
+    }
+
+    #[test]
+    fn file_precedes_its_copy() {
+        for (old, new) in [("x.c", "x.c.new"), ("x.c.orig", "x.c"), ("a/x.c", "b/x.c~"), ("a/x.c.bak", "b/x.c")] {
+            assert_eq!(candidates(Some(old), Some(new))[0], "x.c", "{old} {new}");
+        }
+        assert_eq!(candidates(Some("x.c"), Some("x.cpp"))[0], "x.cpp");
     }
 
     #[test]

@@ -131,7 +131,7 @@ impl FilePatch {
 
     /// The requests of a patch that has its direction.
     fn turned(mut self, manner: &ParseOptions, slips: &mut UnifiedDiffMistakes) -> Result<Vec<FileRequest>> {
-        self.agree()?;
+        self.agree(slips)?;
         let links = [self.modes.0, self.modes.1, self.kept_mode].map(|mode| mode.map(|mode| mode & FILE_TYPE_MASK));
         if links.contains(&Some(SUBMODULE_MODE)) {
             return Err(self.broken("this is a change of a submodule, which is not a file.").next("Omit it."));
@@ -170,7 +170,10 @@ impl FilePatch {
             }
             // A new file has the usual permissions unless the patch says otherwise.
             let mode = mode.filter(|mode| *mode == FileMode::Executable);
-            return Ok(vec![FileRequest { mode, ..FileRequest::new(path, FileAction::Create(made)) }]);
+            let sides = self.side_names().filter(|_| manner.strip.is_none() && !self.git);
+            let alternatives = sides.and_then(|(old, new)| name::below_trees(old, new)).into_iter().collect();
+            let made = FileRequest::new(path, FileAction::Create(made));
+            return Ok(vec![FileRequest { mode, alternatives, ..made }]);
         }
         if self.deletes() {
             let text = self.deleted_text()?;
@@ -199,9 +202,17 @@ impl FilePatch {
         }
     }
 
+    /// Compares the names of the headers. If `---` and `+++` have one name, which is also one of the two after
+    /// `diff --git`, that is the file.
+    ///
     /// Errors: [`Code::EditUnparsable`] if the names after `---` and `+++` are not those after `diff --git`.
-    fn agree(&self) -> Result<()> {
+    fn agree(&self, slips: &mut UnifiedDiffMistakes) -> Result<()> {
         if self.rename.0.is_some() || self.copy.0.is_some() {
+            return Ok(());
+        }
+        let pair = self.pair.0.as_deref().zip(self.pair.1.as_deref());
+        if self.side_names().zip(pair).is_some_and(|((old, new), pair)| name::is_outvoted(old, new, pair.into())) {
+            slips.add(UnifiedDiffMistake::GitName, self.lines.0);
             return Ok(());
         }
         let sides = [(&self.sides.0, &self.pair.0), (&self.sides.1, &self.pair.1)];
@@ -251,6 +262,8 @@ impl FilePatch {
         let absent = |id: &str| whole_file::is_empty_id(id) || id.bytes().all(|digit| digit == b'0');
         let id = self.ids.0.as_deref().is_some_and(|id| !absent(id));
         let named = self.sides.0.is_some() && self.sides.1.is_some();
+        // Hunks without headers are about the file that the call names.
+        let named = named || self.sides == (None, None) && self.known.is_some() && !self.git;
         let added = hunk.lines.iter().all(|line| line.kind == HunkLineKind::Added) && !hunk.lines.is_empty();
         // `-1,0` is the line after which lines are added; if they are to be line 1, there was no such line.
         let is_first = hunk.first == Some(0) || (hunk.first, *new_first) == (Some(1), Some(1));
@@ -314,6 +327,8 @@ impl FilePatch {
     fn names(&self, strip: Option<usize>) -> Result<FileNames> {
         let old = if self.creates() { None } else { name_of(self.sides.0.as_ref(), self.pair.0.as_ref()) };
         let new = if self.deletes() { None } else { name_of(self.sides.1.as_ref(), self.pair.1.as_ref()) };
+        let original = self.side_names().filter(|(old, new)| self.creates() && name::is_copy(new, old));
+        let new = original.map(|(old, _)| old.to_owned()).or(new);
         // A creation is named by its new side, a deletion by its old one, whatever the other says.
         let (old, new) = match (old, new) {
             (None, None) => match &self.known {
@@ -343,6 +358,11 @@ impl FilePatch {
         };
         let path = all.remove(0);
         Ok(FileNames { path, also: all })
+    }
+
+    /// Returns the names after `---` and `+++`, if both have one.
+    fn side_names(&self) -> Option<(&str, &str)> {
+        Some((self.sides.0.as_ref()?.name.as_deref()?, self.sides.1.as_ref()?.name.as_deref()?))
     }
 
     fn without(&self, full: &str, count: usize) -> Result<String> {

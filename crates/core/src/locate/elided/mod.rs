@@ -118,6 +118,23 @@ pub fn expand(old: &str, new: &str, extents: &[Extent]) -> Result<Expansion, Str
     }
 }
 
+/// Returns a replacement in the indentation of the file, in every way that its lines allow; none if it has that already.
+pub(crate) fn reindented(file: &str, old: &str, new: &str) -> Vec<(String, String)> {
+    let count = old.lines().count();
+    let line_end = if old.ends_with('\n') { "" } else { "\n" };
+    let both = format!("{old}{line_end}{new}");
+    let gaps = omission::gaps(file, &both);
+    let sent = &*tabs::in_indentation_of(file, &both, &gaps);
+    let converted = (sent != both).then(|| sent.to_owned());
+    let split = |text: String| {
+        let at = text.split_inclusive('\n').take(count).map(str::len).sum();
+        let [old_open, new_open] = [old, new].map(|text| !text.ends_with('\n'));
+        let part = |text: &str, open: bool| text.strip_suffix('\n').filter(|_| open).unwrap_or(text).to_owned();
+        (part(&text[..at], old_open), part(&text[at..], new_open))
+    };
+    reindent::variants(file, sent, &gaps).into_iter().chain(converted).map(split).collect()
+}
+
 /// The edit of a text with the file's indentation and placeholders on the zero-based lines `gaps`.
 fn place(old: &str, new: &str, extents: &[Extent], gaps: &[usize]) -> Result<Expansion, String> {
     let mut texts = TextPair::new(old, new);

@@ -1,6 +1,7 @@
 //! The places of fragments: all that are possible, and whether they mean the same edit.
 
 use super::{Fragment, TextPair, indent, pairs, same};
+use crate::text::fold::count_alnum;
 use crate::work;
 use core::ops::Range;
 
@@ -76,6 +77,12 @@ fn settle(texts: &TextPair<'_>, fragment: &Fragment, mut places: Vec<Placement>)
     if unchanged == places.len() || unchanged > 0 && inside {
         return Ok(None);
     }
+    if unchanged == 0
+        && places.len() > 1
+        && let Some(only) = lossless(texts, fragment, &places)
+    {
+        places = vec![only];
+    }
     if places.len() > 1 {
         let mut shown: Vec<String> =
             places.iter().take(5).map(|it| format!("{}-{}", it.old.start + 1, it.old.end)).collect();
@@ -90,6 +97,72 @@ fn settle(texts: &TextPair<'_>, fragment: &Fragment, mut places: Vec<Placement>)
     let place = places.remove(0);
     prove(texts, fragment, &place)?;
     Ok(Some(place))
+}
+
+/// Places, and lines of a fragment, that are examined for lines that would be gone.
+const LOSSLESS_PLACES_MAX: usize = 200;
+const LOSSLESS_LINES_MAX: usize = 500;
+/// Lines that a fragment would delete without showing any of them, which no text does that shows its changes.
+const UNSEEN_LINES_MIN: usize = 4;
+/// Letters and digits of an unchanged line that supports a place.
+const SUPPORTING_ALNUM_MIN: usize = 4;
+
+/// The only place at which no line of the file would be gone: each is kept, or has a similar line in its stead. At all
+/// others the fragment would delete many lines that it does not show, and what a text does not show stays. All places
+/// begin at one line, and every new line is new to the file: else it may be there with lines deleted.
+fn lossless(texts: &TextPair<'_>, fragment: &Fragment, places: &[Placement]) -> Option<Placement> {
+    let first = places.first()?;
+    let is_large = places.len() > LOSSLESS_PLACES_MAX || fragment.lines.len() > LOSSLESS_LINES_MAX;
+    if is_large || places.iter().any(|it| it.old.start != first.old.start) {
+        return None;
+    }
+    let mut found = places.iter().filter_map(|it| Some((it, additions(texts, fragment, it)?)));
+    let (only, added) = found.next().filter(|_| found.next().is_none())?;
+    let filled = |it: &Placement| count_filled(&texts.old[it.old.clone()]);
+    // Lines that are added at one place may replace as many at another, and a few more may be deleted.
+    let mut others = places.iter().filter(|it| *it != only);
+    others.all(|it| filled(it) >= filled(only) + 2 * added + UNSEEN_LINES_MIN).then(|| only.clone())
+}
+
+/// Counts the lines that a fragment adds at a place; `None` if it would delete lines there, or adds lines that the file
+/// has elsewhere.
+fn additions(texts: &TextPair<'_>, fragment: &Fragment, it: &Placement) -> Option<usize> {
+    if it.old.len() > 2 * fragment.lines.len() || work::spend_or_end(1) {
+        return None;
+    }
+    let matched = matched_lines(texts, &fragment.lines, &it.old);
+    let supports = |line: &str| count_alnum(line, SUPPORTING_ALNUM_MIN) >= SUPPORTING_ALNUM_MIN;
+    let is_filled = |line: &&str| !line.trim().is_empty();
+    let mut fresh =
+        fragment.lines.clone().zip(&matched).filter(|(_, at)| at.is_none()).map(|(line, _)| texts.new[line]);
+    let is_moved = |line: &str| supports(line) && texts.old.iter().any(|old| old.trim() == line.trim());
+    let is_new = fresh.clone().any(|line| is_filled(&line)) && !fresh.any(is_moved);
+    if !is_new || !matched.iter().flatten().any(|&at| supports(texts.old[at])) {
+        return None;
+    }
+    let (mut old, mut new, mut added) = (it.old.start, fragment.lines.start, 0);
+    let pairs = fragment.lines.clone().zip(&matched).filter_map(|(line, at)| Some((line, (*at)?)));
+    for (line, at) in pairs.chain([(fragment.lines.end, it.old.end)]) {
+        let mut fresh = texts.new[new..line].iter().copied();
+        for gone in texts.old[old..at].iter().copied().filter(is_filled) {
+            added += fresh.position(|new| replaces(gone, new))?;
+        }
+        added += fresh.count();
+        (old, new) = (at + 1, line + 1);
+    }
+    Some(added)
+}
+
+/// True when one line is the other one after a change: half of the words of each are the same, the first one included.
+fn replaces(old: &str, new: &str) -> bool {
+    let (old, new) = (words(old), words(new));
+    let common = new.iter().filter(|word| old.contains(word)).count();
+    common > 0 && old.first() == new.first() && 2 * common >= old.len().max(new.len())
+}
+
+/// The words of a line.
+fn words(line: &str) -> Vec<&str> {
+    line.split(|ch: char| !ch.is_alphanumeric() && ch != '_').filter(|word| !word.is_empty()).collect()
 }
 
 /// True if the lines of a fragment are those of the file.
@@ -108,7 +181,9 @@ fn prove(texts: &TextPair<'_>, fragment: &Fragment, place: &Placement) -> Result
     }
     let front = count_equal(&mut old.iter().zip(new));
     let back = count_equal(&mut old.iter().rev().zip(new.iter().rev()));
-    if (place.sure[0] || front >= PROOF_LINES) && (place.sure[1] || back >= PROOF_LINES) {
+    // If all lines of the fragment are those at one end, they may be the same lines at the other end as well.
+    let is_shown = |count: usize| (PROOF_LINES..count_filled(new)).contains(&count);
+    if (place.sure[0] || is_shown(front)) && (place.sure[1] || is_shown(back)) {
         return Ok(());
     }
     Err(format!(
@@ -218,9 +293,6 @@ fn is_known(texts: &TextPair<'_>, at: usize) -> bool {
 
 /// True when one line may be the other one after a change: half of their words are the same, or their shape is.
 fn are_alike(a: &str, b: &str) -> bool {
-    fn words(line: &str) -> Vec<&str> {
-        line.split(|ch: char| !ch.is_alphanumeric() && ch != '_').filter(|word| !word.is_empty()).collect()
-    }
     fn shape(line: &str) -> String {
         let mut out: Vec<char> =
             line.trim().chars().map(|ch| if ch.is_alphanumeric() || ch == '_' { 'a' } else { ch }).collect();

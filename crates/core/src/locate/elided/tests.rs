@@ -179,6 +179,35 @@ fn block_by_indentation_ends_where_its_depth_does() {
     refuse(&old.replace("    2\n", "    2 + <<A\nend\nA\n"), &two, &[]);
 }
 
+const BLOCKS: &str = "fn one() {\n    first_call();\n    leave();\n}\n\nfn two() {\n    second_call();\n    leave();\n}\n\nfn three() {\n    third_call();\n    fourth_call();\n    fifth_call();\n    sixth_call();\n}\n";
+
+#[test]
+fn fragment_that_ends_with_a_common_line_deletes_nothing_unseen() {
+    // `}` closes all functions; only the nearest one keeps every line of the file.
+    let gap = "// ... existing code ...\n";
+    let with = |new: &str| format!("{gap}{new}{gap}");
+    let two = with("fn two() {\n    second_call(1);\n    leave();\n}\n");
+    assert_eq!(edit(BLOCKS, &two, &[]), BLOCKS.replace("second_call()", "second_call(1)"));
+    let added = with("    second_call();\n    inserted_call();\n    leave();\n}\n");
+    assert_eq!(edit(BLOCKS, &added, &[]), BLOCKS.replace("second_call();\n", "second_call();\n    inserted_call();\n"));
+    // A few lines may be gone: the next `}` is too near.
+    let near = with("    second_call();\n    inserted_call();\n    leave();\n");
+    refuse(&BLOCKS.replace("third_call", "leave"), &near, &[]);
+    // The new line is in the file already: perhaps the lines before it are gone.
+    refuse("gamma\nline 1\ngamma\nline 3\n", "line 1\ngamma\n// ... existing code ...\n", &[]);
+    // Nothing like the line that would be gone.
+    refuse(BLOCKS, &with("    first_call();\n    let entirely = Other { lines };\n}\n"), &[]);
+    // Neither end is in one place only.
+    let twice = BLOCKS.replace("second_call", "first_call");
+    refuse(&twice, &with("    first_call();\n    inserted_call();\n    leave();\n"), &[]);
+}
+
+#[test]
+fn lines_that_are_all_at_both_ends_do_not_prove_a_deletion() {
+    let file = "a1\nb2\nkept 1\na1\nb2\nend\n";
+    refuse(file, "# ...\na1\nb2\n# ...\nend\n", &[extent(0..5, 1..3)]);
+}
+
 const METHODS: &str = "class A:\n    def one(self):\n        x = 1\n        y = 2\n        return x\n\n    def two(self):\n        \"\"\"Text.\n\nMore.\n        \"\"\"\n        x = 1\n        z = 3\n        return z\n";
 
 #[test]

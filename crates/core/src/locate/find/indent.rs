@@ -122,7 +122,11 @@ impl Widths {
         if let Some(file) = self.seen.get(indent) {
             return Ok(file.clone());
         }
+        // In other blanks than the caller's text, it may be that of a line of the file.
+        let is_foreign = || self.steps.as_ref().is_some_and(|(step, _)| times(indent, step).is_none());
+        let as_it_is = || (is_foreign() && self.seen.values().any(|file| file == indent)).then(|| indent.to_owned());
         self.extrapolated(indent)
+            .or_else(as_it_is)
             .ok_or_else(|| misindent("the new text has an indentation that no line of the old text maps to the file"))
     }
 
@@ -261,6 +265,14 @@ mod tests {
             assert_eq!(IndentMap::widths(&bad, || None), None, "{bad:?}");
         }
         assert_eq!(IndentMap::widths(&[("", ""), ("    ", "      ")], steps("    ", "  ")), None);
+    }
+
+    #[test]
+    fn indentation_of_the_file_in_other_blanks_is_kept() {
+        let wide = " ".repeat(12);
+        let map = IndentMap::widths(&[("\t", &wide)], steps("\t", "    ")).unwrap();
+        assert_eq!(at_depth(&map, &format!("{wide}x")).unwrap(), format!("{wide}x"));
+        assert!(at_depth(&map, "     x").is_err());
     }
 
     #[test]

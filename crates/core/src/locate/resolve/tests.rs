@@ -44,6 +44,22 @@ fn distant_edits_are_made_at_once() {
 }
 
 #[test]
+fn equal_edits_are_made_once_for_each_place() {
+    let resolved = |text: &str, edits: &[(&str, &str)]| {
+        let base = Snapshot::from_text(text);
+        let ops: Vec<Op> = edits.iter().copied().map(op).collect();
+        let resolved = resolve(&base, &ops, OpOrder::AsNeeded, ResolveSettings::default())?;
+        Ok::<_, crate::error::Error>(String::from_utf8_lossy(&resolved.changes.apply(&base)).into_owned())
+    };
+    let load = ("load()", "fetch()");
+    assert_eq!(resolved("load()\nload()\n", &[load, load]).unwrap(), "fetch()\nfetch()\n");
+    assert_eq!(resolved("load()\nx\n", &[load, load]).unwrap(), "fetch()\nx\n");
+    assert_eq!(resolved("load()\nx\nload()\n", &[load, ("x", "y"), load]).unwrap(), "fetch()\ny\nfetch()\n");
+    assert!(resolved("load()\nload()\nload()\n", &[load, load]).is_err());
+    assert!(resolved("load()\nload()\n", &[load, ("load()", "store()")]).is_err());
+}
+
+#[test]
 fn effects_of_one_edit_on_another_are_noticed() {
     let text = far(4);
     let cases: [&[(&str, &str)]; 8] = [

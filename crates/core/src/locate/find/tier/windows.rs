@@ -111,19 +111,10 @@ pub(in crate::locate::find) fn is_short(wanted: &PatternLines<'_>) -> bool {
 fn is_only_place(search: &MatchSearch<'_>, wanted: &PatternLines<'_>, windows: &[usize]) -> bool {
     let [first] = *windows else { return false };
     let pairs = || (first..).zip(&wanted.old).map(|(at, old)| (search.line(at), *old));
-    let shifted = pairs().all(|(file, old)| without_front_blanks(file) == without_front_blanks(old))
+    let shifted = pairs().all(|(file, old)| file.trim_matches(fold::BLANKS) == old.trim_matches(fold::BLANKS))
         && pairs().any(|(file, old)| fold::indent_of(file) != fold::indent_of(old));
-    is_short(wanted) && (shifted || pairs().all(|(file, old)| without_end_blanks(file) == without_end_blanks(old)))
-}
-
-/// Returns a line without blanks behind it.
-fn without_end_blanks(line: &str) -> String {
-    line.trim_end_matches(fold::BLANKS).to_owned()
-}
-
-/// Returns a line without blanks before it.
-fn without_front_blanks(line: &str) -> String {
-    line.trim_start_matches(fold::BLANKS).to_owned()
+    let ends = |line: &str| line.trim_end_matches(fold::BLANKS).len();
+    is_short(wanted) && (shifted || pairs().all(|(file, old)| file[..ends(file)] == old[..ends(old)]))
 }
 
 const INCONSISTENT_INDENT: &str = "The text is there, but its indentation does not map one-to-one onto the file's.";

@@ -1,0 +1,39 @@
+//! Old text with lines of dots (`...`) that is indented otherwise than the file.
+
+use crate::locate::elided;
+use crate::locate::find::{self, SearchIndex, TextMatches, Tier};
+use crate::locate::omission;
+use crate::locate::op::{ExpectedMatches, Matching, ResolveSettings, TextQuery};
+use crate::work;
+
+const CONVERTED_NOTE: &str = "Found at another indentation; old and new text were converted to the file's.";
+
+/// Finds text with lines of dots in the indentation of the file. What can be read in two ways must lead to one edit.
+pub(super) fn find_elided(
+    index: &SearchIndex<'_>,
+    find: &TextQuery,
+    new: &str,
+    settings: ResolveSettings,
+) -> Option<TextMatches> {
+    let is_open =
+        settings.matching == Matching::Standard && !settings.stale && find.expected == ExpectedMatches::Unique;
+    if !is_open || !find.old.lines().any(is_gap) || work::spend_or_end(1) {
+        return None;
+    }
+    let pairs = elided::reindented(index.base().text(), &find.old, new);
+    let mut found = pairs.into_iter().filter_map(|(old, new)| {
+        let query = TextQuery { old, ..find.clone() };
+        find::find_in(index, &query, &new, settings, None).ok().filter(|found| found.tier == Tier::Elision)
+    });
+    let mut only = found.next()?;
+    if found.any(|other| other.matches != only.matches) {
+        return None;
+    }
+    only.notes.push_front(CONVERTED_NOTE);
+    Some(only)
+}
+
+/// True for a line of dots, or of dots and a phrase.
+fn is_gap(line: &str) -> bool {
+    omission::is_elision(line) || (line.contains("...") || line.contains('…')) && omission::is_placeholder(line)
+}
