@@ -109,10 +109,6 @@ fn resolve_name(
     if !matches!(file.action, FileAction::Edit { .. }) {
         return Ok((text(&exact), None));
     }
-    if let Some(path) = below_missing_directory(context, directory, &file.path) {
-        let note = format!("{} was read as {}: its first directory does not exist.", shown(&file.path), shown(&path));
-        return Ok((text(&path), Some(note)));
-    }
     let known = context.sessions(&place).paths(&caller.session)?;
     let mut same = known
         .iter()
@@ -142,22 +138,6 @@ fn new_name(context: &Context, directory: &Path, file: &FileRequest) -> (String,
         }
         _ => (text(&directory.join(&file.path)), None),
     }
-}
-
-/// Returns the path of a file whose name has directories in front that do not exist, as in a patch that was made outside
-/// of them.
-fn below_missing_directory(context: &Context, directory: &Path, name: &str) -> Option<PathBuf> {
-    let mut rest = name;
-    while let Some((first, tail)) = rest.split_once('/') {
-        if matches!(first, "" | "." | "..") || first.contains(':') || exists(context, directory, first) {
-            return None;
-        }
-        if is_file(context, directory, tail) {
-            return Some(directory.join(tail));
-        }
-        rest = tail;
-    }
-    None
 }
 
 /// True when a file has this name below a directory, as written or with backslashes for slashes.
