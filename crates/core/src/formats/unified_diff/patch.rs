@@ -173,7 +173,7 @@ impl FilePatch {
             let sides = self.side_names().filter(|_| manner.strip.is_none() && !self.git);
             let alternatives = sides.and_then(|(old, new)| name::below_trees(old, new)).into_iter().collect();
             let made = FileRequest::new(path, FileAction::Create(made));
-            return Ok(vec![FileRequest { mode, alternatives, ..made }]);
+            return Ok(vec![FileRequest { alternatives, mode, ..made }]);
         }
         if self.deletes() {
             let text = self.deleted_text()?;
