@@ -170,10 +170,8 @@ impl FilePatch {
             }
             // A new file has the usual permissions unless the patch says otherwise.
             let mode = mode.filter(|mode| *mode == FileMode::Executable);
-            let sides = self.side_names().filter(|_| manner.strip.is_none() && !self.git);
-            let alternatives = sides.and_then(|(old, new)| name::below_trees(old, new)).into_iter().collect();
-            let made = FileRequest::new(path, FileAction::Create(made));
-            return Ok(vec![FileRequest { alternatives, mode, ..made }]);
+            let alternatives = self.tree_name(manner.strip).into_iter().collect();
+            return Ok(vec![FileRequest { alternatives, mode, ..FileRequest::new(path, FileAction::Create(made)) }]);
         }
         if self.deletes() {
             let text = self.deleted_text()?;
@@ -363,6 +361,12 @@ impl FilePatch {
     /// Returns the names after `---` and `+++`, if both have one.
     fn side_names(&self) -> Option<(&str, &str)> {
         Some((self.sides.0.as_ref()?.name.as_deref()?, self.sides.1.as_ref()?.name.as_deref()?))
+    }
+
+    /// Returns the name below two compared directories, if the call does not say how many to remove.
+    fn tree_name(&self, strip: Option<usize>) -> Option<String> {
+        let (old, new) = self.side_names().filter(|_| strip.is_none() && !self.git)?;
+        name::below_trees(old, new)
     }
 
     fn without(&self, full: &str, count: usize) -> Result<String> {
