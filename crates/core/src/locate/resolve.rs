@@ -75,20 +75,19 @@ impl ResolvedEdit {
 /// nothing.
 pub fn resolve(base: &Snapshot, ops: &[Op], order: OpOrder, settings: ResolveSettings) -> Result<ResolvedEdit> {
     let meant = lone_cr::in_lone_cr(base.text(), ops);
-    let is_in_lone_cr = matches!(meant, Cow::Owned(_));
     let bare = without_copied_numbers(base, &meant)?;
     let has_bare = bare.is_some();
     let meant = bare.map_or(meant, Cow::Owned);
-    let counted = if order == OpOrder::InTurn { None } else { repeated::for_each_place(base, &meant, settings) };
-    let meant = counted.as_deref().map_or_else(|| Cow::Borrowed(&*meant), Cow::Borrowed);
-    let mut resolved = match order {
-        OpOrder::Together => together(base, &meant, settings)?,
-        OpOrder::InTurn => in_turn(base, &meant, settings)?,
-        OpOrder::AsNeeded => as_needed(base, &meant, settings)?,
+    let mut resolved = match in_order(base, &meant, order, settings) {
+        Err(error) if order != OpOrder::InTurn => match repeated::for_each_place(base, &meant, settings) {
+            Some(counted) => in_order(base, &counted, order, settings)?,
+            None => return Err(error),
+        },
+        other => other?,
     };
     if has_bare {
         resolved.notes.push(Note::CopiedNumbers);
-    } else if is_in_lone_cr {
+    } else if let Cow::Owned(_) = meant {
         resolved.notes.push(lone_cr::NOTE);
     }
     if resolved.changes.is_empty() {
@@ -96,6 +95,14 @@ pub fn resolve(base: &Snapshot, ops: &[Op], order: OpOrder, settings: ResolveSet
     }
     lone_cr::check_line_ends(base, ops, &resolved.changes)?;
     Ok(resolved)
+}
+
+fn in_order(base: &Snapshot, ops: &[Op], order: OpOrder, settings: ResolveSettings) -> Result<ResolvedEdit> {
+    match order {
+        OpOrder::Together => together(base, ops, settings),
+        OpOrder::InTurn => in_turn(base, ops, settings),
+        OpOrder::AsNeeded => as_needed(base, ops, settings),
+    }
 }
 
 /// Resolves replacements of parts of the text, disjoint and in order, to a change set against `base`.

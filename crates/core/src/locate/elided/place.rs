@@ -102,6 +102,8 @@ fn settle(texts: &TextPair<'_>, fragment: &Fragment, mut places: Vec<Placement>)
 /// Places, and lines of a fragment, that are examined for lines that would be gone.
 const LOSSLESS_PLACES_MAX: usize = 200;
 const LOSSLESS_LINES_MAX: usize = 500;
+/// Steps of work for each line of such a comparison.
+const COMPARED_LINE_STEPS: usize = 8;
 /// Lines that a fragment would delete without showing any of them, which no text does that shows its changes.
 const UNSEEN_LINES_MIN: usize = 4;
 /// Letters and digits of an unchanged line that supports a place.
@@ -127,7 +129,8 @@ fn lossless(texts: &TextPair<'_>, fragment: &Fragment, places: &[Placement]) -> 
 /// Counts the lines that a fragment adds at a place; `None` if it would delete lines there, or adds lines that the file
 /// has elsewhere.
 fn additions(texts: &TextPair<'_>, fragment: &Fragment, it: &Placement) -> Option<usize> {
-    if it.old.len() > 2 * fragment.lines.len() || work::spend_or_end(1) {
+    let lines = it.old.len() + fragment.lines.len();
+    if it.old.len() > 2 * fragment.lines.len() || work::spend_or_end(COMPARED_LINE_STEPS * lines) {
         return None;
     }
     let matched = matched_lines(texts, &fragment.lines, &it.old);
@@ -135,7 +138,7 @@ fn additions(texts: &TextPair<'_>, fragment: &Fragment, it: &Placement) -> Optio
     let is_filled = |line: &&str| !line.trim().is_empty();
     let mut fresh =
         fragment.lines.clone().zip(&matched).filter(|(_, at)| at.is_none()).map(|(line, _)| texts.new[line]);
-    let is_moved = |line: &str| supports(line) && texts.old.iter().any(|old| old.trim() == line.trim());
+    let is_moved = |line: &str| supports(line) && texts.has_bare(line);
     let is_new = fresh.clone().any(|line| is_filled(&line)) && !fresh.any(is_moved);
     if !is_new || !matched.iter().flatten().any(|&at| supports(texts.old[at])) {
         return None;

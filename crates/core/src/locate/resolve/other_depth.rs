@@ -17,10 +17,15 @@ pub(super) fn find_elided(
 ) -> Option<TextMatches> {
     let is_open =
         settings.matching == Matching::Standard && !settings.stale && find.expected == ExpectedMatches::Unique;
-    if !is_open || !find.old.lines().any(is_gap) || work::spend_or_end(1) {
+    if !is_open || !find.old.lines().any(is_gap) {
         return None;
     }
-    let pairs = elided::reindented(index.base().text(), &find.old, new);
+    let text = index.base().text();
+    // The lines of the file are put into tables, which takes more time for each of them than a scan.
+    if work::spend_or_end(text.len()) {
+        return None;
+    }
+    let pairs = elided::reindented(text, &find.old, new);
     let mut found = pairs.into_iter().filter_map(|(old, new)| {
         let query = TextQuery { old, ..find.clone() };
         find::find_in(index, &query, &new, settings, None).ok().filter(|found| found.tier == Tier::Elision)
