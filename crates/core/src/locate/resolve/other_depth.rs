@@ -5,6 +5,12 @@ use crate::locate::find::{self, SearchIndex, TextMatches, Tier};
 use crate::locate::omission;
 use crate::locate::op::{ExpectedMatches, Matching, ResolveSettings, TextQuery};
 use crate::work;
+use memchr::memmem;
+
+/// Lines of the text that must be in the file, to try it.
+const CHECKED_LINES: usize = 16;
+/// Steps of work for each byte of a file whose lines are put into tables.
+const TABLE_STEPS: usize = 14;
 
 const CONVERTED_NOTE: &str = "Found at another indentation; old and new text were converted to the file's.";
 
@@ -21,8 +27,8 @@ pub(super) fn find_elided(
         return None;
     }
     let text = index.base().text();
-    // The lines of the file are put into tables, which takes more time for each of them than a scan.
-    if work::spend_or_end(text.len()) {
+    let is_there = |line: &str| is_gap(line) || memmem::find(text.as_bytes(), line.trim().as_bytes()).is_some();
+    if !find.old.lines().take(CHECKED_LINES).all(is_there) || work::spend_or_end(TABLE_STEPS * text.len()) {
         return None;
     }
     let pairs = elided::reindented(text, &find.old, new);
