@@ -34,8 +34,14 @@ pub(crate) fn plan_elided(file: EditedFile<'_>, content: &str, refusal: Error) -
     Ok(plan)
 }
 
+/// Bytes of a file, and of a text, whose symbols are compared. Of larger ones, only lines and indentation are.
+const COMPARED_BYTES_MAX: usize = 1 << 20;
+
 /// Returns the symbols common to a file and a text with placeholders, by their lines. Empty without a grammar.
 fn elided_extents(context: &Context, caller: &CallContext, place: &SafePath, old: &str, new: &str) -> Vec<Extent> {
+    if old.len().max(new.len()) > COMPARED_BYTES_MAX {
+        return Vec::new();
+    }
     let grammars = syntax::grammars(context, caller);
     let (old, new) = (symbols_of(grammars, place, old), symbols_of(grammars, place, &elided::without_gaps(old, new)));
     let (by_path, by_name) = (only(&old, |it| &it.path), only(&old, |it| &it.name));
