@@ -44,6 +44,7 @@ use match_site::CandidateSites;
 use refusal::{MatchRefusal, RefusalReason};
 use search::MatchSearch;
 pub(crate) use search::SearchIndex;
+pub(in crate::locate) use tier::elision::is_gap;
 pub(crate) use tier::removed_row;
 
 /// Occurrences that all edits of one call may change.

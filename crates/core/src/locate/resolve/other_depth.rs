@@ -1,8 +1,7 @@
 //! Old text with lines of dots (`...`) that is indented otherwise than the file.
 
 use crate::locate::elided;
-use crate::locate::find::{self, SearchIndex, TextMatches, Tier};
-use crate::locate::omission;
+use crate::locate::find::{self, SearchIndex, TextMatches, Tier, is_gap};
 use crate::locate::op::{ExpectedMatches, Matching, ResolveSettings, TextQuery};
 use crate::work;
 use memchr::memmem;
@@ -42,9 +41,4 @@ pub(super) fn find_elided(
     }
     only.notes.push_front(CONVERTED_NOTE);
     Some(only)
-}
-
-/// True for a line of dots, or of dots and a phrase.
-fn is_gap(line: &str) -> bool {
-    omission::is_elision(line) || (line.contains("...") || line.contains('…')) && omission::is_placeholder(line)
 }

@@ -61,7 +61,7 @@ fn refused(why: &str) -> MatchRefusal {
 }
 
 /// True for a line of dots, or of dots and a phrase.
-fn is_gap(line: &str) -> bool {
+pub(in crate::locate) fn is_gap(line: &str) -> bool {
     omission::is_elision(line) || (line.contains("...") || line.contains('…')) && omission::is_placeholder(line)
 }
 
