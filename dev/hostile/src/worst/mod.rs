@@ -1,5 +1,5 @@
 //! The worst known inputs of every tool at full size: processor time and memory of each call, and how soon it ends when
-//! it is cancelled at a quarter, half and three quarters of its time.
+//! it is cancelled at several points of its time.
 
 mod lazy;
 mod rows;
@@ -15,6 +15,8 @@ use tempfile::TempDir;
 
 /// Longest processor time that a call may use after it was cancelled, in milliseconds.
 const CANCEL_CPU_MS_MAX: u64 = 100;
+/// Cancelled calls of each row.
+const CANCELLED_CALLS: u32 = 7;
 /// Calls that are faster are not cancelled, in milliseconds.
 const CANCELLED_MS_MIN: u64 = 100;
 
@@ -27,7 +29,7 @@ struct Prepared {
 
 /// Makes the calls of the rows whose name or tool contains `filter`; returns the number of findings.
 pub(crate) fn play(emend: &Path, filter: &str) -> io::Result<usize> {
-    println!("CPU and wall time in ms, memory in MB; CPU/wall time after a cancellation at 1/4, 1/2 and 3/4\n");
+    println!("CPU and wall time in ms, memory in MB; CPU/wall time after each cancellation\n");
     println!(
         "tool               input                               code                    CPU  wall  peak  cancelled"
     );
@@ -48,14 +50,15 @@ impl Row {
         let wall = u64::try_from(measured.wall.as_millis()).unwrap_or(u64::MAX);
         let mut problems = judge(&measured, &code);
         let mut after = String::new();
-        for quarter in (1..4).filter(|_| wall >= CANCELLED_MS_MIN) {
+        for nth in (1..=CANCELLED_CALLS).filter(|_| wall >= CANCELLED_MS_MIN) {
             let mut prepared = self.prepared(emend)?;
-            let cancelled = prepared.server.call_cancelled(self.tool, &prepared.input, measured.wall * quarter / 4);
+            let after_start = measured.wall * nth / (CANCELLED_CALLS + 1);
+            let cancelled = prepared.server.call_cancelled(self.tool, &prepared.input, after_start);
             match cancelled {
                 Some(Cancellation { cpu_ms, wall, stopped }) => {
                     let _ = write!(after, " {cpu_ms}/{}{}", wall.as_millis(), if stopped { "" } else { " done" });
                     if cpu_ms > CANCEL_CPU_MS_MAX {
-                        problems.push(format!("{cpu_ms} ms after a cancellation at {quarter}/4"));
+                        problems.push(format!("{cpu_ms} ms after cancellation {nth}"));
                     }
                 }
                 None => after += " -",

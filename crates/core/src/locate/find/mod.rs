@@ -349,6 +349,7 @@ fn found_as_given(
     let row = &TIERS[usize::from(Tier::BlankRuns.number())];
     let is_free = refused.as_ref().is_none_or(|refusal| refusal.reason == RefusalReason::Unlike);
     if is_free && row.is_open(&search, settings) && settings.matching == Matching::Standard && !settings.stale {
+        work::spend(1 + index.text.len() / (4 * STEP_BYTES))?;
         let trial = tier::spacing::run(&search);
         if !trial.places.is_empty() {
             return settle(&search, row, trial);

@@ -119,7 +119,7 @@ impl<'a> SearchIndex<'a> {
 
     /// The table of lines by their exact text.
     pub(super) fn table(&self) -> &LineTable {
-        self.table.get_or_init(|| LineTable::new(lines_of(self.text)))
+        self.table.get_or_init(|| LineTable::of_keys(self.hashes(STEP_BYTES, exact_key)))
     }
 
     /// Returns the first `most` lines (zero-based, in order) that differ from this one only in blanks, none of them
@@ -131,7 +131,7 @@ impl<'a> SearchIndex<'a> {
         quick.unwrap_or_else(|| {
             let alike = self
                 .dense
-                .get_or_init(|| LineTable::of_keys(lines_of(self.text).map(dense_key).collect()))
+                .get_or_init(|| LineTable::of_keys(self.hashes(STEP_BYTES, dense_key)))
                 .lines_with(dense_key(line));
             alike.filter(|&at| same(self.line(at))).take(most).collect()
         })
@@ -148,11 +148,18 @@ impl<'a> SearchIndex<'a> {
     }
 
     fn keys(&self, look: Normalization) -> Vec<u64> {
-        let keys = lines_of(self.text).map(|line| {
-            // If the work limit is reached, the hashes are useless, but there is one for each line.
-            if work::spend_or_end(1 + line.len() / 4) { 0 } else { fold::normalized_hash(line, look) }
-        });
-        keys.collect()
+        self.hashes(4, |line| fold::normalized_hash(line, look))
+    }
+
+    /// Returns a hash of each line; hashing `step_bytes` bytes is one step of work. If the work has to end, the other
+    /// hashes are 0: useless, but there is one for each line.
+    fn hashes(&self, step_bytes: usize, hash: impl Fn(&str) -> u64) -> Vec<u64> {
+        let count = self.lines().count();
+        let mut hashes = Vec::with_capacity(count);
+        let lines = lines_of(self.text).take_while(|line| !work::spend_or_end(1 + line.len() / step_bytes));
+        hashes.extend(lines.map(hash));
+        hashes.resize(count, 0);
+        hashes
     }
 }
 
@@ -318,14 +325,6 @@ pub(super) struct LineTable {
 }
 
 impl LineTable {
-    fn new<'t>(lines: impl Iterator<Item = &'t str>) -> LineTable {
-        LineTable::of_keys(
-            lines
-                .map(|line| if work::spend_or_end(1 + line.len() / STEP_BYTES) { 0 } else { exact_key(line) })
-                .collect(),
-        )
-    }
-
     fn of_keys(keys: Vec<u64>) -> LineTable {
         LineTable { chains: LineChains::new(&keys), keys }
     }
@@ -393,9 +392,6 @@ fn dense_bytes(line: &str) -> impl Iterator<Item = u8> {
 
 /// Hashes the non-blank characters of a line.
 fn dense_key(line: &str) -> u64 {
-    if work::spend_or_end(1 + line.len() / STEP_BYTES) {
-        return 0;
-    }
     let bytes: Vec<u8> = dense_bytes(line).collect();
     xxhash_rust::xxh3::xxh3_64(&bytes)
 }

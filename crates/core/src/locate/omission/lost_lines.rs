@@ -24,6 +24,7 @@ pub(super) fn dots<'a>(old: &str, new: &'a str) -> Vec<(usize, &'a str)> {
     let texts = ComparedTexts::new(old, &lines);
     let fenced = fenced(&lines);
     dots.into_iter()
+        .take_while(|_| !work::spend_or_end(CONTEXT_LINES))
         .filter(|at| !fenced[*at] && !texts.is_code(*at) && texts.surplus_lost(*at) > 0)
         .map(|at| (at, lines[at]))
         .collect()
@@ -45,7 +46,8 @@ pub(super) fn remarks<'a>(old: &str, new: &'a str, omits: bool) -> Vec<(usize, &
     }
     let texts = ComparedTexts::new(old, &lines);
     let fenced = fenced(&lines);
-    let remarks = found.into_iter().filter(|&(at, kind)| {
+    let counted = found.into_iter().take_while(|_| !work::spend_or_end(CONTEXT_LINES));
+    let remarks = counted.filter(|&(at, kind)| {
         let least = if kind == RemarkKind::Omission { 1 } else { 2 };
         let is_new = !texts.places.contains_key(lines[at].trim());
         !fenced[at] && is_alone(&lines, at) && is_new && texts.surplus_lost(at) >= least
@@ -70,12 +72,14 @@ struct ComparedTexts<'a> {
 
 impl<'a> ComparedTexts<'a> {
     fn new(old: &'a str, lines: &'a [&'a str]) -> ComparedTexts<'a> {
-        let old: Vec<&str> = old.lines().map(str::trim).collect();
-        let new: HashSet<&str> = lines.iter().map(|line| line.trim()).collect();
+        let old: Vec<&str> = work::lines(old).map(str::trim).collect();
+        let counted = lines.iter().take_while(|_| !work::spend_or_end(1));
+        let new: HashSet<&str> = counted.map(|line| line.trim()).collect();
         // A line of signs alone, such as the separator of YAML, may be replaced by another one.
         let is_lost = |line: &str| line.chars().any(char::is_alphanumeric) && !new.contains(line);
         let counts = old.iter().scan(0, |count, line| {
-            *count += usize::from(is_lost(line));
+            // After the end nothing is searched for, so that the numbers need not be right.
+            *count += usize::from(!work::spend_or_end(1) && is_lost(line));
             Some(*count)
         });
         ComparedTexts { lines, lost_before: core::iter::once(0).chain(counts).collect(), places: places(&old) }
@@ -84,7 +88,8 @@ impl<'a> ComparedTexts<'a> {
 
 fn places<'a>(lines: &[&'a str]) -> HashMap<&'a str, Vec<usize>> {
     let mut out: HashMap<&str, Vec<usize>> = HashMap::new();
-    for (at, line) in lines.iter().enumerate().filter(|(_, line)| !line.is_empty()) {
+    let filled = lines.iter().enumerate().filter(|(_, line)| !line.is_empty());
+    for (at, line) in filled.take_while(|_| !work::spend_or_end(1)) {
         out.entry(line).or_default().push(at);
     }
     out

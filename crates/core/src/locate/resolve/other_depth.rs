@@ -3,7 +3,7 @@
 use crate::locate::elided;
 use crate::locate::find::{self, SearchIndex, TextMatches, Tier, is_gap};
 use crate::locate::op::{ExpectedMatches, Matching, ResolveSettings, TextQuery};
-use crate::work;
+use crate::work::{self, STEP_BYTES};
 use memchr::memmem;
 
 /// Lines of the text that must be in the file, to try it.
@@ -22,7 +22,7 @@ pub(super) fn find_elided(
 ) -> Option<TextMatches> {
     let is_open =
         settings.matching == Matching::Standard && !settings.stale && find.expected == ExpectedMatches::Unique;
-    if !is_open || !find.old.lines().any(is_gap) {
+    if !is_open || work::spend_or_end(1 + find.old.len() / STEP_BYTES) || !find.old.lines().any(is_gap) {
         return None;
     }
     let text = index.base().text();

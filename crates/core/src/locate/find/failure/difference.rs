@@ -96,10 +96,10 @@ fn class(old: &str, file: &str, name: &str) -> (&'static str, String) {
     if fold::are_equal_under(old, file, Normalization::BlankRuns) {
         return described("blanks", "the amount of whitespace inside the line differs");
     }
-    if old.to_lowercase() == file.to_lowercase() || trimmed(old).to_lowercase() == trimmed(file).to_lowercase() {
+    if is_same_but_for_case(old, file) || is_same_but_for_case(trimmed(old), trimmed(file)) {
         return described("case", "upper and lower case differ");
     }
-    if without_backslashes(old) == without_backslashes(file) {
+    if without_backslashes(old).eq(without_backslashes(file)) {
         return described("escapes", "backslashes differ");
     }
     if let Some((a, b)) = one_token(old, file) {
@@ -120,9 +120,14 @@ fn is_number(token: &str) -> bool {
     token.chars().all(|ch| ch.is_ascii_digit())
 }
 
-/// Returns a line without its backslashes.
-fn without_backslashes(line: &str) -> String {
-    line.replace('\\', "")
+/// True for lines that differ in upper and lower case only.
+fn is_same_but_for_case(a: &str, b: &str) -> bool {
+    a.chars().flat_map(char::to_lowercase).eq(b.chars().flat_map(char::to_lowercase))
+}
+
+/// Returns the characters of a line without its backslashes.
+fn without_backslashes(line: &str) -> impl Iterator<Item = char> {
+    line.chars().filter(|ch| *ch != '\\')
 }
 
 /// True for a line that is indented with tabs.
@@ -131,8 +136,8 @@ fn has_tab_indent(line: &str) -> bool {
 }
 
 /// Returns a line without blanks around it.
-fn trimmed(line: &'_ str) -> String {
-    line.trim_matches(BLANKS).to_owned()
+fn trimmed(line: &str) -> &str {
+    line.trim_matches(BLANKS)
 }
 
 /// Returns a class of differences with its description.

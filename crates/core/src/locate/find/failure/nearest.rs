@@ -204,14 +204,15 @@ impl BigramSet {
 /// Rates lines of the file by their likeness to old: weighted, in order, changed lines by what they share.
 pub(in crate::locate::find) fn rate(search: &MatchSearch<'_>, lines: Range<usize>) -> NearestLines {
     let old = &search.pattern.old;
-    let a: Vec<String> = old.iter().take(RATED_LINES_MAX).map(|line| fold_blanks(line)).collect();
-    let b: Vec<String> = lines.clone().take(2 * RATED_LINES_MAX).map(|at| fold_blanks(search.line(at))).collect();
+    let a = folded(old.iter().take(RATED_LINES_MAX).copied());
+    let b = folded(lines.clone().take(2 * RATED_LINES_MAX).map(|at| search.line(at)));
     NearestLines { lines, likeness: likeness(&a, &b) }
 }
 
-/// Returns a line with runs of blanks folded.
-fn fold_blanks(line: &'_ str) -> String {
-    fold::normalize(line, Normalization::BlankRuns).into_owned()
+/// Returns the lines with runs of blanks folded, until the work has to end.
+fn folded<'t>(lines: impl Iterator<Item = &'t str>) -> Vec<String> {
+    let counted = lines.take_while(|line| !work::spend_or_end(1 + line.len() / 4));
+    counted.map(|line| fold::normalize(line, Normalization::BlankRuns).into_owned()).collect()
 }
 
 /// Computes the likeness of two runs of lines by their normalized forms: weighted, in order, changed lines by the parts

@@ -131,7 +131,10 @@ impl EscapeScheme {
 
     /// Returns the classes of escapes in a text.
     fn classes(&'static self, text: &str) -> BTreeSet<&'static str> {
-        self.escapes(text).filter_map(|escape| Some(escape.row?.0)).collect()
+        let mut classes = BTreeSet::new();
+        // One by one, because a set is collected by sorting all of the list.
+        classes.extend(self.escapes(text).filter_map(|escape| Some(escape.row?.0)));
+        classes
     }
 
     /// Decodes these classes of escapes.

@@ -102,7 +102,8 @@ pub(in crate::locate::find) fn trial<'a>(
 
 /// True for a few lines, the only one or two of them with a letter or digit in each.
 pub(in crate::locate::find) fn is_short(wanted: &PatternLines<'_>) -> bool {
-    let filled: Vec<&&str> = wanted.old.iter().filter(|line| !fold::is_blank(line)).collect();
+    let filled = work::batched(wanted.old.iter()).filter(|line| !fold::is_blank(line));
+    let filled: Vec<&&str> = filled.take(SHORT_LINES_MAX + 1).collect();
     let telling = filled.iter().filter(|line| fold::count_alnum(line, 1) > 0).count();
     (1..=SHORT_LINES_MAX).contains(&filled.len()) && telling >= filled.len().min(2)
 }

@@ -6,7 +6,7 @@
 use crate::locate::find::failure::nearest::line_likeness;
 use crate::locate::find::typo;
 use crate::text::tokens::{share, tokens};
-use crate::work;
+use crate::work::{self, STEP_BYTES};
 
 /// Likeness from which two names count as one, misremembered.
 const NAME_LIKENESS_MIN: f64 = 0.5;
@@ -34,7 +34,7 @@ pub(super) fn first_unknown(old: &[&str], file: &[&str]) -> Option<usize> {
 fn statements<'a>(lines: &[&'a str]) -> Vec<(usize, &'a str)> {
     let mut out = Vec::new();
     let mut at = docstring_lines(lines);
-    while at < lines.len() {
+    while at < lines.len() && !work::spend_or_end(1) {
         let line = lines[at].trim();
         let comment = comment_lines(&lines[at..]);
         if comment == 0 && !words(line).is_empty() {
@@ -65,7 +65,7 @@ fn comment_lines(lines: &[&str]) -> usize {
     let Some((_, end)) = [("/*", "*/"), ("<!--", "-->")].into_iter().find(|(start, _)| line.starts_with(start)) else {
         return 0;
     };
-    match lines.iter().position(|line| line.contains(end)) {
+    match lines.iter().position(|line| work::spend_or_end(1 + line.len() / STEP_BYTES) || line.contains(end)) {
         Some(last) if lines[last].trim().ends_with(end) => last + 1,
         _ => 0,
     }
