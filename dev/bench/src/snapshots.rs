@@ -1,5 +1,5 @@
-//! `snapshots`: the first snapshot of ten thousand files, next to reading them and to `git add`; and a later one, next
-//! to `git status`. Each case of the first kind starts without a state, like a fresh clone. What a server does after the
+//! `snapshots`: the first snapshot of ten thousand files, next to reading them, to `git add` and to the first snapshot of
+//! jj; and a later one, next to `git status` and `jj status`. Programs that are missing are left out. Each case of the first kind starts without a state, like a fresh clone. What a server does after the
 //! answer of a first snapshot is shown, too.
 
 use crate::exact::scratch;
@@ -25,6 +25,8 @@ const FIRST: &str = "ours: first snapshot";
 const AFTER: &str = "ours: after its answer";
 const STATUS: &str = "git status";
 const LATER: &str = "ours: later snapshot";
+const JJ_FIRST: &str = "jj: first snapshot";
+const JJ_LATER: &str = "jj status";
 
 pub(crate) fn run(report: &mut Report) {
     let (files, rounds) = if report.setting.quick { (1_000, 5) } else { (10_000, 7) };
@@ -75,6 +77,20 @@ fn git(root: &Path, args: &[&str]) -> bool {
     command.stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
 }
 
+/// Runs jj with a configuration of its own; false if it is missing or fails.
+fn jj(root: &Path, args: &[&str]) -> bool {
+    let mut command = Command::new("jj");
+    command.current_dir(root).args(["--config=user.name=b", "--config=user.email=b@b", "--no-pager"]).args(args);
+    command.env("JJ_CONFIG", root.join("no-such-file")).stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}
+
+/// Creates an empty repository of jj in place of one that is there.
+fn init_jj(root: &Path) -> bool {
+    let _ = fs::remove_dir_all(root.join(".jj"));
+    jj(root, &["git", "init", "--no-colocate"])
+}
+
 fn snapshot(engine: &Engine) -> Duration {
     let person = CallContext { unread: UnreadPolicy::Allow, ..CallContext::default() };
     let (reply, time) = timed(|| engine.call(&person, "snapshot", json!({})));
@@ -108,6 +124,13 @@ fn first(files: usize, rounds: usize) -> Outcome {
             timed(|| git(&project.root, &["add", "-A"])).1
         }));
     }
+    let copy = jj(&project.root, &["--version"]).then(|| Project::new(files));
+    if let Some(copy) = &copy {
+        cases.push(Case::peer(JJ_FIRST, || {
+            assert!(init_jj(&copy.root), "jj cannot create a repository");
+            timed(|| jj(&copy.root, &["status"])).1
+        }));
+    }
     race(format!("first snapshot of {files} files of {SIZE} bytes"), rounds, cases)
 }
 
@@ -128,6 +151,14 @@ fn later(files: usize, rounds: usize) -> Outcome {
             other += 1;
             project.touch(1_000 + other);
             timed(|| git(&project.root, &["status", "--porcelain"])).1
+        }));
+    }
+    let (copy, mut nth) = (jj(&project.root, &["--version"]).then(|| Project::new(files)), 0);
+    if let Some(copy) = copy.as_ref().filter(|copy| init_jj(&copy.root) && jj(&copy.root, &["status"])) {
+        cases.push(Case::peer(JJ_LATER, || {
+            nth += 1;
+            copy.touch(10_000 + nth);
+            timed(|| jj(&copy.root, &["status"])).1
         }));
     }
     race(format!("later snapshot of {files} files, {CHANGED} of them changed"), rounds, cases)

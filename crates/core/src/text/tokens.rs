@@ -2,7 +2,7 @@
 //! to a line that only resembles the one it was made for.
 
 use crate::text::fold::MappedText;
-use crate::work;
+use crate::work::{self, STEP_BYTES};
 use core::ops::Range;
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
@@ -10,7 +10,7 @@ use similar::{Algorithm, DiffOp, capture_diff_slices};
 const COMPARISON_CELLS_MAX: usize = 1_000_000;
 
 /// Work to compare the tokens of two lines, for each of their bytes.
-const COMPARISON_STEPS: usize = 2;
+const COMPARISON_STEPS: usize = 6;
 
 /// Splits a text into words, blank runs and single characters, in order.
 pub(crate) fn tokens(text: &str) -> Vec<&str> {
@@ -45,8 +45,10 @@ fn char_class(ch: char) -> i32 {
 /// True when two lines have the same tokens, blanks aside. A blank between two signs counts: `+ +` is not `++`. False
 /// when the work has to end.
 pub(crate) fn are_same(a: &str, b: &str) -> bool {
-    !work::spend_or_end(COMPARISON_STEPS * (1 + a.len() + b.len()))
-        && (a == b || significant_tokens(a) == significant_tokens(b))
+    let is_counted = |steps: usize| !work::spend_or_end(1 + steps);
+    is_counted(a.len() / STEP_BYTES)
+        && (a == b
+            || is_counted(COMPARISON_STEPS * (a.len() + b.len())) && significant_tokens(a) == significant_tokens(b))
 }
 
 /// Returns the tokens that are not blank, and an empty one for blanks between two signs that are not brackets or commas.

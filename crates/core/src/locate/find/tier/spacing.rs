@@ -67,7 +67,12 @@ fn site<'a>(search: &MatchSearch<'a>, first: usize) -> MatchSite<'a> {
 
 #[cfg(test)]
 mod tests {
+    use crate::locate::find::search::{MatchSearch, SearchIndex};
     use crate::locate::find::testing::{edit, refuse};
+    use crate::locate::op::{ExpectedMatches, TextQuery};
+    use crate::text::snapshot::Snapshot;
+    use crate::work::Meter;
+    use std::sync::Arc;
 
     #[test]
     fn blanks_between_tokens_are_those_of_the_file() {
@@ -86,6 +91,23 @@ mod tests {
         let deep = "f {\n\tfirst_call(a,b);\n\tsecond_call(c);\n}\n";
         let old = "first_call(a, b);\nsecond_call(c);\n";
         assert_eq!(edit(deep, old, &old.replace('c', "k")), deep.replace('c', "k"));
+    }
+
+    #[test]
+    fn compared_tokens_count_as_work() {
+        let [pivot, line] = ["a_long_name = value;\n", "x = 1;\n"];
+        let file = pivot.repeat(90) + &line.repeat(3_000);
+        let old = "a_long_name=value;\n".to_owned() + &"x=1;\n".repeat(2_500) + "y=1;\n";
+        let base = Snapshot::from_text(&file);
+        let find = TextQuery::new(&old, ExpectedMatches::Unique);
+        let meter = Meter::new(u64::MAX, Arc::default());
+        let entered = meter.enter();
+        let index = SearchIndex::new(&base);
+        let found = super::run(&MatchSearch::new(&index, &find, "z\n"));
+        drop(entered);
+        assert!(found.places.is_empty());
+        // The last pivot line begins a window of 2,500 equal lines.
+        assert!(meter.spent() > 2 * 2_500 * 10, "{}", meter.spent());
     }
 
     #[test]
