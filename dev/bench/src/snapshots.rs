@@ -101,6 +101,7 @@ fn snapshot(engine: &Engine) -> Duration {
 fn first(files: usize, rounds: usize) -> Outcome {
     let project = Project::new(files);
     let states = tempfile::tempdir_in(scratch()).unwrap_or_else(|error| panic!("{error}"));
+    let copy = jj(&project.root, &["--version"]).then(|| Project::new(files));
     let (mut number, after) = (0, Cell::new(Duration::ZERO));
     let mut cases = vec![
         Case::floor(READ, || timed(|| project.paths.iter().filter_map(|path| fs::read(path).ok()).count()).1),
@@ -124,7 +125,6 @@ fn first(files: usize, rounds: usize) -> Outcome {
             timed(|| git(&project.root, &["add", "-A"])).1
         }));
     }
-    let copy = jj(&project.root, &["--version"]).then(|| Project::new(files));
     if let Some(copy) = &copy {
         cases.push(Case::peer(JJ_FIRST, || {
             assert!(init_jj(&copy.root), "jj cannot create a repository");
@@ -139,7 +139,8 @@ fn later(files: usize, rounds: usize) -> Outcome {
     let states = tempfile::tempdir_in(scratch()).unwrap_or_else(|error| panic!("{error}"));
     let engine = project.engine(states.path().to_owned());
     snapshot(&engine);
-    let (mut round, mut other) = (0, 0);
+    let copy = jj(&project.root, &["--version"]).then(|| Project::new(files));
+    let (mut round, mut other, mut nth) = (0, 0, 0);
     let mut cases = vec![Case::ours(LATER, || {
         round += 1;
         project.touch(round);
@@ -153,7 +154,6 @@ fn later(files: usize, rounds: usize) -> Outcome {
             timed(|| git(&project.root, &["status", "--porcelain"])).1
         }));
     }
-    let (copy, mut nth) = (jj(&project.root, &["--version"]).then(|| Project::new(files)), 0);
     if let Some(copy) = copy.as_ref().filter(|copy| init_jj(&copy.root) && jj(&copy.root, &["status"])) {
         cases.push(Case::peer(JJ_LATER, || {
             nth += 1;
