@@ -14,18 +14,18 @@ const CALLS_MAX: usize = 128;
 /// prose around them. `None` if there is none, or one that cannot be read.
 pub(super) fn calls(text: &str) -> Option<Vec<(Value, Range<usize>)>> {
     // Most texts have none, and examining each line costs more than this test.
-    if !["ool(", "dit(", "eplace(", "ditor(", "ile("].iter().any(|end| text.contains(end)) {
+    if !["ool(", "dit(", "eplace(", "ditor(", "ile(", "rite("].iter().any(|end| text.contains(end)) {
         return None;
     }
-    let (mut out, mut from) = (Vec::new(), 0);
+    let (mut out, mut from, mut any_by_position) = (Vec::new(), 0, false);
     while from < text.len() {
         let line_end = text[from..].find('\n').map_or(text.len(), |at| from + at + 1);
         let line = &text[from..line_end];
         // Such a name is also that of a function in any program: only its named arguments tell.
         let is_file = writes_file(line);
         let read = if is_file || begins(line) { call(&text[from..]) } else { None };
-        let read = read.filter(|(value, _)| !is_file || has_texts(value));
-        let Some((value, rest)) = read else {
+        let read = read.filter(|(call, _)| !is_file || has_texts(&call.arguments));
+        let Some((WrittenArguments { arguments: value, by_position }, rest)) = read else {
             if begins(line) {
                 return None;
             }
@@ -38,8 +38,12 @@ pub(super) fn calls(text: &str) -> Option<Vec<(Value, Range<usize>)>> {
         if !(trimmed.is_empty() || trimmed.starts_with("//") || trimmed.starts_with('#')) || out.len() == CALLS_MAX {
             return None;
         }
+        any_by_position |= by_position;
         out.push((value, from..end));
         from = (end + tail.len() + 1).min(text.len());
+    }
+    if any_by_position && !is_only_calls(text, &out) {
+        return None;
     }
     (!out.is_empty()).then_some(out)
 }
@@ -58,7 +62,14 @@ const UNAMBIGUOUS_TOOLS: [&str; 7] =
     ["edittool", "multiedittool", "writetool", "multiedit", "strreplace", "strreplaceeditor", "searchreplace"];
 
 /// Names of tools that write a whole file, without `_`, in lower case.
-const FILE_TOOLS: [&str; 3] = ["writefile", "writetofile", "createfile"];
+const FILE_TOOLS: [&str; 4] = ["writefile", "writetofile", "createfile", "write"];
+
+/// Names of tools whose arguments are known by their position, and the names of these: the path comes first in all of
+/// them. In `str_replace` of PHP it comes last, so that name is missing.
+const POSITIONS: [(&[&str], &[&str]); 2] = [
+    (&["writefile", "writetofile", "createfile", "writetool", "write"], &["path", "content"]),
+    (&["edit", "edittool", "editfile", "replaceinfile", "searchreplace"], &["path", "old_string", "new_string"]),
+];
 
 /// Names of its argument for the path.
 const FILE_PATH_FIELDS: [&str; 5] = ["path", "file_path", "filePath", "filename", "target_file"];
@@ -117,7 +128,7 @@ fn begins_text(rest: &str) -> bool {
 
 /// True for a line that begins a call of an editing tool.
 pub(super) fn begins(line: &str) -> bool {
-    called(line).is_some_and(|name| name == "edit" || UNAMBIGUOUS_TOOLS.contains(&&*name))
+    called(line).is_some_and(|name| ["edit", "replaceinfile"].contains(&&*name) || UNAMBIGUOUS_TOOLS.contains(&&*name))
 }
 
 /// True for such a line whose tool name does not occur in everyday code.
@@ -135,20 +146,77 @@ fn called(line: &str) -> Option<String> {
     Some(name.to_ascii_lowercase().replace('_', ""))
 }
 
+/// The arguments of a call.
+struct WrittenArguments {
+    arguments: Value,
+    /// Some of them have no names.
+    by_position: bool,
+}
+
 /// Parses the call that a text begins with; returns its arguments and the rest.
-fn call(text: &str) -> Option<(Value, &str)> {
-    let mut reader = LiteralReader { rest: text.split_once('(')?.1 };
+fn call(text: &str) -> Option<(WrittenArguments, &str)> {
+    let (function, rest) = text.split_once('(')?;
+    let mut reader = LiteralReader { rest };
     reader.blanks();
-    if !reader.rest.starts_with('{') {
-        let value = reader.fields(')', '=', 0)?;
-        return Some((value, reader.rest));
+    if reader.rest.starts_with(['"', '\'', '`']) {
+        let arguments = reader.positions(positions(function)?)?;
+        return Some((WrittenArguments { arguments, by_position: true }, reader.rest));
     }
-    let value = reader.value(0)?;
+    if !reader.rest.starts_with('{') {
+        let arguments = reader.fields(')', '=', 0)?;
+        return Some((WrittenArguments { arguments, by_position: false }, reader.rest));
+    }
+    let arguments = reader.value(0)?;
     reader.blanks();
     if reader.eat(',') {
         reader.blanks();
     }
-    reader.eat(')').then_some((value, reader.rest))
+    reader.eat(')').then_some((WrittenArguments { arguments, by_position: false }, reader.rest))
+}
+
+/// Returns the names of a tool's arguments by their position. Methods of an object are functions of a program.
+fn positions(function: &str) -> Option<&'static [&'static str]> {
+    let name = function.trim_start();
+    let name = name.strip_prefix("await ").unwrap_or(name).to_ascii_lowercase().replace('_', "");
+    POSITIONS.into_iter().find(|(tools, _)| tools.contains(&&*name)).map(|(_, names)| names)
+}
+
+/// First words of a statement of a program.
+const STATEMENTS: [&str; 14] = [
+    "import ",
+    "from ",
+    "const ",
+    "let ",
+    "var ",
+    "def ",
+    "function ",
+    "async ",
+    "class ",
+    "return ",
+    "export ",
+    "#include",
+    "use ",
+    "if (",
+];
+
+/// True for a text of calls in which the other lines are prose, comments and fences. The functions of a program may
+/// have the names of tools.
+fn is_only_calls(text: &str, calls: &[(Value, Range<usize>)]) -> bool {
+    let mut from = 0;
+    let outside = calls.iter().map(|(_, bytes)| core::mem::replace(&mut from, bytes.end)..bytes.start);
+    let outside: Vec<Range<usize>> = outside.collect();
+    let is_prose = |line: &str| {
+        let line = line.trim();
+        let is_code = STATEMENTS.iter().any(|word| line.starts_with(word))
+            || line.contains("require(")
+            || line.trim_end_matches(';').ends_with(['{', '}', ')', '=']) && !line.contains(". ");
+        !is_code || line.starts_with("//") || line.starts_with('#')
+    };
+    let is_tail = |line: &str| line.trim_matches([';', ' ', '\t', '\r']).is_empty();
+    outside
+        .into_iter()
+        .chain([from..text.len()])
+        .all(|range| text[range].lines().all(|line| is_tail(line) || is_prose(line)))
 }
 
 /// A parser of literals of JavaScript and Python.
@@ -237,6 +305,46 @@ impl<'a> LiteralReader<'a> {
         }
     }
 
+    /// Parses texts with these names by their position, up to the end of the call. A truth value may follow an edit, an
+    /// encoding a whole text, and named arguments any of them.
+    fn positions(&mut self, names: &[&str]) -> Option<Value> {
+        let mut fields = Map::new();
+        for (nth, name) in names.iter().chain(&[""]).enumerate() {
+            self.blanks();
+            if self.eat(')') {
+                break;
+            }
+            if !self.rest.starts_with(['"', '\'', '`']) && self.begins_named() {
+                let Value::Object(named) = self.fields(')', '=', 0)? else { return None };
+                let count = fields.len() + named.len();
+                fields.extend(named);
+                return (fields.len() == count).then_some(Value::Object(fields));
+            }
+            match (nth < names.len(), self.value(0)?) {
+                (true, Value::String(text)) => fields.insert((*name).to_owned(), text.into()),
+                (false, Value::Bool(all)) if names.len() > 2 => fields.insert("replace_all".to_owned(), all.into()),
+                (false, Value::String(encoding)) if names.len() == 2 && is_utf8(&encoding) => None,
+                _ => return None,
+            };
+            self.blanks();
+            if !self.eat(',') && !self.rest.starts_with(')') {
+                return None;
+            }
+            self.blanks();
+            if self.rest.starts_with(')') && nth + 1 >= names.len() {
+                self.eat(')');
+                return Some(Value::Object(fields));
+            }
+        }
+        None
+    }
+
+    /// True where a name and the sign of a named argument follow.
+    fn begins_named(&self) -> bool {
+        let mut ahead = LiteralReader { rest: self.rest };
+        !ahead.word().is_empty() && ahead.rest.trim_start().starts_with('=')
+    }
+
     fn word(&mut self) -> &'a str {
         let len = self.rest.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(byte)).count();
         let (word, rest) = self.rest.split_at(len);
@@ -291,6 +399,11 @@ impl<'a> LiteralReader<'a> {
     }
 }
 
+/// True for a name of UTF-8.
+fn is_utf8(name: &str) -> bool {
+    name.eq_ignore_ascii_case("utf8") || name.eq_ignore_ascii_case("utf-8")
+}
+
 #[cfg(test)]
 mod tests {
     use super::calls;
@@ -328,6 +441,15 @@ mod tests {
                 "str_replace(path=\"a\", old_str='it\\'s', new_str=\"\"\"one\n\"two\"\n\"\"\", replace_all=True)",
                 json!({"path": "a", "old_str": "it's", "new_str": "one\n\"two\"\n", "replace_all": true}),
             ),
+            ("I create it:\n\n```js\nwriteFile(\"a\", `x\ny\n`);\n```\n", json!({"path": "a", "content": "x\ny\n"})),
+            ("await write_file('a', 'x', 'utf8')", json!({"path": "a", "content": "x"})),
+            ("Write(file_path='a', content='x')", json!({"file_path": "a", "content": "x"})),
+            ("write_file('a', content='x')", json!({"path": "a", "content": "x"})),
+            (
+                "EditTool(\n  'a',\n  'old',\n  'new',\n  true,\n)",
+                json!({"path": "a", "old_string": "old", "new_string": "new", "replace_all": true}),
+            ),
+            ("replace_in_file('a', 'old', 'new')", json!({"path": "a", "old_string": "old", "new_string": "new"})),
             (
                 "await tools.str_replace({ path: 'a', /* old */ old_str: '\\u0041', new_str: '' }) // ok",
                 json!({"path": "a", "old_str": "A", "new_str": ""}),
@@ -343,6 +465,16 @@ mod tests {
             "EditTool({ filePath: 'a', filePath: 'b', oldString: 'a', newString: 'b' })",
             "EditTool({ filePath: 'a', oldString: 'a', newString: 'b' })\nEditTool({ filePath: 'a', oldString: 'c', newString: 'b' })",
             "render(\"x\")",
+            "writeFile(path, entireNewContent)",
+            "fs.writeFile('a', 'x')",
+            "writeFile('a', 'x', 'latin1')",
+            "import { writeFile } from 'fs/promises';\n\nawait writeFile('a', 'x');",
+            "function save() {\n  writeFile('a', 'x');\n}",
+            "str_replace('a', 'b', 'c')",
+            "edit('a', 'b')",
+            "edit('a', 'b', 'c', 'd')",
+            "write('a')",
+            "write('a', content=text)",
             "Only prose (and more).",
         ] {
             assert_eq!(arguments(text), None, "{text}");

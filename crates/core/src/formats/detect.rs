@@ -52,6 +52,10 @@ impl DetectedText<'_> {
         if let Some(error) = stray_edits::check_stray_edits(&self.text, self.format, &self.detected) {
             return Err(error);
         }
+        // Formats of whole files report them.
+        if !["whole_file", "elided"].contains(&self.format.spec().name) {
+            self.notes.extend(stray_edits::unused_fence(&self.text, &self.detected));
+        }
         self.notes.append(&mut request.notes);
         request.notes = self.notes;
         Ok(ParsedText { format: self.format, request, directory: self.directory })

@@ -84,6 +84,7 @@ fn request(text: &str, blocks: &FormatRanges, files: &FormatRanges, manner: &Par
     }
     request.files.extend(written.files);
     request.notes.extend(written.notes);
+    request.notes.extend(stray_edits::unused_fence(text, &all));
     Ok(request)
 }
 

@@ -32,6 +32,7 @@ pub(super) fn check_stray_edits(text: &str, format: &dyn Format, claimed: &[Rang
     at = at.or_else(|| json(&lines)).or_else(|| pair(&lines));
     at = at.or_else(|| bare_markers(&lines)).or_else(|| dashed_markers(&lines));
     at = at.or_else(|| odd_markers(&lines)).or_else(|| code_call(&lines));
+    at = at.or_else(|| settings(&lines)).or_else(|| rows(&lines));
     // The patch parsers handle all hunks themselves.
     if !["unified_diff", "apply_patch"].contains(&name) {
         at = at.or_else(|| hunk(&lines));
@@ -133,6 +134,8 @@ fn begins_in_list(line: &str) -> bool {
     }
     let digits = text.trim_start_matches(|ch: char| ch.is_ascii_digit());
     text = digits.strip_prefix(". ").filter(|_| digits.len() < text.len()).map_or(text, str::trim_start);
+    // Emphasis.
+    text = text.trim_matches(['*', '_', '`']);
     text.starts_with("<<") && search_replace::loosely_opens(text)
         || line.match_indices('<').take(TAGS_PER_LINE_MAX).any(|(at, _)| is_tag(&line[at + 1..]))
 }
@@ -221,6 +224,71 @@ fn has_editing_field(line: &str) -> bool {
         line.split_once(field)
             .is_some_and(|(_, rest)| rest.trim_start_matches(['"', '\'', ' ']).starts_with([':', '=']))
     })
+}
+
+/// Returns the line of a field that only editing tools have, in the syntax of YAML or TOML.
+fn settings(lines: &[&str]) -> Option<usize> {
+    lines.iter().position(|line| {
+        let line = line.trim_start().trim_start_matches("- ").trim_start();
+        UNAMBIGUOUS_FIELDS.iter().any(|field| {
+            line.strip_prefix(field).is_some_and(|rest| rest.trim_start().starts_with([':', '=']))
+                && !line.ends_with(',')
+        })
+    })
+}
+
+/// Returns the first of the rows of a diff without its header: one removed line, and below it an added one. Both are
+/// indented or follow their signs, unlike the items of a list.
+fn rows(lines: &[&str]) -> Option<usize> {
+    let is_row = |line: &str, sign: char| {
+        let text = line.strip_prefix(sign).filter(|text| !text.starts_with(sign) && !text.trim().is_empty());
+        text.is_some_and(|text| !text.starts_with(' ') || text.starts_with("  "))
+    };
+    (0..lines.len().saturating_sub(1)).find(|&at| is_row(lines[at], '-') && is_row(lines[at + 1], '+'))
+}
+
+/// Languages of fences that hold commands, their output or prose.
+const UNUSED_LANGUAGES: [&str; 16] = [
+    "sh",
+    "bash",
+    "shell",
+    "zsh",
+    "console",
+    "terminal",
+    "powershell",
+    "cmd",
+    "text",
+    "txt",
+    "plaintext",
+    "output",
+    "log",
+    "mermaid",
+    "markdown",
+    "md",
+];
+
+/// Returns the note about the first fence with code next to edits, which names no file and is not used.
+pub(super) fn unused_fence(text: &str, claimed: &[Range<usize>]) -> Option<String> {
+    if claimed.is_empty() || !text.contains("```") && !text.contains("~~~") {
+        return None;
+    }
+    let (lines, numbers) = outside(text, claimed);
+    let mut from = 0;
+    while let Some(found) = lines[from..].iter().position(|line| is_fence(line)) {
+        let at = from + found;
+        let close = at + 1 + lines[at + 1..].iter().position(|line| is_fence(line))?;
+        let language = lines[at].trim().trim_matches(['`', '~']).trim();
+        let is_code = !language.is_empty() && language.chars().all(|ch| ch.is_alphanumeric() || "+#-".contains(ch));
+        let has_text = lines[at + 1..close].iter().any(|line| !line.trim().is_empty());
+        let inside = numbers[at]..numbers[close];
+        let holds_edit = claimed.iter().any(|range| range.start < inside.end && inside.start < range.end);
+        let unused = UNUSED_LANGUAGES.iter().any(|name| language.eq_ignore_ascii_case(name));
+        if is_code && has_text && !holds_edit && !unused {
+            return Some(format!("Fences without a file name were ignored (the first on line {}).", numbers[at] + 1));
+        }
+        from = close + 1;
+    }
+    None
 }
 
 /// True for a line that consists of one of the words, in any case, apart from the signs of a heading around it.
@@ -358,6 +426,11 @@ mod tests {
             "b.rs\n<< SEARCH\nx\n====\ny\n>> REPLACE\n",
             "b.rs\n<<<<<<<\nx\n=======\ny\n>>>>>>>\n",
             "b.rs\n<<<<\nx\n====\ny\n>>>> b.rs\n",
+            "b.rs\n**<<<<<<< SEARCH**\nx\n**=======**\ny\n**>>>>>>> REPLACE**\n",
+            "- path: b.rs\n  old_string: \"x\"\n  new_string: \"y\"\n",
+            "[[edit]]\nfile = \"b.rs\"\nold_string = \"x\"\nnew_string = \"y\"\n",
+            "b.rs\n-    x\n+    y\n",
+            "```\n-x();\n+y();\n```\n",
             "b.rs\nSEARCH:\nx\nREPLACE:\ny\n",
             "b.rs\n[SEARCH]\nx\n[REPLACE]\ny\n",
             "b.rs\nSEARCH\nx\nREPLACE\ny\n",
@@ -442,6 +515,9 @@ mod tests {
             "sed -i edits files in place, so I avoid it.\n",
             "```sh\nsed -n '1,5p' b.rs\ncat b.rs | grep x\n```\n",
             "\u{ab} SEARCH \u{bb} is French.\n",
+            "- slow\n+ fast\n",
+            "| a | b |\n|---|---|\n",
+            "old_string is copied.\n",
         ] {
             for good in [BLOCK, FILE, DIFF] {
                 for text in [format!("{good}\n{prose}"), format!("{prose}\n{good}")] {
@@ -449,6 +525,20 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn unused_code_is_reported() {
+        let notes = |text: &str| parse_any(text, None, &ParseOptions::default()).unwrap().request.notes.len();
+        for good in [BLOCK, &format!("{BLOCK}\nb.rs\n```\nnew\n```\n")] {
+            let code = "Use it so:\n\n```python\nrun(1)\n```\n";
+            assert_eq!(notes(&format!("{good}\n{code}")), notes(good) + 1, "{good}");
+            assert_eq!(notes(&format!("{code}\n{good}")), notes(good) + 1, "{good}");
+            for other in ["```sh\nls\n```\n", "```\nls\n```\n", "```python\n```\n"] {
+                assert_eq!(notes(&format!("{good}\n{other}")), notes(good), "{other}");
+            }
+        }
+        assert_eq!(notes("```rust\na.rs\n<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n```\n"), notes(BLOCK));
     }
 
     #[test]

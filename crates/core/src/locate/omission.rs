@@ -7,6 +7,7 @@ mod lost_lines;
 mod phrase;
 mod remark;
 mod remark_words;
+mod signs;
 
 use crate::advice;
 use crate::advice::{Advice, Phrase};
@@ -27,11 +28,14 @@ pub(crate) fn check(find: &TextQuery, new: &str, settings: ResolveSettings) -> R
     if !find.lines {
         leftover::check(&find.old, new)?;
     }
-    let omits = may_omit(new);
-    let placeholder = || new_placeholder(&find.old, new).or_else(|| dots_for_lines(&find.old, new));
-    let remark = || lost_lines::remarks(&find.old, new, omits).first().map(|(_, line)| *line);
-    let line = omits.then(placeholder).flatten().or_else(remark);
-    let Some(line) = line else { return Ok(()) };
+    check_replacement(&find.old, new)
+}
+
+/// Refuses new text for replaced text with a placeholder that the old text does not have.
+///
+/// Errors: [`Code::EditOmission`].
+pub fn check_replacement(old: &str, new: &str) -> Result<()> {
+    let Some(line) = omitted_at(old, new) else { return Ok(()) };
     Err(Error::new(Code::EditOmission, "The new text has a placeholder for omitted text.")
         .evidence(format!("The line: {}", line.trim()))
         .next(
@@ -39,6 +43,14 @@ pub(crate) fn check(find: &TextQuery, new: &str, settings: ResolveSettings) -> R
                 .and(&advice_if_intended()),
         )
         .fact("reason", "omission"))
+}
+
+/// Returns the first line of the new text that takes the place of omitted lines.
+pub(crate) fn omitted_at<'a>(old: &str, new: &'a str) -> Option<&'a str> {
+    let omits = may_omit(new);
+    let placeholder = || new_placeholder(old, new).or_else(|| dots_for_lines(old, new));
+    let remark = || lost_lines::remarks(old, new, omits).first().map(|(_, line)| *line);
+    omits.then(placeholder).flatten().or_else(remark)
 }
 
 /// Advice for text that only looks like a placeholder.
@@ -219,7 +231,7 @@ pub fn check_whole_text(old: &str, new: &str, meant: bool) -> OmissionVerdict {
             Phrase::Tool("write"),
             " understand."
         ]
-        .or("Write the whole text out, or change only the part that differs.");
+        .or("Write the whole text out, or put `... existing code ...` in a comment on a line of its own where code stays, between unchanged lines of the file.");
         let error = refusal(&remarks, before, after).next(next.and(&advice_if_intended()));
         return OmissionVerdict::Refuse(error);
     }

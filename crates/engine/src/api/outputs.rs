@@ -170,7 +170,7 @@ pub const OUTPUTS: &[OutputGroup] = &[
             flag("partial", "Not all of the file is shown."),
             text("encoding", "The encoding of the file."),
             flag("byteOrderMark", "The file begins with a mark of its encoding."),
-            text("lineEnds", "LF, CRLF or mixed."),
+            text("lineEnds", "LF, CRLF or mixed; CR where lone CRs are the only ones."),
             list("cutLines", "Lines that are shown in part."),
             number("mtime", "The time of the last change, in milliseconds."),
             flag("isBinary", "The file is not text."),

@@ -186,7 +186,9 @@ fn with_room(context: &Context, error: Error, plans: &[FilePlan]) -> Error {
                 .fact("history", held.bytes),
             None => error,
         };
-    let holders = plans.first().map(|plan| largest_consumers(context, &plan.place)).unwrap_or_default();
+    let number = |key: &str| error.data().get(key).and_then(serde_json::Value::as_u64);
+    let missing = number("needed").unwrap_or(u64::MAX).saturating_sub(number("free").unwrap_or(0));
+    let holders = plans.first().map(|plan| largest_consumers(context, &plan.place, missing)).unwrap_or_default();
     with_space_consumers(error, &holders)
 }
 

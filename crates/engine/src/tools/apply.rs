@@ -100,11 +100,11 @@ pub(crate) fn apply_edits(context: &Context, caller: &CallContext, edits: Parsed
 
 /// Detects a call with edits by anchors, which are JSON: Dirac's (seed 004).
 fn by_words(context: &Context, caller: &CallContext, input: &Value) -> Option<Value> {
-    let text = input.get("input")?.as_str()?.trim_start();
-    if !text.starts_with('{') || input.get("format").is_some() {
+    let text = input.get("input")?.as_str()?;
+    if input.get("format").is_some() {
         return None;
     }
-    let Value::Object(mut call) = serde_json::from_str(text).ok()? else { return None };
+    let Value::Object(mut call) = only_object(text)? else { return None };
     if !call.get("edits")?.as_array()?.iter().all(|edit| edit.get("anchor").is_some()) {
         return None;
     }
@@ -116,6 +116,23 @@ fn by_words(context: &Context, caller: &CallContext, input: &Value) -> Option<Va
         call.extend(input.get(*name).map(|value| ((*name).to_owned(), value.clone())));
     }
     Some(Value::Object(call))
+}
+
+/// Returns the JSON object of a text with nothing but prose and the signs of a fence around it.
+fn only_object(text: &str) -> Option<Value> {
+    if !text.contains("\"anchor\"") {
+        return None;
+    }
+    let begins = |at: usize| text[..at].rsplit('\n').next().is_some_and(|line| line.trim().is_empty());
+    let start = text.match_indices('{').map(|(at, _)| at).find(|at| begins(*at))?;
+    let mut values = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>();
+    let value = values.next()?.ok()?;
+    let behind = &text[start + values.byte_offset()..];
+    let is_prose = |line: &str| {
+        let line = line.trim();
+        !line.starts_with(['{', '[', '<', '@', '*', '+', '-', '\u{b6}'])
+    };
+    text[..start].lines().chain(behind.lines()).all(is_prose).then_some(value)
 }
 
 /// Parses the input of a call with edits as text.

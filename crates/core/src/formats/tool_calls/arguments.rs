@@ -123,6 +123,9 @@ fn edit(value: &Value) -> Option<Value> {
     for (key, value) in fields {
         match (&**key, value) {
             ("replace_all" | "replaceAll", Value::Bool(all)) => out["replace_all"] = (*all).into(),
+            ("expected_replacements" | "expectedReplacements", Value::Number(count)) => {
+                out["expected_replacements"] = count.clone().into();
+            }
             (key, Value::String(_))
                 if [&OLD_FIELDS[..], &NEW_FIELDS, &PATH_FIELDS].iter().any(|names| names.contains(&key)) => {}
             (key, _) if REMARK_FIELDS.contains(&key) => {}

@@ -40,6 +40,8 @@ struct AnchoredRange {
     indent: Option<IndentMap>,
     /// The share of its lines that the new text repeats.
     kept: f64,
+    /// False if several lines could be the last one, none of them with the indentation of its anchor.
+    has_sure_end: bool,
 }
 
 /// Finds the lines between two anchors, and computes the edits that replace them by `new`.
@@ -88,10 +90,7 @@ pub(crate) fn between(
     let Some(stretch) = stretches.iter().find(|it| Some(search.lines().start(it.first)) == start) else {
         return Err(failure::not_found(&search, Tier::Drift));
     };
-    // A place named by its id has been shown.
-    if stretch.kept < LIKENESS_MIN && anchors.at.is_none() {
-        return Err(unvouched(&search, stretch, &chosen));
-    }
+    check_range(&search, stretch, anchors, settings, &chosen)?;
     let depth = depth(&search, stretch, anchors);
     let hit =
         hit(&search, stretch, depth).map_err(|it| drift_refusal(&search, &it.at(stretch.first, stretch.last + 1)))?;
@@ -113,6 +112,28 @@ pub(crate) fn between(
         );
     }
     Ok(TextMatches { tier: Tier::Drift, matches: vec![hit], notes })
+}
+
+/// Checks that the new text is for this range, is complete, and that its last line is sure.
+fn check_range(
+    search: &MatchSearch<'_>,
+    stretch: &AnchoredRange,
+    anchors: &AnchorPair,
+    settings: ResolveSettings,
+    chosen: &[MatchSite<'_>],
+) -> Result<()> {
+    // A place named by its id has been shown.
+    if stretch.kept < LIKENESS_MIN && anchors.at.is_none() {
+        return Err(unvouched(search, stretch, chosen));
+    }
+    if !settings.omissions {
+        let lines = search.lines();
+        omission::check_replacement(&search.text[lines.start(stretch.first)..lines.end(stretch.last)], search.new)?;
+    }
+    if !stretch.has_sure_end {
+        return Err(drift_refusal(search, &unsure_end(stretch)));
+    }
+    Ok(())
 }
 
 /// Keeps the places whose lines the new text repeats most. Anchors with nothing between them are no evidence against
@@ -212,18 +233,18 @@ fn stretches(search: &MatchSearch<'_>, anchors: &AnchorPair) -> Result<Vec<Ancho
     if first == last && starts.len() == 1 {
         let start = starts[0];
         let indent = IndentMap::shift(&anchor_pairs(anchors, search, start, start));
-        return Ok(vec![AnchoredRange { first: start, last: start, indent, kept: 1.0 }]);
+        return Ok(vec![AnchoredRange { first: start, last: start, indent, kept: 1.0, has_sure_end: true }]);
     }
     let by_words = starts.len() <= WORDED_PLACES_MAX;
     for start in starts.into_iter().take(EXAMINED_PLACES_MAX) {
         let from = ends.partition_point(|&end| end <= start);
         // With another indentation than in the file, an anchor is still accepted if it is the only candidate.
-        let only = || if let [end] = &ends[from..] { Some((*end, None)) } else { None };
+        let first_end = || Some((*ends.get(from)?, None));
         let Some((end, indent)) = ends[from..]
             .iter()
             .take(EXAMINED_PLACES_MAX)
             .find_map(|&end| Some((end, Some(IndentMap::shift(&anchor_pairs(anchors, search, start, end))?))))
-            .or_else(only)
+            .or_else(first_end)
         else {
             continue;
         };
@@ -235,7 +256,8 @@ fn stretches(search: &MatchSearch<'_>, anchors: &AnchorPair) -> Result<Vec<Ancho
             ));
         }
         let kept = kept(search, start, end, by_words);
-        out.push(AnchoredRange { first: start, last: end, indent, kept });
+        let has_sure_end = indent.is_some() || ends.len() == from + 1;
+        out.push(AnchoredRange { first: start, last: end, indent, kept, has_sure_end });
     }
     Ok(out)
 }
@@ -310,7 +332,18 @@ fn unvouched(search: &MatchSearch<'_>, stretch: &AnchoredRange, places: &[MatchS
         stretch.first + 2,
         stretch.last
     );
-    failure::no_such_place(search, Tier::Drift, &MatchRefusal::new(RefusalReason::Unlike, why), places)
+    let error = failure::no_such_place(search, Tier::Drift, &MatchRefusal::new(RefusalReason::Unlike, why), places);
+    let Some(id) = places.first().map(|place| select::site_id(search, place.span)) else { return error };
+    error.next(
+        advice!["If all of these lines are to be replaced, repeat the call with ", Phrase::Set("at", id.into()), "."]
+            .or("Send the old lines, too, and what they become."),
+    )
+}
+
+/// Creates the refusal of a range whose last line may be another one.
+fn unsure_end(stretch: &AnchoredRange) -> MatchRefusal {
+    let why = "Several lines below the first anchor could be the last one, and none has its indentation.";
+    MatchRefusal::new(RefusalReason::Misindent, why).at(stretch.first, stretch.last + 1)
 }
 
 /// Determines the depth for which the new text was written.

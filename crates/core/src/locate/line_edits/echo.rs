@@ -70,7 +70,8 @@ pub(super) fn check_restated(
     if from > table.count || text.is_empty() {
         return Ok(Notes::new());
     }
-    if let Some(row) = omission::new_placeholder(table.slice(from, to), text).filter(|_| !settings.omissions) {
+    let omitted = || omission::omitted_at(table.slice(from, to), text);
+    if let Some(row) = Some(()).filter(|()| !settings.omissions).and_then(|()| omitted()) {
         let what = format!("{}the body has a placeholder for omitted lines: `{}`.", rows.describe(), row.trim());
         return Err(Error::new(Code::EditOmission, what)
             .evidence(rows_shown(table, from, to))

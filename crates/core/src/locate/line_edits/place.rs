@@ -60,7 +60,10 @@ pub(crate) fn place_all(base: &Snapshot, ops: &[Op], settings: ResolveSettings) 
     }
     sites.sort_by_key(|site| (site.line, site.class, site.op));
     without_overlaps(&table, ops, &mut sites, &mut answers);
-    let groups = closed(&table, grouped(&table, ops, &sites));
+    let groups = grouped(&table, ops, &sites);
+    // Rows of a patch fill an empty file as the patch ends; the lines of a call keep their line ends.
+    let is_call = ops.iter().all(|op| of(op).is_some_and(|rows| rows.source_line == 0));
+    let groups = if table.text.is_empty() && is_call { groups } else { closed(&table, groups) };
     let moved = echo::shifts(&groups);
     let mut owned: Vec<Option<(RowGroup, isize)>> = ops.iter().map(|_| None).collect();
     for (group, moved) in groups.into_iter().zip(moved) {

@@ -55,10 +55,17 @@ pub(super) fn remarks<'a>(old: &str, new: &'a str, omits: bool) -> Vec<(usize, &
     remarks.map(|(at, _)| (at, lines[at])).collect()
 }
 
-/// True unless the line is one of a longer comment, and thus part of a sentence.
+/// True unless the line is one of a longer comment, and thus part of a sentence. Lines of signs around it are none,
+/// except that of a comment for documentation.
 fn is_alone(lines: &[&str], at: usize) -> bool {
     let mut beside = [at.checked_sub(1), Some(at + 1)].into_iter().flatten().filter_map(|at| lines.get(at));
-    !remark::is_comment(lines[at]) || !beside.any(|line| remark::is_comment(line))
+    let continues = |line: &str| remark::is_comment(line) && (has_words(line) || line.trim_start().starts_with("/**"));
+    !remark::is_comment(lines[at]) || !beside.any(|line| continues(line))
+}
+
+/// True for a line that is more than signs, or the words that open and close a comment.
+fn has_words(line: &str) -> bool {
+    line.chars().any(char::is_alphanumeric) && !matches!(line.trim(), "=begin" | "=end")
 }
 
 /// Two texts, by lines.
@@ -76,7 +83,7 @@ impl<'a> ComparedTexts<'a> {
         let counted = lines.iter().take_while(|_| !work::spend_or_end(1));
         let new: HashSet<&str> = counted.map(|line| line.trim()).collect();
         // A line of signs alone, such as the separator of YAML, may be replaced by another one.
-        let is_lost = |line: &str| line.chars().any(char::is_alphanumeric) && !new.contains(line);
+        let is_lost = |line: &str| has_words(line) && !new.contains(line);
         let counts = old.iter().scan(0, |count, line| {
             // After the end nothing is searched for, so that the numbers need not be right.
             *count += usize::from(!work::spend_or_end(1) && is_lost(line));
@@ -148,18 +155,19 @@ impl ComparedTexts<'_> {
 
     /// Returns the number of new lines with text in a range.
     fn filled(&self, from: usize, to: usize) -> usize {
-        self.lines[from..to].iter().filter(|line| !line.trim().is_empty()).count()
+        self.lines[from..to].iter().filter(|line| has_words(line)).count()
     }
 
-    /// Returns the old position of the nearest common line above, and the number of new lines in between.
+    /// Returns the old position of the nearest common line above, and the number of new lines in between. Lines of signs
+    /// alone, such as `}`, are in too many places.
     fn above(&self, at: usize) -> Option<(usize, usize)> {
-        let lines = self.lines[..at].iter().rev().map(|line| line.trim()).filter(|line| !line.is_empty());
+        let lines = self.lines[..at].iter().rev().map(|line| line.trim()).filter(|line| has_words(line));
         lines.take(CONTEXT_LINES).enumerate().find_map(|(fresh, line)| Some((*self.places.get(line)?.first()?, fresh)))
     }
 
     /// Returns the same for the nearest common line below, at an old position from `first` on.
     fn below(&self, at: usize, first: usize) -> Option<(usize, usize)> {
-        let lines = self.lines[at + 1..].iter().map(|line| line.trim()).filter(|line| !line.is_empty());
+        let lines = self.lines[at + 1..].iter().map(|line| line.trim()).filter(|line| has_words(line));
         lines.take(CONTEXT_LINES).enumerate().find_map(|(fresh, line)| Some((self.place_from(first, line)?, fresh)))
     }
 
@@ -211,6 +219,14 @@ mod tests {
             assert_eq!(remarks(&format!("{line}\nb = 2\nc = 3\n"), &format!("{line}\n"), true), []);
             assert_eq!(remarks(old, &format!("```\n{line}\n```\n"), true), []);
         }
+        // The signs of a comment of several lines are no new text.
+        for comment in
+            ["/*\n%\n*/", "<!--\n%\n-->", "\'\'\'\n%\n\'\'\'", "=begin\n%\n=end", "#\n# %\n#", "// ----\n// %\n// ----"]
+        {
+            let new = format!("a = 1\n{}\nd = 4\n", comment.replace('%', "etc."));
+            assert_eq!(remarks(old, &new, true).len(), 1, "{new}");
+        }
+        assert_eq!(remarks(old, "a = 1\n/**\n * etc.\n */\nd = 4\n", true), []);
         // Blank lines are no new text.
         assert_eq!(remarks(old, "a = 1\n# etc.\n\n\n\nz = 1\n", true), [(1, "# etc.")]);
         // One line less, and the remark may be a heading.

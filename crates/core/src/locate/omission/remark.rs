@@ -5,6 +5,7 @@
 
 use super::phrase::{self, has_pair};
 use super::remark_words::{FOREIGN_PHRASES, KNOWN_TEXT_WORDS, LEADS, OMISSION_WORDS, OTHER_WORDS, STUBS, TAILS};
+use super::signs::{self, BetweenSigns};
 
 /// The kinds of remarks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +45,9 @@ pub(super) fn kind(line: &str) -> Option<RemarkKind> {
         // Of a comment for documentation, only dots are a remark.
         return is_bare_dots(&line[3..]).then_some(RemarkKind::Omission);
     }
+    if let Some(kind) = member(line) {
+        return Some(kind);
+    }
     if let Some(quoted) = quoted(line) {
         let documents = line.starts_with(['"', '\'']) && line.ends_with(&line[..1].repeat(3));
         return says(quoted).filter(|kind| documents || *kind == RemarkKind::Omission);
@@ -58,21 +62,66 @@ pub(super) fn kind(line: &str) -> Option<RemarkKind> {
     if directive.is_none() && is_bare_phrase(line) {
         return says(line).map(|_| RemarkKind::Heading);
     }
-    if directive.is_none()
-        && let Some(text) = between_signs(line)
-    {
-        return says(text).map(|_| RemarkKind::Heading);
+    behind_code(line, directive.is_some())
+        .or_else(|| signs::between(line).and_then(|words| says_between(&words)).map(|()| RemarkKind::Heading))
+}
+
+/// Returns the kind of a member of a JSON object whose name is dots or a comment: `"...": "..."`, `"// rest": "unchanged"`.
+fn member(line: &str) -> Option<RemarkKind> {
+    let (key, value) = line.strip_prefix('"')?.split_once("\":")?;
+    let value = value.trim().trim_end_matches(',').trim_matches('"').trim();
+    if is_bare_dots(key) {
+        return says(value).or_else(|| (value.len() <= 4).then_some(RemarkKind::Heading));
+    }
+    let text = ["//", "#", "_comment", "--"].iter().find_map(|sign| key.strip_prefix(sign))?.trim();
+    (says(text).is_some() || says(value).is_some()).then_some(RemarkKind::Heading)
+}
+
+/// True for a definition with nothing but dots in its body: `fn two() { ... }`, `def two(): ...`.
+fn has_body_of_dots(line: &str) -> bool {
+    let is_stub = ["def ", "async def ", "class "].iter().any(|word| line.starts_with(word));
+    if is_stub && line.rsplit_once(':').is_some_and(|(_, body)| matches!(body.trim(), "..." | "…")) {
+        return true;
+    }
+    let body = line.trim_end_matches([';', ',']).strip_suffix('}').and_then(|line| line.rsplit_once('{'));
+    body.is_some_and(|(head, body)| {
+        let inner = body.trim().trim_matches(|ch: char| "/*# ".contains(ch));
+        head.ends_with(' ') && head.contains(char::is_alphanumeric) && matches!(inner, "..." | "…")
+    })
+}
+
+/// Returns the kind of a remark behind a statement on the same line.
+fn behind_code(line: &str, is_comment: bool) -> Option<RemarkKind> {
+    if !is_comment && has_body_of_dots(line) {
+        return Some(RemarkKind::Trailing);
     }
     let at = trailing_comment(line)?;
     let (code, rest) = (line[..at].trim_end(), &line[at..]);
-    if directive.is_some() && !rest.starts_with(['/']) {
+    if is_comment && !rest.starts_with(['/']) {
         return None;
     }
     if STUBS.contains(&code) {
-        return comment(rest).and_then(says).map(|_| RemarkKind::Omission);
+        let says_nothing_else = || signs::between(rest).and_then(|words| says_between(&words));
+        return comment(rest).and_then(says).map(|_| ()).or_else(says_nothing_else).map(|()| RemarkKind::Omission);
     }
     (phrase::is_placeholder(rest) || phrase::is_placeholder(rest.trim_end_matches(['}', ' '])))
         .then_some(RemarkKind::Trailing)
+}
+
+/// Words between dots, whatever they are.
+const DOTTED_WORDS_MAX: usize = 8;
+
+/// Returns something if the words between signs are a remark: dots alone, words with dots at both ends, or a phrase.
+fn says_between(words: &BetweenSigns) -> Option<()> {
+    let text = &*words.text;
+    if text.is_empty() {
+        return words.dots.then_some(());
+    }
+    let count = text.split_whitespace().count();
+    if words.dotted && count <= DOTTED_WORDS_MAX {
+        return Some(());
+    }
+    (count > 1 || ALONE_WORDS.contains(&&*text.to_lowercase())).then(|| says(text).map(|_| ())).flatten()
 }
 
 /// Returns the offset of a comment behind a statement.
@@ -137,19 +186,11 @@ fn says_behind_dots(text: &str) -> Option<RemarkKind> {
     (is_short && phrase::is_placeholder(&format!("# {rest}"))).then_some(RemarkKind::Omission)
 }
 
-/// Returns the words between signs at both ends of a line, in any syntax of comments. Those that may begin an item of a
-/// list, a quotation or a text are excluded.
-fn between_signs(line: &str) -> Option<&str> {
-    if line.starts_with(|ch: char| ch.is_alphanumeric() || "-+>\"'`_.$&@={}()[]".contains(ch)) {
-        return None;
-    }
-    let text = line.trim_matches(|ch: char| !ch.is_alphanumeric());
-    let is_plain = text.chars().all(|ch| ch.is_alphanumeric() || " '’,.".contains(ch));
-    (is_plain && text.contains(' ')).then_some(text)
-}
-
 /// Words one of which a phrase without any punctuation has.
 const BARE_WORDS: [&str; 7] = ["existing", "remaining", "rest", "previous", "unchanged", "omitted", "unmodified"];
+/// Words that are a remark by themselves.
+const ALONE_WORDS: [&str; 9] =
+    ["unchanged", "omitted", "unmodified", "untouched", "elided", "etc", "ditto", "snip", "snipped"];
 /// Words of such a phrase.
 const BARE_WORDS_MAX: usize = 6;
 
@@ -160,9 +201,13 @@ fn is_bare_phrase(line: &str) -> bool {
     }
     let line = line.trim_end_matches('.').to_ascii_lowercase();
     let words: Vec<&str> = line.split_ascii_whitespace().collect();
+    let whole = match *words {
+        [word] => ALONE_WORDS.contains(&word),
+        ["no", "change" | "changes"] | ["as", "before" | "above"] | ["and", "so", "on" | "forth"] => true,
+        _ => false,
+    };
     let named = words.iter().any(|word| BARE_WORDS.contains(word));
-    let alone = matches!(*words, ["unchanged" | "omitted" | "unmodified"]);
-    named && words.len() <= BARE_WORDS_MAX && (alone || words.iter().any(|word| phrase::is_omitted_noun(word)))
+    whole || named && words.len() <= BARE_WORDS_MAX && words.iter().any(|word| phrase::is_omitted_noun(word))
 }
 
 /// The text of a line that is nothing but a string, or a value of JSON.
@@ -249,6 +294,12 @@ fn says(text: &str) -> Option<RemarkKind> {
     if is_short && (ends || as_before && words.len() > 1) {
         return Some(RemarkKind::Omission);
     }
+    let begins = words.len() > 1 && matches!(words[0], "unchanged" | "omitted" | "untouched" | "unmodified");
+    let counted = text.starts_with('+')
+        && matches!(words, [count, noun] if phrase::is_number(count) && phrase::is_omitted_noun(noun));
+    if is_short && begins || counted {
+        return Some(RemarkKind::Heading);
+    }
     let goes_here = has_pair(words, "go", "here") || has_pair(words, "goes", "here");
     let is_same = words.last() == Some(&"same") && words.len() <= 3;
     if is_short && words.len() > 1 && (is_same || goes_here && words.last() == Some(&"here")) {
@@ -326,6 +377,7 @@ mod tests {
             "(* no changes *)",
             "--[[ ditto ]]",
             "\"...\": \"rest unchanged\",",
+            "\"...\": \"...\",",
             "[...]",
             "(...)",
             "# two(), three() and four() unchanged",
@@ -374,6 +426,37 @@ mod tests {
             "# functions two and three go here",
             "#region existing code",
             "# blah blah",
+            "etc.",
+            "no changes",
+            "_rest of the code_",
+            "- rest of the file",
+            "1. unchanged",
+            "> ...",
+            "+ unchanged",
+            "`unchanged`",
+            "// — [...] —",
+            "# ... [...] ...",
+            "{* ... *}",
+            "%{ ... b and c ... %}",
+            "// <[...]>",
+            "#;((...))",
+            "//region ...",
+            "# TO\u{44}O: [...]",
+            "<comment>unchanged</comment>",
+            "(comment rest of the file)",
+            "@comment two() and three() unchanged",
+            "\\begin{comment} rest of code unchanged \\end{comment}",
+            "=begin rest of the file =end",
+            "[//]: # (etc.)",
+            "[comment]: <> (unchanged)",
+            "{%- comment -%} existing code {%- endcomment -%}",
+            "C etc.",
+            "...,",
+            "\"...\": null",
+            "\"// rest\": \"unchanged\"",
+            "\"_comment\": \"rest unchanged\",",
+            "// (unchanged) two, three",
+            "// + 2 methods",
         ] {
             assert_eq!(kind(line), Some(RemarkKind::Heading), "{line}");
         }
@@ -381,9 +464,14 @@ mod tests {
 
     #[test]
     fn remarks_behind_code() {
-        for line in
-            ["return 1  # ... rest of the code unchanged", "fn two() { /* unchanged */ }", "x = 1 // rest of the code"]
-        {
+        for line in [
+            "fn two() { ... }",
+            ".b { /* ... */ }",
+            "two() { … },",
+            "return 1  # ... rest of the code unchanged",
+            "fn two() { /* unchanged */ }",
+            "x = 1 // rest of the code",
+        ] {
             assert_eq!(kind(line), Some(RemarkKind::Trailing), "{line}");
         }
     }
@@ -417,6 +505,37 @@ mod tests {
             "existing",
         ] {
             assert_ne!(kind(line), Some(RemarkKind::Omission), "{line}");
+        }
+        for line in [
+            "continue",
+            "skip",
+            ".rest .other {",
+            "@keep rest;",
+            "$rest = $other;",
+            "rest: unchanged",
+            "- rest: unchanged",
+            "<status>unchanged</status>",
+            "keep(rest)",
+            "&rest, &other)",
+            "-- ----- --",
+            "# 1.",
+            "print('unchanged')",
+            "- item",
+            "1. rest",
+            "*args",
+            "...args",
+            "&mut rest",
+            "|rest| other",
+            "\"# of rows\": 3",
+            "\"//\": \"Reads the file.\"",
+            "\"rest\": \"unchanged\"",
+            "// 2 methods",
+            "f({ ...rest })",
+            "catch (...) {",
+            "const { a, ...rest } = b;",
+            "-rest of[0]",
+        ] {
+            assert_eq!(kind(line), None, "{line}");
         }
     }
 }

@@ -21,9 +21,11 @@ const REGENERATED_DIRECTORIES: [&str; 12] = [
     ".mypy_cache",
     "coverage",
 ];
-/// Entries that are examined, bytes from which a file is listed, and entries that are listed.
+/// Entries that are examined, bytes from which one is always listed, and entries that are listed.
 const ENTRIES_MAX: usize = 20_000;
-const LARGE_FILE_BYTES_MIN: u64 = 1 << 20;
+const LARGE_BYTES: u64 = 1 << 20;
+/// Smaller entries are listed if they hold this part of the missing space.
+const MISSING_PART: u64 = 10;
 const NAMED_MAX: usize = 5;
 
 /// A consumer of disk space.
@@ -48,8 +50,9 @@ pub(crate) fn with_space_consumers(error: Error, holders: &[SpaceConsumer]) -> E
 }
 
 /// Returns the largest removable entries next to a file and above it: directories that tools regenerate, and large
-/// files in its own directory.
-pub(crate) fn largest_consumers(context: &Context, file: &SafePath) -> Vec<SpaceConsumer> {
+/// files in its own directory. `missing` is the number of bytes that the disk lacks.
+pub(crate) fn largest_consumers(context: &Context, file: &SafePath, missing: u64) -> Vec<SpaceConsumer> {
+    let least = LARGE_BYTES.min(missing / MISSING_PART).max(1);
     let root = &context.store().roots()[file.root()].canonical;
     let mut left = ENTRIES_MAX;
     let mut found = Vec::new();
@@ -66,7 +69,7 @@ pub(crate) fn largest_consumers(context: &Context, file: &SafePath) -> Vec<Space
                 }
                 _ => continue,
             };
-            found.extend((holder.bytes >= LARGE_FILE_BYTES_MIN).then_some(holder));
+            found.extend((holder.bytes >= least).then_some(holder));
         }
     }
     found.sort_by_key(|holder| std::cmp::Reverse(holder.bytes));

@@ -411,7 +411,6 @@ fn answer(snapshot: &Snapshot, page: &mut TextPage, args: &ReadInput, more: impl
     notes.extend(more);
     let text = std::mem::take(&mut page.text);
     let reminders = notes.clone();
-    let ends = snapshot.line_ends();
     let cut = page.cut.iter().map(|(line, left)| json!({ "line": line, "charactersLeftOut": left }));
     let data = json!({
         "tag": snapshot.id().tag().to_string(),
@@ -422,10 +421,20 @@ fn answer(snapshot: &Snapshot, page: &mut TextPage, args: &ReadInput, more: impl
         "partial": page.shown < page.total || !page.cut.is_empty(),
         "encoding": codec.charset.name(),
         "byteOrderMark": codec.mark > 0,
-        "lineEnds": if ends.mixed() { "mixed" } else { ends.majority().name() },
+        "lineEnds": named_line_ends(snapshot),
         "cutLines": cut.collect::<Vec<Value>>(),
         "notes": notes,
     });
     let Value::Object(data) = data else { return Answer { text, ..Answer::default() } };
     Answer { text, data, reminders, ..Answer::default() }
+}
+
+/// The name of the line ends of a file. Lone CRs are named where there are no others, though they are text (decision 8).
+fn named_line_ends(snapshot: &Snapshot) -> &'static str {
+    let ends = snapshot.line_ends();
+    match ends.lf + ends.crlf {
+        0 if snapshot.text().contains('\r') => "CR",
+        _ if ends.mixed() => "mixed",
+        _ => ends.majority().name(),
+    }
 }

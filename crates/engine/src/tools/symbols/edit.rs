@@ -16,7 +16,7 @@ use crate::session::suggest::file_not_found;
 use crate::tools::symbols::foreign_uses::used_elsewhere;
 use crate::tools::symbols::references::{References, references_elsewhere};
 use emendate_core::formats::{self, FormatInput};
-use emendate_core::{Code, Error, Locator, Op, OpOrder, Result, normalize_text};
+use emendate_core::{Code, Error, Locator, Op, OpOrder, Result, normalize_text, omission};
 use emendate_fs::SafePath;
 use emendate_syntax::SymbolAction;
 use schemars::JsonSchema;
@@ -110,6 +110,11 @@ fn plan_symbol(
                 format!("Give the whole path, or a line of the one that is meant, e.g. \"line\": {}.", it.first)
             })?;
             notes = splices.notes;
+            if action == SymbolAction::Replace && !options.cause.allows_invalid {
+                for (span, text) in &splices.edits {
+                    omission::check_replacement(&base.text()[span.start()..span.end()], text)?;
+                }
+            }
             let ops = splices.edits.into_iter().map(|(span, text)| Op { at: Locator::Exactly(span), text });
             Ok(Cow::Owned(ops.collect()))
         },

@@ -21,7 +21,23 @@ pub(crate) const NAMED_FILES_MAX: usize = 10;
 /// Languages in which the files of a directory share their names without an import.
 const SHARED_DIRECTORY_LANGUAGES: [&str; 5] = ["go", "java", "kotlin", "c-sharp", "swift"];
 /// Keywords of lines that import names from other files.
-const IMPORT_WORDS: [&str; 8] = ["import", "from", "use", "using", "require", "include", "export", "extern"];
+const IMPORT_WORDS: [&str; 13] = [
+    "import",
+    "from",
+    "use",
+    "using",
+    "require",
+    "include",
+    "export",
+    "extern",
+    "import_module",
+    "__import__",
+    "require_relative",
+    "require_once",
+    "include_once",
+];
+/// Names of files that are also known by their directory.
+const DIRECTORY_FILES: [&str; 5] = ["mod", "index", "__init__", "lib", "main"];
 
 /// A file that uses a name of another one.
 pub(crate) struct ForeignUse {
@@ -33,8 +49,8 @@ pub(crate) struct ForeignUse {
 struct ForeignUseSearch<'a> {
     name: &'a str,
     finder: Finder<'a>,
-    /// The name of the defining file, without its extension.
-    module: String,
+    /// The names by which others know the defining file: its own without the extension, and that of its directory.
+    modules: Vec<String>,
     language: Language,
     home: &'a SafePath,
     uses: Vec<ForeignUse>,
@@ -60,15 +76,14 @@ pub(crate) fn used_elsewhere(
     let globs = WalkFilter::globs(&root, &[]).ok()?;
     let scope = WalkFilter { globs, hidden: false, all: false, watch: caller.handle.clone() };
     let module = home.absolute().file_stem()?.to_string_lossy().into_owned();
-    // Such files are known by their directory.
-    let by_folder = ["mod", "index", "__init__", "lib", "main"].contains(&&*module);
-    let module = if by_folder { parent_name(home).unwrap_or(module) } else { module };
+    let by_folder = DIRECTORY_FILES.contains(&&*module);
+    let modules = parent_name(home).filter(|_| by_folder).into_iter().chain([module]).collect();
     let language = language(home, text)?;
     let finder = Finder::new(old);
     let mut look = ForeignUseSearch {
         name: old,
         finder,
-        module,
+        modules,
         language,
         home,
         uses: Vec::new(),
@@ -115,7 +130,8 @@ impl ForeignUseSearch<'_> {
         }
         let Some(first) = text.lines().position(|line| has_word(line, self.name)) else { return };
         let imported = text.lines().any(|line| self.imports(line));
-        let qualified = || text.lines().position(|line| is_member(line, &self.module, self.name));
+        let qualified =
+            || text.lines().position(|line| self.modules.iter().any(|module| is_member(line, module, self.name)));
         let line = match imported {
             true => first,
             false if self.shares_names(path) => first,
@@ -134,7 +150,8 @@ impl ForeignUseSearch<'_> {
     /// True for a line that imports the name or its file.
     fn imports(&self, line: &str) -> bool {
         let words = || line.split(|ch: char| !is_word(ch));
-        words().any(|word| IMPORT_WORDS.contains(&word)) && words().any(|word| word == self.module || word == self.name)
+        words().any(|word| IMPORT_WORDS.contains(&word))
+            && words().any(|word| word == self.name || self.modules.iter().any(|module| module == word))
     }
 
     /// True for a file that has the names of the defining file without an import.

@@ -260,7 +260,8 @@ fn opened(search: &MatchSearch<'_>, code: Code, message: &str, tier: Tier) -> Er
 
 /// Offers the text without its line numbers if the file has it, else the lines that the numbers name.
 fn unnumbered(search: &MatchSearch<'_>, error: Error, text: String) -> Error {
-    if memchr::memmem::find(search.text.as_bytes(), text.as_bytes()).is_some() {
+    let is_there = || memchr::memmem::find(search.text.as_bytes(), text.as_bytes()).is_some();
+    if !text.trim().is_empty() && is_there() {
         let next = advice!["Repeat the call with ", old_string(&text)];
         return error
             .next(in_fields(search, next, format!("Send the text as it is in the file: {}", offered(&text))))
@@ -281,16 +282,19 @@ fn unnumbered(search: &MatchSearch<'_>, error: Error, text: String) -> Error {
         .about(ErrorContext::Suggestion(real))
 }
 
-/// Creates the error for a search in a blank file.
-fn blank(search: &MatchSearch<'_>, reached: Tier) -> Error {
-    let lines = search.lines().count();
-    let what = match lines {
+/// Describes a blank file with this number of lines.
+pub(in crate::locate::find) fn described_blank(lines: usize) -> String {
+    match lines {
         0 => "The file is empty.".to_owned(),
         1 => "The file is empty but for whitespace (1 line).".to_owned(),
         _ => format!("The file is empty but for whitespace ({lines} lines)."),
-    };
+    }
+}
+
+/// Creates the error for a search in a blank file.
+fn blank(search: &MatchSearch<'_>, reached: Tier) -> Error {
     opened(search, Code::MatchNotFound, NOT_FOUND_MESSAGE, reached)
-        .evidence(what)
+        .evidence(described_blank(search.lines().count()))
         .about(ErrorContext::EmptyFile)
         .next(fill_empty_file("Send its whole text as a new file."))
 }

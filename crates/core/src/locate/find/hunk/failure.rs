@@ -3,12 +3,13 @@
 
 use super::seeker::{HunkConstraints, Seeker};
 use super::{HunkCandidate, scope, wanted};
+use crate::advice::fill_empty_file;
 use crate::code::Code;
 use crate::error::Error;
 use crate::error::ErrorContext;
 use crate::locate::find::Tier;
 use crate::locate::find::failure::nearest::{self, NearestLines};
-use crate::locate::find::failure::{bounded, difference};
+use crate::locate::find::failure::{bounded, described_blank, difference};
 use crate::locate::find::refusal::{MatchRefusal, RefusalReason};
 use crate::locate::find::search::{MatchSearch, SearchIndex};
 use crate::locate::find::tier::numbers;
@@ -213,6 +214,12 @@ pub(super) fn not_found(seeker: &Seeker<'_>, limits: &HunkConstraints) -> Error 
     let error = Error::new(Code::MatchNotFound, "The old lines of the hunk are not in the file.")
         .fact("reason", "not_found")
         .fact("line", hunk.source_line);
+    if search.text.trim().is_empty() {
+        return error
+            .evidence(described_blank(search.lines().count()))
+            .about(ErrorContext::EmptyFile)
+            .next(fill_empty_file("Send a hunk of added lines only, or the file's whole text as a new file."));
+    }
     let nearest = nearest(search, hunk);
     let Some(nearest) = nearest.filter(|it| it.likeness >= SHOWN_LIKENESS_MIN) else {
         return error

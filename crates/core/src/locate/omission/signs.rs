@@ -1,0 +1,137 @@
+//! The words of a line between signs at both of its ends, in whatever syntax of comments or emphasis.
+
+use std::borrow::Cow;
+
+/// The words between the signs of a line, and what the signs say.
+#[derive(Debug, PartialEq)]
+pub(super) struct BetweenSigns<'a> {
+    /// The words; empty if there are only signs.
+    pub text: Cow<'a, str>,
+    /// There are three dots somewhere among the signs.
+    pub dots: bool,
+    /// There are such dots on both sides of the words.
+    pub dotted: bool,
+}
+
+/// Words that belong to the syntax of a comment, or that address a task to somebody.
+const SYNTAX_WORDS: [&str; 14] = [
+    "comment",
+    "endcomment",
+    "begin",
+    "end",
+    "region",
+    "endregion",
+    "todo",
+    "note",
+    "fixme",
+    "rem",
+    "pass",
+    "c",
+    "nb",
+    "dnl",
+];
+/// Signs that begin a name of a language if a letter follows.
+const NAME_SIGNS: [char; 5] = ['.', '$', '&', '@', '*'];
+/// Signs at the end of a line of code.
+const CODE_ENDS: [char; 5] = ['{', '(', ';', ',', ':'];
+
+/// Returns what is between the signs of a trimmed line; `None` if it begins with a word of its own, or looks like code.
+pub(super) fn between(line: &str) -> Option<BetweenSigns<'_>> {
+    let (words, before, after) = without_signs(line);
+    if words.is_empty() {
+        let dots = has_dots(line);
+        return dots.then_some(BetweenSigns { text: Cow::Borrowed(""), dots, dotted: false });
+    }
+    if words.len() == line.len() || before.is_empty() || line.ends_with(CODE_ENDS) {
+        return None;
+    }
+    let is_name = before.ends_with(NAME_SIGNS) && !has_dots(before) && !words.contains(' ');
+    let spread = before == "..." || before == "…";
+    if is_name && after.is_empty() || spread || opens_name(line) {
+        return None;
+    }
+    // Calls of functions may be named.
+    let text = if words.contains("()") { Cow::Owned(words.replace("()", "")) } else { Cow::Borrowed(words) };
+    let is_plain = |ch: char| ch.is_alphanumeric() || " \t'’,.…-–!".contains(ch);
+    let is_dotted = has_dots(before) && has_dots(after);
+    text.chars().all(is_plain).then_some(BetweenSigns { text, dots: has_dots(line), dotted: is_dotted })
+}
+
+/// True for a line such as `.rest` or `&mut rest`, whose first sign is part of a name. A word of comments may follow it.
+fn opens_name(line: &str) -> bool {
+    line.strip_prefix(NAME_SIGNS).is_some_and(|rest| {
+        rest.starts_with(char::is_alphanumeric)
+            && syntax_word(rest.split(|ch: char| !ch.is_alphanumeric()).next().unwrap_or("")).is_none()
+    })
+}
+
+/// True for three dots in a row.
+fn has_dots(text: &str) -> bool {
+    text.contains("...") || text.contains('…')
+}
+
+/// The words of a line without the signs and the words of comments at both ends, and what was taken off.
+fn without_signs(line: &str) -> (&str, &str, &str) {
+    let mut words = line;
+    loop {
+        let before = words;
+        words = words.trim_matches(|ch: char| !ch.is_alphanumeric() && ch != '(' && ch != ')');
+        words = without_brackets(words);
+        let first = words.split(|ch: char| !ch.is_alphanumeric()).next().unwrap_or("");
+        let is_item = !first.is_empty() && first.len() <= 2 && first.bytes().all(|byte| byte.is_ascii_digit());
+        let behind = &words[first.len()..];
+        if syntax_word(first).is_some() || is_item && behind.starts_with(['.', ')']) {
+            words = behind;
+        }
+        let last = words.rsplit(|ch: char| !ch.is_alphanumeric()).next().unwrap_or("");
+        if last.len() < words.len() && syntax_word(last).is_some() {
+            words = &words[..words.len() - last.len()];
+        }
+        if words == before {
+            break;
+        }
+    }
+    let at = words.as_ptr().addr() - line.as_ptr().addr();
+    (words, &line[..at], &line[at + words.len()..])
+}
+
+/// Takes off brackets at the ends, except those of a call of a function.
+fn without_brackets(words: &str) -> &str {
+    let words = words.trim_start_matches(['(', ')']);
+    if words.ends_with("()") { words } else { words.trim_end_matches(['(', ')']) }
+}
+
+/// A word of [`SYNTAX_WORDS`].
+fn syntax_word(word: &str) -> Option<&'static str> {
+    SYNTAX_WORDS.into_iter().find(|known| word.eq_ignore_ascii_case(known))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::between;
+    use proptest::prelude::*;
+
+    #[test]
+    fn words_are_found_between_any_signs() {
+        for (line, text) in [
+            ("#[ unchanged ]#", "unchanged"),
+            ("\\begin{comment} the rest \\end{comment}", "the rest"),
+            ("(* a() and b() *)", "a and b"),
+            ("// [a()]", "a"),
+            ("1. the rest", "the rest"),
+            ("->...", ""),
+        ] {
+            assert_eq!(between(line).map(|found| found.text.into_owned()).as_deref(), Some(text), "{line}");
+        }
+        for line in ["a b", ".a b", "- a: b", "(a = b)", "# -", "...a", "-a of[0]", "- a b {"] {
+            assert_eq!(between(line), None, "{line}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_line_is_searched(line in "\\PC{0,40}") {
+            between(&line);
+        }
+    }
+}
