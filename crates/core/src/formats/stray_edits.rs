@@ -226,15 +226,23 @@ fn has_editing_field(line: &str) -> bool {
     })
 }
 
-/// Returns the line of a field that only editing tools have, in the syntax of YAML or TOML.
+/// Returns the line of fields in the syntax of YAML or TOML: one that only editing tools have, or the path with an old and
+/// a new text below it.
 fn settings(lines: &[&str]) -> Option<usize> {
-    lines.iter().position(|line| {
-        let line = line.trim_start().trim_start_matches("- ").trim_start();
-        UNAMBIGUOUS_FIELDS.iter().any(|field| {
-            line.strip_prefix(field).is_some_and(|rest| rest.trim_start().starts_with([':', '=']))
-                && !line.ends_with(',')
-        })
+    lines.iter().enumerate().position(|(at, line)| {
+        let below = || &lines[at + 1..lines.len().min(at + 1 + CALL_LINES_MAX)];
+        let has = |fields: &[&str]| below().iter().any(|line| sets_one_of(line, fields));
+        sets_one_of(line, &UNAMBIGUOUS_FIELDS)
+            || sets_one_of(line, &PATH_FIELDS) && has(&OLD_FIELDS) && has(&NEW_FIELDS)
     })
+}
+
+/// True for a line that gives one of these fields a value in such a syntax.
+fn sets_one_of(line: &str, fields: &[&str]) -> bool {
+    let line = line.trim_start().trim_start_matches("- ").trim_start();
+    let name_len = line.bytes().take_while(|byte| byte.is_ascii_alphabetic() || *byte == b'_').count();
+    let (name, rest) = line.split_at(name_len);
+    fields.contains(&name) && rest.trim_start().starts_with([':', '=']) && !line.ends_with(',')
 }
 
 /// Returns the first of the rows of a diff without its header: one removed line, and below it an added one. Both are
@@ -248,7 +256,7 @@ fn rows(lines: &[&str]) -> Option<usize> {
 }
 
 /// Languages of fences that hold commands, their output or prose.
-const UNUSED_LANGUAGES: [&str; 16] = [
+const UNUSED_LANGUAGES: [&str; 17] = [
     "sh",
     "bash",
     "shell",
@@ -265,6 +273,7 @@ const UNUSED_LANGUAGES: [&str; 16] = [
     "mermaid",
     "markdown",
     "md",
+    "json",
 ];
 
 /// Returns the note about the first fence with code next to edits, which names no file and is not used.
@@ -428,6 +437,7 @@ mod tests {
             "b.rs\n<<<<\nx\n====\ny\n>>>> b.rs\n",
             "b.rs\n**<<<<<<< SEARCH**\nx\n**=======**\ny\n**>>>>>>> REPLACE**\n",
             "- path: b.rs\n  old_string: \"x\"\n  new_string: \"y\"\n",
+            "- path: b.rs\n  old: \"x\"\n  new: |\n    y\n",
             "[[edit]]\nfile = \"b.rs\"\nold_string = \"x\"\nnew_string = \"y\"\n",
             "b.rs\n-    x\n+    y\n",
             "```\n-x();\n+y();\n```\n",
@@ -518,6 +528,7 @@ mod tests {
             "- slow\n+ fast\n",
             "| a | b |\n|---|---|\n",
             "old_string is copied.\n",
+            "path: the file\nold: what it was\n",
         ] {
             for good in [BLOCK, FILE, DIFF] {
                 for text in [format!("{good}\n{prose}"), format!("{prose}\n{good}")] {
@@ -534,7 +545,7 @@ mod tests {
             let code = "Use it so:\n\n```python\nrun(1)\n```\n";
             assert_eq!(notes(&format!("{good}\n{code}")), notes(good) + 1, "{good}");
             assert_eq!(notes(&format!("{code}\n{good}")), notes(good) + 1, "{good}");
-            for other in ["```sh\nls\n```\n", "```\nls\n```\n", "```python\n```\n"] {
+            for other in ["```json\n[1]\n```\n", "```text\nls\n```\n", "```\nls\n```\n", "```python\n```\n"] {
                 assert_eq!(notes(&format!("{good}\n{other}")), notes(good), "{other}");
             }
         }

@@ -77,12 +77,8 @@ fn member(line: &str) -> Option<RemarkKind> {
     (says(text).is_some() || says(value).is_some()).then_some(RemarkKind::Heading)
 }
 
-/// True for a definition with nothing but dots in its body: `fn two() { ... }`, `def two(): ...`.
+/// True for a definition with nothing but dots in its body: `fn two() { ... }`. In Python, that is a stub.
 fn has_body_of_dots(line: &str) -> bool {
-    let is_stub = ["def ", "async def ", "class "].iter().any(|word| line.starts_with(word));
-    if is_stub && line.rsplit_once(':').is_some_and(|(_, body)| matches!(body.trim(), "..." | "…")) {
-        return true;
-    }
     let body = line.trim_end_matches([';', ',']).strip_suffix('}').and_then(|line| line.rsplit_once('{'));
     body.is_some_and(|(head, body)| {
         let inner = body.trim().trim_matches(|ch: char| "/*# ".contains(ch));
@@ -532,6 +528,7 @@ mod tests {
             "// 2 methods",
             "f({ ...rest })",
             "catch (...) {",
+            "def two(): ...",
             "const { a, ...rest } = b;",
             "-rest of[0]",
         ] {

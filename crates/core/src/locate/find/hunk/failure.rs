@@ -3,7 +3,8 @@
 
 use super::seeker::{HunkConstraints, Seeker};
 use super::{HunkCandidate, scope, wanted};
-use crate::advice::fill_empty_file;
+use crate::advice;
+use crate::advice::Phrase;
 use crate::code::Code;
 use crate::error::Error;
 use crate::error::ErrorContext;
@@ -215,10 +216,10 @@ pub(super) fn not_found(seeker: &Seeker<'_>, limits: &HunkConstraints) -> Error 
         .fact("reason", "not_found")
         .fact("line", hunk.source_line);
     if search.text.trim().is_empty() {
-        return error
-            .evidence(described_blank(search.lines().count()))
-            .about(ErrorContext::EmptyFile)
-            .next(fill_empty_file("Send a hunk of added lines only, or the file's whole text as a new file."));
+        return error.evidence(described_blank(search.lines().count())).about(ErrorContext::EmptyFile).next(
+            advice!["Fill it with ", Phrase::Tool("write"), ", or with a hunk of added lines only."]
+                .or("Fill it with a hunk of added lines only."),
+        );
     }
     let nearest = nearest(search, hunk);
     let Some(nearest) = nearest.filter(|it| it.likeness >= SHOWN_LIKENESS_MIN) else {
