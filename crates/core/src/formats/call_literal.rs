@@ -215,7 +215,7 @@ fn is_only_calls(text: &str, calls: &[(Value, Range<usize>)]) -> bool {
     let is_tail = |line: &str| line.trim_matches([';', ' ', '\t', '\r']).is_empty();
     outside
         .into_iter()
-        .chain([from..text.len()])
+        .chain(core::iter::once(from..text.len()))
         .all(|range| text[range].lines().all(|line| is_tail(line) || is_prose(line)))
 }
 

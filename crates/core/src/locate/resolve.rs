@@ -79,10 +79,12 @@ pub fn resolve(base: &Snapshot, ops: &[Op], order: OpOrder, settings: ResolveSet
     let has_bare = bare.is_some();
     let meant = bare.map_or(meant, Cow::Owned);
     let mut resolved = match in_order(base, &meant, order, settings) {
-        Err(error) if order != OpOrder::InTurn && work::check().is_ok() => match repeated::for_each_place(base, &meant, settings) {
-            Some(counted) => in_order(base, &counted, order, settings)?,
-            None => return Err(error),
-        },
+        Err(error) if order != OpOrder::InTurn && work::check().is_ok() => {
+            match repeated::for_each_place(base, &meant, settings) {
+                Some(counted) => in_order(base, &counted, order, settings)?,
+                None => return Err(error),
+            }
+        }
         other => other?,
     };
     if has_bare {

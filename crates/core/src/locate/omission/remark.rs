@@ -422,6 +422,14 @@ mod tests {
             "# functions two and three go here",
             "#region existing code",
             "# blah blah",
+        ] {
+            assert_eq!(kind(line), Some(RemarkKind::Heading), "{line}");
+        }
+    }
+
+    #[test]
+    fn remarks_between_any_signs() {
+        for line in [
             "etc.",
             "no changes",
             "_rest of the code_",

@@ -37,6 +37,10 @@ const CODE_ENDS: [char; 5] = ['{', '(', ';', ',', ':'];
 
 /// Returns what is between the signs of a trimmed line; `None` if it begins with a word of its own, or looks like code.
 pub(super) fn between(line: &str) -> Option<BetweenSigns<'_>> {
+    // Most lines begin with a word. That of a comment in fixed form is one letter.
+    if line.starts_with(|ch: char| ch.is_ascii_alphabetic()) && !line.starts_with("C ") {
+        return None;
+    }
     let (words, before, after) = without_signs(line);
     if words.is_empty() {
         let dots = has_dots(line);
