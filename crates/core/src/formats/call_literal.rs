@@ -1,6 +1,7 @@
 //! Tool calls written as code: `EditTool({ filePath: "a.ts", oldString: `x`, newString: 'y' })`, or with named
 //! arguments, `str_replace(path="a.py", old_str="x", new_str="y", replace_all=True)`. Only literals are accepted.
 
+use crate::work::{self, STEP_BYTES};
 use core::ops::Range;
 use serde_json::{Map, Value};
 
@@ -231,9 +232,10 @@ impl<'a> LiteralReader<'a> {
         rest.is_some()
     }
 
-    /// Skips white space and comments.
+    /// Skips white space and comments. Counted as work: each of many calls may begin a comment that never ends.
     fn blanks(&mut self) {
         loop {
+            let before = self.rest.len();
             self.rest = self.rest.trim_start();
             let end = if self.rest.starts_with("//") {
                 self.rest.find('\n')
@@ -243,6 +245,9 @@ impl<'a> LiteralReader<'a> {
                 return;
             };
             self.rest = end.map_or("", |end| &self.rest[end..]);
+            if work::spend_or_end(1 + (before - self.rest.len()) / STEP_BYTES) {
+                self.rest = "";
+            }
         }
     }
 

@@ -1,6 +1,7 @@
 //! Worst inputs of lazy edits: as many lines, fragments and placeholders as 8 MB have.
 
-use super::rows::{Row, Scenario, applied, deep_lines};
+use super::rows::{Row, Scenario, applied, deep_lines, on};
+use serde_json::json;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -15,6 +16,7 @@ pub(super) const ROWS: &[Row] = &[
     Row { tool: "apply", name: "lazy: many fragments", scenario: fragments },
     Row { tool: "apply", name: "lazy: equal fragments", scenario: equal_fragments },
     Row { tool: "apply", name: "lazy: dots", scenario: |root| between(root, "...") },
+    Row { tool: "write", name: "lazy: nothing but dots", scenario: only_dots },
     Row { tool: "apply", name: "lazy: remarks", scenario: |root| between(root, "# etc.") },
 ];
 
@@ -50,6 +52,10 @@ fn fragments(root: &Path) -> Scenario {
 fn equal_fragments(root: &Path) -> Scenario {
     let file = "a\nb\n".repeat(49) + &"z\n".repeat(LINES);
     lazy(root, file, &format!("a\nx\na\n{PLACEHOLDER}").repeat(LINES))
+}
+
+fn only_dots(root: &Path) -> Scenario {
+    on(root, numbered("alpha"), json!({ "content": format!("alpha_0 = 0\n{}", "...\n".repeat(1_000_000)) }))
 }
 
 /// Lines of only dots, or remarks, between the first and the last line of the file.

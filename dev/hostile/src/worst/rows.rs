@@ -83,6 +83,7 @@ pub(super) const ROWS: &[Row] = &[
     Row { tool: "apply", name: "absent blocks", scenario: absent_blocks },
     Row { tool: "apply", name: "line edits", scenario: line_edits },
     Row { tool: "apply", name: "unclosed quotes", scenario: |root| applied(root, "\"'`\\".repeat(LARGE / 4)) },
+    Row { tool: "apply", name: "unclosed comments", scenario: |root| applied(root, "writeFile(/*\n".repeat(LARGE / 13)) },
     Row { tool: "apply", name: "opening tags", scenario: |root| applied(root, "<a><file>\n".repeat(LARGE / 10)) },
     Row {
         tool: "apply",
@@ -117,7 +118,7 @@ fn on_file(root: &Path, name: &str, text: String, field: &str, mut input: Value)
     Scenario { files: vec![(name.to_owned(), text)], earlier: Vec::new(), input }
 }
 
-fn on(root: &Path, text: String, input: Value) -> Scenario {
+pub(super) fn on(root: &Path, text: String, input: Value) -> Scenario {
     on_file(root, "a.txt", text, "file_path", input)
 }
 

@@ -11,6 +11,8 @@ use std::collections::{HashMap, HashSet};
 const LOST_BODY_LINES: usize = 2;
 /// Lines on either side of the dots that are searched for a line of the old text.
 const CONTEXT_LINES: usize = 8;
+/// Lines on either side that are looked at for them; the others have only signs, or nothing.
+const EXAMINED_LINES: usize = 100;
 
 /// Returns the dot lines in `new`, with their zero-based numbers, that replace lines of `old`: between the nearest
 /// common lines around them, more old lines disappear than new lines appear.
@@ -24,7 +26,7 @@ pub(super) fn dots<'a>(old: &str, new: &'a str) -> Vec<(usize, &'a str)> {
     let texts = ComparedTexts::new(old, &lines);
     let fenced = fenced(&lines);
     dots.into_iter()
-        .take_while(|_| !work::spend_or_end(CONTEXT_LINES))
+        .take_while(|_| !work::spend_or_end(EXAMINED_LINES))
         .filter(|at| !fenced[*at] && !texts.is_code(*at) && texts.surplus_lost(*at) > 0)
         .map(|at| (at, lines[at]))
         .collect()
@@ -46,7 +48,7 @@ pub(super) fn remarks<'a>(old: &str, new: &'a str, omits: bool) -> Vec<(usize, &
     }
     let texts = ComparedTexts::new(old, &lines);
     let fenced = fenced(&lines);
-    let counted = found.into_iter().take_while(|_| !work::spend_or_end(CONTEXT_LINES));
+    let counted = found.into_iter().take_while(|_| !work::spend_or_end(EXAMINED_LINES));
     let remarks = counted.filter(|&(at, kind)| {
         let least = if kind == RemarkKind::Omission { 1 } else { 2 };
         let is_new = !texts.places.contains_key(lines[at].trim());
@@ -161,13 +163,15 @@ impl ComparedTexts<'_> {
     /// Returns the old position of the nearest common line above, and the number of new lines in between. Lines of signs
     /// alone, such as `}`, are in too many places.
     fn above(&self, at: usize) -> Option<(usize, usize)> {
-        let lines = self.lines[..at].iter().rev().map(|line| line.trim()).filter(|line| has_words(line));
+        let near = self.lines[..at].iter().rev().take(EXAMINED_LINES);
+        let lines = near.map(|line| line.trim()).filter(|line| has_words(line));
         lines.take(CONTEXT_LINES).enumerate().find_map(|(fresh, line)| Some((*self.places.get(line)?.first()?, fresh)))
     }
 
     /// Returns the same for the nearest common line below, at an old position from `first` on.
     fn below(&self, at: usize, first: usize) -> Option<(usize, usize)> {
-        let lines = self.lines[at + 1..].iter().map(|line| line.trim()).filter(|line| has_words(line));
+        let near = self.lines[at + 1..].iter().take(EXAMINED_LINES);
+        let lines = near.map(|line| line.trim()).filter(|line| has_words(line));
         lines.take(CONTEXT_LINES).enumerate().find_map(|(fresh, line)| Some((self.place_from(first, line)?, fresh)))
     }
 
