@@ -13,6 +13,7 @@ use super::{Format, repair_hint, stray_edits, tool_calls};
 use crate::advice::{Advice, Phrase};
 use crate::code::Code;
 use crate::error::{Error, Result};
+use crate::locate::elided;
 use crate::locate::op::Request;
 use crate::note::Notes;
 use crate::work;
@@ -80,7 +81,7 @@ pub(super) fn detect_unwrapped<'a>(
         Some(format) => (format, format.detected_ranges(&text)),
         // Bare hunks are incomplete by themselves, but valid if the file is known.
         None if manner.file.is_some() && repair_hint::is_nameless_diff(&text) => (&UnifiedDiff, Vec::new()),
-        None => match (detect(&text, known), bare_markers(&text).filter(|_| manner.file.is_some())) {
+        None => match (detect(&text, known), without_frame(&text).filter(|_| manner.file.is_some())) {
             (Err(_), Some((format, converted, note))) => {
                 notes.push(note.to_owned());
                 let ranges = format.detected_ranges(&converted);
@@ -92,6 +93,20 @@ pub(super) fn detect_unwrapped<'a>(
         },
     };
     Ok(DetectedText { text, format, options: manner, directory, notes, detected: claimed })
+}
+
+/// Converts a text that is complete only for a named file to a format that has a name for each part, with the note about
+/// it.
+fn without_frame(text: &str) -> Option<(&'static dyn Format, String, &'static str)> {
+    bare_markers(text).or_else(|| {
+        let is_bare = elided::is_elided(text) && repair_hint::is_unlike_edits(text);
+        // Longer than any fence in it.
+        let longest = text.split(|ch| ch != '`').map(str::len).max().unwrap_or_default();
+        let fence = "`".repeat(3.max(longest + 1));
+        let note = "The text was read as lines of the named file, with placeholders for those that stay.";
+        is_bare
+            .then(|| (&ElidedFile as &dyn Format, format!("{fence}\n{}\n{fence}\n", text.trim_end_matches('\n')), note))
+    })
 }
 
 /// Converts the blocks between bare conflict markers to a format that has a name for each part, with the note about it.

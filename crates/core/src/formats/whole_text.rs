@@ -1,5 +1,7 @@
 //! Whole texts: what a call that states all of a file means for the text that is there.
 
+use crate::advice;
+use crate::advice::Phrase;
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::formats::inside_fence;
@@ -11,6 +13,7 @@ use crate::note::{Note, Notes};
 use crate::text::change::{ChangeSet, Splice};
 use crate::text::snapshot::Snapshot;
 use crate::text::span::Span;
+use crate::work;
 use std::borrow::Cow;
 
 /// Extensions of texts that may legitimately be fenced.
@@ -42,6 +45,9 @@ impl<'t> WholeText<'t> {
         };
         let mut notes: Notes = bare.iter().map(|_| Note::CopiedNumbers).collect();
         let content = bare.map_or(Cow::Borrowed(content), Cow::Owned);
+        if matching == Matching::Standard && !meant {
+            check_is_whole(now.text(), &content)?;
+        }
         let mut placeholders = None;
         match check_whole_text(now.text(), &content, meant) {
             OmissionVerdict::Refuse(error) => return Err(error),
@@ -66,6 +72,30 @@ impl<'t> WholeText<'t> {
         }
         Ok(WholeText { content: Cow::Borrowed(content), notes, placeholders: None })
     }
+}
+
+/// Refuses a part of a file that was sent as all of it: every line is indented, which those of the file are not, and the
+/// first one is a line in the middle of the file.
+///
+/// Errors: `edit.omission`.
+fn check_is_whole(now: &str, content: &str) -> Result<()> {
+    let is_indented = |line: &str| line.starts_with([' ', '\t']);
+    let is_filled = |line: &&str| !line.trim().is_empty();
+    let Some(first) = content.lines().find(is_filled).filter(|line| is_indented(line)) else { return Ok(()) };
+    if now.lines().find(is_filled).is_none_or(is_indented) || !work::lines(content).filter(is_filled).all(is_indented) {
+        return Ok(());
+    }
+    let Some(at) = work::lines(now).position(|line| line.trim_end() == first.trim_end()) else { return Ok(()) };
+    let what = format!(
+        "The text is a part of the file, which begins on its line {}; as the whole text it would delete the rest.",
+        at + 1
+    );
+    Err(Error::new(Code::EditOmission, what).evidence(format!("Line {}: {}", at + 1, first.trim())).next(advice![
+        "Send the part as an edit (old text and new text), or with `// ... existing code ...` for what stays; if the file \
+         is to have only these lines, add ",
+        Phrase::Set("allow_invalid", true.into()),
+        "."
+    ]))
 }
 
 /// Returns the content of a text that is entirely in one fence, for a file type in which a fence cannot be intended.

@@ -155,25 +155,38 @@ pub(crate) fn gaps(old: &str, new: &str) -> Vec<usize> {
     found
 }
 
-/// Returns the placeholders of a text with their zero-based lines. Those inside a fence are examples and do not count.
+/// Returns the placeholders of a text with their zero-based lines. Those inside a fence are examples and do not count; a
+/// fence that nothing closes is none, nor are tildes below a title.
 fn placeholders(text: &str) -> Vec<(usize, &str)> {
     let mut fence: Option<&str> = None;
-    let mut out = Vec::new();
+    let (mut out, mut fenced) = (Vec::new(), Vec::new());
     let mut hits = PlaceholderWords::of(text);
+    let mut above = "";
     for (at, line) in work::lines(text).enumerate() {
         let may_be = hits.any_in(line);
         let trimmed = line.trim();
-        let sign = fence_sign(trimmed);
+        let sign = fence_sign(trimmed).filter(|_| fence.is_some() || !underlines(trimmed, above));
+        above = trimmed;
         match (fence, sign) {
             // A fence opens with the name of a language; a phrase behind its signs is no name.
             (None, Some(_)) if phrase::is_placeholder(trimmed.trim_matches(['`', '~'])) => out.push((at, line)),
             (None, Some(sign)) => fence = Some(sign),
-            (Some(open), Some(sign)) if open == sign && trimmed.trim_matches(['`', '~']).is_empty() => fence = None,
+            (Some(open), Some(sign)) if open == sign && trimmed.trim_matches(['`', '~']).is_empty() => {
+                fence = None;
+                fenced.clear();
+            }
             (None, None) if may_be && phrase::is_placeholder(line) => out.push((at, line)),
+            (Some(_), _) if may_be && phrase::is_placeholder(line) => fenced.push((at, line)),
             _ => {}
         }
     }
+    out.append(&mut fenced);
     out
+}
+
+/// True for tildes that are at least as long as the title above them.
+fn underlines(line: &str, above: &str) -> bool {
+    !above.is_empty() && line.len() >= above.len() && line.len() > 3 && line.bytes().all(|sign| sign == b'~')
 }
 
 /// The sign of a fence that a line begins with.

@@ -132,7 +132,11 @@ fn resolve_name(
 fn new_name(context: &Context, directory: &Path, file: &FileRequest) -> (String, Option<String>) {
     let top = file.path.split('/').next().unwrap_or_default();
     match &*file.alternatives {
-        [name] if matches!(file.action, FileAction::Create(_)) && !exists(context, directory, top) => {
+        [name]
+            if matches!(file.action, FileAction::Create(_))
+                && file.path.strip_suffix(name).is_some_and(|head| head.ends_with('/'))
+                && !exists(context, directory, top) =>
+        {
             let note = format!("{} was read as {name}: its first directory does not exist.", shown(&file.path));
             (text(&directory.join(name)), Some(note))
         }

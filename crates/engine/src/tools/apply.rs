@@ -93,8 +93,8 @@ pub(crate) fn apply_text(context: &Context, caller: &CallContext, tool: &'static
 /// Applies parsed edits to all their files, or to none.
 pub(crate) fn apply_edits(context: &Context, caller: &CallContext, edits: ParsedEdits) -> Result<CallReceipts> {
     let ParsedEdits { request, options, directory, .. } = edits;
-    // Names in the answer are relative to the same directory as in the text.
-    let caller = CallContext { names_from: Some(directory), ..caller.clone() };
+    // Names in the answer are relative to the same directory as in the text, which refusals of names state.
+    let caller = CallContext { names_from: Some(directory.clone()), cwd: Some(directory), ..caller.clone() };
     apply_request(context, &caller, request, &options)
 }
 

@@ -190,6 +190,30 @@ fn a_part_without_the_removal_is_left_out() {
 }
 
 #[test]
+fn link_to_a_directory_becomes_a_directory() {
+    let bench = Bench::new(&tree_of(&[("real/file", "one\n")]));
+    std::os::unix::fs::symlink("real", bench.root.join("link")).unwrap();
+    let before = read(&bench.root);
+    let patch = "diff --git a/link b/link\ndeleted file mode 120000\n--- a/link\n+++ /dev/null\n@@ -1 +0,0 @@\n-real\n\
+                 \\ No newline at end of file\ndiff --git a/link/file b/link/file\nnew file mode 100644\n--- /dev/null\n\
+                 +++ b/link/file\n@@ -0,0 +1 @@\n+two\n";
+    assert_eq!(bench.apply(patch), Ok(()));
+    // What the link led to is as it was.
+    assert_eq!(read(&bench.root), tree_of(&[("real/file", "one\n"), ("link/file", "two\n")]));
+    assert_eq!(bench.call("undo", json!({})), Ok(()));
+    assert_eq!(read(&bench.root), before);
+}
+
+#[test]
+fn missing_file_is_told_with_the_directory_of_the_call() {
+    let bench = Bench::new(&tree_of(&[("sub/x", "one\n")]));
+    let patch = "--- a/absent\n+++ b/absent\n@@ -1 +1 @@\n-one\n+two\n";
+    let error = bench.call("apply", json!({ "input": patch, "directory": bench.root.join("sub") })).unwrap_err();
+    let directory = format!("directory: {}.", bench.root.join("sub").display());
+    assert!(error.contains(&directory), "{error}");
+}
+
+#[test]
 fn names_above_are_no_way_out() {
     let outside = tempfile::tempdir().unwrap();
     let bench = Bench::new(&tree_of(&[("a", "one\n")]));

@@ -121,6 +121,13 @@ fn is_epoch(stamp: &str) -> bool {
     rest.chars().all(|ch| ch == '3') && days + hours == offset
 }
 
+/// True for a name whose backslash is a part of it: one in quotes, or with the time stamp of a tool, which knows the file
+/// by that name. Any other may be a Windows path.
+pub(super) fn has_own_backslash(text: &str) -> bool {
+    let is_stamped = || text.split_once('\t').is_some_and(|(_, stamp)| is_stamp(stamp.trim()));
+    text.contains('\\') && (text.contains('"') && text.contains(r"\\") || is_stamped())
+}
+
 /// Parses a name in C quotes; the rest is the text after the closing one.
 pub(super) fn unquote(text: &str) -> Result<(String, &str), &'static str> {
     let open = "the quoted file name has no closing quote";
@@ -182,7 +189,8 @@ pub(super) fn git_pair(text: &str) -> Option<(String, String)> {
     // `a/NAME b/NAME`: both halves have the same length, whatever blanks the name contains.
     let (old, new) = (text.get(..text.len() / 2)?, text.get(text.len() / 2 + 1..)?);
     let is_pair = text.len() % 2 == 1 && text.as_bytes().get(text.len() / 2) == Some(&b' ');
-    if is_pair && (old == new || without_prefix(old).is_some() && without_prefix(old) == without_prefix(new)) {
+    let is_same = || without_prefix(old).is_some() && without_prefix(old) == without_prefix(new);
+    if is_pair && (old == new || is_same() || below_trees(old, new).is_some()) {
         return Some((old.to_owned(), new.to_owned()));
     }
     let (old, new) = text.split_once(' ')?;
@@ -227,7 +235,9 @@ pub(super) fn is_outvoted(old: &str, new: &str, git: [&str; 2]) -> bool {
 /// Returns the name of a file below the two directories that were compared (`old-1.0/x`, `new-1.1/x`).
 pub(super) fn below_trees(old: &str, new: &str) -> Option<String> {
     let ((old_top, old), (new_top, new)) = (old.split_once('/')?, new.split_once('/')?);
-    (old == new && old_top != new_top).then(|| new.to_owned())
+    // A prefix may be `dst://`.
+    let (old, new) = (old.trim_start_matches('/'), new.trim_start_matches('/'));
+    (old == new && old_top != new_top && !new.is_empty()).then(|| new.to_owned())
 }
 
 /// Returns the possible files of two names, best first: the new one without its prefix, the old one, then both as
@@ -247,9 +257,7 @@ pub(super) fn candidates(old: Option<&str>, new: Option<&str>) -> Vec<String> {
             // `a/x` on both sides is in a directory `a`, unless that does not exist.
             let folder = both && !are_prefixed(old, new);
             out.extend(if folder { [full, rests] } else { [rests, full] }.into_iter().flatten());
-            if let (Some((old_top, old)), Some((new_top, new))) = (old.split_once('/'), new.split_once('/')) {
-                out.extend((old == new && old_top != new_top).then(|| new.to_owned()));
-            }
+            out.extend(below_trees(old, new));
         }
         (Some(one), None) | (None, Some(one)) => {
             out.extend([lone_name(one).unwrap_or_else(|| one.to_owned()), one.to_owned()]);
@@ -357,6 +365,7 @@ mod tests {
         assert_eq!(pair("a/x b/yy").as_deref(), Some("a/x|b/yy"));
         assert_eq!(pair("\"a/\\303\\251\" b/e").as_deref(), Some("a/é|b/e"));
         assert_eq!(pair("a/e \"b/\\303\\251\"").as_deref(), Some("a/e|b/é"));
+        assert_eq!(pair("src://x y dst://x y").as_deref(), Some("src://x y|dst://x y"));
         assert_eq!(pair("a/x y b/z"), None);
     }
 
@@ -372,6 +381,7 @@ mod tests {
         assert_eq!(of(Some("a\\x"), Some("b\\x")), "x b\\x a\\x");
         assert_eq!(of(Some("a/x"), Some("a/x")), "a/x x");
         assert_eq!(of(Some("old/x"), Some("new/x")), "new/x old/x x");
+        assert_eq!(of(Some("src://x/y"), Some("dst://x/y")), "dst://x/y src://x/y x/y");
         assert_eq!(of(None, Some("b/x")), "x b/x");
         assert_eq!(of(Some("src/x"), None), "src/x");
         assert_eq!(of(None, Some("c/x")), "c/x");

@@ -98,6 +98,7 @@ impl UnifiedDiffParser {
             (_, Some(side)) if self.awaits_new() || is_header_alone(side, next) => (false, side),
             _ => return false,
         };
+        let escaped = name::has_own_backslash(side);
         let side = match name::side(side) {
             Ok(side) => side,
             Err(what) => {
@@ -119,6 +120,7 @@ impl UnifiedDiffParser {
             _ => self.begin(out),
         };
         file.lines.1 = at;
+        file.escaped |= escaped;
         if old {
             file.sides.0 = Some(side);
         } else {
@@ -140,11 +142,13 @@ impl UnifiedDiffParser {
         let at = self.at;
         if let Some(pair) = text.strip_prefix("diff --git ") {
             self.indented(indent);
+            let escaped = name::has_own_backslash(pair);
             let pair = name::git_pair(pair);
             // svn writes its own line above git's.
             self.file = self.file.take().filter(|file| !file.is_index());
             let file = self.begin(out);
             file.git = true;
+            file.escaped |= escaped;
             file.pair = pair.map_or((None, None), |(old, new)| (Some(old), Some(new)));
         } else if range::is_combined(text) || text.starts_with("diff --c") {
             self.note_detected(at - 1..at);

@@ -29,6 +29,8 @@ pub(super) struct FilePatch {
     pub(super) git: bool,
     /// The names after `diff --git`.
     pub(super) pair: (Option<String>, Option<String>),
+    /// A name has a backslash of its own: it is no Windows path.
+    pub(super) escaped: bool,
     /// The names after `---` and `+++`.
     pub(super) sides: (Option<HeaderSide>, Option<HeaderSide>),
     /// The name after svn's `Index:`, or given by the caller.
@@ -170,7 +172,7 @@ impl FilePatch {
             }
             // A new file has the usual permissions unless the patch says otherwise.
             let mode = mode.filter(|mode| *mode == FileMode::Executable);
-            let alternatives = self.tree_name(manner.strip).into_iter().collect();
+            let alternatives = self.other_names(&path, manner.strip);
             return Ok(vec![FileRequest { alternatives, mode, ..FileRequest::new(path, FileAction::Create(made)) }]);
         }
         if self.deletes() {
@@ -259,7 +261,7 @@ impl FilePatch {
         // An id of zeros means that there is no file.
         let absent = |id: &str| whole_file::is_empty_id(id) || id.bytes().all(|digit| digit == b'0');
         let id = self.ids.0.as_deref().is_some_and(|id| !absent(id));
-        let named = self.sides.0.is_some() && self.sides.1.is_some();
+        let named = self.sides.1.is_some() && (self.sides.0.is_some() || !self.git);
         // Hunks without headers are about the file that the call names.
         let named = named || self.sides == (None, None) && self.known.is_some() && !self.git;
         let added = hunk.lines.iter().all(|line| line.kind == HunkLineKind::Added) && !hunk.lines.is_empty();
@@ -363,10 +365,13 @@ impl FilePatch {
         Some((self.sides.0.as_ref()?.name.as_deref()?, self.sides.1.as_ref()?.name.as_deref()?))
     }
 
-    /// Returns the name below two compared directories, if the call does not say how many to remove.
-    fn tree_name(&self, strip: Option<usize>) -> Option<String> {
-        let (old, new) = self.side_names().filter(|_| strip.is_none() && !self.git)?;
-        name::below_trees(old, new)
+    /// Returns other spellings of a new file's name: that below two compared directories or git's prefixes, if the call
+    /// does not say how many to remove, and one with a slash, which says that a backslash is an ordinary character.
+    fn other_names(&self, path: &str, strip: Option<usize>) -> Vec<String> {
+        let names = if self.git { self.pair.0.as_deref().zip(self.pair.1.as_deref()) } else { self.side_names() };
+        let names = names.filter(|names| strip.is_none() && !name::are_prefixed(names.0, names.1));
+        let spelled = self.escaped.then(|| format!("./{path}"));
+        names.and_then(|(old, new)| name::below_trees(old, new)).into_iter().chain(spelled).collect()
     }
 
     fn without(&self, full: &str, count: usize) -> Result<String> {

@@ -66,7 +66,7 @@ pub(super) fn whole(texts: &TextPair<'_>) -> Option<Extent> {
 }
 
 /// The lines of the block that begins at a line; `None` if its end is not beyond doubt.
-fn block(lines: &[&str], start: usize) -> Option<Range<usize>> {
+pub(super) fn block(lines: &[&str], start: usize) -> Option<Range<usize>> {
     let first = lines.get(start)?;
     if first.trim().is_empty() || closes(first) || opens(first) || begins_text(first) {
         return None;
@@ -92,7 +92,7 @@ fn block(lines: &[&str], start: usize) -> Option<Range<usize>> {
 }
 
 /// True for a line that may begin a text or a comment of several lines, whose lines have any indentation.
-fn begins_text(line: &str) -> bool {
+pub(super) fn begins_text(line: &str) -> bool {
     const SIGNS: [&str; 10] = ["\"\"\"", "'''", "`", "[[", "=begin", "{-", "(*", "%q", "%Q", "@\""];
     let here_document = line
         .match_indices("<<")

@@ -6,6 +6,8 @@
 //! made only if every one of them leads to the same text.
 
 mod blocks;
+mod fresh;
+mod lossless;
 mod place;
 mod reindent;
 mod tabs;
@@ -17,6 +19,7 @@ use crate::locate::omission;
 use crate::locate::op::{Locator, Op};
 use crate::note::{Note, Notes};
 use crate::text::diff;
+use crate::work;
 use core::ops::Range;
 use place::Placement;
 use text_pair::TextPair;
@@ -139,7 +142,7 @@ pub(crate) fn reindented(file: &str, old: &str, new: &str) -> Vec<(String, Strin
 fn place(old: &str, new: &str, extents: &[Extent], gaps: &[usize]) -> Result<Expansion, String> {
     let mut texts = TextPair::new(old, new);
     let mut fragments = fragments(&texts, gaps);
-    texts.set_extents(extents_in(&texts, extents, &fragments)?);
+    texts.set_extents(extents_in(&texts, extents, &fragments, gaps)?);
     let (Some(first), Some(last)) = (fragments.first(), fragments.last()) else {
         return Err("The text consists only of placeholders.".to_owned());
     };
@@ -162,9 +165,14 @@ fn place(old: &str, new: &str, extents: &[Extent], gaps: &[usize]) -> Result<Exp
 /// without any symbol the blocks of each fragment.
 ///
 /// Errors: a symbol that begins at another indentation in the file: its lines would be written as they are.
-fn extents_in(texts: &TextPair<'_>, symbols: &[Extent], fragments: &[Fragment]) -> Result<Vec<Extent>, String> {
+fn extents_in(
+    texts: &TextPair<'_>,
+    symbols: &[Extent],
+    fragments: &[Fragment],
+    gaps: &[usize],
+) -> Result<Vec<Extent>, String> {
     let lines: Vec<Range<usize>> = fragments.iter().map(|it| it.lines.clone()).collect();
-    let mut out = symbols.to_vec();
+    let mut out: Vec<Extent> = symbols.iter().filter(|it| !hides_end(texts, it, gaps)).cloned().collect();
     if out.is_empty() {
         out = blocks::extents(texts, &lines);
     }
@@ -185,6 +193,23 @@ fn extents_in(texts: &TextPair<'_>, symbols: &[Extent], fragments: &[Fragment]) 
             it.old.start + 1
         )),
     }
+}
+
+/// True for a symbol with a placeholder inside that is no deeper than its first line: that hides its end, and what closes
+/// it in the text closes something else. So does a last line at another depth than in the file.
+fn hides_end(texts: &TextPair<'_>, symbol: &Extent, gaps: &[usize]) -> bool {
+    let Some(depth) = texts.new.get(symbol.new.start).map(|line| indent(line)) else { return true };
+    let [from, to] = [symbol.new.start + 1, symbol.new.end].map(|end| gaps.partition_point(|gap| *gap < end));
+    let inside = gaps.get(from..to).unwrap_or_default();
+    let last =
+        |lines: &[&str], range: &Range<usize>| lines.get(range.end.saturating_sub(1)).map_or(0, |line| indent(line));
+    let is_flat = |lines: &[&str], range: &Range<usize>| {
+        range.len() > 1 && lines.get(range.start).map_or(0, |line| indent(line)) == last(lines, range)
+    };
+    if is_flat(&texts.old, &symbol.old) && symbol.new.len() > 1 && !is_flat(&texts.new, &symbol.new) {
+        return true;
+    }
+    work::spend_or_end(inside.len()) || inside.iter().any(|&gap| indent(texts.new[gap]) <= depth)
 }
 
 /// True when a text without a placeholder at either end is a definition out of the middle of the file.
@@ -233,9 +258,21 @@ fn fragments(texts: &TextPair<'_>, gaps: &[usize]) -> Vec<Fragment> {
 
 /// The operation that puts a fragment in its place. Lines that differ in trailing blanks alone stay the file's.
 fn op(texts: &TextPair<'_>, fragment: &Fragment, placement: &Placement) -> Op {
+    let matched = place::matched_lines(texts, &fragment.lines, &placement.old);
+    let is_blank = |lines: &[&str], at: usize| lines.get(at).is_none_or(|line| line.trim().is_empty());
+    // A blank line that the text shows between a placeholder and a new line.
+    let parts = |shown: usize, beside: usize| is_blank(&texts.new, shown) && !is_blank(&texts.old, beside);
+    let is_fresh = |at: Option<&Option<usize>>| matches!(at, Some(None));
+    let (before, behind) = (fragment.lines.start.wrapping_sub(1), placement.old.start.wrapping_sub(1));
     let mut text = String::new();
-    for (line, kept) in fragment.lines.clone().zip(place::matched_lines(texts, &fragment.lines, &placement.old)) {
+    if fragment.gaps[0].is_some() && is_fresh(matched.first()) && parts(before, behind) {
+        text.push('\n');
+    }
+    for (line, kept) in fragment.lines.clone().zip(&matched) {
         text.push_str(kept.map_or(texts.new[line], |at| texts.old[at]));
+        text.push('\n');
+    }
+    if fragment.gaps[1].is_some() && is_fresh(matched.last()) && parts(fragment.lines.end, placement.old.end) {
         text.push('\n');
     }
     if texts.is_open() && placement.old.end == texts.old.len() {

@@ -1,7 +1,6 @@
 //! The places of fragments: all that are possible, and whether they mean the same edit.
 
-use super::{Fragment, TextPair, indent, pairs, same};
-use crate::text::fold::count_alnum;
+use super::{Fragment, TextPair, fresh, indent, lossless, pairs, same};
 use crate::work;
 use core::ops::Range;
 
@@ -31,25 +30,51 @@ struct Edge {
 }
 
 /// The place of every fragment; `None` for one that changes nothing wherever it is.
+///
+/// Each gap is at least one line of the file. If that leads nowhere, placeholders may stand for nothing: the text may show
+/// all there is.
 pub(super) fn placements(texts: &TextPair<'_>, fragments: &[Fragment]) -> Result<Vec<Option<Placement>>, String> {
     let mut room = ALL_PLACES_MAX;
     let all: Vec<Vec<Placement>> =
         fragments.iter().map(|it| candidates(texts, it, &mut room)).collect::<Result<_, _>>()?;
+    settle_all(texts, fragments, &all, 1).or_else(|why| {
+        let placed = settle_all(texts, fragments, &all, 0).ok();
+        placed
+            .filter(|placed| placed.iter().zip(fragments).all(|(it, at)| keeps_all(texts, at, it.as_ref())))
+            .ok_or(why)
+    })
+}
+
+/// True if no line of the file is gone.
+fn keeps_all(texts: &TextPair<'_>, fragment: &Fragment, it: Option<&Placement>) -> bool {
+    it.is_none_or(|it| {
+        let kept = matched_lines(texts, &fragment.lines, &it.old);
+        let filled = kept.iter().flatten().filter(|&&at| !texts.old[at].trim().is_empty());
+        filled.count() == texts.count_filled(&it.old)
+    })
+}
+
+/// The place of every fragment among `all` possible ones, with at least `gap` lines of the file between two of them.
+fn settle_all(
+    texts: &TextPair<'_>,
+    fragments: &[Fragment],
+    all: &[Vec<Placement>],
+    gap: usize,
+) -> Result<Vec<Option<Placement>>, String> {
     let count = all.len();
     let (mut earliest, mut latest) = (vec![0; count], vec![texts.old.len(); count]);
     for nth in 1..count {
         let ends = all[nth - 1].iter().filter(|it| it.old.start >= earliest[nth - 1]).map(|it| it.old.end);
-        // At least one line is in a gap.
-        earliest[nth] = ends.min().ok_or_else(|| no_place(fragments, nth - 1))? + 1;
+        earliest[nth] = ends.min().ok_or_else(|| no_place(fragments, nth - 1))? + gap;
     }
     for nth in (0..count.saturating_sub(1)).rev() {
         let starts = all[nth + 1].iter().filter(|it| it.old.end <= latest[nth + 1]).map(|it| it.old.start);
-        latest[nth] = starts.max().and_then(|at| at.checked_sub(1)).ok_or_else(|| no_place(fragments, nth + 1))?;
+        latest[nth] = starts.max().and_then(|at| at.checked_sub(gap)).ok_or_else(|| no_place(fragments, nth + 1))?;
     }
     let mut out = Vec::with_capacity(count);
-    for (nth, places) in all.into_iter().enumerate() {
-        let places: Vec<Placement> =
-            places.into_iter().filter(|it| it.old.start >= earliest[nth] && it.old.end <= latest[nth]).collect();
+    for (nth, places) in all.iter().enumerate() {
+        let is_in_order = |it: &&Placement| it.old.start >= earliest[nth] && it.old.end <= latest[nth];
+        let places: Vec<Placement> = places.iter().filter(is_in_order).cloned().collect();
         if places.is_empty() {
             return Err(no_place(fragments, nth));
         }
@@ -79,7 +104,7 @@ fn settle(texts: &TextPair<'_>, fragment: &Fragment, mut places: Vec<Placement>)
     }
     if unchanged == 0
         && places.len() > 1
-        && let Some(only) = lossless(texts, fragment, &places)
+        && let Some(only) = lossless::only(texts, fragment, &places)
     {
         places = vec![only];
     }
@@ -97,75 +122,6 @@ fn settle(texts: &TextPair<'_>, fragment: &Fragment, mut places: Vec<Placement>)
     let place = places.remove(0);
     prove(texts, fragment, &place)?;
     Ok(Some(place))
-}
-
-/// Places, and lines of a fragment, that are examined for lines that would be gone.
-const LOSSLESS_PLACES_MAX: usize = 200;
-const LOSSLESS_LINES_MAX: usize = 500;
-/// Steps of work for each line of such a comparison.
-const COMPARED_LINE_STEPS: usize = 8;
-/// Lines that a fragment would delete without showing any of them, which no text does that shows its changes.
-const UNSEEN_LINES_MIN: usize = 4;
-/// Letters and digits of an unchanged line that supports a place.
-const SUPPORTING_ALNUM_MIN: usize = 4;
-
-/// The only place at which no line of the file would be gone: each is kept, or has a similar line in its stead. At all
-/// others the fragment would delete many lines that it does not show, and what a text does not show stays. All places
-/// begin at one line, and every new line is new to the file: else it may be there with lines deleted.
-fn lossless(texts: &TextPair<'_>, fragment: &Fragment, places: &[Placement]) -> Option<Placement> {
-    let first = places.first()?;
-    let is_large = places.len() > LOSSLESS_PLACES_MAX || fragment.lines.len() > LOSSLESS_LINES_MAX;
-    if is_large || places.iter().any(|it| it.old.start != first.old.start) {
-        return None;
-    }
-    let mut found = places.iter().filter_map(|it| Some((it, additions(texts, fragment, it)?)));
-    let (only, added) = found.next().filter(|_| found.next().is_none())?;
-    let filled = |it: &Placement| count_filled(&texts.old[it.old.clone()]);
-    // Lines that are added at one place may replace as many at another, and a few more may be deleted.
-    let mut others = places.iter().filter(|it| *it != only);
-    others.all(|it| filled(it) >= filled(only) + 2 * added + UNSEEN_LINES_MIN).then(|| only.clone())
-}
-
-/// Counts the lines that a fragment adds at a place; `None` if it would delete lines there, or adds lines that the file
-/// has elsewhere.
-fn additions(texts: &TextPair<'_>, fragment: &Fragment, it: &Placement) -> Option<usize> {
-    let lines = it.old.len() + fragment.lines.len();
-    if it.old.len() > 2 * fragment.lines.len() || work::spend_or_end(COMPARED_LINE_STEPS * lines) {
-        return None;
-    }
-    let matched = matched_lines(texts, &fragment.lines, &it.old);
-    let supports = |line: &str| count_alnum(line, SUPPORTING_ALNUM_MIN) >= SUPPORTING_ALNUM_MIN;
-    let is_filled = |line: &&str| !line.trim().is_empty();
-    let mut fresh =
-        fragment.lines.clone().zip(&matched).filter(|(_, at)| at.is_none()).map(|(line, _)| texts.new[line]);
-    let is_moved = |line: &str| supports(line) && texts.has_bare(line);
-    let is_new = fresh.clone().any(|line| is_filled(&line)) && !fresh.any(is_moved);
-    if !is_new || !matched.iter().flatten().any(|&at| supports(texts.old[at])) {
-        return None;
-    }
-    let (mut old, mut new, mut added) = (it.old.start, fragment.lines.start, 0);
-    let pairs = fragment.lines.clone().zip(&matched).filter_map(|(line, at)| Some((line, (*at)?)));
-    for (line, at) in pairs.chain([(fragment.lines.end, it.old.end)]) {
-        let mut fresh = texts.new[new..line].iter().copied();
-        for gone in texts.old[old..at].iter().copied().filter(is_filled) {
-            added += fresh.position(|new| replaces(gone, new))?;
-        }
-        added += fresh.count();
-        (old, new) = (at + 1, line + 1);
-    }
-    Some(added)
-}
-
-/// True when one line is the other one after a change: half of the words of each are the same, the first one included.
-fn replaces(old: &str, new: &str) -> bool {
-    let (old, new) = (words(old), words(new));
-    let common = new.iter().filter(|word| old.contains(word)).count();
-    common > 0 && old.first() == new.first() && 2 * common >= old.len().max(new.len())
-}
-
-/// The words of a line.
-fn words(line: &str) -> Vec<&str> {
-    line.split(|ch: char| !ch.is_alphanumeric() && ch != '_').filter(|word| !word.is_empty()).collect()
 }
 
 /// True if the lines of a fragment are those of the file.
@@ -252,6 +208,9 @@ fn starts(texts: &TextPair<'_>, fragment: &Fragment) -> Vec<Edge> {
     if let Some(symbol) = texts.beginning_at(first).max_by_key(|it| it.new.len()) {
         return vec![Edge { line: symbol.old.start, sure: true, is_line: false }];
     }
+    if let Some(line) = fresh::anchor_behind(texts, fragment) {
+        return vec![Edge { line, sure: false, is_line: true }];
+    }
     let found = edge_lines(texts, &fragment.lines, true).into_iter();
     found.map(|line| Edge { line, sure: false, is_line: true }).collect()
 }
@@ -274,7 +233,7 @@ fn beside_new(texts: &TextPair<'_>, lines: Range<usize>, at_start: bool) -> Vec<
         lines.clone().rev().find(|&at| is_known(texts, at))
     };
     let Some(anchor) = anchor else { return Vec::new() };
-    let &[place] = texts.matching(anchor) else { return Vec::new() };
+    let Some(place) = texts.only_place(anchor, &lines, at_start) else { return Vec::new() };
     let fresh = if at_start { lines.start..anchor } else { anchor + 1..lines.end };
     let fresh: Vec<&str> = texts.new[fresh].iter().copied().filter(|line| !line.trim().is_empty()).collect();
     let neighbour = if at_start {
@@ -282,6 +241,7 @@ fn beside_new(texts: &TextPair<'_>, lines: Range<usize>, at_start: bool) -> Vec<
     } else {
         texts.old[place + 1..].iter().find(|line| !line.trim().is_empty())
     };
+    let neighbour = neighbour.filter(|line| !texts.shows(line));
     if fresh.iter().any(|line| texts.has_bare(line) || neighbour.is_some_and(|old| are_alike(old, line))) {
         Vec::new()
     } else {
@@ -290,7 +250,7 @@ fn beside_new(texts: &TextPair<'_>, lines: Range<usize>, at_start: bool) -> Vec<
 }
 
 /// True for a line that is not blank and occurs in the file.
-fn is_known(texts: &TextPair<'_>, at: usize) -> bool {
+pub(super) fn is_known(texts: &TextPair<'_>, at: usize) -> bool {
     !texts.new[at].trim().is_empty() && !texts.matching(at).is_empty()
 }
 
@@ -302,7 +262,7 @@ fn are_alike(a: &str, b: &str) -> bool {
         out.dedup();
         out.into_iter().filter(|ch| !ch.is_whitespace()).collect()
     }
-    let (old, new) = (words(a), words(b));
+    let (old, new) = (lossless::words(a), lossless::words(b));
     let common = new.iter().filter(|word| old.contains(word)).count();
     2 * common >= old.len().min(new.len()).max(1) || shape(a) == shape(b)
 }
@@ -323,6 +283,9 @@ fn ends(texts: &TextPair<'_>, fragment: &Fragment) -> Result<Vec<Edge>, String> 
         .ending_before(last + 1)
         .filter(|it| fragment.gaps[1].is_none_or(|depth| depth <= indent(texts.new[it.new.start])));
     let Some(symbol) = symbol.max_by_key(|it| it.new.len()) else {
+        if let Some(line) = fresh::anchor_above(texts, fragment).or_else(|| fresh::changed_head(texts, fragment)) {
+            return Ok(vec![Edge { line: line + 1, sure: false, is_line: true }]);
+        }
         let found = edge_lines(texts, &fragment.lines, false).into_iter();
         return Ok(found.map(|line| Edge { line: line + 1, sure: false, is_line: true }).collect());
     };

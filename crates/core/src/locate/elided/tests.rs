@@ -13,11 +13,11 @@ fn applied(old: &str, ops: &[Op]) -> String {
     out
 }
 
-fn edit(old: &str, new: &str, extents: &[Extent]) -> String {
+pub(super) fn edit(old: &str, new: &str, extents: &[Extent]) -> String {
     applied(old, &expand(old, new, extents).unwrap_or_else(|why| panic!("{why}")).ops)
 }
 
-fn refuse(old: &str, new: &str, extents: &[Extent]) -> String {
+pub(super) fn refuse(old: &str, new: &str, extents: &[Extent]) -> String {
     match expand(old, new, extents) {
         Ok(expanded) => panic!("{}", applied(old, &expanded.ops)),
         Err(why) => why,
@@ -200,6 +200,31 @@ fn fragment_that_ends_with_a_common_line_deletes_nothing_unseen() {
     // Neither end is in one place only.
     let twice = BLOCKS.replace("second_call", "first_call");
     refuse(&twice, &with("    first_call();\n    inserted_call();\n    leave();\n"), &[]);
+}
+
+#[test]
+fn line_beside_a_gap_that_the_text_shows_is_not_replaced() {
+    let file = "# Book\n\n## One\n\n```\nrun one\n```\n\n## Two\n\n```\nrun two\n```\n";
+    let new = file.replace("## Two", "## Added\n\nSome text.\n\n<!-- ... existing sections ... -->\n\n## Two");
+    assert_eq!(edit(file, &new, &[]), file.replace("## Two", "## Added\n\nSome text.\n\n## Two"));
+}
+
+#[test]
+fn fence_that_nothing_closes_hides_no_placeholder() {
+    let file = "\"\"\"\nTitle here\n~~~~~~~~~~\n\"\"\"\n\nfirst_call()\nsecond_call()\nthird_call()\n";
+    let new = "\"\"\"\nTitle here\n~~~~~~~~~~\n\"\"\"\n\n# ... existing code ...\nsecond_call(1)\nthird_call()\n";
+    assert!(is_elided(new) && is_elided(&new.replace("~~~~~~~~~~", "```")));
+    assert!(!is_elided("~~~\n# ... existing code ...\n~~~\n"));
+    refuse(file, new, &[]);
+}
+
+#[test]
+fn symbol_whose_end_a_placeholder_hides_is_none() {
+    let file = "mod a {\n    fn one() {\n        first_call();\n        second_call();\n    }\n\n    fn two() {\n        if ready {\n            \
+                go();\n        }\n    }\n}\n";
+    let new = "    // ... existing code ...\n    fn one() {\n        first_call(1);\n        second_call();\n    // ... existing code ...\n        }\n    }\n}\n";
+    // By its braces, `one` would end on the last but one line.
+    assert_eq!(edit(file, new, &[extent(1..5, 1..7)]), file.replace("first_call()", "first_call(1)"));
 }
 
 #[test]

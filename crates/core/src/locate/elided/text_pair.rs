@@ -1,12 +1,15 @@
 //! The file and a lazy edit by lines, with tables for what is looked up in them for every line: an edit may have as many
 //! fragments as lines.
 
-use super::Extent;
+use super::{Extent, fresh, indent, same};
+use crate::text::fold::count_alnum;
 use crate::text::lines::LineIndex;
 use crate::text::span::Span;
 use crate::work;
+use core::cell::RefCell;
 use core::ops::Range;
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 /// Both texts by lines.
 pub(super) struct TextPair<'a> {
@@ -20,7 +23,13 @@ pub(super) struct TextPair<'a> {
     places: HashMap<&'a str, Vec<usize>>,
     /// The lines of the file without their indentation.
     bare: HashSet<&'a str>,
+    /// The lines of the text, trailing blanks aside.
+    shown: HashSet<&'a str>,
     extents: Vec<Extent>,
+    /// The names of the lines of the file at a depth.
+    names: RefCell<HashMap<usize, Rc<HashSet<&'a str>>>>,
+    /// For each line of the file, the lines before it that are not blank.
+    filled: Vec<usize>,
     /// For each line of the new text the innermost symbol around it.
     innermost: Vec<Option<usize>>,
     /// The symbols that begin on a line of the new text, and those that end before one.
@@ -35,8 +44,16 @@ impl<'a> TextPair<'a> {
         for (at, line) in old.iter().enumerate().take_while(|_| !work::spend_or_end(1)) {
             places.entry(line.trim_end()).or_default().push(at);
         }
+        let mut filled = vec![0];
+        filled.extend(old.iter().scan(0, |count, line| {
+            *count += usize::from(!line.trim().is_empty());
+            Some(*count)
+        }));
         TextPair {
+            filled,
+            names: RefCell::default(),
             bare: places.keys().map(|line| line.trim_start()).collect(),
+            shown: new.lines().map(str::trim_end).collect(),
             new: new.lines().collect(),
             part: false,
             index: LineIndex::new(old_text),
@@ -100,9 +117,53 @@ impl<'a> TextPair<'a> {
         self.places.get(line.trim_end()).map_or(&[], Vec::as_slice)
     }
 
+    /// The line of the file that this line of a fragment is: if the file has it several times, the one with the same
+    /// neighbours, behind it or else above it.
+    pub(super) fn only_place(&self, line: usize, fragment: &Range<usize>, behind: bool) -> Option<usize> {
+        const NEIGHBOURS: usize = 5;
+        const PLACES_MAX: usize = 1000;
+        const TELLING_ALNUM_MIN: usize = 4;
+        let mut left = match self.matching(line) {
+            &[only] => return Some(only),
+            all if all.len() > PLACES_MAX || work::spend_or_end(all.len()) => return None,
+            all => all.to_vec(),
+        };
+        for distance in 1..=NEIGHBOURS {
+            let near = |at: usize| if behind { at.checked_add(distance) } else { at.checked_sub(distance) };
+            let shown = near(line).filter(|at| fragment.contains(at)).map(|at| self.new[at])?;
+            left.retain(|&at| near(at).and_then(|at| self.old.get(at)).is_some_and(|old| same(old, shown)));
+            match &*left {
+                [] => return None,
+                &[only] if count_alnum(shown, TELLING_ALNUM_MIN) >= TELLING_ALNUM_MIN => return Some(only),
+                _ => {}
+            }
+        }
+        None
+    }
+
+    /// Counts the lines of a range of the file that are not blank.
+    pub(super) fn count_filled(&self, lines: &Range<usize>) -> usize {
+        self.filled[lines.end] - self.filled[lines.start]
+    }
+
     /// True for a line that the file has, in any indentation.
     pub(super) fn has_bare(&self, line: &str) -> bool {
         self.bare.contains(line.trim())
+    }
+
+    /// The names of the lines of the file at a depth.
+    pub(super) fn names_at(&self, depth: usize) -> Rc<HashSet<&'a str>> {
+        let mut known = self.names.borrow_mut();
+        let names = known.entry(depth).or_insert_with(|| {
+            let lines = self.old.iter().filter(|line| indent(line) == depth).take_while(|_| !work::spend_or_end(1));
+            Rc::new(lines.filter_map(|line| fresh::name(line)).collect())
+        });
+        Rc::clone(names)
+    }
+
+    /// True for a line that the text has somewhere: nothing in the text replaces it.
+    pub(super) fn shows(&self, line: &str) -> bool {
+        self.shown.contains(line.trim_end())
     }
 
     /// The bytes of zero-based lines of the file, with their line ends.

@@ -217,6 +217,15 @@ static TIERS: [TierRow; 13] = [
     },
 ];
 
+/// The last part of tier 6, which is tried when all tiers have failed.
+static LINE_BREAKS: TierRow = TierRow {
+    tier: Tier::BlankRuns,
+    name: "blank_runs",
+    run: tier::runs::run,
+    min_alnum: tier::runs::RULE.min_alnum,
+    note: "Found although the line breaks differ; the file's were kept, and only the change was written.",
+};
+
 impl Tier {
     /// Every tier, the most exact first.
     pub const ALL: [Tier; 13] = [
@@ -353,6 +362,10 @@ fn found_as_given(
         let trial = tier::spacing::run(&search);
         if !trial.places.is_empty() {
             return settle(&search, row, trial);
+        }
+        let trial = tier::line_breaks::run(&search);
+        if !trial.places.is_empty() {
+            return settle(&search, &LINE_BREAKS, trial);
         }
     }
     // A search that ran to its end found nothing.

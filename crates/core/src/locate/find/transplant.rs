@@ -66,6 +66,25 @@ impl<'s, 'a> Window<'s, 'a> {
                 .all(|at| is_comment(self.search.line(at)) && self.indent_at(at) == self.indent_at(lines.end))
     }
 
+    /// True for one unseen line that opens the block of the seen lines below it, where the added lines are statements
+    /// of the depth outside: between that line and its block they would belong to neither.
+    fn opens_behind(&self, unseen: &Range<usize>, added: &[String]) -> bool {
+        let is_text = |at: &usize| !is_blank(self.search.line(*at));
+        let mut filled = unseen.clone().filter(is_text);
+        let (Some(opener), None) = (filled.next(), filled.next()) else { return false };
+        let below = (unseen.end..self.lines.end).find(is_text).filter(|at| self.partner.contains(&Some(*at)));
+        let line = self.search.line(opener).trim_end();
+        let Some(below) = below.filter(|_| line.ends_with(['{', '(', '[', ':'])) else { return false };
+        let (outside, inside) = (self.indent_at(opener), self.indent_at(below));
+        inside.len() > outside.len()
+            && inside.starts_with(outside)
+            && added.iter().any(|line| !is_blank(line))
+            && added
+                .iter()
+                .filter(|line| !is_blank(line))
+                .all(|line| outside.starts_with(indent_of(line)) && is_statement(line))
+    }
+
     /// Returns the indentation of a line of the file.
     fn indent_at(&self, at: usize) -> &str {
         indent_of(self.search.line(at))
@@ -94,6 +113,15 @@ fn is_comment(line: &str) -> bool {
         || is_enclosed(text, "<!--", "-->")
 }
 
+/// True for a line that has its place by its depth: no comment, directive, label, bracket, or clause of the line above.
+fn is_statement(line: &str) -> bool {
+    const CLAUSES: [&str; 9] = ["where", "then", "do", "begin", "else", "is", "as", "case", "default"];
+    let text = line.trim();
+    let word = text.split(|ch: char| !ch.is_alphanumeric() && ch != '_').next().unwrap_or_default();
+    let begins = text.starts_with(['@', '_']) || text.starts_with("#[") || !word.is_empty();
+    begins && !text.ends_with(':') && !CLAUSES.contains(&word)
+}
+
 /// True for a text between two marks.
 fn is_enclosed(text: &str, begin: &str, end: &str) -> bool {
     text.starts_with(begin) && text.ends_with(end)
@@ -115,7 +143,12 @@ pub(super) fn write(window: &Window<'_, '_>, indent: &IndentMap, runs: bool) -> 
                     window.shown(window.after(from.start)..lines.start)?;
                 }
                 let behind = lines.end..window.before(from.end).max(lines.end);
-                if !none_paired && !partners.last().is_none_or(Option::is_some) && !window.heads_next(&behind) {
+                let added = fresh.len() - partners.iter().rev().take_while(|it| it.is_none()).count().min(fresh.len());
+                if !none_paired
+                    && !partners.last().is_none_or(Option::is_some)
+                    && !window.heads_next(&behind)
+                    && !window.opens_behind(&behind, &fresh[added..])
+                {
                     window.shown(behind)?;
                 }
                 out.extend(replaced(window, lines, &fresh));

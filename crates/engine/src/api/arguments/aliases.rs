@@ -49,6 +49,7 @@ const FILE_NAMES: &[&str] = &[
     "paths",
     "files",
     "file_paths",
+    "uri",
 ];
 const PATH_NAMES: &[&str] = &[
     "file_path",
@@ -80,6 +81,8 @@ const OLD_NAMES: &[&str] = &[
     "from_text",
     "target",
     "target_text",
+    "search_string",
+    "old_lines",
 ];
 const NEW_NAMES: &[&str] = &[
     "new_str",
@@ -96,6 +99,8 @@ const NEW_NAMES: &[&str] = &[
     "replace_text",
     "to",
     "to_text",
+    "replace_string",
+    "new_lines",
 ];
 const REPLACE_ALL_NAMES: &[&str] = &["allow_multiple", "replace_all_occurrences", "all_occurrences"];
 const EXPECTED_NAMES: &[&str] = &["expected_count", "expected_occurrences"];
@@ -117,7 +122,7 @@ const CELL_ALIASES: &[Alias] = &[
     row("edit_mode", &["mode", "action"]),
 ];
 const EDIT_TEXT_ALIASES: &[Alias] = &[
-    row("input", &["patch", "patch_text", "diff", "text", "content"]),
+    row("input", &["patch", "patch_text", "diff", "text", "input_text", "content", "edits", "changes", "blocks"]),
     row("directory", &["cwd", "workdir", "working_directory", "root", "base_dir"]),
     row("file", &["file_path", "path", "filename"]),
 ];
@@ -165,6 +170,10 @@ pub static ALIASES: &[Aliases] = &[
             row("new_string", NEW_NAMES),
             // `new_text` is the field of edits by first and last line.
             Alias { field: "new_string", others: &["new_text"], unless: Some("start_line_text") },
+            // Next to one of the own names they say where a text is inserted.
+            Alias { field: "old_string", others: &["before"], unless: Some("new_string") },
+            Alias { field: "new_string", others: &["after"], unless: Some("old_string") },
+            Alias { field: "old_string", others: &["pattern"], unless: Some("regex") },
             row("replace_all", REPLACE_ALL_NAMES),
             row("expected_replacements", EXPECTED_NAMES),
             row("line", LINE_NAMES),
@@ -193,7 +202,17 @@ pub static ALIASES: &[Aliases] = &[
             row("file_path", FILE_NAMES),
             row(
                 "content",
-                &["contents", "text", "file_text", "file_content", "new_content", "code_content", "data", "body"],
+                &[
+                    "contents",
+                    "text",
+                    "file_text",
+                    "file_content",
+                    "new_content",
+                    "code",
+                    "code_content",
+                    "data",
+                    "body",
+                ],
             ),
         ],
         items: &[],

@@ -51,6 +51,8 @@ pub(super) struct ArgumentReader<'a> {
     /// Accepted spellings, and ignored fields, each once.
     spelled: Vec<String>,
     ignored: Vec<String>,
+    /// Several fields of the object that is read are lists of texts.
+    pub(super) are_lists: bool,
     /// The client's names of the fields of a replacement.
     texts: Option<&'a TextNames>,
     /// Fields missing in entries.
@@ -78,6 +80,7 @@ impl<'a> ArgumentReader<'a> {
             notes,
             spelled: Vec::new(),
             ignored: Vec::new(),
+            are_lists: false,
             missing: Vec::new(),
             paths: Vec::new(),
             entry: Map::new(),
@@ -186,6 +189,10 @@ impl<'a> ArgumentReader<'a> {
         let required: Vec<&str> =
             schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
         let names: Vec<String> = fields.keys().map(|name| folded(name)).collect();
+        let is_list = |value: &&Value| {
+            value.as_array().is_some_and(|items| !items.is_empty() && items.iter().all(Value::is_string))
+        };
+        self.are_lists = fields.values().filter(is_list).count() > 1;
         let mut sources: Map<String, Value> = Map::new();
         let mut out = Map::new();
         for (name, value) in fields {

@@ -50,6 +50,10 @@ fn calls_of_other_clients_are_accepted() {
         json!({"path": "[a](a)", "search_text": "a", "replace_text": "b", "replace_all": 1}),
         json!({"path": "[`a`](/r/a)", "from": "a", "to": "b", "replace_all": "1"}),
         json!({"path": "/r/a", "target": "a", "replacement": "b", "replace_all": "True"}),
+        json!({"uri": "file:///r/a", "before": "a", "after": "b", "replace_all": true}),
+        json!({"path": "/r/a", "search_string": "a", "replace_string": "b", "replace_all": true}),
+        json!({"path": "/r/a", "pattern": "a", "replacement": "b", "replace_all": true}),
+        json!({"path": "/r/a", "old_lines": ["a"], "new_lines": ["b"], "replace_all": true}),
         json!({"filename": "./a", "search": "a", "replace": "b", "allow_multiple": "True"}),
         json!({"arguments": {"file": "/r/a", "oldText": "a", "newText": "b", "replace_all": true}}),
         json!(r#"{"file_path": "/r/a", "old_string": "a", "new_string": "b", "replace_all": true}"#),
@@ -93,6 +97,11 @@ fn calls_of_other_clients_are_accepted() {
     let grok = value("text_editor", json!({"path": "/r/a", "old_str": "a", "new_str": "b", "replace_all": true}));
     assert_eq!(grok["command"], "str_replace");
     assert_eq!(value("check", json!({"path": "a"})), json!({"paths": ["/r/a"]}));
+    let several = value("edit", json!({"path": "/r/a", "old_string": ["a", "b"], "new_string": ["a", "c"]}));
+    assert_eq!(several, json!({"file_path": "/r/a", "old_string": "a\nb", "new_string": "a\nc"}));
+    for input in [json!({"edits": "x"}), json!({"input_text": "x"}), json!({"input": ["x"]})] {
+        assert_eq!(value("apply", input.clone()), json!({"input": "x"}), "{input}");
+    }
 }
 
 #[test]
@@ -103,6 +112,8 @@ fn doubtful_fields_are_refused() {
         ("replace_al", json!(true), "replace_all may be meant"),
         ("dryrunn", json!(true), "dry_run may be meant"),
         ("regex", json!(true), "could change what the call does"),
+        ("before", json!("c"), "could change what the call does"),
+        ("after", json!("c"), "could change what the call does"),
         ("occurrence", json!(2), "could change what the call does"),
         ("replacements", json!("no list"), "no JSON"),
         ("line_number", json!("near the top"), "does not fit line"),

@@ -11,6 +11,8 @@ use std::path::Path;
 
 /// Names of the only field of an object that some models put around a list, and around the text of an edit.
 const LIST_NAMES: &[&str] = &["edits", "edit", "item", "items", "list", "changes", "replacements"];
+/// Fields whose texts some models send as lists of their lines. One of them alone does not say how it ends.
+const LINE_LIST_FIELDS: &[&str] = &["old_string", "new_string"];
 const TEXT_NAMES: &[&str] = &["input", "patch", "patchtext", "diff", "text", "content"];
 
 impl ArgumentReader<'_> {
@@ -78,11 +80,19 @@ impl ArgumentReader<'_> {
         let takes_text = has_type(schema, "string");
         let is_path = field.is_some_and(|field| PATH_FIELDS.contains(&field));
         match value {
-            Value::Array(mut items) if is_path && takes_text && matches!(&*items, [Value::String(_)]) => {
+            Value::Array(mut items)
+                if (is_path || field == Some("input")) && takes_text && matches!(&*items, [Value::String(_)]) =>
+            {
                 self.notes.push(format!("{at} was a list of one; its entry was read."));
                 items.remove(0)
             }
-            Value::Array(items) if field == Some("new_source") && takes_text && items.iter().all(Value::is_string) => {
+            Value::Array(items)
+                if field.is_some_and(|field| {
+                    field == "new_source" || self.are_lists && LINE_LIST_FIELDS.contains(&field)
+                }) && takes_text
+                    && !items.is_empty()
+                    && items.iter().all(Value::is_string) =>
+            {
                 self.notes.push(format!("{at} was a list of lines; it was read as one text."));
                 Value::String(joined(&items))
             }

@@ -130,18 +130,29 @@ fn resolve_target(
     Ok(ActionTarget { place, to, ask, mode, base, preimage, rejects: None })
 }
 
-/// Resolves the path of a new file; a file above it may become a directory, if this call removes it.
+/// Resolves the path of a new file; a file or a link above it may become a directory, if this call removes it.
 fn resolve_new(context: &Context, path: &Path, leaving: &HashSet<PathBuf>) -> Result<SafePath> {
-    let error = match context.resolve_path(path, Access::Write) {
-        Err(error) if matches!(error.code(), Code::PathInvalid | Code::PathSymlink) => error,
-        other => return other,
+    let resolved = context.resolve_path(path, Access::Write);
+    let Some(above) = path.ancestors().skip(1).find(|above| leaving.contains(*above)) else { return resolved };
+    let place = match resolved {
+        Err(error) if matches!(error.code(), Code::PathInvalid | Code::PathSymlink) => {
+            resolve_below_file(context, path).ok_or(error)?
+        }
+        Err(error) => return Err(error),
+        // What a removed link leads to stays as it is: the new file is not in there.
+        Ok(place) => match (removed_link(context, above), path.strip_prefix(above)) {
+            (Some(link), Ok(rest)) => context.store().resolve_below(&link, rest)?,
+            _ => return Ok(place),
+        },
     };
-    if !path.ancestors().skip(1).any(|above| leaving.contains(above)) {
-        return Err(error);
-    }
-    let place = resolve_below_file(context, path).ok_or(error)?;
     context.check_access(&place, Access::Write)?;
     Ok(place)
+}
+
+/// The link at a path.
+fn removed_link(context: &Context, path: &Path) -> Option<SafePath> {
+    let place = context.store().resolve_no_follow(path).ok()?;
+    matches!(context.store().read_link(&place), Ok(Some(_))).then_some(place)
 }
 
 /// Resolves a path below a file that is to become a directory; the policy is not checked.

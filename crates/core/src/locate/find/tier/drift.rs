@@ -8,7 +8,7 @@
 //! last line occur; three quarters of the lines and of their weight occur in order; at most max(1, n/5) lines of the
 //! file are interspersed and max(1, n/4) of old are missing; no other place comes within 0.15; one of the found lines
 //! is distinctive, a run of them with half of the weight is unique, or the place has all of at least six lines and at
-//! most one more; no missing line of eight letters or digits occurs elsewhere in the file; and none of them has a
+//! most one more, and each other place lacks a distinctive one; no missing line of eight letters or digits occurs elsewhere in the file; and none of them has a
 //! counterpart in the file with another number or another name of what it defines.
 //!
 //! The lines to be changed must exist, no unseen lines may be at the place of writing, and all alignments (repeated
@@ -91,9 +91,13 @@ fn place<'a>(
     }
     let best = &readings[0];
     let lines = best.lines.clone();
-    // A place that has all lines with one more between them is the only one if no other comes near.
+    // A place that has all lines with one more between them is the only one if no other comes near, or if all others
+    // lack a distinctive line.
     let here = |it: &DriftAlignment| it.lines.start < lines.end && lines.start < it.lines.end;
-    let is_sole = is_only || readings.iter().all(here) && best.missing.is_empty() && best.extra == 1;
+    let lacks_some = |it: &DriftAlignment| it.missing.iter().any(|&old| target.is_distinctive(old));
+    let is_sole = is_only
+        || readings.iter().all(here) && best.missing.is_empty() && best.extra == 1
+        || target.has_all(best) && readings.iter().skip(1).all(|it| here(it) || lacks_some(it));
     target
         .judge(best, complete, is_sole)
         .and_then(|()| target.edits_of_all(&readings))
@@ -521,5 +525,33 @@ mod tests {
         assert_eq!(edit(&commented, STEPS, &new), want);
         // New code in front of other unseen lines may have another meaning there.
         refuse(&STEPS.replace("    second_step", "    unseen_step();\n    second_step"), STEPS, &new);
+    }
+
+    #[test]
+    fn line_of_the_depth_outside_is_added_in_front_of_a_forgotten_first_line() {
+        let file = format!("#[test]\n{STEPS}");
+        let old = file.replace("fn go() {\n", "");
+        let new = |added: &str| old.replace("#[test]\n", &format!("#[test(slow)]\n{added}\n"));
+        let want = file.replace("#[test]\n", "#[test(slow)]\n#[other_attribute]\n");
+        assert_eq!(edit(&file, &old, &new("#[other_attribute]")), want);
+        // A line of the depth inside, a comment, a label and a bracket may belong behind the forgotten line.
+        for added in ["    check_all();", "// Slow.", "public:", "{", "#if SLOW", "where"] {
+            refuse(&file, &old, &new(added));
+        }
+        // Nor does a line that opens nothing say where.
+        refuse(&file.replace("fn go() {", "fn go();"), &old, &new("#[other_attribute]"));
+    }
+
+    #[test]
+    fn place_with_all_lines_is_not_doubted_for_one_that_lacks_some() {
+        let step =
+            |name: &str| format!("if {name} {{\n    one = splat(1);\n    two = splat(2);\n    find_it(one, two)\n}}\n");
+        let extra = step("first").replace("    one", "    zero = end();\n    one");
+        let other = step("first").replace("    two = splat(2);\n", "");
+        let file = format!("{extra}one = splat(1);\ntwo = splat(2);\nfind_it(one, two)\n{other}");
+        let old = step("first");
+        // Not one of its lines is unique.
+        assert_eq!(edit(&file, &old, &old.replace("splat(2)", "splat(3)")), file.replacen("splat(2)", "splat(3)", 1));
+        refuse(&format!("{file}{extra}"), &old, &old.replace("splat(2)", "splat(3)"));
     }
 }

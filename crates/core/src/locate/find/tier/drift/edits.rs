@@ -1,6 +1,6 @@
 //! Edits that the alignments of a place lead to.
 
-use super::{DISTINCTIVE_ALNUM_MIN, DriftAlignment, DriftQuery};
+use super::{DriftAlignment, DriftQuery};
 use crate::locate::find::TextEdit;
 use crate::locate::find::align::LinePairs;
 use crate::locate::find::indent::{self, IndentMap};
@@ -28,10 +28,7 @@ impl DriftQuery<'_, '_> {
                 continue;
             }
             // A place that has every line of old, with one more between them, is not doubted for one that lacks some.
-            if nth > 0
-                && !overlaps
-                && self.has_all(best)
-                && reading.missing.iter().any(|&old| self.weights[old] >= DISTINCTIVE_ALNUM_MIN)
+            if nth > 0 && !overlaps && self.has_all(best) && reading.missing.iter().any(|&old| self.is_distinctive(old))
             {
                 continue;
             }

@@ -1,0 +1,308 @@
+//! Definitions that the file does not have, at the end of a fragment that is next to a placeholder: they are added beside
+//! the line that follows or precedes them in the text.
+//!
+//! A placeholder keeps all code in its place, so a definition with a name of its own replaces nothing in it. Not if
+//! the file's definition at that place looks like it: that may be what it replaces.
+
+use super::place::is_known;
+use super::{Fragment, TextPair, blocks, indent, same};
+use crate::text::fold::count_alnum;
+use crate::work;
+use core::ops::Range;
+use std::collections::HashSet;
+
+/// Definitions beside a placeholder that are examined, and lines of each.
+const DEFINITIONS_MAX: usize = 50;
+const LINES_MAX: usize = 2000;
+/// Letters and digits of a line that says something.
+const TELLING_ALNUM_MIN: usize = 4;
+/// Lines at the beginning of a file that a text may show changed.
+const HEAD_LINES_MAX: usize = 20;
+
+/// A definition with the comments and attributes right above it.
+struct FreshDefinition {
+    lines: Range<usize>,
+    /// The line that names it.
+    header: usize,
+}
+
+/// The line of the file in front of which the definitions at the beginning of a fragment are added.
+pub(super) fn anchor_behind(texts: &TextPair<'_>, fragment: &Fragment) -> Option<usize> {
+    fragment.gaps[0]?;
+    let end = fragment.lines.end;
+    let (mut at, mut fresh) = (fragment.lines.start, Vec::new());
+    let anchor = loop {
+        at = (at..end).find(|&at| is_filled(texts.new[at]))?;
+        let Some(found) = definition_at(&texts.new[..end], at) else { break at };
+        if is_known(texts, found.header) {
+            break found.lines.start;
+        }
+        at = found.lines.end;
+        fresh.push(found);
+        if fresh.len() > DEFINITIONS_MAX {
+            return None;
+        }
+    };
+    if fresh.is_empty() || !is_known(texts, anchor) {
+        return None;
+    }
+    let is_last = (anchor + 1..end).all(|at| !is_filled(texts.new[at]));
+    let place = if is_last && fragment.gaps[1].is_none() && !texts.part {
+        texts.old.iter().rposition(|line| is_filled(line)).filter(|&at| same(texts.old[at], texts.new[anchor]))
+    } else {
+        texts.only_place(anchor, &fragment.lines, true)
+    }?;
+    let above = (0..place).rev().find(|&at| is_filled(texts.old[at]));
+    let neighbour = above.map(|at| definition_ending_at(&texts.old, at, indent(texts.new[fresh[0].header])));
+    are_added(texts, &fresh, neighbour).then_some(place)
+}
+
+/// The last line of the file behind which the definitions at the end of a fragment are added.
+pub(super) fn anchor_above(texts: &TextPair<'_>, fragment: &Fragment) -> Option<usize> {
+    let depth = fragment.gaps[1]?;
+    let start = fragment.lines.start;
+    let (mut end, mut fresh) = (fragment.lines.end, Vec::new());
+    let place = loop {
+        let last = (start..end).rev().find(|&at| is_filled(texts.new[at]))?;
+        let lines = definition_ending_at(&texts.new[..end], last, depth);
+        if lines.len() < 2 || lines.start < start {
+            break is_known(texts, last).then(|| texts.only_place(last, &fragment.lines, false))??;
+        }
+        let header = lines.start;
+        if is_known(texts, header) {
+            break known_end(texts, header, fragment)?;
+        }
+        end = (start..header).rev().take_while(|&at| is_attached(texts.new[at])).last().unwrap_or(header);
+        fresh.push(FreshDefinition { lines: end..lines.end, header });
+        if fresh.len() > DEFINITIONS_MAX {
+            return None;
+        }
+    };
+    let below = (place + 1..texts.old.len()).find(|&at| is_filled(texts.old[at]));
+    let neighbour = below.map(|at| definition_at(&texts.old, at).map_or(at..at + 1, |it| it.lines));
+    (!fresh.is_empty() && are_added(texts, &fresh, neighbour)).then_some(place)
+}
+
+/// The last line of the file that the first lines of a text replace: as many lines, each of them the same or with more in
+/// one of its lists, such as an import of one more name.
+pub(super) fn changed_head(texts: &TextPair<'_>, fragment: &Fragment) -> Option<usize> {
+    if fragment.gaps[0].is_some() || texts.part || is_known(texts, fragment.lines.end - 1) {
+        return None;
+    }
+    let new: Vec<&str> = texts.new[fragment.lines.clone()].iter().copied().filter(|line| is_filled(line)).collect();
+    let mut old = texts.old.iter().enumerate().filter(|(_, line)| is_filled(line));
+    let mut last = None;
+    for line in new.iter().take(HEAD_LINES_MAX + 1) {
+        let (at, old) = old.next()?;
+        last = (same(old, line) || is_extended(old, line)).then_some(at);
+        last?;
+    }
+    last.filter(|_| new.len() <= HEAD_LINES_MAX)
+}
+
+/// True when a line is another one with more in a list.
+fn is_extended(old: &str, new: &str) -> bool {
+    let (old, new) = (old.trim_end(), new.trim_end());
+    let head = old.bytes().zip(new.bytes()).take_while(|(a, b)| a == b).count();
+    let most = old.len().min(new.len()) - head;
+    let tail = old.bytes().rev().zip(new.bytes().rev()).take(most).take_while(|(a, b)| a == b).count();
+    if head + tail < old.len() || new.len() == old.len() {
+        return false;
+    }
+    let added = new.get(head..new.len() - tail).unwrap_or_default().trim();
+    added.starts_with(',') || added.ends_with(',')
+}
+
+/// True when definitions are new to the file, and the file's one beside them is none that they could replace.
+fn are_added(texts: &TextPair<'_>, fresh: &[FreshDefinition], neighbour: Option<Range<usize>>) -> bool {
+    let depth = indent(texts.new[fresh[0].header]);
+    if fresh.iter().any(|it| indent(texts.new[it.header]) != depth) {
+        return false;
+    }
+    let names = texts.names_at(depth);
+    let is_new = |it: &FreshDefinition| {
+        let header = texts.new[it.header];
+        !texts.has_bare(header) && name(header).is_some_and(|name| !names.contains(name))
+    };
+    if !fresh.iter().all(is_new) {
+        return false;
+    }
+    let tells = |line: &&str| count_alnum(line, TELLING_ALNUM_MIN) >= TELLING_ALNUM_MIN;
+    let shown: HashSet<&str> =
+        fresh.iter().flat_map(|it| &texts.new[it.lines.clone()]).map(|line| line.trim()).filter(tells).collect();
+    // Lines that the file has several times are in any definition; one that it has once is that of the neighbour.
+    let lines = &texts.old[neighbour.unwrap_or_default()];
+    let is_once = |line: &&&str| texts.places_of(line).len() == 1;
+    if lines.iter().filter(is_once).map(|line| line.trim()).filter(tells).any(|line| shown.contains(line)) {
+        return false;
+    }
+    if lines.iter().filter(is_once).any(|line| tells(&line.trim())) {
+        return true;
+    }
+    let told: Vec<&str> = lines.iter().map(|line| line.trim()).filter(tells).collect();
+    let both = told.iter().filter(|line| shown.contains(**line)).count();
+    both == 0 || 2 * both < told.len()
+}
+
+/// The last line in the file of a definition that both texts have.
+fn known_end(texts: &TextPair<'_>, header: usize, fragment: &Fragment) -> Option<usize> {
+    if let Some(symbol) = texts.beginning_at(header).max_by_key(|it| it.new.len()) {
+        return Some(symbol.old.end - 1);
+    }
+    let start = texts.only_place(header, &fragment.lines, true)?;
+    definition_at(&texts.old, start).filter(|it| it.header == start).map(|it| it.lines.end - 1)
+}
+
+/// The definition that begins on a line, which may be one of the comments and attributes above it.
+fn definition_at(lines: &[&str], at: usize) -> Option<FreshDefinition> {
+    let header = (at..lines.len()).find(|&at| !is_attached(lines[at])).filter(|&at| !is_statement(lines[at]))?;
+    let found = blocks::block(lines, header).or_else(|| by_colon(lines, header))?;
+    (found.len() <= LINES_MAX).then_some(FreshDefinition { lines: at..found.end, header })
+}
+
+/// The definition whose last line this is, with its first line at most as deep as `depth`; else the line alone.
+fn definition_ending_at(lines: &[&str], last: usize, depth: usize) -> Range<usize> {
+    let depth = depth.min(indent(lines[last]));
+    let is_outer = |at: &usize| is_filled(lines[*at]) && indent(lines[*at]) <= depth;
+    let header = (last.saturating_sub(LINES_MAX)..last).rev().find(is_outer).filter(|&at| !is_statement(lines[at]));
+    let found = header.and_then(|at| blocks::block(lines, at).or_else(|| by_colon(lines, at)));
+    found.filter(|it| it.end == last + 1).unwrap_or(last..last + 1)
+}
+
+/// The block of deeper lines below a line that ends in a colon.
+fn by_colon(lines: &[&str], header: usize) -> Option<Range<usize>> {
+    let first = lines.get(header)?;
+    if !first.trim_end().ends_with(':') || blocks::begins_text(first) {
+        return None;
+    }
+    let mut end = header + 1;
+    for (at, line) in lines.iter().enumerate().skip(header + 1).filter(|(_, line)| is_filled(line)) {
+        if work::spend_or_end(1) || blocks::begins_text(line) {
+            return None;
+        }
+        if indent(line) <= indent(first) {
+            break;
+        }
+        end = at + 1;
+    }
+    (end > header + 1).then_some(header..end)
+}
+
+/// The name of a definition: a quoted title, the word before its parameters, or its whole line.
+pub(super) fn name(header: &str) -> Option<&str> {
+    let text = header.trim().trim_end_matches(['{', ':', ' ']);
+    let (before, _) = text.split_once('(').unwrap_or((text, ""));
+    if let Some(at) = text.find(['"', '\'', '`']) {
+        let rest = &text[at + 1..];
+        return rest.find(&text[at..=at]).map(|end| &rest[..end]).filter(|title| !title.is_empty());
+    }
+    let word = before.trim_end().rsplit(|ch: char| !ch.is_alphanumeric() && ch != '_').next().unwrap_or_default();
+    Some(if before.len() < text.len() { word } else { text }).filter(|name| !name.is_empty())
+}
+
+fn is_filled(line: &str) -> bool {
+    !line.trim().is_empty()
+}
+
+/// True for the first line of a statement with a block, which has no name.
+fn is_statement(line: &str) -> bool {
+    const WORDS: [&str; 24] = [
+        "if", "for", "while", "switch", "return", "else", "catch", "elif", "match", "when", "with", "until", "unless",
+        "foreach", "do", "try", "except", "finally", "loop", "select", "case", "default", "begin", "using",
+    ];
+    let mut words = line.split(|ch: char| !ch.is_alphanumeric() && ch != '_').filter(|word| !word.is_empty());
+    let word = words.next().map(|word| if word == "async" { words.next().unwrap_or(word) } else { word });
+    word.is_none_or(|word| WORDS.contains(&word))
+}
+
+/// True for a comment or an attribute, which belong to the line below them.
+fn is_attached(line: &str) -> bool {
+    let text = line.trim();
+    ["@", "#[", "//", "/*", "*", "# "].iter().any(|sign| text.starts_with(sign))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::expand;
+    use super::super::tests::{edit, refuse};
+
+    const CLASS: &str = "class Box {\n  open(lid) {\n    this.lid = lid;\n    return this;\n  }\n\n  close() {\n    \
+                         this.lid = null;\n    return this;\n  }\n}\n";
+    const SHAKE: &str = "  shake(times) {\n    this.items.sort(times);\n    return this;\n  }\n";
+
+    fn after_last(added: &str) -> String {
+        CLASS.replace("  }\n}\n", &format!("  }}\n\n{added}}}\n"))
+    }
+
+    #[test]
+    fn new_definition_between_a_placeholder_and_the_end_is_added() {
+        let new = format!("class Box {{\n  // ... existing code ...\n\n{SHAKE}}}\n");
+        assert_eq!(edit(CLASS, &new, &[]), after_last(SHAKE));
+        let two = format!("  // Twice.\n{SHAKE}\n{}", SHAKE.replace("shake", "tilt").replace("sort", "move"));
+        let new = format!("class Box {{\n  // ... existing code ...\n\n{two}}}\n");
+        assert_eq!(edit(CLASS, &new, &[]), after_last(&two));
+        let file = "def one():\n    return 1\n\ndef two():\n    return 2\n";
+        let new = "# ... existing code ...\n\ndef three():\n    return 3\n\ndef two():\n    return 2\n";
+        assert_eq!(edit(file, new, &[]), file.replace("def two", "def three():\n    return 3\n\ndef two"));
+    }
+
+    #[test]
+    fn new_definition_behind_a_known_one_is_added() {
+        let open = "  open(lid) {\n    this.lid = lid;\n    return this;\n  }\n";
+        let new =
+            format!("class Box {{\n  // ... existing code ...\n\n{open}\n{SHAKE}\n  // ... rest of code ...\n}}\n");
+        assert_eq!(edit(CLASS, &new, &[]), CLASS.replace(open, &format!("{open}\n{SHAKE}")));
+    }
+
+    #[test]
+    fn definition_that_may_replace_another_is_refused() {
+        let close = "  close() {\n    this.lid = null;\n    return this;\n  }\n";
+        for other in [
+            // The name is in the file, with other parameters.
+            SHAKE.replace("shake(times)", "open(times)"),
+            SHAKE.replace("shake(times)", "async close()"),
+            // A line of the last method that the file has once is in it.
+            close.replace("close()", "shut()"),
+            // A statement around code that is there.
+            "  if (ready) {\n    close() {\n    this.lid = null;\n  }\n".to_owned(),
+        ] {
+            refuse(CLASS, &format!("class Box {{\n  // ... existing code ...\n\n{other}}}\n"), &[]);
+        }
+        // Between two placeholders, nothing says where.
+        refuse(
+            CLASS,
+            &format!("class Box {{\n  // ... existing code ...\n\n{SHAKE}\n  // ... existing code ...\n}}\n"),
+            &[],
+        );
+    }
+
+    #[test]
+    fn statement_is_no_definition() {
+        let file = "def go(names):\n    prepare()\n    for name in names:\n        yield name\n        visit(name)\n";
+        let new = "    # ...\n    prepare()\n    for name in others:\n        yield name\n    # ...\n";
+        assert_eq!(edit(file, new, &[]), file.replace("in names", "in others"));
+    }
+
+    #[test]
+    fn first_line_with_one_more_name_replaces_the_first_line() {
+        let file = "from lib import One\n\nrun(One)\nstop()\n";
+        let new = "from lib import One, Two\n\n# ... existing code ...\n\nstop()\n";
+        assert_eq!(edit(file, new, &[]), file.replace("One\n\n", "One, Two\n\n"));
+        refuse("use a::b;\n\nrun();\nstop();\n", "use a::b::c;\n\n// ... existing code ...\n\nstop();\n", &[]);
+    }
+
+    #[test]
+    fn placeholder_may_stand_for_nothing() {
+        let tests = "suite(() => {\n  test('one', () => {\n    expect(one).toBe(1);\n  });\n});\n";
+        let two = "  test('two', () => {\n    expect(pair).toBe(2);\n  });\n";
+        let new = tests.replace("  });\n});", &format!("  }});\n\n  // ... existing tests ...\n\n{two}}});"));
+        assert_eq!(edit(tests, &new, &[]), tests.replace("  });\n});", &format!("  }});\n\n{two}}});")));
+    }
+
+    #[test]
+    fn many_definitions_are_work_of_one_look() {
+        let file: String = (0..20_000).map(|nth| format!("fn old_{nth}() {{\n    run();\n}}\n")).collect();
+        let added: String = (0..20_000).map(|nth| format!("fn new_{nth}() {{\n    walk();\n}}\n")).collect();
+        assert!(expand(&file, &format!("// ... existing code ...\n{added}"), &[]).is_err());
+    }
+}

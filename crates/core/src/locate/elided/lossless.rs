@@ -1,0 +1,106 @@
+//! The place of a fragment at which nothing is gone, where all others would delete lines that the text does not show.
+
+use super::place::{Placement, matched_lines};
+use super::{Fragment, TextPair};
+use crate::text::fold::count_alnum;
+use crate::work;
+
+/// Places, and lines of a fragment, that are examined for lines that would be gone.
+const LOSSLESS_PLACES_MAX: usize = 200;
+const LOSSLESS_LINES_MAX: usize = 500;
+/// Steps of work for each line of such a comparison.
+const COMPARED_LINE_STEPS: usize = 8;
+/// Lines that a fragment would delete without showing any of them, which no text does that shows its changes.
+const UNSEEN_LINES_MIN: usize = 4;
+/// Letters and digits of an unchanged line that supports a place.
+const SUPPORTING_ALNUM_MIN: usize = 4;
+/// Lines that prove together that no other place has them.
+const PROOF_LINES: usize = 2;
+/// Letters and digits of a line that proves a place if the file has it once.
+const PROVING_ALNUM_MIN: usize = 8;
+
+/// The only place at which no line of the file would be gone: each is kept, or has a similar line in its stead. At all
+/// others the fragment would delete many lines that it does not show, and what a text does not show stays. All places
+/// begin at one line, or this one has an unchanged line that the file has once; and every new line is new to the file:
+/// else it may be there with lines deleted. If it keeps all lines of the file, two of which are nowhere else, it is not
+/// doubted for places where the text would be a second copy of those.
+pub(super) fn only(texts: &TextPair<'_>, fragment: &Fragment, places: &[Placement]) -> Option<Placement> {
+    let first = places.first()?;
+    let is_comparable = |it: &&Placement| it.old.len() <= 2 * fragment.lines.len();
+    let comparable = || places.iter().filter(is_comparable);
+    if comparable().count() > LOSSLESS_PLACES_MAX || fragment.lines.len() > LOSSLESS_LINES_MAX {
+        return None;
+    }
+    let mut found = comparable().filter_map(|it| Some((it, additions(texts, fragment, it)?)));
+    let (only, added) = found.next().filter(|_| found.next().is_none())?;
+    let matched = matched_lines(texts, &fragment.lines, &only.old);
+    let pairs = fragment.lines.clone().zip(&matched);
+    let proofs: Vec<usize> = pairs.filter_map(|(line, at)| at.filter(|_| is_proving(texts, line))).collect();
+    if proofs.is_empty() && places.iter().any(|it| it.old.start != first.old.start) {
+        return None;
+    }
+    let kept = matched.iter().flatten().filter(|&&at| !texts.old[at].trim().is_empty()).count();
+    let keeps_all = proofs.len() >= PROOF_LINES && kept == texts.count_filled(&only.old);
+    // Lines that are added at one place may replace as many at another, and a few more may be deleted.
+    let most = texts.count_filled(&only.old) + 2 * added + UNSEEN_LINES_MIN;
+    let is_ruled_out = |it: &Placement| {
+        texts.count_filled(&it.old) >= most || keeps_all && !proofs.iter().any(|at| it.old.contains(at))
+    };
+    places.iter().filter(|it| *it != only).all(is_ruled_out).then(|| only.clone())
+}
+
+/// True for a line with many letters and digits that the file has once.
+fn is_proving(texts: &TextPair<'_>, line: usize) -> bool {
+    texts.new.get(line).is_some_and(|text| {
+        texts.places_of(text).len() == 1 && count_alnum(text, PROVING_ALNUM_MIN) >= PROVING_ALNUM_MIN
+    })
+}
+
+/// Counts the lines that a fragment adds at a place; `None` if it would delete lines there other than between two lines
+/// that it shows next to each other, or adds lines that the file has elsewhere.
+fn additions(texts: &TextPair<'_>, fragment: &Fragment, it: &Placement) -> Option<usize> {
+    let lines = it.old.len() + fragment.lines.len();
+    if work::spend_or_end(COMPARED_LINE_STEPS * lines) {
+        return None;
+    }
+    let matched = matched_lines(texts, &fragment.lines, &it.old);
+    let supports = |line: &str| count_alnum(line, SUPPORTING_ALNUM_MIN) >= SUPPORTING_ALNUM_MIN;
+    let is_filled = |line: &&str| !line.trim().is_empty();
+    let mut fresh =
+        fragment.lines.clone().zip(&matched).filter(|(_, at)| at.is_none()).map(|(line, _)| texts.new[line]);
+    let is_moved = |line: &str| supports(line) && texts.has_bare(line);
+    let mut is_new = fresh.clone().any(|line| is_filled(&line));
+    if fresh.any(is_moved) || !matched.iter().flatten().any(|&at| supports(texts.old[at])) {
+        return None;
+    }
+    let (mut old, mut new, mut added) = (it.old.start, fragment.lines.start, 0);
+    let pairs = fragment.lines.clone().zip(&matched).filter_map(|(line, at)| Some((line, (*at)?)));
+    for (line, at) in pairs.chain([(fragment.lines.end, it.old.end)]) {
+        let mut fresh = texts.new[new..line].iter().copied();
+        for gone in texts.old[old..at].iter().copied().filter(is_filled) {
+            match fresh.position(|new| replaces(gone, new)) {
+                Some(passed) => added += passed,
+                // Deleted between two lines that the text shows as neighbours.
+                None if new == line && is_proving(texts, new.wrapping_sub(1)) && is_proving(texts, line) => {
+                    is_new = true
+                }
+                None => return None,
+            }
+        }
+        added += fresh.count();
+        (old, new) = (at + 1, line + 1);
+    }
+    is_new.then_some(added)
+}
+
+/// True when one line is the other one after a change: half of the words of each are the same, the first one included.
+fn replaces(old: &str, new: &str) -> bool {
+    let (old, new) = (words(old), words(new));
+    let common = new.iter().filter(|word| old.contains(word)).count();
+    common > 0 && old.first() == new.first() && 2 * common >= old.len().max(new.len())
+}
+
+/// The words of a line.
+pub(super) fn words(line: &str) -> Vec<&str> {
+    line.split(|ch: char| !ch.is_alphanumeric() && ch != '_').filter(|word| !word.is_empty()).collect()
+}
