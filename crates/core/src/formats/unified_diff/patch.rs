@@ -365,13 +365,12 @@ impl FilePatch {
         Some((self.sides.0.as_ref()?.name.as_deref()?, self.sides.1.as_ref()?.name.as_deref()?))
     }
 
-    /// Returns other spellings of a new file's name: that below two compared directories or git's prefixes, if the call
-    /// does not say how many to remove, and one with a slash, which says that a backslash is an ordinary character.
+    /// Returns other spellings of a new file's name: below its prefixes, and with a slash, which rules out a Windows path.
     fn other_names(&self, path: &str, strip: Option<usize>) -> Vec<String> {
         let names = if self.git { self.pair.0.as_deref().zip(self.pair.1.as_deref()) } else { self.side_names() };
         let names = names.filter(|names| strip.is_none() && !name::are_prefixed(names.0, names.1));
-        let spelled = self.escaped.then(|| format!("./{path}"));
-        names.and_then(|(old, new)| name::below_trees(old, new)).into_iter().chain(spelled).collect()
+        let below = names.and_then(|(old, new)| name::below_trees(old, new)).into_iter();
+        below.chain(self.escaped.then(|| format!("./{path}"))).collect()
     }
 
     fn without(&self, full: &str, count: usize) -> Result<String> {
