@@ -368,9 +368,8 @@ impl FilePatch {
     /// Returns other spellings of a new file's name: below its prefixes, and with a slash, which rules out a Windows path.
     fn other_names(&self, path: &str, strip: Option<usize>) -> Vec<String> {
         let names = if self.git { self.pair.0.as_deref().zip(self.pair.1.as_deref()) } else { self.side_names() };
-        let names = names.filter(|names| strip.is_none() && !name::are_prefixed(names.0, names.1));
-        let below = names.and_then(|(old, new)| name::below_trees(old, new)).into_iter();
-        below.chain(self.escaped.then(|| format!("./{path}"))).collect()
+        let spelled = self.escaped.then(|| format!("./{path}"));
+        names.filter(|_| strip.is_none()).and_then(name::below_trees).into_iter().chain(spelled).collect()
     }
 
     fn without(&self, full: &str, count: usize) -> Result<String> {
