@@ -190,7 +190,7 @@ pub(super) fn git_pair(text: &str) -> Option<(String, String)> {
     let (old, new) = (text.get(..text.len() / 2)?, text.get(text.len() / 2 + 1..)?);
     let is_pair = text.len() % 2 == 1 && text.as_bytes().get(text.len() / 2) == Some(&b' ');
     let is_same = || without_prefix(old).is_some() && without_prefix(old) == without_prefix(new);
-    if is_pair && (old == new || is_same() || below_trees((old, new)).is_some()) {
+    if is_pair && (old == new || is_same() || below_trees(old, new).is_some()) {
         return Some((old.to_owned(), new.to_owned()));
     }
     let (old, new) = text.split_once(' ')?;
@@ -233,7 +233,7 @@ pub(super) fn is_outvoted(old: &str, new: &str, git: [&str; 2]) -> bool {
 }
 
 /// Returns the name of a file below the two directories that were compared (`old-1.0/x`, `new-1.1/x`).
-pub(super) fn below_trees((old, new): (&str, &str)) -> Option<String> {
+pub(super) fn below_trees(old: &str, new: &str) -> Option<String> {
     if are_prefixed(old, new) {
         return None;
     }
@@ -260,7 +260,7 @@ pub(super) fn candidates(old: Option<&str>, new: Option<&str>) -> Vec<String> {
             // `a/x` on both sides is in a directory `a`, unless that does not exist.
             let folder = both && !are_prefixed(old, new);
             out.extend(if folder { [full, rests] } else { [rests, full] }.into_iter().flatten());
-            out.extend(below_trees((old, new)));
+            out.extend(below_trees(old, new));
         }
         (Some(one), None) | (None, Some(one)) => {
             out.extend([lone_name(one).unwrap_or_else(|| one.to_owned()), one.to_owned()]);

@@ -369,7 +369,12 @@ impl FilePatch {
     fn other_names(&self, path: &str, strip: Option<usize>) -> Vec<String> {
         let names = if self.git { self.pair.0.as_deref().zip(self.pair.1.as_deref()) } else { self.side_names() };
         let spelled = self.escaped.then(|| format!("./{path}"));
-        names.filter(|_| strip.is_none()).and_then(name::below_trees).into_iter().chain(spelled).collect()
+        names
+            .filter(|_| strip.is_none())
+            .and_then(|it| name::below_trees(it.0, it.1))
+            .into_iter()
+            .chain(spelled)
+            .collect()
     }
 
     fn without(&self, full: &str, count: usize) -> Result<String> {
