@@ -368,13 +368,8 @@ impl FilePatch {
     /// Returns other spellings of a new file's name: below its prefixes, and with a slash, which rules out a Windows path.
     fn other_names(&self, path: &str, strip: Option<usize>) -> Vec<String> {
         let names = if self.git { self.pair.0.as_deref().zip(self.pair.1.as_deref()) } else { self.side_names() };
-        let spelled = self.escaped.then(|| format!("./{path}"));
-        names
-            .filter(|_| strip.is_none())
-            .and_then(|it| name::below_trees(it.0, it.1))
-            .into_iter()
-            .chain(spelled)
-            .collect()
+        let below = names.filter(|_| strip.is_none()).and_then(|it| name::below_trees(it.0, it.1));
+        below.into_iter().chain(self.escaped.then(|| format!("./{path}"))).collect()
     }
 
     fn without(&self, full: &str, count: usize) -> Result<String> {
