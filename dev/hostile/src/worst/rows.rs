@@ -83,7 +83,11 @@ pub(super) const ROWS: &[Row] = &[
     Row { tool: "apply", name: "absent blocks", scenario: absent_blocks },
     Row { tool: "apply", name: "line edits", scenario: line_edits },
     Row { tool: "apply", name: "unclosed quotes", scenario: |root| applied(root, "\"'`\\".repeat(LARGE / 4)) },
-    Row { tool: "apply", name: "unclosed comments", scenario: |root| applied(root, "writeFile(/*\n".repeat(LARGE / 13)) },
+    Row {
+        tool: "apply",
+        name: "unclosed comments",
+        scenario: |root| applied(root, "writeFile(/*\n".repeat(LARGE / 13)),
+    },
     Row { tool: "apply", name: "opening tags", scenario: |root| applied(root, "<a><file>\n".repeat(LARGE / 10)) },
     Row {
         tool: "apply",
