@@ -105,7 +105,7 @@ impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = match self {
             Note::CopiedNumbers => {
-                "The line numbers in front of the new lines were removed; they were copied from a reply of read."
+                "The line numbers in front of the new lines were removed; they were copied from a reply."
             }
             Note::FenceRemoved => "The fence around the whole content was removed.",
             Note::CodeKept { gaps: 1 } => "1 placeholder in the new text stands for code that was kept as it is.",

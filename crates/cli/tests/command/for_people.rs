@@ -68,6 +68,11 @@ fn names_are_relative_to_the_current_directory() {
     }
     let below = bed.run(&["-C", "sub", "history"]).exits(0).out;
     assert!(below.contains("  run.sh  "), "{below}");
+    // A missing file is explained by the directory if that is not the root.
+    let absent = ["edit", "absent.sh", "--old", "nothing", "--new", "bash"];
+    let below = bed.run(&[&["-C", "sub", "--root", ".."][..], &absent].concat()).exits(10).err;
+    assert!(below.contains("Current working directory: ") && below.contains("/sub."), "{below}");
+    assert!(!bed.run(&absent).exits(10).err.contains("Current working directory"));
     // Programs get absolute paths.
     assert!(bed.run(&["show", "--json"]).exits(0).out.contains(&bed.path("sub/run.sh")));
     assert!(bed.run(&["-C", "gone", "history"]).exits(2).err.contains("gone"));

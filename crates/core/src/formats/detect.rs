@@ -151,11 +151,13 @@ pub fn parse_any(text: &str, named: Option<&'static dyn Format>, manner: &ParseO
     settled.into_parsed(request)
 }
 
-/// True when a text is probably meant in this format: its first line is, or no format detects all of it.
-pub fn is_intended_format(text: &str, format: &'static dyn Format) -> bool {
+/// True when a text is probably meant in this format: its first line is, or no other format can use it. An empty
+/// patch, or a hunk for which nobody names a file, is in no format.
+pub fn is_intended_format(text: &str, format: &'static dyn Format, names_file: bool) -> bool {
     let peeled = envelope::unwrap_text(text);
-    let first = peeled.text.lines().find(|line| !line.trim().is_empty() && line.trim() != "*** Begin Patch");
-    let begins = first.is_some_and(|line| format.is_first_line(line));
+    let is_layout = |line: &&str| line.trim().is_empty() || ["*** Begin Patch", "*** End Patch"].contains(&line.trim());
+    let first = peeled.text.lines().find(|line| !is_layout(line));
+    let begins = first.is_none_or(|line| format.is_first_line(line) || line.starts_with("@@") && !names_file);
     peeled.format.is_none() && (begins || outermost(&peeled.text).is_none_or(|it| it.spec().name == format.spec().name))
 }
 
@@ -286,11 +288,14 @@ mod tests {
             "¶a.ts#1A2B\n@@ replace 2..3 @@\n+x\n",
             "*** Begin Patch\n¶a.ts#1A2B\n*** Update File: b.ts\n@@\n-a\n+b\n*** End Patch\n",
             "¶a.ts#1A2B\n@@ -1,2 +1,2 @@\n-a\n+b\n",
+            "*** Begin Patch\n*** End Patch\n",
+            "@@ -1,2 +1,2 @@\n-a\n+b\n",
         ] {
-            assert!(is_intended_format(text, hashline), "{text}");
+            assert!(is_intended_format(text, hashline, false), "{text}");
         }
+        assert!(!is_intended_format("@@ -1,2 +1,2 @@\n-a\n+b\n", hashline, true));
         for other in text_formats().filter(|format| !format.spec().name.starts_with("hashline")) {
-            assert!(!is_intended_format(other.spec().example, hashline), "{}", other.spec().name);
+            assert!(!is_intended_format(other.spec().example, hashline, false), "{}", other.spec().name);
         }
     }
 

@@ -203,6 +203,14 @@ fn path_and(mut schema: Schema) -> Schema {
 
 fn unfit(path: &str, what: &str) -> Error {
     let place = if path == "." { String::new() } else { format!(" at `{path}`") };
+    // The parser ends with the name of a type of ours.
+    let what = what.rsplit_once("expected struct ").map_or_else(
+        || what.to_owned(),
+        |(head, name)| match name.split_once(' ') {
+            Some((_, rest)) => format!("{head}expected an object {rest}"),
+            None => format!("{head}expected an object"),
+        },
+    );
     Error::new(Code::CallInvalid, format!("The input does not fit the tool{place}: {what}."))
         .next("Correct that field and send the call again; nothing was changed.")
 }

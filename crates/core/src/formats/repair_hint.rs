@@ -1,6 +1,8 @@
 //! Hints for texts that are almost in a format: what they look like and, if it is certain, their corrected form.
 
 use super::{hashline, name, text_formats, tool_calls};
+use crate::advice;
+use crate::advice::Phrase;
 use crate::code::Code;
 use crate::error::Error;
 use crate::work;
@@ -21,10 +23,13 @@ struct RepairHint {
 /// Creates the error for a text that no format detects.
 pub(super) fn unknown_format(text: &str) -> Error {
     let names: Vec<&str> = text_formats().map(|format| format.spec().name).collect();
-    let error = Error::new(Code::EditUnparsable, "The text is in none of the formats that apply knows.");
+    let error = Error::new(Code::EditUnparsable, "The text is in none of the known formats.");
     let likeness = likeness(text).or_else(|| nameless_fence(text));
     let Some(RepairHint { what, next, converted }) = likeness else {
-        return error.next(format!("Write it as one of: {}; or name the format.", names.join(", ")));
+        let known = format!("Write it as one of: {}", names.join(", "));
+        return error.next(
+            advice![known.clone(), "; or give its name as ", Phrase::Quoted("format"), "."].or(format!("{known}.")),
+        );
     };
     let error = error.evidence(what).next(next);
     match converted.filter(|text| text.len() <= CONVERTED_BYTES_MAX) {

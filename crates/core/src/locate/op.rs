@@ -448,7 +448,7 @@ impl Request {
         });
         match missing {
             Some(word) if files.is_empty() => {
-                Err(Error::new(Code::EditUnparsable, "The text is in none of the formats that apply knows.")
+                Err(Error::new(Code::EditUnparsable, "The text is in none of the known formats.")
                     .evidence(format!("There is a fence with text in it, but the line above it, `{word}`, is not the name of a file here."))
                     .next("To write a whole file, put its path alone on the line above the fence; to change a part, use one of the other formats."))
             }

@@ -9,7 +9,10 @@ use crate::model::call_origin::CallOrigin;
 use emendate_core::ErrorContext;
 use emendate_core::{Code, Error, Phrase, Result, advice};
 use emendate_fs::SafePath;
-use emendate_history::{OperationFilter, OperationId, Role};
+use emendate_history::{FileChange, LogEntry, OperationFilter, OperationId, Role};
+use emendate_os::ffi::OsStringExt as _;
+use std::ffi::OsString;
+use std::path::PathBuf;
 
 /// Operations of the session that are searched for its last change of a file.
 const EXAMINED_OPERATIONS_MAX: usize = 8;
@@ -51,6 +54,16 @@ pub(crate) fn earlier_call(
     cause: CallOrigin<'_>,
     place: &SafePath,
 ) -> Result<Option<OperationId>> {
+    Ok(earlier_operation(context, caller, cause, place)?.map(|logged| logged.id))
+}
+
+/// Returns that operation as it is logged.
+fn earlier_operation(
+    context: &Context,
+    caller: &CallContext,
+    cause: CallOrigin<'_>,
+    place: &SafePath,
+) -> Result<Option<LogEntry>> {
     let filter = OperationFilter {
         session: Some(&caller.session),
         path: Some(key(place)),
@@ -58,11 +71,32 @@ pub(crate) fn earlier_call(
         ..OperationFilter::default()
     };
     let made = context.history(place.root()).operations(&filter)?;
-    let same = made.iter().find(|logged| {
+    Ok(made.into_iter().find(|logged| {
         let operation = &logged.operation;
         operation.role == Role::Edit && logged.undone_by.is_none() && operation.digest == cause.digest
-    });
-    Ok(same.map(|logged| logged.id))
+    }))
+}
+
+/// Returns the error for a call that deletes or moves a missing file because the same call did so before, and all its
+/// files are as it left them. `None` for any other call.
+pub(crate) fn removed_before(
+    context: &Context,
+    caller: &CallContext,
+    cause: CallOrigin<'_>,
+    place: &SafePath,
+    error: &Error,
+) -> Option<Error> {
+    if error.code() != Code::FileMissing || cause.repeat || !cause.is_an_edit() {
+        return None;
+    }
+    // This only words a refusal: without the history, the file is just missing.
+    let logged = earlier_operation(context, caller, cause, place).ok()??;
+    let as_left = |file: &FileChange| {
+        let path = PathBuf::from(OsString::from_vec(file.path.clone()));
+        let now = context.store().resolve_path(&path).and_then(|place| context.load_file(&place, None));
+        now.is_ok_and(|now| now.map(|now| now.snapshot.id()) == file.after.as_ref().map(|side| side.content))
+    };
+    logged.operation.files.iter().all(as_left).then(|| done_as(logged.id).evidence(place.shown()))
 }
 
 /// Returns the error for a call that finds no place, or several, because it was done already: the file is as the
@@ -99,9 +133,14 @@ pub(crate) fn done_already(what: &str) -> Error {
             advice![
                 "Nothing is left to do. To repeat it, send the call with ",
                 Phrase::Set("repeat", true.into()),
-                ", or with old text that includes the text already there."
+                ", or base it on the file as it is now: its new lines, line numbers or cells."
             ]
-            .or("Nothing is left to do. To make the change once more, send old text that includes the text already there."),
+            .or(advice![
+                "Nothing is left to do. To make the change once more, send ",
+                Phrase::Field("old_string"),
+                " that includes the text already there."
+            ])
+            .or("Nothing is left to do. To make the change once more, base it on the file as it is now: its new lines, line numbers or cells."),
         )
         .about(ErrorContext::AlreadyApplied)
 }

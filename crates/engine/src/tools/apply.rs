@@ -169,7 +169,8 @@ pub(crate) fn parse_edits(
     // If lines are shown in a text format, texts are in that format unless they are clearly in another one.
     let usual =
         caller.line_format.and_then(|marks| formats::text_formats().find(|format| format.spec().name == marks.name));
-    let named = named.or_else(|| usual.filter(|format| detect::is_intended_format(&args.input, *format)));
+    let named =
+        named.or_else(|| usual.filter(|format| detect::is_intended_format(&args.input, *format, file.is_some())));
     let ParsedText { format, mut request, directory } = detect::parse_any(&args.input, named, &manner)?;
     options.cause.format = format.spec().name;
     caller.note_format(options.cause.format);

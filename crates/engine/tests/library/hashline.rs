@@ -72,7 +72,7 @@ fn hunks_are_rebased_or_refused_with_the_current_lines() {
     let head = whole(&bench, "a");
     bench.put("a", &format!("new\n{}", text.replace("line 9\n", "LINE 9\n")));
     let told = ok(&bench.apply(&format!("{head}\nreplace 15..15:\n+x\ninsert tail:\n+end\n")));
-    assert!(told.contains("moved by +1 lines"), "{told}");
+    assert!(told.contains("moved by +1 line."), "{told}");
     assert!(bench.get("a").contains("line 14\nx\nline 16\n") && bench.get("a").ends_with("line 20\nend\n"));
     let before = bench.get("a");
     let reply = bench.apply(&format!("{head}\nreplace 8..9:\n+x\n"));

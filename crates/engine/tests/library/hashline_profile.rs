@@ -12,6 +12,7 @@ fn documented_messages_are_produced() {
     let begin = "input must begin with \"¶PATH#HASH\" on the first non-blank line";
     for (below, message) in [
         (None, begin),
+        (Some("+Q"), "line 2: payload line has no preceding hunk header."),
         (Some("2\n+Q"), "line 2: hunk headers need a verb. Use `replace 2..2:`"),
         (Some("foo bar"), "line 2: payload line has no preceding hunk header."),
         (Some(""), "line 1: the section of a.txt has no operation."),
@@ -35,7 +36,17 @@ fn documented_messages_are_produced() {
         let header = shown.lines().next().unwrap();
         let inputs = match below {
             Some(below) => vec![format!("{header}\n{below}\n")],
-            None => ["2\n+Q", "foo bar", "", "@@ replace 2..3 @@\n+x", "replace 2..3:\n+x"].map(str::to_owned).to_vec(),
+            None => [
+                "2\n+Q",
+                "foo bar",
+                "",
+                "@@ replace 2..3 @@\n+x",
+                "replace 2..3:\n+x",
+                "*** Begin Patch\n*** End Patch\n",
+                "@@ def f():\n-two\n+x\n",
+            ]
+            .map(str::to_owned)
+            .to_vec(),
         };
         for input in inputs {
             let error = edit.call(&bench.engine, &caller, json!({ "input": input })).result.unwrap_err();

@@ -86,6 +86,7 @@ fn of_other_names(root: &str) -> Vec<(&'static str, Value)> {
     let edit =
         |name: &str, old: &str, new: &str| json!({"file_path": file(name), "old_string": old, "new_string": new});
     vec![
+        ("apply", json!({"input": "no edit at all"})),
         ("apply", json!({"input": "a.txt\n<<<<<<< SEARCH\nthe first lime of the file\n=======\nx\n>>>>>>> REPLACE\n"})),
         ("apply", json!({"input": "a.txt\n<<<<<<< SEARCH\n2\ttwicee\n=======\nx\n>>>>>>> REPLACE\n"})),
         (
@@ -317,6 +318,49 @@ fn every_remedy_fits_the_schemas_of_its_profile() {
     }
 }
 
+/// Calls that insert text and find their place again.
+fn repeatable(root: &str) -> Vec<(&'static str, Value)> {
+    let file = |name: &str| format!("{root}/{name}");
+    vec![
+        ("edit", json!({"file_path": file("a.txt"), "old_string": "one", "new_string": "one\nand"})),
+        ("multi_edit", json!({"file_path": file("a.txt"), "edits": [{"old_string": "one", "new_string": "one\nand"}]})),
+        ("apply", json!({"input": "a.txt\n<<<<<<< SEARCH\none\n=======\none\nand\n>>>>>>> REPLACE\n"})),
+        ("text_editor", json!({"command": "insert", "path": file("a.txt"), "insert_line": 1, "insert_text": "and\n"})),
+        (
+            "notebook_edit",
+            json!({"notebook_path": file("n.ipynb"), "cell_id": "one", "edit_mode": "insert", "cell_type": "code", "new_source": "y"}),
+        ),
+    ]
+}
+
+#[test]
+fn repeated_calls_get_advice_that_their_tool_can_follow() {
+    let mut refused = 0;
+    for Profile { name, views, .. } in PROFILES {
+        for (offer, index) in views.iter().flat_map(|offer| (0..5).map(move |index| (offer, index))) {
+            let bench = Bench::new();
+            bench.put("a.txt", "one\ntwo\n");
+            bench.put("n.ipynb", &notebook());
+            bench.read("a.txt").result.unwrap();
+            bench.read("n.ipynb").result.unwrap();
+            let (tool, input) = repeatable(&bench.root.display().to_string()).swap_remove(index);
+            let Some(input) = (offer.tool == tool).then(|| offered(offer, &input)).flatten() else { continue };
+            let call = || offer.call(&bench.engine, &CallContext::default(), input.clone()).result;
+            call().unwrap();
+            let error = call().unwrap_err();
+            assert!(error.to_string().contains("already"), "{name} {}: {error}", offer.name);
+            assert_eq!(foreign(error.next_step(), views), Vec::<String>::new(), "{name} {}: {error}", offer.name);
+            assert_eq!(unsent(error.next_step(), "", offer), None, "{name} {}: {error}", offer.name);
+            assert!(!error.next_step().contains("old text"), "{name} {}: {error}", offer.name);
+            for (field, value) in settings(error.next_step()) {
+                assert!(with_setting(offer, &input, &field, value).is_some(), "{name} {}: {error}", offer.name);
+            }
+            refused += 1;
+        }
+    }
+    assert!(refused > 15, "{refused}");
+}
+
 #[test]
 fn hook_advice_uses_the_clients_fields() {
     let edit = client_tool("Edit").unwrap();
@@ -337,4 +381,9 @@ fn hook_advice_uses_the_clients_fields() {
         .result
         .unwrap_err();
     assert!(error.next_step().contains("Call Read with"), "{error}");
+    bench.put("n.ipynb", &notebook());
+    let input = json!({"notebook_path": bench.path("n.ipynb"), "cell_id": "none", "new_source": "x"});
+    let caller = CallContext { unread: emendate::UnreadPolicy::Allow, ..CallContext::default() };
+    let error = client_tool("NotebookEdit").unwrap().call(&bench.engine, &caller, input).result.unwrap_err();
+    assert!(error.next_step().contains("cell_id") && !error.next_step().contains("cell_number"), "{error}");
 }

@@ -28,6 +28,13 @@ pub(super) struct BodyRow {
     pub(super) at: usize,
 }
 
+impl BodyRow {
+    /// Returns the row as it was sent.
+    fn sent(&self) -> String {
+        if self.sort == RowKind::Plus { format!("+{}", self.text) } else { self.text.clone() }
+    }
+}
+
 /// An operation with its rows.
 pub(super) struct OpenOp {
     pub(super) op: OpLine,
@@ -124,7 +131,7 @@ fn no_body(dialect: &HashlineDialect, open: &OpenOp, row: &BodyRow) -> Error {
         ),
         _ => (format!("`{}` does not take body rows.", open.said), dialect.shape()),
     };
-    broken(row.at, &what, &row.text).next(next)
+    broken(row.at, &what, &row.sent()).next(next)
 }
 
 /// Handles an empty body: it deletes lines, but insertions and blocks need rows.
@@ -169,7 +176,10 @@ fn suspicious(dialect: &HashlineDialect, rows: &[BodyRow]) -> Result<()> {
 /// Handles rows with `-`: removed lines if others have a `+`; in the newer dialect bullets of a list if all have one.
 fn minus_rows(dialect: &HashlineDialect, open: &OpLine, rows: &mut Vec<BodyRow>, out: &mut BodyMeaning) -> Result<()> {
     let Some(first) = rows.iter().find(|row| is_minus(row)) else { return Ok(()) };
-    let bullets = rows.iter().filter(|row| is_minus(row)).all(|row| is_bullet(&row.text));
+    let minus = || rows.iter().filter(|row| is_minus(row));
+    let bullets = minus().all(|row| is_bullet(&row.text));
+    // A bullet has one space after its sign; more are the indentation of a removed line.
+    let may_be_items = bullets && minus().all(|row| !trimmed(&row.text).starts_with("-  "));
     if !matches!(open.place, LineTarget::Lines { .. } | LineTarget::Block(_)) && plus_rows(rows).next().is_some() {
         let what = "`-` rows are not valid; an insertion removes no lines. To insert a literal line starting with `-`, write `+-…`.";
         return Err(broken(first.at, what, &first.text).next("Omit the `-` rows, or replace the lines with a range."));
@@ -180,7 +190,7 @@ fn minus_rows(dialect: &HashlineDialect, open: &OpLine, rows: &mut Vec<BodyRow>,
         out.notes.push(BULLETS_NOTE);
         return Ok(());
     }
-    if bullets || plus_rows(rows).next().is_none() {
+    if may_be_items || plus_rows(rows).next().is_none() {
         let what = "`-` rows are not valid; hashline ranges already name the lines being changed. To insert a literal line starting with `-`, write `+-…`.";
         return Err(
             broken(first.at, what, &first.text).next("Omit the `-` rows and send the new lines as `+TEXT` rows.")

@@ -40,7 +40,7 @@ pub(in crate::formats) fn convert(text: &str) -> Option<String> {
             if of.takes(line, it, &mut out) {
                 continue;
             }
-            of.flush(it, &mut out);
+            of.finish(it, &mut out)?;
             diff = None;
         }
         if let Some((header, inner)) = header::classify(line).filter(|(_, inner)| header::is_tagged(inner)) {
@@ -72,7 +72,7 @@ pub(in crate::formats) fn convert(text: &str) -> Option<String> {
         out.push('\n');
     }
     if let (Some(mut diff), Some(it)) = (diff, dialect) {
-        diff.flush(it, &mut out);
+        diff.finish(it, &mut out)?;
     }
     (changed && line_parser::parse_text(Box::new(HashlineParser::trial()), &out).is_ok()).then_some(out)
 }
@@ -81,6 +81,8 @@ pub(in crate::formats) fn convert(text: &str) -> Option<String> {
 struct ForeignDiff {
     /// The next line of the old side.
     next: usize,
+    /// The line behind the old side, as its header says.
+    end: usize,
     /// Lines of the old side removed right before it.
     gone: usize,
     /// Rows that replace them.
@@ -94,8 +96,19 @@ impl ForeignDiff {
         let old = text.strip_prefix("@@ -").filter(|_| is_unified(text))?;
         let mut scan = LineScanner::new(old);
         // After line `a` if the old side is empty.
-        let next = scan.number()? + usize::from(scan.rest.starts_with(",0"));
-        Some(ForeignDiff { next, gone: 0, rows: String::new() })
+        let first = scan.number()?;
+        let count = match scan.rest.strip_prefix(',') {
+            Some(rest) => rest.split(|ch: char| !ch.is_ascii_digit()).next()?.parse().ok()?,
+            None => 1,
+        };
+        let next = first.checked_add(usize::from(count == 0))?;
+        Some(ForeignDiff { next, end: next.checked_add(count)?, gone: 0, rows: String::new() })
+    }
+
+    /// Writes what is left; `None` if the header counts other lines of the old side, so that its rows are incomplete.
+    fn finish(&mut self, dialect: &HashlineDialect, out: &mut String) -> Option<()> {
+        self.flush(dialect, out);
+        (self.next == self.end).then_some(())
     }
 
     /// Adds a row; false for any other line.

@@ -283,7 +283,8 @@ impl HashlineParser {
             section.comment.get_or_insert((at, text.to_owned()));
             return;
         }
-        let (at, text) = section.comment.take().unwrap_or_else(|| (at, text.to_owned()));
+        let sent = if sort == RowKind::Plus { format!("+{text}") } else { text.to_owned() };
+        let (at, text) = section.comment.take().unwrap_or((at, sent));
         self.fail(stray::orphan(dialect, &text, at));
     }
 

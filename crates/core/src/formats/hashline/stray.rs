@@ -115,7 +115,8 @@ pub(super) fn orphan(dialect: &HashlineDialect, row: &str, at: usize) -> Error {
         dialect.above,
         short(row)
     );
-    broken(at, &what, row).next(hint(dialect, trimmed(row)).unwrap_or_else(|| dialect.shape()))
+    let text = trimmed(row.strip_prefix('+').unwrap_or(row));
+    broken(at, &what, row).next(hint(dialect, text).unwrap_or_else(|| dialect.shape()))
 }
 
 /// True for a line whose first word is a verb, in any case.

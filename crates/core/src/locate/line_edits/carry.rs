@@ -70,7 +70,8 @@ pub fn carry(seen: &Snapshot, now: &Snapshot, theirs: &ChangeSet, ops: &[Op]) ->
             if moved != 0 {
                 moves += 1;
                 if moves <= LISTED_MOVES_MAX {
-                    out.notes.push(format!("{}`{}` moved by {moved:+} lines.", rows.describe(), rows.source_text));
+                    let lines = if moved.abs() == 1 { "line" } else { "lines" };
+                    out.notes.push(format!("{}`{}` moved by {moved:+} {lines}.", rows.describe(), rows.source_text));
                 }
             }
         }

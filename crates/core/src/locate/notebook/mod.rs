@@ -12,6 +12,8 @@ mod place;
 #[cfg(test)]
 mod tests;
 
+use crate::advice;
+use crate::advice::Phrase;
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::locate::op::{Locator, Op};
@@ -170,7 +172,14 @@ impl<'t> Notebook<'t> {
             let shown: String = text[index.span_of(text, line, line).range()].trim().chars().take(80).collect();
             return Err(wrong(format!("The notebook is not valid JSON: {}.", fault.what))
                 .evidence(format!("Line {line}: {shown}"))
-                .next("Repair the text: while it is not valid JSON, edit takes it as any other text.")
+                .next(
+                    advice![
+                        "Repair the text: while it is not valid JSON, ",
+                        Phrase::Tool("edit"),
+                        " takes it as any other text."
+                    ]
+                    .or("Repair the text, as that of any other file."),
+                )
                 .fact("line", line));
         }
         let root = Span::new(json::skip_blanks(text.as_bytes(), 0), text.trim_end().len());
@@ -260,14 +269,30 @@ impl<'t> Notebook<'t> {
                     let list: Vec<String> = hits.iter().map(usize::to_string).collect();
                     return Err(Error::new(Code::CellAmbiguous, format!("Several cells have the id `{id}`."))
                         .evidence(self.listed(hits))
-                        .next(format!("Name the one that is meant by cell_number ({}) instead.", list.join(", "))));
+                        .next(
+                            advice![
+                                "Name the one that is meant by ",
+                                Phrase::Field("cell_number"),
+                                format!(" ({}) instead.", list.join(", "))
+                            ]
+                            .or("Ask a person to give the cells different ids."),
+                        ));
                 }
                 hits.first().copied().or_else(|| id.strip_prefix("cell-")?.parse().ok())
             }
         };
         number.filter(|&at| at < self.cells.len()).ok_or_else(|| {
-            let error = Error::new(Code::CellMissing, format!("The notebook has no {name}."))
-                .next("Name one of these cells by cell_id or cell_number; the first has number 0.");
+            let error = Error::new(Code::CellMissing, format!("The notebook has no {name}.")).next(
+                advice![
+                    "Name one of these cells by ",
+                    Phrase::Field("cell_id"),
+                    " or ",
+                    Phrase::Field("cell_number"),
+                    "; the first has number 0."
+                ]
+                .or(advice!["Name one of these cells by ", Phrase::Field("cell_id"), "."])
+                .or("Name one of these cells."),
+            );
             match self.cells.len() {
                 0 => error.evidence("It has no cells at all.").next("Insert one: edit_mode insert, without cell_id."),
                 count => error.evidence(format!("Its cells:\n{}", self.list(0..count))),

@@ -72,7 +72,8 @@ fn with_times(error: Error, seen: Option<FileMeta>, now: FileMeta) -> Error {
     let error = error.fact("currentTime", time_data(now));
     match seen {
         Some(seen) => {
-            let between = now.mtime_ns.abs_diff(seen.mtime_ns) / 1_000_000;
+            let millis = |meta: FileMeta| meta.mtime_ns.div_euclid(1_000_000);
+            let between = millis(now).abs_diff(millis(seen));
             error.fact("cachedTime", time_data(seen)).fact("difference", format!("{between}ms"))
         }
         None => error,

@@ -3,6 +3,7 @@
 
 pub(super) mod difference;
 pub(super) mod nearest;
+mod part;
 mod places;
 
 use super::match_site::MatchSite;
@@ -23,6 +24,7 @@ use crate::text::tokens::{similarity, tokens};
 use crate::work;
 use core::ops::Range;
 use nearest::{NearestLines, NearestResult};
+use part::{SimilarPart, find_part};
 use serde_json::json;
 
 /// Characters of text quoted back to the caller.
@@ -366,7 +368,7 @@ fn explained(search: &MatchSearch<'_>, mut error: Error, sought: NearestResult) 
             return error.evidence("The text is too large to search for similar text.").fact("too_large", true);
         }
         NearestResult::Place(nearest) if nearest.likeness >= SHOWN_LIKENESS_MIN => nearest,
-        _ => return error.evidence("The file contains nothing similar."),
+        _ => return with_part(search, error),
     };
     let NearestLines { lines, likeness, .. } = &nearest;
     let (from, to) = (lines.start + 1, lines.end);
@@ -400,6 +402,34 @@ fn explained(search: &MatchSearch<'_>, mut error: Error, sought: NearestResult) 
         });
     }
     error.about(ErrorContext::Nearest { from, to, text, likeness: *likeness })
+}
+
+/// Adds the part of a line that resembles a text of less than a line.
+fn with_part(search: &MatchSearch<'_>, error: Error) -> Error {
+    let (part, ended) = work::with_budget(EXPLANATION_STEPS_MAX, || find_part(search));
+    let Some(SimilarPart { span, errors, likeness }) = part.filter(|_| !ended) else {
+        return error.evidence("The file contains nothing similar.");
+    };
+    let (line, text) = (line_number(search, span.start), &search.text[span]);
+    let error = error
+        .evidence(format!("Most similar (a part of line {line}, {:.0} % alike):", likeness * 100.0))
+        .evidence(line_format::excerpt(search.base, line, line))
+        .evidence(format!(
+            "{} has `{}`, the file `{text}`{}.",
+            capitalized(&search.find.names),
+            search.find.old.trim(),
+            if errors == 0 { ": the case of letters differs" } else { "" }
+        ))
+        .fact("difference", if errors == 0 { "case" } else { "word" })
+        .about(ErrorContext::Nearest { from: line, to: line, text: text.to_owned(), likeness });
+    if error.suggestion().is_some() || error.is_about(&ErrorContext::AlreadyApplied) {
+        return error;
+    }
+    if memchr::memmem::find_iter(search.text.as_bytes(), text.as_bytes()).nth(1).is_some() {
+        return error.next("If that is meant, copy it from the file with as much beside it as makes it unique.");
+    }
+    let next = advice!["If that is meant, repeat the call with ", old_string(text)];
+    error.next(in_fields(search, next, format!("If that is meant, send it as it is in the file: {}", offered(text))))
 }
 
 /// Formats a range of lines.

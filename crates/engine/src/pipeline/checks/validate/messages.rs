@@ -56,7 +56,10 @@ pub(super) fn old_problems_note(source: &SchemaSource, count: usize, more: bool)
 
 pub(super) fn new_problems_note(text: &str, source: &SchemaSource, violations: &[&Violation]) -> String {
     let first = violations.first().map_or(String::new(), |it| row(text, it));
-    format!("This does not fit {} in {} places, first {first}.", source.name(), violations.len())
+    match violations.len() {
+        1 => format!("This does not fit {}: {first}.", source.name()),
+        count => format!("This does not fit {} in {count} places, first {first}.", source.name()),
+    }
 }
 
 /// The next step where settings of Claude Code would not be valid any more.

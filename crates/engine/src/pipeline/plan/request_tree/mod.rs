@@ -19,9 +19,8 @@ use crate::pipeline::plan::three_way::{Preimage, plan_three_way, preimage};
 use crate::pipeline::plan::whole_text::{plan_after_removal, plan_write};
 use crate::pipeline::plan::{notebook, reject};
 use crate::session::failure_advice::with_advice;
-use crate::session::last_change::done_before;
 use crate::session::names::{name_in_header, path_exists};
-use crate::session::suggest::file_not_found;
+use crate::session::{last_change::done_before, last_change::removed_before, suggest::file_not_found};
 use emendate_core::line_edits::{self, Registers};
 use emendate_core::{
     BinaryChange, Code, Error, FileAction, FileMode, Handle, NewFile, Op, OpOrder, Result, Snapshot, anchor_map,
@@ -98,8 +97,9 @@ pub(crate) fn plan(
         caller.advance()?;
         tree.check_together()?;
         let Err(error) = done else { continue };
-        if targets.len() == 1 && !options.patch.reject {
-            return Err(error);
+        let again = removed_before(context, caller, options.cause, &target.place, &error).filter(|_| target.leaves());
+        if again.is_some() || targets.len() == 1 && !options.patch.reject {
+            return Err(again.unwrap_or(error));
         }
         tree.broken.extend(target.paths().map(Path::to_owned));
         tree.reject(target, None);
