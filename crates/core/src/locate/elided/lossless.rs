@@ -82,7 +82,7 @@ fn additions(texts: &TextPair<'_>, fragment: &Fragment, it: &Placement) -> Optio
                 Some(passed) => added += passed,
                 // Deleted between two lines that the text shows as neighbours.
                 None if new == line && is_proving(texts, new.wrapping_sub(1)) && is_proving(texts, line) => {
-                    is_new = true
+                    is_new = true;
                 }
                 None => return None,
             }

@@ -72,8 +72,8 @@ impl BareText {
     fn new(text: &str) -> BareText {
         let (mut bytes, mut from) = (Vec::with_capacity(text.len()), Vec::with_capacity(text.len()));
         for (at, ch) in text.char_indices() {
-            if !ch.is_whitespace() && !(ch == ',' && is_trailing_comma(&text[at + 1..])) {
-                bytes.extend_from_slice(text[at..at + ch.len_utf8()].as_bytes());
+            if !(ch.is_whitespace() || ch == ',' && is_trailing_comma(&text[at + 1..])) {
+                bytes.extend_from_slice(&text.as_bytes()[at..at + ch.len_utf8()]);
                 from.extend((at..at + ch.len_utf8()).filter_map(|at| u32::try_from(at).ok()));
             }
         }
