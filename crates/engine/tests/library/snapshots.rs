@@ -61,6 +61,26 @@ fn everything_that_a_command_did_is_one_operation() {
 }
 
 #[test]
+fn later_change_of_an_edited_large_file_can_be_taken_back() {
+    let bench = Bench::new();
+    let lines: String = (0..60_000).map(|nth| format!("value_{nth} = {}\n", nth * 7919 % 10_007)).collect();
+    bench.put("a", &(lines.clone() + "middle\n"));
+    // An edit of a large file stores what it replaced, and not the file.
+    ok(&bench.call(
+        "replace_in_files",
+        json!({ "path": bench.root, "old_string": "middle", "new_string": "edited", "expected": 1 }),
+    ));
+    for by_others in ["first", "second"] {
+        let before = bench.get("a");
+        assert_eq!(changed(&bench), of(&[]));
+        bench.put("a", &(lines.clone() + by_others + "\n"));
+        let operation = snapshot(&bench)["operation"].clone();
+        ok(&bench.call("undo", json!({ "id": operation })));
+        assert_eq!(bench.get("a"), before);
+    }
+}
+
+#[test]
 fn ignored_files_secrets_and_version_control_are_left_out() {
     let bench = Bench::new();
     bench.put(".gitignore", "target/\n*.log\n");

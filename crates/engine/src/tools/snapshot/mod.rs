@@ -18,9 +18,11 @@ use crate::tools::history::operation_list::{file_data, kind, shown};
 use crate::tools::snapshot::reader::{ChunkReader, EarlierState, FoundFiles, FreshFile, LeftOut};
 use crate::tools::snapshot::scan::TreeWalk;
 use emendate_core::formats::{self, FormatInput};
-use emendate_core::{Code, Error, Result, work};
+use emendate_core::{Code, ContentId, Error, Result, work};
 use emendate_fs::SafePath;
-use emendate_history::{CachedFile, FileChange, FileState, KnownState, NewlyKnown, OperationId, StatCache};
+use emendate_history::{
+    CachedFile, FileChange, FileState, KnownState, NewlyKnown, OperationId, OwnedContent, StatCache,
+};
 use emendate_os::ffi::OsStrExt as _;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -282,6 +284,7 @@ impl RootScan<'_> {
             };
         }
         let (mut settled, mut new) = (Vec::with_capacity(batch.len()), Vec::new());
+        self.store_missing(&batch, &before, findings)?;
         for (fresh, before) in batch.into_iter().zip(before) {
             let cached = old.files.get(key(&fresh.place)).map(CachedFile::state);
             match before {
@@ -336,6 +339,27 @@ impl RootScan<'_> {
             found.push(NewlyKnown { path: key(&fresh.place), state: fresh.file.state(), bytes });
         }
         if found.is_empty() || self.dry_run { Ok(()) } else { self.context.history(self.root).know(&found) }
+    }
+
+    /// Stores the contents of unchanged files of which the history has only the id, as after the edit of a large file:
+    /// else their next change by others could not be taken back.
+    fn store_missing(&self, batch: &[FreshFile], before: &[Before], findings: &mut FoundChanges) -> Result<()> {
+        let is_same = |before: &Before| matches!(before, Before::Same);
+        let same: Vec<&FreshFile> =
+            batch.iter().zip(before).filter(|(_, before)| is_same(before)).map(|(fresh, _)| fresh).collect();
+        if same.is_empty() || self.dry_run {
+            return Ok(());
+        }
+        let history = self.context.history(self.root);
+        let contents: Vec<ContentId> = same.iter().map(|fresh| fresh.file.content).collect();
+        let lacking = history.not_stored(&contents)?;
+        let mut missing = Vec::new();
+        for fresh in same.into_iter().filter(|fresh| lacking.contains(&fresh.file.content)) {
+            if !history.can_rebuild(fresh.file.content, &[])? && findings.room_for(fresh.bytes.len()) {
+                missing.push(OwnedContent { id: fresh.file.content, bytes: fresh.bytes.clone() });
+            }
+        }
+        if missing.is_empty() { Ok(()) } else { history.store_versions(&missing) }
     }
 
     /// Finds files that are known and no longer there.
