@@ -52,7 +52,7 @@ pub(super) fn anchor_behind(texts: &TextPair<'_>, fragment: &Fragment) -> Option
     } else {
         texts.only_place(anchor, &fragment.lines, true)
     }?;
-    let above = (0..place).rev().find(|&at| is_filled(texts.old[at]));
+    let above = (0..place).rev().take(LINES_MAX).find(|&at| is_filled(texts.old[at]));
     let neighbour = above.map(|at| definition_ending_at(&texts.old, at, indent(texts.new[fresh[0].header])));
     are_added(texts, &fresh, neighbour).then_some(place)
 }
@@ -78,7 +78,7 @@ pub(super) fn anchor_above(texts: &TextPair<'_>, fragment: &Fragment) -> Option<
             return None;
         }
     };
-    let below = (place + 1..texts.old.len()).find(|&at| is_filled(texts.old[at]));
+    let below = (place + 1..texts.old.len()).take(LINES_MAX).find(|&at| is_filled(texts.old[at]));
     let neighbour = below.map(|at| definition_at(&texts.old, at).map_or(at..at + 1, |it| it.lines));
     (!fresh.is_empty() && are_added(texts, &fresh, neighbour)).then_some(place)
 }

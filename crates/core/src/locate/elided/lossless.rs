@@ -41,6 +41,9 @@ pub(super) fn only(texts: &TextPair<'_>, fragment: &Fragment, places: &[Placemen
     }
     let kept = matched.iter().flatten().filter(|&&at| !texts.old[at].trim().is_empty()).count();
     let keeps_all = proofs.len() >= PROOF_LINES && kept == texts.count_filled(&only.old);
+    if work::spend_or_end(places.len() * (1 + proofs.len())) {
+        return None;
+    }
     // Lines that are added at one place may replace as many at another, and a few more may be deleted.
     let most = texts.count_filled(&only.old) + 2 * added + UNSEEN_LINES_MIN;
     let is_ruled_out = |it: &Placement| {

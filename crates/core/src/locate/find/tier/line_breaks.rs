@@ -21,8 +21,6 @@ const FILE_BYTES_MAX: usize = 4 << 20;
 const OLD_BYTES_MAX: usize = 64 << 10;
 /// Places that are compared.
 const PLACES_MAX: usize = 100;
-/// Bytes that are copied in one step of work.
-const BYTES_PER_STEP: usize = 32;
 /// Characters of operators, which a blank may split.
 const OPERATORS: &str = "+-*/=<>&|!:.?%^~@$\\";
 
@@ -40,10 +38,10 @@ pub(in crate::locate::find) fn run<'a>(search: &MatchSearch<'a>) -> CandidateSit
 
 fn places<'a>(search: &MatchSearch<'a>, old: &str) -> Vec<MatchSite<'a>> {
     let text = search.text;
-    // A look for the longest word costs less than a copy of the file.
+    // A look for the longest word costs less than a copy of the file, which takes a step for each byte.
     let longest = old.split(|ch: char| !is_word(ch)).max_by_key(|word| word.len()).unwrap_or_default();
     if memmem::find(text.as_bytes(), longest.as_bytes()).is_none()
-        || work::spend_or_end(1 + text.len() / BYTES_PER_STEP)
+        || work::spend_or_end(1 + text.len())
     {
         return Vec::new();
     }
