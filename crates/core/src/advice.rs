@@ -20,6 +20,8 @@ pub enum Phrase {
     Set(&'static str, Value),
     /// `; no new read is needed`, for clients where lines shown by an error count as read.
     CountsAsRead,
+    /// Nothing; for clients whose tools are the engine's, so that what the text says of them is true.
+    Ours,
     /// A field of the tool that was called, to be set to true.
     On(&'static str),
     /// A complete call of a tool.
@@ -148,7 +150,8 @@ fn written(form: &[Phrase], names: &dyn Vocabulary) -> Option<String> {
             Phrase::Quoted(name) => out.push_str(&names.quoted(name)?),
             Phrase::FieldOf(tool, name) => out.push_str(&names.field_of(tool, name)?),
             Phrase::CountsAsRead if names.counts_as_read() => out.push_str("; no new read is needed"),
-            Phrase::CountsAsRead => return None,
+            Phrase::Ours if names.counts_as_read() => {}
+            Phrase::CountsAsRead | Phrase::Ours => return None,
             Phrase::Set(name, value) => out.push_str(&names.set(name, value)?),
             Phrase::On(name) => out.push_str(&names.switch_on(name)?),
             Phrase::Call(tool, fields) => {

@@ -3,6 +3,7 @@
 
 use crate::work::{self, STEP_BYTES};
 use core::ops::Range;
+use memchr::memmem;
 use serde_json::{Map, Value};
 
 /// Nesting levels of values.
@@ -235,19 +236,15 @@ impl<'a> LiteralReader<'a> {
     /// Skips white space and comments. Counted as work: each of many calls may begin a comment that never ends.
     fn blanks(&mut self) {
         loop {
-            let before = self.rest.len();
             self.rest = self.rest.trim_start();
-            let end = if self.rest.starts_with("//") {
-                self.rest.find('\n')
-            } else if self.rest.starts_with("/*") {
-                self.rest.find("*/").map(|at| at + 2)
-            } else {
+            let is_line = self.rest.starts_with("//");
+            if !is_line && !self.rest.starts_with("/*") || work::spend_or_end(1) {
                 return;
-            };
-            self.rest = end.map_or("", |end| &self.rest[end..]);
-            if work::spend_or_end(1 + (before - self.rest.len()) / STEP_BYTES) {
-                self.rest = "";
             }
+            let sign = if is_line { "\n" } else { "*/" };
+            let end = memmem::find(self.rest.as_bytes(), sign.as_bytes());
+            let end = end.map_or(self.rest.len(), |at| if is_line { at } else { at + sign.len() });
+            self.rest = if work::spend_or_end(end / STEP_BYTES) { "" } else { &self.rest[end..] };
         }
     }
 

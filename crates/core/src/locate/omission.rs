@@ -244,7 +244,11 @@ pub fn check_whole_text(old: &str, new: &str, meant: bool) -> OmissionVerdict {
             Phrase::Tool("write"),
             " understand."
         ]
-        .or("Write the whole text out, or put `... existing code ...` in a comment on a line of its own where code stays, between unchanged lines of the file.");
+        .or(advice![
+            Phrase::Ours,
+            "Write the whole text out, or put `... existing code ...` in a comment on a line of its own where code stays, between unchanged lines of the file."
+        ])
+        .or("Write the whole text out, or change only the part that differs.");
         let error = refusal(&remarks, before, after).next(next.and(&advice_if_intended()));
         return OmissionVerdict::Refuse(error);
     }

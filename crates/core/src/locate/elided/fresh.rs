@@ -119,10 +119,9 @@ fn are_added(texts: &TextPair<'_>, fresh: &[FreshDefinition], neighbour: Option<
     if fresh.iter().any(|it| indent(texts.new[it.header]) != depth) {
         return false;
     }
-    let names = texts.names_at(depth);
     let is_new = |it: &FreshDefinition| {
         let header = texts.new[it.header];
-        !texts.has_bare(header) && name(header).is_some_and(|name| !names.contains(name))
+        !texts.has_bare(header) && name(header).is_some_and(|name| !texts.has_name(name, depth))
     };
     if !fresh.iter().all(is_new) {
         return false;

@@ -215,10 +215,14 @@ fn starts(texts: &TextPair<'_>, fragment: &Fragment) -> Vec<Edge> {
     found.map(|line| Edge { line, sure: false, is_line: true }).collect()
 }
 
+/// Blank lines between a place and its neighbour in the file.
+const BLANK_LINES_MAX: usize = 1_000;
+
 /// The lines of the file that may be the line at one end of a fragment.
 fn edge_lines(texts: &TextPair<'_>, lines: &Range<usize>, at_start: bool) -> Vec<usize> {
     match texts.matching(if at_start { lines.start } else { lines.end - 1 }) {
         [] => beside_new(texts, lines.clone(), at_start),
+        found if work::spend_or_end(found.len()) => Vec::new(),
         found => found.to_vec(),
     }
 }
@@ -237,9 +241,9 @@ fn beside_new(texts: &TextPair<'_>, lines: Range<usize>, at_start: bool) -> Vec<
     let fresh = if at_start { lines.start..anchor } else { anchor + 1..lines.end };
     let fresh: Vec<&str> = texts.new[fresh].iter().copied().filter(|line| !line.trim().is_empty()).collect();
     let neighbour = if at_start {
-        texts.old[..place].iter().rev().find(|line| !line.trim().is_empty())
+        texts.old[..place].iter().rev().take(BLANK_LINES_MAX).find(|line| !line.trim().is_empty())
     } else {
-        texts.old[place + 1..].iter().find(|line| !line.trim().is_empty())
+        texts.old[place + 1..].iter().take(BLANK_LINES_MAX).find(|line| !line.trim().is_empty())
     };
     let neighbour = neighbour.filter(|line| !texts.shows(line));
     if fresh.iter().any(|line| texts.has_bare(line) || neighbour.is_some_and(|old| are_alike(old, line))) {

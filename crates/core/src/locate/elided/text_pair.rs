@@ -5,11 +5,10 @@ use super::{Extent, fresh, indent, same};
 use crate::text::fold::count_alnum;
 use crate::text::lines::LineIndex;
 use crate::text::span::Span;
-use crate::work;
-use core::cell::RefCell;
+use crate::work::{self, STEP_BYTES};
+use core::cell::OnceCell;
 use core::ops::Range;
 use std::collections::{HashMap, HashSet};
-use std::rc::Rc;
 
 /// Both texts by lines.
 pub(super) struct TextPair<'a> {
@@ -26,8 +25,8 @@ pub(super) struct TextPair<'a> {
     /// The lines of the text, trailing blanks aside.
     shown: HashSet<&'a str>,
     extents: Vec<Extent>,
-    /// The names of the lines of the file at a depth.
-    names: RefCell<HashMap<usize, Rc<HashSet<&'a str>>>>,
+    /// The names of the lines of the file, by their depth.
+    names: OnceCell<HashMap<usize, HashSet<&'a str>>>,
     /// For each line of the file, the lines before it that are not blank.
     filled: Vec<usize>,
     /// For each line of the new text the innermost symbol around it.
@@ -51,7 +50,7 @@ impl<'a> TextPair<'a> {
         }));
         TextPair {
             filled,
-            names: RefCell::default(),
+            names: OnceCell::new(),
             bare: places.keys().map(|line| line.trim_start()).collect(),
             shown: new.lines().map(str::trim_end).collect(),
             new: new.lines().collect(),
@@ -151,14 +150,17 @@ impl<'a> TextPair<'a> {
         self.bare.contains(line.trim())
     }
 
-    /// The names of the lines of the file at a depth.
-    pub(super) fn names_at(&self, depth: usize) -> Rc<HashSet<&'a str>> {
-        let mut known = self.names.borrow_mut();
-        let names = known.entry(depth).or_insert_with(|| {
-            let lines = self.old.iter().filter(|line| indent(line) == depth).take_while(|_| !work::spend_or_end(1));
-            Rc::new(lines.filter_map(|line| fresh::name(line)).collect())
+    /// True if the file has a line with this name at this depth.
+    pub(super) fn has_name(&self, name: &str, depth: usize) -> bool {
+        let names = self.names.get_or_init(|| {
+            let mut names: HashMap<usize, HashSet<&str>> = HashMap::new();
+            let steps = |line: &&&str| 1 + line.len() / STEP_BYTES;
+            for line in self.old.iter().take_while(|line| !work::spend_or_end(steps(line))) {
+                names.entry(indent(line)).or_default().extend(fresh::name(line));
+            }
+            names
         });
-        Rc::clone(names)
+        names.get(&depth).is_some_and(|names| names.contains(name))
     }
 
     /// True for a line that the text has somewhere: nothing in the text replaces it.

@@ -11,7 +11,8 @@ use crate::locate::find::search::MatchSearch;
 use crate::locate::op::ExpectedMatches;
 use crate::text::diff;
 use crate::text::span::Span;
-use crate::work;
+use crate::work::{self, STEP_BYTES};
+use core::cmp::Reverse;
 use memchr::memmem;
 
 /// Letters and digits that old must have.
@@ -19,6 +20,8 @@ const ALNUM_MIN: usize = 12;
 /// Bytes of a file and of an old text.
 const FILE_BYTES_MAX: usize = 4 << 20;
 const OLD_BYTES_MAX: usize = 64 << 10;
+/// Words of an old text that are searched for, the longest first.
+const EXAMINED_WORDS_MAX: usize = 40;
 /// Places that are compared.
 const PLACES_MAX: usize = 100;
 /// Characters of operators, which a blank may split.
@@ -38,11 +41,14 @@ pub(in crate::locate::find) fn run<'a>(search: &MatchSearch<'a>) -> CandidateSit
 
 fn places<'a>(search: &MatchSearch<'a>, old: &str) -> Vec<MatchSite<'a>> {
     let text = search.text;
-    // A look for the longest word costs less than a copy of the file, which takes a step for each byte.
-    let longest = old.split(|ch: char| !is_word(ch)).max_by_key(|word| word.len()).unwrap_or_default();
-    if memmem::find(text.as_bytes(), longest.as_bytes()).is_none()
-        || work::spend_or_end(1 + text.len())
-    {
+    // A look for the words costs less than a copy of the file, which takes a step for each byte.
+    let mut words: Vec<&str> = old.split(|ch: char| !is_word(ch)).filter(|word| !word.is_empty()).collect();
+    words.sort_unstable_by_key(|word| (Reverse(word.len()), *word));
+    words.dedup();
+    let is_there = |word: &&str| {
+        !work::spend_or_end(1 + text.len() / STEP_BYTES) && memmem::find(text.as_bytes(), word.as_bytes()).is_some()
+    };
+    if !words.iter().take(EXAMINED_WORDS_MAX).all(is_there) || work::spend_or_end(1 + text.len()) {
         return Vec::new();
     }
     let (file, wanted) = (BareText::new(text), BareText::new(old));
