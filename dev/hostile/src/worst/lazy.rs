@@ -15,6 +15,8 @@ pub(super) const ROWS: &[Row] = &[
     Row { tool: "apply", name: "lazy: lines that are not there", scenario: absent },
     Row { tool: "apply", name: "lazy: many fragments", scenario: fragments },
     Row { tool: "apply", name: "lazy: equal fragments", scenario: equal_fragments },
+    Row { tool: "apply", name: "lazy: new definitions", scenario: new_definitions },
+    Row { tool: "apply", name: "lazy: edges in many places", scenario: many_edges },
     Row { tool: "apply", name: "lazy: dots", scenario: |root| between(root, "...") },
     Row { tool: "write", name: "lazy: nothing but dots", scenario: only_dots },
     Row { tool: "apply", name: "lazy: remarks", scenario: |root| between(root, "# etc.") },
@@ -52,6 +54,20 @@ fn fragments(root: &Path) -> Scenario {
 fn equal_fragments(root: &Path) -> Scenario {
     let file = "a\nb\n".repeat(49) + &"z\n".repeat(LINES);
     lazy(root, file, &format!("a\nx\na\n{PLACEHOLDER}").repeat(LINES))
+}
+
+/// New definitions at as many depths as the file has.
+fn new_definitions(root: &Path) -> Scenario {
+    let line = |depth: usize, text: &str| format!("{}{text}\n", " ".repeat(depth));
+    let file: String = (0..2_500).map(|nth| line(nth, &format!("f{nth}()"))).collect();
+    let new =
+        |nth: usize| line(nth, &format!("function g{nth}() {{")) + &line(nth, "}") + &line(nth, &format!("f{nth}()"));
+    let text: String = (0..1_200).map(|nth| PLACEHOLDER.to_owned() + &new(nth)).collect();
+    lazy(root, file, &text)
+}
+
+fn many_edges(root: &Path) -> Scenario {
+    lazy(root, "x = 1\n".repeat(300_000), &format!("{PLACEHOLDER}y = 2\nx = 1\n").repeat(80_000))
 }
 
 fn only_dots(root: &Path) -> Scenario {

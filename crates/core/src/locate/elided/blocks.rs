@@ -45,7 +45,7 @@ pub(super) fn whole(texts: &TextPair<'_>) -> Option<Extent> {
     let mut end = start + 1;
     for (at, line) in texts.old.iter().enumerate().skip(start + 1).filter(|(_, line)| filled(line)) {
         let plain = line.replace("\"\"\"", "").replace("'''", "");
-        if work::spend_or_end(1)
+        if work::spend_or_end(line_steps(line))
             || plain.matches('`').count() % 2 == 1
             || !in_text && begins_text(&plain.replace('`', ""))
         {
@@ -76,7 +76,7 @@ pub(super) fn block(lines: &[&str], start: usize) -> Option<Range<usize>> {
     let mut has_body = false;
     let end = loop {
         let (at, line) = rest.next()?;
-        if work::spend_or_end(1) || begins_text(line) {
+        if work::spend_or_end(line_steps(line)) || begins_text(line) {
             return None;
         }
         match indent(line) {
@@ -89,6 +89,11 @@ pub(super) fn block(lines: &[&str], start: usize) -> Option<Range<usize>> {
     };
     // Deeper lines below it would be the rest of its body: what seems to close it may be text.
     rest.next().is_none_or(|(_, line)| indent(line) <= depth).then_some(start..end)
+}
+
+/// Work to look at the indentation and the signs of a line.
+pub(super) fn line_steps(line: &str) -> usize {
+    1 + line.len()
 }
 
 /// True for a line that may begin a text or a comment of several lines, whose lines have any indentation.

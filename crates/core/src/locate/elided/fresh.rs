@@ -163,7 +163,10 @@ fn definition_at(lines: &[&str], at: usize) -> Option<FreshDefinition> {
 fn definition_ending_at(lines: &[&str], last: usize, depth: usize) -> Range<usize> {
     let depth = depth.min(indent(lines[last]));
     let is_outer = |at: &usize| is_filled(lines[*at]) && indent(lines[*at]) <= depth;
-    let header = (last.saturating_sub(LINES_MAX)..last).rev().find(is_outer).filter(|&at| !is_statement(lines[at]));
+    let mut above = (last.saturating_sub(LINES_MAX)..last).rev();
+    let header = above
+        .find(|at| work::spend_or_end(blocks::line_steps(lines[*at])) || is_outer(at))
+        .filter(|&at| !is_statement(lines[at]));
     let found = header.and_then(|at| blocks::block(lines, at).or_else(|| by_colon(lines, at)));
     found.filter(|it| it.end == last + 1).unwrap_or(last..last + 1)
 }
@@ -176,7 +179,7 @@ fn by_colon(lines: &[&str], header: usize) -> Option<Range<usize>> {
     }
     let mut end = header + 1;
     for (at, line) in lines.iter().enumerate().skip(header + 1).filter(|(_, line)| is_filled(line)) {
-        if work::spend_or_end(1) || blocks::begins_text(line) {
+        if work::spend_or_end(blocks::line_steps(line)) || blocks::begins_text(line) {
             return None;
         }
         if indent(line) <= indent(first) {

@@ -1,11 +1,11 @@
 //! The file and a lazy edit by lines, with tables for what is looked up in them for every line: an edit may have as many
 //! fragments as lines.
 
-use super::{Extent, fresh, indent, same};
+use super::{Extent, blocks, fresh, indent, same};
 use crate::text::fold::count_alnum;
 use crate::text::lines::LineIndex;
 use crate::text::span::Span;
-use crate::work::{self, STEP_BYTES};
+use crate::work;
 use core::cell::OnceCell;
 use core::ops::Range;
 use std::collections::{HashMap, HashSet};
@@ -154,8 +154,7 @@ impl<'a> TextPair<'a> {
     pub(super) fn has_name(&self, name: &str, depth: usize) -> bool {
         let names = self.names.get_or_init(|| {
             let mut names: HashMap<usize, HashSet<&str>> = HashMap::new();
-            let steps = |line: &&&str| 1 + line.len() / STEP_BYTES;
-            for line in self.old.iter().take_while(|line| !work::spend_or_end(steps(line))) {
+            for line in self.old.iter().take_while(|line| !work::spend_or_end(blocks::line_steps(line))) {
                 names.entry(indent(line)).or_default().extend(fresh::name(line));
             }
             names
