@@ -1,7 +1,6 @@
 //! The tools `undo` and `restore`: an operation is undone in all of its files or none; one file is restored to an
 //! earlier version. Both are operations themselves, so both can be undone.
 
-mod covered;
 pub(crate) mod file_states;
 pub(crate) mod hunks;
 pub(crate) mod input;
@@ -145,8 +144,7 @@ fn choose_and_take_back(
         }
         let (root, all) = choose(context, caller, args, raw, times)?;
         let mut overtaken = false;
-        let chosen = ChosenOperations { root, all: &all, is_named: args.id.is_some() };
-        match take_back(context, caller, cause, &chosen, &mut overtaken, dry_run) {
+        match take_back(context, caller, cause, root, &all, &mut overtaken, dry_run) {
             Err(_) if overtaken && attempt < RACE_RETRIES_MAX => {}
             Err(error) => return Err(error),
             Ok(receipts) => return Ok(UndoneOperations { operations: all, receipts }),
@@ -155,25 +153,17 @@ fn choose_and_take_back(
     Err(Error::new(Code::InternalBug, "All attempts failed without an answer."))
 }
 
-/// Operations of one root, the newest first.
-struct ChosenOperations<'a> {
-    root: usize,
-    all: &'a [LogEntry],
-    /// The call gave the id.
-    is_named: bool,
-}
-
 /// Undoes operations of one root, the newest first, all or none. `overtaken` is set if one of them was undone or
 /// aborted since it was selected.
 fn take_back(
     context: &Context,
     caller: &CallContext,
     cause: CallOrigin<'_>,
-    chosen: &ChosenOperations<'_>,
+    root: usize,
+    all: &[LogEntry],
     overtaken: &mut bool,
     dry_run: bool,
 ) -> Result<Vec<Receipt>> {
-    let ChosenOperations { root, all, is_named } = *chosen;
     let Some((newest, older)) = all.split_first() else { return Ok(Vec::new()) };
     let role = match newest.operation.role {
         Role::Undo(_) => Role::Redo(newest.id),
@@ -192,12 +182,8 @@ fn take_back(
         }
         plans
     });
-    let later = || if is_named { covered::covering(context, root, all) } else { None };
     let receipts = match done {
         Err(error) if error.code() == Code::EditNoChange && !dry_run => {
-            if let Some(later) = later() {
-                return Err(covered::explained(error, &later));
-            }
             return Err(mark_taken_back(context, caller, cause, root, error).inspect_err(|_| *overtaken = true)?);
         }
         done => done?,
