@@ -81,7 +81,7 @@ pub(super) fn detect_unwrapped<'a>(
         Some(format) => (format, format.detected_ranges(&text)),
         // Bare hunks are incomplete by themselves, but valid if the file is known.
         None if manner.file.is_some() && repair_hint::is_nameless_diff(&text) => (&UnifiedDiff, Vec::new()),
-        None => match (detect(&text, known), without_frame(&text).filter(|_| manner.file.is_some())) {
+        None => match (detect(&text, known), manner.file.as_ref().and_then(|_| without_frame(&text))) {
             (Err(_), Some((format, converted, note))) => {
                 notes.push(note.to_owned());
                 let ranges = format.detected_ranges(&converted);
@@ -100,12 +100,13 @@ pub(super) fn detect_unwrapped<'a>(
 fn without_frame(text: &str) -> Option<(&'static dyn Format, String, &'static str)> {
     bare_markers(text).or_else(|| {
         let is_bare = elided::is_elided(text) && repair_hint::is_unlike_edits(text);
-        // Longer than any fence in it.
-        let longest = text.split(|ch| ch != '`').map(str::len).max().unwrap_or_default();
-        let fence = "`".repeat(3.max(longest + 1));
-        let note = "The text was read as lines of the named file, with placeholders for those that stay.";
-        is_bare
-            .then(|| (&ElidedFile as &dyn Format, format!("{fence}\n{}\n{fence}\n", text.trim_end_matches('\n')), note))
+        is_bare.then(|| {
+            // Longer than any fence in it.
+            let longest = text.split(|ch| ch != '`').map(str::len).max().unwrap_or_default();
+            let fence = "`".repeat(3.max(longest + 1));
+            let note = "The text was read as lines of the named file, with placeholders for those that stay.";
+            (&ElidedFile as &dyn Format, format!("{fence}\n{}\n{fence}\n", text.trim_end_matches('\n')), note)
+        })
     })
 }
 

@@ -123,8 +123,13 @@ fn only_object(text: &str) -> Option<Value> {
     if !text.contains("\"anchor\"") {
         return None;
     }
-    let begins = |at: usize| text[..at].rsplit('\n').next().is_some_and(|line| line.trim().is_empty());
-    let start = text.match_indices('{').map(|(at, _)| at).find(|at| begins(*at))?;
+    let mut line_start = 0;
+    let start = text.split_inclusive('\n').find_map(|line| {
+        let bare = line.trim_start();
+        let start = line_start + line.len() - bare.len();
+        line_start += line.len();
+        bare.starts_with('{').then_some(start)
+    })?;
     let mut values = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>();
     let value = values.next()?.ok()?;
     let behind = &text[start + values.byte_offset()..];

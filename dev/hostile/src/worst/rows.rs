@@ -88,6 +88,11 @@ pub(super) const ROWS: &[Row] = &[
         name: "unclosed comments",
         scenario: |root| applied(root, "writeFile(/*\n".repeat(LARGE / 13)),
     },
+    Row {
+        tool: "apply",
+        name: "braces beside an anchor",
+        scenario: |root| applied(root, format!("\"anchor\" {}", "{".repeat(LARGE))),
+    },
     Row { tool: "apply", name: "opening tags", scenario: |root| applied(root, "<a><file>\n".repeat(LARGE / 10)) },
     Row {
         tool: "apply",
