@@ -1,6 +1,7 @@
 //! The tools `undo` and `restore`: an operation is undone in all of its files or none; one file is restored to an
 //! earlier version. Both are operations themselves, so both can be undone.
 
+mod covered;
 pub(crate) mod file_states;
 pub(crate) mod hunks;
 pub(crate) mod input;
@@ -23,6 +24,7 @@ use crate::pipeline::run::plan_and_commit;
 use crate::session::in_doubt::wait_for_in_doubt;
 use crate::tools::history::operation_list::tool_name;
 use crate::tools::review::turn::effective_operations;
+use crate::tools::undo::covered::{covering, replaced_by};
 use crate::tools::undo::hunks::undo_hunks;
 use crate::tools::undo::input::UndoInput;
 use crate::tools::undo::select::choose;
@@ -144,7 +146,8 @@ fn choose_and_take_back(
         }
         let (root, all) = choose(context, caller, args, raw, times)?;
         let mut overtaken = false;
-        match take_back(context, caller, cause, root, &all, &mut overtaken, dry_run) {
+        let chosen = ChosenOperations { root, all: &all, is_named: args.id.is_some() };
+        match take_back(context, caller, cause, &chosen, &mut overtaken, dry_run) {
             Err(_) if overtaken && attempt < RACE_RETRIES_MAX => {}
             Err(error) => return Err(error),
             Ok(receipts) => return Ok(UndoneOperations { operations: all, receipts }),
@@ -153,17 +156,27 @@ fn choose_and_take_back(
     Err(Error::new(Code::InternalBug, "All attempts failed without an answer."))
 }
 
+/// Operations to undo.
+struct ChosenOperations<'a> {
+    /// Index of the root whose history has them.
+    root: usize,
+    /// The newest first.
+    all: &'a [LogEntry],
+    /// The call gave the id. A call without one has to get past an operation of which nothing is left.
+    is_named: bool,
+}
+
 /// Undoes operations of one root, the newest first, all or none. `overtaken` is set if one of them was undone or
 /// aborted since it was selected.
 fn take_back(
     context: &Context,
     caller: &CallContext,
     cause: CallOrigin<'_>,
-    root: usize,
-    all: &[LogEntry],
+    chosen: &ChosenOperations<'_>,
     overtaken: &mut bool,
     dry_run: bool,
 ) -> Result<Vec<Receipt>> {
+    let ChosenOperations { root, all, is_named } = *chosen;
     let Some((newest, older)) = all.split_first() else { return Ok(Vec::new()) };
     let role = match newest.operation.role {
         Role::Undo(_) => Role::Redo(newest.id),
@@ -183,8 +196,18 @@ fn take_back(
         plans
     });
     let receipts = match done {
-        Err(error) if error.code() == Code::EditNoChange && !dry_run => {
-            return Err(mark_taken_back(context, caller, cause, root, error).inspect_err(|_| *overtaken = true)?);
+        Err(error) if error.code() == Code::EditNoChange => {
+            if let ([named], true) = (all, is_named)
+                && let Some(later) = covering(context, caller, root, named)
+            {
+                return Err(replaced_by(named, &later));
+            }
+            if dry_run {
+                return Err(error);
+            }
+            let nothing = mark_taken_back(context, caller, cause, root, error).inspect_err(|_| *overtaken = true)?;
+            remove_made(context, all);
+            return Err(nothing);
         }
         done => done?,
     };

@@ -62,6 +62,23 @@ pub(super) fn plans(context: &Context, caller: &CallContext, root: usize, all: &
     Ok(plans)
 }
 
+/// True if undoing an operation would change files once a later one is undone. `false` if the later one cannot be undone.
+pub(super) fn is_effective_without(
+    context: &Context,
+    caller: &CallContext,
+    root: usize,
+    logged: &LogEntry,
+    later: &LogEntry,
+) -> bool {
+    let mut course = Overlay::new(context, caller);
+    let undone = of_one(&Reversal { context, caller, course: &course, root, logged: later });
+    if undone.and_then(|plans| course.apply_reversal(plans)).is_err() {
+        return false;
+    }
+    // A conflict means that other text of the same lines would be there, not that nothing is left.
+    of_one(&Reversal { context, caller, course: &course, root, logged }).map_or(true, |plans| !plans.is_empty())
+}
+
 /// Returns the plans for one operation.
 fn of_one(back: &Reversal<'_>) -> Result<Vec<FilePlan>> {
     let logged = back.logged;

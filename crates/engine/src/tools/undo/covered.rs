@@ -1,0 +1,45 @@
+//! Operations of which nothing is left in the files, because a later one replaced what they wrote.
+
+use crate::context::Context;
+use crate::model::call_context::CallContext;
+use crate::tools::undo::author;
+use crate::tools::undo::reversal::is_effective_without;
+use emendate_core::{Code, Error};
+use emendate_history::{LogEntry, OperationFilter, OperationOutcome, Role};
+
+/// Later operations of one file that are looked at.
+const LATER_OPERATIONS_MAX: usize = 100;
+
+/// Returns the newest later operation in effect whose undo would bring back what this operation wrote. As long as there
+/// is one, this operation must not count as undone: nothing could remove its text afterwards. A later undo is none of
+/// them, because its redo can itself be undone.
+pub(super) fn covering(context: &Context, caller: &CallContext, root: usize, logged: &LogEntry) -> Option<LogEntry> {
+    let mut later: Vec<LogEntry> = Vec::new();
+    for file in &logged.operation.files {
+        let filter =
+            OperationFilter { path: Some(&file.path), limit: LATER_OPERATIONS_MAX, ..OperationFilter::default() };
+        // Without the history there is nothing that could be undone.
+        later.extend(context.history(root).operations(&filter).unwrap_or_default());
+    }
+    later.retain(|later| {
+        later.id.number > logged.id.number
+            && later.undone_by.is_none()
+            && !matches!(later.operation.role, Role::Undo(_))
+            && !matches!(later.operation.outcome, OperationOutcome::Unknown)
+    });
+    later.sort_unstable_by_key(|later| std::cmp::Reverse(later.id.number));
+    later.dedup_by_key(|later| later.id.number);
+    later.into_iter().find(|later| is_effective_without(context, caller, root, logged, later))
+}
+
+/// The answer for an operation of which nothing is left, because a later one replaced it.
+pub(super) fn replaced_by(logged: &LogEntry, later: &LogEntry) -> Error {
+    let (id, by) = (logged.id, author(&later.operation));
+    Error::new(
+        Code::EditNoChange,
+        format!("Nothing of operation {id} is left: a later operation replaced what it wrote."),
+    )
+    .evidence(format!("Operation {} ({by}) changed the same lines and is in effect.", later.id))
+    .next(format!("Undo operation {} first if operation {id} is to be undone, too.", later.id))
+    .fact("later", later.id.to_string())
+}
