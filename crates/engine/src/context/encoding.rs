@@ -19,7 +19,7 @@ pub(crate) fn encoding_from_call(label: &str) -> Result<DeclaredEncoding> {
     })
 }
 
-/// The encoding that configuration files declare for a path. `mark` tells that new files begin with a byte order mark.
+/// The encoding that configuration files declare for a path. `mark` is true if new files begin with a byte order mark.
 pub(crate) struct ConfiguredEncoding {
     pub(crate) declared: DeclaredEncoding,
     pub(crate) mark: bool,
@@ -77,7 +77,8 @@ pub(crate) fn editorconfig(store: &dyn Store, place: &SafePath, property: &str) 
 }
 
 /// Reads the text of an `.editorconfig` file: whether it is the root, and its sections. Lines that have no meaning are
-/// skipped, as by other readers; the parser would stop at them, and repeat the first one forever behind a byte order mark.
+/// skipped, as by other readers; the parser would stop at them, and repeat the first one forever after a byte order
+/// mark.
 fn sections(bytes: &[u8]) -> (bool, Vec<Section>) {
     let text = String::from_utf8_lossy(bytes);
     let text = text.strip_prefix('\u{FEFF}').unwrap_or(&text);

@@ -13,12 +13,12 @@ const REMEMBERED_FAILURES_MAX: usize = 512;
 #[derive(Default)]
 pub(crate) struct Failures(Mutex<HashMap<FailureKey, String>>);
 
-/// A session, whether it only plans, and a path. A program may plan a call before it makes it, so the failure of a plan is
-/// not the first one of the call.
+/// A session, whether the call is a dry run, and a path. A program may make a dry run before the call itself, so a
+/// failure of the dry run does not count as the call's first failure.
 type FailureKey = (String, bool, PathBuf);
 
 impl Failures {
-    /// True when the same failure was the last one here; remembers it otherwise.
+    /// True if the last failure of the session on this path had the same message. Remembers this one.
     pub(crate) fn is_repeat(&self, caller: &CallContext, place: &SafePath, words: &str) -> bool {
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if last.len() >= REMEMBERED_FAILURES_MAX {

@@ -11,7 +11,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 pub enum StateLocation {
     /// In memory, for this process only.
     Memory,
-    /// Only which versions were seen, in memory: for a process that makes one call.
+    /// In memory, and only which versions were seen: nothing can be undone. For a process that makes one call.
     Nowhere,
     /// A database below this directory, shared by all processes; keyed by root.
     Directory(PathBuf),
@@ -86,12 +86,13 @@ impl HistoryStores {
         self.stores.get(root)?.get().map(|history| &**history)
     }
 
-    /// Returns the directory of a root in the state directory; in a dry run the real one.
+    /// Returns the directory of a root in the state directory. For a throwaway state, this is the original directory.
     pub(crate) fn directory(&self, roots: &[RootInfo], root: usize) -> Option<PathBuf> {
         Some(self.state.directory()?.join(root_key(&roots.get(root)?.canonical)))
     }
 
-    /// Returns why the history of a root is lost when this process ends, if that is after this call.
+    /// Returns the reason why the history of a root will be lost; `None` if it will not, or if the process does not end
+    /// after this call.
     pub(crate) fn why_lost_with_process(&self, root: usize) -> Option<&str> {
         self.open_errors.get(root).filter(|_| self.one_call)?.get().map(String::as_str)
     }

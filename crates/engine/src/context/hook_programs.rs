@@ -98,7 +98,7 @@ pub(crate) fn consult(
     let why = match run_until(job, stop) {
         Err(error) if error.code() == Code::CallCancelled => return Err(cancelled()),
         Err(error) => error.message().to_owned(),
-        // The edit is made: there is nothing to refuse any more, but a message to pass on.
+        // The edit has been made, so nothing can be refused any more: the reason is passed on as a message.
         Ok(said @ CommandOutput { status: Some(REFUSAL_EXIT_STATUS), .. }) if hook.on == HookEvent::AfterEdit => {
             return Ok(Some(HookAnswer { message: Some(complaint(said)), ..HookAnswer::default() }));
         }
@@ -130,7 +130,7 @@ fn complaint(said: CommandOutput) -> String {
     if said.stderr.trim().is_empty() { String::from_utf8_lossy(&said.output).into_owned() } else { said.stderr }
 }
 
-/// Returns the first line of what a hook said.
+/// Returns the first line of a hook's output.
 pub(crate) fn first_line(text: &str) -> &str {
     text.trim().lines().next().unwrap_or("it said nothing").trim_end_matches('.')
 }

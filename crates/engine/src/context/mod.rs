@@ -49,10 +49,10 @@ pub const PROJECT_FILES: [&str; 2] = ["emend.toml", ".emend.toml"];
 /// Bytes of a configuration file.
 const CONFIG_BYTES_MAX: u64 = 1 << 20;
 
-/// Locks for edits within one process.
+/// Number of locks that serialize edits of one path within this process.
 const PATH_LOCKS: usize = 64;
 
-/// The store, histories, configuration, locks and caches behind an engine.
+/// The store, histories, configuration, locks and caches of an engine.
 pub(crate) struct Context {
     store: Box<dyn Store>,
     history_stores: HistoryStores,
@@ -71,7 +71,7 @@ pub(crate) struct Context {
     /// The key for the seals of questions.
     secret: OnceLock<[u8; 32]>,
     unconfirmed: Mutex<Vec<(usize, OperationId)>>,
-    /// Comments that replies have, and that are not recorded as delivered yet.
+    /// Comments that replies contain and that are not recorded as delivered yet.
     delivered_comments: Mutex<Vec<DeliveredComment>>,
     confirm_lock: Mutex<()>,
     events: Sink,
@@ -80,8 +80,8 @@ pub(crate) struct Context {
     client_gone: Arc<AtomicBool>,
 }
 
-/// Opens the roots with a journal, after recovering what dead processes left in it. Without a journal if it cannot be
-/// kept: single files are still written safely.
+/// Opens the roots with a journal, after completing or undoing the writes that dead processes left in it. Opens them
+/// without a journal if it cannot be kept: single files are still written safely.
 fn recovered(roots: &[PathBuf], journal: &Path, notices: &mut Vec<String>) -> Result<LocalStore> {
     let store = match LocalStore::open(roots)?.with_journal(journal) {
         Ok(store) => store,
@@ -164,7 +164,7 @@ impl Context {
         let mut notices = Vec::new();
         let store = match &state {
             StateLocation::Directory(directory) => recovered(roots, &directory.join("journal"), &mut notices)?,
-            // Recovery writes, and a journal would have to be kept.
+            // Recovery would write, and a journal would need a directory that outlives the process.
             StateLocation::Throwaway(_) | StateLocation::Memory | StateLocation::Nowhere => LocalStore::open(roots)?,
         };
         let context = Context::with_store(Box::new(store), state, config)?;
@@ -210,7 +210,8 @@ impl Context {
         })
     }
 
-    /// The flag to set when nothing reads the answers any more: calls then end before they write, or not at all.
+    /// The flag to set when nothing reads the answers any more: a running call then stops before it writes anything, or
+    /// not at all.
     pub(crate) fn client_gone_flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.client_gone)
     }
@@ -263,7 +264,7 @@ impl Context {
         self.history_stores.opened(root)
     }
 
-    /// The comments that replies of this process have, and that are not recorded as delivered yet.
+    /// The comments that replies of this process contain and that are not recorded as delivered yet.
     pub(crate) fn delivered_comments(&self) -> MutexGuard<'_, Vec<DeliveredComment>> {
         self.delivered_comments.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -357,8 +358,8 @@ impl Context {
         Guard { config: &self.config, store: &*self.store, own: self.state_directory.as_deref() }.asking_rule(place)
     }
 
-    /// Checks the policy for the resolved path only: for walks over many files, whose contents are shown only after
-    /// `may`.
+    /// Checks the policy for the resolved path only, without other names of the file. Before contents are shown,
+    /// [`Context::check_access`] has to pass as well.
     pub(crate) fn may_access_name(&self, place: &SafePath, access: Access) -> bool {
         let known = access == Access::Read || self.config.broken.is_none();
         known

@@ -85,7 +85,8 @@ pub(crate) struct CallOptions {
 }
 
 impl CallOptions {
-    /// Returns the settings for resolving edits; `stale`: in a version that is not the current one.
+    /// Returns the settings for resolving edits. `stale` is true if they are resolved in a version that is not the
+    /// current one.
     pub(crate) fn resolve_settings(&self, stale: bool) -> ResolveSettings {
         ResolveSettings {
             matching: self.matching,
@@ -158,17 +159,17 @@ fn tag(text: &str) -> Result<Handle> {
     })
 }
 
-/// The treatment of blanks in new text that git calls errors.
+/// The treatment of whitespace errors, as git defines them, in new text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Whitespace {
-    /// They are written as they are.
+    /// The text is written as it is.
     #[default]
     Ignore,
-    /// They are reported.
+    /// The errors are reported.
     Warn,
-    /// They are left out, and that is reported.
+    /// The errors are removed, and that is reported.
     Fix,
-    /// They refuse the call.
+    /// The call is refused.
     Refuse,
 }
 

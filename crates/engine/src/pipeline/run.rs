@@ -2,7 +2,7 @@
 //!
 //! 1. **plan**: every file is loaded, the version that the caller saw is found, and the edits are placed in it;
 //! 2. **check**: repetition, formatters, hooks and validation, on the plans; a dry run ends here;
-//! 3. **approve**: a person is asked where a rule says so;
+//! 3. **approve**: a person is asked if a rule requires it;
 //! 4. **commit**: all files are published together, or none. If another process wrote in between, it begins again at 1;
 //! 5. **report**: receipts, from which a tool renders its reply and the typed interface makes its outcome.
 
@@ -97,8 +97,8 @@ impl RequestPlanner<'_> {
 /// each of them loses seven races of eight.
 const RACE_RETRIES_MAX: usize = 256;
 
-/// Plans, commits and records a request, and retries if another process writes in between. Callers in this process
-/// take the locks of `turns` first; changes by other processes are detected by the check right before the
+/// Plans, commits and records a request, and retries if another process writes in between. Callers in this process take
+/// the locks of [`Context::lock_paths`] first; changes by other processes are detected by the check right before the
 /// write.
 pub(crate) fn plan_and_commit(
     context: &Context,

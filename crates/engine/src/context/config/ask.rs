@@ -11,7 +11,7 @@ pub(crate) const WAIT_SECONDS_MAX: u64 = 24 * 60 * 60;
 pub(crate) struct AskSettings {
     /// The time that a call waits for a person; zero for not at all.
     pub(crate) wait: Duration,
-    /// The command that tells the person; empty for none.
+    /// The command that notifies the person of a question; empty for none.
     pub(crate) notify: Vec<String>,
 }
 

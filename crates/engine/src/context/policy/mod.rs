@@ -181,7 +181,7 @@ pub(crate) struct BlockingRule {
 }
 
 impl BlockingRule {
-    /// The reason to ask again where a person approved something else than what would be written now.
+    /// The reason to ask again: a person approved another change than the one that would be written now.
     pub(crate) fn of_another_change() -> BlockingRule {
         BlockingRule {
             rule: "another change was approved".to_owned(),

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 /// Folds a path for rules. Folding removes distinctions that some file system ignores: case, in every script; dots and
-/// blanks at the end of a name, text after a colon, backslashes and short names (NTFS, SMB); characters that HFS+
+/// spaces at the end of a name, text after a colon, backslashes and short names (NTFS, SMB); characters that HFS+
 /// ignores.
 pub(super) fn fold_path(path: &Path) -> String {
     let mut out = String::new();

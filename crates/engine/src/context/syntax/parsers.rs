@@ -152,7 +152,7 @@ impl Parsers {
         let mut companion = idle.or_else(|| self.start())?;
         let mut asked = companion.ask(message, MESSAGE_BYTES_MAX, ANSWER_WAIT_MAX, stopped);
         if again && asked == Err(NoAnswer::Ended) {
-            // The worker was worn or was killed: the text is not to blame.
+            // The idle worker may have ended for another reason than this text, so a new worker gets the same question.
             companion = self.start()?;
             asked = companion.ask(message, MESSAGE_BYTES_MAX, ANSWER_WAIT_MAX, stopped);
         }

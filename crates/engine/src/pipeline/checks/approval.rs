@@ -1,6 +1,6 @@
-//! Hop 6: a person's decision. Nothing waits here. A call that needs approval ends with the question and with the
-//! change it would make. The same call with the answer is planned again on the current file, and is carried out only if
-//! it still makes the change that the person saw.
+//! The approval of a change by a person. Nothing waits here. A call that needs approval ends with the question and with
+//! the change it would make. The same call with the answer is planned again on the current file, and is carried out
+//! only if it still makes the change that the person saw.
 
 use crate::context::Context;
 use crate::context::config::PolicyMode;
@@ -19,7 +19,7 @@ use std::path::Path;
 /// Bytes of a proposed text that a question includes for a person to change.
 const PROPOSED_TEXT_BYTES_MAX: usize = 256 << 10;
 
-/// Files of a change whose states after it a question has.
+/// Maximum number of files whose states after the change are part of a question.
 const STATES_MAX: usize = 100;
 
 /// Bytes of the diff of one file in a question.
@@ -50,7 +50,7 @@ pub fn question(error: &Error) -> Option<&Value> {
     if error.code() == Code::AccessAsk { error.data().get("question") } else { None }
 }
 
-/// Passes plans that need no approval, or have it, with the person's own changes.
+/// Returns the plans if they need no approval or have it, with the texts that the person changed.
 ///
 /// Errors: `access.ask` with the question; `access.denied` for documentation that must not be created.
 pub(crate) fn approve_plans(
@@ -109,7 +109,7 @@ pub(crate) fn approval_rule_for(context: &Context, path: &Path) -> Result<Option
     Ok(hit.map(|hit| hit.told(&place)))
 }
 
-/// Notes the plans of a dry run that would need approval.
+/// Records the approval that each plan of a dry run would need.
 ///
 /// Errors: as `approve_plans`, except for the question.
 pub(crate) fn note_pending_approvals(context: &Context, plans: &mut [FilePlan]) -> Result<()> {
@@ -119,7 +119,7 @@ pub(crate) fn note_pending_approvals(context: &Context, plans: &mut [FilePlan]) 
     Ok(())
 }
 
-/// Decides by the rules about creating a file.
+/// Returns the rule that requires approval for creating a file.
 ///
 /// Errors: `access.denied`.
 fn creation(context: &Context, place: &SafePath) -> Result<Option<BlockingRule>> {

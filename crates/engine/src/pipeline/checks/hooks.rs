@@ -15,7 +15,7 @@ use emendate_core::Notes;
 use emendate_core::Result;
 use serde_json::{Value, json};
 
-/// Bytes of a text that a hook receives; for longer ones it receives the path only.
+/// Bytes of a text that a hook receives; for a longer one it receives only the path.
 const HOOK_TEXT_BYTES_MAX: usize = 1 << 20;
 
 /// Runs the hooks before planned edits are written.

@@ -13,9 +13,9 @@ use emendate_history::OperationId;
 /// Letters and digits from which an existing text is not a coincidence.
 const DISTINCTIVE_ALNUM_MIN: usize = 4;
 
-/// Refuses a call whose result is already in place, unless it declares the repetition intended: for everyone the
-/// exact repetition of the caller's last change, or of an earlier one whose new text is still there; for a model also an
-/// insertion next to the same text.
+/// Refuses a call whose result is already in place, unless it declares the repetition intended: an exact repetition of
+/// the caller's last change, or of an earlier one whose new text is still there; for a model also an insertion next to
+/// the same text.
 ///
 /// Errors: `edit.no_change`, and those of the session store.
 pub(crate) fn check_not_repeated(

@@ -24,7 +24,7 @@ use emendate_os::ffi::OsStrExt as _;
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
-/// Bytes of a file that is stored whole once the answer is out. A larger one can be undone as long as nothing else
+/// Bytes of a file that is stored whole once the answer was sent. A larger one can be undone as long as nothing else
 /// changes it, or if the session read it.
 const STORED_WHOLE_BYTES_MAX: u64 = 256 << 10;
 
@@ -137,8 +137,8 @@ impl PendingRequest<'_> {
     }
 }
 
-/// Records the intent of a request with all its files, and what the session will know of them: `known` has the
-/// stamp and the record of each plan, if there are any. `None` if it changes nothing. From here on nothing stops the
+/// Records the intent of a request with all its files, and what the session will know of them: `known` contains the
+/// metadata and the record of each plan, if there are any. `None` if it changes nothing. From here on nothing stops the
 /// call.
 ///
 /// Errors: `call.cancelled` and `call.too_much_work`, before anything is recorded.
@@ -168,7 +168,7 @@ pub(crate) fn log_intent<'a>(
     begin_turn_of_call(context, caller, root);
     let operation = operation(caller, cause, plans, &done, made);
     let new: Vec<_> = done.iter().map(|done| || done.plan.changes.apply(&done.plan.before)).collect();
-    // A person sees the file; a model may have to be told what changed since its last edit.
+    // A person sees the file; a model may need a report of what changed since its last edit.
     let wanted = caller.unread == UnreadPolicy::Deny;
     let new = new.iter().zip(&done).map(|(new, done)| {
         let kept = wanted && !done.plan.seen.unseen && done.plan.source.is_none();
@@ -197,7 +197,7 @@ pub(crate) fn log_committed(
         context.sessions(place).record(&caller.session, key(place), it, &VersionBody::None)
     });
     for gone in done.iter().filter(|done| done.change.after.is_none()) {
-        // The session may forget a deleted file; if that fails it is merely told again.
+        // The session may forget a deleted file; if that fails, the session is merely informed again.
         let _ = context.sessions(&gone.plan.place).forget(&caller.session, key(&gone.plan.place));
     }
     if let Ok(entered) = &entered {
@@ -301,7 +301,7 @@ pub(crate) fn store_unstored_contents(context: &Context) {
     context.store().run_deferred();
     settle_log(context);
     for history in (0..context.roots().len()).filter_map(|root| context.opened_history(root)) {
-        // What fails is done for the next question.
+        // If this fails, the next use of the history repeats it.
         let _ = history.settle();
     }
 }

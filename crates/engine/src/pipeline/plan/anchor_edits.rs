@@ -88,7 +88,8 @@ pub(crate) struct FollowedAnchors {
 }
 
 impl FollowedAnchors {
-    /// Stores them; `None` if another process updated the stored ones meanwhile. Anchors that it has shown count, too.
+    /// Stores the anchors; `None` if another process updated the stored ones meanwhile. They have to be followed again
+    /// then, because the anchors that the other process has shown count as well.
     pub(crate) fn store(self, context: &Context, place: &SafePath) -> Result<Option<AnchorMap>> {
         let FollowedAnchors { words, bytes, before } = self;
         let Some(bytes) = bytes else { return Ok(Some(words)) };
@@ -111,7 +112,7 @@ fn followed(
     let known = kept.and_then(|mut words| words.follow(text).map(|new| (words, new)));
     let known = known.or_else(|| AnchorMap::new(text).map(|words| (words, true)));
     let gone_on = known.and_then(|(mut words, new)| go_on(&mut words).map(|newer| (words, new || newer)));
-    // Once the call has to end, they are incomplete.
+    // If the call has to end, the anchors are incomplete.
     work::check()?;
     let Some((words, new)) = gone_on else {
         return Err(Error::new(

@@ -1,4 +1,5 @@
-//! Editing: from a request to a receipt. Steps 3 to 7 in ARCHITECTURE.md.
+//! Plans of edits by text: finds the version that the caller saw, places the edits in it, and carries them over to the
+//! current file.
 
 use crate::context::options::CallOptions;
 use crate::context::{Context, encoding};
@@ -55,7 +56,7 @@ pub(crate) fn plan_edit(
         let resolved = resolve(&before, ops, order, options.resolve_settings(false))?;
         return Ok(FilePlan::create(place, before, resolved));
     };
-    // Code 3 takes precedence over the checks of what was read.
+    // The error for a file that is not blank (code 3 in the seeds) takes precedence over the checks of what was read.
     if fills && !now.snapshot.text().trim().is_empty() {
         let error = not_blank(&now.snapshot, &fresh);
         return Err(if ops.len() > 1 { error.prefixed("edits[0]: ").op(0) } else { error });

@@ -34,7 +34,7 @@ pub(crate) fn plan_elided(file: EditedFile<'_>, content: &str, refusal: Error) -
     Ok(plan)
 }
 
-/// Bytes of a file, and of a text, whose symbols are compared. Of larger ones, only lines and indentation are.
+/// Bytes of a file, and of a text, whose symbols are compared. Of larger ones, only lines and indentation are compared.
 const COMPARED_BYTES_MAX: usize = 1 << 20;
 
 /// Returns the symbols common to a file and a text with placeholders, by their lines. Empty without a grammar.

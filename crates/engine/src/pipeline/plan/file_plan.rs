@@ -159,7 +159,7 @@ impl FilePlan {
         FilePlan::edit(place, now, without_ops(changes), lines)
     }
 
-    /// Creates a plan for any other result, given by `becomes`.
+    /// Creates a plan that leaves any other `target` at the path.
     pub(crate) fn replace_entry(place: SafePath, now: CurrentState, target: TargetState) -> FilePlan {
         let before = match &now {
             CurrentState::File(now) => now.snapshot.clone(),
@@ -284,7 +284,7 @@ impl FilePlan {
         parts
     }
 
-    /// Creates the request to the store; `pieces` are those of the new content, or `parts`.
+    /// Creates the request to the store. The new content consists of `pieces`, or for a large file of `parts`.
     pub(crate) fn to_file_write<'a>(&'a self, pieces: &'a [&'a [u8]], parts: &'a [SpliceChunk<'a>]) -> FileWrite<'a> {
         if let Some(source) = self.source.as_deref() {
             let expect = Precondition::Content { source, content: self.before.id() };

@@ -1,5 +1,5 @@
-//! Options of `apply` beside the patch, as the command lines of `git apply` and `patch` do: fields for people and
-//! scripts. Profiles for models leave them out.
+//! Options of `apply` other than the patch, as on the command lines of `git apply` and `patch`: fields for people and
+//! scripts. Profiles for models omit them.
 
 use crate::context::options::{CallOptions, PatchOptions, Whitespace};
 use crate::context::walk::check_globs;
@@ -55,9 +55,9 @@ struct Pattern {
 }
 
 impl PatchFields {
-    /// Takes the fields out of an input and completes `options`. A text in base64 becomes `input`.
+    /// Removes the fields from an input and completes `options`. A text in base64 becomes `input`.
     ///
-    /// Errors: `call.invalid` for values that mean nothing.
+    /// Errors: `call.invalid` for invalid values.
     pub(crate) fn take(input: &mut Value, options: &mut CallOptions) -> Result<Selection> {
         let Value::Object(all) = input else { return Ok(Selection::default()) };
         if !all.keys().any(|name| FIELDS.contains(&&**name)) {
@@ -76,7 +76,7 @@ impl PatchFields {
             reject: fields.reject,
         };
         options.partial |= fields.reject;
-        // The whole text is looked at, or compared.
+        // These options examine or compare the whole text.
         options.whole |= options.patch.three_way || options.patch.whitespace != Whitespace::Ignore;
         // The library panics at a pattern that is too large.
         check_globs(fields.only.as_deref().unwrap_or_default())?;
@@ -85,7 +85,8 @@ impl PatchFields {
     }
 }
 
-/// Puts a text in base64 into `input`; true where it is not text in UTF-8 or in the encoding that the call names.
+/// Decodes a text in base64 into `input`. Returns true if its bytes are neither UTF-8 nor in an encoding that the call
+/// names; each byte becomes one character then.
 fn decode(text: &str, fields: &mut Map<String, Value>, options: &mut CallOptions) -> Result<bool> {
     if fields.get("input").and_then(Value::as_str).is_some_and(|input| !input.is_empty()) {
         return Err(Error::new(Code::CallInvalid, "The call has input and input_b64.").next("Omit one of them."));
@@ -128,7 +129,7 @@ fn whitespace(word: &str) -> Result<Whitespace> {
 /// Characters shown of a pattern, and of the library's message about it.
 const PATTERN_CHARS_SHOWN: usize = 300;
 
-/// A pattern as git reads those of `--include`: `*` also matches slashes.
+/// Parses a pattern as git parses those of `--include`: `*` also matches slashes.
 fn pattern(text: &str) -> Result<Pattern> {
     let (keeps, glob) = text.strip_prefix('!').map_or((true, text), |rest| (false, rest));
     let built = GlobBuilder::new(glob).literal_separator(false).backslash_escape(true).build();
@@ -142,9 +143,9 @@ fn pattern(text: &str) -> Result<Pattern> {
     Ok(Pattern { matcher, keeps })
 }
 
-/// Looks for blanks in the lines that plans add, and leaves them out where the call says so.
+/// Finds whitespace errors in the lines that plans add, and removes them if the call says so.
 ///
-/// Errors: `edit.unparsable` where the call refuses them.
+/// Errors: `edit.unparsable` if the call refuses them.
 pub(crate) fn check_blanks(plans: &mut [FilePlan], whitespace: Whitespace) -> Result<()> {
     if whitespace == Whitespace::Ignore {
         return Ok(());
@@ -175,9 +176,9 @@ pub(crate) fn check_blanks(plans: &mut [FilePlan], whitespace: Whitespace) -> Re
 }
 
 impl Selection {
-    /// Leaves out the files of a request that the patterns exclude.
+    /// Removes the files of a request that the patterns exclude.
     ///
-    /// Errors: `edit.no_change` when no file is left.
+    /// Errors: `edit.no_change` if no file is left.
     pub(crate) fn select(&self, directory: &Path, request: &mut Request) -> Result<()> {
         if self.patterns.is_empty() {
             return Ok(());
@@ -214,8 +215,8 @@ impl Selection {
         Ok(())
     }
 
-    /// Gives the files of a text that was taken byte by byte their names as bytes. A name with an escape may be in UTF-8
-    /// already: what exists as `there` says is taken first.
+    /// Converts the names of files in a text that was read byte by byte, where each character of a name is one byte. A
+    /// name in quotes with escapes may already be UTF-8: a name for which `there` finds a file remains as it is.
     pub(crate) fn name_bytes(&self, request: &mut Request, there: impl Fn(&str) -> bool) -> Result<()> {
         if !self.bytes {
             return Ok(());
@@ -234,7 +235,7 @@ impl Selection {
     }
 }
 
-/// Makes a name whose characters are bytes the UTF-8 name that these bytes are.
+/// Converts a name in which each character is one byte to the name that these bytes are in UTF-8.
 fn as_bytes(name: &mut String, there: impl Fn(&str) -> bool) -> Result<()> {
     if name.is_ascii() || there(name) {
         return Ok(());
@@ -248,7 +249,7 @@ fn as_bytes(name: &mut String, there: impl Fn(&str) -> bool) -> Result<()> {
     Ok(())
 }
 
-/// The first names of a list, and how many follow.
+/// Lists the first names and the number of the others.
 fn listed(names: &[String]) -> String {
     let more = names.len().saturating_sub(NAMES_MAX);
     let rest = if more == 0 { String::new() } else { format!(" and {more} more") };

@@ -1,4 +1,4 @@
-//! Hop 3, first half: resolves every path of a request within the sandbox and checks the policy.
+//! Resolves every path of a request within the sandbox, and checks the policy.
 
 use crate::context::Context;
 use crate::context::policy::Access;
@@ -22,7 +22,7 @@ pub(crate) struct ActionTarget {
     pub(crate) base: Option<Handle>,
     /// git's object id of the version that a patch was made for.
     pub(crate) preimage: Option<String>,
-    /// The file that takes hunks which cannot be applied, where the call asks for one.
+    /// The file that takes hunks which cannot be applied, if the call asks for one.
     pub(crate) rejects: Option<SafePath>,
 }
 
@@ -139,7 +139,7 @@ fn resolve_new(context: &Context, path: &Path, leaving: &HashSet<PathBuf>) -> Re
             resolve_below_file(context, path).ok_or(error)?
         }
         Err(error) => return Err(error),
-        // What a removed link leads to stays as it is: the new file is not in there.
+        // The target of a removed link stays as it is: the new file is not created inside it.
         Ok(place) => match (removed_link(context, above), path.strip_prefix(above)) {
             (Some(link), Ok(rest)) => context.store().resolve_below(&link, rest)?,
             _ => return Ok(place),

@@ -19,8 +19,9 @@ const GIT_TIME: Duration = Duration::from_secs(20);
 /// The words that read an object: no other repository is asked for one that is missing, and nothing asks for a password.
 const CAT_FILE: &[&str] = &["env", "GIT_NO_LAZY_FETCH=1", "GIT_TERMINAL_PROMPT=0", "git", "cat-file", "blob"];
 
-/// Objects of git have no path, so the rules about what may be read cannot hold for them: they are read only for callers
-/// that are trusted with any file, and never for MCP, where a model chooses the arguments.
+/// Checks that a caller may read git's objects. They have no path, so the rules about what may be read cannot apply to
+/// them: they are read only for callers that are trusted with any file, and never for MCP, where a model chooses the
+/// arguments.
 ///
 /// Errors: `call.invalid` for any other caller that asks for a merge by git's objects.
 pub(crate) fn check_allowed(caller: &CallContext, patch: PatchOptions) -> Result<()> {
@@ -39,7 +40,7 @@ pub(crate) enum Preimage {
     Current,
     /// Another version.
     Other(Snapshot),
-    /// It cannot be had, and why.
+    /// The version is not available, for this reason.
     Unknown(String),
 }
 

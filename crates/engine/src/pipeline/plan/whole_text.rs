@@ -16,7 +16,7 @@ use emendate_fs::SafePath;
 use emendate_history::LineSet;
 use std::ffi::OsStr;
 
-/// Plans the text of a file that the call removed and adds again: a new text of the file, all of it.
+/// Plans the new text of a file that the call removes and adds again: it replaces the whole text.
 ///
 /// Errors: `edit.omission`.
 pub(crate) fn plan_after_removal(plan: &mut FilePlan, now: Snapshot, text: &str, options: &CallOptions) -> Result<()> {

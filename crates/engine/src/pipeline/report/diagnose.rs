@@ -1,5 +1,5 @@
-//! After hop 8: problems that language servers find in the files that a call wrote, separated into new and existing
-//! ones. The files are on disk and no lock is held; a failure here is not a failure of the edit.
+//! Problems that language servers find in the files that a call wrote, separated into new and existing ones. By then
+//! the files are on disk and no lock is held; a failure here is not a failure of the edit.
 
 use crate::context::Context;
 use crate::context::config::{LanguageServerConfig, ServerTrigger};

@@ -26,7 +26,7 @@ pub struct ChangeOutcome {
     pub files: Vec<FileChangeOutcome>,
     /// Tolerances about the call as a whole: how its text was parsed, and how names were understood.
     pub notes: Notes,
-    /// Edits that were left out as [`EditOptions::partial`](crate::EditOptions::partial) allows, as a patch.
+    /// Edits that were skipped as [`EditOptions::partial`](crate::EditOptions::partial) allows, as a patch.
     pub rejected: String,
     /// Nothing was written.
     pub dry_run: bool,
@@ -56,7 +56,7 @@ pub struct FileChangeOutcome {
     pub has_conflict_markers: bool,
     /// Every tolerance and warning about this file, as sentences.
     pub notes: Notes,
-    /// Errors of edits that were left out, if the call allows that.
+    /// Errors of edits that were skipped, if the call allows that.
     pub failed: Vec<Error>,
     /// The content of the file now; `None` for a removed file and in a dry run.
     pub content: Option<ContentId>,

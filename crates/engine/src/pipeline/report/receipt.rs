@@ -294,7 +294,7 @@ impl Receipt {
         Some(self.content().unwrap_or_else(|| self.plan.before.id()))
     }
 
-    /// The edits that were left out, as text.
+    /// The edits that were skipped, as text.
     pub(crate) fn rejected(&self) -> &str {
         &self.plan.outcome.rejected
     }
@@ -378,7 +378,7 @@ impl Receipt {
 }
 
 /// Returns the former text of the file if it was requested: up to `most` bytes, else a flag. That of a new file is
-/// empty, which every reply tells.
+/// empty, so every reply has it.
 fn original(plan: &FilePlan, most: usize) -> Option<(&'static str, Value)> {
     let made =
         matches!(plan.current, CurrentState::Nothing) && plan.source_file.is_none() && plan.target == TargetState::File;
@@ -411,7 +411,7 @@ pub(crate) fn render_notes(notes: &[Note]) -> String {
     out
 }
 
-/// Formats the edits that were left out with the reasons, limited to the first ones.
+/// Formats the edits that were skipped with the reasons, limited to the first ones.
 fn not_applied(failed: &[Error]) -> String {
     let mut out = String::new();
     for (nth, error) in failed.iter().enumerate() {

@@ -77,7 +77,7 @@ pub(crate) struct RenderedReceipts {
     pub(crate) files: Vec<Value>,
     /// The number of all files.
     pub(crate) all: usize,
-    /// The edits that were left out, as a patch.
+    /// The edits that were skipped, as a patch.
     pub(crate) rejected: String,
 }
 
@@ -90,7 +90,7 @@ impl RenderedReceipts {
     }
 }
 
-/// Tells how many files of a change a reply does not list, and which call lists them.
+/// Says how many files of a change a reply does not list, and which call lists them.
 fn omitted_files(all: usize, shown: usize, operation: Option<OperationId>) -> String {
     let rest = operation
         .map_or_else(String::new, |id| format!(" Call history with id \"{id}\" and from \"{shown}\" to see them."));

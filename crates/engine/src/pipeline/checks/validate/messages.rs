@@ -167,7 +167,7 @@ fn with_others(case: &ValidationCase<'_>, error: Error) -> Error {
     case.others.iter().fold(error, |error, note| error.evidence(note.to_string()))
 }
 
-/// `3:11 /server/port: "80" is a string; expected integer`
+/// Formats a violation with its position: `3:11 /server/port: "80" is a string; expected integer`.
 fn row(text: &str, violation: &Violation) -> String {
     let at = schema::LineCol::of(text, violation.at);
     let pointer = if violation.pointer.is_empty() { "the whole" } else { &violation.pointer };

@@ -1,4 +1,4 @@
-//! Hop 6, after formatters and hooks: validates results before they are written. A valid JSON, JSONC, TOML or YAML file
+//! Validation of results before they are written, after formatters and hooks. A valid JSON, JSONC, TOML or YAML file
 //! must remain valid, and a file with a schema must fit it; existing problems are only reported. An undo is not
 //! validated, because it restores an earlier state.
 

@@ -40,7 +40,7 @@ fn is_plain(hunk: &Hunk) -> bool {
         .lines
         .iter()
         .all(|line| line.kind != HunkLineKind::Bare && !line.text.contains("...") && !line.text.contains('…'));
-    // Where each added line begins with `++`, the whole text says what the second sign is.
+    // If each added line begins with `++`, only the whole text shows whether the second sign belongs to the line.
     let mut added = hunk.lines.iter().filter(|line| line.kind == HunkLineKind::Added);
     let is_marked_once = added.clone().next().is_none() || added.any(|line| !line.text.starts_with('+'));
     certain && is_marked_once && hunk.scopes.is_empty() && !hunk.at_end && hunk.open == (false, false)

@@ -15,7 +15,7 @@ use emendate_core::line_edits::{self, ECHO_LINES_MAX, LineTarget, Registers};
 use emendate_core::{Code, Error, FileSummary, Op, Result, ScanResult};
 use emendate_fs::{FileSource, SafePath};
 
-/// Context lines of the named ones: a body may repeat them, and a reply shows them.
+/// Lines of context around the named lines: a body may repeat them, and a reply shows them.
 const CONTEXT_LINES_NEEDED: usize = ECHO_LINES_MAX + 4;
 const _: () = assert!(CONTEXT_LINES_NEEDED > CONTEXT_LINES);
 
@@ -106,7 +106,8 @@ fn try_big_rows(
     Ok(StreamOutcome::Planned(Box::new(plan.sparse(source, scanned.before))))
 }
 
-/// True for lines that differ from the caller's expectation, if the line with the expected text could be reported.
+/// True if an error could say more with the whole text, such as where the expected line is, and the file may be loaded
+/// whole.
 fn tells_of_more(context: &Context, source: &FileSource, error: &Error) -> bool {
     let several = error.failures().len() > 1;
     source.meta().size <= context.config().max_whole_bytes() && (several || error.code() == Code::MatchNotFound)

@@ -1,5 +1,4 @@
-//! Hops 4 and 5 for cell edits: only cells that were shown are replaced, and cells are found again in a changed
-//! notebook.
+//! Plans of cell edits: only cells that were shown are replaced, and cells are found again in a changed notebook.
 
 use crate::context::Context;
 use crate::context::options::CallOptions;
@@ -79,7 +78,7 @@ fn with_clearing(context: &Context, ops: &[Op]) -> Vec<Op> {
     ops.iter().map(|op| op_with_clearing(context, op)).collect()
 }
 
-/// Settles whether an operation clears outputs.
+/// Decides whether an operation clears outputs, if it does not say so itself.
 fn op_with_clearing(context: &Context, op: &Op) -> Op {
     match &op.at {
         Locator::Cell(edit) => {

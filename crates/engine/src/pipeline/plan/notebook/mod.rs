@@ -168,7 +168,7 @@ fn edit_target(notebook: &Notebook<'_>, place: &SafePath, now: &Snapshot, ops: &
     })
 }
 
-/// Returns a text without the line end behind it.
+/// Returns a text without its last line end.
 fn without_line_end(text: &str) -> String {
     text.strip_suffix('\n').unwrap_or(text).to_owned()
 }

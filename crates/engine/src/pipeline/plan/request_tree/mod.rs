@@ -47,13 +47,13 @@ struct RequestTree<'a> {
     leaving: HashSet<PathBuf>,
     /// A step failed that others depend on.
     failed: bool,
-    /// Edits that were left out, as text.
+    /// Edits that were skipped, as text.
     rejected: String,
     /// The versions that texts refer to, by path.
     bases: HashMap<PathBuf, Handle>,
     /// git's object ids of the versions that patches were made for, by path.
     preimages: HashMap<PathBuf, String>,
-    /// Files for hunks that were left out, and the hunks as text.
+    /// Reject files, each with the text of the hunks that were skipped.
     leftovers: Vec<(SafePath, String)>,
     /// The registers so far.
     registers: Registers,
@@ -117,7 +117,7 @@ pub(crate) fn plan(
         plan.outcome.notes.extend(notebook::text_edit_warning(&plan.place, &plan.before, &plan.outcome.ops));
     }
     if options.partial && !plans.is_empty() && !tree.failed {
-        // One that is reported.
+        // Failures of the whole request are reported with the first plan that has a reply of its own.
         let first = plans.iter().position(|plan| !plan.is_move_source).unwrap_or_default();
         if let Some(plan) = plans.get_mut(first) {
             plan.outcome.failed.extend(Error::combine(errors, targets.len()));
@@ -199,7 +199,7 @@ impl RequestTree<'_> {
             .unwrap_or_else(|| with_advice(self.context, self.caller, place, ops, error))
     }
 
-    /// Records edits that are left out: those with these indices, or all.
+    /// Records edits that are skipped: those with these indices, or all.
     fn reject(&mut self, target: &ActionTarget, only: Option<&[usize]>) {
         if let (FileAction::Edit { ops, .. } | FileAction::Move { ops, .. } | FileAction::Copy { ops, .. }, true) =
             (&target.ask, self.options.partial)
@@ -216,7 +216,7 @@ impl RequestTree<'_> {
         }
     }
 
-    /// Plans the files that take what was left out; older ones are replaced.
+    /// Plans the reject files, which receive the hunks that were skipped; existing ones are replaced.
     fn write_leftovers(&mut self) -> Result<()> {
         for (place, text) in std::mem::take(&mut self.leftovers) {
             let mut plan = match self.opened(&place)? {
@@ -237,8 +237,8 @@ impl RequestTree<'_> {
         Ok(())
     }
 
-    /// Plans a patch by the version that it was made for; nothing where the file is that version or none is known. Also
-    /// what is to be said of it.
+    /// Plans a patch in the version that it was made for; no plan if the file is that version, or if none is known.
+    /// Also returns a note for the reply.
     fn three_way(
         &self,
         place: &SafePath,
@@ -448,9 +448,9 @@ impl RequestTree<'_> {
     }
 }
 
-/// The object ids that patches name, where the call asks for a merge by them.
+/// The object ids that patches name, if the call asks for a merge by them.
 fn preimages(targets: &[ActionTarget], options: &CallOptions) -> HashMap<PathBuf, String> {
-    // A shorter id may be that of a content that nobody meant.
+    // A shorter id may belong to several contents.
     const DIGITS_MIN: usize = 7;
     let named = targets.iter().filter(|_| options.patch.three_way);
     let named = named.filter(|it| it.preimage.as_ref().is_some_and(|id| id.len() >= DIGITS_MIN));
