@@ -141,7 +141,8 @@ impl CheckRun<'_> {
         Ok(loaded.collect())
     }
 
-    /// Checks files together; `briefly` leaves out those without problems, and those that nothing knows.
+    /// Checks files together. With `briefly`, the reply omits files without problems, and files that neither a grammar
+    /// nor a server knows.
     fn check(&mut self, files: &[(SafePath, LoadedFile)], briefly: bool) {
         let subjects: Vec<DiagnosisTarget<'_>> = files
             .iter()

@@ -67,7 +67,7 @@ pub(crate) fn convert(context: &Context, caller: &CallContext, tool: &'static st
     Ok(Answer { text, data, ..Answer::default() })
 }
 
-/// Refuses text that does not fit into a reply, because a part of a change is another change.
+/// Refuses text that does not fit into a reply: a truncated change would be another change.
 ///
 /// Errors: `read.too_large`.
 fn whole(text: &str, limits: ReplyLimits) -> Result<()> {

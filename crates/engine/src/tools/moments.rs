@@ -47,7 +47,9 @@ pub(crate) fn mark(context: &Context, caller: &CallContext, input: Value) -> Res
     Ok(Answer { text, data, ..Answer::default() })
 }
 
-/// Errors: `call.invalid` for a name that cannot be told from an operation or a range.
+/// Checks the name of a mark.
+///
+/// Errors: `call.invalid` for a name that could be mistaken for an operation or a range.
 fn check_name(name: &str) -> Result<()> {
     let fits = |c: char| c.is_alphanumeric() || "-_./".contains(c);
     let is_operation = OperationRef::read(name).is_ok();
@@ -67,7 +69,8 @@ fn check_name(name: &str) -> Result<()> {
 /// The name for the present.
 pub(crate) const NOW_NAME: &str = "now";
 
-/// Returns the moment of a mark (the newest of that name), or right after an operation, or before it with `^`.
+/// Returns the moment that a name refers to: that of a mark (the newest of that name), or the one right after an
+/// operation, or, with `^`, right before it.
 ///
 /// Errors: `operation.not_found`.
 pub(crate) fn find_moment(context: &Context, name: &str) -> Result<Moment> {
@@ -114,8 +117,8 @@ struct TurnStart {
     at: i64,
 }
 
-/// Returns the beginning of the session's last turn in which anything is in effect: as hooks or the caller said; where
-/// they never did, after a pause.
+/// Returns the beginning of the session's last turn in which anything is in effect: as hooks or the caller reported it;
+/// where they never did, after a pause.
 ///
 /// Errors: `operation.not_found`.
 pub(crate) fn last_turn(context: &Context, session: &str) -> Result<Moment> {
@@ -168,7 +171,7 @@ fn turn_start(context: &Context, root: usize, session: &str) -> Result<Option<Tu
     }
 }
 
-/// True for an operation that an undo without a name could take back.
+/// True for an operation that an undo without a name could select.
 fn is_in_effect(logged: &LogEntry) -> bool {
     !matches!(logged.operation.role, Role::Undo(_)) && logged.undone_by.is_none() && logged.owner.is_none()
 }

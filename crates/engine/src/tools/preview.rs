@@ -30,7 +30,7 @@ pub struct LinePreview {
 }
 
 impl LinePreview {
-    /// `None` for a block and for lines named by anchors, which have no numbers yet.
+    /// Returns the preview; `None` for a block and for lines named by anchors, which have no numbers yet.
     fn of(op: &Op) -> Option<LinePreview> {
         let rows = line_edits::of(op)?;
         if !rows.anchors.is_empty() {
@@ -54,8 +54,8 @@ impl LinePreview {
     }
 }
 
-/// Returns the preview of a line operation on the file at `path`, whose numbers refer to the version `base`. Blocks
-/// are looked up; one that cannot be found is left out, as are lines named by anchors.
+/// Returns the preview of a line operation on the file at `path`, whose numbers refer to the version `base`. Blocks are
+/// looked up; one that cannot be found is omitted, as are lines named by anchors.
 pub(crate) fn preview_lines(
     context: &Context,
     caller: &CallContext,

@@ -55,7 +55,7 @@ pub struct ReviewedFile {
     pub hunks: Vec<u64>,
 }
 
-/// Adds a comment on an operation, a file of it, or a line of that file.
+/// Adds a comment on an operation, on one of its files, or on a line of that file.
 ///
 /// Errors: `operation.not_found`; `call.invalid` for an empty text, a file that the operation did not change, or a line
 /// without a file; `call.too_large` for a text that is too long, or too many comments; those of the session store.
@@ -125,10 +125,10 @@ fn no_comment(id: &str) -> Error {
     Error::new(Code::OperationMissing, format!("There is no comment {id}.")).next("`emend comments` lists them.")
 }
 
-/// Marks hunks of an operation as reviewed, or not: of one file, or of all; the given ones, or all.
+/// Marks hunks of an operation as reviewed or not reviewed: the given hunks or all, in one file or in all.
 ///
-/// Errors: `operation.not_found`; `call.invalid` for a file or a hunk that the operation does not have; `call.too_large`
-/// if too many are marked; those of the policy and of the session store.
+/// Errors: `operation.not_found`; `call.invalid` for a file or a hunk that the operation does not have;
+/// `call.too_large` if too many are marked; those of the policy and of the session store.
 pub(crate) fn mark_reviewed(
     context: &Context,
     operation: &str,
@@ -148,7 +148,7 @@ pub(crate) fn mark_reviewed(
     for file in &files {
         let place = context.store().resolve_no_follow(Path::new(OsStr::from_bytes(&file.path)))?;
         context.check_access(&place, Access::Read)?;
-        // What has no text is one hunk.
+        // A change that is not text counts as one hunk.
         let count = file_hunks(context, root, &place, file, COUNTED_BYTES_MAX)?.map_or(1, |hunks| hunks.len().max(1));
         let numbers: Vec<u64> = match &chosen {
             Some(chosen) => {

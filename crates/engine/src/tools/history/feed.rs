@@ -22,7 +22,7 @@ use std::time::Duration;
 /// Longest and shortest wait for an operation that another process is still working on: nothing reports its end.
 const IN_FLIGHT_WAIT_MAX: Duration = Duration::from_millis(500);
 const IN_FLIGHT_WAIT_MIN: Duration = Duration::from_millis(5);
-/// Longest wait where a history has no files that could be watched.
+/// Longest wait if a history has no files that could be watched.
 const UNWATCHED_WAIT: Duration = Duration::from_millis(50);
 /// Operations that a feed repeats at its start.
 const REPEATED_MAX: usize = 1000;
@@ -32,7 +32,7 @@ const REPEATED_MAX: usize = 1000;
 pub struct FeedOptions {
     /// Begin after this: a [cursor](Feed::cursor), an operation, a mark, or a moment in RFC 3339; `None` for now.
     pub since: Option<String>,
-    /// Without `since`: begin with this many of the newest operations that fit, at most 1000 of each root.
+    /// Without `since`: begin with this many of the newest operations that match, at most 1000 of each root.
     pub last: usize,
     /// Only operations of this session.
     pub session: Option<String>,
@@ -61,12 +61,12 @@ pub enum FeedItem {
     Reset,
 }
 
-/// The place of a feed in the history of one root.
+/// The position of a feed in the history of one root.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct FeedPosition {
     /// Number of the last operation that was passed; 0 for none.
     number: u64,
-    /// The digits behind it, if they are known.
+    /// The check digits of that operation's id, if they are known.
     check: Option<u16>,
 }
 
@@ -94,11 +94,11 @@ impl std::fmt::Display for FeedPosition {
 /// State of a feed in the history of one root.
 struct FollowedRoot {
     position: FeedPosition,
-    /// The stamp at the last look; `None` before the first one.
+    /// The stamp of the log when it was last read; `None` before the first time.
     stamp: Option<LogStamp>,
-    /// There may be more than was read at the last look.
+    /// True if the log may contain more than was read.
     has_more: bool,
-    /// Another process is still working on the next operation.
+    /// True if another process is still working on the next operation.
     is_held: bool,
 }
 
@@ -110,9 +110,9 @@ pub struct Feed<'a> {
     session: Option<String>,
     place: Option<SafePath>,
     roots: Vec<FollowedRoot>,
-    /// Items that were read, each with the root and the place that it leads to.
+    /// Items that were read and not returned yet, each with its root and the position after it.
     ready: VecDeque<(usize, FeedPosition, FeedItem)>,
-    /// The places up to which items were returned.
+    /// The positions up to which items were returned.
     returned: Vec<FeedPosition>,
     turns: TurnIndex,
     watch: DirectoryWatch,
@@ -120,7 +120,8 @@ pub struct Feed<'a> {
 }
 
 impl Feed<'_> {
-    /// Returns the next item, waiting for it at most this long. `None` if there was none, perhaps earlier: call again.
+    /// Returns the next item, waiting for it at most this long. `None` if there was none, possibly before the timeout:
+    /// call again.
     ///
     /// Errors: those of the session store.
     pub fn wait(&mut self, timeout: Duration) -> Result<Option<FeedItem>> {
@@ -135,7 +136,7 @@ impl Feed<'_> {
             }
             let left = deadline.left();
             if left.is_zero() {
-                // Everything up to here was looked at, also what the feed does not contain.
+                // Everything up to here was read, including the operations that the options exclude.
                 self.returned = self.roots.iter().map(|root| root.position).collect();
                 return Ok(None);
             }
@@ -144,7 +145,7 @@ impl Feed<'_> {
         }
     }
 
-    /// Returns the place up to which items were returned, to go on from there with [`FeedOptions::since`].
+    /// Returns the position up to which items were returned, to continue from there with [`FeedOptions::since`].
     pub fn cursor(&self) -> String {
         self.returned.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
     }
@@ -175,7 +176,7 @@ impl Feed<'_> {
         for index in 0..self.roots.len() {
             let stamp = self.context.history(index).stamp();
             let Some(root) = self.roots.get(index) else { continue };
-            // A reader does not create a log that was removed.
+            // Reading would create a log that was removed, so a missing log is left alone.
             if stamp.has_log() && (root.stamp != Some(stamp) || root.is_held || root.has_more) {
                 self.read_root(index, stamp)?;
             }
@@ -194,7 +195,7 @@ impl Feed<'_> {
             return Ok(());
         }
         let read = if read.iter().any(|logged| logged.owner.is_some()) {
-            // If the store cannot be written, what is in doubt stays so.
+            // If the store cannot be written, operations in doubt remain in doubt.
             let _ = resolve_in_doubt(self.context, index);
             history.operations_after(root.position.number, OPERATIONS_PER_PAGE)?
         } else {
@@ -212,7 +213,7 @@ impl Feed<'_> {
         Ok(())
     }
 
-    /// Passes an operation, which is an item if it fits.
+    /// Moves the feed past an operation, and queues it as an item if it matches the options.
     fn pass(&mut self, index: usize, logged: &LogEntry) -> Result<()> {
         let position = FeedPosition::at(logged.id);
         if let Some(root) = self.roots.get_mut(index) {
@@ -241,7 +242,7 @@ fn touches(logged: &LogEntry, place: &SafePath) -> bool {
     files.any(|file| file.path == key(place) || file.moved_from.as_deref() == Some(key(place)))
 }
 
-/// True if the history at a root is not the one in which a feed was at this place.
+/// True if the history of a root is not the one that a position of a feed refers to.
 fn is_other_history(context: &Context, root: usize, position: FeedPosition) -> Result<bool> {
     if position.number == 0 {
         return Ok(false);
@@ -251,15 +252,15 @@ fn is_other_history(context: &Context, root: usize, position: FeedPosition) -> R
     if let Some(logged) = history.operation(name)? {
         return Ok(position.check.is_some_and(|check| check != logged.id.check));
     }
-    // It was dropped as garbage, unless this history never was so long.
+    // The operation was deleted as garbage, unless this history never had that many operations.
     let next = history.stamp().next;
     Ok(next > 0 && next <= position.number)
 }
 
 /// Follows the history.
 ///
-/// Errors: `call.invalid` for a beginning that is none; `operation.not_found`; those of the policy and of the session
-/// store.
+/// Errors: `call.invalid` for a beginning that does not exist; `operation.not_found`; those of the policy and of the
+/// session store.
 pub(crate) fn follow<'a>(context: &'a Context, options: &FeedOptions) -> Result<Feed<'a>> {
     if !context.keeps_history() {
         return Err(Error::new(Code::CallInvalid, "Without a state directory no history is kept.")
@@ -267,7 +268,7 @@ pub(crate) fn follow<'a>(context: &'a Context, options: &FeedOptions) -> Result<
     }
     let place = options.path.as_deref().map(|path| context.resolve_no_follow(path, Access::Read)).transpose()?;
     let roots = 0..context.roots().len();
-    // Before the first look: what changes after it wakes the feed.
+    // The watch begins before the log is first read, so that every later change wakes the feed.
     let watch = DirectoryWatch::new(roots.clone().filter_map(|root| context.history(root).directory()));
     let start = if let Some(since) = &options.since {
         start_after(context, since)?
@@ -290,7 +291,8 @@ pub(crate) fn follow<'a>(context: &'a Context, options: &FeedOptions) -> Result<
     })
 }
 
-/// Returns the place before the newest operations of a root that fit. What is in doubt comes after it.
+/// Returns the position before the newest operations of a root that match the options. Operations in doubt come after
+/// it.
 fn start_at_end(context: &Context, root: usize, options: &FeedOptions, path: Option<&[u8]>) -> Result<FeedPosition> {
     let _ = resolve_in_doubt(context, root);
     let history = context.history(root);
@@ -311,7 +313,7 @@ fn start_at_end(context: &Context, root: usize, options: &FeedOptions, path: Opt
     })
 }
 
-/// Returns the places after a cursor, an operation, a mark or a moment.
+/// Returns the positions after a cursor, an operation, a mark or a moment.
 fn start_after(context: &Context, since: &str) -> Result<Vec<FeedPosition>> {
     let roots = context.roots().len();
     let cursor: Option<Vec<FeedPosition>> = since.split(',').map(FeedPosition::read).collect();
@@ -344,7 +346,7 @@ fn newest_time(context: &Context, numbers: &[Option<u64>]) -> Result<i64> {
     Ok(newest)
 }
 
-/// Returns the place after the last operation up to a time.
+/// Returns the position after the last operation up to a time.
 fn start_at_time(context: &Context, root: usize, at: i64) -> Result<FeedPosition> {
     let (history, mut below) = (context.history(root), None);
     loop {

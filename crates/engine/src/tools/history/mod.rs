@@ -46,7 +46,7 @@ use std::path::Path;
 const NEWEST_NAME: &str = "last";
 /// Operations that a list shows by default.
 const LISTED_DEFAULT: usize = 20;
-/// Operations that a list shows, and that may lie between two moments.
+/// Maximum number of operations that a list shows, and that may lie between two moments.
 const LISTED_MAX: usize = 1000;
 /// Characters of a list that are reserved for its last line.
 const LAST_LINE_CHARS: usize = 400;
@@ -173,7 +173,7 @@ fn listed(context: &Context, args: &HistoryInput, place: Option<&SafePath>, limi
         text.push_str("No operation in the history matches.\n");
     }
     let mut data = Map::new();
-    // No remark on a list that was limited on purpose.
+    // A list that the caller limited needs no note about further operations.
     if let Some(next) = next.filter(|_| !reached) {
         if rows.len() < wanted {
             let _ = writeln!(

@@ -235,7 +235,7 @@ fn state(logged: &LogEntry, status: OperationStatus) -> String {
     let unsure = unsure.then(|| "its process ended during it, so it may be incomplete".to_owned());
     let undo = matches!(logged.operation.role, Role::Undo(_));
     let then = status.reversal.map(|last| {
-        // What an undo did is in effect again where its redo was undone.
+        // If the redo of an undo is undone, the undo is in effect again.
         let verb = match (undo, last.redone) {
             (true, true) => "undone again",
             (true, false) | (false, true) => "redone",

@@ -1,4 +1,5 @@
-//! The turn of each operation in a list: as hooks or the caller said, or by pauses, as an undo of a turn sees it.
+//! The turn of each operation in a list: as hooks or the caller reported it, or by pauses, as an undo of a turn sees
+//! it.
 
 use crate::context::Context;
 use crate::session::turns::{OPERATIONS_PER_PAGE, PAUSE_US};

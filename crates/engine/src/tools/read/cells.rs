@@ -83,7 +83,8 @@ fn known(notebook: &Notebook<'_>, snapshot: &Snapshot, whole: &[bool]) -> LineSe
         return LineSet::all();
     }
     let mut lines = LineSet::none();
-    // The last line of a cell that was not shown: a cell that begins on it is not known either.
+    // Last line of the preceding cell that was not shown: a cell that begins on this line does not count as read
+    // either.
     let mut barred = 0;
     let spans: Vec<(usize, usize)> =
         notebook.cells().iter().map(|cell| notebook.lines(cell, snapshot.lines())).collect();

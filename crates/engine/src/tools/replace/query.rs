@@ -96,7 +96,8 @@ impl ReplaceQuery {
                 }
                 let mut resolved = resolve(file, std::slice::from_ref(op), OpOrder::Together, EXACT_SETTINGS)?;
                 let places = resolved.ops.iter().map(|op| op.places).sum();
-                // The outcomes would be reported for one file; for ten thousand they only take memory.
+                // Replies report outcomes of single edits only for one file; for ten thousand files they would only
+                // take memory.
                 resolved.ops.clear();
                 Ok(Some((resolved, places)))
             }
@@ -137,7 +138,7 @@ fn replacements(regex: &BoundedRegex, template: &[TemplatePart], text: &str) -> 
     Ok(found.edits)
 }
 
-/// Returns the offset behind the character at an offset; at the end of the text, the one beyond it.
+/// Returns the offset after the character at an offset; at the end of the text, the one beyond it.
 fn behind_char(text: &str, at: usize) -> usize {
     text.get(at..).and_then(|rest| rest.chars().next()).map_or(at + 1, |ch| at + ch.len_utf8())
 }

@@ -20,7 +20,7 @@ const DRY_RUN_DIFF_CHARS_MAX: usize = 6_000;
 /// Names of skipped files that are listed.
 const SKIPPED_NAMES_MAX: usize = 5;
 
-/// `1 file`, `2 files`
+/// Formats a count with its noun: `1 file`, `2 files`.
 fn count(count: usize, what: &str) -> String {
     match what.strip_suffix('y') {
         _ if count == 1 => format!("1 {what}"),

@@ -27,18 +27,18 @@ const RESOLVED_BYTES_MAX: usize = 512 << 10;
 /// The difference of a file.
 #[derive(Clone, Debug)]
 pub enum FileDifference {
-    /// Of a text.
+    /// The file is text.
     Text(TextDifference),
-    /// Of something else: the sizes in bytes of both sides, if they exist.
+    /// The file is not text: the sizes in bytes of both versions, if they exist.
     Binary {
         /// The size before.
         before: Option<usize>,
         /// The size after.
         after: Option<usize>,
     },
-    /// Of a large file that is not as the changes left it, so that it would have to be loaded.
+    /// The file is large and no longer as the changes left it, so a comparison would have to load it whole.
     TooLarge,
-    /// A side was not kept.
+    /// A version was not kept.
     NotKept,
 }
 
@@ -49,7 +49,7 @@ pub struct TextDifference {
     pub hunks: Vec<DiffHunk>,
     /// Whether the current file has each of them.
     pub states: Vec<HunkState>,
-    /// It is of a large file: its other lines are not available.
+    /// True for a large file, of which only the lines of the hunks are available.
     pub is_partial: bool,
     /// The changed words of each hunk, if the edit's own ranges are known; empty otherwise.
     pub words: Vec<HunkWords>,
@@ -144,7 +144,7 @@ fn states(
 ) -> Vec<HunkState> {
     let now = match context.load_file(place, None) {
         Ok(now) => now.map(|now| now.snapshot),
-        // Something else is there now.
+        // The entry is another kind of entry now, or cannot be read.
         Err(_) => return Vec::new(),
     };
     match (now, file.before, file.after) {
@@ -167,14 +167,15 @@ fn side(context: &Context, root: usize, place: &SafePath, state: Option<FileStat
     if let Some(bytes) = history.content(state.content, &[])? {
         return Ok(Some(bytes));
     }
-    // It may be the file as it is, or be rebuilt from it.
+    // The version may be the current file, or be rebuilt from it.
     let now = context.load_binary(place).ok().flatten();
     let hand: Vec<KnownContent<'_>> =
         now.iter().map(|now| KnownContent { id: now.snapshot.id(), bytes: now.snapshot.raw() }).collect();
     history.content(state.content, &hand)
 }
 
-/// Returns the lines of one side that hunks show: those that are not of the kind that only the other one has.
+/// Returns the lines of one version that hunks show: all except lines of the kind `other`, which only the other version
+/// has.
 fn lines_of_side(hunks: &[DiffHunk], other: LineKind) -> Vec<LineRange> {
     let ranges = hunks.iter().map(|hunk| {
         let (start, lines) = match other {
@@ -250,13 +251,13 @@ pub(crate) fn scope_content(
     side(context, root, &place, Some(state))?.ok_or_else(|| missing_content(path, "is not kept in that version"))
 }
 
-/// Returns the error for a version of a file that cannot be had.
+/// Returns the error for a version of a file that is not available.
 fn missing_content(path: &Path, what: &str) -> Error {
     let what = format!("{} {what}.", emendate_fs::shown(path));
     Error::new(Code::OperationMissing, what).next("Choose another version.")
 }
 
-/// A text in which a person resolves what an undo cannot.
+/// A text in which a person resolves the conflicts of an undo.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resolution {
     /// The file as it is, with the state before the changes merged into it; where both differ from the changes, both

@@ -36,13 +36,14 @@ pub(crate) fn large_difference(
     Ok(Some(text.map_or(FileDifference::TooLarge, FileDifference::Text)))
 }
 
-/// True for a file that is not loaded whole to be looked at.
+/// True for a file that is too large to be loaded whole for display.
 pub(crate) fn is_large(context: &Context, place: &SafePath) -> bool {
     let meta = context.store().metadata(place).ok().flatten();
     meta.is_some_and(|meta| meta.size > context.config().stream_from)
 }
 
-/// Compares the lines around replacements that lead back to the version before; `None` if the file is another one now.
+/// Compares the lines around replacements that restore the version before; `None` if the current file is not the
+/// version after the changes, or the lines are too long.
 fn around(
     context: &Context,
     place: &SafePath,

@@ -1,4 +1,4 @@
-//! The history for people who look at it: operations, changed files and their differences as values. What is shown in
+//! The history for people who review it: operations, changed files and their differences as values. What is shown in
 //! this way does not count as read by any session.
 
 pub(crate) mod cells;

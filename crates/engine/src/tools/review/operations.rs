@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 /// A query for operations.
 #[derive(Clone, Debug, Default)]
 pub struct OperationQuery {
-    /// The [`OperationPage::next`] of the previous page, to go on from there.
+    /// The [`OperationPage::next`] of the previous page, to continue from there.
     pub from: Option<String>,
     /// The session of the operations; `None` for all.
     pub session: Option<String>,
@@ -97,7 +97,7 @@ pub struct OperationView {
     pub tool: String,
     /// The format of its input; empty if there is none.
     pub format: String,
-    /// The name of a mark, or what is to be known about it; may be empty.
+    /// The name of a mark, or a note on the operation; may be empty.
     pub note: String,
     /// Its purpose.
     pub purpose: OperationPurpose,

@@ -1,4 +1,4 @@
-//! The changes that are looked at together: one operation, a turn, or everything between two moments.
+//! The changes that are reviewed together: one operation, a turn, or everything between two moments.
 
 use crate::context::Context;
 use crate::model::call_context::CallContext;
@@ -28,7 +28,7 @@ use std::ffi::OsStr;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// Changes that are looked at together.
+/// Changes that are reviewed together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChangeScope {
     /// Those of an operation.
@@ -39,7 +39,7 @@ pub enum ChangeScope {
     Between(String, String),
 }
 
-/// The changes of a scope, for several questions about them.
+/// The changes of a scope, computed once for several queries.
 #[derive(Clone, Debug, Default)]
 pub struct ScopeChanges {
     /// Each with its root, sorted by path.
@@ -105,7 +105,8 @@ pub struct ScopeFiles {
     pub files: Vec<FileView>,
 }
 
-/// Returns some files of a scope, and the sums of all that are `wanted`; without it, of all.
+/// Returns the files of a scope that are in `part` of the list sorted by path, and the line counts of all files.
+/// `wanted` selects the files to list and to count; without it, all are.
 pub(crate) fn scope_files(
     context: &Context,
     scope: &ScopeChanges,
@@ -154,7 +155,7 @@ pub struct ScopeFolder {
 /// Entries of a directory that are listed.
 const FOLDER_ENTRIES_MAX: usize = 1000;
 
-/// Returns what a directory of a scope has.
+/// Returns the content of a directory of a scope: directories with the sums of their files, and its own files.
 pub(crate) fn scope_folder(context: &Context, scope: &ScopeChanges, folder: &Path) -> ScopeFolder {
     let mut out = ScopeFolder::default();
     let roots = context.roots();
@@ -291,7 +292,7 @@ fn operations_of(context: &Context, scope: &ChangeScope, root: usize) -> Result<
     })
 }
 
-/// Returns what some operations, the newest first, changed together.
+/// Merges the changes of operations, given with the newest first, into one change per file.
 fn merged(of_roots: &[(usize, Vec<LogEntry>)]) -> Vec<(usize, FileChange)> {
     let mut paths: BTreeMap<(usize, Vec<u8>), FileChange> = BTreeMap::new();
     for (root, operations) in of_roots {

@@ -1,4 +1,4 @@
-//! Turns: the operations between two prompts of a person, as callers and hooks said, or between two pauses.
+//! Turns: the operations between two prompts of a person, as callers and hooks reported them, or between two pauses.
 
 use crate::context::Context;
 use crate::session::turns::PAUSE_US;
@@ -55,7 +55,7 @@ impl TurnStarts {
         Ok(starts)
     }
 
-    /// Ends a group of operations without a pause.
+    /// Ends a group of operations that follow each other without a pause.
     fn close(&mut self, root: usize, group: &mut Vec<&LogEntry>) {
         let first = group.last().map_or(0, |oldest| oldest.id.number);
         self.by_pause.extend(group.drain(..).map(|logged| ((root, logged.id.number), first)));

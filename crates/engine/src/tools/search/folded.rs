@@ -3,7 +3,7 @@
 use emendate_core::work;
 use std::ops::Range;
 
-/// Characters between two looks at the meter; one step each 16 characters.
+/// Characters between two checks of the meter; 16 characters count as one step.
 const BATCH_CHARS: usize = 4096;
 
 /// Plain text that is searched regardless of case.
@@ -82,7 +82,8 @@ impl FoldedFinder {
         None
     }
 
-    /// Returns the offset at which the needle begins that ends with this text; its variants differ in length.
+    /// Returns the offset of the occurrence of the needle that ends this text. Variants of case may differ in length,
+    /// so the offset is found by counting characters.
     fn start_of(&self, text: &[u8]) -> usize {
         let starts = (0..text.len()).rev().filter(|&at| !matches!(text[at], 0x80..=0xbf));
         starts.take(self.needle.len()).last().unwrap_or(0)

@@ -141,7 +141,7 @@ struct SearchRun<'a> {
 pub(crate) fn search(context: &Context, caller: &CallContext, mut input: Value) -> Result<Answer> {
     let raw = raw_path::take_beside(&mut input, "path")?;
     let args: SearchInput = formats::from_json(formats::FormatInput::Json(input))?;
-    // The rest is for notes.
+    // A quarter of the text is reserved for notes.
     let most = context.reply_limits(caller).text * 3 / 4;
     let path = raw.as_deref().unwrap_or(Path::new(&args.path));
     let (search, walked, place) = run(context, caller, &args, path, most)?;

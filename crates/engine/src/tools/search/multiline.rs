@@ -8,8 +8,8 @@ use grep_matcher::{Match, Matcher as _};
 use memchr::{memchr, memchr_iter, memrchr};
 use std::ops::Range;
 
-/// Matches on the lines of one hit after which the rest of these lines is skipped: each may take a look at all of the
-/// text.
+/// Matches on the lines of one hit after which the rest of these lines is skipped: the search for each may scan the
+/// whole text.
 const MATCHES_PER_HIT_MAX: usize = 50;
 
 /// The lines of a hit: the bytes of all lines that a match touches, and of further matches that begin on these lines.
@@ -75,7 +75,7 @@ pub(super) fn search(pattern: &SearchPattern, text: &str, context: usize, rows: 
     Ok(())
 }
 
-/// Returns the first match from `at` on that is on a line: the empty text behind the last line end is none.
+/// Returns the first match from `at` on that is on a line: the empty text after the last line end is not on a line.
 fn next_match(pattern: &SearchPattern, text: &[u8], at: usize) -> Result<Option<Match>> {
     if at > text.len() {
         return Ok(None);

@@ -61,12 +61,12 @@ pub(crate) struct SnapshotInput {
 struct RootSnapshot {
     /// There was none before.
     is_first: bool,
-    /// Files that it has.
+    /// Number of files in the snapshot.
     files: usize,
     operations: Vec<OperationId>,
     changes: Vec<FileChange>,
     left_out: LeftOut,
-    /// Files whose contents were not stored, because all of them have too many bytes.
+    /// Number of files whose contents were not stored because all new contents together are too large.
     unstored: usize,
 }
 
@@ -180,8 +180,8 @@ impl RootScan<'_> {
         Ok(taken)
     }
 
-    /// Scans the root: this thread walks through its directories, others read the files, and one more settles what was
-    /// read. Whoever fails ends the others.
+    /// Scans the root: this thread walks through its directories, others read the files, and one more compares what was
+    /// read with the history. A failure of one thread ends the others.
     fn scan(
         &self,
         earlier: &EarlierState,
@@ -228,7 +228,7 @@ impl RootScan<'_> {
         })
     }
 
-    /// Settles all batches. Returns the changes, and the files to which the cache may refer.
+    /// Compares all batches with the history. Returns the changes, and the files that the cache may contain.
     fn settle_all(
         &self,
         earlier: &EarlierState,
@@ -239,13 +239,13 @@ impl RootScan<'_> {
             let done = self.settle(earlier, batch, &mut findings)?;
             settled.extend(done.into_iter().map(|fresh| (key(&fresh.place).to_vec(), fresh.file)));
         }
-        // In the order of a walk, whichever was read first.
+        // Sorted in the order of a walk, because batches arrive in any order.
         let path = |change: &OutsideChange| Path::new(OsStr::from_bytes(&change.change.path)).to_owned();
         findings.changes.sort_by_cached_key(path);
         Ok((findings, settled))
     }
 
-    /// Compares files that were read with what is known of them. Returns those to which the cache may refer.
+    /// Compares files that were read with what the history knows of them. Returns the files that the cache may contain.
     fn settle(
         &self,
         earlier: &EarlierState,
@@ -273,7 +273,7 @@ impl RootScan<'_> {
         for (&nth, state) in differing.iter().zip(states) {
             let now = batch[nth].file.state();
             before[nth] = match state {
-                // Whoever changed the mode, the history knows it.
+                // The history already knows this mode, whoever changed it.
                 Some(KnownState { state: Some(state), in_doubt: false })
                     if state.content == now.content && !is_mode_changed(state, now) =>
                 {
@@ -342,7 +342,7 @@ impl RootScan<'_> {
     }
 
     /// Stores the contents of unchanged files of which the history has only the id, as after the edit of a large file:
-    /// else their next change by others could not be taken back.
+    /// else their next change by others could not be undone.
     fn store_missing(&self, batch: &[FreshFile], before: &[Before], findings: &mut FoundChanges) -> Result<()> {
         let is_same = |before: &Before| matches!(before, Before::Same);
         let same: Vec<&FreshFile> =
@@ -399,7 +399,7 @@ impl RootScan<'_> {
         Ok(())
     }
 
-    /// Returns the place of a path where nothing is; `None` if something is there, or nobody can say.
+    /// Resolves a path at which nothing exists any more; `None` if an entry exists, or if that cannot be determined.
     fn gone(&self, path: &[u8]) -> Option<SafePath> {
         let place = crate::tools::undo::file_states::logged_place(self.context, path).ok()?;
         if place.root() != self.root || place.absolute() != Path::new(OsStr::from_bytes(path)) {
@@ -420,7 +420,7 @@ fn is_mode_changed(before: FileState, after: FileState) -> bool {
 }
 
 impl FoundChanges {
-    /// Takes room for the new content of a file, if there is any left.
+    /// Reserves space for the new content of a file; false if too little is left.
     fn room_for(&mut self, bytes: usize) -> bool {
         let fits = self.stored_bytes + bytes as u64 <= SNAPSHOT_BYTES_MAX;
         self.stored_bytes += if fits { bytes as u64 } else { 0 };
@@ -429,7 +429,7 @@ impl FoundChanges {
     }
 }
 
-/// The knowledge of a file before the snapshot.
+/// Knowledge of a file from before the snapshot.
 enum Before {
     /// It has not changed.
     Same,
@@ -437,6 +437,6 @@ enum Before {
     Known(Option<FileState>),
     /// An operation that nobody has resolved yet may have changed it.
     InDoubt,
-    /// Nothing.
+    /// Nothing is known of it.
     Unknown,
 }

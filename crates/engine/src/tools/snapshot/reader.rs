@@ -13,7 +13,7 @@ use std::ops::AddAssign;
 use std::sync::mpsc::{Receiver, SyncSender};
 use std::sync::{Mutex, PoisonError};
 
-/// Files, and bytes of them, that are settled together.
+/// Maximum number of files, and of their bytes, that are compared with the history together.
 const BATCH_FILES: usize = 512;
 const BATCH_BYTES: usize = 4 << 20;
 
@@ -24,7 +24,7 @@ pub(super) struct FreshFile {
     pub(super) bytes: Vec<u8>,
 }
 
-/// Files that a snapshot leaves out.
+/// Files that a snapshot omits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct LeftOut {
     /// Files that may hold secrets, or that rules do not let be read.
@@ -89,7 +89,7 @@ impl<'a> ChunkReader<'a> {
         }
     }
 
-    /// Reads until there are no more chunks. Returns the files that have not changed, and what was left out. It ends
+    /// Reads until there are no more chunks. Returns the files that have not changed, and what was omitted. It ends
     /// early if nobody takes the batches any more.
     ///
     /// Errors: `call.cancelled`, and the limit of work.
@@ -105,7 +105,7 @@ impl<'a> ChunkReader<'a> {
 
     fn chunk(&mut self, chunk: &EntryChunk) -> Result<()> {
         if self.earlier.known.is_some() {
-            // No metadata prove anything yet, and reading returns them.
+            // There is no cached metadata to compare with, and reading a file also returns its metadata.
             for entry in &chunk.entries {
                 self.visit(&chunk.folder, entry, None)?;
             }
@@ -117,7 +117,7 @@ impl<'a> ChunkReader<'a> {
             return Ok(());
         };
         for (entry, meta) in chunk.entries.iter().zip(metas) {
-            // Without metadata it has vanished.
+            // An entry without metadata has vanished.
             if meta.is_some() {
                 self.visit(&chunk.folder, entry, meta)?;
             }
@@ -161,7 +161,7 @@ impl<'a> ChunkReader<'a> {
             return Ok(());
         };
         let bytes = target.into_encoded_bytes();
-        // Links are so short that the cache need not prove anything of them.
+        // Links are so short that they are always read: `racy` makes the cached entry prove nothing.
         let file = CachedFile { meta, content: ContentId::of(&bytes), racy: true };
         self.push(place, file, bytes)
     }

@@ -1,5 +1,5 @@
-//! The files of a snapshot: those below a root that no ignore file leaves out. One thread lists the directories;
-//! [readers](super::reader) look at the files.
+//! The files of a snapshot: those below a root that no ignore file excludes. One thread lists the directories;
+//! [readers](super::reader) examine the files.
 
 use crate::context::Context;
 use crate::context::walk::{WalkFilter, has_file, ignore_files};
@@ -17,7 +17,7 @@ use std::sync::mpsc::SyncSender;
 pub(crate) const SNAPSHOT_FILES_MAX: usize = 50_000;
 /// Bytes of a file that belongs to a snapshot.
 pub(crate) const SNAPSHOT_FILE_BYTES_MAX: u64 = 8 << 20;
-/// Entries of a directory that one thread looks at.
+/// Entries of a directory that one reader gets at a time.
 const CHUNK_ENTRIES: usize = 64;
 /// Directories of version control systems.
 const VERSION_CONTROL: [&str; 4] = [".git", ".jj", ".hg", ".svn"];
@@ -95,14 +95,15 @@ impl<'a> TreeWalk<'a> {
         if chunk.is_empty() { Ok(()) } else { self.send(&folder, chunk) }
     }
 
-    /// True if an entry belongs to the snapshot. `folder` is the path of its directory, and is so again afterwards.
+    /// True if an entry belongs to the snapshot. `folder` is the path of its directory, and has that value again
+    /// afterwards.
     fn belongs(&self, entry: &DirEntry, folder: &mut PathBuf) -> Result<bool> {
         work::spend(1)?;
         // Temporary files of a dead process of ours are not changes by others.
         if VERSION_CONTROL.iter().any(|name| entry.name == OsStr::new(name)) || is_temporary_name(&entry.name) {
             return Ok(false);
         }
-        // A link is an entry of its own: what it leads to is not looked at.
+        // A link is an entry of its own: its target is not examined.
         let is_link = entry.kind == EntryKind::Link;
         let as_file = is_link.then(|| DirEntry { kind: EntryKind::File, ..entry.clone() });
         folder.push(&entry.name);

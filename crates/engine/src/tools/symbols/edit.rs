@@ -51,7 +51,7 @@ impl EditSymbolInput {
         SymbolRef { path: &self.symbol, line: self.line }
     }
 
-    /// The new text, in the form of a reading.
+    /// The new text, with the line ends of decoded text.
     pub(crate) fn new_text(&self) -> String {
         normalize_text(self.text.as_deref().unwrap_or_default())
     }
@@ -77,7 +77,7 @@ pub(crate) fn edit_symbol(
             .next("Give text: the new definition, or for rename the new name."));
     }
     let place = context.resolve_path(raw.as_deref().unwrap_or(Path::new(&args.file_path)), Access::Write)?;
-    // Before the file is held: a server may take its time.
+    // Asked before the path is locked, because a server may be slow.
     let known =
         if action == SymbolAction::Rename { references_elsewhere(context, caller, &place, &args) } else { None };
     let turns = context.lock_paths(once(place.absolute()));

@@ -165,7 +165,7 @@ impl ForeignUseSearch<'_> {
     }
 }
 
-/// A note of files that use a name, with the call that renames it there; `None` where there are none.
+/// Returns a note on files that use a name, with the call that renames it there; `None` if there are none.
 pub(crate) fn advised(
     heard: &str,
     uses: &[ForeignUse],

@@ -13,7 +13,7 @@ use emendate_lsp::{FileText, Reference};
 use emendate_syntax::SymbolAction;
 use std::path::PathBuf;
 
-/// The files beside one that refer to its symbol.
+/// The other files that refer to a symbol of one file.
 pub(crate) struct References {
     server: String,
     root: PathBuf,
@@ -22,14 +22,14 @@ pub(crate) struct References {
 }
 
 impl References {
-    /// A note of these files, with the call that renames the symbol there; `None` where there are none.
+    /// Returns a note on these files, with the call that renames the symbol there; `None` if there are none.
     pub(crate) fn note(&self, old: &str, new: &str) -> Option<String> {
         let heard = format!("Other files refer to `{old}`, says {}", self.server);
         advised(&heard, &self.uses, self.count, &self.root, old, new)
     }
 }
 
-/// The other files that refer to a symbol; `None` where no language server says so in its time.
+/// Returns the other files that refer to a symbol; `None` if no language server answers in time.
 pub(crate) fn references_elsewhere(
     context: &Context,
     caller: &CallContext,
@@ -60,7 +60,7 @@ pub(crate) fn references_elsewhere(
     })
 }
 
-/// The first reference of each file beside this one that may be read, and the number of these files.
+/// Returns the first reference in each other file that may be read, and the number of these files.
 fn beside(context: &Context, home: &SafePath, all: Vec<Reference>) -> (Vec<ForeignUse>, usize) {
     let mut files: Vec<Reference> = all.into_iter().filter(|it| it.path != home.absolute()).collect();
     files.dedup_by(|next, first| next.path == first.path);
@@ -69,7 +69,7 @@ fn beside(context: &Context, home: &SafePath, all: Vec<Reference>) -> (Vec<Forei
     (files.into_iter().take(NAMED_FILES_MAX).map(|it| ForeignUse { path: it.path, line: it.line }).collect(), count)
 }
 
-/// The byte of the text that a server is shown at which a span of the reading begins.
+/// Returns the byte offset of a span of the decoded text in the text that a server gets.
 fn offset(snapshot: &Snapshot, span: Span) -> Option<usize> {
     match snapshot.codec().charset {
         Charset::Utf8 => snapshot.raw_span(span).start().checked_sub(snapshot.codec().mark),

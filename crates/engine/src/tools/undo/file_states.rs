@@ -50,7 +50,7 @@ pub(super) fn current_state(context: &Context, place: &SafePath) -> Result<Curre
 pub(crate) fn logged_place(context: &Context, path: &[u8]) -> Result<SafePath> {
     let path = Path::new(OsStr::from_bytes(path));
     let place = match context.store().resolve_no_follow(path) {
-        // Below a file that was a directory.
+        // The path is below a file that used to be a directory.
         Err(error) if error.code() == Code::PathInvalid => resolve_below_file(context, path).ok_or(error)?,
         other => other?,
     };
@@ -58,7 +58,7 @@ pub(crate) fn logged_place(context: &Context, path: &[u8]) -> Result<SafePath> {
     Ok(place)
 }
 
-/// Returns the lines that a caller knows of a file after it gets this content.
+/// Returns the lines of a file that a caller knows once the file has this content.
 pub(crate) fn lines_then(
     context: &Context,
     caller: &CallContext,

@@ -37,9 +37,9 @@ const COMPARED_BYTES_MAX: usize = 1 << 20;
 /// Whether the current file has the change of a hunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HunkState {
-    /// It has.
+    /// The current file has the change.
     InEffect,
-    /// It was undone.
+    /// The change was undone.
     Undone,
     /// The same lines changed since.
     Changed,
@@ -50,9 +50,9 @@ pub enum HunkState {
 /// The direction in which hunks are changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum HunkAction {
-    /// They become as they were before the operation.
+    /// The lines become as they were before the operation.
     Reverse,
-    /// They become as the operation left them.
+    /// The lines become as the operation left them.
     Apply,
 }
 
@@ -263,7 +263,7 @@ impl HunkSides {
         }
     }
 
-    /// Returns the change of the version above that these hunks mean.
+    /// Returns the change that these hunks make to the version [`HunkSides::seen`].
     fn change_of(&self, numbers: &BTreeSet<usize>, action: HunkAction) -> ChangeSet {
         let parts = explain::by_hunks(&self.before, &self.changes, HUNK_CONTEXT_LINES, numbers);
         match action {
@@ -299,7 +299,7 @@ impl HunkSides {
         states.collect()
     }
 
-    /// Returns the reversal of all hunks but those that the current version certainly has no more.
+    /// Returns the reversal of all hunks except those that are certainly no longer in the current version.
     pub(super) fn reversal_for(&self, now: &Snapshot) -> ChangeSet {
         let mut numbers: BTreeSet<usize> = (1..=self.hunks).collect();
         match self.presence(&numbers, HunkAction::Reverse, now) {
@@ -335,8 +335,8 @@ impl HunkSelection<'_> {
         Ok(with_same_codec(&now.snapshot, bytes))
     }
 
-    /// Returns the hunks that the current file is not yet as wanted in. Where it may have been changed to that already,
-    /// each hunk is compared by itself.
+    /// Returns the hunks of the call that still have to be changed in the current file. If it may have some of them in
+    /// the requested state already, each hunk is compared by itself.
     ///
     /// Errors: `operation.conflict` for a hunk of which the file may have a part.
     fn missing(&self, sides: &HunkSides, now: &LoadedFile) -> Result<BTreeSet<usize>> {

@@ -245,7 +245,7 @@ fn mark_taken_back(
     let history = context.history(root);
     match history.log(&operation, &[], &[]) {
         Ok(entered) => {
-            // If that fails, it is resolved by its files, of which there are none.
+            // If that fails, the operation is resolved later by comparing its files, and it has none.
             let _ = history.mark_committed(&[entered.id]);
             let verb = if matches!(cause.role, Role::Redo(_)) { "redone" } else { "undone" };
             let next = format!("It counts as {verb} now: repeat the call for the operation before it.");

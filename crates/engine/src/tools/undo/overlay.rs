@@ -195,7 +195,7 @@ impl<'a> Overlay<'a> {
     }
 }
 
-/// Returns the plan of a path without a file.
+/// Returns the planned state of a path at which there will be no file.
 fn without_file(now: CurrentState) -> PlannedState {
     PlannedState { now, file: None, attributes: None }
 }

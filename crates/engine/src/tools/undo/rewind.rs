@@ -1,5 +1,5 @@
-//! The tool `rewind`: everything that the session did since a moment is taken back, in one operation. What others did
-//! since then stays, and is listed.
+//! The tool `rewind`: it undoes everything that the session did since a moment, in one operation. What others did since
+//! then stays, and is listed.
 
 use crate::context::Context;
 use crate::model::call_context::CallContext;

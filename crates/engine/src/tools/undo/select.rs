@@ -325,7 +325,7 @@ fn last_of(
     }
 }
 
-/// Returns an operation with the gaps behind it.
+/// Returns an operation as a candidate, with the gap between it and the newest operation.
 fn candidate_of(logged: &LogEntry, gaps: &HistoryGaps) -> UndoCandidate {
     UndoCandidate { logged: logged.clone(), across: gaps.before(logged) }
 }
@@ -337,7 +337,8 @@ pub(super) fn session_filter<'a>(caller: &'a CallContext, args: &UndoInput) -> O
     (!args.any_session && !is_named_by_person).then_some(&*caller.session)
 }
 
-/// True for an operation of another session. A change by others belongs to no session: whoever names it means it.
+/// True for an operation of another session. A change by others belongs to no session: a caller who names it intends to
+/// undo it.
 pub(super) fn is_foreign(logged: &LogEntry, session: &str) -> bool {
     logged.operation.session != session && !logged.operation.is_outside()
 }

@@ -6,7 +6,7 @@ use crate::tools::undo::select::UndoSelection;
 use emendate_core::{Code, Error, Phrase, Result, advice};
 use emendate_history::{LogEntry, OperationFilter, OperationId, OperationName, Role};
 
-/// Operations that one call may take back.
+/// Maximum number of operations that one call may undo.
 pub(crate) const SINCE_OPERATIONS_MAX: usize = 1000;
 /// Operations that are read together.
 const OPERATIONS_PER_PAGE: usize = 50;

@@ -10,11 +10,11 @@ use std::ops::Range;
 
 /// Bytes scanned by the automaton that count as one step of work.
 const BYTES_PER_STEP: usize = 2;
-/// Bytes between two looks at the meter.
+/// Bytes between two checks of the meter.
 const BATCH_BYTES: usize = 4096;
 /// States of the expression per step of work, for each transition that has to be computed.
 const STATES_PER_STEP: usize = 2;
-/// Steps in addition for a transition that has to be computed.
+/// Additional steps for a transition that has to be computed.
 const TRANSITION_STEPS: usize = 20;
 /// Steps for computing transitions after which the automaton is given up.
 const BUILD_STEPS_MAX: usize = 40_000_000;
@@ -168,7 +168,8 @@ impl Pass<'_> {
         if next.is_unknown() || next.is_quit() { self.computed(state, byte) } else { Ok(next) }
     }
 
-    /// Follows a transition of a state that is a match. Whether it was known shows only in the memory.
+    /// Follows a transition of a matching state. Whether the transition was already known shows only in the memory that
+    /// the cache uses.
     fn next_of_tagged(&mut self, state: LazyStateID, byte: u8) -> Result<LazyStateID, EarlyEnd> {
         let memory = self.cache.memory_usage();
         let next = self.dfa.next_state(self.cache, state, byte).map_err(|_| EarlyEnd { gave_up: true })?;

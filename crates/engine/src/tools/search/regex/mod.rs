@@ -1,8 +1,8 @@
 //! Regular expressions whose search is counted, so that it ends with the work of the call.
 //!
-//! The library searches fast, but nothing tells how much of the text it looks at for one match, and nothing stops it.
-//! It is used while its worst case is small: the states of the expression times the bytes of the text. Beyond that an
-//! automaton searches, built while it runs, and where that would be built for too long, a simulation of all states at
+//! The library searches fast, but it does not report how much of the text it looks at for one match, and cannot be
+//! stopped. It is used while its worst case is small: the states of the expression times the bytes of the text. Beyond
+//! that an automaton searches, built while it runs, and if building it takes too long, a simulation of all states at
 //! once. Both count their steps, and both find what the library finds.
 
 pub(crate) mod automaton;
@@ -24,7 +24,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 pub(crate) use crate::tools::search::regex::pike_vm::GroupSlots;
 
-/// States times bytes that the library may look at in its worst case, in all texts of a call: under a second.
+/// Product of states and bytes that the library may examine in its worst case, in all texts of a call: under a second.
 const LIBRARY_WORK_MAX: u64 = 150_000_000;
 /// Bytes of a compiled expression, and of its tables during the search.
 const COMPILED_BYTES_MAX: usize = 8 << 20;

@@ -93,7 +93,7 @@ struct Simulation<'a> {
     /// The groups to remember; without them, only the start of a match is.
     groups: Option<&'a GroupSlots>,
     cache: &'a mut PikeCache,
-    /// States visited since the last look at the meter.
+    /// States visited since the last check of the meter.
     visits: usize,
     /// Steps of work for each of them.
     visit_steps: usize,
