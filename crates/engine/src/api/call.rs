@@ -27,7 +27,7 @@ impl Tool {
         if notes.is_empty() {
             return self.run(context, caller, value);
         }
-        // Text that is meant for a file remains unchanged.
+        // An answer that consists only of requested text gets no notes, because that text may be saved as a file.
         let silent = self.answers_bare();
         match self.run(context, caller, value) {
             Ok(mut answer) => {

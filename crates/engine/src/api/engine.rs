@@ -66,7 +66,8 @@ impl Engine {
         self
     }
 
-    /// The flag to set when nothing reads the answers any more: calls then end before they write, or not at all.
+    /// The flag to set when nothing reads the answers any more: a running call then stops before it writes anything, or
+    /// not at all.
     pub fn client_gone_flag(&self) -> Arc<AtomicBool> {
         self.context.client_gone_flag()
     }
@@ -107,7 +108,7 @@ impl Engine {
     }
 
     /// Returns the preview of a line operation on the file at `path`, whose numbers refer to the version `base`. Blocks
-    /// are looked up; one that cannot be found is left out, as are lines named by anchors.
+    /// are looked up; one that cannot be found is omitted, as are lines named by anchors.
     pub fn preview_lines(
         &self,
         caller: &CallContext,

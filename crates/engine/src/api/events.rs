@@ -25,7 +25,7 @@ pub(crate) fn call_as(
 ) -> Reply {
     let begun = context.events().begin();
     let (asked, path) = (InputSummary::of(&input, context.events().wants_paths()), first_path(&input));
-    // The format becomes known during the call, and an error does not tell it.
+    // The format becomes known during the call, and an error does not contain it: the handle records it.
     let watch = caller.handle.clone().unwrap_or_default();
     let own = caller.handle.is_none().then(|| CallContext { handle: Some(watch.clone()), ..caller.clone() });
     let caller = own.as_ref().unwrap_or(caller);
@@ -144,7 +144,7 @@ fn done(event: &mut Event, data: &Map<String, Value>) {
         let moved = text_of(data, "from").filter(|_| text_of(data, "type") == Some("move"));
         event.instructions |=
             text_of(data, "filePath").into_iter().chain(moved).map(Path::new).any(policy::is_instructions);
-        // More than the input named.
+        // A path that the input did not name.
         if let Some(path) = text_of(data, "filePath")
             .filter(|path| !event.paths.is_empty() && !event.paths.iter().any(|known| known == path))
         {

@@ -75,7 +75,7 @@ const fn all(name: &'static str) -> ToolView {
     }
 }
 
-/// [`Profile::instructions`], which differ in how a place is named.
+/// Builds [`Profile::instructions`]. Profiles differ only in how an edit refers to a place in a file.
 macro_rules! instructions {
     ($how:literal) => {
         concat!(

@@ -43,7 +43,7 @@ pub struct Tool {
     pub prompt: &'static str,
     /// Its effects.
     pub annotations: Annotations,
-    /// The numeric codes of the seeds in its errors.
+    /// Table of the seed documents that defines the numeric codes of this tool's errors.
     pub seed: SeedCodes,
     /// The call that shows the omitted parts of a reply.
     pub rest: &'static str,
@@ -93,10 +93,10 @@ pub(super) enum ToolInput {
     Formats(&'static [&'static dyn Format]),
 }
 
-/// An edit replaces or deletes text, and is not merely additive; and made twice, an insertion is there twice.
+/// Annotations of an edit: it replaces or deletes text, and an insertion that is made twice is there twice.
 const EDIT_ANNOTATIONS: Annotations = Annotations { read_only: false, destructive: true, idempotent: false };
 
-/// Fields that the replies of most edits omit.
+/// Advice for the fields that most replies to edits omit.
 const REST_OF_EDIT_ADVICE: &str =
     "Read the file with offset and limit to see it as it is; history with the id of the operation shows the change.";
 

@@ -135,7 +135,7 @@ pub struct CallContext {
     /// Names of the texts of a replacement in messages; `None`: those of the table.
     pub texts: Option<TextNames>,
     /// The turn that the call belongs to, by any name: another name than that of the call before begins a new turn.
-    /// `None`: the turn goes on, until a client's hook or a pause ends it.
+    /// `None`: the turn continues until a client's hook or a pause ends it.
     pub turn: Option<String>,
 }
 

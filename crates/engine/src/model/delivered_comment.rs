@@ -1,6 +1,6 @@
 //! Comments whose delivery is not recorded yet.
 
-/// A comment that a reply of this process has.
+/// A comment that a reply of this process contains.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct DeliveredComment {
     /// The root whose history has it.

@@ -19,12 +19,14 @@ pub(crate) const HUNK_CONTEXT_LINES: usize = 3;
 pub(crate) struct HunkNumbers {
     pub(crate) operation: OperationId,
     pub(crate) numbers: BTreeSet<usize>,
-    /// They are those of the changes of several operations, of which this is the last one.
+    /// The numbers refer to the combined changes of several operations, of which `operation` is the last.
     pub(crate) of_several: bool,
 }
 
 impl HunkNumbers {
-    /// Errors: `call.too_large`, and `call.invalid` for no number.
+    /// Creates the numbers of one call.
+    ///
+    /// Errors: `call.too_large`; `call.invalid` if there are no numbers, or one of them is 0.
     pub(crate) fn new(operation: OperationId, numbers: &[usize]) -> Result<HunkNumbers> {
         check_count(numbers.len(), HUNKS_PER_CALL_MAX, "hunks")?;
         if numbers.is_empty() || numbers.contains(&0) {

@@ -75,7 +75,7 @@ pub struct Reply {
 }
 
 impl Reply {
-    /// Creates a reply within `limits`; `rest` tells how to get the omitted parts.
+    /// Creates a reply within `limits`; `rest` describes how to get the omitted parts.
     pub fn new(result: Result<Answer, Error>, seed: SeedCodes, limits: ReplyLimits, rest: &str) -> Reply {
         let result = match result {
             Ok(mut answer) => {

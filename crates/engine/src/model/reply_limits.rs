@@ -111,7 +111,7 @@ impl Omission {
         json!({ "field": self.field, "shown": self.shown, "of": self.of, "unit": self.unit })
     }
 
-    /// The reverse; `path` leads to the object that the field is in.
+    /// The reverse of [`Omission::to_json`]; `path` leads to the object that contains the field.
     fn from_json(value: &Value, path: &str) -> Option<Omission> {
         let field = format!("{path}{}", value["field"].as_str()?);
         let unit = Cow::Owned(value["unit"].as_str()?.to_owned());
@@ -124,8 +124,8 @@ fn number_field(value: &Value, key: &str) -> Option<usize> {
     value[key].as_u64().and_then(|number| usize::try_from(number).ok())
 }
 
-/// Notes in the data of a reply, or of one of its files, that only a part of a field was built. The reply lists it with what
-/// its limits leave out.
+/// Records in the data of a reply, or of one of its files, that only a part of a field was built. The reply lists the
+/// field among the omissions.
 pub(crate) fn note_part(data: &mut Map<String, Value>, field: &str, unit: &'static str, shown: usize, of: usize) {
     if shown >= of {
         return;
@@ -137,7 +137,7 @@ pub(crate) fn note_part(data: &mut Map<String, Value>, field: &str, unit: &'stat
     }
 }
 
-/// Takes out what builders noted with [`note_part`].
+/// Removes and returns what builders recorded with [`note_part`].
 fn noted_parts(data: &mut Map<String, Value>) -> Vec<Omission> {
     let mut omissions = Vec::new();
     take_noted(data, "", &mut omissions);
@@ -149,7 +149,7 @@ fn noted_parts(data: &mut Map<String, Value>) -> Vec<Omission> {
     omissions
 }
 
-/// Moves the notes of one object to `omissions`; `path` leads to the object.
+/// Moves the records of one object to `omissions`; `path` leads to the object.
 fn take_noted(fields: &mut Map<String, Value>, path: &str, omissions: &mut Vec<Omission>) {
     let omitted = fields.shift_remove(OMITTED_FIELD);
     let noted = omitted.as_ref().and_then(|omitted| omitted["fields"].as_array()).into_iter().flatten();
@@ -195,7 +195,7 @@ impl ReplyLimits {
         }
     }
 
-    /// Cuts an answer to these limits; `rest` tells how to get the omitted parts.
+    /// Cuts an answer to these limits; `rest` describes how to get the omitted parts.
     pub fn fit(self, text: &mut String, data: &mut Map<String, Value>, rest: &str) {
         let mut omissions = noted_parts(data);
         omissions.extend(cut_text(text, self.text, "text", rest));

@@ -40,7 +40,8 @@ impl Base {
         if seen.text() != now.snapshot.text() {
             return Base::Stale { seen, lines_seen };
         }
-        // The text is unchanged; line ends and encoding are the file's own business.
+        // A change of line ends or encoding alone does not make an edit stale: new text takes those that the file has
+        // now.
         let note = "The file's line ends or encoding changed since it was read; its text did not.".into();
         Base::Fresh { lines_seen, note: Some(note) }
     }
@@ -81,8 +82,8 @@ pub(crate) fn find_base(
             None => return Err(unread(place)),
         },
     };
-    // The bytes were read anyway, so contents decide and no stamp is trusted: neither one taken in the same clock
-    // tick as a write, nor one that a write through a shared mapping leaves unchanged.
+    // The bytes were read anyway, so contents decide and no metadata is trusted: neither metadata taken in the same
+    // clock tick as a write, nor metadata that a write through a shared mapping leaves unchanged.
     if record.content == now.snapshot.id() {
         return Ok(Base::fresh(record.lines));
     }
@@ -102,9 +103,8 @@ pub(crate) fn find_base(
     Ok(Base::of(seen, record.lines, now))
 }
 
-/// Finds the version that a header names: the latest one the session knows under that tag. Such a short tag
-/// eventually names several texts; if a known one has it, that is the one the session saw; otherwise it may be one
-/// that was not kept.
+/// Finds the version that a header names: the latest one the session knows under that tag. Such a short tag may belong
+/// to several texts. If a known version has it, the session saw that one; otherwise the version may not have been kept.
 ///
 /// Errors: `stale.unknown_tag`.
 fn base_of_lines(
@@ -127,7 +127,7 @@ fn base_of_lines(
         }
         let bytes = sessions.bytes(record.content)?;
         unkept |= bytes.is_none();
-        // A version that cannot be decoded any more is not the one searched for.
+        // A version that cannot be decoded any more cannot be the one that the header names.
         let seen = bytes.and_then(|bytes| context.decode(place, bytes, options.declared, "").ok());
         if let Some(seen) = seen.filter(|seen| ShortTag::of(seen.text()) == tag) {
             return Ok(Base::of(seen, record.lines, now));
@@ -265,7 +265,7 @@ pub(crate) fn of_ranges(ranges: &[(usize, usize)]) -> LineSet {
 
 /// Creates the record of a version that the caller wrote.
 pub(crate) fn written_record(content: emendate_core::ContentId, stamp: FileMeta, lines: LineSet) -> Record {
-    // The stamp is as recent as possible: it proves nothing until the contents have been compared once more.
+    // The metadata is as recent as the write itself: it proves nothing until the contents have been compared once more.
     Record { content, meta: stamp, racy: true, lines, origin: RecordOrigin::Write, offset: None, limit: None }
 }
 

@@ -1,5 +1,5 @@
-//! Comments of a person on what a session did: its next reply delivers them. They are recorded as delivered when a front
-//! end says that its replies are out, so a process that dies before delivers them once more after its restart.
+//! Comments of a person on what a session did: its next reply delivers them. They are recorded as delivered when a
+//! front end confirms that its replies were sent; if a process dies before that, the comments are delivered once more.
 
 use crate::context::Context;
 use crate::model::call_context::CallContext;

@@ -12,7 +12,7 @@ use std::path::Path;
 #[derive(Debug, PartialEq, Eq)]
 struct InnerName<'a> {
     name: &'a str,
-    /// The decoration is never a part of a name, so the name of a new file is read without it, too.
+    /// The decoration can never be a part of a name, so it is removed from the name of a new file as well.
     certain: bool,
     /// The decoration names some lines of the file, so the text is not the whole file.
     is_part: bool,
@@ -49,7 +49,7 @@ pub(crate) fn read_decorated_name(
     check_home(file)
 }
 
-/// `~` is expanded by shells only: a directory of that name is never meant.
+/// Refuses a new file below `~`: only shells expand it, and no directory of that name is ever meant.
 fn check_home(file: &FileRequest) -> Result<()> {
     if !(file.path.starts_with("~/") && creates(&file.action)) {
         return Ok(());
@@ -105,7 +105,8 @@ fn without_lines(name: &str) -> Option<&str> {
     {
         return Some(inner);
     }
-    // The rest of such a name after its first number was taken for a language.
+    // A name such as `12:20:src/a.rs` may arrive without its first number, if the parser of the text took that for a
+    // language.
     if let Some((line, inner)) = name.split_once(':')
         && is_number(line)
     {

@@ -1,5 +1,5 @@
-//! Additions to the error of an edit that found no place: the text is in another file that was read; and a short answer
-//! that tells what to read, if a call fails in the same way a second time.
+//! Additions to the error of an edit that found no place: the file among those already read that contains the text;
+//! and, if a call fails in the same way a second time, a short answer that says what to read.
 
 use crate::context::Context;
 use crate::context::policy::Access;

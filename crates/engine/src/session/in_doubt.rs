@@ -24,7 +24,7 @@ const WAIT_MAX: Duration = Duration::from_millis(100);
 enum ObservedState {
     Before,
     After,
-    /// Neither side, or both.
+    /// Neither the state before nor the state after, or both.
     Neither,
 }
 
@@ -68,7 +68,7 @@ pub(crate) fn wait_for_in_doubt(context: &Context, root: usize) -> Result<()> {
 /// Resolves the selected operations.
 pub(crate) fn resolve_selected(context: &Context, root: usize, which: impl Fn(&LogEntry) -> bool) -> Result<bool> {
     let mut any = false;
-    // The newest first: its outcome shows what it found.
+    // The newest first: its outcome shows which state it found.
     for logged in context.history(root).in_doubt()? {
         let found = observe(context, root, &logged)?;
         let history = context.history(root);
@@ -104,7 +104,7 @@ fn observe(context: &Context, root: usize, logged: &LogEntry) -> Result<Observed
     Ok(all.unwrap_or(ObservedState::Neither))
 }
 
-/// Returns the state that later operations on a file found.
+/// Returns the state of a file that later operations found.
 fn found_later(context: &Context, root: usize, id: OperationId, file: &FileChange) -> Result<Option<ObservedState>> {
     if content(file.before) == content(file.after) {
         return Ok(None);
@@ -174,7 +174,7 @@ fn found_now(context: &Context, root: usize, id: OperationId, file: &FileChange)
     })
 }
 
-/// Returns the mode of a side.
+/// Returns the permission bits of a state.
 fn mode_of(side: Option<FileState>) -> Option<u32> {
     side.map(|side| side.mode)
 }
@@ -182,7 +182,7 @@ fn mode_of(side: Option<FileState>) -> Option<u32> {
 /// Content and kind of the entry at a path; `None` if there is none.
 type PathContent = Option<(ContentId, FileKind)>;
 
-/// Returns a side without its mode.
+/// Returns the content and kind of a state, without its permission bits.
 fn content(side: Option<FileState>) -> PathContent {
     side.map(|side| (side.content, side.kind))
 }

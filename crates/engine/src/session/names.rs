@@ -128,7 +128,8 @@ fn resolve_name(
     }
 }
 
-/// Returns the path of a new file: without its first directory, if that is the one of two compared trees and not here.
+/// Returns the path of a new file. A first directory that does not exist is dropped if it only names one of two
+/// compared trees.
 fn new_name(context: &Context, directory: &Path, file: &FileRequest) -> (String, Option<String>) {
     let top = file.path.split('/').next().unwrap_or_default();
     match &*file.alternatives {
@@ -159,7 +160,7 @@ pub(crate) fn exists(context: &Context, directory: &Path, name: &str) -> bool {
 
 /// True when any entry has this name.
 pub(crate) fn path_exists(context: &Context, place: &SafePath) -> bool {
-    // A directory or a device exists as well: it is refused under this name, and not searched for elsewhere.
+    // A directory or a device exists as well: it is refused under this name, and no other file is searched for.
     !matches!((context.store().metadata(place), context.store().read_link(place)), (Ok(None), Ok(None)))
 }
 

@@ -35,8 +35,8 @@ pub(crate) struct OutsideChange {
     pub(crate) is_secret: bool,
 }
 
-/// Logs what others did to these files since the engine last knew them. A file that was never known has not changed. The
-/// call goes on if that fails: the history is then less complete, and nothing else.
+/// Logs what others did to these files since the engine last knew them. A file that was never known has not changed. If
+/// logging fails, the call continues; only the history is then less complete.
 pub(crate) fn record_outside_changes(context: &Context, found: &[FoundContent<'_>]) {
     if context.config().outside == OutsideChanges::Off || !context.keeps_history() {
         return;

@@ -1,5 +1,5 @@
-//! Refused calls of a workspace with their reasons, and the models of its sessions: files beside the history, which people
-//! look at afterwards.
+//! Refused calls of a workspace with their reasons, and the models of its sessions: files beside the history, which
+//! people read afterwards.
 
 use crate::context::{Context, policy};
 use crate::model::call_context::CallContext;

@@ -64,7 +64,7 @@ fn read_windows_name(context: &Context, directory: &Path, name: &mut String, new
         return false;
     }
     let slashed = name.replace('\\', "/");
-    // Both kinds of slashes: only a file that exists tells that they mean the same.
+    // With both kinds of slashes, only an existing file shows that they mean the same.
     if name.contains('/') && !exists(context, directory, &slashed) {
         return false;
     }

@@ -98,7 +98,7 @@ fn placed(value: &Value, word: &str, by: &str) -> Value {
     }
 }
 
-/// Plays a case; tells what differs from its expectation.
+/// Plays a case; returns what differs from its expectation.
 fn differs(case: &Case) -> Option<String> {
     let mut bench = Bench::new();
     if case.trusted {

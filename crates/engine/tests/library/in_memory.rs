@@ -1,4 +1,4 @@
-//! The functions on text in memory beside the engine: the same patches of the same files have the same effect.
+//! Compares the functions on text in memory with the engine: the same patches of the same files have the same effect.
 
 use super::patches::{Tree, applied};
 use emendate::core::{ApplyOptions, apply, apply_files, edit};

@@ -240,7 +240,7 @@ impl Model {
         self.operations.iter().rev().filter(|(_, it)| !it.is_moment).nth(places).map(|(number, _)| *number)
     }
 
-    /// The operation that a call without a name takes back.
+    /// The operation that an undo without a name selects.
     fn last(&self, session: &str, redo: bool) -> Option<u64> {
         for (number, it) in self.operations.iter().rev() {
             match it.role {
@@ -274,8 +274,8 @@ impl Model {
         until.map(|it| it.1.clone()).or_else(|| later().map(|it| it.0.clone()))
     }
 
-    /// Prepares a call: the tool, its input, and what becomes of the files if it succeeds (`None` if it has to be
-    /// refused; `Some(None)` if only the operations that it takes back say that).
+    /// Prepares a call: the tool, its input, and the expected effect. `None` if there is nothing yet that the call
+    /// could refer to.
     fn prepare(&mut self, bed: &Bed, session: usize, call: &Call) -> Option<(&'static str, Value, Expected)> {
         let name = format!("s{session}");
         let reverse = |number: Option<u64>| Expected::Undoes(number);
@@ -374,7 +374,7 @@ enum Expected {
 struct Play {
     bed: Bed,
     processes: Vec<DrivenProcess>,
-    /// It looks at the history, and resolves what a dead process left.
+    /// Reads the history, and resolves what a dead process left.
     observer: Engine,
     model: Model,
 }

@@ -69,13 +69,14 @@ fn comment_is_delivered_again_if_the_process_ends_before_its_reply_is_out() {
         emendate::Engine::open(&[root], StateLocation::Directory(bench.root.join(".state")), Config::default()).unwrap()
     };
     let input = || json!({ "file_path": bench.path("a") });
-    // This process did not say that its replies are out, and another one delivers it, and ends in order.
+    // This process did not confirm that its reply was sent, so another process delivers the comment again, and ends in
+    // order.
     let other = again();
     assert_eq!(delivered(&other.call(&bench.caller, "read", input())), ["Look."]);
     drop(other);
     assert!(delivered(&again().call(&bench.caller, "read", input())).is_empty());
     assert!(bench.engine.remarks().comments(None, false).unwrap().iter().all(|comment| comment.is_delivered));
-    // The front end says so.
+    // The front end confirms the reply.
     comment(&bench, &id, 1, "More.");
     assert_eq!(delivered(&read(&bench)), ["More."]);
     bench.engine.remarks().confirm_replies(Some("model"));
@@ -148,7 +149,7 @@ fn comment_of_a_reply_that_nobody_read_is_delivered_again() {
     assert_eq!(delivered(&read(&bench)), ["Use a word."]);
     bench.engine.remarks().recall_replies(None);
     assert_eq!(delivered(&read(&bench)), ["Use a word."]);
-    // Once the session is known to go on, a cancelled call takes nothing back.
+    // Once the delivery is confirmed, a cancelled call does not recall it.
     bench.engine.remarks().confirm_replies(None);
     bench.engine.remarks().recall_replies(None);
     assert!(delivered(&read(&bench)).is_empty());

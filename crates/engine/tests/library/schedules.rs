@@ -1,6 +1,6 @@
-//! Random schedules of several processes on one history: each is stopped between the steps of its calls (before and after
-//! it writes the log, before and after it changes the files), others go on, and some are killed there. Whatever
-//! the schedule, the log reports what happened, and undoing everything restores the initial state.
+//! Random schedules of several processes on one history: each is stopped between the steps of its calls (before and
+//! after it writes the log, before and after it changes the files), others continue, and some are killed there.
+//! Whatever the schedule, the log reports what happened, and undoing everything restores the initial state.
 
 use crate::driven::{DrivenProcess, next_line, report, stop_at};
 use crate::watched::Watched;

@@ -208,6 +208,6 @@ fn rename_lists_other_files_known_to_the_server() {
         "{text}"
     );
     assert!(text.contains(r#""glob":["b.py"]"#) && !text.contains("c.py"), "{text}");
-    // A server that does not know references leaves it to the look for imports.
+    // A server that does not know references leaves it to the search for imports.
     assert!(!renamed(&[]).contains("Other files"));
 }

@@ -48,7 +48,7 @@ fn everything_that_a_command_did_is_one_operation() {
     let shown = ok(&bench.call("history", json!({ "id": "last" })));
     assert!(shown.contains("-one\n+ONE\n") && shown.contains("-two\n") && shown.contains("+four\n"), "{shown}");
 
-    // It has to be named; then all of it is taken back, and comes again with a redo.
+    // It has to be named; then an undo covers all of it, and a redo restores it.
     assert_eq!(code(&bench.call("undo", json!({}))), "operation.not_found");
     ok(&bench.call("undo", json!({ "id": "1" })));
     assert_eq!((bench.get("src/a"), bench.get("src/b")), ("one\n".to_owned(), "two\n".to_owned()));

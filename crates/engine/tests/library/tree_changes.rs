@@ -1,4 +1,5 @@
-//! Files that become directories, and directories that become files, in one patch: beside git, and back by undo and redo.
+//! Files that become directories, and directories that become files, in one patch: compared with git, and reversed by
+//! undo and redo.
 
 use emendate::{CallContext, Config, Engine, StateLocation, UnreadPolicy};
 use proptest::prelude::*;

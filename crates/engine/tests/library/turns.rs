@@ -1,4 +1,4 @@
-//! Turns and marks: what a session did since a moment is taken back, and what others did stays.
+//! Turns and marks: what a session did since a moment is undone, and what others did stays.
 
 use crate::bench::{Bench, code, ok};
 use emendate::history::set_clock_ahead;
@@ -91,7 +91,7 @@ fn rewind_keeps_what_others_did() {
     assert_eq!(bench.get("a"), ten(&[(0, "zero"), (8, "outside")]));
     assert!(!bench.path("new").exists());
     assert_eq!(code(&bench.call("rewind", json!({ "to": "here" }))), "operation.not_found");
-    // It is one operation, which can be taken back.
+    // It is one operation, which can be undone.
     ok(&bench.call("undo", json!({ "redo": true })));
     assert_eq!(bench.get("a"), ten(&[(0, "zero"), (2, "two"), (4, "four"), (8, "outside")]));
     // The same lines changed by others: nothing is done.
@@ -115,7 +115,7 @@ fn rewind_restores_what_was_in_effect_at_the_moment() {
     ok(&bench.call("undo", json!({})));
     ok(&bench.call("mark", json!({ "name": "m" })));
     let at_mark = bench.get("a");
-    // Redone, undone, edited and undone since: all of it goes, and what was undone since comes again.
+    // Redone, undone, edited and undone since: all of it goes, and what was undone since is restored.
     ok(&bench.call("undo", json!({ "redo": true })));
     ok(&bench.call("undo", json!({ "id": "1" })));
     ok(&bench.edit("a", "line 4", "four"));

@@ -170,7 +170,7 @@ pub static ALIASES: &[Aliases] = &[
             row("new_string", NEW_NAMES),
             // `new_text` is the field of edits by first and last line.
             Alias { field: "new_string", others: &["new_text"], unless: Some("start_line_text") },
-            // Next to one of the own names they say where a text is inserted.
+            // Next to `new_string` or `old_string` itself, `before` and `after` are the position of an insertion.
             Alias { field: "old_string", others: &["before"], unless: Some("new_string") },
             Alias { field: "new_string", others: &["after"], unless: Some("old_string") },
             Alias { field: "old_string", others: &["pattern"], unless: Some("regex") },

@@ -15,9 +15,10 @@ impl KnownFields {
         KnownFields { whole: Value::Object(schema) }
     }
 
-    /// True when nothing has to be normalized: known names, values of their types, absolute paths.
+    /// True if a call needs no normalization: its names are known, its values have the right types, and its paths are
+    /// absolute.
     pub(super) fn fits(&self, input: &Value) -> bool {
-        // One edit next to a list of edits is examined more closely.
+        // A call with both `edits` and `old_string` is always examined: it may contain empty or repeated fields.
         let single = input.get("edits").is_none() || input.get("old_string").is_none();
         input.is_object() && single && self.accepts(input, &self.whole, true)
     }
@@ -88,15 +89,15 @@ fn is_relative(name: &str, value: &Value) -> bool {
         }
 }
 
-/// True for a path that does not begin at the root, or has something around it.
+/// True for a path that is relative, or that has quotes, brackets or the like around it.
 fn is_relative_text(value: &Value) -> bool {
     value.as_str().is_some_and(|path| !Path::new(path).is_absolute() || bare_path(path) != path)
 }
 
-/// Returns a path without the line ends, brackets and quotes around it, blanks before it, and `file://`.
+/// Returns a path without the line ends, brackets and quotes around it, spaces and tabs before it, and `file://`.
 pub(super) fn bare_path(text: &str) -> &str {
     let mut inner = text.trim_matches(['\n', '\r']);
-    // A blank in front of the root is none of a name; one at the end may be.
+    // A space before the leading slash cannot be part of an absolute path; one at the end can be part of a name.
     let absolute = inner.trim_start_matches([' ', '\t']);
     if absolute.starts_with('/') {
         inner = absolute;
@@ -115,6 +116,6 @@ pub(super) fn bare_path(text: &str) -> &str {
             inner = quoted;
         }
     }
-    // A name with escapes is for whoever sent it to decode.
+    // A URL with percent escapes remains as it is: the sender has to decode it.
     inner.strip_prefix("file://").filter(|path| path.starts_with('/') && !path.contains('%')).unwrap_or(inner)
 }

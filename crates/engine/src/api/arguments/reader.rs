@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// Missing fields that one error lists.
+/// Maximum number of missing fields that one error lists.
 const MISSING_MAX: usize = 20;
 
 /// Position of a field in the call.
@@ -26,7 +26,7 @@ pub(super) enum FieldLevel {
     Inner,
 }
 
-/// The fact of an error whose message consists of names of fields.
+/// Key of the fact that marks an error whose message consists of field names.
 const MISSING_FACT: &str = "fields_missing";
 
 /// The field that a name refers to.
@@ -51,7 +51,7 @@ pub(super) struct ArgumentReader<'a> {
     /// Accepted spellings, and ignored fields, each once.
     spelled: Vec<String>,
     ignored: Vec<String>,
-    /// Several fields of the object that is read are lists of texts.
+    /// True if several fields of the object that is being read are lists of texts.
     pub(super) are_lists: bool,
     /// The client's names of the fields of a replacement.
     texts: Option<&'a TextNames>,
@@ -125,7 +125,8 @@ impl<'a> ArgumentReader<'a> {
         Ok(Value::Object(out))
     }
 
-    /// Removes the fields of the unused form of an edit, if they are empty.
+    /// A call has either `edits` or the fields of a single edit. Removes the fields of the unused form if they are
+    /// empty.
     fn single_or_list(&mut self, out: &mut Map<String, Value>) {
         let unused: &[&str] = match (
             is_empty_field(out, "edits"),
@@ -144,7 +145,7 @@ impl<'a> ArgumentReader<'a> {
         }
     }
 
-    /// Removes the texts of a call that are those of the only entry of its list as well.
+    /// Removes the texts of a call if the only entry of its list repeats them.
     fn repeated_edit(&mut self, out: &mut Map<String, Value>) {
         let texts = ["old_string", "new_string"];
         let Some([only]) = out.get("edits").and_then(Value::as_array).map(Vec::as_slice) else { return };
@@ -156,7 +157,7 @@ impl<'a> ArgumentReader<'a> {
         }
     }
 
-    /// Replaces another spelling of one of a few words.
+    /// Replaces a word in another spelling by the standard word of its field.
     fn word(&mut self, value: Value, field: &str, at: &str) -> Value {
         let word = value.as_str().and_then(|text| words::meant(self.tool, field, text));
         let Some(word) = word else { return value };
@@ -198,7 +199,7 @@ impl<'a> ArgumentReader<'a> {
         for (name, value) in fields {
             match self.meaning(&name, &names, known, level) {
                 FieldRef::Field(field, _) if value.is_null() && !required.contains(&&*field) => {}
-                // An optional number or choice that was left open.
+                // An empty text for an optional number or choice means that the field is not set.
                 FieldRef::Field(field, _)
                     if value == ""
                         && !has_type(self.known.resolve_schema(&known[&field]), "string")
@@ -246,7 +247,7 @@ impl<'a> ArgumentReader<'a> {
             FieldLevel::Call | FieldLevel::Inner => self.aliases.fields,
             FieldLevel::Entry => self.aliases.items,
         };
-        // A row with a condition takes precedence over the field of that very name.
+        // An alias with a condition takes precedence over a field of the same name.
         if let Some(row) = rows.iter().filter(|row| row.unless.is_some()).find(|row| applies(row, &key, names, known)) {
             return FieldRef::Field(row.field.to_owned(), false);
         }
@@ -369,7 +370,7 @@ fn applies(row: &Alias, key: &str, names: &[String], known: &Map<String, Value>)
         && known.contains_key(row.field)
 }
 
-/// True for a field that is missing or says nothing.
+/// True if a field is missing or its value requests nothing.
 fn is_empty_field(out: &Map<String, Value>, field: &str) -> bool {
     out.get(field).is_none_or(is_nothing)
 }

@@ -159,7 +159,7 @@ fn numbers_are_texts_where_a_text_is_wanted() {
     assert_eq!(read_value, json!({"file_path": "/r/a", "old_string": "5", "new_string": "6"}));
     let list = value("multi_edit", json!({"file_path": "/r/a", "edits": [{"old_string": 5, "new_string": -6}]}));
     assert_eq!(list["edits"], json!([{"old_string": "5", "new_string": "-6"}]));
-    // Where the text would be another one than was sent, it stays wrong.
+    // A number whose text would differ from what was sent remains an error.
     let float = value("edit", json!({"file_path": "/r/a", "old_string": 1.50, "new_string": "6"}));
     assert!(float["old_string"].is_number());
     assert_eq!(

@@ -11,7 +11,8 @@ use std::path::Path;
 
 /// Names of the only field of an object that some models put around a list, and around the text of an edit.
 const LIST_NAMES: &[&str] = &["edits", "edit", "item", "items", "list", "changes", "replacements"];
-/// Fields whose texts some models send as lists of their lines. One of them alone does not say how it ends.
+/// Fields whose texts some models send as lists of lines. They are joined only if a call sends several such lists,
+/// because a single list does not show whether its text ends with a line end.
 const LINE_LIST_FIELDS: &[&str] = &["old_string", "new_string"];
 const TEXT_NAMES: &[&str] = &["input", "patch", "patchtext", "diff", "text", "content"];
 
@@ -74,8 +75,8 @@ impl ArgumentReader<'_> {
         }
     }
 
-    /// Takes a value out of what some models put around it: a list around a path, an object around a list or a text, and
-    /// the lines of a text as a list.
+    /// Removes what some models put around a value: a list around a path, or an object around a list or a text. Joins a
+    /// text that was sent as a list of its lines.
     fn unpacked(&mut self, value: Value, schema: &Value, at: &str, field: Option<&str>) -> Value {
         let takes_text = has_type(schema, "string");
         let is_path = field.is_some_and(|field| PATH_FIELDS.contains(&field));
@@ -132,7 +133,7 @@ impl ArgumentReader<'_> {
         }
         let texts = schema.get("items").is_some_and(|each| has_type(self.known.resolve_schema(each), "string"));
         let parsed = match serde_json::from_str::<Value>(unfenced(word)) {
-            // JSON in a string in a string.
+            // JSON that was encoded as a string twice.
             Ok(Value::String(inner)) if !texts => serde_json::from_str::<Value>(&inner),
             Err(error) => {
                 let repaired = repaired_json(unfenced(word)).and_then(|json| serde_json::from_str(&json).ok());
@@ -152,7 +153,7 @@ impl ArgumentReader<'_> {
                 self.notes.push(format!("{at} was a string that contains JSON; it was read as that."));
                 Ok(if list { Value::Array(vec![value]) } else { value })
             }
-            // A search takes one pattern as it is.
+            // `search` takes a single pattern, which is never split; a list of globs may be sent as one text.
             _ if list && texts && field == Some("glob") => {
                 let patterns = patterns(&text);
                 if patterns.len() > 1 {
@@ -265,7 +266,7 @@ fn numbered_entries(fields: &Map<String, Value>) -> Option<Vec<Value>> {
     (counts && objects).then(|| fields.values().cloned().collect())
 }
 
-/// Returns the path in a Markdown link to itself, `[a.rs](src/a.rs)`; a route such as `[id](x)` is none.
+/// Returns the path in a Markdown link to itself, `[a.rs](src/a.rs)`; a route such as `[id](x)` is not one.
 fn inside_link(text: &str) -> Option<&str> {
     let (shown, target) = text.strip_prefix('[')?.strip_suffix(')')?.split_once("](")?;
     let shown = shown.trim_matches('`');

@@ -1,4 +1,4 @@
-//! Fields whose value is one of a few words: their other spellings. Capitals, `_`, `-` and blanks never matter, so
+//! Fields whose value is one of a few words: their other spellings. Capitals, `_`, `-` and spaces never matter, so
 //! `insertAfter` and `INSERT-AFTER` need no row.
 
 use crate::api::arguments::aliases::folded;

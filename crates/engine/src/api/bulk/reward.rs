@@ -59,6 +59,8 @@ pub struct RewardRule {
 }
 
 impl RewardRule {
+    /// Creates a rule.
+    ///
     /// Errors: `call.invalid` for a name that no tier has.
     pub fn new(measure: RewardMeasure, penalty: f64, penalties: BTreeMap<String, f64>) -> Result<RewardRule> {
         let tiers = Tier::ALL.map(Tier::name);

@@ -13,14 +13,14 @@ const TEXT_PATH: &str = "text";
 /// Work that one row may take unless the caller says otherwise: about a tenth of a second.
 pub const ROW_STEPS: u64 = 40_000_000;
 
-/// A cell that is no text.
+/// The reason why a cell has no text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CellError {
-    /// It is null.
+    /// The cell is null.
     Null,
-    /// Its bytes are not UTF-8.
+    /// The bytes of the cell are not UTF-8.
     NotUtf8,
-    /// It is a number, a list or something else.
+    /// The cell is a number, a list or something else.
     NotText,
 }
 
@@ -125,8 +125,8 @@ pub struct BulkRow {
 }
 
 impl BulkRow {
-    /// Does the work of a row; `wants_diff` if the difference of an edit is asked for. A fault of the engine is the row's
-    /// own.
+    /// Performs the task on one row. With `wants_diff`, the result of an edit contains its diff. An internal fault
+    /// becomes the error of this row alone.
     pub fn of(task: &BulkTask, inputs: &BulkInputs<'_>, options: &ApplyOptions, wants_diff: bool) -> BulkRow {
         let made = catch_unwind(AssertUnwindSafe(|| match task {
             BulkTask::Apply { format } => BulkRow::applied(inputs, format.as_deref(), options, wants_diff),
@@ -250,7 +250,7 @@ impl BulkRow {
     }
 }
 
-/// True for another text. One span always changes it; several may cancel each other out.
+/// True if the text changed. A single span always changes it; several may cancel each other out.
 fn is_changed(before: &str, applied: &AppliedText) -> bool {
     applied.spans.len() == 1 || applied.text != before
 }

@@ -10,15 +10,17 @@ use std::thread;
 /// Rows that a thread takes at a time.
 const CHUNK_ROWS: usize = 64;
 
-/// Makes a result of each row, in their order. With `threads` of 0 there are as many as the machine has processors.
+/// Computes the result of each row, and returns the results in the order of the rows. `threads` of 0 means one thread
+/// per processor.
 pub fn in_parallel<R: Send>(rows: usize, threads: usize, one: impl Fn(usize) -> R + Sync) -> Vec<R> {
     let mut made = Vec::with_capacity(rows);
     in_order(rows, threads, one, |row| made.push(row));
     made
 }
 
-/// Makes a result of each row as [`in_parallel`] does, and passes them to `each` in the order of the rows, on the thread
-/// of the caller, while the other threads work on later rows. A result that `each` drops frees its memory for the next.
+/// Computes the result of each row as [`in_parallel`] does, and passes the results to `each` in the order of the rows,
+/// on the thread of the caller, while the other threads work on later rows. A result that `each` drops frees its memory
+/// for the next.
 pub fn in_order<R: Send>(rows: usize, threads: usize, one: impl Fn(usize) -> R + Sync, each: impl FnMut(R)) {
     let all = thread::available_parallelism().map_or(1, usize::from);
     let wanted = if threads == 0 { all } else { threads.min(256) };

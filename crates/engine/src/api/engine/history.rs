@@ -70,7 +70,7 @@ impl<'a> HistoryAccess<'a> {
         outside::record_creation(self.context, path)
     }
 
-    /// Begins a turn of a session: what it does from now on is taken back together by an undo of the turn.
+    /// Begins a turn of a session: an undo of the turn undoes everything that it does from now on.
     ///
     /// Errors: those of the session store.
     pub fn begin_turn(&self, session: &str) -> Result<()> {

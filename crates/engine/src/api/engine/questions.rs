@@ -16,9 +16,9 @@ pub struct Questions<'a> {
 }
 
 impl Questions<'_> {
-    /// Stores the question of a reply, so that a person can answer it in any process. It waits `until` then, or for the
-    /// time of the configuration. `None` if the reply has no question, calls do not wait by the
-    /// configuration, or the question cannot be stored: without a state directory, for secrets, or if too many wait.
+    /// Stores the question of a reply, so that a person can answer it in any process. The question waits until `until`,
+    /// or for the time of the configuration. `None` if the reply has no question, if the configuration disables
+    /// waiting, or if the question cannot be stored: without a state directory, for secrets, or if too many wait.
     pub fn store(
         &self,
         caller: &CallContext,

@@ -15,20 +15,20 @@ pub struct Remarks<'a> {
 }
 
 impl Remarks<'_> {
-    /// Says that the replies of a session, or of all, are out: the comments that they had need not be delivered again.
-    /// For front ends; dropping the engine does it, too.
+    /// Confirms that the replies of a session (`None`: of all sessions) were sent, so that the comments in them need
+    /// not be delivered again. For front ends; dropping the engine has the same effect.
     pub fn confirm_replies(&self, session: Option<&str>) {
         comments::record_deliveries(self.context, session);
     }
 
-    /// Says that the last replies of a session, or of all, may not have been read, e.g. because a call was cancelled when
-    /// its reply was ready: the next ones deliver the comments again.
+    /// Reports that the last replies of a session (`None`: of all sessions) may not have been read, e.g. because a call
+    /// was cancelled when its reply was ready: the next replies deliver the comments again.
     pub fn recall_replies(&self, session: Option<&str>) {
         comments::recall_deliveries(self.context, session);
     }
 
-    /// Adds a comment on an operation, a file of it, or a line of that file after it. The next reply to the session of
-    /// the operation delivers it.
+    /// Adds a comment on an operation, on one of its files, or on a line of that file as the operation left it. The
+    /// next reply to the session of the operation delivers it.
     ///
     /// Errors: `operation.not_found`; `call.invalid` for an empty text, a file that the operation did not change, or a
     /// line without a file; `call.too_large`; those of the session store.
@@ -36,7 +36,8 @@ impl Remarks<'_> {
         remarks::add_comment(self.context, operation, path, line, text)
     }
 
-    /// Returns the comments on an operation, or all, the oldest first; `open` for those that were not delivered.
+    /// Returns the comments on an operation (`None`: on all), the oldest first; with `open`, only those that were not
+    /// delivered.
     ///
     /// Errors: `operation.not_found`; those of the session store.
     pub fn comments(&self, operation: Option<&str>, open: bool) -> Result<Vec<Comment>> {
@@ -50,8 +51,8 @@ impl Remarks<'_> {
         remarks::delete_comment(self.context, id)
     }
 
-    /// Marks hunks of an operation as reviewed, or not: of one file, or of all; the given ones, or all. Returns the
-    /// reviewed hunks of the operation.
+    /// Marks hunks of an operation as reviewed or not reviewed: the given hunks or all, in one file or in all. Returns
+    /// the reviewed hunks of the operation.
     ///
     /// Errors: `operation.not_found`; `call.invalid` for a file or hunk that the operation does not have;
     /// `call.too_large`; those of the policy and of the session store.

@@ -54,8 +54,8 @@ impl Review<'_> {
         scope::scope_changes(self.context, scope)
     }
 
-    /// Returns some files of a scope, in the order of their paths, and the sums of all that are `wanted`; without it, of
-    /// all.
+    /// Returns the files of a scope that are in `part` of the list sorted by path, and the line counts of all files.
+    /// `wanted` selects the files to list and to count; without it, all are.
     pub fn scope_files(
         &self,
         changes: &ScopeChanges,
@@ -72,20 +72,20 @@ impl Review<'_> {
         scope::scope_file(self.context, changes, path)
     }
 
-    /// Returns what a person said about the operation of a scope.
+    /// Returns the comments and review marks of a person on the operation of a scope.
     ///
     /// Errors: those of the session store.
     pub fn scope_remarks(&self, changes: &ScopeChanges) -> Result<ScopeRemarks> {
         scope::scope_remarks(self.context, changes)
     }
 
-    /// Returns what a directory of a scope has: the directories directly below it with the sums of their files, and its
-    /// own files. `folder` is relative to the roots.
+    /// Returns the content of a directory of a scope: the directories directly below it, with the sums of their files,
+    /// and its own files. `folder` is relative to the roots.
     pub fn scope_folder(&self, changes: &ScopeChanges, folder: &Path) -> ScopeFolder {
         scope::scope_folder(self.context, changes, folder)
     }
 
-    /// Returns the newest refused calls with the reasons that the callers were given, the newest first.
+    /// Returns the newest refused calls with the reasons given to their callers, the newest first.
     pub fn refusals(&self, most: usize) -> Vec<Refusal> {
         refusals::refusals(self.context, most)
     }
@@ -105,7 +105,7 @@ impl Review<'_> {
         operations::model_names(self.context)
     }
 
-    /// True for a file that is too large to be loaded whole to be looked at.
+    /// True for a file that is too large to be loaded whole for display.
     pub fn is_large(&self, path: &Path) -> bool {
         let place = self.context.store().resolve_no_follow(path);
         place.is_ok_and(|place| large::is_large(self.context, &place))

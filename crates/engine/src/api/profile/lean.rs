@@ -29,7 +29,7 @@ fn inline(whole: &mut Value, mut definitions: Map<String, Value>) {
         let known = definitions.len();
         definitions.retain(|name, _| count_uses(&all, name) > 0);
         if definitions.len() < known {
-            // The dropped definition used others.
+            // The dropped definition may have used others: count again.
             continue;
         }
         let single = definitions.keys().find(|name| count_uses(&all, name) == 1).cloned();
@@ -87,7 +87,7 @@ fn thin(schema: &mut Value) {
     }
 }
 
-/// True for a value that says nothing.
+/// True for a value without information, such as an empty list.
 fn is_default(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(false) => true,
@@ -140,7 +140,7 @@ fn words(schema: &mut Map<String, Value>) {
     schema.insert("description".to_owned(), told.trim().into());
 }
 
-/// Removes, below a field of the tool, what the tool's own field of that name says already.
+/// Removes descriptions of nested fields that repeat the description of the tool's own field of that name.
 fn once(value: &mut Value, said: &Map<String, Value>) {
     match value {
         Value::Object(object) => {

@@ -52,7 +52,7 @@ impl ToolViewNames {
         })
     }
 
-    /// Returns the offer of exactly this tool.
+    /// Returns the profile's view of exactly this tool.
     fn exact_offer(&self, tool: &str) -> Option<&'static ToolView> {
         self.offers().iter().find(|offer| offer.tool == tool)
     }

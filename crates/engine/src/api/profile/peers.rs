@@ -192,7 +192,8 @@ what to send instead. Paths are absolute.",
     ],
 };
 
-/// Claude Code's own tools, as its hooks see them. It requires that its own tool has read a file.
+/// Claude Code's own tools, as its hooks see them. Claude Code requires that its own tool has read a file before an
+/// edit.
 pub(super) static CLAUDE_CODE: Profile = Profile {
     name: "claude_code",
     summary: "the tools of Claude Code itself, for its hooks",

@@ -24,7 +24,7 @@ use std::time::Duration;
 const REASON_CHARS_MAX: usize = 2000;
 /// Longest wait for the process of the call to carry out an answer.
 const HAND_OVER_WAIT: Duration = Duration::from_secs(10);
-/// Interval between two looks for a process that ended meanwhile.
+/// Interval of the checks whether the process of the call ended meanwhile.
 const HAND_OVER_POLL: Duration = Duration::from_millis(200);
 
 /// Answers a question: the first answer wins.

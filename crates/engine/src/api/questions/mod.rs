@@ -150,7 +150,7 @@ fn text_field(file: &Value, key: &str) -> String {
     file[key].as_str().unwrap_or_default().to_owned()
 }
 
-/// Returns the questions of all roots without a result, the oldest first. Those that cannot be read are left out.
+/// Returns the questions of all roots without a result, the oldest first. Those that cannot be read are omitted.
 ///
 /// Errors: those of the state directory.
 pub(crate) fn pending_questions(context: &Context) -> Result<Vec<PendingQuestion>> {

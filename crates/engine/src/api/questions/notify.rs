@@ -1,4 +1,4 @@
-//! The command that tells a person of a question, and may print their answer.
+//! Runs the command that notifies a person of a question, and that may print their answer.
 
 use crate::api::questions::pending_of;
 use crate::api::questions::record::{AnswerKind, AnswerRecord, QuestionRecord};
@@ -34,7 +34,7 @@ pub(super) fn start_notification(
         ended: Arc::clone(ended),
         problems: Arc::clone(problems),
     };
-    // Without the thread nobody hears of it, and the question can be answered all the same.
+    // If the thread cannot be started, nobody is notified; the question can still be answered.
     drop(std::thread::Builder::new().name("emend-notify".to_owned()).spawn(move || notification.run()));
 }
 

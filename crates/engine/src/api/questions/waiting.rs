@@ -1,5 +1,4 @@
-//! Calls that wait for a person: their question is stored, and the answer to it is waited for without any lock of the
-//! engine.
+//! Calls that wait for a person: their question is stored, and they wait for its answer without any lock of the engine.
 
 use crate::api::questions::notify::start_notification;
 use crate::api::questions::record::{
@@ -20,7 +19,7 @@ use std::time::Duration;
 
 /// Questions of one call: after each answer the call is planned again, and the file may have changed.
 const QUESTIONS_OF_CALL_MAX: usize = 16;
-/// Longest wait without looking whether the call was cancelled.
+/// Interval of the checks whether the call was cancelled.
 const CANCEL_POLL: Duration = Duration::from_millis(100);
 
 /// A question of a call that waits. While it lives, other processes leave the change to this one. If it is dropped, or
@@ -33,7 +32,7 @@ struct WaitingState {
     lock: QuestionLock,
     digest: String,
     until: Deadline,
-    /// Ends the notification command when the question has its answer, or nobody waits for it.
+    /// Set when the question has its answer or nobody waits for it any more; ends the notification command.
     ended: Arc<AtomicBool>,
     /// Faults of the notification command.
     problems: Arc<Mutex<Vec<String>>>,
@@ -157,8 +156,8 @@ pub(super) fn outcome_of(reply: &Reply) -> AnswerOutcome {
     }
 }
 
-/// Stores the question of a call, and tells a person. `None` if the reply has no question, or calls do not wait by the
-/// configuration, or the question cannot be stored: secrets never are.
+/// Stores the question of a call, and notifies a person. `None` if the reply has no question, if the configuration
+/// disables waiting, or if the question cannot be stored: secrets never are.
 pub(crate) fn store_question(
     context: &Context,
     caller: &CallContext,

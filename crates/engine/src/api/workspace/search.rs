@@ -93,7 +93,8 @@ impl<'a> SearchCall<'a> {
 
     /// Searches; the returned lines count as read by the session.
     ///
-    /// Errors: `call.invalid` for a pattern that is no expression; `path.*`, `access.denied`, `file.not_found`.
+    /// Errors: `call.invalid` for a pattern that is not a valid expression; `path.*`, `access.denied`,
+    /// `file.not_found`.
     pub fn run(self) -> Result<SearchOutcome> {
         let SearchCall { session, path, input } = self;
         session.run("search", |context, caller| search_files(context, caller, &input, &path))

@@ -134,7 +134,7 @@ fn files_of_any_kind_and_size_are_restored() {
 }
 
 /// Files larger than the limit on stored versions: a file that is removed, overwritten by a move or rewritten is stored
-/// all the same, or the reply says that it is not.
+/// all the same, or the reply states that it is not.
 
 #[test]
 fn removed_or_rewritten_large_files_are_restored() {

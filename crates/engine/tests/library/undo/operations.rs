@@ -1,4 +1,4 @@
-//! Undo and redo of whole operations, beside other sessions, processes and changes by others.
+//! Undo and redo of whole operations, together with other sessions, processes and changes by others.
 
 use crate::undo::bench::{Bench, caller, code, data, name_of, ok, person};
 use emendate::{Config, Engine, StateLocation};
@@ -168,7 +168,7 @@ fn callers_undo_their_own_operations_and_others_on_request() {
     assert!(bench.path("two").exists() && !bench.path("one").exists());
     ok(bench.call(&one, "undo", json!({ "id": last, "any_session": true })));
     assert!(!bench.path("two").exists());
-    // A person, too, takes back what others did only on request.
+    // A person, too, undoes what others did only on request.
     assert_eq!(code(&bench.call(&person(), "undo", json!({ "redo": true }))), "operation.not_found");
     ok(bench.call(&person(), "undo", json!({ "redo": true, "any_session": true })));
     assert!(bench.path("two").exists());
