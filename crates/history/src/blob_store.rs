@@ -50,7 +50,7 @@ pub(crate) trait BlobStore {
     fn put(&mut self, content: ContentId, version: &StoredVersion, data: Option<&[u8]>) -> Result<(), Self::Error>;
     /// Returns the graph of the log's changes.
     fn graph(&self) -> Result<Arc<DeltaGraph>, Self::Error>;
-    /// Returns the unpacked data of such a change.
+    /// Returns the unpacked data of a change in that graph.
     fn change(&self, data: i64, limits: &HistoryLimits) -> Result<Option<Vec<u8>>, Self::Error>;
 }
 
@@ -292,7 +292,7 @@ mod tests {
     use crate::{HistoryLimits, VersionBody};
     use emendate_core::ContentId;
 
-    /// Real collisions cannot be made here, so `keep_bytes` is called past the check of the id.
+    /// Real collisions cannot be constructed here, so `keep_bytes` is called past the check of the id.
     fn impostor(shelf: &mut MemoryBlobStore, content: ContentId, raw: &[u8], limits: &HistoryLimits) -> KeepOutcome {
         let known = shelf.version(content).unwrap();
         keep_bytes(shelf, content, raw, known, limits.session_content()).unwrap()

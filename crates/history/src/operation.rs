@@ -12,7 +12,8 @@ use emendate_fs::FileAttributes;
 
 use crate::{ByteReplacement, OwnedByteReplacement, Record, StatCache, clock};
 
-/// Microseconds after which the process with an operation's process id must be another one.
+/// Microseconds after which a running process with the id of an operation's process must be another one: no call takes
+/// that long.
 const CALL_TIME_MAX_US: i64 = 60_000_000;
 
 /// State of a log that is cheap to read: it differs after every logged operation, and after other changes.
@@ -160,7 +161,7 @@ impl Role {
 pub enum OperationOutcome {
     /// All of it.
     Done,
-    /// Some edits were left out, as the caller had allowed.
+    /// Some edits were skipped, as the caller had allowed.
     Partial,
     /// Unknown: the process died during it, and the files were changed before this was resolved.
     Unknown,
@@ -211,7 +212,7 @@ impl Operation {
         self.files.is_empty() && (self.tool == MARK || self.tool == TURN)
     }
 
-    /// The process that performs it; 0 for what has happened already when it is logged.
+    /// The process that performs it; 0 for an operation that is logged after the fact.
     pub(crate) fn owner(&self) -> u32 {
         if self.is_outside() || self.is_moment() { 0 } else { std::process::id() }
     }
@@ -273,8 +274,8 @@ pub struct OperationFilter<'a> {
 /// Data from which both states of a file can be restored later.
 #[derive(Clone, Copy, Default)]
 pub struct ChangeContent<'a> {
-    /// The version to which `swaps` apply: the old content of the path, or of the path it was moved from; `None` if
-    /// `swaps` produce the whole file.
+    /// The version to which `replacements` apply: the old content of the path, or of the path it was moved from; `None`
+    /// if `replacements` produce the whole file.
     pub base: Option<ContentId>,
     /// The bytes of that version, if available as a whole.
     pub base_bytes: Option<&'a [u8]>,
@@ -442,15 +443,15 @@ pub trait OperationLog: Send + Sync {
     fn last_known(&self, paths: &[&[u8]]) -> Result<Vec<Option<KnownState>>>;
 
     /// Logs a change that others made, as committed, and remembers the state after it as the newest known one. Files
-    /// that are no longer known in the state before it, because another process recorded the change, are left out.
+    /// that are no longer known in the state before it, because another process recorded the change, are omitted.
     /// Returns `None`, writing nothing, if no file remains.
     fn log_outside(&self, operation: &Operation, contents: &[OutsideContent<'_>]) -> Result<Option<LogReceipt>>;
 
-    /// Remembers files that were not known, as the state from which later changes start. Cheap: most of the work is done
-    /// by [`OperationLog::settle`], or for the next question. Known states stay.
+    /// Remembers files that were not known, as the state from which later changes start. Cheap: most of the work is
+    /// done by [`OperationLog::settle`], or by the next query. Known states stay.
     fn know(&self, found: &[NewlyKnown<'_>]) -> Result<()>;
 
-    /// Does what was postponed. For after an answer.
+    /// Does the postponed work. To be called after an answer.
     fn settle(&self) -> Result<()> {
         Ok(())
     }
@@ -458,13 +459,13 @@ pub trait OperationLog: Send + Sync {
     /// Returns all paths that were ever seen, each with what [`OperationLog::newest_seen`] returns for it.
     fn all_newest_seen(&self) -> Result<HashMap<Vec<u8>, ContentId>>;
 
-    /// Returns the paths at which something is known to be, in any order, of those that `is_wanted` accepts.
+    /// Returns the paths at which something is known to exist, in any order, of those that `is_wanted` accepts.
     fn known_paths(&self, is_wanted: &dyn Fn(&[u8]) -> bool) -> Result<Vec<Vec<u8>>>;
 
-    /// Returns what the last snapshot found; `None` if there was none, or it cannot be read.
+    /// Returns the files of the last snapshot; `None` if there was none, or they cannot be read.
     fn stat_cache(&self) -> Option<StatCache>;
 
-    /// Replaces what the last snapshot found.
+    /// Replaces the files of the last snapshot.
     fn keep_stat_cache(&self, cache: &StatCache) -> Result<()>;
 
     /// Marks operations as committed by the process that performed them. Those that another process aborted too early

@@ -10,7 +10,7 @@ pub(crate) const UPKEEP_EVERY_RECORDS: u32 = 64;
 /// Bytes of added contents after which the size of the database is checked at once. A process that makes one large
 /// record and exits reaches it too, so with large files the limit does not depend on chance.
 pub(crate) const UPKEEP_ADDED_BYTES: u64 = 64 << 10;
-/// Maximum number of paths with words of lines.
+/// Maximum number of paths with stored anchor words.
 pub(crate) const WORD_PATHS_MAX: u32 = 1024;
 
 /// Maximum number of sessions with registers.

@@ -143,7 +143,7 @@ impl QuestionStore {
         self.read(id, ANSWER)
     }
 
-    /// Returns what became of a question, as far as that is kept.
+    /// Returns the result of a question, as long as it is kept.
     ///
     /// Errors: those of the disk.
     pub fn result(&self, id: &str) -> Result<Option<Vec<u8>>> {
@@ -193,7 +193,7 @@ impl QuestionStore {
         Ok(None)
     }
 
-    /// Stores what became of a question, and removes it.
+    /// Stores the result of a question, and removes the question.
     ///
     /// Errors: those of the disk.
     pub fn finish(&self, lock: &QuestionLock, result: &[u8]) -> Result<()> {
@@ -256,7 +256,7 @@ impl QuestionStore {
         DirBuilder::new().recursive(true).mode(0o700).create(&self.directory).map_err(|it| self.failure("create", &it))
     }
 
-    /// Writes a new file without a name that anybody looks for, accessible to its owner only.
+    /// Writes a new file under a name that nobody reads, accessible to its owner only.
     fn write_temporary(&self, bytes: &[u8]) -> Result<tempfile::NamedTempFile> {
         write_temporary_in(&self.directory, bytes).map_err(|error| self.failure("write in", &error))
     }

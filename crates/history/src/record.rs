@@ -25,7 +25,7 @@ pub struct Record {
     pub content: ContentId,
     /// Metadata of the file at that time.
     pub meta: FileMeta,
-    /// The stamp was too recent to prove anything when it was taken.
+    /// The metadata was too recent to prove anything when it was read.
     pub racy: bool,
     /// The lines that the session was shown.
     pub lines: LineSet,

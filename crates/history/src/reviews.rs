@@ -40,7 +40,7 @@ pub struct StoredComment {
     pub text: String,
     /// Microseconds since the epoch at which it was written.
     pub at: i64,
-    /// The same for the reply that delivered it; `None` while it is open.
+    /// Microseconds since the epoch at which a reply delivered it; `None` while it is open.
     pub delivered_at: Option<i64>,
 }
 
@@ -82,7 +82,7 @@ pub trait Reviews: Send + Sync {
     /// Deletes a comment. False if there is none.
     fn delete_comment(&self, number: u64) -> Result<bool>;
 
-    /// False if no comment is open. Costs one look at a file at most, so it may be asked in every call.
+    /// False if no comment is open. Costs at most one look-up of a file, so every call may ask.
     fn may_have_open_comments(&self) -> bool;
 
     /// Sets or clears the marks of some hunks of a file. False, changing nothing, if too many are set already.

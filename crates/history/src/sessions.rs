@@ -37,12 +37,12 @@ pub trait Sessions: Send + Sync {
     /// Drops all records of this session for the path (the file is gone).
     fn forget(&self, session: &str, path: &[u8]) -> Result<()>;
 
-    /// Returns the words of the path's lines, as stored by [`Sessions::keep_words`]: the same for every session.
+    /// Returns the anchor words of the path's lines, as stored by [`Sessions::keep_words`]: the same for every session.
     fn words(&self, path: &[u8]) -> Result<Option<Vec<u8>>>;
 
-    /// Stores the words of the path's lines in place of `before`, the result of [`Sessions::words`]; returns false,
-    /// doing nothing, if another process stored others meanwhile. More than [`HistoryLimits::blob`] bytes are not
-    /// stored.
+    /// Stores the anchor words of the path's lines in place of `before`, the result of [`Sessions::words`]; returns
+    /// false, doing nothing, if another process stored others meanwhile. More than [`HistoryLimits::blob`] bytes are
+    /// not stored.
     fn keep_words(&self, path: &[u8], words: &[u8], before: Option<&[u8]>) -> Result<bool>;
 
     /// Returns the session's registers, as stored by [`Sessions::keep_registers`].

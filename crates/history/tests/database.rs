@@ -71,7 +71,7 @@ fn eight_concurrent_sessions_lose_nothing() {
                     store
                         .record(&thread.to_string(), path.as_bytes(), &record(&body, &[]), &VersionBody::Bytes(&body))
                         .unwrap();
-                    // One file that all sessions know: each has its own lines.
+                    // Several sessions know one file, each with its own lines.
                     store
                         .record(
                             &thread.to_string(),

@@ -1,5 +1,5 @@
-//! Operations that are in the spool but not yet in the database: every process sees them, once, however another one
-//! ends.
+//! Operations that are in the append log but not yet in the database: every process sees them, once, however another
+//! one ends.
 #![allow(
     clippy::unwrap_used,
     clippy::disallowed_methods,
@@ -30,7 +30,7 @@ fn spool(dir: &Path) -> PathBuf {
     dir.join("sessions.spool")
 }
 
-/// True while the spool has entries that are not in the database.
+/// True while the append log has entries that are not in the database.
 fn waits(dir: &Path) -> bool {
     let head = fs::read(spool(dir)).unwrap();
     head[16..24] != 40_u64.to_le_bytes()
@@ -51,7 +51,7 @@ fn all(store: &Database) -> Vec<LogEntry> {
     all
 }
 
-/// Logs operations on one file, each on the result of the one before; all but the first go to the spool.
+/// Logs operations on one file, each on the result of the one before; all but the first go to the append log.
 fn some(store: &Database, count: u64) -> Vec<LogReceipt> {
     (0..count).map(|number| replace(store, "s", &noise(300, number), &noise(300, number + 1))).collect()
 }
@@ -125,13 +125,13 @@ fn cache_agrees_with_the_database() {
     assert_eq!(content(&other), at(6));
     other.abort(entered.id).unwrap();
     assert_eq!((content(&one), content(&other)), (None, None));
-    // Known lines of a content are merged again, in the spool too.
+    // Known lines of a content are merged again, in the append log too.
     one.record("s", PATH, &record(&noise(300, 8), &[(20, 30)]), &emendate_history::VersionBody::None).unwrap();
     replace(&one, "s", &noise(300, 7), &noise(300, 8));
     assert_eq!(one.latest("s", PATH).unwrap().unwrap().lines.ranges(), [(2, 3), (20, 30)]);
 }
 
-/// The process died when everything was in the database but the spool was not cleared yet.
+/// The process died when everything was in the database but the append log was not cleared yet.
 #[test]
 fn entries_applied_twice_are_stored_once() {
     let temp = tempdir().unwrap();
@@ -163,7 +163,7 @@ fn truncated_entry_loses_only_itself() {
     let store = open(temp.path());
     let told = all(&store);
     assert_eq!(store.notices().len(), 1);
-    // The first is in the database already; entries of a spool that ends too early are unknown.
+    // The first is in the database already; entries of an append log that ends too early are unknown.
     assert!(told.iter().zip(&entered).all(|(logged, entered)| logged.id == entered.id) && !told.is_empty());
     // A damaged head as well.
     fs::write(spool(temp.path()), b"EmndSpl1 and nothing more of it, so that nobody knows where it ends").unwrap();
@@ -173,7 +173,7 @@ fn truncated_entry_loses_only_itself() {
     assert_eq!((next.number > 1, all(&store).last().unwrap().id), (true, next));
 }
 
-/// The entries of a lost spool are missing. Every check for gaps reports them until no older operation is left.
+/// The entries of a lost append log are missing. Every check for gaps reports them until no older operation is left.
 #[test]
 fn lost_spool_leaves_a_gap() {
     let temp = tempdir().unwrap();
@@ -231,7 +231,7 @@ fn set_aside_database_takes_no_spool_entries_along() {
     assert_eq!(replace(&open(temp.path()), "s", b"x", b"y").id.number, 6);
 }
 
-/// A program that does not know the spool took the number meanwhile: nothing is lost.
+/// A program that does not know the append log took the number meanwhile: nothing is lost.
 #[test]
 fn taken_number_is_replaced() {
     let temp = tempdir().unwrap();

@@ -206,7 +206,7 @@ fn database_of_short_processes_gives_all_guarantees() {
     });
 }
 
-/// Three processes with the same database take turns: each sees what another wrote to the spool.
+/// Three processes with the same database take turns: each sees what another wrote to the append log.
 #[test]
 fn database_of_several_processes_gives_all_guarantees() {
     let dir = tempfile::tempdir().unwrap();

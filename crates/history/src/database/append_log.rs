@@ -1,5 +1,6 @@
-//! The spool: an append log beside the database that takes an operation in one short write. Its entries are moved to
-//! the database when idle, or for a query. A head contains the end offset; entries follow. Every writer holds the lock.
+//! The append log beside the database (the file `sessions.spool`), which takes an operation in one short write. Its
+//! entries are moved to the database when idle, or for a query. A head contains the end offset; entries follow. Every
+//! writer holds the lock.
 
 use emendate_os::files::{self, FileExt, OpenOptionsExt};
 use std::fs::{File, OpenOptions, TryLockError};
@@ -15,8 +16,8 @@ use super::open::{LOCK_WAIT, identity, make_directory};
 use crate::{LogStamp, clock};
 
 /// First bytes of the head; another layout gets another number. An older program does not spare a file with an unknown
-/// number: any head that it does not expect, including an end beyond its own [`END`], counts as damage, and it empties
-/// the file.
+/// number: any head that it does not expect, including an end beyond its own [`FILE_BYTES_MAX`], counts as damage, and
+/// it empties the file.
 const MAGIC: [u8; 8] = *b"EmndSpl1";
 /// Bytes of the head: magic, three numbers and their checksum.
 const HEAD_BYTES: usize = 40;
@@ -100,7 +101,7 @@ pub(super) struct AppendLog {
 }
 
 impl AppendLog {
-    /// Opens the spool of a database, creating it if needed.
+    /// Opens the append log of a database, creating it if needed.
     pub(super) fn open(database: &Path) -> Result<AppendLog> {
         let path = database.with_extension("spool");
         let file = Arc::new(open(&path)?);

@@ -1,5 +1,5 @@
 //! Cache of database contents. It is never stale: every process that changes sessions' records first increments the
-//! spool's generation (`turn`).
+//! append log's generation.
 
 use std::collections::{HashMap, HashSet};
 
@@ -25,7 +25,7 @@ pub(super) struct CacheUpdate {
 
 #[derive(Default)]
 pub(super) struct HistoryCache {
-    /// Generation of the spool for which the records are valid.
+    /// Generation of the append log for which the records are valid.
     generation: u64,
     /// Latest records by session and path.
     latest: HashMap<String, HashMap<Vec<u8>, Record>>,

@@ -1,4 +1,4 @@
-//! Serialization of an operation as an entry of the spool.
+//! Serialization of an operation as an entry of the append log.
 
 use emendate_core::ContentId;
 

@@ -1,4 +1,4 @@
-//! Transfer from the spool to the database, so that every query sees both.
+//! Transfer from the append log to the database, so that every query sees both.
 
 use emendate_core::{ContentId, Result};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
@@ -21,18 +21,18 @@ const PATHS_READ_SINGLY_MAX: usize = 64;
 type LogRequest<'a> = (&'a Operation, &'a [ChangeContent<'a>], &'a [SessionUpdate<'a>]);
 
 impl Database {
-    /// Runs `work` on the connection after flushing the spool into the database.
+    /// Runs `work` on the connection after flushing the append log into the database.
     pub(super) fn ask<T>(&self, work: impl FnOnce(&mut Connection) -> rusqlite::Result<T>) -> Result<T> {
         let state = &mut *self.state();
         self.flush(state)?;
         self.with(state, work)
     }
 
-    /// Flushes the spool into the database.
+    /// Flushes the append log into the database.
     pub(super) fn flush(&self, state: &mut DatabaseState) -> Result<()> {
         let head = state.append_log.read_head();
         let generation = head.map(|head| head.generation);
-        // Whoever adds to the file increments the generation afterwards.
+        // Every process that adds to the file increments the generation afterwards.
         let has_found = || generation != state.found_file_missing_at && found_file::exists(&self.path);
         if head.is_none_or(|head| !head.is_empty()) || has_found() {
             self.change(state, |_, _| Ok(()))?;
@@ -60,7 +60,7 @@ impl Database {
         Ok(())
     }
 
-    /// Flushes the spool and runs `work`, in one transaction.
+    /// Flushes the append log and runs `work`, in one transaction.
     pub(super) fn change<T>(
         &self,
         state: &mut DatabaseState,
@@ -88,7 +88,8 @@ impl Database {
         done
     }
 
-    /// Moves what a snapshot of this process found to the tables. The rest is for other processes, or the next question.
+    /// Moves what a snapshot of this process found to the tables. The rest is moved by other processes, or by the next
+    /// query.
     pub(super) fn settle_found(&self, state: &mut DatabaseState) -> Result<()> {
         if state.found_file.is_none() {
             return Ok(());
@@ -111,8 +112,8 @@ impl Database {
         Ok(spool)
     }
 
-    /// Handles the removal of the spool. If the database was removed too, nothing would find what is written to its
-    /// open file.
+    /// Handles the removal of the append log. If the database was removed too, nothing would find what is written to
+    /// its open file.
     fn handle_removed_file(&self, state: &mut DatabaseState) {
         if open::identity(&self.path) == state.file {
             return;
@@ -180,8 +181,8 @@ impl Database {
         let (done, gap, unread) = self.with(state, |connection| {
             let all = Transaction::new(connection, TransactionBehavior::Immediate)?;
             if checked && next == 0 && gaps::highest(&all)? == 0 {
-                // A database with operations but a spool without a number means that the spool was lost; a new log
-                // begins with number 1.
+                // A database with operations but an append log without a number means that the append log was lost; a
+                // new log begins with number 1.
                 let _ = spool.raise_next_number(1);
             }
             let before = if checked { gaps::find_gap(&all, expected(&entries, next))? } else { None };
@@ -222,7 +223,7 @@ impl Database {
         outside::know(all, &found, &prepared, (clock::now_us(), &self.limits), learned)
     }
 
-    /// Appends an operation to the spool; `None` if it has to go into the database.
+    /// Appends an operation to the append log; `None` if it has to go into the database.
     fn append(
         &self,
         state: &mut DatabaseState,
@@ -302,7 +303,7 @@ impl Database {
         Ok(logged)
     }
 
-    /// Logs an operation, in the spool if possible, else in the database.
+    /// Logs an operation, in the append log if possible, else in the database.
     pub(super) fn log_operation(
         &self,
         state: &mut DatabaseState,
@@ -329,7 +330,7 @@ impl Database {
                 return Err(error);
             }
         };
-        // From here on the spool knows the next number, even if it had been lost.
+        // From here on the append log knows the next number, even if it had been lost.
         state.append_log_usable = spool.raise_next_number(entered.id.number + 1).is_ok() && !self.on_network;
         Ok(entered)
     }
@@ -348,8 +349,8 @@ fn expected(entries: &[Vec<u8>], next: u64) -> u64 {
     entries.first().and_then(|bytes| entry::unpack(bytes)).map_or(next, |entry| entry.number)
 }
 
-/// Applies the spool's entries to the database. Skips entries that are there already because a process ended before it
-/// cleared the spool. Returns the number of unreadable entries.
+/// Applies the append log's entries to the database. Skips entries that are there already because a process ended
+/// before it cleared the append log. Returns the number of unreadable entries.
 fn apply_entries(
     all: &Connection,
     entries: &[Vec<u8>],
@@ -366,7 +367,7 @@ fn apply_entries(
         let mut signed = LogSignature { number: given.cast_signed(), at, owner };
         match log::logged_at(all, given)? {
             Some(same) if same == at => continue,
-            // Taken by a program that does not know the spool.
+            // Taken by a program that does not know the append log.
             Some(_) => signed.number = log::next_number(all, given)?,
             None => {}
         }

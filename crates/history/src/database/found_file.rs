@@ -1,6 +1,7 @@
-//! A file beside the database that takes the files of a first snapshot, in one write for each few hundred of them. They
-//! are moved to the tables by whoever asks the database next, or after the answer. What was moved is recognized by its
-//! path, so that a process that is killed in between costs nothing. Every writer holds the lock of the spool.
+//! A file beside the database that takes the files of a first snapshot, in one write for each few hundred of them. The
+//! next query moves them to the tables, or this process does after its answer. Files that were moved already are
+//! recognized by their paths, so that a process that is killed in between does no harm. Every writer holds the lock of
+//! the append log.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _};
@@ -199,7 +200,7 @@ mod tests {
         }
     }
 
-    /// A process is killed while it writes, and another one goes on.
+    /// A process is killed while it writes, and another one continues.
     #[test]
     fn what_a_killed_process_left_is_moved_before_another_one_writes() {
         let temp = tempfile::tempdir().unwrap();

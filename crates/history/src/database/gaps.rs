@@ -1,5 +1,5 @@
-//! Detection of lost parts of the log. The spool knows the next operation number. If the database ends before that, its
-//! newest transactions are lost: its write-ahead log was truncated, or an older or empty file replaced it.
+//! Detection of lost parts of the log. The append log knows the next operation number. If the database ends before
+//! that, its newest transactions are lost: its write-ahead log was truncated, or an older or empty file replaced it.
 
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -21,8 +21,8 @@ pub(super) fn highest(all: &Connection) -> rusqlite::Result<u64> {
     Ok(newest(all)?.max(lost))
 }
 
-/// Returns the gap between the newest operation of the database and the spool's next number, which is 0 if the spool
-/// itself was lost.
+/// Returns the gap between the newest operation of the database and the append log's next number, which is 0 if the
+/// append log itself was lost.
 fn gap_between(newest: u64, next: u64) -> Option<HistoryGap> {
     match next {
         0 => (newest > 0).then_some(HistoryGap { after: newest, until: None }),
@@ -35,7 +35,7 @@ pub(super) fn is_complete(newest: u64, next: u64) -> bool {
     gap_between(newest, next).is_none()
 }
 
-/// Looks for a gap before operation `next` and records it; returns it if it is new.
+/// Searches for a gap before operation `next` and records it; returns it if it is new.
 pub(super) fn find_gap(all: &Connection, next: u64) -> rusqlite::Result<Option<HistoryGap>> {
     match gap_between(newest(all)?, next) {
         Some(gap) => record_gap(all, gap),
@@ -81,7 +81,7 @@ mod tests {
         assert_eq!(gap_between(0, 0), None);
         assert_eq!(gap_between(0, 1), None);
         assert_eq!(gap_between(7, 8), None);
-        // Another process has committed and is about to update the spool.
+        // Another process has committed and is about to update the append log.
         assert_eq!(gap_between(8, 8), None);
         assert_eq!(gap_between(7, 0), Some(HistoryGap { after: 7, until: None }));
         assert_eq!(gap_between(7, 9), Some(HistoryGap { after: 7, until: Some(8) }));

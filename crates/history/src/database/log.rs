@@ -17,7 +17,7 @@ use crate::{
 const OPERATION_COLUMNS: &str =
     "number, at, session, tool, format, digest, note, outcome, kept, role, taken, taken_at, undone,
     undone_at, also, pending";
-/// `pending` of an aborted operation.
+/// Value of the column `pending` for an aborted operation.
 const ABORTED: i64 = -1;
 
 /// Number, time and process of an operation that is being logged.
@@ -153,7 +153,7 @@ fn insert_file(all: &Connection, number: i64, nth: usize, touched: &FileChange, 
     Ok(())
 }
 
-/// True for a side that is a symbolic link.
+/// True for the state of a symbolic link.
 fn is_link(side: FileState) -> bool {
     side.kind == FileKind::Link
 }
@@ -195,8 +195,8 @@ fn undone_by(all: &Connection, taken: OperationId) -> rusqlite::Result<Option<i6
         .map(Option::flatten)
 }
 
-/// Sets the mark which operation undoes `taken`: the newest one that was not aborted. Derived from all operations, so
-/// that none clears the mark of another.
+/// Updates which operation undoes `taken`: the newest one that was not aborted. This is derived from all operations, so
+/// that no operation clears the mark of another.
 fn refresh_undone(all: &Connection, taken: OperationId) -> rusqlite::Result<()> {
     let target = taken.number.cast_signed();
     let mut query = all.prepare_cached(

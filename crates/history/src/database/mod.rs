@@ -71,9 +71,9 @@ struct DatabaseState {
     /// Bytes of contents added since the last check.
     added: u64,
     append_log: AppendLog,
-    /// The spool can take operations: this process has set the next number, and locks work.
+    /// The append log can take operations: this process has set the next number, and locks work.
     append_log_usable: bool,
-    /// The spool was damaged, and that was not reported yet.
+    /// The append log was damaged, and that was not reported yet.
     append_log_damaged: bool,
     /// The file with what a first snapshot found, if this process created it.
     found_file: Option<FoundFile>,

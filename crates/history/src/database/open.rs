@@ -63,7 +63,7 @@ const LOG_SCHEMA: &str = "
         id INTEGER PRIMARY KEY, operation INTEGER NOT NULL, base BLOB NOT NULL, result BLOB NOT NULL,
         data BLOB NOT NULL, zstd INTEGER NOT NULL);";
 
-/// Schema of the words of a path's lines. Independent of the rest: losing them costs one read.
+/// Schema of the anchor words of a path's lines. Independent of the rest: losing them costs one read.
 const WORDS_SCHEMA: &str = "
     CREATE TABLE IF NOT EXISTS words(
         id INTEGER PRIMARY KEY, path BLOB UNIQUE NOT NULL, at INTEGER NOT NULL, data BLOB NOT NULL, zstd INTEGER NOT NULL);";

@@ -36,7 +36,7 @@ fn last_state(all: &Connection, path: &[u8]) -> rusqlite::Result<Option<Option<F
     if known.is_some() {
         return Ok(known);
     }
-    // A program that knows no such rows has recorded it.
+    // An older program, which knows no such rows, has recorded the path.
     all.prepare_cached("SELECT content, stamp FROM seen WHERE path=?1 ORDER BY at DESC LIMIT 1")?
         .query_row([path], state_of)
         .optional()
@@ -88,7 +88,7 @@ pub(super) fn log_outside(
     log::log(all, &operation, &changes, &[], (signature, limits), learned)
 }
 
-/// Makes a state the last known one of the path.
+/// Records a state as the last known one of the path.
 pub(super) fn mark(
     all: &Connection,
     path: &[u8],
@@ -133,8 +133,8 @@ fn insert(all: &Connection, path: &[u8], state: Option<FileState>, now: i64) -> 
         .map(drop)
 }
 
-/// Makes what the newest operation left the last known state of a file again, after the operation `file` belongs to was
-/// aborted, or came back.
+/// Resets the last known state of a file to the one that the newest operation left, after the operation that `file`
+/// belongs to was aborted or restored.
 pub(super) fn refresh(all: &Connection, file: &FileChange, now: i64) -> rusqlite::Result<()> {
     let left = all
         .prepare_cached(
@@ -146,7 +146,7 @@ pub(super) fn refresh(all: &Connection, file: &FileChange, now: i64) -> rusqlite
     mark(all, &file.path, left.unwrap_or(file.before), now, &mut CacheUpdate::default())
 }
 
-/// Makes a state that a session was shown the last known one, if nothing was known of the path. Otherwise only an
+/// Records a state that a session was shown as the last known one, if nothing was known of the path. Otherwise only an
 /// operation can have changed it, or a change by others that is logged.
 pub(super) fn mark_unknown(
     all: &Connection,
@@ -188,7 +188,7 @@ pub(super) fn know(
     Ok(())
 }
 
-/// Returns the paths that anything is known of, among those between the first and the last of some new ones.
+/// Returns the paths of which anything is known, among those between the first and the last of some new ones.
 fn paths_among(all: &Connection, found: &[NewlyKnown<'_>]) -> rusqlite::Result<HashSet<Vec<u8>>> {
     let (Some(first), Some(last)) = (found.iter().map(|it| it.path).min(), found.iter().map(|it| it.path).max()) else {
         return Ok(HashSet::new());
@@ -212,13 +212,15 @@ pub(super) fn all_newest(all: &Connection) -> rusqlite::Result<HashMap<Vec<u8>, 
     newest_of_rows(query.query([OUTSIDE])?)
 }
 
-/// Returns the newest content of each path: columns are the path, whether the row is about others, time and content.
+/// Returns the newest content of each path. The columns of a row are the path, whether the session is [`OUTSIDE`], the
+/// time and the content.
 fn newest_of_rows(mut rows: Rows<'_>) -> rusqlite::Result<HashMap<Vec<u8>, ContentId>> {
     let mut known: HashMap<Vec<u8>, (bool, i64, ContentId)> = HashMap::new();
     while let Some(row) = rows.next()? {
         let content = ContentId::from_bytes(fixed(row.get_ref(3)?.as_blob()?)?);
         let found = (row.get(1)?, row.get(2)?, content);
-        // Rows that others left decide; only a program that does not know them leaves none.
+        // Rows of [`OUTSIDE`] take precedence. A path without one was recorded by a program that does not know such
+        // rows.
         let entry = known.entry(row.get(0)?).or_insert(found);
         if (found.0, found.1) > (entry.0, entry.1) {
             *entry = found;
@@ -227,7 +229,7 @@ fn newest_of_rows(mut rows: Rows<'_>) -> rusqlite::Result<HashMap<Vec<u8>, Conte
     Ok(known.into_iter().map(|(path, (_, _, content))| (path, content)).collect())
 }
 
-/// Returns the paths at which something is known to be, of those that are wanted.
+/// Returns those of the wanted paths at which something is known to exist.
 pub(super) fn known_paths(all: &Connection, is_wanted: &dyn Fn(&[u8]) -> bool) -> rusqlite::Result<Vec<Vec<u8>>> {
     let mut query = all.prepare_cached("SELECT path FROM seen WHERE session=?1 AND content<>?2")?;
     let mut rows = query.query(params![OUTSIDE, NOTHING.to_bytes()])?;

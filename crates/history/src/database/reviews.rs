@@ -118,7 +118,7 @@ impl Reviews for Database {
             }
             Ok(())
         })?;
-        // Under the lock that every writer holds, so that no comment is added between the look and the removal.
+        // Under the lock that every writer holds, so that no comment is added between the check and the removal.
         let _lock = self.lock(state)?;
         let is_open = self.with(state, |connection| {
             connection.query_row("SELECT 1 FROM comments WHERE delivered IS NULL LIMIT 1", [], |_| Ok(())).optional()

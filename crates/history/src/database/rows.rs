@@ -207,7 +207,7 @@ pub(super) fn unpack_lines(mut blob: &[u8]) -> FromSqlResult<LineSet> {
 /// Data, and whether it is a zstd frame.
 type PackedBlob = Option<(Vec<u8>, bool)>;
 
-/// Returns the words of a path's lines.
+/// Returns the anchor words of a path's lines.
 pub(super) fn words(all: &Connection, path: &[u8]) -> rusqlite::Result<PackedBlob> {
     let mut query = all.prepare_cached("SELECT data, zstd FROM words WHERE path=?1")?;
     query.query_row([path], |row| Ok((row.get(0)?, row.get(1)?))).optional()
@@ -235,7 +235,7 @@ pub(super) fn keep_registers(
     done.map(drop)
 }
 
-/// Stores the words of a path, or deletes them.
+/// Stores the anchor words of a path, or deletes them.
 pub(super) fn keep_words(
     all: &Connection,
     path: &[u8],

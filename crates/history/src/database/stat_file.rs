@@ -1,4 +1,4 @@
-//! The file beside the database that has what the last snapshot found. Losing it costs one snapshot that reads all files.
+//! The file beside the database with the files of the last snapshot. Losing it costs one snapshot that reads all files.
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};

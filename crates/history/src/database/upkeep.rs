@@ -51,7 +51,7 @@ pub(super) fn free(
     Ok((removed_between(before.0, after.0), removed_between(before.1, after.1)))
 }
 
-/// Returns by how many a count fell.
+/// Returns the decrease of a count.
 fn removed_between(before: i64, after: i64) -> u64 {
     before.saturating_sub(after).cast_unsigned()
 }
@@ -124,7 +124,7 @@ fn clean(all: &Connection, limits: &HistoryLimits, used: u64, now: i64) -> rusql
 }
 
 /// Drops operations that are too old or too many, always the oldest, so that the rest is contiguous. An operation that
-/// only seems old, because the clock was wrong, does not take younger ones before it along.
+/// only seems old, because the clock was wrong, does not cause younger ones before it to be dropped.
 fn drop_operations(all: &Connection, limits: &HistoryLimits, now: i64) -> rusqlite::Result<()> {
     let oldest = clock::days_before(now, limits.history_days);
     let young: Option<i64> =

@@ -329,7 +329,7 @@ impl MemoryHistoryState {
         LogReceipt { id, unstored: loose, lost }
     }
 
-    /// Makes what the newest operation left the last known state of a file again.
+    /// Resets the last known state of a file to the one that the newest operation left.
     fn refresh_known(&mut self, file: &FileChange) {
         let live = self.operations.iter().rev().filter(|entry| !entry.aborted);
         let mut files = live.flat_map(|entry| &entry.logged.operation.files);
@@ -353,7 +353,8 @@ impl MemoryHistoryState {
         self.operations.iter().any(|entry| entry.logged.id == taken && entry.logged.undone_by.is_some())
     }
 
-    /// Sets the mark which operation undoes each operation that this one would: the newest that was not aborted.
+    /// Updates, for each operation that this one would undo, which operation undoes it: the newest that was not
+    /// aborted.
     fn refresh_undone(&mut self, operation: &Operation) {
         for taken in operation.undoes() {
             let live = self.operations.iter().rev().filter(|entry| !entry.aborted);

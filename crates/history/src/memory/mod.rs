@@ -32,7 +32,7 @@ struct MemoryHistoryState {
     known: HashMap<Vec<u8>, Option<FileState>>,
     /// The files of the last snapshot.
     stat_cache: Option<StatCache>,
-    /// Words of lines by path, with the time they were stored.
+    /// Anchor words of lines by path, with the time they were stored.
     words: HashMap<Vec<u8>, (i64, Vec<u8>)>,
     /// Registers by session, with the time they were stored.
     registers: HashMap<String, (i64, Vec<u8>)>,

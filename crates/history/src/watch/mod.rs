@@ -16,8 +16,8 @@ use notifications::NoNotifications as Notifications;
 #[cfg(target_os = "linux")]
 use notifications::Notifications;
 
-/// Longest wait without looking at the directories: notifications miss changes by other machines, and a directory that
-/// was replaced has to be watched again.
+/// Longest wait between two checks of the directories: notifications miss changes by other machines, and a directory
+/// that was replaced has to be watched again.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 /// The same if the system gives no notifications.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);

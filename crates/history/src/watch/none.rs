@@ -1,9 +1,9 @@
-//! Systems whose notifications are not used: directories are looked at in short intervals.
+//! Systems whose notifications are not used: directories are checked at short intervals.
 
 use std::path::Path;
 use std::time::Duration;
 
-/// There is none.
+/// No system calls these notifications: the type has no value.
 #[derive(Debug)]
 pub(super) enum NoNotifications {}
 

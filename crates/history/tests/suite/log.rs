@@ -335,7 +335,7 @@ fn the_last_copy_of_a_large_content(open: Open<'_>) {
     }
 }
 
-/// The change that is taken back leads to the content it made, so an undo loses nothing, however long its texts are.
+/// The change that is undone leads to the content it made, so an undo loses nothing, however long its texts are.
 fn undo_in_a_large_content(open: Open<'_>) {
     let store = open(HistoryLimits { blob: 1000, total: 400_000, ..HistoryLimits::default() });
     let before = noise(200_001, 21);
@@ -475,7 +475,7 @@ fn snapshots(open: Open<'_>) {
     store.keep_stat_cache(&StatCache { files }).unwrap();
     let cached = store.stat_cache().unwrap().files[&b"/a"[..]];
     assert_eq!((cached.content, cached.racy), (file.content, false));
-    // Only what identifies a version of the file is kept.
+    // Only metadata that identifies a version of the file is kept.
     assert!(cached.proves(&file.meta) && file.proves(&cached.meta));
 }
 
@@ -528,7 +528,7 @@ fn outside_changes(open: Open<'_>) {
     store.abort(pending.id).unwrap();
     assert_eq!(store.newest_seen(&[PATH]).unwrap(), [Some(ContentId::of(b"two"))]);
 
-    // Nothing is a state, too.
+    // A missing file is a state, too.
     let gone = [OutsideContent { old_bytes: Some(b"two"), ..OutsideContent::default() }];
     assert!(store.log_outside(&by_others(side(b"two", 0o644), None), &gone).unwrap().is_some());
     assert_eq!(last(PATH), Some(None));
