@@ -1,4 +1,4 @@
-//! File metadata beside content and mode.
+//! File metadata other than content and mode.
 
 /// Owner and extended attributes of a regular file, saved to restore them later.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]

@@ -214,7 +214,7 @@ pub(crate) fn kind_name(file_type: FileType) -> &'static str {
     }
 }
 
-/// The path is not a regular file; `what` comes from [`kind`].
+/// The path is not a regular file; `what` comes from [`kind_name`].
 pub(crate) fn not_regular(path: &Path, what: &str) -> Error {
     let next = if what == "a directory" {
         format!("Name a file in it, e.g. {}.", show(path.join("file.txt")))
@@ -290,7 +290,7 @@ pub(crate) fn duplicate_targets(path: &Path) -> Error {
         .next("Report this; until it is fixed, send the edits of that file in separate calls.")
 }
 
-/// Turns an error that left something behind into `io.partial`; `what` describes the state of each file.
+/// Converts an error after which something remained changed to `io.partial`; `what` describes the state of each file.
 pub(crate) fn partial(cause: &Error, what: &str) -> Error {
     Error::new(Code::IoPartial, format!("Part of the change could not be undone. {}", cause.message()))
         .evidence(cause.evidence_text())

@@ -1,6 +1,6 @@
 //! File metadata as the file system reports it.
 
-/// Identity and metadata of a file at one moment, from `fstat`. An equal stamp suggests an unchanged file but does not
+/// Identity and metadata of a file at one moment, from `fstat`. Equal metadata suggests an unchanged file but does not
 /// prove it: contents decide (see [`FileVersion::racy`](crate::FileVersion)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct FileMeta {

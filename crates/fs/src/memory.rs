@@ -186,7 +186,7 @@ impl MemoryStore {
         }
     }
 
-    /// Returns every file with its content, by absolute path; links are left out.
+    /// Returns every file with its content, by absolute path; links are omitted.
     pub fn files(&self) -> Vec<(PathBuf, Vec<u8>)> {
         let root = &self.infos[0].canonical;
         let state = self.state();

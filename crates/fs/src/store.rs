@@ -16,7 +16,7 @@ pub struct FileVersion {
     pub bytes: Vec<u8>,
     /// Metadata, equal before and after the read.
     pub meta: FileMeta,
-    /// "Racily clean": modified so shortly before the read that an equal stamp later proves nothing.
+    /// "Racily clean": modified so shortly before the read that equal metadata later proves nothing.
     pub racy: bool,
 }
 
@@ -201,8 +201,9 @@ impl<'a> NewState<'a> {
     }
 }
 
-/// The intended change of one path. A move is two drafts of one transaction: [`NewState::Absent`] at the source, and a
-/// file [`like`](NewState::File::like) the source at the target; so it also works across mounts.
+/// The intended change of one path: one draft of a transaction. A move is two drafts of one transaction:
+/// [`NewState::Absent`] at the source, and a file [`like`](NewState::File::like) the source at the target; so it also
+/// works across mounts.
 #[derive(Clone, Copy, Debug)]
 pub struct FileWrite<'a> {
     /// The path.
@@ -358,7 +359,7 @@ pub trait Store: Send + Sync {
         Ok(found.into_iter().map(|found| found.map(|found| found.meta)).collect())
     }
 
-    /// Returns the path of an entry that [`Store::list`] returned, without a look at the disk. If a link has taken the
+    /// Returns the path of an entry that [`Store::list`] returned, without access to the disk. If a link has taken the
     /// place of the entry or of a directory before it, the file cannot be opened.
     fn entry(&self, parent: &SafePath, name: &OsStr) -> SafePath {
         let root = &self.roots()[parent.root()].canonical;
@@ -373,7 +374,7 @@ pub trait Store: Send + Sync {
     fn lookup_names(&self, root: usize, folder: &Path, names: &[&OsStr]) -> Result<Vec<Option<NameInfo>>>;
 
     /// Looks up each component of a path below a root, the first one first, and the wanted names beside it. Stops
-    /// before the first component that does not exist; nothing counts as existing behind a link.
+    /// before the first component that does not exist; nothing counts as existing beyond a link.
     ///
     /// Fails with `io.*` if a directory exists and cannot be entered.
     fn walk_components(&self, root: usize, path: &Path, wanted: &NameSet) -> Result<Vec<PathComponent>> {
@@ -389,7 +390,7 @@ pub trait Store: Send + Sync {
     /// `path.not_regular` or `io.*`. After an error nothing is left behind.
     fn stage<'a>(&'a self, drafts: &'a [FileWrite<'a>], durability: Durability) -> Result<Staged<'a>>;
 
-    /// Does postponed work after the reply is out: frees the space of replaced files. Nothing else depends on it, and
+    /// Does postponed work after the reply was sent: frees the space of replaced files. Nothing else depends on it, and
     /// the next [`Store::stage`] does it too.
     fn run_deferred(&self) {}
 }

@@ -161,7 +161,7 @@ fn links_are_created_followed_and_removed() {
             tree(store, root, &["l", "d/up", "loose", "f"]),
             ["l -> f", "d/up -> ../f", "loose -> none", "f 644 text"]
         );
-        // `admit` follows the link, `admit_link` does not; both follow links on the way.
+        // `resolve_path` follows the link, `resolve_no_follow` does not; both follow links on the way.
         go(store, root, &[("way", To::Link("d"))]).unwrap();
         let place = store.resolve_path(&root.join("way/up")).unwrap();
         assert_eq!((place.relative(), place.via_link()), (Path::new("f"), Some(&*root.join("way"))));

@@ -93,7 +93,7 @@ pub enum Definition {
     One(Box<Symbol>),
     /// Several symbols, all of them.
     Several(Vec<Symbol>),
-    /// None; these are up to five symbols whose names contain the last name, or are like it.
+    /// None; these are up to five symbols whose names contain the last name, or are similar to it.
     None(Vec<Symbol>),
 }
 
@@ -128,7 +128,7 @@ struct SymbolNode<'n> {
 }
 
 impl SyntaxTree<'_> {
-    /// Returns all symbols of the text. They are collected once: a rename looks at them several times.
+    /// Returns all symbols of the text. They are collected once: a rename uses them several times.
     pub fn outline(&self) -> &Outline {
         self.outline.get_or_init(|| self.collect_symbols())
     }

@@ -1,4 +1,4 @@
-//! Questions about a text and their answers as serializable values, so that another process can parse: a crash of a
+//! Queries about a text and their answers, as serializable values, so that another process can parse: a crash of a
 //! grammar then affects nothing else.
 
 use crate::block::{CodeBlock, NoBlock};

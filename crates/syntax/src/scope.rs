@@ -63,7 +63,7 @@ impl Scopes {
         Scopes { all: Vec::new(), hoists, bound: HashMap::new() }
     }
 
-    /// Adds a query capture; false if its name is not one of scopes.
+    /// Adds a query capture; false if the capture is not about scopes.
     pub(crate) fn add(&mut self, capture: &str, node: Node<'_>) -> bool {
         let kind = match capture {
             "scope" => ScopeKind::Block,

@@ -4,7 +4,7 @@
 const SIMILAR_MAX: usize = 5;
 /// Bytes of names that are compared.
 const COMPARED_NAME_BYTES_MAX: usize = 200;
-/// Pairs of bytes that are compared in all, which takes less than 0.3 s. The names behind are not looked at.
+/// Pairs of bytes that are compared in all, which takes less than 0.3 s. The names after that are ignored.
 const COMPARED_PAIRS_MAX: usize = 16_000_000;
 /// Likeness, from 0 to 1, from which names are similar.
 const LIKENESS_MIN: f64 = 0.6;

@@ -133,7 +133,7 @@ impl LocalStore {
         Ok(self)
     }
 
-    /// True on the root's own mount if it is trusted; see [`Root::plain`]. Other mounts beneath a root never are.
+    /// True on the root's own mount if it is trusted; see [`Root::trusted`]. Other mounts beneath a root never are.
     fn is_trusted(&self, root: usize, stamp: &FileMeta) -> bool {
         self.roots[root].trusted && self.roots[root].dev == stamp.dev
     }
@@ -195,8 +195,8 @@ impl LocalStore {
         walk::open_beneath(root, relative, flags)
     }
 
-    /// See [`Root::grain_ns`]. Other mounts beneath a root get the cautious value, and so do stamps of whole seconds:
-    /// old inodes of ext have no finer ones.
+    /// See [`Root::grain_ns`]. Other mounts beneath a root get the cautious value, and so do time stamps of whole
+    /// seconds: old inodes of ext have no finer ones.
     fn grain_ns(&self, root: usize, stamp: &FileMeta) -> i64 {
         let root = &self.roots[root];
         let whole = stamp.mtime_ns % 1_000_000_000 == 0 && stamp.ctime_ns % 1_000_000_000 == 0;
@@ -396,7 +396,8 @@ impl Store for LocalStore {
     }
 
     fn stage<'a>(&'a self, drafts: &'a [FileWrite<'a>], durability: Durability) -> Result<Staged<'a>> {
-        // Without calls to `settle`, displaced files are freed by the next edit, which may need the space.
+        // Without calls to [`Store::run_deferred`], displaced files are freed by the next edit, which may need the
+        // space.
         self.close_displaced();
         stage::stage(self, drafts, durability).map(Staged::new)
     }

@@ -40,7 +40,8 @@ impl LocalTransaction<'_> {
         Ok(self.in_order(reports, tree_swap::reports))
     }
 
-    /// Puts what there is for each entry into the order of the drafts; `below` says it for the files of a tree.
+    /// Sorts one value for each entry into the order of the drafts. `below` returns the values for the files below a
+    /// path that changes between file and directory.
     fn in_order<T>(&self, of_entries: Vec<T>, below: impl Fn(&TreeSwap<'_>) -> Vec<T>) -> Vec<T> {
         if self.tree_changes.is_empty() {
             return of_entries;

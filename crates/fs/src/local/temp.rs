@@ -174,7 +174,7 @@ fn temp_name(target: &OsStr, batch: Option<u32>, random: u64) -> OsString {
     let mut keep = target.as_bytes();
     let room = 253 - tail.len();
     if keep.len() > room {
-        // A character is not cut.
+        // Cuts at the start of a UTF-8 sequence, not within a character.
         let is_end = |end: &usize| keep.get(*end).is_none_or(|byte| byte & 0b1100_0000 != 0b1000_0000);
         keep = &keep[..(0..=room).rev().find(is_end).unwrap_or(0)];
     }
@@ -205,8 +205,8 @@ pub(super) fn temp_owner(name: &[u8]) -> Option<TempOwner> {
     })
 }
 
-/// True for the name of a file that a write puts aside. One that is found was left by a process that died, and goes with
-/// the next write in its directory.
+/// True for the name of a temporary file of this crate. If no write is running, the process that created it has died,
+/// and the next write in its directory removes it.
 pub fn is_temporary_name(name: &OsStr) -> bool {
     temp_owner(name.as_bytes()).is_some()
 }

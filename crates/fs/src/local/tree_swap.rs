@@ -64,7 +64,7 @@ struct TreeEntries {
 }
 
 impl TreeEntries {
-    /// Lists everything below a directory; fails with `ENOTDIR` if it is none.
+    /// Lists everything below a directory; fails with `ENOTDIR` if it is not a directory.
     fn read(folder: BorrowedFd<'_>, name: &OsStr) -> emendate_os::io::Result<TreeEntries> {
         let mut out = TreeEntries::default();
         out.folders.push((PathBuf::new(), sys::openat(folder, name, DIRECTORY, Mode::empty())?));

@@ -31,7 +31,7 @@ enum Found {
     Other,
 }
 
-/// Retries of a look at a name that changes meanwhile.
+/// Retries of the look-up of a name that changes meanwhile.
 const LOOK_RETRIES: u32 = 64;
 
 struct PathWalk<'a> {
@@ -163,7 +163,7 @@ impl PathWalk<'_> {
         }
     }
 
-    /// Looks at a name in the directory reached so far; opens it if it is a directory.
+    /// Looks up a name in the directory reached so far; opens it if it is a directory.
     fn look(&self, part: &OsStr) -> emendate_os::io::Result<Found> {
         let flags = sys::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mut left = LOOK_RETRIES;

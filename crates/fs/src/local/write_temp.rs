@@ -1,5 +1,5 @@
 //! Writes one draft to a temporary file beside its target, with the metadata of the file it replaces. Runs on several
-//! threads, so it takes one entry and not the plan.
+//! threads, so it takes one entry and not the whole transaction.
 
 use emendate_os::fd::{AsFd, OwnedFd};
 
@@ -14,7 +14,7 @@ use super::transaction::{StagedFile, failed_write};
 use super::{LocalStore, attributes, splice, sys};
 use crate::{FileMeta, FileSource, NewState, Precondition, SpliceChunk, error};
 
-/// Chunks of a new content that are written between two looks at the meter of the call.
+/// Chunks of a new content that are written between two checks of the call's meter.
 const CHUNKS_PER_CHECK: usize = 1024;
 
 /// Options that the temporary files of a transaction share.

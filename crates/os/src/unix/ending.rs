@@ -8,12 +8,12 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::thread;
 
-/// Calls `before` when this process is asked to end; it gets whether by Ctrl-C, and returns whether the process ends.
-/// `interrupts` tells whether Ctrl-C is such a request.
+/// Calls `before` when this process is asked to end, with true if Ctrl-C is the reason; the process ends if `before`
+/// returns true. Ctrl-C counts as such a request only if `interrupts` is true.
 pub fn before_end(interrupts: bool, before: impl Fn(bool) -> bool + Clone + Send + 'static) {
     for signal in [SIGTERM, SIGHUP].into_iter().chain(interrupts.then_some(SIGINT)) {
         let Ok((mut received, sender)) = UnixStream::pair() else { continue };
-        // If the signal cannot be handled, it ends this process alone.
+        // If the signal cannot be handled, it ends this process without calling `before`.
         if pipe::register(signal, sender).is_err() {
             continue;
         }
@@ -28,7 +28,7 @@ pub fn before_end(interrupts: bool, before: impl Fn(bool) -> bool + Clone + Send
     }
 }
 
-/// Calls on every SIGTERM and SIGINT, which do not end the process then.
+/// Calls `call` on every SIGTERM and SIGINT, which no longer end the process.
 ///
 /// Errors: those of the system.
 pub fn on_stop(call: impl Fn() + Clone + Send + 'static) -> io::Result<()> {

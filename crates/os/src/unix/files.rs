@@ -49,16 +49,16 @@ pub fn mode_of(found: &Metadata) -> u32 {
     found.permissions().mode()
 }
 
-/// Takes the lock of a file for this process alone.
+/// Takes an exclusive lock on a file, without waiting.
 ///
-/// Errors: another process has it, or the file system has no locks.
+/// Errors: another process has a lock, or the file system has no locks.
 pub fn try_lock(file: &File) -> Result<(), TryLockError> {
     file.try_lock()
 }
 
-/// Takes the lock of a file together with others who take it so.
+/// Takes a shared lock on a file, without waiting.
 ///
-/// Errors: another process has it for itself, or the file system has no locks.
+/// Errors: another process has an exclusive lock, or the file system has no locks.
 pub fn try_lock_shared(file: &File) -> Result<(), TryLockError> {
     file.try_lock_shared()
 }

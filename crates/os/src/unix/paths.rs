@@ -10,7 +10,7 @@ use crate::fd::BorrowedFd;
 /// The byte between the parts of a path.
 pub const SEPARATOR: u8 = b'/';
 
-/// The command that lets a file be written.
+/// The command that makes a file writable.
 pub const MAKE_WRITABLE: &str = "chmod u+w";
 
 /// True for the bytes that separate the parts of a path.
@@ -45,12 +45,12 @@ pub fn with_slashes(path: &str) -> Cow<'_, str> {
     Cow::Borrowed(path)
 }
 
-/// Returns a path in a form that a `file:` address contains: it begins with a slash, and has no other separators.
+/// Returns a path in the form that a `file:` URL contains: it begins with a slash, and has no other separators.
 pub fn in_address(path: &Path) -> Cow<'_, OsStr> {
     Cow::Borrowed(path.as_os_str())
 }
 
-/// Returns the path that a `file:` address contains.
+/// Returns the path that a `file:` URL contains.
 pub fn of_address(path: OsString) -> PathBuf {
     path.into()
 }

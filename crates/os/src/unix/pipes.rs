@@ -18,7 +18,7 @@ pub struct ReadPipe(File);
 pub struct WritePipe(File);
 
 impl ReadPipe {
-    /// Takes the end of a pipe.
+    /// Wraps the reading end of a pipe.
     pub fn new(pipe: impl Into<OwnedFd>) -> ReadPipe {
         ReadPipe(File::from(pipe.into()))
     }
@@ -39,7 +39,7 @@ impl ReadPipe {
 }
 
 impl WritePipe {
-    /// Takes the end of a pipe.
+    /// Wraps the writing end of a pipe.
     pub fn new(pipe: impl Into<OwnedFd>) -> WritePipe {
         WritePipe(File::from(pipe.into()))
     }
@@ -79,7 +79,7 @@ pub fn is_unread(output: &impl AsFd) -> bool {
     poll(&mut pipe, Some(&Timespec::default())).is_ok() && pipe[0].revents().intersects(PollFlags::ERR | PollFlags::HUP)
 }
 
-/// Waits until nothing will read this pipe or socket any more; true then. Other files are waited for without end.
+/// Waits until nothing will read this pipe or socket any more, and returns true. For any other file it waits forever.
 pub fn wait_until_unread(output: &impl AsFd) -> bool {
     // Without requested events, only an error or a hang-up ends the wait.
     let mut pipe = [PollFd::new(output, PollFlags::empty())];

@@ -10,7 +10,7 @@ use rustix::process::{
 };
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
-/// A program with everything that it starts.
+/// A process group: a program and everything that it starts.
 pub type Group = i32;
 
 /// Starts a program in a group of its own, which can be killed as a whole, and which Ctrl-C in our terminal does not
@@ -30,7 +30,7 @@ pub fn kill_group(group: Group) {
     }
 }
 
-/// Gives a group up; what still runs in it goes on.
+/// Forgets a group without killing it: its processes keep running.
 pub const fn forget_group(_group: Group) {}
 
 /// True if a child process has exited; it is not waited for, so its number is not used again.

@@ -1,4 +1,4 @@
-//! Extended attributes: the attributes of Windows, the access list, and every alternate stream.
+//! Extended attributes: the file attributes of Windows, the access control list, and every alternate stream.
 
 use std::os::windows::fs::FileExt as _;
 use std::os::windows::io::BorrowedHandle;
@@ -15,18 +15,18 @@ use super::nt::{self, Basic};
 use super::open::{Mode, open_part};
 use super::stat::basic;
 
-/// The attribute with the attributes of Windows.
+/// Name of the attribute that contains the file attributes of Windows.
 const FLAGS: &[u8] = b"windows.attributes";
-/// The attribute with the access list.
+/// Name of the attribute that contains the access control list.
 const SECURITY: &[u8] = b"windows.security";
-/// Beginning of the names of streams.
+/// Prefix of the names of attributes that are alternate streams.
 const STREAM: &[u8] = b"windows.stream.";
 /// Attributes that a new file gets from the old one.
 const KEPT_FLAGS: u32 =
     win::FILE_ATTRIBUTE_HIDDEN | win::FILE_ATTRIBUTE_SYSTEM | win::FILE_ATTRIBUTE_NOT_CONTENT_INDEXED;
-/// Parts of the access list that are kept: who may do what, and who must be trusted.
+/// Parts of the security descriptor that are kept: the access control list and the integrity label.
 const KEPT_SECURITY: u32 = DACL_SECURITY_INFORMATION | LABEL_SECURITY_INFORMATION;
-/// Words of a buffer for a list of streams or an access list.
+/// Size of a buffer for a list of streams or a security descriptor, in 8-byte words.
 const LIST_WORDS: usize = (64 << 10) / 8;
 
 bitflags! {
@@ -44,7 +44,7 @@ pub struct Uid(u32);
 pub struct Gid(u32);
 
 impl Uid {
-    /// Takes a number.
+    /// Creates the id from its number.
     pub const fn from_raw(number: u32) -> Uid {
         Uid(number)
     }
@@ -56,7 +56,7 @@ impl Uid {
 }
 
 impl Gid {
-    /// Takes a number.
+    /// Creates the id from its number.
     pub const fn from_raw(number: u32) -> Gid {
         Gid(number)
     }
@@ -67,7 +67,7 @@ impl Gid {
     }
 }
 
-/// Does nothing: all files have one number for their owners, and the access list says who they are.
+/// Does nothing: all files have one number for their owners, and the access control list names the real ones.
 ///
 /// Errors: none.
 pub fn fchown(_file: impl AsFd, _owner: Option<Uid>, _group: Option<Gid>) -> Result<()> {
@@ -184,7 +184,7 @@ pub fn fsetxattr(file: impl AsFd, name: &[u8], value: &[u8], _flags: XattrFlags)
     })
 }
 
-/// Removes an attribute. An access list stays: every file has one.
+/// Removes an attribute. The access control list stays: every file has one.
 ///
 /// Errors: those of the system.
 pub fn fremovexattr(file: impl AsFd, name: &[u8]) -> Result<()> {
@@ -199,7 +199,7 @@ pub fn fremovexattr(file: impl AsFd, name: &[u8]) -> Result<()> {
     nt::set(stream.as_fd().handle(), wdk::FileDispositionInformation, &[1], 1).map_err(Errno::of_status)
 }
 
-/// Returns the access list of a file; empty where the file system has none.
+/// Returns the access control list of a file; empty if the file system has none.
 fn access_list(file: BorrowedHandle<'_>) -> Result<Vec<u8>> {
     let mut buffer = vec![0; LIST_WORDS];
     for parts in [KEPT_SECURITY, DACL_SECURITY_INFORMATION] {
@@ -213,7 +213,7 @@ fn access_list(file: BorrowedHandle<'_>) -> Result<Vec<u8>> {
     Ok(Vec::new())
 }
 
-/// Returns the names of a file's streams beside its content.
+/// Returns the names of a file's streams other than its content.
 fn streams(file: BorrowedHandle<'_>) -> Result<Vec<Vec<u8>>> {
     let mut buffer = vec![0; LIST_WORDS];
     let Ok(filled) = nt::query(file, wdk::FileStreamInformation, &mut buffer) else {

@@ -12,7 +12,7 @@ use super::ffi::{OsStringExt as _, narrow};
 use super::nt;
 use super::stat::FileType;
 
-/// Words of the buffer for a part of a list.
+/// Size of the buffer for a part of a listing, in 8-byte words.
 const LIST_WORDS: usize = (64 << 10) / 8;
 
 /// A list of the names in a directory.
@@ -45,7 +45,7 @@ impl DirEntry {
 impl Dir {
     /// Lists an open directory from its beginning.
     ///
-    /// Errors: none here; those of the system come with the names.
+    /// Errors: none; errors of the system are returned with the names.
     pub fn new(folder: impl Into<OwnedFd>) -> Result<Dir> {
         let entries = Vec::new().into_iter();
         Ok(Dir { folder: folder.into(), entries, begun: false, done: false, buffer: vec![0; LIST_WORDS] })

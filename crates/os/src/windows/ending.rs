@@ -14,9 +14,9 @@ const INTERRUPTED: i32 = 130;
 type Call = Box<dyn Fn() + Send>;
 type EndCall = Box<dyn Fn(bool) -> bool + Send>;
 
-/// Calls before the end, for Ctrl-C and for other requests.
+/// Functions to call before the process ends, each with whether it also handles Ctrl-C.
 static BEFORE_END: Mutex<Vec<(bool, EndCall)>> = Mutex::new(Vec::new());
-/// Calls instead of the end.
+/// Functions to call instead of ending the process.
 static ON_STOP: Mutex<Vec<Call>> = Mutex::new(Vec::new());
 /// Flags that end the process, and flags that are set, on Ctrl-C.
 static ENDING_FLAGS: Mutex<Vec<Arc<AtomicBool>>> = Mutex::new(Vec::new());
@@ -50,15 +50,15 @@ fn register() -> io::Result<()> {
     })?)
 }
 
-/// Calls `before` when this process is asked to end; it gets whether by Ctrl-C, and returns whether the process ends.
-/// `interrupts` tells whether Ctrl-C is such a request.
+/// Calls `before` when this process is asked to end, with true if Ctrl-C is the reason; the process ends if `before`
+/// returns true. Ctrl-C counts as such a request only if `interrupts` is true.
 pub fn before_end(interrupts: bool, before: impl Fn(bool) -> bool + Clone + Send + 'static) {
     BEFORE_END.lock().unwrap_or_else(PoisonError::into_inner).push((interrupts, Box::new(before)));
-    // If requests cannot be handled, they end this process alone.
+    // If requests cannot be handled, they end this process without calling `before`.
     let _ = register();
 }
 
-/// Calls on every Ctrl-C and when the session ends; Ctrl-C does not end the process then.
+/// Calls `call` on every Ctrl-C and when the session ends; Ctrl-C no longer ends the process.
 ///
 /// Errors: those of the system.
 pub fn on_stop(call: impl Fn() + Clone + Send + 'static) -> io::Result<()> {

@@ -96,7 +96,7 @@ impl Errno {
         })
     }
 
-    /// The reason behind a code of the Win32 functions.
+    /// Returns the error number for an error code of Win32.
     pub(crate) const fn of_win32(code: u32) -> Errno {
         match code {
             win::ERROR_FILE_NOT_FOUND | win::ERROR_PATH_NOT_FOUND | win::ERROR_DELETE_PENDING => Errno::NOENT,
@@ -126,7 +126,7 @@ impl Errno {
         }
     }
 
-    /// The reason behind a status of the kernel.
+    /// Returns the error number for a status of the kernel.
     pub(crate) const fn of_status(status: NTSTATUS) -> Errno {
         match status {
             win::STATUS_OBJECT_NAME_NOT_FOUND

@@ -15,7 +15,7 @@ pub struct OwnedFd {
     lock: Mutex<Option<OwnedHandle>>,
 }
 
-/// An open file or directory of somebody else.
+/// A borrowed open file or directory.
 #[derive(Clone, Copy, Debug)]
 pub struct BorrowedFd<'a> {
     handle: BorrowedHandle<'a>,
@@ -25,7 +25,7 @@ pub struct BorrowedFd<'a> {
 
 /// An owner or borrower of an open file.
 pub trait AsFd {
-    /// Borrows it.
+    /// Borrows the descriptor.
     fn as_fd(&self) -> BorrowedFd<'_>;
 }
 
@@ -50,14 +50,14 @@ impl<'a> BorrowedFd<'a> {
         self.handle
     }
 
-    /// Keeps an object until the file is closed, or gives it up; false if there is no place for it.
+    /// Keeps a lock object until the file is closed, or releases it; false if the descriptor cannot keep one.
     pub(crate) fn keep_lock(self, lock: Option<OwnedHandle>) -> bool {
         let Some(place) = self.lock else { return false };
         *place.lock().unwrap_or_else(PoisonError::into_inner) = lock;
         true
     }
 
-    /// True if it keeps such an object.
+    /// True if the descriptor keeps a lock object.
     pub(crate) fn has_lock(self) -> bool {
         self.lock.is_some_and(|place| place.lock().unwrap_or_else(PoisonError::into_inner).is_some())
     }

@@ -4,12 +4,12 @@
 use std::ffi::{OsStr, OsString};
 use std::os::windows::ffi::{OsStrExt as _, OsStringExt as _};
 
-/// The name for bytes that no name has. The NUL makes every call with it fail.
+/// Replaces bytes that are not a valid name. Its NUL makes every call with it fail.
 const NO_NAME: &str = "\u{FFFD}\0";
 
 /// A name as bytes.
 pub trait OsStrExt {
-    /// Takes the bytes of a name. Those that are no name's become one that does not exist.
+    /// Creates a name from bytes. Bytes that are not a valid name become one that does not exist.
     fn from_bytes(bytes: &[u8]) -> &OsStr;
     /// The bytes of the name.
     fn as_bytes(&self) -> &[u8];
@@ -17,7 +17,7 @@ pub trait OsStrExt {
 
 /// An owned name as bytes.
 pub trait OsStringExt {
-    /// Takes the bytes of a name. Those that are no name's become one that does not exist.
+    /// Creates a name from bytes. Bytes that are not a valid name become one that does not exist.
     fn from_vec(bytes: Vec<u8>) -> OsString;
     /// The bytes of the name.
     fn into_vec(self) -> Vec<u8>;
@@ -46,7 +46,7 @@ impl OsStringExt for OsString {
 /// True for bytes that are WTF-8: UTF-8, and halves of pairs that do not form a pair.
 pub(crate) fn is_wtf8(bytes: &[u8]) -> bool {
     let mut rest = bytes;
-    // A first half at the end of what was looked at.
+    // True if the text up to here ends with the first half of a pair.
     let mut first_half = false;
     loop {
         let (valid, invalid) = match std::str::from_utf8(rest) {
@@ -82,7 +82,7 @@ pub(crate) fn wide_nul(name: &OsStr) -> Vec<u16> {
     name.encode_wide().chain([0]).collect()
 }
 
-/// The name that these units of UTF-16 are.
+/// Converts code units of UTF-16 to a name.
 pub(crate) fn narrow(units: &[u16]) -> OsString {
     OsString::from_wide(units)
 }

@@ -17,8 +17,8 @@ pub const NONBLOCK: i32 = 0;
 
 /// Creation of directories for their owner only.
 pub trait DirBuilderExt {
-    /// Takes permission bits. Windows has none: a directory in the user's profile inherits an access list that lets in
-    /// the user, the administrators and the system.
+    /// Takes permission bits. Windows has none: a directory in the user's profile inherits an access control list that
+    /// admits the user, the administrators and the system.
     fn mode(&mut self, mode: u32) -> &mut Self;
 }
 
@@ -32,7 +32,7 @@ impl DirBuilderExt for DirBuilder {
 pub trait OpenOptionsExt {
     /// Takes permission bits; see [`DirBuilderExt::mode`].
     fn mode(&mut self, mode: u32) -> &mut Self;
-    /// Takes flags; there are none here.
+    /// Takes flags of the system; none has an effect here.
     fn custom_flags(&mut self, flags: i32) -> &mut Self;
 }
 
@@ -141,16 +141,16 @@ fn locked(result: Result<()>) -> std::result::Result<(), TryLockError> {
     })
 }
 
-/// Takes the lock of a file for this process alone. It does not keep others from reading or writing.
+/// Takes an exclusive lock on a file, without waiting. It does not keep others from reading or writing.
 ///
-/// Errors: another process has it, or the file system has no locks.
+/// Errors: another process has a lock, or the file system has no locks.
 pub fn try_lock(file: &File) -> std::result::Result<(), TryLockError> {
     locked(win32::lock(file.as_handle(), true))
 }
 
-/// Takes the lock of a file together with others who take it so.
+/// Takes a shared lock on a file, without waiting.
 ///
-/// Errors: another process has it for itself, or the file system has no locks.
+/// Errors: another process has an exclusive lock, or the file system has no locks.
 pub fn try_lock_shared(file: &File) -> std::result::Result<(), TryLockError> {
     locked(win32::lock(file.as_handle(), false))
 }

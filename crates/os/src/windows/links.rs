@@ -20,7 +20,7 @@ use super::{paths, win32};
 
 /// Control code that reads a link.
 const FSCTL_GET_REPARSE_POINT: u32 = 0x0009_00A8;
-/// Largest link, in words.
+/// Maximum size of a link's data, in 8-byte words.
 const LINK_WORDS: usize = (16 << 10) / 8;
 /// Kinds of links.
 const SYMLINK: u32 = 0xA000_000C;
@@ -60,7 +60,7 @@ fn rename(folder: impl AsFd, from: &OsStr, to_folder: impl AsFd, to: &OsStr, rep
     let attempts = [
         (wdk::FileRenameInformationEx, replace | posix | wdk::FILE_RENAME_IGNORE_READONLY_ATTRIBUTE),
         (wdk::FileRenameInformationEx, replace | posix),
-        // File systems other than NTFS: what has the new name must not be open.
+        // For file systems other than NTFS, on which the replaced file must not be open.
         (wdk::FileRenameInformation, replace),
     ];
     first_supported(&attempts, |class, flags| set_name(file.as_handle(), class, flags, to_folder, &to))
@@ -81,7 +81,7 @@ pub fn linkat(
     set_name(file.as_handle(), wdk::FileLinkInformation, 0, to_folder.as_fd().handle(), &to).map_err(Errno::of_status)
 }
 
-/// Removes a name; the file goes on for those who have it open.
+/// Removes a name; the file remains usable for those who have it open.
 ///
 /// Errors: `EISDIR` for a directory, unless one is to be removed.
 pub fn unlinkat(folder: impl AsFd, name: impl AsRef<OsStr>, flags: AtFlags) -> Result<()> {
@@ -99,7 +99,7 @@ pub fn unlinkat(folder: impl AsFd, name: impl AsRef<OsStr>, flags: AtFlags) -> R
     let attempts = [
         (wdk::FileDispositionInformationEx, posix | wdk::FILE_DISPOSITION_IGNORE_READONLY_ATTRIBUTE),
         (wdk::FileDispositionInformationEx, posix),
-        // The name goes when the file is closed.
+        // The name is removed when the file is closed.
         (wdk::FileDispositionInformation, 1),
     ];
     first_supported(&attempts, |class, flags| {
@@ -108,7 +108,7 @@ pub fn unlinkat(folder: impl AsFd, name: impl AsRef<OsStr>, flags: AtFlags) -> R
     })
 }
 
-/// Makes the first of some attempts that the file system knows.
+/// Makes attempts in order, and returns the result of the first one that the file system supports.
 fn first_supported(
     attempts: &[(i32, u32)],
     mut call: impl FnMut(i32, u32) -> std::result::Result<(), NTSTATUS>,
@@ -146,9 +146,9 @@ fn set_name(
     nt::set(file, class, &nt::words(&bytes).into_iter().chain([0]).collect::<Vec<_>>(), length)
 }
 
-/// Returns where a symbolic link or a junction leads.
+/// Returns the target of a symbolic link or a junction.
 ///
-/// Errors: `EINVAL` if it is none.
+/// Errors: `EINVAL` for anything else.
 pub fn readlinkat(folder: impl AsFd, name: impl AsRef<OsStr>, _buffer: Vec<u8>) -> Result<CString> {
     let file = open_entry(folder, name.as_ref(), 0, 0)?;
     let mut buffer = vec![0; LINK_WORDS];

@@ -1,8 +1,8 @@
 //! Locks of files and directories.
 //!
-//! Windows locks ranges of a file against reading and writing. A range far behind the end of any file is a lock that
-//! only those who ask for it see. A directory has no ranges: whoever has it locked has an object of the kernel whose name
-//! contains the directory's identity, and the object is gone with the process at the latest.
+//! Windows locks ranges of a file against reading and writing. A range far beyond the end of any file is a lock that
+//! affects only those who ask for it. A directory has no ranges: a process that locks one creates a kernel object whose
+//! name contains the directory's identity, and which disappears with the process at the latest.
 
 use super::errno::{Errno, Result};
 use super::fd::{AsFd, BorrowedFd};
@@ -13,9 +13,9 @@ use windows_sys::Win32::Storage::FileSystem::FILE_ATTRIBUTE_DIRECTORY;
 /// An operation on a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlockOperation {
-    /// It is taken by this process alone.
+    /// Takes the lock for this process alone, without waiting.
     NonBlockingLockExclusive,
-    /// It is released.
+    /// Releases the lock.
     Unlock,
 }
 

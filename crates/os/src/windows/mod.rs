@@ -50,7 +50,7 @@ pub const fn outlive_size_limit() {}
 /// The allocator of Windows returns memory by itself.
 pub const fn return_free_memory() {}
 
-/// There are no leases: a file that others may not open is asked for by its sharing mode instead.
+/// Windows has no leases: a file is opened with a sharing mode that excludes others instead.
 ///
 /// Errors: always `ENOSYS`.
 pub const fn lease(_file: fd::BorrowedFd<'_>) -> io::Result<()> {

@@ -104,7 +104,7 @@ fn open_once(
     Ok(unsafe { OwnedHandle::from_raw_handle(handle) })
 }
 
-/// Fills a buffer with information about an open file; returns how many bytes. An answer that does not fit is cut.
+/// Fills a buffer with information about an open file; returns how many bytes. A result that does not fit is truncated.
 pub(crate) fn query(file: BorrowedHandle<'_>, class: i32, buffer: &mut [u64]) -> std::result::Result<usize, NTSTATUS> {
     let mut block = IO_STATUS_BLOCK::default();
     // SAFETY: see above; the buffer is aligned for every structure.
@@ -251,7 +251,7 @@ pub(crate) fn set_security(file: BorrowedHandle<'_>, parts: u32, descriptor: &[u
     if status < 0 { Err(Errno::of_status(status)) } else { Ok(()) }
 }
 
-/// True if these bytes are one whole security descriptor in one piece.
+/// True if these bytes are one complete, self-relative security descriptor.
 pub(crate) fn is_descriptor(descriptor: &[u64], length: usize) -> bool {
     /// Bytes of an empty descriptor.
     const HEAD_BYTES: usize = 20;
@@ -270,7 +270,7 @@ pub(crate) fn file_of(handle: BorrowedHandle<'_>) -> File {
     unsafe { File::from_raw_handle(handle.as_raw_handle()) }
 }
 
-/// Takes bytes as a name; `None` if they are none.
+/// Converts bytes to a name; `None` if they are not a valid one.
 pub(crate) fn name_of(bytes: &[u8]) -> Option<&OsStr> {
     if !is_wtf8(bytes) {
         return None;
@@ -279,7 +279,7 @@ pub(crate) fn name_of(bytes: &[u8]) -> Option<&OsStr> {
     Some(unsafe { OsStr::from_encoded_bytes_unchecked(bytes) })
 }
 
-/// A structure at the beginning of what a query filled; it must consist of plain numbers.
+/// Reads the structure at the beginning of a filled buffer; it must consist of plain numbers.
 pub(crate) fn part<T: Numbers>(buffer: &[u64], filled: usize) -> Option<T> {
     if filled.min(size_of_val(buffer)) < size_of::<T>() {
         return None;
@@ -291,7 +291,7 @@ pub(crate) fn part<T: Numbers>(buffer: &[u64], filled: usize) -> Option<T> {
 /// A structure of plain numbers, for which every bit pattern is valid.
 ///
 /// # Safety
-/// It must be.
+/// Every bit pattern of the type must be valid.
 pub(crate) unsafe trait Numbers: Copy {}
 
 /// Times and attributes of a file.

@@ -42,7 +42,7 @@ bitflags! {
         const NOFOLLOW = 0x2_0000;
         /// No effect here: handles are not inherited.
         const CLOEXEC = 0x8_0000;
-        /// Only to look at, or to open names in it.
+        /// Only to read metadata, or to open names in it.
         const PATH = 0x20_0000;
     }
 
@@ -107,13 +107,13 @@ impl Mode {
     }
 }
 
-/// Rights that every look needs.
+/// Rights that reading metadata needs.
 const LOOK: u32 = win::FILE_READ_ATTRIBUTES | win::SYNCHRONIZE;
 /// Rights to open and list what is in a directory.
 const SEARCH: u32 = LOOK | win::FILE_LIST_DIRECTORY | win::FILE_TRAVERSE;
-/// Options of every opening: calls wait, and a program of the administrator may back up.
+/// Options of every opening: calls block, and an administrator's backup privilege is used.
 const PLAIN: u32 = wdk::FILE_SYNCHRONOUS_IO_NONALERT | wdk::FILE_OPEN_FOR_BACKUP_INTENT;
-/// Looks at a link itself.
+/// Opens a link itself.
 const UNFOLLOWED: u32 = wdk::FILE_OPEN_REPARSE_POINT;
 
 /// Opens a name in a directory.
@@ -140,7 +140,7 @@ fn open_in(folder: Option<BorrowedHandle<'_>>, name: &[u16], flags: OFlags, mode
         (false, false) => {
             let read = if flags.contains(OFlags::WRONLY) { 0 } else { win::FILE_GENERIC_READ };
             let write = if writes { win::FILE_GENERIC_WRITE } else { 0 };
-            // A new file gets the access list of the one that it replaces.
+            // A new file gets the access control list of the file that it replaces.
             let own = if flags.contains(OFlags::CREATE) { win::WRITE_DAC | win::READ_CONTROL } else { 0 };
             LOOK | read | write | own
         }
@@ -203,7 +203,7 @@ pub(crate) fn open_part(
     nt::open(Some(file), name, how).map_err(Errno::of_status)
 }
 
-/// Looks at a name in a directory; `.` is the directory itself.
+/// Returns the metadata of a name in a directory; `.` is the directory itself.
 ///
 /// Errors: as [`openat`].
 pub fn statat(folder: impl AsFd, name: impl AsRef<OsStr>, flags: AtFlags) -> Result<Stat> {
@@ -251,7 +251,7 @@ pub fn stored_name(folder: impl AsFd, name: &OsStr) -> Option<OsString> {
     Some(narrow(&units))
 }
 
-/// The name in a directory, for the kernel.
+/// Converts a name in a directory for the kernel.
 ///
 /// Errors: `EINVAL` for a name that other programs could not open, or would take for something else.
 pub(crate) fn entry_name(name: &OsStr) -> Result<Vec<u16>> {

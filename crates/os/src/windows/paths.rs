@@ -11,17 +11,17 @@ use super::ffi::{OsStrExt as _, OsStringExt as _, narrow, wide};
 
 /// The byte between the parts of a path.
 pub const SEPARATOR: u8 = b'\\';
-/// The command that lets a file be written.
+/// The command that makes a file writable.
 pub const MAKE_WRITABLE: &str = "attrib -r";
-/// Beginning of a path that no program changes.
+/// Prefix of a path that no program changes.
 const VERBATIM: &[u8] = br"\\?\";
-/// The same for the path of another machine.
+/// The same prefix for the path of another machine.
 const VERBATIM_UNC: &[u8] = br"\\?\UNC\";
-/// Beginning of a path for the kernel.
+/// Prefix of a path in the kernel's namespace.
 const KERNEL: &str = r"\??\";
 /// Names of devices in every directory, with any extension.
 const DEVICES: [&str; 6] = ["CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"];
-/// Beginnings of names of devices; a digit follows.
+/// Prefixes of names of devices; a digit follows.
 const NUMBERED_DEVICES: [&str; 2] = ["COM", "LPT"];
 
 /// True for the bytes that separate the parts of a path.
@@ -41,7 +41,7 @@ pub fn why_impossible(path: &Path) -> Option<String> {
     Some(format!("has a part that Windows cannot have as a name: `{}` {why}", String::from_utf8_lossy(part)))
 }
 
-/// Returns why a name cannot be one; it completes a sentence that begins with the name.
+/// Returns why no file can have this name; it completes a sentence that begins with the name.
 pub(crate) fn reserved(name: &[u8]) -> Option<&'static str> {
     if name == b"." || name == b".." {
         return None;
@@ -69,7 +69,8 @@ fn is_device(stem: &[u8]) -> bool {
         && matches!(digit, [b'0'..=b'9'] | b"\xC2\xB9" | b"\xC2\xB2" | b"\xC2\xB3")
 }
 
-/// Returns an absolute path in the spelling that [`canonical`] uses: backslashes, a large drive letter, and no `\\?\`.
+/// Returns an absolute path in the spelling that [`canonical`] uses: backslashes, an upper-case drive letter, and no
+/// `\\?\`.
 pub fn normal(path: &Path) -> Cow<'_, Path> {
     let bytes = path.as_os_str().as_bytes();
     let is_normal = !bytes.contains(&b'/') && !bytes.starts_with(VERBATIM) && !matches!(bytes, [b'a'..=b'z', b':', ..]);
@@ -109,7 +110,7 @@ pub fn with_slashes(path: &str) -> Cow<'_, str> {
     if path.contains('\\') { Cow::Owned(path.replace('\\', "/")) } else { Cow::Borrowed(path) }
 }
 
-/// Returns a path in a form that a `file:` address contains: it begins with a slash, and has no other separators.
+/// Returns a path in the form that a `file:` URL contains: it begins with a slash, and has no other separators.
 pub fn in_address(path: &Path) -> Cow<'_, OsStr> {
     let path = normal(path);
     let bytes: Vec<u8> =
@@ -118,7 +119,7 @@ pub fn in_address(path: &Path) -> Cow<'_, OsStr> {
     Cow::Owned(OsString::from_vec([slash, &bytes].concat()))
 }
 
-/// Returns the path that a `file:` address contains.
+/// Returns the path that a `file:` URL contains.
 pub fn of_address(path: OsString) -> PathBuf {
     let mut bytes = path.into_vec();
     if matches!(bytes[..], [b'/', b'a'..=b'z' | b'A'..=b'Z', b':', ..]) {
@@ -127,11 +128,11 @@ pub fn of_address(path: OsString) -> PathBuf {
     normal(Path::new(OsStr::from_bytes(&bytes))).into_owned()
 }
 
-/// Returns an absolute path for the kernel.
+/// Converts an absolute path to one in the kernel's namespace.
 ///
 /// Errors: `EINVAL` for a path that is not absolute, or has a name that Windows cannot have.
 pub(crate) fn kernel_path(path: &Path) -> Result<Vec<u16>> {
-    // Before dots and spaces at the ends of names are removed.
+    // Checked before dots and spaces at the ends of names are removed.
     if why_impossible(path).is_some() {
         return Err(Errno::INVAL);
     }
@@ -146,7 +147,7 @@ pub(crate) fn kernel_path(path: &Path) -> Result<Vec<u16>> {
     Ok(prefix.encode_utf16().chain(rest.unwrap_or_default().iter().copied()).collect())
 }
 
-/// Returns the path of Windows for one of the kernel.
+/// Converts a path in the kernel's namespace to one of Windows.
 pub(crate) fn of_kernel(units: &[u16]) -> OsString {
     let path = narrow(units);
     match path.as_bytes().strip_prefix(KERNEL.as_bytes()) {

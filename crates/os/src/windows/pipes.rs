@@ -1,6 +1,6 @@
 //! Pipes to child processes, and detection of a reader that is gone.
 //!
-//! No call waits for a pipe here, so it is asked again and again, with growing pauses.
+//! Windows has no call that waits for a pipe, so pipes are polled with growing pauses.
 
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
@@ -15,10 +15,10 @@ use super::fd::{AsFd, OwnedFd};
 use super::nt::{self, Pipe};
 use super::win32;
 
-/// Pauses between two looks at a pipe: the first, and the longest.
+/// Pauses between two checks of a pipe: the first, and the longest.
 const FIRST_PAUSE: Duration = Duration::from_micros(200);
 const LONGEST_PAUSE: Duration = Duration::from_millis(10);
-/// Pause between two looks at whether anybody reads the output.
+/// Pause between two checks whether anybody reads the output.
 const UNREAD_PAUSE: Duration = Duration::from_millis(250);
 /// State of a pipe whose other end is closed.
 const CLOSING: u32 = 4;
@@ -31,7 +31,7 @@ pub struct ReadPipe {
 }
 
 impl ReadPipe {
-    /// Takes the end of a pipe.
+    /// Wraps the reading end of a pipe.
     pub fn new(pipe: impl Into<OwnedFd>) -> ReadPipe {
         ReadPipe { file: File::from(pipe.into()), nonblocking: false }
     }
@@ -63,7 +63,8 @@ impl ReadPipe {
     }
 }
 
-/// The end of a pipe to which this process writes. A thread does, because a write to a full pipe waits.
+/// The end of a pipe to which this process writes. The writes happen on a thread, because a write to a full pipe
+/// blocks.
 #[derive(Debug)]
 pub struct WritePipe {
     sender: SyncSender<Vec<u8>>,
@@ -73,7 +74,7 @@ pub struct WritePipe {
 }
 
 impl WritePipe {
-    /// Takes the end of a pipe.
+    /// Wraps the writing end of a pipe.
     pub fn new(pipe: impl Into<OwnedFd>) -> WritePipe {
         let mut file = File::from(pipe.into());
         let (sender, bytes) = sync_channel::<Vec<u8>>(1);
@@ -125,7 +126,7 @@ impl WritePipe {
     }
 }
 
-/// Calls until the answer is true or the time is over; returns the last answer.
+/// Calls `is_ready` until it returns true or the time is over; returns its last result.
 fn wait_for(time: Duration, mut is_ready: impl FnMut() -> bool) -> bool {
     let end = Instant::now() + time;
     let mut pause = FIRST_PAUSE;
@@ -167,7 +168,7 @@ pub fn is_unread(output: &impl AsFd) -> bool {
     }
 }
 
-/// Waits until nothing will read this pipe any more; true then. Other files are waited for without end.
+/// Waits until nothing will read this pipe any more; and returns true. For any other file it waits forever.
 pub fn wait_until_unread(output: &impl AsFd) -> bool {
     while !is_unread(output) {
         thread::sleep(UNREAD_PAUSE);

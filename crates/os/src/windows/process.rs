@@ -1,4 +1,5 @@
-//! Users and limits. A file here belongs to whom its access list says, so all have one number.
+//! Users and limits. On Windows the access control list of a file says to whom it belongs, so all users and groups have
+//! one number here.
 
 /// The number of every user and group.
 const ANYBODY: u32 = 1000;

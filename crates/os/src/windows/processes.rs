@@ -13,7 +13,7 @@ use super::win32;
 
 pub use super::win32::thread_time;
 
-/// A program with everything that it starts: a job of the kernel.
+/// A job object of the kernel: a program and everything that it starts.
 pub type Group = i32;
 
 /// The jobs, by their groups.
@@ -49,7 +49,7 @@ pub fn kill_group(group: Group) {
     }
 }
 
-/// Gives a group up; what still runs in it goes on.
+/// Forgets a group without ending it: its processes keep running.
 pub fn forget_group(group: Group) {
     let mut jobs = JOBS.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(at) = jobs.iter().position(|(known, _)| *known == group) {

@@ -85,7 +85,7 @@ pub(crate) const fn is_link_tag(tag: u32) -> bool {
 /// Returns the kind of link that an open file is, if it is one.
 pub(crate) fn reparse_tag(file: BorrowedHandle<'_>) -> Option<u32> {
     let mut buffer = [0; 1];
-    // Some file systems have no links, and do not know the question.
+    // Some file systems have no links, and do not support this query.
     let filled = nt::query(file, wdk::FileAttributeTagInformation, &mut buffer).ok()?;
     let Tag { attributes, tag } = nt::part(&buffer, filled)?;
     (attributes & win::FILE_ATTRIBUTE_REPARSE_POINT != 0).then_some(tag)

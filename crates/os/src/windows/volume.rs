@@ -8,7 +8,7 @@ use super::ffi::narrow;
 use super::nt::{self, Space};
 use super::{paths, win32};
 
-/// The answer for a drive that another machine has.
+/// Type of a drive that is on another machine.
 const DRIVE_REMOTE: u32 = 4;
 /// Class of a volume's attributes.
 const ATTRIBUTE_INFORMATION: i32 = 5;
@@ -53,9 +53,9 @@ pub fn file_system_name(file: impl AsFd) -> Result<String> {
     Ok(narrow(&units).to_string_lossy().into_owned())
 }
 
-/// True if another machine has the file.
+/// True if the file is on another machine.
 pub fn is_remote(file: impl AsFd) -> bool {
-    /// Class of the question; only files of other machines have an answer.
+    /// Class of the query, which succeeds only for files on other machines.
     const REMOTE_INFORMATION: i32 = 55;
     let mut buffer = [0; 24];
     nt::query(file.as_fd().handle(), REMOTE_INFORMATION, &mut buffer).is_ok()

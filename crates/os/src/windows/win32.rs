@@ -43,7 +43,7 @@ unsafe extern "system" {
     fn NtResumeProcess(process: HANDLE) -> i32;
 }
 
-/// A range behind the end of every file, of one byte, that is the lock of the file.
+/// Offset, beyond the end of every file, of the one byte whose lock is the lock of the file.
 const LOCK_AT: u64 = 1 << 62;
 /// The exit code of a program that was ended from outside.
 pub(crate) const KILLED: u32 = 0xC000_013A;
@@ -88,7 +88,7 @@ pub(crate) fn create_named(name: &str) -> Result<OwnedHandle> {
         (handle, GetLastError())
     };
     if handle.is_null() {
-        // Another user has it.
+        // Another user has created it.
         return Err(match Errno::of_win32(error) {
             Errno::ACCESS => Errno::WOULDBLOCK,
             other => other,
@@ -138,7 +138,7 @@ pub(crate) fn peek(pipe: BorrowedHandle<'_>) -> Result<u32> {
     if done != 0 { Ok(available) } else { Err(last_error()) }
 }
 
-/// An object that contains a process and everything that it starts.
+/// Creates a job object that contains a process and everything that it starts.
 pub(crate) fn create_job(child: &Child) -> Result<OwnedHandle> {
     // SAFETY: see above.
     let job = unsafe { CreateJobObjectW(null(), null()) };
@@ -165,7 +165,7 @@ fn limit_job(job: HANDLE, flags: u32, memory: usize, ticks: i64) -> Result<()> {
     if done != 0 { Ok(()) } else { Err(last_error()) }
 }
 
-/// Lets what runs in a job go on when the job is closed.
+/// Keeps the processes of a job running when the job is closed.
 pub(crate) fn let_go(job: BorrowedHandle<'_>) {
     // If this fails, the processes end with the job.
     let _ = limit_job(job.as_raw_handle(), 0, 0, 0);
@@ -177,7 +177,7 @@ pub(crate) fn terminate(job: BorrowedHandle<'_>) {
     unsafe { TerminateJobObject(job.as_raw_handle(), KILLED) };
 }
 
-/// Lets a process that was created without running run.
+/// Resumes a process that was created suspended.
 pub(crate) fn resume(child: &Child) -> Result<()> {
     // SAFETY: the handle is open as long as the child is borrowed.
     let status = unsafe { NtResumeProcess(child.as_raw_handle()) };
@@ -190,7 +190,7 @@ pub(crate) fn has_ended(child: &Child) -> bool {
     unsafe { WaitForSingleObject(child.as_raw_handle(), 0) == WAIT_OBJECT_0 }
 }
 
-/// Opens a process to look at it.
+/// Opens a process to query it.
 fn open_process(process: u32) -> Option<OwnedHandle> {
     // SAFETY: it takes numbers only.
     let handle = unsafe { OpenProcess(PROCESS_QUERY_LIMITED_INFORMATION, 0, process) };
@@ -198,7 +198,7 @@ fn open_process(process: u32) -> Option<OwnedHandle> {
     (!handle.is_null()).then(|| unsafe { OwnedHandle::from_raw_handle(handle) })
 }
 
-/// True if a process of this number runs. One that may not be looked at does.
+/// True if a process of this number runs. A process that may not be queried counts as running.
 pub(crate) fn is_running(process: u32) -> bool {
     let Some(handle) = open_process(process) else {
         return last_error() == Errno::ACCESS;
@@ -298,7 +298,7 @@ pub(crate) fn parent_and_name(process: u32) -> Option<(u32, OsString)> {
     None
 }
 
-/// The handler of requests of the console to end; it returns true if this process goes on.
+/// The handler of requests of the console to end; it returns true if this process continues.
 static ON_CONSOLE: OnceLock<Box<dyn Fn(u32) -> bool + Send + Sync>> = OnceLock::new();
 
 unsafe extern "system" fn on_console(event: u32) -> i32 {

@@ -18,7 +18,7 @@ pub(in crate::local) const PATH: OFlags = OFlags::PATH;
 /// An extended attribute that a user may set.
 pub(in crate::local) const ANY_XATTR: &[u8] = b"user.emendate";
 
-/// Flags for a look at what a link leads to; an automatic mount is not triggered.
+/// Flags for reading the metadata of a link's target; an automatic mount is not triggered.
 pub(super) const FOLLOWED: AtFlags = AtFlags::NO_AUTOMOUNT;
 
 /// Magic number of `/proc`.

@@ -21,7 +21,7 @@ pub(in crate::local) const PATH: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK)
 /// An extended attribute that a user may set.
 pub(in crate::local) const ANY_XATTR: &[u8] = b"user.emendate";
 
-/// Flags for a look at what a link leads to.
+/// Flags for reading the metadata of a link's target.
 pub(super) const FOLLOWED: AtFlags = AtFlags::empty();
 
 /// Local file systems that return what was written.

@@ -17,7 +17,7 @@ pub(in crate::local) const PATH: OFlags = OFlags::PATH;
 /// An extended attribute that a user may set.
 pub(in crate::local) const ANY_XATTR: &[u8] = b"windows.stream.emendate";
 
-/// Flags for a look at what a link leads to.
+/// Flags for reading the metadata of a link's target.
 pub(super) const FOLLOWED: AtFlags = AtFlags::empty();
 
 /// Local file systems that return what was written.
@@ -55,12 +55,14 @@ pub(in crate::local) fn now() -> Duration {
     SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default()
 }
 
-/// Every directory on the way is opened by its name alone, so that its name as it is stored becomes known.
+/// Always fails: every directory on the way is opened by its name alone, so that its name as it is stored becomes
+/// known.
 pub(super) fn open_beneath(_root: BorrowedFd<'_>, _path: &Path, _flags: OFlags) -> Result<OwnedFd> {
     Err(Errno::NOSYS)
 }
 
-/// Names that differ in case or are short ones are equal, so the names in a list do not decide.
+/// Always fails: names that differ in case, or in being a short name, are equal, so a listing does not show which
+/// exist.
 pub(super) fn list_in_one_call(
     _folder: BorrowedFd<'_>,
     _room: &mut [MaybeUninit<u8>],
@@ -88,7 +90,7 @@ pub(super) fn copy_file_range(
     Err(Errno::NOSYS)
 }
 
-/// A reservation would be given up when the file is closed, so there is none.
+/// Does nothing: a reservation would be given up when the file is closed.
 pub(super) fn reserve(_file: BorrowedFd<'_>, _from: u64, _length: u64) -> Result<()> {
     Err(Errno::NOSYS)
 }

@@ -41,7 +41,7 @@ fn edit_makes_exactly_these_system_calls() {
     // The first edit sweeps the directory.
     edit(&local, &path, &wanted, Durability::Process);
     let admit = ["open_beneath"];
-    // One listing of each directory on the way, and one look at the component itself.
+    // One listing of each directory on the way, and one look-up of the component itself.
     let listed = ["fstat", "list_in_one_call", "statat"];
     let guard = [&["openat"][..], &listed, &["open_beneath"], &listed, &["open_beneath"], &listed].concat();
     let read = ["open_beneath", "fstat", "read", "fstat"];
