@@ -80,7 +80,7 @@ fn asked(desk: &CliContext<'_>, make: &impl Fn(&CallContext) -> Reply) -> (Reply
     (reply, caller)
 }
 
-/// Tells whoever reads standard error that the call waits.
+/// Prints on standard error that the call waits for an answer.
 pub(crate) fn note_question(id: &str) {
     output::note(&format!("waiting for a person: `emend approve {id}`, or deny or correct"));
 }

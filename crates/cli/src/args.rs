@@ -68,7 +68,7 @@ pub(crate) struct Cli {
 impl Cli {
     /// Parses a command line.
     ///
-    /// Errors: what clap has to say, which may also be help.
+    /// Errors: clap's message, which may also be the help.
     pub(crate) fn parse_line(line: &[OsString]) -> Result<Cli, clap::Error> {
         if let [_, word] = line
             && (word == "--version" || word == "-V")

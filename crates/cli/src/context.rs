@@ -40,7 +40,7 @@ impl CliContext<'_> {
         Ok(self.opened(state, ParserIsolation::Unusual)?.with_process_lifetime())
     }
 
-    /// Shows a note where a tool changes files and no history is kept of it.
+    /// Prints a note if a tool changes files and no history is kept.
     pub(crate) fn note_missing_history(&self, name: &str) {
         let changes = tool(name).is_some_and(|tool| !tool.annotations.read_only);
         if changes && !self.global.dry_run && self.state() == StateLocation::Nowhere {
@@ -109,8 +109,8 @@ impl CliContext<'_> {
         }
     }
 
-    /// The file in which a client's hooks say which conversation it leads; `None` if the session was named, or nothing
-    /// is to be written.
+    /// The file in which a client's hooks record which conversation it leads; `None` if the session was named, or
+    /// nothing is to be written.
     pub(crate) fn conversation_file(&self) -> Option<ConversationFile> {
         let StateLocation::Directory(state) = self.state() else { return None };
         if self.global.session.is_some() { None } else { ConversationFile::of_client(&state) }

@@ -14,7 +14,7 @@ use unicode_width::UnicodeWidthChar as _;
 const COLUMNS_DEFAULT: usize = 160;
 /// Minimum columns for a side-by-side diff.
 const COLUMNS_MIN: usize = 40;
-/// Columns of a line number and the blank after it.
+/// Columns of a line number and the space after it.
 const GUTTER_COLUMNS: usize = 6;
 /// Columns from one tab stop to the next.
 const TAB_COLUMNS: usize = 4;
@@ -106,7 +106,8 @@ impl<W: Write> StyledWriter<W> {
     /// Prints the diff of a reply, if it has one; `margin` precedes each line.
     pub(crate) fn diff(&mut self, margin: &str, data: &Map<String, Value>) -> io::Result<()> {
         let Some(hunks) = data.get("structuredPatch").and_then(Value::as_array) else { return Ok(()) };
-        // An empty file that comes or goes, and a file of which only the name or mode changes, have a header alone.
+        // An empty file that is created or deleted, and a file of which only the name or mode changes, have only a
+        // header.
         let is_known = data.get("known").and_then(Value::as_bool).unwrap_or(false);
         let kind = data.get("type").and_then(Value::as_str).unwrap_or_default();
         let has_header_alone = matches!(kind, "create" | "delete" | "move") || data.contains_key("oldMode");
@@ -129,12 +130,12 @@ impl<W: Write> StyledWriter<W> {
         Ok(())
     }
 
-    /// Prints the lines in front of the hunks as git does, so that `git apply` accepts the diff as it is.
+    /// Prints the lines before the hunks as git does, so that `git apply` accepts the diff as it is.
     fn file_header(&mut self, margin: &str, path: &str, data: &Map<String, Value>, changes: bool) -> io::Result<()> {
         let text = |key: &str| data.get(key).and_then(Value::as_str);
         let name = git_patch::name(data, "filePath", RAW_PATH);
         let Some(name) = name else {
-            // Git knows no file outside of the repository.
+            // Git has no names for files outside of the repository.
             let created = text("type") == Some("create");
             self.line(BOLD, &format!("{margin}--- {}", if created { "/dev/null" } else { path }))?;
             let deleted = text("type") == Some("delete");
@@ -257,7 +258,7 @@ fn pairs(lines: Vec<SideLine<'_>>) -> Vec<(Option<SideLine<'_>>, Option<SideLine
     out
 }
 
-/// Cuts segments to `most` columns, with tabs as blanks; also returns the columns they take.
+/// Cuts segments to `most` columns, with tabs as spaces; also returns the columns they take.
 fn fitted(pieces: &[LineSegment<'_>], most: usize) -> (Vec<(bool, String)>, usize) {
     let mut out: Vec<(bool, String)> = Vec::new();
     let mut used = 0;

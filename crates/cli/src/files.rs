@@ -28,7 +28,7 @@ pub(crate) struct ToolCall {
     fields: Map<String, Value>,
     /// How changes are shown.
     view: ChangeView,
-    /// Long-running: a bar shows the progress, and Ctrl-C cancels the call before anything is written.
+    /// The call may take long: a bar shows the progress, and Ctrl-C cancels the call before anything is written.
     long: bool,
     /// Exit status 1 if the reply reports problems, or unknown results.
     finds: bool,
@@ -36,7 +36,7 @@ pub(crate) struct ToolCall {
     as_json: bool,
     /// The file for rejected edits.
     reject_file: Option<PathBuf>,
-    /// Exit status 1 where an edit was left out.
+    /// The exit status is 1 if an edit was skipped.
     whole: bool,
 }
 
@@ -160,7 +160,7 @@ fn has_count(reply: &Reply, key: &str) -> bool {
     reply.result.as_ref().is_ok_and(|answer| answer.data.get(key).is_some_and(|it| *it != 0))
 }
 
-/// True where edits could not be applied.
+/// True if edits could not be applied.
 fn left_out(reply: &Reply) -> bool {
     reply.result.as_ref().is_ok_and(|answer| answer.data.contains_key("rejected"))
 }
@@ -189,7 +189,7 @@ fn spelled(tool: &str, key: &'static str, path: PathBuf) -> Result<(&'static str
     }
 }
 
-/// Fields of an input; omitted ones are left out.
+/// Fields of an input; those without a value are omitted.
 #[derive(Default)]
 pub(crate) struct InputFields(Map<String, Value>);
 
@@ -465,7 +465,7 @@ fn edits(args: &TextArgs) -> Result<InputFields> {
     Ok(manner(args).put("input", Some(input::text(&args.edits, "the edits")?)))
 }
 
-/// The same; what is not UTF-8 goes as bytes.
+/// Adds edits as text, or as bytes if they are not UTF-8.
 fn edits_as_they_are(args: &TextArgs) -> Result<InputFields> {
     let fields = manner(args);
     Ok(match String::from_utf8(input::bytes(&args.edits, "the edits")?) {
@@ -474,7 +474,7 @@ fn edits_as_they_are(args: &TextArgs) -> Result<InputFields> {
     })
 }
 
-/// How a text is read.
+/// Returns the fields that say how a text of edits is parsed.
 fn manner(args: &TextArgs) -> InputFields {
     InputFields::default()
         .put("format", args.format.clone())

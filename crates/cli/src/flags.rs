@@ -44,19 +44,19 @@ pub(crate) struct Flags {
 }
 
 impl Flags {
-    /// The options of the command behind a tool; `as_json` for an edit that came as JSON.
+    /// The options of the command that corresponds to a tool. `as_json` is true for an edit that came as JSON.
     pub(crate) fn of(tool: &'static str, as_json: bool) -> Flags {
         Flags { tool, as_json: as_json || tool == "multi_edit" }
     }
 }
 
-/// The command behind a tool.
+/// Returns the command that corresponds to a tool.
 fn command(tool: &str) -> Option<&'static Command> {
     let renamed = COMMANDS.iter().find(|(name, _)| *name == tool).map(|(_, command)| (*command).to_owned());
     CLI.find_subcommand(renamed.unwrap_or_else(|| tool.replace('_', "-")))
 }
 
-/// The option behind a field of a tool.
+/// Returns the option that corresponds to a field of a tool.
 fn option(tool: &str, field: &str) -> Option<String> {
     if let Some((_, _, option)) = OPTIONS.iter().find(|(name, own, _)| (*name, *own) == (tool, field)) {
         return Some(format!("--{option}"));

@@ -1,5 +1,5 @@
 //! Diffs that `git apply` accepts as they are: names below the top of the repository, line ends as the files have them,
-//! and bytes that are no text.
+//! and contents that are not text.
 
 use crate::relative_names;
 use data_encoding::BASE64;
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 /// The field of a file's data with its binary patch.
 pub(crate) const BYTES_FIELD: &str = "bytesPatch";
-/// Bytes of both sides of a file that is printed as bytes.
+/// Maximum bytes of both versions of a file that is printed as a binary patch.
 const BYTES_MAX: usize = 8 << 20;
 
 /// Returns the name of a file below the top of the repository, as bytes; `None` for a file outside of it.
@@ -33,8 +33,8 @@ fn path(data: &Map<String, Value>, shown: &str, raw: &str) -> Option<PathBuf> {
     }
 }
 
-/// Completes the diffs of a reply about operations for a program that reads them: line ends that are no plain line feeds,
-/// and bytes that are no text.
+/// Completes the diffs of a reply about operations for a program that reads them: line ends other than plain line
+/// feeds, and contents that are not text.
 pub(crate) fn complete(engine: &Engine, caller: &CallContext, input: &Value, reply: &mut Reply) {
     let Ok(answer) = &mut reply.result else { return };
     let id = |key: &str| input.get(key).and_then(Value::as_str);
@@ -88,7 +88,7 @@ fn complete_file(changes: &ScopeReader<'_>, path: &Path, data: &mut Map<String, 
 /// Gives the lines of a hunk the carriage returns that their files have.
 fn restore_line_ends(hunk: &mut Value, sides: [&[u8]; 2]) {
     let number = |key: &str| hunk.get(key).and_then(Value::as_u64).and_then(|it| usize::try_from(it).ok()).unwrap_or(0);
-    // A side without lines is named by the line before it.
+    // The start of a range without lines is the line before it.
     let first = |start: &str, count: &str| number(start).saturating_sub(usize::from(number(count) > 0));
     let skipped = [first("oldStart", "oldLines"), first("newStart", "newLines")];
     let mut old = sides[0].split(|&byte| byte == b'\n').skip(skipped[0]);

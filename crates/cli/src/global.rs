@@ -126,7 +126,7 @@ pub(crate) struct GlobalArgs {
     pub(crate) durability: Option<Durability>,
 }
 
-/// The levels of durability, each with the names it had.
+/// The levels of durability, each with its former names.
 fn levels() -> [PossibleValue; 3] {
     Durability::ALL.map(|level| PossibleValue::new(level.as_str()).aliases(level.synonyms()))
 }
@@ -142,12 +142,12 @@ pub(crate) enum ColorMode {
     Never,
 }
 
-/// The values of an option, by the words that the engine has for them.
+/// Returns a parser for the values of an option, by the engine's names for them.
 fn words<T: OptionValue + Send + Sync>() -> impl clap::builder::TypedValueParser<Value = T> {
     names::<T>().try_map(|word| T::parse("value", &word))
 }
 
-/// The names of them.
+/// Returns the names of an option's values.
 pub(crate) fn names<T: OptionValue>() -> PossibleValuesParser {
     PossibleValuesParser::new(T::NAMED_VALUES.iter().map(|(name, _)| *name))
 }

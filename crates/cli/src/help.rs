@@ -365,7 +365,7 @@ Settings are taken from flags, then EMEND_* variables, then the project's emend.
 $XDG_CONFIG_HOME/emendate/config.toml. A project's file can make rules stricter, never looser.
 ";
 
-/// Options that the short help of a command leaves out.
+/// Options that the short help of a command omits.
 const RARE_OPTIONS: &[&str] = &[
     "3way",
     "allow-invalid",

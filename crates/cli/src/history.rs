@@ -165,7 +165,7 @@ pub(crate) fn diff(args: &DiffArgs) -> Result<ToolCall> {
 
 /// Builds the input of `restore`.
 pub(crate) fn restore(args: &RestoreArgs) -> Result<ToolCall> {
-    // A path may contain anything, the name of an operation no `@`.
+    // A path may contain `@`, the name of an operation cannot: the last `@` separates them.
     let bytes = args.target.as_os_str().as_bytes();
     let at = bytes.iter().rposition(|&byte| byte == b'@').filter(|&at| at > 0);
     let named = at.and_then(|at| Some((&bytes[..at], std::str::from_utf8(&bytes[at + 1..]).ok()?)));

@@ -112,8 +112,8 @@ fn translate(event: &mut Value) {
     }
 }
 
-/// Prints the answer to an event in the client's form. Gemini CLI knows no question as an answer: it asks before edits
-/// by its own settings.
+/// Prints the answer to an event in the client's form. Gemini CLI accepts no question as an answer: its own settings
+/// decide whether it asks before edits.
 fn answer(client: &str, decision: &str, reason: &str) -> Result<()> {
     if client != GEMINI {
         let said = json!({ "hookEventName": "PreToolUse", "permissionDecision": decision, "permissionDecisionReason": reason });
@@ -163,11 +163,11 @@ fn snapshot(desk: &CliContext<'_>, moment: HookPhase, session: &str) -> Result<u
     Ok(0)
 }
 
-/// The session whose reads only let the engine know a file before the client changes it.
+/// The session for reads that only show the engine a file before the client changes it.
 const BEFORE_EDITS: &str = "before-edits-of-clients";
 
-/// Lets the engine know a file as it is before the client's own tool changes it, so that the change is found and
-/// recorded afterwards. The conversation has not seen the file by that: the read belongs to a session of its own.
+/// Reads a file before the client's own tool changes it, so that the engine finds and records the change afterwards.
+/// The conversation has not seen the file by that: the read belongs to a session of its own.
 fn know_before(engine: &Engine, caller: &CallContext, fields: &Map<String, Value>) {
     let Some(path) = ["file_path", "notebook_path"].into_iter().find_map(|name| fields.get(name)) else { return };
     let caller = CallContext { session: BEFORE_EDITS.to_owned(), ..caller.clone() };

@@ -176,7 +176,7 @@ fn outline<W: Write>(out: &mut StyledWriter<W>, text: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes a list of operations: fields with two blanks between them, and files below that are indented.
+/// Writes a list of operations: fields with two spaces between them, and files below that are indented.
 fn history<W: Write>(out: &mut StyledWriter<W>, text: &str) -> io::Result<()> {
     for line in text.split_inclusive('\n') {
         let is_operation = line.starts_with(|char: char| char.is_ascii_digit());

@@ -72,7 +72,7 @@ fn main() -> ExitCode {
     }
     emendate::fs::outlive_size_limit();
     std::panic::set_hook(Box::new(|panic| {
-        // The reader of this is a user, not us: one line, and where to go with it.
+        // The message is for a user, not for a developer: one line, and where to report it.
         let place = panic.location().map(ToString::to_string).unwrap_or_default();
         let payload = panic.payload();
         let text = payload.downcast_ref::<&str>().copied();
@@ -80,7 +80,7 @@ fn main() -> ExitCode {
         let line = format!("error: a bug in emend, please report it: {what} ({place}) [internal.bug]\n");
         let _ = std::io::stderr().write_all(line.as_bytes());
     }));
-    // Unwinding to here, rather than ending in the hook, drops the engine: its database wants to be closed.
+    // Unwinding to here, rather than ending in the hook, drops the engine: its database has to be closed.
     let status = std::panic::catch_unwind(run).unwrap_or(exit_status(Code::InternalBug));
     ExitCode::from(status)
 }
@@ -173,7 +173,7 @@ fn dispatch(cli: &Cli) -> u8 {
         Command::Man { command } => help::man(command.as_deref()),
     };
     outcome.unwrap_or_else(|error| {
-        // What serve and mcp print are answers to their clients, and this is none.
+        // `serve` and `mcp` print only answers to their clients, and this is not one.
         let machine = matches!(&cli.command, Command::Serve(_) | Command::Mcp(args::McpArgs { command: None, .. }));
         if cli.global.json && !machine {
             return output::json(&Reply::refusal(error, SeedCodes::None));

@@ -195,7 +195,7 @@ fn with_local_times(text: &str, data: &Map<String, Value>) -> String {
 /// Makes the names in the text of an answer relative to the current directory.
 fn with_relative_names(text: String, tool: &str) -> String {
     match tool {
-        // What these print is made of lines of files.
+        // The text of these tools consists of lines of files, which must not change.
         "read" | "convert" => text,
         "search" => text.split_inclusive('\n').map(relative_start).collect(),
         _ => relative_names::in_text(&text).into_owned(),

@@ -127,7 +127,7 @@ fn page(program: &str, bytes: &[u8]) -> bool {
     command.envs(PAGER_DEFAULTS.into_iter().filter(|(name, _)| std::env::var_os(OsStr::new(name)).is_none()));
     let Ok(mut child) = command.spawn() else { return false };
     SHOWING.store(true, Ordering::Relaxed);
-    // Ctrl-C reaches the pager as well, which goes on; ending now would leave it without its terminal.
+    // Ctrl-C reaches the pager as well, which continues; ending now would leave it without its terminal.
     let _ = emendate_os::ending::set_on_interrupt(&Arc::default());
     if let Some(mut input) = child.stdin.take() {
         // A pager that is left before its end closes the pipe.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Longest wait without looking whether the call was cancelled.
+/// Interval of the checks whether the call was cancelled.
 const CANCEL_POLL: Duration = Duration::from_millis(100);
 
 /// A call that waits.
@@ -59,8 +59,8 @@ impl ParkedCall {
         self.question.id()
     }
 
-    /// Waits for the end; `None` if nobody reads the replies any more: then the question stays, and whoever answers it
-    /// carries it out.
+    /// Waits for the end; `None` if nobody reads the replies any more: then the question stays, and the process that
+    /// answers it carries it out.
     pub(crate) fn wait(&self) -> Option<ParkedEnd> {
         while !self.client_gone.load(Ordering::Relaxed) {
             if self.watch.is_stopped() {
@@ -76,7 +76,7 @@ impl ParkedCall {
         None
     }
 
-    /// Goes on after the wait. The answered call may need a person again.
+    /// Continues the call after its wait. The answered call may need a person again.
     pub(crate) fn resume(self, engine: &Engine, caller: &CallContext, end: ParkedEnd) -> Outcome {
         let ParkedCall { id, tool, input, watch, mut reply, question, client_gone } = self;
         let approval = match end {

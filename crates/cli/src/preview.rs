@@ -75,7 +75,7 @@ impl Viewer<'_> {
         Ok(())
     }
 
-    /// Prints a line operation as it would apply to the file. One that cannot be placed is left out.
+    /// Prints a line operation as it would apply to the file. One that cannot be placed is omitted.
     fn rows(&self, op: &Op, base: Option<Handle>) -> Result<()> {
         let desk = self.desk;
         let open = || desk.open_read_only().ok().map(|engine| (engine, desk.caller()));

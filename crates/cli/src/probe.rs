@@ -17,7 +17,7 @@ const OUTPUT_BYTES_MAX: u64 = 8 << 20;
 /// Bytes of its error output that are shown.
 const SHOWN_STDERR_BYTES: u64 = 2000;
 
-/// The variables that clients pass on that do not pass all.
+/// Variables that a server gets from clients that do not pass on their whole environment.
 const PASSED_VARIABLES: [&str; 6] = ["HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"];
 
 /// The properties of a server.

@@ -55,7 +55,7 @@ impl NamePrefix {
         Some(out)
     }
 
-    /// True if the text behind the prefix names the current directory, or one above it.
+    /// True if the text after the prefix names the current directory, or one above it.
     fn is_directory(&self, behind: &str) -> bool {
         let Some(rest) = behind.strip_prefix(&*self.towards).filter(|_| !self.towards.is_empty()) else { return false };
         // Files below it are relative already.

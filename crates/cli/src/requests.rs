@@ -18,9 +18,9 @@ use std::thread;
 const ID_BYTES_MAX: usize = 1024;
 /// Bytes of a request line, which is the JSON of a call.
 const LINE_BYTES_MAX: usize = INPUT_BYTES_MAX;
-/// Bytes of requests that wait, beside the one that runs, from which no further line is read.
+/// Bytes of waiting requests, without the running one, from which on no further line is read.
 const AHEAD_BYTES_MAX: usize = 4 << 20;
-/// Bytes of memory that a request takes beside its line, roughly.
+/// Approximate bytes of memory that a request takes in addition to its line.
 const REQUEST_BYTES: usize = 512;
 
 /// A request line.
@@ -48,7 +48,7 @@ enum Incoming {
     End,
 }
 
-/// Result of a look for the next request.
+/// Result of waiting or polling for the next request.
 pub(crate) enum Next {
     Request(NdjsonRequest),
     /// A call that waited, with the end of its wait.
@@ -125,7 +125,7 @@ impl Requests {
         self.has_ended.get() && self.parked.get() == 0
     }
 
-    /// Takes what came; `None` for the end of the input.
+    /// Processes a message; `None` for the end of the input.
     ///
     /// Errors: input that cannot be read.
     fn taken(&self, incoming: Incoming) -> Result<Option<Next>> {

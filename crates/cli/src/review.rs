@@ -45,7 +45,7 @@ pub(crate) fn run(desk: &CliContext<'_>, args: &ReviewArgs) -> Result<u8> {
     Ok(0)
 }
 
-/// A review page that is to be served beside another server.
+/// A review page that is to be served together with another server.
 pub(crate) struct ReviewBeside {
     listener: ReviewListener,
     options: ReviewOptions,
@@ -74,7 +74,7 @@ impl ReviewBeside {
 /// Returns the context of a person at the page.
 fn reviewer(desk: &CliContext<'_>) -> CallContext {
     let caller = desk.caller_for_client("review", "");
-    // A person has seen what they take back, and the conversation of an agent is not theirs.
+    // A person has seen what they undo, and the conversation of an agent is not theirs.
     CallContext { session: unique_session("review"), unread: UnreadPolicy::Allow, person_reads: true, ..caller }
 }
 
@@ -132,7 +132,7 @@ fn open(address: &str, directory: Option<&Path>) -> Result<()> {
 
 /// Writes a page for its owner that leads to an address.
 fn write_redirect(file: &PathBuf, address: &str) -> Result<()> {
-    // One of an earlier process with the same number.
+    // Left by an earlier process with the same id.
     let _ = fs::remove_file(file);
     let page = format!(
         "<!doctype html><meta http-equiv=\"refresh\" content=\"0;url={address}\"><title>emend review</title>\n"

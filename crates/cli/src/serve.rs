@@ -1,4 +1,4 @@
-//! The doors for programs: one call, calls line by line, and MCP.
+//! The interfaces for programs: one call, calls line by line, and MCP.
 
 use crate::args::{CallArgs, McpArgs};
 use crate::context::CliContext;
@@ -40,7 +40,7 @@ fn call_and_wait(engine: &Engine, caller: &CallContext, tool: &str, text: &str) 
 
 /// `emend mcp`: serves until the input ends, or over HTTP until a signal comes.
 pub(crate) fn mcp(desk: &CliContext<'_>, args: &McpArgs) -> Result<u8> {
-    // Before this process gives up what is not beneath the roots.
+    // Opened before this process gives up access to what is not beneath the roots.
     #[cfg(feature = "http")]
     let door = http::open_listener(&args.http)?;
     let engine = Arc::new(desk.open_for_server()?);
@@ -70,7 +70,8 @@ pub(crate) fn mcp(desk: &CliContext<'_>, args: &McpArgs) -> Result<u8> {
     Ok(0)
 }
 
-/// The roots and the state directory are all that is left to this process. Before any thread is started: they inherit it.
+/// Restricts this process to the roots and the state directory. Called before any thread is started, because threads
+/// inherit the restriction.
 fn restrict(desk: &CliContext<'_>, engine: &Engine) -> Result<()> {
     let state = desk.state();
     let state = state.directory().filter(|directory| directory.is_dir());
@@ -81,7 +82,7 @@ fn restrict(desk: &CliContext<'_>, engine: &Engine) -> Result<()> {
 }
 
 /// `emend serve --ndjson`: answers the requests in order until the input ends. A call that may wait for a person is
-/// answered when they decided, without holding up the others.
+/// answered once they have decided, without delaying the others.
 pub(crate) fn serve(desk: &CliContext<'_>) -> Result<u8> {
     let engine = desk.open_for_server()?;
     output::notices(&engine);
@@ -133,9 +134,9 @@ pub(crate) fn serve(desk: &CliContext<'_>) -> Result<u8> {
     Ok(0)
 }
 
-/// The end where replies cannot be written.
+/// Ends the command after a reply could not be written.
 ///
-/// Errors: unless their reader is gone.
+/// Errors: the failure, unless the reader of the replies is gone.
 fn ended(error: &io::Error) -> Result<u8> {
     if error.kind() == io::ErrorKind::BrokenPipe { Ok(0) } else { Err(output::output_error(error)) }
 }

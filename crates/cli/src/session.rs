@@ -39,7 +39,7 @@ pub(crate) fn of_command() -> String {
     of_environment().unwrap_or_else(of_terminal)
 }
 
-/// Returns the session of a server until a hook says more.
+/// Returns the session of a server until a hook reports another one.
 pub(crate) fn of_server(kind: &str) -> String {
     let conversation = if kind == "mcp" { of_environment() } else { None };
     conversation.unwrap_or_else(|| unique_session(kind))
@@ -81,7 +81,7 @@ impl ClientProcess {
     }
 }
 
-/// The file that says which conversation a client leads.
+/// The file with the conversation that a client is in.
 pub(crate) struct ConversationFile {
     path: PathBuf,
     client: ClientProcess,

@@ -4,8 +4,8 @@
 use crate::pager;
 use emendate::Engine;
 
-/// Watches for signals, if the configuration has language servers. `interrupts` tells whether to handle Ctrl-C: where
-/// it only cancels a call, other code handles it.
+/// Watches for signals, if the configuration has language servers. Ctrl-C is handled only if `interrupts` is true:
+/// where it merely cancels a call, other code handles it.
 pub(crate) fn end_programs_on_signal(engine: &Engine, interrupts: bool) {
     if engine.config().language_servers().next().is_none() {
         return;

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 /// File of allow rules.
 const ALLOWED_RULES_FILE: &str = "always";
-/// File of trusted files: a digest, a blank and a path per line.
+/// File of trusted files: a digest, a space and a path per line.
 const TRUSTED_FILES_FILE: &str = "trusted";
 
 /// Returns the path of a list in the state directory; `None` without one.

@@ -1,4 +1,4 @@
-//! Which files of an operation are shown, and how.
+//! Arguments that select the files of an operation, and how they are shown.
 #![allow(clippy::doc_markdown, reason = "these comments are the help text, which a terminal shows unchanged")]
 
 use clap::Args;

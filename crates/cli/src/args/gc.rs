@@ -1,4 +1,4 @@
-//! How much of the history is kept.
+//! Arguments of `emend gc`.
 #![allow(clippy::doc_markdown, reason = "these comments are the help text, which a terminal shows unchanged")]
 
 use clap::Args;

@@ -21,10 +21,10 @@ pub(crate) struct PatchArgs {
     pub(crate) only: NamePatterns,
 }
 
-/// Patterns in the order of the command line; `!` in front of those that leave out.
+/// Patterns in the order of the command line, with `!` before those that exclude files.
 pub(crate) struct NamePatterns(pub(crate) Vec<String>);
 
-/// The two options, and what goes in front of their patterns.
+/// The two options, and the prefix that each gives its patterns.
 const PATTERNS: [(&str, &str); 2] = [("include", ""), ("exclude", "!")];
 
 impl Args for NamePatterns {

@@ -1,4 +1,4 @@
-//! Which files a walk over many of them looks at.
+//! Arguments that select the files of a search or a replacement.
 #![allow(clippy::doc_markdown, reason = "these comments are the help text, which a terminal shows unchanged")]
 
 use clap::Args;

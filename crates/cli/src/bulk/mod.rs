@@ -1,7 +1,7 @@
 //! `emend bulk`: one JSON object per line in, one per line out, in the same order.
 //!
 //! Results go to a partial file beside the output, which replaces the output at the end. A run that was interrupted is
-//! continued behind the last complete line of the partial file, whose name depends on the input and the settings.
+//! continued after the last complete line of the partial file, whose name depends on the input and the settings.
 
 mod row;
 mod summary;
@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use summary::BulkSummary;
 
-/// Rows that are worked on together.
+/// Rows that are processed together.
 const BATCH_ROWS: usize = 4096;
 /// Bytes of lines after which a batch is full.
 const BATCH_BYTES: usize = 32 << 20;
@@ -64,7 +64,7 @@ impl BulkArgs {
     }
 }
 
-/// Does the work; returns the exit status. A dry run does it without writing.
+/// Processes all rows; returns the exit status. A dry run writes nothing.
 ///
 /// Errors: `call.invalid` for wrong settings, `file.exists` for an output that exists, `conflict.raced` if another run
 /// writes the same output; `file.not_found`, `io.*`.
@@ -97,7 +97,7 @@ pub(crate) fn run(args: &BulkArgs, global: &GlobalArgs) -> Result<u8> {
     summary.report(global.json, args.has_messages()).map(|()| 0)
 }
 
-/// Writes the results of all rows to `out`, which errors call `name`.
+/// Writes the results of all rows to `out`. `name` is its name in errors.
 fn all_rows(
     args: &BulkArgs,
     settings: &RowSettings,
@@ -122,18 +122,18 @@ fn all_rows(
     }
 }
 
-/// Returns the conversion of the errors of a file.
+/// Returns a function that converts I/O errors of a file.
 fn failed(path: &Path) -> impl Fn(std::io::Error) -> Error {
     move |error| io_error(&shown(path), &error)
 }
 
-/// Opens the partial file behind its last complete line; returns it with the number of its lines. It is locked, so that
+/// Opens the partial file after its last complete line; returns it with the number of its lines. It is locked, so that
 /// a second run does not write between the lines of this one.
 fn continued(partial: &Path) -> Result<(BufWriter<File>, u64)> {
     let options = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(partial);
     let file = options.map_err(failed(partial))?;
     match file.try_lock() {
-        // A file system without locks: the second run is not noticed.
+        // Without locks in the file system, a second run goes unnoticed.
         Ok(()) | Err(TryLockError::Error(_)) => {}
         Err(TryLockError::WouldBlock) => return Err(summary::busy(&shown(partial))),
     }

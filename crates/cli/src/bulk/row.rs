@@ -45,7 +45,7 @@ pub(super) struct RowResult {
     pub(super) error: Option<Error>,
 }
 
-/// The work on each row, and what is written of it.
+/// The task for each row, and the fields that are written of its result.
 pub(super) struct RowSettings {
     task: BulkTask,
     options: ApplyOptions,
@@ -54,6 +54,8 @@ pub(super) struct RowSettings {
 }
 
 impl RowSettings {
+    /// Creates the settings.
+    ///
     /// Errors: `call.invalid` for a field that no result has.
     pub(super) fn new(
         task: BulkTask,
@@ -73,7 +75,7 @@ impl RowSettings {
         Ok(RowSettings { task, options, fields, keep })
     }
 
-    /// Does the work on a line.
+    /// Processes a line.
     pub(super) fn result(&self, line: &RowLine) -> RowResult {
         let (mut out, row) = match parsed(line) {
             Ok(given) => (self.kept(&given), self.row(&given)),
@@ -123,7 +125,9 @@ fn find_field(name: &str) -> Result<&'static FieldRow> {
     })
 }
 
-/// Errors: `call.too_large`; `call.invalid` for a line that is no JSON object.
+/// Parses a line.
+///
+/// Errors: `call.too_large`; `call.invalid` for a line that is not a JSON object.
 fn parsed(line: &RowLine) -> Result<Map<String, Value>> {
     let Some(bytes) = &line.bytes else {
         return Err(Error::new(Code::CallTooLarge, format!("Line {} is too long.", line.number)));

@@ -56,7 +56,7 @@ impl BulkSummary {
         if self.is_terminal && self.shown.elapsed() >= PROGRESS_INTERVAL {
             self.shown = Instant::now();
             let rate = u128::from(self.rows) * 1000 / self.started.elapsed().as_millis().max(1);
-            // A failure to show it is no reason to stop.
+            // A failure to show the progress is no reason to stop.
             let _ = write!(std::io::stderr(), "\r{} rows, {rate} per second\x1b[K", self.before + self.rows);
         }
     }

@@ -94,7 +94,7 @@ fn send(place: &RemotePlace, line: &str, bytes: &[u8]) -> Result<String> {
     let child = place.shell(line).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let output = child.and_then(|mut child| {
         let mut input = child.stdin.take();
-        // A place that does not read all of it says why.
+        // If the other side does not read all of it, its output gives the reason.
         let _ = input.as_mut().map(|input| input.write_all(bytes));
         drop(input);
         child.wait_with_output()

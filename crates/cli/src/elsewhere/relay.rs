@@ -14,7 +14,8 @@ use std::thread;
 /// Code of JSON-RPC for an error of the server itself.
 const SERVER_ERROR: i32 = -32_000;
 
-/// Requests without an answer that are remembered; a client may have more of them, of which the rest stays without an answer.
+/// Maximum number of unanswered requests that are remembered. If a client has more, the others get no answer when the
+/// connection is lost.
 const OPEN_REQUESTS_MAX: usize = 10_000;
 
 /// The part of a message that the relay reads.

@@ -19,7 +19,7 @@ pub(crate) struct AppliedChange {
 }
 
 /// Makes the changes of one client, after a dry run of all of them; in a dry run, shows them. If one fails, those that
-/// were made before are taken back.
+/// were made before are undone.
 ///
 /// Errors: refused edits.
 pub(crate) fn apply(desk: &CliContext<'_>, plan: &ClientPlan) -> Result<Vec<AppliedChange>> {

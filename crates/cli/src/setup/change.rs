@@ -1,4 +1,4 @@
-//! A change of one file of a client: planned, made through the engine like any edit, and taken back if a later one fails.
+//! A change of one file of a client: planned, made through the engine like any edit, and undone if a later one fails.
 
 use super::record::{RecordLocation, StoredRecord};
 use crate::approval;
@@ -50,7 +50,7 @@ impl PriorFile {
         self.spot.path.ancestors().skip(1).take_while(|directory| !directory.exists()).count()
     }
 
-    /// Refuses a file that somebody protected against changes: replacing it would get around that.
+    /// Refuses a file that somebody protected against changes: replacing it would circumvent that.
     ///
     /// Errors: `io.permission`.
     fn check_writable(&self) -> Result<()> {

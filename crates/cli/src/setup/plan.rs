@@ -109,7 +109,7 @@ pub(crate) struct ClientPlan {
     pub(crate) scope: InstallScope,
     pub(crate) project: PathBuf,
     pub(crate) changes: Vec<ConfigChange>,
-    /// Notes on what holds afterwards.
+    /// Notes for people about the situation after the change.
     pub(crate) told: Vec<String>,
 }
 

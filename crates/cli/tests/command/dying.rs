@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// What `EMEND_TEST_TIMES`, which `cargo xtask torture` sets, makes of a number.
+/// Returns the factor for the number of rounds: `EMEND_TEST_TIMES`, which `cargo xtask torture` sets.
 fn times() -> usize {
     std::env::var("EMEND_TEST_TIMES").map_or(1, |times| times.parse().unwrap_or(1))
 }
@@ -18,12 +18,12 @@ const PATCH: &str = "*** Begin Patch\n*** Update File: a.txt\n@@\n-one\n+ONE\n**
                      *** Delete File: d/gone.txt\n*** Add File: n/new.txt\n+new\n*** Update File: linked.txt\n@@\n-one\n+ONE\n\
                      *** End Patch\n";
 
-/// A command that is killed, and what comes before it.
+/// A command that is killed, and the commands before it.
 struct Scene {
     name: &'static str,
     before: &'static [(&'static [&'static str], &'static str)],
     killed: (&'static [&'static str], &'static str),
-    /// The command before is killed as well, at this call of this name.
+    /// The preceding command is killed as well, at this call of this name.
     broken: Option<(&'static str, usize)>,
 }
 
@@ -60,11 +60,11 @@ fn tree(bed: &Bed) -> Tree {
     tree
 }
 
-/// A scene, ready to be played again and again.
+/// A scene that can be run repeatedly.
 struct Stage {
     bed: Bed,
     scene: &'static Scene,
-    /// How the files are before the command and after it, when nobody is killed.
+    /// The files before the command and after it, if no process is killed.
     ends: [Tree; 2],
     took: Duration,
 }
@@ -105,7 +105,7 @@ impl Stage {
         copy(&bed.beside("state"), &bed.beside("template-state"));
         let mut stage = Stage { bed, scene, ends: [Tree::new(), Tree::new()], took: Duration::ZERO };
         let before = tree(&stage.bed);
-        // The quickest of some: on a busy machine one alone may say anything, and most kills would come too late.
+        // The fastest of several runs: on a busy machine a single one may be slow, and most kills would come too late.
         let took = (0..3).map(|_| {
             stage.reset();
             let started = Instant::now();
@@ -121,7 +121,7 @@ impl Stage {
         stage
     }
 
-    /// Everything as it was before the command.
+    /// Restores the state before the command.
     fn reset(&self) {
         copy(&self.bed.beside("template"), &self.bed.work());
         copy(&self.bed.beside("template-state"), &self.bed.beside("state"));
@@ -132,14 +132,15 @@ impl Stage {
         feed(self.bed.command(args), input.as_bytes())
     }
 
-    /// The next start recovers, another one has nothing to do, and what is there is whole; true when it is the new.
+    /// Checks that the next start recovers, that a second start has nothing to do, and that the files are all old or
+    /// all new. Returns true if they are new.
     #[track_caller]
     fn check(&self, why: &str) -> bool {
         let (bed, name) = (&self.bed, self.scene.name);
         bed.run(&["history"]);
         let again = bed.run(&["history"]);
         assert!(!again.err.contains("A process died"), "{name}, {why}: a second recovery: {again:?}");
-        // The next write in a folder sweeps it.
+        // The next write in a directory sweeps it.
         for probe in ["probe", "d/probe"] {
             bed.run(&["edit", probe, "--old", "two", "--new", "TWO", "--state", "none"]).exits(0);
             bed.put(probe, "one\ntwo\n");
@@ -149,7 +150,7 @@ impl Stage {
         assert!(self.ends.contains(&now), "{name}, {why}: neither old nor new, or litter: {shown:#?}");
         assert_eq!(records(bed), 0, "{name}, {why}");
         let new = now == self.ends[1];
-        // What the history says of it is true: it takes back the whole of what was done, or nothing.
+        // The history is correct: an undo takes back all of what was done, or nothing.
         if name != "recovery" {
             let back = bed.run(&["undo"]);
             let then = tree(bed);
@@ -211,7 +212,7 @@ fn kill(call: &str, when: usize) -> String {
     format!("inject={call}:signal=SIGKILL:when={when}")
 }
 
-/// Runs the command under strace; whether it was killed, and what was traced.
+/// Runs the command under strace. Returns whether it was killed, and the trace.
 fn traced(bed: &Bed, args: &[&str], input: &str, options: &[&str]) -> (bool, String) {
     let plain = bed.command(args);
     let log = bed.beside("trace");
@@ -229,7 +230,7 @@ fn traced(bed: &Bed, args: &[&str], input: &str, options: &[&str]) -> (bool, Str
     (status.signal().is_some() || status.code() == Some(137), fs::read_to_string(log).unwrap_or_default())
 }
 
-/// In the suite a part of the calls, in `cargo xtask torture` each of them.
+/// The suite tries a part of the calls, `cargo xtask torture` each of them.
 #[test]
 fn a_kill_at_any_call_leaves_the_old_or_the_new() {
     if !external::has(&["strace"]) {

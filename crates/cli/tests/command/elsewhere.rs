@@ -158,7 +158,7 @@ impl SshServer {
              StrictHostKeyChecking no\n  UserKnownHostsFile {shown}/known\n  LogLevel ERROR\n"
         );
         fs::write(folder.join("config"), client).unwrap();
-        // It insists on a directory for processes without rights.
+        // The server requires this directory for processes without privileges.
         let _ = fs::create_dir_all("/run/sshd");
         let mut command = Command::new("/usr/sbin/sshd");
         command.args(["-D", "-e", "-f"]).arg(folder.join("sshd_config"));

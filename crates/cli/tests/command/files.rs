@@ -275,7 +275,7 @@ fn names_that_are_no_utf8_are_edited_too() {
     assert!(args(&["edit", "--old", "one", "--new", "two"]).status.success());
     assert!(String::from_utf8_lossy(&args(&["read"]).stdout).contains("two"));
     assert!(!args(&["restore", "1-0000"]).status.success());
-    // The past, too: by name, and as programs are told of it.
+    // The history names it as well: as text, and in its data for programs.
     let run = |args: &[&OsStr]| {
         let out = bed.command(&[]).args(args).output().unwrap();
         assert!(out.status.success(), "{args:?}: {}", String::from_utf8_lossy(&out.stderr));
@@ -293,7 +293,7 @@ fn names_that_are_no_utf8_are_edited_too() {
     run(&[OsStr::new("restore"), at]);
     assert_eq!(text(), "two\n");
     run(&[OsStr::new("search"), OsStr::new("two"), name]);
-    // What refuses says a call that names the same file.
+    // A refusal suggests a call that names the same file.
     let unseen = bed
         .command(&["edit", "--old", "two", "--new", "2", "--unread", "deny", "--session", "other"])
         .arg(name)

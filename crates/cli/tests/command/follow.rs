@@ -12,7 +12,7 @@ struct Follower {
 }
 
 impl Follower {
-    /// Starts it; when this returns, what is done later is found.
+    /// Starts the command; operations that are made after this returns are found.
     fn start(bed: &Bed, args: &[&str]) -> (Follower, Value) {
         let args = [&["history", "--follow", "--json"], args].concat();
         let mut child = bed.command(&args).stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();

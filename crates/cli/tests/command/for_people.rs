@@ -236,7 +236,7 @@ fn long_output_on_a_terminal_goes_through_the_pager() {
     }
     let bed = Bed::with(&"line\n".repeat(200));
     bed.put("short.txt", "short\n");
-    // It shows what it was given, and how much of it.
+    // The pager shows its input, and the number of lines.
     bed.put("page.sh", "printf 'PAGED '; wc -l\n");
     let terminal = Terminal::open(&bed);
     terminal.types("export EMEND_PAGER='sh page.sh'");

@@ -1,4 +1,4 @@
-//! Makes the output of `emend show` and `emend diff` a patch that `git apply` accepts as it is.
+//! Tests that the output of `emend show` and `emend diff` is a patch that `git apply` accepts as it is.
 
 use crate::bed::{Bed, feed};
 use std::collections::BTreeMap;

@@ -61,7 +61,7 @@ fn file_that_the_client_creates_is_recorded_with_its_creation() {
     let operations = || bed.run(&["history", "--json"]).exits(0).json()["data"]["operations"].clone();
     write("new.txt", "create");
     assert_eq!(operations()[0]["files"][0]["type"], "create");
-    // A change of it comes once, and what was there before is no creation.
+    // A later change of it is recorded once, and a file that existed before is not recorded as created.
     write("new.txt", "create");
     bed.put("old.txt", "old\n");
     write("old.txt", "update");
@@ -184,7 +184,7 @@ fn edits_by_the_clients_own_tools_are_recorded() {
     bed.put("a.txt", "one\ntwo\n");
     let call = || event(&bed, "Edit", "a.txt", edit("two", "2"));
     assert_eq!(decided(&bed, call()), None);
-    // The hook's look at the file does not count as a read by the model.
+    // The hook's own read of the file does not count as a read by the model.
     let ours = ["edit", "a.txt", "--old", "two", "--new", "II", "--unread", "deny", "--session", "claude-s1"];
     bed.run(&ours).exits(14);
     bed.put("a.txt", "one\n2\n");

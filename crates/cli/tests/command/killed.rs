@@ -1,5 +1,5 @@
-//! A real process of `emend` that is killed at every system call that writes: what it did is in the history and can be
-//! undone, what it did not do is not. Needs strace.
+//! A real `emend` process is killed at every system call that writes: completed changes are in the history and can be
+//! undone, others are not in it. Needs strace.
 
 use crate::bed::Bed;
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ fn collect(root: &Path, folder: &Path, tree: &mut Tree) {
             collect(root, &path, tree);
             tree.insert(name, b"folder".to_vec());
         } else if !name.ends_with('~') {
-            // What a dead process left aside goes with the next write in that folder.
+            // The next write in that directory removes the temporary files of a dead process.
             tree.insert(name, fs::read(&path).unwrap());
         }
     }
@@ -47,7 +47,7 @@ fn filled() -> Bed {
     bed
 }
 
-/// Runs it until the `nth` of these calls, where it is killed; true when it was.
+/// Runs the command and kills it at the `nth` of these calls; true if it was killed.
 fn killed(bed: &Bed, args: &[&str], call: &str, nth: usize) -> bool {
     let model = bed.command(args);
     let mut strace = Command::new("strace");
@@ -88,9 +88,9 @@ fn a_kill_at_any_call_is_told_and_taken_back() {
     assert!(kills > done && done > 0, "{kills} kills, {done} after it was done");
 }
 
-/// True when it was done.
+/// Checks the history and the files; returns true if the command was carried out.
 fn check(bed: &Bed, args: &[&str], why: &str, (before, after): (&Tree, &Tree)) -> bool {
-    // The first command that starts puts right what was left half done.
+    // The first command that starts recovers what was left half done.
     let history = bed.run(&["history", "--json"]).exits(0).json();
     let now = tree(bed);
     assert!(now == *before || now == *after, "{why}: {now:?}");

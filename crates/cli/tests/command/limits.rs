@@ -22,7 +22,7 @@ struct Asked {
     config: &'static str,
     /// The calls; the last one decides.
     calls: Vec<(&'static str, Value)>,
-    /// The size to which the last message is padded with blanks, in bytes.
+    /// The size to which the last message is padded with spaces, in bytes.
     padded: Option<usize>,
     /// Code of a refusal within the limit that has another reason.
     other: &'static str,
@@ -477,7 +477,7 @@ fn most(name: &str) -> usize {
     usize::try_from(limit.most).unwrap()
 }
 
-/// Returns the message for a call, padded with blanks.
+/// Returns the message for a call, padded with spaces.
 fn message(door: Door, id: usize, (tool, input): &(&str, Value), padded: Option<usize>) -> String {
     let mut text = match door {
         Door::Ndjson => json!({ "id": id, "tool": tool, "input": input }),

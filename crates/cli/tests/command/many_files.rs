@@ -1,4 +1,4 @@
-//! Tests that replies about very many files are bounded, say how many files they leave out, and lead to the rest.
+//! Tests that replies about very many files are bounded, state how many files they omit, and lead to the rest.
 
 use crate::bed::Bed;
 use serde_json::{Value, json};

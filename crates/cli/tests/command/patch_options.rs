@@ -1,10 +1,10 @@
-//! The options of `emend apply` that are those of `git apply`, beside git itself.
+//! The options of `emend apply` that are those of `git apply`, compared with git itself.
 
 use crate::bed::Bed;
 use std::fmt::Write as _;
 use std::process::Command;
 
-/// Numbers in the order of a simple generator, so that a failure can be repeated.
+/// Reproducible pseudo-random numbers.
 struct Dice(u64);
 
 impl Dice {

@@ -30,7 +30,7 @@ fn line_operations_have_verb_range_old_lines_and_text() {
     let ran = bed.feed(&["--json", "preview", "--format", "hashline"], &input);
     let edits = events(&ran.out, "edit");
     let edit = |verb: &str, at: Value, range: Value, old: &[&str], text: &str| json!({ "event": "edit", "path": "a.rs", "verb": verb, "at": at, "range": range, "old": old, "text": text });
-    // The block at line 2 cannot be found and is left out.
+    // The block at line 2 cannot be found and is omitted.
     let expected = [
         edit("replace", Value::Null, json!([1, 2]), &["one", "two"], "ONE\n"),
         edit("replace", Value::Null, json!([3, 5]), &["fn f() {", "    g();", "}"], "fn f() {}\n"),

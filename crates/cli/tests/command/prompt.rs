@@ -5,7 +5,7 @@ use std::fs;
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
-/// Nothing here takes that long; what hangs is to fail and not to hang the suite.
+/// Longer than anything here takes: a test that hangs fails instead of hanging the suite.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A terminal of its own, 100 columns wide.
@@ -41,7 +41,7 @@ impl<'b> Terminal<'b> {
         self.tmux(&["send-keys", "Enter"]);
     }
 
-    /// The screen as soon as it shows this.
+    /// Waits until the screen shows this text, and returns the screen.
     pub(crate) fn shows(&self, text: &str) -> String {
         let begun = Instant::now();
         loop {
@@ -54,11 +54,11 @@ impl<'b> Terminal<'b> {
         }
     }
 
-    /// Edits `a.txt`, answers the question, and gives the screen after that.
+    /// Edits `a.txt`, answers the question, and returns the screen after that.
     fn edits(&self, new: &str, answer: Option<&str>) -> String {
         self.tmux(&["send-keys", "-R"]);
         self.tmux(&["clear-history"]);
-        // The shell puts the number in, so the line that is typed does not show what is waited for.
+        // The shell inserts the number, so the line that is typed does not contain the text that is waited for.
         self.types(&format!("emend edit a.txt --old old --new {new}; echo \"ended with [$?]\""));
         if let Some(answer) = answer {
             let asked = self.shows("Write this?");

@@ -1,5 +1,5 @@
-//! Language servers, real ones (`tests/lsp`, installed below `target/`) and the one that does as it is told
-//! (`tests/lsp/fake.py`), behind the program.
+//! Language servers behind the program: real ones (`tests/lsp`, installed below `target/`), and one that makes the
+//! faults it is asked for (`tests/lsp/fake.py`).
 
 use crate::bed::{Bed, programs};
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-/// What npm installs; none depends on anything.
+/// Packages that npm installs; none has dependencies.
 const NODE: [&str; 3] = ["prettier@3.6.2", "typescript@5.9.3", "typescript-language-server@5.3.0"];
 
 /// The user's configuration.
@@ -37,7 +37,7 @@ fn with_fake(faults: &[&str]) -> Bed {
     bed
 }
 
-/// Waits until no process that was written down in `pids` is there any more.
+/// Waits until no process that is listed in `pids` runs any more.
 fn none_left(bed: &Bed) {
     let pids = std::fs::read_to_string(bed.beside("pids")).unwrap();
     assert!(!pids.is_empty());
@@ -76,7 +76,7 @@ impl Serve {
         reply
     }
 
-    /// Makes an edit, and says what is new: `server code line`, sorted; and how much was there.
+    /// Makes an edit. Returns the new problems as `server code line`, sorted, and the number of existing ones.
     fn edit(&mut self, path: &str, old: &str, new: &str) -> (Vec<String>, Value) {
         let reply = self.call("edit", &json!({ "file_path": path, "old_string": old, "new_string": new }));
         found(&reply["data"]["diagnostics"])
@@ -133,7 +133,7 @@ fn real_formatters_put_into_shape_what_an_edit_leaves() {
     };
     assert_eq!(edit("a.py", "1", "f( 'a',\n 2 )"), ("x = f(\"a\", 2)\n".to_owned(), true));
     assert_eq!(edit("a.ts", "1", "f( 'a',\n 2 )"), ("const x = f(\"a\", 2);\n".to_owned(), true));
-    // What does not parse is left as it was sent, and so is what was in another shape before.
+    // Text that does not parse remains as it was sent, and so does a file that was formatted differently before.
     assert_eq!(edit("a.py", "2)", "2  "), ("x = f(\"a\", 2  \n".to_owned(), false));
     assert_eq!(edit("odd.ts", "1", "2"), ("const x  =  2\n".to_owned(), false));
     serve.end();
@@ -169,12 +169,12 @@ fn real_servers_say_what_is_new() {
     assert_eq!(serve.edit(&c, "= 2", "= \"x\""), (vec!["clangd -Wint-conversion 2".to_owned()], json!(0)));
     assert_eq!(serve.edit(&c, "return n", "return m"), (vec!["clangd undeclared_var_use 3".to_owned()], json!(1)));
     assert_eq!(serve.edit(&c, "\"x\"", "3"), (vec![], json!(1)));
-    // What is wrong in one file may lie in another that has just been written.
+    // A problem in one file may be caused by another one that has just been written.
     let import = "import { k } from './a';\nexport const l: number = k;\n";
     let made = serve.call("write", &json!({ "file_path": bed.path("b.ts"), "content": import }));
     assert_eq!(found(&made["data"]["diagnostics"]), (vec!["typescript 2305 1".to_owned()], json!(0)), "{made}");
     assert_eq!(serve.edit(&ts, "m = o", "k = 1"), (vec![], json!(1)));
-    // The other way round: what an edit breaks in a file that it does not touch.
+    // The other direction: problems that an edit causes in a file that it does not touch.
     let mut elsewhere = |path: &str, old: &str, new: &str| {
         let reply = serve.call("edit", &json!({ "file_path": path, "old_string": old, "new_string": new }));
         let text = reply["text"].as_str().unwrap().to_owned();
@@ -188,7 +188,7 @@ fn real_servers_say_what_is_new() {
     assert_eq!(elsewhere(&ts, "q = 1", "k = 1").1, Value::Null);
     let checked = serve.call("check", &json!({ "paths": [bed.path("b.ts"), ts, py], "timeout_ms": 100_000 }));
     assert_eq!((&checked["data"]["problems"], &checked["data"]["unknown"]), (&json!(2), &json!(0)), "{checked}");
-    // Quickly, one after another: each reply is about its own text.
+    // Edits in quick succession: each reply is about its own text.
     for round in 0..20 {
         let (old, new) = if round % 2 == 0 { ("'x'", "3") } else { ("3", "'x'") };
         let (new, _) = serve.edit(&ts, old, new);
@@ -287,7 +287,7 @@ fn doctor_and_config_name_the_servers() {
     assert!(bed.run(&["config", "show", "--origin"]).exits(0).out.contains("lsp = {\"name\":\"fake\""));
     assert!(bed.run(&["config", "schema"]).exits(0).out.contains("initialization_options"));
     assert!(bed.run(&["config", "servers"]).exits(0).out.contains("basedpyright"));
-    // A project's file names none, until it is trusted.
+    // A project's configuration cannot name servers until it is trusted.
     configure(&bed, "");
     bed.put("emend.toml", "[[lsp]]\nname = 'ruff'\n");
     assert_eq!(bed.run(&["doctor", "--json"]).json()["languageServers"], json!([]));

@@ -67,7 +67,7 @@ fn reads_of_a_terminal_and_of_servers_count_for_themselves_only() {
     assert!(failed && text.contains("has not been read yet") && text.contains("read"), "{text}");
     assert!(!first.edit(&bed, "two", "2").0);
     assert!(last_session(&bed).starts_with("mcp-"));
-    // The terminal reads for all of its commands.
+    // A read counts for all commands of the terminal.
     bed.put("b.txt", "x\n");
     bed.run(&["edit", "b.txt", "--old", "x", "--new", "y", "--unread", "deny"]).exits(14);
     bed.run(&["read", "b.txt"]).exits(0);
@@ -105,7 +105,7 @@ fn undo_reverts_the_callers_own_last_operation() {
     assert!(!server.edit(&bed, "two", "2").0);
     bed.run(&["undo"]).exits(0);
     assert_eq!((bed.get("a.txt"), bed.get("b.txt")), ("one\n2\n".to_owned(), "x\n".to_owned()));
-    // There is nothing left of this terminal's own; the message names the way to the others'.
+    // The terminal has no operation left to undo; the message says how to undo those of others.
     let ran = bed.run(&["undo"]);
     assert!(ran.code != 0 && ran.err.contains("emend history") && ran.err.contains("--any-session"), "{}", ran.err);
     assert!(!bed.run(&["undo", "--file", "a.txt"]).out.contains("Undone"));
@@ -114,7 +114,7 @@ fn undo_reverts_the_callers_own_last_operation() {
     // The last operation of all is the redo, which is this terminal's own; the one before it is the server's.
     bed.run(&["undo", "--any-session", "--last", "2"]).exits(0);
     assert_eq!((bed.get("a.txt"), bed.get("b.txt")), ("one\ntwo\n".to_owned(), "x\n".to_owned()));
-    // A model undoes nothing of the terminal's without saying so, and not even by its name.
+    // A model cannot undo operations of the terminal unless it says so, not even by their names.
     bed.run(&["edit", "b.txt", "--old", "x", "--new", "z"]).exits(0);
     let (failed, text) = server.call("undo", &json!({ "id": "6" }));
     assert!(failed && text.contains("belongs to the session cli-"), "{text}");
@@ -165,7 +165,7 @@ fn server_and_hooks_of_a_conversation_are_one_session() {
 fn conversation_of_the_environment_is_the_session() {
     let bed = Bed::with("one\ntwo\n");
     let mut server = Server::start(&bed, Some("c3"));
-    // A command in the client's shell reads for it.
+    // A read by a command in the client's shell counts for the conversation.
     let ran = bed.command(&["read", "a.txt"]).env("CLAUDE_CODE_SESSION_ID", "c3").output().unwrap();
     assert!(ran.status.success());
     assert!(!server.edit(&bed, "two", "2").0);

@@ -176,7 +176,7 @@ fn what_must_not_be_changed_is_left_alone_and_the_others_are_set_up() {
     let bed = home();
     let elsewhere = own(&bed, "dotfiles/mcp.json", "{}\n");
     let home = bed.beside("home");
-    // Being written: the beginning of the file is there.
+    // A file that is being written has only its beginning.
     own(&bed, ".cursor/mcp.json", "{\n  \"mcpServers\": {\n    \"a\": {\"comma");
     own(&bed, ".codex/config.toml", "a = 1\nb = = 2\n");
     fs::set_permissions(home.join(".config/zed/settings.json"), fs::Permissions::from_mode(0o444)).unwrap();

@@ -51,7 +51,7 @@ fn pages(root: &Path) -> Vec<PathBuf> {
     out
 }
 
-/// True for a command that a rule leaves out.
+/// True for a command that a rule excludes.
 fn is_left_out(command: &str) -> bool {
     NOT_RUN.iter().any(|(start, _)| command.starts_with(start))
 }
@@ -110,7 +110,7 @@ fn play(project: &Project, block: &Block<'_>, page: &mut String) -> (usize, Opti
 /// Runs the lines as one script that ends at the first failure.
 fn script(project: &Project, text: &str) -> Result<(), String> {
     let line = |line: &str| if is_left_out(line) { String::from(":") } else { line.to_owned() };
-    // A line that goes on below is left out with its rest.
+    // A continued line is omitted together with its continuation.
     let joined = text.replace("\\\n", " ");
     let lines: Vec<String> = joined.lines().map(line).collect();
     let (status, output) = project.run(&format!("set -eu\n{}", lines.join("\n")));

@@ -91,7 +91,7 @@ pub(crate) fn agrees(page: &str, output: &str) -> bool {
     rest.ends_with(last)
 }
 
-/// Removes hashes, times and surrounding blanks.
+/// Removes hashes, times and surrounding whitespace.
 fn plain(text: &str) -> String {
     let is_word = |char: char| char.is_alphanumeric() || matches!(char, '-' | ':' | '.');
     let mut out = String::new();

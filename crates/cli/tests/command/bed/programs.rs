@@ -1,4 +1,4 @@
-//! Programs of others that tests need, installed below `target/`.
+//! External programs that tests need, installed below `target/`.
 
 use external::{install, or_skip};
 use std::path::{Path, PathBuf};
