@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 /// The settings of a client in which hooks are, and in which its own tools can be denied.
 #[derive(Clone, Copy, Debug)]
 pub struct ClientSettings {
-    /// The user's file, with `{home}`, `{config}` or `{xdg}` at its start. It may be the one with the servers.
+    /// The user's file, with `{home}`, `{config}` or `{xdg}` at its start. It may be the file that lists the servers.
     pub user: &'static str,
     /// The project's file, relative to its directory.
     pub project: &'static str,
@@ -17,7 +17,7 @@ pub struct ClientSettings {
     pub builtins: &'static [&'static str],
     /// The hooks.
     pub hooks: &'static [ClientHook],
-    /// The option by which the hook knows whose event it gets.
+    /// The option by which a hook knows which client's event it receives.
     pub option: &'static str,
 }
 
@@ -160,7 +160,7 @@ impl ClientSettings {
 }
 
 impl ClientHook {
-    /// The words of its command, which no hook has that people write: they need no `--quiet`.
+    /// The words of the hook's command. `--quiet` distinguishes it from hooks that people write, which do not need it.
     fn words(&self) -> String {
         format!(" --quiet hook {}", self.moment)
     }

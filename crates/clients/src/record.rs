@@ -1,4 +1,4 @@
-//! Records of installations, by which they can be taken back byte for byte, also after other changes.
+//! Records of installations, by which they can be reverted byte for byte, also after other changes.
 
 use crate::json::JsonFile;
 use crate::{ConfigFormat, toml};
@@ -8,7 +8,7 @@ use serde_json::Value;
 /// A file before and after an installation, as the bytes are on disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InstallRecord {
-    /// The file without anything of ours; `None` if it did not exist.
+    /// The file without our entries; `None` if it did not exist.
     pub original: Option<String>,
     /// The file as the last installation left it.
     pub written: String,
@@ -21,12 +21,12 @@ pub enum Withdrawal {
     Nothing,
     /// Its text: what it was, with the changes that others made since.
     Text(String),
-    /// Others changed the very places that installations changed.
+    /// Others changed the same places that installations changed.
     Overlapping,
 }
 
 impl InstallRecord {
-    /// Takes the installation back from the file as it is `now`. `removed` is the text without our entries, with its own
+    /// Reverts the installation in the file as it is `now`. `removed` is the text without our entries, with its own
     /// layout: the result has to mean the same.
     pub fn withdraw(&self, now: &str, removed: &str, format: ConfigFormat) -> Withdrawal {
         if now == self.written {
@@ -100,12 +100,12 @@ impl JoinedOffsets<'_> {
     }
 }
 
-/// Stand for the line ends of a text whose words are lines.
+/// Represent the line ends of a text in which each word is on a line of its own.
 const LINE_END: char = '\u{1}';
 const CARRIAGE_RETURN: char = '\u{2}';
 
 /// Returns a text with each word and each other character on a line of its own; `None` if it has one of the characters
-/// that stand for line ends.
+/// that represent line ends.
 fn words_as_lines(text: &str) -> Option<String> {
     let mut out = String::with_capacity(text.len() * 2);
     let mut in_word = false;
@@ -126,7 +126,7 @@ fn words_as_lines(text: &str) -> Option<String> {
 }
 
 impl Piece {
-    /// Moves an insertion within a range that goes away to one of its edges, where the same text results: a comparison
+    /// Moves an insertion within a range that is removed to one of its edges, where the same text results: a comparison
     /// may find `}` and a line end at either of two places.
     fn moved_out(mut self, back: &[Piece], base: &str) -> Piece {
         let within = back.iter().find(|it| it.start < self.start && self.start < it.end);
@@ -153,7 +153,7 @@ impl Piece {
     }
 }
 
-/// Returns what a text says, without objects and lists that are empty; `None` if it cannot be parsed.
+/// Returns the data of a text, without empty objects and lists; `None` if it cannot be parsed.
 fn meaning(text: &str, format: ConfigFormat) -> Option<Value> {
     let text = text.trim_start_matches('\u{feff}');
     let value = match format {

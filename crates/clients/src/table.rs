@@ -41,7 +41,7 @@ pub enum EntryShape {
     OneList,
 }
 
-/// The part of a client's environment that the servers see which it starts.
+/// The part of its environment that a client passes to the servers that it starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PassedEnvironment {
     /// All of it.
@@ -50,7 +50,7 @@ pub enum PassedEnvironment {
     Named,
 }
 
-/// A file of ours that a client loads, and that replaces its tools.
+/// A file of ours that a client loads, and whose tools replace the client's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DropIn {
     /// The file, with `{home}`, `{config}` or `{xdg}` at its start.
@@ -59,7 +59,7 @@ pub struct DropIn {
     pub text: &'static str,
     /// The tools that it replaces.
     pub replaces: &'static [&'static str],
-    /// The meaning of it, for people.
+    /// Its purpose, for people.
     pub meaning: &'static str,
 }
 

@@ -175,7 +175,7 @@ fn item(value: &Value) -> toml_edit::Value {
     }
 }
 
-/// Returns all that a text says; `None` if it cannot be parsed.
+/// Returns all data of a text; `None` if it cannot be parsed.
 pub(crate) fn whole(text: &str) -> Option<Value> {
     let document: DocumentMut = text.parse().ok()?;
     Some(data(document.as_table()))

@@ -11,8 +11,8 @@ const LOCK_ATTEMPTS: usize = 50;
 /// Pause between two attempts.
 const LOCK_POLL: Duration = Duration::from_millis(1);
 
-/// Appends whole lines. If the file is larger than `full` bytes then, calls `relieve` under its exclusive lock, if that
-/// is free: it puts another file at the path, or none.
+/// Appends whole lines. If the file is then larger than `full` bytes and its exclusive lock is free, calls `relieve`
+/// under that lock, which puts another file at the path, or none.
 ///
 /// Writers hold a shared lock, so that nobody moves the file aside meanwhile; they never wait long for it.
 pub(crate) fn append(

@@ -8,13 +8,13 @@ use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 
-/// Bytes of the file; the older half of its lines is dropped beyond.
+/// Maximum bytes of the file; if it is larger, the older half of its lines is dropped.
 const FILE_BYTES_MAX: u64 = 1 << 20;
-/// Characters of a message, of its evidence and of its advice.
+/// Maximum characters of a message, of its evidence and of its advice.
 const TEXT_CHARS_MAX: usize = 1500;
-/// Characters of a path.
+/// Maximum characters of a path.
 const PATH_CHARS_MAX: usize = 4096;
-/// Facts about the place of a fault.
+/// Maximum number of facts about the place of a fault.
 const FACTS_MAX: usize = 12;
 
 /// A refused call.
@@ -64,7 +64,7 @@ pub fn newest_refusals(file: &Path, most: usize) -> io::Result<Vec<Refusal>> {
     Ok(text.lines().rev().filter_map(Refusal::of_line).take(most).collect())
 }
 
-/// Reads the end of a file that may be larger than it should.
+/// Reads the end of a file, which may be larger than its limit.
 fn read(path: &Path) -> io::Result<String> {
     let mut file = File::open(path)?;
     let size = file.metadata()?.len();

@@ -126,7 +126,7 @@ impl CallTally {
     }
 
     /// Returns the calls in periods of `hours` hours, the oldest first: each with its first hour since 1970. Periods
-    /// without calls are left out.
+    /// without calls are omitted.
     pub fn over_time(&self, hours: u64) -> Vec<(u64, TallyRow)> {
         let mut rows: BTreeMap<u64, TallyRow> = BTreeMap::new();
         for (key, count) in &self.0 {

@@ -11,7 +11,7 @@ use tokio::sync::Semaphore;
 
 /// Bytes above which only a few bodies are read at a time.
 const LARGE_BODY_BYTES: u64 = 1 << 20;
-/// The number of them.
+/// Maximum number of large bodies that are read at a time.
 const LARGE_BODIES_MAX: usize = 4;
 
 /// A response.
@@ -35,7 +35,7 @@ pub fn refused(status: StatusCode, words: &str) -> HttpRefusal {
     HttpRefusal(Box::new(answer))
 }
 
-/// Reads bodies within limits.
+/// Reads bodies within limits of size and time.
 pub struct BodyReader {
     bytes: usize,
     time: Duration,

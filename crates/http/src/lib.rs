@@ -1,7 +1,7 @@
 //! The HTTP listener that the servers share: `emend mcp --http` and `emend review`.
 //!
-//! It binds the socket, bounds connections, heads, bodies and pauses, and shuts down in an orderly way. Who is admitted
-//! is the business of each [`HttpService`]; the checks that both need are here: [`AllowedNames`] and [`AccessToken`].
+//! It binds the socket, bounds connections, heads, bodies and pauses, and shuts down in an orderly way. Each
+//! [`HttpService`] decides who is admitted; the checks that both need are here: [`AllowedNames`] and [`AccessToken`].
 #![allow(clippy::disallowed_types, reason = "a server over a socket")]
 
 mod body;

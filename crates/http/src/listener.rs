@@ -8,9 +8,9 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 pub struct BoundListener {
     /// The socket, which does not block.
     pub listener: TcpListener,
-    /// Its address.
+    /// Its address and port.
     pub address: SocketAddr,
-    /// The host in the address that was asked for, if it has one.
+    /// The host of the requested address, if it has one.
     pub host: Option<String>,
 }
 
@@ -67,7 +67,8 @@ pub struct AllowedNames {
 }
 
 impl AllowedNames {
-    /// The names of a socket, and further names of this machine; `origins` are those of web pages that are allowed.
+    /// Returns the names of a socket, and further names of this machine; `origins` are those of web pages that are
+    /// allowed.
     pub fn new(bound: &BoundListener, hosts: &[String], origins: &[String]) -> AllowedNames {
         let hosts = bound.host.iter().chain(hosts).map(|host| host.to_ascii_lowercase()).collect();
         AllowedNames { local: bound.is_local(), hosts, origins: origins.to_vec() }

@@ -3,7 +3,7 @@
 use data_encoding::BASE64URL_NOPAD;
 use emendate_core::{Code, Error, Result};
 
-/// Minimum characters of a token; shorter ones could be guessed.
+/// Minimum number of characters of a token; shorter ones could be guessed.
 const TOKEN_CHARS_MIN: usize = 16;
 
 /// An access token. Only its hash is kept, and hashes are compared in constant time.
@@ -11,7 +11,7 @@ const TOKEN_CHARS_MIN: usize = 16;
 pub struct AccessToken(blake3::Hash);
 
 impl AccessToken {
-    /// Creates a chosen token; blanks and line ends around it are ignored.
+    /// Creates a chosen token; spaces and line ends around it are ignored.
     ///
     /// Errors: `call.invalid` if it is too short, or invalid in a header.
     pub fn new(text: &str) -> Result<AccessToken> {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The time before a question is asked again.
+/// Pause before a request is repeated.
 const AGAIN_IN: Duration = Duration::from_millis(50);
 /// References that one answer may have.
 const REFERENCES_MAX: usize = 10_000;

@@ -45,7 +45,7 @@ pub enum UnknownReason {
     Missing,
     /// It refuses to answer.
     Failed,
-    /// The text is too large, or one too many, to be checked.
+    /// The text is too large to be checked, or there are too many texts.
     Limit,
 }
 

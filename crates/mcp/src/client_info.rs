@@ -21,7 +21,7 @@ pub(crate) fn wants_original(context: &RequestContext<RoleServer>) -> bool {
     context.meta.get(ORIGINAL_KEY).and_then(Value::as_bool).unwrap_or(false)
 }
 
-/// Returns the info of a call, with what this request says of its client.
+/// Returns the info of a call, with the information of this request about its client.
 pub(crate) fn of(caller: &CallContext, context: &RequestContext<RoleServer>) -> Arc<ClientInfo> {
     let mut front = caller.client.as_deref().cloned().unwrap_or_default();
     if let Some(client) = context.client_info() {

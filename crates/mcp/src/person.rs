@@ -17,9 +17,9 @@ use tokio::sync::oneshot;
 
 /// Interval between two reports that a call waits.
 const REPORT_INTERVAL: Duration = Duration::from_secs(5);
-/// Age of a question from which is reported that its call waits.
+/// Age of a question from which the client is informed that its call waits.
 const FIRST_REPORT_AFTER: Duration = Duration::from_secs(1);
-/// Interval after which the thread that waits notices that nobody needs it any more.
+/// Interval at which the waiting thread checks whether anybody still needs it.
 const THREAD_POLL: Duration = Duration::from_secs(1);
 /// Bytes of the stack of that thread.
 const THREAD_STACK_BYTES: usize = 256 << 10;
@@ -46,7 +46,7 @@ enum RequestEnd {
 }
 
 impl PersonQuestion {
-    /// Begins without a question; `may_wait` if the client cannot ask a person itself.
+    /// Creates the state of a request without a question. `may_wait` is true if the client cannot ask a person itself.
     pub(crate) fn new(engine: &Engine, profile: &'static str, may_wait: bool) -> PersonQuestion {
         let client_gone = engine.client_gone_flag();
         PersonQuestion { profile, may_wait, until: None, waiting: None, reported: Arc::default(), client_gone }
@@ -91,7 +91,7 @@ impl PersonQuestion {
             RequestEnd::Person(WaitEnd::Answered(approval)) => return Ok(approval),
             RequestEnd::Person(_) => reply.result = reply.result.map_err(|error| question.time_over(error)),
             RequestEnd::Cancelled => {}
-            // The question stays: whoever answers it carries it out.
+            // The question stays: the process that answers it carries it out.
             RequestEnd::ClientGone => return Err(reply),
         }
         question.withdraw();

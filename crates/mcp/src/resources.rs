@@ -77,7 +77,7 @@ pub(crate) fn read(engine: &Engine, caller: &CallContext, uri: &str) -> Result<R
         let reply = engine.call(caller, "history", json!({ "id": id }));
         let Answer { mut text, data, .. } = reply.result.map_err(|error| resource_failure(uri, &error))?;
         let mut data = linked(id, data);
-        // The URIs make it longer.
+        // The URIs made the data longer.
         engine.config().reply_limits().fit(&mut text, &mut data, REST_ADVICE);
         let data = Value::Object(data).to_string();
         let diff = ResourceContents::text(text, uri).with_mime_type(DIFF_MEDIA_TYPE);

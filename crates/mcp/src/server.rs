@@ -170,7 +170,7 @@ impl McpServer {
         let held = watch.clone();
         let (answer, work) = oneshot::channel();
         drop(tokio::task::spawn_blocking(move || {
-            // The session goes on, so its earlier replies are out.
+            // The session continues, so its earlier replies have been sent.
             engine.remarks().confirm_replies(Some(&caller.session));
             let input = Value::Object(input);
             let reply = offer.call(&engine, &caller, input.clone());
@@ -241,7 +241,7 @@ impl ServerHandler for McpServer {
             .with_instructions(self.options.profile.instructions)
     }
 
-    /// A client that cancels a call does not read its reply, which may be out already.
+    /// A client that cancels a call does not read its reply, which may have been sent already.
     async fn on_cancelled(&self, _: CancelledNotificationParam, _: NotificationContext<RoleServer>) {
         self.engine.remarks().recall_replies(None);
     }

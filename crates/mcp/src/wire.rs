@@ -19,7 +19,7 @@ use tokio::time::sleep;
 const PIPE_BYTES: usize = 64 << 10;
 /// Bytes of a buffer that is kept after a line; a larger one is freed.
 const KEPT_BUFFER_BYTES_MAX: usize = 1 << 20;
-/// The pause before another look at input that is not ready. Usually the system waits for input.
+/// Pause before input that is not ready is read again. Usually the system waits for input.
 const UNREADY_PAUSE: Duration = Duration::from_millis(10);
 
 type PendingWrite = Pin<Box<dyn Future<Output = io::Result<()>> + Send>>;

@@ -6,11 +6,11 @@ use hyper::http::request::Parts;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Wrong tokens within [`ATTEMPT_WINDOW`] after which none is accepted for a while.
+/// Number of wrong tokens within [`ATTEMPT_WINDOW`] after which none is accepted for a while.
 const ATTEMPTS_MAX: usize = 10;
 /// The time in which wrong tokens are counted.
 const ATTEMPT_WINDOW: Duration = Duration::from_secs(60);
-/// Browsers that are logged in; one more ends the oldest.
+/// Maximum number of browsers that are logged in; another one ends the oldest login.
 const LOGINS_MAX: usize = 64;
 
 /// The state of access.
@@ -77,7 +77,7 @@ impl VisitorAccess {
     }
 
     /// Checks where a request comes from: the host must be this machine's, and a page that sends it must be one of
-    /// ours. `is_entry`: a link from elsewhere may lead here.
+    /// ours. If `is_entry` is true, a link from another site may lead here.
     ///
     /// Errors: the reason, for a person.
     pub(crate) fn check_source(&self, parts: &Parts, is_entry: bool) -> Result<(), &'static str> {

@@ -20,7 +20,7 @@ pub(crate) struct ActionOutcome(pub(crate) Result<ActionDone>);
 pub(crate) struct ActionDone {
     /// The change, in one line.
     pub(crate) summary: String,
-    /// The operation that it is, which can be undone.
+    /// The operation of the action, which can be undone.
     pub(crate) operation: Option<String>,
 }
 
@@ -58,7 +58,7 @@ impl ActionOutcome {
     }
 }
 
-/// Does what the fields of a form say.
+/// Performs the action that the fields of a form name.
 pub(crate) fn run(state: &ReviewState, fields: &Fields) -> ActionOutcome {
     ActionOutcome(done(state, fields))
 }
@@ -186,7 +186,7 @@ fn call(state: &ReviewState, tool: &str, mut input: Value, path: Option<&Path>) 
     state.engine.call(&state.caller, tool, input).result
 }
 
-/// Returns what an answer says for a person.
+/// Summarizes an answer for a person.
 fn finished(state: &ReviewState, answer: &Answer) -> ActionDone {
     let text = |name: &str| answer.data.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
     let first_line = answer.text.lines().next().unwrap_or("Done.");

@@ -26,7 +26,7 @@ impl Html {
         self
     }
 
-    /// Adds an attribute with a blank before it.
+    /// Adds an attribute with a space before it.
     pub(crate) fn attr(&mut self, name: &str, value: &str) -> &mut Html {
         let _ = write!(self.0, " {name}=\"");
         push_attribute(&mut self.0, value);

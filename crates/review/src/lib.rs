@@ -1,8 +1,8 @@
 //! The review page: what agents, editors and shells changed, in the browser of the person who owns the files.
 //!
-//! A front end: it renders what the engine says, and turns buttons into calls. It makes no decisions about edits. Pages
-//! are complete HTML that can be read, and used by forms, without scripts; a small script adds keys, live updates and
-//! answers without a new page.
+//! A front end: it renders the results of the engine, and turns buttons into calls. It makes no decisions about edits.
+//! Pages are complete HTML that can be read, and used by forms, without scripts; a small script adds keys, live updates
+//! and answers without a new page.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -117,7 +117,7 @@ impl ReviewThread {
         let (stop, stopped) = mpsc::channel(1);
         let runtime = runtime().map_err(|error| listen_failed(&error))?;
         let thread = std::thread::Builder::new().name("emend-review".to_owned()).spawn(move || {
-            // The other server goes on if this one fails.
+            // The other server continues if this one fails.
             let _ = runtime.block_on(run_review(engine, caller, options, listener, stopped));
         });
         Ok(ReviewThread { stop, thread: thread.map_err(|error| listen_failed(&error))? })

@@ -9,10 +9,10 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 
-/// Time between two signs of life.
+/// Interval of keep-alive messages.
 const PING_INTERVAL: Duration = Duration::from_secs(15);
 
-/// The state of the history, as pages hear about it.
+/// The state of the history, as it is sent to pages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct HistoryState {
     /// The names of the newest operations.
@@ -20,7 +20,7 @@ pub(crate) struct HistoryState {
 }
 
 impl HistoryState {
-    /// The message about this state.
+    /// Returns the message about this state.
     fn event(&self) -> Bytes {
         let data = serde_json::json!({ "newest": self.newest });
         Bytes::from(format!("event: state\ndata: {data}\n\n"))

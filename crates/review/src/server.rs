@@ -63,13 +63,13 @@ impl ReviewService {
         }))
     }
 
-    /// Follows the history, and tells the pages what is new.
+    /// Follows the history, and notifies the pages of changes.
     pub(crate) fn watch_history(&self) {
         let (engine, state) = (Arc::clone(&self.0.engine), Arc::downgrade(&self.0));
         tokio::task::spawn_blocking(move || {
             while state.upgrade().is_some_and(|state| !*state.closing.borrow()) {
                 if follow(&engine, &state).is_err() {
-                    // The next attempt may find the history as it should be.
+                    // The next attempt may succeed.
                     std::thread::sleep(WATCH_TIMEOUT);
                 }
             }
@@ -77,7 +77,7 @@ impl ReviewService {
     }
 }
 
-/// Tells the pages about each change of the history, until the server ends.
+/// Notifies the pages of each change of the history, until the server ends.
 fn follow(engine: &Engine, state: &Weak<ReviewState>) -> Result<(), Error> {
     let mut feed = engine.history().follow(&FeedOptions::default())?;
     loop {
@@ -117,7 +117,7 @@ impl HttpService for ReviewService {
 }
 
 impl ReviewState {
-    /// Tells the pages about the history, if there is anything new.
+    /// Notifies the pages of the state of the history, if it has changed.
     fn tell(&self, now: HistoryState) {
         self.history.send_if_modified(|known| {
             let is_new = *known != now;
@@ -226,7 +226,7 @@ impl ReviewState {
         response
     }
 
-    /// Does what a button says.
+    /// Performs the action of a button.
     async fn act(
         self: Arc<Self>,
         parts: &Parts,

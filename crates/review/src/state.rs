@@ -19,7 +19,7 @@ pub(crate) struct ReviewState {
     pub(crate) visits: Visits,
     pub(crate) ticks: Ticks,
     pub(crate) access: VisitorAccess,
-    /// The changes that were looked at last, with the state of the history.
+    /// The changes that were shown last, with the state of the history.
     pub(crate) seen: Mutex<Option<SeenScope>>,
     pub(crate) bodies: BodyReader,
     pub(crate) connections: Arc<Semaphore>,

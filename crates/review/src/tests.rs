@@ -214,7 +214,7 @@ async fn lines_of_a_change_are_edited_in_place() {
     let bed = Bed::new(false);
     let text: String = (1..=30).map(|line| format!("line {}\r\n", line % 10)).collect();
     bed.agent("write", json!({ "file_path": bed.path("a.txt"), "content": text }));
-    // The same lines occur three times, so only the number of the line says which are meant.
+    // The same lines occur three times, so only the line number shows which are meant.
     let edit = json!({ "file_path": bed.path("a.txt"), "old_string": "line 5", "new_string": "LINE 5", "line": 15,
                        "replace_all": true });
     let id = bed.agent("edit", edit);
@@ -367,7 +367,7 @@ async fn hostile_names_and_contents_stay_text() {
 }
 
 impl Browser<'_> {
-    /// The operations that there are.
+    /// The ids of all operations.
     fn engine_ids(&self) -> Vec<String> {
         let query = emendate::OperationQuery { most: 50, ..emendate::OperationQuery::default() };
         self.bed.engine.review().operations(&query).unwrap().operations.into_iter().map(|view| view.id).collect()

@@ -1,8 +1,8 @@
-//! The ticks of a person: files and hunks that were looked at, each in one version. They are kept on the server, so that
+//! The ticks of a person: files and hunks that were reviewed, each in one version. They are kept on the server, so that
 //! every browser shows them.
 //!
-//! The file has one line for each tick that was set (`+`) or removed (`-`), in order. Lines are appended in one write, so
-//! several servers of one project can use the file at the same time.
+//! The file has one line for each tick that was set (`+`) or removed (`-`), in order. Lines are appended in one write,
+//! so several servers of one project can use the file at the same time.
 
 use emendate_os::files::{self, OpenOptionsExt as _};
 use std::collections::HashSet;
@@ -11,11 +11,11 @@ use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Bytes of the file; the older half of its lines is dropped beyond.
+/// Maximum bytes of the file; if it is larger, the older half of its lines is dropped.
 const FILE_BYTES_MAX: u64 = 2 << 20;
-/// Ticks that a server without a file keeps.
+/// Maximum number of ticks that a server without a file keeps.
 const TICKS_MAX: usize = 50_000;
-/// Characters of the name of a tick.
+/// Maximum characters of the name of a tick.
 const NAME_CHARS_MAX: usize = 120;
 
 /// The ticks.
@@ -24,18 +24,18 @@ pub(crate) struct Ticks {
     known: Mutex<KnownTicks>,
 }
 
-/// The ticks as far as the file was read.
+/// The ticks, up to the position to which the file was read.
 #[derive(Default)]
 struct KnownTicks {
     names: HashSet<String>,
     /// The inode of the file.
     inode: u64,
-    /// The bytes of it that were read.
+    /// The number of bytes of it that were read.
     read: u64,
 }
 
 impl Ticks {
-    /// The ticks of a file; without one they last as long as the server.
+    /// Creates the ticks of a file; without a file they last as long as the server.
     pub(crate) fn open(file: Option<PathBuf>) -> Ticks {
         Ticks { file, known: Mutex::default() }
     }
@@ -53,14 +53,14 @@ impl Ticks {
         }
     }
 
-    /// Sets or removes a tick; false for a name that is none.
+    /// Sets or removes a tick; returns false for an invalid name.
     ///
     /// Errors: those of the file.
     pub(crate) fn set(&self, name: &str, is_set: bool) -> std::io::Result<bool> {
         self.set_all(&[name.to_owned()], is_set)
     }
 
-    /// Sets or removes several ticks; false, doing nothing, if a name is none.
+    /// Sets or removes several ticks; if a name is invalid, changes nothing and returns false.
     ///
     /// Errors: those of the file.
     pub(crate) fn set_all(&self, names: &[String], is_set: bool) -> std::io::Result<bool> {

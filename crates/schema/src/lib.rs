@@ -1,6 +1,6 @@
-//! Checks whether a text is valid JSON, JSONC, TOML or YAML, and whether it conforms to a JSON Schema. Text in, errors
-//! and violations with positions out; no files, no network. Depth, nodes and steps are limited; beyond the limits a
-//! text is unchecked (`Fault::beyond`), never wrong.
+//! Checks whether a text is valid JSON, JSONC, TOML or YAML, and whether it conforms to a JSON Schema. Its input is
+//! text, and its output errors and violations with positions; it accesses neither files nor the network. Depth, nodes
+//! and steps are limited; beyond the limits a text is unchecked (`SyntaxError::limit_reached`), never wrong.
 
 mod claude;
 mod data_format;
@@ -54,7 +54,7 @@ pub const DEPTH_MAX: usize = 128;
 
 /// Parses a text in a format.
 ///
-/// Errors: the first syntax error, or `Fault::beyond` our limits.
+/// Errors: the first syntax error; if the text exceeds a limit, the error has `limit_reached`.
 pub fn read(kind: DataFormat, text: &str) -> Result<Document, SyntaxError> {
     if text.len() > TEXT_BYTES_MAX {
         return Err(SyntaxError::limit_reached(0, "the text is larger than 4 MiB"));

@@ -1,4 +1,4 @@
-//! The changes of a scope: what they are, their files, and the differences of those on the screen.
+//! The changes of a scope: their description, their files, and the differences of those on the screen.
 
 use crate::html::Html;
 use crate::pages::form::{ActionButton, button, scope_fields};
@@ -127,7 +127,7 @@ fn add_link(out: &mut Html, address: &str, label: &str) {
     out.raw("<a").attr("href", address).raw(">").text(label).raw("</a>");
 }
 
-/// Adds what the changes are, and what can be done with all of them.
+/// Adds a description of the changes, and the buttons for all of them.
 fn head(
     out: &mut Html,
     page: &PageContext<'_>,
@@ -175,7 +175,7 @@ fn title<'h>(out: &'h mut Html, view: &OperationView) -> &'h mut Html {
     out.text(&verb).raw(" <span class=\"id\">").text(&view.id).raw("</span>")
 }
 
-/// Adds who did it, when and how.
+/// Adds the details of an operation, such as its time, its author and its format.
 fn details(out: &mut Html, view: &OperationView) {
     out.raw("<dl class=\"details\">");
     let when = timeline::local(view.at).format("%Y-%m-%d %H:%M:%S").to_string();

@@ -251,7 +251,8 @@ fn hunks(out: &mut Html, page: &PageContext<'_>, scope: &ChangeScope, view: &Fil
     }
 }
 
-/// Adds the place of unchanged lines that can be shown. `is_above`: those next to the following hunk come first.
+/// Adds a placeholder for unchanged lines that can be shown. If `is_above` is true, the lines next to the following
+/// hunk are shown first.
 fn gap(
     out: &mut Html,
     scope: &ChangeScope,
@@ -270,7 +271,7 @@ fn gap(
     out.raw("><span aria-hidden=\"true\">⋯</span> ").number(lines.len() as u64).raw(" unchanged lines</a></div>");
 }
 
-/// Returns the rows of unchanged lines, and the rest of the place.
+/// Returns the rows of unchanged lines, and the placeholder for the remaining ones.
 ///
 /// Errors: those of the history.
 pub(crate) fn lines_part(page: &PageContext<'_>) -> Result<String> {
@@ -401,7 +402,7 @@ fn comments(out: &mut Html, page: &PageContext<'_>, shown: &HunkOfFile<'_>) {
     let HunkOfFile { view, text, hunk, remarks, .. } = shown;
     let Some(operation) = &remarks.operation else { return };
     let first = hunk.new_start as u64;
-    // What is on no line of a hunk is shown with the last one before it.
+    // A comment on a line outside of all hunks is shown with the last hunk before it.
     let next = text.hunks.get(hunk.number).map_or(u64::MAX, |next| next.new_start as u64);
     let is_first = hunk.number == 1;
     for comment in &remarks.comments {

@@ -46,7 +46,7 @@ pub(crate) fn page(page: &PageContext<'_>, fields: &Fields, outcome: &ActionOutc
     frame::page(page, "Done", Place::Other, &selected, main)
 }
 
-/// Adds what an error says.
+/// Adds an error with its explanation.
 pub(crate) fn explain(out: &mut Html, error: &Error) {
     out.element("h1", "", error.message());
     if !error.evidence_text().is_empty() {

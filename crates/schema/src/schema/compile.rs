@@ -268,7 +268,7 @@ impl Compiler<'_> {
         let draft = self.files[part.0].draft;
         let reference = members.iter().find(|(name, _)| name == "$ref");
         if let Some((_, id)) = reference.filter(|_| draft <= SchemaDraft::D7) {
-            // In these drafts other keywords beside `$ref` are ignored.
+            // In these drafts other keywords next to `$ref` are ignored.
             return Ok(SchemaRule { keywords: vec![Keyword::Ref(self.referred(part, *id)?)] });
         }
         let get = |name: &str| members.iter().find(|(known, _)| known == name).map(|(_, id)| *id);

@@ -69,7 +69,7 @@ fn cut(names: &[&str]) -> String {
     out
 }
 
-/// Says that a name is not allowed, and which are.
+/// Formats that a name is not allowed, and which names are.
 pub(super) fn not_allowed(name: &str, mut known: Vec<&str>) -> String {
     known.sort_unstable();
     if known.is_empty() {
