@@ -23,7 +23,7 @@ impl<'t> Utf16Cursor<'t> {
         self.advance(byte)
     }
 
-    /// Returns the offset in units of the next character that begins at a byte or behind it.
+    /// Returns the offset in units of the next character that begins at a byte or after it.
     fn ceil(&mut self, mut byte: usize) -> usize {
         while !self.text.is_char_boundary(byte) && byte < self.text.len() {
             byte += 1;

@@ -34,7 +34,7 @@ struct ApprovalRules {
     agreed: bool,
     #[serde(default)]
     texts: Vec<(PathBuf, String)>,
-    /// The reason of a no.
+    /// The reason for a refusal.
     reason: Option<String>,
 }
 

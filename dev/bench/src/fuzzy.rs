@@ -64,7 +64,7 @@ fn beside(title: &str, text: &str, kind: &Kind, rounds: usize) -> Outcome {
     outcome.row(Whose::Peer, &name, time).beside("G8", OURS, &name, 1.0 / 5000.0)
 }
 
-/// Returns the start of each line and a hash of it without surrounding blanks.
+/// Returns the start of each line and a hash of it without surrounding whitespace.
 fn line_index(text: &str) -> Vec<(usize, u64)> {
     let mut out = Vec::with_capacity(text.len() / 30);
     let mut from = 0;

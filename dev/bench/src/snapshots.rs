@@ -1,6 +1,7 @@
-//! `snapshots`: the first snapshot of ten thousand files, next to reading them, to `git add` and to the first snapshot of
-//! jj; and a later one, next to `git status` and `jj status`. Programs that are missing are left out. Each case of the first kind starts without a state, like a fresh clone. What a server does after the
-//! answer of a first snapshot is shown, too.
+//! `snapshots`: the first snapshot of ten thousand files, next to reading them, to `git add` and to the first snapshot
+//! of jj; and a later one, next to `git status` and `jj status`. Programs that are missing are omitted. Each case of
+//! the first kind starts without a state, like a fresh clone. What a server does after the answer of a first snapshot
+//! is shown, too.
 
 use crate::exact::scratch;
 use crate::outcome::Outcome;

@@ -1,4 +1,4 @@
-//! Counts the functions on text in memory beside the matching cascade alone.
+//! Counts the instructions of the functions on text in memory, next to those of the matching cascade alone.
 
 use crate::text::{changed, lines, mark};
 use emendate::core::{ApplyOptions, ExpectedMatches, ResolveSettings, Snapshot, TextQuery, Tier, edit, find};

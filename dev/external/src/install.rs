@@ -1,5 +1,5 @@
-//! Programs of others, installed below `target/` from where their packages are published: once for a list of packages, by one
-//! process at a time, and tried again where the network has a hiccup.
+//! External programs, installed below `target/` from the registries where their packages are published: once for a list
+//! of packages, by one process at a time, and again after a failure of the network.
 
 use crate::never_skips;
 use std::fs::{self, File};
@@ -11,12 +11,13 @@ use std::time::Duration;
 
 /// Pauses before further attempts where a test must not be skipped.
 const PAUSES: [Duration; 3] = [Duration::from_secs(2), Duration::from_secs(10), Duration::from_secs(30)];
-/// Time for which a failed installation is not tried again where tests may be skipped.
+/// Time for which a failed installation is not repeated where tests may be skipped.
 const FAILURE_KEPT: Duration = Duration::from_secs(600);
 
-/// Fills a folder with what a list names, unless that list has been installed there: `install` begins with an empty folder.
+/// Installs the packages of a list in a folder, unless that list has been installed there: `install` begins with an
+/// empty folder.
 ///
-/// Errors: no network, no disk, no program that installs; in words for who set up the machine.
+/// Errors: no network, no disk, no program that installs; as a text for the person who set up the machine.
 pub fn once(folder: &Path, list: &str, install: impl Fn(&Path) -> io::Result<()>) -> io::Result<()> {
     if let Some(above) = folder.parent() {
         fs::create_dir_all(above)?;
@@ -34,7 +35,7 @@ pub fn once(folder: &Path, list: &str, install: impl Fn(&Path) -> io::Result<()>
         return Err(io::Error::other(reason));
     }
     let afresh = || {
-        // What an attempt left half done would be in the way.
+        // The incomplete result of an earlier attempt would be in the way.
         match fs::remove_dir_all(folder) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => fs::create_dir(folder)?,
@@ -70,7 +71,8 @@ fn retries() -> &'static str {
     if never_skips() { "5" } else { "0" }
 }
 
-/// Installs packages of npm, each with its version, and looks at what came: npm may leave out what it calls optional.
+/// Installs packages of npm, each with its version, and checks with `look` that they are complete: npm may omit
+/// optional packages.
 ///
 /// Errors: those of [`once`].
 pub fn npm(folder: &Path, packages: &[&str], look: impl Fn() -> bool) -> io::Result<()> {
@@ -94,7 +96,7 @@ pub fn python(folder: &Path, requirements: &Path) -> io::Result<()> {
     })
 }
 
-/// Makes a virtual environment with these packages, and with nothing that they ask for beside.
+/// Makes a virtual environment with these packages, but without their dependencies.
 ///
 /// Errors: those of [`once`].
 pub fn python_alone(folder: &Path, packages: &[&str]) -> io::Result<()> {

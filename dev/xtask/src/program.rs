@@ -127,7 +127,7 @@ fn without_common(help: &str) -> String {
     out
 }
 
-/// Removes blanks at the ends of lines and blank lines at the end of the text.
+/// Removes whitespace at the ends of lines and blank lines at the end of the text.
 fn tidy(help: &str) -> String {
     let lines: Vec<&str> = help.trim_end().lines().map(str::trim_end).collect();
     lines.join("\n")

@@ -10,7 +10,7 @@ const NAMES: &[&str] =
     &["python3.10", "python3.11", "python3.12", "python3.13", "python3.14", "python3", "/usr/bin/python3"];
 
 /// Tests with packages that need an environment of their own: its requirements are in `requirements-NAME.txt`, and its
-/// tests in `tests_NAME`. Packages in `requirements-NAME-alone.txt` are installed without what they ask for.
+/// tests in `tests_NAME`. Packages in `requirements-NAME-alone.txt` are installed without their dependencies.
 const ENVIRONMENTS: &[&str] = &["adapters", "openhands", "engines", "trainers"];
 
 /// The oldest Python for which all packages of these environments exist.

@@ -132,7 +132,7 @@ const PLAYGROUND: &str = "docs/playground";
 /// Files of the package `@emendate/core` that the playground loads.
 const PLAYGROUND_CORE: &[&str] = &["index.js", "errors.js", "text.js", "module.js", "module_bg.wasm"];
 
-/// Copies the pictures of the pages, which are no text.
+/// Copies the pictures of the pages, which are not text.
 fn pictures(from: &Path, to: &Path) -> Result<(), String> {
     let entries = fs::read_dir(from).map_err(|error| format!("{}: {error}", from.display()))?;
     for path in entries.flatten().map(|entry| entry.path()) {

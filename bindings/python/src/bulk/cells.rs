@@ -55,7 +55,7 @@ impl Cells {
         })
     }
 
-    /// Returns the bytes of all cells, about.
+    /// Returns the approximate number of bytes of all cells.
     pub(super) fn bytes(&self) -> usize {
         match self {
             Cells::Small(array) => covered(array.value_offsets()),

@@ -53,7 +53,7 @@ pub(super) struct BulkResults {
 }
 
 impl BulkResults {
-    /// Begins with no row, and with room for `rows` of them with new texts of about `bytes`.
+    /// Creates results without rows, and with room for `rows` rows, whose new texts have about `bytes` bytes.
     pub(super) fn new(columns: &Columns, rows: usize, bytes: usize) -> BulkResults {
         let after = columns
             .have("after")

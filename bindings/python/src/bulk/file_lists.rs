@@ -70,7 +70,7 @@ impl FileLists {
     }
 }
 
-/// The places of the path and of the text: by name, or the first two.
+/// Returns the indices of the path and of the text: those of the fields with these names, or the first two.
 fn places(fields: &Fields) -> (usize, usize) {
     let named = |name: &str| fields.iter().position(|field| field.name() == name);
     match (named("path"), named("text").or_else(|| named("content"))) {

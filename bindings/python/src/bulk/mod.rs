@@ -1,4 +1,5 @@
-//! Functions on many rows: Arrow in, Arrow out. A row never raises; what is wrong with it is in its columns.
+//! Functions on many rows: batches and streams of Arrow in, the same out. A row never raises an exception: its error is
+//! in its columns.
 
 mod cells;
 mod columns;
@@ -51,7 +52,7 @@ impl BulkJob {
         Ok(())
     }
 
-    /// Does the work of one batch.
+    /// Processes one batch.
     fn run(&self, batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
         let column = |nth: usize| {
             let Some(name) = self.inputs.get(nth).and_then(Option::as_ref) else { return Ok(None) };
@@ -98,7 +99,7 @@ impl RecordBatchReader for BulkReader {
     }
 }
 
-/// Does a job on a batch, which gives a batch, or on a stream, which gives a stream.
+/// Runs a job: on a batch it returns a batch, on a stream a stream.
 fn done(py: Python<'_>, job: BulkJob, input: AnyRecordBatch) -> PyResult<Bound<'_, PyAny>> {
     let schema = input.schema()?;
     job.check(&schema).map_err(|error| raised(py, &error))?;

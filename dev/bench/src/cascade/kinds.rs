@@ -3,7 +3,7 @@
 use emendate::core::Tier;
 use std::time::Duration;
 
-/// The block in the file, with trailing blanks and a dash that is not ASCII.
+/// The block in the file, with trailing spaces and a dash that is not ASCII.
 pub(crate) const BLOCK: &str =
     "    pub(crate) fn settle_ledger(&mut self, entries: &[LedgerEntry]) -> Result<Balance, LedgerError> {
         let mut balance = Balance::opening(self.currency);
@@ -85,7 +85,7 @@ pub(crate) fn main() -> Vec<Kind> {
     ]
 }
 
-/// Returns kinds for the tiers that [`main`] leaves out. A later tier includes the cost of all earlier ones.
+/// Returns kinds for the tiers that [`main`] omits. A later tier includes the cost of all earlier ones.
 pub(crate) fn more() -> Vec<Kind> {
     vec![
         Kind::found("tier 0: exact", Tier::Exact, str::to_owned),

@@ -90,7 +90,7 @@ const FUNCTION: &str = "    pub(super) fn substance(&self, enough: usize) -> usi
 ";
 
 const INSERTED: &str = "
-    /// The lines that a span of the text touches, the first and the one behind the last.
+    /// Returns the lines that a span of the text touches: the first one, and the one after the last.
     pub(super) fn touched(&self, span: Span) -> (usize, usize) {
         let first = self.at(span.start());
         if span.is_empty() {

@@ -188,7 +188,7 @@ fn indented_lines(root: &Path) -> Scenario {
     on(root, "    x = 1;\n".repeat(count), json!({ "old_string": old, "new_string": "z" }))
 }
 
-/// A file whose two lines are indented by 300,000 blanks.
+/// A file whose two lines are indented by 300,000 spaces.
 pub(super) fn deep_lines() -> String {
     let deep = " ".repeat(300_000);
     format!("def f():\n{deep}alpha = 1\n{deep}return alpha\n")

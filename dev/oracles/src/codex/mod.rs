@@ -1,5 +1,5 @@
-//! The tool of Codex beside our emulation of it. The emulation is an oracle that needs no process: tests compare what we
-//! print with it.
+//! Compares the patch tool of Codex with our emulation of it. The emulation is an oracle that needs no process: tests
+//! compare our output with it.
 
 pub mod emulation;
 
@@ -18,22 +18,22 @@ pub const VERSION: &str = "0.169.0";
 /// The installed tool.
 pub struct Codex {
     program: PathBuf,
-    /// Where it works.
+    /// The folder in which it works.
     folder: PathBuf,
     /// Its home, so that it leaves nothing behind.
     home: tempfile::TempDir,
 }
 
-/// What the tool did.
+/// The result of a run of the tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ran {
     /// Exit status.
     pub exit: i32,
-    /// What it printed.
+    /// Its standard output.
     pub stdout: String,
-    /// What it complained.
+    /// Its standard error.
     pub stderr: String,
-    /// The tree after it.
+    /// The tree after the run.
     pub tree: Tree,
 }
 
@@ -46,21 +46,21 @@ impl Codex {
         install::npm(&prefix, &[&format!("@openai/codex@{VERSION}")], || find(&prefix).is_some())?;
         let binary = find(&prefix).ok_or_else(|| io::Error::other("npm installed no codex for this machine"))?;
         let home = tempfile::tempdir()?;
-        // It is the patch tool when it is called by that name.
+        // The program acts as the patch tool when it is called by that name.
         let program = home.path().join("apply_patch");
         std::os::unix::fs::symlink(binary, &program)?;
         let folder = home.path().canonicalize()?.join("tree");
         Ok(Codex { program, folder, home })
     }
 
-    /// The tool, which reads its patch from standard input.
+    /// Returns a command of the tool, which reads its patch from standard input.
     pub fn command(&self) -> Command {
         let mut tool = Command::new(&self.program);
         tool.env("HOME", self.home.path()).env("CODEX_HOME", self.home.path());
         tool
     }
 
-    /// Runs it.
+    /// Runs the tool.
     ///
     /// Errors: those of the disk and of starting it.
     pub fn run(&self, before: &Tree, patch: &str) -> io::Result<Ran> {
@@ -77,13 +77,14 @@ impl Codex {
         })
     }
 
-    /// What our emulation says to the same.
+    /// Applies the same patch with our emulation.
     pub fn emulate(&self, before: &Tree, patch: &str) -> Result<CodexOutcome, Failure> {
         let folder = self.folder.to_string_lossy();
         emulation::apply(patch, &folder, |path| look(before, &folder, path))
     }
 
-    /// One round; the difference in words where it is of no listed kind.
+    /// Plays one round, and returns its kind; if the two differ in another way than the listed kinds, the inner error
+    /// describes the difference.
     ///
     /// Errors: as [`Codex::run`].
     pub fn differs(&self, before: &Tree, patch: &str) -> io::Result<Result<Kind, String>> {
@@ -140,7 +141,7 @@ impl Codex {
     }
 }
 
-/// How a round ended.
+/// The result of a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// Both applied it alike.
@@ -153,7 +154,7 @@ pub enum Kind {
     SamePath,
 }
 
-/// Plays rounds and counts how they ended; half of the patches are garbled.
+/// Plays rounds and counts their results; half of the patches are garbled.
 ///
 /// Errors: the first difference of no listed kind, in words.
 pub fn play(peers: &Path, seed: u64, rounds: u64) -> Result<Counts<Kind>, String> {

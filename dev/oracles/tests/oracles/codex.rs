@@ -1,5 +1,5 @@
-//! Our emulation of the tool of Codex beside the tool itself. Installs it under `target/` when it is
-//! not there.
+//! Compares our emulation of the patch tool of Codex with the tool itself. Installs it under `target/` when it is not
+//! there.
 
 use emendate::core::Snapshot;
 use emendate::core::print::{FileDelta, PrintFormat};

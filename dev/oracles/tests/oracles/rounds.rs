@@ -1,4 +1,5 @@
-//! The rounds themselves mean what they say, and the engine does what they mean, beside the tools of others.
+//! Checks that the rounds have the results that they describe, and that the engine produces these, like the external
+//! tools.
 
 use external::{has, or_skip};
 use oracles::beside::{self, KINDS, Kind, Tool};
@@ -16,7 +17,7 @@ fn git_agrees_with_what_a_patch_means() {
     let mut applied = 0;
     for seed in 1..=300 {
         let round = make::round(seed, if seed % 2 == 0 { Files::Tame } else { Files::Unended });
-        // Two operations on one path: git takes them together, we in turn.
+        // Two operations on one path: git applies them together, and we apply them in turn.
         let Some(truth) = round.truth(true) else { continue };
         let text = round.patch.to_unified();
         let theirs = git::apply(&folder.path().join("tree"), &round.tree, &text).unwrap();
@@ -37,7 +38,7 @@ fn every_difference_is_of_a_listed_kind() {
     for (tool, least) in [(Tool::Git, 95), (Tool::Gnu, 85), (Tool::Codex, 65)] {
         let all: u64 = counts.iter().filter(|((of, _), _)| *of == tool).map(|(_, count)| count).sum();
         assert!(all >= 600 && count(tool, Kind::Alike) * 100 >= all * least, "{counts:?}");
-        // What is right for others is seldom a question for us.
+        // An edit that other tools apply correctly should seldom make Emendate ask a question.
         assert!(count(tool, Kind::Asked) * 100 <= all && count(tool, Kind::Neither) * 100 <= all, "{counts:?}");
     }
 }

@@ -22,7 +22,7 @@ fn broken_links(repo: &Repo, file: &File) -> Vec<String> {
     let fault = |target: &str| {
         let (path, anchor) = target.split_once('#').map_or((target, None), |(path, anchor)| (path, Some(anchor)));
         let path = if path.is_empty() { file.path.clone() } else { resolve(&file.path, path) };
-        // Pictures are no text.
+        // Pictures are not text.
         let is_picture = Path::new(&path).extension().is_some_and(|it| it == "png") && repo.root.join(&path).is_file();
         let text = repo.text(&path).or_else(|| is_picture.then_some(""));
         let Some(text) = text else { return Some(format!("{path}, which does not exist")) };

@@ -31,7 +31,7 @@ const MACHINES: &[&str] = &[
     concat!("/tmp/", "target"),
 ];
 
-/// The only file that may contain unsafe code; it gives the reasons.
+/// The only files that may contain unsafe code; each gives the reasons.
 const UNCHECKED: [&str; 3] =
     ["crates/os/src/unix/raw.rs", "crates/os/src/windows/nt.rs", "crates/os/src/windows/win32.rs"];
 

@@ -21,7 +21,7 @@ pub(super) struct CodexChunk {
     pub(super) anchor: Option<String>,
     pub(super) old: Vec<String>,
     pub(super) new: Vec<String>,
-    /// Lines that stay: their places in `old` and in `new`.
+    /// Lines that are kept: their indices in `old` and in `new`.
     pub(super) kept: Vec<(usize, usize)>,
     pub(super) at_end: bool,
 }
@@ -38,7 +38,7 @@ const UPDATE: &str = "*** Update File: ";
 const MOVE: &str = "*** Move to: ";
 const ENVIRONMENT: &str = "*** Environment ID:";
 
-/// Reads a patch; the error is what the tool prints.
+/// Parses a patch; the error is the text that the tool prints.
 pub(super) fn read(text: &str) -> Result<Vec<CodexOperation>, String> {
     let lines: Vec<&str> = text.trim().lines().collect();
     let lines = match check_ends(&lines) {
@@ -98,7 +98,7 @@ enum CodexState {
 #[derive(Default)]
 struct CodexParser {
     state: CodexState,
-    /// 1-based line.
+    /// The number of the current line, from 1.
     number: usize,
     operations: Vec<CodexOperation>,
     environment: bool,
@@ -131,7 +131,7 @@ impl CodexParser {
         }
     }
 
-    /// A line that must begin an operation or end the patch.
+    /// Processes a line that must begin an operation or end the patch.
     fn operation(&mut self, line: &str) -> Result<(), String> {
         if self.header(line)? {
             return Ok(());
@@ -181,7 +181,7 @@ impl CodexParser {
         Ok(())
     }
 
-    /// An update must hold something.
+    /// Ends the current operation. An update must have a chunk, and its last chunk a line.
     fn close(&mut self) -> Result<(), String> {
         let (CodexState::Update(header), Some(CodexOperation::Update { path, chunks, .. })) =
             (self.state, self.operations.last())
@@ -224,7 +224,7 @@ impl CodexParser {
         self.body(line)
     }
 
-    /// A line of a chunk.
+    /// Processes a line of a chunk.
     fn body(&mut self, line: &str) -> Result<(), String> {
         let Some(CodexOperation::Update { chunks, .. }) = self.operations.last_mut() else { return Ok(()) };
         if chunks.is_empty() {

@@ -40,7 +40,7 @@ pub enum CodexChangeKind {
     Edited(Vec<u8>),
     /// It is removed.
     Removed,
-    /// It goes to another absolute path, with these bytes.
+    /// It is moved to another absolute path, with these bytes.
     Moved {
         /// The other path.
         to: String,
@@ -96,12 +96,12 @@ fn failed(message: String) -> Failure {
     Failure { stderr: message + "\n", exit: 1 }
 }
 
-/// A patch on its way.
+/// The processing of one patch.
 struct CodexRun<'a, L> {
     tree: CodexTree<L>,
     folder: &'a str,
     changes: Vec<CodexChange>,
-    /// Names of files added, changed and deleted, as the patch says them.
+    /// Names of files added, changed and deleted, as they are in the patch.
     told: [Vec<String>; 3],
 }
 

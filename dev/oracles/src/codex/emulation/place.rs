@@ -1,11 +1,11 @@
-//! The place of a chunk as the tool chooses it: the first that fits, in four passes, always behind the chunk before.
+//! The position of a chunk as the tool chooses it: the first that fits, in four passes, always after the chunk before.
 
 use super::grammar::CodexChunk;
 use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::HashMap;
 
-/// Applies the chunks of one update; the error is what the tool prints.
+/// Applies the chunks of one update; the error is the text that the tool prints.
 pub(super) fn apply(text: &str, chunks: &[CodexChunk], path: &str) -> Result<String, String> {
     let lines = split(text);
     let mut texts: Vec<&str> = lines.iter().map(|line| line.text).collect();
@@ -39,14 +39,14 @@ pub(super) fn apply(text: &str, chunks: &[CodexChunk], path: &str) -> Result<Str
     Ok(write(&lines, &edits))
 }
 
-/// Lines to take away and to put there.
+/// Lines to remove, and the lines that replace them.
 struct CodexEdit<'a> {
     at: usize,
     count: usize,
     new: &'a [String],
 }
 
-/// The runs of a chunk between the lines that stay.
+/// Returns the changes of a chunk: its runs of lines between those that are kept.
 fn between<'a>(chunk: &'a CodexChunk, old: &'a [String], new: &'a [String]) -> impl Iterator<Item = CodexEdit<'a>> {
     let ends = chunk
         .kept
@@ -134,7 +134,7 @@ struct CodexLineNumbers<'a> {
 }
 
 impl<'a> CodexLineSearch<'a> {
-    /// The first place of these lines at `from` or behind it; `at_end`: only as the last lines.
+    /// Returns the first position of these lines at or after `from`. If `at_end` is true, they must be the last lines.
     fn find(&self, wanted: &[String], from: usize, at_end: bool) -> Option<usize> {
         if wanted.is_empty() {
             return Some(from);

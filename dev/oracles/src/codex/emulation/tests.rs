@@ -29,7 +29,7 @@ fn edited(before: &str, chunks: &str) -> String {
     String::from_utf8(bytes.clone()).unwrap()
 }
 
-// Every expectation below was seen at the tool itself.
+// Every expectation below was observed with the tool itself.
 
 #[test]
 fn syntax_errors_have_the_tools_messages() {

@@ -1,9 +1,9 @@
-//! A tree as it becomes while the operations of a patch are done one after another.
+//! A tree while the operations of a patch are applied one after another.
 
 use super::CodexPathState;
 use std::collections::{HashMap, HashSet};
 
-/// The tree that `look` shows, with the changes so far.
+/// The tree that `look` returns, with the changes so far.
 pub(super) struct CodexTree<L> {
     look: L,
     /// Files written (with their bytes) and removed.
@@ -49,7 +49,7 @@ fn above(path: &str) -> impl Iterator<Item = &str> {
     std::iter::successors(Some(path), |path| path.rfind('/').map(|at| &path[..at])).skip(1).filter(|it| !it.is_empty())
 }
 
-/// A name as an absolute path, without `.`, `..` and doubled slashes; links are not looked at.
+/// Returns the absolute path of a name, without `.`, `..` and doubled slashes; links are not resolved.
 pub(super) fn absolute(folder: &str, name: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
     let start = if name.starts_with('/') { "" } else { folder };
