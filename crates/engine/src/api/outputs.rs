@@ -37,11 +37,11 @@ impl FieldKind {
 /// A field of the data.
 #[derive(Clone, Copy, Debug)]
 pub struct OutputField {
-    /// Its name.
+    /// The name of the field.
     pub name: &'static str,
-    /// Its type.
+    /// The type of the field.
     pub kind: FieldKind,
-    /// Its meaning.
+    /// The meaning of the field.
     pub meaning: &'static str,
 }
 

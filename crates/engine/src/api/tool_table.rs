@@ -41,7 +41,7 @@ pub struct Tool {
     pub summary: &'static str,
     /// The description for a model.
     pub prompt: &'static str,
-    /// Its effects.
+    /// The effects of the tool.
     pub annotations: Annotations,
     /// Table of the seed documents that defines the numeric codes of this tool's errors.
     pub seed: SeedCodes,

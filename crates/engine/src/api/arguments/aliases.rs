@@ -28,7 +28,7 @@ pub struct Aliases {
 pub struct ToolAlias {
     /// The tool.
     pub tool: &'static str,
-    /// Its names elsewhere.
+    /// The names of the tool in other clients.
     pub others: &'static [&'static str],
 }
 

@@ -50,7 +50,7 @@ pub enum BulkTask {
     },
     /// Prints the change of the edit in another format.
     Convert {
-        /// That format.
+        /// The format to convert to.
         to: Arc<str>,
         /// The format of rows without one.
         format: Option<Arc<str>>,

@@ -36,18 +36,18 @@ pub enum PersonAnswer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum QuestionState {
-    /// Its call waits for the answer.
+    /// The call of the question waits for the answer.
     Waiting,
     /// The process of its call ended: the answer carries it out.
     Abandoned,
-    /// It has an answer, which is being carried out.
+    /// The question has an answer, which is being carried out.
     Answered,
-    /// It has an answer, and the process that was to carry it out ended: a new answer carries it out.
+    /// The question has an answer, and the process that was to carry it out ended: a new answer carries it out.
     Interrupted,
 }
 
 impl QuestionState {
-    /// Its name in data.
+    /// The name of the state in data.
     pub fn name(self) -> &'static str {
         match self {
             QuestionState::Waiting => "waiting",
@@ -80,11 +80,11 @@ pub struct QuestionFile {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct PendingQuestion {
-    /// Its id.
+    /// The id of the question.
     pub id: String,
-    /// Its state.
+    /// The state of the question.
     pub state: QuestionState,
-    /// When it was asked, and until when its call waits.
+    /// The time when the question was asked, and the time until which its call waits.
     pub at: DateTime<Utc>,
     /// The end of the wait.
     pub until: DateTime<Utc>,

@@ -19,7 +19,7 @@ pub struct AskingCall<'a> {
     pub profile: Option<&'a str>,
     /// The tool.
     pub tool: &'a str,
-    /// Its input.
+    /// The input of the call.
     pub input: &'a Value,
 }
 

@@ -87,7 +87,7 @@ impl<'a> EditCall<'a> {
         self
     }
 
-    /// The options of the call.
+    /// Sets the options of the call.
     pub fn options(self, options: EditOptions) -> EditCall<'a> {
         EditCall { options, ..self }
     }
@@ -140,12 +140,12 @@ impl<'a> WriteCall<'a> {
         WriteCall { session, path: path.to_owned(), text, create_new: false, options: EditOptions::new() }
     }
 
-    /// Refuse if the file exists already.
+    /// Makes the call fail if the file exists already.
     pub fn create_new(self) -> WriteCall<'a> {
         WriteCall { create_new: true, ..self }
     }
 
-    /// The options of the call.
+    /// Sets the options of the call.
     pub fn options(self, options: EditOptions) -> WriteCall<'a> {
         WriteCall { options, ..self }
     }
@@ -201,43 +201,43 @@ impl<'a> ApplyCall<'a> {
         ApplyCall { session, input, options: EditOptions::new() }
     }
 
-    /// The format of the text (default: detected).
+    /// Sets the format of the text (default: detected).
     pub fn format(mut self, name: impl Into<String>) -> ApplyCall<'a> {
         self.input.format = Some(name.into());
         self
     }
 
-    /// The absolute directory that relative names in the text begin at (default: the first root).
+    /// Sets the absolute directory that relative names in the text begin at (default: the first root).
     pub fn directory(mut self, directory: impl Into<String>) -> ApplyCall<'a> {
         self.input.directory = Some(directory.into());
         self
     }
 
-    /// The file that the text is about, if it names none.
+    /// Sets the file that the text is about, if it names none.
     pub fn file(mut self, file: impl Into<String>) -> ApplyCall<'a> {
         self.input.file = Some(file.into());
         self
     }
 
-    /// The number of leading directories to remove from every name (default: detected).
+    /// Sets the number of leading directories to remove from every name (default: detected).
     pub fn strip(mut self, strip: usize) -> ApplyCall<'a> {
         self.input.strip = Some(strip);
         self
     }
 
-    /// Apply every change in reverse.
+    /// Applies every change in reverse.
     pub fn reverse(mut self) -> ApplyCall<'a> {
         self.input.reverse = true;
         self
     }
 
-    /// Created and moved files may replace existing ones.
+    /// Allows created and moved files to replace existing ones.
     pub fn overwrite(mut self) -> ApplyCall<'a> {
         self.input.overwrite = true;
         self
     }
 
-    /// The options of the call.
+    /// Sets the options of the call.
     pub fn options(self, options: EditOptions) -> ApplyCall<'a> {
         ApplyCall { options, ..self }
     }

@@ -42,31 +42,31 @@ impl<'a> HistoryCall<'a> {
         HistoryCall { session, query }
     }
 
-    /// Only operations of this session.
+    /// Restricts the list to operations of this session.
     pub fn own(mut self) -> HistoryCall<'a> {
         self.query.session = Some(self.session.name().to_owned());
         self
     }
 
-    /// Only operations that changed this file.
+    /// Restricts the list to operations that changed this file.
     pub fn of_file(mut self, path: impl AsRef<Path>) -> HistoryCall<'a> {
         self.query.path = Some(self.session.absolute(path.as_ref()));
         self
     }
 
-    /// The maximum number of operations (default: 100).
+    /// Sets the maximum number of operations (default: 100).
     pub fn limit(mut self, operations: usize) -> HistoryCall<'a> {
         self.query.most = operations;
         self
     }
 
-    /// The maximum number of files that are listed of each operation (default: 100).
+    /// Sets the maximum number of files that are listed of each operation (default: 100).
     pub fn files(mut self, files: usize) -> HistoryCall<'a> {
         self.query.files = files;
         self
     }
 
-    /// The page after another one, by its [`OperationPage::next`].
+    /// Continues after another page, by its [`OperationPage::next`].
     pub fn from(mut self, next: impl Into<String>) -> HistoryCall<'a> {
         self.query.from = Some(next.into());
         self
@@ -117,7 +117,7 @@ impl<'a> RestoreCall<'a> {
         RestoreCall { session, path, input, diff: false }
     }
 
-    /// The file as it was before the operation (default: after it).
+    /// Restores the file as it was before the operation (default: after it).
     pub fn before(mut self) -> RestoreCall<'a> {
         if !self.input.id.ends_with('^') {
             self.input.id.push('^');
@@ -125,25 +125,25 @@ impl<'a> RestoreCall<'a> {
         self
     }
 
-    /// Only these hunks of the operation; the first one is 1.
+    /// Restores only these hunks of the operation; the first one is 1.
     pub fn hunks(mut self, hunks: impl IntoIterator<Item = usize>) -> RestoreCall<'a> {
         self.input.hunks = Some(hunks.into_iter().collect());
         self
     }
 
-    /// Plan everything, write nothing.
+    /// Makes the call a dry run: it plans everything and writes nothing.
     pub fn dry_run(mut self) -> RestoreCall<'a> {
         self.input.dry_run = true;
         self
     }
 
-    /// Restore even what cannot be undone afterwards.
+    /// Allows a restore that cannot be undone afterwards.
     pub fn irreversible(mut self) -> RestoreCall<'a> {
         self.input.irreversible = true;
         self
     }
 
-    /// Return the change as a unified diff.
+    /// Requests the change as a unified diff.
     pub fn diff(self) -> RestoreCall<'a> {
         RestoreCall { diff: true, ..self }
     }

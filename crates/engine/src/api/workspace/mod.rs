@@ -61,13 +61,13 @@ pub struct WorkspaceBuilder {
 }
 
 impl WorkspaceBuilder {
-    /// The location of the history and of what sessions saw (default: [`StateLocation::Memory`]).
+    /// Sets the location of the history and of what sessions saw (default: [`StateLocation::Memory`]).
     #[must_use]
     pub fn state(self, state: StateLocation) -> WorkspaceBuilder {
         WorkspaceBuilder { state, ..self }
     }
 
-    /// The settings, to which those of the project's `emend.toml` are added (default: none).
+    /// Sets the settings, to which those of the project's `emend.toml` are added (default: none).
     #[must_use]
     pub fn config(self, config: Config) -> WorkspaceBuilder {
         WorkspaceBuilder { config, ..self }
@@ -145,7 +145,7 @@ impl Workspace {
         Session::new(Arc::clone(&self.engine), caller)
     }
 
-    /// The engine, for calls with JSON.
+    /// Returns the engine, for calls with JSON.
     pub fn engine(&self) -> &Engine {
         &self.engine
     }
@@ -157,8 +157,8 @@ impl Workspace {
         self.session("").bytes(path.as_ref())
     }
 
-    /// The files of a workspace [in memory](Workspace::in_memory) with their contents, by absolute path; empty for any
-    /// other.
+    /// Returns the files of a workspace [in memory](Workspace::in_memory) with their contents, by absolute path; empty
+    /// for any other.
     pub fn memory_files(&self) -> Vec<(PathBuf, Vec<u8>)> {
         self.memory.as_ref().map(MemoryStore::files).unwrap_or_default()
     }

@@ -43,53 +43,53 @@ impl EditOptions {
         EditOptions::default()
     }
 
-    /// The version that the edit is based on: a tag that a read or an edit returned (default: the last version that the
-    /// session saw).
+    /// Sets the version that the edit is based on: a tag that a read or an edit returned (default: the last version
+    /// that the session saw).
     pub fn tag(self, tag: Tag) -> EditOptions {
         EditOptions { tag: Some(tag), ..self }
     }
 
-    /// The encoding of the file, if it is neither UTF-8 nor marked.
+    /// Sets the encoding of the file, if it is neither UTF-8 nor marked.
     pub fn encoding(self, label: impl Into<String>) -> EditOptions {
         EditOptions { encoding: Some(label.into()), ..self }
     }
 
-    /// Reaction to a file that changed since it was read (default: the session's).
+    /// Sets the reaction to a file that changed since it was read (default: the session's).
     pub fn on_stale(self, on_stale: StalePolicy) -> EditOptions {
         EditOptions { on_stale: Some(on_stale), ..self }
     }
 
-    /// The tolerance of matching (default: the configuration's).
+    /// Sets the tolerance of matching (default: the configuration's).
     pub fn matching(self, matching: Matching) -> EditOptions {
         EditOptions { matching: Some(matching), ..self }
     }
 
-    /// Plan everything, write nothing.
+    /// Makes the call a dry run: it plans everything and writes nothing.
     pub fn dry_run(self) -> EditOptions {
         EditOptions { dry_run: true, ..self }
     }
 
-    /// Apply the edits that can be applied, and report the others.
+    /// Applies the edits that can be applied, and reports the others.
     pub fn partial(self) -> EditOptions {
         EditOptions { partial: true, ..self }
     }
 
-    /// Allow the edit to make JSON, TOML or YAML invalid.
+    /// Allows the edit to make JSON, TOML or YAML invalid.
     pub fn allow_invalid(self) -> EditOptions {
         EditOptions { allow_invalid: true, ..self }
     }
 
-    /// Write even what cannot be undone afterwards.
+    /// Allows a change that cannot be undone afterwards.
     pub fn irreversible(self) -> EditOptions {
         EditOptions { irreversible: true, ..self }
     }
 
-    /// Apply the edit once more although its result is in place already.
+    /// Applies the edit once more although its result is in place already.
     pub fn repeat(self) -> EditOptions {
         EditOptions { repeat: true, ..self }
     }
 
-    /// Return the change of each file as a unified diff.
+    /// Requests the change of each file as a unified diff.
     pub fn diff(self) -> EditOptions {
         EditOptions { diff: true, ..self }
     }

@@ -28,7 +28,7 @@ impl<'a> ReadCall<'a> {
         ReadCall { session, path: path.to_owned(), lines: None, encoding: None }
     }
 
-    /// Only these lines; the first one is 1.
+    /// Reads only these lines; the first one is 1.
     pub fn lines(self, lines: impl RangeBounds<usize>) -> ReadCall<'a> {
         let start = match lines.start_bound() {
             Bound::Included(start) => *start,
@@ -43,7 +43,7 @@ impl<'a> ReadCall<'a> {
         ReadCall { lines: Some((start, end)), ..self }
     }
 
-    /// The encoding of the file, if it is neither UTF-8 nor marked.
+    /// Sets the encoding of the file, if it is neither UTF-8 nor marked.
     pub fn encoding(self, label: impl Into<String>) -> ReadCall<'a> {
         ReadCall { encoding: Some(label.into()), ..self }
     }

@@ -37,55 +37,55 @@ impl<'a> SearchCall<'a> {
         SearchCall { session, path: session.absolute(Path::new("")), input: SearchInput::of(pattern) }
     }
 
-    /// The directory or file to search (default: the first root).
+    /// Sets the directory or file to search (default: the first root).
     pub fn path(mut self, path: impl AsRef<Path>) -> SearchCall<'a> {
         self.path = self.session.absolute(path.as_ref());
         self
     }
 
-    /// The pattern is plain text.
+    /// Searches for the pattern as plain text.
     pub fn literal(mut self) -> SearchCall<'a> {
         self.input.literal = true;
         self
     }
 
-    /// Ignore case.
+    /// Ignores case.
     pub fn ignore_case(mut self) -> SearchCall<'a> {
         self.input.ignore_case = true;
         self
     }
 
-    /// Let the pattern match across lines.
+    /// Lets the pattern match across lines.
     pub fn multiline(mut self) -> SearchCall<'a> {
         self.input.multiline = true;
         self
     }
 
-    /// Only these files, as `*.rs` or `src/**`; with `!` in front, all but these.
+    /// Searches only these files, as `*.rs` or `src/**`; with `!` before a pattern, all but these.
     pub fn glob(mut self, glob: impl Into<String>) -> SearchCall<'a> {
         self.input.glob.push(glob.into());
         self
     }
 
-    /// Also files and directories whose names begin with a dot.
+    /// Also searches files and directories whose names begin with a dot.
     pub fn hidden(mut self) -> SearchCall<'a> {
         self.input.hidden = true;
         self
     }
 
-    /// Also files that .gitignore and .ignore exclude.
+    /// Also searches files that .gitignore and .ignore exclude.
     pub fn no_ignore(mut self) -> SearchCall<'a> {
         self.input.no_ignore = true;
         self
     }
 
-    /// The number of lines before and after each hit (default: 0).
+    /// Sets the number of lines before and after each hit (default: 0).
     pub fn context(mut self, lines: usize) -> SearchCall<'a> {
         self.input.context = lines;
         self
     }
 
-    /// The maximum number of hits (default: 100).
+    /// Sets the maximum number of hits (default: 100).
     pub fn limit(mut self, hits: usize) -> SearchCall<'a> {
         self.input.limit = Some(hits);
         self

@@ -32,31 +32,31 @@ impl Session {
         Session { engine, caller }
     }
 
-    /// The name.
+    /// Returns the name.
     pub fn name(&self) -> &str {
         &self.caller.session
     }
 
-    /// The rules of its calls.
+    /// Returns the rules of the session's calls.
     pub fn caller(&self) -> &CallContext {
         &self.caller
     }
 
-    /// Whether files may be edited that this session has not read (default: [`UnreadPolicy::Deny`]).
+    /// Sets whether the session may edit files that it has not read (default: [`UnreadPolicy::Deny`]).
     #[must_use]
     pub fn unread(mut self, unread: UnreadPolicy) -> Session {
         self.caller.unread = unread;
         self
     }
 
-    /// Reaction to files that changed since they were read (default: the configuration's).
+    /// Sets the reaction to files that changed since they were read (default: the configuration's).
     #[must_use]
     pub fn on_stale(mut self, on_stale: StalePolicy) -> Session {
         self.caller.on_stale = Some(on_stale);
         self
     }
 
-    /// A handle to stop the calls of this session, and to see their progress.
+    /// Sets a handle to stop the calls of this session, and to see their progress.
     #[must_use]
     pub fn handle(mut self, handle: CallHandle) -> Session {
         self.caller.handle = Some(handle);

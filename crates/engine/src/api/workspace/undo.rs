@@ -57,42 +57,42 @@ impl<'a> UndoCall<'a> {
         }
     }
 
-    /// This operation, as [`ChangeOutcome::operation`] names it.
+    /// Selects this operation, as [`ChangeOutcome::operation`] names it.
     pub fn operation(self, operation: OperationId) -> UndoCall<'a> {
         UndoCall { operation: Some(operation), ..self }
     }
 
-    /// That many operations, the newest first: all or none.
+    /// Selects that many operations, the newest first: all or none.
     pub fn last(self, count: usize) -> UndoCall<'a> {
         UndoCall { last: Some(count), ..self }
     }
 
-    /// The last operation that changed this file; all its files are undone.
+    /// Selects the last operation that changed this file; all its files are undone.
     pub fn of_file(self, path: impl AsRef<Path>) -> UndoCall<'a> {
         UndoCall { path: Some(path.as_ref().to_owned()), ..self }
     }
 
-    /// Undo the last undo instead.
+    /// Undoes the last undo instead.
     pub fn redo(self) -> UndoCall<'a> {
         UndoCall { redo: true, ..self }
     }
 
-    /// Operations of other sessions as well.
+    /// Also selects operations of other sessions.
     pub fn any_session(self) -> UndoCall<'a> {
         UndoCall { any_session: true, ..self }
     }
 
-    /// Plan everything, write nothing.
+    /// Makes the call a dry run: it plans everything and writes nothing.
     pub fn dry_run(self) -> UndoCall<'a> {
         UndoCall { dry_run: true, ..self }
     }
 
-    /// Undo even what cannot be redone afterwards.
+    /// Allows an undo that cannot be redone afterwards.
     pub fn irreversible(self) -> UndoCall<'a> {
         UndoCall { irreversible: true, ..self }
     }
 
-    /// Return the change of each file as a unified diff.
+    /// Requests the change of each file as a unified diff.
     pub fn diff(self) -> UndoCall<'a> {
         UndoCall { diff: true, ..self }
     }
