@@ -20,7 +20,7 @@ pub fn unique_session(kind: &str) -> String {
     format!("{kind}-{:08x}", u32::from_be_bytes(digits))
 }
 
-/// Whether files may be edited that this session has not read.
+/// The rule for files that the session has not read: whether they may be edited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum UnreadPolicy {
     /// Allowed: a person at a terminal sees the files.
@@ -106,7 +106,7 @@ impl OptionValue for Matching {
 pub struct CallContext {
     /// Name of the session whose reads count.
     pub session: String,
-    /// Whether unread files may be edited.
+    /// Decides whether unread files may be edited.
     pub unread: UnreadPolicy,
     /// Reaction to stale edits; `None` uses the configuration.
     pub on_stale: Option<StalePolicy>,
@@ -130,7 +130,8 @@ pub struct CallContext {
     pub person_reads: bool,
     /// The caller requests the former text of a changed file in the data.
     pub original_file: bool,
-    /// Whether changes that cannot be undone are allowed. `None`: if unread files may be edited.
+    /// True if changes that cannot be undone are allowed; `None` if that depends on `unread`: they are allowed if
+    /// unread files may be edited.
     pub irreversible: Option<bool>,
     /// Names of the texts of a replacement in messages; `None`: those of the table.
     pub texts: Option<TextNames>,

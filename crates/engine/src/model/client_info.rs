@@ -7,7 +7,7 @@ use std::sync::Arc;
 pub struct ClientInfo {
     /// The front end: `cli`, `call`, `serve`, `mcp` or `hook`.
     pub transport: &'static str,
-    /// Its profile, if it has one.
+    /// The profile of the client, if it has one.
     pub profile: &'static str,
     /// The calling program by its own name.
     pub client: String,

@@ -5,7 +5,7 @@
 pub(crate) struct DeliveredComment {
     /// The root whose history has it.
     pub(crate) root: usize,
-    /// Its number there.
+    /// The number of the comment in that history.
     pub(crate) number: u64,
     /// The session of the reply.
     pub(crate) session: String,

@@ -19,7 +19,7 @@ pub(crate) const HUNK_CONTEXT_LINES: usize = 3;
 pub(crate) struct HunkNumbers {
     pub(crate) operation: OperationId,
     pub(crate) numbers: BTreeSet<usize>,
-    /// The numbers refer to the combined changes of several operations, of which `operation` is the last.
+    /// True if the numbers refer to the changes of several operations, of which this is the last one.
     pub(crate) of_several: bool,
 }
 

@@ -88,7 +88,7 @@ pub(crate) struct FileBudget {
     pub(crate) edits: usize,
     /// Bytes of the original file.
     pub(crate) original: usize,
-    /// Whether lines that are shown count as read: with many files the whole reply may be cut.
+    /// True if shown lines count as read. With many files the whole reply may be cut, so they do not count.
     pub(crate) counts: bool,
 }
 

@@ -15,7 +15,7 @@ const SESSION_REGISTER_BYTES_MAX: usize = 8 << 20;
 
 /// The registers of one call.
 pub(crate) struct CallRegisters {
-    /// Their contents at the beginning; `None` if the call does not use registers.
+    /// The contents of the registers at the beginning; `None` if the call does not use registers.
     initial: Option<RegisterMap>,
     /// A file of the call may contain secrets.
     secret: bool,

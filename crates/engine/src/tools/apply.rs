@@ -73,7 +73,7 @@ pub(crate) struct ApplyInput {
 /// A parsed text of edits.
 pub(crate) struct ParsedEdits {
     pub(crate) format: &'static dyn Format,
-    /// Its paths are absolute.
+    /// The request, whose paths are absolute.
     pub(crate) request: Request,
     pub(crate) options: CallOptions,
     /// The directory that relative names were resolved against.

@@ -45,7 +45,7 @@ pub(crate) struct ListInput {
 
 /// A file, or a directory that is not shown in detail.
 struct ListEntry {
-    /// Its path relative to the listed directory; a directory ends with `/`.
+    /// The path of the entry relative to the listed directory; a directory ends with `/`.
     name: String,
     /// Number of files in it.
     files: usize,

@@ -25,7 +25,7 @@ const COUNTED_BYTES_MAX: usize = 64 << 20;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Comment {
-    /// Its name.
+    /// The name of the comment.
     pub id: String,
     /// The operation.
     pub operation: String,

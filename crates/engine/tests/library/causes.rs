@@ -30,7 +30,7 @@ struct Case {
     why: String,
     #[serde(default)]
     files: Tree,
-    /// These files get other bytes after they were read.
+    /// Files that get other bytes after they were read, with these bytes.
     #[serde(default)]
     then: Tree,
     tool: String,

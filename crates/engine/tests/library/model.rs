@@ -354,9 +354,9 @@ impl Model {
 /// The expected effect of a call.
 #[derive(Clone, Debug)]
 enum Expected {
-    /// These files, or a refusal.
+    /// The call leads to these files, or is refused (`None`).
     Tree(Option<Tree>),
-    /// These files, if it is done at all.
+    /// The call leads to these files, if it is carried out at all.
     Perhaps(Option<Tree>),
     /// A question, after whose approval these are the files.
     Asks(Tree),

@@ -14,7 +14,7 @@ fn operations(bench: &Bench) -> Vec<Value> {
     reply.to_json()["data"]["operations"].as_array().unwrap().clone()
 }
 
-/// Whether each operation is one of others, the oldest first.
+/// Returns, for each operation, whether it is one of others, the oldest first.
 fn by_others(bench: &Bench) -> Vec<bool> {
     operations(bench).iter().rev().map(|it| it["tool"] == "outside").collect()
 }

@@ -90,7 +90,7 @@ pub struct Config {
     pub(crate) max_file: u64,
     /// Bytes of the largest file that is loaded whole.
     pub(crate) max_whole: u64,
-    /// Whether a model may make changes that cannot be undone without explicit permission.
+    /// Decides whether a model may make changes that cannot be undone without explicit permission.
     pub(crate) irreversible: PolicyMode,
     /// Steps of work that one call may take.
     pub(crate) max_work: u64,
@@ -104,9 +104,9 @@ pub struct Config {
     pub(crate) shows: ChangeDisplay,
     /// Limits on the size of replies.
     pub(crate) reply: ReplyLimits,
-    /// Whether a replaced code cell of a notebook loses its outputs.
+    /// True if a replaced code cell of a notebook loses its outputs.
     pub(crate) clear_outputs: bool,
-    /// Whether edits warn of a file that no longer parses.
+    /// True if edits warn of a file that no longer parses.
     pub(crate) syntax_check: bool,
     /// The reaction to edits after which a file no longer parses.
     pub(crate) strictness: Strictness,
@@ -120,7 +120,7 @@ pub struct Config {
     pub(crate) durability: Durability,
     /// The limits of the history.
     pub(crate) history: HistoryLimits,
-    /// Which changes by others become operations.
+    /// The changes by others that become operations.
     pub(crate) outside: OutsideChanges,
     /// Questions that wait for a person.
     pub(crate) ask_settings: AskSettings,
@@ -190,7 +190,7 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Which changes by others become operations.
+    /// Returns which changes by others become operations.
     pub fn outside_changes(&self) -> OutsideChanges {
         self.outside
     }

@@ -5,10 +5,11 @@ use crate::model::call_context::OptionValue;
 /// The changes by others that become operations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OutsideChanges {
-    /// Those that the engine meets when it reads or writes a file, and those of snapshots that are asked for.
+    /// Changes that the engine meets when it reads or writes a file, and those that requested snapshots find.
     #[default]
     Seen,
-    /// Those, and every change of a client's shell commands: its hooks take a snapshot before and after each.
+    /// Like [`OutsideChanges::Seen`], and every change of a client's shell commands: its hooks take a snapshot before
+    /// and after each.
     Snapshots,
     /// None.
     Off,

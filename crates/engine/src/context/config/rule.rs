@@ -24,11 +24,11 @@ pub(crate) struct PathRule {
     pub(crate) text: String,
     /// The file, flag or variable that contains it.
     pub(crate) origin: String,
-    /// It is the user's own, and not a project's.
+    /// True for a rule of the user, false for one of a project.
     pub(crate) trusted: bool,
     /// The action it applies to; `None` for both.
     action: Option<Access>,
-    /// It applies only to creating files.
+    /// True for a rule that applies only to creating files.
     creates: bool,
     /// Matched against the path below the root, or against the absolute one.
     absolute: bool,

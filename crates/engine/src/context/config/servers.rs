@@ -46,7 +46,7 @@ impl OptionValue for Severity {
 #[derive(Clone, Debug)]
 pub(crate) struct LanguageServerConfig {
     pub(crate) spec: Arc<ServerSpec>,
-    /// Its files, with the names of their languages.
+    /// The files of the server, with the names of their languages.
     pub(crate) files: Vec<(PathRule, String)>,
     /// Names of files in a project directory, the most significant first.
     pub(crate) markers: Vec<String>,

@@ -125,7 +125,7 @@ pub(crate) struct FilePlan {
     pub(crate) mode: Option<u32>,
     /// Owner and attributes of a created file.
     pub(crate) attributes: Option<FileAttributes>,
-    /// Those of the current file, if they are lost otherwise.
+    /// Owner and attributes of the current file, if they are lost otherwise.
     pub(crate) lost_attributes: Option<FileAttributes>,
     /// The outcome of the edits.
     pub(crate) outcome: PlanOutcome,

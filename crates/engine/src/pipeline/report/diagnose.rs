@@ -49,7 +49,7 @@ pub(crate) struct Diagnosis {
 /// A file that servers are asked about.
 pub(crate) struct DiagnosisTarget<'a> {
     pub(crate) place: &'a SafePath,
-    /// Its former path and text.
+    /// The former path and text of the file.
     pub(crate) before: Option<(&'a Path, Cow<'a, str>)>,
     /// The current text; `None` for a deleted file.
     pub(crate) after: Option<Cow<'a, str>>,

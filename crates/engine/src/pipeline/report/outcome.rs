@@ -70,23 +70,23 @@ pub struct FileChangeOutcome {
 pub enum FileOutcomeKind {
     /// The file is new.
     Created,
-    /// Its text, or its permissions, changed.
+    /// The text of the file, or its permissions, changed.
     Updated,
-    /// It had exactly this content; nothing was written.
+    /// The file had exactly this content; nothing was written.
     Unchanged,
-    /// It was removed.
+    /// The file was removed.
     Deleted,
-    /// It was at another path, and may be edited as well.
+    /// The file was at another path, and may be edited as well.
     Moved {
         /// The former path.
         from: PathBuf,
     },
-    /// It is a copy of another file, and may be edited as well.
+    /// The file is a copy of another file, and may be edited as well.
     Copied {
         /// The path of the other file.
         from: PathBuf,
     },
-    /// It is a symbolic link now.
+    /// The path is a symbolic link now.
     Linked {
         /// The target of the link.
         target: PathBuf,

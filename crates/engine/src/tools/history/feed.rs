@@ -43,11 +43,11 @@ pub struct FeedOptions {
 /// An operation of a feed.
 #[derive(Clone, Debug)]
 pub struct FeedOperation {
-    /// Its id.
+    /// The id of the operation.
     pub id: String,
     /// The lines with which `history` lists it.
     pub text: String,
-    /// Its row in the data of `history`.
+    /// The row of the operation in the data of `history`.
     pub row: Value,
 }
 

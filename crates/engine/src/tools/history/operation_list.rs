@@ -187,9 +187,9 @@ fn raw_text(path: &[u8]) -> Option<String> {
 /// The last undo or redo of an operation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LastUndo {
-    /// That undo or redo.
+    /// The last undo or redo of the operation.
     pub(crate) by: OperationId,
-    /// It was a redo, so the operation is in effect again.
+    /// The last reversal was a redo, so the operation is in effect again.
     pub(crate) redone: bool,
 }
 
@@ -198,7 +198,7 @@ pub(crate) struct LastUndo {
 pub(crate) struct OperationStatus {
     /// The reason why it cannot be undone.
     why_not: Option<&'static str>,
-    /// Its last undo or redo.
+    /// The last undo or redo of the operation.
     reversal: Option<LastUndo>,
 }
 
@@ -208,7 +208,7 @@ impl OperationStatus {
         OperationStatus { why_not: None, reversal }
     }
 
-    /// The same without the reason why it cannot be undone.
+    /// Returns the status without the reason why the operation cannot be undone.
     pub(crate) fn without_reason(self) -> OperationStatus {
         OperationStatus { why_not: None, ..self }
     }

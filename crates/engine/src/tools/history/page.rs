@@ -16,7 +16,7 @@ use std::path::Path;
 /// An operation in a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HistoryEntry {
-    /// Its name: a number and four hexadecimal digits.
+    /// The name of the operation: a number and four hexadecimal digits.
     pub id: String,
     /// The tool, and the file or the number of files.
     pub title: String,

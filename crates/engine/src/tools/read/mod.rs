@@ -240,7 +240,7 @@ fn with_names(mut answer: Answer, place: &SafePath) -> Answer {
 /// A notebook shown by cells.
 enum NotebookView {
     Shown(Answer),
-    /// It is named like one, but is shown as text for this reason.
+    /// The file is named like a notebook, but is shown as text for this reason.
     Unreadable(String),
     NotAsked,
 }

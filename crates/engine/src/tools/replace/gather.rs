@@ -17,17 +17,17 @@ const FILES_PER_BATCH: usize = 32;
 
 /// The result of scanning a file.
 pub(super) enum FileFinding {
-    /// It does not contain the text.
+    /// The file does not contain the text.
     Without,
-    /// It is binary.
+    /// The file is binary.
     Binary,
-    /// It vanished, is too large or cannot be opened.
+    /// The file vanished, is too large or cannot be opened.
     Unread,
-    /// It contains the text, in this number of places.
+    /// The file contains the text, in this number of places.
     With(Box<LoadedFile>, ResolvedEdit, usize),
-    /// It contains the text, and may not be edited.
+    /// The file contains the text, and may not be edited.
     Guarded,
-    /// It contains the text, and the new one cannot be written.
+    /// The file contains the text, and the new one cannot be written.
     Failed(Error),
 }
 

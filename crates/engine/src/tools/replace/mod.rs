@@ -112,11 +112,11 @@ impl ReplaceMatches {
 /// Skipped files.
 #[derive(Clone, Default)]
 pub(crate) struct SkippedFiles {
-    /// They contain the text and may not be edited.
+    /// Files that contain the text and may not be edited.
     pub(crate) guarded: Vec<String>,
-    /// They contain the text and are notebooks.
+    /// Files that contain the text and are notebooks.
     pub(crate) notebooks: Vec<String>,
-    /// They may not be read.
+    /// The number of files that may not be read.
     pub(crate) denied: usize,
     pub(crate) binary: usize,
     pub(crate) unread: usize,

@@ -17,13 +17,13 @@ const NOTEBOOK_BYTES_MAX: usize = 8 << 20;
 /// A cell that differs.
 #[derive(Clone, Debug)]
 pub struct CellDifference {
-    /// Its number after the change, or before it if it was removed; from 1.
+    /// The number of the cell after the change, or before it if the cell was removed; from 1.
     pub number: usize,
     /// code, markdown or raw.
     pub kind: String,
-    /// It was added.
+    /// The cell was added.
     pub is_added: bool,
-    /// It was removed.
+    /// The cell was removed.
     pub is_removed: bool,
     /// The numbers of its outputs before and after.
     pub outputs: (usize, usize),

@@ -47,7 +47,7 @@ pub enum FileDifference {
 pub struct TextDifference {
     /// The hunks, with the numbers that an undo accepts.
     pub hunks: Vec<DiffHunk>,
-    /// Whether the current file has each of them.
+    /// The state of each hunk: whether the current file has it.
     pub states: Vec<HunkState>,
     /// True for a large file, of which only the lines of the hunks are available.
     pub is_partial: bool,
@@ -72,7 +72,7 @@ pub struct VersionLines {
     pub lines: Vec<String>,
     /// The number of all lines of the version.
     pub total: usize,
-    /// Their colours.
+    /// The colours of the lines.
     pub colors: Vec<ColorSpan>,
 }
 

@@ -52,9 +52,9 @@ pub enum OperationPurpose {
     Outside,
     /// A named moment.
     Mark,
-    /// It undid others.
+    /// The operation undid others.
     Undo,
-    /// It redid others.
+    /// The operation redid others.
     Redo,
 }
 
@@ -65,16 +65,16 @@ pub enum OperationCompletion {
     Done,
     /// Some edits were skipped, as the caller had allowed.
     Partial,
-    /// Its process ended during it.
+    /// The process of the operation ended during it.
     Unknown,
-    /// It is not finished.
+    /// The operation is not finished.
     Pending,
 }
 
 /// The last undo or redo of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReversalView {
-    /// That undo or redo.
+    /// The undo or redo.
     pub by: String,
     /// The operation is not in effect because of it.
     pub is_undone: bool,
@@ -83,7 +83,7 @@ pub struct ReversalView {
 /// An operation.
 #[derive(Clone, Debug)]
 pub struct OperationView {
-    /// Its name: a number and four hexadecimal digits.
+    /// The name of the operation: a number and four hexadecimal digits.
     pub id: String,
     /// The index of its root.
     pub root: usize,
@@ -99,13 +99,13 @@ pub struct OperationView {
     pub format: String,
     /// The name of a mark, or a note on the operation; may be empty.
     pub note: String,
-    /// Its purpose.
+    /// The purpose of the operation.
     pub purpose: OperationPurpose,
     /// The operations that it undid or redid, the newest first.
     pub undoes: Vec<String>,
-    /// Its last undo or redo.
+    /// The last undo or redo of the operation.
     pub reversal: Option<ReversalView>,
-    /// Its degree of completion.
+    /// The degree of completion of the operation.
     pub completion: OperationCompletion,
     /// False for secrets, whose contents are not stored.
     pub keeps_content: bool,
@@ -128,16 +128,16 @@ pub struct FileStateView {
     pub version: [u8; 16],
     /// Permission bits.
     pub mode: u32,
-    /// It is a symbolic link.
+    /// The file is a symbolic link.
     pub is_link: bool,
 }
 
 /// A changed file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileView {
-    /// Its absolute path.
+    /// The absolute path of the file.
     pub path: PathBuf,
-    /// Its path relative to its root; with several roots, after the name of its root.
+    /// The path of the file relative to its root; with several roots, after the name of its root.
     pub below_root: PathBuf,
     /// create, update, delete, move or link.
     pub kind: &'static str,

@@ -31,11 +31,11 @@ use std::path::{Path, PathBuf};
 /// Changes that are reviewed together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChangeScope {
-    /// Those of an operation.
+    /// The changes of an operation.
     Operation(String),
-    /// Those of the turn that an operation belongs to.
+    /// The changes of the turn that an operation belongs to.
     Turn(String),
-    /// Those between two moments: marks, operations, or `now`.
+    /// The changes between two moments: marks, operations, or `now`.
     Between(String, String),
 }
 
@@ -146,7 +146,7 @@ pub struct FolderSums {
 pub struct ScopeFolder {
     /// The directories directly below it, in order, at most 1000.
     pub folders: Vec<FolderSums>,
-    /// Its own files, each with its position among all of the scope, at most 1000.
+    /// The files directly in the directory, each with its position among all of the scope, at most 1000.
     pub files: Vec<(usize, FileView)>,
     /// Entries that are not listed.
     pub omitted: usize,

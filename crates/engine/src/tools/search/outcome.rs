@@ -18,7 +18,7 @@ pub struct SearchOutcome {
     pub files_searched: usize,
     /// The search ended before everything was searched.
     pub is_truncated: bool,
-    /// Why it ended, and which files were not searched.
+    /// The reason for the end of the search, and the files that were not searched.
     pub notes: Notes,
 }
 

@@ -431,9 +431,9 @@ impl FoundChanges {
 
 /// Knowledge of a file from before the snapshot.
 enum Before {
-    /// It has not changed.
+    /// The file has not changed.
     Same,
-    /// It was in this state.
+    /// The file was in this state.
     Known(Option<FileState>),
     /// An operation that nobody has resolved yet may have changed it.
     InDoubt,

@@ -34,7 +34,7 @@ const COMPARED_HUNKS_MAX: usize = 32;
 /// Bytes of a version up to which hunks are compared with the current file for display.
 const COMPARED_BYTES_MAX: usize = 1 << 20;
 
-/// Whether the current file has the change of a hunk.
+/// The state of a hunk: whether the current file has its change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HunkState {
     /// The current file has the change.

@@ -25,7 +25,7 @@ pub(super) struct Overlay<'a> {
 
 /// A path in the overlay.
 struct OverlayEntry {
-    /// Its index in order of first use.
+    /// The index of the path in order of first use.
     order: usize,
     place: SafePath,
     /// The entry on disk.

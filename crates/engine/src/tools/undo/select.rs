@@ -53,7 +53,7 @@ struct UndoCandidate {
 
 /// The operations that a call of `undo` refers to.
 pub(super) enum UndoSelection {
-    /// These operations of that root, the newest first.
+    /// These operations of the root with this index, the newest first.
     Known(usize, Vec<LogEntry>),
     /// Not known yet: this operation of that root is undoing others at this moment.
     UnderWay(usize, Box<LogEntry>),

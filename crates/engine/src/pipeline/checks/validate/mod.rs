@@ -25,7 +25,7 @@ const VALIDATED_BYTES_MAX: usize = 64 << 20;
 struct ValidationPolicy {
     /// The treatment of a file that no longer parses.
     syntax: Strictness,
-    /// Whether schema violations are refused, or only reported.
+    /// True if schema violations are refused, false if they are only reported.
     refuses: bool,
 }
 

@@ -26,7 +26,7 @@ pub(crate) const RACE_RETRIES_MAX: usize = 3;
 
 /// The current file.
 pub(crate) enum LoadedSource {
-    /// Its content; `None` if it does not exist.
+    /// The content of the file; `None` if it does not exist.
     Whole(Option<FileVersion>),
     /// A large file, open for reading.
     Big(FileSource),

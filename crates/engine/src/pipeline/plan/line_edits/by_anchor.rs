@@ -16,7 +16,7 @@ use emendate_history::LineSet;
 pub(super) struct NumberedEdits {
     pub(super) ops: Vec<Op>,
     pub(super) base: Base,
-    /// They were resolved in another version than was seen.
+    /// The anchors were resolved in another version than was seen.
     pub(super) moved: bool,
 }
 

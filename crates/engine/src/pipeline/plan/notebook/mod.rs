@@ -107,7 +107,7 @@ fn advice_from(first: &[Phrase], rest: Vec<Phrase>) -> Advice {
 enum NotebookEditTarget {
     /// The equivalent call.
     Call(Value),
-    /// These cells, as far as known.
+    /// The cells with these numbers, as far as they are known.
     Cells(Vec<usize>),
 }
 
