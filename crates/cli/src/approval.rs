@@ -29,7 +29,8 @@ pub(crate) fn call(desk: &CliContext<'_>, make: impl Fn(&CallContext) -> Reply) 
     asked(desk, &make).0
 }
 
-/// The same; if nobody is at the terminal, and the configuration lets calls wait, the question can be answered elsewhere.
+/// Makes a call like [`call`]. If nobody is at the terminal, and the configuration lets calls wait, the question can be
+/// answered elsewhere.
 pub(crate) fn call_or_wait(
     desk: &CliContext<'_>,
     engine: &Engine,

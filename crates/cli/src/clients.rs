@@ -98,11 +98,11 @@ pub(crate) struct Registration {
 }
 
 enum ProbeOutcome {
-    /// It was started and responded.
+    /// The server was started and responded.
     Works(ProbeReport),
-    /// It was not started, for this reason.
+    /// The server was not started, for this reason.
     Skipped(String),
-    /// It failed.
+    /// The server failed, for this reason.
     Broken(String),
 }
 

@@ -46,7 +46,7 @@ impl DiffLayout {
 struct StructuredHunk<'a> {
     /// Numbers as in a unified diff: first line and count, old and new.
     at: [u64; 4],
-    /// Its number in the file, if a command can name it.
+    /// The number of the hunk in the file, if a command can name it.
     number: Option<u64>,
     /// The lines as they are in the patch, with their signs.
     lines: Vec<&'a str>,

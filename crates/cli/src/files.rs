@@ -26,7 +26,7 @@ pub(crate) struct ToolCall {
     /// The field of a path, and the path; `None` if none was given.
     path: Option<(&'static str, PathBuf)>,
     fields: Map<String, Value>,
-    /// How changes are shown.
+    /// The form in which changes are shown.
     view: ChangeView,
     /// The call may take long: a bar shows the progress, and Ctrl-C cancels the call before anything is written.
     long: bool,

@@ -95,7 +95,7 @@ pub(crate) fn run(desk: &CliContext<'_>, args: &HookArgs) -> Result<u8> {
 /// The client whose events have other names and fields.
 const GEMINI: &str = "gemini-cli";
 
-/// Its names of tools, and ours.
+/// Gemini CLI's names of tools, and ours.
 const GEMINI_TOOLS: [(&str, &str); 4] =
     [("read_file", "Read"), ("replace", "Edit"), ("write_file", "Write"), ("run_shell_command", "Bash")];
 

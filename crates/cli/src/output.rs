@@ -13,7 +13,7 @@ use std::borrow::Cow;
 use std::io::{self, BufWriter, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// How the changes of a reply are shown.
+/// The form in which the changes of a reply are shown.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ChangeView {
     /// A summary and a diff of each file.

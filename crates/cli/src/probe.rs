@@ -22,7 +22,7 @@ const PASSED_VARIABLES: [&str; 6] = ["HOME", "LOGNAME", "PATH", "SHELL", "TERM",
 
 /// The properties of a server.
 pub(crate) struct ProbeReport {
-    /// Its version.
+    /// The version of the server.
     pub(crate) version: String,
     /// The number of its tools.
     pub(crate) tools: usize,

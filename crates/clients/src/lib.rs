@@ -50,7 +50,7 @@ const KNOWN_VERSIONS: [(&str, u64); 2] = [("$version", 2), ("version", 1)];
 pub struct ServerEntry {
     /// The program.
     pub command: String,
-    /// Its arguments.
+    /// The arguments of the command.
     pub args: Vec<String>,
     /// Variables added to its environment.
     pub env: Vec<(String, String)>,

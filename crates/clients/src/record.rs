@@ -17,9 +17,9 @@ pub struct InstallRecord {
 /// A file without what installations added.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Withdrawal {
-    /// It did not exist before the first installation, and nobody else has changed it.
+    /// The file did not exist before the first installation, and nobody else has changed it.
     Nothing,
-    /// Its text: what it was, with the changes that others made since.
+    /// The original text of the file, with the changes that others made since.
     Text(String),
     /// Others changed the same places that installations changed.
     Overlapping,

@@ -24,7 +24,7 @@ pub enum InstallScope {
 /// Mechanism by which a server learns the directory it should work in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RootDiscovery {
-    /// It is started there.
+    /// The server is started in the directory.
     WorkingDirectory,
     /// The client replaces this variable in an argument with the directory.
     Variable(&'static str),
@@ -55,11 +55,11 @@ pub enum PassedEnvironment {
 pub struct DropIn {
     /// The file, with `{home}`, `{config}` or `{xdg}` at its start.
     pub user: &'static str,
-    /// Its text, which starts the program `emend` of the search path, if any.
+    /// The text of the file, which starts the program `emend` of the search path, if any.
     pub text: &'static str,
-    /// The tools that it replaces.
+    /// The tools of the client that the file replaces.
     pub replaces: &'static [&'static str],
-    /// Its purpose, for people.
+    /// The purpose of the file, for people.
     pub meaning: &'static str,
 }
 
@@ -86,7 +86,7 @@ pub struct Client {
     pub user_override: Option<(&'static str, &'static str)>,
     /// Path that exists if the client was started once.
     pub installed_marker: &'static str,
-    /// Its program on the search path, if it has one.
+    /// The client's program on the search path, if it has one.
     pub program: Option<&'static str>,
     /// The project's file, relative to its directory.
     pub project: Option<&'static str>,

@@ -271,7 +271,7 @@ pub enum EntryKind {
 pub struct DirEntry {
     /// The name.
     pub name: OsString,
-    /// Its type.
+    /// The type of the entry.
     pub kind: EntryKind,
 }
 

@@ -57,7 +57,7 @@ pub(crate) trait BlobStore {
 /// Result of storing a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum KeepOutcome {
-    /// It matches the id; this many bytes were added.
+    /// The content matches the id; this many bytes were added.
     Agreed(u64),
     /// Two contents claim the id.
     Contested,

@@ -186,7 +186,7 @@ pub struct Operation {
     pub also_undoes: Vec<OperationId>,
     /// Degree of completion.
     pub outcome: OperationOutcome,
-    /// Whether contents may be stored. False for secrets; the operation is then listed but cannot be undone.
+    /// True if contents may be stored. False for secrets; the operation is then listed but cannot be undone.
     pub keeps_content: bool,
     /// The changed files, each once.
     pub files: Vec<FileChange>,
@@ -226,7 +226,7 @@ impl Operation {
 /// An operation in the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogEntry {
-    /// Its id.
+    /// The id of the operation.
     pub id: OperationId,
     /// Microseconds since the epoch.
     pub at: i64,
@@ -334,9 +334,9 @@ pub struct OutsideContent<'a> {
 pub struct NewlyKnown<'a> {
     /// Bytes of the canonical absolute path.
     pub path: &'a [u8],
-    /// Its state.
+    /// The state of the file.
     pub state: FileState,
-    /// Its bytes, if they are to be stored.
+    /// The bytes of the file, if they are to be stored.
     pub bytes: Option<&'a [u8]>,
 }
 

@@ -37,7 +37,7 @@ const RESULT: &str = "result";
 /// A stored question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredQuestion {
-    /// Its id.
+    /// The id of the question.
     pub id: String,
     /// The question, as it was stored.
     pub question: Vec<u8>,

@@ -10,11 +10,11 @@ use crate::{FileKind, FileState, LineSet};
 /// The way in which a session learned of a version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RecordOrigin {
-    /// It read the file.
+    /// The session read the file.
     Read,
-    /// It wrote the file.
+    /// The session wrote the file.
     Write,
-    /// It was shown in an error message.
+    /// The session was shown the text in an error message.
     Shown,
 }
 

@@ -26,7 +26,7 @@ pub struct NewComment<'a> {
 /// A stored comment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredComment {
-    /// Its number, which is never reused.
+    /// The number of the comment, which is never reused.
     pub number: u64,
     /// Number of the operation.
     pub operation: u64,

@@ -17,9 +17,9 @@ const CHECK_BYTES: usize = 16;
 /// A file as a snapshot found it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CachedFile {
-    /// Its metadata.
+    /// The metadata of the file.
     pub meta: FileMeta,
-    /// Its content.
+    /// The content of the file.
     pub content: ContentId,
     /// The metadata were too recent to prove anything when they were read.
     pub racy: bool,

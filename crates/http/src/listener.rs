@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 pub struct BoundListener {
     /// The socket, which does not block.
     pub listener: TcpListener,
-    /// Its address and port.
+    /// The address and port of the socket.
     pub address: SocketAddr,
     /// The host of the requested address, if it has one.
     pub host: Option<String>,

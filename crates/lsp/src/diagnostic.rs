@@ -52,7 +52,7 @@ impl Severity {
 /// A problem.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// Its severity.
+    /// The severity of the diagnostic.
     pub severity: Severity,
     /// Bytes of the text it refers to.
     pub span: Span,

@@ -54,14 +54,14 @@ pub(crate) struct ServerCapabilities {
     pub(crate) sync: SyncKind,
     pub(crate) opens: bool,
     pub(crate) saves: bool,
-    /// It wants the text in save notifications.
+    /// The server wants the text in save notifications.
     pub(crate) saves_text: bool,
     pub(crate) pull: bool,
-    /// It knows where names are used.
+    /// The server knows where names are used.
     pub(crate) references: bool,
     /// Problems of one file may depend on another, according to the server.
     pub(crate) between_files: bool,
-    /// Its `tsserver` can be asked.
+    /// The `tsserver` of the server can be asked.
     pub(crate) tsserver: bool,
 }
 

@@ -36,10 +36,10 @@ const STDERR_WAIT: Duration = Duration::from_secs(1);
 
 /// Stage of a server's life.
 pub(crate) enum ServerStage {
-    /// It has not answered `initialize` yet.
+    /// The server has not answered `initialize` yet.
     Starting,
     Ready,
-    /// It ended, for this reason.
+    /// The server ended, for this reason.
     Gone(String),
 }
 
@@ -59,11 +59,12 @@ pub(crate) struct ServerState {
     /// Requests, with the answers that arrived.
     answers: HashMap<i64, Option<ServerAnswer>>,
     last_question: i64,
-    /// Its active progress tokens.
+    /// The active progress tokens of the server.
     pub(crate) working: HashSet<String>,
-    /// Whether it reported that everything is loaded; `None` if it reported nothing.
+    /// True if the server reported that everything is loaded, false if it reported the opposite; `None` if it reported
+    /// nothing.
     quiescent: Option<bool>,
-    /// When it last reported that.
+    /// The time of the last report that everything is loaded.
     pub(crate) loaded: Option<Instant>,
     unreadable: usize,
     /// Since when it owes an answer without having sent anything at all.

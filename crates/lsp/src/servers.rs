@@ -35,15 +35,15 @@ const SHUTDOWN_WAIT: Duration = Duration::from_millis(800);
 pub enum UnknownReason {
     /// The server is not ready yet.
     Starting,
-    /// It did not answer in time.
+    /// The server did not answer in time.
     Timeout,
-    /// Its answer may refer to another text.
+    /// The answer may refer to another text.
     Version,
-    /// It ended, or was ended for misbehaving.
+    /// The server ended, or was ended for misbehaving.
     Crashed,
-    /// It cannot be started.
+    /// The server cannot be started.
     Missing,
-    /// It refuses to answer.
+    /// The server refuses to answer.
     Failed,
     /// The text is too large to be checked, or there are too many texts.
     Limit,
@@ -91,11 +91,11 @@ impl DiagnosticsFailure {
 /// Evidence that an answer refers to the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum AnswerBasis {
-    /// It answers a request that was sent after the text was shown.
+    /// The answer is to a request that was sent after the text was shown.
     Asked,
-    /// It names the version.
+    /// The answer names the version.
     Version,
-    /// It came after the text was opened again, followed by silence (`settle`).
+    /// The answer came after the text was opened again, followed by silence (`settle`).
     Silence,
 }
 
@@ -113,7 +113,7 @@ impl AnswerBasis {
 /// A text at a path.
 #[derive(Clone, Copy, Debug)]
 pub struct FileText<'a> {
-    /// Its path, now or before.
+    /// The path of the file, now or before.
     pub path: &'a Path,
     /// The text, with its line ends.
     pub text: &'a str,

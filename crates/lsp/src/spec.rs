@@ -11,7 +11,7 @@ pub struct ServerSpec {
     pub name: String,
     /// Program and arguments.
     pub argv: Vec<String>,
-    /// Its `initializationOptions`.
+    /// The `initializationOptions` of the server.
     pub options: Value,
     /// Settings that it may request: an object, with sections by name.
     pub settings: Value,
@@ -20,22 +20,22 @@ pub struct ServerSpec {
     pub settle: Option<Duration>,
     /// Lowest severity that is reported.
     pub severity_min: Severity,
-    /// It reports when it has loaded the project (`experimental/serverStatus`); earlier answers are ignored.
+    /// The server reports when it has loaded the project (`experimental/serverStatus`); earlier answers are ignored.
     pub says_when_ready: bool,
 }
 
 /// A server with a built-in configuration.
 #[derive(Debug)]
 pub struct BuiltinServer {
-    /// Its name.
+    /// The name of the server.
     pub name: &'static str,
     /// Program and arguments.
     pub argv: &'static [&'static str],
-    /// Its files as gitignore patterns, with the protocol's name of their language.
+    /// The files of the server as gitignore patterns, with the protocol's name of their language.
     pub files: &'static [(&'static str, &'static str)],
     /// Files that mark the directory of a project, the surest first.
     pub markers: &'static [&'static str],
-    /// Its `initializationOptions`, as JSON.
+    /// The `initializationOptions` of the server, as JSON.
     pub options: &'static str,
     /// See [`ServerSpec::says_when_ready`].
     pub says_when_ready: bool,

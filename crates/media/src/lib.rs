@@ -41,7 +41,7 @@ impl MediaKind {
         }
     }
 
-    /// Its media type.
+    /// The media type of the format.
     pub const fn media_type(self) -> &'static str {
         match self {
             MediaKind::Png => "image/png",
@@ -52,7 +52,7 @@ impl MediaKind {
         }
     }
 
-    /// Its name for people.
+    /// The name of the format, for people.
     pub const fn name(self) -> &'static str {
         match self {
             MediaKind::Png => "PNG",
@@ -67,7 +67,7 @@ impl MediaKind {
 /// Properties of an image that are known without decoding it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Image {
-    /// Its format.
+    /// The format of the image.
     pub kind: MediaKind,
     /// Width in pixels.
     pub width: u32,

@@ -32,9 +32,9 @@ pub(crate) struct Visitor {
 /// The reason why a token was not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LoginFailure {
-    /// It is wrong.
+    /// The token is wrong.
     Wrong,
-    /// Too many were wrong.
+    /// Too many tokens were wrong.
     TooMany,
     /// The system has no random numbers.
     Internal,

@@ -4,13 +4,13 @@ use std::sync::OnceLock;
 
 /// A file that the page uses.
 pub(crate) struct Asset {
-    /// Its name in addresses before the hash.
+    /// The name of the file in addresses, before the hash.
     name: &'static str,
-    /// Its extension.
+    /// The extension of the file.
     extension: &'static str,
-    /// Its media type.
+    /// The media type of the file.
     pub(crate) media_type: &'static str,
-    /// Its content.
+    /// The content of the file.
     pub(crate) bytes: &'static [u8],
 }
 

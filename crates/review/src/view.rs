@@ -52,7 +52,7 @@ impl<'a> PageContext<'a> {
     }
 }
 
-/// How differences are shown.
+/// The form in which differences are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Preferences {
     /// Side by side.

@@ -41,7 +41,7 @@ pub enum NoBlock {
     Inside(usize),
     /// The item that begins there does not parse, first on this 1-based line.
     Broken(usize),
-    /// Its last line (1-based) also contains something else.
+    /// The last line of the block (1-based) also contains something else.
     Shares(usize),
 }
 

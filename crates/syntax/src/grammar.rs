@@ -59,14 +59,14 @@ pub(crate) struct SymbolRule {
     /// One word for people: `function`, `class`, …
     pub(crate) kind: &'static str,
     pub(crate) name: NameRule,
-    /// Its body contains local names, which are not symbols.
+    /// The body of the symbol contains local names, which are not symbols.
     pub(crate) body: bool,
 }
 
 /// Location of a symbol's name.
 #[derive(Clone, Copy)]
 pub(crate) enum NameRule {
-    /// This field.
+    /// The text of this field.
     Field(&'static str),
     /// The end of the chain of `declarator` fields.
     Declarator,

@@ -59,7 +59,7 @@ impl Language {
         literal.filter_map(|id| grammar.node_kind_for_id(id).map(str::to_owned)).collect()
     }
 
-    /// Its name, e.g. `rust`.
+    /// The name of the language, e.g. `rust`.
     pub fn name(self) -> &'static str {
         self.0.name
     }

@@ -102,7 +102,7 @@ struct OpenSymbol {
     span: Span,
     kind: &'static str,
     prefix: String,
-    /// It, or an enclosing symbol, has local names inside.
+    /// The symbol, or an enclosing one, has local names inside.
     body: bool,
 }
 

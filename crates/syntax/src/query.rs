@@ -56,7 +56,7 @@ pub enum QuerySubject<'t> {
     FirstError,
     /// Classes of the tokens in these lines, in order.
     Colors(Vec<LineRange>),
-    /// Whether another text, made from this one by changes, parses, given that this one does.
+    /// The question whether another text, made from this one by changes, parses, given that this one does.
     After(Cow<'t, str>),
 }
 

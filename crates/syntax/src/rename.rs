@@ -66,7 +66,7 @@ struct NameFacts<'t, 'p> {
     home: ScopeId,
     /// Positions where other symbols of that name are defined.
     others: HashSet<usize>,
-    /// It is called on a receiver.
+    /// The name is called on a receiver.
     member: bool,
     /// Types nested in its own, in which `self` has another meaning.
     inner: Vec<Span>,
@@ -276,7 +276,7 @@ impl SyntaxTree<'_> {
         }
     }
 
-    /// The same for a bare name.
+    /// True if an occurrence of a bare name refers to the symbol; `None` if that cannot be determined.
     fn resolved(&self, known: &NameFacts<'_, '_>, at: Span) -> Option<bool> {
         match known.scopes.meaning(at) {
             NameMeaning::Unknown => None,

@@ -32,7 +32,7 @@ struct LexicalScope {
 enum ScopeKind {
     Block,
     Function,
-    /// Its bindings are not visible in functions inside it.
+    /// The bindings of a class are not visible in functions inside it.
     Class,
     /// Names around it are not visible inside, unless it imports them.
     Module,

@@ -17,7 +17,7 @@ struct CodeFailures {
     rows: u64,
     /// Line of the first of them in the input, from 1.
     first_line: u64,
-    /// Its message.
+    /// The message of the first failure.
     message: String,
 }
 

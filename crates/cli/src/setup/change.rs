@@ -100,7 +100,7 @@ pub(crate) struct ConfigChange {
     removal: Option<usize>,
     /// The backup is no longer needed.
     drops_backup: bool,
-    /// It is an installation, which is recorded.
+    /// True for an installation, which is recorded.
     installs: bool,
     /// Directories above the file that did not exist when the change was planned.
     missing_before: usize,

@@ -22,11 +22,11 @@ use std::io::{self, BufRead as _, IsTerminal as _, Write};
 /// The setup of one client, planned and then made.
 struct ClientSetup {
     client: &'static Client,
-    /// Why it seems to be installed.
+    /// The reason why the client seems to be installed.
     found: Option<String>,
     plan: Result<ClientPlan>,
     applied: Vec<AppliedChange>,
-    /// Its server, started as the client does.
+    /// The server, started as the client does.
     server: Option<Registration>,
 }
 

@@ -23,7 +23,7 @@ pub(crate) struct InstallOptions {
     pub(crate) profile: Option<&'static Profile>,
     /// The client's own tools for editing are replaced.
     pub(crate) replaces: bool,
-    /// Its hooks are installed.
+    /// The client's hooks are installed.
     pub(crate) hooks: bool,
     /// A client that does not say where it works gets the project as its only directory.
     pub(crate) project_as_root: bool,
@@ -42,7 +42,7 @@ pub(crate) struct ClientFiles {
     settings: Option<PathBuf>,
     /// The file of ours that replaces its tools.
     drop_in: Option<PathBuf>,
-    /// Why the client seems to be installed.
+    /// The reason why the client seems to be installed.
     pub(crate) installed: Option<String>,
 }
 

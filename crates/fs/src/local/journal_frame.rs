@@ -57,7 +57,7 @@ pub(super) struct JournalStep {
 pub(super) enum JournalFrame {
     /// Temporary files may be in this directory.
     TempDir(PathBuf),
-    /// This directory is created by the transaction.
+    /// The directory at this path is created by the transaction.
     CreatedDir(PathBuf),
     /// All files are staged; recovery completes the transaction from here on.
     Commit(Vec<JournalStep>),

@@ -37,7 +37,7 @@ pub(super) struct LeasedFile {
     pub(super) file: Option<OwnedFd>,
     pub(super) meta: FileMeta,
     lease: LeaseState,
-    /// It was closed for a moment, and could not be opened again.
+    /// The file was closed for a moment, and could not be opened again.
     lost: bool,
 }
 

@@ -31,7 +31,7 @@ pub(super) struct ParentDir<'a> {
     pub(super) id: (u64, u64),
     /// The root and the path below it that led here.
     pub(super) key: DirKey<'a>,
-    /// It was opened for reading, so it can be locked and synced.
+    /// The directory was opened for reading, so it can be locked and synced.
     pub(super) readable: bool,
     /// Append-only or immutable: a name in it cannot be given to another file, and a temporary file could not be
     /// removed.

@@ -47,7 +47,7 @@ impl RecoveryReport {
 
 /// Reason why a record is left in place.
 enum SkipReason {
-    /// It refers to directories outside the roots of this store.
+    /// The record refers to directories outside the roots of this store.
     Elsewhere,
     Failed(String),
 }

@@ -70,7 +70,8 @@ impl Database {
         self.write(state, &mut spool, GapCheck::Always, work)
     }
 
-    /// The same for changes of sessions' records, which invalidate the caches of other processes.
+    /// Flushes the append log and runs `work`, which changes sessions' records, in one transaction. The caches of other
+    /// processes become invalid.
     pub(super) fn change_records<T>(
         &self,
         state: &mut DatabaseState,

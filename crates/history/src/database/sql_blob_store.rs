@@ -101,7 +101,8 @@ pub(super) struct GraphCache {
     graph: Arc<DeltaGraph>,
 }
 
-/// The same tables with a cached graph, so that the changes are read once for many files of an operation.
+/// The tables of an [`SqlBlobStore`] with a cached graph, so that the changes are read once for many files of an
+/// operation.
 pub(super) struct CachedBlobStore<'a> {
     pub(super) blobs: SqlBlobStore<'a>,
     pub(super) opened: u64,

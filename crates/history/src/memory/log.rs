@@ -19,7 +19,7 @@ use crate::{
 /// An operation of the log.
 pub(super) struct MemoryLogEntry {
     pub(super) logged: LogEntry,
-    /// Its position in the order of records.
+    /// The position of the entry in the order of records.
     pub(super) order: u64,
     /// The operation was aborted and is hidden.
     aborted: bool,

@@ -19,7 +19,7 @@ use notifications::Notifications;
 /// Longest wait between two checks of the directories: notifications miss changes by other machines, and a directory
 /// that was replaced has to be watched again.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
-/// The same if the system gives no notifications.
+/// Wait between two checks of the directories if the system gives no notifications.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Directories whose changes wake a waiting thread. Only a hint: a wait may end without a change, and after a second it

@@ -15,7 +15,7 @@ pub fn id_at(path: &Path) -> Option<(u64, u64)> {
     std::fs::symlink_metadata(path).ok().map(|found| (found.dev(), found.ino()))
 }
 
-/// The same, following links.
+/// Device and inode of the file at a path, following links.
 pub fn id_followed(path: &Path) -> Option<(u64, u64)> {
     std::fs::metadata(path).ok().map(|found| (found.dev(), found.ino()))
 }

@@ -90,7 +90,7 @@ pub struct ProcessStatus {
     pub parent: i32,
     /// The leader of its session; 0 for a leader outside this container.
     pub leader: i32,
-    /// Its start, in ticks since the boot.
+    /// The start of the process, in ticks since the boot.
     pub started: u64,
     /// The name of its program.
     pub name: String,

@@ -100,7 +100,7 @@ pub fn id_at(path: &Path) -> Option<(u64, u64)> {
     stat_at(path, FILE_FLAG_OPEN_REPARSE_POINT).ok().map(|found| (found.st_dev, found.st_ino))
 }
 
-/// The same, following links.
+/// Volume and number of the file at a path, following links.
 pub fn id_followed(path: &Path) -> Option<(u64, u64)> {
     stat_at(path, 0).ok().map(|found| (found.st_dev, found.st_ino))
 }

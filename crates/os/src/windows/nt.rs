@@ -120,7 +120,7 @@ pub(crate) fn query(file: BorrowedHandle<'_>, class: i32, buffer: &mut [u64]) ->
     if status < 0 { Err(status) } else { Ok(block.Information) }
 }
 
-/// The same for the volume of the file.
+/// Fills a buffer with information about the volume of an open file; returns how many bytes.
 pub(crate) fn query_volume(
     file: BorrowedHandle<'_>,
     class: i32,

@@ -26,17 +26,17 @@ bitflags! {
         const WRONLY = 1;
         /// Both.
         const RDWR = 2;
-        /// It is created if it is missing.
+        /// The file is created if it is missing.
         const CREATE = 0x40;
-        /// It is created, or the call fails.
+        /// The file is created, or the call fails.
         const EXCL = 0x80;
         /// No effect here.
         const NOCTTY = 0x100;
-        /// Its content is removed.
+        /// The content of the file is removed.
         const TRUNC = 0x200;
         /// No effect here.
         const NONBLOCK = 0x800;
-        /// It must be a directory.
+        /// The path must name a directory.
         const DIRECTORY = 0x1_0000;
         /// A link is not followed.
         const NOFOLLOW = 0x2_0000;

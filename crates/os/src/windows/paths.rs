@@ -15,7 +15,7 @@ pub const SEPARATOR: u8 = b'\\';
 pub const MAKE_WRITABLE: &str = "attrib -r";
 /// Prefix of a path that no program changes.
 const VERBATIM: &[u8] = br"\\?\";
-/// The same prefix for the path of another machine.
+/// Prefix of a path on another machine that no program changes.
 const VERBATIM_UNC: &[u8] = br"\\?\UNC\";
 /// Prefix of a path in the kernel's namespace.
 const KERNEL: &str = r"\??\";

@@ -168,7 +168,7 @@ pub fn is_unread(output: &impl AsFd) -> bool {
     }
 }
 
-/// Waits until nothing will read this pipe any more; and returns true. For any other file it waits forever.
+/// Waits until nothing will read this pipe any more, and returns true. For any other file it waits forever.
 pub fn wait_until_unread(output: &impl AsFd) -> bool {
     while !is_unread(output) {
         thread::sleep(UNREAD_PAUSE);

@@ -87,7 +87,7 @@ pub fn limit_self(memory: u64, seconds: u64) {
 pub struct ProcessStatus {
     /// The process that started it.
     pub parent: i32,
-    /// Its start, in units of 100 nanoseconds.
+    /// The start of the process, in units of 100 nanoseconds.
     pub started: u64,
     /// The name of its program, without `.exe`.
     pub name: String,

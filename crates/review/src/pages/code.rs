@@ -7,9 +7,9 @@ use std::ops::Range;
 /// A line to show.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct CodeLine<'a> {
-    /// Its text.
+    /// The text of the line.
     pub(crate) text: &'a str,
-    /// Its colours, in order.
+    /// The colours of the line, in order.
     pub(crate) colors: &'a [ColorSpan],
     /// The parts that differ from the other side, in order.
     pub(crate) changed: &'a [Range<usize>],

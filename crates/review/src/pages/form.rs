@@ -11,9 +11,9 @@ pub(crate) struct ActionButton<'a> {
     pub(crate) label: &'a str,
     /// A hint about its effect.
     pub(crate) hint: &'a str,
-    /// Its class.
+    /// The class of the button.
     pub(crate) class: &'a str,
-    /// The key that presses it.
+    /// The key that presses the button.
     pub(crate) key: &'a str,
 }
 

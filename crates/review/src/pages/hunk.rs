@@ -10,13 +10,13 @@ use std::ops::Range;
 /// A line with everything that is shown of it.
 struct HunkRow<'a> {
     line: &'a DiffLine,
-    /// Its number before; 0 if it is not there.
+    /// The number of the line before the change; 0 if it is not there.
     old: usize,
-    /// Its number after; 0 if it is not there.
+    /// The number of the line after the change; 0 if it is not there.
     new: usize,
     colors: &'a [ColorSpan],
     changed: Vec<Range<usize>>,
-    /// It differs from its counterpart in white space only.
+    /// The line differs from its counterpart in white space only.
     is_space: bool,
 }
 

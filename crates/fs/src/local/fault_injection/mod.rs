@@ -164,8 +164,8 @@ pub(super) fn gate(name: &'static str) -> Result<()> {
     })
 }
 
-/// The same for a sync. A failed sync must not be repeated on the same descriptor: the kernel would report success
-/// without having written the data.
+/// Counts a sync, and fails it if a fault is injected here. A failed sync must not be repeated on the same descriptor:
+/// the kernel would report success without having written the data.
 pub(super) fn gate_sync(file: impl AsFd) -> Result<()> {
     use emendate_os::fd::AsRawFd;
     let number = file.as_fd().as_raw_fd();

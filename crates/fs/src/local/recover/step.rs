@@ -20,11 +20,12 @@ use crate::error;
 /// State of a step before recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StepState {
-    /// It can be completed or undone.
+    /// The step can be completed or undone.
     Reversible,
-    /// It was not done yet, and another program changed the file.
+    /// The step was not done yet, and another program changed the file.
     Blocked,
-    /// It was done and cannot be undone: the displaced file is gone, or another program changed the file after it.
+    /// The step was done and cannot be undone: the displaced file is gone, or another program changed the file after
+    /// it.
     Final,
 }
 

@@ -28,7 +28,7 @@ const PROC_MAGIC: u64 = 0x9FA0;
 struct FileSystem {
     magic: u64,
     name: &'static str,
-    /// Its time stamps are finer than the clock tick, since Linux 6.13.
+    /// The time stamps of the file system are finer than the clock tick, since Linux 6.13.
     fine: bool,
 }
 

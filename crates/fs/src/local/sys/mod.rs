@@ -198,7 +198,7 @@ pub(super) fn statat(folder: impl AsFd, name: impl AsRef<OsStr>) -> Result<Stat>
     emendate_os::fs::statat(folder, name.as_ref(), AtFlags::SYMLINK_NOFOLLOW)
 }
 
-/// The same, following a link.
+/// Returns the metadata of the file at a name in a directory, following a link.
 pub(super) fn statat_followed(folder: impl AsFd, name: impl AsRef<OsStr>) -> Result<Stat> {
     gate!();
     emendate_os::fs::statat(folder, name.as_ref(), os::FOLLOWED)
