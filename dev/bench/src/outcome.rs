@@ -51,7 +51,7 @@ pub(crate) struct Outcome {
     /// The rows. By default the others are compared with the first one.
     pub(crate) rows: Vec<Row>,
     pub(crate) claims: Vec<Claim>,
-    /// Whether rows also show a rate per second.
+    /// True if rows also show a rate per second.
     rates: bool,
     /// Number of calm rounds and of all rounds, if there were rounds.
     pub(crate) clean: Option<(usize, usize)>,

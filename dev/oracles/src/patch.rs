@@ -11,23 +11,23 @@ pub struct Patch(pub Vec<Operation>);
 pub enum Operation {
     /// Creates a file.
     Add {
-        /// Its path.
+        /// The path of the file.
         path: String,
-        /// Its text.
+        /// The text of the file.
         text: String,
     },
     /// Deletes a file.
     Delete {
-        /// Its path.
+        /// The path of the file.
         path: String,
-        /// Its current text.
+        /// The current text of the file.
         text: String,
     },
     /// Changes a file, and optionally its path.
     Update {
-        /// Its path.
+        /// The path of the file.
         path: String,
-        /// Its new path.
+        /// The new path of the file.
         to: Option<String>,
         /// Hunks in file order.
         hunks: Vec<Hunk>,
@@ -47,7 +47,7 @@ pub struct Hunk {
     pub at_end: bool,
     /// Markers (` `, `-`, `+`) and texts.
     pub lines: Vec<(char, String)>,
-    /// Whether the last old and the last new line have no line end.
+    /// True if the last old line, or the last new line, has no line end.
     pub open: (bool, bool),
 }
 

@@ -21,7 +21,7 @@ pub struct Scene {
 pub struct Skip {
     /// The name of the driver.
     pub driver: String,
-    /// Why the driver cannot play it.
+    /// The reason why the driver cannot play the scene.
     pub reason: String,
 }
 

@@ -165,7 +165,7 @@ fn is_participle(name: &str) -> bool {
     NO_NOUNS.contains(&name) || name.ends_with("ly") || name.ends_with("ed") && !name.ends_with("eed")
 }
 
-/// Whether a line begins a closure with a name. The closure may begin on the next line.
+/// True if a line begins a closure with a name. The closure may begin on the next line.
 fn is_named_closure(body: &str, next: &str) -> bool {
     let Some((name, value)) = body.strip_prefix("let ").and_then(|rest| rest.split_once(" =")) else { return false };
     let name = name.split_once(':').map_or(name, |(name, _)| name);

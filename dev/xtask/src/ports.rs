@@ -16,7 +16,7 @@ pub(crate) struct Port {
     /// The word on the command line.
     pub(crate) name: &'static str,
     pub(crate) target: &'static str,
-    /// How this machine runs the program.
+    /// The way in which this machine runs the program.
     runner: Runner,
 }
 

@@ -8,7 +8,7 @@ use std::process::Command;
 pub(crate) struct File {
     /// The path relative to the root, with `/`.
     pub path: String,
-    /// Its text.
+    /// The text of the file.
     pub text: String,
 }
 

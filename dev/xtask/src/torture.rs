@@ -9,7 +9,7 @@ struct Run {
     name: &'static str,
     /// Package and test program.
     program: (&'static str, &'static str),
-    /// How many times the suite's rounds are played.
+    /// The number of times that the suite's rounds are played.
     times: usize,
     arguments: &'static [&'static str],
     /// The argument `--rounds`, for programs that support it.

@@ -20,7 +20,7 @@ pub struct Codex {
     program: PathBuf,
     /// The folder in which it works.
     folder: PathBuf,
-    /// Its home, so that it leaves nothing behind.
+    /// The home directory of the tool, so that it leaves nothing behind.
     home: tempfile::TempDir,
 }
 

@@ -34,17 +34,17 @@ pub struct CodexChange {
 /// The change of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CodexChangeKind {
-    /// It is created, its folders too, with these bytes.
+    /// The path is created, with its folders and these bytes.
     Created(Vec<u8>),
-    /// It gets these bytes.
+    /// The file gets these bytes.
     Edited(Vec<u8>),
-    /// It is removed.
+    /// The file is removed.
     Removed,
-    /// It is moved to another absolute path, with these bytes.
+    /// The file is moved to another absolute path, with these bytes.
     Moved {
         /// The other path.
         to: String,
-        /// Its bytes there.
+        /// The bytes at the other path.
         bytes: Vec<u8>,
     },
 }
