@@ -26,7 +26,7 @@ pub(crate) struct ProbeReport {
     pub(crate) version: String,
     /// The number of its tools.
     pub(crate) tools: usize,
-    /// From the start of the process to the list of tools.
+    /// The time from the start of the process to the list of tools.
     pub(crate) time: Duration,
 }
 

@@ -28,7 +28,7 @@ pub enum RootDiscovery {
     WorkingDirectory,
     /// The client replaces this variable in an argument with the directory.
     Variable(&'static str),
-    /// Not at all: the directory must be given.
+    /// The server does not learn it: the directory must be given.
     Named,
 }
 

@@ -28,7 +28,7 @@ pub struct MemoryStore {
 
 #[derive(Debug, Default)]
 struct MemoryState {
-    /// By path relative to the root.
+    /// The files and links, by path relative to the root.
     nodes: BTreeMap<PathBuf, MemoryNode>,
     /// Every directory beneath the root that ever contained something.
     folders: BTreeSet<PathBuf>,

@@ -259,13 +259,13 @@ impl LogEntry {
 /// Selection of operations.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OperationFilter<'a> {
-    /// Only those of this session.
+    /// Only operations of this session.
     pub session: Option<&'a str>,
-    /// Only those that touched this path, or moved it away.
+    /// Only operations that touched this path, or moved it away.
     pub path: Option<&'a [u8]>,
-    /// Only those of this tool; `None` for all but the beginnings of turns.
+    /// Only operations of this tool; `None` for all but the beginnings of turns.
     pub tool: Option<&'a str>,
-    /// Only those with a smaller number.
+    /// Only operations with a smaller number.
     pub below: Option<u64>,
     /// Maximum number of results.
     pub limit: usize,

@@ -47,11 +47,11 @@ pub struct StoredComment {
 /// Selection of comments.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CommentFilter<'a> {
-    /// Only those on this operation.
+    /// Only comments on this operation.
     pub operation: Option<u64>,
-    /// Only those for this session.
+    /// Only comments for this session.
     pub session: Option<&'a str>,
-    /// Only those that no reply has delivered.
+    /// Only comments that no reply has delivered.
     pub open: bool,
     /// Maximum number of results.
     pub limit: usize,

@@ -60,7 +60,7 @@ fn listen_failure(address: &str, error: &std::io::Error) -> Error {
 /// The accepted host names and origins. A page of a hostile site whose name was made to resolve to this machine (DNS
 /// rebinding) uses that name, and sends its origin.
 pub struct AllowedNames {
-    /// Only this machine can access it.
+    /// Only this machine can access the server.
     local: bool,
     hosts: Vec<String>,
     origins: Vec<String>,

@@ -16,11 +16,11 @@ const NAME_CHARS_MAX: usize = 60;
 pub enum Severity {
     /// The code does not work.
     Error,
-    /// The code may not do what was meant.
+    /// The code may not do what its author intended.
     Warning,
     /// A remark.
     Information,
-    /// For an editor, to fade or to underline.
+    /// A hint for an editor, which fades or underlines the code.
     Hint,
 }
 

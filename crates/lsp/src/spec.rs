@@ -15,8 +15,8 @@ pub struct ServerSpec {
     pub options: Value,
     /// Settings that it may request: an object, with sections by name.
     pub settings: Value,
-    /// For a server whose diagnostics name no version: the silence after it got the text again that makes them
-    /// reliable. `None`: never.
+    /// For a server whose diagnostics name no version: those that it sends after it received the text again count if no
+    /// newer ones arrive within this time. `None`: they never count.
     pub settle: Option<Duration>,
     /// Lowest severity that is reported.
     pub severity_min: Severity,

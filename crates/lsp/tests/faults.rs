@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 /// Longer than any step that should succeed.
 const LONG: Duration = Duration::from_secs(60);
-/// For steps that should fail.
+/// Time limit of steps that should fail.
 const SHORT: Duration = Duration::from_millis(700);
 
 fn spec(faults: &[&str]) -> Arc<ServerSpec> {

@@ -14,7 +14,7 @@ pub(crate) struct IdScan {
     depth: u32,
     in_string: bool,
     escaped: bool,
-    /// After the colon of a member, before the next comma.
+    /// True after the colon of a member, and before the next comma.
     in_value: bool,
     key: Vec<u8>,
     value: Vec<u8>,

@@ -42,7 +42,7 @@ impl Bed {
         Bed::serve(root, engine, read_only)
     }
 
-    /// With several roots, next to each other.
+    /// Creates a server with several roots, next to each other.
     fn with_roots(names: &[&str]) -> Bed {
         let root = tempfile::tempdir().unwrap();
         let roots: Vec<_> = names.iter().map(|name| root.path().join(name)).collect();

@@ -225,7 +225,7 @@ pub(crate) struct OpenContainer {
 
 pub(crate) enum PartialItems {
     List(Vec<Id>),
-    /// With the name whose value follows.
+    /// An object, with the name whose value follows.
     Object(Vec<ObjectMember>, Option<(String, usize)>),
 }
 

@@ -42,7 +42,7 @@ impl SymbolAction {
 /// Replacements of spans, sorted and disjoint.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Splices {
-    /// In the order of the text.
+    /// The replacements in the order of the text: spans with their new texts.
     pub edits: Vec<(Span, String)>,
     /// Notes for the caller.
     pub notes: Vec<String>,

@@ -80,7 +80,7 @@ pub(crate) struct EnclosingSymbol {
 /// The symbols of a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outline {
-    /// In the order of the text; each after the one that encloses it.
+    /// The symbols in the order of the text; each one comes after the one that encloses it.
     pub symbols: Vec<Symbol>,
     /// The text was too large to visit all of it.
     pub cut: bool,

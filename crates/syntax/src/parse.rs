@@ -28,13 +28,13 @@ pub struct ParseLimits {
 }
 
 impl ParseLimits {
-    /// For a check during an edit, which must stay fast: a millisecond for most files, at most 20 ms. A parse takes
-    /// about 0.1 ms per KiB, and there are two.
+    /// The limits for a check during an edit, which must stay fast: a millisecond for most files, at most 20 ms. A
+    /// parse takes about 0.1 ms per KiB, and there are two.
     pub const CHECK: ParseLimits = ParseLimits { bytes: 32 << 10, steps: 2_000, millis: 20, stack: usize::MAX };
-    /// For a proof that an edit broke a text and another one would not have, for all parses together. Needed only if
-    /// the edit itself has a problem.
+    /// The limits for a proof that an edit broke a text and another one would not have, for all parses together. Needed
+    /// only if the edit itself has a problem.
     pub const PROOF: ParseLimits = ParseLimits { bytes: 256 << 10, steps: 10_000, millis: 20, stack: usize::MAX };
-    /// For a question about the text itself.
+    /// The limits for a question about the text itself.
     pub const ASKED: ParseLimits = ParseLimits { bytes: 4 << 20, steps: 100_000, millis: 1_000, stack: usize::MAX };
 }
 

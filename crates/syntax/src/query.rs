@@ -81,21 +81,21 @@ pub struct TimedAnswer {
 /// An answer, named like its subject.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum SyntaxAnswer {
-    /// To [`QuerySubject::Outline`].
+    /// The answer to [`QuerySubject::Outline`].
     Outline(Outline, Option<FirstError>),
-    /// To [`QuerySubject::Definition`].
+    /// The answer to [`QuerySubject::Definition`].
     Definition(Definition),
-    /// To [`QuerySubject::Edit`], if the path identifies one symbol.
+    /// The answer to [`QuerySubject::Edit`], if the path identifies one symbol.
     Edit(Result<Splices, WireError>),
-    /// To [`QuerySubject::Blocks`], in order.
+    /// The answer to [`QuerySubject::Blocks`], in order.
     Blocks(Vec<Result<CodeBlock, NoBlock>>),
-    /// To [`QuerySubject::FirstError`].
+    /// The answer to [`QuerySubject::FirstError`].
     FirstError(Option<FirstError>),
-    /// To [`QuerySubject::Colors`].
+    /// The answer to [`QuerySubject::Colors`].
     Colors(Vec<ColorSpan>),
-    /// To [`QuerySubject::After`]: the first syntax error of the other text.
+    /// The answer to [`QuerySubject::After`]: the first syntax error of the other text.
     After(Option<FirstError>),
-    /// To [`QuerySubject::After`], if the first text does not parse itself.
+    /// The answer to [`QuerySubject::After`], if the first text does not parse itself.
     Unproven,
 }
 

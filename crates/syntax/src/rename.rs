@@ -17,7 +17,7 @@ const SELF_NAMES: &[&str] = &["self", "this", "Self", "cls", "super"];
 enum NameUse<'t> {
     /// A reference, or a symbol itself.
     Plain,
-    /// After a receiver with this text; empty if the language omits it.
+    /// A name after a receiver with this text, which is empty if the language omits the receiver.
     Member(String),
     /// Another binding of the name, directly in this node or in the whole enclosing function.
     Binding { around: Node<'t>, hoisted: bool },

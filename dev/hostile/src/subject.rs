@@ -29,7 +29,7 @@ impl LineRange {
 pub(crate) struct Subject {
     pub(crate) name: String,
     pub(crate) path: String,
-    /// With `\n` line ends.
+    /// The text, with `\n` line ends.
     pub(crate) text: String,
     /// The start of each line, and the end of the text.
     starts: Vec<usize>,

@@ -28,7 +28,7 @@ enum Runner {
     Emulator(&'static str),
     /// Wine.
     Wine,
-    /// This machine can only link it.
+    /// This machine can only link the program.
     None,
 }
 

@@ -13,7 +13,7 @@ pub(crate) const COMPILER: &str = "x86_64-w64-mingw32-gcc";
 
 /// A library that Rust programs need, and that Wine has since version 9.
 const RANDOM_LIBRARY: &str = "bcryptprimitives.dll";
-/// Its only function, on one that older versions have.
+/// The source of that library: its only function, which calls one that older versions of Wine have.
 const RANDOM_SOURCE: &str = "\
 unsigned char __stdcall SystemFunction036(void *buffer, unsigned long length);
 __declspec(dllexport) int __stdcall ProcessPrng(unsigned char *buffer, unsigned long long length) {

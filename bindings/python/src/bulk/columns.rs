@@ -29,7 +29,7 @@ struct ColumnRow {
 
 /// The way in which a column is built.
 enum ColumnBuild {
-    /// From all rows, at the end.
+    /// The column is built from all rows, at the end.
     FromRows(fn(&[BulkRow]) -> ArrayRef),
     /// The new texts: row by row, because most of the memory of a batch is theirs.
     NewTexts,
@@ -46,7 +46,7 @@ impl ColumnBuild {
 
 /// The results of the rows so far.
 pub(super) struct BulkResults {
-    /// Without their new texts.
+    /// The results of the rows, without their new texts.
     rows: Vec<BulkRow>,
     /// The new texts, if the caller wants them.
     after: Option<LargeStringBuilder>,

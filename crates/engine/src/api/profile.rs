@@ -36,7 +36,7 @@ pub struct ToolView {
     prompt: Option<&'static str>,
     /// Descriptions of fields that differ from the tool's.
     descriptions: &'static [(&'static str, &'static str)],
-    /// Also takes the fields for notebook cells: a call that has one is an edit of a cell.
+    /// True if the tool also takes the fields for notebook cells: a call that has one is an edit of a cell.
     cells: bool,
     /// The line format for calls that do not name one.
     line_format: Option<&'static str>,

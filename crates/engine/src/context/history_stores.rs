@@ -9,9 +9,10 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 /// The location of session state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StateLocation {
-    /// In memory, for this process only.
+    /// The state is in memory, for this process only.
     Memory,
-    /// In memory, and only which versions were seen: nothing can be undone. For a process that makes one call.
+    /// The state is in memory, and consists only of the versions that were seen: nothing can be undone. For a process
+    /// that makes one call.
     Nowhere,
     /// A database below this directory, shared by all processes; keyed by root.
     Directory(PathBuf),

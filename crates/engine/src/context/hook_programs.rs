@@ -32,7 +32,7 @@ pub(crate) struct HookAnswer {
     pub(crate) reason: Option<String>,
     /// The whole text to write instead of the new one.
     pub(crate) content: Option<String>,
-    /// For the model.
+    /// A message for the model.
     pub(crate) message: Option<String>,
 }
 

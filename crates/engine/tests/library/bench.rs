@@ -29,7 +29,7 @@ impl Bench {
         Bench::in_folder(tempfile::tempdir().unwrap(), config, state)
     }
 
-    /// Over an existing directory.
+    /// Creates a bench over an existing directory.
     pub(crate) fn below(dir: tempfile::TempDir, config: Config) -> Bench {
         Bench::in_folder(dir, config, |_| StateLocation::Memory)
     }

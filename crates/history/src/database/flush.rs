@@ -341,7 +341,7 @@ impl Database {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum GapCheck {
     Always,
-    /// If there are entries to add.
+    /// Only if there are entries to add.
     Entries,
 }
 

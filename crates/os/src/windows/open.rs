@@ -42,7 +42,7 @@ bitflags! {
         const NOFOLLOW = 0x2_0000;
         /// No effect here: handles are not inherited.
         const CLOEXEC = 0x8_0000;
-        /// Only to read metadata, or to open names in it.
+        /// The file is opened only to read its metadata, or to open names in it.
         const PATH = 0x20_0000;
     }
 

@@ -51,7 +51,7 @@ impl TypeSet {
 #[derive(Debug)]
 pub(super) struct Constant {
     pub(super) print: u128,
-    /// As JSON, shortened.
+    /// The constant as JSON, shortened.
     pub(super) shown: String,
 }
 
@@ -91,7 +91,7 @@ pub(super) enum Keyword {
     Required(Vec<String>),
     MaxProperties(usize),
     MinProperties(usize),
-    /// If the first member exists, the others must.
+    /// If the first member of a pair exists, the others must exist.
     DependentRequired(Vec<(String, Vec<String>)>),
     DependentSchemas(Vec<(String, RuleId)>),
     All(Vec<RuleId>),

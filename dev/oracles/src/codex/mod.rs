@@ -29,9 +29,9 @@ pub struct Codex {
 pub struct Ran {
     /// Exit status.
     pub exit: i32,
-    /// Its standard output.
+    /// The standard output of the tool.
     pub stdout: String,
-    /// Its standard error.
+    /// The standard error of the tool.
     pub stderr: String,
     /// The tree after the run.
     pub tree: Tree,

@@ -32,7 +32,7 @@ pub(crate) struct Hook {
     pub(crate) files: PathRule,
     pub(crate) words: Vec<String>,
     pub(crate) time: Duration,
-    /// If it fails, the call is refused.
+    /// If the hook fails, the call is refused.
     pub(crate) required: bool,
 }
 

@@ -49,9 +49,9 @@ pub(crate) struct HistoryQuery<'a> {
 /// A side of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OperationSide {
-    /// Before it.
+    /// The state before the operation.
     Before,
-    /// After it.
+    /// The state after the operation.
     After,
 }
 

@@ -33,7 +33,7 @@ pub(super) enum InjectedFault {
 /// A change of the disk. Files are identified by inode, names by path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum DiskEvent {
-    /// With inode and mode.
+    /// Creation of a file, with its inode and mode.
     Create(PathBuf, u64, u32),
     Folder(PathBuf),
     Symlink(PathBuf, OsString),

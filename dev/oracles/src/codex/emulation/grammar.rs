@@ -90,7 +90,7 @@ enum CodexState {
     Begun,
     Add,
     Delete,
-    /// In the update whose header is this line.
+    /// The position is in the update whose header is this line.
     Update(usize),
     Ended,
 }

@@ -52,7 +52,7 @@ pub enum CodexChangeKind {
 /// A patch that applies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CodexOutcome {
-    /// In the order of the patch.
+    /// The changes in the order of the patch.
     pub changes: Vec<CodexChange>,
     /// The output of the tool.
     pub stdout: String,
