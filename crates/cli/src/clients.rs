@@ -174,7 +174,7 @@ fn tried(
     let words: Vec<String> = std::iter::once(&entry.command).chain(&entry.args).cloned().collect();
     let folder = project.unwrap_or(Path::new("/"));
     if let RootDiscovery::Variable(variable) = client.roots {
-        // As the client would substitute it.
+        // The variable is replaced as the client would do it.
         entry.args.iter_mut().for_each(|word| *word = word.replace(variable, &folder.display().to_string()));
     }
     if scope == InstallScope::Project {

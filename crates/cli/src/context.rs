@@ -193,7 +193,7 @@ impl CliContext<'_> {
                         path.display()
                     ));
                 }
-                // It may contain deny rules, so continuing without them is not an option.
+                // The file may contain deny rules, so continuing without them is not an option.
                 Err(error) => return Err(io_error(&path.display().to_string(), &error)),
             }
         }

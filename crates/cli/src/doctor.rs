@@ -48,7 +48,7 @@ fn look(desk: &CliContext<'_>) -> Findings {
             let roots: Vec<PathBuf> = local.roots().iter().map(|root| root.canonical.clone()).collect();
             for (index, root) in roots.iter().enumerate() {
                 if desk.global.dry_run {
-                    // What a file system can do is found out with files of our own in the root.
+                    // A probe of the file system creates files in the root, which a dry run must not do.
                     found.roots.push((root.clone(), None));
                 } else {
                     found.probe(root, local.probe(index));

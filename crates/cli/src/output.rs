@@ -287,7 +287,7 @@ fn line(value: &Value) -> io::Result<()> {
 /// Shows an error on standard error.
 pub(crate) fn error(error: &Error) {
     let mut out = stderr();
-    // There is nowhere left to say that this failed.
+    // There is nowhere left to report this failure.
     let _ = out.error(error, None).and_then(|()| out.flush());
 }
 

@@ -125,7 +125,7 @@ fn answer(said: &Receiver<String>, id: u64, begun: Instant) -> Result<Value, Str
 /// Lets the process end by itself, then kills it.
 fn end(child: &mut Child, said: &Receiver<String>) {
     let begun = Instant::now();
-    // Its output ends when it does.
+    // The output ends when the server does.
     while said.recv_timeout(EXIT_TIMEOUT.saturating_sub(begun.elapsed())).is_ok() {}
     if !matches!(child.try_wait(), Ok(Some(_))) {
         let _ = child.kill();

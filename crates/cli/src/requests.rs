@@ -447,7 +447,7 @@ mod tests {
     fn read_ahead_is_bounded() {
         let count = Arc::new(AtomicUsize::new(0));
         let requests = Requests::read(Endless(Arc::clone(&count))).unwrap();
-        // One runs.
+        // The requests that may wait, and the one that runs.
         let ahead = AHEAD_BYTES_MAX.div_ceil(REQUEST_BYTES + 22) + 1;
         for _ in 0..ahead {
             assert!(next(&requests).is_some());

@@ -70,7 +70,7 @@ pub(crate) const CODEX: ClientSettings = ClientSettings {
 pub(crate) const GEMINI_CLI: ClientSettings = ClientSettings {
     user: "{home}/.gemini/settings.json",
     project: ".gemini/settings.json",
-    // Its settings would deny our tools of the same names, too.
+    // The settings of Gemini CLI would deny our tools of the same names, too.
     denied: None,
     builtins: &[],
     hooks: &[

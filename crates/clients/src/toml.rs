@@ -113,8 +113,8 @@ pub(crate) fn remove(text: &str, key: &str, name: &str) -> Result<String> {
     let document = parse(text, name)?;
     let own = format!("[{key}.{SERVER_NAME}]");
     if let Some(start) = lines(text).find(|(_, line)| line.trim_end() == own).map(|(start, _)| start) {
-        // Its lines up to the next header; its own tables (`env`) go too. Comments above the next header belong to
-        // that.
+        // Removes the lines of the table up to the next header, with the tables below it (`env`). Comments above the
+        // next header belong to the next table.
         let inner = format!("[{key}.{SERVER_NAME}.");
         let next = lines(&text[start + own.len()..]).map(|(at, line)| (at + start + own.len(), line));
         let mut next = next.filter(|(_, line)| line.starts_with('[') && !line.starts_with(&inner));

@@ -33,7 +33,7 @@ pub(crate) fn append(
                 }
                 return Ok(());
             }
-            // It was moved aside between opening and locking.
+            // The file was moved aside between opening and locking.
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => std::thread::sleep(LOCK_POLL),
             // No locks here (some network file systems): lines of two processes still do not mix.

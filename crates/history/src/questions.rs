@@ -185,7 +185,8 @@ impl QuestionStore {
             };
             match file.try_lock() {
                 Err(TryLockError::WouldBlock) => clock::wait_briefly(),
-                // Its holder may have finished it between the two.
+                // The process that held the question may have stored its result after the file was opened and before it
+                // was locked.
                 _ if self.result(id)?.is_some() => return Ok(None),
                 _ => return Ok(Some(QuestionLock { id: id.to_owned(), _file: file })),
             };

@@ -82,7 +82,7 @@ fn query_all<'a>(
         .into_iter()
         .map(|(path, version, question)| match live.problems(path, version, question, until)? {
             (problems, AnswerBasis::Asked) => Ok(problems),
-            // It does not support the request; what it published may predate the edit.
+            // The server does not support the request, and the diagnostics that it published may predate the edit.
             _ => Err(DiagnosticsFailure::of(UnknownReason::Version)),
         })
         .collect()

@@ -248,7 +248,7 @@ impl RunningServer {
         let bytes = frame::framed(message);
         let length = bytes.len();
         if self.unread.fetch_add(length, Ordering::Relaxed) + length > UNREAD_BYTES_MAX {
-            // It does not read; the next caller finds it silent and ends it.
+            // The server does not read; the next caller finds it silent and ends it.
             return;
         }
         if let Some(outbox) = &*self.outbox.lock().unwrap_or_else(PoisonError::into_inner) {
@@ -308,7 +308,7 @@ impl RunningServer {
         let ended = self.process.lock().unwrap_or_else(PoisonError::into_inner).end_within(patience);
         let mut words = self.last_words();
         if why.is_none() {
-            // It wrote the reason before it ended, but that may not have been read yet.
+            // The server wrote the reason before it ended, but that may not have been read yet.
             let silent = self.fell_silent.wait_timeout_while(words, STDERR_WAIT, |words| !words.all);
             words = silent.unwrap_or_else(PoisonError::into_inner).0;
         }

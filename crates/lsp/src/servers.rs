@@ -279,7 +279,7 @@ impl ServerSlot {
             ServerStage::Gone(why) => why.clone(),
             ServerStage::Starting | ServerStage::Ready => return,
         };
-        // One that refused to work may still be running.
+        // A server that refused to work may still be running.
         live.shut_down(Some("was ended".to_owned()));
         if live.born.elapsed() > STABLE_AFTER {
             self.failures = 0;

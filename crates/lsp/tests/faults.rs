@@ -156,7 +156,7 @@ fn diagnostics_without_a_version_are_ignored() {
 
 #[test]
 fn answers_before_loading_are_ignored() {
-    // Its first answer reports no problems.
+    // The first answer of the server reports no problems.
     for (faults, basis) in [(&["loads"][..], AnswerBasis::Asked), (&["loads", "push"], AnswerBasis::Version)] {
         // If it publishes unasked, the silence must be long enough for a slow machine.
         let bench = Bench::of(Arc::new(ServerSpec { settle: Some(Duration::from_secs(2)), ..(*spec(faults)).clone() }));
@@ -222,7 +222,7 @@ fn crashed_server_is_restarted_after_a_pause() {
     let bench = Bench::new(&["dies-of-bad"]);
     assert_eq!(bench.found("fine\n", "fine\nugly\n").0, [(2, 1)]);
     assert_eq!(bench.ask("fine\n", "bad\n", LONG).unwrap_err().reason, UnknownReason::Crashed);
-    // It is not restarted at once, but eventually.
+    // The server is not restarted at once, but eventually.
     assert_eq!(bench.ask("fine\n", "fine\nugly\n", LONG).unwrap_err().reason, UnknownReason::Crashed);
     let begun = Instant::now();
     while bench.ask("fine\n", "fine\nugly\n", LONG).is_err() {

@@ -189,7 +189,7 @@ impl McpServer {
         };
         let (work, ()) = tokio::join!(work, progress::report_progress(context, &watch, end, &reported));
         if context.ct.is_cancelled() {
-            // Its reply is not sent.
+            // The reply of the call is not sent, so its comments are not delivered.
             self.engine.remarks().recall_replies(None);
         }
         work.map_err(|error| internal_failure(&error))

@@ -180,7 +180,7 @@ fn read_text(fields: &Fields, nth: usize, proposed: &str) -> Option<String> {
 fn call(state: &ReviewState, tool: &str, mut input: Value, path: Option<&Path>) -> Result<Answer> {
     if let (Some(path), Value::Object(fields)) = (path, &mut input) {
         let fields: &mut Map<String, Value> = fields;
-        // As bytes: a path is never read as something else that it resembles.
+        // The path is sent as bytes, so that it is never read as something else that it resembles.
         fields.insert(RAW_PATH.to_owned(), BASE64.encode(path.as_os_str().as_bytes()).into());
     }
     state.engine.call(&state.caller, tool, input).result

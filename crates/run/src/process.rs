@@ -88,7 +88,7 @@ impl Process {
     /// Kills it with everything it started, unless [`Process::status`] has seen it end; returns the exit status.
     pub fn end(&mut self) -> Option<ExitStatus> {
         if self.ended.is_none() {
-            // It has not been reaped, so its process id is not reused, even if it has exited.
+            // The program has not been reaped, so its process id is not reused, even if it has exited.
             if let Some(group) = self.unregister() {
                 processes::kill_group(group);
                 processes::forget_group(group);

@@ -121,7 +121,7 @@ impl Scopes {
             .find(|at| self.is_other_symbol(symbol, *at) && self.all[*at].kind == ScopeKind::Function);
         let body = function.is_some_and(|at| self.all[at].span.end() == self.all[scope].span.end());
         if self.hoists && self.all[scope].kind == ScopeKind::Block && !body {
-            // Whether it applies outside the block depends on the mode of the language.
+            // Whether the symbol is visible outside the block depends on the mode of the language.
             return (function, usize::MAX);
         }
         (Some(scope), 0)

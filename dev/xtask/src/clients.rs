@@ -230,7 +230,7 @@ fn claude(bench: &Bench, steps: &Value, more: &[&str]) -> Result<String, String>
         ("ANTHROPIC_BASE_URL", &*model.url),
         ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
         ("DISABLE_AUTOUPDATER", "1"),
-        // It may run as root.
+        // Claude Code may run as root here.
         ("IS_SANDBOX", "1"),
     ];
     bench.run(&words, &variables)?;
@@ -247,7 +247,7 @@ fn claude_code(bench: &Bench) -> Result<String, String> {
     plugin(&["marketplace", "add", &folder])?;
     plugin(&["install", "emendate@emendate"])?;
     expect(&plugin(&["details", "emendate"])?, "Hooks (4)")?;
-    // Its own tools, answered by the mod: exactly, with other spacing, a refusal, and a new file.
+    // The client's own tools, answered by the mod: exactly, with other spacing, a refusal, and a new file.
     let file = bench.file();
     let edit = |old: &str, new: &str| json!({ "tool": "Edit", "input": { "file_path": file, "old_string": old, "new_string": new } });
     let new = bench.home.join("project/new.txt");
@@ -339,7 +339,7 @@ fn codex(bench: &Bench) -> Result<String, String> {
         "exec",
         "--skip-git-repo-check",
         "--dangerously-bypass-approvals-and-sandbox",
-        // As if they had been reviewed.
+        // The hooks run as if they had been reviewed.
         "--dangerously-bypass-hook-trust",
         "edit",
     ];

@@ -64,7 +64,7 @@ impl Npm {
     /// Errors: those of the disk.
     pub(crate) fn staged(&self, name: &str) -> Result<PathBuf, String> {
         let folder = self.target.join("npm").join(name);
-        // It may not be there.
+        // The folder may not exist.
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
         Ok(folder)

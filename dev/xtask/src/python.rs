@@ -124,7 +124,7 @@ impl Place {
     /// Makes a new virtual environment with the wheel and what its tests need.
     fn fresh(&self, python: &Interpreter, wheel: &Path) -> Result<PathBuf, String> {
         let venv = self.venv(python);
-        // It may not be there.
+        // The environment may not exist.
         let _ = fs::remove_dir_all(&venv);
         run(Command::new(&python.program).args(["-m", "venv"]).arg(&venv))?;
         let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries", "5"];

@@ -91,7 +91,7 @@ fn planned(desk: &CliContext<'_>, args: &SetupArgs) -> Result<Vec<ClientSetup>> 
             };
             plan::install(desk, &files, wanted)
         };
-        // What cannot be changed is found before anybody is asked.
+        // Files that cannot be changed are found before anybody is asked.
         let plan = plan.and_then(|plan| plan.changes.iter().try_for_each(change::ConfigChange::check).map(|()| plan));
         out.push(ClientSetup { client, found: files.installed, plan, applied: Vec::new(), server: None });
     }

@@ -300,7 +300,7 @@ fn full_disk_is_reported_with_what_can_be_freed() {
     assert!(evidence.contains("needed: 1.0 MB (") && evidence.contains("work/target (folder, 1."), "{full}");
     assert_eq!(data["could_be_freed"][0]["type"], "folder", "{full}");
     assert_eq!(std::fs::read(bed.work().join("big")).unwrap(), before);
-    // Where little is missing, less is enough to be named.
+    // If little space is missing, smaller directories are named, too.
     bed.put("target/debug/made", vec![0; 50_000]);
     assert!(std::fs::write(base.join("rest"), vec![1; 5 << 20]).is_err());
     let full = bed.run(&["edit", "small", "--old", "line", "--new", &"x".repeat(100_000), "--json"]).exits(20).json();

@@ -109,7 +109,7 @@ impl Reply {
     pub fn to_json(&self) -> Value {
         match &self.result {
             Ok(answer) => {
-                // Not by the `json!` macro, which copies values.
+                // The `json!` macro is not used, because it copies values.
                 let mut out = Map::with_capacity(4);
                 out.insert("ok".to_owned(), Value::Bool(true));
                 out.insert("text".to_owned(), Value::String(answer.text.clone()));

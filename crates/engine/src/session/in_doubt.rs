@@ -157,7 +157,7 @@ fn found_now(context: &Context, root: usize, id: OperationId, file: &FileChange)
         Err(_) => return Ok(ObservedState::Neither),
     };
     if content(file.before) == content(file.after) {
-        // They differ in the mode only.
+        // The states before and after differ in the mode only.
         let mode = mode_of(now.filter(|now| now.kind == FileKind::Regular));
         return Ok(match mode {
             _ if mode == mode_of(file.after) => ObservedState::After,

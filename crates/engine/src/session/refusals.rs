@@ -55,7 +55,7 @@ pub(crate) fn keep_refusal(context: &Context, caller: &CallContext, call: &Refus
         model: front.map_or(String::new(), |front| front.model.clone()),
         facts: facts.map(|(key, value)| (key.clone(), value.clone())).collect(),
     };
-    // It is a record for people: a call does not fail because of it.
+    // The file is a record for people: a call does not fail because of it.
     let _ = push_refusal(&file, &refusal);
 }
 

@@ -31,7 +31,7 @@ fn change_by_others_is_an_operation_of_its_own() {
     let shown = ok(&bench.call("history", json!({ "id": "1" })));
     assert!(shown.contains("changed by others") && shown.contains("-two\n+TWO\n"), "{shown}");
 
-    // It is no operation of the session: it has to be named.
+    // The change is not an operation of the session, so it has to be named.
     assert_eq!(code(&bench.call("undo", json!({}))), "operation.not_found");
     let undone = ok(&bench.call("undo", json!({ "id": "1" })));
     assert!(undone.starts_with("Undone: operation 1-") && undone.contains("changed by others"), "{undone}");

@@ -39,7 +39,7 @@ fn comment_is_delivered_with_the_next_reply_and_once() {
     let id = change(&bench);
     let added = comment(&bench, &id, 9, "Write it as a number.");
     assert_eq!((&*added.session, &added.operation, added.is_delivered), ("model", &id, false));
-    // Not to others.
+    // The comment is not delivered to other sessions.
     let other = CallContext { session: "other".to_owned(), ..bench.caller.clone() };
     let input = json!({ "file_path": bench.path("a") });
     assert!(delivered(&bench.engine.call(&other, "read", input.clone())).is_empty());

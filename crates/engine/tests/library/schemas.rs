@@ -58,7 +58,7 @@ fn every_tool_that_changes_files_is_validated() {
         assert!(text.contains("is not valid"), "{tool} {text}");
     }
     assert_eq!((bench.get("a.json"), bench.get("b.yaml")), (GOOD.to_owned(), "a: [1]\n".to_owned()));
-    // One of them reports it, not both.
+    // Either the validation or the syntax check reports the fault, not both.
     let text =
         ok(&bench.call_on("a.json", "edit", json!({ "old_string": "1", "new_string": "[", "allow_invalid": true })))
             .clone();

@@ -199,7 +199,7 @@ fn link_to_a_directory_becomes_a_directory() {
                  \\ No newline at end of file\ndiff --git a/link/file b/link/file\nnew file mode 100644\n--- /dev/null\n\
                  +++ b/link/file\n@@ -0,0 +1 @@\n+two\n";
     assert_eq!(bench.apply(patch), Ok(()));
-    // What the link led to is as it was.
+    // The target of the link is unchanged.
     assert_eq!(read(&bench.root), tree_of(&[("real/file", "one\n"), ("link/file", "two\n")]));
     assert_eq!(bench.call("undo", json!({})), Ok(()));
     assert_eq!(read(&bench.root), before);

@@ -277,7 +277,7 @@ proptest! {
         for (nth, step) in steps.iter().enumerate() {
             world.go(nth, step);
         }
-        // Only the changes by others.
+        // The expected text has only the changes by others.
         let alone = World::new();
         for step in &steps {
             if let Step::Outside(line, text) = step {

@@ -86,7 +86,7 @@ impl Journal {
             Err(Errno::WOULDBLOCK) => return Ok(None),
             other => other?,
         }
-        // Its owner, or another recovering process, may have removed it before we got the lock.
+        // The process that wrote the record, or another one that recovers, may have removed it before we got the lock.
         Ok((sys::fstat(&file)?.st_nlink > 0).then_some(file))
     }
 

@@ -114,7 +114,7 @@ impl LocalTransaction<'_> {
                 ));
             }
             if matches!(draft.new_state, NewState::File { like: None, .. }) {
-                // Its writes must go into the file that has the name.
+                // The writes of that program must go into the file that has the name.
                 return self.overwrite_instead(index, old, "another program has it open for writing");
             }
             let lost = "another program has it open for writing; what it writes from now on is lost with the old file";

@@ -187,7 +187,7 @@ impl Database {
                 let _ = spool.raise_next_number(1);
             }
             let before = if checked { gaps::find_gap(&all, expected(&entries, next))? } else { None };
-            // They were found before anything that the entries are about.
+            // The found files were seen before any change in the entries, so they are added first.
             for frame in found.into_iter().flatten() {
                 self.move_found(&all, &frame, &mut learned)?;
             }

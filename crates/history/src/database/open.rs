@@ -264,8 +264,8 @@ fn use_rollback_journal(connection: &Connection) -> rusqlite::Result<()> {
 /// database that it creates in its place, and no process ever sees half of it.
 fn create(path: &Path, distant: bool) -> Result<()> {
     let new = beside(path, ".new");
-    // What a process that was killed left behind, and the logs of a database that somebody removed: SQLite would replay
-    // them into the new one.
+    // Removes what a process that was killed left behind, and the logs of a database that somebody removed: SQLite
+    // would replay them into the new one.
     for suffix in ["-wal", "-shm", "-journal"] {
         remove_if_there(&beside(path, suffix))?;
         remove_if_there(&beside(&new, suffix))?;

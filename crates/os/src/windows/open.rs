@@ -168,7 +168,7 @@ fn open_in(folder: Option<BorrowedHandle<'_>>, name: &[u16], flags: OFlags, mode
     let unfollowed = Opening { options: how.options | UNFOLLOWED, ..how };
     let mut opened = nt::open(folder, name, unfollowed);
     if opened.as_ref().is_err_and(|status| *status == STATUS_ACCESS_DENIED) && directory {
-        // It may be searched, but not listed.
+        // The directory may be searched, but not listed.
         opened = nt::open(folder, name, Opening { access: LOOK, ..unfollowed });
     }
     let handle = opened.map_err(Errno::of_status)?;

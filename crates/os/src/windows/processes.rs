@@ -26,7 +26,7 @@ static NEXT: AtomicI32 = AtomicI32::new(1);
 ///
 /// Errors: those of the system.
 pub fn spawn_in_group(command: &mut Command) -> io::Result<(Child, Option<Group>)> {
-    // It must not start anything before it is in the job.
+    // The program must not start anything before it is in the job.
     let mut child = command.creation_flags(CREATE_SUSPENDED | CREATE_NEW_PROCESS_GROUP | CREATE_NO_WINDOW).spawn()?;
     let job = win32::create_job(&child);
     if let Err(errno) = win32::resume(&child) {

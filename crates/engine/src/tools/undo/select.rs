@@ -301,7 +301,7 @@ fn last_of(
             if takes_back && logged.is_in_flight() {
                 return Ok(UndoCandidates::UnderWay(Box::new(logged.clone())));
             }
-            // It was undone since the newest operation was read.
+            // The operation was undone since the newest one was read.
             if logged.undone_by.is_some_and(|by| by.number > newest) {
                 return last_of(context, root, session, path, redo, times);
             }

@@ -103,7 +103,7 @@ pub(crate) fn load_sized(context: &Context, place: &SafePath) -> Result<LoadedSo
             context.read_up_to(place, config.max_file).map(LoadedSource::Whole)
         }
         Some(source) if source.meta().size > most => Ok(LoadedSource::Big(source)),
-        // It was larger a moment ago, or does not report its size.
+        // The file was larger a moment ago, or does not report its size.
         Some(_) => context.version(place).map(LoadedSource::Whole).map_err(|_| error),
     }
 }
