@@ -1,5 +1,5 @@
-//! The next step of an error as a value. Tools and fields are referred to by their names in the table and printed with
-//! the names that the client's tools have. A client that cannot follow one form gets the next one.
+//! The next step of an error as a value. Tools and fields are referred to by their names in the tool table, and printed
+//! with the names that the client has for them. A client that cannot follow one form of an advice gets the next form.
 
 use serde_json::{Map, Value};
 
@@ -12,7 +12,7 @@ pub enum Phrase {
     Tool(&'static str),
     /// A field of the called tool.
     Field(&'static str),
-    /// A field of the tool that was called, quoted where a client writes fields so.
+    /// A field of the called tool, quoted where a client writes fields so.
     Quoted(&'static str),
     /// A field of another tool.
     FieldOf(&'static str, &'static str),
@@ -20,9 +20,10 @@ pub enum Phrase {
     Set(&'static str, Value),
     /// `; no new read is needed`, for clients where lines shown by an error count as read.
     CountsAsRead,
-    /// Nothing; for clients whose tools are the engine's, so that what the text says of them is true.
+    /// Nothing. Only clients whose tools are those of the engine can follow a form with this part, so its text may
+    /// describe them.
     Ours,
-    /// A field of the tool that was called, to be set to true.
+    /// A field of the called tool, to be set to true.
     On(&'static str),
     /// A complete call of a tool.
     Call(&'static str, Value),
@@ -50,7 +51,7 @@ pub trait Vocabulary {
     fn set(&self, name: &str, value: &Value) -> Option<String> {
         Some(format!("\"{}\": {value}", self.field(name)?))
     }
-    /// Returns the words that set a field of the tool that was called to true.
+    /// Returns the words that set a field of the called tool to true.
     fn switch_on(&self, name: &str) -> Option<String> {
         Some(format!("set {} to true", self.field(name)?))
     }
@@ -58,7 +59,7 @@ pub trait Vocabulary {
     fn call(&self, tool: &str, fields: &Map<String, Value>) -> Option<String> {
         Some(json_call(tool, fields))
     }
-    /// Returns the clause that the call did not ask for all places; empty where no call can.
+    /// Returns the clause that the call did not ask for all places; empty for clients without a call that can.
     fn not_all(&self) -> String {
         self.field("replace_all").map_or_else(String::new, |name| format!("{name} is false"))
     }
@@ -88,7 +89,7 @@ pub struct Advice {
 }
 
 impl Advice {
-    /// Creates an advice of these parts.
+    /// Creates an advice from these parts, as its first form.
     pub fn new(parts: impl Into<Vec<Phrase>>) -> Advice {
         Advice { forms: vec![parts.into()] }
     }
@@ -116,7 +117,7 @@ impl Advice {
         self.forms.first().is_none_or(|form| form.iter().all(|part| matches!(part, Phrase::Text(_))))
     }
 
-    /// Renders it with the names of the tool table.
+    /// Renders the advice with the names of the tool table.
     pub fn text(&self) -> String {
         self.forms.first().and_then(|form| written(form, &OwnNames)).unwrap_or_default()
     }
@@ -135,7 +136,7 @@ fn form_at(forms: &[Vec<Phrase>], nth: usize) -> Vec<Phrase> {
     forms.get(nth).or(forms.last()).cloned().unwrap_or_default()
 }
 
-/// A call of a tool with arguments in JSON.
+/// Formats a call of a tool with its arguments in JSON.
 pub fn json_call(tool: &str, fields: &Map<String, Value>) -> String {
     format!("{tool} with {}", Value::Object(fields.clone()))
 }
@@ -194,12 +195,12 @@ pub fn fill_empty_file(otherwise: &str) -> Advice {
         .or(otherwise)
 }
 
-/// Returns the advice to fill the file.
+/// Returns the parts of the advice to fill the file.
 fn write_call() -> [Phrase; 2] {
     [Phrase::from("Fill it with "), Phrase::Tool("write")]
 }
 
-/// Creates an advice of parts: texts, and [`Phrase`]s that name tools and fields.
+/// Creates an advice from parts: texts, and [`Phrase`]s that name tools and fields.
 #[macro_export]
 macro_rules! advice {
     ($($part:expr),+ $(,)?) => {

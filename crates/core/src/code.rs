@@ -12,7 +12,7 @@ pub enum Remedy {
     Narrow,
     /// Give more context, or ask for all occurrences.
     Widen,
-    /// A person has to allow it.
+    /// A person has to permit the call or repair the cause.
     AskPerson,
     /// The same call may succeed when repeated.
     Retry,
@@ -21,7 +21,7 @@ pub enum Remedy {
 }
 
 impl Remedy {
-    /// One word for the documentation.
+    /// The remedy in a word, for the documentation.
     pub const fn as_str(self) -> &'static str {
         match self {
             Remedy::FixCall => "correct the call",

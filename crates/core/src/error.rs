@@ -1,4 +1,4 @@
-//! The only error type. An error teaches: what went wrong, the evidence, and the next call that would work.
+//! The only error type. An error teaches: it contains what went wrong, the evidence, and the next call that would work.
 
 use core::fmt;
 use serde_json::{Map, Value, json};
@@ -9,7 +9,7 @@ use crate::code::Code;
 /// `Result` with the crate's [`Error`].
 pub type Result<T, E = Error> = core::result::Result<T, E>;
 
-/// An error, as text for a model and fields for a program. One word wide.
+/// An error, as text for a model and fields for a program. Its size is one word.
 #[derive(Clone, PartialEq)]
 pub struct Error(Box<ErrorInner>);
 
@@ -21,7 +21,7 @@ struct ErrorInner {
     next: String,
     /// The next step as a value, if it depends on the client.
     advice: Option<Advice>,
-    /// Advice within the evidence, as in a batch.
+    /// Advice within the evidence, as in the error of a batch.
     advised: Vec<FailureAdvice>,
     op: Option<u32>,
     /// The errors of a batch.
@@ -34,21 +34,21 @@ struct ErrorInner {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum ErrorContext {
-    /// A text was sought in a file without text.
+    /// A text was searched for in a file without text.
     EmptyFile,
     /// A text has line numbers that were copied from a reply.
     LineNumbers,
     /// The file already has the change.
     AlreadyApplied,
-    /// The text of the file that is probably meant.
+    /// The text of the file that was probably meant.
     Suggestion(String),
-    /// The lines that are most similar to the text that was sought.
+    /// The lines that are most similar to the text that was searched for.
     Nearest {
         /// The first line, from 1.
         from: usize,
         /// The last line.
         to: usize,
-        /// Their text.
+        /// The text of these lines.
         text: String,
         /// The similarity, from 0 to 1.
         likeness: f64,
@@ -57,7 +57,7 @@ pub enum ErrorContext {
     Candidates(Vec<(String, usize)>),
     /// The size of a file that is larger than allowed.
     FileSize(u64),
-    /// A large file would have to be written in place, for this reason.
+    /// The reason why a large file would have to be written in place.
     WrittenInPlace(String),
     /// The number of a device without free space.
     FullDevice(u64),
@@ -103,7 +103,7 @@ pub struct ErrorParts<'e> {
 struct FailureAdvice {
     /// Index of the failure in `data.errors`.
     failure: usize,
-    /// Span of its text in the evidence.
+    /// Span of the advice in the evidence.
     span: core::ops::Range<usize>,
     advice: Advice,
 }
@@ -136,7 +136,7 @@ impl Error {
         self
     }
 
-    /// Sets the next call that would work, or the one missing piece; replaces an earlier one.
+    /// Sets the next call that would work, or what is missing for it; replaces an earlier advice.
     #[must_use]
     pub fn next(mut self, next: impl Into<Advice>) -> Error {
         let next = next.into();
@@ -169,14 +169,14 @@ impl Error {
         self
     }
 
-    /// Sets the zero-based operation of the request; an operation set earlier is kept.
+    /// Sets the zero-based index of the operation in the request; an index set earlier is kept.
     #[must_use]
     pub fn op(mut self, op: u32) -> Error {
         self.0.op.get_or_insert(op);
         self
     }
 
-    /// Adds what the error is about, as a value and as a fact.
+    /// Adds the subject of the error, as a value and as a fact.
     #[must_use]
     pub fn about(mut self, context: ErrorContext) -> Error {
         let (key, value) = context.fact();
@@ -184,7 +184,7 @@ impl Error {
         self.fact(key, value)
     }
 
-    /// Adds what another error is about, and its facts.
+    /// Adds the subjects of another error, and its facts.
     #[must_use]
     pub fn with_facts_of(mut self, other: &Error) -> Error {
         self.0.contexts.extend(other.0.contexts.iter().cloned());
@@ -192,17 +192,17 @@ impl Error {
         self
     }
 
-    /// The subjects of the error.
+    /// The subjects of the error, in the order in which they were added.
     pub fn contexts(&self) -> &[ErrorContext] {
         &self.0.contexts
     }
 
-    /// True if the error is about this.
+    /// True if this is a subject of the error.
     pub fn is_about(&self, context: &ErrorContext) -> bool {
         self.0.contexts.contains(context)
     }
 
-    /// The lines that are most similar to the text that was sought.
+    /// The first and last of the lines that are most similar to the text that was searched for.
     pub fn nearest_lines(&self) -> Option<(usize, usize)> {
         self.0.contexts.iter().find_map(|it| match it {
             ErrorContext::Nearest { from, to, .. } => Some((*from, *to)),
@@ -210,7 +210,7 @@ impl Error {
         })
     }
 
-    /// The text of the file that is probably meant.
+    /// The text of the file that was probably meant.
     pub fn suggestion(&self) -> Option<&str> {
         self.0.contexts.iter().find_map(|it| match it {
             ErrorContext::Suggestion(text) => Some(text.as_str()),
@@ -246,7 +246,7 @@ impl Error {
         }
         let first = errors.first()?;
         let shown = 20;
-        // Advice common to all is at the end; otherwise each failure has its own.
+        // Advice common to all failures is printed once, at the end; otherwise each failure has its own.
         let same = errors.iter().all(|error| error.0.next == first.0.next);
         let next =
             if same { first.advice() } else { Advice::from("Correct each of these, then send the whole call again.") };
@@ -273,7 +273,7 @@ impl Error {
         if errors.len() > shown {
             all = all.evidence(format!("… and {} more", errors.len() - shown));
         }
-        // Programs can see which edits failed, and the reason for those that the text shows.
+        // The fact shows programs which edits failed, and the reasons for those that the text shows.
         let list: Vec<Value> = errors
             .iter()
             .enumerate()
@@ -287,7 +287,7 @@ impl Error {
         Some(all)
     }
 
-    /// Stable, machine-readable cause.
+    /// The stable, machine-readable cause.
     pub fn code(&self) -> Code {
         self.0.code
     }
@@ -307,7 +307,7 @@ impl Error {
         &self.0.next
     }
 
-    /// Zero-based operation of the request, if the error belongs to one.
+    /// Zero-based index of the operation in the request, if the error belongs to one.
     pub fn op_index(&self) -> Option<u32> {
         self.0.op
     }
@@ -317,20 +317,20 @@ impl Error {
         &self.0.data
     }
 
-    /// Mutable access to the texts and facts, used to shorten them.
+    /// Mutable access to the texts and facts, for shortening them.
     pub fn parts(&mut self) -> ErrorParts<'_> {
         let ErrorInner { message, evidence, next, data, .. } = &mut *self.0;
         ErrorParts { message, evidence, next, data }
     }
 
-    /// Adds `prefix` before the message, e.g. the edit it belongs to.
+    /// Adds `prefix` before the message, e.g. the edit that the error belongs to.
     #[must_use]
     pub fn prefixed(mut self, prefix: &str) -> Error {
         self.0.message.insert_str(0, prefix);
         self
     }
 
-    /// `{code, message, evidence, next, retryable, op?, data?}`: the part that is the same in every front end.
+    /// Returns `{code, message, evidence, next, retryable, op?, data?}`: the part that is the same in every front end.
     pub fn to_json(&self) -> Value {
         let mut out = json!({
             "code": self.code().as_str(),

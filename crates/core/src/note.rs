@@ -1,4 +1,4 @@
-//! Notes: what an edit tolerated, kept or changed beyond the call, as values. Code that depends on a note looks at the
+//! Notes: what an edit tolerated, kept or changed beyond the call, as values. Code that depends on a note examines the
 //! value; the text is rendered once, in the reply.
 
 use core::fmt;
@@ -11,7 +11,7 @@ use std::borrow::Cow;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Note {
-    /// Line numbers in front of the new lines were removed.
+    /// Line numbers before the new lines were removed.
     CopiedNumbers,
     /// The code fence around a whole text was removed.
     FenceRemoved,
@@ -22,11 +22,11 @@ pub enum Note {
     },
     /// Somebody other than the caller changed the new text before it was written.
     NewTextChanged {
-        /// The formatter, hook or person.
+        /// The formatter, hook or person that changed the text.
         by: String,
         /// Lines added to the text that was sent.
         added: usize,
-        /// Lines removed from it.
+        /// Lines removed from the text that was sent.
         removed: usize,
     },
     /// The edit was carried over to a newer version of the file.
@@ -49,7 +49,7 @@ pub enum Note {
     CellsCarried,
     /// Lines that were named by anchors moved, and the edit was made where they are now.
     AnchorsMoved,
-    /// An edit at the head or tail was applied although the version in its header is not that of the file.
+    /// An edit at the head or tail of a file was applied although its header names another version of the file.
     AppliedAnywhere,
     /// A note about one of several edits.
     OfEdit {
@@ -66,7 +66,7 @@ pub enum Note {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MergeBase {
-    /// The version that the caller saw.
+    /// The version that the session saw.
     Seen,
     /// The version that a patch names, from the git repository.
     OfPatch,
@@ -76,16 +76,16 @@ pub enum MergeBase {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Changers {
-    /// Others.
+    /// Only others changed the file.
     Others,
-    /// Only the session itself.
+    /// Only the session itself changed the file.
     Own,
-    /// The session, and then others.
+    /// The session changed the file, and others did after it.
     Both,
 }
 
 impl Note {
-    /// True if the text that is written is not the text that was sent: a tool that writes what was sent would write
+    /// True if the written text differs from the sent text. A tool that saved the text that was sent would then write
     /// something that is not meant for the file.
     pub fn rewrites_sent_text(&self) -> bool {
         match self {

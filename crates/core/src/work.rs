@@ -5,8 +5,8 @@
 //! cancelled, `spend` fails for the rest of the call. A loop that cannot return an error then ends early; its result is
 //! incomplete and never used, because the engine calls [`check`] before it writes and before it answers.
 //!
-//! Work that only explains something runs [`with_budget`], an allowance of its own: if that is used up, the explanation
-//! is shorter. Only steps count, never time, so the same input always gives the same result.
+//! Work that only explains something runs [`with_budget`], an allowance of its own: once that is used up, the
+//! explanation is cut short. Only steps count, never time, so the same input always gives the same result.
 
 use crate::code::Code;
 use crate::error::{Error, Result};
@@ -14,7 +14,7 @@ use core::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Steps of one call. A step is about one comparison of two lines, or 16 bytes scanned.
+/// Maximum number of steps of one call. A step is about one comparison of two lines, or 16 bytes scanned.
 pub const WORK_STEPS_MAX: u64 = 400_000_000;
 
 /// Bytes of a plain scan that count as one step.
@@ -23,7 +23,7 @@ pub const STEP_BYTES: usize = 16;
 /// Steps that all explanations of one call may take together.
 pub(crate) const EXPLANATION_STEPS_MAX: u64 = 64_000_000;
 
-/// Steps between two looks at the meter; about 0.1 ms.
+/// Steps between two checks of the meter; about 0.1 ms.
 const BATCH_STEPS: u64 = 8192;
 
 /// The reason for stopping.
@@ -59,7 +59,7 @@ pub struct Meter(Arc<Gauge>);
 struct Gauge {
     limit: u64,
     spent: AtomicU64,
-    /// Steps of [`with_budget`] within it.
+    /// Steps of [`with_budget`] within the call.
     explained: AtomicU64,
     stop: Arc<AtomicBool>,
     /// Set when the client is gone and nothing reads the answer.
@@ -70,19 +70,19 @@ struct Gauge {
 
 thread_local! {
     static CURRENT: RefCell<Option<Meter>> = const { RefCell::new(None) };
-    /// Steps that this thread may take before it looks at the meter again.
+    /// Steps that this thread may take before it checks the meter again.
     static LEFT_STEPS: Cell<u64> = const { Cell::new(0) };
-    /// The value of `LEFT` after the last look.
+    /// The value of `LEFT_STEPS` after the last check.
     static GRANTED_STEPS: Cell<u64> = const { Cell::new(0) };
 }
 
 impl Meter {
-    /// Creates a meter for `limit` steps, stopped early when `stop` is set.
+    /// Creates a meter for `limit` steps, which also ends the work when `stop` is set.
     pub fn new(limit: u64, stop: Arc<AtomicBool>) -> Meter {
         Meter::with_flag(limit, stop, Arc::default())
     }
 
-    /// Creates a meter that is stopped by a second flag as well.
+    /// Creates a meter that also ends the work when a second flag is set.
     pub fn with_flag(limit: u64, stop: Arc<AtomicBool>, gone: Arc<AtomicBool>) -> Meter {
         Meter(Arc::new(Gauge {
             limit,
@@ -94,7 +94,7 @@ impl Meter {
         }))
     }
 
-    /// Makes it the meter of this thread until the guard is dropped.
+    /// Makes this the meter of the thread until the guard is dropped.
     pub fn enter(&self) -> MeterGuard {
         flush();
         let before = CURRENT.replace(Some(self.clone()));
@@ -149,7 +149,7 @@ pub fn current() -> Option<Meter> {
     CURRENT.with_borrow(Clone::clone)
 }
 
-/// Counts steps of the call.
+/// Counts steps of the call as work.
 ///
 /// Errors: `call.too_much_work`, `call.cancelled`.
 #[inline]
@@ -201,7 +201,7 @@ pub(crate) fn lines_with_ends(text: &str) -> impl Iterator<Item = &str> {
     counted(text.split_inclusive('\n'))
 }
 
-/// Counts lines in batches, because a look at the counter costs as much as a look at a short line.
+/// Counts lines in batches, because a check of the counter costs as much as a short line.
 fn counted<'t>(lines: impl Iterator<Item = &'t str>) -> impl Iterator<Item = &'t str> {
     const LINES_PER_BATCH: usize = 32;
     let (mut passed, mut steps) = (0, 0);
@@ -212,8 +212,8 @@ fn counted<'t>(lines: impl Iterator<Item = &'t str>) -> impl Iterator<Item = &'t
     })
 }
 
-/// Counts the rounds of a loop that are much shorter than a step, such as a look at a number. Ends early as [`lines`]
-/// does.
+/// Counts the rounds of a loop that are much shorter than a step, such as a comparison of numbers. Ends early as
+/// [`lines`] does.
 pub(crate) fn batched<I: Iterator>(rounds: I) -> impl Iterator<Item = I::Item> {
     const ROUNDS_PER_STEP: usize = 4;
     const ROUNDS_PER_BATCH: usize = 4096;
@@ -224,9 +224,9 @@ pub(crate) fn batched<I: Iterator>(rounds: I) -> impl Iterator<Item = I::Item> {
     })
 }
 
-/// Runs work that only explains something, with at most `limit` steps of those left to the call, and of
-/// `EXPLANATION_STEPS_MAX` for all explanations of the call. Beyond them it ends early, which is not a failure of the
-/// call. The flag tells whether it did.
+/// Runs work that only explains something, with at most `limit` steps of those left to the call, and at most
+/// `EXPLANATION_STEPS_MAX` for all explanations of the call. Beyond them the work ends early, which is not a failure of
+/// the call; the returned flag is true then.
 pub fn with_budget<T>(limit: u64, explain: impl FnOnce() -> T) -> (T, bool) {
     flush();
     let Some(outer) = current() else {
@@ -282,7 +282,7 @@ fn grant(room: u64) {
     GRANTED_STEPS.set(steps);
 }
 
-/// Adds the steps since the last look to the meter.
+/// Adds the steps since the last check to the meter.
 fn flush() {
     let steps = GRANTED_STEPS.get().saturating_sub(LEFT_STEPS.get());
     GRANTED_STEPS.set(LEFT_STEPS.get());
@@ -299,7 +299,7 @@ fn settle(steps: u64) -> Option<Halt> {
             grant(u64::MAX);
             return None;
         };
-        // Work that is no longer done is not counted.
+        // Steps after the end are not counted, because their work is not done.
         let halt = meter.halted().or_else(|| {
             meter.0.spent.fetch_add(steps, Ordering::Relaxed);
             meter.halted()
