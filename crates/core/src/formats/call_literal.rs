@@ -6,16 +6,16 @@ use core::ops::Range;
 use memchr::memmem;
 use serde_json::{Map, Value};
 
-/// Nesting levels of values.
+/// Maximum number of nesting levels of values.
 const NESTING_MAX: usize = 16;
 
-/// Calls of a text that are read.
+/// Maximum number of calls that are parsed in one text.
 const CALLS_MAX: usize = 128;
 
-/// Returns the arguments of all calls in a text, with their bytes. Each begins a line and ends one, and there may be
-/// prose around them. `None` if there is none, or one that cannot be read.
+/// Returns the arguments of all calls in a text, with their byte ranges. Each call begins at the start of a line and
+/// ends at the end of one; there may be prose around them. `None` if there is no call, or one that cannot be parsed.
 pub(super) fn calls(text: &str) -> Option<Vec<(Value, Range<usize>)>> {
-    // Most texts have none, and examining each line costs more than this test.
+    // Most texts have no call, and this test is cheaper than examining each line.
     if !["ool(", "dit(", "eplace(", "ditor(", "ile(", "rite("].iter().any(|end| text.contains(end)) {
         return None;
     }
@@ -23,7 +23,7 @@ pub(super) fn calls(text: &str) -> Option<Vec<(Value, Range<usize>)>> {
     while from < text.len() {
         let line_end = text[from..].find('\n').map_or(text.len(), |at| from + at + 1);
         let line = &text[from..line_end];
-        // Such a name is also that of a function in any program: only its named arguments tell.
+        // A function of any program may have such a name; only named arguments distinguish a call of a tool.
         let is_file = writes_file(line);
         let read = if is_file || begins(line) { call(&text[from..]) } else { None };
         let read = read.filter(|(call, _)| !is_file || has_texts(&call.arguments));
@@ -50,7 +50,7 @@ pub(super) fn calls(text: &str) -> Option<Vec<(Value, Range<usize>)>> {
     (!out.is_empty()).then_some(out)
 }
 
-/// Reads a text that is one value in the syntax of Python, JavaScript or JSON: texts in any quotes, lists, objects,
+/// Parses a text that is one value in the syntax of Python, JavaScript or JSON: strings in any quotes, lists, objects,
 /// whole numbers, truth values.
 pub fn literal_value(text: &str) -> Option<Value> {
     let mut reader = LiteralReader { rest: text };
@@ -66,14 +66,14 @@ const UNAMBIGUOUS_TOOLS: [&str; 7] =
 /// Names of tools that write a whole file, without `_`, in lower case.
 const FILE_TOOLS: [&str; 4] = ["writefile", "writetofile", "createfile", "write"];
 
-/// Names of tools whose arguments are known by their position, and the names of these: the path comes first in all of
-/// them. In `str_replace` of PHP it comes last, so that name is missing.
+/// Names of tools that accept arguments by position, and the names of these arguments. In all of them the path comes
+/// first. `str_replace` is missing, because in PHP's function of that name the text comes last.
 const POSITIONS: [(&[&str], &[&str]); 2] = [
     (&["writefile", "writetofile", "createfile", "writetool", "write"], &["path", "content"]),
     (&["edit", "edittool", "editfile", "replaceinfile", "searchreplace"], &["path", "old_string", "new_string"]),
 ];
 
-/// Names of its argument for the path.
+/// Names of the argument for the path of a whole file.
 const FILE_PATH_FIELDS: [&str; 5] = ["path", "file_path", "filePath", "filename", "target_file"];
 
 /// True for a line that begins a call of a function that writes a file.
@@ -99,7 +99,7 @@ const FILE_FUNCTIONS: [&str; 8] = [
     "appendfilesync",
 ];
 
-/// True for a line that begins a call which writes a text, given as it is, to a file, also given by its name.
+/// True for a line that begins a call which writes a literal text to a file that is named by a literal as well.
 pub(super) fn writes_literal(line: &str) -> bool {
     let line = line.trim_start();
     let method = [".write_text(", ".write_bytes(", ").write("].iter().any(|name| {
@@ -122,7 +122,7 @@ pub(super) fn writes_literal(line: &str) -> bool {
         })
 }
 
-/// True for the beginning of a text in quotes, possibly with a prefix as in Python.
+/// True for the beginning of a string in quotes, possibly with a prefix as in Python.
 fn begins_text(rest: &str) -> bool {
     let rest = rest.trim_start();
     rest.trim_start_matches(['b', 'r', 'f', 'u']).starts_with(['"', '\'', '`']) && rest.len() > 1
@@ -133,7 +133,7 @@ pub(super) fn begins(line: &str) -> bool {
     called(line).is_some_and(|name| ["edit", "replaceinfile"].contains(&&*name) || UNAMBIGUOUS_TOOLS.contains(&&*name))
 }
 
-/// True for such a line whose tool name does not occur in everyday code.
+/// True for a line that begins a call of an editing tool whose name does not occur in everyday code.
 pub(super) fn surely_begins(line: &str) -> bool {
     called(line).is_some_and(|name| UNAMBIGUOUS_TOOLS.contains(&&*name))
 }
@@ -151,7 +151,7 @@ fn called(line: &str) -> Option<String> {
 /// The arguments of a call.
 struct WrittenArguments {
     arguments: Value,
-    /// Some of them have no names.
+    /// True if some of the arguments have no names.
     by_position: bool,
 }
 
@@ -176,14 +176,15 @@ fn call(text: &str) -> Option<(WrittenArguments, &str)> {
     reader.eat(')').then_some((WrittenArguments { arguments, by_position: false }, reader.rest))
 }
 
-/// Returns the names of a tool's arguments by their position. Methods of an object are functions of a program.
+/// Returns the names of a tool's arguments by their position. `None` for methods of an object, which are functions of a
+/// program.
 fn positions(function: &str) -> Option<&'static [&'static str]> {
     let name = function.trim_start();
     let name = name.strip_prefix("await ").unwrap_or(name).to_ascii_lowercase().replace('_', "");
     POSITIONS.into_iter().find(|(tools, _)| tools.contains(&&*name)).map(|(_, names)| names)
 }
 
-/// First words of a statement of a program.
+/// First words of statements of a program.
 const STATEMENTS: [&str; 14] = [
     "import ",
     "from ",
@@ -201,8 +202,8 @@ const STATEMENTS: [&str; 14] = [
     "if (",
 ];
 
-/// True for a text of calls in which the other lines are prose, comments and fences. The functions of a program may
-/// have the names of tools.
+/// True for a text of calls if all other lines are prose, comments and fences. In a program, functions may have the
+/// names of tools.
 fn is_only_calls(text: &str, calls: &[(Value, Range<usize>)]) -> bool {
     let mut from = 0;
     let outside = calls.iter().map(|(_, bytes)| core::mem::replace(&mut from, bytes.end)..bytes.start);
@@ -233,7 +234,7 @@ impl<'a> LiteralReader<'a> {
         rest.is_some()
     }
 
-    /// Skips white space and comments. Counted as work: each of many calls may begin a comment that never ends.
+    /// Skips whitespace and comments. Counts as work, because each of many calls may begin a comment that never ends.
     fn blanks(&mut self) {
         loop {
             self.rest = self.rest.trim_start();
@@ -283,7 +284,7 @@ impl<'a> LiteralReader<'a> {
         }
     }
 
-    /// Parses fields up to `end`, with `sign` between name and value; a duplicate field is an error.
+    /// Parses fields up to `end`, with `sign` between name and value. A duplicate field is an error.
     fn fields(&mut self, end: char, sign: char, depth: usize) -> Option<Value> {
         let mut fields = Map::new();
         loop {
@@ -307,8 +308,8 @@ impl<'a> LiteralReader<'a> {
         }
     }
 
-    /// Parses texts with these names by their position, up to the end of the call. A truth value may follow an edit, an
-    /// encoding a whole text, and named arguments any of them.
+    /// Parses arguments by position, which get these names, up to the end of the call. A truth value may follow the
+    /// texts of an edit, an encoding may follow a whole text, and named arguments may follow any of them.
     fn positions(&mut self, names: &[&str]) -> Option<Value> {
         let mut fields = Map::new();
         for (nth, name) in names.iter().chain(&[""]).enumerate() {
@@ -341,7 +342,7 @@ impl<'a> LiteralReader<'a> {
         None
     }
 
-    /// True where a name and the sign of a named argument follow.
+    /// True if a name and the sign of a named argument follow.
     fn begins_named(&self) -> bool {
         let mut ahead = LiteralReader { rest: self.rest };
         !ahead.word().is_empty() && ahead.rest.trim_start().starts_with('=')
@@ -355,7 +356,7 @@ impl<'a> LiteralReader<'a> {
     }
 
     /// Parses a string in quotes, backticks or triple quotes. `None` for one with an interpolated expression, or
-    /// without its end.
+    /// without an end.
     fn text(&mut self) -> Option<String> {
         let triple = ["\"\"\"", "'''"].into_iter().find(|quote| self.rest.starts_with(quote));
         let quote = triple.unwrap_or(&self.rest[..1]);
@@ -401,7 +402,7 @@ impl<'a> LiteralReader<'a> {
     }
 }
 
-/// True for a name of UTF-8.
+/// True for a name of the encoding UTF-8.
 fn is_utf8(name: &str) -> bool {
     name.eq_ignore_ascii_case("utf8") || name.eq_ignore_ascii_case("utf-8")
 }
@@ -412,7 +413,7 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::{Value, json};
 
-    /// The arguments of the only call of a text.
+    /// Returns the arguments of the only call of a text.
     fn arguments(text: &str) -> Option<Value> {
         let calls = calls(text)?;
         (calls.len() == 1).then(|| calls[0].0.clone())

@@ -32,12 +32,12 @@ pub(super) struct DetectedText<'a> {
 }
 
 impl DetectedText<'_> {
-    /// True when there was no wrapper: text and options are those of the caller.
+    /// True if there was no wrapper, so that text and options are those of the caller.
     pub(super) fn has_no_wrapper(&self) -> bool {
         self.notes.is_empty()
     }
 
-    /// Creates a parser for it.
+    /// Creates a parser for the text.
     pub(super) fn line_parser(&self) -> Result<Box<dyn LineParser>> {
         self.format.line_parser(&self.options).ok_or_else(|| {
             let name = self.format.spec().name;
@@ -53,7 +53,7 @@ impl DetectedText<'_> {
         if let Some(error) = stray_edits::check_stray_edits(&self.text, self.format, &self.detected) {
             return Err(error);
         }
-        // Formats of whole files report them.
+        // The formats of whole files report unused fences themselves.
         if !["whole_file", "elided"].contains(&self.format.spec().name) {
             self.notes.extend(stray_edits::unused_fence(&self.text, &self.detected));
         }
@@ -95,13 +95,13 @@ pub(super) fn detect_unwrapped<'a>(
     Ok(DetectedText { text, format, options: manner, directory, notes, detected: claimed })
 }
 
-/// Converts a text that is complete only for a named file to a format that has a name for each part, with the note about
-/// it.
+/// Converts a text that is complete only together with the name of its file to a format that names each part. Returns
+/// the format, the text and the note.
 fn without_frame(text: &str) -> Option<(&'static dyn Format, String, &'static str)> {
     bare_markers(text).or_else(|| {
         let is_bare = elided::is_elided(text) && repair_hint::is_unlike_edits(text);
         is_bare.then(|| {
-            // Longer than any fence in it.
+            // The fence is longer than any fence in the text.
             let longest = text.split(|ch| ch != '`').map(str::len).max().unwrap_or_default();
             let fence = "`".repeat(3.max(longest + 1));
             let note = "The text was read as lines of the named file, with placeholders for those that stay.";
@@ -110,7 +110,8 @@ fn without_frame(text: &str) -> Option<(&'static dyn Format, String, &'static st
     })
 }
 
-/// Converts the blocks between bare conflict markers to a format that has a name for each part, with the note about it.
+/// Converts the blocks between bare conflict markers to a format that names each part. Returns the format, the text and
+/// the note.
 fn bare_markers(text: &str) -> Option<(&'static dyn Format, String, &'static str)> {
     if let Some(blocks) = repair_hint::bare_blocks(text) {
         return Some((
@@ -124,15 +125,15 @@ fn bare_markers(text: &str) -> Option<(&'static dyn Format, String, &'static str
     Some((&UnifiedDiff, hunk, note))
 }
 
-/// Returns the fences below lines that may be names of existing files, in a text that looks like nothing else.
+/// Returns the fences below lines that may be names of existing files, if the text looks like nothing else.
 fn possible_files(text: &str, manner: &ParseOptions) -> Option<FormatRanges> {
     let ranges = whole_file::possible_ranges(text);
     let meant = !ranges.is_empty() && manner.file.is_none() && repair_hint::is_unlike_edits(text);
     meant.then(|| (elided_or_whole(text, &ranges), ranges))
 }
 
-/// Parses a text as a model sent it: removes wrappers, uses the named format or detects it, then parses. The caller's
-/// options in `manner` override those of a wrapper.
+/// Parses a text as a model sent it: removes wrappers, uses the named format or detects it, and parses the rest. The
+/// caller's options in `manner` override those of a wrapper.
 ///
 /// Errors: those of [`detect_format`], and of the format's parser.
 pub fn parse_any(text: &str, named: Option<&'static dyn Format>, manner: &ParseOptions) -> Result<ParsedText> {
@@ -152,8 +153,8 @@ pub fn parse_any(text: &str, named: Option<&'static dyn Format>, manner: &ParseO
     settled.into_parsed(request)
 }
 
-/// True when a text is probably meant in this format: its first line is, or no other format can use it. An empty
-/// patch, or a hunk for which nobody names a file, is in no format.
+/// True if a text is probably meant in this format: its first line indicates it, or no other format can parse it. An
+/// empty patch, and a hunk for which nobody names a file, are in no format.
 pub fn is_intended_format(text: &str, format: &'static dyn Format, names_file: bool) -> bool {
     let peeled = envelope::unwrap_text(text);
     let is_layout = |line: &&str| line.trim().is_empty() || ["*** Begin Patch", "*** End Patch"].contains(&line.trim());

@@ -12,9 +12,9 @@ pub(super) enum Fence {
     Run {
         /// The character.
         sign: char,
-        /// Its length.
+        /// The length of the run.
         len: usize,
-        /// The info string names a shell.
+        /// True if the info string names a shell.
         shell: bool,
     },
     /// A tag.
@@ -46,7 +46,7 @@ impl Fence {
         }
     }
 
-    /// True when the content is shell commands.
+    /// True if the content is shell commands.
     pub(super) fn is_shell(&self) -> bool {
         matches!(self, Fence::Run { shell: true, .. })
     }
@@ -72,7 +72,7 @@ pub fn inside_fence(text: &str) -> Option<&str> {
     if info.contains(' ') || !fence.is_closed_by(last) || inside.trim().is_empty() {
         return None;
     }
-    // With another fence inside, it is unclear which of them encloses the edit.
+    // If there is another fence inside, it is unclear which of them encloses the edit.
     if inside.lines().any(|line| name::fence(line).is_some()) {
         return None;
     }

@@ -61,7 +61,7 @@ impl Format for LineAnchors {
     }
 }
 
-/// Returns a text without the line end behind it.
+/// Returns a text without its final line end.
 fn anchor_text(text: &str) -> String {
     normalize_text(text).trim_end_matches('\n').to_owned()
 }

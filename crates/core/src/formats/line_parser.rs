@@ -1,5 +1,5 @@
-//! The parser of a format: fed line by line while a text arrives. The parser that shows progress is also the one for
-//! complete texts.
+//! The parser of a format: it is fed line by line while a text arrives. The parser that shows progress is the same that
+//! parses complete texts.
 
 use crate::error::Result;
 use crate::locate::op::{HunkLineKind, Op, Request};
@@ -11,9 +11,9 @@ use crate::work;
 pub enum StreamEvent {
     /// A file begins.
     File {
-        /// Its path as written in the text.
+        /// The path as written in the text.
         path: String,
-        /// The action on it.
+        /// The action on the file.
         action: FileActionKind,
     },
     /// A hunk or block begins.
@@ -23,9 +23,9 @@ pub enum StreamEvent {
     },
     /// A line of the hunk, or of a new file.
     Line {
-        /// Its kind.
+        /// The kind of the line.
         kind: HunkLineKind,
-        /// Its text.
+        /// The text of the line.
         text: String,
     },
     /// An operation on lines by number is complete; [`StreamEvent::HunkDone`] follows.
@@ -44,18 +44,18 @@ pub enum StreamEvent {
 /// The action of a text on a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FileActionKind {
-    /// Create it.
+    /// The file is created.
     Add,
-    /// Edit it.
+    /// The file is edited.
     Update,
-    /// Delete it.
+    /// The file is deleted.
     Delete,
-    /// Edit it and move it to another path.
+    /// The file is edited and moved to another path.
     Move {
         /// The new path.
         to: String,
     },
-    /// Make this its whole text.
+    /// The file is written as a whole.
     Write,
 }
 
@@ -66,7 +66,7 @@ pub struct ParseOptions {
     pub strip: Option<usize>,
     /// The file for a text that names none.
     pub file: Option<String>,
-    /// Reverses every change.
+    /// True to reverse every change.
     pub reverse: bool,
 }
 
@@ -75,8 +75,8 @@ pub trait LineParser {
     /// Suppresses the events for lines of hunks and files: a copy of each line costs more than parsing it.
     fn skip_events(&mut self) {}
 
-    /// Says whether the next line ends in `\r\n`: the lines of a new file keep their line ends where the headers of the
-    /// patch have other ones.
+    /// Informs the parser whether the next line ends in `\r\n`: the lines of a new file keep their line ends if the
+    /// headers of the patch have other ones.
     fn next_line_end(&mut self, _crlf: bool) {}
 
     /// Parses the next line, without `\n` and without one `\r` before it. `out` receives the events.
@@ -84,7 +84,7 @@ pub trait LineParser {
 
     /// Ends the text; `cut` is true if its last line had no line end.
     ///
-    /// Errors: as [`Format::parse`](crate::formats::Format::parse). Those of earlier lines come here, too.
+    /// Errors: as [`Format::parse`](crate::formats::Format::parse), including those of earlier lines.
     fn finish(self: Box<Self>, cut: bool, out: &mut Vec<StreamEvent>) -> Result<Request>;
 }
 
@@ -131,7 +131,7 @@ pub(super) fn without_mark(text: &str) -> &str {
     text.strip_prefix('\u{FEFF}').unwrap_or(text)
 }
 
-/// True when the last line has no line end.
+/// True if the last line has no line end.
 pub(super) fn is_cut(text: &str) -> bool {
     !text.is_empty() && !text.ends_with('\n')
 }

@@ -97,7 +97,7 @@ impl Format for WordAnchors {
         let mut value = super::object(input)?;
         let mut notes = Notes::new();
         for name in ["edits", "files"] {
-            // Models encode lists as strings, and omit the brackets of a list of one.
+            // Models encode lists as strings, and omit the brackets of a list with one entry.
             let inner = value.get(name).and_then(Value::as_str).and_then(|text| serde_json::from_str(text).ok());
             if let Some(inner @ (Value::Array(_) | Value::Object(_))) = inner {
                 value[name] = inner;
@@ -119,7 +119,7 @@ impl Format for WordAnchors {
         let mut errors = Vec::new();
         for AnchorFileInput { path, edits } in files {
             let ops = ops(&edits, &mut errors, &mut request.notes);
-            // One path in two entries is one file: all of its edits refer to the current text.
+            // Two entries with one path are about one file: all of its edits refer to the current text.
             let known = request.files.iter_mut().find(|file: &&mut FileRequest| file.path == path);
             match known.map(|file| &mut file.action) {
                 Some(FileAction::Edit { ops: known, .. }) => known.extend(ops),
@@ -159,8 +159,9 @@ fn ops(edits: &[AnchorEditInput], errors: &mut Vec<Error>, notes: &mut Notes) ->
     out
 }
 
-/// Returns the new rows without words that were copied in front of them; `None` if there are none. The first row proves
-/// it: its word is that of a line which the edit names. Then every row is such a row, or only those with a named word.
+/// Returns the new rows without words that were copied before them; `None` if there are none. The first row proves that
+/// they were copied: its word is that of a line that the edit names. Words are then removed from all rows if every row
+/// has one, else only from those with a named word.
 fn without_words(op: &Op) -> Option<String> {
     let Locator::AnchorWords(edit) = &op.at else { return None };
     let named: Vec<&AnchorRef> = match &edit.place {
@@ -183,7 +184,7 @@ fn without_words(op: &Op) -> Option<String> {
     Some(out)
 }
 
-/// Returns the word in front of a row, and the length of what follows it.
+/// Returns the word before a row, and the length of the text that follows it.
 fn leading_word(row: &str) -> Option<(AnchorWord, usize)> {
     let (word, rest) = row.split_once(DELIMITERS)?;
     Some((word.parse::<AnchorWord>().ok()?, rest.len()))
@@ -224,7 +225,7 @@ fn rows_of(text: &str) -> String {
     rows
 }
 
-/// Splits at the first delimiter; the rest is the literal line.
+/// Splits an anchor at the first delimiter; the rest is the literal line.
 fn anchor(field: &str, said: &str) -> Result<AnchorRef> {
     let (word, line) = match said.split_once(DELIMITERS) {
         Some((word, line)) => (word, Some(line.strip_suffix('\n').unwrap_or(line))),
@@ -245,7 +246,7 @@ fn anchor(field: &str, said: &str) -> Result<AnchorRef> {
     Ok(AnchorRef { word, line })
 }
 
-/// Returns the word for one with other capitals, or with surrounding characters.
+/// Returns the word that is meant by one with other capitals or with surrounding characters.
 fn meant(said: &str) -> Option<AnchorWord> {
     let said = said.trim_matches(|ch: char| !ch.is_ascii_alphabetic());
     (!said.is_empty()).then(|| {

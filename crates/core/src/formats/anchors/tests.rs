@@ -56,11 +56,11 @@ fn insertions_keep_their_order_around_a_line() {
     let want = "a\np\nq\nb: x\nz\n\n  d\ne\n";
     assert_eq!(done(TEXT, &json!([before, after])).as_deref(), Ok(want));
     assert_eq!(done(TEXT, &json!([after, before])).as_deref(), Ok(want));
-    // At one boundary: insertions at the upper line first, and those at one line in the given order.
+    // At one boundary, insertions at the upper line are first, and those at one line are in the given order.
     let below = insert("{2}", "insert_before", "y");
     let more = insert("{1}", "insert_after", "z2");
     assert_eq!(done(TEXT, &json!([below, after, more])).as_deref(), Ok("a\nb: x\nz\nz2\ny\n\n  d\ne\n"));
-    // Next to a replaced range.
+    // Insertions are placed next to a replaced range.
     let replaced = json!({ "anchor": "{2}", "end_anchor": "{3}", "text": "R" });
     assert_eq!(
         done(TEXT, &json!([replaced, after, insert("{4}", "insert_before", "w")])).as_deref(),
@@ -150,7 +150,7 @@ fn words_copied_into_new_lines_are_removed() {
         run(json!([{ "anchor": "{3}", "edit_type": "replace", "text": "{3}:  D\nmore: 1" }])),
         "a\nb: x\n\n  D\nmore: 1\ne\n"
     );
-    // The word of another line, and a line whose own text begins with a word.
+    // The row has the word of another line; in the second case, the line's own text begins with a word.
     assert_eq!(
         run(json!([{ "anchor": "{0}:a", "text": "{1}:A" }])),
         done(TEXT, &json!([{ "anchor": "{0}", "text": "{1}:A" }])).unwrap()
