@@ -1,6 +1,6 @@
-//! Repaired mistakes of a text with their lines, for the notes of a request.
+//! Repaired mistakes of a text and their lines, for the notes of a request.
 
-/// Lines of one kind that a note names.
+/// Maximum number of lines that a note lists for one kind.
 const NAMED_LINES_MAX: usize = 5;
 
 /// For each kind of mistake, its first lines and the number of occurrences.
@@ -27,7 +27,7 @@ impl<K: Copy + PartialEq> MistakeTally<K> {
         }
     }
 
-    /// Returns one note per kind.
+    /// Returns one note per kind of mistake.
     pub(super) fn into_notes(self, what: fn(K) -> &'static str) -> impl Iterator<Item = String> {
         self.0.into_iter().map(move |(kind, lines, count)| {
             let shown: Vec<String> = lines.iter().map(ToString::to_string).collect();

@@ -11,12 +11,12 @@ use crate::locate::op::Request;
 use std::collections::HashSet;
 use std::ops::Range;
 
-/// Lines above a whole file that may name it.
+/// Maximum number of lines above a whole file that may name it.
 const NAME_LINES_ABOVE: usize = 2;
 
 const MIXED_NOTE: &str = "The text has SEARCH/REPLACE blocks and whole files; both were read.";
 
-/// Parses such a text; `None` for any other.
+/// Parses a text with both formats; `None` for any other text.
 ///
 /// Errors: those of both formats, and [`Code::EditUnparsable`] for a file that occurs in both.
 pub(super) fn parse_mixed(
@@ -47,13 +47,13 @@ pub(super) fn parse_mixed(
     }))
 }
 
-/// True when exactly these two formats were detected, with no range inside another.
+/// True if exactly these two formats were detected, with no range inside another.
 fn is_both(claims: &[FormatRanges]) -> bool {
     let [(blocks, parts), (files, wholes)] = claims else { return false };
     (blocks.spec().name, files.spec().name) == ("search_replace", "whole_file") && are_apart(parts, wholes)
 }
 
-/// True when no range of one list overlaps one of the other; both are sorted, and their ranges are disjoint.
+/// True if no range of one list overlaps one of the other. Both lists are sorted, and their ranges are disjoint.
 fn are_apart(parts: &[Range<usize>], wholes: &[Range<usize>]) -> bool {
     parts.iter().all(|part| {
         let next = wholes.partition_point(|whole| whole.end <= part.start);
@@ -88,13 +88,13 @@ fn request(text: &str, blocks: &FormatRanges, files: &FormatRanges, manner: &Par
     Ok(request)
 }
 
-/// True for a line in one of the ranges, which are sorted by both of their ends.
+/// True for a line in one of the ranges, which are sorted by their starts and by their ends.
 fn is_within(ranges: &[Range<usize>], at: usize) -> bool {
     let next = ranges.partition_point(|range| range.end <= at);
     ranges.get(next).is_some_and(|range| range.start <= at)
 }
 
-/// Returns the text with the other lines empty, so that line numbers are preserved.
+/// Returns the text with all other lines empty, so that line numbers are preserved.
 fn kept(text: &str, keep: impl Fn(usize) -> bool) -> String {
     let lines = text.split_inclusive('\n').enumerate();
     lines.map(|(at, line)| if keep(at) { line } else { "\n" }).collect()

@@ -60,7 +60,7 @@ pub struct FormatSpec {
     pub summary: &'static str,
     /// The instructions for a model.
     pub prompt: &'static str,
-    /// The JSON schema of its input; `None` for text formats.
+    /// The JSON schema of the input; `None` for text formats.
     pub schema: Option<fn() -> Schema>,
     /// The field of a JSON input that identifies this format; empty for text formats.
     pub key: &'static str,
@@ -72,11 +72,11 @@ pub struct FormatSpec {
 
 /// An edit syntax: parses input to operations without access to a file.
 pub trait Format: Sync {
-    /// Its description.
+    /// The description of the format.
     fn spec(&self) -> &'static FormatSpec;
 
-    /// Returns the ranges of a text (zero-based lines) that are certainly in this format, from first to last line; JSON
-    /// formats return none. Linear in the text.
+    /// Returns the ranges of a text (zero-based lines) that are certainly in this format, from first to last line. JSON
+    /// formats return none. Linear in the size of the text.
     fn detected_ranges(&self, _text: &str) -> Vec<Range<usize>> {
         Vec::new()
     }
@@ -138,17 +138,17 @@ pub fn requested_text_format(name: &str) -> Result<&'static dyn Format> {
     })
 }
 
-/// Returns the spelling of a format's name that we print: lower case with underscores. Upper case, hyphens and the former
-/// name of `unified_diff` are accepted wherever a format is named.
+/// Returns the spelling of a format's name that this crate prints: lower case with underscores. Upper case, hyphens and
+/// the former name of `unified_diff` are accepted wherever a format is named.
 pub fn canonical_name(name: &str) -> String {
     let own = name.trim().to_ascii_lowercase().replace(['-', ' '], "_");
     if own == UNIFIED_DIFF_FORMER_NAME { "unified_diff".to_owned() } else { own }
 }
 
-/// The former name of `unified_diff` as a format to print.
+/// The former name of `unified_diff` as a print format.
 pub const UNIFIED_DIFF_FORMER_NAME: &str = "unified";
 
-/// Returns the format of that name.
+/// Returns the format with this name.
 pub fn format_by_name(name: &str) -> Option<&'static dyn Format> {
     FORMATS.iter().copied().find(|format| format.spec().name == name)
 }
@@ -189,7 +189,7 @@ fn with_path<T: DeserializeOwned>(input: FormatInput) -> Result<(String, T)> {
     }
 }
 
-/// The schema for [`with_path`].
+/// Returns the schema for [`with_path`]: that of the fields, with `file_path` added.
 fn path_and(mut schema: Schema) -> Schema {
     let path = serde_json::json!({ "type": "string", "description": "The absolute path of the file." });
     if let Some(Value::Object(properties)) = schema.get_mut("properties") {
@@ -203,7 +203,7 @@ fn path_and(mut schema: Schema) -> Schema {
 
 fn unfit(path: &str, what: &str) -> Error {
     let place = if path == "." { String::new() } else { format!(" at `{path}`") };
-    // The parser ends with the name of a type of ours.
+    // The message of the parser ends with the name of a type of this crate, which is removed.
     let what = what.rsplit_once("expected struct ").map_or_else(
         || what.to_owned(),
         |(head, name)| match name.split_once(' ') {

@@ -50,7 +50,7 @@ struct MultiEditInput {
     order: EditOrder,
 }
 
-/// Converts several replacements to operations.
+/// Converts a list of replacements to operations.
 ///
 /// Errors: every replacement that is invalid by itself, all at once; an empty list; more than [`EDITS_PER_CALL_MAX`].
 pub fn to_ops(edits: &[Replacement]) -> Result<Vec<Op>> {
@@ -81,8 +81,8 @@ fn to_ops_of(edits: &[Replacement], names: &TextNames) -> Result<Vec<Op>> {
     Error::combine(errors, edits.len()).map_or(Ok(ops), Err)
 }
 
-/// True when two lists of edits of one file are equal, or lead to the same text from the current file (seed 001, "Input
-/// Equivalence Checking"). Front ends use it to drop a repeated call.
+/// True if two lists of edits of one file are equal, or lead to the same text from the current file (seed 001, "Input
+/// Equivalence Checking"). Front ends use this to drop a repeated call.
 pub fn edits_equivalent(a: &[Replacement], b: &[Replacement], file: &Snapshot, order: OpOrder) -> bool {
     if a.len() == b.len()
         && a.iter()
@@ -99,7 +99,7 @@ fn apply_edits(edits: &[Replacement], file: &Snapshot, order: OpOrder) -> Option
     Some(resolve(file, &to_ops(edits).ok()?, order, ResolveSettings::default()).ok()?.changes.apply(file))
 }
 
-/// Returns how many occurrences an edit replaces.
+/// Returns the fields of an edit that determine how many occurrences it replaces.
 fn counts_of(edit: &Replacement) -> (bool, Option<usize>) {
     (edit.replace_all.unwrap_or(false), edit.expected_replacements)
 }

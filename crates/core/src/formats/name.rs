@@ -24,7 +24,7 @@ pub(in crate::formats) fn fence(line: &str) -> Option<(char, usize, &str)> {
     (len >= 3 && !info.contains('`')).then_some((sign, len, info.trim()))
 }
 
-/// Returns the file name in the lines above a block, nearest first.
+/// Returns the file name in the lines above a block, which are given from the nearest on.
 pub(super) fn above<'a>(lines: impl Iterator<Item = &'a str>) -> Option<String> {
     let mut blanks = 0;
     for line in lines {
@@ -50,7 +50,8 @@ pub(super) fn in_info(info: &str) -> Option<String> {
     let word = info.split_whitespace().next_back()?;
     let word = word.rsplit(['=']).next().unwrap_or(word);
     let word = match word.split_once(':') {
-        // Neither the drive of a Windows path nor the lines of a citation, `12:20:src/a.rs`.
+        // The word before the colon is neither the drive of a Windows path nor the line number of a citation,
+        // `12:20:src/a.rs`.
         Some((language, name)) if language.len() > 1 && !language.bytes().all(|byte| byte.is_ascii_digit()) => name,
         _ => word,
     };
@@ -66,7 +67,7 @@ pub(super) fn clean(line: &str) -> Option<String> {
     if let Some(path) = frame::in_link(line) {
         return Some(path.to_owned());
     }
-    // A quoted name is delimited, whatever words surround it.
+    // Quotes delimit the name, whatever words are around it.
     if let Some(quoted) = quoted(line.trim()) {
         return Some(quoted);
     }
@@ -96,7 +97,8 @@ pub(super) fn clean(line: &str) -> Option<String> {
     }
 }
 
-/// Returns the only word of the nearest line above a block that may be the name of a file, in a sentence of any form.
+/// Returns the only word that may be the name of a file, in the nearest line above a block; the line may be any
+/// sentence.
 pub(super) fn mentioned<'a>(lines: impl Iterator<Item = &'a str>) -> Option<String> {
     let line = lines.filter(|line| !line.trim().is_empty()).find(|line| !is_frame(line))?;
     let punctuation = ['`', '*', '"', '\'', '(', ')', '[', ']', ',', ';', ':', '.', '!', '?', '\u{201C}', '\u{201D}'];
@@ -109,7 +111,7 @@ pub(super) fn mentioned<'a>(lines: impl Iterator<Item = &'a str>) -> Option<Stri
     found.all(|other| other == name).then(|| name.to_owned())
 }
 
-/// Returns the name behind the word of a marker.
+/// Returns the name after the word of a marker.
 pub(super) fn on_marker(rest: &str) -> Option<&str> {
     let name = rest.trim_matches(['`', '"', '\'', '(', ')', '[', ']', ':']);
     let plain = |ch: char| ch.is_alphanumeric() || "._-/\\@+$[]()".contains(ch);
@@ -121,12 +123,12 @@ fn is_pathlike(word: &str) -> bool {
     word.contains('/') || word.contains('\\') || extension(word) || extension(without_line(word))
 }
 
-/// Returns a name without the number of a line behind it: `a.rs:12`, `a.rs:12-20`.
+/// Returns a name without a line number after it: `a.rs:12`, `a.rs:12-20`.
 fn without_line(word: &str) -> &str {
     word.rsplit_once(':').filter(|(_, lines)| is_line_range(lines)).map_or(word, |(name, _)| name)
 }
 
-/// True for `12` and `12-20`.
+/// True for line numbers such as `12` and `12-20`.
 fn is_line_range(text: &str) -> bool {
     text.starts_with(|ch: char| ch.is_ascii_digit()) && text.chars().all(|ch| ch.is_ascii_digit() || ch == '-')
 }
@@ -141,7 +143,7 @@ pub(super) fn word_above<'a>(lines: impl Iterator<Item = &'a str>) -> Option<Str
     named.then(|| word.to_owned())
 }
 
-/// Returns the name in a line that contains nothing else, apart from a label; a name with blanks must be in backticks.
+/// Returns the name in a line that contains nothing else, apart from a label; a name with spaces must be in backticks.
 pub(super) fn alone(line: &str) -> Option<String> {
     let name = clean(line)?;
     let (before, after) = line.split_once(&*name)?;
@@ -154,8 +156,8 @@ pub(super) fn alone(line: &str) -> Option<String> {
     (whole && !has_letter_or_digit(after) && (!has_letter_or_digit(before) || label.is_some())).then_some(name)
 }
 
-/// Returns a line that may be the name of an existing file whose whole text follows: a single word, or a path with blanks
-/// in it. A label and a heading are not.
+/// Returns a line that may be the name of an existing file whose whole text follows: a single word, or a path with
+/// spaces. Labels and headings are not accepted.
 pub(super) fn possible(line: &str) -> Option<&str> {
     let line = line.trim();
     let word = ["**`", "`", "**", "__"].iter().find_map(|mark| {
@@ -174,7 +176,7 @@ pub(super) fn possible(line: &str) -> Option<&str> {
     .then_some(word)
 }
 
-/// Returns the text behind the number of an entry in a list: `1. `.
+/// Returns the text after the number of an entry in a list: `1. `.
 fn without_list_number(text: &str) -> &str {
     let rest = text.trim_start().trim_start_matches(|ch: char| ch.is_ascii_digit());
     rest.strip_prefix(". ").or_else(|| rest.strip_prefix(") ")).filter(|_| rest.len() < text.len()).unwrap_or(text)
@@ -185,7 +187,7 @@ fn has_letter_or_digit(part: &str) -> bool {
     part.contains(char::is_alphanumeric)
 }
 
-/// Length of a line that may be the name of an existing file.
+/// Maximum number of characters of a line that may be the name of an existing file.
 const NAME_CHARS_MAX: usize = 200;
 /// First words of sentences about a file.
 const LEADING_WORDS: [&str; 16] = [
@@ -193,10 +195,10 @@ const LEADING_WORDS: [&str; 16] = [
     "finally", "file",
 ];
 
-/// Remarks behind the name of a file whose whole text follows.
+/// Remarks after the name of a file whose whole text follows.
 const NEW_FILE_REMARKS: [&str; 6] = ["(new)", "(new file)", "(created)", "(complete)", "(full)", "(full file)"];
 
-/// True for words that say that a file name follows.
+/// True for words that announce a file name.
 fn is_label(label: &str) -> bool {
     let label = label.trim_matches(|ch: char| !ch.is_alphanumeric()).to_lowercase();
     let words: Vec<&str> = label.split(' ').filter(|word| !word.is_empty()).collect();
@@ -210,7 +212,7 @@ fn is_label(label: &str) -> bool {
     }
 }
 
-/// True for a label of a file that is changed, so that the text below it may be a part of the file.
+/// True for the label of a file that is changed: the text below it may then be only a part of the file.
 fn names_a_part(label: &str) -> bool {
     let label = label.to_lowercase();
     ["updat", "modif", "chang", "edit", "patch", "fix"].iter().any(|word| label.contains(word))
@@ -224,14 +226,14 @@ fn quoted(line: &str) -> Option<String> {
     line.matches('`').count().is_multiple_of(2).then(|| part.trim().to_owned())
 }
 
-/// True when a word ends with a file extension.
+/// True if a word ends with a file extension.
 fn extension(word: &str) -> bool {
     word.rsplit_once('.').is_some_and(|(_, tail)| {
         (1..=12).contains(&tail.len()) && tail.chars().all(|ch| ch.is_ascii_alphanumeric() || ch == '_')
     })
 }
 
-/// True for a word that ends with a file extension of letters, which a version does not have.
+/// True for a word that ends with a file extension of letters, which version numbers do not have.
 pub(super) fn has_extension(word: &str) -> bool {
     extension(word)
         && word.rsplit_once('.').is_some_and(|(_, tail)| tail.starts_with(|ch: char| ch.is_ascii_alphabetic()))

@@ -136,7 +136,7 @@ fn together(one: CellEditInput, edits: Option<Vec<CellEditInput>>) -> Result<Vec
         let what = format!("{} edits are more than the {EDITS_PER_CALL_MAX} that one call may have.", edits.len());
         return Err(Error::new(Code::CallTooLarge, what).next("Send them in several calls."));
     }
-    // Applies to all of them.
+    // The flag of the call applies to all edits that do not set it themselves.
     Ok(edits
         .into_iter()
         .map(|edit| CellEditInput { clear_outputs: edit.clear_outputs.or(clear_outputs), ..edit })

@@ -1,4 +1,4 @@
-//! The ranges of a text that each format detects, and which format contains all others.
+//! The ranges of a text that each format detects, and the choice of the format whose ranges contain all others.
 
 use super::{Format, text_formats};
 use crate::work;
@@ -7,7 +7,7 @@ use std::ops::Range;
 /// A format and the ranges of a text that it detected.
 pub(super) type FormatRanges = (&'static dyn Format, Vec<Range<usize>>);
 
-/// The ranges of a text that was looked at before: a text without wrappers is looked at by several readers.
+/// A cache of the ranges of the last examined text: several parsers examine a text without wrappers.
 #[derive(Default)]
 pub(super) struct KnownRanges {
     /// Length and hash of the text.
@@ -16,7 +16,7 @@ pub(super) struct KnownRanges {
 }
 
 impl KnownRanges {
-    /// Returns what each format detects in the text.
+    /// Returns the ranges that each format detects in the text.
     pub(super) fn of(&mut self, text: &str) -> Vec<FormatRanges> {
         let key = (text.len(), xxhash_rust::xxh3::xxh3_128(text.as_bytes()));
         if self.text != key {
@@ -28,7 +28,7 @@ impl KnownRanges {
 }
 
 fn all_ranges(text: &str) -> Vec<FormatRanges> {
-    // Once the work has to end, nothing is detected any more.
+    // Once the work has to end, nothing more is detected.
     let formats = text_formats().take_while(|_| work::check().is_ok());
     let claims = formats.map(|format| (format, format.detected_ranges(text)));
     claims.filter(|(_, claims)| !claims.is_empty()).collect()
@@ -52,7 +52,7 @@ pub(super) fn outermost(text: &str) -> Option<&'static dyn Format> {
     outermost_index(&claims).map(|at| claims[at].0)
 }
 
-/// True when every inner range lies in an outer one; both are sorted.
+/// True if every inner range lies in an outer one; both lists are sorted.
 fn holds(outer: &[Range<usize>], inner: &[Range<usize>]) -> bool {
     let mut outer = outer.iter().peekable();
     inner.iter().all(|inner| {

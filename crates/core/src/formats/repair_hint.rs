@@ -1,4 +1,4 @@
-//! Hints for texts that are almost in a format: what they look like and, if it is certain, their corrected form.
+//! Hints for texts that are almost in a format: the form that they resemble and, if it is certain, the corrected text.
 
 use super::{hashline, name, text_formats, tool_calls};
 use crate::advice;
@@ -7,12 +7,12 @@ use crate::code::Code;
 use crate::error::Error;
 use crate::work;
 
-/// Bytes of a corrected text that is shown.
+/// Maximum bytes of a corrected text that is shown.
 const CONVERTED_BYTES_MAX: usize = 8_000;
 
 /// A hint for a text.
 struct RepairHint {
-    /// One sentence on what the text looks like.
+    /// A sentence about the form that the text resembles.
     what: &'static str,
     /// The next call that would work.
     next: &'static str,
@@ -38,7 +38,7 @@ pub(super) fn unknown_format(text: &str) -> Error {
     }
 }
 
-/// Returns what a text resembles.
+/// Returns a hint about the form that a text resembles.
 fn likeness(text: &str) -> Option<RepairHint> {
     let looks = [json_edits, nameless_diff, other_markers, indented_markers, conflict, numbered_ops];
     looks.into_iter().find_map(|look| look(text))
@@ -85,7 +85,7 @@ fn nameless_diff(text: &str) -> Option<RepairHint> {
     })
 }
 
-/// Converts blocks between bare markers (`<<<<`, `====`, `>>>>`) to blocks with the usual markers; `None` for anything
+/// Converts blocks between bare markers (`<<<<`, `====`, `>>>>`) to blocks with the usual markers. `None` for anything
 /// else, or if a divider is missing or duplicated.
 pub(super) fn bare_blocks(text: &str) -> Option<String> {
     let length = work::lines(text)
@@ -115,8 +115,8 @@ pub(super) fn bare_blocks(text: &str) -> Option<String> {
     (next == 0 && blocks > 0).then_some(out)
 }
 
-/// Converts bare markers among unchanged lines to a hunk: what is outside of them is context. `None` for anything else,
-/// or if a divider is missing or duplicated.
+/// Converts bare markers among unchanged lines to a hunk whose context is the lines outside of them. `None` for
+/// anything else, or if a divider is missing or duplicated.
 pub(super) fn bare_blocks_in_context(text: &str) -> Option<String> {
     const SIGNS: [char; 3] = ['<', '=', '>'];
     const MARKS: [char; 3] = [' ', '-', '+'];
@@ -159,7 +159,7 @@ fn inside_of_fence<'l, 't>(lines: &'l [(usize, &'t str)]) -> Option<&'l [(usize,
     }
 }
 
-/// True for a line that repeats a sign like a marker.
+/// True for a line that consists of a repeated sign, like a marker.
 fn is_run(line: &str, sign: char) -> bool {
     const MARKER_CHARS_MIN: usize = 3;
     let line = line.trim_end();
@@ -240,13 +240,13 @@ fn numbered_ops(text: &str) -> Option<RepairHint> {
     })
 }
 
-/// Reads a header with a tag.
+/// Parses a header with a tag.
 fn tagged_header(line: &str) -> Option<()> {
     let tag = line.strip_prefix('¶').or_else(|| line.strip_prefix('[')?.strip_suffix(']'))?.rsplit_once('#')?.1;
     (!tag.is_empty() && tag.len() <= 8 && tag.chars().all(|ch| ch.is_ascii_hexdigit())).then_some(())
 }
 
-/// Reads a verb with a line number.
+/// Parses a verb with a line number.
 fn numbered_verb(verbs: [&str; 5], line: &str) -> Option<()> {
     let rest = verbs.iter().find_map(|verb| line.trim().strip_prefix(verb))?;
     let rest = ["before ", "after ", "block "].iter().find_map(|word| rest.strip_prefix(word)).unwrap_or(rest);

@@ -1,22 +1,23 @@
-//! Decorations that models draw around the name of a file: boxes, rules, comment signs, tags, and remarks behind it.
+//! Decorations that models put around the name of a file: boxes, rules, comment signs, tags, and remarks after it.
 
 /// Signs in pairs around a name.
 const PAIRS: [[&str; 2]; 7] =
     [["/*", "*/"], ["{/*", "*/}"], ["<!--", "-->"], ["(*", "*)"], ["{-", "-}"], ["{", "}"], ["__", "__"]];
-/// Signs of comments in front of a name.
+/// Signs of comments before a name.
 const LEADS: [&str; 9] = ["//", "///", "//!", "/**", "REM", "rem", "dnl", "'", "*)"];
 /// Tags around a name.
 const NAME_TAGS: [&str; 8] = ["path", "file", "filename", "file_path", "filepath", "file_name", "name", "source"];
-/// Attributes of a tag that give a name.
+/// Attributes of a tag that contain a name.
 const NAME_ATTRIBUTES: [&str; 6] = ["path", "name", "file", "filename", "file_path", "src"];
-/// Rounds of removing decorations.
+/// Maximum number of rounds of removing decorations.
 const ROUNDS_MAX: usize = 4;
 
-/// True for a line that is drawn: a border, a rule, the line between the head and the body of a table.
+/// True for a line that consists of drawing characters: a border, a rule, the line between the head and the body of a
+/// table.
 pub(super) fn is_rule(line: &str) -> bool {
     let line = line.trim();
     let signs = |ch: char| is_box(ch) || "-=+|_~*# :".contains(ch);
-    // Fewer signs, or those of a marker, mean something else.
+    // A line with fewer signs, or with those of a marker, has another meaning.
     line.chars().all(signs) && line.chars().filter(|ch| *ch != ' ').count() >= 3 && !line.starts_with(['+', '#'])
         || line.starts_with("+-") && line.chars().all(signs)
 }
@@ -83,7 +84,7 @@ pub(super) fn unframed(line: &str) -> &str {
     line
 }
 
-/// Returns the name of a header of a diff, whose first directory is git's.
+/// Returns the name in the header of a diff, without git's prefix.
 fn without_git_prefix(line: &str) -> &str {
     let name = |it: &'_ str| it.find(char::is_whitespace).is_none();
     if let Some(names) = line.strip_prefix("diff --git ") {
@@ -94,21 +95,21 @@ fn without_git_prefix(line: &str) -> &str {
     header.filter(|it| name(it)).unwrap_or(line)
 }
 
-/// Returns the first cell of a row of a table; the line itself if it is not a row.
+/// Returns the first cell of a table row; the line itself if it is not a row.
 fn cell(line: &str) -> &str {
     let Some(row) = line.strip_prefix('|') else { return line };
     let mut cells = row.trim_end_matches('|').split('|').map(str::trim).filter(|cell| !cell.is_empty());
     cells.find(|cell| cell.contains(['.', '/'])).unwrap_or(line)
 }
 
-/// True for a word of signs that no name has.
+/// True for a word of signs that do not occur in names.
 fn is_decoration(word: &str) -> bool {
     LEADS.contains(&word)
         || word == "*/"
         || !word.contains(|ch: char| ch.is_alphanumeric() || "./\\~\"'`()[]{}<@$&^:,".contains(ch))
 }
 
-/// Returns a name without a remark behind it: `a.rs (modified)`, `a.rs L3`, `a.rs - the parser`.
+/// Returns a name without a remark after it: `a.rs (modified)`, `a.rs L3`, `a.rs - the parser`.
 pub(super) fn without_remark(name: &str) -> &str {
     let Some((first, rest)) = name.split_once(char::is_whitespace) else { return name };
     let rest = rest.trim_start();
