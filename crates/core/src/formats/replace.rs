@@ -38,15 +38,15 @@ pub struct Replacement {
 }
 
 impl Replacement {
-    /// Converts it to an operation.
+    /// Converts the replacement to an operation.
     ///
-    /// Errors: [`Code::EditNoChange`] if old and new are equal, [`Code::CallInvalid`] if the counts contradict each
-    /// other.
+    /// Errors: [`Code::EditNoChange`] if the old and the new text are equal, [`Code::CallInvalid`] if the counts
+    /// contradict each other.
     pub fn to_op(&self) -> Result<Op> {
         self.to_op_of(&TextNames::FIELDS)
     }
 
-    /// [`Replacement::to_op`] with other names for its texts in messages.
+    /// Converts the replacement like [`Replacement::to_op`], with other names for its texts in messages.
     ///
     /// Errors: as [`Replacement::to_op`].
     pub fn to_op_of(&self, names: &TextNames) -> Result<Op> {
@@ -82,7 +82,7 @@ impl Replacement {
     }
 }
 
-/// The error for an old and a new text that are the same, in the words of a client (code 1 of the Edit tool).
+/// Creates the error for an old and a new text that are equal, in the words of a client (code 1 of the Edit tool).
 pub fn same_texts(names: &TextNames) -> Error {
     let what = format!("No changes to make: {} and {} are exactly the same.", names.old, names.new);
     Error::new(Code::EditNoChange, what).next(advice![

@@ -1,7 +1,7 @@
-//! Command lines that would change a file. They are not run: where one of them is beside an edit, a part of what was
-//! meant would be missing.
+//! Command lines that would change a file. They are not run: if a text contains one next to an edit, a part of the
+//! intended change would be missing.
 
-/// Words of a command line that are looked at.
+/// Maximum number of words of a command line that are examined.
 const WORDS_MAX: usize = 64;
 
 /// True for a command that edits files in place, or writes a here-document to one.
@@ -21,7 +21,7 @@ pub(super) fn is_edit(line: &str) -> bool {
     }
 }
 
-/// True for an option `i`, alone, with the suffix of a copy, or behind options without a value (`others`).
+/// True for an option `i`: alone, with the suffix of a backup copy, or after options without a value (`others`).
 fn in_place(words: &[&str], others: &str) -> bool {
     words.iter().any(|word| {
         let flags = word.strip_prefix('-').and_then(|rest| rest.split_once('i')).map(|(before, _)| before);
@@ -29,7 +29,7 @@ fn in_place(words: &[&str], others: &str) -> bool {
     })
 }
 
-/// True for a word that begins like a script, with another word behind it.
+/// True for a word that begins like a script and is followed by another word.
 fn has_script(words: &[&str]) -> bool {
     let at = words.iter().position(|word| {
         let quoted = word.starts_with(['\'', '"', '$']);

@@ -1,4 +1,4 @@
-//! Parts of a text that look like an edit but are in no format, or not in that of the rest.
+//! Parts of a text that look like an edit but are in no format, or in another one than the rest.
 
 use super::tool_calls::{NEW_FIELDS, OLD_FIELDS, PATH_FIELDS};
 use super::{Format, call_literal, hashline, search_replace, shell_edit};
@@ -11,13 +11,13 @@ use crate::work;
 use serde_json::{Map, Value};
 use std::ops::Range;
 
-/// Field names for the old text that only editing tools use.
+/// Field names for the old text that occur only in editing tools.
 const UNAMBIGUOUS_FIELDS: [&str; 5] = ["old_string", "oldString", "old_str", "old_text", "oldText"];
 
-/// Length of a bare run of one sign that counts as a marker.
+/// Minimum length of a bare run of one sign that counts as a marker.
 const BARE_RUN_MIN: usize = 4;
 
-/// Returns the error for a text with such a part outside of the lines that its format detected.
+/// Returns the error for a text that has such a part outside of the lines that its format detected.
 pub(super) fn check_stray_edits(text: &str, format: &dyn Format, claimed: &[Range<usize>]) -> Option<Error> {
     let name = format.spec().name;
     // Hashline has unmarked rows, and ignores everything after its end.
@@ -52,7 +52,7 @@ pub(super) fn check_stray_edits(text: &str, format: &dyn Format, claimed: &[Rang
     )
 }
 
-/// Refuses files whose whole text begins like an edit, which was most likely meant for the file and not as its text.
+/// Refuses files whose whole text begins like an edit: most likely, the edit was meant to be applied to the file.
 ///
 /// Errors: [`Code::EditUnparsable`].
 pub(super) fn check_whole_files(request: &Request) -> Result<()> {
@@ -73,7 +73,7 @@ pub(super) fn check_whole_files(request: &Request) -> Result<()> {
     Ok(())
 }
 
-/// Returns the zero-based first line with text, if the text begins like an edit.
+/// Returns the zero-based number of the first line with text, if the text begins like an edit.
 fn edit_line(text: &str, path: &str) -> Option<usize> {
     let lines: Vec<&str> = work::lines(text).collect();
     let first = lines.iter().position(|line| !line.trim().is_empty())?;
@@ -88,8 +88,8 @@ fn edit_line(text: &str, path: &str) -> Option<usize> {
     is_edit.then_some(first)
 }
 
-/// Returns the lines of a text with their zero-based numbers. Detected lines are empty, and of many in a row only some
-/// are there: as many as any rule looks at.
+/// Returns the lines of a text with their zero-based numbers. Detected lines are empty, and of many consecutive ones
+/// only some are included: as many as any rule examines.
 fn outside<'a>(text: &'a str, claimed: &[Range<usize>]) -> (Vec<&'a str>, Vec<usize>) {
     let mut ranges = claimed.iter().peekable();
     let lines = work::lines(text).enumerate().filter_map(|(at, line)| {
@@ -103,7 +103,7 @@ fn outside<'a>(text: &'a str, claimed: &[Range<usize>]) -> (Vec<&'a str>, Vec<us
     lines.unzip()
 }
 
-/// True for a line that begins an edit in some format, or nearly does.
+/// True for a line that begins an edit in some format, or almost does.
 fn begins(line: &str) -> bool {
     let text = line.trim_start();
     match text.as_bytes().first() {
@@ -126,7 +126,7 @@ fn writes(line: &str) -> bool {
     call_literal::writes_literal(line) || shell_edit::is_edit(line)
 }
 
-/// True for a line that opens a block behind the sign of a quotation or a list, or a call behind other tags.
+/// True for a line that opens a block after the sign of a quotation or a list, or a call after other tags.
 fn begins_in_list(line: &str) -> bool {
     let mut text = line.trim_start();
     while let Some(rest) = ["> ", "- ", "* ", "+ "].iter().find_map(|sign| text.strip_prefix(sign)) {
@@ -134,13 +134,13 @@ fn begins_in_list(line: &str) -> bool {
     }
     let digits = text.trim_start_matches(|ch: char| ch.is_ascii_digit());
     text = digits.strip_prefix(". ").filter(|_| digits.len() < text.len()).map_or(text, str::trim_start);
-    // Emphasis.
+    // The signs of emphasis are removed.
     text = text.trim_matches(['*', '_', '`']);
     text.starts_with("<<") && search_replace::loosely_opens(text)
         || line.match_indices('<').take(TAGS_PER_LINE_MAX).any(|(at, _)| is_tag(&line[at + 1..]))
 }
 
-/// Tags of a line that are looked at.
+/// Maximum number of tags of a line that are examined.
 const TAGS_PER_LINE_MAX: usize = 16;
 
 /// True for a tag that contains the old text of an edit.
@@ -149,7 +149,7 @@ fn is_tag(rest: &str) -> bool {
     UNAMBIGUOUS_FIELDS.iter().any(|field| name.strip_prefix(field).is_some_and(|rest| rest.starts_with(['>', '"'])))
 }
 
-/// The line on which the old text of an edit begins between words or tags that no format has.
+/// Returns the line on which the old text of an edit begins between words or tags that belong to no format.
 fn pair(lines: &[&str]) -> Option<usize> {
     const WORDS: [(&str, &str); 3] = [("SEARCH:", "REPLACE:"), ("FIND:", "REPLACE:"), ("OLD:", "NEW:")];
     const TAGS: [(&str, &str); 3] = [("search", "replace"), ("find", "replace"), ("old", "new")];
@@ -184,7 +184,7 @@ fn dashed_markers(lines: &[&str]) -> Option<usize> {
     lines[divider..].iter().any(|line| is_marker(line, '+', search_replace::loosely_closes)).then_some(at)
 }
 
-/// True for a run of a sign that a word follows.
+/// True for a run of a sign that is followed by a word.
 fn is_marker(line: &str, sign: char, word: fn(&str) -> bool) -> bool {
     let rest = line.trim().trim_start_matches(sign);
     line.trim().len() >= rest.len() + BARE_RUN_MIN && word(rest)
@@ -206,11 +206,11 @@ fn is_odd_marker(line: &str, words: &[&str]) -> bool {
         && words.contains(&rest.trim_end_matches(|ch: char| !ch.is_alphanumeric()))
 }
 
-/// Lines below the name of a tool in which its arguments begin.
+/// Maximum number of lines below the name of a tool within which its arguments begin.
 const CALL_LINES_MAX: usize = 8;
 
-/// Returns the line of a call in code of a tool whose name may be that of any function, if the call has a field that only
-/// editing tools use.
+/// Returns the line of a call in code of a tool whose name any function may have, if the call has a field that occurs
+/// only in editing tools.
 fn code_call(lines: &[&str]) -> Option<usize> {
     (0..lines.len()).find(|&at| {
         let call = &lines[at..lines.len().min(at + CALL_LINES_MAX)];
@@ -218,7 +218,7 @@ fn code_call(lines: &[&str]) -> Option<usize> {
     })
 }
 
-/// True for a line with an argument that only editing tools have.
+/// True for a line with an argument that occurs only in editing tools.
 fn has_editing_field(line: &str) -> bool {
     UNAMBIGUOUS_FIELDS.iter().any(|field| {
         line.split_once(field)
@@ -226,8 +226,8 @@ fn has_editing_field(line: &str) -> bool {
     })
 }
 
-/// Returns the line of fields in the syntax of YAML or TOML: one that only editing tools have, or the path with an old and
-/// a new text below it.
+/// Returns the line of fields in the syntax of YAML or TOML: one that occurs only in editing tools, or the path with an
+/// old and a new text below it.
 fn settings(lines: &[&str]) -> Option<usize> {
     lines.iter().enumerate().position(|(at, line)| {
         let below = || &lines[at + 1..lines.len().min(at + 1 + CALL_LINES_MAX)];
@@ -237,7 +237,7 @@ fn settings(lines: &[&str]) -> Option<usize> {
     })
 }
 
-/// True for a line that gives one of these fields a value in such a syntax.
+/// True for a line that assigns a value to one of these fields in that syntax.
 fn sets_one_of(line: &str, fields: &[&str]) -> bool {
     let line = line.trim_start().trim_start_matches("- ").trim_start();
     let name_len = line.bytes().take_while(|byte| byte.is_ascii_alphabetic() || *byte == b'_').count();
@@ -245,8 +245,8 @@ fn sets_one_of(line: &str, fields: &[&str]) -> bool {
     fields.contains(&name) && rest.trim_start().starts_with([':', '=']) && !line.ends_with(',')
 }
 
-/// Returns the first of the rows of a diff without its header: one removed line, and below it an added one. Both are
-/// indented or follow their signs, unlike the items of a list.
+/// Returns the first row of a diff without a header: a single removed line, and an added line below it. Both are
+/// indented or directly follow their signs, unlike the items of a list.
 fn rows(lines: &[&str]) -> Option<usize> {
     let is_row = |line: &str, sign: char| {
         let text = line.strip_prefix(sign).filter(|text| !text.starts_with(sign) && !text.trim().is_empty());
@@ -255,7 +255,7 @@ fn rows(lines: &[&str]) -> Option<usize> {
     (0..lines.len().saturating_sub(1)).find(|&at| is_row(lines[at], '-') && is_row(lines[at + 1], '+'))
 }
 
-/// Languages of fences that hold commands, their output or prose.
+/// Languages of fences that contain commands, their output or prose.
 const UNUSED_LANGUAGES: [&str; 17] = [
     "sh",
     "bash",
@@ -276,7 +276,7 @@ const UNUSED_LANGUAGES: [&str; 17] = [
     "json",
 ];
 
-/// Returns the note about the first fence with code next to edits, which names no file and is not used.
+/// Returns the note about the first fence with code next to edits that names no file and is not used.
 pub(super) fn unused_fence(text: &str, claimed: &[Range<usize>]) -> Option<String> {
     if claimed.is_empty() || !text.contains("```") && !text.contains("~~~") {
         return None;
@@ -300,7 +300,7 @@ pub(super) fn unused_fence(text: &str, claimed: &[Range<usize>]) -> Option<Strin
     None
 }
 
-/// True for a line that consists of one of the words, in any case, apart from the signs of a heading around it.
+/// True for a line that consists of one of the words, whatever its case, apart from the signs of a heading around it.
 fn is_heading(line: &&str, words: &[&str]) -> bool {
     let bare = line.trim_matches(|ch: char| " \t*#:[]_=-`".contains(ch));
     bare.len() <= 12 && words.iter().any(|word| bare.eq_ignore_ascii_case(word))
@@ -313,7 +313,7 @@ fn is_word(line: &&str, word: &str) -> bool {
 
 /// Returns the line on which JSON for an edit begins.
 fn json(lines: &[&str]) -> Option<usize> {
-    // The name of a field ends with a quote.
+    // The name of a JSON field ends with a quote.
     if !lines.iter().any(|line| line.contains('"')) {
         return None;
     }
@@ -336,7 +336,7 @@ fn json(lines: &[&str]) -> Option<usize> {
         match values.next() {
             Some(Ok(value)) if is_edit(&value) => return Some(at),
             Some(Ok(_)) => skip = at + rest[..values.byte_offset()].lines().count(),
-            // Truncated or malformed JSON.
+            // The JSON is truncated or malformed.
             Some(Err(error)) => {
                 let read = &lines[at..lines.len().min(at + error.line())];
                 if read.iter().any(|line| UNAMBIGUOUS_FIELDS.iter().any(|key| line.contains(&format!("\"{key}\"")))) {
@@ -373,12 +373,12 @@ fn is_edit(value: &Value) -> bool {
     }
 }
 
-/// True for a call with a text under one of the keys.
+/// True for a call with a text in one of these fields.
 fn has_text(fields: &Map<String, Value>, keys: &[&str]) -> bool {
     keys.iter().any(|key| fields.get(*key).is_some_and(Value::is_string))
 }
 
-/// Returns the first line of a fence that is named a diff and has removed and added rows, but no header of a hunk.
+/// Returns the first line of a fence whose language is `diff` and that has removed and added rows, but no hunk header.
 fn fenced_diff(lines: &[&str]) -> Option<usize> {
     let mut from = 0;
     while let Some(found) = lines[from..].iter().position(|line| opens_diff(line)) {
@@ -398,7 +398,7 @@ fn is_fence(line: &str) -> bool {
     ["```", "~~~"].iter().any(|sign| line.trim_start().starts_with(sign))
 }
 
-/// True for the first line of a fence that is named a diff.
+/// True for the first line of a fence whose language is `diff`.
 fn opens_diff(line: &str) -> bool {
     let name = line.trim().trim_start_matches(['`', '~']).trim().to_lowercase();
     is_fence(line) && ["diff", "patch", "udiff"].contains(&&*name)
@@ -476,7 +476,7 @@ mod tests {
                     assert!(read(&text).is_err(), "{text}");
                 }
             }
-            // Below a hunk, a `@@` line begins another one.
+            // Below a hunk, a `@@` line begins another hunk.
             if !part.contains("@@") {
                 assert!(read(&format!("{DIFF}{part}")).is_err(), "{part}");
             }

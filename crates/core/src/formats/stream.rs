@@ -11,22 +11,22 @@ use crate::work;
 
 /// Parses a text while it arrives, in chunks of any size. Linear in the text.
 ///
-/// The events are a preview, and may be of another format than the one detected for the complete text. The end counts:
-/// it is the same as [`parse_any`](detect::parse_any) of the whole text.
+/// The events are a preview, and may belong to another format than the one detected for the complete text. Only the
+/// final result counts: it is the same as that of [`parse_any`](detect::parse_any) for the whole text.
 pub struct PatchStream {
     named: Option<&'static dyn Format>,
     options: ParseOptions,
     text: Vec<u8>,
-    /// Bytes fed to the parser so far: whole lines.
+    /// Number of bytes fed to the parser so far, in whole lines.
     fed: usize,
     state: StreamState,
 }
 
 enum StreamState {
-    /// No format has been detected yet; the number of bytes at which detection is tried again.
+    /// No format has been detected yet. Contains the number of bytes at which detection is tried again.
     Undecided(usize),
     Feeding(&'static dyn Format, Box<dyn LineParser>),
-    /// Not text.
+    /// The input is not text.
     Broken,
 }
 
@@ -52,7 +52,7 @@ impl PatchStream {
             self.state = match format.and_then(|format| Some((format, format.line_parser(&self.options)?))) {
                 _ if text.is_err() => StreamState::Broken,
                 Some((format, machine)) => StreamState::Feeding(format, machine),
-                // A constant factor more each time, so that all detections together remain linear.
+                // The next attempt needs a quarter more bytes, so that all attempts together remain linear.
                 None => StreamState::Undecided(whole + whole / 4),
             };
         }

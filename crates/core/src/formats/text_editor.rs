@@ -113,7 +113,7 @@ impl Format for TextEditor {
                 )
             }
             EditorCommand::Insert => {
-                // The first version of the tool had `new_str` here.
+                // The first version of the tool had `new_str` for the inserted text.
                 single_edit(insertion(
                     given("insert", "insert_line", insert_line)?,
                     &given("insert", "insert_text", insert_text.or(new_str))?,
@@ -128,7 +128,7 @@ impl Format for TextEditor {
     }
 }
 
-/// Returns the action of one edit.
+/// Returns the action for one edit.
 fn single_edit(op: Op) -> FileAction {
     FileAction::Edit { ops: vec![op], order: OpOrder::Together }
 }

@@ -1,4 +1,4 @@
-//! Whole texts: what a call that states all of a file means for the text that is there.
+//! Whole texts: the change that a call means if it states the whole content of a file, given the current text.
 
 use crate::advice;
 use crate::advice::Phrase;
@@ -22,7 +22,7 @@ const PROSE_EXTENSIONS: &[&str] = &[
     "org", "tex", "wiki", "textile", "log", "prompt", "mdc",
 ];
 
-/// The text that a call states for a file, as it is meant.
+/// The text that a call states for a file, after the removal of tolerated mistakes.
 #[derive(Clone, Debug)]
 pub struct WholeText<'t> {
     /// The text.
@@ -34,8 +34,8 @@ pub struct WholeText<'t> {
 }
 
 impl<'t> WholeText<'t> {
-    /// Reads the text that replaces `now`: without copied line numbers, and checked for placeholders unless lines that
-    /// look like one are `meant`.
+    /// Interprets the text that replaces `now`: copied line numbers are removed, and placeholders are checked unless
+    /// lines that look like one are `meant`.
     ///
     /// Errors: `edit.omission`.
     pub fn read(now: &Snapshot, content: &'t str, matching: Matching, meant: bool) -> Result<WholeText<'t>> {
@@ -58,8 +58,8 @@ impl<'t> WholeText<'t> {
         Ok(WholeText { content, notes, placeholders })
     }
 
-    /// Reads the text of a file to be created. Text for people may quote a reply of `read`; other text with its line
-    /// numbers is refused.
+    /// Interprets the text of a file to be created. Prose may quote a reply of `read`; other text with line numbers of
+    /// a reply is refused.
     ///
     /// Errors: `call.invalid`.
     pub fn of_new_file(extension: Option<&str>, content: &'t str, matching: Matching) -> Result<WholeText<'t>> {
@@ -74,8 +74,8 @@ impl<'t> WholeText<'t> {
     }
 }
 
-/// Refuses a part of a file that was sent as all of it: every line is indented, which those of the file are not, and the
-/// first one is a line in the middle of the file.
+/// Refuses a part of a file that was sent as the whole file: every line is indented, unlike in the file, and the first
+/// line is one in the middle of the file.
 ///
 /// Errors: `edit.omission`.
 fn check_is_whole(now: &str, content: &str) -> Result<()> {
@@ -98,17 +98,17 @@ fn check_is_whole(now: &str, content: &str) -> Result<()> {
     ]))
 }
 
-/// Returns the content of a text that is entirely in one fence, for a file type in which a fence cannot be intended.
+/// Returns the content of a text that is entirely in one fence, for a type of file in which a fence cannot be intended.
 pub fn without_fence<'t>(extension: Option<&str>, content: &'t str) -> Option<&'t str> {
     if is_prose(Some(extension?)) { None } else { inside_fence(content) }
 }
 
-/// True for the extension of texts for people.
+/// True for the extension of a file with prose.
 fn is_prose(extension: Option<&str>) -> bool {
     extension.is_some_and(|it| PROSE_EXTENSIONS.contains(&&*it.to_ascii_lowercase()))
 }
 
-/// True for a text that begins with a fence of its own, which a write keeps.
+/// True for a text that begins with a fence of its own, which the `write` tool keeps.
 pub fn begins_with_fence(text: &str) -> bool {
     text.trim_start().starts_with(['`', '~'])
 }
