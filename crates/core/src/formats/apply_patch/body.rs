@@ -71,7 +71,7 @@ impl ApplyPatchParser {
             None => (line, !line.trim_start().starts_with('+')),
         };
         text.push_str(content);
-        // If the headers end in CRLF as well, that comes from how the patch was sent.
+        // If the headers end in CRLF as well, the CRLF comes from how the patch was sent.
         let keeps = self.crlf && !self.header_crlf;
         text.push_str(if keeps { "\r\n" } else { "\n" });
         if keeps {
@@ -141,7 +141,7 @@ impl ApplyPatchParser {
         hunk.section = at.section.map(str::to_owned).or(hunk.section.take());
     }
 
-    /// Parses a line of a chunk that is not empty.
+    /// Parses a line of a chunk; the line is not empty.
     fn chunk_line(&mut self, line: &str, number: usize, out: &mut Vec<StreamEvent>) {
         self.fresh = false;
         let ended = self.chunk.is_none() && self.last_hunk().is_some_and(|hunk| hunk.at_end);
@@ -171,7 +171,7 @@ impl ApplyPatchParser {
             out.push(StreamEvent::Line { kind: blank, text: String::new() });
             chunk.hunk.lines.push(HunkLine { kind: blank, text: String::new() });
         }
-        // A line marked as unterminated that is not the last of its side does have a line end.
+        // A line that is marked as unterminated but is not the last of its side does have a line end.
         chunk.hunk.open.0 &= kind == HunkLineKind::Added;
         chunk.hunk.open.1 &= kind == HunkLineKind::Removed;
         out.push(StreamEvent::Line { kind, text: text.to_owned() });
@@ -212,7 +212,7 @@ impl ApplyPatchParser {
             return;
         }
         let blanks = std::mem::take(&mut self.blanks);
-        // After new lines only, an empty line is not context.
+        // After only new lines, an empty line is not context.
         let only_new = hunk.lines.iter().all(|line| line.kind == HunkLineKind::Added);
         if only_new && blanks > 0 {
             self.mistakes.add(ApplyPatchMistake::BlankBetween, self.line - 1);
@@ -242,7 +242,7 @@ impl ApplyPatchParser {
         }
     }
 
-    /// Accepts an indented `*** End Patch` as the last line of all: nothing else can be meant.
+    /// Accepts an indented `*** End Patch` as the last line of the text: nothing else can be meant.
     pub(super) fn end_behind_blanks(&mut self, out: &mut Vec<StreamEvent>) {
         let Some(OpenChunk { hunk, .. }) = &mut self.chunk else { return };
         if hunk.lines.len() < 2

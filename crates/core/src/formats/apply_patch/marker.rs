@@ -11,7 +11,7 @@ pub(super) enum Marker<'a> {
     Update(&'a str),
     MoveTo(&'a str),
     EndOfFile,
-    /// `*** Frobnicate File: x`: certainly a marker, but an unknown one.
+    /// A line such as `*** Frobnicate File: x`: certainly a marker, but an unknown one.
     Unknown,
 }
 
@@ -29,7 +29,8 @@ pub(super) const END_MARKER: &str = "*** End Patch";
 /// The last line of a chunk that extends to the end of the file.
 pub(super) const END_OF_FILE_MARKER: &str = "*** End of File";
 
-/// A label, as specified and its variants in lower case, and the marker it creates from the text after its colon.
+/// A label, as specified and in its variants (lower case), and the marker that it creates from the text after its
+/// colon.
 type LabelRow = (&'static str, &'static [&'static str], for<'a> fn(&'a str) -> Marker<'a>);
 
 /// The markers with a name: their spelling, and unambiguous variants.
@@ -48,7 +49,7 @@ const BARE_MARKERS: &[(&str, &[&str], Marker<'_>)] = &[
     (END_OF_FILE_MARKER, &["end of file", "end file", "eof"], Marker::EndOfFile),
 ];
 
-/// Bytes of a label.
+/// Maximum bytes of a label.
 const LABEL_BYTES_MAX: usize = 40;
 
 /// Parses a marker in the first column; also returns whether it is spelled as specified.
@@ -96,7 +97,7 @@ fn after_two_words(text: &str) -> usize {
     blanks.nth(1).map_or(text.len(), |(at, _)| at)
 }
 
-/// Strips a separate closing run of stars.
+/// Strips a closing run of stars that is separate from the text.
 fn without_stars(text: &str) -> &str {
     let bare = text.trim_end_matches('*');
     if text.len() - bare.len() >= 2 && bare.ends_with(' ') { bare.trim_end() } else { text }
@@ -106,7 +107,7 @@ fn is_label(text: &str, labels: &[&str]) -> bool {
     text.len() <= LABEL_BYTES_MAX && labels.contains(&plain(text).as_str())
 }
 
-/// Normalizes to lower case, with one blank between words.
+/// Normalizes a label to lower case, with one space between words.
 fn plain(text: &str) -> String {
     let text = text.to_ascii_lowercase().replace(['_', '-'], " ");
     text.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -126,9 +127,9 @@ pub(super) fn clean(said: &str) -> (&str, bool) {
 /// The header line of a chunk.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ChunkHeader<'a> {
-    /// The line it names.
+    /// The line that the header names.
     pub(super) scope: Option<&'a str>,
-    /// The number of its first old line.
+    /// The number of the first old line.
     pub(super) first: Option<usize>,
     /// The section name after the numbers.
     pub(super) section: Option<&'a str>,

@@ -1,8 +1,8 @@
-//! Repaired mistakes of a patch with their lines, for the notes of the request.
+//! Repaired mistakes of a patch and their lines, for the notes of the request.
 
 use crate::formats::mistakes::MistakeTally;
 
-/// A mistake that is repaired because only one thing can be meant.
+/// A mistake that is repaired because only one meaning is possible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ApplyPatchMistake {
     NoBegin,

@@ -48,7 +48,7 @@ impl Format for ApplyPatch {
             let found = marker::read(trimmed).map(|(marker, exact)| (marker, exact, line.starts_with('*')));
             match (open, found) {
                 (None, Some((Marker::Begin, ..))) => (open, indented_end) = (Some(above.unwrap_or(number)), None),
-                // A header of hashline may have the words of a patch in front.
+                // Words of a patch may precede a header of hashline, which belongs to that format.
                 (None, Some((marker, true, true))) if marker.is_operation() && !hashline::opens(line) => {
                     (open, indented_end) = (Some(number), None);
                 }
@@ -56,9 +56,9 @@ impl Format for ApplyPatch {
                     out.push(from..number + 1);
                     open = None;
                 }
-                // If it is indented, it may be a line of the file; the last one counts.
+                // An indented marker may be a line of the file; the last one counts.
                 (Some(_), Some((Marker::End, _, false))) => indented_end = Some(number),
-                // The envelope of another format.
+                // The patch is the envelope of another format.
                 (Some(_), None) if hashline::opens(line) => open = None,
                 _ => {}
             }

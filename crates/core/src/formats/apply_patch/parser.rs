@@ -17,12 +17,12 @@ use crate::note::{Note, Notes};
 pub(super) enum ApplyPatchState {
     /// Before a patch.
     Before,
-    /// After its first line, or after a line that closed an operation.
+    /// After the first line of a patch, or after a line that closed an operation.
     Between,
     Add,
     Delete,
     Update,
-    /// After its last line.
+    /// After the last line of a patch.
     After,
 }
 
@@ -30,9 +30,9 @@ pub(super) enum ApplyPatchState {
 #[derive(Debug)]
 pub(super) struct PatchSection {
     pub(super) path: String,
-    /// Alternative names.
+    /// Alternative names of the file.
     pub(super) also: Vec<String>,
-    /// 1-based line of its header.
+    /// 1-based line of the operation's header.
     pub(super) line: usize,
     pub(super) action: SectionAction,
 }
@@ -49,7 +49,7 @@ pub(super) enum SectionAction {
 #[derive(Debug, Default)]
 pub(super) struct OpenChunk {
     pub(super) hunk: Hunk,
-    /// It has a line.
+    /// True if the chunk has a line.
     pub(super) begun: bool,
 }
 
@@ -66,17 +66,17 @@ pub(super) struct ApplyPatchParser {
     pub(super) blanks: usize,
     /// The `---` line of a unified header that waits for its `+++`.
     pub(super) header: Option<(usize, String)>,
-    /// The operation has no lines so far.
+    /// True if the operation has no lines so far.
     pub(super) fresh: bool,
-    /// The current line, and the header of the operation, end in `\r\n`.
+    /// True if the current line, and the header of the operation, end in `\r\n`.
     pub(super) crlf: bool,
     pub(super) header_crlf: bool,
-    /// White space before `*** Begin Patch`; stripped from all lines once a line shows that the whole patch is
+    /// Whitespace before `*** Begin Patch`; it is stripped from all lines once a line shows that the whole patch is
     /// indented.
     pub(super) indent: String,
     pub(super) indented: bool,
     pub(super) opener: Option<(usize, HeredocOpener)>,
-    /// The directory of a `cd` line directly above.
+    /// The directory of a `cd` line directly above the patch.
     pub(super) entered: Option<String>,
     pub(super) directory: Option<String>,
     pub(super) environment: Option<String>,
@@ -118,7 +118,7 @@ impl ApplyPatchParser {
         self.mistakes.add(slip, self.line);
     }
 
-    /// Keeps the problem with a line, if it is the first one.
+    /// Records the problem with a line, if it is the first one.
     pub(super) fn note_problem(&mut self, line: &str, what: impl Into<String>, next: impl Into<String>, sure: bool) {
         let sure_so_far = self.problem.as_ref().is_none_or(|problem| problem.sure);
         let first = self.problem.take();
@@ -205,7 +205,7 @@ impl ApplyPatchParser {
     /// Parses a line inside a patch.
     fn inside(&mut self, line: &str, out: &mut Vec<StreamEvent>) {
         let line = self.without_indent(line);
-        // In an update, white space before a marker makes it a line of the file.
+        // In an update, whitespace before a marker makes it a line of the file.
         let marker = marker::read(if self.state == ApplyPatchState::Update { line } else { line.trim_start() });
         let Some((marker, exact)) = marker else { return self.body(line, out) };
         self.flush_header(out);
@@ -276,7 +276,7 @@ impl ApplyPatchParser {
         self.sections.push(PatchSection { path, also, line: self.line, action: what });
     }
 
-    /// Returns the name in a marker, and the one without its prefix.
+    /// Returns the name in a marker, and the name without its prefix.
     fn name(&mut self, line: &str, said: &str) -> (String, Vec<String>) {
         let (name, slip) = marker::clean(said);
         if slip && !said.trim().eq(name) {

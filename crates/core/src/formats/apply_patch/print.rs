@@ -4,10 +4,10 @@ use super::marker::{BEGIN_MARKER, END_MARKER, END_OF_FILE_MARKER};
 use crate::locate::op::{FileAction, FileRequest, Hunk, HunkLineKind, Locator, NewFile, Op, Request};
 
 /// Prints a patch for this request; `None` if the format cannot express it: other locators than hunks, copies, links,
-/// bytes, permissions, and names or lines that contain line ends.
+/// binary content, permissions, and names or lines that contain line ends.
 ///
-/// Numbers, section names and missing final line ends of hunks are written if present; the original tool does not know
-/// them.
+/// Numbers, section names and missing final line ends of hunks are written if present; they are extensions that the
+/// original tool does not support.
 pub fn print(request: &Request) -> Option<String> {
     let mut out = format!("{BEGIN_MARKER}\n");
     for file in &request.files {
@@ -106,7 +106,7 @@ fn print_hunk(hunk: &Hunk, out: &mut String) -> Option<()> {
     Some(())
 }
 
-/// Returns the last line of the hunk that is of another kind.
+/// Returns the last line of the hunk that is not of this kind.
 fn last_but(hunk: &Hunk, without: HunkLineKind) -> Option<usize> {
     hunk.lines.iter().rposition(|line| line.kind != without)
 }

@@ -13,9 +13,9 @@ use crate::locate::op::{FileAction, FileRequest, Hunk, NewFile, Op, OpOrder, Req
 use crate::note::Notes;
 use std::collections::HashMap;
 
-/// Characters of a line that a message shows.
+/// Maximum number of characters of a line that a message shows.
 const LINE_CHARS_MAX: usize = 200;
-/// Bytes of a corrected patch that an error shows; a longer one is cheaper to correct in place.
+/// Maximum bytes of a corrected patch that an error shows; a longer one is cheaper to correct in place.
 const CORRECTED_PATCH_BYTES_MAX: usize = 4_000;
 
 /// A problem with a line.
@@ -25,7 +25,7 @@ pub(super) struct PatchProblem {
     shown: String,
     what: String,
     next: String,
-    /// The intention is certain enough to show the corrected patch.
+    /// True if the intention is certain enough to show the corrected patch.
     pub(super) sure: bool,
 }
 
@@ -42,7 +42,7 @@ impl PatchProblem {
     }
 }
 
-/// The operations of a request, and the omitted ones.
+/// The operations of a request, and those that were omitted.
 pub(super) struct BuiltRequest {
     files: Vec<FileRequest>,
     edits: usize,
@@ -112,7 +112,7 @@ pub(super) fn build(sections: Vec<PatchSection>, slips: &mut ApplyPatchMistakes)
 }
 
 impl BuiltRequest {
-    /// Returns the operations of the chunks that change something.
+    /// Returns the operations for those chunks that change something.
     fn effective(&mut self, hunks: Vec<Hunk>, slips: &mut ApplyPatchMistakes) -> Vec<Op> {
         self.edits += hunks.len();
         let mut ops = Vec::with_capacity(hunks.len());
@@ -169,7 +169,7 @@ pub(super) fn into_request(
     Ok(request)
 }
 
-/// Creates the error for a text without any patch.
+/// Creates the error for a text that contains no patch.
 pub(super) fn no_patch() -> Error {
     let what = format!("The text contains no patch: there is no line `{}`.", marker::BEGIN_MARKER);
     Error::new(Code::EditUnparsable, what).next(format!(
@@ -179,7 +179,7 @@ pub(super) fn no_patch() -> Error {
     ))
 }
 
-/// Creates the error for a patch without its end.
+/// Creates the error for a patch that has no end.
 pub(super) fn truncated(line: usize, last: &str, problem: Option<&PatchProblem>) -> Error {
     let end = marker::END_MARKER;
     let indented = if last.trim() == end { ", in the first column" } else { "" };
@@ -195,7 +195,7 @@ pub(super) fn truncated(line: usize, last: &str, problem: Option<&PatchProblem>)
     error.next(format!("Send the whole patch again, with `{end}` as its last line{indented}."))
 }
 
-/// Returns a line as a message shows it.
+/// Returns a line as it is shown in a message.
 pub(super) fn shown(line: &str) -> &str {
     line.char_indices().nth(LINE_CHARS_MAX).map_or(line, |(at, _)| &line[..at])
 }
@@ -216,7 +216,7 @@ pub(super) fn is_file_header(line: &str, start: &str, path: &str) -> bool {
     name == path || without_side(name) == without_side(path)
 }
 
-/// Returns a name without the `a/` or `b/` of a git diff.
+/// Returns a name without the prefix `a/` or `b/` of a git diff.
 fn without_side(name: &str) -> &str {
     name.strip_prefix("a/").or(name.strip_prefix("b/")).unwrap_or(name)
 }

@@ -7,7 +7,7 @@ pub(super) struct HeredocOpener {
     pub(super) tag: String,
     /// The directory that names are relative to.
     pub(super) directory: Option<String>,
-    /// Other commands before it, which are not run.
+    /// Other commands on the line, which are not run.
     pub(super) beside: Vec<String>,
 }
 
@@ -59,7 +59,7 @@ pub(super) fn is_unknown(folder: &str) -> bool {
     folder.starts_with(['~', '-']) || folder.contains(['$', '`', '*', '?', '(', '\\'])
 }
 
-/// Prepends the directory to a name.
+/// Prepends the directory to a name, if there is one.
 pub(super) fn join(folder: Option<&str>, name: &str) -> String {
     match folder.map(|folder| folder.trim_end_matches('/')) {
         None | Some(".") => name.to_owned(),

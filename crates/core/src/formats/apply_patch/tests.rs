@@ -165,7 +165,7 @@ fn mistakes_are_repaired_and_reported() {
 fn indented_markers_in_an_update_are_lines_of_the_file() {
     let found = hunk(&patch("*** Update File: f\n@@\n-x\n+y\n *** End Patch\n  *** Update File: b\n  @@\n"));
     assert_eq!(lines(&found), "-x\n+y\n *** End Patch\n  *** Update File: b\n  @@\n");
-    // Elsewhere they are markers.
+    // At other places they are markers.
     let request = parse("  *** Begin Patch\n *** Add File: n\n+1\n  *** Update File: f\n@@\n-x\n+y\n*** End Patch");
     assert_eq!(request.files.len(), 2);
     assert_eq!(lines(&hunks(&request.files[1])[0]), "-x\n+y\n");
@@ -207,7 +207,7 @@ fn patch_can_be_reversed() {
     let back = with(&manner, &patch(&format!("{UPDATE}*** Add File: n\n+x\n"))).unwrap();
     assert_eq!(back.files[0].action, FileAction::Delete { text: Some("x\n".into()) });
     assert_eq!(lines(&hunks(&back.files[1])[0]), " a\n-c\n+b\n");
-    // This format does not have the content of a deleted file.
+    // This format does not contain the content of a deleted file.
     assert_eq!(with(&manner, &patch("*** Delete File: d\n")).unwrap_err().code(), Code::CallInvalid);
 }
 
@@ -237,7 +237,7 @@ fn unmarked_lines_and_unterminated_patches_are_parsed() {
     assert_eq!(inner.open, (false, false));
     let new = parse(&patch("*** Add File: n\n+x\n\\ No newline at end of file\n"));
     assert_eq!(new.files[0].action, FileAction::Create(NewFile::Text("x".into())));
-    // `---` and `+++` that are not a header of this file.
+    // These `---` and `+++` are not a header of this file.
     let lists = hunk(&patch("*** Update File: f\n--- a/g\n+++ b/g\n"));
     assert_eq!(lines(&lists), "--- a/g\n+++ b/g\n");
 }
@@ -421,7 +421,7 @@ fn any_request() -> impl Strategy<Value = Request> {
     })
 }
 
-/// Removes what a patch cannot express: line numbers of hunks, and edits that change nothing.
+/// Removes the parts of a request that a patch cannot express: line numbers of hunks, and edits that change nothing.
 fn essence(mut request: Request) -> Request {
     for file in &mut request.files {
         let (FileAction::Edit { ops, .. } | FileAction::Move { ops, .. }) = &mut file.action else { continue };
@@ -445,7 +445,7 @@ proptest! {
         match ApplyPatch.parse(FormatInput::Text(text.clone())) {
             Ok(read) => prop_assert_eq!(essence(read), expected, "{}", text),
             Err(error) if error.code() == Code::EditUnparsable => {
-                // New files whose lines all begin with a plus sign.
+                // The patch may be refused if all lines of a new file begin with a plus sign.
                 prop_assert!(expected.files.iter().any(|file| matches!(
                     &file.action,
                     FileAction::Create(NewFile::Text(text)) if doubled_plus::is_suspected(text.lines())
