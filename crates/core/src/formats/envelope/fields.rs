@@ -4,12 +4,12 @@ use super::{WrapperLayer, json};
 use crate::formats::text_formats;
 use serde_json::Value;
 
-/// Fields for the text.
+/// Fields that contain the text of the edit.
 const TEXT_FIELDS: [&str; 9] =
     ["input", "patch", "diff", "cmd", "command", "patchText", "patch_text", "patch_content", "script"];
-/// Fields for the file name.
+/// Fields that contain the file name.
 const FILE_FIELDS: [&str; 6] = ["path", "file_path", "filePath", "target_file", "filename", "file"];
-/// Fields for the directory.
+/// Fields that contain the directory.
 const DIRECTORY_FIELDS: [&str; 4] = ["directory", "workdir", "cwd", "working_directory"];
 /// Fields that are irrelevant to the edit.
 const IGNORED_FIELDS: [&str; 17] = [
@@ -43,7 +43,7 @@ pub(super) fn is_idle(key: &str) -> bool {
     IGNORED_FIELDS.contains(&key)
 }
 
-/// Unwraps the arguments: exactly one text, and no unknown fields. `of` describes their origin for the note.
+/// Unwraps the arguments of a call: exactly one text, and no unknown fields. `of` describes their origin for the note.
 pub(super) fn layer(fields: impl Iterator<Item = (String, Value)>, of: &str) -> Option<WrapperLayer<'static>> {
     let mut out: Option<WrapperLayer<'static>> = None;
     let (mut file, mut directory, mut format) = (None, None, None);

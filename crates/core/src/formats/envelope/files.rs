@@ -1,10 +1,11 @@
-//! Whole files as nested elements: `<args><file><path>…</path><content>…</content></file></args>`, as Roo's newer tools
-//! take several files, alone or inside of `<write_to_file>`.
+//! Whole files as nested elements: `<args><file><path>…</path><content>…</content></file></args>`, in which Roo's newer
+//! tools receive several files, alone or inside `<write_to_file>`.
 
 use super::{WrapperLayer, is_quiet, lines};
 use std::fmt::Write as _;
 
-/// Rewrites the elements as `<file path="…">`, which is a form of whole files; `None` for anything else between them.
+/// Rewrites the elements as `<file path="…">`, which is a form of whole files; `None` if there is anything else between
+/// them.
 pub(super) fn layer(text: &str) -> Option<WrapperLayer<'_>> {
     let at = lines(text).find(|(_, line)| is_start(line.trim_start())).map(|(at, _)| at)?;
     let (before, rest) = (&text[..at], text[at..].trim_start());
@@ -31,7 +32,7 @@ fn is_start(line: &str) -> bool {
     line.starts_with("<args>") || line.trim_end() == "<write_to_file>"
 }
 
-/// Parses a file behind its opening tag: its path, its text and the rest.
+/// Parses a file after its opening tag. Returns its path, its text and the rest.
 fn file(text: &str) -> Option<(&str, &str, &str)> {
     let (path, rest) = text.trim_start().strip_prefix("<path>")?.split_once("</path>")?;
     let body = rest.trim_start().strip_prefix("<content>")?;

@@ -1,16 +1,16 @@
-//! Headers of patches above SEARCH/REPLACE blocks, which models that know both formats mix. Such a header names the file
-//! of the block, so it is read as the line with the name.
+//! Headers of patches above SEARCH/REPLACE blocks, by models that mix the two formats. Such a header names the file of
+//! the block, so it is replaced by a line with the name.
 
 use super::WrapperLayer;
 use crate::formats::name;
 use crate::formats::search_replace::marker;
 use crate::work;
 
-/// Lines between a header and its block: blank ones and fences.
+/// Maximum number of lines between a header and its block: blank ones and fences.
 const LINES_BETWEEN_MAX: usize = 4;
 
-/// Replaces headers by the names in them, line by line; `None` if a header has no block, because the text is a patch
-/// then. Lines inside of blocks are text.
+/// Replaces headers by the names in them, line by line. `None` if a header has no block, because the text is then a
+/// patch. Lines inside blocks are not changed.
 pub(super) fn layer(text: &str) -> Option<WrapperLayer<'_>> {
     if !text.contains("SEARCH") || !(text.contains("*** Update File: ") || text.contains("diff --git ")) {
         return None;
@@ -62,7 +62,7 @@ fn named(line: &str) -> Option<&str> {
     Some(path.trim()).filter(|path| !path.is_empty())
 }
 
-/// True when a block begins below a header.
+/// True if a block begins below a header.
 fn is_above_block(below: &[&str]) -> bool {
     let mut lines = below.iter().map(|line| line.trim_end_matches(['\r', '\n'])).take(LINES_BETWEEN_MAX);
     let between = |line: &&str| line.trim().is_empty() || name::is_frame(line);

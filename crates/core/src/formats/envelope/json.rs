@@ -3,7 +3,7 @@
 use super::{WrapperLayer, fields, shell};
 use serde_json::{Map, Value};
 
-/// Fields of a tool call that hold its arguments.
+/// Fields of a tool call that contain its arguments.
 const ARGUMENT_FIELDS: [&str; 4] = ["arguments", "input", "parameters", "args"];
 
 /// Unwraps a text that is a single JSON value.

@@ -19,7 +19,7 @@ use crate::work;
 use std::borrow::Cow;
 use std::path::Path;
 
-/// Nested wrappers that are removed.
+/// Maximum number of nested wrappers that are removed.
 const WRAPPERS_MAX: usize = 8;
 
 /// A text without its wrappers, and the information in them.
@@ -57,7 +57,7 @@ impl<'a> WrapperLayer<'a> {
     }
 }
 
-/// Removes all wrappers. Linear in the text.
+/// Removes all wrappers. Linear in the size of the text.
 pub fn unwrap_text(text: &str) -> UnwrappedText<'_> {
     let mut out = UnwrappedText { text: Cow::Borrowed(text), ..UnwrappedText::default() };
     for _ in 0..WRAPPERS_MAX {
@@ -104,7 +104,7 @@ fn run_at_start(sign: char, line: &str) -> usize {
     line.len() - line.trim_start_matches(sign).len()
 }
 
-/// True when a text is in no format.
+/// True if a text is in no format.
 fn is_quiet(text: &str) -> bool {
     text.trim().is_empty() || text_formats().all(|format| format.detected_ranges(text).is_empty())
 }

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 /// Names of the command that applies a V4A patch.
 const APPLY_PATCH_COMMANDS: [&str; 3] = ["apply_patch", "applypatch", "apply-patch"];
 const SHELLS: [&str; 5] = ["bash", "sh", "zsh", "dash", "ksh"];
-/// Positions at which a command line is tried; each costs one pass.
+/// Maximum number of positions at which a command line is tried; each costs one pass.
 const COMMAND_LINES_TRIED_MAX: usize = 4;
 
 /// Extracts a patch from the first command line that applies one.
@@ -79,7 +79,7 @@ pub(super) fn of_words(words: Vec<String>) -> Option<WrapperLayer<'static>> {
     runs.then(|| WrapperLayer::new(script, format!("The script of `{name} {flags}` was read, not run.")))
 }
 
-/// Parses the command line at the start of a text: returns the patch, and the offset of the rest.
+/// Parses the command line at the start of a text. Returns the patch, and the offset of the rest.
 fn command(text: &str) -> Option<(WrapperLayer<'_>, usize)> {
     let (tokens, len) = words::tokenize(text)?;
     let mut directory = None;
@@ -138,7 +138,7 @@ fn text_of(token: &ShellToken) -> &str {
     }
 }
 
-/// True for `cat <<TAG`, `echo TEXT`, `printf '%s' TEXT`.
+/// True for commands that print a text: `cat <<TAG`, `echo TEXT`, `printf '%s' TEXT`.
 fn is_source(tokens: &[ShellToken]) -> bool {
     let words: Vec<&str> = tokens.iter().filter(|it| matches!(it, ShellToken::Word { .. })).map(text_of).collect();
     match (&words[..], words.len() < tokens.len()) {
@@ -151,7 +151,7 @@ fn is_source(tokens: &[ShellToken]) -> bool {
 /// Returns the body of a here-document that begins a text, and its length including the closing line.
 fn here<'a>(text: &'a str, tag: &str, tabs: bool) -> Option<(Cow<'a, str>, usize)> {
     let bare = |line: &'a str| if tabs { line.trim_start_matches('\t') } else { line };
-    // The closing line may have trailing blanks, which a shell would not accept.
+    // The closing line may have trailing whitespace, which a shell would not accept.
     let (end, line) = lines(text).find(|(_, line)| bare(line).trim_end() == tag)?;
     let body = &text[..end];
     let used = (end + line.len() + 1).min(text.len());
@@ -188,7 +188,7 @@ fn manner(words: &[&str]) -> Option<(ParseOptions, Option<String>)> {
         } else if ["-R", "--reverse"].contains(word) {
             out.reverse = true;
         } else if is_harmless(word) {
-            // An option for strictness, which is ours to decide.
+            // The option selects a strictness, which this crate decides itself.
         } else if !is_git && !word.starts_with('-') && out.file.is_none() {
             out.file = Some((*word).to_owned());
         } else {

@@ -70,7 +70,7 @@ fn unknown_json_stays_unchanged() {
     same("");
 }
 
-/// Builds an element from parts, so that this file is not itself taken for a call.
+/// Builds an element from parts, so that this file itself is not mistaken for a call.
 fn element(name: &str, said: &str, text: &str) -> String {
     format!("<{name}{said}>{text}</{name}>")
 }
@@ -107,7 +107,7 @@ fn tags_are_removed() {
 
 #[test]
 fn other_tags_stay_unchanged() {
-    // Two calls; another call's arguments; a name above; a patch about such tags.
+    // Two calls; arguments of another call; a name above; a patch about such tags.
     same(&element("apply_patch", "", BLOCK).repeat(2).replace("><", ">\n<"));
     same(&element("replace_in_file", "", "<path>a</path><dif>x</dif>"));
     same(&format!("a.rs\n{}", element("diff", "", "\n<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n")));

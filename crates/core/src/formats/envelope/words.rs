@@ -11,8 +11,8 @@ pub(super) enum ShellToken {
     Then(&'static str),
 }
 
-/// Tokenizes up to the end of the command line; also returns the offset after its line end. `None` for a command line
-/// that cannot be understood: open quotes, groups, comments, input from files.
+/// Tokenizes a text up to the end of the command line. Also returns the offset after its line end. `None` for a command
+/// line that cannot be understood: open quotes, groups, comments, input from files.
 pub(super) fn tokenize(text: &str) -> Option<(Vec<ShellToken>, usize)> {
     let mut out = Vec::new();
     let mut rest = text;
@@ -99,7 +99,7 @@ fn word(text: &str) -> Option<(String, bool, &str)> {
                         't' => '\t',
                         'r' => '\r',
                         ch if ['\\', '\'', '"', '?'].contains(&ch) => ch,
-                        // Numeric character escapes: rare, and ambiguous between shells.
+                        // Numeric character escapes are rare, and ambiguous between shells.
                         _ => return None,
                     }),
                     ch => out.push(ch),
@@ -118,7 +118,7 @@ fn word(text: &str) -> Option<(String, bool, &str)> {
     Some((out, open, ""))
 }
 
-/// True when a quote inside several lines was probably not meant to end them, because the word continues after it. A
+/// True if a quote inside several lines was probably not meant to end them, because the word continues after it. A
 /// shell would remove such quotes, which is never intended in a patch.
 fn is_stray(quoted: &str, behind: &str, joins: &[char]) -> bool {
     quoted.contains('\n')

@@ -7,13 +7,13 @@ use serde_json::Value;
 /// The content of a wrapper.
 #[derive(Clone, Copy, PartialEq)]
 enum TagContent {
-    /// A text.
+    /// The content is a text.
     Text,
-    /// A text; a file name may precede it, so it has to be the whole input.
+    /// The content is a text. A file name may precede it, so the element must be the whole input.
     Alone,
-    /// One element per argument, or a text.
+    /// The content is one element per argument, or a text.
     Either,
-    /// One element per argument.
+    /// The content is one element per argument.
     Arguments,
 }
 
@@ -37,7 +37,7 @@ struct OpeningTag<'a> {
     /// The name with its prefix, if it has one.
     full: &'a str,
     name: &'a str,
-    /// The value of its attribute, or the text after `=` in the name.
+    /// The value of the tag's attribute, or the text after `=` in the name.
     said: &'a str,
     /// The text after the tag.
     rest: &'a str,
@@ -82,7 +82,7 @@ pub(super) fn layer(text: &str) -> Option<WrapperLayer<'_>> {
     }
 }
 
-/// True when a text begins with an argument.
+/// True if a text begins with the element of an argument.
 fn is_element(text: &str) -> bool {
     open(text.trim_start()).is_some_and(|tag| fields::is_known(tag.name) || tag.name == "parameter")
 }
@@ -98,7 +98,8 @@ fn children(text: &str) -> Option<Vec<(String, Value)>> {
             return None;
         }
         let close = format!("</{}>", tag.full);
-        // The text may contain such a tag itself: the one that counts is followed by an argument or by nothing.
+        // The text may contain such a closing tag itself: the one that counts is followed by another argument or by
+        // nothing.
         let end = memchr::memmem::find_iter(tag.rest.as_bytes(), &close).find(|&at| ends_tag(&tag, &close, at))?;
         out.push((key.to_owned(), Value::String(bare(&tag.rest[..end]).to_owned())));
         rest = tag.rest[end + close.len()..].trim_start();
@@ -106,13 +107,13 @@ fn children(text: &str) -> Option<Vec<(String, Value)>> {
     Some(out)
 }
 
-/// True for a closing tag that an argument or nothing follows.
+/// True for a closing tag that is followed by an argument or by nothing.
 fn ends_tag(tag: &OpeningTag<'_>, close: &str, at: usize) -> bool {
     let after = tag.rest[at + close.len()..].trim_start();
     after.is_empty() || is_element(after)
 }
 
-/// Returns the text of an element without the line end after its tag, the blanks before the closing tag, and CDATA.
+/// Returns the text of an element without the line end after its tag, the whitespace before the closing tag, and CDATA.
 fn bare(text: &str) -> &str {
     let inside = text.trim().strip_prefix("<![CDATA[").and_then(|it| it.strip_suffix("]]>"));
     let text = inside.unwrap_or(text);
