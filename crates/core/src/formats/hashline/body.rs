@@ -1,4 +1,4 @@
-//! The rows under an operation, and which of them are its new lines.
+//! The rows below an operation, and which of them are its new lines.
 
 use super::dialect::HashlineDialect;
 use super::token::{OpKind, OpLine, trimmed};
@@ -8,14 +8,14 @@ use crate::locate::find::{is_literal, removed_row};
 use crate::locate::line_edits::LineTarget;
 use crate::text::content::HeaderStyle;
 
-/// Form of a row.
+/// The form of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RowKind {
-    /// With a `+`, which is stripped.
+    /// The row has a `+`, which is stripped.
     Plus,
-    /// Without.
+    /// The row has no `+`.
     Bare,
-    /// White space only.
+    /// The row consists of whitespace.
     Blank,
 }
 
@@ -24,7 +24,7 @@ pub(super) enum RowKind {
 pub(super) struct BodyRow {
     pub(super) sort: RowKind,
     pub(super) text: String,
-    /// 1-based line of the input.
+    /// 1-based line of the input on which the row is.
     pub(super) at: usize,
 }
 
@@ -48,7 +48,7 @@ pub(super) struct OpenOp {
 pub(super) struct BodyMeaning {
     /// The new lines, each with a line end.
     pub(super) text: String,
-    /// Lines that are marked as removed.
+    /// The lines that are marked as removed.
     pub(super) old: Vec<String>,
     pub(super) notes: Vec<&'static str>,
 }
@@ -62,9 +62,9 @@ const LOOKS_LIKE_OP_NOTE: &str =
     "A body row `+…` reads like an operation; it was written as text. Omit the `+` to make it one.";
 const BLANK_ROWS_NOTE: &str = "Blank rows before or after the body were dropped; write `+` alone for an empty line.";
 
-/// Resolves the rows of an operation. `cut_off`: the text was aborted inside it.
+/// Resolves the rows of an operation. `cut_off` is true if the text was aborted inside the operation.
 ///
-/// Errors: rows under an operation without a body, no rows under one that needs them, rows with `-`.
+/// Errors: rows below an operation that has no body, no rows below one that needs them, rows with `-`.
 pub(super) fn resolve_rows(dialect: &HashlineDialect, open: &mut OpenOp, cut_off: bool) -> Result<BodyMeaning> {
     let mut out = BodyMeaning { notes: open.op.lenient.into_iter().collect(), ..BodyMeaning::default() };
     let mut rows = std::mem::take(&mut open.rows);
@@ -134,7 +134,7 @@ fn no_body(dialect: &HashlineDialect, open: &OpenOp, row: &BodyRow) -> Error {
     broken(row.at, &what, &row.sent()).next(next)
 }
 
-/// Handles an empty body: it deletes lines, but insertions and blocks need rows.
+/// Handles an empty body: it deletes lines, but insertions and blocks require rows.
 fn empty(dialect: &HashlineDialect, open: &OpenOp, cut_off: bool, out: &mut BodyMeaning) -> Result<()> {
     let newer = dialect.header == HeaderStyle::Brackets;
     let what = match open.op.place {
@@ -156,8 +156,8 @@ fn empty(dialect: &HashlineDialect, open: &OpenOp, cut_off: bool, out: &mut Body
     Err(broken(open.at, &what, &open.said).next(dialect.shape()))
 }
 
-/// Refuses a row such as `[src/b.ts]` right before an operation, which may be a header without its tag; one with a
-/// pilcrow also elsewhere, and as the only row of a body.
+/// Refuses a row such as `[src/b.ts]` directly before an operation, because it may be a header without its tag. A row
+/// with a pilcrow is refused at any position if it names a file, or if no row of the body has a `+`.
 fn suspicious(dialect: &HashlineDialect, rows: &[BodyRow]) -> Result<()> {
     let plus = rows.iter().any(|row| row.sort == RowKind::Plus);
     let found = rows.iter().enumerate().find(|(at, row)| {
@@ -173,12 +173,13 @@ fn suspicious(dialect: &HashlineDialect, rows: &[BodyRow]) -> Result<()> {
         .next(format!("Write `{}` for a header, or `+{}` for a line.", dialect.form, row.text)))
 }
 
-/// Handles rows with `-`: removed lines if others have a `+`; in the newer dialect bullets of a list if all have one.
+/// Handles rows with `-`: they are removed lines if others have a `+`; in the newer dialect they are items of a list if
+/// all have one.
 fn minus_rows(dialect: &HashlineDialect, open: &OpLine, rows: &mut Vec<BodyRow>, out: &mut BodyMeaning) -> Result<()> {
     let Some(first) = rows.iter().find(|row| is_minus(row)) else { return Ok(()) };
     let minus = || rows.iter().filter(|row| is_minus(row));
     let bullets = minus().all(|row| is_bullet(&row.text));
-    // A bullet has one space after its sign; more are the indentation of a removed line.
+    // A bullet has one space after its sign; more spaces are the indentation of a removed line.
     let may_be_items = bullets && minus().all(|row| !trimmed(&row.text).starts_with("-  "));
     if !matches!(open.place, LineTarget::Lines { .. } | LineTarget::Block(_)) && plus_rows(rows).next().is_some() {
         let what = "`-` rows are not valid; an insertion removes no lines. To insert a literal line starting with `-`, write `+-…`.";
@@ -210,7 +211,7 @@ fn plus_rows(rows: &[BodyRow]) -> impl Iterator<Item = &BodyRow> {
     rows.iter().filter(|row| row.sort == RowKind::Plus)
 }
 
-/// True for an item of a Markdown list; a removed line as a reply shows it is none.
+/// True for an item of a Markdown list. A removed line as a reply shows it is not an item.
 fn is_bullet(text: &str) -> bool {
     trimmed(text).starts_with("- ") && removed_row(text).is_none()
 }
@@ -220,8 +221,8 @@ fn is_minus(row: &BodyRow) -> bool {
     row.sort == RowKind::Bare && trimmed(&row.text).starts_with('-')
 }
 
-/// Strips `N:` from bare rows if every one has the form that `read` prints and the number of that very row, and the
-/// rest is not a table of literals.
+/// Strips `N:` from bare rows if every one has the form that `read` prints and the number of the line that it becomes,
+/// and the rest is not a table of literals.
 fn numbered_rows(place: LineTarget, rows: &mut [BodyRow], notes: &mut Vec<&'static str>) {
     let first = match place {
         LineTarget::Lines { from, .. } | LineTarget::Block(from) | LineTarget::Before(from) => from,
@@ -232,7 +233,7 @@ fn numbered_rows(place: LineTarget, rows: &mut [BodyRow], notes: &mut Vec<&'stat
     if first.checked_add(rows.len()).is_none() {
         return;
     }
-    // Rows in between that are blank or have a `+` may count or not.
+    // Rows in between that are blank or have a `+` may or may not be counted.
     let by_place = rows.iter().zip(first..).all(|(row, number)| row.sort != RowKind::Bare || shows_number(row, number));
     if bare_rows(rows).next().is_none()
         || !(by_place || bare_rows(rows).zip(first..).all(|(row, number)| shows_number(row, number)))
@@ -260,14 +261,15 @@ fn bare_rows(rows: &[BodyRow]) -> impl Iterator<Item = &BodyRow> {
     rows.iter().filter(|row| row.sort == RowKind::Bare)
 }
 
-/// Parses a row that can only be a line of a reply: `N: TEXT` with one blank is how a person or a table writes it.
+/// Parses a row that can only be a line of a reply. `N: TEXT` with a single space is not, because a person or a table
+/// would write it so.
 fn shown(text: &str) -> Option<(usize, &str)> {
     numbered(text).filter(|(_, rest)| !rest.strip_prefix(' ').is_some_and(|rest| rest.starts_with(|ch| ch != ' ')))
 }
 
 /// Parses the number and the text of a row as `read` prints it: `N:TEXT`, `N|TEXT`, `N` TAB `TEXT`.
 pub(super) fn numbered(text: &str) -> Option<(usize, &str)> {
-    // Replies mark changed lines, with a tab behind the number.
+    // Replies mark changed lines, and then have a tab after the number.
     let marked = text.strip_prefix('>').filter(|rest| rest.starts_with(' '));
     let text = marked.unwrap_or(text).trim_start_matches(' ');
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();

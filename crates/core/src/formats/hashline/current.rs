@@ -23,7 +23,7 @@ pub(super) fn read(line: &str) -> Option<Result<OpLine, OpLineError>> {
         let path = unquoted(trimmed(scan.rest));
         return (!path.is_empty()).then(|| Ok(OpLine::new(OpKind::Move(path.to_owned()), LineTarget::Head)));
     }
-    // A range with a colon but without a verb.
+    // The operation is a range with a colon but without a verb.
     let range = scan
         .range(&CURRENT)
         .filter(|it| it.from > 0 && it.to > 0 && !it.open && line.contains(['.', '=', '…', '-']))?;
@@ -33,7 +33,7 @@ pub(super) fn read(line: &str) -> Option<Result<OpLine, OpLineError>> {
     whole.then(|| checked(op, Some(range)))
 }
 
-/// True for an operation without its verb, which is not an operation inside a body.
+/// True for an operation without its verb, which inside a body is not an operation.
 pub(super) fn is_verbless(line: &str) -> bool {
     trimmed(line).starts_with(|ch: char| ch.is_ascii_digit())
 }

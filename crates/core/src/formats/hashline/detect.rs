@@ -9,11 +9,11 @@ use std::ops::Range;
 /// State of the detection.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum DetectState {
-    /// Outside, at the very beginning of the text or later.
+    /// Outside of a section: at the very beginning of the text, or later.
     Before { first: bool },
-    /// After a header, or an operation without one, that still needs confirmation.
+    /// After a header, or an operation without one, that the next lines have to confirm.
     Waiting { from: usize, tagged: bool, header: bool },
-    /// In a section.
+    /// Inside a section.
     Inside,
 }
 
@@ -22,7 +22,7 @@ enum DetectState {
 pub(super) fn detect_ranges(text: &str, dialect: &HashlineDialect) -> Vec<Range<usize>> {
     let mut out: Vec<Range<usize>> = Vec::new();
     let mut place = DetectState::Before { first: true };
-    // Below the header of a unified diff hunk, the parser refuses its rows.
+    // True below the header of a unified diff hunk, whose rows the parser refuses.
     let mut diff = false;
     for (at, line) in work::lines(text).enumerate() {
         let line = if at == 0 { line.strip_prefix('\u{FEFF}').unwrap_or(line) } else { line };
@@ -46,7 +46,7 @@ pub(super) fn detect_ranges(text: &str, dialect: &HashlineDialect) -> Vec<Range<
             (DetectState::Before { first: true }, None) if op => {
                 DetectState::Waiting { from: at, tagged: false, header: false }
             }
-            // The line confirms that the one before it was a header, or an operation without one.
+            // The line confirms that the line before it was a header, or an operation without one.
             (DetectState::Waiting { from, tagged, header }, None)
                 if (if tagged {
                     op || row || is_like_operation(line) || stray::is_bare_range(line, dialect)

@@ -1,4 +1,4 @@
-//! The table of dialects: how each writes what both can express.
+//! The table of dialects: how each writes the operations that both can express.
 
 use super::token::{OpKind, OpLine};
 use super::{current, seed};
@@ -30,7 +30,7 @@ pub(super) struct HashlineDialect {
     pub(super) read: fn(&str) -> Option<Result<OpLine, OpLineError>>,
 }
 
-/// A line as it is written: by its anchor if it has one.
+/// A line as it is written: its anchor, or its number if it has none.
 pub(super) struct LineRef(usize, Option<AnchorWord>);
 
 impl fmt::Display for LineRef {
@@ -43,7 +43,7 @@ impl fmt::Display for LineRef {
 }
 
 impl OpLine {
-    /// The first and the last line it names, as written; line 1 if it names none.
+    /// Returns the first and the last line that the operation names, as written; line 1 if it names none.
     pub(super) fn ends(&self) -> (LineRef, LineRef) {
         let (from, to) = match self.place {
             LineTarget::Lines { from, to } => (from, to),
@@ -100,12 +100,12 @@ impl HashlineDialect {
         }
     }
 
-    /// Formats the header line, whether or not a tag is known.
+    /// Formats the header line. `tag` may be a placeholder if no tag is known.
     pub(super) fn headed(&self, path: &str, tag: impl AsRef<str>) -> String {
         self.header.line(path, tag.as_ref())
     }
 
-    /// Describes the form to send.
+    /// Describes the form of the text to send.
     pub(super) fn shape(&self) -> String {
         format!(
             "Write `{}` as the header, then {}, and under those that end in `:` one `+TEXT` row for each new line.",
@@ -123,7 +123,7 @@ impl HashlineDialect {
         self.delete.replace('N', &from.to_string()).replace('M', &to.to_string())
     }
 
-    /// Formats an operation in this dialect; `None` if it cannot express it.
+    /// Formats an operation in this dialect; `None` if the dialect cannot express it.
     pub(super) fn write(&self, op: &OpLine) -> Option<String> {
         let seed = self.header == HeaderStyle::Pilcrow;
         let from = |line: usize| LineRef(line, op.words.from);
@@ -162,7 +162,7 @@ fn register_suffix(register: Option<&Register>) -> String {
 }
 
 impl OpLineError {
-    /// Creates the error for line `at`.
+    /// Creates the error for an operation on line `at` of the input.
     pub(super) fn error(self, at: usize, row: &str) -> Error {
         super::broken(at, &self.what, row).next(self.next)
     }

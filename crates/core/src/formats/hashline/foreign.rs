@@ -1,5 +1,5 @@
 //! Texts that are nearly hashline: older spellings, operations of the other dialect, rows pasted from `read`. The error
-//! shows the whole corrected text, if it is certain and parses.
+//! shows the whole corrected text if the correction is certain and can be parsed.
 
 use super::body::numbered;
 use super::dialect::{CURRENT, HashlineDialect, SEED};
@@ -12,7 +12,7 @@ use crate::formats::line_parser;
 use crate::locate::line_edits::LineTarget;
 use crate::work;
 
-/// Bytes of a converted text that are shown.
+/// Maximum bytes of a converted text that is shown.
 pub(super) const CONVERTED_BYTES_MAX: usize = 8000;
 
 /// Adds the converted text to the error of a text that does not parse.
@@ -26,14 +26,14 @@ pub(super) fn with_conversion(text: &str, error: Error) -> Error {
     }
 }
 
-/// Converts the text to the dialect of its headers, if all of it is understood.
+/// Converts the text to the dialect of its headers, if every line of it is understood.
 pub(in crate::formats) fn convert(text: &str) -> Option<String> {
     let mut out = String::with_capacity(text.len() + text.len() / 4);
     let mut dialect: Option<&HashlineDialect> = None;
     let mut changed = false;
     let mut pasted = Vec::new();
     let mut diff: Option<ForeignDiff> = None;
-    // Below a pasted row another row would insert a line, which was not requested.
+    // True after a pasted row: a row below it would insert a line, which was not requested.
     let mut lone = false;
     for line in work::lines(text) {
         if let (Some(of), Some(it)) = (&mut diff, dialect) {
@@ -44,7 +44,7 @@ pub(in crate::formats) fn convert(text: &str) -> Option<String> {
             diff = None;
         }
         if let Some((header, inner)) = header::classify(line).filter(|(_, inner)| header::is_tagged(inner)) {
-            // Older texts in brackets use verbs that fit the dialect of their header best.
+            // Older texts in brackets use verbs that match the dialect of their header best.
             let named = header::read(inner)?;
             let it = HashlineDialect::dialect_of(header);
             (dialect, lone) = (Some(it), false);
@@ -81,21 +81,21 @@ pub(in crate::formats) fn convert(text: &str) -> Option<String> {
 struct ForeignDiff {
     /// The next line of the old side.
     next: usize,
-    /// The line behind the old side, as its header says.
+    /// The line after the old side, according to the header.
     end: usize,
-    /// Lines of the old side removed right before it.
+    /// Number of removed lines of the old side directly before `next`.
     gone: usize,
-    /// Rows that replace them.
+    /// The rows that replace them.
     rows: String,
 }
 
 impl ForeignDiff {
-    /// Parses its first line, `@@ -a,b +c,d @@`.
+    /// Parses the first line of the hunk, `@@ -a,b +c,d @@`.
     fn begun(line: &str) -> Option<ForeignDiff> {
         let text = trimmed(line);
         let old = text.strip_prefix("@@ -").filter(|_| is_unified(text))?;
         let mut scan = LineScanner::new(old);
-        // After line `a` if the old side is empty.
+        // The position is after line `a` if the old side is empty.
         let first = scan.number()?;
         let count = match scan.rest.strip_prefix(',') {
             Some(rest) => rest.split(|ch: char| !ch.is_ascii_digit()).next()?.parse().ok()?,
@@ -105,13 +105,14 @@ impl ForeignDiff {
         Some(ForeignDiff { next, end: next.checked_add(count)?, gone: 0, rows: String::new() })
     }
 
-    /// Writes what is left; `None` if the header counts other lines of the old side, so that its rows are incomplete.
+    /// Writes the remaining changes; `None` if the header counts another number of old lines, so that the rows are
+    /// incomplete.
     fn finish(&mut self, dialect: &HashlineDialect, out: &mut String) -> Option<()> {
         self.flush(dialect, out);
         (self.next == self.end).then_some(())
     }
 
-    /// Adds a row; false for any other line.
+    /// Adds a row; false if the line is not a row of a hunk.
     fn takes(&mut self, line: &str, dialect: &HashlineDialect, out: &mut String) -> bool {
         match line.as_bytes().first() {
             Some(b'+') => {
@@ -164,14 +165,14 @@ fn translated(dialect: &HashlineDialect, line: &str, pasted: &mut Vec<usize>) ->
     if let Some(op) = other {
         return dialect.write(&op).map(Some).ok_or(());
     }
-    // The first row of a body on the operation's own line, without its `+`.
+    // The first row of a body is on the operation's own line, without its `+`.
     if let Some((head, row)) = line.split_once(": ")
         && let Some(Ok(op)) = (dialect.read)(&format!("{head}:"))
     {
         let op = dialect.write(&op).ok_or(())?;
         return Ok(Some(format!("{op}\n+{row}")));
     }
-    // A pasted row names its line; the same number twice is ambiguous.
+    // A pasted row names its line; if two rows have the same number, they are ambiguous.
     let Some((number, text)) = numbered(line) else { return Ok(None) };
     if pasted.contains(&number) {
         return Err(());
@@ -180,7 +181,7 @@ fn translated(dialect: &HashlineDialect, line: &str, pasted: &mut Vec<usize>) ->
     Ok(Some(format!("{}\n+{text}", dialect.replacing(number, number))))
 }
 
-/// Reads a line after changing the case of its letters.
+/// Parses a line after changing the case of its letters.
 fn verb_in(dialect: &HashlineDialect, line: &str, case: fn(&str) -> String) -> Option<OpLine> {
     (dialect.read)(&case(line)).and_then(Result::ok)
 }
@@ -190,7 +191,7 @@ pub(super) fn is_older(line: &str) -> bool {
     older(line).is_some()
 }
 
-/// Parses `SWAP`, `DEL`, `INS.…` and the ranges of still older transcripts.
+/// Parses `SWAP`, `DEL`, `INS.…` and the ranges of even older transcripts.
 fn older(line: &str) -> Option<OpLine> {
     let mut scan = LineScanner::new(line);
     let place = if scan.eat("SWAP.BLK") {
@@ -225,7 +226,7 @@ fn older(line: &str) -> Option<OpLine> {
     place.filter(|_| trimmed(scan.rest).is_empty())
 }
 
-/// Returns an operation with a body at a target.
+/// Returns an operation that writes its rows at a target.
 fn body_at(place: LineTarget) -> OpLine {
     OpLine::new(OpKind::Body, place)
 }

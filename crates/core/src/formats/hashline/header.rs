@@ -1,4 +1,4 @@
-//! Headers: `¶PATH#TAG` and `[PATH#TAG]`, with the noise that models put around the path.
+//! Headers: `¶PATH#TAG` and `[PATH#TAG]`, with the decorations that models put around the path.
 
 use super::token::trimmed;
 use crate::text::content::{Handle, HeaderStyle, ShortTag, Tag};
@@ -43,10 +43,10 @@ impl fmt::Display for HeaderTag {
     }
 }
 
-/// Returns kind and content of a line that looks like a header. Words of a patch and the signs of Markdown may precede
-/// the sign of a complete header.
+/// Returns the style and the content of a line that looks like a header. Words of a patch and Markdown signs may
+/// precede the sign of a complete header.
 pub(super) fn classify(line: &str) -> Option<(HeaderStyle, &str)> {
-    // The first byte of the pilcrow, or a bracket: most lines have neither.
+    // Searches for the first byte of the pilcrow, or a bracket: most lines have neither.
     memchr::memchr2(b'[', 0xC2, line.as_bytes())?;
     if let Some(inner) = undecorated(line).filter(|inner| is_tagged(inner)) {
         return Some((HeaderStyle::Pilcrow, inner));
@@ -69,8 +69,8 @@ fn plain(line: &str) -> Option<(HeaderStyle, &str)> {
     (!is_notice(line)).then(|| (HeaderStyle::Brackets, trimmed(inner)))
 }
 
-/// Returns the content of a header without the signs of Markdown around it: a heading, a quote, emphasis, code, the
-/// sign or number of a list, a name for the path, a colon behind it.
+/// Returns the content of a header without the Markdown signs around it: a heading, a quote, emphasis, code, the sign
+/// or number of a list, a label before the path, a colon after it.
 fn undecorated(line: &str) -> Option<&str> {
     const SIGNS: [char; 7] = [' ', '\t', '#', '>', '`', '*', ':'];
     let (before, inner) = line.split_once('¶')?;
@@ -122,13 +122,13 @@ fn without_noise(inner: &str) -> &str {
     let after = ["file", "to"].iter().find_map(|word| after_word(after, word)).unwrap_or(after);
     let colon = after.find(|ch: char| ch.is_alphanumeric() || ch == ':');
     match colon {
-        // Such a word may be the name of a file.
+        // The word before the colon may be the name of a file.
         Some(at) if after[at..].starts_with(':') && !trimmed(&after[at + 1..]).starts_with('#') => &after[at + 1..],
         _ => rest,
     }
 }
 
-/// Returns the text after a word, in any case.
+/// Returns the text after a word, whatever its case.
 fn after_word<'a>(text: &'a str, word: &str) -> Option<&'a str> {
     let head = text.get(..word.len())?;
     head.eq_ignore_ascii_case(word).then(|| &text[word.len()..])
