@@ -28,13 +28,13 @@ use dialect::HashlineDialect;
 use parser::HashlineParser;
 use std::ops::Range;
 
-/// The format with the instructions for one dialect; it parses both.
+/// The format, with the instructions for one dialect. It parses both dialects.
 pub struct Hashline(HeaderStyle);
 
 impl Hashline {
-    /// `¶PATH#TAG` and verbs.
+    /// The dialect of the seed: `¶PATH#TAG` and verbs.
     pub const SEED: Hashline = Hashline(HeaderStyle::Pilcrow);
-    /// `[PATH#TAG]`, `PUT` and `CUT`.
+    /// The current dialect: `[PATH#TAG]`, `PUT` and `CUT`.
     pub const CURRENT: Hashline = Hashline(HeaderStyle::Brackets);
 }
 
@@ -43,7 +43,7 @@ pub(super) fn opens(line: &str) -> bool {
     header::classify(line).is_some_and(|(_, inner)| header::is_tagged(inner))
 }
 
-/// True for an operation with a body at the left margin.
+/// True for an operation with a body that begins at the left margin.
 pub(super) fn begins(line: &str) -> bool {
     let sure = line.starts_with(|first: char| first.is_ascii_alphabetic()) && line.trim_end().ends_with(':');
     sure && [HeaderStyle::Pilcrow, HeaderStyle::Brackets]
@@ -160,8 +160,8 @@ text: CUT N.=M @name, then PUT >K @name without a colon, also under another head
 mean the file as it was shown, whatever other hunks do; the number behind .= is a line, not a count; no line may be in two ranges. Never \
 repeat the lines around a range in its body. Several sections, one per file, are applied all or not at all. The reply gives the new header.";
 
-/// A grammar: the rules of a dialect, and the common ones. A line is named by its number or its anchor. A path may
-/// contain any character except for the noise around it; the tag ends it.
+/// Creates a grammar from the rules of a dialect and the common ones. A line is referred to by its number or its
+/// anchor. A path may contain any character, except for decorations around it; it ends at the tag.
 macro_rules! grammar {
     ($rules:literal) => {
         concat!(

@@ -1,4 +1,4 @@
-//! The parser: fed line by line, it emits events and collects the sections.
+//! The parser: it is fed line by line, emits events and collects the sections.
 
 use super::body::{self, BodyRow, OpenOp, RowKind};
 use super::dialect::HashlineDialect;
@@ -12,7 +12,7 @@ use crate::note::Notes;
 use crate::text::content::HeaderStyle;
 use std::collections::HashSet;
 
-/// Errors of one text that are reported.
+/// Maximum number of errors of one text that are reported.
 const REPORTED_ERRORS_MAX: usize = 20;
 
 /// The state between two lines.
@@ -26,19 +26,19 @@ pub(super) struct HashlineParser {
     /// The paths of all sections.
     paths: HashSet<String>,
     open: Option<OpenOp>,
-    /// An error was reported; rows until the next operation belong to it.
+    /// True after an error was reported; rows until the next operation belong to it.
     skipping: bool,
-    /// `*** End Patch` or `*** Abort` was parsed.
+    /// True after `*** End Patch` or `*** Abort`.
     ended: bool,
     /// The fence around the sections.
     fence: Option<FenceLine>,
-    /// A fence was closed: lines up to the next header are ignored.
+    /// True after a fence was closed: lines up to the next header are ignored.
     outside: bool,
-    /// The error for the beginning of the text, dropped if a fence shows that it was only prose.
+    /// The error for the beginning of the text; it is dropped if a fence shows that it was only prose.
     start: Option<Error>,
     errors: Vec<Error>,
     notes: Notes,
-    /// Events are suppressed.
+    /// True if events are suppressed.
     quiet: bool,
     /// The text so far, for showing its corrected form; dropped if it is too long for that.
     said: Option<String>,
@@ -95,7 +95,7 @@ impl HashlineParser {
         HashlineParser { file: manner.file.clone(), said: Some(String::new()), ..HashlineParser::default() }
     }
 
-    /// Creates a parser that does not produce corrected texts, to test whether a text parses.
+    /// Creates a parser that produces no corrected texts, to test whether a text can be parsed.
     pub(super) fn trial() -> HashlineParser {
         HashlineParser::default()
     }
@@ -126,8 +126,8 @@ impl HashlineParser {
         }
     }
 
-    /// Handles fences around sections. A line that closes one ends the open section, unless it may as well be one of
-    /// its rows.
+    /// Handles fences around sections. A line that closes a fence ends the open section, unless it may just as well be
+    /// one of its rows.
     fn fenced(&mut self, line: &str, out: &mut Vec<StreamEvent>) -> bool {
         let Some(found) = FenceLine::of(line) else { return false };
         if self.sections.is_empty() || self.outside {
@@ -153,7 +153,7 @@ impl HashlineParser {
         true
     }
 
-    /// True for an envelope line that may surround sections.
+    /// True for a line of an envelope, which may surround sections.
     fn envelope(&mut self, text: &str, out: &mut Vec<StreamEvent>) -> bool {
         match text {
             "*** Begin Patch" => return true,
@@ -164,7 +164,7 @@ impl HashlineParser {
             "*** End Patch" => self.close(out, false),
             "*** Abort" => {
                 self.close(out, true);
-                // The operations of the last section are missing.
+                // The text was aborted, so the operations of the last section are missing.
                 if self.errors.is_empty() && self.sections.len() > 1 {
                     self.sections.pop_if(|section| section.is_untouched());
                 }
@@ -175,7 +175,7 @@ impl HashlineParser {
         true
     }
 
-    /// Decides whether a line that looks like a header is one: inside a section it may be a line of the file.
+    /// Decides if a line that looks like a header is one: inside a section it may be a line of the file.
     fn is_header(&self, header: HeaderStyle, inner: &str) -> bool {
         let within = self.sections.last().is_some_and(|section| section.dialect_row.header == HeaderStyle::Brackets);
         if self.sections.is_empty() || self.outside || header::is_tagged(inner) {
@@ -217,7 +217,7 @@ impl HashlineParser {
         self.sections.push(HashlineSection::new(dialect, named.path, named.tag, self.at));
     }
 
-    /// Handles the first line that is neither blank nor a header: an error, unless the caller named the file.
+    /// Handles the first line that is neither blank nor a header. It is an error, unless the caller named the file.
     fn start(&mut self, line: &str, out: &mut Vec<StreamEvent>) -> bool {
         if self.start.is_some() || !self.errors.is_empty() || header::is_notice(line) {
             return false;
@@ -340,7 +340,7 @@ impl HashlineParser {
 struct FenceLine {
     sign: u8,
     run: usize,
-    /// No info string follows.
+    /// True if no info string follows.
     bare: bool,
 }
 

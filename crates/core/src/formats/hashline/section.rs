@@ -18,7 +18,7 @@ pub(super) struct HashlineSection {
     pub(super) dialect_row: &'static HashlineDialect,
     pub(super) path: String,
     pub(super) tag: Option<HeaderTag>,
-    /// 1-based line of its header.
+    /// 1-based line of the section's header.
     at: usize,
     ops: Vec<Op>,
     /// The action on the file itself, with its line.
@@ -78,7 +78,7 @@ impl HashlineSection {
         Ok(())
     }
 
-    /// Returns the last operation, unless it is about the file itself, with the version it refers to.
+    /// Returns the last operation, unless it is about the file itself, and the version that it refers to.
     pub(super) fn last_op(&self) -> Option<(&Op, Option<Handle>)> {
         let base = self.tag.map(|tag| tag.handle(self.dialect_row.header));
         self.ops.last().filter(|_| self.file.is_none()).map(|op| (op, base))
@@ -188,7 +188,7 @@ fn merge(first: &mut HashlineSection, section: HashlineSection) -> Result<()> {
     Ok(())
 }
 
-/// Returns the header of a section as the caller would write it.
+/// Returns the header of a section in the form in which a caller writes it.
 fn shown_header(section: &HashlineSection) -> String {
     section.dialect_row.headed(&section.path, "…")
 }
@@ -200,7 +200,7 @@ fn interleaved(section: &HashlineSection) -> Error {
 
 fn asked(section: HashlineSection) -> Result<FileRequest> {
     let HashlineSection { dialect_row: dialect, path, tag, ops, file, .. } = section;
-    // Anchors name their lines in any version.
+    // Anchors refer to the same lines in any version.
     if tag.is_none() && line_edits::are_all_by_anchor(&ops) && file.is_none() {
         return Ok(FileRequest::new(path, FileAction::Edit { ops, order: OpOrder::Together }));
     }

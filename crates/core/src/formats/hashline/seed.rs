@@ -23,7 +23,7 @@ pub(super) fn read(line: &str) -> Option<Result<OpLine, OpLineError>> {
         return None;
     }
     let mut op = OpLine::new(OpKind::Body, LineTarget::Head);
-    // `insert head:` has no blank after the word.
+    // `insert head:` has no space after the word.
     if scan.eat("head") {
         op.place = LineTarget::Head;
     } else if scan.eat("tail") {
@@ -41,7 +41,7 @@ pub(super) fn read(line: &str) -> Option<Result<OpLine, OpLineError>> {
     body(scan, op, None)
 }
 
-/// The error for a colon behind `delete`: the rows that it announces may be meant to replace the lines.
+/// Creates the error for a colon after `delete`: the rows that it announces may be meant to replace the lines.
 fn colon_on_delete(line: &str) -> OpLineError {
     let bare = line.trim().trim_end_matches(':').trim_end();
     let replace = bare.replacen("delete", "replace", 1);

@@ -1,4 +1,4 @@
-//! Rows that are wrong anywhere: marks of other formats, numbers without a verb, notices of `read`.
+//! Rows that are wrong at any place: marks of other formats, numbers without a verb, notices of `read`.
 
 use super::dialect::HashlineDialect;
 use super::token::{LineScanner, trimmed};
@@ -43,7 +43,7 @@ pub(super) fn foreign(dialect: &HashlineDialect, row: &str, at: usize) -> Option
     Some(broken(at, &what, row).next(format!("If it is a line of the body, write `+{text}`.")))
 }
 
-/// True for numbers of lines without a verb, in the dialect whose header no other text has.
+/// True for line numbers without a verb, in the dialect whose header occurs in no other text.
 pub(super) fn is_bare_range(line: &str, dialect: &HashlineDialect) -> bool {
     let text = trimmed(line);
     let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
@@ -66,7 +66,7 @@ fn bracketed(dialect: &HashlineDialect, text: &str, at: usize) -> Error {
     broken(at, &what, text).next(dialect.shape())
 }
 
-/// True for `@@ -a,b +c,d @@`.
+/// True for a header such as `@@ -a,b +c,d @@`.
 pub(super) fn is_unified(text: &str) -> bool {
     let mut words = text.split_ascii_whitespace();
     words.next() == Some("@@") && is_hunk_side(words.next(), '-') && is_hunk_side(words.next(), '+')
@@ -88,7 +88,7 @@ pub(super) fn is_elision(row: &str) -> bool {
     matches!(text, "…" | "...") || header::is_notice(trimmed(row))
 }
 
-/// Creates the error for such a line inside a body.
+/// Creates the error for a line that marks omitted lines inside a body.
 pub(super) fn elided(row: &str, at: usize) -> Error {
     let what = format!("{:?} is a placeholder for omitted lines; a body must contain all lines.", short(trimmed(row)));
     broken(at, &what, row)
@@ -119,7 +119,7 @@ pub(super) fn orphan(dialect: &HashlineDialect, row: &str, at: usize) -> Error {
     broken(at, &what, row).next(hint(dialect, text).unwrap_or_else(|| dialect.shape()))
 }
 
-/// True for a line whose first word is a verb, in any case.
+/// True for a line whose first word is a verb, whatever its case.
 pub(super) fn begins_like_an_operation(text: &str) -> bool {
     let word = trimmed(text).split([' ', '\t']).next().unwrap_or_default();
     ["replace", "delete", "insert", "put", "cut"].iter().any(|verb| word.eq_ignore_ascii_case(verb))

@@ -18,7 +18,7 @@ fn read(text: &str) -> Vec<Op> {
     ops
 }
 
-/// Returns their lines and texts.
+/// Returns the lines and texts of the operations.
 fn ops(text: &str) -> Vec<(LineTarget, String)> {
     read(text).into_iter().map(|op| (line_edits::of(&op).unwrap().target, op.text)).collect()
 }
@@ -145,7 +145,7 @@ fn bodies_are_parsed() {
     assert_eq!(body("2:3:a"), "3:a\n");
     assert_eq!(body("1: \"one\",\n2: \"two\","), "1: \"one\",\n2: \"two\",\n");
     assert_eq!(body("2:a\nb"), "2:a\nb\n");
-    // Only the number of that very row, in the form of a reply, is stripped.
+    // Only the number of the line that the row becomes, in the form of a reply, is stripped.
     assert_eq!(body("2:    a\n3:}"), "    a\n}\n");
     assert_eq!(body("2: a\n3: b"), "2: a\n3: b\n");
     assert_eq!(body("2: x"), "2: x\n");
@@ -203,7 +203,7 @@ fn refusals_show_a_corrected_text() {
     ] {
         assert_eq!(refused(text).data().get("converted").and_then(|it| it.as_str()), Some(converted), "{text}");
     }
-    // A repair adds no lines: a row below a pasted one may be an inserted line.
+    // A repair adds no lines: a row below a pasted one may be meant as an inserted line.
     for text in ["¶a#1A2B\n2:x\n2:y\n", "¶a#1A2B\n2:x\n+y\n", "¶a#1A2B\n2:x\ny\n3:z\n"] {
         assert!(refused(text).data().get("converted").is_none(), "{text}");
     }
@@ -318,7 +318,7 @@ fn many_hunks_and_sections_take_linear_work() {
     assert!(refused(&format!("¶a#1A2B\n{bad}")).to_string().len() < 20_000);
 }
 
-/// Fragments of texts that are close to the language.
+/// Fragments from which texts close to the language are generated.
 const PIECE: &str = "(¶a#1A2B|\\[a#1A2B\\]|\\[b\\]|replace |delete |insert |PUT |CUT |MV |REM|before |after |head|tail|block |2|9|\\.\\.|\\.=|\\*|:|\\+|-|@r|\\||<|>|\\$|…|@@|\\*\\*\\* |End Patch|Abort|#| |\t|é|x|\n|\n|\n|\r)";
 
 proptest! {
@@ -387,14 +387,14 @@ fn anchors_are_accepted_in_place_of_numbers() {
             assert_eq!((rows.target, rows.anchors), (place, AnchorRange { from: words.0, to: words.1 }), "{text}");
         }
     }
-    // Without a version, anchors are sufficient, numbers are not.
+    // Without a version, anchors are sufficient; numbers are not.
     for (text, fine) in [
         ("¶a\ndelete Table..Former\n", true),
         ("[a]\nCUT Table\nPUT <1:\n+x\n", true),
         ("¶a\ndelete Table..9\n", false),
         ("¶a\ndelete Table\ndelete 3\n", false),
         ("¶a\ninsert head:\n+x\n", false),
-        // Words outside the dictionary, and words that are merely adjacent.
+        // Words outside the dictionary, and words that are only adjacent, are not anchors.
         ("¶a#1A2B\ndelete Qwertyuiop\n", false),
         ("¶a#1A2B\ndelete Table Former\n", false),
         ("¶a#1A2B\ndelete table\n", false),

@@ -1,4 +1,4 @@
-//! Tokens common to both dialects: white space, numbers, ranges, and the end of an operation line.
+//! Tokens common to both dialects: whitespace, numbers, ranges, and the end of an operation line.
 
 use super::dialect::{HashlineDialect, OpLineError};
 use crate::locate::anchor_map::AnchorWord;
@@ -8,7 +8,7 @@ use crate::text::content::HeaderStyle;
 /// The action of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum OpKind {
-    /// Writes the rows below it.
+    /// Writes the rows below the operation.
     Body,
     /// Removes lines.
     Take,
@@ -25,7 +25,7 @@ pub(super) enum OpKind {
 pub(super) struct OpLine {
     pub(super) kind: OpKind,
     pub(super) place: LineTarget,
-    /// Anchors in place of its numbers.
+    /// Anchors in place of the line numbers.
     pub(super) words: AnchorRange,
     /// Text expected on the first line.
     pub(super) check: Option<String>,
@@ -33,7 +33,7 @@ pub(super) struct OpLine {
     pub(super) inline: Option<String>,
     pub(super) keep: Option<Register>,
     pub(super) paste: Option<Register>,
-    /// It ends with a colon.
+    /// True if the operation ends with a colon.
     pub(super) colon: bool,
     /// The note about a repaired mistake.
     pub(super) lenient: Option<&'static str>,
@@ -54,23 +54,23 @@ impl OpLine {
         }
     }
 
-    /// Sets anchors in place of numbers.
+    /// Sets anchors in place of line numbers.
     pub(super) fn named(self, words: AnchorRange) -> OpLine {
         OpLine { words, ..self }
     }
 
-    /// True when it does not cut to a named register.
+    /// True if the operation does not cut to a named register.
     pub(super) fn unnamed(&self) -> bool {
         self.keep.as_ref().is_none_or(|register| register.0.is_none())
     }
 }
 
-/// True for white space of the format: no NBSP, no other Unicode.
+/// True for whitespace of the format: ASCII only, without NBSP and other Unicode spaces.
 pub(super) fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | 0x0B | 0x0C | b'\r')
 }
 
-/// Trims white space at both ends of a line.
+/// Trims the whitespace at both ends of a line.
 pub(super) fn trimmed(line: &str) -> &str {
     line.trim_matches(|ch| u8::try_from(ch).is_ok_and(is_blank))
 }
@@ -88,14 +88,14 @@ pub(super) struct LineNumberRange {
     pub(super) to: usize,
     /// Anchors in place of the numbers.
     pub(super) words: AnchorRange,
-    /// Written in the dialect's own form.
+    /// True if the range is written in the dialect's own form.
     pub(super) strict: bool,
-    /// It has a separator but no last line.
+    /// True if the range has a separator but no last line.
     pub(super) open: bool,
 }
 
 impl LineNumberRange {
-    /// Returns the range of one line, which may have an anchor.
+    /// Returns a range of one line, which may have an anchor.
     fn one_line(line: usize, word: Option<AnchorWord>, strict: bool) -> LineNumberRange {
         LineNumberRange { from: line, to: line, words: AnchorRange { from: word, to: word }, strict, open: false }
     }
@@ -110,7 +110,7 @@ impl<'a> LineScanner<'a> {
         self.rest.is_empty()
     }
 
-    /// Skips white space; true if there was some.
+    /// Skips whitespace; returns true if there was some.
     pub(super) fn blanks(&mut self) -> bool {
         let before = self.rest.len();
         self.rest = self.rest.trim_start_matches(|ch: char| u8::try_from(ch).is_ok_and(is_blank));
@@ -123,7 +123,7 @@ impl<'a> LineScanner<'a> {
         rest.is_some()
     }
 
-    /// Accepts a word followed by white space or nothing.
+    /// Accepts a word that is followed by whitespace or nothing.
     pub(super) fn word(&mut self, word: &str) -> bool {
         let mut next = *self;
         let found = next.eat(word) && (next.blanks() || next.at_end());
@@ -133,7 +133,7 @@ impl<'a> LineScanner<'a> {
         found
     }
 
-    /// Parses a line number without sign or leading zero; an overflowing one saturates.
+    /// Parses a line number without sign or leading zero; one that is too large becomes the maximum.
     pub(super) fn number(&mut self) -> Option<usize> {
         let digits = self.rest.bytes().take_while(u8::is_ascii_digit).count();
         if digits == 0 || self.rest.starts_with('0') {
@@ -144,7 +144,8 @@ impl<'a> LineScanner<'a> {
         Some(number.parse().unwrap_or(usize::MAX))
     }
 
-    /// Parses a line by its number, or by its anchor with the number 0. Text that only resembles an anchor has neither.
+    /// Parses a reference to a line: its number, or its anchor with the number 0. Text that only resembles an anchor
+    /// gives the number 0 without an anchor.
     pub(super) fn line(&mut self) -> Option<(usize, Option<AnchorWord>)> {
         if let Some(number) = self.number() {
             return Some((number, None));
@@ -160,8 +161,8 @@ impl<'a> LineScanner<'a> {
         Some((0, word.parse().ok()))
     }
 
-    /// Parses one line or a range, with any separator made of blanks, `-`, `.`, `=` and `…`; between anchors, blanks
-    /// alone are not a separator.
+    /// Parses one line or a range, with any separator made of spaces, tabs, `-`, `.`, `=` and `…`. Between anchors,
+    /// whitespace alone is not a separator.
     pub(super) fn range(&mut self, dialect: &HashlineDialect) -> Option<LineNumberRange> {
         let (from, first) = self.line()?;
         let mut next = *self;
@@ -207,7 +208,8 @@ impl<'a> LineScanner<'a> {
         Some(if (1..=64).contains(&len) { Ok(Register(Some(name.to_owned()))) } else { Err(()) })
     }
 
-    /// Parses the rest of an operation line: `|expected text|`, a colon, the first row. False for anything else.
+    /// Parses the rest of an operation line: `|expected text|`, a colon, the first row. Returns false for anything
+    /// else.
     pub(super) fn tail(&mut self, op: &mut OpLine) -> bool {
         self.blanks();
         if let Some(rest) = self.rest.strip_prefix('|') {
@@ -242,7 +244,7 @@ pub(super) fn unknown_word(op: &OpLine) -> Option<OpLineError> {
     })
 }
 
-/// Returns the error for a range that ends before it starts, or that has a separator and no last line: the current
+/// Returns the error for a range that ends before it starts, or that has a separator and no last line. The current
 /// dialect tolerates the latter, the seed's does not.
 pub(super) fn misplaced(range: LineNumberRange, dialect: &HashlineDialect) -> Option<OpLineError> {
     if range.open && dialect.header == HeaderStyle::Pilcrow {
@@ -259,7 +261,7 @@ pub(super) fn misplaced(range: LineNumberRange, dialect: &HashlineDialect) -> Op
 }
 
 fn reversed(range: LineNumberRange, dialect: &HashlineDialect) -> Option<OpLineError> {
-    // If an anchor names a line, only the file tells which line is the upper one.
+    // If an anchor names a line, only the file shows which line is the upper one.
     (range.from > 0 && range.to > 0 && range.to < range.from).then(|| OpLineError {
         what: format!("range {}..{} ends before it starts.", range.from, range.to),
         next: format!(
