@@ -1,4 +1,4 @@
-//! Printer of edits by anchors, as JSON. The anchors are those of a text seen for the first time.
+//! Printer of edits by anchors, as JSON. The anchors are those that a text gets when it is seen for the first time.
 
 use super::{FileDelta, unsaid};
 use crate::error::Result;
@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 
 /// Prints the changes. Anchors identify lines exactly, so ranges cover only the changed lines, unless the parser does
-/// not find the place.
+/// not find the place then.
 pub(super) fn print(deltas: &[FileDelta<'_>], context: usize) -> Result<String> {
     let context = if context == super::CONTEXT_LINES[0] { 0 } else { context };
     let mut files = Vec::with_capacity(deltas.len());
@@ -41,7 +41,7 @@ pub(super) fn print(deltas: &[FileDelta<'_>], context: usize) -> Result<String> 
     Ok(format!("{value:#}\n"))
 }
 
-/// Returns one change; `None` if no line can be named.
+/// Returns one change as JSON; `None` if no line can be named.
 fn edit(hunk: &DiffHunk, anchor: impl Fn(usize) -> Option<String>) -> Option<Value> {
     let (from, to) = (hunk.old_start, hunk.old_start + hunk.old_lines.saturating_sub(1));
     let (first, kind) = match (hunk.old_lines, hunk.new_lines) {

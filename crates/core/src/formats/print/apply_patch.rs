@@ -1,5 +1,5 @@
-//! Printer of V4A patches that the original tool understands in the same way. It takes the first place that a hunk
-//! fits, so every hunk has enough context to fit only once, and no extension is used.
+//! Printer of V4A patches that the original tool understands in the same way. That tool takes the first place that a
+//! hunk fits, so every hunk has enough context to fit only once, and no extension is used.
 
 use super::stretch::{LineDifference, PrintedHunk};
 use super::{FileDelta, unsaid};
@@ -36,7 +36,7 @@ fn ask(delta: &FileDelta<'_>, context: usize) -> Result<FileAction> {
     })
 }
 
-/// True for a text whose last line has no end.
+/// True for a text whose last line has no line end.
 fn is_open(text: &str) -> bool {
     !text.is_empty() && !text.ends_with('\n')
 }

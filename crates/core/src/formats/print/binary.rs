@@ -1,17 +1,17 @@
-//! GIT binary patches: a change of bytes that are no text, as `git diff --binary` writes it.
+//! GIT binary patches: a change of bytes that are not text, as `git diff --binary` writes it.
 
 use crate::locate::binary::git_object_id;
 use std::fmt::Write as _;
 
-/// Bytes per line.
+/// Number of bytes that are encoded on one line.
 const LINE_BYTES: usize = 52;
 /// The digits of git's base 85.
 const DIGITS: &[u8; 85] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~";
 /// Level of the compression.
 const COMPRESSION_LEVEL: u8 = 6;
 
-/// Returns the lines behind `diff --git` and the modes that change a file's bytes, in both directions; `None` for a side
-/// without a file.
+/// Returns the lines after `diff --git` and the modes that change a file's bytes, in both directions. `None` means that
+/// there is no file on that side.
 pub fn binary_patch(before: Option<&[u8]>, after: Option<&[u8]>) -> String {
     let id = |side: Option<&[u8]>| side.map_or_else(|| "0".repeat(40), git_object_id);
     let mut out = String::new();
@@ -56,7 +56,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// A patch leads to the bytes that it was made for.
+        /// A patch leads to the bytes for which it was made.
         #[test]
         fn binary_patches_are_read_back(old in prop::collection::vec(any::<u8>(), 1..300), new in prop::collection::vec(any::<u8>(), 1..300)) {
             let text = format!("diff --git a/f b/f\n{}", binary_patch(Some(&old), Some(&new)));

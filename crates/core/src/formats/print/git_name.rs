@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-/// Returns a name behind a prefix such as `a/`: in quotes, with escapes, if a line could not hold it otherwise.
+/// Returns a name after a prefix such as `a/`. It is quoted, with escapes, if it cannot be written on a line otherwise.
 pub fn quoted_name(prefix: &str, name: &[u8]) -> String {
     if let Ok(text) = std::str::from_utf8(name)
         && !text.chars().any(|char| char.is_control() || char == '"' || char == '\\')

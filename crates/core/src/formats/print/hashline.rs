@@ -1,4 +1,4 @@
-//! Printer of hashline's seed dialect: lines by number below the tag of the version that they refer to.
+//! Printer of hashline's seed dialect: lines by number, below the tag of the version that the numbers refer to.
 
 use super::{FileDelta, unsaid};
 use crate::error::Result;
@@ -8,7 +8,7 @@ use crate::text::explain::{self, DiffHunk, LineKind};
 use std::fmt::Write as _;
 
 /// Prints the changes. Numbers are exact for the tagged text, so ranges cover only the changed lines; they are wider
-/// only where the parser would take such a range for a miscount.
+/// only if the parser would mistake such a range for a miscount.
 pub(super) fn print(deltas: &[FileDelta<'_>], context: usize) -> Result<String> {
     let context = if context == super::CONTEXT_LINES[0] { 0 } else { context };
     let mut out = String::new();

@@ -38,7 +38,7 @@ pub struct FileDelta<'a> {
     pub before: Option<&'a Snapshot>,
     /// The current text; `None` for a deleted file.
     pub after: Option<&'a Snapshot>,
-    /// The permissions before and now, where they changed or must be stated; `None`: not stated.
+    /// The permissions before and now, if they changed or must be stated; `None` if they are not stated.
     pub modes: (Option<FileMode>, Option<FileMode>),
 }
 
@@ -53,7 +53,7 @@ impl<'a> FileDelta<'a> {
         self.from.unwrap_or(self.path)
     }
 
-    /// The changed permission.
+    /// Returns the new permission, if it changed.
     fn new_mode(&self) -> Option<FileMode> {
         self.modes.1.filter(|mode| self.modes.0 != Some(*mode))
     }
@@ -77,7 +77,7 @@ pub struct PrintFormat {
     print: fn(&[FileDelta<'_>], usize) -> Result<String>,
 }
 
-/// Every such format.
+/// Every print format.
 pub static PRINT_FORMATS: &[PrintFormat] = &[
     PrintFormat { name: "unified_diff", format: &UnifiedDiff, print: unified::print },
     PrintFormat { name: "apply_patch", format: &ApplyPatch, print: apply_patch::print },
@@ -87,11 +87,12 @@ pub static PRINT_FORMATS: &[PrintFormat] = &[
     PrintFormat { name: "anchors", format: &WordAnchors, print: anchors::print },
 ];
 
-/// Context lines around a change; the next number is tried if the parser does not find the place with the one before.
+/// Numbers of context lines around a change; the next number is tried if the parser does not find the place with the
+/// previous one.
 const CONTEXT_LINES: [usize; 3] = [3, 12, 100];
 
 impl PrintFormat {
-    /// Returns the print format of that name.
+    /// Returns the print format with this name.
     pub fn target_by_name(name: &str) -> Option<&'static PrintFormat> {
         let own = canonical_name(name);
         PRINT_FORMATS.iter().find(|target| target.name == own)
@@ -153,7 +154,7 @@ impl PrintFormat {
     }
 }
 
-/// Returns the error of a text that would be read as another change.
+/// Creates the error for a text that the parser would understand as another change.
 fn misread(delta: &FileDelta<'_>) -> Error {
     unsaid(delta.path, "it would be read as another change")
 }

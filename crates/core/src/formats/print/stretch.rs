@@ -7,7 +7,8 @@ use crate::text::snapshot::Snapshot;
 use core::ops::Range;
 use std::collections::HashMap;
 
-/// Bytes that may be searched to check that short hunks occur once; beyond it they grow without checks.
+/// Maximum number of bytes that may be searched to check that short hunks occur once; beyond it they grow without
+/// checks.
 const UNIQUENESS_BYTES_MAX: usize = 64 << 20;
 
 /// Old lines that are replaced by new ones.
@@ -53,7 +54,7 @@ impl<'a> LineDifference<'a> {
         for (at, change) in self.changes.iter().enumerate() {
             let around = change.old.start.saturating_sub(context)..(change.old.end + context).min(self.old.len());
             let around = unique.widened(around, text, &mut work);
-            // Adjacent hunks are joined too: no context between them would determine their order.
+            // Adjacent hunks are joined as well, because no context between them would determine their order.
             let from = wide.iter().rposition(|(lines, _)| lines.end < around.start).map_or(0, |last| last + 1);
             let joined = wide.drain(from..).fold((around, at..at + 1), |(lines, changes), (other, others)| {
                 (lines.start.min(other.start)..lines.end.max(other.end), changes.start.min(others.start)..changes.end)
@@ -79,18 +80,18 @@ impl<'a> LineDifference<'a> {
         PrintedHunk { lines: out }
     }
 
-    /// Returns lines of the old side as lines of a kind.
+    /// Returns lines of the old side with this kind.
     fn old_lines(&self, lines: Range<usize>, kind: LineKind) -> impl Iterator<Item = (LineKind, &str)> {
         self.old[lines].iter().map(move |line| (kind, *line))
     }
 }
 
-/// For every line, the nearest one that is unique in the file, white space aside.
+/// For every line, the nearest line that is unique in the file, ignoring whitespace.
 struct UniqueLines<'a> {
     lines: &'a [&'a str],
-    /// At this line or before it.
+    /// The nearest one at this line or before it.
     before: Vec<Option<usize>>,
-    /// At this line or after it.
+    /// The nearest one at this line or after it.
     behind: Vec<Option<usize>>,
 }
 
@@ -137,7 +138,7 @@ impl<'a> UniqueLines<'a> {
     }
 }
 
-/// Returns the last unique line up to each of the lines, in the given order.
+/// Returns for each of the lines, in the given order, the last unique line up to it.
 fn nearest_unique(
     counts: &HashMap<&str, usize>,
     lines: &[&str],
@@ -172,7 +173,7 @@ mod tests {
 
     #[test]
     fn repeated_lines_are_searched_in_linear_time() {
-        // Each line begins an occurrence of the range but for its last, blank line.
+        // Each line begins an occurrence of the range, except for its last, blank line.
         let lines = [vec!["a"; 200_000], vec!["", "b"]].concat();
         let text = lines.join("\n") + "\n";
         let mut work = UNIQUENESS_BYTES_MAX;

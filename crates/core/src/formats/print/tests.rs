@@ -113,14 +113,14 @@ fn what_a_format_cannot_say() {
         let target = PrintFormat::target_by_name(target).unwrap();
         match target.print(&[delta]) {
             Err(error) => assert_eq!(error.code(), Code::CallInvalid, "{}", target.name),
-            // A name with blanks can be written in tags.
+            // A name with spaces can be written in tags.
             Ok(text) => assert!(text.starts_with("<path>no name</path>"), "{}: {text}", target.name),
         }
     }
     assert_eq!(PRINT_FORMATS[0].print(&[]).unwrap_err().code(), Code::EditNoChange);
 }
 
-/// A text and another one that shares lines with it.
+/// Generates a text and another one that shares lines with it.
 fn pair() -> impl Strategy<Value = (String, String)> {
     let line = prop::sample::select(vec![
         "a",
@@ -168,18 +168,18 @@ proptest! {
             return Ok(());
         }
         let delta = FileDelta::edited("src/a.rs", &before, &after);
-        // Every print checks the law itself; this test shows that ordinary changes can be printed at all.
+        // Every call of `print` checks the law itself; this test shows that ordinary changes can be printed at all.
         for target in PRINT_FORMATS {
             if let Err(error) = target.print(&[delta]) {
                 prop_assert_eq!(error.code(), Code::CallInvalid);
-                // A file of one unterminated line has no line ends to show.
+                // A file of one unterminated line has no line ends that could be shown.
                 let ends = !crlf || before.text().contains('\n');
                 let said = target.name == "unified_diff" || !cut;
-                // A file that begins like an edit is not taken for a file.
+                // A file that begins like an edit cannot be printed as a whole file.
                 let opening = new.trim_start();
                 let edit = target.name == "whole_file"
                     && ["<", "\\", ":", "@", "-", "+", "*"].iter().any(|it| opening.starts_with(it));
-                // Where only new lines begin with a plus sign, a patch would look like one with doubled marks.
+                // If only new lines begin with a plus sign, a patch would look like one with doubled marks.
                 let begins_so = |text: &str| text.lines().any(|line| line.starts_with('+'));
                 let signs = !begins_so(&old) && begins_so(&new);
                 let plain = said && ends && !edit && !signs && ![&before, &after].iter().any(|it| it.text().trim().is_empty());

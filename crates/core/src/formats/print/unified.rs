@@ -49,7 +49,7 @@ fn file(delta: &FileDelta<'_>, context: usize, out: &mut String) -> Result<()> {
     let (before, after) = (delta.before.unwrap_or(&empty), delta.after.unwrap_or(&empty));
     let hunks = explain::hunks(before, &ChangeSet::diff(before, after), context);
     if !hunks.is_empty() {
-        // A tab ends a name with blanks, as in git.
+        // A tab ends a name with spaces, as in git.
         let _ = writeln!(
             out,
             "--- {}\n+++ {}",
@@ -63,12 +63,12 @@ fn file(delta: &FileDelta<'_>, context: usize, out: &mut String) -> Result<()> {
     Ok(())
 }
 
-/// Returns the name of a side, `/dev/null` if there is none.
+/// Returns the name of a side; `/dev/null` if there is no file.
 fn side_name(name: &str, there: bool) -> String {
     if there { ended_name(name) } else { "/dev/null".to_owned() }
 }
 
-/// Returns a name; a tab ends one with blanks, as in git.
+/// Returns a name; a tab ends one with spaces, as in git.
 fn ended_name(name: &str) -> String {
     if name.contains(' ') { format!("{name}\t") } else { name.to_owned() }
 }

@@ -3,7 +3,7 @@
 use super::{FileDelta, unsaid};
 use crate::error::Result;
 
-/// Length of the shortest fence.
+/// Minimum length of a fence.
 const FENCE_LENGTH_MIN: usize = 3;
 
 pub(super) fn print(deltas: &[FileDelta<'_>], _: usize) -> Result<String> {
@@ -28,7 +28,7 @@ pub(super) fn print(deltas: &[FileDelta<'_>], _: usize) -> Result<String> {
     Ok(out)
 }
 
-/// Length of the longest run of backticks.
+/// Returns the length of the longest run of backticks.
 fn longest_run(text: &str) -> usize {
     text.split(|char| char != '`').map(str::len).max().unwrap_or(0)
 }
