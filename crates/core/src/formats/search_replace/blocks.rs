@@ -1,4 +1,4 @@
-//! From lines to blocks: a state machine, linear in the text. Errors are reported at the end.
+//! Parsing of lines to blocks: a state machine, linear in the size of the text. Errors are reported at the end.
 
 use super::draft::{BlockDraft, FinishedBlock, PendingLine};
 use super::marker::{self, OpenMarker};
@@ -13,7 +13,7 @@ use crate::locate::op::HunkLineKind;
 use std::collections::VecDeque;
 use std::mem;
 
-/// Lines above a block that may hold its file name.
+/// Maximum number of lines above a block that may contain its file name.
 const NAME_LINES_ABOVE: usize = 5;
 
 /// One block.
@@ -21,7 +21,7 @@ const NAME_LINES_ABOVE: usize = 5;
 pub(super) struct SearchReplaceBlock {
     /// The file's name, without decorations.
     pub(super) path: String,
-    /// Names to try if nothing exists under that one.
+    /// Names to try if no file with that name exists.
     pub(super) others: Vec<String>,
     /// The text to search for; whole lines with their line ends, unless it was in tags.
     pub(super) search: String,
@@ -31,26 +31,26 @@ pub(super) struct SearchReplaceBlock {
     pub(super) hint: Option<usize>,
     /// 1-based line of the request on which the block begins.
     pub(super) at: usize,
-    /// True for blocks of whole lines.
+    /// True for a block of whole lines.
     pub(super) lines: bool,
 }
 
-/// A mistake that is repaired because only one thing can be meant.
+/// A mistake that is repaired because only one meaning is possible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BlockMistake {
-    /// A closing marker of another length or form.
+    /// The closing marker has another length or form.
     Close,
     /// The surrounding fence ends the block.
     Fence,
-    /// A divider of another length.
+    /// The divider has another length.
     Divider,
-    /// Two dividers with nothing between them.
+    /// There are two dividers with nothing between them.
     Doubled,
-    /// Options below the divider.
+    /// There are options below the divider.
     Option,
-    /// Both parts are the same.
+    /// Both parts are equal.
     NoChange,
-    /// Shell commands.
+    /// The text has shell commands outside of the blocks.
     Shell,
 }
 
@@ -94,7 +94,7 @@ length).";
 enum BlockState {
     #[default]
     Between,
-    /// After an opening marker, where Roo's option lines may follow; whether one did.
+    /// After an opening marker, where Roo's option lines may follow. The flag is true if one did.
     Options(BlockDraft, bool),
     Search(BlockDraft),
     /// Directly below the divider.
@@ -107,14 +107,14 @@ enum BlockState {
 pub(super) struct BlockReader {
     options: ParseOptions,
     state: BlockState,
-    /// Lines parsed.
+    /// Number of lines parsed so far.
     count: usize,
     above: VecDeque<String>,
     fence: Option<Fence>,
-    /// The first command in the open fence, if that is a shell's without blocks.
+    /// The first command in the open fence, if that is a shell's fence without blocks.
     command: Option<usize>,
     out: BlockList,
-    /// A word above a block that was taken for its file name.
+    /// A word above a block that was used as its file name.
     word: Option<String>,
     /// The file of the last event.
     file: Option<String>,
@@ -227,7 +227,7 @@ impl BlockReader {
         draft
     }
 
-    /// Returns the name of a block's file, and the names to try if nothing has that one.
+    /// Returns the name of a block's file, and the names to try if no file has that one.
     fn names(&self, on_marker: Option<&str>) -> (Option<String>, Vec<String>) {
         if let Some(name) = on_marker {
             return (Some(self.options.name(name)), Vec::new());
@@ -277,7 +277,7 @@ impl BlockReader {
         Ok(BlockState::Search(draft))
     }
 
-    /// Parses the first lines below the divider: options that belong above the first part.
+    /// Parses the first lines below the divider, which may be options that belong above the first part.
     fn below(
         &mut self,
         mut draft: BlockDraft,
@@ -330,7 +330,7 @@ impl BlockReader {
         Ok(BlockState::Replace(draft))
     }
 
-    /// Begins the next block after one without an exact end.
+    /// Begins the next block after a block without an exact end.
     fn reopen(
         &mut self,
         closed: FinishedBlock,
@@ -360,7 +360,7 @@ impl BlockReader {
         self.complete(FinishedBlock { block, emitted: 0, mistakes: Vec::new(), later: Vec::new() }, out)
     }
 
-    /// Takes a complete block, and parses the lines after it once more.
+    /// Records a complete block, and parses the lines after it again.
     fn complete(&mut self, closed: FinishedBlock, out: &mut Vec<StreamEvent>) -> Result<BlockState> {
         let FinishedBlock { block, emitted: told, mistakes: slips, later } = closed;
         self.emit(HunkLineKind::Added, &block.replace[told..], out);
@@ -411,7 +411,7 @@ impl BlockReader {
     }
 }
 
-/// Reports a marker out of place.
+/// Reports a marker that is out of place.
 fn stray(line: &str, at: usize) -> Result<()> {
     if marker::close(line).is_some() {
         return Err(broken(at, "a block is closed here, but none is open."));

@@ -1,7 +1,7 @@
 //! One block while it is parsed: its lines, and inexact markers among them.
 //!
-//! Exact markers take effect immediately. A marker of another length, an indented one or one with text around it counts
-//! only if no exact one follows before the next block or the end of the text.
+//! Exact markers take effect immediately. A marker of another length, an indented one, and one with text around it
+//! count only if no exact one follows before the next block or the end of the text.
 
 use super::blocks::{BlockMistake, SearchReplaceBlock, broken};
 use super::marker::{self, MarkerLikeness};
@@ -23,11 +23,11 @@ pub(super) struct PendingLine {
 /// A block that was parsed to its end.
 pub(super) struct FinishedBlock {
     pub(super) block: SearchReplaceBlock,
-    /// Bytes of its second part already reported as events.
+    /// Number of bytes of the second part already reported as events.
     pub(super) emitted: usize,
     /// Repaired mistakes, with their lines.
     pub(super) mistakes: Vec<(BlockMistake, usize)>,
-    /// Lines after it that were read already.
+    /// Lines after the block that were parsed already.
     pub(super) later: Vec<PendingLine>,
 }
 
@@ -50,9 +50,9 @@ struct FallbackEnd {
 
 /// A block that is being parsed.
 pub(super) struct BlockDraft {
-    /// `None` if no file name was found.
+    /// The name of the file; `None` if no name was found.
     pub(super) path: Option<String>,
-    /// Names to try if nothing exists under that one.
+    /// Names to try if no file with that name exists.
     pub(super) others: Vec<String>,
     pub(super) at: usize,
     pub(super) run: usize,
@@ -66,19 +66,19 @@ pub(super) struct BlockDraft {
     cut: Option<FallbackEnd>,
     /// Lines after the possible end.
     later: Vec<PendingLine>,
-    /// Length of an opening marker inside the part, until its counterpart closes it.
+    /// Length of an opening marker inside the part, until its counterpart ends the inner block.
     inner: Option<usize>,
-    /// A fence inside the second part.
+    /// The open fence inside the second part.
     fence: Option<Fence>,
-    /// Bare fences after a possible end at a fence.
+    /// Number of bare fences after a possible end at a fence.
     fences: usize,
-    /// 1-based line of the first of more dividers directly below the divider.
+    /// 1-based line of the first additional divider directly below the divider.
     pub(super) doubled: Option<usize>,
-    /// A line of the second part that looks like a marker.
+    /// 1-based line of the second part that looks like a marker.
     suspicious_line: Option<usize>,
     /// Repaired mistakes of this block.
     pub(super) mistakes: Vec<(BlockMistake, usize)>,
-    /// Bytes of the second part already reported as events.
+    /// Number of bytes of the second part already reported as events.
     emitted: usize,
 }
 
@@ -110,7 +110,7 @@ impl BlockDraft {
         self.split.is_some()
     }
 
-    /// The second part so far.
+    /// Returns the second part so far.
     fn second(&self) -> &str {
         self.split.as_ref().map_or("", |split| &self.text[split.end..])
     }
@@ -134,12 +134,12 @@ impl BlockDraft {
         self.mistakes.push((BlockMistake::Option, at));
     }
 
-    /// True when the second part began with options.
+    /// True if the second part began with options.
     pub(super) fn has_options(&self) -> bool {
         self.mistakes.iter().any(|(slip, _)| *slip == BlockMistake::Option)
     }
 
-    /// Adds a line to either part. Returns the lines that are certainly text, for events.
+    /// Adds a line to the current part. Returns the lines that are certainly text, for events.
     pub(super) fn line(&mut self, at: usize, line: &str, around: Option<&Fence>) -> &str {
         if self.cut.is_some() {
             self.later.push(PendingLine { at, line: line.to_owned() });
@@ -158,7 +158,7 @@ impl BlockDraft {
         &self.text[from..]
     }
 
-    /// Checks whether a line is an inexact marker.
+    /// Checks if a line is an inexact marker.
     fn weigh(&mut self, at: usize, line: &str, from: usize) {
         if !self.is_divided()
             && let Some(len) = marker::divider(line.trim_start())
@@ -194,7 +194,7 @@ impl BlockDraft {
         }
     }
 
-    /// Checks whether a line ends the fence around the block.
+    /// Checks if a line ends the fence around the block.
     fn fenced(&mut self, at: usize, line: &str, from: usize, around: Option<&Fence>) {
         if !self.is_divided() || self.cut.as_ref().is_some_and(|cut| cut.slip != BlockMistake::Fence) {
             return;
@@ -235,7 +235,7 @@ impl BlockDraft {
         Ok(self.into_closed(None))
     }
 
-    /// True when every line of the second part that looks like a marker is also a line of the first part.
+    /// True if every line of the second part that looks like a marker is also a line of the first part.
     fn keeps_markers(&self) -> bool {
         let Some(split) = &self.split else { return false };
         let kept: HashSet<&str> = self.text[..split.start].lines().collect();
@@ -246,7 +246,7 @@ impl BlockDraft {
     ///
     /// `reopened` is true if the next block follows.
     ///
-    /// Errors: no such line; a missing divider.
+    /// Errors: there is no such line; a divider is missing.
     pub(super) fn close_nearly(mut self, reopened: bool) -> Result<FinishedBlock> {
         let cut = self.cut.take();
         let cut = cut.filter(|cut| {
@@ -258,7 +258,7 @@ impl BlockDraft {
         }
         if cut.slip == BlockMistake::Fence {
             cut.end = self.end_before_marker(cut.end);
-            // Nothing says that the text is to be deleted.
+            // An empty second part is not a clear request to delete the text.
             if self.split.as_ref().is_some_and(|split| self.text[split.end..cut.end].trim().is_empty()) {
                 return Err(self.unclosed());
             }
@@ -268,7 +268,7 @@ impl BlockDraft {
         Ok(FinishedBlock { later, ..self.into_closed(Some(&cut)) })
     }
 
-    /// The end of the second part without a last line that is the beginning of a closing marker.
+    /// Returns the end of the second part, without a last line that is the beginning of a closing marker.
     fn end_before_marker(&self, end: usize) -> usize {
         let begin = self.split.as_ref().map_or(0, |split| split.end);
         let part = self.text[begin..end].trim_end_matches('\n');
@@ -276,13 +276,13 @@ impl BlockDraft {
         if marker::begins_close(&part[last..]) { begin + last } else { end }
     }
 
-    /// True when the last line that is not blank is a fence: that of the next block.
+    /// True if the last line that is not blank is a fence, which belongs to the next block.
     fn ends_in_fence(&self) -> bool {
         let last = self.later.iter().rev().find(|later| !later.line.trim().is_empty());
         last.is_some_and(|later| Fence::opened_by(&later.line).is_some())
     }
 
-    /// Accepts the only divider of another length.
+    /// Accepts the only divider, although it has another length.
     fn divide_nearly(&mut self) -> Result<()> {
         let [divider] = &*self.dividers else { return Err(self.undivided()) };
         self.mistakes.push((BlockMistake::Divider, divider.at));
@@ -310,7 +310,7 @@ impl BlockDraft {
         FinishedBlock { block, emitted: told, mistakes: slips, later: Vec::new() }
     }
 
-    /// Creates the error for a block that is ended by the text or the next block.
+    /// Creates the error for a block that the next block or the end of the text cuts off.
     pub(super) fn unclosed(&self) -> Error {
         if !self.is_divided() {
             return self.undivided();

@@ -1,12 +1,13 @@
 //! Marker lines that open, divide and close a block, in every spelling in use.
 //!
 //! `<<<<<<< SEARCH`, `=======`, `>>>>>>> REPLACE` (aider, Roo, Zed), `<<<<<<< ORIGINAL`, `=======`, `>>>>>>> UPDATED`
-//! (aider's first form), `------- SEARCH`, `=======`, `+++++++ REPLACE` (Cline), of three characters or more. The other markers of a block have the length of the opening
-//! one, so text that contains markers is edited with longer ones, or with a backslash before each marker of the text.
+//! (aider's first form), `------- SEARCH`, `=======`, `+++++++ REPLACE` (Cline), of three characters or more. The other
+//! markers of a block have the length of the opening one, so text that contains markers is edited with longer ones, or
+//! with a backslash before each marker of the text.
 
 use crate::formats::name;
 
-/// Minimum length of a run in angle brackets with a word in another form, and of an independent divider.
+/// Minimum length of a run of angle brackets with a word in another form, and of an independent divider.
 const ANGLE_RUN_MIN: usize = 5;
 /// Minimum length of a run with its exact word.
 const WORDED_RUN_MIN: usize = 3;
@@ -16,13 +17,13 @@ const WORDED_RUN_MIN: usize = 3;
 pub(in crate::formats) struct OpenMarker<'a> {
     /// Length of the run.
     pub(in crate::formats) run: usize,
-    /// `line=N`.
+    /// The number in `line=N`.
     pub(super) line: Option<usize>,
     /// The name of the file, if it is on the same line.
     pub(super) name: Option<&'a str>,
 }
 
-/// Returns the length of the run of one character at the start of a line, and the rest without trailing blanks.
+/// Returns the length of the run of one character at the start of a line, and the rest without trailing whitespace.
 fn run(line: &str, sign: char) -> (usize, &str) {
     let rest = line.trim_start_matches(sign);
     (line.len() - rest.len(), rest.trim_end())
@@ -60,13 +61,13 @@ fn name_in_place_of_word<'a>(line: &str, run: usize, rest: &'a str) -> Option<Op
     is_file.then(|| name::on_marker(name)).flatten().map(|name| OpenMarker { run, line: None, name: Some(name) })
 }
 
-/// Returns the length of the run, if the line divides a block.
+/// Returns the length of the run if the line divides a block.
 pub(super) fn divider(line: &str) -> Option<usize> {
     let (count, rest) = run(line, '=');
     (count >= WORDED_RUN_MIN && rest.is_empty()).then_some(count)
 }
 
-/// Returns the length of the run, if the line closes a block.
+/// Returns the length of the run if the line closes a block.
 pub(in crate::formats) fn close(line: &str) -> Option<usize> {
     let (count, rest) = match line.chars().next()? {
         '>' => Some(run(line, '>')).filter(|it| it.0 >= WORDED_RUN_MIN)?,
@@ -78,7 +79,7 @@ pub(in crate::formats) fn close(line: &str) -> Option<usize> {
     (matches!(rest, "" | "<") || named).then_some(count)
 }
 
-/// True for a line that may be the beginning of a closing marker: its signs, and a part of its word.
+/// True for a line that may be the beginning of a closing marker: its signs and a part of its word.
 pub(super) fn begins_close(line: &str) -> bool {
     let (count, rest) = run(line.trim(), '>');
     count >= WORDED_RUN_MIN && CLOSING_WORDS.iter().any(|word| word.starts_with(rest.trim()))
@@ -96,7 +97,7 @@ pub(super) fn unescape(line: &str) -> Option<&str> {
         .then_some(rest)
 }
 
-/// Parses `:start_line:N` or `:end_line:N` (Roo), also `[N]`: whether it is the start, and the number.
+/// Parses `:start_line:N` or `:end_line:N` (Roo), also with `[N]`. Returns true for the start, and the number.
 pub(super) fn option(line: &str) -> Option<(bool, usize)> {
     let (start, rest) = match line.strip_prefix(":start_line:") {
         Some(rest) => (true, rest),
@@ -131,10 +132,10 @@ pub(super) enum MarkerLikeness<'a> {
     Close {
         /// Length of the run.
         run: usize,
-        /// Text before it on the same line.
+        /// The text before the marker on the same line.
         before: &'a str,
     },
-    /// A run of closing characters with other words after it, or none.
+    /// A run of closing characters with other words, or nothing, after it.
     Other {
         /// Length of the run.
         run: usize,
@@ -142,7 +143,7 @@ pub(super) enum MarkerLikeness<'a> {
 }
 
 impl MarkerLikeness<'_> {
-    /// Length of its run.
+    /// The length of the run.
     pub(super) fn run(self) -> usize {
         match self {
             MarkerLikeness::Open { run } | MarkerLikeness::Close { run, .. } | MarkerLikeness::Other { run } => run,
@@ -152,7 +153,7 @@ impl MarkerLikeness<'_> {
 
 /// The word of the opening marker in aider's first prompts; `UPDATED` closes such a block.
 const ORIGINAL_WORD: &str = "ORIGINAL";
-/// Words after opening and closing markers in several tools, in capitals.
+/// Words after opening and closing markers of several tools, in capitals.
 const OPENING_WORDS: [&str; 5] = ["SEARCH", "ORIGINAL", "FIND", "BEFORE", "OLD"];
 const CLOSING_WORDS: [&str; 6] = ["REPLACE", "REPLACED", "UPDATED", "UPDATE", "AFTER", "NEW"];
 /// Minimum length of a run that counts as a marker whatever follows it.
@@ -168,7 +169,7 @@ pub(super) fn is_closing_word(line: &str) -> bool {
     CLOSING_WORDS.contains(&word_among_signs(line))
 }
 
-/// Strips signs, also as HTML entities.
+/// Strips signs, including those written as HTML entities.
 fn word_among_signs(line: &str) -> &str {
     let mut rest = line.trim();
     while let Some(next) = rest.strip_prefix("&lt;").or_else(|| rest.strip_prefix("&gt;")) {
@@ -214,8 +215,8 @@ pub(super) fn classify(line: &str) -> Option<MarkerLikeness<'_>> {
     }
 }
 
-/// True for a marker's word followed only by punctuation and end tags. A short run needs the first word in its exact
-/// form.
+/// True for the word of a marker that is followed only by punctuation and end tags. A short run requires the first word
+/// in its exact form.
 fn worded(rest: &str, run: usize, words: &[&str]) -> bool {
     let rest = rest.trim_start();
     let len = rest.bytes().take_while(u8::is_ascii_alphabetic).count();

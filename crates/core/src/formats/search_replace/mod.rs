@@ -1,9 +1,9 @@
 //! `search_replace`: blocks with a search text and its replacement, as models write them into a reply, in the spellings
 //! of aider, Cline, Roo and Zed, with prose around them, and several blocks and files per reply.
 //!
-//! Blocks between markers are whole lines, those in tags are any text. Whether a block's target is created by an
-//! earlier block of the same file is not known here: the request has [`OpOrder::AsNeeded`]. A name that is not the path
-//! of a file is looked up by the engine among the files it has read.
+//! Blocks between markers are whole lines, those in tags are any text. The parser does not know if a block's target is
+//! created by an earlier block of the same file, so the request has [`OpOrder::AsNeeded`]. A name that is not the path
+//! of a file is looked up by the engine among the files that it has read.
 
 mod blocks;
 mod draft;
@@ -29,7 +29,7 @@ pub(crate) use print::{print_block, print_name};
 /// The format.
 pub struct SearchReplace;
 
-/// True for a line that resembles the opening marker of a block or a conflict, whatever is wrong with it.
+/// True for a line that resembles the opening marker of a block or a conflict, whatever its mistakes.
 pub(super) fn nearly_opens(line: &str) -> bool {
     matches!(marker::classify(line), Some(marker::MarkerLikeness::Open { .. }))
 }
@@ -55,9 +55,10 @@ pub(super) fn opens(line: &str) -> bool {
 }
 
 impl SearchReplaceBlock {
-    /// Returns the reversed block.
+    /// Returns the block that undoes this one.
     ///
-    /// Errors: [`Code::EditUnparsable`] if its second part is empty, so that the place of the first one is unknown.
+    /// Errors: [`Code::EditUnparsable`] if the second part is empty, because the place of the first part is then
+    /// unknown.
     fn reversed(self) -> Result<SearchReplaceBlock> {
         let SearchReplaceBlock { path, search, replace, .. } = self;
         if replace.is_empty() || search.is_empty() {
@@ -67,7 +68,7 @@ impl SearchReplaceBlock {
         Ok(SearchReplaceBlock { path, search: replace, replace: search, ..self })
     }
 
-    /// Converts it to an operation.
+    /// Converts the block to an operation.
     ///
     /// Errors: [`Code::EditNoChange`] if both parts are equal.
     fn to_op(&self) -> Result<Op> {
@@ -90,11 +91,11 @@ impl SearchReplaceBlock {
     }
 }
 
-/// An open block, for detection.
+/// An open block, during detection.
 struct DetectedBlock {
     from: usize,
     until: BlockEnd,
-    /// The index after the first line that ends it if there is no exact marker.
+    /// The index after the first line that ends the block if there is no exact marker.
     nearly: Option<usize>,
 }
 
@@ -113,7 +114,7 @@ impl DetectedBlock {
         Some(DetectedBlock { from, until, nearly: None })
     }
 
-    /// True for the start of another block, so that this one lacks its end.
+    /// True for the start of another block, which means that this one has no end.
     fn is_cut_by(&self, line: &str) -> bool {
         let BlockEnd::Marker(run) = self.until else { return false };
         marker::open(line).is_some_and(|open| open.run == run)

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 /// The usual length of a marker.
 const USUAL_MARKER_LENGTH: usize = 7;
 
-/// Writes the line with the file name; `None` if no spelling of it is parsed as this name.
+/// Writes the line with the file name; `None` if every spelling of it would be parsed as another name.
 pub(crate) fn print_name(path: &str, out: &mut String) -> Option<()> {
     let tagged = format!("<path>{path}</path>");
     let line = [path, &*tagged].into_iter().find(|line| name::clean(line).as_deref() == Some(path))?;
@@ -30,7 +30,7 @@ pub(crate) fn print_block(search: &str, replace: &str, out: &mut String) {
     let _ = writeln!(out, "{} REPLACE", ">".repeat(run));
 }
 
-/// Appends lines, escaped where they look like markers.
+/// Appends lines; those that look like markers are escaped.
 fn push_escaped(text: &str, out: &mut String) {
     for line in text.split_terminator('\n') {
         if marker::unescape(line).is_some() || marker::option(line).is_some() {
@@ -41,7 +41,7 @@ fn push_escaped(text: &str, out: &mut String) {
     }
 }
 
-/// Returns how long a marker has to be to differ from the line.
+/// Returns the length from which a marker differs from the line.
 fn marker_run(line: &str) -> usize {
     let alike = marker::classify(line).map(|found| found.run().max(USUAL_MARKER_LENGTH));
     marker::divider(line).or(alike).map_or(0, |run| run + 1)

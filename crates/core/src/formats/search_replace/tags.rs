@@ -28,14 +28,14 @@ pub(super) fn ends(line: &str) -> usize {
 pub(super) struct TaggedBlock {
     /// The first part, once it is complete.
     search: Option<String>,
-    /// `<new_text>` was parsed.
+    /// True if `<new_text>` was parsed.
     opened: bool,
-    /// The open part.
+    /// The text of the open part.
     part: String,
 }
 
 impl TaggedBlock {
-    /// Parses the rest of the line with the opening tag, then whole lines; returns the two parts when the block is
+    /// Parses the rest of the line with the opening tag, then whole lines. Returns the two parts once the block is
     /// complete.
     pub(super) fn read(&mut self, text: &str, here: usize) -> Result<Option<(String, String)>> {
         let mut rest = text;
@@ -74,7 +74,7 @@ impl TaggedBlock {
         Some((text, &line[place + len..]))
     }
 
-    /// Creates the error for a text that ends here.
+    /// Creates the error for a text that ends inside the block.
     pub(super) fn unfinished(&self, at: usize) -> Error {
         match (&self.search, self.opened) {
             (None, _) => broken(at, "<old_text> is not closed."),

@@ -56,7 +56,7 @@ fn every_spelling_is_parsed() {
         "Sure! I will change this.\n\n**a.rs**\n\n~~~~~\n<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n~~~~~\nDone.",
         "<source>\na.rs\n<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n</source>\n",
         "a.rs\r\n<<<<<<< SEARCH\r\nold\r\n=======\r\nnew\r\n>>>>>>> REPLACE\r\n",
-        // Only the fence ends it, or a misspelled marker.
+        // The block is ended only by the fence, or by a misspelled marker.
         "a.rs\n```\n<<<<<<< SEARCH\nold\n=======\nnew\n```\n\n",
         "a.rs\n```\n<<<<<<< SEARCH\nold\n=======\nnew\n```\nDone.\n",
         "a.rs\n<source>rust\n<<<<<<< SEARCH\nold\n=======\nnew\n</source>\nDone.\n",
@@ -186,7 +186,7 @@ fn truncated_closing_marker_is_never_written() {
     assert_eq!(one(whole).replace, "b\n");
     for part in [">>>", ">>>>>>>", ">>>>>>> REP", "  >>>>> REPLAC", ">>>>>>> UPD"] {
         assert_eq!(one(&whole.replace(">>>>>>> REPLACE", part)).replace, "b\n", "{part}");
-        // A deletion has to be said.
+        // A deletion has to be explicit.
         assert!(fails(&whole.replace("b\n>>>>>>> REPLACE", part)).contains("not closed"), "{part}");
     }
     assert!(fails(&whole.replace("b\n>>>>>>> REPLACE\n", "")).contains("not closed"));
@@ -205,7 +205,7 @@ fn lone_word_is_a_name_if_nothing_else_is() {
 
 #[test]
 fn unambiguous_markers_in_the_text_are_kept() {
-    // Balanced, in the search part, or in a block with longer markers.
+    // The markers are balanced, are in the search part as well, or are in a block with longer markers.
     for (run, new) in [
         (7, "x = (\n    <<<<<<< SEARCH\n    a\n    =======\n    b\n    >>>>>>> REPLACE\n)\n"),
         (7, "<<<<< SEARCH\na\n=====\nb\n>>>>> REPLACE\n"),
@@ -285,7 +285,7 @@ fn file_name_may_be_given_separately() {
     assert!(parse("<<<<<<< SEARCH\nold\n=======\n>>>>>>> REPLACE\n", &manner).is_err());
     let strip = ParseOptions { strip: Some(1), ..ParseOptions::default() };
     assert_eq!(parse(&format!("a/src/b.rs\n{text}"), &strip).unwrap().files[0].path, "src/b.rs");
-    // The number is a caller's, so nothing counts up to it.
+    // The number comes from a caller, so no loop may count up to it.
     let strip = ParseOptions { strip: Some(usize::MAX), ..ParseOptions::default() };
     assert_eq!(parse(&format!("a/src/b.rs\n{text}"), &strip).unwrap().files[0].path, "b.rs");
 }
