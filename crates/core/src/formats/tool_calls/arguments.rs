@@ -1,9 +1,9 @@
-//! The arguments of editing tools in other clients, and the same ones for `edit`, `multi_edit`, `write` and
+//! The arguments of editing tools in other clients, and the equivalent ones for `edit`, `multi_edit`, `write` and
 //! `text_editor`.
 
 use serde_json::{Map, Value, json};
 
-/// Field names of different tools for the same thing.
+/// Field names of different tools for the path.
 pub(in crate::formats) const PATH_FIELDS: [&str; 6] =
     ["file_path", "path", "filePath", "target_file", "filename", "file"];
 pub(in crate::formats) const OLD_FIELDS: [&str; 9] =
@@ -12,15 +12,15 @@ pub(in crate::formats) const NEW_FIELDS: [&str; 9] =
     ["new_string", "newString", "new_str", "new_text", "newText", "replace", "replace_text", "replacement", "new"];
 /// Field names for the whole text of a file.
 pub(super) const CONTENT_FIELDS: [&str; 3] = ["content", "contents", "file_text"];
-/// Fields that say why, not what.
+/// Fields that contain a reason or a description.
 const REMARK_FIELDS: [&str; 5] = ["description", "explanation", "instruction", "instructions", "line_count"];
-/// Fields that hold a list of edits.
+/// Fields that contain a list of edits.
 const LIST_FIELDS: [&str; 3] = ["edits", "replacements", "changes"];
 
 /// Path of a call without one.
 const PLACEHOLDER_PATH: &str = "/absolute/path/of/FILE";
 
-/// Returns the format and the arguments in it of a call with a path; `None` for a call that is not surely an edit.
+/// Returns the format of a call and its arguments in that format; `None` for a call that is not certainly an edit.
 /// `file` is the path of calls without one.
 pub(super) fn converted(name: Option<&str>, arguments: &Value, file: Option<&str>) -> Option<(&'static str, Value)> {
     if arguments.get("command").is_some_and(|command| command == "insert") {
@@ -80,7 +80,7 @@ pub(super) fn same_call(arguments: &Value) -> Option<Value> {
     }
 }
 
-/// Returns the arguments of a call that writes a whole file; `None` if another field may say otherwise.
+/// Returns the arguments of a call that writes a whole file; `None` if another field may change their meaning.
 fn write(fields: &Map<String, Value>, file: String) -> Option<Value> {
     let content = text_at(fields, &CONTENT_FIELDS)?;
     let known = [&CONTENT_FIELDS[..], &PATH_FIELDS, &REMARK_FIELDS];
@@ -95,7 +95,7 @@ fn path_of(of: &Map<String, Value>) -> Option<String> {
     Some(text_at(of, &PATH_FIELDS)?.to_owned())
 }
 
-/// The entries of a list of edits, which may be JSON in a string, or a single entry.
+/// Returns the entries of a list of edits, which may be JSON in a string, or a single entry.
 fn entries(list: &Value) -> Option<Vec<Value>> {
     match list {
         Value::Array(edits) => Some(edits.clone()),
@@ -136,7 +136,7 @@ fn edit(value: &Value) -> Option<Value> {
     Some(out)
 }
 
-/// Returns the text in the first existing field of these names.
+/// Returns the text in the first of these fields that exists.
 fn text_at<'a>(fields: &'a Map<String, Value>, names: &[&str]) -> Option<&'a str> {
     let mut found = names.iter().filter_map(|name| fields.get(*name));
     found.next().filter(|_| found.next().is_none())?.as_str()

@@ -1,20 +1,20 @@
-//! Calls as JSON, in the forms in which the interfaces of models print them.
+//! Calls as JSON, in the forms in which model APIs and chat templates print them.
 
 use serde_json::{Map, Value};
 
-/// Fields with the name of a tool.
+/// Fields that contain the name of a tool.
 const NAME_FIELDS: [&str; 5] = ["name", "tool", "tool_name", "toolName", "action"];
-/// Fields with its arguments.
+/// Fields that contain the arguments of a tool.
 const ARGUMENT_FIELDS: [&str; 7] = ["arguments", "input", "parameters", "args", "params", "action_input", "tool_input"];
-/// Fields that hold a call, or a list of them.
+/// Fields that contain a call, or a list of calls.
 const CALL_FIELDS: [&str; 4] = ["tool_calls", "function", "function_call", "tool_call"];
-/// Nesting levels of calls.
+/// Maximum number of nesting levels of calls.
 const NESTING_MAX: usize = 6;
 
 /// A tool's name and its arguments.
 pub(super) type NamedArguments = (Option<String>, Value);
 
-/// Parses the JSON value at the start of a text: returns its calls, and the length of the value.
+/// Parses the JSON value at the start of a text. Returns its calls, and the length of the value.
 pub(super) fn calls(text: &str) -> Option<(Vec<NamedArguments>, usize)> {
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
     let value = values.next()?.ok()?;
@@ -34,7 +34,7 @@ pub(super) fn of_value(value: Value, depth: usize) -> Option<Vec<NamedArguments>
                 items.into_iter().map(|item| of_value(item, depth + 1)).collect();
             Some(calls?.concat())
         }
-        // A list of edits of one file.
+        // The list contains edits of one file.
         Value::Array(items) if !items.is_empty() && items.iter().all(Value::is_object) => {
             Some(vec![(None, Value::Array(items))])
         }

@@ -1,5 +1,5 @@
 //! Tool calls for edits that a reply contains as text: JSON, tags, or the marks of a model's chat template, with prose
-//! around them. Only literal arguments are read; nothing is guessed about a call that is not an edit.
+//! around them. Only literal arguments are parsed; nothing is guessed about a call that is not an edit.
 
 mod arguments;
 mod json;
@@ -18,10 +18,10 @@ use crate::work;
 use core::ops::Range;
 use serde_json::Value;
 
-/// Places of a text at which a call is tried; each costs one pass at most.
+/// Maximum number of places of a text at which a call is tried; each costs one pass at most.
 const CALLS_TRIED_MAX: usize = 128;
 
-/// Marks around calls without a meaning of their own.
+/// Marks around calls that have no meaning of their own.
 const FRAMES: [&str; 16] = [
     "<tool_call>",
     "</tool_call>",
@@ -46,22 +46,22 @@ const FRAMES: [&str; 16] = [
 struct WrittenCall {
     /// The tool's name, if the call has one.
     name: Option<String>,
-    /// Its arguments.
+    /// The arguments of the call.
     arguments: Value,
-    /// Its bytes in the text.
+    /// The byte range of the call in the text.
     bytes: Range<usize>,
 }
 
 /// The calls of a text.
 #[derive(Debug, Default)]
 struct FoundCalls {
-    /// From first to last.
+    /// The calls from first to last.
     list: Vec<WrittenCall>,
-    /// Offset of the first call that begins but could not be read.
+    /// Offset of the first call that begins but could not be parsed.
     broken: Option<usize>,
 }
 
-/// Parses a text that consists of calls for edits and prose; `None` for any other.
+/// Parses a text that consists of calls for edits and prose; `None` for any other text.
 pub(super) fn parse(text: &str, manner: &ParseOptions, known: &mut KnownRanges) -> Option<Result<ParsedText>> {
     let FoundCalls { list, broken } = find(text);
     let (calls, how) = match list {
@@ -106,7 +106,7 @@ pub(super) fn hint(text: &str) -> Option<Value> {
     (calls.next().is_none() && arguments::fits_name(call.name.as_deref(), format)).then_some(same)
 }
 
-/// The error for a call that begins at this offset, next to others.
+/// Creates the error for a call that begins at this offset, next to other calls, and cannot be parsed.
 fn unread_call(text: &str, at: usize) -> Error {
     let line = text[..at].matches('\n').count() + 1;
     let what =
@@ -116,12 +116,12 @@ fn unread_call(text: &str, at: usize) -> Error {
         .fact("line", line)
 }
 
-/// True when everything that a format detected is inside of a call.
+/// True if everything that a format detected is inside a call.
 fn is_inside((_, found): &FormatRanges, calls: &[Range<usize>]) -> bool {
     found.iter().all(|inner| calls.iter().any(|call| call.start <= inner.start && inner.end <= call.end))
 }
 
-/// Returns the lines of some bytes.
+/// Returns the lines that contain a byte range.
 fn lines_of(text: &str, bytes: &Range<usize>) -> Range<usize> {
     let first = text[..bytes.start].matches('\n').count();
     first..first + text[bytes.clone()].trim_end_matches('\n').matches('\n').count() + 1
@@ -150,7 +150,7 @@ fn merged(converted: Vec<(&'static str, Value)>, count: usize) -> Result<Request
     Error::combine(errors, count).map_or(Ok(out), Err)
 }
 
-/// Adds the change of a file; edits by text join those of the previous call for the same file.
+/// Adds the change of a file; edits by text join those of a preceding call for the same file.
 fn add(files: &mut Vec<FileRequest>, file: FileRequest) {
     let by_text = |ops: &[Op]| ops.iter().all(|op| matches!(op.at, Locator::Find(_)));
     if let Some(last) = files.last_mut().filter(|last| last.path == file.path)
@@ -169,7 +169,7 @@ fn add(files: &mut Vec<FileRequest>, file: FileRequest) {
 fn find(text: &str) -> FoundCalls {
     let mut found = FoundCalls::default();
     let (mut at, mut read) = (0, 0);
-    // True right after a mark that a call has to follow.
+    // True directly after a mark that must be followed by a call.
     let mut opened = false;
     for _ in 0..CALLS_TRIED_MAX {
         let Some(start) = next_start(text, at, read) else { break };
@@ -200,8 +200,8 @@ fn find(text: &str) -> FoundCalls {
     found
 }
 
-/// Returns the next offset from `at` at which a call may begin: at the beginning of a line, or right after what was
-/// read before.
+/// Returns the next offset from `at` at which a call may begin: at the start of a line, or directly after `read`, the
+/// end of what was parsed so far.
 fn next_start(text: &str, at: usize, read: usize) -> Option<usize> {
     let mut from = at;
     loop {
@@ -210,7 +210,7 @@ fn next_start(text: &str, at: usize, read: usize) -> Option<usize> {
         if text[line.max(read)..start].trim().is_empty() {
             return Some(start);
         }
-        // The rest of this line begins nothing.
+        // No call begins in the rest of this line.
         from = start + text[start..].find('\n')?;
     }
 }

@@ -1,11 +1,11 @@
-//! Calls in tags: `<function=edit><parameter=path>…`, `<invoke name="Edit"><parameter name="path">…`, and a tag named
-//! like the tool with one per argument. The content is taken literally; entities are not decoded.
+//! Calls in tags: `<function=edit><parameter=path>…`, `<invoke name="Edit"><parameter name="path">…`, and a tag with
+//! the name of the tool that contains one tag per argument. The content is taken literally; entities are not decoded.
 
 use super::arguments::{CONTENT_FIELDS, NEW_FIELDS, OLD_FIELDS, PATH_FIELDS};
 use super::json::{self, NamedArguments};
 use serde_json::{Map, Value};
 
-/// Tools whose name is a tag of its own.
+/// Tools whose name is used as a tag.
 const TOOL_TAGS: [&str; 14] = [
     "edit",
     "edit_file",
@@ -22,7 +22,7 @@ const TOOL_TAGS: [&str; 14] = [
     "write_file",
     "create_file",
 ];
-/// Fields besides the path and the texts.
+/// Fields other than the path and the texts.
 const OTHER_FIELDS: [&str; 9] = [
     "edits",
     "replace_all",
@@ -34,9 +34,9 @@ const OTHER_FIELDS: [&str; 9] = [
     "insert_line",
     "insert_text",
 ];
-/// Names of the tag around one argument whose name is an attribute.
+/// Names of the tag around an argument whose name is in an attribute.
 const PARAMETER_TAGS: [&str; 4] = ["parameter", "param", "arg", "argument"];
-/// Length of a tag.
+/// Maximum bytes of a tag.
 const TAG_BYTES_MAX: usize = 600;
 
 /// An opening tag.
@@ -73,7 +73,7 @@ impl<'a> CallTag<'a> {
         self.attributes.iter().find(|(key, _)| *key == name).map(|(_, value)| *value)
     }
 
-    /// Returns the name of the argument that the tag holds.
+    /// Returns the name of the argument that the tag contains.
     fn argument(&self) -> Option<&'a str> {
         if PARAMETER_TAGS.contains(&self.name) {
             return self.said.or_else(|| self.attribute("name"));
@@ -103,7 +103,7 @@ fn attributes(text: &str) -> Option<Vec<(&str, &str)>> {
     Some(out)
 }
 
-/// True for the start of a call in tags that no other text has.
+/// True for the start of a call in tags that do not occur in other texts.
 pub(super) fn begins(text: &str) -> bool {
     CallTag::read(text).is_some_and(|tag| match tag.name {
         "function" => tag.said.is_some(),
@@ -112,7 +112,7 @@ pub(super) fn begins(text: &str) -> bool {
     })
 }
 
-/// Parses the call in tags at the start of a text: returns it, and its length.
+/// Parses the call in tags at the start of a text. Returns the call, and its length.
 pub(super) fn call(text: &str) -> Option<(Vec<NamedArguments>, usize)> {
     let tag = CallTag::read(text)?;
     let name = match tag.name {
@@ -130,7 +130,7 @@ pub(super) fn call(text: &str) -> Option<(Vec<NamedArguments>, usize)> {
         (arguments, rest)
     } else {
         let mut fields = Map::new();
-        // `<edit file="src/a.rs">`
+        // The arguments may be attributes, as in `<edit file="src/a.rs">`.
         if tag.name == name {
             for (key, value) in &tag.attributes {
                 PATH_FIELDS.contains(key).then(|| fields.insert((*key).to_owned(), (*value).into()))?;
@@ -142,7 +142,7 @@ pub(super) fn call(text: &str) -> Option<(Vec<NamedArguments>, usize)> {
     Some((vec![(Some(name.to_owned()), arguments)], text.len() - rest.len()))
 }
 
-/// Parses arguments in sequence, with nothing between them, up to the end of the call; returns the text after it.
+/// Parses consecutive arguments, with nothing between them, up to the end of the call. Returns the text after the call.
 fn parameters<'a>(text: &'a str, close: &str, fields: &mut Map<String, Value>) -> Option<&'a str> {
     let mut rest = text;
     loop {
@@ -153,7 +153,8 @@ fn parameters<'a>(text: &'a str, close: &str, fields: &mut Map<String, Value>) -
         let tag = CallTag::read(rest)?;
         let name = tag.argument()?;
         let end = format!("</{}>", tag.full);
-        // The text may contain such a tag itself: the one that counts is followed by another argument, or ends the call.
+        // The text may contain such a closing tag itself: the one that counts is followed by another argument, or ends
+        // the call.
         let at = memchr::memmem::find_iter(tag.rest.as_bytes(), &end).find(|at| {
             let after = tag.rest[at + end.len()..].trim_start();
             after.starts_with(close) || CallTag::read(after).is_some_and(|next| next.argument().is_some())
@@ -165,8 +166,8 @@ fn parameters<'a>(text: &'a str, close: &str, fields: &mut Map<String, Value>) -
     }
 }
 
-/// Returns the value of an argument. A line end directly after the opening tag belongs to the tags, and so does the one
-/// before the closing tag then; the text of a file keeps its last one.
+/// Returns the value of an argument. A line end directly after the opening tag belongs to the tags, and so does then
+/// the one before the closing tag; the text of a file keeps its last line end.
 fn value(name: &str, text: &str) -> Value {
     let literal = text.trim().strip_prefix("<![CDATA[").and_then(|it| it.strip_suffix("]]>")).unwrap_or(text);
     if PATH_FIELDS.contains(&name) || name == "command" {
@@ -181,7 +182,7 @@ fn value(name: &str, text: &str) -> Value {
     let Some(inner) = literal.strip_prefix("\r\n").or_else(|| literal.strip_prefix('\n')) else {
         return literal.into();
     };
-    // Blanks before a closing tag on a line of its own indent the tag.
+    // Whitespace before a closing tag on a line of its own is the indentation of the tag.
     let trimmed = inner.trim_end_matches([' ', '\t']);
     let inner = if trimmed.ends_with('\n') { trimmed } else { inner };
     if CONTENT_FIELDS.contains(&name) {

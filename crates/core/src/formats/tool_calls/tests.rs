@@ -4,7 +4,7 @@ use crate::locate::op::{FileAction, FileRequest, Locator};
 use proptest::prelude::*;
 use serde_json::json;
 
-/// Returns the files of a text: path, old and new text of each edit, or the whole text.
+/// Returns the files of a text: path and old and new text of each edit, or the whole text.
 fn files(text: &str) -> Result<Vec<String>, String> {
     let parsed = parse_any(text, None, &ParseOptions::default()).map_err(|error| error.to_string())?;
     Ok(parsed.request.files.iter().map(shown).collect())
@@ -31,7 +31,8 @@ fn one(text: &str) -> String {
     }
 }
 
-/// The parameters of an edit in tags; `‹` keeps the tags of this file out of the reach of agents that read it.
+/// Returns the parameters of an edit in tags. They are written with `‹`, so that agents that read this file do not
+/// mistake them for tags.
 fn tags(text: &str) -> String {
     text.replace('‹', "<")
 }
