@@ -10,7 +10,7 @@ use crate::locate::op::BinaryPayload;
 const BASE85_DIGITS: &[u8; 85] =
     b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~";
 
-/// The value of every byte as a digit; 85 for other bytes.
+/// For every byte, its value as a digit; 85 for bytes that are not digits.
 const BASE85_VALUES: [u8; 256] = {
     let mut values = [85; 256];
     let mut digit = 0;
@@ -26,9 +26,9 @@ const BASE85_VALUES: [u8; 256] = {
 /// A binary patch that is being parsed.
 #[derive(Debug, Default)]
 pub(super) struct BinaryPatch {
-    /// The open part: line, whether it is a delta, its size, the packed data.
+    /// The open part: its line, true for a delta, its size, and the packed data.
     part: Option<(usize, bool, usize, Vec<u8>)>,
-    /// The complete parts: forward, backward.
+    /// The complete parts: forward, then backward.
     parts: Vec<BinaryPayload>,
 }
 
@@ -64,7 +64,7 @@ impl BinaryPatch {
         Ok(())
     }
 
-    /// Returns the parts: forward and backward.
+    /// Returns the forward part, and the backward part if there is one.
     pub(super) fn end(mut self, at: usize) -> Result<(BinaryPayload, Option<BinaryPayload>)> {
         self.close()?;
         let mut parts = self.parts.into_iter();
@@ -79,7 +79,7 @@ fn too_large(at: usize) -> Error {
     Error::new(Code::CallTooLarge, what).next("Send them in several calls, or write the files in another way.")
 }
 
-/// Decodes one line: the number of bytes as a letter, then five digits for every four bytes.
+/// Decodes one line: a letter for the number of bytes, then five digits for every four bytes.
 fn decode(line: &str, out: &mut Vec<u8>) -> Option<()> {
     let (&first, digits) = line.as_bytes().split_first()?;
     let count = match first {

@@ -1,5 +1,5 @@
 //! The lines of one hunk. Its counts are evidence, not commands: marked lines belong to it as long as nothing separates
-//! them; unmarked lines wait until the counts are complete or a later change shows that the hunk continues.
+//! them; unmarked lines are pending until the counts are complete or a later change shows that the hunk continues.
 
 use super::mistakes::{UnifiedDiffMistake, UnifiedDiffMistakes, broken};
 use super::range::HunkHeader;
@@ -26,12 +26,12 @@ impl NumberedHunk {
     }
 }
 
-/// A pending line.
+/// A line that is pending until it is clear whether it belongs to the hunk.
 #[derive(Debug)]
 struct WaitingLine {
     at: usize,
     line: HunkLine,
-    /// It has no mark.
+    /// True if the line has no mark.
     naked: bool,
     crlf: bool,
 }
@@ -41,22 +41,22 @@ struct WaitingLine {
 pub(super) struct HunkBody {
     header: HunkHeader,
     hunk: Hunk,
-    /// Lines that the counts still announce.
+    /// Numbers of old and new lines that the counts still announce.
     left: Option<(usize, usize)>,
-    /// More lines were parsed than the counts announced.
+    /// True if more lines were parsed than the counts announced.
     over: bool,
     tail: Vec<WaitingLine>,
-    /// Old and new lines in the tail.
+    /// Numbers of old and new lines in the tail.
     waiting: (usize, usize),
-    /// Whether the tail has a line without a mark, and one that is not blank.
+    /// Whether the tail has a line without a mark, and whether one of these is not blank.
     naked: (bool, bool),
-    /// A line of the hunk is removed or added.
+    /// True if a line of the hunk is removed or added.
     changed: bool,
     /// 1-based line of the request that was added last.
     last: usize,
-    /// Events are suppressed.
+    /// True if events are suppressed.
     quiet: bool,
-    /// The next line ends in `\r\n`.
+    /// True if the next line ends in `\r\n`.
     next_crlf: bool,
     /// See [`NumberedHunk::crlf`].
     crlf: Vec<usize>,
@@ -83,34 +83,34 @@ impl HunkBody {
         }
     }
 
-    /// True when the counts announced lines, and all of them have been parsed.
+    /// True if the counts announced lines, and all of them have been parsed.
     pub(super) fn is_full(&self) -> bool {
         self.left == Some((0, 0))
     }
 
-    /// True when the counts announce no lines, or none remain.
+    /// True if the counts announce no lines, or none remain.
     pub(super) fn may_end(&self) -> bool {
         self.left.is_none() || self.is_full()
     }
 
-    /// True when this many more old and new lines complete the counts.
+    /// True if this many more old and new lines complete the counts.
     pub(super) fn would_complete(&self, old: usize, new: usize) -> bool {
         !self.is_full() && self.left == Some((self.waiting.0 + old, self.waiting.1 + new))
     }
 
-    /// True when the counts announce no more old lines, or no more new ones.
+    /// True if the counts announce no more old lines, or no more new ones.
     pub(super) fn is_half_full(&self) -> bool {
         self.left.is_some_and(|left| left.0 == 0 || left.1 == 0)
     }
 
-    /// Says whether the next line ends in `\r\n`.
+    /// Sets whether the next line ends in `\r\n`.
     pub(super) fn next_line_end(&mut self, crlf: bool) {
         self.next_crlf = crlf;
     }
 
     /// Adds a line of the request.
     ///
-    /// Errors: a change after text that cannot belong to the hunk.
+    /// Errors: a change follows text that cannot belong to the hunk.
     pub(super) fn take(
         &mut self,
         at: usize,
@@ -177,7 +177,7 @@ impl HunkBody {
             left.0 = left.0.saturating_sub(usize::from(old));
             left.1 = left.1.saturating_sub(usize::from(new));
         }
-        // Lines after a marker disprove it.
+        // Lines after the marker show that it was wrong.
         self.hunk.open.0 &= !old;
         self.hunk.open.1 &= !new;
         self.changed |= old != new;
@@ -205,14 +205,14 @@ impl HunkBody {
         self.last = at;
     }
 
-    /// 1-based line of the request on which it begins.
+    /// 1-based line of the request on which the hunk begins.
     pub(super) fn begins(&self) -> usize {
         self.hunk.source_line
     }
 
-    /// True when the text ends after a changed line while the header announces more lines on both sides: the rest of
-    /// the hunk is missing, unless its counts are wrong. The same holds after a removed line if all old lines are there
-    /// and new ones are announced: what was to replace the line is missing.
+    /// True if the text ends after a changed line while the header announces more lines on both sides: the rest of the
+    /// hunk is missing, unless its counts are wrong. True as well after a removed line if all old lines have been
+    /// parsed and more new ones are announced: the replacement of the line is missing.
     pub(super) fn is_truncated(&self) -> bool {
         let last = self.hunk.lines.last().map(|line| line.kind);
         let promised = self.left.is_some_and(|(old, new)| new > 0 && (old > 0 || last == Some(HunkLineKind::Removed)));
@@ -220,11 +220,11 @@ impl HunkBody {
         promised && blank && matches!(last, Some(HunkLineKind::Added | HunkLineKind::Removed))
     }
 
-    /// True when the hunk ends in a removed line while its header announces more new lines than old ones: what was to
-    /// replace the line is missing, whatever follows the hunk.
+    /// True if the hunk ends with a removed line while its header announces more new lines than old ones: the
+    /// replacement of the line is missing, whatever follows the hunk.
     fn lacks_replacement(&self) -> bool {
         let unmarked = self.tail.iter().all(|it| it.naked);
-        // Counts that were exceeded say nothing.
+        // Counts that were exceeded prove nothing.
         unmarked
             && !self.over
             && self.hunk.lines.last().is_some_and(|line| line.kind == HunkLineKind::Removed)
@@ -233,7 +233,7 @@ impl HunkBody {
 
     /// Ends the hunk, and returns its last line; `cut` is true if the text ends here without a line end.
     ///
-    /// Errors: the text was truncated inside the hunk; changes that may or may not belong to it.
+    /// Errors: the text was truncated inside the hunk; there are changes that may or may not belong to it.
     pub(super) fn end(
         mut self,
         cut: bool,
@@ -281,7 +281,8 @@ impl HunkBody {
         Ok((NumberedHunk { hunk: self.hunk, new_first, crlf: self.crlf }, self.last))
     }
 
-    /// Returns how many pending lines are kept at the end: context, and unmarked lines that follow it directly.
+    /// Returns the number of pending lines that are kept at the end: context, and unmarked lines that directly follow
+    /// it.
     fn keeps(&self) -> usize {
         let mut keep = 0;
         for (index, it) in self.tail.iter().enumerate() {
@@ -297,7 +298,7 @@ impl HunkBody {
         keep
     }
 
-    /// True when the hunk has a line of another kind.
+    /// True if the hunk has a line of this kind.
     fn has(&self, other: HunkLineKind) -> bool {
         self.hunk.lines.iter().any(|line| line.kind != other)
     }
@@ -313,10 +314,10 @@ impl HunkBody {
     }
 }
 
-/// Computes [`Hunk::first`] from a number, the count after it, and whether the side has lines at all.
+/// Computes [`Hunk::first`] from a number, the count after it, and whether the side has any lines.
 fn first(number: Option<usize>, count: Option<usize>, lines: bool) -> Option<usize> {
     match (number?, count, lines) {
-        // A position given only by wrong numbers is none.
+        // A position that is given only by wrong numbers is ignored.
         (0, _, true) | (_, Some(1..), false) => None,
         (number, Some(0), true) => Some(number + 1),
         (number, ..) => Some(number),

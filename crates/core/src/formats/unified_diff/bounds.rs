@@ -8,7 +8,7 @@ use crate::formats::name::fence;
 /// The next two lines, without the patch's indentation.
 pub(super) type Lookahead<'a> = [Option<&'a str>; 2];
 
-/// Number of following lines that are needed to judge this one.
+/// Returns the number of following lines that are needed to classify this one.
 pub(super) fn lookahead_needed(line: &str) -> usize {
     let text = line.trim_start();
     match text.as_bytes().first() {
@@ -18,7 +18,7 @@ pub(super) fn lookahead_needed(line: &str) -> usize {
     }
 }
 
-/// True when the hunk ends before this line.
+/// True if the hunk ends before this line.
 pub(super) fn ends(body: &HunkBody, text: &str, ahead: Lookahead<'_>, open: Option<(char, usize)>) -> bool {
     let next_begins = ahead[0].is_some_and(range::is_header);
     match text.as_bytes().first() {
@@ -37,7 +37,7 @@ pub(super) fn ends(body: &HunkBody, text: &str, ahead: Lookahead<'_>, open: Opti
     }
 }
 
-/// Decides whether `--- x` in a hunk is the removal of `-- x` or the header of the next file, by the counts if they are
+/// Decides if `--- x` in a hunk is the removal of `-- x` or the header of the next file, by the counts if they are
 /// consistent.
 fn is_file_header(body: &HunkBody, old: &str, ahead: Lookahead<'_>) -> bool {
     let Some(new) = ahead[0].and_then(|next| next.strip_prefix("+++ ")) else {
@@ -51,7 +51,8 @@ fn is_file_header(body: &HunkBody, old: &str, ahead: Lookahead<'_>) -> bool {
         return agree || begins_hunk(ahead[1]);
     }
     if begins_hunk(ahead[1]) {
-        // Counts that are both too large by one look the same; then the names must not be those of one file.
+        // Counts that are both too large by one look the same; so the two lines are a removal and an addition only if
+        // their names are not those of one file.
         !body.would_complete(1, 1) || agree
     } else {
         agree && body.is_half_full()
@@ -75,7 +76,7 @@ fn is_trailer(body: &HunkBody, text: &str, next: Option<&str>) -> bool {
     !body.would_complete(1, 0) && text == "-- " && next.is_none() && body.may_end()
 }
 
-/// `2.43.0`, `2.39.2 (Apple Git-143)`
+/// True for a version of git, such as `2.43.0` or `2.39.2 (Apple Git-143)`.
 fn is_version(line: &str) -> bool {
     let word = line.split(' ').next().unwrap_or(line);
     let numbers = word.chars().all(|ch| ch.is_ascii_alphanumeric() || ['.', '-', '+'].contains(&ch));
@@ -103,7 +104,7 @@ pub(super) fn changes(line: &str) -> bool {
         && !not.iter().any(|start| line.starts_with(start))
 }
 
-/// True for unmarked lines that are part of a patch, but never of a hunk.
+/// True for an unmarked line that is part of a patch, but never of a hunk.
 pub(super) fn is_structure(text: &str, next: Option<&str>) -> bool {
     range::is_header(text)
         || range::is_combined(text)
@@ -116,23 +117,23 @@ pub(super) fn is_structure(text: &str, next: Option<&str>) -> bool {
         || is_mail(text)
 }
 
-/// `Index: name` above a line of `=`.
+/// True for `Index: name` above a line of `=`.
 pub(super) fn is_svn_index(text: &str, next: Option<&str>) -> bool {
     text.starts_with("Index: ") && next.is_some_and(|next| next.starts_with("====="))
 }
 
-/// `Binary files a/x and b/x differ`
+/// True for a line such as `Binary files a/x and b/x differ`.
 pub(super) fn is_binary_notice(text: &str) -> bool {
     (text.starts_with("Binary files ") || text.starts_with("Files ")) && text.trim_end().ends_with(" differ")
         || text.starts_with("Cannot display: file marked as a binary type")
 }
 
-/// `Only in folder: name`
+/// True for a line such as `Only in folder: name`.
 pub(super) fn is_only_in(text: &str) -> bool {
     text.starts_with("Only in ") && text.contains(": ")
 }
 
-/// The markers of `apply_patch`.
+/// True for a marker line of an `apply_patch` text.
 pub(super) fn is_envelope(text: &str) -> bool {
     text.strip_prefix("*** ").is_some_and(|rest| {
         ["Begin Patch", "End Patch", "Update File:", "Add File:", "Delete File:"].iter().any(|it| rest.starts_with(it))

@@ -3,7 +3,7 @@
 use super::name;
 use super::patch::FilePatch;
 
-/// Parses a header into the file; false for any other line. The error describes what is wrong.
+/// Parses a header into the file; false for any other line. The error describes the mistake.
 pub(super) fn read(file: &mut FilePatch, text: &str) -> Result<bool, &'static str> {
     if let Some(value) = value_after(text, "old mode ") {
         file.modes.0 = Some(mode(value)?);
@@ -33,7 +33,7 @@ pub(super) fn read(file: &mut FilePatch, text: &str) -> Result<bool, &'static st
     Ok(true)
 }
 
-/// Returns the rest of a line behind a word.
+/// Returns the rest of a line after a word.
 fn value_after<'t>(text: &'t str, word: &str) -> Option<&'t str> {
     text.strip_prefix(word).map(str::trim_end)
 }
@@ -42,14 +42,14 @@ fn mode(value: &str) -> Result<u32, &'static str> {
     u32::from_str_radix(value, 8).ok().filter(|mode| *mode <= 0o177_777).ok_or("the file mode is not an octal number.")
 }
 
-/// Parses a whole name, quoted or not.
+/// Parses a name that is the whole value, quoted or not.
 fn full(value: &str) -> Result<String, &'static str> {
     let name = if value.starts_with('"') { name::unquote(value)?.0 } else { value.to_owned() };
     name::check(&name)?;
     Ok(name)
 }
 
-/// `0123abc..4567def 100644`
+/// Parses the value of an `index` line, such as `0123abc..4567def 100644`.
 fn index(file: &mut FilePatch, value: &str) -> bool {
     let (ids, kept) = value.split_once(' ').map_or((value, None), |(ids, kept)| (ids, Some(kept)));
     let Some((old, new)) = ids.split_once("..") else { return false };
@@ -58,7 +58,7 @@ fn index(file: &mut FilePatch, value: &str) -> bool {
     true
 }
 
-/// Reads an abbreviated object id.
+/// Parses an abbreviated object id.
 fn object_id(id: &str) -> Option<String> {
     (id.bytes().all(|byte| byte.is_ascii_hexdigit()) && id.len() >= 4).then(|| id.to_lowercase())
 }

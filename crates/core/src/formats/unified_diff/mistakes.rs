@@ -1,4 +1,4 @@
-//! Repaired mistakes, noted once per kind.
+//! Repaired mistakes, with one note for each kind.
 
 use crate::code::Code;
 use crate::error::Error;
@@ -15,25 +15,25 @@ pub(super) enum UnifiedDiffMistake {
     NoHeader,
     /// The hunk header had no numbers.
     NoNumbers,
-    /// Its numbers are too large.
+    /// The numbers of the hunk header are too large.
     Overflow,
-    /// Its counts do not agree with its lines.
+    /// The counts of the hunk header do not match its lines.
     Counts,
-    /// Blank lines without their mark.
+    /// Blank lines had no mark.
     Blank,
-    /// Other lines without their mark.
+    /// Other lines had no mark.
     Bare,
-    /// Marked lines that were taken for prose.
+    /// Marked lines were ignored as prose.
     Prose,
     /// The hunk changes nothing.
     NoChange,
-    /// `Only in …`.
+    /// There was a line such as `Only in …`.
     OnlyIn,
-    /// A hunk with an empty old side for a file that exists on both sides.
+    /// A hunk has an empty old side, for a file that exists on both sides.
     Fills,
     /// The lines of a new file have other line ends than the headers.
     LineEnds,
-    /// One name after `diff --git` is another one than those below.
+    /// One name after `diff --git` differs from the names below it.
     GitName,
 }
 
@@ -71,7 +71,7 @@ impl UnifiedDiffMistakes {
         self.0.entry(slip).or_default().push(line);
     }
 
-    /// One note per kind.
+    /// Returns one note for each kind of mistake.
     pub(super) fn notes(&self) -> Notes {
         self.0.iter().map(|(slip, lines)| format!("{} ({}).", slip.text(), list(lines))).collect()
     }

@@ -1,4 +1,4 @@
-//! `unified_diff`: the output of `diff -u` and git, and what models write in its style. The text tells which lines are
+//! `unified_diff`: the output of `diff -u` and git, and what models write in its style. The text shows which lines are
 //! kept, removed and added; their place in the file is found later. Line numbers are hints, and counts are evidence.
 //!
 //! `docs/formats/unified_diff.md` lists every flaw and whether it is repaired or refused.

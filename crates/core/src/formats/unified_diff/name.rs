@@ -1,18 +1,19 @@
-//! File names in headers: quotes, time stamps after them, prefixes before them, and which of two names is meant.
+//! File names in headers: quotes, time stamps after them, prefixes before them, and the choice between two names.
 
 /// One side of a file header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct HeaderSide {
     /// The name as written; `None` for `/dev/null`.
     pub(super) name: Option<String>,
-    /// The text after the name says that there is no file on this side: the epoch as its time, or svn's notice.
+    /// True if the text after the name indicates that there is no file on this side: the epoch as its time, or svn's
+    /// notice.
     pub(super) absent: bool,
 }
 
 /// Prefixes that git puts before names: `a/ b/`, and its mnemonics for index, work tree, commit and object.
 const GIT_PREFIXES: [&str; 6] = ["a", "b", "i", "w", "c", "o"];
 
-/// Parses the text after `--- ` or `+++ `; the error describes what is wrong.
+/// Parses the text after `--- ` or `+++ `. The error describes the mistake.
 pub(super) fn side(text: &str) -> Result<HeaderSide, &'static str> {
     let (name, rest) = if text.starts_with('"') {
         unquote(text)?
@@ -35,8 +36,8 @@ pub(super) fn check(name: &str) -> Result<(), &'static str> {
     }
 }
 
-/// Splits a name from the text after it: a TAB ends it, or a time stamp or revision does. A name with TABs ends at the
-/// last one, if a time stamp follows it.
+/// Splits a name from the text after it: the name ends at a TAB, or before a time stamp or revision. A name with TABs
+/// ends at the last one, if a time stamp follows it.
 fn unstamped(text: &str) -> (&str, &str) {
     if let Some(parts) = text.split_once('\t') {
         return text.rsplit_once('\t').filter(|(_, stamp)| is_stamp(stamp.trim())).unwrap_or(parts);
@@ -49,7 +50,7 @@ fn unstamped(text: &str) -> (&str, &str) {
             }
         }
     }
-    // At least a date and a time; zone and fraction are optional.
+    // A time stamp has at least a date and a time; zone and fraction are optional.
     let mut starts = text.match_indices(' ').map(|(at, _)| at).rev().take(8);
     starts.find(|at| *at > 0 && is_stamp(text[at + 1..].trim())).map_or((text, ""), |at| text.split_at(at))
 }
@@ -58,7 +59,7 @@ fn is_stamp(text: &str) -> bool {
     is_date(text) || is_iso_date(text) || is_long_date(text)
 }
 
-/// `2024-01-31 12:00:00.000 +0100`
+/// True for a date such as `2024-01-31 12:00:00.000 +0100`.
 fn is_date(text: &str) -> bool {
     let mut words = text.split(' ').filter(|word| !word.is_empty());
     let date = words.next().is_some_and(|word| shaped(word, "0000-00-00"));
@@ -67,7 +68,7 @@ fn is_date(text: &str) -> bool {
     date && time && zone && words.next().is_none()
 }
 
-/// `2024-01-31T12:00:00.000Z`
+/// True for a date such as `2024-01-31T12:00:00.000Z`.
 fn is_iso_date(text: &str) -> bool {
     let Some((date, rest)) = text.split_once('T') else { return false };
     let at = rest.find(['Z', '+', '-']).unwrap_or(rest.len());
@@ -75,17 +76,17 @@ fn is_iso_date(text: &str) -> bool {
     shaped(date, "0000-00-00") && is_time(time) && (matches!(zone, "" | "Z") || is_offset(zone))
 }
 
-/// `12:00:00`, with or without a fraction.
+/// True for a time such as `12:00:00`, with or without a fraction.
 fn is_time(text: &str) -> bool {
     shaped(text.split('.').next().unwrap_or(text), "00:00:00")
 }
 
-/// `+0100` or `+01:00`
+/// True for an offset such as `+0100` or `+01:00`.
 fn is_offset(text: &str) -> bool {
     text.strip_prefix(['+', '-']).is_some_and(|zone| shaped(zone, "0000") || shaped(zone, "00:00"))
 }
 
-/// `Wed Jan 31 12:00:00 2024`
+/// True for a date such as `Wed Jan 31 12:00:00 2024`.
 fn is_long_date(text: &str) -> bool {
     let words: Vec<&str> = text.split(' ').filter(|word| !word.is_empty()).take(7).collect();
     let days = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
@@ -94,7 +95,7 @@ fn is_long_date(text: &str) -> bool {
     days.contains(day) && shaped(time, "00:00:00") && year && rest.len() <= 2
 }
 
-/// True when the text has digits where the pattern has `0`, and the same characters elsewhere.
+/// True if the text has digits where the pattern has `0`, and the same characters elsewhere.
 fn shaped(text: &str, pattern: &str) -> bool {
     text.len() == pattern.len()
         && text
@@ -103,7 +104,7 @@ fn shaped(text: &str, pattern: &str) -> bool {
             .all(|(ch, like)| if like == b'0' { ch.is_ascii_digit() } else { ch == like })
 }
 
-/// True for the beginning of 1970 in any time zone, which diff writes for a missing file.
+/// True for the start of 1970 in any time zone, which diff writes as the time of a missing file.
 fn is_epoch(stamp: &str) -> bool {
     let mut words = stamp.split(' ').filter(|word| !word.is_empty());
     let (Some(date), Some(time)) = (words.next(), words.next()) else { return false };
@@ -117,18 +118,18 @@ fn is_epoch(stamp: &str) -> bool {
         _ => return false,
     };
     let offset = zone.get(..3).and_then(|hours| hours.parse::<i32>().ok()).unwrap_or(0);
-    // Zones with half hours show in the minutes; diff writes them, and no real file was changed then.
+    // Zones with half hours affect the minutes; diff writes them, and no real file was changed then.
     rest.chars().all(|ch| ch == '3') && days + hours == offset
 }
 
-/// True for a name whose backslash is a part of it: one in quotes, or with the time stamp of a tool, which knows the file
-/// by that name. Any other may be a Windows path.
+/// True for a name whose backslash belongs to it: one in quotes, or with the time stamp of a tool, which uses the real
+/// name. Any other name may be a Windows path.
 pub(super) fn has_own_backslash(text: &str) -> bool {
     let is_stamped = || text.split_once('\t').is_some_and(|(_, stamp)| is_stamp(stamp.trim()));
     text.contains('\\') && (text.contains('"') && text.contains(r"\\") || is_stamped())
 }
 
-/// Parses a name in C quotes; the rest is the text after the closing one.
+/// Parses a name in C quotes. Returns the name, and the text after the closing quote.
 pub(super) fn unquote(text: &str) -> Result<(String, &str), &'static str> {
     let open = "the quoted file name has no closing quote";
     let mut bytes = Vec::new();
@@ -151,7 +152,7 @@ pub(super) fn unquote(text: &str) -> Result<(String, &str), &'static str> {
     Ok((name, &text[text.len() - rest.len()..]))
 }
 
-/// Returns the byte of an escape, and the length of the escape without its backslash.
+/// Returns the byte that an escape encodes, and the length of the escape without its backslash.
 fn escape(sign: u8, text: &[u8]) -> Option<(u8, usize)> {
     match sign {
         b'a' => Some((7, 1)),
@@ -173,7 +174,7 @@ fn escape(sign: u8, text: &[u8]) -> Option<(u8, usize)> {
     }
 }
 
-/// Returns the two names after `diff --git `; `None` if blanks make them ambiguous.
+/// Returns the two names after `diff --git `; `None` if spaces make them ambiguous.
 pub(super) fn git_pair(text: &str) -> Option<(String, String)> {
     let text = text.trim_end();
     if text.starts_with('"') {
@@ -186,7 +187,7 @@ pub(super) fn git_pair(text: &str) -> Option<(String, String)> {
         let new = &text[text.len() - new.len() - 1..];
         return Some((old.to_owned(), unquote(new).ok()?.0));
     }
-    // `a/NAME b/NAME`: both halves have the same length, whatever blanks the name contains.
+    // In `a/NAME b/NAME`, both halves have the same length, whatever spaces the name contains.
     let (old, new) = (text.get(..text.len() / 2)?, text.get(text.len() / 2 + 1..)?);
     let is_pair = text.len() % 2 == 1 && text.as_bytes().get(text.len() / 2) == Some(&b' ');
     let is_same = || without_prefix(old).is_some() && without_prefix(old) == without_prefix(new);
@@ -203,7 +204,7 @@ pub(super) fn without_prefix(name: &str) -> Option<&str> {
     (GIT_PREFIXES.contains(&head) && !rest.is_empty()).then_some(rest)
 }
 
-/// Strips the first `count` directories; runs of slashes count once.
+/// Strips the first `count` directories; a run of slashes counts as one.
 pub(super) fn without_folders(name: &str, count: usize) -> Option<&str> {
     let mut rest = name;
     for _ in 0..count {
@@ -217,7 +218,7 @@ pub(super) fn are_prefixed(old: &str, new: &str) -> bool {
     without_prefix(old).is_some() && without_prefix(new).is_some() && old.as_bytes().first() != new.as_bytes().first()
 }
 
-/// Endings by which copies of a file are named.
+/// Endings of the names of copies.
 const COPY_ENDINGS: [&str; 6] = [".orig", ".old", ".bak", ".new", ".mod", "~"];
 
 /// True for the name of a copy of the file `of`: `x.c.new`, `x.c~`.
@@ -226,27 +227,27 @@ pub(super) fn is_copy(name: &str, of: &str) -> bool {
     name.strip_prefix(of).is_some_and(|ending| COPY_ENDINGS.contains(&ending))
 }
 
-/// True if one of the names after `diff --git` is another one than the three others.
+/// True if one of the names after `diff --git` differs from the three other names.
 pub(super) fn is_outvoted(old: &str, new: &str, git: [&str; 2]) -> bool {
     let [other, first, second] = [new, git[0], git[1]].map(|name| same(Some(old), Some(name)));
     other && first != second
 }
 
-/// Returns the name of a file below the two directories that were compared (`old-1.0/x`, `new-1.1/x`).
+/// Returns the name of a file relative to the two directories that were compared (`old-1.0/x`, `new-1.1/x`).
 pub(super) fn below_trees(old: &str, new: &str) -> Option<String> {
     if are_prefixed(old, new) {
         return None;
     }
     let ((old_top, old), (new_top, new)) = (old.split_once('/')?, new.split_once('/')?);
-    // A prefix may be `dst://`.
+    // The prefix may be `dst://`.
     let (old, new) = (old.trim_start_matches('/'), new.trim_start_matches('/'));
     (old == new && old_top != new_top && !new.is_empty()).then(|| new.to_owned())
 }
 
-/// Returns the possible files of two names, best first: the new one without its prefix, the old one, then both as
-/// written. Of a file and its copy, the file is first.
+/// Returns the files that two names may refer to, best first: the new name without its prefix, the old one, then both
+/// as written. Of a file and its copy, the file comes first.
 pub(super) fn candidates(old: Option<&str>, new: Option<&str>) -> Vec<String> {
-    // Of a single name, only `a/` and `b/` are prefixes; `c/x` is in a directory.
+    // In a single name, only `a/` and `b/` are prefixes; `c/x` is in a directory.
     let mut out: Vec<String> = Vec::new();
     match (old, new) {
         (Some(old), Some(new)) => {
@@ -257,7 +258,7 @@ pub(super) fn candidates(old: Option<&str>, new: Option<&str>) -> Vec<String> {
                 rests = [new, old].map(|name| lone_name(name).unwrap_or_else(|| name.to_owned()));
             }
             let full = [new.to_owned(), old.to_owned()];
-            // `a/x` on both sides is in a directory `a`, unless that does not exist.
+            // `a/x` on both sides means a directory `a`, unless that does not exist.
             let folder = both && !are_prefixed(old, new);
             out.extend(if folder { [full, rests] } else { [rests, full] }.into_iter().flatten());
             out.extend(below_trees(old, new));
@@ -281,7 +282,7 @@ fn lone_name(name: &str) -> Option<String> {
     name.starts_with(['a', 'b']).then(|| without_prefix(name)).flatten().map(str::to_owned)
 }
 
-/// True when a name after `---` or `+++` is the one after `diff --git`.
+/// True if a name after `---` or `+++` is the one after `diff --git`.
 pub(super) fn same(side: Option<&str>, git: Option<&str>) -> bool {
     side.is_some() && side.map(rest_of_name) == git.map(rest_of_name)
 }
@@ -291,7 +292,7 @@ fn rest_of_name(name: &str) -> String {
     without_prefix(name).unwrap_or(name).to_owned()
 }
 
-/// True when two lines that look like a file header name one file: `--- a/x`, `+++ b/x`, or `/dev/null` on one side.
+/// True if two lines that look like a file header name one file: `--- a/x`, `+++ b/x`, or `/dev/null` on one side.
 pub(super) fn agree(old: &str, new: &str) -> bool {
     let (Ok(old), Ok(new)) = (side(old), side(new)) else { return false };
     match (old.name, new.name) {
