@@ -1,4 +1,4 @@
-//! Lines outside of hunks: file headers, the beginnings of hunks, and lines that are refused; everything else is prose.
+//! Lines outside of hunks: file headers, the starts of hunks, and lines that are refused. Everything else is prose.
 
 use super::binary_patch::BinaryPatch;
 use super::bounds::{self, Lookahead};
@@ -42,7 +42,7 @@ impl UnifiedDiffParser {
         }
         if let Some(header) = range::read(text) {
             let known = self.file.as_ref().is_some_and(|file| !file.is_void()) || self.options.file.is_some();
-            // In prose, words after `@@` are just words.
+            // In prose, `@@` may be followed by ordinary words.
             if known || header.section.is_none() || header.first.0.is_some() {
                 self.indented(indent);
                 if header.first.0.is_none() && !header.overflow {
@@ -68,12 +68,12 @@ impl UnifiedDiffParser {
         }
     }
 
-    /// True where a changed line cannot be prose: below file headers, and directly after the line that ended a hunk.
+    /// True if a changed line here cannot be prose: below file headers, and directly after the line that ended a hunk.
     fn is_adrift(&self) -> bool {
         self.ended_at + 1 == self.at || self.file.as_ref().is_some_and(|file| file.is_named() && file.hunks.is_empty())
     }
 
-    /// Begins a hunk without a header: a marked line directly below `+++`.
+    /// Begins a hunk without a header at a marked line directly below `+++`.
     fn headless(&mut self, line: &str, out: &mut Vec<StreamEvent>) -> bool {
         let text = line.strip_prefix(&*self.indent).unwrap_or(line);
         if !text.starts_with([' ', '-', '+']) || text.starts_with("--- ") {
@@ -89,7 +89,7 @@ impl UnifiedDiffParser {
         true
     }
 
-    /// Parses `--- old` and `+++ new`, or one of them above a hunk.
+    /// Parses `--- old` and `+++ new`, or only one of them above a hunk.
     fn names(&mut self, text: &str, indent: &str, ahead: Lookahead<'_>, out: &mut Vec<StreamEvent>) -> bool {
         let next = ahead[0].unwrap_or_default();
         let new = next.strip_prefix("+++ ");
@@ -130,7 +130,7 @@ impl UnifiedDiffParser {
         true
     }
 
-    /// True when the preceding line was `---` with this file's old name.
+    /// True if the preceding line was `---` with this file's old name.
     fn awaits_new(&self) -> bool {
         self.file
             .as_ref()
@@ -144,7 +144,7 @@ impl UnifiedDiffParser {
             self.indented(indent);
             let escaped = name::has_own_backslash(pair);
             let pair = name::git_pair(pair);
-            // svn writes its own line above git's.
+            // svn writes its own line above that of git.
             self.file = self.file.take().filter(|file| !file.is_index());
             let file = self.begin(out);
             file.git = true;
@@ -183,13 +183,13 @@ impl UnifiedDiffParser {
             self.close(out);
             self.foreign = true;
         } else {
-            // Begin and End Patch, and the line between two mails.
+            // The line is `*** Begin Patch` or `*** End Patch`, or separates two mails.
             self.close(out);
         }
     }
 }
 
-/// True for a single name that is a header: a hunk follows, and either of them has the typical form.
+/// True if a single name is a header: a hunk follows, and one of the two lines has the typical form.
 fn is_header_alone(side: &str, next: &str) -> bool {
     range::is_header(next) && (name::without_prefix(side).is_some() || next.starts_with("@@ -"))
 }

@@ -1,5 +1,5 @@
-//! The parser: a state machine fed line by line, with a lookahead of at most two lines. Text outside of headers and
-//! hunks is prose.
+//! The parser: a state machine that is fed line by line, with a lookahead of at most two lines. Text outside of headers
+//! and hunks is prose.
 
 use super::binary_patch::BinaryPatch;
 use super::body::HunkBody;
@@ -25,10 +25,10 @@ pub(super) enum UnifiedDiffState {
     Binary(BinaryPatch),
 }
 
-/// A line that waits for the following ones.
+/// A line whose meaning depends on the lines after it.
 struct HeldLine {
     text: String,
-    /// It ends in `\r\n`.
+    /// True if the line ends in `\r\n`.
     crlf: bool,
 }
 
@@ -36,31 +36,31 @@ struct HeldLine {
 pub(super) struct UnifiedDiffParser {
     pub(super) options: ParseOptions,
     pub(super) state: UnifiedDiffState,
-    /// Lines that wait for the following ones.
+    /// Lines whose meaning depends on the lines after them.
     held: VecDeque<HeldLine>,
-    /// The current line ends in `\r\n`.
+    /// True if the current line ends in `\r\n`.
     crlf: bool,
     /// 1-based number of the current line.
     pub(super) at: usize,
-    /// The patch's indentation.
+    /// The indentation of the whole patch.
     pub(super) indent: String,
-    /// The open fence: character and length.
+    /// The open fence: its character and length.
     pub(super) fence: Option<(char, usize)>,
-    /// The preceding line was `+++`: a hunk may begin without its header.
+    /// True if the preceding line was `+++`: a hunk may begin without its header.
     pub(super) fresh: bool,
-    /// The line that ended a hunk without being part of one.
+    /// The number of the line that ended a hunk without being part of one.
     pub(super) ended_at: usize,
     pub(super) file: Option<FilePatch>,
     done: Vec<FilePatch>,
     hunks: usize,
-    /// Remaining bytes that binary patches may unpack.
+    /// Number of bytes that binary patches may still unpack.
     budget: usize,
     pub(super) mistakes: UnifiedDiffMistakes,
     failed: Option<Error>,
     detected: Option<Vec<Range<usize>>>,
-    /// Events for the lines of hunks are suppressed.
+    /// True if events for the lines of hunks are suppressed.
     quiet: bool,
-    /// Within `apply_patch` headers, whose lines are ignored whatever they look like.
+    /// True after an `apply_patch` header, up to `*** End Patch`: these lines are ignored whatever they look like.
     pub(super) foreign: bool,
 }
 
@@ -88,7 +88,7 @@ impl UnifiedDiffParser {
         }
     }
 
-    /// Returns the ranges of lines that are certainly unified diff, even if they have errors.
+    /// Returns the ranges of lines that are certainly a unified diff, even if they have errors.
     pub(super) fn detect_ranges(text: &str) -> Vec<Range<usize>> {
         let mut reader = UnifiedDiffParser {
             detected: Some(Vec::new()),
@@ -185,7 +185,7 @@ impl UnifiedDiffParser {
         }
     }
 
-    /// Ends the open hunk or binary patch. `cut` as in [`LineParser::finish`].
+    /// Ends the open hunk or binary patch. `cut` has the meaning of that in [`LineParser::finish`].
     fn leave(&mut self, cut: bool, out: &mut Vec<StreamEvent>) {
         match std::mem::replace(&mut self.state, UnifiedDiffState::Outside) {
             UnifiedDiffState::Outside => {}
@@ -244,7 +244,7 @@ impl UnifiedDiffParser {
         self.file.insert(FilePatch::at(self.at))
     }
 
-    /// Takes the indentation of a line as that of the patch.
+    /// Records the indentation of a line as that of the patch.
     pub(super) fn indented(&mut self, indent: &str) {
         if self.indent != indent {
             indent.clone_into(&mut self.indent);
@@ -254,7 +254,7 @@ impl UnifiedDiffParser {
         }
     }
 
-    /// Begins a hunk: on the next line, or, without a header, on this one.
+    /// Begins a hunk: on the next line or, if it has no header, on this one.
     pub(super) fn begin_hunk(&mut self, header: HunkHeader, out: &mut Vec<StreamEvent>) {
         let numbered = header.first.0.is_some();
         let mut file = match (self.file.take().filter(|file| !file.is_void()), &self.options.file) {
@@ -287,7 +287,7 @@ impl UnifiedDiffParser {
     }
 }
 
-/// `\ No newline at end of file`
+/// True for a line such as `\ No newline at end of file`.
 fn is_marker(text: &str) -> bool {
     text.starts_with("\\ ") || text.starts_with("\\No newline")
 }

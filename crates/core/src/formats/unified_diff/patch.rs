@@ -20,46 +20,46 @@ const LINK_MODE: u32 = 0o120_000;
 const SUBMODULE_MODE: u32 = 0o160_000;
 const FILE_TYPE_MASK: u32 = 0o170_000;
 
-/// The part of a patch about one file; pairs are the old and the new side.
+/// The part of a patch about one file. In pairs, the old side comes first.
 #[derive(Debug, Default)]
 pub(super) struct FilePatch {
-    /// 1-based line on which it begins, and the last of its headers.
+    /// 1-based line on which the part begins, and the last line of its headers.
     pub(super) lines: (usize, usize),
-    /// It begins with `diff --git`.
+    /// True if the part begins with `diff --git`.
     pub(super) git: bool,
     /// The names after `diff --git`.
     pub(super) pair: (Option<String>, Option<String>),
-    /// A name has a backslash of its own: it is no Windows path.
+    /// True if a name has a backslash of its own and is thus not a Windows path.
     pub(super) escaped: bool,
     /// The names after `---` and `+++`.
     pub(super) sides: (Option<HeaderSide>, Option<HeaderSide>),
     /// The name after svn's `Index:`, or given by the caller.
     pub(super) known: Option<String>,
-    /// `rename from` and `rename to`.
+    /// The names after `rename from` and `rename to`.
     pub(super) rename: (Option<String>, Option<String>),
-    /// `copy from` and `copy to`.
+    /// The names after `copy from` and `copy to`.
     pub(super) copy: (Option<String>, Option<String>),
-    /// `old mode` and `new mode`; also those of deleted and new files.
+    /// The modes after `old mode` and `new mode`, and those of deleted and new files.
     pub(super) modes: (Option<u32>, Option<u32>),
     /// The mode that the `index` line gives to both sides.
     pub(super) kept_mode: Option<u32>,
-    /// `deleted file mode`, `new file mode`: the only existing side.
+    /// True for `deleted file mode`: only the old side exists.
     pub(super) deleted: bool,
-    /// See `deleted`.
+    /// True for `new file mode`: only the new side exists.
     pub(super) created: bool,
-    /// Object ids.
+    /// The object ids of the `index` line.
     pub(super) ids: (Option<String>, Option<String>),
     /// The hunks in order.
     pub(super) hunks: Vec<NumberedHunk>,
-    /// The header of a hunk ends in `\r\n`: so does the whole patch, and its line ends say nothing about the file.
+    /// True if a hunk header ends in `\r\n`: the whole patch then does, and its line ends say nothing about the file.
     pub(super) crlf: bool,
-    /// Forward and backward.
+    /// The binary change, forward and backward.
     pub(super) binary: Option<(BinaryPayload, Option<BinaryPayload>)>,
-    /// [`StreamEvent::File`](crate::formats::line_parser::StreamEvent::File) was emitted.
+    /// True if [`StreamEvent::File`](crate::formats::line_parser::StreamEvent::File) was emitted.
     pub(super) told: bool,
 }
 
-/// The file that is meant.
+/// The path of the file, and alternative names.
 struct FileNames {
     path: String,
     also: Vec<String>,
@@ -71,17 +71,17 @@ impl FilePatch {
         FilePatch { lines: (line, line), ..FilePatch::default() }
     }
 
-    /// True when it has names from `---` and `+++`, or more.
+    /// True if the part has names from `---` and `+++`, or more headers.
     pub(super) fn is_named(&self) -> bool {
         self.sides.0.is_some() || self.sides.1.is_some() || self.known.is_some()
     }
 
-    /// True while only svn's `Index:` line is known.
+    /// True as long as only svn's `Index:` line is known.
     pub(super) fn is_index(&self) -> bool {
         self.known.is_some() && self.sides == (None, None) && self.hunks.is_empty()
     }
 
-    /// True when git's headers are complete by themselves, and these names are not theirs.
+    /// True if git's headers are complete by themselves, and these names are not theirs.
     pub(super) fn is_other(&self, old: Option<&str>, new: Option<&str>) -> bool {
         let done = self.rename.1.is_some() || self.copy.1.is_some() || self.binary.is_some();
         let done = done || self.modes.0.is_some() && self.modes.1.is_some();
@@ -89,12 +89,12 @@ impl FilePatch {
         done && self.pair.0.is_some() && !theirs
     }
 
-    /// True when the part changes nothing at all.
+    /// True if the part changes nothing at all.
     pub(super) fn is_void(&self) -> bool {
         !self.git && !self.is_named()
     }
 
-    /// Returns path and action, for events.
+    /// Returns the path and the action, for events.
     pub(super) fn heading(&self, manner: &ParseOptions) -> Result<(String, FileActionKind)> {
         let action = match (&self.rename, self.creates(), self.deletes()) {
             ((Some(from), Some(to)), ..) => {
@@ -112,7 +112,7 @@ impl FilePatch {
         broken(self.lines.0, what)
     }
 
-    /// Creates the requests, reversed if the caller says so.
+    /// Creates the requests; they are reversed if the caller requests it.
     pub(super) fn requests(
         mut self,
         manner: &ParseOptions,
@@ -131,7 +131,7 @@ impl FilePatch {
         Ok(files)
     }
 
-    /// The requests of a patch that has its direction.
+    /// Creates the requests of a patch that was already reversed if necessary.
     fn turned(mut self, manner: &ParseOptions, slips: &mut UnifiedDiffMistakes) -> Result<Vec<FileRequest>> {
         self.agree(slips)?;
         let links = [self.modes.0, self.modes.1, self.kept_mode].map(|mode| mode.map(|mode| mode & FILE_TYPE_MASK));
@@ -170,7 +170,7 @@ impl FilePatch {
             if matches!(&made, NewFile::Text(text) if text.contains("\r\n")) {
                 slips.add(UnifiedDiffMistake::LineEnds, self.lines.0);
             }
-            // A new file has the usual permissions unless the patch says otherwise.
+            // A new file has the usual permissions unless the patch states others.
             let mode = mode.filter(|mode| *mode == FileMode::Executable);
             let alternatives = self.other_names(&path, manner.strip);
             return Ok(vec![FileRequest { alternatives, mode, ..FileRequest::new(path, FileAction::Create(made)) }]);
@@ -202,10 +202,10 @@ impl FilePatch {
         }
     }
 
-    /// Compares the names of the headers. If `---` and `+++` have one name, which is also one of the two after
-    /// `diff --git`, that is the file.
+    /// Compares the names in the headers. If `---` and `+++` have the same name, and it is also one of the two after
+    /// `diff --git`, that name is the file.
     ///
-    /// Errors: [`Code::EditUnparsable`] if the names after `---` and `+++` are not those after `diff --git`.
+    /// Errors: [`Code::EditUnparsable`] if the names after `---` and `+++` differ from those after `diff --git`.
     fn agree(&self, slips: &mut UnifiedDiffMistakes) -> Result<()> {
         if self.rename.0.is_some() || self.copy.0.is_some() {
             return Ok(());
@@ -229,7 +229,8 @@ impl FilePatch {
         Ok(())
     }
 
-    /// Replaces a link by another target or a file, or a file by a link: the old entry is removed, the new one created.
+    /// Replaces a link by a link to another target or by a file, or a file by a link: the old entry is removed, and the
+    /// new one created.
     fn exchanged(&self, path: String, also: Vec<String>) -> Result<Vec<FileRequest>> {
         let made = self.created_file()?;
         // The target of a link has no line end of its own.
@@ -241,12 +242,12 @@ impl FilePatch {
         Ok(vec![gone, FileRequest::new(path, FileAction::Create(made))])
     }
 
-    /// Returns the new side of a hunk, with line ends of its own where the patch has some.
+    /// Returns the new side of a hunk, with the line ends of the patch if they belong to the file.
     fn new_text(&self, hunk: &NumberedHunk) -> String {
         if self.crlf { hunk.hunk.new_text() } else { hunk.new_text() }
     }
 
-    /// Returns the operation that puts the new lines into an empty file.
+    /// Returns the operation that writes the new lines into an empty file.
     fn filled(&self) -> Op {
         let mut text: String = self.hunks.iter().map(|it| it.hunk.new_text()).collect();
         if self.hunks.iter().any(|it| it.hunk.open.1) {
@@ -255,17 +256,17 @@ impl FilePatch {
         Op { at: Locator::Blank, text }
     }
 
-    /// True for a single hunk that says that the old file has no lines, if nothing says that there was one.
+    /// True for a single hunk that states that the old file has no lines, if nothing indicates that there was one.
     fn fills(&self) -> bool {
         let [NumberedHunk { hunk, new_first, .. }] = &*self.hunks else { return false };
-        // An id of zeros means that there is no file.
+        // An id of zeros indicates that there is no file.
         let absent = |id: &str| whole_file::is_empty_id(id) || id.bytes().all(|digit| digit == b'0');
         let id = self.ids.0.as_deref().is_some_and(|id| !absent(id));
         let named = self.sides.1.is_some() && (self.sides.0.is_some() || !self.git);
-        // Hunks without headers are about the file that the call names.
+        // Hunks without file headers are about the file that the call names.
         let named = named || self.sides == (None, None) && self.known.is_some() && !self.git;
         let added = hunk.lines.iter().all(|line| line.kind == HunkLineKind::Added) && !hunk.lines.is_empty();
-        // `-1,0` is the line after which lines are added; if they are to be line 1, there was no such line.
+        // `-1,0` means that lines are added after line 1. If they become line 1, there was no such line.
         let is_first = hunk.first == Some(0) || (hunk.first, *new_first) == (Some(1), Some(1));
         named && !id && is_first && added
     }
@@ -316,7 +317,7 @@ impl FilePatch {
                 .is_some_and(|side| side.name.is_none() || side.absent && self.is_bare(HunkLineKind::Added))
     }
 
-    /// True when there are neither lines of this kind nor context lines.
+    /// True if the hunks have neither lines of this kind nor context lines.
     fn is_bare(&self, of: HunkLineKind) -> bool {
         let lines = self.hunks.iter().flat_map(|it| &it.hunk.lines);
         lines
@@ -329,7 +330,7 @@ impl FilePatch {
         let new = if self.deletes() { None } else { name_of(self.sides.1.as_ref(), self.pair.1.as_ref()) };
         let original = self.side_names().filter(|(old, new)| self.creates() && name::is_copy(new, old));
         let new = original.map(|(old, _)| old.to_owned()).or(new);
-        // A creation is named by its new side, a deletion by its old one, whatever the other says.
+        // A creation is named by its new side, a deletion by its old one, whatever the other side has.
         let (old, new) = match (old, new) {
             (None, None) => match &self.known {
                 Some(known) => return Ok(FileNames { path: known.clone(), also: Vec::new() }),
@@ -339,7 +340,7 @@ impl FilePatch {
         };
         let git = matches!(&self.pair, (Some(old), Some(new)) if name::are_prefixed(old, new));
         let mut all = match strip {
-            // The other name is irrelevant, but it shows what is a prefix.
+            // The other name is irrelevant, but shows which part is a prefix.
             None if git && (old.is_none() || new.is_none()) => {
                 let full = new.or(old).unwrap_or_default();
                 name::without_prefix(&full).map(str::to_owned).into_iter().chain([full.clone()]).collect()
@@ -360,12 +361,13 @@ impl FilePatch {
         Ok(FileNames { path, also: all })
     }
 
-    /// Returns the names after `---` and `+++`, if both have one.
+    /// Returns the names after `---` and `+++`, if both sides have one.
     fn side_names(&self) -> Option<(&str, &str)> {
         Some((self.sides.0.as_ref()?.name.as_deref()?, self.sides.1.as_ref()?.name.as_deref()?))
     }
 
-    /// Returns other spellings of a new file's name: below its prefixes, and with a slash, which rules out a Windows path.
+    /// Returns other spellings of a new file's name: below the directories that were compared, and, for a name with a
+    /// backslash of its own, with `./` before it, which rules out a Windows path.
     fn other_names(&self, path: &str, strip: Option<usize>) -> Vec<String> {
         let names = if self.git { self.pair.0.as_deref().zip(self.pair.1.as_deref()) } else { self.side_names() };
         let below = names.filter(|_| strip.is_none()).and_then(|it| name::below_trees(it.0, it.1));
@@ -380,7 +382,7 @@ impl FilePatch {
         })
     }
 
-    /// Returns both names of a rename or copy. git writes them without the prefixes of the other headers.
+    /// Returns both names of a rename or copy. git writes them without the prefixes that it uses in other headers.
     fn pair_of(&self, from: &str, to: &str, manner: &ParseOptions) -> Result<(String, String)> {
         if let Some(count) = manner.strip {
             let count = count.saturating_sub(1);
@@ -393,7 +395,7 @@ impl FilePatch {
 
     /// Converts the hunks to operations, except for those that change nothing.
     ///
-    /// Errors: [`Code::EditNoChange`] if none of them changes anything, if `needed`.
+    /// Errors: if `needed`, [`Code::EditNoChange`] if none of them changes anything.
     fn ops(&mut self, needed: bool, slips: &mut UnifiedDiffMistakes) -> Result<Vec<Op>> {
         let hunks = std::mem::take(&mut self.hunks);
         let mut idle = Vec::new();
@@ -448,7 +450,7 @@ impl FilePatch {
             let made = NewFile::Bytes(apply_binary(&[], &change)?);
             return Ok(vec![FileRequest { mode, ..FileRequest::new(path, FileAction::Create(made)) }]);
         } else if self.deletes() {
-            // The change to empty content verifies that the file is the one that is meant.
+            // The change to empty content verifies that the file is the intended one.
             let emptied = FileRequest {
                 alternatives: also.clone(),
                 ..FileRequest::new(path.clone(), FileAction::Binary(change))
@@ -463,7 +465,7 @@ impl FilePatch {
     }
 }
 
-/// Returns the id of an object that exists.
+/// Returns the id of an object, unless it is that of a missing one.
 fn existing_id(id: Option<String>) -> Option<String> {
     id.filter(|id| id.bytes().any(|digit| digit != b'0'))
 }
@@ -473,7 +475,7 @@ fn bare_name(prefixed: bool, name: &str) -> String {
     name::without_prefix(name).filter(|_| prefixed).unwrap_or(name).to_owned()
 }
 
-/// Returns the name of a side, or the one of the pair.
+/// Returns the name of a side, or that of the pair.
 fn name_of(side: Option<&HeaderSide>, pair: Option<&String>) -> Option<String> {
     match side {
         Some(side) => side.name.clone(),
@@ -481,12 +483,12 @@ fn name_of(side: Option<&HeaderSide>, pair: Option<&String>) -> Option<String> {
     }
 }
 
-/// True when the old and the new side have the same lines.
+/// True if the old and the new side have the same lines.
 fn is_idle(lines: &[HunkLine]) -> bool {
     texts_without(lines, HunkLineKind::Added).eq(texts_without(lines, HunkLineKind::Removed))
 }
 
-/// Returns the texts of the lines of other kinds.
+/// Returns the texts of the lines that are not of this kind.
 fn texts_without(lines: &[HunkLine], without: HunkLineKind) -> impl Iterator<Item = &String> {
     lines.iter().filter(move |line| line.kind != without).map(|line| &line.text)
 }
