@@ -1,16 +1,16 @@
 //! Hunk headers: `@@ -l,c +l,c @@ section`, and all variants in use.
 
-/// The first number of a line that is larger than any file has lines.
+/// The smallest number that is not a line number, because no file has this many lines.
 const LINE_NUMBER_END: u64 = 1 << 40;
 
 /// A hunk header.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct HunkHeader {
-    /// The first line on the old and on the new side, if it is a number.
+    /// The number of the first line on the old and on the new side, if there is a valid one.
     pub(super) first: (Option<usize>, Option<usize>),
-    /// Announced number of lines on both sides; `None` if it is not given.
+    /// Announced numbers of lines on both sides; `None` if they are not given.
     pub(super) counts: Option<(usize, usize)>,
-    /// A number is too large.
+    /// True if a number is too large.
     pub(super) overflow: bool,
     /// The text after the second `@@`.
     pub(super) section: Option<String>,
@@ -59,7 +59,7 @@ struct RangeNumbers {
     overflow: bool,
 }
 
-/// Parses `-l,c` or `-l`; also returns the rest.
+/// Parses `-l,c` or `-l`. Also returns the rest of the text.
 fn side(text: &str, sign: char) -> Option<(RangeNumbers, &str)> {
     let (first, rest) = number(text.strip_prefix(sign)?)?;
     let (count, rest) = match rest.strip_prefix(',').and_then(number) {
@@ -70,7 +70,7 @@ fn side(text: &str, sign: char) -> Option<(RangeNumbers, &str)> {
     Some((RangeNumbers { first, count: count.flatten(), overflow }, rest))
 }
 
-/// Parses digits; also returns the rest. The number is `None` if it exceeds any file.
+/// Parses digits. Also returns the rest of the text. The number is `None` if it exceeds the length of any file.
 fn number(text: &str) -> Option<(Option<usize>, &str)> {
     let rest = text.trim_start_matches(|ch: char| ch.is_ascii_digit());
     let digits = &text[..text.len() - rest.len()];

@@ -175,7 +175,7 @@ fn hunk_headers_of_every_form_are_parsed() {
     let empty = good(&format!("{HEAD}@@ -0,0 +1,2 @@\n+a\n+b\n"));
     let FileAction::Edit { ops, .. } = &empty.files[0].action else { panic!() };
     assert_eq!(ops[..], [Op { at: Locator::Blank, text: "a\nb\n".into() }]);
-    // git's id shows that there was a text: lines are inserted before it.
+    // git's id shows that there was a text, so the lines are inserted before it.
     let git = good("diff --git a/x b/x\nindex 1234567..89abcde 100644\n--- a/x\n+++ b/x\n@@ -0,0 +1,2 @@\n+a\n+b\n");
     assert_eq!(hunks(&git.files[0])[0].first, Some(0));
     unparsable("diff --git a/x b/x\n--- a/x\n+++ b/y\n@@ -1 +1 @@\n-a\n+b\n", "the lines below it name b/y");
@@ -199,7 +199,7 @@ fn counts_are_checked_but_not_required() {
     assert_eq!(wrong("@@ -1,2 +1,2 @@\n a\n-b\n+c\n\n d\n-e\n+f\n"), " a\n-b\n+c\n \n d\n-e\n+f\n");
     assert_eq!(wrong("@@ -1,2 +1,2 @@\n a\n-b\n+c\n d\n \n"), " a\n-b\n+c\n d\n");
     assert_eq!(wrong("@@ -5,2 +5,1 @@\n-a\n+b\n+c\n"), "-a\n+b\n+c\n");
-    // Consistent counts, no final line end: nothing is missing.
+    // The counts are consistent, and there is no final line end: nothing is missing.
     assert_eq!(body("@@ -1,2 +1,2 @@\n a\n-b\n+c"), " a\n-b\n+c\n");
     assert_eq!(good(&format!("{HEAD}@@ -1,2 +1,2 @@\n a\n-b\n+c")).notes, Notes::new());
     for cut in [
@@ -225,7 +225,7 @@ fn lines_without_a_mark_are_kept() {
     assert_eq!(body("@@ -1,3 +1,3 @@\n-a\n+b\n\n\n"), "-a\n+b\n \n \n");
     assert_eq!(body("@@ -1,3 +1,3 @@\n-a\n+b\n\tx\n\ty\n"), "-a\n+b\n?\tx\n?\ty\n");
     assert!(notes(&format!("{HEAD}@@ -1,2 +1,2 @@\nx\n-a\n+b\n")).contains("lost its space (line 4)"));
-    // A second change after unmarked lines, without counts: the placement checks whether they exist.
+    // A second change follows unmarked lines, and there are no counts: the placement checks if the lines exist.
     assert_eq!(body("@@\n-a\n+b\nx\n-c\n+d\n"), "-a\n+b\n?x\n-c\n+d\n");
 }
 
@@ -253,16 +253,16 @@ fn prose_is_not_part_of_a_hunk() {
     }
     assert_eq!(body("@@\n-a\n+b\n-- \n2.43.0\n"), a);
     assert_eq!(body("@@ -1,4 +1,4 @@\n-a\n+b\n-- \n2.39.2 (Apple Git-143)\n"), a);
-    // In fences, with prose around and between.
+    // The hunks are in fences, with prose around and between them.
     let text = format!(
         "Sure:\n\n```diff\n{HEAD}@@ -1,5 +1,5 @@\n{a}```\n\nAnd - this:\n\n```diff\n@@ -9 +9 @@\n-c\n+d\n```\n- Done\n"
     );
     assert_eq!(shape(&text), "x b/x a/x\n-a\n+b\n@\n-c\n+d\n");
-    // A line among changes that only looks like an end.
+    // A line among changes only looks like an end.
     assert_eq!(body("@@ -1 +1 @@\n-a\n+b\n---\n+-- c\n"), "-a\n+b\n---\n+-- c\n");
     assert_eq!(body("@@ -1 +1 @@\n-a\n+b\n--\n+c\n"), "-a\n+b\n--\n+c\n");
     unparsable(&format!("{HEAD}@@ -1,9 +1,9 @@\n{a}Only in x: y\n-c\n+d\n"), "outside of a hunk");
-    // Changes after text of unknown meaning.
+    // The changes follow text of unknown meaning.
     unparsable(&format!("{HEAD}@@ -1,1 +1,1 @@\n{a}text\n-c\n+d\n"), "part of the hunk of line 3");
     unparsable(&format!("{HEAD}@@ -1,9 +1,9 @@\n{a}\ntext\n\n- Changed a\n+ Added b\n"), "part of the hunk of line 3");
     unparsable("*** Begin Patch\n*** Update File: x\n@@\n-a\n+b\n*** End Patch\n", "apply_patch header");
@@ -270,7 +270,7 @@ fn prose_is_not_part_of_a_hunk() {
 
 #[test]
 fn removals_that_resemble_headers_are_removals() {
-    // SQL comments, Lua, and worse: the counts are consistent.
+    // The removed lines are comments in SQL or Lua, or worse; the counts are consistent.
     let sql = "@@ -1,3 +1,3 @@\n select 1;\n--- old comment\n+-- new comment\n select 2;\n";
     assert_eq!(body(sql), sql.split_once('\n').unwrap().1);
     let pair = "@@ -1,2 +1,2 @@\n a\n--- old\n+++ new\n@@ -9 +9 @@\n-c\n+d\n";
@@ -278,7 +278,7 @@ fn removals_that_resemble_headers_are_removals() {
     assert_eq!(body("@@ -1,3 +1,3 @@\n--- a/x\n+++ b/x\n b\n c\n"), "--- a/x\n+++ b/x\n b\n c\n");
     assert_eq!(body("@@ -1,2 +1,1 @@\n--- \n-- \n+--\n"), "--- \n-- \n+--\n");
     assert_eq!(body("@@ -1,2 +1,1 @@\n a\n-- \n"), " a\n-- \n");
-    // Counts used up, or too large: the next file.
+    // The counts are used up or too large: the lines are the header of the next file.
     let next = "--- a/y\n+++ b/y\n@@ -1 +1 @@\n-c\n+d\n";
     for counts in ["-1 +1", "-1,1 +1,1", "-1,2 +1,2", "-1,3 +1,3", "-1,9 +1,9"] {
         let text = format!("{HEAD}@@ {counts} @@\n-a\n+b\n{next}");
@@ -307,7 +307,7 @@ fn final_line_end_is_parsed() {
     assert_eq!(open(&format!("@@ -1,2 +1,2 @@\n-a\n{marker}\n+b\n c\n")), (false, false));
     // A change of only the line end is a change.
     assert_eq!(body(&format!("@@ -1 +1 @@\n-a\n{marker}\n+a\n")), "-a\n+a\n");
-    // Two hunks, the marker in the first.
+    // There are two hunks, and the marker is in the first one.
     assert_eq!(body(&format!("@@ -1 +1 @@\n-a\n{marker}\n+b\n{marker}\n@@ -5 +5 @@\n-c\n+d\n")), "-a\n+b\n@\n-c\n+d\n");
 }
 
@@ -441,7 +441,7 @@ fn symbolic_links_are_parsed() {
     );
 }
 
-// Made by git diff --binary --full-index.
+// Both patches were made by `git diff --binary --full-index`.
 const LITERAL: &str = include_str!("../../../tests/cases/binary_new.patch");
 const DELTA: &str = include_str!("../../../tests/cases/binary_delta.patch");
 
@@ -582,7 +582,7 @@ fn events_report_files_hunks_and_lines() {
     assert_eq!(events, expected);
 }
 
-/// Files and hunks requested by each shared case; placement is tested elsewhere.
+/// The shared cases request the expected files and hunks; their placement is tested elsewhere.
 #[test]
 fn shared_cases_have_the_expected_structure() {
     let cases: Vec<Value> = serde_json::from_str(include_str!("../../../tests/cases/patches.json")).unwrap();
@@ -631,7 +631,7 @@ fn removed_line_without_its_announced_replacement_is_refused() {
     for rest in ["\nThe rest is the same.\n", "...\n", "```\n", other] {
         unparsable(&format!("{head}@@ -1,3 +1,3 @@\n a\n-b\n{rest}"), "what replaces the line is missing");
     }
-    // A deletion, with right counts and with counts that are too large on both sides, or that were exceeded.
+    // A deletion has correct counts, counts that are too large on both sides, or counts that were exceeded.
     for counts in ["-1,2 +1", "-1,3 +1,2", "-1 +1,4"] {
         let request = good(&format!("{head}@@ {counts} @@\n a\n-b\n{other}"));
         assert_eq!(hunks(&request.files[0])[0].lines.len(), 2, "{counts}");
@@ -646,7 +646,7 @@ fn lines_added_as_the_first_without_old_ones_fill_the_file() {
         matches!(ops[0].at, Locator::Blank)
     };
     assert!(op("@@ -0,0 +1,2 @@") && op("@@ -1,0 +1,2 @@"));
-    // Below the first line, or by a number alone.
+    // The position is below the first line, or given by a single number.
     assert!(!op("@@ -1,0 +2,2 @@") && !op("@@ -1,1 +1,2 @@") && !op("@@ -2,0 +1,2 @@"));
 }
 

@@ -1,4 +1,4 @@
-//! Whole content of files that a patch creates or deletes.
+//! The whole content of files that a patch creates or deletes.
 
 use super::super::body::NumberedHunk;
 use super::super::mistakes::broken;
@@ -55,7 +55,7 @@ impl FilePatch {
         Ok(())
     }
 
-    /// Returns the whole text of a deleted file, if the patch has it.
+    /// Returns the whole text of a deleted file, if the patch contains it.
     pub(super) fn deleted_text(&self) -> Result<Option<String>> {
         if self.hunks.is_empty() {
             return Ok(self.ids.0.as_deref().filter(|id| is_empty_id(id)).map(|_| String::new()));
@@ -85,7 +85,7 @@ impl FilePatch {
 fn is_foreign(target: bool, line: &HunkLine) -> bool {
     match line.kind {
         HunkLineKind::Added => false,
-        // A blank line of the new text without its mark.
+        // The line is a blank line of the new text without its mark.
         HunkLineKind::Context => !line.text.is_empty(),
         HunkLineKind::Removed => !target,
         HunkLineKind::Bare => true,

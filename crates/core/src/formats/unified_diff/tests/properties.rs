@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use std::fmt::Write as _;
 use std::ops::Range;
 
-/// Lines that look like something else once they are marked.
+/// Lines that look like something else once they have a mark.
 const NASTY: [&str; 24] = [
     "",
     " ",
@@ -44,7 +44,7 @@ fn line() -> impl Strategy<Value = HunkLine> {
     (kind, text).prop_map(|(kind, text)| HunkLine { kind, text })
 }
 
-/// A hunk that changes something, and the start of its new side.
+/// Generates a hunk that changes something, and the start of its new side.
 fn hunk() -> impl Strategy<Value = (Hunk, usize)> {
     let section = prop::option::of("[a-z(){:]{1,3}( [a-z]{1,5})?");
     let parts = (prop::collection::vec(line(), 1..9), 1..900_usize, 1..900_usize, section, any::<(bool, bool)>());
@@ -56,7 +56,7 @@ fn hunk() -> impl Strategy<Value = (Hunk, usize)> {
         let open = (open.0 && old.is_some(), if shared { open.0 } else { open.1 } && new.is_some());
         (Hunk { lines, first: Some(first), section, open, ..Hunk::default() }, new_first)
     });
-    // Lines that are added as line 1 without old ones fill a file.
+    // Lines that are added as line 1 without old lines fill a file, which is not a hunk.
     let fills = |hunk: &Hunk, new: usize| (hunk.first, new) == (Some(1), 1) && hunk.old_text().is_empty();
     whole.prop_filter("it changes something", move |(hunk, new)| {
         hunk.old_text() != hunk.new_text() && !fills(hunk, *new)
@@ -87,8 +87,8 @@ fn print(out: &mut String, hunk: &Hunk, new_first: usize, short: bool) {
     }
 }
 
-/// A marker below a context line applies to both sides, so it cannot be printed if only the other side ends with that
-/// line.
+/// True if the hunk can be printed. A marker below a context line applies to both sides, so it cannot be printed if
+/// only one side ends with that line.
 fn sayable(hunk: &Hunk) -> bool {
     let last = |without| hunk.lines.iter().rposition(|line| line.kind != without);
     let is_context = |at: Option<usize>| at.is_some_and(|at| hunk.lines[at].kind == HunkLineKind::Context);
@@ -112,7 +112,7 @@ fn text(files: &[Vec<(Hunk, usize)>], short: bool) -> String {
     out
 }
 
-/// Invariants for any text: no panic, detected ranges in order and within bounds.
+/// Checks the invariants for any text: there is no panic, and detected ranges are in order and within bounds.
 fn survives(text: &str) {
     let _ = read(text);
     let _ = crate::formats::line_parser::parse_text(
@@ -136,7 +136,7 @@ proptest! {
             prop_assert_eq!(&file.path, &format!("f{index}"));
             let read: Vec<Hunk> = hunks(file).into_iter().map(|hunk| Hunk { source_line: 0, ..hunk.clone() }).collect();
             let printed: Vec<Hunk> = printed.iter().map(|(hunk, _)| hunk.clone()).collect();
-            // Without old lines the number is that of the preceding line; with some it is never 0 here.
+            // Without old lines the number is that of the preceding line; with old lines it is never 0 here.
             prop_assert_eq!(read, printed, "{}", text);
         }
         prop_assert_eq!(UnifiedDiff.detected_ranges(&text), vec![Range { start: 0, end: text.lines().count() }]);
@@ -180,26 +180,26 @@ proptest! {
     }
 }
 
-/// Lines of typical code.
+/// Generates lines of typical code.
 fn plain() -> impl Strategy<Value = HunkLine> {
     let kind = prop_oneof![Just(HunkLineKind::Context), Just(HunkLineKind::Removed), Just(HunkLineKind::Added)];
     let text = prop_oneof![3 => "( {0}| {2,4})[a-z]{1,6}[(){};]?", 1 => Just(String::new())];
     (kind, text).prop_map(|(kind, text)| HunkLine { kind, text })
 }
 
-/// True when the two sides differ.
+/// True if the two sides differ.
 fn changes(lines: &[HunkLine]) -> bool {
     let side = |without| lines.iter().filter(move |line| line.kind != without).map(|line| &line.text);
     !side(HunkLineKind::Added).eq(side(HunkLineKind::Removed))
 }
 
-/// The lines up to the last change.
+/// Returns the number of lines up to the last change.
 fn needed(lines: &[HunkLine]) -> usize {
     lines.iter().rposition(|line| line.kind != HunkLineKind::Context).map_or(0, |at| at + 1)
 }
 
 proptest! {
-    /// With any counts, every change is parsed, nothing is added, and context is lost at the end only.
+    /// Whatever the counts, every change is parsed, nothing is added, and context is lost only at the end.
     #[test]
     fn wrong_counts_lose_no_change(
         files in prop::collection::vec(prop::collection::vec((prop::collection::vec(plain(), 1..8).prop_filter("it changes something", |lines| changes(lines)), 0..9_usize, 0..9_usize), 1..3), 1..3),
@@ -228,7 +228,7 @@ proptest! {
         let is_marked = |line: &&HunkLine| !(naked && line.kind == HunkLineKind::Context && line.text.is_empty());
         let ends_in_removed = |lines: &&Vec<HunkLine>| lines.iter().rfind(is_marked).is_some_and(|it| it.kind == HunkLineKind::Removed);
         let request = match read(&text) {
-            // The counts announce what replaces the last line.
+            // The counts announce the lines that replace the last line.
             Err(error) if numbers && expected.iter().any(ends_in_removed) => {
                 prop_assert!(error.to_string().contains("what replaces the line is missing"), "{}\n{}", text, error);
                 return Ok(());
@@ -246,7 +246,7 @@ proptest! {
 }
 
 proptest! {
-    /// However a patch is damaged, a changed line is parsed or the patch is refused: none is dropped silently.
+    /// However a patch is damaged, a changed line is parsed or the patch is refused: no change is dropped silently.
     #[test]
     fn no_change_is_lost(
         files in prop::collection::vec(prop::collection::vec((prop::collection::vec(0..3_u8, 1..6), 0..3_usize, 0..3_usize), 1..3), 1..3),
@@ -271,7 +271,7 @@ proptest! {
                 _ if lines[at].starts_with("+++ ") => {}
                 0 => lines.insert(at, String::new()),
                 1 => lines.insert(at, "words".to_owned()),
-                // Without its headers, a patch cannot be distinguished from prose, so they stay.
+                // Without its headers, a patch cannot be distinguished from prose, so they are not damaged.
                 _ if is_header(&lines[at]) || is_header(&lines[other]) => {}
                 2 => lines[at] = lines[at].chars().skip(1).collect(),
                 3 => lines[at].insert(0, ' '),
