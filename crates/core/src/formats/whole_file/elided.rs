@@ -13,7 +13,7 @@ use core::ops::Range;
 pub struct ElidedFile;
 
 impl ElidedFile {
-    /// True when one of these ranges of a text, each a file with the lines around it, has a placeholder.
+    /// True if one of these ranges of a text, each a file with the lines around it, contains a placeholder.
     pub(crate) fn has_placeholder(text: &str, files: &[Range<usize>]) -> bool {
         let lines: Vec<&str> = work::lines(text).collect();
         files.iter().any(|file| {

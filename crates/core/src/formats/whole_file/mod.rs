@@ -1,8 +1,8 @@
 //! `whole_file`: whole files in a reply, each in a fence with its name above it or in its info string (aider's whole
 //! format), in Cline's `<write_to_file>`, or in `<file path="…">`.
 //!
-//! A name has to be alone on its line: a sentence about a file may well be followed by only a part of it. If the end of
-//! a file is ambiguous, the text is refused.
+//! A name has to be alone on its line: a sentence about a file may be followed by only a part of it. If the end of a
+//! file is ambiguous, the text is refused.
 
 pub mod elided;
 mod reader;
@@ -57,14 +57,14 @@ pub(super) fn possible_ranges(text: &str) -> Vec<Range<usize>> {
     ranges(text, |info, above| reader::perhaps_named(info, above).is_some())
 }
 
-/// Returns the lines of files in a text, each from its fence or tag to its end. `is_named` tells whether a fence has a
-/// name, from its info string and the line above.
+/// Returns the lines of files in a text, each from its fence or tag to its end. `is_named` returns true if a fence has
+/// a name, given its info string and the line above.
 fn ranges(text: &str, is_named: impl Fn(&str, &str) -> bool) -> Vec<Range<usize>> {
     let mut out = Vec::new();
     let mut open: Option<(usize, reader::TextEnd, bool)> = None;
-    // No line with text yet.
+    // True until there is a line with text.
     let mut fresh = true;
-    // The last line, or the one above it if that is blank.
+    // The last line, or the one above it if the last one is blank.
     let (mut above, mut blank, mut count) = ("", false, 0);
     for (at, line) in work::lines(text).enumerate() {
         count = at + 1;
@@ -77,9 +77,9 @@ fn ranges(text: &str, is_named: impl Fn(&str, &str) -> bool) -> Vec<Range<usize>
                 fresh = true;
             }
             Some((start, end, is_file)) => {
-                // Text that begins like an edit is one, with the name of its file above.
+                // Text that begins like an edit is an edit, with the name of its file above.
                 *is_file &= !fresh || !reader::is_edit(line);
-                // A fence in a fence is an example in the file.
+                // A fence inside a fence is an example in the file.
                 let is_fence = matches!(end, reader::TextEnd::Fence { .. });
                 let wraps = name::is_frame(line) && !(is_fence && name::fence(line).is_some());
                 fresh &= line.trim().is_empty() || wraps;

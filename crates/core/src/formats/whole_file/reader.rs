@@ -1,4 +1,4 @@
-//! From lines to files: a state machine. Errors are reported at the end.
+//! Parsing of lines to files: a state machine. Errors are reported at the end.
 
 use crate::code::Code;
 use crate::error::{Error, Result};
@@ -14,9 +14,9 @@ use std::mem;
 pub(super) struct FileContent {
     pub(super) path: String,
     pub(super) text: String,
-    /// 1-based line of the request on which it begins.
+    /// 1-based line of the request on which the file begins.
     pub(super) at: usize,
-    /// The name may be an ordinary word.
+    /// True if the name may be an ordinary word.
     pub(super) must_exist: bool,
 }
 
@@ -30,7 +30,7 @@ pub(super) fn broken(line: usize, what: &str) -> Error {
 const SHAPE_ADVICE: &str = "Write the file's path alone on a line, below it a fence with the file's whole text; where the text itself contains \
 fences, use a longer fence around it (````).";
 
-/// Bytes of blank lines above the first line of a text that may be an edit.
+/// Maximum bytes of blank lines above the first line of a text that may be an edit.
 const BLANK_BYTES_MAX: usize = 256;
 
 /// The end of an open text.
@@ -53,14 +53,14 @@ impl TextEnd {
         run.or_else(|| fence::tag(line).map(|(tag, language)| (TextEnd::Tag(tag), language)))
     }
 
-    /// Returns the info string of a fence that could end a text in such a fence.
+    /// Returns the info string of a fence line that could end a text enclosed in this fence.
     fn competes(self, line: &str) -> Option<&str> {
         let TextEnd::Fence { sign, len, indent: depth } = self else { return None };
         let inner = name::fence(line).filter(|it| it.0 == sign && it.1 >= len && indent(line) <= depth);
         inner.map(|(_, _, info)| info)
     }
 
-    /// True when a line ends the text, as far as the line alone can tell.
+    /// True if a line ends the text, as far as the line alone can show.
     pub(super) fn is_on(self, line: &str) -> bool {
         match self {
             TextEnd::Fence { .. } => self.competes(line).is_some_and(str::is_empty),
@@ -79,12 +79,12 @@ fn indent(line: &str) -> usize {
 
 /// Returns the name that the info string of a fence gives, or the line above it.
 pub(super) fn named(info: &str, above: &str) -> Option<String> {
-    // One word with a dot in it may be a language.
+    // A single word with a dot may be the name of a language.
     let says = info.contains(['/', ':', '=']) || info.split_whitespace().nth(1).is_some();
     name::in_info(info).filter(|_| says).or_else(|| name::alone(above))
 }
 
-/// Returns the line above a fence, or its info string, if that may be the name of an existing file.
+/// Returns the line above a fence, or its info string, if it may be the name of an existing file.
 pub(super) fn perhaps_named<'a>(info: &'a str, above: &'a str) -> Option<&'a str> {
     let file = name::possible(info).filter(|word| word.contains('.') && !word.contains(' '));
     file.or_else(|| name::possible(above)).filter(|_| named(info, above).is_none() && is_text(info))
@@ -96,7 +96,7 @@ pub(super) fn opens_tag(line: &str) -> Option<TextEnd> {
     line.starts_with("<write_to_file>").then_some(TextEnd::Content).or_else(|| file_tag(line).map(|_| TextEnd::File))
 }
 
-/// Parses `<file path="…">`: the path and the rest.
+/// Parses `<file path="…">`. Returns the path, and the rest.
 fn file_tag(line: &str) -> Option<(&str, &str)> {
     let (said, rest) = line.trim_start().strip_prefix("<file ")?.split_once('>')?;
     let said = said.trim();
@@ -105,12 +105,12 @@ fn file_tag(line: &str) -> Option<(&str, &str)> {
     (!path.is_empty()).then_some((path, rest))
 }
 
-/// False for the info string of a fence that holds a diff.
+/// False for the info string of a fence that contains a diff.
 pub(super) fn is_text(info: &str) -> bool {
     !["diff", "patch", "udiff"].contains(&info.split([' ', ':']).next().unwrap_or_default())
 }
 
-/// True for a first line that begins an edit and not a file.
+/// True for a first line that begins an edit instead of a file.
 pub(super) fn is_edit(line: &str) -> bool {
     let starts = ["*** Begin Patch", "*** Update File:", "diff --git ", "--- a/", "--- /dev/null", "@@ ", "¶"];
     search_replace::opens(line) || starts.iter().any(|start| line.starts_with(start))
@@ -118,7 +118,7 @@ pub(super) fn is_edit(line: &str) -> bool {
 
 /// A text that is being parsed.
 struct TextDraft {
-    /// `None` for a fence without a name.
+    /// The path of the file; `None` for a fence without a name.
     path: Option<String>,
     must_exist: bool,
     at: usize,
@@ -126,7 +126,7 @@ struct TextDraft {
     text: String,
     /// The end of the text, if the last tag seen was the closing one.
     ends: Option<usize>,
-    /// Bytes of the text reported as events.
+    /// Number of bytes of the text reported as events.
     emitted: usize,
 }
 
@@ -135,17 +135,17 @@ enum WholeFileState {
     #[default]
     Between,
     Open(TextDraft),
-    /// Inside `<write_to_file>`, before its text; the path and the start line.
+    /// Inside `<write_to_file>`, before its text. Contains the path and the start line.
     Head(Option<String>, usize),
     /// Inside `<write_to_file>`, after its text.
     Tail,
 }
 
-/// The fence that closed the previous file, as long as it may have been one inside of it.
+/// The fence that closed the previous file, as long as it may have been a fence inside of it.
 struct ClosedFence {
     path: String,
     end: TextEnd,
-    /// Text follows right after it.
+    /// True if text directly follows it.
     followed: bool,
 }
 
@@ -154,14 +154,14 @@ pub(super) struct WholeFileReader {
     options: ParseOptions,
     state: WholeFileState,
     count: usize,
-    /// The current line, and the line that opened the text, end in `\r\n`.
+    /// True if the current line, and the line that opened the text, end in `\r\n`.
     crlf: bool,
     opened_crlf: bool,
     /// The last two lines, the nearest first.
     above: [String; 2],
     closed: Option<ClosedFence>,
     files: Vec<FileContent>,
-    /// Fences without a name: their texts and lines; more than two are only counted.
+    /// The texts and lines of fences without a name; more than two are only counted.
     nameless: Vec<FileContent>,
     failed: Option<Error>,
 }
@@ -182,7 +182,7 @@ impl WholeFileReader {
         }
     }
 
-    /// Says whether the next line ends in `\r\n`.
+    /// Sets whether the next line ends in `\r\n`.
     pub(super) fn next_line_end(&mut self, crlf: bool) {
         self.crlf = crlf;
     }
@@ -208,7 +208,7 @@ impl WholeFileReader {
         }
     }
 
-    /// Ends the text; returns the files and the notes.
+    /// Ends the text. Returns the files and the notes.
     ///
     /// Errors: [`Code::EditUnparsable`] with the line of the request.
     pub(super) fn end(mut self, out: &mut Vec<StreamEvent>) -> Result<(Vec<FileContent>, Notes)> {
@@ -268,8 +268,8 @@ impl WholeFileReader {
         Ok(WholeFileState::Between)
     }
 
-    /// Remembers a line between files. A blank one counts as blank only once there was text: after a fence both are
-    /// empty.
+    /// Remembers a line between files. A blank line counts as blank only once there was text, because directly after a
+    /// fence both remembered lines are empty.
     fn remember(&mut self, line: &str) {
         self.above.swap(0, 1);
         self.above[0].clear();
@@ -281,7 +281,7 @@ impl WholeFileReader {
         let near = usize::from(self.above[0].trim().is_empty());
         let path = named(info, &self.above[near]).map(|name| self.options.name(&name));
         if let (None, TextEnd::Tag(tag)) = (&path, end) {
-            // A tag within some text.
+            // The tag is within some text.
             self.remember(tag);
             return Ok(WholeFileState::Between);
         }
@@ -344,7 +344,7 @@ impl WholeFileReader {
         let begins = |text: &str| text.lines().all(|line| line.trim().is_empty() || name::is_frame(line));
         let fresh = draft.text.len() < BLANK_BYTES_MAX
             && (draft.text.trim_start().is_empty() || draft.end == TextEnd::File && begins(&draft.text));
-        // A fence in the text of a file that may not exist: nothing is known about either.
+        // There is a fence in the text of a file that may not exist: nothing certain is known about either.
         if draft.must_exist && (fresh && is_edit(line) || draft.end.competes(line).is_some_and(|info| !info.is_empty()))
         {
             (draft.path, draft.must_exist) = (None, false);
@@ -396,7 +396,7 @@ impl WholeFileReader {
             }
         }
         draft.text.push_str(line);
-        // If the fence ends in CRLF as well, that comes from how the text was sent.
+        // If the fence ends in CRLF as well, the CRLF comes from how the text was sent.
         draft.text.push_str(if self.crlf && !self.opened_crlf { "\r\n" } else { "\n" });
         let sure = draft.ends.map_or(draft.text.len(), |end| draft.text[..end].rfind('\n').map_or(0, |at| at + 1));
         emit(&mut draft, sure, out);

@@ -83,7 +83,7 @@ fn several_files_are_parsed() {
 fn ambiguous_files_are_refused() {
     fails("src/a.rs\n```\nold\n", "cut off");
     fails("Update src/a.rs like this:\n```\nold\n```\n", "no fence with a file name");
-    // A language, or a file that exists.
+    // The info string is the name of a language, or of a file that exists.
     let request = WholeFile.parse(FormatInput::Text("```asp.net\nold\n```\n".to_owned())).unwrap();
     assert!(request.files[0].must_exist && WholeFile.detected_ranges("```asp.net\nold\n```\n").is_empty());
     fails("only prose", "no fence");
