@@ -16,7 +16,7 @@ use crate::text::snapshot::Snapshot;
 /// Context lines around each hunk.
 const CONTEXT_LINES: usize = 3;
 
-/// The difference between two texts, by lines and then by bytes.
+/// The difference between two texts: changed lines, trimmed to the bytes that differ.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct TextDiff {
@@ -31,8 +31,8 @@ pub struct TextDiff {
     changes: ChangeSet,
 }
 
-/// Computes the difference between two texts. Its time is bounded for any input: where lines repeat too often, it is
-/// coarser than possible, but never wrong.
+/// Computes the difference between two texts. Its time is bounded for any input: where lines repeat too often, the
+/// difference is coarser than possible, but never wrong.
 ///
 /// ```
 /// let diff = emendate_core::diff("a\nb\nc\n", "a\nB\nc\n")?;
@@ -84,7 +84,7 @@ pub struct PatchText {
     pub from: &'static str,
     /// The format of `text`.
     pub to: &'static str,
-    /// Every tolerance of reading and placing the given patch.
+    /// Every tolerance needed to parse and place the given patch.
     pub notes: Notes,
 }
 

@@ -1,4 +1,4 @@
-//! The work on one file: the text before, and everything that the steps so far change in it.
+//! The pending work on one file: the text before, and everything that the steps so far change in it.
 
 use super::outcome::{ChangedFile, ChangedSpan, FileChangeKind};
 use crate::code::Code;
@@ -12,22 +12,22 @@ use crate::text::change::ChangeSet;
 use crate::text::explain;
 use crate::text::snapshot::Snapshot;
 
-/// The path that a text comes from, if it is another one.
+/// The path that a text comes from, if it differs from the current path.
 #[derive(Clone, Debug)]
 struct FileOrigin {
     path: String,
-    /// The file remains there.
+    /// True if the file remains at that path.
     is_copied: bool,
 }
 
 /// The change of one file so far.
 #[derive(Clone, Debug)]
 pub(super) struct FileWork {
-    /// The text that the changes apply to: of the file, of its origin, or the empty text of a new file.
+    /// The text that the changes apply to: that of the file, of its origin, or the empty text of a new file.
     pub(super) before: Snapshot,
     changes: ChangeSet,
     origin: Option<FileOrigin>,
-    /// Nothing was at the path before the call.
+    /// True if there was nothing at the path before the call.
     is_new: bool,
     executable: Option<bool>,
     pub(super) notes: Notes,
@@ -37,7 +37,7 @@ pub(super) struct FileWork {
 }
 
 impl FileWork {
-    /// Begins with a file that is there.
+    /// Creates the work on an existing file.
     pub(super) fn unchanged(before: Snapshot) -> FileWork {
         let changes = ChangeSet::none(&before);
         FileWork {
@@ -53,12 +53,12 @@ impl FileWork {
         }
     }
 
-    /// Begins with the empty text of a file that is not there.
+    /// Creates the work on a file that does not exist, with an empty text.
     pub(super) fn of_new_file() -> FileWork {
         FileWork { is_new: true, ..FileWork::unchanged(Snapshot::from_text("")) }
     }
 
-    /// Makes a text the content of a file that is not there.
+    /// Creates the work that writes a new file with this text.
     pub(super) fn of_new_text(extension: Option<&str>, content: &str, matching: Matching) -> Result<FileWork> {
         let mut work = FileWork::of_new_file();
         work.add_whole(&new_file_change(&work.before, content)?);
@@ -66,27 +66,27 @@ impl FileWork {
         Ok(work)
     }
 
-    /// Makes a text the whole content of a file that is there.
+    /// Creates the work that replaces the whole content of an existing file.
     pub(super) fn of_whole_text(before: Snapshot, content: &str) -> Result<FileWork> {
         let mut work = FileWork::unchanged(before);
         work.add_whole(&whole_change(&work.before, content)?);
         Ok(work)
     }
 
-    /// Begins with a copy of another file.
+    /// Creates the work on a copy of another file.
     pub(super) fn of_copy(path: &str, before: Snapshot) -> FileWork {
         let origin = Some(FileOrigin { path: path.to_owned(), is_copied: true });
         FileWork { origin, ..FileWork::unchanged(before) }
     }
 
-    /// Takes the text from its path. A file created by this same call has no origin.
+    /// Takes the text from its path, to place it at another one. A file created by the same call has no origin.
     pub(super) fn lift(&mut self, path: &str) -> FileWork {
         let own = || FileOrigin { path: path.to_owned(), is_copied: false };
         let earlier = self.origin.take();
         FileWork { origin: earlier.or_else(|| (!self.is_new).then(own)), ..self.clone() }
     }
 
-    /// Adds edits of the text after the changes so far.
+    /// Adds edits that apply to the text after the changes so far.
     pub(super) fn add(&mut self, resolved: ResolvedEdit) {
         self.edits += resolved.ops.len();
         self.places += resolved.places();
@@ -98,7 +98,7 @@ impl FileWork {
         }
     }
 
-    /// Adds a change of the whole text.
+    /// Adds a change that applies to the text after the changes so far.
     fn add_whole(&mut self, changes: &ChangeSet) {
         self.changes = self.changes.then(&self.before, changes);
         self.edits += 1;
@@ -110,14 +110,14 @@ impl FileWork {
         self.executable = mode.map(|mode| mode == FileMode::Executable).or(self.executable);
     }
 
-    /// Forgets the origin of a text that returns to it.
+    /// Forgets the origin of a text that returns to its path.
     pub(super) fn arrive_at(&mut self, path: &str) {
         if self.moved_from() == Some(path) {
             self.origin = None;
         }
     }
 
-    /// The path that the text was moved from.
+    /// The path that the text was moved from, if any.
     pub(super) fn moved_from(&self) -> Option<&str> {
         self.origin.as_ref().filter(|origin| !origin.is_copied).map(|origin| &*origin.path)
     }
@@ -129,7 +129,7 @@ impl FileWork {
         if self.changes.is_empty() { Ok(self.before.clone()) } else { self.before.after(&self.changes) }
     }
 
-    /// True when the file differs from the one before.
+    /// True if the file differs from the one before.
     pub(super) fn changes_anything(&self) -> bool {
         self.is_new || self.origin.is_some() || !self.changes.is_empty() || self.executable.is_some()
     }

@@ -73,7 +73,7 @@ pub(super) fn planned<V: View + ?Sized>(
 
 /// Gives every file of a request the name that it has in the view: the first of its names that exists.
 ///
-/// Errors: [`Code::PathOutside`] for a name that leaves the directory of the files.
+/// Errors: [`Code::PathOutside`] for a name that leads out of the directory of the files.
 fn name_files<V: View + ?Sized>(view: &V, directory: Option<&str>, files: &mut [FileRequest]) -> Result<()> {
     // Files created by an earlier part of the request exist for the later ones.
     let mut made: HashSet<String> = HashSet::new();
@@ -98,7 +98,7 @@ fn name_files<V: View + ?Sized>(view: &V, directory: Option<&str>, files: &mut [
     Ok(())
 }
 
-/// Returns a name without `.` and `..`. It may begin at the root only if those of the view do.
+/// Returns a name without `.` and `..`. The name may begin with `/` only if those of the view do.
 ///
 /// Errors: [`Code::PathOutside`].
 fn view_name<V: View + ?Sized>(view: &V, name: &str) -> Result<String> {

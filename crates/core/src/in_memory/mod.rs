@@ -30,7 +30,7 @@ use crate::work::{self, Meter};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
-/// Runs a call within its limit of work. A call inside of another one counts for that one.
+/// Runs a call within its limit of work. The work of a nested call counts for the outer one.
 fn limited<T>(options: &ApplyOptions, call: impl FnOnce() -> Result<T>) -> Result<T> {
     let is_outermost = work::current().is_none();
     let _entered = is_outermost.then(|| Meter::new(options.limits.work_steps, Arc::default()).enter());
@@ -38,7 +38,7 @@ fn limited<T>(options: &ApplyOptions, call: impl FnOnce() -> Result<T>) -> Resul
     done.map_err(|error| error.rendered_for(&ApiNames))
 }
 
-/// The names that these functions have for the fields of a call, for advice in errors.
+/// The names of a call's fields as arguments and options of these functions, for advice in errors.
 struct ApiNames;
 
 impl ApiNames {

@@ -3,10 +3,10 @@
 use crate::locate::op::{Matching, ResolveSettings};
 use crate::work::WORK_STEPS_MAX;
 
-/// Bytes of all texts that one call is given.
+/// Maximum bytes of each text that one call receives, by default.
 const INPUT_BYTES_DEFAULT: usize = 64 << 20;
 
-/// Limits of one call. They bound its time and memory; the same input always meets them or always exceeds them.
+/// Limits of one call. They bound its time and memory. Whether an input exceeds them depends on the input alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ApplyLimits {
@@ -17,7 +17,7 @@ pub struct ApplyLimits {
 }
 
 impl Default for ApplyLimits {
-    /// 64 MB, and the steps that the engine allows for one call.
+    /// Returns the default limits: 64 MiB, and the steps that the engine allows for one call.
     fn default() -> ApplyLimits {
         ApplyLimits { input_bytes: INPUT_BYTES_DEFAULT, work_steps: WORK_STEPS_MAX }
     }
@@ -53,8 +53,8 @@ impl ApplyLimits {
 pub struct ApplyOptions {
     /// The format of the patch, by name; `None`: it is detected.
     pub format: Option<String>,
-    /// The path of the text. [`apply`](crate::apply) needs none; a patch that names no file is about this one, and
-    /// the extension says whether a fence around a whole file can be intended.
+    /// The path of the text. [`apply`](crate::apply) needs none; a patch that names no file refers to this one, and the
+    /// extension decides whether a fence around a whole file can be intended.
     pub path: Option<String>,
     /// Tolerance of the matching cascade.
     pub matching: Matching,
@@ -64,21 +64,21 @@ pub struct ApplyOptions {
     pub strip: Option<usize>,
     /// Reverses every change of a patch.
     pub reverse: bool,
-    /// Created and moved files may replace existing ones.
+    /// Lets created and moved files replace existing ones.
     pub overwrite: bool,
-    /// Lines of the new text that look like placeholders for omitted text are meant as they are.
+    /// Accepts lines of the new text that look like placeholders for omitted text as they are.
     pub placeholders_meant: bool,
     /// Limits of the call.
     pub limits: ApplyLimits,
 }
 
 impl ApplyOptions {
-    /// The default options: the format is detected, and all tiers of the cascade are tried.
+    /// Returns the default options: the format is detected, and all tiers of the cascade are tried.
     pub fn new() -> ApplyOptions {
         ApplyOptions::default()
     }
 
-    /// Names the format of the patch: one of [`text_formats`](crate::formats::text_formats).
+    /// Sets the format of the patch: one of [`text_formats`](crate::formats::text_formats).
     #[must_use]
     pub fn format(mut self, name: impl Into<String>) -> ApplyOptions {
         self.format = Some(name.into());
@@ -99,7 +99,7 @@ impl ApplyOptions {
         self
     }
 
-    /// Replaces every occurrence.
+    /// If true, replaces every occurrence.
     #[must_use]
     pub fn replace_all(mut self, all: bool) -> ApplyOptions {
         self.replace_all = all;
@@ -113,21 +113,21 @@ impl ApplyOptions {
         self
     }
 
-    /// Reverses every change of a patch.
+    /// If true, reverses every change of a patch.
     #[must_use]
     pub fn reverse(mut self, reverse: bool) -> ApplyOptions {
         self.reverse = reverse;
         self
     }
 
-    /// Allows created and moved files to replace existing ones.
+    /// If true, created and moved files may replace existing ones.
     #[must_use]
     pub fn overwrite(mut self, overwrite: bool) -> ApplyOptions {
         self.overwrite = overwrite;
         self
     }
 
-    /// Accepts lines that look like placeholders as they are.
+    /// If true, accepts lines that look like placeholders as they are.
     #[must_use]
     pub fn placeholders_meant(mut self, meant: bool) -> ApplyOptions {
         self.placeholders_meant = meant;

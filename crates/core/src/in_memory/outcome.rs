@@ -39,17 +39,17 @@ pub struct AppliedText {
     pub format: &'static str,
     /// The largest tolerance that an edit needed.
     pub tier: Tier,
-    /// Every tolerance, as sentences: of the parser, of the matching cascade, and warnings. Empty for an exact edit.
+    /// Every tolerance of the parser and of the matching cascade, and warnings, as sentences. Empty for an exact edit.
     pub notes: Notes,
     /// The changed bytes, sorted.
     pub spans: Vec<ChangedSpan>,
-    /// The edits, blocks or hunks that were applied.
+    /// Number of edits, blocks or hunks that were applied.
     pub edits: usize,
-    /// The places that they changed; more than the edits if one replaces every occurrence.
+    /// Number of places that they changed; higher than `edits` if an edit replaces every occurrence.
     pub places: usize,
-    /// Added lines.
+    /// Number of added lines.
     pub added: usize,
-    /// Removed lines.
+    /// Number of removed lines.
     pub removed: usize,
     /// The new path, if the patch moves the file.
     pub new_path: Option<String>,
@@ -72,7 +72,7 @@ pub enum FileChangeKind {
     },
     /// The file is a copy of another one, and may be edited as well.
     Copied {
-        /// The path of the other one.
+        /// The path of the original.
         from: String,
     },
 }
@@ -89,18 +89,18 @@ pub struct ChangedFile {
     pub tier: Tier,
     /// Every tolerance, as sentences.
     pub notes: Notes,
-    /// The changed bytes, sorted: of the file before, of the file at the former path, or of the empty text of a new
-    /// file. Empty for a deleted file.
+    /// The changed bytes, sorted; relative to the file before, to the file at the former path, or to the empty text of
+    /// a new file. Empty for a deleted file.
     pub spans: Vec<ChangedSpan>,
-    /// The edits, blocks or hunks that were applied.
+    /// Number of edits, blocks or hunks that were applied.
     pub edits: usize,
-    /// The places that they changed.
+    /// Number of places that they changed.
     pub places: usize,
-    /// Added lines.
+    /// Number of added lines.
     pub added: usize,
-    /// Removed lines.
+    /// Number of removed lines.
     pub removed: usize,
-    /// Whether the patch makes the file executable or not; `None` if it says nothing.
+    /// True or false if the patch makes the file executable or not; `None` if it does not say.
     pub executable: Option<bool>,
 }
 
@@ -117,7 +117,7 @@ pub struct AppliedFiles {
 }
 
 impl AppliedFiles {
-    /// Makes the changes in a map of files.
+    /// Performs the changes in a map of files.
     ///
     /// ```
     /// use emendate_core::{ApplyOptions, apply_files};

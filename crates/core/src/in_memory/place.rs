@@ -65,7 +65,7 @@ fn check_version(step: &FileRequest, now: &Snapshot, ops: &[Op], notes: &mut Not
         .next("Give the version that the header names, or take the numbers and the header from this one."))
 }
 
-/// Clears the outputs of a changed cell, unless the edit says otherwise.
+/// Adds the request to clear the outputs of a changed cell, unless the edit decides it.
 fn with_clearing(op: &Op) -> Op {
     match &op.at {
         Locator::Cell(edit) => {
@@ -76,8 +76,8 @@ fn with_clearing(op: &Op) -> Op {
     }
 }
 
-/// Returns the edit that a whole text with placeholders expresses. No grammar is asked for the extent of symbols, so a
-/// placement that only they prove is refused.
+/// Returns the edit that a whole text with placeholders expresses. No grammar is consulted for the extent of symbols,
+/// so a placement that only grammars can prove is refused.
 pub(super) fn with_kept_code(
     now: Snapshot,
     content: &str,

@@ -1,4 +1,4 @@
-//! The steps of a request over an overlay: each on the files that the ones before it leave.
+//! The steps of a request over an overlay: each applies to the files as the previous steps leave them.
 
 use super::file_work::FileWork;
 use super::options::ApplyOptions;
@@ -17,10 +17,10 @@ use crate::text::snapshot::Snapshot;
 use crate::work;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// The note of a move of a file to the path where it is.
+/// Note if the destination of a move is the current path of the file.
 const ALREADY_THERE_NOTE: &str = "The file is already at the path it was to be moved to; it was edited there.";
 
-/// The files of a request after its steps so far.
+/// The state of the files of a request after the steps so far.
 pub(super) struct Planner<'v, V: View + ?Sized> {
     pub(super) overlay: MapOverlay<'v, V>,
     pub(super) options: &'v ApplyOptions,
@@ -29,13 +29,13 @@ pub(super) struct Planner<'v, V: View + ?Sized> {
     works: BTreeMap<String, FileWork>,
     /// Files already taken from their path, by the index of the step that places them.
     lifted: HashMap<usize, FileWork>,
-    /// The places that the edits of the steps so far change.
+    /// Number of places that the edits of the steps so far change.
     places: usize,
 }
 
 /// Runs every step and returns the changed files; all failures are reported together.
 ///
-/// Errors: those of the steps. Nothing is changed then.
+/// Errors: those of the steps; then nothing is changed.
 pub(super) fn run<V: View + ?Sized>(
     view: &V,
     files: Vec<FileRequest>,
@@ -80,7 +80,7 @@ fn paths(step: &FileRequest) -> impl Iterator<Item = &str> {
     [Some(&*step.path), to].into_iter().flatten()
 }
 
-/// Joins edits of one file that nothing comes between.
+/// Joins consecutive edits of a file, unless a step on the same path comes between them.
 fn joined(files: Vec<FileRequest>) -> Result<Vec<FileRequest>> {
     let of = files.len();
     let (mut steps, mut errors) = (Vec::<FileRequest>::with_capacity(of), Vec::new());
@@ -128,7 +128,7 @@ impl<V: View + ?Sized> Planner<'_, V> {
         Ok(())
     }
 
-    /// Returns the file at a path within the limits of the call.
+    /// Returns the file at a path; fails if it exceeds the limits of the call.
     fn opened(&self, path: &str) -> Result<Option<Snapshot>> {
         let file = self.overlay.file(path)?;
         match &file {
@@ -139,7 +139,7 @@ impl<V: View + ?Sized> Planner<'_, V> {
         }
     }
 
-    /// Records the work on a path, and makes its result the file there.
+    /// Records the work on a path, and puts its result into the overlay.
     fn put(&mut self, path: &str, work: FileWork) -> Result<()> {
         self.overlay.write(path, work.after()?);
         self.works.insert(path.to_owned(), work);
@@ -192,7 +192,7 @@ impl<V: View + ?Sized> Planner<'_, V> {
         Ok(work)
     }
 
-    /// Makes a text the whole content of a file, which may be new.
+    /// Replaces the whole content of a file, or creates it.
     fn write(&mut self, path: &str, content: &str) -> Result<()> {
         let now = self.opened(path)?;
         let inside = whole_text::without_fence(extension(path), content);
@@ -207,7 +207,7 @@ impl<V: View + ?Sized> Planner<'_, V> {
         self.put(path, work)
     }
 
-    /// Returns the work that makes a text the whole content of a file.
+    /// Returns the work that replaces the whole content of a file.
     fn rewritten(&self, now: Snapshot, content: &str) -> Result<FileWork> {
         let ApplyOptions { matching, placeholders_meant, .. } = *self.options;
         let WholeText { content, notes, placeholders } = WholeText::read(&now, content, matching, placeholders_meant)?;
@@ -219,7 +219,7 @@ impl<V: View + ?Sized> Planner<'_, V> {
         Ok(work)
     }
 
-    /// Returns the work that makes a text the content of a file that an earlier step removed.
+    /// Returns the work that gives new content to a file that an earlier step removed.
     fn readded(&self, now: Snapshot, content: &str) -> Result<FileWork> {
         let ApplyOptions { matching, placeholders_meant, .. } = *self.options;
         let WholeText { content, notes, placeholders } = WholeText::read(&now, content, matching, placeholders_meant)?;
@@ -234,7 +234,7 @@ impl<V: View + ?Sized> Planner<'_, V> {
     fn create(&mut self, path: &str, content: &str) -> Result<()> {
         match self.works.get(path) {
             Some(_) if self.overlay.has_file(path) => Err(refusals::file_exists(path, None)),
-            // The content that an earlier step removed is replaced.
+            // An earlier step removed the file; its content is replaced.
             Some(_) => {
                 let work = match self.overlay.base().file(path)? {
                     Some(now) => self.readded(now, content)?,
@@ -315,7 +315,7 @@ impl<V: View + ?Sized> Planner<'_, V> {
         self.works.get_mut(from).map(|left| left.lift(from)).ok_or_else(|| refusals::file_gone(from))
     }
 
-    /// Copies a file as it was before the request, like git; a file created by the request, as it is at this step.
+    /// Copies a file as it was before the request, like git; a file that the request created, as it is at this step.
     fn copied(&mut self, from: &str, ops: &[Op]) -> Result<FileWork> {
         let work = match (self.overlay.base().file(from)?, self.works.get(from)) {
             (Some(now), _) => FileWork::of_copy(from, now),
@@ -326,7 +326,7 @@ impl<V: View + ?Sized> Planner<'_, V> {
         self.more(from, work, ops, OpOrder::AsNeeded)
     }
 
-    /// Returns the outcome for every file that differs.
+    /// Returns the outcome for every file that changed.
     fn into_changed_files(mut self) -> Result<BTreeMap<String, ChangedFile>> {
         let mut out = BTreeMap::new();
         let live = self.works.iter().filter(|(path, _)| self.overlay.has_file(path));
@@ -363,7 +363,7 @@ fn extension(path: &str) -> Option<&str> {
     name.rsplit_once('.').filter(|(stem, _)| !stem.is_empty()).map(|(_, extension)| extension)
 }
 
-/// Checks that a new file is not below a file, and not a directory.
+/// Checks that a new file is not below a file, and that its path is not a directory.
 ///
 /// Errors: [`Code::PathNotRegular`].
 fn check_directories<V: View + ?Sized>(overlay: &MapOverlay<'_, V>, path: &str) -> Result<()> {
@@ -383,7 +383,7 @@ fn file_missing(path: &str) -> Error {
         .next("Check the path, and give the text of this file with the others.")
 }
 
-/// Creates the error for a change that is not one of text.
+/// Creates the error for a change that is not a change of text.
 fn not_text(path: &str) -> Error {
     Error::new(Code::CallInvalid, "The patch makes a binary file or a symbolic link; these functions edit text.")
         .evidence(path)

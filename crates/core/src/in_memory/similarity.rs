@@ -1,8 +1,8 @@
 //! The similarity of two texts, by the measure of Python's `difflib`.
 //!
-//! `SequenceMatcher` takes the longest common run, the first one in the first text and then in the second, and goes on to
-//! the left and to the right of it. Its ratio is `2 · matched / (length of both)`. Finding the run costs Python the
-//! product of both lengths; here a suffix automaton of one part finds it in the time of reading both.
+//! `SequenceMatcher` takes the longest common run (of several, the first one in the first text, then in the second),
+//! and continues to the left and to the right of it. Its ratio is `2 · matched / (length of both)`. Finding the run
+//! costs Python the product of both lengths; here a suffix automaton of one part finds it in linear time.
 
 use super::limited;
 use super::options::ApplyOptions;
@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::work;
 use foldhash::HashMap;
 
-/// Products of two lengths up to which a table is quicker than an automaton.
+/// Largest product of two lengths for which a table is faster than an automaton.
 const TABLE_CELLS_MAX: usize = 4096;
 
 /// Returns how similar two texts are, from 0 to 1: exactly the value of Python's
@@ -61,7 +61,7 @@ fn measured(a: &str, b: &str, items: impl Fn(&str) -> Vec<u32>) -> Result<f64> {
     })
 }
 
-/// The measure itself.
+/// Computes the ratio of two sequences of items.
 #[expect(clippy::cast_precision_loss, reason = "lengths are far below 2^53, as in Python")]
 fn ratio(a: &[u32], b: &[u32]) -> Result<f64> {
     match a.len() + b.len() {
@@ -102,7 +102,7 @@ fn matched(a: &[u32], b: &[u32]) -> Result<usize> {
     Ok(total)
 }
 
-/// For short sequences: the lengths of the runs that end at each item of `b`.
+/// A search for short sequences: the lengths of the common runs that end at each item of `b`.
 #[derive(Default)]
 struct RunTable {
     row: Vec<u32>,
@@ -130,23 +130,23 @@ impl RunTable {
     }
 }
 
-/// No state, or no edge.
+/// Represents a missing state or edge.
 const NONE: u32 = u32::MAX;
 
-/// A set of substrings that end at the same places.
+/// A state of the automaton: a set of substrings that end at the same places.
 #[derive(Clone, Copy)]
 struct State {
-    /// The length of the longest of them.
+    /// The length of the longest of the substrings.
     len: u32,
-    /// The state of their longest suffix that ends at more places.
+    /// The state of the longest suffix of the substrings that ends at more places.
     link: u32,
-    /// The end of the first place.
+    /// The end of the first occurrence.
     first_end: u32,
     /// The head of the list of edges.
     edge: u32,
 }
 
-/// A way from a state, and the next edge of its list.
+/// An edge of a state, with the index of the next edge in its list.
 #[derive(Clone, Copy)]
 struct StateEdge {
     item: u32,
@@ -154,8 +154,8 @@ struct StateEdge {
     next: u32,
 }
 
-/// All substrings of a sequence: state 0 is the empty one. States have lists of edges, because most have one edge; the
-/// many edges of state 0 are in a map.
+/// A suffix automaton: all substrings of a sequence. State 0 is the empty one. States have lists of edges, because most
+/// have only one; the many edges of state 0 are in a map.
 #[derive(Default)]
 struct SuffixAutomaton {
     states: Vec<State>,
@@ -164,7 +164,7 @@ struct SuffixAutomaton {
 }
 
 impl SuffixAutomaton {
-    /// Reads a sequence, and forgets the one before.
+    /// Builds the automaton of a sequence; discards the previous one.
     fn read(&mut self, items: &[u32]) -> Result<()> {
         self.states.clear();
         self.edges.clear();
@@ -232,7 +232,7 @@ impl SuffixAutomaton {
         None
     }
 
-    /// Adds an edge that is not there.
+    /// Adds an edge that does not exist yet.
     fn connect(&mut self, state: u32, item: u32, to: u32) {
         if state == 0 {
             self.from_empty.insert(item, to);
@@ -243,7 +243,7 @@ impl SuffixAutomaton {
         self.edges.push(StateEdge { item, to, next });
     }
 
-    /// Changes where an edge leads.
+    /// Changes the target of an edge.
     fn redirect(&mut self, state: u32, item: u32, to: u32) {
         if state == 0 {
             self.from_empty.insert(item, to);
@@ -258,7 +258,7 @@ impl SuffixAutomaton {
         }
     }
 
-    /// Returns the first longest run of `a` that is in the sequence, and its first place there.
+    /// Returns the first longest run of `a` that occurs in the sequence, and its first occurrence there.
     fn longest(&self, a: &[u32]) -> Result<SharedRun> {
         let (mut state, mut len) = (0, 0);
         let mut best = SharedRun::default();
@@ -291,7 +291,7 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::HashMap;
 
-    /// `SequenceMatcher.find_longest_match` without junk, as `difflib` writes it, and the sum of its runs.
+    /// Computes the sum of the runs that `SequenceMatcher.find_longest_match` finds without junk, as `difflib` does it.
     fn matched_like_difflib(a: &[u32], b: &[u32]) -> usize {
         let mut places: HashMap<u32, Vec<usize>> = HashMap::new();
         for (at, item) in b.iter().enumerate() {
@@ -358,7 +358,7 @@ mod tests {
 
     #[test]
     fn work_is_bounded() {
-        // Every second item is common, so that each run has one item, and none is far from the start.
+        // Every second item is common, so each run has only one item and is near the start.
         let a: Vec<u32> = (0..100_000).collect();
         let b: Vec<u32> = (0..100_000).map(|at| if at % 2 == 0 { at } else { 1_000_000 + at }).collect();
         let meter = crate::work::Meter::new(10_000_000, std::sync::Arc::default());

@@ -31,7 +31,7 @@ fn spliced(before: &str, after: &str, spans: &[ChangedSpan]) -> Option<String> {
     Some(out)
 }
 
-/// Texts in which lines repeat, with all line ends, marks and odd characters.
+/// Generates texts in which lines repeat, with all kinds of line ends, byte order marks and unusual characters.
 fn text() -> impl Strategy<Value = String> {
     let line = prop::sample::select(vec![
         "let alpha = compute(1);",
@@ -52,7 +52,7 @@ fn text() -> impl Strategy<Value = String> {
     })
 }
 
-/// Texts that resemble patches: parts of the examples of all formats in any order.
+/// Generates texts that resemble patches: parts of the examples of all formats in any order.
 fn patch() -> impl Strategy<Value = String> {
     let mut parts: Vec<String> = vec!["*** Move to: b.txt\n".to_owned(), "rename to b.txt\n".to_owned()];
     for format in text_formats() {
@@ -105,7 +105,7 @@ proptest! {
         }
     }
 
-    /// Several parts of one patch give the files that they give one after another.
+    /// Several parts of one patch have the same effect as several patches in sequence.
     #[test]
     fn parts_of_a_patch_are_applied_in_sequence(steps in prop::collection::vec(step(), 1..6)) {
         let before = files(&[("a.txt", "one\ntwo\nthree\n"), ("b.txt", "four\nfive\n")]);
@@ -117,7 +117,7 @@ proptest! {
                 Err(_) => return Ok(()),
             }
         }
-        // A call may refuse what several calls would do: edits that depend on each other in an unclear way.
+        // A call may refuse what several calls would accept: edits that depend on each other in an unclear way.
         if let Ok(applied) = apply_files(&before, &patch(&steps), &ApplyOptions::new()) {
             let mut together = before.clone();
             applied.write_to(&mut together);
@@ -126,7 +126,7 @@ proptest! {
     }
 }
 
-/// A section of a Codex patch about one of three files.
+/// Generates a section of a Codex patch about one of three files.
 fn step() -> impl Strategy<Value = String> {
     let path = prop::sample::select(vec!["a.txt", "b.txt", "c.txt"]);
     let words = prop::sample::select(vec!["one", "two", "three", "four", "five"]);

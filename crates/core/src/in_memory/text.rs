@@ -32,7 +32,7 @@ const EDIT_NAMES: TextNames = TextNames {
 };
 
 /// Replaces `old` by `new` in a text, like the Edit tool: `old` must occur exactly once, unless
-/// [`ApplyOptions::replace_all`] is set. Wrong quotes, blanks, indentation or copied line numbers in `old` are
+/// [`ApplyOptions::replace_all`] is set. Wrong quotes, whitespace, indentation or copied line numbers in `old` are
 /// tolerated as [`ApplyOptions::matching`] allows, and reported in the notes. An empty `old` fills a blank text.
 ///
 /// ```
@@ -139,7 +139,7 @@ pub fn apply(text: &str, patch: &str, options: &ApplyOptions) -> Result<AppliedT
     })
 }
 
-/// The outcome of a patch that leaves the text as it is.
+/// Returns the outcome of a patch that leaves the text as it is.
 fn unchanged(text: &str, format: &'static str, notes: Notes, new_path: Option<String>) -> AppliedText {
     AppliedText {
         text: text.to_owned(),
@@ -155,7 +155,7 @@ fn unchanged(text: &str, format: &'static str, notes: Notes, new_path: Option<St
     }
 }
 
-/// Checks that a request is about one file, whatever its name, and takes moves out of it. Returns the new path.
+/// Checks that a request is about one file, whatever its name, and removes moves from it. Returns the new path.
 ///
 /// Errors: [`Code::CallInvalid`].
 fn about_one_text(request: &mut Request, options: &ApplyOptions) -> Result<Option<String>> {
