@@ -1,11 +1,11 @@
-//! A single anchor word, and its selection for a line.
+//! A single anchor word, and the choice of a word for a line.
 
 use super::dictionary::DICTIONARY;
 use core::fmt;
 use core::str::FromStr;
 
 const SINGLE_WORDS: u32 = DICTIONARY.len() as u32;
-/// Single words, then pairs of them.
+/// Number of all anchor words: single words, and pairs of them.
 const ALL_WORDS: u32 = SINGLE_WORDS + SINGLE_WORDS * SINGLE_WORDS;
 
 /// The name of one line of one file: a word of the dictionary, or two of them joined (`MapleRiver`).
@@ -23,7 +23,7 @@ impl AnchorWord {
         (number < ALL_WORDS).then_some(AnchorWord(number))
     }
 
-    /// The one or two dictionary words it consists of.
+    /// The one or two dictionary words that the anchor word consists of.
     pub(crate) fn parts(self) -> (&'static str, &'static str) {
         match self.0.checked_sub(SINGLE_WORDS) {
             None => (word_at(self.0), ""),
@@ -99,7 +99,7 @@ impl TakenWords {
         })
     }
 
-    /// The first free number of a range.
+    /// Returns the first free number of a range.
     fn free(&self, from: u32, to: u32) -> Option<u32> {
         let mut at = from;
         while at < to {

@@ -1,4 +1,4 @@
-//! Serialization of anchor maps. A map that cannot be read back is discarded: the file then counts as seen for the
+//! Serialization of anchor maps. A map that cannot be deserialized is discarded: the file then counts as seen for the
 //! first time.
 
 use super::{
@@ -128,7 +128,7 @@ impl ByteReader<'_> {
     }
 
     fn items<T>(&mut self, len: usize, one: impl Fn(&mut Self) -> Option<T>) -> Option<Vec<T>> {
-        // No item takes less than a byte, so a false length allocates nothing.
+        // Every item takes at least a byte, so a wrong length never allocates more than the input has bytes.
         (len <= self.0.len()).then(|| work::batched(0..len).map(|_| one(self)).collect())?
     }
 

@@ -1,16 +1,16 @@
 //! Word anchors: every line of a file has a word that stays with it while the file changes around it.
 //!
 //! A word is derived from the line's text and its number among equal lines, so that the same file has the same words in
-//! every process. [`AnchorMap`] has to be stored only once a file has changed; it records which line is which. Three
-//! laws hold:
+//! every process. [`AnchorMap`] has to be stored only once a file has changed; it then records which line has which
+//! word. Three laws hold:
 //!
-//! - A word never comes to name another line. If equal lines cannot be distinguished after a change, their words are
-//!   retired and the lines get new ones.
+//! - A word is never transferred to another line. If equal lines cannot be distinguished after a change, their words
+//!   are retired, and the lines get new ones.
 //! - A line that occurs once keeps its word, even if it moves, or is deleted and comes back.
 //! - A file that returns to one of its recent texts has the words of that time again, whatever happened in between.
 //!
-//! A retired word is not reused before [`TOMBSTONES_MIN`] others were retired in that file (in a larger file: twice its
-//! lines).
+//! A retired word is not reused before [`TOMBSTONES_MIN`] others were retired in that file (in a larger file: twice as
+//! many as it has lines).
 //!
 //! All passes count as work. Once the call has to end, a map is incomplete and must not be used.
 #![allow(clippy::cast_possible_truncation, reason = "lines are counted in 32 bits; there are at most a million")]
@@ -43,14 +43,14 @@ pub struct ReplacedRange {
     pub new: Range<usize>,
 }
 
-/// Lines of a file with anchors; there are about two million words.
+/// Maximum number of lines of a file with anchors; there are about two million words.
 pub const ANCHORED_LINES_MAX: usize = 1_000_000;
-/// Tombstones (retired words) that are remembered: few enough that a small file with many changes does not run out of
-/// single words.
+/// Minimum number of tombstones (retired words) that are kept: few enough that a small file with many changes does not
+/// run out of single words.
 pub const TOMBSTONES_MIN: usize = 512;
 const TOMBSTONES_PER_LINE: usize = 2;
-/// Earlier texts of the file that are recognized, as long as together they need at most half as many words as
-/// tombstones are kept.
+/// Maximum number of earlier texts of a file that are recognized. Together they may need at most half as many words as
+/// there are tombstones.
 const EARLIER_TEXTS_MAX: usize = 32;
 
 /// The anchors of one file: the word of each line, the retired words and the recent texts.
@@ -58,12 +58,12 @@ const EARLIER_TEXTS_MAX: usize = 32;
 pub struct AnchorMap {
     /// Hash of the text that the words belong to.
     text: u128,
-    /// Hash of each line's text, with `names` holding its word.
+    /// Hash of the text of each line; `names` contains the words of the lines.
     hashes: Vec<u64>,
     words: Vec<AnchorWord>,
     /// Tombstones, the oldest first.
     tombstones: VecDeque<Tombstone>,
-    /// For each earlier text, how its words follow from those of the text after it; the oldest first.
+    /// For each earlier text, its words relative to those of the text after it; the oldest first.
     earlier_texts: VecDeque<PastText>,
 }
 
@@ -71,8 +71,8 @@ pub struct AnchorMap {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Tombstone {
     word: AnchorWord,
-    /// Hash of the deleted line if it was the only one of its text, else 0. If such a line comes back, it gets its word
-    /// back.
+    /// Hash of the deleted line if it was the only line with its text, else 0. If such a line comes back, it gets its
+    /// word back.
     hash: u64,
 }
 
@@ -80,7 +80,7 @@ struct Tombstone {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct PastText {
     text: u128,
-    /// Its words, relative to those of the text that came after it.
+    /// The words, relative to those of the text that came after it.
     runs: Vec<AnchorRun>,
 }
 
@@ -93,7 +93,8 @@ enum AnchorRun {
 }
 
 impl AnchorMap {
-    /// Assigns words to a text seen for the first time; `None` for more than [`ANCHORED_LINES_MAX`] lines. One pass.
+    /// Assigns words to a text seen for the first time; `None` for more than [`ANCHORED_LINES_MAX`] lines. Takes one
+    /// pass.
     pub fn new(text: &str) -> Option<AnchorMap> {
         let hashes = hashes(text)?;
         let mut taken = TakenWords::new();
@@ -133,14 +134,16 @@ impl AnchorMap {
         self.tombstones.iter().any(|spent| spent.word == word)
     }
 
-    /// Follows the file to its current text. Returns true if anything changed. Linear in the lines.
+    /// Updates the map to the current text of the file. Returns true if anything changed. Linear in the number of
+    /// lines.
     ///
     /// `None` for more than [`ANCHORED_LINES_MAX`] lines; nothing is changed then.
     pub fn follow(&mut self, text: &str) -> Option<bool> {
         self.follow_edit(text, &[])
     }
 
-    /// Follows a known edit: `changed` has the replaced lines, in order. In this way even equal lines are distinguished.
+    /// Updates the map after a known edit: `changed` lists the replaced lines, in order. With them even equal lines are
+    /// distinguished.
     ///
     /// `None` for more than [`ANCHORED_LINES_MAX`] lines, and once the work has to end; nothing is changed then.
     pub fn follow_edit(&mut self, text: &str, changed: &[ReplacedRange]) -> Option<bool> {
@@ -160,7 +163,8 @@ impl AnchorMap {
         Some(true)
     }
 
-    /// Assigns words to the new lines: those of the lines they are paired with, those that come back, and new ones.
+    /// Assigns words to the new lines: the words of the lines they are paired with, those of lines that come back, or
+    /// new words.
     fn carried(&self, hashes: &[u64], changed: &[ReplacedRange]) -> Option<Vec<AnchorWord>> {
         if work::spend_or_end(1) {
             return None;
@@ -190,7 +194,7 @@ impl AnchorMap {
             .collect()
     }
 
-    /// Returns the word of a line after a change: the one it had, or a new one.
+    /// Returns the word of a line after a change: its former word, or a new one.
     fn word_after(
         &self,
         fresh: &mut HashMap<u64, UnnamedLine>,
@@ -240,7 +244,7 @@ impl AnchorMap {
         (self.text, self.hashes, self.words) = (text, hashes, words);
     }
 
-    /// The words of the most recent text with that hash.
+    /// The words of the most recent text with this hash.
     fn past_words(&self, text: u128) -> Option<Vec<AnchorWord>> {
         if text == self.text {
             return Some(self.words.clone());
@@ -254,24 +258,24 @@ impl AnchorMap {
     }
 }
 
-/// State of a line that needs a word.
+/// A line that needs a word.
 #[derive(Default)]
 struct UnnamedLine {
-    /// Occurrences of its text.
+    /// Number of lines with its text.
     count: u32,
-    /// Occurrences met so far.
+    /// Number of these lines that were processed so far.
     nth: u32,
-    /// The word it had before.
+    /// The word that the line had before, if any.
     back: Option<AnchorWord>,
 }
 
 impl PastText {
-    /// Number of words stored in it.
+    /// Number of words stored for the text.
     fn words(&self) -> usize {
         self.runs.iter().map(|run| if let AnchorRun::Other(words) = run { words.len() } else { 0 }).sum()
     }
 
-    /// Restores its words from those of the text after it.
+    /// Restores the words of the text from those of the text after it.
     fn before(&self, after: &[AnchorWord]) -> Option<Vec<AnchorWord>> {
         let mut out = Vec::with_capacity(after.len());
         for run in &self.runs {
@@ -301,7 +305,7 @@ fn runs(words: &[AnchorWord], later: &HashMap<AnchorWord, u32>) -> Vec<AnchorRun
     out
 }
 
-/// Hashes the lines; `None` for too many.
+/// Hashes the lines; `None` if there are too many.
 fn hashes(text: &str) -> Option<Vec<u64>> {
     let mut out = Vec::with_capacity(text.len() / 32);
     for line in work::lines_with_ends(text) {

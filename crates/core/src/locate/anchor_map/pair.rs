@@ -1,7 +1,7 @@
 //! Pairing of the lines of a new text with those of the old one, where it is certain. A line that occurs once in both
-//! texts is paired wherever it moved. Equal lines are paired only if their surroundings admit no other reading; the
-//! others are left unpaired: a word that changes costs a read, a word that moves to another line costs a wrong edit.
-//! Linear on any input.
+//! texts is paired wherever it moved. Equal lines are paired only if their surroundings leave no other possibility; the
+//! others remain unpaired, because a word that changes costs a read, and a word that moves to another line costs a
+//! wrong edit. Linear for any input.
 
 use super::ReplacedRange;
 use crate::text::diff::longest_increasing;
@@ -56,7 +56,7 @@ pub(super) fn pair_edit(old: &[u64], new: &[u64], changed: &[ReplacedRange]) -> 
         rest.new.extend(put.clone().map(|at| at as u32));
         (old_at, new_at) = (taken.end, put.end);
     }
-    // The changed ranges may hold lines that were moved.
+    // The changed ranges may contain lines that were moved.
     let mut gaps = vec![rest];
     while let Some(gap) = gaps.pop() {
         pairing.gap(&gap, &mut gaps);
@@ -72,8 +72,8 @@ fn equal_ends(old: &[u64], new: &[u64]) -> (usize, usize) {
     (head, tail)
 }
 
-/// Shortens equal prefix and suffix to the part that every reading of the change agrees on: up to a line that the rest
-/// does not contain.
+/// Shortens the equal prefix and suffix to the part that is certain however the change was made: up to a line that the
+/// rest does not contain.
 fn certain_ends(old: &[u64], new: &[u64], mut head: usize, mut tail: usize) -> (usize, usize) {
     let rest = old[head..old.len() - tail].iter().chain(&new[head..new.len() - tail]);
     let rest: HashSet<u64> = rest.copied().collect();
@@ -99,7 +99,7 @@ struct Pairing<'a> {
     old: &'a [u64],
     new: &'a [u64],
     of_new: Vec<u32>,
-    /// Remaining budget of lines to look at; when it is used up, gaps are closed as they are.
+    /// Remaining number of lines that may be examined; once it is used up, gaps are closed as they are.
     work: u64,
 }
 
@@ -112,7 +112,7 @@ struct LineOccurrences {
     new_at: u32,
 }
 
-/// For each line of a gap, whether it has a partner.
+/// For each line of a gap, true if it has a partner.
 struct PairedLines {
     old: Vec<bool>,
     new: Vec<bool>,
@@ -200,7 +200,7 @@ impl Pairing<'_> {
         self.keep(gap.old[old] as usize, gap.new[new] as usize);
     }
 
-    /// Pairs the equal ends of a gap without any unique line; false if there are none.
+    /// Pairs equal lines at both ends of a gap without unique lines; false if there are none.
     fn trim(&mut self, gap: &UnpairedLines, gaps: &mut Vec<UnpairedLines>) -> bool {
         let old: Vec<u64> = gap.old.iter().map(|&at| self.old[at as usize]).collect();
         let new: Vec<u64> = gap.new.iter().map(|&at| self.new[at as usize]).collect();

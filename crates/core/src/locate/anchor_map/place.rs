@@ -10,7 +10,7 @@ use crate::locate::op::{Locator, Op};
 use crate::text::snapshot::Snapshot;
 use std::collections::HashMap;
 
-/// A line as a caller names it.
+/// A reference of a caller to a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AnchorRef {
     /// The word.
@@ -19,14 +19,14 @@ pub struct AnchorRef {
     pub line: Option<String>,
 }
 
-/// The lines that an edit is about.
+/// The lines that an edit replaces, or next to which it inserts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AnchorTarget {
     /// Replaces these lines.
     Lines {
-        /// The first.
+        /// The first line.
         from: AnchorRef,
-        /// The last.
+        /// The last line.
         to: AnchorRef,
     },
     /// Inserts rows before this line.
@@ -35,12 +35,12 @@ pub enum AnchorTarget {
     After(AnchorRef),
 }
 
-/// An edit by anchors. [`Op::text`] holds the new rows, each with a line end.
+/// An edit by anchors. [`Op::text`] has the new rows, each with a line end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AnchorEdit {
-    /// The lines.
+    /// The target.
     pub place: AnchorTarget,
-    /// Index in the call.
+    /// Index of the edit in the call.
     pub index: usize,
 }
 
@@ -61,18 +61,18 @@ pub fn are_anchor_edits(ops: &[Op]) -> bool {
 pub struct AnchorPage<'a> {
     of: &'a Snapshot,
     words: &'a [AnchorWord],
-    /// Every line of the file is entered for each call, so that the hash of a word has to be cheap.
+    /// The line of each word. Every line of the file is inserted in each call, so a fast hash is used.
     lines: HashMap<AnchorWord, usize, foldhash::fast::RandomState>,
-    /// The map that knows the tombstones.
+    /// The map that has the tombstones.
     earlier: Option<&'a AnchorMap>,
 }
 
-/// The failure of an edit that cannot be placed.
+/// The reason why an edit cannot be placed.
 #[derive(Debug)]
 pub struct PlacementError {
     /// The error.
     pub error: Error,
-    /// The lines (1-based) to show to the caller.
+    /// The lines (1-based, first and last) to show to the caller.
     pub show: Option<(usize, usize)>,
 }
 
@@ -88,7 +88,7 @@ impl<'a> AnchorPage<'a> {
         AnchorPage { earlier: Some(words), ..self }
     }
 
-    /// The 1-based line that has this word.
+    /// The 1-based number of the line that has this word.
     pub fn line_of(&self, word: AnchorWord) -> Option<usize> {
         self.lines.get(&word).copied()
     }
@@ -104,7 +104,7 @@ impl<'a> AnchorPage<'a> {
         line.strip_suffix('\n').unwrap_or(line)
     }
 
-    /// Converts an edit by anchors to one by line number. `is_spent` tells whether a line had that word before.
+    /// Converts an edit by anchors to one by line number. `is_spent` returns true if a line had that word before.
     pub fn to_line_edit(&self, op: &Op, is_spent: impl Fn(AnchorWord) -> bool) -> Result<Op, PlacementError> {
         let Some(worded) = of(op) else {
             let error = Error::new(Code::InternalBug, "Edits by words cannot be placed together with others.");
@@ -159,18 +159,18 @@ impl<'a> AnchorPage<'a> {
             .map_err(|it| PlacementError { error: it.error.prefixed(&format!("{said}: ")), ..it })
     }
 
-    /// True for a row of new text that is a line of the file as shown, with its word.
+    /// True if a row of new text is a line of the file as it was shown, with its word.
     fn is_marked(&self, row: &str) -> bool {
         let Some((word, text)) = row.split_once([':', '\t']) else { return false };
         let line = word.parse().ok().and_then(|word| self.line_of(word));
         line.is_some_and(|line| !text.is_empty() && self.text(line) == text)
     }
 
-    /// The line that an anchor names.
+    /// Returns the number of the line that an anchor names.
     pub fn line(&self, anchor: &AnchorRef, is_spent: &impl Fn(AnchorWord) -> bool) -> Result<usize, PlacementError> {
         let word = anchor.word;
         let Some(line) = self.line_of(word) else {
-            // The line may exist under another word.
+            // The line may still exist, with another word.
             let text = anchor.line.as_deref().filter(|text| !text.trim().is_empty());
             let mut lines = self.of.text().split_terminator('\n').zip(1..);
             let found = text.and_then(|text| lines.find(|(line, _)| *line == text)).map(|(_, line)| line);
@@ -208,7 +208,7 @@ impl<'a> AnchorPage<'a> {
     }
 }
 
-/// Returns advice to read lines with their anchors, where a client has to request them.
+/// Returns the advice to read lines with their anchors, for clients that have to request anchors.
 pub(crate) fn read_words(first: &str, then: &str) -> Advice {
     advice![format!("{first} with "), Phrase::FieldOf("read", "format"), format!(" anchors, {then}")]
         .or(format!("{first}, {then}"))

@@ -39,7 +39,7 @@ fn known_edit_distinguishes_equal_lines() {
     let had = words.words().to_vec();
     words.follow_edit(&text.replacen("}\n}\n", "x\n", 1), &[ReplacedRange { old: 0..2, new: 0..1 }]).unwrap();
     assert_eq!(words.words()[1..], had[2..]);
-    // The description of the change must be true.
+    // A wrong description of the change is not used.
     let mut wrong = words.clone();
     wrong.follow_edit(&text, &[ReplacedRange { old: 3..4, new: 3..4 }]).unwrap();
     words.follow(&text).unwrap();

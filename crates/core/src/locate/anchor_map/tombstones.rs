@@ -1,9 +1,9 @@
-//! Former positions of deleted lines: the lines there now are the evidence for a caller that names a deleted line.
+//! Former positions of deleted lines. A caller that names a deleted line is shown the lines that are there now.
 
 use super::{AnchorMap, AnchorWord};
 use std::collections::HashMap;
 
-/// Lines that may have replaced a deleted one.
+/// Maximum number of lines that may have replaced a deleted one.
 const REPLACING_LINES_MAX: usize = 30;
 
 impl AnchorMap {
@@ -22,7 +22,7 @@ impl AnchorMap {
         let above = then[..at].iter().rev().find_map(|it| now.get(it).copied()).unwrap_or(0);
         let below = then[at + 1..].iter().find_map(|it| now.get(it).copied()).unwrap_or(self.words.len() + 1);
         let (from, to) = (above.max(1), below.min(self.words.len()));
-        // The surviving neighbours may have moved apart.
+        // If the surviving neighbours have moved apart, only the lines next to the first one are shown.
         let to = if (from..=from + REPLACING_LINES_MAX).contains(&to) { to } else { (from + 1).min(self.words.len()) };
         (from <= to).then_some((from, to))
     }
