@@ -1,4 +1,4 @@
-//! Binary changes as git writes them: its delta format, and the object ids that tell whether a change applies.
+//! Binary changes as git writes them: its delta format, and the object ids that show whether a change applies.
 
 use crate::code::Code;
 use crate::error::{Error, Result};
@@ -7,7 +7,7 @@ use sha1::{Digest, Sha1};
 use sha2::Sha256;
 use std::fmt::Write as _;
 
-/// Bytes of a changed file.
+/// Maximum number of bytes of a changed file.
 pub const BINARY_RESULT_BYTES_MAX: usize = 256 << 20;
 
 /// Hexadecimal digits of a full SHA-1 id; a longer id is SHA-256.
@@ -34,13 +34,13 @@ pub fn apply_binary(old: &[u8], change: &BinaryChange) -> Result<Vec<u8>> {
     Ok(new)
 }
 
-/// True when `id` is a prefix of the object id of these bytes.
+/// True if `id` is a prefix of the object id of these bytes.
 pub fn is_object(bytes: &[u8], id: &str) -> bool {
     let whole = if id.len() > SHA1_DIGITS { object_id::<Sha256>(bytes) } else { object_id::<Sha1>(bytes) };
     whole.starts_with(id)
 }
 
-/// Returns git's name of a blob with these bytes.
+/// Returns the object id that git gives a blob with these bytes.
 pub(crate) fn git_object_id(bytes: &[u8]) -> String {
     object_id::<Sha1>(bytes)
 }
@@ -77,7 +77,7 @@ impl<'a> Delta<'a> {
         Ok(head)
     }
 
-    /// Reads a number in groups of seven bits, the lowest first.
+    /// Reads a number in groups of seven bits, the lowest group first.
     fn size(&mut self) -> Result<usize> {
         let (mut size, mut shift) = (0_usize, 0_u32);
         loop {
@@ -94,7 +94,7 @@ impl<'a> Delta<'a> {
         }
     }
 
-    /// Reads a number of which only the bytes set in `present` are written, the lowest first.
+    /// Reads a number of which only the bytes marked in `present` are written, the lowest byte first.
     fn sparse(&mut self, present: u8, count: u32) -> Result<usize> {
         let mut value = 0;
         for index in 0..count {

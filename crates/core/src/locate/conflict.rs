@@ -18,9 +18,9 @@ use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Conflicts listed in one reply.
+/// Maximum number of conflicts listed in one reply.
 const LISTED_CONFLICTS_MAX: usize = 50;
-/// Bytes of unchanged text examined on either side of the text that an edit writes.
+/// Maximum number of bytes of unchanged text examined on either side of the text that an edit writes.
 pub(crate) const CONTEXT_BYTES: usize = 4096;
 
 /// The kind of a conflict.
@@ -83,7 +83,7 @@ fn in_turn() -> Phrase {
 
 type Clash = (ConflictKind, usize, usize);
 
-/// The target of an operation: equal texts with other hints may be other places.
+/// The target of an operation: its text and hints. Equal texts with different hints may be different places.
 type OpTarget<'a> = (&'a str, Option<usize>, Option<&'a str>);
 
 fn target(find: &TextQuery) -> OpTarget<'_> {
@@ -107,8 +107,8 @@ pub(crate) fn repetitions(ops: &[Op]) -> Vec<Option<usize>> {
     repeated
 }
 
-/// Index of the first of several equal items, by a hash that is much faster than that of the standard map; only items
-/// with equal hashes are compared.
+/// Finds the first of several equal items, by a hash that is much faster than that of the standard map; only items with
+/// equal hashes are compared.
 #[derive(Default)]
 struct DuplicateIndex(HashMap<u64, usize>);
 
@@ -229,8 +229,8 @@ fn contradictions(ops: &[Op], repeated: &[Option<usize>]) -> Vec<Clash> {
     out
 }
 
-/// Finds edits that write into text that another one matched. A sweep over the read spans: every open span of another
-/// operation is a conflict, so the list of open spans stays short or the search ends.
+/// Finds edits that write into text that another edit matched, by a sweep over the read spans. Every open span of
+/// another operation is a conflict, so the list of open spans stays short or the search ends.
 fn overlapping(placed: &[Result<PlacedOp>], repeated: &[Option<usize>]) -> Vec<Clash> {
     let live: Vec<LiveOp<'_>> = placed
         .iter()
@@ -260,7 +260,7 @@ fn overlapping(placed: &[Result<PlacedOp>], repeated: &[Option<usize>]) -> Vec<C
     out.into_iter().collect()
 }
 
-/// An operation with a place, by its index.
+/// An operation that has a place, with its index.
 struct LiveOp<'a> {
     op: usize,
     placed: &'a PlacedOp,
@@ -275,7 +275,7 @@ fn sorted_spans(live: &[LiveOp<'_>], of: fn(&Splice) -> Span) -> Vec<(Span, usiz
     all
 }
 
-/// Finds edits whose target is not in the file but in, or around, text that an earlier edit writes.
+/// Finds edits whose target is not in the file, but in or around text that an earlier edit writes.
 fn unmet(ops: &[Op], placed: &[Result<PlacedOp>]) -> Vec<Clash> {
     let missing = (0..ops.len()).filter(|&at| matches!(&placed[at], Err(error) if error.code() == Code::MatchNotFound));
     let mut out = Vec::new();
@@ -293,9 +293,9 @@ fn unmet(ops: &[Op], placed: &[Result<PlacedOp>]) -> Vec<Clash> {
     out
 }
 
-/// Finds edits whose target is created by an earlier edit: applied in turn they would do something else.
+/// Finds edits whose target is created by an earlier edit: applied one after another they would have another effect.
 ///
-/// `needles`: the search for all targets, if they were searched together.
+/// `needles` is the search for all targets, if they were searched for together.
 fn created(
     base: &Snapshot,
     ops: &[Op],
@@ -305,7 +305,7 @@ fn created(
 ) -> Vec<Clash> {
     let targets: Vec<&str> =
         ops.iter().map(|op| if let Locator::Find(find) = &op.at { &*find.old } else { "" }).collect();
-    // Hunks state their context; no other text of theirs could be created elsewhere.
+    // Hunks contain their context, so an earlier edit cannot create their target elsewhere.
     if targets.iter().all(|target| target.is_empty()) {
         return Vec::new();
     }
@@ -332,7 +332,7 @@ fn created(
             let written = Span::new(start - from, start - from + fresh.len());
             let parts = [&text[from..start], fresh, &text[end..char_border(text, end + longest)]];
             for needle in search.clashing(parts, written) {
-                // Operations that were not tried are irrelevant.
+                // Operations that were not tried are ignored.
                 if needle > op && needle < patterns.len() && out.len() < LISTED_CONFLICTS_MAX {
                     out.insert((ConflictKind::Dependency, op, needle));
                 }
@@ -342,7 +342,7 @@ fn created(
     out.into_iter().collect()
 }
 
-/// Returns the last border of a character that is not behind an offset.
+/// Returns the last character boundary that is not after an offset.
 fn char_border(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
 }
@@ -358,9 +358,9 @@ struct TargetSearch<'p> {
 
 /// The search method.
 enum SearchMethod<'p> {
-    /// A search for many needles, with the budget after which another method is chosen.
+    /// A search for many needles, and the budget after which another method is chosen.
     Needles(Needles<'p>, usize),
-    /// One search per target.
+    /// A separate search for each target.
     Each(Vec<memmem::Finder<'p>>),
 }
 
@@ -368,7 +368,7 @@ enum SearchMethod<'p> {
 const AUTOMATON_COST_FACTOR: usize = 1000;
 
 impl TargetSearch<'_> {
-    /// Returns the targets that occur in the text of these parts and overlap the written one.
+    /// Returns the targets that occur in the text of these parts and overlap the written part.
     fn clashing(&mut self, parts: [&str; 3], written: Span) -> Vec<usize> {
         self.window.clear();
         for part in parts {
@@ -407,7 +407,7 @@ impl TargetSearch<'_> {
     }
 }
 
-/// Selects the method for repetitive texts: the cheaper one of a search per target and an automaton.
+/// Selects the method for repetitive texts: the cheaper one of separate searches and an automaton.
 fn steady<'p>(patterns: &[&'p str], total: usize) -> SearchMethod<'p> {
     let bytes: usize = patterns.iter().map(|pattern| pattern.len()).sum();
     let each = || SearchMethod::Each(patterns.iter().map(|pattern| memmem::Finder::new(pattern.as_bytes())).collect());
@@ -422,7 +422,7 @@ fn steady<'p>(patterns: &[&'p str], total: usize) -> SearchMethod<'p> {
 /// True when a target occurs in a text and overlaps the written span.
 fn occurs_in_result(finder: &memmem::Finder<'_>, text: &str, written: Span) -> bool {
     let length = finder.needle().len();
-    // At most one occurrence on either side touches the span without overlapping it.
+    // At most one occurrence on either side can touch the span without overlapping it, so the loop is short.
     let mut from = written.start().saturating_sub(length);
     let part = &text.as_bytes()[..text.len().min(written.end() + length)];
     while length > 0

@@ -1,7 +1,8 @@
-//! Added lines whose mark may be doubled: each of them begins with a plus sign of its own.
+//! Detection of added lines whose mark may be doubled: each of them begins with a plus sign of its own.
 
-/// True when every added line (without its mark) begins with one plus sign, and none of them says that the sign is text:
-/// not for lists with `+` as their sign, numbers with a sign, or lines that consist of the sign.
+/// True if every added line (without its mark) begins with one plus sign, and nothing indicates that the sign is part
+/// of the text: lists with `+` as their bullet, numbers with a sign, and lines that consist of the sign are not
+/// suspected.
 pub(crate) fn is_suspected<'l>(added: impl Iterator<Item = &'l str>) -> bool {
     let mut filled = Vec::new();
     for line in added {
@@ -21,10 +22,10 @@ pub(crate) fn is_patch_name(path: &str) -> bool {
     ["diff", "patch", "rej"].iter().any(|it| extension.eq_ignore_ascii_case(it))
 }
 
-/// The message of a refused new file.
+/// The message of the error for a refused new file.
 pub(crate) const NEW_FILE_PROBLEM: &str =
     "each line of the new file begins with `++`: one plus sign marks the line, and the second one would be its text.";
-/// The next step after [`NEW_FILE_PROBLEM`].
+/// The advice for [`NEW_FILE_PROBLEM`].
 pub(crate) const NEW_FILE_ADVICE: &str = "Begin every line of a new file with one +.";
 
 #[cfg(test)]

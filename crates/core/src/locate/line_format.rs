@@ -10,22 +10,22 @@ use std::borrow::Cow;
 pub struct LineFormat {
     /// The name, as in `read { format }`.
     pub name: &'static str,
-    /// Its description, for help and schema.
+    /// The description, for help and schemas.
     pub summary: &'static str,
     /// The header above the lines, if there is one.
     pub header: Option<HeaderStyle>,
-    /// Lines are printed with their anchors.
+    /// True if lines are printed with their anchors.
     pub anchors: bool,
-    /// Appends one line (its mark, its text without line end) and a line end.
+    /// Appends one line (its mark and its text without line end) and a line end.
     pub push_line: fn(out: &mut String, mark: LineMark, text: &str),
 }
 
 /// The identification of a printed line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LineMark {
-    /// 1-based number.
+    /// The 1-based number of the line.
     pub number: usize,
-    /// Anchor, where anchors are shown.
+    /// The anchor of the line, if anchors are shown.
     pub anchor: Option<AnchorWord>,
 }
 
@@ -83,7 +83,7 @@ pub static LINE_FORMATS: &[LineFormat] = &[
 ];
 
 impl PartialEq for LineFormat {
-    /// Names are unique.
+    /// Two line formats are equal if they have the same name, because names are unique.
     fn eq(&self, other: &LineFormat) -> bool {
         self.name == other.name
     }
@@ -92,7 +92,7 @@ impl PartialEq for LineFormat {
 impl Eq for LineFormat {}
 
 impl LineFormat {
-    /// Returns the line format of that name.
+    /// Returns the line format with this name.
     pub fn by_name(name: &str) -> Option<&'static LineFormat> {
         LINE_FORMATS.iter().find(|marks| marks.name == name)
     }
@@ -107,8 +107,8 @@ fn numbered(out: &mut String, number: usize, text: &str) {
     out.push('\n');
 }
 
-/// Returns the digits of a number right-aligned in blanks, and the index of the first: `{:>6}` through the formatting
-/// machinery costs eight times as much on long reads.
+/// Returns the digits of a number, right-aligned in spaces, and the index of the first byte to print. `{:>6}` with the
+/// standard formatter costs eight times as much on long reads.
 fn decimal(number: usize) -> ([u8; 20], usize) {
     let mut digits = [b' '; 20];
     let (mut at, mut rest) = (digits.len(), number);
@@ -134,7 +134,7 @@ pub(crate) fn push_numbered(out: &mut String, number: usize, text: &str) {
 /// Returns a line as evidence, cut if it is long.
 pub fn clip(line: &str) -> Cow<'_, str> {
     const LINE_CHARS_MAX: usize = 300;
-    // There are never more characters than bytes.
+    // A line never has more characters than bytes.
     if line.len() <= LINE_CHARS_MAX {
         return Cow::Borrowed(line);
     }
@@ -159,7 +159,7 @@ fn plain(out: &mut String, text: &str) {
     out.push('\n');
 }
 
-/// Rows of an excerpt.
+/// Maximum number of rows of an excerpt.
 const EXCERPT_ROWS_MAX: usize = 60;
 
 /// Returns lines `from..=to` (1-based, clamped to the file) as numbered evidence; long lines are cut.

@@ -1,5 +1,5 @@
 //! Operations, and the ways to place them in a text: the matching cascade, lines, anchor words, cells of notebooks.
-//! Nothing here knows a syntax of edits.
+//! These modules know no syntax of edits.
 
 pub mod anchor_map;
 pub(crate) mod binary;

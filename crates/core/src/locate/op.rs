@@ -12,7 +12,7 @@ use crate::text::content::Handle;
 use crate::text::span::Span;
 use std::borrow::Cow;
 
-/// Edits in one call.
+/// Maximum number of edits in one call.
 pub const EDITS_PER_CALL_MAX: usize = 10_000;
 
 /// The number of occurrences that a [`TextQuery`] accepts.
@@ -29,15 +29,15 @@ pub enum ExpectedMatches {
 /// Names of the old and the new text of a replacement, for messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextNames {
-    /// The name of the text to look for.
+    /// The name of the text to search for.
     pub old: Cow<'static, str>,
-    /// The name of the text to put there.
+    /// The name of the text that replaces it.
     pub new: Cow<'static, str>,
-    /// The clause that a call for one place did not ask for all; empty where no call can.
+    /// The clause that the call did not ask for all places; empty if no call can ask for that.
     pub not_all: Cow<'static, str>,
-    /// True for fields of a call, which advice can name and set.
+    /// True if the names are those of fields of a call, which advice can name and set.
     pub are_fields: bool,
-    /// True where a call can name one of several places by its id.
+    /// True if a call can select one of several places by its id.
     pub have_ids: bool,
 }
 
@@ -55,14 +55,14 @@ impl TextNames {
     /// The lines of a hunk.
     pub const HUNK: TextNames = TextNames::parts("the hunk", "the new lines of the hunk", false);
 
-    /// The names that a client has for the fields of a replacement; `None` where its tool has no such fields.
+    /// Returns the names that a client has for the fields of a replacement; `None` if its tool has no such fields.
     pub fn of(names: &dyn Vocabulary) -> Option<TextNames> {
         let (old, new) = (field_name(names, "old_string")?, field_name(names, "new_string")?);
         let have_ids = names.field("at").is_some();
         Some(TextNames { old, new, not_all: names.not_all().into(), are_fields: true, have_ids })
     }
 
-    /// Returns the client's name of a field of a replacement.
+    /// Returns the client's name for a field of a replacement.
     pub fn name_of<'n>(&'n self, field: &'n str) -> &'n str {
         match field {
             "old_string" => &self.old,
@@ -104,18 +104,18 @@ pub struct TextQuery {
     pub old: String,
     /// The number of occurrences to accept.
     pub expected: ExpectedMatches,
-    /// 1-based line near which the caller expects it; only breaks ties.
+    /// 1-based line near which the caller expects the text; only decides between several occurrences.
     pub line: Option<usize>,
     /// The id of an occurrence, as given by an earlier failure.
     pub at: Option<String>,
-    /// Whole lines only: an occurrence begins and ends with a line.
+    /// True if an occurrence must begin at the start of a line and end at the end of one.
     pub lines: bool,
     /// Names of the texts in messages.
     pub names: TextNames,
 }
 
 impl TextQuery {
-    /// Normalizes the text: `\n` line ends, no byte order mark.
+    /// Creates a query for this text, normalized to `\n` line ends without a byte order mark.
     pub fn new(old: &str, expected: ExpectedMatches) -> TextQuery {
         TextQuery { old: normalize_text(old), expected, line: None, at: None, lines: false, names: TextNames::FIELDS }
     }
@@ -128,7 +128,7 @@ pub struct AnchorPair {
     pub first: String,
     /// The last line.
     pub last: String,
-    /// 1-based line near which the caller expects the first one; only breaks ties.
+    /// 1-based line near which the caller expects the first line; only decides between several places.
     pub line: Option<usize>,
     /// The id of an occurrence, as given by an earlier failure.
     pub at: Option<String>,
@@ -140,20 +140,20 @@ pub fn normalize_text(text: &str) -> String {
     if memchr::memchr(b'\r', text.as_bytes()).is_none() { text.to_owned() } else { text.replace("\r\n", "\n") }
 }
 
-/// The ways in which a caller can refer to text. Closed on purpose: a new syntax is a format, a new way to refer to
-/// text is a variant.
+/// The ways in which a caller can refer to text. The enum is closed on purpose: a new syntax is a format, a new way to
+/// refer to text is a variant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Locator {
     /// The whole text.
     Whole,
-    /// The whole text, if it contains nothing but white space.
+    /// The whole text, if it contains only whitespace.
     Blank,
     /// Literal or near-literal text: the matching cascade.
     Find(TextQuery),
-    /// Whole lines between two lines given by their text: the line-anchor edit.
+    /// Whole lines from a first to a last line, which are given by their text: the line-anchor edit.
     Anchors(AnchorPair),
-    /// Whole lines, some of which are kept: one hunk of a patch. [`Op::text`] holds its new side.
+    /// Whole lines, some of which are kept: one hunk of a patch. [`Op::text`] has its new side.
     Hunk(Box<Hunk>),
     /// Whole lines by number. All such edits of a file are applied together, against one version.
     Lines(Box<LineEdit>),
@@ -175,16 +175,16 @@ pub enum HunkLineKind {
     Removed,
     /// The line is new.
     Added,
-    /// A line without a mark: context that lost it, if the file has this line there.
+    /// The line has no mark: it is context that lost its mark, if the file has this line there.
     Bare,
 }
 
 /// A line of a hunk, without its mark and its line end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HunkLine {
-    /// Its kind.
+    /// The kind of the line.
     pub kind: HunkLineKind,
-    /// Its text.
+    /// The text of the line.
     pub text: String,
 }
 
@@ -197,14 +197,14 @@ pub struct Hunk {
     pub scopes: Vec<String>,
     /// The name of the function or section around the place, as a unified diff writes it after the second `@@`: a hint.
     pub section: Option<String>,
-    /// 1-based number of its first old line according to the header; without old lines, of the line it follows (0: the
-    /// beginning). A hint.
+    /// 1-based number of the first old line according to the header; without old lines, of the line after which the
+    /// hunk inserts (0: the beginning). A hint.
     pub first: Option<usize>,
-    /// It reaches the end of the file.
+    /// True if the hunk extends to the end of the file.
     pub at_end: bool,
-    /// Whether the last old and the last new line are marked as having no line end.
+    /// For the last old and the last new line, true if the hunk marks it as having no line end.
     pub open: (bool, bool),
-    /// 1-based line of the input on which it begins.
+    /// 1-based line of the input on which the hunk begins.
     pub source_line: usize,
 }
 
@@ -228,7 +228,7 @@ impl Hunk {
         out
     }
 
-    /// Converts it to an operation.
+    /// Converts the hunk to an operation.
     pub fn into_op(self) -> Op {
         let text = self.new_text();
         Op { at: Locator::Hunk(Box::new(self)), text }
@@ -245,7 +245,7 @@ pub struct Op {
 }
 
 impl Op {
-    /// The operation with other names for its texts, where it is a replacement by fields.
+    /// Sets the names of the texts, if the operation is a replacement by fields.
     fn name_fields(&mut self, names: &TextNames) {
         if let Locator::Find(find) = &mut self.at
             && find.names.are_fields
@@ -261,9 +261,9 @@ pub enum OpOrder {
     /// All apply to the same text; edits that depend on each other are refused.
     #[default]
     Together,
-    /// Each applies to the result of the one before.
+    /// Each applies to the result of the previous one.
     InTurn,
-    /// Together, except that an edit which needs the result of an earlier one is applied in turn; noted.
+    /// Together, except that an edit that needs the result of an earlier one is applied after it; a note reports that.
     AsNeeded,
 }
 
@@ -271,42 +271,42 @@ pub enum OpOrder {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FileAction {
-    /// Edit it by operations.
+    /// Edits the file by operations.
     Edit {
-        /// In the order of the call.
+        /// The operations, in the order of the call.
         ops: Vec<Op>,
-        /// Their relation.
+        /// The relation between the operations.
         order: OpOrder,
     },
-    /// Make this its whole text; the file is created if missing.
+    /// Replaces its whole text; creates the file if it does not exist.
     Write(String),
-    /// Create it; an existing file is replaced only if the call says so.
+    /// Creates the file; an existing file is replaced only if the call permits it.
     Create(NewFile),
-    /// Delete it.
+    /// Deletes the file.
     Delete {
-        /// Its whole text, if the patch states it: the file must have exactly this text.
+        /// The whole text of the file, if the patch states it: the file must have exactly this text.
         text: Option<String>,
     },
-    /// Move it to another path, edited by `ops` (none: unchanged).
+    /// Moves the file to another path, edited by `ops` (empty: unchanged).
     Move {
         /// The new path.
         to: String,
-        /// In the order of the call.
+        /// The operations, in the order of the call.
         ops: Vec<Op>,
     },
-    /// Copy it to another path, edited by `ops`.
+    /// Copies the file to another path, edited by `ops`.
     Copy {
         /// The path of the copy.
         to: String,
-        /// In the order of the call.
+        /// The operations, in the order of the call.
         ops: Vec<Op>,
     },
-    /// Change its bytes by a GIT binary patch.
+    /// Changes the bytes of the file by a GIT binary patch.
     Binary(BinaryChange),
 }
 
 impl FileAction {
-    /// Returns the action that makes `text` the whole text of a file: an existing file is kept if the call says
+    /// Returns the action that makes `text` the whole text of a file. An existing file is not replaced if the call sets
     /// `overwrite: false`.
     pub(crate) fn whole_text(text: String, overwrite: Option<bool>) -> FileAction {
         match overwrite {
@@ -315,7 +315,7 @@ impl FileAction {
         }
     }
 
-    /// True when the file need not exist.
+    /// True if the file need not exist.
     pub fn creates(&self) -> bool {
         match self {
             FileAction::Write(_) | FileAction::Create(_) => true,
@@ -324,8 +324,8 @@ impl FileAction {
         }
     }
 
-    /// Joins the edits of a later part of a call to those of an earlier one on the same file; false if they remain apart.
-    /// `path` names the file in errors.
+    /// Joins the edits of a later part of a call to those of an earlier part on the same file; returns false if they
+    /// remain separate. `path` returns the name of the file for errors.
     ///
     /// Errors: `call.invalid` for a second text of the file, and for edits by line number in two parts.
     pub fn join(&mut self, later: &FileAction, path: impl FnOnce() -> String) -> Result<bool> {
@@ -357,8 +357,8 @@ pub enum NewFile {
 /// A binary change, already decompressed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BinaryChange {
-    /// The object id of the old content, in lower-case hexadecimal digits (SHA-1, or SHA-256 in full length); may be a
-    /// prefix. `None` if the patch does not state it.
+    /// The object id of the old content, in lower-case hexadecimal digits (SHA-1, or SHA-256 in full length), or a
+    /// prefix of it. `None` if the patch does not state it.
     pub before: Option<String>,
     /// The object id of the new content.
     pub after: Option<String>,
@@ -396,11 +396,11 @@ pub struct FileRequest {
     pub alternatives: Vec<String>,
     /// The version that the caller saw, if the call names one.
     pub base: Option<Handle>,
-    /// The name may be an ordinary word or line of the text: the file is meant only if it exists.
+    /// True if the name may be an ordinary word or line of the text: the file is meant only if it exists.
     pub must_exist: bool,
     /// The permission to set; `None` leaves it unchanged.
     pub mode: Option<FileMode>,
-    /// git's object id of the file that a patch was made for, or the beginning of it.
+    /// The object id that git gives the file for which a patch was made, or a prefix of it.
     pub preimage: Option<String>,
     /// The action.
     pub action: FileAction,
@@ -432,7 +432,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// Removes the files whose names are mere words unless such a file exists, and notes it.
+    /// Removes the files whose names are ordinary words unless such a file exists, and adds a note.
     ///
     /// Errors: [`Code::EditUnparsable`] if no file is left.
     pub fn keep_files(&mut self, exists: impl Fn(&str) -> bool) -> Result<()> {
@@ -458,7 +458,7 @@ impl Request {
 }
 
 impl Request {
-    /// Gives the texts of replacements the names that the caller's own fields have.
+    /// Sets the names of the texts of replacements to those of the caller's own fields.
     pub fn name_fields(&mut self, names: &TextNames) {
         for file in &mut self.files {
             if let FileAction::Edit { ops, .. } = &mut file.action {
@@ -475,7 +475,7 @@ impl Request {
 pub enum Matching {
     /// Exact text only: tier 0.
     Exact,
-    /// Lookalike characters and trailing blanks: tiers 0–3.
+    /// Lookalike characters and trailing whitespace: tiers 0–3.
     Strict,
     /// All tiers.
     #[default]
@@ -502,21 +502,22 @@ impl Matching {
 pub struct ResolveSettings {
     /// Tolerance of the matching cascade.
     pub matching: Matching,
-    /// The file has changed since the caller saw it: the drift tiers are off.
+    /// True if the file has changed since the caller saw it: the drift tiers are then off.
     pub stale: bool,
-    /// Operations that cannot be placed are left out and reported, as long as one can be placed.
+    /// True if operations that cannot be placed are skipped and reported, as long as one can be placed.
     pub partial: bool,
-    /// Deletions also remove the lines they empty if `matching` is exact: a part of a large file is searched literally,
-    /// whatever the call allows.
+    /// True if deletions also remove the lines that become empty, even if `matching` is exact: a part of a large file
+    /// is searched literally, whatever the call allows.
     pub emptied_lines: bool,
-    /// Lines that look like omission placeholders are meant literally.
+    /// True if lines that look like placeholders for omitted text are meant literally.
     pub omissions: bool,
-    /// Lines of context of a hunk that must match on each side; those beyond may differ. `None`: the usual tolerance.
+    /// Number of context lines of a hunk that must match on each side; lines beyond may differ. `None`: the usual
+    /// tolerance.
     pub context: Option<usize>,
 }
 
 impl ResolveSettings {
-    /// True when a deletion removes exactly the given text, and never the rest of a line that it empties.
+    /// True if a deletion removes exactly the given text, and never the rest of a line that becomes empty.
     pub fn deletes_literally(self) -> bool {
         self.matching != Matching::Standard && !self.emptied_lines
     }
