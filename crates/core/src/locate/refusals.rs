@@ -1,4 +1,4 @@
-//! Refusals to remove, move or create files because of the current ones.
+//! Refusals to remove, move or create files because of the state of the current ones.
 
 use crate::advice;
 use crate::advice::Phrase;
@@ -11,10 +11,10 @@ use crate::locate::op::EDITS_PER_CALL_MAX;
 use crate::locate::op::{FileAction, Op, Request, normalize_text};
 use crate::text::snapshot::Snapshot;
 
-/// Files that one call may name.
+/// Maximum number of files that one call may name.
 pub const FILES_PER_CALL_MAX: usize = 1_000;
 
-/// Checks that a file to be removed has the text that the patch removes, apart from trailing blanks.
+/// Checks that a file to be removed has the text that the patch removes, ignoring trailing whitespace.
 pub fn check_removed_text(file: &Snapshot, text: &str) -> Result<()> {
     if !file.is_binary() && trimmed_lines(file.text()) == trimmed_lines(text) {
         return Ok(());
@@ -22,7 +22,7 @@ pub fn check_removed_text(file: &Snapshot, text: &str) -> Result<()> {
     Err(other_text(file, text))
 }
 
-/// Returns the lines of a text without blanks behind them.
+/// Returns the lines of a text without trailing whitespace.
 fn trimmed_lines(text: &'_ str) -> Vec<String> {
     text.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<String>>()
 }
@@ -47,7 +47,7 @@ fn other_text(file: &Snapshot, text: &str) -> Error {
         .next("Read the file again; to remove it whatever it contains, use *** Delete File or a deletion without text.")
 }
 
-/// Quotes a line, or says that there is none.
+/// Quotes a line, or states that there is none.
 fn quoted_line(line: Option<&str>) -> String {
     line.map_or("(no more lines)".to_owned(), |line| format!("`{line}`"))
 }
@@ -64,14 +64,14 @@ pub fn occupied(path: &str) -> Error {
     )
 }
 
-/// Creates the error for a file that an earlier part of the call takes from its path.
+/// Creates the error for a file that an earlier part of the call removed from its path.
 pub fn file_gone(path: &str) -> Error {
     Error::new(Code::FileMissing, "An earlier part of this call removes the file or moves it away.")
         .evidence(path)
         .next("Use the file's new path, or put the parts into another order.")
 }
 
-/// Creates the error for an existing entry at the path of a new file; `text` is the current content and the new one.
+/// Creates the error for an existing entry at the path of a new file; `text` has the current content and the new one.
 pub fn file_exists(path: &str, text: Option<(&Snapshot, &str)>) -> Error {
     let same = text.is_some_and(|(now, text)| now.text() == normalize_text(text));
     let error = if same {
@@ -132,7 +132,7 @@ fn op_count(ask: &FileAction) -> usize {
     }
 }
 
-/// Checks one number of things in a call.
+/// Checks one count of a call against its limit.
 ///
 /// Errors: `call.too_large`.
 pub fn check_count(has: usize, most: usize, what: &str) -> Result<()> {

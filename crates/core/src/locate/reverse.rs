@@ -7,10 +7,11 @@ use crate::locate::op::{
 };
 
 impl Hunk {
-    /// Returns the hunk that undoes this one: removed lines are added, and removed lines come before added ones in
-    /// every run.
+    /// Returns the hunk that undoes this one: added lines are removed, and removed lines are added. In every run of
+    /// changes, removed lines come before added ones.
     ///
-    /// Its `first` is that of the old side, as far as it can be known; a diff that numbers both sides knows better.
+    /// The `first` of the result is that of the old side, as far as it can be known; a diff that numbers both sides
+    /// knows it better.
     #[must_use]
     pub fn reverse(mut self) -> Hunk {
         let had_old = self.lines.iter().any(|line| line.kind != HunkLineKind::Added);
@@ -43,8 +44,8 @@ impl Hunk {
 impl Request {
     /// Returns the request that undoes this one, its files in the opposite order.
     ///
-    /// Errors: [`Code::CallInvalid`] for actions without the former content: searches, whole files, copies, a deletion
-    /// without the text, binary changes and permissions.
+    /// Errors: [`Code::CallInvalid`] for actions that do not contain the former content: searches, whole files, copies,
+    /// a deletion without the text, binary changes and permissions.
     pub fn reverse(self) -> Result<Request> {
         let files = self.files.into_iter().rev().map(undone).collect::<Result<_>>()?;
         Ok(Request { files, notes: self.notes })
