@@ -1,12 +1,12 @@
-//! Definitions by their indentation, for languages without a grammar: a first line, deeper lines, and a line that closes
-//! them at the depth of the first one.
+//! Definitions by their indentation, for languages without a grammar: a first line, deeper lines, and a closing line at
+//! the depth of the first one.
 
 use super::{Extent, TextPair, indent, same};
 use crate::work;
 use core::ops::Range;
 
-/// Returns the blocks at the beginning of fragments that both texts have: with one first line in each text, the same
-/// line that closes it, and only deeper lines between them.
+/// Returns the blocks at the beginning of fragments that both texts have: the first line occurs once in each text, the
+/// closing lines are equal, and there are only deeper lines between them.
 pub(super) fn extents(texts: &TextPair<'_>, fragments: &[Range<usize>]) -> Vec<Extent> {
     let mut out = Vec::new();
     for fragment in fragments {
@@ -28,8 +28,8 @@ pub(super) fn extents(texts: &TextPair<'_>, fragments: &[Range<usize>]) -> Vec<E
     out
 }
 
-/// Returns the definition that a text shows from its first to its last line: the file has the first line once, and below
-/// it deeper lines up to the last one.
+/// Returns the definition that a text shows from its first to its last line: the first line occurs once in the file,
+/// and below it are deeper lines up to the last line.
 pub(super) fn whole(texts: &TextPair<'_>) -> Option<Extent> {
     let filled = |line: &&str| !line.trim().is_empty();
     let new = texts.new.iter().position(filled)?..texts.new.iter().rposition(filled)? + 1;
@@ -39,7 +39,7 @@ pub(super) fn whole(texts: &TextPair<'_>) -> Option<Extent> {
     if new.len() < 2 || closes(first) || begins_text(first) || inner().any(|line| indent(line) <= depth) {
         return None;
     }
-    // Lines of a text in triple quotes may be indented less.
+    // Lines of a string in triple quotes may be indented less.
     let mut in_text = false;
     let &[start] = texts.places_of(first) else { return None };
     let mut end = start + 1;
@@ -65,7 +65,7 @@ pub(super) fn whole(texts: &TextPair<'_>) -> Option<Extent> {
     (is_last && is_closed).then_some(Extent { old: start..end, new })
 }
 
-/// The lines of the block that begins at a line; `None` if its end is not beyond doubt.
+/// Returns the lines of the block that begins at a line; `None` if its end is uncertain.
 pub(super) fn block(lines: &[&str], start: usize) -> Option<Range<usize>> {
     let first = lines.get(start)?;
     if first.trim().is_empty() || closes(first) || opens(first) || begins_text(first) {
@@ -81,22 +81,22 @@ pub(super) fn block(lines: &[&str], start: usize) -> Option<Range<usize>> {
         }
         match indent(line) {
             deeper if deeper > depth => has_body = true,
-            // A brace on a line of its own.
+            // The opening brace is on a line of its own.
             same if same == depth && !has_body && opens(line) => {}
             same if same == depth && has_body && closes(line) => break at + 1,
             _ => return None,
         }
     };
-    // Deeper lines below it would be the rest of its body: what seems to close it may be text.
+    // Deeper lines after the closing line would belong to the body: the closing line may then be part of a string.
     rest.next().is_none_or(|(_, line)| indent(line) <= depth).then_some(start..end)
 }
 
-/// Work to look at the indentation and the signs of a line.
+/// Returns the steps of work to examine the indentation and the signs of a line.
 pub(super) fn line_steps(line: &str) -> usize {
     1 + line.len()
 }
 
-/// True for a line that may begin a text or a comment of several lines, whose lines have any indentation.
+/// True for a line that may begin a string or a comment of several lines, which may have any indentation.
 pub(super) fn begins_text(line: &str) -> bool {
     const SIGNS: [&str; 10] = ["\"\"\"", "'''", "`", "[[", "=begin", "{-", "(*", "%q", "%Q", "@\""];
     let here_document = line

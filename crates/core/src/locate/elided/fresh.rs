@@ -1,8 +1,8 @@
-//! Definitions that the file does not have, at the end of a fragment that is next to a placeholder: they are added beside
-//! the line that follows or precedes them in the text.
+//! Definitions that the file does not have, at the end of a fragment that is next to a placeholder: they are added next
+//! to the line that follows or precedes them in the text.
 //!
-//! A placeholder keeps all code in its place, so a definition with a name of its own replaces nothing in it. Not if
-//! the file's definition at that place looks like it: that may be what it replaces.
+//! The placeholder keeps all code of the file there, so a definition with a new name replaces nothing. If the
+//! definition of the file at that place is similar, nothing is added, because the new one may be meant to replace it.
 
 use super::place::is_known;
 use super::{Fragment, TextPair, blocks, indent, same};
@@ -11,22 +11,22 @@ use crate::work;
 use core::ops::Range;
 use std::collections::HashSet;
 
-/// Definitions beside a placeholder that are examined, and lines of each.
+/// Maximum number of definitions next to a placeholder that are examined, and of lines of each.
 const DEFINITIONS_MAX: usize = 50;
 const LINES_MAX: usize = 2000;
-/// Letters and digits of a line that says something.
+/// Minimum number of letters and digits of a line that is compared; shorter lines are not significant.
 const TELLING_ALNUM_MIN: usize = 4;
-/// Lines at the beginning of a file that a text may show changed.
+/// Maximum number of lines at the beginning of a file that a text may show changed.
 const HEAD_LINES_MAX: usize = 20;
 
-/// A definition with the comments and attributes right above it.
+/// A definition, with the comments and attributes directly above it.
 struct FreshDefinition {
     lines: Range<usize>,
-    /// The line that names it.
+    /// The line that contains its name.
     header: usize,
 }
 
-/// The line of the file in front of which the definitions at the beginning of a fragment are added.
+/// Returns the line of the file before which the definitions at the beginning of a fragment are added.
 pub(super) fn anchor_behind(texts: &TextPair<'_>, fragment: &Fragment) -> Option<usize> {
     fragment.gaps[0]?;
     let end = fragment.lines.end;
@@ -57,7 +57,7 @@ pub(super) fn anchor_behind(texts: &TextPair<'_>, fragment: &Fragment) -> Option
     are_added(texts, &fresh, neighbour).then_some(place)
 }
 
-/// The last line of the file behind which the definitions at the end of a fragment are added.
+/// Returns the last line of the file after which the definitions at the end of a fragment are added.
 pub(super) fn anchor_above(texts: &TextPair<'_>, fragment: &Fragment) -> Option<usize> {
     let depth = fragment.gaps[1]?;
     let start = fragment.lines.start;
@@ -83,8 +83,8 @@ pub(super) fn anchor_above(texts: &TextPair<'_>, fragment: &Fragment) -> Option<
     (!fresh.is_empty() && are_added(texts, &fresh, neighbour)).then_some(place)
 }
 
-/// The last line of the file that the first lines of a text replace: as many lines, each of them the same or with more in
-/// one of its lists, such as an import of one more name.
+/// Returns the last line of the file that the first lines of a text replace: as many lines, each of them the same or
+/// extended in one of its lists, such as an import of one more name.
 pub(super) fn changed_head(texts: &TextPair<'_>, fragment: &Fragment) -> Option<usize> {
     if fragment.gaps[0].is_some() || texts.part || is_known(texts, fragment.lines.end - 1) {
         return None;
@@ -100,7 +100,7 @@ pub(super) fn changed_head(texts: &TextPair<'_>, fragment: &Fragment) -> Option<
     last.filter(|_| new.len() <= HEAD_LINES_MAX)
 }
 
-/// True when a line is another one with more in a list.
+/// True if the new line is the old one with more items in a list.
 fn is_extended(old: &str, new: &str) -> bool {
     let (old, new) = (old.trim_end(), new.trim_end());
     let head = old.bytes().zip(new.bytes()).take_while(|(a, b)| a == b).count();
@@ -113,7 +113,8 @@ fn is_extended(old: &str, new: &str) -> bool {
     added.starts_with(',') || added.ends_with(',')
 }
 
-/// True when definitions are new to the file, and the file's one beside them is none that they could replace.
+/// True if definitions are new to the file, and the neighbouring definition of the file is not one that they could
+/// replace.
 fn are_added(texts: &TextPair<'_>, fresh: &[FreshDefinition], neighbour: Option<Range<usize>>) -> bool {
     let depth = indent(texts.new[fresh[0].header]);
     if fresh.iter().any(|it| indent(texts.new[it.header]) != depth) {
@@ -129,7 +130,7 @@ fn are_added(texts: &TextPair<'_>, fresh: &[FreshDefinition], neighbour: Option<
     let tells = |line: &&str| count_alnum(line, TELLING_ALNUM_MIN) >= TELLING_ALNUM_MIN;
     let shown: HashSet<&str> =
         fresh.iter().flat_map(|it| &texts.new[it.lines.clone()]).map(|line| line.trim()).filter(tells).collect();
-    // Lines that the file has several times are in any definition; one that it has once is that of the neighbour.
+    // Lines that occur several times in the file are insignificant; one that occurs once belongs to the neighbour.
     let lines = &texts.old[neighbour.unwrap_or_default()];
     let is_once = |line: &&&str| texts.places_of(line).len() == 1;
     if lines.iter().filter(is_once).map(|line| line.trim()).filter(tells).any(|line| shown.contains(line)) {
@@ -143,7 +144,7 @@ fn are_added(texts: &TextPair<'_>, fresh: &[FreshDefinition], neighbour: Option<
     both == 0 || 2 * both < told.len()
 }
 
-/// The last line in the file of a definition that both texts have.
+/// Returns the last line in the file of a definition that both texts have.
 fn known_end(texts: &TextPair<'_>, header: usize, fragment: &Fragment) -> Option<usize> {
     if let Some(symbol) = texts.beginning_at(header).max_by_key(|it| it.new.len()) {
         return Some(symbol.old.end - 1);
@@ -152,14 +153,14 @@ fn known_end(texts: &TextPair<'_>, header: usize, fragment: &Fragment) -> Option
     definition_at(&texts.old, start).filter(|it| it.header == start).map(|it| it.lines.end - 1)
 }
 
-/// The definition that begins on a line, which may be one of the comments and attributes above it.
+/// Returns the definition that begins on a line, which may be one of the comments and attributes above it.
 fn definition_at(lines: &[&str], at: usize) -> Option<FreshDefinition> {
     let header = (at..lines.len()).find(|&at| !is_attached(lines[at])).filter(|&at| !is_statement(lines[at]))?;
     let found = blocks::block(lines, header).or_else(|| by_colon(lines, header))?;
     (found.len() <= LINES_MAX).then_some(FreshDefinition { lines: at..found.end, header })
 }
 
-/// The definition whose last line this is, with its first line at most as deep as `depth`; else the line alone.
+/// Returns the definition that ends with a line, with its first line at most as deep as `depth`; else the line alone.
 fn definition_ending_at(lines: &[&str], last: usize, depth: usize) -> Range<usize> {
     let depth = depth.min(indent(lines[last]));
     let is_outer = |at: &usize| is_filled(lines[*at]) && indent(lines[*at]) <= depth;
@@ -171,7 +172,7 @@ fn definition_ending_at(lines: &[&str], last: usize, depth: usize) -> Range<usiz
     found.filter(|it| it.end == last + 1).unwrap_or(last..last + 1)
 }
 
-/// The block of deeper lines below a line that ends in a colon.
+/// Returns the block of deeper lines below a line that ends with a colon.
 fn by_colon(lines: &[&str], header: usize) -> Option<Range<usize>> {
     let first = lines.get(header)?;
     if !first.trim_end().ends_with(':') || blocks::begins_text(first) {
@@ -190,7 +191,7 @@ fn by_colon(lines: &[&str], header: usize) -> Option<Range<usize>> {
     (end > header + 1).then_some(header..end)
 }
 
-/// The name of a definition: a quoted title, the word before its parameters, or its whole line.
+/// Returns the name of a definition: a quoted title, the word before its parameters, or its whole line.
 pub(super) fn name(header: &str) -> Option<&str> {
     let text = header.trim().trim_end_matches(['{', ':', ' ']);
     let (before, _) = text.split_once('(').unwrap_or((text, ""));
@@ -206,7 +207,7 @@ fn is_filled(line: &str) -> bool {
     !line.trim().is_empty()
 }
 
-/// True for the first line of a statement with a block, which has no name.
+/// True for the first line of a statement with a block; a statement has no name.
 fn is_statement(line: &str) -> bool {
     const WORDS: [&str; 24] = [
         "if", "for", "while", "switch", "return", "else", "catch", "elif", "match", "when", "with", "until", "unless",
@@ -217,7 +218,7 @@ fn is_statement(line: &str) -> bool {
     word.is_none_or(|word| WORDS.contains(&word))
 }
 
-/// True for a comment or an attribute, which belong to the line below them.
+/// True for comments and attributes, which belong to the line below them.
 fn is_attached(line: &str) -> bool {
     let text = line.trim();
     ["@", "#[", "//", "/*", "*", "# "].iter().any(|sign| text.starts_with(sign))
@@ -260,17 +261,17 @@ mod tests {
     fn definition_that_may_replace_another_is_refused() {
         let close = "  close() {\n    this.lid = null;\n    return this;\n  }\n";
         for other in [
-            // The name is in the file, with other parameters.
+            // The name is in the file, with different parameters.
             SHAKE.replace("shake(times)", "open(times)"),
             SHAKE.replace("shake(times)", "async close()"),
-            // A line of the last method that the file has once is in it.
+            // The definition contains a line of the last method that occurs once in the file.
             close.replace("close()", "shut()"),
-            // A statement around code that is there.
+            // The text is a statement around existing code.
             "  if (ready) {\n    close() {\n    this.lid = null;\n  }\n".to_owned(),
         ] {
             refuse(CLASS, &format!("class Box {{\n  // ... existing code ...\n\n{other}}}\n"), &[]);
         }
-        // Between two placeholders, nothing says where.
+        // Between two placeholders, nothing shows the place.
         refuse(
             CLASS,
             &format!("class Box {{\n  // ... existing code ...\n\n{SHAKE}\n  // ... existing code ...\n}}\n"),

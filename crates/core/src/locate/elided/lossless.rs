@@ -1,29 +1,32 @@
-//! The place of a fragment at which nothing is gone, where all others would delete lines that the text does not show.
+//! The only place of a fragment at which no line would be lost, if every other place would delete lines that the text
+//! does not show.
 
 use super::place::{Placement, matched_lines};
 use super::{Fragment, TextPair};
 use crate::text::fold::count_alnum;
 use crate::work;
 
-/// Places, and lines of a fragment, that are examined for lines that would be gone.
+/// Maximum number of places, and of lines of a fragment, that are examined for lines that would be lost.
 const LOSSLESS_PLACES_MAX: usize = 200;
 const LOSSLESS_LINES_MAX: usize = 500;
-/// Steps of work for each line of such a comparison.
+/// Steps of work for each line that is compared.
 const COMPARED_LINE_STEPS: usize = 8;
-/// Lines that a fragment would delete without showing any of them, which no text does that shows its changes.
+/// Number of lines that a fragment would have to delete without showing them for a place to be excluded: a text that
+/// shows its changes does not do that.
 const UNSEEN_LINES_MIN: usize = 4;
-/// Letters and digits of an unchanged line that supports a place.
+/// Minimum number of letters and digits of an unchanged line that supports a place.
 const SUPPORTING_ALNUM_MIN: usize = 4;
-/// Lines that prove together that no other place has them.
+/// Number of lines that together prove that no other place is meant.
 const PROOF_LINES: usize = 2;
-/// Letters and digits of a line that proves a place if the file has it once.
+/// Minimum number of letters and digits of a line that proves a place if it occurs once in the file.
 const PROVING_ALNUM_MIN: usize = 8;
 
-/// The only place at which no line of the file would be gone: each is kept, or has a similar line in its stead. At all
-/// others the fragment would delete many lines that it does not show, and what a text does not show stays. All places
-/// begin at one line, or this one has an unchanged line that the file has once; and every new line is new to the file:
-/// else it may be there with lines deleted. If it keeps all lines of the file, two of which are nowhere else, it is not
-/// doubted for places where the text would be a second copy of those.
+/// Returns the only place at which no line of the file would be lost: each line is kept, or replaced by a similar one.
+/// At all other places the fragment would delete many lines that it does not show, and code that a text does not show
+/// is kept. Either all places begin at one line, or this place has an unchanged line that occurs once in the file.
+/// Every new line must be new to the file; otherwise the fragment may be an existing part with lines deleted. A place
+/// that keeps all lines of the file, two of which occur nowhere else, is accepted even if there are places where the
+/// text would be a second copy of those.
 pub(super) fn only(texts: &TextPair<'_>, fragment: &Fragment, places: &[Placement]) -> Option<Placement> {
     let first = places.first()?;
     let is_comparable = |it: &&Placement| it.old.len() <= 2 * fragment.lines.len();
@@ -44,7 +47,7 @@ pub(super) fn only(texts: &TextPair<'_>, fragment: &Fragment, places: &[Placemen
     if work::spend_or_end(places.len() * (1 + proofs.len())) {
         return None;
     }
-    // Lines that are added at one place may replace as many at another, and a few more may be deleted.
+    // Lines that are added at one place may replace as many at another, and a few more lines may be deleted.
     let most = texts.count_filled(&only.old) + 2 * added + UNSEEN_LINES_MIN;
     let is_ruled_out = |it: &Placement| {
         texts.count_filled(&it.old) >= most || keeps_all && !proofs.iter().any(|at| it.old.contains(at))
@@ -52,15 +55,15 @@ pub(super) fn only(texts: &TextPair<'_>, fragment: &Fragment, places: &[Placemen
     places.iter().filter(|it| *it != only).all(is_ruled_out).then(|| only.clone())
 }
 
-/// True for a line with many letters and digits that the file has once.
+/// True for a line with many letters and digits that occurs once in the file.
 fn is_proving(texts: &TextPair<'_>, line: usize) -> bool {
     texts.new.get(line).is_some_and(|text| {
         texts.places_of(text).len() == 1 && count_alnum(text, PROVING_ALNUM_MIN) >= PROVING_ALNUM_MIN
     })
 }
 
-/// Counts the lines that a fragment adds at a place; `None` if it would delete lines there other than between two lines
-/// that it shows next to each other, or adds lines that the file has elsewhere.
+/// Counts the lines that a fragment adds at a place. `None` if it would delete lines there, unless it shows the lines
+/// before and after them as neighbours; and if it adds lines that the file has elsewhere.
 fn additions(texts: &TextPair<'_>, fragment: &Fragment, it: &Placement) -> Option<usize> {
     let lines = it.old.len() + fragment.lines.len();
     if work::spend_or_end(COMPARED_LINE_STEPS * lines) {
@@ -83,7 +86,7 @@ fn additions(texts: &TextPair<'_>, fragment: &Fragment, it: &Placement) -> Optio
         for gone in texts.old[old..at].iter().copied().filter(is_filled) {
             match fresh.position(|new| replaces(gone, new)) {
                 Some(passed) => added += passed,
-                // Deleted between two lines that the text shows as neighbours.
+                // The line is deleted between two lines that the text shows as neighbours.
                 None if new == line && is_proving(texts, new.wrapping_sub(1)) && is_proving(texts, line) => {
                     is_new = true;
                 }
@@ -96,7 +99,7 @@ fn additions(texts: &TextPair<'_>, fragment: &Fragment, it: &Placement) -> Optio
     is_new.then_some(added)
 }
 
-/// True when one line is the other one after a change: half of the words of each are the same, the first one included.
+/// True if one line may be the other one after a change: half of the words of each are the same, including the first.
 fn replaces(old: &str, new: &str) -> bool {
     let (old, new) = (words(old), words(new));
     let common = new.iter().filter(|word| old.contains(word)).count();

@@ -1,9 +1,9 @@
 //! Lazy edits: a text in which placeholders replace code that stays as it is.
 //!
-//! The lines between two placeholders are a *fragment*. Its first and last line must be unchanged lines of the file, or
-//! the edge of a symbol that both texts have, or the edge of the file; blank lines beside a placeholder count for
-//! nothing. All places are looked at that keep the fragments in order with at least one line in every gap. The edit is
-//! made only if every one of them leads to the same text.
+//! The lines between two placeholders are a *fragment*. Its first and last line must be unchanged lines of the file,
+//! the edges of a symbol that both texts have, or the edges of the file; blank lines next to a placeholder are ignored.
+//! All places are examined that keep the fragments in order with at least one line in every gap. The edit is made only
+//! if all of them lead to the same text.
 
 mod blocks;
 mod fresh;
@@ -24,41 +24,41 @@ use core::ops::Range;
 use place::Placement;
 use text_pair::TextPair;
 
-/// A symbol that the file and the new text both have, as zero-based lines.
+/// A symbol that occurs in both the file and the new text, as zero-based lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Extent {
-    /// Its lines in the file.
+    /// The lines of the symbol in the file.
     pub old: Range<usize>,
-    /// Its lines in the new text.
+    /// The lines of the symbol in the new text.
     pub new: Range<usize>,
 }
 
 /// A lazy edit whose placement is proven.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expansion {
-    /// The changes, at exact places of the file.
+    /// The changes, at exact places in the file.
     pub ops: Vec<Op>,
-    /// Placeholders that were read as unchanged code.
+    /// The number of placeholders, each of which means unchanged code.
     pub gaps: usize,
-    /// The indentation of the new text was converted to that of the file.
+    /// True if the indentation of the new text was converted to that of the file.
     pub reindented: bool,
 }
 
-/// Lines between placeholders, without blank lines beside them.
+/// Lines between placeholders, without blank lines next to them.
 #[derive(Clone, Debug)]
 struct Fragment {
     /// Zero-based lines of the new text.
     lines: Range<usize>,
-    /// Indentation of the placeholder in front and behind; `None` at an edge of the text.
+    /// Indentation of the placeholders before and after the fragment; `None` at an edge of the text.
     gaps: [Option<usize>; 2],
 }
 
-/// True for a text with a placeholder, apart from fenced examples in it.
+/// True for a text with a placeholder outside of fenced examples.
 pub fn is_elided(text: &str) -> bool {
     !omission::gaps("", text).is_empty()
 }
 
-/// The new text with every placeholder replaced by an empty line, for parsers.
+/// Returns the new text with every placeholder replaced by an empty line, for parsers.
 pub fn without_gaps(old: &str, new: &str) -> String {
     let gaps = omission::gaps(old, new);
     new.lines()
@@ -77,7 +77,8 @@ impl Expansion {
     }
 }
 
-/// [`expand`], or the refusal of the text; a refusal that was taken is made up from the reason.
+/// Calls [`expand`], and turns its reason into an error. A refusal that the caller passes is used for it; without one,
+/// an error is made from the reason.
 ///
 /// Errors: `edit.omission`; `edit.no_change` if the lines that the text shows are in the file.
 pub fn expand_or_refuse(old: &str, new: &str, extents: &[Extent], refusal: &mut Option<Error>) -> Result<Expansion> {
@@ -102,9 +103,9 @@ fn unchanged(gaps: usize) -> Error {
     .next("Nothing is left to do if that is the state you want; else show the lines as they should be.")
 }
 
-/// The edit that a text with placeholders means. `extents` may be empty: then only lines are compared.
+/// Returns the edit that a text with placeholders means. `extents` may be empty: then only lines are compared.
 ///
-/// Errors: the reason, as sentences, why a placeholder could replace other lines as well.
+/// Errors: the reason, as sentences, why a placeholder could also mean other lines.
 pub fn expand(old: &str, new: &str, extents: &[Extent]) -> Result<Expansion, String> {
     let gaps = omission::gaps(old, new);
     let sent = &*tabs::in_indentation_of(old, new, &gaps);
@@ -114,14 +115,15 @@ pub fn expand(old: &str, new: &str, extents: &[Extent]) -> Result<Expansion, Str
         Err(why) => {
             let variants = reindent::variants(old, sent, &gaps);
             let mut placed = variants.iter().filter_map(|text| place(old, text, extents, &gaps).ok());
-            // What can be read in two ways must mean the same in both.
+            // A text that can be indented in two ways must have the same effect in both.
             let found = placed.next().filter(|first| placed.all(|other| other.ops == first.ops));
             found.map(|placed| Expansion { reindented: true, ..placed }).ok_or(why)
         }
     }
 }
 
-/// Returns a replacement in the indentation of the file, in every way that its lines allow; none if it has that already.
+/// Returns a replacement in the indentation of the file, in every way that its lines allow; none if it already has that
+/// indentation.
 pub(crate) fn reindented(file: &str, old: &str, new: &str) -> Vec<(String, String)> {
     let count = old.lines().count();
     let line_end = if old.ends_with('\n') { "" } else { "\n" };
@@ -138,7 +140,7 @@ pub(crate) fn reindented(file: &str, old: &str, new: &str) -> Vec<(String, Strin
     reindent::variants(file, sent, &gaps).into_iter().chain(converted).map(split).collect()
 }
 
-/// The edit of a text with the file's indentation and placeholders on the zero-based lines `gaps`.
+/// Returns the edit for a text in the file's indentation with placeholders on the zero-based lines `gaps`.
 fn place(old: &str, new: &str, extents: &[Extent], gaps: &[usize]) -> Result<Expansion, String> {
     let mut texts = TextPair::new(old, new);
     let mut fragments = fragments(&texts, gaps);
@@ -161,10 +163,10 @@ fn place(old: &str, new: &str, extents: &[Extent], gaps: &[usize]) -> Result<Exp
     Ok(Expansion { ops, gaps: gaps.len(), reindented: false })
 }
 
-/// Returns the symbols that both texts have, and what their lines add to that: the definition that the whole text is, and
-/// without any symbol the blocks of each fragment.
+/// Returns the symbols that both texts have, and those that the lines show in addition: the definition that the whole
+/// text is, and, if there are no symbols, the blocks of each fragment.
 ///
-/// Errors: a symbol that begins at another indentation in the file: its lines would be written as they are.
+/// Errors: a symbol has another indentation in the file; its lines would be written with the wrong one.
 fn extents_in(
     texts: &TextPair<'_>,
     symbols: &[Extent],
@@ -195,8 +197,8 @@ fn extents_in(
     }
 }
 
-/// True for a symbol with a placeholder inside that is no deeper than its first line: that hides its end, and what closes
-/// it in the text closes something else. So does a last line at another depth than in the file.
+/// True if the end of a symbol is uncertain: a placeholder in it is no deeper than its first line and hides the end, so
+/// that the closing line in the text closes something else; or its last line has another depth than in the file.
 fn hides_end(texts: &TextPair<'_>, symbol: &Extent, gaps: &[usize]) -> bool {
     let Some(depth) = texts.new.get(symbol.new.start).map(|line| indent(line)) else { return true };
     let [from, to] = [symbol.new.start + 1, symbol.new.end].map(|end| gaps.partition_point(|gap| *gap < end));
@@ -212,7 +214,7 @@ fn hides_end(texts: &TextPair<'_>, symbol: &Extent, gaps: &[usize]) -> bool {
     work::spend_or_end(inside.len()) || inside.iter().any(|&gap| indent(texts.new[gap]) <= depth)
 }
 
-/// True when a text without a placeholder at either end is a definition out of the middle of the file.
+/// True if a text without a placeholder at either end is a definition from the middle of the file.
 fn is_part(texts: &TextPair<'_>, first: &Fragment, last: &Fragment) -> bool {
     let open = first.gaps[0].is_none() && last.gaps[1].is_none();
     let [begin, end] = [texts.trimmed(&first.lines).start, texts.trimmed(&last.lines).end - 1];
@@ -245,7 +247,7 @@ fn fragments(texts: &TextPair<'_>, gaps: &[usize]) -> Vec<Fragment> {
             lines.end = filled.end;
         }
         if lines.is_empty() {
-            // Two placeholders in a row are one gap.
+            // Two consecutive placeholders are one gap.
             before = if before.is_none() { behind } else { before };
         } else {
             out.push(Fragment { lines, gaps: [before, behind] });
@@ -256,11 +258,12 @@ fn fragments(texts: &TextPair<'_>, gaps: &[usize]) -> Vec<Fragment> {
     out
 }
 
-/// The operation that puts a fragment in its place. Lines that differ in trailing blanks alone stay the file's.
+/// Returns the operation that writes a fragment to its place. Lines that differ only in trailing whitespace keep that
+/// of the file.
 fn op(texts: &TextPair<'_>, fragment: &Fragment, placement: &Placement) -> Op {
     let matched = place::matched_lines(texts, &fragment.lines, &placement.old);
     let is_blank = |lines: &[&str], at: usize| lines.get(at).is_none_or(|line| line.trim().is_empty());
-    // A blank line that the text shows between a placeholder and a new line.
+    // The text shows a blank line between a placeholder and a new line.
     let parts = |shown: usize, beside: usize| is_blank(&texts.new, shown) && !is_blank(&texts.old, beside);
     let is_fresh = |at: Option<&Option<usize>>| matches!(at, Some(None));
     let (before, behind) = (fragment.lines.start.wrapping_sub(1), placement.old.start.wrapping_sub(1));
@@ -281,7 +284,7 @@ fn op(texts: &TextPair<'_>, fragment: &Fragment, placement: &Placement) -> Op {
     Op { at: Locator::Exactly(texts.span_of(&placement.old)), text }
 }
 
-/// Pairs of equal lines of two lists, in order.
+/// Returns the pairs of equal lines of two lists, in order.
 fn pairs(old: &[&str], new: &[&str]) -> Vec<(usize, usize)> {
     diff::equal_lines(old, new)
 }
