@@ -1,21 +1,21 @@
-//! The places of fragments: all that are possible, and whether they mean the same edit.
+//! The places of fragments: all that are possible, and whether they lead to the same edit.
 
 use super::{Fragment, TextPair, fresh, indent, lossless, pairs, same};
 use crate::work;
 use core::ops::Range;
 
-/// Places of one fragment that are compared at most.
+/// Maximum number of places of one fragment that are compared.
 const COMPARED_PLACES_MAX: usize = 10_000;
-/// Places of all fragments together.
+/// Maximum number of places of all fragments together.
 const ALL_PLACES_MAX: usize = 1_000_000;
-/// Unchanged lines beside a gap that prove a place even where lines are gone.
+/// Number of unchanged lines next to a gap that prove a place even if lines would be lost.
 const PROOF_LINES: usize = 2;
 
 /// Lines of the file that a fragment replaces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Placement {
     pub(super) old: Range<usize>,
-    /// The first and the last line are the edges of a symbol or of the file.
+    /// True for the first and the last line if it is the edge of a symbol or of the file.
     sure: [bool; 2],
 }
 
@@ -23,16 +23,16 @@ pub(super) struct Placement {
 #[derive(Clone, Copy, Debug)]
 struct Edge {
     line: usize,
-    /// It is the edge of a symbol, or of the file where both texts have the same line.
+    /// True for the edge of a symbol, and for the edge of the file if both texts have the same line there.
     sure: bool,
-    /// It is the fragment's line.
+    /// True if the line at the edge is the line of the fragment.
     is_line: bool,
 }
 
-/// The place of every fragment; `None` for one that changes nothing wherever it is.
+/// Returns the place of every fragment; `None` for one that changes nothing wherever it is.
 ///
-/// Each gap is at least one line of the file. If that leads nowhere, placeholders may stand for nothing: the text may show
-/// all there is.
+/// Each gap must be at least one line of the file. If that is impossible, placeholders may mean no lines at all: the
+/// text may show everything that there is.
 pub(super) fn placements(texts: &TextPair<'_>, fragments: &[Fragment]) -> Result<Vec<Option<Placement>>, String> {
     let mut room = ALL_PLACES_MAX;
     let all: Vec<Vec<Placement>> =
@@ -45,7 +45,7 @@ pub(super) fn placements(texts: &TextPair<'_>, fragments: &[Fragment]) -> Result
     })
 }
 
-/// True if no line of the file is gone.
+/// True if no line of the file would be lost.
 fn keeps_all(texts: &TextPair<'_>, fragment: &Fragment, it: Option<&Placement>) -> bool {
     it.is_none_or(|it| {
         let kept = matched_lines(texts, &fragment.lines, &it.old);
@@ -54,7 +54,8 @@ fn keeps_all(texts: &TextPair<'_>, fragment: &Fragment, it: Option<&Placement>) 
     })
 }
 
-/// The place of every fragment among `all` possible ones, with at least `gap` lines of the file between two of them.
+/// Returns the place of every fragment among `all` possible ones, with at least `gap` lines of the file between two of
+/// them.
 fn settle_all(
     texts: &TextPair<'_>,
     fragments: &[Fragment],
@@ -83,7 +84,7 @@ fn settle_all(
     Ok(out)
 }
 
-/// Describes a fragment that has no place in the file.
+/// Describes the fragment that has no place in the file.
 fn no_place(fragments: &[Fragment], nth: usize) -> String {
     let Range { start, end } = fragments[nth].lines;
     format!(
@@ -93,10 +94,10 @@ fn no_place(fragments: &[Fragment], nth: usize) -> String {
     )
 }
 
-/// The only effect of some places.
+/// Returns the only place if all of them have the same effect.
 fn settle(texts: &TextPair<'_>, fragment: &Fragment, mut places: Vec<Placement>) -> Result<Option<Placement>, String> {
     let unchanged = places.iter().filter(|it| is_unchanged(texts, fragment, it)).count();
-    // Within one symbol, lines that are there as they are shown are meant as context.
+    // Within one symbol, lines that are in the file exactly as shown are meant as context.
     let Range { start, end } = fragment.lines;
     let inside = texts.scope(start).is_some() && texts.scope(start) == texts.scope(end - 1);
     if unchanged == places.len() || unchanged > 0 && inside {
@@ -124,7 +125,7 @@ fn settle(texts: &TextPair<'_>, fragment: &Fragment, mut places: Vec<Placement>)
     Ok(Some(place))
 }
 
-/// True if the lines of a fragment are those of the file.
+/// True if the lines of a fragment are the same in the file.
 fn is_unchanged(texts: &TextPair<'_>, fragment: &Fragment, it: &Placement) -> bool {
     let new = &texts.new[fragment.lines.clone()];
     it.old.len() == new.len()
@@ -132,7 +133,7 @@ fn is_unchanged(texts: &TextPair<'_>, fragment: &Fragment, it: &Placement) -> bo
         && texts.old[it.old.clone()].iter().zip(new).all(|(a, b)| same(a, b))
 }
 
-/// Refuses a place where more lines are gone than are new, unless both ends are beyond doubt.
+/// Refuses a place where more lines would be lost than are new, unless both ends are certain.
 fn prove(texts: &TextPair<'_>, fragment: &Fragment, place: &Placement) -> Result<(), String> {
     let (old, new) = (&texts.old[place.old.clone()], &texts.new[fragment.lines.clone()]);
     if count_filled(old) <= count_filled(new) {
@@ -140,7 +141,7 @@ fn prove(texts: &TextPair<'_>, fragment: &Fragment, place: &Placement) -> Result
     }
     let front = count_equal(&mut old.iter().zip(new));
     let back = count_equal(&mut old.iter().rev().zip(new.iter().rev()));
-    // If all lines of the fragment are those at one end, they may be the same lines at the other end as well.
+    // If all lines of the fragment match at one end, the same lines may match at the other end as well.
     let is_shown = |count: usize| (PROOF_LINES..count_filled(new)).contains(&count);
     if (place.sure[0] || is_shown(front)) && (place.sure[1] || is_shown(back)) {
         return Ok(());
@@ -155,7 +156,7 @@ fn prove(texts: &TextPair<'_>, fragment: &Fragment, place: &Placement) -> Result
     ))
 }
 
-/// Counts the lines at the beginning that are equal and not blank.
+/// Counts the lines at the beginning that are equal, ignoring blank ones.
 fn count_equal(pairs: &mut dyn Iterator<Item = (&&str, &&str)>) -> usize {
     pairs.take_while(|(a, b)| same(a, b)).filter(|(line, _)| !line.trim().is_empty()).count()
 }
@@ -165,7 +166,7 @@ fn count_filled(lines: &[&str]) -> usize {
     lines.iter().filter(|line| !line.trim().is_empty()).count()
 }
 
-/// All places that the ends of a fragment allow, at most `room`.
+/// Returns all places that the ends of a fragment allow, at most `room`.
 fn candidates(texts: &TextPair<'_>, fragment: &Fragment, room: &mut usize) -> Result<Vec<Placement>, String> {
     let starts = starts(texts, fragment);
     let ends = ends(texts, fragment)?;
@@ -181,7 +182,8 @@ fn candidates(texts: &TextPair<'_>, fragment: &Fragment, room: &mut usize) -> Re
     for start in &starts {
         let from = ends.partition_point(|end| end.line <= start.line);
         for end in &ends[from..] {
-            // One unchanged line is one line of the file; two of them are two.
+            // A fragment of one unchanged line replaces one line of the file; one of several lines replaces at least
+            // two.
             let fits = !only || end.line == start.line + 1 || start.sure && end.sure;
             let two = fragment.lines.len() < 2 || end.line > start.line + 1 || !start.is_line || !end.is_line;
             if fits && two {
@@ -194,7 +196,7 @@ fn candidates(texts: &TextPair<'_>, fragment: &Fragment, room: &mut usize) -> Re
     Ok(out)
 }
 
-/// The lines of the file at which a fragment may begin, in order.
+/// Returns the lines of the file at which a fragment may begin, in order.
 fn starts(texts: &TextPair<'_>, fragment: &Fragment) -> Vec<Edge> {
     let first = fragment.lines.start;
     if fragment.gaps[0].is_none() && !texts.part {
@@ -215,10 +217,10 @@ fn starts(texts: &TextPair<'_>, fragment: &Fragment) -> Vec<Edge> {
     found.map(|line| Edge { line, sure: false, is_line: true }).collect()
 }
 
-/// Blank lines between a place and its neighbour in the file.
+/// Maximum number of blank lines between a place and its neighbour in the file.
 const BLANK_LINES_MAX: usize = 1_000;
 
-/// The lines of the file that may be the line at one end of a fragment.
+/// Returns the lines of the file that may be the line at one end of a fragment.
 fn edge_lines(texts: &TextPair<'_>, lines: &Range<usize>, at_start: bool) -> Vec<usize> {
     match texts.matching(if at_start { lines.start } else { lines.end - 1 }) {
         [] => beside_new(texts, lines.clone(), at_start),
@@ -227,9 +229,9 @@ fn edge_lines(texts: &TextPair<'_>, lines: &Range<usize>, at_start: bool) -> Vec
     }
 }
 
-/// The line of the file beside which the new lines at one end of a fragment go: that of the first line behind them, or of
-/// the last one in front of them, which must be in one place only. None where the file has one of the new lines
-/// elsewhere, or where its own line in the gap looks like one of them and may be what they replace.
+/// Returns the line of the file next to which the new lines at one end of a fragment belong: that of the first known
+/// line after them, or of the last one before them, which must occur at one place only. None if the file has one of the
+/// new lines elsewhere, or if its own line in the gap is similar to one of them and may be the one that they replace.
 fn beside_new(texts: &TextPair<'_>, lines: Range<usize>, at_start: bool) -> Vec<usize> {
     let anchor = if at_start {
         lines.clone().find(|&at| is_known(texts, at))
@@ -253,12 +255,12 @@ fn beside_new(texts: &TextPair<'_>, lines: Range<usize>, at_start: bool) -> Vec<
     }
 }
 
-/// True for a line that is not blank and occurs in the file.
+/// True if a line of the text is not blank and occurs in the file.
 pub(super) fn is_known(texts: &TextPair<'_>, at: usize) -> bool {
     !texts.new[at].trim().is_empty() && !texts.matching(at).is_empty()
 }
 
-/// True when one line may be the other one after a change: half of their words are the same, or their shape is.
+/// True if one line may be the other one after a change: half of their words are the same, or their shape is.
 fn are_alike(a: &str, b: &str) -> bool {
     fn shape(line: &str) -> String {
         let mut out: Vec<char> =
@@ -271,9 +273,9 @@ fn are_alike(a: &str, b: &str) -> bool {
     2 * common >= old.len().min(new.len()).max(1) || shape(a) == shape(b)
 }
 
-/// The lines of the file behind which a fragment may end, in order.
+/// Returns the lines of the file after which a fragment may end, in order.
 ///
-/// Errors: the end of a symbol that may or may not be its end.
+/// Errors: it is uncertain whether the last line of the fragment is the end of a symbol.
 fn ends(texts: &TextPair<'_>, fragment: &Fragment) -> Result<Vec<Edge>, String> {
     let last = fragment.lines.end - 1;
     let count = texts.old.len();
@@ -306,14 +308,14 @@ fn ends(texts: &TextPair<'_>, fragment: &Fragment) -> Result<Vec<Edge>, String> 
     ))
 }
 
-/// True for a last line behind which nothing of the same body follows.
+/// True for a last line after which the body cannot continue.
 fn closes(line: &str) -> bool {
     let text = line.trim();
     let word = text.split(|ch: char| !ch.is_alphanumeric()).next().unwrap_or_default();
     ["return", "raise", "end"].contains(&word) || text.chars().all(|ch| ")]};,".contains(ch))
 }
 
-/// For every line of a fragment the line of the file that it is.
+/// Returns for every line of a fragment the line of the file that it matches.
 pub(super) fn matched_lines(texts: &TextPair<'_>, new: &Range<usize>, old: &Range<usize>) -> Vec<Option<usize>> {
     let mut out = vec![None; new.len()];
     let [a, b]: [Vec<&str>; 2] = [&texts.old[old.clone()], &texts.new[new.clone()]]

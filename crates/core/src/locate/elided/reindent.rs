@@ -1,8 +1,8 @@
-//! Lazy edits whose lines are all indented in another way than those of the file: less, more, or by levels of another
-//! width.
+//! Lazy edits whose lines are all indented differently from those of the file: by less, by more, or by levels of
+//! another width.
 //!
-//! The lines that both texts have show the rule. It must hold for each of them, and the placement is proven afterwards as
-//! for any other text.
+//! The rule is derived from the lines that both texts have. It must hold for each of them, and the placement is proven
+//! afterwards as for any other text.
 
 use super::indent;
 use crate::locate::find::INSERTED_BYTES_MAX;
@@ -10,10 +10,10 @@ use crate::text::fold::count_alnum;
 use crate::work;
 use std::collections::{BTreeSet, HashMap};
 
-/// Letters and digits of a line that shows the rule.
+/// Minimum number of letters and digits of a line from which the rule is derived.
 const TELLING_ALNUM_MIN: usize = 3;
 
-/// The indentation of a line in the text and in the file.
+/// The indentation of a line in the text that was sent and in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct KnownIndent {
     sent: usize,
@@ -23,13 +23,13 @@ struct KnownIndent {
 /// The indentation of a line in the file: `slope * sent + offset`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct IndentRule {
-    /// Numerator and denominator.
+    /// Numerator and denominator of the slope.
     slope: (usize, usize),
     offset: isize,
 }
 
 impl IndentRule {
-    /// Returns the rule of two pairs, the one with less indentation first.
+    /// Returns the rule that fits two pairs, the one with less indentation first.
     fn through(a: KnownIndent, b: KnownIndent) -> Option<IndentRule> {
         let rise = b.there.checked_sub(a.there).filter(|rise| *rise > 0)?;
         let run = b.sent.checked_sub(a.sent).filter(|run| *run > 0)?;
@@ -43,14 +43,15 @@ impl IndentRule {
     }
 }
 
-/// Returns the text, which has placeholders on the lines `gaps`, in the indentations that its lines allow; none if it has the file's, or nothing shows the rule.
+/// Returns the text, which has placeholders on the lines `gaps`, in each indentation that its lines allow. Empty if it
+/// already has that of the file, or if no rule can be derived.
 pub(super) fn variants(old: &str, new: &str, gaps: &[usize]) -> Vec<String> {
     let known = indents_of(old);
     let lines: Vec<&str> = new.lines().collect();
     let shown: Vec<&str> = (0..lines.len()).filter(|at| gaps.binary_search(at).is_err()).map(|at| lines[at]).collect();
     let Some(sign) = sign(old.lines().chain(shown.iter().copied())) else { return Vec::new() };
     let pairs = known_indents(&known, &shown);
-    // The lines of a text over several lines have an indentation of their own.
+    // The lines of a string over several lines have an indentation of their own.
     if pairs.iter().all(|pair| pair.sent == pair.there) || shown.iter().any(|line| begins_text(line)) {
         return Vec::new();
     }
@@ -58,7 +59,7 @@ pub(super) fn variants(old: &str, new: &str, gaps: &[usize]) -> Vec<String> {
     rules.filter_map(|rule| written(&lines, gaps, rule, sign)).collect()
 }
 
-/// Returns the indentations of the lines that the file has once, indentation aside.
+/// Returns the indentations of the lines that occur once in the file, ignoring indentation.
 fn known_indents(known: &LineIndents<'_>, shown: &[&str]) -> Vec<KnownIndent> {
     let mut pairs = BTreeSet::new();
     for line in shown.iter().take_while(|_| !work::spend_or_end(1)) {
@@ -72,7 +73,7 @@ fn known_indents(known: &LineIndents<'_>, shown: &[&str]) -> Vec<KnownIndent> {
     pairs.into_iter().collect()
 }
 
-/// True when a rule is that of all pairs, and gives every line that the file has an indentation that it has there.
+/// True if a rule fits all pairs, and gives every line that the file has an indentation that the line has there.
 fn holds(rule: IndentRule, pairs: &[KnownIndent], known: &LineIndents<'_>, shown: &[&str]) -> bool {
     pairs.iter().all(|pair| rule.apply(pair.sent) == Some(pair.there))
         && shown.iter().filter(|line| !line.trim().is_empty()).all(|line| {
@@ -81,10 +82,10 @@ fn holds(rule: IndentRule, pairs: &[KnownIndent], known: &LineIndents<'_>, shown
         })
 }
 
-/// For each line without its indentation how often it occurs, and how it is indented.
+/// For each line without its indentation, how often it occurs, and its indentations.
 type LineIndents<'t> = HashMap<&'t str, (usize, BTreeSet<usize>)>;
 
-/// The indentations of each line of a text, without them, and how often it occurs.
+/// Returns how often each line of a text occurs, ignoring indentation, and its indentations.
 fn indents_of(text: &str) -> LineIndents<'_> {
     let mut out = LineIndents::new();
     for line in text.lines().filter(|line| !line.trim().is_empty()).take_while(|_| !work::spend_or_end(1)) {
@@ -95,7 +96,7 @@ fn indents_of(text: &str) -> LineIndents<'_> {
     out
 }
 
-/// Returns the only sign that indents lines; `None` if there are two.
+/// Returns the only character that indents lines; `None` if there are two.
 fn sign<'t>(lines: impl Iterator<Item = &'t str>) -> Option<char> {
     let mut out = None;
     for line in lines.filter(|line| !line.trim().is_empty()) {
@@ -108,7 +109,8 @@ fn sign<'t>(lines: impl Iterator<Item = &'t str>) -> Option<char> {
     Some(out.unwrap_or(' '))
 }
 
-/// Returns the rules that pairs of indentations allow: the one through two of them, else a shift or another width.
+/// Returns the rules that pairs of indentations allow: the one through two of them; for a single pair, a shift or
+/// another width.
 fn rules(pairs: &[KnownIndent]) -> Vec<IndentRule> {
     match *pairs {
         [KnownIndent { sent, there }] => {
@@ -121,8 +123,8 @@ fn rules(pairs: &[KnownIndent]) -> Vec<IndentRule> {
     }
 }
 
-/// Returns the text under a rule; `None` for a line whose indentation it does not have, and for more than
-/// [`INSERTED_BYTES_MAX`]. A placeholder that it does not fit keeps its own.
+/// Returns the text indented by a rule; `None` if the rule does not fit a line, and for more than
+/// [`INSERTED_BYTES_MAX`]. A placeholder that the rule does not fit keeps its indentation.
 fn written(lines: &[&str], gaps: &[usize], rule: IndentRule, sign: char) -> Option<String> {
     let mut out = String::new();
     for (at, line) in lines.iter().enumerate() {
@@ -143,7 +145,7 @@ fn written(lines: &[&str], gaps: &[usize], rule: IndentRule, sign: char) -> Opti
     Some(out)
 }
 
-/// True for a line that may begin a text of several lines.
+/// True for a line that may begin a string of several lines.
 fn begins_text(line: &str) -> bool {
     let odd = |sign: &str| line.matches(sign).count() % 2 == 1;
     let here_document = line
@@ -166,11 +168,11 @@ mod tests {
         let sent = "def one(self):\n    x = two\n    # ...\n    return x\n";
         let want = "    def one(self):\n        x = two\n        # ...\n        return x\n";
         assert_eq!(variants(old, sent), [want]);
-        // Levels of another width, and both.
+        // The levels have another width, or the text is shifted as well.
         let two = "class A:\n  def one(self):\n    x = two\n    # ...\n    return x\n";
         assert_eq!(variants(old, two), [format!("class A:\n{want}")]);
         assert_eq!(variants(old, "def one(self):\n  x = two\n  # ...\n  return x\n"), [want]);
-        // One pair: a shift, or another width.
+        // A single pair allows a shift or another width.
         assert_eq!(variants("a\n    call_one()\n", "  call_one()\n    deeper\n").len(), 2);
     }
 
@@ -184,7 +186,8 @@ mod tests {
     #[test]
     fn lines_that_contradict_a_rule_are_not_indented() {
         let old = "class A:\n    def one(self):\n        x = one\n  odd\n        return x\n";
-        // `odd` would be written elsewhere; the string has lines of its own; tabs are no spaces; all is as in the file.
+        // In the first text `odd` would get another indentation; a string has lines of its own; tabs are not spaces;
+        // the last one is indented as in the file.
         for sent in [
             "def one(self):\n    x = two\n    odd\n    # ...\n    return x\n",
             "def one(self):\n    x = \"\"\"two\n    # ...\n    return x\n",

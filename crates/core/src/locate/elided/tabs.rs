@@ -1,18 +1,18 @@
-//! The indentation of a lazy edit in that of the file, where one of them uses tabs and the other one spaces.
+//! Conversion of the indentation of a lazy edit to that of the file, if one of them uses tabs and the other one spaces.
 
 use crate::locate::find::INSERTED_BYTES_MAX;
 use std::borrow::Cow;
 
-/// The sign that the lines of a text are indented with.
+/// The characters that the lines of a text are indented with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum IndentKind {
     Tabs,
-    /// Spaces; the width of one level.
+    /// Spaces, with the width of one level.
     Spaces(usize),
 }
 
-/// Returns the new text, which has placeholders on the lines `gaps`, with the file's kind of indentation; as it is where
-/// that is already so, or not clear, or more than [`INSERTED_BYTES_MAX`].
+/// Returns the new text, which has placeholders on the lines `gaps`, with the file's kind of indentation. The text is
+/// unchanged if it has that already, if the kind is unclear, or if the result would exceed [`INSERTED_BYTES_MAX`].
 pub(super) fn in_indentation_of<'t>(old: &str, new: &'t str, gaps: &[usize]) -> Cow<'t, str> {
     let sent = new.lines().enumerate().filter(|(at, _)| gaps.binary_search(at).is_err()).map(|(_, line)| line);
     match (kind(old.lines()), kind(sent)) {
@@ -27,7 +27,7 @@ pub(super) fn in_indentation_of<'t>(old: &str, new: &'t str, gaps: &[usize]) -> 
     }
 }
 
-/// True when the text may have these blanks for each tab: a wide file would multiply it.
+/// True if the text may have `width` spaces for each tab: a file with wide indentation would multiply its size.
 fn fits(text: &str, width: usize) -> bool {
     let tabs = text.lines().map(|line| line.len() - line.trim_start_matches('\t').len()).sum::<usize>();
     tabs.saturating_mul(width) <= INSERTED_BYTES_MAX
@@ -41,7 +41,7 @@ fn kind<'t>(lines: impl Iterator<Item = &'t str>) -> Option<IndentKind> {
         match (indent.contains('\t'), indent.contains(' ')) {
             (true, true) => return None,
             (true, false) => tabs = true,
-            // One space is how the lines of a long comment begin.
+            // The lines of a block comment begin with one space, so a single space is not a level.
             (false, true) if indent.len() > 1 => width = divisor(width, indent.len()),
             _ => {}
         }
@@ -53,12 +53,12 @@ fn kind<'t>(lines: impl Iterator<Item = &'t str>) -> Option<IndentKind> {
     }
 }
 
-/// The greatest common divisor.
+/// Returns the greatest common divisor.
 fn divisor(a: usize, b: usize) -> usize {
     if b == 0 { a } else { divisor(b, a % b) }
 }
 
-/// Exchanges the indentation of every line; one that `to` does not know stays.
+/// Converts the indentation of every line; a line for which `to` returns `None` is unchanged.
 fn converted(text: &str, to: impl Fn(&str) -> Option<String>) -> String {
     let lines = text.split_inclusive('\n').map(|line| {
         let rest = line.trim_start_matches([' ', '\t']);
@@ -80,7 +80,7 @@ mod tests {
         for (old, new, want) in [(tabs, &*spaces, tabs), (tabs, &two, tabs), (&two, tabs, &two), (tabs, tabs, tabs)] {
             assert_eq!(in_indentation_of(old, new, &[]), want);
         }
-        // Mixed indentation says nothing.
+        // Mixed indentation shows no kind.
         let mixed = "f {\n\ta\n  b\n}\n";
         assert_eq!(in_indentation_of(mixed, &spaces, &[]), *spaces);
         assert_eq!(in_indentation_of(tabs, "f {\n\ta\n    b\n}\n", &[]), "f {\n\ta\n    b\n}\n");
