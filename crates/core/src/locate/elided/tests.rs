@@ -47,10 +47,10 @@ fn unambiguous_new_line_next_to_a_gap_is_added() {
     assert_eq!(edit(FILE, new, &[]), FILE.replace("import a\n", "import a\nimport b\n"));
     let new = "# ... existing code ...\nlog(\"two\")\ndef two():\n    return 2\n";
     assert_eq!(edit(FILE, new, &[]), FILE.replace("def two", "log(\"two\")\ndef two"));
-    // The adjacent line in the file has the same shape, or shares words.
+    // The adjacent line in the file has the same shape, or shares words with the new one.
     refuse(FILE, "import a\n# ...\n    x = 1\n    z = 3\n    # ...\n    return x\n# ...\n", &[]);
     refuse("a\nrun(b, c)\nd\n", "a\nrun(b)\n# ... existing code ...\nd\n", &[]);
-    // The anchor is in two places; the file has the line elsewhere.
+    // The anchor occurs at two places; in the second text, the file has the new line elsewhere.
     refuse("a\nb\nc\na\nd\n", "# ...\na\nnew()\n# ... existing code ...\n", &[]);
     refuse("a\nb\nlog()\nd\n", "a\nlog()\n# ... existing code ...\nd\n", &[]);
 }
@@ -59,7 +59,7 @@ fn unambiguous_new_line_next_to_a_gap_is_added() {
 fn ambiguous_new_line_next_to_a_gap_is_refused() {
     // `y = 2` may have been replaced or not.
     refuse(FILE, "def one():\n    x = 1\n    z = 3\n    # ... existing code ...\n", &[]);
-    // The last line is that of another function, and everything between would be removed.
+    // The last line belongs to another function, and everything between would be removed.
     let why = refuse(FILE, "# ...\ndef one():\n    return 2\n# ... existing code ...\n", &[]);
     assert!(why.contains("would be gone"), "{why}");
     let twice = "a\nb\nc\na\nb\nd\n";
@@ -74,10 +74,10 @@ fn symbols_resolve_gaps_that_lines_do_not() {
     let new = "# ...\ndef one():\n    return 2\n# ... existing code ...\n";
     let want = "import a\n\ndef one():\n    return 2\n\ndef two():\n    return 2\n";
     assert_eq!(edit(FILE, new, std::slice::from_ref(&one)), want);
-    // Deeper than the first line, the placeholder is a part of the function.
+    // The placeholder is deeper than the first line, so it is a part of the function.
     let new = "# ...\ndef one():\n    x = 4\n    # ... existing code ...\n    return x\n# ...\n";
     refuse(FILE, new, &[extent(2..6, 1..5)]);
-    // One function out of the middle of the file.
+    // The text is one function from the middle of the file.
     let new = "def two():\n    # ... existing code ...\n    return 2\n";
     let file = "a\n\ndef two():\n    x()\n    return 2\n\nb\n";
     assert!(expand(file, new, &[extent(2..5, 0..3)]).is_ok_and(|it| it.ops.is_empty()));
@@ -93,12 +93,12 @@ fn unchanged_lines_keep_their_bytes() {
     assert_eq!(edit(file, "# ...\nc\nD\n", &[]), file.replace('d', "D"));
 }
 
-/// A file, its edited form, and that with some unchanged stretches elided.
+/// Returns a file, its edited form, and the edited form with some unchanged ranges elided.
 fn elided(lines: &[u8], edits: &[(u8, u8, u8)], cuts: &[(u8, u8)]) -> (String, String, String) {
     let word = |letter: u8| ["alpha", "beta", "gamma", "}", "", "delta", "end"][usize::from(letter) % 7].to_owned();
     let name = |nth: usize, letter: u8| if letter.is_multiple_of(3) { format!("line {nth}") } else { word(letter) };
     let old: Vec<String> = lines.iter().enumerate().map(|(nth, &letter)| name(nth, letter)).collect();
-    // Every line with the line of the file that it is.
+    // Every line is stored with the line of the file that it is.
     let mut new: Vec<(String, Option<usize>)> = old.iter().cloned().zip((0..).map(Some)).collect();
     for &(at, kind, letter) in edits {
         let at = usize::from(at) % (new.len() + 1);
@@ -117,7 +117,7 @@ fn elided(lines: &[u8], edits: &[(u8, u8, u8)], cuts: &[(u8, u8)]) -> (String, S
         }
         let from = usize::from(from) % new.len();
         let range = from..(from + 1 + usize::from(len) % 6).min(new.len());
-        // A stretch of the file with its neighbours, none of them blank.
+        // A range of the file with its neighbours, of which none is blank.
         let around = range.start.saturating_sub(1)..(range.end + 1).min(new.len());
         let follows =
             new[around.clone()].windows(2).all(|pair| pair[0].1.is_some() && pair[0].1.map(|at| at + 1) == pair[1].1);
@@ -173,7 +173,7 @@ fn block_by_indentation_ends_where_its_depth_does() {
     let with = |new: &str| format!("{gap}\n{new}\n{gap}");
     let two = with("def two\n  4\nend\n");
     assert_eq!(edit(old, &two, &[]), old.replace("  if x\n    2\n  end\n", "  4\n"));
-    // Its name is not there or there twice, or its end may be in a text.
+    // The name is missing or occurs twice, or the end may be within a string.
     refuse(old, &with("def four\n  4\nend\n"), &[]);
     refuse(&old.replace("three", "two"), &two, &[]);
     refuse(&old.replace("    2\n", "    2 + <<A\nend\nA\n"), &two, &[]);
@@ -190,14 +190,14 @@ fn fragment_that_ends_with_a_common_line_deletes_nothing_unseen() {
     assert_eq!(edit(BLOCKS, &two, &[]), BLOCKS.replace("second_call()", "second_call(1)"));
     let added = with("    second_call();\n    inserted_call();\n    leave();\n}\n");
     assert_eq!(edit(BLOCKS, &added, &[]), BLOCKS.replace("second_call();\n", "second_call();\n    inserted_call();\n"));
-    // A few lines may be gone: the next `}` is too near.
+    // A few lines may be lost: the next `}` is too near.
     let near = with("    second_call();\n    inserted_call();\n    leave();\n");
     refuse(&BLOCKS.replace("third_call", "leave"), &near, &[]);
-    // The new line is in the file already: perhaps the lines before it are gone.
+    // The new line is in the file already: the lines before it may have been deleted.
     refuse("gamma\nline 1\ngamma\nline 3\n", "line 1\ngamma\n// ... existing code ...\n", &[]);
-    // Nothing like the line that would be gone.
+    // The text has no line like the one that would be lost.
     refuse(BLOCKS, &with("    first_call();\n    let entirely = Other { lines };\n}\n"), &[]);
-    // Neither end is in one place only.
+    // Neither end occurs at one place only.
     let twice = BLOCKS.replace("second_call", "first_call");
     refuse(&twice, &with("    first_call();\n    inserted_call();\n    leave();\n"), &[]);
 }
@@ -237,10 +237,10 @@ const METHODS: &str = "class A:\n    def one(self):\n        x = 1\n        y = 
 
 #[test]
 fn whole_definition_is_found_by_its_first_and_last_line() {
-    // The name is in the file twice, so no symbol says where it is.
+    // The name occurs twice in the file, so no symbol determines the place.
     let new = "    def two(self):\n        # ... existing code ...\n        x = 1\n        z = 4\n        return z\n";
     assert_eq!(edit(METHODS, new, &[]), METHODS.replace("z = 3", "z = 4"));
-    // The last line is another one; the first line is there twice.
+    // The last line is different; the first line occurs twice.
     refuse(METHODS, &new.replace("return z", "return x"), &[]);
     refuse(&METHODS.replace("def one", "def two"), new, &[]);
     // A symbol of the same name at another depth is another one.
@@ -255,10 +255,10 @@ fn other_indentation_is_converted_if_the_lines_show_it() {
     assert_eq!((applied(METHODS, &placed.ops), placed.reindented), (METHODS.replace("z = 3", "z = 4"), true));
     let narrow = new.replace("    ", "  ");
     assert_eq!(edit(METHODS, &narrow, &[]), METHODS.replace("z = 3", "z = 4"));
-    // Lines of the file that the rule would put elsewhere; a string whose lines have an indentation of their own.
+    // The rule would indent lines of the file differently; a string has lines with an indentation of their own.
     refuse(METHODS, &new.replace("    x = 1", "        x = 1"), &[]);
     refuse(METHODS, &new.replace("z = 4", "z = \"\"\"\nfour\"\"\""), &[]);
-    // The symbol is known, and what is around the placeholder is not.
+    // The symbol is known, but the lines around the placeholder are not.
     let why =
         refuse(METHODS, "def two(self):\n    # ...\n    w = 1\n    # ...\n    return 5\n", &[extent(6..14, 0..5)]);
     assert!(why.contains("another indentation"), "{why}");

@@ -1,5 +1,5 @@
-//! The file and a lazy edit by lines, with tables for what is looked up in them for every line: an edit may have as many
-//! fragments as lines.
+//! The file and a lazy edit by lines, with tables for the look-ups that are made for every line: an edit may have as
+//! many fragments as lines.
 
 use super::{Extent, blocks, fresh, indent, same};
 use crate::text::fold::count_alnum;
@@ -10,28 +10,28 @@ use core::cell::OnceCell;
 use core::ops::Range;
 use std::collections::{HashMap, HashSet};
 
-/// Both texts by lines.
+/// The file (`old`) and the lazy edit (`new`) by lines.
 pub(super) struct TextPair<'a> {
     pub(super) old: Vec<&'a str>,
     pub(super) new: Vec<&'a str>,
-    /// The text is one or more definitions, and not the whole file.
+    /// True if the text is one or more definitions, and not the whole file.
     pub(super) part: bool,
     old_text: &'a str,
     index: LineIndex,
-    /// The zero-based lines of the file that have a text, trailing blanks aside.
+    /// For each text of a line, ignoring trailing whitespace, the zero-based lines of the file that have it.
     places: HashMap<&'a str, Vec<usize>>,
     /// The lines of the file without their indentation.
     bare: HashSet<&'a str>,
-    /// The lines of the text, trailing blanks aside.
+    /// The lines of the text, without trailing whitespace.
     shown: HashSet<&'a str>,
     extents: Vec<Extent>,
     /// The names of the lines of the file, by their depth.
     names: OnceCell<HashMap<usize, HashSet<&'a str>>>,
-    /// For each line of the file, the lines before it that are not blank.
+    /// For each line of the file, the number of lines before it that are not blank.
     filled: Vec<usize>,
-    /// For each line of the new text the innermost symbol around it.
+    /// For each line of the new text, the innermost symbol around it.
     innermost: Vec<Option<usize>>,
-    /// The symbols that begin on a line of the new text, and those that end before one.
+    /// The symbols that begin on each line of the new text, and those that end before it.
     begins: HashMap<usize, Vec<usize>>,
     ends: HashMap<usize, Vec<usize>>,
 }
@@ -87,23 +87,23 @@ impl<'a> TextPair<'a> {
         self.extents = extents;
     }
 
-    /// The symbols that begin on a line of the new text.
+    /// Returns the symbols that begin on a line of the new text.
     pub(super) fn beginning_at(&self, line: usize) -> impl Iterator<Item = &Extent> {
         self.begins.get(&line).into_iter().flatten().map(|&nth| &self.extents[nth])
     }
 
-    /// The symbols that end before a line of the new text.
+    /// Returns the symbols that end before a line of the new text.
     pub(super) fn ending_before(&self, line: usize) -> impl Iterator<Item = &Extent> {
         self.ends.get(&line).into_iter().flatten().map(|&nth| &self.extents[nth])
     }
 
-    /// The lines in the file of the innermost symbol around a line of the new text.
+    /// Returns the lines in the file of the innermost symbol around a line of the new text.
     pub(super) fn scope(&self, line: usize) -> Option<&Range<usize>> {
         let nth = (*self.innermost.get(line)?)?;
         self.extents.get(nth).map(|it| &it.old)
     }
 
-    /// The lines of the file that are this line of the new text, within the symbol that both are in.
+    /// Returns the lines of the file that are equal to a line of the new text, within the symbol that contains both.
     pub(super) fn matching(&self, line: usize) -> &[usize] {
         let all = self.places_of(self.new[line]);
         let Some(range) = self.scope(line) else { return all };
@@ -111,13 +111,13 @@ impl<'a> TextPair<'a> {
         all.get(from..to).unwrap_or_default()
     }
 
-    /// The lines of the file with this text.
+    /// Returns the lines of the file with this text.
     pub(super) fn places_of(&self, line: &str) -> &[usize] {
         self.places.get(line.trim_end()).map_or(&[], Vec::as_slice)
     }
 
-    /// The line of the file that this line of a fragment is: if the file has it several times, the one with the same
-    /// neighbours, behind it or else above it.
+    /// Returns the line of the file that a line of a fragment matches. If several lines are equal, the one with the
+    /// same neighbours: those after it if `behind` is true, else those before it.
     pub(super) fn only_place(&self, line: usize, fragment: &Range<usize>, behind: bool) -> Option<usize> {
         const NEIGHBOURS: usize = 5;
         const PLACES_MAX: usize = 1000;
@@ -162,23 +162,23 @@ impl<'a> TextPair<'a> {
         names.get(&depth).is_some_and(|names| names.contains(name))
     }
 
-    /// True for a line that the text has somewhere: nothing in the text replaces it.
+    /// True for a line that the text shows somewhere, so that nothing in the text replaces it.
     pub(super) fn shows(&self, line: &str) -> bool {
         self.shown.contains(line.trim_end())
     }
 
-    /// The bytes of zero-based lines of the file, with their line ends.
+    /// Returns the span of zero-based lines of the file, including their line ends.
     pub(super) fn span_of(&self, lines: &Range<usize>) -> Span {
         let [start, end] = [lines.start, lines.end].map(|line| self.index.start_of(self.old_text, line + 1));
         Span::new(start, end)
     }
 
-    /// True when the last line of the file has no line end.
+    /// True if the last line of the file has no line end.
     pub(super) fn is_open(&self) -> bool {
         !self.old_text.is_empty() && !self.old_text.ends_with('\n')
     }
 
-    /// These lines of the new text without blank ones at either end.
+    /// Returns a range of lines of the new text without blank lines at either end.
     pub(super) fn trimmed(&self, lines: &Range<usize>) -> Range<usize> {
         let filled = |at: &usize| !self.new[*at].trim().is_empty();
         let start = lines.clone().find(filled).unwrap_or(lines.end);
