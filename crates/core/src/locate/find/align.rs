@@ -1,10 +1,10 @@
-//! Alignment of lines by their keys: the heaviest common subsequence, and whether it is unique.
+//! Alignment of lines by their keys: the heaviest common subsequence, in its earliest and its latest form.
 
-/// Pairs (old, file) of an alignment, increasing on both sides.
+/// Pairs (line of the old text, line of the file) of an alignment, increasing on both sides.
 pub(super) type LinePairs = Vec<(usize, usize)>;
 
-/// Computes the heaviest alignment of `old` with `file` twice: as early as possible and as late as possible. Costs
-/// `old.len() * file.len()` cells.
+/// Computes the heaviest alignment of `old` with `file` twice: as early as possible and as late as possible in the
+/// file. Costs `old.len() * file.len()` cells.
 pub(super) fn align(old: &[u64], file: &[u64], weight: impl Fn(usize) -> u32) -> (LinePairs, LinePairs) {
     let width = file.len() + 1;
     // best[i][j]: the weight of aligning old[i..] with file[j..].

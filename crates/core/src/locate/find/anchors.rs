@@ -1,9 +1,9 @@
-//! Line anchors: whole lines from a first to a last one, replaced by new text.
+//! Line anchors: whole lines from a first to a last one, which new text replaces.
 //!
-//! Both lines are compared without their indentation; the last one must have the same relative depth to the first as in
-//! the call. The caller does not show the lines in between, so the new text is the evidence: it must repeat half of
-//! them in order, by the weight of the lines or by words, and no other place may come within 0.15. A place with nothing
-//! between the anchors must be the only one. Otherwise the places are listed and nothing is written.
+//! Both anchors are compared without their indentation; the last line must have the same depth relative to the first as
+//! in the call. The caller does not show the lines in between, so the new text is the evidence: it must repeat half of
+//! them in order, by the weight of the lines or by words, and no other place may come within 0.15 of that. A place with
+//! nothing between the anchors must be the only one. Otherwise the places are listed and nothing is written.
 
 use super::align::align;
 use super::copied_numbers;
@@ -25,9 +25,9 @@ use crate::note::{Note, Notes};
 use crate::text::fold::{self, Normalization, is_blank};
 use crate::text::tokens::{share, tokens};
 
-/// Cells (new lines × lines of the file) for all places together.
+/// Maximum number of cells (new lines × lines of the file) for all places together.
 const ALIGNMENT_CELLS_MAX: usize = 8_000_000;
-/// Places that are examined.
+/// Maximum number of places that are examined.
 const EXAMINED_PLACES_MAX: usize = 1_000;
 const LIKENESS_MIN: f64 = 0.5;
 const LIKENESS_MARGIN: f64 = 0.15;
@@ -36,9 +36,10 @@ const LIKENESS_MARGIN: f64 = 0.15;
 struct AnchoredRange {
     first: usize,
     last: usize,
-    /// `None` if the anchors do not have consistent indentation in the file: they then say nothing about it.
+    /// The indentation map; `None` if the two anchors are indented inconsistently with the file, and so show nothing
+    /// about it.
     indent: Option<IndentMap>,
-    /// The share of its lines that the new text repeats.
+    /// The share of the lines in the range that the new text repeats.
     kept: f64,
     /// False if several lines could be the last one, none of them with the indentation of its anchor.
     has_sure_end: bool,
@@ -114,7 +115,7 @@ pub(crate) fn between(
     Ok(TextMatches { tier: Tier::Drift, matches: vec![hit], notes })
 }
 
-/// Checks that the new text is for this range, is complete, and that its last line is sure.
+/// Checks that the new text belongs to this range and is complete, and that the last line of the range is certain.
 fn check_range(
     search: &MatchSearch<'_>,
     stretch: &AnchoredRange,
@@ -122,7 +123,7 @@ fn check_range(
     settings: ResolveSettings,
     chosen: &[MatchSite<'_>],
 ) -> Result<()> {
-    // A place named by its id has been shown.
+    // A place that the caller names by its id was shown to it, so the id is evidence enough.
     if stretch.kept < LIKENESS_MIN && anchors.at.is_none() {
         return Err(unvouched(search, stretch, chosen));
     }
@@ -136,8 +137,8 @@ fn check_range(
     Ok(())
 }
 
-/// Keeps the places whose lines the new text repeats most. Anchors with nothing between them are no evidence against
-/// another place.
+/// Keeps the places whose lines the new text repeats most. A place with nothing between the anchors is no evidence
+/// against another place.
 fn retain_likely(search: &MatchSearch<'_>, stretches: &mut Vec<AnchoredRange>) {
     let least = stretches.iter().map(|it| it.kept).fold(0.0, f64::max) - LIKENESS_MARGIN;
     let mut likely = stretches.iter().filter(|it| it.kept > least);
@@ -151,12 +152,12 @@ fn anchored_site<'s>(search: &MatchSearch<'_>, it: &AnchoredRange) -> MatchSite<
     MatchSite { span: span_of(search.lines(), it.first, it.last + 1), plan: SitePlan::Ready(Vec::new()) }
 }
 
-/// Returns the error of a place that is refused.
+/// Creates the error for a place that is refused.
 fn drift_refusal(search: &MatchSearch<'_>, refusal: &MatchRefusal) -> Error {
     failure::refused(search, Tier::Drift, refusal)
 }
 
-/// Adapts the error of several places to the fields of this format.
+/// Adapts the error for several places to the fields of this format.
 fn in_own_fields(error: Error) -> Error {
     let id = error.contexts().iter().find_map(|it| match it {
         ErrorContext::Candidates(places) => Some(places.first()?.0.clone()),
@@ -192,7 +193,7 @@ fn missing(search: &MatchSearch<'_>, anchors: &AnchorPair) -> Error {
     failure::no_such_line(&alone, Tier::Drift, field, &why)
 }
 
-/// Creates the error for a last line that is only above the first one, or is the first one.
+/// Creates the error for a last line that occurs only above the first one, or is the same line.
 fn reversed(search: &MatchSearch<'_>, start: usize, end: usize) -> Error {
     let why =
         format!("end_line_text is at line {}, but no such line is below start_line_text, line {}.", end + 1, start + 1);
@@ -215,7 +216,7 @@ fn reversed(search: &MatchSearch<'_>, start: usize, end: usize) -> Error {
         .fact("tier", Tier::Drift.number())
 }
 
-/// Returns the first line that is equal but for its indentation.
+/// Returns the first line that is equal apart from its indentation.
 fn line_with_key(keys: &[u64], line: &str) -> Option<usize> {
     let wanted = fold::normalized_hash(line, Normalization::Indentation);
     keys.iter().position(|key| *key == wanted)
@@ -238,7 +239,7 @@ fn stretches(search: &MatchSearch<'_>, anchors: &AnchorPair) -> Result<Vec<Ancho
     let by_words = starts.len() <= WORDED_PLACES_MAX;
     for start in starts.into_iter().take(EXAMINED_PLACES_MAX) {
         let from = ends.partition_point(|&end| end <= start);
-        // With another indentation than in the file, an anchor is still accepted if it is the only candidate.
+        // An anchor with another indentation than in the file is accepted if it is the only candidate.
         let first_end = || Some((*ends.get(from)?, None));
         let Some((end, indent)) = ends[from..]
             .iter()
@@ -278,7 +279,7 @@ fn lines_with_key(keys: &[u64], wanted: u64) -> Vec<usize> {
 }
 
 /// Returns the share of the lines between the anchors that the new text repeats in order: by the weight of whole lines,
-/// or by their words if that is more.
+/// or by their words if that share is higher.
 fn kept(search: &MatchSearch<'_>, start: usize, end: usize, by_words: bool) -> f64 {
     let inner: Vec<usize> = (start + 1..end).filter(|&at| !is_blank(search.line(at))).collect();
     if inner.is_empty() {
@@ -293,12 +294,12 @@ fn kept(search: &MatchSearch<'_>, start: usize, end: usize, by_words: bool) -> f
     if by_words { by_lines.max(kept_words(search, &inner)) } else { by_lines }
 }
 
-/// Places up to which words are compared: all places are compared in the same way.
+/// Maximum number of places for which words are compared: all places are compared in the same way.
 const WORDED_PLACES_MAX: usize = 8;
-/// Cells (words of the file × words of the new text) up to which words are compared.
+/// Maximum number of cells (words of the file × words of the new text) for which words are compared.
 const WORD_CELLS_MAX: usize = 1 << 18;
 
-/// Returns the share of the words of the lines `inner` that are in the new text in order, its first and last line aside.
+/// Returns the share of the words of the lines `inner` that the new text has in order, without its first and last line.
 fn kept_words(search: &MatchSearch<'_>, inner: &[usize]) -> f64 {
     let is_word = |token: &&str| token.chars().next().is_some_and(char::is_alphanumeric);
     let new: Vec<&str> = split(search.new);

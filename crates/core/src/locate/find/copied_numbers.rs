@@ -1,7 +1,8 @@
 //! Line numbers in new text that were copied from a reply of `read`.
 //!
-//! Old text with line numbers is tier 8. New text may have them alone, and they would be written to the file. They are
-//! removed if something proves that they were copied; if the text only looks like it, it is refused.
+//! Numbers in the old text are tolerated by tier 8 of the cascade. The new text alone may have them, and they would be
+//! written to the file. They are removed if something proves that they were copied; a text that only looks like it is
+//! refused.
 
 use super::search::split;
 use super::tier::numbers::{self, NumberedLines};
@@ -14,9 +15,9 @@ use crate::locate::line_format;
 use crate::locate::op::{Hunk, HunkLine, HunkLineKind};
 use crate::text::snapshot::Snapshot;
 
-/// The width to which `read` pads its numbers.
+/// The width to which `read` pads its numbers, in columns.
 const NUMBER_PADDING: usize = 6;
-/// Lines of the file that are checked for numbers of its own.
+/// Maximum number of lines of the file that are examined for numbers of their own.
 const EXAMINED_LINES_MAX: usize = 200;
 
 /// Removes copied line numbers from the new text of a replacement; `None` if it has none. `old` is the replaced text,
@@ -66,12 +67,12 @@ pub(crate) fn check_new_file(new: &str) -> Result<()> {
     }
 }
 
-/// Removes copied line numbers from the added lines of a hunk; `None` if not all of them have the numbers of `read`, or
-/// if other lines have numbers, too.
+/// Removes copied line numbers from the added lines of a hunk; `None` unless all of them have numbers in the form of
+/// `read`, or if other lines of the hunk have numbers as well.
 pub(super) fn uncopied_hunk(hunk: &Hunk) -> Option<Hunk> {
     let added: Vec<&str> = added(hunk).map(|line| &*line.text).collect();
     let others = hunk.lines.iter().filter(|line| line.kind != HunkLineKind::Added);
-    // Lines of nothing but numbers are data.
+    // Lines that consist only of numbers are data.
     let has_text = added.iter().any(|line| line.chars().any(|ch| !ch.is_ascii_digit() && !ch.is_whitespace()));
     if !has_text
         || !added.iter().all(|line| is_read_shape(line))
@@ -92,14 +93,14 @@ fn added(hunk: &Hunk) -> impl Iterator<Item = &HunkLine> {
     hunk.lines.iter().filter(|line| line.kind == HunkLineKind::Added)
 }
 
-/// True for a line with a number as `read` writes it: padded, with a tab or an arrow behind it.
+/// True for a line with a number in the form of `read`: padded, with a tab or an arrow after it.
 fn is_read_shape(line: &str) -> bool {
     let digits = line.trim_start_matches(' ');
     let rest = digits.trim_start_matches(|ch: char| ch.is_ascii_digit());
     rest.len() < digits.len() && rest.starts_with(['\t', '→']) && is_padded(line)
 }
 
-/// Refuses new text of which some lines are numbered lines of the file, as `read` shows them.
+/// Refuses new text in which some lines are numbered lines of the file, as `read` shows them.
 fn refuse_partly_numbered(base: &Snapshot, new: &str, field: &'static str) -> Result<Option<String>> {
     let own = split(base.text());
     if new.lines().filter(|line| is_read_shape(line)).any(|line| is_copy(&own, line)) {
@@ -108,14 +109,15 @@ fn refuse_partly_numbered(base: &Snapshot, new: &str, field: &'static str) -> Re
     Ok(None)
 }
 
-/// True for a numbered line whose text the file has at that number.
+/// True for a numbered line whose text is in the file at that number.
 fn is_copy(file: &[&str], line: &str) -> bool {
     let Some(lines) = numbers::numbered(&[line]) else { return false };
     let there = lines.first.checked_sub(1).and_then(|at| file.get(at));
     lines.rests.first().is_some_and(|rest| !rest.trim().is_empty() && there == Some(rest))
 }
 
-/// Removes copied line numbers from lines to be inserted behind a line, 0 for the beginning; `None` if they have none.
+/// Removes copied line numbers from lines to be inserted after line `behind`, 0 for the beginning; `None` if they have
+/// none.
 ///
 /// Errors: `call.invalid` for numbers without proof that they were copied.
 pub(crate) fn uncopied_insertion(base: &Snapshot, behind: usize, new: &str) -> Result<Option<String>> {
@@ -125,13 +127,13 @@ pub(crate) fn uncopied_insertion(base: &Snapshot, behind: usize, new: &str) -> R
     if is_blank_or_numbered(&own) || beside.iter().any(|line| numbers::has_number(line)) {
         return Ok(None);
     }
-    // Lines with tabs may be a table, whose first column is a number.
+    // Lines with tabs may be a table whose first column is a number.
     let suspicious = !beside.iter().any(|line| line.contains('\t'));
     decided(base, new, &lines, Some(behind + 1), suspicious, "insert_text")
 }
 
 /// Removes copied line numbers from rows that replace the lines `first` to `last`, or are inserted so that the first of
-/// them becomes line `first`. `None` unless every row has the number of the very line that it becomes, in the shape of a
+/// them becomes line `first`. `None` unless every row has the number of the line that it becomes, in the form of a
 /// reply, and the lines of the file there have no numbers of their own.
 pub(crate) fn uncopied_rows(base: &Snapshot, first: usize, last: usize, new: &str) -> Option<String> {
     let lines = copied(new).filter(|lines| lines.first == first && [':', '\t', '→'].contains(&lines.sign))?;
@@ -153,7 +155,7 @@ pub(crate) fn uncopied_rows(base: &Snapshot, first: usize, last: usize, new: &st
     Some(bare)
 }
 
-/// True for rows such as `2: x`: with one blank a person or a table writes it.
+/// True for rows such as `2: x`: with a single space, a person or a table wrote them.
 fn has_single_blanks(lines: &NumberedLines<'_>) -> bool {
     lines.rests.iter().any(|rest| rest.strip_prefix(' ').is_some_and(|rest| rest.starts_with(|ch| ch != ' ')))
 }
@@ -164,7 +166,7 @@ pub(crate) fn numbered(line: &str) -> Option<(usize, &str)> {
     Some((lines.first, lines.rests.first().copied()?))
 }
 
-/// True for one literal, with or without a comma, as it follows the numeric key of a table.
+/// True for a single literal, with or without a comma, as it follows the numeric key of a table.
 pub(crate) fn is_literal(text: &str) -> bool {
     let text = text.trim();
     let text = text.strip_suffix([',', ';']).unwrap_or(text);
@@ -176,7 +178,7 @@ pub(crate) fn is_literal(text: &str) -> bool {
         || text.parse::<f64>().is_ok()
 }
 
-/// True for a file without text, and for one whose own lines begin with numbers.
+/// True if the lines are blank, or if the file's own lines begin with numbers.
 fn is_blank_or_numbered(own: &[&str]) -> bool {
     let looked_at = own.iter().take(EXAMINED_LINES_MAX).filter(|line| !line.trim().is_empty());
     let (all, with) =
@@ -184,7 +186,7 @@ fn is_blank_or_numbered(own: &[&str]) -> bool {
     all == 0 || with * 2 > all
 }
 
-/// Returns the lines of a text if all of them have consecutive numbers in the format of a reply.
+/// Returns the lines of a text if all of them have consecutive numbers in the form of a reply.
 fn copied(new: &str) -> Option<NumberedLines<'_>> {
     let first = new.split('\n').find(|line| !numbers::is_header(line))?;
     numbers::has_number(first).then(|| numbers::numbered(&split(new)))?
@@ -201,9 +203,9 @@ fn decided(
     let in_table = ['\t', '→'].contains(&lines.sign);
     let padded = in_table && split(new).iter().all(|line| is_padded(line));
     let at_place = in_table && suspicious && place == Some(lines.first);
-    // `12: text` has a blank that may be the tool's: the lines of the file decide.
+    // In `12: text`, the space may belong to the tool's separator: the lines of the file decide.
     let spaced = !in_table && lines.padded && !lines.set_off && is_there(base, lines, true);
-    // Several lines with a colon at the very place that their numbers name.
+    // Several lines with a colon are at the very place that their numbers name.
     let by_colon = lines.sign == ':' && lines.rests.len() > 1 && place == Some(lines.first);
     let by_colon = by_colon && !has_single_blanks(lines) && !lines.rests.iter().all(|rest| is_literal(rest));
     if padded || at_place || by_colon || spaced || is_there(base, lines, lines.set_off) {
@@ -237,14 +239,14 @@ fn numbers_refusal(new: &str, what: &'static str, field: &'static str) -> Error 
         .about(ErrorContext::LineNumbers)
 }
 
-/// True for a number in the format of a reply: padded to its width.
+/// True for a number in the form of a reply: padded to its width.
 fn is_padded(line: &str) -> bool {
     let digits = line.trim_start_matches(' ');
     let end = digits.find(|ch: char| !ch.is_ascii_digit()).unwrap_or(digits.len());
     line.len() - digits.len() + end >= NUMBER_PADDING
 }
 
-/// True when at least half of the lines are in the file, with the same numbers.
+/// True if at least half of the lines are in the file, with the same numbers.
 fn is_there(base: &Snapshot, lines: &NumberedLines<'_>, pad: bool) -> bool {
     let rests = lines.lines(pad);
     let text = split(base.text());
@@ -267,7 +269,7 @@ mod tests {
         let want = FILE.replace("second", "third");
         assert_eq!(edit(FILE, "    second();", "     3\t    third();"), want);
         assert_eq!(edit(FILE, "    first();\n    second();\n", "     2\t    first();\n     3\t    third();\n"), want);
-        // Not padded, but on the lines they name.
+        // The numbers are not padded, but they are those of the lines that the edit replaces.
         assert_eq!(edit(FILE, "    first();\n    second();", "2→    first();\n3→    third();"), want);
         assert_eq!(edit(FILE, "    first();\n    second();", "2:    first();\n3:    third();"), want);
         let (_, resolved) = attempt(FILE, "    second();", "     3\t    third();", false).unwrap();
@@ -285,7 +287,8 @@ mod tests {
             assert_eq!(super::without_copied_numbers(&base, &text).unwrap().as_deref(), Some(&*want), "{text}");
         }
         assert!(super::check_new_file(&format!("¶a.rs#1A2B\n{rows}")).is_err());
-        // Not the place that the numbers name, a table, a single line.
+        // The numbers are those of another place, the rows are literals of a table, or each has a single space; the
+        // last text has only one line.
         for new in ["7:    one();\n8:    two();", "2:\"a\",\n3:\"b\",", "2: one\n3: two"] {
             assert_eq!(
                 edit(FILE, "    first();\n    second();", new),
@@ -318,7 +321,7 @@ mod tests {
         assert_eq!(of(FILE, 3, "     4\t    third();\n"), stripped);
         assert_eq!(of(FILE, 3, "4\t    third();\n"), stripped);
         assert_eq!(of(FILE, 0, "     1\t// first\n     2\t// second\n"), Ok(Some("// first\n// second\n".to_owned())));
-        // Numbers of another place, on more than one line.
+        // The numbers are those of another place, on more than one line.
         assert_eq!(of(FILE, 1, "7\tone\n8\ttwo\n"), Err(Code::CallInvalid));
         for (file, behind, new) in [
             (FILE, 3, "    third();\n"),

@@ -4,7 +4,7 @@ use crate::text::lines::{LineIndex, line_stop, nth_line_end};
 use crate::text::snapshot::Snapshot;
 use std::cell::{Cell, OnceCell};
 
-/// Bytes after the last look-up that are scanned rather than looked up in the index.
+/// Up to this many bytes after the last look-up are scanned instead of using the index.
 const SCAN_FORWARD_BYTES_MAX: usize = 1024;
 
 /// Line starts of a text.
@@ -14,14 +14,14 @@ pub(super) struct FileLines<'a> {
     blocks: &'a LineIndex,
     known: &'a LineCache,
     count: usize,
-    /// True when the last line has no line end.
+    /// True if the last line has no line end.
     open: bool,
 }
 
-/// The cached line index and last look-up.
+/// The line index and the last look-up.
 #[derive(Default)]
 pub(super) struct LineCache {
-    /// A line index of its own, if the one of the snapshot has other numbers.
+    /// A separate line index, if that of the snapshot has other line numbers.
     own: OnceCell<LineIndex>,
     /// The last line and its start: the next one is usually near.
     last: Cell<(usize, usize)>,
@@ -39,7 +39,7 @@ impl<'a> FileLines<'a> {
         self.count
     }
 
-    /// The zero-based line that begins at, or contains, this offset.
+    /// Returns the zero-based line that contains, or begins at, this offset.
     pub(super) fn at(&self, offset: usize) -> usize {
         let offset = offset.min(self.text.len());
         let (last, start) = self.known.last.get();
@@ -51,7 +51,7 @@ impl<'a> FileLines<'a> {
         line.min(self.count.saturating_sub(1))
     }
 
-    /// The text of a zero-based line without its line end.
+    /// Returns the text of a zero-based line without its line end.
     pub(super) fn line(&self, at: usize) -> &'a str {
         let start = self.start(at);
         let stop = line_stop(self.text, start);
@@ -60,7 +60,7 @@ impl<'a> FileLines<'a> {
         line.strip_suffix('\n').unwrap_or(line)
     }
 
-    /// Offset of the start of line `at`; for the line after the last, the end of the text.
+    /// Returns the offset of the start of line `at`; for the line after the last, the end of the text.
     pub(super) fn start(&self, at: usize) -> usize {
         let (line, start) = self.known.last.get();
         if line == at {
@@ -79,12 +79,12 @@ impl<'a> FileLines<'a> {
         nth_line_end(part, at.checked_sub(line + 1)?).map(|end| start + end + 1)
     }
 
-    /// Offset of the line end of line `at`.
+    /// Returns the offset of the line end of line `at`.
     pub(super) fn end(&self, at: usize) -> usize {
         self.start(at) + self.line(at).len()
     }
 
-    /// True when line `at` has no line end.
+    /// True if line `at` has no line end.
     pub(super) fn is_open(&self, at: usize) -> bool {
         self.open && at.wrapping_add(1) == self.count
     }

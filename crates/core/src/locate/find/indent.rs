@@ -10,11 +10,11 @@ use std::collections::BTreeMap;
 pub(super) enum IndentMap {
     /// The caller's indentation is used as it is.
     Verbatim,
-    /// A prefix that every line of the caller's text lacks.
+    /// Adds this prefix, which every line of the caller's text lacks.
     Add(String),
-    /// A surplus prefix of every line of the caller's text.
+    /// Removes this prefix, which every line of the caller's text has in addition.
     Remove(String),
-    /// Another indentation width, or tabs for blanks.
+    /// Converts between indentation widths, or between tabs and spaces.
     Widths(Widths),
     /// The caller's first line lost its indentation; the others follow `rest`.
     FirstLine { first: String, rest: Box<IndentMap> },
@@ -32,7 +32,7 @@ pub(super) struct Widths {
 pub(super) type IndentPair<'a> = (&'a str, &'a str);
 
 impl IndentMap {
-    /// Finds one prefix to add to, or remove from, every line.
+    /// Returns the map that adds one prefix to every line, or removes one, if there is one.
     pub(super) fn shift(pairs: &[IndentPair<'_>]) -> Option<IndentMap> {
         let &(old, file) = pairs.first()?;
         if let Some(add) = file.strip_suffix(old) {
@@ -47,8 +47,8 @@ impl IndentMap {
         }
     }
 
-    /// Finds a one-to-one, order-preserving map of depths with consistent steps on both sides. `steps` is called only
-    /// once the depths form a map, because the step of the file depends on all of its lines.
+    /// Returns a one-to-one, order-preserving map of depths with consistent steps on both sides, if there is one.
+    /// `steps` is called only once the depths form a map, because finding the step of the file takes all of its lines.
     pub(super) fn widths(
         pairs: &[IndentPair<'_>],
         steps: impl FnOnce() -> Option<(String, String)>,
@@ -88,14 +88,15 @@ impl IndentMap {
         }
     }
 
-    /// Returns lines of the new text at the file's depth, none of them its first; as [`IndentMap::apply`].
+    /// Returns lines of the new text at the file's depth, like [`IndentMap::apply`]; none of them is the first line of
+    /// the text.
     pub(super) fn apply_all(&self, lines: &[&str]) -> Result<Vec<String>, MatchRefusal> {
         let mut room = INSERTED_BYTES_MAX;
         lines.iter().map(|line| self.apply(line, false, &mut room)).collect()
     }
 
-    /// Returns a line of the new text at the file's depth; blank lines become empty. `room` is how many bytes the lines may
-    /// still have together: a deep indentation in front of many lines multiplies them.
+    /// Returns a line of the new text at the file's depth; blank lines become empty. `room` is the number of bytes that
+    /// further lines may have together: a deep indentation of many lines would multiply their size.
     pub(super) fn apply(&self, line: &str, first: bool, room: &mut usize) -> Result<String, MatchRefusal> {
         if *self == IndentMap::Verbatim {
             return Ok(line.to_owned());
@@ -112,7 +113,7 @@ impl IndentMap {
     }
 }
 
-/// True for an indentation that extends another.
+/// True if indentation `a` is a proper prefix of indentation `b`.
 fn is_deeper(a: &str, b: &str) -> bool {
     b.len() > a.len() && b.starts_with(a)
 }
@@ -122,7 +123,7 @@ impl Widths {
         if let Some(file) = self.seen.get(indent) {
             return Ok(file.clone());
         }
-        // In other blanks than the caller's text, it may be that of a line of the file.
+        // Indentation that is not made of the caller's steps may be that of a line of the file.
         let is_foreign = || self.steps.as_ref().is_some_and(|(step, _)| times(indent, step).is_none());
         let as_it_is = || (is_foreign() && self.seen.values().any(|file| file == indent)).then(|| indent.to_owned());
         self.extrapolated(indent)
@@ -134,14 +135,14 @@ impl Widths {
         let (old_step, file_step) = self.steps.as_ref()?;
         let (wanted, base) = (times(indent, old_step)?, times(&self.base.0, old_step)?);
         let depth = (times(&self.base.1, file_step)? + wanted).checked_sub(base)?;
-        // Wide steps multiply: a megabyte of blanks would become a terabyte.
+        // Wide steps multiply: a megabyte of spaces would become a terabyte.
         let is_bounded = depth.checked_mul(file_step.len()).is_some_and(|bytes| bytes <= INSERTED_BYTES_MAX);
         is_bounded.then(|| file_step.repeat(depth))
     }
 }
 
-/// Returns the steps of both sides if the observed depths agree with them. A text without a single step of its own (it
-/// only closes blocks, two at a time) may have a step of four blanks.
+/// Returns the steps of both sides if the observed depths agree with them. A text that never changes its depth by a
+/// single step (it only closes blocks, two at a time) may have a step of four spaces.
 fn agreeing(order: &[IndentPair<'_>], old: String, file: String) -> Option<(String, String)> {
     let &base = order.first()?;
     if agrees(base, order, &file, old.len()) {
@@ -154,7 +155,7 @@ fn agreeing(order: &[IndentPair<'_>], old: String, file: String) -> Option<(Stri
 
 /// True if all pairs have the same ratio for this step.
 fn agrees(base: IndentPair<'_>, order: &[IndentPair<'_>], file: &str, step: usize) -> bool {
-    // Measured in bytes of one kind of blank, so that 4 blanks correspond to 1 tab.
+    // Lengths are in bytes of one kind of whitespace, so that 4 spaces can correspond to 1 tab.
     base.0.len().is_multiple_of(step)
         && order
             .iter()
@@ -172,7 +173,7 @@ fn misindent(why: &str) -> MatchRefusal {
     MatchRefusal::new(RefusalReason::Misindent, format!("The text occurs with different indentation, but {why}."))
 }
 
-/// Detects the indentation step: a tab, or the most frequent increase in blanks from one line to the next.
+/// Detects the indentation step: a tab, or the most frequent increase in spaces from one line to the next.
 pub(super) fn step<'t>(lines: impl Iterator<Item = &'t str> + Clone) -> Option<String> {
     let indents = lines.filter(|line| !is_blank(line)).map(indent_of);
     if indents.clone().any(|indent| indent.contains('\t')) {
@@ -181,20 +182,20 @@ pub(super) fn step<'t>(lines: impl Iterator<Item = &'t str> + Clone) -> Option<S
     blanks(indents.map(str::len))
 }
 
-/// Detects the step of the lines that are indented by blanks alone.
+/// Detects the step of the lines that are indented only by spaces.
 pub(super) fn step_in_blanks<'t>(lines: impl Iterator<Item = &'t str>) -> Option<String> {
     blanks(lines.filter_map(|line| {
         let depth = line.bytes().take_while(|byte| *byte == b' ').count();
         match line.as_bytes().get(depth)? {
             b'\t' => None,
-            // Nearly every line; others may be blank by other characters.
+            // Nearly every line is in this range; others may be blank with other characters.
             b'!'..=b'~' => Some(depth),
             _ => Some(depth).filter(|_| !is_blank(line)),
         }
     }))
 }
 
-/// Detects the step from depths in blanks, in the order of their lines.
+/// Detects the step from depths in spaces, in the order of their lines.
 fn blanks(depths: impl Iterator<Item = usize>) -> Option<String> {
     let (mut rises, mut falls): (BTreeMap<usize, usize>, BTreeMap<usize, usize>) = Default::default();
     let (mut last, mut least) = (None, None::<usize>);
@@ -206,7 +207,7 @@ fn blanks(depths: impl Iterator<Item = usize>) -> Option<String> {
         least = Some(len).filter(|&len| len > 0).into_iter().chain(least).min();
         last = Some(len);
     }
-    // The smallest of equally frequent increases; without increases, of decreases; without changes, the smallest depth.
+    // The smallest of equally frequent increases; without increases, of decreases; without either, the smallest depth.
     let changes = if rises.is_empty() { falls } else { rises };
     let most = changes.iter().max_by_key(|&(&rise, &count)| (count, core::cmp::Reverse(rise))).map(|(&rise, _)| rise);
     most.or(least).map(|len| " ".repeat(len))
@@ -281,7 +282,7 @@ mod tests {
         let mut room = 2 * 1001;
         assert!(map.apply("x", false, &mut room).is_ok() && map.apply("x", false, &mut room).is_ok());
         assert!(map.apply("x", false, &mut room).is_err());
-        // A step of the caller that is a wide one of the file.
+        // A step of the caller corresponds to a wide step of the file.
         let wide = " ".repeat(1 << 20);
         let map = IndentMap::widths(&[("", ""), (" ", &wide)], steps(" ", &wide)).unwrap();
         assert!(at_depth(&map, "   x").is_ok());
