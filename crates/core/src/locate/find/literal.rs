@@ -9,15 +9,15 @@ use crate::text::span::Span;
 use crate::work::{self, STEP_BYTES};
 use std::collections::{HashMap, HashSet};
 
-/// Short texts up to this number are searched one by one; more are searched by an automaton.
+/// Up to this number of short texts are searched for one by one; more are searched for by an automaton.
 const SHORT_NEEDLES_MAX: usize = 8;
-/// Number of texts from which an automaton is faster than one search per text, if grams are of no use.
+/// Number of texts from which an automaton is faster than one search per text, if grams do not help.
 const AUTOMATON_NEEDLES_MIN: usize = 24;
 
 /// The shared results of several searches.
 pub(crate) struct Literal<'o> {
-    /// The literal occurrences of each search, as [`exact::run`] would find them; `None` for one that has to search by
-    /// itself.
+    /// The literal occurrences of each search, as [`exact::run`] would find them; `None` for a search that has to be
+    /// run by itself.
     pub(crate) places: Vec<Option<Vec<Span>>>,
     /// The needles of all searches, by index, if all of them were searched together.
     pub(crate) needles: Option<Needles<'o>>,
@@ -41,7 +41,7 @@ pub(super) fn of_searches<'o>(text: &str, finds: &[Option<&'o TextQuery>]) -> Li
     if short.len() <= SHORT_NEEDLES_MAX {
         sought.retain(|(_, find)| find.old.len() >= SHORT_NEEDLE_BYTES);
     }
-    // Equal texts are searched once.
+    // Equal texts are searched for once.
     let (mut all, mut known): (Vec<&str>, HashMap<&str, usize>) = (Vec::new(), HashMap::new());
     let needle_of: Vec<usize> = sought
         .iter()
@@ -79,10 +79,10 @@ fn find(op: &Op) -> Option<&TextQuery> {
     }
 }
 
-/// Finds all occurrences of all texts; `None` if one search per text is as good.
+/// Finds all occurrences of all texts; `None` if one search per text is as fast.
 fn seen<'o>(text: &str, all: &[&'o str]) -> Option<(Needles<'o>, Vec<NeedleMatch>)> {
     let bytes: usize = all.iter().map(|old| old.len()).sum();
-    // The cost of every text occurring twice, and a fraction of the cost of one pass.
+    // The cost if every text occurs twice, and a fraction of the cost of one pass.
     let mut budget = 2 * bytes + text.len() / 4;
     let needles = Needles::new(all, text, text.len())?;
     if let Some(seen) = needles.find_all(text, &mut budget) {
@@ -102,7 +102,7 @@ fn chosen(text: &str, find: &TextQuery, places: &[NeedleMatch]) -> Vec<Span> {
     let spans = places.iter().map(|seen| Span::new(seen.at, seen.at + find.old.len()));
     let mut from = 0;
     let spans = spans.filter(|span| !find.lines || exact::is_whole_lines(text, *span)).filter(|span| {
-        // If all occurrences are wanted, only disjoint ones matter.
+        // If all occurrences are wanted, overlapping ones are skipped.
         let clear = find.lines || find.expected != ExpectedMatches::All || span.start() >= from;
         from = if clear { span.end() } else { from };
         clear
@@ -127,7 +127,7 @@ mod tests {
         olds.iter().map(op).collect()
     }
 
-    /// The result of each operation on its own, and with the shared search.
+    /// Returns the result of each operation on its own, and with the shared search.
     fn both(text: &str, ops: &[Op]) -> Vec<[String; 2]> {
         let base = Snapshot::from_text(text);
         let index = SearchIndex::new(&base);
@@ -173,7 +173,7 @@ mod tests {
             let whole = |at: usize| (0..=at.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
             let line = |at: usize| text[..whole(at)].rfind('\n').map_or(0, |at| at + 1);
             let cut = |&(from, len, pick, lines): &(usize, usize, ExpectedMatches, bool)| {
-                // Every other text consists of whole lines.
+                // Every second text consists of whole lines.
                 let part = if len % 2 == 0 { whole(from)..whole(from + len) } else { line(from)..line(from + len) };
                 (&text[part], pick, lines)
             };

@@ -13,11 +13,11 @@ use std::rc::Rc;
 /// The result of a tier.
 #[derive(Default)]
 pub(super) struct CandidateSites<'a> {
-    /// The sites in order, overlapping ones too.
+    /// The sites in order, including overlapping ones.
     pub(super) places: Vec<MatchSite<'a>>,
     /// A 1-based line that may select one of them: the number copied with the text.
     pub(super) number: Option<usize>,
-    /// At some site the new text, unlike the old one, already has the file's indentation.
+    /// True if at some site the new text, unlike the old one, already has the file's indentation.
     pub(super) fitted: bool,
 }
 
@@ -30,25 +30,25 @@ pub(super) struct MatchSite<'a> {
 
 /// The way in which the new text is written.
 pub(super) enum SitePlan<'a> {
-    /// Unchanged.
+    /// The new text is written unchanged.
     Literal(Cow<'a, str>),
-    /// Token by token into a part of a line.
+    /// The new text is written token by token into a part of a line.
     Inline(&'a str),
-    /// Line by line into whole lines.
+    /// The new text is written line by line into whole lines.
     Lines(LineBlock<'a>),
-    /// Already computed.
+    /// The edits are already computed.
     Ready(Vec<TextEdit>),
-    /// Not written.
+    /// The site is not edited, for this reason.
     Refused(MatchRefusal),
 }
 
 /// Whole lines that match `wanted.old` one to one.
 pub(super) struct LineBlock<'a> {
-    /// The first of them, zero-based.
+    /// The first of the lines of the file, zero-based.
     pub(super) first: usize,
     pub(super) wanted: Rc<PatternLines<'a>>,
     pub(super) indent: IndentMap,
-    /// Blank runs may differ.
+    /// True if the length of blank runs may differ.
     pub(super) runs: bool,
 }
 

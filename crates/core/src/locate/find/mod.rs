@@ -1,10 +1,10 @@
 //! The matching cascade: finds the occurrences of a caller's text in a decoded text.
 //!
-//! One driver, one table row per tier. Ambiguity ends the cascade: if a tier has more than one occurrence, looser tiers
-//! are not tried; occurrences are counted by position. Tier 0 is literal. Every tier after it works on whole lines
-//! (tier 1 within one), requires a minimum of letters and digits, writes only the difference between old and new onto
-//! the file's own text, and reports itself. A line that is to be changed is never matched by likeness, which only
-//! explains failures.
+//! There is one driver, and one table row per tier. Ambiguity ends the cascade: if a tier finds more than one
+//! occurrence, looser tiers are not tried; occurrences are counted by position. Tier 0 is literal. Every tier after it
+//! works on whole lines (tier 1 within one line), requires a minimum of letters and digits, writes only the difference
+//! between the old and the new text into the file's own text, and adds a note. A line that is to be changed is never
+//! matched by likeness, which only explains failures.
 
 mod align;
 mod anchors;
@@ -47,13 +47,13 @@ pub(crate) use search::SearchIndex;
 pub(in crate::locate) use tier::elision::is_gap;
 pub(crate) use tier::removed_row;
 
-/// Occurrences that all edits of one call may change.
+/// Maximum number of occurrences that all edits of one call may change.
 pub const CHANGED_PLACES_MAX: usize = 500_000;
 
-/// Bytes of new text that one edit may insert at several places together.
+/// Maximum bytes of new text that one edit may insert at several places together.
 pub const INSERTED_BYTES_MAX: usize = 64 << 20;
 
-/// Lines above each of several occurrences that are searched for its heading.
+/// Maximum number of lines above each of several occurrences that are searched for its heading.
 pub const HEADING_LINES_MAX: usize = 200;
 
 /// A replacement of a part of the decoded text.
@@ -70,14 +70,14 @@ pub struct TextEdit {
 pub struct TextMatch {
     /// The span of the decoded text that matches the caller's text.
     pub span: Span,
-    /// The edits that produce the caller's new text: only the difference.
+    /// The edits that produce the caller's new text; they contain only the difference.
     pub edits: Vec<TextEdit>,
 }
 
 /// The result of the cascade.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextMatches {
-    /// The tier that found it.
+    /// The tier that found the matches.
     pub tier: Tier,
     /// The matches in order, as many as the call asked for.
     pub matches: Vec<TextMatch>,
@@ -89,43 +89,43 @@ pub struct TextMatches {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Tier {
-    /// None: the text occurs literally.
+    /// No tolerance: the text occurs literally.
     #[default]
     Exact,
-    /// Unicode punctuation within one line.
+    /// Unicode punctuation within one line differs.
     Punctuation,
-    /// Trailing blanks.
+    /// Trailing whitespace differs.
     TrailingBlanks,
-    /// Unicode punctuation in several lines.
+    /// Unicode punctuation in several lines differs.
     LinesAlike,
-    /// One uniform indentation shift.
+    /// All lines are indented by the same amount more or less.
     IndentShift,
-    /// Tabs instead of blanks, or other widths.
+    /// The indentation has tabs instead of spaces, or other widths.
     IndentWidths,
-    /// Blank runs inside a line.
+    /// The length of blank runs inside a line differs.
     BlankRuns,
-    /// Blank lines at either end.
+    /// Blank lines at either end differ.
     BlankEdges,
-    /// Line numbers copied with the text.
+    /// Line numbers were copied with the text.
     LineNumbers,
-    /// One level of escapes too many, or HTML entities.
+    /// The text has one level of escapes too many, or HTML entities.
     Escapes,
-    /// Elision lines.
+    /// Elision lines (`...`) represent lines that are kept.
     Elision,
-    /// Blank lines or context that differ.
+    /// Blank lines or context lines differ.
     Drift,
-    /// Lines inside a block that is replaced as a whole.
+    /// Lines inside a block that is replaced as a whole differ.
     Block,
 }
 
-/// A tier: its function and its conditions.
+/// A row of the table of tiers: the tier, its function and its conditions.
 struct TierRow {
     tier: Tier,
     name: &'static str,
     run: for<'a> fn(&MatchSearch<'a>) -> Result<CandidateSites<'a>, MatchRefusal>,
-    /// Letters and digits that the old text must have.
+    /// Minimum number of letters and digits of the old text.
     min_alnum: usize,
-    /// The note on success.
+    /// The note about a match of this tier.
     note: &'static str,
 }
 
@@ -244,12 +244,12 @@ impl Tier {
         Tier::Block,
     ];
 
-    /// The number in the table of the format documentation.
+    /// The number of the tier in the documentation of the formats.
     pub const fn number(self) -> u8 {
         self as u8
     }
 
-    /// The name in replies.
+    /// The name of the tier in replies.
     pub fn name(self) -> &'static str {
         TIERS[usize::from(self.number())].name
     }
@@ -278,7 +278,7 @@ impl TierRow {
     }
 }
 
-/// Places the hunks of one file, in the order of the patch. Added lines lose line numbers that were copied with them.
+/// Places the hunks of one file, in the order of the patch. Line numbers that were copied with added lines are removed.
 pub(crate) fn place_hunks(
     index: &SearchIndex<'_>,
     hunks: &[&Hunk],
@@ -304,7 +304,7 @@ pub fn find(base: &Snapshot, find: &TextQuery, new: &str, settings: ResolveSetti
     find_in(&SearchIndex::new(base), find, new, settings, None)
 }
 
-/// Runs [`find`] with the state shared by other searches in the same text. `literal`: the occurrences of tier 0, if
+/// Runs [`find`] with the state shared by other searches in the same text. `literal` has the occurrences of tier 0, if
 /// they are known.
 pub(crate) fn find_in(
     index: &SearchIndex<'_>,
@@ -341,7 +341,7 @@ fn found_as_given(
         work::spend(1 + index.text.len() / (4 * STEP_BYTES))?;
         let trial = match (row.run)(&search) {
             Ok(trial) => trial,
-            // The lines to be changed may be inside a block that is replaced as a whole.
+            // The lines to be changed may be inside a block that is replaced as a whole, which a later tier finds.
             Err(refusal) if row.tier == Tier::Drift => {
                 refused = Some(refusal);
                 continue;
@@ -368,7 +368,7 @@ fn found_as_given(
             return settle(&search, &LINE_BREAKS, trial);
         }
     }
-    // A search that ran to its end found nothing.
+    // The failure is certain only if the search was not ended early.
     work::spend(1)?;
     Err(match refused {
         Some(refusal) => failure::refused(&search, Tier::Drift, &refusal),
@@ -376,7 +376,7 @@ fn found_as_given(
     })
 }
 
-/// Finds the place that has all its lines verbatim, where another reading would shift some of them.
+/// Returns the place that has all lines verbatim, in case another alignment would shift some of them.
 fn verbatim(search: &MatchSearch<'_>, settings: ResolveSettings) -> Option<Result<TextMatches>> {
     let row = TIERS.iter().find(|row| row.tier == Tier::Drift && row.is_open(search, settings))?;
     let trial = tier::drift::verbatim(search).ok().filter(|trial| !trial.places.is_empty())?;
@@ -403,7 +403,7 @@ fn settle(search: &MatchSearch<'_>, row: &TierRow, trial: CandidateSites<'_>) ->
     let emptied = tier::exact::emptied_lines(search, &places, &hits);
     let crossing = hits.windows(2).any(|pair| pair[0].span.clashes(pair[1].span));
     if crossing {
-        // Deletions that would remove the same whole line are literal.
+        // Deletions that would remove the same whole line are made literally.
         hits = places
             .iter()
             .map(|place| {
@@ -428,15 +428,15 @@ fn settle(search: &MatchSearch<'_>, row: &TierRow, trial: CandidateSites<'_>) ->
     Ok(TextMatches { tier: row.tier, matches: hits, notes })
 }
 
-/// Refuses an edit that would take more memory than any file does.
+/// Refuses an edit that would need more memory than any file has.
 ///
 /// Errors: `edit.too_much_work`.
 fn within(places: usize, each: usize) -> Result<()> {
     check_amount(places, if places > 1 { places.saturating_mul(each) } else { 0 })
 }
 
-/// Checks the limits on the places that the edits of a call change, and on the text that they insert at several places,
-/// before any of it is built.
+/// Checks the limits on the number of places that the edits of a call change, and on the bytes of text that they insert
+/// at several places, before any of the text is built.
 ///
 /// Errors: `edit.too_much_work`.
 pub fn check_amount(places: usize, fresh: usize) -> Result<()> {
@@ -473,7 +473,7 @@ mod tests {
         assert!(within(CHANGED_PLACES_MAX, 1).is_ok() && within(CHANGED_PLACES_MAX + 1, 0).is_err());
         assert!(within(2, INSERTED_BYTES_MAX / 2).is_ok() && within(2, INSERTED_BYTES_MAX / 2 + 1).is_err());
         assert!(within(1, INSERTED_BYTES_MAX + 1).is_ok());
-        // Counting stops once there are too many.
+        // Counting stops once the limit is exceeded.
         let text = "a".repeat(CHANGED_PLACES_MAX + 100);
         assert_eq!(super::tier::exact::places(&text, "a", None).len(), CHANGED_PLACES_MAX + 1);
         assert_eq!(super::tier::exact::places(&text, "a", Some(usize::MAX)).len(), CHANGED_PLACES_MAX + 1);

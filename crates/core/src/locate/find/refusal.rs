@@ -1,4 +1,4 @@
-//! Reasons for not editing a site that was found.
+//! Reasons for refusing to edit a site that was found.
 
 use crate::code::Code;
 
@@ -9,13 +9,13 @@ pub(super) enum RefusalReason {
     Misindent,
     /// A line to be changed is not in the file.
     TargetDiffers,
-    /// Lines that the caller has not shown are where it would write.
+    /// The edit would write where there are lines that the caller has not shown.
     UnseenLines,
-    /// The evidence for repairing the text (line numbers, escapes) is incomplete.
+    /// The evidence for a repair of the text (line numbers, escapes) is incomplete.
     Unrepaired,
     /// Elision lines are unpaired or ambiguous.
     Elision,
-    /// Similar, but not similar enough.
+    /// The place is similar, but not similar enough.
     Unlike,
     /// Two places are about equally similar.
     Rivals,
@@ -55,7 +55,7 @@ pub(super) struct MatchRefusal {
     pub(super) reason: RefusalReason,
     /// One or more sentences.
     pub(super) why: String,
-    /// The zero-based lines of the file that it is about.
+    /// The zero-based lines of the file that the refusal is about.
     pub(super) lines: Option<(usize, usize)>,
 }
 
@@ -64,7 +64,7 @@ impl MatchRefusal {
         MatchRefusal { reason, why: why.into(), lines: None }
     }
 
-    /// Sets the lines `from..to` that it is about, unless they are set already.
+    /// Sets the lines `from..to` that the refusal is about, unless they are set already.
     pub(super) fn at(mut self, from: usize, to: usize) -> MatchRefusal {
         self.lines.get_or_insert((from, to));
         self

@@ -14,26 +14,27 @@ use core::cmp::Reverse;
 use core::ops::Range;
 use std::collections::BTreeSet;
 
-/// Lines of the old text that are used to find places, the longest first.
+/// Maximum number of lines of the old text by which places are found, the longest first.
 const PIVOT_LINES_MAX: usize = 24;
-/// Places that are compared.
+/// Maximum number of places that are compared.
 const COMPARED_PLACES_MAX: usize = 128;
-/// Lines of the old text that must be found before all places are compared.
+/// Minimum number of lines of the old text that must be found before all places are compared.
 const PRESENT_LINES_MIN: usize = 4;
-/// Lines of the file that may lie between two lines of the old text.
+/// Maximum number of lines of the file between two lines of the old text.
 const GAP_LINES_MAX: usize = 3;
-/// Letters and digits of an unchanged line that makes a place a rival by itself.
+/// Minimum number of letters and digits of an unchanged line that makes a place a rival by itself.
 const RIVAL_ALNUM_MIN: usize = 8;
-/// Unchanged lines that make a place with all of them as close as one that has the changed lines, too, but not exactly.
+/// Number of unchanged lines from which a place with all of them is as likely as a place that also has the changed
+/// lines, but inexactly.
 const TWIN_LINES: usize = 4;
-/// Lines of the old text that are compared.
+/// Maximum number of lines of the old text that are compared.
 const COMPARED_LINES_MAX: usize = 2_000;
 
-/// The significant lines of the old text, and which of them are kept.
+/// The significant lines of the old text, and flags for those that the edit keeps.
 struct SubstantialLines<'w, 'a> {
-    /// Their indices in the old lines.
+    /// The indices of the significant lines in the old text.
     at: Vec<usize>,
-    /// For each of them, whether the edit keeps it.
+    /// For each of them, true if the edit keeps it.
     kept: Vec<bool>,
     old: &'w [&'a str],
 }
@@ -41,7 +42,7 @@ struct SubstantialLines<'w, 'a> {
 /// The lines of a place that are identical to lines of the old text.
 struct IdenticalLines {
     count: usize,
-    /// They include all lines that the edit keeps.
+    /// True if they include all lines that the edit keeps.
     all_kept: bool,
     lines: Range<usize>,
 }
@@ -92,20 +93,20 @@ pub(super) fn lines_of(search: &MatchSearch<'_>, span: Span) -> Range<usize> {
     lines.at(span.start())..lines.at(span.end().max(span.start() + 1) - 1) + 1
 }
 
-/// Returns the similar lines, as many as a look-up by words reports.
+/// Returns the similar lines, as far as a look-up by words reports them.
 fn by_key(search: &MatchSearch<'_>, line: &str) -> Vec<usize> {
     let key = fold::normalized_hash(line, Normalization::BlankRuns);
     let all = search.trimmed_hashes().iter().enumerate().filter(|(_, own)| **own == key).map(|(at, _)| at);
     all.take(similar_lines::REPORTED_LINES_MAX).collect()
 }
 
-/// True when two lines are equal except for blanks at either end.
+/// True if two lines are equal except for whitespace at either end.
 fn is_same(old: &str, file: &str) -> bool {
     old.trim_end_matches(BLANKS) == file.trim_end_matches(BLANKS)
 }
 
-/// True when two lines are equal except for blanks at either end and the form of quotes: a text that a word processor or
-/// a model retyped has other quotes everywhere, which says nothing about the place.
+/// True if two lines are equal except for whitespace at either end and the form of quotes: a text that a word processor
+/// or a model retyped has other quotes everywhere, which says nothing about the place.
 fn is_same_but_for_quotes(old: &str, file: &str) -> bool {
     is_same(old, file) || fold::differ_in_quotes_only(old.trim_end_matches(BLANKS), file.trim_end_matches(BLANKS))
 }
@@ -122,13 +123,13 @@ impl<'w, 'a> SubstantialLines<'w, 'a> {
         Some(SubstantialLines { at, kept, old })
     }
 
-    /// True when at least two lines are kept, or one that is more than a mere `break`.
+    /// True if at least two lines are kept, or one with more text than a mere `break`.
     fn are_kept_telling(&self) -> bool {
         let kept: Vec<usize> = self.at.iter().zip(&self.kept).filter(|(_, kept)| **kept).map(|(&at, _)| at).collect();
         kept.len() > 1 || kept.iter().any(|&at| fold::count_alnum(self.old[at], RIVAL_ALNUM_MIN) == RIVAL_ALNUM_MIN)
     }
 
-    /// The number of lines that stay.
+    /// The number of lines that the edit keeps.
     fn kept_count(&self) -> usize {
         self.kept.iter().filter(|kept| **kept).count()
     }
@@ -139,7 +140,7 @@ impl<'w, 'a> SubstantialLines<'w, 'a> {
         let mut by_kept = !all_kept && self.are_kept_telling() || self.kept_count() >= TWIN_LINES;
         let mut left = self.at.len();
         let (start, count) = (taken.first().map_or(0, |at| at.start), search.lines().count());
-        // Lines that differ at the found place are the most likely to be nowhere.
+        // Lines that differ at the found place are most likely to be missing from the file.
         let mut lines: Vec<(usize, bool)> = self.at.iter().copied().zip(self.kept.iter().copied()).collect();
         lines.sort_by_cached_key(|&(at, kept)| {
             (
@@ -167,7 +168,7 @@ impl<'w, 'a> SubstantialLines<'w, 'a> {
         true
     }
 
-    /// Returns the lines from `start` on that are the same as lines of the old text, in its order.
+    /// Returns the lines from `start` on that are equal to lines of the old text, in its order.
     fn identical(&self, search: &MatchSearch<'_>, start: usize, same: fn(&str, &str) -> bool) -> IdenticalLines {
         let count = search.lines().count();
         let (mut next, mut found) = (start, IdenticalLines { count: 0, all_kept: true, lines: start..start });
@@ -188,11 +189,11 @@ impl<'w, 'a> SubstantialLines<'w, 'a> {
         found
     }
 
-    /// Returns possible first lines of the old text, derived from its lines that occur in the file unchanged.
+    /// Returns possible first lines of the old text, derived from those of its lines that are in the file unchanged.
     fn starts(&self, search: &MatchSearch<'_>) -> BTreeSet<usize> {
         let mut pivots: Vec<(usize, bool)> = self.at.iter().copied().zip(self.kept.iter().copied()).collect();
         pivots.sort_by_key(|&(at, kept)| (Reverse(kept), Reverse(self.old[at].len())));
-        // If all kept lines are common ones, a changed line may still identify a place.
+        // If all kept lines are common in the file, a changed line may still identify a place.
         let changed = pivots.iter().copied().filter(|(_, kept)| !kept).take(PIVOT_LINES_MAX / 2);
         let pivots: Vec<usize> =
             pivots.iter().copied().take(PIVOT_LINES_MAX).chain(changed).map(|(at, _)| at).collect();
@@ -267,7 +268,7 @@ mod tests {
             edit(&file, &old, &old.replace("first_expected", "first_wanted")),
             file.replace("first_expected", "first_wanted")
         );
-        // Any other difference leaves the question.
+        // With any other difference, the place remains ambiguous.
         let file = file.replace("first_expected", "first_expected_here");
         refuse(&file, &old, &old.replace("first_expected", "first_wanted"));
     }
@@ -280,7 +281,7 @@ mod tests {
         let old = lines.join("\n") + "\n";
         let new = "alpha_1()\nbeta_2()\ngamma_3()\ndelta_4()\n";
         assert_eq!(refuse(&format!("if x:\n{shifted}\n{close}"), &old, new).data()["reason"], "rivals");
-        // Half of them differ.
+        // Half of the lines differ.
         let far = "alpha_one()\nbeta_two()\ngamma_3()\ndelta_five()\n";
         assert!(edit(&format!("if x:\n{shifted}\n{far}"), &old, new).contains("    gamma_3()\n    delta_4()\n"));
     }
