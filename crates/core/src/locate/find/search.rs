@@ -25,24 +25,24 @@ pub(crate) struct SearchIndex<'a> {
     /// The lines by their [trimmed hashes](MatchSearch::trimmed_hashes).
     chains: OnceCell<LineChains>,
     table: OnceCell<LineTable>,
-    /// The table by the non-blank characters of a line.
+    /// The table of lines by their non-whitespace characters.
     dense: OnceCell<LineTable>,
-    /// The non-ASCII lines; `None` if there are many.
+    /// The non-ASCII lines with their hashes; `None` if there are many.
     non_ascii: OnceCell<Option<Vec<(usize, u64)>>>,
-    /// The indentation step of lines that are indented by blanks.
+    /// The indentation step of lines that are indented by spaces.
     step: OnceCell<Option<String>>,
     /// Cached look-ups, by the hash of the line.
     similar: RefCell<HashMap<u64, Option<Rc<SimilarLines>>>>,
     /// The anchors of hunks.
     pub(super) scopes: RefCell<ScopeCache>,
-    /// Bytes scanned by look-ups.
+    /// Number of bytes scanned by look-ups.
     pub(super) cost: Cell<usize>,
-    /// Kept candidate places of hunks.
+    /// Number of kept candidate places of hunks.
     pub(super) cached: Cell<usize>,
 }
 
 impl<'a> SearchIndex<'a> {
-    /// Creates the index of a snapshot; nothing is computed yet.
+    /// Creates the index of a snapshot. Nothing is computed yet.
     pub(crate) fn new(base: &'a Snapshot) -> SearchIndex<'a> {
         SearchIndex {
             base,
@@ -62,13 +62,13 @@ impl<'a> SearchIndex<'a> {
         }
     }
 
-    /// Creates an index without fast paths, as a reference for tests.
+    /// Creates an index without fast paths, for tests that compare their results.
     #[cfg(test)]
     pub(super) fn plain(base: &'a Snapshot) -> SearchIndex<'a> {
         SearchIndex { cost: Cell::new(usize::MAX), non_ascii: OnceCell::from(None), ..SearchIndex::new(base) }
     }
 
-    /// The snapshot.
+    /// The snapshot that is searched.
     pub(crate) fn base(&self) -> &'a Snapshot {
         self.base
     }
@@ -78,22 +78,22 @@ impl<'a> SearchIndex<'a> {
         FileLines::new(self.base, &self.lines)
     }
 
-    /// One line of the file, zero-based, without its line end.
+    /// Returns a zero-based line of the file, without its line end.
     pub(super) fn line(&self, at: usize) -> &'a str {
         let lines = self.lines();
         let start = lines.start(at);
         &self.text[start..start + lines.line(at).len()]
     }
 
-    /// Returns the lines of the file that are equal to this one under the loosest normalization; `None` if only a look
-    /// at all lines would tell.
+    /// Returns the lines of the file that are equal to this one under the loosest normalization; `None` if all lines
+    /// would have to be examined.
     pub(super) fn similar_lines(&self, line: &str) -> Option<Rc<SimilarLines>> {
         let key = fold::normalized_hash(line, Normalization::BlankRuns);
         let known = self.similar.borrow().get(&key).cloned();
         if let Some(Some(known)) = known {
             return Some(known);
         }
-        // Once all lines are hashed, their chains tell at once.
+        // Once all lines are hashed, their chains contain the answer.
         let found = match (self.trimmed_hashes.get(), known) {
             (Some(keys), _) => {
                 let chains = self.chains.get_or_init(|| LineChains::new(keys));
@@ -112,7 +112,7 @@ impl<'a> SearchIndex<'a> {
         self.non_ascii.get_or_init(|| similar_lines::non_ascii_lines(self)).as_deref()
     }
 
-    /// Returns the indentation step of the file, from its lines that are indented by blanks alone.
+    /// Returns the indentation step of the file, from its lines that are indented only by spaces.
     pub(super) fn step(&self) -> Option<&str> {
         self.step.get_or_init(|| indent::step_in_blanks(self.text.split('\n'))).as_deref()
     }
@@ -122,8 +122,8 @@ impl<'a> SearchIndex<'a> {
         self.table.get_or_init(|| LineTable::of_keys(self.hashes(STEP_BYTES, exact_key)))
     }
 
-    /// Returns the first `most` lines (zero-based, in order) that differ from this one only in blanks, none of them
-    /// inside a token.
+    /// Returns the first `most` lines (zero-based, in order) that differ from this one only in whitespace between
+    /// tokens.
     pub(super) fn differing_in_blanks(&self, line: &str, most: usize) -> Vec<usize> {
         let same = |file: &str| is_dense_equal(file, line) && tokens::are_same(file, line);
         let words = tokens::tokens(line).into_iter().filter(|word| !word.trim().is_empty()).collect();
@@ -137,12 +137,12 @@ impl<'a> SearchIndex<'a> {
         })
     }
 
-    /// Returns the cached result of [`Index::similar_lines`] for this line; `None` if there is none.
+    /// Returns the cached result of [`SearchIndex::similar_lines`] for this line; `None` if there is none.
     pub(super) fn cached_similar_lines(&self, line: &str) -> Option<Rc<SimilarLines>> {
         self.similar.borrow().get(&fold::normalized_hash(line, Normalization::BlankRuns)).cloned().flatten()
     }
 
-    /// See [`MatchSearch::trimmed_hashes`].
+    /// Returns the hashes of [`MatchSearch::trimmed_hashes`].
     pub(super) fn loose_keys(&self) -> &[u64] {
         self.trimmed_hashes.get_or_init(|| self.keys(Normalization::BlankRuns))
     }
@@ -151,8 +151,8 @@ impl<'a> SearchIndex<'a> {
         self.hashes(4, |line| fold::normalized_hash(line, look))
     }
 
-    /// Returns a hash of each line; hashing `step_bytes` bytes is one step of work. If the work has to end, the other
-    /// hashes are 0: useless, but there is one for each line.
+    /// Returns a hash of each line; hashing `step_bytes` bytes is one step of work. If the work has to end, the
+    /// remaining hashes are 0: they are useless, but their number is right.
     fn hashes(&self, step_bytes: usize, hash: impl Fn(&str) -> u64) -> Vec<u64> {
         let count = self.lines().count();
         let mut hashes = Vec::with_capacity(count);
@@ -172,9 +172,9 @@ pub(super) struct MatchSearch<'a> {
     pub(super) new: &'a str,
     /// The occurrences of tier 0, if they are known already.
     pub(super) literal: Option<&'a [Span]>,
-    /// A deletion removes exactly the given text.
+    /// True if a deletion removes exactly the given text.
     pub(super) literal_deletion: bool,
-    /// Literal text is written exactly as given, even if that doubles its indentation.
+    /// True if literal text is written exactly as given, even if that doubles its indentation.
     pub(super) literal_only: bool,
     /// The old and new text by lines.
     pub(super) pattern: Rc<PatternLines<'a>>,
@@ -214,12 +214,13 @@ impl<'a> MatchSearch<'a> {
         self.index.lines()
     }
 
-    /// One line of the file, zero-based, without its line end.
+    /// Returns a zero-based line of the file, without its line end.
     pub(super) fn line(&self, at: usize) -> &'a str {
         self.index.line(at)
     }
 
-    /// Hashes of all lines under the loosest normalization: a window without equal hashes matches at no tier.
+    /// Returns the hashes of all lines under the loosest normalization: a window without equal hashes matches at no
+    /// tier.
     pub(super) fn trimmed_hashes(&self) -> &'a [u64] {
         self.index.loose_keys()
     }
@@ -239,17 +240,17 @@ impl<'a> MatchSearch<'a> {
         all.map(|(at, _)| at).take(most).collect()
     }
 
-    /// Hashes of all lines that respect blank runs.
+    /// Returns hashes of all lines that ignore their indentation, but distinguish the lengths of blank runs.
     pub(super) fn run_hashes(&self) -> &'a [u64] {
         self.index.run_hashes.get_or_init(|| self.index.keys(Normalization::Indentation))
     }
 
-    /// [`MatchSearch::windows`] of the old text as it is.
+    /// Returns the [`MatchSearch::windows`] of the old text as it is.
     pub(super) fn wanted_windows(&self) -> &[usize] {
         self.windows.get_or_init(|| self.windows(&self.pattern.old))
     }
 
-    /// Returns the possible first lines of `old` as whole lines: zero-based, overlapping ones too.
+    /// Returns the zero-based lines at which `old` may begin as whole lines; windows may overlap.
     pub(super) fn windows(&self, old: &[&str]) -> Vec<usize> {
         if let Some(starts) = similar_lines::windows(self, old) {
             return starts;
@@ -265,8 +266,8 @@ impl<'a> MatchSearch<'a> {
 pub(super) struct PatternLines<'a> {
     pub(super) old: Vec<&'a str>,
     pub(super) new: Vec<&'a str>,
-    /// The lines of old and the lines of new that replace them, if the caller gave them; `None`: to be computed by a
-    /// diff.
+    /// The ranges of old lines and the ranges of new lines that replace them, if the caller gave them; `None` if they
+    /// are to be computed by a diff.
     pub(super) changes: Option<Vec<(Range<usize>, Range<usize>)>>,
 }
 
@@ -283,7 +284,7 @@ impl<'a> PatternLines<'a> {
         }
     }
 
-    /// Counts the letters and digits in old, up to `enough`.
+    /// Counts the letters and digits in the old text, up to `enough`.
     pub(super) fn alnum(&self, enough: usize) -> usize {
         let mut count = 0;
         for line in work::batched(self.old.iter()) {
@@ -295,24 +296,24 @@ impl<'a> PatternLines<'a> {
         count
     }
 
-    /// True when some line of old is not blank.
+    /// True if a line of the old text is not blank.
     pub(super) fn has_text(&self) -> bool {
         work::batched(self.old.iter()).any(|line| !is_blank(line))
     }
 }
 
-/// Returns a range in the text behind the front.
+/// Returns a range relative to the lines after the removed front.
 fn shifted_back(front: usize, at: &Range<usize>) -> Range<usize> {
     at.start - front..at.end - front
 }
 
-/// Splits a text into lines; the empty rest after a final line end is not a line. Ends early when the work has to end;
+/// Splits a text into lines; the empty rest after a final line end is not a line. Ends early if the work has to end;
 /// the lines must not be used then.
 pub(super) fn split(text: &str) -> Vec<&str> {
     work::batched(lines_of(text)).collect()
 }
 
-/// Returns the lines of [`split`], not counted as work.
+/// Returns the lines of [`split`], without counting them as work.
 fn lines_of(text: &str) -> impl Iterator<Item = &str> {
     let lines = text.strip_suffix('\n').unwrap_or(text).split('\n');
     lines.take(if text.is_empty() { 0 } else { usize::MAX })
@@ -334,7 +335,7 @@ impl LineTable {
         self.lines_with(exact_key(line))
     }
 
-    /// The lines (zero-based, in order) with this hash.
+    /// Returns the lines (zero-based, in order) with this hash.
     fn lines_with(&self, key: u64) -> impl Iterator<Item = usize> {
         self.chains.lines_with(&self.keys, key)
     }
@@ -364,7 +365,7 @@ impl LineChains {
         usize::try_from(key).unwrap_or(0) & (self.heads.len() - 1)
     }
 
-    /// The positions (in order) of this hash in the list that the chains were made from.
+    /// Returns the positions (in order) of this hash in the list that the chains were made from.
     fn lines_with(&self, keys: &[u64], key: u64) -> impl Iterator<Item = usize> {
         let mut at = self.heads[self.bucket(key)];
         core::iter::from_fn(move || {
@@ -384,24 +385,24 @@ fn exact_key(line: &str) -> u64 {
     xxhash_rust::xxh3::xxh3_64(line.as_bytes())
 }
 
-/// Returns the bytes of a line without white space.
+/// Returns the bytes of a line without whitespace.
 #[inline]
 fn dense_bytes(line: &str) -> impl Iterator<Item = u8> {
     line.bytes().filter(|byte| !byte.is_ascii_whitespace())
 }
 
-/// Hashes the non-blank characters of a line.
+/// Hashes the characters of a line that are not whitespace.
 fn dense_key(line: &str) -> u64 {
     let bytes: Vec<u8> = dense_bytes(line).collect();
     xxhash_rust::xxh3::xxh3_64(&bytes)
 }
 
-/// True when two lines are equal except for blanks.
+/// True if two lines are equal except for whitespace.
 fn is_dense_equal(a: &str, b: &str) -> bool {
     dense_bytes(a).eq(dense_bytes(b))
 }
 
-/// Finds all positions of `wanted` in `keys`, overlapping ones too, in linear time (Knuth, Morris, Pratt).
+/// Finds all positions of `wanted` in `keys`, including overlapping ones, in linear time (Knuth, Morris, Pratt).
 pub(super) fn occurrences(keys: &[u64], wanted: &[u64]) -> Vec<usize> {
     if wanted.is_empty() || wanted.len() > keys.len() || work::spend_or_end((keys.len() + wanted.len()) / 4) {
         return Vec::new();

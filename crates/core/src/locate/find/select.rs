@@ -11,15 +11,15 @@ use crate::locate::op::ExpectedMatches;
 use crate::text::lines::{line_start, line_stop};
 use crate::text::span::Span;
 
-/// Lines by which a hint may be off if no other occurrence is as near.
+/// Maximum error of a hint, in lines, if no other occurrence is as near.
 const HINT_NEAR_LINES: usize = 3;
-/// Lines by which a hint may be off if every other occurrence is clearly farther.
+/// Maximum error of a hint, in lines, if every other occurrence is clearly farther.
 const HINT_FAR_LINES: usize = 200;
 
 /// The selected occurrences.
 pub(super) struct SelectedSites<'a> {
     pub(super) places: Vec<MatchSite<'a>>,
-    /// The reason for selecting one of several.
+    /// The reason for selecting one of several occurrences.
     pub(super) note: Option<String>,
 }
 
@@ -55,7 +55,7 @@ pub(super) fn select<'a>(search: &MatchSearch<'a>, tier: Tier, trial: CandidateS
             Ok(plain(places))
         }
         ExpectedMatches::Exactly(wanted) => {
-            // A count that reached its limit does not tell how many occurrences are disjoint.
+            // A count that reached its limit does not show how many occurrences are disjoint.
             let counted = exact::search_limit(search.find.expected).is_none_or(|most| places.len() < most);
             if !counted || count_disjoint(&places) != wanted {
                 return Err(failure::count(search, tier, &places));
@@ -66,7 +66,7 @@ pub(super) fn select<'a>(search: &MatchSearch<'a>, tier: Tier, trial: CandidateS
     }
 }
 
-/// Counts the occurrences that `replace_all` would replace: of overlapping ones, the leftmost.
+/// Counts the occurrences that `replace_all` would replace: of overlapping ones, only the leftmost.
 pub(super) fn count_disjoint(places: &[MatchSite<'_>]) -> usize {
     let mut end = 0;
     let mut count = 0;
@@ -79,7 +79,7 @@ pub(super) fn count_disjoint(places: &[MatchSite<'_>]) -> usize {
     count
 }
 
-/// Wraps occurrences without a reason for the selection.
+/// Wraps occurrences that need no reason for their selection.
 fn plain(places: Vec<MatchSite<'_>>) -> SelectedSites<'_> {
     SelectedSites { places, note: None }
 }
@@ -102,7 +102,7 @@ fn only(lines: &[usize], is: impl Fn(usize) -> bool) -> Option<usize> {
     at.next().filter(|_| at.next().is_none())
 }
 
-/// True when a place is at least twice as far as the nearest one, or half as far again by more than a few lines.
+/// True if a place is at least twice as far away as the nearest one, or half as far again and a few lines more.
 pub(super) fn is_clearly_farther(other: usize, nearest: usize) -> bool {
     other >= 2 * nearest || 2 * other >= 3 * nearest && other > nearest + HINT_NEAR_LINES
 }

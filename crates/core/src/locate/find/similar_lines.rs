@@ -11,29 +11,30 @@ use crate::work::{self, STEP_BYTES};
 use core::cmp::Reverse;
 use memchr::memmem;
 
-/// Lines reported for one; if there are this many, more may follow.
+/// Maximum number of lines that a look-up reports; if it reports this many, there may be more.
 pub(super) const REPORTED_LINES_MAX: usize = 65;
-/// Words of a line that are tried, the longest first, and bytes of them that are searched for.
+/// Maximum number of words of a line that are tried, the longest first, and of their bytes that are searched for.
 const TRIED_WORDS_MAX: usize = 8;
 const WORD_BYTES_MAX: usize = 64;
-/// Bytes of the end of a line that are searched for: short enough for the fastest search.
+/// Number of bytes at the end of a line that are searched for: few enough for the fastest search.
 const TAIL_BYTES: usize = 31;
-/// Passes over the text that all look-ups together may take, plus some bytes; after that all lines are hashed.
+/// Number of passes over the text that all look-ups together may take, plus some bytes; after that all lines are
+/// hashed.
 const TEXT_PASSES_MAX: usize = 12;
 const LOOKUP_BYTES_EXTRA: usize = 1 << 20;
-/// Lines that contain a word but do not match, after which another word is tried; and after which the word is given up
-/// if no other one is better.
+/// Number of lines that contain a word but do not match after which another word is tried; and number of such lines
+/// after which the word is given up if no other word is better.
 const STRAY_LINES_MAX: (usize, usize) = (64, 1024);
-/// Non-ASCII lines, absolute and as a share of all lines, beyond which all lines are hashed.
+/// Number of non-ASCII lines, absolute and as a share of all lines, beyond which all lines are hashed.
 const NON_ASCII_LINES_MAX: (usize, usize) = (256, 8);
-/// Bytes that are checked together for non-ASCII characters.
+/// Number of bytes that are checked together for non-ASCII characters.
 const CHUNK_BYTES: usize = 4096;
-/// Pivot lines tried when enumerating candidate windows.
+/// Maximum number of pivot lines tried when enumerating candidate windows.
 const PIVOT_LINES_MAX: usize = 4;
-/// Lines compared for that.
+/// Maximum number of lines compared for that.
 const COMPARED_LINES_MAX: usize = 16_384;
 
-/// The lines of the file that match one line, the first [`MANY`] of them, in order.
+/// The lines of the file that match one line, in order: at most the first [`REPORTED_LINES_MAX`] of them.
 pub(super) struct SimilarLines {
     pub(super) lines: Vec<usize>,
 }
@@ -74,18 +75,18 @@ pub(super) fn by_words(
     words.sort_by_key(|word| Reverse(word.len()));
     let longest = *words.first()?;
     let with = |word: &str, strays| with_word(index, word.as_bytes(), ScanLimit { lines: many, strays }, is_meant);
-    // Once the work budget is used up, no other word is tried.
+    // Once the work budget is used up, no further word is tried.
     let mut tried = words.iter().take(TRIED_WORDS_MAX).take_while(|_| !work::spend_or_end(1));
     let found = tried.find_map(|word| with(word, STRAY_LINES_MAX.0));
     found.or_else(|| if work::spend_or_end(1) { None } else { with(longest, STRAY_LINES_MAX.1) })
 }
 
-/// Limits of the lines that a search visits.
+/// Limits of the lines that a search examines.
 #[derive(Clone, Copy)]
 struct ScanLimit {
-    /// Accepted lines.
+    /// Maximum number of accepted lines.
     lines: usize,
-    /// Lines with the word that are not accepted.
+    /// Maximum number of lines with the word that are not accepted.
     strays: usize,
 }
 
@@ -133,7 +134,7 @@ fn add_cost(index: &SearchIndex<'_>, upto: usize) {
     index.cost.set(index.cost.get().saturating_add(upto));
 }
 
-/// True when no line of the file can be this one, whitespace at its end aside.
+/// True if no line of the file can be equal to this one, ignoring whitespace at its end.
 pub(super) fn is_surely_absent(index: &SearchIndex<'_>, line: &str) -> bool {
     let wanted = line.trim_end_matches(BLANKS);
     let same = |file: &str| file.trim_end_matches(BLANKS) == wanted;
@@ -175,7 +176,8 @@ pub(super) fn non_ascii_lines(index: &SearchIndex<'_>) -> Option<Vec<(usize, u64
     Some(out)
 }
 
-/// [`MatchSearch::windows`] by the line of old with the longest word; `None` if no pivot line decides.
+/// Returns the [`MatchSearch::windows`] by means of the old line with the longest word; `None` if no pivot line
+/// decides.
 pub(super) fn windows(search: &MatchSearch<'_>, old: &[&str]) -> Option<Vec<usize>> {
     let (count, height) = (search.lines().count(), old.len());
     for pivot in pivot_lines(old) {
@@ -205,7 +207,7 @@ fn pivot_lines(old: &[&str]) -> Vec<usize> {
     pivots.into_iter().map(|(_, at)| at).collect()
 }
 
-/// True if the old lines fit from a line of the file on, but for blanks.
+/// True if the old lines match from a line of the file on, under the loosest normalization.
 fn fits_at(height: usize, count: usize, old: &[&str], search: &MatchSearch<'_>, first: usize) -> bool {
     first + height <= count
         && (first..).zip(old).all(|(at, old)| {
@@ -249,14 +251,14 @@ mod tests {
         "...",
     ];
 
-    /// Lines, some of them repeated many times.
+    /// Generates lists of lines, some of them repeated many times.
     fn texts() -> impl Strategy<Value = Vec<&'static str>> {
         let times = prop_oneof![8 => Just(1usize), 1 => 60usize..75];
         prop::collection::vec((prop::sample::select(LINES), times), 0..24)
             .prop_map(|all| all.into_iter().flat_map(|(line, times)| vec![line; times]).collect())
     }
 
-    /// Some lines of a text, a few of them exchanged.
+    /// Returns some lines of a text, with a few of them replaced.
     fn cut(text: &[&'static str], from: usize, len: usize, other: &[(usize, usize)]) -> Vec<&'static str> {
         let from = from % (text.len() + 1);
         let mut old = text[from..text.len().min(from + len)].to_vec();
@@ -291,7 +293,7 @@ mod tests {
             let windows = |index| MatchSearch::new(index, &find, &new).wanted_windows().to_vec();
             prop_assert_eq!(windows(&quick), windows(&plain));
             let one = |index| told(find_in(index, &find, &new, ResolveSettings::default(), None));
-            // Twice, because look-ups are cached.
+            // The search runs twice, because look-ups are cached.
             prop_assert_eq!(one(&quick), one(&plain));
             prop_assert_eq!(one(&quick), one(&plain));
         }
@@ -353,8 +355,8 @@ mod tests {
             let place = |index: &SearchIndex<'_>| place_all(index, &[&hunk], ResolveSettings::default()).pop().unwrap();
             match (place(&SearchIndex::new(&base)), place(&SearchIndex::plain(&base))) {
                 (Ok(quick), Ok(plain)) => prop_assert_eq!(quick, plain),
-                // A hunk with a removed line that is nowhere is refused before the tiers are tried, with another
-                // message than theirs.
+                // A hunk with a removed line that occurs nowhere is refused before the tiers are tried, with a message
+                // of its own.
                 (quick, plain) => prop_assert!(quick.is_err() && plain.is_err(), "{:?}\n{:?}", quick, plain),
             }
         }

@@ -1,8 +1,8 @@
 //! New text that already has the indentation of its destination, although the old text lacks it.
 //!
 //! Old text at another depth than the file usually comes with new text at that depth, and both are shifted. But the new
-//! text may have been written for the file as it is; shifting it would indent it twice. Lines common to old and new
-//! decide between the two; without any, the smallest depth of the new text decides.
+//! text may have been written for the file as it is; shifting it would indent it twice. Lines common to the old and the
+//! new text decide between the two; without any, the smallest depth of the new text decides.
 
 use super::align::align;
 use super::match_site::{MatchSite, SitePlan};
@@ -11,7 +11,7 @@ use crate::text::fold::{self, BLANKS, indent_of, is_blank};
 use crate::text::lines::line_start;
 use std::borrow::Cow;
 
-/// Cells (old × new lines) up to which common lines are aligned.
+/// Maximum number of cells (old × new lines) for which common lines are aligned.
 const ALIGNMENT_CELLS_MAX: usize = 250_000;
 
 /// The note about new text that was written unchanged.
@@ -40,12 +40,12 @@ pub(super) enum Depth {
     File,
     /// The depth of the file, as only the smallest depth of the new text shows.
     LikelyFile,
-    /// Contradictory lines.
+    /// The lines contradict each other.
     Unclear,
 }
 
-/// Determines the depth for which the new text was written. `matched` has all lines of old with their lines of the
-/// file.
+/// Determines the depth for which the new text was written. `matched` has all lines of the old text with the lines of
+/// the file that they match.
 pub(super) fn target_depth(matched: &[MatchedLine<'_>], new: &[&str]) -> Depth {
     let matched: Vec<MatchedLine<'_>> = matched.iter().copied().filter(|it| !is_blank(it.old)).collect();
     let new: Vec<&str> = new.iter().copied().filter(|line| !is_blank(line)).collect();
@@ -92,8 +92,8 @@ fn least_indent<'l>(lines: impl Iterator<Item = &'l str>) -> Option<&'l str> {
     lines.map(indent_of).min_by_key(|it| it.len())
 }
 
-/// True for new text whose first line is at the depth of the old text, while all others are at that of the file or
-/// deeper, those included that both texts have: only the first line may have lost its indentation.
+/// True if the first line of the new text is at the depth of the old text, while all others, including those that both
+/// texts have, are at the file's depth or deeper: only the first line may have lost its indentation.
 fn is_trimmed(matched: &[MatchedLine<'_>], new: &[&str], file: &str) -> bool {
     let Some((head, rest)) = new.split_first() else { return false };
     let is_shallow = indent_of(head) != file && file.starts_with(indent_of(head));
@@ -111,17 +111,18 @@ fn is_trimmed(matched: &[MatchedLine<'_>], new: &[&str], file: &str) -> bool {
     first && others.peek().is_some() && others.all(|&(nth, at)| indent_of(matched[nth].file) == indent_of(new[at]))
 }
 
-/// True for two indentations, one of tabs and the other of spaces: one added to the other has no depth.
+/// True if one indentation consists of tabs and the other one of spaces: their sum would have no meaningful depth.
 fn in_other_unit(new: &str, file: &str) -> bool {
     consists_of(new, ' ') && consists_of(file, '\t') || consists_of(new, '\t') && consists_of(file, ' ')
 }
 
-/// True for one or more of this character and nothing else.
+/// True for a text that consists of one or more of this character.
 fn consists_of(text: &str, unit: char) -> bool {
     !text.is_empty() && text.chars().all(|ch| ch == unit)
 }
 
-/// True when no line of old is at its depth in the file, and no line that both texts have is at one depth in both.
+/// True if no line of the old text has the depth that it has in the file, and no line common to both texts has the same
+/// depth in both.
 fn is_moved(matched: &[MatchedLine<'_>], new: &[&str]) -> bool {
     let shared = shared(matched, new);
     matched.iter().all(|it| indent_of(it.old) != indent_of(it.file))
@@ -129,7 +130,7 @@ fn is_moved(matched: &[MatchedLine<'_>], new: &[&str]) -> bool {
         && shared.iter().all(|&(nth, at)| indent_of(matched[nth].old) != indent_of(new[at]))
 }
 
-/// Returns pairs (old, new) of lines that are equal except for blanks at either end.
+/// Returns pairs (old, new) of lines that are equal except for whitespace at either end.
 fn shared(matched: &[MatchedLine<'_>], new: &[&str]) -> Vec<(usize, usize)> {
     if matched.len().saturating_mul(new.len()) > ALIGNMENT_CELLS_MAX {
         return Vec::new();
@@ -139,19 +140,19 @@ fn shared(matched: &[MatchedLine<'_>], new: &[&str]) -> Vec<(usize, usize)> {
     align(&old, &new, |at| u32::try_from(fold::count_alnum(matched[at].old, 1000)).map_or(1, |weight| weight + 1)).0
 }
 
-/// Returns the hash of a line without blanks around it.
+/// Returns the hash of a line without whitespace at either end.
 fn trimmed_hash(line: &str) -> u64 {
     xxhash_rust::xxh3::xxh3_64(line.trim_matches(BLANKS).as_bytes())
 }
 
-/// True when the new text is the old one without some of its lines.
+/// True if the new text is the old text without some of its lines.
 fn is_part(matched: &[MatchedLine<'_>], new: &[&str]) -> bool {
     let mut old = matched.iter();
     new.iter().all(|line| old.any(|it| it.old == *line))
 }
 
-/// Aligns old and new for new text at the file's depth: lines common to both become equal at that depth, so that they
-/// count as kept.
+/// Aligns the old text with new text that is at the file's depth: lines common to both become equal at that depth, so
+/// that they count as kept.
 pub(super) fn at_file_depth<'a>(wanted: &PatternLines<'a>, files: &[Option<&str>]) -> PatternLines<'a> {
     let matched: Vec<MatchedLine<'_>> =
         wanted.old.iter().zip(files).map(|(old, file)| MatchedLine { old, file: file.unwrap_or(old) }).collect();
@@ -164,7 +165,8 @@ pub(super) fn at_file_depth<'a>(wanted: &PatternLines<'a>, files: &[Option<&str>
     PatternLines { old: wanted.old.clone(), new, changes: None }
 }
 
-/// Removes the indentation of literal new text if every occurrence is already preceded by it; returns whether it did.
+/// Removes the indentation of literal new text if every occurrence is already preceded by it. Returns whether it was
+/// removed.
 pub(super) fn strip_doubled_indent(search: &MatchSearch<'_>, places: &mut [MatchSite<'_>]) -> bool {
     let Some(length) = doubled(search, places) else { return false };
     for place in places {
@@ -176,7 +178,7 @@ pub(super) fn strip_doubled_indent(search: &MatchSearch<'_>, places: &mut [Match
     true
 }
 
-/// Returns the length of the new text's first indentation, if every occurrence already follows exactly that
+/// Returns the length of the new text's first indentation, if every occurrence is already preceded by exactly that
 /// indentation.
 fn doubled(search: &MatchSearch<'_>, places: &[MatchSite<'_>]) -> Option<usize> {
     let (old, new) = (&*search.find.old, search.new);
@@ -184,7 +186,7 @@ fn doubled(search: &MatchSearch<'_>, places: &[MatchSite<'_>]) -> Option<usize> 
     if search.literal_only || indent.is_empty() || old.starts_with([' ', '\t', '\n']) {
         return None;
     }
-    // The same text at a greater depth: re-indenting is the purpose of such an edit.
+    // The new text is the same text at a greater depth: indenting it is the purpose of the edit.
     let deeper = new.trim_matches(BLANKS) == old.trim_matches(BLANKS);
     let filled = !is_blank(new.split('\n').next().unwrap_or_default());
     let is_doubled = filled
@@ -215,7 +217,7 @@ mod tests {
             assert_eq!(edit(FILE, &old(depth), new), want, "{depth}");
             assert_eq!(edit(FILE, old(depth).trim_end(), new.trim_end()), want, "{depth}");
         }
-        // Nothing in common with the old text.
+        // The new text has nothing in common with the old one.
         let new = "    async def run(self):\n        pass\n";
         let want = FILE.replacen("    def go(self):\n        return 1\n", new, 1);
         for depth in [0, 2, 8] {
@@ -253,7 +255,7 @@ mod tests {
         let file = "class A:\n    a_call()\n    b_call()\n";
         let error = refuse(file, "        a_call()\n        b_call()", "    if x:\n        a_call()\n        c_call()");
         assert!(error.to_string().contains("depth is not clear"), "{error}");
-        // Old, new and file at three depths.
+        // The old text, the new text and the file have three different depths.
         let error = refuse(FILE, "def go(self):\n    return 1\n", "  def go(self):\n      return 3\n");
         assert!(error.to_string().contains("depth is not clear"), "{error}");
     }
@@ -301,7 +303,7 @@ mod tests {
         assert_eq!(edit(file, "x = 1", "        x = 2"), file.replace("= 1", "= 2"));
         let (_, resolved) = attempt(file, "x = 1", "        x = 2", false).unwrap();
         assert!(resolved.ops[0].notes[0].to_string().contains("not written twice"));
-        // Intentionally deeper, and at another depth than in the file.
+        // The new text is deeper on purpose, or at another depth than in the file.
         assert_eq!(edit(file, "x = 1", "        x = 1"), file.replace("x = 1", "        x = 1"));
         assert_eq!(edit(file, "x = 1", "    x = 2"), file.replace("x = 1", "    x = 2"));
         assert_eq!(edit_all("  go()\n  go()\n", "go()", "  run()"), "  run()\n  run()\n");
