@@ -1,8 +1,9 @@
-//! Delta transplant: applies the difference between old and new to the file's own lines.
+//! Transplants a change: applies the difference between the old and the new text to the file's own lines.
 //!
-//! Lines equal in old and new keep the file's bytes. In a changed line, the tokens common to old and new keep the
-//! file's characters. In a hunk of unequal size, lines are paired in order by likeness. A line to be changed or deleted
-//! without a partner in the file, and unseen lines at the place of writing, lead to a refusal.
+//! Lines that are equal in the old and the new text keep the file's bytes. In a changed line, the tokens common to both
+//! texts keep the file's characters. In a hunk of unequal size, lines are paired in order by likeness. The edit is
+//! refused if a line to be changed or deleted has no partner in the file, or if it would write where there are unseen
+//! lines.
 
 use super::align::align;
 use super::indent::IndentMap;
@@ -16,46 +17,46 @@ use crate::text::span::Span;
 use crate::text::tokens;
 use core::ops::Range;
 
-/// Pairs of lines (old × new) of one hunk that are compared for likeness.
+/// Maximum number of pairs of lines (old × new) of one hunk that are compared for likeness.
 const COMPARED_PAIRS_MAX: usize = 20_000;
-/// Cells (old × new lines) up to which a change is computed line by line.
+/// Maximum number of cells (old × new lines) for which a change is computed line by line.
 const ALIGNMENT_CELLS_MAX: usize = 250_000;
-/// Likeness from which lines of a hunk are paired.
+/// Likeness (0 to 1) from which lines of a hunk are paired.
 const LIKENESS_MIN: f64 = 0.5;
 
-/// A range of lines of the file, with their correspondence to the lines of old.
+/// A range of lines of the file, with their correspondence to the lines of the old text.
 pub(super) struct Window<'s, 'a> {
     pub(super) search: &'s MatchSearch<'a>,
     pub(super) wanted: &'s PatternLines<'s>,
     /// Lines of the file, zero-based.
     pub(super) lines: Range<usize>,
-    /// For every line of old, its line in the file.
+    /// For every line of the old text, its line in the file.
     pub(super) partner: Vec<Option<usize>>,
 }
 
 impl<'s, 'a> Window<'s, 'a> {
-    /// Pairs all lines of old one to one with the file, from line `first` on.
+    /// Pairs all lines of the old text one to one with the file, from line `first` on.
     pub(super) fn whole(search: &'s MatchSearch<'a>, first: usize, wanted: &'s PatternLines<'s>) -> Window<'s, 'a> {
         let lines = first..first + wanted.old.len();
         Window { search, wanted, partner: lines.clone().map(Some).collect(), lines }
     }
 
-    /// The file's line for a line of old.
+    /// Returns the file's line for a line of the old text.
     fn partner_text(&self, old: usize) -> Option<&'a str> {
         self.partner[old].map(|at| self.search.line(at))
     }
 
-    /// The line after the last partner of an old line before `at`.
+    /// Returns the line after the last partner of the old lines before `at`.
     fn after(&self, at: usize) -> usize {
         self.partner[..at].iter().rev().find_map(|&line| line).map_or(self.lines.start, |line| line + 1)
     }
 
-    /// The first partner of old line `at` or a later one.
+    /// Returns the first partner of old line `at` or a later one.
     fn before(&self, at: usize) -> usize {
         self.partner[at..].iter().find_map(|&line| line).unwrap_or(self.lines.end)
     }
 
-    /// True for lines of comments that belong to the line below them: new lines go in front of such a comment.
+    /// True for comment lines that belong to the line below them: new lines are inserted before such a comment.
     fn heads_next(&self, lines: &Range<usize>) -> bool {
         let below = lines.end < self.search.lines().count() && self.partner.contains(&Some(lines.end));
         !lines.is_empty()
@@ -66,8 +67,8 @@ impl<'s, 'a> Window<'s, 'a> {
                 .all(|at| is_comment(self.search.line(at)) && self.indent_at(at) == self.indent_at(lines.end))
     }
 
-    /// True for one unseen line that opens the block of the seen lines below it, where the added lines are statements
-    /// of the depth outside: between that line and its block they would belong to neither.
+    /// True for a single unseen line that opens the block of the seen lines below it, if the added lines are statements
+    /// of the depth outside. Between that line and its block they would belong to neither.
     fn opens_behind(&self, unseen: &Range<usize>, added: &[String]) -> bool {
         let is_text = |at: &usize| !is_blank(self.search.line(*at));
         let mut filled = unseen.clone().filter(is_text);
@@ -113,7 +114,8 @@ fn is_comment(line: &str) -> bool {
         || is_enclosed(text, "<!--", "-->")
 }
 
-/// True for a line that has its place by its depth: no comment, directive, label, bracket, or clause of the line above.
+/// True for a line whose depth shows where it belongs: not a comment, directive, label, bracket, or clause of the line
+/// above.
 fn is_statement(line: &str) -> bool {
     const CLAUSES: [&str; 9] = ["where", "then", "do", "begin", "else", "is", "as", "case", "default"];
     let text = line.trim();
@@ -122,12 +124,12 @@ fn is_statement(line: &str) -> bool {
     begins && !text.ends_with(':') && !CLAUSES.contains(&word)
 }
 
-/// True for a text between two marks.
+/// True for a text that begins and ends with these marks.
 fn is_enclosed(text: &str, begin: &str, end: &str) -> bool {
     text.starts_with(begin) && text.ends_with(end)
 }
 
-/// Computes the edits that apply the change from old to new to the window.
+/// Computes the edits that apply the change from the old to the new text to the window.
 pub(super) fn write(window: &Window<'_, '_>, indent: &IndentMap, runs: bool) -> Result<Vec<TextEdit>, MatchRefusal> {
     let PatternLines { old, new, changes: said } = window.wanted;
     let mut out = Vec::new();
@@ -137,7 +139,7 @@ pub(super) fn write(window: &Window<'_, '_>, indent: &IndentMap, runs: bool) -> 
         let fresh = fresh_lines(window, from.clone(), to, &partners, indent, runs)?;
         match lines {
             Some(lines) => {
-                // Lines added before or after a changed one have a place only if no unseen lines are adjacent.
+                // The place of lines added before or after a changed one is known only if no unseen lines are adjacent.
                 let none_paired = partners.iter().all(Option::is_none);
                 if !none_paired && !partners.first().is_none_or(Option::is_some) {
                     window.shown(window.after(from.start)..lines.start)?;
@@ -207,7 +209,7 @@ fn changed_lines(window: &Window<'_, '_>, old: Range<usize>) -> Result<Option<Ra
     Ok(Some(first..last + 1))
 }
 
-/// Returns the new lines of a hunk as they are written.
+/// Returns the new lines of a hunk as they are to be written.
 fn fresh_lines(
     window: &Window<'_, '_>,
     from: Range<usize>,
@@ -217,7 +219,7 @@ fn fresh_lines(
     runs: bool,
 ) -> Result<Vec<String>, MatchRefusal> {
     let PatternLines { old, new, .. } = window.wanted;
-    // If the file has exactly the text of old, there is nothing to carry over.
+    // If the file has exactly the old text, there is nothing to carry over.
     let carried_from = if from
         .clone()
         .any(|at| window.partner_text(at).is_some_and(|file| file.trim_matches(BLANKS) != old[at].trim_matches(BLANKS)))
@@ -232,7 +234,7 @@ fn fresh_lines(
         let line = new[at];
         let twin = partners.get(nth).copied().flatten().map(|at| from.start + at);
         if is_blank(line) && twin.is_some_and(|at| is_blank(old[at]) && window.partner[at].is_none()) {
-            // A blank line of old that the file lacks, and that stays, is not added.
+            // A blank line of the old text that the file lacks, and that the edit keeps, is not added.
             continue;
         }
         let placed =
@@ -253,7 +255,7 @@ fn fresh_lines(
     Ok(out)
 }
 
-/// Returns the old line for every new line of a hunk: one to one if there are as many, else in order by likeness.
+/// Returns the old line for every new line of a hunk: one to one if their numbers are equal, else in order by likeness.
 fn pair_up(old: &[&str], new: &[&str]) -> Vec<Option<usize>> {
     if old.len() == new.len() {
         return (0..new.len()).map(Some).collect();

@@ -1,11 +1,11 @@
-//! Similar lines with another meaning: a number or a name that differs is not a typo.
+//! Similar lines with another meaning: a different number or name is not a typo.
 
 use super::failure::nearest::line_likeness;
 use crate::text::diff;
 use crate::text::fold;
 use crate::text::tokens::tokens;
 
-/// Likeness from which a line of the file counts as the one that a caller's line is about.
+/// Likeness (0 to 1) from which a line of the file counts as the one that a caller's line means.
 const LIKENESS_MIN: f64 = 0.5;
 
 /// Keywords before the name of a definition.
@@ -59,8 +59,9 @@ pub(super) fn means_another(old: &str, file: &str) -> Option<String> {
     has_another_number(old, file).then(|| format!("a number differs: `{old}` in the old text, `{file}` in the file"))
 }
 
-/// True when a line is the file's with a typo: one letter, or two adjacent letters swapped. In the name of a definition
-/// only a swap counts, and only if the misspelled name is nowhere in the file.
+/// True if a line is the file's with a typo: one letter replaced, one or two more or missing, two adjacent letters
+/// swapped, or other whitespace between tokens. In the name of a definition only a swap counts, and only if the
+/// misspelled name does not occur in the file.
 pub(super) fn is_typo(old: &str, file: &str, text: &str) -> bool {
     const LETTERS_MIN: usize = 16;
     const SWAPPED_MIN: usize = 6;
@@ -88,14 +89,16 @@ pub(super) fn is_typo(old: &str, file: &str, text: &str) -> bool {
     }
 }
 
-/// True when two lines differ only in blanks between tokens. Lines with quotes are left out: there, blanks are text.
+/// True if two lines differ only in whitespace between tokens. False for lines with quotes, where whitespace may be
+/// text.
 fn differ_in_blanks_only(old: &str, file: &str) -> bool {
     !old.contains(['"', '\'', '`', '#'])
         && fold::count_alnum(old, 2) >= 2
         && without_free_blanks(old).is_some_and(|packed| Some(packed) == without_free_blanks(file))
 }
 
-/// Returns a line without the blanks that only separate a sign from a word; `None` if blanks separate signs.
+/// Returns a line without the whitespace that only separates a sign from a word; `None` if whitespace separates two
+/// signs.
 fn without_free_blanks(line: &str) -> Option<String> {
     let is_word = |ch: char| ch.is_alphanumeric() || ch == '_';
     let mut out = String::with_capacity(line.len());
@@ -112,19 +115,19 @@ fn without_free_blanks(line: &str) -> Option<String> {
     Some(out)
 }
 
-/// True for at most two letters.
+/// True for a text of at most two letters.
 fn is_short_word(text: &str) -> bool {
     text.len() <= 2 && text.bytes().all(|byte| byte.is_ascii_alphabetic())
 }
 
-/// True when two lines differ only in a number that is more than a value, or in a digit of a name.
+/// True if two similar lines have different numbers, apart from values of one key.
 pub(super) fn has_another_number(old: &str, file: &str) -> bool {
     let (old, file) = (old.trim(), file.trim());
     line_likeness(old, file) >= LIKENESS_MIN && digits(old) != digits(file) && !is_value_changed(old, file)
 }
 
-/// True when two lines set the same key to different numbers: the key identifies the line, and its value was changed
-/// elsewhere.
+/// True if two lines set the same key to different numbers: the key identifies the line, and only its value was
+/// changed.
 fn is_value_changed(old: &str, file: &str) -> bool {
     let shared = diff::common_prefix(old.as_bytes(), file.as_bytes());
     let Some(head) = old.get(..shared) else { return false };
@@ -135,12 +138,12 @@ fn is_value_changed(old: &str, file: &str) -> bool {
     numbers && head.trim_end_matches([' ', '"', '\'']).ends_with([':', '='])
 }
 
-/// The runs of digits in a line.
+/// Returns the runs of digits in a line.
 fn digits(line: &str) -> Vec<&str> {
     line.split(|ch: char| !ch.is_ascii_digit()).filter(|run| !run.is_empty()).collect()
 }
 
-/// The name that a line defines: of a function, a class, a module or the like.
+/// Returns the name that a line defines: of a function, a class, a module or the like.
 pub(super) fn defined(line: &str) -> Option<&str> {
     let all = tokens(line);
     let words: Vec<&str> = all.iter().copied().filter(|token| !token.trim().is_empty()).collect();
@@ -155,7 +158,7 @@ pub(super) fn defined(line: &str) -> Option<&str> {
             _ => {}
         }
     }
-    // A function or method without a keyword: `static int name(…) {`.
+    // The definition has no keyword, as in `static int name(…) {`.
     let open = words.iter().position(|word| *word == "(")?;
     let name = words[..open].last().copied().filter(begins_word)?;
     let statement = words[..open].iter().any(|word| CONTROL_WORDS.contains(word) || ["=", ".", "!"].contains(word));
