@@ -8,22 +8,22 @@ use crate::text::tokens::{token_runs, tokens};
 use core::fmt::Write as _;
 use std::collections::HashSet;
 
-/// Lines compared.
+/// Maximum number of lines that are compared.
 const COMPARED_LINES_MAX: usize = 2_000;
-/// Bytes of a line whose words are compared.
+/// Maximum number of bytes of a line whose words are compared.
 const COMPARED_LINE_BYTES_MAX: usize = 64 << 10;
-/// Characters of a line that are shown.
+/// Maximum number of characters of a line that are shown.
 const LINE_CHARS_MAX: usize = 300;
 
-/// A difference between old and the file.
+/// A difference between the old text and the file.
 pub(in crate::locate::find) struct MatchDifference {
-    /// One of a few words for programs.
+    /// The class of the difference: one of a few words, for programs.
     pub(in crate::locate::find) class: &'static str,
-    /// Sentences and lines for a model.
+    /// The description for a model: sentences and lines.
     pub(in crate::locate::find) words: String,
 }
 
-/// Returns the first difference between old and the place.
+/// Returns the first difference between the old text and the lines at a place.
 pub(in crate::locate::find) fn first_difference(
     search: &MatchSearch<'_>,
     nearest: &NearestLines,
@@ -50,7 +50,7 @@ pub(in crate::locate::find) fn first_difference(
     })
 }
 
-/// Describes how two lines differ; `name` is that of the old text.
+/// Describes the difference between two lines; `name` is the name of the old text.
 fn lines(old: &str, file: &str, at: usize, name: &str) -> MatchDifference {
     let (class, what) = class(old, file, name);
     let mut words = format!("First difference, line {at}: {what}.");
@@ -135,7 +135,7 @@ fn has_tab_indent(line: &str) -> bool {
     indent_of(line).contains('\t')
 }
 
-/// Returns a line without blanks around it.
+/// Returns a line without spaces and tabs around it.
 fn trimmed(line: &str) -> &str {
     line.trim_matches(BLANKS)
 }
@@ -159,7 +159,7 @@ fn one_token<'a>(old: &'a str, file: &'a str) -> Option<(&'a str, &'a str)> {
     differing.next().is_none().then_some((*a, *b))
 }
 
-/// Formats the line of the file with old's deviations marked.
+/// Formats the line of the file with the deviations of the old line marked.
 fn marked(old: &str, file: &str) -> String {
     let (old, file) = (tokens(old), tokens(file));
     let (mut out, mut at) = (String::new(), 0);
@@ -208,7 +208,7 @@ fn swapped(marked: &str) -> String {
     out + rest
 }
 
-/// Lists the non-ASCII characters that only one of the lines has.
+/// Describes the non-ASCII characters that only one of the lines has.
 fn code_points(old: &str, file: &str, name: &str) -> String {
     [chars_only_in(old, file, name), chars_only_in(file, old, "the file")].concat().join(", ")
 }
@@ -225,7 +225,7 @@ fn chars_only_in(line: &str, other: &str, name: &str) -> Vec<String> {
     seen.iter().map(|ch| format!("{ch} U+{:04X} in {name}", u32::from(*ch))).collect::<Vec<String>>()
 }
 
-/// Shows tabs as arrows and blanks as dots.
+/// Shows tabs as arrows and spaces as dots.
 fn visible(line: &str) -> String {
     line.replace('\t', "→").replace(' ', "·")
 }

@@ -1,5 +1,5 @@
-//! Errors for text that is not found, occurs too often, or is found and not edited. They have one shape: the seed's
-//! wording first, then evidence with line numbers, then a call that would work, and the same as facts for programs.
+//! Errors for text that is not found, occurs too often, or is found and not edited. They have one form: the wording of
+//! the seed documents, evidence with line numbers, a call that would work; and the same as facts for programs.
 
 pub(super) mod difference;
 pub(super) mod nearest;
@@ -27,20 +27,20 @@ use nearest::{NearestLines, NearestResult};
 use part::{SimilarPart, find_part};
 use serde_json::json;
 
-/// Characters of text quoted back to the caller.
+/// Maximum number of characters of text quoted back to the caller.
 const QUOTED_CHARS_MAX: usize = 400;
-/// Bytes up to which text for the next call is given in full.
+/// Maximum number of bytes of text that is given in full for the next call.
 const OFFERED_BYTES_MAX: usize = 4000;
-/// Steps for the explanation of one failure.
+/// Maximum number of steps for the explanation of one failure.
 const EXPLANATION_STEPS_MAX: u64 = 8_000_000;
-/// Lines of evidence for the nearest place.
+/// Maximum number of lines of evidence for the nearest place.
 const EVIDENCE_LINES_MAX: usize = 20;
-/// Likeness from which a place is shown.
+/// Likeness (0 to 1) from which a place is shown.
 const SHOWN_LIKENESS_MIN: f64 = 0.6;
 
-/// Likeness of old and new text from which a part of a line counts as the result of the edit.
+/// Likeness (0 to 1) of old and new text from which a part of a line counts as the result of the edit.
 const PARTIAL_LIKENESS_MIN: f64 = 0.5;
-/// Occurrences of the new text that are examined.
+/// Maximum number of occurrences of the new text that are examined.
 const APPLIED_PLACES_MAX: usize = 64;
 
 pub(super) const NOT_FOUND_MESSAGE: &str = "String to replace not found in file.";
@@ -75,7 +75,7 @@ pub(in crate::locate::find) fn bounded(search: impl FnOnce() -> NearestResult) -
     if ended { NearestResult::TooLarge } else { sought }
 }
 
-/// Creates the error for an occurrence id that matches none; `places` are the occurrences.
+/// Creates the error for an id that is not that of an occurrence; `places` are the occurrences.
 pub(super) fn no_such_place(
     search: &MatchSearch<'_>,
     tier: Tier,
@@ -118,7 +118,7 @@ pub(super) fn no_such_line(search: &MatchSearch<'_>, tier: Tier, field: &'static
     )
 }
 
-/// Creates the error for a place found with tolerance while another one has more of the old text exactly.
+/// Creates the error for a place found with tolerance if more of the old text occurs exactly at another place.
 pub(super) fn rivals(search: &MatchSearch<'_>, tier: Tier, places: &[MatchSite<'_>], rival: Range<usize>) -> Error {
     let found = places.first().map_or(0..0, |place| rivals::lines_of(search, place.span));
     let (found, other) = (named(found.start + 1, found.end), named(rival.start + 1, rival.end));
@@ -155,9 +155,10 @@ pub(super) fn rivals(search: &MatchSearch<'_>, tier: Tier, places: &[MatchSite<'
     ))
 }
 
-/// Creates the error for another number of occurrences than asked for.
+/// Creates the error for a number of occurrences other than the expected one.
 pub(super) fn count(search: &MatchSearch<'_>, tier: Tier, places: &[MatchSite<'_>]) -> Error {
-    // The count is that of `replace_all`, unless overlapping occurrences are the obstacle.
+    // The count is the number of places that `replace_all` would replace, unless overlapping occurrences are the
+    // obstacle.
     let apart = select::count_disjoint(places);
     let unique = matches!(search.find.expected, ExpectedMatches::Unique);
     let (count, crossing) = match apart {
@@ -172,7 +173,7 @@ pub(super) fn count(search: &MatchSearch<'_>, tier: Tier, places: &[MatchSite<'_
             format!("Expected {wanted} replacement(s) but found {more}{count} occurrence(s){crossing}."),
         )
         .next(match (apart, crossing) {
-            // Overlapping occurrences cannot be distinguished by their number.
+            // Overlapping occurrences cannot be selected by their number.
             (1, crossing) if !crossing.is_empty() => in_fields(
                 search,
                 advice![
@@ -201,7 +202,7 @@ pub(super) fn count(search: &MatchSearch<'_>, tier: Tier, places: &[MatchSite<'_
     places::list_places(search, error.fact("reason", reason).fact("tier", tier.number()).fact("count", count), places)
 }
 
-/// The clause that a call for one place did not ask for all.
+/// Returns the clause that the call did not ask for all places.
 fn but_not_all(search: &MatchSearch<'_>) -> String {
     match &*search.find.names.not_all {
         "" => String::new(),
@@ -237,7 +238,7 @@ fn unique_advice() -> Vec<Phrase> {
     vec![" lines of context in ".into(), context, " so that it is unique.".into()]
 }
 
-/// Returns the advice to replace all occurrences; empty where that is not possible.
+/// Returns the advice to replace all occurrences; empty if that is not possible.
 fn replace_all_advice(tier: Tier) -> Vec<Phrase> {
     if tier > Tier::IndentWidths {
         return Vec::new();
@@ -245,7 +246,7 @@ fn replace_all_advice(tier: Tier) -> Vec<Phrase> {
     vec!["To replace all occurrences, ".into(), Phrase::On("replace_all"), ". ".into()]
 }
 
-/// Begins a failure: the searched text, and everything known without a search.
+/// Creates a failure with the searched text, and everything that is known without a search.
 fn opened(search: &MatchSearch<'_>, code: Code, message: &str, tier: Tier) -> Error {
     let mut error = Error::new(code, message)
         .evidence(format!("String: {}", quoted(&search.find.old)))
@@ -260,7 +261,7 @@ fn opened(search: &MatchSearch<'_>, code: Code, message: &str, tier: Tier) -> Er
     error
 }
 
-/// Offers the text without its line numbers if the file has it, else the lines that the numbers name.
+/// If the file has the text without its line numbers, offers that text, else the lines that the numbers name.
 fn unnumbered(search: &MatchSearch<'_>, error: Error, text: String) -> Error {
     let is_there = || memchr::memmem::find(search.text.as_bytes(), text.as_bytes()).is_some();
     if !text.trim().is_empty() && is_there() {
@@ -301,8 +302,8 @@ fn blank(search: &MatchSearch<'_>, reached: Tier) -> Error {
         .next(fill_empty_file("Send its whole text as a new file."))
 }
 
-/// Returns the line at which the new text already is in the file, with evidence that it replaced the old one: at the
-/// lines most similar to the old text, or next to a line common to both texts.
+/// Returns the line at which the new text already is in the file, if there is evidence that it replaced the old text:
+/// it is at the lines most similar to the old text, or next to a line common to both texts.
 fn already_applied(search: &MatchSearch<'_>, sought: &NearestResult) -> Option<usize> {
     let new = search.new.trim_matches('\n');
     if fold::count_alnum(new, 4) < 4 || search.find.old.contains(new) {
@@ -313,7 +314,7 @@ fn already_applied(search: &MatchSearch<'_>, sought: &NearestResult) -> Option<u
     if let NearestResult::Place(nearest) = sought
         && nearest.likeness >= SHOWN_LIKENESS_MIN
     {
-        // A part of a line is evidence only if it resembles the old text closely.
+        // A part of a line is evidence only if the old and the new text are similar.
         let alike = similarity(&tokens(&search.find.old), &tokens(new)) >= PARTIAL_LIKENESS_MIN;
         return places
             .iter()
@@ -354,7 +355,7 @@ fn line_number(search: &MatchSearch<'_>, at: usize) -> usize {
     search.base.lines().line_of(search.text, at)
 }
 
-/// Adds the nearest place: its text and the first difference.
+/// Adds the nearest place to an error: its text and the first difference.
 fn explained(search: &MatchSearch<'_>, mut error: Error, sought: NearestResult) -> Error {
     if let Some(line) = already_applied(search, &sought) {
         error = error
@@ -404,7 +405,7 @@ fn explained(search: &MatchSearch<'_>, mut error: Error, sought: NearestResult) 
     error.about(ErrorContext::Nearest { from, to, text, likeness: *likeness })
 }
 
-/// Adds the part of a line that resembles a text of less than a line.
+/// Adds the part of a line that resembles a searched text of less than a line.
 fn with_part(search: &MatchSearch<'_>, error: Error) -> Error {
     let (part, ended) = work::with_budget(EXPLANATION_STEPS_MAX, || find_part(search));
     let Some(SimilarPart { span, errors, likeness }) = part.filter(|_| !ended) else {
@@ -437,12 +438,12 @@ fn named(from: usize, to: usize) -> String {
     if from == to { format!("line {from}") } else { format!("lines {from}-{to}") }
 }
 
-/// Advice that names fields where the texts are some, and else the same without.
+/// Returns `fields`, which names fields of the call, if the texts are fields; else the same advice without their names.
 fn in_fields(search: &MatchSearch<'_>, fields: Advice, plain: String) -> Advice {
     if search.find.names.are_fields { fields.or(plain) } else { plain.into() }
 }
 
-/// The name of the old text at the start of a sentence; fields stay as they are.
+/// Returns the name of the old text for the start of a sentence; names of fields are unchanged.
 fn capitalized(names: &TextNames) -> String {
     let mut chars = names.old.chars();
     match chars.next() {

@@ -1,5 +1,5 @@
-//! The place most similar to a text that was not found. Bounded by counting cells; used for explanations only, never
-//! for edits.
+//! Search for the place most similar to a text that was not found. It is bounded by counting cells, and used only for
+//! explanations, never for edits.
 
 use crate::locate::find::search::{MatchSearch, PatternLines};
 use crate::text::diff;
@@ -10,21 +10,22 @@ use core::cmp::Reverse;
 use core::ops::Range;
 use std::collections::HashMap;
 
-/// Bytes of the file that all searches for a similar line may read together.
+/// Maximum number of bytes of the file that all searches for a similar line may read together.
 const SEARCHED_BYTES_MAX: usize = 64_000_000;
-/// Lines of old that are searched for by likeness.
+/// Number of lines of the old text that are searched for by likeness.
 const SEED_LINES: usize = 2;
-/// Occurrences of a line of old up to which it votes: a more frequent line is not significant.
+/// Maximum number of occurrences of a line of the old text that vote: a more frequent line is not significant.
 const VOTES_PER_LINE_MAX: usize = 64;
-/// Lines of old that are looked up one by one; for more, all lines are hashed.
+/// Maximum number of lines of the old text that are searched for one by one; for more, all lines of the file are
+/// hashed.
 const INDIVIDUAL_LOOKUPS_MAX: usize = 24;
-/// Lines of the file between two looks at the work.
+/// Lines of the file between two checks of the work.
 const COUNTED_LINES: usize = 4096;
-/// Places that are rated.
+/// Maximum number of places that are rated.
 const RATED_PLACES_MAX: usize = 6;
-/// Steps for rating two lines; most of them reset a table.
+/// Steps of work for rating two lines; most of them reset a table.
 const RATING_STEPS: usize = 1_000;
-/// Lines of old that are rated.
+/// Maximum number of lines of the old text that are rated.
 const RATED_LINES_MAX: usize = 2_000;
 
 /// The result of a search for similar text.
@@ -34,12 +35,12 @@ pub(in crate::locate::find) enum NearestResult {
     TooLarge,
 }
 
-/// Lines of the file with their likeness to old.
+/// Lines of the file with their likeness to the old text.
 #[derive(Clone, Debug)]
 pub(in crate::locate::find) struct NearestLines {
-    /// Zero-based.
+    /// The lines, zero-based.
     pub(in crate::locate::find) lines: Range<usize>,
-    /// From 0 to 1.
+    /// The likeness, from 0 to 1.
     pub(in crate::locate::find) likeness: f64,
 }
 
@@ -73,7 +74,7 @@ fn height(old: &[&str]) -> isize {
     isize::try_from(old.len()).unwrap_or(isize::MAX)
 }
 
-/// Returns possible beginnings of old by its verbatim lines, the best supported first.
+/// Returns possible positions of the first line of the old text, found by its verbatim lines, the best supported first.
 fn voted(search: &MatchSearch<'_>) -> Vec<isize> {
     let old = &search.pattern.old;
     let mut at: HashedKeys<Vec<usize>> = HashedKeys::default();
@@ -105,7 +106,7 @@ fn voted(search: &MatchSearch<'_>) -> Vec<isize> {
     votes.into_iter().map(|(start, _)| start).take(RATED_PLACES_MAX).collect()
 }
 
-/// Votes for the beginnings of old by which one of these lines of it would be at the line of the file.
+/// Votes for each beginning of the old text that would put one of these lines of it at `line` of the file.
 fn add_votes(votes: &mut HashMap<isize, usize>, old: &[&str], line: usize, places: &[usize]) {
     for &place in places.iter().take(VOTES_PER_LINE_MAX) {
         let weight = fold::count_alnum(old[place], 80).max(1);
@@ -113,8 +114,8 @@ fn add_votes(votes: &mut HashMap<isize, usize>, old: &[&str], line: usize, place
     }
 }
 
-/// Returns the lines of the file that vote, each with its hash: the first [`VOTES_PER_LINE_MAX`] of each; `None` if
-/// only a look at all lines would tell.
+/// Returns the lines of the file that vote, each with its hash: the first [`VOTES_PER_LINE_MAX`] of each. `None` if all
+/// lines of the file would have to be examined.
 fn looked_up(search: &MatchSearch<'_>, at: &HashedKeys<Vec<usize>>) -> Option<Vec<(usize, u64)>> {
     if at.len() > INDIVIDUAL_LOOKUPS_MAX {
         return None;
@@ -137,7 +138,8 @@ fn looked_up(search: &MatchSearch<'_>, at: &HashedKeys<Vec<usize>>) -> Option<Ve
     Some(out)
 }
 
-/// Returns possible beginnings of old by the file's lines that are most similar to its heaviest lines.
+/// Returns possible positions of the first line of the old text, found by the lines of the file most similar to its
+/// heaviest lines.
 fn seeded(search: &MatchSearch<'_>) -> Vec<isize> {
     let old = &search.pattern.old;
     let mut seeds: Vec<usize> = (0..old.len()).filter(|&at| !is_blank(old[at])).collect();
@@ -165,7 +167,7 @@ fn seeded(search: &MatchSearch<'_>) -> Vec<isize> {
 
 /// The byte bigrams of a line.
 struct BigramSet {
-    /// A bit for each bigram: the first byte and two bits of the second select the word.
+    /// A bit for each bigram: the first byte and two bits of the second one select the element.
     set: Vec<u64>,
     len: usize,
 }
@@ -190,7 +192,7 @@ impl BigramSet {
         self.set[Self::word(pair)] & Self::bit(pair) != 0
     }
 
-    /// Shared bigrams in thousandths of all; a line of very different length is not examined.
+    /// Returns the share of common bigrams in thousandths; a line of very different length is not examined.
     fn score(&self, line: &str) -> usize {
         let len = line.len().saturating_sub(1);
         if len == 0 || len > self.len * 3 || len * 3 < self.len {
@@ -201,7 +203,8 @@ impl BigramSet {
     }
 }
 
-/// Rates lines of the file by their likeness to old: weighted, in order, changed lines by what they share.
+/// Rates lines of the file by their likeness to the old text: by the weight of equal lines in order; changed lines
+/// count by the part that they share.
 pub(in crate::locate::find) fn rate(search: &MatchSearch<'_>, lines: Range<usize>) -> NearestLines {
     let old = &search.pattern.old;
     let a = folded(old.iter().take(RATED_LINES_MAX).copied());
@@ -209,14 +212,14 @@ pub(in crate::locate::find) fn rate(search: &MatchSearch<'_>, lines: Range<usize
     NearestLines { lines, likeness: likeness(&a, &b) }
 }
 
-/// Returns the lines with runs of blanks folded, until the work has to end.
+/// Returns the lines in normalized form, until the work has to end.
 fn folded<'t>(lines: impl Iterator<Item = &'t str>) -> Vec<String> {
     let counted = lines.take_while(|line| !work::spend_or_end(1 + line.len() / 4));
     counted.map(|line| fold::normalize(line, Normalization::BlankRuns).into_owned()).collect()
 }
 
-/// Computes the likeness of two runs of lines by their normalized forms: weighted, in order, changed lines by the parts
-/// they share.
+/// Computes the likeness of two lists of lines by their normalized forms: by the weight of equal lines in order;
+/// changed lines count by the part that they share.
 pub(in crate::locate::find) fn likeness(a: &[String], b: &[String]) -> f64 {
     let all: usize = a.iter().map(|line| line_weight(line)).sum();
     let mut lost = 0.0;

@@ -1,29 +1,30 @@
-//! The part of a line that is most similar to a text of less than a line, found by the bit-parallel search of Myers.
+//! Search for the part of a line that is most similar to a text of less than a line, by the bit-parallel algorithm of
+//! Myers.
 
 use crate::locate::find::search::MatchSearch;
 use crate::text::fold;
 use crate::work;
 use core::ops::Range;
 
-/// Bytes of a text that is searched for: each one is a bit of a word.
+/// Maximum number of bytes of the searched text: each one is a bit of a word.
 const PATTERN_BYTES_MAX: usize = 64;
-/// Letters and digits from which a similar part of a line is not a coincidence.
+/// Minimum number of letters and digits for which a similar part of a line is not a coincidence.
 const PATTERN_ALNUM_MIN: usize = 3;
-/// Bytes of the file between two looks at the meter.
+/// Bytes of the file between two checks of the meter.
 const BYTES_PER_LOOK: usize = 4096;
-/// Bytes that are compared in a step.
+/// Bytes that are compared in one step of work.
 const BYTES_PER_STEP: usize = 4;
 
 /// A part of a line that resembles the old text.
 pub(super) struct SimilarPart {
     pub span: Range<usize>,
-    /// Bytes that differ, apart from the case of letters.
+    /// Number of bytes that differ, ignoring the case of letters.
     pub errors: usize,
     pub likeness: f64,
 }
 
-/// Returns the most similar part of a line, the first of equally similar ones; `None` if there is none that may be
-/// meant. Linear in the file.
+/// Returns the part of a line that is most similar, the first one of equally similar parts; `None` if none may be
+/// meant. Linear in the size of the file.
 pub(super) fn find_part(search: &MatchSearch<'_>) -> Option<SimilarPart> {
     let old = search.find.old.trim();
     let fits = old.len() <= PATTERN_BYTES_MAX && !old.contains(['\n', '\r']);
@@ -41,7 +42,7 @@ pub(super) fn find_part(search: &MatchSearch<'_>) -> Option<SimilarPart> {
     (search.text[start..end] != *old).then_some(SimilarPart { span: start..end, errors, likeness })
 }
 
-/// Returns how many bytes may differ.
+/// Returns the maximum number of bytes that may differ.
 fn errors_max(len: usize) -> usize {
     match len {
         0..=4 => 0,
@@ -51,13 +52,13 @@ fn errors_max(len: usize) -> usize {
     }
 }
 
-/// The end of a place in a line, with the bytes that differ.
+/// The end of a place in a line, with the number of bytes that differ.
 struct LineMatch {
     end: usize,
     errors: usize,
 }
 
-/// Returns the last end of the first place with the fewest differences.
+/// Returns the first place with the fewest differences, by the last of its possible ends.
 fn nearest_end(pattern: &[u8], text: &[u8], most: usize) -> Option<LineMatch> {
     let mut masks = [0_u64; 256];
     for (at, byte) in pattern.iter().enumerate() {
@@ -85,7 +86,7 @@ fn nearest_end(pattern: &[u8], text: &[u8], most: usize) -> Option<LineMatch> {
         }
         let (more, fewer) = (more << 1, fewer << 1);
         (above, below) = (fewer | !(diagonal | more), more & diagonal);
-        // Of ends side by side the last one: `getUser` rather than `getUs` for `getUsr`.
+        // Of adjacent ends, the last one is chosen: `getUser` rather than `getUs` for `getUsr`.
         let is_better = |best: &LineMatch| errors < best.errors || errors == best.errors && best.end == at;
         if errors <= most && best.as_ref().is_none_or(is_better) {
             best = Some(LineMatch { end: at + 1, errors });
@@ -94,7 +95,7 @@ fn nearest_end(pattern: &[u8], text: &[u8], most: usize) -> Option<LineMatch> {
     best
 }
 
-/// Returns the edit distance of two short texts in bytes, whatever the case of their letters.
+/// Returns the edit distance of two short texts in bytes, ignoring the case of letters.
 fn distance(left: &str, right: &str) -> usize {
     let mut row: Vec<usize> = (0..=right.len()).collect();
     for (at, a) in left.bytes().enumerate() {
@@ -121,7 +122,7 @@ mod tests {
         assert_eq!(found("getuser", "def getUser(id):"), Some((11, 0)));
         assert_eq!(found("getUsr", "def getUser(id):"), Some((11, 1)));
         assert_eq!(found("db.got", "x\n  return db.get(id)"), Some((17, 1)));
-        // Not over a line end, and not with too many differences.
+        // A part does not extend over a line end, and has few differences.
         assert_eq!(found("alpha beta", "alph\na beta"), None);
         assert_eq!(found("fetchUser", "getUser"), None);
         let long = "a".repeat(64);

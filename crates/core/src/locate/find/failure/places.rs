@@ -11,9 +11,9 @@ use crate::text::fold::{indent_of, is_blank};
 use crate::text::lines::{line_start, line_stop};
 use core::iter::successors;
 
-/// Occurrences shown.
+/// Maximum number of occurrences that are shown.
 const SHOWN_PLACES_MAX: usize = 5;
-/// Lines shown of each occurrence.
+/// Maximum number of lines that are shown of each occurrence.
 const LINES_PER_PLACE_MAX: usize = 3;
 
 /// Adds the occurrences to an error.
@@ -43,7 +43,8 @@ pub(super) fn list_places(search: &MatchSearch<'_>, mut error: Error, places: &[
     error.about(ErrorContext::Candidates(list))
 }
 
-/// Returns the heading of a place: the nearest shallower line above, else the nearest one that is not blank.
+/// Returns the heading of a place: the nearest line above with less indentation, else the nearest one that is not
+/// blank.
 fn header(text: &str, place: usize) -> Option<usize> {
     let first = line_start(text, place);
     let depth = indent_of(line_at(text, first)).len();
@@ -60,12 +61,12 @@ fn header(text: &str, place: usize) -> Option<usize> {
     nearest
 }
 
-/// Returns where the line above begins.
+/// Returns the offset at which the line above begins.
 fn line_above(text: &str, at: usize) -> Option<usize> {
     at.checked_sub(1).map(|before| line_start(text, before))
 }
 
-/// Returns the line from an offset on.
+/// Returns the rest of the line from an offset on.
 fn line_at(text: &str, at: usize) -> &str {
     &text[at..line_stop(text, at)]
 }
