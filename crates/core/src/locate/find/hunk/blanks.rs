@@ -1,4 +1,4 @@
-//! Hunks that omit blank lines of the file. Tried only if the hunk fits nowhere as it is.
+//! Hunks that omit blank lines of the file. They are completed only if they fit nowhere as they are.
 
 use crate::locate::find::search::SearchIndex;
 use crate::locate::op::{Hunk, HunkLine, HunkLineKind};
@@ -7,13 +7,13 @@ use crate::work;
 
 /// The note for a completed hunk.
 pub(super) const BLANKS_FILLED_NOTE: &str = "Blank lines of the file that the hunk omits were kept.";
-/// Places that are compared.
+/// Maximum number of places that are compared.
 const COMPARED_PLACES_MAX: usize = 1_000;
 
-/// Returns the hunk with the file's blank lines inserted as context, if that can be done in one way only.
+/// Returns the hunk with the file's blank lines inserted as context, if there is only one way to do that.
 ///
-/// Every other old line must be equal to the file's, trailing blanks aside. A blank line between two removed lines, or
-/// in a gap that gets new lines, has no definite position; the result is `None` then.
+/// Every other old line must be equal to the file's, ignoring trailing whitespace. A blank line between two removed
+/// lines, or in a gap that gets new lines, has no definite position; the result is `None` then.
 pub(super) fn fill_blank_lines(index: &SearchIndex<'_>, hunk: &Hunk) -> Option<Hunk> {
     let old: Vec<usize> = (0..hunk.lines.len()).filter(|&at| hunk.lines[at].kind != HunkLineKind::Added).collect();
     let first = &hunk.lines[*old.first()?].text;
@@ -45,12 +45,12 @@ pub(super) fn fill_blank_lines(index: &SearchIndex<'_>, hunk: &Hunk) -> Option<H
 
 /// Blank lines that a hunk omits.
 struct BlankGap {
-    /// Indices of the hunk's old lines around them.
+    /// Indices of the hunk's old lines before and after them.
     around: [usize; 2],
     blanks: Vec<String>,
 }
 
-/// Returns the gaps of a hunk at one place; `None` if another line differs, or nothing is omitted.
+/// Returns the gaps of a hunk at one place; `None` if another line differs, or no line is omitted.
 fn gaps(index: &SearchIndex<'_>, hunk: &Hunk, old: &[usize], start: usize) -> Option<Vec<BlankGap>> {
     let (mut out, mut at) = (Vec::new(), start);
     for (nth, &line) in old.iter().enumerate() {

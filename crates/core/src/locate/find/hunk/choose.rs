@@ -1,5 +1,6 @@
-//! Disambiguation of hunks that fit several places: by the section they name, by the numbers of their headers, by the
-//! order of the hunks. Each rule may select a place only if it is unambiguous; otherwise the hunk is refused.
+//! Disambiguation of hunks that fit several places: by the section that they name, by the line numbers in their
+//! headers, by the order of the hunks. Each rule may select a place only if its choice is unambiguous; otherwise the
+//! hunk is refused.
 
 use super::{HunkMatches, scope};
 use crate::error::Result;
@@ -8,7 +9,7 @@ use crate::locate::find::select::is_clearly_farther;
 use crate::locate::op::Hunk;
 use crate::work::{self, STEP_BYTES};
 
-/// Rounds: a placed hunk may determine the place of another one.
+/// Maximum number of rounds: a placed hunk may determine the place of another one.
 const DISAMBIGUATION_ROUNDS: usize = 8;
 
 /// Selects one place for every hunk for which a rule decides.
@@ -33,7 +34,7 @@ fn count_undecided(sought: &[Result<HunkMatches>]) -> usize {
     sought.iter().flatten().filter(|it| it.candidates.len() > 1).count()
 }
 
-/// Keeps one place and notes the reason.
+/// Keeps one place, and notes the reason.
 fn keep(sought: &mut HunkMatches, at: usize, why: &str) {
     let of = sought.candidates.len();
     let chosen = sought.candidates.swap_remove(at);
@@ -67,14 +68,14 @@ fn by_section(index: &SearchIndex<'_>, hunks: &[&Hunk], sought: &mut [Result<Hun
     }
 }
 
-/// Selects by the number in the header, corrected by the offset of the preceding hunk; `pick` gets the distances.
+/// Selects by the number in the header, corrected by the offset of the preceding hunk; `pick` receives the distances.
 fn by_number(hunks: &[&Hunk], sought: &mut [Result<HunkMatches>], pick: impl Fn(&[usize]) -> Option<usize>) {
     let offsets = offsets(hunks, sought);
     for (nth, hunk, sought) in several(hunks, sought) {
-        // "Line 1" is what models write without counting.
+        // Models write "line 1" without counting.
         let Some(said) = hunk.first.filter(|&said| said > 1 || sought.candidates[0].lines.start == 0) else { continue };
         let Some(expected) = said.checked_add_signed(offsets[nth]) else { continue };
-        // Without context on either side, nothing ties a place to the number.
+        // Without context on either side, no place is tied to the number.
         let distances: Option<Vec<usize>> = sought
             .candidates
             .iter()
@@ -87,7 +88,7 @@ fn by_number(hunks: &[&Hunk], sought: &mut [Result<HunkMatches>], pick: impl Fn(
     }
 }
 
-/// Returns the offset of the header numbers, for each hunk that of the nearest placed hunk before it.
+/// Returns for each hunk the offset of the header numbers: that of the nearest placed hunk before it.
 fn offsets(hunks: &[&Hunk], sought: &[Result<HunkMatches>]) -> Vec<isize> {
     let mut offset = 0;
     let mut out = Vec::with_capacity(hunks.len());
@@ -104,20 +105,20 @@ fn offsets(hunks: &[&Hunk], sought: &[Result<HunkMatches>]) -> Vec<isize> {
     out
 }
 
-/// Returns the index of the nearest one, if it is clearly the nearest.
+/// Returns the index of the nearest place, if it is clearly the nearest.
 fn nearest(distances: &[usize]) -> Option<usize> {
     let (at, least) = distances.iter().copied().enumerate().min_by_key(|&(_, it)| it)?;
     let others = distances.iter().enumerate().filter(|&(other, _)| other != at);
     others.min_by_key(|&(_, it)| it).is_some_and(|(_, &next)| next > 0 && is_clearly_farther(next, least)).then_some(at)
 }
 
-/// Selects by the order of the hunks, if there is only one way to place each below the one before it.
+/// Selects by the order of the hunks, if there is only one way to place each hunk below the previous one.
 fn by_order(sought: &mut [Result<HunkMatches>]) {
     let starts: Option<Vec<Vec<usize>>> = sought
         .iter()
         .map(|it| it.as_ref().ok().map(|it| it.candidates.iter().map(|it| it.lines.start).collect()))
         .collect();
-    // A hunk without any place leaves the order open.
+    // If a hunk has no place at all, the order decides nothing.
     let Some(starts) = starts else { return };
     let mut first = Vec::with_capacity(starts.len());
     let mut from = 0;

@@ -1,10 +1,10 @@
-//! Hunks with less context than they have, where the call says how much of it must match (`-C` of git apply). Tried only
-//! where the hunk fits nowhere as it is; what is left still has to be in one place only.
+//! Hunks with less context than they have, if the call says how much of it must match (`-C` of git apply). They are
+//! tried only if the hunk fits nowhere as it is; the rest of the hunk must still fit at one place only.
 
 use crate::locate::op::{Hunk, HunkLineKind};
 
-/// The hunk with ever less context, down to `least` lines on each side, with a note for each. As git does, the side with
-/// more lines loses one first.
+/// Returns the hunk with less and less context, down to `least` lines on each side, each with a note. As in git, the
+/// side with more context loses a line first.
 pub(super) fn reduced(hunk: &Hunk, least: usize) -> Vec<(Hunk, String)> {
     let lines = &hunk.lines;
     let head = lines.iter().take_while(|line| line.kind == HunkLineKind::Context).count();
@@ -22,12 +22,12 @@ pub(super) fn reduced(hunk: &Hunk, least: usize) -> Vec<(Hunk, String)> {
             back -= 1;
         }
         let kept = lines[head - front..lines.len() - (tail - back)].to_vec();
-        // Without an old line nothing but a number would say where the new ones go.
+        // Without an old line, only a number would show the position of the new ones.
         if kept.iter().all(|line| line.kind == HunkLineKind::Added) {
             break;
         }
         let (above, below) = (head - front, tail - back);
-        // A number that context on both sides no longer confirms decides nothing.
+        // If context was removed on both sides, the number is no longer confirmed by anything and is dropped.
         let first = hunk.first.filter(|_| above == 0 || below == 0).map(|first| first + above);
         let open = if below == 0 { hunk.open } else { (false, false) };
         out.push((

@@ -1,4 +1,5 @@
-//! Hunks whose added lines all begin with `++`: the mark was doubled, or the lines begin with a plus sign.
+//! Hunks whose added lines all begin with `++`: either the mark was doubled, or the lines themselves begin with a plus
+//! sign.
 
 use super::failure;
 use crate::error::Result;
@@ -10,19 +11,19 @@ use crate::text::fold::{indent_of, is_blank};
 use memchr::memmem;
 use std::cell::LazyCell;
 
-/// The repair of a doubled mark.
+/// The note about a removed mark.
 pub(super) const DOUBLED_NOTE: &str = "Each added line of the hunk begins with `++`; one + was taken as the mark, and the other one was dropped, because the lines around them have none.";
 
-/// Lines of either side that are compared.
+/// Maximum number of lines of either side that are compared.
 const COMPARED_LINES_MAX: usize = 20;
-/// Likeness from which an added line is a removed one after its change.
+/// Likeness (0 to 1) from which an added line counts as the new form of a removed one.
 const LIKENESS_MIN: f64 = 0.5;
-/// Indentation that a list does not have behind its sign.
+/// Indentation after the sign that is too deep for a list item.
 const DEEP_INDENT_MIN: usize = 2;
 
-/// Returns the hunks with one mark where it was doubled beyond doubt; `None` where a hunk is as it is meant.
+/// Returns each hunk with single marks if they were certainly doubled; `None` if the hunk means what it says.
 ///
-/// Errors: a doubled mark that nothing proves.
+/// Errors: the marks look doubled, and nothing proves that they are or are not.
 pub(super) fn without_doubled_marks(index: &SearchIndex<'_>, hunks: &[&Hunk]) -> Vec<Result<Option<Hunk>>> {
     let text = index.base.text().as_bytes();
     let has_plus = LazyCell::new(|| text.starts_with(b"+") || memmem::find(text, b"\n+").is_some());
@@ -51,7 +52,7 @@ fn unmarked(hunk: &Hunk) -> impl Iterator<Item = &str> + Clone {
     texts(hunk, HunkLineKind::Added).map(|line| &line[1..]).filter(|line| !is_blank(line)).take(COMPARED_LINES_MAX)
 }
 
-/// True when an added line is indented as an old one, and more than the text of a list.
+/// True if an added line is indented like an old line, and deeper than the text of a list item.
 fn has_depth(hunk: &Hunk) -> bool {
     let old = hunk.lines.iter().filter(|line| line.kind != HunkLineKind::Added && !is_blank(&line.text));
     let old: Vec<&str> = old.take(COMPARED_LINES_MAX).map(|line| indent_of(&line.text)).collect();
@@ -69,7 +70,7 @@ fn has_counterpart(hunk: &Hunk) -> bool {
 fn meaning(index: &SearchIndex<'_>, hunk: &Hunk) -> Result<Option<Hunk>> {
     let mut removed = texts(hunk, HunkLineKind::Removed).filter(|line| !is_blank(line)).take(COMPARED_LINES_MAX);
     let is_minus_doubled = has_doubled_minus(index, hunk);
-    // A removed line that only gets the sign: that is the change.
+    // The only change of a removed line is the sign: then the sign is part of the text.
     if !is_minus_doubled && removed.any(|old| unmarked(hunk).any(|new| new == old)) {
         return Ok(None);
     }
@@ -86,7 +87,7 @@ fn meaning(index: &SearchIndex<'_>, hunk: &Hunk) -> Result<Option<Hunk>> {
     Ok(Some(out))
 }
 
-/// True when the removed lines begin with `--` and the file has the first of them with no sign of its own.
+/// True if the removed lines begin with `--`, and the first of them is in the file without a sign.
 fn has_doubled_minus(index: &SearchIndex<'_>, hunk: &Hunk) -> bool {
     let mut removed = texts(hunk, HunkLineKind::Removed);
     let Some(first) = removed.clone().find(|line| !is_blank(line.trim_start_matches('-'))) else { return false };

@@ -1,7 +1,7 @@
 //! Stale context at the edges of a hunk: lines before the first change or after the last one that are not in the file.
 //!
-//! They are dropped one by one, as few as possible. The change must remain anchored by a removed line, or by context on
-//! both sides of an insertion, and the rest must have enough letters and digits.
+//! These lines are dropped one by one, as few as possible. The change must remain anchored by a removed line, or by
+//! context on both sides of an insertion, and the rest must have enough letters and digits.
 
 use super::seeker::{Seeker, candidate};
 use super::{DroppedContext, HunkCandidate, HunkMatches};
@@ -12,12 +12,12 @@ use crate::locate::op::{HunkLine, HunkLineKind};
 use crate::text::fold::{self, is_blank};
 use std::rc::Rc;
 
-/// Lines dropped at either end.
+/// Maximum number of lines dropped at either end.
 const DROPPED_LINES_MAX: usize = 3;
-/// Letters and digits that must remain in removed and context lines.
+/// Minimum number of letters and digits that must remain in removed and context lines.
 const REMAINING_ALNUM_MIN: usize = 8;
 
-/// Letters and digits of a context line that supports a place.
+/// Minimum number of letters and digits of a context line that supports a place.
 const SUPPORTING_ALNUM_MIN: usize = 8;
 
 /// Finds the places with the least dropped context.
@@ -33,7 +33,7 @@ pub(super) fn seek_with_less_context<'s>(
     }
     let most_head = if is_anchored(lines[head..].iter()) { head } else { head.saturating_sub(1) };
     let most_tail = if is_anchored(lines[..lines.len() - tail].iter().rev()) { tail } else { tail.saturating_sub(1) };
-    // A call may say how much context must match.
+    // The call may say how much context must match.
     let least = seeker.settings.context.unwrap_or(0);
     let (most_head, most_tail) = (
         most_head.min(DROPPED_LINES_MAX).min(head.saturating_sub(least)),
@@ -64,12 +64,13 @@ pub(super) fn seek_with_less_context<'s>(
     Ok(None)
 }
 
-/// True if the first change removes a line. At the very edge of the rest, nothing else would anchor it.
+/// True if the first change removes a line. Without a removed line, a change at the very edge of the rest would be
+/// anchored by nothing.
 fn is_anchored<'l>(lines: impl Iterator<Item = &'l HunkLine>) -> bool {
     lines.take_while(|line| line.kind != HunkLineKind::Context).any(|line| line.kind == HunkLineKind::Removed)
 }
 
-/// True when two ways to drop lines lead to the same change.
+/// True if two ways to drop lines lead to the same change.
 fn same(a: &HunkCandidate, b: &HunkCandidate) -> bool {
     match (&a.hit, &b.hit) {
         (Ok(a), Ok(b)) => a.edits == b.edits,
@@ -123,9 +124,9 @@ fn places(seeker: &Seeker<'_>, front: usize, back: usize) -> Result<Vec<HunkCand
     Ok(Vec::new())
 }
 
-/// True when a dropped line shows that the hunk is about something else: a counterpart next to the place that differs in
-/// a number; or a definition that is elsewhere, or without as much other context that is there. With such context the
-/// definition was renamed, unless the hunk only adds lines.
+/// True if a dropped line shows that the hunk is about something else: the file has a counterpart next to the place
+/// that differs in a number; or the line is a definition that exists elsewhere, or is supported by less context than is
+/// dropped. If the other context is sufficient, the definition was renamed, unless the hunk only adds lines.
 fn mistaken(seeker: &Seeker<'_>, place: &HunkCandidate) -> bool {
     let (old, DroppedContext { front, back }) = (&seeker.search.pattern.old, place.left_out);
     let count = seeker.index.lines().count();
@@ -137,7 +138,7 @@ fn mistaken(seeker: &Seeker<'_>, place: &HunkCandidate) -> bool {
     }
     let dropped = || old[..front].iter().chain(&old[old.len() - back..]);
     let Some(name) = dropped().find_map(|line| typo::defined(line.trim())) else { return false };
-    // Nothing but the dropped line says in which definition the new lines belong.
+    // If the hunk removes nothing, only the dropped line shows in which definition the new lines belong.
     if seeker.hunk.lines.iter().all(|line| line.kind != HunkLineKind::Removed) {
         return true;
     }
@@ -148,7 +149,7 @@ fn mistaken(seeker: &Seeker<'_>, place: &HunkCandidate) -> bool {
     is_elsewhere || kept_context(seeker, front, back) < dropped().filter(|line| !is_blank(line)).count()
 }
 
-/// Counts the context lines with text that the hunk keeps.
+/// Counts the context lines with text that the hunk retains.
 fn kept_context(seeker: &Seeker<'_>, front: usize, back: usize) -> usize {
     let lines: Vec<_> = seeker.hunk.lines.iter().filter(|line| line.kind != HunkLineKind::Added).collect();
     let kept = lines.get(front..lines.len().saturating_sub(back)).unwrap_or_default();

@@ -23,16 +23,16 @@ use serde_json::json;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// Places that a message lists.
+/// Maximum number of places that a message lists.
 const LISTED_PLACES_MAX: usize = 5;
-/// Lines of a place that are shown.
+/// Maximum number of lines of a place that are shown.
 const SHOWN_LINES_MAX: usize = 20;
-/// Lines of the hunk that are used to find the nearest place, and the occurrences that each may have.
+/// Number of lines of the hunk by which the nearest place is found, and the maximum number of occurrences of each.
 const SAMPLE_LINES: usize = 4;
 const SAMPLE_OCCURRENCES_MAX: usize = 32;
-/// Likeness from which a place is shown.
+/// Likeness (0 to 1) from which a place is shown.
 const SHOWN_LIKENESS_MIN: f64 = 0.5;
-/// Letters and digits that the new side needs to be recognized in the file.
+/// Minimum number of letters and digits of the new side for it to be recognized in the file.
 const APPLIED_ALNUM_MIN: usize = 8;
 
 /// Creates the error for an anchor that is not in the file.
@@ -73,7 +73,7 @@ fn lines_of_old(index: &SearchIndex<'_>, hunk: &Hunk) -> Vec<usize> {
         .collect()
 }
 
-/// Lists the first of some lines.
+/// Lists the first few of some line numbers.
 fn few(lines: &[usize]) -> String {
     let shown: Vec<String> = lines.iter().take(LISTED_PLACES_MAX).map(usize::to_string).collect();
     shown.join(", ") + if lines.len() > LISTED_PLACES_MAX { ", …" } else { "" }
@@ -173,8 +173,8 @@ pub(super) fn ambiguous(index: &SearchIndex<'_>, hunk: &Hunk, tier: Tier, candid
     ))
 }
 
-/// Creates the error for a place found with tolerance while another one has more of the hunk's lines exactly: `lines`
-/// has both.
+/// Creates the error for a place found with tolerance if more of the hunk's lines occur exactly at another place.
+/// `lines` are those of both places.
 pub(super) fn rivals(index: &SearchIndex<'_>, hunk: &Hunk, tier: Tier, lines: [&Range<usize>; 2]) -> Error {
     let [found, other] = lines.map(|it| format!("lines {}-{}", it.start + 1, it.end));
     let mut error = Error::new(
@@ -274,8 +274,8 @@ pub(super) fn line_of_applied(seeker: &Seeker<'_>) -> Option<usize> {
     let lines = &seeker.hunk.lines;
     let of = |kind: HunkLineKind| lines.iter().filter(move |line| line.kind == kind);
     let added: usize = of(HunkLineKind::Added).map(alnum_weight).sum();
-    // After a removal its neighbours are adjacent; new lines must exist, with neighbours if they are not distinctive
-    // themselves.
+    // After a removal the neighbours of the removed lines are adjacent; new lines must exist, together with their
+    // neighbours if they are not distinctive themselves.
     let removal = of(HunkLineKind::Added).next().is_none()
         && [lines.first(), lines.last()].into_iter().flatten().all(|line| line.kind == HunkLineKind::Context);
     let around: usize = of(HunkLineKind::Context).map(alnum_weight).sum();
@@ -292,12 +292,12 @@ pub(super) fn line_of_applied(seeker: &Seeker<'_>) -> Option<usize> {
     starts.filter(|&start| pointer.allows(start)).min_by_key(|&start| pointer.rank(start)).map(|start| start + 1)
 }
 
-/// Returns the letters and digits of a line, as far as they count.
+/// Returns the number of letters and digits of a line, up to the number that is needed.
 fn alnum_weight(line: &crate::locate::op::HunkLine) -> usize {
     fold::count_alnum(&line.text, APPLIED_ALNUM_MIN)
 }
 
-/// The place to which a hunk says it belongs: the failure report describes that place.
+/// The place that a hunk claims for itself: the failure report prefers that place.
 struct HunkPointer {
     anchored: bool,
     anchors: Rc<scope::ScopeAnchors>,
@@ -327,7 +327,7 @@ impl HunkPointer {
     }
 }
 
-/// Returns the place with most of the hunk's old lines verbatim, else the most similar one.
+/// Returns the place that has the most old lines of the hunk verbatim, else the most similar one.
 fn nearest(search: &MatchSearch<'_>, hunk: &Hunk) -> Option<NearestLines> {
     let text = search.text.as_bytes();
     let mut votes: HashMap<usize, usize> = HashMap::new();
@@ -341,7 +341,8 @@ fn nearest(search: &MatchSearch<'_>, hunk: &Hunk) -> Option<NearestLines> {
         }
     }
     let pointer = HunkPointer::new(search.index, hunk);
-    // Of places below the anchor, the one with most of the hunk; of equal ones, the one nearest to the stated line.
+    // Places below the anchor are preferred; of those, the one with most of the hunk, then the one nearest to the
+    // stated line.
     let best = votes
         .into_iter()
         .min_by_key(|&(start, votes)| (!pointer.allows(start), core::cmp::Reverse(votes), pointer.rank(start), start));
@@ -361,7 +362,7 @@ fn nearest(search: &MatchSearch<'_>, hunk: &Hunk) -> Option<NearestLines> {
     }
 }
 
-/// Adds the hunk corrected to the file's lines if few of them differ, else the lines to build it from.
+/// If few lines differ, adds the hunk corrected to the file's lines; else the lines from which to build it.
 fn ready(error: Error, index: &SearchIndex<'_>, hunk: &Hunk, lines: core::ops::Range<usize>) -> Error {
     let about = wanted(hunk);
     let missing = about

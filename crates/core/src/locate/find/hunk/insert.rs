@@ -1,4 +1,4 @@
-//! Hunks that only add lines: placed by an anchor, by a line number in the header, or at the end of the file.
+//! Hunks that only add lines: they are placed by an anchor, by a line number in the header, or at the end of the file.
 
 use super::scope::ScopeAnchors;
 use super::seeker::places_max;

@@ -1,9 +1,9 @@
 //! Placement of all hunks of a patch for one file.
 //!
 //! A hunk's old side is searched for by the tiers of the cascade, the strictest first; the first tier with a place
-//! below the hunk's anchors decides. Lines marked as removed must exist (white space and punctuation apart), and only
+//! below the hunk's anchors decides. Lines marked as removed must exist (ignoring whitespace and punctuation), and only
 //! the marked lines are written: context keeps the file's bytes. If there are several places, only the section name,
-//! the numbers, or the order of the hunks may select one.
+//! the line numbers or the order of the hunks may select one.
 
 mod blanks;
 mod choose;
@@ -32,8 +32,8 @@ use crate::text::span::Span;
 use crate::work;
 use core::ops::Range;
 
-/// Hunks from which lines that were not found together are looked up in a table instead of searching the text once for
-/// each hunk.
+/// Number of hunks from which lines that the common search did not find are looked up in a table, instead of searching
+/// the text once for each hunk.
 const LINE_TABLE_HUNKS_MIN: usize = 6;
 
 /// A place where a hunk fits.
@@ -41,9 +41,9 @@ const LINE_TABLE_HUNKS_MIN: usize = 6;
 struct HunkCandidate {
     /// The zero-based lines of the file that match the old side.
     lines: Range<usize>,
-    /// The edits, or the reason against them.
+    /// The edits, or the reason why the place is refused.
     hit: Result<TextMatch, MatchRefusal>,
-    /// Dropped context lines at the front and the back.
+    /// Context lines dropped at the beginning and the end.
     left_out: DroppedContext,
 }
 
@@ -55,8 +55,8 @@ struct DroppedContext {
 }
 
 impl DroppedContext {
-    /// Returns the line at which the rest of a hunk should begin according to its header; `None` if nothing ties the
-    /// rest to the number.
+    /// Returns the line at which the rest of a hunk should begin according to its header; `None` if context was dropped
+    /// on both sides, so that the number says nothing about the rest.
     fn first(self, said: usize) -> Option<usize> {
         (self.front == 0 || self.back == 0).then(|| said.saturating_add(self.front))
     }
@@ -66,7 +66,7 @@ impl DroppedContext {
 #[derive(Debug)]
 struct HunkMatches {
     tier: Tier,
-    /// In order, at least one.
+    /// The places in the order of the file, at least one.
     candidates: Vec<HunkCandidate>,
     notes: Notes,
 }
@@ -106,7 +106,8 @@ fn place_each(index: &SearchIndex<'_>, hunks: &[&Hunk], settings: ResolveSetting
     let mut repairs: Vec<Option<TextMatches>> = Vec::with_capacity(hunks.len());
     let mut failures = 0;
     for ((hunk, find), literal) in hunks.iter().zip(&sides).zip(&literal.places) {
-        // Each failure costs an explanation. Beyond this number the rest cannot change the outcome: nothing is written.
+        // Each failure costs an explanation. Beyond this number the other hunks cannot change the outcome, because
+        // nothing is written.
         let tries = failures < EXPLAINED_FAILURES_MAX && !work::spend_or_end(1);
         let found = if tries {
             seek::seek(index, hunk, (find, literal.as_deref()), settings, many)
@@ -123,7 +124,8 @@ fn place_each(index: &SearchIndex<'_>, hunks: &[&Hunk], settings: ResolveSetting
         return hunks.iter().map(|_| Err(failure::not_searched())).collect();
     }
     choose::disambiguate(index, hunks, &mut sought);
-    // Braces and blank lines that exist already were added by this patch, unless another hunk shows that it is new.
+    // Existing braces and blank lines count as the result of this patch, unless another hunk shows that the patch was
+    // not applied yet.
     let trifles = hunks.iter().zip(&sought).map(|(hunk, sought)| {
         only_lines(sought)
             .and_then(|lines| stands_already(index, hunk, &lines))
@@ -155,7 +157,7 @@ fn place_each(index: &SearchIndex<'_>, hunks: &[&Hunk], settings: ResolveSetting
     out
 }
 
-/// Returns the lines of a hunk with one place.
+/// Returns the lines of a hunk that has only one place.
 fn only_lines(sought: &Result<HunkMatches>) -> Option<Range<usize>> {
     match sought {
         Ok(HunkMatches { candidates, .. }) if candidates.len() == 1 => Some(candidates[0].lines.clone()),
@@ -200,12 +202,12 @@ fn place_tolerantly(
     Some((place_alone(index, settings, &elided)?, vec![repair::PLACEHOLDER_NOTE]))
 }
 
-/// True if the file has a line, its indentation aside; also once the work of the call has to end.
+/// True if the file has a line, ignoring indentation. True as well once the work of the call has to end.
 fn occurs(index: &SearchIndex<'_>, text: &str) -> bool {
     (0..index.lines().count()).any(|at| work::spend_or_end(1) || index.line(at).trim() == text)
 }
 
-/// Places a hunk without the others.
+/// Places a hunk independently of the others.
 fn place_alone(index: &SearchIndex<'_>, settings: ResolveSettings, meant: &Hunk) -> Option<TextMatches> {
     let find = seek::old_side(meant);
     let sought = seek::seek(index, meant, (&find, None), settings, false).ok()?;
@@ -241,7 +243,7 @@ fn settle(index: &SearchIndex<'_>, hunk: &Hunk, sought: HunkMatches) -> Result<T
     Ok(TextMatches { tier, matches: vec![hit], notes })
 }
 
-/// Refuses a place found with tolerance while another one has more of the hunk's lines exactly. A hunk with anchors
+/// Refuses a place found with tolerance if more of the hunk's lines occur exactly at another place. A hunk with anchors
 /// states its place itself.
 ///
 /// Errors: `match.ambiguous`.
@@ -258,14 +260,14 @@ fn no_rival(index: &SearchIndex<'_>, hunk: &Hunk, tier: Tier, place: &HunkCandid
     }
 }
 
-/// Adds the change of the last line end, if the patch states one. An edit that reaches the end includes it already: two
-/// edits at one position would be joined as a repetition. `below_others`: the hunk does not begin at the start of the
-/// file.
+/// Adds the change of the last line end, if the patch states one. An edit that extends to the end includes that change
+/// already: two edits at one position would be joined as a repetition. `below_others` is true if the hunk does not
+/// begin at the start of the file.
 fn end_as_said(index: &SearchIndex<'_>, hunk: &Hunk, below_others: bool, edits: &mut Vec<TextEdit>) {
     let (count, text) = (index.lines().count(), index.base.text());
     let open = count > 0 && index.lines().is_open(count - 1);
-    // The last line of the new side must be the file's: one that the hunk shows, or the one above, which had its line
-    // end.
+    // The last line of the new side must be that of the file: either the hunk shows it, or it is the line above, which
+    // had its line end.
     let shown = hunk.lines.iter().any(|line| line.kind != HunkLineKind::Removed);
     if count == 0 || !(shown || below_others && hunk.open == (true, false)) {
         return;
@@ -299,9 +301,9 @@ struct AppliedEvidence {
 /// The strength of the evidence that a hunk was applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ProofStrength {
-    /// A new line is distinctive.
+    /// At least one new line is distinctive.
     Strong,
-    /// All new lines are braces or blank; they prove nothing if another hunk of the patch is still to be applied.
+    /// All new lines are braces or blank; they prove nothing if another hunk of the patch has yet to be applied.
     Weak,
 }
 
@@ -314,7 +316,7 @@ fn stands_already(index: &SearchIndex<'_>, hunk: &Hunk, place: &Range<usize>) ->
     let new = &hunk.lines;
     let before = hunk.lines.iter().take_while(|line| line.kind == HunkLineKind::Added).count();
     let adds = new.iter().any(|it| it.kind == HunkLineKind::Added);
-    // Without old lines the place is a gap, and the new lines follow it.
+    // A hunk without old lines is placed in a gap, and its new lines would be after it.
     let first = if place.is_empty() { place.start } else { place.start.checked_sub(before)? };
     let tells =
         if before < new.len() { new.iter().any(has_alnum) } else { !new.iter().all(|it| it.text.trim().is_empty()) };
