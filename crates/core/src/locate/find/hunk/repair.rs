@@ -1,10 +1,10 @@
-//! Repair of hunks with a missing mark or a superfluous blank line. Tried only if the hunk fits nowhere as it is.
+//! Repair of hunks with a missing mark or a superfluous blank line. It is tried only if the hunk fits nowhere as it is.
 
 use crate::locate::omission;
 use crate::locate::op::{Hunk, HunkLine, HunkLineKind};
 use std::collections::BTreeSet;
 
-/// The repair of lines between added ones.
+/// The note about lines between added ones.
 pub(super) const UNMARKED_NOTE: &str = "Lines without a mark between added lines were read as added.";
 
 /// Returns a hunk without line numbers in which blank lines between added lines are added as well; `None` if it has no
@@ -26,8 +26,8 @@ pub(super) fn fill_blanks(hunk: &Hunk) -> Option<Hunk> {
     out
 }
 
-/// Returns the repaired hunk and the repairs; `None` if it has none of the known mistakes. `occurs` tells whether the
-/// file has a line, its indentation aside.
+/// Returns the repaired hunk and the notes about its repairs; `None` if it has none of the known mistakes. `occurs`
+/// returns true if the file has a line, ignoring indentation.
 pub(super) fn repair_hunk(hunk: &Hunk, occurs: impl Fn(&str) -> bool) -> Option<(Hunk, Vec<&'static str>)> {
     let mut out = hunk.clone();
     let mut notes = Vec::new();
@@ -40,12 +40,12 @@ pub(super) fn repair_hunk(hunk: &Hunk, occurs: impl Fn(&str) -> bool) -> Option<
     (!notes.is_empty()).then_some((out, notes))
 }
 
-/// The repair of placeholders in the context.
+/// The note about placeholders in the context.
 pub(super) const PLACEHOLDER_NOTE: &str =
     "Placeholders in the context of the hunk were read as the lines that they stand for.";
 
-/// Returns a hunk with `...` for each placeholder in words among its unchanged lines; `None` if it has none. `occurs`
-/// tells whether the file has a line, its indentation aside.
+/// Returns a hunk with `...` for each worded placeholder among its unchanged lines; `None` if it has none. `occurs`
+/// returns true if the file has a line, ignoring indentation.
 pub(super) fn elide_placeholders(hunk: &Hunk, occurs: impl Fn(&str) -> bool) -> Option<Hunk> {
     let mut out = None;
     for (at, line) in hunk.lines.iter().enumerate().filter(|(_, line)| is_kept(line)) {
@@ -57,8 +57,9 @@ pub(super) fn elide_placeholders(hunk: &Hunk, occurs: impl Fn(&str) -> bool) -> 
     out
 }
 
-/// Marks unmarked lines as added if added lines are on both sides of them and the file has no such lines. The first
-/// blank of an indented line was taken for its mark; it is restored if that gives the indentation of an added line.
+/// Marks unmarked lines as added if added lines are on both sides of them and the file has no such lines. The parser
+/// took the first space of an indented line for its mark; it is restored if that gives the indentation of an added
+/// line.
 fn mark_added(lines: &mut [HunkLine], occurs: impl Fn(&str) -> bool) -> bool {
     let depths: BTreeSet<usize> = lines.iter().filter(|line| is_added(line)).map(|line| indent(&line.text)).collect();
     let mut changed = false;

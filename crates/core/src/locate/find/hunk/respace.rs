@@ -1,4 +1,4 @@
-//! Context lines with other blanks than the file's: their mark was omitted, or only their indentation differs.
+//! Context lines whose whitespace differs from the file's: their mark was omitted, or only their indentation differs.
 
 use super::seeker::{CANDIDATES_MAX, Seeker, candidate, literal as places};
 use super::{HunkCandidate, wanted};
@@ -9,7 +9,7 @@ use crate::locate::find::tier::spacing;
 use crate::locate::op::{Hunk, HunkLine, HunkLineKind, TextQuery};
 use crate::text::fold::{self, BLANKS, Normalization, is_blank};
 
-/// Lines compared for one hunk.
+/// Maximum number of lines compared for one hunk.
 const COMPARED_LINES_MAX: usize = 2_000_000;
 
 pub(super) const MISSING_BLANK_NOTE: &str =
@@ -17,7 +17,7 @@ pub(super) const MISSING_BLANK_NOTE: &str =
 pub(super) const TOKENS_NOTE: &str = "The whitespace between the tokens of the hunk's lines differs from the file's; context was kept as it is in the file.";
 pub(super) const CONTEXT_INDENT_NOTE: &str = "The indentation of context lines differs from the file's, that of the changed lines does not; only the changed lines were written.";
 
-/// Returns exact places after restoring the blank that marks each context line.
+/// Returns exact places after restoring the space that marks each context line.
 pub(super) fn literal(seeker: &Seeker<'_>, many: bool) -> Option<Vec<HunkCandidate>> {
     let respaced = respaced(seeker.hunk)?;
     let find = TextQuery { old: respaced.old_text(), ..seeker.search.find.clone() };
@@ -25,7 +25,7 @@ pub(super) fn literal(seeker: &Seeker<'_>, many: bool) -> Option<Vec<HunkCandida
     Some(places(&search, many, CANDIDATES_MAX + 1).iter().map(|place| candidate(&search, place)).collect())
 }
 
-/// Restores the blanks, if the hunk has a context line with text.
+/// Restores these spaces, if the hunk has a context line with text.
 fn respaced(hunk: &Hunk) -> Option<Hunk> {
     hunk.lines.iter().any(is_filled_context).then(|| {
         let mut hunk = hunk.clone();
@@ -39,7 +39,7 @@ fn is_filled_context(line: &HunkLine) -> bool {
     line.kind == HunkLineKind::Context && !is_blank(&line.text)
 }
 
-/// Returns places where the changed lines are verbatim in the file and the context differs in indentation only. Without
+/// Returns places where the changed lines are verbatim in the file and the context differs only in indentation. Without
 /// a removed line only a missing mark is tolerated: nothing else would show the depth of the new lines.
 pub(super) fn mixed<'s>(seeker: &'s Seeker<'s>) -> Vec<HunkCandidate> {
     let (search, hunk) = (&seeker.search, seeker.hunk);
@@ -58,7 +58,7 @@ pub(super) fn mixed<'s>(seeker: &'s Seeker<'s>) -> Vec<HunkCandidate> {
         .collect()
 }
 
-/// True if the old lines fit from a line of the file on, but for lost blanks.
+/// True if the old lines match from a line of the file on, apart from missing spaces.
 fn fits_at(old: &[&HunkLine], search: &MatchSearch<'_>, removes: bool, first: usize) -> bool {
     (first..).zip(old).all(|(at, line)| {
         let file = search.line(at);
@@ -70,7 +70,7 @@ fn fits_at(old: &[&HunkLine], search: &MatchSearch<'_>, removes: bool, first: us
     })
 }
 
-/// Returns places with the same tokens as the hunk, whatever blanks separate them.
+/// Returns places with the same tokens as the hunk, ignoring the blanks between them.
 pub(super) fn tokens<'s>(seeker: &'s Seeker<'s>) -> Vec<HunkCandidate> {
     let places = spacing::places(&seeker.search, |_, _| true);
     places.iter().map(|place| candidate(&seeker.search, place)).collect()

@@ -8,21 +8,21 @@ use core::ops::Range;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// Lines that an anchor may match.
+/// Maximum number of lines that an anchor may match.
 const ANCHOR_LINES_MAX: usize = 1000;
-/// Bytes that count as one step where a text is looked for that is rarely there.
+/// Bytes that count as one step in a search for a text that rarely occurs.
 const QUICK_STEP_BYTES: usize = 4 * STEP_BYTES;
 
-/// The lines that match an anchor, and the blocks below them: the deeper lines up to the next one that is not deeper.
+/// The lines that match an anchor, and the blocks below them: the deeper lines up to the next line that is not deeper.
 #[derive(Debug, Default)]
 pub(in crate::locate::find) struct ScopeAnchors {
-    /// Zero-based, sorted.
+    /// The matching lines, zero-based and sorted.
     lines: Vec<usize>,
     /// The union of all blocks, sorted.
     blocks: Vec<Range<usize>>,
 }
 
-/// The anchors of a file by their texts; an error is the index of the one that is not in the file.
+/// The anchors of a file by their texts. An error is the index of the anchor that is not in the file.
 pub(in crate::locate::find) type ScopeCache = HashMap<Vec<String>, Result<Rc<ScopeAnchors>, usize>>;
 
 impl ScopeAnchors {
@@ -34,7 +34,7 @@ impl ScopeAnchors {
         for &line in &lines {
             let own = width(indent_of(index.line(line)));
             match blocks.last_mut() {
-                // The block of a deeper line within another block ends no later.
+                // A deeper line within a block has a block that ends no later.
                 Some(last) if last.contains(&line) && own > depth => continue,
                 Some(last) if line < last.end => last.end = last.end.max(block(index, line).end),
                 _ => blocks.push(block(index, line)),
@@ -65,7 +65,7 @@ impl ScopeAnchors {
         self.is_anchor(line) || self.is_inside(line)
     }
 
-    /// Returns the distance of lines from `first` on to the nearest anchor; `None` if no anchor is above.
+    /// Returns the distance class of lines from `first` on to the nearest anchor; `None` if no anchor is above them.
     pub(super) fn nearness(&self, first: usize) -> Option<Nearness> {
         if self.is_anchor(first) || first.checked_sub(1).is_some_and(|above| self.is_anchor(above)) {
             Some(Nearness::Adjoining)
@@ -80,7 +80,7 @@ impl ScopeAnchors {
 /// The distance class of a place to its anchor; only the nearest class counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Nearness {
-    /// The place begins with the anchor or right after it.
+    /// The place begins with the anchor or directly after it.
     Adjoining,
     /// The place is in the anchor's block.
     Inside,
@@ -119,13 +119,13 @@ fn nested(index: &SearchIndex<'_>, scopes: &[String]) -> Result<ScopeAnchors, us
     Ok(within.unwrap_or_default())
 }
 
-/// Returns the lines that a section name may refer to, with their blocks. A name may be cut short.
+/// Returns the lines that a section name may refer to, with their blocks. The name may be truncated.
 pub(super) fn sections(index: &SearchIndex<'_>, name: &str) -> Rc<ScopeAnchors> {
     anchors(index, &[name.to_owned()]).unwrap_or_default()
 }
 
-/// Returns the lines equal to this text, blanks at either end aside; else those that begin with it; else those that
-/// contain it; else those that resemble it.
+/// Returns the lines equal to this text, ignoring whitespace at either end; else those that begin with it; else those
+/// that contain it; else those that resemble it.
 fn lines_named(index: &SearchIndex<'_>, name: &str) -> Vec<usize> {
     let name = name.trim();
     let text = index.base.text();
@@ -183,9 +183,10 @@ fn block(index: &SearchIndex<'_>, line: usize) -> Range<usize> {
             .unwrap_or(count)
 }
 
-/// Returns the nearest shallower line above `first`, if it is unique: an anchor that would select this place.
+/// Returns the nearest line above `first` that is indented less, if it is unique: an anchor that would select this
+/// place.
 pub(super) fn around<'t>(index: &SearchIndex<'t>, first: usize) -> Option<&'t str> {
-    /// Lines that are examined.
+    /// Maximum number of lines that are examined.
     const ENCLOSING_LINES_MAX: usize = 400;
     let mut depth =
         width(indent_of((first..index.lines().count()).map(|at| index.line(at)).find(|line| !is_blank(line))?));
@@ -205,7 +206,7 @@ pub(super) fn around<'t>(index: &SearchIndex<'t>, first: usize) -> Option<&'t st
     None
 }
 
-/// The width of an indentation; a TAB extends to the next multiple of eight.
+/// Returns the width of an indentation in columns; a TAB extends to the next multiple of eight.
 fn width(indent: &str) -> usize {
     indent.chars().fold(0, |width, ch| if ch == '\t' { (width / 8 + 1) * 8 } else { width + 1 })
 }

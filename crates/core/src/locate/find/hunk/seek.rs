@@ -18,7 +18,7 @@ use crate::text::span::Span;
 use crate::work;
 use memchr::memmem;
 
-/// Steps for computing the edits at a place.
+/// Steps of work for computing the edits at a place.
 const PLACEMENT_STEPS: usize = 20;
 /// The old side of a hunk and its literal occurrences, if they are known.
 type OldSide<'o> = (&'o TextQuery, Option<&'o [Span]>);
@@ -50,8 +50,8 @@ pub(super) fn seek(
     }
 }
 
-/// Returns the hunk with its unmarked blank lines between added ones marked as added, if only then the file has its
-/// old lines, blank ones that the hunk omits aside; and the notes about that.
+/// Returns the hunk with its unmarked blank lines between added ones marked as added, and the notes about that, if the
+/// file has its old lines only then; blank lines that the hunk omits are tolerated.
 fn with_added_blanks(
     index: &SearchIndex<'_>,
     hunk: &Hunk,
@@ -67,13 +67,13 @@ fn with_added_blanks(
     Some((whole, vec![repair::UNMARKED_NOTE, blanks::BLANKS_FILLED_NOTE]))
 }
 
-/// True when the file has the old lines of a hunk exactly.
+/// True if the file has the old lines of a hunk exactly.
 fn is_literal(index: &SearchIndex<'_>, hunk: &Hunk, many: bool) -> bool {
     let old = old_side(hunk);
     !literal(&MatchSearch::for_lines(index, &old, "", wanted(hunk)), many, 1).is_empty()
 }
 
-/// Returns the hunk without lines at its edges that may be layout of the patch: unmarked empty ones, and `...`.
+/// Returns the hunk without lines at its edges that may be layout of the patch: unmarked empty lines, and `...`.
 fn without_bare_edges(hunk: &Hunk) -> Option<Hunk> {
     let front = hunk.lines.iter().take_while(|line| is_elided(line)).count();
     let back = hunk.lines[front..].iter().rev().take_while(|line| is_elided(line)).count();
@@ -111,7 +111,7 @@ fn seek_as_it_is(
     search.literal = literal;
     let seeker = Seeker { index, hunk, settings, search };
     let found = match seeker.exact(&mut limits, many) {
-        // Neither a place nor an explanation is of use to a call that ends.
+        // A call whose work has to end needs neither a place nor an explanation.
         None if work::spend_or_end(1) => return Err(failure::not_searched()),
         None if seeker.is_possible() => seeker.tiers(&mut limits)?,
         found => found,
@@ -142,7 +142,7 @@ impl Seeker<'_> {
     }
 
     fn tiers(&self, limits: &mut HunkConstraints) -> Result<Option<HunkMatches>> {
-        // Line numbers in a hunk shift with its own changes, so it is unclear which version they belong to.
+        // Line numbers within a hunk shift with its own changes, so it is unclear to which version they belong.
         let rows = TIERS
             .iter()
             .filter(|row| row.tier > Tier::Punctuation && row.tier != Tier::LineNumbers && row.tier != Tier::Block);
@@ -160,7 +160,7 @@ impl Seeker<'_> {
             let trial = (row.run)(&self.search);
             let places = match trial {
                 Ok(trial) => trial.places,
-                // Stale context at an edge may still be the cause.
+                // The cause may still be stale context at an edge.
                 Err(refusal) if row.tier == Tier::Drift => {
                     let found = self.edge(limits)?;
                     return match refusal.reason {
@@ -182,7 +182,7 @@ impl Seeker<'_> {
         self.edge(limits)
     }
 
-    /// Searches for the same tokens with other blanks between them.
+    /// Searches for the same tokens with other whitespace between them.
     fn tokens(&self, limits: &mut HunkConstraints) -> Option<HunkMatches> {
         if self.settings.stale || self.settings.matching != Matching::Standard {
             return None;
@@ -214,7 +214,7 @@ impl Seeker<'_> {
         (!candidates.is_empty()).then_some(HunkMatches { tier, candidates, notes })
     }
 
-    /// A quick filter: false when no tier can find the hunk, because a removed line is not in the file under the
+    /// A quick filter: false if no tier can find the hunk, because a removed line is not in the file even under the
     /// loosest normalization.
     fn is_possible(&self) -> bool {
         let lines = &self.hunk.lines;
@@ -226,7 +226,7 @@ impl Seeker<'_> {
         }
     }
 
-    /// A quick filter: false when no line of the file resembles this one, or contains it with its escapes decoded. An
+    /// A quick filter: false if no line of the file resembles this one, or contains it with its escapes decoded. An
     /// elision matches any lines.
     fn may_stand(&self, line: &str) -> bool {
         if is_elision(line) {
@@ -239,7 +239,7 @@ impl Seeker<'_> {
     }
 }
 
-/// Returns the note of a tier, worded for a hunk.
+/// Returns the note of a tier, if it has one.
 fn notes(row: &TierRow) -> Notes {
     Some(row.note).filter(|note| !note.is_empty()).into_iter().collect()
 }

@@ -8,12 +8,12 @@ use crate::locate::op::{Hunk, ResolveSettings};
 use crate::text::fold;
 use std::rc::Rc;
 
-/// Places that are examined; more are too many to choose from.
+/// Maximum number of places that are examined; more are too many to choose from.
 pub(super) const CANDIDATES_MAX: usize = 200;
-/// Places kept for all hunks of a file together, and further ones that every hunk may have.
+/// Maximum number of places kept for all hunks of a file together, and additional ones for every hunk.
 const KEPT_PLACES_MAX: usize = 200_000;
 const KEPT_PLACES_PER_HUNK: usize = 12;
-/// Lines of a chain that are examined before another line of the hunk is tried.
+/// Maximum number of lines of a chain that are examined before another line of the hunk is tried.
 const CHAIN_LINES_MAX: usize = 64;
 
 /// The restrictions that a hunk states.
@@ -21,7 +21,7 @@ pub(super) struct HunkConstraints {
     pub(super) anchors: Rc<scope::ScopeAnchors>,
     pub(super) anchored: bool,
     pub(super) at_end: bool,
-    /// Lines at which the hunk fits apart from the restrictions.
+    /// Lines at which the hunk would fit without the restrictions.
     pub(super) outside: Vec<usize>,
     /// The reason for the selection among places that the anchors allow.
     pub(super) chosen: Option<String>,
@@ -50,7 +50,7 @@ impl HunkConstraints {
             if candidates.iter().any(reaches) {
                 candidates.retain(reaches);
             } else {
-                // Blank lines at the end of the file are easily omitted.
+                // Models easily omit blank lines at the end of a file.
                 candidates.retain(|it| (it.lines.end..count).all(|at| fold::is_blank(index.line(at))));
             }
         }
@@ -68,7 +68,7 @@ impl HunkConstraints {
         candidates
     }
 
-    /// Returns how near a candidate is to the anchors.
+    /// Returns the distance class of a candidate to the anchors.
     fn nearness_of(&self, it: &HunkCandidate) -> Option<scope::Nearness> {
         self.anchors.nearness(it.lines.start)
     }
@@ -86,7 +86,7 @@ impl HunkConstraints {
 pub(super) fn candidate(search: &MatchSearch<'_>, place: &MatchSite<'_>) -> HunkCandidate {
     let lines = search.lines();
     let first = lines.at(place.span.start());
-    // Whole lines end before their last line end, which belongs to the line.
+    // The span of whole lines ends before their last line end, which belongs to the line.
     HunkCandidate {
         lines: first..lines.at(place.span.end()) + 1,
         hit: place.to_match(search),
@@ -99,7 +99,7 @@ pub(super) fn literal<'a>(search: &MatchSearch<'a>, many: bool, most: usize) -> 
     let firsts = if many && search.literal.is_none() { looked_up(search) } else { None };
     let firsts = firsts.unwrap_or_else(|| {
         let spans = tier::exact::spans_of_lines(search, most).into_iter();
-        // Blank lines are also found at the very end, where the file may have fewer of them.
+        // Blank lines are also found at the very end, where the file may have too few of them.
         spans
             .map(|span| search.lines().at(span.start()))
             .filter(|first| first + search.pattern.old.len() <= search.lines().count())

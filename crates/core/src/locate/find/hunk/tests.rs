@@ -147,7 +147,7 @@ fn stale_context_at_an_edge_is_dropped() {
     // A function may have been renamed; a name with another number is a different function.
     edit(APP, hunk(&text.replace("# Starts to listen.", "def start(self):")));
     refuse(APP, hunk(&text.replace("# Starts to listen.", "def run2(self):")));
-    // So is one that is elsewhere, or that no other context supports.
+    // A definition that is elsewhere, or that no other context supports, is refused as well.
     refuse(APP, hunk(&text.replace("# Starts to listen.", "def close(self):")));
     refuse(APP, hunk("     def start(self):\n-        host = self.get(\"host\")\n+        host = None"));
     refuse(
@@ -254,7 +254,7 @@ fn missing_marks_and_extra_blank_lines_are_repaired() {
     let mut unmarked = unmarked;
     unmarked.lines[2] = HunkLine { kind: HunkLineKind::Bare, text: "    c".into() };
     assert_eq!(edit(file, unmarked), "def f():\n    a\n    b\n    c\n    d\n    z\n");
-    // The first blank was taken for the mark.
+    // The first space of these lines was taken for the mark.
     let shifted = hunk("     a\n+    b\n    c\n+    d\n     z");
     assert_eq!(edit(file, shifted), "def f():\n    a\n    b\n    c\n    d\n    z\n");
     refuse(file, hunk("     a\n+    b\n      c\n+    d\n     z"));
@@ -277,7 +277,8 @@ fn many_hunks_take_linear_work() {
 
 #[test]
 fn blank_context_between_changes_is_not_rewritten() {
-    // The file has one blank line where the hunk has two: the missing one determines what is written, so nothing is.
+    // The file has one blank line where the hunk has two. The missing one determines what would be written, so nothing
+    // is.
     let text = " alpha_alpha\n-beta_beta\n \n+gamma_gamma\n ";
     for file in ["zero\nalpha_alpha\nbeta_beta\n\n", "zero\nalpha_alpha\nbeta_beta\n\nomega\n"] {
         let written = run(file.as_bytes(), &[hunk(text)]).map(|it| it.0);
@@ -313,14 +314,14 @@ fn line_number_does_not_decide_without_context() {
     let file = "one\nstart_block()\nfinish_block()\nfour\nfive\nsix\nstart_block()\nfinish_block()\nnine\n";
     let second = file.rsplitn(2, "finish_block()").collect::<Vec<_>>();
     let second = format!("{}done(){}", second[1], second[0]);
-    // Context at the front is dropped: the number is that of the first dropped line.
+    // Context at the beginning is dropped: the number is that of the first dropped line.
     let front = " stale_one\n stale_two\n start_block()\n-finish_block()\n+done()\n";
     assert_eq!(edit(file, at(5, front)), second);
     assert_eq!(refuse(file, at(2, front)).code(), Code::MatchAmbiguous, "lines 2 and 7 are about as near to 4");
-    // Context at the back is dropped: the number is that of the place.
+    // Context at the end is dropped: the number is that of the place.
     let back = " start_block()\n-finish_block()\n+done()\n stale_one\n stale_two\n";
     assert_eq!(edit(file, at(7, back)), second);
-    // On both sides: nothing ties the place to the number.
+    // Context on both sides is dropped: nothing ties the place to the number.
     for line in [6, 7, 1, 2] {
         let both = format!(" stale_one\n{back}");
         assert_eq!(refuse(file, at(line, &both)).code(), Code::MatchAmbiguous, "{line}");
@@ -385,7 +386,7 @@ fn doubled_mark_is_dropped_where_lines_prove_it() {
     ] {
         let got = run(file.as_bytes(), &[hunk(text)]);
         if text.contains("--") {
-            // Only the sign of the removed line is doubled; the file has no such line.
+            // Only the sign of the removed line is doubled, and the file has no such line.
             assert!(got.is_ok_and(|(text, _)| text == file.replace("    return total", "return w")));
             continue;
         }
@@ -402,7 +403,7 @@ fn sign_that_may_be_text_is_kept_or_refused() {
     let error = refuse(file, hunk(" import os\n++import sys\n "));
     assert_eq!(error.code(), Code::EditUnparsable);
     assert!(error.to_string().contains("let the hunk also remove a line"), "{error}");
-    // As that advice says; a sign as the only change; lists and numbers; a file with such lines.
+    // A hunk that follows this advice; a sign as the only change; lists and numbers; a file with such lines.
     assert_eq!(edit(file, hunk("-import os\n+import os\n++import sys\n ")), "import os\n+import sys\n\nprint(os)\n");
     assert_eq!(edit("foo\nbar\n", hunk("-foo\n++foo\n bar")), "+foo\nbar\n");
     assert_eq!(edit("list\n\n", hunk(" list\n++ one\n++ two\n ")), "list\n+ one\n+ two\n\n");
