@@ -1,9 +1,9 @@
 //! Tier 12: a block replaced as a whole, found by its first and last line.
 //!
-//! Models get the first and the last line of a block right and misremember lines in between. If the edit keeps none of
+//! Models remember the first and the last line of a block, and misremember lines in between. If the edit keeps none of
 //! these, they only identify the block: both edge lines exist, the block has about as many lines, the lines in between
 //! are at least half alike, and no other place comes near. The whole block is replaced, so each statement of the file
-//! between the edges must be one that the old text has, too, possibly misremembered; else it would be lost unseen.
+//! between the edges must be in the old text as well, possibly misremembered; otherwise it would be lost unseen.
 
 mod remembered;
 
@@ -23,11 +23,11 @@ use core::ops::Range;
 /// Minimum likeness of the lines in between, and the margin to any other place.
 const LIKENESS_MIN: f64 = 0.5;
 const LIKENESS_MARGIN: f64 = 0.15;
-/// Lines with text of a block: its edges and two in between.
+/// Minimum number of lines with text of a block: its edges and two in between.
 const BLOCK_LINES_MIN: usize = 4;
-/// Lines of a block.
+/// Maximum number of lines of a block.
 const BLOCK_LINES_MAX: usize = 400;
-/// First lines, and pairs of first and last lines, that are examined.
+/// Maximum number of first lines, and of pairs of first and last lines, that are examined.
 const EXAMINED_PLACES_MAX: usize = 200;
 
 #[expect(clippy::unnecessary_wraps, reason = "the shape of every tier")]
@@ -46,7 +46,7 @@ pub(in crate::locate::find) fn run<'a>(search: &MatchSearch<'a>) -> Result<Candi
     if !blocks.iter().any(|(_, like)| *like >= LIKENESS_MIN) {
         return Ok(CandidateSites::default());
     }
-    // A choice is offered among blocks that may be replaced, if there is one.
+    // If some blocks may be replaced, the error offers the choice among these only.
     let mut blocks: Vec<_> =
         blocks.into_iter().map(|(lines, like)| (unknown_line(search, &edges, &lines), lines, like)).collect();
     if blocks.iter().all(|(unknown, ..)| unknown.is_some()) {
@@ -65,7 +65,8 @@ pub(in crate::locate::find) fn run<'a>(search: &MatchSearch<'a>) -> Result<Candi
     Ok(trial)
 }
 
-/// Returns the first and last line of old with text, if the edit replaces all lines between them.
+/// Returns the range from the first to the last line with text in the old text, if the edit replaces all lines between
+/// them.
 fn edges(search: &MatchSearch<'_>) -> Option<Range<usize>> {
     let wanted = &*search.pattern;
     let at: Vec<usize> = (0..wanted.old.len()).filter(|&at| !is_blank(wanted.old[at])).collect();
@@ -82,7 +83,7 @@ fn edges(search: &MatchSearch<'_>) -> Option<Range<usize>> {
         .then(|| at[0]..at[at.len() - 1] + 1)
 }
 
-/// Returns the ranges of the file that begin and end like old and have about as many lines.
+/// Returns the ranges of the file that begin and end like the old text and have about as many lines.
 fn candidates(search: &MatchSearch<'_>, edges: &Range<usize>) -> Vec<Range<usize>> {
     let (first, last) = (search.pattern.old[edges.start], search.pattern.old[edges.end - 1]);
     let count = search.lines().count();
@@ -99,7 +100,7 @@ fn candidates(search: &MatchSearch<'_>, edges: &Range<usize>) -> Vec<Range<usize
     out
 }
 
-/// True if the line before the end is equal to the last line but for its indentation.
+/// True if the line before the end is equal to the last line, ignoring indentation.
 fn ends_like(search: &MatchSearch<'_>, end: usize, last: &str) -> bool {
     !work::spend_or_end(1) && fold::are_equal_under(search.line(end - 1), last, Normalization::Indentation)
 }
@@ -118,12 +119,12 @@ fn without_empty(lines: Vec<String>) -> Vec<String> {
     lines.into_iter().filter(|line| !line.is_empty()).collect::<Vec<String>>()
 }
 
-/// Returns a line with runs of blanks folded.
+/// Returns a line with each run of blanks replaced by one space.
 fn fold_blanks(line: &str) -> String {
     fold::normalize(line, Normalization::BlankRuns).into_owned()
 }
 
-/// Returns the zero-based line of the first statement between the edges that the old text does not have.
+/// Returns the zero-based number of the first line between the edges with a statement that the old text does not have.
 fn unknown_line(search: &MatchSearch<'_>, edges: &Range<usize>, lines: &Range<usize>) -> Option<usize> {
     let old = &search.pattern.old[edges.start + 1..edges.end - 1];
     let file: Vec<&str> = (lines.start + 1..lines.end - 1).map(|at| search.line(at)).collect();
@@ -136,7 +137,7 @@ fn unknown_refusal(search: &MatchSearch<'_>, at: usize) -> MatchRefusal {
     MatchRefusal::new(RefusalReason::Unlike, why)
 }
 
-/// Replaces the whole block by the new text; also tells whether that already has the file's indentation.
+/// Replaces the whole block by the new text. Also returns whether the new text already has the file's indentation.
 fn plan<'a>(search: &MatchSearch<'a>, edges: &Range<usize>, lines: &Range<usize>) -> (SitePlan<'a>, bool) {
     let wanted = &*search.pattern;
     let ends = [(edges.start, lines.start), (edges.end - 1, lines.end - 1)];
@@ -155,7 +156,7 @@ fn plan<'a>(search: &MatchSearch<'a>, edges: &Range<usize>, lines: &Range<usize>
             fitted,
         );
     };
-    // Blank lines around the edges of old are not part of the block.
+    // Blank lines before and after the edges of the old text are not part of the block.
     let trailing = wanted.old.len() - edges.end;
     let new = &wanted.new[..];
     let front = new.iter().take(edges.start).take_while(|line| is_blank(line)).count();
@@ -169,7 +170,7 @@ fn plan<'a>(search: &MatchSearch<'a>, edges: &Range<usize>, lines: &Range<usize>
     }
 }
 
-/// Returns the refusal of a place.
+/// Returns the plan of a place that is refused.
 fn refused_at<'s>(lines: &Range<usize>, refusal: MatchRefusal) -> SitePlan<'s> {
     SitePlan::Refused(refusal.at(lines.start, lines.end))
 }
@@ -204,11 +205,11 @@ mod tests {
         assert_eq!(error.data()["candidates"].as_array().unwrap().len(), 2, "{error}");
         // A line in between that the edit keeps must exist.
         refuse(FILE, old, "fn load_config(path: &Path) -> Config {\n    // Read the file\n    Config::default()\n}\n");
-        // A statement that old does not have would be lost.
+        // A statement that the old text does not have would be lost.
         let other = old.replace("    let parsed = parse(text);\n", "    log(&text);\n");
         let error = refuse(FILE, &other, NEW);
         assert!(error.to_string().contains("Line 7 of the file would be lost"), "{error}");
-        // Another number means something else.
+        // A different number is a different statement.
         let file = "fn wait() {\n    start(10);\n    sleep(20);\n    stop();\n}\n";
         refuse(file, &file.replace("20", "30"), "fn wait() {\n    halt();\n}\n");
     }

@@ -1,7 +1,7 @@
-//! Tier 7: blank lines at the edges of old.
+//! Tier 7: blank lines at the edges of the old text.
 //!
-//! Blank lines at either end of old are dropped, with as many from the same end of new; then tiers 2 to 6 are tried. If
-//! the caller marked the changes, only kept lines are dropped.
+//! Blank lines at either end of the old text are dropped, with as many from the same end of the new text; then tiers 2
+//! to 6 are tried. If the caller marked the changes, only kept lines are dropped.
 
 use super::{RULES, windows};
 use crate::locate::find::match_site::CandidateSites;
@@ -17,7 +17,7 @@ pub(in crate::locate::find) fn run<'a>(search: &MatchSearch<'a>) -> Result<Candi
     all_rules(search, &Rc::new(wanted))
 }
 
-/// Returns the result of the first of tiers 2 to 6 that has a site.
+/// Returns the result of the first of tiers 2 to 6 that finds a site.
 pub(super) fn all_rules<'a>(
     search: &MatchSearch<'a>,
     wanted: &Rc<PatternLines<'a>>,

@@ -1,10 +1,10 @@
 //! Tier 10: elision lines.
 //!
 //! A line of only `...` (also `// ...`, `# ... existing code ...`, `<!-- ... -->` and the like) represents lines that
-//! are kept. The elision lines of old and new correspond one to one, and the pieces between them are in order. Lines
-//! that an indented elision line represents are indented like it, so the next piece is in the same block; there, or
-//! without such a limit in the whole file, every piece that changes is unique. Anything else is refused, because unseen
-//! lines would be deleted.
+//! are kept. The elision lines of the old and the new text correspond one to one, and the pieces between them are in
+//! order. The lines that an indented elision line represents are indented at least as deep, so the next piece is in the
+//! same block; every piece that changes must be unique there, or in the whole file if there is no such limit. Anything
+//! else is refused, because unseen lines would be deleted.
 
 use super::windows;
 use crate::locate::find::indent::IndentMap;
@@ -17,7 +17,7 @@ use crate::text::fold::is_blank;
 use crate::work;
 use std::rc::Rc;
 
-/// Occurrences of the first piece that are tried.
+/// Maximum number of occurrences of the first piece that are tried.
 const FIRST_PLACES_MAX: usize = 64;
 
 pub(in crate::locate::find) fn run<'a>(search: &MatchSearch<'a>) -> Result<CandidateSites<'a>, MatchRefusal> {
@@ -31,7 +31,7 @@ pub(in crate::locate::find) fn run<'a>(search: &MatchSearch<'a>) -> Result<Candi
             "the elision lines of the old text have no partners in the new text, so unseen lines would be deleted",
         ));
     }
-    // Elision lines at an edge of both texts say only that there is more.
+    // Elision lines at the same edge of both texts show only that the file has more lines.
     if old[0].lines.is_empty() && new[0].lines.is_empty() && old.len() > 1 {
         old.remove(0);
         new.remove(0);
@@ -91,12 +91,12 @@ fn pieces<'a>(lines: &[&'a str]) -> Vec<TextPiece<'a>> {
     out
 }
 
-/// A piece of old and of new.
+/// A piece of the old text and the corresponding piece of the new one.
 struct PiecePair<'a> {
     gap: Option<&'a str>,
     wanted: Rc<PatternLines<'a>>,
     stays: bool,
-    /// The lines at which it occurs.
+    /// The lines of the file at which the old piece occurs.
     places: Vec<usize>,
 }
 
@@ -109,7 +109,7 @@ impl<'a> PiecePair<'a> {
         PiecePair { gap: old.gap, wanted, stays, places }
     }
 
-    /// Returns the least indentation of the lines that the elision line above represents, if it tells.
+    /// Returns the minimum indentation of the lines that the elision line above represents; 0 if there is no limit.
     fn depth(&self, above: &PiecePair<'_>) -> usize {
         let text = |line: &&&str| !is_blank(line);
         let next = self.wanted.old.iter().find(text).map_or(0, |line| indent(line));
@@ -125,7 +125,7 @@ fn indent(line: &str) -> usize {
     line.len() - line.trim_start().len()
 }
 
-/// Returns the lines at which the pieces are, if there is one way to place those that change.
+/// Returns the lines at which the pieces occur, if there is only one way to place those that change.
 fn only_places(search: &MatchSearch<'_>, pairs: &[PiecePair<'_>]) -> Result<Vec<usize>, MatchRefusal> {
     let first = &pairs[0];
     if first.places.len() > FIRST_PLACES_MAX {
@@ -181,8 +181,8 @@ fn places_from(search: &MatchSearch<'_>, pairs: &[PiecePair<'_>], first: usize) 
     Ok(out)
 }
 
-/// Returns the first line from `from` on that is indented less than a block; directives of preprocessors aside. Beyond
-/// the last place that is of interest, it does not matter.
+/// Returns the first line from `from` on that is indented less than a block, ignoring preprocessor directives. The
+/// search ends after the last place that matters.
 fn block_end(search: &MatchSearch<'_>, from: usize, depth: usize, places: &[usize]) -> usize {
     let last = places.last().copied().unwrap_or(0);
     let mut lines = (from..last).take_while(|_| !work::spend_or_end(1));
@@ -244,7 +244,7 @@ mod tests {
             edit(file, old, new),
             file.replace("load()\n    return x\n", "load()\n    return y\n").replacen("return y", "return x", 1)
         );
-        // The block of the definition lacks the part; another one further below has it.
+        // The block of the definition lacks the piece; another block further below has it.
         let file = "def a():\n    return False\n\n\ndef b():\n    return True\n";
         refuse(file, "def a():\n    ...\n    return True", "def a():\n    ...\n    return False");
         let twice = "def a():\n    x()\n    y()\n    x()\n";

@@ -1,7 +1,7 @@
 //! Tier 9: one level of escaping too many, then HTML entities.
 //!
-//! The raw text was not found; the decoded text is literal and unique. New is decoded for the classes of escapes that
-//! occur in old; a class that only new has is refused.
+//! The raw text was not found; the decoded text must occur literally and only once. The new text is decoded for the
+//! classes of escapes that occur in the old text; a class that occurs only in the new text is refused.
 
 use super::exact;
 use crate::locate::find::match_site::CandidateSites;
@@ -17,7 +17,7 @@ struct EscapeScheme {
     name: &'static str,
     /// The character that begins an escape.
     lead: u8,
-    /// The text after the lead, and the character it encodes.
+    /// The text after the lead, and the character that it encodes.
     rows: &'static [(&'static str, &'static str)],
 }
 
@@ -97,12 +97,12 @@ pub(in crate::locate::find) fn plain_parts(text: &str) -> Option<Vec<&str>> {
 /// A character that may begin an escape.
 struct EscapeLead {
     at: usize,
-    /// The escape; `None` if the character is only itself.
+    /// The escape; `None` if the character represents itself.
     row: Option<&'static (&'static str, &'static str)>,
 }
 
-/// Returns the characters of a text that `find` finds, except for those inside escapes. Counted as work: ends early when
-/// the work has to end.
+/// Returns the characters of a text that `find` finds, except for those inside escapes. Counts as work, and ends early
+/// if the work has to end.
 fn escapes(
     text: &str,
     find: impl Fn(&str) -> Option<usize>,
@@ -119,7 +119,7 @@ fn escapes(
 }
 
 impl EscapeScheme {
-    /// Returns the row of the escape after a lead.
+    /// Returns the row of the escape whose lead precedes `rest`.
     fn row(&self, rest: &str) -> Option<&'static (&'static str, &'static str)> {
         self.rows.iter().find(|(name, _)| rest.starts_with(name))
     }
@@ -132,7 +132,7 @@ impl EscapeScheme {
     /// Returns the classes of escapes in a text.
     fn classes(&'static self, text: &str) -> BTreeSet<&'static str> {
         let mut classes = BTreeSet::new();
-        // One by one, because a set is collected by sorting all of the list.
+        // Classes are inserted one by one, because collecting a set would sort the whole list.
         classes.extend(self.escapes(text).filter_map(|escape| Some(escape.row?.0)));
         classes
     }
@@ -205,7 +205,7 @@ mod tests {
     fn ambiguous_escapes_are_refused_or_literal() {
         refuse("p(\"abc\")\n", r#"p(\"abc\")"#, r#"p(\"abc\n\")"#);
         refuse("p(\"abcd\")\np(\"abcd\")\n", r#"p(\"abcd\")"#, r#"p(\"b\")"#);
-        // In text that occurs literally, a backslash is data.
+        // If text occurs literally, a backslash is data.
         assert_eq!(edit("\\title{Old}\n", r"\title{Old}", r"\title{New}"), "\\title{New}\n");
     }
 }

@@ -13,7 +13,7 @@ use crate::work::{self, STEP_BYTES};
 use memchr::memmem;
 use std::borrow::Cow;
 
-/// Occurrences after which counting stops; a message says "more than".
+/// Number of occurrences after which counting stops; a message then says "more than".
 pub(in crate::locate::find) const COUNTED_PLACES_MAX: usize = 1000;
 
 #[expect(clippy::unnecessary_wraps, reason = "the shape of every tier")]
@@ -65,7 +65,7 @@ fn whole_lines(text: &str, old: &str, most: Option<usize>) -> Vec<Span> {
     spans.take(most.unwrap_or(usize::MAX).min(CHANGED_PLACES_MAX + 1)).collect()
 }
 
-/// Returns all occurrences of `old`, overlapping ones too, until the work of the call has to end.
+/// Returns all occurrences of `old`, including overlapping ones, until the work of the call has to end.
 fn overlapping<'t>(text: &'t str, old: &'t str) -> impl Iterator<Item = Span> {
     let mut occurrences = Occurrences::new(text, old);
     std::iter::from_fn(move || {
@@ -75,12 +75,12 @@ fn overlapping<'t>(text: &'t str, old: &'t str) -> impl Iterator<Item = Span> {
     })
 }
 
-/// True when an occurrence begins and ends with a line.
+/// True if an occurrence begins at the start of a line and ends at the end of one.
 pub(in crate::locate::find) fn is_whole_lines(text: &str, span: Span) -> bool {
     starts_line(text, span.start()) && ends_line(text, span.end())
 }
 
-/// True when a line ends at, or just before, `at`.
+/// True if a line ends at `at` or just before it.
 fn ends_line(text: &str, at: usize) -> bool {
     starts_line(text, at) || at == text.len() || text.as_bytes()[at] == b'\n'
 }
@@ -99,8 +99,8 @@ pub(in crate::locate::find) fn literal<'a>(spans: Vec<Span>, new: &Cow<'a, str>)
     }
 }
 
-/// Finds the occurrences of `old` in one pass: disjoint ones if all are wanted, else overlapping ones too (`aa` in
-/// `aaa` counts twice), up to `most`.
+/// Finds the occurrences of `old` in one pass: disjoint ones if all are wanted, else including overlapping ones (`aa`
+/// occurs twice in `aaa`), up to `most`.
 pub(in crate::locate::find) fn places(text: &str, old: &str, most: Option<usize>) -> Vec<Span> {
     match most {
         Some(most) => overlapping(text, old).take(most.min(CHANGED_PLACES_MAX + 1)).collect(),
@@ -108,7 +108,7 @@ pub(in crate::locate::find) fn places(text: &str, old: &str, most: Option<usize>
     }
 }
 
-/// Returns the occurrences of `old` of which none overlaps an earlier one, until the work of the call has to end.
+/// Returns the occurrences of `old` that do not overlap an earlier one, until the work of the call has to end.
 fn disjoint(text: &str, old: &str) -> impl Iterator<Item = Span> {
     let occurrences = memmem::find_iter(text.as_bytes(), old).take_while(|_| !old.is_empty());
     let spans = occurrences.map(|at| Span::new(at, at + old.len()));
@@ -125,7 +125,7 @@ pub(in crate::locate::find) fn whole_line_match(search: &MatchSearch<'_>, span: 
     TextMatch { span, edits: resolve::difference(text, span, new) }
 }
 
-/// Returns the note about a deletion that removed more than the given text: the rest of the lines that it emptied.
+/// Returns the note about a deletion that removed more than the given text: the rest of the lines that became empty.
 pub(in crate::locate::find) fn emptied_lines(
     search: &MatchSearch<'_>,
     places: &[MatchSite<'_>],
@@ -152,11 +152,11 @@ pub(in crate::locate::find) fn emptied_lines(
     Some(format!("A line that held nothing else was removed whole, with {removed}."))
 }
 
-/// Extends a deletion that leaves only blanks on its lines to these whole lines, with one line end; any other deletion
-/// is literal, including that of white space. So a deleted line leaves no empty one, and the end of a line never joins
-/// the next one to it.
+/// Extends a deletion that leaves only spaces and tabs on its lines to these whole lines, with one line end; any other
+/// deletion is literal, including that of whitespace. So a deleted line leaves no empty line, and the end of a line is
+/// never joined to the next line.
 fn deletion(text: &str, span: Span) -> Span {
-    // Only blanks are examined, so that many occurrences on one long line remain cheap.
+    // Only spaces and tabs are examined, so that many occurrences on one long line remain cheap.
     let start = text[..span.start()].trim_end_matches([' ', '\t']).len();
     if !starts_line(text, start) || text[span.range()].trim().is_empty() {
         return span;

@@ -1,9 +1,9 @@
-//! Third part of tier 6: line breaks between tokens, as another formatter sets them.
+//! Third part of tier 6: line breaks between tokens, which another formatter may have placed elsewhere.
 //!
-//! Tried after all other tiers. All characters but blanks occur in order at one place only, blanks in quotes are the
-//! same, no two words or operators are joined or split, and there is no comment, which would end with its line. A comma
-//! in front of a bracket on the next line may be missing. Only the tokens that differ between old and new are written,
-//! and only if they are in one line: of more lines the indentation would be a guess.
+//! It is tried after all other tiers. All characters except whitespace occur in order at one place only, whitespace in
+//! quotes is the same, no two words or operators are joined or split, and there is no comment, which would end with its
+//! line. A comma before a bracket on the next line may be missing. Only the tokens that differ between the old and the
+//! new text are written, and only if they are on one line: the indentation of further lines would be a guess.
 
 use crate::locate::find::TextEdit;
 use crate::locate::find::match_site::{CandidateSites, MatchSite, SitePlan};
@@ -15,16 +15,16 @@ use crate::work::{self, STEP_BYTES};
 use core::cmp::Reverse;
 use memchr::memmem;
 
-/// Letters and digits that old must have.
+/// Minimum number of letters and digits of the old text.
 const ALNUM_MIN: usize = 12;
-/// Bytes of a file and of an old text.
+/// Maximum bytes of the file, and of the old text.
 const FILE_BYTES_MAX: usize = 4 << 20;
 const OLD_BYTES_MAX: usize = 64 << 10;
-/// Words of an old text that are searched for, the longest first.
+/// Maximum number of words of the old text that are searched for, the longest first.
 const EXAMINED_WORDS_MAX: usize = 40;
-/// Places that are compared.
+/// Maximum number of places that are compared.
 const PLACES_MAX: usize = 100;
-/// Characters of operators, which a blank may split.
+/// Characters of operators, which whitespace may split.
 const OPERATORS: &str = "+-*/=<>&|!:.?%^~@$\\";
 
 /// Returns the places of an edit.
@@ -41,7 +41,7 @@ pub(in crate::locate::find) fn run<'a>(search: &MatchSearch<'a>) -> CandidateSit
 
 fn places<'a>(search: &MatchSearch<'a>, old: &str) -> Vec<MatchSite<'a>> {
     let text = search.text;
-    // A look for the words costs less than a copy of the file, which takes a step for each byte.
+    // A search for the words costs less than a copy of the file, which takes a step of work for each byte.
     let mut words: Vec<&str> = old.split(|ch: char| !is_word(ch)).filter(|word| !word.is_empty()).collect();
     words.sort_unstable_by_key(|word| (Reverse(word.len()), *word));
     words.dedup();
@@ -65,10 +65,10 @@ fn places<'a>(search: &MatchSearch<'a>, old: &str) -> Vec<MatchSite<'a>> {
     vec![MatchSite { span, plan: SitePlan::Ready(vec![edit]) }]
 }
 
-/// A text without blanks, and without commas in front of a bracket on a line below.
+/// A text without whitespace, and without commas before a bracket on a line below.
 struct BareText {
     bytes: Vec<u8>,
-    /// The place of each byte in the text.
+    /// The offset of each byte in the original text.
     from: Vec<u32>,
 }
 
@@ -84,15 +84,15 @@ impl BareText {
         BareText { bytes, from }
     }
 
-    /// The place of a byte in the text.
+    /// Returns the offset of a byte in the original text.
     fn at(&self, byte: usize) -> usize {
         self.from[byte] as usize
     }
 }
 
-/// True if behind a comma a bracket closes the list on another line.
+/// True if a comma is followed by a bracket that closes the list on another line.
 fn is_trailing_comma(rest: &str) -> bool {
-    /// Blanks behind a comma that are examined.
+    /// Maximum number of spaces and tabs after a comma that are examined.
     const BLANKS_MAX: usize = 200;
     let mut has_line_end = false;
     for ch in rest.chars().take(BLANKS_MAX) {
@@ -109,13 +109,14 @@ fn is_word(ch: char) -> bool {
     ch.is_alphanumeric() || ch == '_'
 }
 
-/// True if a place in a text is not inside of a word.
+/// True if an offset in a text is not inside a word.
 fn is_border(text: &str, at: usize) -> bool {
     let (before, behind) = (text[..at].chars().next_back(), text[at..].chars().next());
     !(before.is_some_and(is_word) && behind.is_some_and(is_word))
 }
 
-/// True for two texts with the same characters but for blanks, if these separate the same tokens in both.
+/// True for two texts with the same characters except for whitespace, if the whitespace separates the same tokens in
+/// both.
 fn are_same_tokens(file: &str, old: &str) -> bool {
     let (mut file, mut old) = (file, old);
     let (mut last, mut quote) = (' ', None);
@@ -151,12 +152,13 @@ fn are_same_tokens(file: &str, old: &str) -> bool {
     }
 }
 
-/// The blanks at the beginning of a text.
+/// Returns the spaces and tabs at the beginning of a text.
 fn blanks(text: &str) -> &str {
     &text[..text.len() - text.trim_start().len()]
 }
 
-/// The edit that makes the difference between old and new in the file. `from` says where the characters of old are.
+/// Returns the edit that makes the difference between the old and the new text in the file. `from` has the offset in
+/// the file of each character of the old text.
 fn edit(text: &str, from: &[u32], wanted: &BareText, old: &str, new: &str) -> Option<TextEdit> {
     let (mut head, mut tail) = diff::common_text_ends(old, new);
     while head > 0 && !(is_border_at(old, head) && is_border_at(new, head)) {
@@ -170,7 +172,7 @@ fn edit(text: &str, from: &[u32], wanted: &BareText, old: &str, new: &str) -> Op
     if core.contains('\n') || gone.trim().is_empty() && core.is_empty() {
         return None;
     }
-    // The characters of old in front of the change, and those up to its end.
+    // The number of characters of the old text before the change, and up to its end.
     let [before, through] =
         [head, head + gone.trim_end().len()].map(|end| wanted.from.partition_point(|&at| (at as usize) < end));
     let place = |nth: usize| from[nth] as usize;
@@ -182,7 +184,7 @@ fn edit(text: &str, from: &[u32], wanted: &BareText, old: &str, new: &str) -> Op
         };
         return Some(TextEdit { span: Span::new(start, end), text: core.to_owned() });
     }
-    // An addition: behind the token in front of it, with the blanks that the file has there.
+    // An addition is written after the token before it, with the whitespace that the file has there.
     let Some(last) = before.checked_sub(1) else {
         return (!added.contains('\n'))
             .then(|| TextEdit { span: Span::at(place(0)), text: added.trim_start().to_owned() });
@@ -193,7 +195,7 @@ fn edit(text: &str, from: &[u32], wanted: &BareText, old: &str, new: &str) -> Op
     (!added.contains('\n')).then(|| TextEdit { span: Span::at(at), text: added.to_owned() })
 }
 
-/// True for the border of a character that is not inside of a word.
+/// True for a character boundary that is not inside a word.
 fn is_border_at(text: &str, at: usize) -> bool {
     text.is_char_boundary(at) && is_border(text, at)
 }

@@ -1,23 +1,25 @@
-//! Statements of a block in the file that the old text remembers, if not word for word.
+//! Statements of a block in the file that the old text contains, although not word for word.
 //!
-//! A block that is replaced as a whole loses everything between its edges. Likeness in total says only that most of it
-//! was known; a statement that the old text does not have at all would be lost without anybody having seen it.
+//! A block that is replaced as a whole loses everything between its edges. Its overall likeness shows only that most of
+//! it was known; a statement that is missing from the old text would be lost without anybody having seen it.
 
 use crate::locate::find::failure::nearest::line_likeness;
 use crate::locate::find::typo;
 use crate::text::tokens::{share, tokens};
 use crate::work::{self, STEP_BYTES};
 
-/// Likeness from which two names count as one, misremembered.
+/// Likeness (0 to 1) from which two names count as the same name, misremembered.
 const NAME_LIKENESS_MIN: f64 = 0.5;
-/// Share of words from which two lines may be the same statement; two values of one name or key share half of them.
+/// Share of common words from which two lines may be the same statement; two values of one name or key share half of
+/// them.
 const SHARED_WORDS_MIN: f64 = 0.6;
 const SHARED_WORDS_OF_VALUES_MIN: f64 = 0.5;
-/// Steps for the comparison of two lines.
+/// Steps of work for the comparison of two lines.
 const COMPARISON_STEPS: usize = 50;
 
-/// Returns the index of the first line of `file` with a statement that `old` does not have in its place. Both are lines
-/// between the edges of a block. Comments, blank lines and lines of mere punctuation are not statements.
+/// Returns the index of the first line of `file` with a statement that `old` does not have at the corresponding
+/// position. Both are lines between the edges of a block. Comments, blank lines and lines of mere punctuation are not
+/// statements.
 pub(super) fn first_unknown(old: &[&str], file: &[&str]) -> Option<usize> {
     let old = StatementTokens::new(&statements(old));
     let mut next = 0;
@@ -55,7 +57,7 @@ fn docstring_lines(lines: &[&str]) -> usize {
     lines[1..].iter().position(|line| line.trim().ends_with(sign)).map_or(0, |end| end + 2)
 }
 
-/// Counts the lines of the comment at the beginning; a line with code beside its comment is none.
+/// Counts the lines of the comment at the beginning; a line that also has code does not count.
 fn comment_lines(lines: &[&str]) -> usize {
     let line = lines[0].trim();
     let is_short = ["//", "# ", "-- ", "; ", ";;"].iter().any(|lead| line.starts_with(lead)) || line == "#";
@@ -71,7 +73,7 @@ fn comment_lines(lines: &[&str]) -> usize {
     }
 }
 
-/// Lines as one run of tokens.
+/// The tokens of some lines as one list.
 struct StatementTokens<'a> {
     tokens: Vec<&'a str>,
     /// The lines, each with the index of its first token.
@@ -88,8 +90,8 @@ impl<'a> StatementTokens<'a> {
         out
     }
 
-    /// Returns the end of the first tokens from `next` on that are this line: its own tokens, however they are wrapped,
-    /// or a line that is the same statement.
+    /// Returns the end of the tokens from `next` on that correspond to a line: either its own tokens, however they are
+    /// wrapped, or a line that is the same statement.
     fn end_of(&self, line: &str, next: usize) -> Option<usize> {
         let sought = dense(line);
         let _ = work::spend_or_end(self.tokens.len().saturating_sub(next));
@@ -103,7 +105,7 @@ impl<'a> StatementTokens<'a> {
     }
 }
 
-/// The tokens of a line without blanks, and without the signs that come and go where a statement is wrapped.
+/// The tokens of a line without blanks, and without the signs that appear or disappear when a statement is wrapped.
 fn dense(line: &str) -> Vec<&str> {
     let tokens = tokens(line).into_iter();
     tokens.filter(|token| !token.trim().is_empty() && ![",", ";", ")", "]", "}"].contains(token)).collect()
@@ -118,8 +120,8 @@ fn is_word(token: &str) -> bool {
     token.starts_with(|ch: char| ch.is_alphanumeric() || ch == '_')
 }
 
-/// True when two lines may be one statement, misremembered: they share most of their words, and what they assign to,
-/// call or begin with has the same name but for its spelling.
+/// True if two lines may be the same statement, misremembered: they share most of their words, and the name that they
+/// assign to, call or begin with is the same apart from its spelling.
 fn is_same_statement(old: &str, file: &str) -> bool {
     if typo::has_another_number(old, file) {
         return false;
@@ -143,11 +145,11 @@ fn take(words: &mut Vec<&str>, word: &str) -> bool {
     words.iter().position(|other| *other == word).map(|at| words.swap_remove(at)).is_some()
 }
 
-/// The name that a statement is about.
+/// The name that a statement assigns to, calls or begins with.
 struct Subject<'a> {
     /// The last word before its first bracket, colon or equals sign.
     name: &'a str,
-    /// A value follows: the sign is a colon or an equals sign.
+    /// True if a value follows: the sign is a colon or an equals sign.
     has_value: bool,
 }
 
