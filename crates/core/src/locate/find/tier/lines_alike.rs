@@ -1,6 +1,6 @@
 //! Tier 3: Unicode punctuation in several lines.
 //!
-//! Whole lines that are equal when folded as in tier 1, trailing blanks aside.
+//! Whole lines that are equal when folded as in tier 1, ignoring trailing whitespace.
 
 use super::windows::{self, WindowFit, WindowRule};
 use crate::locate::find::indent::IndentMap;

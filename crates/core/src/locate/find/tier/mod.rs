@@ -1,5 +1,5 @@
-//! The tiers, one module each. A tier finds sites and determines how the new text is written; it never selects among
-//! them.
+//! The tiers, one module each. A tier finds sites and determines how the new text is written at each; it never selects
+//! among them.
 
 pub(super) mod block;
 pub(super) mod drift;

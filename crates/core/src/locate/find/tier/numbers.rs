@@ -1,9 +1,11 @@
 //! Tier 8: line numbers copied with the text.
 //!
-//! Every line of old has a number (`12<TAB>`, `12→`, `12:`, `12 |`, `12│`), the numbers are consecutive, and one header
-//! line (`¶…`) may precede them. Rows that a reply marks as removed (`-`, blanks, a tab) are dropped, because the file does
-//! not have them any more; after a dry run it has them, and not the rows marked as new. Numbers are removed from new too if all its lines that are not blank have one, and new is
-//! used as it is if none has; a mixture is refused. Then tiers 2 to 6 are tried. The number may select among equal sites.
+//! Every line of the old text has a number (`12<TAB>`, `12→`, `12:`, `12 |`, `12│`), the numbers are consecutive, and
+//! one header line (`¶…`) may precede them. Rows that a reply marks as removed (`-`, spaces, a tab) are dropped,
+//! because the file does not have them any more; after a dry run the file has them, and lacks the rows marked as new.
+//! If all lines of the new text that are not blank have a number, the numbers are removed from it as well; if none has
+//! one, the new text is used as it is; a mixture is refused. Then tiers 2 to 6 are tried. The number may select among
+//! equal sites.
 
 use super::edges;
 use super::{RULES, windows};
@@ -27,10 +29,10 @@ pub(in crate::locate::find) fn run<'a>(search: &MatchSearch<'a>) -> Result<Candi
 fn without_numbers<'a>(search: &MatchSearch<'a>, old: &NumberedLines<'a>) -> Result<CandidateSites<'a>, MatchRefusal> {
     let new = stripped_new(&without_removed(&search.pattern.new), old.sign);
     let number = Some(old.first).filter(|number| *number > 0);
-    // Some tools print a blank after the separator; only if every line has it, it may be theirs.
+    // Some tools print a space after the separator. Only if every line has it may it belong to the tool.
     let padded = old.padded && new.as_ref().is_none_or(|new| new.padded);
     let mut attempts = Vec::new();
-    // `12 | text` has a blank on either side of the separator.
+    // `12 | text` has a space on either side of the separator.
     let pads: &[bool] = match (padded, old.set_off) {
         (true, true) => &[true],
         (true, false) => &[true, false],
@@ -45,8 +47,8 @@ fn without_numbers<'a>(search: &MatchSearch<'a>, old: &NumberedLines<'a>) -> Res
             attempts.push((Rc::new(wanted), windows));
         }
     }
-    // The indentation as it is takes precedence. If it is open whose blank it is, and new has no numbers to tell, no
-    // other is tried: new would be shifted by that blank.
+    // An exact indentation takes precedence. If it is unclear whether the space belongs to the tool or to the line, and
+    // the new text has no numbers that would decide it, no shift is tried: the new text would be shifted by that space.
     let open = pads.len() > 1 && new.as_ref().is_some_and(|new| !new.bared && !new.rests.is_empty());
     let rules: &[&[&windows::WindowRule]] = if open { &[&RULES[..2]] } else { &[&RULES[..2], &RULES[2..]] };
     for rules in rules {
@@ -69,13 +71,13 @@ fn without_numbers<'a>(search: &MatchSearch<'a>, old: &NumberedLines<'a>) -> Res
 const PARTLY_NUMBERED: &str =
     "The old text is there without its line numbers, but the new text has numbers on some lines only.";
 
-/// Returns the text without the numbers, if every line has one: for the failure report.
+/// Returns the old text without its numbers, if every line has one, for the failure report.
 pub(in crate::locate::find) fn suggestion(search: &MatchSearch<'_>) -> Option<String> {
     let old = numbered(&search.pattern.old)?;
     Some(old.lines(old.padded).join("\n"))
 }
 
-/// Returns the zero-based lines of the file that the numbers of old name, if it has them all.
+/// Returns the zero-based lines of the file that the numbers of the old text name, if the file has all of them.
 pub(in crate::locate::find) fn lines_named(search: &MatchSearch<'_>) -> Option<core::ops::Range<usize>> {
     let old = numbered(&search.pattern.old)?;
     let first = old.first.checked_sub(1)?;
@@ -88,9 +90,9 @@ pub(in crate::locate::find) struct NumberedLines<'a> {
     pub(in crate::locate::find) rests: Vec<&'a str>,
     pub(in crate::locate::find) first: usize,
     pub(in crate::locate::find) sign: char,
-    /// Every line that is not empty has a blank after the separator, which may be the tool's.
+    /// True if every line that is not empty has a space after the separator, which may belong to the tool.
     pub(in crate::locate::find) padded: bool,
-    /// The separator has a blank before it, too.
+    /// True if the separator has a space before it as well.
     pub(in crate::locate::find) set_off: bool,
     /// False for text that had no numbers.
     bared: bool,
@@ -118,7 +120,7 @@ fn prefix(line: &str) -> Option<(usize, char, &str)> {
     let sign = rest.chars().next().unwrap_or('\0');
     match sign {
         '\t' | '→' | ':' => Some((number, sign, &rest[sign.len_utf8()..])),
-        // An empty line that lost its separator with its trailing blanks.
+        // The line is empty, and lost its separator with its trailing whitespace.
         _ if spaced.is_empty() => Some((number, '\0', "")),
         _ => {
             let sign = spaced.chars().next().filter(|ch| ['|', '│', '→'].contains(ch))?;
@@ -127,7 +129,7 @@ fn prefix(line: &str) -> Option<(usize, char, &str)> {
     }
 }
 
-/// Strips the blanks, and the mark of a changed line, before the number.
+/// Strips the spaces, and the mark of a changed line, before the number.
 fn unmarked(line: &str) -> &str {
     let line = line.trim_start_matches([' ', '\t']);
     match line.strip_prefix('>') {
@@ -136,8 +138,7 @@ fn unmarked(line: &str) -> &str {
     }
 }
 
-/// Returns the text of a removed line as a reply shows it: a minus sign, blanks in place of the number or the number,
-/// a tab.
+/// Returns the text of a removed line as a reply shows it: a minus sign, the number or spaces in its place, a tab.
 pub(crate) fn removed_row(line: &str) -> Option<&str> {
     let rest = line.strip_prefix('-')?;
     let (pad, text) = rest.split_once('\t')?;
@@ -145,13 +146,14 @@ pub(crate) fn removed_row(line: &str) -> Option<&str> {
         .then_some(text)
 }
 
-/// Drops the rows that a reply marks as removed, unless there are no others.
+/// Drops the rows that a reply marks as removed, unless there are no other rows.
 fn without_removed<'a>(lines: &[&'a str]) -> Vec<&'a str> {
     let kept: Vec<&str> = lines.iter().copied().filter(|line| removed_row(line).is_none()).collect();
     if kept.iter().all(|line| is_blank(line)) { lines.to_vec() } else { kept }
 }
 
-/// Returns the rows of a reply to a dry run without those that it marks as new; `None` if it marks none as removed.
+/// Returns the rows of a reply to a dry run without those that the reply marks as new; `None` if none is marked as
+/// removed.
 fn rows_before_change<'a>(lines: &[&'a str]) -> Option<NumberedLines<'a>> {
     lines.iter().find_map(|line| removed_row(line))?;
     let (mut first, mut last, mut rests) = (0, None, Vec::with_capacity(lines.len()));
@@ -172,7 +174,7 @@ fn rows_before_change<'a>(lines: &[&'a str]) -> Option<NumberedLines<'a>> {
     Some(NumberedLines { rests, first, sign: '\t', padded: false, set_off: false, bared: true })
 }
 
-/// Blanks or digits between the sign of a removed line and its tab.
+/// Minimum number of spaces or digits between the sign of a removed line and its tab.
 const REMOVED_PADDING_MIN: usize = 4;
 
 /// True when a line begins with a number and a separator.
@@ -207,7 +209,7 @@ fn is_padded(rests: &[&str], sign: char) -> bool {
     sign != '\t' && rests.iter().all(|rest| rest.is_empty() || rest.starts_with(' '))
 }
 
-/// Skips a header line of `read` before the numbered ones.
+/// Skips a header line of `read` before the numbered lines.
 fn without_header<'s, 'a>(lines: &'s [&'a str]) -> &'s [&'a str] {
     match lines.split_first() {
         Some((header, rest)) if is_header(header) && !rest.is_empty() => rest,
@@ -222,7 +224,7 @@ pub(in crate::locate::find) fn is_header(line: &str) -> bool {
     line.starts_with('¶') || bracketed.is_some_and(|(path, tag)| !path.is_empty() && is_tag(tag))
 }
 
-/// True for four hexadecimal digits in capitals.
+/// True for four hexadecimal digits with capital letters.
 fn is_tag(tag: &str) -> bool {
     tag.len() == 4 && tag.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'A'..=b'F'))
 }
@@ -241,9 +243,9 @@ fn stripped_new<'a>(lines: &[&'a str], sign: char) -> Option<NumberedLines<'a>> 
         return None;
     };
     let bared = signs > 0;
-    // A single number without text is an empty text.
+    // A single number without text represents an empty text.
     let rests = if bared && rests.len() == 1 && is_blank(rests[0]) { Vec::new() } else { rests };
-    // Text without numbers is not evidence about the blank after the separator.
+    // Text without numbers is no evidence about the space after the separator.
     let padded = !bared || is_padded(&rests, sign);
     Some(NumberedLines { rests, first: 0, sign, padded, set_off: false, bared })
 }

@@ -1,8 +1,8 @@
 //! Tier 1: Unicode punctuation within one line.
 //!
-//! With both sides folded (quotes, primes, dashes, Unicode blanks, `…`, zero-width characters, accents; see
-//! [`fold`](crate::text::fold)), the text is a literal part of one line, and it begins and ends on character boundaries
-//! of the file. The file keeps its own characters wherever old and new agree.
+//! With both sides folded (quotes, primes, dashes, Unicode spaces, `…`, zero-width characters, accents; see
+//! [`fold`](crate::text::fold)), the old text is a literal part of one line, and the match begins and ends on character
+//! boundaries of the file. The file keeps its own characters wherever the old and the new text agree.
 
 use super::exact::{self, COUNTED_PLACES_MAX};
 use crate::locate::find::TextMatch;
@@ -15,7 +15,7 @@ use crate::text::tokens;
 use memchr::memmem;
 use std::collections::BTreeSet;
 
-/// Letters and digits that old must have, unless it differs in quotes only.
+/// Minimum number of letters and digits of the old text, unless it differs only in quotes.
 pub(in crate::locate::find) const ALNUM_MIN: usize = 4;
 
 #[expect(clippy::unnecessary_wraps, reason = "the shape of every tier")]
@@ -27,7 +27,7 @@ pub(in crate::locate::find) fn run<'a>(search: &MatchSearch<'a>) -> Result<Candi
     }
     let mut spans: BTreeSet<Span> = BTreeSet::new();
     if folded != old {
-        // Text that is already in folded form represents itself.
+        // Parts of the file that are in folded form already match the folded text literally.
         spans.extend(
             memmem::find_iter(search.text.as_bytes(), folded.as_bytes())
                 .take(COUNTED_PLACES_MAX)
@@ -43,7 +43,7 @@ pub(in crate::locate::find) fn run<'a>(search: &MatchSearch<'a>) -> Result<Candi
             }
         }
     }
-    // A text too short for a folded search is still found by its quotes.
+    // A text that is too short for a folded search is still found if only its quotes differ.
     if search.pattern.alnum(ALNUM_MIN) < ALNUM_MIN {
         spans.retain(|span| fold::differ_in_quotes_only(&search.text[span.range()], old));
     }
@@ -71,7 +71,7 @@ fn in_line(line: &str, start: usize, finder: &memmem::Finder<'_>) -> Vec<Span> {
     out
 }
 
-/// Computes the change token by token in a part of a line that resembles old.
+/// Computes the change token by token in a part of a line that resembles the old text.
 pub(in crate::locate::find) fn hit(search: &MatchSearch<'_>, span: Span, new: &str) -> TextMatch {
     let carried = tokens::with_file_tokens(&search.text[span.range()], &search.find.old, new, false);
     exact::whole_line_match(search, span, carried.as_deref().unwrap_or(new))
@@ -99,7 +99,7 @@ mod tests {
         let error = refuse("“x” and ”x“\n", "\"x\"", "\"y\"");
         assert_eq!(error.message(), "Found 2 matches of the string to replace, but replace_all is false.");
         assert_eq!(edit_all("“x” and ”x“\n", "\"x\"", "\"y\""), "“y” and ”y“\n");
-        // In short text nothing else is tolerated.
+        // In a short text nothing else is tolerated.
         refuse("a — b\n", "-'", "x");
         refuse("“a—b”\n", "\"a-b\"", "x");
     }

@@ -1,7 +1,7 @@
 //! Tier 6: blank runs inside a line.
 //!
-//! Whole lines in which a blank run matches a blank run of any length, but never nothing (see [`super::spacing`]).
-//! Indentation as in tiers 4 and 5. Runs that are kept have the file's length.
+//! Whole lines in which a run of blanks matches one of any other length except zero (see [`super::spacing`]). The
+//! indentation is treated as in tiers 4 and 5. Runs that are kept have the file's length.
 
 use super::widths;
 use super::windows::{self, WindowFit, WindowRule};

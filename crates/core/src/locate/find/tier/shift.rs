@@ -1,7 +1,7 @@
 //! Tier 4: one uniform indentation shift.
 //!
-//! Whole lines, with the same prefix added to, or removed from, every line that is not blank. The new text is shifted
-//! in the same way; a line that would need a negative depth is refused.
+//! Whole lines match if the same prefix is added to, or removed from, every line that is not blank. The new text is
+//! shifted in the same way; a line that would need a negative depth is refused.
 
 use super::windows::{self, WindowFit, WindowRule};
 use crate::locate::find::indent::IndentMap;

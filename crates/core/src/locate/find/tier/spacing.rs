@@ -1,7 +1,8 @@
 //! Second part of tier 6: blanks between tokens, which may be missing on either side.
 //!
-//! Tried only if no tier finds a place. A blank inside of a word or a number separates two tokens, so no word is split or
-//! joined. In lines with quotes or `#` a blank may be text; there only the length of blank runs may differ.
+//! It is tried only if no other tier finds a place. A blank inside a word or a number separates two tokens, so no word
+//! is split or joined. In lines with quotes or `#`, whitespace may be part of a text; only the length of blank runs may
+//! differ there.
 
 use super::widths;
 use crate::locate::find::indent::{self, IndentMap};
@@ -13,9 +14,9 @@ use crate::locate::op::ExpectedMatches;
 use crate::text::fold::{self, Normalization};
 use crate::text::tokens;
 
-/// Letters and digits that old must have.
+/// Minimum number of letters and digits of the old text.
 const ALNUM_MIN: usize = 6;
-/// Places that are examined.
+/// Maximum number of places that are examined.
 const PIVOT_PLACES_MAX: usize = 100;
 
 /// Returns the places of an edit.
@@ -25,12 +26,12 @@ pub(in crate::locate::find) fn run<'a>(search: &MatchSearch<'a>) -> CandidateSit
     CandidateSites { places, number: None, fitted: false }
 }
 
-/// True for two lines with the same tokens whose blanks are not part of a text.
+/// True for two lines with the same tokens, if their whitespace is not part of a string or comment.
 fn are_same_code(file: &str, old: &str) -> bool {
     !old.contains(['"', '\'', '`', '#']) || fold::are_equal_under(file, old, Normalization::BlankRuns)
 }
 
-/// Returns places with the same tokens as old, whose lines are also the same by `and`.
+/// Returns places with the same tokens as the old text, whose lines also satisfy `and`.
 pub(in crate::locate::find) fn places<'a>(
     search: &MatchSearch<'a>,
     and: impl Fn(&str, &str) -> bool,
@@ -40,7 +41,7 @@ pub(in crate::locate::find) fn places<'a>(
         return Vec::new();
     }
     let count = search.lines().count();
-    // The line with most letters and digits determines where windows may begin.
+    // The line with the most letters and digits determines where windows may begin.
     let pivot = (0..old.len()).max_by_key(|&at| fold::count_alnum(old[at], 200)).unwrap_or(0);
     let lines = search.index.differing_in_blanks(old[pivot], PIVOT_PLACES_MAX);
     let starts = lines.into_iter().filter_map(|line| line.checked_sub(pivot));
@@ -52,7 +53,7 @@ pub(in crate::locate::find) fn places<'a>(
         .collect()
 }
 
-/// Creates the site of lines that differ in blanks between tokens.
+/// Creates the site for lines that differ in the blanks between tokens.
 fn site<'a>(search: &MatchSearch<'a>, first: usize) -> MatchSite<'a> {
     let old = &search.pattern.old;
     let pairs = indent::pairs((first..).zip(old).map(|(at, old)| (*old, search.line(at))));

@@ -1,6 +1,6 @@
-//! Tier 2: trailing blanks.
+//! Tier 2: trailing whitespace.
 //!
-//! Whole lines that are equal except for blanks at their ends. Kept lines retain the file's blanks.
+//! Whole lines that are equal except for the whitespace at their ends. Lines that are kept retain that of the file.
 
 use super::windows::{self, WindowFit, WindowRule};
 use crate::locate::find::indent::IndentMap;

@@ -1,4 +1,4 @@
-//! Tier 5: tabs instead of blanks, other widths.
+//! Tier 5: tabs instead of spaces, or other widths.
 //!
 //! Whole lines whose depths map one to one onto the file's: the order is preserved, the steps of both sides agree, and
 //! further depths of the new text follow from the step. The first line alone may have lost its indentation. Anything
@@ -27,8 +27,8 @@ fn fits(search: &MatchSearch<'_>, wanted: &PatternLines<'_>, first: usize) -> Wi
         .map_or(WindowFit::Crooked, WindowFit::Yes)
 }
 
-/// Returns the map of widths for these pairs; the first `but` lines of old and new are ignored when detecting the
-/// steps.
+/// Returns the map of widths for these pairs; the first `but` lines of the old and the new text are ignored when
+/// detecting the steps.
 pub(in crate::locate::find) fn map(
     search: &MatchSearch<'_>,
     wanted: &PatternLines<'_>,
@@ -38,7 +38,7 @@ pub(in crate::locate::find) fn map(
     IndentMap::widths(pairs, || steps(search, wanted, pairs, but))
 }
 
-/// Returns the map for a text whose first line lost its indentation, in old and in new.
+/// Returns the map for a text whose first line lost its indentation, in both the old and the new text.
 pub(super) fn first_line_exempt(
     search: &MatchSearch<'_>,
     wanted: &PatternLines<'_>,
@@ -53,8 +53,8 @@ pub(super) fn first_line_exempt(
     Some(IndentMap::FirstLine { first: file.to_owned(), rest: Box::new(rest) })
 }
 
-/// Detects the steps of both sides. The file's step is that of its lines with the same kind of indentation as the
-/// place, by tabs or by blanks.
+/// Detects the steps of both sides. The step of the file is that of its lines with the same kind of indentation as the
+/// place, tabs or spaces.
 fn steps(
     search: &MatchSearch<'_>,
     wanted: &PatternLines<'_>,

@@ -1,4 +1,5 @@
-//! Common part of tiers 2 to 6: whole lines, one to one, tried where the hashes under the loosest normalization agree.
+//! The common part of tiers 2 to 6: whole lines, one to one, compared where the hashes under the loosest normalization
+//! agree.
 
 use crate::locate::find::indent::{self, IndentMap};
 use crate::locate::find::match_site::{CandidateSites, MatchSite, SitePlan};
@@ -12,35 +13,35 @@ use crate::work;
 use core::ops::Range;
 use std::rc::Rc;
 
-/// Lines compared for one tier.
+/// Maximum number of lines compared for one tier.
 const COMPARED_LINES_MAX: usize = 2_000_000;
-/// Lines that are found by their only place, although they have few letters and digits.
+/// Maximum number of lines of an old text that matches by its only place, although it has few letters and digits.
 const SHORT_LINES_MAX: usize = 8;
-/// Sites counted, unless all are wanted.
+/// Maximum number of sites counted, unless all are wanted.
 const COUNTED_PLACES_MAX: usize = 100;
 
 /// A tier's decision on a window.
 pub(in crate::locate::find) enum WindowFit {
-    /// No match.
+    /// The window does not match.
     No,
-    /// A match, with this indentation map.
+    /// The window matches, with this indentation map.
     Yes(IndentMap),
-    /// A match whose indentation cannot be carried over.
+    /// The window matches, but its indentation cannot be carried over.
     Crooked,
 }
 
 /// A tier's rule for the window that begins at a line of the file.
 pub(in crate::locate::find) struct WindowRule {
     pub(in crate::locate::find) fits: fn(&MatchSearch<'_>, &PatternLines<'_>, usize) -> WindowFit,
-    /// Letters and digits that old must have.
+    /// Minimum number of letters and digits of the old text.
     pub(in crate::locate::find) min_alnum: usize,
-    /// A few less distinctive lines match as well if they occur exactly once.
+    /// True if a few less distinctive lines match as well if they occur exactly once.
     pub(in crate::locate::find) short: bool,
-    /// Blank runs may differ.
+    /// True if the length of blank runs may differ.
     pub(in crate::locate::find) runs: bool,
 }
 
-/// Applies one rule to old as it is.
+/// Applies one rule to the old text as it is.
 pub(super) fn run<'a>(search: &MatchSearch<'a>, rule: &WindowRule) -> Result<CandidateSites<'a>, MatchRefusal> {
     trial(search, &search.pattern, search.wanted_windows(), rule)
 }
@@ -100,7 +101,8 @@ pub(in crate::locate::find) fn trial<'a>(
     Ok(trial)
 }
 
-/// True for a few lines, the only one or two of them with a letter or digit in each.
+/// True for at most [`SHORT_LINES_MAX`] lines with text, of which at least two, or the only one, have a letter or a
+/// digit.
 pub(in crate::locate::find) fn is_short(wanted: &PatternLines<'_>) -> bool {
     let filled = work::batched(wanted.old.iter()).filter(|line| !fold::is_blank(line));
     let filled: Vec<&&str> = filled.take(SHORT_LINES_MAX + 1).collect();
@@ -108,7 +110,7 @@ pub(in crate::locate::find) fn is_short(wanted: &PatternLines<'_>) -> bool {
     (1..=SHORT_LINES_MAX).contains(&filled.len()) && telling >= filled.len().min(2)
 }
 
-/// True for short lines that are in one place only, as they are but for their indentation or the blanks at their ends.
+/// True for a short text that occurs at one place only, apart from indentation or trailing whitespace.
 fn is_only_place(search: &MatchSearch<'_>, wanted: &PatternLines<'_>, windows: &[usize]) -> bool {
     let [first] = *windows else { return false };
     let pairs = || (first..).zip(&wanted.old).map(|(at, old)| (search.line(at), *old));
@@ -125,8 +127,8 @@ fn refused<'a>(search: &MatchSearch<'a>, lines: Range<usize>, why: &str) -> Matc
     MatchSite { span: span_of(search.lines(), lines.start, lines.end), plan: SitePlan::Refused(refusal) }
 }
 
-/// Determines the depth for which the new text was written; a hunk states which lines it keeps, and needs no such
-/// guess.
+/// Determines the depth for which the new text was written. This is not needed for a hunk, which states the lines that
+/// it keeps.
 fn depth(search: &MatchSearch<'_>, wanted: &PatternLines<'_>, first: usize) -> Depth {
     if wanted.changes.is_some() || wanted.new.is_empty() {
         return Depth::OldText;
@@ -142,12 +144,12 @@ fn fitted<'a>(search: &MatchSearch<'a>, wanted: &PatternLines<'a>, first: usize,
     MatchSite::lines(search, first, &wanted, IndentMap::Verbatim, runs)
 }
 
-/// True when all lines of the window are equal to old under a normalization.
+/// True if all lines of the window are equal to the old text under a normalization.
 pub(super) fn alike(search: &MatchSearch<'_>, wanted: &PatternLines<'_>, first: usize, look: Normalization) -> bool {
     (first..).zip(&wanted.old).all(|(at, old)| fold::are_equal_under(search.line(at), old, look))
 }
 
-/// True when all lines of the window are equal to old, trailing blanks aside.
+/// True if all lines of the window are equal to the old text, ignoring trailing whitespace.
 pub(super) fn ends_equal(search: &MatchSearch<'_>, wanted: &PatternLines<'_>, first: usize) -> bool {
     let end = |line: &str| line.trim_end_matches(fold::BLANKS).len();
     (first..).zip(&wanted.old).all(|(at, old)| {
