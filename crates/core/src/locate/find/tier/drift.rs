@@ -3,15 +3,15 @@
 //! *Blank-line drift* (11a): all lines that are not blank occur in order with nothing else between them; they have at
 //! least six letters or digits, and at least one of them is distinctive (eight letters or digits, unique in the file).
 //!
-//! *Context drift* (11b): old has at least four lines that are not blank (three, if all are there but for typos) and
-//! thirty letters or digits; its first and
-//! last line occur; three quarters of the lines and of their weight occur in order; at most max(1, n/5) lines of the
-//! file are interspersed and max(1, n/4) of old are missing; no other place comes within 0.15; one of the found lines
-//! is distinctive, a run of them with half of the weight is unique, or the place has all of at least six lines and at
-//! most one more, and each other place lacks a distinctive one; no missing line of eight letters or digits occurs elsewhere in the file; and none of them has a
+//! *Context drift* (11b): the old text has at least four lines that are not blank (three, if all are found except for
+//! typos) and thirty letters or digits; its first and last line occur; three quarters of the lines and of their weight
+//! occur in order; at most max(1, n/5) lines of the file are interspersed and max(1, n/4) lines of the old text are
+//! missing; no other place comes within 0.15; one of the found lines is distinctive, a run of them with half of the
+//! weight is unique, or the place has all of at least six lines and at most one more, and each other place lacks a
+//! distinctive one; no missing line of eight letters or digits occurs elsewhere in the file; and none of them has a
 //! counterpart in the file with another number or another name of what it defines.
 //!
-//! The lines to be changed must exist, no unseen lines may be at the place of writing, and all alignments (repeated
+//! The lines to be changed must exist, no unseen lines may be where the edit writes, and all alignments (repeated
 //! lines!) must lead to the same edit. Context that the caller omitted is kept, context that it invented is dropped.
 
 mod edits;
@@ -31,25 +31,26 @@ use core::ops::Range;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-/// Cells (lines × lines) for all alignments together.
+/// Maximum number of cells (lines × lines) for all alignments together.
 const ALIGNMENT_CELLS_MAX: usize = 8_000_000;
 /// Fixed cost of an alignment, in cells.
 const ALIGNMENT_OVERHEAD_CELLS: usize = 500;
 const LIKENESS_MIN: f64 = 0.75;
 const LIKENESS_MARGIN: f64 = 0.15;
-/// Lines of a short text, and the share of its weight from which a place is examined.
+/// Maximum number of lines of a short text, and the share of its weight from which a place is examined.
 const FEW_LINES: usize = 12;
 const FEW_LINES_SHARE_MIN: f64 = 0.3;
-/// Lines that prove a place together, if it has all of them.
+/// Minimum number of lines that together prove a place that has all of them.
 const SOLE_LINES_MIN: usize = 6;
-/// Letters and digits of a distinctive line.
+/// Minimum number of letters and digits of a distinctive line.
 const DISTINCTIVE_ALNUM_MIN: usize = 8;
-/// Blank lines that a window of the file may have in addition to those of old.
+/// Maximum number of blank lines that a window of the file may have in addition to those of the old text.
 const EXTRA_BLANK_LINES_MAX: usize = 6;
-/// Lines whose weights are added between two looks at the work, and keys that are compared in one step.
+/// Number of lines whose weights are added between two checks of the work, and number of keys that are compared in one
+/// step.
 const COUNTED_LINES: usize = 4096;
 const COMPARED_KEYS_PER_STEP: usize = 16;
-/// Lines near possible beginnings of old, up to which only these are hashed.
+/// Maximum number of lines near possible beginnings of the old text for which only these lines are hashed.
 const NEARBY_LINES_MAX: usize = 4096;
 
 pub(in crate::locate::find) fn run<'a>(search: &MatchSearch<'a>) -> Result<CandidateSites<'a>, MatchRefusal> {
@@ -58,7 +59,7 @@ pub(in crate::locate::find) fn run<'a>(search: &MatchSearch<'a>) -> Result<Candi
     place(search, &target, readings)
 }
 
-/// Restricts the tier to alignments whose lines are equal to the file's, including indentation.
+/// Runs the tier with only those alignments whose lines are equal to the file's, including indentation.
 pub(in crate::locate::find) fn verbatim<'a>(search: &MatchSearch<'a>) -> Result<CandidateSites<'a>, MatchRefusal> {
     let Some(target) = DriftQuery::new(search) else { return Ok(CandidateSites::default()) };
     let mut readings = target.readings()?;
@@ -74,7 +75,7 @@ fn place<'a>(
     if readings.is_empty() {
         return Ok(CandidateSites::default());
     }
-    // Of alignments with equal weight, the tightest: the one with the fewest interspersed lines.
+    // Of alignments with equal weight, the best one has the fewest interspersed lines.
     readings.sort_by(|a, b| {
         b.score.total_cmp(&a.score).then(a.extra.cmp(&b.extra)).then(a.lines.len().cmp(&b.lines.len()))
     });
@@ -83,7 +84,7 @@ fn place<'a>(
     if complete {
         readings.retain(DriftAlignment::is_complete);
     } else if readings.iter().filter(|it| it.is_mistyped()).count() == 1 {
-        // A line with a typo comes from the place that has the line.
+        // If only one place has all lines, with a typo corrected, the old text comes from there.
         readings.retain(DriftAlignment::is_mistyped);
     } else {
         let least = readings[0].score - LIKENESS_MARGIN;
@@ -91,8 +92,8 @@ fn place<'a>(
     }
     let best = &readings[0];
     let lines = best.lines.clone();
-    // A place that has all lines with one more between them is the only one if no other comes near, or if all others
-    // lack a distinctive line.
+    // A place that has all lines with one more between them is unique if no other place comes near, or if every other
+    // place lacks a distinctive line.
     let here = |it: &DriftAlignment| it.lines.start < lines.end && lines.start < it.lines.end;
     let lacks_some = |it: &DriftAlignment| it.missing.iter().any(|&old| target.is_distinctive(old));
     let is_sole = is_only
@@ -110,29 +111,29 @@ fn place<'a>(
         .map_err(|it| it.at(lines.start, lines.end))
 }
 
-/// The lines of old that are not blank.
+/// The lines of the old text that are not blank.
 struct DriftQuery<'s, 'a> {
     search: &'s MatchSearch<'a>,
-    /// Their indices in old.
+    /// The indices of these lines in the old text.
     at: Vec<usize>,
     keys: Vec<u64>,
-    /// Letters and digits of each, at least one.
+    /// The number of letters and digits of each line, at least one.
     weights: Vec<usize>,
 }
 
-/// Hashed lines of the file: all of them, or those near a possible beginning of old.
+/// Hashed lines of the file: all of them, or those near a possible beginning of the old text.
 struct KeyedLines<'k> {
-    /// The first of them.
+    /// The number of the first of these lines.
     from: usize,
     keys: Cow<'k, [u64]>,
-    /// For each of them, the weight of the lines of old before it.
+    /// For each of them, the total weight of the lines before it that occur in the old text.
     before: Vec<usize>,
 }
 
 impl<'k> KeyedLines<'k> {
     fn new(target: &DriftQuery<'_, '_>, from: usize, keys: Cow<'k, [u64]>) -> KeyedLines<'k> {
         let known: HashedKeys<usize> = target.keys.iter().copied().zip(target.weights.iter().copied()).collect();
-        // Most lines of a file are not in old: one bit decides for them.
+        // Most lines of a file are not in the old text, which one bit shows for nearly all of them.
         let bits = target.keys.iter().fold(0u64, |bits, key| bits | 1 << (key & 63));
         let mut before = Vec::with_capacity(keys.len() + 1);
         let mut sum = 0;
@@ -146,7 +147,7 @@ impl<'k> KeyedLines<'k> {
                 before.push(sum);
             }
         }
-        // Once the work has to end, the rest is never looked at.
+        // Once the work has to end, the remaining sums are never used.
         before.resize(keys.len() + 1, sum);
         KeyedLines { from, keys, before }
     }
@@ -168,27 +169,27 @@ impl<'k> KeyedLines<'k> {
     }
 }
 
-/// An alignment of a range of the file with old.
+/// An alignment of a range of the file with the old text.
 struct DriftAlignment {
     score: f64,
     lines: Range<usize>,
     early: LinePairs,
     late: LinePairs,
-    /// Indices of the missing lines.
+    /// Indices of the old lines that are missing.
     missing: Vec<usize>,
-    /// Interspersed lines of the file, except for blank ones.
+    /// Number of interspersed lines of the file, without blank ones.
     extra: usize,
-    /// Paired lines that are not verbatim in the file.
+    /// Number of paired lines that are not verbatim in the file.
     typos: usize,
 }
 
 impl DriftAlignment {
-    /// True when all lines are found, with nothing interspersed.
+    /// True if all lines are found, with nothing interspersed.
     fn is_complete(&self) -> bool {
         self.missing.is_empty() && self.extra == 0 && self.typos == 0
     }
 
-    /// True when all lines are found, some with typos, and nothing is interspersed.
+    /// True if all lines are found, some with typos, and nothing is interspersed.
     fn is_mistyped(&self) -> bool {
         self.missing.is_empty() && self.extra == 0 && self.typos > 0
     }
@@ -204,7 +205,7 @@ impl<'s, 'a> DriftQuery<'s, 'a> {
         let lines = || work::batched(at.iter().map(|&at| old[at]));
         let mut keys: Vec<u64> = lines().map(|line| fold::normalized_hash(line, Normalization::Indentation)).collect();
         let mut weights: Vec<usize> = lines().map(|line| fold::count_alnum(line, usize::MAX).max(1)).collect();
-        // Once the work has to end, the rest is never looked at.
+        // Once the work has to end, the remaining keys are never used.
         keys.resize(at.len(), 0);
         weights.resize(at.len(), 1);
         Some(DriftQuery { search, at, keys, weights })
@@ -214,7 +215,7 @@ impl<'s, 'a> DriftQuery<'s, 'a> {
         (self.at.len() / 5).max(1)
     }
 
-    /// Returns how many lines of the file old may extend over.
+    /// Returns the maximum number of lines of the file that the old text may extend over.
     fn reach(&self) -> usize {
         self.search.pattern.old.len() + self.most_extra() + EXTRA_BLANK_LINES_MAX
     }
@@ -237,8 +238,8 @@ impl<'s, 'a> DriftQuery<'s, 'a> {
         Ok(out)
     }
 
-    /// Returns the positions of the first line that have a last line after them; `None` if only a look at all lines
-    /// would tell.
+    /// Returns the positions of the first line that have a last line after them; `None` if all lines of the file would
+    /// have to be examined.
     fn starts(&self) -> Option<Vec<usize>> {
         if let Some(starts) = self.places(0).filter(|places| self.is_few(places)) {
             return Some(starts);
@@ -250,12 +251,12 @@ impl<'s, 'a> DriftQuery<'s, 'a> {
         Some(first).filter(|places| self.is_few(places))
     }
 
-    /// True for places that are few enough to look around each.
+    /// True if the number of places is small enough for the lines around each to be examined.
     fn is_few(&self, places: &[usize]) -> bool {
         places.len().saturating_mul(self.reach()) <= NEARBY_LINES_MAX
     }
 
-    /// Returns the lines of the file that match a line of old; `None` if only a look at all lines would tell.
+    /// Returns the lines of the file that match a line of the old text; `None` if all lines would have to be examined.
     fn places(&self, old: usize) -> Option<Vec<usize>> {
         let stands = self.search.index.similar_lines(self.search.pattern.old[self.at[old]])?;
         Some(stands.all()?.iter().copied().filter(|&at| self.has_key(at, self.keys[old])).collect())
@@ -267,7 +268,7 @@ impl<'s, 'a> DriftQuery<'s, 'a> {
         fold::normalized_hash(self.search.line(at), Normalization::Indentation) == key
     }
 
-    /// Counts the occurrences of a line of old in the file.
+    /// Counts the occurrences of a line of the old text in the file.
     fn count(&self, old: usize) -> usize {
         self.places(old).map_or_else(
             || {
@@ -287,7 +288,7 @@ impl<'s, 'a> DriftQuery<'s, 'a> {
         out: &mut Vec<DriftAlignment>,
     ) -> Result<(), MatchRefusal> {
         let all: usize = self.weights.iter().sum();
-        // Of a few lines, the one with a typo may be the heaviest.
+        // In a text of few lines, the one with a typo may be the heaviest.
         let share_min = if self.at.len() <= FEW_LINES { FEW_LINES_SHARE_MIN } else { LIKENESS_MIN - LIKENESS_MARGIN };
         let ends = stretch.places(self.keys[self.keys.len() - 1]);
         for &start in starts {
@@ -321,7 +322,7 @@ impl<'s, 'a> DriftQuery<'s, 'a> {
         let (early, late) =
             align(&self.keys[1..last], &file, |at| u32::try_from(self.weights[at + 1]).unwrap_or(u32::MAX >> 12));
         let (mut early, mut late) = (with_ends(&inner, &lines, last, early), with_ends(&inner, &lines, last, late));
-        // Of two pairings, one that has every line at its own depth is the intended one.
+        // Of two alignments, the one in which every line has its own depth is the intended one.
         match (self.is_verbatim(&early), self.is_verbatim(&late)) {
             (true, false) => late.clone_from(&early),
             (false, true) => early.clone_from(&late),
@@ -356,7 +357,7 @@ impl<'s, 'a> DriftQuery<'s, 'a> {
         })
     }
 
-    /// Returns lines kept by the edit that the file has between the same neighbours with a typo.
+    /// Pairs lines that the edit keeps with lines of the file that have a typo and the same neighbours.
     fn typos(&self, pairs: &LinePairs, end: usize) -> LinePairs {
         if pairs.len() == self.at.len() {
             return LinePairs::new();
@@ -379,7 +380,7 @@ impl<'s, 'a> DriftQuery<'s, 'a> {
         out
     }
 
-    /// True when consecutive lines, in old and in the file, with half of the weight of old are unique.
+    /// True if consecutive lines, in the old text and in the file, with half of the weight of the old text are unique.
     fn has_unique_run(&self, reading: &DriftAlignment) -> bool {
         const LINES_MIN: usize = 3;
         let search = self.search;
@@ -400,12 +401,12 @@ impl<'s, 'a> DriftQuery<'s, 'a> {
         file.windows(wanted.len()).filter(|window| *window == wanted).count() == 1
     }
 
-    /// Returns the weight of some lines of old.
+    /// Returns the total weight of some lines of the old text.
     fn total_weight(&self, old: impl Iterator<Item = usize>) -> usize {
         old.map(|at| self.weights[at]).sum::<usize>()
     }
 
-    /// Checks whether the best alignment is good enough.
+    /// Checks if the best alignment is good enough.
     fn judge(&self, best: &DriftAlignment, complete: bool, is_only: bool) -> Result<(), MatchRefusal> {
         let lines = self.at.len();
         let enough = if complete { 6 } else { 30 };
@@ -430,7 +431,7 @@ impl<'s, 'a> DriftQuery<'s, 'a> {
         }
         // If all lines of a hunk are found in order, separated by blank lines only, uniqueness proves the place.
         let whole_hunk = complete && self.search.pattern.changes.is_some();
-        // So does a place that has all of many lines, if no other has most of them.
+        // A place that has all of many lines is also proven, if no other place has most of them.
         let is_sole = is_only && best.missing.is_empty() && best.typos == 0 && lines >= SOLE_LINES_MIN;
         if !whole_hunk
             && !is_sole
@@ -523,7 +524,7 @@ mod tests {
         let new = STEPS.replace("first_step(1);", "first_step(2);\n    added_step();");
         let want = commented.replace("first_step(1);", "first_step(2);\n    added_step();");
         assert_eq!(edit(&commented, STEPS, &new), want);
-        // New code in front of other unseen lines may have another meaning there.
+        // New code before other unseen lines may have another meaning there.
         refuse(&STEPS.replace("    second_step", "    unseen_step();\n    second_step"), STEPS, &new);
     }
 
@@ -534,11 +535,11 @@ mod tests {
         let new = |added: &str| old.replace("#[test]\n", &format!("#[test(slow)]\n{added}\n"));
         let want = file.replace("#[test]\n", "#[test(slow)]\n#[other_attribute]\n");
         assert_eq!(edit(&file, &old, &new("#[other_attribute]")), want);
-        // A line of the depth inside, a comment, a label and a bracket may belong behind the forgotten line.
+        // A line with the inner depth, a comment, a label and a bracket may belong after the forgotten line.
         for added in ["    check_all();", "// Slow.", "public:", "{", "#if SLOW", "where"] {
             refuse(&file, &old, &new(added));
         }
-        // Nor does a line that opens nothing say where.
+        // If the forgotten line opens no block, the position of the added line is unclear as well.
         refuse(&file.replace("fn go() {", "fn go();"), &old, &new("#[other_attribute]"));
     }
 
@@ -550,7 +551,7 @@ mod tests {
         let other = step("first").replace("    two = splat(2);\n", "");
         let file = format!("{extra}one = splat(1);\ntwo = splat(2);\nfind_it(one, two)\n{other}");
         let old = step("first");
-        // Not one of its lines is unique.
+        // None of its lines is unique.
         assert_eq!(edit(&file, &old, &old.replace("splat(2)", "splat(3)")), file.replacen("splat(2)", "splat(3)", 1));
         refuse(&format!("{file}{extra}"), &old, &old.replace("splat(2)", "splat(3)"));
     }

@@ -1,4 +1,4 @@
-//! Edits that the alignments of a place lead to.
+//! The edits that the alignments of a place lead to.
 
 use super::{DriftAlignment, DriftQuery};
 use crate::locate::find::TextEdit;
@@ -12,7 +12,7 @@ use crate::text::fold::is_blank;
 use core::ops::Range;
 
 impl DriftQuery<'_, '_> {
-    /// Returns the edits, if all alignments lead to the same.
+    /// Returns the edits, if all alignments lead to the same ones.
     pub(super) fn edits_of_all(&self, readings: &[DriftAlignment]) -> Result<Vec<TextEdit>, MatchRefusal> {
         let best = &readings[0];
         let edits = self.edits(&best.lines, &best.early)?;
@@ -27,7 +27,8 @@ impl DriftQuery<'_, '_> {
             {
                 continue;
             }
-            // A place that has every line of old, with one more between them, is not doubted for one that lacks some.
+            // A place that has every line of the old text, with at most one more between them, is accepted even if
+            // there is a place that lacks some.
             if nth > 0 && !overlaps && self.has_all(best) && reading.missing.iter().any(|&old| self.is_distinctive(old))
             {
                 continue;
@@ -88,7 +89,7 @@ impl DriftQuery<'_, '_> {
         transplant::write(&window, &indent, false)
     }
 
-    /// True when lines are added between two lines of old, and the file has neither of them.
+    /// True if lines are added between two lines of the old text, and the file has neither of the two.
     fn has_orphan(&self, partner: &[Option<usize>]) -> bool {
         let wanted = &*self.search.pattern;
         let computed = || transplant::changes(&wanted.old, &wanted.new);
@@ -99,8 +100,8 @@ impl DriftQuery<'_, '_> {
         })
     }
 
-    /// Determines the depth for which the new text was written; a hunk states which lines it keeps, and needs no such
-    /// guess.
+    /// Determines the depth for which the new text was written. This is not needed for a hunk, which states the lines
+    /// that it keeps.
     pub(super) fn depth(&self, pairs: &LinePairs) -> Depth {
         let wanted = &*self.search.pattern;
         if wanted.changes.is_some() || wanted.new.is_empty() {

@@ -1,18 +1,19 @@
-//! Readings whose lines are the file's to the letter, indentation included.
+//! Alignments whose lines are identical to the file's, including indentation.
 
 use super::{DriftAlignment, DriftQuery};
 use crate::locate::find::align::{LinePairs, align};
 use core::ops::Range;
 
 impl<'s> DriftQuery<'s, '_> {
-    /// True when all lines of a pairing are equal to the file's, including indentation.
+    /// True if all lines of an alignment are equal to the file's, including indentation.
     pub(super) fn is_verbatim(&self, pairs: &LinePairs) -> bool {
         pairs
             .iter()
             .all(|&(old, line)| self.search.pattern.old[self.at[old]].trim_end() == self.search.line(line).trim_end())
     }
 
-    /// The pairings of as many lines by their text with its indentation, where the first and the last line are the file's.
+    /// Returns the earliest and latest alignment of lines with equal text and indentation, if the first and the last
+    /// line match and they pair as many lines.
     pub(super) fn verbatim_pairs(
         &self,
         lines: &Range<usize>,
@@ -29,17 +30,17 @@ impl<'s> DriftQuery<'s, '_> {
         (early.len() + 2 == count).then(|| (with_ends(inner, lines, last, early), with_ends(inner, lines, last, late)))
     }
 
-    /// Returns a line of the file without blanks behind it.
+    /// Returns a line of the file without trailing whitespace.
     fn file_line(&self, at: usize) -> &'s str {
         self.search.line(at).trim_end()
     }
 
-    /// Returns an old line without blanks behind it.
+    /// Returns an old line without trailing whitespace.
     fn old_line(&self, nth: usize) -> &'s str {
         self.search.pattern.old[self.at[nth]].trim_end()
     }
 
-    /// True when every line of old is there to the letter, with one line of the file between them at most.
+    /// True if every line of the old text is in the file verbatim, with at most one line of the file in between.
     pub(super) fn has_all(&self, reading: &DriftAlignment) -> bool {
         reading.missing.is_empty() && reading.typos == 0 && reading.extra <= 1 && self.is_verbatim(&reading.early)
     }
