@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::locate::anchor_map::{AnchorWord, PlacementError};
 use crate::locate::op::{Locator, Op};
 
-/// Failures that a message lists.
+/// Maximum number of failures that a message lists.
 const REPORTED_FAILURES_MAX: usize = 20;
 
 /// True when an edit names a line by its anchor.

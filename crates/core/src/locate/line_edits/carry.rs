@@ -1,9 +1,9 @@
 //! Rebase of edits by line number: converts the numbers of an earlier version to those of a later one, if that can be
 //! proven for each hunk.
 //!
-//! A hunk is carried over when all its lines are consecutive in an unchanged range, with enough context to rule out a
-//! duplicate: at least one neighbouring line, both of them where a line at the hunk's edge occurs more than once, and a
-//! range that occurs only once in either version. Hunks may move by different distances.
+//! A hunk is carried over if all its lines are consecutive in an unchanged range, with enough context to rule out a
+//! duplicate: at least one neighbouring line, or both if a line at the hunk's edge occurs more than once, and a range
+//! that occurs only once in either version. Hunks may move by different distances.
 
 use super::{LineEdit, LineTarget, VersionLines, of, uncopied_rows};
 use crate::locate::op::{Locator, Op};
@@ -16,9 +16,9 @@ use crate::text::snapshot::Snapshot;
 use crate::work;
 use std::collections::HashMap;
 
-/// Ranges without a unique line that are searched for as a whole; further ones are not proven.
+/// Maximum number of ranges without a unique line that are searched for as a whole; further ones are not proven.
 const RANGE_SEARCHES_MAX: usize = 32;
-/// Moves that a note lists one by one.
+/// Maximum number of moves that a note lists one by one.
 const LISTED_MOVES_MAX: usize = 10;
 
 /// Edits with the line numbers of the later version.
@@ -26,14 +26,14 @@ const LISTED_MOVES_MAX: usize = 10;
 pub struct CarriedEdits {
     /// The operations, in the order of the request.
     pub ops: Vec<Op>,
-    /// Hunks that moved, and their distances.
+    /// Notes about the hunks that moved, with their distances.
     pub notes: Notes,
 }
 
 /// The reason why edits cannot be carried over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CarryConflict {
-    /// The operation.
+    /// The index of the operation.
     pub op: usize,
     /// The first conflicting line, by its number in the earlier version.
     pub line: usize,
@@ -49,9 +49,9 @@ struct SharedLines {
     moved: isize,
 }
 
-/// Renumbers edits of `seen` for `now`; `theirs` leads from the one to the other.
+/// Renumbers edits of the version `seen` for the version `now`; `theirs` leads from one to the other.
 ///
-/// Errors: the first hunk whose lines changed or cannot be told from a duplicate.
+/// Errors: the first hunk whose lines changed or cannot be distinguished from a duplicate.
 pub fn carry(seen: &Snapshot, now: &Snapshot, theirs: &ChangeSet, ops: &[Op]) -> Result<CarriedEdits, CarryConflict> {
     let mut map = LineMap::new(seen, now, theirs);
     let mut out = CarriedEdits { ops: Vec::with_capacity(ops.len()), notes: Notes::new() };
@@ -83,7 +83,7 @@ pub fn carry(seen: &Snapshot, now: &Snapshot, theirs: &ChangeSet, ops: &[Op]) ->
     Ok(out)
 }
 
-/// True when the edits depend on no particular line, so that they fit any version.
+/// True if the edits depend on no particular line, so that they fit any version.
 pub fn is_position_independent(ops: &[Op]) -> bool {
     ops.iter().filter_map(of).all(|rows| rows.named().is_none())
 }
@@ -104,7 +104,7 @@ fn renumbered(rows: &LineEdit, count: usize, moved: isize) -> LineTarget {
     }
 }
 
-/// Returns a line after the shift.
+/// Returns the number of a line after the shift.
 fn shifted(moved: isize, line: usize) -> usize {
     line.saturating_add_signed(moved)
 }
@@ -121,7 +121,7 @@ struct LineMap<'a> {
     old: VersionLines<'a>,
     new: VersionLines<'a>,
     stretches: Vec<SharedLines>,
-    /// For each range, whether it is known to occur once.
+    /// For each range, whether it occurs only once; `None` if this was not checked yet.
     proven: Vec<Option<bool>>,
     searches: usize,
     lines: HashMap<&'a str, LineCounts>,
@@ -160,7 +160,7 @@ impl<'a> LineMap<'a> {
     fn moved(&mut self, from: usize, to: usize) -> Result<isize, (usize, &'static str)> {
         let count = self.old.count;
         if self.old.is_behind(from) || from > count {
-            // After the last line: the end of the file, wherever that is.
+            // The position is after the last line: it remains the end of the file.
             return if self.old.is_behind(from) { Ok(0) } else { Err((from, "does not exist in that version")) };
         }
         if to > count && !self.old.is_behind(to) {
@@ -199,7 +199,7 @@ impl<'a> LineMap<'a> {
         self.lines.get(line).is_some_and(|seen| (seen.before, seen.after) == (1, 1))
     }
 
-    /// True when the range has no duplicate: one of its lines is unique, or the whole range occurs once.
+    /// True if the range has no duplicate: one of its lines is unique, or the whole range occurs once.
     fn occurs_once(&mut self, at: usize, stretch: SharedLines) -> bool {
         if let Some(proven) = self.proven[at] {
             return proven;
@@ -215,7 +215,7 @@ impl<'a> LineMap<'a> {
     }
 }
 
-/// True when the lines occur exactly once in the text. False once the work of the call has to end.
+/// True if the lines occur exactly once in the text. False once the work of the call has to end.
 fn once(whole: &str, lines: &str) -> bool {
     let mut occurrences = Occurrences::new(whole, lines);
     let whole_lines = occurrences.by_ref().filter(|at| {

@@ -10,7 +10,7 @@ use crate::locate::op::{Op, ResolveSettings};
 use crate::note::Notes;
 use crate::text::snapshot::Snapshot;
 
-/// The longest repetition looked for, in lines on either side of a range.
+/// Maximum length of a repetition that is searched for, in lines on either side of a range.
 pub const ECHO_LINES_MAX: usize = 20;
 
 /// First and last line of a replaced range, quoted in the reply so that a miscount is noticed at once.
@@ -26,20 +26,20 @@ pub struct ReplacedLines {
     pub last: String,
 }
 
-/// Returns the replaced ranges of a request, in its order. Insertions and pure deletions are left out.
+/// Returns the replaced ranges of a request, in its order. Insertions and pure deletions are not included.
 pub fn replaced_lines(base: &Snapshot, ops: &[Op]) -> Vec<ReplacedLines> {
     let table = VersionLines::new(base);
     ops.iter().filter_map(|op| lines_of_op(table, op)).collect()
 }
 
-/// Returns the lines that an operation replaces with their ends.
+/// Returns the range of lines that an operation replaces, with its first and last line.
 fn lines_of_op(table: VersionLines<'_>, op: &Op) -> Option<ReplacedLines> {
     let (from, to) = of(op)?.range().filter(|(from, _)| *from <= table.count && !op.text.is_empty())?;
     let to = to.min(table.count);
     Some(ReplacedLines { from, to, first: clipped_line(table, from), last: clipped_line(table, to) })
 }
 
-/// Returns a line, cut to its limit.
+/// Returns a line, cut to the limit for lines of evidence.
 fn clipped_line(table: VersionLines<'_>, line: usize) -> String {
     crate::locate::line_format::clip(table.line(line)).into_owned()
 }
@@ -55,9 +55,10 @@ pub(super) fn shifts(groups: &[RowGroup]) -> Vec<isize> {
     out
 }
 
-/// Warns of rows that repeat the lines around a range. `moved` is the shift of the lines before it.
+/// Adds warnings about rows that repeat the lines around a range. `moved` is the shift of the lines before it.
 ///
-/// Errors: such a body that is too short to be the whole new content of its range.
+/// Errors: the body has a placeholder for omitted lines, or repeats such lines and is too short to be the whole new
+/// content of its range.
 pub(super) fn check_restated(
     table: &VersionLines<'_>,
     rows: &LineEdit,
@@ -115,7 +116,7 @@ pub(super) fn check_restated(
 
 /// Returns how many rows of a body repeat the lines just above its range, and just below it.
 pub(super) fn restated_lengths(table: &VersionLines<'_>, from: usize, to: usize, text: &str) -> (usize, usize) {
-    // Nearly always, neither the line just above nor the one just below is among the rows.
+    // Nearly always, neither the line directly above nor the one directly below is among the rows.
     let above = (from > 1).then(|| only_line(table, from - 1)).flatten();
     let below = only_line(table, to.saturating_add(1));
     if has_row(text, above) || has_row(text, below) { compared(table, from, to, text) } else { (0, 0) }
@@ -134,7 +135,7 @@ fn only_line<'t>(table: &VersionLines<'t>, line: usize) -> Option<&'t str> {
 fn compared(table: &VersionLines<'_>, from: usize, to: usize, text: &str) -> (usize, usize) {
     let body = RowBody(text);
     let (head, tail) = (body.first(ECHO_LINES_MAX), body.last(ECHO_LINES_MAX));
-    // At most as many lines as the body has rows, located by one look-up instead of one per line.
+    // At most as many lines as the body has rows are needed; one look-up locates them all.
     let start = from.saturating_sub(head.len()).max(1);
     let above: Vec<&str> = if start < from { table.slice(start, from - 1).lines().collect() } else { Vec::new() };
     let below: Vec<&str> = table.slice(to + 1, to.saturating_add(tail.len())).lines().collect();

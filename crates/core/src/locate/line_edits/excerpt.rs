@@ -6,14 +6,14 @@ use crate::text::content::HeaderStyle;
 use crate::text::explain::{DiffHunk, DiffLine, DiffText, LineKind};
 use crate::text::snapshot::Snapshot;
 
-/// Rows of an excerpt, and characters of a row.
+/// Maximum number of rows of an excerpt, and of characters of a row.
 const EXCERPT_ROWS_MAX: usize = 40;
 const ROW_CHARS_MAX: usize = 512;
-/// Rows from which a run of added or removed lines is shown by its ends only.
+/// Length from which only the ends of a run of added or removed lines are shown.
 const RUN: usize = 6;
-/// Lines shown at either end of such a run.
+/// Number of lines shown at either end of such a run.
 const ENDS: usize = 2;
-/// Context lines around a change.
+/// Number of context lines around a change.
 pub const AROUND: usize = 2;
 
 /// An excerpt of a version.
@@ -23,7 +23,7 @@ pub struct Excerpt {
     pub text: String,
     /// The lines that are shown completely.
     pub whole: Vec<usize>,
-    /// Some requested lines are missing or shortened.
+    /// True if some requested lines are missing or shortened.
     pub cut: bool,
 }
 
@@ -35,7 +35,8 @@ pub fn excerpt(of: &Snapshot, spans: &[(usize, usize)]) -> Excerpt {
     })
 }
 
-/// Prints lines in another format: `look` appends a line, given its number, its text and whether it was requested.
+/// Prints lines in another format. `look` appends a line; it receives the line's number, its text and whether it was
+/// requested.
 pub fn excerpt_with(of: &Snapshot, spans: &[(usize, usize)], look: &dyn Fn(&mut String, usize, &str, bool)) -> Excerpt {
     let table = VersionLines::new(of);
     let mut spans: Vec<(usize, usize)> =
@@ -83,9 +84,9 @@ impl Excerpt {
     }
 }
 
-/// Prints the lines that an edit changed, as hashline rows. `hunks` have [`AROUND`] lines of context. With
-/// the `¶` header: `+N:TEXT` and ` N:TEXT` with new numbers, `-N:TEXT` with old ones; with brackets: new rows only,
-/// without a sign. At most about `most` bytes, cut between runs, with a remark.
+/// Prints the lines that an edit changed, as hashline rows. `hunks` have [`AROUND`] lines of context. With the `¶`
+/// header: `+N:TEXT` and ` N:TEXT` with new numbers, `-N:TEXT` with old ones; with brackets: only new rows, without a
+/// sign. The result has about `most` bytes at most; a longer one is cut between runs, with a remark.
 pub fn preview(header: HeaderStyle, hunks: &[DiffHunk], most: usize) -> DiffText {
     let mut out = DiffText::default();
     let mut last = None;
@@ -140,16 +141,16 @@ fn push_run(out: &mut DiffText, header: HeaderStyle, run: &[DiffLine], first: us
     }
 }
 
-/// A line from which numbers changed.
+/// A position from which line numbers changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LineShift {
     /// The first line with another number, by its old number.
     pub from: usize,
-    /// The growth of its number.
+    /// The difference between its new and its old number.
     pub delta: isize,
 }
 
-/// Returns where the numbers of unchanged lines change.
+/// Returns the positions from which the numbers of unchanged lines change.
 pub fn line_shifts(hunks: &[DiffHunk]) -> Vec<LineShift> {
     let mut delta = 0isize;
     let mut out = Vec::new();
@@ -168,7 +169,7 @@ pub fn line_shifts(hunks: &[DiffHunk]) -> Vec<LineShift> {
     out
 }
 
-/// Returns the number that the first changed line has, or would have, in the new version.
+/// Returns the number of the first changed line in the new version; for a removed line, that of its former position.
 pub fn first_changed(hunks: &[DiffHunk]) -> Option<usize> {
     let hunk = hunks.first()?;
     let kept = hunk.lines.iter().take_while(|line| line.kind == LineKind::Kept).count();

@@ -6,7 +6,7 @@ use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::locate::find::numbered;
 
-/// Context lines shown when the named lines differ from what was expected.
+/// Number of context lines shown when the named lines differ from what was expected.
 const CONTEXT_LINES: usize = 3;
 
 /// Compares the expected text with the lines.
@@ -36,13 +36,13 @@ pub(super) fn check_expected(table: &VersionLines<'_>, rows: &LineEdit) -> Resul
     Ok(())
 }
 
-/// True for a line as the caller expects it, possibly with its number in front.
+/// True if a line is as the caller expects it, possibly with its number before it.
 fn is_meant(old: &str, number: usize, line: &str) -> bool {
     old.trim_end() == line.trim_end()
         || numbered(old).is_some_and(|(found, rest)| found == number && rest.trim_end() == line.trim_end())
 }
 
-/// Creates the error; it names the line that has the text, if there is exactly one.
+/// Creates the error. If exactly one line has the expected text, the error names it.
 fn elsewhere(table: &VersionLines<'_>, rows: &LineEdit, from: usize, to: usize, text: &str, what: String) -> Error {
     let shown = rows_shown(table, from.saturating_sub(CONTEXT_LINES).max(1), to.saturating_add(CONTEXT_LINES));
     let error = Error::new(Code::MatchNotFound, what).evidence(shown).fact("line", rows.source_line);
@@ -56,8 +56,8 @@ fn elsewhere(table: &VersionLines<'_>, rows: &LineEdit, from: usize, to: usize, 
     }
 }
 
-/// Returns the last line indented below `line`, with a closing line at its own depth: a guess for messages, never
-/// applied.
+/// Returns the last line of the block that is indented below `line`, including a closing line at its own depth. This is
+/// a guess for messages, and never applied.
 pub(super) fn indented_to(table: &VersionLines<'_>, line: usize) -> usize {
     let own = depth(table.line(line));
     let mut last = line;
@@ -74,7 +74,7 @@ pub(super) fn indented_to(table: &VersionLines<'_>, line: usize) -> usize {
     last
 }
 
-/// Bytes of leading white space.
+/// Returns the number of bytes of leading whitespace.
 fn depth(text: &str) -> usize {
     text.len() - text.trim_start().len()
 }
@@ -86,8 +86,8 @@ pub(super) fn is_closer(line: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| b")]}".contains(&byte))
 }
 
-/// Warns of rows inserted after a line that is indented deeper, if closing lines follow: the rows may belong after
-/// those.
+/// Returns a warning about rows inserted after a line that is indented deeper, if closing lines follow: the rows may
+/// belong after those.
 pub(super) fn indentation_remarks(table: &VersionLines<'_>, rows: &LineEdit, text: &str) -> Option<String> {
     let LineTarget::After(line) = rows.target else { return None };
     let own = text.lines().filter(|row| !row.trim().is_empty()).map(depth).min()?;

@@ -1,8 +1,8 @@
 //! Edits by line number, as hashline writes them, and their conversion to text edits of one version.
 //!
 //! Numbers refer to the version that the caller was shown. All edits of a file are placed together: ranges remain
-//! ranges (nothing is done per line), an insertion next to a removed line finds its place, and two edits of the same
-//! line are refused. [`carry`] renumbers edits for a later version where that can be proven.
+//! ranges (nothing is done per line), an insertion next to a removed line keeps its position, and two edits of the same
+//! line are refused. [`carry`] renumbers edits for a later version if that can be proven.
 
 mod by_anchor;
 mod carry;
@@ -33,10 +33,10 @@ pub(crate) use place::{place_all, place_one};
 pub use registers::{Registers, fill_registers, use_registers};
 pub use repair::{RepairedHunk, repair_guesses};
 
-/// One edit of whole lines. [`Op::text`] holds the new rows, each with a line end.
+/// One edit of whole lines. [`Op::text`] has the new rows, each with a line end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LineEdit {
-    /// The lines.
+    /// The lines that the edit replaces, or next to which it inserts.
     pub target: LineTarget,
     /// Anchors given instead of numbers; see [`by_number`].
     pub anchors: AnchorRange,
@@ -50,7 +50,7 @@ pub struct LineEdit {
     pub paste: Option<Register>,
     /// The edit's first line as the caller wrote it.
     pub source_text: String,
-    /// 1-based line of the input on which it begins; 0 where [`LineEdit::source_text`] identifies the edit.
+    /// 1-based line of the input on which the edit begins; 0 if [`LineEdit::source_text`] identifies the edit.
     pub source_line: usize,
 }
 
@@ -64,20 +64,21 @@ pub struct AnchorRange {
 }
 
 impl AnchorRange {
-    /// True when there is no anchor.
+    /// True if there is no anchor.
     pub fn is_empty(self) -> bool {
         self == AnchorRange::default()
     }
 }
 
-/// The lines that an edit is about. Numbers are 1-based; they may lie after the end of the file.
+/// The lines that an edit replaces, or next to which it inserts. Numbers are 1-based; they may be after the end of the
+/// file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineTarget {
     /// Replaces these lines.
     Lines {
-        /// The first.
+        /// The first line.
         from: usize,
-        /// The last; at least `from`.
+        /// The last line; at least `from`.
         to: usize,
     },
     /// Replaces the block that begins on this line.
@@ -99,7 +100,7 @@ pub enum LineTarget {
 pub struct Register(pub Option<String>);
 
 impl LineEdit {
-    /// The lines that are removed.
+    /// The first and last line that the edit removes; `None` if it removes none.
     pub fn range(&self) -> Option<(usize, usize)> {
         match self.target {
             LineTarget::Lines { from, to } => Some((from, to)),
@@ -107,7 +108,7 @@ impl LineEdit {
         }
     }
 
-    /// The lines that are named, whether they are removed or not.
+    /// The first and last line that the edit names, whether it removes them or not.
     pub fn named(&self) -> Option<(usize, usize)> {
         match self.target {
             LineTarget::Lines { from, to } => Some((from, to)),
@@ -119,7 +120,7 @@ impl LineEdit {
         }
     }
 
-    /// The beginning of a message about the edit.
+    /// Returns the beginning of a message about the edit.
     fn describe(&self) -> String {
         if self.source_line == 0 { format!("{}: ", self.source_text) } else { format!("line {}: ", self.source_line) }
     }
@@ -157,9 +158,9 @@ struct VersionLines<'a> {
     index: &'a LineIndex,
     /// Number of real lines.
     count: usize,
-    /// The last line has no line end.
+    /// True if the last line has no line end.
     open: bool,
-    /// The text is the whole file, not a sparse snapshot.
+    /// True if the text is the whole file, not a sparse snapshot.
     whole: bool,
 }
 
@@ -179,18 +180,18 @@ impl<'a> VersionLines<'a> {
         self.index.span_of(self.text, from, to)
     }
 
-    /// Lines `from..=to` with their line ends.
+    /// Returns lines `from..=to` with their line ends.
     fn slice(&self, from: usize, to: usize) -> &'a str {
         &self.text[self.span(from, to).range()]
     }
 
-    /// One line without its line end.
+    /// Returns one line without its line end.
     fn line(&self, line: usize) -> &'a str {
         let line = self.slice(line, line);
         line.strip_suffix('\n').unwrap_or(line)
     }
 
-    /// True for the number after the last line of a text that ends with a line end (or is empty).
+    /// True for the number of the line after the last one, if the text ends with a line end or is empty.
     fn is_behind(&self, line: usize) -> bool {
         !self.open && line == self.count + 1
     }
@@ -218,7 +219,7 @@ impl<'a> VersionLines<'a> {
     }
 }
 
-/// Lines as `N:TEXT`, for evidence.
+/// Returns lines as `N:TEXT`, for evidence.
 fn rows_shown(table: &VersionLines<'_>, from: usize, to: usize) -> String {
     const SHOWN_LINES_MAX: usize = 12;
     let mut out = String::new();

@@ -23,17 +23,17 @@ enum InsertClass {
 /// The position of one operation.
 struct EditSite {
     op: usize,
-    /// The line it belongs to; the first one of a range.
+    /// The line at which the operation writes; the first line of a range.
     line: usize,
     class: InsertClass,
-    /// The last line it removes.
+    /// The last line that the operation removes.
     to: usize,
     notes: Notes,
 }
 
 /// The text that one or more operations write at one position.
 pub(super) struct RowGroup {
-    /// In the decoded text; an unterminated last line is treated as if it had a line end.
+    /// Offset in the decoded text; an unterminated last line is treated as if it had a line end.
     start: usize,
     end: usize,
     pub(super) text: String,
@@ -61,7 +61,7 @@ pub(crate) fn place_all(base: &Snapshot, ops: &[Op], settings: ResolveSettings) 
     sites.sort_by_key(|site| (site.line, site.class, site.op));
     without_overlaps(&table, ops, &mut sites, &mut answers);
     let groups = grouped(&table, ops, &sites);
-    // Rows of a patch fill an empty file as the patch ends; the lines of a call keep their line ends.
+    // In an empty file, the rows of a patch lose the assumed final line end; the rows of a call keep theirs.
     let is_call = ops.iter().all(|op| of(op).is_some_and(|rows| rows.source_line == 0));
     let groups = if table.text.is_empty() && is_call { groups } else { closed(&table, groups) };
     let moved = echo::shifts(&groups);
@@ -85,7 +85,7 @@ pub(crate) fn place_all(base: &Snapshot, ops: &[Op], settings: ResolveSettings) 
     answers.into_iter().map(|answer| answer.unwrap_or_else(|| Ok(nothing("")))).collect()
 }
 
-/// Places one such edit alone.
+/// Places a single edit by line number.
 pub(crate) fn place_one(base: &Snapshot, op: &Op, settings: ResolveSettings) -> Result<PlacedOp> {
     place_all(base, std::slice::from_ref(op), settings).pop().unwrap_or_else(|| Err(mixed()))
 }
@@ -158,7 +158,7 @@ pub(super) fn unknown_words(rows: &LineEdit) -> Error {
     .next("Name the lines by their numbers.")
 }
 
-/// Accepts the number after the last line as the end of the file; anything beyond is an error.
+/// Accepts the number after the last line as the end of the file; any larger number is an error.
 fn behind(table: &VersionLines<'_>, rows: &LineEdit, line: usize, notes: &mut Notes) -> Result<()> {
     if !table.is_behind(line) {
         return Err(table.missing(rows, line));
@@ -172,7 +172,8 @@ pub fn not_built(base: &Snapshot, rows: &LineEdit, line: usize, language: &str) 
     no_blocks(&VersionLines::new(base), rows, line, Some(language))
 }
 
-/// Returns the message about an operation on a block that cannot be found; the verb dialect has that of its document.
+/// Returns the message about an operation on a block that cannot be found. The verb dialect of hashline uses the
+/// wording of its document.
 pub fn unresolved_block(rows: &LineEdit, line: usize) -> String {
     let op = &*rows.source_text;
     let what = format!("{}`{op}` could not resolve a syntactic block beginning on line {line}.", rows.describe());
@@ -230,7 +231,7 @@ fn without_overlaps(
         let same = (site.line, site.to) == (from, to) && first < second;
         let (old, new) = (&ops[first].text, &ops[second].text);
         if same && !new.is_empty() && (old == new || **old == *table.slice(from, to)) {
-            // An old/new pair, or the same edit twice: the second contains the whole change.
+            // The two hunks are an old/new pair, or the same edit twice: the second one contains the whole change.
             answers[first] = Some(Ok(nothing("A later hunk replaces the same lines; this one changes nothing.")));
             dropped.push(other);
             open = Some((at, from, to));
@@ -298,13 +299,13 @@ fn grouped(table: &VersionLines<'_>, ops: &[Op], sites: &[EditSite]) -> Vec<RowG
     groups
 }
 
-/// The end of a line; for an unterminated last line, one past the text, as if it had a line end.
+/// Returns the end of a line; for an unterminated last line, one past the text, as if it had a line end.
 fn end_of(table: &VersionLines<'_>, line: usize) -> usize {
     let end = table.span(line, line).end();
     end + usize::from(table.open && line == table.count)
 }
 
-/// Removes the assumed line end after an unterminated last line: a file without a final line end stays without one.
+/// Removes the assumed line end after an unterminated last line: a file without a final line end remains without one.
 fn closed(table: &VersionLines<'_>, mut groups: Vec<RowGroup>) -> Vec<RowGroup> {
     let len = table.text.len();
     let at_end = groups.last().is_some_and(|group| group.end > len || len == 0);
@@ -317,7 +318,8 @@ fn closed(table: &VersionLines<'_>, mut groups: Vec<RowGroup>) -> Vec<RowGroup> 
         return groups;
     }
     last.end = len;
-    // If the last lines are removed, the line end before them is removed, or the preceding text loses its own.
+    // If the last lines are removed, the line end before them is removed as well, or the group before them loses its
+    // own.
     while last.text.is_empty() {
         let Some(before) = groups.pop_if(|group| group.end == last.start) else {
             last.start -= usize::from(last.start > 0);
@@ -332,7 +334,7 @@ fn closed(table: &VersionLines<'_>, mut groups: Vec<RowGroup>) -> Vec<RowGroup> 
     groups
 }
 
-/// Returns the result of one operation: its own text, or its part of another one's.
+/// Returns the result of one operation: its own text, or its part of the text of a group.
 fn written(
     base: &Snapshot,
     table: &VersionLines<'_>,

@@ -1,4 +1,4 @@
-//! Registers: lines cut by one hunk can be pasted by another, in the same call or a later one, and in any file.
+//! Registers: lines cut by one hunk can be pasted by another, in the same call or a later one, and into any file.
 
 use super::place::unknown_words;
 use super::{LineTarget, Register, VersionLines, of};
@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 pub struct Registers {
     named: BTreeMap<String, String>,
     anonymous: Option<String>,
-    /// Unnamed cuts since the last unnamed paste.
+    /// Number of unnamed cuts since the last unnamed paste.
     cuts: usize,
 }
 
@@ -31,15 +31,15 @@ impl Registers {
     }
 }
 
-/// True when any of these operations cuts to a register or pastes one.
+/// True if any of these operations cuts to a register or pastes one.
 pub fn use_registers(ops: &[Op]) -> bool {
     ops.iter().filter_map(of).any(|rows| rows.cut_to.is_some() || rows.paste.is_some())
 }
 
-/// Sets the text of operations that paste a register, and stores the lines that others cut. Goes in the order of the
-/// request, each operation in the version that its numbers refer to. Notes go to `notes`.
+/// Sets the text of operations that paste a register, and stores the lines that others cut, in the order of the
+/// request. Each operation applies to the version that its numbers refer to. Appends its notes to `notes`.
 ///
-/// Errors: an empty register where lines were to be replaced; an ambiguous unnamed register.
+/// Errors: an empty register for a paste that replaces lines; an ambiguous unnamed register.
 pub fn fill_registers<'a>(
     base: &Snapshot,
     ops: &'a [Op],

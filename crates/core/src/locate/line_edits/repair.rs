@@ -1,12 +1,12 @@
-//! Repair of miscounted ranges: if the brackets of a body do not balance like those of its range, this finds the single
-//! mistake that explains it. A guess, to be proven by a parse before it is applied.
+//! Repair of miscounted ranges: if the brackets of a body do not balance like those of its range, this module finds the
+//! single mistake that explains it. The result is a guess, which a parse must confirm before it is applied.
 
 use super::echo::{self, ECHO_LINES_MAX};
 use super::{LineTarget, VersionLines, expected, of};
 use crate::locate::op::{Locator, Op};
 use crate::text::snapshot::Snapshot;
 
-/// A guess for a hunk.
+/// A guess how to repair a hunk.
 #[derive(Clone, Debug)]
 pub struct RepairedHunk {
     /// Index of the operation in the request.
@@ -39,12 +39,12 @@ fn repair_guess(table: &VersionLines<'_>, index: usize, op: &Op) -> Option<Repai
     Some(slip.applied(index, op, from, to))
 }
 
-/// The mistake, in numbers of lines.
+/// A mistake in the number of lines.
 enum LineCountMistake {
     /// The body begins with lines that are above the range (first number) and ends with lines that are below it
     /// (second).
     Restated(usize, usize),
-    /// The range ends with this many closing lines that the body does not repeat.
+    /// The range ends with this many closing lines, which the body does not repeat.
     Swallowed(usize),
 }
 
@@ -80,12 +80,12 @@ fn restated(
         .filter(|slip| slip.dropped() < count)
 }
 
-/// Returns the balance of the brackets of some rows.
+/// Returns the surplus of the opening brackets of some rows.
 fn net_balance(rows: &[&str]) -> BracketBalance {
     rows.iter().fold(BracketBalance::default(), |net, row| net.plus(BracketBalance::of(row)))
 }
 
-/// Finds the closing lines at the end of the range that would balance the brackets if they stayed.
+/// Finds the closing lines at the end of the range that would balance the brackets if they were kept.
 fn swallowed(table: &VersionLines<'_>, from: usize, to: usize, off: BracketBalance) -> Option<LineCountMistake> {
     let mut kept = BracketBalance::default();
     for (line, n) in (from..=to).rev().zip(1..=ECHO_LINES_MAX) {
@@ -101,7 +101,7 @@ fn swallowed(table: &VersionLines<'_>, from: usize, to: usize, off: BracketBalan
 }
 
 impl LineCountMistake {
-    /// Rows of the body that are removed.
+    /// The number of rows of the body that are removed.
     fn dropped(&self) -> usize {
         match self {
             LineCountMistake::Restated(above, below) => above + below,
@@ -140,7 +140,7 @@ impl LineCountMistake {
 }
 
 /// Surplus of opening brackets of each kind. Brackets in strings and comments count as well: they are mostly the same
-/// on both sides, and the guess is verified anyway.
+/// on both sides, and the guess is verified afterwards.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct BracketBalance([isize; 3]);
 

@@ -127,7 +127,7 @@ fn two_hunks_may_not_replace_one_line() {
         assert!(error.message().starts_with("line 5: anchor line "), "{error}");
         assert!(error.message().contains("another hunk on line 2."), "{error}");
     }
-    // An old/new pair, and the same twice.
+    // An old/new pair, and the same edit twice.
     assert_eq!(edited("a\nb\n", &[lines(2, 2, "b\n"), lines(2, 2, "x\n")]).unwrap(), "a\nx\n");
     assert_eq!(edited("a\nb\n", &[lines(2, 2, "x\n"), lines(2, 2, "x\n")]).unwrap(), "a\nx\n");
     assert!(edited("a\nb\n", &[lines(2, 2, "x\n"), lines(2, 2, "y\n")]).is_err());
@@ -228,7 +228,7 @@ fn edits_of_an_older_version_are_rebased() {
     assert_eq!(carried(seen, "b\nc\nd\ne\nf\nG\n", at(3, 4)), Ok(place(2, 3)));
     assert_eq!(carried(seen, "a\nb\nX\nd\ne\nf\ng\n", at(2, 3)), Err(3));
     assert_eq!(carried(seen, "a\nb\nc\nnew\nd\ne\nf\ng\n", at(3, 4)), Err(4));
-    // A single line whose neighbours both changed.
+    // Both neighbours of a single line changed.
     assert_eq!(carried(seen, "a\nB\nc\nD\ne\nf\ng\n", at(3, 3)), Err(2));
     assert_eq!(carried(seen, "a\nB\nc\nd\ne\nf\ng\n", op(LineTarget::Before(3), "x\n")), Ok(LineTarget::Before(3)));
     assert_eq!(carried(seen, "x\n", op(LineTarget::Tail, "x\n")), Ok(LineTarget::Tail));
@@ -243,7 +243,7 @@ fn edits_of_an_older_version_are_rebased() {
 fn rebased_edit_never_applies_to_a_duplicate() {
     let region = "x\ny\nz\n";
     let seen = format!("{region}mid\n{region}");
-    // The first region was deleted with the text in between; the remaining one may be either.
+    // The first region was deleted with the text after it; the remaining one may be either.
     assert!(carried(&seen, region, lines(2, 2, "Y\n")).is_err());
     assert!(carried(&seen, region, lines(6, 6, "Y\n")).is_err());
     // The target changed, its duplicate did not.
@@ -287,7 +287,7 @@ proptest! {
         let (before, after) = (text(&(before.join("\n") + &end)), text(&after.join("\n")));
         let changes = ChangeSet::diff(&before, &after);
         let hunks = |context| explain::hunks(&before, &changes, context);
-        // Without context a hunk is one change.
+        // Without context, a hunk is one change.
         let mut delta = 0;
         let mut want = Vec::new();
         for hunk in hunks(0) {
@@ -334,7 +334,7 @@ fn many_hunks_take_linear_work() {
     assert_eq!(super::of(&moved.ops[9999]).unwrap().range(), Some((99_992, 99_992)));
 }
 
-/// Applies edits line by line, following the documentation of the format.
+/// Applies edits line by line, according to the documentation of the format.
 fn plainly(base: &[&str], ops: &[(usize, usize, u8, Vec<&str>)]) -> Option<String> {
     let mut taken = vec![false; base.len()];
     for (from, to, kind, _) in ops.iter().filter(|op| op.2 == 0) {
@@ -431,11 +431,11 @@ proptest! {
 fn unbalanced_brackets_suggest_a_repair() {
     let base = "fn a() {\n    if b {\n        c();\n    }\n}\nfn d() {}\n";
     for (from, to, body, place, left) in [
-        // The closing line is removed and not repeated.
+        // The body does not repeat the closing line that is removed.
         (1, 5, "fn a() {\n    e();\n", LineTarget::Lines { from: 1, to: 4 }, "fn a() {\n    e();\n"),
         (4, 5, "    e();\n", LineTarget::Before(4), "    e();\n"),
         (5, 5, "    e();\n", LineTarget::Before(5), "    e();\n"),
-        // A line next to the range is repeated.
+        // The body repeats a line next to the range.
         (3, 3, "        e();\n    }\n", LineTarget::Lines { from: 3, to: 3 }, "        e();\n"),
         (3, 3, "    if b {\n        e();\n", LineTarget::Lines { from: 3, to: 3 }, "        e();\n"),
     ] {
