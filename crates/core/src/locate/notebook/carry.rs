@@ -1,5 +1,5 @@
 //! Rebase of cell edits to a notebook that changed since it was shown. A cell is recognized by its id, or by being the
-//! only one with exactly that text. What cannot be proven is refused.
+//! only one with exactly the same text. An edit whose cell is uncertain is refused.
 
 use super::{Cell, CellAction, CellEdit, CellName, Notebook, of};
 use crate::code::Code;
@@ -14,7 +14,7 @@ pub struct BlockedCellEdit {
     pub op: usize,
     /// The error to report.
     pub error: Error,
-    /// The current cell, if it is known which one it is.
+    /// The current number of the cell, if it is known.
     pub now: Option<usize>,
 }
 
@@ -22,9 +22,9 @@ pub struct BlockedCellEdit {
 struct CellMap<'a, 't> {
     seen: &'a Notebook<'t>,
     now: &'a Notebook<'t>,
-    /// The only cell with an id; `None` if several have it.
+    /// The only cell with each id, in both versions; `None` if several cells have it.
     ids: [HashMap<String, Option<usize>>; 2],
-    /// The same by the full text of cells without an id.
+    /// The only cell with each full text, for cells without an id.
     texts: [HashMap<&'t str, Option<usize>>; 2],
 }
 
@@ -41,7 +41,7 @@ impl<'a, 't> CellMap<'a, 't> {
         CellMap { seen, now, ids: [cell_ids(seen), cell_ids(now)], texts: [cell_texts(seen), cell_texts(now)] }
     }
 
-    /// The current number of a cell.
+    /// Returns the current number of a cell.
     fn to(&self, at: usize) -> Option<usize> {
         let cell = self.seen.cells().get(at)?;
         let [seen, now] = &self.ids;
@@ -54,12 +54,12 @@ impl<'a, 't> CellMap<'a, 't> {
     }
 }
 
-/// Returns the cells by their ids, if an id occurs once.
+/// Returns the cells by their ids; `None` for an id that occurs several times.
 fn cell_ids(of: &Notebook<'_>) -> HashMap<String, Option<usize>> {
     once(of.cells().iter().enumerate().filter_map(|(at, cell)| Some((of.id(cell)?, at))))
 }
 
-/// Returns the cells without an id by their texts, if a text occurs once.
+/// Returns the cells without an id by their texts; `None` for a text that occurs several times.
 fn cell_texts<'t>(of: &Notebook<'t>) -> HashMap<&'t str, Option<usize>> {
     let bare = of.cells().iter().enumerate().filter(|(_, cell)| cell.id.is_none());
     once(bare.map(|(at, cell)| (&of.text[cell.span.range()], at)))
@@ -73,8 +73,8 @@ fn changed(what: String) -> Error {
     .evidence(what)
 }
 
-/// Carries the edits over to the current notebook. A cell may have been run or moved, and may have other neighbours;
-/// its source and its type must be unchanged.
+/// Carries the edits over to the current notebook. Meanwhile a cell may have been run or moved, and may have other
+/// neighbours; its source and its type must be unchanged.
 ///
 /// Errors: the first edit that cannot be carried over.
 pub fn carry(seen: &Notebook<'_>, now: &Notebook<'_>, ops: &[Op]) -> Result<Vec<Op>, BlockedCellEdit> {
@@ -96,7 +96,7 @@ fn moved(ways: &CellMap<'_, '_>, edit: &CellEdit, text: &str) -> Result<Option<C
     let Some(name) = &edit.cell else { return Ok(None) };
     let bare = |error| (error, None);
     if edit.act == CellAction::Insert {
-        // A number names the position after the preceding cell.
+        // The number of an insertion means the position after the preceding cell.
         let behind = match name {
             CellName::Number(0) => return Ok(Some(CellName::Number(0))),
             CellName::Number(number) => seen.find(&CellName::Number(number - 1)).map_err(bare)?,

@@ -29,7 +29,7 @@ impl CellMembers {
         gone.map(|at| TextEdit { span: self.member_span(first, at), text: String::new() }).collect()
     }
 
-    /// Returns a member with the comma before or behind it.
+    /// Returns the span of a member with the comma before or after it.
     fn member_span(&self, first: usize, at: usize) -> Span {
         match at {
             at if at < first => Span::new(self.members[at].key.start(), self.members[at + 1].key.start()),

@@ -1,14 +1,14 @@
-//! JSON as tokens with their spans: checked once, then walked without building a tree. No recursion, memory for the
-//! nesting only, and every walk is linear in the part it visits.
+//! JSON as tokens with their spans: checked once, then walked without building a tree. There is no recursion, memory is
+//! used only for the nesting, and every walk is linear in the part that it visits.
 
 use crate::text::span::Span;
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Nesting levels of lists and objects.
+/// Maximum number of nesting levels of lists and objects.
 pub(super) const NESTING_MAX: usize = 512;
 
-/// The reason and the byte offset at which a text is not JSON.
+/// The reason why a text is not JSON, and the byte offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct JsonFault {
     pub(super) at: usize,
@@ -250,7 +250,7 @@ pub(super) fn string_value(text: &str, span: Span) -> Option<Cow<'_, str>> {
     Some(Cow::Owned(out))
 }
 
-/// Decodes the `\u` escapes of one character; returns it with the number of bytes read.
+/// Decodes the `\u` escapes of one character. Returns the character and the number of bytes read.
 fn escaped_char(text: &str) -> (char, usize) {
     let high = unit_at(text, 0).unwrap_or(0xFFFD);
     if let Some(char) = char::from_u32(u32::from(high)) {
@@ -283,7 +283,7 @@ pub(super) fn joined_strings(text: &str, span: Span, most: usize) -> Option<Stri
     Some(out)
 }
 
-/// Appends a string as JSON, escaped like Python's and JavaScript's writers do it; with `ascii`, all other non-ASCII
+/// Appends a string as JSON, escaped as the writers of Python and JavaScript do it; with `ascii`, all other non-ASCII
 /// characters are escaped as well.
 pub(super) fn quote(out: &mut String, text: &str, ascii: bool) {
     out.push('"');
@@ -383,7 +383,7 @@ mod tests {
             prop_assert!(!ascii || out.is_ascii());
         }
 
-        /// The parser accepts everything that serde_json accepts, and in addition only Python's notation.
+        /// The parser accepts everything that serde_json accepts, and beyond that only Python's notation.
         #[test]
         fn agrees_with_serde(text in r#"([\[\]{},:"0-9a-z .\\-]|"a"|null|true|\n|"b":|\[1\]){0,12}"#) {
             let ours = check(&text).is_ok();

@@ -1,5 +1,5 @@
-//! The JSON style of a notebook: blanks, separators, escapes. Taken from the existing text, or from the overall
-//! indentation where there is no example.
+//! The JSON style of a notebook: whitespace, separators, escapes. It is taken from the existing text, or derived from
+//! the overall indentation if there is no example.
 
 use super::json::{self, JsonMember};
 use super::{Cell, CellType, Notebook};
@@ -9,43 +9,43 @@ use std::collections::HashMap;
 /// The members of a cell in Jupyter's order.
 const JUPYTER_MEMBER_ORDER: [&str; 6] = ["cell_type", "execution_count", "id", "metadata", "outputs", "source"];
 
-/// White space and separators of a list or an object.
+/// The whitespace and separators of a list or an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ListSpacing {
-    /// After the opening bracket.
+    /// The text after the opening bracket.
     pub(super) open: String,
-    /// Between two items, including the comma.
+    /// The text between two items, including the comma.
     pub(super) between: String,
-    /// Before the closing bracket.
+    /// The text before the closing bracket.
     pub(super) close: String,
 }
 
 /// The style in which new parts of a notebook are written.
 pub(super) struct NotebookLayout {
-    /// The list of cells.
+    /// Spacing of the list of cells.
     pub(super) cells: ListSpacing,
-    /// The members of a cell.
+    /// Spacing of the members of a cell.
     pub(super) members: ListSpacing,
-    /// Between the name of a member and its value.
+    /// The text between the name of a member and its value.
     pub(super) colon: String,
-    /// A source that is a list of lines.
+    /// Spacing of a source that is a list of lines.
     lines: ListSpacing,
-    /// Sources are lists of lines.
+    /// True if sources are lists of lines.
     listed: bool,
-    /// Non-ASCII characters are escaped.
+    /// True if non-ASCII characters are escaped.
     pub(super) ascii: bool,
 }
 
 impl ListSpacing {
-    /// Returns the spacing of a list or object with items at these spans. `lone` is the separator for a single line
-    /// without an example.
+    /// Returns the spacing of a list or object with items at these spans. `lone` is the separator to use if a list on
+    /// one line has only one item.
     fn seen(text: &str, whole: Span, parts: impl Iterator<Item = Span>, lone: &str) -> Option<ListSpacing> {
         let mut parts = parts.peekable();
         let first = *parts.peek()?;
         let second = parts.by_ref().nth(1);
         let last = second.map_or(first, |second| parts.last().unwrap_or(second));
         let open = text[whole.start() + 1..first.start()].to_owned();
-        // With a single item, the next one would be placed like it.
+        // After a single item, the next one is placed in the same way.
         let between = second.map_or_else(
             || if open.is_empty() { lone.to_owned() } else { format!(",{open}") },
             |second| text[first.end()..second.start()].to_owned(),
@@ -84,7 +84,7 @@ fn colon(text: &str, object: Span) -> Option<String> {
 }
 
 impl NotebookLayout {
-    /// Detects the style of a notebook. `unicode` tells that its encoding can represent every character.
+    /// Detects the style of a notebook. `unicode` is true if its encoding can represent every character.
     pub(super) fn of(notebook: &Notebook<'_>, unicode: bool) -> NotebookLayout {
         let text = notebook.text;
         let plain = ListSpacing { open: String::new(), between: ", ".to_owned(), close: String::new() };
@@ -94,7 +94,7 @@ impl NotebookLayout {
             notebook.cells.iter().map(|cell| cell.span).find(|&span| json::members(text, span).nth(1).is_some());
         let sources = || notebook.cells.iter().filter_map(|cell| cell.source);
         let lists = || sources().filter(|span| text[span.range()].starts_with('['));
-        // A list of two lines shows more than one.
+        // A list of at least two lines shows the separator as well.
         let full = lists()
             .find(|&span| json::items(text, span).nth(1).is_some())
             .or_else(|| lists().find(|&span| json::items(text, span).next().is_some()));
@@ -128,7 +128,7 @@ impl NotebookLayout {
             .collect();
         let known = known.iter().map(|(line, token)| (&**line, *token)).collect();
         let own = ListSpacing::of_list(text, old, ", ");
-        // A list of one line does not show how two are separated on one line of the file.
+        // A list of one line on one line of the file does not show how two are separated.
         let own = own.filter(|own| own.open.contains('\n') || json::items(text, old).nth(1).is_some());
         NotebookLayout::source(source, true, &known, own.as_ref().unwrap_or(&self.lines), ascii)
     }
@@ -202,12 +202,11 @@ impl NotebookLayout {
 /// The existing cell that a new one follows in style.
 pub(super) struct CellTemplate<'a> {
     pub(super) cell: &'a Cell,
-    /// The names of its members; see [`order`].
+    /// The names of the members of the cell; see [`order`].
     pub(super) order: &'a [&'static str],
 }
 
-/// Returns the member names in the order of a cell; members that it lacks follow the one before them in Jupyter's
-/// order.
+/// Returns the member names in the order of a cell; members that it lacks follow the preceding one of Jupyter's order.
 pub(super) fn order(text: &str, like: &Cell) -> Vec<&'static str> {
     let mut names: Vec<&'static str> = Vec::with_capacity(JUPYTER_MEMBER_ORDER.len());
     for member in json::members(text, like.span) {
@@ -227,7 +226,7 @@ pub(super) fn order(text: &str, like: &Cell) -> Vec<&'static str> {
     names
 }
 
-/// True when a non-ASCII character is written as an escape.
+/// True if a non-ASCII character is written as an escape.
 fn escapes(text: &str) -> bool {
     let bytes = text.as_bytes();
     let mut at = 0;

@@ -1,7 +1,7 @@
 //! Jupyter notebooks (nbformat 4): cells with their spans in the text, and edits of cells as splices of that text.
 //!
-//! The JSON is never rebuilt: an edit replaces the tokens it is about, in the notebook's own style, and every other
-//! byte stays.
+//! The JSON is never rebuilt: an edit replaces only the tokens that it changes, in the notebook's own style, and every
+//! other byte is preserved.
 
 mod carry;
 mod cell_members;
@@ -29,41 +29,41 @@ pub use carry::{BlockedCellEdit, carry};
 pub use outputs::{CellOutput, OutputPart};
 pub(crate) use place::place_all;
 
-/// Cells of one notebook.
+/// Maximum number of cells of one notebook.
 pub const CELLS_MAX: usize = 100_000;
-/// Cells that an error lists.
+/// Maximum number of cells that an error lists.
 const LISTED_CELLS_MAX: usize = 60;
-/// Cells with the same id that an error lists.
+/// Maximum number of cells with the same id that an error lists.
 const LISTED_DUPLICATES_MAX: usize = 20;
 
 /// The type of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CellType {
-    /// Source to be run, with outputs.
+    /// A cell with source code that can be run, and its outputs.
     Code,
-    /// Markdown.
+    /// A cell with Markdown.
     Markdown,
-    /// Text that is passed through unchanged.
+    /// A cell with text that is passed through unchanged.
     Raw,
 }
 
 impl CellType {
-    /// Every type with its name in the file.
+    /// Every type, with its name in the file.
     pub const ALL: [(&'static str, CellType); 3] =
         [("code", CellType::Code), ("markdown", CellType::Markdown), ("raw", CellType::Raw)];
 
-    /// Returns the type of that name.
+    /// Returns the type with this name.
     pub fn named(name: &str) -> Option<CellType> {
         CellType::ALL.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind)
     }
 
-    /// Its name in the file.
+    /// The name of the type in the file.
     pub fn name(self) -> &'static str {
         CellType::ALL.iter().find(|(_, kind)| *kind == self).map_or("", |(name, _)| name)
     }
 }
 
-/// A caller's name for a cell.
+/// A caller's reference to a cell.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum CellName {
     /// The cell with this id, or `cell-N` for cell N if no cell has that id.
@@ -86,7 +86,7 @@ impl std::fmt::Display for CellName {
 pub enum CellAction {
     /// Replaces the source by [`Op::text`].
     Replace,
-    /// Inserts a cell with [`Op::text`] after the cell of that id, or as the cell of that number; without a name, as
+    /// Inserts a cell with [`Op::text`] after the cell with that id, or so that it gets that number; without a name, as
     /// the first cell.
     Insert,
     /// Deletes the cell.
@@ -102,7 +102,7 @@ pub struct CellEdit {
     pub act: CellAction,
     /// The type to give the cell; `None` keeps it.
     pub kind: Option<CellType>,
-    /// Whether a replaced code cell loses its outputs and its execution count; `None` means yes.
+    /// True, or `None`, if a replaced code cell loses its outputs and its execution count.
     pub clear: Option<bool>,
 }
 
@@ -114,7 +114,7 @@ pub fn of(op: &Op) -> Option<&CellEdit> {
     }
 }
 
-/// True when all operations are edits of cells.
+/// True if all operations are edits of cells.
 pub fn are(ops: &[Op]) -> bool {
     !ops.is_empty() && ops.iter().all(|op| of(op).is_some())
 }
@@ -129,7 +129,7 @@ pub struct Cell {
     outputs: Option<Span>,
     count: Option<Span>,
     attachments: Option<Span>,
-    /// Not an object, or a relevant member occurs twice, so that an edit would be ambiguous.
+    /// True if the cell is not an object, or has a relevant member twice, so that an edit would be ambiguous.
     odd: bool,
 }
 
@@ -141,9 +141,9 @@ pub struct Notebook<'t> {
     /// The list of cells, brackets included.
     list: Span,
     cells: Vec<Cell>,
-    /// The minor version of its format, 4.*minor*.
+    /// The minor version of the notebook's format, 4.*minor*.
     pub minor: u64,
-    /// The language of its code, if stated.
+    /// The language of the code, if stated.
     pub language: String,
     /// The cells of each id, the first [`LISTED_DUPLICATES_MAX`] of them; built on first use.
     ids: OnceCell<HashMap<String, Vec<usize>>>,
@@ -159,10 +159,10 @@ fn wrong(what: impl Into<String>) -> Error {
 }
 
 impl<'t> Notebook<'t> {
-    /// Parses a notebook. Linear.
+    /// Parses a notebook. Takes linear time.
     ///
-    /// Errors: `notebook.invalid` for a text that is not JSON, not a notebook, of a format other than 4, or has more
-    /// than [`CELLS_MAX`] cells.
+    /// Errors: `notebook.invalid` for a text that is not JSON, is not a notebook, has a format other than 4, or has
+    /// more than [`CELLS_MAX`] cells.
     pub fn read(text: &'t str) -> Result<Notebook<'t>> {
         // Each byte is visited a few times.
         work::spend(text.len() / 4)?;
@@ -215,7 +215,7 @@ impl<'t> Notebook<'t> {
         Ok(Notebook { text, root, list, cells, minor, language, ids: OnceCell::new() })
     }
 
-    /// The cells.
+    /// The cells in order.
     pub fn cells(&self) -> &[Cell] {
         &self.cells
     }
@@ -251,13 +251,13 @@ impl<'t> Notebook<'t> {
         (index.line_of(self.text, cell.span.start()), index.line_of(self.text, last))
     }
 
-    /// The number of the cell at an offset of the decoded text.
+    /// The number of the cell that contains an offset of the decoded text.
     pub fn cell_at(&self, offset: usize) -> Option<usize> {
         let at = self.cells.partition_point(|cell| cell.span.end() <= offset);
         self.cells.get(at).filter(|cell| cell.span.start() <= offset).map(|_| at)
     }
 
-    /// Returns the number of the cell with that name.
+    /// Returns the number of the cell with this name.
     ///
     /// Errors: `cell.not_found` with the existing cells, `cell.ambiguous`.
     pub fn find(&self, name: &CellName) -> Result<usize> {
@@ -300,7 +300,7 @@ impl<'t> Notebook<'t> {
         })
     }
 
-    /// The cells with an id, the first [`LISTED_DUPLICATES_MAX`] of them.
+    /// The cells with an id, at most the first [`LISTED_DUPLICATES_MAX`] of them.
     fn with_id(&self, id: &str) -> &[usize] {
         self.ids.get_or_init(|| self.cells_by_id()).get(id).map_or(&[], Vec::as_slice)
     }
@@ -394,13 +394,13 @@ fn language(text: &str, metadata: Span) -> Option<String> {
         .or_else(|| text_in_metadata(metadata, text, "kernelspec", "language"))
 }
 
-/// Returns a text in an object of the metadata.
+/// Returns the text with this name in an object of the metadata.
 fn text_in_metadata(metadata: Span, text: &str, object: &str, name: &str) -> Option<String> {
     let inner = member_named(text, metadata, object)?;
     json::string_value(text, member_named(text, inner.value, name)?.value).map(std::borrow::Cow::into_owned)
 }
 
-/// Returns the member of an object with a name.
+/// Returns the member of an object with this name.
 fn member_named(text: &str, object: Span, name: &str) -> Option<JsonMember> {
     json::members(text, object).find(|it| json::string_value(text, it.key).is_some_and(|key| key == name))
 }

@@ -7,26 +7,26 @@ use std::borrow::Cow;
 
 /// Text media types in order of preference.
 const TEXT_MEDIA_TYPES: [&str; 4] = ["text/plain", "text/markdown", "text/latex", "text/html"];
-/// Media types of images that are shown.
+/// Media types of the images that are shown.
 const IMAGE_MEDIA_TYPES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
 /// One output of a cell.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CellOutput {
-    /// `stream`, `display_data`, `execute_result`, `error`, or whatever the file says.
+    /// `stream`, `display_data`, `execute_result`, `error`, or another type that the file states.
     pub kind: String,
-    /// The parts.
+    /// The parts of the output that can be shown.
     pub shown: Vec<OutputPart>,
 }
 
 /// A part of an output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OutputPart {
-    /// Text without colour codes, and the number of omitted characters.
+    /// Text without colour codes, and the number of characters that were omitted.
     Text(String, usize),
     /// An image: its media type, and the span of its base64, for [`Notebook::base64`].
     Image(&'static str, Span),
-    /// Anything else, by its media type.
+    /// Content of any other media type, by its name.
     Other(String),
 }
 
@@ -42,7 +42,7 @@ impl<'t> Notebook<'t> {
         list.take(most).map(|span| self.output(span, chars)).collect()
     }
 
-    /// Returns the base64 of an image, without blanks and line ends.
+    /// Returns the base64 text of an image, without whitespace.
     pub fn base64(&self, span: Span) -> Option<String> {
         let mut text = json::joined_strings(self.text, span, usize::MAX)?;
         text.retain(|char| !char.is_ascii_whitespace());
@@ -74,7 +74,8 @@ impl<'t> Notebook<'t> {
         CellOutput { kind, shown }
     }
 
-    /// Selects from a result in several media types: the best text, every image, and the names of the rest.
+    /// Selects parts from a result in several media types: the best text, every image, and the names of the other
+    /// types.
     fn bundle(&self, data: Span, chars: usize) -> Vec<OutputPart> {
         let mut best: Option<(usize, Span)> = None;
         let (mut images, mut others) = (Vec::new(), Vec::new());

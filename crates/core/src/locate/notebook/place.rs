@@ -22,7 +22,7 @@ use std::collections::{HashMap, HashSet};
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum CellTarget {
     Cell(usize),
-    /// A new cell before this one; the number of cells means at the end.
+    /// A new cell before the cell with this number; the number of all cells means at the end.
     Gap(usize),
     /// A repetition of an earlier edit of the call.
     Again(usize),
@@ -33,13 +33,13 @@ struct CellEditor<'a> {
     base: &'a Snapshot,
     notebook: Notebook<'a>,
     layout: NotebookLayout,
-    /// For every gap before, between and after the cells, the last preceding cell that is kept.
+    /// For every gap before, between and after the cells, the last cell before it that is kept.
     kept_cells: Vec<Option<usize>>,
     first_stays: Option<usize>,
-    /// For the same gaps, the number of preceding cells that are kept.
+    /// For each of these gaps, the number of cells before it that are kept.
     remaining: Vec<usize>,
     deleted: Vec<bool>,
-    /// New cells: the gap and the index of the operation, in their final order.
+    /// The gaps of the new cells and the indices of their operations, in their final order.
     inserted: Vec<(usize, usize)>,
     ids: HashSet<String>,
     patterns: CellTemplates,
@@ -51,7 +51,7 @@ struct CellTemplates {
     /// The well-formed cells of each type, and all of them.
     by_kind: HashMap<CellType, Vec<usize>>,
     all: Vec<usize>,
-    /// Cached member orders: a cell may be large, and needed often.
+    /// Cached member orders, because a cell may be large and needed often.
     orders: HashMap<usize, Vec<&'static str>>,
 }
 
@@ -83,14 +83,14 @@ fn cell_before(gap: usize, cells: &[usize]) -> Option<usize> {
 #[derive(Default)]
 struct CellWrite {
     edits: Vec<TextEdit>,
-    /// The read span.
+    /// The span that the operation depends on.
     read_span: Span,
     /// The source that is replaced.
     old: Span,
     notes: Notes,
 }
 
-/// Places cell edits. An edit that fails on its own has its own error.
+/// Places cell edits. An edit that fails for itself has an error of its own.
 pub(crate) fn place_all(base: &Snapshot, ops: &[Op]) -> Vec<Result<PlacedOp>> {
     placed(base, ops).unwrap_or_else(|error| ops.iter().map(|_| Err(error.clone())).collect())
 }
@@ -139,12 +139,12 @@ fn aims(notebook: &Notebook<'_>, ops: &[Op]) -> Vec<Result<CellTarget>> {
     out
 }
 
-/// True when two edits do the same to the same cell, however they name it.
+/// True if two edits do the same to the same cell, whichever way they name it.
 fn same(a: &Op, b: &Op) -> bool {
     a.text == b.text && settings_of(a) == settings_of(b)
 }
 
-/// Returns what an edit says about a cell beside its source.
+/// Returns everything that an edit specifies for a cell except for its source.
 fn settings_of(op: &Op) -> Option<(CellAction, Option<CellType>, Option<bool>)> {
     of(op).map(|edit| (edit.act, edit.kind, edit.clear))
 }
@@ -231,7 +231,7 @@ impl<'a> CellEditor<'a> {
         self.notebook.cells.get(at).map_or(self.notebook.list.start() + 1, |cell| cell.span.end())
     }
 
-    /// Deletes a cell with the separator before it; the first ones with the separator after them.
+    /// Deletes a cell with the separator before it; a cell that no kept cell precedes, with the separator after it.
     fn deleted(&self, at: usize) -> CellWrite {
         let last = self.notebook.cells.len() - 1;
         let (start, end) = match self.first_stays {
@@ -271,7 +271,7 @@ impl<'a> CellEditor<'a> {
             (None, Some(first)) => (Span::at(self.start(first)), format!("{text}{between}")),
             (None, None) => self.among_none(nth, &text),
         };
-        // Several cells inserted at one point are in the order of their targets.
+        // Several cells inserted at one point are in the order of their gaps.
         let claim = span.hull(Span::at(self.start(gap)));
         let rank = self.inserted.partition_point(|&other| other < (gap, nth));
         let number = rank + self.remaining[gap];
@@ -280,7 +280,7 @@ impl<'a> CellEditor<'a> {
         Ok(CellWrite { edits: vec![TextEdit { span, text }], read_span: claim, old: span, notes })
     }
 
-    /// Writes a new cell where no other is kept.
+    /// Returns the span and text of a new cell in a notebook of which no cell is kept.
     fn among_none(&self, nth: usize, text: &str) -> (Span, String) {
         let first = self.inserted.first().is_some_and(|&(_, first)| first == nth);
         let last = self.inserted.last().is_some_and(|&(_, last)| last == nth);
@@ -361,7 +361,7 @@ impl<'a> CellEditor<'a> {
         }
     }
 
-    /// Changes the type of a cell: removes members that only the old type has, and adds those that the new one
+    /// Changes the type of a cell: removes members that only the old type has, and adds those that the new type
     /// requires.
     fn turn(
         &self,
@@ -426,12 +426,12 @@ impl<'a> CellEditor<'a> {
     }
 }
 
-/// True if the cell of the result has the text of the operation.
+/// True if the cell of the result has the text of the operation as its source.
 fn reads_as_edited(result: &Notebook<'_>, ops: &[Op], at: usize, nth: usize) -> bool {
     result.cells.get(at).is_some_and(|cell| result.source(cell).replace("\r\n", "\n") == ops[nth].text)
 }
 
-/// Returns the error of an edited notebook that would be wrong.
+/// Creates the error for an edited notebook that would be wrong.
 fn layout_bug(what: &str) -> Error {
     Error::new(Code::InternalBug, format!("The edited notebook would be wrong: {what}."))
 }

@@ -1,4 +1,4 @@
-//! Notebooks in many styles: edits change the cells they name and no other byte.
+//! Notebooks in many styles: edits change the cells that they name and no other byte.
 
 use super::{CellAction, CellEdit, CellName, CellType, Notebook, OutputPart, carry};
 use crate::code::Code;
@@ -320,7 +320,7 @@ impl Hand {
     }
 }
 
-/// The expected cells after the edits.
+/// Returns the expected cells after the edits.
 fn expected(cells: &[(u8, String)], ops: &[Op]) -> Vec<(Option<usize>, String)> {
     let mut out = Vec::new();
     for at in 0..=cells.len() {
