@@ -24,14 +24,14 @@ pub(crate) fn check(find: &TextQuery, new: &str, settings: ResolveSettings) -> R
     if settings.omissions {
         return Ok(());
     }
-    // Formats of whole lines have a way to write markers as text.
+    // Formats of whole lines have a way to write such markers as text.
     if !find.lines {
         leftover::check(&find.old, new)?;
     }
     check_replacement(&find.old, new)
 }
 
-/// Refuses new text for replaced text with a placeholder that the old text does not have.
+/// Refuses the new text of a replacement with a placeholder that the old text does not have.
 ///
 /// Errors: [`Code::EditOmission`].
 pub fn check_replacement(old: &str, new: &str) -> Result<()> {
@@ -53,7 +53,7 @@ pub(crate) fn omitted_at<'a>(old: &str, new: &'a str) -> Option<&'a str> {
     omits.then(placeholder).flatten().or_else(remark)
 }
 
-/// Advice for text that only looks like a placeholder.
+/// Returns advice for text that only looks like a placeholder.
 pub(crate) fn advice_if_intended() -> Advice {
     advice!["If the line is intended as it is, add ", Phrase::Set("allow_invalid", true.into()), "."]
         .or("If the line belongs in the file, phrase it differently.")
@@ -66,12 +66,12 @@ pub(crate) fn new_placeholder<'a>(old: &str, new: &'a str) -> Option<&'a str> {
     }
     let known: HashSet<&str> = old.lines().map(str::trim).collect();
     let found = placeholders(new);
-    // A placeholder that is in both may be reworded.
+    // A placeholder that both texts have may be reworded.
     let first = found.iter().find(|(_, line)| !known.contains(line.trim()))?;
     (found.len() > placeholders(old).len()).then_some(first.1)
 }
 
-/// The first line of nothing but dots that takes the place of lines of `old`.
+/// Returns the first line of only dots that takes the place of lines of `old`.
 fn dots_for_lines<'a>(old: &str, new: &'a str) -> Option<&'a str> {
     if !may_omit(new) {
         return None;
@@ -79,7 +79,7 @@ fn dots_for_lines<'a>(old: &str, new: &'a str) -> Option<&'a str> {
     lost_lines::dots(old, new).first().map(|(_, line)| *line)
 }
 
-/// Marks and words, one of which every placeholder has.
+/// Marks and words; every placeholder contains at least one of them.
 const PLACEHOLDER_WORDS: [&str; 24] = [
     "...",
     "…",
@@ -106,7 +106,7 @@ const PLACEHOLDER_WORDS: [&str; 24] = [
     "o changes",
     "ontinues",
 ];
-/// A searcher for all of them in one pass; `None` if the processor lacks the instructions.
+/// Searches for all of them in one pass; `None` if the processor lacks the instructions.
 static SEARCHER: LazyLock<Option<packed::Searcher>> = LazyLock::new(|| packed::Searcher::new(PLACEHOLDER_WORDS));
 
 /// A quick filter: false for a text without any mark or word of a placeholder.
@@ -128,7 +128,7 @@ impl<'t> PlaceholderWords<'t> {
         PlaceholderWords { text, hits: SEARCHER.as_ref().map(|searcher| searcher.find_iter(text).peekable()) }
     }
 
-    /// True when this line of the text may be a placeholder. Lines must be given in order.
+    /// True if this line of the text may be a placeholder. Lines must be passed in order.
     fn any_in(&mut self, line: &'t str) -> bool {
         let Some(hits) = &mut self.hits else { return true };
         let start = line.as_ptr().addr() - self.text.as_ptr().addr();
@@ -155,8 +155,8 @@ pub(crate) fn gaps(old: &str, new: &str) -> Vec<usize> {
     found
 }
 
-/// Returns the placeholders of a text with their zero-based lines. Those inside a fence are examples and do not count; a
-/// fence that nothing closes is none, nor are tildes below a title.
+/// Returns the placeholders of a text with their zero-based lines. Those inside a fence are examples and do not count.
+/// Unclosed fences, and tildes that underline a title, are not fences.
 fn placeholders(text: &str) -> Vec<(usize, &str)> {
     let mut fence: Option<&str> = None;
     let (mut out, mut fenced) = (Vec::new(), Vec::new());
@@ -168,7 +168,8 @@ fn placeholders(text: &str) -> Vec<(usize, &str)> {
         let sign = fence_sign(trimmed).filter(|_| fence.is_some() || !underlines(trimmed, above));
         above = trimmed;
         match (fence, sign) {
-            // A fence opens with the name of a language; a phrase behind its signs is no name.
+            // The text after an opening fence is the name of a language; if it is a phrase instead, the line is a
+            // placeholder.
             (None, Some(_)) if phrase::is_placeholder(trimmed.trim_matches(['`', '~'])) => out.push((at, line)),
             (None, Some(sign)) => fence = Some(sign),
             (Some(open), Some(sign)) if open == sign && trimmed.trim_matches(['`', '~']).is_empty() => {
@@ -184,31 +185,31 @@ fn placeholders(text: &str) -> Vec<(usize, &str)> {
     out
 }
 
-/// True for tildes that are at least as long as the title above them.
+/// True for tildes that are at least as long as the title above them, which they underline.
 fn underlines(line: &str, above: &str) -> bool {
     !above.is_empty() && line.len() >= above.len() && line.len() > 3 && line.bytes().all(|sign| sign == b'~')
 }
 
-/// The sign of a fence that a line begins with.
+/// Returns the fence characters that a line begins with.
 fn fence_sign(line: &str) -> Option<&'static str> {
     ["```", "~~~"].into_iter().find(|sign| line.trim_start().starts_with(sign))
 }
 
-/// Lines below which a file may shrink without a warning.
+/// Maximum number of lines of a file that may shrink without a warning.
 const SMALL_FILE_LINES: usize = 20;
-/// Placeholders that a message shows.
+/// Maximum number of placeholders that a message shows.
 const SHOWN_PLACEHOLDERS_MAX: usize = 5;
 
 /// The verdict on a file's whole new text.
 #[derive(Clone, Debug, PartialEq)]
 pub enum OmissionVerdict {
-    /// No objection.
+    /// There is no objection.
     Fine,
-    /// It may be written, with this warning.
+    /// The text may be written, with this warning.
     Warn(String),
-    /// It has placeholders for omitted text: to be refused unless their placement is proven.
+    /// The text has placeholders for omitted text, and is refused unless their placement is proven.
     Elided(Error),
-    /// It has remarks in place of lines that would be lost.
+    /// The text has remarks in place of lines that would be lost.
     Refuse(Error),
 }
 
@@ -284,7 +285,7 @@ fn refusal(found: &[(usize, &str)], before: usize, after: usize) -> Error {
         .fact("line", found.first().map_or(0, |(at, _)| at + 1))
 }
 
-/// True for a line that only says that lines are omitted, in dots or in words.
+/// True for a line that consists only of the statement, in dots or in words, that lines are omitted.
 pub(crate) fn is_placeholder(line: &str) -> bool {
     is_elision(line) || phrase::is_placeholder(line)
 }
@@ -388,7 +389,7 @@ mod tests {
         }
         let several = "def one():\n    a = 1\n    return a\n";
         assert_eq!(dots_for_lines(several, "def one():\n    ...\n"), Some("    ..."));
-        // The body of a stub.
+        // The dots are the body of a stub.
         assert_eq!(dots_for_lines("def one():\n    return 1\n", "def one():\n    ...\n"), None);
     }
 }

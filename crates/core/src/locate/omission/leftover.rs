@@ -1,4 +1,4 @@
-//! Markers of an edit or of a merge conflict in new text, where they would become lines of the file.
+//! Markers of an edit format or of a merge conflict in new text, where they would become lines of the file.
 
 use super::fence_sign;
 use crate::advice;
@@ -7,9 +7,9 @@ use crate::code::Code;
 use crate::error::{Error, Result};
 use std::collections::HashSet;
 
-/// Length of a run in a marker with its word.
+/// Minimum number of repeated signs in a marker with a word.
 const WORDED_RUN_MIN: usize = 5;
-/// Length of the markers of a merge conflict.
+/// Number of repeated signs in the markers of a merge conflict.
 const CONFLICT_RUN: usize = 7;
 
 /// Refuses new text with such markers that the old text does not have.
@@ -19,7 +19,7 @@ pub(super) fn check(old: &str, new: &str) -> Result<()> {
     marker(old, new).map_or(Ok(()), |found| Err(refusal(found)))
 }
 
-/// Refuses the whole text of a file that is a patch, or has a hunk of one, while the file has none.
+/// Refuses the whole text of a file that is a patch or contains a hunk, unless the current file does so as well.
 ///
 /// Errors: as [`check`].
 pub(super) fn check_whole(old: &str, new: &str) -> Result<()> {
@@ -72,7 +72,7 @@ fn marker<'a>(old: &str, new: &'a str) -> Option<(usize, &'a str)> {
     }
     let known: HashSet<&str> = old.lines().map(str::trim_end).collect();
     let mut fence: Option<&str> = None;
-    // The opening marker of a conflict, and whether its divider follows.
+    // The opening marker of a conflict, and whether its divider was found.
     let (mut open, mut divided) = (None, false);
     for (at, line) in new.lines().map(str::trim_end).enumerate() {
         match (fence, fence_sign(line)) {
@@ -97,13 +97,13 @@ fn marker<'a>(old: &str, new: &'a str) -> Option<(usize, &'a str)> {
     None
 }
 
-/// True for a marker with this word in the first column.
+/// True for a marker with this sign and word that begins in the first column.
 fn is_worded(line: &str, sign: char, word: &str) -> bool {
     let rest = line.trim_start_matches(sign);
     line.len() - rest.len() >= WORDED_RUN_MIN && rest.trim() == word
 }
 
-/// True for a marker of a conflict with its label.
+/// True for a conflict marker of this sign that is followed by a label.
 fn is_conflict(line: &str, sign: char) -> bool {
     let rest = line.trim_start_matches(sign);
     line.len() - rest.len() == CONFLICT_RUN && rest.starts_with(' ')

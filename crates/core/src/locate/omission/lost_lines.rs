@@ -1,5 +1,5 @@
-//! Lines of only dots, and remarks about text that was left out: they are placeholders if lines of the old text would be
-//! lost in their place.
+//! Lines of only dots, and remarks about omitted text: they are placeholders if lines of the old text would be lost in
+//! their place.
 
 use super::phrase;
 use super::remark::{self, RemarkKind};
@@ -7,11 +7,11 @@ use super::{fence_sign, is_elision};
 use crate::work;
 use std::collections::{HashMap, HashSet};
 
-/// Lines of a body that dots may not replace.
+/// Number of lines of a body from which dots may not replace it.
 const LOST_BODY_LINES: usize = 2;
-/// Lines on either side of the dots that are searched for a line of the old text.
+/// Number of lines on either side of the dots that are searched for a line of the old text.
 const CONTEXT_LINES: usize = 8;
-/// Lines on either side that are looked at for them; the others have only signs, or nothing.
+/// Number of lines on either side that are examined for that, including those without words.
 const EXAMINED_LINES: usize = 100;
 
 /// Returns the dot lines in `new`, with their zero-based numbers, that replace lines of `old`: between the nearest
@@ -32,8 +32,8 @@ pub(super) fn dots<'a>(old: &str, new: &'a str) -> Vec<(usize, &'a str)> {
         .collect()
 }
 
-/// Returns the remarks in `new` that are not in `old` and replace lines of it, with their zero-based numbers. Lines that
-/// are placeholders in any place are not among them if the text has some (`omits`).
+/// Returns the remarks in `new` that are not in `old` and replace lines of it, with their zero-based numbers. If the
+/// text has placeholders (`omits`), lines that count as placeholders everywhere are not included.
 pub(super) fn remarks<'a>(old: &str, new: &'a str, omits: bool) -> Vec<(usize, &'a str)> {
     let lines: Vec<&str> = new.lines().collect();
     let counted = lines.iter().enumerate().take_while(|_| !work::spend_or_end(1));
@@ -57,23 +57,24 @@ pub(super) fn remarks<'a>(old: &str, new: &'a str, omits: bool) -> Vec<(usize, &
     remarks.map(|(at, _)| (at, lines[at])).collect()
 }
 
-/// True unless the line is one of a longer comment, and thus part of a sentence. Lines of signs around it are none,
-/// except that of a comment for documentation.
+/// True unless the line belongs to a longer comment, and is thus part of a sentence. Adjacent lines of signs do not
+/// count, except for the start of a documentation comment.
 fn is_alone(lines: &[&str], at: usize) -> bool {
     let mut beside = [at.checked_sub(1), Some(at + 1)].into_iter().flatten().filter_map(|at| lines.get(at));
     let continues = |line: &str| remark::is_comment(line) && (has_words(line) || line.trim_start().starts_with("/**"));
     !remark::is_comment(lines[at]) || !beside.any(|line| continues(line))
 }
 
-/// True for a line that is more than signs, or the words that open and close a comment.
+/// True for a line with letters or digits other than the words that open and close a comment.
 fn has_words(line: &str) -> bool {
     line.chars().any(char::is_alphanumeric) && !matches!(line.trim(), "=begin" | "=end")
 }
 
-/// Two texts, by lines.
+/// Two texts that are compared line by line.
 struct ComparedTexts<'a> {
     lines: &'a [&'a str],
-    /// For each line of the old text how many lines with text before it are not in the new one; and for its end.
+    /// For each line of the old text, and for its end, the number of lines with words before it that the new text
+    /// lacks.
     lost_before: Vec<usize>,
     /// The positions of each line of the old text.
     places: HashMap<&'a str, Vec<usize>>,
@@ -84,10 +85,10 @@ impl<'a> ComparedTexts<'a> {
         let old: Vec<&str> = work::lines(old).map(str::trim).collect();
         let counted = lines.iter().take_while(|_| !work::spend_or_end(1));
         let new: HashSet<&str> = counted.map(|line| line.trim()).collect();
-        // A line of signs alone, such as the separator of YAML, may be replaced by another one.
+        // A line of signs alone, such as the separator of YAML, may be replaced by another one without loss.
         let is_lost = |line: &str| has_words(line) && !new.contains(line);
         let counts = old.iter().scan(0, |count, line| {
-            // After the end nothing is searched for, so that the numbers need not be right.
+            // Once the work has to end, the text is not examined any further, so the numbers need not be right.
             *count += usize::from(!work::spend_or_end(1) && is_lost(line));
             Some(*count)
         });
@@ -117,8 +118,8 @@ fn fenced(lines: &[&str]) -> Vec<bool> {
 }
 
 impl ComparedTexts<'_> {
-    /// True for dots with a meaning in the language: the body of a stub, a prompt in an example, the end of a document.
-    /// The body of a definition that the old text has with several lines was not meant to become a stub.
+    /// True for dots that have a meaning in the language: the body of a stub, a prompt in an example, the end of a
+    /// document. If the old text has several lines in the body of the definition, dots are not meant as a stub.
     fn is_code(&self, at: usize) -> bool {
         let line = self.lines[at];
         let is_old = self.places.contains_key(line.trim());
@@ -137,7 +138,7 @@ impl ComparedTexts<'_> {
         })
     }
 
-    /// Returns by how many lines more of the old text disappear at this line than new ones appear.
+    /// Returns how many more lines of the old text disappear around this line than new ones appear.
     fn surplus_lost(&self, at: usize) -> usize {
         let (first, fresh_above) = match self.above(at) {
             Some((place, fresh)) => (place + 1, fresh),
@@ -155,34 +156,35 @@ impl ComparedTexts<'_> {
         gone.saturating_sub(fresh_above + fresh_below)
     }
 
-    /// Returns the number of new lines with text in a range.
+    /// Returns the number of new lines with words in a range.
     fn filled(&self, from: usize, to: usize) -> usize {
         self.lines[from..to].iter().filter(|line| has_words(line)).count()
     }
 
-    /// Returns the old position of the nearest common line above, and the number of new lines in between. Lines of signs
-    /// alone, such as `}`, are in too many places.
+    /// Returns the old position of the nearest common line above, and the number of new lines in between. Lines of
+    /// signs alone, such as `}`, are skipped, because they occur at too many places.
     fn above(&self, at: usize) -> Option<(usize, usize)> {
         let near = self.lines[..at].iter().rev().take(EXAMINED_LINES);
         let lines = near.map(|line| line.trim()).filter(|line| has_words(line));
         lines.take(CONTEXT_LINES).enumerate().find_map(|(fresh, line)| Some((*self.places.get(line)?.first()?, fresh)))
     }
 
-    /// Returns the same for the nearest common line below, at an old position from `first` on.
+    /// Returns the old position, at least `first`, of the nearest common line below, and the number of new lines in
+    /// between.
     fn below(&self, at: usize, first: usize) -> Option<(usize, usize)> {
         let near = self.lines[at + 1..].iter().take(EXAMINED_LINES);
         let lines = near.map(|line| line.trim()).filter(|line| has_words(line));
         lines.take(CONTEXT_LINES).enumerate().find_map(|(fresh, line)| Some((self.place_from(first, line)?, fresh)))
     }
 
-    /// Returns where a line occurs from another on.
+    /// Returns the first position of a line from another position on.
     fn place_from(&self, first: usize, line: &str) -> Option<usize> {
         let places = self.places.get(line)?;
         places.get(places.partition_point(|place| *place < first)).copied()
     }
 }
 
-/// True for a line that opens a body or ends a description.
+/// True for a line that opens a body or ends a docstring.
 fn is_stub(above: &str) -> bool {
     let bare = above.split(" #").next().unwrap_or(above).trim_end();
     bare.ends_with(':') || above.ends_with("\"\"\"") || above.ends_with("'''")
@@ -223,7 +225,7 @@ mod tests {
             assert_eq!(remarks(&format!("{line}\nb = 2\nc = 3\n"), &format!("{line}\n"), true), []);
             assert_eq!(remarks(old, &format!("```\n{line}\n```\n"), true), []);
         }
-        // The signs of a comment of several lines are no new text.
+        // The signs of a comment of several lines are not new text.
         for comment in
             ["/*\n%\n*/", "<!--\n%\n-->", "\'\'\'\n%\n\'\'\'", "=begin\n%\n=end", "#\n# %\n#", "// ----\n// %\n// ----"]
         {
@@ -231,9 +233,9 @@ mod tests {
             assert_eq!(remarks(old, &new, true).len(), 1, "{new}");
         }
         assert_eq!(remarks(old, "a = 1\n/**\n * etc.\n */\nd = 4\n", true), []);
-        // Blank lines are no new text.
+        // Blank lines are not new text.
         assert_eq!(remarks(old, "a = 1\n# etc.\n\n\n\nz = 1\n", true), [(1, "# etc.")]);
-        // One line less, and the remark may be a heading.
+        // With one line less that would be lost, the remark may be a heading.
         assert_eq!(remarks(old, "a = 1\nb = 2\n# other settings\nd = 4\n", true), []);
     }
 }

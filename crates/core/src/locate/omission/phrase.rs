@@ -1,6 +1,6 @@
-//! Recognition of phrases for omitted text, by their words and the punctuation around them.
+//! Recognition of phrases that represent omitted text, by their words and the punctuation around them.
 
-/// Words for keeping or omitting text.
+/// Words that mean keeping or omitting text.
 const OMISSION_WORDS: [&str; 24] = [
     "rest",
     "existing",
@@ -30,7 +30,7 @@ const OMISSION_WORDS: [&str; 24] = [
 /// Words that are sufficient by themselves.
 const UNAMBIGUOUS_WORDS: [&str; 8] =
     ["unchanged", "omitted", "untouched", "unmodified", "snipped", "truncated", "elided", "clipped"];
-/// Nouns for omitted text.
+/// Nouns that denote omitted text.
 const OMITTED_NOUNS: [&str; 56] = [
     "code",
     "codes",
@@ -136,11 +136,12 @@ const FILLER_WORDS: [&str; 44] = [
     "original",
     "continues",
 ];
-/// Words of a phrase.
+/// Maximum number of words of a phrase.
 const PHRASE_WORDS_MAX: usize = 14;
-/// Words between dots, whatever they are.
+/// Maximum number of words between dots; any words are accepted.
 const DOTTED_WORDS_MAX: usize = 8;
-/// Known words between dots without a blank behind the first ones, one of which is a noun for omitted text.
+/// Maximum number of known words between dots without a space after the first dots; one must be a noun for omitted
+/// text.
 const SPREAD_WORDS_MAX: usize = 4;
 
 /// The text of a line without the punctuation around it.
@@ -148,20 +149,20 @@ struct BareLine<'a> {
     text: &'a str,
     commented: bool,
     bracketed: bool,
-    /// Dots next to a blank or a bracket: at the start, at the end.
+    /// Whether there are dots next to a space or a bracket, at the start and at the end.
     dotted: (bool, bool),
-    /// Dots at the start without a blank after them, like the spread operator in `...rest`.
+    /// True for dots at the start without a space after them, like the spread operator in `...rest`.
     spread: bool,
-    /// A leading word that addresses a task to somebody.
+    /// True if the first word addresses a task to somebody.
     task: bool,
 }
 
 /// First words of comments about tasks.
 const TASK_WORDS: [&str; 5] = ["todo", "fixme", "note", "xxx", "hack"];
-/// Words without which a comment about a task is an ordinary one.
+/// Words of which a comment about a task must contain one to be a placeholder.
 const REMAINING_WORDS: [&str; 8] = ["keep", "kept", "unchanged", "same", "retain", "preserve", "omitted", "brevity"];
 
-/// True for a word that such phrases are made of.
+/// True for a word that occurs in such phrases.
 pub(super) fn is_known_word(word: &str) -> bool {
     OMISSION_WORDS.contains(&word) || OMITTED_NOUNS.contains(&word) || FILLER_WORDS.contains(&word)
 }
@@ -195,7 +196,7 @@ pub(super) fn is_placeholder(line: &str) -> bool {
     if bare.task && !words.iter().any(|word| REMAINING_WORDS.contains(word)) {
         return false;
     }
-    // The end of a sentence from the line above.
+    // The line is the end of a sentence from the line above.
     if matches!(words.first(), Some(&("is" | "are" | "was" | "were" | "be"))) && !bare.dotted.0 && !bare.bracketed {
         return false;
     }
@@ -209,24 +210,24 @@ pub(super) fn is_placeholder(line: &str) -> bool {
         && bare.dotted.1
         && words.len() <= DOTTED_WORDS_MAX
         && words.iter().all(|word| word.chars().all(|ch| ch.is_alphanumeric() || ch == '_' || ch == '`'));
-    // Dots followed by a phrase: the rest of the sentence may contain anything.
+    // Dots are followed by a phrase; the rest of the sentence may be anything.
     let names = words.iter().any(|word| OMITTED_NOUNS.contains(word) || UNAMBIGUOUS_WORDS.contains(word));
     let first = words.iter().find(|word| !["the", "all", "your"].contains(word));
     let begins = first.is_some_and(|word| OMISSION_WORDS.contains(word));
     between || bare.dotted.0 && begins && names
 }
 
-/// True for digits.
+/// True for a word of digits.
 pub(super) fn is_number(word: &str) -> bool {
     word.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// True if one word follows the other.
+/// True if `second` directly follows `first`.
 pub(super) fn has_pair(words: &[&str], first: &str, second: &str) -> bool {
     words.windows(2).any(|pair| pair == [first, second])
 }
 
-/// True when these words, all of them known, form a phrase.
+/// True if these words, all of which are known, form a phrase.
 fn is_placeholder_phrase(words: &[&str], dots: bool, bracketed: bool, commented: bool) -> bool {
     let has = |word: &str| words.contains(&word);
     let noun = words.iter().any(|word| OMITTED_NOUNS.contains(word));
@@ -254,7 +255,7 @@ fn is_placeholder_phrase(words: &[&str], dots: bool, bracketed: bool, commented:
             || named
             || words == ["snip"];
     }
-    // Without any punctuation, the phrase must name both the text and what happens to it.
+    // Without any punctuation, the phrase must name both the text and what is done with it.
     stays && words.len() >= 3 || sure && noun && (rest || existing || has("code")) || keep && noun && words.len() >= 3
 }
 
@@ -263,7 +264,7 @@ fn is_cut(line: &str) -> bool {
     let lower = line.to_lowercase();
     let inside = lower.strip_prefix('[').and_then(|it| it.strip_suffix(']')).unwrap_or(&lower);
     let counted = ["trimmed input:", "trimmed output:", "truncated:"].iter().any(|start| inside.starts_with(start));
-    // A note of the harness may follow on the same line.
+    // A note of the harness may follow the mark on the same line.
     let clipped = lower.strip_prefix("<response clipped>").is_some_and(|rest| rest.trim_start().starts_with("<note>"));
     counted && inside.len() < lower.len()
         || clipped
@@ -271,8 +272,8 @@ fn is_cut(line: &str) -> bool {
         || ["<response clipped>", "<truncated>", "<snip>"].contains(&&*lower)
 }
 
-/// True for the words of a harness that cut a text off at a limit: a bracket of plain words, `truncated` among them, with a
-/// number or a word for a limit.
+/// True for the words that a harness prints where it truncated a text: a bracket of plain words, including `truncated`,
+/// with a number or a word for a limit.
 fn is_limit(inside: &str) -> bool {
     let plain = |ch: char| ch.is_alphanumeric() || " .:;-–—…'".contains(ch);
     let words = || inside.split(|ch: char| !ch.is_alphanumeric()).filter(|word| !word.is_empty());
@@ -282,18 +283,18 @@ fn is_limit(inside: &str) -> bool {
         && words().any(|word| ["limit", "exceeded", "exceeds", "long", "large"].contains(&word))
 }
 
-/// Signs that begin a comment in some language, longer ones first. Those that are also words or quotes need a blank.
+/// Signs that begin a comment in some language, longer ones first. Those that are also words or quotes need a space.
 const COMMENT_LEADS: [&str; 41] = [
     "{{!--", "<%--", "<#--", "{{!", "{/*", "<!--", "<%#", "--[[", "//-", "#[ ", ".. ", "{-", "{#", "/*", "(*", "@*",
     "*>", "#|", "<#", "///", "//", "--", "::", "#", ";", "%", "*", "' ", "\" ", "! ", ".\\\" ", "\\\" ", "REM ",
     "Rem ", "rem ", "@REM ", "@rem ", "dnl ", "C ", "\u{235D}", "| ",
 ];
-/// Signs that end one.
+/// Signs that end a comment.
 const COMMENT_TAILS: [&str; 15] =
     ["--}}", "--%>", "*/}", "-->", "###", "%>", "]]", "]#", "-}", "#}", "*/", "*)", "*@", "|#", "#>"];
 
-/// Signs that are neither comments nor brackets, but put around a phrase: emphasis, quotes, prompts and Ruby's blocks.
-/// Text between them is judged as if they were not there.
+/// Signs that are neither comments nor brackets, but are put around a phrase: emphasis, quotes, prompts and Ruby's
+/// blocks. The text between them is judged without them.
 const DECORATION_LEADS: [&str; 12] =
     ["**", "__", "=begin ", ">>> ", ">> ", "> ", "$ ", "~~~", "@@", "== ", "=== ", "+ "];
 const DECORATION_TAILS: [&str; 7] = ["**", "__", " =end", "~~~", "@@", " ==", " ==="];
