@@ -1,7 +1,7 @@
-//! Remarks in place of lines: comments, quoted lines and stubs that say that code was left out.
+//! Remarks in place of lines: comments, quoted lines and stubs with the information that code was omitted.
 //!
-//! Many of them may be ordinary comments as well (`# existing tests`), so a remark counts only where lines of the old
-//! text would be lost, and one without a word for leaving out only at the end of a block.
+//! Many of them may be ordinary comments as well (`# existing tests`), so a remark counts only if lines of the old text
+//! would be lost, and one without a word that means omission only at the end of a block.
 
 use super::phrase::{self, has_pair};
 use super::remark_words::{FOREIGN_PHRASES, KNOWN_TEXT_WORDS, LEADS, OMISSION_WORDS, OTHER_WORDS, STUBS, TAILS};
@@ -10,20 +10,20 @@ use super::signs::{self, BetweenSigns};
 /// The kinds of remarks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RemarkKind {
-    /// It says that text stays, was left out or goes on.
+    /// The remark states that text stays, was omitted or continues.
     Omission,
-    /// It names text that the reader is supposed to know, and may be the heading of what follows.
+    /// The remark names text that the reader is supposed to know. It may also be the heading of what follows.
     Heading,
-    /// An omission behind a statement on the same line.
+    /// The remark follows a statement on the same line.
     Trailing,
 }
 
-/// Signs that begin a comment behind a statement; [`trailing_comment`] knows their first bytes.
+/// Signs that begin a comment after a statement; [`trailing_comment`] lists their first bytes.
 const TRAILING_LEADS: [&str; 8] = ["#", "//", "/*", "<!--", "--", ";", "%", "{/*"];
-/// Bytes of a line and words of a remark that are looked at.
+/// Maximum bytes of a line, and maximum number of words of a remark, that are examined.
 const LINE_BYTES_MAX: usize = 200;
 const REMARK_WORDS_MAX: usize = 14;
-/// Words of a remark with names in it, and words that make it an ordinary sentence.
+/// Maximum number of words of a remark with names in it; and words that make it an ordinary sentence.
 const SENTENCE_WORDS_MAX: usize = 7;
 const CLAUSE_WORDS: [&str; 14] = [
     "if", "when", "unless", "because", "so", "leave", "leaves", "must", "should", "may", "that", "which", "but", "skip",
@@ -35,14 +35,14 @@ pub(super) fn is_comment(line: &str) -> bool {
     ["//", "#", "--", ";", "*", "/*", "<!--", "%"].iter().any(|lead| line.starts_with(lead))
 }
 
-/// Returns the kind of remark that a line is, if it is one. Comments for documentation are none.
+/// Returns the kind of remark that a line is, if it is one. Documentation comments are not remarks.
 pub(super) fn kind(line: &str) -> Option<RemarkKind> {
     let line = line.trim();
     if line.len() < 3 || line.len() > LINE_BYTES_MAX {
         return None;
     }
     if line.starts_with("///") || line.starts_with("//!") {
-        // Of a comment for documentation, only dots are a remark.
+        // A documentation comment is a remark only if it consists of dots.
         return is_bare_dots(&line[3..]).then_some(RemarkKind::Omission);
     }
     if let Some(kind) = member(line) {
@@ -66,7 +66,8 @@ pub(super) fn kind(line: &str) -> Option<RemarkKind> {
         .or_else(|| signs::between(line).and_then(|words| says_between(&words)).map(|()| RemarkKind::Heading))
 }
 
-/// Returns the kind of a member of a JSON object whose name is dots or a comment: `"...": "..."`, `"// rest": "unchanged"`.
+/// Returns the kind of remark of a JSON member whose name is dots or a comment: `"...": "..."`, `"// rest":
+/// "unchanged"`.
 fn member(line: &str) -> Option<RemarkKind> {
     let (key, value) = line.strip_prefix('"')?.split_once("\":")?;
     let value = value.trim().trim_end_matches(',').trim_matches('"').trim();
@@ -77,7 +78,7 @@ fn member(line: &str) -> Option<RemarkKind> {
     (says(text).is_some() || says(value).is_some()).then_some(RemarkKind::Heading)
 }
 
-/// True for a definition with nothing but dots in its body: `fn two() { ... }`. In Python, that is a stub.
+/// True for a definition with only dots in its body: `fn two() { ... }`. In Python, that is a stub.
 fn has_body_of_dots(line: &str) -> bool {
     let body = line.trim_end_matches([';', ',']).strip_suffix('}').and_then(|line| line.rsplit_once('{'));
     body.is_some_and(|(head, body)| {
@@ -86,7 +87,7 @@ fn has_body_of_dots(line: &str) -> bool {
     })
 }
 
-/// Returns the kind of a remark behind a statement on the same line.
+/// Returns the kind of a remark after a statement on the same line.
 fn behind_code(line: &str, is_comment: bool) -> Option<RemarkKind> {
     if !is_comment && has_body_of_dots(line) {
         return Some(RemarkKind::Trailing);
@@ -104,10 +105,10 @@ fn behind_code(line: &str, is_comment: bool) -> Option<RemarkKind> {
         .then_some(RemarkKind::Trailing)
 }
 
-/// Words between dots, whatever they are.
+/// Maximum number of words between dots; any words are accepted.
 const DOTTED_WORDS_MAX: usize = 8;
 
-/// Returns something if the words between signs are a remark: dots alone, words with dots at both ends, or a phrase.
+/// Returns `Some` if the words between signs are a remark: dots alone, words with dots at both ends, or a phrase.
 fn says_between(words: &BetweenSigns) -> Option<()> {
     let text = &*words.text;
     if text.is_empty() {
@@ -120,7 +121,7 @@ fn says_between(words: &BetweenSigns) -> Option<()> {
     (count > 1 || ALONE_WORDS.contains(&&*text.to_lowercase())).then(|| says(text).map(|_| ())).flatten()
 }
 
-/// Returns the offset of a comment behind a statement.
+/// Returns the offset of a comment after a statement.
 fn trailing_comment(line: &str) -> Option<usize> {
     let bytes = line.as_bytes();
     (1..bytes.len()).find(|&at| {
@@ -130,17 +131,17 @@ fn trailing_comment(line: &str) -> Option<usize> {
     })
 }
 
-/// Signs of vertical or raised dots.
+/// Characters of which vertical or raised dots consist.
 const DOT_SIGNS: [char; 5] = ['.', '…', '⋮', '⋯', '·'];
 
-/// Returns the kind of a line of nothing but signs: scissors, dots of other shapes, or a rule in a comment, which may
-/// also separate what is above from what is below.
+/// Returns the kind of a line of only signs: scissors, dots of other shapes, or a rule in a comment, which may also
+/// separate the lines above from those below.
 fn of_signs(line: &str) -> Option<RemarkKind> {
     if line.chars().any(|ch| ch.is_alphanumeric() && ch != '8') {
         return None;
     }
     let text = comment(line).unwrap_or(line).trim();
-    // Scissors may be followed by the selector of their colored form.
+    // Scissors may be followed by the variation selector of their coloured form.
     let bare: String = text.chars().filter(|ch| !ch.is_whitespace() && *ch != '\u{FE0F}').collect();
     let core = line.trim_matches(|ch: char| " \t/*{}<>!#;%()[]-".contains(ch));
     let bare = if bare.is_empty() && core != line { core.to_owned() } else { bare };
@@ -156,14 +157,14 @@ fn of_signs(line: &str) -> Option<RemarkKind> {
     }
 }
 
-/// True for a comment of a colon, or of a few dashes or tildes.
+/// True for a comment that consists of a colon, or of a few dashes or tildes.
 fn is_commented_rule(line: &str, bare: &str) -> bool {
     let led = ["#", "//", ";"].iter().any(|lead| line.strip_prefix(lead).is_some_and(|rest| rest.starts_with(' ')));
     led && bare.len() <= 5
         && (bare == ":" || ["-", "~"].iter().any(|sign| bare.len() >= 3 && bare.replace(sign, "").is_empty()))
 }
 
-/// True for dots in any brackets.
+/// True for dots in brackets of any kind.
 fn is_bare_dots(text: &str) -> bool {
     let core = text.trim_matches(|ch: char| ch.is_whitespace() || "[](){}<>".contains(ch));
     core.chars().count() <= 5
@@ -171,10 +172,10 @@ fn is_bare_dots(text: &str) -> bool {
         && core.chars().all(|ch| ".…".contains(ch))
 }
 
-/// Words of a directive in front of the dots of a remark, as in `@ts-nocheck ... existing code`.
+/// Maximum number of words of a directive before the dots of a remark, as in `@ts-nocheck ... existing code`.
 const DIRECTIVE_WORDS_MAX: usize = 4;
 
-/// Returns what the part of a comment from its dots on says.
+/// Returns the kind of remark that a comment is from its dots on.
 fn says_behind_dots(text: &str) -> Option<RemarkKind> {
     let at = text.find("...").or_else(|| text.find('…')).filter(|at| *at > 0)?;
     let (directive, rest) = text.split_at(at);
@@ -182,15 +183,15 @@ fn says_behind_dots(text: &str) -> Option<RemarkKind> {
     (is_short && phrase::is_placeholder(&format!("# {rest}"))).then_some(RemarkKind::Omission)
 }
 
-/// Words one of which a phrase without any punctuation has.
+/// Words of which a phrase without any punctuation must contain one.
 const BARE_WORDS: [&str; 7] = ["existing", "remaining", "rest", "previous", "unchanged", "omitted", "unmodified"];
 /// Words that are a remark by themselves.
 const ALONE_WORDS: [&str; 9] =
     ["unchanged", "omitted", "unmodified", "untouched", "elided", "etc", "ditto", "snip", "snipped"];
-/// Words of such a phrase.
+/// Maximum number of words of such a phrase.
 const BARE_WORDS_MAX: usize = 6;
 
-/// True for a line of a few words without punctuation that can be a placeholder. Lines of code have punctuation.
+/// True for a line of a few words without punctuation that can be a placeholder. Lines of code do have punctuation.
 fn is_bare_phrase(line: &str) -> bool {
     if line.len() > 60 || !line.bytes().all(|byte| byte.is_ascii_alphabetic() || matches!(byte, b' ' | b'.')) {
         return false;
@@ -206,7 +207,7 @@ fn is_bare_phrase(line: &str) -> bool {
     whole || named && words.len() <= BARE_WORDS_MAX && words.iter().any(|word| phrase::is_omitted_noun(word))
 }
 
-/// The text of a line that is nothing but a string, or a value of JSON.
+/// Returns the text of a line that consists of a string or a JSON value.
 fn quoted(line: &str) -> Option<&str> {
     if !line.starts_with(['"', '\'', '`']) {
         return None;
@@ -220,9 +221,9 @@ fn quoted(line: &str) -> Option<&str> {
     })
 }
 
-/// The text of a line that is nothing but a comment, or a remark in brackets.
+/// Returns the text of a line that consists of a comment, or of a remark in brackets.
 fn comment(line: &str) -> Option<&str> {
-    // Most lines of code begin like no comment and no bracket.
+    // Most lines of code begin with a character that no comment and no bracket begins with.
     if line.starts_with(|ch: char| ch.is_ascii_alphanumeric() && !matches!(ch, 'r' | 'R' | 'd' | 'N')) {
         return None;
     }
@@ -241,7 +242,7 @@ fn comment(line: &str) -> Option<&str> {
     {
         (text, commented) = (inside.trim(), true);
     }
-    // A selector or a directive, such as `#rest {`.
+    // The line is a selector or a directive, such as `#rest {`.
     if line.starts_with('#') && line[1..].starts_with(char::is_alphanumeric) && !text.contains(' ') {
         return None;
     }
@@ -250,16 +251,16 @@ fn comment(line: &str) -> Option<&str> {
     (commented || inside.is_some()).then_some(inside.unwrap_or(text).trim())
 }
 
-/// Removes a sign that begins a comment.
+/// Removes the sign that begins a comment.
 fn without_lead(text: &str) -> Option<&str> {
     let first = *text.as_bytes().first()?;
     LEADS.iter().filter(|lead| lead.as_bytes().first() == Some(&first)).find_map(|lead| text.strip_prefix(lead))
 }
 
-/// Returns what a remark's text says, if it is about text that was left out.
+/// Returns the kind of a remark by its text, if that states that text was omitted.
 fn says(text: &str) -> Option<RemarkKind> {
     let lower = text.to_lowercase();
-    // A name in place of words: `rest_of_code`.
+    // The text is a name in place of words, such as `rest_of_code`.
     let is_name = text.chars().all(|ch| ch.is_ascii_alphabetic() || ch == '_') && text.contains(char::is_alphabetic);
     let lower = if is_name { lower.replace('_', " ") } else { lower };
     if text.is_empty() {
@@ -328,7 +329,7 @@ fn says(text: &str) -> Option<RemarkKind> {
     }
 }
 
-/// True for a word that remarks on omitted text are made of.
+/// True for a word that occurs in remarks about omitted text.
 fn is_remark_word(word: &str) -> bool {
     OMISSION_WORDS.contains(&word)
         || KNOWN_TEXT_WORDS.contains(&word)
@@ -337,7 +338,7 @@ fn is_remark_word(word: &str) -> bool {
         || phrase::is_number(word)
 }
 
-/// True for words that name lines by their number or amount: `lines 9-11`, `+3 lines`, `L9-L11`.
+/// True for words that refer to lines by number or amount: `lines 9-11`, `+3 lines`, `L9-L11`.
 fn names_lines(words: &[&str]) -> bool {
     let named = words.iter().any(|word| ["line", "lines"].contains(word))
         || words.iter().all(|word| word.starts_with('l') && is_line_number(word));
@@ -346,7 +347,7 @@ fn names_lines(words: &[&str]) -> bool {
         && words.iter().all(|word| is_line_number(word) || ["line", "lines", "to", "through", "and"].contains(word))
 }
 
-/// True for `12` and `l12`.
+/// True for words such as `12` and `l12`.
 fn is_line_number(word: &str) -> bool {
     let digits = word.strip_prefix('l').unwrap_or(word);
     !digits.is_empty() && phrase::is_number(digits)

@@ -1,6 +1,6 @@
 //! The words and signs of remarks about omitted text.
 
-/// Words that say that text stays, was left out or goes on.
+/// Words which state that text stays, was omitted or continues.
 pub(super) const OMISSION_WORDS: [&str; 49] = [
     "unchanged",
     "same",
@@ -53,7 +53,7 @@ pub(super) const OMISSION_WORDS: [&str; 49] = [
     "folded",
 ];
 
-/// Words for text that the reader is supposed to know.
+/// Words that denote text which the reader is supposed to know.
 pub(super) const KNOWN_TEXT_WORDS: [&str; 18] = [
     "rest",
     "existing",
@@ -75,7 +75,7 @@ pub(super) const KNOWN_TEXT_WORDS: [&str; 18] = [
     "orig",
 ];
 
-/// Words that complete such phrases, besides those of [`phrase`].
+/// Words that complete such phrases, in addition to those of [`phrase`].
 pub(super) const OTHER_WORDS: [&str; 98] = [
     "so",
     "on",
@@ -177,7 +177,7 @@ pub(super) const OTHER_WORDS: [&str; 98] = [
     "implement",
 ];
 
-/// Phrases of other languages.
+/// Phrases in other languages.
 pub(super) const FOREIGN_PHRASES: [&str; 26] = [
     "inchangé",
     "reste du",
@@ -229,7 +229,7 @@ pub(super) const STUBS: [&str; 18] = [
     "end",
 ];
 
-/// Signs before a comment, longer ones first. Those that may also begin code are followed by a blank.
+/// Signs that begin a comment, longer ones first. Those that may also begin code are followed by a space.
 pub(super) const LEADS: [&str; 42] = [
     "{% comment %}",
     "--[=[",
@@ -275,7 +275,7 @@ pub(super) const LEADS: [&str; 42] = [
     "| ",
 ];
 
-/// Signs behind a comment.
+/// Signs that end a comment.
 pub(super) const TAILS: [&str; 18] = [
     "{% endcomment %}",
     "]=]",

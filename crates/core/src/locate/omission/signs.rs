@@ -1,15 +1,15 @@
-//! The words of a line between signs at both of its ends, in whatever syntax of comments or emphasis.
+//! The words of a line between signs at both of its ends, in any syntax of comments or emphasis.
 
 use std::borrow::Cow;
 
-/// The words between the signs of a line, and what the signs say.
+/// The words between the signs of a line, and the dots among the signs.
 #[derive(Debug, PartialEq)]
 pub(super) struct BetweenSigns<'a> {
     /// The words; empty if there are only signs.
     pub text: Cow<'a, str>,
-    /// There are three dots somewhere among the signs.
+    /// True if there are three dots in a row somewhere among the signs.
     pub dots: bool,
-    /// There are such dots on both sides of the words.
+    /// True if there are such dots on both sides of the words.
     pub dotted: bool,
 }
 
@@ -30,14 +30,15 @@ const SYNTAX_WORDS: [&str; 14] = [
     "nb",
     "dnl",
 ];
-/// Signs that begin a name of a language if a letter follows.
+/// Signs that begin a name in some language if a letter follows.
 const NAME_SIGNS: [char; 5] = ['.', '$', '&', '@', '*'];
 /// Signs at the end of a line of code.
 const CODE_ENDS: [char; 5] = ['{', '(', ';', ',', ':'];
 
-/// Returns what is between the signs of a trimmed line; `None` if it begins with a word of its own, or looks like code.
+/// Returns the words between the signs of a trimmed line; `None` if it begins with a word of its own, or looks like
+/// code.
 pub(super) fn between(line: &str) -> Option<BetweenSigns<'_>> {
-    // Most lines begin with a word. That of a comment in fixed form is one letter.
+    // Most lines begin with a word. A comment in Fortran's fixed form begins with a single letter.
     if line.starts_with(|ch: char| ch.is_ascii_alphabetic()) && !line.starts_with("C ") {
         return None;
     }
@@ -54,14 +55,15 @@ pub(super) fn between(line: &str) -> Option<BetweenSigns<'_>> {
     if is_name && after.is_empty() || spread || opens_name(line) {
         return None;
     }
-    // Calls of functions may be named.
+    // The words may contain the names of functions with `()`.
     let text = if words.contains("()") { Cow::Owned(words.replace("()", "")) } else { Cow::Borrowed(words) };
     let is_plain = |ch: char| ch.is_alphanumeric() || " \t'’,.…-–!".contains(ch);
     let is_dotted = has_dots(before) && has_dots(after);
     text.chars().all(is_plain).then_some(BetweenSigns { text, dots: has_dots(line), dotted: is_dotted })
 }
 
-/// True for a line such as `.rest` or `&mut rest`, whose first sign is part of a name. A word of comments may follow it.
+/// True for a line such as `.rest` or `&mut rest`, whose first sign is part of a name. A word of comment syntax is not
+/// a name.
 fn opens_name(line: &str) -> bool {
     line.strip_prefix(NAME_SIGNS).is_some_and(|rest| {
         rest.starts_with(char::is_alphanumeric)
@@ -74,7 +76,7 @@ fn has_dots(text: &str) -> bool {
     text.contains("...") || text.contains('…')
 }
 
-/// The words of a line without the signs and the words of comments at both ends, and what was taken off.
+/// Returns the words of a line without the signs and the comment words at both ends, and the parts that were removed.
 fn without_signs(line: &str) -> (&str, &str, &str) {
     let mut words = line;
     loop {
@@ -99,13 +101,13 @@ fn without_signs(line: &str) -> (&str, &str, &str) {
     (words, &line[..at], &line[at + words.len()..])
 }
 
-/// Takes off brackets at the ends, except those of a call of a function.
+/// Removes brackets at the ends, except those of a function call.
 fn without_brackets(words: &str) -> &str {
     let words = words.trim_start_matches(['(', ')']);
     if words.ends_with("()") { words } else { words.trim_end_matches(['(', ')']) }
 }
 
-/// A word of [`SYNTAX_WORDS`].
+/// Returns the word of [`SYNTAX_WORDS`] that equals this one.
 fn syntax_word(word: &str) -> Option<&'static str> {
     SYNTAX_WORDS.into_iter().find(|known| word.eq_ignore_ascii_case(known))
 }
