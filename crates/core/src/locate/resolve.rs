@@ -27,7 +27,7 @@ mod repeated;
 
 use in_turn::{in_turn, one_by_one};
 
-/// Failures of one call that are explained; the edits after them are not tried.
+/// Maximum number of failures of one call that are explained; the edits after them are not tried.
 pub(crate) const EXPLAINED_FAILURES_MAX: usize = 20;
 
 /// The outcome of one operation.
@@ -35,7 +35,7 @@ pub(crate) const EXPLAINED_FAILURES_MAX: usize = 20;
 pub struct OpOutcome {
     /// Index of the operation in the call.
     pub op: usize,
-    /// The tier at which it matched.
+    /// The tier at which the operation matched.
     pub tier: Tier,
     /// Number of occurrences.
     pub places: usize,
@@ -43,27 +43,27 @@ pub struct OpOutcome {
     pub old: String,
     /// The new text as the call gave it.
     pub new: String,
-    /// Tolerances, text kept from the file, warnings.
+    /// Tolerances, text kept from the file, and warnings.
     pub notes: Notes,
-    /// The change by this operation, against the text it was resolved in.
+    /// The change by this operation, relative to the text in which it was resolved.
     pub changes: ChangeSet,
 }
 
 /// A resolved edit of one file.
 #[derive(Clone, Debug)]
 pub struct ResolvedEdit {
-    /// The change by all operations together, against the base.
+    /// The change by all operations together, relative to the base.
     pub changes: ChangeSet,
     /// One outcome per operation that was placed, in the order of the call.
     pub ops: Vec<OpOutcome>,
-    /// Errors of the others, if the call accepts that.
+    /// Errors of the other operations, if the call accepts partial results.
     pub failed: Vec<Error>,
-    /// Notes that apply to all of them.
+    /// Notes that apply to all operations.
     pub notes: Notes,
 }
 
 impl ResolvedEdit {
-    /// The places that all operations change.
+    /// The number of places that all operations change.
     pub fn places(&self) -> usize {
         self.ops.iter().map(|op| op.places).sum()
     }
@@ -126,7 +126,7 @@ pub fn resolve_texts(base: &Snapshot, edits: &[TextEdit]) -> Result<ResolvedEdit
     Ok(ResolvedEdit { changes, ops: Vec::new(), failed: Vec::new(), notes: Notes::new() })
 }
 
-/// Returns the operations without line numbers that were copied in front of inserted lines; `None` if there are none.
+/// Returns the operations without line numbers that were copied with inserted lines; `None` if there are none.
 ///
 /// Errors: `call.invalid` for numbers without proof that they were copied.
 fn without_copied_numbers(base: &Snapshot, ops: &[Op]) -> Result<Option<Vec<Op>>> {
@@ -159,12 +159,12 @@ pub(crate) struct PlacedOp {
 }
 
 impl PlacedOp {
-    /// The occurrences that it changes.
+    /// The number of occurrences that the operation changes.
     fn places(&self) -> usize {
         self.found.matches.len()
     }
 
-    /// Bytes of the new texts, if they are written to several places.
+    /// The total bytes of the new texts, if they are written to several places.
     fn repeated_bytes(&self) -> usize {
         let several = self.found.matches.len() > 1;
         let edits = self.found.matches.iter().filter(|_| several).flat_map(|hit| &hit.edits);
@@ -173,7 +173,7 @@ impl PlacedOp {
 }
 
 fn together(base: &Snapshot, ops: &[Op], settings: ResolveSettings) -> Result<ResolvedEdit> {
-    // Rows and cells are placed all together, which also resolves their conflicts.
+    // Line edits and cell edits are each placed all together, which also resolves their conflicts.
     let settled = line_edits::are_line_edits(ops) || notebook::are(ops);
     let (placed, needles) = match ops {
         ops if line_edits::are_line_edits(ops) => (line_edits::place_all(base, ops, settings), None),
@@ -183,7 +183,7 @@ fn together(base: &Snapshot, ops: &[Op], settings: ResolveSettings) -> Result<Re
     work::check()?;
     let (places, repeated_bytes) = amount(&placed);
     find::check_amount(places, repeated_bytes)?;
-    // If the rest was not tried after many failures, only the tried ones are reported.
+    // If the rest was not tried after many failures, only the operations that were tried are reported.
     let tried = &ops[..placed.len()];
     let repeated = conflict::repetitions(tried);
     if !settled && let Some(error) = conflict::check(base, tried, &placed, &repeated, needles) {
@@ -195,7 +195,7 @@ fn together(base: &Snapshot, ops: &[Op], settings: ResolveSettings) -> Result<Re
     for (index, placed) in placed.into_iter().enumerate() {
         match placed {
             Ok(placed) => {
-                // One operation has its change set already.
+                // A single operation has its change set already.
                 if repeated[index].is_none() && ops.len() > 1 {
                     splices.extend(placed.splices.iter().cloned());
                 }
@@ -244,7 +244,7 @@ fn place_all<'o>(
         places += one.as_ref().map_or(0, PlacedOp::places);
         repeated_bytes += one.as_ref().map_or(0, PlacedOp::repeated_bytes);
         placed.push(one);
-        // The caller refuses places and new texts beyond the limits; no more of them are built.
+        // The caller refuses numbers of places and sizes of new texts beyond the limits, so no more of them are built.
         if failures == EXPLAINED_FAILURES_MAX || find::check_amount(places, repeated_bytes).is_err() {
             break;
         }
@@ -252,12 +252,12 @@ fn place_all<'o>(
     (placed, literal.needles)
 }
 
-/// Counts the places of all operations, and the bytes that they insert at several places each.
+/// Counts the places of all operations, and the bytes that they insert at several places.
 fn amount(placed: &[Result<PlacedOp>]) -> (usize, usize) {
     placed.iter().flatten().fold((0, 0), |(places, bytes), one| (places + one.places(), bytes + one.repeated_bytes()))
 }
 
-/// Places all hunks, which are searched together.
+/// Places all hunks. Their texts are searched for together.
 fn hunks_placed(
     index: &SearchIndex<'_>,
     ops: &[Op],
@@ -268,7 +268,7 @@ fn hunks_placed(
     find::place_hunks(index, &hunks, settings).into_iter()
 }
 
-/// Turns failures into an error, unless the call accepts partial results and there is one.
+/// Turns failures into an error, unless the call accepts partial results and at least one operation succeeded.
 fn tolerated(failed: Vec<Error>, of: usize, settings: ResolveSettings) -> Result<Vec<Error>> {
     if settings.partial && failed.len() < of.min(EXPLAINED_FAILURES_MAX) {
         return Ok(failed);
@@ -280,18 +280,18 @@ fn tolerated(failed: Vec<Error>, of: usize, settings: ResolveSettings) -> Result
     error.map_or(Ok(Vec::new()), Err)
 }
 
-/// Applies edits together if that works, else in turn if an edit needs the result of an earlier one.
+/// Applies edits together if that works, else one after another if an edit needs the result of an earlier one.
 fn as_needed(base: &Snapshot, ops: &[Op], settings: ResolveSettings) -> Result<ResolvedEdit> {
     let error = match together(base, ops, ResolveSettings { partial: false, ..settings }) {
         Ok(resolved) => return Ok(resolved),
         Err(error) => error,
     };
-    // A hunk that looks applied may be one that restores what an earlier one removes.
+    // A hunk that looks already applied may restore what an earlier one removes.
     let depends =
         matches!(error.code(), Code::MatchNotFound | Code::EditDependency | Code::EditOverlap | Code::EditNoChange);
     if depends
         && ops.len() > 1
-        // Not at once: that was just tried. A failure makes the result useless, so the first one ends it.
+        // Applying them in one pass was just tried. A failure makes the result useless, so the first one ends it.
         && let Ok(mut resolved) = one_by_one(base, ops, ResolveSettings { partial: false, ..settings }, 1)
     {
         resolved.notes.push(
@@ -302,19 +302,19 @@ fn as_needed(base: &Snapshot, ops: &[Op], settings: ResolveSettings) -> Result<R
     if settings.partial { together(base, ops, settings) } else { Err(error) }
 }
 
-/// The number of an operation; their count always fits.
+/// Converts the index of an operation; the number of operations always fits.
 fn number(index: usize) -> u32 {
     u32::try_from(index).unwrap_or(u32::MAX)
 }
 
-/// Adds which of several edits failed.
+/// Adds to the message which of several edits failed.
 fn named(error: Error, index: usize, op: &Op, of: usize) -> Error {
     if of <= 1 {
         return error;
     }
     let name = match &op.at {
         Locator::Hunk(hunk) => format!("hunk {} (line {} of the patch): ", index + 1, hunk.source_line),
-        // Their errors name the line of the input themselves.
+        // The errors of line edits name the line of the input themselves.
         Locator::Lines(_) => String::new(),
         _ => format!("edits[{index}]: "),
     };
@@ -324,7 +324,7 @@ fn named(error: Error, index: usize, op: &Op, of: usize) -> Error {
 fn outcome(base: &Snapshot, index: usize, op: &Op, placed: PlacedOp) -> OpOutcome {
     let hit = placed.found.matches.first().map(|hit| hit.span);
     let old = match &op.at {
-        // The decoded source, not its JSON form.
+        // The source is decoded, not in its JSON form.
         Locator::Cell(_) => hit.and_then(|span| notebook::source_at(base.text(), span)).unwrap_or_default(),
         _ => hit.map_or("", |span| &base.text()[span.range()]).to_owned(),
     };
@@ -373,7 +373,7 @@ fn place(
     lowered(base, found, nth)
 }
 
-/// Returns a match of the tier `exact`.
+/// Creates a match of the tier `exact`.
 fn exact_match(base: &Snapshot, op: &Op, span: Span) -> TextMatches {
     TextMatches {
         tier: Tier::Exact,
@@ -395,7 +395,8 @@ fn lowered(base: &Snapshot, found: TextMatches, nth: u32) -> Result<PlacedOp> {
     Ok(PlacedOp { found, splices })
 }
 
-/// Creates the error for filling a file that has text (code 3 of the Edit tool), or for a call that did so before.
+/// Creates the error for filling a file that has text (code 3 of the Edit tool), or that a previous call has filled
+/// already.
 pub fn not_blank(base: &Snapshot, new: &str) -> Error {
     if base.text() == new {
         return Error::new(Code::EditNoChange, "The file already exists, with exactly this text.")
@@ -421,7 +422,7 @@ pub fn not_blank(base: &Snapshot, new: &str) -> Error {
         )
 }
 
-/// Returns the lines that differ between a part of the decoded text and its new text.
+/// Returns edits for the lines that differ between a part of the decoded text and its new text.
 pub(crate) fn difference(text: &str, span: Span, new: &str) -> Vec<TextEdit> {
     let hunks = diff::text_hunks(&text[span.range()], new);
     hunks
@@ -433,8 +434,8 @@ pub(crate) fn difference(text: &str, span: Span, new: &str) -> Vec<TextEdit> {
         .collect()
 }
 
-/// Converts an edit of the decoded text to a raw splice: trimmed to what differs before it is encoded, so that
-/// unchanged text needs no encoding.
+/// Converts an edit of the decoded text to a raw splice. The edit is trimmed to what differs before it is encoded, so
+/// that unchanged text needs no encoding.
 pub(crate) fn splice(base: &Snapshot, edit: &TextEdit, op: u32) -> Result<Splice> {
     let old = &base.text()[edit.span.range()];
     let (head, tail) = diff::common_text_ends(old, &edit.text);

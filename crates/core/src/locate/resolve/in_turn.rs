@@ -1,4 +1,4 @@
-//! Edits applied in turn: each to the result of the one before.
+//! Edits applied in turn: each to the result of the previous one.
 
 use super::{
     EXPLAINED_FAILURES_MAX, OpOutcome, PlacedOp, ResolvedEdit, named, number, outcome, place, together, tolerated,
@@ -15,10 +15,10 @@ use crate::text::change::ChangeSet;
 use crate::text::snapshot::Snapshot;
 use crate::work;
 
-/// Bytes that edits applied in turn may process together.
+/// Maximum number of bytes that edits applied in turn may process together.
 const IN_TURN_BYTES_MAX: usize = 2 << 30;
 
-/// Bytes processed to find the edit that removed the text of a later one.
+/// Maximum number of bytes processed to find the edit that removed the text of a later one.
 const REPLAYED_BYTES_MAX: usize = 64 << 20;
 
 pub(super) fn in_turn(base: &Snapshot, ops: &[Op], settings: ResolveSettings) -> Result<ResolvedEdit> {
@@ -30,8 +30,8 @@ pub(super) fn in_turn(base: &Snapshot, ops: &[Op], settings: ResolveSettings) ->
 
 /// Applies edits in turn in one pass over the file, if the result is certainly the same: every text occurs literally,
 /// exactly once; none is created by an earlier edit ([`conflict::check`]); the occurrences are so far apart that no
-/// text reaches from one to another and no edit sees a line that another one touches; and the line ends are of one
-/// kind, because in a file with mixed ones the whole file decides about new ones.
+/// text extends from one to another and no edit sees a line that another one touches; and there is only one kind of
+/// line end, because in a file with mixed ones the whole file decides about new ones.
 pub(super) fn at_once(base: &Snapshot, ops: &[Op], settings: ResolveSettings) -> Option<ResolvedEdit> {
     let lengths: Vec<usize> = ops.iter().map(find_length).collect::<Option<_>>()?;
     let reach = lengths.into_iter().max().filter(|&longest| ops.len() > 1 && longest <= conflict::CONTEXT_BYTES)?;
@@ -53,7 +53,7 @@ fn line_number(base: &Snapshot, at: usize) -> usize {
     base.lines().line_of(base.text(), at)
 }
 
-/// Returns the length of a text that has to be unique, if the operation seeks one.
+/// Returns the length of a text that has to be unique, if the operation searches for one.
 fn find_length(op: &Op) -> Option<usize> {
     match &op.at {
         Locator::Find(find)
@@ -65,7 +65,7 @@ fn find_length(op: &Op) -> Option<usize> {
     }
 }
 
-/// Applies edits one after another; ends after `failures_max` that cannot be placed.
+/// Applies edits one after another; stops after `failures_max` that cannot be placed.
 pub(super) fn one_by_one(
     base: &Snapshot,
     ops: &[Op],
@@ -96,7 +96,7 @@ pub(super) fn one_by_one(
         turn.outcomes.push(outcome(&middle, index, &ops[index], placed));
         changes.append(base, &step);
         middle = middle.after(&step)?;
-        // Else each outcome would hold the whole text that it was resolved in.
+        // Without an id, each outcome would keep the whole text in which it was resolved.
         middle.id();
         next = index + 1;
     }
@@ -104,7 +104,7 @@ pub(super) fn one_by_one(
     Ok(ResolvedEdit { changes, ops: turn.outcomes, failed, notes: Notes::new() })
 }
 
-/// Edits that are applied in turn, and what became of those before.
+/// Edits that are applied in turn, and the results of those applied so far.
 struct EditsInTurn<'o> {
     base: &'o Snapshot,
     ops: &'o [Op],
@@ -114,9 +114,8 @@ struct EditsInTurn<'o> {
 }
 
 impl EditsInTurn<'_> {
-    /// Places the next operation that can be placed in the text as it is now. Failures change nothing, so the
-    /// operations up to it share what is known about the lines of the text. `None` at the end, or after
-    /// `failures_max` failures.
+    /// Places the next operation that can be placed in the current text. Failures change nothing, so all operations up
+    /// to it share what is known about the lines of the text. `None` at the end, or after `failures_max` failures.
     fn next_placed(
         &mut self,
         middle: &Snapshot,
@@ -150,7 +149,7 @@ impl EditsInTurn<'_> {
     }
 }
 
-/// Creates the error for edits in turn that make the text ever longer.
+/// Creates the error for edits in turn that make the text longer and longer.
 fn too_long(bytes: usize) -> Error {
     Error::new(
         Code::EditTooMuchWork,
@@ -159,7 +158,7 @@ fn too_long(bytes: usize) -> Error {
     .next("Send fewer edits, or edits that are in fewer places.")
 }
 
-/// Returns the earlier edit that removed the text which this one searches for.
+/// Returns the earlier edit that removed the text that this one searches for.
 fn removed_by(base: &Snapshot, op: &Op, applied: &[OpOutcome]) -> Option<usize> {
     let Locator::Find(find) = &op.at else { return None };
     let finder = memchr::memmem::Finder::new(&find.old);
@@ -177,12 +176,12 @@ fn removed_by(base: &Snapshot, op: &Op, applied: &[OpOutcome]) -> Option<usize> 
     removed
 }
 
-/// True for a version with the text.
+/// True if a version contains the text.
 fn contains(finder: &memchr::memmem::Finder<'_>, text: &Snapshot) -> bool {
     finder.find(text.text().as_bytes()).is_some()
 }
 
-/// Names the edit that removed the text of a later one.
+/// Adds to an error which earlier edit removed the text of this one.
 fn removed(error: Error, earlier: usize) -> Error {
     error
         .evidence(format!("The text was in the file until edits[{earlier}] changed it."))

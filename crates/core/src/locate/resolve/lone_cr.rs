@@ -1,5 +1,5 @@
-//! Edits of a file whose only line ends are lone CRs. Its text is one line for everything that compares lines, so an edit of
-//! several lines is looked for literally, with CRs for its line ends.
+//! Edits of a file whose only line ends are lone CRs. Everything that compares lines sees its text as one line, so an
+//! edit of several lines is searched for literally, with CRs as its line ends.
 
 use crate::locate::op::{ExpectedMatches, Locator, Op, TextQuery};
 use crate::text::change::ChangeSet;
@@ -8,10 +8,11 @@ use crate::text::span::Span;
 use crate::{Code, Error, Result};
 use std::borrow::Cow;
 
-/// The note about edits that were read so.
+/// The note about edits whose line ends were converted.
 pub(super) const NOTE: &str = "The lines of the file end with CR; the line ends of the edit were converted to CR.";
 
-/// The operations with CRs for their line ends, if that is what the file has and any of them has a line end.
+/// Returns the operations with CRs as their line ends, if the file has only these and any of the operations has a line
+/// end.
 pub(super) fn in_lone_cr<'o>(text: &str, ops: &'o [Op]) -> Cow<'o, [Op]> {
     let bytes = text.as_bytes();
     // Most files have a line feed near their start, so this costs them nothing.
@@ -22,8 +23,8 @@ pub(super) fn in_lone_cr<'o>(text: &str, ops: &'o [Op]) -> Cow<'o, [Op]> {
     Cow::Owned(ops.iter().map(|op| translated(text, op).unwrap_or_else(|| op.clone())).collect())
 }
 
-/// Checks that edits by line number leave a file of CRs with one kind of line end: its text is one line for them, so what
-/// they add would come after the last CR, with a line feed.
+/// Checks that edits by line number leave a file of CRs with one kind of line end: for them its text is one line, so
+/// the lines that they add would come after the last CR, with a line feed.
 ///
 /// Errors: `edit.unparsable`.
 pub(super) fn check_line_ends(base: &Snapshot, ops: &[Op], changes: &ChangeSet) -> Result<()> {
@@ -52,7 +53,7 @@ fn has_line_end(op: &Op) -> bool {
     }
 }
 
-/// One operation with CRs; `None` for one without line ends, and for a hunk that is nowhere.
+/// Returns one operation with CRs; `None` for one without line ends, and for a hunk that is not found.
 fn translated(text: &str, op: &Op) -> Option<Op> {
     let find = match &op.at {
         Locator::Find(find) if has_line_end(op) => find.clone(),
@@ -77,7 +78,7 @@ fn translated(text: &str, op: &Op) -> Option<Op> {
     Some(Op { at: Locator::Find(TextQuery { old, line: None, lines: false, ..find }), text: new })
 }
 
-/// The places where these lines are whole lines of the text.
+/// Returns the places where these lines are whole lines of the text.
 fn whole_lines<'t>(text: &'t str, lines: &'t str) -> impl Iterator<Item = Span> + 't {
     let bytes = text.as_bytes();
     let begins = move |at: usize| at == 0 || bytes[at - 1] == b'\r';

@@ -1,4 +1,4 @@
-//! Old text with lines of dots (`...`) that is indented otherwise than the file.
+//! Old text with lines of dots (`...`) that is indented differently from the file.
 
 use crate::locate::elided;
 use crate::locate::find::{self, SearchIndex, TextMatches, Tier, is_gap};
@@ -6,14 +6,15 @@ use crate::locate::op::{ExpectedMatches, Matching, ResolveSettings, TextQuery};
 use crate::work::{self, STEP_BYTES};
 use memchr::memmem;
 
-/// Lines of the text that must be in the file, to try it.
+/// Number of lines of the text that must be in the file for the conversion to be tried.
 const CHECKED_LINES: usize = 16;
 /// Steps of work for each byte of a file whose lines are put into tables.
 const TABLE_STEPS: usize = 14;
 
 const CONVERTED_NOTE: &str = "Found at another indentation; old and new text were converted to the file's.";
 
-/// Finds text with lines of dots in the indentation of the file. What can be read in two ways must lead to one edit.
+/// Finds text with lines of dots in the indentation of the file. If there are several ways to convert it, all must lead
+/// to one edit.
 pub(super) fn find_elided(
     index: &SearchIndex<'_>,
     find: &TextQuery,

@@ -1,4 +1,4 @@
-//! The same replacement several times, once for each place of its text: any order of the places leads to one result.
+//! Identical replacements, one for each place of their text: in any order of the places the result is the same.
 
 use super::{number, place};
 use crate::locate::conflict;
@@ -7,7 +7,7 @@ use crate::locate::op::{ExpectedMatches, Locator, Op, ResolveSettings};
 use crate::text::snapshot::Snapshot;
 use std::collections::BTreeMap;
 
-/// Returns the operations with the number of places that repeated ones have, if their text occurs as often as they do.
+/// Returns the operations with the number of places for repeated ones, if their text occurs as often as they do.
 pub(super) fn for_each_place(base: &Snapshot, ops: &[Op], settings: ResolveSettings) -> Option<Vec<Op>> {
     let repeated = conflict::repetitions(ops);
     let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
@@ -34,7 +34,7 @@ pub(super) fn for_each_place(base: &Snapshot, ops: &[Op], settings: ResolveSetti
     out
 }
 
-/// Returns the operation with a number of places; `None` if something else says where it belongs.
+/// Returns the operation with a number of places; `None` if something else determines its place.
 fn counted(op: &Op, count: usize) -> Option<Op> {
     let mut op = op.clone();
     let Locator::Find(find) = &mut op.at else { return None };

@@ -31,7 +31,7 @@ fn same(text: &str, edits: &[(&str, &str)]) -> bool {
     true
 }
 
-/// Lines far apart, each with a number of its own.
+/// Generates lines far apart from each other, each with a number of its own.
 fn far(lines: usize) -> String {
     (0..lines).map(|nth| format!("  {{ let value = measure({nth:02}); }}\n{}", "\n".repeat(80))).collect()
 }
@@ -100,7 +100,7 @@ proptest! {
     }
 }
 
-/// Steps of a call with this many texts that are absent from many equal lines.
+/// Returns the steps of work of a call with `count` texts that are absent from many equal lines.
 fn steps_of_absent_texts(count: usize) -> u64 {
     let base = Snapshot::from_text(&"a\nb\n".repeat(20_000));
     let edits: Vec<(String, &str)> = (0..count).map(|nth| ("a\nb\n".repeat(50) + &format!("c{nth}"), "q")).collect();
