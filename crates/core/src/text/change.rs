@@ -57,7 +57,7 @@ impl Splice {
         self.text.len().cast_signed() - self.span.len().cast_signed()
     }
 
-    /// Trims what old and new text have in common at both ends, by whole characters and whole CRLFs.
+    /// Trims from both ends what the old and the new text have in common, by whole characters and whole CRLFs.
     fn minimised(mut self, base: &Snapshot) -> Splice {
         let old = &base.raw()[self.span.range()];
         if old == &*self.text {
@@ -72,7 +72,7 @@ impl Splice {
     }
 }
 
-/// Lengths of the common prefix and suffix of `base[span]` and `text` that can be trimmed.
+/// Returns the lengths of the common prefix and suffix of `base[span]` and `text` that can be trimmed.
 fn common_ends(base: &Snapshot, span: Span, text: &[u8]) -> (usize, usize) {
     let raw = base.raw();
     let old = &raw[span.range()];
@@ -91,7 +91,7 @@ fn common_ends(base: &Snapshot, span: Span, text: &[u8]) -> (usize, usize) {
     (head, tail)
 }
 
-/// True if a common tail of this length begins at a border on both sides.
+/// True if the common suffix of `tail` bytes begins at a character boundary of both texts, and not inside a CRLF.
 fn is_tail_border(new: &[u8], base: &Snapshot, span: Span, unit: usize, tail: usize) -> bool {
     let at = new.len() - tail;
     base.is_border(span.end() - tail) && !cuts_crlf(new, at, unit) && begins_char(base, new, at)
@@ -106,13 +106,13 @@ fn cuts_crlf(text: &[u8], at: usize, unit: usize) -> bool {
     at >= 2 && is_pair(text.get(at - 2..at), b'\r') && is_pair(text.get(at..at + 2), b'\n')
 }
 
-/// True for a UTF-16 unit of either byte order.
+/// True if the two bytes are this ASCII character as a unit of UTF-16, in either byte order.
 fn is_pair(pair: Option<&[u8]>, byte: u8) -> bool {
     pair.is_some_and(|pair| pair == [byte, 0] || pair == [0, byte])
 }
 
 /// True when `at` is certainly a character boundary of `text`, which is in the base's encoding. Multi-byte legacy
-/// encodings cannot be read backwards: there only the offset after an LF is certain.
+/// encodings cannot be decoded backwards: there only the start, the end and the offset after an LF are certain.
 fn begins_char(base: &Snapshot, text: &[u8], at: usize) -> bool {
     use crate::text::charset::Charset;
     match base.codec().charset {
@@ -155,7 +155,7 @@ pub enum TieBreak {
 pub struct RebaseResult {
     /// The change set against the version that the other set leads to.
     pub changes: ChangeSet,
-    /// Operations whose read span, but not whose span, was changed by the other set.
+    /// Operations whose read span was changed by the other set, although the bytes that they replace were not.
     pub touched: Vec<u32>,
     /// Operations that the other set had already made.
     pub already_made: Vec<u32>,
@@ -174,7 +174,7 @@ pub struct Conflict {
 
 impl ChangeSet {
     /// Creates a normalized change set: trims and sorts the splices, joins insertions at one offset in the order of
-    /// their operations, and drops replacements that are there twice.
+    /// their operations, and drops duplicate replacements.
     ///
     /// Errors: every pair of neighbours that write the same bytes. Linear except for the sort. Counts as work: once the
     /// call has to end, splices are missing.
@@ -184,7 +184,7 @@ impl ChangeSet {
             .collect();
         // Insertions at one offset are in the order of the text they belong to, whatever the order of the call.
         sorted.sort_by_key(|splice| (splice.span, splice.read_span.start(), splice.read_span.end(), splice.op));
-        // Equal insertions are not duplicates: a hunk can add a blank line before and behind a blank line.
+        // Equal insertions are not duplicates: a hunk can add a blank line before and after a blank line.
         sorted.dedup_by(|b, a| a.same_as(b) && !a.span.is_empty());
         let mut overlaps = Vec::new();
         let mut splices: Vec<Splice> = Vec::with_capacity(sorted.len());
@@ -222,7 +222,8 @@ impl ChangeSet {
         ChangeSet { base: BaseVersion::of(before), splices: splices.filter(|splice| !splice.is_nothing()).collect() }
     }
 
-    /// Divides the set into the splices for which `keep` is true, and the others. Asks in the order of the splices.
+    /// Divides the set into the splices for which `keep` is true and all others. `keep` is called in the order of the
+    /// splices.
     #[must_use]
     pub fn partition(&self, keep: impl FnMut(&Splice) -> bool) -> (ChangeSet, ChangeSet) {
         let (kept, others): (Vec<Splice>, Vec<Splice>) = self.splices.iter().cloned().partition(keep);
@@ -266,8 +267,8 @@ impl ChangeSet {
         out
     }
 
-    /// Returns the new content of a base in UTF-8, of which only the new parts are checked; `None` if it is not UTF-8.
-    /// `base` must be the version that this set was made against.
+    /// Returns the new content of a base in UTF-8; `None` if it is not UTF-8. Only the new parts are checked. `base`
+    /// must be the version that this set was made against.
     pub(crate) fn apply_to_text(&self, base: &Snapshot) -> Option<String> {
         let raw = base.raw_text()?;
         let (mut out, mut at) = (String::with_capacity(self.len_after(base)), 0);
@@ -295,7 +296,7 @@ impl ChangeSet {
         ChangeSet { base: BaseVersion::Content(ContentId::of_pieces(self.chunks(base.raw()))), splices }
     }
 
-    /// Composes `self` with `next` (made against the version that `self` leads to) to one change set against `base`.
+    /// Composes `self` with `next` (made against the version that `self` leads to) into one change set against `base`.
     #[must_use]
     pub fn then(&self, base: &Snapshot, next: &ChangeSet) -> ChangeSet {
         let mut out = Vec::with_capacity(self.splices.len() + next.splices.len());
@@ -397,7 +398,7 @@ impl ChangeSet {
     }
 }
 
-/// Returns the content after some splices, as slices of the raw text and of the splices, in order.
+/// Returns the content after some splices as slices of the raw text and of the splices, in order.
 fn chunks<'a>(splices: &'a [Splice], raw: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
     let starts = iter::once(0).chain(splices.iter().map(|splice| splice.span.end()));
     let ends = splices.iter().map(|splice| splice.span.start()).chain(iter::once(raw.len()));
@@ -406,7 +407,7 @@ fn chunks<'a>(splices: &'a [Splice], raw: &'a [u8]) -> impl Iterator<Item = &'a 
     pairs.flat_map(move |((start, end), text)| [&raw[start..end], text]).filter(|piece| !piece.is_empty())
 }
 
-/// Appends a splice in order; an insertion at the offset of the preceding one is joined to it.
+/// Appends a splice in order; an insertion at the offset of the preceding insertion is joined to it.
 fn push_joined(splices: &mut Vec<Splice>, splice: Splice) {
     match splices.last_mut() {
         Some(last) if last.span.is_empty() && last.span == splice.span => {
@@ -417,7 +418,7 @@ fn push_joined(splices: &mut Vec<Splice>, splice: Splice) {
     }
 }
 
-/// Splices of two consecutive sets that touch each other in the text between them.
+/// Splices of two consecutive sets that touch each other in the text between the two changes.
 struct TouchingSplices<'a> {
     /// Span of the group in the middle text.
     middle: Span,
@@ -450,7 +451,7 @@ impl<'a> TouchingSplices<'a> {
         Some(group)
     }
 
-    /// Joins the group to one splice of the base; `shift` is the shift before the group.
+    /// Joins the group into one splice of the base; `shift` is the shift before the group.
     fn join(&self, base: &Snapshot, shift: isize) -> Splice {
         let span = Span::new(
             self.middle.start().saturating_add_signed(-shift),
@@ -500,7 +501,7 @@ impl<'a> Shifts<'a> {
         Shifts { splices, before }
     }
 
-    /// Returns the shift for a splice that clashes with none of these.
+    /// Returns the shift for a splice that clashes with none of the splices of the set.
     fn before(&self, span: Span, tie: TieBreak) -> isize {
         let n = self.splices.partition_point(|theirs| {
             let tied = theirs.span.is_empty() && theirs.span == span;

@@ -1,4 +1,4 @@
-//! Comparison of two changes of one version: what both make alike, where they conflict, and the line ends of a change
+//! Comparison of two changes of one version: the splices that both have, their conflicts, and the line ends of a change
 //! that is carried from one version to another.
 
 use super::{ChangeSet, Conflict, Splice};
@@ -27,7 +27,7 @@ impl ChangeSet {
     }
 }
 
-/// The splices of each side that the other side makes as well.
+/// Marks the splices of each side that the other side has as well.
 pub(super) struct Agreement {
     pub(super) mine: Vec<bool>,
     pub(super) theirs: Vec<bool>,
@@ -60,7 +60,7 @@ fn line_hulls(base: &Snapshot, splices: &[Splice]) -> Vec<Span> {
     splices.iter().map(|splice| splice_hull(base, &mut recent, splice)).collect()
 }
 
-/// Finds lines, and remembers the last one: many splices within one very long line remain linear.
+/// Finds lines, and remembers the last one, so that many splices within one very long line take linear time.
 struct RecentLine<'t> {
     text: &'t str,
     line: Span,
@@ -95,7 +95,7 @@ fn splice_hull(base: &Snapshot, recent: &mut RecentLine<'_>, splice: &Splice) ->
     Span::new(start, end)
 }
 
-/// True when a new text ends with a line end; `None` if it is empty.
+/// True if a new text ends with a line end; `None` if it is empty.
 fn ends_line(base: &Snapshot, text: &[u8]) -> Option<bool> {
     let last = text.len().checked_sub(base.codec().charset.unit())?;
     Some(base.decode_chunk(&text[last..]) == "\n")

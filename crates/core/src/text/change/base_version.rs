@@ -4,8 +4,8 @@ use crate::text::content::ContentId;
 use crate::text::snapshot::Snapshot;
 use core::fmt;
 
-/// A version, by the identity of its content; or the version itself until somebody asks for that, because it costs a
-/// pass over the content.
+/// A version, as the id of its content; or the version itself until its id is needed, because computing it takes a pass
+/// over the content.
 #[derive(Clone)]
 pub(super) enum BaseVersion {
     Content(ContentId),

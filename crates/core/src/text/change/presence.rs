@@ -1,9 +1,9 @@
-//! Whether a version has a change already, as when an undo is repeated.
+//! Detection whether a version already has a change, as when an undo is repeated.
 //!
 //! Where lines repeat, the comparison of two versions may report an insertion or deletion at any of several positions.
 //! Two sides that made the same change then seem to have made different ones, and [`ChangeSet::rebase`] would make it
-//! twice. The distance of the versions shows the difference: a change that is missing adds to it, one that was made
-//! takes from it.
+//! twice. The distance between `base` and `now` shows the difference: the change increases it if `now` lacks the
+//! change, and reduces it if `now` has it.
 
 use super::ChangeSet;
 use crate::text::diff;
@@ -21,8 +21,8 @@ pub enum Presence {
 }
 
 impl ChangeSet {
-    /// Tells whether `now`, which was made from `base`, has this change of `base`. About linear, as
-    /// [`ChangeSet::diff`].
+    /// Returns whether `now`, which was made from `base`, already has this change of `base`. Takes about linear time,
+    /// like [`ChangeSet::diff`].
     pub fn presence(&self, base: &Snapshot, now: &Snapshot) -> Presence {
         let Ok(target) = base.after(self) else { return Presence::Unclear };
         if target.codec() != now.codec() || base.codec() != now.codec() {
@@ -39,8 +39,8 @@ impl ChangeSet {
     }
 }
 
-/// Returns the bytes of the lines in which two versions differ. Whole lines, because changes of neighbouring lines then
-/// add up.
+/// Returns the number of bytes in the lines in which two versions differ. Whole lines are counted, because the numbers
+/// for changes of neighbouring lines then add up.
 fn distance(before: &Snapshot, after: &Snapshot) -> usize {
     diff::raw_hunks(before, after).iter().map(|(old, new)| old.len() + new.len()).sum()
 }
@@ -69,7 +69,7 @@ mod tests {
     }
 
     proptest! {
-        /// Neither is taken for the other.
+        /// A change that was made and one that is missing are never confused.
         #[test]
         fn changes_are_made_once(
             base in prop::collection::vec("[ab]", 0..12),

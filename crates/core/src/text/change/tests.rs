@@ -23,13 +23,13 @@ fn snapshot(text: &str, encoding: usize) -> Snapshot {
     Snapshot::open(raw, declared).unwrap()
 }
 
-/// Texts with every kind of line end; small alphabets make equal lines and equal ends likely.
+/// Generates texts with every kind of line end; small alphabets make equal lines and equal ends likely.
 fn text(max: usize) -> impl Strategy<Value = String> {
     let atom = prop_oneof![4 => Just("a"), 2 => Just("b"), 1 => Just("é"), 4 => Just("\n"), 3 => Just("\r\n"), 1 => Just(" "), 1 => Just("\r")];
     prop::collection::vec(atom, 0..max).prop_map(|atoms| atoms.concat())
 }
 
-/// A change of `base`: ranges cut at character boundaries, replaced by short texts.
+/// Creates a change of `base`: ranges cut at character boundaries, replaced by short texts.
 fn change(base: &Snapshot, seeds: &[(u16, u16, String)], op: u32) -> Option<ChangeSet> {
     let borders: Vec<usize> = (0..=base.raw().len()).filter(|&at| base.is_border(at)).collect();
     let mut points: Vec<usize> =
@@ -182,11 +182,11 @@ fn change_adjoining_a_line_touches_it() {
         assert_eq!(ahead.is_err(), other.rebase(&base, &mine, TieBreak::MineFirst).is_err());
         ahead.ok().map(|it| String::from_utf8_lossy(&it).into_owned())
     };
-    // Before a line, and inside it.
+    // One side inserts before a line or inside it, the other side changes the line.
     assert_eq!(merge("a\nbar\n", "a\nbaz\n", "a\n// bar\n"), None);
     assert_eq!(merge("a\nbar\n", "a\nmy bar\n", "a\n// bar\n"), None);
     assert_eq!(merge("a\nbar\n", "a\nbaz\n", "abar\n"), None);
-    // After the last line, where one insertion would be joined to the other's.
+    // Both sides insert after the last line, where one insertion would be joined to the other.
     assert_eq!(merge("a\n", "a\nmine\n", "a\ntheirs"), None);
     assert_eq!(merge("a\n", "a\nmine", "a\ntheirs"), None);
     assert_eq!(merge("a\n", "a\nmine\n", "a"), None);
