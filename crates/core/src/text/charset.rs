@@ -115,16 +115,16 @@ fn distinct(text: &str, mut known: impl FnMut(char) -> bool) -> Vec<char> {
     out
 }
 
-/// Evidence for the encoding of a file.
+/// Evidence by which the encoding of a file was determined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EncodingEvidence {
-    /// By a byte order mark.
+    /// A byte order mark.
     Mark,
     /// The bytes are valid UTF-8.
     Valid,
-    /// Declared by the call or a configuration file.
+    /// A declaration in the call or in a configuration file.
     Declared,
-    /// Guessed from the bytes: sufficient for reading, never for writing new non-ASCII text.
+    /// A guess from the bytes: sufficient for reading, never for writing new non-ASCII text.
     Guessed,
 }
 
@@ -152,7 +152,7 @@ impl Codec {
     /// UTF-8 without a byte order mark: the encoding of new files.
     pub const UTF8: Codec = Codec { charset: Charset::Utf8, mark: 0, settled: EncodingEvidence::Valid };
 
-    /// Determines the encoding of `raw`. `valid_utf8` tells whether the bytes are valid UTF-8 (checked once, by the
+    /// Determines the encoding of `raw`. `valid_utf8` is true if the bytes are valid UTF-8 (checked once, by the
     /// caller).
     ///
     /// Errors: [`Code::ContentBinary`], [`Code::ContentUndecodable`] for UTF-32.
@@ -228,7 +228,7 @@ impl Codec {
     }
 }
 
-/// Refuses characters that the encoding lacks.
+/// Creates the error for characters that the encoding lacks.
 fn unencodable(chars: Vec<char>, why: String, next: Advice) -> Error {
     let shown: Vec<String> = chars.iter().map(|ch| format!("{ch:?} (U+{:04X})", u32::from(*ch))).collect();
     Error::new(Code::ContentUnencodable, why)
@@ -246,7 +246,7 @@ impl Codec {
     /// True when the encoding was only guessed and the raw offset `at` lies inside a character in some multi-byte
     /// encoding in which all bytes are valid.
     pub(crate) fn may_split_character(self, raw: &[u8], at: usize) -> bool {
-        // Only after a high byte can a byte be the second half of a character.
+        // A byte can be the second half of a character only if a byte of at least 0x80 precedes it.
         if self.settled != EncodingEvidence::Guessed
             || at == 0
             || at >= raw.len()
@@ -257,13 +257,13 @@ impl Codec {
         }
         const AMBIGUOUS_ENCODINGS: [&Encoding; 4] =
             [encoding_rs::SHIFT_JIS, encoding_rs::GBK, encoding_rs::BIG5, encoding_rs::EUC_KR];
-        // No byte below 0x30 is ever part of a longer character, so decoding can start after one.
+        // Bytes below 0x30 are never part of a longer character, so decoding can start after one.
         let from = raw[..at].iter().rposition(|&byte| byte < 0x30).map_or(0, |before| before + 1);
         AMBIGUOUS_ENCODINGS.iter().any(|encoding| !decodes(encoding, &raw[from..at]) && decodes(encoding, raw))
     }
 }
 
-/// True if a part is valid in an encoding.
+/// True if a part of the file is valid in an encoding.
 fn decodes(encoding: &'static Encoding, part: &[u8]) -> bool {
     encoding.decode_without_bom_handling_and_without_replacement(part).is_some()
 }
@@ -330,7 +330,8 @@ fn signature(raw: &[u8]) -> Option<&'static str> {
 /// Guesses the encoding of bytes that are not UTF-8: the most likely one, if they decode without errors and encode back
 /// to themselves; else Latin-1, in which every byte sequence is valid.
 fn guess(raw: &[u8]) -> Charset {
-    // The detector decides within the first part of any real text, so a larger sample of a hostile file gains nothing.
+    // The detector decides within the first part of any real text; a larger sample of a hostile file would gain
+    // nothing.
     let sample = &raw[..raw.len().min(1 << 20)];
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
     detector.feed(sample, true);

@@ -5,8 +5,8 @@ use core::str::FromStr;
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 use xxhash_rust::xxh32::Xxh32;
 
-/// Identity of a version by its raw bytes (XXH3, 128 bits). It decides staleness; a collision would harm only the one
-/// who made it. Where a hash names *stored* content, the history crate uses BLAKE3 instead.
+/// Identity of a version by its raw bytes (XXH3, 128 bits), by which staleness is decided. A collision would harm only
+/// the person who constructed it. Where a hash names *stored* content, the history crate uses BLAKE3 instead.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ContentId(u128);
 
@@ -112,19 +112,19 @@ impl FromStr for Tag {
 }
 
 /// The handle that hashline prints: four hexadecimal digits of the *text*, regardless of line ends, byte order mark and
-/// trailing blanks. Two versions may share one; among known versions the contents decide.
+/// trailing whitespace. Two versions may have the same handle; their contents then distinguish the known versions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ShortTag(u16);
 
 impl ShortTag {
-    /// Computes the tag of a decoded text: the low half of its XXH32, without the blanks (space, TAB, CR) at line ends.
-    /// One pass.
+    /// Computes the tag of a decoded text: the low half of its XXH32, without the whitespace (space, TAB, CR) at line
+    /// ends. Takes one pass.
     pub fn of(text: &str) -> ShortTag {
         ShortTag::of_pieces([text.as_bytes()])
     }
 
-    /// Computes the tag of the concatenation of `pieces`, without joining them. A CR before a line end counts as a
-    /// blank, so that raw UTF-8 without its byte order mark has the tag of its decoded text.
+    /// Computes the tag of the concatenation of `pieces`, without joining them. A CR before a line end counts as
+    /// whitespace, so that raw UTF-8 without its byte order mark has the tag of its decoded text.
     pub fn of_pieces<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> ShortTag {
         let mut hash = ShortHash::default();
         for piece in pieces {
@@ -149,11 +149,11 @@ impl fmt::Display for ShortTag {
 /// Bytes of text processed together.
 const BLOCK_BYTES: usize = 4096;
 
-/// Incremental computation of a [`ShortTag`]: the hash of the text without blanks at line ends.
+/// Incremental computation of a [`ShortTag`]: the hash of the text without whitespace at line ends.
 #[derive(Clone)]
 pub struct ShortHash {
     hash: Xxh32,
-    /// The hash including the blanks at the end of the input so far: the next byte decides whether they end a line.
+    /// The hash including the whitespace at the end of the input so far: the next byte decides whether it ends a line.
     held: Option<Xxh32>,
 }
 
@@ -190,7 +190,7 @@ impl ShortHash {
         let mut stop = done;
         while stop < bytes.len() {
             stop = (stop + BLOCK_BYTES).min(bytes.len());
-            // Includes the byte after the block, which decides whether whitespace at its end also end a line.
+            // Includes the byte after the block, which decides whether whitespace at the end of the block ends a line.
             if has_loose_end(&bytes[done..(stop + 1).min(bytes.len())]) {
                 while let Some(at) = memchr::memchr(b'\n', &bytes[done..stop]) {
                     let end = done + at;
@@ -206,7 +206,7 @@ impl ShortHash {
         self.hold(&bytes[done..]);
     }
 
-    /// Adds blanks, possibly many.
+    /// Adds whitespace, possibly a lot of it.
     fn hold(&mut self, blanks: &[u8]) {
         if !blanks.is_empty() {
             self.held.get_or_insert_with(|| self.hash.clone()).update(blanks);
@@ -218,12 +218,12 @@ fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\r')
 }
 
-/// Returns the end of `bytes[from..to]` without trailing blanks.
+/// Returns the end of `bytes[from..to]` without trailing whitespace.
 fn trimmed(bytes: &[u8], from: usize, to: usize) -> usize {
     bytes[from..to].iter().rposition(|byte| !is_blank(*byte)).map_or(from, |at| from + at + 1)
 }
 
-/// True when a blank precedes a line end. Written so that the compiler vectorizes it.
+/// True if whitespace precedes a line end. Written so that the compiler vectorizes it.
 fn has_loose_end(bytes: &[u8]) -> bool {
     let next = bytes.get(1..).unwrap_or_default();
     bytes.iter().zip(next).fold(0, |found, (&byte, &next)| {
@@ -231,7 +231,7 @@ fn has_loose_end(bytes: &[u8]) -> bool {
     }) > 0
 }
 
-/// Returns 1 for the byte, 0 for others.
+/// Returns 1 if the byte is `what`, else 0.
 fn is_byte(byte: u8, what: u8) -> u8 {
     u8::from(byte == what)
 }
@@ -260,9 +260,9 @@ impl HeaderStyle {
 pub enum Handle {
     /// The tag of a read or edit reply.
     Tag(Tag),
-    /// The header above the lines that were shown.
+    /// The short tag in the header above the lines that were shown.
     Lines(HeaderStyle, ShortTag),
-    /// The tag of a reply, in such a header.
+    /// The tag of a reply, in a header of this style.
     Headed(HeaderStyle, Tag),
 }
 
@@ -293,7 +293,7 @@ mod tests {
         }
     }
 
-    /// The rule of the format, as specified.
+    /// Computes the tag by the rule of the format, as specified.
     fn plainly(text: &str) -> ShortTag {
         let lines: Vec<&str> = text.split('\n').map(|line| line.trim_end_matches([' ', '\t', '\r'])).collect();
         ShortTag((xxhash_rust::xxh32::xxh32(lines.join("\n").as_bytes(), 0) & 0xFFFF) as u16)
@@ -305,7 +305,7 @@ mod tests {
             pieces in proptest::collection::vec("[ \t\r\n\naé]{0,9}", 0..40),
             long in 0..3_usize,
         ) {
-            // Longer than the blocks, with blanks across block boundaries.
+            // The text is longer than the blocks, and has whitespace across block boundaries.
             let pieces: Vec<String> = pieces.iter().map(|piece| format!("{piece}{}", " x".repeat(long * 700))).collect();
             let whole = pieces.concat();
             assert_eq!(ShortTag::of(&whole), plainly(&whole));

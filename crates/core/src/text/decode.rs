@@ -40,7 +40,7 @@ impl OffsetMap {
 struct TextBuilder {
     text: String,
     map: OffsetMap,
-    /// The preceding character had another width than its segment.
+    /// True if the preceding character had another width than its segment.
     broken: bool,
 }
 
@@ -69,7 +69,7 @@ impl TextBuilder {
         self.text.push(ch);
     }
 
-    /// Appends a run of text whose bytes are the same in both.
+    /// Appends a run of text whose bytes are the same in the file and in the decoded text.
     fn run(&mut self, run: &str, raw: usize) {
         if !run.is_empty() {
             self.segment(raw, 1, 1);
@@ -137,7 +137,8 @@ pub(crate) fn decode(raw: &[u8], codec: Codec) -> (String, OffsetMap) {
                     let sequence = rest.get(..usize::from(len))?;
                     let text = encoding.decode_without_bom_handling_and_without_replacement(sequence)?;
                     let mut chars = text.chars();
-                    // Big5 has four sequences that encode two characters: unreadable rather than unmappable.
+                    // Big5 has four sequences that encode two characters. The map cannot represent them, so they count
+                    // as malformed.
                     chars.next().filter(|_| chars.next().is_none()).map(|ch| (ch, len))
                 })
                 .unwrap_or((char::REPLACEMENT_CHARACTER, 1))
@@ -165,7 +166,8 @@ fn utf16(out: &mut TextBuilder, body: &[u8], mark: usize, unit: fn([u8; 2]) -> u
     }
 }
 
-/// Decodes an encoding whose ASCII bytes are themselves at a character boundary; `next` decodes one other character.
+/// Decodes an encoding in which ASCII bytes at a character boundary are ASCII characters; `next` decodes one other
+/// character.
 fn bytes(out: &mut TextBuilder, body: &[u8], mark: usize, next: impl Fn(&[u8]) -> (char, u8)) {
     let mut at = 0;
     while let Some(&byte) = body.get(at) {

@@ -14,7 +14,7 @@ use std::collections::HashMap;
 const COMPARISON_CELLS_MAX: usize = 40_000_000;
 /// A gap with more cells than this is not compared line by line.
 const GAP_CELLS_MAX: usize = 4_000_000;
-/// Occurrences up to which a line may be an anchor.
+/// Maximum number of occurrences of a line that may be an anchor.
 const ANCHOR_OCCURRENCES_MAX: u32 = 64;
 /// Depth of the recursion between anchors. Each level takes one pass over its range.
 const ANCHOR_DEPTH_MAX: usize = 8;
@@ -115,7 +115,7 @@ impl<'a> TextLines<'a> {
     }
 }
 
-/// Returns the raw spans, before and after, of the whole lines that differ. Both versions have the same codec.
+/// Returns the raw spans, before and after, of the whole lines that differ. Both versions must have the same codec.
 pub(crate) fn raw_hunks(before: &Snapshot, after: &Snapshot) -> Vec<(Span, Span)> {
     let (start, before_end, after_end) = differing_middle(before, after);
     let old = RawLines::new(before, Span::new(start, before_end));
@@ -123,8 +123,8 @@ pub(crate) fn raw_hunks(before: &Snapshot, after: &Snapshot) -> Vec<(Span, Span)
     line_hunks(&old.lines, &new.lines).into_iter().map(|(a, b)| (old.span(&a), new.span(&b))).collect()
 }
 
-/// Offsets in the decoded texts: the start of the first differing line (the same in both), and the ends of the last
-/// ones.
+/// Returns offsets in the decoded texts: the start of the first differing line (the same in both), and the ends of the
+/// last differing lines.
 fn differing_middle(before: &Snapshot, after: &Snapshot) -> (usize, usize, usize) {
     let (a, b) = (before.raw(), after.raw());
     let (a_text, b_text) = (before.text(), after.text());
@@ -145,17 +145,18 @@ fn differing_middle(before: &Snapshot, after: &Snapshot) -> (usize, usize, usize
     (start, a_end.max(start), b_end.max(start))
 }
 
-/// Returns the last offset of the decoded text that is not after a raw offset, and whether it is exactly that position.
-/// Inside a character it may lie inside that character's UTF-8, which is good enough to find the line.
+/// Returns the last offset of the decoded text that is not after a raw offset, and whether the two positions are
+/// exactly the same. Inside a character the result may lie inside that character's UTF-8, which is good enough to find
+/// the line.
 fn floor(of: &Snapshot, raw: usize) -> (usize, bool) {
     let at = of.to_text(raw);
     if of.to_raw(at) > raw { (at.saturating_sub(1), false) } else { (at, true) }
 }
 
-/// The lines of a part of a decoded text, each as its raw bytes.
+/// The lines of a part of a decoded text, each represented by its raw bytes.
 struct RawLines<'a> {
     lines: Vec<&'a [u8]>,
-    /// Raw offset of each line, and of the end.
+    /// Raw offset of each line, and of the end of the last one.
     starts: Vec<usize>,
 }
 
@@ -248,7 +249,7 @@ impl DiffRanges {
         }
     }
 
-    /// Compares every line with every line of two ranges, given where they begin. If the budget runs out, all of them
+    /// Compares every line with every line of two ranges, given where they begin. If the budget runs out, all lines
     /// count as different.
     fn compare<T: Eq + core::hash::Hash + Ord>(&mut self, a: &[T], b: &[T], a_at: usize, b_at: usize) {
         if work::spend_or_end(a.len() + b.len() + a.len().saturating_mul(b.len()) / 8) {
@@ -353,8 +354,8 @@ impl LineComparison {
     }
 }
 
-/// Returns the hunks of a few lines changed in place, which is what most edits are: as many lines as before, and no
-/// changed line found elsewhere. `None` if a full comparison is needed.
+/// Returns the hunks if a few lines were changed in place, as by most edits: there are as many lines as before, and no
+/// changed line occurs elsewhere. `None` if a full comparison is needed.
 fn line_by_line<T: Eq>(a: &[T], b: &[T]) -> Option<Vec<(Range<usize>, Range<usize>)>> {
     const SMALL_GAP_LINES: usize = 32;
     if a.len() != b.len() || a.len() > SMALL_GAP_LINES {
@@ -431,7 +432,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(40))]
 
-        /// Long enough to be compared by anchors.
+        /// The texts are long enough to be compared by anchors.
         #[test]
         fn hunks_lead_from_one_text_to_the_other(
             seeds in prop::collection::vec((0u32..100_000, 0u32..8, 1u32..60), 10..60),
@@ -460,7 +461,7 @@ mod tests {
 
     #[test]
     fn repetitive_text_has_a_small_diff() {
-        // The same thousand lines three times, every tenth of them changed.
+        // The same three thousand lines three times, every tenth of them changed.
         let a = lines(9_000, |nth| format!("line {}", nth % 3_000));
         let b = lines(9_000, |nth| if nth % 10 == 3 { format!("other {nth}") } else { a[nth].clone() });
         let (made, changed) = patched(&a, &b, &line_hunks(&a, &b));

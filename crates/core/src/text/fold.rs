@@ -1,6 +1,6 @@
 //! Folding of lookalike characters to one form.
 //!
-//! Single and double quotes and primes, dashes, Unicode blanks and `…` become ASCII, zero-width characters are removed,
+//! Single and double quotes and primes, dashes, Unicode spaces and `…` become ASCII, zero-width characters are removed,
 //! and letters lose their accents (canonical decomposition). Compatibility forms (`²` is not `2`), case and letters of
 //! other scripts are never folded.
 
@@ -31,7 +31,7 @@ fn plain_quote(ch: char) -> Option<char> {
     }
 }
 
-/// True when a text has quotes, which are folded at any length of the text: straight and curly ones are the same.
+/// True when a text has quotes. Straight and curly quotes count as equal whatever the length of the text.
 pub(crate) fn has_quotes(text: &str) -> bool {
     text.chars().any(|ch| plain_quote(ch).is_some())
 }
@@ -60,11 +60,11 @@ pub(crate) fn fold(text: &str) -> Cow<'_, str> {
 /// The normalization under which two lines are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Normalization {
-    /// Ignores trailing blanks.
+    /// Ignores trailing whitespace.
     TrailingBlanks,
     /// Also ignores the indentation.
     Indentation,
-    /// Also ignores the length of blank runs.
+    /// Also ignores the length of runs of spaces and tabs.
     BlankRuns,
 }
 
@@ -88,7 +88,7 @@ pub(crate) fn has_ascii_form(line: &str, form: &str) -> bool {
         || line.len() >= form.len() && line.is_ascii() && has_runs(line.as_bytes()) && single_blanks(line) == form
 }
 
-/// The blanks that count as white space within a line.
+/// Spaces and tabs, called *blanks* here: the characters that count as whitespace within a line.
 pub(crate) const BLANKS: [char; 2] = [' ', '\t'];
 
 /// True for an empty or blank line.
@@ -96,7 +96,7 @@ pub(crate) fn is_blank(line: &str) -> bool {
     line.trim().is_empty()
 }
 
-/// The indentation of a line.
+/// Returns the indentation of a line.
 pub(crate) fn indent_of(line: &str) -> &str {
     &line[..line.len() - line.trim_start_matches(BLANKS).len()]
 }
@@ -106,7 +106,7 @@ pub(crate) fn count_alnum(text: &str, enough: usize) -> usize {
     text.chars().filter(|ch| ch.is_alphanumeric()).take(enough).count()
 }
 
-/// Trims the blanks at both ends.
+/// Trims the spaces and tabs at both ends.
 fn trimmed_text(line: &str) -> &str {
     let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t');
     let head = line.bytes().take_while(is_blank).count();
@@ -114,7 +114,7 @@ fn trimmed_text(line: &str) -> &str {
     &line[head..line.len() - tail]
 }
 
-/// Trims the blanks at both ends.
+/// Trims the spaces and tabs at both ends.
 fn trimmed(mut line: &[u8]) -> &[u8] {
     while let [b' ' | b'\t', rest @ ..] | [rest @ .., b' ' | b'\t'] = line {
         line = rest;
@@ -122,9 +122,9 @@ fn trimmed(mut line: &[u8]) -> &[u8] {
     line
 }
 
-/// True when a blank run is anything but one blank.
+/// True when a blank run is anything but a single space.
 fn has_runs(bytes: &[u8]) -> bool {
-    // Branch-free: nearly every line has no such run.
+    // Branch-free, because nearly every line has no such run.
     let pairs = bytes.iter().zip(bytes.get(1..).unwrap_or(&[]));
     let runs = pairs.fold(0, |any, (a, b)| any | u8::from(*a == b' ') & u8::from(*b == b' '));
     runs | bytes.iter().fold(0, |any, byte| any | u8::from(*byte == b'\t')) > 0
@@ -146,7 +146,7 @@ fn single_blanks(line: &str) -> String {
 /// A map by keys that are hashes of lines already.
 pub(crate) type HashedKeys<T> = HashMap<u64, T, BuildHasherDefault<HashedKey>>;
 
-/// The hash of a key that is one.
+/// A hasher for keys that are hashes already.
 #[derive(Default)]
 pub(crate) struct HashedKey(u64);
 
@@ -166,7 +166,7 @@ impl Hasher for HashedKey {
 
 /// Hash of [`normalize`].
 pub(crate) fn normalized_hash(line: &str, look: Normalization) -> u64 {
-    // Nearly every line takes this path, without a look at its characters.
+    // Nearly every line takes this path, which does not examine its characters.
     if look != Normalization::TrailingBlanks && line.is_ascii() {
         let line = trimmed(line.as_bytes());
         if look == Normalization::Indentation || !has_runs(line) {
@@ -190,7 +190,7 @@ pub(crate) struct MappedText {
 }
 
 impl MappedText {
-    /// Folds `text`; with `runs`, every blank run becomes one blank.
+    /// Folds `text`; with `runs`, every run of blanks becomes one space.
     pub(crate) fn new(text: &str, runs: bool) -> MappedText {
         let mut out = MappedText { text: String::with_capacity(text.len()), from: Vec::with_capacity(text.len() + 1) };
         let mut last_blank = false;

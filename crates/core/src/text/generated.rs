@@ -1,8 +1,8 @@
 //! Detection of generated files by their own notice.
 
-/// Lines at the beginning of a file that may hold the notice.
+/// Number of lines at the beginning of a file that may contain the notice.
 const HEAD_LINES: usize = 12;
-/// Bytes of them that are read.
+/// Maximum number of bytes of these lines that are examined.
 const HEAD_BYTES_MAX: usize = 4096;
 
 /// Phrases at the top of generated files, in lower case.
@@ -21,7 +21,7 @@ const GENERATED_MARKS: &[&str] = &[
 const MARK_BYTES_MIN: usize = 10;
 
 /// Returns the 1-based line and the words by which a text declares itself generated. Only lines that begin like a
-/// comment count.
+/// comment are examined.
 pub fn generated(text: &str) -> Option<(usize, &str)> {
     let mut end = text.len().min(HEAD_BYTES_MAX);
     while !text.is_char_boundary(end) {
@@ -32,7 +32,7 @@ pub fn generated(text: &str) -> Option<(usize, &str)> {
         let stop = memchr::memchr(b'\n', rest.as_bytes());
         let line = &rest[..stop.unwrap_or(rest.len())];
         rest = stop.map_or("", |stop| &rest[stop + 1..]);
-        // Most lines are code, which their first character shows.
+        // Most lines are code, which is recognized by the first character.
         let first = line.bytes().find(|byte| !matches!(byte, b' ' | b'\t'));
         if first.is_none_or(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'"' | b'\'')) {
             return None;
@@ -46,7 +46,7 @@ pub fn generated(text: &str) -> Option<(usize, &str)> {
     })
 }
 
-/// True for a line that begins with a sign, except quotes.
+/// True for a line that begins with a punctuation character other than a quote.
 fn begins_like_comment(line: &str) -> bool {
     line.starts_with(|char: char| char.is_ascii_punctuation() && !matches!(char, '"' | '\''))
 }

@@ -4,7 +4,7 @@
 use crate::text::explain::{DiffHunk, DiffLine, LineKind};
 use std::collections::HashMap;
 
-/// Places that a message lists.
+/// Maximum number of places that a message lists.
 const LISTED_PLACES_MAX: usize = 5;
 
 /// Returns a sentence about invisible characters in added lines that the removed ones did not contain.
@@ -42,7 +42,8 @@ pub fn invisible_characters(hunks: &[DiffHunk]) -> Option<String> {
     ))
 }
 
-/// Returns a sentence about curly quotes, or blanks that look like a space, that an edit adds to a pure ASCII file.
+/// Returns a sentence about curly quotes, or about Unicode spaces that look like a normal one, that an edit adds to a
+/// pure ASCII file.
 pub fn curly_quotes(before: &str, hunks: &[DiffHunk]) -> Option<String> {
     let added = hunks.iter().flat_map(numbered).filter(|(_, line)| line.kind == LineKind::Added);
     let (line, char) = added.into_iter().find_map(|(number, line)| {
@@ -63,12 +64,13 @@ pub fn curly_quotes(before: &str, hunks: &[DiffHunk]) -> Option<String> {
     })
 }
 
-/// True for blanks that are not a space and look like one.
+/// True for characters that look like a space and are not U+0020.
 const fn is_odd_blank(char: char) -> bool {
     matches!(char, '\u{A0}' | '\u{1680}' | '\u{2000}'..='\u{200A}' | '\u{202F}' | '\u{205F}' | '\u{3000}')
 }
 
-/// The lines of a hunk with their numbers in the new version; removed lines have the number of their former position.
+/// Returns the lines of a hunk with their numbers in the new version; removed lines have the number that the line after
+/// them has there.
 fn numbered(hunk: &DiffHunk) -> impl Iterator<Item = (usize, &DiffLine)> {
     let mut number = hunk.new_start + usize::from(hunk.new_lines == 0);
     hunk.lines.iter().map(move |line| {
@@ -93,10 +95,11 @@ fn found(line: &str) -> impl Iterator<Item = char> {
             let char = rest.next()?;
             let (left, right) = (before.replace(char), rest.peek().copied());
             let unseen = match char {
-                // Between letters of many scripts, and in emoji, these two are part of the spelling.
+                // Between letters of many scripts, and in emoji, the zero-width joiner and non-joiner are part of the
+                // spelling.
                 '\u{200C}' | '\u{200D}' => ![left, right].iter().all(|near| near.is_some_and(|it| !it.is_ascii())),
                 '\u{E0020}'..='\u{E007F}' => !flag,
-                // After a line end of old Macs, or at the end of a page.
+                // These control characters are common in texts: tabs, line ends of old Macs, and page breaks.
                 '\t' | '\r' | '\u{C}' => false,
                 _ => char.is_control() || is_unseen(char),
             };
@@ -115,7 +118,7 @@ const fn is_unseen(char: char) -> bool {
             | '\u{3164}' | '\u{FEFF}' | '\u{FFA0}' | '\u{FFF9}'..='\u{FFFB}' | '\u{E0000}'..='\u{E007F}')
 }
 
-/// True for characters that change the display order of others.
+/// True for characters that change the order in which others are displayed.
 const fn is_order(char: char) -> bool {
     matches!(char, '\u{61C}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
 }

@@ -8,7 +8,7 @@ const BLOCK_BYTES: usize = 1024;
 /// Block look-ups (absolute, or as a share of all lines) after which the full table of line starts is built.
 const BLOCK_LOOKUPS_MAX: usize = 64;
 const BLOCK_LOOKUPS_SHARE: usize = 16;
-/// Bytes whose line ends are counted together, and the number of line ends that are searched for one by one.
+/// Number of bytes whose line ends are counted together, and the number of line ends that are searched for one by one.
 const PIECE_BYTES: usize = 128;
 const SEARCHED_LINE_ENDS_MAX: usize = 2;
 /// Ranges of at most this many lines find their end by scanning forward.
@@ -32,9 +32,9 @@ pub struct LineIndex {
 /// Lines of a sparse snapshot that are consecutive in the file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SparseRange {
-    /// Their span in the snapshot.
+    /// The span of the lines in the snapshot.
     pub(crate) text: Span,
-    /// Number of the first one in the file.
+    /// Number of the first of the lines in the file.
     pub(crate) line: usize,
 }
 
@@ -73,7 +73,7 @@ impl LineIndex {
         self.total + usize::from(!text.is_empty() && !text.ends_with('\n'))
     }
 
-    /// The 1-based line that holds `offset`.
+    /// The 1-based number of the line that contains `offset`.
     pub fn line_of(&self, text: &str, offset: usize) -> usize {
         let Some((stretches, _)) = &self.sparse else { return self.local_line_of(text, offset) };
         let at = stretches.partition_point(|it| it.text.start() <= offset);
@@ -81,7 +81,7 @@ impl LineIndex {
         here.line + self.local_line_of(text, offset.min(here.text.end())) - self.local_line_of(text, here.text.start())
     }
 
-    /// The line that holds `offset`, counted within this text alone.
+    /// The number of the line that contains `offset`, counted within this text alone.
     pub(crate) fn local_line_of(&self, text: &str, offset: usize) -> usize {
         let offset = offset.min(text.len());
         if let Some(starts) = self.starts.get().and_then(Option::as_deref) {
@@ -94,7 +94,7 @@ impl LineIndex {
     }
 
     /// Offset at which the 1-based `line` begins; the length of the text for a line past the end. For a line that a
-    /// sparse snapshot does not hold, the end of the chunk before it.
+    /// sparse snapshot does not contain, the end of the chunk before it.
     pub fn start_of(&self, text: &str, line: usize) -> usize {
         let Some((stretches, count)) = &self.sparse else { return self.local_start_of(text, line) };
         let at = stretches.partition_point(|it| it.line <= line.max(1));
@@ -114,14 +114,14 @@ impl LineIndex {
         if let Some(start) = self.starts(text).and_then(|starts| starts.get(ends)) {
             return *start as usize;
         }
-        // The block that holds the last line end before `line`.
+        // The block that contains the last line end before `line`.
         let block = self.line_ends_before.partition_point(|&before| before < ends) - 1;
         let from = block * BLOCK_BYTES;
         let nth = ends - self.line_ends_before[block] - 1;
         nth_line_end(&text.as_bytes()[from..], nth).map_or(text.len(), |at| from + at + 1)
     }
 
-    /// The table of all line starts, built once there were enough look-ups to pay for it.
+    /// Returns the table of all line starts, which is built once there were enough look-ups to pay for it.
     fn starts(&self, text: &str) -> Option<&[u32]> {
         if let Some(known) = self.starts.get() {
             return known.as_deref();
@@ -148,8 +148,8 @@ impl LineIndex {
     }
 }
 
-/// Returns the offset of a line end by its zero-based number. Whole pieces are counted, which is faster than a search for
-/// each line end.
+/// Returns the offset of a line end by its zero-based number. Line ends of whole pieces are counted, which is faster
+/// than a search for each line end.
 pub(crate) fn nth_line_end(bytes: &[u8], mut nth: usize) -> Option<usize> {
     let mut from = 0;
     while let Some(piece) = bytes.get(from..from + PIECE_BYTES).filter(|_| nth > SEARCHED_LINE_ENDS_MAX) {
@@ -173,12 +173,12 @@ fn starts(text: &[u8], ends: usize) -> Option<Vec<u32>> {
     Some(out)
 }
 
-/// Offset at which the line that holds `at` begins.
+/// Offset at which the line that contains `at` begins.
 pub(crate) fn line_start(text: &str, at: usize) -> usize {
     memchr::memrchr(b'\n', &text.as_bytes()[..at]).map_or(0, |end| end + 1)
 }
 
-/// Offset just past the line end of the line that holds `at`, or the end of the text.
+/// Offset after the line end of the line that contains `at`, or the end of the text.
 pub(crate) fn line_stop(text: &str, at: usize) -> usize {
     memchr::memchr(b'\n', &text.as_bytes()[at..]).map_or(text.len(), |end| at + end + 1)
 }
