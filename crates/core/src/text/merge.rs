@@ -41,7 +41,7 @@ impl<'t> MergeSide<'t> {
         self.hunks.get(hunk).map(|(old, _)| old.start)
     }
 
-    /// Takes the next hunks that touch `base` into `hunks` and extends `base` by them.
+    /// Adds the next hunks that touch `base` to `hunks`, and extends `base` by them.
     fn take(&self, hunks: &mut Range<usize>, base: &mut Range<usize>) -> bool {
         let before = hunks.end;
         while let Some((old, _)) = self.hunks.get(hunks.end) {
@@ -56,7 +56,7 @@ impl<'t> MergeSide<'t> {
         hunks.end > before
     }
 
-    /// The lines of this side that replace `base`, which contains these hunks.
+    /// Returns the lines of this side that replace `base`, which contains these hunks.
     fn lines(&self, hunks: &Range<usize>, base: &Range<usize>) -> &[&'t str] {
         if hunks.is_empty() {
             return &[];
@@ -115,7 +115,7 @@ mod tests {
     }
 
     proptest! {
-        /// If one side changed nothing, the result is the other one; without markers there is no conflict.
+        /// If one side changed nothing, the result is the other side, without markers.
         #[test]
         fn change_of_one_side_is_taken_completely(base in "([abc]\n){0,12}", ours in "([abcd]\n){0,12}") {
             prop_assert_eq!(&merge_with_markers(&base, &ours, &base), &ours);
@@ -123,7 +123,7 @@ mod tests {
             prop_assert_eq!(&merge_with_markers(&base, &ours, &ours), &ours);
         }
 
-        /// Both sides are between the markers; taking one of them everywhere leaves its lines in order.
+        /// Both sides are between the markers; choosing the same side at each conflict leaves its lines in order.
         #[test]
         fn no_line_is_lost(base in "([abc]\n){0,9}", ours in "([abd]\n){0,9}", theirs in "([ace]\n){0,9}") {
             let merged = merge_with_markers(&base, &ours, &theirs);

@@ -1,5 +1,5 @@
-//! Texts and their versions: bytes and characters, spans and lines, snapshots, change sets, and comparisons. Nothing
-//! here knows how a caller points at a place, or how an edit is written.
+//! Texts and their versions: bytes and characters, spans and lines, snapshots, change sets, and comparisons. These
+//! modules do not depend on how a caller points at a place, or on how an edit is written.
 
 pub(crate) mod change;
 pub(crate) mod charset;

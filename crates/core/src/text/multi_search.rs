@@ -2,37 +2,37 @@
 //! text.
 //!
 //! For each needle, short substrings (grams) are kept, one for each remainder of their offset modulo the stride.
-//! Wherever the needle occurs, exactly one of them is at a position that is looked at: every occurrence is found once,
+//! Wherever the needle occurs, exactly one of them is at a position that is examined: every occurrence is found once,
 //! so counts are exact. The gram for a remainder can be chosen freely; a sample of the searched text and of the needles
-//! decides which one is rarest. Longer needles have longer, more selective grams. If the needles repeat themselves so
-//! much that no gram is selective, the search is given up after a bounded number of steps.
+//! decides which one is rarest. Longer needles have longer, more selective grams. If the needles are so repetitive that
+//! no gram is selective, the search is given up after a bounded number of steps.
 
 use crate::work;
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
-/// Bytes of a gram, and the stride that the shortest needle must allow if there is a choice: long grams are more
-/// selective, but more positions to look at cost more than that gains.
+/// Bytes of a gram, and the stride that the shortest needle must allow for that width: long grams are more selective,
+/// but with a shorter stride the additional positions would cost more than that gains.
 const GRAM_WIDTHS: [(usize, usize); 2] = [(32, 64), (16, 16)];
-/// Bytes of a gram for needles that are too short for the others.
+/// Bytes of a gram for needles that are too short for the wider ones.
 const NARROW_GRAM_BYTES: usize = 8;
-/// Needles shorter than this have too few grams and go to an automaton.
+/// Needles with fewer bytes than this have too few grams, and are searched for with an automaton.
 pub(crate) const SHORT_NEEDLE_BYTES: usize = 16;
-/// Bytes of the texts of one automaton, which takes some hundred times their memory.
+/// Maximum bytes of the needles of one automaton, which takes some hundred times their memory.
 pub(crate) const AUTOMATON_NEEDLE_BYTES_MAX: usize = 256 << 10;
 /// Bytes of all needles of an automaton up to which the library chooses its kind.
 const SMALL_AUTOMATON_BYTES_MAX: usize = 1024;
-/// The largest stride; beyond it every step costs a cache line.
+/// The largest stride; beyond it every step costs a cache line anyway.
 const STRIDE_BYTES_MAX: usize = 128;
-/// Cost of a look at one candidate, in bytes compared.
+/// Cost of a comparison with one candidate, in bytes compared.
 const CANDIDATE_COST_BYTES: usize = 16;
 /// Bits of the filter for each gram: the minimum, and the number used while the filter fits the L1 cache. `CACHED` is
 /// that size in bits.
 const FILTER_BITS_PER_GRAM: (usize, usize) = (16, 64);
 const CACHED_FILTER_BITS: usize = 1 << 17;
-/// Positions sampled in the searched text, and in the needles: half as many as grams are kept, within these bounds.
+/// Positions sampled in the searched text, and in the needles: half as many as there are grams, within these bounds.
 const SAMPLED_PLACES: (usize, usize) = (1024, 1 << 16);
 
-/// Bytes of the searched text between two looks at the work.
+/// Bytes of the searched text between two checks of the work.
 const COUNTED_BYTES: usize = 1 << 16;
 
 /// An occurrence of a needle.
@@ -59,7 +59,7 @@ impl<'p> Needles<'p> {
         Some(Needles { long: GramIndex::new(all, sample.as_ref(), total), short })
     }
 
-    /// Prepares needles without grams: never slow on any input, but never fast.
+    /// Prepares needles without grams: the search takes the same moderate time for any input.
     pub(crate) fn without_grams(all: &[&'p str]) -> Option<Needles<'p>> {
         Needles::automaton(all, |_| true)
     }
@@ -77,8 +77,8 @@ impl<'p> Needles<'p> {
         Some(Needles { long: None, short: Some((built.ok()?, chosen)) })
     }
 
-    /// Finds all occurrences of all needles, overlapping ones too, in no order. Subtracts the cost from the budget, in
-    /// bytes compared beyond the one pass; `None` if the budget is used up.
+    /// Finds all occurrences of all needles, including overlapping ones, in no order. Subtracts the cost from the
+    /// budget, in bytes compared beyond the one pass; `None` if the budget is used up.
     pub(crate) fn find_all(&self, text: impl AsRef<[u8]>, budget: &mut usize) -> Option<Vec<NeedleMatch>> {
         let text = text.as_ref();
         let mut out = Vec::new();
@@ -100,7 +100,7 @@ struct GramIndex<'p> {
     needles: Vec<&'p [u8]>,
     stride: usize,
     width: usize,
-    /// A bit filter over the hashes of grams: it rejects most positions at the first look.
+    /// A bit filter over the hashes of grams, which rejects most positions immediately.
     bits: Vec<u64>,
     /// Shifts that turn a hash into its bit and into its chain.
     shifts: (u32, u32),
@@ -111,7 +111,7 @@ struct GramIndex<'p> {
 
 /// A gram of a needle.
 struct Gram {
-    /// Its hash; candidates with an equal hash are compared in full.
+    /// The hash of the gram; candidates with an equal hash are compared in full.
     hash: u64,
     needle: u32,
     offset: u32,
@@ -124,7 +124,7 @@ impl<'p> GramIndex<'p> {
     fn new(all: &[&'p str], sample: &[u8], total: usize) -> Option<GramIndex<'p>> {
         let long = || all.iter().filter(|needle| needle.len() >= SHORT_NEEDLE_BYTES);
         let (count, least) = (long().count(), long().map(|needle| needle.len()).min()?);
-        // A longer stride means fewer looks at the text, but more grams.
+        // A longer stride means fewer positions to examine, but more grams.
         let wish = (total / (5 * count)).isqrt().clamp(1, STRIDE_BYTES_MAX);
         let width = GRAM_WIDTHS
             .iter()
@@ -207,7 +207,7 @@ impl<'p> GramIndex<'p> {
         Some(())
     }
 
-    /// Compares all needles that have this gram with the text.
+    /// Compares the text with all needles that have this gram.
     fn look(&self, text: &[u8], at: usize, hash: u64, budget: &mut usize, out: &mut Vec<NeedleMatch>) -> Option<()> {
         let mut next = self.heads[slot(hash, self.shifts.1)];
         while let Some(piece) = (next as usize).checked_sub(1).and_then(|index| self.grams.get(index)) {
@@ -232,7 +232,7 @@ impl<'p> GramIndex<'p> {
     }
 }
 
-/// Converts a number; what does not fit becomes the largest.
+/// Converts a number; one that is too large becomes the maximum.
 fn to_u32(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
@@ -278,7 +278,7 @@ impl GramSample {
             let often = self.slots.get(slot(hash, self.shift)).copied().unwrap_or(0);
             if often < best.0 || offset == class {
                 best = (often, offset, hash);
-                // The gram itself was counted once.
+                // The sample counted the gram itself once.
                 if often <= 1 {
                     break;
                 }
@@ -321,7 +321,7 @@ mod tests {
     use super::{NeedleMatch, Needles};
     use proptest::prelude::*;
 
-    /// Finds every occurrence by comparing at every position.
+    /// Finds every occurrence by a comparison at every position.
     fn everywhere(all: &[&str], text: &str) -> Vec<NeedleMatch> {
         let bytes = text.as_bytes();
         let starts = |needle: usize| {

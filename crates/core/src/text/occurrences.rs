@@ -1,8 +1,8 @@
-//! All occurrences of one text in another, overlapping ones too, in linear time.
+//! All occurrences of one text in another, including overlapping ones, in linear time.
 //!
-//! A search that starts again behind the first byte of each occurrence compares the whole needle each time, which is
-//! quadratic where the needle repeats itself. So once two occurrences overlap, the table of borders (Knuth, Morris,
-//! Pratt) tells how much of the needle is matched already.
+//! A search that starts again after the first byte of each occurrence compares the whole needle each time, which is
+//! quadratic if the needle repeats itself. So once two occurrences overlap, the table of borders (Knuth, Morris, Pratt)
+//! shows how much of the needle is matched already.
 
 use crate::text::sampled_search::{SampledNeedle, SampledSearch};
 use memchr::memmem;
@@ -12,16 +12,16 @@ pub(crate) struct Occurrences<'t> {
     text: &'t [u8],
     needle: &'t [u8],
     search: NeedleFinder<'t>,
-    /// The last occurrence.
+    /// The offset of the last occurrence.
     last: Option<usize>,
     /// For each prefix of the needle, the length of its longest proper border: a text that begins and ends it. Empty
     /// until two occurrences overlap.
     borders: Vec<usize>,
-    /// Bytes compared since [`Occurrences::take_compared`], about.
+    /// Approximate number of bytes compared since the last [`Occurrences::take_compared`].
     compared: usize,
 }
 
-/// The way to find the first occurrence; prepared for the first search.
+/// The method that finds the first occurrence; prepared for the first search.
 enum NeedleFinder<'t> {
     Unprepared,
     Sampled(Box<SampledNeedle<'t>>),
@@ -35,7 +35,7 @@ impl<'t> Occurrences<'t> {
         Occurrences { text, needle, search, last: None, borders: Vec::new(), compared: 0 }
     }
 
-    /// Returns about how many bytes were compared since the last call, and starts again at 0.
+    /// Returns approximately how many bytes were compared since the last call, and resets the count to 0.
     pub(crate) fn take_compared(&mut self) -> usize {
         std::mem::take(&mut self.compared)
     }

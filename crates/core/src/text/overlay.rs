@@ -15,7 +15,7 @@ pub trait View {
     /// True if there is a file at a path.
     fn has_file(&self, path: &str) -> bool;
 
-    /// True if there are files below a path.
+    /// True if there are files below a directory.
     fn has_below(&self, path: &str) -> bool;
 }
 
@@ -88,7 +88,7 @@ impl<'v, V: View + ?Sized> MapOverlay<'v, V> {
         self.entries.contains_key(path)
     }
 
-    /// Makes this the file at a path.
+    /// Makes `file` the file at a path.
     pub fn write(&mut self, path: impl Into<String>, file: Snapshot) {
         self.entries.insert(path.into(), Some(file));
     }
@@ -102,12 +102,12 @@ impl<'v, V: View + ?Sized> MapOverlay<'v, V> {
         Ok(file)
     }
 
-    /// Returns the file that was written at a path, and leaves an empty one there.
+    /// Returns the file that was written at a path, and leaves an empty file there.
     pub(crate) fn take(&mut self, path: &str) -> Option<Snapshot> {
         self.entries.get_mut(path)?.replace(Snapshot::from_text(""))
     }
 
-    /// Returns the paths with other files than in the view, sorted.
+    /// Returns the paths at which the overlay and the view differ, sorted.
     ///
     /// Errors: as [`View::file`].
     pub fn diff(&self) -> Result<Vec<PathChange>> {
@@ -139,7 +139,7 @@ impl<V: View + ?Sized> View for MapOverlay<'_, V> {
         self.entries.get(path).map_or_else(|| self.base.has_file(path), Option::is_some)
     }
 
-    /// True as well for a directory whose files were all removed: it exists until the changes are made.
+    /// True as well for a directory whose files were all removed: it exists until the changes are made on disk.
     fn has_below(&self, path: &str) -> bool {
         self.base.has_below(path) || self.entries.iter().any(|(name, file)| file.is_some() && is_below(name, path))
     }
@@ -180,7 +180,7 @@ mod tests {
         ]
     }
 
-    /// Makes the step in a map.
+    /// Performs the step on a map of files.
     fn in_map(files: &mut Files, step: &Step) {
         match step {
             Step::Write(path, text) => {
@@ -204,7 +204,7 @@ mod tests {
         String::from_utf8(file.raw().to_vec()).unwrap()
     }
 
-    /// Makes the step in an overlay.
+    /// Performs the step on an overlay.
     fn in_overlay(overlay: &mut MapOverlay<'_, Files>, step: &Step) {
         match step {
             Step::Write(path, text) => overlay.write(path, Snapshot::open_text(text.as_str()).unwrap()),

@@ -1,23 +1,23 @@
 //! Search for one text that looks only at every n-th position (the stride) of the searched text.
 //!
 //! Short parts of the needle (grams) are kept, one for each remainder of their offset modulo the stride, all of them
-//! from one window. Wherever the needle occurs, exactly one gram is at a position that is looked at. A longer stride
-//! means fewer looks, but more grams to prepare.
+//! from one window. Wherever the needle occurs, exactly one gram is at a position that is examined. A longer stride
+//! means fewer positions, but more grams to prepare.
 
 /// Bytes of a gram, and the stride that the needle must allow: long grams are more selective, a long stride is faster.
 const GRAM_WIDTHS: [(usize, usize); 2] = [(32, 48), (16, 16)];
-/// Bytes of a gram of needles that are too short for the others.
+/// Bytes of a gram of needles that are too short for the wider ones.
 const NARROW_GRAM_BYTES: usize = 8;
-/// The longest text: in longer ones, a search that looks at every byte needed fewer instructions.
+/// The longest searched text: in longer ones, a search that examines every byte needed fewer instructions.
 const TEXT_BYTES_MAX: usize = 64 << 10;
-/// The stride that a needle must allow: with a shorter one, a search that looks at every byte with vector
-/// instructions needs fewer of them.
+/// The stride that a needle must allow: with a shorter one, a search that examines every byte with vector instructions
+/// needs fewer of them.
 const STRIDE_BYTES_MIN: usize = 64;
-/// The largest stride; beyond it every step costs a cache line.
+/// The largest stride; beyond it every step costs a cache line anyway.
 const STRIDE_BYTES_MAX: usize = 128;
 /// Entries of the table of grams, a power of two.
 const HEADS: usize = 1024;
-/// Cost of a look at one gram, in bytes compared.
+/// Cost of a comparison with one gram, in bytes compared.
 const GRAM_COST_BYTES: usize = 16;
 
 /// A needle, prepared for searching.
@@ -27,18 +27,18 @@ pub(crate) struct SampledNeedle<'n> {
     width: usize,
     /// For each hash, the remainder of the last gram that has it, plus one.
     heads: [u8; HEADS],
-    /// For each remainder, that of the gram before it with the same hash, plus one.
+    /// For each remainder, the remainder of the gram before it with the same hash, plus one.
     next: [u8; STRIDE_BYTES_MAX],
-    /// Bytes that may still be compared beyond the looks.
+    /// Bytes that may still be compared with candidates.
     budget: usize,
 }
 
-/// The end of a search.
+/// The result of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SampledSearch {
-    /// The first occurrence.
+    /// The first occurrence is at this offset.
     Found(usize),
-    /// There is none.
+    /// There is no occurrence.
     Nothing,
     /// The grams are so common in this text that another search is faster. There is no occurrence before this offset.
     GivenUp(usize),
@@ -81,7 +81,7 @@ impl<'n> SampledNeedle<'n> {
         }
     }
 
-    /// Finds the first occurrence that begins at `from` or behind it.
+    /// Finds the first occurrence that begins at `from` or after it.
     pub(crate) fn find(&mut self, text: &[u8], from: usize) -> SampledSearch {
         match self.width {
             32 => self.scan::<32>(text, from),
@@ -107,19 +107,18 @@ impl<'n> SampledNeedle<'n> {
         SampledSearch::Nothing
     }
 
-    /// Returns the first occurrence of which a gram of this chain is at `at`.
+    /// Returns the first occurrence that has a gram of this chain at `at`.
     ///
-    /// Errors: the budget is used up.
+    /// Errors: `()` once the budget is used up.
     fn look(&mut self, text: &[u8], at: usize, piece: &[u8], mut head: u8) -> Result<Option<usize>, ()> {
-        // A chain has the last gram of the needle first, and with it the first occurrence.
+        // A chain begins with the last gram of the needle, and therefore with the first occurrence.
         while let Some(class) = usize::from(head).checked_sub(1) {
             head = self.next[class];
             self.budget = self.budget.checked_sub(GRAM_COST_BYTES).ok_or(())?;
             if self.needle[class..class + piece.len()] != *piece {
                 continue;
             }
-            // A position before the last gram of an occurrence at `from` is never looked at, so that this is not before
-            // `from`.
+            // The search begins at the last gram of an occurrence at `from`, so `start` is never before `from`.
             let Some(start) = at.checked_sub(class) else { continue };
             let Some(here) = text.get(start..start + self.needle.len()) else { continue };
             // The first bytes distinguish most texts, and only bytes that were compared count.

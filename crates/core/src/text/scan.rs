@@ -1,6 +1,6 @@
-//! One pass over a file that is too large to be loaded, fed in chunks of any size. It computes all that an exact edit
-//! needs: the content id, the encoding, the line ends, the occurrences of search texts with their lines, and the
-//! offsets of lines. Between two chunks it keeps as many bytes as the longest search text has.
+//! One pass over a file that is too large to be loaded, fed in chunks of any size. The pass computes everything that an
+//! exact edit needs: the content id, the encoding, the line ends, the occurrences of search texts with their lines, and
+//! the offsets of lines. Between two chunks it keeps as many bytes as the longest search text has.
 
 use crate::text::charset::{Charset, Codec};
 use crate::text::content::{ContentHash, ShortHash};
@@ -10,21 +10,21 @@ use crate::work::{self, STEP_BYTES};
 use memchr::memmem::Finder;
 use std::borrow::Cow;
 
-/// Bytes from which the encoding and the kind of a file are detected.
+/// Number of first bytes from which the encoding and the kind of a file are detected.
 const OPENING: usize = 16;
-/// Bytes within which a NUL makes a file binary.
+/// Number of first bytes within which a NUL makes a file binary.
 const BINARY: usize = 8192;
-/// Occurrences that are kept, of all search texts together.
+/// Maximum number of occurrences that are kept, of all search texts together.
 pub const OCCURRENCES_MAX: usize = 100_000;
 
 /// The reason why a file cannot be scanned in chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScanObstacle {
-    /// Not UTF-8; the offset of the chunk in which that was found.
+    /// The file is not UTF-8; the offset of the chunk in which that was found.
     Encoding(usize),
-    /// Binary.
+    /// The file is binary.
     Binary,
-    /// Too many search texts, or too many occurrences.
+    /// There are too many search texts, or too many occurrences.
     Crowded,
 }
 
@@ -46,12 +46,12 @@ pub struct Occurrence {
 pub struct ScanResult {
     /// Properties of the file.
     pub summary: FileSummary,
-    /// Every occurrence of every search text, overlapping ones too, in the order of the file.
+    /// Every occurrence of every search text, including overlapping ones, in the order of the file.
     pub occurrences: Vec<Occurrence>,
     /// Byte offset of each requested line; `None` for lines that do not exist.
     pub starts: Vec<Option<usize>>,
-    /// For the short tag of the edited file, if the tag was requested: the length of a prefix, most likely before all
-    /// occurrences and requested lines, and the hash of that prefix.
+    /// If the short tag was requested, the basis for that of the edited file: the length of a prefix, most likely
+    /// before all occurrences and requested lines, and the hash of that prefix.
     pub before: Option<(usize, ShortHash)>,
 }
 
@@ -81,18 +81,19 @@ pub struct Scan<'n> {
     read: usize,
     /// Line ends so far.
     ends: usize,
-    /// The last byte was a CR, which may begin a line end.
+    /// True if the last byte was a CR, which may begin a line end.
     cr: bool,
     last: u8,
     /// The end of the decoded text so far, in which an occurrence may have begun, and the line ends before it.
     carry: Vec<u8>,
     carry_ends: usize,
-    /// Offsets in the decoded text of the line feeds from `carry` on that were CRLFs, and the number of earlier ones.
+    /// Offsets in the decoded text of the line feeds from `carry` on that were CRLFs in the file, and the number of
+    /// earlier ones.
     crlfs: Vec<usize>,
     crlfs_before: usize,
     places: Vec<Occurrence>,
     scratch: Vec<u8>,
-    /// The decoded text of the last chunk, if the caller takes it.
+    /// The decoded text of the last chunk, if the caller asked for it.
     given: Option<Vec<u8>>,
 }
 
@@ -100,7 +101,7 @@ pub struct Scan<'n> {
 enum NeedleSearch<'n> {
     Nothing,
     One(Finder<'n>),
-    /// Not built yet: the first chunk shows which byte sequences are rare.
+    /// Several texts. Their search is prepared with the first chunk, which shows which byte sequences are rare.
     Many,
     Made(Needles<'n>),
 }
@@ -389,7 +390,7 @@ impl<'n> Scan<'n> {
                 let seen = if let Some(seen) = needles.find_all(bytes, &mut budget.max(1 << 16)) {
                     seen
                 } else {
-                    // The text is so repetitive that its grams filter nothing.
+                    // The text is so repetitive that the grams exclude nothing.
                     if self.needles.iter().map(|needle| needle.len()).sum::<usize>() > AUTOMATON_NEEDLE_BYTES_MAX {
                         return Err(ScanObstacle::Crowded);
                     }
