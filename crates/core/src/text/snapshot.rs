@@ -25,7 +25,7 @@ pub enum LineEnd {
 }
 
 impl LineEnd {
-    /// The characters.
+    /// The characters of the line end.
     pub const fn as_str(self) -> &'static str {
         match self {
             LineEnd::Lf => "\n",
@@ -52,12 +52,12 @@ pub struct LineEnds {
 }
 
 impl LineEnds {
-    /// Returns the more frequent one; LF for a tie or a file without line ends.
+    /// Returns the more frequent line end; LF for a tie or a file without line ends.
     pub const fn majority(self) -> LineEnd {
         if self.crlf > self.lf { LineEnd::CrLf } else { LineEnd::Lf }
     }
 
-    /// True when both occur.
+    /// True when both line ends occur.
     pub const fn mixed(self) -> bool {
         self.lf > 0 && self.crlf > 0
     }
@@ -65,9 +65,9 @@ impl LineEnds {
 
 /// One immutable version of one file. Cheap to clone.
 ///
-/// Formats and locators work on the decoded text ([`Snapshot::text`], also called the *reading*): UTF-8, `\n` line
-/// ends, no byte order mark. Plain UTF-8 with LF is its own decoded text, without a copy or a map. Offsets are in
-/// bytes, and are named `text` or `raw` after the text they belong to.
+/// Formats and locators work on the decoded text ([`Snapshot::text`]): UTF-8, `\n` line ends, no byte order mark. Plain
+/// UTF-8 with LF is its own decoded text, without a copy or a map. Offsets are in bytes, and are named `text` or `raw`
+/// after the text they belong to.
 #[derive(Clone)]
 pub struct Snapshot(Arc<SnapshotInner>);
 
@@ -129,10 +129,10 @@ impl Snapshot {
         Ok(Snapshot(Arc::new(SnapshotInner { raw, codec, decoded: reading, ..SnapshotInner::default() })))
     }
 
-    /// Decodes UTF-8 after its byte order mark; `None` if nothing has to change.
+    /// Decodes UTF-8 after its byte order mark; `None` if the text is its own decoded form.
     fn utf8_reading(text: &str, mark: usize) -> Option<(String, OffsetMap)> {
         let body = &text[mark..];
-        // One pass of memchr decides for nearly every file: no CR at all.
+        // One pass of memchr decides for nearly every file, because most have no CR at all.
         let first = memchr::memchr(b'\r', body.as_bytes());
         let crlf = first.and_then(|at| memchr::memmem::find(&body.as_bytes()[at..], b"\r\n"));
         crlf.map(|_| decode::decode_crlf(body, mark))
@@ -143,7 +143,7 @@ impl Snapshot {
     /// Errors: as [`Snapshot::open`].
     pub fn reopen(&self, raw: Vec<u8>) -> Result<Snapshot> {
         let next = self.reopened(RawBytes::of(raw))?;
-        // Changes of a version without an identity hold its whole text, and there may be many versions.
+        // A change set on a version without an id holds the whole text of the version, and there may be many versions.
         next.id();
         Ok(next)
     }
@@ -196,7 +196,7 @@ impl Snapshot {
         self.0.binary
     }
 
-    /// The bytes of the file as a string, with its line ends and byte order mark, if they are UTF-8.
+    /// The bytes of the file as text, with its line ends and byte order mark, if they are UTF-8.
     pub(crate) fn raw_text(&self) -> Option<&str> {
         match &self.0.raw {
             RawBytes::Utf8(text) => Some(text),
@@ -223,7 +223,7 @@ impl Snapshot {
         self.0.codec
     }
 
-    /// Identity by content; computed on first use.
+    /// The identity of the content; computed on first use.
     pub fn id(&self) -> ContentId {
         *self.0.id.get_or_init(|| ContentId::of(self.raw()))
     }
@@ -286,7 +286,7 @@ impl Snapshot {
         }
     }
 
-    /// Converts a raw offset to one in the decoded text; inside a character or a CRLF, returns the offset of its end.
+    /// Converts a raw offset to one in the decoded text; an offset inside a character or a CRLF maps to its end.
     pub fn to_text(&self, raw: usize) -> usize {
         match &self.0.decoded {
             Some((_, map)) => map.to_text(raw),
@@ -322,8 +322,8 @@ impl Snapshot {
         if long { LineEnd::CrLf } else { LineEnd::Lf }
     }
 
-    /// Returns the line end for text inserted at `text` that replaces no line end: inside a line, that line's; at the
-    /// start of a line, that of the line before. Falls back to the other neighbour, then to the file's majority.
+    /// Returns the line end for text inserted at `text` that replaces no line end: inside a line, that of the line; at
+    /// the start of a line, that of the line before. Falls back to the other neighbour, then to the file's majority.
     pub fn line_end_near(&self, text: usize) -> LineEnd {
         if self.0.decoded.is_none() {
             return LineEnd::Lf;

@@ -32,12 +32,12 @@ impl Span {
         self.end
     }
 
-    /// Number of bytes.
+    /// The number of bytes that the span covers.
     pub const fn len(self) -> usize {
         self.end - self.start
     }
 
-    /// True when no byte is covered.
+    /// True when the span covers no byte.
     pub const fn is_empty(self) -> bool {
         self.start == self.end
     }
@@ -58,7 +58,7 @@ impl Span {
         self.start <= other.start && other.end <= self.end
     }
 
-    /// True when the two share a byte, or an empty one lies strictly inside the other.
+    /// True when the two spans share a byte, or an empty one lies strictly inside the other.
     pub const fn clashes(self, other: Span) -> bool {
         self.start < other.end && other.start < self.end
     }

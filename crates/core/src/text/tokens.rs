@@ -9,7 +9,7 @@ use similar::{Algorithm, DiffOp, capture_diff_slices};
 /// Cells (tokens × tokens) of one comparison.
 const COMPARISON_CELLS_MAX: usize = 1_000_000;
 
-/// Work to compare the tokens of two lines, for each of their bytes.
+/// Steps of work that comparing the tokens of two lines costs, for each of their bytes.
 const COMPARISON_STEPS: usize = 6;
 
 /// Splits a text into words, blank runs and single characters, in order.
@@ -42,8 +42,8 @@ fn char_class(ch: char) -> i32 {
     }
 }
 
-/// True when two lines have the same tokens, blanks aside. A blank between two signs counts: `+ +` is not `++`. False
-/// when the work has to end.
+/// True when two lines have the same tokens, whitespace aside. Blanks between two signs count: `+ +` is not `++`. False
+/// as well when the work has to end.
 pub(crate) fn are_same(a: &str, b: &str) -> bool {
     let is_counted = |steps: usize| !work::spend_or_end(1 + steps);
     is_counted(a.len() / STEP_BYTES)
@@ -51,7 +51,8 @@ pub(crate) fn are_same(a: &str, b: &str) -> bool {
             || is_counted(COMPARISON_STEPS * (a.len() + b.len())) && significant_tokens(a) == significant_tokens(b))
 }
 
-/// Returns the tokens that are not blank, and an empty one for blanks between two signs that are not brackets or commas.
+/// Returns the tokens that are not blank, with an empty token for blanks between two signs that are not brackets or
+/// commas.
 fn significant_tokens(line: &str) -> Vec<&str> {
     let all = tokens(line.trim());
     let mut out = Vec::with_capacity(all.len());
@@ -65,7 +66,7 @@ fn significant_tokens(line: &str) -> Vec<&str> {
     out
 }
 
-/// True between two signs that are not brackets or commas.
+/// True if the token at `at` is between two signs that are not brackets or commas.
 #[inline]
 fn is_between_signs(tokens: &[&str], at: usize) -> bool {
     tokens.get(at.wrapping_sub(1)).is_some_and(|it| is_sign(it)) && tokens.get(at + 1).is_some_and(|it| is_sign(it))
@@ -104,14 +105,14 @@ pub(crate) fn token_runs(old: &[&str], new: &[&str]) -> Vec<TokenRun> {
     out
 }
 
-/// Returns a range behind the head.
+/// Returns a range moved by the length of the common head.
 fn shifted(head: usize, range: Range<usize>) -> Range<usize> {
     range.start + head..range.end + head
 }
 
 /// Returns `new` with every token that it shares with `old` written in the file's own characters. `None` if `file` does
-/// not resemble `old`. With `runs`, the length of blank runs is ignored, and blanks between tokens are the file's; `None`
-/// if that would join or split tokens of `new`.
+/// not resemble `old`. With `runs`, the length of blank runs is ignored, and blanks between tokens are those of the
+/// file; `None` if that would join or split tokens of `new`.
 pub(crate) fn with_file_tokens(file: &str, old: &str, new: &str, runs: bool) -> Option<String> {
     let old_tokens = tokens(old);
     let ends = ends_in_file(file, &old_tokens, runs).or_else(|| ends_by_tokens(file, &old_tokens).filter(|_| runs))?;
@@ -131,12 +132,12 @@ pub(crate) fn with_file_tokens(file: &str, old: &str, new: &str, runs: bool) -> 
         out.extend(new_tokens[stretch.new.clone()].iter().copied());
         out.push_str(back);
     }
-    // A blank of old that the file lacks may separate two words of new.
+    // Blanks of `old` that the file lacks may separate two words of `new`.
     (!runs || are_same(&out, new)).then_some(out)
 }
 
-/// Returns the blanks at both ends of the file's form of some tokens, which these tokens do not have: they stay around
-/// what replaces the tokens.
+/// Returns the blanks at both ends of some tokens as the file writes them that the tokens themselves do not have: they
+/// remain around the text that replaces the tokens.
 fn blanks_around<'f>(old: &[&str], file: &'f str) -> (&'f str, &'f str) {
     let text = file.trim();
     let (Some(first), Some(last), false) = (old.first(), old.last(), text.is_empty()) else { return ("", "") };
@@ -146,7 +147,7 @@ fn blanks_around<'f>(old: &[&str], file: &'f str) -> (&'f str, &'f str) {
     (if bare(first) { front } else { "" }, if bare(last) { back } else { "" })
 }
 
-/// Returns the offsets in the file's line at which the tokens of `old` begin, and the end of the last one.
+/// Returns the offsets in the file's line at which the tokens of `old` begin, and the end of the last token.
 fn ends_in_file(file: &str, old: &[&str], runs: bool) -> Option<Vec<usize>> {
     let map = MappedText::new(file, runs);
     let mut ends = Vec::with_capacity(old.len() + 1);
@@ -163,8 +164,8 @@ fn ends_in_file(file: &str, old: &[&str], runs: bool) -> Option<Vec<usize>> {
     (at == map.text.len()).then_some(ends)
 }
 
-/// The same for a line with equal tokens and other blanks between them. Blanks that only the file has belong to the sign
-/// beside them.
+/// Returns the offsets as [`ends_in_file`] does for a line with equal tokens and other blanks between them. Blanks that
+/// only the file has belong to the sign next to them.
 fn ends_by_tokens(file: &str, old: &[&str]) -> Option<Vec<usize>> {
     let is_word = |token: &str| token.chars().next().is_some_and(|ch| char_class(ch) == 1);
     let (mut ends, mut at, mut before) = (vec![0], 0, "");
@@ -176,7 +177,7 @@ fn ends_by_tokens(file: &str, old: &[&str]) -> Option<Vec<usize>> {
         } else {
             at += gap;
             at += file[at..].starts_with(token).then_some(token.len())?;
-            // The blanks in front were not in old: they stay with a sign before them.
+            // The blanks before this token are not in `old`: they stay with a sign before them.
             if gap > 0 && nth > 0 && !is_word(before) && !before.trim().is_empty() {
                 ends[nth] += gap;
             }
@@ -187,7 +188,7 @@ fn ends_by_tokens(file: &str, old: &[&str]) -> Option<Vec<usize>> {
     (at == file.len()).then_some(ends)
 }
 
-/// The similarity of two lines from 0 to 1: shared tokens, regardless of their order.
+/// Returns the similarity of two lines from 0 to 1: their share of common tokens, regardless of order.
 pub(crate) fn similarity(a: &[&str], b: &[&str]) -> f64 {
     let (mut a, mut b): (Vec<&str>, Vec<&str>) = (worded(a), worded(b));
     if a.is_empty() || b.is_empty() {
@@ -213,7 +214,7 @@ fn worded<'t>(tokens: &[&'t str]) -> Vec<&'t str> {
     tokens.iter().copied().filter(|token| !token.trim().is_empty()).collect()
 }
 
-/// A share of a whole, from 0 to 1.
+/// Returns a part as a share of a whole, from 0 to 1.
 #[expect(clippy::cast_precision_loss, reason = "counts of lines and letters, far below 2^52")]
 pub(crate) fn share(part: usize, whole: usize) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
@@ -241,7 +242,7 @@ mod tests {
         for (file, old, new, want) in cases {
             let got = with_file_tokens(file, old, new, false);
             if file.contains('\u{200B}') {
-                // A zero-width character inside a word: the word is one token, and keeps the file's characters.
+                // A word with a zero-width character in it is one token, and keeps the file's characters.
                 assert_eq!(got.as_deref(), Some(want));
             } else {
                 assert_eq!(got.as_deref(), Some(want), "{file}");
@@ -266,7 +267,7 @@ mod tests {
         fn tokens_of_the_new_text_are_neither_joined_nor_split(
             file in "[ab1(+=, ]{0,12}", old in "[ab1(+=, ]{0,12}", new in "[ab1(+=, ]{0,16}", blank in 0..12usize,
         ) {
-            // Half of the lines are the file's with one more blank or one less.
+            // Half of the lines are the file's with one more space or one less.
             let at = blank.min(file.len());
             for old in [old, [&file[..at], " ", &file[at..]].concat(), file.replacen(' ', "", 1), file.clone()] {
                 for new in [new.clone(), [&old, &new[..]].concat()] {

@@ -1,12 +1,12 @@
-//! Blanks in new lines that git calls whitespace errors: at the end of a line, spaces before a tab of its indentation, and
-//! empty lines at the end of a file.
+//! The whitespace in new lines that git calls whitespace errors: at the end of a line, spaces before a tab of its
+//! indentation, and empty lines at the end of a file.
 
 use crate::text::change::ChangeSet;
 use crate::text::explain::{self, LineKind};
 use crate::text::snapshot::Snapshot;
 use std::borrow::Cow;
 
-/// Columns of a tab.
+/// Width of a tab in columns.
 const TAB_WIDTH: usize = 8;
 
 /// One whitespace error.
@@ -18,11 +18,11 @@ pub struct BlankFault {
     pub what: &'static str,
 }
 
-/// The whitespace errors of the lines that a change adds, and the new text without them.
+/// Returns the whitespace errors of the lines that a change adds, and the new text without them.
 pub fn blank_faults(before: &Snapshot, changes: &ChangeSet, after: &str) -> (Vec<BlankFault>, String) {
     let mut added = added_lines(before, changes).into_iter().peekable();
     let mut faults = Vec::new();
-    // Each line, and true for an added one.
+    // The lines of the new text, each with a flag that is true for an added line.
     let mut lines: Vec<(Cow<'_, str>, bool)> = Vec::new();
     for (at, line) in after.split_inclusive('\n').enumerate() {
         let number = at + 1;
@@ -47,12 +47,12 @@ pub fn blank_faults(before: &Snapshot, changes: &ChangeSet, after: &str) -> (Vec
     if let Some(&line) = new.first() {
         faults.push(BlankFault { line: line + 1, what: "a new empty line at the end of the file" });
     }
-    // Equal lines: which of them go makes no difference.
+    // The added lines are equal to their neighbours, so removing the last ones gives the same text.
     lines.truncate(lines.len() - new.len());
     (faults, lines.into_iter().map(|(line, _)| line).collect())
 }
 
-/// The numbers of the lines that a change adds, in order.
+/// Returns the numbers of the lines that a change adds, in order.
 fn added_lines(before: &Snapshot, changes: &ChangeSet) -> Vec<usize> {
     let mut out = Vec::new();
     for hunk in explain::hunks(before, changes, 0) {
@@ -73,7 +73,8 @@ fn is_blank(ch: char) -> bool {
     matches!(ch, ' ' | '\t' | '\r' | '\n')
 }
 
-/// The line with each run of spaces before a tab of its indentation made into tabs, as far as it fills them.
+/// Returns the line with each run of spaces before a tab of its indentation replaced by tabs, as far as the spaces fill
+/// them.
 fn without_spaces_before_tabs(line: &str) -> Cow<'_, str> {
     let indent = line.len() - line.trim_start_matches([' ', '\t']).len();
     let Some(last_tab) = line[..indent].rfind('\t') else { return Cow::Borrowed(line) };

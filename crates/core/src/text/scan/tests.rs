@@ -3,7 +3,7 @@ use crate::text::content::{ContentId, ShortHash, ShortTag};
 use crate::text::snapshot::{FileSummary, Snapshot};
 use proptest::prelude::*;
 
-/// The results of a scan.
+/// The results of a scan, in comparable form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Told {
     whole: FileSummary,

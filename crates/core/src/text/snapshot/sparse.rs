@@ -1,7 +1,7 @@
 //! Sparse snapshots: some chunks of a large file as a snapshot whose lines keep the numbers that they have in the file.
 //!
-//! Between two chunks is a *gap*: one line with a NUL in it, so that no search matches across it. No splice may cover a
-//! gap.
+//! Between two chunks is a *gap*: one line that contains a NUL, so that no search matches across it. No splice may
+//! cover a gap.
 
 use super::{LineEnd, LineEnds, RawBytes, Snapshot, SnapshotInner};
 use crate::text::charset::Codec;
@@ -13,11 +13,11 @@ use std::sync::{Arc, OnceLock};
 /// Consecutive whole lines of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SparseChunk {
-    /// Byte offset in the file.
+    /// Byte offset of the lines in the file.
     pub at: usize,
     /// 1-based number of the first line.
     pub line: usize,
-    /// The bytes; valid UTF-8, with no half of a CRLF at either end.
+    /// The bytes of the lines: valid UTF-8 that does not begin or end inside a CRLF.
     pub bytes: Vec<u8>,
 }
 
@@ -28,17 +28,17 @@ pub struct FileSummary {
     pub id: ContentId,
     /// The short tag, if the scan was asked to compute it.
     pub short: Option<ShortTag>,
-    /// Length in bytes.
+    /// Length of the file in bytes.
     pub size: usize,
-    /// Encoding: UTF-8, with or without a byte order mark.
+    /// Encoding of the file: UTF-8, with or without a byte order mark.
     pub codec: Codec,
-    /// Line ends.
+    /// Counts of the line ends.
     pub ends: LineEnds,
     /// Number of lines.
     pub lines: usize,
-    /// The last line has no line end.
+    /// True if the last line has no line end.
     pub open: bool,
-    /// All bytes are ASCII, except for a byte order mark.
+    /// True if all bytes are ASCII, except for a byte order mark.
     pub ascii: bool,
 }
 
@@ -50,8 +50,8 @@ pub(super) struct SparseLayout {
 }
 
 impl Snapshot {
-    /// Creates a sparse snapshot from these chunks, which are sorted and disjoint; the first one begins the file.
-    /// `None` if they are not, or are not UTF-8.
+    /// Creates a sparse snapshot from these chunks, which must be sorted and disjoint; the first one must begin the
+    /// file. `None` if they are not, or are not UTF-8.
     pub fn sparse(parts: &[SparseChunk], whole: FileSummary) -> Option<Snapshot> {
         let seam: &[u8] = if whole.ends.majority() == LineEnd::CrLf { b"\0\r\n" } else { b"\0\n" };
         let mut raw = Vec::with_capacity(parts.iter().map(|part| part.bytes.len() + seam.len()).sum());
@@ -108,7 +108,8 @@ impl Snapshot {
         self.file_summary().map_or_else(|| self.raw().len(), |whole| whole.size)
     }
 
-    /// Converts `len` bytes at an offset of the file to a raw span of this snapshot; `None` if it does not hold them.
+    /// Converts `len` bytes at an offset of the file to a raw span of this snapshot; `None` if it does not contain
+    /// them.
     pub fn from_file_offset(&self, at: usize, len: usize) -> Option<Span> {
         let Some(extract) = &self.0.sparse else { return Some(Span::new(at, at + len)) };
         let nth = extract.chunks.partition_point(|(_, from)| *from <= at);
