@@ -23,19 +23,19 @@ use reply_hunks::LineBudget;
 pub use reply_hunks::{LINE_CHARS_MAX, LineWindow, OmittedLines, reply_hunks};
 pub use snippet::snippet;
 
-/// The kind of a line in a diff.
+/// The kind of a line in a diff: which versions contain it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineKind {
-    /// In both versions.
+    /// The line is in both versions.
     Kept,
-    /// Only before.
+    /// The line is only in the old version.
     Removed,
-    /// Only after.
+    /// The line is only in the new version.
     Added,
 }
 
 impl LineKind {
-    /// The first character of such a line in a unified diff.
+    /// The first character of a line of this kind in a unified diff.
     pub const fn sign(self) -> char {
         match self {
             LineKind::Kept => ' ',
@@ -48,9 +48,10 @@ impl LineKind {
 /// A line of a hunk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiffLine {
-    /// Its kind.
+    /// The versions that contain the line.
     pub kind: LineKind,
-    /// Its decoded text without its line end; for a long line in [`reply_hunks`] hunks, the part around the change.
+    /// The decoded text of the line without its line end; for a long line of [`reply_hunks`], the part around the
+    /// change.
     pub text: String,
     /// False for a last line without a line end.
     pub ended: bool,
@@ -61,19 +62,20 @@ pub struct DiffLine {
 /// A run of changed lines with its context.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiffHunk {
-    /// Its number among the hunks of the change, from 1.
+    /// The number of the hunk in the change, from 1.
     pub number: usize,
-    /// 1-based first line before; if the hunk has no old lines, the line before the hunk, as in unified diffs.
+    /// First line in the old version, 1-based; if the hunk has no old lines, the line before the hunk, as in unified
+    /// diffs.
     pub old_start: usize,
     /// Number of old lines.
     pub old_lines: usize,
-    /// 1-based first line after; likewise.
+    /// First line in the new version, 1-based; if the hunk has no new lines, the line before the hunk.
     pub new_start: usize,
     /// Number of new lines.
     pub new_lines: usize,
     /// The lines, context included.
     pub lines: Vec<DiffLine>,
-    /// The lines that a [`reply_hunks`] hunk counts but omits.
+    /// The lines that a hunk of [`reply_hunks`] counts but omits.
     pub omitted: OmittedLines,
 }
 
@@ -91,7 +93,8 @@ pub fn hunks(base: &Snapshot, changes: &ChangeSet, context: usize) -> Vec<DiffHu
     hunks_within(base, changes, context, &mut LineBudget::unlimited())
 }
 
-/// The hunks of a change without context and without their lines, for callers that need numbers and counts only.
+/// Returns the hunks of a change without context and without their lines, for callers that need only numbers and
+/// counts.
 pub fn hunk_headers(base: &Snapshot, changes: &ChangeSet) -> Vec<DiffHunk> {
     hunks_within(base, changes, 0, &mut LineBudget::none())
 }
@@ -136,7 +139,7 @@ fn hunks_within(base: &Snapshot, changes: &ChangeSet, context: usize, room: &mut
     out
 }
 
-/// Groups the blocks into hunks: blocks whose contexts touch share one.
+/// Groups the blocks into hunks: blocks whose context lines touch share a hunk.
 fn hunk_groups<'a>(
     text: &'a str,
     blocks: &'a [ChangedBlock],
@@ -146,7 +149,8 @@ fn hunk_groups<'a>(
 }
 
 impl DiffHunk {
-    /// Adds lines while there is room. `other` is the text that replaced the lines, or that they replaced.
+    /// Adds lines while there is room. `other` is the text on the other side of the change: the replacement of removed
+    /// lines, or what added lines replace.
     fn push(&mut self, kind: LineKind, mut text: &str, other: &str, room: &mut LineBudget) {
         let mut others = other.split('\n');
         let mut counterpart = "";
@@ -170,7 +174,7 @@ impl DiffHunk {
     }
 }
 
-/// Whole lines of the base and their replacement.
+/// Whole lines of the base and the text that replaces them.
 struct ChangedBlock {
     old: Span,
     new: String,
@@ -179,7 +183,7 @@ struct ChangedBlock {
 fn blocks(base: &Snapshot, changes: &ChangeSet) -> Vec<ChangedBlock> {
     let text = base.text();
     let mut groups: Vec<(Span, Vec<&Splice>)> = Vec::new();
-    // The end of the last splice, if no line end follows it.
+    // The end of the last splice, if the lines up to there do not end with a line end.
     let mut open = None;
     for splice in changes.splices() {
         let span = base.text_span(splice.span);
@@ -200,7 +204,7 @@ fn blocks(base: &Snapshot, changes: &ChangeSet) -> Vec<ChangedBlock> {
     groups.into_iter().map(|(lines, splices)| changed_block(base, text, lines, splices)).collect()
 }
 
-/// Builds the block of some lines from their splices.
+/// Builds the block for some lines of the base from the splices that change them.
 fn changed_block(base: &Snapshot, text: &str, lines: Span, splices: Vec<&Splice>) -> ChangedBlock {
     // The work is counted but never stopped here: a completed change is always reported.
     let _ = work::spend_or_end(4 + splices.len() + lines.len() / STEP_BYTES);
@@ -217,8 +221,9 @@ fn changed_block(base: &Snapshot, text: &str, lines: Span, splices: Vec<&Splice>
     without_equal_ends(text, lines, base.decode_chunk(&out))
 }
 
-/// Returns the lines that a change of `span` touches; none for whole lines inserted between two others. `ended`: no
-/// line is left unterminated. `known`: lines before or around it, whose bounds need not be computed again.
+/// Returns the lines that a change of `span` touches; none for whole lines inserted between two others. `ended` is true
+/// if the change leaves no line unterminated. `known` are lines before or around the span, whose bounds need not be
+/// computed again.
 fn whole_lines(text: &str, span: Span, ended: bool, known: Option<Span>) -> Span {
     let known = known.filter(|known| span.start() < known.end());
     let start = known.map_or_else(|| line_start(text, span.start()), Span::start);
@@ -248,7 +253,7 @@ fn back(text: &str, at: usize, count: usize) -> usize {
     (0..count).fold(at, |at, _| at.checked_sub(1).map_or(0, |before| line_start(text, before)))
 }
 
-/// Returns the end of the line `count` lines after `at`, which begins a line or ends the text.
+/// Returns the end of the line `count` lines after `at`, which is the start of a line or the end of the text.
 fn forth(text: &str, at: usize, count: usize) -> usize {
     (0..count).fold(at, |at, _| line_stop(text, at))
 }
@@ -267,19 +272,19 @@ pub fn stat(hunks: &[DiffHunk]) -> DiffStat {
     stat
 }
 
-/// The number of lines that these hunks hold, and the number of lines that they count.
+/// Returns the number of lines that these hunks contain, and the number of lines that they count.
 pub fn held_lines(hunks: &[DiffHunk]) -> (usize, usize) {
     let held = hunks.iter().map(|hunk| hunk.lines.len()).sum();
     (held, hunks.iter().fold(held, |all, hunk| all + hunk.omitted.lines()))
 }
 
-/// The last line of a diff that holds `shown` of the lines of its hunks.
+/// Returns the last line of a diff that contains `shown` of the lines of its hunks: the remark about the omitted ones.
 fn cut_mark(hunks: &[DiffHunk], shown: usize) -> String {
     let (_, all) = held_lines(hunks);
     format!("… ({} of {all} lines of the diff are not shown)\n", all - shown)
 }
 
-/// Counts added and removed lines from the change alone.
+/// Counts added and removed lines from the change alone, without hunks.
 pub fn count_changes(base: &Snapshot, changes: &ChangeSet) -> DiffStat {
     let text = base.text();
     blocks(base, changes).iter().fold(DiffStat::default(), |stat, block| DiffStat {
@@ -300,7 +305,7 @@ pub struct DiffText {
     pub text: String,
     /// True if lines are missing.
     pub cut: bool,
-    /// First and last of the lines of the new version that are shown completely.
+    /// First and last line of each range of the new version that is shown completely.
     pub lines: Vec<(usize, usize)>,
 }
 
@@ -314,13 +319,14 @@ impl DiffText {
     }
 }
 
-/// Formats the hunks as a unified diff of `path`, in at most `limit` bytes, cut between lines, with a remark.
+/// Formats the hunks as a unified diff of `path`, in at most `limit` bytes. A longer diff is cut between lines, with a
+/// remark.
 pub fn unified(path: &str, hunks: &[DiffHunk], limit: usize) -> DiffText {
     unified_with(path, hunks, limit, HunkHeading::Nothing)
 }
 
-/// Formats the hunks as [`unified`] does, with the number of each behind its `@@`, where git puts the name of the
-/// function: programs that read diffs ignore it.
+/// Formats the hunks as [`unified`] does, with the number of each hunk after its second `@@`, where git prints the name
+/// of the function. Programs that read diffs ignore it.
 pub fn unified_with_numbers(path: &str, hunks: &[DiffHunk], limit: usize) -> DiffText {
     unified_with(path, hunks, limit, HunkHeading::Number)
 }
@@ -331,10 +337,10 @@ fn unified_with(path: &str, hunks: &[DiffHunk], limit: usize, heading: HunkHeadi
     out
 }
 
-/// The text behind the `@@` of a hunk.
+/// The text after the second `@@` of a hunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HunkHeading {
-    /// None.
+    /// No text.
     Nothing,
     /// The number of the hunk.
     Number,
@@ -386,14 +392,14 @@ fn format_range(start: usize, lines: usize) -> String {
 }
 
 /// Formats the hunks like the Edit tool's `structuredPatch` (seed 001). A hunk with omitted lines has their number as
-/// `omittedLines`; hunks without any line left are omitted.
+/// `omittedLines`; hunks of which all lines are omitted are not included.
 pub fn structured(hunks: &[DiffHunk]) -> Value {
     Value::Array(hunks.iter().filter(|hunk| !hunk.lines.is_empty()).map(hunk_data).collect())
 }
 
 /// Returns a hunk as JSON.
 fn hunk_data(hunk: &DiffHunk) -> Value {
-    // Not by the `json!` macro, which copies its arguments.
+    // The object is built by hand, because the `json!` macro copies its arguments.
     let mut out = Map::with_capacity(5);
     out.insert("oldStart".to_owned(), hunk.old_start.into());
     out.insert("oldLines".to_owned(), hunk.old_lines.into());
@@ -448,7 +454,7 @@ mod tests {
         // Two adjacent splices, the first of which leaves its line unterminated.
         let met = "--- f\n+++ f\n@@ -1,3 +1 @@\n-a\n-b\n-\n+xy\n\\ No newline at end of file\n";
         assert_eq!(diff("a\nb\n\n", vec![(0, 4, "x"), (4, 5, ""), (5, 5, "y")]), met);
-        // A NUL after a line feed is text in UTF-8.
+        // A NUL after a line feed is part of the text in UTF-8.
         let nul = "--- f\n+++ f\n@@ -1 +1,2 @@\n-a\n+x\n+\0a\n";
         assert_eq!(diff("a\n", vec![(0, 0, "x\n\0")]), nul);
         let glued = "--- f\n+++ f\n@@ -1,3 +1 @@\n-ab\n-c\n-d\n+ad\n";

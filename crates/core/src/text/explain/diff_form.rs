@@ -9,22 +9,22 @@ use std::fmt::Write as _;
 /// Changed bytes, in percent, from which a word diff is shown, and from which only a summary.
 const WORD_DIFF_FROM_PERCENT: usize = 10;
 const SUMMARY_FROM_PERCENT: usize = 50;
-/// Places that a summary lists.
+/// Maximum number of places that a summary lists.
 const SUMMARY_PLACES_MAX: usize = 20;
 
 /// The form in which a change is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DiffForm {
-    /// A unified diff: under 10 % of the bytes changed.
+    /// A unified diff, if less than 10 % of the bytes changed.
     Unified,
-    /// A word diff: under 50 %.
+    /// A word diff, if less than 50 % changed.
     Words,
-    /// Numbers and line ranges.
+    /// Counts and line ranges, for larger changes.
     Summary,
 }
 
 impl DiffForm {
-    /// Returns the form for a change of this percentage of a file.
+    /// Returns the form for a change of this percentage of the bytes of a file.
     const fn of(percent: usize) -> DiffForm {
         match percent {
             0..WORD_DIFF_FROM_PERCENT => DiffForm::Unified,
@@ -33,7 +33,7 @@ impl DiffForm {
         }
     }
 
-    /// The name.
+    /// The name of the form in replies.
     pub const fn name(self) -> &'static str {
         match self {
             DiffForm::Unified => "unified",
@@ -43,7 +43,7 @@ impl DiffForm {
     }
 }
 
-/// Formats the change in the form for its size, in at most about `limit` bytes.
+/// Formats the change in the form for its size, in about `limit` bytes at most.
 pub fn render_by_size(
     path: &str,
     before: &Snapshot,
@@ -61,7 +61,7 @@ pub fn render_by_size(
     (form, text)
 }
 
-/// Returns the added and removed bytes in percent of the larger version.
+/// Returns the added and removed bytes, in percent of the larger version.
 fn percent(before: &Snapshot, changes: &ChangeSet) -> usize {
     let old = before.size();
     let (mut gone, mut come, mut touched) = (0, 0, 0usize);

@@ -12,12 +12,12 @@ pub struct HunkParts {
     pub hunks: usize,
     /// The changes of the chosen hunks.
     pub chosen: ChangeSet,
-    /// All other changes.
+    /// All changes outside of the chosen hunks.
     pub rest: ChangeSet,
 }
 
-/// Divides a change by the hunks that [`hunks`](super::hunks) returns for the same `context`. `numbers` counts them
-/// from 1; numbers without a hunk choose nothing.
+/// Divides a change by the hunks that [`hunks`](super::hunks) returns for the same `context`. `numbers` are the numbers
+/// of the chosen hunks, from 1; numbers without a hunk are ignored.
 pub fn by_hunks(base: &Snapshot, changes: &ChangeSet, context: usize, numbers: &BTreeSet<usize>) -> HunkParts {
     let text = base.text();
     let blocks = blocks(base, changes);
@@ -43,7 +43,7 @@ mod tests {
     use crate::text::snapshot::Snapshot;
     use proptest::prelude::*;
 
-    /// The changed lines of a hunk with its first old line.
+    /// Returns the changed lines of a hunk with the number of its first old line.
     fn changed(hunk: &DiffHunk) -> (usize, Vec<(LineKind, String)>) {
         let lines = hunk.lines.iter().filter(|line| line.kind != LineKind::Kept);
         (hunk.old_start, lines.map(|line| (line.kind, line.text.clone())).collect())

@@ -17,9 +17,9 @@ type MarkedLine<'a> = (LineKind, &'a str);
 /// A part of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LineSegment<'a> {
-    /// The part is only on this side.
+    /// True if the part is only on this side.
     pub changed: bool,
-    /// Its text.
+    /// The text of the part.
     pub text: &'a str,
 }
 
@@ -39,8 +39,8 @@ pub fn inline<'a>(lines: &[MarkedLine<'a>]) -> Vec<Vec<LineSegment<'a>>> {
     out
 }
 
-/// Formats the hunks with `[-old-]` and `{+new+}` around words that differ, in at most `limit` bytes, cut between
-/// lines, with a remark.
+/// Formats the hunks with `[-old-]` and `{+new+}` around words that differ, in at most `limit` bytes. A longer diff is
+/// cut between lines, with a remark.
 pub fn by_words(path: &str, hunks: &[DiffHunk], limit: usize) -> DiffText {
     let mut out = DiffText { text: format!("--- {path}\n+++ {path}\n"), ..DiffText::default() };
     let mut budget = COMPARISON_CELLS_MAX;
@@ -96,7 +96,7 @@ fn run_length(lines: &[MarkedLine<'_>], kind: LineKind) -> usize {
     lines.iter().take_while(|line| line.0 == kind).count()
 }
 
-/// The words of some lines, and whether each is also on the other side.
+/// The words of some lines, each with a flag whether it is also on the other side.
 struct WordSide<'a> {
     /// Words in order; each line end is a word.
     words: Vec<&'a str>,
@@ -142,7 +142,7 @@ fn compared<'a>(removed: &[MarkedLine<'a>], added: &[MarkedLine<'a>], budget: &m
     (common * 100 >= most * COMMON_WORDS_PERCENT_MIN && common > 0).then_some([old, new])
 }
 
-/// Counts the words that are not blank.
+/// Counts the words that are not whitespace.
 fn count_telling(side: &WordSide<'_>) -> usize {
     side.words.iter().filter(|word| !word.trim().is_empty()).count()
 }
@@ -162,7 +162,7 @@ fn merged(removed: &[MarkedLine<'_>], added: &[MarkedLine<'_>], budget: &mut usi
         }
         return out;
     };
-    // Both sides hold the common words in the same order: everything between two of them differs.
+    // Both sides contain the common words in the same order: everything between two of them differs.
     let (mut left, mut right) = (0, 0);
     while left < old.words.len() || right < new.words.len() {
         left = marked(&mut out, &old, left, "[-", "-]");
@@ -256,7 +256,7 @@ mod tests {
     }
 
     proptest! {
-        /// Nothing is omitted and nothing is added, on either side.
+        /// No text is omitted or added on either side.
         #[test]
         fn inline_parts_add_up_to_the_lines(seeds in prop::collection::vec(("[-+ ]", "[ab (]{0,8}"), 0..12)) {
             let lines: Vec<(LineKind, &str)> =

@@ -1,5 +1,5 @@
-//! The changed words of hunks, from the ranges that an edit replaced. Lines that no range touches are never marked; within
-//! a range, the words that both sides share are not.
+//! The changed words of hunks, found from the ranges that an edit replaced. Lines that no range touches are never
+//! marked; within a range, words that both sides share are not marked.
 
 use super::{DiffHunk, DiffLine, LineKind};
 use crate::text::snapshot::Snapshot;
@@ -9,9 +9,9 @@ use core::ops::Range;
 
 /// Percentage of words that both sides of a range must have in common before their differences are worth marking.
 const COMMON_WORDS_PERCENT_MIN: usize = 30;
-/// The same for two lines of a range of several, before they count as the same line.
+/// Percentage of words that two lines of a range of several lines must have in common to count as the same line.
 const SIMILAR_WORDS_PERCENT_MIN: usize = 50;
-/// New lines among which the counterpart of an old one is looked for.
+/// Number of new lines among which the counterpart of an old line is searched for.
 const LINES_AHEAD_MAX: usize = 20;
 /// Cells (words × words) for all comparisons of one file.
 const COMPARISON_CELLS_MAX: usize = 20_000_000;
@@ -64,7 +64,7 @@ pub fn known_words(
     Some(out)
 }
 
-/// True if the marks of a line leave nothing but blanks.
+/// True if all text outside of the marks of a line is whitespace.
 fn is_all_marked(line: &str, words: &[Range<usize>]) -> bool {
     let mut at = 0;
     let mut rest = words.iter().map(|word| {
@@ -76,8 +76,8 @@ fn is_all_marked(line: &str, words: &[Range<usize>]) -> bool {
     is_blank && line[at..].trim().is_empty()
 }
 
-/// Removes the marks of lines that only one side has, and of those that are marked as a whole: nothing of them is left, or
-/// all is new.
+/// Removes the marks of lines that only one side has, and of lines that are marked completely: such lines are new or
+/// removed as a whole, which a diff shows without marks.
 fn clear_whole_lines(hunk: &DiffHunk, words: &mut [Vec<Range<usize>>]) {
     let mut at = 0;
     for run in hunk.lines.chunk_by(|left, right| (left.kind == LineKind::Kept) == (right.kind == LineKind::Kept)) {
@@ -118,7 +118,7 @@ fn replaced_text(before: &Snapshot, after: &Snapshot, spans: &[ReplacedSpan]) ->
     (before.raw().get(old_at..)? == after.raw().get(new_at..)?).then_some(out)
 }
 
-/// The changed parts of both texts, in order.
+/// The changed parts of both texts, in the order of the text.
 #[derive(Default)]
 struct WordMarks {
     old: Vec<Range<usize>>,
@@ -143,8 +143,8 @@ impl WordMarks {
         marks
     }
 
-    /// Adds the words of a replaced range that differ. Without common words, it is all of a range within one line; several
-    /// lines are then seen to be others.
+    /// Adds the words of a replaced range that differ. A range within one line is marked completely if the sides have
+    /// too little in common; in a longer range, such lines are not marked.
     fn add(&mut self, replaced: &ReplacedText<'_>, budget: &mut usize) {
         if replaced.has_line_end() {
             self.add_lines(replaced, budget);
@@ -162,7 +162,8 @@ impl WordMarks {
         }
     }
 
-    /// Adds the words that differ between lines that resemble each other. The others are new, or removed, as a whole.
+    /// Adds the words that differ between lines that resemble each other. All other lines are new or removed as a
+    /// whole.
     fn add_lines(&mut self, replaced: &ReplacedText<'_>, budget: &mut usize) {
         let ReplacedText { old, new, left, right, .. } = replaced;
         let (old_lines, new_lines) = (line_ranges(old, left.clone()), line_ranges(new, right.clone()));
@@ -186,7 +187,7 @@ impl WordMarks {
     }
 }
 
-/// The words of two texts, and which of them both have.
+/// The words of two texts, and flags for those that both texts have.
 struct ComparedWords<'a> {
     old: Vec<&'a str>,
     new: Vec<&'a str>,
@@ -209,7 +210,7 @@ impl<'a> ComparedWords<'a> {
         Some(ComparedWords { old, new, old_kept, new_kept })
     }
 
-    /// True if this share of the words is common.
+    /// True if at least this percentage of the words is common.
     fn has_common(&self, percent: usize) -> bool {
         let is_telling = |word: &&str| !word.trim().is_empty();
         let common = self.new.iter().zip(&self.new_kept).filter(|(word, kept)| **kept && is_telling(word)).count();
@@ -218,7 +219,7 @@ impl<'a> ComparedWords<'a> {
     }
 }
 
-/// Returns the lines of a part of a text, without their ends.
+/// Returns the ranges of the lines in a part of a text, without their line ends.
 fn line_ranges(text: &str, part: Range<usize>) -> Vec<Range<usize>> {
     let mut at = part.start;
     let mut out = Vec::new();
@@ -229,7 +230,7 @@ fn line_ranges(text: &str, part: Range<usize>) -> Vec<Range<usize>> {
     out
 }
 
-/// Adds the words that are not kept.
+/// Adds the ranges of the words that are not kept.
 fn push_differing(marks: &mut Vec<Range<usize>>, mut at: usize, words: &[&str], kept: &[bool]) {
     for (word, kept) in words.iter().zip(kept) {
         if !kept {
@@ -239,7 +240,7 @@ fn push_differing(marks: &mut Vec<Range<usize>>, mut at: usize, words: &[&str], 
     }
 }
 
-/// Adds a range; one that touches the last is joined with it.
+/// Adds a range; if it touches the last one, the two are joined.
 fn push(marks: &mut Vec<Range<usize>>, part: Range<usize>) {
     match marks.last_mut() {
         Some(last) if last.end >= part.start => last.end = last.end.max(part.end),
@@ -248,7 +249,7 @@ fn push(marks: &mut Vec<Range<usize>>, part: Range<usize>) {
     }
 }
 
-/// Offsets in both texts.
+/// An offset in each of both texts.
 #[derive(Clone, Copy, Default)]
 struct SidesOffset {
     old: usize,
@@ -261,9 +262,9 @@ struct ReplacedText<'a> {
     new: &'a str,
     left: Range<usize>,
     right: Range<usize>,
-    /// The end of the range before: the texts between are the same.
+    /// The end of the range before; between it and this range both texts are equal.
     done: SidesOffset,
-    /// The start of the next one, likewise.
+    /// The start of the next range; between this range and it both texts are equal.
     next: SidesOffset,
 }
 
@@ -272,17 +273,17 @@ impl ReplacedText<'_> {
         self.old[self.left.clone()].contains('\n') || self.new[self.right.clone()].contains('\n')
     }
 
-    /// The number of bytes before the range that both sides share.
+    /// Returns the number of bytes before the range that both sides share.
     fn common_before(&self) -> usize {
         (self.left.start - self.done.old).min(self.right.start - self.done.new)
     }
 
-    /// The same behind it.
+    /// Returns the number of bytes after the range that both sides share.
     fn common_behind(&self) -> usize {
         (self.next.old - self.left.end).min(self.next.new - self.right.end)
     }
 
-    /// Extends the range by the same text on both sides.
+    /// Extends the range on both sides by the text around it, which is equal in both.
     fn extend(&mut self, before: usize, behind: usize) {
         self.left = self.left.start - before..self.left.end + behind;
         self.right = self.right.start - before..self.right.end + behind;
@@ -302,8 +303,8 @@ impl ReplacedText<'_> {
         self.extend(before, behind);
     }
 
-    /// Extends a range that has a line end to whole lines: what an edit shares with the text around it may be compared
-    /// with either.
+    /// Extends a range that contains a line end to whole lines, because text that an edit shares with its surroundings
+    /// can be matched with the text before or after it.
     fn extend_to_lines(&mut self) {
         if !self.has_line_end() {
             return;
@@ -317,14 +318,14 @@ impl ReplacedText<'_> {
     }
 }
 
-/// True if a word goes on at the offset.
+/// True if the characters before and after the offset belong to the same word.
 #[inline]
 fn is_joined(text: &str, at: usize) -> bool {
     let (before, after) = text.split_at(at);
     before.chars().next_back().is_some_and(is_word) && after.chars().next().is_some_and(is_word)
 }
 
-/// Goes over the lines of a text, and over the marks on them.
+/// Iterates over the lines of a text and the marks on them.
 struct LineCursor<'a> {
     text: &'a str,
     /// Number of the line at `at`, from 1.
@@ -338,14 +339,14 @@ impl<'a> LineCursor<'a> {
         LineCursor { text, line: 1, at: 0, marks }
     }
 
-    /// Goes forward to a line.
+    /// Advances to a line.
     fn go_to(&mut self, line: usize) {
         while self.line < line && self.at < self.text.len() {
             self.next_line();
         }
     }
 
-    /// Returns the range of the line, and goes to the next one.
+    /// Returns the range of the line, and advances to the next one.
     fn next_line(&mut self) -> Range<usize> {
         let start = self.at;
         let stop = memchr::memchr(b'\n', &self.text.as_bytes()[start..]).map(|end| start + end);
@@ -354,12 +355,12 @@ impl<'a> LineCursor<'a> {
         start..stop.unwrap_or(self.text.len())
     }
 
-    /// Returns the marks of the line as ranges of what `shown` has of it, and goes to the next one.
+    /// Returns the marks of the line as ranges of the part of it in `shown`, and advances to the next line.
     fn take(&mut self, shown: &DiffLine) -> Vec<Range<usize>> {
         let range = self.next_line();
         let line = &self.text[range.clone()];
         let skipped = line.char_indices().nth(shown.window.before).map_or(line.len(), |(at, _)| at);
-        // After omitted lines the numbers are not those of the text.
+        // After omitted lines, the line number does not match the text; such lines get no marks.
         if !line[skipped..].starts_with(&*shown.text) {
             return Vec::new();
         }
@@ -381,7 +382,7 @@ mod tests {
     use crate::text::span::Span;
     use proptest::prelude::*;
 
-    /// Returns the changed lines of a change, with its words in angle brackets.
+    /// Returns the changed lines of a change, with its changed words in angle brackets.
     fn marked(before: &str, splices: &[(usize, usize, &str)]) -> Vec<String> {
         let base = Snapshot::from_text(before);
         let parts = splices.iter().map(|(at, end, text)| Splice::new(Span::new(*at, *end), text.as_bytes(), 0));
@@ -412,12 +413,12 @@ mod tests {
     fn replaced_words_are_marked() {
         // A comparison of words cannot know which of two equal arguments is new.
         assert_eq!(marked("f(a, a)\n", &[(2, 2, "a, ")]), ["-f(a, a)", "+f(<a, >a, a)"]);
-        // Whole words, also where only a part was replaced.
+        // Marks cover whole words, also where only a part of a word was replaced.
         assert_eq!(marked("x = 19;\n", &[(5, 6, "7")]), ["-x = <19>;", "+x = <17>;"]);
         assert_eq!(marked("foo(1)\n", &[(3, 3, "bar")]), ["-<foo>(1)", "+<foobar>(1)"]);
-        // Two ranges in one word share no letters.
+        // Two ranges in one word mark the word as a whole.
         assert_eq!(marked("aXbYc d\n", &[(1, 2, "x"), (3, 4, "y")]), ["-<aXbYc> d", "+<axbyc> d"]);
-        // A line of nothing but its changed words needs no marks.
+        // A line whose text changed completely needs no marks.
         assert_eq!(marked("  one\n", &[(2, 5, "two")]), ["-  one", "+  two"]);
         assert_eq!(marked("TAX = 0.19\n", &[(3, 10, "_RATE = 0.07")]), ["-<TAX> = 0.<19>", "+<TAX_RATE> = 0.<07>"]);
         // A range over several lines is compared by words.
@@ -426,12 +427,12 @@ mod tests {
             marked(lines, &[(13, 33, "one(7);\n    two(9);\n")])[..],
             ["-    one(<1>);", "-    two(<2>);", "+    one(<7>);", "+    two(<9>);"]
         );
-        // Text that an edit shares with the text behind it is not new.
+        // Text that an edit shares with the text after it is not new.
         let json = "{\n  \"debug\": true,\n}\n";
         let new = "false,\n  \"currency\": \"EUR\"";
         let want = ["-  \"debug\": <true>,", "+  \"debug\": <false>,", "+  \"currency\": \"EUR\","];
         assert_eq!(marked(json, &[(13, 17, new)]), want);
-        // Other lines.
+        // Lines that differ completely are not marked; lines that share words are.
         assert_eq!(marked("one two\nthree\n", &[(0, 13, "x\ny z")]), ["-one two", "-three", "+x", "+y z"]);
         assert_eq!(marked("a b\nc d\n", &[(2, 5, "x\ny")]), ["-a <b>", "-<c> d", "+a <x>", "+<y> d"]);
         assert_eq!(marked("a\n", &[(2, 2, "new line\n")]), ["+new line"]);
@@ -445,7 +446,7 @@ mod tests {
     }
 
     proptest! {
-        /// The marks are parts of their lines; where no line end is replaced, what is not marked is the same on both sides.
+        /// The marks are parts of their lines; if no line end is replaced, the unmarked text is the same on both sides.
         #[test]
         fn unmarked_text_is_common(
             base in "[ab é\n]{1,30}", seeds in prop::collection::vec((0usize..31, 0usize..31, "[ax é\n]{0,6}"), 0..4)

@@ -5,11 +5,11 @@ use crate::text::change::ChangeSet;
 use crate::text::snapshot::Snapshot;
 use std::borrow::Cow;
 
-/// Characters of one line in a reply.
+/// Maximum number of characters of one line in a reply.
 pub const LINE_CHARS_MAX: usize = 1000;
 /// Bytes that a line takes in addition to its text.
 const LINE_OVERHEAD_BYTES: usize = 8;
-/// Bytes of a line below which it is always shown completely, so that nothing has to be compared.
+/// Lines shorter than this many bytes are always shown completely, so that nothing has to be compared.
 const SHORT_LINE_BYTES: usize = 200;
 
 /// The part of a line that a reply shows.
@@ -35,7 +35,7 @@ pub struct OmittedLines {
 }
 
 impl OmittedLines {
-    /// The total.
+    /// The total number of omitted lines.
     pub const fn lines(self) -> usize {
         self.context + self.removed + self.added
     }
@@ -49,7 +49,7 @@ impl OmittedLines {
     }
 }
 
-/// The remaining room for the lines of hunks.
+/// The remaining room for the lines of hunks, in bytes.
 pub(super) struct LineBudget {
     pub(super) bytes: usize,
     width: usize,
@@ -68,12 +68,12 @@ impl LineBudget {
         self.width < usize::MAX
     }
 
-    /// Returns how many of `wanted` lines have room.
+    /// Returns how many of `wanted` lines there is room for.
     pub(super) fn of_lines(&self, wanted: usize) -> usize {
         wanted.min(self.bytes / LINE_OVERHEAD_BYTES)
     }
 
-    /// Trims a line around the first difference from its counterpart, and takes the room it needs.
+    /// Trims a line around the first difference from its counterpart, and subtracts its size from the room.
     pub(super) fn line(&mut self, kind: LineKind, line: &str, counterpart: &str, ended: bool) -> DiffLine {
         if !self.is_limited() || line.len() <= SHORT_LINE_BYTES {
             if self.is_limited() {
@@ -93,7 +93,7 @@ impl LineBudget {
     }
 }
 
-/// Returns the first character in which two lines differ, or the end of the line.
+/// Returns the offset of the first character in which two lines differ, or the end of the line.
 fn first_difference(line: &str, other: &str) -> usize {
     let at = line.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
     (0..=at).rev().find(|&at| line.is_char_boundary(at)).unwrap_or(0)
@@ -109,7 +109,7 @@ fn part_around(line: &str, focus: usize, width: usize) -> core::ops::Range<usize
     }
 }
 
-/// Returns the offset of a number of characters before an end.
+/// Returns the offset that is `chars` characters before `end`.
 fn chars_before(line: &str, end: usize, chars: usize) -> usize {
     line[..end].char_indices().rev().take(chars).last().map_or(end, |(at, _)| at)
 }
@@ -120,7 +120,7 @@ impl DiffLine {
         self.window.before == 0 && self.window.after == 0
     }
 
-    /// The line in at most about `width` characters, with the number of omitted characters at either end.
+    /// Returns the line in at most about `width` characters, with the number of omitted characters at either end.
     pub fn shown(&self, width: usize) -> Cow<'_, str> {
         let LineWindow { mut before, mut after, focus } = self.window;
         let mut text = &*self.text;
@@ -139,8 +139,8 @@ impl DiffLine {
     }
 }
 
-/// Returns the hunks of a change set for a reply: their lines take at most about `bytes`, and a line at most
-/// [`LINE_CHARS_MAX`] characters. All lines are counted.
+/// Returns the hunks of a change set for a reply: their lines take about `bytes` at most, and a line at most
+/// [`LINE_CHARS_MAX`] characters. The hunks count omitted lines as well.
 pub fn reply_hunks(base: &Snapshot, changes: &ChangeSet, context: usize, bytes: usize) -> Vec<DiffHunk> {
     hunks_within(base, changes, context, &mut LineBudget { bytes, width: LINE_CHARS_MAX })
 }
@@ -184,7 +184,7 @@ mod tests {
     }
 
     proptest! {
-        /// The part and the numbers around it add up to the line.
+        /// The length of the part and the numbers before and after it add up to the length of the line.
         #[test]
         fn omitted_characters_are_counted(line in "[aé]{0,60}", focus in 0usize..60, width in 1usize..30) {
             let focus = (0..=focus.min(line.len())).rev().find(|&at| line.is_char_boundary(at)).unwrap();

@@ -4,16 +4,17 @@
 use super::{DiffHunk, DiffLine, DiffText, LineKind};
 use std::fmt::Write as _;
 
-/// Removed lines shown at one place; the others are counted.
+/// Maximum number of removed lines shown at one place; the others are counted.
 const REMOVED_LINES_MAX: usize = 3;
-/// Characters shown of a removed line.
+/// Maximum number of characters shown of a removed line.
 const REMOVED_LINE_CHARS_MAX: usize = 160;
 /// Gutter of a removed line, which has no number any more.
 const REMOVED_LINE_GUTTER: &str = "-      \t";
 
-/// Formats the changed places of the new version with line numbers and `>` before changed lines, in at most about
-/// `limit` bytes, cut between lines, with a remark (seed 000). Where more lines were removed than added, the removed
-/// ones are shown with `-` and without a number. A long line is trimmed so that the first change is always shown.
+/// Formats the changed places of the new version with line numbers and `>` before changed lines, in about `limit` bytes
+/// at most; a longer snippet is cut between lines, with a remark (seed 000). Where more lines were removed than added,
+/// the removed ones are shown with `-` and without a number. A long line is trimmed so that the first change is always
+/// shown.
 pub fn snippet(hunks: &[DiffHunk], limit: usize) -> DiffText {
     let mut out = DiffText::default();
     for (nth, hunk) in hunks.iter().enumerate() {
@@ -76,7 +77,8 @@ fn numbered(line: &DiffLine, number: usize, limit: usize, out: &mut DiffText) ->
     true
 }
 
-/// Adds removed lines that have fewer replacements: the first ones, and the number of the others.
+/// Adds removed lines if there are more of them than of their replacements: the first ones, and the number of the
+/// others.
 fn removed(hunk: &DiffHunk, run: &[DiffLine], limit: usize, out: &mut DiffText) {
     let Some(last) = run.last() else { return };
     let rest = hunk.lines.iter().skip_while(|line| !std::ptr::eq(*line, last)).skip(1);
@@ -96,7 +98,7 @@ fn removed(hunk: &DiffHunk, run: &[DiffLine], limit: usize, out: &mut DiffText) 
     let mut shown = 0;
     for line in run.iter().take(REMOVED_LINES_MAX) {
         let text = line.shown(REMOVED_LINE_CHARS_MAX);
-        // The change itself needs the other half.
+        // The other half of the room is for the change itself.
         if out.text.len() + text.len() > limit / 2 {
             break;
         }
@@ -123,8 +125,8 @@ fn distant(lines: &[DiffLine], limit: usize) -> usize {
     0
 }
 
-/// Formats a number in six columns, or more if needed. Every reply has a dozen of these rows, and the standard
-/// formatter takes longer for each than everything else in it.
+/// Formats a number in six columns, or more if needed. Every reply has about a dozen numbered lines, and the standard
+/// formatter would take longer for the number than everything else in the line takes.
 fn right_aligned(number: usize, digits: &mut [u8; 20]) -> &str {
     let (mut at, mut left) = (digits.len(), number);
     while at > 0 {
