@@ -123,7 +123,7 @@ impl Program {
     }
 }
 
-/// Ways to write a text slightly differently.
+/// Small deviations that a text may have from the file.
 const SLIPS: [fn(&str) -> String; 7] = [
     str::to_owned,
     |text| text.replace(['“', '”'], "\"").replace('’', "'").replace('—', "-"),
@@ -135,19 +135,21 @@ const SLIPS: [fn(&str) -> String; 7] = [
 ];
 
 proptest! {
-    /// A tolerant edit equals the exact edit with the file's own text: no byte outside the change moves.
+    /// A tolerant edit has the same result as the exact edit with the file's own text: no byte outside of the change
+    /// differs.
     #[test]
     fn tolerant_edit_equals_exact_edit(it in program().prop_filter("usable", Program::is_usable), slip in 0..SLIPS.len(), more: bool) {
         let (old, new) = (it.old().join("\n"), it.changed(more));
         let got = edit(&it.file(), &SLIPS[slip](&old), &SLIPS[slip](&new.join("\n")), false);
         match got {
             Ok(text) => prop_assert_eq!(text, it.wanted(&new)),
-            // Tabs for blanks is the only mistake that may be refused here: a single depth does not determine the step.
+            // Tabs instead of spaces is the only deviation that may be refused here: a single depth does not determine
+            // the step.
             Err(error) => prop_assert!(slip == 3, "{slip}: {error}"),
         }
     }
 
-    /// A second copy of the block makes it ambiguous; another word on the target line makes it absent.
+    /// A second copy of the block makes the old text ambiguous; another word on the target line makes it absent.
     #[test]
     fn evidence_decides(it in program().prop_filter("usable", Program::is_usable), slip in 0..SLIPS.len()) {
         let (old, new) = (it.old().join("\n"), it.changed(true).join("\n"));
@@ -156,7 +158,8 @@ proptest! {
             return Ok(());
         }
         let twice = it.file() + &it.old().join("\n") + "\n";
-        // A copied line number is additional evidence, and blank edges may distinguish the copies.
+        // A copied line number is additional evidence, and blank edges may distinguish the copies, so these are not
+        // tested.
         if ![4, 5].contains(&slip) {
             let code = edit(&twice, &old, &new, false).unwrap_err().code();
             prop_assert_eq!(code, Code::MatchAmbiguous);
@@ -166,7 +169,7 @@ proptest! {
         prop_assert!(edit(&other.file(), &old, &new, false).is_err());
     }
 
-    /// Converting line ends of file and arguments commutes with editing.
+    /// Converting the line ends of file and arguments before the edit has the same result as converting them after it.
     #[test]
     fn line_ends_commute(it in program().prop_filter("usable", Program::is_usable), slip in 0..SLIPS.len(), more: bool) {
         let crlf = |text: &str| text.replace('\n', "\r\n");
@@ -178,7 +181,7 @@ proptest! {
         }
     }
 
-    /// The same call again finds nothing and reports that the edit is already made.
+    /// The same call again finds nothing, and reports that the edit was already made.
     #[test]
     fn repeat_is_noop(it in program().prop_filter("usable", Program::is_usable), slip in 0..SLIPS.len(), more: bool) {
         let (old, new) = (SLIPS[slip](&it.old().join("\n")), SLIPS[slip](&it.changed(more).join("\n")));
@@ -189,7 +192,7 @@ proptest! {
         }
     }
 
-    /// Replacing all matches terminates: the length follows from their number, and the output is not searched again.
+    /// Replacing all matches terminates: the new length follows from their number, so the output is not searched again.
     #[test]
     fn replacing_all_matches_terminates(text in "[ab\n]{0,60}", old in "[ab]{1,3}", new in "[ab\n]{0,5}") {
         prop_assume!(old != new && !new.is_empty());
@@ -200,7 +203,7 @@ proptest! {
         }
     }
 
-    /// No input causes a panic, and the new text is where the report says.
+    /// No input causes a panic, and the new text is at the places that the report names.
     #[test]
     fn any_text_gets_an_answer(
         text in "([ab“\"—…\\\\n.1|\t é\u{301}]{0,8}\n){0,12}",

@@ -1,6 +1,6 @@
-//! Applies random sequences of edits, moves, duplicates and undos, by this program and by others: each surviving line
-//! keeps its anchor word, and no word comes to name another line. `EMEND_SEQUENCES=100000` plays more than the suite
-//! does.
+//! Applies random sequences of edits, moves, duplicates and undos, by this program and by others. Each surviving line
+//! keeps its anchor word, and no word is transferred to another line. `EMEND_SEQUENCES=100000` runs more sequences than
+//! the suite does.
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "tests")]
 
@@ -79,14 +79,14 @@ struct File {
     ids: u64,
     lines: Vec<Line>,
     words: AnchorMap,
-    /// The line that each word named, and the number of retired words then. A word may be reused after many others
-    /// retired.
+    /// For each word, the last line that it named, and the number of words retired by then. A word may be reused after
+    /// many others were retired.
     named: HashMap<AnchorWord, (Line, usize)>,
     retired: usize,
     /// States that an undo can restore.
     past: VecDeque<(Vec<Line>, Vec<AnchorWord>)>,
     texts: VecDeque<String>,
-    /// Number of equal lines that survived a change by others, and of those that kept their word.
+    /// Number of equal lines that survived a change by others, and number of those that kept their word.
     twins: usize,
     kept: usize,
 }
@@ -117,7 +117,7 @@ impl File {
         }
         let text = text_of(&self.lines);
         if text == text_of(&was) {
-            // Equal lines changed places, which is not observable.
+            // Equal lines changed places, which cannot be observed.
             self.lines = was;
             return Ok(());
         }
@@ -151,7 +151,7 @@ impl File {
         Ok(())
     }
 
-    /// Checks that lines which are unique before and after keep their words.
+    /// Checks that lines that are unique before and after a change keep their words.
     fn survivors(&mut self, (was, had): (&[Line], &[AnchorWord]), again: bool, ours: bool) -> Result<(), String> {
         let words = self.words.words();
         let now: HashSet<&AnchorWord> = words.iter().collect();
@@ -171,13 +171,13 @@ impl File {
         Ok(())
     }
 
-    /// Checks that no word names another line than before.
+    /// Checks that no word names a different line than before.
     fn names(&mut self, again: bool) -> Result<(), String> {
         let after = counts(&self.lines);
         for (line, word) in self.lines.iter().zip(self.words.words()) {
             let known = self.named.insert(*word, (line.clone(), self.retired));
             let Some((known, _)) = known.filter(|(_, last)| self.retired - last < TOMBSTONES_MIN) else { continue };
-            // A text that was absent for a while counts as the same line when it returns.
+            // A line with the text of one that was absent for a while counts as the same line.
             let alone = after[&*line.text] == 1;
             if known.text != line.text || !(known.id == line.id || alone || again) {
                 return Err(format!("{word} named {known:?} and names {line:?}"));
@@ -192,7 +192,7 @@ fn word_never_comes_to_name_another_line() {
     let sequences = std::env::var("EMEND_SEQUENCES").ok().and_then(|text| text.parse().ok()).unwrap_or(1000);
     let (mut kept, mut twins) = (0, 0);
     for seed in 0..sequences {
-        // Most sequences are short, so that they start from scratch; some continue until words are reused.
+        // Most sequences are short, so that every one starts from scratch; some continue until words are reused.
         let steps = if seed % 500 == 0 { 5000 } else { 20 };
         let mut file = File::new(seed);
         for at in 0..steps {
