@@ -12,7 +12,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .map_err(|_| "FILE LINE-NUMBER LINE ROUNDS")?;
     let (path, text) = (Path::new(&file), std::fs::read_to_string(&file)?);
     let index = number.parse::<usize>()? - 1;
-    // The anchor as `read` shows it.
+    // The anchor in the form in which `read` shows it.
     let short = hashline::document::format_short_hash(Document::from_str(path, &text)?.lines[index].short_hash);
     let anchor = format!("{number}:{short}");
     let mut want: Vec<&str> = text.lines().collect();

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// All results by bench; the pages are written from them.
+/// All results, by bench; the pages are written from them.
 #[derive(Default, Serialize, Deserialize)]
 pub(crate) struct Results {
     pub(crate) runs: Vec<Run>,
@@ -35,7 +35,7 @@ impl Results {
         page::folder().join("results.json")
     }
 
-    /// Reads the results of earlier runs; none if there is no file.
+    /// Reads the results of earlier runs; there are none if the file does not exist.
     ///
     /// Errors: if the file is malformed.
     pub(crate) fn read() -> Result<Results, String> {
@@ -61,7 +61,7 @@ impl Results {
 
 /// Runs all benches, or those whose names or goals are in `only`; the results of the others are kept.
 ///
-/// Errors: if no bench has a name, or the results cannot be written.
+/// Errors: no bench has such a name, or the results cannot be written.
 pub(crate) fn run(setting: Setting, only: Option<&str>) -> Result<(), String> {
     let words: Vec<&str> = only.unwrap_or_default().split(',').map(str::trim).filter(|word| !word.is_empty()).collect();
     let is = |bench: &Bench, word: &str| bench.name == word || bench.goals.contains(&word);
@@ -78,7 +78,8 @@ pub(crate) fn run(setting: Setting, only: Option<&str>) -> Result<(), String> {
     page::write()
 }
 
-/// Builds and installs programs that several benches need, outside of their time. Each bench reports what it lacks.
+/// Builds and installs programs that several benches need, outside of their measured time. Each bench reports what it
+/// lacks.
 fn prepare(setting: Setting) {
     println!("building what is measured");
     // The benches that need these programs report a failure; the others run.

@@ -50,7 +50,7 @@ fn one(name: &str, text: &str) -> Outcome {
             time
         }
     };
-    // Other tools find lines again with Myers' algorithm, here with a fast comparison and no limit on its work.
+    // Other tools match lines with Myers' algorithm, here in a fast implementation and without a limit on its work.
     let myers = |after: String| {
         let text = &text;
         move || {

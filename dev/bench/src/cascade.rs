@@ -1,7 +1,7 @@
 //! `cascade`: lenient matching on a text of 100,000 lines, next to aider's matchers, difflib and mpatch.
 //!
-//! Emendate's time covers the whole search: the text to write, or the report of a failure. The others make the new
-//! text, which costs one more copy; compared with a search of the text this is negligible.
+//! Emendate's time covers the whole search, including the text to write or the report of a failure. The others build
+//! the new text, which costs one more copy; compared with a search of the text this is negligible.
 
 mod hostile;
 pub(crate) mod kinds;
@@ -68,14 +68,14 @@ fn pass(rounds: usize, needle: &str, name: &str) -> Outcome {
     race(format!("exact hit on 10 MB, {name}"), rounds, cases).goal("", "ours: exact hit", 1.2)
 }
 
-/// Runs one search of ours on a new snapshot, so that nothing is cached between searches.
+/// Runs one search of Emendate on a new snapshot, so that nothing is cached between searches.
 fn search(text: &str, kind: &Kind) -> (Result<TextMatches>, Duration) {
     let base = Snapshot::from_text(text);
     let what = TextQuery::new(&kind.old, ExpectedMatches::Unique);
     timed(|| find(&base, &what, &kind.new, ResolveSettings::default()))
 }
 
-/// Stops the benchmark if our own result is wrong: its time would mean nothing.
+/// Panics if our own result is wrong, because its time would then mean nothing.
 fn check(text: &str, want: Option<&str>, kind: &Kind) {
     let found = search(text, kind).0;
     assert_eq!(found.as_ref().ok().map(|found| found.tier), kind.tier, "{}: {found:?}", kind.name);
@@ -92,7 +92,7 @@ fn check(text: &str, want: Option<&str>, kind: &Kind) {
     }
 }
 
-/// Runs one kind of edit with all matchers.
+/// Measures one kind of edit with all matchers.
 fn beside(text: &str, want: &str, kind: &Kind, rows: &[Row], rounds: usize) -> Outcome {
     check(text, Some(want), kind);
     let name = match &kind.tier {
@@ -141,7 +141,7 @@ fn unified(kind: &Kind) -> Patch {
     parse_single_patch(&format!("```diff\n{diff}```\n")).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Runs several kinds with our matcher alone.
+/// Measures several kinds of edits with our matcher alone.
 fn ours(title: String, text: &str, want: Option<&str>, kinds: &[Kind], rounds: usize) -> Outcome {
     for kind in kinds {
         check(text, want, kind);

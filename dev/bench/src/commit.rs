@@ -22,10 +22,10 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Sizes that are measured next to other tools, too.
+/// Sizes that are also measured next to other tools.
 const SMALL: &[usize] = &[1 << 10, 10 << 10, 100 << 10, 1 << 20];
 
-/// The two ways in which a careful program writes a file. Emendate is measured against them.
+/// The two ways in which a careful program writes a file, with which Emendate is compared.
 const RENAME: &str = "write + rename";
 const SYNCED: &str = "cp + fsync + rename + fsync of the folder";
 
@@ -51,7 +51,7 @@ pub(crate) fn run(report: &mut Report) {
     report.race("start, nothing left behind", || recovery(rounds));
 }
 
-/// A folder on disk with one file per case.
+/// A directory on disk with one file per case.
 struct Bed {
     _dir: tempfile::TempDir,
     root: PathBuf,
@@ -76,7 +76,7 @@ impl Bed {
         StateLocation::Directory(self.root.with_file_name(name))
     }
 
-    /// Makes an edit with an engine of its own.
+    /// Creates a case that makes an edit with an engine of its own.
     fn ours(&self, name: &str, state: StateLocation, durability: Durability) -> Case<'static> {
         let path = self.file(name);
         let engine = open(&self.root, state, durability);

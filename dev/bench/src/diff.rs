@@ -14,7 +14,7 @@ use std::time::Duration;
 
 /// Time limit for the diff and snippet of a one-line edit in 100,000 lines.
 const FEEDBACK: Duration = Duration::from_micros(300);
-/// Time limit for any comparison.
+/// Time limit for every comparison.
 const MOST: Duration = Duration::from_millis(100);
 
 pub(crate) fn run(report: &mut Report) {
@@ -132,7 +132,7 @@ fn rewrite(text: &str, rounds: usize) -> Outcome {
     )
 }
 
-/// Measures comparisons of texts that are expensive to compare.
+/// Measures the comparison of texts that are expensive to compare.
 fn made_to_be_slow(name: &str, old: &str, new: &str, rounds: usize) -> Outcome {
     let (base, fresh) = (Snapshot::from_text(old), Snapshot::from_text(new));
     base.id();
@@ -143,7 +143,7 @@ fn made_to_be_slow(name: &str, old: &str, new: &str, rounds: usize) -> Outcome {
         Case::ours("ours: what changed", || timed(|| black_box(ChangeSet::diff(&base, &fresh))).1),
         Case::ours("ours: as a unified diff", || timed(|| black_box(unified(&base, &made))).1),
     ];
-    // One run is enough for something that takes seconds.
+    // One run is enough for a comparison that takes seconds.
     let (_, once) = timed(|| black_box(imara(old, new)));
     if once < Duration::from_secs(1) {
         cases.push(Case::peer("imara-diff, histogram", || timed(|| black_box(imara(old, new))).1));

@@ -1,5 +1,5 @@
-//! `economy`: the cost of reading and editing in tokens. The engine applied every counted edit without a warning, and
-//! the resulting bytes were right.
+//! `economy`: the cost of reading and editing in tokens. Each counted edit was applied by the engine without a warning,
+//! with the right bytes as its result.
 #![allow(clippy::cast_precision_loss, reason = "counts of tokens are small")]
 
 mod edits;
@@ -17,9 +17,9 @@ use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Largest cost of the cheapest format, as a share of [`MEASURE`]: 490 tokens of 1,091.
+/// Maximum cost of the cheapest format, as a share of [`MEASURE`]: 490 tokens of 1,091.
 const CHEAPEST: f64 = 490.0 / 1091.0;
-/// Largest cost in tokens of a model profile's tools, which every request includes.
+/// Maximum number of tokens of a model profile's tools, which every request includes.
 const PROFILE: usize = 2000;
 const FILE: &str = "src/search.rs";
 
@@ -30,7 +30,7 @@ struct Row {
     parts: Vec<usize>,
 }
 
-/// A folder with the sample, and an engine that works there.
+/// A directory with the sample, and an engine that works there.
 struct Desk {
     folder: tempfile::TempDir,
     root: PathBuf,
@@ -55,7 +55,7 @@ impl Desk {
             .unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// Makes paths relative to the folder, because the location of a project is not part of a format.
+    /// Makes paths relative to the directory, because the location of a project is not part of a format.
     fn bare(&self, text: &str) -> String {
         text.replace(&format!("{}/", self.root.display()), "")
     }
@@ -123,7 +123,7 @@ fn edited(desk: &Desk) -> Vec<(String, Vec<String>)> {
     out
 }
 
-/// Returns the text a model writes for an edit, after checking that it makes the edit.
+/// Returns the text that a model writes for an edit, after checking that it makes the edit.
 fn applied(desk: &Desk, format: &Format, edit: &Edit) -> String {
     let engine = desk.engine();
     let path = desk.file().display().to_string();
@@ -145,7 +145,7 @@ fn applied(desk: &Desk, format: &Format, edit: &Edit) -> String {
     desk.bare(&said)
 }
 
-/// Returns the text a client receives for each profile: the list of tools and the instructions.
+/// Returns the text that a client receives for each profile: the list of tools and the instructions.
 fn profiles() -> Vec<(String, Vec<String>)> {
     let program = emend_alike();
     let of = |profile: &Profile| {
@@ -213,7 +213,7 @@ fn print_profiles(rows: &[Row]) {
 mod tests {
     use super::{Desk, MEASURE, edited};
 
-    /// Applying panics on failure. The order of the formats by tokens also holds in bytes.
+    /// A failed edit panics. The order of the formats by tokens is also their order by bytes.
     #[test]
     fn every_edit_is_applied_in_every_format() {
         let bytes = |texts: &[String]| texts.iter().map(String::len).sum::<usize>();

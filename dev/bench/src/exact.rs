@@ -42,8 +42,8 @@ pub(crate) fn change(base: &Snapshot) -> ChangeSet {
     resolved.map_or_else(|error| panic!("{error}"), |resolved| resolved.changes)
 }
 
-/// Finds, proves uniqueness and splices; compared with one copy of the text. The engine writes the chunks without
-/// joining them; the row with a buffer joins them.
+/// Measures the search, the proof of uniqueness and the splicing, compared with one copy of the text. The engine writes
+/// the chunks without joining them; the row with a buffer joins them.
 fn memory(bytes: usize, quick: bool) -> Outcome {
     let text = source(bytes);
     let base = Snapshot::from_text(&text);
@@ -86,8 +86,8 @@ fn memory(bytes: usize, quick: bool) -> Outcome {
     if bytes == 1 << 20 { outcome.beside("G5", ours, STD, 0.1) } else { outcome }
 }
 
-/// Makes one edit on disk without syncs; compared with writing the same bytes to a temporary file and renaming, and
-/// with `cp` for 1 GB.
+/// Measures one edit on disk without syncs, compared with writing the same bytes to a temporary file and renaming it,
+/// and with `cp` for 1 GB.
 fn disk(bytes: usize, quick: bool) -> Outcome {
     let Ok(dir) = tempfile::tempdir_in(scratch()) else { panic!("no scratch directory") };
     let root = dir.path().canonicalize().unwrap_or_else(|_| dir.path().to_owned());
@@ -159,7 +159,7 @@ fn disk(bytes: usize, quick: bool) -> Outcome {
     )
 }
 
-/// Edits by line number in hashline, each under the header of the previous reply.
+/// Creates a case of edits by line number in hashline, each under the header of the previous reply.
 fn rows<'e>(name: &'static str, hunk: &'static str, engine: &'e Engine, path: PathBuf) -> Case<'e> {
     let caller = CallContext { unread: UnreadPolicy::Allow, ..CallContext::default() };
     let read = json!({ "file_path": path, "format": "hashline", "limit": 1 });
@@ -180,7 +180,7 @@ fn first_line(reply: &Reply) -> String {
     reply.text().lines().next().unwrap_or_default().to_owned()
 }
 
-/// Returns a folder on the repository's disk.
+/// Returns a directory on the repository's disk.
 pub(crate) fn scratch() -> std::path::PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/bench");
     let _ = fs::create_dir_all(&folder);

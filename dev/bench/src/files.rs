@@ -48,7 +48,7 @@ fn replace(files: usize, rounds: usize) -> Outcome {
     outcome.goal("G9", OURS, 1.2).goal("G9", POWER, 1.3).beside("G9", POWER, EACH, 0.25)
 }
 
-/// A folder with many files.
+/// A directory with many files.
 struct Bed {
     _dir: tempfile::TempDir,
     root: PathBuf,
@@ -72,9 +72,9 @@ impl Bed {
         Bed { _dir: dir, root, paths }
     }
 
-    /// Times one way to replace, and checks the result.
+    /// Measures the time of one way to replace, and checks the result.
     fn time(&self, round: &mut usize, what: impl FnOnce(&[PathBuf], &str, &str)) -> Duration {
-        // The previous case leaves the files in either state.
+        // The previous case may have left the files in either state.
         let text = fs::read_to_string(&self.paths[0]).unwrap_or_default();
         let now = usize::from(text.contains(NAMES[1]));
         *round += 1;
@@ -116,7 +116,7 @@ fn synced_each(path: &Path, old: &str, new: &str) {
     let _ = fs::rename(&aside, path);
 }
 
-/// The engine with a folder and a state of its own.
+/// The engine with a directory and a state of its own.
 struct Ours {
     bed: Bed,
     engine: Engine,

@@ -43,7 +43,7 @@ pub(crate) fn run(report: &mut Report) {
 fn beside(title: &str, text: &str, kind: &Kind, rounds: usize) -> Outcome {
     let what = TextQuery::new(&kind.old, ExpectedMatches::Unique);
     let search = || {
-        // A new snapshot each time, so that nothing is cached between searches.
+        // Each search gets a new snapshot, so that nothing is cached between searches.
         let base = Snapshot::from_text(text);
         timed(|| find(&base, &what, &kind.new, ResolveSettings::default()))
     };

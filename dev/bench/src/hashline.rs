@@ -22,7 +22,7 @@ use std::path::Path;
 use std::time::Duration;
 
 const ROOT: &str = "/w";
-/// Largest share of the peer's time that Emendate may take.
+/// Maximum share of the peer's time that Emendate may take.
 const GOAL: f64 = 0.1;
 
 pub(crate) fn run(report: &mut Report) {
@@ -114,7 +114,8 @@ impl Ours {
     }
 }
 
-/// Applies a patch with the core alone: the tag of the text, parsing, placing, the new text and its tag.
+/// Applies a patch with the core alone: computes the tag of the text, parses, places, and computes the new text and its
+/// tag.
 fn core(text: &str, patch: &str) -> Option<Vec<u8>> {
     let base = Snapshot::from_text(text);
     black_box(ShortTag::of(base.text()));
@@ -126,7 +127,7 @@ fn core(text: &str, patch: &str) -> Option<Vec<u8>> {
     Some(after)
 }
 
-/// Measures the edits that `patch` generates with both tools and with our core alone.
+/// Measures the edits that `patch` generates, with both tools and with our core alone.
 fn chains(
     peer: &mut Option<Peer>,
     (title, name, text): (&str, &str, &str),
@@ -197,7 +198,7 @@ fn worst(peer: &mut Option<Peer>, quick: bool) -> Outcome {
     );
     if let Some(peer) = peer.as_mut().filter(|_| !quick) {
         peer.load(name, &text);
-        // Run only once, because it takes about ten seconds.
+        // This is run only once, because it takes about ten seconds.
         outcome = outcome.row(Kind::Peer, &format!("{}, once", peer::PACKAGES[0]), peer.edit(name, &[patch]).0);
     }
     outcome

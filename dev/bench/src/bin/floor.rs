@@ -1,6 +1,6 @@
-//! The least a process can do to make one edit: read, find, check for uniqueness, write a temporary file, rename.
-//! `bench startup` compares `emend` with it. Arguments: path, old text, new text; or `--nothing` to exit at once; or
-//! `--echo` to send every line back; or `--peak` and a command to print its peak memory.
+//! The minimum that a process must do to make one edit: read, search, check for uniqueness, write a temporary file,
+//! rename. `bench startup` compares `emend` with it. Arguments: path, old text, new text; or `--nothing` to exit at
+//! once; or `--echo` to send every line back; or `--peak` and a command to print its peak memory.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -29,7 +29,7 @@ fn edit() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Sends every line back, which is the least a server must do.
+/// Sends every line back, which is the minimum that a server must do.
 fn echo() -> Result<(), Box<dyn std::error::Error>> {
     let (mut input, mut output) = (io::stdin().lock(), io::stdout().lock());
     let mut line = Vec::new();

@@ -1,5 +1,5 @@
-//! The cost of a parser in a process of its own: alternates the same calls with the grammars in this process and in
-//! another one, and compares the medians. `cargo run --release -p bench --bin parsing`
+//! Measures the cost of a parser in a process of its own: alternates the same calls with the grammars in this process
+//! and in another one, and compares the medians. `cargo run --release -p bench --bin parsing`
 
 #![allow(
     clippy::disallowed_methods,
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// The argument that makes this program a parser.
+/// The argument that makes this program run as a parser.
 const WORD: &str = "__parse";
 const ROUNDS: usize = 201;
 
@@ -54,7 +54,7 @@ fn outline(engine: &Engine, file: &Path, _: usize) -> Duration {
     timed(engine, "outline", &json!({ "file_path": file }))
 }
 
-/// Changes one line back and forth. The file parses before and after.
+/// Changes one line back and forth, and returns the time of the edit. The file parses before and after.
 fn edit(engine: &Engine, file: &Path, round: usize) -> Duration {
     let (old, new) = if round.is_multiple_of(2) { ("a + 7\n", "a + 8 * 2\n") } else { ("a + 8 * 2\n", "a + 7\n") };
     timed(engine, "edit", &json!({ "file_path": file, "old_string": old, "new_string": new }))

@@ -35,7 +35,7 @@ fn program(lines: usize) -> String {
     (0..lines).step_by(9).map(function).collect()
 }
 
-/// Runs searches on hostile inputs. Ratios to the first row mean little; the time limit counts.
+/// Measures searches on hostile inputs. Ratios to the first row are not significant; the time limit is.
 pub(super) fn run() -> Outcome {
     let inputs = inputs();
     let cases = inputs.iter().flat_map(|(name, text, old)| {
@@ -43,7 +43,7 @@ pub(super) fn run() -> Outcome {
         [("one place", ExpectedMatches::Unique), ("all places", ExpectedMatches::All)].map(|(picked, pick)| {
             let (what, new) = (TextQuery::new(old, pick), new.clone());
             let search = move || {
-                // A new snapshot each time, so that nothing is cached between searches.
+                // Each search gets a new snapshot, so that nothing is cached between searches.
                 let base = Snapshot::from_text(text);
                 timed(|| black_box(find(&base, &what, &new, ResolveSettings::default()).is_ok())).1
             };

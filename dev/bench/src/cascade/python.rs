@@ -33,7 +33,7 @@ pub(super) struct Row {
 }
 
 impl Row {
-    /// Returns whose row this is, or `Wrong` if the result is wrong.
+    /// Returns the kind of this row; `Wrong` if the result is wrong.
     pub(super) fn whose(&self) -> Whose {
         if self.end == "right" { Whose::Peer } else { Whose::Wrong }
     }
@@ -99,7 +99,7 @@ pub(crate) fn environment() -> Result<PathBuf, String> {
     Ok(python)
 }
 
-/// Runs a command with its output on stderr, apart from the table.
+/// Runs a command with its output on stderr, so that it is separate from the table.
 fn succeed(command: &mut Command) -> Result<(), String> {
     let output = command.stdin(Stdio::null()).stderr(Stdio::inherit()).output();
     let output = output.map_err(|error| format!("{command:?}: {error}"))?;

@@ -30,7 +30,7 @@ pub(super) fn run(rounds: usize) -> Outcome {
         .beside("", power, none, 1.3)
 }
 
-/// Creates a folder of files for one case.
+/// Creates a directory of files for one case.
 fn tree(bed: &Bed, name: &str) -> (PathBuf, Vec<PathBuf>) {
     let folder = bed.root.join(name.replace(|char: char| !char.is_ascii_alphanumeric(), "-"));
     let _ = fs::create_dir(&folder);

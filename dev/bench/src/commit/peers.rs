@@ -58,7 +58,7 @@ impl Peers {
     }
 }
 
-/// Runs a process that reads a patch from standard input.
+/// Creates a case that runs a process which reads a patch from standard input.
 fn patch(bed: &Bed, kind: Kind, name: &str, mut command: Command) -> Case<'static> {
     let file = bed.file(name);
     let input = bed.root.with_file_name(format!("{}.patch", file.display().to_string().replace('/', "-")));

@@ -13,7 +13,7 @@ const TABLES: &str = "PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF;
     CREATE TABLE operations (id INTEGER PRIMARY KEY, record BLOB NOT NULL);
     CREATE TABLE contents (hash BLOB PRIMARY KEY, bytes BLOB NOT NULL) WITHOUT ROWID;";
 
-/// Bytes of an operation's record, as the engine writes it for one file.
+/// Bytes of the record of an operation, as the engine writes it for one file.
 const RECORD_BYTES: usize = 400;
 
 pub(super) fn run(rounds: usize) -> Outcome {
@@ -26,7 +26,7 @@ pub(super) fn run(rounds: usize) -> Outcome {
     race(format!("one edit of 1 KB, logged by SQLite alone, beside {RENAME}"), rounds, cases)
 }
 
-/// Writes and renames a file, and commits its record and its former content.
+/// Creates a case that writes and renames a file, and commits its record and its former content.
 fn through_sqlite(bed: &Bed) -> Case<'static> {
     let (path, text) = (bed.file("logged"), source(1 << 10));
     let aside = path.with_extension("tmp");

@@ -8,16 +8,16 @@ use std::ops::Range;
 /// An edit format.
 pub(super) struct Format {
     pub(super) name: &'static str,
-    /// The tool that takes the format.
+    /// The tool that accepts the format.
     pub(super) tool: &'static str,
-    /// The marks of the `read` that shows the file before the edit.
+    /// The line format of the `read` that shows the file before the edit.
     pub(super) marks: &'static str,
     pub(super) write: fn(&Edit, &Shown) -> Payload,
 }
 
 /// The parts of the file that a model has seen.
 pub(super) struct Shown {
-    /// The path for tools, and the path relative to the folder for patches.
+    /// The path for tools, and the path relative to the directory for patches.
     pub(super) path: String,
     pub(super) name: &'static str,
     /// The header above the lines.
@@ -209,7 +209,7 @@ fn seed(edit: &Edit, shown: &Shown) -> String {
     out
 }
 
-/// Names a zero-based line in the format.
+/// Returns the name of a zero-based line in the format.
 type Naming<'a> = dyn Fn(usize) -> String + 'a;
 
 fn numbers(line: usize) -> String {
