@@ -1,7 +1,7 @@
 //! Benchmarks. Each measures Emendate and the alternatives in one run and prints medians and ratios: `cargo run
 //! --release -p bench -- NAME [--quick] [--big] [--alone] [--json]`, where NAME is one of [`BENCHES`] or `economy`.
 //! `all [--only G1,fuzzy]` runs them one after another, keeps the results in target/bench and writes
-//! docs/benchmarks.md; `page` rewrites the pages from target/bench/results.json.
+//! docs/benchmarks.md; `page` writes the pages again from target/bench/results.json.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,

@@ -18,7 +18,7 @@ use std::fmt::Write as _;
 use std::hint::black_box;
 use std::time::Duration;
 
-/// Longest time for each additional edit.
+/// Maximum time for each additional edit.
 const EACH: Duration = Duration::from_micros(3);
 
 pub(crate) fn run(report: &mut Report) {
@@ -87,7 +87,7 @@ fn edits(size: usize, count: usize, rounds: usize) -> Outcome {
     beside(name, &text, &pairs, rounds)
 }
 
-/// Makes the same edits with all tools.
+/// Measures the same edits with all tools.
 fn beside(name: String, text: &str, pairs: &Pairs, rounds: usize) -> Outcome {
     let base = Snapshot::from_text(text);
     base.id();
@@ -154,7 +154,7 @@ fn in_turn(text: &str, pairs: &Pairs) -> Option<String> {
     Some(text)
 }
 
-/// Measures texts so repetitive that no part of an edit identifies its place.
+/// Measures texts that are so repetitive that no part of an edit identifies its place.
 fn hostile(quick: bool) -> Vec<Outcome> {
     let rounds = if quick { 5 } else { 11 };
     let size = 1 << 20;

@@ -20,7 +20,7 @@ const PEER: &str = "MCP filesystem server";
 const WRITE: &str = "write + rename of the same bytes";
 const ECHO: &str = "a loop that sends lines back";
 
-/// Lines of the file, the largest ratio of an edit to a write and rename, and the largest ratio to the peer's edit.
+/// Lines of the file, the maximum ratio of an edit to a write and rename, and the maximum ratio to the peer's edit.
 const SIZES: [(usize, f64, f64); 4] =
     [(100, 1.6, 1.0 / 4.0), (10_000, 1.3, 1.0 / 10.0), (100_000, 1.3, 1.0 / 25.0), (1_000_000, 1.3, 1.0 / 40.0)];
 

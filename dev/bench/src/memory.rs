@@ -12,7 +12,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 const MB: usize = 1 << 20;
-/// Largest file that the engine holds in memory as a whole.
+/// Size of the largest file that the engine holds in memory as a whole.
 const WHOLE: usize = 4 * MB;
 const ROWS: &str = "ours, a line by its number and an append: more than for 1 KB";
 const SEARCH: &str = "ours, a search: more than for 1 KB";
@@ -123,7 +123,7 @@ fn measured(command: &mut Command) -> f64 {
 
 /// Returns the peak memory of a command in bytes.
 ///
-/// Errors: if it fails. The message is printed on the page, so it contains no path of this machine.
+/// Errors: the command fails. The message is printed on the page, so it contains no path of this machine.
 fn attempted(command: &mut Command) -> Result<f64, String> {
     let output = command.output().map_err(|error| error.to_string())?;
     let kb: Option<f64> = String::from_utf8_lossy(&output.stdout).trim().parse().ok();

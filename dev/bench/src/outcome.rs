@@ -12,7 +12,7 @@ pub(crate) enum Kind {
     Peer,
     /// Another tool or library that failed or produced something else.
     Wrong,
-    /// The least that any tool must do: a copy of the bytes, or a write and a rename.
+    /// The minimum that any tool must do: a copy of the bytes, or a write and a rename.
     Floor,
 }
 
@@ -31,15 +31,15 @@ pub(crate) struct Row {
     pub(crate) value: f64,
 }
 
-/// A limit that a row must keep.
+/// A limit that a row must not exceed.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Claim {
-    /// `G1` to `G15`; empty if no goal of the design requires the limit.
+    /// The name of the goal, `G1` to `G15`; empty if no goal of the design requires the limit.
     pub(crate) goal: String,
     pub(crate) row: String,
     /// The row to compare with; `None` if the value itself is limited.
     pub(crate) of: Option<String>,
-    /// The largest ratio, or the largest value.
+    /// The maximum ratio, or the maximum value.
     pub(crate) most: f64,
 }
 
@@ -74,7 +74,7 @@ impl Outcome {
 
     /// Adds a row with a value in the unit of the outcome.
     pub(crate) fn value(mut self, kind: Kind, name: &str, value: f64) -> Outcome {
-        // More digits than a median has would only make the results longer.
+        // More digits than the precision of a median would only make the results longer.
         let digits = 10f64.powf(4.0 - value.abs().max(1e-12).log10().floor());
         let value = (value * digits).round() / digits;
         self.rows.push(Row { name: name.to_owned(), kind, value });
@@ -87,23 +87,23 @@ impl Outcome {
         self.row(Kind::Ours, name, difference)
     }
 
-    /// Claims a largest ratio to the first row.
+    /// Claims a maximum ratio to the first row.
     pub(crate) fn goal(self, goal: &str, row: &str, most: f64) -> Outcome {
         let of = self.rows[0].name.clone();
         self.beside(goal, row, &of, most)
     }
 
-    /// Claims a largest ratio to another row. Does nothing if that row is missing.
+    /// Claims a maximum ratio to another row. Does nothing if that row is missing.
     pub(crate) fn beside(self, goal: &str, row: &str, of: &str, most: f64) -> Outcome {
         if self.find(of).is_none() { self } else { self.claim(goal, row, Some(of.to_owned()), most) }
     }
 
-    /// Claims a longest time.
+    /// Claims a maximum time.
     pub(crate) fn within(self, goal: &str, row: &str, most: Duration) -> Outcome {
         self.claim(goal, row, None, most.as_secs_f64())
     }
 
-    /// Claims a largest value in the unit of the outcome.
+    /// Claims a maximum value in the unit of the outcome.
     pub(crate) fn at_most(self, goal: &str, row: &str, most: f64) -> Outcome {
         self.claim(goal, row, None, most)
     }
@@ -115,7 +115,7 @@ impl Outcome {
         self
     }
 
-    /// Shows rates per second, too.
+    /// Shows rates per second as well.
     pub(crate) fn rates(mut self) -> Outcome {
         self.rates = true;
         self

@@ -27,7 +27,7 @@ pub(crate) fn folder() -> PathBuf {
 
 /// Writes this report and the short page docs/benchmarks.md.
 ///
-/// Errors: if there are no results, or from the disk.
+/// Errors: there are no results, or the disk fails.
 pub(crate) fn write() -> Result<(), String> {
     let results = Results::read()?;
     if results.runs.is_empty() {
@@ -61,7 +61,7 @@ fn text(results: &Results, profiles: &Profiles) -> String {
     out
 }
 
-/// Lists machines and dates of the measurements; one line if they are the same for all benches.
+/// Lists the machines and dates of the measurements, on one line if they are the same for all benches.
 fn machines(results: &Results) -> String {
     let of = |run: &Run| {
         let quick = if run.arguments.contains("--quick") { ", quick: fewer sizes and rounds" } else { "" };

@@ -1,7 +1,7 @@
 //! `patches`: applies unified diffs in process, next to diffy, mpatch and the Rust core of Codex's tool as `PyPI` ships
 //! it.
 //!
-//! Also whole processes, next to `git apply`, GNU patch and Codex's tool.
+//! The bench also measures whole processes, next to `git apply`, GNU patch and Codex's tool.
 //!
 //! Emendate's time covers reading the patch and the file, placing the hunks and writing the new text.
 
@@ -26,7 +26,7 @@ use std::time::Duration;
 /// Number of lines changed by the patch of many hunks.
 const MANY: usize = 200;
 
-/// A file, a patch for it in both formats, and the expected result; `None` if the patch does not fit.
+/// A file, a patch for it in both formats, and the expected result; `None` for a patch that does not fit.
 pub(crate) struct Task {
     name: &'static str,
     pub(crate) text: String,
@@ -172,7 +172,7 @@ fn beside(task: &Task, python: Option<&Path>, count: usize, rounds: usize, limit
         .beside("G12", "ours", codex::NAME, 1.0 / 30.0)
 }
 
-/// One copy of the text, which any tool needs at least.
+/// One copy of the text, which every tool needs at least.
 const COPY: &str = "memcpy of the text";
 
 fn copy(text: &str) -> Case<'_> {

@@ -11,7 +11,7 @@ pub(crate) const FILESYSTEM: &str = "@modelcontextprotocol/server-filesystem@202
 /// The version of the crate hashline.
 const HASHLINE: &str = "0.2.1";
 
-/// Returns the folder of all installed tools.
+/// Returns the directory of all installed tools.
 pub(crate) fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/peers")
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// The purpose of functions by name prefix. Functions with the same purpose are added up.
+/// The purpose of functions, by the prefix of their names. Functions with the same purpose are added up.
 // tidy: table
 const KINDS: &[(&str, &str)] = &[
     ("__memcpy", "copies"),
@@ -32,7 +32,7 @@ const KINDS: &[(&str, &str)] = &[
     ("std::path::", "paths"),
 ];
 
-/// The recorded counts of a path: all instructions, and those of the functions with at least one percent of them.
+/// The recorded counts of a path: all instructions, and those of each function with at least one percent of them.
 #[derive(Deserialize)]
 struct Counted {
     instructions: u64,
@@ -75,7 +75,7 @@ impl Profiles {
     }
 }
 
-/// Returns the purpose of a function. Our own functions are their own kind.
+/// Returns the purpose of a function. Each of our own functions is a kind by itself.
 fn kind(function: &str) -> String {
     let known = KINDS.iter().find(|(begin, _)| function.starts_with(begin));
     known.map_or_else(|| format!("`{}`", function.replace('|', "\\|")), |(_, kind)| (*kind).to_owned())

@@ -1,4 +1,4 @@
-//! Races: cases run round-robin, so that noise affects all alike. The results are medians and ratios.
+//! Races: cases run round-robin, so that noise affects all of them alike. The results are medians and ratios.
 
 use crate::outcome::{Kind, Outcome, Unit};
 use std::time::{Duration, Instant};
@@ -25,7 +25,7 @@ impl<'a> Case<'a> {
         Case::new(Kind::Peer, name, run)
     }
 
-    /// Creates a case for the least that any tool must do.
+    /// Creates a case for the minimum that any tool must do.
     pub(crate) fn floor(name: impl Into<String>, run: impl FnMut() -> Duration + 'a) -> Case<'a> {
         Case::new(Kind::Floor, name, run)
     }
@@ -43,7 +43,7 @@ pub(crate) fn each(times: u32, mut what: impl FnMut()) -> Duration {
     timed(|| (0..times).for_each(|_| what())).1 / times
 }
 
-/// Syncs the disk, so that the next case does not pay for the previous one's writes. Not timed.
+/// Syncs the disk, so that the next case does not pay for the writes of the previous one. This time is not measured.
 pub(crate) fn settle() {
     rustix::fs::sync();
 }
@@ -69,7 +69,7 @@ pub(crate) fn race(title: impl Into<String>, rounds: usize, mut cases: Vec<Case<
     }
     let clean = samples.iter().map(|all| all.iter().filter(|(_, calm)| *calm).count()).min().unwrap_or(0);
     let median = |all: &Vec<(Duration, bool)>| {
-        // Samples taken under pressure are dropped if enough others remain.
+        // Samples that were taken under pressure are dropped if enough others remain.
         let mut times: Vec<Duration> =
             all.iter().filter(|(_, calm)| *calm || clean < 5).map(|(time, _)| *time).collect();
         times.sort_unstable();

@@ -10,11 +10,11 @@ use std::path::Path;
 /// The options of a run.
 #[derive(Clone, Copy)]
 pub(crate) struct Setting {
-    /// Use fewer sizes and rounds.
+    /// True to use fewer sizes and rounds.
     pub(crate) quick: bool,
-    /// Include files of 1 GB.
+    /// True to include files of 1 GB.
     pub(crate) big: bool,
-    /// Leave out other tools, which have to be installed and built.
+    /// True to omit other tools, which have to be installed and built.
     pub(crate) alone: bool,
 }
 
@@ -38,10 +38,10 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    /// Creates a report. `json` prints lines of JSON on stdout instead of tables; `record` is a file that gets them in
-    /// any case.
+    /// Creates a report. `json` prints lines of JSON on stdout instead of tables; `record` is a file to which they are
+    /// appended in any case.
     ///
-    /// Errors: if the file cannot be opened.
+    /// Errors: the file cannot be opened.
     pub(crate) fn new(setting: Setting, json: bool, record: Option<&Path>) -> io::Result<Report> {
         let record = record.map(|path| OpenOptions::new().create(true).append(true).open(path)).transpose()?;
         Ok(Report { setting, json, record })
@@ -66,7 +66,7 @@ impl Report {
 
     /// Reports a row that could not be measured, with the reason.
     pub(crate) fn missing(&mut self, what: &str, why: &str) {
-        // One line of npm's or a compiler's output is enough.
+        // The first line of the output of npm or a compiler is enough.
         let why: String = why.lines().find(|line| !line.trim().is_empty()).unwrap_or(why).chars().take(300).collect();
         self.tell(&Found::Missing { what: what.to_owned(), why });
     }

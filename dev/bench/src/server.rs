@@ -6,7 +6,7 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-/// Returns the command line of our server for one folder.
+/// Returns the command line of our server for one directory.
 pub(crate) fn emend(program: &Path, root: &Path, state: &str, durability: &str) -> Command {
     let mut command = Command::new(program);
     command.arg("--root").arg(root).args(["--state", state, "--durability", durability, "--unread", "allow", "mcp"]);

@@ -1,7 +1,7 @@
 //! `snapshots`: the first snapshot of ten thousand files, next to reading them, to `git add` and to the first snapshot
-//! of jj; and a later one, next to `git status` and `jj status`. Programs that are missing are omitted. Each case of
-//! the first kind starts without a state, like a fresh clone. What a server does after the answer of a first snapshot
-//! is shown, too.
+//! of jj; and a later one, next to `git status` and `jj status`. Programs that are missing are omitted. Each first
+//! snapshot starts without a state, like in a fresh clone. The time that a server takes after the answer of a first
+//! snapshot is also shown.
 
 use crate::exact::scratch;
 use crate::outcome::Outcome;
@@ -17,7 +17,7 @@ use std::time::Duration;
 
 /// Bytes per file.
 const SIZE: usize = 6 << 10;
-/// Files that change between two snapshots.
+/// Number of files that change between two snapshots.
 const CHANGED: usize = 10;
 
 const READ: &str = "reading all files";
@@ -86,7 +86,7 @@ fn jj(root: &Path, args: &[&str]) -> bool {
     command.status().is_ok_and(|status| status.success())
 }
 
-/// Creates an empty repository of jj in place of one that is there.
+/// Creates an empty repository of jj, which replaces an existing one.
 fn init_jj(root: &Path) -> bool {
     let _ = fs::remove_dir_all(root.join(".jj"));
     jj(root, &["git", "init", "--no-colocate"])
@@ -116,7 +116,7 @@ fn first(files: usize, rounds: usize) -> Outcome {
             let _ = fs::remove_dir_all(state);
             time
         }),
-        // Of the last first snapshot.
+        // The background work after the latest first snapshot.
         Case::ours(AFTER, || after.get()),
     ];
     if git(&project.root, &["version"]) {

@@ -18,7 +18,7 @@ const OURS: &str = "emend edit, store off";
 const CODEX: &str = "apply_patch of Codex";
 const HASHLINE: &str = "hashline edit";
 
-/// Lines of the file, and the largest ratio of an edit to Codex's tool.
+/// Lines of the file, and the maximum ratio of an edit to that of Codex's tool.
 const SIZES: [(usize, f64); 4] = [(100, 1.0 / 3.0), (10_000, 1.0 / 4.0), (100_000, 1.0 / 6.0), (1_000_000, 1.0 / 8.0)];
 
 pub(crate) fn run(report: &mut Report) {
@@ -85,7 +85,7 @@ fn target() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target")
 }
 
-/// Returns the cargo that built this program, even if the folder of a crate asks for another toolchain.
+/// Returns the cargo that built this program, even if the directory of a crate requires another toolchain.
 pub(crate) fn this_cargo() -> Command {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.env("RUSTC", Path::new(env!("CARGO")).with_file_name("rustc"));
@@ -102,17 +102,17 @@ fn cargo(arguments: &[&str], flags: Option<&str>) {
     assert!(done, "cargo build {arguments:?} failed");
 }
 
-/// Builds the static programs and returns their folder.
+/// Builds the static programs and returns their directory.
 fn linked_statically() -> PathBuf {
     let triple = host();
-    // Not position-independent: relocating ten thousand pointers costs more than the edit.
+    // The program is not position-independent, because relocating ten thousand pointers costs more than the edit.
     let flags = Some("-C target-feature=+crt-static -C relocation-model=static");
     let packages = ["--release", "--package", "emendate-cli", "--package", "bench", "--bin", "emend", "--bin", "floor"];
     cargo(&[&packages[..], &["--target", &triple]].concat(), flags);
     target().join(&triple).join("release")
 }
 
-/// Copies a program, as an installation does: the kernel maps a file written in one go with fewer page faults.
+/// Copies a program like an installation does: the kernel maps a file that was written at once with fewer page faults.
 fn installed(from: &Path, name: &str) -> PathBuf {
     let shelf = scratch().join("installed");
     let _ = fs::create_dir_all(&shelf);
@@ -149,7 +149,7 @@ fn run_once(command: &mut Command) -> Duration {
     time
 }
 
-/// A folder with a file for each case.
+/// A directory with a file for each case.
 struct Bed {
     _dir: tempfile::TempDir,
     root: PathBuf,
@@ -220,7 +220,7 @@ impl Bed {
     /// Changes the second line of the block back and forth. Its anchor is read first, untimed.
     fn hashline(&self, program: &Path) -> Case<'_> {
         let file = self.file("hashline");
-        // The program stores its notes in the nearest repository above the file.
+        // The program stores its notes in the nearest repository above the file, which is here the directory itself.
         let _ = fs::create_dir(self.root.join(".git"));
         let (program, mut round) = (program.to_owned(), 0);
         let words = ["stale", "old"];

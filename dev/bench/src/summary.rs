@@ -156,7 +156,7 @@ pub(crate) fn text(results: &Results) -> String {
     out
 }
 
-/// Renders the rows of a comparison, one for each other tool; none if it was not measured.
+/// Renders the rows of a comparison, one for each other tool; there are none if it was not measured.
 fn rows(results: &Results, comparison: &Comparison) -> String {
     let mut out = String::new();
     let Some(outcome) = results.runs.iter().flat_map(outcomes).find(|outcome| outcome.title == comparison.race) else {

@@ -29,14 +29,14 @@ impl Edits {
     }
 }
 
-/// Returns the edit as a patch for Codex's tool, which works in the folder of the file.
+/// Returns the edit as a patch for Codex's tool, which runs in the directory of the file.
 pub(crate) fn codex_patch(file: &Path, old: &str, new: &str) -> String {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     let signed = |sign: char, text: &str| text.lines().map(|line| format!("{sign}{line}\n")).collect::<String>();
     format!("*** Begin Patch\n*** Update File: {name}\n@@\n{}{}*** End Patch\n", signed('-', old), signed('+', new))
 }
 
-/// Generates about `bytes` of source text with [`OLD`] in the middle.
+/// Generates about `bytes` bytes of source text with [`OLD`] in the middle.
 pub(crate) fn source(bytes: usize) -> String {
     let pool = sources();
     let mut text = String::with_capacity(bytes + 200);

@@ -27,7 +27,7 @@ impl Peer {
         let folder = installed()?;
         let script = folder.join("hashline.ts");
         let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers/hashline.ts");
-        // Modules are resolved relative to the script's folder.
+        // Modules are resolved relative to the directory of the script.
         fs::copy(here, &script).map_err(|error| error.to_string())?;
         let mut bun = Command::new(folder.join("node_modules/.bin/bun"));
         let bun = bun.arg(script).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
@@ -74,7 +74,7 @@ impl Drop for Peer {
 
 fn installed() -> Result<PathBuf, String> {
     let folder = peers::folder().join("hashline");
-    // This file is written last, so a folder without it is incomplete.
+    // This file is written last, so a directory without it is incomplete.
     let made = folder.join("made");
     let holds = PACKAGES.join("\n");
     if fs::read_to_string(&made).is_ok_and(|text| text == holds) {

@@ -23,7 +23,7 @@ pub(super) fn row(
     }
 }
 
-/// Returns the median time, and whether the result was right.
+/// Returns the median time, and true if the result was right.
 fn measure(
     python: &Path,
     (text, patch, want): (&str, &str, Option<&str>),

@@ -1,4 +1,4 @@
-//! Measures one changed line in each format, from two texts to the third, next to one copy of the text.
+//! Measures one changed line in each format, from the text and the edit to the new text, next to one copy of the text.
 
 use super::{COPY, copy, numbered};
 use crate::exact::scratch;
@@ -62,7 +62,7 @@ fn apply(format: &str, input: &str, text: &str) -> Option<Vec<u8>> {
     Some(resolved.changes.apply(&base))
 }
 
-/// Returns the peer's median time, and whether its result was right.
+/// Returns the peer's median time, and true if its result was right.
 fn theirs(peer: &Path, text: &str, line: usize, new: &str, rounds: usize) -> Result<(Duration, bool), String> {
     let file = scratch().join("hashline.rs");
     std::fs::write(&file, text).map_err(|error| error.to_string())?;

@@ -58,7 +58,7 @@ fn beside(emend: &Path, codex: Option<&Codex>, count: usize, rounds: usize) -> O
     )
 }
 
-/// Runs the program on a fresh copy of the file each time.
+/// Creates a case that runs the program on a new copy of the file each time.
 fn case<'a>(
     (kind, name): (Kind, &str),
     mut command: Command,
@@ -67,7 +67,7 @@ fn case<'a>(
 ) -> Case<'a> {
     let (file, input) = (folder.join("f.rs"), folder.with_extension("patch"));
     let _ = fs::write(&input, patch);
-    // Ignore repositories above the folder.
+    // Makes git ignore repositories above the directory.
     command.env("GIT_CEILING_DIRECTORIES", folder).current_dir(folder).stdout(Stdio::null()).stderr(Stdio::null());
     let name = name.to_owned();
     Case::new(kind, name.clone(), move || {
