@@ -1,5 +1,6 @@
-//! A file that goes through texts made of few different lines: no panic, no hang, every line has a word of its own, no word
-//! comes to name other text, a text that comes back has its words, and bytes lead back. Edits by words never panic.
+//! The anchors of a file that takes on texts made of few different lines: nothing panics or hangs, every line has a
+//! word of its own, no word is transferred to another text, a text that returns has its former words, and a
+//! deserialized map is equal to the serialized one. Edits by words never panic.
 #![no_main]
 use arbitrary::Arbitrary;
 use emendate_core::anchor_map::{AnchorMap, AnchorPage};
@@ -26,7 +27,7 @@ fuzz_target!(|input: (Vec<Vec<u8>>, Vec<Edit>, Vec<u8>)| {
     let _ = AnchorMap::from_bytes(&bytes);
     let Some(mut words) = AnchorMap::new("") else { return };
     let (mut named, mut last) = (HashMap::new(), String::new());
-    // So few that no retired word can have been given away again.
+    // The number of lines is small enough that no retired word can have been reused.
     for lines in texts.iter().take(8) {
         let now = text(&lines[..lines.len().min(60)]);
         let before = words.words().to_vec();

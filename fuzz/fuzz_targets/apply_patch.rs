@@ -1,4 +1,4 @@
-//! Any text as a Codex patch: what is read prints and is read again alike.
+//! Any text as a Codex patch: a parsed request can be printed, and parsing the result gives the same request.
 #![no_main]
 use emendate_core::formats::apply_patch::{ApplyPatch, print};
 use emendate_core::formats::{Format, FormatInput};

@@ -1,5 +1,5 @@
-//! Any text as `emend.toml` and as settings of Claude Code: no panic, no hang, and what comes with a project starts no
-//! program.
+//! Any text as `emend.toml` and as settings of Claude Code: nothing panics or hangs, and the configuration of a project
+//! never starts a program.
 #![no_main]
 use emendate::Config;
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! Any bytes: opening, the map between raw and reading, and the difference of two versions.
+//! Any bytes: opening a snapshot, the map between raw and decoded text, and the difference of two versions.
 #![no_main]
 use emendate_core::{ChangeSet, Charset, DeclaredEncoding, Snapshot};
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! Any text through every parser, and what parses against a small file: no panic, no hang.
+//! Any text through every parser, and parsed requests against a small file: nothing panics or hangs.
 #![no_main]
 use emendate_core::formats::{FORMATS, FormatInput};
 use emendate_core::{FileAction, ResolveSettings, Snapshot, resolve};

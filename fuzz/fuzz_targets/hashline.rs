@@ -1,5 +1,5 @@
-//! Sections made of structured pieces in both dialects, against one version and carried over to another: no panic, no
-//! hang, and where hunks are carried, they name the same lines.
+//! Sections made of structured pieces in both dialects, against one version and carried over to another: nothing panics
+//! or hangs, and hunks that are carried over name the same lines.
 #![no_main]
 use arbitrary::Arbitrary;
 use emendate_core::formats::hashline::Hashline;

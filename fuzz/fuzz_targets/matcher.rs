@@ -1,4 +1,4 @@
-//! Random old and new text on random text: no panic, no hang, and the laws of the page hold.
+//! Random old and new text on random text: nothing panics or hangs, and the laws of the format page hold.
 #![no_main]
 use arbitrary::Arbitrary;
 use emendate_core::formats::replace::Replacement;
@@ -10,7 +10,7 @@ struct Input {
     text: String,
     old: String,
     new: String,
-    /// Take the old text from the file, so that something is found.
+    /// Part of the file that is used as the old text, so that something is found.
     cut: Option<(u16, u16)>,
     all: bool,
     strictness: u8,

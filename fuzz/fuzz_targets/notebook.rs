@@ -1,5 +1,5 @@
-//! Edits of cells on any text, and on notebooks in many hands: no panic, no hang; what comes out is a notebook, and cells
-//! that were not named are the same to the byte.
+//! Edits of cells on any text, and on notebooks in many styles: nothing panics or hangs; every result is a notebook,
+//! and cells that were not named are identical byte for byte.
 #![no_main]
 use emendate_core::formats::notebook_edit::NotebookEdit;
 use emendate_core::formats::{Format, FormatInput};

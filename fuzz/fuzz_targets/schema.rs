@@ -1,5 +1,5 @@
-//! Any text as JSON, JSONC, TOML and YAML, and any text as a schema of it: no panic, no hang, places within the text; what is
-//! JSON is JSON for others too, and with comments as well.
+//! Any text as JSON, JSONC, TOML and YAML, and any text as a schema of it: nothing panics or hangs, and positions are
+//! within the text. Text that is JSON is also JSON for other parsers, and for the parser of JSON with comments.
 #![no_main]
 use emendate_schema::{DataFormat, Schema, looks_like_a_template, new_violations, read};
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! Any text in any pieces: the stream ends as the whole text is understood, and nothing panics or hangs.
+//! Any text in any chunks: the result of the stream is that of the whole text, and nothing panics or hangs.
 #![no_main]
 use emendate_core::formats::detect::parse_any;
 use emendate_core::formats::line_parser::ParseOptions;

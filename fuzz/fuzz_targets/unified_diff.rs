@@ -1,5 +1,5 @@
-//! Any text through the unified diff parser, in every manner, whole and line by line: no panic, no hang, one result.
-//! What it reads as binary changes is applied to any bytes.
+//! Any text through the unified diff parser, with all options, whole and line by line: nothing panics or hangs, and the
+//! results are equal. Binary changes that it parses are applied to any bytes.
 #![no_main]
 use emendate_core::formats::line_parser::{ParseOptions, parse_text};
 use emendate_core::formats::unified_diff::UnifiedDiff;
@@ -22,7 +22,7 @@ fuzz_target!(|input: (u8, String, Vec<u8>)| {
     let _ = apply_binary(&old, &change);
     let whole = UnifiedDiff.parse(FormatInput::Text(text.clone()));
 
-    // By hand, the same lines come to the same end.
+    // Feeding the same lines to the parser by hand must have the same result.
     let Some(mut machine) = UnifiedDiff.line_parser(&ParseOptions::default()) else { return };
     let mut events = Vec::new();
     let body = text.strip_prefix('\u{FEFF}').unwrap_or(&text);

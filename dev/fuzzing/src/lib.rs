@@ -1,11 +1,12 @@
-//! A stand-in for `libfuzzer-sys` that makes a function of each fuzz target.
+//! A stand-in for `libfuzzer-sys` that turns each fuzz target into a function.
 //!
-//! `fuzz/` is a workspace of its own, because libFuzzer needs another build. The test of this crate includes its targets
-//! as modules instead, so that clippy checks them with everything else, and every run of the suite tries random bytes.
+//! `fuzz/` is a workspace of its own, because libFuzzer needs a build of its own. The test of this crate includes the
+//! targets as modules instead, so that clippy checks them with all other code, and every run of the suite tries random
+//! bytes.
 
 pub use arbitrary;
 
-/// Defines `run`, which makes the input of the target from bytes, as libFuzzer does, and calls the target.
+/// Defines `run`, which makes the input of the target from bytes, as libFuzzer does, and calls the target with it.
 #[macro_export]
 macro_rules! fuzz_target {
     (|$input:ident: $kind:ty| $body:block) => {

@@ -1,4 +1,4 @@
-//! Every fuzz target on random bytes. `fuzz/` runs them for longer, guided by coverage.
+//! Runs every fuzz target on random bytes. `fuzz/` runs the targets for longer, guided by coverage.
 #![allow(
     unused_attributes,
     clippy::unwrap_used,
@@ -40,7 +40,7 @@ mod stream;
 #[path = "../../../fuzz/fuzz_targets/unified_diff.rs"]
 mod unified_diff;
 
-/// Words that formats treat specially, between random bytes.
+/// Words that formats treat specially; they are inserted between random bytes.
 const WORDS: &[&str] = &[
     "a\n",
     "b\n",
@@ -82,7 +82,7 @@ fn input() -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(part, 0..60).prop_map(|parts| parts.concat())
 }
 
-/// Tests each target, and knows their names.
+/// Defines a test for each target, and the list of their names.
 macro_rules! targets {
     ($($name:ident),* $(,)?) => {
         const TARGETS: &[&str] = &[$(stringify!($name)),*];
