@@ -7,7 +7,7 @@ use oracles::luck::Luck;
 use serde_json::{Map, Value, json};
 use std::path::Path;
 
-/// Texts that fit many string fields.
+/// Texts that are suitable for many string fields.
 const WORDS: &[&str] = &[
     "",
     " ",
@@ -61,11 +61,11 @@ const PATTERNS: &[&str] = &[
     "\\p{L}+",
 ];
 
-/// Fields that are often there although they are not required.
+/// Optional fields that most generated inputs contain.
 const LIKELY_FIELDS: &[&str] =
     &["old_string", "new_string", "old_str", "new_str", "edits", "symbol", "cell_id", "new_source", "text", "content"];
 
-/// The root and files that calls are made for.
+/// The root and the files for which calls are generated.
 pub(crate) struct Setting<'a> {
     /// The root of the server.
     pub(crate) root: &'a Path,
@@ -77,11 +77,11 @@ pub(crate) struct Setting<'a> {
 struct Subject<'a> {
     root: &'a Path,
     name: String,
-    /// The path that most path fields have.
+    /// The path that most path fields get.
     path: String,
     /// Up to 1 MiB of the file as text, without bytes that are not text.
     text: String,
-    /// Most optional fields are absent, and what is there fits.
+    /// True if most optional fields are absent and the others are valid.
     tame: bool,
 }
 
@@ -151,7 +151,7 @@ impl Subject<'_> {
         }
     }
 
-    /// Returns a text as an edit would leave it: with a line more, a line less, another word, or anything.
+    /// Returns a text as an edit would leave it: with a line more, a line less, another word, or any text at all.
     fn changed(&self, luck: &mut Luck, old: &str) -> String {
         let number = luck.below(1_000);
         let line = || format!("added {number}");
@@ -165,7 +165,7 @@ impl Subject<'_> {
         }
     }
 
-    /// Generates an edit as text in some format with any number of parts.
+    /// Generates an edit as text in some format, with any number of parts.
     fn patch(&self, luck: &mut Luck) -> String {
         let name = &self.name;
         let parts = if luck.chance(95) { luck.between(1, 3) } else { luck.between(100, 12_000) };
@@ -232,7 +232,7 @@ impl Subject<'_> {
                     json!([])
                 } else if many > 4 {
                     let item = one(luck);
-                    // Keep requests to a few megabytes.
+                    // The limit keeps requests to a few megabytes.
                     let fitting = (16 << 20) / (item.to_string().len() + 1);
                     json!(vec![item; many.min(fitting)])
                 } else {
@@ -247,7 +247,7 @@ impl Subject<'_> {
         }
     }
 
-    /// Generates an object that mostly fits a schema: the required fields and some of the others.
+    /// Generates an object that mostly conforms to a schema: the required fields and some of the others.
     fn object(&self, luck: &mut Luck, schema: &Value, root: &Value, depth: usize) -> Value {
         let mut out = Map::new();
         let required = schema.get("required").and_then(Value::as_array).cloned().unwrap_or_default();
@@ -275,7 +275,7 @@ impl Subject<'_> {
         Value::Object(out)
     }
 
-    /// Makes the fields of an edit fit each other: one form of edit, and new text that belongs to the old one.
+    /// Makes the fields of an edit consistent: one form of edit, and new text that belongs to the old one.
     fn fit(&self, luck: &mut Luck, out: &mut Map<String, Value>) {
         for (old, new) in [("old_string", "new_string"), ("old_str", "new_str")] {
             if out.contains_key("edits") && self.tame {
@@ -288,7 +288,7 @@ impl Subject<'_> {
     }
 }
 
-/// Returns the schema behind a `$ref`, or behind an `anyOf` that only adds null.
+/// Returns the schema that a `$ref` refers to, or that of an `anyOf` that only adds null.
 fn resolved(schema: &Value, root: &Value) -> Value {
     if let Some(name) = schema.get("$ref").and_then(Value::as_str) {
         let found = name.strip_prefix('#').and_then(|pointer| root.pointer(pointer));

@@ -98,7 +98,7 @@ pub(crate) fn code_point(luck: &mut Luck) -> char {
     u32::try_from(value).ok().and_then(char::from_u32).unwrap_or('\u{fffd}')
 }
 
-/// Returns a code point of any plane that an edit may write: no NUL, and no line end.
+/// Returns a code point of any plane that an edit may write, except NUL and line ends.
 pub(crate) fn visible_code_point(luck: &mut Luck) -> char {
     let one = code_point(luck);
     if one < ' ' { '\u{e9}' } else { one }
@@ -130,7 +130,7 @@ pub(crate) fn tidy(luck: &mut Luck, name: &str) -> String {
     if name == "tidy.json" { format!("{{\n{text}  \"last\": 0\n}}\n") } else { text }
 }
 
-/// Generates a hostile file of about `size` bytes.
+/// Generates a hostile file of about `size` bytes, in the form for its name.
 pub(crate) fn content(luck: &mut Luck, name: &str, size: usize) -> Vec<u8> {
     if name == "s.ipynb" && luck.chance(80) {
         return notebook(luck, size).into_bytes();

@@ -1,7 +1,8 @@
-//! Calls that fit: made from the real contents of the files and from earlier replies, so that most of them succeed.
+//! Calls that fit the files: they are made from the real contents and from earlier replies, so that most of them
+//! succeed.
 //!
-//! Some need calls before them, which are judged like any other: a read that shows anchors, an outline that names
-//! symbols, a mark to go back to.
+//! Some need other calls before them, which are judged like any other call: a read that shows anchors, an outline that
+//! names symbols, a mark to go back to.
 
 use crate::round::Round;
 use crate::subject::{LineRange, Subject};
@@ -11,10 +12,10 @@ use std::collections::BTreeSet;
 
 /// Formats that `convert` writes.
 const TARGETS: &[&str] = &["unified_diff", "apply_patch", "search_replace", "whole_file", "hashline", "anchors"];
-/// Bytes of a file whose change is converted: a larger reply would be refused.
+/// Maximum bytes of a file whose change is converted: a larger reply would be refused.
 const CONVERTED_BYTES_MAX: usize = 10_000;
 
-/// Returns an input for a tool that should succeed; `None` if the files have nothing that fits.
+/// Returns an input for a tool that should succeed; `None` if no file is suitable.
 pub(crate) fn input(round: &mut Round<'_>, tool: &Tool) -> Option<Value> {
     Some(match tool.name {
         "read" => read(round)?,
@@ -65,7 +66,7 @@ fn search(round: &mut Round<'_>) -> Option<Value> {
     })
 }
 
-/// Adds to an input what an edit of this file may need.
+/// Adds the fields to an input that an edit of this file may need.
 fn permitted(round: &mut Round<'_>, subject: &Subject, mut input: Value) -> Value {
     if subject.is_validated() && round.luck.chance(90) {
         input["allow_invalid"] = json!(true);
@@ -103,7 +104,7 @@ fn edit(round: &mut Round<'_>) -> Option<Value> {
     Some(permitted(round, &subject, input))
 }
 
-/// Returns replacements of up to five places apart from each other.
+/// Returns replacements of up to five places that are apart from each other.
 fn replacements(round: &mut Round<'_>, subject: &Subject) -> Option<Vec<Value>> {
     let mut taken: Vec<LineRange> = Vec::new();
     for _ in 0..round.luck.between(1, 5) {
@@ -126,7 +127,7 @@ fn several(round: &mut Round<'_>) -> Option<Value> {
     Some(permitted(round, &subject, json!({ "file_path": subject.path, "edits": edits, "order": order })))
 }
 
-/// Reads some lines with anchors, and edits one or two of them by these.
+/// Reads some lines with anchors, and returns an edit of one or two of them by these anchors.
 fn anchors(round: &mut Round<'_>) -> Option<Value> {
     let subject = round.subject(usize::MAX)?;
     let first = round.luck.between(1, subject.count());
@@ -272,7 +273,7 @@ fn replace(round: &mut Round<'_>) -> Option<Value> {
     Some(input)
 }
 
-/// Outlines a source file, and edits one of its symbols.
+/// Outlines a source file, and returns an edit of one of its symbols.
 fn symbol(round: &mut Round<'_>) -> Option<Value> {
     let mut found = None;
     for _ in 0..2 {
@@ -304,7 +305,7 @@ fn symbol(round: &mut Round<'_>) -> Option<Value> {
     Some(permitted(round, &subject, input))
 }
 
-/// Makes a change, and returns its operation with a file that it changed.
+/// Makes a change, and returns its operation and a file that it changed.
 fn changed(round: &mut Round<'_>) -> Option<(String, String)> {
     for _ in 0..4 {
         let mut input = edit(round)?;
@@ -371,7 +372,8 @@ fn rewind(round: &mut Round<'_>) -> Option<Value> {
     Some(Value::Object(input))
 }
 
-/// Changes a file as another program would, records that, and takes it back by its operation.
+/// Changes a file as another program would, records that with a snapshot, and undoes it by its operation. Returns the
+/// input of another snapshot.
 fn snapshot(round: &mut Round<'_>) -> Option<Value> {
     if round.luck.chance(60) {
         return Some(json!({ "note": "a note" }));

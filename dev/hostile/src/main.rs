@@ -2,12 +2,12 @@
 //! [SEED]`. `worst [FILTER]` makes the worst known call of each kind at full size instead, and cancels it.
 //!
 //! Every call is judged: the server survives, the reply is JSON within the reply limit, and the call takes at most 500
-//! MB and, in optimised builds or with `EMEND_BIN`, 2 s of processor time. These two limits grow with the largest call or file of the round
-//! beyond 8 MiB, as the rows `whole file` and `new text` of the limits page say. Four of five calls are made from the
-//! contents of the files and from earlier replies, so that most succeed; the others are made from the tools' schemas.
-//! Some changes are taken back and repeated at once, and after each round everything is undone; each time all files are
-//! compared byte for byte. A finding is written to `target/hostile` with its input and files. Exit status 1 means findings. The `emend`
-//! program is the one in the same folder, or the one that `EMEND_BIN` names.
+//! MB and, in optimised builds or with `EMEND_BIN`, 2 s of processor time. These two limits grow with the largest call
+//! or file of the round beyond 8 MiB, as the rows `whole file` and `new text` of the limits page say. Four of five
+//! calls are made from the contents of the files and from earlier replies, so that most succeed; the others are made
+//! from the tools' schemas. Some changes are undone and redone at once, and after each round everything is undone; each
+//! time all files are compared byte for byte. A finding is written to `target/hostile` with its input and files. Exit
+//! status 1 means findings. The `emend` program is the one in the same directory, or the one that `EMEND_BIN` names.
 
 #![allow(
     clippy::disallowed_methods,
@@ -32,17 +32,17 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use std::{env, fs, io};
 
-/// Longest processor time of a call, in milliseconds.
+/// Maximum processor time of a call, in milliseconds.
 const CPU_MS_MAX: u64 = 2_000;
-/// Largest memory of the server during a call, in KiB.
+/// Maximum memory of the server during a call, in KiB.
 const PEAK_KIB_MAX: u64 = 500_000;
-/// Bytes of a call or file up to which the limits above hold.
+/// Size of a call or file, in bytes, up to which these limits apply unchanged.
 const PLAIN_BYTES_MAX: u64 = 8 << 20;
-/// Largest reply, in bytes: 256 KB of data, 25,000 characters of text with at most six bytes each when escaped, and the
-/// frame.
+/// Maximum size of a reply in bytes: 256 KB of data, 25,000 characters of text with at most six bytes each when
+/// escaped, and the frame.
 const REPLY_BYTES_MAX: usize = 262_144 + 150_000 + 4_096;
 
-/// The worst figures of one tool.
+/// The highest figures of one tool.
 #[derive(Default)]
 struct Worst {
     calls: u64,
@@ -59,7 +59,7 @@ struct Run {
     found: usize,
     worst: BTreeMap<&'static str, Worst>,
     undone: u64,
-    /// Comparisons of all files with what they should be.
+    /// Number of comparisons of all files with their expected contents.
     compared: u64,
 }
 
@@ -90,12 +90,12 @@ fn main() -> io::Result<()> {
     ended(run.found)
 }
 
-/// Returns the end of the program after this number of findings.
+/// Returns the result of the program for this number of findings.
 fn ended(found: usize) -> io::Result<()> {
     if found == 0 { Ok(()) } else { Err(io::Error::other(format!("{found} findings"))) }
 }
 
-/// True if processor time is judged: not in the development build, which is many times slower.
+/// True if processor time is judged. The development build is many times slower, so its time is not judged.
 fn is_time_judged() -> bool {
     !cfg!(debug_assertions) || env::var_os("EMEND_BIN").is_some()
 }

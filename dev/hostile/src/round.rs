@@ -12,15 +12,15 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 use tempfile::TempDir;
 
-/// Random calls of a round; those that need others before them make more.
+/// Number of random calls of a round; those that need others before them make more calls.
 const CALLS: usize = 60;
-/// Undos after which a round is over.
+/// Maximum number of undos after which a round ends.
 const UNDOS_MAX: usize = 20 * CALLS;
-/// Hostile files of a round.
+/// Number of hostile files of a round.
 const FILES: usize = 8;
-/// Files that are tried until one fits.
+/// Maximum number of files that are tried until one is suitable.
 const TRIED_FILES: usize = 12;
-/// Tools whose operations are taken back and repeated at once.
+/// Tools whose operations are undone and redone at once.
 const CHANGING: &[&str] = &[
     "edit",
     "multi_edit",
@@ -45,9 +45,9 @@ pub(crate) struct Round<'r> {
     root: PathBuf,
     messages: PathBuf,
     seed: u64,
-    /// Calls so far.
+    /// Number of calls so far.
     calls: usize,
-    /// Names that were given.
+    /// Number of names that were generated so far.
     names: usize,
     /// Size of the largest call or file so far, at least [`PLAIN_BYTES_MAX`].
     largest: u64,
@@ -96,7 +96,7 @@ impl<'r> Round<'r> {
         Ok(())
     }
 
-    /// Makes one random call of a tool, and those that it needs.
+    /// Makes one random call of a tool, and the calls that it needs before.
     fn one(&mut self, tool: &'static Tool) {
         let fitting = if self.luck.chance(80) { fitting::input(self, tool) } else { None };
         if !self.alive {
@@ -120,7 +120,7 @@ impl<'r> Round<'r> {
         }
     }
 
-    /// Takes an operation back and repeats it; the files must be as before each time.
+    /// Undoes an operation and redoes it; after each step the files must be as expected.
     fn there_and_back(&mut self, before: &Tree, operation: &str) -> Option<()> {
         let after = self.tree()?;
         if self.call("undo", &json!({ "id": operation }))?["ok"] == true {
@@ -169,7 +169,7 @@ impl<'r> Round<'r> {
         Ok(())
     }
 
-    /// Reports files that differ from what they should be after `step`.
+    /// Reports the files that differ from their expected contents after `step`.
     pub(crate) fn same_as(&mut self, wanted: &Tree, step: &str) {
         let Ok(now) = tree(&self.root) else { return };
         self.run.compared += 1;
@@ -202,7 +202,7 @@ impl<'r> Round<'r> {
         format!("{kind}{}", self.names)
     }
 
-    /// Picks a text file of at most `most` bytes, no notebook.
+    /// Picks a text file of at most `most` bytes that is not a notebook.
     pub(crate) fn subject(&mut self, most: usize) -> Option<Subject> {
         self.subject_where(|subject| subject.text.len() <= most && !subject.is_notebook())
     }

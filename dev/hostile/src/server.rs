@@ -9,11 +9,11 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Longest time without any processor time, and longest processor time of a call in milliseconds; beyond either it counts
-/// as a hang, and the server is killed. A machine under load may take minutes for a second of work.
+/// Maximum time without any processor time, and maximum processor time of a call; beyond either the call counts as a
+/// hang, and the server is killed. A machine under load may take minutes for a second of work.
 const HANG: Duration = Duration::from_secs(120);
 const HANG_CPU_MS: u64 = 60_000;
-/// Time between two checks of a call that runs.
+/// Interval between two checks of a running call.
 const LOOK: Duration = Duration::from_secs(1);
 /// Clock ticks per second in `/proc/PID/stat`, on every supported Linux.
 const TICKS: u64 = 100;
@@ -21,7 +21,7 @@ const TICKS: u64 = 100;
 /// The cost and reply of one call.
 #[derive(Debug)]
 pub(crate) struct Measured {
-    /// The reply's line; `None` if the server died or hung.
+    /// The line of the reply; `None` if the server died or hung.
     pub(crate) line: Option<String>,
     /// Processor time of the server and its children, in milliseconds.
     pub(crate) cpu_ms: u64,
@@ -38,7 +38,7 @@ pub(crate) struct Cancellation {
     pub(crate) cpu_ms: u64,
     /// Time from the cancellation to the reply.
     pub(crate) wall: Duration,
-    /// True if the reply says that the call was cancelled; false if the call had begun to write, or ended.
+    /// True if the reply reports the cancellation; false if the call had begun to write, or had ended.
     pub(crate) stopped: bool,
 }
 
@@ -90,7 +90,7 @@ impl Server {
         measured
     }
 
-    /// Makes one call and cancels it after some time. `None` if it ended before.
+    /// Makes one call and cancels it after some time. `None` if it ended before that.
     pub(crate) fn call_cancelled(&mut self, tool: &str, input: &Value, after: Duration) -> Option<Cancellation> {
         let pid = self.child.id();
         if !self.send(tool, input) || self.lines.recv_timeout(after).is_ok() {
@@ -125,10 +125,11 @@ impl Server {
         }
     }
 
-    /// Sends a request; false if the server does not take it.
+    /// Sends a request; false if the server does not accept it.
     fn send(&mut self, tool: &str, input: &Value) -> bool {
         self.calls += 1;
-        // At once: thousands of small writes would be processor time of the server, which reads each of them.
+        // The request is written at once, because reading thousands of small writes would cost the server processor
+        // time.
         let request = format!("{}\n", json!({ "id": self.calls, "tool": tool, "input": input }));
         self.input.write_all(request.as_bytes()).and_then(|()| self.input.flush()).is_ok()
     }

@@ -1,18 +1,18 @@
-//! A text file of the root, as a model would see it, and the parts of it that calls are made from.
+//! A text file of the root as a model would see it, and the selection of parts of it for calls.
 
 use oracles::luck::Luck;
 use std::fs;
 use std::path::Path;
 
-/// Bytes of a text that occurs once, and lines that it begins with.
+/// Maximum bytes of a text that occurs once, and maximum number of lines with which the search for it begins.
 const UNIQUE_BYTES_MAX: usize = 20_000;
 const UNIQUE_LINES: usize = 6;
-/// Letters and digits of a text that occurs once.
+/// Minimum number of letters and digits of a text that occurs once.
 const ALNUM_MIN: usize = 6;
-/// Bytes of a word.
+/// Number of bytes of a word.
 const WORD_BYTES: std::ops::RangeInclusive<usize> = 3..=40;
 
-/// Lines of a file: zero-based, the last excluded.
+/// A range of lines of a file: zero-based, the last one excluded.
 #[derive(Clone, Debug)]
 pub(crate) struct LineRange {
     pub(crate) start: usize,
@@ -60,7 +60,7 @@ impl Subject {
         self.name.rsplit('.').next().unwrap_or_default()
     }
 
-    /// True for the kinds of files that must stay valid.
+    /// True for the kinds of files that an edit must leave valid.
     pub(crate) fn is_validated(&self) -> bool {
         ["json", "jsonc", "toml", "yaml", "ipynb"].contains(&self.extension())
     }
@@ -77,7 +77,7 @@ impl Subject {
         text.strip_suffix('\n').unwrap_or(text).to_owned()
     }
 
-    /// Picks lines whose text occurs once; `None` if the file repeats itself too much.
+    /// Picks lines whose text occurs once; `None` if the file is too repetitive.
     pub(crate) fn unique_lines(&self, luck: &mut Luck) -> Option<LineRange> {
         let mut start = luck.below(self.count());
         let mut end = (start + luck.between(1, UNIQUE_LINES)).min(self.count());
@@ -99,7 +99,7 @@ impl Subject {
         }
     }
 
-    /// True for a text that occurs once, counting occurrences that overlap.
+    /// True for a text that occurs once; overlapping occurrences count as several.
     fn is_unique(&self, text: &str) -> bool {
         let first = self.text.find(text);
         let behind = first.map(|at| at + text.chars().next().map_or(1, char::len_utf8));

@@ -1,4 +1,4 @@
-//! Worst inputs of lazy edits: as many lines, fragments and placeholders as 8 MB have.
+//! Worst inputs of lazy edits: as many lines, fragments and placeholders as fit into 8 MB.
 
 use super::rows::{Row, Scenario, applied, deep_lines, on};
 use serde_json::json;
@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 const PLACEHOLDER: &str = "# ... existing code ...\n";
-/// Lines of the file, and of the text.
+/// Number of lines of the file, and of the text.
 const LINES: usize = 150_000;
 
 pub(super) const ROWS: &[Row] = &[
@@ -56,7 +56,7 @@ fn equal_fragments(root: &Path) -> Scenario {
     lazy(root, file, &format!("a\nx\na\n{PLACEHOLDER}").repeat(LINES))
 }
 
-/// New definitions at as many depths as the file has.
+/// Creates a text with new definitions at as many depths as the file has.
 fn new_definitions(root: &Path) -> Scenario {
     let line = |depth: usize, text: &str| format!("{}{text}\n", " ".repeat(depth));
     let file: String = (0..2_500).map(|nth| line(nth, &format!("f{nth}()"))).collect();
@@ -74,7 +74,7 @@ fn only_dots(root: &Path) -> Scenario {
     on(root, numbered("alpha"), json!({ "content": format!("alpha_0 = 0\n{}", "...\n".repeat(1_000_000)) }))
 }
 
-/// Lines of only dots, or remarks, between the first and the last line of the file.
+/// Creates a text with lines of only dots, or remarks, between the first and the last line of the file.
 fn between(root: &Path, line: &str) -> Scenario {
     let file = format!("first = 1\n{}last = 1\n", numbered("alpha"));
     lazy(root, file, &format!("first = 1\n{line}\nlast = 1\n").repeat(LINES))

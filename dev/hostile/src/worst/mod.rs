@@ -1,5 +1,5 @@
-//! The worst known inputs of every tool at full size: processor time and memory of each call, and how soon it ends when
-//! it is cancelled at several points of its time.
+//! The worst known inputs of every tool at full size: the processor time and memory of each call, and how soon the call
+//! ends when it is cancelled at several points of its time.
 
 mod lazy;
 mod rows;
@@ -13,11 +13,11 @@ use std::path::Path;
 use std::{fs, io};
 use tempfile::TempDir;
 
-/// Longest processor time that a call may use after it was cancelled, in milliseconds.
+/// Maximum processor time that a call may use after it was cancelled, in milliseconds.
 const CANCEL_CPU_MS_MAX: u64 = 100;
-/// Cancelled calls of each row.
+/// Number of cancelled calls of each row.
 const CANCELLED_CALLS: u32 = 7;
-/// Calls that are faster are not cancelled, in milliseconds.
+/// Time of a call in milliseconds from which it is also cancelled.
 const CANCELLED_MS_MIN: u64 = 100;
 
 /// A server in a directory of its own, before the call that is measured.
@@ -27,7 +27,7 @@ struct Prepared {
     _directory: TempDir,
 }
 
-/// Makes the calls of the rows whose name or tool contains `filter`; returns the number of findings.
+/// Makes the calls of the rows whose name or tool contains `filter`. Returns the number of findings.
 pub(crate) fn play(emend: &Path, filter: &str) -> io::Result<usize> {
     println!("CPU and wall time in ms, memory in MB; CPU/wall time after each cancellation\n");
     println!(

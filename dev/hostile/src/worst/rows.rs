@@ -4,10 +4,10 @@ use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// Bytes of a large file or input.
+/// Size of a large file or input in bytes.
 const LARGE: usize = 8_000_000;
 
-/// The files, the calls before and the call that is measured.
+/// The files, the preparing calls, and the call that is measured.
 pub(super) struct Scenario {
     pub(super) files: Vec<(String, String)>,
     pub(super) earlier: Vec<(&'static str, Value)>,
@@ -121,7 +121,7 @@ fn path(root: &Path, name: &str) -> String {
     root.join(name).display().to_string()
 }
 
-/// A call about one file.
+/// Creates a call about one file.
 fn on_file(root: &Path, name: &str, text: String, field: &str, mut input: Value) -> Scenario {
     input[field] = json!(path(root, name));
     Scenario { files: vec![(name.to_owned(), text)], earlier: Vec::new(), input }
@@ -176,7 +176,7 @@ fn letters(root: &Path, file: usize, old: usize, end: &str) -> Scenario {
     on(root, "a".repeat(file), json!({ "old_string": "a".repeat(old) + end, "new_string": "c" }))
 }
 
-/// A file of equal parts, and an old text of half of them with another end.
+/// Creates a file of equal parts, and an old text of half of them with another end.
 fn repeated(root: &Path, unit: &str, end: &str) -> Scenario {
     let count = LARGE / unit.len();
     on(root, unit.repeat(count), json!({ "old_string": unit.repeat(count / 2) + end, "new_string": "z" }))
@@ -188,7 +188,7 @@ fn indented_lines(root: &Path) -> Scenario {
     on(root, "    x = 1;\n".repeat(count), json!({ "old_string": old, "new_string": "z" }))
 }
 
-/// A file whose two lines are indented by 300,000 spaces.
+/// Returns the text of a file whose two lines are indented by 300,000 spaces.
 pub(super) fn deep_lines() -> String {
     let deep = " ".repeat(300_000);
     format!("def f():\n{deep}alpha = 1\n{deep}return alpha\n")
@@ -344,7 +344,8 @@ fn convert_repeated(root: &Path) -> Scenario {
     scenario
 }
 
-/// Removes half of many equal lines and a blank one, of which the rest is the beginning.
+/// Creates a change that removes half of many equal lines and the blank line after them; the remaining lines are equal
+/// to the removed ones.
 fn convert_long(root: &Path) -> Scenario {
     let (lines, removed) = (200_000, 100_000);
     let hunk =
@@ -393,7 +394,7 @@ fn symbol(root: &Path) -> Scenario {
     on_file(root, "a.rs", text, "file_path", json!({ "symbol": "f7", "action": "rename", "text": "g" }))
 }
 
-/// A change in many places before the call.
+/// Creates a change in many places before the measured call.
 fn changed(root: &Path, input: Value) -> Scenario {
     let text = "a b\n".repeat(400_000);
     let edit = json!({ "file_path": path(root, "a.txt"), "old_string": "a", "new_string": "c", "replace_all": true });
