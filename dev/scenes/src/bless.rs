@@ -7,8 +7,8 @@ use crate::play::play;
 use crate::scene::{Act, Call};
 use serde_json::{Map, Value};
 
-/// Returns the source of a scene with the library's replies in place of the recorded ones. Replies that still match
-/// stay.
+/// Returns the source of a scene with the library's replies in place of the recorded ones. Replies that still match are
+/// kept.
 ///
 /// # Errors
 /// Fails if the scene cannot be read or its run stops early.

@@ -2,23 +2,23 @@
 
 use std::fmt::Write as _;
 
-/// Longest reply line, in characters, that is written out. Longer ones become [`Row::Cut`].
+/// Maximum characters of a reply line that is written in full. Longer ones become [`Row::Cut`].
 const WIDTH: usize = 400;
-/// Reply lines that are written out. In longer replies the middle becomes [`Row::Gap`].
+/// Maximum number of reply lines that are written in full. In longer replies the middle becomes [`Row::Gap`].
 const HEIGHT: usize = 40;
-/// Characters or lines kept at either end of something long.
+/// Number of characters or lines that are kept at either end of something long.
 const END: usize = 8;
 
 /// One line of a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Row {
-    /// `| text`: that line.
+    /// `| text`: this line.
     Line(String),
     /// `*1..9 text {n}`: one line per number, both ends included.
     Range(usize, usize, String),
-    /// `~2000 start⋯end`: a line of that many characters with that start and end. In replies only.
+    /// `~2000 start⋯end`: a line with this number of characters, this start and this end. Only in replies.
     Cut(usize, String, String),
-    /// `...`: any number of lines. In replies only.
+    /// `...`: any number of lines. Only in replies.
     Gap,
 }
 
@@ -27,12 +27,12 @@ pub enum Row {
 pub struct Block {
     /// The rows in order.
     pub rows: Vec<Row>,
-    /// The last line has no line end: `\ no final newline`.
+    /// True if the last line has no line end: `\ no final newline`.
     pub open: bool,
 }
 
 impl Row {
-    /// Reads a source line; `None` when it is not part of a block.
+    /// Parses a source line; `None` if it is not part of a block.
     ///
     /// # Errors
     /// Fails if a line begins like a row but is malformed.

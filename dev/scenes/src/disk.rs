@@ -9,16 +9,16 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime};
 
-/// Placeholder in files for the folder of the scripted language server.
+/// Placeholder in files for the directory of the scripted language server.
 const SERVERS: &str = "$SERVERS";
 const FOLDER_OF_SERVERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/lsp");
 
 /// The file system entry at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Node {
-    /// A regular file: bytes and mode.
+    /// A regular file with these bytes and this mode.
     File(Vec<u8>, u32),
-    /// A folder.
+    /// A directory.
     Folder,
     /// A symbolic link.
     Link(PathBuf),
@@ -26,7 +26,7 @@ pub enum Node {
     Fifo,
 }
 
-/// Everything below a folder, by path relative to it.
+/// All entries below a directory, by their paths relative to it.
 pub type Tree = BTreeMap<PathBuf, Node>;
 
 /// Reads the entry at `path`, or `None` if it does not exist.
@@ -74,7 +74,7 @@ pub fn tree(base: &Path) -> io::Result<Tree> {
     Ok(out)
 }
 
-/// Changes `path` as another program would. `text` fills in `$ROOT` and the like.
+/// Changes `path` as another program would. `text` replaces `$ROOT` and the like.
 ///
 /// # Errors
 /// Returns the operating system's error as text.
@@ -150,7 +150,7 @@ fn kind(node: Option<&Node>) -> String {
     }
 }
 
-/// Formats bytes for a person: one line of output per line, cut when long.
+/// Formats bytes for a person: one line of output per line, truncated if it is long.
 fn shown(bytes: &[u8]) -> String {
     let text = bytes.escape_ascii().to_string().replace("\\n", "\\n\n");
     match text.char_indices().nth(3000) {

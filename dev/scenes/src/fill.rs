@@ -4,26 +4,26 @@
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// The folders of a scene and the tags and operations of its replies.
+/// The directories of a scene, and the tags and operations of its replies.
 #[derive(Clone, Debug)]
 pub struct Names {
     /// The engine's root.
     pub root: PathBuf,
-    /// The folder that contains the root.
+    /// The directory that contains the root.
     pub base: PathBuf,
-    /// `data.tag` of every reply in order of the calls; empty for a reply without one.
+    /// `data.tag` of every reply, in the order of the calls; empty for a reply without one.
     pub tags: Vec<String>,
     /// `data.operation` of every reply that has one, and the operations that replies list.
     pub operations: Vec<String>,
 }
 
 impl Names {
-    /// Names of a scene in `base`, with the root `base/root`.
+    /// Creates the names of a scene in `base`, with the root `base/root`.
     pub fn new(base: &Path) -> Names {
         Names { root: base.join("root"), base: base.to_owned(), tags: Vec::new(), operations: Vec::new() }
     }
 
-    /// Fills in a text: `$TAG` is the last tag, `$TAG2` that of the second call.
+    /// Replaces the placeholders in a text: `$TAG` is the last tag, `$TAG2` that of the second call.
     ///
     /// # Errors
     /// Fails for a tag that no reply had, or a malformed repetition.
@@ -50,7 +50,8 @@ impl Names {
         self.tag([&text[..at], tag, &rest[digits..]].concat())
     }
 
-    /// Fills in every string of a call's input; `{"$for": "1..9", "each": X}` becomes a list of X with `{n}` filled in.
+    /// Replaces the placeholders in every string of a call's input; `{"$for": "1..9", "each": X}` becomes a list of X
+    /// with `{n}` replaced.
     ///
     /// # Errors
     /// As for [`Names::text`].
@@ -87,13 +88,13 @@ impl Names {
         timeless(named)
     }
 
-    /// Replaces them inside base64, too, which scenes write as plain text.
+    /// Replaces paths and tags inside base64 as well, which scenes contain as plain text.
     fn plain_bytes(&self, value: &Value) -> Value {
         let bytes = value.as_str().and_then(|text| data_encoding::BASE64.decode(text.as_bytes()).ok());
         bytes.map_or_else(|| value.clone(), |bytes| self.plain(&bytes.escape_ascii().to_string()).into())
     }
 
-    /// Replaces them in a reply's data.
+    /// Replaces paths and tags in a reply's data by their placeholders.
     pub fn plain_value(&self, value: &Value) -> Value {
         match value {
             Value::String(text) => self.plain(text).into(),

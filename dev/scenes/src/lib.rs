@@ -1,5 +1,6 @@
-//! Scenes: files, calls, the replies they must have, and the files afterwards. Each is one text file, which is played
-//! through the library, the command line (one process per call, and `serve --ndjson`) and MCP. All must agree.
+//! Scenes: files, calls, the replies that they must have, and the files afterwards. Each is one text file, which is
+//! played through the library, the command line (one process per call, and `serve --ndjson`) and MCP. All drivers must
+//! agree.
 //!
 //! `scenes/README.md` describes the syntax:
 //!

@@ -1,4 +1,4 @@
-//! Reads scene files, whose syntax `scenes/README.md` describes.
+//! Parses scene files, whose syntax `scenes/README.md` describes.
 
 use crate::block::{Block, Row};
 use crate::scene::{Act, Call, Expect, Input, Scene, Skip, Step, Thing};
@@ -108,7 +108,7 @@ impl Reader<'_> {
         Ok(Call { tool: tool.to_owned(), input, expect, lines: from..self.at })
     }
 
-    /// Parses JSON that begins in `rest`, the end of the line just taken, and may continue on the lines below.
+    /// Parses JSON that begins in `rest`, the end of the current line, and may continue on the lines below.
     fn json(&mut self, rest: &str) -> Result<Value, String> {
         let whole = [&[rest], &self.lines[self.at..]].concat().join("\n");
         let mut values = serde_json::Deserializer::from_str(&whole).into_iter::<Value>();

@@ -12,7 +12,7 @@ use std::path::{Component, Path, PathBuf};
 /// The outcome of a scene.
 #[derive(Debug, Default)]
 pub struct Played {
-    /// One reply per call with the placeholders `$ROOT` and `#TAG`; fewer if a call got none.
+    /// One reply per call with the placeholders `$ROOT` and `#TAG`; fewer if a call got no reply.
     pub replies: Vec<Reply>,
     /// Every deviation from the scene.
     pub failures: Vec<String>,
@@ -31,17 +31,17 @@ struct Play {
     kind: Kind,
     stage: Stage,
     names: Names,
-    /// Opened by the first call, when the files are ready.
+    /// The connection to the engine, opened by the first call, when the files are ready.
     driver: Option<Box<dyn Driver>>,
     /// The entries that must exist, by path below the base.
     wanted: Tree,
     _base: tempfile::TempDir,
 }
 
-/// Characters that the header and notes of a read may add to its lines.
+/// Maximum number of characters that the header and notes of a read may add to its lines.
 const BESIDE_LINES: usize = 8_192;
 
-/// Checks that a reply keeps the limits on replies, whatever the scene is about.
+/// Checks that a reply observes the limits on replies, whatever the scene is about.
 fn is_bounded(tool: &str, reply: &Reply) -> Result<(), String> {
     let text =
         if matches!(tool, "read" | "text_editor") { READ_REPLY_CHARS_MAX + BESIDE_LINES } else { REPLY_TEXT_CHARS_MAX };
@@ -55,7 +55,7 @@ fn is_bounded(tool: &str, reply: &Reply) -> Result<(), String> {
     Ok(())
 }
 
-/// Folders of the base that are not part of the scene.
+/// Directories of the base that are not part of the scene.
 const OURS: [&str; 2] = ["state", "home"];
 
 impl Play {
@@ -140,7 +140,7 @@ impl Play {
         is_bounded(&call.tool, &reply)?;
         self.names.tags.push(reply.data.get("tag").and_then(Value::as_str).unwrap_or_default().to_owned());
         let operation = reply.data.get("operation").and_then(Value::as_str);
-        // Those that a list has, too: a change by others is in no other reply.
+        // Listed operations are included, because a change by others is in no other reply.
         let rows = reply.data.get("operations").and_then(Value::as_array).into_iter().flatten();
         let listed = rows.filter_map(|row| row["id"].as_str());
         let undone = reply.data.get("undone").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
@@ -156,7 +156,7 @@ impl Play {
         Ok(reply)
     }
 
-    /// Compares one path with what the scene expects, and expects it to stay so.
+    /// Compares one path with the expectation of the scene, and expects it to remain so.
     fn after(&mut self, name: &str, thing: Option<&Thing>) -> Result<Option<String>, String> {
         let path = self.names.root.join(name);
         let key = key(name);
@@ -177,7 +177,7 @@ impl Play {
         Ok(failure)
     }
 
-    /// Compares the lines of a file with the fields that each must have.
+    /// Compares the lines of a file with the fields that each line must have.
     fn events(&self, name: &str, wanted: &[Value]) -> Result<(), String> {
         let text = fs::read_to_string(self.names.root.join(name)).map_err(|error| format!("{name}: {error}"))?;
         let found = text.lines().map(serde_json::from_str).collect::<Result<Vec<Value>, _>>();
@@ -190,7 +190,7 @@ impl Play {
         Err(format!("{name}: events wanted:\n{}events found:\n{text}", wanted.concat()))
     }
 
-    /// Returns the mode a file must have: the scene's, else its previous one, else whatever a new file gets.
+    /// Returns the mode that a file must have: that of the scene, else its previous one, else that of any new file.
     fn mode(&self, key: &Path, said: Option<u32>, found: Option<&Node>) -> u32 {
         let of = |node: Option<&Node>| match node {
             Some(Node::File(_, mode)) => Some(*mode),

@@ -8,7 +8,7 @@ use std::ops::Range;
 /// One scene file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scene {
-    /// The first line, without `# `.
+    /// The first line of the file, without `# `.
     pub title: String,
     /// Drivers that cannot play the scene.
     pub skips: Vec<Skip>,
@@ -28,7 +28,7 @@ pub struct Skip {
 /// One step and its line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
-    /// 1-based line.
+    /// 1-based line of the step.
     pub line: usize,
     /// The action.
     pub act: Act,
@@ -41,15 +41,15 @@ pub enum Act {
     Make(String, Thing),
     /// Another program appends bytes.
     Append(String, Vec<u8>),
-    /// Another program removes a file, a link, or a folder with everything in it.
+    /// Another program removes a file, a link, or a directory with everything in it.
     Delete(String),
-    /// Another program changes the mode.
+    /// Another program changes the mode of an entry.
     Chmod(String, u32),
     /// Another program sets the modification time to an hour from now.
     Touch(String),
     /// A call to the engine.
     Call(Call),
-    /// Checks what is at a path now: the thing, or nothing.
+    /// Checks that this thing, or nothing, is now at a path.
     After(String, Option<Thing>),
     /// Checks a file of JSON lines after the process has ended: each line must have at least these fields.
     Events(String, Vec<Value>),
@@ -58,13 +58,13 @@ pub enum Act {
 /// A file system entry in a scene.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Thing {
-    /// A regular file.
+    /// A regular file with these bytes and options.
     File(Vec<u8>, Style),
-    /// A folder.
+    /// A directory.
     Folder,
-    /// A symbolic link to that target.
+    /// A symbolic link to this target.
     Link(String),
-    /// Another name of that file.
+    /// Another name of this file.
     HardLink(String),
     /// A FIFO.
     Fifo,
@@ -95,7 +95,7 @@ pub enum Input {
 /// An expected reply.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expect {
-    /// `None` for `ok`, else the code and its number in the seed's table.
+    /// `None` for `ok`, else the code and its number in the table of the seed documents.
     pub error: Option<(String, Option<u64>)>,
     /// The text for the model.
     pub text: Block,

@@ -14,14 +14,14 @@ pub enum Charset {
     Utf16Be,
     /// One byte per character.
     Latin1,
-    /// The block is not text but bytes in hexadecimal.
+    /// The block is bytes in hexadecimal instead of text.
     Hex,
 }
 
 /// The options after the name of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Style {
-    /// `utf16le`, `utf16be`, `latin1`, `hex`.
+    /// The option `utf16le`, `utf16be`, `latin1` or `hex`.
     pub charset: Charset,
     /// `crlf`: lines end with CR LF.
     pub crlf: bool,
@@ -30,11 +30,11 @@ pub struct Style {
     /// `escaped`: `\r`, `\n`, `\t`, `\\`, `\xNN` (a byte of UTF-8 text), `\u{N}` and `\*N{text}` (N times text) are
     /// escapes.
     pub escaped: bool,
-    /// `mode=755`.
+    /// `mode=755`: the mode of the file.
     pub mode: Option<u32>,
     /// `keep-mtime`: the modification time stays the same.
     pub keep_mtime: bool,
-    /// `by-rename`: another file is renamed to the name.
+    /// `by-rename`: another file is renamed to this name.
     pub by_rename: bool,
 }
 

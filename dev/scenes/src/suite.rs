@@ -12,15 +12,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// The outcome of a suite.
 #[derive(Debug, Default)]
 pub struct Report {
-    /// Scenes played.
+    /// Number of scenes that were played.
     pub scenes: usize,
-    /// Runs: scenes times drivers.
+    /// Number of runs: scenes times drivers.
     pub plays: usize,
     /// One text per scene and driver that failed.
     pub failures: Vec<String>,
 }
 
-/// Lists the scene files below a folder, sorted.
+/// Lists the scene files below a directory, sorted.
 pub fn files(folder: &Path) -> Vec<PathBuf> {
     let mut out = Vec::new();
     let mut open = vec![folder.to_owned()];
@@ -51,7 +51,7 @@ pub fn run(files: &[PathBuf], kinds: &[Kind], emend: Option<&Path>) -> Report {
             report.failures.extend(failures.into_iter().map(|failure| format!("{}: {failure}", path.display())));
         }
     };
-    // Workers mostly wait for processes and disks.
+    // There are more workers than processors, because workers mostly wait for processes and disks.
     let workers = std::thread::available_parallelism().map_or(2, |count| count.get() * 2);
     std::thread::scope(|scope| (0..workers).for_each(|_| drop(scope.spawn(work))));
     let mut report = report.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -115,7 +115,7 @@ fn apart(one: &Reply, two: &Reply) -> String {
     out.join("\n")
 }
 
-/// Returns the folder of the repository's scenes.
+/// Returns the directory of the repository's scenes.
 pub fn repository() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.ancestors().nth(2).unwrap_or(here).join("scenes")

@@ -1,4 +1,4 @@
-//! Starts one process per call; sessions are kept in the database.
+//! The driver that starts one process per call; sessions are kept in the database.
 
 use super::{Driver, Reply, Stage};
 use std::io::Write as _;
@@ -21,7 +21,8 @@ impl Driver for Cli {
         let mut child = command.spawn().map_err(|error| error.to_string())?;
         let input = input.to_owned();
         let stdin = child.stdin.take();
-        // Write while the output is read, or both processes wait for each other once the pipes are full.
+        // The input is written while the output is read; otherwise both processes would wait for each other once the
+        // pipes are full.
         let writer = std::thread::spawn(move || stdin.map(|mut stdin| stdin.write_all(input.as_bytes())));
         let done = child.wait_with_output().map_err(|error| error.to_string())?;
         // A process that rejects its input early closes the pipe; its reply gives the reason.

@@ -1,4 +1,4 @@
-//! Calls the engine in this process.
+//! The driver that calls the engine in this process.
 
 use super::{Driver, Reply, SESSION, Stage};
 use emendate::{CallContext, Config, Engine, StateLocation, Tool};

@@ -1,4 +1,4 @@
-//! Speaks handwritten JSON-RPC to `emend mcp` over standard input and output.
+//! The driver that speaks handwritten JSON-RPC to `emend mcp` over standard input and output.
 
 use super::serve::Pipe;
 use super::{Driver, Reply, Stage};
@@ -46,7 +46,7 @@ impl Mcp {
     }
 }
 
-/// Moves the bytes of images and documents to where the other drivers have them.
+/// Moves the bytes of images and documents to the field where the other drivers have them.
 fn attach(data: &mut Value, content: &[Value]) -> Result<(), String> {
     let mut list: Vec<&mut Value> =
         data.get_mut("attachments").and_then(Value::as_array_mut).into_iter().flatten().collect();

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A way to reach the engine.
+/// A way to access the engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// `emendate::Engine` in this process, sessions in memory.
@@ -33,19 +33,20 @@ pub struct Stage {
     pub emend: Option<PathBuf>,
     /// The engine's root.
     pub root: PathBuf,
-    /// Folder for sessions.
+    /// Directory for sessions.
     pub state: PathBuf,
-    /// Home folder, in which a scene may put a configuration.
+    /// Home directory, in which a scene may put a configuration.
     pub home: PathBuf,
 }
 
-/// The session of every driver: replies name it, and are compared.
+/// The session of every driver. The same name is used by all, because replies contain it and are compared.
 const SESSION: &str = "default";
 /// Time limit of a process in seconds; it is killed afterwards.
 const PATIENCE: &str = "120";
 
 impl Stage {
-    /// Builds the command line of the binary: flags that make it treat the caller as a model, and an empty environment.
+    /// Builds the command line of the binary: with flags that make it treat the caller as a model, and an empty
+    /// environment.
     fn command(&self) -> Result<Command, String> {
         let emend = self.emend.as_deref().ok_or("there is no emend binary")?;
         let mut command = Command::new("timeout");
@@ -60,11 +61,11 @@ impl Stage {
 /// The reply to a call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reply {
-    /// `None` for success, else the code and its number in the seed's table.
+    /// `None` for success, else the code and its number in the table of the seed documents.
     pub error: Option<(String, Option<u64>)>,
     /// The text for the model.
     pub text: String,
-    /// The data for programs. For an error these are its facts, with `op` for the operation that failed.
+    /// The data for programs; for an error, its facts, with `op` for the operation that failed.
     pub data: Value,
 }
 
@@ -102,7 +103,7 @@ impl Reply {
         Ok(Reply { error: Some((code.to_owned(), seed)), text, data })
     }
 
-    /// Returns the exit status of the reply's code.
+    /// Returns the exit status for the code of the reply.
     fn exit(&self) -> i32 {
         let code = self.error.as_ref().map(|(code, _)| &**code);
         CODES.iter().find(|row| Some(row.name) == code).map_or(0, |row| emendate::exit_status(row.code).into())
@@ -159,8 +160,8 @@ impl Kind {
     }
 }
 
-/// Returns the path of the `emend` binary: `EMEND_BIN`, this build's binary if it is newer than the sources, or a new
-/// build.
+/// Returns the path of the `emend` binary: that of `EMEND_BIN`, this build's binary if it is newer than the sources, or
+/// that of a new build.
 ///
 /// # Errors
 /// Returns the output of a failed build.
@@ -169,9 +170,10 @@ pub fn emend() -> Result<PathBuf, String> {
         return Ok(path.into());
     }
     let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    // Building it alone may build its dependencies once more, with other features than a build of the workspace.
+    // A build of this package alone may build its dependencies again, with other features than a build of the
+    // workspace.
     let here = std::env::current_exe().unwrap_or_default();
-    // The binary of a test is one folder deeper than that of a program.
+    // The binary of a test is one directory deeper than that of a program.
     let mut built = here.ancestors().skip(1).take(2).map(|folder| folder.join("emend"));
     if let Some(path) = built.find(|path| is_fresh(path, &repository)) {
         return Ok(path);

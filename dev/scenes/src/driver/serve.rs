@@ -1,5 +1,5 @@
-//! Drives `emend serve --ndjson`, which takes one request and gives one reply per line. Also has the pipe that MCP
-//! shares.
+//! The driver for `emend serve --ndjson`, which reads one request per line and writes one reply per line. Also contains
+//! the pipe that the MCP driver shares.
 
 use super::{Driver, Reply, Stage};
 use serde_json::{Value, json};
@@ -35,7 +35,7 @@ impl Pipe {
         }
     }
 
-    /// Closes the process's input, which must make it end.
+    /// Closes the input of the process, which must make it end.
     pub(super) fn close(&mut self) -> Result<(), String> {
         self.input = None;
         let status = self.child.wait().map_err(|error| error.to_string())?;

@@ -12,7 +12,7 @@ fn cases(name: &str) -> Vec<Value> {
     serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
 }
 
-/// An open driver and its folder, which is removed with it.
+/// An open driver and its directory, which is removed with it.
 struct Room {
     _dir: tempfile::TempDir,
     root: PathBuf,
@@ -31,7 +31,7 @@ fn room(kind: Kind) -> Room {
     Room { door: kind.open(&stage).unwrap(), root: stage.root, _dir: dir }
 }
 
-/// Plays through all drivers in parallel and fails with everything that went wrong.
+/// Plays cases through all drivers in parallel, and fails with a list of everything that went wrong.
 fn through_every_door(play: fn(Kind) -> Vec<String>) {
     let wrong: Vec<String> = std::thread::scope(|scope| {
         let plays: Vec<_> = KINDS.into_iter().map(|kind| scope.spawn(move || play(kind))).collect();
@@ -153,7 +153,8 @@ fn tree(value: &Value) -> Files {
     value.as_object().unwrap().iter().map(|(name, value)| (name.into(), entry(value))).collect()
 }
 
-/// Plays every patch case of a file with format detection. Expects the listed tree, or an error and an unchanged tree.
+/// Plays every patch case of a file with format detection. The listed tree is expected, or an error and an unchanged
+/// tree.
 fn patches(kind: Kind, name: &str, every: usize) -> Vec<String> {
     let Room { root, mut door, _dir } = room(kind);
     let mut wrong = Vec::new();
@@ -184,7 +185,7 @@ fn patches(kind: Kind, name: &str, every: usize) -> Vec<String> {
             let changed: Files = after.into_iter().filter(|(name, entry)| before.get(name) != Some(entry)).collect();
             wrong.push(format!("{} [{}]: {changed:?}: {}", case["name"], kind.name(), reply.text));
         }
-        // Files left behind would slow down every following case.
+        // Files that are left behind would slow down all following cases.
         fs::remove_dir_all(&folder).unwrap();
     }
     door.close().unwrap();

@@ -1,4 +1,5 @@
-//! Checks that the runner notices everything a scene does not mention. A runner that accepts anything proves nothing.
+//! Checks that the runner notices everything that a scene does not mention. A runner that accepts anything proves
+//! nothing.
 
 use scenes::driver::Kind;
 use scenes::parse::parse;
