@@ -42,6 +42,8 @@ static PARTS: &[Part] = &[
         title: "Use",
         entries: &[
             page("docs/getting-started.md"),
+            page("docs/install.md"),
+            page("docs/platforms.md"),
             pages("docs/clients.md", "docs/clients/"),
             page("docs/command-line.md"),
             page("docs/mcp.md"),
@@ -78,8 +80,6 @@ static PARTS: &[Part] = &[
         entries: &[
             page("docs/security.md"),
             page("docs/durability.md"),
-            page("docs/install.md"),
-            page("docs/platforms.md"),
             page("docs/accuracy.md"),
             page("docs/benchmarks.md"),
             pages("docs/conformance.md", "docs/conformance/"),
