@@ -9,8 +9,8 @@ const FOLDER: &str = "docs/decisions/";
 const HEAD: &str = "\
 # Decisions
 
-One file each: the open question, the choice and its reason. `cargo xtask docs` generates this list. A new decision takes
-the next free number.
+One file for each decision: the open question, the choice and its reason. `cargo xtask docs` generates this list. A new
+decision takes the next free number.
 
 ";
 
