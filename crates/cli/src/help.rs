@@ -169,8 +169,8 @@ Examples:
   emend undo --since before-refactoring   what you did since then; emend rewind also lists what stays";
 
 pub(crate) const REWIND: &str = "\
-Everything that the session did since then is taken back in one operation, which `emend redo` takes back. What others did
-since then is kept and listed. Where both changed the same lines, nothing is done, and the conflict is shown.
+Reverts everything that the session did since then in one operation, which `emend redo` reverts. What others did since
+then is kept and listed. If both changed the same lines, nothing is done, and the conflict is shown.
 
 Examples:
   emend mark start

@@ -3,18 +3,29 @@
 /// The longest line outside tables and code, in characters.
 pub(crate) const WIDTH: usize = 120;
 
-/// Returns the page with long lines of prose wrapped at [`WIDTH`].
+/// Returns the page with long lines of prose wrapped at [`WIDTH`], each together with the rest of its paragraph.
 pub(crate) fn wrapped(page: &str) -> String {
     let mut out = String::with_capacity(page.len());
-    for line in lines(page) {
-        if line.is_prose && line.text.chars().count() > WIDTH {
-            wrap(line.text, &mut out);
-        } else {
+    let mut rest = lines(page).into_iter().peekable();
+    while let Some(line) = rest.next() {
+        if !line.is_prose || line.text.chars().count() <= WIDTH {
             out.push_str(line.text);
             out.push('\n');
+            continue;
         }
+        let mut paragraph = line.text.to_owned();
+        while let Some(next) = rest.next_if(continues_paragraph) {
+            paragraph.push(' ');
+            paragraph.push_str(next.text.trim_start());
+        }
+        wrap(&paragraph, &mut out);
     }
     out
+}
+
+/// True for a line that belongs to the paragraph or the list item of the line above it.
+fn continues_paragraph(line: &Line<'_>) -> bool {
+    line.is_prose && line.text.split_whitespace().next().is_some_and(can_begin_a_row)
 }
 
 /// A line of a page.
@@ -187,6 +198,21 @@ mod tests {
         assert!(rows.last().unwrap().starts_with("> word"), "{out}");
         assert!(rows[..2].iter().all(|row| row.chars().count() <= WIDTH));
         assert_eq!(wrapped(&out), out);
+    }
+
+    #[test]
+    fn the_rest_of_a_paragraph_is_wrapped_with_its_long_line() {
+        let long = "word ".repeat(30);
+        let page = format!("{long}\nrest of it\n\n- {long}\n  end\n- item\n");
+        let (row, next) = ("word ".repeat(24), "word ".repeat(6));
+        let item = "word ".repeat(23);
+        let want = format!(
+            "{}\n{next}rest of it\n\n- {}\n  {}end\n- item\n",
+            row.trim_end(),
+            item.trim_end(),
+            "word ".repeat(7)
+        );
+        assert_eq!(wrapped(&page), want);
     }
 
     #[test]

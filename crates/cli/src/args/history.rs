@@ -9,7 +9,7 @@ pub(crate) struct HistoryArgs {
     /// Only operations that touched this file
     #[arg(value_name = "PATH", conflicts_with = "file")]
     pub(crate) path: Option<PathBuf>,
-    /// The same
+    /// Same as PATH
     #[arg(long, value_name = "PATH")]
     pub(crate) file: Option<PathBuf>,
     /// Only operations of this session
@@ -25,7 +25,7 @@ pub(crate) struct HistoryArgs {
     /// Continue from here, as the previous list says
     #[arg(long, value_name = "NEXT")]
     pub(crate) from: Option<String>,
-    /// Go on with each new operation of any process, until the command is stopped; -n N lists the last N first
+    /// Print each new operation of any process, until the command is stopped; -n N lists the last N first
     #[arg(short = 'f', long, conflicts_with = "from")]
     pub(crate) follow: bool,
 }

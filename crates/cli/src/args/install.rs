@@ -81,7 +81,7 @@ pub(crate) struct InstallArgs {
     pub(crate) force: bool,
 }
 
-/// Whose sessions.
+/// The sessions that get the configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ScopeArg {
     /// All of yours
@@ -101,10 +101,10 @@ pub(crate) struct SetupArgs {
     /// A client (repeatable) [default: all that are installed]
     #[arg(long = "client", value_name = "NAME", value_parser = client_parser())]
     pub(crate) clients: Vec<&'static Client>,
-    /// Do it without a question
+    /// Do not ask for confirmation
     #[arg(short, long)]
     pub(crate) yes: bool,
-    /// Take everything of emend out of the clients' files, byte for byte
+    /// Remove everything of emend from the clients' files, which are then byte for byte as before
     #[arg(long)]
     pub(crate) undo: bool,
     /// Leave the clients' own editing tools as they are, beside these

@@ -5,7 +5,7 @@ use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 /// Options for patches.
 #[derive(Args)]
 pub(crate) struct PatchArgs {
-    /// Merge with the version that the patch was made for, which git finds by the index lines; refuse conflicts
+    /// Merge with the version that the patch was made for, which git finds by the index line; refuse conflicts
     #[arg(long = "3way", short = '3')]
     pub(crate) three_way: bool,
     /// Apply the hunks that can be applied, and write the others to FILE.rej beside each file
@@ -14,7 +14,7 @@ pub(crate) struct PatchArgs {
     /// Lines of context that must match on each side; those beyond may differ if the place is unique
     #[arg(short = 'C', value_name = "N")]
     pub(crate) context: Option<usize>,
-    /// Blanks at ends of new lines, before tabs, and empty lines at the end of a file [default: nowarn]
+    /// Trailing whitespace, spaces before tabs, and empty lines at the end of a file [default: nowarn]
     #[arg(long, value_name = "WORD", value_parser = ["nowarn", "warn", "fix", "error"])]
     pub(crate) whitespace: Option<String>,
     #[command(flatten)]

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 pub(crate) struct CommentArgs {
     /// The operation
     pub(crate) id: String,
-    /// A file of it, or a line of that file after it: src/a.rs, src/a.rs:12 [default: the whole operation]
+    /// A file that it changed, or a line of that file as the operation left it: src/a.rs, src/a.rs:12 [default: the operation]
     #[arg(value_name = "PATH[:LINE]")]
     pub(crate) place: Option<PathBuf>,
     /// The text

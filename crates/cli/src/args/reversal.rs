@@ -16,7 +16,7 @@ pub(crate) struct UndoArgs {
     /// Number of operations, newest first, all or none
     #[arg(long, value_name = "N")]
     pub(crate) last: Option<u64>,
-    /// The last operation that touched this file; all its files are taken back
+    /// The last operation that changed this file, in all of its files
     #[arg(long, value_name = "PATH")]
     pub(crate) file: Option<PathBuf>,
     /// Everything of your last turn: since the last prompt, or since a pause of five minutes
@@ -47,7 +47,7 @@ pub(crate) struct RewindArgs {
     /// A mark, or an operation: 17, or 17^ for the moment before it
     #[arg(value_name = "MARK")]
     pub(crate) to: String,
-    /// Also take back what snapshots found during shell commands of the session
+    /// Also revert what snapshots found during shell commands of the session
     #[arg(long)]
     pub(crate) shell: bool,
     /// Write what cannot be undone afterwards

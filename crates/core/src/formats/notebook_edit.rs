@@ -22,9 +22,9 @@ enum CellEditMode {
     /// The source of the cell becomes `new_source`.
     #[default]
     Replace,
-    /// A new cell goes behind the cell of `cell_id`, or becomes number `cell_number`; without either it becomes the first.
+    /// A new cell is inserted after the cell of `cell_id`, or as number `cell_number`; without either as the first.
     Insert,
-    /// The cell goes away.
+    /// The cell is deleted.
     Delete,
 }
 

@@ -19,15 +19,15 @@ pub struct TextEditor;
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "Command")]
 pub enum EditorCommand {
-    /// Shows a file with line numbers, or a folder.
+    /// Shows a file with line numbers, or lists a directory.
     View,
     /// Makes a file, or replaces its whole text.
     Create,
     /// Replaces a text that occurs once.
     StrReplace,
-    /// Puts lines behind a line.
+    /// Inserts lines after a line.
     Insert,
-    /// Takes the last edit of the file back.
+    /// Undoes the last edit of the file.
     UndoEdit,
 }
 
@@ -38,7 +38,7 @@ pub enum EditorCommand {
 pub struct TextEditorInput {
     /// The action.
     pub command: EditorCommand,
-    /// The absolute path of the file; for view also of a folder.
+    /// The absolute path of the file; for view also of a directory.
     pub path: String,
     /// For create: the whole text of the file.
     #[serde(default)]
@@ -55,7 +55,7 @@ pub struct TextEditorInput {
     /// For `str_replace`: replace all occurrences of `old_str` (default false: it must occur exactly once).
     #[serde(default)]
     pub replace_all: Option<bool>,
-    /// For insert: the line behind which the text goes, 0 for the beginning of the file.
+    /// For insert: the line after which the text is inserted, 0 for the beginning of the file.
     #[serde(default)]
     pub insert_line: Option<usize>,
     /// For insert: the lines to insert.

@@ -290,7 +290,7 @@ The reply to an edit already lists new problems.",
         title: "Edit a symbol",
         summary: "replace, delete or rename a function, class or key by its name, or insert text beside it",
         prompt: "\
-Edits a definition by its name, as outline lists it (Parser.next; the last part is enough where it is unique). action: replace (text is \
+Edits a definition by its name, as outline lists it (Parser.next; the last name is enough if it is unique). action: replace (text is \
 the whole new definition; comments and attributes above are kept unless text has its own), insert_before, insert_after, delete (with the \
 comments above), rename (text is the new name; only where the meaning of the name is certain). The file must have been read. An edit that \
 would make the file unparsable is refused.",

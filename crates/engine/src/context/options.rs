@@ -26,13 +26,13 @@ pub(crate) struct OptionFields {
     r#match: Option<String>,
     /// Show what would change; write nothing.
     dry_run: Option<bool>,
-    /// Apply the edits that can be applied and tell which cannot (default: all or nothing).
+    /// Apply the edits that can be applied, and report the others (default: all or nothing).
     partial: Option<bool>,
     /// Allow the edit to make JSON, TOML or YAML invalid, if that is intended (default: refused).
     allow_invalid: Option<bool>,
     /// Write what cannot be undone afterwards (default: refused).
     irreversible: Option<bool>,
-    /// Apply the edit once more although its result is in place already (default: refused).
+    /// Apply the edit again although the file already has its result (default: refused).
     repeat: Option<bool>,
     /// How the reply shows changed lines, as in read's format (default: as the edits were written).
     marks: Option<String>,

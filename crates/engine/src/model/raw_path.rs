@@ -20,7 +20,7 @@ pub(crate) const PATH_FIELDS: &[&str] = &["file_path", "notebook_path", "path", 
 #[derive(Deserialize, JsonSchema)]
 #[expect(dead_code, reason = "only its schema is used; `take` reads it")]
 pub(crate) struct RawPath {
-    /// The path's bytes in base64, in place of what `file_path` says, for a name that is no UTF-8 or cannot be shown: copy it from a reply.
+    /// The path's bytes in base64, instead of `file_path`, for a name that is not UTF-8 or cannot be shown: copy it from a reply.
     path_b64: Option<String>,
 }
 

@@ -59,7 +59,7 @@ pub(crate) struct ApplyInput {
     /// The file that the text is about, if it names none.
     #[serde(default)]
     pub(crate) file: Option<String>,
-    /// Leading folders to take off every name, as -p of git apply (default: a/ and b/ are recognised).
+    /// Leading directories to remove from each name, as -p of git apply (default: a/ and b/ are recognized).
     #[serde(default)]
     pub(crate) strip: Option<usize>,
     /// Apply every change in reverse.

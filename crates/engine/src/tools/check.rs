@@ -38,9 +38,9 @@ const LISTED_PROBLEMS_MAX: usize = 50;
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Args")]
 pub(crate) struct CheckInput {
-    /// The absolute paths of files, or of directories: then of the files whose language is known.
+    /// The absolute paths of files, or of directories, in which the files of known languages are checked.
     paths: Vec<String>,
-    /// Milliseconds to wait for language servers; 30000 if nothing is said.
+    /// Milliseconds to wait for language servers (default 30000).
     timeout_ms: Option<u64>,
 }
 

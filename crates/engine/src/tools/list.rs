@@ -29,13 +29,13 @@ pub(crate) struct ListInput {
     /// Levels of directories to show; what is deeper is counted (default: all).
     #[serde(default)]
     depth: Option<usize>,
-    /// Which files: `*.rs`, `src/**`; with `!` in front, which not.
+    /// Only these files: `*.rs`, `src/**`; a pattern that starts with `!` excludes.
     #[serde(default)]
     glob: Vec<String>,
     /// Also files and directories whose names begin with a dot.
     #[serde(default)]
     hidden: bool,
-    /// Also what .gitignore and .ignore files leave out.
+    /// Also what .gitignore and .ignore files exclude.
     #[serde(default)]
     no_ignore: bool,
     /// Entries to show (default 500).

@@ -20,7 +20,7 @@ pub(crate) fn page(page: &PageContext<'_>) -> Result<String> {
         .text(&page.path_below_root(&path));
     main.raw("</bdi></h1></div></header><div class=\"resolve\"><p>");
     match merged.conflicts {
-        0 => main.raw("The change can be taken back without a conflict. "),
+        0 => main.raw("The change can be undone without a conflict. "),
         1 => main.raw("One place changed since, so it is here twice: as it was before the change, between "),
         _ => main.raw("Some places changed since, so they are here twice: as they were before the change, between "),
     };

@@ -32,7 +32,7 @@ enum AnchorEditKind {
     InsertBefore,
     /// `text` goes after the line.
     InsertAfter,
-    /// The lines go away.
+    /// The lines are deleted.
     Delete,
 }
 

@@ -84,7 +84,7 @@ impl EditOptions {
         EditOptions { irreversible: true, ..self }
     }
 
-    /// Applies the edit once more although its result is in place already.
+    /// Applies the edit again although the file already has its result.
     pub fn repeat(self) -> EditOptions {
         EditOptions { repeat: true, ..self }
     }

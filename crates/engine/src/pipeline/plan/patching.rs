@@ -26,15 +26,15 @@ const FIELDS: &[&str] = &["input_b64", "only", "context", "whitespace", "three_w
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct PatchFields {
-    /// The text in base64, in place of `input`, where it is not UTF-8; it and its files are then taken byte by byte, unless `encoding` says more.
+    /// The text in base64, instead of `input`, if it is not UTF-8; the text and its files are then compared as bytes, unless `encoding` is given.
     input_b64: Option<String>,
-    /// Patterns of the file names to change; the first that matches decides, `!` in front leaves out (default: all files).
+    /// Patterns of the names of files to change; the first that matches decides, and one that starts with `!` excludes (default: all files).
     only: Option<Vec<String>>,
     /// Lines of context that must match on each side of a change; others may differ, if the place is still unique (default: all that the file has, within the usual tolerance).
     context: Option<usize>,
-    /// Blanks at the ends of new lines, before tabs and empty lines at the end of a file: nowarn (default), warn, fix or error.
+    /// Trailing whitespace in new lines, spaces before tabs, and empty lines at the end of a file: nowarn (default), warn, fix or error.
     whitespace: Option<String>,
-    /// Merge with the version that the patch was made for, from the git repository that holds the file, by the index lines; conflicts are refused, or marked with `on_stale`. Only for callers that may edit files they have not read, and not over MCP.
+    /// Merge with the version that the patch was made for, which the git repository of the file has under the id in the index line; conflicts are refused, or marked with `on_stale`. Only for callers that may edit files they have not read, and not over MCP.
     three_way: bool,
     /// Apply the hunks that can be applied and write the others to FILE.rej beside each file.
     reject: bool,

@@ -64,7 +64,7 @@ fn nothing_done() -> Error {
 pub(crate) struct HistoryInput {
     /// Show this operation as a diff, instead of a list; `last` for the newest that fits.
     id: Option<String>,
-    /// With id, which may be a mark: show what changed from then to when this operation had been done, to a mark, or to `now`.
+    /// With id, which may be a mark: show what changed from then until after this operation, until a mark, or until `now`.
     to: Option<String>,
     /// Only what touched this file.
     file_path: Option<String>,
@@ -76,7 +76,7 @@ pub(crate) struct HistoryInput {
     limit: Option<usize>,
     /// Only operations since this moment (RFC 3339).
     since: Option<String>,
-    /// List on from here: what the reply before gave as `next`.
+    /// Continue the list here: the `next` of the previous reply.
     from: Option<String>,
 }
 

@@ -62,7 +62,7 @@ pub(crate) struct ReadInput {
     /// Of a PDF, only these pages: `3`, `1-3`, `5-`.
     #[serde(default)]
     pub(crate) pages: Option<String>,
-    /// Of a PDF, the file itself in base64, instead of its text or beside the pages asked for.
+    /// For a PDF, the file itself in base64, instead of its text or in addition to the requested pages.
     #[serde(default)]
     pub(crate) base64: Option<bool>,
     /// Make an image smaller, to at most this number of pixels on its longer side.

@@ -45,7 +45,7 @@ const REPORTED_FAILURES_MAX: usize = 20;
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Args")]
 pub(crate) struct ReplaceInput {
-    /// The absolute path of the folder or file.
+    /// The absolute path of the directory or file.
     path: String,
     /// The text to replace everywhere, exactly as in the files.
     #[serde(default)]
@@ -53,24 +53,24 @@ pub(crate) struct ReplaceInput {
     /// Instead of `old_string`, with regex: a regular expression, in the syntax of search.
     #[serde(default)]
     pattern: Option<String>,
-    /// The text to put there; empty deletes, plain text along with lines that would be left blank. With regex, $1 or ${name} is what that group matched, $$ a dollar sign.
+    /// The new text. If it is empty, the old text is deleted, and without regex also lines that would be left blank. With regex, $1 or ${name} is what that group matched, $$ a dollar sign.
     new_string: String,
     /// pattern is a regular expression.
     #[serde(default)]
     regex: bool,
-    /// With regex: capital and small letters count as the same.
+    /// With regex: ignore case.
     #[serde(default)]
     ignore_case: bool,
-    /// With regex: the pattern may reach over line ends, and `.` matches them.
+    /// With regex: let the pattern match across lines; `.` matches line ends, too.
     #[serde(default)]
     multiline: bool,
-    /// Which files: `*.rs`, `src/**`; with `!` in front, which not.
+    /// Only these files: `*.rs`, `src/**`; a pattern that starts with `!` excludes.
     #[serde(default, alias = "globs")]
     glob: Vec<String>,
-    /// Also files and folders whose names begin with a dot.
+    /// Also files and directories whose names begin with a dot.
     #[serde(default)]
     hidden: bool,
-    /// Also what .gitignore and .ignore files leave out.
+    /// Also what .gitignore and .ignore files exclude.
     #[serde(default)]
     no_ignore: bool,
     /// How many replacements there must be in all files together; nothing is written if there are more or fewer.
@@ -88,7 +88,7 @@ pub(crate) struct ReplaceInput {
     /// Write what cannot be undone afterwards (default: refused).
     #[serde(default)]
     irreversible: bool,
-    /// Replace once more although this very call was done already (default: refused).
+    /// Replace again although this very call was already done (default: refused).
     #[serde(default)]
     repeat: bool,
 }

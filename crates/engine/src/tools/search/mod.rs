@@ -56,7 +56,7 @@ const SEARCHED_BYTES_MAX: usize = 512 << 20;
 pub(crate) struct SearchInput {
     /// A regular expression (ripgrep's syntax), or plain text with literal.
     pattern: String,
-    /// The absolute path of the folder or file to search.
+    /// The absolute path of the directory or file to search.
     #[serde(alias = "file_path")]
     path: String,
     /// The pattern is plain text.
@@ -68,13 +68,13 @@ pub(crate) struct SearchInput {
     /// Let the pattern match across lines; `.` matches line ends, too.
     #[serde(default)]
     pub(crate) multiline: bool,
-    /// Which files: `*.rs`, `src/**`; with `!` in front, which not.
+    /// Only these files: `*.rs`, `src/**`; a pattern that starts with `!` excludes.
     #[serde(default, deserialize_with = "one_or_many")]
     pub(crate) glob: Vec<String>,
-    /// Also files and folders whose names begin with a dot.
+    /// Also files and directories whose names begin with a dot.
     #[serde(default)]
     pub(crate) hidden: bool,
-    /// Also what .gitignore and .ignore files leave out.
+    /// Also what .gitignore and .ignore files exclude.
     #[serde(default)]
     pub(crate) no_ignore: bool,
     /// Lines to show before and after each hit (default 0).

@@ -33,14 +33,14 @@ use std::path::Path;
 pub(crate) struct EditSymbolInput {
     /// The absolute path of the file.
     file_path: String,
-    /// The symbol, by the names that lead to it joined by dots, e.g. `Parser.next`; the last part is enough where it is unique.
+    /// The symbol as a path of names joined by dots, e.g. `Parser.next`; the last name is enough if it is unique.
     symbol: String,
     /// `replace`, `insert_before`, `insert_after`, `delete` or `rename`.
     action: String,
     /// The new text: the whole definition for replace, the new name for rename.
     #[serde(default)]
     text: Option<String>,
-    /// A line of the symbol, where several have that path.
+    /// A line of the symbol, if several have that path.
     #[serde(default)]
     line: Option<usize>,
 }

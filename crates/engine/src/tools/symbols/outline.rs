@@ -38,13 +38,13 @@ pub(crate) struct OutlineInput {
     /// The absolute path of the file, or of a directory with files of known languages.
     #[serde(alias = "path")]
     file_path: String,
-    /// Which files of a directory: `*.rs`, `src/**`; with `!` in front, which not.
+    /// Only these files of a directory: `*.rs`, `src/**`; a pattern that starts with `!` excludes.
     #[serde(default)]
     glob: Vec<String>,
     /// Also files and directories whose names begin with a dot.
     #[serde(default)]
     hidden: bool,
-    /// Also what .gitignore and .ignore files leave out.
+    /// Also what .gitignore and .ignore files exclude.
     #[serde(default)]
     no_ignore: bool,
 }

@@ -12,11 +12,11 @@ pub(crate) struct UndoInput {
     pub(crate) id: Option<String>,
     /// Number of operations to undo, all or none, the newest first; this is one operation itself.
     pub(crate) last: Option<usize>,
-    /// The last operation that touched this file; all its files are taken back. With hunks: the file that has them.
+    /// Undo the last operation that changed this file, in all of its files. With hunks: the file that has them.
     pub(crate) file_path: Option<String>,
     /// Only these hunks of one file, by their numbers in history with that id. The rest of the operation stays.
     pub(crate) hunks: Option<Vec<usize>>,
-    /// Take the last undo back instead.
+    /// Redo what the last undo reverted.
     pub(crate) redo: bool,
     /// Everything of your last turn: since the last prompt, or since a pause of five minutes.
     pub(crate) turn: bool,
@@ -26,7 +26,7 @@ pub(crate) struct UndoInput {
     pub(crate) any_session: bool,
     /// Show what would be done, write nothing.
     pub(crate) dry_run: bool,
-    /// Undo even where that cannot be redone afterwards (default: refused).
+    /// Undo even if that cannot be redone afterwards (default: refused).
     pub(crate) irreversible: bool,
     /// For `rewind`: also what snapshots found during shell commands of the session.
     #[serde(skip)]

@@ -38,7 +38,7 @@ const LATER_OPERATIONS_MAX: usize = 1000;
 pub(crate) struct RestoreInput {
     /// The absolute path of the file.
     pub(crate) file_path: String,
-    /// As it was when this operation had been done; with `^` behind the name, as it was before.
+    /// As it was after this operation; with `^` after the name, as it was before it.
     pub(crate) id: String,
     /// Only these hunks of that operation, by their numbers in history with its id.
     #[serde(default)]

@@ -30,14 +30,14 @@ const KEPT_OPERATIONS_MAX: usize = 100;
 pub(crate) struct RewindInput {
     /// The moment: the name of a mark, or of an operation (17, or 17^ for before it).
     to: String,
-    /// Also take back what snapshots found during the session's shell commands. Changes that another program made at the same
-    /// time are taken back, too.
+    /// Also revert what snapshots found during the session's shell commands, including changes that another program
+    /// made at the same time.
     #[serde(default)]
     shell: bool,
     /// Show what would be done, write nothing.
     #[serde(default)]
     dry_run: bool,
-    /// Rewind even where that cannot be redone afterwards (default: refused).
+    /// Rewind even if that cannot be redone afterwards (default: refused).
     #[serde(default)]
     irreversible: bool,
 }

@@ -258,7 +258,7 @@ impl RequestTree<'_> {
             }
             Preimage::Unknown(why) => {
                 let note = format!(
-                    "The version {id} that the patch was made for is not in a git repository here ({why}); its lines were looked for in the file as it is."
+                    "The version {id} that the patch was made for is not in a git repository here ({why}); its lines were searched in the current file."
                 );
                 (None, Some(note))
             }
