@@ -33,7 +33,12 @@ pub(crate) fn schema(args: &SchemaArgs) -> Result<u8> {
     let spec = format_by_name(name).ok_or_else(|| no_grammar(name))?.spec();
     match (spec.grammar, spec.schema) {
         (Some(grammar), _) => output::page(grammar)?,
-        (None, Some(schema)) => output::page(&serde_json::to_string_pretty(&schema()).unwrap_or_default())?,
+        (None, Some(schema)) => {
+            let mut schema = schema();
+            // The type of the input is called the same in every format.
+            schema.insert("title".to_owned(), spec.name.into());
+            output::page(&serde_json::to_string_pretty(&schema).unwrap_or_default())?;
+        }
         (None, None) => return Err(no_grammar(name)),
     }
     Ok(0)

@@ -95,7 +95,8 @@ fn page(tally: &CallTally, tables: &[TallyKey], hours: u64) -> String {
     if total.calls == 0 {
         return format!("No calls in {time}.");
     }
-    let mut out = format!("{time}: {} calls, {} succeeded, {} each\n", total.calls, share(&total), mean(&total));
+    let calls = if total.calls == 1 { "1 call".to_owned() } else { format!("{} calls", total.calls) };
+    let mut out = format!("{time}: {calls}, {} succeeded, {} each\n", share(&total), mean(&total));
     for table in tables {
         let rows = tally.by(*table);
         // A single row of calls without a model is meaningless.

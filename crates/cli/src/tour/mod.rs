@@ -124,7 +124,7 @@ fn walk<W: Write>(out: &mut styled::StyledWriter<W>, directory: &Path) -> io::Re
 
 fn show_next(directory: &Path) -> [(String, &'static str); 4] {
     [
-        ("emend mcp install claude-code".to_owned(), "add Emendate to a client (codex, cursor, zed, …)"),
+        ("emend setup".to_owned(), "add Emendate to Claude Code, Codex, Cursor and others"),
         ("emend doctor".to_owned(), "check this machine and the installed servers"),
         ("emend help COMMAND".to_owned(), "examples of each command"),
         (format!("rm -r {}", directory.display()), "remove what the tour left"),

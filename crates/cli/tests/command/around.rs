@@ -1,7 +1,7 @@
 //! Tests the commands besides the tools: help, lists, colours, configuration, tour and doctor.
 
 use crate::bed::{Bed, feed};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 const ESC: char = '\u{1b}';
 
@@ -44,6 +44,15 @@ fn list_names_are_separated_from_their_text() {
             let mut lines = list.lines().map(|line| line.trim_start_matches([' ', '✓']));
             assert!(lines.any(apart), "{args:?} {name}: {page}");
         }
+    }
+}
+
+#[test]
+fn schema_has_the_name_of_its_format() {
+    let bed = Bed::new();
+    for format in ["anchors", "multi_edit", "notebook_edit"] {
+        let schema = bed.run(&["schema", format]).exits(0).json();
+        assert_eq!((&schema["title"], &schema["type"]), (&json!(format), &json!("object")));
     }
 }
 
