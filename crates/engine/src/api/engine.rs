@@ -51,11 +51,11 @@ impl Engine {
         Ok(Engine { context: Context::with_store(store, state, config)? })
     }
 
-    /// Parses in separate processes, so that a crash of a grammar does not affect this one. `words` are a program and
+    /// Parses in separate processes, so that a crash of a grammar does not affect this one. `command` is a program and
     /// arguments that run [`answer_questions`](crate::answer_questions) on the standard streams.
     #[must_use]
-    pub fn with_isolated_parsing(mut self, words: Vec<String>, apart: ParserIsolation) -> Engine {
-        self.context.isolate_parsing(words, apart);
+    pub fn with_isolated_parsing(mut self, command: Vec<String>, isolation: ParserIsolation) -> Engine {
+        self.context.isolate_parsing(command, isolation);
         self
     }
 

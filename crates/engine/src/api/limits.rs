@@ -5,7 +5,7 @@ use crate::api::tool_table::INPUT_BYTES_MAX;
 use crate::context::config::FILE_BYTES_MAX;
 use crate::context::syntax::PARSE_MEMORY_BYTES_MAX;
 use crate::model::attachment::IMAGE_BYTES_MAX;
-use crate::model::call_size::TOGETHER_BYTES_MAX;
+use crate::model::call_size::CALL_FILE_BYTES_MAX;
 use crate::model::file_limits::WHOLE_FILE_BYTES_MAX;
 use crate::model::hunk_numbers::HUNKS_PER_CALL_MAX;
 use crate::model::reply_limits::{LINE_CHARS_MAX, READ_REPLY_CHARS_MAX, REPLY_DATA_BYTES_MAX, REPLY_TEXT_CHARS_MAX};
@@ -170,7 +170,7 @@ pub static LIMITS: &[Limit] = &[
     },
     Limit {
         name: "together",
-        most: TOGETHER_BYTES_MAX as u64,
+        most: CALL_FILE_BYTES_MAX as u64,
         unit: "bytes of all files that one call changes or takes back, if they are several; of each the larger of its sizes before and after",
         code: Some(Code::CallTooLarge),
         next: "Send several calls; undo fewer operations in one call, or restore each file by itself.",

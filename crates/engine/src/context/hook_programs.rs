@@ -89,7 +89,7 @@ pub(crate) fn consult(
     let root = context.store().roots().get(place.root()).map_or(Path::new("/"), |root| &*root.canonical);
     let input = event.to_string();
     let job = CommandJob {
-        argv: &hook.words,
+        argv: &hook.command,
         directory: root,
         input: input.as_bytes(),
         time: hook.time,

@@ -148,7 +148,7 @@ fn read_config(root: &Path, store: &dyn Store, name: &str) -> Result<Option<(Pat
 #[derive(Clone)]
 pub(crate) struct LoadedFile {
     pub(crate) snapshot: Snapshot,
-    pub(crate) stamp: FileMeta,
+    pub(crate) meta: FileMeta,
     pub(crate) racy: bool,
 }
 
@@ -216,10 +216,10 @@ impl Context {
         Arc::clone(&self.client_gone)
     }
 
-    /// Parses in separate processes, so that a crash of a grammar does not affect this one. `words` are a program and
+    /// Parses in separate processes, so that a crash of a grammar does not affect this one. `command` is a program and
     /// arguments that run [`answer_questions`](crate::answer_questions) on the standard streams.
-    pub(crate) fn isolate_parsing(&mut self, words: Vec<String>, apart: ParserIsolation) {
-        self.parsers = Parsers::apart(words, apart);
+    pub(crate) fn isolate_parsing(&mut self, command: Vec<String>, isolation: ParserIsolation) {
+        self.parsers = Parsers::isolated(command, isolation);
     }
 
     /// The canonical directories that can be accessed.
@@ -381,7 +381,7 @@ impl Context {
     /// Loads the current file as bytes, whether text or not; `None` if it does not exist.
     pub(crate) fn load_binary(&self, place: &SafePath) -> Result<Option<LoadedFile>> {
         let version = self.version(place)?;
-        Ok(version.map(|it| LoadedFile { snapshot: Snapshot::binary(it.bytes), stamp: it.meta, racy: it.racy }))
+        Ok(version.map(|it| LoadedFile { snapshot: Snapshot::binary(it.bytes), meta: it.meta, racy: it.racy }))
     }
 
     /// Reads the bytes of the current file; `None` if it does not exist.
@@ -412,8 +412,8 @@ impl Context {
         declared: Option<DeclaredEncoding>,
         fresh_text: &str,
     ) -> Result<LoadedFile> {
-        let (stamp, racy) = (version.meta, version.racy);
-        Ok(LoadedFile { snapshot: self.decode(place, version.bytes, declared, fresh_text)?, stamp, racy })
+        let (meta, racy) = (version.meta, version.racy);
+        Ok(LoadedFile { snapshot: self.decode(place, version.bytes, declared, fresh_text)?, meta, racy })
     }
 
     /// Loads and decodes the current file; `None` if it does not exist. `fresh_text` is text that may be inserted into

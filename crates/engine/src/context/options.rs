@@ -73,7 +73,7 @@ pub(crate) struct CallOptions {
     /// The header above changed lines in the reply, if they are shown with one.
     pub(crate) header: Option<HeaderStyle>,
     /// The line format of changed lines, if they are shown with anchors.
-    pub(crate) worded: Option<&'static LineFormat>,
+    pub(crate) anchor_format: Option<&'static LineFormat>,
     /// Created or moved files may replace existing ones.
     pub(crate) overwrite: bool,
     /// A large file is loaded whole, because its content goes into an existing file.
@@ -81,7 +81,7 @@ pub(crate) struct CallOptions {
     /// Options that only patches have.
     pub(crate) patch: PatchOptions,
     /// The origin of the call, for the log.
-    pub(crate) cause: CallOrigin<'static>,
+    pub(crate) origin: CallOrigin<'static>,
 }
 
 impl CallOptions {
@@ -92,14 +92,14 @@ impl CallOptions {
             matching: self.matching,
             stale,
             partial: self.partial,
-            omissions: self.cause.allows_invalid,
+            omissions: self.origin.allows_invalid,
             context: self.patch.context,
             ..ResolveSettings::default()
         }
     }
 
     /// Creates the options of a call that sets none.
-    pub(crate) fn new(caller: &CallContext, config: &Config, cause: CallOrigin<'static>) -> CallOptions {
+    pub(crate) fn new(caller: &CallContext, config: &Config, origin: CallOrigin<'static>) -> CallOptions {
         CallOptions {
             tag: None,
             declared: None,
@@ -109,11 +109,11 @@ impl CallOptions {
             dry_run: caller.dry_run,
             partial: false,
             header: None,
-            worded: None,
+            anchor_format: None,
             overwrite: false,
             whole: false,
             patch: PatchOptions::default(),
-            cause,
+            origin,
         }
     }
 
@@ -126,14 +126,14 @@ impl CallOptions {
         config: &Config,
         tool: &'static str,
     ) -> Result<CallOptions> {
-        let mut cause = CallOrigin::new(tool, input);
+        let mut origin = CallOrigin::new(tool, input);
         let fields = OptionFields::take(input)?;
         let on_stale = fields.on_stale.as_deref().map(|word| StalePolicy::parse("on_stale", word)).transpose()?;
         let marks = fields.marks.as_deref().map(line_format_named).transpose()?.or(caller.line_format);
-        cause.allows_invalid = fields.allow_invalid.unwrap_or(false);
-        cause.repeat = fields.repeat.unwrap_or(false);
-        cause.irreversible = fields.irreversible.unwrap_or(false);
-        let plain = CallOptions::new(caller, config, cause);
+        origin.allows_invalid = fields.allow_invalid.unwrap_or(false);
+        origin.repeat = fields.repeat.unwrap_or(false);
+        origin.irreversible = fields.irreversible.unwrap_or(false);
+        let plain = CallOptions::new(caller, config, origin);
         Ok(CallOptions {
             tag: fields.tag.as_deref().map(tag).transpose()?,
             declared: fields.encoding.as_deref().map(encoding::encoding_from_call).transpose()?,
@@ -143,7 +143,7 @@ impl CallOptions {
             dry_run: fields.dry_run.unwrap_or(false) || caller.dry_run,
             partial: fields.partial.unwrap_or(false),
             header: marks.and_then(|marks| marks.header),
-            worded: marks.filter(|marks| marks.anchors),
+            anchor_format: marks.filter(|marks| marks.anchors),
             ..plain
         })
     }

@@ -16,9 +16,9 @@ use crate::pipeline::checks::formatter;
 use crate::pipeline::checks::hooks::{after_edit, before_edit};
 use crate::pipeline::checks::repeat::check_not_repeated;
 use crate::pipeline::checks::syntax_warning::warn_of_syntax;
-use crate::pipeline::checks::validate::{self, tell_of_a_persons_text};
+use crate::pipeline::checks::validate::{self, validate_user_text};
 use crate::pipeline::commit::disk_space::{largest_consumers, with_space_consumers};
-use crate::pipeline::commit::{commit, settle};
+use crate::pipeline::commit::{commit, create_receipts};
 use crate::pipeline::plan::file_plan::{FilePlan, recycle};
 use crate::pipeline::plan::large::fits_whole;
 use crate::pipeline::plan::large::tag::compute_short_tags;
@@ -48,18 +48,19 @@ pub(crate) fn apply(
     let places = targets.iter().flat_map(|it| it.paths().chain(it.rejects.as_ref().map(SafePath::absolute)));
     let _turns = context.lock_paths(places);
     let actions: Vec<_> = targets.iter().map(|target| (&target.place, &target.ask)).collect();
-    let drawer = load_registers(context, caller, &actions)?;
+    let call_registers = load_registers(context, caller, &actions)?;
     let (options, left) = (*options, Registers::default());
-    let mut planner = RequestPlanner { context, caller, targets: &targets, drawer: &drawer, options, left };
-    let mut receipts = match plan_and_commit(context, caller, options.cause, options.dry_run, || planner.plan()) {
+    let mut planner =
+        RequestPlanner { context, caller, targets: &targets, call_registers: &call_registers, options, left };
+    let mut receipts = match plan_and_commit(context, caller, options.origin, options.dry_run, || planner.plan()) {
         Err(error) if fits_whole(context, &error) => {
             planner.options.whole = true;
-            plan_and_commit(context, caller, options.cause, options.dry_run, || planner.plan())?
+            plan_and_commit(context, caller, options.origin, options.dry_run, || planner.plan())?
         }
         other => other?,
     };
     if !options.dry_run
-        && let Err(error) = store_registers(context, caller, &drawer, planner.left)
+        && let Err(error) = store_registers(context, caller, &call_registers, planner.left)
         && let Some(receipt) = receipts.first_mut()
     {
         // The files are already changed, so this is not a failure of the call.
@@ -75,7 +76,7 @@ struct RequestPlanner<'a> {
     targets: &'a [ActionTarget],
     options: CallOptions,
     /// The registers before the call.
-    drawer: &'a CallRegisters,
+    call_registers: &'a CallRegisters,
     /// The registers after the last plan.
     left: Registers,
 }
@@ -83,8 +84,13 @@ struct RequestPlanner<'a> {
 impl RequestPlanner<'_> {
     /// Plans all files of the request as they are now.
     fn plan(&mut self) -> Result<Vec<FilePlan>> {
-        let (mut plans, left) =
-            request_tree::plan(self.context, self.caller, self.targets, self.drawer.registers(), &self.options)?;
+        let (mut plans, left) = request_tree::plan(
+            self.context,
+            self.caller,
+            self.targets,
+            self.call_registers.registers(),
+            &self.options,
+        )?;
         end_lines_of_new_files(self.context, &mut plans)?;
         check_blanks(&mut plans, self.options.patch.whitespace)?;
         warn_of_syntax(self.context, &mut plans);
@@ -103,32 +109,32 @@ const RACE_RETRIES_MAX: usize = 256;
 pub(crate) fn plan_and_commit(
     context: &Context,
     caller: &CallContext,
-    cause: CallOrigin<'_>,
+    origin: CallOrigin<'_>,
     dry_run: bool,
     mut plan: impl FnMut() -> Result<Vec<FilePlan>>,
 ) -> Result<Vec<Receipt>> {
     for attempt in 1.. {
-        let mut plans = as_asked(context, caller, plan()?);
+        let mut plans = apply_line_format(context, caller, plan()?);
         compute_short_tags(&mut plans)?;
-        check_not_repeated(context, caller, cause, &plans)?;
-        if cause.is_an_edit() {
+        check_not_repeated(context, caller, origin, &plans)?;
+        if origin.is_an_edit() {
             formatter::format(context, caller, &mut plans)?;
         }
-        before_edit(context, caller, &cause, dry_run, &mut plans)?;
-        if cause.is_an_edit() {
-            validate::validate(context, &mut plans, cause.allows_invalid)?;
+        before_edit(context, caller, &origin, dry_run, &mut plans)?;
+        if origin.is_an_edit() {
+            validate::validate(context, &mut plans, origin.allows_invalid)?;
         }
         let room = context.reply_limits(caller).file_budget(plans.iter().filter(|plan| plan.writes()).count());
         if dry_run {
             note_pending_approvals(context, &mut plans)?;
-            return Ok(plans.into_iter().map(|plan| Receipt::new(plan, None, true).with_room(room)).collect());
+            return Ok(plans.into_iter().map(|plan| Receipt::new(plan, None, true).with_budget(room)).collect());
         }
         let mut plans = approve_plans(context, caller, plans)?;
-        tell_of_a_persons_text(context, &mut plans);
+        validate_user_text(context, &mut plans);
         caller.check_cancelled()?;
         work::check()?;
         caller.begin(CallPhase::Writing, plans.len());
-        match commit(context, caller, cause, &mut plans) {
+        match commit(context, caller, origin, &mut plans) {
             // Plan again, and merge or refuse as for any other change.
             Err(error) if error.code() == Code::ConflictRaced && attempt < RACE_RETRIES_MAX => {
                 work::restart();
@@ -136,13 +142,13 @@ pub(crate) fn plan_and_commit(
                     recycle(context, plan);
                 }
             }
-            Err(error) if error.code() == Code::IoNoSpace => return Err(with_room(context, error, &plans)),
+            Err(error) if error.code() == Code::IoNoSpace => return Err(add_space_advice(context, error, &plans)),
             Err(error) => return Err(raced(error)),
             Ok(done) => {
                 caller.note_written(plans.len());
-                let receipts = settle(context, plans, done);
-                let mut receipts: Vec<Receipt> = receipts.into_iter().map(|it| it.with_room(room)).collect();
-                after_edit(context, caller, &cause, &mut receipts);
+                let receipts = create_receipts(context, plans, done);
+                let mut receipts: Vec<Receipt> = receipts.into_iter().map(|it| it.with_budget(room)).collect();
+                after_edit(context, caller, &origin, &mut receipts);
                 if let Some(watch) = &caller.handle {
                     watch.release();
                 }
@@ -155,7 +161,7 @@ pub(crate) fn plan_and_commit(
 
 /// Shows the changed lines of every file in the caller's line format, unless something else determines it; each
 /// header names its file.
-fn as_asked(context: &Context, caller: &CallContext, mut plans: Vec<FilePlan>) -> Vec<FilePlan> {
+fn apply_line_format(context: &Context, caller: &CallContext, mut plans: Vec<FilePlan>) -> Vec<FilePlan> {
     for plan in &mut plans {
         if let Some(marks) =
             caller.line_format.filter(|_| plan.display.header.is_none() && plan.display.anchor_format.is_none())
@@ -171,7 +177,7 @@ fn as_asked(context: &Context, caller: &CallContext, mut plans: Vec<FilePlan>) -
 }
 
 /// Adds what could be deleted to an error about a full disk.
-fn with_room(context: &Context, error: Error, plans: &[FilePlan]) -> Error {
+fn add_space_advice(context: &Context, error: Error, plans: &[FilePlan]) -> Error {
     let device = error.contexts().iter().find_map(|it| match it {
         ErrorContext::FullDevice(device) => Some(*device),
         _ => None,

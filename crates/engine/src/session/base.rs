@@ -171,7 +171,7 @@ pub(crate) fn mark_shown(
 ) -> Option<String> {
     let record = Record {
         content: now.snapshot.id(),
-        meta: now.stamp,
+        meta: now.meta,
         racy: now.racy,
         lines,
         origin: RecordOrigin::Shown,
@@ -264,9 +264,9 @@ pub(crate) fn of_ranges(ranges: &[(usize, usize)]) -> LineSet {
 }
 
 /// Creates the record of a version that the caller wrote.
-pub(crate) fn written_record(content: emendate_core::ContentId, stamp: FileMeta, lines: LineSet) -> Record {
+pub(crate) fn written_record(content: emendate_core::ContentId, meta: FileMeta, lines: LineSet) -> Record {
     // The metadata is as recent as the write itself: it proves nothing until the contents have been compared once more.
-    Record { content, meta: stamp, racy: true, lines, origin: RecordOrigin::Write, offset: None, limit: None }
+    Record { content, meta, racy: true, lines, origin: RecordOrigin::Write, offset: None, limit: None }
 }
 
 /// Returns how a version's bytes are stored for its session: not at all if they are secret, or if the snapshot is

@@ -51,17 +51,17 @@ const EARLIER_CALLS_MAX: usize = 64;
 pub(crate) fn earlier_call(
     context: &Context,
     caller: &CallContext,
-    cause: CallOrigin<'_>,
+    origin: CallOrigin<'_>,
     place: &SafePath,
 ) -> Result<Option<OperationId>> {
-    Ok(earlier_operation(context, caller, cause, place)?.map(|logged| logged.id))
+    Ok(earlier_operation(context, caller, origin, place)?.map(|logged| logged.id))
 }
 
 /// Returns that operation as it is logged.
 fn earlier_operation(
     context: &Context,
     caller: &CallContext,
-    cause: CallOrigin<'_>,
+    origin: CallOrigin<'_>,
     place: &SafePath,
 ) -> Result<Option<LogEntry>> {
     let filter = OperationFilter {
@@ -73,7 +73,7 @@ fn earlier_operation(
     let made = context.history(place.root()).operations(&filter)?;
     Ok(made.into_iter().find(|logged| {
         let operation = &logged.operation;
-        operation.role == Role::Edit && logged.undone_by.is_none() && operation.digest == cause.digest
+        operation.role == Role::Edit && logged.undone_by.is_none() && operation.digest == origin.digest
     }))
 }
 
@@ -82,15 +82,15 @@ fn earlier_operation(
 pub(crate) fn removed_before(
     context: &Context,
     caller: &CallContext,
-    cause: CallOrigin<'_>,
+    origin: CallOrigin<'_>,
     place: &SafePath,
     error: &Error,
 ) -> Option<Error> {
-    if error.code() != Code::FileMissing || cause.repeat || !cause.is_an_edit() {
+    if error.code() != Code::FileMissing || origin.repeat || !origin.is_an_edit() {
         return None;
     }
     // This only words a refusal: without the history, the file is just missing.
-    let logged = earlier_operation(context, caller, cause, place).ok()??;
+    let logged = earlier_operation(context, caller, origin, place).ok()??;
     let as_left = |file: &FileChange| {
         let path = PathBuf::from(OsString::from_vec(file.path.clone()));
         let now = context.store().resolve_path(&path).and_then(|place| context.load_file(&place, None));
@@ -108,14 +108,14 @@ pub(crate) fn done_before(
     place: &SafePath,
     error: &Error,
 ) -> Option<Error> {
-    let cause = options.cause;
+    let origin = options.origin;
     let finds_none = matches!(error.code(), Code::MatchNotFound | Code::MatchAmbiguous | Code::MatchCount);
-    if !finds_none || cause.repeat || !cause.is_an_edit() {
+    if !finds_none || origin.repeat || !origin.is_an_edit() {
         return None;
     }
     // This only words a refusal: without the history, the error remains as it is.
     let LastChange { edit, after } = last_change(context, caller, place).ok()?;
-    let (id, _) = edit.filter(|(_, digest)| *digest == cause.digest)?;
+    let (id, _) = edit.filter(|(_, digest)| *digest == origin.digest)?;
     let now = context.load_file(place, options.declared).ok()??;
     (after == Some(now.snapshot.id())).then(|| done_as(id).evidence(place.shown()))
 }

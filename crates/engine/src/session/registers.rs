@@ -52,10 +52,10 @@ pub(crate) fn load_registers(
 pub(crate) fn store_registers(
     context: &Context,
     caller: &CallContext,
-    drawer: &CallRegisters,
+    call_registers: &CallRegisters,
     registers: Registers,
 ) -> Result<()> {
-    let Some(found) = &drawer.initial else { return Ok(()) };
+    let Some(found) = &call_registers.initial else { return Ok(()) };
     let named = registers.into_named();
     let bytes: usize = named.values().map(String::len).sum();
     let named = if bytes > SESSION_REGISTER_BYTES_MAX { RegisterMap::new() } else { named };
@@ -64,7 +64,7 @@ pub(crate) fn store_registers(
     }
     let before = secrets(context, caller);
     let (secret, open): (RegisterMap, RegisterMap) = named.into_iter().partition(|(name, text)| {
-        if found.get(name) == Some(text) { before.contains_key(name) } else { drawer.secret }
+        if found.get(name) == Some(text) { before.contains_key(name) } else { call_registers.secret }
     });
     let mut drawers = context.register_store().0.lock().unwrap_or_else(PoisonError::into_inner);
     if drawers.len() >= SECRET_SESSIONS_MAX && !drawers.contains_key(&caller.session) {

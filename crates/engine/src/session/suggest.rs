@@ -28,21 +28,21 @@ pub(crate) fn file_not_found(context: &Context, place: &SafePath, caller: &CallC
         let _ = write!(message, " Current working directory: {}.", shown(cwd));
     }
     // A file that existed under this very name is not misspelled.
-    let meant = if deleted { known_by_name(context, place, caller) } else { alike(context, place, caller) };
-    if let Some(meant) = &meant {
-        let _ = write!(message, " Did you mean {}?", shown(meant));
+    let suggested = if deleted { known_by_name(context, place, caller) } else { alike(context, place, caller) };
+    if let Some(suggested) = &suggested {
+        let _ = write!(message, " Did you mean {}?", shown(suggested));
     }
     let error = Error::new(Code::FileMissing, message).evidence(place.shown());
-    match meant {
-        Some(meant) => {
-            let read = Phrase::Call("read", raw_path::call(&meant, Value::Null));
-            let error = match raw_path::base64_if_needed(&meant) {
+    match suggested {
+        Some(suggested) => {
+            let read = Phrase::Call("read", raw_path::call(&suggested, Value::Null));
+            let error = match raw_path::base64_if_needed(&suggested) {
                 Some(bytes) => error.fact("path_b64", bytes),
                 None => error,
             };
             error
                 .next(advice!["If that file is meant, call ", read, " and see; else check the path."])
-                .fact("did_you_mean", shown(&meant))
+                .fact("did_you_mean", shown(&suggested))
         }
         None if deleted => error.next(
             advice!["To create it again, use ", Phrase::Tool("write"), " with its whole text."]
@@ -70,7 +70,7 @@ fn alike(context: &Context, place: &SafePath, caller: &CallContext) -> Option<Pa
 /// True for a name of a file beside the path.
 fn is_file_beside(context: &Context, place: &SafePath, name: &OsString) -> bool {
     let beside = context.store().resolve_path(&place.absolute().with_file_name(name));
-    beside.and_then(|beside| context.store().metadata(&beside)).is_ok_and(|stamp| stamp.is_some())
+    beside.and_then(|beside| context.store().metadata(&beside)).is_ok_and(|meta| meta.is_some())
 }
 
 /// Returns the only file with the same name that this session was shown, if it still exists.
@@ -162,12 +162,12 @@ mod tests {
     #[test]
     fn similar_names_are_suggested() {
         let names: Vec<_> = ["file.ts", "README.md", "main.rs", "mainframe.rs"].iter().map(Into::into).collect();
-        let meant = |path: &str| best_candidate(Path::new(path), &names).map(|it| it.display().to_string());
-        assert_eq!(meant("/a/file.js").as_deref(), Some("/a/file.ts"));
-        assert_eq!(meant("/a/README.MD").as_deref(), Some("/a/README.md"));
-        assert_eq!(meant("/a/mian.rs").as_deref(), Some("/a/main.rs"));
+        let suggested = |path: &str| best_candidate(Path::new(path), &names).map(|it| it.display().to_string());
+        assert_eq!(suggested("/a/file.js").as_deref(), Some("/a/file.ts"));
+        assert_eq!(suggested("/a/README.MD").as_deref(), Some("/a/README.md"));
+        assert_eq!(suggested("/a/mian.rs").as_deref(), Some("/a/main.rs"));
         for unlike in ["/a/other.py", "/a/a.rs", "/a/man.rs", "/a/main2.rs", "/a/main.ts.orig"] {
-            assert_eq!(meant(unlike), None, "{unlike}");
+            assert_eq!(suggested(unlike), None, "{unlike}");
         }
     }
 }

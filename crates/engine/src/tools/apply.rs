@@ -177,8 +177,8 @@ pub(crate) fn parse_edits(
     let named =
         named.or_else(|| usual.filter(|format| detect::is_intended_format(&args.input, *format, file.is_some())));
     let ParsedText { format, mut request, directory } = detect::parse_any(&args.input, named, &manner)?;
-    options.cause.format = format.spec().name;
-    caller.note_format(options.cause.format);
+    options.origin.format = format.spec().name;
+    caller.note_format(options.origin.format);
     let start = start_directory(context, caller, args.directory.as_deref())?;
     let directory = directory.map_or(start.clone(), |said| start.join(said));
     selection.name_bytes(&mut request, |name| names::exists(context, &directory, name))?;

@@ -175,7 +175,7 @@ impl CheckRun<'_> {
             self.unknown += unknown;
             self.good += usize::from(problems + unknown == 0);
             if !briefly || problems + unknown > 0 {
-                self.text.push_str(&told(place, &diagnosis));
+                self.text.push_str(&render_diagnosis(place, &diagnosis));
             }
             self.rows.push(json!({ "filePath": place.shown(), "diagnostics": diagnosis.to_json() }));
         }
@@ -183,7 +183,7 @@ impl CheckRun<'_> {
 }
 
 /// Formats the problems of a file.
-fn told(place: &SafePath, diagnosis: &Diagnosis) -> String {
+fn render_diagnosis(place: &SafePath, diagnosis: &Diagnosis) -> String {
     let (path, by, problems) = (place.shown(), diagnosis.answering_servers(), diagnosis.new_problems());
     if diagnosis.said.is_empty() {
         return format!(

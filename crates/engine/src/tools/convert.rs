@@ -92,7 +92,7 @@ fn turned(plan: &FilePlan, directory: &Path) -> Result<ConvertedFile> {
     let moved = plan.source_file.as_ref().filter(|origin| !origin.copied);
     let gone = plan.target == TargetState::Nothing;
     let was = match &plan.current {
-        CurrentState::File(now) if plan.executable.is_some() => Some(mode(now.stamp.mode & 0o111 != 0)),
+        CurrentState::File(now) if plan.executable.is_some() => Some(mode(now.meta.mode & 0o111 != 0)),
         _ => None,
     };
     Ok(ConvertedFile {

@@ -50,8 +50,8 @@ pub(crate) fn change_files(
     let mut options = CallOptions::take(&mut input, caller, context.config(), tool)?;
     let raw = raw_path::take(&mut input)?;
     let format = select_format(formats, &input)?;
-    options.cause.format = format.spec().name;
-    caller.note_format(options.cause.format);
+    options.origin.format = format.spec().name;
+    caller.note_format(options.origin.format);
     let input = FormatInput::Json(input);
     let mut request = match (&caller.texts, format.spec().name) {
         (Some(names), "multi_edit") => multi_edit::parse_as(names, input)?,
@@ -79,7 +79,7 @@ pub(crate) fn apply_request(
 ) -> Result<CallReceipts> {
     let notes = std::mem::take(&mut request.notes);
     let receipts = run::apply(context, caller, request, options)?;
-    Ok(CallReceipts { receipts, format: options.cause.format, notes, dry_run: options.dry_run })
+    Ok(CallReceipts { receipts, format: options.origin.format, notes, dry_run: options.dry_run })
 }
 
 /// Selects the format whose own field the input has; without any, the first one, which then reports the missing field.

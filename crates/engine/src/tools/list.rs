@@ -87,7 +87,7 @@ fn files_below(context: &Context, caller: &CallContext, place: &SafePath, args: 
     let walked = walk::walk(context, place, &scope, &mut |file| {
         files += 1;
         let below = file.absolute().strip_prefix(place.absolute()).unwrap_or(file.absolute());
-        let name = folded(below, depth);
+        let name = collapse_path(below, depth);
         let full = entries.len() > limit;
         match entries.last_mut() {
             Some(last) if last.name == name => last.files += 1,
@@ -105,7 +105,7 @@ fn files_below(context: &Context, caller: &CallContext, place: &SafePath, args: 
 }
 
 /// Returns a path relative to the listed directory, or its ancestor at the requested depth.
-fn folded(below: &Path, depth: usize) -> String {
+fn collapse_path(below: &Path, depth: usize) -> String {
     if below.components().count() <= depth {
         return shown(below);
     }

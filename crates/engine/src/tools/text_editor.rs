@@ -58,11 +58,12 @@ pub(crate) fn text_editor(context: &Context, caller: &CallContext, tool: &'stati
         EditorCommand::View => view_path(context, caller, &args),
         EditorCommand::UndoEdit => undo::undo(context, caller, tool, json!({ "file_path": args.path })),
         EditorCommand::Create | EditorCommand::StrReplace | EditorCommand::Insert => {
-            change_files(context, caller, tool, &[&TextEditor], input)
-                .map(|done| answer_with(context, done.receipts, |receipt| told(receipt, context.config().shows, &args)))
+            change_files(context, caller, tool, &[&TextEditor], input).map(|done| {
+                answer_with(context, done.receipts, |receipt| render_answer(receipt, context.config().shows, &args))
+            })
         }
     };
-    answer.map_err(|error| taught(error, &args))
+    answer.map_err(|error| reword_advice(error, &args))
 }
 
 fn view_path(context: &Context, caller: &CallContext, args: &TextEditorInput) -> Result<Answer> {
@@ -167,7 +168,7 @@ fn add_names(
 }
 
 /// Renders the answer in the words of this tool: the headline that models know, the snippet, then everything else.
-fn told(receipt: &mut Receipt, shows: ChangeDisplay, args: &TextEditorInput) -> Answer {
+fn render_answer(receipt: &mut Receipt, shows: ChangeDisplay, args: &TextEditorInput) -> Answer {
     if receipt.is_dry() || !receipt.is_written() {
         return receipt.answer(false, shows);
     }
@@ -192,7 +193,7 @@ fn told(receipt: &mut Receipt, shows: ChangeDisplay, args: &TextEditorInput) -> 
 }
 
 /// Rewords the advice of an error: this client has only this tool, with field names of its own.
-fn taught(error: Error, args: &TextEditorInput) -> Error {
+fn reword_advice(error: Error, args: &TextEditorInput) -> Error {
     let view = json!({ "command": "view", "path": args.path });
     let next = match error.code() {
         // Inserts have no version header: a stale file has to be viewed again.

@@ -4,7 +4,7 @@ use crate::bench::{Bench, code, ok};
 use emendate::{Approval, Config, question};
 use serde_json::{Value, json};
 
-fn asked(bench: &Bench, reply: &emendate::Reply) -> Value {
+fn expect_question(bench: &Bench, reply: &emendate::Reply) -> Value {
     assert_eq!(code(reply), "access.ask", "{}", reply.text());
     assert_eq!(bench.get("a.txt"), "one\ntwo\n", "nothing is written before the answer");
     question(reply.result.as_ref().unwrap_err()).unwrap().clone()
@@ -20,7 +20,7 @@ fn asking() -> Bench {
 #[test]
 fn approved_call_succeeds() {
     let mut bench = asking();
-    let question = asked(&bench, &bench.edit("a.txt", "two", "2"));
+    let question = expect_question(&bench, &bench.edit("a.txt", "two", "2"));
     let file = &question["files"][0];
     assert_eq!(
         (&file["proposed"], &file["rule"], &file["origin"]),
@@ -29,7 +29,7 @@ fn approved_call_succeeds() {
     assert_eq!(file["structuredPatch"][0]["lines"], json!([" one", "-two", "+2"]));
     bench.caller.approval = Some(Approval::granted(question["seal"].as_str().unwrap()));
     // The approval is for that change alone.
-    asked(&bench, &bench.edit("a.txt", "two", "3"));
+    expect_question(&bench, &bench.edit("a.txt", "two", "3"));
     ok(&bench.edit("a.txt", "two", "2"));
     assert_eq!(bench.get("a.txt"), "one\n2\n");
 }
@@ -38,7 +38,7 @@ fn approved_call_succeeds() {
 fn changed_file_needs_another_approval() {
     let mut bench = asking();
     let seal = |question: &Value| question["seal"].as_str().unwrap().to_owned();
-    let first = asked(&bench, &bench.edit("a.txt", "two", "2"));
+    let first = expect_question(&bench, &bench.edit("a.txt", "two", "2"));
     bench.caller.approval = Some(Approval::granted(&seal(&first)));
     bench.put("a.txt", "zero\none\ntwo\n");
     let reply = bench.edit("a.txt", "two", "2");
@@ -47,14 +47,14 @@ fn changed_file_needs_another_approval() {
     // Seals of another engine are not accepted.
     let mut other = asking();
     other.caller.approval = Some(Approval::granted(&seal(&first)));
-    asked(&other, &other.edit("a.txt", "two", "2"));
+    expect_question(&other, &other.edit("a.txt", "two", "2"));
 }
 
 #[test]
 fn person_may_change_the_text() {
     let mut bench = asking();
     bench.caller.original_file = true;
-    let question = asked(&bench, &bench.edit("a.txt", "two", "2"));
+    let question = expect_question(&bench, &bench.edit("a.txt", "two", "2"));
     let texts = vec![(bench.path("a.txt"), "one\nTWO\n".to_owned())];
     bench.caller.approval = Some(Approval { texts, ..Approval::granted(question["seal"].as_str().unwrap()) });
     let reply = bench.edit("a.txt", "two", "2");
@@ -79,7 +79,7 @@ fn asked_about_two(bench: &Bench) {
 #[test]
 fn refusal_is_reported_and_not_asked_again() {
     let mut bench = asking();
-    let asked = asked(&bench, &bench.edit("a.txt", "two", "2"));
+    let asked = expect_question(&bench, &bench.edit("a.txt", "two", "2"));
     bench.caller.approval = Some(Approval::denied(asked["seal"].as_str().unwrap()));
     let reply = bench.edit("a.txt", "two", "2");
     assert!(reply.text().contains("The person declined"), "{}", reply.text());
@@ -90,7 +90,7 @@ fn refusal_is_reported_and_not_asked_again() {
 fn one_approval_covers_all_files_of_a_call() {
     let mut bench = asking();
     let patch = "*** Begin Patch\n*** Update File: a.txt\n@@\n-two\n+2\n*** Add File: c.md\n+new\n*** Delete File: b.txt\n*** End Patch\n";
-    let question = asked(&bench, &bench.apply(patch));
+    let question = expect_question(&bench, &bench.apply(patch));
     let names: Vec<&str> =
         question["files"].as_array().unwrap().iter().map(|it| it["type"].as_str().unwrap()).collect();
     assert_eq!(names, ["update", "delete"]);
@@ -122,7 +122,7 @@ fn question_contains_the_whole_change() {
     let bench = asking();
     let lines: String = (0..3_000).map(|n| format!("line {n}\n")).collect();
     for name in ["a.txt", "new.txt"] {
-        let question = asked(&bench, &bench.write(name, &lines));
+        let question = expect_question(&bench, &bench.write(name, &lines));
         let change = question["files"][0]["change"].as_str().unwrap();
         assert_eq!(change.lines().filter(|line| line.starts_with("+line ")).count(), 3_000, "{name}");
     }
@@ -131,7 +131,7 @@ fn question_contains_the_whole_change() {
 #[test]
 fn undo_needs_approval_too() {
     let mut bench = asking();
-    let question = asked(&bench, &bench.edit("a.txt", "two", "2"));
+    let question = expect_question(&bench, &bench.edit("a.txt", "two", "2"));
     bench.caller.approval = Some(Approval::granted(question["seal"].as_str().unwrap()));
     ok(&bench.edit("a.txt", "two", "2"));
     assert_eq!(code(&bench.call("undo", json!({}))), "access.ask");

@@ -28,7 +28,7 @@ fn call(bench: &Bench, tool: &str, input: Value) -> Answer {
 }
 
 /// Replaces the line of a mark, and returns its number.
-fn hit(bench: &Bench, header: Option<&str>, mark: &str) -> usize {
+fn replace_marked_line(bench: &Bench, header: Option<&str>, mark: &str) -> usize {
     let before = bench.get(FILE);
     let input = match header {
         Some(header) if header.starts_with('[') => format!("{header}\nPUT {mark}:\n+HIT\n"),
@@ -82,7 +82,7 @@ proptest! {
         let at = pick % rows.len();
         let (mark, shown) = &rows[at];
         assert_eq!(Some(&**shown), text.lines().nth(offset + at - 1));
-        assert_eq!(hit(&bench, header, mark), offset + at, "{mark} of {}", read.text);
+        assert_eq!(replace_marked_line(&bench, header, mark), offset + at, "{mark} of {}", read.text);
     }
 
     #[test]
@@ -103,7 +103,7 @@ proptest! {
             return Ok(());
         }
         let (mark, shown) = &rows[pick % rows.len()];
-        let line = hit(&bench, header, mark);
+        let line = replace_marked_line(&bench, header, mark);
         assert_eq!(text.lines().nth(line - 1), Some(&**shown), "{mark} of {}", done.text);
     }
 
@@ -119,7 +119,7 @@ proptest! {
             return Ok(());
         }
         let (mark, shown) = &rows[pick % rows.len()];
-        let line = hit(&bench, header, mark);
+        let line = replace_marked_line(&bench, header, mark);
         assert_eq!(text.lines().nth(line - 1), Some(&**shown), "{mark} of {}", found.text);
     }
 }

@@ -406,7 +406,7 @@ pub(super) static MEANINGFUL_FIELDS: &[&str] = &[
 pub(super) static MEANINGFUL_IF_FALSE: &[&str] = &["case_sensitive", "match_case"];
 
 /// Normalizes a name to compare spellings.
-pub(super) fn folded(name: &str) -> String {
+pub(super) fn normalize_name(name: &str) -> String {
     name.chars().filter(|ch| !matches!(ch, '_' | '-' | ' ')).flat_map(char::to_lowercase).collect()
 }
 
@@ -418,9 +418,9 @@ pub fn of(tool: &str) -> &'static Aliases {
 
 /// Returns the tool that another client's name refers to.
 pub(crate) fn tool_named(name: &str) -> Option<&'static str> {
-    let name = folded(name);
+    let name = normalize_name(name);
     TOOL_ALIASES
         .iter()
-        .find(|row| folded(row.tool) == name || row.others.iter().any(|other| folded(other) == name))
+        .find(|row| normalize_name(row.tool) == name || row.others.iter().any(|other| normalize_name(other) == name))
         .map(|row| row.tool)
 }

@@ -12,7 +12,7 @@ pub use crate::api::arguments::aliases::of as aliases;
 pub(crate) use crate::api::arguments::aliases::tool_named;
 pub use crate::api::arguments::aliases::{ALIASES, Alias, Aliases, TOOL_ALIASES, ToolAlias};
 
-use crate::api::arguments::aliases::folded;
+use crate::api::arguments::aliases::normalize_name;
 pub(crate) use crate::api::arguments::fields::KnownFields;
 use crate::api::arguments::reader::ArgumentReader;
 use crate::api::tool_table::Tool;
@@ -57,7 +57,8 @@ impl Arguments {
             return Err(Error::new(Code::CallInvalid, "The input must be a JSON object.")
                 .next("Send an object with the tool's fields."));
         };
-        let about_cells = tool.name == "edit" && fields.keys().any(|name| CELL_FIELDS.contains(&&*folded(name)));
+        let about_cells =
+            tool.name == "edit" && fields.keys().any(|name| CELL_FIELDS.contains(&&*normalize_name(name)));
         let tool = if about_cells { crate::api::tool_table::tool("notebook_edit").unwrap_or(tool) } else { tool };
         let mut reader = ArgumentReader::new(tool, start, texts, notes);
         let value = reader.call(fields)?;
@@ -80,13 +81,16 @@ fn unwrapped(tool: &Tool, input: Value, notes: &mut Notes) -> Value {
                 _ => return Value::String(text),
             },
             Value::Object(mut fields) => {
-                let inner: Vec<String> =
-                    fields.keys().filter(|name| !["name", "tool", "type"].contains(&&*folded(name))).cloned().collect();
+                let inner: Vec<String> = fields
+                    .keys()
+                    .filter(|name| !["name", "tool", "type"].contains(&&*normalize_name(name)))
+                    .cloned()
+                    .collect();
                 let [name] = &*inner else { return Value::Object(fields) };
                 let known = tool.known().whole["properties"].get(name).is_some();
                 let holds = fields[name].is_object()
                     || fields[name].as_str().is_some_and(|text| text.trim_start().starts_with('{'));
-                if known || !holds || !WRAPPER_FIELDS.contains(&&*folded(name)) {
+                if known || !holds || !WRAPPER_FIELDS.contains(&&*normalize_name(name)) {
                     return Value::Object(fields);
                 }
                 notes.push(format!("The arguments were in a field `{name}`; they were taken out of it."));

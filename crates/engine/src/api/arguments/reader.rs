@@ -1,6 +1,6 @@
 //! Reading of the fields of one call: maps each name to its field and finds names that contradict each other.
 
-use crate::api::arguments::aliases::{self, Alias, Aliases, MEANINGFUL_FIELDS, MEANINGFUL_IF_FALSE, folded};
+use crate::api::arguments::aliases::{self, Alias, Aliases, MEANINGFUL_FIELDS, MEANINGFUL_IF_FALSE, normalize_name};
 use crate::api::arguments::fields::{KnownFields, has_type};
 use crate::api::arguments::{join, words};
 use crate::api::tool_table::Tool;
@@ -159,7 +159,7 @@ impl<'a> ArgumentReader<'a> {
 
     /// Replaces a word in another spelling by the standard word of its field.
     fn word(&mut self, value: Value, field: &str, at: &str) -> Value {
-        let word = value.as_str().and_then(|text| words::meant(self.tool, field, text));
+        let word = value.as_str().and_then(|text| words::canonical_word(self.tool, field, text));
         let Some(word) = word else { return value };
         self.notes.push(format!("{} was {value}; it was read as \"{word}\".", join(at, field)));
         word.into()
@@ -189,7 +189,7 @@ impl<'a> ArgumentReader<'a> {
         let Some(known) = schema.get("properties").and_then(Value::as_object) else { return Ok(fields) };
         let required: Vec<&str> =
             schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
-        let names: Vec<String> = fields.keys().map(|name| folded(name)).collect();
+        let names: Vec<String> = fields.keys().map(|name| normalize_name(name)).collect();
         let is_list = |value: &&Value| {
             value.as_array().is_some_and(|items| !items.is_empty() && items.iter().all(Value::is_string))
         };
@@ -242,7 +242,7 @@ impl<'a> ArgumentReader<'a> {
     }
 
     fn meaning(&self, name: &str, names: &[String], known: &Map<String, Value>, level: FieldLevel) -> FieldRef {
-        let key = folded(name);
+        let key = normalize_name(name);
         let rows = match level {
             FieldLevel::Call | FieldLevel::Inner => self.aliases.fields,
             FieldLevel::Entry => self.aliases.items,
@@ -254,7 +254,7 @@ impl<'a> ArgumentReader<'a> {
         if known.contains_key(name) {
             return FieldRef::Field(name.to_owned(), true);
         }
-        if let Some(field) = known.keys().find(|field| folded(field) == key) {
+        if let Some(field) = known.keys().find(|field| normalize_name(field) == key) {
             return FieldRef::Field(field.clone(), false);
         }
         if let Some(row) = rows.iter().find(|row| applies(row, &key, names, known)) {
@@ -262,14 +262,14 @@ impl<'a> ArgumentReader<'a> {
         }
         let mut paths = self.aliases.fields.iter().filter(|row| PATH_FIELDS.contains(&row.field));
         if level == FieldLevel::Entry
-            && (key == "filepath" || paths.any(|row| row.others.iter().any(|other| folded(other) == key)))
+            && (key == "filepath" || paths.any(|row| row.others.iter().any(|other| normalize_name(other) == key)))
         {
             return FieldRef::CallPath;
         }
         if level == FieldLevel::Call && known.contains_key("edits") && !known.contains_key("old_string") {
             let entry = self.entry_fields();
-            let exact = entry.and_then(|entry| entry.keys().find(|field| folded(field) == key)).cloned();
-            let row = self.aliases.items.iter().find(|row| row.others.iter().any(|other| folded(other) == key));
+            let exact = entry.and_then(|entry| entry.keys().find(|field| normalize_name(field) == key)).cloned();
+            let row = self.aliases.items.iter().find(|row| row.others.iter().any(|other| normalize_name(other) == key));
             let field = exact.or_else(|| row.map(|row| row.field.to_owned()));
             if let Some(field) = field.filter(|field| entry.is_some_and(|entry| entry.contains_key(field))) {
                 return FieldRef::OnlyEntry(field);
@@ -324,9 +324,9 @@ impl<'a> ArgumentReader<'a> {
         if value.is_null() {
             return Ok(());
         }
-        let key = folded(name);
+        let key = normalize_name(name);
         let most = (key.chars().count() / 4).clamp(1, 2);
-        let near = known.keys().find(|field| strsim::osa_distance(&key, &folded(field)) <= most);
+        let near = known.keys().find(|field| strsim::osa_distance(&key, &normalize_name(field)) <= most);
         let harmless = self.reads_only || is_nothing(value);
         let next = "nothing was changed.";
         if let (Some(field), false) = (near, harmless) {
@@ -336,7 +336,7 @@ impl<'a> ArgumentReader<'a> {
             )
             .next(format!("Send {field} if it is meant, else omit {name}; {next}")));
         }
-        let means = |fields: &[&str]| fields.iter().any(|other| folded(other) == key);
+        let means = |fields: &[&str]| fields.iter().any(|other| normalize_name(other) == key);
         let denies = !self.reads_only && *value == Value::Bool(false) && means(MEANINGFUL_IF_FALSE);
         if denies || !harmless && means(MEANINGFUL_FIELDS) {
             let what = format!("`{name}` is not a field of this tool, and its value could change what the call does.");
@@ -365,8 +365,8 @@ impl<'a> ArgumentReader<'a> {
 /// True if a name means the field of a row: `key` is one of its other names, no excluding name is given, and the tool
 /// has the field.
 fn applies(row: &Alias, key: &str, names: &[String], known: &Map<String, Value>) -> bool {
-    row.others.iter().any(|other| folded(other) == key)
-        && row.unless.is_none_or(|other| !names.contains(&folded(other)))
+    row.others.iter().any(|other| normalize_name(other) == key)
+        && row.unless.is_none_or(|other| !names.contains(&normalize_name(other)))
         && known.contains_key(row.field)
 }
 

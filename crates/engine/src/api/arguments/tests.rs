@@ -1,4 +1,4 @@
-use crate::api::arguments::{ALIASES, Arguments, TOOL_ALIASES, folded};
+use crate::api::arguments::{ALIASES, Arguments, TOOL_ALIASES, normalize_name};
 use crate::api::tool_table::{TOOLS, tool};
 use emendate_core::Result;
 use serde_json::{Value, json};
@@ -28,14 +28,18 @@ fn alias_rows_name_fields_and_no_field_is_an_alias() {
         for row in table.fields {
             assert!(schema["properties"].get(row.field).is_some(), "{} {}", table.tool, row.field);
             for other in row.others.iter().filter(|_| row.unless.is_none()) {
-                let taken = schema["properties"].as_object().unwrap().keys().any(|name| folded(name) == folded(other));
+                let taken = schema["properties"]
+                    .as_object()
+                    .unwrap()
+                    .keys()
+                    .any(|name| normalize_name(name) == normalize_name(other));
                 assert!(!taken, "{}: {other} is a field", table.tool);
                 let rows = table.fields.iter().filter(|row| row.others.contains(other));
                 assert_eq!(rows.count(), 1, "{}: {other} is in two rows", table.tool);
             }
         }
     }
-    let names: Vec<String> = TOOL_ALIASES.iter().flat_map(|row| row.others).map(|name| folded(name)).collect();
+    let names: Vec<String> = TOOL_ALIASES.iter().flat_map(|row| row.others).map(|name| normalize_name(name)).collect();
     for (index, name) in names.iter().enumerate() {
         assert!(!names[..index].contains(name), "{name} names two tools");
     }

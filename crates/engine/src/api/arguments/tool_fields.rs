@@ -1,6 +1,6 @@
 //! Fields that one tool reads in a way of its own: ranges of lines, the command of a text editor, numbers of cells.
 
-use crate::api::arguments::aliases::folded;
+use crate::api::arguments::aliases::normalize_name;
 use crate::api::arguments::reader::ArgumentReader;
 use crate::api::arguments::words;
 use serde_json::{Map, Value, json};
@@ -47,7 +47,7 @@ impl ArgumentReader<'_> {
     pub(super) fn editor(&mut self, fields: &mut Map<String, Value>) {
         self.command(fields);
         let said = fields.get("command").and_then(Value::as_str).unwrap_or_default();
-        let command = words::meant(self.tool, "command", said).unwrap_or(said);
+        let command = words::canonical_word(self.tool, "command", said).unwrap_or(said);
         let text = match command {
             "create" => "file_text",
             "insert" => "insert_text",
@@ -55,7 +55,7 @@ impl ArgumentReader<'_> {
             "view" => return self.viewed_lines(fields),
             _ => return,
         };
-        if fields.contains_key("text") && !fields.keys().any(|name| folded(name) == folded(text)) {
+        if fields.contains_key("text") && !fields.keys().any(|name| normalize_name(name) == normalize_name(text)) {
             let value = fields.shift_remove("text").unwrap_or_default();
             fields.insert(text.to_owned(), value);
             self.spell("text", text);
@@ -99,12 +99,12 @@ impl ArgumentReader<'_> {
 
 /// True if there is a field with one of the names.
 fn has_field(fields: &Map<String, Value>, names: &[&str]) -> bool {
-    fields.keys().any(|name| names.contains(&&*folded(name)))
+    fields.keys().any(|name| names.contains(&&*normalize_name(name)))
 }
 
 /// Returns the field with one of the names.
 fn field_named(fields: &Map<String, Value>, names: &[&str]) -> Option<String> {
-    fields.keys().find(|name| names.contains(&&*folded(name))).cloned()
+    fields.keys().find(|name| names.contains(&&*normalize_name(name))).cloned()
 }
 
 /// Reads a number, or a text that is one.

@@ -1,6 +1,6 @@
 //! Conversion of values to the types of their fields: texts that are numbers, lists or paths.
 
-use crate::api::arguments::aliases::folded;
+use crate::api::arguments::aliases::normalize_name;
 use crate::api::arguments::fields::{bare_path, has_type};
 use crate::api::arguments::reader::{ArgumentReader, FieldLevel};
 use crate::model::raw_path::PATH_FIELDS;
@@ -100,8 +100,9 @@ impl ArgumentReader<'_> {
             Value::Object(mut fields) if fields.len() == 1 => {
                 let name = fields.keys().next().cloned().unwrap_or_default();
                 let (list, text) = (fields[&name].is_array(), fields[&name].is_string());
-                let is_list = list && has_type(schema, "array") && LIST_NAMES.contains(&&*folded(&name));
-                let is_text = text && takes_text && field == Some("input") && TEXT_NAMES.contains(&&*folded(&name));
+                let is_list = list && has_type(schema, "array") && LIST_NAMES.contains(&&*normalize_name(&name));
+                let is_text =
+                    text && takes_text && field == Some("input") && TEXT_NAMES.contains(&&*normalize_name(&name));
                 if !is_list && !is_text {
                     return Value::Object(fields);
                 }
@@ -132,11 +133,11 @@ impl ArgumentReader<'_> {
             return Ok(Value::String(text));
         }
         let texts = schema.get("items").is_some_and(|each| has_type(self.known.resolve_schema(each), "string"));
-        let parsed = match serde_json::from_str::<Value>(unfenced(word)) {
+        let parsed = match serde_json::from_str::<Value>(strip_fence(word)) {
             // JSON that was encoded as a string twice.
             Ok(Value::String(inner)) if !texts => serde_json::from_str::<Value>(&inner),
             Err(error) => {
-                let repaired = repaired_json(unfenced(word)).and_then(|json| serde_json::from_str(&json).ok());
+                let repaired = repaired_json(strip_fence(word)).and_then(|json| serde_json::from_str(&json).ok());
                 if repaired.is_some() {
                     self.notes.push(format!("{at} was not quite JSON; line ends in its texts and commas before a bracket were read as meant."));
                 }
@@ -182,7 +183,7 @@ impl ArgumentReader<'_> {
             self.notes.push(format!("{at} was the text {text:?}; it was read as a range of lines."));
             return Some(range);
         }
-        let value = emendate_core::formats::literal_value(unfenced(text))?;
+        let value = emendate_core::formats::literal_value(strip_fence(text))?;
         self.notes.push(format!("{at} was written as code, and not as JSON; its literals were read."));
         (value.is_array() || value.is_object()).then_some(value)
     }
@@ -301,7 +302,7 @@ fn repaired_json(json: &str) -> Option<String> {
 }
 
 /// A text without a fence around all of it.
-fn unfenced(text: &str) -> &str {
+fn strip_fence(text: &str) -> &str {
     fenced_text(text).unwrap_or(text)
 }
 

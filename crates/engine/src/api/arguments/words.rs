@@ -1,7 +1,7 @@
 //! Fields whose value is one of a few words: their other spellings. Capitals, `_`, `-` and spaces never matter, so
 //! `insertAfter` and `INSERT-AFTER` need no row.
 
-use crate::api::arguments::aliases::folded;
+use crate::api::arguments::aliases::normalize_name;
 use serde_json::Value;
 
 /// A word with other words that models use for it.
@@ -100,14 +100,14 @@ static FIELDS: &[WordField] = &[
 ];
 
 /// Returns the word that a text for this field means, if it is spelled otherwise.
-pub(super) fn meant(tool: &str, field: &str, text: &str) -> Option<&'static str> {
+pub(super) fn canonical_word(tool: &str, field: &str, text: &str) -> Option<&'static str> {
     let has = |row: &&WordField| row.field == field && (row.tools.is_empty() || row.tools.contains(&tool));
     let words = FIELDS.iter().find(has)?.words;
     if words.iter().any(|(word, _)| *word == text) {
         return None;
     }
-    let said = folded(text.trim());
-    let is_said = |word: &str| folded(word) == said;
+    let said = normalize_name(text.trim());
+    let is_said = |word: &str| normalize_name(word) == said;
     words.iter().find(|(word, others)| is_said(word) || others.iter().any(|other| is_said(other))).map(|it| it.0)
 }
 
@@ -123,13 +123,13 @@ pub(super) fn are_spelled_otherwise(tool: &str, input: &Value) -> bool {
 fn is_spelled_otherwise(tool: &str, input: &Value) -> bool {
     FIELDS.iter().any(|row| {
         let text = input.get(row.field).and_then(Value::as_str);
-        text.is_some_and(|text| meant(tool, row.field, text).is_some())
+        text.is_some_and(|text| canonical_word(tool, row.field, text).is_some())
     })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{FIELDS, meant};
+    use super::{FIELDS, canonical_word};
     use crate::api::tool_table::{TOOLS, Tool};
 
     #[test]
@@ -150,14 +150,14 @@ mod tests {
 
     #[test]
     fn spelling_does_not_matter() {
-        assert_eq!(meant("edit_symbol", "action", "insertAfter"), Some("insert_after"));
-        assert_eq!(meant("text_editor", "command", "STR-REPLACE"), Some("str_replace"));
-        assert_eq!(meant("convert", "to", "udiff"), Some("unified_diff"));
-        assert_eq!(meant("apply", "format", "diff"), Some("unified_diff"));
+        assert_eq!(canonical_word("edit_symbol", "action", "insertAfter"), Some("insert_after"));
+        assert_eq!(canonical_word("text_editor", "command", "STR-REPLACE"), Some("str_replace"));
+        assert_eq!(canonical_word("convert", "to", "udiff"), Some("unified_diff"));
+        assert_eq!(canonical_word("apply", "format", "diff"), Some("unified_diff"));
         for (tool, field, text) in
             [("edit", "match", "exact"), ("edit", "match", "fuzzy"), ("edit", "old_string", "Exact")]
         {
-            assert_eq!(meant(tool, field, text), None);
+            assert_eq!(canonical_word(tool, field, text), None);
         }
     }
 }

@@ -81,8 +81,8 @@ impl<'a> HistoryAccess<'a> {
     /// be restored.
     ///
     /// Errors: those of the session store.
-    pub fn collect_garbage(&self, leave: Retention) -> Result<GcStats> {
-        history::collect_garbage(self.context, leave)
+    pub fn collect_garbage(&self, retention: Retention) -> Result<GcStats> {
+        history::collect_garbage(self.context, retention)
     }
 
     /// Finishes background work of calls: stores contents for the history, and writes events. For front ends, after

@@ -9,14 +9,14 @@ use serde_json::{Map, Value, json};
 #[derive(Clone, Copy)]
 pub(crate) struct ToolViewNames {
     profile: Option<&'static Profile>,
-    offer: &'static ToolView,
+    view: &'static ToolView,
 }
 
 impl ToolView {
     /// Returns the names of the profile that this tool belongs to.
     pub(super) fn names(&'static self) -> ToolViewNames {
-        let profile = all_profiles().find(|profile| profile.views.iter().any(|offer| std::ptr::eq(offer, self)));
-        ToolViewNames { profile, offer: self }
+        let profile = all_profiles().find(|profile| profile.views.iter().any(|view| std::ptr::eq(view, self)));
+        ToolViewNames { profile, view: self }
     }
 
     /// Returns the published name of a field of the tool, if it is published.
@@ -39,60 +39,60 @@ fn has_property(name: &str, schema: &Map<String, Value>) -> bool {
 }
 
 impl ToolViewNames {
-    fn offers(&self) -> &'static [ToolView] {
+    fn views(&self) -> &'static [ToolView] {
         self.profile.map_or(&[], |profile| profile.views)
     }
 
-    fn offer_of(&self, tool: &str) -> Option<&'static ToolView> {
-        self.exact_offer(tool).or_else(|| match tool {
-            "edit" => self.exact_offer("multi_edit"),
-            "multi_edit" => self.exact_offer("edit"),
-            NOTEBOOK_TOOL => self.offers().iter().find(|offer| offer.cells),
+    fn find_view(&self, tool: &str) -> Option<&'static ToolView> {
+        self.find_exact_view(tool).or_else(|| match tool {
+            "edit" => self.find_exact_view("multi_edit"),
+            "multi_edit" => self.find_exact_view("edit"),
+            NOTEBOOK_TOOL => self.views().iter().find(|view| view.cells),
             _ => None,
         })
     }
 
     /// Returns the profile's view of exactly this tool.
-    fn exact_offer(&self, tool: &str) -> Option<&'static ToolView> {
-        self.offers().iter().find(|offer| offer.tool == tool)
+    fn find_exact_view(&self, tool: &str) -> Option<&'static ToolView> {
+        self.views().iter().find(|view| view.tool == tool)
     }
 
     fn editor(&self) -> Option<&'static ToolView> {
-        self.offers().iter().find(|offer| offer.tool == "text_editor")
+        self.views().iter().find(|view| view.tool == "text_editor")
     }
 }
 
 impl Vocabulary for ToolViewNames {
     fn tool(&self, name: &str) -> Option<String> {
-        self.offer_of(name).map(|offer| offer.name.to_owned())
+        self.find_view(name).map(|view| view.name.to_owned())
     }
 
     fn field(&self, name: &str) -> Option<String> {
         let editors = [("old_string", "old_str"), ("new_string", "new_str"), ("file_path", "path")];
-        let name = match self.offer.tool {
+        let name = match self.view.tool {
             "text_editor" => editors.iter().find(|(field, _)| *field == name).map_or(name, |(_, own)| own),
             _ => name,
         };
-        self.offer.published(name)
+        self.view.published(name)
     }
 
     fn field_of(&self, tool: &str, name: &str) -> Option<String> {
-        self.offer_of(tool)?.published(name)
+        self.find_view(tool)?.published(name)
     }
 
     fn call(&self, tool: &str, fields: &Map<String, Value>) -> Option<String> {
-        let Some(offer) = self.offer_of(tool) else {
+        let Some(view) = self.find_view(tool) else {
             let editor = self.editor().filter(|_| tool == "read")?;
             return Some(json_call(editor.name, &viewed(fields)?));
         };
-        let by_cells = tool == NOTEBOOK_TOOL && offer.tool != NOTEBOOK_TOOL;
+        let by_cells = tool == NOTEBOOK_TOOL && view.tool != NOTEBOOK_TOOL;
         let mut out = Map::new();
         for (field, value) in fields {
             let field = if by_cells && field == NOTEBOOK_PATH { "file_path" } else { field };
             let known = !by_cells || field == "file_path" || CELL_FIELDS.contains(&field);
-            out.insert(offer.published(field).filter(|_| known)?, value.clone());
+            out.insert(view.published(field).filter(|_| known)?, value.clone());
         }
-        Some(json_call(offer.name, &out))
+        Some(json_call(view.name, &out))
     }
 
     fn counts_as_read(&self) -> bool {

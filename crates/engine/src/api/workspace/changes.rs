@@ -103,9 +103,9 @@ impl<'a> EditCall<'a> {
             .flat_map(|it| [it.old_string.as_bytes(), it.new_string.as_bytes()])
             .chain([path.as_os_str().as_encoded_bytes()])
             .collect();
-        let cause = options.origin(tool, format, &parts);
+        let origin = options.origin(tool, format, &parts);
         session.run(tool, |context, caller| {
-            let call = options.for_call(context, caller, cause)?;
+            let call = options.for_call(context, caller, origin)?;
             let ops: Vec<Op> = replacements.iter().map(|it| it.to_op_of(&REPLACE_NAMES)).collect::<Result<_>>()?;
             let order = if ops.len() == 1 { OpOrder::Together } else { OpOrder::AsNeeded };
             let file = session.request(&path, FileAction::Edit { ops, order });
@@ -156,9 +156,9 @@ impl<'a> WriteCall<'a> {
     /// `access.*`.
     pub fn run(self) -> Result<ChangeOutcome> {
         let WriteCall { session, path, text, create_new, options } = self;
-        let cause = options.origin("write", "write", &[text.as_bytes(), path.as_os_str().as_encoded_bytes()]);
+        let origin = options.origin("write", "write", &[text.as_bytes(), path.as_os_str().as_encoded_bytes()]);
         session.run("write", |context, caller| {
-            let call = options.for_call(context, caller, cause)?;
+            let call = options.for_call(context, caller, origin)?;
             let action = if create_new { FileAction::Create(NewFile::Text(text)) } else { FileAction::Write(text) };
             let request = Request { files: vec![session.request(&path, action)], notes: Notes::new() };
             Ok(apply_request(context, caller, request, &call)?.into_outcome(context, options.diff))
@@ -248,9 +248,9 @@ impl<'a> ApplyCall<'a> {
     pub fn run(self) -> Result<ChangeOutcome> {
         let ApplyCall { session, input, options } = self;
         let shape = format!("{:?}", ApplyInput { input: String::new(), ..input.clone() });
-        let cause = options.origin("apply", "", &[input.input.as_bytes(), shape.as_bytes()]);
+        let origin = options.origin("apply", "", &[input.input.as_bytes(), shape.as_bytes()]);
         session.run("apply", |context, caller| {
-            let mut call = options.for_call(context, caller, cause)?;
+            let mut call = options.for_call(context, caller, origin)?;
             call.overwrite = input.overwrite;
             let edits = parse_edits(context, caller, input, call, &Selection::default())?;
             Ok(apply_edits(context, caller, edits)?.into_outcome(context, options.diff))

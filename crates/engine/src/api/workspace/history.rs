@@ -155,11 +155,11 @@ impl<'a> RestoreCall<'a> {
     pub fn run(self) -> Result<ChangeOutcome> {
         let RestoreCall { session, path, input, diff } = self;
         let parts = format!("{input:?}");
-        let cause =
+        let origin =
             CallOrigin { irreversible: input.irreversible, ..CallOrigin::of_parts("restore", &[parts.as_bytes()]) };
         session.run("restore", |context, caller| {
             let options = CallOptions::take(&mut serde_json::Value::Null, caller, context.config(), "restore")?;
-            let receipts = restore_file(context, caller, cause, &options, &input, &path)?.receipts;
+            let receipts = restore_file(context, caller, origin, &options, &input, &path)?.receipts;
             let dry_run = input.dry_run || caller.dry_run;
             let done = CallReceipts { receipts, format: "", notes: Notes::new(), dry_run };
             Ok(done.into_outcome(context, diff))

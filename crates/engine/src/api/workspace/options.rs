@@ -112,9 +112,9 @@ impl EditOptions {
         &self,
         context: &Context,
         caller: &CallContext,
-        cause: CallOrigin<'static>,
+        origin: CallOrigin<'static>,
     ) -> Result<CallOptions> {
-        let plain = CallOptions::new(caller, context.config(), cause);
+        let plain = CallOptions::new(caller, context.config(), origin);
         Ok(CallOptions {
             tag: self.tag.map(Handle::Tag),
             declared: self.encoding.as_deref().map(encoding_from_call).transpose()?,

@@ -114,9 +114,10 @@ impl<'a> UndoCall<'a> {
             ..UndoInput::default()
         };
         let parts = format!("{input:?}");
-        let cause = CallOrigin { irreversible: self.irreversible, ..CallOrigin::of_parts("undo", &[parts.as_bytes()]) };
+        let origin =
+            CallOrigin { irreversible: self.irreversible, ..CallOrigin::of_parts("undo", &[parts.as_bytes()]) };
         self.session.run("undo", |context, caller| {
-            let done = undo_operations(context, caller, cause, &input, raw.as_deref())?;
+            let done = undo_operations(context, caller, origin, &input, raw.as_deref())?;
             let UndoneOperations { operations, receipts } = done;
             let dry_run = self.dry_run || caller.dry_run;
             let receipts = CallReceipts { receipts, format: "", notes: Notes::new(), dry_run };

@@ -44,7 +44,7 @@ impl OptionValue for FormatterTrigger {
 #[derive(Clone, Debug)]
 pub(crate) struct Formatter {
     pub(crate) files: PathRule,
-    pub(crate) words: Vec<String>,
+    pub(crate) command: Vec<String>,
     pub(crate) when: FormatterTrigger,
     pub(crate) time: Duration,
 }
@@ -52,9 +52,9 @@ pub(crate) struct Formatter {
 impl Formatter {
     /// Errors: `call.invalid` for an invalid pattern, command or trigger.
     pub(super) fn new(row: &Row, source: RuleSource<'_>) -> Result<Formatter> {
-        let words = match &row.command {
+        let command = match &row.command {
             CommandEntry::Name(name) => {
-                let Some((_, words)) = KNOWN_FORMATTERS.iter().find(|(known, _)| known == name) else {
+                let Some((_, command)) = KNOWN_FORMATTERS.iter().find(|(known, _)| known == name) else {
                     let names: Vec<&str> = KNOWN_FORMATTERS.iter().map(|(name, _)| *name).collect();
                     return Err(invalid(
                         source.origin,
@@ -64,9 +64,9 @@ impl Formatter {
                         ),
                     ));
                 };
-                words.iter().map(|word| (*word).to_owned()).collect()
+                command.iter().map(|word| (*word).to_owned()).collect()
             }
-            CommandEntry::Words(words) if words.first().is_some_and(|word| !word.is_empty()) => words.clone(),
+            CommandEntry::Words(command) if command.first().is_some_and(|word| !word.is_empty()) => command.clone(),
             CommandEntry::Words(_) => return Err(invalid(source.origin, "formatters.command is empty")),
         };
         let when = row
@@ -74,11 +74,11 @@ impl Formatter {
             .as_deref()
             .map_or(Ok(FormatterTrigger::default()), |text| word(source, "formatters.when", text))?;
         let time = Duration::from_secs(row.seconds.unwrap_or(FORMATTER_SECONDS_DEFAULT).clamp(1, 600));
-        Ok(Formatter { files: PathRule::new(&row.files, source)?, words, when, time })
+        Ok(Formatter { files: PathRule::new(&row.files, source)?, command, when, time })
     }
 
     /// Returns the command line for a file.
-    pub(crate) fn words_for(&self, path: &str) -> Vec<String> {
-        self.words.iter().map(|word| word.replace("{path}", path)).collect()
+    pub(crate) fn command_for(&self, path: &str) -> Vec<String> {
+        self.command.iter().map(|word| word.replace("{path}", path)).collect()
     }
 }

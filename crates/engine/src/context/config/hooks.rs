@@ -30,7 +30,7 @@ impl OptionValue for HookEvent {
 pub(crate) struct Hook {
     pub(crate) on: HookEvent,
     pub(crate) files: PathRule,
-    pub(crate) words: Vec<String>,
+    pub(crate) command: Vec<String>,
     pub(crate) time: Duration,
     /// If the hook fails, the call is refused.
     pub(crate) required: bool,
@@ -45,7 +45,7 @@ impl Hook {
         Ok(Hook {
             on: word(source, "hooks.on", &row.on)?,
             files: PathRule::new(row.files.as_deref().unwrap_or("*"), source)?,
-            words: row.command.clone(),
+            command: row.command.clone(),
             time: Duration::from_secs(row.seconds.unwrap_or(HOOK_SECONDS_DEFAULT).clamp(1, 600)),
             required: row.required,
         })
@@ -53,6 +53,6 @@ impl Hook {
 
     /// The name in messages.
     pub(crate) fn name(&self) -> &str {
-        self.words.first().map_or("", |word| word.rsplit('/').next().unwrap_or(word))
+        self.command.first().map_or("", |word| word.rsplit('/').next().unwrap_or(word))
     }
 }

@@ -60,8 +60,8 @@ impl LanguageServerConfig {
     /// Errors: `call.invalid` for an unknown name, an invalid pattern or occasion.
     pub(super) fn new(row: &Row, source: RuleSource<'_>) -> Result<LanguageServerConfig> {
         let known = builtin_server(&row.name);
-        let words = match (&row.command, known) {
-            (Some(words), _) if words.first().is_some_and(|word| !word.is_empty()) => words.clone(),
+        let command = match (&row.command, known) {
+            (Some(command), _) if command.first().is_some_and(|word| !word.is_empty()) => command.clone(),
             (None, Some(known)) => known.argv.iter().map(|word| (*word).to_owned()).collect(),
             (Some(_), _) => return Err(invalid(source.origin, "lsp.command is empty")),
             (None, None) => return Err(unknown(row, source)),
@@ -78,7 +78,7 @@ impl LanguageServerConfig {
         let markers = known.map_or(&[][..], |known| known.markers).iter().map(|name| (*name).to_owned());
         let spec = ServerSpec {
             name: row.name.clone(),
-            argv: words,
+            argv: command,
             options: row.initialization_options.clone().unwrap_or_else(of_known),
             settings: row.settings.clone().unwrap_or_default(),
             settle: row.settle_ms.map(|time| Duration::from_millis(time.min(TIMEOUT_MS_MAX))),

@@ -56,12 +56,12 @@ impl Config {
             json!({ "key": "schemas", "value": value, "origin": it.files.origin })
         }));
         out.extend(self.formatters.iter().map(|it| {
-            let value = json!({ "files": it.files.text, "command": it.words, "when": it.when.name(), "seconds": it.time.as_secs() });
+            let value = json!({ "files": it.files.text, "command": it.command, "when": it.when.name(), "seconds": it.time.as_secs() });
             json!({ "key": "formatters", "value": value, "origin": it.files.origin })
         }));
         out.extend(self.hooks.iter().map(|it| {
             let value =
-                json!({ "on": it.on.name(), "files": it.files.text, "command": it.words, "required": it.required });
+                json!({ "on": it.on.name(), "files": it.files.text, "command": it.command, "required": it.required });
             json!({ "key": "hooks", "value": value, "origin": it.files.origin })
         }));
         out.extend(self.servers.iter().map(|it| json!({ "key": "lsp", "value": it.to_json(), "origin": it.origin })));

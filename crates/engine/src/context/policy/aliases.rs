@@ -32,7 +32,7 @@ pub(super) fn guarded_aliases(store: &dyn Store, place: &SafePath, access: Acces
             met.siblings.into_iter().map(|(nth, it)| (&wanted.names()[nth], it)).filter(|(name, _)| *name != part);
         known.extend(beside.map(|(name, it)| (leads_to(it), folder.join(name))));
         let below = rest.as_path();
-        let same = known.iter().filter(|(stamp, _)| stamp.same_file(&met.meta));
+        let same = known.iter().filter(|(meta, _)| meta.same_file(&met.meta));
         found.extend(same.map(|(_, path)| if below.as_os_str().is_empty() { path.clone() } else { path.join(below) }));
         last = Some(met.meta);
         folder.push(part);
@@ -53,8 +53,9 @@ fn leads_to(named: emendate_fs::NameInfo) -> FileMeta {
 fn hard_links(store: &dyn Store, place: &SafePath, file: &FileMeta, access: Access) -> Result<Option<PathBuf>> {
     let mut folders: VecDeque<PathBuf> = VecDeque::new();
     for above in place.relative().ancestors().skip(1) {
-        let (same, inner) =
-            look(store, place.root(), above, file, |path| guarded(&split(&fold_path(path)), access).is_some())?;
+        let (same, inner) = scan_directory(store, place.root(), above, file, |path| {
+            guarded(&split(&fold_path(path)), access).is_some()
+        })?;
         if let Some(same) = same.filter(|same| same != place.relative()) {
             return Ok(Some(same));
         }
@@ -62,7 +63,7 @@ fn hard_links(store: &dyn Store, place: &SafePath, file: &FileMeta, access: Acce
     }
     let mut left = EXAMINED_NAMES_MAX;
     while let Some(folder) = folders.pop_front() {
-        let (same, inner) = look(store, place.root(), &folder, file, |_| {
+        let (same, inner) = scan_directory(store, place.root(), &folder, file, |_| {
             left = left.saturating_sub(1);
             left > 0
         })?;
@@ -75,7 +76,7 @@ fn hard_links(store: &dyn Store, place: &SafePath, file: &FileMeta, access: Acce
 }
 
 /// Finds this file in a directory among the paths that are `wanted`; collects the directories among them.
-fn look(
+fn scan_directory(
     store: &dyn Store,
     root: usize,
     folder: &Path,

@@ -235,17 +235,17 @@ fn split(folded: &str) -> Vec<&str> {
 }
 
 fn secret(names: &[&str]) -> Option<&'static str> {
-    hit(SECRETS, names).filter(|_| hit(SECRET_SAMPLES, names).is_none())
+    find_pattern(SECRETS, names).filter(|_| find_pattern(SECRET_SAMPLES, names).is_none())
 }
 
 /// Returns the first pattern of a table that matches a path.
-fn hit(table: &'static [NamePattern], names: &[&str]) -> Option<&'static str> {
+fn find_pattern(table: &'static [NamePattern], names: &[&str]) -> Option<&'static str> {
     table.iter().find(|pattern| covers(pattern, names)).map(|pattern| pattern.text)
 }
 
 /// Returns the built-in guard's pattern for a folded path.
 fn guarded(names: &[&str], access: Access) -> Option<&'static str> {
-    secret(names).or_else(|| if access == Access::Write { hit(CONTROL_FILES, names) } else { None })
+    secret(names).or_else(|| if access == Access::Write { find_pattern(CONTROL_FILES, names) } else { None })
 }
 
 /// Returns the guarded names that can be looked up: those of the tables without a `*`.
@@ -268,7 +268,8 @@ impl Guard<'_> {
     /// read.
     pub(crate) fn check(&self, place: &SafePath, access: Access) -> Result<()> {
         self.check_name(place, access)?;
-        for other in self.asked(place).into_iter().chain(aliases::guarded_aliases(self.store, place, access)?) {
+        for other in self.requested_path(place).into_iter().chain(aliases::guarded_aliases(self.store, place, access)?)
+        {
             self.settled(place, &other, access)?;
         }
         Ok(())
@@ -293,7 +294,8 @@ impl Guard<'_> {
         if self.config.ask.is_empty() && self.config.default == PolicyMode::Allow {
             return Ok(None);
         }
-        let others = self.asked(place).into_iter().chain(aliases::guarded_aliases(self.store, place, Access::Write)?);
+        let others =
+            self.requested_path(place).into_iter().chain(aliases::guarded_aliases(self.store, place, Access::Write)?);
         let mut all = std::iter::once(place.relative().to_owned()).chain(others);
         Ok(all.find_map(|path| match self.judge(place, &path, Access::Write) {
             AccessVerdict::Ask(hit) => Some(hit),
@@ -311,7 +313,7 @@ impl Guard<'_> {
     }
 
     /// Returns the path as named, relative to the root, if links led elsewhere.
-    fn asked(&self, place: &SafePath) -> Option<PathBuf> {
+    fn requested_path(&self, place: &SafePath) -> Option<PathBuf> {
         place.via_link()?;
         let root = self.store.roots().get(place.root())?;
         let asked = place.requested();

@@ -72,9 +72,9 @@ struct CompanionPool {
 /// Answers questions about texts.
 #[derive(Default)]
 pub(crate) struct Parsers {
-    apart: ParserIsolation,
+    isolation: ParserIsolation,
     /// The program and its arguments.
-    words: Vec<String>,
+    command: Vec<String>,
     here: Answerer,
     pool: Mutex<CompanionPool>,
     freed: Condvar,
@@ -82,8 +82,8 @@ pub(crate) struct Parsers {
 
 impl Parsers {
     /// Parses in worker processes of this program.
-    pub(crate) fn apart(words: Vec<String>, apart: ParserIsolation) -> Parsers {
-        Parsers { apart, words, ..Parsers::default() }
+    pub(crate) fn isolated(command: Vec<String>, isolation: ParserIsolation) -> Parsers {
+        Parsers { isolation, command, ..Parsers::default() }
     }
 
     /// Answers a question.
@@ -93,7 +93,7 @@ impl Parsers {
         if !fits(&question.text) || !fits(other) {
             return Err(NoAnswerReason::Beyond);
         }
-        let here = match self.apart {
+        let here = match self.isolation {
             ParserIsolation::Never => true,
             ParserIsolation::Unusual => is_small_ascii(&question.text) && is_small_ascii(other),
             ParserIsolation::Always => false,
@@ -178,7 +178,7 @@ impl Parsers {
     }
 
     fn start(&self) -> Option<Companion> {
-        Companion::start(&self.words, Path::new("/")).ok()
+        Companion::start(&self.command, Path::new("/")).ok()
     }
 
     fn pool(&self) -> MutexGuard<'_, CompanionPool> {
@@ -301,8 +301,8 @@ mod tests {
 
     #[test]
     fn cancelled_call_does_not_wait_for_a_parser() {
-        let words = ["sh", "-c", "exec sleep 600"].map(str::to_owned).to_vec();
-        let parsers = Parsers::apart(words, ParserIsolation::Always);
+        let command = ["sh", "-c", "exec sleep 600"].map(str::to_owned).to_vec();
+        let parsers = Parsers::isolated(command, ParserIsolation::Always);
         let gone = Arc::new(AtomicBool::new(true));
         let _entered = Meter::with_flag(1_000, Arc::default(), gone).enter();
         let (language, limits) = (Language::named("rust").unwrap(), ParseLimits::CHECK);

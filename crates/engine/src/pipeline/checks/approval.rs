@@ -27,7 +27,7 @@ const DIFF_BYTES_MAX: usize = 256 << 10;
 
 impl BlockingRule {
     /// Formats the sentence that names the rule.
-    pub(crate) fn told(&self, place: &SafePath) -> String {
+    pub(crate) fn describe(&self, place: &SafePath) -> String {
         format!("{} matches the rule `{}` of {}.", place.shown(), self.rule, self.origin)
     }
 }
@@ -106,7 +106,7 @@ pub(crate) fn approval_rule_for(context: &Context, path: &Path) -> Result<Option
         None if context.store().metadata(&place)?.is_none() => creation(context, &place)?,
         hit => hit,
     };
-    Ok(hit.map(|hit| hit.told(&place)))
+    Ok(hit.map(|hit| hit.describe(&place)))
 }
 
 /// Records the approval that each plan of a dry run would need.
@@ -209,7 +209,7 @@ fn ask(plans: Vec<FilePlan>, asked: &[(usize, BlockingRule)], (seal, digest): (&
     let mut files = Vec::with_capacity(asked.len());
     for (nth, plan) in plans.into_iter().enumerate() {
         let Some((_, hit)) = asked.iter().find(|(of, _)| *of == nth) else { continue };
-        error = error.evidence(hit.told(&plan.place));
+        error = error.evidence(hit.describe(&plan.place));
         let whole = plan.target == TargetState::File && plan.source.is_none();
         let after = plan.after().ok().filter(|after| whole && !after.is_binary());
         let hunks = after.as_ref().map(|_| explain::hunks(&plan.before, &plan.changes, 3));

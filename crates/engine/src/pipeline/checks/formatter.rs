@@ -39,7 +39,7 @@ pub(crate) fn format(context: &Context, caller: &CallContext, plans: &mut [FileP
 }
 
 fn shape(plan: &mut FilePlan, formatter: &Formatter, folder: &Path, stop: &AtomicBool) {
-    let name = formatter.words.first().cloned().unwrap_or_default();
+    let name = formatter.command.first().cloned().unwrap_or_default();
     let Ok(after) = plan.after() else { return };
     let formatted = |text: &str| formatted(formatter, plan.place.absolute(), folder, text, stop);
     let edits = matches!(plan.current, CurrentState::File(_)) && !plan.before.text().is_empty();
@@ -69,7 +69,7 @@ fn formatted(
     text: &str,
     stop: &AtomicBool,
 ) -> std::result::Result<String, String> {
-    let words = formatter.words_for(&path.to_string_lossy());
+    let words = formatter.command_for(&path.to_string_lossy());
     let name = words.first().cloned().unwrap_or_default();
     let most = text.len() * 2 + FORMATTER_GROWTH_BYTES;
     let job = CommandJob {
@@ -79,7 +79,7 @@ fn formatted(
         time: formatter.time,
         output_bytes_max: most,
     };
-    let said = if formatter.words.iter().any(|word| word.contains(FILE_PLACEHOLDER)) {
+    let said = if formatter.command.iter().any(|word| word.contains(FILE_PLACEHOLDER)) {
         run_on_copy(job, path.file_name().unwrap_or_default(), stop)
     } else {
         run_until(job, stop)

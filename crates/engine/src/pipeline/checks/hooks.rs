@@ -24,7 +24,7 @@ const HOOK_TEXT_BYTES_MAX: usize = 1 << 20;
 pub(crate) fn before_edit(
     context: &Context,
     caller: &CallContext,
-    cause: &CallOrigin,
+    origin: &CallOrigin,
     dry_run: bool,
     plans: &mut [FilePlan],
 ) -> Result<()> {
@@ -34,7 +34,7 @@ pub(crate) fn before_edit(
     for plan in plans.iter_mut().filter(|plan| plan.writes()) {
         caller.check_cancelled()?;
         for hook in hooks(context, HookEvent::BeforeEdit, &plan.place) {
-            let event = edit_event("before_edit", caller, cause, plan, dry_run);
+            let event = edit_event("before_edit", caller, origin, plan, dry_run);
             let mut notes = Notes::new();
             let answer = consult(context, hook, &plan.place, &event, caller.stop_flag(), &mut notes);
             plan.outcome.notes.append(&mut notes);
@@ -51,7 +51,7 @@ pub(crate) fn before_edit(
                 plan.outcome
                     .notes
                     .push(format!("What the hook {} would write was ignored: the file is too large.", hook.name()));
-            } else if let Some(text) = answer.content.filter(|_| cause.is_an_edit()) {
+            } else if let Some(text) = answer.content.filter(|_| origin.is_an_edit()) {
                 plan.replace_text(&format!("The hook {}", hook.name()), &text)?;
             }
         }
@@ -60,14 +60,14 @@ pub(crate) fn before_edit(
 }
 
 /// Runs the hooks after edits were made. The files are written, so a failure here is not a failure of the call.
-pub(crate) fn after_edit(context: &Context, caller: &CallContext, cause: &CallOrigin, receipts: &mut [Receipt]) {
+pub(crate) fn after_edit(context: &Context, caller: &CallContext, origin: &CallOrigin, receipts: &mut [Receipt]) {
     if context.config().hooks.is_empty() {
         return;
     }
     for receipt in receipts.iter_mut().filter(|receipt| receipt.is_written()) {
         let mut notes = Notes::new();
         for hook in hooks(context, HookEvent::AfterEdit, &receipt.plan().place) {
-            let event = edit_event("after_edit", caller, cause, receipt.plan(), false);
+            let event = edit_event("after_edit", caller, origin, receipt.plan(), false);
             match consult(context, hook, &receipt.plan().place, &event, &NEVER_STOPPED, &mut notes) {
                 Ok(answer) => {
                     let answer = answer.unwrap_or_default();
@@ -89,9 +89,9 @@ impl BlockingRule {
 }
 
 /// Creates the input of a hook about an edit.
-fn edit_event(event: &str, caller: &CallContext, cause: &CallOrigin, plan: &FilePlan, dry_run: bool) -> Value {
+fn edit_event(event: &str, caller: &CallContext, origin: &CallOrigin, plan: &FilePlan, dry_run: bool) -> Value {
     let mut out = json!({
-        "event": event, "tool": cause.tool, "session": caller.session, "file_path": plan.place.shown(), "dry_run": dry_run,
+        "event": event, "tool": origin.tool, "session": caller.session, "file_path": plan.place.shown(), "dry_run": dry_run,
         "creates": plan.creates(), "removes": plan.target == TargetState::Nothing,
     });
     let after = plan.after().ok().filter(|after| plan.target == TargetState::File && !after.is_binary());

@@ -21,7 +21,7 @@ const DISTINCTIVE_ALNUM_MIN: usize = 4;
 pub(crate) fn check_not_repeated(
     context: &Context,
     caller: &CallContext,
-    cause: CallOrigin<'_>,
+    origin: CallOrigin<'_>,
     plans: &[FilePlan],
 ) -> Result<()> {
     let writing: Vec<&FilePlan> = plans.iter().filter(|plan| plan.writes()).collect();
@@ -29,21 +29,21 @@ pub(crate) fn check_not_repeated(
         matches!((&plan.current, &plan.target), (CurrentState::File(_), TargetState::File))
             && plan.source_file.is_none()
     });
-    if cause.repeat || !cause.is_an_edit() || writing.is_empty() || !edits {
+    if origin.repeat || !origin.is_an_edit() || writing.is_empty() || !edits {
         return Ok(());
     }
     let mut same = None;
     for plan in &writing {
         let LastChange { edit, after } = last_change(context, caller, &plan.place)?;
         let left = matches!(&plan.current, CurrentState::File(now) if Some(now.snapshot.id()) == after);
-        same = edit.filter(|(_, digest)| left && *digest == cause.digest).map(|(id, _)| id);
+        same = edit.filter(|(_, digest)| left && *digest == origin.digest).map(|(id, _)| id);
         if same.is_none() {
             break;
         }
     }
     if same.is_none() && writing.iter().all(|plan| is_in_place(plan, Evidence::SameCall)) {
         for plan in &writing {
-            same = earlier_call(context, caller, cause, &plan.place)?;
+            same = earlier_call(context, caller, origin, &plan.place)?;
             if same.is_none() {
                 break;
             }
@@ -65,12 +65,12 @@ pub(crate) fn check_not_repeated(
 pub(crate) fn remember_change(
     context: &Context,
     caller: &CallContext,
-    cause: CallOrigin<'_>,
+    origin: CallOrigin<'_>,
     id: OperationId,
     path: &[u8],
     after: Option<ContentId>,
 ) {
-    let edit = cause.is_an_edit().then_some((id, cause.digest));
+    let edit = origin.is_an_edit().then_some((id, origin.digest));
     context.last_changes().put(&caller.session, path, LastChange { edit, after });
 }
 

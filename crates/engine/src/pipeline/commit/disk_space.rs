@@ -86,8 +86,8 @@ fn entries_within(context: &Context, folder: &Path, left: &mut usize) -> Vec<(Pa
 }
 
 fn bytes_of(context: &Context, path: &Path) -> u64 {
-    let stamp = context.store().resolve_path(path).and_then(|place| context.store().metadata(&place)).ok().flatten();
-    stamp.map_or(0, |stamp| stamp.size)
+    let meta = context.store().resolve_path(path).and_then(|place| context.store().metadata(&place)).ok().flatten();
+    meta.map_or(0, |meta| meta.size)
 }
 
 /// Sums up the bytes of the files below a directory, within the limit on entries.

@@ -45,14 +45,14 @@ struct LoggedChange<'a> {
 }
 
 impl<'a> LoggedChange<'a> {
-    fn new(plan: &'a FilePlan, stamp: &FileMeta, record: Option<&'a Record>) -> LoggedChange<'a> {
+    fn new(plan: &'a FilePlan, meta: &FileMeta, record: Option<&'a Record>) -> LoggedChange<'a> {
         let before = match &plan.current {
             CurrentState::Nothing => None,
-            CurrentState::File(now) => Some(file(now.snapshot.id(), &now.stamp)),
+            CurrentState::File(now) => Some(file(now.snapshot.id(), &now.meta)),
             CurrentState::Link(target) => Some(link(target)),
         };
         let after = match (&plan.target, record) {
-            (TargetState::File, Some(record)) => Some(file(record.content, stamp)),
+            (TargetState::File, Some(record)) => Some(file(record.content, meta)),
             (TargetState::Link(target), _) => Some(link(target)),
             _ => None,
         };
@@ -113,8 +113,8 @@ fn base(plan: &FilePlan) -> Option<ContentId> {
 }
 
 /// The state of a regular file with that content.
-fn file(content: ContentId, stamp: &FileMeta) -> FileState {
-    FileState { content, mode: stamp.mode & 0o7777, kind: FileKind::Regular }
+fn file(content: ContentId, meta: &FileMeta) -> FileState {
+    FileState { content, mode: meta.mode & 0o7777, kind: FileKind::Regular }
 }
 
 /// The state of a symbolic link; its permission bits are meaningless.
@@ -145,7 +145,7 @@ impl PendingRequest<'_> {
 pub(crate) fn log_intent<'a>(
     context: &Context,
     caller: &CallContext,
-    cause: CallOrigin<'_>,
+    origin: CallOrigin<'_>,
     plans: &'a [FilePlan],
     known: &'a [Option<(FileMeta, Option<Record>)>],
     made: &[PathBuf],
@@ -154,8 +154,8 @@ pub(crate) fn log_intent<'a>(
         .iter()
         .zip(known)
         .filter_map(|(plan, known)| {
-            let (stamp, record) = known.as_ref()?;
-            Some(LoggedChange::new(plan, stamp, record.as_ref()))
+            let (meta, record) = known.as_ref()?;
+            Some(LoggedChange::new(plan, meta, record.as_ref()))
         })
         .collect();
     work::commit()?;
@@ -166,7 +166,7 @@ pub(crate) fn log_intent<'a>(
         .map(|done| FoundContent { place: &done.plan.place, content: done.change.before.map(|state| state.content) });
     record_outside_changes(context, &found.collect::<Vec<_>>());
     begin_turn_of_call(context, caller, root);
-    let operation = operation(caller, cause, plans, &done, made);
+    let operation = operation(caller, origin, plans, &done, made);
     let new: Vec<_> = done.iter().map(|done| || done.plan.changes.apply(&done.plan.before)).collect();
     // A person sees the file; a model may need a report of what changed since its last edit.
     let wanted = caller.unread == UnreadPolicy::Deny;
@@ -188,7 +188,7 @@ pub(crate) fn log_intent<'a>(
 pub(crate) fn log_committed(
     context: &Context,
     caller: &CallContext,
-    cause: CallOrigin<'_>,
+    origin: CallOrigin<'_>,
     announced: PendingRequest<'_>,
 ) -> (Option<OperationId>, Option<String>) {
     let PendingRequest { root, changes: done, appended: entered } = announced;
@@ -202,7 +202,7 @@ pub(crate) fn log_committed(
     }
     if let Ok(entered) = &entered {
         for FileChange { path, after, .. } in done.iter().map(|done| &done.change) {
-            remember_change(context, caller, cause, entered.id, path, after.map(|side| side.content));
+            remember_change(context, caller, origin, entered.id, path, after.map(|side| side.content));
         }
         context.unconfirmed().push((root, entered.id));
     }
@@ -240,11 +240,11 @@ pub(crate) fn log_aborted(context: &Context, announced: &PendingRequest<'_>, err
 pub(crate) fn check_undoable(
     context: &Context,
     caller: &CallContext,
-    cause: CallOrigin<'_>,
+    origin: CallOrigin<'_>,
     announced: &PendingRequest<'_>,
 ) -> Result<()> {
     let lets = caller.irreversible.unwrap_or(caller.unread == UnreadPolicy::Allow)
-        || cause.irreversible
+        || origin.irreversible
         || context.config().irreversible == PolicyMode::Allow;
     let why = match &announced.appended {
         _ if lets => return Ok(()),
@@ -368,7 +368,7 @@ fn tolerances(plans: &[FilePlan]) -> String {
 
 fn operation(
     caller: &CallContext,
-    cause: CallOrigin<'_>,
+    origin: CallOrigin<'_>,
     plans: &[FilePlan],
     done: &[LoggedChange<'_>],
     made: &[PathBuf],
@@ -376,17 +376,17 @@ fn operation(
     let left_out = plans.iter().any(|plan| !plan.outcome.failed.is_empty());
     let merged = plans.iter().any(|plan| plan.outcome.merged);
     let is_secret = done.iter().any(|done| policy::is_secret(&done.plan.place));
-    let note = if merged && cause.remark.is_empty() { "merged with changes made meanwhile" } else { cause.remark };
-    let tolerances = if cause.is_an_edit() && !is_secret { tolerances(plans) } else { String::new() };
+    let note = if merged && origin.remark.is_empty() { "merged with changes made meanwhile" } else { origin.remark };
+    let tolerances = if origin.is_an_edit() && !is_secret { tolerances(plans) } else { String::new() };
     let note = [note, &tolerances].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ");
     Operation {
         session: caller.session.clone(),
-        tool: cause.tool.to_owned(),
-        format: cause.format.to_owned(),
-        digest: cause.digest,
+        tool: origin.tool.to_owned(),
+        format: origin.format.to_owned(),
+        digest: origin.digest,
         note,
-        role: cause.role,
-        also_undoes: cause.also.to_vec(),
+        role: origin.role,
+        also_undoes: origin.also.to_vec(),
         outcome: if left_out { OperationOutcome::Partial } else { OperationOutcome::Done },
         keeps_content: !is_secret,
         files: done.iter().map(|done| done.change.clone()).collect(),

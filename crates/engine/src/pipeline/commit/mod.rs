@@ -38,7 +38,7 @@ const PREVIEWED_FILES_MAX: usize = 16;
 pub(crate) fn commit(
     context: &Context,
     caller: &CallContext,
-    cause: CallOrigin<'_>,
+    origin: CallOrigin<'_>,
     plans: &mut [FilePlan],
 ) -> Result<CommitResult> {
     plans.iter_mut().filter(|plan| plan.writes()).for_each(|plan| save_attributes(context, plan));
@@ -74,22 +74,22 @@ pub(crate) fn commit(
         .iter()
         .zip(&previews)
         .map(|(plan, preview)| {
-            let stamp = if plan.writes() { stamps.next() } else { None }?;
-            Some((stamp, plan.known(stamp, ahead.spliced_content, preview.as_ref(), shows, room)))
+            let meta = if plan.writes() { stamps.next() } else { None }?;
+            Some((meta, plan.known(meta, ahead.spliced_content, preview.as_ref(), shows, room)))
         })
         .collect();
     let anchors: Vec<Option<FollowedAnchors>> = plans.iter().map(|plan| planned_anchors(context, plan)).collect();
-    let announced = log_intent(context, caller, cause, plans, &known, &ahead.created_dirs)?;
+    let announced = log_intent(context, caller, origin, plans, &known, &ahead.created_dirs)?;
     if let Some(error) = announced.as_ref().and_then(PendingRequest::conflict_error) {
         // Dropping the staged files leaves everything unchanged.
         return Err(error);
     }
     if let Some(announced) = &announced {
-        check_undoable(context, caller, cause, announced)
+        check_undoable(context, caller, origin, announced)
             .inspect_err(|error| log_aborted(context, announced, error))?;
     }
     let written = match (staged.commit(), announced) {
-        (Ok(written), Some(announced)) => (written, log_committed(context, caller, cause, announced)),
+        (Ok(written), Some(announced)) => (written, log_committed(context, caller, origin, announced)),
         (Ok(written), None) => (written, (None, None)),
         (Err(error), announced) => {
             if let Some(announced) = announced {
@@ -120,7 +120,7 @@ fn save_attributes(context: &Context, plan: &mut FilePlan) {
 }
 
 /// Creates the receipts.
-pub(crate) fn settle(context: &Context, plans: Vec<FilePlan>, done: CommitResult) -> Vec<Receipt> {
+pub(crate) fn create_receipts(context: &Context, plans: Vec<FilePlan>, done: CommitResult) -> Vec<Receipt> {
     let (mut trouble, mut previews) = (done.trouble.into_iter(), done.previews.into_iter());
     let mut anchors = done.anchors.into_iter();
     let receipts = plans.into_iter().zip(done.files).map(|(mut plan, written)| {
@@ -176,7 +176,7 @@ impl FilePlan {
     /// Returns the caller's knowledge of the file after the write and the reply. `None` if the file no longer exists.
     fn known(
         &self,
-        stamp: FileMeta,
+        meta: FileMeta,
         spliced: Option<ContentId>,
         preview: Option<&Preview>,
         shows: ChangeDisplay,
@@ -197,7 +197,7 @@ impl FilePlan {
         if told && room.counts && !lines.is_all() {
             lines.union(&shown(self, preview, room));
         }
-        Some(base::written_record(content, stamp, lines))
+        Some(base::written_record(content, meta, lines))
     }
 }
 

@@ -196,7 +196,7 @@ fn shown_words(
     let sessions = context.sessions(place);
     let records = sessions.versions(&caller.session, key(place))?;
     if records.is_empty() && caller.unread == UnreadPolicy::Deny {
-        let format = options.worded.map_or("anchors", |marks| marks.name);
+        let format = options.anchor_format.map_or("anchors", |marks| marks.name);
         let then = ", then send this call again.";
         return Err(base::unread(place).next(
             advice!["Call ", raw_path::read(place, json!({ "format": format })), then].or(advice![
@@ -243,7 +243,7 @@ fn place_edits(context: &Context, subject: &AnchorEditContext<'_>, ops: &[Op]) -
     let mut failures: Vec<PlacementError> = Vec::new();
     for op in ops {
         let row = subject.page.to_line_edit(op, |word| subject.words.is_tombstone(word));
-        match row.and_then(|row| subject.admit(row)) {
+        match row.and_then(|row| subject.check_shown(row)) {
             Ok(row) => placed.push(row),
             Err(misplaced) => failures.push(misplaced),
         }
@@ -308,12 +308,12 @@ pub(crate) struct AnchoredView<'a> {
 
 /// Returns the line format with anchors for a reply.
 pub(crate) fn marks(options: &CallOptions) -> &'static LineFormat {
-    options.worded.unwrap_or_else(default_marks)
+    options.anchor_format.unwrap_or_else(default_marks)
 }
 
 impl AnchorEditContext<'_> {
     /// Accepts an edit if all of its lines were shown unchanged.
-    fn admit(&self, op: Op) -> Result<Op, PlacementError> {
+    fn check_shown(&self, op: Op) -> Result<Op, PlacementError> {
         let Some(rows) = line_edits::of(&op) else { return Ok(op) };
         let Some((from, to)) = rows.named() else { return Ok(op) };
         if !self.shown.covers(from as u64, to as u64) {

@@ -29,7 +29,7 @@ impl CurrentState {
     /// Permission bits of a regular file.
     pub(crate) fn mode(&self) -> Option<u32> {
         match self {
-            CurrentState::File(now) => Some(now.stamp.mode & 0o7777),
+            CurrentState::File(now) => Some(now.meta.mode & 0o7777),
             CurrentState::Nothing | CurrentState::Link(_) => None,
         }
     }
@@ -250,8 +250,8 @@ impl FilePlan {
                 self.source_file.is_some()
                     || self.attributes.is_some()
                     || !self.changes.is_empty()
-                    || self.executable.is_some_and(|to| to != (now.stamp.mode & 0o111 != 0))
-                    || self.mode.is_some_and(|to| to != now.stamp.mode & 0o7777)
+                    || self.executable.is_some_and(|to| to != (now.meta.mode & 0o111 != 0))
+                    || self.mode.is_some_and(|to| to != now.meta.mode & 0o7777)
             }
             _ => true,
         }
@@ -296,7 +296,7 @@ impl FilePlan {
         }
         let expect = match &self.current {
             CurrentState::Nothing => Precondition::Missing,
-            CurrentState::File(now) => Precondition::Version { bytes: now.snapshot.raw(), meta: &now.stamp },
+            CurrentState::File(now) => Precondition::Version { bytes: now.snapshot.raw(), meta: &now.meta },
             CurrentState::Link(target) => Precondition::Link { target },
         };
         let like = self.source_file.as_ref().map(|origin| &origin.place);

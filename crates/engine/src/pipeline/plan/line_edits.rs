@@ -224,7 +224,7 @@ fn all_shown(
     if seen.id() != subject.now.snapshot.id() {
         return Err(error.next("The file has changed since, too: read it again, and use the new header."));
     }
-    let unkept = serve_rows(context, subject, lines, &excerpt.whole);
+    let unkept = mark_lines_shown(context, subject, lines, &excerpt.whole);
     let (from, to) = unseen.first().copied().unwrap_or((1, 1));
     Err(if excerpt.cut {
         let limit = to.saturating_sub(from) + 1;
@@ -237,7 +237,12 @@ fn all_shown(
 }
 
 /// Marks lines in an error as shown; returns a note if that failed.
-fn serve_rows(context: &Context, subject: &LineEditContext<'_>, known: &LineSet, whole: &[usize]) -> Option<String> {
+fn mark_lines_shown(
+    context: &Context,
+    subject: &LineEditContext<'_>,
+    known: &LineSet,
+    whole: &[usize],
+) -> Option<String> {
     let mut lines = known.clone();
     for &line in whole {
         lines.add(line as u64, line as u64);
@@ -310,7 +315,7 @@ fn mismatch(context: &Context, subject: &LineEditContext<'_>, ops: &[Op], misfit
         Misfit::Unknown | Misfit::Lost => (named.collect(), "The lines of these numbers"),
     };
     let excerpt = line_edits::excerpt(&now.snapshot, &lines);
-    serve_rows(context, subject, &LineSet::none(), &excerpt.whole);
+    mark_lines_shown(context, subject, &LineSet::none(), &excerpt.whole);
     if !excerpt.text.is_empty() {
         error = error.evidence(format!("{which}, as they are now:\n{}", excerpt.text));
     }

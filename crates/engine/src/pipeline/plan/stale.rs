@@ -81,8 +81,8 @@ fn with_times(error: Error, seen: Option<FileMeta>, now: FileMeta) -> Error {
 }
 
 /// Returns the time of the last change as text.
-fn time_data(stamp: FileMeta) -> Value {
-    let time = DateTime::from_timestamp_micros(stamp.mtime_ns / 1000).unwrap_or_default();
+fn time_data(meta: FileMeta) -> Value {
+    let time = DateTime::from_timestamp_micros(meta.mtime_ns / 1000).unwrap_or_default();
     Value::from(time.to_rfc3339_opts(SecondsFormat::Millis, true))
 }
 
@@ -98,7 +98,7 @@ fn with_diff(
 ) -> Error {
     let record =
         context.sessions(place).latest(&caller.session, crate::context::history_stores::key(place)).ok().flatten();
-    let error = with_times(error, record.as_ref().map(|record| record.meta), now.stamp);
+    let error = with_times(error, record.as_ref().map(|record| record.meta), now.meta);
     if now.snapshot.text().is_empty() {
         let unkept = mark_shown(context, caller, place, now, emendate_history::LineSet::all());
         let next = fill_empty_file("Send its new text as a new file.");

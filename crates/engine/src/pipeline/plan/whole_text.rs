@@ -20,7 +20,7 @@ use std::ffi::OsStr;
 ///
 /// Errors: `edit.omission`.
 pub(crate) fn plan_after_removal(plan: &mut FilePlan, now: Snapshot, text: &str, options: &CallOptions) -> Result<()> {
-    let whole = WholeText::read(&now, text, options.matching, options.cause.allows_invalid)?;
+    let whole = WholeText::read(&now, text, options.matching, options.origin.allows_invalid)?;
     if let Some(refusal) = whole.placeholders {
         return Err(refusal);
     }
@@ -69,7 +69,7 @@ fn plan_whole(
     let file = EditedFile { context, caller, options, place, now };
     let base = find_base(context, caller, options, &file.place, &file.now)?;
     let WholeText { content, notes, placeholders } =
-        WholeText::read(&file.now.snapshot, content, options.matching, options.cause.allows_invalid)?;
+        WholeText::read(&file.now.snapshot, content, options.matching, options.origin.allows_invalid)?;
     if let Some(refusal) = placeholders {
         return plan_elided(file, &content, refusal);
     }

@@ -173,7 +173,7 @@ pub(crate) fn project(context: &Context, server: &LanguageServerConfig, place: &
 /// True if there is a file or directory that may be known to the caller.
 fn has_file(context: &Context, path: &Path) -> bool {
     let place = context.store().resolve_path(path);
-    place.and_then(|place| context.store().metadata(&place)).is_ok_and(|stamp| stamp.is_some())
+    place.and_then(|place| context.store().metadata(&place)).is_ok_and(|meta| meta.is_some())
 }
 
 impl DiagnosisTarget<'_> {
@@ -305,7 +305,7 @@ impl Diagnosis {
         for (server, unknown) in self.unanswered() {
             let _ = writeln!(out, "Diagnostics ({server}): unknown ({}).", reason(unknown));
         }
-        for (server, path, problems) in self.brought().filter(|(.., problems)| !problems.is_empty()) {
+        for (server, path, problems) in self.problems_elsewhere().filter(|(.., problems)| !problems.is_empty()) {
             let noun = if problems.len() == 1 { "problem" } else { "problems" };
             let _ = writeln!(out, "{}: {} new {noun} by this edit ({server}):", shown(path), problems.len());
             let problems: Vec<ServerProblem<'_>> =
@@ -316,7 +316,7 @@ impl Diagnosis {
     }
 
     /// The problems in other files.
-    fn brought(&self) -> impl Iterator<Item = (&str, &Path, &[Diagnostic])> {
+    fn problems_elsewhere(&self) -> impl Iterator<Item = (&str, &Path, &[Diagnostic])> {
         self.elsewhere.iter().filter_map(|(server, it)| Some((&**server, &*it.path, it.new.as_deref().ok()?)))
     }
 

@@ -132,7 +132,7 @@ impl Receipt {
     }
 
     /// Sets the share of the reply for the change.
-    pub(crate) fn with_room(self, room: FileBudget) -> Receipt {
+    pub(crate) fn with_budget(self, room: FileBudget) -> Receipt {
         Receipt { budget: room, ..self }
     }
 
@@ -211,7 +211,7 @@ impl Receipt {
         put(&mut data, "notes", (&notes).into());
         put(&mut data, "dryRun", (*dry_run).into());
         if let Some(hit) = plan.outcome.asking_rule.as_ref().filter(|_| *dry_run) {
-            put(&mut data, "asks", hit.told(&plan.place).into());
+            put(&mut data, "asks", hit.describe(&plan.place).into());
         }
         if let Some(operation) = operation {
             put(&mut data, "operation", operation.to_string().into());
@@ -367,7 +367,7 @@ impl Receipt {
         let raw = raw_path::base64_path(plan.place.absolute()).map(|bytes| raw_path::hint(&bytes));
         let flag = if plan.writes() { policy::warning(&plan.place).or_else(|| self.generated()) } else { None };
         let asked = plan.outcome.asking_rule.as_ref().filter(|_| self.dry_run);
-        let asked = asked.map(|hit| format!("A person is asked before this is written: {}", hit.told(&plan.place)));
+        let asked = asked.map(|hit| format!("A person is asked before this is written: {}", hit.describe(&plan.place)));
         let mut notes: Notes = link.into_iter().chain(raw).chain(flag).chain(asked).collect();
         notes.extend(plan.outcome.notes.iter().cloned());
         notes.extend(of_edits);

@@ -130,7 +130,7 @@ impl Feed<'_> {
             if let Some(item) = self.take_ready() {
                 return Ok(Some(item));
             }
-            self.look()?;
+            self.read_new_operations()?;
             if !self.ready.is_empty() {
                 continue;
             }
@@ -172,7 +172,7 @@ impl Feed<'_> {
     }
 
     /// Reads the next operations of each root whose log has changed.
-    fn look(&mut self) -> Result<()> {
+    fn read_new_operations(&mut self) -> Result<()> {
         for index in 0..self.roots.len() {
             let stamp = self.context.history(index).stamp();
             let Some(root) = self.roots.get(index) else { continue };

@@ -415,10 +415,10 @@ fn side_content(history: &dyn History, side: Option<FileState>, hand: &[KnownCon
 /// be restored.
 ///
 /// Errors: those of the session store.
-pub(crate) fn collect_garbage(context: &Context, leave: Retention) -> Result<GcStats> {
+pub(crate) fn collect_garbage(context: &Context, retention: Retention) -> Result<GcStats> {
     let mut all = GcStats::default();
     for root in 0..context.roots().len() {
-        let freed = context.history(root).collect_garbage(leave)?;
+        let freed = context.history(root).collect_garbage(retention)?;
         all.operations += freed.operations;
         all.contents += freed.contents;
         all.bytes += freed.bytes;

@@ -78,7 +78,7 @@ pub(crate) fn read_lines(context: &Context, caller: &CallContext, query: &LinesQ
     };
     let record = Record {
         content: opened.snapshot.id(),
-        meta: opened.stamp,
+        meta: opened.meta,
         racy: opened.racy,
         lines: seen,
         origin: RecordOrigin::Read,

@@ -118,7 +118,7 @@ pub(crate) fn read(context: &Context, caller: &CallContext, mut input: Value) ->
     let Some(version) = version else { return Err(file_not_found(context, &place, caller)) };
     // A call that names an encoding is about text.
     if let Some(kind) = MediaKind::of(&version.bytes).filter(|_| declared.is_none()) {
-        let answer = with_stamp(media::show_media(&place, kind, &version.bytes, &args)?, version.meta, true);
+        let answer = with_meta(media::show_media(&place, kind, &version.bytes, &args)?, version.meta, true);
         let record = record(ContentId::of(&version.bytes), version.meta, version.racy, LineSet::all(), &args);
         let unkept = base::remember(context, caller, &place, &record, &VersionBody::None);
         return Ok(with_names(with_notes(answer, link(&place).into_iter().chain(unkept)), &place));
@@ -154,8 +154,8 @@ fn show(
     let words = words.as_ref().map_or(&[][..], AnchorMap::words);
     let most = context.reply_limits(caller).read;
     let mut page = page(&opened.snapshot, args, marks, words, most)?;
-    let LoadedFile { snapshot, stamp, racy } = opened;
-    let record = record(snapshot.id(), stamp, racy, page.lines.clone(), args);
+    let LoadedFile { snapshot, meta, racy } = opened;
+    let record = record(snapshot.id(), meta, racy, page.lines.clone(), args);
     let body = base::stored_body(place, &snapshot);
     let unkept = base::remember(context, caller, place, &record, &body);
     let header = marks
@@ -165,7 +165,7 @@ fn show(
         page.text.insert_str(0, &format!("{header}\n"));
     }
     let more = not_a_notebook.into_iter().chain(link(place)).chain(unkept);
-    let mut answer = with_stamp(answer(&snapshot, &mut page, args, more), stamp, false);
+    let mut answer = with_meta(answer(&snapshot, &mut page, args, more), meta, false);
     answer.data.extend(header.map(|header| ("header".to_owned(), header.into())));
     let answer = with_names(answer, place);
     context.recycle(snapshot);
@@ -194,10 +194,10 @@ fn read_cells(
         }
         Err(error) => Err(error.evidence(place.shown())),
         Ok(page) => {
-            let record = record(opened.snapshot.id(), opened.stamp, opened.racy, page.lines, args);
+            let record = record(opened.snapshot.id(), opened.meta, opened.racy, page.lines, args);
             let body = base::stored_body(place, &opened.snapshot);
             let unkept = base::remember(context, caller, place, &record, &body);
-            let answer = with_stamp(page.answer, opened.stamp, false);
+            let answer = with_meta(page.answer, opened.meta, false);
             Ok(NotebookView::Shown(with_names(with_notes(answer, link(place).into_iter().chain(unkept)), place)))
         }
     }
@@ -215,8 +215,8 @@ fn with_notes(mut answer: Answer, notes: impl IntoIterator<Item = String>) -> An
 }
 
 /// Adds the time of the file's last change, in milliseconds, and whether it is text (seed 003).
-fn with_stamp(mut answer: Answer, stamp: FileMeta, is_binary: bool) -> Answer {
-    answer.data.insert("mtime".to_owned(), (stamp.mtime_ns / 1_000_000).into());
+fn with_meta(mut answer: Answer, meta: FileMeta, is_binary: bool) -> Answer {
+    answer.data.insert("mtime".to_owned(), (meta.mtime_ns / 1_000_000).into());
     answer.data.insert("isBinary".to_owned(), is_binary.into());
     answer
 }
@@ -246,9 +246,9 @@ enum NotebookView {
 }
 
 /// Creates a session's record of a read.
-fn record(content: ContentId, stamp: FileMeta, racy: bool, lines: LineSet, args: &ReadInput) -> Record {
+fn record(content: ContentId, meta: FileMeta, racy: bool, lines: LineSet, args: &ReadInput) -> Record {
     let (offset, limit) = (args.offset.map(|it| it as u64), args.limit.map(|it| it as u64));
-    Record { content, meta: stamp, racy, lines, origin: RecordOrigin::Read, offset, limit }
+    Record { content, meta, racy, lines, origin: RecordOrigin::Read, offset, limit }
 }
 
 /// Renders the requested lines.

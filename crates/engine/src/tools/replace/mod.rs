@@ -13,7 +13,7 @@ use crate::context::{Context, LoadedFile, walk};
 use crate::model::call_context::{CallContext, UnreadPolicy};
 use crate::model::call_handle::{CallHandle, CallPhase};
 use crate::model::call_origin::CallOrigin;
-use crate::model::call_size::check_together;
+use crate::model::call_size::check_call_size;
 use crate::model::reply::Answer;
 use crate::pipeline::checks::syntax_warning::warn_of_syntax;
 use crate::pipeline::plan::file_plan::SeenUpdate;
@@ -36,7 +36,7 @@ use std::path::Path;
 /// Files that one call may change.
 pub(crate) const REPLACED_FILES_MAX: usize = 10_000;
 /// Advice where too much would change.
-const NARROWER: &str = "Narrow path or glob, and send several calls. Nothing was written.";
+const NARROW_SEARCH_ADVICE: &str = "Narrow path or glob, and send several calls. Nothing was written.";
 /// Files whose failures are reported.
 const REPORTED_FAILURES_MAX: usize = 20;
 
@@ -132,16 +132,16 @@ pub(crate) fn replace_in_files(
     input: Value,
 ) -> Result<Answer> {
     check_config_readable(context)?;
-    let mut cause = CallOrigin::new(tool, &input);
+    let mut origin = CallOrigin::new(tool, &input);
     let args: ReplaceInput = formats::from_json(formats::FormatInput::Json(input))?;
-    cause.allows_invalid = args.allow_invalid;
-    cause.irreversible = args.irreversible;
-    cause.repeat = args.repeat;
+    origin.allows_invalid = args.allow_invalid;
+    origin.irreversible = args.irreversible;
+    origin.repeat = args.repeat;
     let what = ReplaceQuery::new(&args)?;
     let dry_run = args.dry_run || caller.dry_run;
     let watch = caller.handle.clone().unwrap_or_default();
     let (mut places, mut searched, mut left) = (Vec::new(), 0, SkippedFiles::default());
-    let mut receipts = plan_and_commit(context, caller, cause, dry_run, || {
+    let mut receipts = plan_and_commit(context, caller, origin, dry_run, || {
         let mut found = found_in_files(context, caller, &args, &what, &watch)?;
         check_counts(caller, &args, &found, dry_run)?;
         warn_of_syntax(context, &mut found.plans);
@@ -187,7 +187,7 @@ fn found_in_files(
                 bytes += now.snapshot.raw().len().max(resolved.changes.len_after(&now.snapshot));
                 if notebook::is_named(&place) {
                     found.left.notebooks.push(place.shown());
-                } else if now.stamp.links < 2 || names.insert((now.stamp.dev, now.stamp.ino)) {
+                } else if now.meta.links < 2 || names.insert((now.meta.dev, now.meta.ino)) {
                     // Two names of one file count once.
                     found.places.push(count);
                     changing.push((place, now, resolved));
@@ -197,7 +197,7 @@ fn found_in_files(
         if changing.len() > REPLACED_FILES_MAX {
             return Err(too_many());
         }
-        check_together(changing.len(), bytes).map_err(|error| error.next(NARROWER))?;
+        check_call_size(changing.len(), bytes).map_err(|error| error.next(NARROW_SEARCH_ADVICE))?;
     }
     let of = changing.len() + failed.len();
     failed.truncate(REPORTED_FAILURES_MAX);
@@ -269,7 +269,8 @@ fn unseen_plan(place: SafePath, now: LoadedFile, resolved: ResolvedEdit, known: 
 }
 
 fn too_many() -> Error {
-    Error::new(Code::CallTooLarge, format!("More than {REPLACED_FILES_MAX} files would change.")).next(NARROWER)
+    Error::new(Code::CallTooLarge, format!("More than {REPLACED_FILES_MAX} files would change."))
+        .next(NARROW_SEARCH_ADVICE)
 }
 
 /// Checks the expected counts before anything is written. A model was shown none of the files, so it has to state the

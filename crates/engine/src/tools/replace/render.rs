@@ -61,12 +61,12 @@ fn hunk_lines(hunk: &DiffHunk) -> String {
 }
 
 /// Formats notes about skipped files.
-fn left(left: &SkippedFiles) -> Vec<String> {
+fn skipped_notes(skipped: &SkippedFiles) -> Vec<String> {
     let counted: Vec<String> = [
-        (left.denied, "file", "that may not be read"),
-        (left.binary, "file", if left.binary == 1 { "that is not text" } else { "that are not text" }),
-        (left.unread, "file", "that could not be read"),
-        (left.closed, "directory", "that could not be listed"),
+        (skipped.denied, "file", "that may not be read"),
+        (skipped.binary, "file", if skipped.binary == 1 { "that is not text" } else { "that are not text" }),
+        (skipped.unread, "file", "that could not be read"),
+        (skipped.closed, "directory", "that could not be listed"),
     ]
     .into_iter()
     .filter(|(files, ..)| *files > 0)
@@ -74,8 +74,8 @@ fn left(left: &SkippedFiles) -> Vec<String> {
     .collect();
     let counted = (!counted.is_empty()).then(|| format!("Not searched: {}.", counted.join(", ")));
     [
-        skipped_note(&left.guarded, "because they may not be edited"),
-        skipped_note(&left.notebooks, "because notebooks are edited by cells"),
+        skipped_note(&skipped.guarded, "because they may not be edited"),
+        skipped_note(&skipped.notebooks, "because notebooks are edited by cells"),
         counted,
     ]
     .into_iter()
@@ -104,7 +104,7 @@ pub(super) fn answer(
     let total: usize = places.iter().sum();
     let verb = if dry_run { "Would replace" } else { "Replaced" };
     let headline = format!("{verb} {} in {}.", count(total, "place"), count(receipts.len(), "file"));
-    let mut notes: Notes = left(skipped).into();
+    let mut notes: Notes = skipped_notes(skipped).into();
     for receipt in receipts {
         let of_file = receipt.plan().outcome.notes.iter();
         notes.extend(of_file.map(|note| format!("{}: {note}", receipt.plan().place.shown())).take(SKIPPED_NAMES_MAX));
@@ -187,7 +187,7 @@ pub(super) fn not_found(path: &str, found: &ReplaceMatches) -> Error {
     )
     .fact("reason", "not_found")
     .fact("filesSearched", found.searched);
-    for note in left(&found.left) {
+    for note in skipped_notes(&found.left) {
         error = error.evidence(note);
     }
     error.next("Check path, glob and the text with search; hidden and ignored files need hidden and no_ignore.")

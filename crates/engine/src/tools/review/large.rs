@@ -56,8 +56,8 @@ fn around(
     if scanned.summary.id != after {
         return Ok(None);
     }
-    let spots = replaced_spans(swaps, &lines);
-    let Some(extract) = sparse_around(&source, scanned.summary, &spots, ContextMargin::FOR_REPORT)? else {
+    let relevant_spans = replaced_spans(swaps, &lines);
+    let Some(extract) = sparse_around(&source, scanned.summary, &relevant_spans, ContextMargin::FOR_REPORT)? else {
         return Ok(None);
     };
     let mut splices = Vec::with_capacity(swaps.len());

@@ -260,9 +260,9 @@ pub(crate) fn reverse_change(
         let input = json!({ "id": id, RAW_PATH_FIELD: BASE64.encode(bytes) });
         return restore(context, caller, "restore", input);
     };
-    let cause =
+    let origin =
         CallOrigin::of_parts("undo", &[bytes, newest.id.to_string().as_bytes(), &format!("{numbers:?}").into_bytes()]);
-    change_merged_hunks(context, caller, cause, (root, newest.clone()), file, &numbers, redo)
+    change_merged_hunks(context, caller, origin, (root, newest.clone()), file, &numbers, redo)
 }
 
 /// Returns the number of hunks of a change; `None` if it is not text, or has more than one call may undo.

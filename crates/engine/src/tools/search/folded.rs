@@ -14,7 +14,7 @@ pub(crate) struct FoldedFinder {
 }
 
 /// Returns the same character for all variants of case.
-fn folded(ch: char) -> char {
+fn fold_case(ch: char) -> char {
     if ch.is_ascii() {
         return ch.to_ascii_lowercase();
     }
@@ -43,7 +43,7 @@ fn char_at(text: &[u8], at: usize) -> (char, usize) {
 
 impl FoldedFinder {
     pub(crate) fn new(text: &str) -> FoldedFinder {
-        let needle: Vec<char> = text.chars().map(folded).collect();
+        let needle: Vec<char> = text.chars().map(fold_case).collect();
         let mut borders = vec![0; needle.len() + 1];
         let mut have = 0;
         for at in 1..needle.len() {
@@ -62,7 +62,7 @@ impl FoldedFinder {
         let mut batch = BATCH_CHARS;
         while at < text.len() {
             let (ch, len) = char_at(text, at);
-            let ch = folded(ch);
+            let ch = fold_case(ch);
             while have > 0 && ch != self.needle[have] {
                 have = self.borders[have];
             }

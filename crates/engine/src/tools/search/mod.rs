@@ -340,10 +340,9 @@ impl SearchRun<'_> {
         let marks = if opened.is_some() { self.marks } else { &LINE_FORMATS[0] };
         let lines = render(&mut block, marks, words, &rows);
         self.text.push_str(&block);
-        if let Some(LoadedFile { snapshot, stamp, racy }) = opened {
-            let (content, stamp, racy) = (snapshot.id(), *stamp, *racy);
-            let record =
-                Record { content, meta: stamp, racy, lines, origin: RecordOrigin::Read, offset: None, limit: None };
+        if let Some(LoadedFile { snapshot, meta, racy }) = opened {
+            let (content, meta, racy) = (snapshot.id(), *meta, *racy);
+            let record = Record { content, meta, racy, lines, origin: RecordOrigin::Read, offset: None, limit: None };
             let unkept = base::remember(self.context, self.caller, place, &record, &base::stored_body(place, snapshot));
             self.unkept = self.unkept.take().or(unkept);
         }

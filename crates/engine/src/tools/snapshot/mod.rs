@@ -194,9 +194,9 @@ impl RootScan<'_> {
         let chunks = Arc::new(Mutex::new(chunks));
         let meter = meter.as_ref();
         thread::scope(|threads| {
-            let settling = threads.spawn(move || {
+            let comparing = threads.spawn(move || {
                 let _metered = meter.map(work::Meter::enter);
-                self.settle_all(earlier, batches)
+                self.compare_batches(earlier, batches)
             });
             let reading: Vec<_> = (0..readers.min(READERS_MAX))
                 .map(|_| {
@@ -212,14 +212,14 @@ impl RootScan<'_> {
             let walked = TreeWalk::new(self.context, self.caller, chunk_sender).run(root);
             let read: Vec<_> =
                 reading.into_iter().map(|it| it.join().unwrap_or_else(|panic| resume_unwind(panic))).collect();
-            let settled = settling.join().unwrap_or_else(|panic| resume_unwind(panic));
+            let compared = comparing.join().unwrap_or_else(|panic| resume_unwind(panic));
             // The first failure ended the others.
-            let (findings, settled) = settled?;
+            let (findings, compared) = compared?;
             let read = read.into_iter().collect::<Result<Vec<_>>>()?;
             let mut left_out = LeftOut { unreadable: walked?, ..LeftOut::default() };
             let count: usize = read.iter().map(|(found, _)| found.len()).sum();
-            let mut found = HashMap::with_capacity(count + settled.len());
-            found.extend(settled);
+            let mut found = HashMap::with_capacity(count + compared.len());
+            found.extend(compared);
             for (unchanged, skipped) in read {
                 found.extend(unchanged);
                 left_out += skipped;
@@ -229,24 +229,24 @@ impl RootScan<'_> {
     }
 
     /// Compares all batches with the history. Returns the changes, and the files that the cache may contain.
-    fn settle_all(
+    fn compare_batches(
         &self,
         earlier: &EarlierState,
         batches: Receiver<Vec<FreshFile>>,
     ) -> Result<(FoundChanges, FoundFiles)> {
-        let (mut findings, mut settled) = (FoundChanges::default(), Vec::new());
+        let (mut findings, mut compared) = (FoundChanges::default(), Vec::new());
         for batch in batches {
-            let done = self.settle(earlier, batch, &mut findings)?;
-            settled.extend(done.into_iter().map(|fresh| (key(&fresh.place).to_vec(), fresh.file)));
+            let done = self.compare_batch(earlier, batch, &mut findings)?;
+            compared.extend(done.into_iter().map(|fresh| (key(&fresh.place).to_vec(), fresh.file)));
         }
         // Sorted in the order of a walk, because batches arrive in any order.
         let path = |change: &OutsideChange| Path::new(OsStr::from_bytes(&change.change.path)).to_owned();
         findings.changes.sort_by_cached_key(path);
-        Ok((findings, settled))
+        Ok((findings, compared))
     }
 
     /// Compares files that were read with what the history knows of them. Returns the files that the cache may contain.
-    fn settle(
+    fn compare_batch(
         &self,
         earlier: &EarlierState,
         batch: Vec<FreshFile>,
@@ -283,7 +283,7 @@ impl RootScan<'_> {
                 _ => Before::InDoubt,
             };
         }
-        let (mut settled, mut new) = (Vec::with_capacity(batch.len()), Vec::new());
+        let (mut compared, mut new) = (Vec::with_capacity(batch.len()), Vec::new());
         self.store_missing(&batch, &before, findings)?;
         for (fresh, before) in batch.into_iter().zip(before) {
             let cached = old.files.get(key(&fresh.place)).map(CachedFile::state);
@@ -306,11 +306,11 @@ impl RootScan<'_> {
                     }
                 }
             }
-            settled.push(fresh);
+            compared.push(fresh);
         }
-        self.know(&new, findings)?;
-        settled.extend(new);
-        Ok(settled)
+        self.record_new_files(&new, findings)?;
+        compared.extend(new);
+        Ok(compared)
     }
 
     /// Adds the change of a file. Returns false if the file has changed again since it was read.
@@ -327,7 +327,7 @@ impl RootScan<'_> {
     }
 
     /// Remembers files that were not known.
-    fn know(&self, new: &[FreshFile], findings: &mut FoundChanges) -> Result<()> {
+    fn record_new_files(&self, new: &[FreshFile], findings: &mut FoundChanges) -> Result<()> {
         let most = self.context.config().history.total / 4;
         let mut found = Vec::with_capacity(new.len());
         for fresh in new {
@@ -390,7 +390,7 @@ impl RootScan<'_> {
                 None => earlier.files.files.get(*path).map(CachedFile::state),
             };
             let Some(before) = before else { continue };
-            let Some(place) = self.gone(path) else { continue };
+            let Some(place) = self.resolve_missing(path) else { continue };
             if policy::is_secret(&place) {
                 continue;
             }
@@ -400,7 +400,7 @@ impl RootScan<'_> {
     }
 
     /// Resolves a path at which nothing exists any more; `None` if an entry exists, or if that cannot be determined.
-    fn gone(&self, path: &[u8]) -> Option<SafePath> {
+    fn resolve_missing(&self, path: &[u8]) -> Option<SafePath> {
         let place = crate::tools::undo::file_states::logged_place(self.context, path).ok()?;
         if place.root() != self.root || place.absolute() != Path::new(OsStr::from_bytes(path)) {
             return None;

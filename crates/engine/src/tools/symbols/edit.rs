@@ -47,7 +47,7 @@ pub(crate) struct EditSymbolInput {
 
 impl EditSymbolInput {
     /// The symbol, as the grammars look it up.
-    pub(crate) fn named(&self) -> SymbolRef<'_> {
+    pub(crate) fn symbol_ref(&self) -> SymbolRef<'_> {
         SymbolRef { path: &self.symbol, line: self.line }
     }
 
@@ -81,7 +81,7 @@ pub(crate) fn edit_symbol(
     let known =
         if action == SymbolAction::Rename { references_elsewhere(context, caller, &place, &args) } else { None };
     let turns = context.lock_paths(once(place.absolute()));
-    let receipts = plan_and_commit(context, caller, options.cause, options.dry_run, || {
+    let receipts = plan_and_commit(context, caller, options.origin, options.dry_run, || {
         plan_symbol(context, caller, &place, &args, action, known.as_ref(), &options).map(|plan| vec![plan])
     })?;
     drop(turns);
@@ -106,11 +106,12 @@ fn plan_symbol(
     let mut plan = plan_against(
         file,
         &mut |base| {
-            let splices = grammars(context, caller).splices(place, base.text(), args.named(), action, &text, |it| {
-                format!("Give the whole path, or a line of the one that is meant, e.g. \"line\": {}.", it.first)
-            })?;
+            let splices =
+                grammars(context, caller).splices(place, base.text(), args.symbol_ref(), action, &text, |it| {
+                    format!("Give the whole path, or a line of the one that is meant, e.g. \"line\": {}.", it.first)
+                })?;
             notes = splices.notes;
-            if action == SymbolAction::Replace && !options.cause.allows_invalid {
+            if action == SymbolAction::Replace && !options.origin.allows_invalid {
                 for (span, text) in &splices.edits {
                     omission::check_replacement(&base.text()[span.start()..span.end()], text)?;
                 }

@@ -101,7 +101,7 @@ fn look_for(context: &Context, place: &SafePath, look: &mut ForeignUseSearch<'_>
         return ControlFlow::Continue(());
     }
     look.files += 1;
-    let size = context.store().metadata(place).ok().flatten().map_or(0, |stamp| stamp.size);
+    let size = context.store().metadata(place).ok().flatten().map_or(0, |meta| meta.size);
     let size = usize::try_from(size).unwrap_or(usize::MAX);
     if look.files > SEARCHED_FILES_MAX
         || look.bytes.saturating_add(size.min(SEARCHED_FILE_BYTES_MAX)) > SEARCHED_BYTES_MAX

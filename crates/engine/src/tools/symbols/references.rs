@@ -46,8 +46,9 @@ pub(crate) fn references_elsewhere(
     let text = exact(snapshot);
     let new = args.new_text();
     let grammars = syntax::grammars(context, caller);
-    let splices =
-        grammars.splices(place, snapshot.text(), args.named(), SymbolAction::Rename, &new, |_| String::new()).ok()?;
+    let splices = grammars
+        .splices(place, snapshot.text(), args.symbol_ref(), SymbolAction::Rename, &new, |_| String::new())
+        .ok()?;
     let at = offset(snapshot, splices.edits.first()?.0)?;
     let root = context.store().roots().get(place.root())?.canonical.clone();
     servers.into_iter().filter(|_| text.len() <= TEXT_BYTES_MAX).find_map(|server| {

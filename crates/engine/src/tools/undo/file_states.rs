@@ -4,7 +4,7 @@ use crate::context::history_stores::key;
 use crate::context::policy::Access;
 use crate::context::{Context, LoadedFile};
 use crate::model::call_context::{CallContext, UnreadPolicy};
-use crate::model::call_size::check_together;
+use crate::model::call_size::check_call_size;
 use crate::pipeline::plan::file_plan::{
     CurrentState, FilePlan, SeenUpdate, TargetState, replace_all_bytes, without_ops,
 };
@@ -26,7 +26,7 @@ const DIFF_BYTES_MAX: usize = 4000;
 ///
 /// Errors: `call.too_large`.
 pub(super) fn check_undone(files: usize, bytes: usize) -> Result<()> {
-    check_together(files, bytes).map_err(|error| {
+    check_call_size(files, bytes).map_err(|error| {
         error.next("Undo fewer operations in one call, or restore each file by itself, as it was before the operation.")
     })
 }
@@ -39,7 +39,7 @@ pub(super) fn current_state(context: &Context, place: &SafePath) -> Result<Curre
     let now = match context.load_file(place, None) {
         Err(error) if error.code() == Code::FileTooLarge => {
             let version = context.read_up_to(place, CONTENT_BYTES_MAX)?;
-            version.map(|it| LoadedFile { snapshot: Snapshot::binary(it.bytes), stamp: it.meta, racy: it.racy })
+            version.map(|it| LoadedFile { snapshot: Snapshot::binary(it.bytes), meta: it.meta, racy: it.racy })
         }
         other => other?,
     };

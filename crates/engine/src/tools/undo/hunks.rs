@@ -74,7 +74,7 @@ pub(super) struct HunkSelection<'a> {
 pub(super) fn undo_hunks(
     context: &Context,
     caller: &CallContext,
-    cause: CallOrigin<'_>,
+    origin: CallOrigin<'_>,
     args: &UndoInput,
     path: Option<&Path>,
 ) -> Result<Answer> {
@@ -94,7 +94,7 @@ pub(super) fn undo_hunks(
     let hunks = HunkNumbers::new(logged.id, args.hunks.as_deref().unwrap_or_default())?;
     let (file, place) = changed_text(context, &logged, path)?;
     let selection = HunkSelection { root, logged, file, place, hunks, action, read_by: None };
-    change_hunks(context, caller, cause, &selection, args.dry_run || caller.dry_run)
+    change_hunks(context, caller, origin, &selection, args.dry_run || caller.dry_run)
 }
 
 /// Undoes or redoes the change that a file underwent in several operations, `last` being the newest of them that touched
@@ -104,7 +104,7 @@ pub(super) fn undo_hunks(
 pub(crate) fn change_merged_hunks(
     context: &Context,
     caller: &CallContext,
-    cause: CallOrigin<'_>,
+    origin: CallOrigin<'_>,
     last: (usize, LogEntry),
     file: FileChange,
     numbers: &[usize],
@@ -119,7 +119,7 @@ pub(crate) fn change_merged_hunks(
     let hunks = HunkNumbers { of_several: true, ..HunkNumbers::new(logged.id, numbers)? };
     let action = if redo { HunkAction::Apply } else { HunkAction::Reverse };
     let selection = HunkSelection { root, logged, file, place, hunks, action, read_by: None };
-    change_hunks(context, caller, cause, &selection, caller.dry_run)
+    change_hunks(context, caller, origin, &selection, caller.dry_run)
 }
 
 /// True for a regular file.
@@ -178,11 +178,11 @@ fn changed_text(context: &Context, logged: &LogEntry, path: Option<&Path>) -> Re
 fn change_hunks(
     context: &Context,
     caller: &CallContext,
-    cause: CallOrigin<'_>,
+    origin: CallOrigin<'_>,
     selection: &HunkSelection<'_>,
     dry_run: bool,
 ) -> Result<Answer> {
-    let receipts = write_hunks(context, caller, cause, selection, dry_run)?;
+    let receipts = write_hunks(context, caller, origin, selection, dry_run)?;
     Ok(selection.answer(context, receipts, dry_run))
 }
 
@@ -190,14 +190,14 @@ fn change_hunks(
 pub(super) fn write_hunks(
     context: &Context,
     caller: &CallContext,
-    cause: CallOrigin<'_>,
+    origin: CallOrigin<'_>,
     selection: &HunkSelection<'_>,
     dry_run: bool,
 ) -> Result<Vec<Receipt>> {
     let turns = context.lock_paths(once(selection.place.absolute()));
     let remark = selection.remark();
-    let cause = CallOrigin { remark: &remark, ..cause };
-    let done = plan_and_commit(context, caller, cause, dry_run, || {
+    let origin = CallOrigin { remark: &remark, ..origin };
+    let done = plan_and_commit(context, caller, origin, dry_run, || {
         let now = current_state(context, &selection.place)?;
         if let Some(options) = selection.read_by {
             may_replace(context, caller, options, &selection.place, &now)?;

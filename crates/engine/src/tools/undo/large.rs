@@ -64,8 +64,8 @@ pub(crate) fn plan_big_undo(
     if scanned.summary.id != after.content {
         return whole_or_refused(context, size, &place, CHANGED_SINCE);
     }
-    let spots = replaced_spans(&swaps, &lines);
-    let Some(extract) = sparse_around(&source, scanned.summary, &spots, ContextMargin::FOR_REPORT)? else {
+    let relevant_spans = replaced_spans(&swaps, &lines);
+    let Some(extract) = sparse_around(&source, scanned.summary, &relevant_spans, ContextMargin::FOR_REPORT)? else {
         return whole_or_refused(context, size, &place, LONG_LINE);
     };
     source.check_unchanged()?;

@@ -52,28 +52,28 @@ pub(crate) struct UndoneOperations {
 
 /// Runs the tool `undo`.
 pub(crate) fn undo(context: &Context, caller: &CallContext, tool: &'static str, mut input: Value) -> Result<Answer> {
-    let cause = CallOrigin::new(tool, &input);
+    let origin = CallOrigin::new(tool, &input);
     let raw = raw_path::take(&mut input)?;
     let args: UndoInput = formats::from_json(FormatInput::Json(input))?;
-    let cause = CallOrigin { irreversible: args.irreversible, ..cause };
+    let origin = CallOrigin { irreversible: args.irreversible, ..origin };
     if args.hunks.is_some() {
         check_hunk_call(&args)?;
         let path = raw.as_deref().or(args.file_path.as_deref().map(Path::new));
-        return undo_hunks(context, caller, cause, &args, path);
+        return undo_hunks(context, caller, origin, &args, path);
     }
-    undo_answer(context, caller, cause, &args, raw.as_deref())
+    undo_answer(context, caller, origin, &args, raw.as_deref())
 }
 
 /// Undoes what the arguments select, and renders the reply.
 pub(crate) fn undo_answer(
     context: &Context,
     caller: &CallContext,
-    cause: CallOrigin<'_>,
+    origin: CallOrigin<'_>,
     args: &UndoInput,
     raw: Option<&Path>,
 ) -> Result<Answer> {
     let dry_run = args.dry_run || caller.dry_run;
-    let UndoneOperations { operations, receipts } = undo_operations(context, caller, cause, args, raw)?;
+    let UndoneOperations { operations, receipts } = undo_operations(context, caller, origin, args, raw)?;
     let operation = receipts.iter().find_map(Receipt::operation);
     let RenderedReceipts { text, files, all, .. } = render_receipts(context, receipts);
     let summary: String = operations.iter().map(|logged| headline(logged, dry_run)).collect();
@@ -96,15 +96,15 @@ pub(crate) fn undo_turn(context: &Context, caller: &CallContext, id: &str) -> Re
         return Err(Error::new(Code::OperationMissing, "Nothing of this turn is in effect.")
             .next("Redo what undid it, if it is wanted again."));
     }
-    let cause = CallOrigin::of_parts("undo", &[id.as_bytes()]);
-    undo_answer(context, caller, cause, &UndoInput { ids, ..UndoInput::default() }, None)
+    let origin = CallOrigin::of_parts("undo", &[id.as_bytes()]);
+    undo_answer(context, caller, origin, &UndoInput { ids, ..UndoInput::default() }, None)
 }
 
 /// Undoes, or redoes, the operations that a call without hunks names.
 pub(crate) fn undo_operations(
     context: &Context,
     caller: &CallContext,
-    cause: CallOrigin<'_>,
+    origin: CallOrigin<'_>,
     args: &UndoInput,
     raw: Option<&Path>,
 ) -> Result<UndoneOperations> {
@@ -126,7 +126,7 @@ pub(crate) fn undo_operations(
         return Err(Error::new(Code::CallInvalid, "The call does not say clearly which operations are meant.")
                 .next(format!("Give one of id, file_path or last (1 to {UNDONE_OPERATIONS_MAX}), or none of them for the last one; for a part of one file, id, file_path and hunks.")));
     }
-    choose_and_take_back(context, caller, cause, args, raw, times)
+    choose_and_take_back(context, caller, origin, args, raw, times)
 }
 
 /// Selects operations and undoes them. If another process undoes one of them meanwhile, the selection is repeated,
@@ -134,7 +134,7 @@ pub(crate) fn undo_operations(
 fn choose_and_take_back(
     context: &Context,
     caller: &CallContext,
-    cause: CallOrigin<'_>,
+    origin: CallOrigin<'_>,
     args: &UndoInput,
     raw: Option<&Path>,
     times: usize,
@@ -147,7 +147,7 @@ fn choose_and_take_back(
         let (root, all) = choose(context, caller, args, raw, times)?;
         let mut overtaken = false;
         let chosen = ChosenOperations { root, all: &all, is_named: args.id.is_some() };
-        match take_back(context, caller, cause, &chosen, &mut overtaken, dry_run) {
+        match take_back(context, caller, origin, &chosen, &mut overtaken, dry_run) {
             Err(_) if overtaken && attempt < RACE_RETRIES_MAX => {}
             Err(error) => return Err(error),
             Ok(receipts) => return Ok(UndoneOperations { operations: all, receipts }),
@@ -171,7 +171,7 @@ struct ChosenOperations<'a> {
 fn take_back(
     context: &Context,
     caller: &CallContext,
-    cause: CallOrigin<'_>,
+    origin: CallOrigin<'_>,
     chosen: &ChosenOperations<'_>,
     overtaken: &mut bool,
     dry_run: bool,
@@ -184,9 +184,9 @@ fn take_back(
     };
     let turns = context.lock_paths(overlay::paths(all));
     let also: Vec<OperationId> = older.iter().map(|logged| logged.id).collect();
-    let cause = CallOrigin { role, also: &also, ..cause };
+    let origin = CallOrigin { role, also: &also, ..origin };
     let mut check = || is_still_done(context, root, all).inspect_err(|_| *overtaken = true);
-    let done = plan_and_commit(context, caller, cause, dry_run, || {
+    let done = plan_and_commit(context, caller, origin, dry_run, || {
         check()?;
         let plans = reversal::plans(context, caller, root, all);
         // Conflicting files may be the result of another process undoing the same operation.
@@ -205,7 +205,7 @@ fn take_back(
             if dry_run {
                 return Err(error);
             }
-            let nothing = mark_taken_back(context, caller, cause, root, error).inspect_err(|_| *overtaken = true)?;
+            let nothing = mark_taken_back(context, caller, origin, root, error).inspect_err(|_| *overtaken = true)?;
             remove_made(context, all);
             return Err(nothing);
         }
@@ -225,18 +225,18 @@ fn take_back(
 fn mark_taken_back(
     context: &Context,
     caller: &CallContext,
-    cause: CallOrigin<'_>,
+    origin: CallOrigin<'_>,
     root: usize,
     nothing: Error,
 ) -> Result<Error> {
     let operation = Operation {
         session: caller.session.clone(),
-        tool: cause.tool.to_owned(),
+        tool: origin.tool.to_owned(),
         format: String::new(),
-        digest: cause.digest,
+        digest: origin.digest,
         note: "the files were already as they were before".to_owned(),
-        role: cause.role,
-        also_undoes: cause.also.to_vec(),
+        role: origin.role,
+        also_undoes: origin.also.to_vec(),
         outcome: OperationOutcome::Done,
         keeps_content: true,
         files: Vec::new(),
@@ -247,7 +247,7 @@ fn mark_taken_back(
         Ok(entered) => {
             // If that fails, the operation is resolved later by comparing its files, and it has none.
             let _ = history.mark_committed(&[entered.id]);
-            let verb = if matches!(cause.role, Role::Redo(_)) { "redone" } else { "undone" };
+            let verb = if matches!(origin.role, Role::Redo(_)) { "redone" } else { "undone" };
             let next = format!("It counts as {verb} now: repeat the call for the operation before it.");
             Ok(nothing.next(next).fact("operation", entered.id.to_string()))
         }

@@ -61,7 +61,7 @@ impl<'a> Overlay<'a> {
     /// The limit on the bytes of all files, which are in memory together. A single file has a limit of its own.
     ///
     /// Errors: `call.too_large`.
-    pub(super) fn check_together(&self) -> Result<()> {
+    pub(super) fn check_call_size(&self) -> Result<()> {
         let size = |state: &CurrentState| text_of(state).map_or(0, Snapshot::size);
         let sizes = self.entries.values().map(|it| size(&it.current).max(size(&it.after.now)));
         if self.entries.len() == 1 { Ok(()) } else { check_undone(self.entries.len(), sizes.sum()) }
@@ -125,8 +125,8 @@ impl<'a> Overlay<'a> {
         let carried = self.entries.get(source.absolute()).map(|stand| &stand.after);
         let carried = carried.filter(|then| matches!(then.now, CurrentState::File(_)) && plan.attributes.is_none());
         let mode = plan.mode.or(carried.and_then(|then| then.now.mode())).unwrap_or(0o644);
-        let stamp = FileMeta { mode: S_IFREG | mode, ..FileMeta::default() };
-        let now = CurrentState::File(LoadedFile { snapshot: plan.after()?, stamp, racy: true });
+        let meta = FileMeta { mode: S_IFREG | mode, ..FileMeta::default() };
+        let now = CurrentState::File(LoadedFile { snapshot: plan.after()?, meta, racy: true });
         Ok(match carried {
             Some(then) => PlannedState { now, file: then.file.clone(), attributes: then.attributes.clone() },
             None => PlannedState { now, file: None, attributes: plan.attributes.clone() },
@@ -153,7 +153,7 @@ impl<'a> Overlay<'a> {
             }
             CurrentState::Link(target) => FilePlan::replace_entry(place, disk, TargetState::Link(target)),
             CurrentState::File(file) => {
-                let mode = file.stamp.mode & 0o7777;
+                let mode = file.meta.mode & 0o7777;
                 let bytes = file.snapshot.raw().to_vec();
                 if let Some(from) = then.file.filter(|from| from.absolute() != place.absolute()) {
                     self.moved(place, disk, &from, sources.get(from.absolute())?, bytes, mode)

@@ -53,13 +53,13 @@ pub(crate) struct RestoreInput {
 
 /// Runs the tool `restore`.
 pub(crate) fn restore(context: &Context, caller: &CallContext, tool: &'static str, mut input: Value) -> Result<Answer> {
-    let cause = CallOrigin::new(tool, &input);
+    let origin = CallOrigin::new(tool, &input);
     let options = CallOptions::take(&mut Value::Null, caller, context.config(), tool)?;
     let raw = raw_path::take(&mut input)?;
     let args: RestoreInput = formats::from_json(FormatInput::Json(input))?;
-    let cause = CallOrigin { irreversible: args.irreversible, ..cause };
+    let origin = CallOrigin { irreversible: args.irreversible, ..origin };
     let path = raw.as_deref().unwrap_or(Path::new(&args.file_path));
-    let RestoredFile { receipts, hunks } = restore_file(context, caller, cause, &options, &args, path)?;
+    let RestoredFile { receipts, hunks } = restore_file(context, caller, origin, &options, &args, path)?;
     let dry_run = args.dry_run || caller.dry_run;
     if let Some(selection) = hunks {
         return Ok(selection.answer(context, receipts, dry_run));
@@ -81,7 +81,7 @@ pub(crate) struct RestoredFile<'a> {
 pub(crate) fn restore_file<'a>(
     context: &Context,
     caller: &CallContext,
-    cause: CallOrigin<'_>,
+    origin: CallOrigin<'_>,
     options: &'a CallOptions,
     args: &RestoreInput,
     path: &Path,
@@ -94,13 +94,13 @@ pub(crate) fn restore_file<'a>(
     let dry_run = args.dry_run || caller.dry_run;
     if let Some(numbers) = &args.hunks {
         let selection = hunks_to_restore(context, options, args, numbers, &place)?;
-        let receipts = write_hunks(context, caller, cause, &selection, dry_run)?;
+        let receipts = write_hunks(context, caller, origin, &selection, dry_run)?;
         return Ok(RestoredFile { receipts, hunks: Some(selection) });
     }
     let (root, logged) = select::operation(context, named.name)?;
     let (side, told_by) = side_at(context, root, &place, &logged, named.before)?;
     let turns = context.lock_paths(once(place.absolute()));
-    let receipts = plan_and_commit(context, caller, cause, dry_run, || {
+    let receipts = plan_and_commit(context, caller, origin, dry_run, || {
         let now = current_state(context, &place)?;
         may_replace(context, caller, options, &place, &now)?;
         let plan = plan_restore(context, caller, &place, root, &told_by, now, side)?;

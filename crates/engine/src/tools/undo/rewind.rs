@@ -44,15 +44,15 @@ pub(crate) struct RewindInput {
 
 /// Runs the tool `rewind`.
 pub(crate) fn rewind(context: &Context, caller: &CallContext, tool: &'static str, input: Value) -> Result<Answer> {
-    let cause = CallOrigin::new(tool, &input);
+    let origin = CallOrigin::new(tool, &input);
     let args: RewindInput = formats::from_json(FormatInput::Json(input))?;
     let moment = find_moment(context, &args.to)?;
     let kept = kept_operations(context, caller, &moment, args.shell)?;
     let RewindInput { to, shell, dry_run, irreversible } = args;
     let undo = UndoInput { since: Some(to), shell, dry_run, irreversible, ..UndoInput::default() };
-    let cause = CallOrigin { irreversible, ..cause };
+    let origin = CallOrigin { irreversible, ..origin };
     let describe = |text: &mut String| describe_kept(&kept, &caller.session, text);
-    match undo_answer(context, caller, cause, &undo, None) {
+    match undo_answer(context, caller, origin, &undo, None) {
         Ok(mut answer) => {
             describe(&mut answer.text);
             let ids = kept.iter().take(KEPT_OPERATIONS_MAX).map(|logged| Value::from(logged.id.to_string()));

@@ -36,7 +36,7 @@ struct ValidationCase<'p> {
     before: &'p str,
     after: &'p str,
     sources: Vec<SchemaSource>,
-    stance: ValidationPolicy,
+    policy: ValidationPolicy,
     /// Changes to the caller's text by others.
     others: Vec<&'p Note>,
     notes: Vec<String>,
@@ -54,11 +54,11 @@ pub(crate) fn validate(context: &Context, plans: &mut [FilePlan], allows_invalid
         } else {
             context.config().strictness
         };
-        let stance = ValidationPolicy {
+        let policy = ValidationPolicy {
             syntax: syntax.min(context.config().strictness),
             refuses: !plan.outcome.has_conflict_markers,
         };
-        match judged(context, plan, stance, &mut left) {
+        match validate_plan(context, plan, policy, &mut left) {
             Ok(notes) => plan.outcome.notes.extend(notes),
             Err(error) => errors.push(error),
         }
@@ -67,10 +67,10 @@ pub(crate) fn validate(context: &Context, plans: &mut [FilePlan], allows_invalid
 }
 
 /// Reports problems in a text that a person changed, without refusing it.
-pub(crate) fn tell_of_a_persons_text(context: &Context, plans: &mut [FilePlan]) {
+pub(crate) fn validate_user_text(context: &Context, plans: &mut [FilePlan]) {
     for plan in plans.iter_mut().filter(|plan| plan.outcome.user_modified) {
-        let stance = ValidationPolicy { syntax: Strictness::Warn.min(context.config().strictness), refuses: false };
-        let told = judged(context, plan, stance, &mut VALIDATED_BYTES_MAX.clone());
+        let policy = ValidationPolicy { syntax: Strictness::Warn.min(context.config().strictness), refuses: false };
+        let told = validate_plan(context, plan, policy, &mut VALIDATED_BYTES_MAX.clone());
         plan.outcome.notes.extend(told.unwrap_or_else(|error| vec![error.message().to_owned()]));
     }
 }
@@ -88,14 +88,19 @@ fn is_skipped(context: &Context, place: &SafePath) -> bool {
 /// Validates one plan; returns the notes.
 ///
 /// Errors: as `validate`.
-fn judged(context: &Context, plan: &FilePlan, stance: ValidationPolicy, left: &mut usize) -> Result<Vec<String>> {
+fn validate_plan(
+    context: &Context,
+    plan: &FilePlan,
+    policy: ValidationPolicy,
+    left: &mut usize,
+) -> Result<Vec<String>> {
     let text = plan.target == TargetState::File && !plan.before.is_binary();
     if !text || is_skipped(context, &plan.place) {
         return Ok(Vec::new());
     }
     let sources = schemas_of(context, &plan.place);
     let named =
-        DataFormat::of(plan.place.absolute()).filter(|_| stance.syntax > Strictness::Off || !sources.is_empty());
+        DataFormat::of(plan.place.absolute()).filter(|_| policy.syntax > Strictness::Off || !sources.is_empty());
     if named.is_none() && sources.is_empty() {
         return Ok(Vec::new());
     }
@@ -120,7 +125,7 @@ fn judged(context: &Context, plan: &FilePlan, stance: ValidationPolicy, left: &m
         before,
         after: after.text(),
         sources,
-        stance,
+        policy,
         others,
         notes: Vec::new(),
     };
@@ -142,7 +147,7 @@ impl ValidationCase<'_> {
                 if let PriorValidity::Broken = before {
                     self.notes.push(format!("The file is valid {} again.", self.kind.name()));
                 }
-                self.tell_repeated(&before, document.duplicates());
+                self.note_duplicate_names(&before, document.duplicates());
                 for source in std::mem::take(&mut self.sources) {
                     self.fits(context, &source, &before, &document, after)?;
                 }
@@ -186,7 +191,7 @@ impl ValidationCase<'_> {
             PriorValidity::Unknown => self.notes.push(messages::unchecked_note(self.place, "it was too large before")),
             _ if marks => self.notes.push(format!("This is not valid by itself, as templates are: {wrong}")),
             // An unparsable text cannot fit a schema.
-            _ if self.stance.syntax == Strictness::Refuse || (self.stance.refuses && !self.sources.is_empty()) => {
+            _ if self.policy.syntax == Strictness::Refuse || (self.policy.refuses && !self.sources.is_empty()) => {
                 return Err(messages::broken(self, fault));
             }
             _ => self.notes.push(format!("The file is not valid {}: {wrong}", self.kind.name())),
@@ -195,7 +200,7 @@ impl ValidationCase<'_> {
     }
 
     /// Notes new duplicate names in an object: they are valid syntax, but hardly ever intended.
-    fn tell_repeated(&mut self, before: &PriorValidity, repeated: &[DuplicateName]) {
+    fn note_duplicate_names(&mut self, before: &PriorValidity, repeated: &[DuplicateName]) {
         let old = if let PriorValidity::Sound(document) = before { document.duplicates() } else { &[] };
         let new: Vec<&DuplicateName> =
             repeated.iter().filter(|it| count_named(repeated, &it.name) > count_named(old, &it.name)).take(3).collect();
@@ -222,7 +227,7 @@ impl ValidationCase<'_> {
             if let Some(what) = schemas::also_wrong(source, self.after) {
                 let was =
                     schemas::also_wrong(source, self.before).is_some() && !matches!(before, PriorValidity::Nothing);
-                if self.stance.refuses && !was {
+                if self.policy.refuses && !was {
                     return Err(messages::invalid_for_reader(self, source, &what));
                 }
                 self.notes.push(format!("{} is not content: {what}", source.name()));
@@ -240,7 +245,7 @@ impl ValidationCase<'_> {
         let new = if old.more || old.limit_reached { Vec::new() } else { new_violations(&old.violations, &violations) };
         if new.is_empty() {
             self.notes.push(messages::old_problems_note(source, violations.len(), more));
-        } else if self.stance.refuses && !(matches!(source, SchemaSource::Claude) && was_invalid(before, &old)) {
+        } else if self.policy.refuses && !(matches!(source, SchemaSource::Claude) && was_invalid(before, &old)) {
             return Err(messages::violations(self, source, &new, violations.len() - new.len(), more, after));
         } else {
             self.notes.push(messages::new_problems_note(self.after, source, &new));

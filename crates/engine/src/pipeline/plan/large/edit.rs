@@ -67,7 +67,7 @@ fn try_big(
     options: &CallOptions,
 ) -> Result<StreamOutcome> {
     let needles: Vec<&str> = finds.iter().map(|find| &*find.old).collect();
-    let looked = match look(context, caller, place, &source, ops, &needles, options)? {
+    let looked = match scan_and_find_base(context, caller, place, &source, ops, &needles, options)? {
         Ok(looked) => looked,
         Err(why) => return Ok(StreamOutcome::Whole(why)),
     };
@@ -78,8 +78,8 @@ fn try_big(
         return nowhere(context, place, &source, finds);
     }
     let least = ContextMargin { bytes: if ops.len() > 1 { CONTEXT_BYTES } else { 0 }, ..ContextMargin::FOR_REPORT };
-    let spots = spots(scanned, finds, &counts);
-    let Some(extract) = sparse_around(&source, scanned.summary, &spots, least)? else {
+    let relevant_spans = relevant_spans(scanned, finds, &counts);
+    let Some(extract) = sparse_around(&source, scanned.summary, &relevant_spans, least)? else {
         return Ok(StreamOutcome::Whole(LONG_LINE));
     };
     source.check_unchanged()?;
@@ -91,7 +91,7 @@ fn try_big(
 }
 
 /// Scans a file for these texts, and finds the version that the caller saw.
-pub(super) fn look(
+pub(super) fn scan_and_find_base(
     context: &Context,
     caller: &CallContext,
     place: &SafePath,
@@ -162,7 +162,7 @@ fn nowhere(context: &Context, place: &SafePath, source: &FileSource, finds: &[&T
         .fact("reason", "not_found")
         .fact("size", size)
         .fact("limit", most);
-    let lines = telling(finds);
+    let lines = longest_lines(finds);
     let scanned = scan(source, ScanQuery { needles: &lines, ..ScanQuery::default() })?.ok();
     let places = scanned.map(|scanned| scanned.occurrences).unwrap_or_default();
     let of = |needle: usize| places.iter().filter(move |stand| stand.needle == needle).map(|stand| stand.line);
@@ -231,7 +231,7 @@ pub(super) fn exactly(options: &CallOptions) -> ResolveSettings {
     ResolveSettings {
         matching: Matching::Exact,
         emptied_lines: options.matching == Matching::Standard,
-        omissions: options.cause.allows_invalid,
+        omissions: options.origin.allows_invalid,
         ..ResolveSettings::default()
     }
 }
@@ -244,7 +244,7 @@ const PROBED_LINES_MAX: usize = 16;
 const PROBED_LINE_BYTES_MIN: usize = 6;
 
 /// Returns the longest lines of the texts, trimmed.
-fn telling<'o>(finds: &[&'o TextQuery]) -> Vec<&'o str> {
+fn longest_lines<'o>(finds: &[&'o TextQuery]) -> Vec<&'o str> {
     let mut lines: Vec<&str> = finds
         .iter()
         .flat_map(|find| find.old.lines())
@@ -272,7 +272,7 @@ pub(super) const LONG_LINE: WholeFileReason = WholeFileReason::new(
 );
 
 /// Returns the relevant spans, in the order of the file.
-fn spots(scanned: &ScanResult, finds: &[&TextQuery], counts: &[usize]) -> Vec<RelevantSpan> {
+fn relevant_spans(scanned: &ScanResult, finds: &[&TextQuery], counts: &[usize]) -> Vec<RelevantSpan> {
     let mut left: Vec<usize> = finds
         .iter()
         .map(|find| match find.expected {
@@ -283,20 +283,20 @@ fn spots(scanned: &ScanResult, finds: &[&TextQuery], counts: &[usize]) -> Vec<Re
         .collect();
     // If there are too many or too few occurrences, their headings are reported.
     let above: Vec<usize> = finds.iter().zip(counts).map(|(find, &count)| heading_lines(find, count)).collect();
-    let mut spots = Vec::new();
+    let mut relevant_spans = Vec::new();
     for &Occurrence { at, end, line, needle, .. } in &scanned.occurrences {
         let left = &mut left[needle];
         *left = left.saturating_sub(1);
         if *left > 0 || finds[needle].expected == ExpectedMatches::All {
-            spots.push(RelevantSpan { at, end, line, above: above[needle] });
+            relevant_spans.push(RelevantSpan { at, end, line, above: above[needle] });
         }
     }
     // Whole lines may also be the last ones of a text without a final line end.
     let FileSummary { size, lines, open, .. } = scanned.summary;
     if finds.iter().any(|find| find.lines) {
-        spots.push(RelevantSpan { at: size, end: size, line: lines + usize::from(!open), above: 0 });
+        relevant_spans.push(RelevantSpan { at: size, end: size, line: lines + usize::from(!open), above: 0 });
     }
-    spots
+    relevant_spans
 }
 
 /// Returns how many lines above an occurrence are kept, in case it has to be reported.

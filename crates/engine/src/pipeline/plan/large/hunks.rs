@@ -56,11 +56,11 @@ pub(super) fn try_hunks(
     options: &CallOptions,
 ) -> Result<StreamOutcome> {
     let needles: Vec<&str> = old.iter().map(|old| &**old).collect();
-    let looked = match edit::look(context, caller, place, &source, ops, &needles, options)? {
+    let looked = match edit::scan_and_find_base(context, caller, place, &source, ops, &needles, options)? {
         Ok(looked) => looked,
         Err(why) => return Ok(StreamOutcome::Whole(why)),
     };
-    let Some(spots) = spots(&source, &looked.scanned, old.len())? else {
+    let Some(relevant_spans) = relevant_spans(&source, &looked.scanned, old.len())? else {
         return Ok(StreamOutcome::Whole(NOT_AT_ONE_PLACE));
     };
     let longest = old.iter().zip(ops).map(|(old, op)| old.lines().count() + op.text.lines().count()).max();
@@ -68,7 +68,7 @@ pub(super) fn try_hunks(
         bytes: if ops.len() > 1 { CONTEXT_BYTES } else { 0 },
         lines: CONTEXT_LINES + longest.unwrap_or(0),
     };
-    let Some(extract) = sparse_around(&source, looked.scanned.summary, &spots, least)? else {
+    let Some(extract) = sparse_around(&source, looked.scanned.summary, &relevant_spans, least)? else {
         return Ok(StreamOutcome::Whole(LONG_LINE));
     };
     source.check_unchanged()?;
@@ -80,20 +80,20 @@ pub(super) fn try_hunks(
 }
 
 /// Returns the place of each old side, in the order of the file, if it occurs as whole lines exactly once.
-fn spots(source: &FileSource, scanned: &ScanResult, of: usize) -> Result<Option<Vec<RelevantSpan>>> {
+fn relevant_spans(source: &FileSource, scanned: &ScanResult, of: usize) -> Result<Option<Vec<RelevantSpan>>> {
     if scanned.occurrences.len() > OCCURRENCES_MAX {
         return Ok(None);
     }
     let mut counts = vec![0_usize; of];
-    let mut spots = Vec::with_capacity(of);
+    let mut relevant_spans = Vec::with_capacity(of);
     for &Occurrence { at, end, needle, line } in &scanned.occurrences {
         let mut before = [0];
         let begins =
             at == scanned.summary.codec.mark || source.read(at as u64 - 1, &mut before)? == 1 && before == *b"\n";
         if begins {
             counts[needle] += 1;
-            spots.push(RelevantSpan { at, end, line, above: 0 });
+            relevant_spans.push(RelevantSpan { at, end, line, above: 0 });
         }
     }
-    Ok(counts.iter().all(|&count| count == 1).then_some(spots))
+    Ok(counts.iter().all(|&count| count == 1).then_some(relevant_spans))
 }

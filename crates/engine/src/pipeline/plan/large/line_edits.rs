@@ -70,7 +70,8 @@ fn try_big_rows(
     registers: &mut Registers,
     options: &CallOptions,
 ) -> Result<StreamOutcome> {
-    let lines: Vec<usize> = ops.iter().filter_map(named).flat_map(|(from, to)| [from, to.saturating_add(1)]).collect();
+    let lines: Vec<usize> =
+        ops.iter().filter_map(named_lines).flat_map(|(from, to)| [from, to.saturating_add(1)]).collect();
     let tag = options.tag.is_some() || options.header.is_some();
     let scanned = match scan(&source, ScanQuery { lines: &lines, tag, ..ScanQuery::default() })? {
         Ok(scanned) => scanned,
@@ -80,7 +81,7 @@ fn try_big_rows(
         return Ok(StreamOutcome::Whole(DECLARED_ENCODING));
     }
     let least = ContextMargin { bytes: 0, lines: CONTEXT_LINES_NEEDED };
-    let Some(extract) = sparse_around(&source, scanned.summary, &spots(&scanned, ops), least)? else {
+    let Some(extract) = sparse_around(&source, scanned.summary, &relevant_spans(&scanned, ops), least)? else {
         return Ok(StreamOutcome::Whole(LONG_LINE));
     };
     source.check_unchanged()?;
@@ -114,7 +115,7 @@ fn tells_of_more(context: &Context, source: &FileSource, error: &Error) -> bool 
 }
 
 /// Returns the lines that an operation is about.
-fn named(op: &Op) -> Option<(usize, usize)> {
+fn named_lines(op: &Op) -> Option<(usize, usize)> {
     let rows = line_edits::of(op)?;
     match rows.target {
         LineTarget::Head => Some((1, 1)),
@@ -123,21 +124,21 @@ fn named(op: &Op) -> Option<(usize, usize)> {
 }
 
 /// Returns the spans of these lines, in the order of the file, and its end if that is relevant.
-fn spots(scanned: &ScanResult, ops: &[Op]) -> Vec<RelevantSpan> {
+fn relevant_spans(scanned: &ScanResult, ops: &[Op]) -> Vec<RelevantSpan> {
     let FileSummary { size, lines, open, .. } = scanned.summary;
     let starts = scanned.starts.chunks_exact(2);
-    let named = ops.iter().filter_map(named).zip(starts);
-    let spots = named.filter_map(|((line, _), starts)| {
+    let named = ops.iter().filter_map(named_lines).zip(starts);
+    let relevant_spans = named.filter_map(|((line, _), starts)| {
         let at = starts[0].filter(|_| line <= lines)?;
         Some(RelevantSpan { at, end: starts[1].unwrap_or(size).max(at), line, above: 0 })
     });
-    let mut spots: Vec<RelevantSpan> = spots.collect();
+    let mut relevant_spans: Vec<RelevantSpan> = relevant_spans.collect();
     if ops.iter().any(|op| {
         let rows = line_edits::of(op);
         rows.is_some_and(|it| it.target == LineTarget::Tail || it.named().is_some_and(|(_, to)| to > lines))
     }) {
-        spots.push(RelevantSpan { at: size, end: size, line: lines + usize::from(!open), above: 0 });
+        relevant_spans.push(RelevantSpan { at: size, end: size, line: lines + usize::from(!open), above: 0 });
     }
-    spots.sort_by_key(|spot| spot.at);
-    spots
+    relevant_spans.sort_by_key(|spot| spot.at);
+    relevant_spans
 }

@@ -156,7 +156,7 @@ fn retry_streamed(
 fn asks_for_parts(context: &Context, place: &SafePath, options: &CallOptions) -> bool {
     options.declared.is_none()
         && !options.whole
-        && options.worded.is_none()
+        && options.anchor_format.is_none()
         && !notebook::is_named(place)
         && !context.config().formatters.iter().any(|it| it.files.matches(place.relative(), place.absolute()))
 }
@@ -208,5 +208,5 @@ pub(crate) fn why(unfit: ScanObstacle) -> WholeFileReason {
 
 /// Wraps a sparse snapshot as a loaded file.
 pub(crate) fn opened(source: &FileSource, snapshot: Snapshot) -> LoadedFile {
-    LoadedFile { snapshot, stamp: *source.meta(), racy: true }
+    LoadedFile { snapshot, meta: *source.meta(), racy: true }
 }

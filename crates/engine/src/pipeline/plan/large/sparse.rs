@@ -47,11 +47,11 @@ impl ContextMargin {
 pub(crate) fn sparse_around(
     source: &FileSource,
     whole: FileSummary,
-    spots: &[RelevantSpan],
+    relevant_spans: &[RelevantSpan],
     least: ContextMargin,
 ) -> Result<Option<Snapshot>> {
     let mut regions = vec![head(source, whole.size)?];
-    for spot in spots {
+    for spot in relevant_spans {
         let Some(region) = region(source, whole.size, *spot, least)? else { return Ok(None) };
         join(&mut regions, region);
     }

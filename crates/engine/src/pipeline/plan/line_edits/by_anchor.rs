@@ -52,7 +52,7 @@ pub(super) fn anchors_to_numbers(
             let shown = view(subject, words.words(), &known);
             let there = there.map_err(|failures| placement_refusal(context, &shown, failures, ops.len()))?;
             let found = looked_up(&words, &then, ops).and_then(|found| all_shown(subject, &lines, ops, found));
-            let found = found.map_err(|failures| at_that_time(context, subject, &seen, failures, ops.len()))?;
+            let found = found.map_err(|failures| past_version_refusal(context, subject, &seen, failures, ops.len()))?;
             if there.is_empty() || options.on_stale == StalePolicy::Reject {
                 return Ok(NumberedEdits { ops: found, base: Base::Stale { seen, lines_seen: lines }, moved: false });
             }
@@ -72,7 +72,7 @@ fn view<'a>(subject: &LineEditContext<'a>, words: &'a [AnchorWord], lines: &'a L
 }
 
 /// Creates the error for failures in a version that is not the current one: its lines cannot be marked as shown.
-fn at_that_time(
+fn past_version_refusal(
     context: &Context,
     subject: &LineEditContext<'_>,
     seen: &Snapshot,

@@ -5,7 +5,7 @@ pub(crate) mod relocate;
 use crate::context::history_stores::key;
 use crate::context::options::CallOptions;
 use crate::context::{Context, LoadedFile};
-use crate::model::{call_context::CallContext, call_handle::CallPhase, call_size::check_together};
+use crate::model::{call_context::CallContext, call_handle::CallPhase, call_size::check_call_size};
 use crate::pipeline::plan::anchor_edits::plan_anchor_edits;
 use crate::pipeline::plan::edit::{empty_file_text, plan_edit};
 use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, TargetState, replace_all_bytes, without_ops};
@@ -95,9 +95,9 @@ pub(crate) fn plan(
         }
         let done = tree.step(step, target);
         caller.advance()?;
-        tree.check_together()?;
+        tree.check_call_size()?;
         let Err(error) = done else { continue };
-        let again = removed_before(context, caller, options.cause, &target.place, &error).filter(|_| target.leaves());
+        let again = removed_before(context, caller, options.origin, &target.place, &error).filter(|_| target.leaves());
         if again.is_some() || targets.len() == 1 && !options.patch.reject {
             return Err(again.unwrap_or(error));
         }
@@ -110,10 +110,10 @@ pub(crate) fn plan(
     plans.retain(|plan| !(plan.creates() && plan.target == TargetState::Nothing));
     for plan in &mut plans {
         // The requested line format, else that of the text.
-        plan.display.header = options.header.or(plan.display.header).filter(|_| options.worded.is_none());
-        plan.display.anchor_format = options.worded.or(plan.display.anchor_format).filter(|_| options.header.is_none());
-        plan.display.name =
-            plan.display.header.map(|_| name_in_header(context, caller, &plan.place)).unwrap_or_default();
+        let display = &mut plan.display;
+        display.header = options.header.or(display.header).filter(|_| options.anchor_format.is_none());
+        display.anchor_format = options.anchor_format.or(display.anchor_format).filter(|_| options.header.is_none());
+        display.name = display.header.map(|_| name_in_header(context, caller, &plan.place)).unwrap_or_default();
         plan.outcome.notes.extend(notebook::text_edit_warning(&plan.place, &plan.before, &plan.outcome.ops));
     }
     if options.partial && !plans.is_empty() && !tree.failed {
@@ -138,7 +138,7 @@ impl RequestTree<'_> {
         }
         match (ask, to) {
             (FileAction::Edit { ops, order }, _) => {
-                let plan = self.edit(place, ops, *order).map_err(|error| self.taught(place, ops, error))?;
+                let plan = self.edit(place, ops, *order).map_err(|error| self.explain_error(place, ops, error))?;
                 self.plans[plan].executable = mode.map(|mode| mode == FileMode::Executable);
                 let left_out: Vec<usize> = self.plans[plan].outcome.failed.iter().filter_map(op_index).collect();
                 self.reject(target, Some(&left_out));
@@ -153,7 +153,7 @@ impl RequestTree<'_> {
             }
             (FileAction::Delete { text }, _) => self.delete(place, text.as_deref())?,
             (FileAction::Move { ops, .. }, Some(to)) => self.move_file(step, place, to, ops, *mode)?,
-            (FileAction::Copy { ops, .. }, Some(to)) => self.carry(step, place, to, ops, true, *mode)?,
+            (FileAction::Copy { ops, .. }, Some(to)) => self.relocate(step, place, to, ops, true, *mode)?,
             (FileAction::Binary(change), _) => self.binary(place, change)?,
             _ => return Err(Error::new(Code::CallInvalid, "This engine cannot do that yet.")),
         }
@@ -163,12 +163,12 @@ impl RequestTree<'_> {
     /// The limits on the files of a call together. A single file has limits of its own.
     ///
     /// Errors: `call.too_large`, `edit.too_much_work`.
-    fn check_together(&self) -> Result<()> {
+    fn check_call_size(&self) -> Result<()> {
         if self.targets.len() == 1 {
             return Ok(());
         }
         check_amount(self.places, 0)?;
-        check_together(self.written_plans().count(), self.written_plans().map(FilePlan::size_max).sum())
+        check_call_size(self.written_plans().count(), self.written_plans().map(FilePlan::size_max).sum())
     }
 
     /// Returns the plans that write.
@@ -194,7 +194,7 @@ impl RequestTree<'_> {
         .next("Choose another path for one of the two."))
     }
 
-    fn taught(&self, place: &SafePath, ops: &[Op], error: Error) -> Error {
+    fn explain_error(&self, place: &SafePath, ops: &[Op], error: Error) -> Error {
         done_before(self.context, self.caller, self.options, place, &error)
             .unwrap_or_else(|| with_advice(self.context, self.caller, place, ops, error))
     }

@@ -17,7 +17,7 @@ use std::path::Path;
 
 impl RequestTree<'_> {
     /// Moves or copies a file, with optional edits.
-    pub(super) fn carry(
+    pub(super) fn relocate(
         &mut self,
         step: usize,
         from: &SafePath,
@@ -27,14 +27,14 @@ impl RequestTree<'_> {
         mode: Option<FileMode>,
     ) -> Result<()> {
         if from.absolute() == to.absolute() {
-            let at = self.edit(from, ops, OpOrder::AsNeeded).map_err(|error| self.taught(from, ops, error))?;
+            let at = self.edit(from, ops, OpOrder::AsNeeded).map_err(|error| self.explain_error(from, ops, error))?;
             self.plans[at]
                 .outcome
                 .notes
                 .push("The file is already at the path it was to be moved to; it was edited there.".to_owned());
             return Ok(());
         }
-        let mut plan = self.lift(step, from, ops, copied)?;
+        let mut plan = self.take_source(step, from, ops, copied)?;
         if let Some(Handle::Lines(header, _) | Handle::Headed(header, _)) = self.bases.get(from.absolute()) {
             plan.display.header = Some(*header);
         }
@@ -42,11 +42,11 @@ impl RequestTree<'_> {
         if let Some(later) = self.leaving(step, to) {
             let ActionTarget { place, ask, .. } = &self.targets[later];
             if let FileAction::Move { ops, .. } = ask {
-                let lifted = self.lift(later, place, ops, false)?;
-                self.moved_away.insert(later, lifted);
+                let taken = self.take_source(later, place, ops, false)?;
+                self.moved_away.insert(later, taken);
             }
         }
-        plan.current = self.landing(to)?;
+        plan.current = self.destination_state(to)?;
         plan.place = to.clone();
         plan.executable = mode.map(|mode| mode == FileMode::Executable);
         self.add(plan);
@@ -68,7 +68,7 @@ impl RequestTree<'_> {
     }
 
     /// Takes a file from its path; the remaining plan deletes it, unless it is copied.
-    fn lift(&mut self, step: usize, from: &SafePath, ops: &[Op], copied: bool) -> Result<FilePlan> {
+    fn take_source(&mut self, step: usize, from: &SafePath, ops: &[Op], copied: bool) -> Result<FilePlan> {
         if let Some(plan) = self.moved_away.remove(&step) {
             return Ok(plan);
         }
@@ -92,7 +92,7 @@ impl RequestTree<'_> {
         if copied {
             return self.copied(from, ops);
         }
-        let at = self.edit(from, ops, OpOrder::AsNeeded).map_err(|error| self.taught(from, ops, error))?;
+        let at = self.edit(from, ops, OpOrder::AsNeeded).map_err(|error| self.explain_error(from, ops, error))?;
         let mut carried = copy_of(&self.plans[at]);
         // A file created by this same call has no source.
         let made = self.plans[at].creates();
@@ -127,13 +127,13 @@ impl RequestTree<'_> {
             _ => copy_of(plan),
         };
         self.places += add_edits(&mut copy, ops, OpOrder::AsNeeded, self.options)
-            .map_err(|error| self.taught(from, ops, error))?;
+            .map_err(|error| self.explain_error(from, ops, error))?;
         copy.source_file = (!self.plans[at].creates()).then(|| origin(from, true));
         Ok(copy)
     }
 
     /// Returns the entry at the destination.
-    fn landing(&mut self, to: &SafePath) -> Result<CurrentState> {
+    fn destination_state(&mut self, to: &SafePath) -> Result<CurrentState> {
         if let Some(at) = self.plan_at(to) {
             if self.plans[at].target != TargetState::Nothing {
                 return Err(occupied(to));

@@ -6,9 +6,9 @@ use emendate_core::{OpOutcome, Tier};
 use serde_json::{Map, Value, json};
 
 /// Operations whose own diffs a reply lists.
-const LISTED: usize = 100;
+const OPERATION_DIFFS_MAX: usize = 100;
 /// Bytes of the lines compared for these diffs.
-const LOOKED_AT: usize = 4 << 20;
+const COMPARED_LINE_BYTES_MAX: usize = 4 << 20;
 
 /// Adds the texts of the call: those of its only edit, even if a person corrected it, or those of each of several
 /// edits. Returns the number of edits with whole patches of their own, and the number of edits that could have one.
@@ -49,7 +49,7 @@ pub(super) fn put(data: &mut Map<String, Value>, key: &str, value: Value) {
 /// Converts each edit with its own summary to JSON; the first ones with their own diffs, which take at most about
 /// `room` bytes together. The numbers are those of [`texts_of_ops`].
 fn per_edit(plan: &FilePlan, mut room: usize) -> (Value, (usize, usize)) {
-    let (mut looked_at, mut whole, mut able) = (0, 0, 0);
+    let (mut compared_bytes, mut whole, mut able) = (0, 0, 0);
     let mut edits = Vec::with_capacity(plan.outcome.ops.len());
     for (nth, op) in plan.outcome.ops.iter().enumerate() {
         let mut out = json!({
@@ -63,11 +63,11 @@ fn per_edit(plan: &FilePlan, mut room: usize) -> (Value, (usize, usize)) {
         // Edits in turn were made on texts that no longer exist; their changes are part of the total.
         let fits = op.changes.base() == plan.before.id();
         able += usize::from(fits);
-        if fits && nth < LISTED && room > 0 && looked_at < LOOKED_AT {
+        if fits && nth < OPERATION_DIFFS_MAX && room > 0 && compared_bytes < COMPARED_LINE_BYTES_MAX {
             let hunks = explain::reply_hunks(&plan.before, &op.changes, 1, room);
             for line in hunks.iter().flat_map(|hunk| &hunk.lines) {
                 room = room.saturating_sub(line.text.len());
-                looked_at += line.text.len() + line.window.before + line.window.after;
+                compared_bytes += line.text.len() + line.window.before + line.window.after;
             }
             let (held, all) = explain::held_lines(&hunks);
             whole += usize::from(held == all);

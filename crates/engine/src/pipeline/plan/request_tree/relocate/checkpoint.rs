@@ -28,7 +28,7 @@ impl RequestTree<'_> {
     ) -> Result<()> {
         let taken = self.moved_away.contains_key(&step);
         let saved = self.options.partial.then(|| self.saved([from, to]));
-        let done = self.carry(step, from, to, ops, false, mode);
+        let done = self.relocate(step, from, to, ops, false, mode);
         if let (Err(_), Some(saved)) = (&done, saved) {
             self.failed |= taken;
             self.put_back(saved);
