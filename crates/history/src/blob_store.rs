@@ -65,58 +65,58 @@ pub(crate) enum KeepOutcome {
 
 /// Stores a body under the rules above. Bytes that do not match `content` are not stored.
 pub(crate) fn keep<S: BlobStore>(
-    shelf: &mut S,
+    blobs: &mut S,
     content: ContentId,
     body: &VersionBody<'_>,
     limits: &HistoryLimits,
 ) -> Result<KeepOutcome, S::Error> {
-    let known = shelf.version(content)?;
+    let known = blobs.version(content)?;
     let full = match *body {
-        VersionBody::Bytes(raw) => return keep_proven(shelf, content, raw, known, limits.session_content()),
+        VersionBody::Bytes(raw) => return keep_proven(blobs, content, raw, known, limits.session_content()),
         VersionBody::None if known.as_ref().is_some_and(|version| version.contested) => {
             return Ok(KeepOutcome::Contested);
         }
         VersionBody::None => return Ok(KeepOutcome::Agreed(0)),
         VersionBody::Change { base, splices, full } => {
             if known.is_none()
-                && let Some(added) = keep_delta(shelf, content, base, splices, limits)?
+                && let Some(added) = keep_delta(blobs, content, base, splices, limits)?
             {
                 return Ok(KeepOutcome::Agreed(added));
             }
             match full {
                 Some(full) => full(),
-                None => return keep(shelf, content, &VersionBody::None, limits),
+                None => return keep(blobs, content, &VersionBody::None, limits),
             }
         }
     };
-    keep_proven(shelf, content, &full, known, limits.session_content())
+    keep_proven(blobs, content, &full, known, limits.session_content())
 }
 
 /// Stores the last copy of a content, with larger limits.
 pub(crate) fn keep_last_copy<S: BlobStore>(
-    shelf: &mut S,
+    blobs: &mut S,
     content: ContentId,
     raw: &[u8],
     limits: &HistoryLimits,
 ) -> Result<KeepOutcome, S::Error> {
-    let known = shelf.version(content)?;
-    keep_proven(shelf, content, raw, known, limits.last_copy())
+    let known = blobs.version(content)?;
+    keep_proven(blobs, content, raw, known, limits.last_copy())
 }
 
 /// Stores bytes that match their id, with what was computed for them before.
 pub(crate) fn keep_prepared<S: BlobStore>(
-    shelf: &mut S,
+    blobs: &mut S,
     content: ContentId,
     prepared: &PreparedBytes<'_>,
     limits: &HistoryLimits,
 ) -> Result<KeepOutcome, S::Error> {
-    let known = shelf.version(content)?;
+    let known = blobs.version(content)?;
     let body = KeptBody { raw: prepared.raw, prepared: Some(prepared) };
-    keep_body(shelf, content, body, known, limits.session_content())
+    keep_body(blobs, content, body, known, limits.session_content())
 }
 
 fn keep_proven<S: BlobStore>(
-    shelf: &mut S,
+    blobs: &mut S,
     content: ContentId,
     raw: &[u8],
     known: Option<StoredVersion>,
@@ -125,18 +125,18 @@ fn keep_proven<S: BlobStore>(
     if ContentId::of(raw) != content {
         return Ok(KeepOutcome::Agreed(0));
     }
-    keep_bytes(shelf, content, raw, known, room)
+    keep_bytes(blobs, content, raw, known, room)
 }
 
 /// Stores whole bytes. For a content that is too large, stores its metadata, whose size still exposes an impostor.
 pub(crate) fn keep_bytes<S: BlobStore>(
-    shelf: &mut S,
+    blobs: &mut S,
     content: ContentId,
     raw: &[u8],
     known: Option<StoredVersion>,
     room: SizeLimit,
 ) -> Result<KeepOutcome, S::Error> {
-    keep_body(shelf, content, KeptBody { raw, prepared: None }, known, room)
+    keep_body(blobs, content, KeptBody { raw, prepared: None }, known, room)
 }
 
 /// Whole bytes, perhaps with what their storage needs.
@@ -160,7 +160,7 @@ impl<'a> KeptBody<'a> {
 }
 
 fn keep_body<S: BlobStore>(
-    shelf: &mut S,
+    blobs: &mut S,
     content: ContentId,
     body: KeptBody<'_>,
     known: Option<StoredVersion>,
@@ -173,18 +173,18 @@ fn keep_body<S: BlobStore>(
     let hashed = fits || known.as_ref().is_some_and(|version| version.hash.is_some());
     let hash = hashed.then(|| body.hash());
     if let Some(mut version) = known {
-        let (agrees, intact) = compare(shelf, content, &version, raw, hash)?;
+        let (agrees, intact) = compare(blobs, content, &version, raw, hash)?;
         if !agrees || version.contested {
             if !version.contested {
                 version.contested = true;
-                shelf.put(content, &version, None)?;
+                blobs.put(content, &version, None)?;
             }
             return Ok(KeepOutcome::Contested);
         }
         if intact || !fits {
             if version.hash.is_none() && hash.is_some() {
                 version.hash = hash;
-                shelf.put(content, &version, None)?;
+                blobs.put(content, &version, None)?;
             }
             return Ok(KeepOutcome::Agreed(0));
         }
@@ -192,19 +192,19 @@ fn keep_body<S: BlobStore>(
     let mut version = StoredVersion { hash, size, stored: None, zstd: false, base: None, depth: 0, contested: false };
     let packed = fits.then(|| body.packed()).filter(|packed| packed.data.len() as u64 <= room.stored);
     let Some(packed) = packed else {
-        shelf.put(content, &version, None)?;
+        blobs.put(content, &version, None)?;
         return Ok(KeepOutcome::Agreed(0));
     };
     let stored = packed.data.len() as u64;
     version.stored = Some(stored);
     version.zstd = packed.zstd;
-    shelf.put(content, &version, Some(&packed.data))?;
+    blobs.put(content, &version, Some(&packed.data))?;
     Ok(KeepOutcome::Agreed(stored))
 }
 
 /// Returns whether `raw` may be the content of the version, and whether the version's own data exist.
 fn compare<S: BlobStore>(
-    shelf: &S,
+    blobs: &S,
     content: ContentId,
     version: &StoredVersion,
     raw: &[u8],
@@ -218,19 +218,19 @@ fn compare<S: BlobStore>(
         _ if version.stored.is_none() => Ok((true, false)),
         // A change whose bytes were never available as a whole. If it cannot be rebuilt, there is nothing to compare
         // with.
-        _ => Ok(rebuild(shelf, content)?.map_or((true, false), |known| (known == raw, true))),
+        _ => Ok(rebuild(blobs, content)?.map_or((true, false), |known| (known == raw, true))),
     }
 }
 
 /// Stores a version as a change from another, if the change is small and its base is stored. Returns the bytes used.
 fn keep_delta<S: BlobStore>(
-    shelf: &mut S,
+    blobs: &mut S,
     content: ContentId,
     base: ContentId,
     splices: &[(core::ops::Range<usize>, &[u8])],
     limits: &HistoryLimits,
 ) -> Result<Option<u64>, S::Error> {
-    let Some(from) = shelf.version(base)? else { return Ok(None) };
+    let Some(from) = blobs.version(base)? else { return Ok(None) };
     if from.stored.is_none() || from.contested || from.depth >= CHAIN_DEPTH_MAX || base == content {
         return Ok(None);
     }
@@ -254,21 +254,21 @@ fn keep_delta<S: BlobStore>(
         depth: from.depth + 1,
         contested: false,
     };
-    shelf.put(content, &version, Some(&packed.data))?;
+    blobs.put(content, &version, Some(&packed.data))?;
     Ok(Some(stored))
 }
 
 /// Returns the bytes of a version, verified against its id; `None` if any link of its chain is missing, damaged or
 /// contested.
-pub(crate) fn rebuild<S: BlobStore>(shelf: &S, content: ContentId) -> Result<Option<Vec<u8>>, S::Error> {
+pub(crate) fn rebuild<S: BlobStore>(blobs: &S, content: ContentId) -> Result<Option<Vec<u8>>, S::Error> {
     let mut changes = Vec::new();
     let mut at = content;
     let mut bytes = loop {
-        let Some(version) = shelf.version(at)? else { return Ok(None) };
+        let Some(version) = blobs.version(at)? else { return Ok(None) };
         if version.contested || version.size > CONTENT_BYTES_MAX || changes.len() > CHAIN_DEPTH_MAX as usize {
             return Ok(None);
         }
-        let Some(data) = shelf.data(at)? else { return Ok(None) };
+        let Some(data) = blobs.data(at)? else { return Ok(None) };
         let Some(data) = pack::unpack(data, version.zstd, version.size) else { return Ok(None) };
         match version.base {
             None => break data,
@@ -293,47 +293,47 @@ mod tests {
     use emendate_core::ContentId;
 
     /// Real collisions cannot be constructed here, so `keep_bytes` is called past the check of the id.
-    fn impostor(shelf: &mut MemoryBlobStore, content: ContentId, raw: &[u8], limits: &HistoryLimits) -> KeepOutcome {
-        let known = shelf.version(content).unwrap();
-        keep_bytes(shelf, content, raw, known, limits.session_content()).unwrap()
+    fn impostor(blobs: &mut MemoryBlobStore, content: ContentId, raw: &[u8], limits: &HistoryLimits) -> KeepOutcome {
+        let known = blobs.version(content).unwrap();
+        keep_bytes(blobs, content, raw, known, limits.session_content()).unwrap()
     }
 
     #[test]
     fn contested_id_names_no_content() {
-        let (mut shelf, limits) = (MemoryBlobStore::default(), HistoryLimits::default());
+        let (mut blobs, limits) = (MemoryBlobStore::default(), HistoryLimits::default());
         let raw = vec![b'a'; 900];
         let content = ContentId::of(&raw);
-        assert_eq!(keep(&mut shelf, content, &VersionBody::Bytes(&raw), &limits), Ok(KeepOutcome::Agreed(900)));
+        assert_eq!(keep(&mut blobs, content, &VersionBody::Bytes(&raw), &limits), Ok(KeepOutcome::Agreed(900)));
         let mut child = raw.clone();
         child[5] = b'b';
-        let change = |shelf: &mut MemoryBlobStore, child: &[u8]| {
+        let change = |blobs: &mut MemoryBlobStore, child: &[u8]| {
             let body = VersionBody::Change { base: content, splices: &[(5..6, b"b")], full: Some(&|| child.to_vec()) };
-            keep(shelf, ContentId::of(child), &body, &limits)
+            keep(blobs, ContentId::of(child), &body, &limits)
         };
-        assert_eq!(change(&mut shelf, &child), Ok(KeepOutcome::Agreed(4)));
-        assert_eq!(rebuild(&shelf, ContentId::of(&child)).unwrap(), Some(child.clone()));
+        assert_eq!(change(&mut blobs, &child), Ok(KeepOutcome::Agreed(4)));
+        assert_eq!(rebuild(&blobs, ContentId::of(&child)).unwrap(), Some(child.clone()));
 
-        assert_eq!(impostor(&mut shelf, content, &vec![b'x'; 900], &limits), KeepOutcome::Contested);
+        assert_eq!(impostor(&mut blobs, content, &vec![b'x'; 900], &limits), KeepOutcome::Contested);
         // Neither content, nor what is rebuilt from it, is available any more, for any caller.
-        assert_eq!(rebuild(&shelf, content), Ok(None));
-        assert_eq!(rebuild(&shelf, ContentId::of(&child)), Ok(None));
+        assert_eq!(rebuild(&blobs, content), Ok(None));
+        assert_eq!(rebuild(&blobs, ContentId::of(&child)), Ok(None));
         for body in [VersionBody::Bytes(&raw), VersionBody::None] {
-            assert_eq!(keep(&mut shelf, content, &body, &limits), Ok(KeepOutcome::Contested));
+            assert_eq!(keep(&mut blobs, content, &body, &limits), Ok(KeepOutcome::Contested));
         }
         // A new change of it is stored whole.
         child[6] = b'c';
-        assert_eq!(change(&mut shelf, &child), Ok(KeepOutcome::Agreed(900)));
-        assert_eq!(rebuild(&shelf, ContentId::of(&child)).unwrap(), Some(child));
+        assert_eq!(change(&mut blobs, &child), Ok(KeepOutcome::Agreed(900)));
+        assert_eq!(rebuild(&blobs, ContentId::of(&child)).unwrap(), Some(child));
     }
 
     #[test]
     fn impostor_of_unstored_content_is_detected_by_hash_or_size() {
-        let (mut shelf, limits) = (MemoryBlobStore::default(), HistoryLimits { blob: 100, ..HistoryLimits::default() });
+        let (mut blobs, limits) = (MemoryBlobStore::default(), HistoryLimits { blob: 100, ..HistoryLimits::default() });
         let large = vec![b'a'; 101];
         let content = ContentId::of(&large);
-        assert_eq!(keep(&mut shelf, content, &VersionBody::Bytes(&large), &limits), Ok(KeepOutcome::Agreed(0)));
-        assert_eq!(keep(&mut shelf, content, &VersionBody::Bytes(&large), &limits), Ok(KeepOutcome::Agreed(0)));
-        assert_eq!(impostor(&mut shelf, content, b"short", &limits), KeepOutcome::Contested);
+        assert_eq!(keep(&mut blobs, content, &VersionBody::Bytes(&large), &limits), Ok(KeepOutcome::Agreed(0)));
+        assert_eq!(keep(&mut blobs, content, &VersionBody::Bytes(&large), &limits), Ok(KeepOutcome::Agreed(0)));
+        assert_eq!(impostor(&mut blobs, content, b"short", &limits), KeepOutcome::Contested);
         // Evicted, but its hash is remembered.
         let gone = ContentId::of(b"gone");
         let version = StoredVersion {
@@ -345,21 +345,21 @@ mod tests {
             depth: 0,
             contested: false,
         };
-        shelf.put(gone, &version, None).unwrap();
-        assert_eq!(impostor(&mut shelf, gone, b"fake", &limits), KeepOutcome::Contested);
+        blobs.put(gone, &version, None).unwrap();
+        assert_eq!(impostor(&mut blobs, gone, b"fake", &limits), KeepOutcome::Contested);
     }
 
     #[test]
     fn impostor_of_a_delta_is_detected_by_rebuilding() {
-        let (mut shelf, limits) = (MemoryBlobStore::default(), HistoryLimits::default());
+        let (mut blobs, limits) = (MemoryBlobStore::default(), HistoryLimits::default());
         let raw = vec![b'a'; 900];
         let mut child = raw.clone();
         child[5] = b'b';
         let (base, content) = (ContentId::of(&raw), ContentId::of(&child));
-        keep(&mut shelf, base, &VersionBody::Bytes(&raw), &limits).unwrap();
+        keep(&mut blobs, base, &VersionBody::Bytes(&raw), &limits).unwrap();
         let change = VersionBody::Change { base, splices: &[(5..6, b"b")], full: Some(&Vec::new) };
-        assert_eq!(keep(&mut shelf, content, &change, &limits), Ok(KeepOutcome::Agreed(4)));
-        assert_eq!(impostor(&mut shelf, content, &vec![b'x'; 900], &limits), KeepOutcome::Contested);
-        assert_eq!(rebuild(&shelf, content), Ok(None));
+        assert_eq!(keep(&mut blobs, content, &change, &limits), Ok(KeepOutcome::Agreed(4)));
+        assert_eq!(impostor(&mut blobs, content, &vec![b'x'; 900], &limits), KeepOutcome::Contested);
+        assert_eq!(rebuild(&blobs, content), Ok(None));
     }
 }

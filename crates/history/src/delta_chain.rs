@@ -65,37 +65,37 @@ pub(crate) struct NewDelta {
 
 /// Ensures that both states of a file can be restored later.
 pub(crate) fn keep_sides<S: BlobStore>(
-    shelf: &mut S,
+    blobs: &mut S,
     touched: &FileChange,
     change: &ChangeContent<'_>,
     limits: &HistoryLimits,
 ) -> Result<KeptSides, S::Error> {
     let mut kept = KeptSides::default();
     if let (Some(before), Some(old)) = (touched.before, change.old_bytes)
-        && !is_stored(shelf, before.content)?
+        && !is_stored(blobs, before.content)?
     {
-        kept.added += added(keep_last_copy(shelf, before.content, old, limits)?);
-        kept.lost = !is_stored(shelf, before.content)?;
+        kept.added += added(keep_last_copy(blobs, before.content, old, limits)?);
+        kept.lost = !is_stored(blobs, before.content)?;
     }
     let Some(after) = touched.after.map(|side| side.content) else { return Ok(kept) };
     let Some(base) = change.base else {
-        if !is_stored(shelf, after)? {
+        if !is_stored(blobs, after)? {
             let whole: Vec<u8> = change.replacements.iter().flat_map(|swap| swap.new).copied().collect();
-            kept.added += added(keep(shelf, after, &VersionBody::Bytes(&whole), limits)?);
+            kept.added += added(keep(blobs, after, &VersionBody::Bytes(&whole), limits)?);
         }
-        kept.stored = is_stored(shelf, after)?;
+        kept.stored = is_stored(blobs, after)?;
         return Ok(kept);
     };
-    let known = is_stored(shelf, base)?;
+    let known = is_stored(blobs, base)?;
     if known && base != after {
         let splices: Vec<_> =
             change.replacements.iter().map(|swap| (swap.at..swap.at + swap.old.len(), swap.new)).collect();
         let body = VersionBody::Change { base, splices: &splices, full: None };
-        kept.added += added(keep(shelf, after, &body, limits)?);
+        kept.added += added(keep(blobs, after, &body, limits)?);
     } else if let Some(new) = change.new_bytes.filter(|_| !known) {
-        kept.added += added(keep(shelf, after, &VersionBody::Bytes(&new()), limits)?);
+        kept.added += added(keep(blobs, after, &VersionBody::Bytes(&new()), limits)?);
     }
-    let found = is_stored(shelf, after)?;
+    let found = is_stored(blobs, after)?;
     kept.stored = found;
     if known && found {
         return Ok(kept);
@@ -115,9 +115,9 @@ pub(crate) fn keep_sides<S: BlobStore>(
     } else if !known {
         // This change will not lead back from the new version; an earlier one does if this one takes it back.
         if let Some(from) = change.base_bytes {
-            kept.added += added(keep_last_copy(shelf, base, from, limits)?);
+            kept.added += added(keep_last_copy(blobs, base, from, limits)?);
         }
-        kept.lost |= !can_rebuild(shelf, base, &[after])?;
+        kept.lost |= !can_rebuild(blobs, base, &[after])?;
     }
     Ok(kept)
 }
@@ -130,15 +130,15 @@ fn added(kept: crate::blob_store::KeepOutcome) -> u64 {
 }
 
 /// True if the version itself is stored.
-pub(crate) fn is_stored<S: BlobStore>(shelf: &S, content: ContentId) -> Result<bool, S::Error> {
-    Ok(shelf.version(content)?.is_some_and(|version| version.stored.is_some() && !version.contested))
+pub(crate) fn is_stored<S: BlobStore>(blobs: &S, content: ContentId) -> Result<bool, S::Error> {
+    Ok(blobs.version(content)?.is_some_and(|version| version.stored.is_some() && !version.contested))
 }
 
 /// Returns those of the versions that are not stored.
-pub(crate) fn not_stored<S: BlobStore>(shelf: &S, contents: &[ContentId]) -> Result<HashSet<ContentId>, S::Error> {
+pub(crate) fn not_stored<S: BlobStore>(blobs: &S, contents: &[ContentId]) -> Result<HashSet<ContentId>, S::Error> {
     let mut lacking = HashSet::new();
     for &content in contents {
-        if !is_stored(shelf, content)? {
+        if !is_stored(blobs, content)? {
             lacking.insert(content);
         }
     }
@@ -147,16 +147,16 @@ pub(crate) fn not_stored<S: BlobStore>(shelf: &S, contents: &[ContentId]) -> Res
 
 /// Returns the bytes of a version, from the store or through a delta chain; `None` if no chain leads to it.
 pub(crate) fn content<S: BlobStore>(
-    shelf: &S,
+    blobs: &S,
     content: ContentId,
     at_hand: &[KnownContent<'_>],
     limits: &HistoryLimits,
 ) -> Result<Option<Vec<u8>>, S::Error> {
-    let Some((mut bytes, way)) = search(shelf, content, |content| start_content(content, at_hand, shelf))? else {
+    let Some((mut bytes, way)) = search(blobs, content, |content| start_content(content, at_hand, blobs))? else {
         return Ok(None);
     };
     for (step, back) in way {
-        let Some(data) = shelf.change(step.data, limits)? else { return Ok(None) };
+        let Some(data) = blobs.change(step.data, limits)? else { return Ok(None) };
         let Some(next) = replacement::apply(&bytes, &data, back) else { return Ok(None) };
         bytes = next;
     }
@@ -167,38 +167,38 @@ pub(crate) fn content<S: BlobStore>(
 fn start_content<S: BlobStore>(
     content: ContentId,
     at_hand: &[KnownContent<'_>],
-    shelf: &S,
+    blobs: &S,
 ) -> Result<Option<Vec<u8>>, S::Error> {
     match at_hand.iter().find(|known| known.id == content) {
         Some(known) => Ok(Some(known.bytes.to_vec())),
-        None => rebuild(shelf, content),
+        None => rebuild(blobs, content),
     }
 }
 
 /// Returns the single change that leads from one version to another, if there is one.
 pub(crate) fn replacements<S: BlobStore>(
-    shelf: &S,
+    blobs: &S,
     from: ContentId,
     to: ContentId,
     limits: &HistoryLimits,
 ) -> Result<Option<Vec<OwnedByteReplacement>>, S::Error> {
-    let graph = shelf.graph()?;
+    let graph = blobs.graph()?;
     let Some((step, _)) =
         graph.at(from).iter().find(|(step, back)| if *back { step.result == to } else { step.base == to })
     else {
         return Ok(None);
     };
     let back = (step.result, step.base) == (from, to);
-    Ok(shelf.change(step.data, limits)?.and_then(|data| replacement::decode_directed(&data, back)))
+    Ok(blobs.change(step.data, limits)?.and_then(|data| replacement::decode_directed(&data, back)))
 }
 
 /// True if [`content`] would find a chain.
 pub(crate) fn can_rebuild<S: BlobStore>(
-    shelf: &S,
+    blobs: &S,
     content: ContentId,
     at_hand: &[ContentId],
 ) -> Result<bool, S::Error> {
-    Ok(search(shelf, content, |content| Ok((at_hand.contains(&content) || is_stored(shelf, content)?).then_some(())))?
+    Ok(search(blobs, content, |content| Ok((at_hand.contains(&content) || is_stored(blobs, content)?).then_some(())))?
         .is_some())
 }
 
@@ -207,17 +207,17 @@ type DeltaPath<T> = (T, Vec<(DeltaEdge, bool)>);
 
 /// Finds a shortest chain to `target` from a version that `start` accepts.
 fn search<S: BlobStore, T>(
-    shelf: &S,
+    blobs: &S,
     target: ContentId,
     start: impl Fn(ContentId) -> Result<Option<T>, S::Error>,
 ) -> Result<Option<DeltaPath<T>>, S::Error> {
-    if shelf.version(target)?.is_some_and(|version| version.contested) {
+    if blobs.version(target)?.is_some_and(|version| version.contested) {
         return Ok(None);
     }
     if let Some(found) = start(target)? {
         return Ok(Some((found, Vec::new())));
     }
-    let graph = shelf.graph()?;
+    let graph = blobs.graph()?;
     // For each visited version: the step that leads from it towards the target.
     let mut towards: HashMap<ContentId, Option<(DeltaEdge, bool)>> = HashMap::from([(target, None)]);
     let mut queue = VecDeque::from([target]);

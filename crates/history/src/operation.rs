@@ -537,7 +537,7 @@ pub trait OperationLog: Send + Sync {
     fn disk_usage(&self) -> Option<DiskUsage>;
 
     /// Collects garbage within these limits.
-    fn collect_garbage(&self, leave: Retention) -> Result<GcStats>;
+    fn collect_garbage(&self, retention: Retention) -> Result<GcStats>;
 }
 
 /// The records of sessions together with the log of operations, and what people say about those.

@@ -32,16 +32,16 @@ pub(crate) struct EvictionCandidate {
     pub(crate) at: i64,
 }
 
-/// Chooses versions to evict so that the others take at most `leave` bytes: the oldest first, where a version is as
+/// Chooses versions to evict so that the others take at most `bytes_max` bytes: the oldest first, where a version is as
 /// young as the youngest that is rebuilt from it. So no remaining version loses its base.
-pub(crate) fn versions_to_evict(mut all: Vec<EvictionCandidate>, leave: u64) -> Vec<ContentId> {
-    let mut sum: u64 = all.iter().map(|weight| weight.stored).sum();
-    if sum <= leave {
+pub(crate) fn versions_to_evict(mut candidates: Vec<EvictionCandidate>, bytes_max: u64) -> Vec<ContentId> {
+    let mut sum: u64 = candidates.iter().map(|weight| weight.stored).sum();
+    if sum <= bytes_max {
         return Vec::new();
     }
-    all.sort_unstable_by_key(|weight| Reverse(weight.depth));
+    candidates.sort_unstable_by_key(|weight| Reverse(weight.depth));
     let mut youngest: HashMap<ContentId, i64> = HashMap::new();
-    for weight in &mut all {
+    for weight in &mut candidates {
         if let Some(&at) = youngest.get(&weight.content) {
             weight.at = weight.at.max(at);
         }
@@ -50,10 +50,10 @@ pub(crate) fn versions_to_evict(mut all: Vec<EvictionCandidate>, leave: u64) -> 
             *at = weight.at.max(*at);
         }
     }
-    all.sort_by_key(|weight| (weight.at, Reverse(weight.depth)));
+    candidates.sort_by_key(|weight| (weight.at, Reverse(weight.depth)));
     let mut gone = Vec::new();
-    for weight in all {
-        if sum <= leave {
+    for weight in candidates {
+        if sum <= bytes_max {
             break;
         }
         sum -= weight.stored;

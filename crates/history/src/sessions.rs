@@ -88,12 +88,12 @@ pub struct HistoryLimits {
 }
 
 impl HistoryLimits {
-    /// Returns these limits, reduced by those that `leave` requests.
-    pub(crate) fn narrowed(&self, leave: Retention) -> HistoryLimits {
+    /// Returns these limits, reduced by those that `retention` requests.
+    pub(crate) fn narrowed(&self, retention: Retention) -> HistoryLimits {
         HistoryLimits {
-            age_days: days_within(leave, self.age_days),
-            history_days: days_within(leave, self.history_days),
-            total: leave.bytes.map_or(self.total, |bytes| bytes.min(self.total)),
+            age_days: days_within(retention, self.age_days),
+            history_days: days_within(retention, self.history_days),
+            total: retention.bytes.map_or(self.total, |bytes| bytes.min(self.total)),
             ..*self
         }
     }
@@ -122,8 +122,8 @@ impl HistoryLimits {
 }
 
 /// Returns the days to keep, at most the limit.
-fn days_within(leave: Retention, limit: u32) -> u32 {
-    leave.days.map_or(limit, |days| days.min(limit))
+fn days_within(retention: Retention, limit: u32) -> u32 {
+    retention.days.map_or(limit, |days| days.min(limit))
 }
 
 impl Default for HistoryLimits {

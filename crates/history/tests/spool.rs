@@ -18,7 +18,7 @@ use emendate_history::{
     ByteReplacement, ChangeContent, Database, HistoryGap, HistoryLimits, KnownContent, LogEntry, LogReceipt,
     OperationFilter, OperationLog, Role, SessionUpdate, Sessions,
 };
-use suite::log::{operation, side, touched};
+use suite::log::{file_state, operation, touched};
 use suite::{PATH, noise, record};
 use tempfile::tempdir;
 
@@ -26,19 +26,19 @@ fn open(dir: &Path) -> Database {
     Database::open(dir, HistoryLimits::default()).unwrap()
 }
 
-fn spool(dir: &Path) -> PathBuf {
+fn append_log_path(dir: &Path) -> PathBuf {
     dir.join("sessions.spool")
 }
 
 /// True while the append log has entries that are not in the database.
 fn waits(dir: &Path) -> bool {
-    let head = fs::read(spool(dir)).unwrap();
+    let head = fs::read(append_log_path(dir)).unwrap();
     head[16..24] != 40_u64.to_le_bytes()
 }
 
 /// Logs that the session replaced a whole file, which it knows then.
 fn replace(store: &Database, session: &str, before: &[u8], after: &[u8]) -> LogReceipt {
-    let operation = operation(session, vec![touched(PATH, side(before, 0o644), side(after, 0o644))]);
+    let operation = operation(session, vec![touched(PATH, file_state(before, 0o644), file_state(after, 0o644))]);
     let swaps = [ByteReplacement { at: 0, old: before, new: after }];
     let change = ChangeContent { base: Some(ContentId::of(before)), replacements: &swaps, ..ChangeContent::default() };
     let record = record(after, &[(2, 3)]);
@@ -67,7 +67,7 @@ fn other_processes_see_entries_of_the_spool() {
     let ids: Vec<_> = found.iter().rev().map(|logged| logged.id).collect();
     assert_eq!(ids, entered.iter().map(|entered| entered.id).collect::<Vec<_>>());
     assert!(found.iter().all(|logged| logged.owner == Some(std::process::id()) && logged.is_in_flight()));
-    assert_eq!(found[0].operation.files[0].after, side(&noise(300, 5), 0o644));
+    assert_eq!(found[0].operation.files[0].after, file_state(&noise(300, 5), 0o644));
     // The delta chain back leads through all of them.
     let last = noise(300, 5);
     let first =
@@ -137,13 +137,13 @@ fn entries_applied_twice_are_stored_once() {
     let temp = tempdir().unwrap();
     let store = open(temp.path());
     let entered = some(&store, 6);
-    let before = fs::read(spool(temp.path())).unwrap();
+    let before = fs::read(append_log_path(temp.path())).unwrap();
     store.abort(entered[5].id).unwrap();
     store.mark_committed(&[entered[1].id]).unwrap();
     let told = all(&store);
     let known = store.versions("s", PATH).unwrap();
     drop(store);
-    fs::write(spool(temp.path()), before).unwrap();
+    fs::write(append_log_path(temp.path()), before).unwrap();
     let store = open(temp.path());
     assert!(waits(temp.path()));
     assert_eq!(all(&store), told);
@@ -157,8 +157,8 @@ fn truncated_entry_loses_only_itself() {
     let temp = tempdir().unwrap();
     let store = open(temp.path());
     let entered = some(&store, 4);
-    let whole = fs::read(spool(temp.path())).unwrap();
-    fs::write(spool(temp.path()), &whole[..whole.len() - 1]).unwrap();
+    let whole = fs::read(append_log_path(temp.path())).unwrap();
+    fs::write(append_log_path(temp.path()), &whole[..whole.len() - 1]).unwrap();
     drop(store);
     let store = open(temp.path());
     let told = all(&store);
@@ -166,7 +166,8 @@ fn truncated_entry_loses_only_itself() {
     // The first is in the database already; entries of an append log that ends too early are unknown.
     assert!(told.iter().zip(&entered).all(|(logged, entered)| logged.id == entered.id) && !told.is_empty());
     // A damaged head as well.
-    fs::write(spool(temp.path()), b"EmndSpl1 and nothing more of it, so that nobody knows where it ends").unwrap();
+    fs::write(append_log_path(temp.path()), b"EmndSpl1 and nothing more of it, so that nobody knows where it ends")
+        .unwrap();
     assert_eq!((all(&store), store.latest("s", PATH).unwrap().is_some()), (told, true));
     assert_eq!(store.notices().len(), 1);
     let next = replace(&store, "s", b"x", b"y").id;
@@ -181,7 +182,7 @@ fn lost_spool_leaves_a_gap() {
     some(&store, 4);
     drop(store);
     assert!(waits(temp.path()));
-    fs::remove_file(spool(temp.path())).unwrap();
+    fs::remove_file(append_log_path(temp.path())).unwrap();
     for _ in 0..2 {
         let store = open(temp.path());
         assert_eq!(store.gaps().unwrap(), [HistoryGap { after: 1, until: None }]);
@@ -191,9 +192,9 @@ fn lost_spool_leaves_a_gap() {
     assert_eq!((store.gaps().unwrap().len(), some(&store, 3).len(), store.notices().len()), (1, 3, 0));
     drop(store);
     // Unreadable entries, and those after them.
-    let mut harmed = fs::read(spool(temp.path())).unwrap();
+    let mut harmed = fs::read(append_log_path(temp.path())).unwrap();
     harmed[60] ^= 1;
-    fs::write(spool(temp.path()), harmed).unwrap();
+    fs::write(append_log_path(temp.path()), harmed).unwrap();
     let store = open(temp.path());
     assert_eq!(store.gaps().unwrap()[0], HistoryGap { after: 2, until: Some(4) });
     assert_eq!(store.notices().len(), 1);
@@ -251,7 +252,7 @@ fn undo_and_secrets_bypass_the_spool() {
     let temp = tempdir().unwrap();
     let store = open(temp.path());
     let first = some(&store, 2)[1].id;
-    let plain = operation("s", vec![touched(PATH, side(b"a", 0o644), side(b"hush", 0o644))]);
+    let plain = operation("s", vec![touched(PATH, file_state(b"a", 0o644), file_state(b"hush", 0o644))]);
     let swaps = [ByteReplacement { at: 0, old: b"a", new: b"hush" }];
     let change = ChangeContent { base: Some(ContentId::of(b"a")), replacements: &swaps, ..ChangeContent::default() };
     let mut secret = plain.clone();
@@ -263,7 +264,7 @@ fn undo_and_secrets_bypass_the_spool() {
     for operation in [&secret, &undo, &folders] {
         store.log(operation, &[change], &[]).unwrap();
         assert!(!waits(temp.path()));
-        let bytes = fs::read(spool(temp.path())).unwrap();
+        let bytes = fs::read(append_log_path(temp.path())).unwrap();
         assert!(!bytes.windows(4).any(|bytes| bytes == b"hush"));
     }
     store.log(&plain, &[ChangeContent { old_bytes: Some(b"a"), ..change }], &[]).unwrap();
@@ -272,7 +273,7 @@ fn undo_and_secrets_bypass_the_spool() {
     assert!(waits(temp.path()));
     // A clean-up leaves no text behind either.
     store.collect_garbage(emendate_history::Retention { bytes: Some(0), days: None }).unwrap();
-    assert_eq!(fs::metadata(spool(temp.path())).unwrap().len(), 40);
+    assert_eq!(fs::metadata(append_log_path(temp.path())).unwrap().len(), 40);
 }
 
 /// The child process of the next test: logs until it is killed, and prints what it has logged.

@@ -189,8 +189,8 @@ impl OperationLog for Chosen {
     fn disk_usage(&self) -> Option<DiskUsage> {
         self.now().disk_usage()
     }
-    fn collect_garbage(&self, leave: Retention) -> Result<GcStats> {
-        self.now().collect_garbage(leave)
+    fn collect_garbage(&self, retention: Retention) -> Result<GcStats> {
+        self.now().collect_garbage(retention)
     }
 }
 

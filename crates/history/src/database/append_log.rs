@@ -302,20 +302,20 @@ mod tests {
 
     fn filled(entries: &[&[u8]]) -> (tempfile::TempDir, AppendLog) {
         let temp = tempfile::tempdir().unwrap();
-        let mut spool = AppendLog::open(&temp.path().join("x.db")).unwrap();
-        let (mut locked, whole) = spool.lock().unwrap();
+        let mut append_log = AppendLog::open(&temp.path().join("x.db")).unwrap();
+        let (mut locked, whole) = append_log.lock().unwrap();
         assert!(whole && !locked.append(b"without a number").unwrap());
         locked.raise_next_number(7).unwrap();
         for entry in entries {
             assert!(locked.append(entry).unwrap());
         }
         drop(locked);
-        (temp, spool)
+        (temp, append_log)
     }
 
     #[test]
     fn entries_are_returned_until_they_are_cleared() {
-        let (temp, spool) = filled(&[b"one", b"", b"three"]);
+        let (temp, append_log) = filled(&[b"one", b"", b"three"]);
         let mut other = AppendLog::open(&temp.path().join("x.db")).unwrap();
         let before = other.read_head().unwrap();
         assert!(before.next == 10 && !before.is_empty());
@@ -324,33 +324,33 @@ mod tests {
         locked.clear().unwrap();
         assert_eq!(locked.entries(), (vec![], true));
         drop(locked);
-        let after = spool.read_head().unwrap();
+        let after = append_log.read_head().unwrap();
         assert_eq!((after.is_empty(), after.next, after.generation), (true, 10, before.generation));
     }
 
     #[test]
     fn damage_is_detected_and_costs_no_earlier_entry() {
-        let (_temp, mut spool) = filled(&[b"one", b"two"]);
-        let size = spool.file.metadata().unwrap().len();
+        let (_temp, mut append_log) = filled(&[b"one", b"two"]);
+        let size = append_log.file.metadata().unwrap().len();
         for at in 0..size {
             let mut byte = [0];
-            spool.file.read_exact_at(&mut byte, at).unwrap();
-            spool.file.write_all_at(&[byte[0] ^ 1], at).unwrap();
-            let (locked, whole) = spool.lock().unwrap();
+            append_log.file.read_exact_at(&mut byte, at).unwrap();
+            append_log.file.write_all_at(&[byte[0] ^ 1], at).unwrap();
+            let (locked, whole) = append_log.lock().unwrap();
             let (entries, all) = locked.entries();
             assert!(!whole || !all, "{at}");
             assert_eq!(entries.len(), usize::from(at >= BODY_OFFSET + 15), "{at}");
             drop(locked);
-            spool.file.write_all_at(&byte, at).unwrap();
+            append_log.file.write_all_at(&byte, at).unwrap();
         }
-        spool.file.set_len(size - 1).unwrap();
-        assert!(!spool.lock().unwrap().0.entries().1);
+        append_log.file.set_len(size - 1).unwrap();
+        assert!(!append_log.lock().unwrap().0.entries().1);
     }
 
     #[test]
     fn interrupted_write_leaves_no_entry() {
-        let (_temp, mut spool) = filled(&[b"one"]);
-        let (mut locked, _) = spool.lock().unwrap();
+        let (_temp, mut append_log) = filled(&[b"one"]);
+        let (mut locked, _) = append_log.lock().unwrap();
         let head = locked.head;
         locked.append(b"two").unwrap();
         // Killed between the entry and the head.
@@ -362,8 +362,8 @@ mod tests {
 
     #[test]
     fn append_log_is_bounded_and_recreated_after_removal() {
-        let (temp, mut spool) = filled(&[]);
-        let (mut locked, _) = spool.lock().unwrap();
+        let (temp, mut append_log) = filled(&[]);
+        let (mut locked, _) = append_log.lock().unwrap();
         let entry = vec![0; super::ENTRY_BYTES_MAX];
         assert!(!locked.append(&vec![0; super::LARGE_ENTRY_BYTES_MAX + 1]).unwrap());
         while locked.append(&entry).unwrap() {}
@@ -373,15 +373,15 @@ mod tests {
         assert!(locked.append(&large).unwrap());
         assert!(!locked.append(&large).unwrap() && !locked.append(b"small").unwrap());
         drop(locked);
-        let (mut locked, whole) = spool.lock().unwrap();
+        let (mut locked, whole) = append_log.lock().unwrap();
         let (entries, all) = locked.entries();
         assert_eq!((whole, all, entries.len(), entries[7] == large), (true, true, 8, true));
         locked.clear().unwrap();
-        assert_eq!(spool.file.metadata().unwrap().len(), BODY_OFFSET);
+        assert_eq!(append_log.file.metadata().unwrap().len(), BODY_OFFSET);
         assert!(locked.append(&entry).unwrap());
         drop(locked);
         std::fs::remove_file(temp.path().join("x.spool")).unwrap();
-        let (locked, whole) = spool.lock().unwrap();
+        let (locked, whole) = append_log.lock().unwrap();
         assert!(whole && locked.head().is_empty() && locked.head().next == 0);
         assert!(temp.path().join("x.spool").exists());
     }

@@ -65,8 +65,8 @@ impl HistoryCache {
         self.generation = to;
     }
 
-    pub(super) fn update(&mut self, learned: CacheUpdate) {
-        for (session, path, record) in learned.records {
+    pub(super) fn update(&mut self, cache_update: CacheUpdate) {
+        for (session, path, record) in cache_update.records {
             self.count += 1;
             if self.count > CACHED_RECORDS_MAX {
                 self.latest.clear();
@@ -74,13 +74,13 @@ impl HistoryCache {
             }
             self.latest.entry(session).or_default().insert(path, record);
         }
-        for (path, content) in learned.newest {
+        for (path, content) in cache_update.newest {
             self.set_newest(path, content);
         }
         if self.stored.len() > CACHED_RECORDS_MAX {
             self.stored.clear();
         }
-        self.stored.extend(learned.stored);
+        self.stored.extend(cache_update.stored);
     }
 
     /// Remembers what was seen or written last at the path.

@@ -67,8 +67,8 @@ pub(super) fn pack(
         }
         part(&mut out, path);
         maybe(&mut out, moved_from.as_ref(), |out, from| part(out, from));
-        maybe(&mut out, before.as_ref(), side);
-        maybe(&mut out, after.as_ref(), side);
+        maybe(&mut out, before.as_ref(), pack_state);
+        maybe(&mut out, after.as_ref(), pack_state);
         varint::put(&mut out, *added);
         varint::put(&mut out, *removed);
         maybe(&mut out, change.base.as_ref(), |out, base| out.extend_from_slice(&base.to_bytes()));
@@ -76,10 +76,10 @@ pub(super) fn pack(
     }
     varint::put(&mut out, known.len() as u64);
     for SessionUpdate { path, record } in known {
-        let Record { content, meta: stamp, racy, lines, origin: how, offset, limit } = record;
+        let Record { content, meta, racy, lines, origin: how, offset, limit } = record;
         part(&mut out, path);
         out.extend_from_slice(&content.to_bytes());
-        part(&mut out, &rows::pack_stamp(stamp));
+        part(&mut out, &rows::pack_meta(meta));
         varint::put(&mut out, u64::from(*racy));
         part(&mut out, &rows::pack_lines(lines));
         varint::put(&mut out, rows::origin_number(*how).cast_unsigned());
@@ -102,8 +102,8 @@ fn maybe<T>(out: &mut Vec<u8>, value: Option<&T>, write: impl FnOnce(&mut Vec<u8
     }
 }
 
-fn side(out: &mut Vec<u8>, side: &FileState) {
-    let FileState { content, mode, kind } = side;
+fn pack_state(out: &mut Vec<u8>, state: &FileState) {
+    let FileState { content, mode, kind } = state;
     out.extend_from_slice(&content.to_bytes());
     varint::put(out, u64::from(*mode));
     out.push(u8::from(*kind == FileKind::Link));
@@ -126,7 +126,7 @@ pub(super) fn unpack(bytes: &[u8]) -> Option<AppendLogEntry<'_>> {
     for _ in 0..rest.number()? {
         known.push((rest.part()?.to_vec(), rest.record()?));
     }
-    let (role, also, folders) = (Role::Edit, Vec::new(), Vec::new());
+    let (role, also_undoes, folders) = (Role::Edit, Vec::new(), Vec::new());
     let operation = Operation {
         session,
         tool,
@@ -134,7 +134,7 @@ pub(super) fn unpack(bytes: &[u8]) -> Option<AppendLogEntry<'_>> {
         digest,
         note,
         role,
-        also_undoes: also,
+        also_undoes,
         outcome,
         keeps_content: true,
         files,
@@ -181,7 +181,7 @@ impl<'a> EntryReader<'a> {
         if self.flag()? { read(self).map(Some) } else { Some(None) }
     }
 
-    fn side(&mut self) -> Option<FileState> {
+    fn file_state(&mut self) -> Option<FileState> {
         let content = ContentId::from_bytes(self.fixed()?);
         let mode = u32::try_from(self.number()?).ok()?;
         Some(FileState { content, mode, kind: if self.flag()? { FileKind::Link } else { FileKind::Regular } })
@@ -190,19 +190,19 @@ impl<'a> EntryReader<'a> {
     fn touched(&mut self) -> Option<FileChange> {
         let path = self.part()?.to_vec();
         let moved_from = self.maybe(|rest| rest.part().map(<[u8]>::to_vec))?;
-        let (before, after) = (self.maybe(EntryReader::side)?, self.maybe(EntryReader::side)?);
+        let (before, after) = (self.maybe(EntryReader::file_state)?, self.maybe(EntryReader::file_state)?);
         let (added, removed) = (self.number()?, self.number()?);
         Some(FileChange { path, moved_from, before, after, attributes: None, added, removed })
     }
 
     fn record(&mut self) -> Option<Record> {
         let content = ContentId::from_bytes(self.fixed()?);
-        let stamp = rows::unpack_stamp(self.part()?).ok()?;
+        let meta = rows::unpack_meta(self.part()?).ok()?;
         let racy = self.flag()?;
         let lines = rows::unpack_lines(self.part()?).ok()?;
         let how = rows::origin_of(self.number()?.cast_signed()).ok()?;
         let (offset, limit) = (self.maybe(EntryReader::number)?, self.maybe(EntryReader::number)?);
-        Some(Record { content, meta: stamp, racy, lines, origin: how, offset, limit })
+        Some(Record { content, meta, racy, lines, origin: how, offset, limit })
     }
 }
 
@@ -251,19 +251,12 @@ mod tests {
             ChangeContent::default(),
             ChangeContent { base: Some(old), replacements: &swaps, ..ChangeContent::default() },
         ];
-        let stamp =
+        let meta =
             FileMeta { dev: 1, ino: u64::MAX, size: 0, mtime_ns: -5, ctime_ns: 7, mode: 1, links: 2, uid: 3, gid: 4 };
         let mut lines = LineSet::none();
         lines.add(4, 9);
-        let record = Record {
-            content: new,
-            meta: stamp,
-            racy: true,
-            lines,
-            origin: RecordOrigin::Shown,
-            offset: Some(0),
-            limit: None,
-        };
+        let record =
+            Record { content: new, meta, racy: true, lines, origin: RecordOrigin::Shown, offset: Some(0), limit: None };
         let known = [SessionUpdate { path: b"/b\xff", record: &record }];
         let packed = pack(17, -1, 42, &operation, &changes, &known, 4096).unwrap();
         let entry = unpack(&packed).unwrap();

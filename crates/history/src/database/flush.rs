@@ -43,19 +43,19 @@ impl Database {
 
     /// Keeps files that a snapshot found beside the database, until they are moved there.
     pub(super) fn keep_found(&self, state: &mut DatabaseState, found: &[NewlyKnown<'_>]) -> Result<()> {
-        let mut spool = self.lock(state)?;
+        let mut log_guard = self.lock(state)?;
         let failed = |error: std::io::Error| failure::of_io(&error, "write beside", &self.path);
         if !state.found_file.as_ref().is_some_and(|file| file.is_current(&self.path)) {
             if found_file::exists(&self.path) {
                 // Another process wrote it, perhaps not to its end.
-                self.write(state, &mut spool, GapCheck::Entries, |_, _| Ok(()))?;
+                self.write(state, &mut log_guard, GapCheck::Entries, |_, _| Ok(()))?;
             }
             state.found_file = Some(FoundFile::create(&self.path).map_err(failed)?);
         }
         if let Some(file) = &mut state.found_file {
             file.append(found).map_err(failed)?;
         }
-        spool.bump_generation().map_err(failed)?;
+        log_guard.bump_generation().map_err(failed)?;
         state.cache.clear();
         Ok(())
     }
@@ -66,8 +66,8 @@ impl Database {
         state: &mut DatabaseState,
         work: impl FnOnce(&Connection, &mut CacheUpdate) -> rusqlite::Result<T>,
     ) -> Result<T> {
-        let mut spool = self.lock(state)?;
-        self.write(state, &mut spool, GapCheck::Always, work)
+        let mut log_guard = self.lock(state)?;
+        self.write(state, &mut log_guard, GapCheck::Always, work)
     }
 
     /// Flushes the append log and runs `work`, which changes sessions' records, in one transaction. The caches of other
@@ -77,12 +77,12 @@ impl Database {
         state: &mut DatabaseState,
         work: impl FnOnce(&Connection, &mut CacheUpdate) -> rusqlite::Result<T>,
     ) -> Result<T> {
-        let mut spool = self.lock(state)?;
-        let before = spool.head().generation;
-        spool.bump_generation().map_err(|error| failure::of_io(&error, "write beside", &self.path))?;
+        let mut log_guard = self.lock(state)?;
+        let before = log_guard.head().generation;
+        log_guard.bump_generation().map_err(|error| failure::of_io(&error, "write beside", &self.path))?;
         // The cache stays valid; if the change fails, it is cleared below.
-        state.cache.advance(before, spool.head().generation);
-        let done = self.write(state, &mut spool, GapCheck::Entries, work);
+        state.cache.advance(before, log_guard.head().generation);
+        let done = self.write(state, &mut log_guard, GapCheck::Entries, work);
         if done.is_err() {
             state.cache.clear();
         }
@@ -100,7 +100,7 @@ impl Database {
     }
 
     pub(super) fn lock(&self, state: &mut DatabaseState) -> Result<AppendLogGuard> {
-        let (mut spool, whole) = state.append_log.lock()?;
+        let (mut log_guard, whole) = state.append_log.lock()?;
         if state.append_log.take_recreated() {
             self.handle_removed_file(state);
         }
@@ -108,9 +108,9 @@ impl Database {
             state.append_log_usable = false;
             state.append_log_damaged = true;
             // If this fails, the next process finds the damage and reports it again.
-            let _ = spool.clear();
+            let _ = log_guard.clear();
         }
-        Ok(spool)
+        Ok(log_guard)
     }
 
     /// Handles the removal of the append log. If the database was removed too, nothing would find what is written to
@@ -163,42 +163,42 @@ impl Database {
     fn write<T>(
         &self,
         state: &mut DatabaseState,
-        spool: &mut AppendLogGuard,
+        log_guard: &mut AppendLogGuard,
         check: GapCheck,
         work: impl FnOnce(&Connection, &mut CacheUpdate) -> rusqlite::Result<T>,
     ) -> Result<T> {
-        let (entries, whole) = spool.entries();
+        let (entries, whole) = log_guard.entries();
         let found = if found_file::exists(&self.path) { Frames::open(&self.path).ok() } else { None };
         let has_found = found.is_some();
         // The database may have been set aside; the entries of other processes must not go into that file.
         if (has_found || !entries.is_empty()) && open::identity(&self.path) != state.file {
             state.connection = None;
         }
-        let turn = spool.head().generation;
+        let turn = log_guard.head().generation;
         state.cache.advance(turn, turn);
-        let mut learned = CacheUpdate::default();
+        let mut cache_update = CacheUpdate::default();
         let checked = check == GapCheck::Always || state.append_log_damaged || !entries.is_empty();
-        let next = spool.head().next;
+        let next = log_guard.head().next;
         let (done, gap, unread) = self.with(state, |connection| {
-            let all = Transaction::new(connection, TransactionBehavior::Immediate)?;
-            if checked && next == 0 && gaps::highest(&all)? == 0 {
+            let transaction = Transaction::new(connection, TransactionBehavior::Immediate)?;
+            if checked && next == 0 && gaps::highest(&transaction)? == 0 {
                 // A database with operations but an append log without a number means that the append log was lost; a
                 // new log begins with number 1.
-                let _ = spool.raise_next_number(1);
+                let _ = log_guard.raise_next_number(1);
             }
-            let before = if checked { gaps::find_gap(&all, expected(&entries, next))? } else { None };
+            let before = if checked { gaps::find_gap(&transaction, expected(&entries, next))? } else { None };
             // The found files were seen before any change in the entries, so they are added first.
             for frame in found.into_iter().flatten() {
-                self.move_found(&all, &frame, &mut learned)?;
+                self.move_found(&transaction, &frame, &mut cache_update)?;
             }
-            let unread = apply_entries(&all, &entries, &self.limits, &mut learned)?;
-            let after = if unread > 0 || !whole { gaps::find_gap(&all, next)? } else { None };
-            let done = work(&all, &mut learned)?;
-            let highest = if checked && spool.head().next == 0 { gaps::highest(&all)? } else { 0 };
-            all.commit()?;
+            let unread = apply_entries(&transaction, &entries, &self.limits, &mut cache_update)?;
+            let after = if unread > 0 || !whole { gaps::find_gap(&transaction, next)? } else { None };
+            let done = work(&transaction, &mut cache_update)?;
+            let highest = if checked && log_guard.head().next == 0 { gaps::highest(&transaction)? } else { 0 };
+            transaction.commit()?;
             if highest > 0 {
                 // The gap is recorded, so it need not be found again.
-                let _ = spool.raise_next_number(highest + 1);
+                let _ = log_guard.raise_next_number(highest + 1);
             }
             Ok((done, after.or(before), unread))
         })?;
@@ -206,29 +206,34 @@ impl Database {
             state.found_file = None;
             found_file::remove(&self.path);
         }
-        if !spool.head().is_empty() {
+        if !log_guard.head().is_empty() {
             // If this fails, the entries left there are recognized as applied next time.
-            let _ = spool.clear();
+            let _ = log_guard.clear();
         }
         state.append_log_damaged |= !whole || unread > 0;
         self.report(state, gap);
-        state.added = state.added.saturating_add(learned.added);
-        state.cache.update(learned);
+        state.added = state.added.saturating_add(cache_update.added);
+        state.cache.update(cache_update);
         Ok(done)
     }
 
     /// Moves files that a snapshot found to the tables.
-    fn move_found(&self, all: &Connection, frame: &[FoundEntry], learned: &mut CacheUpdate) -> rusqlite::Result<()> {
+    fn move_found(
+        &self,
+        connection: &Connection,
+        frame: &[FoundEntry],
+        cache_update: &mut CacheUpdate,
+    ) -> rusqlite::Result<()> {
         let found: Vec<NewlyKnown<'_>> = frame.iter().map(FoundEntry::as_known).collect();
         let prepared = prepared::of_found(&found, &self.limits);
-        outside::know(all, &found, &prepared, (clock::now_us(), &self.limits), learned)
+        outside::know(connection, &found, &prepared, (clock::now_us(), &self.limits), cache_update)
     }
 
     /// Appends an operation to the append log; `None` if it has to go into the database.
     fn append(
         &self,
         state: &mut DatabaseState,
-        spool: &mut AppendLogGuard,
+        log_guard: &mut AppendLogGuard,
         (operation, changes, known): LogRequest<'_>,
         now: i64,
     ) -> Option<LogReceipt> {
@@ -240,15 +245,15 @@ impl Database {
         {
             return None;
         }
-        let head = spool.head();
+        let head = log_guard.head();
         let most = append_log::entry_bytes_max(operation.files.len())
             .min(usize::try_from(self.limits.delta_texts_max()).unwrap_or(append_log::ENTRY_BYTES_MAX));
         let entry = entry::pack(head.next, now, operation.owner(), operation, changes, known, most)?;
         // If this fails, the database reports the reason or takes the operation.
-        if !spool.append(&entry).ok()? {
+        if !log_guard.append(&entry).ok()? {
             return None;
         }
-        state.cache.advance(head.generation, spool.head().generation);
+        state.cache.advance(head.generation, log_guard.head().generation);
         for known in known {
             state.cache.forget(&operation.session, known.path);
         }
@@ -288,18 +293,18 @@ impl Database {
         contents: &[OutsideContent<'_>],
         now: i64,
     ) -> Result<Option<LogReceipt>> {
-        let mut spool = self.lock(state)?;
-        let before = spool.head();
-        spool.bump_generation().map_err(|error| failure::of_io(&error, "write beside", &self.path))?;
-        state.cache.advance(before.generation, spool.head().generation);
-        let logged = self.write(state, &mut spool, GapCheck::Always, |all, learned| {
+        let mut log_guard = self.lock(state)?;
+        let before = log_guard.head();
+        log_guard.bump_generation().map_err(|error| failure::of_io(&error, "write beside", &self.path))?;
+        state.cache.advance(before.generation, log_guard.head().generation);
+        let logged = self.write(state, &mut log_guard, GapCheck::Always, |connection, cache_update| {
             // No process is still working on it.
-            let signature = LogSignature { number: log::next_number(all, before.next)?, at: now, owner: 0 };
-            outside::log_outside(all, operation, contents, (signature, &self.limits), learned)
+            let signature = LogSignature { number: log::next_number(connection, before.next)?, at: now, owner: 0 };
+            outside::log_outside(connection, operation, contents, (signature, &self.limits), cache_update)
         });
         let logged = logged.inspect_err(|_| state.cache.clear())?;
         if let Some(logged) = &logged {
-            state.append_log_usable = spool.raise_next_number(logged.id.number + 1).is_ok() && !self.on_network;
+            state.append_log_usable = log_guard.raise_next_number(logged.id.number + 1).is_ok() && !self.on_network;
         }
         Ok(logged)
     }
@@ -311,17 +316,17 @@ impl Database {
         logging: LogRequest<'_>,
         now: i64,
     ) -> Result<LogReceipt> {
-        let mut spool = self.lock(state)?;
-        if let Some(entered) = self.append(state, &mut spool, logging, now) {
+        let mut log_guard = self.lock(state)?;
+        if let Some(entered) = self.append(state, &mut log_guard, logging, now) {
             return Ok(entered);
         }
-        let before = spool.head();
-        spool.bump_generation().map_err(|error| failure::of_io(&error, "write beside", &self.path))?;
-        state.cache.advance(before.generation, spool.head().generation);
-        let entered = self.write(state, &mut spool, GapCheck::Always, |all, learned| {
-            let number = log::next_number(all, before.next)?;
+        let before = log_guard.head();
+        log_guard.bump_generation().map_err(|error| failure::of_io(&error, "write beside", &self.path))?;
+        state.cache.advance(before.generation, log_guard.head().generation);
+        let entered = self.write(state, &mut log_guard, GapCheck::Always, |connection, cache_update| {
+            let number = log::next_number(connection, before.next)?;
             let signed = LogSignature { number, at: now, owner: logging.0.owner() };
-            log::log(all, logging.0, logging.1, logging.2, (signed, &self.limits), learned)
+            log::log(connection, logging.0, logging.1, logging.2, (signed, &self.limits), cache_update)
         });
         let entered = match entered {
             Ok(Some(entered)) => entered,
@@ -332,7 +337,7 @@ impl Database {
             }
         };
         // From here on the append log knows the next number, even if it had been lost.
-        state.append_log_usable = spool.raise_next_number(entered.id.number + 1).is_ok() && !self.on_network;
+        state.append_log_usable = log_guard.raise_next_number(entered.id.number + 1).is_ok() && !self.on_network;
         Ok(entered)
     }
 }
@@ -353,23 +358,23 @@ fn expected(entries: &[Vec<u8>], next: u64) -> u64 {
 /// Applies the append log's entries to the database. Skips entries that are there already because a process ended
 /// before it cleared the append log. Returns the number of unreadable entries.
 fn apply_entries(
-    all: &Connection,
+    connection: &Connection,
     entries: &[Vec<u8>],
     limits: &HistoryLimits,
-    learned: &mut CacheUpdate,
+    cache_update: &mut CacheUpdate,
 ) -> rusqlite::Result<usize> {
     let mut unread = 0;
     for bytes in entries {
         let Some(AppendLogEntry { number: given, at, owner, operation, changes, known }) = entry::unpack(bytes) else {
             unread += 1;
-            gaps::record_gap(all, HistoryGap { after: gaps::newest(all)?, until: None })?;
+            gaps::record_gap(connection, HistoryGap { after: gaps::newest(connection)?, until: None })?;
             continue;
         };
         let mut signed = LogSignature { number: given.cast_signed(), at, owner };
-        match log::logged_at(all, given)? {
+        match log::logged_at(connection, given)? {
             Some(same) if same == at => continue,
             // Taken by a program that does not know the append log.
-            Some(_) => signed.number = log::next_number(all, given)?,
+            Some(_) => signed.number = log::next_number(connection, given)?,
             None => {}
         }
         let changes: Vec<ChangeContent<'_>> = changes
@@ -377,7 +382,7 @@ fn apply_entries(
             .map(|(base, swaps)| ChangeContent { base: *base, replacements: swaps, ..ChangeContent::default() })
             .collect();
         let known: Vec<SessionUpdate<'_>> = known.iter().map(|(path, record)| SessionUpdate { path, record }).collect();
-        log::log(all, &operation, &changes, &known, (signed, limits), learned)?;
+        log::log(connection, &operation, &changes, &known, (signed, limits), cache_update)?;
     }
     Ok(unread)
 }

@@ -11,14 +11,15 @@ pub(super) const GAPS_TABLE: &str = "
     CREATE TABLE gaps(id INTEGER PRIMARY KEY, after INTEGER NOT NULL, until INTEGER, at INTEGER NOT NULL);";
 
 /// Returns the number of the newest operation; 0 if there is none.
-pub(super) fn newest(all: &Connection) -> rusqlite::Result<u64> {
-    all.prepare_cached("SELECT coalesce(max(number), 0) FROM operations")?.query_row([], |row| size(row, 0))
+pub(super) fn newest(connection: &Connection) -> rusqlite::Result<u64> {
+    connection.prepare_cached("SELECT coalesce(max(number), 0) FROM operations")?.query_row([], |row| size(row, 0))
 }
 
 /// Returns the highest operation number that the database knows of.
-pub(super) fn highest(all: &Connection) -> rusqlite::Result<u64> {
-    let lost = all.prepare_cached("SELECT coalesce(max(until), 0) FROM gaps")?.query_row([], |row| size(row, 0))?;
-    Ok(newest(all)?.max(lost))
+pub(super) fn highest(connection: &Connection) -> rusqlite::Result<u64> {
+    let lost =
+        connection.prepare_cached("SELECT coalesce(max(until), 0) FROM gaps")?.query_row([], |row| size(row, 0))?;
+    Ok(newest(connection)?.max(lost))
 }
 
 /// Returns the gap between the newest operation of the database and the append log's next number, which is 0 if the
@@ -36,17 +37,17 @@ pub(super) fn is_complete(newest: u64, next: u64) -> bool {
 }
 
 /// Searches for a gap before operation `next` and records it; returns it if it is new.
-pub(super) fn find_gap(all: &Connection, next: u64) -> rusqlite::Result<Option<HistoryGap>> {
-    match gap_between(newest(all)?, next) {
-        Some(gap) => record_gap(all, gap),
+pub(super) fn find_gap(connection: &Connection, next: u64) -> rusqlite::Result<Option<HistoryGap>> {
+    match gap_between(newest(connection)?, next) {
+        Some(gap) => record_gap(connection, gap),
         None => Ok(None),
     }
 }
 
 /// Records a gap and returns it, unless it is known.
-pub(super) fn record_gap(all: &Connection, gap: HistoryGap) -> rusqlite::Result<Option<HistoryGap>> {
+pub(super) fn record_gap(connection: &Connection, gap: HistoryGap) -> rusqlite::Result<Option<HistoryGap>> {
     let (after, until) = (gap.after.cast_signed(), gap.until.map(u64::cast_signed));
-    let known = all
+    let known = connection
         .query_row(
             "SELECT 1 FROM gaps WHERE after=?1 AND coalesce(until, 0)>=coalesce(?2, 0)",
             params![after, until],
@@ -56,13 +57,14 @@ pub(super) fn record_gap(all: &Connection, gap: HistoryGap) -> rusqlite::Result<
     if known.is_some() {
         return Ok(None);
     }
-    all.execute("INSERT INTO gaps(after, until, at) VALUES(?1, ?2, ?3)", params![after, until, clock::now_us()])?;
+    connection
+        .execute("INSERT INTO gaps(after, until, at) VALUES(?1, ?2, ?3)", params![after, until, clock::now_us()])?;
     Ok(Some(gap))
 }
 
 /// Returns all gaps, the newest first.
-pub(super) fn all(all: &Connection) -> rusqlite::Result<Vec<HistoryGap>> {
-    let mut query = all.prepare_cached("SELECT after, until FROM gaps ORDER BY after DESC, id DESC")?;
+pub(super) fn list(connection: &Connection) -> rusqlite::Result<Vec<HistoryGap>> {
+    let mut query = connection.prepare_cached("SELECT after, until FROM gaps ORDER BY after DESC, id DESC")?;
     query
         .query_map([], |row| {
             let until: Option<i64> = row.get(1)?;

@@ -30,112 +30,118 @@ pub(super) struct LogSignature {
 }
 
 /// Returns a number for the next operation, at least `least` (0 if unknown).
-pub(super) fn next_number(all: &Connection, least: u64) -> rusqlite::Result<i64> {
-    let highest = if least == 0 { gaps::highest(all)? } else { gaps::newest(all)? };
+pub(super) fn next_number(connection: &Connection, least: u64) -> rusqlite::Result<i64> {
+    let highest = if least == 0 { gaps::highest(connection)? } else { gaps::newest(connection)? };
     Ok(least.max(highest.saturating_add(1)).cast_signed())
 }
 
 /// Inserts an operation and the records of its session. Returns `None`, writing nothing, if another operation already
 /// undoes what this one would.
 pub(super) fn log(
-    all: &Connection,
+    connection: &Connection,
     operation: &Operation,
     changes: &[ChangeContent<'_>],
     known: &[SessionUpdate<'_>],
     (LogSignature { number, at: now, owner }, limits): (LogSignature, &HistoryLimits),
-    learned: &mut CacheUpdate,
+    cache_update: &mut CacheUpdate,
 ) -> rusqlite::Result<Option<LogReceipt>> {
-    if !is_not_taken_back(all, operation)? {
+    if !is_not_taken_back(connection, operation)? {
         return Ok(None);
     }
     let taken = operation.role.undoes();
-    let taken_at = match taken {
-        Some(id) => logged_at(all, id.number)?,
-        None => None,
-    };
-    let also = also(all, &operation.also_undoes)?;
-    all.prepare_cached(
-        "INSERT INTO operations(
+    let taken_at = taken.map(|id| logged_at(connection, id.number)).transpose()?.flatten();
+    let also_undoes = pack_operation_ids(connection, &operation.also_undoes)?;
+    connection
+        .prepare_cached(
+            "INSERT INTO operations(
            number, at, session, tool, format, digest, note, outcome, kept, role, taken, taken_at, also, pending)
          VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
-    )?
-    .execute(params![
-        number,
-        now,
-        operation.session,
-        operation.tool,
-        operation.format,
-        operation.digest,
-        operation.note,
-        outcome_number(operation.outcome),
-        operation.keeps_content,
-        role_number(operation.role),
-        taken.map(|id| id.number.cast_signed()),
-        taken_at,
-        also,
-        owner,
-    ])?;
+        )?
+        .execute(params![
+            number,
+            now,
+            operation.session,
+            operation.tool,
+            operation.format,
+            operation.digest,
+            operation.note,
+            outcome_number(operation.outcome),
+            operation.keeps_content,
+            role_number(operation.role),
+            taken.map(|id| id.number.cast_signed()),
+            taken_at,
+            also_undoes,
+            owner,
+        ])?;
     for taken in operation.undoes() {
-        refresh_undone(all, taken)?;
+        refresh_undone(connection, taken)?;
     }
     let id = OperationId::new(number.cast_unsigned(), now);
     let (mut loose, mut lost) = (Vec::new(), Vec::new());
     for (nth, (touched, change)) in operation.files.iter().zip(changes).enumerate() {
-        insert_file(all, number, nth, touched, operation.keeps_content)?;
+        insert_file(connection, number, nth, touched, operation.keeps_content)?;
         if !operation.keeps_content {
             continue;
         }
-        spans::insert(all, number, nth, change)?;
-        let kept = keep_sides(&mut SqlBlobStore(all), touched, change, limits)?;
+        spans::insert(connection, number, nth, change)?;
+        let kept = keep_sides(&mut SqlBlobStore(connection), touched, change, limits)?;
         loose.extend(kept.unstored);
         lost.extend(kept.lost.then_some(nth));
-        learned.added += kept.added;
-        learned.stored.extend(touched.after.filter(|_| kept.stored).map(|side| side.content));
+        cache_update.added += kept.added;
+        cache_update.stored.extend(touched.after.filter(|_| kept.stored).map(|side| side.content));
         if let Some(NewDelta { base, result, data }) = kept.delta {
-            learned.added += data.data.len() as u64;
-            all.prepare_cached("INSERT INTO changes(operation, base, result, data, zstd) VALUES(?1, ?2, ?3, ?4, ?5)")?
+            cache_update.added += data.data.len() as u64;
+            connection
+                .prepare_cached("INSERT INTO changes(operation, base, result, data, zstd) VALUES(?1, ?2, ?3, ?4, ?5)")?
                 .execute(params![number, base.to_bytes(), result.to_bytes(), &data.data[..], data.zstd])?;
         }
     }
     for (nth, path) in (0..).zip(&operation.created_dirs) {
-        all.prepare_cached("INSERT INTO folders VALUES(?1, ?2, ?3)")?.execute(params![number, nth, path])?;
+        connection.prepare_cached("INSERT INTO folders VALUES(?1, ?2, ?3)")?.execute(params![number, nth, path])?;
     }
-    record_sessions(all, operation, known, (now, limits), learned)?;
+    record_sessions(connection, operation, known, (now, limits), cache_update)?;
     for file in &operation.files {
-        outside::mark(all, &file.path, file.after, now, learned)?;
+        outside::mark(connection, &file.path, file.after, now, cache_update)?;
     }
     Ok(Some(LogReceipt { id, unstored: loose, lost }))
 }
 
 /// Inserts the records of an operation's session.
 fn record_sessions(
-    all: &Connection,
+    connection: &Connection,
     operation: &Operation,
     known: &[SessionUpdate<'_>],
     (now, limits): (i64, &HistoryLimits),
-    learned: &mut CacheUpdate,
+    cache_update: &mut CacheUpdate,
 ) -> rusqlite::Result<()> {
     for SessionUpdate { path, record } in known {
-        let contested =
-            crate::blob_store::BlobStore::version(&SqlBlobStore(all), record.content)?.is_some_and(|it| it.contested);
-        let lines = rows::record(all, &operation.session, path, record, contested, now, limits.versions)?;
-        learned.records.push((operation.session.clone(), path.to_vec(), Record { lines, ..(*record).clone() }));
+        let contested = crate::blob_store::BlobStore::version(&SqlBlobStore(connection), record.content)?
+            .is_some_and(|it| it.contested);
+        let lines = rows::record(connection, &operation.session, path, record, contested, now, limits.versions)?;
+        cache_update.records.push((operation.session.clone(), path.to_vec(), Record { lines, ..(*record).clone() }));
     }
     Ok(())
 }
 
-fn insert_file(all: &Connection, number: i64, nth: usize, touched: &FileChange, kept: bool) -> rusqlite::Result<()> {
+fn insert_file(
+    connection: &Connection,
+    number: i64,
+    nth: usize,
+    touched: &FileChange,
+    kept: bool,
+) -> rusqlite::Result<()> {
     let FileChange { path, moved_from, before, after, attributes, added, removed } = touched;
     let nth = i64::try_from(nth).unwrap_or(i64::MAX);
     if let Some(attributes) = attributes.as_ref().filter(|_| kept) {
-        all.prepare_cached("INSERT INTO attributes VALUES(?1, ?2, ?3)")?.execute(params![
+        connection.prepare_cached("INSERT INTO attributes VALUES(?1, ?2, ?3)")?.execute(params![
             number,
             nth,
             attributes::pack(attributes)
         ])?;
     }
-    all.prepare_cached("INSERT INTO touched VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)")?.execute(
-        params![
+    connection
+        .prepare_cached("INSERT INTO touched VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)")?
+        .execute(params![
             number,
             nth,
             path,
@@ -148,8 +154,7 @@ fn insert_file(all: &Connection, number: i64, nth: usize, touched: &FileChange, 
             after.map(is_link),
             added.cast_signed(),
             removed.cast_signed(),
-        ],
-    )?;
+        ])?;
     Ok(())
 }
 
@@ -159,16 +164,16 @@ fn is_link(side: FileState) -> bool {
 }
 
 /// Serializes numbers and times of operations.
-fn also(all: &Connection, ids: &[OperationId]) -> rusqlite::Result<Option<Vec<u8>>> {
+fn pack_operation_ids(connection: &Connection, ids: &[OperationId]) -> rusqlite::Result<Option<Vec<u8>>> {
     let mut out = Vec::new();
     for id in ids {
         varint::put(&mut out, id.number);
-        varint::put(&mut out, logged_at(all, id.number)?.unwrap_or(0).cast_unsigned());
+        varint::put(&mut out, logged_at(connection, id.number)?.unwrap_or(0).cast_unsigned());
     }
     Ok((!ids.is_empty()).then_some(out))
 }
 
-fn also_of(blob: Option<&[u8]>) -> FromSqlResult<Vec<OperationId>> {
+fn unpack_operation_ids(blob: Option<&[u8]>) -> FromSqlResult<Vec<OperationId>> {
     let (mut rest, mut ids) = (blob.unwrap_or_default(), Vec::new());
     while !rest.is_empty() {
         let (number, at) = (rows::take_number(&mut rest)?, rows::take_number(&mut rest)?);
@@ -178,9 +183,9 @@ fn also_of(blob: Option<&[u8]>) -> FromSqlResult<Vec<OperationId>> {
 }
 
 /// True if no other operation undoes what this one would.
-fn is_not_taken_back(all: &Connection, operation: &Operation) -> rusqlite::Result<bool> {
+fn is_not_taken_back(connection: &Connection, operation: &Operation) -> rusqlite::Result<bool> {
     for taken in operation.undoes() {
-        if undone_by(all, taken)?.is_some() {
+        if undone_by(connection, taken)?.is_some() {
             return Ok(false);
         }
     }
@@ -188,8 +193,9 @@ fn is_not_taken_back(all: &Connection, operation: &Operation) -> rusqlite::Resul
 }
 
 /// Returns the number of the operation that undoes `taken`, according to its row.
-fn undone_by(all: &Connection, taken: OperationId) -> rusqlite::Result<Option<i64>> {
-    all.prepare_cached("SELECT undone FROM operations WHERE number=?1")?
+fn undone_by(connection: &Connection, taken: OperationId) -> rusqlite::Result<Option<i64>> {
+    connection
+        .prepare_cached("SELECT undone FROM operations WHERE number=?1")?
         .query_row([taken.number.cast_signed()], |row| row.get(0))
         .optional()
         .map(Option::flatten)
@@ -197,38 +203,39 @@ fn undone_by(all: &Connection, taken: OperationId) -> rusqlite::Result<Option<i6
 
 /// Updates which operation undoes `taken`: the newest one that was not aborted. This is derived from all operations, so
 /// that no operation clears the mark of another.
-fn refresh_undone(all: &Connection, taken: OperationId) -> rusqlite::Result<()> {
+fn refresh_undone(connection: &Connection, taken: OperationId) -> rusqlite::Result<()> {
     let target = taken.number.cast_signed();
-    let mut query = all.prepare_cached(
+    let mut query = connection.prepare_cached(
         "SELECT number, at, taken, also FROM operations WHERE number>?1 AND role<>0 AND pending>=0
          ORDER BY number DESC",
     )?;
     let mut rows = query.query([target])?;
     let mut by: Option<(i64, i64)> = None;
     while let Some(row) = rows.next()? {
-        let also = also_of(row.get_ref(3)?.as_blob_or_null()?)?;
-        if row.get::<_, Option<i64>>(2)? == Some(target) || also.iter().any(|id| id.number == taken.number) {
+        let also_undoes = unpack_operation_ids(row.get_ref(3)?.as_blob_or_null()?)?;
+        if row.get::<_, Option<i64>>(2)? == Some(target) || also_undoes.iter().any(|id| id.number == taken.number) {
             by = Some((row.get(0)?, row.get(1)?));
             break;
         }
     }
-    all.prepare_cached("UPDATE operations SET undone=?1, undone_at=?2 WHERE number=?3")?
+    connection
+        .prepare_cached("UPDATE operations SET undone=?1, undone_at=?2 WHERE number=?3")?
         .execute(params![by.map(|(number, _)| number), by.map(|(_, at)| at), target])
         .map(drop)
 }
 
 /// Marks operations as committed by their own process.
-pub(super) fn mark_committed(all: &Connection, ids: &[OperationId]) -> rusqlite::Result<()> {
+pub(super) fn mark_committed(connection: &Connection, ids: &[OperationId]) -> rusqlite::Result<()> {
     for &id in ids {
-        let Some((logged, pending)) = any_operation(all, id)? else { continue };
+        let Some((logged, pending)) = any_operation(connection, id)? else { continue };
         let number = id.number.cast_signed();
-        all.prepare_cached("UPDATE operations SET pending=0 WHERE number=?1")?.execute([number])?;
+        connection.prepare_cached("UPDATE operations SET pending=0 WHERE number=?1")?.execute([number])?;
         if pending == ABORTED {
             for taken in logged.operation.undoes() {
-                refresh_undone(all, taken)?;
+                refresh_undone(connection, taken)?;
             }
             for file in &logged.operation.files {
-                outside::refresh(all, file, logged.at)?;
+                outside::refresh(connection, file, logged.at)?;
             }
         }
     }
@@ -236,11 +243,11 @@ pub(super) fn mark_committed(all: &Connection, ids: &[OperationId]) -> rusqlite:
 }
 
 /// Resolves an in-doubt operation.
-pub(super) fn resolve(all: &Connection, id: OperationId, certain: bool) -> rusqlite::Result<()> {
-    let Some((logged, pending)) = any_operation(all, id)? else { return Ok(()) };
+pub(super) fn resolve(connection: &Connection, id: OperationId, certain: bool) -> rusqlite::Result<()> {
+    let Some((logged, pending)) = any_operation(connection, id)? else { return Ok(()) };
     if pending > 0 {
         let outcome = if certain { logged.operation.outcome } else { OperationOutcome::Unknown };
-        all.execute(
+        connection.execute(
             "UPDATE operations SET pending=0, outcome=?1 WHERE number=?2",
             params![outcome_number(outcome), id.number.cast_signed()],
         )?;
@@ -249,20 +256,20 @@ pub(super) fn resolve(all: &Connection, id: OperationId, certain: bool) -> rusql
 }
 
 /// Aborts an operation.
-pub(super) fn abort(all: &Connection, id: OperationId) -> rusqlite::Result<()> {
-    let Some((logged, pending)) = any_operation(all, id)? else { return Ok(()) };
+pub(super) fn abort(connection: &Connection, id: OperationId) -> rusqlite::Result<()> {
+    let Some((logged, pending)) = any_operation(connection, id)? else { return Ok(()) };
     if pending == ABORTED || pending == 0 {
         return Ok(());
     }
     let number = id.number.cast_signed();
-    all.execute("UPDATE operations SET pending=?1 WHERE number=?2", [ABORTED, number])?;
+    connection.execute("UPDATE operations SET pending=?1 WHERE number=?2", [ABORTED, number])?;
     for taken in logged.operation.undoes() {
-        refresh_undone(all, taken)?;
+        refresh_undone(connection, taken)?;
     }
     for file in &logged.operation.files {
-        outside::refresh(all, file, logged.at)?;
+        outside::refresh(connection, file, logged.at)?;
         if let Some(after) = file.after.filter(|after| file.before.map(|it| it.content) != Some(after.content)) {
-            all.execute(
+            connection.execute(
                 "DELETE FROM seen WHERE session=?1 AND path=?2 AND content=?3",
                 params![logged.operation.session, file.path, after.content.to_bytes()],
             )?;
@@ -272,41 +279,43 @@ pub(super) fn abort(all: &Connection, id: OperationId) -> rusqlite::Result<()> {
 }
 
 /// Returns the operations in doubt.
-pub(super) fn in_doubt(all: &Connection) -> rusqlite::Result<Vec<LogEntry>> {
-    let mut query = all
+pub(super) fn in_doubt(connection: &Connection) -> rusqlite::Result<Vec<LogEntry>> {
+    let mut query = connection
         .prepare_cached(&format!("SELECT {OPERATION_COLUMNS} FROM operations WHERE pending>0 ORDER BY number DESC"))?;
     let mut rows = query.query([])?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
-        found.push(read(all, row)?);
+        found.push(read(connection, row)?);
     }
     Ok(found)
 }
 
 /// Returns the operation with this id, aborted or not, and its `pending` value.
-fn any_operation(all: &Connection, id: OperationId) -> rusqlite::Result<Option<(LogEntry, i64)>> {
-    let found = all
+fn any_operation(connection: &Connection, id: OperationId) -> rusqlite::Result<Option<(LogEntry, i64)>> {
+    let found = connection
         .prepare_cached(&format!("SELECT {OPERATION_COLUMNS} FROM operations WHERE number=?1"))?
-        .query_row([id.number.cast_signed()], |row| Ok((read(all, row)?, row.get(15)?)))
+        .query_row([id.number.cast_signed()], |row| Ok((read(connection, row)?, row.get(15)?)))
         .optional()?;
     Ok(found.filter(|(logged, _): &(LogEntry, i64)| logged.id == id))
 }
 
-pub(super) fn logged_at(all: &Connection, number: u64) -> rusqlite::Result<Option<i64>> {
-    all.prepare_cached("SELECT at FROM operations WHERE number=?1")?
+pub(super) fn logged_at(connection: &Connection, number: u64) -> rusqlite::Result<Option<i64>> {
+    connection
+        .prepare_cached("SELECT at FROM operations WHERE number=?1")?
         .query_row([number.cast_signed()], |row| row.get(0))
         .optional()
 }
 
 /// Returns the newest operation.
-pub(super) fn newest(all: &Connection) -> rusqlite::Result<Option<OperationId>> {
-    all.prepare_cached("SELECT number, at FROM operations WHERE pending>=0 AND tool<>?1 ORDER BY number DESC LIMIT 1")?
+pub(super) fn newest(connection: &Connection) -> rusqlite::Result<Option<OperationId>> {
+    connection
+        .prepare_cached("SELECT number, at FROM operations WHERE pending>=0 AND tool<>?1 ORDER BY number DESC LIMIT 1")?
         .query_row([TURN], |row| Ok(OperationId::new(row.get::<_, i64>(0)?.cast_unsigned(), row.get(1)?)))
         .optional()
 }
 
 /// Returns the matching operations, the newest first.
-pub(super) fn operations(all: &Connection, filter: &OperationFilter<'_>) -> rusqlite::Result<Vec<LogEntry>> {
+pub(super) fn operations(connection: &Connection, filter: &OperationFilter<'_>) -> rusqlite::Result<Vec<LogEntry>> {
     let sql = format!(
         "SELECT {OPERATION_COLUMNS} FROM operations WHERE pending>=0 AND (?1 IS NULL OR session=?1) AND number<?2
          AND (?5 IS NULL AND tool<>?6 OR tool=?5) AND (?3 IS NULL OR number IN (SELECT operation FROM touched WHERE path=?3 OR moved_from=?3))
@@ -314,40 +323,40 @@ pub(super) fn operations(all: &Connection, filter: &OperationFilter<'_>) -> rusq
     );
     let below = filter.below.map_or(i64::MAX, |below| i64::try_from(below).unwrap_or(i64::MAX));
     let limit = i64::try_from(filter.limit).unwrap_or(i64::MAX);
-    let mut query = all.prepare_cached(&sql)?;
+    let mut query = connection.prepare_cached(&sql)?;
     let mut rows = query.query(params![filter.session, below, filter.path, limit, filter.tool, TURN])?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
-        found.push(read(all, row)?);
+        found.push(read(connection, row)?);
     }
     Ok(found)
 }
 
 /// Returns the operations with a larger number, the oldest first, with the beginnings of turns.
-pub(super) fn operations_after(all: &Connection, number: u64, limit: usize) -> rusqlite::Result<Vec<LogEntry>> {
+pub(super) fn operations_after(connection: &Connection, number: u64, limit: usize) -> rusqlite::Result<Vec<LogEntry>> {
     let sql =
         format!("SELECT {OPERATION_COLUMNS} FROM operations WHERE pending>=0 AND number>?1 ORDER BY number LIMIT ?2");
-    let mut query = all.prepare_cached(&sql)?;
+    let mut query = connection.prepare_cached(&sql)?;
     let mut rows =
         query.query(params![i64::try_from(number).unwrap_or(i64::MAX), i64::try_from(limit).unwrap_or(i64::MAX)])?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
-        found.push(read(all, row)?);
+        found.push(read(connection, row)?);
     }
     Ok(found)
 }
 
 /// Returns the operation with this name.
-pub(super) fn operation(all: &Connection, name: OperationName) -> rusqlite::Result<Option<LogEntry>> {
+pub(super) fn operation(connection: &Connection, name: OperationName) -> rusqlite::Result<Option<LogEntry>> {
     let Ok(number) = i64::try_from(name.number) else { return Ok(None) };
-    let found = all
+    let found = connection
         .prepare_cached(&format!("SELECT {OPERATION_COLUMNS} FROM operations WHERE number=?1 AND pending>=0"))?
-        .query_row([number], |row| read(all, row))
+        .query_row([number], |row| read(connection, row))
         .optional()?;
     Ok(found.filter(|logged| name.names(logged.id)))
 }
 
-fn read(all: &Connection, row: &Row<'_>) -> rusqlite::Result<LogEntry> {
+fn read(connection: &Connection, row: &Row<'_>) -> rusqlite::Result<LogEntry> {
     let number: i64 = row.get(0)?;
     let at = row.get(1)?;
     let taken = operation_id_at(row, 10, 11)?;
@@ -366,9 +375,9 @@ fn read(all: &Connection, row: &Row<'_>) -> rusqlite::Result<LogEntry> {
         outcome: outcome_of(row.get(7)?)?,
         keeps_content: row.get(8)?,
         role,
-        also_undoes: also_of(row.get_ref(14)?.as_blob_or_null()?)?,
-        files: files(all, number)?,
-        created_dirs: folders(all, number)?,
+        also_undoes: unpack_operation_ids(row.get_ref(14)?.as_blob_or_null()?)?,
+        files: files(connection, number)?,
+        created_dirs: folders(connection, number)?,
     };
     let owner = u32::try_from(row.get::<_, i64>(15)?).ok().filter(|owner| *owner > 0);
     Ok(LogEntry {
@@ -387,8 +396,8 @@ fn operation_id_at(row: &Row<'_>, number: usize, at: usize) -> rusqlite::Result<
     Ok(number.map(|number| OperationId::new(number.cast_unsigned(), at.unwrap_or(0))))
 }
 
-fn files(all: &Connection, number: i64) -> rusqlite::Result<Vec<FileChange>> {
-    let mut query = all.prepare_cached(
+fn files(connection: &Connection, number: i64) -> rusqlite::Result<Vec<FileChange>> {
+    let mut query = connection.prepare_cached(
         "SELECT path, moved_from, before, before_mode, before_link, after, after_mode, after_link, added, removed, data
          FROM touched LEFT JOIN attributes USING(operation, nth) WHERE operation=?1 ORDER BY nth",
     )?;
@@ -396,8 +405,8 @@ fn files(all: &Connection, number: i64) -> rusqlite::Result<Vec<FileChange>> {
         Ok(FileChange {
             path: row.get(0)?,
             moved_from: row.get(1)?,
-            before: side(row, 2)?,
-            after: side(row, 5)?,
+            before: read_state(row, 2)?,
+            after: read_state(row, 5)?,
             attributes: row.get_ref(10)?.as_blob_or_null()?.map(attributes::unpack).transpose()?,
             added: rows::size(row, 8)?,
             removed: rows::size(row, 9)?,
@@ -406,13 +415,13 @@ fn files(all: &Connection, number: i64) -> rusqlite::Result<Vec<FileChange>> {
     rows.collect()
 }
 
-fn folders(all: &Connection, number: i64) -> rusqlite::Result<Vec<Vec<u8>>> {
-    let mut query = all.prepare_cached("SELECT path FROM folders WHERE operation=?1 ORDER BY nth")?;
+fn folders(connection: &Connection, number: i64) -> rusqlite::Result<Vec<Vec<u8>>> {
+    let mut query = connection.prepare_cached("SELECT path FROM folders WHERE operation=?1 ORDER BY nth")?;
     query.query_map([number], |row| row.get(0))?.collect()
 }
 
 /// Reads the file state whose columns begin with `first`.
-pub(super) fn side(row: &Row<'_>, first: usize) -> rusqlite::Result<Option<FileState>> {
+pub(super) fn read_state(row: &Row<'_>, first: usize) -> rusqlite::Result<Option<FileState>> {
     let Some(content) = row.get_ref(first)?.as_blob_or_null()? else { return Ok(None) };
     let kind = if row.get(first + 2)? { FileKind::Link } else { FileKind::Regular };
     Ok(Some(FileState { content: ContentId::from_bytes(fixed(content)?), mode: row.get(first + 1)?, kind }))

@@ -96,19 +96,19 @@ impl Database {
         let file = open::identity(&path);
         // Most processes make one record and exit, so the clock decides which of them checks the limits.
         let until_upkeep = u32::try_from(clock::now_us().rem_euclid(prune::UPKEEP_EVERY_RECORDS.into())).unwrap_or(0);
-        let (spool, memo) = (AppendLog::open(&path)?, HistoryCache::default());
+        let (append_log, cache) = (AppendLog::open(&path)?, HistoryCache::default());
         let state = DatabaseState {
             connection,
             file,
             notices,
             until_upkeep,
             added: 0,
-            append_log: spool,
+            append_log,
             append_log_usable: false,
             append_log_damaged: false,
             found_file: None,
             found_file_missing_at: None,
-            cache: memo,
+            cache,
             connections_opened: 1,
             graph_cache: None,
         };
@@ -168,12 +168,12 @@ impl Database {
         self.flush(state)?;
         // Opens the database if needed.
         self.with(state, |_| Ok(()))?;
-        let (opened, charted) = (state.connections_opened, RefCell::new(state.graph_cache.take()));
+        let (opened, graph_cache) = (state.connections_opened, RefCell::new(state.graph_cache.take()));
         let done = self.with(state, |connection| {
             let reading = connection.transaction()?;
-            work(&CachedBlobStore { blobs: SqlBlobStore(&reading), opened, graph_cache: &charted })
+            work(&CachedBlobStore { blobs: SqlBlobStore(&reading), opened, graph_cache: &graph_cache })
         });
-        state.graph_cache = charted.into_inner();
+        state.graph_cache = graph_cache.into_inner();
         done
     }
 
@@ -206,17 +206,17 @@ impl Sessions for Database {
     fn record(&self, session: &str, path: &[u8], record: &Record, body: &VersionBody<'_>) -> Result<()> {
         let state = &mut *self.state();
         let now = clock::now_us();
-        self.change_records(state, |all, learned| {
-            let kept = keep(&mut SqlBlobStore(all), record.content, body, &self.limits)?;
+        self.change_records(state, |connection, cache_update| {
+            let kept = keep(&mut SqlBlobStore(connection), record.content, body, &self.limits)?;
             let alone = kept == KeepOutcome::Contested;
-            let lines = rows::record(all, session, path, record, alone, now, self.limits.versions)?;
-            learned.records.push((session.to_owned(), path.to_vec(), Record { lines, ..record.clone() }));
-            outside::mark_unknown(all, path, record.state(), now, learned)?;
-            learned
+            let lines = rows::record(connection, session, path, record, alone, now, self.limits.versions)?;
+            cache_update.records.push((session.to_owned(), path.to_vec(), Record { lines, ..record.clone() }));
+            outside::mark_unknown(connection, path, record.state(), now, cache_update)?;
+            cache_update
                 .stored
-                .extend(delta_chain::is_stored(&SqlBlobStore(all), record.content)?.then_some(record.content));
+                .extend(delta_chain::is_stored(&SqlBlobStore(connection), record.content)?.then_some(record.content));
             if let KeepOutcome::Agreed(added) = kept {
-                learned.added += added;
+                cache_update.added += added;
             }
             Ok(())
         })?;
@@ -256,10 +256,9 @@ impl Sessions for Database {
 
     fn forget(&self, session: &str, path: &[u8]) -> Result<()> {
         let state = &mut *self.state();
-        self.change_records(state, |all, _| {
-            all.prepare_cached("DELETE FROM seen WHERE session=?1 AND path=?2")?
-                .execute(rusqlite::params![session, path])
-                .map(drop)
+        self.change_records(state, |connection, _| {
+            let mut delete = connection.prepare_cached("DELETE FROM seen WHERE session=?1 AND path=?2")?;
+            delete.execute(rusqlite::params![session, path]).map(drop)
         })?;
         state.cache.forget(session, path);
         Ok(())
@@ -275,13 +274,13 @@ impl Sessions for Database {
         let packed = fits.then(|| pack::pack(words));
         let now = clock::now_us();
         self.with(&mut self.state(), |connection| {
-            let all = Transaction::new(connection, TransactionBehavior::Immediate)?;
-            let kept = rows::words(&all, path)?.and_then(|(data, zstd)| pack::unpack(data, zstd, self.limits.blob));
+            let tx = Transaction::new(connection, TransactionBehavior::Immediate)?;
+            let kept = rows::words(&tx, path)?.and_then(|(data, zstd)| pack::unpack(data, zstd, self.limits.blob));
             let same = kept.as_deref() == before;
             if same {
-                rows::keep_words(&all, path, packed.as_ref(), now)?;
+                rows::keep_words(&tx, path, packed.as_ref(), now)?;
             }
-            all.commit()?;
+            tx.commit()?;
             Ok(same)
         })
     }
@@ -343,7 +342,9 @@ impl OperationLog for Database {
         let prepared = prepared::of_found(found, &self.limits);
         let state = &mut *self.state();
         let now = clock::now_us();
-        self.change_records(state, |all, learned| outside::know(all, found, &prepared, (now, &self.limits), learned))?;
+        self.change_records(state, |connection, cache_update| {
+            outside::know(connection, found, &prepared, (now, &self.limits), cache_update)
+        })?;
         self.upkeep(state, now)
     }
 
@@ -370,17 +371,17 @@ impl OperationLog for Database {
     fn mark_committed(&self, ids: &[OperationId]) -> Result<()> {
         let state = &mut *self.state();
         state.graph_cache = None;
-        self.change(state, |all, _| log::mark_committed(all, ids))?;
+        self.change(state, |connection, _| log::mark_committed(connection, ids))?;
         self.upkeep(state, clock::now_us())
     }
 
     fn resolve(&self, id: OperationId, certain: bool) -> Result<()> {
-        self.change(&mut self.state(), |all, _| log::resolve(all, id, certain))
+        self.change(&mut self.state(), |connection, _| log::resolve(connection, id, certain))
     }
 
     fn abort(&self, id: OperationId) -> Result<()> {
         let state = &mut *self.state();
-        self.change_records(state, |all, _| log::abort(all, id))?;
+        self.change_records(state, |connection, _| log::abort(connection, id))?;
         state.cache.clear();
         Ok(())
     }
@@ -427,7 +428,7 @@ impl OperationLog for Database {
         if state.append_log.read_head().is_none_or(|head| !gaps::is_complete(newest, head.next)) {
             self.change(state, |_, _| Ok(()))?;
         }
-        self.with(state, |connection| gaps::all(connection))
+        self.with(state, |connection| gaps::list(connection))
     }
 
     fn content(&self, content: ContentId, at_hand: &[KnownContent<'_>]) -> Result<Option<Vec<u8>>> {
@@ -452,14 +453,14 @@ impl OperationLog for Database {
 
     fn store_versions(&self, versions: &[OwnedContent]) -> Result<()> {
         let state = &mut *self.state();
-        self.change(state, |all, learned| {
+        self.change(state, |connection, cache_update| {
             for OwnedContent { id, bytes } in versions {
                 if let KeepOutcome::Agreed(added) =
-                    keep(&mut SqlBlobStore(all), *id, &VersionBody::Bytes(bytes), &self.limits)?
+                    keep(&mut SqlBlobStore(connection), *id, &VersionBody::Bytes(bytes), &self.limits)?
                 {
-                    learned.added += added;
+                    cache_update.added += added;
                 }
-                learned.stored.extend(delta_chain::is_stored(&SqlBlobStore(all), *id)?.then_some(*id));
+                cache_update.stored.extend(delta_chain::is_stored(&SqlBlobStore(connection), *id)?.then_some(*id));
             }
             Ok(())
         })?;
@@ -471,12 +472,12 @@ impl OperationLog for Database {
         Some(DiskUsage { device, bytes: open::size(&self.path) })
     }
 
-    fn collect_garbage(&self, leave: Retention) -> Result<GcStats> {
+    fn collect_garbage(&self, retention: Retention) -> Result<GcStats> {
         let before = open::size(&self.path);
         let state = &mut *self.state();
         self.change_records(state, |_, _| Ok(()))?;
         let (operations, contents) =
-            self.with(state, |connection| upkeep::free(connection, &self.limits, leave, clock::now_us()))?;
+            self.with(state, |connection| upkeep::free(connection, &self.limits, retention, clock::now_us()))?;
         state.cache.clear();
         let mut spool = self.lock(state)?;
         if spool.head().is_empty() {

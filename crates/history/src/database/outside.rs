@@ -22,14 +22,14 @@ use crate::{
 };
 
 /// Returns the content that was last known at the path.
-pub(super) fn newest_seen(all: &Connection, path: &[u8]) -> rusqlite::Result<Option<ContentId>> {
-    Ok(last_state(all, path)?.map(|state| state.map_or(NOTHING, |state| state.content)))
+pub(super) fn newest_seen(connection: &Connection, path: &[u8]) -> rusqlite::Result<Option<ContentId>> {
+    Ok(last_state(connection, path)?.map(|state| state.map_or(NOTHING, |state| state.content)))
 }
 
 /// Returns the state in which the path was last known, if it ever was.
 #[allow(clippy::option_option, reason = "never known, nothing, something")]
-fn last_state(all: &Connection, path: &[u8]) -> rusqlite::Result<Option<Option<FileState>>> {
-    let known = all
+fn last_state(connection: &Connection, path: &[u8]) -> rusqlite::Result<Option<Option<FileState>>> {
+    let known = connection
         .prepare_cached("SELECT content, stamp FROM seen WHERE session=?1 AND path=?2")?
         .query_row(params![OUTSIDE, path], state_of)
         .optional()?;
@@ -37,68 +37,69 @@ fn last_state(all: &Connection, path: &[u8]) -> rusqlite::Result<Option<Option<F
         return Ok(known);
     }
     // An older program, which knows no such rows, has recorded the path.
-    all.prepare_cached("SELECT content, stamp FROM seen WHERE path=?1 ORDER BY at DESC LIMIT 1")?
+    connection
+        .prepare_cached("SELECT content, stamp FROM seen WHERE path=?1 ORDER BY at DESC LIMIT 1")?
         .query_row([path], state_of)
         .optional()
 }
 
 fn state_of(row: &Row<'_>) -> rusqlite::Result<Option<FileState>> {
     let content = ContentId::from_bytes(fixed(row.get_ref(0)?.as_blob()?)?);
-    let meta = rows::unpack_stamp(row.get_ref(1)?.as_blob()?)?;
+    let meta = rows::unpack_meta(row.get_ref(1)?.as_blob()?)?;
     let kind = if meta.is_link() { FileKind::Link } else { FileKind::Regular };
     Ok((content != NOTHING).then_some(FileState { content, mode: meta.mode & 0o7777, kind }))
 }
 
 /// Returns the state in which each path was last known.
-pub(super) fn last_known(all: &Connection, paths: &[&[u8]]) -> rusqlite::Result<Vec<Option<KnownState>>> {
-    let in_doubt: HashSet<Vec<u8>> = all
+pub(super) fn last_known(connection: &Connection, paths: &[&[u8]]) -> rusqlite::Result<Vec<Option<KnownState>>> {
+    let in_doubt: HashSet<Vec<u8>> = connection
         .prepare_cached("SELECT path FROM touched JOIN operations ON number=operation WHERE pending>0")?
         .query_map([], |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
-    let known = paths
-        .iter()
-        .map(|path| Ok(last_state(all, path)?.map(|state| KnownState { state, in_doubt: in_doubt.contains(*path) })));
+    let known = paths.iter().map(|path| {
+        Ok(last_state(connection, path)?.map(|state| KnownState { state, in_doubt: in_doubt.contains(*path) }))
+    });
     known.collect()
 }
 
 /// Logs an outside change, as far as its files are still known as they were before it.
 pub(super) fn log_outside(
-    all: &Connection,
+    connection: &Connection,
     operation: &Operation,
     contents: &[OutsideContent<'_>],
     (signature, limits): (LogSignature, &HistoryLimits),
-    learned: &mut CacheUpdate,
+    cache_update: &mut CacheUpdate,
 ) -> rusqlite::Result<Option<LogReceipt>> {
     let paths: Vec<&[u8]> = operation.files.iter().map(|file| &*file.path).collect();
-    let (operation, contents) = still_outside(operation, contents, &last_known(all, &paths)?);
+    let (operation, contents) = still_outside(operation, contents, &last_known(connection, &paths)?);
     if operation.files.is_empty() {
         return Ok(None);
     }
     for (file, content) in operation.files.iter().zip(&contents).filter(|_| operation.keeps_content) {
         let (Some(after), Some(bytes)) = (file.after, content.new_bytes) else { continue };
         let body = VersionBody::Bytes(bytes);
-        if let KeepOutcome::Agreed(added) = keep(&mut SqlBlobStore(all), after.content, &body, limits)? {
-            learned.added += added;
+        if let KeepOutcome::Agreed(added) = keep(&mut SqlBlobStore(connection), after.content, &body, limits)? {
+            cache_update.added += added;
         }
     }
     let changes: Vec<ChangeContent<'_>> = contents
         .iter()
         .map(|content| ChangeContent { old_bytes: content.old_bytes, ..ChangeContent::default() })
         .collect();
-    log::log(all, &operation, &changes, &[], (signature, limits), learned)
+    log::log(connection, &operation, &changes, &[], (signature, limits), cache_update)
 }
 
 /// Records a state as the last known one of the path.
 pub(super) fn mark(
-    all: &Connection,
+    connection: &Connection,
     path: &[u8],
     state: Option<FileState>,
     now: i64,
-    learned: &mut CacheUpdate,
+    cache_update: &mut CacheUpdate,
 ) -> rusqlite::Result<()> {
     let content = state.map_or(NOTHING, |state| state.content);
-    learned.newest.push((path.to_vec(), Some(content)));
-    let known = all
+    cache_update.newest.push((path.to_vec(), Some(content)));
+    let known = connection
         .prepare_cached("SELECT content, stamp FROM seen WHERE session=?1 AND path=?2")?
         .query_row(params![OUTSIDE, path], state_of)
         .optional()?;
@@ -106,20 +107,21 @@ pub(super) fn mark(
         return Ok(());
     }
     if known.is_some() {
-        all.prepare_cached("DELETE FROM seen WHERE session=?1 AND path=?2")?.execute(params![OUTSIDE, path])?;
+        connection.prepare_cached("DELETE FROM seen WHERE session=?1 AND path=?2")?.execute(params![OUTSIDE, path])?;
     }
-    insert(all, path, state, now)
+    insert(connection, path, state, now)
 }
 
 /// Inserts the last known state of a path that has none.
-fn insert(all: &Connection, path: &[u8], state: Option<FileState>, now: i64) -> rusqlite::Result<()> {
+fn insert(connection: &Connection, path: &[u8], state: Option<FileState>, now: i64) -> rusqlite::Result<()> {
     let content = state.map_or(NOTHING, |state| state.content);
     let (kind, mode) = state.map_or((0, 0), |state| match state.kind {
         FileKind::Link => (0o120_000, state.mode),
         FileKind::Regular => (0o100_000, state.mode),
     });
     let meta = FileMeta { mode: kind | mode, ..FileMeta::default() };
-    all.prepare_cached("INSERT INTO seen VALUES(?1, ?2, ?3, ?4, ?5, ?6, 1, ?7, ?8, NULL, NULL)")?
+    connection
+        .prepare_cached("INSERT INTO seen VALUES(?1, ?2, ?3, ?4, ?5, ?6, 1, ?7, ?8, NULL, NULL)")?
         .execute(params![
             OUTSIDE,
             path,
@@ -127,7 +129,7 @@ fn insert(all: &Connection, path: &[u8], state: Option<FileState>, now: i64) -> 
             content.tag().to_u32(),
             now,
             rows::origin_number(RecordOrigin::Read),
-            rows::pack_stamp(&meta),
+            rows::pack_meta(&meta),
             rows::pack_lines(&crate::LineSet::none()),
         ])
         .map(drop)
@@ -135,80 +137,81 @@ fn insert(all: &Connection, path: &[u8], state: Option<FileState>, now: i64) -> 
 
 /// Resets the last known state of a file to the one that the newest operation left, after the operation that `file`
 /// belongs to was aborted or restored.
-pub(super) fn refresh(all: &Connection, file: &FileChange, now: i64) -> rusqlite::Result<()> {
-    let left = all
+pub(super) fn refresh(connection: &Connection, file: &FileChange, now: i64) -> rusqlite::Result<()> {
+    let left = connection
         .prepare_cached(
             "SELECT after, after_mode, after_link FROM touched JOIN operations ON number=operation
              WHERE path=?1 AND pending>=0 ORDER BY operation DESC LIMIT 1",
         )?
-        .query_row([&file.path], |row| log::side(row, 0))
+        .query_row([&file.path], |row| log::read_state(row, 0))
         .optional()?;
-    mark(all, &file.path, left.unwrap_or(file.before), now, &mut CacheUpdate::default())
+    mark(connection, &file.path, left.unwrap_or(file.before), now, &mut CacheUpdate::default())
 }
 
 /// Records a state that a session was shown as the last known one, if nothing was known of the path. Otherwise only an
 /// operation can have changed it, or a change by others that is logged.
 pub(super) fn mark_unknown(
-    all: &Connection,
+    connection: &Connection,
     path: &[u8],
     state: FileState,
     now: i64,
-    learned: &mut CacheUpdate,
+    cache_update: &mut CacheUpdate,
 ) -> rusqlite::Result<()> {
     let known =
-        all.prepare_cached("SELECT 1 FROM seen WHERE session=?1 AND path=?2")?.exists(params![OUTSIDE, path])?;
-    if known { Ok(()) } else { mark(all, path, Some(state), now, learned) }
+        connection.prepare_cached("SELECT 1 FROM seen WHERE session=?1 AND path=?2")?.exists(params![OUTSIDE, path])?;
+    if known { Ok(()) } else { mark(connection, path, Some(state), now, cache_update) }
 }
 
 /// Remembers files that were not known, with their contents, if those are kept.
 pub(super) fn know(
-    all: &Connection,
+    connection: &Connection,
     found: &[NewlyKnown<'_>],
     prepared: &[Option<PreparedBytes<'_>>],
     (now, limits): (i64, &HistoryLimits),
-    learned: &mut CacheUpdate,
+    cache_update: &mut CacheUpdate,
 ) -> rusqlite::Result<()> {
-    let known = paths_among(all, found)?;
+    let known = paths_among(connection, found)?;
     for (NewlyKnown { path, state, bytes }, prepared) in found.iter().zip(prepared) {
         if known.contains(*path) {
             continue;
         }
-        let blobs = &mut SqlBlobStore(all);
+        let blobs = &mut SqlBlobStore(connection);
         let kept = match (prepared, bytes) {
             (Some(prepared), _) => keep_prepared(blobs, state.content, prepared, limits)?,
             (None, Some(bytes)) => keep(blobs, state.content, &VersionBody::Bytes(bytes), limits)?,
             (None, None) => KeepOutcome::Agreed(0),
         };
         if let KeepOutcome::Agreed(added) = kept {
-            learned.added += added;
+            cache_update.added += added;
         }
-        learned.newest.push((path.to_vec(), Some(state.content)));
-        insert(all, path, Some(*state), now)?;
+        cache_update.newest.push((path.to_vec(), Some(state.content)));
+        insert(connection, path, Some(*state), now)?;
     }
     Ok(())
 }
 
 /// Returns the paths of which anything is known, among those between the first and the last of some new ones.
-fn paths_among(all: &Connection, found: &[NewlyKnown<'_>]) -> rusqlite::Result<HashSet<Vec<u8>>> {
+fn paths_among(connection: &Connection, found: &[NewlyKnown<'_>]) -> rusqlite::Result<HashSet<Vec<u8>>> {
     let (Some(first), Some(last)) = (found.iter().map(|it| it.path).min(), found.iter().map(|it| it.path).max()) else {
         return Ok(HashSet::new());
     };
-    let mut query = all.prepare_cached("SELECT path FROM seen WHERE path>=?1 AND path<=?2")?;
+    let mut query = connection.prepare_cached("SELECT path FROM seen WHERE path>=?1 AND path<=?2")?;
     query.query_map([first, last], |row| row.get(0))?.collect()
 }
 
 /// Returns the content that was last known at each of many paths. What is known between the first and the last of them
 /// is read at once.
-pub(super) fn newest_of_many(all: &Connection, paths: &[&[u8]]) -> rusqlite::Result<Vec<Option<ContentId>>> {
+pub(super) fn newest_of_many(connection: &Connection, paths: &[&[u8]]) -> rusqlite::Result<Vec<Option<ContentId>>> {
     let (Some(first), Some(last)) = (paths.iter().min(), paths.iter().max()) else { return Ok(Vec::new()) };
-    let mut query = all.prepare_cached("SELECT path, session=?3, at, content FROM seen WHERE path>=?1 AND path<=?2")?;
+    let mut query =
+        connection.prepare_cached("SELECT path, session=?3, at, content FROM seen WHERE path>=?1 AND path<=?2")?;
     let known = newest_of_rows(query.query(params![first, last, OUTSIDE])?)?;
     Ok(paths.iter().map(|path| known.get(*path).copied()).collect())
 }
 
 /// Returns the content that was last known at each path.
-pub(super) fn all_newest(all: &Connection) -> rusqlite::Result<HashMap<Vec<u8>, ContentId>> {
-    let mut query = all.prepare_cached("SELECT path, session=?1, at, content FROM seen")?;
+pub(super) fn all_newest(connection: &Connection) -> rusqlite::Result<HashMap<Vec<u8>, ContentId>> {
+    let mut query = connection.prepare_cached("SELECT path, session=?1, at, content FROM seen")?;
     newest_of_rows(query.query([OUTSIDE])?)
 }
 
@@ -230,8 +233,11 @@ fn newest_of_rows(mut rows: Rows<'_>) -> rusqlite::Result<HashMap<Vec<u8>, Conte
 }
 
 /// Returns those of the wanted paths at which something is known to exist.
-pub(super) fn known_paths(all: &Connection, is_wanted: &dyn Fn(&[u8]) -> bool) -> rusqlite::Result<Vec<Vec<u8>>> {
-    let mut query = all.prepare_cached("SELECT path FROM seen WHERE session=?1 AND content<>?2")?;
+pub(super) fn known_paths(
+    connection: &Connection,
+    is_wanted: &dyn Fn(&[u8]) -> bool,
+) -> rusqlite::Result<Vec<Vec<u8>>> {
+    let mut query = connection.prepare_cached("SELECT path FROM seen WHERE session=?1 AND content<>?2")?;
     let mut rows = query.query(params![OUTSIDE, NOTHING.to_bytes()])?;
     let mut paths = Vec::new();
     while let Some(row) = rows.next()? {

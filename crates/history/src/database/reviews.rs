@@ -24,18 +24,19 @@ const TABLES: &str = "
         PRIMARY KEY(operation, path, hunk)) WITHOUT ROWID;";
 
 /// True if the tables exist.
-fn exist(all: &Connection) -> rusqlite::Result<bool> {
-    all.prepare_cached("SELECT 1 FROM sqlite_schema WHERE name='comments'")?
+fn exist(connection: &Connection) -> rusqlite::Result<bool> {
+    connection
+        .prepare_cached("SELECT 1 FROM sqlite_schema WHERE name='comments'")?
         .query_row([], |_| Ok(()))
         .optional()
         .map(|found| found.is_some())
 }
 
 /// Drops the comments and marks of operations that no longer exist.
-pub(super) fn drop_orphans(all: &Connection) -> rusqlite::Result<()> {
-    if exist(all)? {
-        all.execute("DELETE FROM comments WHERE operation NOT IN (SELECT number FROM operations)", [])?;
-        all.execute("DELETE FROM reviewed WHERE operation NOT IN (SELECT number FROM operations)", [])?;
+pub(super) fn drop_orphans(connection: &Connection) -> rusqlite::Result<()> {
+    if exist(connection)? {
+        connection.execute("DELETE FROM comments WHERE operation NOT IN (SELECT number FROM operations)", [])?;
+        connection.execute("DELETE FROM reviewed WHERE operation NOT IN (SELECT number FROM operations)", [])?;
     }
     Ok(())
 }
@@ -53,13 +54,13 @@ impl Reviews for Database {
         // Before the comment: a flag without a comment does no harm.
         let created = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&flag);
         let created = created.map_err(|error| failure::of_io(&error, "create", &flag));
-        self.change(&mut self.state(), |all, _| {
-            all.execute_batch(TABLES)?;
-            let count: i64 = all.query_row("SELECT count(*) FROM comments", [], |row| row.get(0))?;
+        self.change(&mut self.state(), |connection, _| {
+            connection.execute_batch(TABLES)?;
+            let count: i64 = connection.query_row("SELECT count(*) FROM comments", [], |row| row.get(0))?;
             if count >= i64::try_from(COMMENTS_MAX).unwrap_or(i64::MAX) {
                 return Ok(None);
             }
-            all.execute(
+            connection.execute(
                 "INSERT INTO comments(operation, path, line, session, text, at) VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
                 params![
                     comment.operation.cast_signed(),
@@ -72,7 +73,7 @@ impl Reviews for Database {
             )?;
             // Another process may have removed it between the two; from here on it waits for the lock.
             let _ = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&flag);
-            Ok(Some(all.last_insert_rowid().cast_unsigned()))
+            Ok(Some(connection.last_insert_rowid().cast_unsigned()))
         })
         .and_then(|number| created.map(|_| number))
     }
@@ -110,10 +111,11 @@ impl Reviews for Database {
     fn mark_delivered(&self, numbers: &[u64]) -> Result<()> {
         let state = &mut *self.state();
         let now = clock::now_us();
-        self.change(state, |all, _| {
-            all.execute_batch(TABLES)?;
+        self.change(state, |connection, _| {
+            connection.execute_batch(TABLES)?;
             for number in numbers {
-                all.prepare_cached("UPDATE comments SET delivered=?1 WHERE number=?2 AND delivered IS NULL")?
+                connection
+                    .prepare_cached("UPDATE comments SET delivered=?1 WHERE number=?2 AND delivered IS NULL")?
                     .execute(params![now, number.cast_signed()])?;
             }
             Ok(())
@@ -130,9 +132,9 @@ impl Reviews for Database {
     }
 
     fn delete_comment(&self, number: u64) -> Result<bool> {
-        self.change(&mut self.state(), |all, _| {
-            all.execute_batch(TABLES)?;
-            Ok(all.execute("DELETE FROM comments WHERE number=?1", [number.cast_signed()])? > 0)
+        self.change(&mut self.state(), |connection, _| {
+            connection.execute_batch(TABLES)?;
+            Ok(connection.execute("DELETE FROM comments WHERE number=?1", [number.cast_signed()])? > 0)
         })
     }
 
@@ -142,9 +144,9 @@ impl Reviews for Database {
 
     fn mark_reviewed(&self, marks: &ReviewedHunks, reviewed: bool) -> Result<bool> {
         let ReviewedHunks { operation, path, hunks } = marks;
-        self.change(&mut self.state(), |all, _| {
-            all.execute_batch(TABLES)?;
-            let count: i64 = all.query_row("SELECT count(*) FROM reviewed", [], |row| row.get(0))?;
+        self.change(&mut self.state(), |connection, _| {
+            connection.execute_batch(TABLES)?;
+            let count: i64 = connection.query_row("SELECT count(*) FROM reviewed", [], |row| row.get(0))?;
             let most = i64::try_from(REVIEWED_HUNKS_MAX.saturating_sub(hunks.len())).unwrap_or(0);
             if reviewed && count > most {
                 return Ok(false);
@@ -154,7 +156,7 @@ impl Reviews for Database {
             } else {
                 "DELETE FROM reviewed WHERE operation=?1 AND path=?2 AND hunk=?3"
             };
-            let mut change = all.prepare_cached(sql)?;
+            let mut change = connection.prepare_cached(sql)?;
             for hunk in hunks {
                 change.execute(params![operation.cast_signed(), path, hunk.cast_signed()])?;
             }

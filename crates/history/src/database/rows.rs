@@ -46,7 +46,7 @@ pub(super) fn record(
             at,
             origin_number(record.origin),
             record.racy,
-            pack_stamp(&record.meta),
+            pack_meta(&record.meta),
             pack_lines(&lines),
             record.offset.map(u64::cast_signed),
             record.limit.map(u64::cast_signed),
@@ -115,7 +115,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Record> {
         content: ContentId::from_bytes(fixed(row.get_ref(0)?.as_blob()?)?),
         origin: origin_of(row.get(1)?)?,
         racy: row.get(2)?,
-        meta: unpack_stamp(row.get_ref(3)?.as_blob()?)?,
+        meta: unpack_meta(row.get_ref(3)?.as_blob()?)?,
         lines: unpack_lines(row.get_ref(4)?.as_blob()?)?,
         offset: row.get::<_, Option<i64>>(5)?.map(i64::cast_unsigned),
         limit: row.get::<_, Option<i64>>(6)?.map(i64::cast_unsigned),
@@ -150,10 +150,10 @@ pub(super) fn origin_of(number: i64) -> FromSqlResult<RecordOrigin> {
     }
 }
 
-pub(super) fn pack_stamp(stamp: &FileMeta) -> Vec<u8> {
+pub(super) fn pack_meta(meta: &FileMeta) -> Vec<u8> {
     let mut out = Vec::with_capacity(40);
     // Every field is named, so that a new one cannot be forgotten here.
-    let FileMeta { dev, ino, size, mtime_ns, ctime_ns, mode, links, uid, gid } = *stamp;
+    let FileMeta { dev, ino, size, mtime_ns, ctime_ns, mode, links, uid, gid } = *meta;
     let [mode, uid, gid] = [mode, uid, gid].map(u64::from);
     for number in [dev, ino, size, mtime_ns.cast_unsigned(), ctime_ns.cast_unsigned(), mode, links, uid, gid] {
         varint::put(&mut out, number);
@@ -161,7 +161,7 @@ pub(super) fn pack_stamp(stamp: &FileMeta) -> Vec<u8> {
     out
 }
 
-pub(super) fn unpack_stamp(mut blob: &[u8]) -> FromSqlResult<FileMeta> {
+pub(super) fn unpack_meta(mut blob: &[u8]) -> FromSqlResult<FileMeta> {
     Ok(FileMeta {
         dev: take_number(&mut blob)?,
         ino: take_number(&mut blob)?,
@@ -208,45 +208,45 @@ pub(super) fn unpack_lines(mut blob: &[u8]) -> FromSqlResult<LineSet> {
 type PackedBlob = Option<(Vec<u8>, bool)>;
 
 /// Returns the anchor words of a path's lines.
-pub(super) fn words(all: &Connection, path: &[u8]) -> rusqlite::Result<PackedBlob> {
-    let mut query = all.prepare_cached("SELECT data, zstd FROM words WHERE path=?1")?;
+pub(super) fn words(connection: &Connection, path: &[u8]) -> rusqlite::Result<PackedBlob> {
+    let mut query = connection.prepare_cached("SELECT data, zstd FROM words WHERE path=?1")?;
     query.query_row([path], |row| Ok((row.get(0)?, row.get(1)?))).optional()
 }
 
 /// Returns the registers of a session.
-pub(super) fn registers(all: &Connection, session: &str) -> rusqlite::Result<PackedBlob> {
-    let mut query = all.prepare_cached("SELECT data, zstd FROM registers WHERE session=?1")?;
+pub(super) fn registers(connection: &Connection, session: &str) -> rusqlite::Result<PackedBlob> {
+    let mut query = connection.prepare_cached("SELECT data, zstd FROM registers WHERE session=?1")?;
     query.query_row([session], |row| Ok((row.get(0)?, row.get(1)?))).optional()
 }
 
 /// Stores the registers of a session, or deletes them.
 pub(super) fn keep_registers(
-    all: &Connection,
+    connection: &Connection,
     session: &str,
     packed: Option<&PackedBytes<'_>>,
     now: i64,
 ) -> rusqlite::Result<()> {
     let done = match packed {
-        Some(packed) => all
+        Some(packed) => connection
             .prepare_cached("INSERT OR REPLACE INTO registers(session, at, data, zstd) VALUES(?1, ?2, ?3, ?4)")?
             .execute(params![session, now, &*packed.data, packed.zstd]),
-        None => all.prepare_cached("DELETE FROM registers WHERE session=?1")?.execute([session]),
+        None => connection.prepare_cached("DELETE FROM registers WHERE session=?1")?.execute([session]),
     };
     done.map(drop)
 }
 
 /// Stores the anchor words of a path, or deletes them.
 pub(super) fn keep_words(
-    all: &Connection,
+    connection: &Connection,
     path: &[u8],
     packed: Option<&PackedBytes<'_>>,
     now: i64,
 ) -> rusqlite::Result<()> {
     let done = match packed {
-        Some(packed) => all
+        Some(packed) => connection
             .prepare_cached("INSERT OR REPLACE INTO words(path, at, data, zstd) VALUES(?1, ?2, ?3, ?4)")?
             .execute(params![path, now, &*packed.data, packed.zstd]),
-        None => all.prepare_cached("DELETE FROM words WHERE path=?1")?.execute([path]),
+        None => connection.prepare_cached("DELETE FROM words WHERE path=?1")?.execute([path]),
     };
     done.map(drop)
 }

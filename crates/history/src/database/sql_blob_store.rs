@@ -125,14 +125,15 @@ impl BlobStore for CachedBlobStore<'_> {
     }
 
     fn graph(&self) -> rusqlite::Result<Arc<DeltaGraph>> {
-        let all = self.blobs.0;
-        let written = (query_number("PRAGMA data_version", all)?, query_number("SELECT total_changes()", all)?);
-        let mut charted = self.graph_cache.borrow_mut();
-        if let Some(charted) = charted.as_ref().filter(|it| (it.opened, it.written) == (self.opened, written)) {
-            return Ok(Arc::clone(&charted.graph));
+        let connection = self.blobs.0;
+        let written =
+            (query_number("PRAGMA data_version", connection)?, query_number("SELECT total_changes()", connection)?);
+        let mut cached = self.graph_cache.borrow_mut();
+        if let Some(cached) = cached.as_ref().filter(|it| (it.opened, it.written) == (self.opened, written)) {
+            return Ok(Arc::clone(&cached.graph));
         }
         let graph = self.blobs.graph()?;
-        *charted = Some(GraphCache { opened: self.opened, written, graph: Arc::clone(&graph) });
+        *cached = Some(GraphCache { opened: self.opened, written, graph: Arc::clone(&graph) });
         Ok(graph)
     }
 
@@ -142,6 +143,6 @@ impl BlobStore for CachedBlobStore<'_> {
 }
 
 /// Returns the one number that a query yields.
-fn query_number(sql: &str, all: &Connection) -> rusqlite::Result<i64> {
-    all.prepare_cached(sql)?.query_row([], |row| row.get::<_, i64>(0))
+fn query_number(sql: &str, connection: &Connection) -> rusqlite::Result<i64> {
+    connection.prepare_cached(sql)?.query_row([], |row| row.get::<_, i64>(0))
 }

@@ -26,9 +26,9 @@ pub(super) fn run(connection: &mut Connection, limits: &HistoryLimits, now: i64)
     if used <= limits.total && (0..UPKEEP_INTERVAL_US).contains(&since) {
         return Ok(());
     }
-    let all = Transaction::new(connection, TransactionBehavior::Immediate)?;
-    clean(&all, limits, used, now)?;
-    all.commit()
+    let transaction = Transaction::new(connection, TransactionBehavior::Immediate)?;
+    clean(&transaction, limits, used, now)?;
+    transaction.commit()
 }
 
 /// Collects garbage now, within the requested limits, and releases the space. Returns the number of operations and
@@ -36,16 +36,16 @@ pub(super) fn run(connection: &mut Connection, limits: &HistoryLimits, now: i64)
 pub(super) fn free(
     connection: &mut Connection,
     limits: &HistoryLimits,
-    leave: Retention,
+    retention: Retention,
     now: i64,
 ) -> rusqlite::Result<(u64, u64)> {
     let used = used(connection)?;
-    let limits = limits.narrowed(leave);
-    let all = Transaction::new(connection, TransactionBehavior::Immediate)?;
-    let before = count_stored(&all)?;
-    clean(&all, &limits, used, now)?;
-    let after = count_stored(&all)?;
-    all.commit()?;
+    let limits = limits.narrowed(retention);
+    let transaction = Transaction::new(connection, TransactionBehavior::Immediate)?;
+    let before = count_stored(&transaction)?;
+    clean(&transaction, &limits, used, now)?;
+    let after = count_stored(&transaction)?;
+    transaction.commit()?;
     // If a reader prevents this, the space is reused instead of released.
     let _ = connection.execute_batch("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)");
     Ok((removed_between(before.0, after.0), removed_between(before.1, after.1)))
@@ -57,104 +57,106 @@ fn removed_between(before: i64, after: i64) -> u64 {
 }
 
 /// Counts the operations and the stored contents.
-fn count_stored(all: &Connection) -> rusqlite::Result<(i64, i64)> {
-    let operations = number(all, "SELECT count(*) FROM operations")?;
-    let contents = number(all, "SELECT count(*) FROM versions WHERE stored IS NOT NULL")?;
-    Ok((operations, contents + number(all, "SELECT count(*) FROM changes")?))
+fn count_stored(connection: &Connection) -> rusqlite::Result<(i64, i64)> {
+    let operations = number(connection, "SELECT count(*) FROM operations")?;
+    let contents = number(connection, "SELECT count(*) FROM versions WHERE stored IS NOT NULL")?;
+    Ok((operations, contents + number(connection, "SELECT count(*) FROM changes")?))
 }
 
-fn number(all: &Connection, sql: &str) -> rusqlite::Result<i64> {
-    all.prepare_cached(sql)?.query_row([], |row| row.get(0))
+fn number(connection: &Connection, sql: &str) -> rusqlite::Result<i64> {
+    connection.prepare_cached(sql)?.query_row([], |row| row.get(0))
 }
 
 /// Returns the bytes of the pages in use.
-fn used(all: &Connection) -> rusqlite::Result<u64> {
-    let pages = number(all, "PRAGMA page_count")? - number(all, "PRAGMA freelist_count")?;
-    Ok(pages.saturating_mul(number(all, "PRAGMA page_size")?).cast_unsigned())
+fn used(connection: &Connection) -> rusqlite::Result<u64> {
+    let pages = number(connection, "PRAGMA page_count")? - number(connection, "PRAGMA freelist_count")?;
+    Ok(pages.saturating_mul(number(connection, "PRAGMA page_size")?).cast_unsigned())
 }
 
-fn clean(all: &Connection, limits: &HistoryLimits, used: u64, now: i64) -> rusqlite::Result<()> {
-    all.execute("UPDATE upkeep SET at=?1 WHERE id=1", [now])?;
+fn clean(connection: &Connection, limits: &HistoryLimits, used: u64, now: i64) -> rusqlite::Result<()> {
+    connection.execute("UPDATE upkeep SET at=?1 WHERE id=1", [now])?;
     // The known states of a path have to stay as long as the operations that begin there can be undone.
     let (oldest, oldest_known) =
         (clock::days_before(now, limits.age_days), clock::days_before(now, limits.history_days));
-    all.execute("DELETE FROM seen WHERE at<?1 AND (session<>?2 OR at<?3)", params![oldest, OUTSIDE, oldest_known])?;
-    all.execute("DELETE FROM words WHERE at<?1", [clock::days_before(now, limits.age_days)])?;
-    all.execute(
+    connection
+        .execute("DELETE FROM seen WHERE at<?1 AND (session<>?2 OR at<?3)", params![oldest, OUTSIDE, oldest_known])?;
+    connection.execute("DELETE FROM words WHERE at<?1", [clock::days_before(now, limits.age_days)])?;
+    connection.execute(
         "DELETE FROM words WHERE path NOT IN (SELECT path FROM words ORDER BY at DESC LIMIT ?1)",
         [WORD_PATHS_MAX],
     )?;
-    all.execute("DELETE FROM registers WHERE at<?1", [clock::days_before(now, limits.age_days)])?;
-    all.execute(
+    connection.execute("DELETE FROM registers WHERE at<?1", [clock::days_before(now, limits.age_days)])?;
+    connection.execute(
         "DELETE FROM registers WHERE id NOT IN (SELECT id FROM registers ORDER BY at DESC LIMIT ?1)",
         [REGISTER_SESSIONS_MAX],
     )?;
     let rows = (limits.total / BYTES_PER_ROW).max(ROWS_MIN);
-    if all.query_row("SELECT count(*) FROM seen WHERE session<>?1", [OUTSIDE], |row| size(row, 0))? > rows {
-        all.execute(
+    if connection.query_row("SELECT count(*) FROM seen WHERE session<>?1", [OUTSIDE], |row| size(row, 0))? > rows {
+        connection.execute(
             "DELETE FROM seen WHERE session<>?1
              AND at<=(SELECT at FROM seen WHERE session<>?1 ORDER BY at DESC LIMIT 1 OFFSET ?2)",
             params![OUTSIDE, reduced_limit(rows).cast_signed()],
         )?;
     }
-    all.execute(
+    connection.execute(
         "DELETE FROM seen WHERE session=?1 AND path IN
            (SELECT path FROM seen WHERE session=?1 ORDER BY at DESC LIMIT -1 OFFSET ?2)",
         params![OUTSIDE, KNOWN_PATHS_MAX],
     )?;
-    drop_operations(all, limits, now)?;
-    reviews::drop_orphans(all)?;
-    drop_changes(all, limits)?;
-    drop_unreferenced(all)?;
-    let weights = weights(all)?;
-    let leave = if used > limits.total {
+    drop_operations(connection, limits, now)?;
+    reviews::drop_orphans(connection)?;
+    drop_changes(connection, limits)?;
+    drop_unreferenced(connection)?;
+    let weights = weights(connection)?;
+    let bytes_max = if used > limits.total {
         // Rows and half-filled pages, the rest of the file, have to fit as well.
         let beside = used.saturating_sub(weights.iter().map(|weight| weight.stored).sum());
         reduced_limit(limits.total).saturating_sub(beside).max(limits.total / 4)
     } else {
         limits.total
     };
-    let mut evict =
-        all.prepare("UPDATE versions SET stored=NULL, zstd=0, base=NULL, depth=0, body=NULL WHERE content=?1")?;
-    for content in versions_to_evict(weights, leave) {
+    let mut evict = connection
+        .prepare("UPDATE versions SET stored=NULL, zstd=0, base=NULL, depth=0, body=NULL WHERE content=?1")?;
+    for content in versions_to_evict(weights, bytes_max) {
         evict.execute([content.to_bytes()])?;
     }
-    all.execute("DELETE FROM bodies WHERE id NOT IN (SELECT body FROM versions WHERE body IS NOT NULL)", [])?;
+    connection.execute("DELETE FROM bodies WHERE id NOT IN (SELECT body FROM versions WHERE body IS NOT NULL)", [])?;
     Ok(())
 }
 
 /// Drops operations that are too old or too many, always the oldest, so that the rest is contiguous. An operation that
 /// only seems old, because the clock was wrong, does not cause younger ones before it to be dropped.
-fn drop_operations(all: &Connection, limits: &HistoryLimits, now: i64) -> rusqlite::Result<()> {
+fn drop_operations(connection: &Connection, limits: &HistoryLimits, now: i64) -> rusqlite::Result<()> {
     let oldest = clock::days_before(now, limits.history_days);
     let young: Option<i64> =
-        all.query_row("SELECT min(number) FROM operations WHERE at>=?1", [oldest], |row| row.get(0))?;
-    let surplus: Option<i64> = all
+        connection.query_row("SELECT min(number) FROM operations WHERE at>=?1", [oldest], |row| row.get(0))?;
+    let surplus: Option<i64> = connection
         .query_row("SELECT number FROM operations ORDER BY number DESC LIMIT 1 OFFSET ?1", [limits.operations], |row| {
             row.get(0)
         })
         .optional()?;
-    let newest = number(all, "SELECT coalesce(max(number), 0) FROM operations")?;
+    let newest = number(connection, "SELECT coalesce(max(number), 0) FROM operations")?;
     let last = young.map_or(newest, |young| young - 1).max(surplus.unwrap_or(0)).min(newest - 1);
-    all.execute("DELETE FROM operations WHERE number<=?1", [last])?;
+    connection.execute("DELETE FROM operations WHERE number<=?1", [last])?;
     // A process that finishes long after it was presumed dead will not find its operation.
     let stale = now.saturating_sub(UPKEEP_INTERVAL_US);
-    all.execute("DELETE FROM operations WHERE pending<0 AND at<?1 AND number<?2", [stale, newest])?;
+    connection.execute("DELETE FROM operations WHERE pending<0 AND at<?1 AND number<?2", [stale, newest])?;
     // A gap only matters while there is an operation before it.
-    all.execute("DELETE FROM gaps WHERE after<(SELECT min(number) FROM operations)", [])?;
+    connection.execute("DELETE FROM gaps WHERE after<(SELECT min(number) FROM operations)", [])?;
     for table in ["touched", "attributes", "folders", "spans"] {
-        all.execute(&format!("DELETE FROM {table} WHERE operation NOT IN (SELECT number FROM operations)"), [])?;
+        connection
+            .execute(&format!("DELETE FROM {table} WHERE operation NOT IN (SELECT number FROM operations)"), [])?;
     }
     Ok(())
 }
 
 /// Drops changes without an operation, and the oldest while all take more than a quarter of the limit. The others form
 /// chains up to the current files, so nothing else needs the oldest.
-fn drop_changes(all: &Connection, limits: &HistoryLimits) -> rusqlite::Result<()> {
-    all.execute("DELETE FROM changes WHERE operation NOT IN (SELECT number FROM operations)", [])?;
+fn drop_changes(connection: &Connection, limits: &HistoryLimits) -> rusqlite::Result<()> {
+    connection.execute("DELETE FROM changes WHERE operation NOT IN (SELECT number FROM operations)", [])?;
     let mut room = limits.total / 4;
     let mut last = None;
-    let mut query = all.prepare("SELECT id, length(data) FROM changes ORDER BY id DESC")?;
+    let mut query = connection.prepare("SELECT id, length(data) FROM changes ORDER BY id DESC")?;
     let mut rows = query.query([])?;
     while let Some(row) = rows.next()? {
         let Some(left) = room.checked_sub(size(row, 1)?) else {
@@ -164,15 +166,15 @@ fn drop_changes(all: &Connection, limits: &HistoryLimits) -> rusqlite::Result<()
         room = left;
     }
     if let Some(last) = last {
-        all.execute("DELETE FROM changes WHERE id<=?1", [last])?;
+        connection.execute("DELETE FROM changes WHERE id<=?1", [last])?;
     }
     Ok(())
 }
 
 /// Drops versions that no session, no operation and no other version refers to. A chain is dropped from its end, link
 /// by link.
-fn drop_unreferenced(all: &Connection) -> rusqlite::Result<()> {
-    let mut drop = all.prepare(
+fn drop_unreferenced(connection: &Connection) -> rusqlite::Result<()> {
+    let mut drop = connection.prepare(
         "DELETE FROM versions WHERE content NOT IN (SELECT content FROM seen)
          AND content NOT IN (SELECT before FROM touched WHERE before IS NOT NULL)
          AND content NOT IN (SELECT after FROM touched WHERE after IS NOT NULL)
@@ -183,9 +185,9 @@ fn drop_unreferenced(all: &Connection) -> rusqlite::Result<()> {
 }
 
 /// Returns all stored versions with the time of their last record or operation.
-fn weights(all: &Connection) -> rusqlite::Result<Vec<EvictionCandidate>> {
+fn weights(connection: &Connection) -> rusqlite::Result<Vec<EvictionCandidate>> {
     let mut ages: HashMap<[u8; 16], i64> = HashMap::new();
-    let mut query = all.prepare(
+    let mut query = connection.prepare(
         "SELECT content, max(at) FROM (
            SELECT content, at FROM seen
            UNION ALL SELECT before, at FROM touched JOIN operations ON number=operation WHERE before IS NOT NULL
@@ -196,7 +198,7 @@ fn weights(all: &Connection) -> rusqlite::Result<Vec<EvictionCandidate>> {
     while let Some(row) = rows.next()? {
         ages.insert(fixed(row.get_ref(0)?.as_blob()?)?, row.get(1)?);
     }
-    let mut query = all.prepare("SELECT content, base, depth, stored FROM versions WHERE stored IS NOT NULL")?;
+    let mut query = connection.prepare("SELECT content, base, depth, stored FROM versions WHERE stored IS NOT NULL")?;
     let mut rows = query.query([])?;
     let mut weights = Vec::new();
     while let Some(row) = rows.next()? {
@@ -223,14 +225,14 @@ mod tests {
     fn left(days: &[u32]) -> Vec<i64> {
         let temp = tempfile::tempdir().unwrap();
         drop(Database::open(temp.path(), HistoryLimits::default()).unwrap());
-        let all = Connection::open(temp.path().join("sessions.db")).unwrap();
+        let connection = Connection::open(temp.path().join("sessions.db")).unwrap();
         let now = clock::now_us();
         for (number, days) in (1_i64..).zip(days) {
             let row = "INSERT INTO operations VALUES(?1, ?2, 's', 't', 'f', x'00', '', 0, 1, 0, NULL, NULL, NULL, NULL, 0, NULL)";
-            all.execute(row, [number, clock::days_before(now, *days)]).unwrap();
+            connection.execute(row, [number, clock::days_before(now, *days)]).unwrap();
         }
-        drop_operations(&all, &HistoryLimits { history_days: 30, ..HistoryLimits::default() }, now).unwrap();
-        let mut rows = all.prepare("SELECT number FROM operations ORDER BY number").unwrap();
+        drop_operations(&connection, &HistoryLimits { history_days: 30, ..HistoryLimits::default() }, now).unwrap();
+        let mut rows = connection.prepare("SELECT number FROM operations ORDER BY number").unwrap();
         rows.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
     }
 

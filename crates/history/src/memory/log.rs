@@ -247,11 +247,11 @@ impl OperationLog for MemoryHistory {
         None
     }
 
-    fn collect_garbage(&self, leave: Retention) -> Result<GcStats> {
+    fn collect_garbage(&self, retention: Retention) -> Result<GcStats> {
         let inner = &mut *self.inner();
         let before = count_stored(inner);
         let held = inner.blobs.stored;
-        inner.upkeep(&self.limits.narrowed(leave), clock::now_us());
+        inner.upkeep(&self.limits.narrowed(retention), clock::now_us());
         let after = count_stored(inner);
         Ok(GcStats {
             operations: before.0 - after.0,
@@ -279,8 +279,8 @@ fn is_wanted(filter: &OperationFilter<'_>, logged: &LogEntry) -> bool {
 
 /// Counts the operations and the stored contents.
 fn count_stored(inner: &MemoryHistoryState) -> (u64, u64) {
-    let shelves = &inner.blobs;
-    let contents = shelves.versions.values().filter(|(_, data)| data.is_some()).count() + shelves.changes.len();
+    let blobs = &inner.blobs;
+    let contents = blobs.versions.values().filter(|(_, data)| data.is_some()).count() + blobs.changes.len();
     (inner.operations.len() as u64, contents as u64)
 }
 

@@ -211,16 +211,16 @@ impl Sessions for MemoryHistory {
 
 /// Inserts an entry, and drops the oldest if there are too many.
 fn insert_bounded<K: Eq + std::hash::Hash + Clone>(
-    all: &mut HashMap<K, (i64, Vec<u8>)>,
+    map: &mut HashMap<K, (i64, Vec<u8>)>,
     key: K,
     data: &[u8],
     most: u32,
 ) {
-    all.insert(key, (clock::now_us(), data.to_vec()));
-    if all.len() > most as usize {
-        let oldest = all.iter().min_by_key(|(_, (at, _))| *at).map(|(key, _)| key.clone());
+    map.insert(key, (clock::now_us(), data.to_vec()));
+    if map.len() > most as usize {
+        let oldest = map.iter().min_by_key(|(_, (at, _))| *at).map(|(key, _)| key.clone());
         if let Some(key) = oldest {
-            all.remove(&key);
+            map.remove(&key);
         }
     }
 }
@@ -279,17 +279,17 @@ impl MemoryHistoryState {
         for state in self.known.values().flatten() {
             ages.entry(state.content).or_insert(0);
         }
-        let shelves = &mut self.blobs;
+        let blobs = &mut self.blobs;
         loop {
             let bases: std::collections::HashSet<_> =
-                shelves.versions.values().filter_map(|(version, _)| version.base).collect();
-            let before = shelves.versions.len();
-            shelves.versions.retain(|content, _| ages.contains_key(content) || bases.contains(content));
-            if shelves.versions.len() == before {
+                blobs.versions.values().filter_map(|(version, _)| version.base).collect();
+            let before = blobs.versions.len();
+            blobs.versions.retain(|content, _| ages.contains_key(content) || bases.contains(content));
+            if blobs.versions.len() == before {
                 break;
             }
         }
-        let weights: Vec<EvictionCandidate> = shelves
+        let weights: Vec<EvictionCandidate> = blobs
             .versions
             .iter()
             .filter_map(|(&content, (version, _))| {
@@ -297,11 +297,11 @@ impl MemoryHistoryState {
                 Some(EvictionCandidate { content, base, depth, stored, at: ages.get(&content).copied().unwrap_or(0) })
             })
             .collect();
-        shelves.stored = weights.iter().map(|weight| weight.stored).sum();
-        let leave = if shelves.stored > limits.total { reduced_limit(limits.total) } else { limits.total };
-        for content in versions_to_evict(weights, leave) {
-            if let Some((version, data)) = shelves.versions.get_mut(&content) {
-                shelves.stored -= version.stored.take().unwrap_or(0);
+        blobs.stored = weights.iter().map(|weight| weight.stored).sum();
+        let bytes_max = if blobs.stored > limits.total { reduced_limit(limits.total) } else { limits.total };
+        for content in versions_to_evict(weights, bytes_max) {
+            if let Some((version, data)) = blobs.versions.get_mut(&content) {
+                blobs.stored -= version.stored.take().unwrap_or(0);
                 *data = None;
                 (version.base, version.depth, version.zstd) = (None, 0, false);
             }

@@ -32,7 +32,7 @@ pub(crate) fn all(open: Open<'_>) {
 }
 
 #[allow(clippy::unnecessary_wraps, reason = "every use wants an option")]
-pub(crate) fn side(bytes: &[u8], mode: u32) -> Option<FileState> {
+pub(crate) fn file_state(bytes: &[u8], mode: u32) -> Option<FileState> {
     Some(FileState { content: ContentId::of(bytes), mode, kind: FileKind::Regular })
 }
 
@@ -64,7 +64,7 @@ pub(crate) fn edit(store: &dyn OperationLog, session: &str, path: &[u8], before:
     let end = before.iter().rev().zip(after.iter().rev()).take(most).take_while(|(a, b)| a == b).count();
     let swap =
         ByteReplacement { at: start, old: &before[start..before.len() - end], new: &after[start..after.len() - end] };
-    let operation = operation(session, vec![touched(path, side(before, 0o644), side(after, 0o644))]);
+    let operation = operation(session, vec![touched(path, file_state(before, 0o644), file_state(after, 0o644))]);
     store.log(&operation, &[from(before, &[swap])], &[]).unwrap()
 }
 
@@ -74,7 +74,7 @@ fn from<'a>(before: &[u8], swaps: &'a [ByteReplacement<'a>]) -> ChangeContent<'a
 
 /// Logs a change of the whole text.
 pub(crate) fn wholly(store: &dyn OperationLog, session: &str, path: &[u8], before: &[u8], after: &[u8]) -> LogReceipt {
-    let operation = operation(session, vec![touched(path, side(before, 0o644), side(after, 0o644))]);
+    let operation = operation(session, vec![touched(path, file_state(before, 0o644), file_state(after, 0o644))]);
     store.log(&operation, &[from(before, &[ByteReplacement { at: 0, old: before, new: after }])], &[]).unwrap()
 }
 
@@ -83,10 +83,10 @@ fn told_as_logged(open: Open<'_>) {
     assert_eq!(store.newest().unwrap(), None);
     assert_eq!(store.operations(&OperationFilter { limit: 9, ..OperationFilter::default() }).unwrap(), []);
     let link = Some(FileState { content: ContentId::of(b"target"), mode: 0o777, kind: FileKind::Link });
-    let moved = FileChange { moved_from: Some(b"/from".to_vec()), ..touched(b"/to", None, side(b"m", 0o600)) };
+    let moved = FileChange { moved_from: Some(b"/from".to_vec()), ..touched(b"/to", None, file_state(b"m", 0o600)) };
     let files = vec![
-        touched(PATH, side(b"one", 0o644), side(b"two", 0o755)),
-        touched(b"/new", None, side(b"new", 0o4755)),
+        touched(PATH, file_state(b"one", 0o644), file_state(b"two", 0o755)),
+        touched(b"/new", None, file_state(b"new", 0o4755)),
         touched(b"/gone", link, None),
         moved,
     ];
@@ -124,7 +124,7 @@ fn filters(open: Open<'_>) {
     for (session, path) in [("a", "/x"), ("b", "/x"), ("a", "/y"), ("a", "/x")] {
         edit(&*store, session, path.as_bytes(), b"1", b"2");
     }
-    let moved = FileChange { moved_from: Some(b"/x".to_vec()), ..touched(b"/z", None, side(b"2", 0o644)) };
+    let moved = FileChange { moved_from: Some(b"/x".to_vec()), ..touched(b"/z", None, file_state(b"2", 0o644)) };
     store.log(&operation("b", vec![moved]), &[from(b"2", &[])], &[]).unwrap();
     let numbers = |filter: OperationFilter<'_>| -> Vec<u64> {
         store.operations(&filter).unwrap().iter().map(|logged| logged.id.number).collect()
@@ -145,7 +145,8 @@ fn taking_back(open: Open<'_>) {
     let store = open(HistoryLimits::default());
     let first = edit(&*store, "s", PATH, b"1", b"2").id;
     let back = |role| {
-        let operation = Operation { role, ..operation("s", vec![touched(PATH, side(b"2", 0o644), side(b"1", 0o644))]) };
+        let operation =
+            Operation { role, ..operation("s", vec![touched(PATH, file_state(b"2", 0o644), file_state(b"1", 0o644))]) };
         store.log(&operation, &[from(b"2", &[ByteReplacement { at: 0, old: b"2", new: b"1" }])], &[]).unwrap().id
     };
     let undo = back(Role::Undo(first));
@@ -185,7 +186,7 @@ fn withdrawn(open: Open<'_>) {
         role: Role::Undo(two),
         also_undoes: vec![one],
         created_dirs: vec![b"/f".to_vec(), b"/f/\xff".to_vec()],
-        ..operation("s", vec![touched(PATH, side(b"2", 0o644), side(b"0", 0o644))])
+        ..operation("s", vec![touched(PATH, file_state(b"2", 0o644), file_state(b"0", 0o644))])
     };
     let after = record(b"0", &[(1, 1)]);
     let change = from(b"2", &[ByteReplacement { at: 0, old: b"2", new: b"0" }]);
@@ -258,7 +259,7 @@ fn contents_along_the_trail(open: Open<'_>) {
 fn what_cannot_wait_is_kept_at_once(open: Open<'_>) {
     let store = open(HistoryLimits::default());
     let (before, after) = (noise(5000, 10), noise(5000, 11));
-    let whole = operation("s", vec![touched(PATH, side(&before, 0o644), side(&after, 0o644))]);
+    let whole = operation("s", vec![touched(PATH, file_state(&before, 0o644), file_state(&after, 0o644))]);
     let swaps = [ByteReplacement { at: 0, old: &before, new: &after }];
     let new = || after.clone();
     let entered = store.log(&whole, &[ChangeContent { new_bytes: Some(&new), ..from(&before, &swaps) }], &[]).unwrap();
@@ -283,7 +284,7 @@ fn what_is_known_whole_needs_no_trail(open: Open<'_>) {
 fn one_side_missing(open: Open<'_>) {
     let store = open(HistoryLimits { blob: 4000, total: 400_000, ..HistoryLimits::default() });
     let (new, gone, large) = (noise(3000, 3), noise(3000, 4), noise(200_001, 5));
-    let files = vec![touched(b"/n", None, side(&new, 0o644)), touched(b"/g", side(&gone, 0o644), None)];
+    let files = vec![touched(b"/n", None, file_state(&new, 0o644)), touched(b"/g", file_state(&gone, 0o644), None)];
     let swaps = [ByteReplacement { at: 0, old: b"", new: &new }];
     let changes = [
         ChangeContent { replacements: &swaps, ..ChangeContent::default() },
@@ -294,7 +295,7 @@ fn one_side_missing(open: Open<'_>) {
     for bytes in [&new, &gone] {
         assert_eq!(store.content(ContentId::of(bytes), &[]).unwrap().as_ref(), Some(bytes));
     }
-    let files = vec![touched(b"/l", side(&large, 0o644), None)];
+    let files = vec![touched(b"/l", file_state(&large, 0o644), None)];
     let changes = [ChangeContent { old_bytes: Some(&large), ..ChangeContent::default() }];
     assert_eq!(store.log(&operation("s", files), &changes, &[]).unwrap().lost, [0]);
     assert!(!store.can_rebuild(ContentId::of(&large), &[]).unwrap());
@@ -305,14 +306,14 @@ fn one_side_missing(open: Open<'_>) {
 fn the_last_copy_of_a_large_content(open: Open<'_>) {
     let store = open(HistoryLimits { blob: 1000, total: 400_000, ..HistoryLimits::default() });
     let (gone, before, after) = (noise(40_000, 11), noise(30_000, 12), noise(30_000, 13));
-    let removed = vec![touched(b"/g", side(&gone, 0o644), None)];
+    let removed = vec![touched(b"/g", file_state(&gone, 0o644), None)];
     let entered = store
         .log(&operation("s", removed), &[ChangeContent { old_bytes: Some(&gone), ..ChangeContent::default() }], &[])
         .unwrap();
     assert_eq!((entered.lost, entered.unstored), (vec![], vec![]));
 
     let swaps = [ByteReplacement { at: 0, old: &before, new: &after }];
-    let written = || operation("s", vec![touched(b"/w", side(&before, 0o644), side(&after, 0o644))]);
+    let written = || operation("s", vec![touched(b"/w", file_state(&before, 0o644), file_state(&after, 0o644))]);
     let whole = ChangeContent { base_bytes: Some(&before), ..from(&before, &swaps) };
     let entered = store.log(&written(), &[whole], &[]).unwrap();
     assert_eq!((entered.lost, entered.unstored), (vec![], vec![ContentId::of(&after)]));
@@ -329,7 +330,7 @@ fn the_last_copy_of_a_large_content(open: Open<'_>) {
     let (before, after) = (noise(200_001, 14), noise(200_001, 15));
     let swaps = [ByteReplacement { at: 0, old: &before, new: &after }];
     for from_bytes in [None, Some(&before[..])] {
-        let written = operation("s", vec![touched(b"/x", side(&before, 0o644), side(&after, 0o644))]);
+        let written = operation("s", vec![touched(b"/x", file_state(&before, 0o644), file_state(&after, 0o644))]);
         let change = ChangeContent { base_bytes: from_bytes, ..from(&before, &swaps) };
         assert_eq!(store.log(&written, &[change], &[]).unwrap().lost, [0]);
     }
@@ -343,7 +344,7 @@ fn undo_in_a_large_content(open: Open<'_>) {
     after[77] ^= 1;
     assert!(edit(&*store, "s", PATH, &before, &after).lost.is_empty());
     let swaps = [ByteReplacement { at: 0, old: &after, new: &before }];
-    let undo = operation("s", vec![touched(PATH, side(&after, 0o644), side(&before, 0o644))]);
+    let undo = operation("s", vec![touched(PATH, file_state(&after, 0o644), file_state(&before, 0o644))]);
     let change = ChangeContent { base_bytes: Some(&after), ..from(&after, &swaps) };
     assert!(store.log(&undo, &[change], &[]).unwrap().lost.is_empty());
     assert!(store.can_rebuild(ContentId::of(&after), &[ContentId::of(&before)]).unwrap());
@@ -374,9 +375,11 @@ fn moved_over_another(open: Open<'_>) {
     let (source, target) = (noise(2000, 8), noise(2000, 9));
     let mut result = source.clone();
     result[100] ^= 1;
-    let moved =
-        FileChange { moved_from: Some(b"/a".to_vec()), ..touched(b"/b", side(&target, 0o644), side(&result, 0o644)) };
-    let left = touched(b"/a", side(&source, 0o644), None);
+    let moved = FileChange {
+        moved_from: Some(b"/a".to_vec()),
+        ..touched(b"/b", file_state(&target, 0o644), file_state(&result, 0o644))
+    };
+    let left = touched(b"/a", file_state(&source, 0o644), None);
     let swaps = [ByteReplacement { at: 100, old: &source[100..101], new: &result[100..101] }];
     let changes = [ChangeContent { old_bytes: Some(&target), ..from(&source, &swaps) }, ChangeContent::default()];
     let entered = store.log(&operation("s", vec![moved, left]), &changes, &[]).unwrap();
@@ -394,7 +397,7 @@ fn secrets(open: Open<'_>) {
     let (before, after) = (b"token=1".to_vec(), b"token=2".to_vec());
     let operation = Operation {
         keeps_content: false,
-        ..operation("s", vec![touched(PATH, side(&before, 0o600), side(&after, 0o600))])
+        ..operation("s", vec![touched(PATH, file_state(&before, 0o600), file_state(&after, 0o600))])
     };
     let entered =
         store.log(&operation, &[from(&before, &[ByteReplacement { at: 6, old: b"1", new: b"2" }])], &[]).unwrap();
@@ -451,7 +454,7 @@ pub(crate) fn limits(open: Open<'_>) {
 fn snapshots(open: Open<'_>) {
     let store = open(HistoryLimits::default());
     let found =
-        |path, bytes: &'static [u8]| NewlyKnown { path, state: side(bytes, 0o644).unwrap(), bytes: Some(bytes) };
+        |path, bytes: &'static [u8]| NewlyKnown { path, state: file_state(bytes, 0o644).unwrap(), bytes: Some(bytes) };
     store.know(&[found(b"/a", b"one"), found(PATH, b"two")]).unwrap();
     // Known states stay.
     store.know(&[found(b"/a", b"three")]).unwrap();
@@ -508,7 +511,7 @@ fn outside_changes(open: Open<'_>) {
         ..operation(OUTSIDE, vec![touched(PATH, before, after)])
     };
     let two = [OutsideContent { new_bytes: Some(b"two"), ..OutsideContent::default() }];
-    let change = by_others(side(b"one", 0o644), side(b"two", 0o644));
+    let change = by_others(file_state(b"one", 0o644), file_state(b"two", 0o644));
     let logged = store.log_outside(&change, &two).unwrap().unwrap();
     // A second process that found the same change adds nothing.
     assert_eq!(store.log_outside(&change, &two).unwrap(), None);
@@ -521,17 +524,17 @@ fn outside_changes(open: Open<'_>) {
 
     // An operation makes its result the known state, and aborting it takes that back.
     let pending = edit(&*store, "s", PATH, b"two", b"two2");
-    assert_eq!(last(PATH), Some(side(b"two2", 0o644)));
+    assert_eq!(last(PATH), Some(file_state(b"two2", 0o644)));
     assert!(store.last_known(&[PATH]).unwrap()[0].unwrap().in_doubt);
-    let change = by_others(side(b"two2", 0o644), side(b"two", 0o644));
+    let change = by_others(file_state(b"two2", 0o644), file_state(b"two", 0o644));
     assert_eq!(store.log_outside(&change, &two).unwrap(), None);
     store.abort(pending.id).unwrap();
     assert_eq!(store.newest_seen(&[PATH]).unwrap(), [Some(ContentId::of(b"two"))]);
 
     // A missing file is a state, too.
     let gone = [OutsideContent { old_bytes: Some(b"two"), ..OutsideContent::default() }];
-    assert!(store.log_outside(&by_others(side(b"two", 0o644), None), &gone).unwrap().is_some());
+    assert!(store.log_outside(&by_others(file_state(b"two", 0o644), None), &gone).unwrap().is_some());
     assert_eq!(last(PATH), Some(None));
-    assert!(store.log_outside(&by_others(None, side(b"two", 0o644)), &two).unwrap().is_some());
-    assert_eq!(last(PATH), Some(side(b"two", 0o644)));
+    assert!(store.log_outside(&by_others(None, file_state(b"two", 0o644)), &two).unwrap().is_some());
+    assert_eq!(last(PATH), Some(file_state(b"two", 0o644)));
 }
