@@ -284,7 +284,7 @@ pub(crate) fn not_read_back(path: &Path) -> Error {
         .fact("path", show(path))
 }
 
-/// One transaction has two drafts for one file; the engine should have merged them.
+/// One transaction has two writes for one file; the engine should have merged them.
 pub(crate) fn duplicate_targets(path: &Path) -> Error {
     Error::new(Code::InternalBug, format!("Two drafts of one transaction write the same file, {}.", show(path)))
         .next("Report this; until it is fixed, send the edits of that file in separate calls.")

@@ -39,7 +39,7 @@ struct MemoryState {
 #[derive(Debug)]
 struct MemoryNode {
     body: NodeContent,
-    stamp: FileMeta,
+    meta: FileMeta,
 }
 
 #[derive(Debug)]
@@ -56,7 +56,7 @@ impl MemoryState {
     /// Overwrites a node, or replaces it with a new inode.
     fn put(&mut self, relative: &Path, body: NodeContent, mode: u32, replace: bool) -> FileMeta {
         self.clock += 1;
-        let kept = self.nodes.get(relative).filter(|_| !replace).map(|node| node.stamp.ino);
+        let kept = self.nodes.get(relative).filter(|_| !replace).map(|node| node.meta.ino);
         let ino = kept.unwrap_or_else(|| {
             self.inodes += 1;
             self.inodes
@@ -65,7 +65,7 @@ impl MemoryState {
             NodeContent::File(bytes) => bytes.len(),
             NodeContent::Link(target) => target.len(),
         };
-        let stamp = FileMeta {
+        let meta = FileMeta {
             dev: 1,
             ino,
             size: size as u64,
@@ -77,8 +77,8 @@ impl MemoryState {
             gid: 0,
         };
         self.folders.extend(relative.ancestors().skip(1).filter(|it| !it.as_os_str().is_empty()).map(Path::to_owned));
-        self.nodes.insert(relative.to_owned(), MemoryNode { body, stamp });
-        stamp
+        self.nodes.insert(relative.to_owned(), MemoryNode { body, meta });
+        meta
     }
 
     fn is_folder(&self, relative: &Path) -> bool {
@@ -92,7 +92,7 @@ impl MemoryState {
 
     fn file(&self, place: &SafePath) -> Result<Option<(&[u8], FileMeta)>> {
         match self.nodes.get(place.relative()) {
-            Some(MemoryNode { body: NodeContent::File(bytes), stamp }) => Ok(Some((bytes, *stamp))),
+            Some(MemoryNode { body: NodeContent::File(bytes), meta }) => Ok(Some((bytes, *meta))),
             Some(MemoryNode { body: NodeContent::Link(_), .. }) => {
                 Err(error::os_error("open", place.absolute(), Errno::LOOP))
             }
@@ -104,7 +104,7 @@ impl MemoryState {
     /// Resolves links in `path`, relative to the root; the last component only with `follow`. Returns the resolved path
     /// and the first link met.
     fn resolve(&self, asked: &Path, root: &RootInfo, path: &Path, follow: bool) -> Result<(PathBuf, Option<PathBuf>)> {
-        let (mut relative, mut via, mut hops) = (PathBuf::new(), None, 0);
+        let (mut relative, mut via, mut links_followed) = (PathBuf::new(), None, 0);
         let mut pending = reversed_components(path);
         // The link whose target is being walked, and the number of components left after it.
         let mut inside: Option<(PathBuf, PathBuf, usize)> = None;
@@ -129,8 +129,8 @@ impl MemoryState {
                 break;
             }
             let at = root.canonical.join(&relative);
-            hops += 1;
-            if hops > LINKS_MAX {
+            links_followed += 1;
+            if links_followed > LINKS_MAX {
                 return Err(error::refused_link(asked, &at, Path::new(target), "loops: 40 links were followed"));
             }
             relative.pop();
@@ -172,7 +172,7 @@ impl MemoryStore {
     pub fn put(&self, path: impl AsRef<Path>, bytes: impl Into<Vec<u8>>) {
         if let Some(relative) = self.relative(path.as_ref()) {
             let mut state = self.state();
-            let mode = state.nodes.get(relative).map_or(DEFAULT_MODE, |node| node.stamp.mode);
+            let mode = state.nodes.get(relative).map_or(DEFAULT_MODE, |node| node.meta.mode);
             state.put(relative, NodeContent::File(bytes.into()), mode, false);
         }
     }
@@ -238,10 +238,10 @@ impl MemoryStore {
 
     /// Looks up a path below a root; see [`Store::lookup_names`].
     fn look_up(&self, root: usize, path: &Path) -> Option<NameInfo> {
-        let stamp = self.state().nodes.get(path).map(|node| node.stamp)?;
-        let leads_to = stamp.is_link().then(|| self.resolve_path(&self.infos[root].canonical.join(path)));
-        let leads_to = leads_to.and_then(Result::ok).and_then(|place| self.metadata(&place).ok().flatten());
-        Some(NameInfo { meta: stamp, target: leads_to })
+        let meta = self.state().nodes.get(path).map(|node| node.meta)?;
+        let target = meta.is_link().then(|| self.resolve_path(&self.infos[root].canonical.join(path)));
+        let target = target.and_then(Result::ok).and_then(|place| self.metadata(&place).ok().flatten());
+        Some(NameInfo { meta, target })
     }
 
     fn relative<'p>(&self, path: &'p Path) -> Option<&'p Path> {
@@ -272,26 +272,26 @@ impl Store for MemoryStore {
     }
 
     fn metadata(&self, place: &SafePath) -> Result<Option<FileMeta>> {
-        Ok(self.state().file(place)?.map(|(_, stamp)| stamp))
+        Ok(self.state().file(place)?.map(|(_, meta)| meta))
     }
 
     fn read(&self, place: &SafePath, limit: u64, mut buffer: Vec<u8>) -> Result<Option<FileVersion>> {
         let state = self.state();
-        let Some((bytes, stamp)) = state.file(place)? else {
+        let Some((bytes, meta)) = state.file(place)? else {
             return Ok(None);
         };
-        if stamp.size > limit {
-            return Err(error::too_large(place.absolute(), Some(stamp.size), limit));
+        if meta.size > limit {
+            return Err(error::too_large(place.absolute(), Some(meta.size), limit));
         }
         buffer.clear();
         buffer.extend_from_slice(bytes);
-        Ok(Some(FileVersion { bytes: buffer, meta: stamp, racy: false }))
+        Ok(Some(FileVersion { bytes: buffer, meta, racy: false }))
     }
 
     fn source(&self, place: &SafePath) -> Result<Option<FileSource>> {
         let state = self.state();
-        let Some((bytes, stamp)) = state.file(place)? else { return Ok(None) };
-        Ok(Some(FileSource::memory(place.absolute(), stamp, bytes.to_vec())))
+        let Some((bytes, meta)) = state.file(place)? else { return Ok(None) };
+        Ok(Some(FileSource::memory(place.absolute(), meta, bytes.to_vec())))
     }
 
     fn siblings(&self, place: &SafePath) -> Result<Vec<OsString>> {
@@ -333,20 +333,20 @@ impl Store for MemoryStore {
         Ok(names.iter().map(|name| self.look_up(root, &folder.join(name))).collect())
     }
 
-    fn stage<'a>(&'a self, drafts: &'a [FileWrite<'a>], durability: Durability) -> Result<Staged<'a>> {
+    fn stage<'a>(&'a self, writes: &'a [FileWrite<'a>], durability: Durability) -> Result<Staged<'a>> {
         let mut seen = BTreeSet::new();
         let state = self.state();
-        for draft in drafts {
-            if draft.path.relative().as_os_str().is_empty() {
-                return Err(error::not_regular(draft.path.absolute(), "a directory"));
+        for write in writes {
+            if write.path.relative().as_os_str().is_empty() {
+                return Err(error::not_regular(write.path.absolute(), "a directory"));
             }
-            if !seen.insert(draft.path.relative()) {
-                return Err(error::duplicate_targets(draft.path.absolute()));
+            if !seen.insert(write.path.relative()) {
+                return Err(error::duplicate_targets(write.path.absolute()));
             }
-            state.new_content(draft)?;
+            state.new_content(write)?;
         }
-        state.all_expected(drafts)?;
-        Ok(Staged::new(MemoryTransaction { memory: self, drafts, durability }))
+        state.all_expected(writes)?;
+        Ok(Staged::new(MemoryTransaction { memory: self, writes, durability }))
     }
 }
 

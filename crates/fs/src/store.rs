@@ -201,7 +201,7 @@ impl<'a> NewState<'a> {
     }
 }
 
-/// The intended change of one path: one draft of a transaction. A move is two drafts of one transaction:
+/// The intended change of one path: one write of a transaction. A move is two writes of one transaction:
 /// [`NewState::Absent`] at the source, and a file [`like`](NewState::File::like) the source at the target; so it also
 /// works across mounts.
 #[derive(Clone, Copy, Debug)]
@@ -242,7 +242,7 @@ impl WriteMethod {
     }
 }
 
-/// Result of one draft.
+/// Result of one write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WriteReport {
     /// Metadata of the file after publishing, or of the removed file.
@@ -381,14 +381,14 @@ pub trait Store: Send + Sync {
         components::walk(self, root, path, wanted)
     }
 
-    /// Writes every draft to a temporary file, not visible yet, with the requested durability. Missing parent
-    /// directories are created. A draft below one that removes a file makes that file a directory; a draft that creates
-    /// a file where a directory is makes the directory a file, if the other drafts remove everything in it.
+    /// Stages every write in a temporary file, not visible yet, with the requested durability. Missing parent
+    /// directories are created. A write below one that removes a file makes that file a directory; a write that creates
+    /// a file where a directory is makes the directory a file, if the other writes remove everything in it.
     ///
     /// Fails with `io.permission` for a file that the caller may not write or remove, `conflict.raced` if a
     /// precondition is already known not to hold, `file.not_found` if the file to remove or imitate is missing,
     /// `path.not_regular` or `io.*`. After an error nothing is left behind.
-    fn stage<'a>(&'a self, drafts: &'a [FileWrite<'a>], durability: Durability) -> Result<Staged<'a>>;
+    fn stage<'a>(&'a self, writes: &'a [FileWrite<'a>], durability: Durability) -> Result<Staged<'a>>;
 
     /// Does postponed work after the reply was sent: frees the space of replaced files. Nothing else depends on it, and
     /// the next [`Store::stage`] does it too.
@@ -398,7 +398,7 @@ pub trait Store: Send + Sync {
 /// Predicted result of a commit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CommitPreview {
-    /// For each draft, the metadata of the resulting file, or of the file to be removed. Only the last change time is
+    /// For each write, the metadata of the resulting file, or of the file to be removed. Only the last change time is
     /// still to come.
     pub metadata: Vec<FileMeta>,
     /// Directories that were created for it, parents first.
@@ -436,7 +436,7 @@ impl Staged<'_> {
         self.transaction.preview()
     }
 
-    /// Syncs if requested, locks, checks every precondition again, then publishes; returns one result per draft, in
+    /// Syncs if requested, locks, checks every precondition again, then publishes; returns one result per write, in
     /// order.
     ///
     /// Fails with `conflict.raced` if a file does not meet its precondition, `lock.timeout` or `io.*`: nothing was

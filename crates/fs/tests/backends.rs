@@ -93,17 +93,17 @@ fn files_are_written() {
             assert!(!before.same_file(&written.meta));
         }
         let place = store.resolve_path(&root.join("none/f")).unwrap();
-        let draft =
+        let write =
             [FileWrite { path: &place, precondition: Precondition::Missing, new_state: NewState::content(&[b"x"]) }];
-        drop(store.stage(&draft, Durability::Power).unwrap());
+        drop(store.stage(&write, Durability::Power).unwrap());
         assert_eq!(get(store, &root.join("none/f")), None);
         let root_itself = store.resolve_path(root).unwrap();
-        let draft = [FileWrite {
+        let write = [FileWrite {
             path: &root_itself,
             precondition: Precondition::Missing,
             new_state: NewState::content(&[b"x"]),
         }];
-        refused(store.stage(&draft, Durability::Power), Code::PathNotRegular);
+        refused(store.stage(&write, Durability::Power), Code::PathNotRegular);
     });
 }
 
@@ -115,27 +115,27 @@ fn preconditions_are_checked() {
         put(store, &two, "2");
         let places = [&one, &two].map(|path| store.resolve_path(path).unwrap());
         let olds = [0, 1].map(|at| store.read(&places[at], 10, Vec::new()).unwrap());
-        let drafts = [0, 1].map(|at| FileWrite {
+        let writes = [0, 1].map(|at| FileWrite {
             path: &places[at],
             precondition: expect(olds[at].as_ref()),
             new_state: NewState::content(&[b"new"]),
         });
         // After staging, another program saves the second file.
-        let staged = store.stage(&drafts, Durability::Power).unwrap();
+        let staged = store.stage(&writes, Durability::Power).unwrap();
         put(store, &two, "theirs");
         refused(staged.commit(), Code::ConflictRaced);
         assert_eq!((get(store, &one).as_deref(), get(store, &two).as_deref()), (Some("1"), Some("theirs")));
         // A missing file is a precondition too.
-        let draft = [FileWrite {
+        let write = [FileWrite {
             path: &places[0],
             precondition: Precondition::Missing,
             new_state: NewState::content(&[b"x"]),
         }];
-        refused(store.stage(&draft, Durability::Power).and_then(emendate_fs::Staged::commit), Code::ConflictRaced);
+        refused(store.stage(&write, Durability::Power).and_then(emendate_fs::Staged::commit), Code::ConflictRaced);
         let gone = store.resolve_path(&root.join("gone")).unwrap();
-        let draft =
+        let write =
             [FileWrite { path: &gone, precondition: expect(olds[0].as_ref()), new_state: NewState::content(&[b"x"]) }];
-        refused(store.stage(&draft, Durability::Power).and_then(emendate_fs::Staged::commit), Code::ConflictRaced);
+        refused(store.stage(&write, Durability::Power).and_then(emendate_fs::Staged::commit), Code::ConflictRaced);
         assert_eq!((get(store, &one).as_deref(), get(store, &two).as_deref()), (Some("1"), Some("theirs")));
     });
 }
@@ -149,19 +149,19 @@ fn memory_store_behaves_like_a_disk() {
     memory.put("../x", "ignored");
     assert_eq!(memory.get("/r/a/b").as_deref(), Some(&b"two"[..]));
     assert_eq!((memory.get("/elsewhere"), memory.get("x")), (None, None));
-    let stamp = |memory: &MemoryStore| memory.metadata(&memory.resolve_path(Path::new("/r/a/b")).unwrap()).unwrap();
-    let before = stamp(&memory).unwrap();
+    let metadata = |memory: &MemoryStore| memory.metadata(&memory.resolve_path(Path::new("/r/a/b")).unwrap()).unwrap();
+    let before = metadata(&memory).unwrap();
     memory.put("a/b", "three");
-    assert!(before.same_file(&stamp(&memory).unwrap()), "a foreign write keeps the inode");
+    assert!(before.same_file(&metadata(&memory).unwrap()), "a foreign write keeps the inode");
     let place = memory.resolve_path(Path::new("/r/a/b")).unwrap();
     let old = memory.read(&place, 10, Vec::new()).unwrap();
     memory.remove("a/b");
-    assert_eq!(stamp(&memory), None);
+    assert_eq!(metadata(&memory), None);
     memory.put("a/b", "three");
-    assert!(!before.same_file(&stamp(&memory).unwrap()));
+    assert!(!before.same_file(&metadata(&memory).unwrap()));
     // The same bytes in another inode are another file.
-    let draft = [FileWrite { path: &place, precondition: expect(old.as_ref()), new_state: NewState::content(&[b"x"]) }];
-    refused(memory.stage(&draft, Durability::Power), Code::ConflictRaced);
+    let write = [FileWrite { path: &place, precondition: expect(old.as_ref()), new_state: NewState::content(&[b"x"]) }];
+    refused(memory.stage(&write, Durability::Power), Code::ConflictRaced);
 }
 
 #[test]
@@ -205,8 +205,8 @@ fn files_become_directories_and_back() {
         let text = refused(store.stage(&[back, gone(1)], Durability::Process), Code::PathNotRegular);
         assert!(text.contains("a/c/d"), "{text}");
         // A file created between the two steps stays, and the directory with it.
-        let drafts = [back, gone(1), gone(2)];
-        let staged = store.stage(&drafts, Durability::Process).unwrap();
+        let writes = [back, gone(1), gone(2)];
+        let staged = store.stage(&writes, Durability::Process).unwrap();
         put(store, &root.join("a/theirs"), "theirs");
         refused(staged.commit(), Code::PathNotRegular);
         assert_eq!(get(store, &root.join("a/c/d")).as_deref(), Some("new"));

@@ -54,7 +54,7 @@ impl<'a> Call<'a> {
             _ => vec![version.as_ref().map_or(&[][..], |version| &version.bytes)],
         });
         let texts: Vec<Vec<&[u8]>> = texts.collect();
-        let drafts: Vec<FileWrite<'_>> = self
+        let writes: Vec<FileWrite<'_>> = self
             .asks
             .iter()
             .zip(&self.models)
@@ -64,7 +64,7 @@ impl<'a> Call<'a> {
                     Some(target) => Precondition::Link { target },
                     None => expect(version.as_ref()),
                 };
-                let goal = match *to {
+                let new_state = match *to {
                     To::Text(_) => NewState::content(pieces),
                     To::Like(..) => NewState::File {
                         chunks: pieces,
@@ -83,10 +83,10 @@ impl<'a> Call<'a> {
                     To::Link(target) => NewState::Link { target: OsStr::new(target) },
                     To::Gone => NewState::Absent,
                 };
-                FileWrite { path: place, precondition: expect, new_state: goal }
+                FileWrite { path: place, precondition: expect, new_state }
             })
             .collect();
-        let staged = self.store.stage(&drafts, level)?;
+        let staged = self.store.stage(&writes, level)?;
         meanwhile(self.store, self.root);
         staged.commit()
     }
@@ -131,9 +131,9 @@ fn files_are_removed() {
         for level in LEVELS {
             put(store, root, &[("d/a", "one"), ("d/b", "two")]);
             let call = Call::new(store, root, &[("d/a", To::Gone)]);
-            let stamp = store.metadata(&call.asks[0].0).unwrap().unwrap();
+            let metadata = store.metadata(&call.asks[0].0).unwrap().unwrap();
             let written = call.go(level, |_, _| ()).unwrap();
-            assert_eq!((written[0].method, written[0].meta.ino), (WriteMethod::Removed, stamp.ino));
+            assert_eq!((written[0].method, written[0].meta.ino), (WriteMethod::Removed, metadata.ino));
             assert_eq!(written[0].method.as_str(), "removed");
             assert_eq!(tree(store, root, &["d/a", "d/b"]), ["d/a -", "d/b 644 two"]);
             // The directory stays when its last file is removed.
@@ -258,7 +258,7 @@ fn transactions_with_every_kind_of_change_are_atomic() {
     }
 }
 
-/// The last draft is another name of the second one's inode: it passes the first comparison and fails when all others
+/// The last write is another name of the second one's inode: it passes the first comparison and fails when all others
 /// are visible, so that everything must be rolled back.
 #[test]
 fn published_files_are_rolled_back() {
@@ -390,7 +390,7 @@ fn directory_at_the_target_is_refused() {
         put(store, root, &[("d/f", "x"), ("e", "e")]);
         for to in [To::Text("x"), To::Link("x")] {
             let place = store.resolve_no_follow(&root.join("d")).unwrap();
-            let drafts = [FileWrite {
+            let writes = [FileWrite {
                 path: &place,
                 precondition: Precondition::Missing,
                 new_state: match to {
@@ -398,7 +398,7 @@ fn directory_at_the_target_is_refused() {
                     _ => NewState::content(&[b"x"]),
                 },
             }];
-            let result = store.stage(&drafts, Durability::default()).and_then(emendate_fs::Staged::commit);
+            let result = store.stage(&writes, Durability::default()).and_then(emendate_fs::Staged::commit);
             refused(result, Code::ConflictRaced);
         }
         // Also when its last file is removed in the same transaction, or before: directories stay.
@@ -427,13 +427,13 @@ fn move_keeps_attributes_and_set_id_bits_of_the_owner() {
         let there = outer.join("c");
         let (from, to) = (store.resolve_path(&rig.path("d/b")).unwrap(), store.resolve_path(&there).unwrap());
         let old = store.read(&from, 100, Vec::new()).unwrap().unwrap();
-        let goal =
+        let new_state =
             NewState::File { chunks: &[b"old"], executable: None, mode: None, like: Some(&from), attributes: None };
-        let drafts = [
+        let writes = [
             FileWrite { path: &from, precondition: expect(Some(&old)), new_state: NewState::Absent },
-            FileWrite { path: &to, precondition: Precondition::Missing, new_state: goal },
+            FileWrite { path: &to, precondition: Precondition::Missing, new_state },
         ];
-        store.stage(&drafts, Durability::default()).unwrap().commit().unwrap();
+        store.stage(&writes, Durability::default()).unwrap().commit().unwrap();
         assert_eq!(there.metadata().unwrap().mode() & 0o7777, 0o4755);
         assert!(!rig.path("d/b").exists());
     }
@@ -447,15 +447,15 @@ fn explicit_mode_ignores_the_umask() {
         for (name, mode) in [("new", 0o666), ("d/new", 0o600), ("old", 0o751), ("old", 0o4640)] {
             let place = store.resolve_path(&root.join(name)).unwrap();
             let version = store.read(&place, 10, Vec::new()).unwrap();
-            let goal = NewState::File {
+            let new_state = NewState::File {
                 chunks: &[b"y"],
                 executable: Some(true),
                 mode: Some(mode),
                 like: None,
                 attributes: None,
             };
-            let drafts = [FileWrite { path: &place, precondition: expect(version.as_ref()), new_state: goal }];
-            let written = store.stage(&drafts, Durability::default()).unwrap().commit().unwrap();
+            let writes = [FileWrite { path: &place, precondition: expect(version.as_ref()), new_state }];
+            let written = store.stage(&writes, Durability::default()).unwrap().commit().unwrap();
             assert_eq!(written[0].meta.mode & 0o7777, mode, "{name}");
             assert_eq!(store.metadata(&place).unwrap().unwrap().mode & 0o7777, mode, "{name}");
         }

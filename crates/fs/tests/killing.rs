@@ -129,7 +129,7 @@ impl Bed {
         for folder in ["probe", "d/probe", "n/m/probe"] {
             let place = local.resolve_path(&self.root().join(folder)).unwrap();
             if self.root().join(folder).parent().is_some_and(Path::is_dir) {
-                drop(local.stage(&[draft(&place, None, &[b"x"])], Durability::None).unwrap());
+                drop(local.stage(&[file_write(&place, None, &[b"x"])], Durability::None).unwrap());
             }
         }
         let now = self.tree();
@@ -153,7 +153,7 @@ struct Course {
     took: Duration,
 }
 
-fn draft<'a>(place: &'a SafePath, old: Option<&'a FileVersion>, pieces: &'a [&'a [u8]]) -> FileWrite<'a> {
+fn file_write<'a>(place: &'a SafePath, old: Option<&'a FileVersion>, pieces: &'a [&'a [u8]]) -> FileWrite<'a> {
     let expect = old.map_or(Precondition::Missing, |old| Precondition::Version { bytes: &old.bytes, meta: &old.meta });
     FileWrite { path: place, precondition: expect, new_state: NewState::content(pieces) }
 }
@@ -181,12 +181,12 @@ fn act(operation: &str, bed: &Bed) {
         };
         let found: Vec<(SafePath, Option<FileVersion>)> = names.iter().map(|(name, _)| read(name)).collect();
         let pieces: Vec<[&[u8]; 1]> = names.iter().map(|(_, new)| [&new[..]]).collect();
-        let mut drafts: Vec<FileWrite<'_>> =
-            found.iter().zip(&pieces).map(|((place, old), pieces)| draft(place, old.as_ref(), pieces)).collect();
+        let mut writes: Vec<FileWrite<'_>> =
+            found.iter().zip(&pieces).map(|((place, old), pieces)| file_write(place, old.as_ref(), pieces)).collect();
         if operation == "batch" {
-            drafts[3].new_state = NewState::Absent;
+            writes[3].new_state = NewState::Absent;
         }
-        local.stage(&drafts, Durability::Power).unwrap().commit().unwrap();
+        local.stage(&writes, Durability::Power).unwrap().commit().unwrap();
     }
     // The parent owns the directory.
     std::process::exit(0);

@@ -45,13 +45,13 @@ fn append_from_threads(stores: &[&dyn Store], path: &Path, threads: usize, round
                 let old = store.read(&place, 1 << 20, Vec::new()).unwrap().unwrap();
                 let line = format!("{thread}:{round}\n");
                 let pieces: [&[u8]; 2] = [&old.bytes, line.as_bytes()];
-                let draft = [FileWrite {
+                let write = [FileWrite {
                     path: &place,
                     precondition: rig::expect(Some(&old)),
                     new_state: NewState::content(&pieces),
                 }];
                 let level = if thread.is_multiple_of(2) { Durability::None } else { Durability::Power };
-                match store.stage(&draft, level).and_then(emendate_fs::Staged::commit) {
+                match store.stage(&write, level).and_then(emendate_fs::Staged::commit) {
                     Ok(_) => break,
                     Err(error) => assert_eq!(error.code(), Code::ConflictRaced, "{error}"),
                 }
@@ -154,12 +154,12 @@ fn user_saving_by_rename_loses_nothing() {
                 let place = rig.store.resolve_path(&path).unwrap();
                 let Some(old) = rig.store.read(&place, 100, Vec::new()).unwrap() else { continue };
                 let pieces: [&[u8]; 2] = [&old.bytes, b"+"];
-                let draft = [FileWrite {
+                let write = [FileWrite {
                     path: &place,
                     precondition: rig::expect(Some(&old)),
                     new_state: NewState::content(&pieces),
                 }];
-                if old.bytes.len() < 90 && rig.store.stage(&draft, Durability::Power).is_ok_and(|s| s.commit().is_ok())
+                if old.bytes.len() < 90 && rig.store.stage(&write, Durability::Power).is_ok_and(|s| s.commit().is_ok())
                 {
                     edits.fetch_add(1, Ordering::Relaxed);
                 }
@@ -200,12 +200,12 @@ fn user_saving_in_place_loses_almost_nothing() {
                     continue;
                 }
                 let pieces: [&[u8]; 2] = [&old.bytes, b"+"];
-                let draft = [FileWrite {
+                let write = [FileWrite {
                     path: &place,
                     precondition: rig::expect(Some(&old)),
                     new_state: NewState::content(&pieces),
                 }];
-                let edited = rig.store.stage(&draft, Durability::None).is_ok_and(|s| s.commit().is_ok());
+                let edited = rig.store.stage(&write, Durability::None).is_ok_and(|s| s.commit().is_ok());
                 edits.fetch_add(usize::from(edited), Ordering::Relaxed);
             }
         });

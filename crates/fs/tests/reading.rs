@@ -99,15 +99,15 @@ fn only_regular_files_are_read_without_blocking() {
         // A pipe that gets a file's name after the read is detected by the write.
         rig.put("a", "old");
         let (place, old) = (rig.place("a"), rig.version("a"));
-        let draft = [FileWrite {
+        let write = [FileWrite {
             path: &place,
             precondition: rig::expect(Some(&old)),
             new_state: NewState::content(&[b"new"]),
         }];
-        let staged = rig.store.stage(&draft, Durability::Power).unwrap();
+        let staged = rig.store.stage(&write, Durability::Power).unwrap();
         std::fs::rename(rig.path("fifo"), rig.path("a")).unwrap();
         refused(staged.commit(), Code::ConflictRaced);
-        refused(rig.store.stage(&draft, Durability::Power).map(drop), Code::PathNotRegular);
+        refused(rig.store.stage(&write, Durability::Power).map(drop), Code::PathNotRegular);
         // The next edit still works.
         rig.edit("new", "x").unwrap();
         let dev = emendate_fs::LocalStore::open(&["/dev".into()]).unwrap();

@@ -40,12 +40,12 @@ fn splice(
     let place = store.resolve_path(path)?;
     let source = source(store, path);
     let expect = Precondition::Content { source: &source, content: content(&source) };
-    let drafts = [FileWrite {
+    let writes = [FileWrite {
         path: &place,
         precondition: expect,
         new_state: NewState::Spliced { source: &source, chunks: pieces },
     }];
-    let staged = store.stage(&drafts, durability)?;
+    let staged = store.stage(&writes, durability)?;
     let ahead = staged.preview();
     before();
     let written = staged.commit()?.remove(0);
@@ -193,12 +193,12 @@ fn splice_that_needs_an_in_place_write_is_refused() {
     rig.put("h", "abc");
     let (one, other) = (rig.place("f"), rig.place("h"));
     let (first, second) = (source(&rig.store, &rig.path("f")), source(&rig.store, &rig.path("h")));
-    let draft = |place, source| {
+    let file_write = |place, source| {
         let expect = Precondition::Content { source, content: ContentId::of(b"abc") };
         FileWrite { path: place, precondition: expect, new_state: NewState::Spliced { source, chunks: &ALL_BUT_ONE } }
     };
-    let drafts = [draft(&one, &first), draft(&other, &second)];
-    assert_eq!(rig.store.stage(&drafts, Durability::Power).unwrap_err().code(), Code::FileTooLarge);
+    let writes = [file_write(&one, &first), file_write(&other, &second)];
+    assert_eq!(rig.store.stage(&writes, Durability::Power).unwrap_err().code(), Code::FileTooLarge);
     rig.clean();
 }
 
@@ -220,11 +220,11 @@ fn truncated_source_is_reported() {
     let place = rig.place("f");
     let expect = Precondition::Content { source: &source, content: ContentId::of(&[b'x'; 5000]) };
     let pieces = [SpliceChunk::Copied { at: 0, len: 5000 }];
-    let drafts = [FileWrite {
+    let writes = [FileWrite {
         path: &place,
         precondition: expect,
         new_state: NewState::Spliced { source: &source, chunks: &pieces },
     }];
-    assert_eq!(rig.store.stage(&drafts, Durability::Power).unwrap_err().code(), Code::ConflictRaced);
+    assert_eq!(rig.store.stage(&writes, Durability::Power).unwrap_err().code(), Code::ConflictRaced);
     rig.clean();
 }

@@ -25,8 +25,8 @@ fn write(local: &LocalStore, path: &Path, text: &str) -> Result<WriteReport, Err
     let precondition =
         old.as_ref().map_or(Precondition::Missing, |old| Precondition::Version { bytes: &old.bytes, meta: &old.meta });
     let pieces = [text.as_bytes()];
-    let draft = FileWrite { path: &place, precondition, new_state: NewState::content(&pieces) };
-    Ok(local.stage(&[draft], Durability::Power)?.commit()?.remove(0))
+    let write = FileWrite { path: &place, precondition, new_state: NewState::content(&pieces) };
+    Ok(local.stage(&[write], Durability::Power)?.commit()?.remove(0))
 }
 
 fn names(folder: &Path) -> Vec<String> {
@@ -46,11 +46,11 @@ fn files_are_created_replaced_and_removed() {
     let old = local.read(&place, 1000, Vec::new()).unwrap().unwrap();
     let precondition = Precondition::Version { bytes: &old.bytes, meta: &old.meta };
     let other = local.resolve_path(&root.join("d.txt")).unwrap();
-    let drafts = [
+    let writes = [
         FileWrite { path: &place, precondition, new_state: NewState::Absent },
         FileWrite { path: &other, precondition: Precondition::Missing, new_state: NewState::content(&[b"three"]) },
     ];
-    local.stage(&drafts, Durability::Power).unwrap().commit().unwrap();
+    local.stage(&writes, Durability::Power).unwrap().commit().unwrap();
     local.run_deferred();
     assert_eq!((names(&root), names(&root.join(r"a\b"))), (vec!["a".to_owned(), "d.txt".to_owned()], Vec::new()));
 }
@@ -63,7 +63,7 @@ fn a_batch_that_fails_leaves_everything_as_it_was() {
     fs::write(&b, "two").unwrap();
     let places = [&a, &b].map(|path| local.resolve_path(path).unwrap());
     let olds = places.each_ref().map(|place| local.read(place, 1000, Vec::new()).unwrap().unwrap());
-    let drafts: Vec<FileWrite<'_>> = places
+    let writes: Vec<FileWrite<'_>> = places
         .iter()
         .zip(&olds)
         .map(|(path, old)| FileWrite {
@@ -72,7 +72,7 @@ fn a_batch_that_fails_leaves_everything_as_it_was() {
             new_state: NewState::content(&[b"new"]),
         })
         .collect();
-    let staged = local.stage(&drafts, Durability::Power).unwrap();
+    let staged = local.stage(&writes, Durability::Power).unwrap();
     fs::write(&b, "theirs").unwrap();
     assert_eq!(staged.commit().unwrap_err().code(), Code::ConflictRaced);
     assert_eq!((fs::read(&a).unwrap(), fs::read(&b).unwrap()), (b"one".to_vec(), b"theirs".to_vec()));
@@ -152,13 +152,13 @@ fn a_file_that_another_program_does_not_share_is_refused_unchanged() {
     let place = local.resolve_path(&path).unwrap();
     let old = local.read(&place, 1000, Vec::new()).unwrap().unwrap();
     let precondition = Precondition::Version { bytes: &old.bytes, meta: &old.meta };
-    let drafts = [FileWrite { path: &place, precondition, new_state: NewState::content(&[b"two"]) }];
+    let writes = [FileWrite { path: &place, precondition, new_state: NewState::content(&[b"two"]) }];
     let other = OpenOptions::new().read(true).share_mode(0).open(&path).unwrap();
-    let error = local.stage(&drafts, Durability::Power).and_then(|staged| staged.commit()).unwrap_err();
+    let error = local.stage(&writes, Durability::Power).and_then(|staged| staged.commit()).unwrap_err();
     assert!(error.message().contains("Another program has the file open"), "{}", error.message());
     drop(other);
     assert_eq!((fs::read(&path).unwrap(), names(&root)), (b"one".to_vec(), vec!["a.txt".to_owned()]));
-    local.stage(&drafts, Durability::Power).unwrap().commit().unwrap();
+    local.stage(&writes, Durability::Power).unwrap().commit().unwrap();
     assert_eq!(fs::read(&path).unwrap(), b"two");
 }
 

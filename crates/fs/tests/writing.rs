@@ -144,18 +144,18 @@ fn new_file_obeys_the_umask_and_gets_parent_directories() {
     let place = rig.place("m/n/o/new");
     let near = rig.place("x/n/new");
     let text: &[&[u8]] = &[b"text"];
-    let drafts = [&place, &near].map(|place| FileWrite {
+    let writes = [&place, &near].map(|place| FileWrite {
         path: place,
         precondition: Precondition::Missing,
         new_state: NewState::content(text),
     });
-    let staged = rig.store.stage(&drafts, Durability::Power).unwrap();
+    let staged = rig.store.stage(&writes, Durability::Power).unwrap();
     assert!(rig.path("m/n/o").is_dir() && rig.path("x/n").is_dir());
     assert!(!rig.path("m/n/o/new").exists());
     drop(staged);
     assert!(!rig.path("m").exists() && !rig.path("x/n").exists() && rig.path("x/y").is_dir());
     // A file that another program put there meanwhile stays.
-    let staged = rig.store.stage(&drafts, Durability::Power).unwrap();
+    let staged = rig.store.stage(&writes, Durability::Power).unwrap();
     rig.put("m/n/other", "theirs");
     drop(staged);
     assert_eq!(rig.text("m/n/other"), "theirs");
@@ -192,7 +192,7 @@ fn concurrent_save_is_never_replaced() {
                 let other = rig.put("first", "1");
                 let (one, two) = (rig.version("first"), rig.version(name));
                 let (first, second) = (rig.place("first"), rig.place(name));
-                let drafts = [
+                let writes = [
                     FileWrite {
                         path: &first,
                         precondition: expect(Some(&one)),
@@ -205,12 +205,12 @@ fn concurrent_save_is_never_replaced() {
                     },
                 ];
                 let result = if staged_before {
-                    let staged = rig.store.stage(&drafts, level).unwrap();
+                    let staged = rig.store.stage(&writes, level).unwrap();
                     foreign(&path);
                     staged.commit()
                 } else {
                     foreign(&path);
-                    rig.store.stage(&drafts, level).and_then(emendate_fs::Staged::commit)
+                    rig.store.stage(&writes, level).and_then(emendate_fs::Staged::commit)
                 };
                 let error = result.unwrap_err();
                 let early = !staged_before && name == "folder" && error.code() == Code::PathNotRegular;
@@ -228,17 +228,17 @@ fn name_taken_meanwhile_keeps_its_file() {
     for level in LEVELS {
         let rig = Rig::new();
         let place = rig.place("x/new");
-        let draft =
+        let write =
             [FileWrite { path: &place, precondition: Precondition::Missing, new_state: NewState::content(&[b"ours"]) }];
-        let staged = rig.store.stage(&draft, level).unwrap();
+        let staged = rig.store.stage(&write, level).unwrap();
         rig.put("x/new", "theirs");
         refused(staged.commit(), Code::ConflictRaced);
         assert_eq!(rig.text("x/new"), "theirs");
         // The directory was moved away: another one is at the path now.
         let place = rig.place("x/other");
-        let draft =
+        let write =
             [FileWrite { path: &place, precondition: Precondition::Missing, new_state: NewState::content(&[b"ours"]) }];
-        let staged = rig.store.stage(&draft, level).unwrap();
+        let staged = rig.store.stage(&write, level).unwrap();
         std::fs::rename(rig.path("x"), rig.path("y")).unwrap();
         refused(staged.commit(), Code::ConflictRaced);
         assert!(!rig.path("y/other").exists() && !rig.path("x").exists());
@@ -258,7 +258,7 @@ fn batch_is_atomic() {
         let names = ["made/new", "edited", "linked"];
         let versions = [None, Some(rig.version("edited")), Some(rig.version("linked"))];
         let places = names.map(|name| rig.place(name));
-        let mut drafts: Vec<_> = (0..3)
+        let mut writes: Vec<_> = (0..3)
             .map(|at| FileWrite {
                 path: &places[at],
                 precondition: expect(versions[at].as_ref()),
@@ -267,12 +267,12 @@ fn batch_is_atomic() {
             .collect();
         // The twin is the same inode: it passes the first check, and fails once the first three are published.
         let twin = (rig.place("twin"), rig.version("twin"));
-        drafts.push(FileWrite {
+        writes.push(FileWrite {
             path: &twin.0,
             precondition: expect(Some(&twin.1)),
             new_state: NewState::content(text),
         });
-        let message = refused(rig.store.stage(&drafts, level).unwrap().commit(), Code::ConflictRaced);
+        let message = refused(rig.store.stage(&writes, level).unwrap().commit(), Code::ConflictRaced);
         assert!(message.contains("3 files") && message.contains("put back"), "{message}");
         assert_eq!((rig.text("edited"), rig.text("linked")), ("old".to_owned(), "old linked".to_owned()));
         assert_eq!(mode(&rig.path("edited")), 0o640);
@@ -280,9 +280,9 @@ fn batch_is_atomic() {
         rig.clean();
 
         let fresh = rig.version("edited");
-        drafts[1].precondition = expect(Some(&fresh));
-        drafts.pop();
-        let written = rig.store.stage(&drafts, level).unwrap().commit().unwrap();
+        writes[1].precondition = expect(Some(&fresh));
+        writes.pop();
+        let written = rig.store.stage(&writes, level).unwrap().commit().unwrap();
         assert_eq!(written.len(), 3);
         assert!(names.iter().all(|name| rig.text(name) == "new text"));
         rig.clean();
@@ -296,7 +296,7 @@ fn large_batch_needs_few_descriptors() {
     for round in ["one", "two"] {
         let versions: Vec<_> = places.iter().map(|place| rig.store.read(place, 100, Vec::new()).unwrap()).collect();
         let text: &[&[u8]] = &[round.as_bytes()];
-        let drafts: Vec<_> = places
+        let writes: Vec<_> = places
             .iter()
             .zip(&versions)
             .map(|(place, version)| FileWrite {
@@ -305,7 +305,7 @@ fn large_batch_needs_few_descriptors() {
                 new_state: NewState::content(text),
             })
             .collect();
-        let written = rig.store.stage(&drafts, Durability::None).unwrap().commit().unwrap();
+        let written = rig.store.stage(&writes, Durability::None).unwrap().commit().unwrap();
         assert_eq!(written[299].meta, rig.version("d2/299").meta);
         assert!((0..300).all(|number| rig.text(&format!("d{}/{number}", number % 3)) == round));
     }
@@ -313,7 +313,7 @@ fn large_batch_needs_few_descriptors() {
 }
 
 #[test]
-fn first_failing_draft_is_reported_and_nothing_is_left() {
+fn first_failing_write_is_reported_and_nothing_is_left() {
     let rig = Rig::new();
     let places: Vec<_> = (0..100)
         .map(|number| {
@@ -325,7 +325,7 @@ fn first_failing_draft_is_reported_and_nothing_is_left() {
         places.iter().map(|place| rig.store.read(place, 100, Vec::new()).unwrap().unwrap()).collect();
     for late in [93, 71, 37] {
         std::fs::write(places[late].absolute(), "longer").unwrap();
-        let drafts: Vec<_> = places
+        let writes: Vec<_> = places
             .iter()
             .zip(&versions)
             .map(|(place, version)| FileWrite {
@@ -334,18 +334,18 @@ fn first_failing_draft_is_reported_and_nothing_is_left() {
                 new_state: NewState::content(&[b"new"]),
             })
             .collect();
-        let error = refused(rig.store.stage(&drafts, Durability::None), Code::ConflictRaced);
+        let error = refused(rig.store.stage(&writes, Durability::None), Code::ConflictRaced);
         assert!(error.contains(&format!("n{late}")), "{error}");
         rig.clean();
     }
 }
 
 #[test]
-fn two_drafts_of_one_file_are_an_internal_bug() {
+fn two_writes_of_one_file_are_an_internal_bug() {
     let rig = Rig::new();
     let place = rig.place("a");
-    let draft = FileWrite { path: &place, precondition: Precondition::Missing, new_state: NewState::content(&[b"x"]) };
-    refused(rig.store.stage(&[draft, draft], Durability::None), Code::InternalBug);
+    let write = FileWrite { path: &place, precondition: Precondition::Missing, new_state: NewState::content(&[b"x"]) };
+    refused(rig.store.stage(&[write, write], Durability::None), Code::InternalBug);
     assert!(rig.store.stage(&[], Durability::Power).unwrap().commit().unwrap().is_empty());
     rig.clean();
 }

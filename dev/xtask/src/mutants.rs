@@ -76,7 +76,7 @@ const MUTANTS: &[Mutant] = &[
     ),
     mutant(
         "identity",
-        ("precondition.rs", "if !now.same_file(stamp) {", "if false {"),
+        ("precondition.rs", "if !now.same_file(meta) {", "if false {"),
         ("writing", "concurrent_save_is_never_replaced"),
     ),
     mutant(
@@ -240,12 +240,12 @@ const MUTANTS: &[Mutant] = &[
     ),
     mutant(
         "permission",
-        ("write_temp.rs", "    check_permission(folder, entry, &stamp)?;\n", ""),
+        ("write_temp.rs", "    check_permission(folder, entry, &meta)?;\n", ""),
         ("writing", "forbidden_files_are_refused_and_irreplaceable_ones_written_in_place"),
     ),
     mutant(
         "hard-links",
-        ("write_temp.rs", "    if stamp.links > 1 {", "    if stamp.links > 9 {"),
+        ("write_temp.rs", "    if meta.links > 1 {", "    if meta.links > 9 {"),
         ("writing", "hard_links_stay_one_file"),
     ),
     mutant(

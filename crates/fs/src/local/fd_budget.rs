@@ -12,7 +12,7 @@ use crate::error::FdShortage;
 use crate::{FileWrite, Precondition, error};
 
 /// A larger batch keeps no staged file open, and displaced files only if the process may have that many open.
-const OPEN_DRAFTS_MAX: usize = 128;
+const OPEN_WRITES_MAX: usize = 128;
 
 /// Larger batches count the descriptors they need, and raise `RLIMIT_NOFILE` up front.
 pub(super) const SMALL_BATCH_FILES: usize = 16;
@@ -26,7 +26,7 @@ const FILES_AT_ONCE_MIN: usize = 8;
 /// Number of descriptors that a batch keeps open at the same time.
 #[derive(Debug, PartialEq)]
 pub(super) struct FdBudget {
-    /// Drafts staged at a time.
+    /// Writes staged at a time.
     pub(super) files_at_once: usize,
     /// The batch is so small that staged files stay open to the end and are synced right before publishing. Larger ones
     /// are synced as they are written.
@@ -36,16 +36,16 @@ pub(super) struct FdBudget {
 }
 
 impl FdBudget {
-    /// Computes the budget for these drafts, raising the process's limit if needed and allowed.
-    pub(super) fn for_drafts(local: &LocalStore, drafts: &[FileWrite<'_>]) -> Result<FdBudget> {
-        let Some(first) = drafts.first().filter(|_| drafts.len() > SMALL_BATCH_FILES) else {
+    /// Computes the budget for these writes, raising the process's limit if needed and allowed.
+    pub(super) fn for_writes(local: &LocalStore, writes: &[FileWrite<'_>]) -> Result<FdBudget> {
+        let Some(first) = writes.first().filter(|_| writes.len() > SMALL_BATCH_FILES) else {
             return Ok(FdBudget { files_at_once: SMALL_BATCH_FILES, syncs_late: true, keeps_displaced: true });
         };
         let folders: HashSet<DirKey<'_>> =
-            drafts.iter().filter_map(|draft| parent_dir::parent_key(draft.path)).collect();
-        let mut making = missing_dirs(drafts);
+            writes.iter().filter_map(|write| parent_dir::parent_key(write.path)).collect();
+        let mut making = missing_dirs(writes);
         let taken = sys::lowest_free_fd(&local.roots[first.path.root()].fd) + RESERVED_FDS;
-        let wished = taken + folders.len() + making.len() + 2 * drafts.len().min(OPEN_DRAFTS_MAX);
+        let wished = taken + folders.len() + making.len() + 2 * writes.len().min(OPEN_WRITES_MAX);
         sys::raise_fd_limit(wished);
         let most = sys::fd_limit();
         let left = most.saturating_sub(taken);
@@ -56,7 +56,7 @@ impl FdBudget {
             });
         }
         let stay = folders.len() + making.len();
-        plan_budget(drafts.len(), stay, left, most).ok_or_else(|| {
+        plan_budget(writes.len(), stay, left, most).ok_or_else(|| {
             let fit = left.saturating_sub(FILES_AT_ONCE_MIN).max(SMALL_BATCH_FILES);
             let enough = wished.next_power_of_two();
             error::too_many_dirs(FdShortage { directories: stay, limit: most, fit, enough })
@@ -65,10 +65,10 @@ impl FdBudget {
 }
 
 /// Returns the directories that may have to be created; each is held open by its parent.
-fn missing_dirs<'a>(drafts: &'a [FileWrite<'_>]) -> HashSet<DirKey<'a>> {
-    let new = drafts.iter().filter(|draft| matches!(draft.precondition, Precondition::Missing));
+fn missing_dirs<'a>(writes: &'a [FileWrite<'_>]) -> HashSet<DirKey<'a>> {
+    let new = writes.iter().filter(|write| matches!(write.precondition, Precondition::Missing));
     let mut making = HashSet::new();
-    for DirKey { root, path } in new.filter_map(|draft| parent_dir::parent_key(draft.path)) {
+    for DirKey { root, path } in new.filter_map(|write| parent_dir::parent_key(write.path)) {
         let above = path.ancestors().filter(|path| !path.as_os_str().is_empty());
         // If a directory is in the set, so are its parents.
         above.take_while(|path| making.insert(DirKey { root, path })).for_each(drop);
@@ -76,29 +76,29 @@ fn missing_dirs<'a>(drafts: &'a [FileWrite<'_>]) -> HashSet<DirKey<'a>> {
     making
 }
 
-/// Divides `left` available descriptors, of `most` in all, among this many drafts, where `stay` are needed throughout;
+/// Divides `left` available descriptors, of `most` in all, among this many writes, where `stay` are needed throughout;
 /// `None` if that is too few.
-fn plan_budget(drafts: usize, stay: usize, left: usize, most: usize) -> Option<FdBudget> {
+fn plan_budget(writes: usize, stay: usize, left: usize, most: usize) -> Option<FdBudget> {
     let left = left.checked_sub(stay).filter(|left| *left >= FILES_AT_ONCE_MIN)?;
-    let late = drafts <= OPEN_DRAFTS_MAX && 2 * drafts <= left;
-    let many_kept = drafts <= OPEN_DRAFTS_MAX || drafts.saturating_add(stay) <= most / 2;
+    let late = writes <= OPEN_WRITES_MAX && 2 * writes <= left;
+    let many_kept = writes <= OPEN_WRITES_MAX || writes.saturating_add(stay) <= most / 2;
     Some(FdBudget {
-        files_at_once: OPEN_DRAFTS_MAX.max(most / 8).min(left),
+        files_at_once: OPEN_WRITES_MAX.max(most / 8).min(left),
         syncs_late: late,
-        keeps_displaced: drafts <= left && many_kept,
+        keeps_displaced: writes <= left && many_kept,
     })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{FdBudget, OPEN_DRAFTS_MAX, plan_budget};
+    use super::{FdBudget, OPEN_WRITES_MAX, plan_budget};
 
     #[test]
     fn descriptor_budget_shrinks_with_the_limit() {
         let room = |part, late, keeps| Some(FdBudget { files_at_once: part, syncs_late: late, keeps_displaced: keeps });
         // More than any batch can use.
         assert_eq!(
-            plan_budget(OPEN_DRAFTS_MAX, OPEN_DRAFTS_MAX, usize::MAX, usize::MAX),
+            plan_budget(OPEN_WRITES_MAX, OPEN_WRITES_MAX, usize::MAX, usize::MAX),
             room(usize::MAX / 8, true, true)
         );
         assert_eq!(plan_budget(100, 100, 300, 330), room(128, true, true));

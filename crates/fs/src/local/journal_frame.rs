@@ -39,7 +39,7 @@ impl PathState {
     }
 }
 
-/// One draft of a transaction, as recorded.
+/// One write of a transaction, as recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct JournalStep {
     /// Absolute, resolved path.

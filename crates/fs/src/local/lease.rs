@@ -31,7 +31,7 @@ pub(super) enum OpenMode {
     Overwrite,
 }
 
-/// The file that a draft replaces, verified against the precondition.
+/// The file that a write replaces, verified against the precondition.
 pub(super) struct LeasedFile {
     /// The open file; `None` for a symbolic link, which cannot be changed, only replaced.
     pub(super) file: Option<OwnedFd>,
@@ -76,13 +76,13 @@ impl LeasedFile {
 
     /// Releases the lease so that a blocked writer continues, and returns the file, still open, to be closed later.
     pub(super) fn release(mut self) -> Option<OwnedFd> {
-        let let_go = match (&self.file, self.lease) {
+        let released = match (&self.file, self.lease) {
             (Some(file), LeaseState::Leased) => sys::unlease(file).is_ok(),
             _ => true,
         };
         // If the release failed, closing the file here releases the lease.
         let file = self.file.take();
-        file.filter(|_| let_go)
+        file.filter(|_| released)
     }
 
     /// Closes the file for a moment; false if it is none, or under a lease, which would be lost.

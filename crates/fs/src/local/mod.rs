@@ -76,7 +76,7 @@ struct Root {
     fd: OwnedFd,
     dev: u64,
     /// Time in nanoseconds after a change during which another change may get the same time stamp.
-    grain_ns: i64,
+    timestamp_granularity_ns: i64,
     /// A local file system that is known to return what was written.
     trusted: bool,
 }
@@ -134,8 +134,8 @@ impl LocalStore {
     }
 
     /// True on the root's own mount if it is trusted; see [`Root::trusted`]. Other mounts beneath a root never are.
-    fn is_trusted(&self, root: usize, stamp: &FileMeta) -> bool {
-        self.roots[root].trusted && self.roots[root].dev == stamp.dev
+    fn is_trusted(&self, root: usize, meta: &FileMeta) -> bool {
+        self.roots[root].trusted && self.roots[root].dev == meta.dev
     }
 
     /// Returns the longest root that contains `path`, and the rest of the path.
@@ -195,12 +195,12 @@ impl LocalStore {
         walk::open_beneath(root, relative, flags)
     }
 
-    /// See [`Root::grain_ns`]. Other mounts beneath a root get the cautious value, and so do time stamps of whole
+    /// See [`Root::timestamp_granularity_ns`]. Other mounts beneath a root get the cautious value, and so do time stamps of whole
     /// seconds: old inodes of ext have no finer ones.
-    fn grain_ns(&self, root: usize, stamp: &FileMeta) -> i64 {
+    fn timestamp_granularity_ns(&self, root: usize, meta: &FileMeta) -> i64 {
         let root = &self.roots[root];
-        let whole = stamp.mtime_ns % 1_000_000_000 == 0 && stamp.ctime_ns % 1_000_000_000 == 0;
-        if root.dev == stamp.dev && !whole { root.grain_ns } else { probe::COARSE_STAMP_NS }
+        let whole = meta.mtime_ns % 1_000_000_000 == 0 && meta.ctime_ns % 1_000_000_000 == 0;
+        if root.dev == meta.dev && !whole { root.timestamp_granularity_ns } else { probe::COARSE_STAMP_NS }
     }
 
     /// Implements [`Store::list`]; returns at most one entry more than the limit.
@@ -269,8 +269,8 @@ fn open_root(given: &Path) -> emendate_os::io::Result<(Root, PathBuf)> {
     let canonical = paths::canonical(given).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
     let fd = emendate_os::fs::open(&canonical, sys::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
     let dev = read::file_meta(&sys::fstat(&fd)?).dev;
-    let (grain_ns, plain) = (probe::stamp_granularity_ns(&fd), sys::is_trusted(&fd));
-    Ok((Root { fd, dev, grain_ns, trusted: plain }, canonical))
+    let (timestamp_granularity_ns, plain) = (probe::stamp_granularity_ns(&fd), sys::is_trusted(&fd));
+    Ok((Root { fd, dev, timestamp_granularity_ns, trusted: plain }, canonical))
 }
 
 /// The error for a root that cannot be opened.
@@ -341,7 +341,7 @@ impl Store for LocalStore {
     }
 
     fn metadata(&self, place: &SafePath) -> Result<Option<FileMeta>> {
-        Ok(self.open_regular(place, sys::PATH)?.map(|(_, stamp)| stamp))
+        Ok(self.open_regular(place, sys::PATH)?.map(|(_, meta)| meta))
     }
 
     fn read(&self, place: &SafePath, limit: u64, buffer: Vec<u8>) -> Result<Option<FileVersion>> {
@@ -395,11 +395,11 @@ impl Store for LocalStore {
         name_lookup::lookup_names(self, root, folder, names)
     }
 
-    fn stage<'a>(&'a self, drafts: &'a [FileWrite<'a>], durability: Durability) -> Result<Staged<'a>> {
+    fn stage<'a>(&'a self, writes: &'a [FileWrite<'a>], durability: Durability) -> Result<Staged<'a>> {
         // Without calls to [`Store::run_deferred`], displaced files are freed by the next edit, which may need the
         // space.
         self.close_displaced();
-        stage::stage(self, drafts, durability).map(Staged::new)
+        stage::stage(self, writes, durability).map(Staged::new)
     }
 
     fn run_deferred(&self) {

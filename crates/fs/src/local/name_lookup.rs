@@ -53,18 +53,17 @@ pub(super) fn lookup_names(
 
 /// Looks up one name in a directory.
 fn name_info(folder: &OwnedFd, name: impl AsRef<OsStr>) -> Option<NameInfo> {
-    let stamp = read::file_meta(&sys::statat(folder, &name).ok()?);
-    let leads_to = stamp.is_link().then(|| sys::statat_followed(folder, &name).ok()).flatten();
-    Some(NameInfo { meta: stamp, target: leads_to.map(|stat| read::file_meta(&stat)) })
+    let meta = read::file_meta(&sys::statat(folder, &name).ok()?);
+    let target_meta = meta.is_link().then(|| sys::statat_followed(folder, &name).ok()).flatten();
+    Some(NameInfo { meta, target: target_meta.map(|stat| read::file_meta(&stat)) })
 }
 
 /// Returns which names may be in the directory at one moment. `None` if that is unknown and every name has to be looked
 /// up: the directory is large, its file system may treat different names as equal, or one of its names is not ASCII, so
 /// that only the kernel knows what it equals in a case-insensitive directory.
 fn candidates(local: &LocalStore, root: usize, folder: &OwnedFd, names: &[&OsStr]) -> Option<Vec<bool>> {
-    let stamp = read::file_meta(&sys::fstat(folder).ok()?);
-    if stamp.size > LISTED_DIR_BYTES_MAX || !local.is_trusted(root, &stamp) || names.iter().any(|name| !name.is_ascii())
-    {
+    let meta = read::file_meta(&sys::fstat(folder).ok()?);
+    if meta.size > LISTED_DIR_BYTES_MAX || !local.is_trusted(root, &meta) || names.iter().any(|name| !name.is_ascii()) {
         return None;
     }
     let there = list_name_hashes(folder)?;

@@ -118,7 +118,7 @@ pub(super) fn create_missing<'a>(
     local: &LocalStore,
     place: &'a SafePath,
     made: &mut Vec<CreatedDir>,
-    book: &mut TxnRecord<'_>,
+    record: &mut TxnRecord<'_>,
 ) -> Result<ParentDir<'a>> {
     let key = parent_key(place).ok_or_else(|| error::not_regular(place.absolute(), "a directory"))?;
     let mut so_far = local.infos[key.root].canonical.clone();
@@ -131,7 +131,7 @@ pub(super) fn create_missing<'a>(
         let next = match sys::openat(&here, part, path, Mode::empty()) {
             Err(Errno::NOENT) => {
                 if !announced {
-                    journal_created_dirs(book, &so_far, place)?;
+                    journal_created_dirs(record, &so_far, place)?;
                     announced = true;
                 }
                 new = match sys::mkdirat(&here, part, Mode::from_raw_mode(0o777)) {
@@ -169,20 +169,20 @@ fn create_failed(place: &SafePath, errno: Errno) -> Error {
 
 /// Records in the journal which directories will be created, from `first` down to the parent of `place`, and that
 /// temporary files will be in the last of them.
-fn journal_created_dirs(book: &mut TxnRecord<'_>, first: &Path, place: &SafePath) -> Result<()> {
+fn journal_created_dirs(record: &mut TxnRecord<'_>, first: &Path, place: &SafePath) -> Result<()> {
     let Some(last) = place.absolute().parent() else {
         return Ok(());
     };
-    let of_batch = book.batch().is_some();
+    let of_batch = record.batch().is_some();
     let made: Vec<&Path> = last.ancestors().take_while(|folder| folder.starts_with(first)).collect();
-    made.into_iter().rev().try_for_each(|folder| book.append(&JournalFrame::CreatedDir(folder.to_owned())))?;
+    made.into_iter().rev().try_for_each(|folder| record.append(&JournalFrame::CreatedDir(folder.to_owned())))?;
     if of_batch {
         // The record of a batch already names the directories with temporary files, and an empty directory left behind
         // is harmless.
         return Ok(());
     }
-    book.append(&JournalFrame::TempDir(last.to_owned()))?;
-    book.sync()
+    record.append(&JournalFrame::TempDir(last.to_owned()))?;
+    record.sync()
 }
 
 /// Locks every directory, in the same order in all processes. Closing the directories releases the locks.

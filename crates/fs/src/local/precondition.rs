@@ -1,4 +1,4 @@
-//! Comparison of the file that a draft replaces with the draft's precondition.
+//! Comparison of the file that a write replaces with the write's precondition.
 
 use emendate_core::Result;
 use emendate_os::fs::OFlags;
@@ -23,7 +23,7 @@ impl LocalTransaction<'_> {
     }
 }
 
-/// Compares the file at the path with the draft's precondition and returns it, open; `None` if nothing is there, as
+/// Compares the file at the path with the write's precondition and returns it, open; `None` if nothing is there, as
 /// expected.
 pub(super) fn still_expected(
     local: &LocalStore,
@@ -31,9 +31,9 @@ pub(super) fn still_expected(
     entry: &StagedFile<'_>,
     look: OpenMode,
 ) -> Result<Option<LeasedFile>> {
-    let (place, path) = (entry.draft.path, entry.path());
-    let stamp = match entry.draft.precondition {
-        Precondition::Version { meta: stamp, .. } => stamp,
+    let (place, path) = (entry.write.path, entry.path());
+    let meta = match entry.write.precondition {
+        Precondition::Version { meta, .. } => meta,
         Precondition::Content { source, .. } => source.meta(),
         _ if !folder.in_place(local) => {
             return Err(error::raced(path, "is no longer there: its directory was moved or removed"));
@@ -47,7 +47,7 @@ pub(super) fn still_expected(
         }
         Precondition::Link { target } => {
             return match read::link_meta(&folder.fd, entry.name, target) {
-                Ok(Some(stamp)) => Ok(Some(LeasedFile::new(None, stamp, LeaseState::Unknown))),
+                Ok(Some(meta)) => Ok(Some(LeasedFile::new(None, meta, LeaseState::Unknown))),
                 Ok(None) => Err(error::raced(path, "is no longer the same link")),
                 Err(errno) => Err(error::os_error("look at", path, errno)),
             };
@@ -67,14 +67,14 @@ pub(super) fn still_expected(
         Err(errno) => return Err(error::os_error("open", path, errno)),
     };
     // Network file systems refuse leases for other reasons than a writer.
-    let leases = look == OpenMode::Lease && local.is_trusted(place.root(), stamp);
-    let hold = if leases { take_lease(&file, entry.writer_seen) } else { LeaseState::Unknown };
+    let leases = look == OpenMode::Lease && local.is_trusted(place.root(), meta);
+    let lease = if leases { take_lease(&file, entry.writer_seen) } else { LeaseState::Unknown };
     let now = read::file_meta(&sys::fstat(&file).map_err(|errno| error::os_error("look at", path, errno))?);
-    let held = LeasedFile::new(Some(file), now, hold);
-    if !now.same_file(stamp) {
+    let held = LeasedFile::new(Some(file), now, lease);
+    if !now.same_file(meta) {
         return Err(error::raced(path, "was replaced by another file"));
     }
-    let same = match (&held.file, entry.draft.precondition) {
+    let same = match (&held.file, entry.write.precondition) {
         (Some(file), Precondition::Version { bytes, .. }) if now.size == bytes.len() as u64 => same_bytes(file, bytes),
         (Some(_), Precondition::Content { source, content }) => still_has_content(&now, source, content),
         _ => Ok(false),

@@ -82,11 +82,11 @@ impl LocalTransaction<'_> {
     }
 
     fn publish(&mut self, index: usize) -> Result<WriteMethod> {
-        let draft = self.entries[index].draft;
+        let write = self.entries[index].write;
         if self.entries[index].tree.is_some() {
             return self.exchange_tree(index);
         }
-        if matches!(draft.precondition, Precondition::Missing) {
+        if matches!(write.precondition, Precondition::Missing) {
             if self.entries.len() == 1 {
                 self.still_expected(index, OpenMode::Compare)?;
             }
@@ -95,32 +95,32 @@ impl LocalTransaction<'_> {
         if self.entries[index].temp.is_none() {
             return self.overwrite(index);
         }
-        if let NewState::Spliced { source, .. } = draft.new_state
+        if let NewState::Spliced { source, .. } = write.new_state
             && source.leased().is_some_and(splice::LeasedSource::has_waiting_writer)
         {
             // Another process has already resolved this name and is blocked in `open` until we release the lease.
-            return Err(error::raced(draft.path.absolute(), "is being opened for writing by another program"));
+            return Err(error::raced(write.path.absolute(), "is being opened for writing by another program"));
         }
         let Some(old) = self.still_expected(index, OpenMode::Lease)? else {
             return Err(error::raced(self.entries[index].path(), "was removed"));
         };
         if old.is_open_for_writing() {
-            if let NewState::Spliced { .. } = draft.new_state {
+            if let NewState::Spliced { .. } = write.new_state {
                 let size = old.meta.size;
                 return Err(splice::needs_temp_file(
-                    draft.path.absolute(),
+                    write.path.absolute(),
                     size,
                     "another program has it open for writing",
                 ));
             }
-            if matches!(draft.new_state, NewState::File { like: None, .. }) {
+            if matches!(write.new_state, NewState::File { like: None, .. }) {
                 // The writes of that program must go into the file that has the name.
                 return self.overwrite_instead(index, old, "another program has it open for writing");
             }
             let lost = "another program has it open for writing; what it writes from now on is lost with the old file";
             self.entries[index].notes.push(lost.to_owned());
         }
-        match draft.new_state {
+        match write.new_state {
             NewState::Absent => self.remove(index, old),
             _ => self.exchange(index, old),
         }
@@ -130,7 +130,7 @@ impl LocalTransaction<'_> {
     fn create(&mut self, index: usize) -> Result<WriteMethod> {
         let entry = &mut self.entries[index];
         let folder = self.folders[entry.folder].fd.as_fd();
-        let path = entry.draft.path.absolute();
+        let path = entry.write.path.absolute();
         let Some(temp) = &mut entry.temp else {
             return Err(error::raced(path, "was removed"));
         };
@@ -148,7 +148,7 @@ impl LocalTransaction<'_> {
     fn remove(&mut self, index: usize, old: LeasedFile) -> Result<WriteMethod> {
         let entry = &mut self.entries[index];
         let folder = self.folders[entry.folder].fd.as_fd();
-        let path = entry.draft.path.absolute();
+        let path = entry.write.path.absolute();
         let Some(temp) = &mut entry.temp else {
             return Err(error::raced(path, "was removed"));
         };
@@ -158,7 +158,7 @@ impl LocalTransaction<'_> {
             Err(errno) => return Err(error::os_error("remove", path, errno)),
         }
         temp.exists = true;
-        let cause = match old.is_displaced_file(folder, temp, entry.draft.precondition) {
+        let cause = match old.is_displaced_file(folder, temp, entry.write.precondition) {
             Ok(true) => {
                 entry.displaced = Some(old).filter(|_| self.budget.keeps_displaced);
                 return Ok(WriteMethod::Removed);
@@ -237,21 +237,21 @@ impl LocalTransaction<'_> {
         let sync = self.durability.syncs();
         let entry = &mut self.entries[index];
         let folder = &self.folders[entry.folder];
-        let (Precondition::Version { bytes, .. }, goal) = (entry.draft.precondition, entry.draft.new_state) else {
+        let (Precondition::Version { bytes, .. }, new_state) = (entry.write.precondition, entry.write.new_state) else {
             return Err(error::raced(entry.path(), "was removed"));
         };
-        let new = temp::length(goal.chunks());
+        let new = temp::length(new_state.chunks());
         let more = new.saturating_sub(before.size);
         temp::within_limit(new)
             .and_then(|()| temp::reserve(file, before.size, more))
             .map_err(|errno| failed_write(folder, entry, "write", errno))?;
-        let mode = goal.mode(before.mode);
+        let mode = new_state.mode(before.mode);
         if mode != before.mode & 0o7777 {
             // The caller asked for this mode, so failing later would leave the file half changed.
             sys::fchmod(file, sys::mode(mode))
                 .map_err(|errno| error::os_error("change the mode of", entry.path(), errno))?;
         }
-        if let Err(errno) = replace_bytes(file, goal.chunks(), sync) {
+        if let Err(errno) = replace_bytes(file, new_state.chunks(), sync) {
             let cause = failed_write(folder, entry, "write", errno);
             return Err(match rollback::restore_bytes(folder.fd.as_fd(), entry.name, &before, bytes, sync) {
                 Ok(()) => cause.evidence("The old content was written back."),
@@ -266,7 +266,7 @@ impl LocalTransaction<'_> {
                 Err(errno) => entry.notes.push(format!("mode {mode:04o} could not be kept: {errno}")),
             }
         }
-        (entry.before, entry.stamp) = (Some(before), Some(after));
+        (entry.before, entry.meta) = (Some(before), Some(after));
         Ok(WriteMethod::InPlace)
     }
 
@@ -370,7 +370,7 @@ fn link_and_rename(
     name: &OsStr,
     batch: Option<u32>,
 ) -> emendate_os::io::Result<WriteMethod> {
-    let mut second = TempFile::reserve(name, temp.stamp, batch)?;
+    let mut second = TempFile::reserve(name, temp.meta, batch)?;
     match sys::linkat(folder, name, folder, &second.name) {
         Ok(()) => second.exists = true,
         // No hard links either: the displaced file is lost.
@@ -449,25 +449,25 @@ mod tests {
 
     const NEW: NewState<'static> = NewState::content(&[b"new"]);
 
-    /// Stages a goal for `f`, runs `slip` between the last comparison and the exchange, then continues.
-    fn slip_in(
-        goal: NewState<'_>,
-        slip: fn(&Path),
+    /// Stages a new state of `f`, runs `interfere` between the last comparison and the exchange, then continues.
+    fn publish_after(
+        new_state: NewState<'_>,
+        interfere: fn(&Path),
     ) -> (tempfile::TempDir, PathBuf, emendate_core::Result<WriteMethod>) {
         let (folder, path, local) = bed();
         let place = local.resolve_path(&path).unwrap();
-        let FileVersion { bytes, meta: stamp, .. } = local.read(&place, 100, Vec::new()).unwrap().unwrap();
-        let expect = Precondition::Version { bytes: &bytes, meta: &stamp };
-        let drafts = [FileWrite { path: &place, precondition: expect, new_state: goal }];
-        let mut plan = stage(&local, &drafts, Durability::Power).unwrap();
+        let FileVersion { bytes, meta, .. } = local.read(&place, 100, Vec::new()).unwrap().unwrap();
+        let expect = Precondition::Version { bytes: &bytes, meta: &meta };
+        let writes = [FileWrite { path: &place, precondition: expect, new_state }];
+        let mut plan = stage(&local, &writes, Durability::Power).unwrap();
         let old = plan.still_expected(0, OpenMode::Compare).unwrap().unwrap();
-        slip(&path);
-        let result = if matches!(goal, NewState::Absent) { plan.remove(0, old) } else { plan.exchange(0, old) };
+        interfere(&path);
+        let result = if matches!(new_state, NewState::Absent) { plan.remove(0, old) } else { plan.exchange(0, old) };
         drop(plan);
         (folder, path, result)
     }
 
-    const SLIPS: [fn(&Path); 2] = [
+    const INTERFERENCES: [fn(&Path); 2] = [
         |path| std::fs::write(path, "theirs").unwrap(),
         |path| {
             let other = path.with_extension("other");
@@ -478,9 +478,11 @@ mod tests {
 
     #[test]
     fn save_right_before_the_exchange_is_put_back() {
-        for (slip, goal) in SLIPS.into_iter().flat_map(|slip| [(slip, NEW), (slip, NewState::Absent)]) {
+        for (interfere, new_state) in
+            INTERFERENCES.into_iter().flat_map(|interfere| [(interfere, NEW), (interfere, NewState::Absent)])
+        {
             for lacks in LACKS.into_iter().take(2) {
-                let (folder, path, result) = run(lacks, || slip_in(goal, slip)).result;
+                let (folder, path, result) = run(lacks, || publish_after(new_state, interfere)).result;
                 assert_eq!(result.unwrap_err().code(), Code::ConflictRaced);
                 assert_eq!(std::fs::read(&path).unwrap(), b"theirs");
                 assert_eq!(names(folder.path()), [path]);
@@ -497,9 +499,9 @@ mod tests {
             let (folder, path, local) = bed();
             std::fs::remove_file(&path).unwrap();
             let place = local.resolve_path(&path).unwrap();
-            let drafts = [FileWrite { path: &place, precondition: Precondition::Missing, new_state: NEW }];
+            let writes = [FileWrite { path: &place, precondition: Precondition::Missing, new_state: NEW }];
             for theirs in [true, false] {
-                let mut plan = stage(&local, &drafts, Durability::Power).unwrap();
+                let mut plan = stage(&local, &writes, Durability::Power).unwrap();
                 if theirs {
                     std::fs::write(&path, "theirs").unwrap();
                 }
@@ -523,7 +525,7 @@ mod tests {
         for (lacks, method) in
             LACKS.into_iter().zip([WriteMethod::Exchanged, WriteMethod::Exchanged, WriteMethod::Renamed])
         {
-            let (folder, path, result) = run(lacks, || slip_in(NEW, |_| {})).result;
+            let (folder, path, result) = run(lacks, || publish_after(NEW, |_| {})).result;
             assert_eq!(result.unwrap(), method);
             assert_eq!(std::fs::read(&path).unwrap(), b"new");
             assert_eq!(names(folder.path()), [path]);
@@ -533,16 +535,13 @@ mod tests {
     /// Opens the file for writing after the comparison, by a path that leads to the old file: the writer blocks on our
     /// lease, and what it writes then must be in the file that has the name. `early`: it comes before the exchange,
     /// otherwise between exchange and end.
-    fn waits_for_the_lease(goal: NewState<'_>, early: bool) {
+    fn waits_for_the_lease(new_state: NewState<'_>, early: bool) {
         let (folder, path, local) = bed();
         let place = local.resolve_path(&path).unwrap();
-        let FileVersion { bytes, meta: stamp, .. } = local.read(&place, 100, Vec::new()).unwrap().unwrap();
-        let drafts = [FileWrite {
-            path: &place,
-            precondition: Precondition::Version { bytes: &bytes, meta: &stamp },
-            new_state: goal,
-        }];
-        let mut plan = Box::new(stage(&local, &drafts, Durability::Power).unwrap());
+        let FileVersion { bytes, meta, .. } = local.read(&place, 100, Vec::new()).unwrap().unwrap();
+        let writes =
+            [FileWrite { path: &place, precondition: Precondition::Version { bytes: &bytes, meta: &meta }, new_state }];
+        let mut plan = Box::new(stage(&local, &writes, Durability::Power).unwrap());
         let held = plan.still_expected(0, OpenMode::Lease).unwrap().unwrap();
         assert!(held.is_leased());
         // A path that keeps leading to the old file, as for a process that has already resolved the name.
@@ -560,7 +559,7 @@ mod tests {
             writer
         };
         let writer = early.then(|| come(Some(&held)));
-        let result = if matches!(goal, NewState::Absent) { plan.remove(0, held) } else { plan.exchange(0, held) };
+        let result = if matches!(new_state, NewState::Absent) { plan.remove(0, held) } else { plan.exchange(0, held) };
         let (writer, result) = if let Some(writer) = writer {
             (writer, result.map(drop))
         } else {
@@ -581,9 +580,9 @@ mod tests {
             // Some sandboxes have no leases.
             return;
         }
-        for goal in [NEW, NewState::Absent] {
-            waits_for_the_lease(goal, true);
-            waits_for_the_lease(goal, false);
+        for new_state in [NEW, NewState::Absent] {
+            waits_for_the_lease(new_state, true);
+            waits_for_the_lease(new_state, false);
         }
     }
 
@@ -596,20 +595,20 @@ mod tests {
         }
         let mut keeper = std::fs::File::options().append(true).open(&path).unwrap();
         let place = local.resolve_path(&path).unwrap();
-        let FileVersion { bytes, meta: stamp, .. } = local.read(&place, 100, Vec::new()).unwrap().unwrap();
-        let expect = Precondition::Version { bytes: &bytes, meta: &stamp };
-        let drafts = [FileWrite { path: &place, precondition: expect, new_state: NEW }];
-        let written = local.stage(&drafts, Durability::Power).unwrap().commit().unwrap();
+        let FileVersion { bytes, meta, .. } = local.read(&place, 100, Vec::new()).unwrap().unwrap();
+        let expect = Precondition::Version { bytes: &bytes, meta: &meta };
+        let writes = [FileWrite { path: &place, precondition: expect, new_state: NEW }];
+        let written = local.stage(&writes, Durability::Power).unwrap().commit().unwrap();
         assert_eq!(written[0].method, WriteMethod::InPlace);
         assert!(written[0].notes[0].contains("open for writing"), "{written:?}");
         std::io::Write::write_all(&mut keeper, b", and more").unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"new, and more");
         assert_eq!(names(folder.path()), std::slice::from_ref(&path));
         // A removed file cannot keep its later writes; the notes say so.
-        let FileVersion { bytes, meta: stamp, .. } = local.read(&place, 100, Vec::new()).unwrap().unwrap();
-        let expect = Precondition::Version { bytes: &bytes, meta: &stamp };
-        let drafts = [FileWrite { path: &place, precondition: expect, new_state: NewState::Absent }];
-        let written = local.stage(&drafts, Durability::Power).unwrap().commit().unwrap();
+        let FileVersion { bytes, meta, .. } = local.read(&place, 100, Vec::new()).unwrap().unwrap();
+        let expect = Precondition::Version { bytes: &bytes, meta: &meta };
+        let writes = [FileWrite { path: &place, precondition: expect, new_state: NewState::Absent }];
+        let written = local.stage(&writes, Durability::Power).unwrap().commit().unwrap();
         assert_eq!((written[0].method, path.exists()), (WriteMethod::Removed, false));
         assert!(written[0].notes[0].contains("is lost with the old file"), "{written:?}");
     }
@@ -620,10 +619,10 @@ mod tests {
         let place = local.resolve_path(&path).unwrap();
         let held = || local.displaced_files.lock().unwrap().len();
         for settled in [true, false, false] {
-            let FileVersion { bytes, meta: stamp, .. } = local.read(&place, 100, Vec::new()).unwrap().unwrap();
-            let expect = Precondition::Version { bytes: &bytes, meta: &stamp };
-            let drafts = [FileWrite { path: &place, precondition: expect, new_state: NEW }];
-            let staged = local.stage(&drafts, Durability::Process).unwrap();
+            let FileVersion { bytes, meta, .. } = local.read(&place, 100, Vec::new()).unwrap().unwrap();
+            let expect = Precondition::Version { bytes: &bytes, meta: &meta };
+            let writes = [FileWrite { path: &place, precondition: expect, new_state: NEW }];
+            let staged = local.stage(&writes, Durability::Process).unwrap();
             assert_eq!(held(), 0);
             staged.commit().unwrap();
             assert_eq!(held(), 1);
@@ -636,11 +635,11 @@ mod tests {
 
     #[test]
     fn file_removed_before_the_exchange_stays_removed() {
-        for goal in [NEW, NewState::Absent] {
-            let (folder, _, result) = slip_in(goal, |path| std::fs::remove_file(path).unwrap());
+        for new_state in [NEW, NewState::Absent] {
+            let (folder, _, result) = publish_after(new_state, |path| std::fs::remove_file(path).unwrap());
             assert_eq!(result.unwrap_err().code(), Code::ConflictRaced);
             assert!(names(folder.path()).is_empty());
-            let (folder, path, result) = slip_in(goal, |path| {
+            let (folder, path, result) = publish_after(new_state, |path| {
                 std::fs::remove_file(path).unwrap();
                 std::fs::create_dir(path).unwrap();
             });

@@ -54,7 +54,7 @@ fn exchange(
     keeps: bool,
 ) -> Result<Option<WriteMethod>> {
     let plain = matches!(
-        (entry.draft.precondition, entry.draft.new_state),
+        (entry.write.precondition, entry.write.new_state),
         (Precondition::Version { .. }, NewState::File { like: None, .. })
     );
     if !plain || entry.temp.is_none() {
@@ -81,11 +81,11 @@ pub(super) fn verify(
     old: LeasedFile,
     keeps: bool,
 ) -> Result<WriteMethod> {
-    let path = entry.draft.path.absolute();
+    let path = entry.write.path.absolute();
     let Some(temp) = &mut entry.temp else {
         return Ok(WriteMethod::Exchanged);
     };
-    let cause = match old.is_displaced_file(folder, temp, entry.draft.precondition) {
+    let cause = match old.is_displaced_file(folder, temp, entry.write.precondition) {
         Ok(true) => {
             entry.displaced = Some(old).filter(|_| keeps);
             return Ok(WriteMethod::Exchanged);
@@ -111,10 +111,10 @@ mod tests {
     use emendate_os::io::Errno;
     use std::path::{Path, PathBuf};
 
-    fn draft((place, FileVersion { bytes, meta: stamp, .. }): &(SafePath, FileVersion)) -> FileWrite<'_> {
+    fn file_write((place, FileVersion { bytes, meta, .. }): &(SafePath, FileVersion)) -> FileWrite<'_> {
         FileWrite {
             path: place,
-            precondition: Precondition::Version { bytes, meta: stamp },
+            precondition: Precondition::Version { bytes, meta },
             new_state: NewState::content(&[b"new"]),
         }
     }
@@ -145,8 +145,8 @@ mod tests {
         }
 
         fn replace(&self, durability: Durability) -> Result<Vec<WriteReport>> {
-            let drafts: Vec<FileWrite<'_>> = self.files.iter().map(draft).collect();
-            self.local.stage(&drafts, durability)?.commit()
+            let writes: Vec<FileWrite<'_>> = self.files.iter().map(file_write).collect();
+            self.local.stage(&writes, durability)?.commit()
         }
 
         /// Returns the contents of the files; checks that no other file is left, and nothing in the journal.

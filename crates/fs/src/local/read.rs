@@ -130,7 +130,7 @@ impl LocalStore {
     /// Opens a regular file and returns its metadata; `None` if there is none.
     pub(super) fn open_regular(&self, place: &SafePath, flags: OFlags) -> Result<Option<(OwnedFd, FileMeta)>> {
         match self.open_beneath(place.root(), place.relative(), flags) {
-            Ok(fd) => regular_file_meta(&fd, place.absolute()).map(|stamp| Some((fd, stamp))),
+            Ok(fd) => regular_file_meta(&fd, place.absolute()).map(|meta| Some((fd, meta))),
             Err(Errno::NOENT) => Ok(None),
             // A socket, or a device without a driver.
             Err(Errno::NXIO | Errno::NODEV) => Err(error::not_regular(place.absolute(), "a socket or device")),
@@ -161,7 +161,7 @@ impl LocalStore {
                 || (after.size != 0 && after.size != buffer.len() as u64);
             if !torn {
                 let newest = after.mtime_ns.max(after.ctime_ns);
-                let racy = started.saturating_sub(newest) <= self.grain_ns(place.root(), &after);
+                let racy = started.saturating_sub(newest) <= self.timestamp_granularity_ns(place.root(), &after);
                 return Ok(Some(FileVersion { bytes: buffer, meta: after, racy }));
             }
             before = after;

@@ -64,7 +64,7 @@ pub(super) fn undo(plan: &mut LocalTransaction<'_>, cause: Error) -> Error {
 /// Undoes an exchange without losing a concurrent save: the newest foreign content gets the name. An error describes
 /// where the contents are; the temporary name is then left alone.
 pub(super) fn put_back(folder: BorrowedFd<'_>, temp: &mut TempFile, name: &OsStr) -> std::result::Result<(), String> {
-    let mut placed = (temp.stamp.dev, temp.stamp.ino);
+    let mut placed = (temp.meta.dev, temp.meta.ino);
     let result = (|| {
         let mut hand = identity_at(folder, temp)?;
         for _ in 0..EXCHANGE_ATTEMPTS {
@@ -126,7 +126,7 @@ fn remove_created(folder: BorrowedFd<'_>, entry: &mut StagedFile<'_>) -> std::re
     let Some(temp) = &mut entry.temp else {
         return Ok(());
     };
-    let ours = (temp.stamp.dev, temp.stamp.ino);
+    let ours = (temp.meta.dev, temp.meta.ino);
     let result = match kernel::rename_new(folder, entry.name, &temp.name) {
         // Takes the name first and checks the file then: it cannot be replaced in between.
         Ok(()) => match identity_at(folder, temp) {
@@ -153,16 +153,16 @@ fn rename_back(folder: BorrowedFd<'_>, entry: &mut StagedFile<'_>, sync: bool) -
         return Ok(());
     };
     let published = sys::statat(folder, entry.name)?;
-    if !read::file_meta(&published).same_file(&ours.stamp) {
+    if !read::file_meta(&published).same_file(&ours.meta) {
         // A newer save of another program; it stays.
         return Ok(());
     }
-    match entry.draft.precondition {
+    match entry.write.precondition {
         Precondition::Missing => return Ok(()),
-        // Such a draft is alone in its transaction, so nothing can fail after its rename.
+        // Such a write is alone in its transaction, so nothing can fail after its rename.
         Precondition::Content { .. } => return Err(Errno::OPNOTSUPP),
         Precondition::Link { target } => *ours = TempFile::link(folder, entry.name, target, None)?,
-        Precondition::Version { bytes, meta: stamp } => {
+        Precondition::Version { bytes, meta } => {
             let published = sys::openat(folder, entry.name, read::READ_FLAGS, Mode::empty());
             *ours = TempFile::create(folder, entry.name, Mode::from_raw_mode(0o600), None)?;
             let Some(fd) = &ours.fd else {
@@ -171,13 +171,13 @@ fn rename_back(folder: BorrowedFd<'_>, entry: &mut StagedFile<'_>, sync: bool) -
             temp::write(fd, &[bytes])?;
             sys::fchown(
                 fd,
-                Some(emendate_os::fs::Uid::from_raw(stamp.uid)),
-                Some(emendate_os::fs::Gid::from_raw(stamp.gid)),
+                Some(emendate_os::fs::Uid::from_raw(meta.uid)),
+                Some(emendate_os::fs::Gid::from_raw(meta.gid)),
             )?;
             if let Ok(published) = published {
                 attributes::copy_xattrs(&published, fd, &mut entry.notes)?;
             }
-            sys::fchmod(fd, sys::mode(stamp.mode & 0o7777))?;
+            sys::fchmod(fd, sys::mode(meta.mode & 0o7777))?;
             if sync {
                 sys::fdatasync(fd)?;
             }
@@ -207,12 +207,12 @@ pub(super) fn restore_bytes(
 
 /// Restores the old bytes of an overwritten file, unless another program wrote to it since.
 fn write_back(folder: BorrowedFd<'_>, entry: &StagedFile<'_>, sync: bool) -> Result<()> {
-    let (Precondition::Version { bytes, meta: stamp }, Some(before)) = (entry.draft.precondition, entry.before) else {
+    let (Precondition::Version { bytes, meta }, Some(before)) = (entry.write.precondition, entry.before) else {
         return Ok(());
     };
     let file = sys::openat(folder, entry.name, OVERWRITE, Mode::empty())?;
     let now = read::file_meta(&sys::fstat(&file)?);
-    if !now.same_file(stamp) || !read::same_chunks(&file, entry.draft.new_state.chunks())? {
+    if !now.same_file(meta) || !read::same_chunks(&file, entry.write.new_state.chunks())? {
         return Ok(());
     }
     replace_bytes(&file, &[bytes], sync)?;

@@ -34,12 +34,12 @@ pub(crate) struct LeasedSource {
 impl LocalStore {
     /// Implements [`Store::source`](crate::Store::source).
     pub(super) fn open_source(&self, place: &SafePath) -> Result<Option<FileSource>> {
-        let Some((file, stamp)) = self.open_regular(place, READ_FLAGS)? else { return Ok(None) };
+        let Some((file, meta)) = self.open_regular(place, READ_FLAGS)? else { return Ok(None) };
         // On a network file system the kernel does not see writes of other machines.
-        let held = self.is_trusted(place.root(), &stamp) && sys::lease(&file).is_ok();
+        let held = self.is_trusted(place.root(), &meta) && sys::lease(&file).is_ok();
         // The metadata again: a write before the lease may have followed the first `fstat`.
-        let stamp = read::regular_file_meta(&file, place.absolute())?;
-        Ok(Some(FileSource::local(place.absolute(), stamp, LeasedSource { file, leased: held })))
+        let meta = read::regular_file_meta(&file, place.absolute())?;
+        Ok(Some(FileSource::local(place.absolute(), meta, LeasedSource { file, leased: held })))
     }
 }
 
@@ -68,9 +68,9 @@ impl LeasedSource {
     }
 
     /// Implements [`FileSource::check_unchanged`].
-    pub(crate) fn check_unchanged(&self, path: &Path, stamp: &FileMeta) -> Result<()> {
+    pub(crate) fn check_unchanged(&self, path: &Path, meta: &FileMeta) -> Result<()> {
         let now = read::regular_file_meta(&self.file, path)?;
-        if same_times(&now, stamp) { Ok(()) } else { Err(error::raced(path, "is being written by another program")) }
+        if same_times(&now, meta) { Ok(()) } else { Err(error::raced(path, "is being written by another program")) }
     }
 
     /// True if the file with the metadata `now` surely still has `content`, which was read through this descriptor: the
@@ -78,13 +78,13 @@ impl LeasedSource {
     pub(super) fn still_has_content(
         &self,
         now: &FileMeta,
-        stamp: &FileMeta,
+        meta: &FileMeta,
         content: ContentId,
     ) -> emendate_os::io::Result<bool> {
-        if !now.same_file(stamp) || !same_times(now, stamp) {
+        if !now.same_file(meta) || !same_times(now, meta) {
             return Ok(false);
         }
-        Ok(self.is_unbroken() || content_of(&self.file, stamp.size)? == Some(content))
+        Ok(self.is_unbroken() || content_of(&self.file, meta.size)? == Some(content))
     }
 }
 

@@ -24,7 +24,7 @@ use crate::{Durability, FileWrite, NewState, Precondition, error};
 /// Implements [`Store::stage`](crate::Store::stage).
 pub(super) fn stage<'a>(
     local: &'a LocalStore,
-    drafts: &'a [FileWrite<'a>],
+    writes: &'a [FileWrite<'a>],
     durability: Durability,
 ) -> Result<LocalTransaction<'a>> {
     let journal = local.journal.as_ref().filter(|_| durability != Durability::None);
@@ -36,29 +36,29 @@ pub(super) fn stage<'a>(
         folders: Vec::new(),
         created_dirs: Vec::new(),
         created_dirs_synced: false,
-        budget: FdBudget::for_drafts(local, drafts)?,
+        budget: FdBudget::for_writes(local, writes)?,
         dir_index: HashMap::new(),
-        entries: Vec::with_capacity(drafts.len()),
-        tree_changes: tree_change::find(drafts)?,
-        drafts: drafts.len(),
+        entries: Vec::with_capacity(writes.len()),
+        tree_changes: tree_change::find(writes)?,
+        writes: writes.len(),
     };
-    let all = drafts;
-    let drafts: Vec<&'a FileWrite<'a>> = plan.plain_drafts(all);
+    let all = writes;
+    let writes: Vec<&'a FileWrite<'a>> = plan.plain_writes(all);
     if all.len() > 1 {
-        if let Some(draft) = all.iter().find(|draft| matches!(draft.new_state, NewState::Spliced { .. })) {
+        if let Some(write) = all.iter().find(|write| matches!(write.new_state, NewState::Spliced { .. })) {
             return Err(splice::needs_temp_file(
-                draft.path.absolute(),
-                draft.new_state.length(),
+                write.path.absolute(),
+                write.new_state.length(),
                 "it is one of several files",
             ));
         }
         plan.journal_temp_dirs(all)?;
     }
     // A part of a large batch at a time, because of its descriptors.
-    for part in drafts.chunks(plan.budget.files_at_once) {
+    for part in writes.chunks(plan.budget.files_at_once) {
         let first = plan.entries.len();
-        part.iter().try_for_each(|&draft| plan.add(draft))?;
-        if let Some(folder) = plan.folders.first().filter(|_| first == 0 && drafts.len() > SMALL_BATCH_FILES) {
+        part.iter().try_for_each(|&write| plan.add(write))?;
+        if let Some(folder) = plan.folders.first().filter(|_| first == 0 && writes.len() > SMALL_BATCH_FILES) {
             sys::grow_fd_table((plan.folders.len() + 2 * part.len()).min(sys::fd_limit() / 2), &folder.fd);
         }
         plan.write_temp_files(first)?;
@@ -76,11 +76,11 @@ pub(super) fn stage<'a>(
 }
 
 impl<'a> LocalTransaction<'a> {
-    /// Returns the drafts that belong to no path that changes between file and directory.
-    fn plain_drafts(&self, all: &'a [FileWrite<'a>]) -> Vec<&'a FileWrite<'a>> {
+    /// Returns the writes that belong to no path that changes between file and directory.
+    fn plain_writes(&self, all: &'a [FileWrite<'a>]) -> Vec<&'a FileWrite<'a>> {
         let in_trees: BTreeSet<usize> =
             self.tree_changes.iter().flat_map(|change| change.below.iter().copied().chain([change.top])).collect();
-        all.iter().enumerate().filter(|(index, _)| !in_trees.contains(index)).map(|(_, draft)| draft).collect()
+        all.iter().enumerate().filter(|(index, _)| !in_trees.contains(index)).map(|(_, write)| write).collect()
     }
 
     /// Adds a path that changes between file and directory, with everything below it.
@@ -104,31 +104,31 @@ impl<'a> LocalTransaction<'a> {
 
     /// Records in the journal where temporary files will be, before the first is created, so that they are found after
     /// a crash.
-    fn journal_temp_dirs(&mut self, drafts: &[FileWrite<'_>]) -> Result<()> {
+    fn journal_temp_dirs(&mut self, writes: &[FileWrite<'_>]) -> Result<()> {
         if !self.record.has_journal() {
             self.batch = temp::random_batch().ok();
             return Ok(());
         }
-        let folders: BTreeSet<&Path> = drafts.iter().filter_map(|draft| draft.path.absolute().parent()).collect();
+        let folders: BTreeSet<&Path> = writes.iter().filter_map(|write| write.path.absolute().parent()).collect();
         folders.into_iter().try_for_each(|folder| self.record.append(&JournalFrame::TempDir(folder.to_owned())))?;
         self.record.sync()?;
         self.batch = self.record.batch();
         Ok(())
     }
 
-    /// Returns the index of the draft's parent directory, opening it if needed.
-    fn folder(&mut self, draft: &'a FileWrite<'a>) -> Result<usize> {
-        let key = parent_dir::parent_key(draft.path);
+    /// Returns the index of the write's parent directory, opening it if needed.
+    fn folder(&mut self, write: &'a FileWrite<'a>) -> Result<usize> {
+        let key = parent_dir::parent_key(write.path);
         if let Some(index) = key.and_then(|key| self.dir_index.get(&key)) {
             return Ok(*index);
         }
-        let folder = match ParentDir::open(self.local, draft.path) {
-            Err(error) if error.code() == Code::FileMissing && matches!(draft.precondition, Precondition::Missing) => {
-                parent_dir::create_missing(self.local, draft.path, &mut self.created_dirs, &mut self.record)?
+        let folder = match ParentDir::open(self.local, write.path) {
+            Err(error) if error.code() == Code::FileMissing && matches!(write.precondition, Precondition::Missing) => {
+                parent_dir::create_missing(self.local, write.path, &mut self.created_dirs, &mut self.record)?
             }
             Err(error) if error.code() == Code::FileMissing => {
                 return Err(error::raced(
-                    draft.path.absolute(),
+                    write.path.absolute(),
                     "is no longer there: its directory was moved or removed",
                 ));
             }
@@ -141,10 +141,10 @@ impl<'a> LocalTransaction<'a> {
         Ok(self.folders.len() - 1)
     }
 
-    /// Adds one draft, with its directory.
-    fn add(&mut self, draft: &'a FileWrite<'a>) -> Result<()> {
-        let entry = StagedFile::new(draft, 0)?;
-        let folder = self.folder(draft)?;
+    /// Adds one write, with its directory.
+    fn add(&mut self, write: &'a FileWrite<'a>) -> Result<()> {
+        let entry = StagedFile::new(write, 0)?;
+        let folder = self.folder(write)?;
         self.entries.push(StagedFile { folder, ..entry });
         Ok(())
     }
@@ -184,15 +184,15 @@ impl<'a> LocalTransaction<'a> {
     /// Reads a temporary file back: some network and virtual file systems have truncated or zeroed what they reported
     /// as written.
     fn read_back(&self, entry: &StagedFile<'_>) -> Result<()> {
-        let Some(TempFile { name, stamp, .. }) = &entry.temp else { return Ok(()) };
-        if self.local.is_trusted(entry.draft.path.root(), stamp) {
+        let Some(TempFile { name, meta, .. }) = &entry.temp else { return Ok(()) };
+        if self.local.is_trusted(entry.write.path.root(), meta) {
             return Ok(());
         }
         let folder = &self.folders[entry.folder];
         let kept = sys::openat(&folder.fd, name, READ_FLAGS, Mode::empty())
             .and_then(|file| match entry.spliced {
-                Some(content) => Ok(splice::content_of(&file, entry.draft.new_state.length())? == Some(content)),
-                None => read::same_chunks(&file, entry.draft.new_state.chunks()),
+                Some(content) => Ok(splice::content_of(&file, entry.write.new_state.length())? == Some(content)),
+                None => read::same_chunks(&file, entry.write.new_state.chunks()),
             })
             .map_err(|errno| failed_write(folder, entry, "read back a temporary file beside", errno))?;
         if kept { Ok(()) } else { Err(error::not_read_back(entry.path())) }

@@ -57,13 +57,13 @@ fn is_orphan(folder: &ParentDir<'_>, name: &OsStr, maker: TempOwner) -> Result<b
         return Ok(true);
     }
     let stat = sys::statat(&folder.fd, name)?;
-    let stamp = read::file_meta(&stat);
+    let meta = read::file_meta(&stat);
     let user = emendate_os::process::geteuid().as_raw();
-    if user != 0 && stamp.uid != user {
+    if user != 0 && meta.uid != user {
         return Ok(false);
     }
-    let old = read::now_ns().saturating_sub(stamp.ctime_ns) > ORPHAN_AGE_NS;
-    match sys::file_type(stamp.mode) {
+    let old = read::now_ns().saturating_sub(meta.ctime_ns) > ORPHAN_AGE_NS;
+    match sys::file_type(meta.mode) {
         FileType::RegularFile if old || maker == TempOwner::Single => {
             let file = sys::openat(&folder.fd, name, READ_FLAGS, Mode::empty())?;
             Ok(sys::flock(file.as_fd(), FlockOperation::NonBlockingLockExclusive).is_ok())

@@ -24,7 +24,7 @@ pub(super) struct TempFile {
     /// Our inode. `None` in a large batch, which would use up the descriptors.
     pub(super) fd: Option<OwnedFd>,
     /// Metadata of our inode when it was created; for a removal, of the file to be removed.
-    pub(super) stamp: FileMeta,
+    pub(super) meta: FileMeta,
     /// The name exists. After an exchange it belongs to the displaced file.
     pub(super) exists: bool,
 }
@@ -37,7 +37,7 @@ impl TempFile {
         // The lock protects the file from sweeping as long as we live; without locks, its age does.
         let _ = sys::flock(&fd, FlockOperation::NonBlockingLockExclusive);
         match sys::fstat(&fd) {
-            Ok(stat) => Ok(TempFile { name, fd: Some(fd), stamp: file_meta(&stat), exists: true }),
+            Ok(stat) => Ok(TempFile { name, fd: Some(fd), meta: file_meta(&stat), exists: true }),
             Err(errno) => {
                 sys::unlinkat(folder, &name, AtFlags::empty())?;
                 Err(errno)
@@ -49,7 +49,7 @@ impl TempFile {
     pub(super) fn link(folder: BorrowedFd<'_>, target: &OsStr, to: &OsStr, batch: Option<u32>) -> Result<TempFile> {
         let (name, ()) = create_unique(target, batch, |name| sys::symlinkat(to, folder, name))?;
         match sys::statat(folder, &name) {
-            Ok(stat) => Ok(TempFile { name, fd: None, stamp: file_meta(&stat), exists: true }),
+            Ok(stat) => Ok(TempFile { name, fd: None, meta: file_meta(&stat), exists: true }),
             Err(errno) => {
                 sys::unlinkat(folder, &name, AtFlags::empty())?;
                 Err(errno)
@@ -58,8 +58,8 @@ impl TempFile {
     }
 
     /// Reserves a name beside `target` for a file to be removed; creates nothing yet.
-    pub(super) fn reserve(target: &OsStr, stamp: FileMeta, batch: Option<u32>) -> Result<TempFile> {
-        Ok(TempFile { name: temp_name(target, batch, random()?), fd: None, stamp, exists: false })
+    pub(super) fn reserve(target: &OsStr, meta: FileMeta, batch: Option<u32>) -> Result<TempFile> {
+        Ok(TempFile { name: temp_name(target, batch, random()?), fd: None, meta, exists: false })
     }
 
     /// Removes the name if it exists.
@@ -128,8 +128,8 @@ fn remove_tree(folder: BorrowedFd<'_>, name: &OsStr) -> Result<()> {
 /// Returns device and inode of the file with the temporary name.
 pub(super) fn identity_at(folder: BorrowedFd<'_>, temp: &TempFile) -> Result<(u64, u64)> {
     let stat = sys::statat(folder, &temp.name)?;
-    let stamp = file_meta(&stat);
-    Ok((stamp.dev, stamp.ino))
+    let meta = file_meta(&stat);
+    Ok((meta.dev, meta.ino))
 }
 
 /// Creates something under a fresh random name.

@@ -1,4 +1,4 @@
-//! The state of a transaction: its drafts in progress, their directories and temporary files.
+//! The state of a transaction: its writes in progress, their directories and temporary files.
 
 use emendate_core::ErrorContext;
 use emendate_os::fd::AsFd;
@@ -41,13 +41,13 @@ pub(super) struct LocalTransaction<'a> {
     pub(super) budget: FdBudget,
     /// Paths that change between file and directory; the last entries are theirs, in this order.
     pub(super) tree_changes: Vec<TreeChange>,
-    /// Number of drafts.
-    pub(super) drafts: usize,
+    /// Number of writes.
+    pub(super) writes: usize,
 }
 
-/// One draft in progress.
+/// One write in progress.
 pub(super) struct StagedFile<'a> {
-    pub(super) draft: &'a FileWrite<'a>,
+    pub(super) write: &'a FileWrite<'a>,
     pub(super) name: &'a OsStr,
     /// Index into [`LocalTransaction::folders`].
     pub(super) folder: usize,
@@ -63,7 +63,7 @@ pub(super) struct StagedFile<'a> {
     /// Metadata of the replaced or removed file.
     pub(super) before: Option<FileMeta>,
     /// Metadata of the file after it was overwritten.
-    pub(super) stamp: Option<FileMeta>,
+    pub(super) meta: Option<FileMeta>,
     /// Content id of a spliced file.
     pub(super) spliced: Option<ContentId>,
     /// The files below it, if it changes between file and directory.
@@ -71,14 +71,14 @@ pub(super) struct StagedFile<'a> {
 }
 
 impl<'a> StagedFile<'a> {
-    /// Creates an entry for a draft; `folder` is the index of its directory.
+    /// Creates an entry for a write; `folder` is the index of its directory.
     ///
     /// Errors: `path.not_regular` for a root.
-    pub(super) fn new(draft: &'a FileWrite<'a>, folder: usize) -> Result<StagedFile<'a>> {
-        let path = draft.path.absolute();
-        let name = draft.path.relative().file_name().ok_or_else(|| error::not_regular(path, "a directory"))?;
+    pub(super) fn new(write: &'a FileWrite<'a>, folder: usize) -> Result<StagedFile<'a>> {
+        let path = write.path.absolute();
+        let name = write.path.relative().file_name().ok_or_else(|| error::not_regular(path, "a directory"))?;
         Ok(StagedFile {
-            draft,
+            write,
             name,
             folder,
             temp: None,
@@ -87,20 +87,20 @@ impl<'a> StagedFile<'a> {
             displaced: None,
             writer_seen: false,
             before: None,
-            stamp: None,
+            meta: None,
             spliced: None,
             tree: None,
         })
     }
 
     pub(super) fn path(&self) -> &Path {
-        self.draft.path.absolute()
+        self.write.path.absolute()
     }
 
     /// Returns this entry as a step of the journal record.
     pub(super) fn step(&self) -> JournalStep {
-        let pieces = self.draft.new_state.chunks();
-        let old = match self.draft.precondition {
+        let pieces = self.write.new_state.chunks();
+        let old = match self.write.precondition {
             Precondition::Missing => PathState::Missing,
             Precondition::Version { bytes, .. } => {
                 PathState::File { content: ContentId::of(bytes), mode: mode_of(self.before) }
@@ -108,9 +108,9 @@ impl<'a> StagedFile<'a> {
             Precondition::Content { content, .. } => PathState::File { content, mode: mode_of(self.before) },
             Precondition::Link { target } => link_state(target),
         };
-        let ours = self.temp.as_ref().map(|temp| temp.stamp);
-        let new_mode = ours.map_or_else(|| self.draft.new_state.mode(mode_of(self.before)), |ours| mode_of(Some(ours)));
-        let new = match self.draft.new_state {
+        let ours = self.temp.as_ref().map(|temp| temp.meta);
+        let new_mode = ours.map_or_else(|| self.write.new_state.mode(mode_of(self.before)), |ours| mode_of(Some(ours)));
+        let new = match self.write.new_state {
             NewState::Absent => PathState::Missing,
             NewState::Link { target } => link_state(target),
             NewState::File { .. } => {
@@ -133,20 +133,20 @@ impl<'a> StagedFile<'a> {
     /// Returns the journal frame with the old and new bytes of a file that is overwritten in place; `step` is its
     /// number.
     pub(super) fn bytes(&self, step: usize) -> JournalFrame {
-        let old = match self.draft.precondition {
+        let old = match self.write.precondition {
             Precondition::Version { bytes, .. } => bytes.to_vec(),
             _ => Vec::new(),
         };
         JournalFrame::Bytes {
             step: u32::try_from(step).unwrap_or(u32::MAX),
             old,
-            new: self.draft.new_state.chunks().concat(),
+            new: self.write.new_state.chunks().concat(),
         }
     }
 
     /// True if there is an old file that can be overwritten with new bytes.
     pub(super) fn overwrites(&self) -> bool {
-        matches!((self.draft.precondition, self.draft.new_state), (Precondition::Version { .. }, NewState::File { .. }))
+        matches!((self.write.precondition, self.write.new_state), (Precondition::Version { .. }, NewState::File { .. }))
     }
 }
 
@@ -156,8 +156,8 @@ fn link_state(target: &OsStr) -> PathState {
 }
 
 /// Returns the permission bits of a file, 0 for none.
-fn mode_of(stamp: Option<FileMeta>) -> u32 {
-    stamp.map_or(0, |stamp| stamp.mode & 0o7777)
+fn mode_of(meta: Option<FileMeta>) -> u32 {
+    meta.map_or(0, |meta| meta.mode & 0o7777)
 }
 
 impl Drop for LocalTransaction<'_> {
@@ -186,7 +186,7 @@ pub(super) struct TreeSwap<'a> {
     pub(super) tree: PathState,
 }
 
-/// One draft below the path.
+/// One write below the path.
 pub(super) struct TreeFile<'a> {
     pub(super) entry: StagedFile<'a>,
     pub(super) folder: ParentDir<'a>,
@@ -200,7 +200,7 @@ pub(super) fn failed_write(folder: &ParentDir<'_>, entry: &StagedFile<'_>, doing
         return error::raced(entry.path(), "is no longer there: its directory was moved or removed");
     }
     let error = error::os_error(doing, entry.path(), errno);
-    let needed = entry.draft.new_state.length();
+    let needed = entry.write.new_state.length();
     match sys::fstatvfs(&folder.fd) {
         Ok(disk) if error.code() == Code::IoNoSpace => {
             // The space of the temporary file will be free again.

@@ -30,8 +30,8 @@ const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::
 struct TreeHash(BTreeMap<PathBuf, (u8, ContentId)>);
 
 impl TreeHash {
-    fn add_draft(&mut self, below: PathBuf, draft: &FileWrite<'_>) {
-        let (kind, content) = match (draft.new_state, draft.precondition) {
+    fn add_write(&mut self, below: PathBuf, write: &FileWrite<'_>) {
+        let (kind, content) = match (write.new_state, write.precondition) {
             (NewState::Link { target }, _) | (NewState::Absent, Precondition::Link { target }) => {
                 (b'l', ContentId::of(target.as_encoded_bytes()))
             }
@@ -130,20 +130,20 @@ pub(super) fn build<'a>(
     syncs: bool,
 ) -> Result<()> {
     write_temp::write_entry(local, folder, entry, options)?;
-    let to_directory = matches!(entry.draft.new_state, NewState::Absent);
+    let to_directory = matches!(entry.write.new_state, NewState::Absent);
     let mut swap = TreeSwap { to_directory, files: Vec::new(), tree: PathState::Other };
     let mut hash = TreeHash::default();
-    for &draft in below {
-        let relative = draft.path.relative().strip_prefix(entry.draft.path.relative()).unwrap_or(Path::new(""));
-        hash.add_draft(relative.to_owned(), draft);
+    for &write in below {
+        let relative = write.path.relative().strip_prefix(entry.write.path.relative()).unwrap_or(Path::new(""));
+        hash.add_write(relative.to_owned(), write);
     }
     swap.tree = hash.state();
     if to_directory {
         make_tree(local, folder, entry, below, &mut swap, options, syncs)?;
     } else {
-        for &draft in below {
-            let folder = ParentDir::open(local, draft.path)?;
-            let mut inner = StagedFile::new(draft, 0)?;
+        for &write in below {
+            let folder = ParentDir::open(local, write.path)?;
+            let mut inner = StagedFile::new(write, 0)?;
             write_temp::write_entry(local, &folder, &mut inner, options)?;
             let meta = inner.before.unwrap_or_default();
             swap.files.push(TreeFile { entry: inner, folder, meta });
@@ -169,16 +169,16 @@ fn make_tree<'a>(
     sys::mkdirat(&folder.fd, &temp.name, Mode::from_raw_mode(0o777)).map_err(failed)?;
     temp.exists = true;
     let top = sys::openat(&folder.fd, &temp.name, DIRECTORY, Mode::empty()).map_err(failed)?;
-    temp.stamp = read::file_meta(&sys::fstat(&top).map_err(failed)?);
+    temp.meta = read::file_meta(&sys::fstat(&top).map_err(failed)?);
     let mut folders: BTreeMap<PathBuf, OwnedFd> = BTreeMap::from([(PathBuf::new(), top)]);
-    for &draft in below {
-        let relative = draft.path.relative().strip_prefix(entry.draft.path.relative()).unwrap_or(Path::new(""));
+    for &write in below {
+        let relative = write.path.relative().strip_prefix(entry.write.path.relative()).unwrap_or(Path::new(""));
         let parent = relative.parent().unwrap_or(Path::new(""));
         make_folders(&mut folders, parent).map_err(failed)?;
-        let (Some(here), Some(key)) = (folders.get(parent), parent_dir::parent_key(draft.path)) else { continue };
+        let (Some(here), Some(key)) = (folders.get(parent), parent_dir::parent_key(write.path)) else { continue };
         let fd = here.try_clone().map_err(|_| failed(Errno::MFILE))?;
         let inner_folder = ParentDir::of_io(fd, key, true).map_err(failed)?;
-        let mut inner = StagedFile::new(draft, 0)?;
+        let mut inner = StagedFile::new(write, 0)?;
         write_temp::write_entry(local, &inner_folder, &mut inner, options)?;
         let file = place_file(&inner_folder, &mut inner, syncs)
             .map_err(|errno| failed_write(&inner_folder, &inner, "create", errno))?;
@@ -219,7 +219,7 @@ fn place_file(folder: &ParentDir<'_>, entry: &mut StagedFile<'_>, syncs: bool) -
     Ok(meta)
 }
 
-/// Checks that a directory holds nothing but the files that the drafts remove.
+/// Checks that a directory holds nothing but the files that the writes remove.
 fn check_only(folder: &ParentDir<'_>, entry: &StagedFile<'_>) -> Result<()> {
     let Some(swap) = &entry.tree else { return Ok(()) };
     let path = entry.path();
@@ -263,7 +263,7 @@ impl LocalTransaction<'_> {
         let old = self.tree_expected(index, OpenMode::Lease)?;
         let entry = &mut self.entries[index];
         let folder = self.folders[entry.folder].fd.as_fd();
-        let path = entry.draft.path.absolute();
+        let path = entry.write.path.absolute();
         let (Some(temp), Some(swap)) = (&mut entry.temp, &entry.tree) else {
             return Err(error::raced(path, "was removed"));
         };
@@ -273,7 +273,7 @@ impl LocalTransaction<'_> {
             other => other.map_err(|errno| error::os_error("replace", path, errno))?,
         }
         let same = match &old {
-            Some(old) => old.is_displaced_file(folder, temp, entry.draft.precondition),
+            Some(old) => old.is_displaced_file(folder, temp, entry.write.precondition),
             None => state_at(folder, &temp.name).map(|state| state == swap.tree),
         };
         let cause = match same {
@@ -291,12 +291,12 @@ impl LocalTransaction<'_> {
     }
 }
 
-/// Metadata of the files below the path, in the order of their drafts.
+/// Metadata of the files below the path, in the order of their writes.
 pub(super) fn metadata(swap: &TreeSwap<'_>) -> Vec<FileMeta> {
     swap.files.iter().map(|file| file.meta).collect()
 }
 
-/// Reports of the files below the path, in the order of their drafts.
+/// Reports of the files below the path, in the order of their writes.
 pub(super) fn reports(swap: &TreeSwap<'_>) -> Vec<WriteReport> {
     let method = if swap.to_directory { WriteMethod::Created } else { WriteMethod::Removed };
     let report = |file: &TreeFile<'_>| WriteReport { meta: file.meta, method, notes: file.entry.notes.clone() };

@@ -285,11 +285,11 @@ mod tests {
         assert_eq!(local.metadata(&place).unwrap(), Some(old.meta));
         let expect = Precondition::Version { bytes: &old.bytes, meta: &old.meta };
         let new = local.resolve_path(&folder.path().join("c/d/new")).unwrap();
-        let drafts = [
+        let writes = [
             FileWrite { path: &place, precondition: expect, new_state: NewState::content(&[b"new"]) },
             FileWrite { path: &new, precondition: Precondition::Missing, new_state: NewState::content(&[b"new"]) },
         ];
-        local.stage(&drafts, Durability::Power).unwrap().commit().unwrap();
+        local.stage(&writes, Durability::Power).unwrap().commit().unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"new");
         assert_eq!(local.siblings(&place).unwrap(), ["f"]);
         assert!(!local.probe(0).unwrap().openat2);

@@ -1,4 +1,4 @@
-//! Writes one draft to a temporary file beside its target, with the metadata of the file it replaces. Runs on several
+//! Writes new content to a temporary file beside its target, with the metadata of the file it replaces. Runs on several
 //! threads, so it takes one entry and not the whole transaction.
 
 use emendate_os::fd::{AsFd, OwnedFd};
@@ -37,16 +37,16 @@ pub(super) fn write_entry(
 ) -> Result<()> {
     work::check()?;
     let batch = options.batch;
-    let (path, name) = (entry.draft.path.absolute(), entry.name);
+    let (path, name) = (entry.write.path.absolute(), entry.name);
     let there = open_replaced(folder, entry)?;
-    entry.before = there.as_ref().map(|there| there.stamp);
-    match (entry.draft.new_state, there) {
+    entry.before = there.as_ref().map(|there| there.meta);
+    match (entry.write.new_state, there) {
         (NewState::Absent, None) => Err(error::nothing_to_remove(path)),
         (NewState::Absent | NewState::Link { .. }, _) if folder.append_only => {
             Err(error::os_error("change the directory of", path, Errno::PERM))
         }
-        (NewState::Absent, Some(ReplacedFile { stamp, .. })) => {
-            let temp = TempFile::reserve(name, stamp, batch).map_err(|errno| error::os_error("remove", path, errno))?;
+        (NewState::Absent, Some(ReplacedFile { meta, .. })) => {
+            let temp = TempFile::reserve(name, meta, batch).map_err(|errno| error::os_error("remove", path, errno))?;
             entry.temp = Some(temp);
             Ok(())
         }
@@ -57,19 +57,19 @@ pub(super) fn write_entry(
             Ok(())
         }
         (NewState::File { like: Some(like), .. }, _) => {
-            let (source, stamp) = local
+            let (source, meta) = local
                 .open_regular(like, READ_FLAGS)?
                 .ok_or_else(|| error::os_error("open", like.absolute(), Errno::NOENT))?;
-            write_beside(folder, entry, &source, &stamp, options)
+            write_beside(folder, entry, &source, &meta, options)
         }
-        (NewState::File { .. }, Some(ReplacedFile { file: Some(source), stamp })) => {
-            add_existing(folder, entry, &source, &stamp, options)
+        (NewState::File { .. }, Some(ReplacedFile { file: Some(source), meta })) => {
+            add_existing(folder, entry, &source, &meta, options)
         }
-        (NewState::Spliced { .. }, Some(ReplacedFile { file: Some(model), stamp })) => {
-            if let Some(why) = in_place_reason(folder, &stamp) {
-                return Err(splice::needs_temp_file(path, stamp.size, &why));
+        (NewState::Spliced { .. }, Some(ReplacedFile { file: Some(model), meta })) => {
+            if let Some(why) = in_place_reason(folder, &meta) {
+                return Err(splice::needs_temp_file(path, meta.size, &why));
             }
-            write_beside(folder, entry, &model, &stamp, options)
+            write_beside(folder, entry, &model, &meta, options)
         }
         (NewState::Spliced { .. }, _) => Err(error::raced(path, "is no longer a file")),
         (NewState::File { .. }, _) => add_new(folder, entry, options),
@@ -82,16 +82,16 @@ fn add_new(folder: &ParentDir<'_>, entry: &mut StagedFile<'_>, options: TempOpti
         return Err(error::os_error("create", entry.path(), Errno::PERM));
     }
     // The kernel applies the umask and the directory's default ACL, as for any new file.
-    let mode = sys::mode(entry.draft.new_state.mode(0o666));
+    let mode = sys::mode(entry.write.new_state.mode(0o666));
     let temp = TempFile::create(folder.fd.as_fd(), entry.name, mode, options.batch)
         .map_err(|errno| failed_write(folder, entry, "create", errno))?;
     let fd = entry.temp.insert(temp).fd.as_ref();
-    if let (NewState::File { attributes: Some(wanted), .. }, Some(fd)) = (entry.draft.new_state, fd) {
+    if let (NewState::File { attributes: Some(wanted), .. }, Some(fd)) = (entry.write.new_state, fd) {
         attributes::apply_attributes(wanted, fd, &mut entry.notes)
             .map_err(|errno| failed_write(folder, entry, "give its attributes to a file beside", errno))?;
     }
     let fd = entry.temp.as_ref().and_then(|temp| temp.fd.as_ref());
-    if let (NewState::File { mode: Some(exactly), .. }, Some(fd)) = (entry.draft.new_state, fd) {
+    if let (NewState::File { mode: Some(exactly), .. }, Some(fd)) = (entry.write.new_state, fd) {
         // An explicit mode ignores the umask.
         emendate_os::fs::fchmod(fd, sys::mode(exactly & 0o7777))
             .map_err(|errno| failed_write(folder, entry, "set the mode of a file beside", errno))?;
@@ -105,7 +105,7 @@ fn write_content(folder: &ParentDir<'_>, entry: &StagedFile<'_>, flush: bool) ->
         return Ok(());
     };
     let failed = |errno| failed_write(folder, entry, "write a temporary file beside", errno);
-    let pieces = entry.draft.new_state.chunks();
+    let pieces = entry.write.new_state.chunks();
     temp::reserve(fd, 0, temp::length(pieces)).map_err(failed)?;
     let mut at = 0;
     for some in pieces.chunks(CHUNKS_PER_CHECK) {
@@ -140,26 +140,26 @@ fn write_spliced(
     Ok(())
 }
 
-/// The file that a draft replaces.
+/// The file that a write replaces.
 struct ReplacedFile {
     /// The open file; `None` for a symbolic link.
     file: Option<OwnedFd>,
-    stamp: FileMeta,
+    meta: FileMeta,
 }
 
-/// Opens the file that the draft replaces and compares its metadata with what the draft expects. Fails if the caller
+/// Opens the file that the write replaces and compares its metadata with what the write expects. Fails if the caller
 /// may not write it.
 fn open_replaced(folder: &ParentDir<'_>, entry: &StagedFile<'_>) -> Result<Option<ReplacedFile>> {
     let path = entry.path();
-    let (size, expected) = match entry.draft.precondition {
+    let (size, expected) = match entry.write.precondition {
         Precondition::Missing => return Ok(None),
         Precondition::Link { target } => {
-            let stamp = read::link_meta(&folder.fd, entry.name, target)
+            let meta = read::link_meta(&folder.fd, entry.name, target)
                 .map_err(|errno| error::os_error("look at", path, errno))?;
-            let stamp = stamp.ok_or_else(|| error::raced(path, "is no longer the same link"))?;
-            return Ok(Some(ReplacedFile { file: None, stamp }));
+            let meta = meta.ok_or_else(|| error::raced(path, "is no longer the same link"))?;
+            return Ok(Some(ReplacedFile { file: None, meta }));
         }
-        Precondition::Version { bytes, meta: stamp } => (bytes.len() as u64, stamp),
+        Precondition::Version { bytes, meta } => (bytes.len() as u64, meta),
         Precondition::Content { source, .. } => (source.meta().size, source.meta()),
     };
     let file = match sys::openat(&folder.fd, entry.name, READ_FLAGS, Mode::empty()) {
@@ -168,47 +168,47 @@ fn open_replaced(folder: &ParentDir<'_>, entry: &StagedFile<'_>) -> Result<Optio
         Err(Errno::LOOP) => return Err(error::raced(path, "was replaced by a symbolic link")),
         Err(errno) => return Err(error::os_error("open", path, errno)),
     };
-    let stamp = read::regular_file_meta(&file, path)?;
-    if !stamp.same_file(expected) {
+    let meta = read::regular_file_meta(&file, path)?;
+    if !meta.same_file(expected) {
         return Err(error::raced(path, "was replaced by another file"));
     }
-    if stamp.size != size {
+    if meta.size != size {
         return Err(error::raced(path, "was changed"));
     }
-    check_permission(folder, entry, &stamp)?;
-    Ok(Some(ReplacedFile { file: Some(file), stamp }))
+    check_permission(folder, entry, &meta)?;
+    Ok(Some(ReplacedFile { file: Some(file), meta }))
 }
 
 fn add_existing(
     folder: &ParentDir<'_>,
     entry: &mut StagedFile<'_>,
     source: &OwnedFd,
-    stamp: &FileMeta,
+    meta: &FileMeta,
     options: TempOptions,
 ) -> Result<()> {
-    if let Some(why) = in_place_reason(folder, stamp) {
+    if let Some(why) = in_place_reason(folder, meta) {
         entry.notes.push(format!("written in place: {why}"));
         return Ok(());
     }
-    write_beside(folder, entry, source, stamp, options)
+    write_beside(folder, entry, source, meta, options)
 }
 
 /// Returns why a file must be written in place instead of being replaced, if it must.
-fn in_place_reason(folder: &ParentDir<'_>, stamp: &FileMeta) -> Option<String> {
-    if stamp.links > 1 {
-        return Some(format!("the file has {} hard links", stamp.links));
+fn in_place_reason(folder: &ParentDir<'_>, meta: &FileMeta) -> Option<String> {
+    if meta.links > 1 {
+        return Some(format!("the file has {} hard links", meta.links));
     }
     folder.append_only.then(|| "the directory is append-only or immutable".to_owned())
 }
 
 /// Fails for a file that the caller may not write, although a rename would get around that.
-fn check_permission(folder: &ParentDir<'_>, entry: &StagedFile<'_>, stamp: &FileMeta) -> Result<()> {
+fn check_permission(folder: &ParentDir<'_>, entry: &StagedFile<'_>, meta: &FileMeta) -> Result<()> {
     // The kernel lets root write everything, so a file without write bits is refused here.
     let user = emendate_os::process::geteuid().as_raw();
-    if stamp.mode & 0o222 == 0 || (user == stamp.uid && user != 0 && stamp.mode & 0o200 == 0) {
-        return Err(error::read_only(entry.path(), stamp.mode));
+    if meta.mode & 0o222 == 0 || (user == meta.uid && user != 0 && meta.mode & 0o200 == 0) {
+        return Err(error::read_only(entry.path(), meta.mode));
     }
-    if user == 0 || user == stamp.uid {
+    if user == 0 || user == meta.uid {
         // The mode bits decide; `accessat` would only repeat the path walk.
         return Ok(());
     }
@@ -231,11 +231,11 @@ fn write_beside(
     folder: &ParentDir<'_>,
     entry: &mut StagedFile<'_>,
     model: &OwnedFd,
-    stamp: &FileMeta,
+    meta: &FileMeta,
     options: TempOptions,
 ) -> Result<()> {
     let overwrites = entry.overwrites();
-    let spliced = matches!(entry.draft.new_state, NewState::Spliced { .. });
+    let spliced = matches!(entry.write.new_state, NewState::Spliced { .. });
     // Private until it has its final mode: the content may be a secret.
     let temp = match TempFile::create(folder.fd.as_fd(), entry.name, Mode::from_raw_mode(0o600), options.batch) {
         Ok(temp) => temp,
@@ -244,21 +244,21 @@ fn write_beside(
             return Ok(());
         }
         Err(Errno::ACCESS | Errno::PERM) if spliced => {
-            return Err(splice::needs_temp_file(entry.path(), stamp.size, "no file can be created in the directory"));
+            return Err(splice::needs_temp_file(entry.path(), meta.size, "no file can be created in the directory"));
         }
         Err(errno) => return Err(failed_write(folder, entry, "create a temporary file beside", errno)),
     };
-    let own = temp.stamp;
+    let own = temp.meta;
     let temp = entry.temp.insert(temp);
     let Some(fd) = &temp.fd else {
         return Ok(());
     };
-    let mut mode = entry.draft.new_state.mode(stamp.mode);
-    if (own.uid, own.gid) != (stamp.uid, stamp.gid) {
-        let uid = (own.uid != stamp.uid).then(|| Uid::from_raw(stamp.uid));
-        let gid = (own.gid != stamp.gid).then(|| Gid::from_raw(stamp.gid));
+    let mut mode = entry.write.new_state.mode(meta.mode);
+    if (own.uid, own.gid) != (meta.uid, meta.gid) {
+        let uid = (own.uid != meta.uid).then(|| Uid::from_raw(meta.uid));
+        let gid = (own.gid != meta.gid).then(|| Gid::from_raw(meta.gid));
         let given = sys::fchown(fd, uid, gid);
-        let owner = format!("a new file cannot be given to owner {}:{}", stamp.uid, stamp.gid);
+        let owner = format!("a new file cannot be given to owner {}:{}", meta.uid, meta.gid);
         if given.is_err() && overwrites {
             let _ = temp.discard(folder.fd.as_fd());
             entry.temp = None;
@@ -266,7 +266,7 @@ fn write_beside(
             return Ok(());
         }
         if given.is_err() && spliced {
-            return Err(splice::needs_temp_file(entry.path(), stamp.size, &owner));
+            return Err(splice::needs_temp_file(entry.path(), meta.size, &owner));
         }
         if given.is_err() {
             // Set-id bits would now act for another user.
@@ -274,7 +274,7 @@ fn write_beside(
             entry.notes.push(format!("the owner could not be kept: {owner}"));
         }
     }
-    match entry.draft.new_state {
+    match entry.write.new_state {
         NewState::Spliced { source, chunks: pieces } => write_spliced(folder, entry, source, pieces, options.flush)?,
         _ => write_content(folder, entry, options.flush)?,
     }
@@ -282,7 +282,7 @@ fn write_beside(
         return Ok(());
     };
     // Attributes before the mode: setting an ACL changes the group bits, and a change of owner clears the set-id bits.
-    let given = match entry.draft.new_state {
+    let given = match entry.write.new_state {
         NewState::File { attributes: Some(wanted), .. } => attributes::apply_attributes(wanted, fd, &mut entry.notes),
         _ => attributes::copy_xattrs(model, fd, &mut entry.notes),
     };
@@ -290,7 +290,7 @@ fn write_beside(
         .and_then(|()| sys::fchmod(fd, sys::mode(mode)))
         .map_err(|errno| failed_write(folder, entry, "give its permissions to a copy of", errno))?;
     if let Some(temp) = &mut entry.temp {
-        temp.stamp.mode = temp.stamp.mode & !0o7777 | mode;
+        temp.meta.mode = temp.meta.mode & !0o7777 | mode;
     }
     Ok(())
 }

@@ -93,8 +93,8 @@ pub fn replace(store: &dyn Store, path: &Path, new: &[u8], durability: Durabilit
     let old = store.read(&place, LIMIT, Vec::new())?;
     let (head, tail) = new.split_at(new.len() / 2);
     let pieces = [head, b"", tail];
-    let draft = [FileWrite { path: &place, precondition: expect(old.as_ref()), new_state: NewState::content(&pieces) }];
-    Ok(store.stage(&draft, durability)?.commit()?.remove(0))
+    let write = [FileWrite { path: &place, precondition: expect(old.as_ref()), new_state: NewState::content(&pieces) }];
+    Ok(store.stage(&write, durability)?.commit()?.remove(0))
 }
 
 /// Asserts the code and that the error is actionable; returns its message.

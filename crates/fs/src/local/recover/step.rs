@@ -167,7 +167,7 @@ impl StepRecovery<'_> {
         let Ok(ours) = sys::statat(self.folder, self.name) else {
             return Ok(rename_new(self.folder, temp, self.name)?);
         };
-        let mut ours = TempFile { name: temp.to_owned(), fd: None, stamp: read::file_meta(&ours), exists: true };
+        let mut ours = TempFile { name: temp.to_owned(), fd: None, meta: read::file_meta(&ours), exists: true };
         rollback::put_back(self.folder, &mut ours, self.name).map_err(SkipReason::Failed)
     }
 
@@ -278,19 +278,19 @@ fn is_torn(found: &[u8], from: &[u8], want: &[u8]) -> bool {
 
 /// Returns the state of a name and the file's modification time.
 fn state_at(folder: BorrowedFd<'_>, name: &OsStr) -> emendate_os::io::Result<(PathState, i64)> {
-    let stamp = match sys::statat(folder, name) {
+    let meta = match sys::statat(folder, name) {
         Err(Errno::NOENT) => return Ok((PathState::Missing, 0)),
         other => read::file_meta(&other?),
     };
-    let state = match sys::file_type(stamp.mode) {
+    let state = match sys::file_type(meta.mode) {
         FileType::Symlink => PathState::Link(ContentId::of(sys::readlinkat(folder, name)?.as_bytes())),
         FileType::RegularFile => {
             let file = sys::openat(folder, name, READ_FLAGS, Mode::empty())?;
-            PathState::File { content: ContentId::of(&read_whole(&file)?), mode: stamp.mode & 0o7777 }
+            PathState::File { content: ContentId::of(&read_whole(&file)?), mode: meta.mode & 0o7777 }
         }
         _ => PathState::Other,
     };
-    Ok((state, stamp.mtime_ns))
+    Ok((state, meta.mtime_ns))
 }
 
 #[cfg(test)]

@@ -11,11 +11,11 @@ fn edit(local: &LocalStore, path: &Path, wanted: &NameSet, durability: Durabilit
     let ran = run(&[], || {
         let place = local.resolve_path(path).unwrap();
         local.walk_components(place.root(), place.relative(), wanted).unwrap();
-        let FileVersion { bytes, meta: stamp, .. } = local.read(&place, 1 << 20, Vec::new()).unwrap().unwrap();
-        let expect = Precondition::Version { bytes: &bytes, meta: &stamp };
+        let FileVersion { bytes, meta, .. } = local.read(&place, 1 << 20, Vec::new()).unwrap().unwrap();
+        let expect = Precondition::Version { bytes: &bytes, meta: &meta };
         let pieces: [&[u8]; 2] = [b"new ", &bytes];
-        let drafts = [FileWrite { path: &place, precondition: expect, new_state: NewState::content(&pieces) }];
-        let staged = local.stage(&drafts, durability).unwrap();
+        let writes = [FileWrite { path: &place, precondition: expect, new_state: NewState::content(&pieces) }];
+        let staged = local.stage(&writes, durability).unwrap();
         staged.preview();
         staged.commit().unwrap();
     });
@@ -34,7 +34,7 @@ fn edit_makes_exactly_these_system_calls() {
     let probe = local.probe(0).unwrap();
     let wanted =
         NameSet::new([".env", ".git", ".ssh", ".vscode", ".idea", ".zed", ".jj", ".hg", ".svn", "node_modules"]);
-    if !(probe.leases && probe.exchange && probe.openat2 && local.roots[0].grain_ns < 1_000_000_000) {
+    if !(probe.leases && probe.exchange && probe.openat2 && local.roots[0].timestamp_granularity_ns < 1_000_000_000) {
         // Other systems make other calls.
         return;
     }
@@ -48,15 +48,15 @@ fn edit_makes_exactly_these_system_calls() {
     let folder = ["open_beneath", "identity"];
     let stage = ["openat", "fstat", "openat", "flock", "fstat", "pwritev", "flistxattr", "flistxattr", "fchmod"];
     let ahead = ["fstat"];
-    let hold = ["flock", "open_beneath", "lease", "fstat", "pread"];
+    let locking = ["flock", "open_beneath", "lease", "fstat", "pread"];
     let swap = ["rename", "statat", "is_leased", "pread", "is_leased", "unlinkat", "unlease", "fstat"];
     let before = [&admit[..], &guard, &read, &folder, &stage].concat();
-    assert_eq!(edit(&local, &path, &wanted, Durability::None), [&before[..], &ahead, &hold, &swap].concat());
+    assert_eq!(edit(&local, &path, &wanted, Durability::None), [&before[..], &ahead, &locking, &swap].concat());
     let durable = ["rename", "statat", "is_leased", "pread", "is_leased", "unlinkat", "fsync", "unlease", "fstat"];
     let at = before.iter().position(|name| *name == "pwritev").unwrap() + 1;
     let mut before = before;
     before.insert(at, "begin_writing");
     // The wait comes last, before other processes are blocked.
-    let wanted_now = [&before[..], &ahead, &["fdatasync"], &hold, &durable].concat();
+    let wanted_now = [&before[..], &ahead, &["fdatasync"], &locking, &durable].concat();
     assert_eq!(edit(&local, &path, &wanted, Durability::Power), wanted_now);
 }

@@ -1,6 +1,6 @@
 //! Another program saves between the crash and the recovery: that save must survive.
 
-use super::{Bed, Course, OPERATIONS, Operation, Prepared, Tree, course, draft, files};
+use super::{Bed, Course, OPERATIONS, Operation, Prepared, Tree, course, file_write, files};
 use crate::local::fault_injection::{DiskEvent, InjectedFault, run};
 use crate::{Durability, LocalStore, Store};
 use std::path::{Path, PathBuf};
@@ -76,13 +76,13 @@ fn records_of_live_processes_and_other_roots_are_left_alone() {
     let bed = Bed::new();
     let local = bed.open();
     let places = ["one", "two"].map(|name| local.resolve_path(&bed.root.join(name)).unwrap());
-    let drafts = places.each_ref().map(draft);
-    let staged = local.stage(&drafts, Durability::Power).unwrap();
+    let writes = places.each_ref().map(file_write);
+    let staged = local.stage(&writes, Durability::Power).unwrap();
     assert_eq!(std::fs::read_dir(bed.journal()).unwrap().count(), 1);
     assert!(bed.open().recover().unwrap().is_empty(), "the owner of the record is alive");
     // Another process that writes there first must not sweep the temporary files.
     let third = local.resolve_path(&bed.root.join("three")).unwrap();
-    bed.open().stage(&[draft(&third)], Durability::Power).unwrap().commit().unwrap();
+    bed.open().stage(&[file_write(&third)], Durability::Power).unwrap().commit().unwrap();
     staged.commit().unwrap();
     assert_eq!(std::fs::read_to_string(bed.root.join("two")).unwrap(), "x");
 
@@ -122,7 +122,7 @@ fn next_write_sweeps_orphaned_temporary_files_only() {
     emendate_os::fs::flock(&held, emendate_os::fs::FlockOperation::LockExclusive).unwrap();
     let local = bed.open();
     let place = local.resolve_path(&bed.root.join("new")).unwrap();
-    drop(local.stage(&[draft(&place)], Durability::None).unwrap());
+    drop(local.stage(&[file_write(&place)], Durability::None).unwrap());
     let names: Vec<String> =
         std::fs::read_dir(&bed.root).unwrap().map(|it| it.unwrap().file_name().into_string().unwrap()).collect();
     assert!(!names.iter().any(|name| name == left), "{names:?}");

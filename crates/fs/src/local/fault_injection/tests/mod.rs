@@ -163,14 +163,14 @@ impl Bed {
             self.tree().into_iter().filter_map(|(path, thing)| (thing == Thing::Folder).then_some(path)).collect();
         for folder in std::iter::once(self.root.clone()).chain(folders.iter().map(|it| self.root.join(it))) {
             let place = local.resolve_path(&folder.join("probe")).unwrap();
-            drop(local.stage(&[draft(&place)], Durability::None).unwrap());
+            drop(local.stage(&[file_write(&place)], Durability::None).unwrap());
         }
         let left: Vec<PathBuf> = self.tree().into_keys().filter(|path| path.to_string_lossy().contains('~')).collect();
         assert!(left.is_empty(), "{why}: left behind {left:?}");
     }
 }
 
-fn draft(place: &SafePath) -> FileWrite<'_> {
+fn file_write(place: &SafePath) -> FileWrite<'_> {
     FileWrite { path: place, precondition: Precondition::Missing, new_state: NewState::content(&[b"x"]) }
 }
 
@@ -249,7 +249,7 @@ impl Prepared {
             _ => vec![version.as_ref().map_or(&[][..], |version| &version.bytes)],
         });
         let texts: Vec<Vec<&[u8]>> = texts.collect();
-        let drafts: Vec<FileWrite<'_>> = self
+        let writes: Vec<FileWrite<'_>> = self
             .files
             .iter()
             .zip(texts.iter().zip(&sources))
@@ -267,7 +267,7 @@ impl Prepared {
                     (None, Some(version)) => Precondition::Version { bytes: &version.bytes, meta: &version.meta },
                     (None, None) => Precondition::Missing,
                 };
-                let goal = match *ask {
+                let new_state = match *ask {
                     Ask::Text(_) => NewState::content(pieces),
                     Ask::Like(..) => NewState::File {
                         chunks: pieces,
@@ -286,10 +286,10 @@ impl Prepared {
                     Ask::Link(target) => NewState::Link { target: OsStr::new(target) },
                     Ask::Gone | Ask::Spliced => NewState::Absent,
                 };
-                FileWrite { path: place, precondition: expect, new_state: goal }
+                FileWrite { path: place, precondition: expect, new_state }
             })
             .collect();
-        local.stage(&drafts, level)?.commit()
+        local.stage(&writes, level)?.commit()
     }
 }
 

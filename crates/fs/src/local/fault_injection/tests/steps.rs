@@ -14,8 +14,8 @@ fn meanwhile(bed: &Bed, local: &LocalStore, work: impl FnOnce(&std::path::Path))
     let place = local.resolve_path(&path).unwrap();
     let old = local.read(&place, 1 << 20, Vec::new()).unwrap().unwrap();
     let expect = Precondition::Version { bytes: &old.bytes, meta: &old.meta };
-    let drafts = [FileWrite { path: &place, precondition: expect, new_state: NewState::content(&[b"new"]) }];
-    let staged = local.stage(&drafts, Durability::Power)?;
+    let writes = [FileWrite { path: &place, precondition: expect, new_state: NewState::content(&[b"new"]) }];
+    let staged = local.stage(&writes, Durability::Power)?;
     work(&path);
     staged.commit().map(drop)
 }
