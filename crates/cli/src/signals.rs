@@ -10,7 +10,7 @@ pub(crate) fn end_programs_on_signal(engine: &Engine, interrupts: bool) {
     if engine.config().language_servers().next().is_none() {
         return;
     }
-    emendate_os::ending::before_end(interrupts, |interrupt| {
+    emendate_os::ending::on_termination(interrupts, |interrupt| {
         let ends = !(interrupt && pager::is_showing());
         if ends {
             emendate::end_programs();

@@ -8,19 +8,19 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::thread;
 
-/// Calls `before` when this process is asked to end, with true if Ctrl-C is the reason; the process ends if `before`
+/// Calls `callback` when this process is asked to end, with true if Ctrl-C is the reason; the process ends if `callback`
 /// returns true. Ctrl-C counts as such a request only if `interrupts` is true.
-pub fn before_end(interrupts: bool, before: impl Fn(bool) -> bool + Clone + Send + 'static) {
+pub fn on_termination(interrupts: bool, callback: impl Fn(bool) -> bool + Clone + Send + 'static) {
     for signal in [SIGTERM, SIGHUP].into_iter().chain(interrupts.then_some(SIGINT)) {
         let Ok((mut received, sender)) = UnixStream::pair() else { continue };
-        // If the signal cannot be handled, it ends this process without calling `before`.
+        // If the signal cannot be handled, it ends this process without calling `callback`.
         if pipe::register(signal, sender).is_err() {
             continue;
         }
-        let before = before.clone();
+        let callback = callback.clone();
         drop(thread::Builder::new().spawn(move || {
             while received.read_exact(&mut [0]).is_ok() {
-                if before(signal == SIGINT) {
+                if callback(signal == SIGINT) {
                     let _ = emulate_default_handler(signal);
                 }
             }

@@ -15,9 +15,9 @@ type Call = Box<dyn Fn() + Send>;
 type EndCall = Box<dyn Fn(bool) -> bool + Send>;
 
 /// Functions to call before the process ends, each with whether it also handles Ctrl-C.
-static BEFORE_END: Mutex<Vec<(bool, EndCall)>> = Mutex::new(Vec::new());
+static TERMINATION_CALLBACKS: Mutex<Vec<(bool, EndCall)>> = Mutex::new(Vec::new());
 /// Functions to call instead of ending the process.
-static ON_STOP: Mutex<Vec<Call>> = Mutex::new(Vec::new());
+static STOP_CALLBACKS: Mutex<Vec<Call>> = Mutex::new(Vec::new());
 /// Flags that end the process, and flags that are set, on Ctrl-C.
 static ENDING_FLAGS: Mutex<Vec<Arc<AtomicBool>>> = Mutex::new(Vec::new());
 static SET_FLAGS: Mutex<Vec<Arc<AtomicBool>>> = Mutex::new(Vec::new());
@@ -25,7 +25,7 @@ static SET_FLAGS: Mutex<Vec<Arc<AtomicBool>>> = Mutex::new(Vec::new());
 fn register() -> io::Result<()> {
     Ok(win32::on_console_event(|event| {
         let interrupt = event == CTRL_C_EVENT;
-        let stops = ON_STOP.lock().unwrap_or_else(PoisonError::into_inner);
+        let stops = STOP_CALLBACKS.lock().unwrap_or_else(PoisonError::into_inner);
         if !stops.is_empty() {
             stops.iter().for_each(|call| call());
             return true;
@@ -41,7 +41,7 @@ fn register() -> io::Result<()> {
                 return true;
             }
         }
-        let calls = BEFORE_END.lock().unwrap_or_else(PoisonError::into_inner);
+        let calls = TERMINATION_CALLBACKS.lock().unwrap_or_else(PoisonError::into_inner);
         // All are called, even if one does not let the process end.
         calls
             .iter()
@@ -50,11 +50,11 @@ fn register() -> io::Result<()> {
     })?)
 }
 
-/// Calls `before` when this process is asked to end, with true if Ctrl-C is the reason; the process ends if `before`
+/// Calls `callback` when this process is asked to end, with true if Ctrl-C is the reason; the process ends if `callback`
 /// returns true. Ctrl-C counts as such a request only if `interrupts` is true.
-pub fn before_end(interrupts: bool, before: impl Fn(bool) -> bool + Clone + Send + 'static) {
-    BEFORE_END.lock().unwrap_or_else(PoisonError::into_inner).push((interrupts, Box::new(before)));
-    // If requests cannot be handled, they end this process without calling `before`.
+pub fn on_termination(interrupts: bool, callback: impl Fn(bool) -> bool + Clone + Send + 'static) {
+    TERMINATION_CALLBACKS.lock().unwrap_or_else(PoisonError::into_inner).push((interrupts, Box::new(callback)));
+    // If requests cannot be handled, they end this process without calling `callback`.
     let _ = register();
 }
 
@@ -62,7 +62,7 @@ pub fn before_end(interrupts: bool, before: impl Fn(bool) -> bool + Clone + Send
 ///
 /// Errors: those of the system.
 pub fn on_stop(call: impl Fn() + Clone + Send + 'static) -> io::Result<()> {
-    ON_STOP.lock().unwrap_or_else(PoisonError::into_inner).push(Box::new(call));
+    STOP_CALLBACKS.lock().unwrap_or_else(PoisonError::into_inner).push(Box::new(call));
     register()
 }
 

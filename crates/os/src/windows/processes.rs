@@ -53,7 +53,7 @@ pub fn kill_group(group: Group) {
 pub fn forget_group(group: Group) {
     let mut jobs = JOBS.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(at) = jobs.iter().position(|(known, _)| *known == group) {
-        win32::let_go(jobs.swap_remove(at).1.as_handle());
+        win32::keep_running(jobs.swap_remove(at).1.as_handle());
     }
 }
 

@@ -166,7 +166,7 @@ fn limit_job(job: HANDLE, flags: u32, memory: usize, ticks: i64) -> Result<()> {
 }
 
 /// Keeps the processes of a job running when the job is closed.
-pub(crate) fn let_go(job: BorrowedHandle<'_>) {
+pub(crate) fn keep_running(job: BorrowedHandle<'_>) {
     // If this fails, the processes end with the job.
     let _ = limit_job(job.as_raw_handle(), 0, 0, 0);
 }
