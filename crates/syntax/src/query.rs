@@ -174,7 +174,7 @@ impl Answerer {
 
     fn after(&self, question: &SyntaxQuery<'_>, after: &str) -> TimedAnswer {
         let SyntaxQuery { language, limits, text, .. } = question;
-        let proof = match self.known(*language, text) {
+        let proof = match self.cached_tree(*language, text) {
             Some(kept) => ParseBaseline::again(kept.with_text(text), *limits),
             None => match ParseBaseline::of(text, *language, *limits) {
                 Some(proof) => {
@@ -195,18 +195,18 @@ impl Answerer {
         TimedAnswer { answer, left: proof.left() }
     }
 
-    fn known(&self, language: Language, text: &str) -> Option<DetachedTree> {
-        let known = self.all();
-        known.iter().find(|it| it.language == language && it.text == text).map(|it| it.tree.clone())
+    fn cached_tree(&self, language: Language, text: &str) -> Option<DetachedTree> {
+        let cached_trees = self.all();
+        cached_trees.iter().find(|it| it.language == language && it.text == text).map(|it| it.tree.clone())
     }
 
     fn keep(&self, language: Language, text: &str, tree: impl FnOnce() -> DetachedTree) {
         if text.len() > CACHED_TEXT_BYTES_MAX {
             return;
         }
-        let mut known = self.all();
-        known.truncate(CACHED_TREES_MAX - 1);
-        known.push_front(CachedTree { language, text: text.to_owned(), tree: tree() });
+        let mut cached_trees = self.all();
+        cached_trees.truncate(CACHED_TREES_MAX - 1);
+        cached_trees.push_front(CachedTree { language, text: text.to_owned(), tree: tree() });
     }
 
     fn all(&self) -> MutexGuard<'_, VecDeque<CachedTree>> {

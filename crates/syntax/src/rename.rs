@@ -105,13 +105,13 @@ impl SyntaxTree<'_> {
             return Err(refused(symbol, "It has the name of its type: rename the type.".to_owned()));
         }
         self.only_one(symbol)?;
-        let known = self.known(symbol, query, &places)?;
+        let facts = self.name_facts(symbol, query, &places)?;
         let mut splices = Splices::default();
         let (mut left, mut renamed) = (Vec::new(), HashSet::new());
         for place in &places {
             let line = place.start_position().row + 1;
             let at = Span::from(place.byte_range());
-            let Some(take) = self.is_meant(&known, *place) else {
+            let Some(take) = self.refers_to_symbol(&facts, *place) else {
                 return Err(refused(
                     symbol,
                     format!("`{old}` on line {line} may refer to something else of that name."),
@@ -169,7 +169,7 @@ impl SyntaxTree<'_> {
     }
 
     /// Collects the facts about all occurrences of the name.
-    fn known<'p>(&self, symbol: &'p Symbol, query: &str, places: &'p [Node<'p>]) -> Result<NameFacts<'p, 'p>> {
+    fn name_facts<'p>(&self, symbol: &'p Symbol, query: &str, places: &'p [Node<'p>]) -> Result<NameFacts<'p, 'p>> {
         let (uses, mut scopes) = self
             .uses(query, places)?
             .ok_or_else(|| refused(symbol, "The name occurs too often, or too deep.".to_owned()))?;
@@ -230,19 +230,19 @@ impl SyntaxTree<'_> {
     }
 
     /// True if an occurrence refers to the symbol; `None` if that cannot be determined.
-    fn is_meant(&self, known: &NameFacts<'_, '_>, place: Node<'_>) -> Option<bool> {
-        let NameFacts { symbol, member, .. } = *known;
+    fn refers_to_symbol(&self, facts: &NameFacts<'_, '_>, place: Node<'_>) -> Option<bool> {
+        let NameFacts { symbol, member, .. } = *facts;
         let at = Span::from(place.byte_range());
         if at == symbol.name_span {
             return Some(true);
         }
-        if known.others.contains(&at.start()) {
+        if facts.others.contains(&at.start()) {
             return Some(false);
         }
-        match known.uses.get(&place.id()).unwrap_or(&NameUse::Plain) {
+        match facts.uses.get(&place.id()).unwrap_or(&NameUse::Plain) {
             NameUse::Blocked | NameUse::Pattern => None,
             NameUse::Binding { around, hoisted } => {
-                let same = !member && known.scopes.of_name(*around, *hoisted).0 == known.home;
+                let same = !member && facts.scopes.of_name(*around, *hoisted).0 == facts.home;
                 // In some languages a variable does not hide a type.
                 let hides = NameSpace::of(&symbol.kind) == NameSpace::Types && place.kind() != "type_identifier";
                 (!same && !hides && !PATTERN_KINDS.contains(&&*symbol.kind)).then_some(false)
@@ -250,18 +250,18 @@ impl SyntaxTree<'_> {
             NameUse::Other => Some(false),
             NameUse::Member(on) if on.is_empty() => {
                 if member {
-                    self.resolved(known, at)
+                    self.resolved(facts, at)
                 } else {
                     Some(false)
                 }
             }
-            NameUse::Member(on) if member => Some(own(known, on, at)),
+            NameUse::Member(on) if member => Some(own(facts, on, at)),
             NameUse::Member(on) => {
                 // `self::f`, not `self.f`.
                 let path = self.text[..at.start()].ends_with("::");
                 Some(match (&**on, &symbol.parent) {
-                    ("self", _) if path => known.scopes.leads_to(at, 0, symbol.span),
-                    ("super", _) if path => known.scopes.leads_to(at, 1, symbol.span),
+                    ("self", _) if path => facts.scopes.path_ends_in(at, 0, symbol.span),
+                    ("super", _) if path => facts.scopes.path_ends_in(at, 1, symbol.span),
                     (on, Some(EnclosingSymbol { kind, .. })) => {
                         (kind == "namespace" || kind == "module" && path) && on == symbol.prefix
                     }
@@ -272,18 +272,18 @@ impl SyntaxTree<'_> {
             NameUse::Plain if place.kind() == "type_identifier" && NameSpace::of(&symbol.kind) != NameSpace::Types => {
                 Some(false)
             }
-            NameUse::Plain => self.resolved(known, at),
+            NameUse::Plain => self.resolved(facts, at),
         }
     }
 
     /// True if an occurrence of a bare name refers to the symbol; `None` if that cannot be determined.
-    fn resolved(&self, known: &NameFacts<'_, '_>, at: Span) -> Option<bool> {
-        match known.scopes.meaning(at) {
+    fn resolved(&self, facts: &NameFacts<'_, '_>, at: Span) -> Option<bool> {
+        match facts.scopes.meaning(at) {
             NameMeaning::Unknown => None,
             NameMeaning::This => {
                 // A module sees the names around it only if it imports them.
-                let mut between = known.scopes.between(at, known.symbol.span);
-                let mut opens = known.opens.borrow_mut();
+                let mut between = facts.scopes.between(at, facts.symbol.span);
+                let mut opens = facts.opens.borrow_mut();
                 between
                     .all(|it| *opens.entry(it).or_insert_with(|| self.text[it.range()].contains("super::*")))
                     .then_some(true)
@@ -370,9 +370,9 @@ fn is_name_part(it: char) -> bool {
 }
 
 /// True for a member called on its own type or on itself.
-fn own(known: &NameFacts<'_, '_>, on: &str, at: Span) -> bool {
-    on == known.symbol.prefix
-        || (SELF_NAMES.contains(&on) && within(known.symbol, at) && !known.inner.iter().any(|it| it.covers(at)))
+fn own(facts: &NameFacts<'_, '_>, on: &str, at: Span) -> bool {
+    on == facts.symbol.prefix
+        || (SELF_NAMES.contains(&on) && within(facts.symbol, at) && !facts.inner.iter().any(|it| it.covers(at)))
 }
 
 /// Stores the classification of an occurrence. A certain binding overrides a pattern around it.
@@ -387,8 +387,8 @@ fn note<'p>(uses: &mut HashMap<usize, NameUse<'p>>, kind: &str, receiver: &str, 
         "other" => NameUse::Other,
         _ => NameUse::Blocked,
     };
-    let known = uses.get(&place.id());
-    if known.is_none() || matches!((known, &what), (Some(NameUse::Pattern), NameUse::Binding { .. })) {
+    let existing = uses.get(&place.id());
+    if existing.is_none() || matches!((existing, &what), (Some(NameUse::Pattern), NameUse::Binding { .. })) {
         uses.insert(place.id(), what);
     }
 }

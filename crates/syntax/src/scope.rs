@@ -161,7 +161,7 @@ impl Scopes {
     }
 
     /// True if a path from a position that goes up this many modules ends in the module of `target`.
-    pub(crate) fn leads_to(&self, at: Span, up: usize, target: Span) -> bool {
+    pub(crate) fn path_ends_in(&self, at: Span, up: usize, target: Span) -> bool {
         self.modules(at).count() >= up && self.modules(at).nth(up) == self.modules(target).next()
     }
 

@@ -16,11 +16,11 @@ pub(crate) fn similar_names(names: &[&str], wanted: &str) -> Vec<usize> {
     let containing = names.iter().enumerate();
     let containing = containing.filter(|(_, name)| !last.is_empty() && name.to_lowercase().contains(&last));
     let containing: Vec<usize> = containing.map(|(position, _)| position).take(SIMILAR_MAX).collect();
-    if containing.is_empty() { like(names, wanted) } else { containing }
+    if containing.is_empty() { rank_by_similarity(names, wanted) } else { containing }
 }
 
 /// Returns the positions of like names.
-fn like(names: &[&str], wanted: &str) -> Vec<usize> {
+fn rank_by_similarity(names: &[&str], wanted: &str) -> Vec<usize> {
     // `fn name()` refers to `name`.
     let wanted = wanted.split('(').next().unwrap_or_default().trim();
     let last = wanted.rsplit(['.', ':', ' ']).next().unwrap_or_default();
