@@ -75,7 +75,7 @@ pub fn serve(engine: impl Into<Arc<Engine>>, caller: CallContext, options: Serve
         })?
         .block_on(async {
             let (input, output) = stdio_pipes();
-            speak(McpServer::new(engine, caller, options), input, output).await
+            serve_stream(McpServer::new(engine, caller, options), input, output).await
         })
     // Dropping the runtime waits for calls in progress: none is ever interrupted.
 }
@@ -90,7 +90,7 @@ fn runtime() -> std::io::Result<Runtime> {
 }
 
 /// Serves the protocol over a pair of streams until the input ends.
-async fn speak<R, W>(server: McpServer, input: R, output: W) -> Result<()>
+async fn serve_stream<R, W>(server: McpServer, input: R, output: W) -> Result<()>
 where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,

@@ -203,7 +203,7 @@ fn internal_failure(error: &dyn std::fmt::Display) -> ErrorData {
 
 impl McpServer {
     /// Runs a query of the engine on a separate thread.
-    async fn look<T: Send + 'static>(
+    async fn run_query<T: Send + 'static>(
         &self,
         context: &RequestContext<RoleServer>,
         ask: impl FnOnce(&Engine, &CallContext) -> Result<T, ErrorData> + Send + 'static,
@@ -334,7 +334,7 @@ impl ServerHandler for McpServer {
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         let cursor = request.and_then(|request| request.cursor);
-        let list = self.look(&context, move |engine, _| resources::list(engine, cursor.as_deref())).await?;
+        let list = self.run_query(&context, move |engine, _| resources::list(engine, cursor.as_deref())).await?;
         // The next call may add to it.
         Ok(if modern(&context) { list.with_ttl_ms(0).with_cache_scope(CacheScope::Private) } else { list })
     }
@@ -357,7 +357,8 @@ impl ServerHandler for McpServer {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let read = self.look(&context, move |engine, caller| resources::read(engine, caller, &request.uri)).await?;
+        let read =
+            self.run_query(&context, move |engine, caller| resources::read(engine, caller, &request.uri)).await?;
         Ok(if modern(&context) { read.with_ttl_ms(0).with_cache_scope(CacheScope::Private) } else { read }.into())
     }
 

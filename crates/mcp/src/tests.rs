@@ -3,7 +3,7 @@
 
 use crate::server::McpServer;
 use crate::wire::Wire;
-use crate::{DATA_KEY, ServerOptions, speak};
+use crate::{DATA_KEY, ServerOptions, serve_stream};
 use emendate::{CallContext, Config, Engine, StateLocation, profile};
 use rmcp::model::{ClientJsonRpcMessage, ErrorData, RequestId, ServerJsonRpcMessage};
 use rmcp::service::{RoleServer, serve_directly};
@@ -49,7 +49,7 @@ impl Client {
         let (input, output) = tokio::io::split(theirs);
         let server = tokio::spawn(async move {
             match limit {
-                None => speak(server, input, output).await.unwrap(),
+                None => serve_stream(server, input, output).await.unwrap(),
                 Some(limit) => {
                     let wire = Wire::new(input, output, limit);
                     serve_directly::<RoleServer, _, _, _, _>(server, wire, None).waiting().await.unwrap();

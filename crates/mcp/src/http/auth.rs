@@ -92,9 +92,9 @@ impl HttpService for AuthLayer {
         self.server.idle().await;
     }
 
-    async fn answer(&self, request: Request<Incoming>, guest: &HttpConnection) -> HttpResponse {
+    async fn answer(&self, request: Request<Incoming>, connection: &HttpConnection) -> HttpResponse {
         let (mut parts, body) = request.into_parts();
-        if let Err(refusal) = self.lets_in(&mut parts, guest) {
+        if let Err(refusal) = self.authorize(&mut parts, connection) {
             return *refusal.0;
         }
         if parts.method == Method::GET {
@@ -161,7 +161,7 @@ impl AuthLayer {
     }
 
     /// Checks the token, the host and the origin.
-    fn lets_in(&self, parts: &mut Parts, guest: &HttpConnection) -> Result<(), HttpRefusal> {
+    fn authorize(&self, parts: &mut Parts, connection: &HttpConnection) -> Result<(), HttpRefusal> {
         let mut hosts = parts.headers.get_all(HOST).iter();
         let host = hosts.next().and_then(|host| host.to_str().ok());
         let named = parts.uri.authority().map(hyper::http::uri::Authority::as_str);
@@ -187,7 +187,7 @@ impl AuthLayer {
             refusal.0.headers_mut().insert(WWW_AUTHENTICATE, hyper::header::HeaderValue::from_static("Bearer"));
             return Err(refusal);
         }
-        if !guest.admit(&self.permits) {
+        if !connection.admit(&self.permits) {
             return Err(refused(StatusCode::SERVICE_UNAVAILABLE, "Too many connections are open."));
         }
         let name = rest.strip_prefix('/').unwrap_or(rest);

@@ -56,8 +56,8 @@ mod tests {
     #[test]
     fn other_addresses_need_a_token() {
         let token = || Some(AccessToken::new("0123456789abcdef").unwrap());
-        let (door, made) = HttpListener::open("0", None, &[], &[]).unwrap();
-        assert!(made.is_some() && door.url().starts_with("http://127.0.0.1:"), "{}", door.url());
+        let (listener, made) = HttpListener::open("0", None, &[], &[]).unwrap();
+        assert!(made.is_some() && listener.url().starts_with("http://127.0.0.1:"), "{}", listener.url());
         assert!(HttpListener::open("127.0.0.1:0", token(), &[], &[]).unwrap().1.is_none());
         let error = HttpListener::open("0.0.0.0:0", None, &[], &[]).err().unwrap();
         assert!(error.message().contains("Other machines can connect"), "{error}");

@@ -83,14 +83,14 @@ pub fn serve_http(
     engine: impl Into<Arc<Engine>>,
     caller: CallContext,
     options: ServerOptions,
-    door: HttpListener,
+    listener: HttpListener,
 ) -> Result<()> {
     let runtime = runtime().map_err(|error| listen_failed(&error))?;
     runtime.block_on(async {
         let stopped = stop_signals().map_err(|error| listen_failed(&error))?;
         let server = McpServer::new(engine, caller, options);
         server.tell_notices();
-        listen(server, door, HttpLimits::default(), stopped).await.map_err(|error| listen_failed(&error))
+        listen(server, listener, HttpLimits::default(), stopped).await.map_err(|error| listen_failed(&error))
     })
     // Dropping the runtime stops abandoned calls and finishes those that write.
 }
@@ -98,10 +98,10 @@ pub fn serve_http(
 /// Accepts connections until a message arrives on `stop`, and then drains the others.
 async fn listen(
     server: McpServer,
-    door: HttpListener,
+    listener: HttpListener,
     limits: HttpLimits,
     stop: mpsc::Receiver<()>,
 ) -> std::io::Result<()> {
-    let gate = Arc::new(AuthLayer::new(server, door.token, door.names, limits));
-    emendate_http::listen(gate, door.bound.listener, stop).await
+    let auth_layer = Arc::new(AuthLayer::new(server, listener.token, listener.names, limits));
+    emendate_http::listen(auth_layer, listener.bound.listener, stop).await
 }

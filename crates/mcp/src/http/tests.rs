@@ -41,12 +41,12 @@ impl Bed {
         let engine = Engine::open(&[root.path().to_owned()], StateLocation::Memory, config).unwrap();
         let options = ServerOptions { profile: profile("full").unwrap(), structured: false, session: None };
         let origins = ["https://app.example".to_owned()];
-        let (door, made) = HttpListener::open("0", Some(BearerToken::new(SECRET).unwrap()), &[], &origins).unwrap();
+        let (listener, made) = HttpListener::open("0", Some(BearerToken::new(SECRET).unwrap()), &[], &origins).unwrap();
         assert!(made.is_none());
-        let port = door.bound.address.port();
+        let port = listener.bound.address.port();
         let (stop, stopped) = mpsc::channel(2);
         let server =
-            tokio::spawn(listen(McpServer::new(engine, CallContext::default(), options), door, limits, stopped));
+            tokio::spawn(listen(McpServer::new(engine, CallContext::default(), options), listener, limits, stopped));
         Bed { root, port, stop, server }
     }
 
