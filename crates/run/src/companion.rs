@@ -64,8 +64,8 @@ impl Companion {
         let len = u32::try_from(message.len()).map_err(|_| NoAnswer::Failed)?.to_le_bytes();
         let sent = self.send(&len, end, stop).and_then(|()| self.send(message, end, stop));
         // If it no longer reads, its exit gives the reason.
-        if let Err(silence) = sent {
-            return Err(self.reason(silence));
+        if let Err(no_answer) = sent {
+            return Err(self.reason(no_answer));
         }
         let mut answer = Vec::new();
         loop {
@@ -79,8 +79,8 @@ impl Companion {
                     return Ok(answer);
                 }
             }
-            if let Err(silence) = self.receive(&mut answer, end, stop) {
-                return Err(self.reason(silence));
+            if let Err(no_answer) = self.receive(&mut answer, end, stop) {
+                return Err(self.reason(no_answer));
             }
         }
     }
@@ -115,9 +115,9 @@ impl Companion {
     }
 
     /// Returns the reason behind a closed pipe: a fault of the program, or an end from outside.
-    fn reason(&mut self, silence: NoAnswer) -> NoAnswer {
-        if silence != NoAnswer::Ended {
-            return silence;
+    fn reason(&mut self, no_answer: NoAnswer) -> NoAnswer {
+        if no_answer != NoAnswer::Ended {
+            return no_answer;
         }
         let status = self.process.wait(EXIT_WAIT).ok().flatten();
         match status {

@@ -92,13 +92,13 @@ impl RunningCommand<'_> {
         drop(thread::Builder::new().spawn(move || stdin.map(|mut stdin| stdin.write_all(&input))));
         let most = self.job.output_bytes_max;
         let mut output = PipeReader::on(stdout, most + 1);
-        let mut complaint = PipeReader::on(stderr, STDERR_BYTES_MAX);
+        let mut stderr = PipeReader::on(stderr, STDERR_BYTES_MAX);
         // The meter of the call also reports that the client is gone.
         let meter = work::current();
         let status = loop {
-            let (left, heard) = (self.job.time.saturating_sub(self.begun.elapsed()), output.bytes.len());
+            let (left, bytes_before) = (self.job.time.saturating_sub(self.begun.elapsed()), output.bytes.len());
             let step = if output.pipe.is_some() { CANCEL_POLL } else { EXIT_POLL };
-            read_ready([&mut output, &mut complaint], left.min(step));
+            read_ready([&mut output, &mut stderr], left.min(step));
             if output.bytes.len() > most {
                 return Err(self.fault(Code::CallTooLarge, &format!("wrote more than {most} bytes")));
             }
@@ -109,15 +109,15 @@ impl RunningCommand<'_> {
                 return Err(self.fault(Code::CallCancelled, "was ended, because the call was cancelled"));
             }
             // Output written in time counts, even if it was read late.
-            if left.is_zero() && output.bytes.len() == heard {
+            if left.is_zero() && output.bytes.len() == bytes_before {
                 let seconds = self.job.time.as_secs_f32();
                 return Err(self.fault(Code::IoFailed, &format!("did not end within {seconds} seconds")));
             }
         };
         // A child process may keep this pipe open, so its end is not waited for.
-        while complaint.bytes.len() < STDERR_BYTES_MAX && read_ready([&mut complaint], Duration::ZERO) {}
-        let complaint = String::from_utf8_lossy(&complaint.bytes).trim().to_owned();
-        Ok(CommandOutput { status: status.code(), output: output.bytes, stderr: complaint })
+        while stderr.bytes.len() < STDERR_BYTES_MAX && read_ready([&mut stderr], Duration::ZERO) {}
+        let stderr = String::from_utf8_lossy(&stderr.bytes).trim().to_owned();
+        Ok(CommandOutput { status: status.code(), output: output.bytes, stderr })
     }
 
     fn fault(&self, code: Code, what: &str) -> Error {
@@ -155,12 +155,12 @@ impl PipeReader {
 }
 
 /// Reads from some pipes as soon as one has data or is closed; false if that did not happen in time.
-fn read_ready<const N: usize>(ears: [&mut PipeReader; N], time: Duration) -> bool {
-    let open: Vec<&mut PipeReader> = ears.into_iter().filter(|ear| ear.pipe.is_some()).collect();
-    let ready = pipes::readable(&open.iter().filter_map(|ear| ear.pipe.as_ref()).collect::<Vec<_>>(), time);
+fn read_ready<const N: usize>(readers: [&mut PipeReader; N], time: Duration) -> bool {
+    let open: Vec<&mut PipeReader> = readers.into_iter().filter(|reader| reader.pipe.is_some()).collect();
+    let ready = pipes::readable(&open.iter().filter_map(|reader| reader.pipe.as_ref()).collect::<Vec<_>>(), time);
     // A signal ends the wait early; the caller loops.
     let any = ready.contains(&true);
-    open.into_iter().zip(ready).filter(|(_, ready)| *ready).for_each(|(ear, _)| ear.take());
+    open.into_iter().zip(ready).filter(|(_, ready)| *ready).for_each(|(reader, _)| reader.take());
     any
 }
 
