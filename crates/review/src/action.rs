@@ -81,7 +81,7 @@ fn done(state: &ReviewState, fields: &Fields) -> Result<ActionDone> {
         }
         "approve" | "deny" | "correct" => return answered(state, fields, verb),
         "keep" => {
-            let summary = state.relative(&keep::keep(state, fields)?);
+            let summary = state.relative(&keep::set_kept(state, fields)?);
             return Ok(ActionDone { summary, operation: None });
         }
         "tick" => {

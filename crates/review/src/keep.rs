@@ -15,7 +15,7 @@ const FILES_KEPT_MAX: usize = 200;
 /// Keeps what the fields name, or takes that back. Returns what was done, for the person.
 ///
 /// Errors: `call.invalid`, `call.too_large`; those of the history, and of the file of ticks.
-pub(crate) fn keep(state: &ReviewState, fields: &Fields) -> Result<String> {
+pub(crate) fn set_kept(state: &ReviewState, fields: &Fields) -> Result<String> {
     let scope = scope_of(fields)
         .ok_or_else(|| Error::new(Code::CallInvalid, "The form names no changes.").next("Reload the page."))?;
     let (path, is_kept) = (fields.path("path"), fields.text("on") != Some("0"));

@@ -73,5 +73,5 @@ fn failed(page: &PageContext<'_>, error: &Error) -> HttpResponse {
     main.raw("<div class=\"notice bad\">");
     outcome::explain(&mut main, error);
     main.raw("</div>");
-    respond::page(status, frame::page(page, "Not found", frame::Place::Other, "", main))
+    respond::page(status, frame::page(page, "Not found", frame::NavItem::Other, "", main))
 }

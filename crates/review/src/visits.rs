@@ -29,7 +29,7 @@ impl Visits {
     }
 
     /// Keeps the newest operation that this visit has seen.
-    pub(crate) fn saw(&self, newest: &str) {
+    pub(crate) fn record(&self, newest: &str) {
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         if *current == newest || newest.is_empty() {
             return;

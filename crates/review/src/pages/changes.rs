@@ -2,7 +2,7 @@
 
 use crate::html::Html;
 use crate::pages::form::{ActionButton, button, scope_fields};
-use crate::pages::frame::{self, Place};
+use crate::pages::frame::{self, NavItem};
 use crate::pages::{file, timeline, tree};
 use crate::view::{PageContext, scope_address, shown_path};
 use emendate::core::Result;
@@ -26,8 +26,8 @@ pub(crate) fn latest(page: &PageContext<'_>) -> Result<String> {
     let found = page.state.engine.review().operations(&query)?;
     let newest = found.operations.iter().find(|view| view.purpose != OperationPurpose::Mark);
     match newest {
-        Some(view) => scope_page(page, &ChangeScope::Operation(view.id.clone()), Place::History, None),
-        None => Ok(frame::page(page, "History", Place::History, "", welcome())),
+        Some(view) => scope_page(page, &ChangeScope::Operation(view.id.clone()), NavItem::History, None),
+        None => Ok(frame::page(page, "History", NavItem::History, "", welcome())),
     }
 }
 
@@ -45,7 +45,7 @@ fn welcome() -> Html {
 ///
 /// Errors: those of the history.
 pub(crate) fn page(page: &PageContext<'_>, scope: &ChangeScope) -> Result<String> {
-    scope_page(page, scope, Place::History, None)
+    scope_page(page, scope, NavItem::History, None)
 }
 
 /// Shows a scope below a heading of its own.
@@ -54,7 +54,7 @@ pub(crate) fn page(page: &PageContext<'_>, scope: &ChangeScope) -> Result<String
 pub(crate) fn scope_page(
     page: &PageContext<'_>,
     scope: &ChangeScope,
-    place: Place,
+    nav_item: NavItem,
     heading: Option<&str>,
 ) -> Result<String> {
     let engine = &page.state.engine;
@@ -92,7 +92,7 @@ pub(crate) fn scope_page(
         (_, Some(view)) => (format!("{} {}", view.tool, view.id), view.id.clone()),
         (_, None) => (heading.unwrap_or("Changes").to_owned(), String::new()),
     };
-    Ok(frame::page(page, &title, place, &selected, main))
+    Ok(frame::page(page, &title, nav_item, &selected, main))
 }
 
 /// Adds links to the pages of many files.

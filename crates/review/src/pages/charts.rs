@@ -1,7 +1,7 @@
 //! Charts of the counters: how many calls succeed, where they fail, and how long they take.
 
 use crate::html::{Html, query_text};
-use crate::pages::frame::{self, Place};
+use crate::pages::frame::{self, NavItem};
 use crate::view::PageContext;
 use chrono::{DateTime, Utc};
 use emendate::core::{Code, Error, Result};
@@ -54,7 +54,7 @@ pub(crate) fn page(page: &PageContext<'_>) -> Result<String> {
         }
     }
     main.raw("</div>");
-    Ok(frame::page(page, "Charts", Place::Charts, "", main))
+    Ok(frame::page(page, "Charts", NavItem::Charts, "", main))
 }
 
 /// Returns the property that the calls of the charts share, if a person chose one.

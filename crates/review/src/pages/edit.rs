@@ -3,7 +3,7 @@
 use crate::html::Html;
 use crate::pages::file::{TEXT_BYTES_MAX, named};
 use crate::pages::form::{hidden, scope_fields};
-use crate::pages::frame::{self, Place};
+use crate::pages::frame::{self, NavItem};
 use crate::pages::questions::editable;
 use crate::view::{PageContext, scope_address};
 use emendate::core::explain::{DiffHunk, DiffLine, LineKind};
@@ -50,7 +50,7 @@ pub(crate) fn page(page: &PageContext<'_>) -> Result<String> {
     }
     if page.state.options.read_only {
         main.raw("<pre class=\"evidence\">").text(&lines).raw("</pre></div>");
-        return Ok(frame::page(page, "Edit lines", Place::Other, "", main));
+        return Ok(frame::page(page, "Edit lines", NavItem::Other, "", main));
     }
     let back = scope_address(&scope);
     main.raw("<form method=\"post\" action=\"/act\" class=\"act wide\"").attr("data-then", &back).raw(">");
@@ -69,7 +69,7 @@ pub(crate) fn page(page: &PageContext<'_>) -> Result<String> {
     editable(&mut main, &lines);
     main.raw("</textarea><div class=\"actions\"><button>Save</button><a class=\"button\"");
     main.attr("href", &back).raw(">Back</a></div></form></div>");
-    Ok(frame::page(page, "Edit lines", Place::Other, "", main))
+    Ok(frame::page(page, "Edit lines", NavItem::Other, "", main))
 }
 
 /// Returns the lines of the new side, without the end of the last one.

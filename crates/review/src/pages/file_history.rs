@@ -2,7 +2,7 @@
 
 use crate::html::{Html, query_path};
 use crate::pages::form::{ActionButton, button};
-use crate::pages::frame::{self, Place};
+use crate::pages::frame::{self, NavItem};
 use crate::pages::{file, timeline};
 use crate::view::{PageContext, scope_of, shown_path};
 use emendate::core::{Code, Error, Result};
@@ -60,7 +60,7 @@ pub(crate) fn page(page: &PageContext<'_>) -> Result<String> {
     }
     main.raw("</div>");
     let title = path.file_name().map(Path::new).map_or_else(|| shown_path(&path), shown_path);
-    Ok(frame::page(page, &title, Place::History, id.as_deref().unwrap_or_default(), main))
+    Ok(frame::page(page, &title, NavItem::History, id.as_deref().unwrap_or_default(), main))
 }
 
 /// Adds the versions, the oldest first.

@@ -8,7 +8,7 @@ use emendate::Engine;
 
 /// The part of the page that the bar on top marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum NavItem {
     /// The history.
     History,
     /// Since the last visit.
@@ -24,12 +24,12 @@ pub(crate) enum Place {
 }
 
 /// The pages that the bar leads to.
-const PLACES: &[(Place, &str, &str)] = &[
-    (Place::History, "/", "History"),
-    (Place::Since, "/since", "Since my last visit"),
-    (Place::Questions, "/questions", "Questions"),
-    (Place::Refused, "/refused", "Refused"),
-    (Place::Charts, "/charts", "Charts"),
+const NAV_ITEMS: &[(NavItem, &str, &str)] = &[
+    (NavItem::History, "/", "History"),
+    (NavItem::Since, "/since", "Since my last visit"),
+    (NavItem::Questions, "/questions", "Questions"),
+    (NavItem::Refused, "/refused", "Refused"),
+    (NavItem::Charts, "/charts", "Charts"),
 ];
 
 /// Returns a text that changes with every operation and every question.
@@ -63,10 +63,10 @@ const KEYS: &[(&str, &str)] = &[
 ];
 
 /// Returns a whole page. `selected` is the operation that the timeline marks.
-pub(crate) fn page(page: &PageContext<'_>, title: &str, place: Place, selected: &str, main: Html) -> String {
+pub(crate) fn page(page: &PageContext<'_>, title: &str, nav_item: NavItem, selected: &str, main: Html) -> String {
     let state = page.state;
     let newest = state.engine.review().newest_operations().unwrap_or_default();
-    state.visits.saw(newest.first().map_or("", |name| name));
+    state.visits.record(newest.first().map_or("", |name| name));
     let newest = history_key(&state.engine);
     let mut out = Html::default();
     out.raw("<!doctype html><html lang=\"en\"");
@@ -92,7 +92,7 @@ pub(crate) fn page(page: &PageContext<'_>, title: &str, place: Place, selected: 
         (false, false) => "",
     };
     out.attr("class", class).raw("><a class=\"skip\" href=\"#main\">Skip to the changes</a>");
-    bar(&mut out, page, place);
+    bar(&mut out, page, nav_item);
     out.raw("<div class=\"layout\"><aside id=\"timeline\" aria-label=\"History\">");
     timeline::list(&mut out, page, selected);
     out.raw("</aside><main id=\"main\" tabindex=\"-1\">").raw(&main.into_string()).raw("</main></div>");
@@ -102,7 +102,7 @@ pub(crate) fn page(page: &PageContext<'_>, title: &str, place: Place, selected: 
     out.into_string()
 }
 
-fn bar(out: &mut Html, page: &PageContext<'_>, place: Place) {
+fn bar(out: &mut Html, page: &PageContext<'_>, nav_item: NavItem) {
     let roots = page.state.engine.roots();
     let first = page.state.engine.review().workspaces().first().map(|name| shown_path(name));
     let name = first.map(|name| if roots.len() < 2 { name } else { format!("{name} +{}", roots.len() - 1) });
@@ -113,13 +113,13 @@ fn bar(out: &mut Html, page: &PageContext<'_>, place: Place) {
     }
     out.raw("<nav aria-label=\"Pages\">");
     let waiting = page.state.engine.questions().pending().map_or(0, |questions| questions.len());
-    for (of, address, label) in PLACES {
+    for (of, address, label) in NAV_ITEMS {
         out.raw("<a").attr("href", address);
-        if *of == place {
+        if *of == nav_item {
             out.raw(" aria-current=\"page\"");
         }
         out.raw(">").text(label);
-        if *of == Place::Questions && waiting > 0 {
+        if *of == NavItem::Questions && waiting > 0 {
             out.raw("<span class=\"nav-count\">").number(waiting as u64).raw("</span>");
         }
         out.raw("</a>");

@@ -3,7 +3,7 @@
 use crate::action::ActionOutcome;
 use crate::html::Html;
 use crate::pages::form::{ActionButton, button};
-use crate::pages::frame::{self, Place};
+use crate::pages::frame::{self, NavItem};
 use crate::request::Fields;
 use crate::view::{PageContext, scope_address, scope_of};
 use emendate::core::Error;
@@ -43,7 +43,7 @@ pub(crate) fn page(page: &PageContext<'_>, fields: &Fields, outcome: &ActionOutc
             .attr("href", &format!("/op/{}", id.trim_end_matches('^')))
             .raw(">Back</a></p>");
     }
-    frame::page(page, "Done", Place::Other, &selected, main)
+    frame::page(page, "Done", NavItem::Other, &selected, main)
 }
 
 /// Adds an error with its explanation.

@@ -3,7 +3,7 @@
 use crate::html::Html;
 use crate::pages::code::{CodeLine, line};
 use crate::pages::form::{ActionButton, button, hidden};
-use crate::pages::frame::{self, Place};
+use crate::pages::frame::{self, NavItem};
 use crate::pages::hunk::compared_words;
 use crate::view::PageContext;
 use emendate::core::Result;
@@ -27,7 +27,7 @@ pub(crate) fn page(page: &PageContext<'_>) -> Result<String> {
     for question in &questions {
         one(&mut main, page, question);
     }
-    Ok(frame::page(page, "Questions", Place::Questions, "", main))
+    Ok(frame::page(page, "Questions", NavItem::Questions, "", main))
 }
 
 fn one(out: &mut Html, page: &PageContext<'_>, question: &PendingQuestion) {

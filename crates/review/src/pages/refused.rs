@@ -1,7 +1,7 @@
 //! Calls that were refused, with the reasons that the agents were given.
 
 use crate::html::{Html, query_text};
-use crate::pages::frame::{self, Place};
+use crate::pages::frame::{self, NavItem};
 use crate::pages::{changes, timeline};
 use crate::view::PageContext;
 use emendate::tallies::Refusal;
@@ -41,7 +41,7 @@ pub(crate) fn page(page: &PageContext<'_>) -> String {
             .raw(">Older calls</a></nav>");
     }
     main.raw("</div>");
-    frame::page(page, "Refused calls", Place::Refused, "", main)
+    frame::page(page, "Refused calls", NavItem::Refused, "", main)
 }
 
 /// True for a call that the filters select.

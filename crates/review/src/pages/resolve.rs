@@ -3,7 +3,7 @@
 use crate::html::Html;
 use crate::pages::file::named;
 use crate::pages::form::hidden;
-use crate::pages::frame::{self, Place};
+use crate::pages::frame::{self, NavItem};
 use crate::pages::questions::editable;
 use crate::view::{PageContext, scope_address};
 use emendate::core::Result;
@@ -42,5 +42,5 @@ pub(crate) fn page(page: &PageContext<'_>) -> Result<String> {
         main.raw("</textarea><div class=\"actions\"><button>Save</button><a class=\"button\"");
         main.attr("href", &scope_address(&scope)).raw(">Back</a></div></form></div>");
     }
-    Ok(frame::page(page, "Resolve a conflict", Place::Other, "", main))
+    Ok(frame::page(page, "Resolve a conflict", NavItem::Other, "", main))
 }

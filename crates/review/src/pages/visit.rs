@@ -2,7 +2,7 @@
 
 use crate::html::Html;
 use crate::pages::changes;
-use crate::pages::frame::{self, Place};
+use crate::pages::frame::{self, NavItem};
 use crate::view::PageContext;
 use emendate::ChangeScope;
 use emendate::core::Result;
@@ -18,14 +18,14 @@ pub(crate) fn page(page: &PageContext<'_>) -> Result<String> {
             main.raw("<p><a class=\"button\" href=\"/between?from=1%5E&amp;to=now\">Everything so far</a></p>");
         }
         main.raw("</div>");
-        return Ok(frame::page(page, "Since my last visit", Place::Since, "", main));
+        return Ok(frame::page(page, "Since my last visit", NavItem::Since, "", main));
     };
     let newest = page.state.engine.review().newest_operations()?;
     if newest.iter().any(|name| name == last) {
         let mut main = Html::default();
         main.raw("<div class=\"welcome\"><h1>Nothing has changed since your last visit</h1></div>");
-        return Ok(frame::page(page, "Since my last visit", Place::Since, "", main));
+        return Ok(frame::page(page, "Since my last visit", NavItem::Since, "", main));
     }
     let scope = ChangeScope::Between(last.to_owned(), "now".to_owned());
-    changes::scope_page(page, &scope, Place::Since, Some("Since my last visit"))
+    changes::scope_page(page, &scope, NavItem::Since, Some("Since my last visit"))
 }
