@@ -108,7 +108,7 @@ impl ClientSettings {
         let mut out = text.to_owned();
         let Some(path) = self.denied else { return Ok(out) };
         for tool in tools {
-            out = JsonFile::parse(&out, name)?.pull(&path, &Value::from(tool.clone()))?;
+            out = JsonFile::parse(&out, name)?.remove_item(&path, &Value::from(tool.clone()))?;
         }
         Ok(out)
     }
@@ -175,9 +175,9 @@ impl ClientHook {
     /// Returns the text without our entries for this event.
     fn remove(&self, text: &str, name: &str) -> Result<String> {
         let entries = self.entries(text, name)?;
-        entries
-            .iter()
-            .try_fold(text.to_owned(), |text, entry| JsonFile::parse(&text, name)?.pull(&["hooks", self.event], entry))
+        entries.iter().try_fold(text.to_owned(), |text, entry| {
+            JsonFile::parse(&text, name)?.remove_item(&["hooks", self.event], entry)
+        })
     }
 
     /// True for an entry of the settings that an installation wrote.

@@ -131,7 +131,7 @@ impl<'t> JsonFile<'t> {
     }
 
     /// Returns the text without this value in the list at the path.
-    pub(crate) fn pull(&self, path: &[&str], value: &Value) -> Result<String> {
+    pub(crate) fn remove_item(&self, path: &[&str], value: &Value) -> Result<String> {
         let Some(JsonNode(ast::Value::Array(list))) = self.get(path)? else { return Ok(self.text.to_owned()) };
         let Some(nth) = list.elements.iter().position(|item| data(item) == *value) else {
             return Ok(self.text.to_owned());
@@ -139,7 +139,7 @@ impl<'t> JsonFile<'t> {
         if list.elements.len() == 1 {
             return self.remove(path);
         }
-        Ok(self.take_out(&items(list), nth))
+        Ok(self.remove_entry(&items(list), nth))
     }
 
     /// Returns the text without the value at the path, and without the objects that are empty then.
@@ -154,7 +154,7 @@ impl<'t> JsonFile<'t> {
             return self.remove(above);
         }
         let nth = object.properties.iter().position(|it| it.range == member.range).unwrap_or(0);
-        Ok(self.take_out(&members(object), nth))
+        Ok(self.remove_entry(&members(object), nth))
     }
 
     fn layout(&self) -> JsonLayout<'t> {
@@ -166,28 +166,28 @@ impl<'t> JsonFile<'t> {
     }
 
     /// Inserts a member (with a key) or an item after the others.
-    fn insert(&self, held: &JsonContainer, key: Option<&str>, value: &Value) -> String {
+    fn insert(&self, container: &JsonContainer, key: Option<&str>, value: &Value) -> String {
         let (text, layout) = (self.text, self.layout());
-        let outer = indent(text, held.open.saturating_sub(1));
-        let Some(&(first, _)) = held.items.first() else {
-            let end = text[..held.close].trim_end().len().max(held.open);
+        let outer = indent(text, container.open.saturating_sub(1));
+        let Some(&(first, _)) = container.items.first() else {
+            let end = text[..container.close].trim_end().len().max(container.open);
             // A new list stays on its line.
             if !layout.is_multi_line() || key.is_none() {
                 return spliced(text, end..end, &entry_text(key, layout, value, outer, false));
             }
             let inner = layout.deeper(outer);
-            let close = if text[end..held.close].contains('\n') { String::new() } else { format!("\n{outer}") };
+            let close = if text[end..container.close].contains('\n') { String::new() } else { format!("\n{outer}") };
             return spliced(
                 text,
                 end..end,
                 &format!("\n{inner}{}{close}", entry_text(key, layout, value, &inner, true)),
             );
         };
-        let last = held.items.last().map_or(held.open, |(_, end)| *end);
+        let last = container.items.last().map_or(container.open, |(_, end)| *end);
         let comma = skip_blanks(text, last);
         let trails = text[comma..].starts_with(',');
         let behind = rest_of_line(text, if trails { comma + 1 } else { last });
-        let lines = text[held.open..first].contains('\n');
+        let lines = text[container.open..first].contains('\n');
         let fresh = if lines {
             let inner = indent(text, first);
             format!(
@@ -196,17 +196,21 @@ impl<'t> JsonFile<'t> {
                 if trails { "," } else { "" }
             )
         } else {
-            let apart = if trails { layout.comma().trim_start_matches(',') } else { layout.comma() };
-            return spliced(text, behind..behind, &format!("{apart}{}", entry_text(key, layout, value, outer, false)));
+            let separator = if trails { layout.comma().trim_start_matches(',') } else { layout.comma() };
+            return spliced(
+                text,
+                behind..behind,
+                &format!("{separator}{}", entry_text(key, layout, value, outer, false)),
+            );
         };
         let with = spliced(text, behind..behind, &fresh);
         if trails { with } else { spliced(&with, last..last, ",") }
     }
 
     /// Removes the member or item `nth`, with its comma and the rest of its line.
-    fn take_out(&self, held: &JsonContainer, nth: usize) -> String {
+    fn remove_entry(&self, container: &JsonContainer, nth: usize) -> String {
         let text = self.text;
-        let (start, end) = held.items[nth];
+        let (start, end) = container.items[nth];
         let comma = skip_blanks(text, end);
         let trails = text[comma..].starts_with(',');
         let past = rest_of_line(text, if trails { comma + 1 } else { end });
@@ -218,18 +222,18 @@ impl<'t> JsonFile<'t> {
             before - 1..past
         } else {
             let blanks = text[past..].len() - text[past..].trim_start_matches([' ', '\t']).len();
-            start..past + if nth + 1 < held.items.len() { blanks } else { 0 }
+            start..past + if nth + 1 < container.items.len() { blanks } else { 0 }
         };
-        let only = held.items.len() == 1;
-        if only && text[held.open..start].trim().is_empty() && text[cut.end..held.close].trim().is_empty() {
-            return spliced(text, held.open..held.close, "");
+        let only = container.items.len() == 1;
+        if only && text[container.open..start].trim().is_empty() && text[cut.end..container.close].trim().is_empty() {
+            return spliced(text, container.open..container.close, "");
         }
-        let last = nth + 1 == held.items.len();
+        let last = nth + 1 == container.items.len();
         if !last || trails || only {
             return spliced(text, cut, "");
         }
         // The last one without a trailing comma: the one before becomes the last.
-        let previous = held.items[nth - 1].1;
+        let previous = container.items[nth - 1].1;
         let comma = skip_blanks(text, previous);
         if !own_line {
             cut.start = comma + 1;
