@@ -107,12 +107,12 @@ fn one(desk: &Desk, number: u64, out: &mut Counts<(Tool, Kind)>) -> Result<(), S
     let folder = desk.folder.path().join("tree");
     let theirs = git::apply(&folder, &round.tree, &unified).map_err(text)?;
     let mut count = |tool, kind: Result<Kind, String>, patch: &str| {
-        let told = |what| {
+        let describe = |what| {
             let (before, meant) =
                 (tree::shown(&round.tree), tree::shown(if tool == Tool::Codex { &kept } else { &truth }));
             format!("{tool:?}: {what}\n{patch}\nbefore\n{before}\nmeant\n{meant}")
         };
-        *out.entry((tool, kind.map_err(told)?)).or_insert(0) += 1;
+        *out.entry((tool, kind.map_err(describe)?)).or_insert(0) += 1;
         Ok::<(), String>(())
     };
     count(Tool::Git, verdict(&round, &truth, &ours, theirs.as_ref()), &unified)?;

@@ -19,8 +19,8 @@ fn main() -> ExitCode {
     let (rounds, seed) = (number(1, 10_000), number(2, 1));
     let peers = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/peers");
     let played = match arguments.first().map_or("", String::as_str) {
-        "codex" => codex::play(&peers, seed, rounds).map(|counts| told(&counts)),
-        "all" => beside::play(&peers, seed, rounds).map(|counts| told(&counts)),
+        "codex" => codex::play(&peers, seed, rounds).map(|counts| render_counts(&counts)),
+        "all" => beside::play(&peers, seed, rounds).map(|counts| render_counts(&counts)),
         "schemas" => hostile_schemas::table(),
         "page" => {
             let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/accuracy.md");
@@ -45,6 +45,6 @@ fn main() -> ExitCode {
     }
 }
 
-fn told<K: Debug>(counts: &Counts<K>) -> String {
+fn render_counts<K: Debug>(counts: &Counts<K>) -> String {
     counts.iter().map(|(kind, count)| format!("{count:>8} {kind:?}\n")).collect()
 }

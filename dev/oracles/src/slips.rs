@@ -344,9 +344,9 @@ pub fn calls(kind: &str, slip: Slip, sources: &[String], count: usize, stale: bo
         let base = pick(&mut luck, sources).and_then(|text| Base::new(text, &mut luck));
         let Some(base) = base else { continue };
         // A block that differs only in whitespace may rightly be found, wherever it was before.
-        let stands =
+        let is_unmoved =
             |call: &Call| call.want.is_none() && without_blanks(&call.file).contains(&without_blanks(&call.old));
-        let Some(mut call) = slip(&base, &mut luck).filter(|call| !(stale && stands(call))) else { continue };
+        let Some(mut call) = slip(&base, &mut luck).filter(|call| !(stale && is_unmoved(call))) else { continue };
         call.line = base.before.len() + 1;
         if stale {
             call.seen = base.file(&base.old);

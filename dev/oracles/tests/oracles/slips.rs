@@ -70,7 +70,7 @@ fn mistakes_are_repaired_or_refused() {
         wanted += tally.right + tally.refused + tally.wrong;
         wrong += tally.wrong;
     }
-    let mut unknowing = 0;
+    let mut unaware_edits = 0;
     for (nth, (kind, slip)) in REFUSED.into_iter().enumerate() {
         // In the first four kinds the file changed after it was read: the engine knows and reports it (rule F).
         let stale = nth < 4;
@@ -78,15 +78,15 @@ fn mistakes_are_repaired_or_refused() {
         if stale {
             // From the text alone, a near twin looks like a mistake in the context. This is rare, and rule F prevents
             // it.
-            unknowing += run(slip, kind, &sources, count, false).wrong;
+            unaware_edits += run(slip, kind, &sources, count, false).wrong;
         }
     }
     println!(
         "{right} of {wanted} wanted edits landed, {wrong} with wrong bytes; {edited} edits that had to be refused"
     );
-    println!("{unknowing} of {} edits of a changed file without knowledge of the change", 4 * count);
+    println!("{unaware_edits} of {} edits of a changed file without knowledge of the change", 4 * count);
     assert_eq!((wrong, edited), (0, 0));
     // At most one in two hundred, plus a margin for small samples.
-    assert!(unknowing <= 4 * count / 200 + 4, "{unknowing}");
+    assert!(unaware_edits <= 4 * count / 200 + 4, "{unaware_edits}");
     assert!(right * 100 >= wanted * 97, "{right} of {wanted}");
 }

@@ -79,12 +79,13 @@ pub fn apply(patch: &str, folder: &str, look: impl Fn(&str) -> CodexPathState) -
     if operations.is_empty() {
         return Err(failed("No files were modified.".to_owned()));
     }
-    let mut work = CodexRun { tree: CodexTree::new(look), folder, changes: Vec::new(), told: Default::default() };
+    let mut work =
+        CodexRun { tree: CodexTree::new(look), folder, changes: Vec::new(), changed_paths: Default::default() };
     for operation in operations {
         work.operate(operation)?;
     }
     let mut stdout = "Success. Updated the following files:\n".to_owned();
-    for (mark, names) in ["A ", "M ", "D "].into_iter().zip(&work.told) {
+    for (mark, names) in ["A ", "M ", "D "].into_iter().zip(&work.changed_paths) {
         for name in names {
             stdout.extend([mark, name, "\n"]);
         }
@@ -102,7 +103,7 @@ struct CodexRun<'a, L> {
     folder: &'a str,
     changes: Vec<CodexChange>,
     /// Names of files added, changed and deleted, as they are in the patch.
-    told: [Vec<String>; 3],
+    changed_paths: [Vec<String>; 3],
 }
 
 impl<L: Fn(&str) -> CodexPathState> CodexRun<'_, L> {
@@ -112,7 +113,7 @@ impl<L: Fn(&str) -> CodexPathState> CodexRun<'_, L> {
                 let at = self.absolute(&path)?;
                 let bytes = text.into_bytes();
                 self.write(&at, &bytes)?;
-                self.told[0].push(path);
+                self.changed_paths[0].push(path);
                 self.changes.push(CodexChange { path: at, how: CodexChangeKind::Created(bytes) });
             }
             CodexOperation::Delete { path } => {
@@ -122,7 +123,7 @@ impl<L: Fn(&str) -> CodexPathState> CodexRun<'_, L> {
                     _ => return Err(failed(format!("Failed to delete file {at}"))),
                 }
                 self.tree.remove(&at);
-                self.told[2].push(path);
+                self.changed_paths[2].push(path);
                 self.changes.push(CodexChange { path: at, how: CodexChangeKind::Removed });
             }
             CodexOperation::Update { path, to, chunks } => {
@@ -142,7 +143,7 @@ impl<L: Fn(&str) -> CodexPathState> CodexRun<'_, L> {
                         CodexChangeKind::Moved { to, bytes }
                     }
                 };
-                self.told[1].push(to.unwrap_or(path));
+                self.changed_paths[1].push(to.unwrap_or(path));
                 self.changes.push(CodexChange { path: from, how });
             }
         }
