@@ -25,39 +25,39 @@ enum ApprovalAnswer {
 
 /// Makes a call; if it needs approval, asks the person at the terminal and repeats it. Changes that cannot be undone
 /// need approval, too; if nobody can be asked, a warning is printed first.
-pub(crate) fn call(desk: &CliContext<'_>, make: impl Fn(&CallContext) -> Reply) -> Reply {
-    asked(desk, &make).0
+pub(crate) fn call(context: &CliContext<'_>, make: impl Fn(&CallContext) -> Reply) -> Reply {
+    call_with_context(context, &make).0
 }
 
 /// Makes a call like [`call`]. If nobody is at the terminal, and the configuration lets calls wait, the question can be
 /// answered elsewhere.
 pub(crate) fn call_or_wait(
-    desk: &CliContext<'_>,
+    context: &CliContext<'_>,
     engine: &Engine,
     call: AskingCall<'_>,
     make: impl Fn(&CallContext) -> Reply,
 ) -> Reply {
-    let (reply, caller) = asked(desk, &make);
-    if asks_at_terminal(desk) {
+    let (reply, caller) = call_with_context(context, &make);
+    if asks_at_terminal(context) {
         return reply;
     }
     engine.questions().wait_for_person(&caller, call, reply, &make, note_question)
 }
 
 /// True if a person at the terminal can be asked.
-fn asks_at_terminal(desk: &CliContext<'_>) -> bool {
-    !desk.global.json && io::stdin().is_terminal() && io::stderr().is_terminal()
+fn asks_at_terminal(context: &CliContext<'_>) -> bool {
+    !context.global.json && io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
 /// Makes a call, and asks the person at the terminal. Returns the reply, and the caller with what was answered.
-fn asked(desk: &CliContext<'_>, make: &impl Fn(&CallContext) -> Reply) -> (Reply, CallContext) {
+fn call_with_context(context: &CliContext<'_>, make: &impl Fn(&CallContext) -> Reply) -> (Reply, CallContext) {
     // On a command line, every relative name has the same base.
-    let mut caller = CallContext { names_from: desk.cwd.clone(), ..desk.caller() };
+    let mut caller = CallContext { names_from: context.cwd.clone(), ..context.caller() };
     let mut reply = make(&caller);
-    let asks = asks_at_terminal(desk);
+    let asks = asks_at_terminal(context);
     for _ in 0..QUESTIONS_MAX {
         let Some(error) = reply.result.as_ref().err() else { break };
-        let mut out = styled::stderr().laid_out(DiffLayout::layout_for_terminal(desk.global.side_by_side));
+        let mut out = styled::stderr().laid_out(DiffLayout::layout_for_terminal(context.global.side_by_side));
         let answered = if error.code() == Code::OperationIrreversible && caller.irreversible == Some(false) {
             if !asks {
                 output::note(error.message());
@@ -67,7 +67,7 @@ fn asked(desk: &CliContext<'_>, make: &impl Fn(&CallContext) -> Reply) -> (Reply
             caller.irreversible = Some(true);
             Ok(())
         } else if let Some(asked) = question(error).filter(|_| asks).cloned() {
-            converse(&asked, &mut io::stdin().lock(), &mut out, edited, |rules| trust::remember_rules(desk, rules))
+            converse(&asked, &mut io::stdin().lock(), &mut out, edited, |rules| trust::remember_rules(context, rules))
                 .map(|approval| caller.approval = Some(approval))
         } else {
             break;

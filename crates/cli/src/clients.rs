@@ -36,8 +36,8 @@ pub(crate) fn variable(name: &str) -> Option<PathBuf> {
 /// Returns the project: the first root.
 ///
 /// Errors: as [`CliContext::roots`]; a root that does not exist.
-pub(crate) fn project_root(desk: &CliContext<'_>) -> Result<PathBuf> {
-    let root = desk.roots()?.into_iter().next().unwrap_or_default();
+pub(crate) fn project_root(context: &CliContext<'_>) -> Result<PathBuf> {
+    let root = context.roots()?.into_iter().next().unwrap_or_default();
     root.canonicalize().map_err(|error| io_error(&shown(&root), &error))
 }
 
@@ -107,9 +107,9 @@ enum ProbeOutcome {
 }
 
 /// Returns every client that has our server, after starting each server and talking to it.
-pub(crate) fn find_registrations(desk: &CliContext<'_>) -> Vec<Registration> {
+pub(crate) fn find_registrations(context: &CliContext<'_>) -> Vec<Registration> {
     let Ok(places) = places() else { return Vec::new() };
-    let project = project_root(desk).ok();
+    let project = project_root(context).ok();
     let mut out = Vec::new();
     for client in CLIENTS {
         let user = client

@@ -28,7 +28,7 @@ pub(crate) enum ConfigCommand {
 /// Prints the requested part; returns the exit status.
 ///
 /// Errors: an invalid configuration.
-pub(crate) fn run(desk: &CliContext<'_>, command: &ConfigCommand) -> Result<u8> {
+pub(crate) fn run(context: &CliContext<'_>, command: &ConfigCommand) -> Result<u8> {
     match command {
         ConfigCommand::Schema => {
             output::page(&serde_json::to_string_pretty(&Config::schema()).unwrap_or_default())?;
@@ -36,9 +36,9 @@ pub(crate) fn run(desk: &CliContext<'_>, command: &ConfigCommand) -> Result<u8> 
         ConfigCommand::Formatters => output::page(&listed(FORMATTERS.iter().copied()))?,
         ConfigCommand::Servers => output::page(&listed(LANGUAGE_SERVERS.iter().map(|it| (it.name, it.argv))))?,
         ConfigCommand::Show { origin } => {
-            let engine = desk.open()?;
+            let engine = context.open()?;
             let rows = engine.config().shown();
-            if desk.global.json {
+            if context.global.json {
                 output::value(&rows)?;
             } else {
                 output::page(
@@ -64,9 +64,9 @@ pub(crate) fn run(desk: &CliContext<'_>, command: &ConfigCommand) -> Result<u8> 
 fn listed<'a>(programs: impl Iterator<Item = (&'a str, &'a [&'a str])>) -> String {
     styled::columns(
         "",
-        programs.map(|(name, words)| {
-            let mark = if words.first().is_some_and(|word| installed(word)) { '✓' } else { ' ' };
-            (format!("{mark} {name}"), words.join(" "))
+        programs.map(|(name, command)| {
+            let mark = if command.first().is_some_and(|word| installed(word)) { '✓' } else { ' ' };
+            (format!("{mark} {name}"), command.join(" "))
         }),
     )
 }

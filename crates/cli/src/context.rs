@@ -37,7 +37,7 @@ impl CliContext<'_> {
         if state == StateLocation::Nowhere && self.global.state.is_none() {
             output::note("there is no home directory, so reads are forgotten when this process ends; see --state");
         }
-        Ok(self.opened(state, ParserIsolation::Unusual)?.with_process_lifetime())
+        Ok(self.open_with(state, ParserIsolation::Unusual)?.with_process_lifetime())
     }
 
     /// Prints a note if a tool changes files and no history is kept.
@@ -53,8 +53,8 @@ impl CliContext<'_> {
     /// Errors: as [`CliContext::open`].
     pub(crate) fn open_for_server(&self) -> Result<Engine> {
         match self.state() {
-            StateLocation::Nowhere => self.opened(StateLocation::Memory, ParserIsolation::Always),
-            state => self.opened(state, ParserIsolation::Always),
+            StateLocation::Nowhere => self.open_with(StateLocation::Memory, ParserIsolation::Always),
+            state => self.open_with(state, ParserIsolation::Always),
         }
     }
 
@@ -62,11 +62,11 @@ impl CliContext<'_> {
     ///
     /// Errors: as [`CliContext::open`].
     pub(crate) fn open_read_only(&self) -> Result<Engine> {
-        self.opened(StateLocation::Memory, ParserIsolation::Unusual)
+        self.open_with(StateLocation::Memory, ParserIsolation::Unusual)
     }
 
-    fn opened(&self, state: StateLocation, apart: ParserIsolation) -> Result<Engine> {
-        Ok(parse_worker::isolate_parsing(Engine::open(&self.roots()?, state, self.config()?)?, apart))
+    fn open_with(&self, state: StateLocation, isolation: ParserIsolation) -> Result<Engine> {
+        Ok(parse_worker::isolate_parsing(Engine::open(&self.roots()?, state, self.config()?)?, isolation))
     }
 
     /// Returns the context for calls from a terminal.

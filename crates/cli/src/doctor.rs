@@ -28,26 +28,26 @@ struct Findings {
 }
 
 /// Checks everything, prints the findings, and returns the exit status.
-pub(crate) fn run(desk: &CliContext<'_>, json: bool) -> Result<u8> {
-    let found = look(desk);
+pub(crate) fn run(context: &CliContext<'_>, json: bool) -> Result<u8> {
+    let found = gather_findings(context);
     if json {
-        output::value(&as_json(desk, &found))?;
+        output::value(&as_json(context, &found))?;
     } else {
         let mut out = styled::stdout();
-        styled::ignore_broken_pipe(print(&mut out, desk, &found))?;
+        styled::ignore_broken_pipe(print(&mut out, context, &found))?;
     }
     Ok(u8::from(!found.problems.is_empty()))
 }
 
-fn look(desk: &CliContext<'_>) -> Findings {
+fn gather_findings(context: &CliContext<'_>) -> Findings {
     let mut found = Findings::default();
     let user = CliContext::user_file().filter(|path| path.exists());
     found.config.extend(user.map(|path| (path, "user")));
-    let roots = match desk.roots().and_then(|roots| LocalStore::open(&roots)) {
+    let roots = match context.roots().and_then(|roots| LocalStore::open(&roots)) {
         Ok(local) => {
             let roots: Vec<PathBuf> = local.roots().iter().map(|root| root.canonical.clone()).collect();
             for (index, root) in roots.iter().enumerate() {
-                if desk.global.dry_run {
+                if context.global.dry_run {
                     // A probe of the file system creates files in the root, which a dry run must not do.
                     found.roots.push((root.clone(), None));
                 } else {
@@ -65,16 +65,16 @@ fn look(desk: &CliContext<'_>) -> Findings {
         let file = PROJECT_FILES.iter().map(|name| root.join(name)).find(|path| path.exists());
         found.config.extend(file.map(|path| (path, "project")));
     }
-    if let Some(directory) = desk.state().directory() {
+    if let Some(directory) = context.state().directory() {
         for root in &roots {
-            found.database(&directory.join(root_key(root)), desk.global.dry_run);
+            found.database(&directory.join(root_key(root)), context.global.dry_run);
         }
     }
-    found.clients = find_registrations(desk);
+    found.clients = find_registrations(context);
     found.problems.extend(found.clients.iter().filter_map(Registration::problem));
     found.problems.extend(hook_problems());
     found.notices.extend(found.clients.iter().flat_map(Registration::remarks));
-    match desk.open() {
+    match context.open() {
         Ok(engine) => {
             found.notices.extend(engine.notices());
             found.problems.extend(engine.config().broken().map(str::to_owned));
@@ -128,8 +128,8 @@ impl Findings {
 
 impl Findings {
     fn servers(&mut self, engine: &Engine) {
-        for (name, words, origin) in engine.config().language_servers() {
-            let program = words.first().cloned().unwrap_or_default();
+        for (name, command, origin) in engine.config().language_servers() {
+            let program = command.first().cloned().unwrap_or_default();
             let there = installed(&program);
             if !there {
                 self.problems.push(format!(
@@ -153,11 +153,11 @@ fn target() -> String {
     format!("{}-{}{libc}", std::env::consts::ARCH, std::env::consts::OS)
 }
 
-fn state_name(desk: &CliContext<'_>) -> Option<PathBuf> {
-    desk.state().directory().map(Path::to_owned)
+fn state_name(context: &CliContext<'_>) -> Option<PathBuf> {
+    context.state().directory().map(Path::to_owned)
 }
 
-fn as_json(desk: &CliContext<'_>, found: &Findings) -> Value {
+fn as_json(context: &CliContext<'_>, found: &Findings) -> Value {
     let config: Vec<Value> =
         found.config.iter().map(|(path, owner)| json!({ "path": path_text(path), "owner": owner })).collect();
     let databases: Vec<Value> =
@@ -168,8 +168,8 @@ fn as_json(desk: &CliContext<'_>, found: &Findings) -> Value {
         "target": target(),
         "roots": found.roots.iter().map(|(path, probe)| root_data(path, probe.as_ref())).collect::<Vec<Value>>(),
         "config": config,
-        "session": desk.session("cli"),
-        "state": { "directory": state_name(desk).map(|path| path_text(&path)), "databases": databases },
+        "session": context.session("cli"),
+        "state": { "directory": state_name(context).map(|path| path_text(&path)), "databases": databases },
         "clients": found.clients.iter().map(Registration::json).collect::<Vec<Value>>(),
         "languageServers": found.servers.iter().map(|(name, program, there, origin)| json!({ "name": name, "program": program, "installed": there, "origin": origin })).collect::<Vec<Value>>(),
         "notices": found.notices,
@@ -209,12 +209,12 @@ fn abilities(probe: &Probe) -> [(&'static str, bool, &'static str); 6] {
 
 fn print<W: std::io::Write>(
     out: &mut styled::StyledWriter<W>,
-    desk: &CliContext<'_>,
+    context: &CliContext<'_>,
     found: &Findings,
 ) -> std::io::Result<()> {
     out.heading(&format!("emend {} ({})", env!("CARGO_PKG_VERSION"), target()))?;
     for (path, probe) in &found.roots {
-        let unknown = if desk.global.dry_run { "not examined in a dry run" } else { "could not be examined" };
+        let unknown = if context.global.dry_run { "not examined in a dry run" } else { "could not be examined" };
         let kind = probe.as_ref().map_or(unknown, |probe| &probe.file_system);
         out.plain(&format!("root      {} ({kind})", path.display()))?;
         for (_, yes, what) in probe.iter().flat_map(abilities) {
@@ -227,8 +227,8 @@ fn print<W: std::io::Write>(
     if found.config.is_empty() {
         out.plain("config    no file; the defaults apply")?;
     }
-    out.plain(&format!("session   {}", desk.session("cli")))?;
-    match state_name(desk) {
+    out.plain(&format!("session   {}", context.session("cli")))?;
+    match state_name(context) {
         Some(directory) => out.plain(&format!("state     {}", directory.display()))?,
         None => out.plain("state     in memory: reads are forgotten when the process ends")?,
     }

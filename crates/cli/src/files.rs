@@ -72,40 +72,40 @@ impl ToolCall {
 }
 
 /// Calls the tool and shows the reply; returns the exit status.
-pub(crate) fn run(desk: &CliContext<'_>, ask: Result<ToolCall>) -> u8 {
+pub(crate) fn run(context: &CliContext<'_>, ask: Result<ToolCall>) -> u8 {
     let seed = ask.as_ref().ok().and_then(|ask| tool(ask.tool)).map_or(SeedCodes::None, |tool| tool.seed);
     let opened = ask.and_then(|mut ask| {
-        let path = ask.path.take().map(|(key, path)| spelled(ask.tool, key, desk.absolute(&path)?));
-        Ok((path.transpose()?, ask, desk.open()?))
+        let path = ask.path.take().map(|(key, path)| spelled(ask.tool, key, context.absolute(&path)?));
+        Ok((path.transpose()?, ask, context.open()?))
     });
     let (path, mut ask, engine) = match opened {
         Ok(all) => all,
         Err(error) => {
-            return output::reply(desk, &Reply::refusal(error, seed), ChangeView::Diff, &ListingColors::default());
+            return output::reply(context, &Reply::refusal(error, seed), ChangeView::Diff, &ListingColors::default());
         }
     };
     pager::configure(engine.config().pager());
     ask.fields.extend(path.map(|(key, path)| (key.to_owned(), Value::from(path))));
     let input = Value::Object(ask.fields);
     signals::end_programs_on_signal(&engine, !ask.long);
-    desk.note_missing_history(ask.tool);
+    context.note_missing_history(ask.tool);
     // A program that reads JSON also writes it: its advice stays in the fields of calls.
-    let flags = (!desk.global.json).then(|| Flags::of(ask.tool, ask.as_json));
+    let flags = (!context.global.json).then(|| Flags::of(ask.tool, ask.as_json));
     let names = flags.as_ref().map(|flags| -> &dyn Vocabulary { flags });
     let asking = AskingCall { profile: None, tool: ask.tool, input: &input };
-    let mut reply = approval::call_or_wait(desk, &engine, asking, |caller| {
+    let mut reply = approval::call_or_wait(context, &engine, asking, |caller| {
         let call = |caller: &CallContext| engine.call_as(caller, ask.tool, input.clone(), names);
         if ask.long { progress::with_progress(caller.clone(), call) } else { call(caller) }
     });
-    if ask.tool == "history" && ask.view == ChangeView::Diff && !desk.global.json && !io::stdout().is_terminal() {
-        git_patch::complete(&engine, &desk.caller(), &input, &mut reply);
+    if ask.tool == "history" && ask.view == ChangeView::Diff && !context.global.json && !io::stdout().is_terminal() {
+        git_patch::complete(&engine, &context.caller(), &input, &mut reply);
     }
     let rejected = match ask.reject_file {
-        Some(file) if !desk.global.dry_run => keep_rejected(&file, &reply),
+        Some(file) if !context.global.dry_run => keep_rejected(&file, &reply),
         _ => Ok(()),
     };
-    let colors = listing_colors(desk, &engine, ask.tool, &input, &reply);
-    let mut status = output::reply(desk, &reply, ask.view, &colors);
+    let colors = listing_colors(context, &engine, ask.tool, &input, &reply);
+    let mut status = output::reply(context, &reply, ask.view, &colors);
     output::notices(&engine);
     if let Err(error) = rejected {
         output::error(&error);
@@ -117,14 +117,14 @@ pub(crate) fn run(desk: &CliContext<'_>, ask: Result<ToolCall>) -> u8 {
 
 /// Collects the facts that the colours of a reply depend on.
 fn listing_colors(
-    desk: &CliContext<'_>,
+    context: &CliContext<'_>,
     engine: &Engine,
     tool: &'static str,
     input: &Value,
     reply: &Reply,
 ) -> ListingColors {
     let colors = ListingColors { tool, ..ListingColors::default() };
-    let (true, Ok(answer)) = (styled::has_color() && !desk.global.json, &reply.result) else { return colors };
+    let (true, Ok(answer)) = (styled::has_color() && !context.global.json, &reply.result) else { return colors };
     let numbered = input["format"].as_str().is_none_or(|format| format == LINE_FORMATS[0].name);
     match tool {
         "search" => {
@@ -137,7 +137,7 @@ fn listing_colors(
             let range = number(&answer.data, "offset").zip(number(&answer.data, "lines"));
             let path = input["file_path"].as_str().map(Path::new);
             let tokens = path.zip(range).map(|(path, (first, lines))| {
-                engine.review().line_colors(&desk.caller(), path, LineRange { first, last: first + lines })
+                engine.review().line_colors(&context.caller(), path, LineRange { first, last: first + lines })
             });
             ListingColors { numbered, tokens: tokens.unwrap_or_default(), ..colors }
         }
@@ -221,15 +221,15 @@ impl InputFields {
 }
 
 /// Reads files one after another; returns the status of the first that failed.
-pub(crate) fn read_all(desk: &CliContext<'_>, args: &ReadArgs) -> u8 {
+pub(crate) fn read_all(context: &CliContext<'_>, args: &ReadArgs) -> u8 {
     let mut status = 0;
     for (nth, path) in args.paths.iter().enumerate() {
-        if args.paths.len() > 1 && !desk.global.json {
+        if args.paths.len() > 1 && !context.global.json {
             // As `head` does it.
             let gap = if nth == 0 { "" } else { "\n" };
             let _ = output::heading(&format!("{gap}==> {} <==", shown(path)));
         }
-        let one = run(desk, read(path, args));
+        let one = run(context, read(path, args));
         status = if status == 0 { one } else { status };
     }
     status
@@ -266,12 +266,12 @@ pub(crate) fn outline(args: &OutlineArgs) -> ToolCall {
 /// Builds the input of `check`.
 ///
 /// Errors: relative paths if the current directory was removed, and paths that are not UTF-8.
-pub(crate) fn check(desk: &CliContext<'_>, args: &CheckArgs) -> Result<ToolCall> {
+pub(crate) fn check(context: &CliContext<'_>, args: &CheckArgs) -> Result<ToolCall> {
     let paths: Vec<String> = args
         .paths
         .iter()
         .map(|path| {
-            let path = desk.absolute(path)?;
+            let path = context.absolute(path)?;
             path.to_str()
                 .map(str::to_owned)
                 .ok_or_else(|| usage(&format!("{} is not UTF-8.", shown(&path)), "Name the file by a link to it."))

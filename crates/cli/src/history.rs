@@ -199,20 +199,20 @@ pub(crate) fn snapshot(args: &SnapshotArgs) -> ToolCall {
 }
 
 /// `emend gc`.
-pub(crate) fn gc(desk: &CliContext<'_>, args: &GcArgs) -> Result<u8> {
-    let engine = desk.open()?;
+pub(crate) fn gc(context: &CliContext<'_>, args: &GcArgs) -> Result<u8> {
+    let engine = context.open()?;
     let bytes = args.size.map(|megabytes| megabytes.saturating_mul(1 << 20));
     let freed = engine.history().collect_garbage(Retention { days: args.days, bytes })?;
-    if desk.global.json {
+    if context.global.json {
         let data = json!({
             "operations": freed.operations, "contents": freed.contents, "bytes": freed.bytes,
-            "dryRun": desk.global.dry_run,
+            "dryRun": context.global.dry_run,
         });
         output::value(&json!({ "ok": true, "data": data }))?;
     } else {
         let mut out = styled::stdout();
         // A dry run collected the garbage of a copy.
-        let (freed_verb, were) = if desk.global.dry_run { ("Would free", "would be") } else { ("Freed", "were") };
+        let (freed_verb, were) = if context.global.dry_run { ("Would free", "would be") } else { ("Freed", "were") };
         let line = format!(
             "{freed_verb} {} bytes: {} operations and {} contents {were} dropped.",
             freed.bytes, freed.operations, freed.contents

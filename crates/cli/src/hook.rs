@@ -40,7 +40,7 @@ pub(crate) enum HookPhase {
 /// status.
 ///
 /// Errors: an event that cannot be parsed; an invalid configuration.
-pub(crate) fn run(desk: &CliContext<'_>, args: &HookArgs) -> Result<u8> {
+pub(crate) fn run(context: &CliContext<'_>, args: &HookArgs) -> Result<u8> {
     let (moment, reader, client) = (args.moment, args.reader.as_deref(), &*args.client);
     let text = input::stdin("the event as JSON")?;
     let mut event: Value = serde_json::from_str(&text).map_err(|error| {
@@ -51,24 +51,24 @@ pub(crate) fn run(desk: &CliContext<'_>, args: &HookArgs) -> Result<u8> {
         translate(&mut event);
     }
     let session = session::of_conversation(client, event["session_id"].as_str().unwrap_or("unknown"));
-    if let Some(file) = desk.conversation_file().filter(|_| reader.is_none())
+    if let Some(file) = context.conversation_file().filter(|_| reader.is_none())
         && let Err(error) = file.write(&session)
     {
         output::note(&format!("The id of the conversation could not be written for the server: {error}."));
     }
     if matches!(moment, HookPhase::UserPromptSubmit) {
-        return begin_turn(desk, &session);
+        return begin_turn(context, &session);
     }
     if is_shell(&event) {
-        return snapshot(desk, moment, &session);
+        return snapshot(context, moment, &session);
     }
     let Some((offer, fields)) = call(&event) else { return Ok(0) };
-    let engine = desk.open()?;
+    let engine = context.open()?;
     // Claude Code itself checks whether the file was read before.
     let caller = CallContext {
         session: reader.map_or(session, str::to_owned),
         unread: UnreadPolicy::Allow,
-        ..desk.caller_for_client("hook", "")
+        ..context.caller_for_client("hook", "")
     };
     match moment {
         HookPhase::PreToolUse if offer.tool != "read" => {
@@ -128,8 +128,8 @@ fn answer(client: &str, decision: &str, reason: &str) -> Result<()> {
 }
 
 /// Begins a turn. A failure does not stop the prompt: its operations then belong to the turn before.
-fn begin_turn(desk: &CliContext<'_>, session: &str) -> Result<u8> {
-    let engine = desk.open()?;
+fn begin_turn(context: &CliContext<'_>, session: &str) -> Result<u8> {
+    let engine = context.open()?;
     if let Err(error) = engine.history().begin_turn(session) {
         output::note(&format!("The turn is not in the history: {error}"));
     }
@@ -144,8 +144,8 @@ fn is_shell(event: &Value) -> bool {
 
 /// Takes a snapshot before or after a command of the client's shell, if the configuration asks for that. A failure does
 /// not stop the command: its changes are then found later.
-fn snapshot(desk: &CliContext<'_>, moment: HookPhase, session: &str) -> Result<u8> {
-    let engine = desk.open()?;
+fn snapshot(context: &CliContext<'_>, moment: HookPhase, session: &str) -> Result<u8> {
+    let engine = context.open()?;
     if engine.config().outside_changes() != OutsideChanges::Snapshots {
         return Ok(0);
     }
@@ -155,7 +155,7 @@ fn snapshot(desk: &CliContext<'_>, moment: HookPhase, session: &str) -> Result<u
             format!("before a shell command of {session}")
         }
     };
-    let caller = CallContext { unread: UnreadPolicy::Allow, ..desk.caller_for_client("hook", "") };
+    let caller = CallContext { unread: UnreadPolicy::Allow, ..context.caller_for_client("hook", "") };
     if let Err(error) = engine.call(&caller, "snapshot", json!({ "note": note })).result {
         output::note(&format!("No snapshot was taken: {error}"));
     }

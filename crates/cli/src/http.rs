@@ -21,10 +21,10 @@ pub(crate) fn open_listener(args: &HttpArgs) -> Result<Option<HttpListener>> {
         None => std::env::var(TOKEN_VARIABLE).ok(),
     };
     let token = token.as_deref().map(BearerToken::new).transpose()?;
-    let (door, made) = HttpListener::open(address, token, &args.http_host, &args.http_origin)?;
-    output::note(&format!("serving {}", door.url()));
+    let (listener, made) = HttpListener::open(address, token, &args.http_host, &args.http_origin)?;
+    output::note(&format!("serving {}", listener.url()));
     if let Some(token) = made {
         output::note(&format!("token {token}"));
     }
-    Ok(Some(door))
+    Ok(Some(listener))
 }

@@ -15,23 +15,23 @@ use serde_json::Map;
 /// Runs the command; returns the exit status.
 ///
 /// Errors: refused edits.
-pub(crate) fn run(desk: &CliContext<'_>, command: &McpCommand) -> Result<u8> {
+pub(crate) fn run(context: &CliContext<'_>, command: &McpCommand) -> Result<u8> {
     match command {
-        McpCommand::Install(args) => install(desk, args),
-        McpCommand::Uninstall(args) => uninstall(desk, args),
+        McpCommand::Install(args) => install(context, args),
+        McpCommand::Uninstall(args) => uninstall(context, args),
     }
 }
 
 impl ClientArgs {
     /// Finds the client's files.
-    fn files(&self, desk: &CliContext<'_>) -> Result<ClientFiles> {
+    fn files(&self, context: &CliContext<'_>) -> Result<ClientFiles> {
         let scope = if self.scope == ScopeArg::User { InstallScope::User } else { InstallScope::Project };
-        ClientFiles::of(self.client, scope, &project_root(desk)?)
+        ClientFiles::of(self.client, scope, &project_root(context)?)
     }
 }
 
-fn install(desk: &CliContext<'_>, args: &InstallArgs) -> Result<u8> {
-    let files = args.at.files(desk)?;
+fn install(context: &CliContext<'_>, args: &InstallArgs) -> Result<u8> {
+    let files = args.at.files(context)?;
     let client = files.client;
     if files.scope == InstallScope::User && files.installed.is_none() && !args.force {
         let what = format!("{} does not seem to be installed: {} is not there.", client.title, shown(&files.servers));
@@ -48,25 +48,25 @@ fn install(desk: &CliContext<'_>, args: &InstallArgs) -> Result<u8> {
         follow_links: args.at.follow_links,
         ..InstallOptions::default()
     };
-    let mut plan = plan::install(desk, &files, wanted)?;
+    let mut plan = plan::install(context, &files, wanted)?;
     plan.told.push(format!("To remove it: emend mcp uninstall {}{}", client.name, of(files.scope)));
-    finish(desk, &plan)
+    finish(context, &plan)
 }
 
-fn uninstall(desk: &CliContext<'_>, args: &ClientArgs) -> Result<u8> {
-    finish(desk, &plan::uninstall(desk, &args.files(desk)?, args.follow_links)?)
+fn uninstall(context: &CliContext<'_>, args: &ClientArgs) -> Result<u8> {
+    finish(context, &plan::uninstall(context, &args.files(context)?, args.follow_links)?)
 }
 
 /// Makes the changes, and reports the result.
-fn finish(desk: &CliContext<'_>, plan: &ClientPlan) -> Result<u8> {
-    let (client, dry_run) = (plan.client, desk.global.dry_run);
-    let done = apply::apply(desk, plan)?;
+fn finish(context: &CliContext<'_>, plan: &ClientPlan) -> Result<u8> {
+    let (client, dry_run) = (plan.client, context.global.dry_run);
+    let done = apply::apply(context, plan)?;
     let head = match (plan.changes.is_empty(), dry_run) {
         (true, _) => format!("{}: nothing to do; the configuration is as it should be.", client.title),
         (false, true) => format!("{}: nothing was written.", client.title),
         (false, false) => format!("{}: done. Restart {0} for the change to take effect.", client.title),
     };
-    if desk.global.json {
+    if context.global.json {
         let mut data = Map::new();
         data.insert("client".to_owned(), client.name.into());
         data.insert("scope".to_owned(), clients::word(plan.scope).into());

@@ -17,6 +17,7 @@ mod clients;
 mod config;
 mod context;
 mod diff;
+mod disconnect;
 mod doctor;
 mod elsewhere;
 mod files;
@@ -25,7 +26,6 @@ mod follow;
 mod formats;
 mod git_patch;
 mod global;
-mod hangup;
 mod help;
 mod history;
 mod hook;
@@ -37,7 +37,6 @@ mod listing;
 mod notebook;
 mod output;
 mod pager;
-mod parked;
 mod parse_worker;
 mod preview;
 mod probe;
@@ -58,6 +57,7 @@ mod styled;
 mod tools;
 mod tour;
 mod trust;
+mod waiting_calls;
 
 use args::{Cli, Command};
 use context::CliContext;
@@ -119,55 +119,57 @@ fn run_command(cli: &Cli) -> u8 {
 
 /// Runs the command itself.
 fn dispatch(cli: &Cli) -> u8 {
-    let desk = |unread| CliContext::new(&cli.global, unread);
+    let context = |unread| CliContext::new(&cli.global, unread);
     let outcome = match &cli.command {
-        Command::Outline(args) => return files::run(&desk(UnreadPolicy::Allow), Ok(files::outline(args))),
-        Command::Check(args) => return check(&desk(UnreadPolicy::Allow), args),
-        Command::Search(args) => return files::run(&desk(UnreadPolicy::Allow), Ok(files::search(args))),
-        Command::Read(args) => return files::read_all(&desk(UnreadPolicy::Allow), args),
-        Command::Edit(args) => return files::run(&desk(UnreadPolicy::Allow), files::edit(args)),
-        Command::MultiEdit(args) => return files::run(&desk(UnreadPolicy::Allow), files::multi_edit(args)),
-        Command::NotebookEdit(args) => return files::run(&desk(UnreadPolicy::Allow), notebook::edit(args)),
-        Command::Write(args) => return files::run(&desk(UnreadPolicy::Allow), files::write(args)),
-        Command::Apply(args) => return files::run(&desk(UnreadPolicy::Allow), files::apply(args)),
-        Command::Replace(args) => return files::run(&desk(UnreadPolicy::Allow), Ok(files::replace(args))),
-        Command::Undo(args) => return files::run(&desk(UnreadPolicy::Allow), history::undo(args, false)),
-        Command::Redo(args) => return files::run(&desk(UnreadPolicy::Allow), history::undo(args, true)),
-        Command::History(args) if args.follow => follow::follow(&desk(UnreadPolicy::Allow), args),
-        Command::History(args) => return files::run(&desk(UnreadPolicy::Allow), history::history(args)),
-        Command::Show(args) => return files::run(&desk(UnreadPolicy::Allow), history::show(args)),
-        Command::Diff(args) => return files::run(&desk(UnreadPolicy::Allow), history::diff(args)),
-        Command::Restore(args) => return files::run(&desk(UnreadPolicy::Allow), history::restore(args)),
-        Command::Mark(args) => return files::run(&desk(UnreadPolicy::Allow), Ok(history::mark(&args.name))),
-        Command::Rewind(args) => return files::run(&desk(UnreadPolicy::Allow), Ok(history::rewind(args))),
-        Command::Snapshot(args) => return files::run(&desk(UnreadPolicy::Allow), Ok(history::snapshot(args))),
+        Command::Outline(args) => return files::run(&context(UnreadPolicy::Allow), Ok(files::outline(args))),
+        Command::Check(args) => return check(&context(UnreadPolicy::Allow), args),
+        Command::Search(args) => return files::run(&context(UnreadPolicy::Allow), Ok(files::search(args))),
+        Command::Read(args) => return files::read_all(&context(UnreadPolicy::Allow), args),
+        Command::Edit(args) => return files::run(&context(UnreadPolicy::Allow), files::edit(args)),
+        Command::MultiEdit(args) => return files::run(&context(UnreadPolicy::Allow), files::multi_edit(args)),
+        Command::NotebookEdit(args) => return files::run(&context(UnreadPolicy::Allow), notebook::edit(args)),
+        Command::Write(args) => return files::run(&context(UnreadPolicy::Allow), files::write(args)),
+        Command::Apply(args) => return files::run(&context(UnreadPolicy::Allow), files::apply(args)),
+        Command::Replace(args) => return files::run(&context(UnreadPolicy::Allow), Ok(files::replace(args))),
+        Command::Undo(args) => return files::run(&context(UnreadPolicy::Allow), history::undo(args, false)),
+        Command::Redo(args) => return files::run(&context(UnreadPolicy::Allow), history::undo(args, true)),
+        Command::History(args) if args.follow => follow::follow(&context(UnreadPolicy::Allow), args),
+        Command::History(args) => return files::run(&context(UnreadPolicy::Allow), history::history(args)),
+        Command::Show(args) => return files::run(&context(UnreadPolicy::Allow), history::show(args)),
+        Command::Diff(args) => return files::run(&context(UnreadPolicy::Allow), history::diff(args)),
+        Command::Restore(args) => return files::run(&context(UnreadPolicy::Allow), history::restore(args)),
+        Command::Mark(args) => return files::run(&context(UnreadPolicy::Allow), Ok(history::mark(&args.name))),
+        Command::Rewind(args) => return files::run(&context(UnreadPolicy::Allow), Ok(history::rewind(args))),
+        Command::Snapshot(args) => return files::run(&context(UnreadPolicy::Allow), Ok(history::snapshot(args))),
         #[cfg(feature = "http")]
-        Command::Review(args) => review::run(&desk(UnreadPolicy::Allow), args),
-        Command::Comment(args) => remarks::comment(&desk(UnreadPolicy::Allow), args),
-        Command::Comments(args) => remarks::comments(&desk(UnreadPolicy::Allow), args),
-        Command::Reviewed(args) => remarks::reviewed(&desk(UnreadPolicy::Allow), args),
-        Command::Pending(args) => questions::pending(&desk(UnreadPolicy::Allow), args),
-        Command::Approve(args) => questions::approve(&desk(UnreadPolicy::Allow), args),
-        Command::Deny(args) => questions::deny(&desk(UnreadPolicy::Allow), args),
-        Command::Correct(args) => questions::correct(&desk(UnreadPolicy::Allow), args),
-        Command::Gc(args) => history::gc(&desk(UnreadPolicy::Allow), args),
-        Command::Call(args) => return serve::call(&desk(UnreadPolicy::Deny), args),
-        Command::Serve(_) => serve::serve(&desk(UnreadPolicy::Deny)),
-        Command::Mcp(args::McpArgs { command: Some(change), .. }) => install::run(&desk(UnreadPolicy::Allow), change),
+        Command::Review(args) => review::run(&context(UnreadPolicy::Allow), args),
+        Command::Comment(args) => remarks::comment(&context(UnreadPolicy::Allow), args),
+        Command::Comments(args) => remarks::comments(&context(UnreadPolicy::Allow), args),
+        Command::Reviewed(args) => remarks::reviewed(&context(UnreadPolicy::Allow), args),
+        Command::Pending(args) => questions::pending(&context(UnreadPolicy::Allow), args),
+        Command::Approve(args) => questions::approve(&context(UnreadPolicy::Allow), args),
+        Command::Deny(args) => questions::deny(&context(UnreadPolicy::Allow), args),
+        Command::Correct(args) => questions::correct(&context(UnreadPolicy::Allow), args),
+        Command::Gc(args) => history::gc(&context(UnreadPolicy::Allow), args),
+        Command::Call(args) => return serve::call(&context(UnreadPolicy::Deny), args),
+        Command::Serve(_) => serve::serve(&context(UnreadPolicy::Deny)),
+        Command::Mcp(args::McpArgs { command: Some(change), .. }) => {
+            install::run(&context(UnreadPolicy::Allow), change)
+        }
         Command::Mcp(args::McpArgs { place: Some(place), program, .. }) => elsewhere::run(place, program.as_deref()),
-        Command::Mcp(args) => serve::mcp(&desk(UnreadPolicy::Deny), args),
-        Command::Setup(args) => setup::run(&desk(UnreadPolicy::Allow), args),
+        Command::Mcp(args) => serve::mcp(&context(UnreadPolicy::Deny), args),
+        Command::Setup(args) => setup::run(&context(UnreadPolicy::Allow), args),
         Command::Tools(args) => tools::run(args, cli.global.json),
-        Command::Convert(args) => return files::run(&desk(UnreadPolicy::Allow), files::convert(args)),
+        Command::Convert(args) => return files::run(&context(UnreadPolicy::Allow), files::convert(args)),
         Command::Bulk(args) => bulk::run(args, &cli.global),
-        Command::Preview(args) => preview::run(&desk(UnreadPolicy::Allow), args),
+        Command::Preview(args) => preview::run(&context(UnreadPolicy::Allow), args),
         Command::Prompt(args) => formats::prompt(args, cli.global.json),
         Command::Schema(args) => formats::schema(args),
-        Command::Hook(args) => hook::run(&desk(UnreadPolicy::Allow), args),
-        Command::Config { command } => config::run(&desk(UnreadPolicy::Allow), command),
-        Command::Trust { revoke } => trust::trust(&desk(UnreadPolicy::Allow), *revoke),
-        Command::Stats(args) => stats::run(&desk(UnreadPolicy::Allow), args),
-        Command::Doctor => doctor::run(&desk(UnreadPolicy::Allow), cli.global.json),
+        Command::Hook(args) => hook::run(&context(UnreadPolicy::Allow), args),
+        Command::Config { command } => config::run(&context(UnreadPolicy::Allow), command),
+        Command::Trust { revoke } => trust::trust(&context(UnreadPolicy::Allow), *revoke),
+        Command::Stats(args) => stats::run(&context(UnreadPolicy::Allow), args),
+        Command::Doctor => doctor::run(&context(UnreadPolicy::Allow), cli.global.json),
         Command::Tour => tour::run(cli.global.dry_run),
         Command::Completions { shell } => help::completions(*shell),
         Command::Man { command } => help::man(command.as_deref()),
@@ -184,8 +186,8 @@ fn dispatch(cli: &Cli) -> u8 {
 }
 
 /// Runs `emend check`.
-fn check(desk: &CliContext<'_>, args: &args::CheckArgs) -> u8 {
-    files::run(desk, files::check(desk, args))
+fn check(context: &CliContext<'_>, args: &args::CheckArgs) -> u8 {
+    files::run(context, files::check(context, args))
 }
 
 /// Makes the directory of `-C` the current one.

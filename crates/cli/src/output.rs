@@ -208,26 +208,26 @@ fn relative_start(line: &str) -> Cow<'_, str> {
 }
 
 /// Shows a reply according to the flags; returns the exit status.
-pub(crate) fn reply(desk: &CliContext<'_>, reply: &Reply, view: ChangeView, colors: &ListingColors) -> u8 {
+pub(crate) fn reply(context: &CliContext<'_>, reply: &Reply, view: ChangeView, colors: &ListingColors) -> u8 {
     let tool = colors.tool;
-    if desk.global.json {
+    if context.global.json {
         return json(reply);
     }
     match &reply.result {
         Ok(_) if is_quiet() && emendate::tool(tool).is_some_and(|tool| !tool.annotations.read_only) => 0,
         Ok(answer) => {
-            let mut out = stdout().laid_out(DiffLayout::layout_for_terminal(desk.global.side_by_side));
+            let mut out = stdout().laid_out(DiffLayout::layout_for_terminal(context.global.side_by_side));
             let shown = match view {
                 ChangeView::Stat => out.stat(answer),
                 ChangeView::Summary => out.summaries(answer),
-                ChangeView::Diff => out.answer(&for_people(answer, tool, desk.global.utc), colors),
+                ChangeView::Diff => out.answer(&for_people(answer, tool, context.global.utc), colors),
             };
             status(reply, shown.and_then(|()| out.flush()), 0)
         }
         Err(error) => {
             let mut out = stderr();
             // There is nowhere left to report this failure.
-            let _ = out.error(error, desk.advice(error)).and_then(|()| out.flush());
+            let _ = out.error(error, context.advice(error)).and_then(|()| out.flush());
             reply.exit()
         }
     }
@@ -236,9 +236,9 @@ pub(crate) fn reply(desk: &CliContext<'_>, reply: &Reply, view: ChangeView, colo
 /// Shows an operation that `emend history --follow` found.
 ///
 /// Errors: those of the output.
-pub(crate) fn operation(desk: &CliContext<'_>, operation: &FeedOperation) -> Result<()> {
+pub(crate) fn operation(context: &CliContext<'_>, operation: &FeedOperation) -> Result<()> {
     let data = Map::from_iter([("shown".to_owned(), operation.row.clone())]);
-    let text = if desk.global.utc { operation.text.clone() } else { with_local_times(&operation.text, &data) };
+    let text = if context.global.utc { operation.text.clone() } else { with_local_times(&operation.text, &data) };
     let mut out = stdout();
     ignore_broken_pipe(out.put(PLAIN, &with_relative_names(text, "history")).and_then(|()| out.flush()))
 }

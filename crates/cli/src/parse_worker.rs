@@ -17,12 +17,12 @@ pub(crate) fn run_worker() -> ExitCode {
 }
 
 /// Makes the engine parse in worker processes, if the path of this program is known.
-pub(crate) fn isolate_parsing(engine: Engine, apart: ParserIsolation) -> Engine {
+pub(crate) fn isolate_parsing(engine: Engine, isolation: ParserIsolation) -> Engine {
     // The very file that is running, even if an update has replaced it.
     let running = Path::new("/proc/self/exe");
     let program = if running.exists() { Ok(running.to_owned()) } else { std::env::current_exe() };
     match program.map(|it| it.into_os_string().into_string()) {
-        Ok(Ok(program)) => engine.with_isolated_parsing(vec![program, WORKER_COMMAND.to_owned()], apart),
+        Ok(Ok(program)) => engine.with_isolated_parsing(vec![program, WORKER_COMMAND.to_owned()], isolation),
         _ => engine,
     }
 }

@@ -20,7 +20,7 @@ const CHUNK_BYTES: usize = 64 << 10;
 
 /// Prints events as they occur.
 struct Viewer<'a> {
-    desk: &'a CliContext<'a>,
+    context: &'a CliContext<'a>,
     /// Opened for the first line operation; `None` if there is nothing to look up.
     engine: OnceCell<Option<(Engine, CallContext)>>,
     /// The file of the previous event.
@@ -29,9 +29,9 @@ struct Viewer<'a> {
 }
 
 /// Reads standard input to its end, and prints the events.
-pub(crate) fn run(desk: &CliContext<'_>, args: &PreviewArgs) -> Result<u8> {
-    let as_json = desk.global.json;
-    let mut viewer = Viewer { desk, engine: OnceCell::new(), path: String::new(), as_json };
+pub(crate) fn run(context: &CliContext<'_>, args: &PreviewArgs) -> Result<u8> {
+    let as_json = context.global.json;
+    let mut viewer = Viewer { context, engine: OnceCell::new(), path: String::new(), as_json };
     let mut stream = PatchStream::new(args.format.as_deref().and_then(format_by_name), ParseOptions::default());
     let mut input = std::io::stdin().lock();
     let mut chunk = vec![0; CHUNK_BYTES];
@@ -77,10 +77,10 @@ impl Viewer<'_> {
 
     /// Prints a line operation as it would apply to the file. One that cannot be placed is omitted.
     fn rows(&self, op: &Op, base: Option<Handle>) -> Result<()> {
-        let desk = self.desk;
-        let open = || desk.open_read_only().ok().map(|engine| (engine, desk.caller()));
+        let context = self.context;
+        let open = || context.open_read_only().ok().map(|engine| (engine, context.caller()));
         let Some((engine, caller)) = self.engine.get_or_init(open) else { return Ok(()) };
-        let path = desk.cwd.clone().unwrap_or_default().join(PathBuf::from(&self.path));
+        let path = context.cwd.clone().unwrap_or_default().join(PathBuf::from(&self.path));
         let Some(preview) = engine.preview_lines(caller, &path, op, base) else { return Ok(()) };
         if self.as_json {
             return output::value(&edit(&self.path, &preview));

@@ -17,23 +17,23 @@ use std::path::{Path, PathBuf};
 /// Lists the questions, or shows one with its diff.
 ///
 /// Errors: a question that does not exist; those of the state directory and of the output.
-pub(crate) fn pending(desk: &CliContext<'_>, args: &PendingArgs) -> Result<u8> {
-    let engine = desk.open()?;
+pub(crate) fn pending(context: &CliContext<'_>, args: &PendingArgs) -> Result<u8> {
+    let engine = context.open()?;
     let all = engine.questions().pending()?;
     let shown = match &args.id {
         Some(id) => vec![find(all, id)?],
         None => all,
     };
-    if desk.global.json {
+    if context.global.json {
         let rows: Vec<Value> = shown.iter().map(PendingQuestion::to_json).collect();
         output::value(&json!({ "ok": true, "data": { "questions": rows } }))?;
     } else {
         let mut out = styled::stdout();
         let written = match (&args.id, &*shown) {
             (_, []) => out.plain("No question waits."),
-            (None, all) => all.iter().try_for_each(|question| out.plain(&line(question, desk.global.utc))),
+            (None, all) => all.iter().try_for_each(|question| out.plain(&line(question, context.global.utc))),
             (Some(_), all) => all.iter().try_for_each(|question| {
-                out.line(BOLD, &line(question, desk.global.utc))?;
+                out.line(BOLD, &line(question, context.global.utc))?;
                 question.files.iter().try_for_each(|file| {
                     out.plain(&relative_names::in_text(&file.summary))?;
                     out.plain(&format!("Asked because of the rule `{}` of {}.", file.rule, file.origin))?;
@@ -75,24 +75,24 @@ fn find(all: Vec<PendingQuestion>, id: &str) -> Result<PendingQuestion> {
 /// Approves the change of a question.
 ///
 /// Errors: those of the answer.
-pub(crate) fn approve(desk: &CliContext<'_>, args: &ApproveArgs) -> Result<u8> {
-    answer(desk, &desk.open()?, &args.id, &PersonAnswer::Approve)
+pub(crate) fn approve(context: &CliContext<'_>, args: &ApproveArgs) -> Result<u8> {
+    answer(context, &context.open()?, &args.id, &PersonAnswer::Approve)
 }
 
 /// Declines it.
 ///
 /// Errors: those of the answer.
-pub(crate) fn deny(desk: &CliContext<'_>, args: &DenyArgs) -> Result<u8> {
-    answer(desk, &desk.open()?, &args.id, &PersonAnswer::Deny { reason: args.reason.clone() })
+pub(crate) fn deny(context: &CliContext<'_>, args: &DenyArgs) -> Result<u8> {
+    answer(context, &context.open()?, &args.id, &PersonAnswer::Deny { reason: args.reason.clone() })
 }
 
 /// Lets the person change the text before it is written.
 ///
 /// Errors: no text that could be changed; those of the editor and of the answer.
-pub(crate) fn correct(desk: &CliContext<'_>, args: &CorrectArgs) -> Result<u8> {
-    let engine = desk.open()?;
+pub(crate) fn correct(context: &CliContext<'_>, args: &CorrectArgs) -> Result<u8> {
+    let engine = context.open()?;
     let question = find(engine.questions().pending()?, &args.id)?;
-    let path = args.path.as_deref().map(|path| desk.absolute(path)).transpose()?;
+    let path = args.path.as_deref().map(|path| context.absolute(path)).transpose()?;
     let files = question.files.iter().filter(|file| path.as_ref().is_none_or(|path| *path == file.path));
     let files: Vec<(&QuestionFile, &String)> = files.filter_map(|file| Some((file, file.proposed.as_ref()?))).collect();
     if files.is_empty() {
@@ -112,7 +112,7 @@ pub(crate) fn correct(desk: &CliContext<'_>, args: &CorrectArgs) -> Result<u8> {
         }
     }
     let said = if texts.is_empty() { PersonAnswer::Approve } else { PersonAnswer::Correct { texts } };
-    answer(desk, &engine, &args.id, &said)
+    answer(context, &engine, &args.id, &said)
 }
 
 /// Reads a text from a file, or from standard input.
@@ -124,8 +124,8 @@ fn text_from(from: &Path) -> Result<String> {
 }
 
 /// Answers a question, and shows what became of it.
-fn answer(desk: &CliContext<'_>, engine: &Engine, id: &str, said: &PersonAnswer) -> Result<u8> {
-    if desk.global.dry_run {
+fn answer(context: &CliContext<'_>, engine: &Engine, id: &str, said: &PersonAnswer) -> Result<u8> {
+    if context.global.dry_run {
         find(engine.questions().pending()?, id)?;
         output::note("nothing was answered: this is a dry run");
         return Ok(0);
@@ -133,7 +133,7 @@ fn answer(desk: &CliContext<'_>, engine: &Engine, id: &str, said: &PersonAnswer)
     let outcome = engine.questions().answer(id, said)?;
     output::notices(engine);
     let status = status_of(&outcome);
-    if desk.global.json {
+    if context.global.json {
         output::value(&json!({ "ok": status == 0, "data": {
             "outcome": outcome.kind, "text": outcome.text, "operation": outcome.operation,
             "code": outcome.code, "next": outcome.next,

@@ -16,15 +16,15 @@ use std::path::{Path, PathBuf};
 /// Comments on an operation.
 ///
 /// Errors: those of the engine and of the output.
-pub(crate) fn comment(desk: &CliContext<'_>, args: &CommentArgs) -> Result<u8> {
-    let engine = desk.open()?;
+pub(crate) fn comment(context: &CliContext<'_>, args: &CommentArgs) -> Result<u8> {
+    let engine = context.open()?;
     let (path, line) = args.place.as_deref().map_or((None, None), |place| {
         let (path, line) = split_line(place);
         (Some(path), line)
     });
-    let path = path.map(|path| desk.absolute(&path)).transpose()?;
+    let path = path.map(|path| context.absolute(&path)).transpose()?;
     let comment = engine.remarks().add_comment(&args.id, path.as_deref(), line, &args.text)?;
-    if desk.global.json {
+    if context.global.json {
         output::value(&json!({ "ok": true, "data": { "comment": row(&comment) } }))?;
     } else {
         output::page(&format!("Comment {}: the next reply to {} delivers it.", comment.id, comment.session))?;
@@ -47,14 +47,14 @@ fn split_line(place: &Path) -> (PathBuf, Option<u64>) {
 /// Lists comments, or deletes one.
 ///
 /// Errors: those of the engine and of the output.
-pub(crate) fn comments(desk: &CliContext<'_>, args: &CommentsArgs) -> Result<u8> {
-    let engine = desk.open()?;
+pub(crate) fn comments(context: &CliContext<'_>, args: &CommentsArgs) -> Result<u8> {
+    let engine = context.open()?;
     if let Some(id) = &args.delete {
         engine.remarks().delete_comment(id)?;
     }
     let all =
         if args.delete.is_some() { Vec::new() } else { engine.remarks().comments(args.id.as_deref(), args.open)? };
-    if desk.global.json {
+    if context.global.json {
         output::value(&json!({ "ok": true, "data": { "comments": all.iter().map(row).collect::<Vec<_>>() } }))?;
     } else if let Some(id) = &args.delete {
         output::page(&format!("Deleted comment {id}."))?;
@@ -96,8 +96,8 @@ fn line(comment: &Comment) -> String {
 /// Marks hunks as reviewed, or lists what is marked.
 ///
 /// Errors: those of the engine and of the output.
-pub(crate) fn reviewed(desk: &CliContext<'_>, args: &ReviewedArgs) -> Result<u8> {
-    let engine = desk.open()?;
+pub(crate) fn reviewed(context: &CliContext<'_>, args: &ReviewedArgs) -> Result<u8> {
+    let engine = context.open()?;
     let all = match &args.id {
         None => engine.remarks().reviewed_hunks(None)?,
         Some(id) => {
@@ -105,13 +105,13 @@ pub(crate) fn reviewed(desk: &CliContext<'_>, args: &ReviewedArgs) -> Result<u8>
                 Some(target) => HunkList::split_path(target).map(|(path, hunks)| (Some(path), hunks))?,
                 None => (None, None),
             };
-            let path = path.map(|path| desk.absolute(&path)).transpose()?;
+            let path = path.map(|path| context.absolute(&path)).transpose()?;
             let hunks: Option<Vec<usize>> =
                 hunks.map(|list| list.0.iter().filter_map(|number| usize::try_from(*number).ok()).collect());
-            engine.remarks().mark_reviewed(&desk.caller(), id, path.as_deref(), hunks.as_deref(), !args.clear)?
+            engine.remarks().mark_reviewed(&context.caller(), id, path.as_deref(), hunks.as_deref(), !args.clear)?
         }
     };
-    if desk.global.json {
+    if context.global.json {
         let rows = all
             .iter()
             .map(|file| json!({ "operation": file.operation, "filePath": shown(&file.path), "hunks": file.hunks }));

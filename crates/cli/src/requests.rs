@@ -2,7 +2,7 @@
 //! Calls that wait for a person come back here with the answer.
 
 use crate::io_error;
-use crate::parked::{ParkedCall, ParkedEnd};
+use crate::waiting_calls::{WaitResult, WaitingCall};
 use emendate::core::formats::malformed;
 use emendate::core::{Code, Error, Result};
 use emendate::{CallHandle, INPUT_BYTES_MAX};
@@ -44,7 +44,7 @@ pub(crate) struct NdjsonCall {
 /// A message to the receiving end.
 enum Incoming {
     Request(io::Result<NdjsonRequest>),
-    Answered(Box<ParkedCall>, ParkedEnd),
+    Answered(Box<WaitingCall>, WaitResult),
     End,
 }
 
@@ -52,7 +52,7 @@ enum Incoming {
 pub(crate) enum Next {
     Request(NdjsonRequest),
     /// A call that waited, with the end of its wait.
-    Answered(Box<ParkedCall>, ParkedEnd),
+    Answered(Box<WaitingCall>, WaitResult),
     /// None has been read yet.
     Idle,
     /// The input has ended, and no call waits.
@@ -70,7 +70,7 @@ pub(crate) struct Requests {
     unanswered: Arc<RequestQueue>,
     has_ended: Cell<bool>,
     /// The number of calls that wait for a person.
-    parked: Cell<usize>,
+    waiting_count: Cell<usize>,
 }
 
 impl Requests {
@@ -84,7 +84,7 @@ impl Requests {
         let inbox = sender.clone();
         let thread = thread::Builder::new().name("emend-requests".to_owned());
         thread.spawn(move || forward_all(input, &sender, &shared)).map_err(|error| unread(&error))?;
-        Ok(Requests { lines, inbox, unanswered, has_ended: Cell::new(false), parked: Cell::new(0) })
+        Ok(Requests { lines, inbox, unanswered, has_ended: Cell::new(false), waiting_count: Cell::new(0) })
     }
 
     /// Returns the next request that has been read; [`Next::Idle`] where none has.
@@ -122,7 +122,7 @@ impl Requests {
 
     /// True when no request and no answer of a person can come any more.
     fn is_over(&self) -> bool {
-        self.has_ended.get() && self.parked.get() == 0
+        self.has_ended.get() && self.waiting_count.get() == 0
     }
 
     /// Processes a message; `None` for the end of the input.
@@ -132,8 +132,8 @@ impl Requests {
         match incoming {
             Incoming::Request(request) => request.map(|it| Some(Next::Request(it))).map_err(|error| unread(&error)),
             Incoming::Answered(call, end) => {
-                self.parked.set(self.parked.get() - 1);
-                self.unanswered.unpark(&call);
+                self.waiting_count.set(self.waiting_count.get() - 1);
+                self.unanswered.remove_waiting(&call);
                 Ok(Some(Next::Answered(call, end)))
             }
             Incoming::End => {
@@ -146,9 +146,9 @@ impl Requests {
     /// Lets a call wait for a person; it comes back as [`Next::Answered`]. A line can cancel it.
     ///
     /// Errors: when no thread can be started; the question stays then.
-    pub(crate) fn park(&self, call: ParkedCall) -> Result<()> {
-        self.unanswered.park(&call);
-        self.parked.set(self.parked.get() + 1);
+    pub(crate) fn start_waiting(&self, call: WaitingCall) -> Result<()> {
+        self.unanswered.add_waiting(&call);
+        self.waiting_count.set(self.waiting_count.get() + 1);
         let inbox = self.inbox.clone();
         let thread = thread::Builder::new().name("emend-question".to_owned()).spawn(move || {
             if let Some(end) = call.wait() {
@@ -176,7 +176,7 @@ struct RequestQueue {
 struct Queue {
     requests: VecDeque<Entry>,
     /// Calls that wait for a person.
-    parked: Vec<(Value, CallHandle)>,
+    waiting: Vec<(Value, CallHandle)>,
     /// Bytes of all of them.
     bytes: usize,
 }
@@ -220,14 +220,14 @@ impl RequestQueue {
         self.shorter.notify_one();
     }
 
-    fn park(&self, call: &ParkedCall) {
-        self.lock().parked.push((call.id.clone(), call.watch.clone()));
+    fn add_waiting(&self, call: &WaitingCall) {
+        self.lock().waiting.push((call.id.clone(), call.watch.clone()));
     }
 
-    fn unpark(&self, call: &ParkedCall) {
+    fn remove_waiting(&self, call: &WaitingCall) {
         let mut queue = self.lock();
-        if let Some(at) = queue.parked.iter().position(|(id, _)| *id == call.id) {
-            queue.parked.swap_remove(at);
+        if let Some(at) = queue.waiting.iter().position(|(id, _)| *id == call.id) {
+            queue.waiting.swap_remove(at);
         }
     }
 
@@ -235,7 +235,7 @@ impl RequestQueue {
     fn cancel(&self, id: &Value) {
         let queue = self.lock();
         queue.requests.iter().filter(|entry| entry.id == *id).for_each(|entry| entry.watch.stop());
-        queue.parked.iter().filter(|(parked, _)| parked == id).for_each(|(_, watch)| watch.stop());
+        queue.waiting.iter().filter(|(waiting_id, _)| waiting_id == id).for_each(|(_, watch)| watch.stop());
     }
 }
 

@@ -23,8 +23,8 @@ const OPENERS: &[&str] = &["xdg-open", "open", "wslview"];
 /// Runs `emend review`; returns the exit status.
 ///
 /// Errors: those of the engine and of the socket.
-pub(crate) fn run(desk: &CliContext<'_>, args: &ReviewArgs) -> Result<u8> {
-    if desk.state() == StateLocation::Nowhere {
+pub(crate) fn run(context: &CliContext<'_>, args: &ReviewArgs) -> Result<u8> {
+    if context.state() == StateLocation::Nowhere {
         return Err(Error::new(
             Code::CallInvalid,
             "Without a state directory no history is kept, so there is nothing to review.",
@@ -32,16 +32,16 @@ pub(crate) fn run(desk: &CliContext<'_>, args: &ReviewArgs) -> Result<u8> {
         .next("Name a state directory (--state)."));
     }
     let listener = ReviewListener::open(&args.port.to_string())?;
-    if desk.global.dry_run {
+    if context.global.dry_run {
         output::note(&format!("would serve the review page at {}", listener.url()));
         return Ok(0);
     }
-    let engine = Arc::new(desk.open_for_server()?);
+    let engine = Arc::new(context.open_for_server()?);
     output::notices(&engine);
     signals::end_programs_on_signal(&engine, false);
-    let options = options(desk, &engine, args.read_only);
+    let options = options(context, &engine, args.read_only);
     announce(&listener, options.visits.as_deref().and_then(Path::parent), args.no_open);
-    emendate_review::serve_review(engine, reviewer(desk), options, listener)?;
+    emendate_review::serve_review(engine, reviewer(context), options, listener)?;
     Ok(0)
 }
 
@@ -55,11 +55,11 @@ pub(crate) struct ReviewBeside {
 /// Opens the review page beside another server, and prints its address.
 ///
 /// Errors: those of the socket.
-pub(crate) fn open_beside(desk: &CliContext<'_>, engine: &Engine) -> Result<ReviewBeside> {
+pub(crate) fn open_beside(context: &CliContext<'_>, engine: &Engine) -> Result<ReviewBeside> {
     let listener = ReviewListener::open("0")?;
-    let options = options(desk, engine, false);
+    let options = options(context, engine, false);
     announce(&listener, None, true);
-    Ok(ReviewBeside { listener, options, caller: reviewer(desk) })
+    Ok(ReviewBeside { listener, options, caller: reviewer(context) })
 }
 
 impl ReviewBeside {
@@ -72,23 +72,23 @@ impl ReviewBeside {
 }
 
 /// Returns the context of a person at the page.
-fn reviewer(desk: &CliContext<'_>) -> CallContext {
-    let caller = desk.caller_for_client("review", "");
+fn reviewer(context: &CliContext<'_>) -> CallContext {
+    let caller = context.caller_for_client("review", "");
     // A person has seen what they undo, and the conversation of an agent is not theirs.
     CallContext { session: unique_session("review"), unread: UnreadPolicy::Allow, person_reads: true, ..caller }
 }
 
 /// Returns the options of the page.
-pub(crate) fn options(desk: &CliContext<'_>, engine: &Engine, read_only: bool) -> ReviewOptions {
-    let state = desk.state();
+pub(crate) fn options(context: &CliContext<'_>, engine: &Engine, read_only: bool) -> ReviewOptions {
+    let state = context.state();
     let state = state.directory();
     let root = engine.roots().first().map(|root| root_key(root)).unwrap_or_default();
     let directory = state
-        .filter(|_| !desk.global.dry_run)
+        .filter(|_| !context.global.dry_run)
         .map(|state| state.join(REVIEW_DIRECTORY))
         .filter(|directory| fs::DirBuilder::new().recursive(true).mode(0o700).create(directory).is_ok());
     ReviewOptions {
-        read_only: read_only || desk.global.dry_run,
+        read_only: read_only || context.global.dry_run,
         hosts: Vec::new(),
         counters: state.map(|state| state.join(COUNTERS_FILE)),
         ticks: directory.as_ref().map(|directory| directory.join(format!("{root}.ticks"))),

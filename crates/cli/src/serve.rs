@@ -2,9 +2,9 @@
 
 use crate::args::{CallArgs, McpArgs};
 use crate::context::CliContext;
-use crate::parked::{self, Outcome};
 use crate::requests::{NdjsonCall, Next, Requests};
-use crate::{approval, hangup, input, output, signals, styled};
+use crate::waiting_calls::{self, Outcome};
+use crate::{approval, disconnect, input, output, signals, styled};
 #[cfg(feature = "http")]
 use crate::{http, review};
 use emendate::core::Result;
@@ -15,13 +15,14 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// `emend call`: one JSON object on standard output, whatever happens; the exit status.
-pub(crate) fn call(desk: &CliContext<'_>, args: &CallArgs) -> u8 {
+pub(crate) fn call(context: &CliContext<'_>, args: &CallArgs) -> u8 {
     let seed = tool(&args.tool).map_or(SeedCodes::None, |tool| tool.seed);
     let text = if args.input == "-" { input::stdin("the tool's input as JSON") } else { Ok(args.input.clone()) };
-    match text.and_then(|text| Ok((text, desk.open()?))) {
+    match text.and_then(|text| Ok((text, context.open()?))) {
         Ok((text, engine)) => {
             signals::end_programs_on_signal(&engine, true);
-            let status = output::json(&call_and_wait(&engine, &desk.caller_for_client("call", ""), &args.tool, &text));
+            let status =
+                output::json(&call_and_wait(&engine, &context.caller_for_client("call", ""), &args.tool, &text));
             output::notices(&engine);
             status
         }
@@ -39,31 +40,31 @@ fn call_and_wait(engine: &Engine, caller: &CallContext, tool: &str, text: &str) 
 }
 
 /// `emend mcp`: serves until the input ends, or over HTTP until a signal comes.
-pub(crate) fn mcp(desk: &CliContext<'_>, args: &McpArgs) -> Result<u8> {
+pub(crate) fn mcp(context: &CliContext<'_>, args: &McpArgs) -> Result<u8> {
     // Opened before this process gives up access to what is not beneath the roots.
     #[cfg(feature = "http")]
-    let door = http::open_listener(&args.http)?;
-    let engine = Arc::new(desk.open_for_server()?);
+    let listener = http::open_listener(&args.http)?;
+    let engine = Arc::new(context.open_for_server()?);
     output::notices(&engine);
     #[cfg(feature = "http")]
-    let review = if args.review { Some(review::open_beside(desk, &engine)?) } else { None };
+    let review = if args.review { Some(review::open_beside(context, &engine)?) } else { None };
     if args.restrict {
-        restrict(desk, &engine)?;
+        restrict(context, &engine)?;
     }
     #[cfg(feature = "http")]
     let review = review.map(|page| page.start(&engine)).transpose()?;
-    let caller = desk.caller_for_client("mcp", args.profile.name);
-    let conversation = desk.conversation_file();
+    let caller = context.caller_for_client("mcp", args.profile.name);
+    let conversation = context.conversation_file();
     let session = conversation.map(|file| Arc::new(move || file.session()) as emendate_mcp::SessionSource);
     let options = emendate_mcp::ServerOptions { profile: args.profile, structured: args.structured, session };
     #[cfg(feature = "http")]
-    if let Some(door) = door {
-        emendate_mcp::serve_http(engine, caller, options, door)?;
+    if let Some(listener) = listener {
+        emendate_mcp::serve_http(engine, caller, options, listener)?;
         review.into_iter().for_each(emendate_review::ReviewThread::stop);
         return Ok(0);
     }
     signals::end_programs_on_signal(&engine, true);
-    hangup::watch_stdout(&engine);
+    disconnect::watch_stdout(&engine);
     emendate_mcp::serve(engine, caller, options)?;
     #[cfg(feature = "http")]
     review.into_iter().for_each(emendate_review::ReviewThread::stop);
@@ -72,8 +73,8 @@ pub(crate) fn mcp(desk: &CliContext<'_>, args: &McpArgs) -> Result<u8> {
 
 /// Restricts this process to the roots and the state directory. Called before any thread is started, because threads
 /// inherit the restriction.
-fn restrict(desk: &CliContext<'_>, engine: &Engine) -> Result<()> {
-    let state = desk.state();
+fn restrict(context: &CliContext<'_>, engine: &Engine) -> Result<()> {
+    let state = context.state();
     let state = state.directory().filter(|directory| directory.is_dir());
     if let Some(note) = emendate::fs::restrict(engine.roots().into_iter().chain(state))? {
         output::note(&note);
@@ -83,12 +84,12 @@ fn restrict(desk: &CliContext<'_>, engine: &Engine) -> Result<()> {
 
 /// `emend serve --ndjson`: answers the requests in order until the input ends. A call that may wait for a person is
 /// answered once they have decided, without delaying the others.
-pub(crate) fn serve(desk: &CliContext<'_>) -> Result<u8> {
-    let engine = desk.open_for_server()?;
+pub(crate) fn serve(context: &CliContext<'_>) -> Result<u8> {
+    let engine = context.open_for_server()?;
     output::notices(&engine);
     signals::end_programs_on_signal(&engine, true);
-    hangup::watch_stdout(&engine);
-    let mut caller = desk.caller_for_client("serve", "");
+    disconnect::watch_stdout(&engine);
+    let mut caller = context.caller_for_client("serve", "");
     let requests = Requests::read(io::stdin())?;
     let mut replies = BufWriter::with_capacity(64 << 10, io::stdout().lock());
     loop {
@@ -115,9 +116,9 @@ pub(crate) fn serve(desk: &CliContext<'_>) -> Result<u8> {
         };
         let answered = match outcome {
             Outcome::Reply(id, reply) => line(id, &reply),
-            Outcome::Parked(call) => {
+            Outcome::Waiting(call) => {
                 approval::note_question(call.question());
-                requests.park(call)?;
+                requests.start_waiting(call)?;
                 continue;
             }
         };
@@ -144,7 +145,7 @@ fn ended(error: &io::Error) -> Result<u8> {
 /// Makes the call of a request.
 fn answer(engine: &Engine, caller: &CallContext, id: Value, call: Result<NdjsonCall>) -> Outcome {
     match call {
-        Ok(NdjsonCall { tool, input, waits: true }) => parked::call(engine, caller, id, tool, input),
+        Ok(NdjsonCall { tool, input, waits: true }) => waiting_calls::call(engine, caller, id, tool, input),
         Ok(NdjsonCall { tool, input, waits: false }) => Outcome::Reply(id, engine.call(caller, &tool, input)),
         Err(error) => Outcome::Reply(id, Reply::refusal(error, SeedCodes::None)),
     }

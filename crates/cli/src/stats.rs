@@ -46,8 +46,8 @@ fn by_named(word: &str) -> std::result::Result<TallyKey, &'static str> {
 /// Prints the tables; returns the exit status.
 ///
 /// Errors: no state directory; counters that cannot be read.
-pub(crate) fn run(desk: &CliContext<'_>, args: &StatsArgs) -> Result<u8> {
-    let state = desk.state();
+pub(crate) fn run(context: &CliContext<'_>, args: &StatsArgs) -> Result<u8> {
+    let state = context.state();
     let Some(directory) = state.directory() else {
         return Err(Error::new(Code::CallInvalid, "There is no state directory, so nothing is counted.")
             .next("Name one with --state."));
@@ -59,7 +59,7 @@ pub(crate) fn run(desk: &CliContext<'_>, args: &StatsArgs) -> Result<u8> {
     let since = u64::try_from(since.as_micros()).unwrap_or(0);
     let tally = CallTally::since(&path, since).map_err(|error| io_error(&shown(&path), &error))?;
     let tables = if args.by.is_empty() { &TallyKey::ALL[..] } else { &args.by };
-    if desk.global.json {
+    if context.global.json {
         let mut data =
             Map::from_iter([("hours".to_owned(), Value::from(hours)), ("total".to_owned(), row_json(&tally.total()))]);
         data.extend(

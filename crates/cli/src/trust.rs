@@ -14,8 +14,8 @@ const ALLOWED_RULES_FILE: &str = "always";
 const TRUSTED_FILES_FILE: &str = "trusted";
 
 /// Returns the path of a list in the state directory; `None` without one.
-fn list(desk: &CliContext<'_>, name: &str) -> Option<PathBuf> {
-    desk.state().directory().map(|directory| directory.join(name))
+fn list(context: &CliContext<'_>, name: &str) -> Option<PathBuf> {
+    context.state().directory().map(|directory| directory.join(name))
 }
 
 /// Reads the lines of a list; none if it does not exist.
@@ -33,13 +33,13 @@ fn lines(path: &Path) -> Result<Vec<String>> {
 /// Adds the decisions to a configuration.
 ///
 /// Errors: as [`lines`]; an invalid rule.
-pub(crate) fn with_remembered_rules(desk: &CliContext<'_>, mut config: Config) -> Result<Config> {
-    if let Some(path) = list(desk, ALLOWED_RULES_FILE) {
+pub(crate) fn with_remembered_rules(context: &CliContext<'_>, mut config: Config) -> Result<Config> {
+    if let Some(path) = list(context, ALLOWED_RULES_FILE) {
         for rule in lines(&path)? {
             config = config.with_allow_rule(&rule, &path.display().to_string())?;
         }
     }
-    let Some(path) = list(desk, TRUSTED_FILES_FILE) else { return Ok(config) };
+    let Some(path) = list(context, TRUSTED_FILES_FILE) else { return Ok(config) };
     for line in lines(&path)? {
         let Some((digest, file)) = line.split_once(' ') else { continue };
         config = config.with_trusted_file(PathBuf::from(file), digest);
@@ -50,8 +50,8 @@ pub(crate) fn with_remembered_rules(desk: &CliContext<'_>, mut config: Config) -
 /// Appends lines to a list.
 ///
 /// Errors: no state directory, or one that cannot be written.
-fn append(desk: &CliContext<'_>, name: &str, fresh: &[String]) -> Result<()> {
-    let path = list(desk, name).ok_or_else(|| {
+fn append(context: &CliContext<'_>, name: &str, fresh: &[String]) -> Result<()> {
+    let path = list(context, name).ok_or_else(|| {
         Error::new(Code::CallInvalid, "There is no state directory, so this cannot be remembered.")
             .next("Name one with --state, or answer yes each time.")
     })?;
@@ -70,15 +70,15 @@ fn trust_failure(path: &Path, error: &std::io::Error) -> Error {
 /// Remembers allow rules.
 ///
 /// Errors: as [`append`].
-pub(crate) fn remember_rules(desk: &CliContext<'_>, rules: &[String]) -> Result<()> {
-    append(desk, ALLOWED_RULES_FILE, rules)
+pub(crate) fn remember_rules(context: &CliContext<'_>, rules: &[String]) -> Result<()> {
+    append(context, ALLOWED_RULES_FILE, rules)
 }
 
 /// `emend trust`: the project files of the roots count as the person's own, as long as they are unchanged.
 ///
 /// Errors: no project file; as [`append`].
-pub(crate) fn trust(desk: &CliContext<'_>, revoke: bool) -> Result<u8> {
-    let roots = desk.roots()?;
+pub(crate) fn trust(context: &CliContext<'_>, revoke: bool) -> Result<u8> {
+    let roots = context.roots()?;
     let found = roots
         .iter()
         .map(|root| std::fs::canonicalize(root).unwrap_or_else(|_| root.clone()))
@@ -93,10 +93,10 @@ pub(crate) fn trust(desk: &CliContext<'_>, revoke: bool) -> Result<u8> {
             Error::new(Code::PathInvalid, "A file whose path is not text of one line cannot be trusted.")
         })?;
         let bytes = std::fs::read(file).map_err(|error| io_error(name, &error))?;
-        let dry_run = desk.global.dry_run;
+        let dry_run = context.global.dry_run;
         if revoke {
             if !dry_run {
-                forget(desk, name)?;
+                forget(context, name)?;
             }
             let verb = if dry_run { "would no longer be" } else { "is no longer" };
             output::note(&format!("{name} {verb} trusted: it can only make rules stricter."));
@@ -105,7 +105,7 @@ pub(crate) fn trust(desk: &CliContext<'_>, revoke: bool) -> Result<u8> {
         // A person should have seen the file before trusting it.
         output::page(&String::from_utf8_lossy(&bytes))?;
         if !dry_run {
-            append(desk, TRUSTED_FILES_FILE, &[format!("{} {name}", Config::digest(&bytes))])?;
+            append(context, TRUSTED_FILES_FILE, &[format!("{} {name}", Config::digest(&bytes))])?;
         }
         let verb = if dry_run { "would be" } else { "is" };
         output::note(&format!("{name} {verb} trusted until it changes; `emend trust --revoke` ends that."));
@@ -114,8 +114,8 @@ pub(crate) fn trust(desk: &CliContext<'_>, revoke: bool) -> Result<u8> {
 }
 
 /// Removes a path from the list of trusted ones.
-fn forget(desk: &CliContext<'_>, name: &str) -> Result<()> {
-    let Some(path) = list(desk, TRUSTED_FILES_FILE) else { return Ok(()) };
+fn forget(context: &CliContext<'_>, name: &str) -> Result<()> {
+    let Some(path) = list(context, TRUSTED_FILES_FILE) else { return Ok(()) };
     let kept = lines(&path)?.into_iter().filter(|line| line.split_once(' ').is_none_or(|(_, file)| file != name));
     let text: String = kept.map(|line| line + "\n").collect();
     std::fs::write(&path, text).map_err(|error| io_error(&path.display().to_string(), &error))

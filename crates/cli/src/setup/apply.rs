@@ -22,18 +22,18 @@ pub(crate) struct AppliedChange {
 /// were made before are undone.
 ///
 /// Errors: refused edits.
-pub(crate) fn apply(desk: &CliContext<'_>, plan: &ClientPlan) -> Result<Vec<AppliedChange>> {
-    let dry_run = desk.global.dry_run;
-    let durability = desk.global.durability.unwrap_or_default();
+pub(crate) fn apply(context: &CliContext<'_>, plan: &ClientPlan) -> Result<Vec<AppliedChange>> {
+    let dry_run = context.global.dry_run;
+    let durability = context.global.durability.unwrap_or_default();
     for change in &plan.changes {
         change.check()?;
         if !dry_run {
-            change.call(desk, &change.engine(desk)?, true).result?;
+            change.call(context, &change.engine(context)?, true).result?;
         }
     }
     let mut done: Vec<AppliedChange> = Vec::new();
     for (nth, change) in plan.changes.iter().enumerate() {
-        match make(desk, change) {
+        match make(context, change) {
             Ok(applied) => done.push(applied),
             Err(error) => {
                 if !dry_run {
@@ -46,12 +46,12 @@ pub(crate) fn apply(desk: &CliContext<'_>, plan: &ClientPlan) -> Result<Vec<Appl
     Ok(done)
 }
 
-fn make(desk: &CliContext<'_>, change: &ConfigChange) -> Result<AppliedChange> {
-    let dry_run = desk.global.dry_run;
-    let durability = desk.global.durability.unwrap_or_default();
-    let engine = change.engine(desk)?;
+fn make(context: &CliContext<'_>, change: &ConfigChange) -> Result<AppliedChange> {
+    let dry_run = context.global.dry_run;
+    let durability = context.global.durability.unwrap_or_default();
+    let engine = change.engine(context)?;
     let backup = if dry_run { None } else { change.back_up(durability)? };
-    let reply = change.call(desk, &engine, dry_run);
+    let reply = change.call(context, &engine, dry_run);
     output::notices(&engine);
     let Answer { text, data, .. } = match reply.result {
         Ok(answer) => answer,

@@ -27,8 +27,8 @@ impl PriorFile {
     /// Reads a file and its record.
     ///
     /// Errors: content that is not text or cannot be read; a record of a newer version of this program.
-    pub(crate) fn read(desk: &CliContext<'_>, spot: ConfigLocation) -> Result<PriorFile> {
-        let record_file = RecordLocation::of(desk, &spot.path);
+    pub(crate) fn read(context: &CliContext<'_>, spot: ConfigLocation) -> Result<PriorFile> {
+        let record_file = RecordLocation::of(context, &spot.path);
         Ok(PriorFile { snapshot: spot.read()?, stored: record_file.read()?, record_file, spot })
     }
 
@@ -176,19 +176,19 @@ impl ConfigChange {
     }
 
     /// Opens an engine that may edit this file and no other guarded one. Denials by the user remain in force.
-    pub(crate) fn engine(&self, desk: &CliContext<'_>) -> Result<Engine> {
+    pub(crate) fn engine(&self, context: &CliContext<'_>) -> Result<Engine> {
         // The person's own command about this very file: the guard is for models.
         let rule = approval::rule_about(&self.before.name());
-        let config = desk.config()?.with_allow_rule(&rule, "emend mcp")?;
-        Engine::open(std::slice::from_ref(&self.before.spot.root), desk.state(), config)
+        let config = context.config()?.with_allow_rule(&rule, "emend mcp")?;
+        Engine::open(std::slice::from_ref(&self.before.spot.root), context.state(), config)
     }
 
     /// Makes the change, or shows it in a dry run. A file that changed since it was read is left alone.
-    pub(crate) fn call(&self, desk: &CliContext<'_>, engine: &Engine, dry_run: bool) -> Reply {
+    pub(crate) fn call(&self, context: &CliContext<'_>, engine: &Engine, dry_run: bool) -> Reply {
         if self.removal.is_some() {
             let patch = format!("*** Begin Patch\n*** Delete File: {}\n*** End Patch\n", self.before.name());
             let input = json!({ "input": patch, "directory": self.before.spot.root, "dry_run": dry_run });
-            return approval::call(desk, |caller| engine.call(caller, "apply", input.clone()));
+            return approval::call(context, |caller| engine.call(caller, "apply", input.clone()));
         }
         let mut input =
             json!({ "file_path": self.before.name(), "content": self.text, "on_stale": "reject", "dry_run": dry_run });
@@ -196,7 +196,7 @@ impl ConfigChange {
             Some(snapshot) => input["tag"] = snapshot.id().tag().to_string().into(),
             None => input["overwrite"] = false.into(),
         }
-        approval::call(desk, |caller| engine.call(caller, "write", input.clone()))
+        approval::call(context, |caller| engine.call(caller, "write", input.clone()))
     }
 
     /// Refuses what no dry run finds: a protected file, and one that is no longer as it was when the change was planned.

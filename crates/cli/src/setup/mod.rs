@@ -33,11 +33,11 @@ struct ClientSetup {
 /// Runs the command; returns the exit status: that of the first client for which something failed.
 ///
 /// Errors: no client; nobody who can be asked.
-pub(crate) fn run(desk: &CliContext<'_>, args: &SetupArgs) -> Result<u8> {
-    let mut setups = planned(desk, args)?;
-    let json = desk.global.json;
+pub(crate) fn run(context: &CliContext<'_>, args: &SetupArgs) -> Result<u8> {
+    let mut setups = planned(context, args)?;
+    let json = context.global.json;
     if setups.is_empty() {
-        return nothing_found(desk, args);
+        return nothing_found(context, args);
     }
     let open = setups.iter().filter(|setup| setup.has_changes()).count();
     if !json {
@@ -46,32 +46,32 @@ pub(crate) fn run(desk: &CliContext<'_>, args: &SetupArgs) -> Result<u8> {
             setups.iter().try_for_each(|setup| setup.announce(&mut out)).and_then(|()| out.flush()),
         )?;
     }
-    if open > 0 && !desk.global.dry_run && !args.yes && !confirmed(desk, args.undo, open)? {
+    if open > 0 && !context.global.dry_run && !args.yes && !confirmed(context, args.undo, open)? {
         output::note("Nothing was changed.");
         return Ok(0);
     }
     for setup in &mut setups {
-        setup.carry_out(desk);
+        setup.carry_out(context);
     }
-    if !args.undo && !desk.global.dry_run {
-        let mut servers = clients::find_registrations(desk);
+    if !args.undo && !context.global.dry_run {
+        let mut servers = clients::find_registrations(context);
         for setup in &mut setups {
             let own = servers.iter().position(|it| it.is_of(setup.client, InstallScope::User));
             setup.server = own.map(|at| servers.swap_remove(at));
         }
     }
     if json {
-        return Ok(report_json(desk, args, &setups));
+        return Ok(report_json(context, args, &setups));
     }
     let mut out = styled::stdout();
-    let printed = setups.iter().try_for_each(|setup| setup.report(&mut out, desk, args.undo));
+    let printed = setups.iter().try_for_each(|setup| setup.report(&mut out, context, args.undo));
     styled::ignore_broken_pipe(printed.and_then(|()| out.flush()))?;
     Ok(status(&setups))
 }
 
 /// Plans the changes of every client that is installed, or that was named.
-fn planned(desk: &CliContext<'_>, args: &SetupArgs) -> Result<Vec<ClientSetup>> {
-    let project = project_root(desk)?;
+fn planned(context: &CliContext<'_>, args: &SetupArgs) -> Result<Vec<ClientSetup>> {
+    let project = project_root(context)?;
     let mut out = Vec::new();
     for client in CLIENTS {
         let named = args.clients.iter().any(|it| it.name == client.name);
@@ -80,7 +80,7 @@ fn planned(desk: &CliContext<'_>, args: &SetupArgs) -> Result<Vec<ClientSetup>> 
             continue;
         }
         let plan = if args.undo {
-            plan::uninstall(desk, &files, args.follow_links)
+            plan::uninstall(context, &files, args.follow_links)
         } else {
             let wanted = InstallOptions {
                 profile: None,
@@ -89,7 +89,7 @@ fn planned(desk: &CliContext<'_>, args: &SetupArgs) -> Result<Vec<ClientSetup>> 
                 project_as_root: true,
                 follow_links: args.follow_links,
             };
-            plan::install(desk, &files, wanted)
+            plan::install(context, &files, wanted)
         };
         // Files that cannot be changed are found before anybody is asked.
         let plan = plan.and_then(|plan| plan.changes.iter().try_for_each(change::ConfigChange::check).map(|()| plan));
@@ -101,10 +101,10 @@ fn planned(desk: &CliContext<'_>, args: &SetupArgs) -> Result<Vec<ClientSetup>> 
 /// Reports that there is no client.
 ///
 /// Errors: unless there was nothing to undo.
-fn nothing_found(desk: &CliContext<'_>, args: &SetupArgs) -> Result<u8> {
+fn nothing_found(context: &CliContext<'_>, args: &SetupArgs) -> Result<u8> {
     if args.undo {
-        if desk.global.json {
-            return Ok(report_json(desk, args, &[]));
+        if context.global.json {
+            return Ok(report_json(context, args, &[]));
         }
         output::heading("No client is installed, so there is nothing to undo.")?;
         return Ok(0);
@@ -117,8 +117,8 @@ fn nothing_found(desk: &CliContext<'_>, args: &SetupArgs) -> Result<u8> {
 /// Asks the person at the terminal.
 ///
 /// Errors: there is none.
-fn confirmed(desk: &CliContext<'_>, undo: bool, clients: usize) -> Result<bool> {
-    if desk.global.json || !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+fn confirmed(context: &CliContext<'_>, undo: bool, clients: usize) -> Result<bool> {
+    if context.global.json || !io::stdin().is_terminal() || !io::stderr().is_terminal() {
         return Err(Error::new(Code::CallInvalid, "Nobody can be asked here whether to make these changes.")
             .next("Nothing was changed. Repeat the command with --yes, perhaps with --client NAME."));
     }
@@ -143,9 +143,9 @@ impl ClientSetup {
     }
 
     /// Makes the changes.
-    fn carry_out(&mut self, desk: &CliContext<'_>) {
+    fn carry_out(&mut self, context: &CliContext<'_>) {
         let Ok(plan) = &self.plan else { return };
-        match apply::apply(desk, plan) {
+        match apply::apply(context, plan) {
             Ok(applied) => self.applied = applied,
             Err(error) => self.plan = Err(error),
         }
@@ -171,7 +171,7 @@ impl ClientSetup {
     }
 
     /// Prints what was done, and what a person has to do.
-    fn report<W: Write>(&self, out: &mut StyledWriter<W>, desk: &CliContext<'_>, undo: bool) -> io::Result<()> {
+    fn report<W: Write>(&self, out: &mut StyledWriter<W>, context: &CliContext<'_>, undo: bool) -> io::Result<()> {
         let title = self.client.title;
         let plan = match &self.plan {
             Ok(plan) => plan,
@@ -180,7 +180,7 @@ impl ClientSetup {
                 return out.error(error, None);
             }
         };
-        if desk.global.dry_run {
+        if context.global.dry_run {
             self.applied.iter().try_for_each(|applied| applied.print(out))?;
             return out.heading(&format!("{title}: nothing was written."));
         }
@@ -231,10 +231,10 @@ impl ClientSetup {
     }
 }
 
-fn report_json(desk: &CliContext<'_>, args: &SetupArgs, setups: &[ClientSetup]) -> u8 {
+fn report_json(context: &CliContext<'_>, args: &SetupArgs, setups: &[ClientSetup]) -> u8 {
     let mut data = Map::new();
     data.insert("undo".to_owned(), args.undo.into());
-    data.insert("clients".to_owned(), setups.iter().map(|setup| setup.json(desk.global.dry_run)).collect());
+    data.insert("clients".to_owned(), setups.iter().map(|setup| setup.json(context.global.dry_run)).collect());
     let failed: Vec<&str> =
         setups.iter().filter(|it| it.plan.is_err() || it.broken_server().is_some()).map(|it| it.client.name).collect();
     data.insert("failed".to_owned(), failed.into());

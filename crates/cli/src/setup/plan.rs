@@ -126,7 +126,7 @@ struct Draft {
 
 /// Opens the draft of a file, or returns the one that is open.
 fn draft<'d>(
-    desk: &CliContext<'_>,
+    context: &CliContext<'_>,
     drafts: &'d mut Vec<Draft>,
     spot: ConfigLocation,
     format: ConfigFormat,
@@ -135,7 +135,7 @@ fn draft<'d>(
     let at = if let Some(at) = known {
         at
     } else {
-        let prior = PriorFile::read(desk, spot)?;
+        let prior = PriorFile::read(context, spot)?;
         let text = prior.text().to_owned();
         drafts.push(Draft { removed: text.clone(), text, prior, format, meaning: Vec::new() });
         drafts.len() - 1
@@ -146,11 +146,11 @@ fn draft<'d>(
 /// Plans an installation.
 ///
 /// Errors: files that cannot be parsed, or must not be changed; unusable directories.
-pub(crate) fn install(desk: &CliContext<'_>, files: &ClientFiles, wanted: InstallOptions) -> Result<ClientPlan> {
+pub(crate) fn install(context: &CliContext<'_>, files: &ClientFiles, wanted: InstallOptions) -> Result<ClientPlan> {
     let client = files.client;
     let mut drafts = Vec::new();
     let mut told = Vec::new();
-    let servers = draft(desk, &mut drafts, files.locate(&files.servers, wanted.follow_links)?, client.format)?;
+    let servers = draft(context, &mut drafts, files.locate(&files.servers, wanted.follow_links)?, client.format)?;
     let name = servers.prior.name();
     client.check_version(&servers.text, &name, client.format)?;
     let known = client.entry(&servers.text, &name)?;
@@ -158,11 +158,14 @@ pub(crate) fn install(desk: &CliContext<'_>, files: &ClientFiles, wanted: Instal
     let mut marker = known.as_ref().and_then(ServerEntry::replaced_tools).unwrap_or_default();
     let mut created = known.as_ref().map_or([0, 0], ServerEntry::created_directories);
     created[0] += servers.prior.missing_directories();
-    let mut entry =
-        ServerEntry { command: program()?, args: arguments(desk, files, wanted)?, env: state_entry(desk, files.scope) };
+    let mut entry = ServerEntry {
+        command: program()?,
+        args: arguments(context, files, wanted)?,
+        env: state_entry(context, files.scope),
+    };
     if let (Some(file), Some(settings)) = (&files.settings, client.settings.filter(|_| wanted.replaces || wanted.hooks))
     {
-        let draft = draft(desk, &mut drafts, files.locate(file, wanted.follow_links)?, ConfigFormat::Json)?;
+        let draft = draft(context, &mut drafts, files.locate(file, wanted.follow_links)?, ConfigFormat::Json)?;
         if file != &files.servers {
             created[1] += draft.prior.missing_directories();
         }
@@ -190,7 +193,7 @@ pub(crate) fn install(desk: &CliContext<'_>, files: &ClientFiles, wanted: Instal
     servers.meaning.insert(0, format!("adds the server emend: {line}"));
     told.insert(0, format!("{} starts: {line}", client.title));
     if wanted.replaces {
-        drop_in(desk, files, wanted, &entry.command, &mut drafts)?;
+        drop_in(context, files, wanted, &entry.command, &mut drafts)?;
     }
     let changes = drafts.into_iter().map(|draft| {
         let mut change = ConfigChange::install(draft.prior, draft.text, &draft.removed, draft.format);
@@ -231,14 +234,14 @@ fn change_settings(
 ///
 /// Errors: a file of somebody else in its place.
 fn drop_in(
-    desk: &CliContext<'_>,
+    context: &CliContext<'_>,
     files: &ClientFiles,
     wanted: InstallOptions,
     program: &str,
     drafts: &mut Vec<Draft>,
 ) -> Result<()> {
     let (Some(file), Some(ours)) = (&files.drop_in, files.client.drop_in) else { return Ok(()) };
-    let draft = draft(desk, drafts, files.locate(file, wanted.follow_links)?, ConfigFormat::Json)?;
+    let draft = draft(context, drafts, files.locate(file, wanted.follow_links)?, ConfigFormat::Json)?;
     if draft.prior.snapshot.is_some() && !is_drop_in(draft.prior.text(), ours.text) {
         let what = format!("{} is there already, and is not of emend.", shown(file));
         return Err(
@@ -259,11 +262,11 @@ fn is_drop_in(text: &str, ours: &str) -> bool {
 /// Plans the removal of everything that installations added.
 ///
 /// Errors: as [`install`].
-pub(crate) fn uninstall(desk: &CliContext<'_>, files: &ClientFiles, follow_links: bool) -> Result<ClientPlan> {
+pub(crate) fn uninstall(context: &CliContext<'_>, files: &ClientFiles, follow_links: bool) -> Result<ClientPlan> {
     let client = files.client;
     let mut drafts = Vec::new();
     let mut told = Vec::new();
-    let servers = draft(desk, &mut drafts, files.locate(&files.servers, follow_links)?, client.format)?;
+    let servers = draft(context, &mut drafts, files.locate(&files.servers, follow_links)?, client.format)?;
     let name = servers.prior.name();
     let entry = client.entry(&servers.text, &name)?;
     servers.text =
@@ -272,7 +275,7 @@ pub(crate) fn uninstall(desk: &CliContext<'_>, files: &ClientFiles, follow_links
     let marker = entry.as_ref().and_then(ServerEntry::replaced_tools).unwrap_or_default();
     let created = entry.as_ref().map_or([0, 0], ServerEntry::created_directories);
     if let (Some(file), Some(settings)) = (&files.settings, client.settings) {
-        let draft = draft(desk, &mut drafts, files.locate(file, follow_links)?, ConfigFormat::Json)?;
+        let draft = draft(context, &mut drafts, files.locate(file, follow_links)?, ConfigFormat::Json)?;
         if draft.prior.snapshot.is_some() {
             let name = draft.prior.name();
             draft.text = settings.unhook(&settings.allow(&draft.text, &marker, &name)?, &name)?;
@@ -284,7 +287,7 @@ pub(crate) fn uninstall(desk: &CliContext<'_>, files: &ClientFiles, follow_links
         }
     }
     if let (Some(file), Some(ours)) = (&files.drop_in, client.drop_in) {
-        let draft = draft(desk, &mut drafts, files.locate(file, follow_links)?, ConfigFormat::Json)?;
+        let draft = draft(context, &mut drafts, files.locate(file, follow_links)?, ConfigFormat::Json)?;
         if is_drop_in(&draft.text, ours.text) {
             draft.text = String::new();
         }
@@ -315,9 +318,9 @@ fn hook_options(entry: &ServerEntry) -> String {
 
 /// Returns the state directory as a variable of the entry, unless it is the one that every process finds by itself:
 /// clients pass different parts of their environment on, and servers and hooks have to share sessions.
-fn state_entry(desk: &CliContext<'_>, scope: InstallScope) -> Vec<(String, String)> {
+fn state_entry(context: &CliContext<'_>, scope: InstallScope) -> Vec<(String, String)> {
     let usual = choose_base_strategy().ok().map(|base| base.home_dir().join(".local/state/emendate"));
-    let state = match desk.state() {
+    let state = match context.state() {
         StateLocation::Directory(state) | StateLocation::Throwaway(state) if scope == InstallScope::User => state,
         _ => return Vec::new(),
     };
@@ -350,7 +353,7 @@ fn path_refusal(what: String) -> Error {
 /// Returns the arguments of the server.
 ///
 /// Errors: a client that requires explicit directories; missing directories.
-fn arguments(desk: &CliContext<'_>, files: &ClientFiles, wanted: InstallOptions) -> Result<Vec<String>> {
+fn arguments(context: &CliContext<'_>, files: &ClientFiles, wanted: InstallOptions) -> Result<Vec<String>> {
     let client = files.client;
     let mut words = vec!["mcp".to_owned()];
     let replaced = client.profile.filter(|_| wanted.replaces).and_then(profile);
@@ -360,8 +363,8 @@ fn arguments(desk: &CliContext<'_>, files: &ClientFiles, wanted: InstallOptions)
     let mut roots = Vec::new();
     // In a project's file the directory is the project, wherever it is on the machine that reads the file.
     if files.scope == InstallScope::User {
-        for root in &desk.global.root {
-            let root = desk.absolute(root)?;
+        for root in &context.global.root {
+            let root = context.absolute(root)?;
             let real = root.canonicalize().map_err(|error| crate::io_error(&shown(&root), &error))?;
             let text = real.into_os_string().into_string();
             roots.push(text.map_err(|_| Error::new(Code::PathInvalid, format!("{} is not text.", shown(&root))))?);

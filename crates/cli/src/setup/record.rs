@@ -33,8 +33,8 @@ pub(crate) struct RecordLocation {
 
 impl RecordLocation {
     /// Finds the place of the record of a file.
-    pub(crate) fn of(desk: &CliContext<'_>, file: &Path) -> RecordLocation {
-        let directory = match desk.state() {
+    pub(crate) fn of(context: &CliContext<'_>, file: &Path) -> RecordLocation {
+        let directory = match context.state() {
             StateLocation::Directory(directory) | StateLocation::Throwaway(directory) => Some(directory),
             _ => None,
         };

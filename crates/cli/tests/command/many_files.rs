@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 /// Files of the operation, and those that a reply lists.
 const FILES: usize = 130;
-const LISTED: usize = 100;
+const OPERATION_DIFFS_MAX: usize = 100;
 
 /// Creates a workspace in which one operation changed all files.
 fn changed() -> Bed {
@@ -26,20 +26,20 @@ fn diffs(text: &str) -> usize {
 fn person_sees_the_first_files_and_how_to_see_the_others() {
     let bed = changed();
     let undone = bed.run(&["undo"]).exits(0).out;
-    assert_eq!(diffs(&undone), LISTED);
+    assert_eq!(diffs(&undone), OPERATION_DIFFS_MAX);
     let hint = undone.lines().last().unwrap();
     assert!(hint.starts_with("note: 30 more files are not listed: emend show 2-"), "{hint}");
     let (_, command) = hint.split_once("emend ").unwrap();
     let (command, _) = command.split_once(',').unwrap();
     let rest = bed.run(&command.split(' ').collect::<Vec<_>>()).exits(0).out;
-    assert_eq!(diffs(&rest), FILES - LISTED);
+    assert_eq!(diffs(&rest), FILES - OPERATION_DIFFS_MAX);
     assert!(rest.contains("0129.txt") && !rest.contains("more files are not listed"), "{rest}");
-    assert_eq!(diffs(&bed.run(&["redo"]).exits(0).out), LISTED);
-    assert_eq!(diffs(&bed.run(&["show"]).exits(0).out), LISTED);
+    assert_eq!(diffs(&bed.run(&["redo"]).exits(0).out), OPERATION_DIFFS_MAX);
+    assert_eq!(diffs(&bed.run(&["show"]).exits(0).out), OPERATION_DIFFS_MAX);
     assert_eq!(diffs(&bed.run(&["show", "--all"]).exits(0).out), FILES);
     assert_eq!(diffs(&bed.run(&["show", "-n", "3"]).exits(0).out), 3);
     let between = bed.run(&["diff", "1^..1"]).exits(0).out;
-    assert_eq!(diffs(&between), LISTED);
+    assert_eq!(diffs(&between), OPERATION_DIFFS_MAX);
     assert!(between.ends_with("repeat the command with --from 100, or --all\n"), "{between}");
     let list = bed.run(&["history"]).exits(0).out;
     assert!(list.contains("… and 120 more files"), "{list}");
@@ -51,7 +51,7 @@ fn programs_and_models_get_a_count_and_the_next_call() {
     let undo = bed.call("undo", &json!({})).exits(0).json();
     let listed =
         |reply: &Value| (reply["data"]["files"].as_array().unwrap().len(), reply["data"]["filesTotal"].clone());
-    assert_eq!(listed(&undo), (LISTED, json!(FILES)));
+    assert_eq!(listed(&undo), (OPERATION_DIFFS_MAX, json!(FILES)));
     let omitted = undo["data"]["omitted"]["fields"].as_array().unwrap();
     assert!(omitted.iter().any(|it| it["field"] == "files" && it["of"] == FILES), "{omitted:?}");
     let text = undo["text"].as_str().unwrap();
@@ -59,9 +59,9 @@ fn programs_and_models_get_a_count_and_the_next_call() {
     assert!(text.contains("30 more files are not listed here, of 130."), "{text}");
     assert!(text.contains(&format!("Call history with id \"{id}\" and from \"100\"")), "{text}");
     let first = bed.call("history", &json!({ "id": id })).exits(0).json();
-    assert_eq!(listed(&first), (LISTED, json!(FILES)));
+    assert_eq!(listed(&first), (OPERATION_DIFFS_MAX, json!(FILES)));
     let rest = bed.call("history", &json!({ "id": id, "from": first["data"]["next"] })).exits(0).json();
-    assert_eq!((listed(&rest), rest["data"].get("next")), ((FILES - LISTED, json!(FILES)), None));
+    assert_eq!((listed(&rest), rest["data"].get("next")), ((FILES - OPERATION_DIFFS_MAX, json!(FILES)), None));
     let wrong = bed.call("history", &json!({ "id": id, "from": "x" })).exits(2).json();
     assert!(wrong["next"].as_str().unwrap().contains("Omit from"), "{wrong}");
     let total = bed.run(&["stats", "--json"]).exits(0).json();

@@ -11,7 +11,7 @@ use std::time::Duration;
 const CANCEL_POLL: Duration = Duration::from_millis(100);
 
 /// A call that waits.
-pub(crate) struct ParkedCall {
+pub(crate) struct WaitingCall {
     /// Value that the reply repeats.
     pub(crate) id: Value,
     tool: String,
@@ -25,7 +25,7 @@ pub(crate) struct ParkedCall {
 }
 
 /// The end of the wait of a call.
-pub(crate) enum ParkedEnd {
+pub(crate) enum WaitResult {
     /// A person answered.
     Answered(Approval),
     /// Nobody answered in time.
@@ -37,23 +37,23 @@ pub(crate) enum ParkedEnd {
 /// A reply, or the call that waits for it.
 pub(crate) enum Outcome {
     Reply(Value, Reply),
-    Parked(ParkedCall),
+    Waiting(WaitingCall),
 }
 
-/// Makes a call that may wait; if it needs a person, it comes back parked.
+/// Makes a call that may wait; if it needs a person, it comes back as one that waits.
 pub(crate) fn call(engine: &Engine, caller: &CallContext, id: Value, tool: String, input: Value) -> Outcome {
     let reply = engine.call(caller, &tool, input.clone());
     let call = AskingCall { profile: None, tool: &tool, input: &input };
     match (engine.questions().store(caller, call, &reply, None), &caller.handle) {
         (Some(question), Some(watch)) => {
             let (watch, client_gone) = (watch.clone(), engine.client_gone_flag());
-            Outcome::Parked(ParkedCall { id, tool, input, watch, reply, question, client_gone })
+            Outcome::Waiting(WaitingCall { id, tool, input, watch, reply, question, client_gone })
         }
         _ => Outcome::Reply(id, reply),
     }
 }
 
-impl ParkedCall {
+impl WaitingCall {
     /// The id of its question.
     pub(crate) fn question(&self) -> &str {
         self.question.id()
@@ -61,32 +61,32 @@ impl ParkedCall {
 
     /// Waits for the end; `None` if nobody reads the replies any more: then the question stays, and the process that
     /// answers it carries it out.
-    pub(crate) fn wait(&self) -> Option<ParkedEnd> {
+    pub(crate) fn wait(&self) -> Option<WaitResult> {
         while !self.client_gone.load(Ordering::Relaxed) {
             if self.watch.is_stopped() {
-                return Some(ParkedEnd::Cancelled);
+                return Some(WaitResult::Cancelled);
             }
             match self.question.wait(CANCEL_POLL) {
                 Ok(WaitEnd::StillWaiting) => {}
-                Ok(WaitEnd::Answered(approval)) => return Some(ParkedEnd::Answered(approval)),
+                Ok(WaitEnd::Answered(approval)) => return Some(WaitResult::Answered(approval)),
                 // Without the state directory there is no answer.
-                _ => return Some(ParkedEnd::TimeOver),
+                _ => return Some(WaitResult::TimeOver),
             }
         }
         None
     }
 
     /// Continues the call after its wait. The answered call may need a person again.
-    pub(crate) fn resume(self, engine: &Engine, caller: &CallContext, end: ParkedEnd) -> Outcome {
-        let ParkedCall { id, tool, input, watch, mut reply, question, client_gone } = self;
+    pub(crate) fn resume(self, engine: &Engine, caller: &CallContext, end: WaitResult) -> Outcome {
+        let WaitingCall { id, tool, input, watch, mut reply, question, client_gone } = self;
         let approval = match end {
-            ParkedEnd::Answered(approval) => approval,
-            ParkedEnd::TimeOver => {
+            WaitResult::Answered(approval) => approval,
+            WaitResult::TimeOver => {
                 question.withdraw();
                 reply.result = reply.result.map_err(|error| question.time_over(error));
                 return Outcome::Reply(id, reply);
             }
-            ParkedEnd::Cancelled => {
+            WaitResult::Cancelled => {
                 question.withdraw();
                 let error = Error::new(Code::CallCancelled, "The call was cancelled while it waited for a person.");
                 return Outcome::Reply(id, Reply::refusal(error, SeedCodes::None));
@@ -98,7 +98,7 @@ impl ParkedCall {
         let next = engine.questions().store(&caller, call, &reply, Some(question.until()));
         question.finish(&reply, next.as_ref());
         match next {
-            Some(question) => Outcome::Parked(ParkedCall { id, tool, input, watch, reply, question, client_gone }),
+            Some(question) => Outcome::Waiting(WaitingCall { id, tool, input, watch, reply, question, client_gone }),
             None => Outcome::Reply(id, reply),
         }
     }
