@@ -55,8 +55,8 @@ pub enum Kind {
 
 /// Every kind with its meaning, as listed in docs/formats/oracles.md.
 pub static KINDS: &[(Kind, &str)] = &[
-    (Kind::Alike, "both did what the patch means"),
-    (Kind::OnlyOurs, "the tool refused; Emendate did what the patch means"),
+    (Kind::Alike, "both made the intended change"),
+    (Kind::OnlyOurs, "the tool refused; Emendate made the intended change"),
     (Kind::OtherPlace, "the old lines occur in several places, and the tool took a wrong one, Emendate the right one"),
     (Kind::Fuzz, "the tool ignored context and took a wrong place; without that option it agrees or refuses"),
     (Kind::EmptyFile, "the patch deletes a file, and the tool leaves it empty"),
