@@ -449,7 +449,7 @@ pub trait OperationLog: Send + Sync {
 
     /// Remembers files that were not known, as the state from which later changes start. Cheap: most of the work is
     /// done by [`OperationLog::settle`], or by the next query. Known states stay.
-    fn know(&self, found: &[NewlyKnown<'_>]) -> Result<()>;
+    fn remember_files(&self, found: &[NewlyKnown<'_>]) -> Result<()>;
 
     /// Does the postponed work. To be called after an answer.
     fn settle(&self) -> Result<()> {

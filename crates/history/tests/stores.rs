@@ -123,8 +123,8 @@ impl OperationLog for Chosen {
     fn log_outside(&self, operation: &Operation, contents: &[OutsideContent<'_>]) -> Result<Option<LogReceipt>> {
         self.now().log_outside(operation, contents)
     }
-    fn know(&self, found: &[NewlyKnown<'_>]) -> Result<()> {
-        self.now().know(found)
+    fn remember_files(&self, found: &[NewlyKnown<'_>]) -> Result<()> {
+        self.now().remember_files(found)
     }
     fn settle(&self) -> Result<()> {
         self.now().settle()

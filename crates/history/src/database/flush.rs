@@ -226,7 +226,7 @@ impl Database {
     ) -> rusqlite::Result<()> {
         let found: Vec<NewlyKnown<'_>> = frame.iter().map(FoundEntry::as_known).collect();
         let prepared = prepared::of_found(&found, &self.limits);
-        outside::know(connection, &found, &prepared, (clock::now_us(), &self.limits), cache_update)
+        outside::remember_files(connection, &found, &prepared, (clock::now_us(), &self.limits), cache_update)
     }
 
     /// Appends an operation to the append log; `None` if it has to go into the database.

@@ -214,7 +214,7 @@ mod tests {
         file.file.set_len(torn).unwrap();
 
         let known = [NewlyKnown { path: b"/b", state: state(b"two"), bytes: Some(b"two") }];
-        open().know(&known).unwrap();
+        open().remember_files(&known).unwrap();
         assert_eq!(paths(&database), [&b"/b"[..]]);
         let store = open();
         let newest = store.newest_seen(&[b"/a", b"/b", b"/torn"]).unwrap();
@@ -249,7 +249,7 @@ mod tests {
             let bytes = [b'x', u8::try_from(nth).unwrap()];
             let (writer, reader) = if nth % 2 == 0 { (&one, &other) } else { (&other, &one) };
             assert_eq!(reader.newest_seen(&[path]).unwrap(), [None]);
-            writer.know(&[NewlyKnown { path, state: state(&bytes), bytes: Some(&bytes) }]).unwrap();
+            writer.remember_files(&[NewlyKnown { path, state: state(&bytes), bytes: Some(&bytes) }]).unwrap();
             assert_eq!(reader.newest_seen(&[path]).unwrap(), [Some(ContentId::of(&bytes))]);
         }
     }

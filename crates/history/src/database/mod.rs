@@ -334,7 +334,7 @@ impl OperationLog for Database {
         Ok(logged)
     }
 
-    fn know(&self, found: &[NewlyKnown<'_>]) -> Result<()> {
+    fn remember_files(&self, found: &[NewlyKnown<'_>]) -> Result<()> {
         if !self.on_network {
             return self.keep_found(&mut self.state(), found);
         }
@@ -343,7 +343,7 @@ impl OperationLog for Database {
         let state = &mut *self.state();
         let now = clock::now_us();
         self.change_records(state, |connection, cache_update| {
-            outside::know(connection, found, &prepared, (now, &self.limits), cache_update)
+            outside::remember_files(connection, found, &prepared, (now, &self.limits), cache_update)
         })?;
         self.upkeep(state, now)
     }

@@ -163,7 +163,7 @@ pub(super) fn mark_unknown(
 }
 
 /// Remembers files that were not known, with their contents, if those are kept.
-pub(super) fn know(
+pub(super) fn remember_files(
     connection: &Connection,
     found: &[NewlyKnown<'_>],
     prepared: &[Option<PreparedBytes<'_>>],

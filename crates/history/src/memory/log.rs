@@ -85,7 +85,7 @@ impl OperationLog for MemoryHistory {
         Ok(Some(inner.log(&operation, &changes, &[], None, &self.limits)))
     }
 
-    fn know(&self, found: &[NewlyKnown<'_>]) -> Result<()> {
+    fn remember_files(&self, found: &[NewlyKnown<'_>]) -> Result<()> {
         let inner = &mut *self.inner();
         for NewlyKnown { path, state, bytes } in found {
             if inner.known.contains_key(*path) {

@@ -455,9 +455,9 @@ fn snapshots(open: Open<'_>) {
     let store = open(HistoryLimits::default());
     let found =
         |path, bytes: &'static [u8]| NewlyKnown { path, state: file_state(bytes, 0o644).unwrap(), bytes: Some(bytes) };
-    store.know(&[found(b"/a", b"one"), found(PATH, b"two")]).unwrap();
+    store.remember_files(&[found(b"/a", b"one"), found(PATH, b"two")]).unwrap();
     // Known states stay.
-    store.know(&[found(b"/a", b"three")]).unwrap();
+    store.remember_files(&[found(b"/a", b"three")]).unwrap();
     let mut paths = store.known_paths(&|_| true).unwrap();
     paths.sort();
     assert_eq!(paths, [b"/a".to_vec(), PATH.to_vec()]);

@@ -338,7 +338,7 @@ impl RootScan<'_> {
             let bytes = fits.then_some(&*fresh.bytes);
             found.push(NewlyKnown { path: key(&fresh.place), state: fresh.file.state(), bytes });
         }
-        if found.is_empty() || self.dry_run { Ok(()) } else { self.context.history(self.root).know(&found) }
+        if found.is_empty() || self.dry_run { Ok(()) } else { self.context.history(self.root).remember_files(&found) }
     }
 
     /// Stores the contents of unchanged files of which the history has only the id, as after the edit of a large file:
