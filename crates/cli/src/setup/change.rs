@@ -293,8 +293,9 @@ fn put(spot: &ConfigLocation, like: Option<&ConfigLocation>, bytes: &[u8], durab
     let expect =
         old.as_ref().map_or(Precondition::Missing, |old| Precondition::Version { bytes: &old.bytes, meta: &old.meta });
     let pieces = [bytes];
-    let goal = NewState::File { chunks: &pieces, executable: None, mode: None, like: like.as_ref(), attributes: None };
-    store.stage(&[FileWrite { path: &place, precondition: expect, new_state: goal }], durability)?.commit()?;
+    let new_state =
+        NewState::File { chunks: &pieces, executable: None, mode: None, like: like.as_ref(), attributes: None };
+    store.stage(&[FileWrite { path: &place, precondition: expect, new_state: new_state }], durability)?.commit()?;
     Ok(())
 }
 

@@ -42,8 +42,8 @@ fn git_applies_what_show_prints() {
         let args: &[&str] = if reverse { &["apply", "--index", "-R"] } else { &["apply", "--index"] };
         git(&bed, args, &shown);
         let tree = git(&bed, &["write-tree"], "");
-        let goal = if reverse { git(&bed, &["rev-parse", "HEAD^{tree}"], "") } else { want.clone() };
-        assert_eq!(tree, goal, "{shown}");
+        let wanted_tree = if reverse { git(&bed, &["rev-parse", "HEAD^{tree}"], "") } else { want.clone() };
+        assert_eq!(tree, wanted_tree, "{shown}");
     }
     // From a directory below, too: the names are those of the repository.
     git(&bed, &["read-tree", "-u", "--reset", "HEAD"], "");

@@ -53,12 +53,12 @@ impl HistoryStores {
     /// Returns the history of a root. A database that cannot be opened is replaced by one in memory, with a notice.
     pub(crate) fn of(&self, roots: &[RootInfo], root: usize) -> &dyn History {
         static NOWHERE: OnceLock<MemoryHistory> = OnceLock::new();
-        let (Some(shelf), Some(failed), Some(root)) =
+        let (Some(store), Some(failed), Some(root)) =
             (self.stores.get(root), self.open_errors.get(root), roots.get(root))
         else {
             return NOWHERE.get_or_init(|| MemoryHistory::new(HistoryLimits::default()));
         };
-        &**shelf.get_or_init(|| match &self.state {
+        &**store.get_or_init(|| match &self.state {
             StateLocation::Memory => Box::new(MemoryHistory::new(self.limits)),
             StateLocation::Nowhere => Box::new(MemoryHistory::new(HistoryLimits { blob: 0, ..self.limits })),
             StateLocation::Directory(directory) | StateLocation::Throwaway(directory) => {
@@ -110,7 +110,7 @@ impl HistoryStores {
     /// Takes the messages to show once.
     pub(crate) fn notices(&self) -> Vec<String> {
         let mut all = std::mem::take(&mut *self.notices.lock().unwrap_or_else(PoisonError::into_inner));
-        all.extend(self.stores.iter().filter_map(OnceLock::get).flat_map(|shelf| shelf.notices()));
+        all.extend(self.stores.iter().filter_map(OnceLock::get).flat_map(|store| store.notices()));
         all
     }
 }

@@ -241,12 +241,12 @@ fn leftovers_of_a_dead_process_are_recovered_at_the_next_start() {
         let root = PathBuf::from(root);
         let store = LocalStore::open(&[root.join("work")]).unwrap().with_journal(&root.join("state/journal")).unwrap();
         let places = ["new/one", "two"].map(|name| store.resolve_path(&root.join("work").join(name)).unwrap());
-        let drafts = places.each_ref().map(|place| FileWrite {
+        let writes = places.each_ref().map(|place| FileWrite {
             path: place,
             precondition: Precondition::Missing,
             new_state: NewState::content(&[b"x"]),
         });
-        let _staged = store.stage(&drafts, Durability::Process).unwrap();
+        let _staged = store.stage(&writes, Durability::Process).unwrap();
         std::process::abort();
     }
     let dir = tempfile::tempdir().unwrap();

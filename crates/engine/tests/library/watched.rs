@@ -69,8 +69,8 @@ impl Store for Watched {
     fn lookup_names(&self, root: usize, folder: &Path, names: &[&OsStr]) -> Result<Vec<Option<NameInfo>>> {
         self.local.lookup_names(root, folder, names)
     }
-    fn stage<'a>(&'a self, drafts: &'a [FileWrite<'a>], durability: Durability) -> Result<Staged<'a>> {
+    fn stage<'a>(&'a self, writes: &'a [FileWrite<'a>], durability: Durability) -> Result<Staged<'a>> {
         (self.reached)("before staging");
-        Ok(Staged::new(Step(self.local.stage(drafts, durability)?, &*self.reached)))
+        Ok(Staged::new(Step(self.local.stage(writes, durability)?, &*self.reached)))
     }
 }

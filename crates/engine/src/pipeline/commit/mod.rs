@@ -47,11 +47,11 @@ pub(crate) fn commit(
     let pieces: Vec<Vec<&[u8]>> = writing.iter().map(|plan| plan.changes.chunks(plan.before.raw()).collect()).collect();
     let parts: Vec<Vec<SpliceChunk<'_>>> = writing.iter().map(|plan| plan.chunks()).collect();
     let content = writing.iter().zip(pieces.iter().zip(&parts));
-    let drafts: Vec<FileWrite<'_>> = content.map(|(plan, (pieces, parts))| plan.to_file_write(pieces, parts)).collect();
-    if drafts.is_empty() {
+    let writes: Vec<FileWrite<'_>> = content.map(|(plan, (pieces, parts))| plan.to_file_write(pieces, parts)).collect();
+    if writes.is_empty() {
         return Ok(CommitResult { files: plans.iter().map(|_| None).collect(), ..CommitResult::default() });
     }
-    let staged = context.store().stage(&drafts, context.config().durability)?;
+    let staged = context.store().stage(&writes, context.config().durability)?;
     let ahead = staged.preview();
     let promised = writing.iter().find_map(|plan| plan.expected_content);
     if promised.is_some() && promised != ahead.spliced_content {
@@ -64,10 +64,10 @@ pub(crate) fn commit(
     }
     // From here on the disk is busy; previews are prepared in the meantime.
     let shows = context.config().shows;
-    let room = context.reply_limits(caller).file_budget(drafts.len());
+    let room = context.reply_limits(caller).file_budget(writes.len());
     let previews: Vec<Option<Preview>> = plans
         .iter()
-        .map(|plan| (plan.writes() && drafts.len() <= PREVIEWED_FILES_MAX).then(|| Preview::of(plan, shows, room)))
+        .map(|plan| (plan.writes() && writes.len() <= PREVIEWED_FILES_MAX).then(|| Preview::of(plan, shows, room)))
         .collect();
     let mut stamps = ahead.metadata.into_iter();
     let known: Vec<Option<(FileMeta, Option<Record>)>> = plans

@@ -300,7 +300,7 @@ impl FilePlan {
             CurrentState::Link(target) => Precondition::Link { target },
         };
         let like = self.source_file.as_ref().map(|origin| &origin.place);
-        let goal = match &self.target {
+        let new_state = match &self.target {
             TargetState::File => {
                 let attributes = self.attributes.as_ref();
                 NewState::File { chunks: pieces, executable: self.executable, mode: self.mode, like, attributes }
@@ -308,7 +308,7 @@ impl FilePlan {
             TargetState::Link(target) => NewState::Link { target },
             TargetState::Nothing => NewState::Absent,
         };
-        FileWrite { path: &self.place, precondition: expect, new_state: goal }
+        FileWrite { path: &self.place, precondition: expect, new_state: new_state }
     }
 }
 
