@@ -2,20 +2,20 @@
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests make and look at files")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, unreachable_pub, reason = "tests")]
 
-mod rig;
+mod fixture;
 
 use emendate_core::Code;
 use emendate_fs::{
     DirEntry, Durability, EntryKind, FileWrite, MemoryStore, NewState, Precondition, Store, WriteMethod,
 };
-use rig::{LEVELS, Rig, expect, refused, replace};
+use fixture::{LEVELS, StoreFixture, expect, refused, replace};
 use std::path::Path;
 
 /// Runs a check on a fresh disk store and on a fresh memory store; the root is the store's first.
 fn on_both(check: fn(&dyn Store, &Path)) {
-    let rig = Rig::new();
-    check(&rig.store, &rig.root);
-    rig.clean();
+    let fixture = StoreFixture::new();
+    check(&fixture.store, &fixture.root);
+    fixture.clean();
     let memory = MemoryStore::new(Path::new("/work/root"));
     check(&memory, Path::new("/work/root"));
 }

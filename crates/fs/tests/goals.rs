@@ -2,13 +2,13 @@
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests make and look at files")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, unreachable_pub, reason = "tests")]
 
-mod rig;
+mod fixture;
 
 use emendate_core::{Code, Result};
 use emendate_fs::{
     Durability, FileVersion, FileWrite, MemoryStore, NewState, Precondition, SafePath, Store, WriteMethod, WriteReport,
 };
-use rig::{LEVELS, Rig, as_nobody, expect, refused, replace};
+use fixture::{LEVELS, StoreFixture, as_nobody, expect, refused, replace};
 use std::ffi::OsStr;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -37,7 +37,7 @@ impl<'a> Call<'a> {
         let one = |&(name, to): &(&str, To)| {
             let place = store.resolve_no_follow(&root.join(name)).unwrap();
             let link = store.read_link(&place).unwrap();
-            let version = if link.is_some() { None } else { store.read(&place, rig::LIMIT, Vec::new()).unwrap() };
+            let version = if link.is_some() { None } else { store.read(&place, fixture::LIMIT, Vec::new()).unwrap() };
             (place, version, link, to)
         };
         let asks: Vec<_> = asks.iter().map(one).collect();
@@ -103,7 +103,7 @@ fn tree(store: &dyn Store, root: &Path, names: &[&str]) -> Vec<String> {
         if let Some(target) = store.read_link(&place).unwrap() {
             return format!("{name} -> {}", target.to_str().unwrap());
         }
-        store.read(&place, rig::LIMIT, Vec::new()).unwrap().map_or_else(
+        store.read(&place, fixture::LIMIT, Vec::new()).unwrap().map_or_else(
             || format!("{name} -"),
             |it| format!("{name} {:o} {}", it.meta.mode & 0o7777, String::from_utf8(it.bytes).unwrap()),
         )
@@ -113,9 +113,9 @@ fn tree(store: &dyn Store, root: &Path, names: &[&str]) -> Vec<String> {
 
 /// Runs a check on a fresh disk store and on a fresh memory store.
 fn on_both(check: fn(&dyn Store, &Path)) {
-    let rig = Rig::new();
-    check(&rig.store, &rig.root);
-    rig.clean();
+    let fixture = StoreFixture::new();
+    check(&fixture.store, &fixture.root);
+    fixture.clean();
     check(&MemoryStore::new(Path::new("/work/root")), Path::new("/work/root"));
 }
 
@@ -230,8 +230,8 @@ fn transactions_with_every_kind_of_change_are_atomic() {
     let spoil = |store: &dyn Store, root: &Path| put(store, root, &[("last", "theirs")]);
     let memory = MemoryStore::new(Path::new("/root"));
     for level in LEVELS {
-        let rig = Rig::new();
-        for (store, root) in [(&rig.store as &dyn Store, &*rig.root), (&memory, Path::new("/root"))] {
+        let fixture = StoreFixture::new();
+        for (store, root) in [(&fixture.store as &dyn Store, &*fixture.root), (&memory, Path::new("/root"))] {
             let mut before = setup(store, root);
             refused(Call::new(store, root, &all).go(level, spoil), Code::ConflictRaced);
             before[8] = "last 644 theirs".to_owned();
@@ -254,7 +254,7 @@ fn transactions_with_every_kind_of_change_are_atomic() {
             go(store, root, &[("made/new", To::Gone), ("made/link", To::Gone), ("target", To::Gone)]).unwrap();
             go(store, root, &[("link", To::Gone), ("mode", To::Gone)]).unwrap();
         }
-        rig.clean();
+        fixture.clean();
     }
 }
 
@@ -263,20 +263,21 @@ fn transactions_with_every_kind_of_change_are_atomic() {
 #[test]
 fn published_files_are_rolled_back() {
     for level in LEVELS {
-        let rig = Rig::new();
+        let fixture = StoreFixture::new();
         for name in ["edited", "moved", "linked"] {
-            rig.put(name, "old");
+            fixture.put(name, "old");
         }
-        rig.mode("moved", 0o750);
-        rig.mode("linked", 0o640);
-        std::fs::hard_link(rig.path("linked"), rig.path("twin")).unwrap();
+        fixture.mode("moved", 0o750);
+        fixture.mode("linked", 0o640);
+        std::fs::hard_link(fixture.path("linked"), fixture.path("twin")).unwrap();
         for (name, target) in [("link", "a"), ("other", "b")] {
-            std::os::unix::fs::symlink(target, rig.path(name)).unwrap();
+            std::os::unix::fs::symlink(target, fixture.path(name)).unwrap();
         }
         let names = ["made/new", "made/link", "edited", "moved", "target", "link", "other", "linked", "twin"];
-        let before = tree(&rig.store, &rig.root, &names);
+        let before = tree(&fixture.store, &fixture.root, &names);
         let inodes = || {
-            ["edited", "moved", "link", "other", "linked"].map(|name| rig.path(name).symlink_metadata().unwrap().ino())
+            ["edited", "moved", "link", "other", "linked"]
+                .map(|name| fixture.path(name).symlink_metadata().unwrap().ino())
         };
         let numbers = inodes();
         let asks = [
@@ -290,15 +291,15 @@ fn published_files_are_rolled_back() {
             ("linked", To::Mode(true)),
             ("twin", To::Text("new")),
         ];
-        let mut call = Call::new(&rig.store, &rig.root, &asks);
+        let mut call = Call::new(&fixture.store, &fixture.root, &asks);
         // A change of the mode alone would leave the bytes of the twin as expected.
         call.asks[7].3 = To::Text("changed");
         let message = refused(call.go(level, |_, _| ()), Code::ConflictRaced);
         assert!(message.contains("8 files") && message.contains("put back"), "{message}");
-        assert_eq!(tree(&rig.store, &rig.root, &names), before);
+        assert_eq!(tree(&fixture.store, &fixture.root, &names), before);
         assert_eq!(inodes(), numbers, "put back, not written again");
-        assert!(!rig.path("made").exists());
-        rig.clean();
+        assert!(!fixture.path("made").exists());
+        fixture.clean();
     }
 }
 
@@ -322,20 +323,20 @@ fn concurrent_save_is_never_removed() {
     ];
     for level in LEVELS {
         for (name, foreign) in cases {
-            let rig = Rig::new();
-            let path = rig.put(name, "old");
-            rig.put("first", "1");
-            let call = Call::new(&rig.store, &rig.root, &[("first", To::Gone), (name, To::Gone)]);
+            let fixture = StoreFixture::new();
+            let path = fixture.put(name, "old");
+            fixture.put("first", "1");
+            let call = Call::new(&fixture.store, &fixture.root, &[("first", To::Gone), (name, To::Gone)]);
             refused(call.go(level, |_, _| foreign(&path)), Code::ConflictRaced);
-            assert!(path.symlink_metadata().is_ok() && rig.text("first") == "1");
-            rig.clean();
+            assert!(path.symlink_metadata().is_ok() && fixture.text("first") == "1");
+            fixture.clean();
         }
         // The link has another target by now, or is not a link.
         for now in [Some("b"), None] {
-            let rig = Rig::new();
-            std::os::unix::fs::symlink("a", rig.path("l")).unwrap();
+            let fixture = StoreFixture::new();
+            std::os::unix::fs::symlink("a", fixture.path("l")).unwrap();
             for to in [To::Gone, To::Link("c"), To::Text("c")] {
-                let call = Call::new(&rig.store, &rig.root, &[("l", to)]);
+                let call = Call::new(&fixture.store, &fixture.root, &[("l", to)]);
                 let result = call.go(level, |_, root| {
                     std::fs::remove_file(root.join("l")).unwrap();
                     match now {
@@ -344,44 +345,44 @@ fn concurrent_save_is_never_removed() {
                     }
                 });
                 refused(result, Code::ConflictRaced);
-                assert_eq!(std::fs::read_link(rig.path("l")).ok(), now.map(PathBuf::from));
-                let _ = std::fs::remove_file(rig.path("l"));
-                std::os::unix::fs::symlink("a", rig.path("l")).unwrap();
+                assert_eq!(std::fs::read_link(fixture.path("l")).ok(), now.map(PathBuf::from));
+                let _ = std::fs::remove_file(fixture.path("l"));
+                std::os::unix::fs::symlink("a", fixture.path("l")).unwrap();
             }
-            rig.clean();
+            fixture.clean();
         }
     }
 }
 
 #[test]
 fn removal_and_move_respect_permissions_and_owners() {
-    let rig = Rig::new();
-    rig.put("locked", "old");
-    rig.mode("locked", 0o444);
-    refused(go(&rig.store, &rig.root, &[("locked", To::Gone)]), Code::IoPermission);
-    rig.put("open/first", "old");
-    rig.put("closed/f", "old");
-    rig.put("open/theirs", "old");
+    let fixture = StoreFixture::new();
+    fixture.put("locked", "old");
+    fixture.mode("locked", 0o444);
+    refused(go(&fixture.store, &fixture.root, &[("locked", To::Gone)]), Code::IoPermission);
+    fixture.put("open/first", "old");
+    fixture.put("closed/f", "old");
+    fixture.put("open/theirs", "old");
     for name in ["open/first", "closed/f"] {
-        rig.mode(name, 0o666);
+        fixture.mode(name, 0o666);
     }
-    std::fs::set_permissions(rig.outer.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
-    rig.mode("open", 0o777);
-    rig.mode("closed", 0o755);
-    let rig = &rig;
+    std::fs::set_permissions(fixture.outer.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+    fixture.mode("open", 0o777);
+    fixture.mode("closed", 0o755);
+    let fixture = &fixture;
     as_nobody(move || {
         let asks = [("open/first", To::Gone), ("closed/f", To::Gone)];
-        refused(go(&rig.store, &rig.root, &asks), Code::IoPermission);
-        refused(go(&rig.store, &rig.root, &[("open/theirs", To::Gone)]), Code::IoPermission);
-        refused(go(&rig.store, &rig.root, &[("closed/l", To::Link("x"))]), Code::IoPermission);
+        refused(go(&fixture.store, &fixture.root, &asks), Code::IoPermission);
+        refused(go(&fixture.store, &fixture.root, &[("open/theirs", To::Gone)]), Code::IoPermission);
+        refused(go(&fixture.store, &fixture.root, &[("closed/l", To::Link("x"))]), Code::IoPermission);
         // A moved file belongs to the mover, without set-id bits that would act for its old owner.
         let written =
-            go(&rig.store, &rig.root, &[("open/first", To::Gone), ("open/new", To::Like("old", "open/first"))]);
+            go(&fixture.store, &fixture.root, &[("open/first", To::Gone), ("open/new", To::Like("old", "open/first"))]);
         assert!(written.unwrap()[1].notes[0].contains("owner"));
     });
     let names = ["open/first", "closed/f", "open/theirs", "locked"];
-    assert!(names.iter().filter(|name| rig.path(name).exists()).count() >= 3);
-    rig.clean();
+    assert!(names.iter().filter(|name| fixture.path(name).exists()).count() >= 3);
+    fixture.clean();
 }
 
 #[test]
@@ -411,21 +412,21 @@ fn directory_at_the_target_is_refused() {
 
 #[test]
 fn move_keeps_attributes_and_set_id_bits_of_the_owner() {
-    let rig = Rig::new();
-    let path = rig.put("a", "old");
+    let fixture = StoreFixture::new();
+    let path = fixture.put("a", "old");
     let attribute = rustix::fs::setxattr(&path, "user.one", b"1", rustix::fs::XattrFlags::empty()).is_ok();
-    rig.mode("a", 0o4755);
-    go(&rig.store, &rig.root, &[("a", To::Gone), ("d/b", To::Like("old", "a"))]).unwrap();
-    assert_eq!(tree(&rig.store, &rig.root, &["a", "d/b"]), ["a -", "d/b 4755 old"]);
+    fixture.mode("a", 0o4755);
+    go(&fixture.store, &fixture.root, &[("a", To::Gone), ("d/b", To::Like("old", "a"))]).unwrap();
+    assert_eq!(tree(&fixture.store, &fixture.root, &["a", "d/b"]), ["a -", "d/b 4755 old"]);
     let mut buffer = [0; 8];
-    assert!(!attribute || rustix::fs::getxattr(rig.path("d/b"), "user.one", &mut buffer[..]).unwrap() == 1);
+    assert!(!attribute || rustix::fs::getxattr(fixture.path("d/b"), "user.one", &mut buffer[..]).unwrap() == 1);
     // Across mounts a copy is all that can be made; what the other file system cannot keep is reported.
     let shm = Path::new("/dev/shm");
     if let Ok(other) = tempfile::tempdir_in(shm) {
         let outer = other.path().canonicalize().unwrap();
-        let store = emendate_fs::LocalStore::open(&[rig.root.clone(), outer.clone()]).unwrap();
+        let store = emendate_fs::LocalStore::open(&[fixture.root.clone(), outer.clone()]).unwrap();
         let there = outer.join("c");
-        let (from, to) = (store.resolve_path(&rig.path("d/b")).unwrap(), store.resolve_path(&there).unwrap());
+        let (from, to) = (store.resolve_path(&fixture.path("d/b")).unwrap(), store.resolve_path(&there).unwrap());
         let old = store.read(&from, 100, Vec::new()).unwrap().unwrap();
         let new_state =
             NewState::File { chunks: &[b"old"], executable: None, mode: None, like: Some(&from), attributes: None };
@@ -435,9 +436,9 @@ fn move_keeps_attributes_and_set_id_bits_of_the_owner() {
         ];
         store.stage(&writes, Durability::default()).unwrap().commit().unwrap();
         assert_eq!(there.metadata().unwrap().mode() & 0o7777, 0o4755);
-        assert!(!rig.path("d/b").exists());
+        assert!(!fixture.path("d/b").exists());
     }
-    rig.clean();
+    fixture.clean();
 }
 
 #[test]

@@ -44,10 +44,10 @@ const CALLS: [&str; 17] = [
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if let [child, operation, bed] = &arguments[..]
+    if let [child, operation, fixture] = &arguments[..]
         && child == "child"
     {
-        return act(operation, &Bed { outer: PathBuf::from(bed) });
+        return act(operation, &JournaledRoot { outer: PathBuf::from(fixture) });
     }
     if arguments.iter().any(|it| it == "--list") {
         return;
@@ -70,13 +70,13 @@ fn main() {
 }
 
 /// A root with a journal next to it.
-struct Bed {
+struct JournaledRoot {
     outer: PathBuf,
 }
 
 type Tree = BTreeMap<PathBuf, Vec<u8>>;
 
-impl Bed {
+impl JournaledRoot {
     fn root(&self) -> PathBuf {
         self.outer.join("root")
     }
@@ -140,7 +140,7 @@ impl Bed {
     }
 }
 
-impl Drop for Bed {
+impl Drop for JournaledRoot {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.outer);
     }
@@ -159,8 +159,8 @@ fn file_write<'a>(place: &'a SafePath, old: Option<&'a FileVersion>, pieces: &'a
 }
 
 /// The child process: performs one operation and exits.
-fn act(operation: &str, bed: &Bed) {
-    let local = bed.open();
+fn act(operation: &str, fixture: &JournaledRoot) {
+    let local = fixture.open();
     if operation == "recover" {
         local.recover().unwrap();
     } else {
@@ -175,7 +175,7 @@ fn act(operation: &str, bed: &Bed) {
                 .collect(),
         };
         let read = |name: &String| {
-            let place = local.resolve_path(&bed.root().join(name)).unwrap();
+            let place = local.resolve_path(&fixture.root().join(name)).unwrap();
             let old = local.read(&place, 1 << 30, Vec::new()).unwrap();
             (place, old)
         };
@@ -192,20 +192,20 @@ fn act(operation: &str, bed: &Bed) {
     std::process::exit(0);
 }
 
-fn child(operation: &str, bed: &Bed) -> Command {
+fn child(operation: &str, fixture: &JournaledRoot) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["child", operation]).arg(&bed.outer).stdout(Stdio::null()).stderr(Stdio::null());
+    command.args(["child", operation]).arg(&fixture.outer).stdout(Stdio::null()).stderr(Stdio::null());
     command
 }
 
-fn course(operation: &str, bed: &Bed) -> Course {
+fn course(operation: &str, fixture: &JournaledRoot) -> Course {
     let run = || {
-        bed.fill();
-        let before = bed.tree();
+        fixture.fill();
+        let before = fixture.tree();
         let started = Instant::now();
-        assert!(child(operation, bed).output().unwrap().status.success());
+        assert!(child(operation, fixture).output().unwrap().status.success());
         let took = started.elapsed();
-        let after = bed.tree();
+        let after = fixture.tree();
         assert_ne!(before, after);
         Course { before, after, took }
     };
@@ -213,20 +213,20 @@ fn course(operation: &str, bed: &Bed) -> Course {
     (0..5).map(|_| run()).min_by_key(|course| course.took).unwrap()
 }
 
-fn fresh(folder: &Path) -> Bed {
-    let bed = tempfile::Builder::new().prefix("emendate-kill").tempdir_in(folder).unwrap();
-    Bed { outer: bed.keep().canonicalize().unwrap() }
+fn fresh(folder: &Path) -> JournaledRoot {
+    let fixture = tempfile::Builder::new().prefix("emendate-kill").tempdir_in(folder).unwrap();
+    JournaledRoot { outer: fixture.keep().canonicalize().unwrap() }
 }
 
 /// Kills at moments spread over slightly more than the duration of the operation.
 fn random(folder: &Path, rounds: u32) {
-    let bed = fresh(folder);
+    let fixture = fresh(folder);
     for operation in ["large", "batch"] {
-        let course = course(operation, &bed);
+        let course = course(operation, &fixture);
         let (mut news, mut killed) = (0, 0);
         for round in 0..rounds {
-            bed.fill();
-            let mut running = child(operation, &bed).spawn().unwrap();
+            fixture.fill();
+            let mut running = child(operation, &fixture).spawn().unwrap();
             // A sleep would overshoot an operation that takes milliseconds.
             let moment = Instant::now() + course.took * 11 * round / (10 * rounds);
             while Instant::now() < moment {
@@ -234,7 +234,7 @@ fn random(folder: &Path, rounds: u32) {
             }
             running.kill().unwrap();
             killed += u32::from(running.wait().unwrap().signal().is_some());
-            news += u32::from(bed.check(&course, &format!("{operation}, kill {round} of {rounds}")));
+            news += u32::from(fixture.check(&course, &format!("{operation}, kill {round} of {rounds}")));
         }
         println!("{operation}: {killed} of {rounds} killed in time, {news} new, {} old, 0 wrong", rounds - news);
         assert!(killed > 0);
@@ -314,12 +314,12 @@ impl Drop for Image {
 /// busy.
 fn cuts(kind: &str, rounds: u32) {
     let image = Image::new(kind);
-    let bed = Bed { outer: image.mount_point().join("bed") };
+    let fixture = JournaledRoot { outer: image.mount_point().join("bed") };
     for operation in ["edit", "linked", "batch", "create"] {
-        let course = course(operation, &bed);
+        let course = course(operation, &fixture);
         let mut news = 0;
         for round in 0..rounds {
-            bed.fill();
+            fixture.fill();
             must("sync", &["-f", image.mount_point().to_str().unwrap()]);
             let noise = image.mount_point().join("noise");
             let mut busy = Command::new("sh")
@@ -328,7 +328,7 @@ fn cuts(kind: &str, rounds: u32) {
                 .spawn()
                 .unwrap();
             let mut cutter = image.cutter();
-            let mut running = child(operation, &bed).spawn().unwrap();
+            let mut running = child(operation, &fixture).spawn().unwrap();
             std::thread::sleep(course.took * 13 * round / (10 * rounds));
             let answered = running.try_wait().unwrap().is_some_and(|status| status.success());
             drop(cutter.stdin.take());
@@ -339,7 +339,7 @@ fn cuts(kind: &str, rounds: u32) {
             }
             image.unmount();
             image.mount();
-            let new = bed.check(&course, &format!("{operation} on {kind}, cut {round} of {rounds}"));
+            let new = fixture.check(&course, &format!("{operation} on {kind}, cut {round} of {rounds}"));
             assert!(new || !answered, "{operation} on {kind}, cut {round}: the edit was reported as done but is lost");
             news += u32::from(new);
         }
@@ -349,36 +349,36 @@ fn cuts(kind: &str, rounds: u32) {
 
 /// Kills at the entry of every relevant system call.
 fn exact(folder: &Path) {
-    let bed = fresh(folder);
+    let fixture = fresh(folder);
     for operation in OPERATIONS {
-        let course = course(operation, &bed);
+        let course = course(operation, &fixture);
         let (mut kills, mut news) = (0, 0);
-        for (call, count) in calls(operation, &bed, || bed.fill()) {
+        for (call, count) in calls(operation, &fixture, || fixture.fill()) {
             for when in 1..=count {
                 let why = format!("{operation}, {call} {when} of {count}");
-                bed.fill();
-                if !killed(operation, &bed, call, when) {
+                fixture.fill();
+                if !killed(operation, &fixture, call, when) {
                     continue;
                 }
                 kills += 1;
-                news += u32::from(bed.check(&course, &why));
+                news += u32::from(fixture.check(&course, &why));
             }
         }
         println!("{operation}: {kills} kills at exact calls, {news} new, {} old, 0 wrong", kills - news);
         assert!(kills > 5);
     }
-    let course = course("batch", &bed);
+    let course = course("batch", &fixture);
     let broken = || {
         // In the middle of the exchanges.
-        bed.fill();
-        assert!(killed("batch", &bed, "renameat2", 6));
+        fixture.fill();
+        assert!(killed("batch", &fixture, "renameat2", 6));
     };
     let mut kills = 0;
-    for (call, count) in calls("recover", &bed, broken) {
+    for (call, count) in calls("recover", &fixture, broken) {
         for when in 1..=count {
             broken();
-            kills += u32::from(killed("recover", &bed, call, when));
-            bed.check(&course, &format!("recovery, {call} {when} of {count}"));
+            kills += u32::from(killed("recover", &fixture, call, when));
+            fixture.check(&course, &format!("recovery, {call} {when} of {count}"));
         }
     }
     println!("recovery: {kills} kills at exact calls, 0 wrong");
@@ -386,10 +386,10 @@ fn exact(folder: &Path) {
 }
 
 /// Counts how often the child makes each call.
-fn calls(operation: &str, bed: &Bed, prepare: impl Fn()) -> Vec<(&'static str, usize)> {
+fn calls(operation: &str, fixture: &JournaledRoot, prepare: impl Fn()) -> Vec<(&'static str, usize)> {
     prepare();
-    let log = bed.outer.join("log");
-    let output = strace(operation, bed, &["-o", log.to_str().unwrap()]);
+    let log = fixture.outer.join("log");
+    let output = strace(operation, fixture, &["-o", log.to_str().unwrap()]);
     assert!(output.status.success(), "strace: {output:?}");
     let log = std::fs::read_to_string(log).unwrap();
     let count = |call: &&'static str| {
@@ -405,15 +405,15 @@ fn calls(operation: &str, bed: &Bed, prepare: impl Fn()) -> Vec<(&'static str, u
 }
 
 /// True if the child was killed there.
-fn killed(operation: &str, bed: &Bed, call: &str, when: usize) -> bool {
+fn killed(operation: &str, fixture: &JournaledRoot, call: &str, when: usize) -> bool {
     let inject = format!("inject={call}:signal=SIGKILL:when={when}");
-    let status = strace(operation, bed, &["-o", "/dev/null", "-e", &inject]).status;
+    let status = strace(operation, fixture, &["-o", "/dev/null", "-e", &inject]).status;
     status.signal().is_some() || status.code() == Some(137)
 }
 
-fn strace(operation: &str, bed: &Bed, options: &[&str]) -> std::process::Output {
+fn strace(operation: &str, fixture: &JournaledRoot, options: &[&str]) -> std::process::Output {
     let trace = format!("trace={}", CALLS.join(","));
-    let inner = child(operation, bed);
+    let inner = child(operation, fixture);
     let mut command = Command::new("strace");
     command.args(["-f", "-qq", "-e", &trace]).args(options).arg(inner.get_program()).args(inner.get_args());
     command.output().expect("strace runs; `apt-get install strace`")

@@ -2,90 +2,93 @@
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests make and look at files")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, unreachable_pub, reason = "tests")]
 
-mod rig;
+mod fixture;
 
 use emendate_core::Code;
 use emendate_fs::{LocalStore, SafePath, Store};
-use rig::{LIMIT, Rig, refused};
+use fixture::{LIMIT, StoreFixture, refused};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-fn admit(rig: &Rig, path: impl AsRef<Path>) -> emendate_core::Result<SafePath> {
-    rig.store.resolve_path(path.as_ref())
+fn admit(fixture: &StoreFixture, path: impl AsRef<Path>) -> emendate_core::Result<SafePath> {
+    fixture.store.resolve_path(path.as_ref())
 }
 
 #[test]
 fn plain_path_resolves_to_itself() {
-    let rig = Rig::new();
-    let path = rig.put("a/b/c.txt", "x");
-    let place = admit(&rig, &path).unwrap();
+    let fixture = StoreFixture::new();
+    let path = fixture.put("a/b/c.txt", "x");
+    let place = admit(&fixture, &path).unwrap();
     assert_eq!((place.root(), place.relative(), place.absolute()), (0, Path::new("a/b/c.txt"), path.as_path()));
     assert_eq!((place.requested(), place.via_link()), (path.as_path(), None));
     for odd in ["a//b/./c.txt", "./a/b/c.txt", "a/../a/b/c.txt", "a/b/../../a/b/c.txt"] {
-        let asked = rig.root.join(odd);
-        let place = admit(&rig, &asked).unwrap();
+        let asked = fixture.root.join(odd);
+        let place = admit(&fixture, &asked).unwrap();
         assert_eq!((place.relative(), place.requested()), (Path::new("a/b/c.txt"), asked.as_path()), "{odd}");
     }
-    assert_eq!(admit(&rig, &rig.root).unwrap().absolute(), rig.root);
+    assert_eq!(admit(&fixture, &fixture.root).unwrap().absolute(), fixture.root);
 }
 
 #[test]
 fn path_outside_the_roots_is_refused() {
-    let rig = Rig::new();
-    rig.put("a.txt", "x");
-    let text = refused(admit(&rig, "a.txt"), Code::PathInvalid);
-    assert!(text.contains(rig.path("a.txt").to_str().unwrap()), "{text}");
-    refused(admit(&rig, ""), Code::PathInvalid);
-    refused(admit(&rig, rig.path("a\0b")), Code::PathInvalid);
-    refused(admit(&rig, "~/a.txt"), Code::PathInvalid);
-    refused(admit(&rig, rig.path("a.txt/")), Code::PathInvalid);
-    refused(admit(&rig, rig.path("new/")), Code::PathInvalid);
-    refused(admit(&rig, rig.path("a.txt/b")), Code::PathInvalid);
-    refused(admit(&rig, rig.path("missing/../a.txt")), Code::PathInvalid);
-    refused(admit(&rig, rig.path(&"n".repeat(256))), Code::PathInvalid);
-    let evil = format!("{}-evil/a.txt", rig.root.display());
+    let fixture = StoreFixture::new();
+    fixture.put("a.txt", "x");
+    let text = refused(admit(&fixture, "a.txt"), Code::PathInvalid);
+    assert!(text.contains(fixture.path("a.txt").to_str().unwrap()), "{text}");
+    refused(admit(&fixture, ""), Code::PathInvalid);
+    refused(admit(&fixture, fixture.path("a\0b")), Code::PathInvalid);
+    refused(admit(&fixture, "~/a.txt"), Code::PathInvalid);
+    refused(admit(&fixture, fixture.path("a.txt/")), Code::PathInvalid);
+    refused(admit(&fixture, fixture.path("new/")), Code::PathInvalid);
+    refused(admit(&fixture, fixture.path("a.txt/b")), Code::PathInvalid);
+    refused(admit(&fixture, fixture.path("missing/../a.txt")), Code::PathInvalid);
+    refused(admit(&fixture, fixture.path(&"n".repeat(256))), Code::PathInvalid);
+    let evil = format!("{}-evil/a.txt", fixture.root.display());
     for outside in ["/etc/passwd", "/", "/proc/self/root/etc/passwd", &evil] {
-        let text = refused(admit(&rig, outside), Code::PathOutside);
-        assert!(text.contains(rig.root.to_str().unwrap()), "{text}");
+        let text = refused(admit(&fixture, outside), Code::PathOutside);
+        assert!(text.contains(fixture.root.to_str().unwrap()), "{text}");
     }
     for up in ["..", "../x", "a/../../x", "../root-evil/a", "../../../../../../../etc/passwd"] {
-        let path =
-            if up.starts_with('a') { rig.put("a/f", "x").parent().unwrap().join("../../x") } else { rig.root.join(up) };
-        refused(admit(&rig, path), Code::PathOutside);
+        let path = if up.starts_with('a') {
+            fixture.put("a/f", "x").parent().unwrap().join("../../x")
+        } else {
+            fixture.root.join(up)
+        };
+        refused(admit(&fixture, path), Code::PathOutside);
     }
     // A path that leaves the root and comes back is not an escape.
-    assert_eq!(admit(&rig, rig.path("../root/a.txt")).unwrap().relative(), Path::new("a.txt"));
+    assert_eq!(admit(&fixture, fixture.path("../root/a.txt")).unwrap().relative(), Path::new("a.txt"));
 }
 
 #[test]
 fn paths_are_neither_decoded_nor_trimmed() {
-    let rig = Rig::new();
+    let fixture = StoreFixture::new();
     for name in ["a%20b", "%2e%2e", " lead", "trail ", "~", "\"q\"", "a\nb", "-n", "*"] {
-        assert_eq!(admit(&rig, rig.path(name)).unwrap().relative(), Path::new(name));
-        rig.edit(name, "x").unwrap();
-        assert_eq!(rig.text(name), "x");
+        assert_eq!(admit(&fixture, fixture.path(name)).unwrap().relative(), Path::new(name));
+        fixture.edit(name, "x").unwrap();
+        assert_eq!(fixture.text(name), "x");
     }
     let bytes = OsStr::from_bytes(b"caf\xe9\xff.txt");
-    let path = rig.root.join(bytes);
+    let path = fixture.root.join(bytes);
     std::fs::write(&path, "old").unwrap();
-    rig::replace(&rig.store, &path, b"new", emendate_fs::Durability::Power).unwrap();
+    fixture::replace(&fixture.store, &path, b"new", emendate_fs::Durability::Power).unwrap();
     assert_eq!(std::fs::read(&path).unwrap(), b"new");
-    assert!(rig.store.siblings(&admit(&rig, &path).unwrap()).unwrap().contains(&bytes.to_owned()));
-    rig.clean();
+    assert!(fixture.store.siblings(&admit(&fixture, &path).unwrap()).unwrap().contains(&bytes.to_owned()));
+    fixture.clean();
 }
 
 #[test]
 fn links_are_followed_within_the_roots_only() {
-    let rig = Rig::new();
-    rig.put("real/f.txt", "x");
-    let outside = rig.outer.path().join("secret");
+    let fixture = StoreFixture::new();
+    fixture.put("real/f.txt", "x");
+    let outside = fixture.outer.path().join("secret");
     std::fs::write(&outside, "s").unwrap();
-    let link = |target: &str, name: &str| symlink(target, rig.path(name)).unwrap();
+    let link = |target: &str, name: &str| symlink(target, fixture.path(name)).unwrap();
     link("real/f.txt", "file");
     link("real", "folder");
-    link(rig.path("real").to_str().unwrap(), "absolute");
+    link(fixture.path("real").to_str().unwrap(), "absolute");
     link("../root/real", "around");
     link("folder", "twice");
     for (asked, via) in [
@@ -96,11 +99,11 @@ fn links_are_followed_within_the_roots_only() {
         ("twice/f.txt", "twice"),
         ("real/../folder/f.txt", "folder"),
     ] {
-        let place = admit(&rig, rig.path(asked)).unwrap();
+        let place = admit(&fixture, fixture.path(asked)).unwrap();
         assert_eq!(place.relative(), Path::new("real/f.txt"), "{asked}");
-        assert_eq!(place.via_link(), Some(rig.path(via).as_path()), "{asked}");
+        assert_eq!(place.via_link(), Some(fixture.path(via).as_path()), "{asked}");
     }
-    assert_eq!(admit(&rig, rig.path("folder/new/x")).unwrap().relative(), Path::new("real/new/x"));
+    assert_eq!(admit(&fixture, fixture.path("folder/new/x")).unwrap().relative(), Path::new("real/new/x"));
 
     link("../secret", "leaves");
     link(outside.to_str().unwrap(), "leaves-absolute");
@@ -118,14 +121,14 @@ fn links_are_followed_within_the_roots_only() {
         ("dangling/below", "broken"),
         ("loop-a", "loops"),
     ] {
-        let text = refused(admit(&rig, rig.path(asked)), Code::PathSymlink);
+        let text = refused(admit(&fixture, fixture.path(asked)), Code::PathSymlink);
         assert!(text.contains(says) && text.contains(" → "), "{asked}: {text}");
     }
     // The link stays a link; its target is edited.
-    rig.edit("file", "y").unwrap();
-    assert_eq!(rig.text("real/f.txt"), "y");
-    assert!(rig.path("file").is_symlink());
-    rig.clean();
+    fixture.edit("file", "y").unwrap();
+    assert_eq!(fixture.text("real/f.txt"), "y");
+    assert!(fixture.path("file").is_symlink());
+    fixture.clean();
 }
 
 #[test]
@@ -142,44 +145,44 @@ fn links_of_procfs_are_never_followed() {
 
 #[test]
 fn several_roots_and_a_linked_root_are_supported() {
-    let rig = Rig::new();
-    let other = rig.outer.path().canonicalize().unwrap().join("other");
-    std::fs::create_dir_all(rig.path("inner")).unwrap();
+    let fixture = StoreFixture::new();
+    let other = fixture.outer.path().canonicalize().unwrap().join("other");
+    std::fs::create_dir_all(fixture.path("inner")).unwrap();
     std::fs::create_dir(&other).unwrap();
-    let alias = rig.outer.path().join("alias");
+    let alias = fixture.outer.path().join("alias");
     symlink(&other, &alias).unwrap();
-    let roots = [rig.root.clone(), rig.path("inner"), alias.clone()];
+    let roots = [fixture.root.clone(), fixture.path("inner"), alias.clone()];
     let store = LocalStore::open(&roots).unwrap();
     std::fs::write(other.join("f"), "x").unwrap();
-    symlink("../other/f", rig.path("to-other")).unwrap();
+    symlink("../other/f", fixture.path("to-other")).unwrap();
     let root_of =
         |path: &Path| store.resolve_path(path).map(|place| (place.root(), place.relative().to_owned())).unwrap();
-    assert_eq!(root_of(&rig.path("a")), (0, "a".into()));
-    assert_eq!(root_of(&rig.path("inner/a")), (1, "a".into()));
-    assert_eq!(root_of(&rig.path("inner/../a")), (0, "a".into()));
+    assert_eq!(root_of(&fixture.path("a")), (0, "a".into()));
+    assert_eq!(root_of(&fixture.path("inner/a")), (1, "a".into()));
+    assert_eq!(root_of(&fixture.path("inner/../a")), (0, "a".into()));
     assert_eq!(root_of(&alias.join("f")), (2, "f".into()));
     assert_eq!(root_of(&other.join("f")), (2, "f".into()));
-    assert_eq!(root_of(&rig.path("to-other")), (2, "f".into()));
-    assert_eq!(root_of(&rig.path("../other/f")), (2, "f".into()));
+    assert_eq!(root_of(&fixture.path("to-other")), (2, "f".into()));
+    assert_eq!(root_of(&fixture.path("../other/f")), (2, "f".into()));
     assert_eq!(store.resolve_path(&alias.join("f")).unwrap().absolute(), other.join("f"));
     assert_eq!(store.roots()[2].given, alias);
 
     refused(LocalStore::open(&[]), Code::PathInvalid);
     refused(LocalStore::open(&["relative".into()]), Code::PathInvalid);
-    refused(LocalStore::open(&[rig.path("none")]), Code::PathInvalid);
-    refused(LocalStore::open(&[rig.put("file", "x")]), Code::PathInvalid);
+    refused(LocalStore::open(&[fixture.path("none")]), Code::PathInvalid);
+    refused(LocalStore::open(&[fixture.put("file", "x")]), Code::PathInvalid);
 }
 
 #[test]
 fn resolution_agrees_with_the_operating_system() {
     use proptest::prelude::*;
-    let rig = Rig::new();
-    rig.put("a/b/f", "x");
-    rig.put("f", "x");
-    let outside = rig.outer.path().join("out");
+    let fixture = StoreFixture::new();
+    fixture.put("a/b/f", "x");
+    fixture.put("f", "x");
+    let outside = fixture.outer.path().join("out");
     std::fs::create_dir(&outside).unwrap();
     std::fs::write(outside.join("f"), "x").unwrap();
-    let root = rig.root.to_str().unwrap();
+    let root = fixture.root.to_str().unwrap();
     for (target, name) in [
         ("a", "in"),
         ("../out", "leave"),
@@ -190,7 +193,7 @@ fn resolution_agrees_with_the_operating_system() {
         ("nothing", "a/b/broken"),
         ("self", "self"),
     ] {
-        symlink(target, rig.path(name)).unwrap();
+        symlink(target, fixture.path(name)).unwrap();
     }
     let names = [
         "a", "b", "f", "..", ".", "in", "leave", "round", "full", "back", "up", "broken", "self", "new", "root", "out",
@@ -200,15 +203,15 @@ fn resolution_agrees_with_the_operating_system() {
     let admitted = std::cell::Cell::new(0);
     runner
         .run(&paths, |parts| {
-            let asked = rig.root.join(parts.join("/"));
+            let asked = fixture.root.join(parts.join("/"));
             let real = std::fs::canonicalize(&asked);
-            match (admit(&rig, &asked), real) {
+            match (admit(&fixture, &asked), real) {
                 (Ok(place), Ok(real)) => {
                     prop_assert_eq!(place.absolute(), &real);
-                    prop_assert!(real.starts_with(&rig.root));
+                    prop_assert!(real.starts_with(&fixture.root));
                     admitted.set(admitted.get() + 1);
                 }
-                (Ok(place), Err(_)) => prop_assert!(place.absolute().starts_with(&rig.root)),
+                (Ok(place), Err(_)) => prop_assert!(place.absolute().starts_with(&fixture.root)),
                 (Err(error), _) => prop_assert!(!error.next_step().is_empty()),
             }
             Ok(())

@@ -3,11 +3,11 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, unreachable_pub, reason = "tests")]
 #![allow(clippy::print_stderr, reason = "the long form tells a number")]
 
-mod rig;
+mod fixture;
 
 use emendate_core::Code;
 use emendate_fs::{Durability, FileWrite, LocalStore, MemoryStore, NewState, Store};
-use rig::{Rig, replace};
+use fixture::{StoreFixture, replace};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -16,10 +16,10 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Waits until the text of `f` fulfils a condition; false if it does not.
-fn becomes(rig: &Rig, right: impl Fn(&str) -> bool, patience: Duration) -> bool {
+fn becomes(fixture: &StoreFixture, right: impl Fn(&str) -> bool, patience: Duration) -> bool {
     let begun = Instant::now();
     loop {
-        if right(&rig.text("f")) {
+        if right(&fixture.text("f")) {
             return true;
         }
         if begun.elapsed() > patience {
@@ -47,7 +47,7 @@ fn append_from_threads(stores: &[&dyn Store], path: &Path, threads: usize, round
                 let pieces: [&[u8]; 2] = [&old.bytes, line.as_bytes()];
                 let write = [FileWrite {
                     path: &place,
-                    precondition: rig::expect(Some(&old)),
+                    precondition: fixture::expect(Some(&old)),
                     new_state: NewState::content(&pieces),
                 }];
                 let level = if thread.is_multiple_of(2) { Durability::None } else { Durability::Power };
@@ -74,11 +74,11 @@ fn append_from_threads(stores: &[&dyn Store], path: &Path, threads: usize, round
 
 #[test]
 fn eight_writers_lose_nothing() {
-    let rig = Rig::new();
-    let path = rig.put("log", "");
-    let other = LocalStore::open(std::slice::from_ref(&rig.root)).unwrap();
-    append_from_threads(&[&rig.store, &other], &path, 8, rig::rounds(50));
-    rig.clean();
+    let fixture = StoreFixture::new();
+    let path = fixture.put("log", "");
+    let other = LocalStore::open(std::slice::from_ref(&fixture.root)).unwrap();
+    append_from_threads(&[&fixture.store, &other], &path, 8, fixture::rounds(50));
+    fixture.clean();
 }
 
 #[test]
@@ -99,13 +99,13 @@ impl Drop for StopOnDrop<'_> {
 
 #[test]
 fn swapped_link_never_leads_outside() {
-    let rig = Rig::new();
-    let outside = rig.outer.path().join("outside");
+    let fixture = StoreFixture::new();
+    let outside = fixture.outer.path().join("outside");
     std::fs::create_dir(&outside).unwrap();
     std::fs::write(outside.join("f"), "secret").unwrap();
-    rig.put("real/f", "0");
-    rig.put("home/f", "0");
-    let (folder, parked, link) = (rig.path("home"), rig.path("parked"), rig.path("link"));
+    fixture.put("real/f", "0");
+    fixture.put("home/f", "0");
+    let (folder, parked, link) = (fixture.path("home"), fixture.path("parked"), fixture.path("link"));
     std::os::unix::fs::symlink(&outside, &link).unwrap();
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -120,9 +120,9 @@ fn swapped_link_never_leads_outside() {
         // A failed assertion must end the test instead of waiting for the other thread.
         let _ends = StopOnDrop(&stop);
         let written = AtomicUsize::new(0);
-        for round in rounds(rig::rounds(1_500), &written) {
+        for round in rounds(fixture::rounds(1_500), &written) {
             let text = format!("{round}");
-            match replace(&rig.store, &rig.path("home/f"), text.as_bytes(), Durability::None) {
+            match replace(&fixture.store, &fixture.path("home/f"), text.as_bytes(), Durability::None) {
                 Ok(_) => {
                     written.fetch_add(1, Ordering::Relaxed);
                 }
@@ -139,46 +139,51 @@ fn swapped_link_never_leads_outside() {
     });
     assert_eq!(std::fs::read_dir(&outside).unwrap().count(), 1);
     assert_eq!(std::fs::read_to_string(outside.join("f")).unwrap(), "secret");
-    rig.clean();
+    fixture.clean();
 }
 
 #[test]
 fn user_saving_by_rename_loses_nothing() {
-    let rig = Rig::new();
-    let path = rig.put("f", "user 0");
+    let fixture = StoreFixture::new();
+    let path = fixture.put("f", "user 0");
     let (stop, edits) = (AtomicBool::new(false), AtomicUsize::new(0));
     std::thread::scope(|scope| {
         scope.spawn(|| {
             while !stop.load(Ordering::Relaxed) {
                 // Marks the user's text as seen; a save that is replaced without having been seen is lost.
-                let place = rig.store.resolve_path(&path).unwrap();
-                let Some(old) = rig.store.read(&place, 100, Vec::new()).unwrap() else { continue };
+                let place = fixture.store.resolve_path(&path).unwrap();
+                let Some(old) = fixture.store.read(&place, 100, Vec::new()).unwrap() else { continue };
                 let pieces: [&[u8]; 2] = [&old.bytes, b"+"];
                 let write = [FileWrite {
                     path: &place,
-                    precondition: rig::expect(Some(&old)),
+                    precondition: fixture::expect(Some(&old)),
                     new_state: NewState::content(&pieces),
                 }];
-                if old.bytes.len() < 90 && rig.store.stage(&write, Durability::Power).is_ok_and(|s| s.commit().is_ok())
+                if old.bytes.len() < 90
+                    && fixture.store.stage(&write, Durability::Power).is_ok_and(|s| s.commit().is_ok())
                 {
                     edits.fetch_add(1, Ordering::Relaxed);
                 }
             }
         });
         let _ends = StopOnDrop(&stop);
-        for round in rounds(rig::rounds(150), &edits) {
+        for round in rounds(fixture::rounds(150), &edits) {
             let text = format!("user {round}");
-            let temp = rig.path("saving");
+            let temp = fixture.path("saving");
             std::fs::write(&temp, &text).unwrap();
             std::fs::rename(&temp, &path).unwrap();
             std::thread::sleep(Duration::from_micros(300));
             // Whatever the engine did, the file has this save or a version built on it, except while it is being put
             // back.
-            assert!(becomes(&rig, |now| now.trim_end_matches('+') == text, PATIENCE), "{} is no {text}", rig.text("f"));
+            assert!(
+                becomes(&fixture, |now| now.trim_end_matches('+') == text, PATIENCE),
+                "{} is no {text}",
+                fixture.text("f")
+            );
         }
         assert!(edits.load(Ordering::Relaxed) > 0);
     });
-    rig.clean();
+    fixture.clean();
 }
 
 /// Without leases, a program that opens the file before the exchange and writes after it writes to the displaced file.
@@ -186,15 +191,15 @@ fn user_saving_by_rename_loses_nothing() {
 /// so a few are tolerated. The file is never a mix of two saves.
 #[test]
 fn user_saving_in_place_loses_almost_nothing() {
-    let rig = Rig::new();
-    let path = rig.put("f", "user 0000");
+    let fixture = StoreFixture::new();
+    let path = fixture.put("f", "user 0000");
     let (stop, edits) = (AtomicBool::new(false), AtomicUsize::new(0));
     let (mut saves, mut lost) = (0, 0);
     std::thread::scope(|scope| {
         scope.spawn(|| {
             while !stop.load(Ordering::Relaxed) {
-                let place = rig.store.resolve_path(&path).unwrap();
-                let Ok(Some(old)) = rig.store.read(&place, 100, Vec::new()) else { continue };
+                let place = fixture.store.resolve_path(&path).unwrap();
+                let Ok(Some(old)) = fixture.store.read(&place, 100, Vec::new()) else { continue };
                 // A file that is being written at this moment is not a base to build on.
                 if old.bytes.len() < 9 || old.bytes.len() > 90 {
                     continue;
@@ -202,21 +207,21 @@ fn user_saving_in_place_loses_almost_nothing() {
                 let pieces: [&[u8]; 2] = [&old.bytes, b"+"];
                 let write = [FileWrite {
                     path: &place,
-                    precondition: rig::expect(Some(&old)),
+                    precondition: fixture::expect(Some(&old)),
                     new_state: NewState::content(&pieces),
                 }];
-                let edited = rig.store.stage(&write, Durability::None).is_ok_and(|s| s.commit().is_ok());
+                let edited = fixture.store.stage(&write, Durability::None).is_ok_and(|s| s.commit().is_ok());
                 edits.fetch_add(usize::from(edited), Ordering::Relaxed);
             }
         });
         let _ends = StopOnDrop(&stop);
-        for round in rounds(rig::rounds(300), &edits) {
+        for round in rounds(fixture::rounds(300), &edits) {
             saves = round;
             let text = format!("user {:04}", round % 10_000);
             std::fs::write(&path, &text).unwrap();
             std::thread::sleep(Duration::from_micros(300));
-            let settled = becomes(&rig, |now| now.trim_end_matches('+') == text, Duration::from_secs(2));
-            let now = rig.text("f");
+            let settled = becomes(&fixture, |now| now.trim_end_matches('+') == text, Duration::from_secs(2));
+            let now = fixture.text("f");
             assert!(now.starts_with("user ") && now[9..].bytes().all(|byte| byte == b'+'), "torn: {now}");
             lost += usize::from(!settled);
         }
@@ -224,5 +229,5 @@ fn user_saving_in_place_loses_almost_nothing() {
     });
     eprintln!("{lost} of {saves} saves in place were lost");
     assert!(lost * 100 <= saves, "{lost} of {saves}");
-    rig.clean();
+    fixture.clean();
 }

@@ -2,15 +2,15 @@
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests make and look at files")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, unreachable_pub, reason = "tests")]
 
-mod rig;
+mod fixture;
 
 use emendate_core::{Code, ContentId};
 use emendate_fs::{
     Durability, FileSource, FileWrite, MemoryStore, NewState, Precondition, SpliceChunk, Store, WriteMethod,
     WriteReport,
 };
+use fixture::StoreFixture;
 use proptest::prelude::*;
-use rig::Rig;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
@@ -61,10 +61,10 @@ proptest! {
         cuts in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), "[x-z]{0,20}"), 0..4),
         level in 0_usize..3,
     ) {
-        let rig = Rig::new();
-        let memory = MemoryStore::new(&rig.root);
+        let fixture = StoreFixture::new();
+        let memory = MemoryStore::new(&fixture.root);
         let old: Vec<u8> = (0..size).map(|at| b"a line of text\n"[at % 15] ^ u8::try_from(at / 15 % 4).unwrap()).collect();
-        std::fs::write(rig.path("f"), &old).unwrap();
+        std::fs::write(fixture.path("f"), &old).unwrap();
         memory.put("f", old.clone());
         let mut pieces = Vec::new();
         let mut want = Vec::new();
@@ -76,14 +76,14 @@ proptest! {
             want.extend_from_slice(&old[from..to]);
             want.extend_from_slice(new.as_bytes());
         }
-        let stores: [&dyn Store; 2] = [&rig.store, &memory];
+        let stores: [&dyn Store; 2] = [&fixture.store, &memory];
         for store in stores {
-            let (_, spliced) = splice(store, &rig.path("f"), &pieces, Durability::ALL[level], || ()).unwrap();
+            let (_, spliced) = splice(store, &fixture.path("f"), &pieces, Durability::ALL[level], || ()).unwrap();
             prop_assert_eq!(spliced, Some(ContentId::of(&want)));
         }
-        prop_assert!(std::fs::read(rig.path("f")).unwrap() == want);
+        prop_assert!(std::fs::read(fixture.path("f")).unwrap() == want);
         prop_assert!(memory.get("f").unwrap() == want);
-        rig.clean();
+        fixture.clean();
     }
 }
 
@@ -91,85 +91,85 @@ const ALL_BUT_ONE: [SpliceChunk<'static>; 2] = [SpliceChunk::New(b"A"), SpliceCh
 
 #[test]
 fn spliced_file_keeps_metadata() {
-    let rig = Rig::new();
-    rig.put("f", "abc");
-    rig.mode("f", 0o640);
-    let (written, _) = splice(&rig.store, &rig.path("f"), &ALL_BUT_ONE, Durability::Power, || ()).unwrap();
-    assert_eq!((rig.text("f").as_str(), written.method), ("Abc", WriteMethod::Exchanged));
-    assert_eq!(std::fs::metadata(rig.path("f")).unwrap().permissions().mode() & 0o777, 0o640);
-    rig.clean();
+    let fixture = StoreFixture::new();
+    fixture.put("f", "abc");
+    fixture.mode("f", 0o640);
+    let (written, _) = splice(&fixture.store, &fixture.path("f"), &ALL_BUT_ONE, Durability::Power, || ()).unwrap();
+    assert_eq!((fixture.text("f").as_str(), written.method), ("Abc", WriteMethod::Exchanged));
+    assert_eq!(std::fs::metadata(fixture.path("f")).unwrap().permissions().mode() & 0o777, 0o640);
+    fixture.clean();
 }
 
 #[test]
 fn concurrent_change_stays() {
-    type Change = fn(&Rig);
+    type Change = fn(&StoreFixture);
     let changes: [(&str, Change); 5] = [
-        ("written", |rig| std::fs::write(rig.path("f"), "xyz").unwrap()),
-        ("cut", |rig| {
-            std::fs::OpenOptions::new().write(true).open(rig.path("f")).unwrap().set_len(1).unwrap();
+        ("written", |fixture| std::fs::write(fixture.path("f"), "xyz").unwrap()),
+        ("cut", |fixture| {
+            std::fs::OpenOptions::new().write(true).open(fixture.path("f")).unwrap().set_len(1).unwrap();
         }),
-        ("replaced", |rig| {
-            std::fs::write(rig.path("g"), "abc").unwrap();
-            std::fs::rename(rig.path("g"), rig.path("f")).unwrap();
+        ("replaced", |fixture| {
+            std::fs::write(fixture.path("g"), "abc").unwrap();
+            std::fs::rename(fixture.path("g"), fixture.path("f")).unwrap();
         }),
-        ("removed", |rig| std::fs::remove_file(rig.path("f")).unwrap()),
-        ("linked", |rig| {
-            std::fs::rename(rig.path("f"), rig.path("g")).unwrap();
-            std::os::unix::fs::symlink("g", rig.path("f")).unwrap();
+        ("removed", |fixture| std::fs::remove_file(fixture.path("f")).unwrap()),
+        ("linked", |fixture| {
+            std::fs::rename(fixture.path("f"), fixture.path("g")).unwrap();
+            std::os::unix::fs::symlink("g", fixture.path("f")).unwrap();
         }),
     ];
     for (name, change) in changes {
-        for level in rig::LEVELS {
-            let rig = Rig::new();
-            rig.put("f", "abc");
+        for level in fixture::LEVELS {
+            let fixture = StoreFixture::new();
+            fixture.put("f", "abc");
             let mut then = None;
             let result = std::thread::scope(|scope| {
-                splice(&rig.store, &rig.path("f"), &ALL_BUT_ONE, level, || {
+                splice(&fixture.store, &fixture.path("f"), &ALL_BUT_ONE, level, || {
                     // A program that opens the file for writing blocks on our lease, so it must be another process.
-                    let waits = matches!(name, "written" | "cut") && !leases(&rig).is_empty();
-                    let done = scope.spawn(|| change(&rig));
+                    let waits = matches!(name, "written" | "cut") && !leases(&fixture).is_empty();
+                    let done = scope.spawn(|| change(&fixture));
                     if waits {
-                        while !leases(&rig).contains("BREAKING") {
+                        while !leases(&fixture).contains("BREAKING") {
                             std::thread::yield_now();
                         }
                     } else {
                         done.join().unwrap();
-                        then = Some(std::fs::read_to_string(rig.path("f")).ok());
+                        then = Some(std::fs::read_to_string(fixture.path("f")).ok());
                     }
                 })
             });
             assert_eq!(result.unwrap_err().code(), Code::ConflictRaced, "{name} {level:?}");
-            let now = std::fs::read_to_string(rig.path("f")).ok();
+            let now = std::fs::read_to_string(fixture.path("f")).ok();
             match name {
                 "written" => assert_eq!(now.as_deref(), Some("xyz")),
                 "cut" => assert_eq!(now.as_deref(), Some("a")),
                 _ => assert_eq!(Some(now), then, "{name}"),
             }
-            rig.clean();
+            fixture.clean();
         }
     }
 }
 
 #[test]
 fn change_before_the_lease_stays() {
-    for level in rig::LEVELS {
-        let rig = Rig::new();
-        rig.put("f", "abc");
+    for level in fixture::LEVELS {
+        let fixture = StoreFixture::new();
+        fixture.put("f", "abc");
         // Open for writing, so that no lease is available.
-        let writer = std::fs::OpenOptions::new().write(true).open(rig.path("f")).unwrap();
-        let result = splice(&rig.store, &rig.path("f"), &ALL_BUT_ONE, level, || {
+        let writer = std::fs::OpenOptions::new().write(true).open(fixture.path("f")).unwrap();
+        let result = splice(&fixture.store, &fixture.path("f"), &ALL_BUT_ONE, level, || {
             std::io::Write::write_all(&mut &writer, b"xyz").unwrap();
             drop(writer);
         });
         assert_eq!(result.unwrap_err().code(), Code::ConflictRaced, "{level:?}");
-        assert_eq!(rig.text("f"), "xyz");
-        rig.clean();
+        assert_eq!(fixture.text("f"), "xyz");
+        fixture.clean();
     }
 }
 
 /// Returns the kernel's list of leases on the file.
-fn leases(rig: &Rig) -> String {
-    let inode = std::fs::metadata(rig.path("f")).unwrap().ino();
+fn leases(fixture: &StoreFixture) -> String {
+    let inode = std::fs::metadata(fixture.path("f")).unwrap().ino();
     let locks = std::fs::read_to_string("/proc/locks").unwrap_or_default();
     let of_file = |line: &&str| line.contains("LEASE") && line.contains(&format!(":{inode} "));
     locks.lines().filter(of_file).collect()
@@ -177,38 +177,38 @@ fn leases(rig: &Rig) -> String {
 
 #[test]
 fn splice_that_needs_an_in_place_write_is_refused() {
-    let rig = Rig::new();
-    rig.put("f", "abc");
-    std::fs::hard_link(rig.path("f"), rig.path("g")).unwrap();
-    let error = splice(&rig.store, &rig.path("f"), &ALL_BUT_ONE, Durability::Power, || ()).unwrap_err();
+    let fixture = StoreFixture::new();
+    fixture.put("f", "abc");
+    std::fs::hard_link(fixture.path("f"), fixture.path("g")).unwrap();
+    let error = splice(&fixture.store, &fixture.path("f"), &ALL_BUT_ONE, Durability::Power, || ()).unwrap_err();
     assert_eq!((error.code(), error.data().contains_key("in_place")), (Code::FileTooLarge, true));
-    std::fs::remove_file(rig.path("g")).unwrap();
-    let open = std::fs::OpenOptions::new().append(true).open(rig.path("f")).unwrap();
-    let error = splice(&rig.store, &rig.path("f"), &ALL_BUT_ONE, Durability::Power, || ()).unwrap_err();
+    std::fs::remove_file(fixture.path("g")).unwrap();
+    let open = std::fs::OpenOptions::new().append(true).open(fixture.path("f")).unwrap();
+    let error = splice(&fixture.store, &fixture.path("f"), &ALL_BUT_ONE, Durability::Power, || ()).unwrap_err();
     assert_eq!((error.code(), error.data().contains_key("in_place")), (Code::FileTooLarge, true));
     drop(open);
-    assert_eq!(rig.text("f"), "abc");
-    rig.clean();
+    assert_eq!(fixture.text("f"), "abc");
+    fixture.clean();
     // One of several files.
-    rig.put("h", "abc");
-    let (one, other) = (rig.place("f"), rig.place("h"));
-    let (first, second) = (source(&rig.store, &rig.path("f")), source(&rig.store, &rig.path("h")));
+    fixture.put("h", "abc");
+    let (one, other) = (fixture.place("f"), fixture.place("h"));
+    let (first, second) = (source(&fixture.store, &fixture.path("f")), source(&fixture.store, &fixture.path("h")));
     let file_write = |place, source| {
         let expect = Precondition::Content { source, content: ContentId::of(b"abc") };
         FileWrite { path: place, precondition: expect, new_state: NewState::Spliced { source, chunks: &ALL_BUT_ONE } }
     };
     let writes = [file_write(&one, &first), file_write(&other, &second)];
-    assert_eq!(rig.store.stage(&writes, Durability::Power).unwrap_err().code(), Code::FileTooLarge);
-    rig.clean();
+    assert_eq!(fixture.store.stage(&writes, Durability::Power).unwrap_err().code(), Code::FileTooLarge);
+    fixture.clean();
 }
 
 #[test]
 fn truncated_source_is_reported() {
-    let rig = Rig::new();
-    rig.put("f", &"x".repeat(5000));
+    let fixture = StoreFixture::new();
+    fixture.put("f", &"x".repeat(5000));
     // A writer has the file open, so no lease blocks it.
-    let open = std::fs::OpenOptions::new().write(true).open(rig.path("f")).unwrap();
-    let source = source(&rig.store, &rig.path("f"));
+    let open = std::fs::OpenOptions::new().write(true).open(fixture.path("f")).unwrap();
+    let source = source(&fixture.store, &fixture.path("f"));
     let mut chunks = 0;
     let cut = |_: &[u8]| {
         chunks += 1;
@@ -217,7 +217,7 @@ fn truncated_source_is_reported() {
     };
     assert_eq!(source.for_each_chunk(1000, cut).unwrap_err().code(), Code::ConflictRaced);
     assert_eq!(chunks, 2);
-    let place = rig.place("f");
+    let place = fixture.place("f");
     let expect = Precondition::Content { source: &source, content: ContentId::of(&[b'x'; 5000]) };
     let pieces = [SpliceChunk::Copied { at: 0, len: 5000 }];
     let writes = [FileWrite {
@@ -225,6 +225,6 @@ fn truncated_source_is_reported() {
         precondition: expect,
         new_state: NewState::Spliced { source: &source, chunks: &pieces },
     }];
-    assert_eq!(rig.store.stage(&writes, Durability::Power).unwrap_err().code(), Code::ConflictRaced);
-    rig.clean();
+    assert_eq!(fixture.store.stage(&writes, Durability::Power).unwrap_err().code(), Code::ConflictRaced);
+    fixture.clean();
 }

@@ -439,7 +439,7 @@ mod tests {
     }
 
     /// Creates a directory with a file `f` that contains "old", and a store on it.
-    fn bed() -> (tempfile::TempDir, PathBuf, LocalStore) {
+    fn open_store_with_file() -> (tempfile::TempDir, PathBuf, LocalStore) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("f");
         std::fs::write(&path, "old").unwrap();
@@ -454,7 +454,7 @@ mod tests {
         new_state: NewState<'_>,
         interfere: fn(&Path),
     ) -> (tempfile::TempDir, PathBuf, emendate_core::Result<WriteMethod>) {
-        let (folder, path, local) = bed();
+        let (folder, path, local) = open_store_with_file();
         let place = local.resolve_path(&path).unwrap();
         let FileVersion { bytes, meta, .. } = local.read(&place, 100, Vec::new()).unwrap().unwrap();
         let expect = Precondition::Version { bytes: &bytes, meta: &meta };
@@ -496,7 +496,7 @@ mod tests {
     #[test]
     fn file_created_before_ours_is_published_stays() {
         for lacks in LACKS {
-            let (folder, path, local) = bed();
+            let (folder, path, local) = open_store_with_file();
             std::fs::remove_file(&path).unwrap();
             let place = local.resolve_path(&path).unwrap();
             let writes = [FileWrite { path: &place, precondition: Precondition::Missing, new_state: NEW }];
@@ -536,7 +536,7 @@ mod tests {
     /// lease, and what it writes then must be in the file that has the name. `early`: it comes before the exchange,
     /// otherwise between exchange and end.
     fn waits_for_the_lease(new_state: NewState<'_>, early: bool) {
-        let (folder, path, local) = bed();
+        let (folder, path, local) = open_store_with_file();
         let place = local.resolve_path(&path).unwrap();
         let FileVersion { bytes, meta, .. } = local.read(&place, 100, Vec::new()).unwrap().unwrap();
         let writes =
@@ -576,7 +576,7 @@ mod tests {
 
     #[test]
     fn blocked_writer_finds_the_old_file_at_its_name() {
-        if !bed().2.probe(0).unwrap().leases {
+        if !open_store_with_file().2.probe(0).unwrap().leases {
             // Some sandboxes have no leases.
             return;
         }
@@ -589,7 +589,7 @@ mod tests {
     /// A program that keeps the file open must continue in the file that has the name.
     #[test]
     fn file_kept_open_by_a_writer_is_written_in_place() {
-        let (folder, path, local) = bed();
+        let (folder, path, local) = open_store_with_file();
         if !local.probe(0).unwrap().leases {
             return;
         }
@@ -615,7 +615,7 @@ mod tests {
 
     #[test]
     fn replaced_file_is_freed_when_idle_or_by_the_next_edit() {
-        let (_folder, path, local) = bed();
+        let (_folder, path, local) = open_store_with_file();
         let place = local.resolve_path(&path).unwrap();
         let held = || local.displaced_files.lock().unwrap().len();
         for settled in [true, false, false] {

@@ -120,14 +120,14 @@ mod tests {
     }
 
     /// Files with distinct contents beneath a root, with a journal next to it.
-    struct Bed {
+    struct BatchFixture {
         outer: tempfile::TempDir,
         local: LocalStore,
         files: Vec<(SafePath, FileVersion)>,
     }
 
-    impl Bed {
-        fn new(name: &str, files: usize) -> Bed {
+    impl BatchFixture {
+        fn new(name: &str, files: usize) -> BatchFixture {
             let outer = tempfile::tempdir().unwrap();
             let root = outer.path().join("root");
             std::fs::create_dir(&root).unwrap();
@@ -141,7 +141,7 @@ mod tests {
                 (place, version)
             };
             let files = (0..files).map(file).collect();
-            Bed { outer, local, files }
+            BatchFixture { outer, local, files }
         }
 
         fn replace(&self, durability: Durability) -> Result<Vec<WriteReport>> {
@@ -160,20 +160,20 @@ mod tests {
     #[test]
     fn failure_in_one_thread_rolls_everything_back() {
         for (level, name) in [(Durability::Process, "process"), (Durability::Power, "power")] {
-            let bed = Bed::new(&format!("in-threads-{name}"), 64);
+            let fixture = BatchFixture::new(&format!("in-threads-{name}"), 64);
             // One check before the first exchange, and one right before its own.
             refuse_path(&PathBuf::from(format!("in-threads-{name}-37")), 1, Errno::IO);
-            let error = with_threads(|| bed.replace(level)).unwrap_err();
+            let error = with_threads(|| fixture.replace(level)).unwrap_err();
             assert_eq!(error.code(), Code::IoFailed);
             assert!(error.message().contains("-37"), "{}", error.message());
             // At least those that the same thread had exchanged before.
             assert!(error.evidence_text().contains("were put back; nothing is changed"), "{}", error.evidence_text());
-            assert_eq!(bed.texts(), (0..64).map(|nth| format!("old {nth}")).collect::<Vec<_>>());
+            assert_eq!(fixture.texts(), (0..64).map(|nth| format!("old {nth}")).collect::<Vec<_>>());
         }
-        let bed = Bed::new("in-threads", 64);
-        let written = with_threads(|| bed.replace(Durability::Power)).unwrap();
+        let fixture = BatchFixture::new("in-threads", 64);
+        let written = with_threads(|| fixture.replace(Durability::Power)).unwrap();
         assert!(written.iter().all(|it| it.method == WriteMethod::Exchanged), "{written:?}");
-        assert_eq!(bed.texts(), vec!["new"; 64]);
+        assert_eq!(fixture.texts(), vec!["new"; 64]);
     }
 
     #[test]
@@ -193,13 +193,13 @@ mod tests {
 
     #[test]
     fn file_kept_open_is_waited_for_once() {
-        let bed = Bed::new("waited", 2);
-        if !bed.local.probe(0).unwrap().leases {
+        let fixture = BatchFixture::new("waited", 2);
+        if !fixture.local.probe(0).unwrap().leases {
             // Some sandboxes have no leases.
             return;
         }
-        let keeper = std::fs::File::options().append(true).open(bed.files[0].0.absolute()).unwrap();
-        let ran = run(&[], || bed.replace(Durability::Process));
+        let keeper = std::fs::File::options().append(true).open(fixture.files[0].0.absolute()).unwrap();
+        let ran = run(&[], || fixture.replace(Durability::Process));
         let methods: Vec<WriteMethod> = ran.result.unwrap().iter().map(|it| it.method).collect();
         assert_eq!(methods, [WriteMethod::InPlace, WriteMethod::Exchanged]);
         // Expected order: wait for the busy file, exchange the other one, then poll the busy file once.
@@ -208,6 +208,6 @@ mod tests {
         assert!(asked(&ran.names[..exchanged]) > 2);
         assert_eq!(asked(&ran.names[exchanged..]), 1);
         drop(keeper);
-        assert_eq!(bed.texts(), ["new", "new"]);
+        assert_eq!(fixture.texts(), ["new", "new"]);
     }
 }

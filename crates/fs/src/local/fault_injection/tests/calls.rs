@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::super::run;
-use super::Bed;
+use super::JournaledRoot;
 use crate::{Durability, FileVersion, FileWrite, LocalStore, NameSet, NewState, Precondition, Store};
 
 /// Performs the engine's steps for one edit, and returns the names of the system calls.
@@ -26,11 +26,11 @@ fn edit(local: &LocalStore, path: &Path, wanted: &NameSet, durability: Durabilit
 /// One more call is not forbidden. But every edit pays for it, so it should provide a guarantee that nothing else does.
 #[test]
 fn edit_makes_exactly_these_system_calls() {
-    let bed = Bed::new();
-    let (folder, path) = (bed.root.join("deep/in"), bed.root.join("deep/in/f"));
+    let fixture = JournaledRoot::new();
+    let (folder, path) = (fixture.root.join("deep/in"), fixture.root.join("deep/in/f"));
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::write(&path, "text").unwrap();
-    let local = bed.open();
+    let local = fixture.open();
     let probe = local.probe(0).unwrap();
     let wanted =
         NameSet::new([".env", ".git", ".ssh", ".vscode", ".idea", ".zed", ".jj", ".hg", ".svn", "node_modules"]);

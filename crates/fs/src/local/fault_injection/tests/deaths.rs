@@ -2,7 +2,7 @@
 
 use emendate_os::io::Errno;
 
-use super::{Bed, Course, OPERATIONS, Operation, Prepared, course, seen};
+use super::{Course, JournaledRoot, OPERATIONS, Operation, Prepared, course, seen};
 use crate::Durability;
 use crate::local::fault_injection::{DiskEvent, InjectedFault, run};
 
@@ -14,21 +14,21 @@ struct Death {
 }
 
 impl Death {
-    fn at(&self, call: usize) -> Bed {
-        let bed = Bed::new();
-        let local = bed.open();
-        let prepared = Prepared::new(&local, &bed.root, self.operation);
+    fn at(&self, call: usize) -> JournaledRoot {
+        let fixture = JournaledRoot::new();
+        let local = fixture.open();
+        let prepared = Prepared::new(&local, &fixture.root, self.operation);
         let wrongs = [&self.wrongs[..], &[(call, InjectedFault::Dead)]].concat();
         let ran = run(&wrongs, || prepared.go(&local, self.level));
         assert!(ran.tripped, "call {call}");
-        bed
+        fixture
     }
 
     /// Returns the number of system calls if the process does not die.
     fn calls(&self) -> usize {
-        let bed = Bed::new();
-        let local = bed.open();
-        let prepared = Prepared::new(&local, &bed.root, self.operation);
+        let fixture = JournaledRoot::new();
+        let local = fixture.open();
+        let prepared = Prepared::new(&local, &fixture.root, self.operation);
         let ran = run(&self.wrongs, || prepared.go(&local, self.level));
         assert_eq!(ran.result.is_err(), ran.tripped, "{:?}", ran.result);
         ran.calls
@@ -53,8 +53,8 @@ fn deaths(level: Durability) -> impl Iterator<Item = (Death, Course)> {
 }
 
 #[track_caller]
-fn whole(bed: &Bed, course: &Course, why: &str) {
-    let now = seen(&bed.tree());
+fn whole(fixture: &JournaledRoot, course: &Course, why: &str) {
+    let now = seen(&fixture.tree());
     assert!(now == course.before || now == course.after, "{why}: neither old nor new:\n{now:#?}");
 }
 
@@ -66,17 +66,17 @@ fn death_at_any_call_leaves_old_or_new_state() {
             let calls = death.calls();
             for at in 0..calls {
                 let why = format!("{} at {}, call {at} of {calls}", death.operation.0, level.as_str());
-                let bed = death.at(at);
-                let local = bed.open();
+                let fixture = death.at(at);
+                let local = fixture.open();
                 let done = local.recover().unwrap();
                 assert!(done.conflicts.is_empty() && done.notes.is_empty(), "{why}: {done:?}");
-                whole(&bed, &course, &why);
-                let now = seen(&bed.tree());
+                whole(&fixture, &course, &why);
+                let now = seen(&fixture.tree());
                 olds += usize::from(now == course.before);
                 news += usize::from(now == course.after);
-                assert!(bed.open().recover().unwrap().is_empty(), "{why}: a second recovery found something to do");
-                bed.clean(&local, &why);
-                whole(&bed, &course, &why);
+                assert!(fixture.open().recover().unwrap().is_empty(), "{why}: a second recovery found something to do");
+                fixture.clean(&local, &why);
+                whole(&fixture, &course, &why);
             }
             assert!(olds > 0 && news > 0, "{}", death.operation.0);
         }
@@ -91,22 +91,22 @@ fn death_during_recovery_does_not_change_its_result() {
         let mut recoveries = 0;
         // Every fifth death of the operation, each followed by every death of the recovery.
         for at in (0..death.calls()).step_by(5) {
-            let bed = death.at(at);
-            let recovery = run(&[], || bed.open().recover().unwrap());
+            let fixture = death.at(at);
+            let recovery = run(&[], || fixture.open().recover().unwrap());
             recoveries += usize::from(!recovery.result.is_empty());
-            let want = seen(&bed.tree());
+            let want = seen(&fixture.tree());
             for second in 0..recovery.calls {
                 let why = format!("{} call {at}, recovery call {second} of {}", death.operation.0, recovery.calls);
-                let bed = death.at(at);
-                let local = bed.open();
+                let fixture = death.at(at);
+                let local = fixture.open();
                 // An error or a note is fine here: the result of the next start counts.
                 let _ = run(&[(second, InjectedFault::Dead)], || local.recover());
                 drop(local);
-                let done = bed.open().recover().unwrap();
+                let done = fixture.open().recover().unwrap();
                 assert!(done.conflicts.is_empty() && done.notes.is_empty(), "{why}: {done:?}");
-                assert_eq!(seen(&bed.tree()), want, "{why}");
-                whole(&bed, &course, &why);
-                assert!(bed.open().recover().unwrap().is_empty(), "{why}");
+                assert_eq!(seen(&fixture.tree()), want, "{why}");
+                whole(&fixture, &course, &why);
+                assert!(fixture.open().recover().unwrap().is_empty(), "{why}");
             }
         }
         assert!(recoveries > 0, "{}", death.operation.0);

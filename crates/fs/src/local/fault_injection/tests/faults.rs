@@ -2,7 +2,7 @@
 
 use emendate_os::io::Errno;
 
-use super::{Bed, Course, OPERATIONS, Prepared, course, files, seen};
+use super::{Course, JournaledRoot, OPERATIONS, Prepared, course, files, seen};
 use crate::Durability;
 use crate::local::fault_injection::{InjectedFault, run};
 use emendate_core::Code;
@@ -20,14 +20,14 @@ fn reply_is_true_after_any_failure() {
         for wrong in once.into_iter().chain(always).chain([InjectedFault::Short]) {
             for at in 0..calls {
                 let why = format!("{}: {wrong:?} at call {at} of {calls}", operation.0);
-                let bed = Bed::new();
-                let local = bed.open();
-                let prepared = Prepared::new(&local, &bed.root, operation);
+                let fixture = JournaledRoot::new();
+                let local = fixture.open();
+                let prepared = Prepared::new(&local, &fixture.root, operation);
                 let ran = run(&[(at, wrong)], || prepared.go(&local, Durability::Power));
                 if wrong == InjectedFault::Short && !ran.tripped {
                     break;
                 }
-                let now = seen(&bed.tree());
+                let now = seen(&fixture.tree());
                 match &ran.result {
                     Ok(_) => assert_eq!(now, after, "{why}: it said ok"),
                     Err(error) if error.code() == Code::IoPartial => {
@@ -40,15 +40,15 @@ fn reply_is_true_after_any_failure() {
                     }
                 }
                 drop(local);
-                let local = bed.open();
+                let local = fixture.open();
                 local.recover().unwrap();
-                let now = seen(&bed.tree());
+                let now = seen(&fixture.tree());
                 assert!(ran.result.is_err() || now == after, "{why}: after recovery");
                 // A change that was reported as not made must not be made later.
                 let told = ran.result.as_ref().is_err_and(|error| error.code() != Code::IoPartial);
                 assert!(!told || now == before, "{why}: done by the recovery:\n{:#?}\n{now:#?}", ran.result);
                 assert!(now == before || now == after, "{why}: half done after recovery:\n{:#?}\n{now:#?}", ran.result);
-                bed.clean(&local, &why);
+                fixture.clean(&local, &why);
             }
         }
     }

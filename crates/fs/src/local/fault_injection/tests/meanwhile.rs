@@ -1,6 +1,6 @@
 //! Another program saves between the crash and the recovery: that save must survive.
 
-use super::{Bed, Course, OPERATIONS, Operation, Prepared, Tree, course, file_write, files};
+use super::{Course, JournaledRoot, OPERATIONS, Operation, Prepared, Tree, course, file_write, files};
 use crate::local::fault_injection::{DiskEvent, InjectedFault, run};
 use crate::{Durability, LocalStore, Store};
 use std::path::{Path, PathBuf};
@@ -8,25 +8,25 @@ use std::path::{Path, PathBuf};
 const BATCH: Operation = OPERATIONS[5];
 
 /// The process dies at a call of the batch, another program saves some files, and recovery runs.
-fn saved_after(call: usize, names: &[&str]) -> (Bed, crate::RecoveryReport) {
-    let bed = Bed::new();
-    let local = bed.open();
-    let prepared = Prepared::new(&local, &bed.root, BATCH);
+fn saved_after(call: usize, names: &[&str]) -> (JournaledRoot, crate::RecoveryReport) {
+    let fixture = JournaledRoot::new();
+    let local = fixture.open();
+    let prepared = Prepared::new(&local, &fixture.root, BATCH);
     let _ = run(&[(call, InjectedFault::Dead)], || prepared.go(&local, Durability::Power));
     for name in names {
-        let path = bed.root.join(name);
+        let path = fixture.root.join(name);
         // A link is replaced, and a removed file is created again.
         let _ = std::fs::remove_file(&path);
         std::fs::write(path, format!("saved {name}")).unwrap();
     }
-    let done = bed.open().recover().unwrap();
+    let done = fixture.open().recover().unwrap();
     for name in names {
-        assert_eq!(std::fs::read_to_string(bed.root.join(name)).unwrap(), format!("saved {name}"), "call {call}");
+        assert_eq!(std::fs::read_to_string(fixture.root.join(name)).unwrap(), format!("saved {name}"), "call {call}");
     }
-    let again = bed.open().recover().unwrap();
+    let again = fixture.open().recover().unwrap();
     assert!(again.is_empty(), "call {call}: {again:?}");
-    bed.clean(&bed.open(), &format!("call {call}"));
-    (bed, done)
+    fixture.clean(&fixture.open(), &format!("call {call}"));
+    (fixture, done)
 }
 
 /// Returns the files that were not saved, without the copies that recovery kept.
@@ -43,8 +43,8 @@ fn save_after_the_crash_stays_and_the_rest_is_atomic() {
     for name in ["a", "moved", "d/target", "l", "d/gone", "mode"] {
         let mut told = 0;
         for call in (0..calls).step_by(3) {
-            let (bed, done) = saved_after(call, &[name]);
-            let now = rest(&bed.tree(), &[name]);
+            let (fixture, done) = saved_after(call, &[name]);
+            let now = rest(&fixture.tree(), &[name]);
             let whole = now == rest(&before, &[name]) || now == rest(&after, &[name]);
             assert!(whole, "{name} saved after call {call}: {done:?}\n{now:#?}");
             assert!(done.conflicts.is_empty(), "{done:?}");
@@ -61,56 +61,58 @@ fn unrecoverable_contents_are_kept_next_to_the_file() {
     let calls = course(BATCH, Durability::Power).calls;
     let mut kept = 0;
     for call in 0..calls {
-        let (bed, done) = saved_after(call, &["a", "mode", "l"]);
+        let (fixture, done) = saved_after(call, &["a", "mode", "l"]);
         for copy in &done.conflicts {
             kept += 1;
             assert!(copy.symlink_metadata().is_ok() && done.notes.iter().any(|note| note.contains("is kept as")));
         }
-        drop(bed);
+        drop(fixture);
     }
     assert!(kept > 0);
 }
 
 #[test]
 fn records_of_live_processes_and_other_roots_are_left_alone() {
-    let bed = Bed::new();
-    let local = bed.open();
-    let places = ["one", "two"].map(|name| local.resolve_path(&bed.root.join(name)).unwrap());
+    let fixture = JournaledRoot::new();
+    let local = fixture.open();
+    let places = ["one", "two"].map(|name| local.resolve_path(&fixture.root.join(name)).unwrap());
     let writes = places.each_ref().map(file_write);
     let staged = local.stage(&writes, Durability::Power).unwrap();
-    assert_eq!(std::fs::read_dir(bed.journal()).unwrap().count(), 1);
-    assert!(bed.open().recover().unwrap().is_empty(), "the owner of the record is alive");
+    assert_eq!(std::fs::read_dir(fixture.journal()).unwrap().count(), 1);
+    assert!(fixture.open().recover().unwrap().is_empty(), "the owner of the record is alive");
     // Another process that writes there first must not sweep the temporary files.
-    let third = local.resolve_path(&bed.root.join("three")).unwrap();
-    bed.open().stage(&[file_write(&third)], Durability::Power).unwrap().commit().unwrap();
+    let third = local.resolve_path(&fixture.root.join("three")).unwrap();
+    fixture.open().stage(&[file_write(&third)], Durability::Power).unwrap().commit().unwrap();
     staged.commit().unwrap();
-    assert_eq!(std::fs::read_to_string(bed.root.join("two")).unwrap(), "x");
+    assert_eq!(std::fs::read_to_string(fixture.root.join("two")).unwrap(), "x");
 
     // A record of other roots waits for a process that may access them; a record of another version is reported and
     // stays.
-    let elsewhere = Bed::new();
+    let elsewhere = JournaledRoot::new();
     let prepared = Prepared::new(&elsewhere.open(), &elsewhere.root, BATCH);
-    let far = LocalStore::open(std::slice::from_ref(&elsewhere.root)).unwrap().with_journal(&bed.journal()).unwrap();
+    let far =
+        LocalStore::open(std::slice::from_ref(&elsewhere.root)).unwrap().with_journal(&fixture.journal()).unwrap();
     let renames =
         course(BATCH, Durability::Power).log.into_iter().filter(|(_, it)| matches!(it, DiskEvent::Rename(..)));
     let last = renames.map(|(call, _)| call).max().unwrap();
     let _ = run(&[(last, InjectedFault::Dead)], || prepared.go(&far, Durability::Power));
-    std::fs::write(bed.journal().join("00000001.record"), "emendate record 9\n").unwrap();
-    std::fs::write(bed.journal().join("README"), "not ours").unwrap();
-    let done = bed.open().recover().unwrap();
+    std::fs::write(fixture.journal().join("00000001.record"), "emendate record 9\n").unwrap();
+    std::fs::write(fixture.journal().join("README"), "not ours").unwrap();
+    let done = fixture.open().recover().unwrap();
     assert!(done.notes.len() == 1 && done.notes[0].contains("another version"), "{done:?}");
-    assert_eq!(std::fs::read_dir(bed.journal()).unwrap().count(), 3);
+    assert_eq!(std::fs::read_dir(fixture.journal()).unwrap().count(), 3);
     drop(far);
-    let far = LocalStore::open(std::slice::from_ref(&elsewhere.root)).unwrap().with_journal(&bed.journal()).unwrap();
+    let far =
+        LocalStore::open(std::slice::from_ref(&elsewhere.root)).unwrap().with_journal(&fixture.journal()).unwrap();
     assert!(!far.recover().unwrap().rolled_forward.is_empty());
     // Without a journal there is nothing to do and nothing to keep.
-    assert!(LocalStore::open(std::slice::from_ref(&bed.root)).unwrap().recover().unwrap().is_empty());
+    assert!(LocalStore::open(std::slice::from_ref(&fixture.root)).unwrap().recover().unwrap().is_empty());
 }
 
 #[test]
 fn next_write_sweeps_orphaned_temporary_files_only() {
-    let bed = Bed::new();
-    let put = |name: &str| std::fs::write(bed.root.join(name), "x").unwrap();
+    let fixture = JournaledRoot::new();
+    let put = |name: &str| std::fs::write(fixture.root.join(name), "x").unwrap();
     let (left, others) = (".a.0123456789abcdef.tmp~", ["a~", ".a.tmp~", ".a.0123456789ABCDEF.tmp~", ".x.swp"]);
     for name in others {
         put(name);
@@ -118,13 +120,13 @@ fn next_write_sweeps_orphaned_temporary_files_only() {
     // A temporary file without a record may belong to another journal, so only its age counts.
     put(".a.0123456789abcdef.txn~");
     put(left);
-    let held = std::fs::File::create(bed.root.join(".b.0123456789abcdef.tmp~")).unwrap();
+    let held = std::fs::File::create(fixture.root.join(".b.0123456789abcdef.tmp~")).unwrap();
     emendate_os::fs::flock(&held, emendate_os::fs::FlockOperation::LockExclusive).unwrap();
-    let local = bed.open();
-    let place = local.resolve_path(&bed.root.join("new")).unwrap();
+    let local = fixture.open();
+    let place = local.resolve_path(&fixture.root.join("new")).unwrap();
     drop(local.stage(&[file_write(&place)], Durability::None).unwrap());
     let names: Vec<String> =
-        std::fs::read_dir(&bed.root).unwrap().map(|it| it.unwrap().file_name().into_string().unwrap()).collect();
+        std::fs::read_dir(&fixture.root).unwrap().map(|it| it.unwrap().file_name().into_string().unwrap()).collect();
     assert!(!names.iter().any(|name| name == left), "{names:?}");
     for kept in others.iter().chain(&[".a.0123456789abcdef.txn~", ".b.0123456789abcdef.tmp~"]) {
         assert!(names.iter().any(|name| name == kept), "{kept} in {names:?}");

@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// A directory with a root and a journal in it.
-struct Bed {
+struct JournaledRoot {
     root: PathBuf,
     /// Removes everything when dropped.
     _outer: tempfile::TempDir,
@@ -113,13 +113,13 @@ const SPLICED: [SpliceChunk<'static>; 4] = [
     SpliceChunk::New(b", and longer"),
 ];
 
-impl Bed {
-    fn new() -> Bed {
+impl JournaledRoot {
+    fn new() -> JournaledRoot {
         // The directory is in memory if possible, because thousands of them are created.
         let outer = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
-        let bed = Bed { root: outer.path().canonicalize().unwrap().join("root"), _outer: outer };
-        bed.fill();
-        bed
+        let fixture = JournaledRoot { root: outer.path().canonicalize().unwrap().join("root"), _outer: outer };
+        fixture.fill();
+        fixture
     }
 
     fn fill(&self) {
@@ -302,14 +302,14 @@ struct Course {
 }
 
 fn course(operation: Operation, level: Durability) -> Course {
-    let bed = Bed::new();
-    let before = bed.tree();
-    let local = bed.open();
-    let prepared = Prepared::new(&local, &bed.root, operation);
+    let fixture = JournaledRoot::new();
+    let before = fixture.tree();
+    let local = fixture.open();
+    let prepared = Prepared::new(&local, &fixture.root, operation);
     let ran = run(&[], || prepared.go(&local, level));
     ran.result.unwrap();
-    let after = bed.tree();
+    let after = fixture.tree();
     assert_ne!(before, after);
-    bed.clean(&local, operation.0);
+    fixture.clean(&local, operation.0);
     Course { before, after, calls: ran.calls, log: ran.log }
 }

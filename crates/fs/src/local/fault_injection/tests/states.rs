@@ -10,7 +10,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use super::{Bed, OPERATIONS, Operation, Prepared, course, files};
+use super::{JournaledRoot, OPERATIONS, Operation, Prepared, course, files};
 use crate::Durability;
 use crate::local::fault_injection::{DiskEvent, run};
 
@@ -212,10 +212,10 @@ fn count(folder: &Path) -> usize {
 }
 
 /// Runs an operation once, and returns its changes and the disk before.
-fn recorded(bed: &Bed, operation: Operation) -> (Disk, Vec<DiskEvent>) {
-    let local = bed.open();
-    let base = Disk::of(bed.root.parent().unwrap());
-    let prepared = Prepared::new(&local, &bed.root, operation);
+fn recorded(fixture: &JournaledRoot, operation: Operation) -> (Disk, Vec<DiskEvent>) {
+    let local = fixture.open();
+    let base = Disk::of(fixture.root.parent().unwrap());
+    let prepared = Prepared::new(&local, &fixture.root, operation);
     let ran = run(&[], || prepared.go(&local, Durability::Power));
     ran.result.unwrap();
     (base, ran.log.into_iter().map(|(_, event)| event).collect())
@@ -224,10 +224,10 @@ fn recorded(bed: &Bed, operation: Operation) -> (Disk, Vec<DiskEvent>) {
 /// Builds and recovers every state of every cut; returns how many there were, and the wrong ones.
 fn cut(operation: Operation, keep: impl FnMut(&DiskEvent) -> bool) -> (usize, Vec<String>) {
     let course = course(operation, Durability::Power);
-    let bed = Bed::new();
-    let (base, events) = recorded(&bed, operation);
+    let fixture = JournaledRoot::new();
+    let (base, events) = recorded(&fixture, operation);
     let events: Vec<DiskEvent> = events.into_iter().filter(keep).collect();
-    let outer = bed.root.parent().unwrap();
+    let outer = fixture.root.parent().unwrap();
     let (mut known, mut wrong) = (HashSet::new(), BTreeSet::new());
     for end in 0..=events.len() {
         for disk in states(&base, &events[..end]) {
@@ -237,8 +237,8 @@ fn cut(operation: Operation, keep: impl FnMut(&DiskEvent) -> bool) -> (usize, Ve
                 continue;
             }
             disk.build(outer);
-            let done = bed.open().recover().unwrap();
-            let tree = bed.tree();
+            let done = fixture.open().recover().unwrap();
+            let tree = fixture.tree();
             let now = files(&tree);
             let is_new = now == files(&course.after);
             if !(is_new || !answered && now == files(&course.before)) || !done.conflicts.is_empty() {
@@ -246,12 +246,13 @@ fn cut(operation: Operation, keep: impl FnMut(&DiskEvent) -> bool) -> (usize, Ve
             }
             // A temporary name that reappears after its record was removed is swept by the next write in that
             // directory.
-            let gone = |event: &DiskEvent| matches!(event, DiskEvent::Remove(path) if path.starts_with(bed.journal()));
+            let gone =
+                |event: &DiskEvent| matches!(event, DiskEvent::Remove(path) if path.starts_with(fixture.journal()));
             let left = tree.keys().any(|path| path.to_string_lossy().contains(".txn~"));
-            if left && !events[..end].iter().any(gone) || count(&bed.journal()) > 0 {
+            if left && !events[..end].iter().any(gone) || count(&fixture.journal()) > 0 {
                 wrong.insert(format!("after call {end} of {}: left behind: {:?}", events.len(), tree.keys()));
             }
-            if !bed.open().recover().unwrap().is_empty() {
+            if !fixture.open().recover().unwrap().is_empty() {
                 wrong.insert(format!("after call {end}: a second recovery found something to do"));
             }
         }
@@ -278,7 +279,7 @@ fn power_cut_leaves_old_or_new_state() {
 #[test]
 fn every_sync_is_needed() {
     for operation in OPERATIONS {
-        let (_, events) = recorded(&Bed::new(), operation);
+        let (_, events) = recorded(&JournaledRoot::new(), operation);
         for left_out in 0..events.len() {
             let journal = Some(OsStr::new("journal"));
             let name = match &events[left_out] {
