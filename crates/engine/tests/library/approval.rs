@@ -1,47 +1,47 @@
 //! Questions to a person before a write, and the effect of the answers.
 
-use crate::bench::{Bench, code, ok};
+use crate::fixture::{EngineFixture, code, ok};
 use emendate::{Approval, Config, question};
 use serde_json::{Value, json};
 
-fn expect_question(bench: &Bench, reply: &emendate::Reply) -> Value {
+fn expect_question(fixture: &EngineFixture, reply: &emendate::Reply) -> Value {
     assert_eq!(code(reply), "access.ask", "{}", reply.text());
-    assert_eq!(bench.get("a.txt"), "one\ntwo\n", "nothing is written before the answer");
+    assert_eq!(fixture.get("a.txt"), "one\ntwo\n", "nothing is written before the answer");
     question(reply.result.as_ref().unwrap_err()).unwrap().clone()
 }
 
-fn asking() -> Bench {
-    let bench = Bench::trusted(Config::default().with_ask_rule("Edit(*.txt)", "test").unwrap());
-    bench.put("a.txt", "one\ntwo\n");
-    bench.put("b.txt", "x\n");
-    bench
+fn asking() -> EngineFixture {
+    let fixture = EngineFixture::trusted(Config::default().with_ask_rule("Edit(*.txt)", "test").unwrap());
+    fixture.put("a.txt", "one\ntwo\n");
+    fixture.put("b.txt", "x\n");
+    fixture
 }
 
 #[test]
 fn approved_call_succeeds() {
-    let mut bench = asking();
-    let question = expect_question(&bench, &bench.edit("a.txt", "two", "2"));
+    let mut fixture = asking();
+    let question = expect_question(&fixture, &fixture.edit("a.txt", "two", "2"));
     let file = &question["files"][0];
     assert_eq!(
         (&file["proposed"], &file["rule"], &file["origin"]),
         (&json!("one\n2\n"), &json!("Edit(*.txt)"), &json!("test"))
     );
     assert_eq!(file["structuredPatch"][0]["lines"], json!([" one", "-two", "+2"]));
-    bench.caller.approval = Some(Approval::granted(question["seal"].as_str().unwrap()));
+    fixture.caller.approval = Some(Approval::granted(question["seal"].as_str().unwrap()));
     // The approval is for that change alone.
-    expect_question(&bench, &bench.edit("a.txt", "two", "3"));
-    ok(&bench.edit("a.txt", "two", "2"));
-    assert_eq!(bench.get("a.txt"), "one\n2\n");
+    expect_question(&fixture, &fixture.edit("a.txt", "two", "3"));
+    ok(&fixture.edit("a.txt", "two", "2"));
+    assert_eq!(fixture.get("a.txt"), "one\n2\n");
 }
 
 #[test]
 fn changed_file_needs_another_approval() {
-    let mut bench = asking();
+    let mut fixture = asking();
     let seal = |question: &Value| question["seal"].as_str().unwrap().to_owned();
-    let first = expect_question(&bench, &bench.edit("a.txt", "two", "2"));
-    bench.caller.approval = Some(Approval::granted(&seal(&first)));
-    bench.put("a.txt", "zero\none\ntwo\n");
-    let reply = bench.edit("a.txt", "two", "2");
+    let first = expect_question(&fixture, &fixture.edit("a.txt", "two", "2"));
+    fixture.caller.approval = Some(Approval::granted(&seal(&first)));
+    fixture.put("a.txt", "zero\none\ntwo\n");
+    let reply = fixture.edit("a.txt", "two", "2");
     assert_eq!(code(&reply), "access.ask");
     assert_ne!(seal(question(&reply.result.unwrap_err()).unwrap()), seal(&first));
     // Seals of another engine are not accepted.
@@ -52,77 +52,77 @@ fn changed_file_needs_another_approval() {
 
 #[test]
 fn person_may_change_the_text() {
-    let mut bench = asking();
-    bench.caller.original_file = true;
-    let question = expect_question(&bench, &bench.edit("a.txt", "two", "2"));
-    let texts = vec![(bench.path("a.txt"), "one\nTWO\n".to_owned())];
-    bench.caller.approval = Some(Approval { texts, ..Approval::granted(question["seal"].as_str().unwrap()) });
-    let reply = bench.edit("a.txt", "two", "2");
+    let mut fixture = asking();
+    fixture.caller.original_file = true;
+    let question = expect_question(&fixture, &fixture.edit("a.txt", "two", "2"));
+    let texts = vec![(fixture.path("a.txt"), "one\nTWO\n".to_owned())];
+    fixture.caller.approval = Some(Approval { texts, ..Approval::granted(question["seal"].as_str().unwrap()) });
+    let reply = fixture.edit("a.txt", "two", "2");
     assert!(ok(&reply).contains("A person changed the text"), "{}", reply.text());
     let data = reply.result.unwrap().data;
     assert_eq!(data["userModified"], json!(true));
     assert_eq!((&data["oldString"], &data["newString"]), (&json!("two"), &json!("2")));
     assert_eq!((&data["replaceAll"], &data["originalFile"]), (&json!(false), &json!("one\ntwo\n")));
     assert_eq!(data["structuredPatch"][0]["lines"], json!([" one", "-two", "+TWO"]));
-    assert_eq!(bench.get("a.txt"), "one\nTWO\n");
+    assert_eq!(fixture.get("a.txt"), "one\nTWO\n");
     // The model knows the current content: its next edit needs no read.
-    bench.caller.approval = None;
-    bench.caller.unread = emendate::UnreadPolicy::Deny;
-    asked_about_two(&bench);
+    fixture.caller.approval = None;
+    fixture.caller.unread = emendate::UnreadPolicy::Deny;
+    asked_about_two(&fixture);
 }
 
-fn asked_about_two(bench: &Bench) {
-    let reply = bench.edit("a.txt", "TWO", "2");
+fn asked_about_two(fixture: &EngineFixture) {
+    let reply = fixture.edit("a.txt", "TWO", "2");
     assert_eq!(code(&reply), "access.ask", "{}", reply.text());
 }
 
 #[test]
 fn refusal_is_reported_and_not_asked_again() {
-    let mut bench = asking();
-    let asked = expect_question(&bench, &bench.edit("a.txt", "two", "2"));
-    bench.caller.approval = Some(Approval::denied(asked["seal"].as_str().unwrap()));
-    let reply = bench.edit("a.txt", "two", "2");
+    let mut fixture = asking();
+    let asked = expect_question(&fixture, &fixture.edit("a.txt", "two", "2"));
+    fixture.caller.approval = Some(Approval::denied(asked["seal"].as_str().unwrap()));
+    let reply = fixture.edit("a.txt", "two", "2");
     assert!(reply.text().contains("The person declined"), "{}", reply.text());
     assert!(question(&reply.result.unwrap_err()).is_none());
 }
 
 #[test]
 fn one_approval_covers_all_files_of_a_call() {
-    let mut bench = asking();
+    let mut fixture = asking();
     let patch = "*** Begin Patch\n*** Update File: a.txt\n@@\n-two\n+2\n*** Add File: c.md\n+new\n*** Delete File: b.txt\n*** End Patch\n";
-    let question = expect_question(&bench, &bench.apply(patch));
+    let question = expect_question(&fixture, &fixture.apply(patch));
     let names: Vec<&str> =
         question["files"].as_array().unwrap().iter().map(|it| it["type"].as_str().unwrap()).collect();
     assert_eq!(names, ["update", "delete"]);
-    assert!(!bench.path("c.md").exists());
-    bench.caller.approval = Some(Approval::granted(question["seal"].as_str().unwrap()));
-    ok(&bench.apply(patch));
-    assert!(bench.path("c.md").exists() && !bench.path("b.txt").exists());
+    assert!(!fixture.path("c.md").exists());
+    fixture.caller.approval = Some(Approval::granted(question["seal"].as_str().unwrap()));
+    ok(&fixture.apply(patch));
+    assert!(fixture.path("c.md").exists() && !fixture.path("b.txt").exists());
 }
 
 #[test]
 fn dry_run_or_unchanged_file_needs_no_approval() {
-    let bench = asking();
+    let fixture = asking();
     let input = json!({ "old_string": "two", "new_string": "2", "dry_run": true });
-    ok(&bench.call_on("a.txt", "edit", input));
-    ok(&bench.write("a.txt", "one\ntwo\n"));
+    ok(&fixture.call_on("a.txt", "edit", input));
+    ok(&fixture.write("a.txt", "one\ntwo\n"));
 }
 
 #[test]
 fn dry_run_reports_the_required_approval() {
-    let bench = asking();
+    let fixture = asking();
     let input = json!({ "old_string": "two", "new_string": "2", "dry_run": true });
-    let reply = bench.call_on("a.txt", "edit", input);
+    let reply = fixture.call_on("a.txt", "edit", input);
     assert!(ok(&reply).contains("A person is asked before this is written"), "{}", reply.text());
     assert!(reply.result.unwrap().data["asks"].as_str().unwrap().contains("Edit(*.txt)"));
 }
 
 #[test]
 fn question_contains_the_whole_change() {
-    let bench = asking();
+    let fixture = asking();
     let lines: String = (0..3_000).map(|n| format!("line {n}\n")).collect();
     for name in ["a.txt", "new.txt"] {
-        let question = expect_question(&bench, &bench.write(name, &lines));
+        let question = expect_question(&fixture, &fixture.write(name, &lines));
         let change = question["files"][0]["change"].as_str().unwrap();
         assert_eq!(change.lines().filter(|line| line.starts_with("+line ")).count(), 3_000, "{name}");
     }
@@ -130,10 +130,10 @@ fn question_contains_the_whole_change() {
 
 #[test]
 fn undo_needs_approval_too() {
-    let mut bench = asking();
-    let question = expect_question(&bench, &bench.edit("a.txt", "two", "2"));
-    bench.caller.approval = Some(Approval::granted(question["seal"].as_str().unwrap()));
-    ok(&bench.edit("a.txt", "two", "2"));
-    assert_eq!(code(&bench.call("undo", json!({}))), "access.ask");
-    assert_eq!(bench.get("a.txt"), "one\n2\n");
+    let mut fixture = asking();
+    let question = expect_question(&fixture, &fixture.edit("a.txt", "two", "2"));
+    fixture.caller.approval = Some(Approval::granted(question["seal"].as_str().unwrap()));
+    ok(&fixture.edit("a.txt", "two", "2"));
+    assert_eq!(code(&fixture.call("undo", json!({}))), "access.ask");
+    assert_eq!(fixture.get("a.txt"), "one\n2\n");
 }

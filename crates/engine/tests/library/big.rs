@@ -1,15 +1,15 @@
 //! Large files, which are streamed: the same bytes, replies and errors as for files that are loaded whole.
 
-use crate::bench::{Bench, code, ok};
+use crate::fixture::{EngineFixture, code, ok};
 use emendate::{Config, Reply, UnreadPolicy};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::fs;
 
 /// Files of more than `from` bytes are streamed, and those above `whole` are never loaded whole.
-fn parts(from: u64, whole: u64) -> Bench {
+fn parts(from: u64, whole: u64) -> EngineFixture {
     let text = format!("[policy]\nstream_from = {from}\nmax_whole = {whole}\n");
-    Bench::trusted(Config::default().with_file(&text, "test", true).unwrap())
+    EngineFixture::trusted(Config::default().with_file(&text, "test", true).unwrap())
 }
 
 /// Removes the names of operations, which differ between histories. Also their numbers: a process started by another
@@ -29,8 +29,8 @@ fn unnamed(text: &str) -> String {
 }
 
 /// Returns a reply without the name of its directory, and without the parts that are never included for a large file.
-fn said(bench: &Bench, reply: &Reply) -> (String, Value) {
-    let here = |text: String| text.replace(&bench.root.display().to_string(), "ROOT");
+fn said(fixture: &EngineFixture, reply: &Reply) -> (String, Value) {
+    let here = |text: String| text.replace(&fixture.root.display().to_string(), "ROOT");
     let mut data = match &reply.result {
         Ok(answer) => Value::Object(answer.data.clone()),
         Err(error) => error.to_json(),
@@ -49,26 +49,26 @@ fn said(bench: &Bench, reply: &Reply) -> (String, Value) {
 
 fn same(text: &[u8], calls: &[(&str, Value)]) -> Result<(), TestCaseError> {
     let (whole, parts) = (parts(1 << 30, 1 << 30), parts(0, 1 << 30));
-    for bench in [&whole, &parts] {
-        fs::write(bench.path("f"), text).unwrap();
+    for fixture in [&whole, &parts] {
+        fs::write(fixture.path("f"), text).unwrap();
     }
     for (tool, input) in calls {
-        let replies = [&whole, &parts].map(|bench| {
+        let replies = [&whole, &parts].map(|fixture| {
             let mut input = input.clone();
             let (field, path) = match *tool {
-                "text_editor" | "search" => ("path", bench.path("f")),
-                "apply" => ("directory", bench.root.clone()),
-                _ => ("file_path", bench.path("f")),
+                "text_editor" | "search" => ("path", fixture.path("f")),
+                "apply" => ("directory", fixture.root.clone()),
+                _ => ("file_path", fixture.path("f")),
             };
             input[field] = json!(path);
-            bench.call(tool, input)
+            fixture.call(tool, input)
         });
         prop_assert_eq!(code(&replies[0]), code(&replies[1]));
         // In memory an undo is shown by a diff, which may pair repeated lines in another way than the edit did.
         if *tool != "undo" {
             prop_assert_eq!(said(&whole, &replies[0]), said(&parts, &replies[1]), "{} {}", tool, input);
         }
-        let [one, other] = [&whole, &parts].map(|bench| fs::read(bench.path("f")).unwrap());
+        let [one, other] = [&whole, &parts].map(|fixture| fs::read(fixture.path("f")).unwrap());
         prop_assert!(one == other, "{} {}", tool, input);
     }
     Ok(())
@@ -129,12 +129,12 @@ fn undo_restores_every_adjacent_deletion() {
     for (old, new) in [("aa", ""), ("\n\n", ""), ("aa", "a"), ("a", "aa")] {
         let edit = json!({ "old_string": old, "new_string": new, "replace_all": true });
         same(text.as_bytes(), &[("edit", edit.clone()), ("undo", json!({}))]).unwrap();
-        let bench = parts(0, 1);
-        bench.put("f", &text);
-        ok(&bench.call_on("f", "edit", edit));
-        assert_ne!(bench.get("f"), text);
-        ok(&bench.call_on("f", "undo", json!({})));
-        assert_eq!(bench.get("f"), text);
+        let fixture = parts(0, 1);
+        fixture.put("f", &text);
+        ok(&fixture.call_on("f", "edit", edit));
+        assert_ne!(fixture.get("f"), text);
+        ok(&fixture.call_on("f", "undo", json!({})));
+        assert_eq!(fixture.get("f"), text);
     }
 }
 
@@ -207,66 +207,66 @@ fn seeds_of_hunks() -> impl Strategy<Value = Vec<Hunk>> {
 
 /// Reads lines with a header, edits some of them in both ways, and undoes the edits.
 fn same_rows(text: &[u8], (format, shown): (&str, (usize, usize)), seeds: &[Hunk], caller: UnreadPolicy) {
-    let benches = [parts(1 << 30, 1 << 30), parts(0, 1 << 30)].map(|mut bench| {
-        bench.caller.unread = caller;
-        fs::write(bench.path("f"), text).unwrap();
-        bench
+    let fixtures = [parts(1 << 30, 1 << 30), parts(0, 1 << 30)].map(|mut fixture| {
+        fixture.caller.unread = caller;
+        fs::write(fixture.path("f"), text).unwrap();
+        fixture
     });
     let mut header = String::new();
     for step in 0..6 {
-        let now = benches[0].get("f").trim_start_matches('\u{FEFF}').replace("\r\n", "\n");
+        let now = fixtures[0].get("f").trim_start_matches('\u{FEFF}').replace("\r\n", "\n");
         let lines: Vec<&str> = now.lines().collect();
         let edit = hunks(&header, seeds, lines.len(), &lines);
-        let replies = benches.each_ref().map(|bench| match step {
+        let replies = fixtures.each_ref().map(|fixture| match step {
             0 | 3 => {
                 let (offset, limit) = (shown.0.min(lines.len()).max(1), shown.1);
-                bench.call_on("f", "read", json!({ "format": format, "offset": offset, "limit": limit }))
+                fixture.call_on("f", "read", json!({ "format": format, "offset": offset, "limit": limit }))
             }
             // The second attempt follows the lines shown by an error; the third one is under the header of the reply.
-            1 | 2 | 4 => bench.apply(&edit),
-            _ => bench.call_on("f", "undo", json!({})),
+            1 | 2 | 4 => fixture.apply(&edit),
+            _ => fixture.call_on("f", "undo", json!({})),
         });
         assert_eq!(code(&replies[0]), code(&replies[1]), "{edit}");
         if step < 5 {
-            assert_eq!(said(&benches[0], &replies[0]), said(&benches[1], &replies[1]), "{edit}");
+            assert_eq!(said(&fixtures[0], &replies[0]), said(&fixtures[1], &replies[1]), "{edit}");
             if replies[0].result.is_ok() {
                 replies[0].text().lines().next().unwrap().clone_into(&mut header);
             }
         }
-        let [one, other] = benches.each_ref().map(|bench| fs::read(bench.path("f")).unwrap());
+        let [one, other] = fixtures.each_ref().map(|fixture| fs::read(fixture.path("f")).unwrap());
         assert!(one == other, "{edit}");
     }
 }
 
 /// A caller who reads before editing, with files that are never loaded whole.
-fn never_whole() -> Bench {
-    let mut bench = parts(0, 1);
-    bench.caller.unread = UnreadPolicy::Deny;
-    bench
+fn never_whole() -> EngineFixture {
+    let mut fixture = parts(0, 1);
+    fixture.caller.unread = UnreadPolicy::Deny;
+    fixture
 }
 
 /// The header of a read.
-fn header(bench: &Bench, format: &str) -> String {
-    let reply = bench.call_on("f", "read", json!({ "format": format, "offset": 1, "limit": 5 }));
+fn header(fixture: &EngineFixture, format: &str) -> String {
+    let reply = fixture.call_on("f", "read", json!({ "format": format, "offset": 1, "limit": 5 }));
     ok(&reply).lines().next().unwrap().to_owned()
 }
 
 #[test]
 fn header_leads_from_read_to_edit_to_edit() {
-    let bench = never_whole();
+    let fixture = never_whole();
     let text: String = (1..=3000).map(|nth| format!("line {nth}  \r\n")).collect();
-    fs::write(bench.path("f"), text.trim_end()).unwrap();
+    fs::write(fixture.path("f"), text.trim_end()).unwrap();
     for (format, first, second) in [
         ("hashline", "replace 3..4:\n+three\ninsert tail:\n+the end", "delete 3\ninsert tail:\n+and more"),
         ("hashline_put", "PUT 3.=4:\n+three\nPUT >$:\n+the end", "CUT 3.=3\nPUT >$:\n+and more"),
     ] {
-        fs::write(bench.path("f"), text.trim_end()).unwrap();
-        let told = ok(&bench.apply(&format!("{}\n{first}\n", header(&bench, format))));
-        assert_eq!(told.lines().next(), Some(&*header(&bench, format)), "the tag of the current text");
+        fs::write(fixture.path("f"), text.trim_end()).unwrap();
+        let told = ok(&fixture.apply(&format!("{}\n{first}\n", header(&fixture, format))));
+        assert_eq!(told.lines().next(), Some(&*header(&fixture, format)), "the tag of the current text");
         assert!(told.contains(":three") && told.contains("3000:the end"), "{told}");
-        let told = ok(&bench.apply(&format!("{}\n{second}\n", told.lines().next().unwrap())));
-        assert_eq!(told.lines().next(), Some(&*header(&bench, format)));
-        let now = bench.get("f");
+        let told = ok(&fixture.apply(&format!("{}\n{second}\n", told.lines().next().unwrap())));
+        assert_eq!(told.lines().next(), Some(&*header(&fixture, format)));
+        let now = fixture.get("f");
         assert!(now.starts_with("line 1  \r\nline 2  \r\nline 5  \r\n"), "{}", &now[..60]);
         assert!(now.ends_with("line 3000\r\nthe end\r\nand more"), "{}", &now[now.len() - 60..]);
     }
@@ -274,25 +274,25 @@ fn header_leads_from_read_to_edit_to_edit() {
 
 #[test]
 fn lines_shown_by_a_search_can_be_edited() {
-    let bench = never_whole();
-    bench.put("f", &(1..=90_000).map(|nth| format!("line {nth}\r\n")).collect::<String>());
+    let fixture = never_whole();
+    fixture.put("f", &(1..=90_000).map(|nth| format!("line {nth}\r\n")).collect::<String>());
     for (format, edit) in [("hashline", "replace 70001..70001:\n+x"), ("hashline_put", "PUT 70001.=70001:\n+y")] {
         let pattern = if format == "hashline" { "line 70001$" } else { "^x$" };
-        let input = json!({ "pattern": pattern, "path": bench.root, "context": 1, "format": format });
-        let told = ok(&bench.call("search", input));
+        let input = json!({ "pattern": pattern, "path": fixture.root, "context": 1, "format": format });
+        let told = ok(&fixture.call("search", input));
         assert_eq!(told.lines().count(), 4, "{told}");
-        let told = ok(&bench.apply(&format!("{}\n{edit}\n", told.lines().next().unwrap())));
+        let told = ok(&fixture.apply(&format!("{}\n{edit}\n", told.lines().next().unwrap())));
         assert!(told.contains("70000:line 70000"), "{told}");
     }
-    assert!(bench.get("f").contains("line 70000\r\ny\r\nline 70002\r\n"));
+    assert!(fixture.get("f").contains("line 70000\r\ny\r\nline 70002\r\n"));
     // Lines around a hit are known, others are not.
-    let told = ok(&bench.call("search", json!({ "pattern": "^y$", "path": bench.root, "format": "hashline" })));
-    let reply = bench.apply(&format!("{}\nreplace 70020..70020:\n+z\n", told.lines().next().unwrap()));
+    let told = ok(&fixture.call("search", json!({ "pattern": "^y$", "path": fixture.root, "format": "hashline" })));
+    let reply = fixture.apply(&format!("{}\nreplace 70020..70020:\n+z\n", told.lines().next().unwrap()));
     assert_eq!(code(&reply), "read.partial");
-    let over = bench.call("search", json!({ "pattern": "y", "path": bench.path("f"), "multiline": true }));
+    let over = fixture.call("search", json!({ "pattern": "y", "path": fixture.path("f"), "multiline": true }));
     assert_eq!(code(&over), "file.too_large");
-    fs::write(bench.path("f"), b"not UTF-8 \xFF\n").unwrap();
-    let told = ok(&bench.call("search", json!({ "pattern": "UTF", "path": bench.root })));
+    fs::write(fixture.path("f"), b"not UTF-8 \xFF\n").unwrap();
+    let told = ok(&fixture.call("search", json!({ "pattern": "UTF", "path": fixture.root })));
     assert!(told.contains("1 file that could not be read"), "{told}");
 }
 
@@ -303,74 +303,74 @@ fn file_that_changes_during_a_search_has_no_marks() {
     let text = format!(
         "[policy]\nstream_from = 0\nmax_whole = 1\n[[hooks]]\non = 'before_read'\nfiles = 'f'\ncommand = ['sh', '-c', '{hook}']\n"
     );
-    let mut bench = Bench::trusted(Config::default().with_file(&text, "test", true).unwrap());
-    bench.caller.unread = UnreadPolicy::Deny;
-    bench.put("f", "one\ntwo\n");
-    let told = ok(&bench.call("search", json!({ "pattern": "two", "path": bench.root, "format": "hashline" })));
+    let mut fixture = EngineFixture::trusted(Config::default().with_file(&text, "test", true).unwrap());
+    fixture.caller.unread = UnreadPolicy::Deny;
+    fixture.put("f", "one\ntwo\n");
+    let told = ok(&fixture.call("search", json!({ "pattern": "two", "path": fixture.root, "format": "hashline" })));
     assert!(told.contains("it changes while it is searched") && told.contains("two") && !told.contains('#'), "{told}");
     let edit = json!({ "old_string": "two", "new_string": "2" });
-    assert_eq!(code(&bench.call_on("f", "edit", edit)), "read.required");
+    assert_eq!(code(&fixture.call_on("f", "edit", edit)), "read.required");
 }
 
 #[test]
 fn patch_with_unique_lines_needs_no_read() {
-    let bench = never_whole();
+    let fixture = never_whole();
     let text: String = (1..=3000).map(|nth| format!("line {nth}\r\n")).collect();
-    bench.put("f", &text);
-    ok(&bench.call_on("f", "read", json!({ "limit": 1 })));
-    let told = ok(&bench.apply("--- a/f\n+++ b/f\n@@ -7,2 +7,2 @@\n line 2000\n-line 2001\n+two\n"));
+    fixture.put("f", &text);
+    ok(&fixture.call_on("f", "read", json!({ "limit": 1 })));
+    let told = ok(&fixture.apply("--- a/f\n+++ b/f\n@@ -7,2 +7,2 @@\n line 2000\n-line 2001\n+two\n"));
     assert!(told.contains("Found at line 2000; the header says 7"), "{told}");
     let codex =
         "*** Begin Patch\n*** Update File: f\n@@\n-line 10\n+ten\n line 11\n@@\n-line 2999\n+last\n*** End Patch\n";
-    ok(&bench.apply(codex));
+    ok(&fixture.apply(codex));
     let now = text.replace("line 10\r", "ten\r").replace("line 2001\r", "two\r").replace("line 2999\r", "last\r");
-    assert_eq!(bench.get("f"), now);
+    assert_eq!(fixture.get("f"), now);
     for hunk in ["@@\n-line\n+x\n", "@@ line 7\n-line 9\n+x\n", "@@\n-ten\n+10\n@@\n+beside\n"] {
-        let reply = bench.apply(&format!("*** Begin Patch\n*** Update File: f\n{hunk}*** End Patch\n"));
+        let reply = fixture.apply(&format!("*** Begin Patch\n*** Update File: f\n{hunk}*** End Patch\n"));
         assert_eq!(code(&reply), "file.too_large", "{hunk}");
         assert!(reply.text().contains("lines by their numbers"), "{}", reply.text());
     }
-    assert_eq!(bench.get("f"), now);
-    bench.put("f", &"a\nb\n".repeat(900));
-    let twice = bench.apply("*** Begin Patch\n*** Update File: f\n@@\n-a\n+x\n b\n*** End Patch\n");
+    assert_eq!(fixture.get("f"), now);
+    fixture.put("f", &"a\nb\n".repeat(900));
+    let twice = fixture.apply("*** Begin Patch\n*** Update File: f\n@@\n-a\n+x\n b\n*** End Patch\n");
     assert_eq!(code(&twice), "stale.changed");
 }
 
 #[test]
 fn edits_that_need_all_lines_suggest_an_alternative() {
-    let bench = never_whole();
-    bench.put("f", &"fn f() {\n    g();\n}\n".repeat(500));
-    let head = header(&bench, "hashline");
-    let reply = bench.apply(&format!("{head}\nreplace block 1:\n+x\n"));
+    let fixture = never_whole();
+    fixture.put("f", &"fn f() {\n    g();\n}\n".repeat(500));
+    let head = header(&fixture, "hashline");
+    let reply = fixture.apply(&format!("{head}\nreplace block 1:\n+x\n"));
     assert_eq!(code(&reply), "file.too_large");
     assert!(reply.text().contains("Name the lines by their numbers"), "{}", reply.text());
-    let reply = bench.apply(&format!("{head}\nreplace 2..2 |nothing like it|:\n+x\n"));
+    let reply = fixture.apply(&format!("{head}\nreplace 2..2 |nothing like it|:\n+x\n"));
     assert_eq!(code(&reply), "match.not_found");
     assert!(reply.text().contains("2:    g();"), "{}", reply.text());
-    ok(&bench.apply(&format!("{head}\nreplace 2..2 |g()|:\n+    h();\n")));
-    assert!(bench.get("f").starts_with("fn f() {\n    h();\n}\n"));
+    ok(&fixture.apply(&format!("{head}\nreplace 2..2 |g()|:\n+    h();\n")));
+    assert!(fixture.get("f").starts_with("fn f() {\n    h();\n}\n"));
 }
 
 #[test]
 fn edit_of_an_unavailable_version_is_refused() {
-    let bench = never_whole();
+    let fixture = never_whole();
     let text: String = (1..=2000).map(|nth| format!("line {nth}\n")).collect();
-    bench.put("f", &text);
-    let head = header(&bench, "hashline");
-    bench.put("f", &format!("new\n{text}"));
-    let reply = bench.apply(&format!("{head}\nreplace 3..3:\n+x\n"));
+    fixture.put("f", &text);
+    let head = header(&fixture, "hashline");
+    fixture.put("f", &format!("new\n{text}"));
+    let reply = fixture.apply(&format!("{head}\nreplace 3..3:\n+x\n"));
     assert_eq!(code(&reply), "stale.changed");
     assert!(reply.text().contains("*3:line 2\n") && reply.text().contains("is not kept"), "{}", reply.text());
     let fresh = reply.result.unwrap_err().data()["header"].as_str().unwrap().to_owned();
     // The refusal showed the lines.
-    ok(&bench.apply(&format!("{fresh}\nreplace 3..3:\n+x\n")));
-    assert!(bench.get("f").starts_with("new\nline 1\nx\nline 3\n"));
+    ok(&fixture.apply(&format!("{fresh}\nreplace 3..3:\n+x\n")));
+    assert!(fixture.get("f").starts_with("new\nline 1\nx\nline 3\n"));
     // Insertions at either end do not depend on the version.
-    let told = ok(&bench.apply(&format!("{head}\ninsert tail:\n+the end\n")));
-    assert!(told.contains("head or tail") && bench.get("f").ends_with("line 2000\nthe end\n"), "{told}");
-    bench.put("f", &text);
-    let insert = json!({ "command": "insert", "path": bench.path("f"), "insert_line": 3, "insert_text": "x" });
-    let reply = bench.call("text_editor", insert);
+    let told = ok(&fixture.apply(&format!("{head}\ninsert tail:\n+the end\n")));
+    assert!(told.contains("head or tail") && fixture.get("f").ends_with("line 2000\nthe end\n"), "{told}");
+    fixture.put("f", &text);
+    let insert = json!({ "command": "insert", "path": fixture.path("f"), "insert_line": 3, "insert_text": "x" });
+    let reply = fixture.call("text_editor", insert);
     assert_eq!(code(&reply), "stale.changed");
     assert!(reply.text().contains("View it again"), "{}", reply.text());
 }

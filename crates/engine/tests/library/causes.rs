@@ -1,6 +1,6 @@
 //! A battery for each cause by which an edit was once wrong or refused needlessly: files, a call, and the bytes after.
 
-use crate::bench::{Bench, code};
+use crate::fixture::{EngineFixture, code};
 use data_encoding::BASE64;
 use emendate::Config;
 use emendate::core::{ShortTag, Snapshot};
@@ -52,9 +52,9 @@ struct Case {
 /// Read at run time, so that a new case needs no build. `EMEND_CASES` names another file, for cases that are being written.
 const CASES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cases/causes.jsonl");
 
-fn put(bench: &Bench, tree: &Tree) {
+fn put(fixture: &EngineFixture, tree: &Tree) {
     for (name, entry) in tree {
-        let path = bench.path(name);
+        let path = fixture.path(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         match entry {
             Entry::Text(text) => fs::write(path, text).unwrap(),
@@ -100,31 +100,31 @@ fn placed(value: &Value, word: &str, by: &str) -> Value {
 
 /// Plays a case; returns what differs from its expectation.
 fn differs(case: &Case) -> Option<String> {
-    let mut bench = Bench::new();
+    let mut fixture = EngineFixture::new();
     if case.trusted {
-        bench = Bench::trusted(Config::default());
+        fixture = EngineFixture::trusted(Config::default());
     }
-    put(&bench, &case.files);
-    let mut call = placed(&case.call, "{root}", bench.root.to_str().unwrap());
+    put(&fixture, &case.files);
+    let mut call = placed(&case.call, "{root}", fixture.root.to_str().unwrap());
     for (name, entry) in &case.files {
-        let mut read = json!({ "file_path": bench.path(name) });
+        let mut read = json!({ "file_path": fixture.path(name) });
         if call["format"] == "hashline" {
             read["format"] = "hashline".into();
         }
-        let reply = bench.call("read", read);
+        let reply = fixture.call("read", read);
         if let (Entry::Text(text), Ok(read)) = (entry, &reply.result) {
             let short = ShortTag::of(Snapshot::open(text.clone().into_bytes(), None).unwrap().text()).to_string();
             call = placed(&call, &format!("{{tag:{name}}}"), &short);
             call = placed(&call, &format!("{{tag8:{name}}}"), read.data["tag"].as_str().unwrap_or_default());
         }
     }
-    put(&bench, &case.then);
-    let before = tree(&bench.root);
+    put(&fixture, &case.then);
+    let before = tree(&fixture.root);
     if case.tool == "apply" && call.get("directory").is_none() && call.is_object() {
-        call["directory"] = json!(bench.root);
+        call["directory"] = json!(fixture.root);
     }
-    let reply = bench.call(&case.tool, call);
-    let now = tree(&bench.root);
+    let reply = fixture.call(&case.tool, call);
+    let now = tree(&fixture.root);
     let said = reply.text();
     if let Some(missing) = case.says.iter().find(|it| !said.contains(it.as_str())) {
         return Some(format!("does not say {missing:?}: {said}"));

@@ -29,9 +29,9 @@ fn end_at(now: &str, point: &str) {
 }
 
 /// A root with a state directory next to it.
-struct Bed(PathBuf);
+struct RootFixture(PathBuf);
 
-impl Bed {
+impl RootFixture {
     fn root(&self) -> PathBuf {
         self.0.join("root")
     }
@@ -111,72 +111,73 @@ impl Bed {
 #[test]
 fn one_that_ends() {
     let variable = |name: &str| std::env::var(name).ok();
-    let (Some(bed), Some(call), Some(point)) = (variable("ENDED_BED"), variable("ENDED_CALL"), variable("ENDED_POINT"))
+    let (Some(fixture), Some(call), Some(point)) =
+        (variable("ENDED_BED"), variable("ENDED_CALL"), variable("ENDED_POINT"))
     else {
         return;
     };
-    let bed = Bed(bed.into());
-    let local = LocalStore::open(&[bed.root()]).unwrap().with_journal(&bed.0.join("state/journal")).unwrap();
+    let fixture = RootFixture(fixture.into());
+    let local = LocalStore::open(&[fixture.root()]).unwrap().with_journal(&fixture.0.join("state/journal")).unwrap();
     let ends = point.clone();
     let disk = Watched { local, reached: Box::new(move |now| end_at(now, &ends)) };
-    let engine = Engine::with_store(Box::new(disk), bed.state(), Config::default()).unwrap();
+    let engine = Engine::with_store(Box::new(disk), fixture.state(), Config::default()).unwrap();
     if call == "late edit" {
         // The first operations of a process are logged in another way than later ones.
         for (old, new) in [("zero", "one"), ("one", "zero")] {
-            let input = json!({ "file_path": bed.path("b"), "old_string": old, "new_string": new });
+            let input = json!({ "file_path": fixture.path("b"), "old_string": old, "new_string": new });
             let caller = CallContext { session: "s".to_owned(), ..CallContext::default() };
             assert!(engine.call(&caller, "edit", input).result.is_ok());
         }
     }
     BEGUN.store(true, Ordering::Relaxed);
-    let reply = bed.call(&engine, &call);
+    let reply = fixture.call(&engine, &call);
     assert!(reply.result.is_ok(), "{}", reply.text());
     end_at("after the answer", &point);
 }
 
-fn run(bed: &Bed, call: &str, point: &str) -> bool {
+fn run(fixture: &RootFixture, call: &str, point: &str) -> bool {
     let mut child = Command::new(std::env::current_exe().unwrap());
     child.args(["--exact", "ended::one_that_ends"]).stdout(Stdio::null()).stderr(Stdio::null());
-    child.env("ENDED_BED", &bed.0).env("ENDED_CALL", call).env("ENDED_POINT", point);
+    child.env("ENDED_BED", &fixture.0).env("ENDED_CALL", call).env("ENDED_POINT", point);
     child.status().unwrap().success()
 }
 
-fn bed(call: &str) -> (tempfile::TempDir, Bed) {
+fn fixture(call: &str) -> (tempfile::TempDir, RootFixture) {
     let dir = tempfile::tempdir().unwrap();
-    let bed = Bed(dir.path().canonicalize().unwrap());
-    bed.fill(call);
-    (dir, bed)
+    let fixture = RootFixture(dir.path().canonicalize().unwrap());
+    fixture.fill(call);
+    (dir, fixture)
 }
 
 #[test]
 fn death_at_any_point_is_reported_and_rolled_back() {
     for call in CALLS {
-        let (_dir, whole) = bed(call);
+        let (_dir, whole) = fixture(call);
         let before = whole.tree();
         assert!(run(&whole, call, "never"), "{call}");
         let after = relative(&whole, &whole.tree());
         let before = relative(&whole, &before);
         assert_ne!(before, after, "{call}");
         for point in POINTS {
-            let (_dir, bed) = bed(call);
-            assert!(!run(&bed, call, point), "{call}, {point}");
-            check(&bed, call, point, (&before, &after));
+            let (_dir, fixture) = fixture(call);
+            assert!(!run(&fixture, call, point), "{call}, {point}");
+            check(&fixture, call, point, (&before, &after));
         }
     }
 }
 
 type Tree = BTreeMap<PathBuf, String>;
 
-fn relative(bed: &Bed, tree: &Tree) -> Tree {
-    tree.iter().map(|(path, text)| (path.strip_prefix(bed.root()).unwrap().to_owned(), text.clone())).collect()
+fn relative(fixture: &RootFixture, tree: &Tree) -> Tree {
+    tree.iter().map(|(path, text)| (path.strip_prefix(fixture.root()).unwrap().to_owned(), text.clone())).collect()
 }
 
-fn check(bed: &Bed, call: &str, point: &str, (before, after): (&Tree, &Tree)) {
+fn check(fixture: &RootFixture, call: &str, point: &str, (before, after): (&Tree, &Tree)) {
     let done = point.starts_with("after");
     let why = format!("{call}, ended {point}");
-    let engine = bed.engine();
+    let engine = fixture.engine();
     let now = || {
-        let mut now = relative(bed, &bed.tree());
+        let mut now = relative(fixture, &fixture.tree());
         // Temporary files of a dead process are removed by the next write.
         now.retain(|path, _| !path.to_string_lossy().contains('~'));
         now
@@ -202,7 +203,7 @@ fn check(bed: &Bed, call: &str, point: &str, (before, after): (&Tree, &Tree)) {
         return;
     }
     // The call leaves no trace: the same session can repeat it, and no other change is in between.
-    let reply = bed.call(&engine, call);
+    let reply = fixture.call(&engine, call);
     assert!(reply.result.is_ok(), "{why}: {}", reply.text());
     assert!(!reply.text().contains("modified"), "{why}: {}", reply.text());
     assert_eq!(&now(), after, "{why}");
@@ -213,12 +214,12 @@ fn check(bed: &Bed, call: &str, point: &str, (before, after): (&Tree, &Tree)) {
 #[test]
 fn cancelled_call_leaves_no_trace_until_it_is_logged() {
     for call in CALLS {
-        let (_dir, whole) = bed(call);
+        let (_dir, whole) = fixture(call);
         let before = relative(&whole, &whole.tree());
         assert!(run(&whole, call, "never"), "{call}");
         let after = relative(&whole, &whole.tree());
         for point in &POINTS[..3] {
-            let (_dir, bed) = bed(call);
+            let (_dir, fixture) = fixture(call);
             let handle: Arc<Mutex<Option<CallHandle>>> = Arc::default();
             let cancelled = Arc::clone(&handle);
             let reached = move |now: &str| {
@@ -228,28 +229,33 @@ fn cancelled_call_leaves_no_trace_until_it_is_logged() {
                     handle.stop();
                 }
             };
-            let local = LocalStore::open(&[bed.root()]).unwrap().with_journal(&bed.0.join("state/journal")).unwrap();
+            let local =
+                LocalStore::open(&[fixture.root()]).unwrap().with_journal(&fixture.0.join("state/journal")).unwrap();
             let disk = Watched { local, reached: Box::new(reached) };
-            let engine = Engine::with_store(Box::new(disk), bed.state(), Config::default()).unwrap();
+            let engine = Engine::with_store(Box::new(disk), fixture.state(), Config::default()).unwrap();
             if call == "late edit" {
                 let person = CallContext { unread: UnreadPolicy::Allow, ..CallContext::default() };
                 for (old, new) in [("zero", "one"), ("one", "zero")] {
-                    let input = json!({ "file_path": bed.path("b"), "old_string": old, "new_string": new });
+                    let input = json!({ "file_path": fixture.path("b"), "old_string": old, "new_string": new });
                     assert!(engine.call(&person, "edit", input).result.is_ok());
                 }
             }
             let ours = CallHandle::default();
             *handle.lock().unwrap() = Some(ours.clone());
-            let reply = bed.call_with(&engine, call, Some(ours)).to_json();
+            let reply = fixture.call_with(&engine, call, Some(ours)).to_json();
             *handle.lock().unwrap() = None;
             let is_done = *point == "before the commit";
             let why = format!("{call}, cancelled {point}: {reply}");
             assert_eq!(reply["code"] != "call.cancelled", is_done, "{why}");
-            assert_eq!(relative(&bed, &bed.tree()), if is_done { after.clone() } else { before.clone() }, "{why}");
+            assert_eq!(
+                relative(&fixture, &fixture.tree()),
+                if is_done { after.clone() } else { before.clone() },
+                "{why}"
+            );
             if !is_done {
-                let reply = bed.call(&engine, call);
+                let reply = fixture.call(&engine, call);
                 assert!(reply.result.is_ok(), "{why}: {}", reply.text());
-                assert_eq!(relative(&bed, &bed.tree()), after, "{why}");
+                assert_eq!(relative(&fixture, &fixture.tree()), after, "{why}");
             }
         }
     }
@@ -260,11 +266,11 @@ fn cancelled_call_leaves_no_trace_until_it_is_logged() {
 fn changes_of_other_processes_resolve_the_outcome() {
     for (point, kept) in [("after the commit", "three"), ("before the commit", "two")] {
         for call in ["edit", "late edit"] {
-            let (_dir, bed) = bed("edit");
-            assert!(!run(&bed, call, point));
-            let engine = bed.engine();
+            let (_dir, fixture) = fixture("edit");
+            assert!(!run(&fixture, call, point));
+            let engine = fixture.engine();
             let other = CallContext { session: "other".to_owned(), ..CallContext::default() };
-            let path = bed.path("a");
+            let path = fixture.path("a");
             assert!(engine.call(&other, "read", json!({ "file_path": path })).result.is_ok());
             let edit = json!({ "file_path": path, "old_string": "a\n", "new_string": "A\n" });
             assert!(engine.call(&other, "edit", edit).result.is_ok());
@@ -282,12 +288,12 @@ fn changes_of_other_processes_resolve_the_outcome() {
 #[test]
 fn unknown_outcome_is_reported() {
     for point in ["after the commit", "before the commit"] {
-        let (_dir, bed) = bed("edit");
-        assert!(!run(&bed, "edit", point));
-        let path = bed.path("a");
+        let (_dir, fixture) = fixture("edit");
+        assert!(!run(&fixture, "edit", point));
+        let path = fixture.path("a");
         let now = fs::read_to_string(&path).unwrap();
         fs::write(&path, now.replace("a\n", "A\n")).unwrap();
-        let engine = bed.engine();
+        let engine = fixture.engine();
         let history = engine.call(&CallContext::default(), "history", json!({}));
         assert!(history.text().contains("may be incomplete"), "{}", history.text());
         let undo = engine.call(&CallContext { session: "s".to_owned(), ..CallContext::default() }, "undo", json!({}));

@@ -1,7 +1,7 @@
 //! Both dialects of hashline compared with the reference, through the engine: the shared cases.
 #![allow(clippy::panic, reason = "tests")]
 
-use crate::bench::Bench;
+use crate::fixture::EngineFixture;
 use emendate::core::{Code, Error, ShortTag, Snapshot};
 use serde::Deserialize;
 use serde_json::json;
@@ -66,20 +66,20 @@ fn cases(text: &str) -> impl Iterator<Item = Case> {
 
 /// Runs a case through the engine: every file is read in the line format, then changed, then edited.
 fn answer(case: &Case) -> Result<Files, Error> {
-    let bench = Bench::new();
+    let fixture = EngineFixture::new();
     let mut files = case.files.clone();
     files.insert(case.path.clone(), case.content.clone());
     let mut patch = case.patch.clone();
     for (path, text) in &files {
         let seen = case.base.as_ref().filter(|_| *path == case.path).unwrap_or(text);
-        let place = bench.put(path, seen);
+        let place = fixture.put(path, seen);
         let tag = ShortTag::of(Snapshot::open(seen.as_bytes().to_vec(), None).unwrap().text()).to_string();
         if case.record != Some(false) {
             let input = json!({ "file_path": place, "format": "hashline" });
-            let read = bench.call("read", input).result.unwrap();
+            let read = fixture.call("read", input).result.unwrap();
             assert_eq!(read.data["header"], format!("¶{path}#{tag}"));
         }
-        bench.put(path, text);
+        fixture.put(path, text);
         patch = patch.replace(&format!("{{{{tag:{path}}}}}"), &tag);
         if *path == case.path {
             patch = patch.replace("#TAG", &format!("#{tag}"));
@@ -89,9 +89,9 @@ fn answer(case: &Case) -> Result<Files, Error> {
     if let Some(file) = &case.fallback {
         input["file"] = file.as_str().into();
     }
-    let before = tree(&bench.root);
-    let result = bench.call("apply", input).result;
-    let after = tree(&bench.root);
+    let before = tree(&fixture.root);
+    let result = fixture.call("apply", input).result;
+    let after = tree(&fixture.root);
     if result.is_err() {
         assert_eq!(after, before, "{}: refused, and something was written", case.id);
     }

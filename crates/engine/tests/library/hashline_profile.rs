@@ -1,6 +1,6 @@
 //! The messages of hashline's document in the profile that offers no other format (seed 002).
 
-use super::bench::Bench;
+use super::fixture::EngineFixture;
 use emendate::{CallContext, profile};
 use serde_json::json;
 
@@ -29,10 +29,10 @@ fn documented_messages_are_produced() {
             "line 2: unified-diff hunk header (`@@ -N,M +N,M @@`) is not valid in hashline.",
         ),
     ] {
-        let bench = Bench::new();
-        let path = bench.put("a.txt", "one\ntwo\nthree\n");
+        let fixture = EngineFixture::new();
+        let path = fixture.put("a.txt", "one\ntwo\nthree\n");
         let caller = CallContext::default();
-        let shown = read.call(&bench.engine, &caller, json!({ "file_path": path })).text();
+        let shown = read.call(&fixture.engine, &caller, json!({ "file_path": path })).text();
         let header = shown.lines().next().unwrap();
         let inputs = match below {
             Some(below) => vec![format!("{header}\n{below}\n")],
@@ -49,13 +49,13 @@ fn documented_messages_are_produced() {
             .to_vec(),
         };
         for input in inputs {
-            let error = edit.call(&bench.engine, &caller, json!({ "input": input })).result.unwrap_err();
+            let error = edit.call(&fixture.engine, &caller, json!({ "input": input })).result.unwrap_err();
             assert!(error.message().starts_with(message), "{input}: {error}");
-            assert_eq!(bench.get("a.txt"), "one\ntwo\nthree\n");
+            assert_eq!(fixture.get("a.txt"), "one\ntwo\nthree\n");
         }
         // The envelope of another format around it is removed.
         let input = format!("*** Begin Patch\n{header}\nreplace 2..2:\n+x\n*** End Patch\n");
-        edit.call(&bench.engine, &caller, json!({ "input": input })).result.unwrap();
-        assert_eq!(bench.get("a.txt"), "one\nx\nthree\n");
+        edit.call(&fixture.engine, &caller, json!({ "input": input })).result.unwrap();
+        assert_eq!(fixture.get("a.txt"), "one\nx\nthree\n");
     }
 }

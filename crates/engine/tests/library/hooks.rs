@@ -1,49 +1,49 @@
 //! Hooks before and after reading and editing.
 
-use crate::bench::{Bench, code, ok};
+use crate::fixture::{EngineFixture, code, ok};
 use emendate::{Approval, CallContext, Config, Reply, question};
 use serde_json::json;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 
 /// A hook on this event: this shell script.
-fn with(on: &str, script: &str, more: &str) -> Bench {
+fn with(on: &str, script: &str, more: &str) -> EngineFixture {
     let text = format!("[[hooks]]\non = '{on}'\nfiles = '*.txt'\ncommand = ['sh', '-c', '''{script}''']\n{more}\n");
-    let bench = Bench::trusted(Config::default().with_file(&text, "test", true).unwrap());
-    bench.put("a.txt", "one\ntwo\n");
-    bench
+    let fixture = EngineFixture::trusted(Config::default().with_file(&text, "test", true).unwrap());
+    fixture.put("a.txt", "one\ntwo\n");
+    fixture
 }
 
-fn edit(bench: &Bench) -> Reply {
-    bench.edit("a.txt", "two", "2")
+fn edit(fixture: &EngineFixture) -> Reply {
+    fixture.edit("a.txt", "two", "2")
 }
 
 #[test]
 fn hook_receives_the_new_content() {
-    let bench = with("before_edit", "cat > seen.json", "");
-    ok(&edit(&bench));
-    let seen: serde_json::Value = serde_json::from_str(&bench.get("seen.json")).unwrap();
+    let fixture = with("before_edit", "cat > seen.json", "");
+    ok(&edit(&fixture));
+    let seen: serde_json::Value = serde_json::from_str(&fixture.get("seen.json")).unwrap();
     let fields = ["event", "tool", "session", "old_text", "new_text"].map(|key| seen[key].as_str().unwrap());
     assert_eq!(fields, ["before_edit", "edit", &*CallContext::default().session, "one\ntwo\n", "one\n2\n"]);
-    assert_eq!(seen["file_path"], json!(bench.path("a.txt")));
+    assert_eq!(seen["file_path"], json!(fixture.path("a.txt")));
 }
 
 #[test]
 fn hook_receives_the_bytes_of_a_name_that_is_not_utf8() {
     for on in ["before_read", "before_edit", "after_edit"] {
-        let bench = with(on, "cat > seen.json", "");
-        let seen = || serde_json::from_str::<serde_json::Value>(&bench.get("seen.json")).unwrap();
+        let fixture = with(on, "cat > seen.json", "");
+        let seen = || serde_json::from_str::<serde_json::Value>(&fixture.get("seen.json")).unwrap();
         for name in [&b"caf\xe9.txt"[..], b"a\nb.txt", b"a\x1b.txt"] {
-            let path = bench.put(OsStr::from_bytes(name), "one\n");
+            let path = fixture.put(OsStr::from_bytes(name), "one\n");
             let raw = data_encoding::BASE64.encode(path.as_os_str().as_bytes());
-            ok(&bench.call("read", json!({ "path_b64": raw })));
-            ok(&bench.call("edit", json!({ "path_b64": raw, "old_string": "one", "new_string": "two" })));
+            ok(&fixture.call("read", json!({ "path_b64": raw })));
+            ok(&fixture.call("edit", json!({ "path_b64": raw, "old_string": "one", "new_string": "two" })));
             assert_eq!((&seen()["event"], &seen()["path_b64"]), (&json!(on), &json!(raw)));
             assert!(!seen()["file_path"].as_str().unwrap().contains(['\n', '\x1b']));
         }
         // The pattern alone decides.
-        ok(&bench.read("a.txt"));
-        ok(&edit(&bench));
+        ok(&fixture.read("a.txt"));
+        ok(&edit(&fixture));
         assert!(seen().get("path_b64").is_none(), "{}", seen());
     }
 }
@@ -52,69 +52,69 @@ fn hook_receives_the_bytes_of_a_name_that_is_not_utf8() {
 fn refusal_of_a_hook_is_final_and_has_a_reason() {
     for script in ["echo '{\"decision\": \"deny\", \"reason\": \"not on Fridays\"}'", "echo not on Fridays >&2; exit 2"]
     {
-        let bench = with("before_edit", script, "");
-        let reply = edit(&bench);
+        let fixture = with("before_edit", script, "");
+        let reply = edit(&fixture);
         assert_eq!(
             (code(&reply), reply.text().contains("not on Fridays")),
             ("access.denied", true),
             "{}",
             reply.text()
         );
-        assert_eq!(bench.get("a.txt"), "one\ntwo\n");
+        assert_eq!(fixture.get("a.txt"), "one\ntwo\n");
         // One file of several is sufficient.
-        bench.put("b.md", "x\n");
+        fixture.put("b.md", "x\n");
         let patch =
             "*** Begin Patch\n*** Update File: b.md\n@@\n-x\n+y\n*** Update File: a.txt\n@@\n-two\n+2\n*** End Patch\n";
-        assert_eq!(code(&bench.apply(patch)), "access.denied");
-        assert_eq!(bench.get("b.md"), "x\n");
+        assert_eq!(code(&fixture.apply(patch)), "access.denied");
+        assert_eq!(fixture.get("b.md"), "x\n");
     }
 }
 
 #[test]
 fn hook_can_request_approval() {
-    let mut bench = with("before_edit", "echo '{\"decision\": \"ask\", \"reason\": \"looks odd\"}'", "");
-    let reply = edit(&bench);
+    let mut fixture = with("before_edit", "echo '{\"decision\": \"ask\", \"reason\": \"looks odd\"}'", "");
+    let reply = edit(&fixture);
     let asked = question(reply.result.as_ref().unwrap_err()).unwrap().clone();
     assert!(asked["files"][0]["rule"].as_str().unwrap().contains("looks odd"), "{asked}");
-    bench.caller.approval = Some(Approval::granted(asked["seal"].as_str().unwrap()));
-    ok(&edit(&bench));
-    assert_eq!(bench.get("a.txt"), "one\n2\n");
+    fixture.caller.approval = Some(Approval::granted(asked["seal"].as_str().unwrap()));
+    ok(&edit(&fixture));
+    assert_eq!(fixture.get("a.txt"), "one\n2\n");
 }
 
 #[test]
 fn text_of_a_hook_is_undone_as_its_own_step() {
-    let bench = with("before_edit", "echo '{\"content\": \"one\\\\n2!\\\\n\", \"message\": \"mind the style\"}'", "");
-    let reply = edit(&bench);
+    let fixture = with("before_edit", "echo '{\"content\": \"one\\\\n2!\\\\n\", \"message\": \"mind the style\"}'", "");
+    let reply = edit(&fixture);
     let text = ok(&reply);
     assert!(
         text.contains("The hook sh changed the new text: +1 -1 lines") && text.contains("mind the style"),
         "{text}"
     );
-    assert_eq!(bench.get("a.txt"), "one\n2!\n");
+    assert_eq!(fixture.get("a.txt"), "one\n2!\n");
     // An undo is not an edit: nothing is rewritten.
-    ok(&bench.call("undo", json!({})));
-    assert_eq!(bench.get("a.txt"), "one\ntwo\n");
+    ok(&fixture.call("undo", json!({})));
+    assert_eq!(fixture.get("a.txt"), "one\ntwo\n");
 }
 
 #[test]
 fn failing_hanging_or_verbose_hook_changes_nothing() {
     for script in ["exit 1", "sleep 60", "yes", "echo nonsense", "echo '{\"decision\": \"maybe\"}'", "kill -9 $$"] {
-        let bench = with("before_edit", script, "seconds = 1");
-        assert!(ok(&edit(&bench)).contains("The hook sh did not work"), "{script}");
-        assert_eq!(bench.get("a.txt"), "one\n2\n", "{script}");
-        let bench = with("before_edit", script, "seconds = 1\nrequired = true");
-        assert_eq!(code(&edit(&bench)), "access.denied", "{script}");
-        assert_eq!(bench.get("a.txt"), "one\ntwo\n", "{script}");
+        let fixture = with("before_edit", script, "seconds = 1");
+        assert!(ok(&edit(&fixture)).contains("The hook sh did not work"), "{script}");
+        assert_eq!(fixture.get("a.txt"), "one\n2\n", "{script}");
+        let fixture = with("before_edit", script, "seconds = 1\nrequired = true");
+        assert_eq!(code(&edit(&fixture)), "access.denied", "{script}");
+        assert_eq!(fixture.get("a.txt"), "one\ntwo\n", "{script}");
     }
 }
 
 #[test]
 fn refused_read_shows_nothing_of_the_file() {
-    let bench = with("before_read", "grep -q a.txt && exit 2; exit 0", "");
-    bench.put("b.txt", "two\n");
-    assert_eq!(code(&bench.read("a.txt")), "access.denied");
-    ok(&bench.read("b.txt"));
-    let found = ok(&bench.call("search", json!({ "path": bench.root, "pattern": "two" })));
+    let fixture = with("before_read", "grep -q a.txt && exit 2; exit 0", "");
+    fixture.put("b.txt", "two\n");
+    assert_eq!(code(&fixture.read("a.txt")), "access.denied");
+    ok(&fixture.read("b.txt"));
+    let found = ok(&fixture.call("search", json!({ "path": fixture.root, "pattern": "two" })));
     assert!(found.contains("b.txt") && !found.contains("a.txt:"), "{found}");
 }
 
@@ -126,20 +126,20 @@ fn hook_after_an_edit_can_only_add_a_message() {
         ("echo wrong >&2; exit 2", "says: wrong"),
         ("exit 1", "did not work"),
     ] {
-        let bench = with("after_edit", script, "");
-        let reply = edit(&bench);
+        let fixture = with("after_edit", script, "");
+        let reply = edit(&fixture);
         assert!(ok(&reply).contains(said), "{said}: {}", reply.text());
-        assert_eq!(bench.get("a.txt"), "one\n2\n");
+        assert_eq!(fixture.get("a.txt"), "one\n2\n");
     }
 }
 
 #[test]
 fn project_cannot_configure_hooks() {
     let text = "[[hooks]]\non = 'before_edit'\ncommand = ['touch', 'pwned']\n";
-    let bench = Bench::trusted(Config::default().with_file(text, "emend.toml", false).unwrap());
-    bench.put("a.txt", "one\ntwo\n");
-    ok(&edit(&bench));
-    assert!(!bench.path("pwned").exists());
+    let fixture = EngineFixture::trusted(Config::default().with_file(text, "emend.toml", false).unwrap());
+    fixture.put("a.txt", "one\ntwo\n");
+    ok(&edit(&fixture));
+    assert!(!fixture.path("pwned").exists());
     for wrong in ["on = 'never'\ncommand = ['x']", "on = 'before_edit'\ncommand = []"] {
         assert!(Config::default().with_file(&format!("[[hooks]]\n{wrong}\n"), "user", true).is_err(), "{wrong}");
     }

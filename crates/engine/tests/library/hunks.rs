@@ -1,6 +1,6 @@
 //! Undo and redo of single hunks, compared with a model: a file is a list of places, and a hunk is one of them.
 
-use crate::bench::Bench;
+use crate::fixture::EngineFixture;
 use emendate::{Config, Reply};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -93,21 +93,21 @@ proptest! {
     ) {
         let count = places.len();
         let mut model = Model { places, changed: vec![false; count], above: 0, below: vec![0; count] };
-        let bench = Bench::trusted(Config::default());
-        bench.put("f", &model.text());
+        let fixture = EngineFixture::trusted(Config::default());
+        fixture.put("f", &model.text());
         model.changed = vec![true; count];
-        let written = bench.call("write", json!({ "file_path": bench.path("f"), "content": model.text() }));
+        let written = fixture.call("write", json!({ "file_path": fixture.path("f"), "content": model.text() }));
         let id = operation(&written);
         for step in steps {
-            bench.engine.history().finish_background_work();
+            fixture.engine.history().finish_background_work();
             model.above += step.above;
             if let Some(nth) = step.below {
                 model.below[nth % count] += 1;
             }
-            bench.put("f", &model.text());
+            fixture.put("f", &model.text());
             let numbers: Vec<usize> = step.numbers.iter().map(|number| number % count).collect();
             let hunks: Vec<usize> = numbers.iter().map(|number| number + 1).collect();
-            let reply = bench.call("undo", json!({ "id": id, "hunks": hunks, "redo": step.redo }));
+            let reply = fixture.call("undo", json!({ "id": id, "hunks": hunks, "redo": step.redo }));
             let before = model.clone();
             for number in &numbers {
                 model.changed[*number] = step.redo;
@@ -118,13 +118,13 @@ proptest! {
                 model = before.clone();
             }
             // Lines that two sides insert at one place may come in either order.
-            let (found, wanted) = (bench.get("f"), model.text());
+            let (found, wanted) = (fixture.get("f"), model.text());
             prop_assert_eq!(without_below(&found), without_below(&wanted), "{:?}", &reply);
             prop_assert_eq!(found.lines().count(), wanted.lines().count());
             if !touched {
                 prop_assert_eq!(found, wanted, "{:?}", &reply);
             }
-            bench.put("f", &model.text());
+            fixture.put("f", &model.text());
             prop_assert_eq!(reply.result.is_ok(), before.changed != model.changed, "{:?}", &reply);
         }
     }

@@ -1,6 +1,6 @@
 //! Every limit of the table at its number, and at one more.
 
-use crate::bench::Bench;
+use crate::fixture::EngineFixture;
 use emendate::{Config, LIMITS, Reply};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -9,7 +9,7 @@ use std::fs;
 /// One limit: tries a call of this size, at the limit or one above.
 struct Row {
     name: &'static str,
-    try_with: fn(&Bench, usize) -> Reply,
+    try_with: fn(&EngineFixture, usize) -> Reply,
 }
 
 const ROWS: &[Row] = &[
@@ -82,55 +82,55 @@ const ELSEWHERE: &[&str] = &[
     "pages",
 ];
 
-fn hunks(bench: &Bench, count: usize) -> Reply {
-    bench.put("a.txt", "x\n");
-    bench.read("a.txt");
-    bench.edit("a.txt", "x", "y");
-    bench.call("undo", json!({ "hunks": vec![1; count] }))
+fn hunks(fixture: &EngineFixture, count: usize) -> Reply {
+    fixture.put("a.txt", "x\n");
+    fixture.read("a.txt");
+    fixture.edit("a.txt", "x", "y");
+    fixture.call("undo", json!({ "hunks": vec![1; count] }))
 }
 
-fn pattern(bench: &Bench, bytes: usize) -> Reply {
-    bench.put("a.txt", "x\n");
-    bench.call("search", json!({ "path": bench.root, "pattern": "x".repeat(bytes) }))
+fn pattern(fixture: &EngineFixture, bytes: usize) -> Reply {
+    fixture.put("a.txt", "x\n");
+    fixture.call("search", json!({ "path": fixture.root, "pattern": "x".repeat(bytes) }))
 }
 
-fn globs(bench: &Bench, bytes: usize) -> Reply {
-    bench.put("a.txt", "x\n");
+fn globs(fixture: &EngineFixture, bytes: usize) -> Reply {
+    fixture.put("a.txt", "x\n");
     let globs = vec!["x".repeat(1 << 10); bytes >> 10];
     let rest = "x".repeat(bytes % (1 << 10));
     let globs: Vec<String> = globs.into_iter().chain((!rest.is_empty()).then_some(rest)).collect();
-    bench.call("search", json!({ "path": bench.root, "pattern": "x", "glob": globs }))
+    fixture.call("search", json!({ "path": fixture.root, "pattern": "x", "glob": globs }))
 }
 
-fn parsed(bench: &Bench, bytes: usize) -> Reply {
-    let path = bench.put("a.json", &format!("1{}", " ".repeat(bytes - 1)));
-    bench.call("outline", json!({ "file_path": path }))
+fn parsed(fixture: &EngineFixture, bytes: usize) -> Reply {
+    let path = fixture.put("a.json", &format!("1{}", " ".repeat(bytes - 1)));
+    fixture.call("outline", json!({ "file_path": path }))
 }
 
-fn cells(bench: &Bench, count: usize) -> Reply {
+fn cells(fixture: &EngineFixture, count: usize) -> Reply {
     let cells = vec!["{}"; count].join(",");
-    let path = bench.put("a.ipynb", &format!("{{\"nbformat\": 4, \"cells\": [{cells}]}}"));
-    bench.call("read", json!({ "file_path": path, "cells": "0" }))
+    let path = fixture.put("a.ipynb", &format!("{{\"nbformat\": 4, \"cells\": [{cells}]}}"));
+    fixture.call("read", json!({ "file_path": path, "cells": "0" }))
 }
 
-fn checked(bench: &Bench, count: usize) -> Reply {
-    let path = bench.put("a.txt", "");
-    bench.call("check", json!({ "paths": vec![path; count] }))
+fn checked(fixture: &EngineFixture, count: usize) -> Reply {
+    let path = fixture.put("a.txt", "");
+    fixture.call("check", json!({ "paths": vec![path; count] }))
 }
 
 /// Changes a file repeatedly after a mark, and rewinds to it.
-fn rewound(bench: &Bench, count: usize) -> Reply {
-    let path = bench.put("a.txt", "start\n");
-    assert!(bench.read("a.txt").result.is_ok());
-    assert!(bench.call("mark", json!({ "name": "start" })).result.is_ok());
+fn rewound(fixture: &EngineFixture, count: usize) -> Reply {
+    let path = fixture.put("a.txt", "start\n");
+    assert!(fixture.read("a.txt").result.is_ok());
+    assert!(fixture.call("mark", json!({ "name": "start" })).result.is_ok());
     for nth in 0..count {
-        let written = bench.call("write", json!({ "file_path": path, "content": format!("{nth}\n") }));
+        let written = fixture.call("write", json!({ "file_path": path, "content": format!("{nth}\n") }));
         assert!(written.result.is_ok(), "{}", written.text());
     }
-    bench.call("rewind", json!({ "to": "start" }))
+    fixture.call("rewind", json!({ "to": "start" }))
 }
 
-fn image(bench: &Bench, bytes: usize) -> Reply {
+fn image(fixture: &EngineFixture, bytes: usize) -> Reply {
     let chunk = |name: &[u8], length: usize| {
         let mut chunk = u32::try_from(length).unwrap().to_be_bytes().to_vec();
         chunk.extend(name);
@@ -142,18 +142,18 @@ fn image(bench: &Bench, bytes: usize) -> Reply {
     png.extend(chunk(b"IDAT", bytes - png.len() - 24));
     png.extend(chunk(b"IEND", 0));
     assert_eq!(png.len(), bytes);
-    let path = bench.root.join("a.png");
+    let path = fixture.root.join("a.png");
     fs::write(&path, png).unwrap();
-    bench.call("read", json!({ "file_path": path }))
+    fixture.call("read", json!({ "file_path": path }))
 }
 
-fn pdf(bench: &Bench, bytes: usize) -> Reply {
-    let path = bench.put("a.pdf", &format!("%PDF-{}", "x".repeat(bytes - 5)));
-    bench.call("read", json!({ "file_path": path, "base64": true }))
+fn pdf(fixture: &EngineFixture, bytes: usize) -> Reply {
+    let path = fixture.put("a.pdf", &format!("%PDF-{}", "x".repeat(bytes - 5)));
+    fixture.call("read", json!({ "file_path": path, "base64": true }))
 }
 
 #[cfg(feature = "pdf")]
-fn pages(bench: &Bench, count: usize) -> Reply {
+fn pages(fixture: &EngineFixture, count: usize) -> Reply {
     let mut text = "%PDF-1.4\n1 0 obj\n<< /Type /Catalog /Pages 2 0 R >>\nendobj\n".to_owned();
     let kids: String = (3..3 + count).map(|id| format!("{id} 0 R ")).collect();
     let _ = write!(text, "2 0 obj\n<< /Type /Pages /Kids [{kids}] /Count {count} >>\nendobj\n");
@@ -161,22 +161,22 @@ fn pages(bench: &Bench, count: usize) -> Reply {
         let _ = write!(text, "{id} 0 obj\n<< /Type /Page /Parent 2 0 R >>\nendobj\n");
     }
     text.push_str("trailer\n<< /Root 1 0 R >>\nstartxref\n0\n%%EOF\n");
-    let path = bench.put("a.pdf", &text);
-    bench.call("read", json!({ "file_path": path, "pages": format!("1-{count}") }))
+    let path = fixture.put("a.pdf", &text);
+    fixture.call("read", json!({ "file_path": path, "pages": format!("1-{count}") }))
 }
 
-fn input(bench: &Bench, size: usize) -> Reply {
-    bench.put("a", "x\n");
-    let mut text = json!({ "file_path": bench.root.join("a") }).to_string();
+fn input(fixture: &EngineFixture, size: usize) -> Reply {
+    fixture.put("a", "x\n");
+    let mut text = json!({ "file_path": fixture.root.join("a") }).to_string();
     text.push_str(&" ".repeat(size - text.len()));
-    bench.engine.call_json(&bench.caller, "read", &text)
+    fixture.engine.call_json(&fixture.caller, "read", &text)
 }
 
-fn nesting(bench: &Bench, levels: usize) -> Reply {
+fn nesting(fixture: &EngineFixture, levels: usize) -> Reply {
     // An unknown field is reported only if the text can be parsed at all.
     let inside = levels - 1;
     let text = format!("{{\"x\": {}{}}}", "[".repeat(inside), "]".repeat(inside));
-    let mut reply = bench.engine.call_json(&bench.caller, "read", &text);
+    let mut reply = fixture.engine.call_json(&fixture.caller, "read", &text);
     forgive(&mut reply, |error| !error.message().contains("recursion"));
     reply
 }
@@ -188,81 +188,81 @@ fn forgive(reply: &mut Reply, other: impl Fn(&emendate::core::Error) -> bool) {
     }
 }
 
-fn path(bench: &Bench, bytes: usize) -> Reply {
-    let mut path = bench.root.to_str().unwrap().to_owned();
+fn path(fixture: &EngineFixture, bytes: usize) -> Reply {
+    let mut path = fixture.root.to_str().unwrap().to_owned();
     while bytes - path.len() > 202 {
         path.push('/');
         path.push_str(&"d".repeat(200));
     }
     path.push('/');
     path.push_str(&"f".repeat(bytes - path.len()));
-    let made = bench.call("write", json!({ "file_path": path, "content": "one\n" }));
+    let made = fixture.call("write", json!({ "file_path": path, "content": "one\n" }));
     if made.result.is_err() {
         return made;
     }
-    bench.call("edit", json!({ "file_path": path, "old_string": "one", "new_string": "two" }))
+    fixture.call("edit", json!({ "file_path": path, "old_string": "one", "new_string": "two" }))
 }
 
-fn name(bench: &Bench, bytes: usize) -> Reply {
-    let path = bench.root.join("n".repeat(bytes));
-    let made = bench.call("write", json!({ "file_path": path, "content": "one\n" }));
+fn name(fixture: &EngineFixture, bytes: usize) -> Reply {
+    let path = fixture.root.join("n".repeat(bytes));
+    let made = fixture.call("write", json!({ "file_path": path, "content": "one\n" }));
     if made.result.is_err() {
         return made;
     }
-    bench.call("edit", json!({ "file_path": path, "old_string": "one", "new_string": "two" }))
+    fixture.call("edit", json!({ "file_path": path, "old_string": "one", "new_string": "two" }))
 }
 
-fn links(bench: &Bench, count: usize) -> Reply {
-    let _ = fs::write(bench.root.join("l0"), "x\n");
+fn links(fixture: &EngineFixture, count: usize) -> Reply {
+    let _ = fs::write(fixture.root.join("l0"), "x\n");
     for nth in 1..=count {
-        let _ = std::os::unix::fs::symlink(format!("l{}", nth - 1), bench.root.join(format!("l{nth}")));
+        let _ = std::os::unix::fs::symlink(format!("l{}", nth - 1), fixture.root.join(format!("l{nth}")));
     }
-    bench.read(&format!("l{count}"))
+    fixture.read(&format!("l{count}"))
 }
 
-fn file(_: &Bench, bytes: usize) -> Reply {
-    let bench = Bench::trusted(Config::default());
+fn file(_: &EngineFixture, bytes: usize) -> Reply {
+    let fixture = EngineFixture::trusted(Config::default());
     // The file has no blocks on disk, so it costs nothing; at the limit it is read, and is not text.
-    let file = fs::File::create(bench.root.join("large")).unwrap();
+    let file = fs::File::create(fixture.root.join("large")).unwrap();
     file.set_len(bytes as u64).unwrap();
-    let mut reply = bench.read("large");
+    let mut reply = fixture.read("large");
     forgive(&mut reply, |error| error.code().as_str() == "content.binary");
     reply
 }
 
-fn whole_file(_: &Bench, bytes: usize) -> Reply {
-    let bench = Bench::trusted(Config::default());
-    fs::File::create(bench.path("large")).unwrap().set_len(bytes as u64).unwrap();
-    let mut reply = bench.call_on("large", "read", json!({ "format": "anchors" }));
+fn whole_file(_: &EngineFixture, bytes: usize) -> Reply {
+    let fixture = EngineFixture::trusted(Config::default());
+    fs::File::create(fixture.path("large")).unwrap().set_len(bytes as u64).unwrap();
+    let mut reply = fixture.call_on("large", "read", json!({ "format": "anchors" }));
     forgive(&mut reply, |error| error.code().as_str() == "content.binary");
     reply
 }
 
 /// A workspace in which no file may be loaded whole, with one file of this text.
-fn in_parts(text: &str) -> Bench {
+fn in_parts(text: &str) -> EngineFixture {
     let config = Config::default().with_file("[policy]\nstream_from = 0\nmax_whole = 1\n", "test", true).unwrap();
-    let bench = Bench::trusted(config);
-    bench.put("large", text);
-    bench
+    let fixture = EngineFixture::trusted(config);
+    fixture.put("large", text);
+    fixture
 }
 
-fn parts_places(_: &Bench, count: usize) -> Reply {
+fn parts_places(_: &EngineFixture, count: usize) -> Reply {
     let edit = json!({ "old_string": "a", "new_string": "b", "replace_all": true, "dry_run": true });
     in_parts(&"a\n".repeat(count)).call_on("large", "edit", edit)
 }
 
-fn parts_around(_: &Bench, bytes: usize) -> Reply {
+fn parts_around(_: &EngineFixture, bytes: usize) -> Reply {
     // A line end, fifteen empty lines and a long one.
     let text = format!("the first line{}{}\nthe place\n", "\n".repeat(16), "x".repeat(bytes - 17));
     in_parts(&text).edit("large", "the place", "here")
 }
 
-fn parts_line(_: &Bench, bytes: usize) -> Reply {
-    let bench = in_parts(&format!("first\n{}\nlast\n", "x".repeat(bytes)));
-    bench.call("search", json!({ "pattern": "last", "path": bench.path("large") }))
+fn parts_line(_: &EngineFixture, bytes: usize) -> Reply {
+    let fixture = in_parts(&format!("first\n{}\nlast\n", "x".repeat(bytes)));
+    fixture.call("search", json!({ "pattern": "last", "path": fixture.path("large") }))
 }
 
-fn parts_together(_: &Bench, bytes: usize) -> Reply {
+fn parts_together(_: &EngineFixture, bytes: usize) -> Reply {
     let line = format!("place {}\n", "x".repeat((32 << 10) - 7));
     let text = "y".repeat(bytes % line.len()) + &line.repeat(bytes / line.len());
     assert_eq!(text.len(), bytes);
@@ -270,85 +270,85 @@ fn parts_together(_: &Bench, bytes: usize) -> Reply {
     in_parts(&text).call_on("large", "edit", edit)
 }
 
-fn parts_lines(_: &Bench, bytes: usize) -> Reply {
+fn parts_lines(_: &EngineFixture, bytes: usize) -> Reply {
     let text = format!("first\n{}\nlast\n", "x".repeat(bytes - 1));
     in_parts(&text).call_on("large", "read", json!({ "offset": 2, "limit": 1 }))
 }
 
-fn files(bench: &Bench, count: usize) -> Reply {
+fn files(fixture: &EngineFixture, count: usize) -> Reply {
     let mut patch = "*** Begin Patch\n".to_owned();
     for nth in 0..count {
         writeln!(patch, "*** Add File: f{nth}\n+x").unwrap();
     }
     patch.push_str("*** End Patch\n");
-    bench.call("apply", json!({ "input": patch, "directory": bench.root, "dry_run": true }))
+    fixture.call("apply", json!({ "input": patch, "directory": fixture.root, "dry_run": true }))
 }
 
-fn replaced_files(bench: &Bench, count: usize) -> Reply {
+fn replaced_files(fixture: &EngineFixture, count: usize) -> Reply {
     // Files of an earlier round exist already.
-    for nth in (0..count).filter(|nth| !bench.path(format!("d{}/r{nth}", nth % 100)).exists()) {
-        bench.put(format!("d{}/r{nth}", nth % 100), "old\n");
+    for nth in (0..count).filter(|nth| !fixture.path(format!("d{}/r{nth}", nth % 100)).exists()) {
+        fixture.put(format!("d{}/r{nth}", nth % 100), "old\n");
     }
-    bench.call(
+    fixture.call(
         "replace_in_files",
-        json!({ "path": bench.root, "old_string": "old", "new_string": "new", "dry_run": true }),
+        json!({ "path": fixture.root, "old_string": "old", "new_string": "new", "dry_run": true }),
     )
 }
 
-fn edits(bench: &Bench, count: usize) -> Reply {
+fn edits(fixture: &EngineFixture, count: usize) -> Reply {
     let text: String = (0..count).map(|nth| format!("line {nth};\n")).collect();
-    bench.put("many", &text);
+    fixture.put("many", &text);
     let edits: Vec<Value> =
         (0..count).map(|nth| json!({ "old_string": format!("line {nth};"), "new_string": format!("{nth}") })).collect();
-    bench.call("multi_edit", json!({ "file_path": bench.root.join("many"), "edits": edits, "dry_run": true }))
+    fixture.call("multi_edit", json!({ "file_path": fixture.root.join("many"), "edits": edits, "dry_run": true }))
 }
 
-fn places(bench: &Bench, count: usize) -> Reply {
-    bench.put("a", &"a".repeat(count));
-    let edit = json!({ "file_path": bench.root.join("a"), "old_string": "a", "new_string": "", "replace_all": true, "dry_run": true });
-    bench.call("edit", edit)
+fn places(fixture: &EngineFixture, count: usize) -> Reply {
+    fixture.put("a", &"a".repeat(count));
+    let edit = json!({ "file_path": fixture.root.join("a"), "old_string": "a", "new_string": "", "replace_all": true, "dry_run": true });
+    fixture.call("edit", edit)
 }
 
 /// Two edits of one file, with half of the places each.
-fn places_of_two(bench: &Bench, count: usize, order: &str) -> Reply {
-    bench.put("a", &("a".repeat(count / 2) + &"b".repeat(count - count / 2)));
+fn places_of_two(fixture: &EngineFixture, count: usize, order: &str) -> Reply {
+    fixture.put("a", &("a".repeat(count / 2) + &"b".repeat(count - count / 2)));
     let edits = ["a", "b"].map(|old| json!({ "old_string": old, "new_string": "", "replace_all": true }));
-    let input = json!({ "file_path": bench.root.join("a"), "edits": edits, "order": order, "dry_run": true });
-    bench.call("multi_edit", input)
+    let input = json!({ "file_path": fixture.root.join("a"), "edits": edits, "order": order, "dry_run": true });
+    fixture.call("multi_edit", input)
 }
 
-fn places_together(bench: &Bench, count: usize) -> Reply {
-    places_of_two(bench, count, "together")
+fn places_together(fixture: &EngineFixture, count: usize) -> Reply {
+    places_of_two(fixture, count, "together")
 }
 
-fn places_in_turn(bench: &Bench, count: usize) -> Reply {
-    places_of_two(bench, count, "in_turn")
+fn places_in_turn(fixture: &EngineFixture, count: usize) -> Reply {
+    places_of_two(fixture, count, "in_turn")
 }
 
-fn replaced_places(bench: &Bench, count: usize, mut input: Value) -> Reply {
-    bench.put("a", &"a".repeat(count / 2));
-    bench.put("b", &"a".repeat(count - count / 2));
-    (input["path"], input["new_string"], input["dry_run"]) = (json!(bench.root), json!("b"), json!(true));
-    bench.call("replace_in_files", input)
+fn replaced_places(fixture: &EngineFixture, count: usize, mut input: Value) -> Reply {
+    fixture.put("a", &"a".repeat(count / 2));
+    fixture.put("b", &"a".repeat(count - count / 2));
+    (input["path"], input["new_string"], input["dry_run"]) = (json!(fixture.root), json!("b"), json!(true));
+    fixture.call("replace_in_files", input)
 }
 
-fn places_in_files(bench: &Bench, count: usize) -> Reply {
-    replaced_places(bench, count, json!({ "old_string": "a" }))
+fn places_in_files(fixture: &EngineFixture, count: usize) -> Reply {
+    replaced_places(fixture, count, json!({ "old_string": "a" }))
 }
 
-fn places_of_pattern(bench: &Bench, count: usize) -> Reply {
-    replaced_places(bench, count, json!({ "pattern": "[a]", "regex": true }))
+fn places_of_pattern(fixture: &EngineFixture, count: usize) -> Reply {
+    replaced_places(fixture, count, json!({ "pattern": "[a]", "regex": true }))
 }
 
-fn reply(bench: &Bench, chars: usize) -> Reply {
+fn reply(fixture: &EngineFixture, chars: usize) -> Reply {
     // 100 lines, shown with seven characters before the text and one after it.
     let each = chars / 100 - 8;
     let line = format!("{}\n", "x".repeat(each));
     let mut text = line.repeat(99);
     text.push_str(&"x".repeat(chars - text.len() - 99 * 7 - 8));
     text.push('\n');
-    bench.put("wide", &text);
-    let reply = bench.read("wide");
+    fixture.put("wide", &text);
+    let reply = fixture.read("wide");
     if reply.result.is_ok() {
         assert_eq!(reply.text().chars().count(), chars);
     }
@@ -369,12 +369,12 @@ fn every_limit_of_the_table_is_tested() {
 #[test]
 fn limits_hold_at_their_number_and_one_above() {
     for row in ROWS {
-        let bench = Bench::trusted(Config::default());
+        let fixture = EngineFixture::trusted(Config::default());
         let limit = LIMITS.iter().find(|limit| limit.name == row.name).unwrap();
         let most = usize::try_from(limit.most).unwrap();
-        let within = (row.try_with)(&bench, most);
+        let within = (row.try_with)(&fixture, most);
         assert!(within.result.is_ok(), "{} at {most}: {}", row.name, within.text());
-        let error = (row.try_with)(&bench, most + 1).result.unwrap_err();
+        let error = (row.try_with)(&fixture, most + 1).result.unwrap_err();
         assert_eq!(Some(error.code()), limit.code, "{} at {}: {error}", row.name, most + 1);
         assert!(!error.next_step().is_empty());
     }
@@ -382,28 +382,29 @@ fn limits_hold_at_their_number_and_one_above() {
 
 #[test]
 fn configured_file_size_limit_applies_to_edits_too() {
-    let bench = Bench::trusted(Config::default().with_file("[policy]\nmax_file = 100\n", "test", true).unwrap());
+    let fixture =
+        EngineFixture::trusted(Config::default().with_file("[policy]\nmax_file = 100\n", "test", true).unwrap());
     let edit = |name: &str| {
-        bench.call("edit", json!({ "file_path": bench.root.join(name), "old_string": "b", "new_string": "c" }))
+        fixture.call("edit", json!({ "file_path": fixture.root.join(name), "old_string": "b", "new_string": "c" }))
     };
-    bench.put("at", &format!("{}b", "a".repeat(99)));
-    bench.put("above", &format!("{}b", "a".repeat(100)));
+    fixture.put("at", &format!("{}b", "a".repeat(99)));
+    fixture.put("above", &format!("{}b", "a".repeat(100)));
     assert!(edit("at").result.is_ok());
     assert_eq!(edit("above").result.unwrap_err().code().as_str(), "file.too_large");
 }
 
 #[test]
 fn omissions_of_a_read_are_reported() {
-    let bench = Bench::trusted(Config::default());
+    let fixture = EngineFixture::trusted(Config::default());
     let most = |name: &str| usize::try_from(LIMITS.iter().find(|limit| limit.name == name).unwrap().most).unwrap();
-    bench.put("lines", &"x\n".repeat(most("lines")));
-    let whole = bench.read("lines");
-    bench.put("lines", &"x\n".repeat(most("lines") + 1));
-    let cut = bench.read("lines");
+    fixture.put("lines", &"x\n".repeat(most("lines")));
+    let whole = fixture.read("lines");
+    fixture.put("lines", &"x\n".repeat(most("lines") + 1));
+    let cut = fixture.read("lines");
     assert!(cut.text().lines().count() > most("lines"), "the last line says that there is more");
     assert_eq!(whole.text().lines().count(), most("lines"));
-    bench.put("line", &"x".repeat(most("line")));
-    assert!(!bench.read("line").text().contains("not shown"));
-    bench.put("line", &"x".repeat(most("line") + 1));
-    assert!(bench.read("line").text().contains("1 more characters of this line are not shown"));
+    fixture.put("line", &"x".repeat(most("line")));
+    assert!(!fixture.read("line").text().contains("not shown"));
+    fixture.put("line", &"x".repeat(most("line") + 1));
+    assert!(fixture.read("line").text().contains("1 more characters of this line are not shown"));
 }

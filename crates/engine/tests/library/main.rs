@@ -9,11 +9,11 @@
 )]
 
 mod approval;
-mod bench;
 mod big;
 mod causes;
 mod driven;
 mod ended;
+mod fixture;
 mod formatters;
 mod guarded;
 mod hashline;

@@ -1,6 +1,6 @@
 //! Concurrent changes to one file, and the knowledge of sessions.
 
-use crate::bench::{Bench, code};
+use crate::fixture::{EngineFixture, code};
 use emendate::fs::{Durability, FileWrite, LocalStore, NewState, Precondition, Store};
 use emendate::{CallContext, Config, Engine, StateLocation};
 use serde_json::{Value, json};
@@ -9,136 +9,136 @@ use std::path::{Path, PathBuf};
 
 #[test]
 fn chain_of_edits_needs_one_read() {
-    let bench = Bench::new();
-    bench.put("a", "one\ntwo\nthree\n");
-    assert_eq!(code(&bench.edit("a", "one", "1")), "read.required");
-    bench.read("a");
+    let fixture = EngineFixture::new();
+    fixture.put("a", "one\ntwo\nthree\n");
+    assert_eq!(code(&fixture.edit("a", "one", "1")), "read.required");
+    fixture.read("a");
     for (old, new) in [("one", "1"), ("two", "2"), ("1\n2", "12")] {
-        let reply = bench.edit("a", old, new);
+        let reply = fixture.edit("a", old, new);
         assert_eq!(code(&reply), "ok", "{}", reply.text());
     }
-    assert_eq!(bench.get("a"), "12\nthree\n");
+    assert_eq!(fixture.get("a"), "12\nthree\n");
 }
 
 #[test]
 fn conflict_shows_the_text_and_the_next_call_works() {
-    let bench = Bench::new();
-    bench.put("a", "one\ntwo\nthree\n");
-    bench.read("a");
-    bench.put("a", "one\nTWO!\nthree\nfour\n");
-    let reply = bench.edit("a", "two", "2");
+    let fixture = EngineFixture::new();
+    fixture.put("a", "one\ntwo\nthree\n");
+    fixture.read("a");
+    fixture.put("a", "one\nTWO!\nthree\nfour\n");
+    let reply = fixture.edit("a", "two", "2");
     assert_eq!(code(&reply), "stale.changed");
     assert_eq!(reply.to_json()["error_code"], 7);
     assert!(reply.text().contains("+TWO!"), "{}", reply.text());
-    assert_eq!(code(&bench.edit("a", "TWO!", "2")), "ok");
-    assert_eq!(bench.get("a"), "one\n2\nthree\nfour\n");
+    assert_eq!(code(&fixture.edit("a", "TWO!", "2")), "ok");
+    assert_eq!(fixture.get("a"), "one\n2\nthree\nfour\n");
 }
 
 #[test]
 fn other_lines_merge_and_a_concurrent_equal_edit_is_reported() {
-    let bench = Bench::new();
-    bench.put("a", "one\ntwo\nthree\n");
-    bench.read("a");
-    bench.put("a", "zero\none\ntwo\nthree\n");
-    let reply = bench.edit("a", "two", "2");
+    let fixture = EngineFixture::new();
+    fixture.put("a", "one\ntwo\nthree\n");
+    fixture.read("a");
+    fixture.put("a", "zero\none\ntwo\nthree\n");
+    let reply = fixture.edit("a", "two", "2");
     assert!(reply.text().contains("merged"), "{}", reply.text());
-    assert_eq!(bench.get("a"), "zero\none\n2\nthree\n");
-    bench.put("a", "zero\none\n2\n3\n");
-    let reply = bench.edit("a", "three", "3");
+    assert_eq!(fixture.get("a"), "zero\none\n2\nthree\n");
+    fixture.put("a", "zero\none\n2\n3\n");
+    let reply = fixture.edit("a", "three", "3");
     assert_eq!(code(&reply), "edit.no_change");
     assert_eq!(reply.to_json()["data"]["already_applied"], true);
 }
 
 #[test]
 fn change_of_equal_size_in_the_same_tick_is_noticed() {
-    let bench = Bench::new();
+    let fixture = EngineFixture::new();
     for round in 0..50 {
-        bench.put("a", "aaaa\nbbbb\n");
-        bench.read("a");
-        bench.put("a", &format!("aaaa\nb{round:02}b\n"));
-        assert_eq!(code(&bench.edit("a", "bbbb", "cccc")), "stale.changed");
+        fixture.put("a", "aaaa\nbbbb\n");
+        fixture.read("a");
+        fixture.put("a", &format!("aaaa\nb{round:02}b\n"));
+        assert_eq!(code(&fixture.edit("a", "bbbb", "cccc")), "stale.changed");
     }
 }
 
 #[test]
 fn tag_replaces_the_session() {
-    let bench = Bench::new();
-    bench.put("a", "one\ntwo\n");
-    let tag = bench.read("a").to_json()["data"]["tag"].clone();
+    let fixture = EngineFixture::new();
+    fixture.put("a", "one\ntwo\n");
+    let tag = fixture.read("a").to_json()["data"]["tag"].clone();
     let stranger = CallContext { session: "stranger".to_owned(), ..CallContext::default() };
     let with = |tag: &Value| {
-        let input = json!({ "file_path": bench.path("a"), "old_string": "two", "new_string": "2", "tag": tag });
-        bench.engine.call(&stranger, "edit", input)
+        let input = json!({ "file_path": fixture.path("a"), "old_string": "two", "new_string": "2", "tag": tag });
+        fixture.engine.call(&stranger, "edit", input)
     };
     assert_eq!(code(&with(&json!("00000000"))), "stale.unknown_tag");
     assert_eq!(code(&with(&json!("nonsense"))), "call.invalid");
-    bench.put("a", "zero\none\ntwo\n");
+    fixture.put("a", "zero\none\ntwo\n");
     assert_eq!(code(&with(&tag)), "ok");
-    assert_eq!(bench.get("a"), "zero\none\n2\n");
+    assert_eq!(fixture.get("a"), "zero\none\n2\n");
 }
 
 #[test]
 fn partial_read_does_not_allow_a_whole_write() {
-    let bench = Bench::new();
-    bench.put("a", &(1..=30).map(|line| format!("line {line}\n")).collect::<String>());
-    bench.call_on("a", "read", json!({ "offset": 10, "limit": 1 }));
-    let write = || bench.call_on("a", "write", json!({ "content": "x\n" }));
+    let fixture = EngineFixture::new();
+    fixture.put("a", &(1..=30).map(|line| format!("line {line}\n")).collect::<String>());
+    fixture.call_on("a", "read", json!({ "offset": 10, "limit": 1 }));
+    let write = || fixture.call_on("a", "write", json!({ "content": "x\n" }));
     let reply = write();
     assert_eq!((code(&reply), &reply.to_json()["data"]["missing"]), ("read.partial", &json!([[1, 9], [11, 30]])));
     // Matching by content works; the lines shown by the reply are known then, and the rest still is not.
-    assert_eq!(code(&bench.edit("a", "line 25", "line 25\nand more")), "ok");
+    assert_eq!(code(&fixture.edit("a", "line 25", "line 25\nand more")), "ok");
     assert_eq!(write().to_json()["data"]["missing"], json!([[1, 9], [11, 21], [31, 31]]));
-    bench.read("a");
+    fixture.read("a");
     assert_eq!(code(&write()), "ok");
-    assert_eq!(bench.get("a"), "x\n");
+    assert_eq!(fixture.get("a"), "x\n");
 }
 
 #[test]
 fn write_is_merged_only_on_request() {
-    let bench = Bench::new();
-    bench.put("a", "one\ntwo\nthree\n");
-    bench.read("a");
-    bench.put("a", "one\ntwo\nthree\nfour\n");
+    let fixture = EngineFixture::new();
+    fixture.put("a", "one\ntwo\nthree\n");
+    fixture.read("a");
+    fixture.put("a", "one\ntwo\nthree\nfour\n");
     let write =
-        |on_stale: Value| bench.call_on("a", "write", json!({ "content": "1\ntwo\nthree\n", "on_stale": on_stale }));
-    let reply = bench.call_on("a", "write", json!({ "content": "1\ntwo\nthree\n" }));
+        |on_stale: Value| fixture.call_on("a", "write", json!({ "content": "1\ntwo\nthree\n", "on_stale": on_stale }));
+    let reply = fixture.call_on("a", "write", json!({ "content": "1\ntwo\nthree\n" }));
     assert_eq!((code(&reply), &reply.to_json()["error_code"]), ("stale.changed", &json!(3)));
     // The refusal has shown the new lines, so the session now knows this version.
     assert_eq!(code(&write(json!("merge"))), "ok");
-    assert_eq!(bench.get("a"), "1\ntwo\nthree\n");
+    assert_eq!(fixture.get("a"), "1\ntwo\nthree\n");
 }
 
 #[test]
 fn conflict_markers_are_written_only_on_request() {
-    let bench = Bench::new();
-    bench.put("a", "one\ntwo\nthree\n");
-    bench.read("a");
-    bench.put("a", "one\nZWEI\nthree\n");
+    let fixture = EngineFixture::new();
+    fixture.put("a", "one\ntwo\nthree\n");
+    fixture.read("a");
+    fixture.put("a", "one\nZWEI\nthree\n");
     let input = json!({ "old_string": "two", "new_string": "2", "on_stale": "markers" });
-    assert_eq!(code(&bench.call_on("a", "edit", input)), "ok");
+    assert_eq!(code(&fixture.call_on("a", "edit", input)), "ok");
     let marked = "<<<<<<< your edit\n2\n||||||| as read\ntwo\n=======\nZWEI\n>>>>>>> on disk\n";
-    assert_eq!(bench.get("a"), format!("one\n{marked}three\n"));
+    assert_eq!(fixture.get("a"), format!("one\n{marked}three\n"));
 }
 
 #[test]
 fn eight_concurrent_editors_lose_nothing() {
-    let bench = Bench::new();
+    let fixture = EngineFixture::new();
     let lines: String = (0..8).map(|hand| format!("hand {hand}: 0\n\n")).collect();
-    bench.put("a", &lines);
-    bench.read("a");
+    fixture.put("a", &lines);
+    fixture.read("a");
     std::thread::scope(|scope| {
         for hand in 0..8 {
-            let bench = &bench;
+            let fixture = &fixture;
             scope.spawn(move || {
                 for n in 0..25 {
-                    let reply = bench.edit("a", &format!("hand {hand}: {n}\n"), &format!("hand {hand}: {}\n", n + 1));
+                    let reply = fixture.edit("a", &format!("hand {hand}: {n}\n"), &format!("hand {hand}: {}\n", n + 1));
                     assert_eq!(code(&reply), "ok", "{}", reply.text());
                 }
             });
         }
     });
     let wanted: String = (0..8).map(|hand| format!("hand {hand}: 25\n\n")).collect();
-    assert_eq!(bench.get("a"), wanted);
+    assert_eq!(fixture.get("a"), wanted);
 }
 
 #[test]
@@ -185,52 +185,52 @@ fn unusable_state_directory_is_only_a_notice() {
 
 #[test]
 fn failed_edit_mentions_other_files_and_its_repetition() {
-    let bench = Bench::new();
-    bench.put("a", "alpha one\nbeta two\n");
-    bench.put("b", "x\ngamma three\n");
-    bench.read("a");
-    bench.read("b");
-    let first = bench.edit("a", "gamma three", "delta");
+    let fixture = EngineFixture::new();
+    fixture.put("a", "alpha one\nbeta two\n");
+    fixture.put("b", "x\ngamma three\n");
+    fixture.read("a");
+    fixture.read("b");
+    let first = fixture.edit("a", "gamma three", "delta");
     assert_eq!(first.to_json()["data"]["other_files"][0]["line"], 2);
     assert!(first.text().contains("another file"), "{}", first.text());
-    let second = bench.edit("a", "gamma three", "delta");
+    let second = fixture.edit("a", "gamma three", "delta");
     assert_eq!((code(&second), &second.to_json()["data"]["repeated"]), ("match.not_found", &json!(true)));
     assert!(second.text().len() < first.text().len() && second.text().contains("do not send this call again"));
-    bench.put("a", "alpha one\nbeta 2\n");
-    bench.read("a");
-    assert!(bench.edit("a", "alpha two", "x").to_json()["data"].get("repeated").is_none());
+    fixture.put("a", "alpha one\nbeta 2\n");
+    fixture.read("a");
+    assert!(fixture.edit("a", "alpha two", "x").to_json()["data"].get("repeated").is_none());
 }
 
 #[test]
 fn blocks_for_two_files_are_applied_together_or_not_at_all() {
-    let bench = Bench::new();
-    bench.put("a.txt", "one\n");
-    bench.put("b.txt", "two\n");
-    bench.read("a.txt");
-    bench.read("b.txt");
+    let fixture = EngineFixture::new();
+    fixture.put("a.txt", "one\n");
+    fixture.put("b.txt", "two\n");
+    fixture.read("a.txt");
+    fixture.read("b.txt");
     let block =
         |path: &str, old: &str, new: &str| format!("{path}\n<<<<<<< SEARCH\n{old}\n=======\n{new}\n>>>>>>> REPLACE\n");
     let apply = |text: String, more: Value| {
         let mut input = json!({ "input": text });
         input.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        bench.engine.call(&bench.caller, "apply", input)
+        fixture.engine.call(&fixture.caller, "apply", input)
     };
     let bad = block("a.txt", "one", "1") + &block("b.txt", "nowhere to be found", "2");
     assert_eq!(code(&apply(bad.clone(), json!({}))), "match.not_found");
-    assert_eq!((bench.get("a.txt"), bench.get("b.txt")), ("one\n".to_owned(), "two\n".to_owned()));
+    assert_eq!((fixture.get("a.txt"), fixture.get("b.txt")), ("one\n".to_owned(), "two\n".to_owned()));
     let partial = apply(bad, json!({ "partial": true }));
-    assert_eq!((code(&partial), bench.get("a.txt")), ("ok", "1\n".to_owned()));
+    assert_eq!((code(&partial), fixture.get("a.txt")), ("ok", "1\n".to_owned()));
     assert!(partial.text().contains("Not applied"), "{}", partial.text());
     assert_eq!(code(&apply(block("b.txt", "two", "2") + &block("b.txt", "2", "II"), json!({}))), "ok");
-    assert_eq!(bench.get("b.txt"), "II\n");
+    assert_eq!(fixture.get("b.txt"), "II\n");
     assert_eq!(code(&apply(block("../b.txt", "two", "2"), json!({}))), "path.outside");
     assert_eq!(code(&apply("no blocks".to_owned(), json!({}))), "edit.unparsable");
     // A bare name that is not a path here refers to the only file of that name that was read.
 
-    bench.put("deep/c.txt", "three\n");
-    bench.read("deep/c.txt");
+    fixture.put("deep/c.txt", "three\n");
+    fixture.read("deep/c.txt");
     assert_eq!(code(&apply(block("c.txt", "three", "3"), json!({}))), "ok");
-    assert_eq!(bench.get("deep/c.txt"), "3\n");
+    assert_eq!(fixture.get("deep/c.txt"), "3\n");
 }
 
 /// The next engine on a root recovers the leftovers of a process that died during a call.

@@ -80,9 +80,9 @@ fn act() -> impl Strategy<Value = Act> {
 }
 
 /// A root with a state directory beside it.
-struct Bed(PathBuf);
+struct RootFixture(PathBuf);
 
-impl Bed {
+impl RootFixture {
     fn path(&self, file: usize) -> PathBuf {
         self.0.join("root").join(FILES[file])
     }
@@ -132,10 +132,10 @@ fn caller(session: usize, turn: u32) -> CallContext {
 /// Entry point of each process; run directly, it does nothing.
 #[test]
 fn one_process() {
-    let Ok(bed) = std::env::var("MODEL_BED") else { return };
+    let Ok(fixture) = std::env::var("MODEL_BED") else { return };
     static STOPS: AtomicBool = AtomicBool::new(false);
     let stop = |point: &str| stop_at(point, &STOPS);
-    let engine = Bed(bed.into()).engine(Box::new(stop));
+    let engine = RootFixture(fixture.into()).engine(Box::new(stop));
     loop {
         let call: Value = serde_json::from_str(&next_line()).unwrap();
         let number = |key: &str| u32::try_from(call[key].as_u64().unwrap()).unwrap();
@@ -276,7 +276,12 @@ impl Model {
 
     /// Prepares a call: the tool, its input, and the expected effect. `None` if there is nothing yet that the call
     /// could refer to.
-    fn prepare(&mut self, bed: &Bed, session: usize, call: &Call) -> Option<(&'static str, Value, Expected)> {
+    fn prepare(
+        &mut self,
+        fixture: &RootFixture,
+        session: usize,
+        call: &Call,
+    ) -> Option<(&'static str, Value, Expected)> {
         let name = format!("s{session}");
         let reverse = |number: Option<u64>| Expected::Undoes(number);
         Some(match call {
@@ -289,7 +294,7 @@ impl Model {
                     let (old, new) = (line_of(*cell, old), line_of(*cell, new));
                     edits.push(json!({ "old_string": old, "new_string": new }));
                 }
-                let input = json!({ "file_path": bed.path(*file), "edits": edits });
+                let input = json!({ "file_path": fixture.path(*file), "edits": edits });
                 let asks = *file == ASKED;
                 ("multi_edit", input, if asks { Expected::Asks(tree) } else { Expected::Tree(Some(tree)) })
             }
@@ -310,7 +315,7 @@ impl Model {
                     let now = std::mem::replace(&mut tree[file][cell], before);
                     (now == after).then_some(tree)
                 });
-                let input = json!({ "id": number.to_string(), "file_path": bed.path(*file), "hunks": [hunk] });
+                let input = json!({ "id": number.to_string(), "file_path": fixture.path(*file), "hunks": [hunk] });
                 ("undo", input, Expected::Tree(tree))
             }
             Call::UndoTurn => ("undo", json!({ "turn": true }), Expected::Turn),
@@ -330,7 +335,7 @@ impl Model {
                     tree[*file] = cells;
                     tree
                 });
-                let input = json!({ "file_path": bed.path(*file), "id": number.to_string() });
+                let input = json!({ "file_path": fixture.path(*file), "id": number.to_string() });
                 ("restore", input, Expected::Tree(tree.filter(|tree| *tree != self.disk)))
             }
             Call::Snapshot => ("snapshot", json!({}), Expected::Snapshot),
@@ -372,7 +377,7 @@ enum Expected {
 
 /// A test in progress.
 struct Play {
-    bed: Bed,
+    fixture: RootFixture,
     processes: Vec<DrivenProcess>,
     /// Reads the history, and resolves what a dead process left.
     observer: Engine,
@@ -381,20 +386,20 @@ struct Play {
 
 impl Play {
     fn new(directory: &Path) -> Play {
-        let bed = Bed(directory.canonicalize().unwrap());
-        fs::create_dir(bed.0.join("root")).unwrap();
+        let fixture = RootFixture(directory.canonicalize().unwrap());
+        fs::create_dir(fixture.0.join("root")).unwrap();
         for file in 0..FILES.len() {
-            bed.write(file, &[0; CELLS]);
+            fixture.write(file, &[0; CELLS]);
         }
-        let observer = bed.engine(Box::new(|_| {}));
+        let observer = fixture.engine(Box::new(|_| {}));
         for file in 0..FILES.len() {
             // From now on the history knows the files.
-            let reply = observer.call(&caller(0, 0), "read", json!({ "file_path": bed.path(file) }));
+            let reply = observer.call(&caller(0, 0), "read", json!({ "file_path": fixture.path(file) }));
             assert!(reply.result.is_ok());
         }
-        let disk = bed.read();
+        let disk = fixture.read();
         let processes =
-            (0..SESSIONS).map(|_| DrivenProcess::start("model::one_process", "MODEL_BED", &bed.0)).collect();
+            (0..SESSIONS).map(|_| DrivenProcess::start("model::one_process", "MODEL_BED", &fixture.0)).collect();
         let model = Model {
             recorded: disk.clone(),
             disk,
@@ -405,7 +410,7 @@ impl Play {
             value: 0,
             story: String::new(),
         };
-        Play { bed, processes, observer, model }
+        Play { fixture, processes, observer, model }
     }
 
     fn act(&mut self, act: &Act) {
@@ -415,10 +420,10 @@ impl Play {
             Act::Outside(file, cell) => {
                 let value = self.model.fresh();
                 self.model.disk[*file][*cell] = value;
-                self.bed.write(*file, &self.model.disk[*file]);
+                self.fixture.write(*file, &self.model.disk[*file]);
             }
             Act::Call(session, call, kill) => {
-                let Some((tool, input, expected)) = self.model.prepare(&self.bed, *session, call) else { return };
+                let Some((tool, input, expected)) = self.model.prepare(&self.fixture, *session, call) else { return };
                 let code = self.call(*session, tool, &input, *kill);
                 self.model.tell(format_args!(" → {}", code.as_deref().unwrap_or("killed")));
                 self.check(*session, code.as_deref(), &input, &expected);
@@ -438,7 +443,7 @@ impl Play {
             }
         }
         if kill.is_some() && code.is_none() {
-            self.processes[session] = DrivenProcess::start("model::one_process", "MODEL_BED", &self.bed.0);
+            self.processes[session] = DrivenProcess::start("model::one_process", "MODEL_BED", &self.fixture.0);
         }
         code
     }
@@ -455,7 +460,7 @@ impl Play {
         let before = self.model.disk.clone();
         // Only this call can have changed files since.
         let rows = self.new_rows();
-        let after = self.bed.read();
+        let after = self.fixture.read();
         let story = self.model.story.clone();
         let mut own = None;
         for (number, row) in rows {
@@ -567,7 +572,7 @@ impl Play {
     fn expected_since(&self, now: &Tree, expected: &Expected, session: &str) -> Tree {
         let Expected::Since(since, then) = expected else { return now.clone() };
         let mut tree = now.clone();
-        let left = self.bed.read();
+        let left = self.fixture.read();
         for (file, cell) in cells() {
             if left[file] == now[file] && self.is_changed_outside((file, cell)) {
                 // The call had no reason to look at this file, so the history does not know yet whose cell it is.

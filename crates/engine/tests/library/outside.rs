@@ -1,6 +1,6 @@
 //! Changes by others become operations: each version that a call meets is in the history, and nothing is lost.
 
-use crate::bench::{Bench, code, ok};
+use crate::fixture::{EngineFixture, code, ok};
 use emendate::fs::Durability;
 use emendate::history::{Database, HistoryLimits, LogEntry, OperationFilter, OperationLog as _, root_key};
 use emendate::{CallContext, Config, Reply, StateLocation};
@@ -9,110 +9,110 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs;
 
-fn operations(bench: &Bench) -> Vec<Value> {
-    let reply = bench.call("history", json!({ "limit": 1000 }));
+fn operations(fixture: &EngineFixture) -> Vec<Value> {
+    let reply = fixture.call("history", json!({ "limit": 1000 }));
     reply.to_json()["data"]["operations"].as_array().unwrap().clone()
 }
 
 /// Returns, for each operation, whether it is one of others, the oldest first.
-fn by_others(bench: &Bench) -> Vec<bool> {
-    operations(bench).iter().rev().map(|it| it["tool"] == "outside").collect()
+fn by_others(fixture: &EngineFixture) -> Vec<bool> {
+    operations(fixture).iter().rev().map(|it| it["tool"] == "outside").collect()
 }
 
 #[test]
 fn change_by_others_is_an_operation_of_its_own() {
-    let bench = Bench::new();
-    bench.put("a", "one\ntwo\n");
-    bench.read("a");
-    bench.put("a", "one\nTWO\n");
-    bench.read("a");
-    bench.read("a");
-    assert_eq!(by_others(&bench), [true]);
-    let shown = ok(&bench.call("history", json!({ "id": "1" })));
+    let fixture = EngineFixture::new();
+    fixture.put("a", "one\ntwo\n");
+    fixture.read("a");
+    fixture.put("a", "one\nTWO\n");
+    fixture.read("a");
+    fixture.read("a");
+    assert_eq!(by_others(&fixture), [true]);
+    let shown = ok(&fixture.call("history", json!({ "id": "1" })));
     assert!(shown.contains("changed by others") && shown.contains("-two\n+TWO\n"), "{shown}");
 
     // The change is not an operation of the session, so it has to be named.
-    assert_eq!(code(&bench.call("undo", json!({}))), "operation.not_found");
-    let undone = ok(&bench.call("undo", json!({ "id": "1" })));
+    assert_eq!(code(&fixture.call("undo", json!({}))), "operation.not_found");
+    let undone = ok(&fixture.call("undo", json!({ "id": "1" })));
     assert!(undone.starts_with("Undone: operation 1-") && undone.contains("changed by others"), "{undone}");
-    assert_eq!(bench.get("a"), "one\ntwo\n");
-    ok(&bench.call("undo", json!({ "redo": true })));
-    assert_eq!(bench.get("a"), "one\nTWO\n");
-    assert_eq!(by_others(&bench), [true, false, false]);
-    assert_eq!(code(&bench.call("undo", json!({ "any_session": true }))), "ok");
+    assert_eq!(fixture.get("a"), "one\ntwo\n");
+    ok(&fixture.call("undo", json!({ "redo": true })));
+    assert_eq!(fixture.get("a"), "one\nTWO\n");
+    assert_eq!(by_others(&fixture), [true, false, false]);
+    assert_eq!(code(&fixture.call("undo", json!({ "any_session": true }))), "ok");
 }
 
 #[test]
 fn edit_of_a_changed_file_records_the_change_first() {
-    let bench = Bench::new();
-    bench.put("a", "one\ntwo\nthree\n");
-    bench.read("a");
-    bench.put("a", "ONE\ntwo\nthree\n");
-    assert_eq!(code(&bench.edit("a", "three", "3")), "ok");
-    assert_eq!(by_others(&bench), [true, false]);
+    let fixture = EngineFixture::new();
+    fixture.put("a", "one\ntwo\nthree\n");
+    fixture.read("a");
+    fixture.put("a", "ONE\ntwo\nthree\n");
+    assert_eq!(code(&fixture.edit("a", "three", "3")), "ok");
+    assert_eq!(by_others(&fixture), [true, false]);
     // Undoing the session's operation leaves that of others, and the other way round.
-    ok(&bench.call("undo", json!({})));
-    assert_eq!(bench.get("a"), "ONE\ntwo\nthree\n");
-    ok(&bench.call("undo", json!({ "id": "1" })));
-    assert_eq!(bench.get("a"), "one\ntwo\nthree\n");
+    ok(&fixture.call("undo", json!({})));
+    assert_eq!(fixture.get("a"), "ONE\ntwo\nthree\n");
+    ok(&fixture.call("undo", json!({ "id": "1" })));
+    assert_eq!(fixture.get("a"), "one\ntwo\nthree\n");
 }
 
 #[test]
 fn deletion_and_creation_by_others_are_known_after_the_first_call() {
-    let bench = Bench::new();
-    bench.put("a", "one\n");
-    bench.read("a");
-    fs::remove_file(bench.path("a")).unwrap();
-    assert_eq!(code(&bench.read("a")), "file.not_found");
-    assert_eq!(code(&bench.read("a")), "file.not_found");
-    bench.put("a", "one\n");
-    bench.read("a");
-    let kinds: Vec<Value> = operations(&bench).iter().rev().map(|it| it["files"][0]["type"].clone()).collect();
+    let fixture = EngineFixture::new();
+    fixture.put("a", "one\n");
+    fixture.read("a");
+    fs::remove_file(fixture.path("a")).unwrap();
+    assert_eq!(code(&fixture.read("a")), "file.not_found");
+    assert_eq!(code(&fixture.read("a")), "file.not_found");
+    fixture.put("a", "one\n");
+    fixture.read("a");
+    let kinds: Vec<Value> = operations(&fixture).iter().rev().map(|it| it["files"][0]["type"].clone()).collect();
     assert_eq!(kinds, ["delete", "create"]);
-    ok(&bench.call("undo", json!({ "id": "2" })));
-    assert!(!bench.path("a").exists());
-    ok(&bench.call("undo", json!({ "id": "1" })));
-    assert_eq!(bench.get("a"), "one\n");
+    ok(&fixture.call("undo", json!({ "id": "2" })));
+    assert!(!fixture.path("a").exists());
+    ok(&fixture.call("undo", json!({ "id": "1" })));
+    assert_eq!(fixture.get("a"), "one\n");
 }
 
 #[test]
 fn change_back_to_what_a_session_saw_is_recorded() {
-    let bench = Bench::new();
-    bench.put("a", "one\n");
-    bench.read("a");
-    ok(&bench.edit("a", "one", "two"));
+    let fixture = EngineFixture::new();
+    fixture.put("a", "one\n");
+    fixture.read("a");
+    ok(&fixture.edit("a", "one", "two"));
     // The session saw "one" before.
-    bench.put("a", "one\n");
-    bench.read("a");
-    assert_eq!(by_others(&bench), [false, true]);
+    fixture.put("a", "one\n");
+    fixture.read("a");
+    assert_eq!(by_others(&fixture), [false, true]);
 }
 
 #[test]
 fn secrets_are_listed_without_their_contents() {
-    let mut bench = Bench::new();
-    bench.caller.unread = emendate::UnreadPolicy::Allow;
-    let path = bench.put(".npmrc", "//registry/:_authToken=one\n");
-    let write = |text: &str| bench.call("write", json!({ "file_path": path, "content": text, "irreversible": true }));
+    let mut fixture = EngineFixture::new();
+    fixture.caller.unread = emendate::UnreadPolicy::Allow;
+    let path = fixture.put(".npmrc", "//registry/:_authToken=one\n");
+    let write = |text: &str| fixture.call("write", json!({ "file_path": path, "content": text, "irreversible": true }));
     if code(&write("//registry/:_authToken=two\n")) != "ok" {
         // Guarded files are not written at all, so nothing is known of them.
-        assert!(operations(&bench).is_empty());
+        assert!(operations(&fixture).is_empty());
         return;
     }
-    bench.put(".npmrc", "//registry/:_authToken=three\n");
+    fixture.put(".npmrc", "//registry/:_authToken=three\n");
     write("//registry/:_authToken=four\n");
-    let all = operations(&bench);
+    let all = operations(&fixture);
     assert_eq!(all.iter().map(|it| it["undoable"].as_bool().unwrap()).collect::<Vec<_>>(), [false; 3]);
 }
 
 #[test]
 fn nothing_is_recorded_when_it_is_off() {
     let config = Config::default().with_file("[history]\noutside = \"off\"\n", "emend.toml", true).unwrap();
-    let bench = Bench::open(config, |_| StateLocation::Memory);
-    bench.put("a", "one\n");
-    bench.read("a");
-    bench.put("a", "two\n");
-    bench.read("a");
-    assert!(operations(&bench).is_empty());
+    let fixture = EngineFixture::open(config, |_| StateLocation::Memory);
+    fixture.put("a", "one\n");
+    fixture.read("a");
+    fixture.put("a", "two\n");
+    fixture.read("a");
+    assert!(operations(&fixture).is_empty());
     let error = Config::default().with_file("[history]\noutside = \"all\"\n", "emend.toml", true).unwrap_err();
     assert!(error.to_string().contains("seen, snapshots, off"), "{error}");
 }
@@ -120,14 +120,14 @@ fn nothing_is_recorded_when_it_is_off() {
 /// Session one's operation is undone by session two, later than anything that session one did.
 #[test]
 fn undo_by_another_session_does_not_confuse_the_owner() {
-    let bench = Bench::new();
-    bench.put("a", "one\n");
-    bench.read("a");
-    ok(&bench.edit("a", "one", "two"));
-    let other = CallContext { session: "other".to_owned(), ..bench.caller.clone() };
-    assert_eq!(code(&bench.engine.call(&other, "undo", json!({ "id": "1", "any_session": true }))), "ok");
-    assert_eq!(code(&bench.call("undo", json!({}))), "operation.not_found");
-    assert_eq!(code(&bench.call("undo", json!({ "redo": true }))), "operation.not_found");
+    let fixture = EngineFixture::new();
+    fixture.put("a", "one\n");
+    fixture.read("a");
+    ok(&fixture.edit("a", "one", "two"));
+    let other = CallContext { session: "other".to_owned(), ..fixture.caller.clone() };
+    assert_eq!(code(&fixture.engine.call(&other, "undo", json!({ "id": "1", "any_session": true }))), "ok");
+    assert_eq!(code(&fixture.call("undo", json!({}))), "operation.not_found");
+    assert_eq!(code(&fixture.call("undo", json!({ "redo": true }))), "operation.not_found");
 }
 
 #[derive(Clone, Debug)]
@@ -178,8 +178,8 @@ fn lines(seed: u8) -> Vec<String> {
 }
 
 /// The contents of the files; `None` for one that is not there.
-fn disk(bench: &Bench) -> Vec<Option<String>> {
-    FILES.iter().map(|name| fs::read_to_string(bench.path(name)).ok()).collect()
+fn disk(fixture: &EngineFixture) -> Vec<Option<String>> {
+    FILES.iter().map(|name| fs::read_to_string(fixture.path(name)).ok()).collect()
 }
 
 fn with_line(text: &str, line: usize, new: String) -> String {
@@ -197,11 +197,11 @@ fn check_rewind(reply: &Reply) {
 }
 
 /// Performs an act; returns the files that a call of the engine met.
-fn perform(bench: &Bench, sessions: &[CallContext], act: &Act) -> Vec<usize> {
-    let call = |session: usize, tool: &str, input: Value| bench.engine.call(&sessions[session], tool, input);
+fn perform(fixture: &EngineFixture, sessions: &[CallContext], act: &Act) -> Vec<usize> {
+    let call = |session: usize, tool: &str, input: Value| fixture.engine.call(&sessions[session], tool, input);
     match *act {
         Act::Edit(session, file, line, new) => {
-            let path = bench.path(FILES[file]);
+            let path = fixture.path(FILES[file]);
             call(session, "read", json!({ "file_path": path }));
             let Ok(text) = fs::read_to_string(&path) else { return vec![file] };
             let Some(old) = text.lines().nth(line) else { return vec![file] };
@@ -210,21 +210,21 @@ fn perform(bench: &Bench, sessions: &[CallContext], act: &Act) -> Vec<usize> {
             vec![file]
         }
         Act::Line(file, line, new) => {
-            if let Ok(text) = fs::read_to_string(bench.path(FILES[file])) {
-                bench.put(FILES[file], &with_line(&text, line, format!("outside {new}")));
+            if let Ok(text) = fs::read_to_string(fixture.path(FILES[file])) {
+                fixture.put(FILES[file], &with_line(&text, line, format!("outside {new}")));
             }
             Vec::new()
         }
         Act::Replace(file, new) => {
-            bench.put(FILES[file], &(lines(new).join("\n") + "\n"));
+            fixture.put(FILES[file], &(lines(new).join("\n") + "\n"));
             Vec::new()
         }
         Act::Delete(file) => {
-            let _ = fs::remove_file(bench.path(FILES[file]));
+            let _ = fs::remove_file(fixture.path(FILES[file]));
             Vec::new()
         }
         Act::Read(session, file) => {
-            call(session, "read", json!({ "file_path": bench.path(FILES[file]) }));
+            call(session, "read", json!({ "file_path": fixture.path(FILES[file]) }));
             vec![file]
         }
         Act::Undo(session) => {
@@ -252,7 +252,7 @@ fn perform(bench: &Bench, sessions: &[CallContext], act: &Act) -> Vec<usize> {
             Vec::new()
         }
         Act::BeginTurn(session) => {
-            bench.engine.history().begin_turn(&sessions[session].session).unwrap();
+            fixture.engine.history().begin_turn(&sessions[session].session).unwrap();
             Vec::new()
         }
         Act::Snapshot => {
@@ -282,35 +282,35 @@ proptest! {
     fn everything_that_a_call_met_is_in_the_history(acts in proptest::collection::vec(act(), 1..24)) {
         let state = tempfile::tempdir().unwrap();
         let config = Config::default().with_durability(Durability::None);
-        let bench = Bench::open(config, |_| StateLocation::Directory(state.path().to_owned()));
+        let fixture = EngineFixture::open(config, |_| StateLocation::Directory(state.path().to_owned()));
         let sessions: Vec<CallContext> =
-            ["one", "two"].map(|session| CallContext { session: session.to_owned(), ..bench.caller.clone() }).into();
+            ["one", "two"].map(|session| CallContext { session: session.to_owned(), ..fixture.caller.clone() }).into();
         // The engine knows the files from the beginning.
         for (file, name) in FILES.iter().enumerate() {
-            bench.put(name, &(lines(0).join("\n") + "\n"));
-            perform(&bench, &sessions, &Act::Read(0, file));
+            fixture.put(name, &(lines(0).join("\n") + "\n"));
+            perform(&fixture, &sessions, &Act::Read(0, file));
         }
         let mut met = vec![BTreeSet::new(); FILES.len()];
         for act in &acts {
-            let before = disk(&bench);
-            for file in perform(&bench, &sessions, act) {
+            let before = disk(&fixture);
+            for file in perform(&fixture, &sessions, act) {
                 met[file].insert(before[file].clone());
             }
             // The engine has met every text that its own operations replaced.
-            let after = disk(&bench);
+            let after = disk(&fixture);
             if !matches!(act, Act::Line(..) | Act::Replace(..) | Act::Delete(..)) {
                 for (file, text) in before.into_iter().enumerate().filter(|(file, text)| after[*file] != *text) {
                     met[file].insert(text);
                 }
             }
         }
-        let Bench { root, engine, .. } = &bench;
+        let EngineFixture { root, engine, .. } = &fixture;
         engine.history().store_unstored_contents();
         let database = Database::open(&state.path().join(root_key(root)), HistoryLimits::default()).unwrap();
         let mut all = database.operations(&OperationFilter { limit: 1000, ..OperationFilter::default() }).unwrap();
         all.reverse();
         for (file, name) in FILES.iter().enumerate() {
-            let path = bench.path(name).into_os_string().into_encoded_bytes();
+            let path = fixture.path(name).into_os_string().into_encoded_bytes();
             check_chain(&all, &path);
             let states = all.iter().flat_map(|it| &it.operation.files).filter(|it| it.path == path);
             let states: BTreeSet<Option<String>> = states.flat_map(|it| [it.before, it.after]).map(|state| {

@@ -1,7 +1,7 @@
 //! The advice of errors, in every profile: only tools and fields that the profile publishes, and calls that fit its
 //! schemas.
 
-use super::bench::Bench;
+use super::fixture::EngineFixture;
 use emendate::{CallContext, PROFILES, Profile, TOOLS, ToolView, client_tool};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -260,10 +260,10 @@ fn with_setting(offer: &ToolView, input: &Value, name: &str, value: Value) -> Op
 
 fn check(name: &str, offers: &'static [ToolView]) -> usize {
     let mut advised = 0;
-    let probe = Bench::new();
+    let probe = EngineFixture::new();
     for (index, (tool, _)) in failing(&probe.root.display().to_string()).iter().enumerate() {
         for offer in offers.iter().filter(|offer| offer.tool == *tool) {
-            let bench = Bench::new();
+            let fixture = EngineFixture::new();
             for (file, text) in [
                 ("a.txt", "the first line of the file\ntwice\ntwice\n"),
                 ("unread.txt", "unread\n"),
@@ -273,15 +273,17 @@ fn check(name: &str, offers: &'static [ToolView]) -> usize {
                 ("changed.txt", "one\ntwo\nthree\n"),
                 ("n.ipynb", &notebook()),
             ] {
-                bench.put(file, text);
+                fixture.put(file, text);
             }
             for file in ["a.txt", "a.json", "blob.bin", "blank.txt", "changed.txt", "n.ipynb"] {
-                let _ = bench.read(file);
+                let _ = fixture.read(file);
             }
-            bench.put("changed.txt", "one\ntwo\nthree and more\n");
-            let (_, input) = failing(&bench.root.display().to_string()).swap_remove(index);
+            fixture.put("changed.txt", "one\ntwo\nthree and more\n");
+            let (_, input) = failing(&fixture.root.display().to_string()).swap_remove(index);
             let Some(input) = offered(offer, &input) else { continue };
-            let Err(error) = offer.call(&bench.engine, &CallContext::default(), input.clone()).result else { continue };
+            let Err(error) = offer.call(&fixture.engine, &CallContext::default(), input.clone()).result else {
+                continue;
+            };
             let advice = format!("{}\n{}", error.next_step(), error.evidence_text());
             assert_eq!(
                 foreign(error.next_step(), offers),
@@ -338,14 +340,14 @@ fn repeated_calls_get_advice_that_their_tool_can_follow() {
     let mut refused = 0;
     for Profile { name, views, .. } in PROFILES {
         for (offer, index) in views.iter().flat_map(|offer| (0..5).map(move |index| (offer, index))) {
-            let bench = Bench::new();
-            bench.put("a.txt", "one\ntwo\n");
-            bench.put("n.ipynb", &notebook());
-            bench.read("a.txt").result.unwrap();
-            bench.read("n.ipynb").result.unwrap();
-            let (tool, input) = repeatable(&bench.root.display().to_string()).swap_remove(index);
+            let fixture = EngineFixture::new();
+            fixture.put("a.txt", "one\ntwo\n");
+            fixture.put("n.ipynb", &notebook());
+            fixture.read("a.txt").result.unwrap();
+            fixture.read("n.ipynb").result.unwrap();
+            let (tool, input) = repeatable(&fixture.root.display().to_string()).swap_remove(index);
             let Some(input) = (offer.tool == tool).then(|| offered(offer, &input)).flatten() else { continue };
-            let call = || offer.call(&bench.engine, &CallContext::default(), input.clone()).result;
+            let call = || offer.call(&fixture.engine, &CallContext::default(), input.clone()).result;
             call().unwrap();
             let error = call().unwrap_err();
             assert!(error.to_string().contains("already"), "{name} {}: {error}", offer.name);
@@ -364,26 +366,26 @@ fn repeated_calls_get_advice_that_their_tool_can_follow() {
 #[test]
 fn hook_advice_uses_the_clients_fields() {
     let edit = client_tool("Edit").unwrap();
-    let bench = Bench::new();
-    bench.put("a.txt", "twice\ntwice\n");
-    let path = bench.path("a.txt");
+    let fixture = EngineFixture::new();
+    fixture.put("a.txt", "twice\ntwice\n");
+    let path = fixture.path("a.txt");
     let input = json!({"file_path": path, "old_string": "twice", "new_string": "x"});
     let error = edit
-        .call(&bench.engine, &CallContext { unread: emendate::UnreadPolicy::Allow, ..CallContext::default() }, input)
+        .call(&fixture.engine, &CallContext { unread: emendate::UnreadPolicy::Allow, ..CallContext::default() }, input)
         .result
         .unwrap_err();
     assert!(error.next_step().contains("replace_all") && !error.next_step().contains("\"at\""), "{error}");
-    bench.read("a.txt").result.unwrap();
-    bench.put("a.txt", "once\n");
+    fixture.read("a.txt").result.unwrap();
+    fixture.put("a.txt", "once\n");
     let input = json!({"file_path": path, "old_string": "twice", "new_string": "x", "replace_all": true});
     let error = edit
-        .call(&bench.engine, &CallContext { unread: emendate::UnreadPolicy::Allow, ..CallContext::default() }, input)
+        .call(&fixture.engine, &CallContext { unread: emendate::UnreadPolicy::Allow, ..CallContext::default() }, input)
         .result
         .unwrap_err();
     assert!(error.next_step().contains("Call Read with"), "{error}");
-    bench.put("n.ipynb", &notebook());
-    let input = json!({"notebook_path": bench.path("n.ipynb"), "cell_id": "none", "new_source": "x"});
+    fixture.put("n.ipynb", &notebook());
+    let input = json!({"notebook_path": fixture.path("n.ipynb"), "cell_id": "none", "new_source": "x"});
     let caller = CallContext { unread: emendate::UnreadPolicy::Allow, ..CallContext::default() };
-    let error = client_tool("NotebookEdit").unwrap().call(&bench.engine, &caller, input).result.unwrap_err();
+    let error = client_tool("NotebookEdit").unwrap().call(&fixture.engine, &caller, input).result.unwrap_err();
     assert!(error.next_step().contains("cell_id") && !error.next_step().contains("cell_number"), "{error}");
 }

@@ -58,17 +58,17 @@ fn act() -> impl Strategy<Value = (usize, Act)> {
 }
 
 /// A root with a state directory next to it.
-struct Bed(PathBuf);
+struct RootFixture(PathBuf);
 
-impl Bed {
-    fn new(dir: &Path) -> Bed {
-        let bed = Bed(dir.canonicalize().unwrap());
-        fs::create_dir(bed.0.join("root")).unwrap();
+impl RootFixture {
+    fn new(dir: &Path) -> RootFixture {
+        let fixture = RootFixture(dir.canonicalize().unwrap());
+        fs::create_dir(fixture.0.join("root")).unwrap();
         for name in FILES {
             let text: String = (0..6).map(|line| format!("{line}: start of {name}\n")).collect();
-            fs::write(bed.path(name), text).unwrap();
+            fs::write(fixture.path(name), text).unwrap();
         }
-        bed
+        fixture
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -122,10 +122,10 @@ impl Bed {
 /// Entry point of each process of a schedule; run directly, it does nothing.
 #[test]
 fn one_process() {
-    let Ok(bed) = std::env::var("SCHEDULED_BED") else { return };
+    let Ok(fixture) = std::env::var("SCHEDULED_BED") else { return };
     static STOPS: AtomicBool = AtomicBool::new(true);
     let stop = |point: &str| stop_at(point, &STOPS);
-    let engine = Bed(bed.into()).engine(Box::new(stop));
+    let engine = RootFixture(fixture.into()).engine(Box::new(stop));
     let person =
         CallContext { unread: UnreadPolicy::Allow, session: std::process::id().to_string(), ..CallContext::default() };
     loop {
@@ -177,23 +177,23 @@ fn check_log(operations: &[Value], schedule: &str) {
 
 fn play(acts: &[(usize, Act)]) {
     let dir = tempfile::tempdir().unwrap();
-    let bed = Bed::new(dir.path());
-    let beginning = bed.tree();
+    let fixture = RootFixture::new(dir.path());
+    let beginning = fixture.tree();
     let mut processes: Vec<DrivenProcess> =
-        (0..PROCESSES).map(|_| DrivenProcess::start("schedules::one_process", "SCHEDULED_BED", &bed.0)).collect();
+        (0..PROCESSES).map(|_| DrivenProcess::start("schedules::one_process", "SCHEDULED_BED", &fixture.0)).collect();
     let mut schedule = String::new();
     for (nth, act) in acts {
         let process = &mut processes[*nth];
         let done = match act {
             Act::Kill => {
-                *process = DrivenProcess::start("schedules::one_process", "SCHEDULED_BED", &bed.0);
+                *process = DrivenProcess::start("schedules::one_process", "SCHEDULED_BED", &fixture.0);
                 schedule.extend([format!("\n{nth} killed")]);
                 None
             }
             Act::Step(_) if process.busy => process.send("go on"),
             Act::Step(call) => {
                 schedule.extend([format!("\n{nth} {call:?}")]);
-                process.send(&bed.line(call, true))
+                process.send(&fixture.line(call, true))
             }
         };
         schedule.extend(done.map(|done| format!("\n{nth} done: {done}")));
@@ -205,14 +205,14 @@ fn play(acts: &[(usize, Act)]) {
         }
     }
     drop(processes);
-    undo_and_redo_everything(&bed, &beginning, &schedule);
+    undo_and_redo_everything(&fixture, &beginning, &schedule);
 }
 
-fn undo_and_redo_everything(bed: &Bed, beginning: &BTreeMap<&str, String>, schedule: &str) {
-    let engine = bed.engine(Box::new(|_| {}));
+fn undo_and_redo_everything(fixture: &RootFixture, beginning: &BTreeMap<&str, String>, schedule: &str) {
+    let engine = fixture.engine(Box::new(|_| {}));
     let person = CallContext { unread: UnreadPolicy::Allow, ..CallContext::default() };
     check_log(&operations(&engine), schedule);
-    let end = bed.tree();
+    let end = fixture.tree();
     let mut undone = 0;
     loop {
         let reply = engine.call(&person, "undo", json!({ "any_session": true }));
@@ -225,15 +225,15 @@ fn undo_and_redo_everything(bed: &Bed, beginning: &BTreeMap<&str, String>, sched
         undone += 1;
         assert!(undone < 1000, "no end of undoing: {}\n{schedule}", reply.text());
     }
-    assert_eq!(&bed.tree(), beginning, "{schedule}");
+    assert_eq!(&fixture.tree(), beginning, "{schedule}");
     for _ in 0..undone {
         let reply = engine.call(&person, "undo", json!({ "redo": true, "any_session": true }));
         let code = reply.result.as_ref().map_or_else(|error| error.code().as_str(), |_| "ok");
         assert!(matches!(code, "ok" | "edit.no_change"), "{}\n{schedule}", reply.text());
     }
-    assert_eq!(bed.tree(), end, "{schedule}");
+    assert_eq!(fixture.tree(), end, "{schedule}");
     check_log(&operations(&engine), schedule);
-    assert!(!Path::new(&bed.0.join("state/sessions.db.damaged")).exists());
+    assert!(!Path::new(&fixture.0.join("state/sessions.db.damaged")).exists());
 }
 
 /// Two processes select the same operation; one of them is delayed at every point.
@@ -253,25 +253,25 @@ fn simultaneous_undos_of_one_operation_succeed_once() {
 fn concurrent_undos_and_redos_keep_their_order() {
     for first in 1..6 {
         let dir = tempfile::tempdir().unwrap();
-        let bed = Bed::new(dir.path());
-        let mut edits = vec![bed.tree()];
+        let fixture = RootFixture::new(dir.path());
+        let mut edits = vec![fixture.tree()];
         let mut processes = [
-            DrivenProcess::start("schedules::one_process", "SCHEDULED_BED", &bed.0),
-            DrivenProcess::start("schedules::one_process", "SCHEDULED_BED", &bed.0),
+            DrivenProcess::start("schedules::one_process", "SCHEDULED_BED", &fixture.0),
+            DrivenProcess::start("schedules::one_process", "SCHEDULED_BED", &fixture.0),
         ];
         for text in 1..4 {
-            processes[0].send(&bed.line(&Call::Edit(0, text, 7), false)).unwrap();
-            edits.push(bed.tree());
+            processes[0].send(&fixture.line(&Call::Edit(0, text, 7), false)).unwrap();
+            edits.push(fixture.tree());
         }
         let mut left = 3;
         for (call, times) in [(Call::Undo, 3), (Call::Redo, 2)] {
             let mut done = 0;
             while done < times {
                 let [one, other] = &mut processes;
-                let mut ended = vec![one.send(&bed.line(&call, true))];
+                let mut ended = vec![one.send(&fixture.line(&call, true))];
                 ended.extend((1..first).map_while(|_| one.busy.then(|| one.send("go on"))));
                 if done + 1 < times {
-                    ended.push(other.send(&bed.line(&call, false)));
+                    ended.push(other.send(&fixture.line(&call, false)));
                 }
                 while one.busy {
                     ended.push(one.send("go on"));
@@ -282,10 +282,10 @@ fn concurrent_undos_and_redos_keep_their_order() {
                 assert!(ended.iter().all(known), "{ended:#?}");
             }
             left = if times == 3 { left - done } else { left + done };
-            assert_eq!(bed.tree(), edits[left], "{first}: {call:?}");
+            assert_eq!(fixture.tree(), edits[left], "{first}: {call:?}");
         }
         drop(processes);
-        undo_and_redo_everything(&bed, &edits[0], "undos and redos at once");
+        undo_and_redo_everything(&fixture, &edits[0], "undos and redos at once");
     }
 }
 

@@ -1,6 +1,6 @@
 //! Language servers, through the engine: problems in the reply to an edit. The server is `tests/lsp/fake.py`.
 
-use crate::bench::{Bench, code, ok};
+use crate::fixture::{EngineFixture, code, ok};
 use emendate::{Config, Reply};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -19,8 +19,8 @@ fn configured(faults: &[&str], more: &str) -> String {
     )
 }
 
-fn with(faults: &[&str], more: &str) -> Bench {
-    Bench::trusted(Config::default().with_file(&configured(faults, more), "test", true).unwrap())
+fn with(faults: &[&str], more: &str) -> EngineFixture {
+    EngineFixture::trusted(Config::default().with_file(&configured(faults, more), "test", true).unwrap())
 }
 
 #[track_caller]
@@ -31,9 +31,9 @@ fn data(reply: &Reply) -> Value {
 
 #[test]
 fn reply_lists_new_problems_and_counts_existing_ones() {
-    let bench = with(&[], "");
-    bench.put("a.fake", "bad\r\nfine\r\n");
-    let reply = bench.edit("a.fake", "fine", "an ugly thing\nodd");
+    let fixture = with(&[], "");
+    fixture.put("a.fake", "bad\r\nfine\r\n");
+    let reply = fixture.edit("a.fake", "fine", "an ugly thing\nodd");
     let wanted = "Diagnostics (fake): 1 new problem; 1 was there before:\n  2:4 warning: ugly thing [fake ugly]\n";
     assert!(reply.text().ends_with(wanted), "{}", reply.text());
     let all = data(&reply);
@@ -43,15 +43,15 @@ fn reply_lists_new_problems_and_counts_existing_ones() {
     assert_eq!(all["new"], json!([problem]));
     assert_eq!(all["servers"], json!([{ "name": "fake", "known": true, "basis": "asked", "new": 1, "existing": 1 }]));
 
-    let reply = bench.edit("a.fake", "ugly ", "");
+    let reply = fixture.edit("a.fake", "ugly ", "");
     assert!(reply.text().ends_with("Diagnostics (fake): no new problems; 1 was there before.\n"), "{}", reply.text());
     assert_eq!(data(&reply)["state"], "existing");
-    assert_eq!(data(&bench.edit("a.fake", "bad", "good"))["state"], "clean");
+    assert_eq!(data(&fixture.edit("a.fake", "bad", "good"))["state"], "clean");
     // An undo is diagnosed as well.
-    assert!(ok(&bench.call("undo", json!({}))).contains("1 new problem:\n  1:1 error: bad thing"));
+    assert!(ok(&fixture.call("undo", json!({}))).contains("1 new problem:\n  1:1 error: bad thing"));
     // A file of another type has no server.
-    bench.put("a.txt", "bad\n");
-    assert_eq!(data(&bench.edit("a.txt", "bad", "worse")), Value::Null);
+    fixture.put("a.txt", "bad\n");
+    assert_eq!(data(&fixture.edit("a.txt", "bad", "worse")), Value::Null);
 }
 
 #[test]
@@ -63,13 +63,13 @@ fn server_failures_are_reported_and_the_edit_is_made() {
         (&["dies-at-start"], "", &["crashed: it ended with status 1: no license for this"]),
         (&["garbage"], "", &["crashed: it wrote `Hello"]),
     ] {
-        let bench = with(faults, more);
-        bench.put("a.fake", "bad\nfine\n");
-        let reply = bench.edit("a.fake", "fine", "ugly");
+        let fixture = with(faults, more);
+        fixture.put("a.fake", "bad\nfine\n");
+        let reply = fixture.edit("a.fake", "fine", "ugly");
         let text = ok(&reply);
         assert!(reasons.iter().any(|reason| text.contains(&format!("unknown ({reason}"))), "{faults:?}: {text}");
         assert_eq!(data(&reply)["state"], "unknown");
-        assert_eq!(bench.get("a.fake"), "bad\nugly\n");
+        assert_eq!(fixture.get("a.fake"), "bad\nugly\n");
     }
 }
 
@@ -77,18 +77,18 @@ fn server_failures_are_reported_and_the_edit_is_made() {
 fn calls_do_not_wait_for_each_others_server() {
     let gate = tempfile::tempdir().unwrap();
     let gate = gate.path().join("open");
-    let bench = with(&[&format!("gate={}", gate.display())], "");
-    bench.put("a.fake", "fine\n");
+    let fixture = with(&[&format!("gate={}", gate.display())], "");
+    fixture.put("a.fake", "fine\n");
     std::thread::scope(|scope| {
-        let waiting = scope.spawn(|| bench.edit("a.fake", "fine", "bad"));
-        while bench.get("a.fake") != "bad\n" {
+        let waiting = scope.spawn(|| fixture.edit("a.fake", "fine", "bad"));
+        while fixture.get("a.fake") != "bad\n" {
             std::thread::sleep(Duration::from_millis(5));
         }
         // The same file, and a write: no lock is held while the first call waits for the server.
-        ok(&bench.read("a.fake"));
-        ok(&bench.write("a.txt", "one\n"));
+        ok(&fixture.read("a.fake"));
+        ok(&fixture.write("a.txt", "one\n"));
         let tried = json!({ "old_string": "bad", "new_string": "good", "dry_run": true });
-        ok(&bench.call_on("a.fake", "edit", tried));
+        ok(&fixture.call_on("a.fake", "edit", tried));
         std::fs::write(&gate, "").unwrap();
         // If they had waited, the time would have been up.
         assert_eq!(data(&waiting.join().unwrap())["state"], "new");
@@ -97,8 +97,8 @@ fn calls_do_not_wait_for_each_others_server() {
 
 #[test]
 fn new_moved_and_removed_files_are_diagnosed() {
-    let bench = with(&[], "");
-    let made = bench.write("new.fake", "bad\nugly\n");
+    let fixture = with(&[], "");
+    let made = fixture.write("new.fake", "bad\nugly\n");
     assert_eq!(data(&made)["newCount"], 2);
     let patch =
         "*** Begin Patch\n*** Update File: new.fake\n*** Move to: moved.fake\n@@\n-ugly\n+ugly odd\n*** End Patch\n";
@@ -106,7 +106,7 @@ fn new_moved_and_removed_files_are_diagnosed() {
         ok(reply);
         reply.result.as_ref().unwrap().data["files"].clone()
     };
-    let moved = files(&bench.apply(patch));
+    let moved = files(&fixture.apply(patch));
     let of = |files: &Value| {
         let known = files.as_array().unwrap().iter().filter(|file| !file["diagnostics"].is_null());
         known
@@ -114,92 +114,92 @@ fn new_moved_and_removed_files_are_diagnosed() {
             .collect::<Vec<_>>()
     };
     assert_eq!(of(&moved), [(json!(0), json!(2))], "{moved}");
-    let gone = files(&bench.apply("*** Begin Patch\n*** Delete File: moved.fake\n*** End Patch\n"));
+    let gone = files(&fixture.apply("*** Begin Patch\n*** Delete File: moved.fake\n*** End Patch\n"));
     assert_eq!(of(&gone), []);
 }
 
 #[test]
 fn several_files_are_diagnosed_together() {
-    let bench = with(&[], "when = 'batch'");
+    let fixture = with(&[], "when = 'batch'");
     for name in ["a.fake", "b.fake", "c.fake"] {
-        bench.put(name, "fine\n");
+        fixture.put(name, "fine\n");
     }
-    assert_eq!(data(&bench.edit("c.fake", "fine", "bad")), Value::Null, "one file is not a batch");
+    assert_eq!(data(&fixture.edit("c.fake", "fine", "bad")), Value::Null, "one file is not a batch");
     let patch = |name: &str| format!("*** Update File: {name}\n@@\n-fine\n+{name} is bad\n");
-    let both = bench.apply(&format!("*** Begin Patch\n{}{}*** End Patch\n", patch("a.fake"), patch("b.fake")));
+    let both = fixture.apply(&format!("*** Begin Patch\n{}{}*** End Patch\n", patch("a.fake"), patch("b.fake")));
     assert_eq!(ok(&both).matches("error: bad thing").count(), 2, "{}", both.text());
-    let args = json!({ "path": bench.root, "old_string": "is", "new_string": "is ugly and", "expected": 2 });
-    let replaced = bench.call("replace_in_files", args);
+    let args = json!({ "path": fixture.root, "old_string": "is", "new_string": "is ugly and", "expected": 2 });
+    let replaced = fixture.call("replace_in_files", args);
     assert_eq!(ok(&replaced).matches("warning: ugly thing").count(), 2, "{}", replaced.text());
 }
 
 #[test]
 fn diagnosed_files_per_call_are_limited() {
-    let bench = with(&[], "");
+    let fixture = with(&[], "");
     for nth in 0..52 {
-        bench.put(format!("{nth}.fake"), "fine\n");
+        fixture.put(format!("{nth}.fake"), "fine\n");
     }
-    let args = json!({ "path": bench.root, "old_string": "fine", "new_string": "bad", "expected": 52 });
-    let reply = bench.call("replace_in_files", args);
+    let args = json!({ "path": fixture.root, "old_string": "fine", "new_string": "bad", "expected": 52 });
+    let reply = fixture.call("replace_in_files", args);
     assert_eq!(ok(&reply).matches("unknown (limit: it is asked about 50 files of a call)").count(), 2);
     let large = "x\n".repeat(1 << 20);
-    assert!(ok(&bench.write("large.fake", &format!("{large}bad\n"))).contains("unknown (limit: the text has more"));
+    assert!(ok(&fixture.write("large.fake", &format!("{large}bad\n"))).contains("unknown (limit: the text has more"));
 }
 
 #[test]
 fn check_lists_current_problems() {
-    let bench = with(&[], "when = 'check'");
-    bench.put("a.fake", "bad\nodd\n");
-    bench.put("b.json", "{ \"a\": }\n");
-    bench.put("c.xyz", "whatever\n");
-    assert_eq!(data(&bench.edit("a.fake", "odd", "odd ugly")), Value::Null);
-    let paths: Vec<_> = ["a.fake", "b.json", "c.xyz"].map(|name| bench.path(name)).into();
-    let reply = bench.call("check", json!({ "paths": paths }));
+    let fixture = with(&[], "when = 'check'");
+    fixture.put("a.fake", "bad\nodd\n");
+    fixture.put("b.json", "{ \"a\": }\n");
+    fixture.put("c.xyz", "whatever\n");
+    assert_eq!(data(&fixture.edit("a.fake", "odd", "odd ugly")), Value::Null);
+    let paths: Vec<_> = ["a.fake", "b.json", "c.xyz"].map(|name| fixture.path(name)).into();
+    let reply = fixture.call("check", json!({ "paths": paths }));
     let text = ok(&reply);
     for part in ["2 problems (fake):", "1:1 error: bad thing", "it does not parse as", "c.xyz: not checked"] {
         assert!(text.contains(part), "{part}: {text}");
     }
     let all = &reply.result.as_ref().unwrap().data;
     assert_eq!((&all["problems"], &all["unknown"]), (&json!(3), &json!(1)));
-    assert_eq!(code(&bench.call("check", json!({ "paths": [] }))), "call.invalid");
-    assert_eq!(code(&bench.call("check", json!({ "paths": [bench.path("none.fake")] }))), "file.not_found");
-    assert_eq!(code(&bench.call("check", json!({ "paths": ["/etc/passwd"] }))), "path.outside");
+    assert_eq!(code(&fixture.call("check", json!({ "paths": [] }))), "call.invalid");
+    assert_eq!(code(&fixture.call("check", json!({ "paths": [fixture.path("none.fake")] }))), "file.not_found");
+    assert_eq!(code(&fixture.call("check", json!({ "paths": ["/etc/passwd"] }))), "path.outside");
 }
 
 #[test]
 fn untrusted_project_starts_no_server() {
     let text = configured(&[], "");
-    let bench = Bench::trusted(Config::default().with_file(&text, "emend.toml", false).unwrap());
-    bench.put("a.fake", "fine\n");
-    assert_eq!(data(&bench.edit("a.fake", "fine", "bad")), Value::Null);
+    let fixture = EngineFixture::trusted(Config::default().with_file(&text, "emend.toml", false).unwrap());
+    fixture.put("a.fake", "fine\n");
+    assert_eq!(data(&fixture.edit("a.fake", "fine", "bad")), Value::Null);
 }
 
 #[test]
 fn positions_refer_to_the_file_in_any_encoding() {
     let more = "[encoding]\n'*.fake' = 'latin1'";
-    let bench = with(&[], more);
-    std::fs::write(bench.path("a.fake"), b"gr\xfc\xdfe bad\r\nfine\r\n").unwrap();
-    let reply = bench.edit("a.fake", "fine", "äö ugly");
+    let fixture = with(&[], more);
+    std::fs::write(fixture.path("a.fake"), b"gr\xfc\xdfe bad\r\nfine\r\n").unwrap();
+    let reply = fixture.edit("a.fake", "fine", "äö ugly");
     assert!(ok(&reply).contains("1 new problem; 1 was there before:\n  2:4 warning"), "{}", reply.text());
-    let bench = with(&[], "");
-    bench.put("b.fake", "\u{feff}bad\nfine\n");
-    assert!(ok(&bench.edit("b.fake", "fine", "ugly")).contains("1 was there before:\n  2:1 warning"));
+    let fixture = with(&[], "");
+    fixture.put("b.fake", "\u{feff}bad\nfine\n");
+    assert!(ok(&fixture.edit("b.fake", "fine", "ugly")).contains("1 was there before:\n  2:1 warning"));
 }
 
 #[test]
 fn rename_lists_other_files_known_to_the_server() {
     let renamed = |faults: &[&str]| {
         let config = configured(faults, "").replace("'*.fake' = 'fake'", "'*.py' = 'python'");
-        let bench = Bench::trusted(Config::default().with_file(&config, "test", true).unwrap());
-        bench.put("a.py", "# é\r\ndef first(x):\r\n    return x\r\n");
+        let fixture = EngineFixture::trusted(Config::default().with_file(&config, "test", true).unwrap());
+        fixture.put("a.py", "# é\r\ndef first(x):\r\n    return x\r\n");
         // The file imports nothing, so its text alone does not identify the name.
-        bench.put("b.py", "\nglobals()['m'].first(1)\n");
-        bench.put("c.py", "firsts = 1\n");
-        ok(&bench.read("a.py"));
+        fixture.put("b.py", "\nglobals()['m'].first(1)\n");
+        fixture.put("c.py", "firsts = 1\n");
+        ok(&fixture.read("a.py"));
         let rename = json!({ "symbol": "first", "action": "rename", "text": "second" });
         let text =
-            ok(&bench.call_on("a.py", "edit_symbol", rename)).replace(&bench.root.display().to_string(), "$ROOT");
-        assert_eq!(bench.get("a.py"), "# é\r\ndef second(x):\r\n    return x\r\n");
+            ok(&fixture.call_on("a.py", "edit_symbol", rename)).replace(&fixture.root.display().to_string(), "$ROOT");
+        assert_eq!(fixture.get("a.py"), "# é\r\ndef second(x):\r\n    return x\r\n");
         text
     };
     let text = renamed(&["references"]);

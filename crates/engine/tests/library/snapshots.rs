@@ -1,6 +1,6 @@
 //! Snapshots: what any program changed below the root becomes an operation, which can be undone.
 
-use crate::bench::{Bench, code, ok};
+use crate::fixture::{EngineFixture, code, ok};
 use emendate::{CallContext, Config, Engine, StateLocation};
 use emendate_history::Retention;
 use serde_json::{Value, json};
@@ -8,16 +8,16 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
-fn snapshot(bench: &Bench) -> Value {
-    let reply = bench.call("snapshot", json!({}));
+fn snapshot(fixture: &EngineFixture) -> Value {
+    let reply = fixture.call("snapshot", json!({}));
     ok(&reply);
     reply.to_json()["data"].clone()
 }
 
 /// The changed files of a snapshot, with what happened to them.
-fn changed(bench: &Bench) -> BTreeMap<String, String> {
-    let data = snapshot(bench);
-    let root = bench.root.display().to_string() + "/";
+fn changed(fixture: &EngineFixture) -> BTreeMap<String, String> {
+    let data = snapshot(fixture);
+    let root = fixture.root.display().to_string() + "/";
     let name = |file: &Value| file["filePath"].as_str().unwrap().replace(&root, "");
     let files = data["files"].as_array().unwrap();
     files.iter().map(|file| (name(file), file["type"].as_str().unwrap().to_owned())).collect()
@@ -29,122 +29,122 @@ fn of(names: &[(&str, &str)]) -> BTreeMap<String, String> {
 
 #[test]
 fn everything_that_a_command_did_is_one_operation() {
-    let bench = Bench::new();
-    bench.put("src/a", "one\n");
-    bench.put("src/b", "two\n");
-    bench.put(".hidden/c", "three\n");
-    let first = ok(&bench.call("snapshot", json!({})));
+    let fixture = EngineFixture::new();
+    fixture.put("src/a", "one\n");
+    fixture.put("src/b", "two\n");
+    fixture.put(".hidden/c", "three\n");
+    let first = ok(&fixture.call("snapshot", json!({})));
     assert!(first.starts_with("First snapshot of ") && first.contains(": 3 files."), "{first}");
-    assert_eq!(changed(&bench), of(&[]));
+    assert_eq!(changed(&fixture), of(&[]));
 
-    bench.put("src/a", "ONE\n");
-    fs::remove_file(bench.path("src/b")).unwrap();
-    bench.put("new/d", "four\n");
+    fixture.put("src/a", "ONE\n");
+    fs::remove_file(fixture.path("src/b")).unwrap();
+    fixture.put("new/d", "four\n");
     // Bits that git does not keep either are no change.
-    fs::set_permissions(bench.path(".hidden/c"), fs::Permissions::from_mode(0o600)).unwrap();
+    fs::set_permissions(fixture.path(".hidden/c"), fs::Permissions::from_mode(0o600)).unwrap();
     let all = of(&[("src/a", "update"), ("src/b", "delete"), ("new/d", "create")]);
-    assert_eq!(changed(&bench), all);
-    assert_eq!(changed(&bench), of(&[]));
-    let shown = ok(&bench.call("history", json!({ "id": "last" })));
+    assert_eq!(changed(&fixture), all);
+    assert_eq!(changed(&fixture), of(&[]));
+    let shown = ok(&fixture.call("history", json!({ "id": "last" })));
     assert!(shown.contains("-one\n+ONE\n") && shown.contains("-two\n") && shown.contains("+four\n"), "{shown}");
 
     // It has to be named; then an undo covers all of it, and a redo restores it.
-    assert_eq!(code(&bench.call("undo", json!({}))), "operation.not_found");
-    ok(&bench.call("undo", json!({ "id": "1" })));
-    assert_eq!((bench.get("src/a"), bench.get("src/b")), ("one\n".to_owned(), "two\n".to_owned()));
-    assert!(!bench.path("new/d").exists());
+    assert_eq!(code(&fixture.call("undo", json!({}))), "operation.not_found");
+    ok(&fixture.call("undo", json!({ "id": "1" })));
+    assert_eq!((fixture.get("src/a"), fixture.get("src/b")), ("one\n".to_owned(), "two\n".to_owned()));
+    assert!(!fixture.path("new/d").exists());
     // The engine's own writes are not changes by others.
-    assert_eq!(changed(&bench), of(&[]));
-    ok(&bench.call("undo", json!({ "redo": true })));
-    assert_eq!((bench.get("src/a"), bench.get("new/d")), ("ONE\n".to_owned(), "four\n".to_owned()));
-    assert_eq!(changed(&bench), of(&[]));
+    assert_eq!(changed(&fixture), of(&[]));
+    ok(&fixture.call("undo", json!({ "redo": true })));
+    assert_eq!((fixture.get("src/a"), fixture.get("new/d")), ("ONE\n".to_owned(), "four\n".to_owned()));
+    assert_eq!(changed(&fixture), of(&[]));
 }
 
 #[test]
 fn later_change_of_an_edited_large_file_can_be_taken_back() {
-    let bench = Bench::new();
+    let fixture = EngineFixture::new();
     let lines: String = (0..60_000).map(|nth| format!("value_{nth} = {}\n", nth * 7919 % 10_007)).collect();
-    bench.put("a", &(lines.clone() + "middle\n"));
+    fixture.put("a", &(lines.clone() + "middle\n"));
     // An edit of a large file stores what it replaced, and not the file.
-    ok(&bench.call(
+    ok(&fixture.call(
         "replace_in_files",
-        json!({ "path": bench.root, "old_string": "middle", "new_string": "edited", "expected": 1 }),
+        json!({ "path": fixture.root, "old_string": "middle", "new_string": "edited", "expected": 1 }),
     ));
     for by_others in ["first", "second"] {
-        let before = bench.get("a");
-        assert_eq!(changed(&bench), of(&[]));
-        bench.put("a", &(lines.clone() + by_others + "\n"));
-        let operation = snapshot(&bench)["operation"].clone();
-        ok(&bench.call("undo", json!({ "id": operation })));
-        assert_eq!(bench.get("a"), before);
+        let before = fixture.get("a");
+        assert_eq!(changed(&fixture), of(&[]));
+        fixture.put("a", &(lines.clone() + by_others + "\n"));
+        let operation = snapshot(&fixture)["operation"].clone();
+        ok(&fixture.call("undo", json!({ "id": operation })));
+        assert_eq!(fixture.get("a"), before);
     }
 }
 
 #[test]
 fn ignored_files_secrets_and_version_control_are_left_out() {
-    let bench = Bench::new();
-    bench.put(".gitignore", "target/\n*.log\n");
-    bench.put("a", "one\n");
-    snapshot(&bench);
+    let fixture = EngineFixture::new();
+    fixture.put(".gitignore", "target/\n*.log\n");
+    fixture.put("a", "one\n");
+    snapshot(&fixture);
     for name in ["target/x", "b.log", ".git/config", ".jj/x", ".env", "key.pem", ".a.0123456789abcdef.tmp~"] {
-        bench.put(name, "new\n");
+        fixture.put(name, "new\n");
     }
-    bench.put("b", "two\n");
-    assert_eq!(changed(&bench), of(&[("b", "create")]));
+    fixture.put("b", "two\n");
+    assert_eq!(changed(&fixture), of(&[("b", "create")]));
     // A file that is ignored from now on was not deleted.
-    bench.put(".gitignore", "target/\n*.log\nb\n");
-    assert_eq!(changed(&bench), of(&[(".gitignore", "update")]));
-    let text = ok(&bench.call("snapshot", json!({})));
+    fixture.put(".gitignore", "target/\n*.log\nb\n");
+    assert_eq!(changed(&fixture), of(&[(".gitignore", "update")]));
+    let text = ok(&fixture.call("snapshot", json!({})));
     assert!(text.contains("may hold secrets"), "{text}");
 }
 
 #[test]
 fn edits_between_snapshots_stay_apart_from_changes_by_others() {
-    let bench = Bench::new();
-    bench.put("a", "one\n");
-    bench.put("b", "one\n");
-    snapshot(&bench);
-    bench.read("a");
-    ok(&bench.edit("a", "one", "two"));
-    ok(&bench.write("c", "new\n"));
-    assert_eq!(changed(&bench), of(&[]));
-    ok(&bench.edit("a", "two", "three"));
-    bench.put("a", "four\n");
-    bench.put("b", "two\n");
+    let fixture = EngineFixture::new();
+    fixture.put("a", "one\n");
+    fixture.put("b", "one\n");
+    snapshot(&fixture);
+    fixture.read("a");
+    ok(&fixture.edit("a", "one", "two"));
+    ok(&fixture.write("c", "new\n"));
+    assert_eq!(changed(&fixture), of(&[]));
+    ok(&fixture.edit("a", "two", "three"));
+    fixture.put("a", "four\n");
+    fixture.put("b", "two\n");
     // A call that meets the change records it; the snapshot does not record it again.
-    bench.read("a");
-    assert_eq!(changed(&bench), of(&[("b", "update")]));
+    fixture.read("a");
+    assert_eq!(changed(&fixture), of(&[("b", "update")]));
     // A file of the engine that someone else deleted, although no snapshot has seen it.
-    ok(&bench.write("d", "new\n"));
-    fs::remove_file(bench.path("d")).unwrap();
-    assert_eq!(changed(&bench), of(&[("d", "delete")]));
+    ok(&fixture.write("d", "new\n"));
+    fs::remove_file(fixture.path("d")).unwrap();
+    assert_eq!(changed(&fixture), of(&[("d", "delete")]));
 }
 
 #[test]
 fn change_of_equal_size_in_the_same_tick_is_found() {
-    let bench = Bench::new();
-    bench.put("a", "0000\n");
-    snapshot(&bench);
+    let fixture = EngineFixture::new();
+    fixture.put("a", "0000\n");
+    snapshot(&fixture);
     for round in 1..30 {
-        bench.put("a", &format!("{round:04}\n"));
-        assert_eq!(changed(&bench), of(&[("a", "update")]), "{round}");
+        fixture.put("a", &format!("{round:04}\n"));
+        assert_eq!(changed(&fixture), of(&[("a", "update")]), "{round}");
     }
 }
 
 #[test]
 fn dry_run_and_off_record_nothing() {
-    let bench = Bench::new();
-    bench.put("a", "one\n");
-    snapshot(&bench);
-    bench.put("a", "two\n");
-    let reply = bench.call("snapshot", json!({ "dry_run": true }));
+    let fixture = EngineFixture::new();
+    fixture.put("a", "one\n");
+    snapshot(&fixture);
+    fixture.put("a", "two\n");
+    let reply = fixture.call("snapshot", json!({ "dry_run": true }));
     assert!(ok(&reply).contains("nothing is recorded"), "{}", reply.text());
     assert_eq!(reply.to_json()["data"]["filesTotal"], 1);
-    assert_eq!(changed(&bench), of(&[("a", "update")]));
+    assert_eq!(changed(&fixture), of(&[("a", "update")]));
 
     let config = Config::default().with_file("[history]\noutside = \"off\"\n", "emend.toml", true).unwrap();
-    let bench = Bench::open(config, |_| StateLocation::Memory);
-    assert_eq!(code(&bench.call("snapshot", json!({}))), "call.invalid");
+    let fixture = EngineFixture::open(config, |_| StateLocation::Memory);
+    assert_eq!(code(&fixture.call("snapshot", json!({}))), "call.invalid");
 }
 
 #[test]
@@ -218,93 +218,93 @@ fn first_snapshot_is_moved_to_the_database_by_whoever_comes_next() {
 /// Several threads read, and the files are listed in the order of their paths.
 #[test]
 fn many_files_are_found_in_order() {
-    let bench = Bench::new();
+    let fixture = EngineFixture::new();
     let name = |nth: usize| format!("d{}/f{nth:03}", nth % 3);
-    (0..900).for_each(|nth| drop(bench.put(name(nth), &format!("file {nth}\n"))));
-    assert_eq!(snapshot(&bench)["scanned"], 900);
+    (0..900).for_each(|nth| drop(fixture.put(name(nth), &format!("file {nth}\n"))));
+    assert_eq!(snapshot(&fixture)["scanned"], 900);
     let mut names: Vec<String> = (0..900).filter(|nth| nth % 5 == 0).map(name).collect();
     for name in &names {
-        bench.put(name, "changed\n");
+        fixture.put(name, "changed\n");
     }
     names.sort();
-    let reply = bench.call("snapshot", json!({}));
+    let reply = fixture.call("snapshot", json!({}));
     ok(&reply);
     let data = reply.to_json()["data"].clone();
     assert_eq!((&data["scanned"], &data["filesTotal"]), (&json!(900), &json!(names.len())));
     let listed = data["files"].as_array().unwrap().iter().map(|file| file["filePath"].as_str().unwrap().to_owned());
     let listed: Vec<String> = listed.collect();
     let expected: Vec<String> =
-        names.iter().map(|name| bench.path(name).display().to_string()).take(listed.len()).collect();
+        names.iter().map(|name| fixture.path(name).display().to_string()).take(listed.len()).collect();
     assert_eq!(listed, expected);
-    ok(&bench.call("undo", json!({ "id": "1" })));
-    (0..900).for_each(|nth| assert_eq!(bench.get(name(nth)), format!("file {nth}\n")));
+    ok(&fixture.call("undo", json!({ "id": "1" })));
+    (0..900).for_each(|nth| assert_eq!(fixture.get(name(nth)), format!("file {nth}\n")));
 }
 
 #[test]
 fn contents_beyond_the_limit_are_listed_and_not_stored() {
-    let bench = Bench::new();
-    snapshot(&bench);
+    let fixture = EngineFixture::new();
+    snapshot(&fixture);
     let text = "x".repeat(8 << 20);
     for nth in 0..9 {
-        bench.put(format!("{nth}"), &text);
+        fixture.put(format!("{nth}"), &text);
     }
-    let reply = ok(&bench.call("snapshot", json!({})));
+    let reply = ok(&fixture.call("snapshot", json!({})));
     assert!(reply.contains("recorded without their contents, which would take too much space: 1"), "{reply}");
 }
 
 #[test]
 fn executable_bits_are_recorded_and_taken_back() {
-    let bench = Bench::new();
-    bench.put("run.sh", "#!/bin/sh\n");
-    bench.put("both.sh", "one\n");
-    let mode = |name: &str| fs::metadata(bench.path(name)).unwrap().permissions().mode() & 0o777;
-    let set = |name: &str, mode| fs::set_permissions(bench.path(name), fs::Permissions::from_mode(mode)).unwrap();
+    let fixture = EngineFixture::new();
+    fixture.put("run.sh", "#!/bin/sh\n");
+    fixture.put("both.sh", "one\n");
+    let mode = |name: &str| fs::metadata(fixture.path(name)).unwrap().permissions().mode() & 0o777;
+    let set = |name: &str, mode| fs::set_permissions(fixture.path(name), fs::Permissions::from_mode(mode)).unwrap();
     set("run.sh", 0o644);
     set("both.sh", 0o644);
-    snapshot(&bench);
+    snapshot(&fixture);
     set("run.sh", 0o755);
     set("both.sh", 0o755);
-    bench.put("both.sh", "two\n");
-    assert_eq!(changed(&bench), of(&[("run.sh", "update"), ("both.sh", "update")]));
-    assert_eq!(changed(&bench), of(&[]));
-    ok(&bench.call("undo", json!({ "id": "1" })));
-    assert_eq!((mode("run.sh"), mode("both.sh"), bench.get("both.sh")), (0o644, 0o644, "one\n".to_owned()));
-    assert_eq!(changed(&bench), of(&[]));
-    ok(&bench.call("undo", json!({ "redo": true })));
+    fixture.put("both.sh", "two\n");
+    assert_eq!(changed(&fixture), of(&[("run.sh", "update"), ("both.sh", "update")]));
+    assert_eq!(changed(&fixture), of(&[]));
+    ok(&fixture.call("undo", json!({ "id": "1" })));
+    assert_eq!((mode("run.sh"), mode("both.sh"), fixture.get("both.sh")), (0o644, 0o644, "one\n".to_owned()));
+    assert_eq!(changed(&fixture), of(&[]));
+    ok(&fixture.call("undo", json!({ "redo": true })));
     assert_eq!((mode("run.sh"), mode("both.sh")), (0o755, 0o755));
-    assert_eq!(changed(&bench), of(&[]));
+    assert_eq!(changed(&fixture), of(&[]));
 }
 
 #[test]
 fn links_are_recorded_and_taken_back() {
     use std::os::unix::fs::symlink;
-    let bench = Bench::new();
-    bench.put("a", "one\n");
-    bench.put("b", "two\n");
-    symlink("a", bench.path("moved")).unwrap();
-    symlink("nowhere", bench.path("gone")).unwrap();
-    snapshot(&bench);
-    assert_eq!(changed(&bench), of(&[]));
-    let target = |name: &str| fs::read_link(bench.path(name)).unwrap().display().to_string();
-    fs::remove_file(bench.path("moved")).unwrap();
-    symlink("b", bench.path("moved")).unwrap();
-    fs::remove_file(bench.path("gone")).unwrap();
-    symlink("../outside", bench.path("new")).unwrap();
+    let fixture = EngineFixture::new();
+    fixture.put("a", "one\n");
+    fixture.put("b", "two\n");
+    symlink("a", fixture.path("moved")).unwrap();
+    symlink("nowhere", fixture.path("gone")).unwrap();
+    snapshot(&fixture);
+    assert_eq!(changed(&fixture), of(&[]));
+    let target = |name: &str| fs::read_link(fixture.path(name)).unwrap().display().to_string();
+    fs::remove_file(fixture.path("moved")).unwrap();
+    symlink("b", fixture.path("moved")).unwrap();
+    fs::remove_file(fixture.path("gone")).unwrap();
+    symlink("../outside", fixture.path("new")).unwrap();
     // A file becomes a link.
-    fs::remove_file(bench.path("b")).unwrap();
-    symlink("a", bench.path("b")).unwrap();
+    fs::remove_file(fixture.path("b")).unwrap();
+    symlink("a", fixture.path("b")).unwrap();
     let all = of(&[("moved", "link"), ("gone", "delete"), ("new", "create"), ("b", "link")]);
-    assert_eq!(changed(&bench), all);
-    assert_eq!(changed(&bench), of(&[]));
-    ok(&bench.call("undo", json!({ "id": "1" })));
+    assert_eq!(changed(&fixture), all);
+    assert_eq!(changed(&fixture), of(&[]));
+    ok(&fixture.call("undo", json!({ "id": "1" })));
     assert_eq!((target("moved"), target("gone")), ("a".to_owned(), "nowhere".to_owned()));
-    assert!(fs::symlink_metadata(bench.path("new")).is_err());
-    assert_eq!(bench.get("b"), "two\n");
-    assert!(fs::symlink_metadata(bench.path("b")).unwrap().is_file());
-    ok(&bench.call("undo", json!({ "redo": true })));
+    assert!(fs::symlink_metadata(fixture.path("new")).is_err());
+    assert_eq!(fixture.get("b"), "two\n");
+    assert!(fs::symlink_metadata(fixture.path("b")).unwrap().is_file());
+    ok(&fixture.call("undo", json!({ "redo": true })));
     assert_eq!(
         (target("moved"), target("b"), target("new")),
         ("b".to_owned(), "a".to_owned(), "../outside".to_owned())
     );
-    assert_eq!(changed(&bench), of(&[]));
+    assert_eq!(changed(&fixture), of(&[]));
 }

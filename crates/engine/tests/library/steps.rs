@@ -1,7 +1,7 @@
 //! Work steps of each tool on its worst inputs: within the budget of a call, and nearly proportional to the input.
 //! Steps are counted, not seconds, so the test gives the same result on every machine.
 
-use crate::bench::Bench;
+use crate::fixture::EngineFixture;
 use emendate::core::work::WORK_STEPS_MAX;
 use emendate::{CallHandle, Config, Reply, TOOLS};
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ struct Row {
     name: &'static str,
     /// The smaller size; the other one is four times as large.
     size: usize,
-    input: fn(&Bench, usize) -> Value,
+    input: fn(&EngineFixture, usize) -> Value,
 }
 
 const ROWS: &[Row] = &[
@@ -61,97 +61,97 @@ fn numbered(count: usize) -> String {
     })
 }
 
-fn on(bench: &Bench, text: &str, mut input: Value) -> Value {
-    input["file_path"] = json!(bench.put("a.txt", text));
+fn on(fixture: &EngineFixture, text: &str, mut input: Value) -> Value {
+    input["file_path"] = json!(fixture.put("a.txt", text));
     input
 }
 
-fn long_line(bench: &Bench, size: usize) -> Value {
-    on(bench, &"ab ".repeat(size), json!({}))
+fn long_line(fixture: &EngineFixture, size: usize) -> Value {
+    on(fixture, &"ab ".repeat(size), json!({}))
 }
 
-fn short_lines(bench: &Bench, size: usize) -> Value {
-    on(bench, &"a\n".repeat(size), json!({}))
+fn short_lines(fixture: &EngineFixture, size: usize) -> Value {
+    on(fixture, &"a\n".repeat(size), json!({}))
 }
 
-fn many_files(bench: &Bench, size: usize) -> Value {
+fn many_files(fixture: &EngineFixture, size: usize) -> Value {
     for nth in 0..size {
-        bench.put(format!("{nth}.txt"), "");
+        fixture.put(format!("{nth}.txt"), "");
     }
-    json!({ "path": bench.root })
+    json!({ "path": fixture.root })
 }
 
-fn rewind(bench: &Bench, size: usize) -> Value {
-    bench.call("mark", json!({ "name": "m" }));
-    undo(bench, size);
+fn rewind(fixture: &EngineFixture, size: usize) -> Value {
+    fixture.call("mark", json!({ "name": "m" }));
+    undo(fixture, size);
     json!({ "to": "m" })
 }
 
-fn files_of_snapshot(bench: &Bench, size: usize) -> Value {
-    many_files(bench, size);
+fn files_of_snapshot(fixture: &EngineFixture, size: usize) -> Value {
+    many_files(fixture, size);
     json!({})
 }
 
-fn long_literal(bench: &Bench, size: usize) -> Value {
-    bench.put("a.txt", &"ab".repeat(size));
-    json!({ "path": bench.root, "pattern": "ab".repeat(size / 2) + "c", "literal": true })
+fn long_literal(fixture: &EngineFixture, size: usize) -> Value {
+    fixture.put("a.txt", &"ab".repeat(size));
+    json!({ "path": fixture.root, "pattern": "ab".repeat(size / 2) + "c", "literal": true })
 }
 
-fn slow_expression(bench: &Bench, size: usize) -> Value {
-    bench.put("a.txt", &"01".repeat(size));
-    json!({ "path": bench.root, "pattern": "[01]*1[01]{20}2" })
+fn slow_expression(fixture: &EngineFixture, size: usize) -> Value {
+    fixture.put("a.txt", &"01".repeat(size));
+    json!({ "path": fixture.root, "pattern": "[01]*1[01]{20}2" })
 }
 
-fn equal_lines(bench: &Bench, size: usize) -> Value {
-    on(bench, &"x = 1;\n".repeat(size), json!({ "old_string": "x = 1;\n".repeat(size / 2) + "y", "new_string": "z" }))
+fn equal_lines(fixture: &EngineFixture, size: usize) -> Value {
+    on(fixture, &"x = 1;\n".repeat(size), json!({ "old_string": "x = 1;\n".repeat(size / 2) + "y", "new_string": "z" }))
 }
 
-fn equal_letters(bench: &Bench, size: usize) -> Value {
-    on(bench, &"a".repeat(size), json!({ "old_string": "a".repeat(size / 2), "new_string": "b" }))
+fn equal_letters(fixture: &EngineFixture, size: usize) -> Value {
+    on(fixture, &"a".repeat(size), json!({ "old_string": "a".repeat(size / 2), "new_string": "b" }))
 }
 
-fn indented_lines(bench: &Bench, size: usize) -> Value {
+fn indented_lines(fixture: &EngineFixture, size: usize) -> Value {
     let text = "    x = 1;\n".repeat(size);
-    on(bench, &text, json!({ "old_string": "\tx = 1;\n".repeat(size / 2), "new_string": "z" }))
+    on(fixture, &text, json!({ "old_string": "\tx = 1;\n".repeat(size / 2), "new_string": "z" }))
 }
 
-fn all_places(bench: &Bench, size: usize) -> Value {
-    on(bench, &"a b ".repeat(size), json!({ "old_string": "a", "new_string": "c", "replace_all": true }))
+fn all_places(fixture: &EngineFixture, size: usize) -> Value {
+    on(fixture, &"a b ".repeat(size), json!({ "old_string": "a", "new_string": "c", "replace_all": true }))
 }
 
-fn edits_in_turn(bench: &Bench, size: usize) -> Value {
+fn edits_in_turn(fixture: &EngineFixture, size: usize) -> Value {
     let edit = |nth: usize| json!({ "old_string": format!("line {nth} x\n"), "new_string": format!("line {nth} y\n") });
     // The work of each is the length of the file, which is constant.
-    on(bench, &numbered(2_000), json!({ "edits": (0..size).map(edit).collect::<Vec<Value>>(), "order": "in_turn" }))
+    on(fixture, &numbered(2_000), json!({ "edits": (0..size).map(edit).collect::<Vec<Value>>(), "order": "in_turn" }))
 }
 
-fn absent_edits(bench: &Bench, size: usize) -> Value {
+fn absent_edits(fixture: &EngineFixture, size: usize) -> Value {
     let edit = |nth: usize| json!({ "old_string": format!("lime {nth} x\nlyne {nth}\n"), "new_string": "y" });
-    on(bench, &numbered(size), json!({ "edits": (0..size).map(edit).collect::<Vec<Value>>() }))
+    on(fixture, &numbered(size), json!({ "edits": (0..size).map(edit).collect::<Vec<Value>>() }))
 }
 
-fn repeated_anchors(bench: &Bench, size: usize) -> Value {
-    let path = bench.put("a.txt", &"start_here()\nend_here()\n".repeat(size));
-    bench.call("read", json!({ "file_path": path, "format": "anchors" }));
+fn repeated_anchors(fixture: &EngineFixture, size: usize) -> Value {
+    let path = fixture.put("a.txt", &"start_here()\nend_here()\n".repeat(size));
+    fixture.call("read", json!({ "file_path": path, "format": "anchors" }));
     json!({ "path": path, "edits": [{ "anchor": "Complete:start_here()", "edit_type": "replace", "text": "x" }] })
 }
 
-fn other_lines(bench: &Bench, size: usize) -> Value {
+fn other_lines(fixture: &EngineFixture, size: usize) -> Value {
     let content: String = numbered(size).lines().rev().fold(String::new(), |text, line| text + line + "\n");
-    on(bench, &numbered(size), json!({ "content": content }))
+    on(fixture, &numbered(size), json!({ "content": content }))
 }
 
-fn many_cells(bench: &Bench, size: usize) -> Value {
+fn many_cells(fixture: &EngineFixture, size: usize) -> Value {
     let cell = |nth: usize| json!({ "cell_type": "markdown", "id": format!("c{nth}"), "metadata": {}, "source": "x" });
     let cells: Vec<Value> = (0..size).map(cell).collect();
     let text = json!({ "nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": cells }).to_string();
     let edit = |nth: usize| json!({ "cell_id": format!("c{nth}"), "new_source": "y" });
     let edits: Vec<Value> = (0..size).map(edit).collect();
-    json!({ "notebook_path": bench.put("a.ipynb", &text), "edits": edits })
+    json!({ "notebook_path": fixture.put("a.ipynb", &text), "edits": edits })
 }
 
-fn new_cells(bench: &Bench, size: usize) -> Value {
-    let mut input = many_cells(bench, size);
+fn new_cells(fixture: &EngineFixture, size: usize) -> Value {
+    let mut input = many_cells(fixture, size);
     for edit in input["edits"].as_array_mut().into_iter().flatten() {
         edit["edit_mode"] = json!("insert");
         edit["cell_type"] = json!("raw");
@@ -159,8 +159,8 @@ fn new_cells(bench: &Bench, size: usize) -> Value {
     input
 }
 
-fn editor(bench: &Bench, size: usize) -> Value {
-    let path = bench.put("a.txt", &"x = 1;\n".repeat(size));
+fn editor(fixture: &EngineFixture, size: usize) -> Value {
+    let path = fixture.put("a.txt", &"x = 1;\n".repeat(size));
     let old = "x = 1;\n".repeat(size / 2) + "y";
     json!({ "command": "str_replace", "path": path, "old_str": old, "new_str": "z" })
 }
@@ -169,81 +169,81 @@ fn patch(hunks: impl Iterator<Item = String>) -> String {
     hunks.fold("--- a/a.txt\n+++ b/a.txt\n".to_owned(), |text, hunk| text + &hunk)
 }
 
-fn bad_hunks(bench: &Bench, size: usize) -> Value {
-    bench.put("a.txt", &numbered(3 * size));
+fn bad_hunks(fixture: &EngineFixture, size: usize) -> Value {
+    fixture.put("a.txt", &numbered(3 * size));
     let hunk = |nth: usize| format!("@@ -{0},2 +{0},2 @@\n lime {nth}\n-lyne {nth} x\n+q\n", 3 * nth + 1);
-    json!({ "input": patch((0..size).map(hunk)), "directory": bench.root })
+    json!({ "input": patch((0..size).map(hunk)), "directory": fixture.root })
 }
 
-fn repeated_hunks(bench: &Bench, size: usize) -> Value {
-    bench.put("a.txt", &"a\nb\n".repeat(5 * size));
+fn repeated_hunks(fixture: &EngineFixture, size: usize) -> Value {
+    fixture.put("a.txt", &"a\nb\n".repeat(5 * size));
     let hunk = |nth: usize| format!("@@ -{0},3 +{0},3 @@\n a\n-b\n+q\n a\n", 4 * nth + 1);
-    json!({ "input": patch((0..size).map(hunk)), "directory": bench.root })
+    json!({ "input": patch((0..size).map(hunk)), "directory": fixture.root })
 }
 
-fn every_character(bench: &Bench, size: usize) -> Value {
-    bench.put("a.txt", &"ab\n".repeat(size));
-    json!({ "path": bench.root, "pattern": ".", "regex": true, "new_string": "$0$0", "expected": 2 * size })
+fn every_character(fixture: &EngineFixture, size: usize) -> Value {
+    fixture.put("a.txt", &"ab\n".repeat(size));
+    json!({ "path": fixture.root, "pattern": ".", "regex": true, "new_string": "$0$0", "expected": 2 * size })
 }
 
-fn deep_json(bench: &Bench, size: usize) -> Value {
-    bench.put("a.json", &("[".repeat(size) + &"]".repeat(size)));
-    json!({ "path": bench.root, "old_string": "[]", "new_string": "[1]", "expected": 1 })
+fn deep_json(fixture: &EngineFixture, size: usize) -> Value {
+    fixture.put("a.json", &("[".repeat(size) + &"]".repeat(size)));
+    json!({ "path": fixture.root, "old_string": "[]", "new_string": "[1]", "expected": 1 })
 }
 
-fn convert(bench: &Bench, size: usize) -> Value {
-    bench.put("a.txt", &numbered(3 * size));
+fn convert(fixture: &EngineFixture, size: usize) -> Value {
+    fixture.put("a.txt", &numbered(3 * size));
     let hunk = |nth: usize| format!("@@ -{0},1 +{0},1 @@\n-line {1} x\n+q\n", 3 * nth + 1, 3 * nth);
-    json!({ "input": patch((0..size).map(hunk)), "to": "search_replace", "directory": bench.root })
+    json!({ "input": patch((0..size).map(hunk)), "to": "search_replace", "directory": fixture.root })
 }
 
-fn outline(bench: &Bench, size: usize) -> Value {
-    json!({ "file_path": bench.put("a.json", &("[\n".repeat(size) + &"]\n".repeat(size))) })
+fn outline(fixture: &EngineFixture, size: usize) -> Value {
+    json!({ "file_path": fixture.put("a.json", &("[\n".repeat(size) + &"]\n".repeat(size))) })
 }
 
-fn check(bench: &Bench, size: usize) -> Value {
-    json!({ "paths": [bench.put("a.json", &("[\n".repeat(size) + &"]\n".repeat(size)))] })
+fn check(fixture: &EngineFixture, size: usize) -> Value {
+    json!({ "paths": [fixture.put("a.json", &("[\n".repeat(size) + &"]\n".repeat(size)))] })
 }
 
-fn symbol(bench: &Bench, size: usize) -> Value {
+fn symbol(fixture: &EngineFixture, size: usize) -> Value {
     let text: String = (0..size).map(|nth| format!("fn f{nth}() {{}}\n")).collect();
-    let path = bench.put("a.rs", &text);
+    let path = fixture.put("a.rs", &text);
     json!({ "file_path": path, "symbol": "f7", "action": "rename", "text": "g" })
 }
 
 /// Replaces a letter in many places, so that there is something to undo.
-fn changed(bench: &Bench, size: usize) -> Value {
-    let path = bench.put("a.txt", &"a b\n".repeat(size));
+fn changed(fixture: &EngineFixture, size: usize) -> Value {
+    let path = fixture.put("a.txt", &"a b\n".repeat(size));
     let input = json!({ "file_path": path, "old_string": "a", "new_string": "c", "replace_all": true });
-    let reply = bench.call("edit", input);
+    let reply = fixture.call("edit", input);
     let done = reply.result.unwrap();
     json!({ "file_path": path, "id": done.data["operation"] })
 }
 
-fn undo(bench: &Bench, size: usize) -> Value {
-    json!({ "id": changed(bench, size)["id"] })
+fn undo(fixture: &EngineFixture, size: usize) -> Value {
+    json!({ "id": changed(fixture, size)["id"] })
 }
 
-fn restore(bench: &Bench, size: usize) -> Value {
-    let of = changed(bench, size);
+fn restore(fixture: &EngineFixture, size: usize) -> Value {
+    let of = changed(fixture, size);
     json!({ "file_path": of["file_path"], "id": format!("{}^", of["id"].as_str().unwrap_or_default()) })
 }
 
-fn history(bench: &Bench, size: usize) -> Value {
-    json!({ "id": changed(bench, size)["id"] })
+fn history(fixture: &EngineFixture, size: usize) -> Value {
+    json!({ "id": changed(fixture, size)["id"] })
 }
 
 /// Makes a call of a row at a size, with a budget, and counts its steps.
-fn played(row: &Row, size: usize, config: Config, stopped: bool) -> (Bench, Reply, u64) {
-    let mut bench = Bench::trusted(config);
-    let input = (row.input)(&bench, size);
+fn played(row: &Row, size: usize, config: Config, stopped: bool) -> (EngineFixture, Reply, u64) {
+    let mut fixture = EngineFixture::trusted(config);
+    let input = (row.input)(&fixture, size);
     let watch = CallHandle::default();
     if stopped {
         watch.stop();
     }
-    bench.caller.handle = Some(watch.clone());
-    let reply = bench.call(row.tool, input);
-    (bench, reply, watch.steps())
+    fixture.caller.handle = Some(watch.clone());
+    let reply = fixture.call(row.tool, input);
+    (fixture, reply, watch.steps())
 }
 
 fn with_budget(steps: u64) -> Config {
@@ -297,14 +297,14 @@ fn exhausted_budget_changes_all_or_nothing() {
         let size = row.size / 10;
         let (whole, _, steps) = played(row, size, Config::default(), false);
         let name = if whole.path("a.json").exists() { "a.json" } else { "a.txt" };
-        let (fresh, after) = (Bench::new(), whole.get(name));
+        let (fresh, after) = (EngineFixture::new(), whole.get(name));
         (row.input)(&fresh, size);
         let before = fresh.get(name);
         for nth in 0..12 {
             // Numbers all over the range, the same in every run.
             let budget = steps * nth / 11 + nth * 7_919 % 97;
-            let (bench, reply, _) = played(row, size, with_budget(budget), false);
-            let now = bench.get(name);
+            let (fixture, reply, _) = played(row, size, with_budget(budget), false);
+            let now = fixture.get(name);
             let want = if reply.result.is_ok() { &after } else { &before };
             assert!(now == *want, "{} ({}) with {budget} of {steps} steps", row.tool, row.name);
         }

@@ -87,19 +87,19 @@ fn patch(before: &Tree, after: &Tree) -> String {
     git(root, &["diff", "--cached", "-M"])
 }
 
-struct Bench {
+struct TreeFixture {
     engine: Engine,
     root: PathBuf,
     _dir: tempfile::TempDir,
 }
 
-impl Bench {
-    fn new(tree: &Tree) -> Bench {
+impl TreeFixture {
+    fn new(tree: &Tree) -> TreeFixture {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap();
         write(&root, tree);
         let engine = Engine::open(std::slice::from_ref(&root), StateLocation::Memory, Config::default()).unwrap();
-        Bench { engine, root, _dir: dir }
+        TreeFixture { engine, root, _dir: dir }
     }
 
     fn call(&self, tool: &str, input: Value) -> Result<(), String> {
@@ -131,100 +131,100 @@ proptest! {
     fn any_patch_of_git_applies_and_comes_back((before, after) in (tree(), tree())) {
         prop_assume!(before != after);
         let patch = patch(&before, &after);
-        let bench = Bench::new(&before);
-        let input = json!({ "input": patch, "directory": bench.root, "dry_run": true });
-        prop_assert_eq!(bench.call("apply", input), Ok(()), "{}", patch);
-        prop_assert_eq!(&read(&bench.root), &before);
-        prop_assert_eq!(bench.apply(&patch), Ok(()), "{}", patch);
-        prop_assert_eq!(&read(&bench.root), &after, "{}", patch);
-        prop_assert_eq!(bench.call("undo", json!({})), Ok(()), "{}", patch);
-        prop_assert_eq!(&read(&bench.root), &before, "undo of {}", patch);
-        prop_assert_eq!(bench.call("undo", json!({ "redo": true })), Ok(()), "{}", patch);
-        prop_assert_eq!(&read(&bench.root), &after, "redo of {}", patch);
-        prop_assert_eq!(bench.call("undo", json!({})), Ok(()), "{}", patch);
-        prop_assert_eq!(&read(&bench.root), &before, "second undo of {}", patch);
+        let fixture = TreeFixture::new(&before);
+        let input = json!({ "input": patch, "directory": fixture.root, "dry_run": true });
+        prop_assert_eq!(fixture.call("apply", input), Ok(()), "{}", patch);
+        prop_assert_eq!(&read(&fixture.root), &before);
+        prop_assert_eq!(fixture.apply(&patch), Ok(()), "{}", patch);
+        prop_assert_eq!(&read(&fixture.root), &after, "{}", patch);
+        prop_assert_eq!(fixture.call("undo", json!({})), Ok(()), "{}", patch);
+        prop_assert_eq!(&read(&fixture.root), &before, "undo of {}", patch);
+        prop_assert_eq!(fixture.call("undo", json!({ "redo": true })), Ok(()), "{}", patch);
+        prop_assert_eq!(&read(&fixture.root), &after, "redo of {}", patch);
+        prop_assert_eq!(fixture.call("undo", json!({})), Ok(()), "{}", patch);
+        prop_assert_eq!(&read(&fixture.root), &before, "second undo of {}", patch);
         // A patch that git applies leads to the same bytes.
-        git(&bench.root, &["init", "-q"]);
-        fs::write(bench.root.join(".git/p"), &patch).unwrap();
-        git(&bench.root, &["apply", ".git/p"]);
-        prop_assert_eq!(&read(&bench.root), &after, "git");
+        git(&fixture.root, &["init", "-q"]);
+        fs::write(fixture.root.join(".git/p"), &patch).unwrap();
+        git(&fixture.root, &["apply", ".git/p"]);
+        prop_assert_eq!(&read(&fixture.root), &after, "git");
     }
 }
 
 #[test]
 fn both_directions_in_the_format_of_codex() {
-    let bench = Bench::new(&tree_of(&[("a", "one\n"), ("d/x", "x\n"), ("d/y/z", "z\n")]));
+    let fixture = TreeFixture::new(&tree_of(&[("a", "one\n"), ("d/x", "x\n"), ("d/y/z", "z\n")]));
     let patch = "*** Begin Patch\n*** Add File: a/b/c\n+two\n*** Delete File: a\n*** Delete File: d/x\n\
                  *** Update File: d/y/z\n*** Move to: d\n*** End Patch\n";
-    assert_eq!(bench.apply(patch), Ok(()));
-    assert_eq!(read(&bench.root), tree_of(&[("a/b/c", "two\n"), ("d", "z\n")]));
-    assert_eq!(bench.call("undo", json!({})), Ok(()));
-    assert_eq!(read(&bench.root), tree_of(&[("a", "one\n"), ("d/x", "x\n"), ("d/y/z", "z\n")]));
+    assert_eq!(fixture.apply(patch), Ok(()));
+    assert_eq!(read(&fixture.root), tree_of(&[("a/b/c", "two\n"), ("d", "z\n")]));
+    assert_eq!(fixture.call("undo", json!({})), Ok(()));
+    assert_eq!(read(&fixture.root), tree_of(&[("a", "one\n"), ("d/x", "x\n"), ("d/y/z", "z\n")]));
 }
 
 #[test]
 fn what_the_patch_does_not_name_stays() {
-    let bench = Bench::new(&tree_of(&[("d/x", "x\n"), ("d/other", "kept\n"), ("a", "one\n")]));
-    bench.refuses(
+    let fixture = TreeFixture::new(&tree_of(&[("d/x", "x\n"), ("d/other", "kept\n"), ("a", "one\n")]));
+    fixture.refuses(
         "*** Begin Patch\n*** Delete File: d/x\n*** Add File: d\n+new\n*** End Patch\n",
         "contains more than this call removes",
     );
-    bench.refuses("*** Begin Patch\n*** Add File: a/b\n+new\n*** End Patch\n", "not a directory");
-    bench.refuses("*** Begin Patch\n*** Add File: d\n+new\n*** End Patch\n", "a directory");
+    fixture.refuses("*** Begin Patch\n*** Add File: a/b\n+new\n*** End Patch\n", "not a directory");
+    fixture.refuses("*** Begin Patch\n*** Add File: d\n+new\n*** End Patch\n", "a directory");
     // An undo does not remove what came into the directory since.
-    assert_eq!(bench.apply("*** Begin Patch\n*** Delete File: a\n*** Add File: a/b\n+new\n*** End Patch\n"), Ok(()));
-    fs::write(bench.root.join("a/theirs"), "theirs\n").unwrap();
-    let before = read(&bench.root);
-    let error = bench.call("undo", json!({})).unwrap_err();
+    assert_eq!(fixture.apply("*** Begin Patch\n*** Delete File: a\n*** Add File: a/b\n+new\n*** End Patch\n"), Ok(()));
+    fs::write(fixture.root.join("a/theirs"), "theirs\n").unwrap();
+    let before = read(&fixture.root);
+    let error = fixture.call("undo", json!({})).unwrap_err();
     assert!(error.contains("theirs"), "{error}");
-    assert_eq!(read(&bench.root), before);
+    assert_eq!(read(&fixture.root), before);
 }
 
 #[test]
 fn a_part_without_the_removal_is_left_out() {
-    let bench = Bench::new(&tree_of(&[("a", "one\n"), ("e", "e\n")]));
+    let fixture = TreeFixture::new(&tree_of(&[("a", "one\n"), ("e", "e\n")]));
     let removal = "--- a/a\n+++ /dev/null\n@@ -1 +0,0 @@\n-another\n";
     let rest = "--- /dev/null\n+++ b/a/b\n@@ -0,0 +1 @@\n+new\n--- a/e\n+++ b/e\n@@ -1 +1 @@\n-e\n+f\n";
-    let input = |patch: String| json!({ "input": patch, "directory": bench.root, "partial": true });
-    assert_eq!(bench.call("apply", input(format!("{removal}{rest}"))), Ok(()));
-    assert_eq!(read(&bench.root), tree_of(&[("a", "one\n"), ("e", "f\n")]));
+    let input = |patch: String| json!({ "input": patch, "directory": fixture.root, "partial": true });
+    assert_eq!(fixture.call("apply", input(format!("{removal}{rest}"))), Ok(()));
+    assert_eq!(read(&fixture.root), tree_of(&[("a", "one\n"), ("e", "f\n")]));
 }
 
 #[test]
 fn link_to_a_directory_becomes_a_directory() {
-    let bench = Bench::new(&tree_of(&[("real/file", "one\n")]));
-    std::os::unix::fs::symlink("real", bench.root.join("link")).unwrap();
-    let before = read(&bench.root);
+    let fixture = TreeFixture::new(&tree_of(&[("real/file", "one\n")]));
+    std::os::unix::fs::symlink("real", fixture.root.join("link")).unwrap();
+    let before = read(&fixture.root);
     let patch = "diff --git a/link b/link\ndeleted file mode 120000\n--- a/link\n+++ /dev/null\n@@ -1 +0,0 @@\n-real\n\
                  \\ No newline at end of file\ndiff --git a/link/file b/link/file\nnew file mode 100644\n--- /dev/null\n\
                  +++ b/link/file\n@@ -0,0 +1 @@\n+two\n";
-    assert_eq!(bench.apply(patch), Ok(()));
+    assert_eq!(fixture.apply(patch), Ok(()));
     // The target of the link is unchanged.
-    assert_eq!(read(&bench.root), tree_of(&[("real/file", "one\n"), ("link/file", "two\n")]));
-    assert_eq!(bench.call("undo", json!({})), Ok(()));
-    assert_eq!(read(&bench.root), before);
+    assert_eq!(read(&fixture.root), tree_of(&[("real/file", "one\n"), ("link/file", "two\n")]));
+    assert_eq!(fixture.call("undo", json!({})), Ok(()));
+    assert_eq!(read(&fixture.root), before);
 }
 
 #[test]
 fn missing_file_is_told_with_the_directory_of_the_call() {
-    let bench = Bench::new(&tree_of(&[("sub/x", "one\n")]));
+    let fixture = TreeFixture::new(&tree_of(&[("sub/x", "one\n")]));
     let patch = "--- a/absent\n+++ b/absent\n@@ -1 +1 @@\n-one\n+two\n";
-    let error = bench.call("apply", json!({ "input": patch, "directory": bench.root.join("sub") })).unwrap_err();
-    let directory = format!("directory: {}.", bench.root.join("sub").display());
+    let error = fixture.call("apply", json!({ "input": patch, "directory": fixture.root.join("sub") })).unwrap_err();
+    let directory = format!("directory: {}.", fixture.root.join("sub").display());
     assert!(error.contains(&directory), "{error}");
 }
 
 #[test]
 fn names_above_are_no_way_out() {
     let outside = tempfile::tempdir().unwrap();
-    let bench = Bench::new(&tree_of(&[("a", "one\n")]));
-    std::os::unix::fs::symlink(outside.path(), bench.root.join("l")).unwrap();
+    let fixture = TreeFixture::new(&tree_of(&[("a", "one\n")]));
+    std::os::unix::fs::symlink(outside.path(), fixture.root.join("l")).unwrap();
     for name in ["l/new", "a/../../new", "a/./../b/../../new"] {
         let patch = format!(
             "*** Begin Patch\n*** Delete File: a\n*** Delete File: l\n*** Add File: {name}\n+x\n*** End Patch\n"
         );
-        let _ = bench.apply(&patch);
+        let _ = fixture.apply(&patch);
         assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0, "{name}");
-        assert!(!bench.root.parent().unwrap().join("new").exists(), "{name}");
+        assert!(!fixture.root.parent().unwrap().join("new").exists(), "{name}");
     }
 }

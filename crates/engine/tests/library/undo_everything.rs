@@ -91,14 +91,14 @@ fn attribute(path: &Path) -> Vec<u8> {
     value
 }
 
-struct World {
+struct WorkspaceFixture {
     base: tempfile::TempDir,
     root: PathBuf,
     engine: Option<Engine>,
 }
 
-impl World {
-    fn new() -> World {
+impl WorkspaceFixture {
+    fn new() -> WorkspaceFixture {
         let base = tempfile::tempdir().unwrap();
         let root = base.path().canonicalize().unwrap().join("root");
         fs::create_dir_all(root.join("d/e")).unwrap();
@@ -110,9 +110,9 @@ impl World {
             // Without attributes, none can be lost.
             let _ = rustix::fs::setxattr(root.join(name), "user.of", name.as_bytes(), rustix::fs::XattrFlags::empty());
         }
-        let mut world = World { base, root, engine: None };
-        world.reopen();
-        world
+        let mut fixture = WorkspaceFixture { base, root, engine: None };
+        fixture.reopen();
+        fixture
     }
 
     fn reopen(&mut self) {
@@ -272,33 +272,33 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 48, max_shrink_iters: 200, ..ProptestConfig::default() })]
     #[test]
     fn undoing_everything_keeps_changes_by_others(steps in vec(step(), 1..14)) {
-        let mut world = World::new();
-        let mut wanted = world.tree();
+        let mut fixture = WorkspaceFixture::new();
+        let mut wanted = fixture.tree();
         for (nth, step) in steps.iter().enumerate() {
-            world.go(nth, step);
+            fixture.go(nth, step);
         }
         // The expected text has only the changes by others.
-        let alone = World::new();
+        let alone = WorkspaceFixture::new();
         for step in &steps {
             if let Step::Outside(line, text) = step {
                 alone.outside(*line, *text);
             }
         }
         let shared = fs::read(alone.root.join("shared")).unwrap();
-        let mode = wanted[&world.root.join("shared")].0;
-        wanted.insert(world.root.join("shared"), (mode, shared, Vec::new()));
-        let done = world.tree();
-        world.reopen();
-        let times = world.all(&json!({ "any_session": true }));
-        assert_eq!(world.tree(), wanted);
-        world.reopen();
-        let again = world.all(&json!({ "any_session": true, "redo": true }));
+        let mode = wanted[&fixture.root.join("shared")].0;
+        wanted.insert(fixture.root.join("shared"), (mode, shared, Vec::new()));
+        let done = fixture.tree();
+        fixture.reopen();
+        let times = fixture.all(&json!({ "any_session": true }));
+        assert_eq!(fixture.tree(), wanted);
+        fixture.reopen();
+        let again = fixture.all(&json!({ "any_session": true, "redo": true }));
         // Undo steps in between are also undone, unless they were followed by another operation.
         assert!(again >= times);
         if !steps.iter().any(|step| matches!(step, Step::Undo(_) | Step::Redo)) {
-            assert_eq!((again, world.tree()), (times, done));
+            assert_eq!((again, fixture.tree()), (times, done));
         }
-        world.all(&json!({ "any_session": true }));
-        assert_eq!(world.tree(), wanted);
+        fixture.all(&json!({ "any_session": true }));
+        assert_eq!(fixture.tree(), wanted);
     }
 }

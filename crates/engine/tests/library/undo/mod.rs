@@ -1,6 +1,6 @@
 //! History and undo through the library API.
 
-mod bench;
 mod contents;
+mod fixture;
 mod operations;
 mod past;

@@ -1,6 +1,6 @@
 //! Undo and redo of whole operations, together with other sessions, processes and changes by others.
 
-use crate::undo::bench::{Bench, caller, code, data, name_of, ok, person};
+use crate::undo::fixture::{UndoFixture, caller, code, data, name_of, ok, person};
 use emendate::{Config, Engine, StateLocation};
 use serde_json::json;
 use std::fs;
@@ -9,257 +9,257 @@ use std::path::PathBuf;
 
 #[test]
 fn edit_is_undone_and_redone_across_processes() {
-    let mut bench = Bench::new();
+    let mut fixture = UndoFixture::new();
     let agent = caller("a");
-    bench.put("f", "one\ntwo\nthree\n");
-    bench.read(&agent, "f");
-    let edited = ok(bench.edit(&agent, "f", "two", "TWO"));
-    bench.reopen();
-    let undone = ok(bench.call(&agent, "undo", json!({})));
-    assert_eq!(bench.get("f"), "one\ntwo\nthree\n");
+    fixture.put("f", "one\ntwo\nthree\n");
+    fixture.read(&agent, "f");
+    let edited = ok(fixture.edit(&agent, "f", "two", "TWO"));
+    fixture.reopen();
+    let undone = ok(fixture.call(&agent, "undo", json!({})));
+    assert_eq!(fixture.get("f"), "one\ntwo\nthree\n");
     assert!(undone.text().contains(&name_of(&edited)), "{}", undone.text());
     assert_eq!(data(&undone)["undone"], json!([name_of(&edited)]));
-    assert_eq!(code(&bench.call(&agent, "undo", json!({}))), "operation.not_found");
+    assert_eq!(code(&fixture.call(&agent, "undo", json!({}))), "operation.not_found");
     // The read records are restored, too.
-    ok(bench.edit(&agent, "f", "three", "3"));
-    ok(bench.call(&agent, "undo", json!({})));
-    bench.reopen();
-    ok(bench.call(&agent, "undo", json!({ "redo": true })));
-    assert_eq!(bench.get("f"), "one\ntwo\n3\n");
-    ok(bench.call(&agent, "undo", json!({})));
-    assert_eq!(bench.get("f"), "one\ntwo\nthree\n");
+    ok(fixture.edit(&agent, "f", "three", "3"));
+    ok(fixture.call(&agent, "undo", json!({})));
+    fixture.reopen();
+    ok(fixture.call(&agent, "undo", json!({ "redo": true })));
+    assert_eq!(fixture.get("f"), "one\ntwo\n3\n");
+    ok(fixture.call(&agent, "undo", json!({})));
+    assert_eq!(fixture.get("f"), "one\ntwo\nthree\n");
 }
 
 #[test]
 fn redos_reverse_the_undos_in_order() {
-    let bench = Bench::new();
+    let fixture = UndoFixture::new();
     let agent = caller("a");
-    bench.put("f", "0");
-    bench.read(&agent, "f");
+    fixture.put("f", "0");
+    fixture.read(&agent, "f");
     for step in 0..3 {
-        ok(bench.edit(&agent, "f", &step.to_string(), &(step + 1).to_string()));
+        ok(fixture.edit(&agent, "f", &step.to_string(), &(step + 1).to_string()));
     }
     for step in ["2", "1", "0"] {
-        ok(bench.call(&agent, "undo", json!({})));
-        assert_eq!(bench.get("f"), step);
+        ok(fixture.call(&agent, "undo", json!({})));
+        assert_eq!(fixture.get("f"), step);
     }
     for step in ["1", "2", "3"] {
-        ok(bench.call(&agent, "undo", json!({ "redo": true })));
-        assert_eq!(bench.get("f"), step);
+        ok(fixture.call(&agent, "undo", json!({ "redo": true })));
+        assert_eq!(fixture.get("f"), step);
     }
-    assert_eq!(code(&bench.call(&agent, "undo", json!({ "redo": true }))), "operation.not_found");
-    ok(bench.call(&agent, "undo", json!({ "last": 2 })));
-    assert_eq!(bench.get("f"), "1");
+    assert_eq!(code(&fixture.call(&agent, "undo", json!({ "redo": true }))), "operation.not_found");
+    ok(fixture.call(&agent, "undo", json!({ "last": 2 })));
+    assert_eq!(fixture.get("f"), "1");
     // After another edit there is nothing to redo.
-    ok(bench.edit(&agent, "f", "1", "other"));
-    assert_eq!(code(&bench.call(&agent, "undo", json!({ "redo": true }))), "operation.not_found");
+    ok(fixture.edit(&agent, "f", "1", "other"));
+    assert_eq!(code(&fixture.call(&agent, "undo", json!({ "redo": true }))), "operation.not_found");
 }
 
 #[test]
 fn undo_of_a_patch_restores_all_files_and_modes() {
-    let mut bench = Bench::new();
+    let mut fixture = UndoFixture::new();
     let agent = caller("a");
     for (name, mode) in [("gone", 0o640), ("moved", 0o755), ("kept", 0o600)] {
-        bench.put(name, &format!("{name}\nline\n"));
-        fs::set_permissions(bench.path(name), fs::Permissions::from_mode(mode)).unwrap();
-        bench.read(&agent, name);
+        fixture.put(name, &format!("{name}\nline\n"));
+        fs::set_permissions(fixture.path(name), fs::Permissions::from_mode(mode)).unwrap();
+        fixture.read(&agent, name);
     }
-    let before = bench.tree();
+    let before = fixture.tree();
     let patch = "*** Begin Patch\n*** Add File: sub/new\n+new\n*** Delete File: gone\n*** Update File: moved\n\
                  *** Move to: sub/there\n@@\n moved\n-line\n+LINE\n*** Update File: kept\n@@\n-kept\n+KEPT\n*** End Patch\n";
-    let applied = ok(bench.apply(&agent, patch));
-    let after = bench.tree();
+    let applied = ok(fixture.apply(&agent, patch));
+    let after = fixture.tree();
     assert_eq!(
-        after.keys().map(|path| path.strip_prefix(&bench.root).unwrap().to_str().unwrap()).collect::<Vec<_>>(),
+        after.keys().map(|path| path.strip_prefix(&fixture.root).unwrap().to_str().unwrap()).collect::<Vec<_>>(),
         ["kept", "sub/new", "sub/there"]
     );
-    bench.reopen();
-    let undone = ok(bench.call(&agent, "undo", json!({ "id": name_of(&applied) })));
-    assert_eq!(bench.tree(), before, "{}", undone.text());
-    ok(bench.call(&agent, "undo", json!({ "redo": true })));
-    assert_eq!(bench.tree(), after);
-    ok(bench.call(&agent, "undo", json!({})));
-    assert_eq!(bench.tree(), before);
+    fixture.reopen();
+    let undone = ok(fixture.call(&agent, "undo", json!({ "id": name_of(&applied) })));
+    assert_eq!(fixture.tree(), before, "{}", undone.text());
+    ok(fixture.call(&agent, "undo", json!({ "redo": true })));
+    assert_eq!(fixture.tree(), after);
+    ok(fixture.call(&agent, "undo", json!({})));
+    assert_eq!(fixture.tree(), before);
 }
 
 #[test]
 fn undo_restores_links_and_execute_bits() {
-    let bench = Bench::new();
+    let fixture = UndoFixture::new();
     let agent = caller("a");
-    bench.put("run", "#!/bin/sh\n");
-    std::os::unix::fs::symlink("run", bench.path("link")).unwrap();
-    bench.read(&agent, "run");
-    let before = bench.tree();
+    fixture.put("run", "#!/bin/sh\n");
+    std::os::unix::fs::symlink("run", fixture.path("link")).unwrap();
+    fixture.read(&agent, "run");
+    let before = fixture.tree();
     let patch = "diff --git a/run b/run\nold mode 100644\nnew mode 100755\ndiff --git a/link b/link\ndeleted file mode 120000\n\
                  --- a/link\n+++ /dev/null\n@@ -1 +0,0 @@\n-run\n\\ No newline at end of file\ndiff --git a/two b/two\n\
                  new file mode 120000\n--- /dev/null\n+++ b/two\n@@ -0,0 +1 @@\n+run\n\\ No newline at end of file\n";
-    ok(bench.apply(&agent, patch));
-    let after = bench.tree();
+    ok(fixture.apply(&agent, patch));
+    let after = fixture.tree();
     assert_ne!(after, before);
-    ok(bench.call(&agent, "undo", json!({})));
-    assert_eq!(bench.tree(), before);
-    ok(bench.call(&agent, "undo", json!({ "redo": true })));
-    assert_eq!(bench.tree(), after);
+    ok(fixture.call(&agent, "undo", json!({})));
+    assert_eq!(fixture.tree(), before);
+    ok(fixture.call(&agent, "undo", json!({ "redo": true })));
+    assert_eq!(fixture.tree(), after);
 }
 
 #[test]
 fn concurrent_changes_are_kept_or_refuse_the_undo() {
-    let bench = Bench::new();
+    let fixture = UndoFixture::new();
     // A person's edit of an unread file: only the delta is logged, and the file is stored once the answer is out.
     let person = person();
-    bench.put("f", "one\ntwo\nthree\nfour\nfive\n");
-    ok(bench.edit(&person, "f", "two", "TWO"));
-    bench.engine().history().store_unstored_contents();
-    bench.put("f", "zero\none\nTWO\nthree\nfour\nfive\n");
-    let undone = ok(bench.call(&person, "undo", json!({})));
+    fixture.put("f", "one\ntwo\nthree\nfour\nfive\n");
+    ok(fixture.edit(&person, "f", "two", "TWO"));
+    fixture.engine().history().store_unstored_contents();
+    fixture.put("f", "zero\none\nTWO\nthree\nfour\nfive\n");
+    let undone = ok(fixture.call(&person, "undo", json!({})));
     assert!(undone.text().contains("changed after operation"), "{}", undone.text());
-    assert_eq!(bench.get("f"), "zero\none\ntwo\nthree\nfour\nfive\n");
+    assert_eq!(fixture.get("f"), "zero\none\ntwo\nthree\nfour\nfive\n");
 
-    ok(bench.edit(&person, "f", "four", "FOUR"));
-    bench.engine().history().store_unstored_contents();
-    bench.put("f", "zero\none\ntwo\nthree\nmine\nfive\n");
-    let reply = bench.call(&person, "undo", json!({}));
+    ok(fixture.edit(&person, "f", "four", "FOUR"));
+    fixture.engine().history().store_unstored_contents();
+    fixture.put("f", "zero\none\ntwo\nthree\nmine\nfive\n");
+    let reply = fixture.call(&person, "undo", json!({}));
     assert_eq!(code(&reply), "operation.conflict");
     assert!(reply.text().contains("+mine"), "{}", reply.text());
-    assert_eq!(bench.get("f"), "zero\none\ntwo\nthree\nmine\nfive\n");
+    assert_eq!(fixture.get("f"), "zero\none\ntwo\nthree\nmine\nfive\n");
 
     // A file that others changed since it was created is not removed.
-    ok(bench.call(&person, "write", json!({ "file_path": bench.path("new"), "content": "a\n" })));
-    bench.put("new", "a\nb\n");
-    assert_eq!(code(&bench.call(&person, "undo", json!({}))), "operation.conflict");
-    assert_eq!(bench.get("new"), "a\nb\n");
+    ok(fixture.call(&person, "write", json!({ "file_path": fixture.path("new"), "content": "a\n" })));
+    fixture.put("new", "a\nb\n");
+    assert_eq!(code(&fixture.call(&person, "undo", json!({}))), "operation.conflict");
+    assert_eq!(fixture.get("new"), "a\nb\n");
     // Nothing of a batch is undone if one file conflicts.
-    bench.put("x.txt", "1\n");
-    bench.put("y.txt", "1\n");
+    fixture.put("x.txt", "1\n");
+    fixture.put("y.txt", "1\n");
     let blocks = |name: &str| format!("{name}\n<<<<<<< SEARCH\n1\n=======\n2\n>>>>>>> REPLACE\n");
-    ok(bench.apply(&person, &(blocks("x.txt") + &blocks("y.txt"))));
-    bench.put("y.txt", "3\n");
-    assert_eq!(code(&bench.call(&person, "undo", json!({}))), "operation.conflict");
-    assert_eq!(bench.get("x.txt"), "2\n");
+    ok(fixture.apply(&person, &(blocks("x.txt") + &blocks("y.txt"))));
+    fixture.put("y.txt", "3\n");
+    assert_eq!(code(&fixture.call(&person, "undo", json!({}))), "operation.conflict");
+    assert_eq!(fixture.get("x.txt"), "2\n");
 }
 
 #[test]
 fn moved_file_returns_with_its_later_edits() {
-    let bench = Bench::new();
+    let fixture = UndoFixture::new();
     let agent = caller("a");
-    bench.put("a", "one\ntwo\nthree\nfour\n");
-    bench.read(&agent, "a");
+    fixture.put("a", "one\ntwo\nthree\nfour\n");
+    fixture.read(&agent, "a");
     let patch = "*** Begin Patch\n*** Update File: a\n*** Move to: b\n@@\n-one\n+ONE\n two\n*** End Patch\n";
-    let moved = ok(bench.apply(&agent, patch));
-    bench.put("b", "ONE\ntwo\nthree\nFOUR\n");
-    ok(bench.call(&agent, "undo", json!({ "id": name_of(&moved) })));
-    assert_eq!(bench.get("a"), "one\ntwo\nthree\nFOUR\n");
-    assert!(!bench.path("b").exists());
+    let moved = ok(fixture.apply(&agent, patch));
+    fixture.put("b", "ONE\ntwo\nthree\nFOUR\n");
+    ok(fixture.call(&agent, "undo", json!({ "id": name_of(&moved) })));
+    assert_eq!(fixture.get("a"), "one\ntwo\nthree\nFOUR\n");
+    assert!(!fixture.path("b").exists());
 }
 
 #[test]
 fn callers_undo_their_own_operations_and_others_on_request() {
-    let bench = Bench::new();
+    let fixture = UndoFixture::new();
     let (one, two) = (caller("one"), caller("two"));
     for agent in [&one, &two] {
         let name = &*agent.session;
-        ok(bench.call(agent, "write", json!({ "file_path": bench.path(name), "content": "x" })));
+        ok(fixture.call(agent, "write", json!({ "file_path": fixture.path(name), "content": "x" })));
     }
-    let last = data(&bench.call(&one, "history", json!({ "limit": 1 })))["operations"][0]["id"].clone();
-    let reply = bench.call(&one, "undo", json!({ "id": last }));
+    let last = data(&fixture.call(&one, "history", json!({ "limit": 1 })))["operations"][0]["id"].clone();
+    let reply = fixture.call(&one, "undo", json!({ "id": last }));
     assert_eq!(code(&reply), "call.invalid");
     assert!(reply.text().contains("any_session"), "{}", reply.text());
-    ok(bench.call(&one, "undo", json!({})));
-    assert!(bench.path("two").exists() && !bench.path("one").exists());
-    ok(bench.call(&one, "undo", json!({ "id": last, "any_session": true })));
-    assert!(!bench.path("two").exists());
+    ok(fixture.call(&one, "undo", json!({})));
+    assert!(fixture.path("two").exists() && !fixture.path("one").exists());
+    ok(fixture.call(&one, "undo", json!({ "id": last, "any_session": true })));
+    assert!(!fixture.path("two").exists());
     // A person, too, undoes what others did only on request.
-    assert_eq!(code(&bench.call(&person(), "undo", json!({ "redo": true }))), "operation.not_found");
-    ok(bench.call(&person(), "undo", json!({ "redo": true, "any_session": true })));
-    assert!(bench.path("two").exists());
+    assert_eq!(code(&fixture.call(&person(), "undo", json!({ "redo": true }))), "operation.not_found");
+    ok(fixture.call(&person(), "undo", json!({ "redo": true, "any_session": true })));
+    assert!(fixture.path("two").exists());
 }
 
 #[test]
 fn several_operations_are_undone_together_or_not_at_all() {
-    let bench = Bench::new();
+    let fixture = UndoFixture::new();
     let agent = caller("a");
-    bench.put("f", "one\ntwo\nthree\n");
-    bench.put("g", "g\n");
+    fixture.put("f", "one\ntwo\nthree\n");
+    fixture.put("g", "g\n");
     for name in ["f", "g"] {
-        bench.read(&agent, name);
+        fixture.read(&agent, name);
     }
-    let start = bench.tree();
-    ok(bench.edit(&agent, "f", "one", "ONE"));
+    let start = fixture.tree();
+    ok(fixture.edit(&agent, "f", "one", "ONE"));
     let patch = "*** Begin Patch\n*** Update File: f\n*** Move to: d/e/moved\n@@\n-two\n+TWO\n*** Delete File: g\n*** End Patch\n";
-    ok(bench.apply(&agent, patch));
-    ok(bench.call(&agent, "write", json!({ "file_path": bench.path("f"), "content": "another\n" })));
-    bench.read(&agent, "d/e/moved");
-    ok(bench.edit(&agent, "d/e/moved", "three", "THREE"));
-    let done = bench.tree();
+    ok(fixture.apply(&agent, patch));
+    ok(fixture.call(&agent, "write", json!({ "file_path": fixture.path("f"), "content": "another\n" })));
+    fixture.read(&agent, "d/e/moved");
+    ok(fixture.edit(&agent, "d/e/moved", "three", "THREE"));
+    let done = fixture.tree();
 
     // One of the lines written by the oldest operation was changed by others.
-    bench.put("d/e/moved", "1\nTWO\nTHREE\n");
-    let between = bench.tree();
-    let refused = bench.call(&agent, "undo", json!({ "last": 4 }));
+    fixture.put("d/e/moved", "1\nTWO\nTHREE\n");
+    let between = fixture.tree();
+    let refused = fixture.call(&agent, "undo", json!({ "last": 4 }));
     assert_eq!(code(&refused), "operation.conflict", "{}", refused.text());
     assert!(refused.text().contains("None of the 4 operations"), "{}", refused.text());
-    assert_eq!(bench.tree(), between);
-    bench.put("d/e/moved", "ONE\nTWO\nTHREE\n");
+    assert_eq!(fixture.tree(), between);
+    fixture.put("d/e/moved", "ONE\nTWO\nTHREE\n");
 
-    let many = bench.call(&agent, "undo", json!({ "last": 5 }));
-    assert_eq!((code(&many), bench.tree()), ("operation.not_found", done.clone()));
+    let many = fixture.call(&agent, "undo", json!({ "last": 5 }));
+    assert_eq!((code(&many), fixture.tree()), ("operation.not_found", done.clone()));
     assert!(many.text().contains("last: 4"), "{}", many.text());
-    let would = ok(bench.call(&agent, "undo", json!({ "last": 4, "dry_run": true })));
-    assert_eq!((data(&would)["undone"].as_array().map(Vec::len), bench.tree()), (Some(4), done.clone()));
+    let would = ok(fixture.call(&agent, "undo", json!({ "last": 4, "dry_run": true })));
+    assert_eq!((data(&would)["undone"].as_array().map(Vec::len), fixture.tree()), (Some(4), done.clone()));
 
-    let undone = ok(bench.call(&agent, "undo", json!({ "last": 4 })));
-    assert_eq!(bench.tree(), start);
-    assert!(!bench.path("d").exists(), "directories that were created for it are removed");
-    let list = data(&bench.call(&agent, "history", json!({})));
+    let undone = ok(fixture.call(&agent, "undo", json!({ "last": 4 })));
+    assert_eq!(fixture.tree(), start);
+    assert!(!fixture.path("d").exists(), "directories that were created for it are removed");
+    let list = data(&fixture.call(&agent, "history", json!({})));
     let rows = list["operations"].as_array().unwrap();
     assert_eq!((rows.len(), &rows[0]["id"]), (5, &data(&undone)["operation"]));
     assert!(rows[1..].iter().all(|row| row["undoneBy"] == rows[0]["id"]), "{list}");
-    assert_eq!(code(&bench.call(&agent, "undo", json!({}))), "operation.not_found");
+    assert_eq!(code(&fixture.call(&agent, "undo", json!({}))), "operation.not_found");
 
-    ok(bench.call(&agent, "undo", json!({ "redo": true })));
-    assert_eq!(bench.tree(), done);
-    ok(bench.call(&agent, "undo", json!({})));
-    assert_eq!(bench.tree(), start);
+    ok(fixture.call(&agent, "undo", json!({ "redo": true })));
+    assert_eq!(fixture.tree(), done);
+    ok(fixture.call(&agent, "undo", json!({})));
+    assert_eq!(fixture.tree(), start);
 }
 
 #[test]
 fn directories_used_by_others_stay() {
-    let bench = Bench::new();
+    let fixture = UndoFixture::new();
     let agent = caller("a");
-    ok(bench.call(&agent, "write", json!({ "file_path": bench.path("a/b/c/f"), "content": "1\n" })));
-    bench.put("a/other", "theirs");
-    ok(bench.call(&agent, "undo", json!({})));
-    assert!(!bench.path("a/b").exists());
-    assert_eq!(bench.get("a/other"), "theirs");
-    ok(bench.call(&agent, "undo", json!({ "redo": true })));
-    assert_eq!(bench.get("a/b/c/f"), "1\n");
+    ok(fixture.call(&agent, "write", json!({ "file_path": fixture.path("a/b/c/f"), "content": "1\n" })));
+    fixture.put("a/other", "theirs");
+    ok(fixture.call(&agent, "undo", json!({})));
+    assert!(!fixture.path("a/b").exists());
+    assert_eq!(fixture.get("a/other"), "theirs");
+    ok(fixture.call(&agent, "undo", json!({ "redo": true })));
+    assert_eq!(fixture.get("a/b/c/f"), "1\n");
     // A directory that existed before was not created for the file.
-    fs::create_dir(bench.path("empty")).unwrap();
-    ok(bench.call(&agent, "write", json!({ "file_path": bench.path("empty/f"), "content": "1\n" })));
-    ok(bench.call(&agent, "undo", json!({})));
-    assert!(bench.path("empty").is_dir());
+    fs::create_dir(fixture.path("empty")).unwrap();
+    ok(fixture.call(&agent, "write", json!({ "file_path": fixture.path("empty/f"), "content": "1\n" })));
+    ok(fixture.call(&agent, "undo", json!({})));
+    assert!(fixture.path("empty").is_dir());
     // A directory that was removed when it was empty is recreated with its content.
-    bench.read(&agent, "a/b/c/f");
-    ok(bench.apply(&agent, "*** Begin Patch\n*** Delete File: a/b/c/f\n*** End Patch\n"));
-    fs::remove_dir(bench.path("a/b/c")).unwrap();
-    ok(bench.call(&agent, "undo", json!({})));
-    assert_eq!(bench.get("a/b/c/f"), "1\n");
+    fixture.read(&agent, "a/b/c/f");
+    ok(fixture.apply(&agent, "*** Begin Patch\n*** Delete File: a/b/c/f\n*** End Patch\n"));
+    fs::remove_dir(fixture.path("a/b/c")).unwrap();
+    ok(fixture.call(&agent, "undo", json!({})));
+    assert_eq!(fixture.get("a/b/c/f"), "1\n");
 }
 
 #[test]
 fn eight_concurrent_sessions_share_one_history() {
-    let bench = Bench::new();
-    bench.put("shared", "0\n");
+    let fixture = UndoFixture::new();
+    fixture.put("shared", "0\n");
     let start = std::sync::Barrier::new(8);
     std::thread::scope(|scope| {
         for thread in 0..8 {
-            let (bench, start) = (&bench, &start);
+            let (fixture, start) = (&fixture, &start);
             scope.spawn(move || {
                 start.wait();
                 // Like eight processes: each has its own engine and connection.
-                let engine = bench.open();
+                let engine = fixture.open();
                 let agent = caller(&format!("session {thread}"));
-                let path = bench.path(&format!("file {thread}"));
+                let path = fixture.path(&format!("file {thread}"));
                 ok(engine.call(&agent, "write", json!({ "file_path": path, "content": "0\n" })));
                 for number in 0..10 {
                     let edit = json!({ "file_path": path, "old_string": format!("{number}\n"), "new_string": format!("{}\n", number + 1) });
@@ -273,13 +273,13 @@ fn eight_concurrent_sessions_share_one_history() {
             });
         }
     });
-    let all = data(&bench.call(&person(), "history", json!({ "limit": 1000 })));
+    let all = data(&fixture.call(&person(), "history", json!({ "limit": 1000 })));
     assert_eq!(all["operations"].as_array().unwrap().len(), 8 * 14);
     for thread in 0..8 {
-        let own = bench.call(&person(), "history", json!({ "session": format!("session {thread}"), "limit": 1000 }));
+        let own = fixture.call(&person(), "history", json!({ "session": format!("session {thread}"), "limit": 1000 }));
         assert_eq!(data(&own)["operations"].as_array().unwrap().len(), 14);
-        ok(bench.call(&caller(&format!("session {thread}")), "undo", json!({})));
-        assert!(!bench.path(&format!("file {thread}")).exists());
+        ok(fixture.call(&caller(&format!("session {thread}")), "undo", json!({})));
+        assert!(!fixture.path(&format!("file {thread}")).exists());
     }
 }
 
@@ -311,30 +311,30 @@ fn one_operation_on_two_roots_is_undone() {
 
 #[test]
 fn undo_reports_the_resulting_mode() {
-    let bench = Bench::new();
-    bench.put("f", "one\n");
-    fs::set_permissions(bench.path("f"), fs::Permissions::from_mode(0o640)).unwrap();
-    ok(bench.call(&person(), "apply", json!({ "input": "diff --git a/f b/f\nold mode 100644\nnew mode 100755\n" })));
-    let undone = ok(bench.call(&person(), "undo", json!({})));
+    let fixture = UndoFixture::new();
+    fixture.put("f", "one\n");
+    fs::set_permissions(fixture.path("f"), fs::Permissions::from_mode(0o640)).unwrap();
+    ok(fixture.call(&person(), "apply", json!({ "input": "diff --git a/f b/f\nold mode 100644\nnew mode 100755\n" })));
+    let undone = ok(fixture.call(&person(), "undo", json!({})));
     assert!(undone.text().contains("f has been updated. Its mode is 640 now.\n"), "{}", undone.text());
-    assert_eq!(fs::metadata(bench.path("f")).unwrap().permissions().mode() & 0o7777, 0o640);
+    assert_eq!(fs::metadata(fixture.path("f")).unwrap().permissions().mode() & 0o7777, 0o640);
 }
 
 #[test]
 fn what_one_call_takes_back_has_a_limit_together() {
-    let bench = Bench::new();
+    let fixture = UndoFixture::new();
     // Sparse files: their blocks do not exist.
     for (name, bytes) in [("a", 256 << 20), ("b", 256 << 20), ("c", 1)] {
-        fs::File::create(bench.path(name)).unwrap().set_len(bytes).unwrap();
-        fs::set_permissions(bench.path(name), fs::Permissions::from_mode(0o644)).unwrap();
+        fs::File::create(fixture.path(name)).unwrap().set_len(bytes).unwrap();
+        fs::set_permissions(fixture.path(name), fs::Permissions::from_mode(0o644)).unwrap();
         let mode = format!("diff --git a/{name} b/{name}\nold mode 100644\nnew mode 100755\n");
-        ok(bench.call(&person(), "apply", json!({ "input": mode, "directory": bench.root, "irreversible": true })));
+        ok(fixture.call(&person(), "apply", json!({ "input": mode, "directory": fixture.root, "irreversible": true })));
     }
-    let mode = |name: &str| fs::metadata(bench.path(name)).unwrap().permissions().mode() & 0o777;
-    let refused = bench.call(&person(), "undo", json!({ "last": 3 }));
+    let mode = |name: &str| fs::metadata(fixture.path(name)).unwrap().permissions().mode() & 0o777;
+    let refused = fixture.call(&person(), "undo", json!({ "last": 3 }));
     assert_eq!(code(&refused), "call.too_large", "{}", refused.text());
     assert!(refused.text().contains("Undo fewer operations"), "{}", refused.text());
     assert_eq!((mode("a"), mode("b"), mode("c")), (0o755, 0o755, 0o755));
-    ok(bench.call(&person(), "undo", json!({})));
+    ok(fixture.call(&person(), "undo", json!({})));
     assert_eq!(mode("c"), 0o644);
 }

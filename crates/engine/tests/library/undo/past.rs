@@ -1,6 +1,6 @@
 //! The history of a session: lists, comparisons, restored states and registers.
 
-use crate::undo::bench::{Bench, caller, code, data, name_of, ok, person};
+use crate::undo::fixture::{UndoFixture, caller, code, data, name_of, ok, person};
 use emendate::CallContext;
 use serde_json::{Value, json};
 use std::fs;
@@ -8,64 +8,64 @@ use std::os::unix::fs::PermissionsExt as _;
 
 #[test]
 fn history_lists_filters_and_compares() {
-    let bench = Bench::new();
+    let fixture = UndoFixture::new();
     let agent = caller("a");
-    bench.put("f", "one\n");
-    bench.put("g", "one\n");
-    bench.read(&agent, "f");
-    let first = name_of(&ok(bench.edit(&agent, "f", "one", "two")));
-    let second = name_of(&ok(bench.edit(&person(), "g", "one", "two\nthree")));
-    let third = name_of(&ok(bench.edit(&agent, "f", "two", "three")));
+    fixture.put("f", "one\n");
+    fixture.put("g", "one\n");
+    fixture.read(&agent, "f");
+    let first = name_of(&ok(fixture.edit(&agent, "f", "one", "two")));
+    let second = name_of(&ok(fixture.edit(&person(), "g", "one", "two\nthree")));
+    let third = name_of(&ok(fixture.edit(&agent, "f", "two", "three")));
     let ids = |input: Value| -> Vec<String> {
-        let listed = data(&ok(bench.call(&agent, "history", input)));
+        let listed = data(&ok(fixture.call(&agent, "history", input)));
         let rows = listed["operations"].as_array().unwrap().clone();
         rows.iter().map(|row| row["id"].as_str().unwrap().to_owned()).collect()
     };
     assert_eq!(ids(json!({})), [third.clone(), second.clone(), first.clone()]);
     assert_eq!(ids(json!({ "session": "a" })), [third.clone(), first.clone()]);
-    assert_eq!(ids(json!({ "file_path": bench.path("g") })), *std::slice::from_ref(&second));
+    assert_eq!(ids(json!({ "file_path": fixture.path("g") })), *std::slice::from_ref(&second));
     assert_eq!(ids(json!({ "limit": 1 })), *std::slice::from_ref(&third));
-    let shown = ok(bench.call(&agent, "history", json!({ "id": first })));
+    let shown = ok(fixture.call(&agent, "history", json!({ "id": first })));
     assert!(shown.text().contains("-one\n+two\n"), "{}", shown.text());
-    let compared = ok(bench.call(&agent, "history", json!({ "id": format!("{first}^"), "to": third })));
+    let compared = ok(fixture.call(&agent, "history", json!({ "id": format!("{first}^"), "to": third })));
     assert!(compared.text().contains("-one\n+three\n") && compared.text().contains("+two\n+three\n"));
     assert_eq!(data(&compared)["files"].as_array().unwrap().len(), 2);
-    let compared = ok(bench.call(&agent, "history", json!({ "id": second, "to": third })));
+    let compared = ok(fixture.call(&agent, "history", json!({ "id": second, "to": third })));
     assert!(compared.text().contains("-two\n+three\n") && !compared.text().contains("one"), "{}", compared.text());
-    assert_eq!(code(&bench.call(&agent, "history", json!({ "id": third, "to": first }))), "call.invalid");
+    assert_eq!(code(&fixture.call(&agent, "history", json!({ "id": third, "to": first }))), "call.invalid");
     for wrong in ["99", "1-0000x", "x"] {
-        assert_ne!(code(&bench.call(&agent, "history", json!({ "id": wrong }))), "ok", "{wrong}");
+        assert_ne!(code(&fixture.call(&agent, "history", json!({ "id": wrong }))), "ok", "{wrong}");
     }
 }
 
 #[test]
 fn file_is_restored_to_an_earlier_state() {
-    let bench = Bench::new();
+    let fixture = UndoFixture::new();
     let agent = caller("a");
-    let path = bench.path("f");
-    let made = name_of(&ok(bench.call(&agent, "write", json!({ "file_path": path, "content": "1\n" }))));
-    let second = name_of(&ok(bench.edit(&agent, "f", "1", "2")));
-    ok(bench.edit(&agent, "f", "2", "3"));
-    let restore = |id: &str| bench.call(&agent, "restore", json!({ "file_path": path, "id": id }));
+    let path = fixture.path("f");
+    let made = name_of(&ok(fixture.call(&agent, "write", json!({ "file_path": path, "content": "1\n" }))));
+    let second = name_of(&ok(fixture.edit(&agent, "f", "1", "2")));
+    ok(fixture.edit(&agent, "f", "2", "3"));
+    let restore = |id: &str| fixture.call(&agent, "restore", json!({ "file_path": path, "id": id }));
     ok(restore(&second));
-    assert_eq!(bench.get("f"), "2\n");
+    assert_eq!(fixture.get("f"), "2\n");
     assert_eq!(code(&restore(&second)), "edit.no_change");
     ok(restore(&format!("{second}^")));
-    assert_eq!(bench.get("f"), "1\n");
+    assert_eq!(fixture.get("f"), "1\n");
     ok(restore(&format!("{made}^")));
     assert!(!path.exists());
-    ok(bench.call(&agent, "undo", json!({})));
-    assert_eq!(bench.get("f"), "1\n");
+    ok(fixture.call(&agent, "undo", json!({})));
+    assert_eq!(fixture.get("f"), "1\n");
     // Concurrent changes must be seen first, and can be restored by undo.
-    bench.put("f", "theirs\n");
+    fixture.put("f", "theirs\n");
     assert_eq!(code(&restore(&second)), "stale.changed");
-    bench.read(&agent, "f");
+    fixture.read(&agent, "f");
     ok(restore(&second));
-    assert_eq!(bench.get("f"), "2\n");
-    ok(bench.call(&agent, "undo", json!({})));
-    assert_eq!(bench.get("f"), "theirs\n");
-    bench.put("g", "x");
-    let reply = bench.call(&person(), "restore", json!({ "file_path": bench.path("g"), "id": second }));
+    assert_eq!(fixture.get("f"), "2\n");
+    ok(fixture.call(&agent, "undo", json!({})));
+    assert_eq!(fixture.get("f"), "theirs\n");
+    fixture.put("g", "x");
+    let reply = fixture.call(&person(), "restore", json!({ "file_path": fixture.path("g"), "id": second }));
     assert_eq!(code(&reply), "operation.not_found");
 }
 
@@ -73,18 +73,18 @@ fn file_is_restored_to_an_earlier_state() {
 
 #[test]
 fn headers_name_their_file() {
-    let bench = Bench::new();
+    let fixture = UndoFixture::new();
     let agent =
         CallContext { line_format: emendate::core::line_format::LineFormat::by_name("hashline"), ..caller("a") };
-    bench.put("f", "one\ntwo\n");
-    bench.put("g", "one\ntwo\n");
-    bench.read(&agent, "f");
-    bench.read(&agent, "g");
+    fixture.put("f", "one\ntwo\n");
+    fixture.put("g", "one\ntwo\n");
+    fixture.read(&agent, "f");
+    fixture.read(&agent, "g");
     let patch =
         "*** Begin Patch\n*** Update File: f\n@@\n-two\n+TWO\n*** Update File: g\n@@\n-two\n+TWO\n*** End Patch\n";
-    let applied = ok(bench.call(&agent, "apply", json!({ "input": patch, "directory": bench.root })));
-    let undone = ok(bench.call(&agent, "undo", json!({})));
-    let redone = ok(bench.call(&agent, "undo", json!({ "redo": true })));
+    let applied = ok(fixture.call(&agent, "apply", json!({ "input": patch, "directory": fixture.root })));
+    let undone = ok(fixture.call(&agent, "undo", json!({})));
+    let redone = ok(fixture.call(&agent, "undo", json!({ "redo": true })));
     for reply in [applied, undone, redone] {
         let text = reply.text();
         let headers: Vec<&str> = text.lines().filter(|line| line.starts_with('¶')).collect();
@@ -95,85 +95,87 @@ fn headers_name_their_file() {
 
 #[test]
 fn registers_survive_the_process() {
-    let mut bench = Bench::new();
+    let mut fixture = UndoFixture::new();
     let (agent, other) = (caller("a"), caller("b"));
-    bench.put("f", "one\ntwo\nthree\n");
-    bench.put("g", "g\n");
-    let header = |bench: &Bench, agent: &CallContext, name: &str| {
-        let read = ok(bench.call(agent, "read", json!({ "file_path": bench.path(name), "format": "hashline_put" })));
+    fixture.put("f", "one\ntwo\nthree\n");
+    fixture.put("g", "g\n");
+    let header = |fixture: &UndoFixture, agent: &CallContext, name: &str| {
+        let read =
+            ok(fixture.call(agent, "read", json!({ "file_path": fixture.path(name), "format": "hashline_put" })));
         read.text().lines().next().unwrap().to_owned()
     };
-    let cut = format!("{}\nCUT 2.=3 @part\n", header(&bench, &agent, "f"));
-    ok(bench.apply(&agent, &cut));
-    bench.reopen();
+    let cut = format!("{}\nCUT 2.=3 @part\n", header(&fixture, &agent, "f"));
+    ok(fixture.apply(&agent, &cut));
+    fixture.reopen();
     // Not in another session, and not twice with different results: pasted text remains in the register.
-    let put = |bench: &Bench, agent: &CallContext| {
-        bench.apply(agent, &format!("{}\nPUT >1 @part\n", header(bench, agent, "g")))
+    let put = |fixture: &UndoFixture, agent: &CallContext| {
+        fixture.apply(agent, &format!("{}\nPUT >1 @part\n", header(fixture, agent, "g")))
     };
-    let refused = put(&bench, &other);
+    let refused = put(&fixture, &other);
     assert!(refused.text().contains("`@part` was empty"), "{}", refused.text());
-    ok(put(&bench, &agent));
-    assert_eq!(bench.get("g"), "g\ntwo\nthree\n");
-    bench.reopen();
-    ok(put(&bench, &agent));
-    assert_eq!(bench.get("g"), "g\ntwo\nthree\ntwo\nthree\n");
+    ok(put(&fixture, &agent));
+    assert_eq!(fixture.get("g"), "g\ntwo\nthree\n");
+    fixture.reopen();
+    ok(put(&fixture, &agent));
+    assert_eq!(fixture.get("g"), "g\ntwo\nthree\ntwo\nthree\n");
     // A dry run and a failed call leave the registers unchanged.
-    bench.put("f", "x\ny\n");
-    let text = format!("{}\nCUT 1 @part\n", header(&bench, &agent, "f"));
-    ok(bench.call(&agent, "apply", json!({ "input": text, "directory": bench.root, "dry_run": true })));
-    assert_ne!(code(&bench.apply(&agent, &format!("{text}CUT 9 @other\n"))), "ok");
-    bench.put("g", "g\n");
-    bench.reopen();
-    ok(put(&bench, &agent));
-    assert_eq!(bench.get("g"), "g\ntwo\nthree\n");
+    fixture.put("f", "x\ny\n");
+    let text = format!("{}\nCUT 1 @part\n", header(&fixture, &agent, "f"));
+    ok(fixture.call(&agent, "apply", json!({ "input": text, "directory": fixture.root, "dry_run": true })));
+    assert_ne!(code(&fixture.apply(&agent, &format!("{text}CUT 9 @other\n"))), "ok");
+    fixture.put("g", "g\n");
+    fixture.reopen();
+    ok(put(&fixture, &agent));
+    assert_eq!(fixture.get("g"), "g\ntwo\nthree\n");
 }
 
 #[test]
 fn dry_run_writes_nothing() {
-    let bench = Bench::new();
+    let fixture = UndoFixture::new();
     let person = person();
-    bench.put("f", "1\n");
-    ok(bench.edit(&person, "f", "1", "2"));
-    let reply = ok(bench.call(&person, "undo", json!({ "dry_run": true })));
+    fixture.put("f", "1\n");
+    ok(fixture.edit(&person, "f", "1", "2"));
+    let reply = ok(fixture.call(&person, "undo", json!({ "dry_run": true })));
     assert!(reply.text().contains("Would be undone"), "{}", reply.text());
-    assert_eq!((bench.get("f"), name_of(&reply)), ("2\n".to_owned(), String::new()));
-    ok(bench.call(&person, "undo", json!({})));
-    assert_eq!(bench.get("f"), "1\n");
+    assert_eq!((fixture.get("f"), name_of(&reply)), ("2\n".to_owned(), String::new()));
+    ok(fixture.call(&person, "undo", json!({})));
+    assert_eq!(fixture.get("f"), "1\n");
 }
 
 #[test]
 fn restore_before_an_operation_returns_its_initial_state() {
-    let bench = Bench::new();
-    bench.put("f.txt", "one\n");
-    let first = name_of(&ok(bench.edit(&person(), "f.txt", "one", "two")));
-    bench.engine().history().store_unstored_contents();
+    let fixture = UndoFixture::new();
+    fixture.put("f.txt", "one\n");
+    let first = name_of(&ok(fixture.edit(&person(), "f.txt", "one", "two")));
+    fixture.engine().history().store_unstored_contents();
     // Others continue; the next operation finds their content.
-    bench.put("f.txt", "two\ntheirs\n");
-    fs::set_permissions(bench.path("f.txt"), fs::Permissions::from_mode(0o600)).unwrap();
-    let second = name_of(&ok(bench.edit(&person(), "f.txt", "two", "three")));
-    fs::set_permissions(bench.path("f.txt"), fs::Permissions::from_mode(0o644)).unwrap();
-    let restore = |id: &str| bench.call(&person(), "restore", json!({ "file_path": bench.path("f.txt"), "id": id }));
+    fixture.put("f.txt", "two\ntheirs\n");
+    fs::set_permissions(fixture.path("f.txt"), fs::Permissions::from_mode(0o600)).unwrap();
+    let second = name_of(&ok(fixture.edit(&person(), "f.txt", "two", "three")));
+    fs::set_permissions(fixture.path("f.txt"), fs::Permissions::from_mode(0o644)).unwrap();
+    let restore =
+        |id: &str| fixture.call(&person(), "restore", json!({ "file_path": fixture.path("f.txt"), "id": id }));
     ok(restore(&format!("{second}^")));
-    assert_eq!(bench.get("f.txt"), "two\ntheirs\n");
-    assert_eq!(fs::metadata(bench.path("f.txt")).unwrap().permissions().mode() & 0o7777, 0o600);
+    assert_eq!(fixture.get("f.txt"), "two\ntheirs\n");
+    assert_eq!(fs::metadata(fixture.path("f.txt")).unwrap().permissions().mode() & 0o7777, 0o600);
     ok(restore(&first));
-    assert_eq!(bench.get("f.txt"), "two\n");
+    assert_eq!(fixture.get("f.txt"), "two\n");
     ok(restore(&format!("{first}^")));
-    assert_eq!(bench.get("f.txt"), "one\n");
+    assert_eq!(fixture.get("f.txt"), "one\n");
 }
 
 #[test]
 fn error_with_unrecordable_lines_does_not_claim_that_no_read_is_needed() {
-    let bench = Bench::new();
+    let fixture = UndoFixture::new();
     let agent = caller("a");
-    bench.put("f", "one\n");
-    ok(bench.read(&agent, "f"));
-    ok(bench.edit(&agent, "f", "one", "two"));
-    let state = bench.dir.path().join("state");
+    fixture.put("f", "one\n");
+    ok(fixture.read(&agent, "f"));
+    ok(fixture.edit(&agent, "f", "one", "two"));
+    let state = fixture.dir.path().join("state");
     fs::remove_dir_all(&state).unwrap();
     fs::write(&state, "in the way").unwrap();
-    bench.put("f", "outside\n");
-    let error = bench.edit(&agent, "f", "two", "three").result.unwrap_err();
+    fixture.put("f", "outside\n");
+    let error = fixture.edit(&agent, "f", "two", "three").result.unwrap_err();
     assert_eq!(error.code().as_str(), "stale.changed");
     assert!(error.next_step().contains("could not remember"), "{}", error.next_step());
 }

@@ -5,39 +5,39 @@ use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-pub(crate) struct Bench {
+pub(crate) struct EngineFixture {
     _dir: tempfile::TempDir,
     pub(crate) root: PathBuf,
     pub(crate) engine: Engine,
     pub(crate) caller: CallContext,
 }
 
-impl Bench {
+impl EngineFixture {
     /// A caller who must read before editing, like a model.
-    pub(crate) fn new() -> Bench {
-        Bench::open(Config::default(), |_| StateLocation::Memory)
+    pub(crate) fn new() -> EngineFixture {
+        EngineFixture::open(Config::default(), |_| StateLocation::Memory)
     }
 
     /// A caller who may edit unread files, like a person.
-    pub(crate) fn trusted(config: Config) -> Bench {
-        let mut bench = Bench::open(config, |_| StateLocation::Memory);
-        bench.caller.unread = UnreadPolicy::Allow;
-        bench
+    pub(crate) fn trusted(config: Config) -> EngineFixture {
+        let mut fixture = EngineFixture::open(config, |_| StateLocation::Memory);
+        fixture.caller.unread = UnreadPolicy::Allow;
+        fixture
     }
 
-    pub(crate) fn open(config: Config, state: impl FnOnce(&Path) -> StateLocation) -> Bench {
-        Bench::in_folder(tempfile::tempdir().unwrap(), config, state)
+    pub(crate) fn open(config: Config, state: impl FnOnce(&Path) -> StateLocation) -> EngineFixture {
+        EngineFixture::in_folder(tempfile::tempdir().unwrap(), config, state)
     }
 
-    /// Creates a bench over an existing directory.
-    pub(crate) fn below(dir: tempfile::TempDir, config: Config) -> Bench {
-        Bench::in_folder(dir, config, |_| StateLocation::Memory)
+    /// Creates a fixture over an existing directory.
+    pub(crate) fn below(dir: tempfile::TempDir, config: Config) -> EngineFixture {
+        EngineFixture::in_folder(dir, config, |_| StateLocation::Memory)
     }
 
-    fn in_folder(dir: tempfile::TempDir, config: Config, state: impl FnOnce(&Path) -> StateLocation) -> Bench {
+    fn in_folder(dir: tempfile::TempDir, config: Config, state: impl FnOnce(&Path) -> StateLocation) -> EngineFixture {
         let root = dir.path().canonicalize().unwrap();
         let engine = Engine::open(std::slice::from_ref(&root), state(&root), config).unwrap();
-        Bench { _dir: dir, root, engine, caller: CallContext::default() }
+        EngineFixture { _dir: dir, root, engine, caller: CallContext::default() }
     }
 
     pub(crate) fn path(&self, name: impl AsRef<Path>) -> PathBuf {

@@ -7,7 +7,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-pub(crate) struct Bench {
+pub(crate) struct UndoFixture {
     pub(crate) dir: tempfile::TempDir,
     pub(crate) root: PathBuf,
     pub(crate) engine: Option<Engine>,
@@ -24,14 +24,14 @@ pub(crate) fn person() -> CallContext {
     CallContext { unread: UnreadPolicy::Allow, ..CallContext::default() }
 }
 
-impl Bench {
-    pub(crate) fn new() -> Bench {
+impl UndoFixture {
+    pub(crate) fn new() -> UndoFixture {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap().join("root");
         fs::create_dir(&root).unwrap();
-        let mut bench = Bench { dir, root, engine: None };
-        bench.reopen();
-        bench
+        let mut fixture = UndoFixture { dir, root, engine: None };
+        fixture.reopen();
+        fixture
     }
 
     pub(crate) fn open(&self) -> Engine {
