@@ -60,19 +60,19 @@ impl Gate {
 }
 
 /// A project with one file.
-struct Bench {
+struct ProjectFixture {
     dir: tempfile::TempDir,
     servers: Servers,
     spec: Arc<ServerSpec>,
 }
 
-impl Bench {
-    fn new(faults: &[&str]) -> Bench {
-        Bench::of(spec(faults))
+impl ProjectFixture {
+    fn new(faults: &[&str]) -> ProjectFixture {
+        ProjectFixture::of(spec(faults))
     }
 
-    fn of(spec: Arc<ServerSpec>) -> Bench {
-        Bench { dir: tempfile::tempdir().unwrap(), servers: Servers::default(), spec }
+    fn of(spec: Arc<ServerSpec>) -> ProjectFixture {
+        ProjectFixture { dir: tempfile::tempdir().unwrap(), servers: Servers::default(), spec }
     }
 
     fn file(&self) -> PathBuf {
@@ -125,33 +125,33 @@ fn new_problems_are_separated_in_every_protocol_variant() {
         (&["push"], AnswerBasis::Version),
         (&["push", "full"], AnswerBasis::Version),
     ] {
-        let bench = Bench::new(faults);
-        assert_eq!(bench.found("bad\nfine\n", "ä😀 ugly\nbad\nodd fine\n"), (vec![(1, 4)], 1, basis), "{faults:?}");
+        let project = ProjectFixture::new(faults);
+        assert_eq!(project.found("bad\nfine\n", "ä😀 ugly\nbad\nodd fine\n"), (vec![(1, 4)], 1, basis), "{faults:?}");
         // The next edit starts from there, even after another program changed the file.
-        assert_eq!(bench.found("ä😀 ugly\nbad\n", "ä😀 ugly\nfine\n"), (vec![], 1, basis), "{faults:?}");
-        assert_eq!(bench.found("other\n", "other\nbad\n\nbad\n"), (vec![(2, 1), (4, 1)], 0, basis), "{faults:?}");
+        assert_eq!(project.found("ä😀 ugly\nbad\n", "ä😀 ugly\nfine\n"), (vec![], 1, basis), "{faults:?}");
+        assert_eq!(project.found("other\n", "other\nbad\n\nbad\n"), (vec![(2, 1), (4, 1)], 0, basis), "{faults:?}");
     }
 }
 
 #[test]
 fn diagnostics_of_other_texts_are_ignored() {
     for faults in [&["push", "wrong-version"][..], &["push", "other-file"]] {
-        let bench = Bench::new(faults);
-        bench.started();
-        assert_eq!(bench.unknown(SHORT).reason, UnknownReason::Timeout, "{faults:?}");
+        let project = ProjectFixture::new(faults);
+        project.started();
+        assert_eq!(project.unknown(SHORT).reason, UnknownReason::Timeout, "{faults:?}");
     }
 }
 
 #[test]
 fn diagnostics_without_a_version_are_ignored() {
     for faults in [&["push", "unversioned"][..], &["push", "unversioned", "stale"]] {
-        assert_eq!(Bench::new(faults).unknown(LONG).reason, UnknownReason::Version, "{faults:?}");
+        assert_eq!(ProjectFixture::new(faults).unknown(LONG).reason, UnknownReason::Version, "{faults:?}");
     }
     // Unless silence is configured to count.
     let settle = Some(Duration::from_millis(300));
-    let bench = Bench::of(Arc::new(ServerSpec { settle, ..(*spec(&["push", "unversioned"])).clone() }));
-    assert_eq!(bench.found("bad\nfine\n", "bad\nugly\n"), (vec![(2, 1)], 1, AnswerBasis::Silence));
-    assert_eq!(bench.found("bad\nugly\n", "fine\nugly\n"), (vec![], 1, AnswerBasis::Silence));
+    let project = ProjectFixture::of(Arc::new(ServerSpec { settle, ..(*spec(&["push", "unversioned"])).clone() }));
+    assert_eq!(project.found("bad\nfine\n", "bad\nugly\n"), (vec![(2, 1)], 1, AnswerBasis::Silence));
+    assert_eq!(project.found("bad\nugly\n", "fine\nugly\n"), (vec![], 1, AnswerBasis::Silence));
 }
 
 #[test]
@@ -159,41 +159,44 @@ fn answers_before_loading_are_ignored() {
     // The first answer of the server reports no problems.
     for (faults, basis) in [(&["loads"][..], AnswerBasis::Asked), (&["loads", "push"], AnswerBasis::Version)] {
         // If it publishes unasked, the silence must be long enough for a slow machine.
-        let bench = Bench::of(Arc::new(ServerSpec { settle: Some(Duration::from_secs(2)), ..(*spec(faults)).clone() }));
-        assert_eq!(bench.found("bad\nfine\n", "bad\nugly\n"), (vec![(2, 1)], 1, basis));
+        let project = ProjectFixture::of(Arc::new(ServerSpec {
+            settle: Some(Duration::from_secs(2)),
+            ..(*spec(faults)).clone()
+        }));
+        assert_eq!(project.found("bad\nfine\n", "bad\nugly\n"), (vec![(2, 1)], 1, basis));
     }
     let patient = Arc::new(ServerSpec { says_when_ready: true, ..(*spec(&[])).clone() });
-    assert_eq!(Bench::of(patient).unknown(SHORT).reason, UnknownReason::Starting);
+    assert_eq!(ProjectFixture::of(patient).unknown(SHORT).reason, UnknownReason::Starting);
 }
 
 #[test]
 fn late_server_costs_only_the_time_limit_and_is_used_next_time() {
     let gate = Gate::new();
-    let bench = Bench::new(&[&gate.fault("start-gate")]);
-    assert_eq!(bench.unknown(SHORT).reason, UnknownReason::Starting);
+    let project = ProjectFixture::new(&[&gate.fault("start-gate")]);
+    assert_eq!(project.unknown(SHORT).reason, UnknownReason::Starting);
     gate.open();
-    assert_eq!(bench.found("bad\nfine\n", "bad\nugly\n").0, [(2, 1)]);
+    assert_eq!(project.found("bad\nfine\n", "bad\nugly\n").0, [(2, 1)]);
     for (more, basis) in [(&[][..], AnswerBasis::Asked), (&["push"], AnswerBasis::Version)] {
         let gate = Gate::new();
-        let bench = Bench::new(&[&[&*gate.fault("gate")], more].concat());
-        bench.started();
+        let project = ProjectFixture::new(&[&[&*gate.fault("gate")], more].concat());
+        project.started();
         let begun = Instant::now();
-        assert_eq!(bench.unknown(SHORT).reason, UnknownReason::Timeout, "{more:?}");
+        assert_eq!(project.unknown(SHORT).reason, UnknownReason::Timeout, "{more:?}");
         assert!(begun.elapsed() < LONG / 2);
         gate.open();
         // A late answer about that text is not taken for one about this.
-        assert_eq!(bench.found("bad\nugly\n", "bad\nugly\n\nugly\n"), (vec![(4, 1)], 2, basis));
+        assert_eq!(project.found("bad\nugly\n", "bad\nugly\n\nugly\n"), (vec![(4, 1)], 2, basis));
     }
 }
 
 #[test]
 fn silent_server_costs_only_the_time_limit() {
     for faults in [&["mute"][..], &["hangs"]] {
-        let bench = Bench::new(faults);
+        let project = ProjectFixture::new(faults);
         let begun = Instant::now();
-        let why = bench.unknown(SHORT).reason;
+        let why = project.unknown(SHORT).reason;
         assert!(matches!(why, UnknownReason::Starting | UnknownReason::Timeout), "{faults:?}: {why:?}");
-        drop(bench);
+        drop(project);
         assert!(begun.elapsed() < LONG / 2, "{faults:?}");
     }
 }
@@ -208,7 +211,7 @@ fn invalid_message_ends_the_server() {
         (&["dies-at-text"], "status 1: cannot go on"),
         (&["refuses"], "not in this folder"),
     ] {
-        let unknown = Bench::new(faults).unknown(LONG);
+        let unknown = ProjectFixture::new(faults).unknown(LONG);
         assert_eq!(
             (unknown.reason, unknown.detail.contains(part)),
             (UnknownReason::Crashed, true),
@@ -219,13 +222,13 @@ fn invalid_message_ends_the_server() {
 
 #[test]
 fn crashed_server_is_restarted_after_a_pause() {
-    let bench = Bench::new(&["dies-of-bad"]);
-    assert_eq!(bench.found("fine\n", "fine\nugly\n").0, [(2, 1)]);
-    assert_eq!(bench.ask("fine\n", "bad\n", LONG).unwrap_err().reason, UnknownReason::Crashed);
+    let project = ProjectFixture::new(&["dies-of-bad"]);
+    assert_eq!(project.found("fine\n", "fine\nugly\n").0, [(2, 1)]);
+    assert_eq!(project.ask("fine\n", "bad\n", LONG).unwrap_err().reason, UnknownReason::Crashed);
     // The server is not restarted at once, but eventually.
-    assert_eq!(bench.ask("fine\n", "fine\nugly\n", LONG).unwrap_err().reason, UnknownReason::Crashed);
+    assert_eq!(project.ask("fine\n", "fine\nugly\n", LONG).unwrap_err().reason, UnknownReason::Crashed);
     let begun = Instant::now();
-    while bench.ask("fine\n", "fine\nugly\n", LONG).is_err() {
+    while project.ask("fine\n", "fine\nugly\n", LONG).is_err() {
         assert!(begun.elapsed() < LONG);
         std::thread::sleep(Duration::from_millis(100));
     }
@@ -234,17 +237,17 @@ fn crashed_server_is_restarted_after_a_pause() {
 #[test]
 fn missing_program_is_reported() {
     let words = vec!["no-such-language-server".to_owned()];
-    let unknown = Bench::of(Arc::new(ServerSpec { argv: words, ..(*spec(&[])).clone() })).unknown(LONG);
+    let unknown = ProjectFixture::of(Arc::new(ServerSpec { argv: words, ..(*spec(&[])).clone() })).unknown(LONG);
     assert_eq!((unknown.reason, unknown.detail.contains("no-such-language-server")), (UnknownReason::Missing, true));
 }
 
 #[test]
 fn created_and_removed_files_are_reported() {
-    let bench = Bench::new(&[]);
-    let (file, moved) = (bench.file(), bench.dir.path().join("moved.fake"));
+    let project = ProjectFixture::new(&[]);
+    let (file, moved) = (project.file(), project.dir.path().join("moved.fake"));
     let ask = |path: &Path, before: Option<FileText<'_>>, after: Option<&str>| {
         let job = CheckRequest { path, language: "fake", before, after, edits: vec![], written: true, copied: false };
-        let found = bench.servers.check(&bench.spec, bench.dir.path(), &[job], LONG).remove(0).unwrap();
+        let found = project.servers.check(&project.spec, project.dir.path(), &[job], LONG).remove(0).unwrap();
         (found.new.len(), found.existing)
     };
     // All problems of a new file are new; a moved file takes its problems along.
@@ -256,8 +259,8 @@ fn created_and_removed_files_are_reported() {
 
 #[test]
 fn many_files_are_diagnosed_at_once() {
-    let bench = Bench::new(&[]);
-    let paths: Vec<PathBuf> = (0..100).map(|nth| bench.dir.path().join(format!("{nth}.fake"))).collect();
+    let project = ProjectFixture::new(&[]);
+    let paths: Vec<PathBuf> = (0..100).map(|nth| project.dir.path().join(format!("{nth}.fake"))).collect();
     let job = |path| CheckRequest {
         path,
         language: "fake",
@@ -268,7 +271,7 @@ fn many_files_are_diagnosed_at_once() {
         copied: false,
     };
     let jobs: Vec<CheckRequest<'_>> = paths.iter().map(|path| job(&**path)).collect();
-    let all = bench.servers.check(&bench.spec, bench.dir.path(), &jobs, LONG);
+    let all = project.servers.check(&project.spec, project.dir.path(), &jobs, LONG);
     // More than can be open at once.
     let known = all.iter().filter(|found| found.as_ref().is_ok_and(|found| found.new.len() == 1)).count();
     assert_eq!(known, 100, "{:?}", all.iter().find(|found| found.is_err()));
@@ -293,10 +296,10 @@ fn no_server_process_is_left_over() {
         let base = spec(faults);
         let env = ["env".to_owned(), format!("FAKE_PIDS={}", pids.display())];
         let words: Vec<String> = env.into_iter().chain(base.argv.iter().cloned()).collect();
-        let bench = Bench::of(Arc::new(ServerSpec { argv: words, ..(*base).clone() }));
-        let _ = bench.ask("bad\n", "ugly\n", SHORT * 2);
-        let _ = bench.ask("ugly\n", "bad\n", SHORT);
-        drop(bench);
+        let project = ProjectFixture::of(Arc::new(ServerSpec { argv: words, ..(*base).clone() }));
+        let _ = project.ask("bad\n", "ugly\n", SHORT * 2);
+        let _ = project.ask("ugly\n", "bad\n", SHORT);
+        drop(project);
         assert_eq!(alive(&pids), Vec::<String>::new(), "{faults:?}");
     }
 }

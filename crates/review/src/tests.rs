@@ -12,7 +12,7 @@ use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 
 /// A server over a directory with one file.
-struct Bed {
+struct ServerFixture {
     root: TempDir,
     engine: Arc<Engine>,
     port: u16,
@@ -22,7 +22,7 @@ struct Bed {
 
 /// A browser that is logged in.
 struct Browser<'a> {
-    bed: &'a Bed,
+    fixture: &'a ServerFixture,
     cookie: String,
     csrf: String,
 }
@@ -31,36 +31,36 @@ fn caller(session: &str) -> CallContext {
     CallContext { session: session.to_owned(), unread: UnreadPolicy::Allow, ..CallContext::default() }
 }
 
-impl Bed {
-    fn new(read_only: bool) -> Bed {
-        Bed::with(read_only, StateLocation::Memory)
+impl ServerFixture {
+    fn new(read_only: bool) -> ServerFixture {
+        ServerFixture::with(read_only, StateLocation::Memory)
     }
 
-    fn with(read_only: bool, state: StateLocation) -> Bed {
+    fn with(read_only: bool, state: StateLocation) -> ServerFixture {
         let root = tempfile::tempdir().unwrap();
         let engine = Engine::open(&[root.path().to_owned()], state, Config::default()).unwrap();
-        Bed::serve(root, engine, read_only)
+        ServerFixture::serve(root, engine, read_only)
     }
 
     /// Creates a server with several roots, next to each other.
-    fn with_roots(names: &[&str]) -> Bed {
+    fn with_roots(names: &[&str]) -> ServerFixture {
         let root = tempfile::tempdir().unwrap();
         let roots: Vec<_> = names.iter().map(|name| root.path().join(name)).collect();
         for root in &roots {
             std::fs::create_dir(root).unwrap();
         }
         let engine = Engine::open(&roots, StateLocation::Memory, Config::default()).unwrap();
-        Bed::serve(root, engine, false)
+        ServerFixture::serve(root, engine, false)
     }
 
-    fn serve(root: TempDir, engine: Engine, read_only: bool) -> Bed {
+    fn serve(root: TempDir, engine: Engine, read_only: bool) -> ServerFixture {
         let engine = Arc::new(engine);
         let listener = ReviewListener::open("0").unwrap();
         let (port, secret) = (listener.port(), listener.secret.clone());
         let (stop, stopped) = mpsc::channel(2);
         let options = ReviewOptions { read_only, ..ReviewOptions::default() };
         tokio::spawn(run_review(Arc::clone(&engine), caller("review-test"), options, listener, stopped));
-        Bed { root, engine, port, secret, stop }
+        ServerFixture { root, engine, port, secret, stop }
     }
 
     fn path(&self, name: &str) -> String {
@@ -119,19 +119,21 @@ impl Bed {
         let cookie = format!("Cookie: {}\r\n", set.split(';').next().unwrap());
         let page = self.talk(&self.request("GET", "/", &cookie, "")).await;
         let csrf = page.split("data-csrf=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
-        Browser { bed: self, cookie, csrf }
+        Browser { fixture: self, cookie, csrf }
     }
 }
 
 impl Browser<'_> {
     async fn get(&self, path: &str) -> String {
-        self.bed.talk(&self.bed.request("GET", path, &self.cookie, "")).await
+        self.fixture.talk(&self.fixture.request("GET", path, &self.cookie, "")).await
     }
 
     /// Presses a button.
     async fn act(&self, fields: &str) -> String {
         let body = format!("csrf={}&{fields}", self.csrf);
-        self.bed.talk(&self.bed.request("POST", "/act", &(self.cookie.clone() + &self.bed.origin()), &body)).await
+        self.fixture
+            .talk(&self.fixture.request("POST", "/act", &(self.cookie.clone() + &self.fixture.origin()), &body))
+            .await
     }
 }
 
@@ -141,9 +143,9 @@ fn status(answer: &str) -> &str {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn page_shows_operations_and_hunks() {
-    let bed = Bed::new(false);
-    let id = bed.two_hunks();
-    let browser = bed.log_in().await;
+    let fixture = ServerFixture::new(false);
+    let id = fixture.two_hunks();
+    let browser = fixture.log_in().await;
     let page = browser.get("/").await;
     assert_eq!(status(&page), "200");
     for part in
@@ -166,39 +168,39 @@ async fn page_shows_operations_and_hunks() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn buttons_change_the_files() {
-    let bed = Bed::new(false);
-    let id = bed.two_hunks();
-    let browser = bed.log_in().await;
-    let path = bed.path("a.txt");
+    let fixture = ServerFixture::new(false);
+    let id = fixture.two_hunks();
+    let browser = fixture.log_in().await;
+    let path = fixture.path("a.txt");
     let answer = browser.act(&format!("do=undo_change&op={id}&path={path}&hunk=1")).await;
     assert_eq!(status(&answer), "200", "{answer}");
-    assert!(bed.get("a.txt").contains("line 2\n") && bed.get("a.txt").contains("LINE 29\n"));
+    assert!(fixture.get("a.txt").contains("line 2\n") && fixture.get("a.txt").contains("LINE 29\n"));
     assert!(browser.get(&format!("/op/{id}")).await.contains("badge state\">undone"));
     let answer = browser.act(&format!("do=redo_change&op={id}&path={path}&hunk=1")).await;
     assert_eq!(status(&answer), "200", "{answer}");
-    assert!(bed.get("a.txt").contains("LINE 2\n"));
+    assert!(fixture.get("a.txt").contains("LINE 2\n"));
     let answer = browser.act(&format!("do=undo_change&op={id}&path={path}")).await;
     assert_eq!(status(&answer), "200", "{answer}");
-    assert!(!bed.get("a.txt").contains("LINE"));
+    assert!(!fixture.get("a.txt").contains("LINE"));
     let answer = browser.act(&format!("do=undo_turn&id={id}")).await;
     assert_eq!(status(&answer), "200", "{answer}");
     assert!(!std::path::Path::new(&path).exists());
     let undo = answer.split("/op/").nth(1).unwrap().split('"').next().unwrap().to_owned();
     let answer = browser.act(&format!("do=undo&id={undo}")).await;
     assert_eq!(status(&answer), "200", "{answer}");
-    assert!(bed.get("a.txt").contains("line 29\n"));
+    assert!(fixture.get("a.txt").contains("line 29\n"));
     let answer = browser.act(&format!("do=restore&id={id}&path={path}")).await;
     assert_eq!(status(&answer), "200", "{answer}");
-    assert!(bed.get("a.txt").contains("LINE 29\n"));
+    assert!(fixture.get("a.txt").contains("LINE 29\n"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn workspaces_are_told_apart() {
-    let bed = Bed::with_roots(&["app", "web"]);
+    let fixture = ServerFixture::with_roots(&["app", "web"]);
     for name in ["app", "web"] {
-        bed.agent("write", json!({ "file_path": bed.path(&format!("{name}/src/a.txt")), "content": "x\n" }));
+        fixture.agent("write", json!({ "file_path": fixture.path(&format!("{name}/src/a.txt")), "content": "x\n" }));
     }
-    let browser = bed.log_in().await;
+    let browser = fixture.log_in().await;
     let page = browser.get("/").await;
     for part in ["app/src/a.txt", "web/src/a.txt", "<option value=\"1\">web</option>", ">app +1<"] {
         assert!(page.contains(part), "{part}: {page}");
@@ -211,15 +213,15 @@ async fn workspaces_are_told_apart() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn lines_of_a_change_are_edited_in_place() {
-    let bed = Bed::new(false);
+    let fixture = ServerFixture::new(false);
     let text: String = (1..=30).map(|line| format!("line {}\r\n", line % 10)).collect();
-    bed.agent("write", json!({ "file_path": bed.path("a.txt"), "content": text }));
+    fixture.agent("write", json!({ "file_path": fixture.path("a.txt"), "content": text }));
     // The same lines occur three times, so only the line number shows which are meant.
-    let edit = json!({ "file_path": bed.path("a.txt"), "old_string": "line 5", "new_string": "LINE 5", "line": 15,
+    let edit = json!({ "file_path": fixture.path("a.txt"), "old_string": "line 5", "new_string": "LINE 5", "line": 15,
                        "replace_all": true });
-    let id = bed.agent("edit", edit);
-    let browser = bed.log_in().await;
-    let path = bed.path("a.txt");
+    let id = fixture.agent("edit", edit);
+    let browser = fixture.log_in().await;
+    let path = fixture.path("a.txt");
     let form = browser.get(&format!("/edit?op={id}&path={path}&hunk=2")).await;
     assert_eq!(status(&form), "200", "{form}");
     let area = form.split("<textarea").nth(1).unwrap().split("</textarea>").next().unwrap();
@@ -239,122 +241,129 @@ async fn lines_of_a_change_are_edited_in_place() {
     );
     let answer = browser.act(&sent).await;
     assert_eq!(status(&answer), "200", "{answer}");
-    let lines: Vec<String> = bed.get("a.txt").split("\r\n").map(str::to_owned).collect();
+    let lines: Vec<String> = fixture.get("a.txt").split("\r\n").map(str::to_owned).collect();
     assert_eq!(lines[13..17], ["line 4", "five", "and a half", "line 6"], "{lines:?}");
     assert_eq!((lines[4].as_str(), lines[25].as_str(), lines.len()), ("LINE 5", "LINE 5", 32));
     // The lines are gone now: saving the same form again changes nothing.
-    let before = bed.get("a.txt");
+    let before = fixture.get("a.txt");
     assert_eq!(status(&browser.act(&sent).await), "409");
-    assert_eq!(bed.get("a.txt"), before);
+    assert_eq!(fixture.get("a.txt"), before);
     let missing = browser.get(&format!("/edit?op={id}&path={path}&hunk=9")).await;
     assert!(status(&missing) == "409" && missing.contains("cannot be edited here"), "{missing}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn conflict_is_explained_and_changes_nothing() {
-    let bed = Bed::new(false);
-    let id = bed.two_hunks();
-    bed.agent("edit", json!({ "file_path": bed.path("a.txt"), "old_string": "LINE 2\n", "new_string": "other\n" }));
-    let browser = bed.log_in().await;
-    let answer = browser.act(&format!("do=undo_change&op={id}&path={}&hunk=1", bed.path("a.txt"))).await;
+    let fixture = ServerFixture::new(false);
+    let id = fixture.two_hunks();
+    fixture.agent(
+        "edit",
+        json!({ "file_path": fixture.path("a.txt"), "old_string": "LINE 2\n", "new_string": "other\n" }),
+    );
+    let browser = fixture.log_in().await;
+    let answer = browser.act(&format!("do=undo_change&op={id}&path={}&hunk=1", fixture.path("a.txt"))).await;
     assert_eq!(status(&answer), "409", "{answer}");
-    assert!(answer.contains("operation.conflict") && bed.get("a.txt").contains("other\n"), "{answer}");
+    assert!(answer.contains("operation.conflict") && fixture.get("a.txt").contains("other\n"), "{answer}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_shown_or_done_without_a_login() {
-    let bed = Bed::new(false);
-    let id = bed.two_hunks();
+    let fixture = ServerFixture::new(false);
+    let id = fixture.two_hunks();
     for path in ["/", "/events", &format!("/op/{id}"), "/part/timeline", "/charts"] {
-        let answer = bed.talk(&bed.request("GET", path, "", "")).await;
+        let answer = fixture.talk(&fixture.request("GET", path, "", "")).await;
         assert!(status(&answer) == "401" && !answer.contains("a.txt"), "{path}: {answer}");
     }
     let body = format!("do=undo&id={id}");
-    assert_eq!(status(&bed.talk(&bed.request("POST", "/act", &bed.origin(), &body)).await), "401");
-    assert!(bed.get("a.txt").contains("LINE 2\n"));
+    assert_eq!(status(&fixture.talk(&fixture.request("POST", "/act", &fixture.origin(), &body)).await), "401");
+    assert!(fixture.get("a.txt").contains("LINE 2\n"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn token_cannot_be_guessed() {
-    let bed = Bed::new(false);
+    let fixture = ServerFixture::new(false);
     let attempt = |token: String| {
-        let request = bed.request("POST", "/login", &bed.origin(), &format!("token={token}"));
-        let bed = &bed;
-        async move { bed.talk(&request).await }
+        let request = fixture.request("POST", "/login", &fixture.origin(), &format!("token={token}"));
+        let fixture = &fixture;
+        async move { fixture.talk(&request).await }
     };
     for number in 0..10 {
         assert_eq!(status(&attempt(format!("wrong-{number}")).await), "403");
     }
     assert_eq!(status(&attempt("wrong".to_owned()).await), "429");
-    assert_eq!(status(&attempt(bed.secret.clone()).await), "429");
+    assert_eq!(status(&attempt(fixture.secret.clone()).await), "429");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn requests_of_other_pages_are_refused() {
-    let bed = Bed::new(false);
-    let id = bed.two_hunks();
-    let browser = bed.log_in().await;
+    let fixture = ServerFixture::new(false);
+    let id = fixture.two_hunks();
+    let browser = fixture.log_in().await;
     // Rebinding: another name for this machine.
     for host in ["evil.example", "evil.example:80", "localhost.evil.example", "192.0.2.1"] {
         let headers = format!("Host: {host}\r\n{}", browser.cookie);
-        assert_eq!(status(&bed.talk(&bed.request("GET", "/", &headers, "")).await), "403", "{host}");
+        assert_eq!(status(&fixture.talk(&fixture.request("GET", "/", &headers, "")).await), "403", "{host}");
     }
-    let two = format!("Host: 127.0.0.1:{0}\r\nHost: evil.example\r\n{1}", bed.port, browser.cookie);
-    assert_ne!(status(&bed.talk(&bed.request("GET", "/", &two, "")).await), "200");
+    let two = format!("Host: 127.0.0.1:{0}\r\nHost: evil.example\r\n{1}", fixture.port, browser.cookie);
+    assert_ne!(status(&fixture.talk(&fixture.request("GET", "/", &two, "")).await), "200");
     // Requests that a browser sends for another page.
     for header in [
         "Origin: https://evil.example",
         "Origin: null",
-        &format!("Origin: http://localhost:{}", bed.port),
+        &format!("Origin: http://localhost:{}", fixture.port),
         "Sec-Fetch-Site: cross-site",
         "Sec-Fetch-Site: same-site",
     ] {
         let headers = format!("{}{header}\r\n", browser.cookie);
         for path in ["/", "/events", "/part/timeline"] {
-            assert_eq!(status(&bed.talk(&bed.request("GET", path, &headers, "")).await), "403", "{header} {path}");
+            assert_eq!(
+                status(&fixture.talk(&fixture.request("GET", path, &headers, "")).await),
+                "403",
+                "{header} {path}"
+            );
         }
         let body = format!("csrf={}&do=undo&id={id}", browser.csrf);
-        assert_eq!(status(&bed.talk(&bed.request("POST", "/act", &headers, &body)).await), "403", "{header}");
+        assert_eq!(status(&fixture.talk(&fixture.request("POST", "/act", &headers, &body)).await), "403", "{header}");
     }
     // A form without the text of our pages, or without an origin.
-    let ours = browser.cookie.clone() + &bed.origin();
+    let ours = browser.cookie.clone() + &fixture.origin();
     for csrf in ["", "0", &"0".repeat(64)] {
         let body = format!("csrf={csrf}&do=undo&id={id}");
-        assert_eq!(status(&bed.talk(&bed.request("POST", "/act", &ours, &body)).await), "403", "{csrf}");
+        assert_eq!(status(&fixture.talk(&fixture.request("POST", "/act", &ours, &body)).await), "403", "{csrf}");
     }
     let body = format!("csrf={}&do=undo&id={id}", browser.csrf);
-    assert_eq!(status(&bed.talk(&bed.request("POST", "/act", &browser.cookie, &body)).await), "403");
+    assert_eq!(status(&fixture.talk(&fixture.request("POST", "/act", &browser.cookie, &body)).await), "403");
     for method in ["PUT", "DELETE", "OPTIONS", "HEAD"] {
-        assert_ne!(status(&bed.talk(&bed.request(method, "/act", &ours, &body)).await), "200", "{method}");
+        assert_ne!(status(&fixture.talk(&fixture.request(method, "/act", &ours, &body)).await), "200", "{method}");
     }
-    assert!(bed.get("a.txt").contains("LINE 2\n"));
+    assert!(fixture.get("a.txt").contains("LINE 2\n"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn read_only_server_changes_nothing() {
-    let bed = Bed::new(true);
-    let id = bed.two_hunks();
-    let browser = bed.log_in().await;
+    let fixture = ServerFixture::new(true);
+    let id = fixture.two_hunks();
+    let browser = fixture.log_in().await;
     let page = browser.get(&format!("/op/{id}")).await;
     assert!(page.contains("read-only") && !page.contains("action=\"/act\""), "{page}");
     for fields in [format!("do=undo&id={id}"), format!("do=undo_turn&id={id}"), "do=mark&name=x".to_owned()] {
         assert_eq!(status(&browser.act(&fields).await), "403", "{fields}");
     }
-    assert!(bed.get("a.txt").contains("LINE 2\n"));
+    assert!(fixture.get("a.txt").contains("LINE 2\n"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn hostile_names_and_contents_stay_text() {
-    let bed = Bed::new(false);
+    let fixture = ServerFixture::new(false);
     let names = ["<img src=x onerror=alert(1)>.txt", "a\"b'c.txt", "line\nend.txt", "x\u{202E}txt.exe"];
     let text = "<script>alert(1)</script>\n\u{202E}gnp.exe\n</table></main><svg onload=alert(1)>\n";
     for name in names {
-        let path = bed.root.path().canonicalize().unwrap().join(name);
-        bed.agent("write", json!({ "file_path": path, "content": text }));
+        let path = fixture.root.path().canonicalize().unwrap().join(name);
+        fixture.agent("write", json!({ "file_path": path, "content": text }));
     }
     let long = format!("{}<b>{}\n", "x".repeat(500_000), "y".repeat(500_000));
-    bed.agent("write", json!({ "file_path": bed.path("long.txt"), "content": long }));
-    let browser = bed.log_in().await;
+    fixture.agent("write", json!({ "file_path": fixture.path("long.txt"), "content": long }));
+    let browser = fixture.log_in().await;
     let list = browser.engine_ids();
     for id in list {
         let page = browser.get(&format!("/op/{id}")).await;
@@ -370,19 +379,19 @@ impl Browser<'_> {
     /// The ids of all operations.
     fn engine_ids(&self) -> Vec<String> {
         let query = emendate::OperationQuery { most: 50, ..emendate::OperationQuery::default() };
-        self.bed.engine.review().operations(&query).unwrap().operations.into_iter().map(|view| view.id).collect()
+        self.fixture.engine.review().operations(&query).unwrap().operations.into_iter().map(|view| view.id).collect()
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn file_with_a_name_that_is_not_text_can_be_undone() {
     use emendate_os::ffi::OsStrExt as _;
-    let bed = Bed::new(false);
-    let path = bed.root.path().canonicalize().unwrap().join(std::ffi::OsStr::from_bytes(b"odd\xff\n.txt"));
+    let fixture = ServerFixture::new(false);
+    let path = fixture.root.path().canonicalize().unwrap().join(std::ffi::OsStr::from_bytes(b"odd\xff\n.txt"));
     std::fs::write(&path, "one\n").unwrap();
     let raw = data_encoding::BASE64.encode(path.as_os_str().as_bytes());
-    let id = bed.agent("edit", json!({ "path_b64": raw, "old_string": "one", "new_string": "two" }));
-    let browser = bed.log_in().await;
+    let id = fixture.agent("edit", json!({ "path_b64": raw, "old_string": "one", "new_string": "two" }));
+    let browser = fixture.log_in().await;
     let page = browser.get(&format!("/op/{id}")).await;
     let value = page.split("name=\"path%\" value=\"").nth(1).unwrap().split('"').next().unwrap().replace('%', "%25");
     let answer = browser.act(&format!("do=undo_change&op={id}&path%25={value}&hunk=1")).await;
@@ -392,12 +401,12 @@ async fn file_with_a_name_that_is_not_text_can_be_undone() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn stream_reports_each_change_and_ends_with_the_server() {
-    let bed = Bed::new(false);
-    let browser = bed.log_in().await;
-    let mut stream = TcpStream::connect(("127.0.0.1", bed.port)).await.unwrap();
-    stream.write_all(bed.request("GET", "/events", &browser.cookie, "").as_bytes()).await.unwrap();
+    let fixture = ServerFixture::new(false);
+    let browser = fixture.log_in().await;
+    let mut stream = TcpStream::connect(("127.0.0.1", fixture.port)).await.unwrap();
+    stream.write_all(fixture.request("GET", "/events", &browser.cookie, "").as_bytes()).await.unwrap();
     let mut heard = String::new();
-    let id = bed.two_hunks();
+    let id = fixture.two_hunks();
     let mut buffer = [0; 4096];
     let never = Duration::from_secs(600);
     while !heard.contains(&id) {
@@ -406,23 +415,23 @@ async fn stream_reports_each_change_and_ends_with_the_server() {
         heard.push_str(&String::from_utf8_lossy(&buffer[..read]));
     }
     assert!(heard.contains("content-type: text/event-stream") && heard.contains("event: state"), "{heard}");
-    bed.stop.send(()).await.unwrap();
+    fixture.stop.send(()).await.unwrap();
     let mut rest = Vec::new();
     tokio::time::timeout(never, stream.read_to_end(&mut rest)).await.unwrap().unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn image_is_served_in_a_sandbox_and_markup_never_is() {
-    let bed = Bed::new(false);
+    let fixture = ServerFixture::new(false);
     let png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0\x1f\x15\xc4\x89";
-    let path = bed.path("a.png");
+    let path = fixture.path("a.png");
     std::fs::write(&path, png).unwrap();
     let svg = "<svg xmlns=\"http://www.w3.org/2000/svg\" onload=\"alert(1)\"/>";
-    let id = bed.agent("write", json!({ "file_path": bed.path("a.svg"), "content": svg }));
-    let removed =
-        bed.agent("apply", json!({ "input": format!("*** Begin Patch\n*** Delete File: {path}\n*** End Patch\n") }));
-    let browser = bed.log_in().await;
-    let answer = browser.get(&format!("/image?op={id}&path={}", bed.path("a.svg"))).await;
+    let id = fixture.agent("write", json!({ "file_path": fixture.path("a.svg"), "content": svg }));
+    let removed = fixture
+        .agent("apply", json!({ "input": format!("*** Begin Patch\n*** Delete File: {path}\n*** End Patch\n") }));
+    let browser = fixture.log_in().await;
+    let answer = browser.get(&format!("/image?op={id}&path={}", fixture.path("a.svg"))).await;
     assert_eq!(status(&answer), "404", "{answer}");
     let page = browser.get(&format!("/op/{removed}")).await;
     assert!(page.contains("<img loading=\"lazy\"") && page.contains("side=before"), "{page}");
@@ -433,14 +442,14 @@ async fn image_is_served_in_a_sandbox_and_markup_never_is() {
 #[tokio::test(flavor = "multi_thread")]
 async fn refused_calls_are_shown_with_their_reasons() {
     let state = tempfile::tempdir().unwrap();
-    let bed = Bed::with(false, StateLocation::Directory(state.path().to_owned()));
-    bed.two_hunks();
-    let edit = json!({ "file_path": bed.path("a.txt"), "old_string": "<absent>", "new_string": "x" });
-    assert!(bed.engine.call(&caller("agent-1"), "edit", edit).result.is_err());
-    std::fs::write(bed.path(".env"), "TOKEN=secret\n").unwrap();
-    let secret = json!({ "file_path": bed.path(".env"), "old_string": "TOKEN=absent", "new_string": "x" });
-    assert!(bed.engine.call(&caller("agent-2"), "edit", secret).result.is_err());
-    let browser = bed.log_in().await;
+    let fixture = ServerFixture::with(false, StateLocation::Directory(state.path().to_owned()));
+    fixture.two_hunks();
+    let edit = json!({ "file_path": fixture.path("a.txt"), "old_string": "<absent>", "new_string": "x" });
+    assert!(fixture.engine.call(&caller("agent-1"), "edit", edit).result.is_err());
+    std::fs::write(fixture.path(".env"), "TOKEN=secret\n").unwrap();
+    let secret = json!({ "file_path": fixture.path(".env"), "old_string": "TOKEN=absent", "new_string": "x" });
+    assert!(fixture.engine.call(&caller("agent-2"), "edit", secret).result.is_err());
+    let browser = fixture.log_in().await;
     let page = browser.get("/refused").await;
     assert_eq!(page.matches("class=\"refusal\"").count(), 2, "{page}");
     assert!(page.contains("match.not_found") && page.contains("a.txt") && !page.contains("<absent>"), "{page}");
@@ -451,12 +460,12 @@ async fn refused_calls_are_shown_with_their_reasons() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn many_files_are_sent_as_directories() {
-    let bed = Bed::new(false);
-    let file = |nth: usize| format!("*** Add File: {}\n+one\n", bed.path(&format!("wide/{}/{nth}.txt", nth / 50)));
+    let fixture = ServerFixture::new(false);
+    let file = |nth: usize| format!("*** Add File: {}\n+one\n", fixture.path(&format!("wide/{}/{nth}.txt", nth / 50)));
     let patch: String = (0..250).map(file).collect();
-    let patch = format!("*** Begin Patch\n{patch}*** Add File: {}\n+one\n*** End Patch\n", bed.path("top.txt"));
-    let id = bed.agent("apply", json!({ "input": patch }));
-    let browser = bed.log_in().await;
+    let patch = format!("*** Begin Patch\n{patch}*** Add File: {}\n+one\n*** End Patch\n", fixture.path("top.txt"));
+    let id = fixture.agent("apply", json!({ "input": patch }));
+    let browser = fixture.log_in().await;
     let page = browser.get(&format!("/op/{id}")).await;
     // The last file is alone at the top; the others are in a directory that is closed.
     assert_eq!(page.matches("class=\"leaf").count(), 1, "{page}");
@@ -473,9 +482,9 @@ async fn many_files_are_sent_as_directories() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn ticks_are_kept_by_the_server() {
-    let bed = Bed::new(false);
-    let id = bed.two_hunks();
-    let browser = bed.log_in().await;
+    let fixture = ServerFixture::new(false);
+    let id = fixture.two_hunks();
+    let browser = fixture.log_in().await;
     let page = browser.get(&format!("/op/{id}")).await;
     let value = |name: &str| {
         let tag = page.split("<section class=\"file\"").nth(1).unwrap();
@@ -488,7 +497,7 @@ async fn ticks_are_kept_by_the_server() {
     browser.act(&format!("do=tick&name={tick}&on=0")).await;
     assert!(!browser.get(&format!("/op/{id}")).await.contains("data-viewed"));
     assert_eq!(status(&browser.act("do=tick&name=%3Cscript%3E&on=1").await), "409");
-    let reader = Bed::new(true);
+    let reader = ServerFixture::new(true);
     let browser = reader.log_in().await;
     assert_eq!(status(&browser.act(&format!("do=tick&name={tick}&on=1")).await), "403");
 }

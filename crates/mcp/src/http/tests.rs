@@ -19,7 +19,7 @@ const NEVER: Duration = Duration::from_secs(3600);
 /// A timeout that must expire.
 const SOON: Duration = Duration::from_millis(20);
 
-struct Bed {
+struct ServerFixture {
     root: TempDir,
     port: u16,
     stop: mpsc::Sender<()>,
@@ -30,12 +30,12 @@ fn patient() -> HttpLimits {
     HttpLimits { head: NEVER, body: NEVER, write_timeout: NEVER, ..HttpLimits::default() }
 }
 
-impl Bed {
-    fn new(limits: HttpLimits) -> Bed {
-        Bed::with(limits, Config::default())
+impl ServerFixture {
+    fn new(limits: HttpLimits) -> ServerFixture {
+        ServerFixture::with(limits, Config::default())
     }
 
-    fn with(limits: HttpLimits, config: Config) -> Bed {
+    fn with(limits: HttpLimits, config: Config) -> ServerFixture {
         let root = tempfile::tempdir().unwrap();
         std::fs::write(root.path().join("a.txt"), "one\ntwo\n").unwrap();
         let engine = Engine::open(&[root.path().to_owned()], StateLocation::Memory, config).unwrap();
@@ -47,7 +47,7 @@ impl Bed {
         let (stop, stopped) = mpsc::channel(2);
         let server =
             tokio::spawn(listen(McpServer::new(engine, CallContext::default(), options), listener, limits, stopped));
-        Bed { root, port, stop, server }
+        ServerFixture { root, port, stop, server }
     }
 
     async fn connect(&self) -> TcpStream {
@@ -149,31 +149,31 @@ fn body(answer: &str) -> Value {
 
 #[tokio::test]
 async fn requests_without_the_token_are_refused() {
-    let bed = Bed::new(patient());
-    let write = json!({ "name": "write", "arguments": { "file_path": bed.path("made.txt"), "content": "x" } });
+    let fixture = ServerFixture::new(patient());
+    let write = json!({ "name": "write", "arguments": { "file_path": fixture.path("made.txt"), "content": "x" } });
     let said = format!("Authorization: Bearer {SECRET}\r\n");
     let twice = format!("{said}{said}");
     for instead in
         ["", "Authorization: Bearer wrong\r\n", "Authorization: Basic YTpi\r\n", "Authorization:\r\n", &twice]
     {
-        let answer = bed.ask("tools/call", write.clone(), (&said, instead)).await;
+        let answer = fixture.ask("tools/call", write.clone(), (&said, instead)).await;
         assert_eq!(status(&answer), "401", "{instead}: {answer}");
         assert!(answer.to_ascii_lowercase().contains("www-authenticate: bearer"), "{answer}");
     }
-    assert!(!bed.root.path().join("made.txt").exists());
-    let answer = bed.ask("tools/call", write, ("", "")).await;
-    assert_eq!((status(&answer), bed.root.path().join("made.txt").exists()), ("200", true), "{answer}");
-    bed.end().await;
+    assert!(!fixture.root.path().join("made.txt").exists());
+    let answer = fixture.ask("tools/call", write, ("", "")).await;
+    assert_eq!((status(&answer), fixture.root.path().join("made.txt").exists()), ("200", true), "{answer}");
+    fixture.end().await;
 }
 
 #[tokio::test]
 async fn requests_from_other_sites_are_refused() {
-    let bed = Bed::new(patient());
+    let fixture = ServerFixture::new(patient());
     let list = |swap: (String, String)| {
-        let bed = &bed;
-        async move { status(&bed.ask("tools/list", json!({}), (&swap.0, &swap.1)).await).to_owned() }
+        let fixture = &fixture;
+        async move { status(&fixture.ask("tools/list", json!({}), (&swap.0, &swap.1)).await).to_owned() }
     };
-    let host = format!("Host: 127.0.0.1:{}\r\n", bed.port);
+    let host = format!("Host: 127.0.0.1:{}\r\n", fixture.port);
     let with = |line: &str| (host.clone(), line.to_owned());
     for wrong in
         ["Host: evil.example\r\n", "", "Host: \r\n", "Host: localhost\r\nHost: evil.example\r\n", "Host: 192.0.2.1\r\n"]
@@ -188,136 +188,137 @@ async fn requests_from_other_sites_are_refused() {
     assert_eq!(list(("POST /mcp".into(), "POST http://evil.example/mcp".into())).await, "403");
     assert_eq!(list(with(&format!("{host}Origin: https://app.example\r\n"))).await, "200");
     assert_eq!(list(with("Host: localhost\r\n")).await, "200");
-    bed.end().await;
+    fixture.end().await;
 }
 
 #[tokio::test]
 async fn server_has_one_endpoint_with_sessions_below_it() {
-    let bed = Bed::new(patient());
+    let fixture = ServerFixture::new(patient());
     for (path, expected) in [("/", "404"), ("/mcp2", "404"), ("/mcp/a/b", "404"), ("/mcp/%2e", "404"), ("/mcp/", "200")]
     {
-        assert_eq!(status(&bed.ask("tools/list", json!({}), ("/mcp", path)).await), expected, "{path}");
+        assert_eq!(status(&fixture.ask("tools/list", json!({}), ("/mcp", path)).await), expected, "{path}");
     }
-    let edit = json!({ "file_path": bed.path("a.txt"), "old_string": "one", "new_string": "1" });
-    let read = json!({ "file_path": bed.path("a.txt") });
-    assert!(bed.call("/ann", "read", read.clone()).await.contains("two"));
+    let edit = json!({ "file_path": fixture.path("a.txt"), "old_string": "one", "new_string": "1" });
+    let read = json!({ "file_path": fixture.path("a.txt") });
+    assert!(fixture.call("/ann", "read", read.clone()).await.contains("two"));
     // Reads of one session do not count for another; requests without a session have a third one.
     for other in ["/ben", ""] {
-        assert!(bed.call(other, "edit", edit.clone()).await.contains("read.required"), "{other}");
+        assert!(fixture.call(other, "edit", edit.clone()).await.contains("read.required"), "{other}");
     }
-    assert!(!bed.call("/ann", "edit", edit).await.contains("read.required"));
-    assert_eq!(std::fs::read_to_string(bed.root.path().join("a.txt")).unwrap(), "1\ntwo\n");
-    bed.end().await;
+    assert!(!fixture.call("/ann", "edit", edit).await.contains("read.required"));
+    assert_eq!(std::fs::read_to_string(fixture.root.path().join("a.txt")).unwrap(), "1\ntwo\n");
+    fixture.end().await;
 }
 
 #[tokio::test]
 async fn body_size_is_limited_in_any_encoding() {
-    let bed = Bed::new(HttpLimits { bytes: 10_000, ..patient() });
-    let said = bed.talk(bed.head("Content-Length: 10001\r\n\r\n").as_bytes()).await;
+    let fixture = ServerFixture::new(HttpLimits { bytes: 10_000, ..patient() });
+    let said = fixture.talk(fixture.head("Content-Length: 10001\r\n\r\n").as_bytes()).await;
     assert_eq!(status(&said), "413", "the body was not sent: {said}");
-    let mut chunked = bed.head("Transfer-Encoding: chunked\r\n\r\n");
+    let mut chunked = fixture.head("Transfer-Encoding: chunked\r\n\r\n");
     chunked.push_str(&format!("3e8\r\n{}\r\n", "x".repeat(1000)).repeat(11));
-    assert_eq!(status(&bed.talk(chunked.as_bytes()).await), "413");
+    assert_eq!(status(&fixture.talk(chunked.as_bytes()).await), "413");
     let large = "x".repeat(11_000);
-    assert_eq!(status(&bed.call("", "read", json!({ "file_path": large })).await), "413");
-    let packed = bed.talk(bed.head("Content-Encoding: gzip\r\nContent-Length: 2\r\n\r\n{}").as_bytes()).await;
+    assert_eq!(status(&fixture.call("", "read", json!({ "file_path": large })).await), "413");
+    let packed = fixture.talk(fixture.head("Content-Encoding: gzip\r\nContent-Length: 2\r\n\r\n{}").as_bytes()).await;
     assert_eq!(status(&packed), "415", "{packed}");
-    let plain = bed.talk(bed.head("Content-Encoding: identity\r\nContent-Length: 2\r\n\r\n{}").as_bytes()).await;
+    let plain =
+        fixture.talk(fixture.head("Content-Encoding: identity\r\nContent-Length: 2\r\n\r\n{}").as_bytes()).await;
     assert_ne!(status(&plain), "415", "{plain}");
-    bed.end().await;
+    fixture.end().await;
 }
 
 #[tokio::test]
 async fn slow_clients_are_disconnected() {
-    let bed = Bed::new(HttpLimits { head: SOON, ..patient() });
+    let fixture = ServerFixture::new(HttpLimits { head: SOON, ..patient() });
     // The server closes: otherwise nothing here would ever end.
-    assert_eq!(bed.talk(b"").await, "");
-    assert!(["", "408"].contains(&status(&bed.talk(b"POST /mcp HTTP/1.1\r\nHost: loc").await)));
+    assert_eq!(fixture.talk(b"").await, "");
+    assert!(["", "408"].contains(&status(&fixture.talk(b"POST /mcp HTTP/1.1\r\nHost: loc").await)));
     // On a machine that pauses for a moment, even a well-behaved client may be too slow.
-    while status(&bed.ask("tools/list", json!({}), ("", "")).await) != "200" {}
-    bed.stop.send(()).await.unwrap();
-    bed.server.await.unwrap().unwrap();
-    let bed = Bed::new(HttpLimits { body: SOON, ..patient() });
-    let begun = bed.head("Content-Length: 100\r\n\r\n{\"jsonrpc\"");
-    assert_eq!(status(&bed.talk(begun.as_bytes()).await), "408");
-    bed.end().await;
+    while status(&fixture.ask("tools/list", json!({}), ("", "")).await) != "200" {}
+    fixture.stop.send(()).await.unwrap();
+    fixture.server.await.unwrap().unwrap();
+    let fixture = ServerFixture::new(HttpLimits { body: SOON, ..patient() });
+    let begun = fixture.head("Content-Length: 100\r\n\r\n{\"jsonrpc\"");
+    assert_eq!(status(&fixture.talk(begun.as_bytes()).await), "408");
+    fixture.end().await;
 }
 
 #[tokio::test]
 async fn slow_unauthenticated_clients_do_not_block_others() {
-    let bed = Bed::new(HttpLimits { unauthenticated_connections: 3, ..patient() });
+    let fixture = ServerFixture::new(HttpLimits { unauthenticated_connections: 3, ..patient() });
     let mut slow = Vec::new();
     for _ in 0..50 {
-        let mut stream = bed.connect().await;
+        let mut stream = fixture.connect().await;
         stream.write_all(b"POST /mcp HTTP/1.1\r\nX: ").await.unwrap();
         slow.push(stream);
     }
-    bed.serves().await;
+    fixture.serves().await;
     for mut stream in slow.drain(..40) {
         assert_eq!(heard(&mut stream).await, "", "the oldest connection is closed");
     }
     drop(slow);
-    bed.end().await;
+    fixture.end().await;
 }
 
 #[tokio::test]
 async fn client_that_reads_no_answers_is_disconnected() {
-    let bed = Bed::new(HttpLimits { connections: 1, write_timeout: SOON, ..patient() });
-    std::fs::write(bed.root.path().join("a.txt"), "a line of some length, so that answers are long\n".repeat(1500))
+    let fixture = ServerFixture::new(HttpLimits { connections: 1, write_timeout: SOON, ..patient() });
+    std::fs::write(fixture.root.path().join("a.txt"), "a line of some length, so that answers are long\n".repeat(1500))
         .unwrap();
-    let read = json!({ "name": "read", "arguments": { "file_path": bed.path("a.txt") } });
-    let request = bed.modern("tools/call", read).replace("Connection: close\r\n", "");
+    let read = json!({ "name": "read", "arguments": { "file_path": fixture.path("a.txt") } });
+    let request = fixture.modern("tools/call", read).replace("Connection: close\r\n", "");
     // More answers than all buffers can hold, and the client does not read them.
-    let (mut deaf, mut mouth) = bed.connect().await.into_split();
+    let (mut deaf, mut mouth) = fixture.connect().await.into_split();
     let talking = tokio::spawn(async move { while mouth.write_all(request.as_bytes()).await.is_ok() {} });
     deaf.read_exact(&mut [0]).await.unwrap();
-    while status(&bed.ask("tools/list", json!({}), ("", "")).await) == "503" {}
+    while status(&fixture.ask("tools/list", json!({}), ("", "")).await) == "503" {}
     talking.await.unwrap();
     drop(deaf);
-    bed.end().await;
+    fixture.end().await;
 }
 
 #[tokio::test]
 async fn connections_are_limited_and_released() {
-    let bed = Bed::new(HttpLimits { connections: 1, sessions: 1, ..patient() });
-    let mut first = bed.connect().await;
-    let keeping = bed.modern("tools/list", json!({})).replace("Connection: close\r\n", "");
+    let fixture = ServerFixture::new(HttpLimits { connections: 1, sessions: 1, ..patient() });
+    let mut first = fixture.connect().await;
+    let keeping = fixture.modern("tools/list", json!({})).replace("Connection: close\r\n", "");
     first.write_all(keeping.as_bytes()).await.unwrap();
     let mut begin = [0; 12];
     first.read_exact(&mut begin).await.unwrap();
     assert_eq!(&begin, b"HTTP/1.1 200");
-    assert_eq!(status(&bed.ask("tools/list", json!({}), ("", "")).await), "503");
+    assert_eq!(status(&fixture.ask("tools/list", json!({}), ("", "")).await), "503");
     drop(first);
-    while status(&bed.ask("tools/list", json!({}), ("", "")).await) == "503" {}
+    while status(&fixture.ask("tools/list", json!({}), ("", "")).await) == "503" {}
     let params =
         json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
     let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params }).to_string();
-    let hello = bed.head(&format!("Content-Length: {}\r\n\r\n{hello}", hello.len()));
-    let welcome = bed.talk(hello.as_bytes()).await;
+    let hello = fixture.head(&format!("Content-Length: {}\r\n\r\n{hello}", hello.len()));
+    let welcome = fixture.talk(hello.as_bytes()).await;
     let id = welcome.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).unwrap().to_owned();
-    assert_eq!(status(&bed.talk(hello.as_bytes()).await), "503");
-    let gone = bed.head(&format!("Mcp-Session-Id: {id}\r\n\r\n")).replace("POST", "DELETE");
-    assert_eq!(status(&bed.talk(gone.as_bytes()).await), "204");
-    assert_eq!(status(&bed.talk(hello.as_bytes()).await), "200");
-    bed.end().await;
+    assert_eq!(status(&fixture.talk(hello.as_bytes()).await), "503");
+    let gone = fixture.head(&format!("Mcp-Session-Id: {id}\r\n\r\n")).replace("POST", "DELETE");
+    assert_eq!(status(&fixture.talk(gone.as_bytes()).await), "204");
+    assert_eq!(status(&fixture.talk(hello.as_bytes()).await), "200");
+    fixture.end().await;
 }
 
 #[tokio::test]
 async fn duplicate_id_in_a_session_is_refused() {
-    let bed = Bed::new(patient());
-    std::fs::write(bed.root.path().join("large.txt"), "a line without it\n".repeat(2_000_000)).unwrap();
-    let post = |session: &str, message: Value| bed.older(session, &message);
-    let sessions = [bed.session().await, bed.session().await];
-    let arguments = json!({ "path": bed.path("large.txt"), "pattern": "(with|by) (all|none) of (it|them)$" });
+    let fixture = ServerFixture::new(patient());
+    std::fs::write(fixture.root.path().join("large.txt"), "a line without it\n".repeat(2_000_000)).unwrap();
+    let post = |session: &str, message: Value| fixture.older(session, &message);
+    let sessions = [fixture.session().await, fixture.session().await];
+    let arguments = json!({ "path": fixture.path("large.txt"), "pattern": "(with|by) (all|none) of (it|them)$" });
     let long = json!({ "name": "search", "arguments": arguments });
     let long = json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": long });
     let list = json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/list" });
-    let mut stream = bed.connect().await;
+    let mut stream = fixture.connect().await;
     stream.write_all(post(&sessions[0], long).as_bytes()).await.unwrap();
     // Until the server has read the first one, the second one is the first.
     let refused = async {
         loop {
-            let answer = bed.talk(post(&sessions[0], list.clone()).as_bytes()).await;
+            let answer = fixture.talk(post(&sessions[0], list.clone()).as_bytes()).await;
             if answer.contains("is still running") {
                 return answer;
             }
@@ -326,33 +327,35 @@ async fn duplicate_id_in_a_session_is_refused() {
     let refused = tokio::time::timeout(Duration::from_secs(60), refused).await.unwrap();
     assert_eq!((status(&refused), &body(&refused)["id"]), ("400", &json!(7)));
     // Another session has ids of its own.
-    assert_eq!(status(&bed.talk(post(&sessions[1], list.clone()).as_bytes()).await), "200");
+    assert_eq!(status(&fixture.talk(post(&sessions[1], list.clone()).as_bytes()).await), "200");
     assert_eq!(status(&heard(&mut stream).await), "200");
-    assert_eq!(status(&bed.talk(post(&sessions[0], list).as_bytes()).await), "200");
-    bed.end().await;
+    assert_eq!(status(&fixture.talk(post(&sessions[0], list).as_bytes()).await), "200");
+    fixture.end().await;
 }
 
 #[tokio::test]
 async fn a_closed_connection_stops_its_call_in_both_eras() {
     let formatter = "[[formatters]]\nfiles = '*.txt'\ncommand = ['sh', '-c', 'touch begun; sleep 3600']\n";
-    let bed = Bed::with(patient(), Config::default().with_file(formatter, "test", true).unwrap());
-    let session = bed.session().await;
-    let root = bed.root.path().to_owned();
+    let fixture = ServerFixture::with(patient(), Config::default().with_file(formatter, "test", true).unwrap());
+    let session = fixture.session().await;
+    let root = fixture.root.path().to_owned();
     for name in ["older.txt", "newer.txt"] {
-        let arguments = json!({ "file_path": bed.path(name), "content": "x\n" });
+        let arguments = json!({ "file_path": fixture.path(name), "content": "x\n" });
         let params = json!({ "name": "write", "arguments": arguments });
         let request = match name {
-            "newer.txt" => bed.modern("tools/call", params),
-            _ => bed.older(&session, &json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params })),
+            "newer.txt" => fixture.modern("tools/call", params),
+            _ => {
+                fixture.older(&session, &json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params }))
+            }
         };
-        let mut stream = bed.connect().await;
+        let mut stream = fixture.connect().await;
         stream.write_all(request.as_bytes()).await.unwrap();
         while std::fs::remove_file(root.join("begun")).is_err() {
             tokio::time::sleep(SOON).await;
         }
         drop(stream);
     }
-    let Bed { root: kept, stop, server, .. } = bed;
+    let ServerFixture { root: kept, stop, server, .. } = fixture;
     // The server ends once all of its calls have ended.
     stop.send(()).await.unwrap();
     server.await.unwrap().unwrap();
@@ -362,12 +365,12 @@ async fn a_closed_connection_stops_its_call_in_both_eras() {
 
 #[tokio::test]
 async fn invalid_http_ends_only_its_connection() {
-    let bed = Bed::new(patient());
+    let fixture = ServerFixture::new(patient());
     let endless = format!("GET /{} HTTP/1.1\r\n", "x".repeat(200_000));
-    let many = bed.head(&"X: y\r\n".repeat(1000)) + "\r\n";
-    let big = bed.head(&format!("X: {}\r\n\r\n", "y".repeat(200_000)));
-    let smuggled = bed.head("Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n");
-    let lengths = bed.head("Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello!");
+    let many = fixture.head(&"X: y\r\n".repeat(1000)) + "\r\n";
+    let big = fixture.head(&format!("X: {}\r\n\r\n", "y".repeat(200_000)));
+    let smuggled = fixture.head("Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n");
+    let lengths = fixture.head("Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello!");
     let garbage: [&[u8]; 9] = [
         b"\r\n\r\n\0\xff\xfe garbage \r\n\r\n",
         b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
@@ -380,7 +383,7 @@ async fn invalid_http_ends_only_its_connection() {
         lengths.as_bytes(),
     ];
     for bytes in garbage {
-        let mut stream = bed.connect().await;
+        let mut stream = fixture.connect().await;
         let _ = stream.write_all(bytes).await;
         // Half of the connection is closed: no more data will come.
         let _ = stream.shutdown().await;
@@ -391,14 +394,15 @@ async fn invalid_http_ends_only_its_connection() {
             String::from_utf8_lossy(&bytes[..9])
         );
     }
-    bed.end().await;
+    fixture.end().await;
 }
 
 #[tokio::test]
 async fn invalid_message_is_refused_with_its_id() {
-    let bed = Bed::new(patient());
+    let fixture = ServerFixture::new(patient());
     let told = async |text: &str| {
-        let answer = bed.talk((bed.head(&format!("Content-Length: {}\r\n\r\n", text.len())) + text).as_bytes()).await;
+        let answer =
+            fixture.talk((fixture.head(&format!("Content-Length: {}\r\n\r\n", text.len())) + text).as_bytes()).await;
         assert_eq!(status(&answer), "400", "{answer}");
         let error = body(&answer);
         (error["error"]["code"].as_i64().unwrap(), error["id"].clone())
@@ -410,13 +414,13 @@ async fn invalid_message_is_refused_with_its_id() {
     assert_eq!(told(r#"{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{"name":1}}"#).await, (-32602, json!(8)));
     let deep = "[".repeat(9000);
     assert_eq!(told(&deep).await.0, -32700);
-    bed.end().await;
+    fixture.end().await;
 }
 
 #[tokio::test]
 async fn unsuitable_methods_and_headers_are_refused() {
-    let bed = Bed::new(patient());
-    let empty = |method: &str, more: &str| bed.head(&format!("{more}\r\n")).replace("POST", method);
+    let fixture = ServerFixture::new(patient());
+    let empty = |method: &str, more: &str| fixture.head(&format!("{more}\r\n")).replace("POST", method);
     for (method, more, expected) in [
         ("PUT", "", "405"),
         ("OPTIONS", "", "405"),
@@ -425,7 +429,7 @@ async fn unsuitable_methods_and_headers_are_refused() {
         ("GET", "Mcp-Session-Id: no-such-session\r\n", "404"),
         ("DELETE", "", "400"),
     ] {
-        let answer = bed.talk(empty(method, more).as_bytes()).await;
+        let answer = fixture.talk(empty(method, more).as_bytes()).await;
         assert_eq!(status(&answer), expected, "{method} {more}: {answer}");
     }
     for (swap, expected) in [
@@ -434,7 +438,7 @@ async fn unsuitable_methods_and_headers_are_refused() {
         (("MCP-Protocol-Version: 2026-07-28", "MCP-Protocol-Version: 2025-11-25"), "400"),
         (("Mcp-Method: tools/list", "Mcp-Method: tools/call"), "400"),
     ] {
-        assert_eq!(status(&bed.ask("tools/list", json!({}), swap).await), expected, "{swap:?}");
+        assert_eq!(status(&fixture.ask("tools/list", json!({}), swap).await), expected, "{swap:?}");
     }
-    bed.end().await;
+    fixture.end().await;
 }
