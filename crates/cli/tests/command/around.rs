@@ -1,31 +1,31 @@
 //! Tests the commands besides the tools: help, lists, colours, configuration, tour and doctor.
 
-use crate::bed::{Bed, feed};
+use crate::workspace::{TestWorkspace, feed};
 use serde_json::{Value, json};
 
 const ESC: char = '\u{1b}';
 
 #[test]
 fn help_shows_examples_and_names_commands() {
-    let bed = Bed::new();
-    let long = bed.run(&["--help"]).exits(0).out;
+    let workspace = TestWorkspace::new();
+    let long = workspace.run(&["--help"]).exits(0).out;
     for part in ["Exit status", "11  text is ambiguous", "multi_edit", "--root", "telemetry", "EMEND_SESSION"] {
         assert!(long.contains(part), "{part}");
     }
     for command in ["read", "edit", "multi-edit", "write", "call", "serve", "mcp", "tools", "completions", "man"] {
-        let help = bed.run(&[command, "--help"]).exits(0).out;
+        let help = workspace.run(&[command, "--help"]).exits(0).out;
         assert!(help.contains("Example"), "{command}: {help}");
         assert!(long.contains(command), "{command}");
     }
     for args in [&["tour", "--help"][..], &["doctor", "--help"], &["help", "edit"], &["--version"], &["-h"]] {
-        assert!(!bed.run(args).exits(0).out.is_empty(), "{args:?}");
+        assert!(!workspace.run(args).exits(0).out.is_empty(), "{args:?}");
     }
 }
 
 #[test]
 fn list_names_are_separated_from_their_text() {
-    let bed = Bed::new();
-    let tools = bed.run(&["tools", "--json"]).exits(0).json();
+    let workspace = TestWorkspace::new();
+    let tools = workspace.run(&["tools", "--json"]).exits(0).json();
     let names: Vec<&str> = tools.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
     assert!(names.contains(&"edit_anchors") && names.contains(&"replace_in_files"), "{names:?}");
     let formats = ["search_replace", "notebook_edit", "hashline_put"];
@@ -37,7 +37,7 @@ fn list_names_are_separated_from_their_text() {
         (&["config", "formatters"], &["clang-format"]),
         (&["config", "servers"], &["basedpyright", "rust-analyzer"]),
     ] {
-        let page = bed.run(args).exits(0).out;
+        let page = workspace.run(args).exits(0).out;
         let list = page.split("Tools, for call").last().unwrap();
         for name in names {
             let apart = |line: &str| line.strip_prefix(name).is_some_and(|text| text.starts_with("  "));
@@ -49,52 +49,53 @@ fn list_names_are_separated_from_their_text() {
 
 #[test]
 fn schema_has_the_name_of_its_format() {
-    let bed = Bed::new();
+    let workspace = TestWorkspace::new();
     for format in ["anchors", "multi_edit", "notebook_edit"] {
-        let schema = bed.run(&["schema", format]).exits(0).json();
+        let schema = workspace.run(&["schema", format]).exits(0).json();
         assert_eq!((&schema["title"], &schema["type"]), (&json!(format), &json!("object")));
     }
 }
 
 #[test]
 fn tools_are_listed_and_shown() {
-    let bed = Bed::new();
-    let list = bed.run(&["tools"]).exits(0).out;
-    let all = bed.run(&["tools", "--json"]).exits(0).json();
+    let workspace = TestWorkspace::new();
+    let list = workspace.run(&["tools"]).exits(0).out;
+    let all = workspace.run(&["tools", "--json"]).exits(0).json();
     for tool in all.as_array().unwrap() {
         let name = tool["name"].as_str().unwrap();
         assert!(list.contains(name) && tool["inputSchema"]["properties"].is_object(), "{name}");
-        let page = bed.run(&["tools", name]).exits(0).out;
+        let page = workspace.run(&["tools", name]).exits(0).out;
         let fields = tool["inputSchema"]["properties"].as_object().unwrap();
         assert!(page.contains("Example") && fields.keys().all(|field| page.contains(field)), "{page}");
-        assert_eq!(&bed.run(&["tools", name, "--json"]).exits(0).json(), tool);
+        assert_eq!(&workspace.run(&["tools", name, "--json"]).exits(0).json(), tool);
     }
-    let claude = bed.run(&["tools", "--json", "--profile", "claude"]).exits(0).json();
+    let claude = workspace.run(&["tools", "--json", "--profile", "claude"]).exits(0).json();
     let names: Vec<&str> = claude.as_array().unwrap().iter().filter_map(|tool| tool["name"].as_str()).collect();
     assert!(names.contains(&"MultiEdit"), "{names:?}");
-    bed.run(&["tools", "Edit", "--profile", "claude"]).exits(0);
-    assert!(bed.run(&["tools", "nope"]).exits(2).err.contains("multi_edit"));
-    assert_eq!(bed.run(&["tools", "nope", "--json"]).exits(2).json()["code"], "call.unknown_tool");
+    workspace.run(&["tools", "Edit", "--profile", "claude"]).exits(0);
+    assert!(workspace.run(&["tools", "nope"]).exits(2).err.contains("multi_edit"));
+    assert_eq!(workspace.run(&["tools", "nope", "--json"]).exits(2).json()["code"], "call.unknown_tool");
 }
 
 #[test]
 fn completions_and_manual_pages_are_printed() {
-    let bed = Bed::new();
+    let workspace = TestWorkspace::new();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
-        assert!(bed.run(&["completions", shell]).exits(0).out.contains("multi-edit"), "{shell}");
+        assert!(workspace.run(&["completions", shell]).exits(0).out.contains("multi-edit"), "{shell}");
     }
-    bed.run(&["completions", "csh"]).exits(2);
-    assert!(bed.run(&["man"]).exits(0).out.contains(".TH emend 1"));
-    assert!(bed.run(&["man"]).out.contains("Directory where sessions are stored"));
-    assert!(bed.run(&["man", "edit"]).exits(0).out.contains("emend\\-edit"));
-    bed.run(&["man", "nope"]).exits(2);
+    workspace.run(&["completions", "csh"]).exits(2);
+    assert!(workspace.run(&["man"]).exits(0).out.contains(".TH emend 1"));
+    assert!(workspace.run(&["man"]).out.contains("Directory where sessions are stored"));
+    assert!(workspace.run(&["man", "edit"]).exits(0).out.contains("emend\\-edit"));
+    workspace.run(&["man", "nope"]).exits(2);
 }
 
 #[test]
 fn colours_depend_on_flag_and_terminal() {
-    let bed = Bed::with("a\n");
+    let workspace = TestWorkspace::with("a\n");
     let dry = |variables: &[(&str, &str)], more: &[&str]| {
-        let mut command = bed.command(&[&["edit", "a.txt", "--old", "a", "--new", "b", "--dry-run"], more].concat());
+        let mut command =
+            workspace.command(&[&["edit", "a.txt", "--old", "a", "--new", "b", "--dry-run"], more].concat());
         command.envs(variables.iter().copied());
         feed(command, b"").exits(0).out
     };
@@ -110,40 +111,40 @@ fn colours_depend_on_flag_and_terminal() {
     assert!(!dry(&[("FORCE_COLOR", "1"), ("NO_COLOR", "1")], &[]).contains(ESC));
     assert!(!dry(&[("FORCE_COLOR", "1")], &["--color", "never"]).contains(ESC));
     assert!(dry(&[("NO_COLOR", "1")], &["--color", "always"]).contains(ESC));
-    let error = bed.run(&["read", "gone", "--color", "always"]).exits(10).err;
+    let error = workspace.run(&["read", "gone", "--color", "always"]).exits(10).err;
     assert!(error.starts_with("\u{1b}[1m\u{1b}[31merror\u{1b}[0m: "), "{error:?}");
     // A file's own escape sequences are content if no terminal interprets them.
-    bed.put("esc.txt", "\u{1b}[31mred\n");
-    assert!(bed.run(&["read", "esc.txt", "--color", "never"]).exits(0).out.contains("\u{1b}[31mred"));
+    workspace.put("esc.txt", "\u{1b}[31mred\n");
+    assert!(workspace.run(&["read", "esc.txt", "--color", "never"]).exits(0).out.contains("\u{1b}[31mred"));
 }
 
 #[test]
 fn user_and_project_configuration_apply() {
-    let bed = Bed::with("a\n");
-    let config = bed.beside("home/.config/emendate");
+    let workspace = TestWorkspace::with("a\n");
+    let config = workspace.beside("home/.config/emendate");
     std::fs::create_dir_all(&config).unwrap();
     std::fs::write(config.join("config.toml"), "[policy]\ndeny = ['a.txt']\n").unwrap();
-    assert!(bed.run(&["read", "a.txt"]).exits(14).err.contains("config.toml"));
+    assert!(workspace.run(&["read", "a.txt"]).exits(14).err.contains("config.toml"));
     std::fs::write(config.join("config.toml"), "[policy]\nallow = ['.env']\n").unwrap();
-    bed.put(".env", "x\n");
-    bed.run(&["read", ".env"]).exits(0);
-    bed.put("emend.toml", "[policy]\nallow = ['.git']\n");
-    assert!(bed.run(&["read", "a.txt"]).exits(0).err.starts_with("note: "));
-    bed.put("emend.toml", "[policy]\ndney = []\n");
+    workspace.put(".env", "x\n");
+    workspace.run(&["read", ".env"]).exits(0);
+    workspace.put("emend.toml", "[policy]\nallow = ['.git']\n");
+    assert!(workspace.run(&["read", "a.txt"]).exits(0).err.starts_with("note: "));
+    workspace.put("emend.toml", "[policy]\ndney = []\n");
     // The rules are unknown: commands that only read still work, commands that write do not.
-    assert!(bed.run(&["read", "a.txt"]).exits(0).err.contains("dney"));
-    bed.run(&["config", "show"]).exits(0);
-    assert!(bed.run(&["edit", "a.txt", "--old", "a", "--new", "b"]).exits(14).err.contains("at line 2"));
-    assert!(bed.run(&["doctor"]).exits(1).out.contains("dney"));
+    assert!(workspace.run(&["read", "a.txt"]).exits(0).err.contains("dney"));
+    workspace.run(&["config", "show"]).exits(0);
+    assert!(workspace.run(&["edit", "a.txt", "--old", "a", "--new", "b"]).exits(14).err.contains("at line 2"));
+    assert!(workspace.run(&["doctor"]).exits(1).out.contains("dney"));
 }
 
 #[test]
 fn tour_succeeds() {
-    let bed = Bed::new();
-    let temporary = bed.beside("tmp");
+    let workspace = TestWorkspace::new();
+    let temporary = workspace.beside("tmp");
     std::fs::create_dir_all(&temporary).unwrap();
     for name in ["emend-tour", "emend-tour-2"] {
-        let mut command = bed.command(&["tour"]);
+        let mut command = workspace.command(&["tour"]);
         command.env("TMPDIR", &temporary);
         let ran = feed(command, b"").exits(0);
         for part in ["note: Found at another indentation", "match.ambiguous", "Undone: operation 2-", "emend doctor"] {
@@ -157,21 +158,24 @@ fn tour_succeeds() {
 
 #[test]
 fn doctor_reports_the_setup() {
-    let bed = Bed::new();
-    let found = bed.run(&["doctor", "--json"]).exits(0).json();
+    let workspace = TestWorkspace::new();
+    let found = workspace.run(&["doctor", "--json"]).exits(0).json();
     assert!(found["ok"] == true && found["telemetry"] == false && found["version"].is_string());
-    assert_eq!(found["roots"][0]["path"], bed.work().display().to_string());
+    assert_eq!(found["roots"][0]["path"], workspace.work().display().to_string());
     assert_eq!(
         (&found["roots"][0]["writable"], &found["state"]["databases"][0]["opens"]),
         (&true.into(), &true.into())
     );
     assert_eq!(found["clients"], Value::Array(vec![]));
-    let people = bed.run(&["doctor"]).exits(0).out;
+    let people = workspace.run(&["doctor"]).exits(0).out;
     assert!(people.contains("telemetry none") && people.contains("All is well"), "{people}");
-    bed.put("file", "");
-    let broken = bed.run(&["doctor", "--json", "--state", &bed.path("file/state")]).exits(1).json();
+    workspace.put("file", "");
+    let broken = workspace.run(&["doctor", "--json", "--state", &workspace.path("file/state")]).exits(1).json();
     assert_eq!(broken["state"]["databases"][0]["opens"], false);
-    let lost = bed.run(&["doctor", "--json", "--root", "gone"]).exits(1).json();
+    let lost = workspace.run(&["doctor", "--json", "--root", "gone"]).exits(1).json();
     assert!(lost["problems"][0].as_str().unwrap().contains("gone"), "{lost}");
-    assert_eq!(bed.run(&["doctor", "--json", "--state", "none"]).exits(0).json()["state"]["directory"], Value::Null);
+    assert_eq!(
+        workspace.run(&["doctor", "--json", "--state", "none"]).exits(0).json()["state"]["directory"],
+        Value::Null
+    );
 }

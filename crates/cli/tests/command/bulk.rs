@@ -1,6 +1,6 @@
 //! Tests `emend bulk`: rows of JSON in, rows of JSON out.
 
-use crate::bed::Bed;
+use crate::workspace::TestWorkspace;
 use serde_json::{Value, json};
 use std::fs;
 
@@ -10,44 +10,44 @@ fn lines(rows: &[Value]) -> String {
     rows.iter().map(|row| format!("{row}\n")).collect()
 }
 
-fn results(bed: &Bed, name: &str) -> Vec<Value> {
-    bed.get(name).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+fn results(workspace: &TestWorkspace, name: &str) -> Vec<Value> {
+    workspace.get(name).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 /// The names of the partial files of `out`.
-fn partial(bed: &Bed) -> Vec<String> {
-    let names = fs::read_dir(bed.work()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+fn partial(workspace: &TestWorkspace) -> Vec<String> {
+    let names = fs::read_dir(workspace.work()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
     names.filter(|name| name.starts_with("out.")).collect()
 }
 
 #[test]
 fn a_bad_row_has_a_code_and_stops_nothing() {
-    let bed = Bed::new();
+    let workspace = TestWorkspace::new();
     let good = json!({ "id": 7, "before": "one\ntwo\n", "edit": EDIT });
     let rows =
         [good.clone(), json!({ "before": "one\n", "edit": EDIT }), json!({ "before": null, "edit": 3 }), json!([1])];
-    bed.put("in", format!("{}no json\n\n{good}", lines(&rows)));
-    let ran = bed.run(&["bulk", "in", "-o", "out", "--keep", "id"]).exits(0);
+    workspace.put("in", format!("{}no json\n\n{good}", lines(&rows)));
+    let ran = workspace.run(&["bulk", "in", "-o", "out", "--keep", "id"]).exits(0);
     assert!(ran.err.contains("7 rows, of which 5 failed"), "{ran:?}");
     assert!(ran.err.contains("call.invalid: 4 rows, the first in line 3: `before` is null in this row."), "{ran:?}");
     assert!(ran.err.contains("match.not_found: 1 row, in line 2: "), "{ran:?}");
     assert!(ran.err.contains("`--columns ok,code,message,next`"), "{ran:?}");
-    let with_messages = bed.run(&["bulk", "in", "-o", "more", "--columns", "ok,message"]).exits(0);
+    let with_messages = workspace.run(&["bulk", "in", "-o", "more", "--columns", "ok,message"]).exits(0);
     assert!(!with_messages.err.contains("--columns"), "{with_messages:?}");
-    let made = results(&bed, "out");
+    let made = results(&workspace, "out");
     let after = json!({ "id": 7, "ok": true, "code": null, "after": "one\n2\n", "format": "search_replace", "tier": "exact",
         "added": 1, "removed": 1 });
     assert_eq!((&made[0], &made[6], made.len()), (&after, &after, 7));
     let codes: Vec<&str> = made[1..6].iter().map(|row| row["code"].as_str().unwrap()).collect();
     assert_eq!(codes, ["match.not_found", "call.invalid", "call.invalid", "call.invalid", "call.invalid"]);
-    assert_eq!(partial(&bed), [""; 0]);
+    assert_eq!(partial(&workspace), [""; 0]);
 }
 
 #[test]
 fn the_summary_is_one_json_object_on_request() {
-    let bed = Bed::new();
-    bed.put("in", lines(&[json!({ "before": 5, "edit": EDIT }), json!({ "before": "two\n", "edit": EDIT })]));
-    let ran = bed.run(&["bulk", "in", "-o", "out", "--json"]).exits(0);
+    let workspace = TestWorkspace::new();
+    workspace.put("in", lines(&[json!({ "before": 5, "edit": EDIT }), json!({ "before": "two\n", "edit": EDIT })]));
+    let ran = workspace.run(&["bulk", "in", "-o", "out", "--json"]).exits(0);
     let summary: Value = serde_json::from_str(&ran.out).unwrap();
     let failures = json!([{ "code": "call.invalid", "rows": 1, "firstLine": 1,
         "message": "`before` is not a string in this row." }]);
@@ -56,31 +56,31 @@ fn the_summary_is_one_json_object_on_request() {
 
 #[test]
 fn a_second_run_of_the_same_output_is_refused() {
-    let bed = Bed::new();
-    bed.put("in", lines(&[json!({ "before": "two\n", "edit": EDIT })]));
+    let workspace = TestWorkspace::new();
+    workspace.put("in", lines(&[json!({ "before": "two\n", "edit": EDIT })]));
     // A run that cannot finish leaves its partial file.
-    fs::create_dir(bed.work().join("out")).unwrap();
+    fs::create_dir(workspace.work().join("out")).unwrap();
     let args = ["bulk", "in", "-o", "out", "--overwrite"];
-    assert_ne!(bed.run(&args).code, 0);
-    let [part] = &partial(&bed)[..] else { panic!("{:?}", partial(&bed)) };
-    let other = fs::File::open(bed.work().join(part)).unwrap();
+    assert_ne!(workspace.run(&args).code, 0);
+    let [part] = &partial(&workspace)[..] else { panic!("{:?}", partial(&workspace)) };
+    let other = fs::File::open(workspace.work().join(part)).unwrap();
     other.lock().unwrap();
-    let ran = bed.run(&args);
+    let ran = workspace.run(&args);
     assert!(ran.code != 0 && ran.err.contains("[conflict.raced]"), "{ran:?}");
     drop(other);
-    fs::remove_dir(bed.work().join("out")).unwrap();
-    bed.run(&args).exits(0);
+    fs::remove_dir(workspace.work().join("out")).unwrap();
+    workspace.run(&args).exits(0);
 }
 
 #[test]
 fn other_work() {
-    let bed = Bed::new();
+    let workspace = TestWorkspace::new();
     let row =
         json!({ "before": "one\ntwo\n", "edit": EDIT, "after": "one\n", "expected": "one\n2\n", "path": "a.txt" });
-    bed.put("in", lines(&[row]));
+    workspace.put("in", lines(&[row]));
     let made = |args: &[&str]| {
-        bed.run(&[&["bulk", "in", "-o", "out", "--overwrite"], args].concat()).exits(0);
-        results(&bed, "out").remove(0)
+        workspace.run(&[&["bulk", "in", "-o", "out", "--overwrite"], args].concat()).exits(0);
+        results(&workspace, "out").remove(0)
     };
     assert_eq!(made(&["--do", "reward"]), json!({ "reward": 1.0, "ok": true, "code": null, "tier": "exact" }));
     assert_eq!(made(&["--do", "reward", "--measure", "similarity"])["reward"], 1.0);
@@ -93,42 +93,42 @@ fn other_work() {
 
 #[test]
 fn an_interrupted_run_continues_behind_the_last_complete_row() {
-    let bed = Bed::new();
+    let workspace = TestWorkspace::new();
     let rows: Vec<Value> = (0..10_000).map(|id| json!({ "id": id, "before": "one\ntwo\n", "edit": EDIT })).collect();
-    bed.put("in", lines(&rows));
+    workspace.put("in", lines(&rows));
     let args = ["bulk", "in", "-o", "out", "--keep", "id", "--columns", "ok"];
-    bed.run(&args).exits(0);
-    let whole = bed.get("out");
-    fs::remove_file(bed.work().join("out")).unwrap();
+    workspace.run(&args).exits(0);
+    let whole = workspace.get("out");
+    fs::remove_file(workspace.work().join("out")).unwrap();
     // A limit on the size of files ends the first run in the middle of a row.
     let size = whole.len() / 2;
     let mut limited = std::process::Command::new("sh");
     let script = format!("ulimit -f {}; exec \"$0\" \"$@\"", size / 512);
-    limited.args(["-c", &script, env!("CARGO_BIN_EXE_emend")]).args(args).current_dir(bed.work());
-    assert!(!limited.env("EMEND_STATE", bed.beside("state")).output().unwrap().status.success());
-    let [part] = &partial(&bed)[..] else { panic!("{:?}", partial(&bed)) };
-    let done = bed.get(part);
+    limited.args(["-c", &script, env!("CARGO_BIN_EXE_emend")]).args(args).current_dir(workspace.work());
+    assert!(!limited.env("EMEND_STATE", workspace.beside("state")).output().unwrap().status.success());
+    let [part] = &partial(&workspace)[..] else { panic!("{:?}", partial(&workspace)) };
+    let done = workspace.get(part);
     assert!(!done.is_empty() && done.len() < whole.len(), "{}", done.len());
-    let ran = bed.run(&args).exits(0);
+    let ran = workspace.run(&args).exits(0);
     assert!(ran.err.contains(&format!("continued after {} rows", done.matches('\n').count())), "{ran:?}");
-    assert!(bed.get("out") == whole, "the results differ");
-    assert_eq!(partial(&bed), [""; 0]);
+    assert!(workspace.get("out") == whole, "the results differ");
+    assert_eq!(partial(&workspace), [""; 0]);
 }
 
 #[test]
 fn mistakes_are_refused_before_any_work() {
-    let bed = Bed::new();
-    bed.put("in", lines(&[json!({ "before": "", "edit": "" })]));
-    bed.put("out", "");
+    let workspace = TestWorkspace::new();
+    workspace.put("in", lines(&[json!({ "before": "", "edit": "" })]));
+    workspace.put("out", "");
     let refused = |args: &[&str], said: &str| {
-        let ran = bed.run(&[&["bulk", "in", "-o"], args].concat());
+        let ran = workspace.run(&[&["bulk", "in", "-o"], args].concat());
         assert!(ran.code != 0 && ran.err.contains(said), "{ran:?}");
     };
     refused(&["out"], "exists already");
-    let ran = bed.run(&["bulk", "missing", "-o", "new"]).exits(10);
+    let ran = workspace.run(&["bulk", "missing", "-o", "new"]).exits(10);
     assert!(ran.err.contains("[file.not_found]"), "{ran:?}");
     refused(&["new", "--columns", "nothing"], "no field `nothing`");
     refused(&["new", "--do", "reward", "--measure", "nothing"], "not a reward");
     refused(&["new", "--do", "convert"], "--to");
-    assert_eq!((bed.get("out"), bed.work().join("new").exists()), (String::new(), false));
+    assert_eq!((workspace.get("out"), workspace.work().join("new").exists()), (String::new(), false));
 }

@@ -1,14 +1,14 @@
 //! Tests `emend mcp install` and `uninstall` in a home of their own, and doctor's report on clients.
 
-use crate::bed::{Bed, Ran, feed};
+use crate::workspace::{Ran, TestWorkspace, feed};
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 
 /// Creates a home in which every client is installed, with some existing configuration files.
-fn home() -> Bed {
-    let bed = Bed::new();
+fn home() -> TestWorkspace {
+    let workspace = TestWorkspace::new();
     for folder in [
         ".claude",
         ".codex",
@@ -18,14 +18,14 @@ fn home() -> Bed {
         ".config/zed",
         ".config/Claude",
     ] {
-        fs::create_dir_all(bed.beside("home").join(folder)).unwrap();
+        fs::create_dir_all(workspace.beside("home").join(folder)).unwrap();
     }
-    fs::create_dir(bed.work().join(".git")).unwrap();
-    bed
+    fs::create_dir(workspace.work().join(".git")).unwrap();
+    workspace
 }
 
-fn own(bed: &Bed, name: &str, text: &str) -> std::path::PathBuf {
-    let path = bed.beside("home").join(name);
+fn own(workspace: &TestWorkspace, name: &str, text: &str) -> std::path::PathBuf {
+    let path = workspace.beside("home").join(name);
     fs::write(&path, text).unwrap();
     path
 }
@@ -34,8 +34,8 @@ fn program() -> String {
     Path::new(env!("CARGO_BIN_EXE_emend")).canonicalize().unwrap().display().to_string()
 }
 
-fn doctor(bed: &Bed, exit: i32) -> Value {
-    bed.run(&["doctor", "--json"]).exits(exit).json()
+fn doctor(workspace: &TestWorkspace, exit: i32) -> Value {
+    workspace.run(&["doctor", "--json"]).exits(exit).json()
 }
 
 /// Client, its file in the home, the owner's text in it, the start of the entry, and required output.
@@ -87,20 +87,20 @@ const FILES: [(&str, &str, &str, &str); 8] = [
 
 #[test]
 fn every_client_is_installed_and_restored() {
-    let bed = home();
+    let workspace = home();
     for (client, file, text, part) in FILES {
-        let path = bed.beside("home").join(file);
+        let path = workspace.beside("home").join(file);
         if !text.is_empty() {
             fs::write(&path, text).unwrap();
             fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
         }
-        let work = bed.path("");
+        let work = workspace.path("");
         let root = if matches!(client, "cline" | "claude-desktop") { vec!["--root", &*work] } else { vec![] };
         let install = [&["mcp", "install", client], &root[..]].concat();
-        let dry = bed.run(&[&install[..], &["--dry-run"]].concat()).exits(0).out;
+        let dry = workspace.run(&[&install[..], &["--dry-run"]].concat()).exits(0).out;
         assert!(dry.contains('+') && dry.contains("nothing was written"), "{dry}");
         assert_eq!(fs::read_to_string(&path).unwrap_or_default(), text, "{client}: a dry run");
-        let told = bed.run(&install).exits(0).out;
+        let told = workspace.run(&install).exits(0).out;
         let with = fs::read_to_string(&path).unwrap();
         assert!(with.contains(part) && with.contains(&program()), "{client}\n{with}");
         assert!(
@@ -116,37 +116,37 @@ fn every_client_is_installed_and_restored() {
                 assert_eq!(fs::metadata(file).unwrap().permissions().mode() & 0o777, 0o600, "may contain secrets");
             }
         }
-        assert!(bed.run(&install).exits(0).out.contains("nothing to do"), "{client}: again changes nothing");
+        assert!(workspace.run(&install).exits(0).out.contains("nothing to do"), "{client}: again changes nothing");
         assert_eq!(fs::read_to_string(&path).unwrap(), with);
-        let found = doctor(&bed, 0)["clients"].clone();
+        let found = doctor(&workspace, 0)["clients"].clone();
         let row = found.as_array().unwrap().iter().find(|row| row["client"] == client).unwrap();
         assert!(
             row["works"] == true && row["tools"].as_u64() > Some(3) && row["version"] == env!("CARGO_PKG_VERSION"),
             "{row}"
         );
-        bed.run(&["mcp", "uninstall", client]).exits(0);
+        workspace.run(&["mcp", "uninstall", client]).exits(0);
         if text.is_empty() {
             assert!(!path.exists(), "{client}: the file that was created is removed");
             continue;
         }
         assert_eq!(fs::read(&path).unwrap(), text.as_bytes(), "{client}: every byte is as before");
         assert!(!backup.exists(), "{client}: the backup of what is there is removed");
-        assert!(bed.run(&["mcp", "uninstall", client]).exits(0).out.contains("nothing to do"));
+        assert!(workspace.run(&["mcp", "uninstall", client]).exits(0).out.contains("nothing to do"));
     }
-    assert_eq!(doctor(&bed, 0)["clients"], Value::Array(vec![]));
+    assert_eq!(doctor(&workspace, 0)["clients"], Value::Array(vec![]));
 }
 
 #[test]
 fn requested_arguments_are_in_the_entry() {
-    let bed = home();
+    let workspace = home();
     let args = |words: &[&str], file: &str| {
-        bed.run(&[&["mcp", "install"], words].concat()).exits(0);
-        let text = fs::read_to_string(bed.beside(file)).unwrap();
+        workspace.run(&[&["mcp", "install"], words].concat()).exits(0);
+        let text = fs::read_to_string(workspace.beside(file)).unwrap();
         let json: Value = serde_json::from_str(&text).unwrap();
         json["mcpServers"]["emend"]["args"].to_string()
     };
     assert_eq!(args(&["claude-code"], "home/.claude.json"), r#"["mcp"]"#);
-    let work = bed.work().display().to_string();
+    let work = workspace.work().display().to_string();
     let two = ["claude-code", "--profile", "hashline", "--root", ".", "--root", "/usr"];
     assert_eq!(
         args(&two, "home/.claude.json"),
@@ -162,194 +162,194 @@ fn requested_arguments_are_in_the_entry() {
         (&["emacs"], 2, "claude-desktop"),
         (&["cursor", "--profile", "x"], 2, "hashline"),
     ] {
-        let Ran { err, .. } = bed.run(&[&["mcp", "install"], words].concat()).exits(exit);
+        let Ran { err, .. } = workspace.run(&[&["mcp", "install"], words].concat()).exits(exit);
         assert!(err.contains(part), "{words:?} {err}");
     }
-    bed.run(&["mcp", "--profile", "claude", "install", "cursor"]).exits(2);
+    workspace.run(&["mcp", "--profile", "claude", "install", "cursor"]).exits(2);
 }
 
 #[test]
 fn built_in_tools_are_replaced_and_restored() {
-    let bed = home();
+    let workspace = home();
     let text =
         "{\n  \"permissions\": {\n    \"deny\": [\n      \"Read(.env)\", // secret\n      \"Write\"\n    ]\n  }\n}\n";
-    let settings = own(&bed, ".claude/settings.json", text);
-    let told = bed.run(&["mcp", "install", "claude-code", "--replace-builtins"]).exits(0).out;
+    let settings = own(&workspace, ".claude/settings.json", text);
+    let told = workspace.run(&["mcp", "install", "claude-code", "--replace-builtins"]).exits(0).out;
     assert!(told.contains("can no longer use its own Edit, NotebookEdit"), "{told}");
-    let servers = fs::read_to_string(bed.beside("home/.claude.json")).unwrap();
+    let servers = fs::read_to_string(workspace.beside("home/.claude.json")).unwrap();
     assert!(servers.contains("\"args\": [\"mcp\", \"--profile\", \"claude\"]"), "{servers}");
     assert!(fs::read_to_string(&settings).unwrap().contains("\"Write\",\n      \"Edit\",\n"));
     // Installing again without the flag keeps the denied tools; they are remembered until uninstallation.
-    bed.run(&["mcp", "install", "claude-code"]).exits(0);
+    workspace.run(&["mcp", "install", "claude-code"]).exits(0);
     assert!(fs::read_to_string(&settings).unwrap().contains("\"NotebookEdit\""));
-    let told = bed.run(&["mcp", "uninstall", "claude-code"]).exits(0).out;
+    let told = workspace.run(&["mcp", "uninstall", "claude-code"]).exits(0).out;
     assert!(told.contains("has its own Edit, NotebookEdit again"), "{told}");
     assert_eq!(fs::read_to_string(&settings).unwrap(), text, "Write was denied by its owner");
     // With an invalid settings file the server entries stay unchanged, too.
     fs::write(&settings, "{,}").unwrap();
-    let error = bed.run(&["mcp", "install", "claude-code", "--replace-builtins"]).exits(2).err;
+    let error = workspace.run(&["mcp", "install", "claude-code", "--replace-builtins"]).exits(2).err;
     assert!(error.contains("settings.json:1:2"), "{error}");
-    assert!(!bed.beside("home/.claude.json").exists(), "it was removed with our entry, and is not created");
+    assert!(!workspace.beside("home/.claude.json").exists(), "it was removed with our entry, and is not created");
 }
 
 #[test]
 fn second_installation_keeps_the_backup_of_the_original() {
-    let bed = home();
+    let workspace = home();
     let original = "{ \"theme\": \"mine\" }\n";
-    let path = own(&bed, ".cursor/mcp.json", original);
+    let path = own(&workspace, ".cursor/mcp.json", original);
     let backup = path.with_file_name("mcp.json.emend-backup");
     for args in [&["--profile", "default"][..], &["--profile", "hashline"]] {
-        bed.run(&[&["mcp", "install", "cursor"], args].concat()).exits(0);
+        workspace.run(&[&["mcp", "install", "cursor"], args].concat()).exits(0);
         assert_eq!(fs::read_to_string(&backup).unwrap(), original, "{args:?}");
     }
     // A change by the owner stays.
     let changed = fs::read_to_string(&path).unwrap().replace("mine", "other");
     fs::write(&path, changed).unwrap();
-    bed.run(&["mcp", "uninstall", "cursor"]).exits(0);
+    workspace.run(&["mcp", "uninstall", "cursor"]).exits(0);
     assert_eq!(fs::read_to_string(&path).unwrap(), original.replace("mine", "other"));
     assert!(!backup.exists());
 }
 
 #[test]
 fn uninstallation_removes_what_was_created() {
-    let bed = Bed::new();
-    fs::create_dir_all(bed.beside("home/.config")).unwrap();
-    let before = std::process::Command::new("find").arg(bed.beside("home")).output().unwrap().stdout;
+    let workspace = TestWorkspace::new();
+    fs::create_dir_all(workspace.beside("home/.config")).unwrap();
+    let before = std::process::Command::new("find").arg(workspace.beside("home")).output().unwrap().stdout;
     for (client, scope) in [("cursor", "user"), ("codex", "user"), ("zed", "user"), ("claude-code", "project")] {
         let more: &[&str] = if client == "claude-code" { &["--replace-builtins"] } else { &[] };
         let args = [&["mcp", "install", client, "--scope", scope, "--force"], more].concat();
-        bed.run(&args).exits(0);
-        bed.run(&args).exits(0);
-        bed.run(&["mcp", "uninstall", client, "--scope", scope]).exits(0);
-        let after = std::process::Command::new("find").arg(bed.beside("home")).output().unwrap().stdout;
+        workspace.run(&args).exits(0);
+        workspace.run(&args).exits(0);
+        workspace.run(&["mcp", "uninstall", client, "--scope", scope]).exits(0);
+        let after = std::process::Command::new("find").arg(workspace.beside("home")).output().unwrap().stdout;
         assert_eq!(String::from_utf8(after).unwrap(), String::from_utf8(before.clone()).unwrap(), "{client}");
     }
-    assert_eq!(fs::read_dir(bed.work()).unwrap().count(), 0);
+    assert_eq!(fs::read_dir(workspace.work()).unwrap().count(), 0);
 }
 
 #[test]
 fn client_on_the_search_path_needs_no_force() {
-    let bed = Bed::new();
-    let program = bed.beside("bin/codex");
+    let workspace = TestWorkspace::new();
+    let program = workspace.beside("bin/codex");
     fs::create_dir_all(program.parent().unwrap()).unwrap();
     fs::write(&program, "").unwrap();
-    let mut command = bed.command(&["mcp", "install", "codex"]);
-    command.env("PATH", bed.beside("bin"));
+    let mut command = workspace.command(&["mcp", "install", "codex"]);
+    command.env("PATH", workspace.beside("bin"));
     feed(command, b"").exits(0);
-    assert!(bed.beside("home/.codex/config.toml").is_file());
+    assert!(workspace.beside("home/.codex/config.toml").is_file());
 }
 
 #[test]
 fn own_reads_of_the_client_count_for_the_server() {
-    let bed = home();
-    bed.put("a.txt", "one\n");
-    bed.run(&["mcp", "install", "claude-code", "--replace-builtins"]).exits(0);
-    let settings = fs::read_to_string(bed.beside("home/.claude/settings.json")).unwrap();
+    let workspace = home();
+    workspace.put("a.txt", "one\n");
+    workspace.run(&["mcp", "install", "claude-code", "--replace-builtins"]).exits(0);
+    let settings = fs::read_to_string(workspace.beside("home/.claude/settings.json")).unwrap();
     let settings: Value = serde_json::from_str(&settings).unwrap();
     let hook = &settings["hooks"]["PostToolUse"][0];
     assert_eq!(hook["matcher"], "Read|Edit|Write|NotebookEdit|Bash");
-    let edit = json!({ "file_path": bed.path("a.txt"), "old_string": "one", "new_string": "two" });
+    let edit = json!({ "file_path": workspace.path("a.txt"), "old_string": "one", "new_string": "two" });
     let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
         "params": { "name": "Edit", "arguments": edit } });
-    let serve = || bed.feed(&["mcp", "--profile", "claude"], call.to_string()).exits(0).json()["result"].clone();
+    let serve = || workspace.feed(&["mcp", "--profile", "claude"], call.to_string()).exits(0).json()["result"].clone();
     assert_eq!(serve()["isError"], true, "it was not read");
-    let event = json!({ "session_id": "x", "cwd": bed.work(), "tool_name": "Read",
-        "tool_input": { "file_path": bed.path("a.txt") } });
+    let event = json!({ "session_id": "x", "cwd": workspace.work(), "tool_name": "Read",
+        "tool_input": { "file_path": workspace.path("a.txt") } });
     let mut shell = std::process::Command::new("sh");
-    shell.arg("-c").arg(hook["hooks"][0]["command"].as_str().unwrap()).current_dir(bed.work());
-    shell.env("HOME", bed.beside("home")).env("EMEND_STATE", bed.beside("state"));
+    shell.arg("-c").arg(hook["hooks"][0]["command"].as_str().unwrap()).current_dir(workspace.work());
+    shell.env("HOME", workspace.beside("home")).env("EMEND_STATE", workspace.beside("state"));
     feed(shell, event.to_string().as_bytes()).exits(0);
     assert_eq!(serve()["isError"], false);
-    assert_eq!(bed.get("a.txt"), "two\n");
+    assert_eq!(workspace.get("a.txt"), "two\n");
 }
 
 #[test]
 fn files_denied_to_claude_code_stay_denied_after_replacing_its_tools() {
-    let bed = home();
-    bed.put("a.txt", "a\n");
-    bed.put("gen/b.txt", "b\n");
-    fs::create_dir_all(bed.beside("home/.config/emendate")).unwrap();
-    own(&bed, ".config/emendate/config.toml", "[policy]\nimport = ['claude-code']\n");
-    own(&bed, ".claude/settings.json", "{\"permissions\": {\"deny\": [\"Edit(gen/**)\"]}}");
-    bed.run(&["mcp", "install", "claude-code", "--replace-builtins"]).exits(0);
-    bed.run(&["edit", "a.txt", "--old", "a", "--new", "A"]).exits(0);
-    bed.run(&["edit", "gen/b.txt", "--old", "b", "--new", "B"]).exits(14);
+    let workspace = home();
+    workspace.put("a.txt", "a\n");
+    workspace.put("gen/b.txt", "b\n");
+    fs::create_dir_all(workspace.beside("home/.config/emendate")).unwrap();
+    own(&workspace, ".config/emendate/config.toml", "[policy]\nimport = ['claude-code']\n");
+    own(&workspace, ".claude/settings.json", "{\"permissions\": {\"deny\": [\"Edit(gen/**)\"]}}");
+    workspace.run(&["mcp", "install", "claude-code", "--replace-builtins"]).exits(0);
+    workspace.run(&["edit", "a.txt", "--old", "a", "--new", "A"]).exits(0);
+    workspace.run(&["edit", "gen/b.txt", "--old", "b", "--new", "B"]).exits(14);
 }
 
 #[test]
 fn protected_and_invalid_files_stay_unchanged() {
-    let bed = home();
-    let broken = own(&bed, ".cursor/mcp.json", "{\n  \"mcpServers\": {\n    \"a\": {},,\n  }\n}\n");
+    let workspace = home();
+    let broken = own(&workspace, ".cursor/mcp.json", "{\n  \"mcpServers\": {\n    \"a\": {},,\n  }\n}\n");
     for command in [&["mcp", "install", "cursor"][..], &["mcp", "uninstall", "cursor"]] {
-        let error = bed.run(command).exits(2).err;
+        let error = workspace.run(command).exits(2).err;
         assert!(error.contains("mcp.json:3:13: ") && error.contains("\"a\": {},,"), "{error}");
     }
     assert!(!broken.with_file_name("mcp.json.emend-backup").exists());
-    let found = doctor(&bed, 1);
+    let found = doctor(&workspace, 1);
     assert!(found["problems"][0].as_str().unwrap().contains("mcp.json:3:13"), "{found}");
     // The user's own rules apply to this command, too.
     fs::write(&broken, "{}").unwrap();
-    bed.run(&["mcp", "install", "cursor", "--deny", "~/.cursor/**"]).exits(14);
+    workspace.run(&["mcp", "install", "cursor", "--deny", "~/.cursor/**"]).exits(14);
     assert_eq!(fs::read_to_string(&broken).unwrap(), "{}");
     assert!(!broken.with_file_name("mcp.json.emend-backup").exists(), "a refused change has no backup");
     // A project's file must not be a link to elsewhere; a user's own may be.
-    fs::write(bed.beside("elsewhere.json"), "{}").unwrap();
-    symlink(bed.beside("elsewhere.json"), bed.work().join(".mcp.json")).unwrap();
-    bed.run(&["mcp", "install", "claude-code", "--scope", "project"]).exits(14);
-    assert_eq!(fs::read_to_string(bed.beside("elsewhere.json")).unwrap(), "{}");
+    fs::write(workspace.beside("elsewhere.json"), "{}").unwrap();
+    symlink(workspace.beside("elsewhere.json"), workspace.work().join(".mcp.json")).unwrap();
+    workspace.run(&["mcp", "install", "claude-code", "--scope", "project"]).exits(14);
+    assert_eq!(fs::read_to_string(workspace.beside("elsewhere.json")).unwrap(), "{}");
     fs::remove_file(&broken).unwrap();
-    symlink(bed.beside("elsewhere.json"), &broken).unwrap();
-    let error = bed.run(&["mcp", "install", "cursor"]).exits(14).err;
+    symlink(workspace.beside("elsewhere.json"), &broken).unwrap();
+    let error = workspace.run(&["mcp", "install", "cursor"]).exits(14).err;
     assert!(error.contains("is a symbolic link to") && error.contains("--follow-links"), "{error}");
-    assert_eq!(fs::read_to_string(bed.beside("elsewhere.json")).unwrap(), "{}");
-    bed.run(&["mcp", "install", "cursor", "--follow-links"]).exits(0);
-    assert!(broken.is_symlink() && fs::read_to_string(bed.beside("elsewhere.json")).unwrap().contains("emend"));
-    fs::remove_file(bed.beside("elsewhere.json")).unwrap();
-    assert!(bed.run(&["mcp", "install", "cursor", "--follow-links"]).exits(14).err.contains("does not exist"));
+    assert_eq!(fs::read_to_string(workspace.beside("elsewhere.json")).unwrap(), "{}");
+    workspace.run(&["mcp", "install", "cursor", "--follow-links"]).exits(0);
+    assert!(broken.is_symlink() && fs::read_to_string(workspace.beside("elsewhere.json")).unwrap().contains("emend"));
+    fs::remove_file(workspace.beside("elsewhere.json")).unwrap();
+    assert!(workspace.run(&["mcp", "install", "cursor", "--follow-links"]).exits(14).err.contains("does not exist"));
 }
 
 #[test]
 fn absent_clients_need_force() {
-    let bed = Bed::new();
-    let error = bed.run(&["mcp", "install", "zed"]).exits(10).err;
+    let workspace = TestWorkspace::new();
+    let error = workspace.run(&["mcp", "install", "zed"]).exits(10).err;
     assert!(error.contains("does not seem to be installed") && error.contains("--force"), "{error}");
-    assert!(!bed.beside("home").exists());
-    bed.run(&["mcp", "install", "zed", "--scope", "project"]).exits(0);
-    assert!(bed.get(".zed/settings.json").contains("context_servers"));
-    bed.run(&["mcp", "install", "zed", "--force"]).exits(0);
-    assert!(bed.beside("home/.config/zed/settings.json").is_file());
+    assert!(!workspace.beside("home").exists());
+    workspace.run(&["mcp", "install", "zed", "--scope", "project"]).exits(0);
+    assert!(workspace.get(".zed/settings.json").contains("context_servers"));
+    workspace.run(&["mcp", "install", "zed", "--force"]).exits(0);
+    assert!(workspace.beside("home/.config/zed/settings.json").is_file());
     // Environment variables move a client's files.
-    let mut command = bed.command(&["mcp", "install", "codex"]);
-    fs::create_dir(bed.beside("codex")).unwrap();
-    command.env("CODEX_HOME", bed.beside("codex"));
+    let mut command = workspace.command(&["mcp", "install", "codex"]);
+    fs::create_dir(workspace.beside("codex")).unwrap();
+    command.env("CODEX_HOME", workspace.beside("codex"));
     feed(command, b"").exits(0);
-    assert!(bed.beside("codex/config.toml").is_file());
+    assert!(workspace.beside("codex/config.toml").is_file());
 }
 
 #[test]
 fn installation_is_an_operation_of_the_history() {
-    let bed = home();
-    let path = own(&bed, ".cursor/mcp.json", "{ /* mine */ }\n");
-    let told = bed.run(&["mcp", "install", "cursor"]).exits(0).out;
+    let workspace = home();
+    let path = own(&workspace, ".cursor/mcp.json", "{ /* mine */ }\n");
+    let told = workspace.run(&["mcp", "install", "cursor"]).exits(0).out;
     let undo = told.lines().find_map(|line| line.strip_prefix("undo: emend ")).unwrap().replace('\'', "");
     let words: Vec<&str> = undo.split(' ').collect();
-    bed.run(&words).exits(0);
+    workspace.run(&words).exits(0);
     assert_eq!(fs::read_to_string(&path).unwrap(), "{ /* mine */ }\n");
-    let data = bed.run(&["mcp", "install", "cursor", "--json"]).exits(0).json();
+    let data = workspace.run(&["mcp", "install", "cursor", "--json"]).exits(0).json();
     assert!(data["data"]["files"][0]["operation"].is_string() && data["data"]["client"] == "cursor", "{data}");
-    let error = bed.run(&["mcp", "install", "claude-desktop", "--json"]).exits(2).json();
+    let error = workspace.run(&["mcp", "install", "claude-desktop", "--json"]).exits(2).json();
     assert_eq!(error["code"], "call.invalid");
 }
 
 #[test]
 fn doctor_reports_broken_client_entries() {
-    let bed = home();
+    let workspace = home();
     let entry = |command: &str, args: &str, env: &str| {
         let entry = format!(
             "{{\"mcpServers\": {{\"emend\": {{\"command\": \"{command}\", \"args\": {args}, \"env\": {env}}}}}}}"
         );
-        own(&bed, ".cursor/mcp.json", &entry);
-        let found = doctor(&bed, 1);
+        own(&workspace, ".cursor/mcp.json", &entry);
+        let found = doctor(&workspace, 1);
         let (what, row) = (found["problems"][0].as_str().unwrap().to_owned(), &found["clients"][0]);
         assert!(row["works"] == false && what.contains("emend setup --client cursor"), "{found}");
         what
@@ -363,44 +363,44 @@ fn doctor_reports_broken_client_entries() {
     // Another program and an old version both work and are reported.
     let other = empty.replace("[]", "[{}]");
     own(
-        &bed,
+        &workspace,
         ".cursor/mcp.json",
         &format!("{{\"mcpServers\": {{\"emend\": {{\"command\": \"/bin/sh\", \"args\": [\"-c\", \"{other}\"]}}}}}}"),
     );
-    let found = doctor(&bed, 0);
+    let found = doctor(&workspace, 0);
     let told = found["notices"].to_string();
     assert!(told.contains("Cursor starts /bin/sh; this program is") && told.contains("version 0.0.1"), "{found}");
-    assert!(bed.run(&["doctor"]).exits(0).out.contains("client    Cursor: answers in"));
+    assert!(workspace.run(&["doctor"]).exits(0).out.contains("client    Cursor: answers in"));
 }
 
 #[test]
 fn servers_configured_by_a_repository_are_not_started() {
-    let bed = home();
-    let mark = bed.beside("mark").display().to_string();
+    let workspace = home();
+    let mark = workspace.beside("mark").display().to_string();
     let program = program();
     for (command, args, env) in [
         ("/bin/sh", format!("[\"-c\", \"touch {mark}\"]"), "{}".to_owned()),
         (&*program, "[\"write\", \"x.txt\"]".to_owned(), "{}".to_owned()),
         (&*program, "[\"mcp\", \"install\", \"codex\"]".to_owned(), "{}".to_owned()),
     ] {
-        bed.put(
+        workspace.put(
             ".mcp.json",
             format!(
                 "{{\"mcpServers\": {{\"emend\": {{\"command\": \"{command}\", \"args\": {args}, \"env\": {env}}}}}}}"
             ),
         );
-        let found = doctor(&bed, 0);
+        let found = doctor(&workspace, 0);
         assert!(found["clients"][0]["skipped"].is_string(), "{found}");
-        assert!(!Path::new(&mark).exists() && !bed.beside("home/.codex/config.toml").exists());
+        assert!(!Path::new(&mark).exists() && !workspace.beside("home/.codex/config.toml").exists());
     }
     // The entry starts this program as a server, but sets variables that could change how it runs.
     let env = "{\"LD_PRELOAD\": \"/gone.so\", \"EMEND_PROFILE\": \"claude\"}";
-    bed.put(
+    workspace.put(
         ".mcp.json",
         format!(
             "{{\"mcpServers\": {{\"emend\": {{\"command\": \"{program}\", \"args\": [\"mcp\"], \"env\": {env}}}}}}}"
         ),
     );
-    let found = doctor(&bed, 0);
+    let found = doctor(&workspace, 0);
     assert_eq!((&found["clients"][0]["works"], &found["clients"][0]["tools"]), (&true.into(), &5.into()), "{found}");
 }

@@ -1,7 +1,7 @@
 //! Tests damaged histories: missing operations are reported, and nothing older is undone or redone unless it is named.
 
-use crate::bed::Bed;
 use crate::state::database;
+use crate::workspace::TestWorkspace;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -26,7 +26,7 @@ fn put_back(dir: &Path, files: &Files) {
 
 /// A workspace with five operations, the fourth of which undid the third, and the directory of its history.
 struct Used {
-    bed: Bed,
+    workspace: TestWorkspace,
     history: PathBuf,
     state: Files,
     work: Files,
@@ -36,19 +36,20 @@ struct Used {
 
 impl Used {
     fn new() -> Used {
-        let bed = Bed::with("one\n\ntwo\n\nthree\n\nfour\n");
-        let edit = |old: &str| drop(bed.run(&["edit", "a.txt", "--old", old, "--new", &old.to_uppercase()]).exits(0));
+        let workspace = TestWorkspace::with("one\n\ntwo\n\nthree\n\nfour\n");
+        let edit =
+            |old: &str| drop(workspace.run(&["edit", "a.txt", "--old", old, "--new", &old.to_uppercase()]).exits(0));
         ["one", "two", "three"].into_iter().for_each(edit);
-        bed.run(&["undo"]).exits(0);
-        let before = files(&bed.work());
+        workspace.run(&["undo"]).exits(0);
+        let before = files(&workspace.work());
         edit("four");
-        let history = database(&bed).parent().unwrap().to_owned();
-        Used { state: files(&history), work: files(&bed.work()), before, bed, history }
+        let history = database(&workspace).parent().unwrap().to_owned();
+        Used { state: files(&history), work: files(&workspace.work()), before, workspace, history }
     }
 
     fn put_back(&self) {
         put_back(&self.history, &self.state);
-        put_back(&self.bed.work(), &self.work);
+        put_back(&self.workspace.work(), &self.work);
     }
 
     fn log(&self) -> PathBuf {
@@ -56,11 +57,11 @@ impl Used {
     }
 
     fn now(&self) -> Files {
-        files(&self.bed.work())
+        files(&self.workspace.work())
     }
 
     fn history(&self) -> Value {
-        self.bed.run(&["history", "--json"]).exits(0).json()
+        self.workspace.run(&["history", "--json"]).exits(0).json()
     }
 
     /// Damages the history and checks what undo does. Returns true if the last operation was lost.
@@ -68,8 +69,9 @@ impl Used {
         self.put_back();
         harm();
         // Damage found in the middle of a call makes that call fail; the next one works.
-        let run =
-            |args: &[&str]| Some(self.bed.run(args)).filter(|ran| ran.code != 20).unwrap_or_else(|| self.bed.run(args));
+        let run = |args: &[&str]| {
+            Some(self.workspace.run(args)).filter(|ran| ran.code != 20).unwrap_or_else(|| self.workspace.run(args))
+        };
         let redone = run(&["redo"]);
         assert!(redone.code != 0 && self.now() == self.work, "{what}: {redone:?}");
         let undone = run(&["undo"]);
@@ -83,7 +85,7 @@ impl Used {
         assert_eq!(self.now(), self.work, "{what}: {undone:?}");
         assert!(undone.err.contains("damaged") || undone.err.contains("nothing to undo"), "{what}: {undone:?}");
         assert!(past["data"]["missing"].is_array(), "{what}: {past:#}");
-        let doctor = self.bed.run(&["doctor"]);
+        let doctor = self.workspace.run(&["doctor"]);
         assert!(doctor.out.contains("missing from the history"), "{what}: {doctor:?}");
         self.goes_on(what);
         true
@@ -91,21 +93,21 @@ impl Used {
 
     /// Later operations can be undone, earlier ones only by name.
     fn goes_on(&self, what: &str) {
-        self.bed.run(&["edit", "a.txt", "--old", "FOUR", "--new", "five"]).exits(0);
-        self.bed.run(&["undo"]).exits(0);
+        self.workspace.run(&["edit", "a.txt", "--old", "FOUR", "--new", "five"]).exits(0);
+        self.workspace.run(&["undo"]).exits(0);
         assert_eq!(self.now(), self.work, "{what}");
-        self.bed.run(&["redo"]).exits(0);
-        self.bed.run(&["undo"]).exits(0);
-        let undone = self.bed.run(&["undo"]);
+        self.workspace.run(&["redo"]).exits(0);
+        self.workspace.run(&["undo"]).exits(0);
+        let undone = self.workspace.run(&["undo"]);
         assert!(matches!(undone.code, 10 | 12) && self.now() == self.work, "{what}: {undone:?}");
         let past = self.history();
         let all = past["data"]["operations"].as_array().unwrap();
         let ids = all.iter().filter_map(|it| it["id"].as_str());
         let Some(first) = ids.into_iter().find(|id| id.starts_with("1-")) else { return };
         // Either its content is restored, or it was lost with later operations; no other content appears.
-        let restored = self.bed.run(&["restore", &format!("a.txt@{first}^")]);
+        let restored = self.workspace.run(&["restore", &format!("a.txt@{first}^")]);
         match restored.code {
-            0 => assert_eq!(self.bed.get("a.txt"), "one\n\ntwo\n\nthree\n\nfour\n", "{what}"),
+            0 => assert_eq!(self.workspace.get("a.txt"), "one\n\ntwo\n\nthree\n\nfour\n", "{what}"),
             code => assert!(code == 17 && self.now() == self.work, "{what}: {restored:?}"),
         }
     }
@@ -142,11 +144,11 @@ fn emptied_or_removed_history_file_undoes_nothing_older() {
     }
     // An earlier state of the database, as from a backup.
     used.put_back();
-    used.bed.run(&["undo", "2"]).exits(0);
+    used.workspace.run(&["undo", "2"]).exits(0);
     let work = used.now();
     for name in ["sessions.db", "sessions.db-wal"] {
         fs::write(used.history.join(name), &used.state[&OsString::from(name)]).unwrap();
     }
-    let undone = used.bed.run(&["undo"]).exits(12);
+    let undone = used.workspace.run(&["undo"]).exits(12);
     assert!(undone.err.contains("operation 6 is missing") && used.now() == work, "{undone:?}");
 }

@@ -1,7 +1,7 @@
 //! Tests that `--dry-run` writes nothing, whatever the command.
 
-use crate::bed::Bed;
 use crate::questions::{abandoned, configure};
+use crate::workspace::TestWorkspace;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,10 +15,10 @@ struct DryCommand {
 }
 
 /// Returns every command of the program, as its help lists them: `read`, `mcp install` …
-fn commands(bed: &Bed) -> Vec<String> {
+fn commands(workspace: &TestWorkspace) -> Vec<String> {
     let mut all = Vec::new();
-    for command in listed(bed, &[]) {
-        let below = listed(bed, &[&command]);
+    for command in listed(workspace, &[]) {
+        let below = listed(workspace, &[&command]);
         all.extend(below.iter().map(|sub| format!("{command} {sub}")));
         // `mcp` is a command itself, too.
         if below.is_empty() || command == "mcp" {
@@ -30,8 +30,8 @@ fn commands(bed: &Bed) -> Vec<String> {
 }
 
 /// Returns the names in the list of commands in a help text.
-fn listed(bed: &Bed, words: &[&str]) -> Vec<String> {
-    let help = bed.run(&[words, &["-h"]].concat()).exits(0).out;
+fn listed(workspace: &TestWorkspace, words: &[&str]) -> Vec<String> {
+    let help = workspace.run(&[words, &["-h"]].concat()).exits(0).out;
     let Some((_, list)) = help.split_once("\nCommands:\n") else { return Vec::new() };
     let rows = list.lines().take_while(|line| !line.is_empty());
     // A description that is continued on the next line is indented further.
@@ -41,17 +41,17 @@ fn listed(bed: &Bed, words: &[&str]) -> Vec<String> {
 
 /// Returns a call of every command that would write if it were not for `--dry-run`.
 #[expect(clippy::too_many_lines, reason = "a row for each command")]
-fn calls(bed: &Bed) -> BTreeMap<&'static str, DryCommand> {
-    let path = bed.path("a.txt");
+fn calls(workspace: &TestWorkspace) -> BTreeMap<&'static str, DryCommand> {
+    let path = workspace.path("a.txt");
     let edit = json!({ "old_string": "one", "new_string": "two" });
     let edit_call = json!({ "file_path": path, "old_string": "one", "new_string": "two" });
     let request = json!({ "id": 1, "tool": "edit", "input": edit_call });
     let mcp = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
         "params": { "name": "edit", "arguments": edit_call } });
-    let hook = json!({ "session_id": "s", "cwd": bed.work(), "tool_name": "Edit", "tool_input": edit_call });
+    let hook = json!({ "session_id": "s", "cwd": workspace.work(), "tool_name": "Edit", "tool_input": edit_call });
     let blocks = "a.txt\n<<<<<<< SEARCH\none\n=======\ntwo\n>>>>>>> REPLACE\n";
     let none = String::new;
-    let question = bed.run(&["pending", "--json"]).exits(0).json()["data"]["questions"][0]["id"].clone();
+    let question = workspace.run(&["pending", "--json"]).exits(0).json()["data"]["questions"][0]["id"].clone();
     let (question, corrected) = (question.as_str().unwrap(), format!("{} --from a.txt", question.as_str().unwrap()));
     let rows: [(&str, &str, String); 42] = [
         ("read", "a.txt", none()),
@@ -150,43 +150,43 @@ fn differing(before: &Tree, after: &Tree) -> Vec<String> {
 }
 
 /// Creates a project with a history in which the last operation is undone, and a client with our server.
-fn project() -> Bed {
-    let bed = Bed::with("one\n");
-    bed.put("code.rs", "fn one() {}\n");
-    bed.put(
+fn project() -> TestWorkspace {
+    let workspace = TestWorkspace::with("one\n");
+    workspace.put("code.rs", "fn one() {}\n");
+    workspace.put(
         "rows.ndjson",
         "{\"before\": \"a\\n\", \"edit\": \"a.txt\\n<<<<<<< SEARCH\\na\\n=======\\nb\\n>>>>>>> REPLACE\\n\"}\n",
     );
-    bed.put("emend.toml", "[policy]\ndeny = ['secret']\n");
-    bed.put("n.ipynb", r#"{"cells":[{"cell_type":"code","id":"c1","metadata":{},"execution_count":null,"outputs":[],"source":["x=1"]}],"metadata":{},"nbformat":4,"nbformat_minor":5}"#);
+    workspace.put("emend.toml", "[policy]\ndeny = ['secret']\n");
+    workspace.put("n.ipynb", r#"{"cells":[{"cell_type":"code","id":"c1","metadata":{},"execution_count":null,"outputs":[],"source":["x=1"]}],"metadata":{},"nbformat":4,"nbformat_minor":5}"#);
     for text in ["first\n", "second\n", "one\n"] {
-        bed.feed(&["write", "a.txt"], text).exits(0);
+        workspace.feed(&["write", "a.txt"], text).exits(0);
     }
-    bed.run(&["undo"]).exits(0);
-    bed.run(&["redo"]).exits(0);
-    bed.feed(&["write", "a.txt"], "taken back\n").exits(0);
-    bed.run(&["undo"]).exits(0);
-    bed.run(&["trust"]).exits(0);
-    bed.run(&["--session", "nobody", "comment", "1", "-m", "open"]).exits(0);
-    bed.run(&["mcp", "install", "codex", "--force"]).exits(0);
-    bed.put("asked.txt", "one\ntwo\n");
-    configure(&bed, "asked.txt", "wait_seconds = 600");
-    abandoned(&bed, "asked.txt");
-    bed
+    workspace.run(&["undo"]).exits(0);
+    workspace.run(&["redo"]).exits(0);
+    workspace.feed(&["write", "a.txt"], "taken back\n").exits(0);
+    workspace.run(&["undo"]).exits(0);
+    workspace.run(&["trust"]).exits(0);
+    workspace.run(&["--session", "nobody", "comment", "1", "-m", "open"]).exits(0);
+    workspace.run(&["mcp", "install", "codex", "--force"]).exits(0);
+    workspace.put("asked.txt", "one\ntwo\n");
+    configure(&workspace, "asked.txt", "wait_seconds = 600");
+    abandoned(&workspace, "asked.txt");
+    workspace
 }
 
 #[test]
 fn no_command_writes_in_a_dry_run() {
-    let bed = project();
-    let mut calls = calls(&bed);
-    assert_eq!(commands(&bed), calls.keys().copied().collect::<Vec<_>>(), "every command is tried");
+    let workspace = project();
+    let mut calls = calls(&workspace);
+    assert_eq!(commands(&workspace), calls.keys().copied().collect::<Vec<_>>(), "every command is tried");
     let revoke = ["trust", "--revoke", "--dry-run"].map(str::to_owned).to_vec();
     calls.insert("trust --revoke", DryCommand { words: revoke, input: String::new() });
-    let everything = bed.beside("");
+    let everything = workspace.beside("");
     for (name, call) in calls {
         let before = tree(&everything);
         let words: Vec<&str> = call.words.iter().map(String::as_str).collect();
-        let ran = bed.feed(&words, &call.input);
+        let ran = workspace.feed(&words, &call.input);
         assert_eq!(ran.code, 0, "{name}: {ran:?}");
         assert_eq!(differing(&before, &tree(&everything)), Vec::<String>::new(), "{name}");
     }
@@ -194,23 +194,23 @@ fn no_command_writes_in_a_dry_run() {
 
 #[test]
 fn dry_run_says_what_would_be() {
-    let bed = project();
+    let workspace = project();
     let gc = ["gc", "--days", "0"];
-    let dry = bed.run(&[&gc[..], &["--dry-run"]].concat()).exits(0).out;
-    let really = bed.run(&gc).exits(0).out;
+    let dry = workspace.run(&[&gc[..], &["--dry-run"]].concat()).exits(0).out;
+    let really = workspace.run(&gc).exits(0).out;
     let counts = |text: &str| text.split_once(": ").map(|(_, counts)| counts.replace("would be", "were"));
     assert!(dry.starts_with("Would free ") && really.starts_with("Freed "), "{dry}{really}");
     assert_eq!(counts(&dry), counts(&really));
-    assert!(bed.run(&["trust", "--revoke", "--dry-run"]).exits(0).err.contains("would no longer be trusted"));
-    assert!(bed.run(&["trust", "--dry-run"]).exits(0).err.contains("would be trusted until it changes"));
-    assert!(bed.run(&["tour", "--dry-run"]).exits(0).out.contains("emend apply fix.patch"));
+    assert!(workspace.run(&["trust", "--revoke", "--dry-run"]).exits(0).err.contains("would no longer be trusted"));
+    assert!(workspace.run(&["trust", "--dry-run"]).exits(0).err.contains("would be trusted until it changes"));
+    assert!(workspace.run(&["tour", "--dry-run"]).exits(0).out.contains("emend apply fix.patch"));
 }
 
 #[test]
 fn dry_run_makes_no_state_directory() {
-    let bed = Bed::with("one\n");
+    let workspace = TestWorkspace::with("one\n");
     for args in [&["read", "a.txt", "--dry-run"][..], &["gc", "--dry-run"], &["doctor", "--dry-run"]] {
-        bed.run(args).exits(0);
-        assert!(!bed.beside("state").exists(), "{args:?}");
+        workspace.run(args).exits(0);
+        assert!(!workspace.beside("state").exists(), "{args:?}");
     }
 }

@@ -1,7 +1,7 @@
 //! Deaths of the whole program: `emend` is killed in an edit, a batch, an undo and a recovery, at random moments and at exact
 //! system calls (strace). Whatever the next start finds, the files are the old or the new, all of them together.
 
-use crate::bed::{Bed, Ran, feed};
+use crate::workspace::{Ran, TestWorkspace, feed};
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
@@ -54,15 +54,15 @@ fn walk(folder: &Path, tree: &mut Tree) {
     }
 }
 
-fn tree(bed: &Bed) -> Tree {
+fn tree(workspace: &TestWorkspace) -> Tree {
     let mut tree = Tree::new();
-    walk(&bed.work(), &mut tree);
+    walk(&workspace.work(), &mut tree);
     tree
 }
 
 /// A scene that can be run repeatedly.
-struct Stage {
-    bed: Bed,
+struct RepeatableScene {
+    workspace: TestWorkspace,
     scene: &'static Scene,
     /// The files before the command and after it, if no process is killed.
     ends: [Tree; 2],
@@ -74,37 +74,37 @@ fn copy(from: &Path, to: &Path) {
     assert!(Command::new("cp").arg("-a").args([from, to]).status().unwrap().success());
 }
 
-impl Stage {
-    fn new(scene: &'static Scene) -> Stage {
-        let bed = Bed::with("one\ntwo\n");
+impl RepeatableScene {
+    fn new(scene: &'static Scene) -> RepeatableScene {
+        let workspace = TestWorkspace::with("one\ntwo\n");
         for name in ["d/b.txt", "d/gone.txt", "linked.txt", "probe", "d/probe"] {
-            bed.put(name, "one\ntwo\n");
+            workspace.put(name, "one\ntwo\n");
         }
-        fs::hard_link(bed.work().join("linked.txt"), bed.work().join("twin.txt")).unwrap();
-        bed.run(&["history"]);
+        fs::hard_link(workspace.work().join("linked.txt"), workspace.work().join("twin.txt")).unwrap();
+        workspace.run(&["history"]);
         let mut ends = Vec::new();
         if let Some((call, when)) = scene.broken {
-            let whole = tree(&bed);
-            copy(&bed.work(), &bed.beside("whole"));
+            let whole = tree(&workspace);
+            copy(&workspace.work(), &workspace.beside("whole"));
             for (args, input) in scene.before {
-                feed(bed.command(args), input.as_bytes()).exits(0);
+                feed(workspace.command(args), input.as_bytes()).exits(0);
             }
-            ends.extend([whole, tree(&bed)]);
-            copy(&bed.beside("whole"), &bed.work());
-            let _ = fs::remove_dir_all(bed.beside("state"));
-            bed.run(&["history"]);
+            ends.extend([whole, tree(&workspace)]);
+            copy(&workspace.beside("whole"), &workspace.work());
+            let _ = fs::remove_dir_all(workspace.beside("state"));
+            workspace.run(&["history"]);
             for (args, input) in scene.before {
-                assert!(traced(&bed, args, input, &[&kill(call, when)]).0, "{}", scene.name);
+                assert!(traced(&workspace, args, input, &[&kill(call, when)]).0, "{}", scene.name);
             }
         } else {
             for (args, input) in scene.before {
-                feed(bed.command(args), input.as_bytes()).exits(0);
+                feed(workspace.command(args), input.as_bytes()).exits(0);
             }
         }
-        copy(&bed.work(), &bed.beside("template"));
-        copy(&bed.beside("state"), &bed.beside("template-state"));
-        let mut stage = Stage { bed, scene, ends: [Tree::new(), Tree::new()], took: Duration::ZERO };
-        let before = tree(&stage.bed);
+        copy(&workspace.work(), &workspace.beside("template"));
+        copy(&workspace.beside("state"), &workspace.beside("template-state"));
+        let mut stage = RepeatableScene { workspace, scene, ends: [Tree::new(), Tree::new()], took: Duration::ZERO };
+        let before = tree(&stage.workspace);
         // The fastest of several runs: on a busy machine a single one may be slow, and most kills would come too late.
         let took = (0..3).map(|_| {
             stage.reset();
@@ -114,7 +114,7 @@ impl Stage {
         });
         stage.took = took.min().unwrap();
         if ends.is_empty() {
-            ends = vec![before, tree(&stage.bed)];
+            ends = vec![before, tree(&stage.workspace)];
             assert_ne!(ends[0], ends[1]);
         }
         stage.ends = [ends.remove(0), ends.remove(0)];
@@ -123,37 +123,37 @@ impl Stage {
 
     /// Restores the state before the command.
     fn reset(&self) {
-        copy(&self.bed.beside("template"), &self.bed.work());
-        copy(&self.bed.beside("template-state"), &self.bed.beside("state"));
+        copy(&self.workspace.beside("template"), &self.workspace.work());
+        copy(&self.workspace.beside("template-state"), &self.workspace.beside("state"));
     }
 
     fn command(&self) -> Ran {
         let (args, input) = self.scene.killed;
-        feed(self.bed.command(args), input.as_bytes())
+        feed(self.workspace.command(args), input.as_bytes())
     }
 
     /// Checks that the next start recovers, that a second start has nothing to do, and that the files are all old or
     /// all new. Returns true if they are new.
     #[track_caller]
     fn check(&self, why: &str) -> bool {
-        let (bed, name) = (&self.bed, self.scene.name);
-        bed.run(&["history"]);
-        let again = bed.run(&["history"]);
+        let (workspace, name) = (&self.workspace, self.scene.name);
+        workspace.run(&["history"]);
+        let again = workspace.run(&["history"]);
         assert!(!again.err.contains("A process died"), "{name}, {why}: a second recovery: {again:?}");
         // The next write in a directory sweeps it.
         for probe in ["probe", "d/probe"] {
-            bed.run(&["edit", probe, "--old", "two", "--new", "TWO", "--state", "none"]).exits(0);
-            bed.put(probe, "one\ntwo\n");
+            workspace.run(&["edit", probe, "--old", "two", "--new", "TWO", "--state", "none"]).exits(0);
+            workspace.put(probe, "one\ntwo\n");
         }
-        let now = tree(bed);
+        let now = tree(workspace);
         let shown: Vec<_> = now.iter().map(|(path, text)| (path, String::from_utf8_lossy(text))).collect();
         assert!(self.ends.contains(&now), "{name}, {why}: neither old nor new, or litter: {shown:#?}");
-        assert_eq!(records(bed), 0, "{name}, {why}");
+        assert_eq!(records(workspace), 0, "{name}, {why}");
         let new = now == self.ends[1];
         // The history is correct: an undo takes back all of what was done, or nothing.
         if name != "recovery" {
-            let back = bed.run(&["undo"]);
-            let then = tree(bed);
+            let back = workspace.run(&["undo"]);
+            let then = tree(workspace);
             assert!(self.ends.contains(&then), "{name}, {why}: undone to something else: {back:?}");
             assert!(back.code != 0 || then != now, "{name}, {why}: {back:?}");
         }
@@ -162,22 +162,22 @@ impl Stage {
 }
 
 /// Records of the journal that are left.
-fn records(bed: &Bed) -> usize {
+fn records(workspace: &TestWorkspace) -> usize {
     let mut state = Tree::new();
-    walk(&bed.beside("state"), &mut state);
+    walk(&workspace.beside("state"), &mut state);
     state.keys().filter(|path| path.extension().is_some_and(|end| end == "record")).count()
 }
 
 #[test]
 fn a_kill_at_any_moment_leaves_the_old_or_the_new() {
     for scene in &SCENES[..3] {
-        let stage = Stage::new(scene);
+        let stage = RepeatableScene::new(scene);
         let rounds = u32::try_from(10 * times()).unwrap();
         let mut news = 0;
         for round in 0..rounds {
             stage.reset();
             let (args, input) = scene.killed;
-            let mut command = stage.bed.command(args);
+            let mut command = stage.workspace.command(args);
             command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
             let mut running = command.spawn().unwrap();
             let _ = std::io::Write::write_all(&mut running.stdin.take().unwrap(), input.as_bytes());
@@ -213,15 +213,15 @@ fn kill(call: &str, when: usize) -> String {
 }
 
 /// Runs the command under strace. Returns whether it was killed, and the trace.
-fn traced(bed: &Bed, args: &[&str], input: &str, options: &[&str]) -> (bool, String) {
-    let plain = bed.command(args);
-    let log = bed.beside("trace");
+fn traced(workspace: &TestWorkspace, args: &[&str], input: &str, options: &[&str]) -> (bool, String) {
+    let plain = workspace.command(args);
+    let log = workspace.beside("trace");
     let mut command = Command::new("strace");
     command.args(["-f", "-qq", "-o"]).arg(&log).args(["-e", &format!("trace={}", CALLS.join(","))]);
     for option in options {
         command.args(["-e", option]);
     }
-    command.arg(plain.get_program()).args(plain.get_args()).current_dir(bed.work()).env_clear();
+    command.arg(plain.get_program()).args(plain.get_args()).current_dir(workspace.work()).env_clear();
     command.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = command.spawn().unwrap();
@@ -238,10 +238,10 @@ fn a_kill_at_any_call_leaves_the_old_or_the_new() {
     }
     let each = if times() > 1 { 1 } else { 24 };
     for (offset, scene) in SCENES.iter().enumerate() {
-        let stage = Stage::new(scene);
+        let stage = RepeatableScene::new(scene);
         let (args, input) = scene.killed;
         stage.reset();
-        let log = traced(&stage.bed, args, input, &[]).1;
+        let log = traced(&stage.workspace, args, input, &[]).1;
         let count = |call: &str| {
             let begins = format!("{call}(");
             log.lines()
@@ -252,7 +252,7 @@ fn a_kill_at_any_call_leaves_the_old_or_the_new() {
         let (mut kills, mut news) = (0, 0);
         for (call, when) in all.skip(offset).step_by(each) {
             stage.reset();
-            if traced(&stage.bed, args, input, &[&kill(call, when)]).0 {
+            if traced(&stage.workspace, args, input, &[&kill(call, when)]).0 {
                 kills += 1;
                 news += usize::from(stage.check(&format!("{call} {when}")));
             }

@@ -1,6 +1,6 @@
 //! `emend mcp --in`: the engine behind a real SSH server on this machine, and behind a program in the place of `docker`.
 
-use crate::bed::Bed;
+use crate::workspace::TestWorkspace;
 use serde_json::{Value, json};
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -59,46 +59,47 @@ impl Client {
 }
 
 /// Reads and edits `a.txt` in the place.
-fn edit(bed: &Bed, client: &mut Client) {
-    let path = bed.path("a.txt");
+fn edit(workspace: &TestWorkspace, client: &mut Client) {
+    let path = workspace.path("a.txt");
     let read = client.call(1, "read", &json!({ "path": path }));
     assert_eq!(read["result"]["isError"], false, "{read}");
     let edited = client.call(2, "edit", &json!({ "path": path, "old_string": "two", "new_string": "three" }));
     assert_eq!(edited["result"]["isError"], false, "{edited}");
-    assert_eq!(bed.get("a.txt"), "one\nthree\n");
+    assert_eq!(workspace.get("a.txt"), "one\nthree\n");
 }
 
 /// A program in the place of `docker` that runs the shell on this machine, with a home of its own.
-fn docker(bed: &Bed) -> Command {
-    let bin = bed.beside("bin");
+fn docker(workspace: &TestWorkspace) -> Command {
+    let bin = workspace.beside("bin");
     fs::create_dir_all(&bin).unwrap();
     let script = "#!/bin/sh\n[ \"$1 $2 $3 $4 $5\" = 'exec -i box sh -c' ] || { echo \"No such container: $3\" >&2; exit 1; }\n\
                   exec sh -c \"$6\"\n";
     fs::write(bin.join("docker"), script).unwrap();
     fs::set_permissions(bin.join("docker"), fs::Permissions::from_mode(0o755)).unwrap();
-    let mut command = bed.command(&[]);
+    let mut command = workspace.command(&[]);
     command.env("PATH", format!("{}:/usr/bin:/bin", bin.display()));
     command
 }
 
 #[test]
 fn program_is_copied_once_and_its_checksum_is_verified() {
-    let bed = Bed::with("one\ntwo\n");
-    let place = format!("docker:box:{}", bed.work().display());
+    let workspace = TestWorkspace::with("one\ntwo\n");
+    let place = format!("docker:box:{}", workspace.work().display());
     let start = || {
-        let mut command = docker(&bed);
+        let mut command = docker(&workspace);
         command.args(["mcp", "--in", &place]);
         Client::start(command)
     };
     let mut client = start();
-    edit(&bed, &mut client);
+    edit(&workspace, &mut client);
     let (code, said) = client.end();
     assert_eq!(code, 0, "{said}");
     assert!(said.contains("copying emend"), "{said}");
     let (code, said) = start().end();
     assert_eq!((code, said.contains("copying")), (0, false), "{said}");
     // A damaged copy is replaced.
-    let copies: Vec<_> = fs::read_dir(bed.beside("home/.cache/emend")).unwrap().map(|it| it.unwrap().path()).collect();
+    let copies: Vec<_> =
+        fs::read_dir(workspace.beside("home/.cache/emend")).unwrap().map(|it| it.unwrap().path()).collect();
     assert_eq!(copies.len(), 1, "{copies:?}");
     fs::write(&copies[0], "#!/bin/sh\necho damaged\n").unwrap();
     let (code, said) = start().end();
@@ -107,16 +108,16 @@ fn program_is_copied_once_and_its_checksum_is_verified() {
 
 #[test]
 fn place_that_cannot_be_entered_is_an_error() {
-    let bed = Bed::new();
-    let output = docker(&bed).args(["mcp", "--in", "docker:other"]).output().unwrap();
+    let workspace = TestWorkspace::new();
+    let output = docker(&workspace).args(["mcp", "--in", "docker:other"]).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success() && said.contains("No such container: other"), "{said}");
-    let output = docker(&bed).args(["mcp", "--in", "ssh:-oProxyCommand=touch x"]).output().unwrap();
+    let output = docker(&workspace).args(["mcp", "--in", "ssh:-oProxyCommand=touch x"]).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success() && said.contains("is no name of a host"), "{said}");
-    let program = bed.path("program");
+    let program = workspace.path("program");
     fs::write(&program, "no program").unwrap();
-    let output = docker(&bed).args(["mcp", "--in", "docker:box", "--program", &program]).output().unwrap();
+    let output = docker(&workspace).args(["mcp", "--in", "docker:box", "--program", &program]).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success() && said.contains("--program FILE"), "{said}");
 }
@@ -129,12 +130,12 @@ struct SshServer {
 
 impl SshServer {
     /// Starts it, with keys of its own; `None` if there is none to start.
-    fn start(bed: &Bed) -> Option<SshServer> {
+    fn start(workspace: &TestWorkspace) -> Option<SshServer> {
         if !std::path::Path::new("/usr/sbin/sshd").exists() {
             external::has(&["sshd"]);
             return None;
         }
-        let folder = bed.beside("ssh");
+        let folder = workspace.beside("ssh");
         fs::create_dir_all(&folder).unwrap();
         for key in ["host", "user"] {
             let made =
@@ -145,7 +146,7 @@ impl SshServer {
         // The port is free until the server takes it.
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let shown = folder.display();
-        let home = bed.beside("home");
+        let home = workspace.beside("home");
         let server = format!(
             "ListenAddress 127.0.0.1\nPort {port}\nHostKey {shown}/host\nAuthorizedKeysFile {shown}/authorized_keys\n\
              PidFile none\nStrictModes no\nUsePAM no\nPermitRootLogin yes\nSetEnv XDG_CACHE_HOME={0}/.cache \
@@ -186,15 +187,15 @@ impl Drop for SshServer {
 
 #[test]
 fn engine_behind_ssh_edits_and_a_lost_connection_is_reported() {
-    let bed = Bed::with("one\ntwo\n");
-    let Some(server) = SshServer::start(&bed) else { return };
+    let workspace = TestWorkspace::with("one\ntwo\n");
+    let Some(server) = SshServer::start(&workspace) else { return };
     let start = || {
-        let mut command = bed.command(&["mcp", "--in", &format!("ssh:far:{}", bed.work().display())]);
-        command.env("EMEND_SSH", format!("ssh -F {}", bed.beside("ssh/config").display()));
+        let mut command = workspace.command(&["mcp", "--in", &format!("ssh:far:{}", workspace.work().display())]);
+        command.env("EMEND_SSH", format!("ssh -F {}", workspace.beside("ssh/config").display()));
         Client::start(command)
     };
     let mut client = start();
-    edit(&bed, &mut client);
+    edit(&workspace, &mut client);
     let (code, said) = client.end();
     assert_eq!(code, 0, "{said}");
     // The connection dies between a request and its answer: the far side does not read the request at all.
@@ -215,5 +216,5 @@ fn engine_behind_ssh_edits_and_a_lost_connection_is_reported() {
     assert_ne!(code, 0);
     assert!(said.contains("The connection to ssh:far ended"), "{said}");
     drop(server);
-    assert_eq!(bed.get("a.txt"), "one\nthree\n");
+    assert_eq!(workspace.get("a.txt"), "one\nthree\n");
 }

@@ -1,6 +1,6 @@
 //! Tests the records of calls: the counters of `emend stats`, and the lines of `[events]`.
 
-use crate::bed::{Bed, feed};
+use crate::workspace::{TestWorkspace, feed};
 use serde_json::{Value, json};
 use std::fs;
 
@@ -9,22 +9,22 @@ fn lines(path: &std::path::Path) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-fn config(bed: &Bed, text: &str) {
-    let folder = bed.beside("home/.config/emendate");
+fn config(workspace: &TestWorkspace, text: &str) {
+    let folder = workspace.beside("home/.config/emendate");
     fs::create_dir_all(&folder).unwrap();
     fs::write(folder.join("config.toml"), text).unwrap();
 }
 
 #[test]
 fn calls_are_counted() {
-    let bed = Bed::with("one\ntwo\n");
-    assert!(bed.run(&["stats"]).exits(0).out.contains("No calls in 7 days"));
-    bed.run(&["read", "a.txt"]).exits(0);
-    bed.run(&["edit", "a.txt", "--old", "one", "--new", "1", "--model", "m-1"]).exits(0);
-    bed.run(&["edit", "a.txt", "--old", "gone", "--new", "x", "--model", "m-1"]).exits(10);
-    bed.feed(&["apply"], "a.txt\n<<<<<<< SEARCH\ntwo\n=======\n2\n>>>>>>> REPLACE\n").exits(0);
-    bed.call("no such tool", &json!({})).exits(2);
-    let data = bed.run(&["stats", "--json"]).exits(0).json()["data"].take();
+    let workspace = TestWorkspace::with("one\ntwo\n");
+    assert!(workspace.run(&["stats"]).exits(0).out.contains("No calls in 7 days"));
+    workspace.run(&["read", "a.txt"]).exits(0);
+    workspace.run(&["edit", "a.txt", "--old", "one", "--new", "1", "--model", "m-1"]).exits(0);
+    workspace.run(&["edit", "a.txt", "--old", "gone", "--new", "x", "--model", "m-1"]).exits(10);
+    workspace.feed(&["apply"], "a.txt\n<<<<<<< SEARCH\ntwo\n=======\n2\n>>>>>>> REPLACE\n").exits(0);
+    workspace.call("no such tool", &json!({})).exits(2);
+    let data = workspace.run(&["stats", "--json"]).exits(0).json()["data"].take();
     let row = |table: &str, name: &str| {
         let row = data[table].as_array().unwrap().iter().find(|row| row["name"] == name);
         row.map(|row| (row["calls"].as_u64().unwrap(), row["ok"].as_u64().unwrap()))
@@ -44,38 +44,38 @@ fn calls_are_counted() {
     assert_eq!((row("code", "match.not_found"), row("transport", "call")), (Some((1, 0)), Some((1, 0))));
     assert_eq!(row("door", "call"), row("transport", "call"), "`door` is the name up to version 0.1");
     assert_eq!(row("tier", "0"), Some((2, 2)), "failed edits have no tier");
-    let page = bed.run(&["stats", "--by", "tool", "--hours", "2"]).exits(0).out;
+    let page = workspace.run(&["stats", "--by", "tool", "--hours", "2"]).exits(0).out;
     assert!(
         page.contains("2 hours: 5 calls, 60.0 % succeeded") && page.contains("edit") && !page.contains("m-1"),
         "{page}"
     );
     assert!(page.contains("tokens in") && page.contains("one for each 4 bytes"), "{page}");
-    bed.run(&["stats", "--by", "weather"]).exits(2);
-    bed.run(&["stats", "--state", "none"]).exits(2);
-    let kept = fs::read_to_string(bed.beside("state/counts")).unwrap();
+    workspace.run(&["stats", "--by", "weather"]).exits(2);
+    workspace.run(&["stats", "--state", "none"]).exits(2);
+    let kept = fs::read_to_string(workspace.beside("state/counts")).unwrap();
     assert!(!kept.contains("a.txt") && !kept.contains("no such tool"), "{kept}");
 }
 
 #[test]
 fn only_the_user_can_switch_counting_off() {
-    let bed = Bed::with("a\n");
-    bed.put("emend.toml", "[events]\ncounts = false\nfile = '/tmp/emend-must-not-be'\npaths = true\n");
-    bed.run(&["read", "a.txt"]).exits(0);
-    assert!(bed.beside("state/counts").exists() && !std::path::Path::new("/tmp/emend-must-not-be").exists());
-    fs::remove_file(bed.beside("state/counts")).unwrap();
-    config(&bed, "[events]\ncounts = false\n");
-    bed.run(&["read", "a.txt"]).exits(0);
-    assert!(!bed.beside("state/counts").exists());
+    let workspace = TestWorkspace::with("a\n");
+    workspace.put("emend.toml", "[events]\ncounts = false\nfile = '/tmp/emend-must-not-be'\npaths = true\n");
+    workspace.run(&["read", "a.txt"]).exits(0);
+    assert!(workspace.beside("state/counts").exists() && !std::path::Path::new("/tmp/emend-must-not-be").exists());
+    fs::remove_file(workspace.beside("state/counts")).unwrap();
+    config(&workspace, "[events]\ncounts = false\n");
+    workspace.run(&["read", "a.txt"]).exits(0);
+    assert!(!workspace.beside("state/counts").exists());
 }
 
 #[test]
 fn events_describe_calls_without_content() {
-    let bed = Bed::with("secret one\n");
-    config(&bed, "[events]\nfile = 'log/events.jsonl'\n");
-    bed.run(&["read", "a.txt"]).exits(0);
-    bed.run(&["edit", "a.txt", "--old", "secret", "--new", "hidden", "--session", "s1"]).exits(0);
-    bed.run(&["edit", "a.txt", "--old", "sécret", "--new", "hidden"]).exits(10);
-    let path = bed.beside("state/log/events.jsonl");
+    let workspace = TestWorkspace::with("secret one\n");
+    config(&workspace, "[events]\nfile = 'log/events.jsonl'\n");
+    workspace.run(&["read", "a.txt"]).exits(0);
+    workspace.run(&["edit", "a.txt", "--old", "secret", "--new", "hidden", "--session", "s1"]).exits(0);
+    workspace.run(&["edit", "a.txt", "--old", "sécret", "--new", "hidden"]).exits(10);
+    let path = workspace.beside("state/log/events.jsonl");
     let found = lines(&path);
     assert_eq!(found.len(), 3);
     let edit = &found[1];
@@ -100,27 +100,27 @@ fn events_describe_calls_without_content() {
         "{text}"
     );
     // Flag and variable override the configuration; paths are recorded only if the user wants them.
-    config(&bed, "[events]\nfile = 'log/events.jsonl'\npaths = true\n");
-    bed.run(&["read", "a.txt", "--events", "mine.jsonl"]).exits(0);
-    assert_eq!(lines(&bed.work().join("mine.jsonl"))[0]["paths"][0], bed.path("a.txt"));
-    let mut command = bed.command(&["read", "a.txt"]);
+    config(&workspace, "[events]\nfile = 'log/events.jsonl'\npaths = true\n");
+    workspace.run(&["read", "a.txt", "--events", "mine.jsonl"]).exits(0);
+    assert_eq!(lines(&workspace.work().join("mine.jsonl"))[0]["paths"][0], workspace.path("a.txt"));
+    let mut command = workspace.command(&["read", "a.txt"]);
     command.env("EMEND_EVENTS", "none");
     feed(command, b"").exits(0);
     assert_eq!(lines(&path).len(), 3);
-    let shown = bed.run(&["config", "show", "--origin", "--events", "none"]).exits(0).out;
+    let shown = workspace.run(&["config", "show", "--origin", "--events", "none"]).exits(0).out;
     assert!(
         shown.contains("events.file = null") && shown.contains("# --events") && shown.contains("events.paths = true"),
         "{shown}"
     );
-    assert!(bed.run(&["config", "schema"]).exits(0).out.contains("counts"));
+    assert!(workspace.run(&["config", "schema"]).exits(0).out.contains("counts"));
 }
 
 #[test]
 fn servers_record_the_calling_client() {
-    let bed = Bed::with("a\nb\n");
-    let events = bed.beside("events.jsonl").display().to_string();
+    let workspace = TestWorkspace::with("a\nb\n");
+    let events = workspace.beside("events.jsonl").display().to_string();
     let call = |id: u64, meta: Value, old: &str| {
-        let arguments = json!({ "file_path": bed.path("a.txt"), "old_string": old, "new_string": "x" });
+        let arguments = json!({ "file_path": workspace.path("a.txt"), "old_string": old, "new_string": "x" });
         json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": "Edit", "arguments": arguments, "_meta": meta } })
     };
     let modern = json!({
@@ -130,17 +130,19 @@ fn servers_record_the_calling_client() {
         "io.github.emendate/model": "model-9",
     });
     let input = format!("{}\n", call(1, modern, "a"));
-    bed.feed(&["mcp", "--profile", "claude", "--unread", "allow", "--events", &events, "--model", "other"], input)
+    workspace
+        .feed(&["mcp", "--profile", "claude", "--unread", "allow", "--events", &events, "--model", "other"], input)
         .exits(0);
     let hello = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "old agent", "version": "1" } });
     let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello });
     let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
     let input = format!("{hello}\n{ready}\n{}\n", call(2, json!({}), "b"));
-    bed.feed(&["mcp", "--profile", "claude", "--unread", "allow", "--events", &events, "--model", "other"], input)
+    workspace
+        .feed(&["mcp", "--profile", "claude", "--unread", "allow", "--events", &events, "--model", "other"], input)
         .exits(0);
-    let line = json!({ "id": 1, "tool": "read", "input": { "file_path": bed.path("a.txt") } });
-    bed.feed(&["serve", "--ndjson", "--events", &events], format!("{line}\n")).exits(0);
-    let found = lines(&bed.beside("events.jsonl"));
+    let line = json!({ "id": 1, "tool": "read", "input": { "file_path": workspace.path("a.txt") } });
+    workspace.feed(&["serve", "--ndjson", "--events", &events], format!("{line}\n")).exits(0);
+    let found = lines(&workspace.beside("events.jsonl"));
     let told = |nth: usize| {
         ["transport", "profile", "client", "model"].map(|key| found[nth][key].as_str().unwrap_or_default())
     };
@@ -159,9 +161,9 @@ fn collector_lines() -> Vec<&'static str> {
 
 #[test]
 fn events_have_the_fields_of_the_documented_collector_configuration() {
-    let bed = Bed::with("a\n");
-    let file = bed.beside("events.jsonl");
-    let mut command = bed.command(&["read", "a.txt", "--events", file.to_str().unwrap()]);
+    let workspace = TestWorkspace::with("a\n");
+    let file = workspace.beside("events.jsonl");
+    let mut command = workspace.command(&["read", "a.txt", "--events", file.to_str().unwrap()]);
     command.env("TRACEPARENT", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
     feed(command, b"").exits(0);
     let event = lines(&file).remove(0);
@@ -188,22 +190,22 @@ fn events_have_the_fields_of_the_documented_collector_configuration() {
 
 #[test]
 fn settings_of_the_removed_exporter_cause_a_notice() {
-    let bed = Bed::with("a\n");
-    config(&bed, "[events]\notlp = true\n");
-    let ran = bed.run(&["read", "a.txt"]).exits(0);
+    let workspace = TestWorkspace::with("a\n");
+    config(&workspace, "[events]\notlp = true\n");
+    let ran = workspace.run(&["read", "a.txt"]).exits(0);
     assert!(ran.err.contains("events.otlp has no effect") && ran.err.contains("docs/events.md"), "{ran:?}");
-    let page = bed.run(&["doctor"]).exits(0).out;
+    let page = workspace.run(&["doctor"]).exits(0).out;
     assert!(page.contains("telemetry none: emend opens no network connection"), "{page}");
 }
 
 #[test]
 fn ignored_project_settings_cause_a_warning_but_comments_do_not() {
-    let bed = Bed::with("a\n");
-    bed.put("emend.toml", "# This does not allow or skip anything.\n[policy]\ndeny = ['b.txt']\n");
-    let ran = bed.run(&["read", "a.txt"]).exits(0);
+    let workspace = TestWorkspace::with("a\n");
+    workspace.put("emend.toml", "# This does not allow or skip anything.\n[policy]\ndeny = ['b.txt']\n");
+    let ran = workspace.run(&["read", "a.txt"]).exits(0);
     assert!(ran.err.is_empty(), "{ran:?}");
-    bed.put("emend.toml", "[policy]\nallow = ['.git']\n[validate]\nskip = ['x']\n");
-    let ran = bed.run(&["read", "a.txt"]).exits(0);
+    workspace.put("emend.toml", "[policy]\nallow = ['.git']\n[validate]\nskip = ['x']\n");
+    let ran = workspace.run(&["read", "a.txt"]).exits(0);
     assert!(
         ran.err.contains("cannot allow guarded paths") && ran.err.contains("cannot leave files unchecked"),
         "{ran:?}"
@@ -212,26 +214,27 @@ fn ignored_project_settings_cause_a_warning_but_comments_do_not() {
 
 #[test]
 fn unwritable_event_file_fails_no_call() {
-    let bed = Bed::with("a\n");
-    let to =
-        |file: &str| bed.run(&["edit", "a.txt", "--old", "a", "--new", "a2", "--dry-run", "--events", file]).exits(0);
+    let workspace = TestWorkspace::with("a\n");
+    let to = |file: &str| {
+        workspace.run(&["edit", "a.txt", "--old", "a", "--new", "a2", "--dry-run", "--events", file]).exits(0)
+    };
     assert!(to("a.txt/events").code == 0 && to("/proc/nothing/events").code == 0 && to("/dev/null").code == 0);
-    fs::create_dir(bed.beside("state").join("x")).unwrap_or_default();
+    fs::create_dir(workspace.beside("state").join("x")).unwrap_or_default();
     // A server reports it once, on standard error.
-    let line = json!({ "id": 1, "tool": "read", "input": { "file_path": bed.path("a.txt") } });
-    let ran = bed.feed(&["serve", "--ndjson", "--events", "a.txt/events"], format!("{line}\n{line}\n")).exits(0);
+    let line = json!({ "id": 1, "tool": "read", "input": { "file_path": workspace.path("a.txt") } });
+    let ran = workspace.feed(&["serve", "--ndjson", "--events", "a.txt/events"], format!("{line}\n{line}\n")).exits(0);
     assert!(ran.out.lines().count() == 2 && !ran.out.contains("\"ok\":false"), "{ran:?}");
-    assert!(bed.run(&["read", "a.txt"]).exits(0).err.is_empty());
+    assert!(workspace.run(&["read", "a.txt"]).exits(0).err.is_empty());
 }
 
 #[test]
 fn processes_count_together() {
-    let bed = Bed::with("a\n");
+    let workspace = TestWorkspace::with("a\n");
     std::thread::scope(|scope| {
         for _ in 0..4 {
-            scope.spawn(|| (0..5).for_each(|_| drop(bed.run(&["read", "a.txt"]).exits(0))));
+            scope.spawn(|| (0..5).for_each(|_| drop(workspace.run(&["read", "a.txt"]).exits(0))));
         }
     });
-    let data = bed.run(&["stats", "--json"]).exits(0).json();
+    let data = workspace.run(&["stats", "--json"]).exits(0).json();
     assert_eq!(data["data"]["total"]["calls"], 20);
 }

@@ -1,6 +1,6 @@
 //! `emend history --follow`: real processes that write, and one that follows them.
 
-use crate::bed::Bed;
+use crate::workspace::TestWorkspace;
 use serde_json::Value;
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, ChildStdout, Stdio};
@@ -13,9 +13,9 @@ struct Follower {
 
 impl Follower {
     /// Starts the command; operations that are made after this returns are found.
-    fn start(bed: &Bed, args: &[&str]) -> (Follower, Value) {
+    fn start(workspace: &TestWorkspace, args: &[&str]) -> (Follower, Value) {
         let args = [&["history", "--follow", "--json"], args].concat();
-        let mut child = bed.command(&args).stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut child = workspace.command(&args).stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap());
         let mut follower = Follower { child, lines };
         let first = follower.next();
@@ -53,85 +53,85 @@ fn text(value: &Value) -> String {
 }
 
 /// The ids of the history, the oldest first.
-fn ids(bed: &Bed) -> Vec<String> {
-    let history = bed.run(&["history", "-n", "1000", "--json"]).exits(0).json();
+fn ids(workspace: &TestWorkspace) -> Vec<String> {
+    let history = workspace.run(&["history", "-n", "1000", "--json"]).exits(0).json();
     let rows = history["data"]["operations"].as_array().unwrap();
     rows.iter().rev().map(|row| text(&row["id"])).collect()
 }
 
-fn edit(bed: &Bed, file: &str, from: usize) {
+fn edit(workspace: &TestWorkspace, file: &str, from: usize) {
     let (old, new) = (format!("<{from}>"), format!("<{}>", from + 1));
-    bed.run(&["edit", file, "--old", &old, "--new", &new]).exits(0);
+    workspace.run(&["edit", file, "--old", &old, "--new", &new]).exits(0);
 }
 
 #[test]
 fn each_operation_of_several_writers_is_followed_once_and_in_order() {
-    let bed = Bed::new();
+    let workspace = TestWorkspace::new();
     for file in ["a", "b", "c", "d"] {
-        bed.put(file, "<0>\n");
+        workspace.put(file, "<0>\n");
     }
-    edit(&bed, "a", 0);
-    let (mut follower, start) = Follower::start(&bed, &[]);
+    edit(&workspace, "a", 0);
+    let (mut follower, start) = Follower::start(&workspace, &[]);
     std::thread::scope(|scope| {
         for file in ["a", "b", "c"] {
-            let bed = &bed;
-            scope.spawn(move || (0..6).for_each(|nth| edit(bed, file, nth + usize::from(file == "a"))));
+            let workspace = &workspace;
+            scope.spawn(move || (0..6).for_each(|nth| edit(workspace, file, nth + usize::from(file == "a"))));
         }
     });
-    edit(&bed, "d", 0);
-    bed.run(&["undo", "--any-session"]).exits(0);
-    bed.run(&["mark", "here"]).exits(0);
+    edit(&workspace, "d", 0);
+    workspace.run(&["undo", "--any-session"]).exits(0);
+    workspace.run(&["mark", "here"]).exits(0);
     let followed = follower.operations(21);
-    let all = ids(&bed);
+    let all = ids(&workspace);
     assert_eq!(followed.iter().map(|(id, _)| id.clone()).collect::<Vec<_>>(), all[1..]);
-    bed.run(&["gc", "--size", "0"]).exits(0);
-    edit(&bed, "b", 6);
-    assert_eq!(follower.operations(1)[0].0, *ids(&bed).last().unwrap());
+    workspace.run(&["gc", "--size", "0"]).exits(0);
+    edit(&workspace, "b", 6);
+    assert_eq!(follower.operations(1)[0].0, *ids(&workspace).last().unwrap());
     drop(follower);
     // From any place on, the rest follows, without anything twice.
-    let all = ids(&bed);
+    let all = ids(&workspace);
     let places = std::iter::once(text(&start["cursor"])).chain(followed.into_iter().map(|(_, cursor)| cursor));
     for (nth, cursor) in places.enumerate().step_by(7) {
-        let (mut resumed, _) = Follower::start(&bed, &["--since", &cursor]);
+        let (mut resumed, _) = Follower::start(&workspace, &["--since", &cursor]);
         let rest: Vec<_> = resumed.operations(all.len() - 1 - nth).into_iter().map(|(id, _)| id).collect();
         assert_eq!(rest, all[nth + 1..], "{cursor}");
     }
-    let (mut since_mark, _) = Follower::start(&bed, &["--since", "here"]);
+    let (mut since_mark, _) = Follower::start(&workspace, &["--since", "here"]);
     assert_eq!(since_mark.operations(1)[0].0, *all.last().unwrap());
-    let (mut of_file, _) = Follower::start(&bed, &["-n", "1", "c"]);
+    let (mut of_file, _) = Follower::start(&workspace, &["-n", "1", "c"]);
     let before = of_file.operations(1)[0].0.clone();
-    edit(&bed, "a", 7);
-    let last = bed.run(&["edit", "c", "--old", "<6>", "--new", "<7>", "--json"]).exits(0).json();
+    edit(&workspace, "a", 7);
+    let last = workspace.run(&["edit", "c", "--old", "<6>", "--new", "<7>", "--json"]).exits(0).json();
     assert_eq!(of_file.operations(1)[0].0, text(&last["data"]["operation"]));
-    let listed = bed.run(&["history", "c", "-n", "2", "--json"]).exits(0).json();
+    let listed = workspace.run(&["history", "c", "-n", "2", "--json"]).exits(0).json();
     assert_eq!(before, text(&listed["data"]["operations"][1]["id"]));
 }
 
 #[test]
 fn follower_survives_the_replacement_of_the_history() {
-    let bed = Bed::with("<0>\n");
-    (0..3).for_each(|nth| edit(&bed, "a.txt", nth));
-    let (mut follower, start) = Follower::start(&bed, &["-n", "1"]);
-    assert_eq!(follower.operations(1)[0].0, ids(&bed)[2]);
-    std::fs::remove_dir_all(bed.beside("state")).unwrap();
-    (3..5).for_each(|nth| edit(&bed, "a.txt", nth));
+    let workspace = TestWorkspace::with("<0>\n");
+    (0..3).for_each(|nth| edit(&workspace, "a.txt", nth));
+    let (mut follower, start) = Follower::start(&workspace, &["-n", "1"]);
+    assert_eq!(follower.operations(1)[0].0, ids(&workspace)[2]);
+    std::fs::remove_dir_all(workspace.beside("state")).unwrap();
+    (3..5).for_each(|nth| edit(&workspace, "a.txt", nth));
     assert_eq!(follower.next()["type"], "reset");
-    assert_eq!(follower.operations(2).into_iter().map(|(id, _)| id).collect::<Vec<_>>(), ids(&bed));
+    assert_eq!(follower.operations(2).into_iter().map(|(id, _)| id).collect::<Vec<_>>(), ids(&workspace));
     // A cursor of the old history is recognized, although the new one has an operation of that number.
-    let (mut resumed, _) = Follower::start(&bed, &["--since", &text(&start["cursor"])]);
+    let (mut resumed, _) = Follower::start(&workspace, &["--since", &text(&start["cursor"])]);
     assert_eq!(resumed.next()["type"], "reset");
     assert_eq!(resumed.operations(2).len(), 2);
 }
 
 #[test]
 fn follower_ends_with_its_reader_and_reports_what_it_cannot_follow() {
-    let bed = Bed::with("<0>\n");
-    let (mut follower, _) = Follower::start(&bed, &[]);
+    let workspace = TestWorkspace::with("<0>\n");
+    let (mut follower, _) = Follower::start(&workspace, &[]);
     // The pipe closes.
     let (read, _write) = std::io::pipe().unwrap();
     follower.lines = BufReader::new(ChildStdout::from(std::os::fd::OwnedFd::from(read)));
     assert!(follower.child.wait().unwrap().success());
-    assert_eq!(bed.run(&["history", "--follow", "--since", "nothing"]).code, 10);
-    assert!(bed.run(&["--dry-run", "history", "--follow"]).exits(2).err.contains("copy of the history"));
-    assert!(bed.run(&["--state", "none", "history", "-f"]).exits(2).err.contains("no history is kept"));
+    assert_eq!(workspace.run(&["history", "--follow", "--since", "nothing"]).code, 10);
+    assert!(workspace.run(&["--dry-run", "history", "--follow"]).exits(2).err.contains("copy of the history"));
+    assert!(workspace.run(&["--state", "none", "history", "-f"]).exits(2).err.contains("no history is kept"));
 }

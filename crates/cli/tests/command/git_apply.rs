@@ -1,6 +1,6 @@
 //! Tests that the output of `emend show` and `emend diff` is a patch that `git apply` accepts as it is.
 
-use crate::bed::{Bed, feed};
+use crate::workspace::{TestWorkspace, feed};
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -27,48 +27,49 @@ fn tree(root: &Path) -> BTreeMap<String, (Vec<u8>, bool)> {
     out
 }
 
-fn set_executable(bed: &Bed, name: &str, on: bool) {
-    fs::set_permissions(bed.work().join(name), fs::Permissions::from_mode(if on { 0o755 } else { 0o644 })).unwrap();
+fn set_executable(workspace: &TestWorkspace, name: &str, on: bool) {
+    fs::set_permissions(workspace.work().join(name), fs::Permissions::from_mode(if on { 0o755 } else { 0o644 }))
+        .unwrap();
 }
 
 /// A project in which others made changes of every kind, after a copy was made of it.
-fn project() -> (Bed, String) {
-    let bed = Bed::with("one\ntwo\nthree\n");
-    bed.put("ends.txt", "one\r\ntwo\nthree\r\n");
-    bed.put("with space.txt", "space\n");
-    bed.put("q\"uote é.txt", "no line end");
-    bed.put("tab\there.txt", "tab\n");
-    bed.put("bytes.dat", [0, 1, 2, 255]);
-    bed.put("latin.txt", b"caf\xe9\n");
-    bed.put("run.sh", "run\n");
-    bed.put("both.sh", "both\n");
-    bed.put("gone.txt", "gone\n");
-    bed.put("gone.dat", [0, 9, 8]);
-    bed.put("emptied.txt", "");
-    symlink("a.txt", bed.work().join("link")).unwrap();
-    bed.run(&["snapshot"]).exits(0);
-    let copy = bed.beside("copy");
-    assert!(Command::new("cp").arg("-a").arg(bed.work()).arg(&copy).status().unwrap().success());
+fn project() -> (TestWorkspace, String) {
+    let workspace = TestWorkspace::with("one\ntwo\nthree\n");
+    workspace.put("ends.txt", "one\r\ntwo\nthree\r\n");
+    workspace.put("with space.txt", "space\n");
+    workspace.put("q\"uote é.txt", "no line end");
+    workspace.put("tab\there.txt", "tab\n");
+    workspace.put("bytes.dat", [0, 1, 2, 255]);
+    workspace.put("latin.txt", b"caf\xe9\n");
+    workspace.put("run.sh", "run\n");
+    workspace.put("both.sh", "both\n");
+    workspace.put("gone.txt", "gone\n");
+    workspace.put("gone.dat", [0, 9, 8]);
+    workspace.put("emptied.txt", "");
+    symlink("a.txt", workspace.work().join("link")).unwrap();
+    workspace.run(&["snapshot"]).exits(0);
+    let copy = workspace.beside("copy");
+    assert!(Command::new("cp").arg("-a").arg(workspace.work()).arg(&copy).status().unwrap().success());
 
-    bed.put("a.txt", "one\n2\nthree\n");
-    bed.put("ends.txt", "one\r\n2\r\nthree\r\nfour\n");
-    bed.put("with space.txt", "more space\n");
-    bed.put("q\"uote é.txt", "still no line end");
-    bed.put("tab\there.txt", "another tab\n");
-    bed.put("bytes.dat", (0..2000_u32).map(|at| (at * at % 251) as u8).collect::<Vec<u8>>());
-    bed.put("latin.txt", b"caf\xe9s\n");
-    set_executable(&bed, "run.sh", true);
-    bed.put("both.sh", "both changed\n");
-    set_executable(&bed, "both.sh", true);
+    workspace.put("a.txt", "one\n2\nthree\n");
+    workspace.put("ends.txt", "one\r\n2\r\nthree\r\nfour\n");
+    workspace.put("with space.txt", "more space\n");
+    workspace.put("q\"uote é.txt", "still no line end");
+    workspace.put("tab\there.txt", "another tab\n");
+    workspace.put("bytes.dat", (0..2000_u32).map(|at| (at * at % 251) as u8).collect::<Vec<u8>>());
+    workspace.put("latin.txt", b"caf\xe9s\n");
+    set_executable(&workspace, "run.sh", true);
+    workspace.put("both.sh", "both changed\n");
+    set_executable(&workspace, "both.sh", true);
     for name in ["gone.txt", "gone.dat", "emptied.txt", "link"] {
-        fs::remove_file(bed.work().join(name)).unwrap();
+        fs::remove_file(workspace.work().join(name)).unwrap();
     }
-    bed.put("new/file.txt", "new\r\n");
-    bed.put("new/bytes.dat", [7, 0, 7]);
-    bed.put("new/empty.txt", "");
-    symlink("../a.txt", bed.work().join("new/link")).unwrap();
-    let taken = bed.run(&["snapshot", "--json"]).exits(0).json();
-    (bed, taken["data"]["operation"].as_str().unwrap().to_owned())
+    workspace.put("new/file.txt", "new\r\n");
+    workspace.put("new/bytes.dat", [7, 0, 7]);
+    workspace.put("new/empty.txt", "");
+    symlink("../a.txt", workspace.work().join("new/link")).unwrap();
+    let taken = workspace.run(&["snapshot", "--json"]).exits(0).json();
+    (workspace, taken["data"]["operation"].as_str().unwrap().to_owned())
 }
 
 #[test]
@@ -76,16 +77,18 @@ fn shown_operations_are_patches_for_git() {
     if !external::has(&["git"]) {
         return;
     }
-    let (bed, id) = project();
+    let (workspace, id) = project();
     for words in [vec!["show", &id], vec!["diff", &format!("{id}^..")]] {
-        let copy = bed.beside("applied");
+        let copy = workspace.beside("applied");
         let _ = fs::remove_dir_all(&copy);
-        assert!(Command::new("cp").arg("-a").arg(bed.beside("copy")).arg(&copy).status().unwrap().success());
-        let patch = bed.run(&words).exits(0).out;
+        assert!(Command::new("cp").arg("-a").arg(workspace.beside("copy")).arg(&copy).status().unwrap().success());
+        let patch = workspace.run(&words).exits(0).out;
         let mut git = Command::new("git");
-        git.args(["apply", "--whitespace=nowarn"]).current_dir(&copy).env("GIT_CEILING_DIRECTORIES", bed.beside(""));
+        git.args(["apply", "--whitespace=nowarn"])
+            .current_dir(&copy)
+            .env("GIT_CEILING_DIRECTORIES", workspace.beside(""));
         let applied = feed(git, patch.as_bytes());
         assert!(applied.err.is_empty(), "{}\n{patch}", applied.err);
-        assert_eq!(tree(&copy), tree(&bed.work()), "{words:?}\n{patch}");
+        assert_eq!(tree(&copy), tree(&workspace.work()), "{words:?}\n{patch}");
     }
 }

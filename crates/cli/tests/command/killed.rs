@@ -1,7 +1,7 @@
 //! A real `emend` process is killed at every system call that writes: completed changes are in the history and can be
 //! undone, others are not in it. Needs strace.
 
-use crate::bed::Bed;
+use crate::workspace::TestWorkspace;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::process::ExitStatusExt as _;
@@ -29,31 +29,31 @@ fn collect(root: &Path, folder: &Path, tree: &mut Tree) {
     }
 }
 
-fn tree(bed: &Bed) -> Tree {
+fn tree(workspace: &TestWorkspace) -> Tree {
     let mut tree = Tree::new();
-    collect(&bed.work(), &bed.work(), &mut tree);
+    collect(&workspace.work(), &workspace.work(), &mut tree);
     tree
 }
 
 /// Four files, and two operations on `a` that were done.
-fn filled() -> Bed {
-    let bed = Bed::new();
+fn filled() -> TestWorkspace {
+    let workspace = TestWorkspace::new();
     for name in ["a", "b", "c", "d"] {
-        bed.put(name, format!("{name}\nzero\n"));
+        workspace.put(name, format!("{name}\nzero\n"));
     }
-    fs::write(bed.beside("patch"), PATCH).unwrap();
-    bed.run(&["edit", "a", "--old", "zero", "--new", "one"]).exits(0);
-    bed.run(&["edit", "a", "--old", "one", "--new", "two"]).exits(0);
-    bed
+    fs::write(workspace.beside("patch"), PATCH).unwrap();
+    workspace.run(&["edit", "a", "--old", "zero", "--new", "one"]).exits(0);
+    workspace.run(&["edit", "a", "--old", "one", "--new", "two"]).exits(0);
+    workspace
 }
 
 /// Runs the command and kills it at the `nth` of these calls; true if it was killed.
-fn killed(bed: &Bed, args: &[&str], call: &str, nth: usize) -> bool {
-    let model = bed.command(args);
+fn killed(workspace: &TestWorkspace, args: &[&str], call: &str, nth: usize) -> bool {
+    let model = workspace.command(args);
     let mut strace = Command::new("strace");
     strace.args(["-f", "-o", "/dev/null", "-e", &format!("trace={call}")]);
     strace.args(["-e", &format!("inject={call}:signal=SIGKILL:when={nth}")]);
-    strace.arg(model.get_program()).args(args).current_dir(bed.work()).env_clear();
+    strace.arg(model.get_program()).args(args).current_dir(workspace.work()).env_clear();
     strace.envs(model.get_envs().filter_map(|(name, value)| Some((name, value?))));
     let status = strace.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap();
     status.signal() == Some(9) || status.code() == Some(137)
@@ -74,14 +74,14 @@ fn a_kill_at_any_call_is_told_and_taken_back() {
         let after = tree(&whole);
         for call in CALLS {
             for nth in 1.. {
-                let bed = filled();
-                if !killed(&bed, args, call, nth) {
-                    assert_eq!(tree(&bed), after, "{args:?}");
+                let workspace = filled();
+                if !killed(&workspace, args, call, nth) {
+                    assert_eq!(tree(&workspace), after, "{args:?}");
                     break;
                 }
                 kills += 1;
                 let why = format!("{args:?}, killed at {call} {nth}");
-                done += usize::from(check(&bed, args, &why, (&before, &after)));
+                done += usize::from(check(&workspace, args, &why, (&before, &after)));
             }
         }
     }
@@ -89,21 +89,21 @@ fn a_kill_at_any_call_is_told_and_taken_back() {
 }
 
 /// Checks the history and the files; returns true if the command was carried out.
-fn check(bed: &Bed, args: &[&str], why: &str, (before, after): (&Tree, &Tree)) -> bool {
+fn check(workspace: &TestWorkspace, args: &[&str], why: &str, (before, after): (&Tree, &Tree)) -> bool {
     // The first command that starts recovers what was left half done.
-    let history = bed.run(&["history", "--json"]).exits(0).json();
-    let now = tree(bed);
+    let history = workspace.run(&["history", "--json"]).exits(0).json();
+    let now = tree(workspace);
     assert!(now == *before || now == *after, "{why}: {now:?}");
     let done = now == *after;
     let rows = history["data"]["operations"].as_array().unwrap();
     assert_eq!(rows.len(), 2 + usize::from(done), "{why}: {history}");
     assert!(rows.iter().all(|row| row["pending"] == false && row["unsure"] == false), "{why}: {history}");
     if done {
-        bed.run(&[if args[0] == "undo" { "redo" } else { "undo" }]).exits(0);
-        assert_eq!(tree(bed), *before, "{why}");
+        workspace.run(&[if args[0] == "undo" { "redo" } else { "undo" }]).exits(0);
+        assert_eq!(tree(workspace), *before, "{why}");
     } else {
-        bed.run(args).exits(0);
-        assert_eq!(tree(bed), *after, "{why}");
+        workspace.run(args).exits(0);
+        assert_eq!(tree(workspace), *after, "{why}");
     }
     done
 }

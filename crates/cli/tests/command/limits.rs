@@ -1,6 +1,6 @@
 //! Tests every row of the table of limits, at its number and just beyond it, through NDJSON and MCP.
 
-use crate::bed::Bed;
+use crate::workspace::TestWorkspace;
 use emendate::{LIMITS, Limit};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -10,14 +10,14 @@ use std::process::{Command, Stdio};
 
 /// The transport of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Door {
+enum Transport {
     Ndjson,
     Mcp,
 }
 
 /// The calls of one test case.
 #[derive(Default)]
-struct Asked {
+struct LimitCase {
     /// The user's configuration.
     config: &'static str,
     /// The calls; the last one decides.
@@ -31,7 +31,7 @@ struct Asked {
 }
 
 /// Prepares the workspace for a row of the table and returns the calls for this number.
-type Prepare = fn(&Bed, Door, usize) -> Asked;
+type Prepare = fn(&TestWorkspace, Transport, usize) -> LimitCase;
 
 enum Row {
     /// Tested at the number and at one more.
@@ -102,44 +102,44 @@ const ROWS: &[(&str, Row)] = &[
 ];
 
 /// Creates a case with one call.
-fn call(tool: &'static str, input: Value) -> Asked {
-    Asked { calls: vec![(tool, input)], ..Asked::default() }
+fn call(tool: &'static str, input: Value) -> LimitCase {
+    LimitCase { calls: vec![(tool, input)], ..LimitCase::default() }
 }
 
-fn read(bed: &Bed, name: &str) -> Asked {
-    call("read", json!({ "file_path": bed.path(name) }))
+fn read(workspace: &TestWorkspace, name: &str) -> LimitCase {
+    call("read", json!({ "file_path": workspace.path(name) }))
 }
 
-fn input(bed: &Bed, _: Door, bytes: usize) -> Asked {
-    bed.put("a", "x\n");
-    Asked { padded: Some(bytes), ..read(bed, "a") }
+fn input(workspace: &TestWorkspace, _: Transport, bytes: usize) -> LimitCase {
+    workspace.put("a", "x\n");
+    LimitCase { padded: Some(bytes), ..read(workspace, "a") }
 }
 
-fn work(bed: &Bed, _: Door, steps: usize) -> Asked {
-    bed.put("a", "x = 1\ny = 2\n".repeat(50_000));
-    let edit = json!({ "file_path": bed.path("a"), "old_string": "z", "new_string": "" });
+fn work(workspace: &TestWorkspace, _: Transport, steps: usize) -> LimitCase {
+    workspace.put("a", "x = 1\ny = 2\n".repeat(50_000));
+    let edit = json!({ "file_path": workspace.path("a"), "old_string": "z", "new_string": "" });
     // Searching the whole file takes more steps than this.
     let config = if steps > most("work") { "[policy]\nmax_work = 10000\n" } else { "" };
-    Asked { config, other: "match.not_found", ..call("edit", edit) }
+    LimitCase { config, other: "match.not_found", ..call("edit", edit) }
 }
 
-fn nesting(bed: &Bed, door: Door, levels: usize) -> Asked {
-    bed.put("a", "x\n");
+fn nesting(workspace: &TestWorkspace, transport: Transport, levels: usize) -> LimitCase {
+    workspace.put("a", "x\n");
     // The input is one of the levels, and its envelope is the others.
-    let inside = levels - if door == Door::Ndjson { 2 } else { 3 };
+    let inside = levels - if transport == Transport::Ndjson { 2 } else { 3 };
     let deep = (1..inside).fold(json!([]), |inner, _| json!([inner]));
-    call("read", json!({ "file_path": bed.path("a"), "x": deep }))
+    call("read", json!({ "file_path": workspace.path("a"), "x": deep }))
 }
 
 /// Creates a file with this path and edits it.
-fn made_and_edited(path: &str) -> Asked {
+fn made_and_edited(path: &str) -> LimitCase {
     let write = json!({ "file_path": path, "content": "one\n" });
     let edit = json!({ "file_path": path, "old_string": "one", "new_string": "two" });
-    Asked { calls: vec![("write", write), ("edit", edit)], ..Asked::default() }
+    LimitCase { calls: vec![("write", write), ("edit", edit)], ..LimitCase::default() }
 }
 
-fn path(bed: &Bed, door: Door, bytes: usize) -> Asked {
-    let mut path = bed.path(&format!("{door:?}"));
+fn path(workspace: &TestWorkspace, transport: Transport, bytes: usize) -> LimitCase {
+    let mut path = workspace.path(&format!("{transport:?}"));
     while bytes - path.len() > 202 {
         path.push('/');
         path.push_str(&"d".repeat(200));
@@ -149,120 +149,120 @@ fn path(bed: &Bed, door: Door, bytes: usize) -> Asked {
     made_and_edited(&path)
 }
 
-fn name(bed: &Bed, door: Door, bytes: usize) -> Asked {
-    let letter = if door == Door::Ndjson { "n" } else { "m" };
-    made_and_edited(&bed.path(&letter.repeat(bytes)))
+fn name(workspace: &TestWorkspace, transport: Transport, bytes: usize) -> LimitCase {
+    let letter = if transport == Transport::Ndjson { "n" } else { "m" };
+    made_and_edited(&workspace.path(&letter.repeat(bytes)))
 }
 
-fn links(bed: &Bed, _: Door, count: usize) -> Asked {
-    bed.put("l0", "x\n");
+fn links(workspace: &TestWorkspace, _: Transport, count: usize) -> LimitCase {
+    workspace.put("l0", "x\n");
     for nth in 1..=count {
-        let _ = std::os::unix::fs::symlink(format!("l{}", nth - 1), bed.path(&format!("l{nth}")));
+        let _ = std::os::unix::fs::symlink(format!("l{}", nth - 1), workspace.path(&format!("l{nth}")));
     }
-    read(bed, &format!("l{count}"))
+    read(workspace, &format!("l{count}"))
 }
 
 /// Creates a file without blocks. Within the limit it is read, and is not text.
-fn hollow(bed: &Bed, bytes: usize) {
-    fs::File::create(bed.path("large")).unwrap().set_len(bytes as u64).unwrap();
+fn hollow(workspace: &TestWorkspace, bytes: usize) {
+    fs::File::create(workspace.path("large")).unwrap().set_len(bytes as u64).unwrap();
 }
 
-fn file(bed: &Bed, _: Door, bytes: usize) -> Asked {
-    hollow(bed, bytes);
-    Asked { other: "content.binary", ..read(bed, "large") }
+fn file(workspace: &TestWorkspace, _: Transport, bytes: usize) -> LimitCase {
+    hollow(workspace, bytes);
+    LimitCase { other: "content.binary", ..read(workspace, "large") }
 }
 
-fn whole_file(bed: &Bed, _: Door, bytes: usize) -> Asked {
-    hollow(bed, bytes);
-    let read = json!({ "file_path": bed.path("large"), "format": "anchors" });
-    Asked { other: "content.binary", ..call("read", read) }
+fn whole_file(workspace: &TestWorkspace, _: Transport, bytes: usize) -> LimitCase {
+    hollow(workspace, bytes);
+    let read = json!({ "file_path": workspace.path("large"), "format": "anchors" });
+    LimitCase { other: "content.binary", ..call("read", read) }
 }
 
 /// Creates a call on a file that is too large to be held as a whole.
-fn in_parts(bed: &Bed, text: &str, tool: &'static str, mut input: Value) -> Asked {
-    bed.put("large", text);
-    input["file_path"] = bed.path("large").into();
-    Asked { config: "[policy]\nstream_from = 0\nmax_whole = 1\n", ..call(tool, input) }
+fn in_parts(workspace: &TestWorkspace, text: &str, tool: &'static str, mut input: Value) -> LimitCase {
+    workspace.put("large", text);
+    input["file_path"] = workspace.path("large").into();
+    LimitCase { config: "[policy]\nstream_from = 0\nmax_whole = 1\n", ..call(tool, input) }
 }
 
-fn parts_places(bed: &Bed, _: Door, count: usize) -> Asked {
+fn parts_places(workspace: &TestWorkspace, _: Transport, count: usize) -> LimitCase {
     let edit = json!({ "old_string": "a", "new_string": "b", "replace_all": true, "dry_run": true });
-    in_parts(bed, &"a\n".repeat(count), "edit", edit)
+    in_parts(workspace, &"a\n".repeat(count), "edit", edit)
 }
 
-fn parts_around(bed: &Bed, _: Door, bytes: usize) -> Asked {
+fn parts_around(workspace: &TestWorkspace, _: Transport, bytes: usize) -> LimitCase {
     // The text has one line end, fifteen empty lines and a long line.
     let text = format!("the first line{}{}\nthe place\n", "\n".repeat(16), "x".repeat(bytes - 17));
-    in_parts(bed, &text, "edit", json!({ "old_string": "the place", "new_string": "here", "dry_run": true }))
+    in_parts(workspace, &text, "edit", json!({ "old_string": "the place", "new_string": "here", "dry_run": true }))
 }
 
-fn parts_line(bed: &Bed, _: Door, bytes: usize) -> Asked {
+fn parts_line(workspace: &TestWorkspace, _: Transport, bytes: usize) -> LimitCase {
     let text = format!("first\n{}\nlast\n", "x".repeat(bytes));
-    let asked = in_parts(bed, &text, "read", json!({}));
-    Asked { calls: vec![("search", json!({ "pattern": "last", "path": bed.path("large") }))], ..asked }
+    let case = in_parts(workspace, &text, "read", json!({}));
+    LimitCase { calls: vec![("search", json!({ "pattern": "last", "path": workspace.path("large") }))], ..case }
 }
 
-fn parts_together(bed: &Bed, _: Door, bytes: usize) -> Asked {
+fn parts_together(workspace: &TestWorkspace, _: Transport, bytes: usize) -> LimitCase {
     let line = format!("place {}\n", "x".repeat((32 << 10) - 7));
     let text = "y".repeat(bytes % line.len()) + &line.repeat(bytes / line.len());
     let edit = json!({ "old_string": "place ", "new_string": "PLACE ", "replace_all": true, "dry_run": true });
-    in_parts(bed, &text, "edit", edit)
+    in_parts(workspace, &text, "edit", edit)
 }
 
-fn parts_lines(bed: &Bed, _: Door, bytes: usize) -> Asked {
+fn parts_lines(workspace: &TestWorkspace, _: Transport, bytes: usize) -> LimitCase {
     let text = format!("first\n{}\nlast\n", "x".repeat(bytes - 1));
-    in_parts(bed, &text, "read", json!({ "offset": 2, "limit": 1 }))
+    in_parts(workspace, &text, "read", json!({ "offset": 2, "limit": 1 }))
 }
 
-fn files(bed: &Bed, _: Door, count: usize) -> Asked {
+fn files(workspace: &TestWorkspace, _: Transport, count: usize) -> LimitCase {
     let mut patch = "*** Begin Patch\n".to_owned();
     for nth in 0..count {
         writeln!(patch, "*** Add File: f{nth}\n+x").unwrap();
     }
     patch.push_str("*** End Patch\n");
-    call("apply", json!({ "input": patch, "directory": bed.work(), "dry_run": true }))
+    call("apply", json!({ "input": patch, "directory": workspace.work(), "dry_run": true }))
 }
 
 /// A replacement is complete or refused.
-fn entries(bed: &Bed, _: Door, count: usize) -> Asked {
-    bed.put("0", "");
+fn entries(workspace: &TestWorkspace, _: Transport, count: usize) -> LimitCase {
+    workspace.put("0", "");
     for nth in 1..count {
         // One file with many names needs no blocks. If the file system allows fewer names per file, it gets another
         // file.
-        let (from, to) = (bed.path(&(nth / 30_000 * 30_000).to_string()), bed.path(&nth.to_string()));
+        let (from, to) = (workspace.path(&(nth / 30_000 * 30_000).to_string()), workspace.path(&nth.to_string()));
         if fs::symlink_metadata(&to).is_err() && (nth % 30_000 == 0 || fs::hard_link(from, &to).is_err()) {
             fs::write(&to, "").unwrap();
         }
     }
-    let replace = json!({ "path": bed.work(), "old_string": "old", "new_string": "new" });
-    Asked { other: "match.not_found", ..call("replace_in_files", replace) }
+    let replace = json!({ "path": workspace.work(), "old_string": "old", "new_string": "new" });
+    LimitCase { other: "match.not_found", ..call("replace_in_files", replace) }
 }
 
-fn snapshot_files(bed: &Bed, door: Door, count: usize) -> Asked {
-    entries(bed, door, count);
+fn snapshot_files(workspace: &TestWorkspace, transport: Transport, count: usize) -> LimitCase {
+    entries(workspace, transport, count);
     call("snapshot", json!({ "dry_run": true }))
 }
 
-fn snapshot_file(bed: &Bed, _: Door, bytes: usize) -> Asked {
-    hollow(bed, bytes);
-    Asked { told: "they are larger than 8 MiB: 1", ..call("snapshot", json!({ "dry_run": true })) }
+fn snapshot_file(workspace: &TestWorkspace, _: Transport, bytes: usize) -> LimitCase {
+    hollow(workspace, bytes);
+    LimitCase { told: "they are larger than 8 MiB: 1", ..call("snapshot", json!({ "dry_run": true })) }
 }
 
-fn replaced_files(bed: &Bed, _: Door, count: usize) -> Asked {
+fn replaced_files(workspace: &TestWorkspace, _: Transport, count: usize) -> LimitCase {
     for nth in 0..count {
         let name = format!("d{}/r{nth}", nth % 100);
         // The files for the previous number exist already.
-        if fs::symlink_metadata(bed.path(&name)).is_err() {
-            bed.put(&name, "old\n");
+        if fs::symlink_metadata(workspace.path(&name)).is_err() {
+            workspace.put(&name, "old\n");
         }
     }
-    let replace = json!({ "path": bed.work(), "old_string": "old", "new_string": "new", "dry_run": true });
+    let replace = json!({ "path": workspace.work(), "old_string": "old", "new_string": "new", "dry_run": true });
     call("replace_in_files", replace)
 }
 
-fn together(bed: &Bed, _: Door, bytes: usize) -> Asked {
+fn together(workspace: &TestWorkspace, _: Transport, bytes: usize) -> LimitCase {
     let copies = 8;
-    bed.put("a", "x\n".repeat(bytes / copies / 2));
+    workspace.put("a", "x\n".repeat(bytes / copies / 2));
     let copy = |nth| format!("diff --git a/a b/c{nth}\nsimilarity index 100%\ncopy from a\ncopy to c{nth}\n");
     let mut patch: String = (0..copies).map(copy).collect();
     for nth in 0..bytes % copies {
@@ -271,46 +271,46 @@ fn together(bed: &Bed, _: Door, bytes: usize) -> Asked {
             "diff --git a/n{nth} b/n{nth}\nnew file mode 100644\n--- /dev/null\n+++ b/n{nth}\n@@ -0,0 +1 @@\n+\n"
         );
     }
-    call("apply", json!({ "input": patch, "directory": bed.work(), "dry_run": true }))
+    call("apply", json!({ "input": patch, "directory": workspace.work(), "dry_run": true }))
 }
 
-fn pattern(bed: &Bed, _: Door, bytes: usize) -> Asked {
-    bed.put("a.txt", "x\n");
-    call("search", json!({ "path": bed.work(), "pattern": "x".repeat(bytes) }))
+fn pattern(workspace: &TestWorkspace, _: Transport, bytes: usize) -> LimitCase {
+    workspace.put("a.txt", "x\n");
+    call("search", json!({ "path": workspace.work(), "pattern": "x".repeat(bytes) }))
 }
 
-fn globs(bed: &Bed, _: Door, bytes: usize) -> Asked {
-    bed.put("a.txt", "x\n");
+fn globs(workspace: &TestWorkspace, _: Transport, bytes: usize) -> LimitCase {
+    workspace.put("a.txt", "x\n");
     let rest = "x".repeat(bytes % (1 << 10));
     let whole = vec!["x".repeat(1 << 10); bytes >> 10];
     let globs: Vec<String> = whole.into_iter().chain((!rest.is_empty()).then_some(rest)).collect();
-    call("search", json!({ "path": bed.work(), "pattern": "x", "glob": globs }))
+    call("search", json!({ "path": workspace.work(), "pattern": "x", "glob": globs }))
 }
 
-fn edits(bed: &Bed, _: Door, count: usize) -> Asked {
-    bed.put("many", (0..count).map(|nth| format!("line {nth};\n")).collect::<String>());
+fn edits(workspace: &TestWorkspace, _: Transport, count: usize) -> LimitCase {
+    workspace.put("many", (0..count).map(|nth| format!("line {nth};\n")).collect::<String>());
     let edit = |nth: usize| json!({ "old_string": format!("line {nth};"), "new_string": nth.to_string() });
     let edits: Vec<Value> = (0..count).map(edit).collect();
-    call("multi_edit", json!({ "file_path": bed.path("many"), "edits": edits, "dry_run": true }))
+    call("multi_edit", json!({ "file_path": workspace.path("many"), "edits": edits, "dry_run": true }))
 }
 
-fn places(bed: &Bed, _: Door, count: usize) -> Asked {
-    bed.put("a", "a".repeat(count / 2) + &"b".repeat(count - count / 2));
+fn places(workspace: &TestWorkspace, _: Transport, count: usize) -> LimitCase {
+    workspace.put("a", "a".repeat(count / 2) + &"b".repeat(count - count / 2));
     let edits = ["a", "b"].map(|old| json!({ "old_string": old, "new_string": "", "replace_all": true }));
-    call("multi_edit", dry(json!({ "file_path": bed.path("a"), "edits": edits })))
+    call("multi_edit", dry(json!({ "file_path": workspace.path("a"), "edits": edits })))
 }
 
-fn places_in_files(bed: &Bed, _: Door, count: usize) -> Asked {
-    bed.put("a", "a".repeat(count / 2));
-    bed.put("b", "a".repeat(count - count / 2));
-    call("replace_in_files", dry(json!({ "path": bed.work(), "old_string": "a", "new_string": "" })))
+fn places_in_files(workspace: &TestWorkspace, _: Transport, count: usize) -> LimitCase {
+    workspace.put("a", "a".repeat(count / 2));
+    workspace.put("b", "a".repeat(count - count / 2));
+    call("replace_in_files", dry(json!({ "path": workspace.work(), "old_string": "a", "new_string": "" })))
 }
 
-fn new_text(bed: &Bed, _: Door, bytes: usize) -> Asked {
+fn new_text(workspace: &TestWorkspace, _: Transport, bytes: usize) -> LimitCase {
     let places = [4, 5].into_iter().find(|places| bytes.is_multiple_of(*places)).unwrap();
-    bed.put("a", "a\n".repeat(places));
+    workspace.put("a", "a\n".repeat(places));
     let new = "b".repeat(bytes / places);
-    let edit = json!({ "file_path": bed.path("a"), "old_string": "a", "new_string": new, "replace_all": true });
+    let edit = json!({ "file_path": workspace.path("a"), "old_string": "a", "new_string": new, "replace_all": true });
     call("edit", dry(edit))
 }
 
@@ -319,20 +319,20 @@ fn dry(mut input: Value) -> Value {
     input
 }
 
-fn kept(bed: &Bed, door: Door, bytes: usize) -> Asked {
+fn kept(workspace: &TestWorkspace, transport: Transport, bytes: usize) -> LimitCase {
     let beyond = bytes > most("kept");
-    let name = format!("{door:?}-{bytes}");
-    bed.put(&name, noise(if beyond { 1 << 20 } else { 1 << 10 }));
-    let write = json!({ "file_path": bed.path(&name), "content": "small\n" });
-    Asked { config: if beyond { "[history]\nmegabytes = 1\n" } else { "" }, ..call("write", write) }
+    let name = format!("{transport:?}-{bytes}");
+    workspace.put(&name, noise(if beyond { 1 << 20 } else { 1 << 10 }));
+    let write = json!({ "file_path": workspace.path(&name), "content": "small\n" });
+    LimitCase { config: if beyond { "[history]\nmegabytes = 1\n" } else { "" }, ..call("write", write) }
 }
 
-fn taken_back(bed: &Bed, door: Door, bytes: usize) -> Asked {
-    let name = format!("{door:?}-{bytes}");
-    bed.feed(&["write", &name], "x\n").exits(0);
+fn taken_back(workspace: &TestWorkspace, transport: Transport, bytes: usize) -> LimitCase {
+    let name = format!("{transport:?}-{bytes}");
+    workspace.feed(&["write", &name], "x\n").exits(0);
     if bytes > most("taken back") {
         // Nothing of it is read, and its blocks do not exist.
-        let file = fs::OpenOptions::new().write(true).open(bed.path(&name)).unwrap();
+        let file = fs::OpenOptions::new().write(true).open(workspace.path(&name)).unwrap();
         file.set_len(bytes as u64).unwrap();
     }
     call("undo", json!({ "any_session": true }))
@@ -346,48 +346,48 @@ pub(crate) fn noise(bytes: usize) -> String {
     std::iter::successors(Some(7), next).map(printed).take(bytes).collect()
 }
 
-fn reply(bed: &Bed, _: Door, chars: usize) -> Asked {
+fn reply(workspace: &TestWorkspace, _: Transport, chars: usize) -> LimitCase {
     // 100 lines, which are shown with seven characters before the text and one after it.
     let mut text = format!("{}\n", "x".repeat(chars / 100 - 8)).repeat(99);
     text.push_str(&"x".repeat(chars - text.len() - 99 * 7 - 8));
     text.push('\n');
-    bed.put("wide", text);
-    read(bed, "wide")
+    workspace.put("wide", text);
+    read(workspace, "wide")
 }
 
-fn reply_text(bed: &Bed, _: Door, chars: usize) -> Asked {
+fn reply_text(workspace: &TestWorkspace, _: Transport, chars: usize) -> LimitCase {
     let lines = if chars > most("reply text") { 400 } else { 40 };
-    bed.put("a", format!("hit {}\n", "x".repeat(100)).repeat(lines));
-    Asked {
+    workspace.put("a", format!("hit {}\n", "x".repeat(100)).repeat(lines));
+    LimitCase {
         told: "the reply would be too long",
-        ..call("search", json!({ "path": bed.path("a"), "pattern": "hit", "limit": 1000 }))
+        ..call("search", json!({ "path": workspace.path("a"), "pattern": "hit", "limit": 1000 }))
     }
 }
 
-fn reply_data(bed: &Bed, _: Door, bytes: usize) -> Asked {
+fn reply_data(workspace: &TestWorkspace, _: Transport, bytes: usize) -> LimitCase {
     // The data has a row for each file.
     for nth in 0..if bytes > most("reply data") { 6000 } else { 100 } {
-        bed.put(&format!("{nth}"), "old\n");
+        workspace.put(&format!("{nth}"), "old\n");
     }
-    let replace = json!({ "path": bed.work(), "old_string": "old", "new_string": "new", "dry_run": true });
-    Asked { told: "\"omitted\"", ..call("replace_in_files", replace) }
+    let replace = json!({ "path": workspace.work(), "old_string": "old", "new_string": "new", "dry_run": true });
+    LimitCase { told: "\"omitted\"", ..call("replace_in_files", replace) }
 }
 
-fn hunks(bed: &Bed, _: Door, count: usize) -> Asked {
-    let write = json!({ "file_path": bed.path("new"), "content": "x\n" });
-    Asked {
+fn hunks(workspace: &TestWorkspace, _: Transport, count: usize) -> LimitCase {
+    let write = json!({ "file_path": workspace.path("new"), "content": "x\n" });
+    LimitCase {
         calls: vec![("write", write), ("history", json!({ "id": "last", "hunks": vec![1; count] }))],
-        ..Asked::default()
+        ..LimitCase::default()
     }
 }
 
-fn cells(bed: &Bed, _: Door, count: usize) -> Asked {
+fn cells(workspace: &TestWorkspace, _: Transport, count: usize) -> LimitCase {
     let cells = vec!["{}"; count].join(",");
-    bed.put("a.ipynb", format!("{{\"nbformat\": 4, \"cells\": [{cells}]}}"));
-    call("read", json!({ "file_path": bed.path("a.ipynb"), "cells": "0" }))
+    workspace.put("a.ipynb", format!("{{\"nbformat\": 4, \"cells\": [{cells}]}}"));
+    call("read", json!({ "file_path": workspace.path("a.ipynb"), "cells": "0" }))
 }
 
-fn image(bed: &Bed, _: Door, bytes: usize) -> Asked {
+fn image(workspace: &TestWorkspace, _: Transport, bytes: usize) -> LimitCase {
     let chunk = |name: &[u8], length: usize| {
         let mut chunk = u32::try_from(length).unwrap().to_be_bytes().to_vec();
         chunk.extend(name);
@@ -398,17 +398,17 @@ fn image(bed: &Bed, _: Door, bytes: usize) -> Asked {
     png.extend(chunk(b"IHDR", 13));
     png.extend(chunk(b"IDAT", bytes - png.len() - 24));
     png.extend(chunk(b"IEND", 0));
-    bed.put("a.png", png);
-    read(bed, "a.png")
+    workspace.put("a.png", png);
+    read(workspace, "a.png")
 }
 
-fn pdf(bed: &Bed, _: Door, bytes: usize) -> Asked {
-    bed.put("a.pdf", format!("%PDF-{}", "x".repeat(bytes - 5)));
-    call("read", json!({ "file_path": bed.path("a.pdf"), "base64": true }))
+fn pdf(workspace: &TestWorkspace, _: Transport, bytes: usize) -> LimitCase {
+    workspace.put("a.pdf", format!("%PDF-{}", "x".repeat(bytes - 5)));
+    call("read", json!({ "file_path": workspace.path("a.pdf"), "base64": true }))
 }
 
 #[cfg(feature = "pdf")]
-fn pages(bed: &Bed, _: Door, count: usize) -> Asked {
+fn pages(workspace: &TestWorkspace, _: Transport, count: usize) -> LimitCase {
     let mut text = "%PDF-1.4\n1 0 obj\n<< /Type /Catalog /Pages 2 0 R >>\nendobj\n".to_owned();
     let kids: String = (3..3 + count).map(|id| format!("{id} 0 R ")).collect();
     let _ = write!(text, "2 0 obj\n<< /Type /Pages /Kids [{kids}] /Count {count} >>\nendobj\n");
@@ -416,60 +416,61 @@ fn pages(bed: &Bed, _: Door, count: usize) -> Asked {
         let _ = write!(text, "{id} 0 obj\n<< /Type /Page /Parent 2 0 R >>\nendobj\n");
     }
     text.push_str("trailer\n<< /Root 1 0 R >>\nstartxref\n0\n%%EOF\n");
-    bed.put("a.pdf", text);
-    call("read", json!({ "file_path": bed.path("a.pdf"), "pages": format!("1-{count}") }))
+    workspace.put("a.pdf", text);
+    call("read", json!({ "file_path": workspace.path("a.pdf"), "pages": format!("1-{count}") }))
 }
 
-fn checked_files(bed: &Bed, _: Door, count: usize) -> Asked {
-    bed.put("a.txt", "");
-    call("check", json!({ "paths": vec![bed.path("a.txt"); count] }))
+fn checked_files(workspace: &TestWorkspace, _: Transport, count: usize) -> LimitCase {
+    workspace.put("a.txt", "");
+    call("check", json!({ "paths": vec![workspace.path("a.txt"); count] }))
 }
 
 /// Creates files of a known language in a directory, and returns the directory.
-fn directory_of(bed: &Bed, door: Door, count: usize) -> String {
-    let name = format!("{door:?}-{count}");
+fn directory_of(workspace: &TestWorkspace, transport: Transport, count: usize) -> String {
+    let name = format!("{transport:?}-{count}");
     for nth in 0..count {
-        bed.put(&format!("{name}/{nth}.json"), "1");
+        workspace.put(&format!("{name}/{nth}.json"), "1");
     }
-    bed.path(&name)
+    workspace.path(&name)
 }
 
-fn checked_directories(bed: &Bed, door: Door, count: usize) -> Asked {
-    let check = json!({ "paths": [directory_of(bed, door, count)] });
-    Asked { told: "are not checked", ..call("check", check) }
+fn checked_directories(workspace: &TestWorkspace, transport: Transport, count: usize) -> LimitCase {
+    let check = json!({ "paths": [directory_of(workspace, transport, count)] });
+    LimitCase { told: "are not checked", ..call("check", check) }
 }
 
-fn outlined_files(bed: &Bed, door: Door, count: usize) -> Asked {
-    let outline = json!({ "file_path": directory_of(bed, door, count) });
-    Asked { told: "The outline ended early", ..call("outline", outline) }
+fn outlined_files(workspace: &TestWorkspace, transport: Transport, count: usize) -> LimitCase {
+    let outline = json!({ "file_path": directory_of(workspace, transport, count) });
+    LimitCase { told: "The outline ended early", ..call("outline", outline) }
 }
 
-fn output(bed: &Bed, _: Door, chars: usize) -> Asked {
+fn output(workspace: &TestWorkspace, _: Transport, chars: usize) -> LimitCase {
     let output = json!({ "output_type": "stream", "name": "stdout", "text": "x".repeat(chars) });
     let cell = json!({ "cell_type": "code", "source": "1", "metadata": {}, "execution_count": 1, "outputs": [output] });
-    bed.put("a.ipynb", json!({ "nbformat": 4, "nbformat_minor": 4, "metadata": {}, "cells": [cell] }).to_string());
-    Asked { told: "more characters", ..read(bed, "a.ipynb") }
+    workspace
+        .put("a.ipynb", json!({ "nbformat": 4, "nbformat_minor": 4, "metadata": {}, "cells": [cell] }).to_string());
+    LimitCase { told: "more characters", ..read(workspace, "a.ipynb") }
 }
 
-fn checked(bed: &Bed, door: Door, bytes: usize) -> Asked {
-    let path = bed.path(&format!("{door:?}-{bytes}.json"));
+fn checked(workspace: &TestWorkspace, transport: Transport, bytes: usize) -> LimitCase {
+    let path = workspace.path(&format!("{transport:?}-{bytes}.json"));
     let write = json!({ "file_path": path, "content": format!("1{}", " ".repeat(bytes - 1)) });
-    Asked { told: "was not checked", ..call("write", write) }
+    LimitCase { told: "was not checked", ..call("write", write) }
 }
 
-fn lines(bed: &Bed, _: Door, count: usize) -> Asked {
-    bed.put("lines", "x\n".repeat(count));
-    Asked { told: "are shown. Read on", ..read(bed, "lines") }
+fn lines(workspace: &TestWorkspace, _: Transport, count: usize) -> LimitCase {
+    workspace.put("lines", "x\n".repeat(count));
+    LimitCase { told: "are shown. Read on", ..read(workspace, "lines") }
 }
 
-fn parsed(bed: &Bed, _: Door, bytes: usize) -> Asked {
-    bed.put("a.json", format!("1{}", " ".repeat(bytes - 1)));
-    call("outline", json!({ "file_path": bed.path("a.json") }))
+fn parsed(workspace: &TestWorkspace, _: Transport, bytes: usize) -> LimitCase {
+    workspace.put("a.json", format!("1{}", " ".repeat(bytes - 1)));
+    call("outline", json!({ "file_path": workspace.path("a.json") }))
 }
 
-fn line(bed: &Bed, _: Door, chars: usize) -> Asked {
-    bed.put("line", "x".repeat(chars));
-    Asked { told: "1 more characters of this line are not shown", ..read(bed, "line") }
+fn line(workspace: &TestWorkspace, _: Transport, chars: usize) -> LimitCase {
+    workspace.put("line", "x".repeat(chars));
+    LimitCase { told: "1 more characters of this line are not shown", ..read(workspace, "line") }
 }
 
 fn most(name: &str) -> usize {
@@ -478,10 +479,10 @@ fn most(name: &str) -> usize {
 }
 
 /// Returns the message for a call, padded with spaces.
-fn message(door: Door, id: usize, (tool, input): &(&str, Value), padded: Option<usize>) -> String {
-    let mut text = match door {
-        Door::Ndjson => json!({ "id": id, "tool": tool, "input": input }),
-        Door::Mcp => {
+fn message(transport: Transport, id: usize, (tool, input): &(&str, Value), padded: Option<usize>) -> String {
+    let mut text = match transport {
+        Transport::Ndjson => json!({ "id": id, "tool": tool, "input": input }),
+        Transport::Mcp => {
             let params = json!({ "name": tool, "arguments": input });
             json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params })
         }
@@ -515,14 +516,14 @@ fn reply_of(mut command: Command, lines: &str, id: usize) -> Value {
 }
 
 /// Returns the reply to the first refused call, or to the last if none was: its code and all of it as text.
-fn replied(bed: &Bed, door: Door, asked: &Asked) -> (Option<String>, String) {
-    let config = bed.beside("home/.config/emendate");
+fn replied(workspace: &TestWorkspace, transport: Transport, case: &LimitCase) -> (Option<String>, String) {
+    let config = workspace.beside("home/.config/emendate");
     fs::create_dir_all(&config).unwrap();
-    fs::write(config.join("config.toml"), asked.config).unwrap();
+    fs::write(config.join("config.toml"), case.config).unwrap();
     let common = ["--unread", "allow", "--durability", "none"];
-    let (own, mut lines): (&[&str], String) = match door {
-        Door::Ndjson => (&["serve", "--ndjson"], String::new()),
-        Door::Mcp => {
+    let (own, mut lines): (&[&str], String) = match transport {
+        Transport::Ndjson => (&["serve", "--ndjson"], String::new()),
+        Transport::Mcp => {
             let client = json!({ "name": "test", "version": "1" });
             let hello = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client });
             let hello = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello });
@@ -531,16 +532,16 @@ fn replied(bed: &Bed, door: Door, asked: &Asked) -> (Option<String>, String) {
         }
     };
     let mut last = None;
-    for (nth, call) in asked.calls.iter().enumerate() {
-        let padded = asked.padded.filter(|_| nth + 1 == asked.calls.len());
-        lines.push_str(&message(door, nth + 1, call, padded));
+    for (nth, call) in case.calls.iter().enumerate() {
+        let padded = case.padded.filter(|_| nth + 1 == case.calls.len());
+        lines.push_str(&message(transport, nth + 1, call, padded));
         let args: Vec<&str> = own.iter().chain(&common).copied().collect();
-        let reply = reply_of(bed.command(&args), &lines, nth + 1);
+        let reply = reply_of(workspace.command(&args), &lines, nth + 1);
         let line = reply.to_string();
-        let code = match door {
-            Door::Ndjson => &reply["code"],
-            Door::Mcp if reply.get("error").is_some() => &reply["error"]["message"],
-            Door::Mcp => &reply["result"]["_meta"]["io.github.emendate/data"]["code"],
+        let code = match transport {
+            Transport::Ndjson => &reply["code"],
+            Transport::Mcp if reply.get("error").is_some() => &reply["error"]["message"],
+            Transport::Mcp => &reply["result"]["_meta"]["io.github.emendate/data"]["code"],
         };
         let code = code.as_str().map(str::to_owned);
         let refused = code.is_some();
@@ -549,29 +550,29 @@ fn replied(bed: &Bed, door: Door, asked: &Asked) -> (Option<String>, String) {
             break;
         }
         // The next call goes to a new server.
-        lines.truncate(lines.len() - message(door, nth + 1, call, padded).len());
+        lines.truncate(lines.len() - message(transport, nth + 1, call, padded).len());
     }
     last.unwrap()
 }
 
 fn tried(limit: &Limit, prepare: Prepare) {
-    let bed = Bed::new();
+    let workspace = TestWorkspace::new();
     let at = usize::try_from(limit.most).unwrap();
     for (number, beyond) in [(at, false), (at + 1, true)] {
-        for door in [Door::Ndjson, Door::Mcp] {
-            let asked = prepare(&bed, door, number);
-            let (code, text) = replied(&bed, door, &asked);
+        for transport in [Transport::Ndjson, Transport::Mcp] {
+            let case = prepare(&workspace, transport, number);
+            let (code, text) = replied(&workspace, transport, &case);
             let shown: String = text.chars().take(600).collect();
-            let what = format!("{} at {number} through {door:?}: {code:?} {shown}", limit.name);
+            let what = format!("{} at {number} through {transport:?}: {code:?} {shown}", limit.name);
             if !beyond {
-                assert!(code.as_deref().is_none_or(|code| code == asked.other), "{what}");
-                assert!(asked.told.is_empty() || !text.contains(asked.told), "{what}");
+                assert!(code.as_deref().is_none_or(|code| code == case.other), "{what}");
+                assert!(case.told.is_empty() || !text.contains(case.told), "{what}");
                 continue;
             }
             match limit.code {
-                None => assert!(code.is_none() && text.contains(asked.told) && !asked.told.is_empty(), "{what}"),
+                None => assert!(code.is_none() && text.contains(case.told) && !case.told.is_empty(), "{what}"),
                 // The protocol refuses malformed messages with its own error.
-                Some(_) if door == Door::Mcp && matches!(limit.name, "input" | "nesting") => {
+                Some(_) if transport == Transport::Mcp && matches!(limit.name, "input" | "nesting") => {
                     assert!(text.contains("\"error\""), "{what}");
                 }
                 Some(refused) => assert_eq!(code.as_deref(), Some(refused.as_str()), "{what}"),

@@ -10,7 +10,6 @@
 )]
 
 mod around;
-mod bed;
 mod bulk;
 mod clients;
 mod damage;
@@ -44,3 +43,4 @@ mod setup;
 mod simultaneous;
 mod state;
 mod waiting_calls;
+mod workspace;

@@ -1,6 +1,6 @@
 //! Tests that replies about very many files are bounded, state how many files they omit, and lead to the rest.
 
-use crate::bed::Bed;
+use crate::workspace::TestWorkspace;
 use serde_json::{Value, json};
 
 /// Files of the operation, and those that a reply lists.
@@ -8,13 +8,13 @@ const FILES: usize = 130;
 const OPERATION_DIFFS_MAX: usize = 100;
 
 /// Creates a workspace in which one operation changed all files.
-fn changed() -> Bed {
-    let bed = Bed::new();
+fn changed() -> TestWorkspace {
+    let workspace = TestWorkspace::new();
     for nth in 0..FILES {
-        bed.put(&format!("src/{nth:04}.txt"), "one\n");
+        workspace.put(&format!("src/{nth:04}.txt"), "one\n");
     }
-    bed.run(&["replace", "one", "two", "src"]).exits(0);
-    bed
+    workspace.run(&["replace", "one", "two", "src"]).exits(0);
+    workspace
 }
 
 /// Returns the number of diffs in a text.
@@ -24,31 +24,31 @@ fn diffs(text: &str) -> usize {
 
 #[test]
 fn person_sees_the_first_files_and_how_to_see_the_others() {
-    let bed = changed();
-    let undone = bed.run(&["undo"]).exits(0).out;
+    let workspace = changed();
+    let undone = workspace.run(&["undo"]).exits(0).out;
     assert_eq!(diffs(&undone), OPERATION_DIFFS_MAX);
     let hint = undone.lines().last().unwrap();
     assert!(hint.starts_with("note: 30 more files are not listed: emend show 2-"), "{hint}");
     let (_, command) = hint.split_once("emend ").unwrap();
     let (command, _) = command.split_once(',').unwrap();
-    let rest = bed.run(&command.split(' ').collect::<Vec<_>>()).exits(0).out;
+    let rest = workspace.run(&command.split(' ').collect::<Vec<_>>()).exits(0).out;
     assert_eq!(diffs(&rest), FILES - OPERATION_DIFFS_MAX);
     assert!(rest.contains("0129.txt") && !rest.contains("more files are not listed"), "{rest}");
-    assert_eq!(diffs(&bed.run(&["redo"]).exits(0).out), OPERATION_DIFFS_MAX);
-    assert_eq!(diffs(&bed.run(&["show"]).exits(0).out), OPERATION_DIFFS_MAX);
-    assert_eq!(diffs(&bed.run(&["show", "--all"]).exits(0).out), FILES);
-    assert_eq!(diffs(&bed.run(&["show", "-n", "3"]).exits(0).out), 3);
-    let between = bed.run(&["diff", "1^..1"]).exits(0).out;
+    assert_eq!(diffs(&workspace.run(&["redo"]).exits(0).out), OPERATION_DIFFS_MAX);
+    assert_eq!(diffs(&workspace.run(&["show"]).exits(0).out), OPERATION_DIFFS_MAX);
+    assert_eq!(diffs(&workspace.run(&["show", "--all"]).exits(0).out), FILES);
+    assert_eq!(diffs(&workspace.run(&["show", "-n", "3"]).exits(0).out), 3);
+    let between = workspace.run(&["diff", "1^..1"]).exits(0).out;
     assert_eq!(diffs(&between), OPERATION_DIFFS_MAX);
     assert!(between.ends_with("repeat the command with --from 100, or --all\n"), "{between}");
-    let list = bed.run(&["history"]).exits(0).out;
+    let list = workspace.run(&["history"]).exits(0).out;
     assert!(list.contains("… and 120 more files"), "{list}");
 }
 
 #[test]
 fn programs_and_models_get_a_count_and_the_next_call() {
-    let bed = changed();
-    let undo = bed.call("undo", &json!({})).exits(0).json();
+    let workspace = changed();
+    let undo = workspace.call("undo", &json!({})).exits(0).json();
     let listed =
         |reply: &Value| (reply["data"]["files"].as_array().unwrap().len(), reply["data"]["filesTotal"].clone());
     assert_eq!(listed(&undo), (OPERATION_DIFFS_MAX, json!(FILES)));
@@ -58,12 +58,12 @@ fn programs_and_models_get_a_count_and_the_next_call() {
     let id = undo["data"]["operation"].as_str().unwrap();
     assert!(text.contains("30 more files are not listed here, of 130."), "{text}");
     assert!(text.contains(&format!("Call history with id \"{id}\" and from \"100\"")), "{text}");
-    let first = bed.call("history", &json!({ "id": id })).exits(0).json();
+    let first = workspace.call("history", &json!({ "id": id })).exits(0).json();
     assert_eq!(listed(&first), (OPERATION_DIFFS_MAX, json!(FILES)));
-    let rest = bed.call("history", &json!({ "id": id, "from": first["data"]["next"] })).exits(0).json();
+    let rest = workspace.call("history", &json!({ "id": id, "from": first["data"]["next"] })).exits(0).json();
     assert_eq!((listed(&rest), rest["data"].get("next")), ((FILES - OPERATION_DIFFS_MAX, json!(FILES)), None));
-    let wrong = bed.call("history", &json!({ "id": id, "from": "x" })).exits(2).json();
+    let wrong = workspace.call("history", &json!({ "id": id, "from": "x" })).exits(2).json();
     assert!(wrong["next"].as_str().unwrap().contains("Omit from"), "{wrong}");
-    let total = bed.run(&["stats", "--json"]).exits(0).json();
+    let total = workspace.run(&["stats", "--json"]).exits(0).json();
     assert!(total["data"]["total"]["calls"].is_u64(), "{total}");
 }

@@ -2,11 +2,11 @@
 //! mount namespace of its own, so nothing is left behind. Without the permission to create one it is skipped with a
 //! message.
 
-use crate::bed::{Bed, Ran, feed};
+use crate::workspace::{Ran, TestWorkspace, feed};
 use std::process::Command;
 
 /// Runs a script in a mount namespace of its own, with `emend` as `$emend`. Returns `None` if that is not permitted.
-fn play(bed: &Bed, script: &str) -> Option<Ran> {
+fn play(workspace: &TestWorkspace, script: &str) -> Option<Ran> {
     if !Command::new("unshare")
         .args(["-m", "mount", "-t", "tmpfs", "none", "/mnt"])
         .status()
@@ -15,10 +15,10 @@ fn play(bed: &Bed, script: &str) -> Option<Ran> {
         println!("left out: mount namespaces are not allowed here");
         return None;
     }
-    let plain = bed.command(&[]);
+    let plain = workspace.command(&[]);
     let mut command = Command::new("unshare");
     let script = format!("umask 022; fails() {{ if \"$@\"; then exit 9; fi; }}\n{script}");
-    command.args(["-m", "sh", "-euc", &script]).current_dir(bed.beside("")).env_clear();
+    command.args(["-m", "sh", "-euc", &script]).current_dir(workspace.beside("")).env_clear();
     command.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?)))).env("emend", plain.get_program());
     command.env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
     Some(feed(command, b""))
@@ -35,7 +35,7 @@ const SMALL: &str = "
 
 #[test]
 fn full_disk_is_reported_and_nothing_is_truncated() {
-    let bed = Bed::new();
+    let workspace = TestWorkspace::new();
     let script = "
         cd work
         fails \"$emend\" edit big --old 77777 --new changed 2> ../said
@@ -48,14 +48,14 @@ fn full_disk_is_reported_and_nothing_is_truncated() {
         cd ..; [ \"$(cat work/small)\" = one ]; same
         rm work/fill
         cd work; \"$emend\" edit big --old 77777 --new changed > /dev/null; grep -c changed big";
-    if let Some(ran) = play(&bed, &format!("{SMALL}{script}")) {
+    if let Some(ran) = play(&workspace, &format!("{SMALL}{script}")) {
         assert!(ran.exits(0).out.ends_with("1\n"));
     }
 }
 
 #[test]
 fn disk_without_free_inodes_is_reported() {
-    let bed = Bed::new();
+    let workspace = TestWorkspace::new();
     let script = "
         mount -t tmpfs -o nr_inodes=4,mode=755 none work
         cd work; echo one > a; echo one > b; echo one > c
@@ -63,14 +63,14 @@ fn disk_without_free_inodes_is_reported() {
         grep -F '[io.no_space]' ../said
         [ \"$(cat a)\" = one ]; rm c
         \"$emend\" edit a --old one --new two > /dev/null; ls -A";
-    if let Some(ran) = play(&bed, script) {
+    if let Some(ran) = play(&workspace, script) {
         assert!(ran.exits(0).out.ends_with("a\nb\n"));
     }
 }
 
 #[test]
 fn disk_that_becomes_read_only_is_reported() {
-    let bed = Bed::new();
+    let workspace = TestWorkspace::new();
     let script = "
         mount -t tmpfs -o mode=755 none work
         cd work; echo one > a; echo one > b
@@ -83,7 +83,7 @@ fn disk_that_becomes_read_only_is_reported() {
         cat a b; ls -A
         mount -o remount,rw ../work
         edit two three > /dev/null; cat a b";
-    if let Some(ran) = play(&bed, script) {
+    if let Some(ran) = play(&workspace, script) {
         assert!(ran.exits(0).out.ends_with("two\ntwo\na\nb\nthree\nthree\n"));
     }
 }
@@ -91,7 +91,7 @@ fn disk_that_becomes_read_only_is_reported() {
 /// A move to another file system is a copy and a removal: both happen, or neither.
 #[test]
 fn move_to_another_file_system_is_atomic() {
-    let bed = Bed::new();
+    let workspace = TestWorkspace::new();
     let script = "
         mkdir work/far; mount -t tmpfs -o size=64k,mode=755 none work/far
         cd work; printf 'one\\ntwo\\n' > a; chmod 750 a; setfattr -n user.x -v y a 2>/dev/null || true
@@ -101,7 +101,7 @@ fn move_to_another_file_system_is_atomic() {
         grep -F '[io.no_space]' ../said; cat a; ls -A far
         rm far/fill; move a far/b > /dev/null
         cat far/b; stat -c %a far/b; ls -A . far; \"$emend\" undo > /dev/null; cat a; stat -c %a a; ls -A far";
-    if let Some(ran) = play(&bed, script) {
+    if let Some(ran) = play(&workspace, script) {
         let ran = ran.exits(0);
         let want = "one\ntwo\nfill\nONE\ntwo\n750\n.:\nfar\n\nfar:\nb\none\ntwo\n750\n";
         assert!(ran.out.ends_with(want), "{ran:?}");
@@ -112,7 +112,7 @@ fn move_to_another_file_system_is_atomic() {
 /// there.
 #[test]
 fn disk_that_switches_between_modes_loses_nothing() {
-    let bed = Bed::new();
+    let workspace = TestWorkspace::new();
     let script = "
         mount -t tmpfs -o mode=755 none work
         cd work; echo 'count 0' > a
@@ -128,14 +128,14 @@ fn disk_that_switches_between_modes_loses_nothing() {
         mount -o remount,rw ../work
         \"$emend\" edit a --old \"count $done\" --new end > /dev/null
         cat a; ls -A";
-    if let Some(ran) = play(&bed, script) {
+    if let Some(ran) = play(&workspace, script) {
         assert!(ran.exits(0).out.ends_with("end\na\n"));
     }
 }
 
 #[test]
 fn another_user_changes_only_permitted_files() {
-    let bed = Bed::new();
+    let workspace = TestWorkspace::new();
     let script = "
         cp \"$emend\" /mnt/emend 2>/dev/null || { mount -t tmpfs none /mnt; cp \"$emend\" /mnt/emend; }
         mount -t tmpfs -o mode=755 none work; cd work
@@ -152,7 +152,7 @@ fn another_user_changes_only_permitted_files() {
         grep -c -F '[io.permission]' said
         cat open/theirs open/shared open/own closed/own closed/theirs
         stat -c '%u %a' open/theirs open/shared open/own closed/own closed/theirs; ls -A open closed";
-    if let Some(ran) = play(&bed, script) {
+    if let Some(ran) = play(&workspace, script) {
         let ran = ran.exits(0);
         let want = "2\none\ntwo\ntwo\ntwo\none\n0 644\n0 666\n1234 644\n1234 644\n0 644\nclosed:\nown\ntheirs\n\nopen:\nown\nshared\ntheirs\n";
         assert_eq!(ran.out, want);

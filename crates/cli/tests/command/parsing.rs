@@ -1,6 +1,6 @@
 //! Grammars run in processes of their own: a crash or excessive memory use there does not end the server.
 
-use crate::bed::Bed;
+use crate::workspace::TestWorkspace;
 use serde_json::{Value, json};
 use std::fs;
 use std::io::{BufRead as _, BufReader, Lines, Write as _};
@@ -44,41 +44,42 @@ impl Server {
 
 #[test]
 fn server_outlives_its_parsers() {
-    let bed = Bed::new();
-    bed.put("good.sh", "f() {\n  echo {\u{e0001}}\n}\n");
+    let workspace = TestWorkspace::new();
+    workspace.put("good.sh", "f() {\n  echo {\u{e0001}}\n}\n");
     // Each bracket is a frame of the parser and a node of its stack: no amount of memory suffices.
-    bed.put("deep.json", "[".repeat(3 << 20));
-    let mut server = Server::start(bed.command(&["serve", "--ndjson"]));
-    assert_eq!(server.outline(&bed.path("good.sh"))["text"], "1-3\tfunction f\n");
+    workspace.put("deep.json", "[".repeat(3 << 20));
+    let mut server = Server::start(workspace.command(&["serve", "--ndjson"]));
+    assert_eq!(server.outline(&workspace.path("good.sh"))["text"], "1-3\tfunction f\n");
     let parsers = server.parsers();
     assert_eq!(parsers.len(), 1, "{parsers:?}");
     // If the parser is killed, the next call starts another one.
     for signal in ["-KILL", "-TERM"] {
         let parser = server.parsers().remove(0);
         assert!(Command::new("kill").args([signal, &parser]).status().unwrap().success());
-        assert_eq!(server.outline(&bed.path("good.sh"))["ok"], true);
+        assert_eq!(server.outline(&workspace.path("good.sh"))["ok"], true);
     }
     // The answer is the same twice; the second time the result is cached.
     for _ in 0..2 {
-        let refused = server.outline(&bed.path("deep.json"));
+        let refused = server.outline(&workspace.path("deep.json"));
         assert_eq!(refused["code"], "syntax.unknown", "{refused}");
-        assert_eq!(server.outline(&bed.path("good.sh"))["ok"], true);
+        assert_eq!(server.outline(&workspace.path("good.sh"))["ok"], true);
     }
-    let edit = json!({ "file_path": bed.path("deep.json"), "old_string": "[", "new_string": "{", "replace_all": true });
+    let edit =
+        json!({ "file_path": workspace.path("deep.json"), "old_string": "[", "new_string": "{", "replace_all": true });
     assert_eq!(server.ask(&json!({ "id": 2, "tool": "edit", "input": edit }))["ok"], false, "not read");
     server.end();
 }
 
 #[test]
 fn restricted_server_can_start_its_parsers() {
-    let bed = Bed::new();
-    bed.put("good.sh", "f() {\n  echo {\u{e0001}}\n}\n");
-    let mut server = Server::start(bed.command(&["mcp", "--restrict", "--profile", "full"]));
+    let workspace = TestWorkspace::new();
+    workspace.put("good.sh", "f() {\n  echo {\u{e0001}}\n}\n");
+    let mut server = Server::start(workspace.command(&["mcp", "--restrict", "--profile", "full"]));
     let client = json!({ "name": "test", "version": "1" });
     let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client });
     server.ask(&json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params }));
     for id in 2..4 {
-        let arguments = json!({ "file_path": bed.path("good.sh") });
+        let arguments = json!({ "file_path": workspace.path("good.sh") });
         let params = json!({ "name": "outline", "arguments": arguments });
         let reply = server.ask(&json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params }));
         assert!(reply.to_string().contains("function f"), "{reply}");
@@ -91,10 +92,10 @@ fn restricted_server_can_start_its_parsers() {
 
 #[test]
 fn single_call_starts_a_parser_only_for_unusual_texts() {
-    let bed = Bed::new();
-    bed.put("deep.json", "[".repeat(3 << 20));
-    bed.put("good.sh", "f() {\n  echo {\u{e0001}}\n}\n");
-    let refused = bed.run(&["outline", "deep.json", "--json"]).exits(15).json();
+    let workspace = TestWorkspace::new();
+    workspace.put("deep.json", "[".repeat(3 << 20));
+    workspace.put("good.sh", "f() {\n  echo {\u{e0001}}\n}\n");
+    let refused = workspace.run(&["outline", "deep.json", "--json"]).exits(15).json();
     assert_eq!(refused["code"], "syntax.unknown", "{refused}");
-    bed.run(&["outline", "good.sh"]).exits(0);
+    workspace.run(&["outline", "good.sh"]).exits(0);
 }

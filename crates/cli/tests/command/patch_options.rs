@@ -1,6 +1,6 @@
 //! The options of `emend apply` that are those of `git apply`, compared with git itself.
 
-use crate::bed::Bed;
+use crate::workspace::TestWorkspace;
 use std::fmt::Write as _;
 use std::process::Command;
 
@@ -15,10 +15,10 @@ impl Dice {
 }
 
 /// Runs git in the root; its exit status and what it printed.
-fn git(bed: &Bed, words: &[&str]) -> (bool, String) {
+fn git(workspace: &TestWorkspace, words: &[&str]) -> (bool, String) {
     let mut command = Command::new("git");
     command.args(["-c", "user.name=n", "-c", "user.email=n@example.org", "-c", "init.defaultBranch=main"]);
-    let out = command.args(words).current_dir(bed.work()).output().unwrap();
+    let out = command.args(words).current_dir(workspace.work()).output().unwrap();
     (out.status.success(), String::from_utf8_lossy(&out.stdout).into_owned())
 }
 
@@ -30,16 +30,16 @@ fn lines(count: usize) -> String {
 }
 
 /// A repository with one file, and a patch for one of its lines, made by git.
-fn repository() -> (Bed, String) {
-    let bed = Bed::with(&lines(30));
-    git(&bed, &["init", "-q"]);
-    git(&bed, &["add", "-A"]);
-    assert!(git(&bed, &["commit", "-qm", "one"]).0);
-    bed.put("a.txt", lines(30).replace("line 15 of", "line fifteen of"));
-    let patch = git(&bed, &["diff"]).1;
-    bed.put("p.patch", &patch);
-    bed.put("a.txt", lines(30));
-    (bed, patch)
+fn repository() -> (TestWorkspace, String) {
+    let workspace = TestWorkspace::with(&lines(30));
+    git(&workspace, &["init", "-q"]);
+    git(&workspace, &["add", "-A"]);
+    assert!(git(&workspace, &["commit", "-qm", "one"]).0);
+    workspace.put("a.txt", lines(30).replace("line 15 of", "line fifteen of"));
+    let patch = git(&workspace, &["diff"]).1;
+    workspace.put("p.patch", &patch);
+    workspace.put("a.txt", lines(30));
+    (workspace, patch)
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn a_patch_is_merged_with_the_version_it_was_made_for() {
     if !external::has(&["git"]) {
         return;
     }
-    let (bed, patch) = repository();
+    let (workspace, patch) = repository();
     let mut dice = Dice(7);
     let (mut merged, mut refused) = (0, 0);
     for round in 0..24 {
@@ -61,18 +61,18 @@ fn a_patch_is_merged_with_the_version_it_was_made_for() {
             }
         }
         let now = now.join("\n") + "\n";
-        bed.put("a.txt", &now);
+        workspace.put("a.txt", &now);
         let theirs = {
             // The same merge by git; it works on the index, so that has to hold the file as it is.
-            git(&bed, &["add", "a.txt"]);
-            let done = git(&bed, &["apply", "--3way", "p.patch"]).0;
-            let text = bed.get("a.txt");
-            git(&bed, &["reset", "-q"]);
+            git(&workspace, &["add", "a.txt"]);
+            let done = git(&workspace, &["apply", "--3way", "p.patch"]).0;
+            let text = workspace.get("a.txt");
+            git(&workspace, &["reset", "-q"]);
             done.then_some(text)
         };
-        bed.put("a.txt", &now);
-        let ours = bed.run(&["apply", "--3way", "p.patch"]);
-        let text = bed.get("a.txt");
+        workspace.put("a.txt", &now);
+        let ours = workspace.run(&["apply", "--3way", "p.patch"]);
+        let text = workspace.get("a.txt");
         if ours.code == 0 {
             merged += 1;
             // git refuses lines that adjoin; where both merge, they agree.
@@ -86,17 +86,17 @@ fn a_patch_is_merged_with_the_version_it_was_made_for() {
     }
     assert!(merged > 9 && refused > 2, "{merged} {refused}");
     // Markers where they are asked for, and the usual search where the version is not in the repository.
-    bed.put("a.txt", lines(30).replace("line 15 of", "line XV of"));
-    bed.run(&["apply", "--3way", "p.patch"]).exits(12);
-    bed.run(&["--on-stale", "markers", "apply", "--3way", "p.patch"]).exits(0);
-    let text = bed.get("a.txt");
+    workspace.put("a.txt", lines(30).replace("line 15 of", "line XV of"));
+    workspace.run(&["apply", "--3way", "p.patch"]).exits(12);
+    workspace.run(&["--on-stale", "markers", "apply", "--3way", "p.patch"]).exits(0);
+    let text = workspace.get("a.txt");
     assert!(text.contains("<<<<<<<") && text.contains("XV") && text.contains("fifteen"), "{text}");
-    bed.put("a.txt", lines(30));
+    workspace.put("a.txt", lines(30));
     let id = patch.lines().find(|line| line.starts_with("index ")).unwrap();
-    bed.put("q.patch", patch.replace(id, "index 1234567..89abcde 100644"));
-    let told = bed.run(&["apply", "--3way", "q.patch"]).exits(0);
+    workspace.put("q.patch", patch.replace(id, "index 1234567..89abcde 100644"));
+    let told = workspace.run(&["apply", "--3way", "q.patch"]).exits(0);
     assert!(told.out.contains("1234567") || told.err.contains("1234567"), "{} {}", told.out, told.err);
-    assert_eq!(bed.get("a.txt"), lines(30).replace("line 15 of", "line fifteen of"));
+    assert_eq!(workspace.get("a.txt"), lines(30).replace("line 15 of", "line fifteen of"));
 }
 
 #[test]
@@ -104,8 +104,8 @@ fn blanks_are_taken_off_as_git_does() {
     if !external::has(&["git"]) {
         return;
     }
-    let bed = Bed::new();
-    git(&bed, &["init", "-q"]);
+    let workspace = TestWorkspace::new();
+    git(&workspace, &["init", "-q"]);
     let mut dice = Dice(11);
     let ends = ["", "", " ", "\t", "  \t "];
     let begins = ["", "  ", "\t", "  \t", "\t  \tx", "        \t"];
@@ -127,13 +127,13 @@ fn blanks_are_taken_off_as_git_does() {
             }
         }
         let text = old.join("\n") + "\n";
-        bed.put("p.patch", &patch);
-        bed.put("a.txt", &text);
-        assert!(git(&bed, &["apply", "--whitespace=fix", "p.patch"]).0, "{round}: {patch}");
-        let theirs = bed.get("a.txt");
-        bed.put("a.txt", &text);
-        bed.run(&["apply", "--whitespace=fix", "p.patch"]).exits(0);
-        assert_eq!(bed.get("a.txt"), theirs, "{round}: {patch}");
+        workspace.put("p.patch", &patch);
+        workspace.put("a.txt", &text);
+        assert!(git(&workspace, &["apply", "--whitespace=fix", "p.patch"]).0, "{round}: {patch}");
+        let theirs = workspace.get("a.txt");
+        workspace.put("a.txt", &text);
+        workspace.run(&["apply", "--whitespace=fix", "p.patch"]).exits(0);
+        assert_eq!(workspace.get("a.txt"), theirs, "{round}: {patch}");
     }
 }
 
@@ -142,8 +142,8 @@ fn context_may_differ_as_far_as_the_call_says() {
     if !external::has(&["git"]) {
         return;
     }
-    let bed = Bed::new();
-    git(&bed, &["init", "-q"]);
+    let workspace = TestWorkspace::new();
+    git(&workspace, &["init", "-q"]);
     let mut dice = Dice(3);
     let mut both = 0;
     for round in 0..40 {
@@ -163,17 +163,21 @@ fn context_may_differ_as_far_as_the_call_says() {
             }
         }
         let least = dice.below(3).to_string();
-        bed.put("p.patch", &patch);
-        bed.put("a.txt", &text);
-        let theirs = git(&bed, &["apply", "-C", &least, "p.patch"]).0.then(|| bed.get("a.txt"));
-        bed.put("a.txt", &text);
-        let ours = bed.run(&["apply", "-C", &least, "p.patch"]);
+        workspace.put("p.patch", &patch);
+        workspace.put("a.txt", &text);
+        let theirs = git(&workspace, &["apply", "-C", &least, "p.patch"]).0.then(|| workspace.get("a.txt"));
+        workspace.put("a.txt", &text);
+        let ours = workspace.run(&["apply", "-C", &least, "p.patch"]);
         if let Some(theirs) = theirs {
             assert_eq!(ours.code, 0, "{round}: -C {least}\n{patch}{}", ours.err);
-            assert_eq!(bed.get("a.txt"), theirs, "{round}");
+            assert_eq!(workspace.get("a.txt"), theirs, "{round}");
             both += 1;
         } else if ours.code == 0 {
-            assert_eq!(bed.get("a.txt"), text.replace(&format!("line {at} of the file"), "the new line"), "{round}");
+            assert_eq!(
+                workspace.get("a.txt"),
+                text.replace(&format!("line {at} of the file"), "the new line"),
+                "{round}"
+            );
         }
     }
     assert!(both > 10, "{both}");
@@ -184,19 +188,19 @@ fn rejected_hunks_and_chosen_files() {
     if !external::has(&["git"]) {
         return;
     }
-    let (bed, _) = repository();
-    bed.put("b/c.txt", "red\ngreen\n");
+    let (workspace, _) = repository();
+    workspace.put("b/c.txt", "red\ngreen\n");
     let hunk = |name: &str, old: &str, new: &str| format!("--- a/{name}\n+++ b/{name}\n@@ -1 +1 @@\n-{old}\n+{new}\n");
     let patch = hunk("a.txt", "line 1 of the file", "first") + &hunk("b/c.txt", "blue", "white");
-    bed.put("p.patch", &patch);
-    bed.run(&["apply", "--reject", "p.patch"]).exits(1);
-    assert!(bed.get("a.txt").starts_with("first\n"));
+    workspace.put("p.patch", &patch);
+    workspace.run(&["apply", "--reject", "p.patch"]).exits(1);
+    assert!(workspace.get("a.txt").starts_with("first\n"));
     let left = hunk("b/c.txt", "blue", "white").replace("-1 +1", "-1,1 +1,1");
-    assert_eq!((bed.get("b/c.txt"), bed.get("b/c.txt.rej")), ("red\ngreen\n".to_owned(), left));
+    assert_eq!((workspace.get("b/c.txt"), workspace.get("b/c.txt.rej")), ("red\ngreen\n".to_owned(), left));
     // The rejected hunk can be applied once the file fits.
-    bed.put("b/c.txt", "blue\ngreen\n");
-    bed.run(&["apply", "b/c.txt.rej"]).exits(0);
-    assert_eq!(bed.get("b/c.txt"), "white\ngreen\n");
+    workspace.put("b/c.txt", "blue\ngreen\n");
+    workspace.run(&["apply", "b/c.txt.rej"]).exits(0);
+    assert_eq!(workspace.get("b/c.txt"), "white\ngreen\n");
     // The first pattern that matches decides, in the order of the command line, as with git.
     for (options, changes) in [
         (&["--include=b/*"][..], false),
@@ -205,16 +209,16 @@ fn rejected_hunks_and_chosen_files() {
         (&["--include=a.txt", "--exclude=*"], true),
         (&["--include=*"], true),
     ] {
-        bed.put("p.patch", hunk("a.txt", "line 1 of the file", "first"));
+        workspace.put("p.patch", hunk("a.txt", "line 1 of the file", "first"));
         let words = [&["apply"], options, &["p.patch"]].concat();
-        bed.put("a.txt", lines(1));
-        git(&bed, &words);
-        assert_eq!(bed.get("a.txt").starts_with("first"), changes, "{options:?}");
-        bed.put("a.txt", lines(1));
+        workspace.put("a.txt", lines(1));
+        git(&workspace, &words);
+        assert_eq!(workspace.get("a.txt").starts_with("first"), changes, "{options:?}");
+        workspace.put("a.txt", lines(1));
         // A session that knows nothing of the rounds before.
-        let ours = bed.run(&[&["--session", options[0].trim_start_matches('-')], &words[..]].concat());
+        let ours = workspace.run(&[&["--session", options[0].trim_start_matches('-')], &words[..]].concat());
         assert_eq!(ours.code == 0, changes, "{options:?} {}", ours.err);
-        assert_eq!(bed.get("a.txt").starts_with("first"), changes, "{options:?}");
+        assert_eq!(workspace.get("a.txt").starts_with("first"), changes, "{options:?}");
     }
 }
 
@@ -223,14 +227,14 @@ fn a_patch_that_is_not_utf8_is_applied_to_its_bytes() {
     if !external::has(&["git"]) {
         return;
     }
-    let bed = Bed::new();
-    git(&bed, &["init", "-q"]);
-    bed.put("l.txt", b"caf\xe9\nb\n\xff\xfe\n");
-    bed.put("p.patch", b"--- a/l.txt\n+++ b/l.txt\n@@ -1,3 +1,3 @@\n caf\xe9\n-b\n+\xfc\xf8\n \xff\xfe\n");
-    bed.run(&["apply", "p.patch"]).exits(0);
-    let ours = std::fs::read(bed.work().join("l.txt")).unwrap();
+    let workspace = TestWorkspace::new();
+    git(&workspace, &["init", "-q"]);
+    workspace.put("l.txt", b"caf\xe9\nb\n\xff\xfe\n");
+    workspace.put("p.patch", b"--- a/l.txt\n+++ b/l.txt\n@@ -1,3 +1,3 @@\n caf\xe9\n-b\n+\xfc\xf8\n \xff\xfe\n");
+    workspace.run(&["apply", "p.patch"]).exits(0);
+    let ours = std::fs::read(workspace.work().join("l.txt")).unwrap();
     assert_eq!(ours, b"caf\xe9\n\xfc\xf8\n\xff\xfe\n");
-    bed.run(&["undo"]).exits(0);
-    assert!(git(&bed, &["apply", "p.patch"]).0);
-    assert_eq!(std::fs::read(bed.work().join("l.txt")).unwrap(), ours);
+    workspace.run(&["undo"]).exits(0);
+    assert!(git(&workspace, &["apply", "p.patch"]).0);
+    assert_eq!(std::fs::read(workspace.work().join("l.txt")).unwrap(), ours);
 }

@@ -1,6 +1,6 @@
 //! The question before an edit, at a real terminal: tmux plays the person.
 
-use crate::bed::Bed;
+use crate::workspace::TestWorkspace;
 use std::fs;
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
@@ -10,15 +10,15 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A terminal of its own, 100 columns wide.
 pub(crate) struct Terminal<'b> {
-    bed: &'b Bed,
+    workspace: &'b TestWorkspace,
 }
 
 impl<'b> Terminal<'b> {
     /// A shell in the root.
-    pub(crate) fn open(bed: &'b Bed) -> Terminal<'b> {
-        let terminal = Terminal { bed };
+    pub(crate) fn open(workspace: &'b TestWorkspace) -> Terminal<'b> {
+        let terminal = Terminal { workspace };
         terminal.tmux(&["new-session", "-d", "-x", "100", "-y", "50", "env -i PS1='$ ' TERM=xterm /bin/sh"]);
-        for (name, value) in bed.command(&[]).get_envs() {
+        for (name, value) in workspace.command(&[]).get_envs() {
             let value = value.unwrap().to_str().unwrap();
             terminal.types(&format!("export {}='{value}'", name.to_str().unwrap()));
         }
@@ -28,8 +28,8 @@ impl<'b> Terminal<'b> {
 
     fn tmux(&self, args: &[&str]) -> Output {
         let mut command = Command::new("tmux");
-        command.arg("-S").arg(self.bed.beside("tmux")).args(["-f", "/dev/null"]).args(args);
-        let output = command.current_dir(self.bed.work()).env("LC_ALL", "C.UTF-8").output();
+        command.arg("-S").arg(self.workspace.beside("tmux")).args(["-f", "/dev/null"]).args(args);
+        let output = command.current_dir(self.workspace.work()).env("LC_ALL", "C.UTF-8").output();
         let output = output.unwrap();
         assert!(output.status.success(), "{args:?}: {output:?}");
         output
@@ -63,7 +63,7 @@ impl<'b> Terminal<'b> {
         if let Some(answer) = answer {
             let asked = self.shows("Write this?");
             assert!(asked.contains("-old") && asked.contains(&format!("+{new}")), "the change is shown: {asked}");
-            assert_eq!(self.bed.get("a.txt"), "old\n", "nothing is written before the answer");
+            assert_eq!(self.workspace.get("a.txt"), "old\n", "nothing is written before the answer");
             self.types(answer);
         }
         let screen = self.shows("ended with [0]");
@@ -75,35 +75,35 @@ impl<'b> Terminal<'b> {
 impl Drop for Terminal<'_> {
     fn drop(&mut self) {
         let mut command = Command::new("tmux");
-        let _ = command.arg("-S").arg(self.bed.beside("tmux")).arg("kill-server").output();
+        let _ = command.arg("-S").arg(self.workspace.beside("tmux")).arg("kill-server").output();
     }
 }
 
 /// A workspace in which every edit is asked about; `None` if the test is skipped.
-fn asking() -> Option<Bed> {
+fn asking() -> Option<TestWorkspace> {
     if !external::has(&["tmux"]) {
         return None;
     }
-    let bed = Bed::with("old\n");
-    let config = bed.beside("home/.config/emendate");
+    let workspace = TestWorkspace::with("old\n");
+    let config = workspace.beside("home/.config/emendate");
     fs::create_dir_all(&config).unwrap();
     fs::write(config.join("config.toml"), "[policy]\ndefault = 'ask'\n").unwrap();
-    Some(bed)
+    Some(workspace)
 }
 
 #[test]
 fn yes_writes() {
-    let Some(bed) = asking() else { return };
-    let screen = Terminal::open(&bed).edits("new", Some("y"));
-    assert_eq!(bed.get("a.txt"), "new\n");
+    let Some(workspace) = asking() else { return };
+    let screen = Terminal::open(&workspace).edits("new", Some("y"));
+    assert_eq!(workspace.get("a.txt"), "new\n");
     assert!(screen.contains("[y]es, [n]o, [e]dit first, [a]lways for this file"), "{screen}");
     assert!(screen.contains("has been updated"), "{screen}");
 }
 
 #[test]
 fn no_leaves_the_file_alone() {
-    let Some(bed) = asking() else { return };
-    let terminal = Terminal::open(&bed);
+    let Some(workspace) = asking() else { return };
+    let terminal = Terminal::open(&workspace);
     terminal.types("emend edit a.txt --old old --new new; echo \"ended with [$?]\"");
     terminal.shows("Write this?");
     // The question is repeated after a text that is not an answer.
@@ -111,35 +111,35 @@ fn no_leaves_the_file_alone() {
     terminal.types("n");
     let screen = terminal.shows("ended with [14]");
     assert_eq!(screen.matches("Write this?").count(), 2, "{screen}");
-    assert_eq!(bed.get("a.txt"), "old\n");
+    assert_eq!(workspace.get("a.txt"), "old\n");
     // So does the end of the input.
     terminal.tmux(&["send-keys", "-R"]);
     terminal.types("emend edit a.txt --old old --new new; echo \"left with [$?]\"");
     terminal.shows("Write this?");
     terminal.tmux(&["send-keys", "C-d"]);
     terminal.shows("left with [14]");
-    assert_eq!(bed.get("a.txt"), "old\n");
+    assert_eq!(workspace.get("a.txt"), "old\n");
 }
 
 #[test]
 fn the_person_may_change_the_text_first() {
-    let Some(bed) = asking() else { return };
-    bed.put("editor.sh", "printf 'mine\\n' > \"$1\"\n");
-    let terminal = Terminal::open(&bed);
+    let Some(workspace) = asking() else { return };
+    workspace.put("editor.sh", "printf 'mine\\n' > \"$1\"\n");
+    let terminal = Terminal::open(&workspace);
     terminal.types("export EDITOR='sh editor.sh'");
     let screen = terminal.edits("new", Some("e"));
-    assert_eq!(bed.get("a.txt"), "mine\n");
+    assert_eq!(workspace.get("a.txt"), "mine\n");
     assert!(screen.contains("+mine"), "what was written is shown: {screen}");
 }
 
 #[test]
 fn always_is_asked_once() {
-    let Some(bed) = asking() else { return };
-    let terminal = Terminal::open(&bed);
+    let Some(workspace) = asking() else { return };
+    let terminal = Terminal::open(&workspace);
     terminal.edits("new", Some("a"));
-    assert_eq!(bed.get("a.txt"), "new\n");
-    bed.put("a.txt", "old\n");
+    assert_eq!(workspace.get("a.txt"), "new\n");
+    workspace.put("a.txt", "old\n");
     let screen = terminal.edits("newer", None);
     assert!(!screen.contains("Write this?"), "{screen}");
-    assert_eq!(bed.get("a.txt"), "newer\n");
+    assert_eq!(workspace.get("a.txt"), "newer\n");
 }

@@ -1,7 +1,7 @@
 //! The MCP server, driven by the real Python client in modern, legacy and auto mode (`tests/mcp/run.py`), and the
 //! grammars, read by Lark (`tests/mcp/grammars.py`). Sets up what it needs in a virtual environment under `target/`.
 
-use crate::bed::programs;
+use crate::workspace::programs;
 use std::path::Path;
 use std::process::Command;
 

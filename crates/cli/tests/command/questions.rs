@@ -1,6 +1,6 @@
 //! Questions that wait for a person: asked by one process, answered by another, whichever of them is killed.
 
-use crate::bed::{Bed, Ran};
+use crate::workspace::{Ran, TestWorkspace};
 use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -9,32 +9,32 @@ use std::time::Duration;
 const CALLS: [&str; 7] = ["pwrite64", "renameat2", "unlink", "fdatasync", "linkat", "write", "flock"];
 
 /// A workspace in which a person is asked about `a.txt`, and calls wait.
-fn asking(settings: &str) -> Bed {
-    let bed = Bed::with("one\ntwo\n");
-    bed.put("b.txt", "free\n");
-    configure(&bed, "a.txt", settings);
-    bed
+fn asking(settings: &str) -> TestWorkspace {
+    let workspace = TestWorkspace::with("one\ntwo\n");
+    workspace.put("b.txt", "free\n");
+    configure(&workspace, "a.txt", settings);
+    workspace
 }
 
 /// Makes a person be asked about a file.
-pub(crate) fn configure(bed: &Bed, file: &str, settings: &str) {
-    let folder = bed.beside("home/.config/emendate");
+pub(crate) fn configure(workspace: &TestWorkspace, file: &str, settings: &str) {
+    let folder = workspace.beside("home/.config/emendate");
     std::fs::create_dir_all(&folder).unwrap();
     let text = format!("[policy]\nask = [\"Edit({file})\"]\n[ask]\n{settings}\n");
     std::fs::write(folder.join("config.toml"), text).unwrap();
 }
 
-fn waiting() -> Bed {
+fn waiting() -> TestWorkspace {
     asking("wait_seconds = 600")
 }
 
-fn edit(bed: &Bed) -> Value {
-    json!({ "file_path": bed.path("a.txt"), "old_string": "two", "new_string": "2" })
+fn edit(workspace: &TestWorkspace) -> Value {
+    json!({ "file_path": workspace.path("a.txt"), "old_string": "two", "new_string": "2" })
 }
 
 /// Makes the edit with `emend call`.
-fn call(bed: &Bed) -> Ran {
-    bed.feed(&["--unread", "allow", "call", "edit"], edit(bed).to_string())
+fn call(workspace: &TestWorkspace) -> Ran {
+    workspace.feed(&["--unread", "allow", "call", "edit"], edit(workspace).to_string())
 }
 
 /// A process of `emend mcp` for a client that cannot ask.
@@ -45,9 +45,13 @@ struct Server {
 }
 
 impl Server {
-    fn start(bed: &Bed) -> Server {
-        let mut child =
-            bed.command(&["mcp", "--unread", "allow"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    fn start(workspace: &TestWorkspace) -> Server {
+        let mut child = workspace
+            .command(&["mcp", "--unread", "allow"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
         let input = child.stdin.take().unwrap();
         let output = BufReader::new(child.stdout.take().unwrap());
         let mut server = Server { child, input, output };
@@ -108,127 +112,134 @@ fn text(reply: &Value) -> &str {
     reply["content"][0]["text"].as_str().unwrap()
 }
 
-pub(crate) fn pending(bed: &Bed) -> Vec<Value> {
-    bed.run(&["pending", "--json"]).exits(0).json()["data"]["questions"].as_array().unwrap().clone()
+pub(crate) fn pending(workspace: &TestWorkspace) -> Vec<Value> {
+    workspace.run(&["pending", "--json"]).exits(0).json()["data"]["questions"].as_array().unwrap().clone()
 }
 
 /// Waits until a question is stored; its id.
-pub(crate) fn asked(bed: &Bed) -> String {
+pub(crate) fn asked(workspace: &TestWorkspace) -> String {
     loop {
-        if let Some(question) = pending(bed).first() {
+        if let Some(question) = pending(workspace).first() {
             return question["id"].as_str().unwrap().to_owned();
         }
         std::thread::sleep(Duration::from_millis(5));
     }
 }
 
-fn operations(bed: &Bed) -> Vec<Value> {
-    bed.run(&["history", "--json"]).exits(0).json()["data"]["operations"].as_array().unwrap().clone()
+fn operations(workspace: &TestWorkspace) -> Vec<Value> {
+    workspace.run(&["history", "--json"]).exits(0).json()["data"]["operations"].as_array().unwrap().clone()
 }
 
 #[test]
 fn call_waits_and_blocks_no_other_until_it_is_approved() {
-    let bed = waiting();
-    let mut server = Server::start(&bed);
-    server.call(1, "edit", &edit(&bed));
-    let id = asked(&bed);
+    let workspace = waiting();
+    let mut server = Server::start(&workspace);
+    server.call(1, "edit", &edit(&workspace));
+    let id = asked(&workspace);
     // More calls than there are threads for them.
     for nth in 2..20 {
-        server.call(nth, "read", &json!({ "file_path": bed.path("b.txt") }));
+        server.call(nth, "read", &json!({ "file_path": workspace.path("b.txt") }));
         assert!(text(&server.reply(nth)).contains("free"));
     }
-    server.call(20, "edit", &json!({ "file_path": bed.path("b.txt"), "old_string": "free", "new_string": "changed" }));
+    server.call(
+        20,
+        "edit",
+        &json!({ "file_path": workspace.path("b.txt"), "old_string": "free", "new_string": "changed" }),
+    );
     assert_eq!(server.reply(20)["isError"], false);
-    assert_eq!(bed.get("a.txt"), "one\ntwo\n");
-    let listed = bed.run(&["pending"]).exits(0);
+    assert_eq!(workspace.get("a.txt"), "one\ntwo\n");
+    let listed = workspace.run(&["pending"]).exits(0);
     assert!(listed.out.starts_with(&id) && listed.out.contains("a.txt  (waits)"), "{listed:?}");
-    let shown = bed.run(&["pending", &id]).exits(0);
+    let shown = workspace.run(&["pending", &id]).exits(0);
     assert!(shown.out.contains("-two\n+2\n") && shown.out.contains("Edit(a.txt)"), "{shown:?}");
     // A dry run answers nothing.
-    bed.run(&["--dry-run", "approve", &id]).exits(0);
-    let done = bed.run(&["approve", &id, "--json"]).exits(0).json();
-    assert_eq!((&done["data"]["outcome"], bed.get("a.txt").as_str()), (&json!("written"), "one\n2\n"));
+    workspace.run(&["--dry-run", "approve", &id]).exits(0);
+    let done = workspace.run(&["approve", &id, "--json"]).exits(0).json();
+    assert_eq!((&done["data"]["outcome"], workspace.get("a.txt").as_str()), (&json!("written"), "one\n2\n"));
     assert_eq!(server.reply(1)["isError"], false);
-    assert_eq!(done["data"]["operation"], operations(&bed)[0]["id"]);
-    assert!(pending(&bed).is_empty());
-    let late = bed.run(&["deny", &id, "too late"]).exits(13);
+    assert_eq!(done["data"]["operation"], operations(&workspace)[0]["id"]);
+    assert!(pending(&workspace).is_empty());
+    let late = workspace.run(&["deny", &id, "too late"]).exits(13);
     assert!(late.err.contains("has its answer already"), "{late:?}");
-    bed.run(&["approve", "00000000"]).exits(10);
+    workspace.run(&["approve", "00000000"]).exits(10);
 }
 
 #[test]
 fn reason_and_corrected_text_reach_the_model() {
-    let bed = waiting();
-    let mut server = Server::start(&bed);
-    server.call(1, "edit", &edit(&bed));
-    bed.run(&["deny", &asked(&bed), "Numbers are words here."]).exits(0);
+    let workspace = waiting();
+    let mut server = Server::start(&workspace);
+    server.call(1, "edit", &edit(&workspace));
+    workspace.run(&["deny", &asked(&workspace), "Numbers are words here."]).exits(0);
     let reply = server.reply(1);
     assert!(reply["isError"] == true && text(&reply).contains("Their reason: Numbers are words here."), "{reply}");
-    server.call(2, "edit", &edit(&bed));
-    let id = asked(&bed);
-    std::fs::write(bed.beside("better"), "one\nTWO\n").unwrap();
-    bed.run(&["correct", &id, "b.txt", "--from", "../better"]).exits(2);
-    bed.run(&["correct", &id, "--from", "../better"]).exits(0);
+    server.call(2, "edit", &edit(&workspace));
+    let id = asked(&workspace);
+    std::fs::write(workspace.beside("better"), "one\nTWO\n").unwrap();
+    workspace.run(&["correct", &id, "b.txt", "--from", "../better"]).exits(2);
+    workspace.run(&["correct", &id, "--from", "../better"]).exits(0);
     let reply = server.reply(2);
     assert!(text(&reply).contains("A person changed the text"), "{reply}");
-    assert_eq!(bed.get("a.txt"), "one\nTWO\n");
+    assert_eq!(workspace.get("a.txt"), "one\nTWO\n");
     // In an editor.
-    server.call(3, "edit", &json!({ "file_path": bed.path("a.txt"), "old_string": "TWO", "new_string": "2" }));
-    let id = asked(&bed);
-    let mut editor = bed.command(&["correct", &id]);
+    server.call(3, "edit", &json!({ "file_path": workspace.path("a.txt"), "old_string": "TWO", "new_string": "2" }));
+    let id = asked(&workspace);
+    let mut editor = workspace.command(&["correct", &id]);
     editor.env("EDITOR", "sed -i s/2/zwei/");
     assert!(editor.output().unwrap().status.success());
-    assert_eq!((server.reply(3)["isError"].clone(), bed.get("a.txt").as_str()), (json!(false), "one\nzwei\n"));
+    assert_eq!((server.reply(3)["isError"].clone(), workspace.get("a.txt").as_str()), (json!(false), "one\nzwei\n"));
 }
 
 #[test]
 fn approval_is_for_the_change_that_was_shown() {
-    let bed = waiting();
-    let mut server = Server::start(&bed);
-    server.call(1, "edit", &edit(&bed));
-    let first = asked(&bed);
-    bed.put("a.txt", "zero\none\ntwo\n");
-    let again = bed.run(&["approve", &first, "--json"]).exits(14).json();
-    assert_eq!((&again["data"]["outcome"], bed.get("a.txt").as_str()), (&json!("asked_again"), "zero\none\ntwo\n"));
+    let workspace = waiting();
+    let mut server = Server::start(&workspace);
+    server.call(1, "edit", &edit(&workspace));
+    let first = asked(&workspace);
+    workspace.put("a.txt", "zero\none\ntwo\n");
+    let again = workspace.run(&["approve", &first, "--json"]).exits(14).json();
+    assert_eq!(
+        (&again["data"]["outcome"], workspace.get("a.txt").as_str()),
+        (&json!("asked_again"), "zero\none\ntwo\n")
+    );
     let next = again["data"]["next"].as_str().unwrap();
-    assert_eq!(asked(&bed), next);
-    bed.run(&["approve", next]).exits(0);
-    assert_eq!((server.reply(1)["isError"].clone(), bed.get("a.txt").as_str()), (json!(false), "zero\none\n2\n"));
+    assert_eq!(asked(&workspace), next);
+    workspace.run(&["approve", next]).exits(0);
+    assert_eq!((server.reply(1)["isError"].clone(), workspace.get("a.txt").as_str()), (json!(false), "zero\none\n2\n"));
     // The text to replace is gone.
-    bed.put("a.txt", "one\ntwo\n");
-    server.call(2, "edit", &edit(&bed));
-    let id = asked(&bed);
-    bed.put("a.txt", "something else\n");
-    let failed = bed.run(&["approve", &id]).exits(10);
+    workspace.put("a.txt", "one\ntwo\n");
+    server.call(2, "edit", &edit(&workspace));
+    let id = asked(&workspace);
+    workspace.put("a.txt", "something else\n");
+    let failed = workspace.run(&["approve", &id]).exits(10);
     assert!(failed.err.contains("not found"), "{failed:?}");
     assert!(text(&server.reply(2)).contains("not found"));
-    assert_eq!(bed.get("a.txt"), "something else\n");
+    assert_eq!(workspace.get("a.txt"), "something else\n");
 }
 
 #[test]
 fn question_of_a_cancelled_call_is_withdrawn_and_time_ends() {
-    let bed = waiting();
-    let mut server = Server::start(&bed);
-    server.call(1, "edit", &edit(&bed));
-    let id = asked(&bed);
+    let workspace = waiting();
+    let mut server = Server::start(&workspace);
+    server.call(1, "edit", &edit(&workspace));
+    let id = asked(&workspace);
     // The client hears that the call waits.
     let progress = server.next();
     assert!(progress["params"]["message"].as_str().unwrap().contains(&format!("emend approve {id}")), "{progress}");
     server.send(&json!({ "method": "notifications/cancelled", "params": { "requestId": 1, "reason": "no" } }));
-    while !pending(&bed).is_empty() {
+    while !pending(&workspace).is_empty() {
         std::thread::sleep(Duration::from_millis(5));
     }
-    bed.run(&["approve", &id]).exits(13);
+    workspace.run(&["approve", &id]).exits(13);
     drop(server);
-    let bed = asking("wait_seconds = 1");
-    let ended = call(&bed).exits(14).json();
+    let workspace = asking("wait_seconds = 1");
+    let ended = call(&workspace).exits(14).json();
     assert_eq!(ended["code"], "access.ask");
     assert!(ended["evidence"].as_str().unwrap().contains("Nobody answered the question in time."), "{ended}");
     // Without the setting, nothing waits.
-    let bed = asking("");
-    let ended = call(&bed).exits(14).json();
+    let workspace = asking("");
+    let ended = call(&workspace).exits(14).json();
     assert!(!ended["evidence"].as_str().unwrap().contains("Nobody answered"), "{ended}");
-    assert!(pending(&bed).is_empty());
+    assert!(pending(&workspace).is_empty());
 }
 
 #[test]
@@ -236,30 +247,33 @@ fn notification_command_may_answer() {
     let script = |answer: &str| {
         asking(&format!("wait_seconds = 60\nnotify = ['sh', '-c', 'cat > ../question; printf %s \"$0\"', '{answer}']"))
     };
-    let bed = script("approve");
-    bed.run(&["edit", "a.txt", "--old", "two", "--new", "2"]).exits(0);
-    assert_eq!(bed.get("a.txt"), "one\n2\n");
-    let question: Value = serde_json::from_str(&std::fs::read_to_string(bed.beside("question")).unwrap()).unwrap();
+    let workspace = script("approve");
+    workspace.run(&["edit", "a.txt", "--old", "two", "--new", "2"]).exits(0);
+    assert_eq!(workspace.get("a.txt"), "one\n2\n");
+    let question: Value =
+        serde_json::from_str(&std::fs::read_to_string(workspace.beside("question")).unwrap()).unwrap();
     assert_eq!((&question["state"], &question["files"][0]["proposed"]), (&json!("waiting"), &json!("one\n2\n")));
-    let bed = script("deny not on a Friday");
-    let denied = call(&bed).exits(14);
+    let workspace = script("deny not on a Friday");
+    let denied = call(&workspace).exits(14);
     assert!(denied.out.contains("Their reason: not on a Friday"), "{denied:?}");
-    let bed = asking("wait_seconds = 1\nnotify = ['false']");
-    let ended = call(&bed).exits(14);
+    let workspace = asking("wait_seconds = 1\nnotify = ['false']");
+    let ended = call(&workspace).exits(14);
     assert!(ended.out.contains("The notification command did not work"), "{ended:?}");
 }
 
 #[test]
 fn first_of_many_answers_wins() {
-    let bed = waiting();
-    let mut server = Server::start(&bed);
-    server.call(1, "edit", &edit(&bed));
-    let id = asked(&bed);
+    let workspace = waiting();
+    let mut server = Server::start(&workspace);
+    server.call(1, "edit", &edit(&workspace));
+    let id = asked(&workspace);
     let answers: Vec<Ran> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..6)
             .map(|nth| {
-                let (bed, id) = (&bed, &id);
-                scope.spawn(move || if nth % 2 == 0 { bed.run(&["approve", id]) } else { bed.run(&["deny", id]) })
+                let (workspace, id) = (&workspace, &id);
+                scope.spawn(
+                    move || if nth % 2 == 0 { workspace.run(&["approve", id]) } else { workspace.run(&["deny", id]) },
+                )
             })
             .collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()
@@ -268,48 +282,48 @@ fn first_of_many_answers_wins() {
     assert_eq!(won.len(), 1, "{answers:?}");
     assert!(answers.iter().all(|answer| [0, 13].contains(&answer.code)), "{answers:?}");
     let text = if won[0].is_multiple_of(2) { "one\n2\n" } else { "one\ntwo\n" };
-    assert_eq!((server.reply(1)["isError"].clone(), bed.get("a.txt").as_str()), (json!(won[0] % 2 == 1), text));
+    assert_eq!((server.reply(1)["isError"].clone(), workspace.get("a.txt").as_str()), (json!(won[0] % 2 == 1), text));
 }
 
 #[test]
 fn question_survives_the_death_of_its_server() {
-    let bed = waiting();
-    let mut server = Server::start(&bed);
-    server.call(1, "edit", &edit(&bed));
-    let id = asked(&bed);
+    let workspace = waiting();
+    let mut server = Server::start(&workspace);
+    server.call(1, "edit", &edit(&workspace));
+    let id = asked(&workspace);
     drop(server);
-    assert_eq!(pending(&bed)[0]["state"], "abandoned");
-    let session = pending(&bed)[0]["session"].clone();
-    let done = bed.run(&["approve", &id]).exits(0);
+    assert_eq!(pending(&workspace)[0]["state"], "abandoned");
+    let session = pending(&workspace)[0]["session"].clone();
+    let done = workspace.run(&["approve", &id]).exits(0);
     assert!(done.out.contains("a.txt"), "{done:?}");
-    assert_eq!(bed.get("a.txt"), "one\n2\n");
-    assert_eq!((operations(&bed).len(), &operations(&bed)[0]["session"]), (1, &session));
+    assert_eq!(workspace.get("a.txt"), "one\n2\n");
+    assert_eq!((operations(&workspace).len(), &operations(&workspace)[0]["session"]), (1, &session));
     // A client that goes away has the same effect.
-    let mut server = Server::start(&bed);
-    server.call(1, "edit", &json!({ "file_path": bed.path("a.txt"), "old_string": "2", "new_string": "two" }));
-    let id = asked(&bed);
+    let mut server = Server::start(&workspace);
+    server.call(1, "edit", &json!({ "file_path": workspace.path("a.txt"), "old_string": "2", "new_string": "two" }));
+    let id = asked(&workspace);
     server.leave();
-    assert_eq!(pending(&bed)[0]["state"], "abandoned");
-    bed.run(&["deny", &id]).exits(0);
-    assert_eq!(bed.get("a.txt"), "one\n2\n");
+    assert_eq!(pending(&workspace)[0]["state"], "abandoned");
+    workspace.run(&["deny", &id]).exits(0);
+    assert_eq!(workspace.get("a.txt"), "one\n2\n");
     // Another one is answered after the file changed.
-    let mut server = Server::start(&bed);
-    server.call(1, "edit", &json!({ "file_path": bed.path("a.txt"), "old_string": "one", "new_string": "1" }));
-    let id = asked(&bed);
+    let mut server = Server::start(&workspace);
+    server.call(1, "edit", &json!({ "file_path": workspace.path("a.txt"), "old_string": "one", "new_string": "1" }));
+    let id = asked(&workspace);
     drop(server);
-    bed.put("a.txt", "one\n2\n3\n");
-    let again = bed.run(&["approve", &id, "--json"]).exits(14).json();
-    bed.run(&["approve", again["data"]["next"].as_str().unwrap()]).exits(0);
-    assert_eq!(bed.get("a.txt"), "1\n2\n3\n");
+    workspace.put("a.txt", "one\n2\n3\n");
+    let again = workspace.run(&["approve", &id, "--json"]).exits(14).json();
+    workspace.run(&["approve", again["data"]["next"].as_str().unwrap()]).exits(0);
+    assert_eq!(workspace.get("a.txt"), "1\n2\n3\n");
 }
 
 /// The command under strace, which kills it at the `nth` of these system calls.
-fn killed_at(bed: &Bed, args: &[&str], call: &str, nth: usize) -> Command {
-    let model = bed.command(args);
+fn killed_at(workspace: &TestWorkspace, args: &[&str], call: &str, nth: usize) -> Command {
+    let model = workspace.command(args);
     let mut strace = Command::new("strace");
     strace.args(["-f", "-o", "/dev/null", "-e", &format!("trace={call}")]);
     strace.args(["-e", &format!("inject={call}:signal=SIGKILL:when={nth}")]);
-    strace.arg(model.get_program()).args(args).current_dir(bed.work()).env_clear();
+    strace.arg(model.get_program()).args(args).current_dir(workspace.work()).env_clear();
     strace.envs(model.get_envs().filter_map(|(name, value)| Some((name, value?))));
     strace.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     strace
@@ -323,34 +337,34 @@ fn change_is_written_once_whenever_the_answering_process_is_killed() {
     let mut kills = 0;
     for call in CALLS {
         for nth in 1.. {
-            let bed = waiting();
-            let id = abandoned(&bed, "a.txt");
-            let status = killed_at(&bed, &["approve", &id], call, nth).status().unwrap();
+            let workspace = waiting();
+            let id = abandoned(&workspace, "a.txt");
+            let status = killed_at(&workspace, &["approve", &id], call, nth).status().unwrap();
             if status.success() {
                 break;
             }
             kills += 1;
-            settle(&bed, &format!("{call} {nth}"));
+            settle(&workspace, &format!("{call} {nth}"));
         }
     }
     assert!(kills > 10, "{kills}");
 }
 
 /// Answers what waits until nothing does, and checks that the change was made once.
-fn settle(bed: &Bed, why: &str) {
-    while let Some(question) = pending(bed).first() {
-        let answered = bed.run(&["approve", question["id"].as_str().unwrap()]);
+fn settle(workspace: &TestWorkspace, why: &str) {
+    while let Some(question) = pending(workspace).first() {
+        let answered = workspace.run(&["approve", question["id"].as_str().unwrap()]);
         assert!([0, 14].contains(&answered.code), "{why}: {answered:?}");
     }
-    assert_eq!(bed.get("a.txt"), "one\n2\n", "{why}");
-    assert_eq!(operations(bed).len(), 1, "{why}");
+    assert_eq!(workspace.get("a.txt"), "one\n2\n", "{why}");
+    assert_eq!(operations(workspace).len(), 1, "{why}");
 }
 
 /// Stores a question whose process is killed.
-pub(crate) fn abandoned(bed: &Bed, file: &str) -> String {
-    let mut call = bed.command(&["edit", file, "--old", "two", "--new", "2"]);
+pub(crate) fn abandoned(workspace: &TestWorkspace, file: &str) -> String {
+    let mut call = workspace.command(&["edit", file, "--old", "two", "--new", "2"]);
     let mut child = call.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let id = asked(bed);
+    let id = asked(workspace);
     child.kill().unwrap();
     child.wait().unwrap();
     id
@@ -364,12 +378,12 @@ fn change_is_written_once_whenever_the_waiting_process_is_killed() {
     let (mut kills, mut asked_before) = (0, 0);
     for call in CALLS {
         for nth in 1.. {
-            let bed = waiting();
+            let workspace = waiting();
             let mut child =
-                killed_at(&bed, &["edit", "a.txt", "--old", "two", "--new", "2"], call, nth).spawn().unwrap();
+                killed_at(&workspace, &["edit", "a.txt", "--old", "two", "--new", "2"], call, nth).spawn().unwrap();
             let mut status = None;
             let question = loop {
-                if let Some(question) = pending(&bed).pop() {
+                if let Some(question) = pending(&workspace).pop() {
                     break Some(question);
                 }
                 status = child.try_wait().unwrap();
@@ -379,16 +393,16 @@ fn change_is_written_once_whenever_the_waiting_process_is_killed() {
             };
             if let Some(question) = question {
                 asked_before += 1;
-                bed.run(&["approve", question["id"].as_str().unwrap()]);
+                workspace.run(&["approve", question["id"].as_str().unwrap()]);
                 let status = child.wait().unwrap();
-                settle(&bed, &format!("{call} {nth}"));
+                settle(&workspace, &format!("{call} {nth}"));
                 if status.success() {
                     break;
                 }
             } else {
                 // It was killed before it asked.
                 assert!(!status.unwrap().success());
-                assert_eq!(bed.get("a.txt"), "one\ntwo\n");
+                assert_eq!(workspace.get("a.txt"), "one\ntwo\n");
             }
             kills += 1;
         }

@@ -1,18 +1,19 @@
 //! Comments and review marks on the command line, delivered through each front end.
 
-use crate::bed::Bed;
+use crate::workspace::TestWorkspace;
 use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{ChildStdin, Command, Stdio};
 use std::time::Duration;
 
 /// A file whose change was made by the session `model`.
-fn changed() -> (Bed, String) {
-    let bed = Bed::with("1\n2\n3\n4\n5\n6\n7\n8\n9\n");
+fn changed() -> (TestWorkspace, String) {
+    let workspace = TestWorkspace::with("1\n2\n3\n4\n5\n6\n7\n8\n9\n");
     let edits = json!([{ "old_string": "1\n2", "new_string": "one\n2" }, { "old_string": "9", "new_string": "nine" }]);
-    let done = bed.feed(&["--session", "model", "--json", "multi-edit", "a.txt"], edits.to_string()).exits(0).json();
+    let done =
+        workspace.feed(&["--session", "model", "--json", "multi-edit", "a.txt"], edits.to_string()).exits(0).json();
     let id = done["data"]["operation"].as_str().unwrap().to_owned();
-    (bed, id)
+    (workspace, id)
 }
 
 /// Sends lines to a server one after another, each after the reply to the one before; returns the replies.
@@ -34,52 +35,52 @@ fn converse(mut command: Command, lines: &[Value]) -> Vec<Value> {
 
 #[test]
 fn comment_reaches_the_session_through_each_front_end_once() {
-    let (bed, id) = changed();
-    let comment = |text: &str| bed.run(&["comment", &id, "a.txt:9", "-m", text]).exits(0);
+    let (workspace, id) = changed();
+    let comment = |text: &str| workspace.run(&["comment", &id, "a.txt:9", "-m", text]).exits(0);
     let open = || {
-        let listed = bed.run(&["comments", "--open", "--json"]).exits(0).json();
+        let listed = workspace.run(&["comments", "--open", "--json"]).exits(0).json();
         listed["data"]["comments"].as_array().unwrap().len()
     };
     assert!(comment("by hand").out.contains("the next reply to model delivers it"));
     // A command.
     let args = ["--session", "model", "edit", "a.txt", "--old", "5", "--new", "five"];
-    assert!(bed.run(&args).exits(0).out.contains("commented on line 9 of a.txt, operation 1: by hand"));
-    assert!(!bed.run(&["--session", "model", "read", "a.txt"]).exits(0).out.contains("commented"));
+    assert!(workspace.run(&args).exits(0).out.contains("commented on line 9 of a.txt, operation 1: by hand"));
+    assert!(!workspace.run(&["--session", "model", "read", "a.txt"]).exits(0).out.contains("commented"));
     assert_eq!(open(), 0);
     // NDJSON.
     comment("by line");
-    let read = json!({ "id": 1, "tool": "read", "input": { "file_path": bed.path("a.txt") } });
-    let replies = converse(bed.command(&["--session", "model", "serve", "--ndjson"]), &[read.clone(), read]);
+    let read = json!({ "id": 1, "tool": "read", "input": { "file_path": workspace.path("a.txt") } });
+    let replies = converse(workspace.command(&["--session", "model", "serve", "--ndjson"]), &[read.clone(), read]);
     assert_eq!(replies[0]["data"]["comments"][0]["text"], "by line");
     assert_eq!((&replies[1]["data"]["comments"], open()), (&Value::Null, 0));
     // MCP.
     comment("by protocol");
     let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
-        "params": { "name": "read", "arguments": { "file_path": bed.path("a.txt") } } });
-    let replies = converse(bed.command(&["--session", "model", "mcp"]), &[call.clone(), call]);
+        "params": { "name": "read", "arguments": { "file_path": workspace.path("a.txt") } } });
+    let replies = converse(workspace.command(&["--session", "model", "mcp"]), &[call.clone(), call]);
     let text = |reply: &Value| reply["result"]["content"][0]["text"].as_str().unwrap().to_owned();
     assert!(text(&replies[0]).contains("by protocol") && !text(&replies[1]).contains("by protocol"), "{replies:?}");
     assert_eq!(open(), 0);
-    let all = bed.run(&["comments", &id]).exits(0).out;
+    let all = workspace.run(&["comments", &id]).exits(0).out;
     assert!(all.contains("a.txt:9  (delivered)\n    by hand"), "{all}");
-    bed.run(&["comments", "--delete", "1"]).exits(0);
-    bed.run(&["comments", "--delete", "1"]).exits(10);
+    workspace.run(&["comments", "--delete", "1"]).exits(0);
+    workspace.run(&["comments", "--delete", "1"]).exits(10);
 }
 
 #[test]
 fn comment_of_a_cancelled_call_is_delivered_again() {
-    let (bed, id) = changed();
-    bed.run(&["comment", &id, "a.txt:9", "-m", "Use a word."]).exits(0);
+    let (workspace, id) = changed();
+    workspace.run(&["comment", &id, "a.txt:9", "-m", "Use a word."]).exits(0);
     let open = || {
-        let listed = bed.run(&["comments", "--open", "--json"]).exits(0).json();
+        let listed = workspace.run(&["comments", "--open", "--json"]).exits(0).json();
         listed["data"]["comments"].as_array().unwrap().len()
     };
-    let mut command = bed.command(&["--session", "model", "mcp"]);
+    let mut command = workspace.command(&["--session", "model", "mcp"]);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut input = child.stdin.take().unwrap();
     let mut output = BufReader::new(child.stdout.take().unwrap()).lines();
     let mut read = |id: u64, input: &mut ChildStdin| {
-        let params = json!({ "name": "read", "arguments": { "file_path": bed.path("a.txt") } });
+        let params = json!({ "name": "read", "arguments": { "file_path": workspace.path("a.txt") } });
         writeln!(input, "{}", json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params })).unwrap();
         let reply: Value = serde_json::from_str(&output.next().unwrap().unwrap()).unwrap();
         assert_eq!(reply["id"], id, "{reply}");
@@ -100,15 +101,15 @@ fn comment_of_a_cancelled_call_is_delivered_again() {
 
 #[test]
 fn reviewed_hunks_are_marked_and_listed() {
-    let (bed, id) = changed();
-    assert!(bed.run(&["reviewed"]).exits(0).out.contains("No hunk is marked."));
-    assert!(bed.run(&["reviewed", &id, "a.txt:2"]).exits(0).out.ends_with("a.txt  hunks 2\n"));
-    bed.run(&["reviewed", &id]).exits(0);
-    let marked = bed.run(&["reviewed", "--json"]).exits(0).json();
+    let (workspace, id) = changed();
+    assert!(workspace.run(&["reviewed"]).exits(0).out.contains("No hunk is marked."));
+    assert!(workspace.run(&["reviewed", &id, "a.txt:2"]).exits(0).out.ends_with("a.txt  hunks 2\n"));
+    workspace.run(&["reviewed", &id]).exits(0);
+    let marked = workspace.run(&["reviewed", "--json"]).exits(0).json();
     assert_eq!(marked["data"]["reviewed"][0]["hunks"], json!([1, 2]));
-    bed.run(&["reviewed", &id, "a.txt:1", "--clear"]).exits(0);
-    assert!(bed.run(&["reviewed"]).exits(0).out.ends_with("a.txt  hunks 2\n"));
-    bed.run(&["reviewed", &id, "a.txt:7"]).exits(2);
-    bed.run(&["gc", "--days", "0"]).exits(0);
-    assert!(bed.run(&["reviewed"]).exits(0).out.contains(&id), "the last operation stays");
+    workspace.run(&["reviewed", &id, "a.txt:1", "--clear"]).exits(0);
+    assert!(workspace.run(&["reviewed"]).exits(0).out.ends_with("a.txt  hunks 2\n"));
+    workspace.run(&["reviewed", &id, "a.txt:7"]).exits(2);
+    workspace.run(&["gc", "--days", "0"]).exits(0);
+    assert!(workspace.run(&["reviewed"]).exits(0).out.contains(&id), "the last operation stays");
 }

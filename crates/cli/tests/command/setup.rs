@@ -1,7 +1,7 @@
 //! Tests `emend setup`: every client is set up and restored byte for byte, and what must not be changed is left alone.
 
-use crate::bed::{Bed, Ran, feed};
 use crate::prompt::Terminal;
+use crate::workspace::{Ran, TestWorkspace, feed};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -45,26 +45,26 @@ const CLIENTS: [&str; 12] = [
     "junie",
 ];
 
-fn home() -> Bed {
-    let bed = Bed::new();
+fn home() -> TestWorkspace {
+    let workspace = TestWorkspace::new();
     for (name, text) in OWNED {
-        own(&bed, name, text);
+        own(&workspace, name, text);
     }
     for name in STARTED {
-        fs::create_dir_all(bed.beside("home").join(name)).unwrap();
+        fs::create_dir_all(workspace.beside("home").join(name)).unwrap();
     }
-    bed
+    workspace
 }
 
-fn own(bed: &Bed, name: &str, text: &str) -> PathBuf {
-    let path = bed.beside("home").join(name);
+fn own(workspace: &TestWorkspace, name: &str, text: &str) -> PathBuf {
+    let path = workspace.beside("home").join(name);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(&path, text).unwrap();
     path
 }
 
 /// Every file and directory below the home, with content and mode.
-fn tree(bed: &Bed) -> BTreeMap<PathBuf, (u32, Option<Vec<u8>>)> {
+fn tree(workspace: &TestWorkspace) -> BTreeMap<PathBuf, (u32, Option<Vec<u8>>)> {
     fn walk(directory: &Path, out: &mut BTreeMap<PathBuf, (u32, Option<Vec<u8>>)>) {
         for entry in fs::read_dir(directory).unwrap() {
             let path = entry.unwrap().path();
@@ -76,16 +76,16 @@ fn tree(bed: &Bed) -> BTreeMap<PathBuf, (u32, Option<Vec<u8>>)> {
         }
     }
     let mut out = BTreeMap::new();
-    walk(&bed.beside("home"), &mut out);
+    walk(&workspace.beside("home"), &mut out);
     out
 }
 
-fn setup(bed: &Bed, args: &[&str]) -> Ran {
-    bed.run(&[&["setup"], args].concat())
+fn setup(workspace: &TestWorkspace, args: &[&str]) -> Ran {
+    workspace.run(&[&["setup"], args].concat())
 }
 
-fn read(bed: &Bed, name: &str) -> String {
-    fs::read_to_string(bed.beside("home").join(name)).unwrap()
+fn read(workspace: &TestWorkspace, name: &str) -> String {
+    fs::read_to_string(workspace.beside("home").join(name)).unwrap()
 }
 
 /// The row of a client in the report.
@@ -95,40 +95,40 @@ fn row<'r>(report: &'r Value, client: &str) -> &'r Value {
 
 #[test]
 fn every_client_is_set_up_and_restored() {
-    let bed = home();
-    let before = tree(&bed);
-    let error = setup(&bed, &[]).exits(2);
+    let workspace = home();
+    let before = tree(&workspace);
+    let error = setup(&workspace, &[]).exits(2);
     assert!(error.err.contains("Repeat the command with --yes"), "{error:?}");
     assert!(error.out.contains("Claude Code (") && error.out.contains("adds hooks: SessionStart"), "{error:?}");
-    let dry = setup(&bed, &["--dry-run"]).exits(0).out;
+    let dry = setup(&workspace, &["--dry-run"]).exits(0).out;
     assert!(dry.contains('+') && dry.contains("Zed: nothing was written."), "{dry}");
-    assert!(tree(&bed) == before, "neither changes anything");
-    let report = setup(&bed, &["--yes", "--json"]).exits(0).json();
+    assert!(tree(&workspace) == before, "neither changes anything");
+    let report = setup(&workspace, &["--yes", "--json"]).exits(0).json();
     for client in CLIENTS {
         let row = row(&report, client);
         assert!(row["state"] == "changed" && row["server"]["works"] == true, "{row}");
         assert!(!row["steps"].as_array().unwrap().is_empty(), "{row}");
     }
-    let settings = read(&bed, ".claude/settings.json");
+    let settings = read(&workspace, ".claude/settings.json");
     for part in ["\"Edit\"", "UserPromptSubmit", "PreToolUse", "Edit|Write|NotebookEdit|Bash", "hook session-start"] {
         assert!(settings.contains(part), "{part}: {settings}");
     }
     assert_eq!(settings.matches('\n').count(), settings.matches("\r\n").count(), "line ends are kept");
-    assert!(read(&bed, ".codex/hooks.json").contains("hook user-prompt-submit --client codex"));
-    let gemini = read(&bed, ".gemini/settings.json");
+    assert!(read(&workspace, ".codex/hooks.json").contains("hook user-prompt-submit --client codex"));
+    let gemini = read(&workspace, ".gemini/settings.json");
     assert!(gemini.contains("BeforeTool") && gemini.contains("--client gemini-cli"), "{gemini}");
-    assert!(read(&bed, ".gemini/policies/emend-tools.toml").contains("[\"replace\", \"write_file\"]"));
+    assert!(read(&workspace, ".gemini/policies/emend-tools.toml").contains("[\"replace\", \"write_file\"]"));
     let program = env!("CARGO_BIN_EXE_emend");
     for name in [".config/opencode/plugins/emend.js", ".pi/agent/extensions/emend.ts"] {
-        assert!(read(&bed, name).contains(&format!("const EMEND = \"{program}\";")), "{name}");
+        assert!(read(&workspace, name).contains(&format!("const EMEND = \"{program}\";")), "{name}");
     }
-    let with = tree(&bed);
-    let again = setup(&bed, &["--yes"]).exits(0).out;
+    let with = tree(&workspace);
+    let again = setup(&workspace, &["--yes"]).exits(0).out;
     assert!(again.contains("Claude Code: was set up already.") && again.contains("answers in"), "{again}");
-    assert!(tree(&bed) == with, "again changes nothing");
-    let undone = setup(&bed, &["--undo", "--yes"]).exits(0).out;
+    assert!(tree(&workspace) == with, "again changes nothing");
+    let undone = setup(&workspace, &["--undo", "--yes"]).exits(0).out;
     assert!(undone.contains("Codex: as it was before emend."), "{undone}");
-    let after = tree(&bed);
+    let after = tree(&workspace);
     for (path, was) in &before {
         assert_eq!(after.get(path), Some(was), "{}", path.display());
     }
@@ -137,58 +137,58 @@ fn every_client_is_set_up_and_restored() {
 
 #[test]
 fn own_tools_may_stay() {
-    let bed = home();
-    setup(&bed, &["--yes", "--keep-builtins", "--client", "claude-code", "--client", "opencode"]).exits(0);
-    let settings = read(&bed, ".claude/settings.json");
+    let workspace = home();
+    setup(&workspace, &["--yes", "--keep-builtins", "--client", "claude-code", "--client", "opencode"]).exits(0);
+    let settings = read(&workspace, ".claude/settings.json");
     assert!(settings.contains("hook pre-tool-use") && !settings.contains("\"Edit\""), "{settings}");
-    assert!(read(&bed, ".config/opencode/opencode.json").contains("\"emend\""));
-    assert!(!bed.beside("home/.config/opencode/plugins").exists());
-    assert_eq!(read(&bed, ".cursor/mcp.json"), "{\n\t\"mcpServers\": {}\n}\n", "it was not named");
+    assert!(read(&workspace, ".config/opencode/opencode.json").contains("\"emend\""));
+    assert!(!workspace.beside("home/.config/opencode/plugins").exists());
+    assert_eq!(read(&workspace, ".cursor/mcp.json"), "{\n\t\"mcpServers\": {}\n}\n", "it was not named");
 }
 
 #[test]
 fn client_that_was_never_started_is_set_up() {
-    let bed = Bed::new();
-    fs::create_dir_all(bed.beside("bin")).unwrap();
-    fs::create_dir_all(bed.beside("home")).unwrap();
-    let error = setup(&bed, &["--yes"]).exits(10).err;
+    let workspace = TestWorkspace::new();
+    fs::create_dir_all(workspace.beside("bin")).unwrap();
+    fs::create_dir_all(workspace.beside("home")).unwrap();
+    let error = setup(&workspace, &["--yes"]).exits(10).err;
     assert!(error.contains("No client was found") && error.contains("windsurf"), "{error}");
-    assert!(setup(&bed, &["--undo"]).exits(0).out.contains("nothing to undo"));
+    assert!(setup(&workspace, &["--undo"]).exits(0).out.contains("nothing to undo"));
     for name in ["codex", "claude", "opencode"] {
-        fs::write(bed.beside("bin").join(name), "").unwrap();
+        fs::write(workspace.beside("bin").join(name), "").unwrap();
     }
-    let before = tree(&bed);
+    let before = tree(&workspace);
     let run = |args: &[&str]| {
-        let mut command = bed.command(args);
-        command.env("PATH", bed.beside("bin"));
+        let mut command = workspace.command(args);
+        command.env("PATH", workspace.beside("bin"));
         feed(command, b"").exits(0).json()
     };
     let report = run(&["setup", "--yes", "--json"]);
     assert_eq!(report["data"]["clients"].as_array().unwrap().len(), 3, "{report}");
     assert!(row(&report, "codex")["found"].as_str().unwrap().contains("the program codex"), "{report}");
-    assert!(bed.beside("home/.codex/config.toml").is_file());
+    assert!(workspace.beside("home/.codex/config.toml").is_file());
     run(&["setup", "--undo", "--yes", "--json"]);
-    assert!(tree(&bed) == before, "{:?}", tree(&bed).keys());
+    assert!(tree(&workspace) == before, "{:?}", tree(&workspace).keys());
 }
 
 #[test]
 fn what_must_not_be_changed_is_left_alone_and_the_others_are_set_up() {
-    let bed = home();
-    let elsewhere = own(&bed, "dotfiles/mcp.json", "{}\n");
-    let home = bed.beside("home");
+    let workspace = home();
+    let elsewhere = own(&workspace, "dotfiles/mcp.json", "{}\n");
+    let home = workspace.beside("home");
     // A file that is being written has only its beginning.
-    own(&bed, ".cursor/mcp.json", "{\n  \"mcpServers\": {\n    \"a\": {\"comma");
-    own(&bed, ".codex/config.toml", "a = 1\nb = = 2\n");
+    own(&workspace, ".cursor/mcp.json", "{\n  \"mcpServers\": {\n    \"a\": {\"comma");
+    own(&workspace, ".codex/config.toml", "a = 1\nb = = 2\n");
     fs::set_permissions(home.join(".config/zed/settings.json"), fs::Permissions::from_mode(0o444)).unwrap();
     fs::remove_file(home.join(".config/Code/User/mcp.json")).unwrap();
     symlink(&elsewhere, home.join(".config/Code/User/mcp.json")).unwrap();
-    own(&bed, ".gemini/settings.json", "{\"$version\": 9}");
+    own(&workspace, ".gemini/settings.json", "{\"$version\": 9}");
     // The second file of the client is broken, so the first one stays as it is.
-    own(&bed, ".claude/settings.json", "{,}");
+    own(&workspace, ".claude/settings.json", "{,}");
     fs::remove_dir_all(home.join(".codeium/windsurf")).unwrap();
     symlink(home.join("dotfiles"), home.join(".codeium/windsurf")).unwrap();
-    let before = tree(&bed);
-    let report = setup(&bed, &["--yes", "--json"]);
+    let before = tree(&workspace);
+    let report = setup(&workspace, &["--yes", "--json"]);
     assert_ne!(report.code, 0);
     let report = report.json();
     for (client, what, next) in [
@@ -208,16 +208,16 @@ fn what_must_not_be_changed_is_left_alone_and_the_others_are_set_up() {
     for client in ["opencode", "pi", "cline", "junie"] {
         assert_eq!(row(&report, client)["state"], "changed", "{client}");
     }
-    let after = tree(&bed);
+    let after = tree(&workspace);
     let ours = |path: &Path| {
         ["opencode", ".pi", ".junie", "saoudrizwan", "Claude/"].iter().any(|it| path.to_str().unwrap().contains(it))
     };
     for (path, was) in before.iter().filter(|(path, _)| !ours(path)) {
         assert_eq!(after.get(path), Some(was), "{}", path.display());
     }
-    let told = setup(&bed, &["--yes"]).err + &setup(&bed, &["--yes"]).out;
+    let told = setup(&workspace, &["--yes"]).err + &setup(&workspace, &["--yes"]).out;
     assert!(told.contains("Zed: nothing was changed.") && told.contains("chmod u+w"), "{told}");
-    setup(&bed, &["--yes", "--client", "vscode", "--follow-links"]).exits(0);
+    setup(&workspace, &["--yes", "--client", "vscode", "--follow-links"]).exits(0);
     assert!(fs::read_to_string(&elsewhere).unwrap().contains("emend"));
 }
 
@@ -226,11 +226,11 @@ fn file_that_changes_after_the_plan_is_left_alone() {
     if !external::has(&["tmux"]) {
         return;
     }
-    let bed = home();
-    let terminal = Terminal::open(&bed);
+    let workspace = home();
+    let terminal = Terminal::open(&workspace);
     terminal.types("clear; emend setup --client cursor --client claude-code; echo status $?");
     terminal.shows("[y/N]");
-    let path = own(&bed, ".claude/settings.json", "{\"mine\": 1}");
+    let path = own(&workspace, ".claude/settings.json", "{\"mine\": 1}");
     terminal.types("y");
     let screen = terminal.shows("status ");
     assert!(
@@ -239,48 +239,48 @@ fn file_that_changes_after_the_plan_is_left_alone() {
     );
     assert!(screen.contains("Cursor: done."), "{screen}");
     assert_eq!(fs::read_to_string(path).unwrap(), "{\"mine\": 1}");
-    assert_eq!(read(&bed, ".claude.json"), OWNED[0].1, "the other file of the client");
+    assert_eq!(read(&workspace, ".claude.json"), OWNED[0].1, "the other file of the client");
     terminal.types("clear; emend setup --client zed; echo status $?");
     terminal.shows("[y/N]");
     terminal.types("");
     let screen = terminal.shows("status 0");
     assert!(screen.contains("Nothing was changed."), "{screen}");
-    assert_eq!(read(&bed, ".config/zed/settings.json"), OWNED[5].1);
+    assert_eq!(read(&workspace, ".config/zed/settings.json"), OWNED[5].1);
 }
 
 #[test]
 fn file_that_another_program_writes_is_left_alone() {
-    let bed = home();
-    let path = bed.beside("home/.cursor/mcp.json");
+    let workspace = home();
+    let path = workspace.beside("home/.cursor/mcp.json");
     let open = fs::OpenOptions::new().append(true).open(&path).unwrap();
-    let report = setup(&bed, &["--yes", "--client", "cursor", "--json"]);
+    let report = setup(&workspace, &["--yes", "--client", "cursor", "--json"]);
     assert_eq!(report.code, 12, "{report:?}");
     let row = row(&report.json(), "cursor").clone();
     assert!(row["problem"].as_str().unwrap().contains("is being written by"), "{row}");
     assert_eq!(fs::read_to_string(&path).unwrap(), OWNED[3].1);
     drop(open);
-    setup(&bed, &["--yes", "--client", "cursor"]).exits(0);
+    setup(&workspace, &["--yes", "--client", "cursor"]).exits(0);
 }
 
 #[test]
 fn doctor_reports_hooks_whose_program_is_gone() {
-    let bed = home();
-    setup(&bed, &["--yes", "--client", "claude-code"]).exits(0);
-    bed.run(&["doctor"]).exits(0);
-    let settings = read(&bed, ".claude/settings.json").replace(env!("CARGO_BIN_EXE_emend"), "/gone/emend");
-    own(&bed, ".claude/settings.json", &settings);
-    let told = bed.run(&["doctor"]).exits(1).out;
+    let workspace = home();
+    setup(&workspace, &["--yes", "--client", "claude-code"]).exits(0);
+    workspace.run(&["doctor"]).exits(0);
+    let settings = read(&workspace, ".claude/settings.json").replace(env!("CARGO_BIN_EXE_emend"), "/gone/emend");
+    own(&workspace, ".claude/settings.json", &settings);
+    let told = workspace.run(&["doctor"]).exits(1).out;
     assert!(told.contains("its hooks start /gone/emend, which is not there"), "{told}");
-    setup(&bed, &["--yes", "--client", "claude-code"]).exits(0);
-    bed.run(&["doctor"]).exits(0);
+    setup(&workspace, &["--yes", "--client", "claude-code"]).exits(0);
+    workspace.run(&["doctor"]).exits(0);
 }
 
 #[test]
 fn record_of_a_newer_version_is_respected() {
-    let bed = home();
-    setup(&bed, &["--yes", "--client", "cursor"]).exits(0);
-    let with = read(&bed, ".cursor/mcp.json");
-    for entry in fs::read_dir(bed.beside("state/setup")).unwrap() {
+    let workspace = home();
+    setup(&workspace, &["--yes", "--client", "cursor"]).exits(0);
+    let with = read(&workspace, ".cursor/mcp.json");
+    for entry in fs::read_dir(workspace.beside("state/setup")).unwrap() {
         let path = entry.unwrap().path();
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o077, 0, "it may contain secrets");
         let text = fs::read_to_string(&path)
@@ -289,12 +289,12 @@ fn record_of_a_newer_version_is_respected() {
             .replace("\"by\":\"0", "\"by\":\"9");
         fs::write(path, text).unwrap();
     }
-    let report = setup(&bed, &["--undo", "--yes", "--client", "cursor", "--json"]);
+    let report = setup(&workspace, &["--undo", "--yes", "--client", "cursor", "--json"]);
     assert!(
         report.json()["data"]["clients"][0]["problem"].as_str().unwrap().contains("set up by emend 9"),
         "{report:?}"
     );
-    assert_eq!(read(&bed, ".cursor/mcp.json"), with);
+    assert_eq!(read(&workspace, ".cursor/mcp.json"), with);
 }
 
 /// Pseudo-random numbers.
@@ -306,7 +306,7 @@ fn next(seed: &mut u64) -> usize {
 #[test]
 fn any_sequence_of_installations_and_changes_ends_with_the_bytes_of_the_owner() {
     for seed in 0..6 {
-        let bed = home();
+        let workspace = home();
         let mut seed = seed;
         // What the owner has, without anything of ours.
         let mut owned: BTreeMap<&str, String> = OWNED.iter().map(|(name, text)| (*name, (*text).to_owned())).collect();
@@ -324,7 +324,7 @@ fn any_sequence_of_installations_and_changes_ends_with_the_bytes_of_the_owner() 
             match next(&mut seed) % 9 {
                 nth @ 0..6 => {
                     done.push(format!("{:?}", commands[nth]));
-                    bed.run(commands[nth]).exits(0);
+                    workspace.run(commands[nth]).exits(0);
                 }
                 // The owner changes their files: a comment at the top, or at the end.
                 nth => {
@@ -334,16 +334,16 @@ fn any_sequence_of_installations_and_changes_ends_with_the_bytes_of_the_owner() 
                         if nth == 6 { format!("{comment} top\n{text}") } else { format!("{text}\n{comment} end\n") }
                     };
                     done.push(format!("{name} {nth}"));
-                    own(&bed, name, &edit(&read(&bed, name)));
+                    own(&workspace, name, &edit(&read(&workspace, name)));
                     owned.entry(name).and_modify(|text| *text = edit(text));
                 }
             }
         }
-        setup(&bed, &["--undo", "--yes", "--client", client]).exits(0);
+        setup(&workspace, &["--undo", "--yes", "--client", client]).exits(0);
         for (name, text) in &owned {
-            assert_eq!(&read(&bed, name), text, "{name} after {done:?}");
+            assert_eq!(&read(&workspace, name), text, "{name} after {done:?}");
         }
-        let files = tree(&bed);
+        let files = tree(&workspace);
         let left: Vec<_> = files.iter().filter(|(_, (_, content))| content.is_some()).map(|(path, _)| path).collect();
         assert_eq!(left.len(), OWNED.len(), "{left:?} after {done:?}");
     }

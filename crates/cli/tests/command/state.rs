@@ -1,6 +1,6 @@
 //! Tests the state directory with the real command: sharing between processes, and unusable contents.
 
-use crate::bed::{Bed, Ran, feed};
+use crate::workspace::{Ran, TestWorkspace, feed};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -10,9 +10,9 @@ use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 
 /// Returns the database of the only root.
-pub(crate) fn database(bed: &Bed) -> PathBuf {
+pub(crate) fn database(workspace: &TestWorkspace) -> PathBuf {
     let mut found = Vec::new();
-    for entry in fs::read_dir(bed.beside("state")).unwrap() {
+    for entry in fs::read_dir(workspace.beside("state")).unwrap() {
         let path = entry.unwrap().path().join("sessions.db");
         found.extend(path.exists().then_some(path));
     }
@@ -20,17 +20,17 @@ pub(crate) fn database(bed: &Bed) -> PathBuf {
     found.remove(0)
 }
 
-fn operations(bed: &Bed) -> Vec<Value> {
-    let all = bed.run(&["history", "--limit", "1000", "--json"]).exits(0).json();
+fn operations(workspace: &TestWorkspace) -> Vec<Value> {
+    let all = workspace.run(&["history", "--limit", "1000", "--json"]).exits(0).json();
     all["data"]["operations"].as_array().unwrap().clone()
 }
 
 /// Eight processes at a time each edit a file of their own and a shared one.
-fn eight_log_everything(bed: &Bed) {
+fn eight_log_everything(workspace: &TestWorkspace) {
     const EDITS: usize = 12;
-    bed.put("shared", (0..8).map(|writer| format!("{writer} at 0.\n\n")).collect::<String>());
+    workspace.put("shared", (0..8).map(|writer| format!("{writer} at 0.\n\n")).collect::<String>());
     for writer in 0..8 {
-        bed.put(&format!("own {writer}"), "0");
+        workspace.put(&format!("own {writer}"), "0");
     }
     std::thread::scope(|scope| {
         for writer in 0..8 {
@@ -39,16 +39,17 @@ fn eight_log_everything(bed: &Bed) {
                 for edit in 0..EDITS {
                     let (old, new) = (edit.to_string(), (edit + 1).to_string());
                     let own = format!("own {writer}");
-                    bed.run(&["edit", &own, "--old", &old, "--new", &new, "--session", &session]).exits(0);
+                    workspace.run(&["edit", &own, "--old", &old, "--new", &new, "--session", &session]).exits(0);
                     let (old, new) = (format!("{writer} at {edit}."), format!("{writer} at {new}."));
-                    let ran =
-                        bed.run(&["edit", "shared", "--old", &old, "--new", &new, "--session", &session]).exits(0);
+                    let ran = workspace
+                        .run(&["edit", "shared", "--old", &old, "--new", &new, "--session", &session])
+                        .exits(0);
                     assert_eq!(ran.err, "");
                 }
             });
         }
     });
-    let all = operations(bed);
+    let all = operations(workspace);
     let ids: BTreeSet<&str> = all.iter().map(|row| row["id"].as_str().unwrap()).collect();
     assert_eq!((all.len(), ids.len()), (8 * 2 * EDITS, 8 * 2 * EDITS));
     for writer in 0..8 {
@@ -58,28 +59,28 @@ fn eight_log_everything(bed: &Bed) {
     assert!(all.iter().all(|row| row["undoable"] == true && row["pending"] == false && row["unsure"] == false));
     // The log matches the edits: undoing all of them restores the files.
     for _ in 0..2 {
-        bed.run(&["undo", "--any-session", "--last", &(8 * EDITS).to_string()]).exits(0);
+        workspace.run(&["undo", "--any-session", "--last", &(8 * EDITS).to_string()]).exits(0);
     }
-    assert_eq!(bed.get("shared"), (0..8).map(|writer| format!("{writer} at 0.\n\n")).collect::<String>());
-    assert!((0..8).all(|writer| bed.get(&format!("own {writer}")) == "0"));
+    assert_eq!(workspace.get("shared"), (0..8).map(|writer| format!("{writer} at 0.\n\n")).collect::<String>());
+    assert!((0..8).all(|writer| workspace.get(&format!("own {writer}")) == "0"));
 }
 
 #[test]
 fn eight_processes_lose_no_log_entry() {
-    eight_log_everything(&Bed::new());
+    eight_log_everything(&TestWorkspace::new());
 }
 
 /// As on a network file system.
 #[test]
 fn eight_processes_lose_no_log_entry_in_a_plain_journal() {
-    let bed = Bed::with("0\n");
-    bed.run(&["read", "a.txt"]).exits(0);
+    let workspace = TestWorkspace::with("0\n");
+    workspace.run(&["read", "a.txt"]).exits(0);
     let journal = |sql: &str| {
-        Connection::open(database(&bed)).unwrap().query_row(sql, [], |row| row.get::<_, String>(0)).unwrap()
+        Connection::open(database(&workspace)).unwrap().query_row(sql, [], |row| row.get::<_, String>(0)).unwrap()
     };
     assert_eq!(journal("PRAGMA journal_mode=TRUNCATE"), "truncate");
-    eight_log_everything(&bed);
-    assert!(journal("PRAGMA journal_mode") != "wal" && !database(&bed).with_extension("db-wal").exists());
+    eight_log_everything(&workspace);
+    assert!(journal("PRAGMA journal_mode") != "wal" && !database(&workspace).with_extension("db-wal").exists());
 }
 
 /// The expected message, and a function that makes a database unusable.
@@ -107,9 +108,9 @@ fn unusable_database_is_set_aside_and_reported() {
         }),
     ];
     for (why, spoil) in unfit {
-        let bed = Bed::with("one\n");
-        bed.run(&["edit", "a.txt", "--old", "one", "--new", "two"]).exits(0);
-        let path = database(&bed);
+        let workspace = TestWorkspace::with("one\n");
+        workspace.run(&["edit", "a.txt", "--old", "one", "--new", "two"]).exits(0);
+        let path = database(&workspace);
         for suffix in ["db-wal", "db-shm"] {
             // Recent changes in the log belong to the database.
             Connection::open(&path).unwrap().query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
@@ -117,10 +118,10 @@ fn unusable_database_is_set_aside_and_reported() {
         }
         spoil(&path);
         // Some damage is found only by a look-up: that call fails with the reason, and the next one works.
-        let mut ran = bed.run(&["edit", "a.txt", "--old", "two", "--new", "three"]);
+        let mut ran = workspace.run(&["edit", "a.txt", "--old", "two", "--new", "three"]);
         let mut said = ran.err.clone();
         if !said.contains("set aside") {
-            ran = bed.run(&["read", "a.txt"]);
+            ran = workspace.run(&["read", "a.txt"]);
             said += &ran.err;
         }
         assert!(ran.code == 0 && said.contains(why) || said.contains("is damaged"), "{why}: {ran:?} {said}");
@@ -130,20 +131,20 @@ fn unusable_database_is_set_aside_and_reported() {
         let beside = |name: &String| name.ends_with("-wal") || name.ends_with("-shm");
         let aside: Vec<String> = names.filter(|name| name.contains("set-aside") && !beside(name)).collect();
         assert_eq!(aside.len(), 1, "{why}: {aside:?}");
-        let now = bed.get("a.txt");
+        let now = workspace.get("a.txt");
         assert!(now == "two\n" || now == "three\n", "{why}: {now}");
-        let after = bed.run(&["edit", "a.txt", "--old", now.trim(), "--new", "four"]).exits(0);
+        let after = workspace.run(&["edit", "a.txt", "--old", now.trim(), "--new", "four"]).exits(0);
         assert_eq!(after.err, "", "{why}");
-        assert_eq!(bed.run(&["history"]).exits(0).err, "");
-        bed.run(&["undo"]).exits(0);
-        assert_eq!(bed.get("a.txt"), now, "{why}");
+        assert_eq!(workspace.run(&["history"]).exits(0).err, "");
+        workspace.run(&["undo"]).exits(0);
+        assert_eq!(workspace.get("a.txt"), now, "{why}");
     }
 }
 
 #[test]
 fn database_stays_within_its_limit() {
-    let bed = Bed::new();
-    let config = bed.beside("home/.config/emendate");
+    let workspace = TestWorkspace::new();
+    let config = workspace.beside("home/.config/emendate");
     fs::create_dir_all(&config).unwrap();
     fs::write(config.join("config.toml"), "[history]\nmegabytes = 1\n").unwrap();
     let noise = |seed: u64| -> String {
@@ -155,42 +156,45 @@ fn database_stays_within_its_limit() {
     };
     for number in 0..40 {
         let content = noise(number + 1);
-        bed.call("read", &json!({ "file_path": bed.path("big") }));
-        let ran = bed.call("write", &json!({ "file_path": bed.path("big"), "content": content })).exits(0);
+        workspace.call("read", &json!({ "file_path": workspace.path("big") }));
+        let ran = workspace.call("write", &json!({ "file_path": workspace.path("big"), "content": content })).exits(0);
         assert_eq!(ran.json()["ok"], true, "{ran:?}");
     }
     let size: u64 = ["db", "db-wal"]
         .iter()
-        .filter_map(|suffix| fs::metadata(database(&bed).with_extension(suffix)).ok())
+        .filter_map(|suffix| fs::metadata(database(&workspace).with_extension(suffix)).ok())
         .map(|found| found.len())
         .sum();
     // Six megabytes were written. The log may exceed the limit until it is written back.
     assert!(size < 3 << 20, "{size} bytes");
-    bed.run(&["undo"]).exits(0);
-    assert_eq!(bed.get("big"), noise(39));
+    workspace.run(&["undo"]).exits(0);
+    assert_eq!(workspace.get("big"), noise(39));
     // Dropped contents are not claimed to be available.
-    let all = operations(&bed);
+    let all = operations(&workspace);
     let oldest = all.last().unwrap();
-    assert_eq!(oldest["undoable"] == true, bed.run(&["undo", oldest["id"].as_str().unwrap(), "--dry-run"]).code != 17);
+    assert_eq!(
+        oldest["undoable"] == true,
+        workspace.run(&["undo", oldest["id"].as_str().unwrap(), "--dry-run"]).code != 17
+    );
 }
 
 /// Returns a function that runs the command as a user other than root, because root may do everything. That user owns
 /// the test's directory and file.
-fn as_nobody(bed: &Bed) -> impl Fn(&[&str]) -> Ran {
+fn as_nobody(workspace: &TestWorkspace) -> impl Fn(&[&str]) -> Ran {
     let nobody = fs::metadata("/proc/self").is_ok_and(|it| std::os::unix::fs::MetadataExt::uid(&it) == 0);
-    let program = bed.beside("emend");
+    let program = workspace.beside("emend");
     // Another process copies the program: while this process has it open for writing, a child forked by another test
     // could have it open, too, and the program could not be executed.
-    crate::bed::programs::run(std::process::Command::new("cp").arg(env!("CARGO_BIN_EXE_emend")).arg(&program));
+    crate::workspace::programs::run(std::process::Command::new("cp").arg(env!("CARGO_BIN_EXE_emend")).arg(&program));
     if nobody {
-        for path in [bed.beside(""), bed.work(), bed.work().join("a.txt")] {
+        for path in [workspace.beside(""), workspace.work(), workspace.work().join("a.txt")] {
             std::os::unix::fs::chown(path, Some(65534), Some(65534)).unwrap();
         }
     }
     move |args: &[&str]| {
-        let model = bed.command(args);
+        let model = workspace.command(args);
         let mut command = std::process::Command::new(&program);
-        command.args(args).current_dir(bed.work()).env_clear();
+        command.args(args).current_dir(workspace.work()).env_clear();
         command.envs(model.get_envs().filter_map(|(name, value)| Some((name, value?))));
         if nobody {
             command.uid(65534).gid(65534);
@@ -202,22 +206,24 @@ fn as_nobody(bed: &Bed) -> impl Fn(&[&str]) -> Ran {
 /// The state directory exists but is no longer writable.
 #[test]
 fn read_only_state_directory_is_reported_and_edits_work() {
-    let bed = Bed::with("one\n");
-    let run = as_nobody(&bed);
+    let workspace = TestWorkspace::with("one\n");
+    let run = as_nobody(&workspace);
     assert_eq!(run(&["edit", "a.txt", "--old", "one", "--new", "two"]).exits(0).err, "");
-    let folder = database(&bed).parent().unwrap().to_owned();
-    for path in [folder.join("sessions.db"), folder.clone(), bed.beside("state/journal"), bed.beside("state")] {
+    let folder = database(&workspace).parent().unwrap().to_owned();
+    for path in
+        [folder.join("sessions.db"), folder.clone(), workspace.beside("state/journal"), workspace.beside("state")]
+    {
         let mode = if path.is_dir() { 0o555 } else { 0o444 };
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
     }
     let before = fs::read(folder.join("sessions.db")).unwrap();
     let ran = run(&["edit", "a.txt", "--old", "two", "--new", "three"]).exits(0);
     assert!(ran.err.contains("kept in memory") && !ran.err.contains("panicked"), "{ran:?}");
-    assert_eq!(bed.get("a.txt"), "three\n");
+    assert_eq!(workspace.get("a.txt"), "three\n");
     let none = run(&["undo"]).exits(10);
     assert!(none.err.contains("nothing to undo") && none.err.contains("kept in memory"), "{none:?}");
     assert_eq!(fs::read(folder.join("sessions.db")).unwrap(), before);
-    for path in [bed.beside("state"), bed.beside("state/journal"), folder] {
+    for path in [workspace.beside("state"), workspace.beside("state/journal"), folder] {
         fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
     }
 }
@@ -226,9 +232,9 @@ fn read_only_state_directory_is_reported_and_edits_work() {
 /// error.
 #[test]
 fn unsearchable_configuration_directory_is_reported_and_edits_work() {
-    let bed = Bed::with("one\n");
-    let run = as_nobody(&bed);
-    let config = bed.beside("home/.config/emendate");
+    let workspace = TestWorkspace::with("one\n");
+    let run = as_nobody(&workspace);
+    let config = workspace.beside("home/.config/emendate");
     fs::create_dir_all(&config).unwrap();
     fs::write(config.join("config.toml"), "[policy]\nunknown = 1\n").unwrap();
     assert_ne!(run(&["edit", "a.txt", "--old", "one", "--new", "two"]).code, 0);
@@ -236,6 +242,6 @@ fn unsearchable_configuration_directory_is_reported_and_edits_work() {
     fs::set_permissions(&config, fs::Permissions::from_mode(0o000)).unwrap();
     let ran = run(&["edit", "a.txt", "--old", "one", "--new", "two"]).exits(0);
     assert!(ran.err.contains("config.toml cannot be read, so the built-in settings apply"), "{ran:?}");
-    assert_eq!(bed.get("a.txt"), "two\n");
+    assert_eq!(workspace.get("a.txt"), "two\n");
     fs::set_permissions(&config, fs::Permissions::from_mode(0o755)).unwrap();
 }

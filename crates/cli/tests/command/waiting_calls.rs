@@ -1,7 +1,7 @@
 //! Calls of `emend serve` that wait for a person do not hold up those that follow.
 
-use crate::bed::Bed;
 use crate::questions::{asked, configure, pending};
+use crate::workspace::TestWorkspace;
 use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader, Lines, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
@@ -14,8 +14,8 @@ struct Serve {
 }
 
 impl Serve {
-    fn start(bed: &Bed) -> Serve {
-        let mut command = bed.command(&["--unread", "allow", "serve", "--ndjson"]);
+    fn start(workspace: &TestWorkspace) -> Serve {
+        let mut command = workspace.command(&["--unread", "allow", "serve", "--ndjson"]);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let output = BufReader::new(child.stdout.take().unwrap()).lines();
         Serve { input: child.stdin.take(), child, output }
@@ -37,78 +37,78 @@ impl Drop for Serve {
     }
 }
 
-fn project() -> Bed {
-    let bed = Bed::with("one\ntwo\n");
-    bed.put("b.txt", "free\n");
-    configure(&bed, "a.txt", "wait_seconds = 600");
-    bed
+fn project() -> TestWorkspace {
+    let workspace = TestWorkspace::with("one\ntwo\n");
+    workspace.put("b.txt", "free\n");
+    configure(&workspace, "a.txt", "wait_seconds = 600");
+    workspace
 }
 
-fn edit(bed: &Bed, id: u64, wait: bool) -> Value {
-    let input = json!({ "file_path": bed.path("a.txt"), "old_string": "two", "new_string": "2" });
+fn edit(workspace: &TestWorkspace, id: u64, wait: bool) -> Value {
+    let input = json!({ "file_path": workspace.path("a.txt"), "old_string": "two", "new_string": "2" });
     json!({ "id": id, "tool": "edit", "input": input, "wait": wait })
 }
 
-fn read(bed: &Bed, id: u64) -> Value {
-    json!({ "id": id, "tool": "read", "input": { "file_path": bed.path("b.txt") } })
+fn read(workspace: &TestWorkspace, id: u64) -> Value {
+    json!({ "id": id, "tool": "read", "input": { "file_path": workspace.path("b.txt") } })
 }
 
 #[test]
 fn call_that_waits_is_answered_after_later_ones() {
-    let bed = project();
-    let mut serve = Serve::start(&bed);
-    serve.send(&edit(&bed, 1, true));
-    serve.send(&read(&bed, 2));
-    assert_eq!((serve.reply()["id"].clone(), pending(&bed).len()), (json!(2), 1));
-    bed.run(&["approve", &asked(&bed)]).exits(0);
+    let workspace = project();
+    let mut serve = Serve::start(&workspace);
+    serve.send(&edit(&workspace, 1, true));
+    serve.send(&read(&workspace, 2));
+    assert_eq!((serve.reply()["id"].clone(), pending(&workspace).len()), (json!(2), 1));
+    workspace.run(&["approve", &asked(&workspace)]).exits(0);
     let reply = serve.reply();
-    assert_eq!((&reply["id"], &reply["ok"], bed.get("a.txt").as_str()), (&json!(1), &json!(true), "one\n2\n"));
+    assert_eq!((&reply["id"], &reply["ok"], workspace.get("a.txt").as_str()), (&json!(1), &json!(true), "one\n2\n"));
     // One that does not ask for it is refused at once, as before.
-    bed.put("a.txt", "one\ntwo\n");
-    serve.send(&edit(&bed, 3, false));
+    workspace.put("a.txt", "one\ntwo\n");
+    serve.send(&edit(&workspace, 3, false));
     let reply = serve.reply();
     assert_eq!((&reply["id"], &reply["code"]), (&json!(3), &json!("access.ask")));
-    assert!(pending(&bed).is_empty());
+    assert!(pending(&workspace).is_empty());
 }
 
 #[test]
 fn denied_and_cancelled_calls_that_wait_are_answered() {
-    let bed = project();
-    let mut serve = Serve::start(&bed);
-    serve.send(&edit(&bed, 1, true));
-    bed.run(&["deny", &asked(&bed), "keep it"]).exits(0);
+    let workspace = project();
+    let mut serve = Serve::start(&workspace);
+    serve.send(&edit(&workspace, 1, true));
+    workspace.run(&["deny", &asked(&workspace), "keep it"]).exits(0);
     let reply = serve.reply();
     assert_eq!((&reply["id"], &reply["ok"]), (&json!(1), &json!(false)));
     assert!(reply.to_string().contains("keep it"), "{reply}");
-    serve.send(&edit(&bed, 2, true));
-    let id = asked(&bed);
+    serve.send(&edit(&workspace, 2, true));
+    let id = asked(&workspace);
     serve.send(&json!({ "cancel": 2 }));
     let reply = serve.reply();
     assert_eq!((&reply["id"], &reply["code"]), (&json!(2), &json!("call.cancelled")));
     // The question is withdrawn.
-    bed.run(&["approve", &id]).exits(13);
-    assert_eq!(bed.get("a.txt"), "one\ntwo\n");
+    workspace.run(&["approve", &id]).exits(13);
+    assert_eq!(workspace.get("a.txt"), "one\ntwo\n");
 }
 
 #[test]
 fn input_may_end_while_a_call_waits() {
-    let bed = project();
-    let mut serve = Serve::start(&bed);
-    serve.send(&edit(&bed, 1, true));
-    let id = asked(&bed);
+    let workspace = project();
+    let mut serve = Serve::start(&workspace);
+    serve.send(&edit(&workspace, 1, true));
+    let id = asked(&workspace);
     serve.input = None;
-    bed.run(&["approve", &id]).exits(0);
+    workspace.run(&["approve", &id]).exits(0);
     assert_eq!(serve.reply()["ok"], true);
     assert!(serve.output.next().is_none() && serve.child.wait().unwrap().success());
 }
 
 #[test]
 fn question_outlives_the_server_that_asked() {
-    let bed = project();
-    let mut serve = Serve::start(&bed);
-    serve.send(&edit(&bed, 1, true));
-    let id = asked(&bed);
+    let workspace = project();
+    let mut serve = Serve::start(&workspace);
+    serve.send(&edit(&workspace, 1, true));
+    let id = asked(&workspace);
     drop(serve);
-    bed.run(&["approve", &id]).exits(0);
-    assert_eq!(bed.get("a.txt"), "one\n2\n");
+    workspace.run(&["approve", &id]).exits(0);
+    assert_eq!(workspace.get("a.txt"), "one\n2\n");
 }

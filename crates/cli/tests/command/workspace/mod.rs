@@ -10,27 +10,27 @@ use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The workspace of one test, removed with it.
-pub(crate) struct Bed {
+pub(crate) struct TestWorkspace {
     base: PathBuf,
 }
 
-impl Bed {
+impl TestWorkspace {
     /// Creates an empty workspace.
-    pub(crate) fn new() -> Bed {
+    pub(crate) fn new() -> TestWorkspace {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let name = format!("emend-test-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
         let base = std::env::temp_dir().canonicalize().unwrap().join(name);
         // A killed process with the same id may have left the directory.
         let _ = fs::remove_dir_all(&base);
         fs::create_dir_all(base.join("work")).unwrap();
-        Bed { base }
+        TestWorkspace { base }
     }
 
     /// Creates a workspace with one file `a.txt`.
-    pub(crate) fn with(text: &str) -> Bed {
-        let bed = Bed::new();
-        bed.put("a.txt", text);
-        bed
+    pub(crate) fn with(text: &str) -> TestWorkspace {
+        let workspace = TestWorkspace::new();
+        workspace.put("a.txt", text);
+        workspace
     }
 
     /// Returns the root.
@@ -85,7 +85,7 @@ impl Bed {
     }
 }
 
-impl Drop for Bed {
+impl Drop for TestWorkspace {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.base);
     }
