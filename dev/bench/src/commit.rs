@@ -52,18 +52,18 @@ pub(crate) fn run(report: &mut Report) {
 }
 
 /// A directory on disk with one file per case.
-struct Bed {
+struct ScratchFiles {
     _dir: tempfile::TempDir,
     root: PathBuf,
     size: usize,
 }
 
-impl Bed {
-    fn new(size: usize) -> Bed {
+impl ScratchFiles {
+    fn new(size: usize) -> ScratchFiles {
         let Ok(dir) = tempfile::tempdir_in(scratch()) else { panic!("no scratch directory") };
         let root = dir.path().canonicalize().unwrap_or_else(|_| dir.path().to_owned()).join("root");
         let _ = fs::create_dir(&root);
-        Bed { _dir: dir, root, size }
+        ScratchFiles { _dir: dir, root, size }
     }
 
     fn file(&self, name: &str) -> PathBuf {
@@ -99,8 +99,8 @@ fn open(root: &Path, state: StateLocation, durability: Durability) -> Engine {
     Engine::open(std::slice::from_ref(&root.to_owned()), state, config).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn by_rename(bed: &Bed, size: usize) -> Case<'static> {
-    let (path, text) = (bed.file(RENAME), source(size));
+fn by_rename(files: &ScratchFiles, size: usize) -> Case<'static> {
+    let (path, text) = (files.file(RENAME), source(size));
     let aside = path.with_extension("tmp");
     Case::floor(RENAME, move || {
         settle();
@@ -112,9 +112,9 @@ fn by_rename(bed: &Bed, size: usize) -> Case<'static> {
     })
 }
 
-fn synced(bed: &Bed) -> Case<'static> {
-    let path = bed.file(SYNCED);
-    let (aside, folder) = (path.with_extension("tmp"), bed.root.clone());
+fn synced(files: &ScratchFiles) -> Case<'static> {
+    let path = files.file(SYNCED);
+    let (aside, folder) = (path.with_extension("tmp"), files.root.clone());
     Case::floor(SYNCED, move || {
         settle();
         timed(|| {
@@ -128,17 +128,17 @@ fn synced(bed: &Bed) -> Case<'static> {
 }
 
 fn one(bytes: usize, rounds: usize) -> Outcome {
-    let bed = Bed::new(bytes);
+    let files = ScratchFiles::new(bytes);
     let (none, process, power) = ("ours, none", "ours, process", "ours, power");
     let all = ("ours, process, with history", "ours, power, with history");
     let cases = vec![
-        by_rename(&bed, bytes),
-        synced(&bed),
-        bed.ours(none, StateLocation::Nowhere, Durability::None),
-        bed.ours(process, StateLocation::Nowhere, Durability::Process),
-        bed.ours(power, StateLocation::Nowhere, Durability::Power),
-        bed.ours(all.0, bed.state("state-process"), Durability::Process),
-        bed.ours(all.1, bed.state("state-power"), Durability::Power),
+        by_rename(&files, bytes),
+        synced(&files),
+        files.ours(none, StateLocation::Nowhere, Durability::None),
+        files.ours(process, StateLocation::Nowhere, Durability::Process),
+        files.ours(power, StateLocation::Nowhere, Durability::Power),
+        files.ours(all.0, files.state("state-process"), Durability::Process),
+        files.ours(all.1, files.state("state-power"), Durability::Power),
     ];
     let middle = (10 << 10..=100 << 10).contains(&bytes);
     let outcome = race(format!("one edit of {}", size(bytes)), rounds, cases)
@@ -150,26 +150,26 @@ fn one(bytes: usize, rounds: usize) -> Outcome {
 
 /// Makes the same edit with the library, a process and a server, next to other tools.
 fn beside(title: &str, peers: &peers::Peers, bytes: usize, rounds: usize) -> Outcome {
-    let bed = Bed::new(bytes);
+    let files = ScratchFiles::new(bytes);
     let mut cases = vec![
-        by_rename(&bed, bytes),
-        synced(&bed),
-        bed.ours("ours, process", StateLocation::Nowhere, Durability::Process),
-        bed.ours("ours, power", StateLocation::Nowhere, Durability::Power),
+        by_rename(&files, bytes),
+        synced(&files),
+        files.ours("ours, process", StateLocation::Nowhere, Durability::Process),
+        files.ours("ours, power", StateLocation::Nowhere, Durability::Power),
     ];
-    cases.extend(peers.cases(&bed));
+    cases.extend(peers.cases(&files));
     race(title, rounds, cases)
 }
 
 /// Measures the extra cost of recording an edit in the history.
 fn history(bytes: usize, rounds: usize) -> Outcome {
-    let bed = Bed::new(bytes);
+    let files = ScratchFiles::new(bytes);
     let (without, with) = ("ours, without history", "ours, with history");
     let cases = vec![
         // The file is small at every size, so that all ratios have the same base.
-        by_rename(&bed, 1 << 10),
-        bed.ours(without, StateLocation::Nowhere, Durability::Process),
-        bed.ours(with, bed.state("state"), Durability::Process),
+        by_rename(&files, 1 << 10),
+        files.ours(without, StateLocation::Nowhere, Durability::Process),
+        files.ours(with, files.state("state"), Durability::Process),
     ];
     let name = "history on the critical path";
     race(format!("history of an edit of {}, beside write + rename of 1 KB", size(bytes)), rounds, cases)
@@ -180,9 +180,9 @@ fn history(bytes: usize, rounds: usize) -> Outcome {
 
 /// Measures the check for unfinished work of dead processes when there is none.
 fn recovery(rounds: usize) -> Outcome {
-    let bed = Bed::new(1 << 10);
-    let journal = bed.root.with_file_name("journal");
-    let roots = [bed.root.clone()];
+    let files = ScratchFiles::new(1 << 10);
+    let journal = files.root.with_file_name("journal");
+    let roots = [files.root.clone()];
     let opened = |journal: Option<&Path>| -> Duration {
         let (done, time) = timed(|| {
             let local = LocalStore::open(&roots)?;

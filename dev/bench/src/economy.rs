@@ -31,16 +31,16 @@ struct Row {
 }
 
 /// A directory with the sample, and an engine that works there.
-struct Desk {
+struct SampleProject {
     folder: tempfile::TempDir,
     root: PathBuf,
 }
 
-impl Desk {
-    fn new() -> Desk {
+impl SampleProject {
+    fn new() -> SampleProject {
         let folder = tempfile::tempdir_in(scratch()).unwrap_or_else(|error| panic!("{error}"));
         let root = folder.path().canonicalize().unwrap_or_else(|error| panic!("{error}"));
-        Desk { folder, root }
+        SampleProject { folder, root }
     }
 
     fn file(&self) -> PathBuf {
@@ -73,8 +73,8 @@ fn called(engine: &Engine, tool: &str, input: Value) -> (String, Value) {
 pub(crate) fn run(as_json: bool) {
     let peers = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/peers");
     let vocabularies = Vocabularies::install(&peers).unwrap_or_else(|error| panic!("{error}"));
-    let desk = Desk::new();
-    let (reads, edits, profiles) = (reads(&desk), edited(&desk), profiles());
+    let project = SampleProject::new();
+    let (reads, edits, profiles) = (reads(&project), edited(&project), profiles());
     let texts: Vec<String> =
         [&reads, &edits, &profiles].into_iter().flatten().flat_map(|(_, texts)| texts.clone()).collect();
     let counts = vocabularies.count(&texts).unwrap_or_else(|error| panic!("{error}"));
@@ -105,32 +105,33 @@ pub(crate) fn run(as_json: bool) {
 }
 
 /// Returns the sample in every layout that `read` offers.
-fn reads(desk: &Desk) -> Vec<(String, Vec<String>)> {
+fn reads(project: &SampleProject) -> Vec<(String, Vec<String>)> {
     let shown = |name: &str| {
-        let (text, _) = called(&desk.engine(), "read", json!({ "file_path": desk.file(), "format": name }));
-        (name.to_owned(), vec![desk.bare(&text)])
+        let (text, _) = called(&project.engine(), "read", json!({ "file_path": project.file(), "format": name }));
+        (name.to_owned(), vec![project.bare(&text)])
     };
     let others = LINE_FORMATS.iter().map(|marks| marks.name).filter(|name| *name != "plain");
     std::iter::once("plain").chain(others).map(shown).collect()
 }
 
 /// Returns the edits in every format, each applied.
-fn edited(desk: &Desk) -> Vec<(String, Vec<String>)> {
+fn edited(project: &SampleProject) -> Vec<(String, Vec<String>)> {
     let edits = edits::all();
-    let of = |format: &Format| (format.name.to_owned(), edits.iter().map(|edit| applied(desk, format, edit)).collect());
+    let of =
+        |format: &Format| (format.name.to_owned(), edits.iter().map(|edit| applied(project, format, edit)).collect());
     let mut out: Vec<(String, Vec<String>)> = FORMATS.iter().map(of).collect();
     out.push(("(the new lines alone)".to_owned(), edits.iter().map(Edit::new_text).collect()));
     out
 }
 
 /// Returns the text that a model writes for an edit, after checking that it makes the edit.
-fn applied(desk: &Desk, format: &Format, edit: &Edit) -> String {
-    let engine = desk.engine();
-    let path = desk.file().display().to_string();
+fn applied(project: &SampleProject, format: &Format, edit: &Edit) -> String {
+    let engine = project.engine();
+    let path = project.file().display().to_string();
     let (text, data) = called(&engine, "read", json!({ "file_path": path, "format": format.marks }));
     let words = text.lines().filter_map(|line| line.split_once(':')).map(|(word, _)| word.to_owned()).collect();
     let header = data["header"].as_str().unwrap_or_default();
-    let shown = Shown { path, name: FILE, header: desk.bare(header), words };
+    let shown = Shown { path, name: FILE, header: project.bare(header), words };
     let payload = (format.write)(edit, &shown);
     let (said, input) = match payload {
         Payload::Text(text) => (text.clone(), json!({ "input": text })),
@@ -138,11 +139,11 @@ fn applied(desk: &Desk, format: &Format, edit: &Edit) -> String {
     };
     let (_, data) = called(&engine, format.tool, input);
     let whose = format!("{}, {}", format.name, edit.name);
-    assert_eq!(fs::read_to_string(desk.file()).ok(), Some(edit.after()), "{whose}");
+    assert_eq!(fs::read_to_string(project.file()).ok(), Some(edit.after()), "{whose}");
     for told in [&data["notes"], &data["files"][0]["notes"]] {
         assert!(told.as_array().is_none_or(Vec::is_empty), "{whose}: {told}");
     }
-    desk.bare(&said)
+    project.bare(&said)
 }
 
 /// Returns the text that a client receives for each profile: the list of tools and the instructions.
@@ -211,14 +212,14 @@ fn print_profiles(rows: &[Row]) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Desk, MEASURE, edited};
+    use super::{MEASURE, SampleProject, edited};
 
     /// A failed edit panics. The order of the formats by tokens is also their order by bytes.
     #[test]
     fn every_edit_is_applied_in_every_format() {
         let bytes = |texts: &[String]| texts.iter().map(String::len).sum::<usize>();
         let all: Vec<(String, usize)> =
-            edited(&Desk::new()).into_iter().map(|(name, texts)| (name, bytes(&texts))).collect();
+            edited(&SampleProject::new()).into_iter().map(|(name, texts)| (name, bytes(&texts))).collect();
         let of = |name: &str| all.iter().find(|it| it.0 == name).map_or(0, |it| it.1);
         assert!(of("hashline PUT/CUT") < of("anchors, word alone, JSON"), "{all:?}");
         assert!(of("anchors, word alone, JSON") < of(MEASURE), "{all:?}");

@@ -33,15 +33,15 @@ pub(crate) fn run(report: &mut Report) {
 }
 
 fn replace(files: usize, rounds: usize) -> Outcome {
-    let bed = Bed::new(files);
+    let scratch_files = ScratchFiles::new(files);
     let (mut none, mut power) = (Ours::new(files, Durability::None), Ours::new(files, Durability::Power));
     let (mut swapped, mut synced) = (0, 0);
     let cases = vec![
-        Case::floor(LOOP, || bed.time(&mut swapped, two_threads)),
+        Case::floor(LOOP, || scratch_files.time(&mut swapped, two_threads)),
         Case::ours(OURS, || none.time()),
         Case::ours(POWER, || power.time()),
         Case::floor(EACH, || {
-            bed.time(&mut synced, |paths, old, new| paths.iter().for_each(|it| synced_each(it, old, new)))
+            scratch_files.time(&mut synced, |paths, old, new| paths.iter().for_each(|it| synced_each(it, old, new)))
         }),
     ];
     let outcome = race(format!("one replacement in {files} files of {SIZE} bytes"), rounds, cases);
@@ -49,14 +49,14 @@ fn replace(files: usize, rounds: usize) -> Outcome {
 }
 
 /// A directory with many files.
-struct Bed {
+struct ScratchFiles {
     _dir: tempfile::TempDir,
     root: PathBuf,
     paths: Vec<PathBuf>,
 }
 
-impl Bed {
-    fn new(files: usize) -> Bed {
+impl ScratchFiles {
+    fn new(files: usize) -> ScratchFiles {
         let dir = tempfile::tempdir_in(scratch()).unwrap_or_else(|error| panic!("{error}"));
         let root = dir.path().canonicalize().unwrap_or_else(|_| dir.path().to_owned()).join("work");
         let line = "    let value = self.measure(\"before the edit\");\n";
@@ -69,7 +69,7 @@ impl Bed {
             let _ = fs::write(&path, format!("// {nth}\n{half}    {}value);\n{half}", NAMES[0]));
             paths.push(path);
         }
-        Bed { _dir: dir, root, paths }
+        ScratchFiles { _dir: dir, root, paths }
     }
 
     /// Measures the time of one way to replace, and checks the result.
@@ -118,23 +118,23 @@ fn synced_each(path: &Path, old: &str, new: &str) {
 
 /// The engine with a directory and a state of its own.
 struct Ours {
-    bed: Bed,
+    scratch_files: ScratchFiles,
     engine: Engine,
     round: usize,
 }
 
 impl Ours {
     fn new(files: usize, durability: Durability) -> Ours {
-        let bed = Bed::new(files);
-        let state = StateLocation::Directory(bed.root.with_file_name("state"));
+        let scratch_files = ScratchFiles::new(files);
+        let state = StateLocation::Directory(scratch_files.root.with_file_name("state"));
         let config = Config::default().with_durability(durability);
-        let engine = Engine::open(std::slice::from_ref(&bed.root), state, config);
-        Ours { bed, engine: engine.unwrap_or_else(|error| panic!("{error}")), round: 0 }
+        let engine = Engine::open(std::slice::from_ref(&scratch_files.root), state, config);
+        Ours { scratch_files, engine: engine.unwrap_or_else(|error| panic!("{error}")), round: 0 }
     }
 
     fn time(&mut self) -> Duration {
-        let (engine, root) = (&self.engine, &self.bed.root);
-        let time = self.bed.time(&mut self.round, |_, old, new| {
+        let (engine, root) = (&self.engine, &self.scratch_files.root);
+        let time = self.scratch_files.time(&mut self.round, |_, old, new| {
             let reply = call(engine, root, old, new, false);
             assert!(reply.is_ok(), "{reply:?}");
         });
@@ -155,7 +155,7 @@ fn lookup(files: usize, rounds: usize) -> Outcome {
     let ours = Ours::new(files, Durability::None);
     let find = || {
         timed(|| {
-            ours.bed
+            ours.scratch_files
                 .paths
                 .iter()
                 .filter_map(|path| replaced(path, NAMES[0], NAMES[1]))
@@ -166,7 +166,9 @@ fn lookup(files: usize, rounds: usize) -> Outcome {
     };
     let cases = vec![
         Case::floor("read + replace in memory, 1 thread", find),
-        Case::ours("ours: a trial", || timed(|| call(&ours.engine, &ours.bed.root, NAMES[0], NAMES[1], true)).1),
+        Case::ours("ours: a trial", || {
+            timed(|| call(&ours.engine, &ours.scratch_files.root, NAMES[0], NAMES[1], true)).1
+        }),
     ];
     race(format!("what would change in {files} files"), rounds, cases)
 }

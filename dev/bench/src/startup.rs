@@ -42,13 +42,15 @@ pub(crate) fn run(report: &mut Report) {
             _ => 101,
         };
         report.race(&format!("one edit by a process, {count} lines"), || {
-            let bed = Bed::new(count);
-            let mut cases = vec![bed.floor(&programs.floor)];
-            cases.push(bed.ours(OURS, &programs.emend, "none"));
-            cases.push(bed.ours("emend edit, with the store", &programs.emend, "state"));
-            cases.extend(dynamic.as_ref().map(|emend| bed.ours("emend edit, dynamic, store off", emend, "none")));
-            cases.extend(codex.as_ref().map(|codex| bed.codex(codex)));
-            cases.extend(hashline.as_ref().map(|hashline| bed.hashline(hashline)));
+            let scratch_files = ScratchFiles::new(count);
+            let mut cases = vec![scratch_files.floor(&programs.floor)];
+            cases.push(scratch_files.ours(OURS, &programs.emend, "none"));
+            cases.push(scratch_files.ours("emend edit, with the store", &programs.emend, "state"));
+            cases.extend(
+                dynamic.as_ref().map(|emend| scratch_files.ours("emend edit, dynamic, store off", emend, "none")),
+            );
+            cases.extend(codex.as_ref().map(|codex| scratch_files.codex(codex)));
+            cases.extend(hashline.as_ref().map(|hashline| scratch_files.hashline(hashline)));
             let outcome = race(format!("one edit by a process, {count} lines"), rounds, cases);
             let outcome = outcome.goal("G11", OURS, 1.5).beside("G11", OURS, CODEX, of_codex);
             if count >= 10_000 { outcome.beside("G11", OURS, HASHLINE, 1.0 / 8.0) } else { outcome }
@@ -150,17 +152,17 @@ fn run_once(command: &mut Command) -> Duration {
 }
 
 /// A directory with a file for each case.
-struct Bed {
+struct ScratchFiles {
     _dir: tempfile::TempDir,
     root: PathBuf,
     text: String,
 }
 
-impl Bed {
-    fn new(count: usize) -> Bed {
+impl ScratchFiles {
+    fn new(count: usize) -> ScratchFiles {
         let Ok(dir) = tempfile::tempdir_in(scratch()) else { panic!("no scratch directory") };
         let root = dir.path().canonicalize().unwrap_or_else(|_| dir.path().to_owned());
-        Bed { _dir: dir, root, text: lines(count, OLD) }
+        ScratchFiles { _dir: dir, root, text: lines(count, OLD) }
     }
 
     fn file(&self, name: &str) -> PathBuf {

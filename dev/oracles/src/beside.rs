@@ -74,7 +74,7 @@ pub static KINDS: &[(Kind, &str)] = &[
 ];
 
 /// The tools and folder of one thread.
-struct Desk {
+struct ToolSet {
     ours: Ours,
     codex: Codex,
     folder: tempfile::TempDir,
@@ -87,12 +87,12 @@ pub fn play(peers: &Path, seed: u64, rounds: u64) -> Result<Counts<(Tool, Kind)>
     let start = || {
         let (ours, codex, folder) = (Ours::new(), Codex::install(peers), tempfile::tempdir());
         let text = |error: std::io::Error| error.to_string();
-        Ok(Desk { ours: ours.map_err(text)?, codex: codex.map_err(text)?, folder: folder.map_err(text)? })
+        Ok(ToolSet { ours: ours.map_err(text)?, codex: codex.map_err(text)?, folder: folder.map_err(text)? })
     };
     in_parallel(seed, rounds, start, one)
 }
 
-fn one(desk: &Desk, number: u64, out: &mut Counts<(Tool, Kind)>) -> Result<(), String> {
+fn one(tools: &ToolSet, number: u64, out: &mut Counts<(Tool, Kind)>) -> Result<(), String> {
     let files = if number.is_multiple_of(4) { Files::Unended } else { Files::Tame };
     let mut round = make::round(number, files);
     if number.is_multiple_of(3) {
@@ -103,8 +103,8 @@ fn one(desk: &Desk, number: u64, out: &mut Counts<(Tool, Kind)>) -> Result<(), S
     let (Some(truth), Some(kept)) = (round.truth(true), round.truth(false)) else { return Ok(()) };
     let text = |error: std::io::Error| error.to_string();
     let unified = round.patch.to_unified();
-    let ours = ours(desk, &round.tree, &unified)?;
-    let folder = desk.folder.path().join("tree");
+    let ours = ours(tools, &round.tree, &unified)?;
+    let folder = tools.folder.path().join("tree");
     let theirs = git::apply(&folder, &round.tree, &unified).map_err(text)?;
     let mut count = |tool, kind: Result<Kind, String>, patch: &str| {
         let describe = |what| {
@@ -123,15 +123,15 @@ fn one(desk: &Desk, number: u64, out: &mut Counts<(Tool, Kind)>) -> Result<(), S
     }
     count(Tool::Gnu, kind, &unified)?;
     let patch = round.patch.to_v4a();
-    let ours = self::ours(desk, &round.tree, &patch)?;
-    let theirs = desk.codex.run(&round.tree, &patch).map_err(text)?;
+    let ours = self::ours(tools, &round.tree, &patch)?;
+    let theirs = tools.codex.run(&round.tree, &patch).map_err(text)?;
     let theirs = (theirs.exit == 0).then_some(theirs.tree);
     count(Tool::Codex, verdict(&round, &kept, &ours, theirs.as_ref()), &patch)
 }
 
 /// Returns the tree that the engine leaves, or the code of its error.
-fn ours(desk: &Desk, before: &Tree, patch: &str) -> Result<Result<Tree, &'static str>, String> {
-    let (reply, after) = desk.ours.apply(before, patch, json!({})).map_err(|error| error.to_string())?;
+fn ours(tools: &ToolSet, before: &Tree, patch: &str) -> Result<Result<Tree, &'static str>, String> {
+    let (reply, after) = tools.ours.apply(before, patch, json!({})).map_err(|error| error.to_string())?;
     Ok(reply.result.map(|_| after).map_err(|error| error.code().as_str()))
 }
 

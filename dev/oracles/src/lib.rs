@@ -54,10 +54,10 @@ fn in_parallel<T, K: Ord + Send>(
 ) -> Result<Counts<K>, String> {
     let threads = std::thread::available_parallelism().map_or(1, |count| count.get() as u64);
     let one = |nth: u64| {
-        let (desk, mut out) = (start()?, Counts::new());
+        let (tools, mut out) = (start()?, Counts::new());
         let mine = (seed + nth..seed + rounds).step_by(usize::try_from(threads).unwrap_or(1));
         mine.into_iter()
-            .try_for_each(|number| play(&desk, number, &mut out).map_err(|what| format!("round {number}: {what}")))?;
+            .try_for_each(|number| play(&tools, number, &mut out).map_err(|what| format!("round {number}: {what}")))?;
         Ok::<Counts<K>, String>(out)
     };
     std::thread::scope(|scope| {

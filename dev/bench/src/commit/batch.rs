@@ -1,6 +1,6 @@
 //! Measures one call that changes many files.
 
-use super::{Bed, RENAME, open};
+use super::{RENAME, ScratchFiles, open};
 use crate::outcome::Outcome;
 use crate::race::{Case, race, settle, timed};
 use crate::text::source;
@@ -16,14 +16,14 @@ const FILES: usize = 200;
 const SIZE: usize = 8 << 10;
 
 pub(super) fn run(rounds: usize) -> Outcome {
-    let bed = Bed::new(SIZE);
+    let files = ScratchFiles::new(SIZE);
     let (none, process, power) = ("ours, none", "ours, process", "ours, power");
     let cases = vec![
-        by_hand(&bed, RENAME, false),
-        by_hand(&bed, "write + fsync + rename of each, fsync of the folder", true),
-        ours(&bed, none, Durability::None),
-        ours(&bed, process, Durability::Process),
-        ours(&bed, power, Durability::Power),
+        by_hand(&files, RENAME, false),
+        by_hand(&files, "write + fsync + rename of each, fsync of the folder", true),
+        ours(&files, none, Durability::None),
+        ours(&files, process, Durability::Process),
+        ours(&files, power, Durability::Power),
     ];
     race(format!("one call that edits {FILES} files of {} KB", SIZE >> 10), rounds, cases)
         .beside("", process, none, 1.3)
@@ -31,8 +31,8 @@ pub(super) fn run(rounds: usize) -> Outcome {
 }
 
 /// Creates a directory of files for one case.
-fn tree(bed: &Bed, name: &str) -> (PathBuf, Vec<PathBuf>) {
-    let folder = bed.root.join(name.replace(|char: char| !char.is_ascii_alphanumeric(), "-"));
+fn tree(files: &ScratchFiles, name: &str) -> (PathBuf, Vec<PathBuf>) {
+    let folder = files.root.join(name.replace(|char: char| !char.is_ascii_alphanumeric(), "-"));
     let _ = fs::create_dir(&folder);
     let text = source(SIZE);
     let files = (0..FILES).map(|nth| folder.join(format!("f{nth}")));
@@ -40,8 +40,8 @@ fn tree(bed: &Bed, name: &str) -> (PathBuf, Vec<PathBuf>) {
     (folder, files)
 }
 
-fn by_hand(bed: &Bed, name: &str, sync: bool) -> Case<'static> {
-    let (folder, files) = tree(bed, name);
+fn by_hand(scratch_files: &ScratchFiles, name: &str, sync: bool) -> Case<'static> {
+    let (folder, files) = tree(scratch_files, name);
     let text = source(SIZE);
     let replace = move |file: &Path| {
         let aside = file.with_extension("tmp");
@@ -65,9 +65,9 @@ fn by_hand(bed: &Bed, name: &str, sync: bool) -> Case<'static> {
     })
 }
 
-fn ours(bed: &Bed, name: &str, durability: Durability) -> Case<'static> {
-    let (folder, files) = tree(bed, name);
-    let engine = open(&folder, bed.state(&format!("state-{}", durability.as_str())), durability);
+fn ours(scratch_files: &ScratchFiles, name: &str, durability: Durability) -> Case<'static> {
+    let (folder, files) = tree(scratch_files, name);
+    let engine = open(&folder, scratch_files.state(&format!("state-{}", durability.as_str())), durability);
     let caller = CallContext { unread: UnreadPolicy::Allow, ..CallContext::default() };
     let mut version = 0;
     Case::ours(name, move || {

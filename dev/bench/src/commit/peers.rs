@@ -1,7 +1,7 @@
 //! Other tools on the same edit: Codex's `apply_patch`, one process per edit, and the MCP filesystem server, which
 //! keeps running. Next to them, Emendate in the same two ways.
 
-use super::Bed;
+use super::ScratchFiles;
 use crate::mcp;
 use crate::outcome::Kind;
 use crate::race::{Case, settle, timed};
@@ -30,39 +30,41 @@ impl Peers {
     }
 
     /// Returns a case for each tool.
-    pub(super) fn cases(&self, bed: &Bed) -> Vec<Case<'static>> {
+    pub(super) fn cases(&self, files: &ScratchFiles) -> Vec<Case<'static>> {
         let ours = |durability| {
             let mut command = Command::new(&self.emend);
             command.args(["--durability", durability, "--root", ".", "--state", "none", "apply"]);
             command
         };
         let mut out = vec![
-            patch(bed, Kind::Ours, "emend apply, a process, process", ours("process")),
-            patch(bed, Kind::Ours, "emend apply, a process, power", ours("power")),
+            patch(files, Kind::Ours, "emend apply, a process, process", ours("process")),
+            patch(files, Kind::Ours, "emend apply, a process, power", ours("power")),
         ];
         out.extend(
-            self.codex.as_ref().map(|codex| patch(bed, Kind::Peer, "apply_patch of Codex, a process", codex.command())),
+            self.codex
+                .as_ref()
+                .map(|codex| patch(files, Kind::Peer, "apply_patch of Codex, a process", codex.command())),
         );
         for durability in ["process", "power"] {
-            let server = server::emend(&self.emend, &bed.root, "none", durability);
+            let server = server::emend(&self.emend, &files.root, "none", durability);
             let name = format!("emend mcp, a call, {durability}");
-            out.push(mcp::call(Kind::Ours, &name, server, bed.file(&name), mcp::our_edit));
+            out.push(mcp::call(Kind::Ours, &name, server, files.file(&name), mcp::our_edit));
         }
         out.extend(self.filesystem.as_ref().map(|script| {
             let name = "MCP filesystem server, a call";
             let mut server = Command::new("node");
-            server.arg(script).arg(&bed.root);
-            mcp::call(Kind::Peer, name, server, bed.file(name), mcp::peer_edit)
+            server.arg(script).arg(&files.root);
+            mcp::call(Kind::Peer, name, server, files.file(name), mcp::peer_edit)
         }));
         out
     }
 }
 
 /// Creates a case that runs a process which reads a patch from standard input.
-fn patch(bed: &Bed, kind: Kind, name: &str, mut command: Command) -> Case<'static> {
-    let file = bed.file(name);
-    let input = bed.root.with_file_name(format!("{}.patch", file.display().to_string().replace('/', "-")));
-    command.current_dir(&bed.root).stdout(Stdio::null()).stderr(Stdio::null());
+fn patch(files: &ScratchFiles, kind: Kind, name: &str, mut command: Command) -> Case<'static> {
+    let file = files.file(name);
+    let input = files.root.with_file_name(format!("{}.patch", file.display().to_string().replace('/', "-")));
+    command.current_dir(&files.root).stdout(Stdio::null()).stderr(Stdio::null());
     let mut edits = Edits::new();
     Case::new(kind, name, move || {
         let (old, new) = edits.next();

@@ -1,7 +1,7 @@
 //! The alternative to two logs in series: one SQLite transaction for each edit, instead of the append log that is copied to
 //! SQLite later. The cheapest form counts: an open connection, prepared statements, WAL, no sync, two rows.
 
-use super::{Bed, RENAME, by_rename};
+use super::{RENAME, ScratchFiles, by_rename};
 use crate::outcome::Outcome;
 use crate::race::{Case, race, settle, timed};
 use crate::text::source;
@@ -17,20 +17,20 @@ const TABLES: &str = "PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF;
 const RECORD_BYTES: usize = 400;
 
 pub(super) fn run(rounds: usize) -> Outcome {
-    let bed = Bed::new(1 << 10);
+    let files = ScratchFiles::new(1 << 10);
     let cases = vec![
-        by_rename(&bed, 1 << 10),
-        through_sqlite(&bed),
-        bed.ours("ours, with history", bed.state("state"), Durability::Process),
+        by_rename(&files, 1 << 10),
+        through_sqlite(&files),
+        files.ours("ours, with history", files.state("state"), Durability::Process),
     ];
     race(format!("one edit of 1 KB, logged by SQLite alone, beside {RENAME}"), rounds, cases)
 }
 
 /// Creates a case that writes and renames a file, and commits its record and its former content.
-fn through_sqlite(bed: &Bed) -> Case<'static> {
-    let (path, text) = (bed.file("logged"), source(1 << 10));
+fn through_sqlite(files: &ScratchFiles) -> Case<'static> {
+    let (path, text) = (files.file("logged"), source(1 << 10));
     let aside = path.with_extension("tmp");
-    let database = bed.root.with_file_name("log.db");
+    let database = files.root.with_file_name("log.db");
     let connection = Connection::open(database).and_then(|it| it.execute_batch(TABLES).map(|()| it));
     let mut connection = connection.unwrap_or_else(|error| panic!("{error}"));
     let mut count: u64 = 0;

@@ -13,13 +13,13 @@ fn cases(name: &str) -> Vec<Value> {
 }
 
 /// An open driver and its directory, which is removed with it.
-struct Room {
+struct OpenDriver {
     _dir: tempfile::TempDir,
     root: PathBuf,
-    door: Box<dyn Driver>,
+    driver: Box<dyn Driver>,
 }
 
-fn room(kind: Kind) -> Room {
+fn open_driver(kind: Kind) -> OpenDriver {
     let dir = tempfile::tempdir().unwrap();
     let folder = |name: &str| {
         let path = dir.path().canonicalize().unwrap().join(name);
@@ -28,7 +28,7 @@ fn room(kind: Kind) -> Room {
     };
     let emend = (!matches!(kind, Kind::Library)).then(|| driver::emend().unwrap());
     let stage = Stage { emend, root: folder("root"), state: folder("state"), home: folder("home") };
-    Room { door: kind.open(&stage).unwrap(), root: stage.root, _dir: dir }
+    OpenDriver { driver: kind.open(&stage).unwrap(), root: stage.root, _dir: dir }
 }
 
 /// Plays cases through all drivers in parallel, and fails with a list of everything that went wrong.
@@ -42,7 +42,7 @@ fn through_every_door(play: fn(Kind) -> Vec<String>) {
 
 /// Plays every search/replace case.
 fn replacements(kind: Kind) -> Vec<String> {
-    let Room { root, mut door, _dir } = room(kind);
+    let OpenDriver { root, mut driver, _dir } = open_driver(kind);
     let mut wrong = Vec::new();
     for (number, case) in cases("search_replace.json").iter().enumerate() {
         let path = root.join(format!("case{number}.txt"));
@@ -52,8 +52,8 @@ fn replacements(kind: Kind) -> Vec<String> {
         if let Some(all) = case.get("replace_all") {
             edit["replace_all"] = all.clone();
         }
-        door.call("read", &json!({ "file_path": path }).to_string()).unwrap();
-        let reply = door.call("edit", &edit.to_string()).unwrap();
+        driver.call("read", &json!({ "file_path": path }).to_string()).unwrap();
+        let reply = driver.call("edit", &edit.to_string()).unwrap();
         let found = String::from_utf8(fs::read(&path).unwrap()).unwrap();
         let right = match case["expected"].as_str().unwrap() {
             "reject" => reply.error.is_some() && found == content,
@@ -63,7 +63,7 @@ fn replacements(kind: Kind) -> Vec<String> {
             wrong.push(format!("{} [{}]: {found:?}: {}", case["name"], kind.name(), reply.text));
         }
     }
-    door.close().unwrap();
+    driver.close().unwrap();
     wrong
 }
 
@@ -156,7 +156,7 @@ fn tree(value: &Value) -> Files {
 /// Plays every patch case of a file with format detection. The listed tree is expected, or an error and an unchanged
 /// tree.
 fn patches(kind: Kind, name: &str, every: usize) -> Vec<String> {
-    let Room { root, mut door, _dir } = room(kind);
+    let OpenDriver { root, mut driver, _dir } = open_driver(kind);
     let mut wrong = Vec::new();
     for (number, case) in cases(name).iter().enumerate().step_by(every) {
         let folder = root.join(format!("case{number}"));
@@ -169,14 +169,14 @@ fn patches(kind: Kind, name: &str, every: usize) -> Vec<String> {
             if let Some(encoding) = case["call"].get("encoding") {
                 read["encoding"] = encoding.clone();
             }
-            door.call("read", &read.to_string()).unwrap();
+            driver.call("read", &read.to_string()).unwrap();
         }
         let mut apply = json!({ "input": case["patch"], "directory": folder });
         for (field, value) in case["call"].as_object().into_iter().flatten() {
             apply[field] = value.clone();
         }
         let outside = files_below(&root).len();
-        let reply = door.call("apply", &apply.to_string()).unwrap();
+        let reply = driver.call("apply", &apply.to_string()).unwrap();
         let refused = case["expected"] == "reject";
         let expected = if refused { before.clone() } else { tree(&case["expected"]) };
         let after = files_below(&folder);
@@ -188,7 +188,7 @@ fn patches(kind: Kind, name: &str, every: usize) -> Vec<String> {
         // Files that are left behind would slow down all following cases.
         fs::remove_dir_all(&folder).unwrap();
     }
-    door.close().unwrap();
+    driver.close().unwrap();
     wrong
 }
 
