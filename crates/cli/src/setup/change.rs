@@ -295,7 +295,7 @@ fn put(spot: &ConfigLocation, like: Option<&ConfigLocation>, bytes: &[u8], durab
     let pieces = [bytes];
     let new_state =
         NewState::File { chunks: &pieces, executable: None, mode: None, like: like.as_ref(), attributes: None };
-    store.stage(&[FileWrite { path: &place, precondition: expect, new_state: new_state }], durability)?.commit()?;
+    store.stage(&[FileWrite { path: &place, precondition: expect, new_state }], durability)?.commit()?;
     Ok(())
 }
 

@@ -308,7 +308,7 @@ impl FilePlan {
             TargetState::Link(target) => NewState::Link { target },
             TargetState::Nothing => NewState::Absent,
         };
-        FileWrite { path: &self.place, precondition: expect, new_state: new_state }
+        FileWrite { path: &self.place, precondition: expect, new_state }
     }
 }
 
