@@ -47,7 +47,8 @@ pub(super) fn above<'a>(lines: impl Iterator<Item = &'a str>) -> Option<String> 
 /// Returns the name in the info string of a fence: ```` ```src/a.rs ````, ```` ```rust:src/a.rs ````, ```` ```rust
 /// title="a.rs" ````.
 pub(super) fn in_info(info: &str) -> Option<String> {
-    let word = info.split_whitespace().next_back()?;
+    let says_file = |word: &&str| ["file=", "filename=", "path="].iter().any(|key| word.starts_with(key));
+    let word = info.split_whitespace().find(says_file).or_else(|| info.split_whitespace().next_back())?;
     let word = word.rsplit(['=']).next().unwrap_or(word);
     let word = match word.split_once(':') {
         // The word before the colon is neither the drive of a Windows path nor the line number of a citation,

@@ -20,6 +20,7 @@ use crate::text::span::Span;
 use crate::work::{self, STEP_BYTES};
 use std::borrow::Cow;
 
+mod in_fence;
 mod in_turn;
 mod lone_cr;
 mod other_depth;
@@ -356,7 +357,8 @@ fn place(
         Locator::Blank if base.text().trim().is_empty() => exact_match(base, op, whole),
         Locator::Blank => return Err(not_blank(base, &op.text)),
         Locator::Find(find) => find::find_in(index, find, &op.text, settings, literal)
-            .or_else(|error| other_depth::find_elided(index, find, &op.text, settings).ok_or(error))?,
+            .or_else(|error| other_depth::find_elided(index, find, &op.text, settings).ok_or(error))
+            .or_else(|error| in_fence::find_inside(index, find, &op.text, settings, &error).ok_or(error))?,
         Locator::Anchors(anchors) => find::between(index, anchors, &op.text, settings)?,
         Locator::Hunk(hunk) => find::place_hunks(index, &[hunk], settings)
             .pop()

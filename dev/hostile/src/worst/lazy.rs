@@ -18,6 +18,8 @@ pub(super) const ROWS: &[Row] = &[
     Row { tool: "apply", name: "lazy: new definitions", scenario: new_definitions },
     Row { tool: "apply", name: "lazy: edges in many places", scenario: many_edges },
     Row { tool: "apply", name: "lazy: dots", scenario: |root| between(root, "...") },
+    Row { tool: "apply", name: "lazy: braces of new blocks", scenario: new_blocks },
+    Row { tool: "apply", name: "lazy: values that are set again", scenario: set_again },
     Row { tool: "write", name: "lazy: nothing but dots", scenario: only_dots },
     Row { tool: "apply", name: "lazy: remarks", scenario: |root| between(root, "# etc.") },
 ];
@@ -68,6 +70,21 @@ fn new_definitions(root: &Path) -> Scenario {
 
 fn many_edges(root: &Path) -> Scenario {
     lazy(root, "x = 1\n".repeat(300_000), &format!("{PLACEHOLDER}y = 2\nx = 1\n").repeat(80_000))
+}
+
+/// Creates a text with new blocks next to placeholders, whose braces the file has.
+fn new_blocks(root: &Path) -> Scenario {
+    let file: String = (0..60_000).map(|nth| format!("f{nth}();\n}}\n")).collect();
+    let text: String = (0..60_000).map(|nth| format!("{PLACEHOLDER}f{nth}();\nif (x{nth}) {{\ny();\n}}\n")).collect();
+    lazy(root, file, &text)
+}
+
+/// Creates a text that sets every other value of the file again, next to a placeholder and below blank lines.
+fn set_again(root: &Path) -> Scenario {
+    let blank = "\n".repeat(900);
+    let file: String = (0..8_000).map(|nth| format!("f{nth}()\n{blank}a{nth} = 1\n")).collect();
+    let text: String = (0..8_000).map(|nth| format!("f{nth}()\na{nth} = 2\n{PLACEHOLDER}")).collect();
+    lazy(root, file, &text)
 }
 
 fn only_dots(root: &Path) -> Scenario {

@@ -2,13 +2,23 @@
 
 use super::{WrapperLayer, json};
 use crate::formats::text_formats;
+use crate::formats::tool_calls::{FieldRole, role};
 use serde_json::Value;
 
 /// Fields that contain the text of the edit.
-const TEXT_FIELDS: [&str; 9] =
-    ["input", "patch", "diff", "cmd", "command", "patchText", "patch_text", "patch_content", "script"];
-/// Fields that contain the file name.
-const FILE_FIELDS: [&str; 6] = ["path", "file_path", "filePath", "target_file", "filename", "file"];
+const TEXT_FIELDS: [&str; 11] = [
+    "input",
+    "patch",
+    "diff",
+    "cmd",
+    "command",
+    "patchText",
+    "patch_text",
+    "patch_content",
+    "script",
+    "search_replace_blocks",
+    "searchReplaceBlocks",
+];
 /// Fields that contain the directory.
 const DIRECTORY_FIELDS: [&str; 4] = ["directory", "workdir", "cwd", "working_directory"];
 /// Fields that are irrelevant to the edit.
@@ -35,7 +45,13 @@ const IGNORED_FIELDS: [&str; 17] = [
 /// True for a field of a call that [`layer`] uses or may ignore.
 pub(super) fn is_known(key: &str) -> bool {
     key == "format"
-        || [&TEXT_FIELDS[..], &FILE_FIELDS, &DIRECTORY_FIELDS, &IGNORED_FIELDS].iter().any(|keys| keys.contains(&key))
+        || is_file(key)
+        || [&TEXT_FIELDS[..], &DIRECTORY_FIELDS, &IGNORED_FIELDS].iter().any(|keys| keys.contains(&key))
+}
+
+/// True for a field with the name of the file.
+fn is_file(key: &str) -> bool {
+    role(key) == Some(FieldRole::Path)
 }
 
 /// True for a field of a call that is irrelevant to the edit.
@@ -60,7 +76,7 @@ pub(super) fn layer(fields: impl Iterator<Item = (String, Value)>, of: &str) -> 
                 }
                 continue;
             }
-            key if FILE_FIELDS.contains(&key) => &mut file,
+            key if is_file(key) => &mut file,
             key if DIRECTORY_FIELDS.contains(&key) => &mut directory,
             "format" => &mut format,
             key if is_idle(key) => continue,

@@ -17,12 +17,13 @@ enum TagContent {
     Arguments,
 }
 
-const WRAPPERS: [(&str, TagContent); 12] = [
+const WRAPPERS: [(&str, TagContent); 13] = [
     ("apply_patch", TagContent::Either),
     ("applypatch", TagContent::Either),
     ("apply", TagContent::Either),
     ("apply_diff", TagContent::Arguments),
     ("replace_in_file", TagContent::Arguments),
+    ("edit_file", TagContent::Arguments),
     ("invoke", TagContent::Arguments),
     ("function", TagContent::Arguments),
     ("function_calls", TagContent::Text),

@@ -2,10 +2,12 @@
 //! around them. Only literal arguments are parsed; nothing is guessed about a call that is not an edit.
 
 mod arguments;
+mod fields;
 mod json;
 mod tags;
 
 pub(super) use arguments::{NEW_FIELDS, OLD_FIELDS, PATH_FIELDS};
+pub(super) use fields::{FieldRole, role};
 
 use super::line_parser::ParseOptions;
 use super::parsed_text::ParsedText;
@@ -72,7 +74,8 @@ pub(super) fn parse(text: &str, manner: &ParseOptions, known: &mut KnownRanges) 
     };
     let converted: Vec<(&'static str, Value)> = calls
         .iter()
-        .map(|call| arguments::converted(call.name.as_deref(), &call.arguments, manner.file.as_deref()))
+        .flat_map(|call| arguments::by_file(&call.arguments).into_iter().map(|of_file| (call.name.as_deref(), of_file)))
+        .map(|(name, of_file)| arguments::converted(name, &of_file, manner.file.as_deref()))
         .collect::<Option<_>>()?;
     let ranges: Vec<Range<usize>> = calls.iter().map(|call| lines_of(text, &call.bytes)).collect();
     if !known.of(text).iter().all(|found| is_inside(found, &ranges)) {
@@ -86,7 +89,8 @@ pub(super) fn parse(text: &str, manner: &ParseOptions, known: &mut KnownRanges) 
     if let Some(error) = stray_edits::check_stray_edits(text, format, &ranges) {
         return Some(Err(error));
     }
-    let request = merged(converted, calls.len());
+    let count = converted.len();
+    let request = merged(converted, count);
     Some(request.map(|mut request| {
         let what = match calls.len() {
             1 => format!("The text is a call {how}; it was read as the arguments of `{name}`."),

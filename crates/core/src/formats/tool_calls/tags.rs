@@ -1,39 +1,45 @@
 //! Calls in tags: `<function=edit><parameter=path>…`, `<invoke name="Edit"><parameter name="path">…`, and a tag with
 //! the name of the tool that contains one tag per argument. The content is taken literally; entities are not decoded.
 
-use super::arguments::{CONTENT_FIELDS, NEW_FIELDS, OLD_FIELDS, PATH_FIELDS};
+use super::fields::{FieldRole, folded, role};
 use super::json::{self, NamedArguments};
 use serde_json::{Map, Value};
 
-/// Tools whose name is used as a tag.
-const TOOL_TAGS: [&str; 14] = [
+/// Tools whose name is a tag of its own, without signs.
+const TOOL_TAGS: [&str; 29] = [
     "edit",
-    "edit_file",
-    "multi_edit",
+    "editfile",
+    "editexistingfile",
     "multiedit",
-    "str_replace",
-    "str_replace_editor",
-    "str_replace_based_edit_tool",
-    "search_replace",
-    "search_and_replace",
-    "find_and_replace",
+    "strreplace",
+    "strreplaceeditor",
+    "strreplacebasededittool",
+    "searchreplace",
+    "searchandreplace",
+    "findandreplace",
+    "singlefindandreplace",
     "replace",
-    "replace_in_file",
-    "write_file",
-    "create_file",
+    "replaceinfile",
+    "replacestringinfile",
+    "replacefilecontent",
+    "inserteditintofile",
+    "insertcontent",
+    "writefile",
+    "writetofile",
+    "rewritefile",
+    "createfile",
+    "createnewfile",
+    "savefile",
+    "fswrite",
+    "texteditor",
+    "developertexteditor",
+    "write",
+    "create",
+    "update",
 ];
-/// Fields other than the path and the texts.
-const OTHER_FIELDS: [&str; 9] = [
-    "edits",
-    "replace_all",
-    "replaceAll",
-    "command",
-    "description",
-    "explanation",
-    "instruction",
-    "insert_line",
-    "insert_text",
-];
+/// Fields besides those that have a role.
+const OTHER_FIELDS: [&str; 8] =
+    ["command", "insert_line", "insert_text", "line", "code", "changes", "text", "description"];
 /// Names of the tag around an argument whose name is in an attribute.
 const PARAMETER_TAGS: [&str; 4] = ["parameter", "param", "arg", "argument"];
 /// Maximum bytes of a tag.
@@ -78,9 +84,8 @@ impl<'a> CallTag<'a> {
         if PARAMETER_TAGS.contains(&self.name) {
             return self.said.or_else(|| self.attribute("name"));
         }
-        let known = [&PATH_FIELDS[..], &OLD_FIELDS, &NEW_FIELDS, &CONTENT_FIELDS, &OTHER_FIELDS];
-        (self.said.is_none() && self.attributes.is_empty() && known.iter().any(|names| names.contains(&self.name)))
-            .then_some(self.name)
+        let is_known = || OTHER_FIELDS.contains(&self.name) || role(self.name).is_some();
+        (self.said.is_none() && self.attributes.is_empty() && is_known()).then_some(self.name)
     }
 }
 
@@ -118,7 +123,10 @@ pub(super) fn call(text: &str) -> Option<(Vec<NamedArguments>, usize)> {
     let name = match tag.name {
         "function" => tag.said.or_else(|| tag.attribute("name"))?,
         "invoke" => tag.attribute("name")?,
-        name => TOOL_TAGS.into_iter().find(|tool| *tool == name)?,
+        name => {
+            let folded = folded(name)?;
+            TOOL_TAGS.contains(&&*folded).then_some(name)?
+        }
     };
     let close = format!("</{}>", tag.full);
     let body = tag.rest.trim_start();
@@ -133,7 +141,7 @@ pub(super) fn call(text: &str) -> Option<(Vec<NamedArguments>, usize)> {
         // The arguments may be attributes, as in `<edit file="src/a.rs">`.
         if tag.name == name {
             for (key, value) in &tag.attributes {
-                PATH_FIELDS.contains(key).then(|| fields.insert((*key).to_owned(), (*value).into()))?;
+                (role(key) == Some(FieldRole::Path)).then(|| fields.insert((*key).to_owned(), (*value).into()))?;
             }
         }
         let rest = parameters(body, &close, &mut fields)?;
@@ -159,7 +167,7 @@ fn parameters<'a>(text: &'a str, close: &str, fields: &mut Map<String, Value>) -
             let after = tag.rest[at + end.len()..].trim_start();
             after.starts_with(close) || CallTag::read(after).is_some_and(|next| next.argument().is_some())
         })?;
-        if fields.insert(name.to_owned(), value(name, &tag.rest[..at])).is_some() {
+        if fields.insert(name.to_owned(), value(&tag, name, &tag.rest[..at])).is_some() {
             return None;
         }
         rest = &tag.rest[at + end.len()..];
@@ -168,16 +176,15 @@ fn parameters<'a>(text: &'a str, close: &str, fields: &mut Map<String, Value>) -
 
 /// Returns the value of an argument. A line end directly after the opening tag belongs to the tags, and so does then
 /// the one before the closing tag; the text of a file keeps its last line end.
-fn value(name: &str, text: &str) -> Value {
+fn value(tag: &CallTag<'_>, name: &str, text: &str) -> Value {
+    let role = role(name);
     let literal = text.trim().strip_prefix("<![CDATA[").and_then(|it| it.strip_suffix("]]>")).unwrap_or(text);
-    if PATH_FIELDS.contains(&name) || name == "command" {
+    if role == Some(FieldRole::Path) || name == "command" {
         return literal.trim().into();
     }
-    match (name, literal.trim()) {
-        ("replace_all" | "replaceAll", "true" | "True" | "1") => return true.into(),
-        ("replace_all" | "replaceAll", "false" | "False" | "0") => return false.into(),
-        ("insert_line", number) => return number.parse::<u64>().map_or_else(|_| number.into(), Value::from),
-        _ => {}
+    if name == "insert_line" {
+        let number = literal.trim();
+        return number.parse::<u64>().map_or_else(|_| number.into(), Value::from);
     }
     let Some(inner) = literal.strip_prefix("\r\n").or_else(|| literal.strip_prefix('\n')) else {
         return literal.into();
@@ -185,7 +192,9 @@ fn value(name: &str, text: &str) -> Value {
     // Whitespace before a closing tag on a line of its own is the indentation of the tag.
     let trimmed = inner.trim_end_matches([' ', '\t']);
     let inner = if trimmed.ends_with('\n') { trimmed } else { inner };
-    if CONTENT_FIELDS.contains(&name) {
+    let is_file = [FieldRole::Content, FieldRole::Snippet].map(Some).contains(&role) || name == "text";
+    // `<parameter=content>` puts the value between two line ends of its own.
+    if is_file && !(PARAMETER_TAGS.contains(&tag.name) && inner.ends_with("\n\n")) {
         return inner.into();
     }
     let inner = inner.strip_suffix('\n').map_or(inner, |it| it.strip_suffix('\r').unwrap_or(it));

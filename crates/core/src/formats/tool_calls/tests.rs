@@ -2,7 +2,7 @@ use super::super::detect::parse_any;
 use super::super::line_parser::ParseOptions;
 use crate::locate::op::{FileAction, FileRequest, Locator};
 use proptest::prelude::*;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// Returns the files of a text: path and old and new text of each edit, or the whole text.
 fn files(text: &str) -> Result<Vec<String>, String> {
@@ -72,6 +72,72 @@ fn one_edit_in_every_form() {
 }
 
 #[test]
+fn fields_of_other_clients_are_read_as_they_are_meant() {
+    let call = |name: &str, arguments: Value| one(&json!({"name": name, "arguments": arguments}).to_string());
+    let edits = [
+        (
+            "replace_file_content",
+            json!({"TargetFile": "a.rs", "TargetContent": "x", "ReplacementContent": "y", "AllowMultiple": false, "StartLine": 3, "EndLine": 3}),
+        ),
+        (
+            "replace_file_content",
+            json!({"TargetFile": "a.rs", "ReplacementChunks": [{"TargetContent": "x", "ReplacementContent": "y"}], "TargetLintErrorIds": []}),
+        ),
+        (
+            "str-replace-editor",
+            json!({"command": "str_replace", "path": "a.rs", "old_str_1": "x", "new_str_1": "y", "old_str_start_line_number_1": 3}),
+        ),
+        (
+            "str-replace-editor",
+            json!({"command": "str_replace", "path": "a.rs", "str_replace_entries": [{"old_str": "x", "new_str": "y"}]}),
+        ),
+        ("edit_file", json!({"path": "a.rs", "edits": [{"oldText": "x", "newText": "y"}], "dryRun": false})),
+        ("strReplace", json!({"path": "a.rs", "oldStr": "x", "newStr": "y"})),
+        ("single_find_and_replace", json!({"filepath": "a.rs", "old_string": "x", "new_string": "y"})),
+    ];
+    for (name, arguments) in edits {
+        assert_eq!(call(name, arguments), r#"a.rs: "x">"y""#);
+    }
+    let two = json!({"path": "a.rs", "old_str_2": "p", "new_str_2": "q", "old_str_1": "x", "new_str_1": "y"});
+    assert_eq!(call("str-replace-editor", two), r#"a.rs: "x">"y" "p">"q""#);
+    let each = |path: &str| json!({"filePath": path, "oldString": "x", "newString": "y"});
+    let several =
+        json!({"name": "multi_replace_string_in_file", "arguments": {"replacements": [each("a"), each("b")]}});
+    assert_eq!(files(&several.to_string()).unwrap(), [r#"a: "x">"y""#, r#"b: "x">"y""#]);
+    let texts = [
+        ("rewrite_file", json!({"uri": "a.rs", "new_content": "x\n"})),
+        ("write_to_file", json!({"TargetFile": "a.rs", "CodeContent": "x\n", "EmptyFile": false})),
+        ("save-file", json!({"path": "a.rs", "file_content": "x", "add_last_line_newline": true})),
+        ("fsWrite", json!({"path": "a.rs", "text": "x\n"})),
+    ];
+    for (name, arguments) in texts {
+        assert_eq!(call(name, arguments), r#"a.rs= "x\n""#);
+    }
+    let lazy = "x\n// ... existing code ...\n";
+    for (name, field) in
+        [("edit_file", "code_edit"), ("insert_edit_into_file", "code"), ("edit_existing_file", "changes")]
+    {
+        let whole = call(name, json!({"target_file": "a.rs", "instructions": "why", field: lazy}));
+        assert_eq!(whole, r#"a.rs= "x\n// ... existing code ...\n""#);
+        // Without a placeholder it may be a part of the file, which it must not replace.
+        let part = call(name, json!({"target_file": "a.rs", field: "x\n"}));
+        assert!(!part.starts_with("a.rs="), "{part}");
+    }
+    let inserted = call("insert_content", json!({"path": "a.rs", "line": "2", "content": "x"}));
+    assert!(inserted.starts_with("a.rs:"), "{inserted}");
+    for (name, arguments) in [
+        ("search_and_replace", json!({"path": "a", "search": "x", "replace": "y", "use_regex": true})),
+        ("edit_file", json!({"path": "a", "edits": [{"oldText": "x", "newText": "y"}], "dryRun": true})),
+        ("edit_file", json!({"path": "a", "start": "1", "end": "1", "content": "x"})),
+        ("run", json!({"path": "a", "text": "x", "code": "y"})),
+        ("insert_content", json!({"path": "a.rs", "line": 0, "content": "x"})),
+    ] {
+        let text = json!({"name": name, "arguments": arguments}).to_string();
+        assert!(files(&text).is_err(), "{text}: {:?}", files(&text));
+    }
+}
+
+#[test]
 fn texts_in_tags_are_literal() {
     let edit = |old: &str, new: &str| {
         one(&tags(&format!(
@@ -83,6 +149,11 @@ fn texts_in_tags_are_literal() {
     assert_eq!(edit("\n‹b>‹/old_str>‹/b>\n", "\n"), r#"a.rs: "<b></old_str></b>">"""#);
     let file = tags("‹create_file>\n‹path>a.rs‹/path>\n‹content>\nx\n\ny\n‹/content>\n‹/create_file>");
     assert_eq!(one(&file), r#"a.rs= "x\n\ny\n""#);
+    // The line ends around the value of a parameter are not its own.
+    let file = tags(
+        "‹function=write_file>\n‹parameter=path>a.rs‹/parameter>\n‹parameter=content>\nx\n\n‹/parameter>\n‹/function>",
+    );
+    assert_eq!(one(&file), r#"a.rs= "x\n""#);
 }
 
 #[test]

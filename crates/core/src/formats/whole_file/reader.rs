@@ -42,8 +42,8 @@ pub(super) enum TextEnd {
     Tag(&'static str),
     /// `</content>`, followed by the rest of the call.
     Content,
-    /// `</file>`.
-    File,
+    /// This end tag.
+    File(&'static str),
 }
 
 impl TextEnd {
@@ -68,7 +68,7 @@ impl TextEnd {
                 line.trim().strip_prefix("</").and_then(|rest| rest.strip_suffix('>')).is_some_and(|name| name == tag)
             }
             TextEnd::Content => line.contains("</write_to_file>"),
-            TextEnd::File => line.trim_end().ends_with("</file>"),
+            TextEnd::File(close) => line.trim_end().ends_with(close),
         }
     }
 }
@@ -93,16 +93,64 @@ pub(super) fn perhaps_named<'a>(info: &'a str, above: &'a str) -> Option<&'a str
 /// Parses a tag that opens a file.
 pub(super) fn opens_tag(line: &str) -> Option<TextEnd> {
     let line = line.trim_start();
-    line.starts_with("<write_to_file>").then_some(TextEnd::Content).or_else(|| file_tag(line).map(|_| TextEnd::File))
+    let end = || file_tag(line).map(|tag| TextEnd::File(tag.close));
+    line.starts_with("<write_to_file>").then_some(TextEnd::Content).or_else(end)
 }
 
-/// Parses `<file path="…">`. Returns the path, and the rest.
-fn file_tag(line: &str) -> Option<(&str, &str)> {
-    let (said, rest) = line.trim_start().strip_prefix("<file ")?.split_once('>')?;
+/// An element that is a whole file.
+struct FileElement {
+    tag: &'static str,
+    close: &'static str,
+    /// The attributes with its name, of which it has one.
+    path: &'static [&'static str],
+    /// The attribute that distinguishes it from other elements with this tag.
+    only: Option<&'static str>,
+}
+
+const FILE_ELEMENTS: [FileElement; 7] = [
+    FileElement { tag: "<file ", close: "</file>", path: &["path", "name"], only: None },
+    FileElement { tag: "<create_file ", close: "</create_file>", path: &["path", "file_path"], only: None },
+    FileElement { tag: "<write_file ", close: "</write_file>", path: &["path", "file_path"], only: None },
+    FileElement { tag: "<lov-write ", close: "</lov-write>", path: &["file_path"], only: None },
+    FileElement { tag: "<dyad-write ", close: "</dyad-write>", path: &["path"], only: None },
+    FileElement { tag: "<boltAction ", close: "</boltAction>", path: &["filePath"], only: Some("type=\"file\"") },
+    FileElement { tag: "<PlandexBlock ", close: "</PlandexBlock>", path: &["path"], only: None },
+];
+
+/// Bytes of the attributes of an element that is a file.
+const ATTRIBUTES_BYTES_MAX: usize = 1024;
+
+/// The opening tag of a file.
+struct FileTag<'a> {
+    path: &'a str,
+    rest: &'a str,
+    close: &'static str,
+}
+
+/// Parses `<file path="…">` and the elements of other clients.
+fn file_tag(line: &str) -> Option<FileTag<'_>> {
+    let line = line.trim_start();
+    let element = FILE_ELEMENTS.iter().find(|element| line.starts_with(element.tag))?;
+    let (said, rest) =
+        line[element.tag.len()..].split_once('>').filter(|(said, _)| said.len() <= ATTRIBUTES_BYTES_MAX)?;
     let said = said.trim();
-    let path = said.strip_prefix("path=").or_else(|| said.strip_prefix("name="))?;
-    let path = path.trim_matches(['"', '\'']).trim();
-    (!path.is_empty()).then_some((path, rest))
+    if element.only.is_some_and(|only| !said.contains(only)) {
+        return None;
+    }
+    let path = element.path.iter().find_map(|name| attribute(said, name))?.trim();
+    (!path.is_empty()).then_some(FileTag { path, rest, close: element.close })
+}
+
+/// Returns the value of an attribute; without quotes it is the only one.
+fn attribute<'a>(said: &'a str, name: &str) -> Option<&'a str> {
+    let mut places = said.match_indices(name).filter(|(at, _)| *at == 0 || said[..*at].ends_with([' ', '\t']));
+    places.find_map(|(at, _)| {
+        let value = said[at + name.len()..].trim_start().strip_prefix('=')?.trim_start();
+        match value.chars().next().filter(|ch| ['"', '\''].contains(ch)) {
+            Some(quote) => value[1..].split_once(quote).map(|(path, _)| path),
+            None => (at == 0 && !value.contains(['=', '"', '\''])).then_some(value),
+        }
+    })
 }
 
 /// False for the info string of a fence that contains a diff.
@@ -244,8 +292,8 @@ impl WholeFileReader {
         if let Some((end, info)) = TextEnd::of_fence(line) {
             return self.fence(end, info, out);
         }
-        if let Some((path, rest)) = file_tag(line) {
-            let draft = self.begin(Some(self.options.name(path)), TextEnd::File, out);
+        if let Some(FileTag { path, rest, close }) = file_tag(line) {
+            let draft = self.begin(Some(self.options.name(path)), TextEnd::File(close), out);
             return if rest.trim().is_empty() { Ok(WholeFileState::Open(draft)) } else { self.open(draft, rest, out) };
         }
         if let Some(rest) = line.trim_start().strip_prefix("<write_to_file>") {
@@ -343,7 +391,7 @@ impl WholeFileReader {
     fn open(&mut self, mut draft: TextDraft, line: &str, out: &mut Vec<StreamEvent>) -> Result<WholeFileState> {
         let begins = |text: &str| text.lines().all(|line| line.trim().is_empty() || name::is_frame(line));
         let fresh = draft.text.len() < BLANK_BYTES_MAX
-            && (draft.text.trim_start().is_empty() || draft.end == TextEnd::File && begins(&draft.text));
+            && (draft.text.trim_start().is_empty() || matches!(draft.end, TextEnd::File(_)) && begins(&draft.text));
         // There is a fence in the text of a file that may not exist: nothing certain is known about either.
         if draft.must_exist && (fresh && is_edit(line) || draft.end.competes(line).is_some_and(|info| !info.is_empty()))
         {
@@ -369,8 +417,8 @@ impl WholeFileReader {
                     return Err(broken(self.count, &format!("the text of {path} has the tag that is around it.")));
                 }
             }
-            TextEnd::File => {
-                if let Some(last) = line.trim_end().strip_suffix("</file>") {
+            TextEnd::File(close) => {
+                if let Some(last) = line.trim_end().strip_suffix(close) {
                     draft.text.push_str(last);
                     self.complete(draft, out);
                     return Ok(WholeFileState::Between);

@@ -5,7 +5,7 @@
 //! definition of the file at that place is similar, nothing is added, because the new one may be meant to replace it.
 
 use super::place::is_known;
-use super::{Fragment, TextPair, blocks, indent, same};
+use super::{Fragment, TextPair, beside, blocks, indent, same};
 use crate::text::fold::count_alnum;
 use crate::work;
 use core::ops::Range;
@@ -83,8 +83,8 @@ pub(super) fn anchor_above(texts: &TextPair<'_>, fragment: &Fragment) -> Option<
     (!fresh.is_empty() && are_added(texts, &fresh, neighbour)).then_some(place)
 }
 
-/// Returns the last line of the file that the first lines of a text replace: as many lines, each of them the same or
-/// extended in one of its lists, such as an import of one more name.
+/// The last line of the file that the first lines of a text replace: as many lines, each of them the same or with more in
+/// one of its lists, such as an import of one more name, or another value of the same name.
 pub(super) fn changed_head(texts: &TextPair<'_>, fragment: &Fragment) -> Option<usize> {
     if fragment.gaps[0].is_some() || texts.part || is_known(texts, fragment.lines.end - 1) {
         return None;
@@ -94,7 +94,7 @@ pub(super) fn changed_head(texts: &TextPair<'_>, fragment: &Fragment) -> Option<
     let mut last = None;
     for line in new.iter().take(HEAD_LINES_MAX + 1) {
         let (at, old) = old.next()?;
-        last = (same(old, line) || is_extended(old, line)).then_some(at);
+        last = (same(old, line) || is_extended(old, line) || beside::sets_again(old, line)).then_some(at);
         last?;
     }
     last.filter(|_| new.len() <= HEAD_LINES_MAX)
@@ -208,7 +208,7 @@ fn is_filled(line: &str) -> bool {
 }
 
 /// True for the first line of a statement with a block; a statement has no name.
-fn is_statement(line: &str) -> bool {
+pub(super) fn is_statement(line: &str) -> bool {
     const WORDS: [&str; 24] = [
         "if", "for", "while", "switch", "return", "else", "catch", "elif", "match", "when", "with", "until", "unless",
         "foreach", "do", "try", "except", "finally", "loop", "select", "case", "default", "begin", "using",

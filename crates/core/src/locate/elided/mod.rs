@@ -5,6 +5,7 @@
 //! All places are examined that keep the fragments in order with at least one line in every gap. The edit is made only
 //! if all of them lead to the same text.
 
+mod beside;
 mod blocks;
 mod fresh;
 mod lossless;
@@ -110,11 +111,15 @@ pub fn expand(old: &str, new: &str, extents: &[Extent]) -> Result<Expansion, Str
     let gaps = omission::gaps(old, new);
     let sent = &*tabs::in_indentation_of(old, new, &gaps);
     let is_converted = sent != new;
-    match place(old, sent, extents, &gaps) {
+    match place(TextPair::new(old, sent), extents, &gaps) {
         Ok(placed) => Ok(Expansion { reindented: is_converted, ..placed }),
         Err(why) => {
             let variants = reindent::variants(old, sent, &gaps);
-            let mut placed = variants.iter().filter_map(|text| place(old, text, extents, &gaps).ok());
+            let mut placed = variants.iter().filter_map(|text| {
+                let mut texts = TextPair::new(old, text);
+                texts.reindented = true;
+                place(texts, extents, &gaps).ok()
+            });
             // A text that can be indented in two ways must have the same effect in both.
             let found = placed.next().filter(|first| placed.all(|other| other.ops == first.ops));
             found.map(|placed| Expansion { reindented: true, ..placed }).ok_or(why)
@@ -141,8 +146,7 @@ pub(crate) fn reindented(file: &str, old: &str, new: &str) -> Vec<(String, Strin
 }
 
 /// Returns the edit for a text in the file's indentation with placeholders on the zero-based lines `gaps`.
-fn place(old: &str, new: &str, extents: &[Extent], gaps: &[usize]) -> Result<Expansion, String> {
-    let mut texts = TextPair::new(old, new);
+fn place(mut texts: TextPair<'_>, extents: &[Extent], gaps: &[usize]) -> Result<Expansion, String> {
     let mut fragments = fragments(&texts, gaps);
     texts.set_extents(extents_in(&texts, extents, &fragments, gaps)?);
     let (Some(first), Some(last)) = (fragments.first(), fragments.last()) else {

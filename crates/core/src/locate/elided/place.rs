@@ -1,6 +1,6 @@
 //! The places of fragments: all that are possible, and whether they lead to the same edit.
 
-use super::{Fragment, TextPair, fresh, indent, lossless, pairs, same};
+use super::{Fragment, TextPair, beside, fresh, indent, lossless, pairs, same};
 use crate::work;
 use core::ops::Range;
 
@@ -210,67 +210,29 @@ fn starts(texts: &TextPair<'_>, fragment: &Fragment) -> Vec<Edge> {
     if let Some(symbol) = texts.beginning_at(first).max_by_key(|it| it.new.len()) {
         return vec![Edge { line: symbol.old.start, sure: true, is_line: false }];
     }
-    if let Some(line) = fresh::anchor_behind(texts, fragment) {
+    if let Some(line) = fresh::anchor_behind(texts, fragment).or_else(|| beside::behind_closed(texts, fragment)) {
         return vec![Edge { line, sure: false, is_line: true }];
     }
-    let found = edge_lines(texts, &fragment.lines, true).into_iter();
-    found.map(|line| Edge { line, sure: false, is_line: true }).collect()
+    edge_lines(texts, &fragment.lines, true)
 }
 
-/// Maximum number of blank lines between a place and its neighbour in the file.
-const BLANK_LINES_MAX: usize = 1_000;
-
-/// Returns the lines of the file that may be the line at one end of a fragment.
-fn edge_lines(texts: &TextPair<'_>, lines: &Range<usize>, at_start: bool) -> Vec<usize> {
-    match texts.matching(if at_start { lines.start } else { lines.end - 1 }) {
-        [] => beside_new(texts, lines.clone(), at_start),
-        found if work::spend_or_end(found.len()) => Vec::new(),
-        found => found.to_vec(),
-    }
-}
-
-/// Returns the line of the file next to which the new lines at one end of a fragment belong: that of the first known
-/// line after them, or of the last one before them, which must occur at one place only. None if the file has one of the
-/// new lines elsewhere, or if its own line in the gap is similar to one of them and may be the one that they replace.
-fn beside_new(texts: &TextPair<'_>, lines: Range<usize>, at_start: bool) -> Vec<usize> {
-    let anchor = if at_start {
-        lines.clone().find(|&at| is_known(texts, at))
-    } else {
-        lines.clone().rev().find(|&at| is_known(texts, at))
-    };
-    let Some(anchor) = anchor else { return Vec::new() };
-    let Some(place) = texts.only_place(anchor, &lines, at_start) else { return Vec::new() };
-    let fresh = if at_start { lines.start..anchor } else { anchor + 1..lines.end };
-    let fresh: Vec<&str> = texts.new[fresh].iter().copied().filter(|line| !line.trim().is_empty()).collect();
-    let neighbour = if at_start {
-        texts.old[..place].iter().rev().take(BLANK_LINES_MAX).find(|line| !line.trim().is_empty())
-    } else {
-        texts.old[place + 1..].iter().take(BLANK_LINES_MAX).find(|line| !line.trim().is_empty())
-    };
-    let neighbour = neighbour.filter(|line| !texts.shows(line));
-    if fresh.iter().any(|line| texts.has_bare(line) || neighbour.is_some_and(|old| are_alike(old, line))) {
+/// The lines of the file that may be the line at one end of a fragment; or the one beside which its new lines there go.
+fn edge_lines(texts: &TextPair<'_>, lines: &Range<usize>, at_start: bool) -> Vec<Edge> {
+    let found = texts.matching(if at_start { lines.start } else { lines.end - 1 });
+    let is_new = found.is_empty() || !at_start && beside::ends_new_block(texts, lines);
+    let edge = |line: usize| Edge { line: if at_start { line } else { line + 1 }, sure: false, is_line: true };
+    if is_new {
+        beside::beside_new(texts, lines, at_start).map(edge).into_iter().collect()
+    } else if work::spend_or_end(found.len()) {
         Vec::new()
     } else {
-        vec![place]
+        found.iter().copied().map(edge).collect()
     }
 }
 
 /// True if a line of the text is not blank and occurs in the file.
 pub(super) fn is_known(texts: &TextPair<'_>, at: usize) -> bool {
     !texts.new[at].trim().is_empty() && !texts.matching(at).is_empty()
-}
-
-/// True if one line may be the other one after a change: half of their words are the same, or their shape is.
-fn are_alike(a: &str, b: &str) -> bool {
-    fn shape(line: &str) -> String {
-        let mut out: Vec<char> =
-            line.trim().chars().map(|ch| if ch.is_alphanumeric() || ch == '_' { 'a' } else { ch }).collect();
-        out.dedup();
-        out.into_iter().filter(|ch| !ch.is_whitespace()).collect()
-    }
-    let (old, new) = (lossless::words(a), lossless::words(b));
-    let common = new.iter().filter(|word| old.contains(word)).count();
-    2 * common >= old.len().min(new.len()).max(1) || shape(a) == shape(b)
 }
 
 /// Returns the lines of the file after which a fragment may end, in order.
@@ -292,12 +254,13 @@ fn ends(texts: &TextPair<'_>, fragment: &Fragment) -> Result<Vec<Edge>, String> 
         if let Some(line) = fresh::anchor_above(texts, fragment).or_else(|| fresh::changed_head(texts, fragment)) {
             return Ok(vec![Edge { line: line + 1, sure: false, is_line: true }]);
         }
-        let found = edge_lines(texts, &fragment.lines, false).into_iter();
-        return Ok(found.map(|line| Edge { line: line + 1, sure: false, is_line: true }).collect());
+        return Ok(edge_lines(texts, &fragment.lines, false));
     };
     let end = symbol.old.end;
     let is_last = texts.old.get(end - 1).is_some_and(|line| same(line, texts.new[last]));
-    if is_last || closes(texts.new[last]) {
+    let is_line = symbol.old.len() == 1 && symbol.new.len() == 1;
+    let is_set_again = is_line && beside::sets_again(texts.old[symbol.old.start], texts.new[last]);
+    if is_last || is_set_again || closes(texts.new[last]) {
         return Ok(vec![Edge { line: end, sure: true, is_line: false }]);
     }
     Err(format!(

@@ -73,12 +73,19 @@ fn known_indents(known: &LineIndents<'_>, shown: &[&str]) -> Vec<KnownIndent> {
     pairs.into_iter().collect()
 }
 
-/// True if a rule fits all pairs, and gives every line that the file has an indentation that the line has there.
+/// True if a rule fits all pairs, and gives every line that the file has an indentation that the line has there. A line of
+/// signs alone, such as `}`, need not be one of the file below a line that is new.
 fn holds(rule: IndentRule, pairs: &[KnownIndent], known: &LineIndents<'_>, shown: &[&str]) -> bool {
+    let mut below_new = false;
     pairs.iter().all(|pair| rule.apply(pair.sent) == Some(pair.there))
         && shown.iter().filter(|line| !line.trim().is_empty()).all(|line| {
+            let is_word = line.contains(char::is_alphanumeric);
             let there = rule.apply(indent(line));
-            there.is_some_and(|there| known.get(line.trim()).is_none_or(|(_, indents)| indents.contains(&there)))
+            let has = known.get(line.trim());
+            let fits =
+                !is_word && below_new || has.is_none_or(|(_, at)| there.is_some_and(|there| at.contains(&there)));
+            below_new = has.is_none() || below_new && !is_word;
+            fits && there.is_some()
         })
 }
 

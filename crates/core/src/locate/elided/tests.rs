@@ -76,7 +76,8 @@ fn symbols_resolve_gaps_that_lines_do_not() {
     assert_eq!(edit(FILE, new, std::slice::from_ref(&one)), want);
     // The placeholder is deeper than the first line, so it is a part of the function.
     let new = "# ...\ndef one():\n    x = 4\n    # ... existing code ...\n    return x\n# ...\n";
-    refuse(FILE, new, &[extent(2..6, 1..5)]);
+    assert_eq!(edit(FILE, new, &[extent(2..6, 1..5)]), FILE.replace("x = 1", "x = 4"));
+    refuse(FILE, &new.replace("x = 4", "z = 4"), &[extent(2..6, 1..5)]);
     // The text is one function from the middle of the file.
     let new = "def two():\n    # ... existing code ...\n    return 2\n";
     let file = "a\n\ndef two():\n    x()\n    return 2\n\nb\n";

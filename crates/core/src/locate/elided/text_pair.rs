@@ -16,6 +16,8 @@ pub(super) struct TextPair<'a> {
     pub(super) new: Vec<&'a str>,
     /// True if the text is one or more definitions, and not the whole file.
     pub(super) part: bool,
+    /// The indentation of the text was converted: fewer lines are surely those of the file.
+    pub(super) reindented: bool,
     old_text: &'a str,
     index: LineIndex,
     /// For each text of a line, ignoring trailing whitespace, the zero-based lines of the file that have it.
@@ -55,6 +57,7 @@ impl<'a> TextPair<'a> {
             shown: new.lines().map(str::trim_end).collect(),
             new: new.lines().collect(),
             part: false,
+            reindented: false,
             index: LineIndex::new(old_text),
             extents: Vec::new(),
             innermost: Vec::new(),

@@ -22,7 +22,7 @@ mod select;
 mod similar_lines;
 mod target_indent;
 #[cfg(test)]
-mod testing;
+pub(in crate::locate) mod testing;
 mod tier;
 mod transplant;
 mod typo;

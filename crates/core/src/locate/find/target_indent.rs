@@ -75,6 +75,7 @@ pub(super) fn target_depth(matched: &[MatchedLine<'_>], new: &[&str]) -> Depth {
     }
     match (at_file, at_old) {
         (1.., 0) => Depth::File,
+        (0, 0) if is_in_unit_of_file(&matched, &new) => Depth::File,
         (0, 0)
             if olds != news
                 && (new.first().map(|line| indent_of(line)) == matched.first().map(|it| indent_of(it.file))) =>
@@ -109,6 +110,18 @@ fn is_trimmed(matched: &[MatchedLine<'_>], new: &[&str], file: &str) -> bool {
         .is_some_and(|&(nth, _)| indent_of(matched[nth].old) == indent_of(new[0]));
     let mut others = shared.iter().filter(|pair| !is_first(pair)).peekable();
     first && others.peek().is_some() && others.all(|&(nth, at)| indent_of(matched[nth].file) == indent_of(new[at]))
+}
+
+/// True for new text that is indented with the sign of the file alone, where old text has only the other one.
+fn is_in_unit_of_file(matched: &[MatchedLine<'_>], new: &[&str]) -> bool {
+    let is_other = |it: &&MatchedLine<'_>| indent_of(it.old) != indent_of(it.file);
+    let mut differing = matched.iter().filter(is_other).peekable();
+    let Some(unit) = differing.peek().and_then(|it| indent_of(it.file).chars().next()) else { return false };
+    let is_unit = |text: &str| consists_of(text, unit);
+    let mut indented = new.iter().map(|line| indent_of(line)).filter(|indent| !indent.is_empty()).peekable();
+    differing.all(|it| in_other_unit(indent_of(it.old), indent_of(it.file)) && is_unit(indent_of(it.file)))
+        && indented.peek().is_some()
+        && indented.all(is_unit)
 }
 
 /// True if one indentation consists of tabs and the other one of spaces: their sum would have no meaningful depth.
@@ -225,6 +238,14 @@ mod tests {
         }
         let (_, resolved) = attempt(FILE, &old(0), new, false).unwrap();
         assert!(resolved.ops[0].notes[0].to_string().contains("written as it is"), "{:?}", resolved.ops[0].notes);
+    }
+
+    #[test]
+    fn new_text_in_tabs_for_a_file_in_tabs_stays_unchanged() {
+        let file = "func foo() {\n\tif a {\n\t\trun(1)\n\t}\n}\n";
+        let old = "func foo() {\n    if a {\n        run(1)\n    }\n}";
+        let want = file.replace("run(1)", "run(2)\n\t\tstop()");
+        assert_eq!(edit(file, old, "func foo() {\n\tif a {\n\t\trun(2)\n\t\tstop()\n\t}\n}"), want);
     }
 
     #[test]

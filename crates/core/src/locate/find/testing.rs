@@ -6,7 +6,7 @@ use crate::locate::op::{OpOrder, ResolveSettings};
 use crate::locate::resolve::{ResolvedEdit, resolve};
 use crate::text::snapshot::Snapshot;
 
-pub(super) fn attempt(file: &str, old: &str, new: &str, all: bool) -> Result<(String, ResolvedEdit), Error> {
+pub(in crate::locate) fn attempt(file: &str, old: &str, new: &str, all: bool) -> Result<(String, ResolvedEdit), Error> {
     let base = Snapshot::from_text(file);
     let edit = Replacement {
         old_string: old.to_owned(),
@@ -18,16 +18,16 @@ pub(super) fn attempt(file: &str, old: &str, new: &str, all: bool) -> Result<(St
     Ok((String::from_utf8(resolved.changes.apply(&base)).unwrap(), resolved))
 }
 
-pub(super) fn edit(file: &str, old: &str, new: &str) -> String {
+pub(in crate::locate) fn edit(file: &str, old: &str, new: &str) -> String {
     attempt(file, old, new, false).unwrap_or_else(|error| panic!("{error}")).0
 }
 
-pub(super) fn edit_all(file: &str, old: &str, new: &str) -> String {
+pub(in crate::locate) fn edit_all(file: &str, old: &str, new: &str) -> String {
     attempt(file, old, new, true).unwrap_or_else(|error| panic!("{error}")).0
 }
 
 #[track_caller]
-pub(super) fn refuse(file: &str, old: &str, new: &str) -> Error {
+pub(in crate::locate) fn refuse(file: &str, old: &str, new: &str) -> Error {
     match attempt(file, old, new, false) {
         Ok((text, resolved)) => panic!("edited at {:?}: {text}", resolved.ops[0].tier),
         Err(error) => error,

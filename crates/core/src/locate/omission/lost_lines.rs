@@ -15,7 +15,8 @@ const CONTEXT_LINES: usize = 8;
 const EXAMINED_LINES: usize = 100;
 
 /// Returns the dot lines in `new`, with their zero-based numbers, that replace lines of `old`: between the nearest
-/// common lines around them, more old lines disappear than new lines appear.
+/// common lines around them, more old lines disappear than new lines appear. A comment of dots says nothing else, so
+/// one line that disappears is enough.
 pub(super) fn dots<'a>(old: &str, new: &'a str) -> Vec<(usize, &'a str)> {
     let lines: Vec<&str> = new.lines().collect();
     let counted = (0..lines.len()).take_while(|_| !work::spend_or_end(1));
@@ -27,7 +28,7 @@ pub(super) fn dots<'a>(old: &str, new: &'a str) -> Vec<(usize, &'a str)> {
     let fenced = fenced(&lines);
     dots.into_iter()
         .take_while(|_| !work::spend_or_end(EXAMINED_LINES))
-        .filter(|at| !fenced[*at] && !texts.is_code(*at) && texts.surplus_lost(*at) > 0)
+        .filter(|at| !fenced[*at] && !texts.is_code(*at) && texts.replaces_lines(*at))
         .map(|at| (at, lines[at]))
         .collect()
 }
@@ -50,9 +51,11 @@ pub(super) fn remarks<'a>(old: &str, new: &'a str, omits: bool) -> Vec<(usize, &
     let fenced = fenced(&lines);
     let counted = found.into_iter().take_while(|_| !work::spend_or_end(EXAMINED_LINES));
     let remarks = counted.filter(|&(at, kind)| {
+        // One line less, and what may be a heading is one.
         let least = if kind == RemarkKind::Omission { 1 } else { 2 };
         let is_new = !texts.places.contains_key(lines[at].trim());
-        !fenced[at] && is_alone(&lines, at) && is_new && texts.surplus_lost(at) >= least
+        let (gone, fresh) = texts.gone_and_fresh(at);
+        !fenced[at] && is_alone(&lines, at) && is_new && gone >= least && gone > fresh
     });
     remarks.map(|(at, _)| (at, lines[at])).collect()
 }
@@ -138,22 +141,35 @@ impl ComparedTexts<'_> {
         })
     }
 
+    /// True for dots in whose place lines of the old text disappear.
+    fn replaces_lines(&self, at: usize) -> bool {
+        let is_comment = !matches!(self.lines[at].trim(), "..." | "…");
+        let (gone, fresh) = self.gone_and_fresh(at);
+        gone > if is_comment { 0 } else { fresh }
+    }
+
     /// Returns how many more lines of the old text disappear around this line than new ones appear.
     fn surplus_lost(&self, at: usize) -> usize {
+        let (gone, fresh) = self.gone_and_fresh(at);
+        gone.saturating_sub(fresh)
+    }
+
+    /// Counts the lines of the old text that disappear at this line, and the new ones beside it.
+    fn gone_and_fresh(&self, at: usize) -> (usize, usize) {
         let (first, fresh_above) = match self.above(at) {
             Some((place, fresh)) => (place + 1, fresh),
             None if at <= CONTEXT_LINES => (0, self.filled(0, at)),
-            None => return 0,
+            None => return (0, 0),
         };
         let (last, fresh_below) = match self.below(at, first) {
             Some(found) => found,
             None if self.lines.len() - at <= CONTEXT_LINES => {
                 (self.lost_before.len() - 1, self.filled(at + 1, self.lines.len()))
             }
-            None => return 0,
+            None => return (0, 0),
         };
         let gone = self.lost_before[last] - self.lost_before[first];
-        gone.saturating_sub(fresh_above + fresh_below)
+        (gone, fresh_above + fresh_below)
     }
 
     /// Returns the number of new lines with words in a range.
@@ -205,7 +221,6 @@ mod tests {
             "a: 1\n...\n---\nb: 2\n",
             "a = 1\n```\n...\n```\nc = 3\n",
             "a = [...rest]\nc = 3\n",
-            "a = 1\nx = 2\n// ...\nc = 3\n",
         ] {
             assert_eq!(dots(old, new), [], "{new}");
         }
@@ -214,6 +229,8 @@ mod tests {
         assert_eq!(dots(old, "a = 1\n# ...\nc = 3\n"), [(1, "# ...")]);
         assert_eq!(dots(old, "...\nc = 3\n"), [(0, "...")]);
         assert_eq!(dots(old, "a = 1\n...\n"), [(1, "...")]);
+        assert_eq!(dots(old, "a = 1\nx = 2\n// ...\nc = 3\n"), [(2, "// ...")]);
+        assert_eq!(dots(old, "a = 1\nx = 2\n// ...\nb = 2\nc = 3\n"), []);
     }
 
     #[test]
@@ -237,5 +254,7 @@ mod tests {
         assert_eq!(remarks(old, "a = 1\n# etc.\n\n\n\nz = 1\n", true), [(1, "# etc.")]);
         // With one line less that would be lost, the remark may be a heading.
         assert_eq!(remarks(old, "a = 1\nb = 2\n# other settings\nd = 4\n", true), []);
+        assert_eq!(remarks(old, "a = 1\n# other settings\nd = 4\ne = 5\n", true).len(), 1);
+        assert_eq!(remarks(old, "a = 1\n# other settings\nnew = 5\nd = 4\n", true).len(), 1);
     }
 }

@@ -1,0 +1,334 @@
+//! New lines at an end of a fragment that is next to a placeholder: the line of the file beside which they go.
+
+use super::place::is_known;
+use super::{Fragment, TextPair, fresh, indent, lossless, same};
+use crate::locate::omission;
+use crate::work;
+use core::ops::Range;
+use std::collections::HashSet;
+
+/// Blank lines between a place and its neighbour in the file.
+const BLANK_LINES_MAX: usize = 1_000;
+/// Lines of the file that new lines next to a placeholder may replace.
+const REPLACED_LINES_MAX: usize = 20;
+/// Lines without a word at the beginning of a fragment.
+const CLOSING_LINES_MAX: usize = 20;
+
+/// The line of the file at which a fragment with new lines at one end begins or ends. They go beside the first line behind
+/// them, or the last one in front of them, which must be in one place only. Lines of the file in the gap that set the
+/// same names as all of them are replaced. `None` where the file has one of the new lines elsewhere, or where its own
+/// line in the gap looks like one of them and may be what they replace.
+pub(super) fn beside_new(texts: &TextPair<'_>, lines: &Range<usize>, at_start: bool) -> Option<usize> {
+    let anchor = anchor(texts, lines, at_start)?;
+    let place = texts.only_place(anchor, lines, at_start).or_else(|| changed_header(texts, anchor))?;
+    let fresh = if at_start { lines.start..anchor } else { anchor + 1..lines.end };
+    let fresh: Vec<&str> = texts.new[fresh].iter().copied().filter(|line| is_filled(line)).collect();
+    let neighbour = if at_start {
+        texts.old[..place].iter().rev().take(BLANK_LINES_MAX).find(|line| is_filled(line))
+    } else {
+        texts.old[place + 1..].iter().take(BLANK_LINES_MAX).find(|line| is_filled(line))
+    };
+    if let Some(replaced) = set_again(texts, lines, &fresh, place, at_start) {
+        return Some(replaced);
+    }
+    let neighbour = neighbour.copied().filter(|line| !texts.shows(line));
+    let is_entry = at_start && is_entry(texts, lines.start, anchor, place, &fresh);
+    let may_be = |old: &str, line: &str| {
+        if is_entry { shares_words(old, line) || lacks_comma(texts, place, old, line) } else { are_alike(old, line) }
+    };
+    let is_there = |line: &str| !is_signs(line) && texts.has_bare(line);
+    let is_doubtful = |line: &&str| is_there(line) || neighbour.is_some_and(|old| may_be(old, line));
+    (!fresh.iter().any(is_doubtful)).then_some(place)
+}
+
+/// The line of the file at which a fragment begins with lines that close something, and then with definitions that the file
+/// does not have: they are added in front of what follows them, with the same lines above.
+pub(super) fn behind_closed(texts: &TextPair<'_>, fragment: &Fragment) -> Option<usize> {
+    let Range { start, end } = fragment.lines;
+    let closing = (start..end).take(CLOSING_LINES_MAX + 1).take_while(|&at| is_signs(texts.new[at])).count();
+    let closed: Vec<&str> = texts.new[start..start + closing].iter().copied().filter(|line| is_filled(line)).collect();
+    if closed.is_empty() || closing > CLOSING_LINES_MAX || start + closing == end {
+        return None;
+    }
+    let rest = Fragment { lines: start + closing..end, gaps: fragment.gaps };
+    let place = fresh::anchor_behind(texts, &rest)?;
+    let above = texts.old[..place].iter().enumerate().rev().take(BLANK_LINES_MAX).filter(|(_, line)| is_filled(line));
+    let above: Vec<(usize, &&str)> = above.take(closed.len()).collect();
+    let is_same = above.len() == closed.len() && above.iter().rev().zip(&closed).all(|((_, old), new)| same(old, new));
+    above.last().map(|(at, _)| *at).filter(|_| is_same)
+}
+
+/// The outermost line of the file next to a place, if as many lines there as are new set the names that these set.
+fn set_again(
+    texts: &TextPair<'_>,
+    lines: &Range<usize>,
+    fresh: &[&str],
+    place: usize,
+    at_start: bool,
+) -> Option<usize> {
+    let count = fresh.len();
+    let is_same = |(old, new): (&&str, &&str)| sets_again(old, new) && !texts.shows(old);
+    let is_short = (1..=REPLACED_LINES_MAX).contains(&count) && fresh.iter().all(|line| name_set(line).is_some());
+    if !is_short || texts.reindented || work::spend_or_end(REPLACED_LINES_MAX) {
+        return None;
+    }
+    // A name that is set several times, such as that of each result in a test, is another one each time.
+    let names: HashSet<&str> = fresh.iter().filter_map(|line| name_set(line)).collect();
+    let mut set =
+        texts.new[lines.clone()].iter().take_while(|line| !work::spend_or_end(1 + line.len() / work::STEP_BYTES));
+    if set.by_ref().filter_map(|line| name_set(line)).filter(|name| names.contains(name)).count() != count {
+        return None;
+    }
+    let is_text = |at: &usize| is_filled(texts.old[*at]);
+    let old: Vec<usize> = if at_start {
+        let mut above: Vec<usize> = (0..place).rev().take(BLANK_LINES_MAX).filter(is_text).take(count).collect();
+        above.reverse();
+        above
+    } else {
+        (place + 1..texts.old.len()).take(BLANK_LINES_MAX).filter(is_text).take(count).collect()
+    };
+    let outermost = if at_start { *old.first()? } else { *old.last()? };
+    let lines = old.iter().map(|&at| &texts.old[at]);
+    (old.len() == count && lines.zip(fresh).all(is_same)).then_some(outermost)
+}
+
+/// True when a line sets the name that another one sets, each with a value that ends on the line.
+pub(super) fn sets_again(old: &str, new: &str) -> bool {
+    let is_whole = |line: &str| {
+        let ends_open = line.trim_end().ends_with(['=', '+', '-', '*', '|', '&', '\\', '.', ':', '?', '<', '>']);
+        let depth = line.bytes().fold(0isize, |depth, sign| match sign {
+            b'{' | b'(' | b'[' => depth + 1,
+            b'}' | b')' | b']' => depth - 1,
+            _ => depth,
+        });
+        depth == 0 && !ends_open && !line.contains(['`', '#']) && !line.contains("//") && !line.contains("\"\"\"")
+    };
+    name_set(new).is_some_and(|name| name_set(old) == Some(name))
+        && indent(old) == indent(new)
+        && is_whole(old)
+        && is_whole(new)
+}
+
+/// What is in front of the sign by which a line sets a value, such as `const limit =` or `"version":`.
+fn name_set(line: &str) -> Option<&str> {
+    let text = line.trim_start();
+    let at = text.find(['=', ':'])?;
+    let (name, rest) = text.split_at(at);
+    let is_sign = !rest.starts_with("==") && !rest.starts_with("=>") && !rest.starts_with("::");
+    let is_plain = |ch: char| ch.is_alphanumeric() || " _-.\"'$@*&".contains(ch);
+    (is_sign && name.contains(char::is_alphanumeric) && name.chars().all(is_plain)).then(|| name.trim_end())
+}
+
+/// True for a fragment whose last line closes what only the fragment opens.
+pub(super) fn ends_new_block(texts: &TextPair<'_>, lines: &Range<usize>) -> bool {
+    let last = lines.end - 1;
+    let is_skipped = || anchor(texts, lines, false).is_some_and(|at| at < last && !is_signs(texts.new[at]));
+    is_signs(texts.new[last]) && is_known(texts, last) && is_skipped()
+}
+
+/// The first line of a fragment that the file has, or the last one. A line of signs that closes a block in which all lines
+/// are new is new, even if the file has such a line.
+fn anchor(texts: &TextPair<'_>, lines: &Range<usize>, at_start: bool) -> Option<usize> {
+    let openers = openers(&texts.new[lines.clone()])?;
+    let is_anchor = |at: usize| is_known(texts, at) || changed_header(texts, at).is_some();
+    let mut anchors = vec![0];
+    anchors.extend(lines.clone().scan(0, |count, at| {
+        *count += usize::from(!is_signs(texts.new[at]) && is_anchor(at));
+        Some(*count)
+    }));
+    let is_found = |at: &usize| {
+        let at = *at - lines.start;
+        let closes_new = openers[at].is_some_and(|opener| anchors[opener] == anchors[at]);
+        is_anchor(lines.start + at) && !closes_new
+    };
+    if at_start { lines.clone().find(is_found) } else { lines.clone().rev().find(is_found) }
+}
+
+/// For each line of signs that closes a bracket, the line that opens it. Nothing is known behind a line with brackets in
+/// a text. `None` if that is too much work.
+fn openers(lines: &[&str]) -> Option<Vec<Option<usize>>> {
+    let mut open: Vec<usize> = Vec::new();
+    let mut out = Vec::with_capacity(lines.len());
+    for (at, line) in lines.iter().enumerate() {
+        if work::spend_or_end(1 + line.len()) {
+            return None;
+        }
+        let mut opener = None;
+        if !is_comment(line) {
+            if has_quoted_bracket(line) {
+                return Some(out.into_iter().chain(lines[at..].iter().map(|_| None)).collect());
+            }
+            for sign in line.bytes() {
+                match sign {
+                    b'{' | b'(' | b'[' => open.push(at),
+                    b'}' | b')' | b']' => {
+                        let opened = open.pop();
+                        opener = opener.or(opened);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        out.push(opener.filter(|_| is_signs(line)));
+    }
+    Some(out)
+}
+
+/// True for a line in which a bracket may be part of a text or a comment.
+fn has_quoted_bracket(line: &str) -> bool {
+    let brackets = |text: &str| text.bytes().filter(|sign| b"{}()[]".contains(sign)).count();
+    let all = brackets(line);
+    let outside = line.split(['"', '\'', '`']).step_by(2).map(brackets).sum::<usize>();
+    all > 0 && (outside != all || line.contains("//") || line.contains("/*"))
+}
+
+/// The line of the file with the header of a definition that both texts have with one name and with the same opening.
+fn changed_header(texts: &TextPair<'_>, at: usize) -> Option<usize> {
+    let old = texts.beginning_at(at).map(|symbol| symbol.old.start).next()?;
+    let [before, after] = [texts.old.get(old)?, texts.new.get(at)?].map(|line| line.trim_end());
+    let is_opening = |line: &str| line.ends_with(['{', ':']) && !is_comment(line);
+    let is_same = before.bytes().last() == after.bytes().last() && fresh::name(before) == fresh::name(after);
+    (is_opening(before) && is_opening(after) && is_same).then_some(old)
+}
+
+/// True for new entries at the end of a block whose other entries a placeholder in words stands for.
+fn is_entry(texts: &TextPair<'_>, start: usize, anchor: usize, place: usize, fresh: &[&str]) -> bool {
+    let placeholder = texts.new[..start].iter().rev().take(BLANK_LINES_MAX).find(|line| is_filled(line));
+    let (Some(placeholder), Some(first)) = (placeholder, fresh.first()) else { return false };
+    let is_deeper = fresh.iter().all(|line| indent(line) > indent(texts.new[anchor]));
+    let neighbour = place.checked_sub(1).map(|at| texts.old[at]);
+    is_deeper
+        && is_signs(texts.new[anchor])
+        && !omission::is_elision(placeholder)
+        && !fresh::is_statement(first)
+        && neighbour.is_some_and(|line| indent(line) == indent(first) && !ends_body(line))
+}
+
+/// True for a line behind which nothing of a body is reached.
+fn ends_body(line: &str) -> bool {
+    let word = line.trim_start().split(|ch: char| !ch.is_alphanumeric()).next().unwrap_or_default();
+    ["return", "break", "continue", "throw", "raise", "goto", "panic", "exit"].contains(&word)
+}
+
+/// True for an entry of a list that needs a comma before another one follows it.
+fn lacks_comma(texts: &TextPair<'_>, place: usize, old: &str, new: &str) -> bool {
+    let has_comma = |line: &str| line.trim_end().ends_with(',');
+    let above = place.checked_sub(2).map(|at| texts.old[at]);
+    let is_list = has_comma(new) || old.trim_start().starts_with(['"', '\'']) || above.is_some_and(has_comma);
+    is_list && !has_comma(old)
+}
+
+/// True when one line may be the other one after a change: half of their words are the same, or their shape is.
+fn are_alike(a: &str, b: &str) -> bool {
+    fn shape(line: &str) -> String {
+        let mut out: Vec<char> =
+            line.trim().chars().map(|ch| if ch.is_alphanumeric() || ch == '_' { 'a' } else { ch }).collect();
+        out.dedup();
+        out.into_iter().filter(|ch| !ch.is_whitespace()).collect()
+    }
+    // All titles have one shape.
+    let is_title = |line: &str| line.starts_with("##") && line.trim_start_matches('#').starts_with(' ');
+    shares_words(a, b) || !(is_title(a) && is_title(b)) && shape(a) == shape(b)
+}
+
+/// True when half of the words of two lines are the same, or both set one name.
+fn shares_words(a: &str, b: &str) -> bool {
+    let (old, new) = (lossless::words(a), lossless::words(b));
+    let common = new.iter().filter(|word| old.contains(word)).count();
+    2 * common >= old.len().min(new.len()).max(1) || name_set(a).is_some_and(|name| name_set(b) == Some(name))
+}
+
+fn is_filled(line: &str) -> bool {
+    !line.trim().is_empty()
+}
+
+/// True for a line without a word.
+fn is_signs(line: &str) -> bool {
+    !line.contains(char::is_alphanumeric)
+}
+
+fn is_comment(line: &str) -> bool {
+    let text = line.trim_start();
+    ["//", "#", "*", "/*", "--", ";"].iter().any(|sign| text.starts_with(sign))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{edit, refuse};
+
+    const STRUCT: &str = "struct Tap {\n    flow: Rate,\n    cold: Pipe,\n}\n\nfn turn(tap: &Tap) {\n    \
+                          open(tap);\n    tap.wait();\n    close(tap);\n}\n";
+
+    #[test]
+    fn new_entry_behind_a_placeholder_in_words_is_added() {
+        let new = "struct Tap {\n    // ... existing fields ...\n    level: Depth,\n}\n\n// ... existing code ...\n";
+        let extents = [super::super::Extent { old: 0..4, new: 0..4 }];
+        assert_eq!(edit(STRUCT, new, &extents), STRUCT.replace("Pipe,\n", "Pipe,\n    level: Depth,\n"));
+        let retyped = new.replace("level", "cold").replace("Depth", "Water");
+        assert_eq!(edit(STRUCT, &retyped, &extents), STRUCT.replace("Pipe", "Water"));
+        // Only dots, or the last field under another name, or a list without a comma at its end.
+        refuse(STRUCT, &new.replace("existing fields ...", ""), &extents);
+        refuse(STRUCT, &new.replace("Depth", "Pipe"), &extents);
+        let json = "{\n  \"a\": 1,\n  \"b\": 2\n}\n";
+        refuse(json, "{\n  // ... existing entries ...\n  \"c\": 3\n}\n", &[]);
+    }
+
+    #[test]
+    fn line_that_sets_a_name_again_replaces_it() {
+        let file = "// Limits.\nconst most = 10;\nconst least = 1;\n\nrun(most);\nstop(least);\n";
+        let new = "// Limits.\nconst most = 20;\n// ... existing code ...\nstop(least);\n";
+        assert_eq!(edit(file, new, &[]), file.replace("10", "20"));
+        let new = "// ...\nconst least = 2;\n\nrun(most);\n// ... rest of the file ...\n";
+        assert_eq!(edit(file, new, &[]), file.replace("least = 1", "least = 2"));
+        // Another name, and a value that goes on.
+        refuse(file, "// Limits.\nlet most = 20;\n// ... existing code ...\nstop(least);\n", &[]);
+        refuse("a();\nb = f(\n  1);\nc();\n", "a();\nb = g;\n// ... existing code ...\nc();\n", &[]);
+        let first = "const a = 1;\nfunction go() {\n  return a;\n}\n";
+        assert_eq!(edit(first, "const a = 2;\n// ... existing code ...\n", &[]), first.replace('1', "2"));
+    }
+
+    #[test]
+    fn brace_that_closes_a_new_block_is_no_anchor() {
+        let file = "func go() {\ncheck(id)\nprepare(id)\nreturn update(id)\n}\n";
+        let block = "if force {\nlog.Warn(\"forced\")\n}\n";
+        let new = format!("func go() {{\n// ... existing code ...\n{block}return update(id)\n}}\n");
+        assert_eq!(edit(file, &new, &[]), file.replace("return", &format!("{block}return")));
+        // A block whose first line changed ends where it did.
+        let file = "a();\nif (ready) {\n  go(now, here);\n}\nb();\nc();\n";
+        let new = "a();\nif (ready || forced) {\n  go(now, here);\n}\n// ... existing code ...\nc();\n";
+        assert_eq!(edit(file, new, &[]), file.replace("(ready)", "(ready || forced)"));
+    }
+
+    #[test]
+    fn new_block_in_front_of_a_placeholder_is_added() {
+        let file = "func go() {\nbegin()\ncheck(id)\nprepare(id)\nreturn update(id)\n}\n";
+        let block = "if force {\nlog.Warn(\"forced\")\n}\n";
+        let new = format!(
+            "func go() {{\n// ... existing code ...\ncheck(id)\nprepare(id)\n{block}// ... existing code ...\n}}\n"
+        );
+        assert_eq!(edit(file, &new, &[]), file.replace("prepare(id)\n", &format!("prepare(id)\n{block}")));
+        // One unchanged line does not say that nothing behind it is replaced.
+        refuse(file, &new.replace("check(id)\n", ""), &[]);
+    }
+
+    #[test]
+    fn header_with_other_parameters_is_that_of_the_definition() {
+        let file = "fn one() {\n    run();\n}\n\nfn two(a: A) {\n    first(a);\n    second(a);\n}\n";
+        let extents = |new| [super::super::Extent { old: 4..8, new }];
+        let new = "fn two(a: A, b: B) {\n    if b.is_on {\n        b.go();\n    }\n    // ... existing code ...\n}\n";
+        let want = file.replace("a: A) {\n", "a: A, b: B) {\n    if b.is_on {\n        b.go();\n    }\n");
+        assert_eq!(edit(file, new, &extents(0..6)), want);
+        let new = "fn two(a: A, b: B) {\n    // ... existing code ...\n    third(b, 1);\n    second(a);\n}\n";
+        let want = file.replace("a: A)", "a: A, b: B)").replace("    second", "    third(b, 1);\n    second");
+        assert_eq!(edit(file, new, &extents(0..5)), want);
+    }
+
+    #[test]
+    fn new_definition_behind_the_end_of_another_is_added() {
+        let file = "impl A {\n    fn a() {\n        x();\n    }\n\n    fn b() {\n        y();\n    }\n\n    fn c() {\n        \
+                    z();\n    }\n}\n";
+        let fresh = "    fn fresh() {\n        new_thing();\n    }\n\n";
+        let new = format!("// ...\n    }}\n\n{fresh}    fn c() {{\n        // ... existing code ...\n    }}\n}}\n");
+        assert_eq!(edit(file, &new, &[]), file.replace("    fn c", &format!("{fresh}    fn c")));
+    }
+}
