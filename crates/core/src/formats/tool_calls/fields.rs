@@ -1,7 +1,7 @@
 //! The fields of editing tools in other clients. Capitals, `_` and `-` do not matter: `TargetFile`, `target_file` and
 //! `target-file` are one name.
 
-/// What a field of a call says.
+/// The meaning of a field of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::formats) enum FieldRole {
     /// The name of the file.

@@ -1,5 +1,6 @@
 //! Parsing of lines to files: a state machine. Errors are reported at the end.
 
+use super::element::{FileTag, file_tag};
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::formats::fence;
@@ -95,62 +96,6 @@ pub(super) fn opens_tag(line: &str) -> Option<TextEnd> {
     let line = line.trim_start();
     let end = || file_tag(line).map(|tag| TextEnd::File(tag.close));
     line.starts_with("<write_to_file>").then_some(TextEnd::Content).or_else(end)
-}
-
-/// An element that is a whole file.
-struct FileElement {
-    tag: &'static str,
-    close: &'static str,
-    /// The attributes with its name, of which it has one.
-    path: &'static [&'static str],
-    /// The attribute that distinguishes it from other elements with this tag.
-    only: Option<&'static str>,
-}
-
-const FILE_ELEMENTS: [FileElement; 7] = [
-    FileElement { tag: "<file ", close: "</file>", path: &["path", "name"], only: None },
-    FileElement { tag: "<create_file ", close: "</create_file>", path: &["path", "file_path"], only: None },
-    FileElement { tag: "<write_file ", close: "</write_file>", path: &["path", "file_path"], only: None },
-    FileElement { tag: "<lov-write ", close: "</lov-write>", path: &["file_path"], only: None },
-    FileElement { tag: "<dyad-write ", close: "</dyad-write>", path: &["path"], only: None },
-    FileElement { tag: "<boltAction ", close: "</boltAction>", path: &["filePath"], only: Some("type=\"file\"") },
-    FileElement { tag: "<PlandexBlock ", close: "</PlandexBlock>", path: &["path"], only: None },
-];
-
-/// Bytes of the attributes of an element that is a file.
-const ATTRIBUTES_BYTES_MAX: usize = 1024;
-
-/// The opening tag of a file.
-struct FileTag<'a> {
-    path: &'a str,
-    rest: &'a str,
-    close: &'static str,
-}
-
-/// Parses `<file path="…">` and the elements of other clients.
-fn file_tag(line: &str) -> Option<FileTag<'_>> {
-    let line = line.trim_start();
-    let element = FILE_ELEMENTS.iter().find(|element| line.starts_with(element.tag))?;
-    let (said, rest) =
-        line[element.tag.len()..].split_once('>').filter(|(said, _)| said.len() <= ATTRIBUTES_BYTES_MAX)?;
-    let said = said.trim();
-    if element.only.is_some_and(|only| !said.contains(only)) {
-        return None;
-    }
-    let path = element.path.iter().find_map(|name| attribute(said, name))?.trim();
-    (!path.is_empty()).then_some(FileTag { path, rest, close: element.close })
-}
-
-/// Returns the value of an attribute; without quotes it is the only one.
-fn attribute<'a>(said: &'a str, name: &str) -> Option<&'a str> {
-    let mut places = said.match_indices(name).filter(|(at, _)| *at == 0 || said[..*at].ends_with([' ', '\t']));
-    places.find_map(|(at, _)| {
-        let value = said[at + name.len()..].trim_start().strip_prefix('=')?.trim_start();
-        match value.chars().next().filter(|ch| ['"', '\''].contains(ch)) {
-            Some(quote) => value[1..].split_once(quote).map(|(path, _)| path),
-            None => (at == 0 && !value.contains(['=', '"', '\''])).then_some(value),
-        }
-    })
 }
 
 /// False for the info string of a fence that contains a diff.

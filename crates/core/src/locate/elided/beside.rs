@@ -109,7 +109,7 @@ pub(super) fn sets_again(old: &str, new: &str) -> bool {
         && is_whole(new)
 }
 
-/// What is in front of the sign by which a line sets a value, such as `const limit =` or `"version":`.
+/// Returns the text before the sign by which a line sets a value, such as `const limit =` or `"version":`.
 fn name_set(line: &str) -> Option<&str> {
     let text = line.trim_start();
     let at = text.find(['=', ':'])?;
@@ -191,7 +191,7 @@ fn changed_header(texts: &TextPair<'_>, at: usize) -> Option<usize> {
     (is_opening(before) && is_opening(after) && is_same).then_some(old)
 }
 
-/// True for new entries at the end of a block whose other entries a placeholder in words stands for.
+/// True for new entries at the end of a block whose other entries a placeholder in words means.
 fn is_entry(texts: &TextPair<'_>, start: usize, anchor: usize, place: usize, fresh: &[&str]) -> bool {
     let placeholder = texts.new[..start].iter().rev().take(BLANK_LINES_MAX).find(|line| is_filled(line));
     let (Some(placeholder), Some(first)) = (placeholder, fresh.first()) else { return false };
