@@ -82,4 +82,4 @@ pub use text::overlay::{MapOverlay, PathChange, View};
 pub use text::scan::{OCCURRENCES_MAX, Occurrence, Scan, ScanObstacle, ScanResult};
 pub use text::snapshot::{FileSummary, LineEnd, LineEnds, Snapshot, SparseChunk};
 pub use text::span::Span;
-pub use text::whitespace::{BlankFault, blank_faults};
+pub use text::whitespace::{WhitespaceFault, whitespace_faults};

@@ -35,10 +35,10 @@ impl Splice {
         Splice { span, read_span: span, text: text.into(), op }
     }
 
-    /// Extends the read span by `claim`.
+    /// Sets the read span to the hull of `read_span` and the span.
     #[must_use]
-    pub fn with_read_span(mut self, claim: Span) -> Splice {
-        self.read_span = claim.hull(self.span);
+    pub fn with_read_span(mut self, read_span: Span) -> Splice {
+        self.read_span = read_span.hull(self.span);
         self
     }
 
@@ -390,8 +390,8 @@ impl ChangeSet {
                 touched.push(mine.op);
             }
             let span = mine.span.shifted(shifts.before(mine.span, tie));
-            let claim = Span::new(shifts.map(mine.read_span.start()), shifts.map(mine.read_span.end())).hull(span);
-            out.push(Splice { span, read_span: claim, ..mine.clone() });
+            let read_span = Span::new(shifts.map(mine.read_span.start()), shifts.map(mine.read_span.end())).hull(span);
+            out.push(Splice { span, read_span, ..mine.clone() });
         }
         let base = BaseVersion::Content(ContentId::of_pieces(other.chunks(base.raw())));
         Ok(RebaseResult { changes: ChangeSet { base, splices: out }, touched, already_made: already })
@@ -471,9 +471,9 @@ impl<'a> TouchingSplices<'a> {
             from = splice.span.end() - self.middle.start();
         }
         text.extend_from_slice(&middle[from..]);
-        let claim = self.first.iter().fold(span, |hull, splice| hull.hull(splice.read_span));
+        let read_span = self.first.iter().fold(span, |hull, splice| hull.hull(splice.read_span));
         let ops = self.first.iter().chain(self.second).map(|splice| splice.op);
-        Splice { span, read_span: claim, text: text.into(), op: ops.min().unwrap_or(0) }
+        Splice { span, read_span, text: text.into(), op: ops.min().unwrap_or(0) }
     }
 }
 
@@ -510,13 +510,13 @@ impl<'a> Shifts<'a> {
         self.before[n]
     }
 
-    /// True when a splice, other than an insertion at the very position of `span`, writes inside `claim`.
-    fn any_within(&self, claim: Span, span: Span) -> bool {
-        let from = self.splices.partition_point(|theirs| theirs.span.end() <= claim.start());
+    /// True when a splice, other than an insertion at the very position of `span`, writes inside `read_span`.
+    fn any_within(&self, read_span: Span, span: Span) -> bool {
+        let from = self.splices.partition_point(|theirs| theirs.span.end() <= read_span.start());
         self.splices[from..]
             .iter()
-            .take_while(|theirs| theirs.span.start() < claim.end())
-            .any(|theirs| theirs.span.clashes(claim) && theirs.span != span)
+            .take_while(|theirs| theirs.span.start() < read_span.end())
+            .any(|theirs| theirs.span.clashes(read_span) && theirs.span != span)
     }
 
     /// Maps an offset; inside replaced text, to the start of the replacement.

@@ -178,7 +178,7 @@ impl ShortHash {
     /// Adds the next bytes of the decoded text, or of raw UTF-8 without its byte order mark.
     pub fn update(&mut self, bytes: &[u8]) {
         let Some(first) = bytes.iter().position(|byte| !is_blank(*byte)) else {
-            self.hold(bytes);
+            self.hold_whitespace(bytes);
             return;
         };
         let ends = bytes[first] == b'\n';
@@ -191,7 +191,7 @@ impl ShortHash {
         while stop < bytes.len() {
             stop = (stop + BLOCK_BYTES).min(bytes.len());
             // Includes the byte after the block, which decides whether whitespace at the end of the block ends a line.
-            if has_loose_end(&bytes[done..(stop + 1).min(bytes.len())]) {
+            if has_trailing_whitespace(&bytes[done..(stop + 1).min(bytes.len())]) {
                 while let Some(at) = memchr::memchr(b'\n', &bytes[done..stop]) {
                     let end = done + at;
                     self.hash.update(&bytes[done..trimmed(bytes, done, end)]);
@@ -203,13 +203,13 @@ impl ShortHash {
             self.hash.update(&bytes[done..kept]);
             done = kept;
         }
-        self.hold(&bytes[done..]);
+        self.hold_whitespace(&bytes[done..]);
     }
 
     /// Adds whitespace, possibly a lot of it.
-    fn hold(&mut self, blanks: &[u8]) {
-        if !blanks.is_empty() {
-            self.held.get_or_insert_with(|| self.hash.clone()).update(blanks);
+    fn hold_whitespace(&mut self, whitespace: &[u8]) {
+        if !whitespace.is_empty() {
+            self.held.get_or_insert_with(|| self.hash.clone()).update(whitespace);
         }
     }
 }
@@ -224,7 +224,7 @@ fn trimmed(bytes: &[u8], from: usize, to: usize) -> usize {
 }
 
 /// True if whitespace precedes a line end. Written so that the compiler vectorizes it.
-fn has_loose_end(bytes: &[u8]) -> bool {
+fn has_trailing_whitespace(bytes: &[u8]) -> bool {
     let next = bytes.get(1..).unwrap_or_default();
     bytes.iter().zip(next).fold(0, |found, (&byte, &next)| {
         found | ((is_byte(byte, b' ') | is_byte(byte, b'\t') | is_byte(byte, b'\r')) & is_byte(next, b'\n'))

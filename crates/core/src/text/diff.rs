@@ -129,7 +129,7 @@ fn differing_middle(before: &Snapshot, after: &Snapshot) -> (usize, usize, usize
     let (a, b) = (before.raw(), after.raw());
     let (a_text, b_text) = (before.text(), after.text());
     let head = common_prefix(a, b);
-    let start = line_start(a_text, floor(before, head).0.min(floor(after, head).0));
+    let start = line_start(a_text, text_offset_at_most(before, head).0.min(text_offset_at_most(after, head).0));
     let raw_start = before.to_raw(start).min(head);
     let unit = before.codec().charset.unit();
     let tail = common_suffix(&a[raw_start..], &b[raw_start..]);
@@ -138,7 +138,8 @@ fn differing_middle(before: &Snapshot, after: &Snapshot) -> (usize, usize, usize
         .take(unit)
         .find(|tail| (a.len() - tail).is_multiple_of(unit) && (b.len() - tail).is_multiple_of(unit))
         .unwrap_or(0);
-    let ((mut a_end, a_exact), (mut b_end, b_exact)) = (floor(before, a.len() - tail), floor(after, b.len() - tail));
+    let ((mut a_end, a_exact), (mut b_end, b_exact)) =
+        (text_offset_at_most(before, a.len() - tail), text_offset_at_most(after, b.len() - tail));
     if !(a_exact && b_exact && starts_line(a_text, a_end) && starts_line(b_text, b_end)) {
         (a_end, b_end) = (line_stop(a_text, a_end), line_stop(b_text, b_end));
     }
@@ -148,7 +149,7 @@ fn differing_middle(before: &Snapshot, after: &Snapshot) -> (usize, usize, usize
 /// Returns the last offset of the decoded text that is not after a raw offset, and whether the two positions are
 /// exactly the same. Inside a character the result may lie inside that character's UTF-8, which is good enough to find
 /// the line.
-fn floor(of: &Snapshot, raw: usize) -> (usize, bool) {
+fn text_offset_at_most(of: &Snapshot, raw: usize) -> (usize, bool) {
     let at = of.to_text(raw);
     if of.to_raw(at) > raw { (at.saturating_sub(1), false) } else { (at, true) }
 }
@@ -321,9 +322,9 @@ impl LineComparison {
             .filter(|&often| often <= ANCHOR_OCCURRENCES_MAX);
         let pairs = rarest.map(|_| {
             let pairs = self
-                .places_of(rarest, a)
+                .positions_of(rarest, a)
                 .into_iter()
-                .zip(self.places_of(rarest, b))
+                .zip(self.positions_of(rarest, b))
                 .map(|((_, old), (_, new))| (old, new));
             let mut pairs: Vec<(usize, usize)> = pairs.collect();
             pairs.sort_unstable();
@@ -339,12 +340,12 @@ impl LineComparison {
     }
 
     /// Returns the lines that occur as often as the rarest, with their positions, in the order of the lines.
-    fn places_of(&self, rarest: Option<u32>, lines: &[u32]) -> Vec<(u32, usize)> {
+    fn positions_of(&self, rarest: Option<u32>, lines: &[u32]) -> Vec<(u32, usize)> {
         let lines = work::batched(lines.iter().copied().enumerate());
         let rare = lines.filter(|(_, line)| self.even_count(*line) == rarest);
-        let mut places: Vec<(u32, usize)> = rare.map(|(at, line)| (line, at)).collect();
-        places.sort_unstable();
-        places
+        let mut positions: Vec<(u32, usize)> = rare.map(|(at, line)| (line, at)).collect();
+        positions.sort_unstable();
+        positions
     }
 
     /// Returns how often a line occurs if it does so equally on both sides.

@@ -108,7 +108,8 @@ fn hunks_within(base: &Snapshot, changes: &ChangeSet, context: usize, room: &mut
     let (mut counted, mut line) = (0, 1);
     for group in hunk_groups(text, &blocks, context) {
         let (Some(first), Some(last)) = (group.first(), group.last()) else { continue };
-        let (start, stop) = (back(text, first.old.start(), context), forth(text, last.old.end(), context));
+        let (start, stop) =
+            (context_start(text, first.old.start(), context), context_end(text, last.old.end(), context));
         line = match base.known_lines() {
             Some(index) => index.line_of(text, start),
             None if base.is_sparse() => base.lines().line_of(text, start),
@@ -145,7 +146,7 @@ fn hunk_groups<'a>(
     blocks: &'a [ChangedBlock],
     context: usize,
 ) -> impl Iterator<Item = &'a [ChangedBlock]> {
-    blocks.chunk_by(move |a, b| forth(text, a.old.end(), 2 * context) >= b.old.start())
+    blocks.chunk_by(move |a, b| context_end(text, a.old.end(), 2 * context) >= b.old.start())
 }
 
 impl DiffHunk {
@@ -249,12 +250,12 @@ fn without_equal_ends(text: &str, lines: Span, new: String) -> ChangedBlock {
 }
 
 /// Returns the start of the line `count` lines before the one that begins at `at`.
-fn back(text: &str, at: usize, count: usize) -> usize {
+fn context_start(text: &str, at: usize, count: usize) -> usize {
     (0..count).fold(at, |at, _| at.checked_sub(1).map_or(0, |before| line_start(text, before)))
 }
 
 /// Returns the end of the line `count` lines after `at`, which is the start of a line or the end of the text.
-fn forth(text: &str, at: usize, count: usize) -> usize {
+fn context_end(text: &str, at: usize, count: usize) -> usize {
     (0..count).fold(at, |at, _| line_stop(text, at))
 }
 

@@ -68,16 +68,22 @@ pub(crate) enum Normalization {
     BlankRuns,
 }
 
-/// Normalizes a line: folded, without the parts that `look` ignores.
-pub(crate) fn normalize(line: &str, look: Normalization) -> Cow<'_, str> {
+/// Normalizes a line: folded, without the parts that `normalization` ignores.
+pub(crate) fn normalize(line: &str, normalization: Normalization) -> Cow<'_, str> {
     let line = fold(line);
-    let line = match (line, look) {
-        (Cow::Borrowed(line), Normalization::TrailingBlanks) => Cow::Borrowed(line.trim_end_matches(BLANKS)),
-        (Cow::Borrowed(line), _) => Cow::Borrowed(line.trim_matches(BLANKS)),
-        (Cow::Owned(line), Normalization::TrailingBlanks) => Cow::Owned(line.trim_end_matches(BLANKS).to_owned()),
-        (Cow::Owned(line), _) => Cow::Owned(line.trim_matches(BLANKS).to_owned()),
+    let line = match (line, normalization) {
+        (Cow::Borrowed(line), Normalization::TrailingBlanks) => Cow::Borrowed(line.trim_end_matches(SPACES_AND_TABS)),
+        (Cow::Borrowed(line), _) => Cow::Borrowed(line.trim_matches(SPACES_AND_TABS)),
+        (Cow::Owned(line), Normalization::TrailingBlanks) => {
+            Cow::Owned(line.trim_end_matches(SPACES_AND_TABS).to_owned())
+        }
+        (Cow::Owned(line), _) => Cow::Owned(line.trim_matches(SPACES_AND_TABS).to_owned()),
     };
-    if look == Normalization::BlankRuns && has_runs(line.as_bytes()) { Cow::Owned(single_blanks(&line)) } else { line }
+    if normalization == Normalization::BlankRuns && has_runs(line.as_bytes()) {
+        Cow::Owned(collapse_whitespace(&line))
+    } else {
+        line
+    }
 }
 
 /// True for an ASCII line whose [`normalize`] under [`Normalization::BlankRuns`] is `form`, which is ASCII.
@@ -85,11 +91,11 @@ pub(crate) fn has_ascii_form(line: &str, form: &str) -> bool {
     let line = trimmed_text(line);
     // Only runs make the form differ from the line.
     line == form
-        || line.len() >= form.len() && line.is_ascii() && has_runs(line.as_bytes()) && single_blanks(line) == form
+        || line.len() >= form.len() && line.is_ascii() && has_runs(line.as_bytes()) && collapse_whitespace(line) == form
 }
 
-/// Spaces and tabs, called *blanks* here: the characters that count as whitespace within a line.
-pub(crate) const BLANKS: [char; 2] = [' ', '\t'];
+/// The characters that count as whitespace within a line.
+pub(crate) const SPACES_AND_TABS: [char; 2] = [' ', '\t'];
 
 /// True for an empty or blank line.
 pub(crate) fn is_blank(line: &str) -> bool {
@@ -98,7 +104,7 @@ pub(crate) fn is_blank(line: &str) -> bool {
 
 /// Returns the indentation of a line.
 pub(crate) fn indent_of(line: &str) -> &str {
-    &line[..line.len() - line.trim_start_matches(BLANKS).len()]
+    &line[..line.len() - line.trim_start_matches(SPACES_AND_TABS).len()]
 }
 
 /// Counts the letters and digits in a text, up to `enough`.
@@ -130,11 +136,11 @@ fn has_runs(bytes: &[u8]) -> bool {
     runs | bytes.iter().fold(0, |any, byte| any | u8::from(*byte == b'\t')) > 0
 }
 
-fn single_blanks(line: &str) -> String {
+fn collapse_whitespace(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
     let mut last_blank = false;
     for ch in line.chars() {
-        let blank = BLANKS.contains(&ch);
+        let blank = SPACES_AND_TABS.contains(&ch);
         if !(blank && last_blank) {
             out.push(if blank { ' ' } else { ch });
         }
@@ -165,20 +171,20 @@ impl Hasher for HashedKey {
 }
 
 /// Hash of [`normalize`].
-pub(crate) fn normalized_hash(line: &str, look: Normalization) -> u64 {
+pub(crate) fn normalized_hash(line: &str, normalization: Normalization) -> u64 {
     // Nearly every line takes this path, which does not examine its characters.
-    if look != Normalization::TrailingBlanks && line.is_ascii() {
+    if normalization != Normalization::TrailingBlanks && line.is_ascii() {
         let line = trimmed(line.as_bytes());
-        if look == Normalization::Indentation || !has_runs(line) {
+        if normalization == Normalization::Indentation || !has_runs(line) {
             return xxhash_rust::xxh3::xxh3_64(line);
         }
     }
-    xxhash_rust::xxh3::xxh3_64(normalize(line, look).as_bytes())
+    xxhash_rust::xxh3::xxh3_64(normalize(line, normalization).as_bytes())
 }
 
 /// True when two lines have the same [`normalize`].
-pub(crate) fn are_equal_under(a: &str, b: &str, look: Normalization) -> bool {
-    a == b || normalize(a, look) == normalize(b, look)
+pub(crate) fn are_equal_under(a: &str, b: &str, normalization: Normalization) -> bool {
+    a == b || normalize(a, normalization) == normalize(b, normalization)
 }
 
 /// A folded text with a map to its source.
@@ -196,7 +202,7 @@ impl MappedText {
         let mut last_blank = false;
         for (at, ch) in text.char_indices() {
             fold_char(ch, |ch| {
-                let blank = runs && BLANKS.contains(&ch);
+                let blank = runs && SPACES_AND_TABS.contains(&ch);
                 if !(blank && last_blank) {
                     out.text.push(if blank { ' ' } else { ch });
                     out.from.resize(out.text.len(), at);

@@ -29,16 +29,16 @@ pub fn invisible_characters(hunks: &[DiffHunk]) -> Option<String> {
     if fresh.is_empty() {
         return None;
     }
-    let mut places: Vec<String> =
+    let mut listed: Vec<String> =
         fresh.iter().map(|(line, char)| format!("line {line}: U+{:04X} {}", u32::from(*char), name(*char))).collect();
-    places.dedup();
-    let more = places.len().saturating_sub(LISTED_PLACES_MAX);
-    places.truncate(LISTED_PLACES_MAX);
+    listed.dedup();
+    let more = listed.len().saturating_sub(LISTED_PLACES_MAX);
+    listed.truncate(LISTED_PLACES_MAX);
     let more = if more > 0 { format!(", and {more} more") } else { String::new() };
     Some(format!(
         "The new text contains characters that are invisible or change the order in which text is displayed ({}{more}); \
          remove them unless they are intended.",
-        places.join(", ")
+        listed.join(", ")
     ))
 }
 
@@ -47,10 +47,10 @@ pub fn invisible_characters(hunks: &[DiffHunk]) -> Option<String> {
 pub fn curly_quotes(before: &str, hunks: &[DiffHunk]) -> Option<String> {
     let added = hunks.iter().flat_map(numbered).filter(|(_, line)| line.kind == LineKind::Added);
     let (line, char) = added.into_iter().find_map(|(number, line)| {
-        Some((number, line.text.chars().find(|char| matches!(char, '‘' | '’' | '“' | '”') || is_odd_blank(*char))?))
+        Some((number, line.text.chars().find(|char| matches!(char, '‘' | '’' | '“' | '”') || is_unusual_space(*char))?))
     })?;
     (!before.is_empty() && before.is_ascii()).then(|| {
-        if is_odd_blank(char) {
+        if is_unusual_space(char) {
             let code = u32::from(char);
             return format!(
                 "The new text adds an unusual space character to a file of plain ASCII (first line {line}: \
@@ -65,7 +65,7 @@ pub fn curly_quotes(before: &str, hunks: &[DiffHunk]) -> Option<String> {
 }
 
 /// True for characters that look like a space and are not U+0020.
-const fn is_odd_blank(char: char) -> bool {
+const fn is_unusual_space(char: char) -> bool {
     matches!(char, '\u{A0}' | '\u{1680}' | '\u{2000}'..='\u{200A}' | '\u{202F}' | '\u{205F}' | '\u{3000}')
 }
 
@@ -145,7 +145,7 @@ mod tests {
     use crate::text::snapshot::Snapshot;
     use crate::text::span::Span;
 
-    fn told(old: &str, new: &str) -> Option<String> {
+    fn warning(old: &str, new: &str) -> Option<String> {
         let base = Snapshot::from_text(old);
         let all = Span::new(0, old.len());
         invisible_characters(&hunks(&base, &ChangeSet::new(&base, [Splice::new(all, new.as_bytes(), 0)]).unwrap(), 0))
@@ -153,20 +153,20 @@ mod tests {
 
     #[test]
     fn invisible_characters_added_by_an_edit_are_reported() {
-        let note = told("a\nb\n", "a\nb\u{202E} c\u{200B}\n").unwrap();
+        let note = warning("a\nb\n", "a\nb\u{202E} c\u{200B}\n").unwrap();
         assert!(
             note.contains("line 2: U+202E changes the direction of text, line 2: U+200B zero width space"),
             "{note}"
         );
-        assert!(told("a\u{1B}\n", "a\u{1B}[0m\u{1B}\n").unwrap().contains("U+001B control character"));
-        let many = told("x\n", &"\u{AD}\n".repeat(9)).unwrap();
+        assert!(warning("a\u{1B}\n", "a\u{1B}[0m\u{1B}\n").unwrap().contains("U+001B control character"));
+        let many = warning("x\n", &"\u{AD}\n".repeat(9)).unwrap();
         assert!(many.contains("and 4 more"), "{many}");
     }
 
     #[test]
     fn existing_invisible_characters_are_not_reported() {
-        assert_eq!(told("a\u{202E}\n", "b\u{202E}\n"), None);
-        assert_eq!(told("one\n", "zwei – “drei” é\tx\n"), None);
+        assert_eq!(warning("a\u{202E}\n", "b\u{202E}\n"), None);
+        assert_eq!(warning("one\n", "zwei – “drei” é\tx\n"), None);
     }
 
     #[test]

@@ -51,8 +51,8 @@ impl LineIndex {
     }
 
     /// Indexes a sparse snapshot of a file with `count` lines; lines have their numbers in the file.
-    pub(crate) fn sparse(text: &str, stretches: Vec<SparseRange>, count: usize) -> LineIndex {
-        LineIndex { sparse: Some((stretches, count)), ..LineIndex::new(text) }
+    pub(crate) fn sparse(text: &str, ranges: Vec<SparseRange>, count: usize) -> LineIndex {
+        LineIndex { sparse: Some((ranges, count)), ..LineIndex::new(text) }
     }
 
     /// True once the table of all line starts exists.
@@ -75,9 +75,9 @@ impl LineIndex {
 
     /// The 1-based number of the line that contains `offset`.
     pub fn line_of(&self, text: &str, offset: usize) -> usize {
-        let Some((stretches, _)) = &self.sparse else { return self.local_line_of(text, offset) };
-        let at = stretches.partition_point(|it| it.text.start() <= offset);
-        let Some(here) = at.checked_sub(1).and_then(|at| stretches.get(at)) else { return 1 };
+        let Some((ranges, _)) = &self.sparse else { return self.local_line_of(text, offset) };
+        let at = ranges.partition_point(|it| it.text.start() <= offset);
+        let Some(here) = at.checked_sub(1).and_then(|at| ranges.get(at)) else { return 1 };
         here.line + self.local_line_of(text, offset.min(here.text.end())) - self.local_line_of(text, here.text.start())
     }
 
@@ -96,10 +96,10 @@ impl LineIndex {
     /// Offset at which the 1-based `line` begins; the length of the text for a line past the end. For a line that a
     /// sparse snapshot does not contain, the end of the chunk before it.
     pub fn start_of(&self, text: &str, line: usize) -> usize {
-        let Some((stretches, count)) = &self.sparse else { return self.local_start_of(text, line) };
-        let at = stretches.partition_point(|it| it.line <= line.max(1));
-        let Some(here) = at.checked_sub(1).and_then(|at| stretches.get(at)).filter(|_| line <= *count) else {
-            return if line > *count { stretches.last().map_or(0, |last| last.text.end()) } else { 0 };
+        let Some((ranges, count)) = &self.sparse else { return self.local_start_of(text, line) };
+        let at = ranges.partition_point(|it| it.line <= line.max(1));
+        let Some(here) = at.checked_sub(1).and_then(|at| ranges.get(at)).filter(|_| line <= *count) else {
+            return if line > *count { ranges.last().map_or(0, |last| last.text.end()) } else { 0 };
         };
         let nth = self.local_line_of(text, here.text.start()) + (line.max(1) - here.line);
         self.local_start_of(text, nth).min(here.text.end())

@@ -86,9 +86,9 @@ impl<'p> Needles<'p> {
             long.seen(text, budget, &mut out)?;
         }
         if let Some((automaton, names)) = &self.short {
-            for hit in automaton.find_overlapping_iter(text) {
+            for found in automaton.find_overlapping_iter(text) {
                 *budget = budget.checked_sub(2 * CANDIDATE_COST_BYTES)?;
-                out.push(NeedleMatch { needle: names[hit.pattern().as_usize()], at: hit.start() });
+                out.push(NeedleMatch { needle: names[found.pattern().as_usize()], at: found.start() });
             }
         }
         Some(out)
@@ -200,7 +200,7 @@ impl<'p> GramIndex<'p> {
             let hash = hash_of(piece);
             let bit = slot(hash, shift);
             if bits.get(bit / 64).is_some_and(|word| word >> (bit % 64) & 1 == 1) {
-                self.look(text, at, hash, budget, out)?;
+                self.compare(text, at, hash, budget, out)?;
             }
             at += stride;
         }
@@ -208,7 +208,7 @@ impl<'p> GramIndex<'p> {
     }
 
     /// Compares the text with all needles that have this gram.
-    fn look(&self, text: &[u8], at: usize, hash: u64, budget: &mut usize, out: &mut Vec<NeedleMatch>) -> Option<()> {
+    fn compare(&self, text: &[u8], at: usize, hash: u64, budget: &mut usize, out: &mut Vec<NeedleMatch>) -> Option<()> {
         let mut next = self.heads[slot(hash, self.shifts.1)];
         while let Some(piece) = (next as usize).checked_sub(1).and_then(|index| self.grams.get(index)) {
             next = piece.next;
@@ -246,14 +246,14 @@ struct GramSample {
 impl GramSample {
     fn new<const WIDTH: usize>(text: &[u8], needles: &[&[u8]], kept: usize) -> GramSample {
         let (least, most) = SAMPLED_PLACES;
-        let places = (kept / 2).clamp(least, most);
+        let sampled = (kept / 2).clamp(least, most);
         let bytes: usize = needles.iter().map(|needle| needle.len()).sum();
-        let slots = (8 * places).next_power_of_two();
+        let slots = (8 * sampled).next_power_of_two();
         let mut sample = GramSample { slots: vec![0; slots], shift: 64 - slots.trailing_zeros() };
         // An odd step does not fall into phase with repetitions in the text.
-        sample.count::<WIDTH>(text, (text.len() / places) | 1);
+        sample.count::<WIDTH>(text, (text.len() / sampled) | 1);
         for needle in needles.iter().filter(|needle| needle.len() >= SHORT_NEEDLE_BYTES) {
-            sample.count::<WIDTH>(needle, (bytes / places) | 1);
+            sample.count::<WIDTH>(needle, (bytes / sampled) | 1);
         }
         sample
     }

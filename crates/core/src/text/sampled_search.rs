@@ -96,7 +96,7 @@ impl<'n> SampledNeedle<'n> {
         while let Some(piece) = text.get(at..).and_then(<[u8]>::first_chunk::<WIDTH>) {
             let head = self.heads[slot(piece)];
             if head != 0 {
-                match self.look(text, at, piece, head) {
+                match self.first_in_chain(text, at, piece, head) {
                     Ok(None) => {}
                     Ok(Some(found)) => return SampledSearch::Found(found),
                     Err(()) => return SampledSearch::GivenUp(at + 1 - self.stride),
@@ -110,7 +110,7 @@ impl<'n> SampledNeedle<'n> {
     /// Returns the first occurrence that has a gram of this chain at `at`.
     ///
     /// Errors: `()` once the budget is used up.
-    fn look(&mut self, text: &[u8], at: usize, piece: &[u8], mut head: u8) -> Result<Option<usize>, ()> {
+    fn first_in_chain(&mut self, text: &[u8], at: usize, piece: &[u8], mut head: u8) -> Result<Option<usize>, ()> {
         // A chain begins with the last gram of the needle, and therefore with the first occurrence.
         while let Some(class) = usize::from(head).checked_sub(1) {
             head = self.next[class];

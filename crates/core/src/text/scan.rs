@@ -91,7 +91,7 @@ pub struct Scan<'n> {
     /// earlier ones.
     crlfs: Vec<usize>,
     crlfs_before: usize,
-    places: Vec<Occurrence>,
+    occurrences: Vec<Occurrence>,
     scratch: Vec<u8>,
     /// The decoded text of the last chunk, if the caller asked for it.
     given: Option<Vec<u8>>,
@@ -140,7 +140,7 @@ impl<'n> Scan<'n> {
             carry_ends: 0,
             crlfs: Vec::new(),
             crlfs_before: 0,
-            places: Vec::new(),
+            occurrences: Vec::new(),
             scratch: Vec::new(),
             given: None,
         }
@@ -190,7 +190,7 @@ impl<'n> Scan<'n> {
             self.open()?;
         }
         if std::mem::take(&mut self.cr) {
-            self.look(b"\r")?;
+            self.scan_decoded(b"\r")?;
         }
         Ok(())
     }
@@ -212,8 +212,8 @@ impl<'n> Scan<'n> {
         let whole =
             FileSummary { id: self.hash.id(), short, size: self.raw, codec, ends, lines, open, ascii: self.ascii };
         // A long occurrence that begins before a short one may have been found after it.
-        self.places.sort_unstable();
-        Ok(ScanResult { summary: whole, occurrences: self.places, starts: self.starts, before: self.before })
+        self.occurrences.sort_unstable();
+        Ok(ScanResult { summary: whole, occurrences: self.occurrences, starts: self.starts, before: self.before })
     }
 
     /// Detects the encoding from the first bytes, and processes them.
@@ -243,7 +243,7 @@ impl<'n> Scan<'n> {
         }
         self.hash.update(chunk);
         if let Some(short) = &mut self.short {
-            if self.met == 0 && self.places.is_empty() {
+            if self.met == 0 && self.occurrences.is_empty() {
                 self.before = Some((self.raw, short.clone()));
             }
             short.update(chunk);
@@ -257,16 +257,16 @@ impl<'n> Scan<'n> {
         self.raw += chunk.len();
         let mut scratch = std::mem::take(&mut self.scratch);
         scratch.clear();
-        let looked = {
-            let reading = self.reading(chunk, &mut scratch);
-            self.look(&reading)
+        let searched = {
+            let decoded = self.decode(chunk, &mut scratch);
+            self.scan_decoded(&decoded)
         };
         self.scratch = scratch;
-        looked
+        searched
     }
 
     /// Decodes a chunk: a CRLF becomes one line feed, even if two chunks share it.
-    fn reading<'c>(&mut self, chunk: &'c [u8], out: &'c mut Vec<u8>) -> Cow<'c, [u8]> {
+    fn decode<'c>(&mut self, chunk: &'c [u8], out: &'c mut Vec<u8>) -> Cow<'c, [u8]> {
         let mut rest = chunk;
         let Some(&first) = rest.first() else { return Cow::Borrowed(rest) };
         if !self.cr && memchr::memchr(b'\r', rest).is_none() {
@@ -302,7 +302,7 @@ impl<'n> Scan<'n> {
     }
 
     /// Searches a chunk of the decoded text.
-    fn look(&mut self, piece: &[u8]) -> Result<(), ScanObstacle> {
+    fn scan_decoded(&mut self, piece: &[u8]) -> Result<(), ScanObstacle> {
         let Some(&last) = piece.last() else { return Ok(()) };
         if let Some(given) = &mut self.given {
             given.extend_from_slice(piece);
@@ -350,7 +350,7 @@ impl<'n> Scan<'n> {
         let mut found = self.found(&border)?;
         found.retain(|&(at, needle)| at < kept && at + self.needles[needle].len() > kept);
         found.extend(inside.into_iter().map(|(at, needle)| (kept + at, needle)));
-        if self.places.len() + found.len() > OCCURRENCES_MAX {
+        if self.occurrences.len() + found.len() > OCCURRENCES_MAX {
             return Err(ScanObstacle::Crowded);
         }
         found.sort_unstable();
@@ -361,7 +361,7 @@ impl<'n> Scan<'n> {
                 + count_breaks(piece, at.saturating_sub(kept), here.saturating_sub(kept));
             at = here;
             let (from, to) = (self.raw_at(start + here), self.raw_at(start + here + self.needles[needle].len()));
-            self.places.push(Occurrence { at: from, end: to, needle, line });
+            self.occurrences.push(Occurrence { at: from, end: to, needle, line });
         }
         Ok(())
     }

@@ -122,15 +122,15 @@ impl Snapshot {
     fn decoded(raw: RawBytes, declared: Option<DeclaredEncoding>) -> Result<Snapshot> {
         let bytes = raw.as_bytes();
         let codec = Codec::settle(bytes, matches!(raw, RawBytes::Utf8(_)), declared)?;
-        let reading = match &raw {
-            RawBytes::Utf8(text) if codec.charset == crate::Charset::Utf8 => Snapshot::utf8_reading(text, codec.mark),
+        let decoded = match &raw {
+            RawBytes::Utf8(text) if codec.charset == crate::Charset::Utf8 => Snapshot::decoded_utf8(text, codec.mark),
             _ => Some(decode::decode(bytes, codec)),
         };
-        Ok(Snapshot(Arc::new(SnapshotInner { raw, codec, decoded: reading, ..SnapshotInner::default() })))
+        Ok(Snapshot(Arc::new(SnapshotInner { raw, codec, decoded, ..SnapshotInner::default() })))
     }
 
     /// Decodes UTF-8 after its byte order mark; `None` if the text is its own decoded form.
-    fn utf8_reading(text: &str, mark: usize) -> Option<(String, OffsetMap)> {
+    fn decoded_utf8(text: &str, mark: usize) -> Option<(String, OffsetMap)> {
         let body = &text[mark..];
         // One pass of memchr decides for nearly every file, because most have no CR at all.
         let first = memchr::memchr(b'\r', body.as_bytes());
@@ -174,18 +174,18 @@ impl Snapshot {
     /// Creates a snapshot of UTF-8 text, e.g. for a file that is about to be created.
     pub fn from_text(text: &str) -> Snapshot {
         let raw = text.to_owned();
-        let reading = Snapshot::utf8_reading(&raw, 0);
-        Snapshot(Arc::new(SnapshotInner { raw: RawBytes::Utf8(raw), decoded: reading, ..SnapshotInner::default() }))
+        let decoded = Snapshot::decoded_utf8(&raw, 0);
+        Snapshot(Arc::new(SnapshotInner { raw: RawBytes::Utf8(raw), decoded, ..SnapshotInner::default() }))
     }
 
     /// Creates a snapshot of binary bytes, to be moved, removed or replaced as a whole. They are decoded as ISO-8859-1.
     pub fn binary(raw: Vec<u8>) -> Snapshot {
         let codec = Codec { charset: crate::Charset::Latin1, mark: 0, settled: EncodingEvidence::Guessed };
-        let reading = Some(decode::decode(&raw, codec));
+        let decoded = Some(decode::decode(&raw, codec));
         Snapshot(Arc::new(SnapshotInner {
             raw: RawBytes::Bytes(raw),
             codec,
-            decoded: reading,
+            decoded,
             binary: true,
             ..SnapshotInner::default()
         }))

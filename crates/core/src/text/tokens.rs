@@ -118,18 +118,19 @@ pub(crate) fn with_file_tokens(file: &str, old: &str, new: &str, runs: bool) -> 
     let ends = ends_in_file(file, &old_tokens, runs).or_else(|| ends_by_tokens(file, &old_tokens).filter(|_| runs))?;
     let new_tokens = tokens(new);
     let mut out = String::with_capacity(new.len());
-    let stretches = token_runs(&old_tokens, &new_tokens);
+    let runs_of_tokens = token_runs(&old_tokens, &new_tokens);
     let mut done = 0;
-    for (nth, stretch) in stretches.iter().enumerate() {
-        if let Some(kept) = &stretch.kept {
+    for (nth, run) in runs_of_tokens.iter().enumerate() {
+        if let Some(kept) = &run.kept {
             out.push_str(&file[ends[kept.start]..ends[kept.end]]);
             done = kept.end;
             continue;
         }
-        let next = stretches[nth + 1..].iter().find_map(|it| it.kept.as_ref()).map_or(old_tokens.len(), |it| it.start);
-        let (front, back) = blanks_around(&old_tokens[done..next], &file[ends[done]..ends[next]]);
+        let next =
+            runs_of_tokens[nth + 1..].iter().find_map(|it| it.kept.as_ref()).map_or(old_tokens.len(), |it| it.start);
+        let (front, back) = whitespace_around(&old_tokens[done..next], &file[ends[done]..ends[next]]);
         out.push_str(front);
-        out.extend(new_tokens[stretch.new.clone()].iter().copied());
+        out.extend(new_tokens[run.new.clone()].iter().copied());
         out.push_str(back);
     }
     // Blanks of `old` that the file lacks may separate two words of `new`.
@@ -138,7 +139,7 @@ pub(crate) fn with_file_tokens(file: &str, old: &str, new: &str, runs: bool) -> 
 
 /// Returns the blanks at both ends of some tokens as the file writes them that the tokens themselves do not have: they
 /// remain around the text that replaces the tokens.
-fn blanks_around<'f>(old: &[&str], file: &'f str) -> (&'f str, &'f str) {
+fn whitespace_around<'f>(old: &[&str], file: &'f str) -> (&'f str, &'f str) {
     let text = file.trim();
     let (Some(first), Some(last), false) = (old.first(), old.last(), text.is_empty()) else { return ("", "") };
     let front = &file[..file.len() - file.trim_start().len()];

@@ -11,7 +11,7 @@ const TAB_WIDTH: usize = 8;
 
 /// One whitespace error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BlankFault {
+pub struct WhitespaceFault {
     /// 1-based line of the new text.
     pub line: usize,
     /// A description of the error.
@@ -19,7 +19,7 @@ pub struct BlankFault {
 }
 
 /// Returns the whitespace errors of the lines that a change adds, and the new text without them.
-pub fn blank_faults(before: &Snapshot, changes: &ChangeSet, after: &str) -> (Vec<BlankFault>, String) {
+pub fn whitespace_faults(before: &Snapshot, changes: &ChangeSet, after: &str) -> (Vec<WhitespaceFault>, String) {
     let mut added = added_lines(before, changes).into_iter().peekable();
     let mut faults = Vec::new();
     // The lines of the new text, each with a flag that is true for an added line.
@@ -33,11 +33,11 @@ pub fn blank_faults(before: &Snapshot, changes: &ChangeSet, after: &str) -> (Vec
         let (bare, end) = line.strip_suffix('\n').map_or((line, ""), |bare| (bare, "\n"));
         let kept = bare.trim_end_matches(is_blank);
         if kept.len() < bare.len() {
-            faults.push(BlankFault { line: number, what: "whitespace at its end" });
+            faults.push(WhitespaceFault { line: number, what: "whitespace at its end" });
         }
         let indented = without_spaces_before_tabs(kept);
         if matches!(indented, Cow::Owned(_)) {
-            faults.push(BlankFault { line: number, what: "spaces before a tab of its indentation" });
+            faults.push(WhitespaceFault { line: number, what: "spaces before a tab of its indentation" });
         }
         lines.push((Cow::Owned(indented.into_owned() + end), true));
     }
@@ -45,7 +45,7 @@ pub fn blank_faults(before: &Snapshot, changes: &ChangeSet, after: &str) -> (Vec
     let first = lines.len() - empty;
     let new: Vec<usize> = (first..lines.len()).filter(|&at| lines[at].1).collect();
     if let Some(&line) = new.first() {
-        faults.push(BlankFault { line: line + 1, what: "a new empty line at the end of the file" });
+        faults.push(WhitespaceFault { line: line + 1, what: "a new empty line at the end of the file" });
     }
     // The added lines are equal to their neighbours, so removing the last ones gives the same text.
     lines.truncate(lines.len() - new.len());
@@ -94,7 +94,7 @@ fn without_spaces_before_tabs(line: &str) -> Cow<'_, str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{blank_faults, without_spaces_before_tabs};
+    use super::{whitespace_faults, without_spaces_before_tabs};
     use crate::text::change::ChangeSet;
     use crate::text::snapshot::Snapshot;
 
@@ -103,7 +103,7 @@ mod tests {
         let before = Snapshot::from_text("a  \nb\n\n");
         let after = Snapshot::from_text("a  \n  \tnew \nb\n\n\n \n");
         let changes = ChangeSet::diff(&before, &after);
-        let (faults, fixed) = blank_faults(&before, &changes, after.text());
+        let (faults, fixed) = whitespace_faults(&before, &changes, after.text());
         assert_eq!(faults.iter().map(|fault| fault.line).collect::<Vec<usize>>(), [2, 2, 6, 5]);
         assert_eq!(fixed, "a  \n\tnew\nb\n\n");
     }

@@ -7,7 +7,7 @@ use super::match_site::{MatchSite, SitePlan};
 use super::search::{MatchSearch, PatternLines};
 use super::similar_lines;
 use super::transplant;
-use crate::text::fold::{self, BLANKS, Normalization};
+use crate::text::fold::{self, Normalization, SPACES_AND_TABS};
 use crate::text::span::Span;
 use crate::work;
 use core::cmp::Reverse;
@@ -102,13 +102,14 @@ fn by_key(search: &MatchSearch<'_>, line: &str) -> Vec<usize> {
 
 /// True if two lines are equal except for whitespace at either end.
 fn is_same(old: &str, file: &str) -> bool {
-    old.trim_end_matches(BLANKS) == file.trim_end_matches(BLANKS)
+    old.trim_end_matches(SPACES_AND_TABS) == file.trim_end_matches(SPACES_AND_TABS)
 }
 
 /// True if two lines are equal except for whitespace at either end and the form of quotes: a text that a word processor
 /// or a model retyped has other quotes everywhere, which says nothing about the place.
 fn is_same_but_for_quotes(old: &str, file: &str) -> bool {
-    is_same(old, file) || fold::differ_in_quotes_only(old.trim_end_matches(BLANKS), file.trim_end_matches(BLANKS))
+    is_same(old, file)
+        || fold::differ_in_quotes_only(old.trim_end_matches(SPACES_AND_TABS), file.trim_end_matches(SPACES_AND_TABS))
 }
 
 impl<'w, 'a> SubstantialLines<'w, 'a> {

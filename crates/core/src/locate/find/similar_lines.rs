@@ -5,7 +5,7 @@
 //! are hashed.
 
 use super::search::{MatchSearch, SearchIndex};
-use crate::text::fold::{self, BLANKS, Normalization, is_blank};
+use crate::text::fold::{self, Normalization, SPACES_AND_TABS, is_blank};
 use crate::text::lines::{line_start, line_stop};
 use crate::work::{self, STEP_BYTES};
 use core::cmp::Reverse;
@@ -136,8 +136,8 @@ fn add_cost(index: &SearchIndex<'_>, upto: usize) {
 
 /// True if no line of the file can be equal to this one, ignoring whitespace at its end.
 pub(super) fn is_surely_absent(index: &SearchIndex<'_>, line: &str) -> bool {
-    let wanted = line.trim_end_matches(BLANKS);
-    let same = |file: &str| file.trim_end_matches(BLANKS) == wanted;
+    let wanted = line.trim_end_matches(SPACES_AND_TABS);
+    let same = |file: &str| file.trim_end_matches(SPACES_AND_TABS) == wanted;
     if let Some(stands) = index.cached_similar_lines(line)
         && let Some(all) = stands.all()
     {
@@ -198,7 +198,7 @@ fn pivot_lines(old: &[&str]) -> Vec<usize> {
         if pivots.len() == PIVOT_LINES_MAX && pivots.last().is_some_and(|&(least, _)| line.len() <= least) {
             continue;
         }
-        let longest = line.split(fold::BLANKS).map(str::len).max().unwrap_or(0);
+        let longest = line.split(fold::SPACES_AND_TABS).map(str::len).max().unwrap_or(0);
         if longest > 0 && !is_blank(line) {
             pivots.insert(pivots.partition_point(|&(other, _)| other >= longest), (longest, at));
             pivots.truncate(PIVOT_LINES_MAX);

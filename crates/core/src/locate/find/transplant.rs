@@ -12,7 +12,7 @@ use super::search::{MatchSearch, PatternLines};
 use super::{INSERTED_BYTES_MAX, TextEdit};
 use crate::locate::resolve;
 use crate::text::diff;
-use crate::text::fold::{self, BLANKS, indent_of, is_blank};
+use crate::text::fold::{self, SPACES_AND_TABS, indent_of, is_blank};
 use crate::text::span::Span;
 use crate::text::tokens;
 use core::ops::Range;
@@ -220,10 +220,11 @@ fn fresh_lines(
 ) -> Result<Vec<String>, MatchRefusal> {
     let PatternLines { old, new, .. } = window.wanted;
     // If the file has exactly the old text, there is nothing to carry over.
-    let carried_from = if from
-        .clone()
-        .any(|at| window.partner_text(at).is_some_and(|file| file.trim_matches(BLANKS) != old[at].trim_matches(BLANKS)))
-    {
+    let carried_from = if from.clone().any(|at| {
+        window
+            .partner_text(at)
+            .is_some_and(|file| file.trim_matches(SPACES_AND_TABS) != old[at].trim_matches(SPACES_AND_TABS))
+    }) {
         partners
     } else {
         &[]
@@ -241,12 +242,17 @@ fn fresh_lines(
             indent.apply(line, at == 0, &mut room).map_err(|it| it.at(window.lines.start, window.lines.end))?;
         let partner = carried_from.get(nth).copied().flatten().map(|old| from.start + old);
         let carried = partner.and_then(|at| {
-            let file = window.partner_text(at)?.trim_matches(BLANKS);
-            tokens::with_file_tokens(file, old[at].trim_matches(BLANKS), line.trim_matches(BLANKS), runs)
+            let file = window.partner_text(at)?.trim_matches(SPACES_AND_TABS);
+            tokens::with_file_tokens(
+                file,
+                old[at].trim_matches(SPACES_AND_TABS),
+                line.trim_matches(SPACES_AND_TABS),
+                runs,
+            )
         });
         out.push(match carried {
             Some(text) if !is_blank(line) => {
-                let tail = &line[line.trim_end_matches(BLANKS).len()..];
+                let tail = &line[line.trim_end_matches(SPACES_AND_TABS).len()..];
                 [indent_of(&placed), &text, tail].concat()
             }
             _ => placed,

@@ -100,17 +100,17 @@ mod tests {
     #[test]
     fn diff_form_depends_on_the_size() {
         let base = Snapshot::from_text(&"a line of text\n".repeat(20));
-        let told = |from: usize, to: usize, new: &str| {
+        let rendered = |from: usize, to: usize, new: &str| {
             let changes = ChangeSet::new(&base, [Splice::new(Span::new(from, to), new.as_bytes(), 0)]).unwrap();
             let (form, text) = render_by_size("f", &base, &changes, &hunks(&base, &changes, 1), 1000);
             (form.name(), text.text)
         };
-        let (form, text) = told(2, 6, "LINE");
+        let (form, text) = rendered(2, 6, "LINE");
         assert_eq!((form, text.contains("-a line of text\n+a LINE of text\n")), ("unified", true), "{text}");
-        let (form, text) = told(0, 60, &"a word of text\n".repeat(4));
+        let (form, text) = rendered(0, 60, &"a word of text\n".repeat(4));
         assert_eq!((form, text.contains("a [-line-]{+word+} of text\n")), ("words", true), "{text}");
         assert_eq!(
-            told(0, 300, "x\n"),
+            rendered(0, 300, "x\n"),
             ("summary", "99% of the file changed: 1 lines added, 20 removed, at 1-1.\n".to_owned())
         );
     }

@@ -131,10 +131,10 @@ fn compared<'a>(removed: &[MarkedLine<'a>], added: &[MarkedLine<'a>], budget: &m
     }
     let (mut old, mut new) = (WordSide::new(removed), WordSide::new(added));
     *budget = budget.checked_sub(old.words.len().saturating_mul(new.words.len()))?;
-    for stretch in token_runs(&old.words, &new.words) {
-        if let Some(kept) = stretch.kept {
+    for run in token_runs(&old.words, &new.words) {
+        if let Some(kept) = run.kept {
             old.kept[kept].fill(true);
-            new.kept[stretch.new].fill(true);
+            new.kept[run.new].fill(true);
         }
     }
     let common = new.words.iter().zip(&new.kept).filter(|(word, kept)| **kept && !word.trim().is_empty()).count();

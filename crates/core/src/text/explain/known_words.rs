@@ -279,28 +279,28 @@ impl ReplacedText<'_> {
     }
 
     /// Returns the number of bytes after the range that both sides share.
-    fn common_behind(&self) -> usize {
+    fn common_after(&self) -> usize {
         (self.next.old - self.left.end).min(self.next.new - self.right.end)
     }
 
     /// Extends the range on both sides by the text around it, which is equal in both.
-    fn extend(&mut self, before: usize, behind: usize) {
-        self.left = self.left.start - before..self.left.end + behind;
-        self.right = self.right.start - before..self.right.end + behind;
+    fn extend(&mut self, before: usize, after: usize) {
+        self.left = self.left.start - before..self.left.end + after;
+        self.right = self.right.start - before..self.right.end + after;
     }
 
     /// Extends the range to whole words.
     fn extend_to_words(&mut self) {
-        let (mut before, mut behind) = (0, 0);
+        let (mut before, mut after) = (0, 0);
         if is_joined(self.old, self.left.start) || is_joined(self.new, self.right.start) {
             let head = self.old[..self.left.start].chars().rev().take_while(|&ch| is_word(ch));
             before = head.map(char::len_utf8).sum::<usize>().min(self.common_before());
         }
         if is_joined(self.old, self.left.end) || is_joined(self.new, self.right.end) {
             let tail = self.old[self.left.end..].chars().take_while(|&ch| is_word(ch));
-            behind = tail.map(char::len_utf8).sum::<usize>().min(self.common_behind());
+            after = tail.map(char::len_utf8).sum::<usize>().min(self.common_after());
         }
-        self.extend(before, behind);
+        self.extend(before, after);
     }
 
     /// Extends a range that contains a line end to whole lines, because text that an edit shares with its surroundings
@@ -309,11 +309,11 @@ impl ReplacedText<'_> {
         if !self.has_line_end() {
             return;
         }
-        let (before, behind) = (self.common_before(), self.common_behind());
+        let (before, after) = (self.common_before(), self.common_after());
         let head = &self.old[self.left.start - before..self.left.start];
-        let tail = &self.old[self.left.end..self.left.end + behind];
+        let tail = &self.old[self.left.end..self.left.end + after];
         let head = before - head.rfind('\n').map_or(0, |at| at + 1);
-        let tail = tail.find('\n').unwrap_or(behind);
+        let tail = tail.find('\n').unwrap_or(after);
         self.extend(head, tail);
     }
 }

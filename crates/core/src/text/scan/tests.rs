@@ -5,27 +5,27 @@ use proptest::prelude::*;
 
 /// The results of a scan, in comparable form.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Told {
+struct ScannedText {
     whole: FileSummary,
-    places: Vec<Occurrence>,
+    occurrences: Vec<Occurrence>,
     starts: Vec<Option<usize>>,
 }
 
 /// Scans a file in chunks of these sizes, used in turn.
-fn scanned(raw: &[u8], chunks: &[usize], needles: &[&str], lines: &[usize]) -> Result<Told, ScanObstacle> {
+fn scanned(raw: &[u8], chunks: &[usize], needles: &[&str], lines: &[usize]) -> Result<ScannedText, ScanObstacle> {
     let mut scan = Scan::new(needles, lines, raw.len()).with_short_tag().with_text();
-    let (mut rest, mut reading) = (raw, Vec::new());
+    let (mut rest, mut decoded) = (raw, Vec::new());
     let mut sizes = chunks.iter().cycle();
     while !rest.is_empty() {
         let (chunk, more) = rest.split_at((*sizes.next().unwrap()).clamp(1, rest.len()));
         scan.feed(chunk)?;
-        reading.extend(scan.take_text(Vec::new()));
+        decoded.extend(scan.take_text(Vec::new()));
         rest = more;
     }
     scan.close()?;
-    reading.extend(scan.take_text(Vec::new()));
+    decoded.extend(scan.take_text(Vec::new()));
     let scanned = scan.finish()?;
-    assert_eq!(reading, Snapshot::open(raw.to_vec(), None).unwrap().text().as_bytes());
+    assert_eq!(decoded, Snapshot::open(raw.to_vec(), None).unwrap().text().as_bytes());
     // The prefix hash is such that the rest of the file can be hashed on top of it.
     let mark = scanned.summary.codec.mark;
     let (at, mut short) = scanned.before.unwrap_or((mark, ShortHash::default()));
@@ -34,24 +34,24 @@ fn scanned(raw: &[u8], chunks: &[usize], needles: &[&str], lines: &[usize]) -> R
     assert!(first.is_none_or(|&first| at <= first || at == mark), "{at} {first:?}");
     short.update(&raw[at..]);
     assert_eq!(Some(short.tag()), scanned.summary.short);
-    Ok(Told { whole: scanned.summary, places: scanned.occurrences, starts: scanned.starts })
+    Ok(ScannedText { whole: scanned.summary, occurrences: scanned.occurrences, starts: scanned.starts })
 }
 
 /// Computes the same from the whole text.
-fn plainly(raw: &[u8], needles: &[&str], lines: &[usize]) -> Told {
+fn plainly(raw: &[u8], needles: &[&str], lines: &[usize]) -> ScannedText {
     let snapshot = Snapshot::open(raw.to_vec(), None).unwrap();
     let text = snapshot.text();
-    let mut places = Vec::new();
+    let mut occurrences = Vec::new();
     for (needle, of) in needles.iter().enumerate().filter(|(_, of)| !of.is_empty()) {
         let starts = (0..text.len()).filter(|&at| text.as_bytes()[at..].starts_with(of.as_bytes()));
-        places.extend(starts.map(|at| Occurrence {
+        occurrences.extend(starts.map(|at| Occurrence {
             at: snapshot.to_raw(at),
             end: snapshot.to_raw(at + of.len()),
             needle,
             line: snapshot.lines().line_of(text, at),
         }));
     }
-    places.sort_unstable();
+    occurrences.sort_unstable();
     let ends = snapshot.lines().ends();
     let start = |&line: &usize| match line {
         0 => None,
@@ -68,7 +68,7 @@ fn plainly(raw: &[u8], needles: &[&str], lines: &[usize]) -> Told {
         open: !text.is_empty() && !text.ends_with('\n'),
         ascii: raw[snapshot.codec().mark..].is_ascii(),
     };
-    Told { whole, places, starts: lines.iter().map(start).collect() }
+    ScannedText { whole, occurrences, starts: lines.iter().map(start).collect() }
 }
 
 fn texts() -> impl Strategy<Value = String> {
@@ -89,9 +89,9 @@ proptest! {
         lines in prop::collection::vec(0_usize..70, 0..4),
     ) {
         let snapshot = Snapshot::open(text.clone().into_bytes(), None).unwrap();
-        let reading = snapshot.text();
-        let whole = |at: usize| (0..=at.min(reading.len())).rev().find(|&at| reading.is_char_boundary(at)).unwrap_or(0);
-        let needles: Vec<&str> = cuts.iter().map(|&(at, len)| &reading[whole(at)..whole(at + len)]).collect();
+        let decoded = snapshot.text();
+        let whole = |at: usize| (0..=at.min(decoded.len())).rev().find(|&at| decoded.is_char_boundary(at)).unwrap_or(0);
+        let needles: Vec<&str> = cuts.iter().map(|&(at, len)| &decoded[whole(at)..whole(at + len)]).collect();
         let want = plainly(text.as_bytes(), &needles, &lines);
         prop_assert_eq!(scanned(text.as_bytes(), &chunks, &needles, &lines), Ok(want.clone()));
         prop_assert_eq!(scanned(text.as_bytes(), &[usize::MAX], &needles, &lines), Ok(want));
@@ -115,9 +115,9 @@ proptest! {
 fn needles_with_too_many_matches_are_dropped() {
     let raw = vec![b'a'; super::OCCURRENCES_MAX + 1];
     assert_eq!(scanned(&raw, &[4096], &["a"], &[]), Err(ScanObstacle::Crowded));
-    assert_eq!(scanned(&raw[1..], &[4096], &["a"], &[]).map(|it| it.places.len()), Ok(super::OCCURRENCES_MAX));
+    assert_eq!(scanned(&raw[1..], &[4096], &["a"], &[]).map(|it| it.occurrences.len()), Ok(super::OCCURRENCES_MAX));
     let long = "a".repeat(40);
-    assert_eq!(scanned(&raw, &[4096], &[&long], &[]).map(|it| it.places.len()), Ok(raw.len() - 39));
+    assert_eq!(scanned(&raw, &[4096], &[&long], &[]).map(|it| it.occurrences.len()), Ok(raw.len() - 39));
     assert_eq!(scanned(&[raw.clone(), raw].concat(), &[4096], &[&long], &[]), Err(ScanObstacle::Crowded));
 }
 

@@ -55,7 +55,7 @@ impl Snapshot {
     pub fn sparse(parts: &[SparseChunk], whole: FileSummary) -> Option<Snapshot> {
         let seam: &[u8] = if whole.ends.majority() == LineEnd::CrLf { b"\0\r\n" } else { b"\0\n" };
         let mut raw = Vec::with_capacity(parts.iter().map(|part| part.bytes.len() + seam.len()).sum());
-        let (mut places, mut end) = (Vec::with_capacity(parts.len()), 0);
+        let (mut chunks, mut end) = (Vec::with_capacity(parts.len()), 0);
         for part in parts {
             if part.at != end {
                 raw.extend_from_slice(seam);
@@ -63,7 +63,7 @@ impl Snapshot {
             if part.at < end {
                 return None;
             }
-            places.push((Span::new(raw.len(), raw.len() + part.bytes.len()), part.at));
+            chunks.push((Span::new(raw.len(), raw.len() + part.bytes.len()), part.at));
             raw.extend_from_slice(&part.bytes);
             end = part.at + part.bytes.len();
         }
@@ -71,26 +71,26 @@ impl Snapshot {
             raw.extend_from_slice(seam);
         }
         let raw = String::from_utf8(raw).ok().filter(|_| parts.first().is_some_and(|part| part.at == 0))?;
-        let reading = Snapshot::utf8_reading(&raw, whole.codec.mark);
-        let extract = Some(SparseLayout { chunks: places, summary: whole });
+        let decoded = Snapshot::decoded_utf8(&raw, whole.codec.mark);
+        let extract = Some(SparseLayout { chunks, summary: whole });
         let inner = SnapshotInner {
             raw: RawBytes::Utf8(raw),
             codec: whole.codec,
-            decoded: reading,
+            decoded,
             sparse: extract,
             ..SnapshotInner::default()
         };
         let inner = SnapshotInner { id: OnceLock::from(whole.id), ends: OnceLock::from(whole.ends), ..inner };
         let mut snapshot = Snapshot(Arc::new(inner));
-        let stretches = snapshot.stretches(parts);
-        let lines = LineIndex::sparse(snapshot.text(), stretches, whole.lines);
+        let sparse_ranges = snapshot.sparse_ranges(parts);
+        let lines = LineIndex::sparse(snapshot.text(), sparse_ranges, whole.lines);
         Arc::get_mut(&mut snapshot.0)?.lines = OnceLock::from(lines);
         Some(snapshot)
     }
 
-    fn stretches(&self, parts: &[SparseChunk]) -> Vec<SparseRange> {
-        let places = self.0.sparse.iter().flat_map(|extract| &extract.chunks);
-        places.zip(parts).map(|((raw, _), part)| SparseRange { text: self.text_span(*raw), line: part.line }).collect()
+    fn sparse_ranges(&self, parts: &[SparseChunk]) -> Vec<SparseRange> {
+        let chunks = self.0.sparse.iter().flat_map(|extract| &extract.chunks);
+        chunks.zip(parts).map(|((raw, _), part)| SparseRange { text: self.text_span(*raw), line: part.line }).collect()
     }
 
     /// True for a snapshot made by [`Snapshot::sparse`].

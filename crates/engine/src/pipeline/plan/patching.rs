@@ -7,7 +7,7 @@ use crate::pipeline::plan::file_plan::{FilePlan, TargetState};
 use data_encoding::BASE64;
 use emendate_core::formats::{FormatInput, from_json};
 use emendate_core::{
-    Charset, Code, DeclaredEncoding, Error, FileAction, FileRequest, Request, Result, blank_faults, work,
+    Charset, Code, DeclaredEncoding, Error, FileAction, FileRequest, Request, Result, whitespace_faults, work,
 };
 use emendate_fs::shown;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
@@ -153,7 +153,7 @@ pub(crate) fn check_blanks(plans: &mut [FilePlan], whitespace: Whitespace) -> Re
     let mut refused = Vec::new();
     for plan in plans.iter_mut().filter(|plan| plan.target == TargetState::File && !plan.before.is_binary()) {
         let after = plan.after()?;
-        let (faults, fixed) = blank_faults(&plan.before, &plan.changes, after.text());
+        let (faults, fixed) = whitespace_faults(&plan.before, &plan.changes, after.text());
         if faults.is_empty() {
             continue;
         }

@@ -3,7 +3,7 @@
 use super::nearest::{NearestLines, line_likeness};
 use crate::locate::find::search::MatchSearch;
 use crate::text::diff;
-use crate::text::fold::{self, BLANKS, Normalization, indent_of, is_blank};
+use crate::text::fold::{self, Normalization, SPACES_AND_TABS, indent_of, is_blank};
 use crate::text::tokens::{token_runs, tokens};
 use core::fmt::Write as _;
 use std::collections::HashSet;
@@ -77,11 +77,11 @@ fn lines(old: &str, file: &str, at: usize, name: &str) -> MatchDifference {
 
 /// Returns the class of a difference, and a phrase that describes it.
 fn class(old: &str, file: &str, name: &str) -> (&'static str, String) {
-    if old.trim_end_matches(BLANKS) == file.trim_end_matches(BLANKS) {
+    if old.trim_end_matches(SPACES_AND_TABS) == file.trim_end_matches(SPACES_AND_TABS) {
         return described("trailing blanks", "the whitespace at the end of the line differs");
     }
     if trimmed(old) == trimmed(file) {
-        let is_bare = |line: &str| !line.starts_with(BLANKS);
+        let is_bare = |line: &str| !line.starts_with(SPACES_AND_TABS);
         return match is_bare(old) || is_bare(file) || has_tab_indent(old) == has_tab_indent(file) {
             true => described("indentation", "the depth of indentation differs"),
             false if has_tab_indent(file) => {
@@ -137,7 +137,7 @@ fn has_tab_indent(line: &str) -> bool {
 
 /// Returns a line without spaces and tabs around it.
 fn trimmed(line: &str) -> &str {
-    line.trim_matches(BLANKS)
+    line.trim_matches(SPACES_AND_TABS)
 }
 
 /// Returns a class of differences with its description.

@@ -114,9 +114,10 @@ pub(in crate::locate::find) fn is_short(wanted: &PatternLines<'_>) -> bool {
 fn is_only_place(search: &MatchSearch<'_>, wanted: &PatternLines<'_>, windows: &[usize]) -> bool {
     let [first] = *windows else { return false };
     let pairs = || (first..).zip(&wanted.old).map(|(at, old)| (search.line(at), *old));
-    let shifted = pairs().all(|(file, old)| file.trim_matches(fold::BLANKS) == old.trim_matches(fold::BLANKS))
+    let shifted = pairs()
+        .all(|(file, old)| file.trim_matches(fold::SPACES_AND_TABS) == old.trim_matches(fold::SPACES_AND_TABS))
         && pairs().any(|(file, old)| fold::indent_of(file) != fold::indent_of(old));
-    let ends = |line: &str| line.trim_end_matches(fold::BLANKS).len();
+    let ends = |line: &str| line.trim_end_matches(fold::SPACES_AND_TABS).len();
     is_short(wanted) && (shifted || pairs().all(|(file, old)| file[..ends(file)] == old[..ends(old)]))
 }
 
@@ -151,7 +152,7 @@ pub(super) fn alike(search: &MatchSearch<'_>, wanted: &PatternLines<'_>, first: 
 
 /// True if all lines of the window are equal to the old text, ignoring trailing whitespace.
 pub(super) fn ends_equal(search: &MatchSearch<'_>, wanted: &PatternLines<'_>, first: usize) -> bool {
-    let end = |line: &str| line.trim_end_matches(fold::BLANKS).len();
+    let end = |line: &str| line.trim_end_matches(fold::SPACES_AND_TABS).len();
     (first..).zip(&wanted.old).all(|(at, old)| {
         let file = search.line(at);
         file[..end(file)] == old[..end(old)]
