@@ -238,20 +238,21 @@ fn overlapping(placed: &[Result<PlacedOp>], repeated: &[Option<usize>]) -> Vec<C
         .filter(|(index, _)| repeated[*index].is_none())
         .filter_map(|(op, placed)| Some(LiveOp { op, placed: placed.as_ref().ok()? }))
         .collect();
-    let (claims, writes) = (sorted_spans(&live, |splice| splice.read_span), sorted_spans(&live, |splice| splice.span));
+    let (read_spans, writes) =
+        (sorted_spans(&live, |splice| splice.read_span), sorted_spans(&live, |splice| splice.span));
     let mut open: Vec<(Span, usize)> = Vec::new();
     let mut next = 0;
     let mut out = HashSet::new();
     for (span, op) in writes {
-        while let Some(&claim) = claims.get(next).filter(|(claim, _)| claim.start() <= span.end()) {
-            open.push(claim);
+        while let Some(&read_span) = read_spans.get(next).filter(|(read_span, _)| read_span.start() <= span.end()) {
+            open.push(read_span);
             next += 1;
         }
         if work::spend_or_end(1 + open.len()) {
             break;
         }
-        open.retain(|(claim, _)| claim.end() > span.start());
-        let clashing = open.iter().filter(|(claim, owner)| *owner != op && claim.clashes(span));
+        open.retain(|(read_span, _)| read_span.end() > span.start());
+        let clashing = open.iter().filter(|(read_span, owner)| *owner != op && read_span.clashes(span));
         out.extend(clashing.map(|(_, owner)| (ConflictKind::Overlap, op.min(*owner), op.max(*owner))));
         if out.len() > LISTED_CONFLICTS_MAX {
             break;
@@ -469,10 +470,10 @@ mod tests {
             ];
             for way in ways {
                 let mut watch = TargetSearch { patterns: &patterns, total: text.len(), way, window: String::new() };
-                let mut told = watch.clashing(parts, written);
-                told.sort_unstable();
-                told.dedup();
-                prop_assert_eq!(&told, &want);
+                let mut clashes = watch.clashing(parts, written);
+                clashes.sort_unstable();
+                clashes.dedup();
+                prop_assert_eq!(&clashes, &want);
             }
         }
     }

@@ -28,11 +28,11 @@ fn trimmed_lines(text: &'_ str) -> Vec<String> {
 }
 
 fn other_text(file: &Snapshot, text: &str) -> Error {
-    let (mut now, mut said) = (file.text().lines(), text.lines());
+    let (mut now, mut removed) = (file.text().lines(), text.lines());
     let mut number = 0;
-    let (now, said) = loop {
+    let (now, removed) = loop {
         number += 1;
-        match (now.next(), said.next()) {
+        match (now.next(), removed.next()) {
             (Some(a), Some(b)) if a.trim_end() == b.trim_end() => {}
             pair => break pair,
         }
@@ -41,7 +41,7 @@ fn other_text(file: &Snapshot, text: &str) -> Error {
         .evidence(format!(
             "First difference, line {number}: the file has {}, the patch {}.",
             quoted_line(now),
-            quoted_line(said)
+            quoted_line(removed)
         ))
         .fact("reason", "not_found")
         .next("Read the file again; to remove it whatever it contains, use *** Delete File or a deletion without text.")
@@ -125,8 +125,8 @@ pub fn check_request(request: &Request) -> Result<()> {
 }
 
 /// Returns the number of operations of an action.
-fn op_count(ask: &FileAction) -> usize {
-    match ask {
+fn op_count(action: &FileAction) -> usize {
+    match action {
         FileAction::Edit { ops, .. } | FileAction::Move { ops, .. } | FileAction::Copy { ops, .. } => ops.len(),
         _ => 0,
     }

@@ -75,13 +75,13 @@ impl ResolvedEdit {
 /// Errors: every operation that cannot be placed and every pair that conflicts, in one error; an edit that changes
 /// nothing.
 pub fn resolve(base: &Snapshot, ops: &[Op], order: OpOrder, settings: ResolveSettings) -> Result<ResolvedEdit> {
-    let meant = lone_cr::in_lone_cr(base.text(), ops);
-    let bare = without_copied_numbers(base, &meant)?;
+    let repaired_ops = lone_cr::in_lone_cr(base.text(), ops);
+    let bare = without_copied_numbers(base, &repaired_ops)?;
     let has_bare = bare.is_some();
-    let meant = bare.map_or(meant, Cow::Owned);
-    let mut resolved = match in_order(base, &meant, order, settings) {
+    let repaired_ops = bare.map_or(repaired_ops, Cow::Owned);
+    let mut resolved = match in_order(base, &repaired_ops, order, settings) {
         Err(error) if order != OpOrder::InTurn && work::check().is_ok() => {
-            match repeated::for_each_place(base, &meant, settings) {
+            match repeated::for_each_place(base, &repaired_ops, settings) {
                 Some(counted) => in_order(base, &counted, order, settings)?,
                 None => return Err(error),
             }
@@ -90,7 +90,7 @@ pub fn resolve(base: &Snapshot, ops: &[Op], order: OpOrder, settings: ResolveSet
     };
     if has_bare {
         resolved.notes.push(Note::CopiedNumbers);
-    } else if let Cow::Owned(_) = meant {
+    } else if let Cow::Owned(_) = repaired_ops {
         resolved.notes.push(lone_cr::NOTE);
     }
     if resolved.changes.is_empty() {
@@ -388,10 +388,10 @@ fn exact_match(base: &Snapshot, op: &Op, span: Span) -> TextMatches {
 fn lowered(base: &Snapshot, found: TextMatches, nth: u32) -> Result<PlacedOp> {
     let mut splices = Vec::new();
     for hit in &found.matches {
-        let claim = base.raw_span(hit.span);
+        let read_span = base.raw_span(hit.span);
         for edit in &hit.edits {
             work::spend(1)?;
-            splices.push(splice(base, edit, nth)?.with_read_span(claim));
+            splices.push(splice(base, edit, nth)?.with_read_span(read_span));
         }
     }
     Ok(PlacedOp { found, splices })

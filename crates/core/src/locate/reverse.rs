@@ -56,8 +56,8 @@ fn undone(file: FileRequest) -> Result<FileRequest> {
     if file.mode.is_some() {
         return Err(silent(&file.path, "it sets a permission and does not contain the old one"));
     }
-    let FileRequest { path, alternatives: also, base, action: ask, .. } = file;
-    match ask {
+    let FileRequest { path, alternatives: also, base, action, .. } = file;
+    match action {
         FileAction::Edit { ops, order } => {
             let mut ops = undone_ops(&path, ops)?;
             if order == OpOrder::InTurn {
@@ -145,12 +145,12 @@ mod tests {
         assert!(matches!(asks[2], ("a", FileAction::Edit { .. })));
         assert_eq!(back.reverse().unwrap(), request);
 
-        for ask in [
+        for action in [
             FileAction::Delete { text: None },
             FileAction::Write(String::new()),
             FileAction::Create(NewFile::Link("t".into())),
         ] {
-            let request = Request { files: vec![FileRequest::new("a", ask)], notes: Notes::new() };
+            let request = Request { files: vec![FileRequest::new("a", action)], notes: Notes::new() };
             assert_eq!(request.reverse().unwrap_err().code(), Code::CallInvalid);
         }
         let mut moded = FileRequest::new("a", FileAction::Edit { ops: vec![], order: OpOrder::AsNeeded });

@@ -215,9 +215,9 @@ impl AnchorMap {
 
     /// Makes these the current words, remembers the previous ones, and retires words that are no longer used.
     fn go_to(&mut self, text: u128, hashes: Vec<u64>, words: Vec<AnchorWord>) {
-        let places: HashMap<AnchorWord, u32> = work::batched(words.iter().copied().zip(0..)).collect();
+        let positions: HashMap<AnchorWord, u32> = work::batched(words.iter().copied().zip(0..)).collect();
         let mut old: HashMap<u64, u32> = HashMap::new();
-        let gone = |word: &AnchorWord| !places.contains_key(word);
+        let gone = |word: &AnchorWord| !positions.contains_key(word);
         for (hash, _) in work::batched(self.hashes.iter().zip(&self.words)).filter(|(_, word)| gone(word)) {
             old.insert(*hash, 0);
         }
@@ -236,7 +236,7 @@ impl AnchorMap {
         let most = TOMBSTONES_MIN.max(TOMBSTONES_PER_LINE * self.words.len().max(words.len()));
         let over = self.tombstones.len().saturating_sub(most);
         self.tombstones.drain(..over);
-        self.earlier_texts.push_back(PastText { text: self.text, runs: runs(&self.words, &places) });
+        self.earlier_texts.push_back(PastText { text: self.text, runs: runs(&self.words, &positions) });
         let mut kept: usize = self.earlier_texts.iter().map(PastText::words).sum();
         while self.earlier_texts.len() > EARLIER_TEXTS_MAX || kept > most / 2 {
             kept -= self.earlier_texts.pop_front().map_or(0, |past| past.words());

@@ -128,19 +128,19 @@ impl Pairing<'_> {
             return;
         }
         let size = (gap.old.len() + gap.new.len()) as u64;
-        let mut places: HashMap<u64, LineOccurrences> = HashMap::with_capacity(gap.old.len());
+        let mut occurrences: HashMap<u64, LineOccurrences> = HashMap::with_capacity(gap.old.len());
         for (at, &line) in work::batched((0..).zip(&gap.old)) {
-            let place = places.entry(self.old[line as usize]).or_default();
+            let place = occurrences.entry(self.old[line as usize]).or_default();
             (place.old, place.old_at) = (place.old + 1, at);
         }
         for (at, &line) in work::batched((0..).zip(&gap.new)) {
-            let place = places.entry(self.new[line as usize]).or_default();
+            let place = occurrences.entry(self.new[line as usize]).or_default();
             (place.new, place.new_at) = (place.new + 1, at);
         }
         if work::spend_or_end(1) {
             return;
         }
-        let once = places.values().filter(|place| (place.old, place.new) == (1, 1));
+        let once = occurrences.values().filter(|place| (place.old, place.new) == (1, 1));
         let mut pairs: Vec<(u32, u32)> = once.map(|place| (place.old_at, place.new_at)).collect();
         let spent = self.work < size;
         self.work = self.work.saturating_sub(size);
@@ -149,7 +149,7 @@ impl Pairing<'_> {
                 self.keep(gap.old[old as usize] as usize, gap.new[new as usize] as usize);
             }
             if spent || !self.trim(gap, gaps) {
-                self.close(gap, &places);
+                self.close(gap, &occurrences);
             }
             return;
         }
@@ -222,9 +222,9 @@ impl Pairing<'_> {
     }
 
     /// Pairs lines that occur several times, if there are as many as before, in the same order.
-    fn close(&mut self, gap: &UnpairedLines, places: &HashMap<u64, LineOccurrences>) {
-        let old: Vec<u32> = gap.old.iter().copied().filter(|&at| is_even(places, self.old[at as usize])).collect();
-        let new: Vec<u32> = gap.new.iter().copied().filter(|&at| is_even(places, self.new[at as usize])).collect();
+    fn close(&mut self, gap: &UnpairedLines, occurrences: &HashMap<u64, LineOccurrences>) {
+        let old: Vec<u32> = gap.old.iter().copied().filter(|&at| is_even(occurrences, self.old[at as usize])).collect();
+        let new: Vec<u32> = gap.new.iter().copied().filter(|&at| is_even(occurrences, self.new[at as usize])).collect();
         if old.iter().zip(&new).all(|(&old, &new)| self.old[old as usize] == self.new[new as usize]) {
             old.iter().zip(&new).for_each(|(&old, &new)| self.keep(old as usize, new as usize));
         }
@@ -232,8 +232,8 @@ impl Pairing<'_> {
 }
 
 /// True for a line that occurs several times, equally often on both sides.
-fn is_even(places: &HashMap<u64, LineOccurrences>, hash: u64) -> bool {
-    places.get(&hash).is_some_and(|place| place.old == place.new && place.old > 1)
+fn is_even(occurrences: &HashMap<u64, LineOccurrences>, hash: u64) -> bool {
+    occurrences.get(&hash).is_some_and(|place| place.old == place.new && place.old > 1)
 }
 
 /// Returns the lines of a range that have no partner.

@@ -110,15 +110,15 @@ impl<'a> AnchorPage<'a> {
             let error = Error::new(Code::InternalBug, "Edits by words cannot be placed together with others.");
             return Err(PlacementError { error, show: None });
         };
-        let said = format!("edits[{}]", worded.index);
+        let prefix = format!("edits[{}]", worded.index);
         let place = match &worded.place {
-            AnchorTarget::Before(anchor) => LineTarget::Before(self.line_for(anchor, &said, &is_spent)?),
-            AnchorTarget::After(anchor) => LineTarget::After(self.line_for(anchor, &said, &is_spent)?),
+            AnchorTarget::Before(anchor) => LineTarget::Before(self.line_for(anchor, &prefix, &is_spent)?),
+            AnchorTarget::After(anchor) => LineTarget::After(self.line_for(anchor, &prefix, &is_spent)?),
             AnchorTarget::Lines { from, to } => {
-                let (first, last) = (self.line_for(from, &said, &is_spent)?, self.line_for(to, &said, &is_spent)?);
+                let (first, last) = (self.line_for(from, &prefix, &is_spent)?, self.line_for(to, &prefix, &is_spent)?);
                 if first > last {
                     let what =
-                        format!("{said}: {} comes after {}: a range begins with its upper line.", from.word, to.word);
+                        format!("{prefix}: {} comes after {}: a range begins with its upper line.", from.word, to.word);
                     let error =
                         Error::new(Code::CallInvalid, what).next("Swap anchor and end_anchor if that range is meant.");
                     return Err(PlacementError { error, show: Some((last, first)) });
@@ -129,7 +129,7 @@ impl<'a> AnchorPage<'a> {
         if let Some(row) = op.text.lines().find(|row| self.is_marked(row)) {
             let shown: String = row.chars().take(80).collect();
             let error =
-                Error::new(Code::CallInvalid, format!("{said}: text has the word of a line before the line itself."))
+                Error::new(Code::CallInvalid, format!("{prefix}: text has the word of a line before the line itself."))
                     .evidence(shown)
                     .next("Write new lines without words.");
             return Err(PlacementError { error, show: None });
@@ -142,21 +142,21 @@ impl<'a> AnchorPage<'a> {
             old: Vec::new(),
             cut_to: None,
             paste: None,
-            source_text: said,
+            source_text: prefix,
             source_line: 0,
         };
         Ok(Op { at: Locator::Lines(Box::new(rows)), text: op.text.clone() })
     }
 
-    /// Returns the line number of an anchor; `said` begins the message of an error.
+    /// Returns the line number of an anchor; `prefix` begins the message of an error.
     fn line_for(
         &self,
         anchor: &AnchorRef,
-        said: &str,
+        prefix: &str,
         is_spent: &impl Fn(AnchorWord) -> bool,
     ) -> Result<usize, PlacementError> {
         self.line(anchor, is_spent)
-            .map_err(|it| PlacementError { error: it.error.prefixed(&format!("{said}: ")), ..it })
+            .map_err(|it| PlacementError { error: it.error.prefixed(&format!("{prefix}: ")), ..it })
     }
 
     /// True if a row of new text is a line of the file as it was shown, with its word.
@@ -194,12 +194,12 @@ impl<'a> AnchorPage<'a> {
             return Err(PlacementError { error, show });
         };
         match &anchor.line {
-            Some(said) if *said != self.text(line) => {
+            Some(stated) if *stated != self.text(line) => {
                 let error = Error::new(
                     Code::MatchNotFound,
                     format!("{word} is a line of this file, but its text differs from what you sent."),
                 )
-                .evidence(format!("said:  {:?}\nis:    {:?}", shortened(said), shortened(self.text(line))))
+                .evidence(format!("said:  {:?}\nis:    {:?}", shortened(stated), shortened(self.text(line))))
                 .next("Send the word alone, or with the line as it is, if that line is meant.");
                 Err(PlacementError { error, show: Some((line, line)) })
             }

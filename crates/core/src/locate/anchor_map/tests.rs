@@ -26,9 +26,9 @@ fn only_unambiguous_lines_are_paired() {
         ("ab", "", ""),
     ] {
         let paired = pair(&letters(old), &letters(new));
-        let said: String =
+        let words: String =
             paired.iter().map(|&at| if at == NO_LINE { "-".to_owned() } else { at.to_string() }).collect();
-        assert_eq!(said, want, "{old} {new}");
+        assert_eq!(words, want, "{old} {new}");
     }
 }
 

@@ -74,32 +74,32 @@ pub(crate) fn between(
         let why = "The file changed since it was read, and anchors do not show what is between them.";
         return Err(drift_refusal(&search, &MatchRefusal::new(RefusalReason::Unlike, why)));
     }
-    let mut stretches = stretches(&search, anchors).map_err(|it| drift_refusal(&search, &it))?;
-    if stretches.is_empty() {
+    let mut ranges = ranges(&search, anchors).map_err(|it| drift_refusal(&search, &it))?;
+    if ranges.is_empty() {
         return Err(missing(&search, anchors));
     }
     if anchors.at.is_none() {
-        retain_likely(&search, &mut stretches);
+        retain_likely(&search, &mut ranges);
     }
-    let trial = CandidateSites {
-        places: stretches.iter().map(|it| anchored_site(&search, it)).collect(),
+    let candidates = CandidateSites {
+        places: ranges.iter().map(|it| anchored_site(&search, it)).collect(),
         ..CandidateSites::default()
     };
     let select::SelectedSites { places: chosen, note: choice } =
-        select::select(&search, Tier::Drift, trial).map_err(in_own_fields)?;
+        select::select(&search, Tier::Drift, candidates).map_err(in_own_fields)?;
     let start = chosen.first().map(|place| place.span.start());
-    let Some(stretch) = stretches.iter().find(|it| Some(search.lines().start(it.first)) == start) else {
+    let Some(range) = ranges.iter().find(|it| Some(search.lines().start(it.first)) == start) else {
         return Err(failure::not_found(&search, Tier::Drift));
     };
-    check_range(&search, stretch, anchors, settings, &chosen)?;
-    let depth = depth(&search, stretch, anchors);
-    let hit =
-        hit(&search, stretch, depth).map_err(|it| drift_refusal(&search, &it.at(stretch.first, stretch.last + 1)))?;
+    check_range(&search, range, anchors, settings, &chosen)?;
+    let depth = depth(&search, range, anchors);
+    let text_match =
+        text_match(&search, range, depth).map_err(|it| drift_refusal(&search, &it.at(range.first, range.last + 1)))?;
     let mut notes = Notes::new();
     notes.push(format!(
         "Replaced lines {} to {}, found by their first and last line.",
-        stretch.first + 1,
-        stretch.last + 1
+        range.first + 1,
+        range.last + 1
     ));
     notes.extend(choice);
     if copied {
@@ -107,43 +107,43 @@ pub(crate) fn between(
     }
     if is_files(depth) {
         notes.push(target_indent::WRITTEN_AS_IS_NOTE);
-    } else if stretch.indent.as_ref().is_some_and(|it| *it != IndentMap::Verbatim) {
+    } else if range.indent.as_ref().is_some_and(|it| *it != IndentMap::Verbatim) {
         notes.push(
             "The anchors are indented differently from the file; the new text was shifted to the file's.".to_owned(),
         );
     }
-    Ok(TextMatches { tier: Tier::Drift, matches: vec![hit], notes })
+    Ok(TextMatches { tier: Tier::Drift, matches: vec![text_match], notes })
 }
 
 /// Checks that the new text belongs to this range and is complete, and that the last line of the range is certain.
 fn check_range(
     search: &MatchSearch<'_>,
-    stretch: &AnchoredRange,
+    range: &AnchoredRange,
     anchors: &AnchorPair,
     settings: ResolveSettings,
     chosen: &[MatchSite<'_>],
 ) -> Result<()> {
     // A place that the caller names by its id was shown to it, so the id is evidence enough.
-    if stretch.kept < LIKENESS_MIN && anchors.at.is_none() {
-        return Err(unvouched(search, stretch, chosen));
+    if range.kept < LIKENESS_MIN && anchors.at.is_none() {
+        return Err(unvouched(search, range, chosen));
     }
     if !settings.omissions {
         let lines = search.lines();
-        omission::check_replacement(&search.text[lines.start(stretch.first)..lines.end(stretch.last)], search.new)?;
+        omission::check_replacement(&search.text[lines.start(range.first)..lines.end(range.last)], search.new)?;
     }
-    if !stretch.has_sure_end {
-        return Err(drift_refusal(search, &unsure_end(stretch)));
+    if !range.has_sure_end {
+        return Err(drift_refusal(search, &unsure_end(range)));
     }
     Ok(())
 }
 
 /// Keeps the places whose lines the new text repeats most. A place with nothing between the anchors is no evidence
 /// against another place.
-fn retain_likely(search: &MatchSearch<'_>, stretches: &mut Vec<AnchoredRange>) {
-    let least = stretches.iter().map(|it| it.kept).fold(0.0, f64::max) - LIKENESS_MARGIN;
-    let mut likely = stretches.iter().filter(|it| it.kept > least);
+fn retain_likely(search: &MatchSearch<'_>, ranges: &mut Vec<AnchoredRange>) {
+    let least = ranges.iter().map(|it| it.kept).fold(0.0, f64::max) - LIKENESS_MARGIN;
+    let mut likely = ranges.iter().filter(|it| it.kept > least);
     if !likely.any(|it| it.first < it.last && (it.first + 1..it.last).all(|at| is_blank(search.line(at)))) {
-        stretches.retain(|it| it.kept > least);
+        ranges.retain(|it| it.kept > least);
     }
 }
 
@@ -222,7 +222,7 @@ fn line_with_key(keys: &[u64], line: &str) -> Option<usize> {
     keys.iter().position(|key| *key == wanted)
 }
 
-fn stretches(search: &MatchSearch<'_>, anchors: &AnchorPair) -> Result<Vec<AnchoredRange>, MatchRefusal> {
+fn ranges(search: &MatchSearch<'_>, anchors: &AnchorPair) -> Result<Vec<AnchoredRange>, MatchRefusal> {
     let keys = search.run_hashes();
     let [first, last] =
         [&anchors.first, &anchors.last].map(|line| fold::normalized_hash(line, Normalization::Indentation));
@@ -326,12 +326,12 @@ fn line_weight(search: &MatchSearch<'_>, line: usize) -> usize {
     fold::count_alnum(search.line(line), 1_000).max(1)
 }
 
-fn unvouched(search: &MatchSearch<'_>, stretch: &AnchoredRange, places: &[MatchSite<'_>]) -> Error {
-    let percent = stretch.kept * 100.0;
+fn unvouched(search: &MatchSearch<'_>, range: &AnchoredRange, places: &[MatchSite<'_>]) -> Error {
+    let percent = range.kept * 100.0;
     let why = format!(
         "Between the anchors lie lines {} to {}, of which the new text has only {percent:.0} % again.",
-        stretch.first + 2,
-        stretch.last
+        range.first + 2,
+        range.last
     );
     let error = failure::no_such_place(search, Tier::Drift, &MatchRefusal::new(RefusalReason::Unlike, why), places);
     let Some(id) = places.first().map(|place| select::site_id(search, place.span)) else { return error };
@@ -342,16 +342,16 @@ fn unvouched(search: &MatchSearch<'_>, stretch: &AnchoredRange, places: &[MatchS
 }
 
 /// Creates the refusal of a range whose last line may be another one.
-fn unsure_end(stretch: &AnchoredRange) -> MatchRefusal {
+fn unsure_end(range: &AnchoredRange) -> MatchRefusal {
     let why = "Several lines below the first anchor could be the last one, and none has its indentation.";
-    MatchRefusal::new(RefusalReason::Misindent, why).at(stretch.first, stretch.last + 1)
+    MatchRefusal::new(RefusalReason::Misindent, why).at(range.first, range.last + 1)
 }
 
 /// Determines the depth for which the new text was written.
-fn depth(search: &MatchSearch<'_>, stretch: &AnchoredRange, anchors: &AnchorPair) -> Depth {
+fn depth(search: &MatchSearch<'_>, range: &AnchoredRange, anchors: &AnchorPair) -> Depth {
     let matched = [
-        MatchedLine { old: &anchors.first, file: search.line(stretch.first) },
-        MatchedLine { old: &anchors.last, file: search.line(stretch.last) },
+        MatchedLine { old: &anchors.first, file: search.line(range.first) },
+        MatchedLine { old: &anchors.last, file: search.line(range.last) },
     ];
     target_indent::target_depth(&matched, &split(search.new))
 }
@@ -360,9 +360,9 @@ fn is_files(depth: Depth) -> bool {
     matches!(depth, Depth::File | Depth::LikelyFile)
 }
 
-fn hit(search: &MatchSearch<'_>, stretch: &AnchoredRange, depth: Depth) -> Result<TextMatch, MatchRefusal> {
-    let span = span_of(search.lines(), stretch.first, stretch.last + 1);
-    let indent = match &stretch.indent {
+fn text_match(search: &MatchSearch<'_>, range: &AnchoredRange, depth: Depth) -> Result<TextMatch, MatchRefusal> {
+    let span = span_of(search.lines(), range.first, range.last + 1);
+    let indent = match &range.indent {
         _ if search.new.is_empty() || is_files(depth) => &IndentMap::Verbatim,
         Some(indent) if depth == Depth::OldText => indent,
         _ => return Err(MatchRefusal::new(RefusalReason::Misindent, target_indent::UNCLEAR_DEPTH_REASON)),

@@ -82,11 +82,11 @@ pub(super) fn uncopied_hunk(hunk: &Hunk) -> Option<Hunk> {
     }
     let mut rests =
         numbers::numbered(&added)?.rests.into_iter().map(str::to_owned).collect::<Vec<String>>().into_iter();
-    let mut meant = hunk.clone();
-    for line in meant.lines.iter_mut().filter(|line| line.kind == HunkLineKind::Added) {
+    let mut bare_hunk = hunk.clone();
+    for line in bare_hunk.lines.iter_mut().filter(|line| line.kind == HunkLineKind::Added) {
         line.text = rests.next()?;
     }
-    Some(meant)
+    Some(bare_hunk)
 }
 
 fn added(hunk: &Hunk) -> impl Iterator<Item = &HunkLine> {
@@ -116,20 +116,20 @@ fn is_copy(file: &[&str], line: &str) -> bool {
     lines.rests.first().is_some_and(|rest| !rest.trim().is_empty() && there == Some(rest))
 }
 
-/// Removes copied line numbers from lines to be inserted after line `behind`, 0 for the beginning; `None` if they have
+/// Removes copied line numbers from lines to be inserted after line `line`, 0 for the beginning; `None` if they have
 /// none.
 ///
 /// Errors: `call.invalid` for numbers without proof that they were copied.
-pub(crate) fn uncopied_insertion(base: &Snapshot, behind: usize, new: &str) -> Result<Option<String>> {
+pub(crate) fn uncopied_insertion(base: &Snapshot, line: usize, new: &str) -> Result<Option<String>> {
     let Some(lines) = copied(new) else { return Ok(None) };
     let own = split(base.text());
-    let beside = &own[behind.saturating_sub(1).min(own.len())..(behind + 1).min(own.len())];
+    let beside = &own[line.saturating_sub(1).min(own.len())..(line + 1).min(own.len())];
     if is_blank_or_numbered(&own) || beside.iter().any(|line| numbers::has_number(line)) {
         return Ok(None);
     }
     // Lines with tabs may be a table whose first column is a number.
     let suspicious = !beside.iter().any(|line| line.contains('\t'));
-    decided(base, new, &lines, Some(behind + 1), suspicious, "insert_text")
+    decided(base, new, &lines, Some(line + 1), suspicious, "insert_text")
 }
 
 /// Removes copied line numbers from rows that replace the lines `first` to `last`, or are inserted so that the first of
@@ -314,8 +314,8 @@ mod tests {
 
     #[test]
     fn inserted_lines_lose_copied_numbers() {
-        let of = |file: &str, behind: usize, new: &str| {
-            super::uncopied_insertion(&Snapshot::from_text(file), behind, new).map_err(|error| error.code())
+        let of = |file: &str, line: usize, new: &str| {
+            super::uncopied_insertion(&Snapshot::from_text(file), line, new).map_err(|error| error.code())
         };
         let stripped = Ok(Some("    third();\n".to_owned()));
         assert_eq!(of(FILE, 3, "     4\t    third();\n"), stripped);
@@ -323,14 +323,14 @@ mod tests {
         assert_eq!(of(FILE, 0, "     1\t// first\n     2\t// second\n"), Ok(Some("// first\n// second\n".to_owned())));
         // The numbers are those of another place, on more than one line.
         assert_eq!(of(FILE, 1, "7\tone\n8\ttwo\n"), Err(Code::CallInvalid));
-        for (file, behind, new) in [
+        for (file, line, new) in [
             (FILE, 3, "    third();\n"),
             (FILE, 3, "4: four\n"),
             ("1\tanna\n2\tbert\n", 2, "3\tcarl\n"),
             ("id\tname\n", 1, "2\tanna\n3\tbert\n"),
             ("", 0, "1\tanna\n2\tbert\n"),
         ] {
-            assert_eq!(of(file, behind, new), Ok(None), "{new}");
+            assert_eq!(of(file, line, new), Ok(None), "{new}");
         }
     }
 

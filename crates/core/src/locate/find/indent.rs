@@ -179,12 +179,12 @@ pub(super) fn step<'t>(lines: impl Iterator<Item = &'t str> + Clone) -> Option<S
     if indents.clone().any(|indent| indent.contains('\t')) {
         return Some("\t".to_owned());
     }
-    blanks(indents.map(str::len))
+    step_of_depths(indents.map(str::len))
 }
 
 /// Detects the step of the lines that are indented only by spaces.
-pub(super) fn step_in_blanks<'t>(lines: impl Iterator<Item = &'t str>) -> Option<String> {
-    blanks(lines.filter_map(|line| {
+pub(super) fn step_in_spaces<'t>(lines: impl Iterator<Item = &'t str>) -> Option<String> {
+    step_of_depths(lines.filter_map(|line| {
         let depth = line.bytes().take_while(|byte| *byte == b' ').count();
         match line.as_bytes().get(depth)? {
             b'\t' => None,
@@ -196,7 +196,7 @@ pub(super) fn step_in_blanks<'t>(lines: impl Iterator<Item = &'t str>) -> Option
 }
 
 /// Detects the step from depths in spaces, in the order of their lines.
-fn blanks(depths: impl Iterator<Item = usize>) -> Option<String> {
+fn step_of_depths(depths: impl Iterator<Item = usize>) -> Option<String> {
     let (mut rises, mut falls): (BTreeMap<usize, usize>, BTreeMap<usize, usize>) = Default::default();
     let (mut last, mut least) = (None, None::<usize>);
     for len in depths {
@@ -220,7 +220,7 @@ pub(super) fn pairs<'a>(lines: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<
 
 #[cfg(test)]
 mod tests {
-    use super::{INSERTED_BYTES_MAX, IndentMap, MatchRefusal, indent_of, step, step_in_blanks};
+    use super::{INSERTED_BYTES_MAX, IndentMap, MatchRefusal, indent_of, step, step_in_spaces};
     use proptest::prelude::*;
 
     fn at_depth(map: &IndentMap, line: &str) -> Result<String, MatchRefusal> {
@@ -239,7 +239,7 @@ mod tests {
         ) {
             let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
             let spaced = lines.iter().copied().filter(|line| !indent_of(line).contains('\t'));
-            prop_assert_eq!(step_in_blanks(lines.iter().copied()), step(spaced));
+            prop_assert_eq!(step_in_spaces(lines.iter().copied()), step(spaced));
         }
     }
 

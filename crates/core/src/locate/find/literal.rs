@@ -32,18 +32,18 @@ pub(crate) fn of_ops<'o>(text: &str, ops: &'o [Op]) -> Literal<'o> {
 pub(super) fn of_searches<'o>(text: &str, finds: &[Option<&'o TextQuery>]) -> Literal<'o> {
     let mut out = Literal { places: vec![None; finds.len()], needles: None };
     let present = finds.iter().enumerate().filter_map(|(nth, find)| Some((nth, (*find)?)));
-    let mut sought: Vec<(usize, &TextQuery)> = present.filter(|(_, find)| !find.old.is_empty()).collect();
-    if sought.len() < 2 {
+    let mut wanted: Vec<(usize, &TextQuery)> = present.filter(|(_, find)| !find.old.is_empty()).collect();
+    if wanted.len() < 2 {
         return out;
     }
     let short: HashSet<&str> =
-        sought.iter().map(|(_, find)| &*find.old).filter(|old| old.len() < SHORT_NEEDLE_BYTES).collect();
+        wanted.iter().map(|(_, find)| &*find.old).filter(|old| old.len() < SHORT_NEEDLE_BYTES).collect();
     if short.len() <= SHORT_NEEDLES_MAX {
-        sought.retain(|(_, find)| find.old.len() >= SHORT_NEEDLE_BYTES);
+        wanted.retain(|(_, find)| find.old.len() >= SHORT_NEEDLE_BYTES);
     }
     // Equal texts are searched for once.
     let (mut all, mut known): (Vec<&str>, HashMap<&str, usize>) = (Vec::new(), HashMap::new());
-    let needle_of: Vec<usize> = sought
+    let needle_of: Vec<usize> = wanted
         .iter()
         .map(|(_, find)| {
             *known.entry(&find.old).or_insert_with(|| {
@@ -66,7 +66,7 @@ pub(super) fn of_searches<'o>(text: &str, finds: &[Option<&'o TextQuery>]) -> Li
     for of_one in seen.chunk_by(|a, b| a.needle == b.needle) {
         places[of_one[0].needle] = of_one;
     }
-    for ((nth, find), needle) in sought.into_iter().zip(needle_of) {
+    for ((nth, find), needle) in wanted.into_iter().zip(needle_of) {
         out.places[nth] = Some(chosen(text, find, places[needle]));
     }
     out
@@ -142,8 +142,8 @@ mod tests {
             };
             let mut search = MatchSearch::new(&index, find, &op.text);
             let tier = |search: &MatchSearch<'_>| {
-                let trial = exact::run(search).ok().map(|it| it.places);
-                format!("{:?}", trial.unwrap_or_default().iter().map(|it| it.span).collect::<Vec<_>>())
+                let candidates = exact::run(search).ok().map(|it| it.places);
+                format!("{:?}", candidates.unwrap_or_default().iter().map(|it| it.span).collect::<Vec<_>>())
             };
             let alone = tier(&search) + &found(None);
             search.literal = known.as_deref();

@@ -69,7 +69,7 @@ impl<'a> MatchSite<'a> {
     pub(super) fn to_match(&self, search: &MatchSearch<'_>) -> Result<TextMatch, MatchRefusal> {
         let edits = match &self.plan {
             SitePlan::Literal(new) => return Ok(exact::whole_line_match(search, self.span, new)),
-            SitePlan::Inline(new) => return Ok(punctuation::hit(search, self.span, new)),
+            SitePlan::Inline(new) => return Ok(punctuation::carried_match(search, self.span, new)),
             SitePlan::Ready(edits) => edits.clone(),
             SitePlan::Refused(refusal) => return Err(refusal.clone()),
             SitePlan::Lines(_)

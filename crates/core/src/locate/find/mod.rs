@@ -287,8 +287,8 @@ pub(crate) fn place_hunks(
     let tolerant = settings.matching == Matching::Standard;
     let bare: Vec<Option<Hunk>> =
         hunks.iter().map(|hunk| if tolerant { copied_numbers::uncopied_hunk(hunk) } else { None }).collect();
-    let meant: Vec<&Hunk> = hunks.iter().zip(&bare).map(|(hunk, bare)| bare.as_ref().unwrap_or(hunk)).collect();
-    let mut placed = hunk::place_all(index, &meant, settings);
+    let bare_hunks: Vec<&Hunk> = hunks.iter().zip(&bare).map(|(hunk, bare)| bare.as_ref().unwrap_or(hunk)).collect();
+    let mut placed = hunk::place_all(index, &bare_hunks, settings);
     for (found, _) in placed.iter_mut().zip(&bare).filter(|(_, bare)| bare.is_some()) {
         if let Ok(found) = found {
             found.notes.push_front(Note::CopiedNumbers);
@@ -339,8 +339,8 @@ fn found_as_given(
     for row in TIERS.iter().filter(|row| row.is_open(&search, settings)) {
         reached = row.tier;
         work::spend(1 + index.text.len() / (4 * STEP_BYTES))?;
-        let trial = match (row.run)(&search) {
-            Ok(trial) => trial,
+        let candidates = match (row.run)(&search) {
+            Ok(candidates) => candidates,
             // The lines to be changed may be inside a block that is replaced as a whole, which a later tier finds.
             Err(refusal) if row.tier == Tier::Drift => {
                 refused = Some(refusal);
@@ -348,8 +348,8 @@ fn found_as_given(
             }
             Err(refusal) => return Err(failure::refused(&search, row.tier, &refusal)),
         };
-        if !trial.places.is_empty() {
-            return match settle(&search, row, trial) {
+        if !candidates.places.is_empty() {
+            return match settle(&search, row, candidates) {
                 Err(error) if error.code() == Code::EditMisindent => verbatim(&search, settings).unwrap_or(Err(error)),
                 settled => settled,
             };
@@ -359,13 +359,13 @@ fn found_as_given(
     let is_free = refused.as_ref().is_none_or(|refusal| refusal.reason == RefusalReason::Unlike);
     if is_free && row.is_open(&search, settings) && settings.matching == Matching::Standard && !settings.stale {
         work::spend(1 + index.text.len() / (4 * STEP_BYTES))?;
-        let trial = tier::spacing::run(&search);
-        if !trial.places.is_empty() {
-            return settle(&search, row, trial);
+        let candidates = tier::spacing::run(&search);
+        if !candidates.places.is_empty() {
+            return settle(&search, row, candidates);
         }
-        let trial = tier::line_breaks::run(&search);
-        if !trial.places.is_empty() {
-            return settle(&search, &LINE_BREAKS, trial);
+        let candidates = tier::line_breaks::run(&search);
+        if !candidates.places.is_empty() {
+            return settle(&search, &LINE_BREAKS, candidates);
         }
     }
     // The failure is certain only if the search was not ended early.
@@ -379,15 +379,15 @@ fn found_as_given(
 /// Returns the place that has all lines verbatim, in case another alignment would shift some of them.
 fn verbatim(search: &MatchSearch<'_>, settings: ResolveSettings) -> Option<Result<TextMatches>> {
     let row = TIERS.iter().find(|row| row.tier == Tier::Drift && row.is_open(search, settings))?;
-    let trial = tier::drift::verbatim(search).ok().filter(|trial| !trial.places.is_empty())?;
-    Some(settle(search, row, trial))
+    let candidates = tier::drift::verbatim(search).ok().filter(|candidates| !candidates.places.is_empty())?;
+    Some(settle(search, row, candidates))
 }
 
 /// Selects the occurrences that the call asked for, and computes their edits.
-fn settle(search: &MatchSearch<'_>, row: &TierRow, trial: CandidateSites<'_>) -> Result<TextMatches> {
-    within(trial.places.len(), search.new.len())?;
-    let fitted = trial.fitted;
-    let select::SelectedSites { mut places, note: choice } = select::select(search, row.tier, trial)?;
+fn settle(search: &MatchSearch<'_>, row: &TierRow, candidates: CandidateSites<'_>) -> Result<TextMatches> {
+    within(candidates.places.len(), search.new.len())?;
+    let fitted = candidates.fitted;
+    let select::SelectedSites { mut places, note: choice } = select::select(search, row.tier, candidates)?;
     if row.tier > Tier::Punctuation
         && search.find.at.is_none()
         && let Some(rival) = rivals::rival_of_places(search, &places)
@@ -413,13 +413,13 @@ fn settle(search: &MatchSearch<'_>, row: &TierRow, trial: CandidateSites<'_>) ->
             .collect();
     }
     let shifted = matches!(row.tier, Tier::IndentShift | Tier::IndentWidths);
-    let told = [
+    let optional_notes = [
         (row.note, !(fitted && shifted)),
         (target_indent::WRITTEN_AS_IS_NOTE, fitted),
         (target_indent::DOUBLED_INDENT_NOTE, doubled),
     ];
-    let told = told.into_iter().filter(|(note, is)| *is && !note.is_empty());
-    let mut notes: Notes = told.map(|(note, _)| note).collect();
+    let optional_notes = optional_notes.into_iter().filter(|(note, is)| *is && !note.is_empty());
+    let mut notes: Notes = optional_notes.map(|(note, _)| note).collect();
     if row.tier <= Tier::Punctuation {
         notes.extend(tier::exact::notes(search.text, &hits));
     }
@@ -475,7 +475,7 @@ mod tests {
         assert!(within(1, INSERTED_BYTES_MAX + 1).is_ok());
         // Counting stops once the limit is exceeded.
         let text = "a".repeat(CHANGED_PLACES_MAX + 100);
-        assert_eq!(super::tier::exact::places(&text, "a", None).len(), CHANGED_PLACES_MAX + 1);
-        assert_eq!(super::tier::exact::places(&text, "a", Some(usize::MAX)).len(), CHANGED_PLACES_MAX + 1);
+        assert_eq!(super::tier::exact::occurrences(&text, "a", None).len(), CHANGED_PLACES_MAX + 1);
+        assert_eq!(super::tier::exact::occurrences(&text, "a", Some(usize::MAX)).len(), CHANGED_PLACES_MAX + 1);
     }
 }

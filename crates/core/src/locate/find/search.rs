@@ -114,7 +114,7 @@ impl<'a> SearchIndex<'a> {
 
     /// Returns the indentation step of the file, from its lines that are indented only by spaces.
     pub(super) fn step(&self) -> Option<&str> {
-        self.step.get_or_init(|| indent::step_in_blanks(self.text.split('\n'))).as_deref()
+        self.step.get_or_init(|| indent::step_in_spaces(self.text.split('\n'))).as_deref()
     }
 
     /// The table of lines by their exact text.
@@ -147,8 +147,8 @@ impl<'a> SearchIndex<'a> {
         self.trimmed_hashes.get_or_init(|| self.keys(Normalization::BlankRuns))
     }
 
-    fn keys(&self, look: Normalization) -> Vec<u64> {
-        self.hashes(4, |line| fold::normalized_hash(line, look))
+    fn keys(&self, normalization: Normalization) -> Vec<u64> {
+        self.hashes(4, |line| fold::normalized_hash(line, normalization))
     }
 
     /// Returns a hash of each line; hashing `step_bytes` bytes is one step of work. If the work has to end, the
@@ -228,8 +228,8 @@ impl<'a> MatchSearch<'a> {
     /// Returns the lines that are equal to this one except for their indentation, at least the first `most` of them.
     pub(super) fn lines_but_for_indent(&self, line: &str, most: usize) -> Vec<usize> {
         let key = fold::normalized_hash(line, Normalization::Indentation);
-        let stands = self.index.similar_lines(line);
-        if let Some(all) = stands.as_ref().and_then(|stands| stands.all()) {
+        let similar = self.index.similar_lines(line);
+        if let Some(all) = similar.as_ref().and_then(|similar| similar.all()) {
             return all
                 .iter()
                 .copied()

@@ -24,8 +24,12 @@ pub(super) struct SelectedSites<'a> {
 }
 
 /// Selects the occurrences that the call asked for.
-pub(super) fn select<'a>(search: &MatchSearch<'a>, tier: Tier, trial: CandidateSites<'a>) -> Result<SelectedSites<'a>> {
-    let CandidateSites { mut places, number, .. } = trial;
+pub(super) fn select<'a>(
+    search: &MatchSearch<'a>,
+    tier: Tier,
+    candidates: CandidateSites<'a>,
+) -> Result<SelectedSites<'a>> {
+    let CandidateSites { mut places, number, .. } = candidates;
     if let Some(name) = &search.find.at {
         if let Some(at) = places.iter().position(|place| site_id(search, place.span) == *name) {
             return Ok(plain(vec![places.swap_remove(at)]));
@@ -37,15 +41,16 @@ pub(super) fn select<'a>(search: &MatchSearch<'a>, tier: Tier, trial: CandidateS
         ExpectedMatches::Unique if places.len() > 1 => {
             let lines: Vec<usize> = places.iter().map(|place| line_of(search, place.span)).collect();
             let by_number = number.and_then(|number| Some((number, only(&lines, |line| line == number)?)));
-            let Some((said, at)) =
+            let Some((stated, at)) =
                 by_number.or_else(|| search.find.line.and_then(|hint| Some((hint, hinted(&lines, hint)?))))
             else {
                 return Err(failure::count(search, tier, &places));
             };
             let (of, line) = (lines.len(), lines[at]);
             Ok(SelectedSites {
-                note: (line != said)
-                    .then(|| format!("Of {of} places the one at line {line} was taken: it is nearest to line {said}.")),
+                note: (line != stated).then(|| {
+                    format!("Of {of} places the one at line {line} was taken: it is nearest to line {stated}.")
+                }),
                 places: vec![places.swap_remove(at)],
             })
         }

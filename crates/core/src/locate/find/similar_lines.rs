@@ -138,8 +138,8 @@ fn add_cost(index: &SearchIndex<'_>, upto: usize) {
 pub(super) fn is_surely_absent(index: &SearchIndex<'_>, line: &str) -> bool {
     let wanted = line.trim_end_matches(SPACES_AND_TABS);
     let same = |file: &str| file.trim_end_matches(SPACES_AND_TABS) == wanted;
-    if let Some(stands) = index.cached_similar_lines(line)
-        && let Some(all) = stands.all()
+    if let Some(similar) = index.cached_similar_lines(line)
+        && let Some(all) = similar.all()
     {
         return !all.iter().any(|&at| same(index.line(at)));
     }
@@ -181,8 +181,8 @@ pub(super) fn non_ascii_lines(index: &SearchIndex<'_>) -> Option<Vec<(usize, u64
 pub(super) fn windows(search: &MatchSearch<'_>, old: &[&str]) -> Option<Vec<usize>> {
     let (count, height) = (search.lines().count(), old.len());
     for pivot in pivot_lines(old) {
-        let Some(stands) = search.index.similar_lines(old[pivot]) else { continue };
-        let Some(all) = stands.all().filter(|all| all.len().saturating_mul(height) <= COMPARED_LINES_MAX) else {
+        let Some(similar) = search.index.similar_lines(old[pivot]) else { continue };
+        let Some(all) = similar.all().filter(|all| all.len().saturating_mul(height) <= COMPARED_LINES_MAX) else {
             continue;
         };
         let starts = all.iter().filter_map(|line| line.checked_sub(pivot));
@@ -271,7 +271,7 @@ mod tests {
         old
     }
 
-    fn told(found: crate::error::Result<TextMatches>) -> String {
+    fn outcome(found: crate::error::Result<TextMatches>) -> String {
         found.map_or_else(|error| format!("{error} {:?}", error.data()), |found| format!("{found:?}"))
     }
 
@@ -292,7 +292,7 @@ mod tests {
             let (quick, plain) = (SearchIndex::new(&base), SearchIndex::plain(&base));
             let windows = |index| MatchSearch::new(index, &find, &new).wanted_windows().to_vec();
             prop_assert_eq!(windows(&quick), windows(&plain));
-            let one = |index| told(find_in(index, &find, &new, ResolveSettings::default(), None));
+            let one = |index| outcome(find_in(index, &find, &new, ResolveSettings::default(), None));
             // The search runs twice, because look-ups are cached.
             prop_assert_eq!(one(&quick), one(&plain));
             prop_assert_eq!(one(&quick), one(&plain));

@@ -69,7 +69,7 @@ impl<'s, 'a> Window<'s, 'a> {
 
     /// True for a single unseen line that opens the block of the seen lines below it, if the added lines are statements
     /// of the depth outside. Between that line and its block they would belong to neither.
-    fn opens_behind(&self, unseen: &Range<usize>, added: &[String]) -> bool {
+    fn opens_after(&self, unseen: &Range<usize>, added: &[String]) -> bool {
         let is_text = |at: &usize| !is_blank(self.search.line(*at));
         let mut filled = unseen.clone().filter(is_text);
         let (Some(opener), None) = (filled.next(), filled.next()) else { return false };
@@ -131,9 +131,9 @@ fn is_enclosed(text: &str, begin: &str, end: &str) -> bool {
 
 /// Computes the edits that apply the change from the old to the new text to the window.
 pub(super) fn write(window: &Window<'_, '_>, indent: &IndentMap, runs: bool) -> Result<Vec<TextEdit>, MatchRefusal> {
-    let PatternLines { old, new, changes: said } = window.wanted;
+    let PatternLines { old, new, changes: stated_changes } = window.wanted;
     let mut out = Vec::new();
-    for (from, to) in said.clone().unwrap_or_else(|| changes(old, new)) {
+    for (from, to) in stated_changes.clone().unwrap_or_else(|| changes(old, new)) {
         let lines = changed_lines(window, from.clone())?;
         let partners = pair_up(&old[from.clone()], &new[to.clone()]);
         let fresh = fresh_lines(window, from.clone(), to, &partners, indent, runs)?;
@@ -144,14 +144,14 @@ pub(super) fn write(window: &Window<'_, '_>, indent: &IndentMap, runs: bool) -> 
                 if !none_paired && !partners.first().is_none_or(Option::is_some) {
                     window.shown(window.after(from.start)..lines.start)?;
                 }
-                let behind = lines.end..window.before(from.end).max(lines.end);
+                let after = lines.end..window.before(from.end).max(lines.end);
                 let added = fresh.len() - partners.iter().rev().take_while(|it| it.is_none()).count().min(fresh.len());
                 if !none_paired
                     && !partners.last().is_none_or(Option::is_some)
-                    && !window.heads_next(&behind)
-                    && !window.opens_behind(&behind, &fresh[added..])
+                    && !window.heads_next(&after)
+                    && !window.opens_after(&after, &fresh[added..])
                 {
-                    window.shown(behind)?;
+                    window.shown(after)?;
                 }
                 out.extend(replaced(window, lines, &fresh));
             }

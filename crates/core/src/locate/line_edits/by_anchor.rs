@@ -56,14 +56,15 @@ impl LineEdit {
         &mut self,
         line_of: &impl Fn(AnchorWord) -> Result<usize, PlacementError>,
     ) -> Result<(), PlacementError> {
-        let told = self.describe();
+        let prefix = self.describe();
         let AnchorRange { from: first_word, to: last_word } = self.anchors;
-        let first_line = |number| line_number(line_of, &told, first_word, number);
+        let first_line = |number| line_number(line_of, &prefix, first_word, number);
         self.target = match self.target {
             LineTarget::Lines { from: first, to: last } => {
-                let (first, last) = (first_line(first)?, line_number(line_of, &told, last_word, last)?);
+                let (first, last) = (first_line(first)?, line_number(line_of, &prefix, last_word, last)?);
                 if first > last {
-                    let what = format!("{told}`{}` ends before it starts: lines {first} and {last}.", self.source_text);
+                    let what =
+                        format!("{prefix}`{}` ends before it starts: lines {first} and {last}.", self.source_text);
                     let error = Error::new(Code::CallInvalid, what).next("Name the upper line first.");
                     return Err(PlacementError { error, show: Some((last, first)) });
                 }

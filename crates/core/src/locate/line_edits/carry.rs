@@ -120,7 +120,7 @@ struct LineCounts {
 struct LineMap<'a> {
     old: VersionLines<'a>,
     new: VersionLines<'a>,
-    stretches: Vec<SharedLines>,
+    shared: Vec<SharedLines>,
     /// For each range, whether it occurs only once; `None` if this was not checked yet.
     proven: Vec<Option<bool>>,
     searches: usize,
@@ -130,18 +130,18 @@ struct LineMap<'a> {
 impl<'a> LineMap<'a> {
     fn new(seen: &'a Snapshot, now: &'a Snapshot, theirs: &ChangeSet) -> LineMap<'a> {
         let (old, new) = (VersionLines::new(seen), VersionLines::new(now));
-        let mut stretches = Vec::new();
+        let mut shared = Vec::new();
         let (mut next, mut moved) = (1, 0isize);
         for hunk in explain::hunk_headers(seen, theirs) {
             let first = hunk.old_start + usize::from(hunk.old_lines == 0);
             if next < first {
-                stretches.push(SharedLines { from: next, to: first - 1, moved });
+                shared.push(SharedLines { from: next, to: first - 1, moved });
             }
             next = first + hunk.old_lines;
             moved += hunk.new_lines.cast_signed() - hunk.old_lines.cast_signed();
         }
         if next <= old.count {
-            stretches.push(SharedLines { from: next, to: old.count, moved });
+            shared.push(SharedLines { from: next, to: old.count, moved });
         }
         let mut lines: HashMap<&str, LineCounts> = HashMap::new();
         for line in old.text.lines() {
@@ -152,43 +152,43 @@ impl<'a> LineMap<'a> {
                 seen.after += 1;
             }
         }
-        let proven = vec![None; stretches.len()];
-        LineMap { old, new, stretches, proven, searches: 0, lines }
+        let proven = vec![None; shared.len()];
+        LineMap { old, new, shared, proven, searches: 0, lines }
     }
 
     /// Returns the distance by which lines `from..=to` moved, or else the first conflicting line and the reason.
     fn moved(&mut self, from: usize, to: usize) -> Result<isize, (usize, &'static str)> {
         let count = self.old.count;
-        if self.old.is_behind(from) || from > count {
+        if self.old.is_after_end(from) || from > count {
             // The position is after the last line: it remains the end of the file.
-            return if self.old.is_behind(from) { Ok(0) } else { Err((from, "does not exist in that version")) };
+            return if self.old.is_after_end(from) { Ok(0) } else { Err((from, "does not exist in that version")) };
         }
-        if to > count && !self.old.is_behind(to) {
+        if to > count && !self.old.is_after_end(to) {
             return Err((to, "does not exist in that version"));
         }
         let to = to.min(count);
-        let at = self.stretches.partition_point(|stretch| stretch.to < from);
-        let Some(&stretch) = self.stretches.get(at).filter(|stretch| stretch.from <= from) else {
+        let at = self.shared.partition_point(|range| range.to < from);
+        let Some(&range) = self.shared.get(at).filter(|range| range.from <= from) else {
             return Err((from, "changed"));
         };
-        if stretch.to < to {
-            return Err((stretch.to + 1, "changed"));
+        if range.to < to {
+            return Err((range.to + 1, "changed"));
         }
-        let (before, behind) = (from > stretch.from, to < stretch.to);
+        let (before, after) = (from > range.from, to < range.to);
         let (first, last) = (from == 1, to == count);
         if !before && !first && self.repeated(from) {
             return Err((from - 1, "changed, and the line below it occurs more than once"));
         }
-        if !behind && !last && self.repeated(to) {
+        if !after && !last && self.repeated(to) {
             return Err((to + 1, "changed, and the line above it occurs more than once"));
         }
-        if !(before || behind || first && last) {
+        if !(before || after || first && last) {
             return Err((if first { to + 1 } else { from - 1 }, "changed, like all lines around the hunk"));
         }
-        if !self.occurs_once(at, stretch) {
+        if !self.occurs_once(at, range) {
             return Err((from, "occurs in several places with the same unchanged lines around it"));
         }
-        Ok(stretch.moved)
+        Ok(range.moved)
     }
 
     fn repeated(&self, line: usize) -> bool {
@@ -200,11 +200,11 @@ impl<'a> LineMap<'a> {
     }
 
     /// True if the range has no duplicate: one of its lines is unique, or the whole range occurs once.
-    fn occurs_once(&mut self, at: usize, stretch: SharedLines) -> bool {
+    fn occurs_once(&mut self, at: usize, range: SharedLines) -> bool {
         if let Some(proven) = self.proven[at] {
             return proven;
         }
-        let text = self.old.slice(stretch.from, stretch.to);
+        let text = self.old.slice(range.from, range.to);
         let mut proven = text.lines().any(|line| self.is_unique(line));
         if !proven && self.searches < RANGE_SEARCHES_MAX {
             self.searches += 1;

@@ -35,9 +35,13 @@ pub fn excerpt(of: &Snapshot, spans: &[(usize, usize)]) -> Excerpt {
     })
 }
 
-/// Prints lines in another format. `look` appends a line; it receives the line's number, its text and whether it was
-/// requested.
-pub fn excerpt_with(of: &Snapshot, spans: &[(usize, usize)], look: &dyn Fn(&mut String, usize, &str, bool)) -> Excerpt {
+/// Prints lines in another format. `push_row` appends a line; it receives the line's number, its text and whether it
+/// was requested.
+pub fn excerpt_with(
+    of: &Snapshot,
+    spans: &[(usize, usize)],
+    push_row: &dyn Fn(&mut String, usize, &str, bool),
+) -> Excerpt {
     let table = VersionLines::new(of);
     let mut spans: Vec<(usize, usize)> =
         spans.iter().map(|&(from, to)| (from, to.min(table.count))).filter(|(from, to)| from <= to).collect();
@@ -58,7 +62,7 @@ pub fn excerpt_with(of: &Snapshot, spans: &[(usize, usize)], look: &dyn Fn(&mut 
                 out.text.push_str("...\n");
                 return out;
             }
-            out.push(&table, line, (from..=to).contains(&line), look);
+            out.push(&table, line, (from..=to).contains(&line), push_row);
         }
         next = next.max(stop.saturating_add(1));
     }
@@ -71,16 +75,16 @@ impl Excerpt {
         table: &VersionLines<'_>,
         line: usize,
         wanted: bool,
-        look: &dyn Fn(&mut String, usize, &str, bool),
+        push_row: &dyn Fn(&mut String, usize, &str, bool),
     ) {
         let text = table.line(line);
         if let Some((at, _)) = text.char_indices().nth(ROW_CHARS_MAX) {
             self.cut |= wanted;
-            look(&mut self.text, line, &format!("{}…", &text[..at]), wanted);
+            push_row(&mut self.text, line, &format!("{}…", &text[..at]), wanted);
             return;
         }
         self.whole.push(line);
-        look(&mut self.text, line, text, wanted);
+        push_row(&mut self.text, line, text, wanted);
     }
 }
 

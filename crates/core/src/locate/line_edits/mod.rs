@@ -192,7 +192,7 @@ impl<'a> VersionLines<'a> {
     }
 
     /// True for the number of the line after the last one, if the text ends with a line end or is empty.
-    fn is_behind(&self, line: usize) -> bool {
+    fn is_after_end(&self, line: usize) -> bool {
         !self.open && line == self.count + 1
     }
 

@@ -118,11 +118,11 @@ fn site(table: &VersionLines<'_>, op: usize, rows: &LineEdit, text: &str) -> Res
         LineTarget::Before(line) if line <= last => (line, InsertClass::Before, 0),
         LineTarget::After(line) if line <= last => (line, InsertClass::After, 0),
         LineTarget::Before(line) | LineTarget::After(line) => {
-            behind(table, rows, line, &mut notes)?;
+            accept_end_of_file(table, rows, line, &mut notes)?;
             (last, InsertClass::Tail, 0)
         }
         LineTarget::Lines { from, to } if from > last => {
-            behind(table, rows, to, &mut notes)?;
+            accept_end_of_file(table, rows, to, &mut notes)?;
             if text.is_empty() {
                 return Ok(None);
             }
@@ -130,7 +130,7 @@ fn site(table: &VersionLines<'_>, op: usize, rows: &LineEdit, text: &str) -> Res
         }
         LineTarget::Lines { from, to } => {
             if to > last {
-                if !table.is_behind(to) {
+                if !table.is_after_end(to) {
                     return Err(table.missing(rows, to));
                 }
                 notes.push(format!("The file has {last} lines; the range was taken to end there."));
@@ -159,8 +159,8 @@ pub(super) fn unknown_words(rows: &LineEdit) -> Error {
 }
 
 /// Accepts the number after the last line as the end of the file; any larger number is an error.
-fn behind(table: &VersionLines<'_>, rows: &LineEdit, line: usize, notes: &mut Notes) -> Result<()> {
-    if !table.is_behind(line) {
+fn accept_end_of_file(table: &VersionLines<'_>, rows: &LineEdit, line: usize, notes: &mut Notes) -> Result<()> {
+    if !table.is_after_end(line) {
         return Err(table.missing(rows, line));
     }
     notes.push(format!("The file has {} lines; line {line} was taken as its end.", table.count));
@@ -252,12 +252,12 @@ fn without_overlaps(
 }
 
 fn taken(table: &VersionLines<'_>, early: &Op, late: &Op, line: usize) -> Error {
-    let (early, told, at) = match (of(early), of(late)) {
+    let (early, described, at) = match (of(early), of(late)) {
         (Some(early), Some(late)) => (early.source_line, late.describe(), late.source_line),
         _ => (0, String::new(), 0),
     };
     let what = format!(
-        "{told}anchor line {line} is already targeted by another hunk on line {early}. Issue ONE hunk per range; payload is only the final desired content, never a before/after pair."
+        "{described}anchor line {line} is already targeted by another hunk on line {early}. Issue ONE hunk per range; payload is only the final desired content, never a before/after pair."
     );
     Error::new(Code::EditOverlap, what)
         .evidence(rows_shown(table, line, line))
@@ -355,9 +355,9 @@ fn written(
         let lines = Span::new(group.start, group.end);
         edits = resolve::difference(table.text, lines, &group.text);
         // The read span preserves the order of texts written at one offset when they are trimmed to what differs.
-        let claim = base.raw_span(lines);
+        let read_span = base.raw_span(lines);
         for edit in &edits {
-            splices.push(resolve::splice(base, edit, index)?.with_read_span(claim));
+            splices.push(resolve::splice(base, edit, index)?.with_read_span(read_span));
         }
     }
     let hits = vec![TextMatch { span, edits }];

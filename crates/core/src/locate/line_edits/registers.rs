@@ -94,11 +94,11 @@ impl Registers {
         self.cuts += 1;
     }
 
-    fn get(&mut self, register: &Register, told: &str) -> Result<Option<String>> {
+    fn get(&mut self, register: &Register, prefix: &str) -> Result<Option<String>> {
         let Some(name) = &register.0 else {
             if self.cuts > 1 {
                 let what = format!(
-                    "{told}{} unlabelled cuts precede this `PUT`, so it is not clear which one is meant.",
+                    "{prefix}{} unlabelled cuts precede this `PUT`, so it is not clear which one is meant.",
                     self.cuts
                 );
                 return Err(
@@ -108,7 +108,7 @@ impl Registers {
             self.cuts = 0;
             let Some(text) = &self.anonymous else {
                 let what = format!(
-                    "{told}Nothing to paste: no unlabeled `CUT` precedes this `PUT` in this call, and the anonymous register never carries across calls."
+                    "{prefix}Nothing to paste: no unlabeled `CUT` precedes this `PUT` in this call, and the anonymous register never carries across calls."
                 );
                 return Err(Error::new(Code::EditUnparsable, what).next("Put `CUT N.=M` above it, use named registers (`CUT … @name`, then `PUT … @name`) across calls, or write `:` and `+TEXT` rows if new text was meant."));
             };
@@ -118,8 +118,8 @@ impl Registers {
     }
 }
 
-fn empty_over_lines(register: &Register, told: &str) -> Error {
+fn empty_over_lines(register: &Register, prefix: &str) -> Error {
     let name = register.0.as_deref().unwrap_or_default();
-    let what = format!("{told}`@{name}` is empty, so putting it over lines would only remove them.");
+    let what = format!("{prefix}`@{name}` is empty, so putting it over lines would only remove them.");
     Error::new(Code::EditUnparsable, what).next("Cut something into it first, or use `CUT` to remove the lines.")
 }

@@ -69,9 +69,9 @@ fn insertions_keep_their_order_around_a_range() {
     ];
     let wanted = "head\nbefore1\na\nbefore2\nnew\nbefore3\nafter3\nafter4\nbefore5\ne\ntail\n";
     assert_eq!(edited("a\nb\nc\nd\ne\n", &all).unwrap(), wanted);
-    let mut turned = all.to_vec();
-    turned.reverse();
-    assert_eq!(edited("a\nb\nc\nd\ne\n", &turned).unwrap(), wanted);
+    let mut reversed = all.to_vec();
+    reversed.reverse();
+    assert_eq!(edited("a\nb\nc\nd\ne\n", &reversed).unwrap(), wanted);
     assert_eq!(edited("a\nb\nc\nd\ne", &all).unwrap(), wanted.trim_end());
 }
 
@@ -151,22 +151,22 @@ fn expected_lines_are_checked() {
 #[test]
 fn likely_miscounts_are_reported() {
     let base = "head();\nb\nc\ntail();\n";
-    let told = notes(base, &[op(LineTarget::Head, "x\ny\n"), lines(2, 3, "head();\nB\nC\ntail();\n")]);
-    assert!(told.contains("just above the range 2..3") && told.contains("delete line 4 of"), "{told}");
-    assert!(told.contains("just below the range 2..3") && told.contains("delete line 7 of"), "{told}");
+    let notes_of = notes(base, &[op(LineTarget::Head, "x\ny\n"), lines(2, 3, "head();\nB\nC\ntail();\n")]);
+    assert!(notes_of.contains("just above the range 2..3") && notes_of.contains("delete line 4 of"), "{notes_of}");
+    assert!(notes_of.contains("just below the range 2..3") && notes_of.contains("delete line 7 of"), "{notes_of}");
     assert_eq!(notes(base, &[lines(2, 3, "B\nC\n")]), "");
     let error = edited("a\nb\nc\nd\ne\n", &[lines(2, 4, "B\ne\n")]).unwrap_err();
     assert!(error.message().contains("too short"), "{error}");
     assert!(edited("a\nb\nc\nd\n}\n", &[lines(2, 4, "B\n}\n")]).is_ok());
-    let told = notes("f {\n  a\n  }\n}\n", &[op(LineTarget::After(2), "x\n")]);
-    assert!(told.contains("line 4 of the file closes"), "{told}");
+    let notes_of = notes("f {\n  a\n  }\n}\n", &[op(LineTarget::After(2), "x\n")]);
+    assert!(notes_of.contains("line 4 of the file closes"), "{notes_of}");
 }
 
 #[test]
 fn placeholder_does_not_replace_lines() {
     let base = "fn a() {\n  one();\n  two();\n}\n";
-    let left_out = lines(1, 4, "fn a() {\n  // ... existing code ...\n  three();\n  four();\n}\n");
-    let error = edited(base, &[left_out]).unwrap_err();
+    let omission = lines(1, 4, "fn a() {\n  // ... existing code ...\n  three();\n  four();\n}\n");
+    let error = edited(base, &[omission]).unwrap_err();
     assert_eq!(error.code(), Code::EditOmission, "{error}");
     assert!(edited(base, &[lines(2, 2, "  f(...xs);\n")]).is_ok());
 }

@@ -97,12 +97,12 @@ fn moved(ways: &CellMap<'_, '_>, edit: &CellEdit, text: &str) -> Result<Option<C
     let bare = |error| (error, None);
     if edit.act == CellAction::Insert {
         // The number of an insertion means the position after the preceding cell.
-        let behind = match name {
+        let after = match name {
             CellName::Number(0) => return Ok(Some(CellName::Number(0))),
             CellName::Number(number) => seen.find(&CellName::Number(number - 1)).map_err(bare)?,
             CellName::Id(_) => seen.find(name).map_err(bare)?,
         };
-        let to = ways.to(behind).ok_or_else(|| lost(seen, behind))?;
+        let to = ways.to(after).ok_or_else(|| lost(seen, after))?;
         return Ok(Some(CellName::Number(to + 1)));
     }
     let at = seen.find(name).map_err(bare)?;
@@ -112,8 +112,8 @@ fn moved(ways: &CellMap<'_, '_>, edit: &CellEdit, text: &str) -> Result<Option<C
         && now.source(is) == text
         && edit.kind.is_none_or(|kind| now.kind(is) == Some(kind));
     if !done && (seen.source(then) != now.source(is) || seen.kind_name(then) != now.kind_name(is)) {
-        let told = format!("Cell {at} was changed since; it is {} now:\n{}", describe(now, is, to), now.source(is));
-        return Err((changed(told), Some(to)));
+        let change = format!("Cell {at} was changed since; it is {} now:\n{}", describe(now, is, to), now.source(is));
+        return Err((changed(change), Some(to)));
     }
     Ok(Some(CellName::Number(to)))
 }

@@ -8,18 +8,18 @@ use crate::text::span::Span;
 /// The members of one cell, and the text between them.
 pub(super) struct CellMembers {
     pub(super) members: Vec<JsonMember>,
-    pub(super) blanks: String,
+    pub(super) spacing: String,
 }
 
 impl CellMembers {
     /// Returns the members of a cell; `between` is the usual text between two of them.
     pub(super) fn of(text: &str, cell: &Cell, between: &str) -> CellMembers {
         let members: Vec<JsonMember> = json::members(text, cell.span).collect();
-        let blanks = match &*members {
+        let spacing = match &*members {
             [first, second, ..] => text[first.value.end()..second.key.start()].to_owned(),
             _ => between.to_owned(),
         };
-        CellMembers { members, blanks }
+        CellMembers { members, spacing }
     }
 
     /// Removes members by the spans of their values, each with one separator. At least one member remains.

@@ -31,7 +31,7 @@ pub(super) fn check(text: &str) -> Result<(), JsonFault> {
     let bytes = text.as_bytes();
     let (mut open, mut next, mut at) = (Vec::new(), ExpectedJson::Value, 0);
     loop {
-        at = skip_blanks(bytes, at);
+        at = skip_whitespace(bytes, at);
         let Some(&byte) = bytes.get(at) else {
             return if next == ExpectedJson::Nothing {
                 Ok(())
@@ -59,7 +59,7 @@ pub(super) fn check(text: &str) -> Result<(), JsonFault> {
                 return json_fault(at, "a comma or the end of the list or object is missing");
             }
             (ExpectedJson::Key | ExpectedJson::KeyOrEnd, b'"') => {
-                let colon = skip_blanks(bytes, string(bytes, at)?);
+                let colon = skip_whitespace(bytes, string(bytes, at)?);
                 if bytes.get(colon) != Some(&b':') {
                     return json_fault(colon, "a colon is missing");
                 }
@@ -91,7 +91,7 @@ fn json_fault<T>(at: usize, what: &'static str) -> Result<T, JsonFault> {
     Err(JsonFault { at, what })
 }
 
-pub(super) fn skip_blanks(bytes: &[u8], mut at: usize) -> usize {
+pub(super) fn skip_whitespace(bytes: &[u8], mut at: usize) -> usize {
     while matches!(bytes.get(at), Some(b' ' | b'\t' | b'\n' | b'\r')) {
         at += 1;
     }
@@ -197,12 +197,12 @@ pub(super) fn members(text: &str, span: Span) -> impl Iterator<Item = JsonMember
     let bytes = &text.as_bytes()[..span.end()];
     let mut at = if bytes.get(span.start()) == Some(&b'{') { span.start() + 1 } else { span.end() };
     core::iter::from_fn(move || {
-        let start = skip_blanks(bytes, at);
+        let start = skip_whitespace(bytes, at);
         (bytes.get(start) == Some(&b'"')).then_some(())?;
         let key = Span::new(start, value_end(bytes, start));
-        let start = skip_blanks(bytes, skip_blanks(bytes, key.end()) + 1);
+        let start = skip_whitespace(bytes, skip_whitespace(bytes, key.end()) + 1);
         let value = Span::new(start.min(bytes.len()), value_end(bytes, start));
-        at = skip_blanks(bytes, value.end()) + 1;
+        at = skip_whitespace(bytes, value.end()) + 1;
         Some(JsonMember { key, value })
     })
 }
@@ -212,10 +212,10 @@ pub(super) fn items(text: &str, span: Span) -> impl Iterator<Item = Span> {
     let bytes = &text.as_bytes()[..span.end()];
     let mut at = if bytes.get(span.start()) == Some(&b'[') { span.start() + 1 } else { span.end() };
     core::iter::from_fn(move || {
-        let start = skip_blanks(bytes, at);
+        let start = skip_whitespace(bytes, at);
         bytes.get(start).filter(|&&byte| byte != b']')?;
         let item = Span::new(start, value_end(bytes, start));
-        at = skip_blanks(bytes, item.end()) + 1;
+        at = skip_whitespace(bytes, item.end()) + 1;
         Some(item)
     })
 }
@@ -354,9 +354,9 @@ mod tests {
     fn members_are_located() {
         let text = " {\"a\" : [1 , {\"b\":2}, \"],\"] ,\n\"\\u0062\":-1e5}\n";
         let found: Vec<_> = members(text, all(text)).collect();
-        let told: Vec<_> =
+        let pairs: Vec<_> =
             found.iter().map(|it| (string_value(text, it.key).unwrap(), &text[it.value.range()])).collect();
-        assert_eq!(told, [("a".into(), "[1 , {\"b\":2}, \"],\"]"), ("b".into(), "-1e5")]);
+        assert_eq!(pairs, [("a".into(), "[1 , {\"b\":2}, \"],\"]"), ("b".into(), "-1e5")]);
         let list: Vec<_> = items(text, found[0].value).map(|it| &text[it.range()]).collect();
         assert_eq!(list, ["1", "{\"b\":2}", "\"],\""]);
         assert_eq!(members("[]", Span::new(0, 2)).count() + items("[ ]", Span::new(0, 3)).count(), 0);

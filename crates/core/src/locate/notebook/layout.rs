@@ -133,7 +133,7 @@ impl NotebookLayout {
         NotebookLayout::source(source, true, &known, own.as_ref().unwrap_or(&self.lines), ascii)
     }
 
-    fn source(source: &str, listed: bool, known: &HashMap<&str, &str>, blanks: &ListSpacing, ascii: bool) -> String {
+    fn source(source: &str, listed: bool, known: &HashMap<&str, &str>, spacing: &ListSpacing, ascii: bool) -> String {
         let mut out = String::with_capacity(source.len() + source.len() / 8 + 16);
         if !listed {
             json::quote(&mut out, source, ascii);
@@ -141,14 +141,14 @@ impl NotebookLayout {
         }
         out.push('[');
         for (nth, line) in source.split_inclusive('\n').enumerate() {
-            out.push_str(if nth == 0 { &blanks.open } else { &blanks.between });
+            out.push_str(if nth == 0 { &spacing.open } else { &spacing.between });
             match known.get(line) {
                 Some(token) => out.push_str(token),
                 None => json::quote(&mut out, line, ascii),
             }
         }
         if !source.is_empty() {
-            out.push_str(&blanks.close);
+            out.push_str(&spacing.close);
         }
         out.push(']');
         out
@@ -210,8 +210,10 @@ pub(super) struct CellTemplate<'a> {
 pub(super) fn order(text: &str, like: &Cell) -> Vec<&'static str> {
     let mut names: Vec<&'static str> = Vec::with_capacity(JUPYTER_MEMBER_ORDER.len());
     for member in json::members(text, like.span) {
-        let said = json::string_value(text, member.key).unwrap_or_default();
-        if let Some(name) = JUPYTER_MEMBER_ORDER.iter().copied().find(|name| *name == said && !names.contains(name)) {
+        let name_text = json::string_value(text, member.key).unwrap_or_default();
+        if let Some(name) =
+            JUPYTER_MEMBER_ORDER.iter().copied().find(|name| *name == name_text && !names.contains(name))
+        {
             names.push(name);
         }
     }

@@ -182,7 +182,7 @@ impl<'t> Notebook<'t> {
                 )
                 .fact("line", line));
         }
-        let root = Span::new(json::skip_blanks(text.as_bytes(), 0), text.trim_end().len());
+        let root = Span::new(json::skip_whitespace(text.as_bytes(), 0), text.trim_end().len());
         let mut found: HashMap<&'static str, Span> = HashMap::new();
         for JsonMember { key, value } in json::members(text, root) {
             let Some(key) = json::string_value(text, key) else { continue };

@@ -51,8 +51,8 @@ impl<'t> Notebook<'t> {
 
     fn output(&self, span: Span, chars: usize) -> CellOutput {
         let member =
-            |name: &str| json::members(self.text, span).find(|it| self.said(it.key) == name).map(|it| it.value);
-        let word = |name: &str| member(name).map(|value| self.said(value)).unwrap_or_default();
+            |name: &str| json::members(self.text, span).find(|it| self.string_at(it.key) == name).map(|it| it.value);
+        let word = |name: &str| member(name).map(|value| self.string_at(value)).unwrap_or_default();
         let kind = word("output_type").into_owned();
         let shown = match &*kind {
             "stream" => member("text").and_then(|text| self.shown(text, chars)).into_iter().collect(),
@@ -61,7 +61,7 @@ impl<'t> Notebook<'t> {
                 let lines = member("traceback").into_iter().flat_map(|list| json::items(self.text, list));
                 let mut text = String::new();
                 for line in lines {
-                    text.push_str(&self.said(line));
+                    text.push_str(&self.string_at(line));
                     text.push('\n');
                     if text.len() > chars.saturating_mul(8) {
                         break;
@@ -80,7 +80,7 @@ impl<'t> Notebook<'t> {
         let mut best: Option<(usize, Span)> = None;
         let (mut images, mut others) = (Vec::new(), Vec::new());
         for JsonMember { key, value } in json::members(self.text, data).take(50) {
-            let key = self.said(key);
+            let key = self.string_at(key);
             let text = TEXT_MEDIA_TYPES.iter().position(|name| *name == key);
             if let Some(image) = IMAGE_MEDIA_TYPES.iter().copied().find(|name| *name == key) {
                 images.push(OutputPart::Image(image, value));
@@ -99,7 +99,7 @@ impl<'t> Notebook<'t> {
         Some(cut(&plain(&json::joined_strings(self.text, value, usize::MAX)?), chars))
     }
 
-    fn said(&self, span: Span) -> Cow<'t, str> {
+    fn string_at(&self, span: Span) -> Cow<'t, str> {
         json::string_value(self.text, span).unwrap_or_default()
     }
 }

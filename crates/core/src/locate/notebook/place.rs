@@ -75,8 +75,8 @@ impl CellTemplates {
 
 /// Returns the last of the cells before a gap, or the first one.
 fn cell_before(gap: usize, cells: &[usize]) -> Option<usize> {
-    let behind = cells.partition_point(|&cell| cell < gap);
-    cells.get(behind.saturating_sub(1)).copied()
+    let before = cells.partition_point(|&cell| cell < gap);
+    cells.get(before.saturating_sub(1)).copied()
 }
 
 /// The text edits of an operation, and its notes.
@@ -213,9 +213,9 @@ impl<'a> CellEditor<'a> {
             (CellTarget::Gap(at), _) => self.inserted(at, nth, &op.text, edit)?,
         };
         let number = u32::try_from(nth).unwrap_or(u32::MAX);
-        let claim = self.base.raw_span(written.read_span);
+        let read_span = self.base.raw_span(written.read_span);
         let splices: Result<Vec<Splice>> =
-            written.edits.iter().map(|edit| Ok(splice(self.base, edit, number)?.with_read_span(claim))).collect();
+            written.edits.iter().map(|edit| Ok(splice(self.base, edit, number)?.with_read_span(read_span))).collect();
         let hits = vec![TextMatch { span: written.old, edits: written.edits }];
         Ok(PlacedOp {
             found: TextMatches { tier: Tier::Exact, matches: hits, notes: written.notes },
@@ -272,27 +272,27 @@ impl<'a> CellEditor<'a> {
             (None, None) => self.among_none(nth, &text),
         };
         // Several cells inserted at one point are in the order of their gaps.
-        let claim = span.hull(Span::at(self.start(gap)));
+        let read_span = span.hull(Span::at(self.start(gap)));
         let rank = self.inserted.partition_point(|&other| other < (gap, nth));
         let number = rank + self.remaining[gap];
         let id = id.map_or(String::new(), |id| format!(", with the id `{id}`"));
         let notes = Notes::from(vec![format!("the new {} cell is number {number}{id}.", kind.name())]);
-        Ok(CellWrite { edits: vec![TextEdit { span, text }], read_span: claim, old: span, notes })
+        Ok(CellWrite { edits: vec![TextEdit { span, text }], read_span, old: span, notes })
     }
 
     /// Returns the span and text of a new cell in a notebook of which no cell is kept.
     fn among_none(&self, nth: usize, text: &str) -> (Span, String) {
         let first = self.inserted.first().is_some_and(|&(_, first)| first == nth);
         let last = self.inserted.last().is_some_and(|&(_, last)| last == nth);
-        let blanks = &self.layout.cells;
-        let lead = if first { "" } else { &*blanks.between };
+        let spacing = &self.layout.cells;
+        let lead = if first { "" } else { &*spacing.between };
         if !self.notebook.cells.is_empty() {
             return (Span::at(self.start(0)), format!("{lead}{text}"));
         }
         let inside = Span::new(self.notebook.list.start() + 1, self.notebook.list.end() - 1);
         let span = if first { inside } else { Span::at(inside.end()) };
-        let lead = if first { &*blanks.open } else { lead };
-        let tail = if last { &*blanks.close } else { "" };
+        let lead = if first { &*spacing.open } else { lead };
+        let tail = if last { &*spacing.close } else { "" };
         (span, format!("{lead}{text}{tail}"))
     }
 
@@ -302,8 +302,8 @@ impl<'a> CellEditor<'a> {
             return None;
         }
         let version = self.base.id().to_bytes();
-        for trial in 0u64.. {
-            let made = ContentId::of_pieces([&version[..], &(nth as u64).to_be_bytes(), &trial.to_be_bytes()]);
+        for attempt in 0u64.. {
+            let made = ContentId::of_pieces([&version[..], &(nth as u64).to_be_bytes(), &attempt.to_be_bytes()]);
             let id = made.tag().to_string();
             if self.ids.insert(id.clone()) {
                 return Some(id);
@@ -337,7 +337,7 @@ impl<'a> CellEditor<'a> {
             return Ok(written);
         }
         if let Some(kind) = kind {
-            self.turn(at, cell, kind, &between, &mut written)?;
+            self.change_type(at, cell, kind, &between, &mut written)?;
         }
         if kind.is_none() && edit.clear != Some(false) && notebook.kind(cell) == Some(CellType::Code) {
             written.notes.extend(self.clear(cell, &mut written.edits));
@@ -363,7 +363,7 @@ impl<'a> CellEditor<'a> {
 
     /// Changes the type of a cell: removes members that only the old type has, and adds those that the new type
     /// requires.
-    fn turn(
+    fn change_type(
         &self,
         at: usize,
         cell: &Cell,
@@ -395,7 +395,7 @@ impl<'a> CellEditor<'a> {
         written.edits.extend(between.without(&going));
         for (has, name, value) in coming {
             if has.is_none() {
-                let text = self.layout.member(&between.blanks, name, value);
+                let text = self.layout.member(&between.spacing, name, value);
                 written.edits.push(TextEdit { span: Span::at(named.end()), text });
             }
         }

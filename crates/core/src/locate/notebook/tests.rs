@@ -160,10 +160,10 @@ fn escapes_and_single_string_sources_are_kept() {
 
 #[test]
 fn changed_cell_type_adjusts_the_other_members() {
-    let turned = edited(JUPYTER, &[op(id("calc"), CellAction::Replace, Some(CellType::Markdown), "*x*")]).unwrap();
-    let cell = &serde_json::from_str::<Value>(&turned).unwrap()["cells"][1];
+    let converted = edited(JUPYTER, &[op(id("calc"), CellAction::Replace, Some(CellType::Markdown), "*x*")]).unwrap();
+    let cell = &serde_json::from_str::<Value>(&converted).unwrap()["cells"][1];
     assert_eq!(*cell, json!({"cell_type": "markdown", "id": "calc", "metadata": {"tags": []}, "source": ["*x*"]}));
-    let back = edited(&turned, &[op(id("calc"), CellAction::Replace, Some(CellType::Code), "*x*")]).unwrap();
+    let back = edited(&converted, &[op(id("calc"), CellAction::Replace, Some(CellType::Code), "*x*")]).unwrap();
     let cell = &serde_json::from_str::<Value>(&back).unwrap()["cells"][1];
     let expected = json!({"cell_type": "code", "execution_count": null, "outputs": [], "id": "calc", "metadata": {"tags": []}, "source": ["*x*"]});
     assert_eq!(*cell, expected);
@@ -241,7 +241,7 @@ fn moved_cell_is_recognized() {
 
 /// The style in which a notebook is written.
 #[derive(Clone, Debug)]
-struct Hand {
+struct NotebookStyle {
     indent: usize,
     listed: bool,
     ascii: bool,
@@ -252,20 +252,13 @@ struct Hand {
     reversed: bool,
 }
 
-fn hand() -> impl Strategy<Value = Hand> {
-    (0usize..5, any::<[bool; 7]>()).prop_map(|(indent, [listed, ascii, crlf, mark, ids, tail, reversed])| Hand {
-        indent,
-        listed,
-        ascii,
-        crlf,
-        mark,
-        ids,
-        tail,
-        reversed,
+fn style() -> impl Strategy<Value = NotebookStyle> {
+    (0usize..5, any::<[bool; 7]>()).prop_map(|(indent, [listed, ascii, crlf, mark, ids, tail, reversed])| {
+        NotebookStyle { indent, listed, ascii, crlf, mark, ids, tail, reversed }
     })
 }
 
-impl Hand {
+impl NotebookStyle {
     fn cell(&self, (kind, source): (u8, &str), nth: usize) -> Value {
         let kind = ["code", "markdown", "raw"][usize::from(kind % 3)];
         let source = if self.listed { source.split_inclusive('\n').collect() } else { Value::from(source) };
@@ -349,7 +342,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
     #[test]
     fn only_named_cells_change(
-        hand in hand(),
+        style in style(),
         cells in proptest::collection::vec((0u8..3, "[a-c\\\\\"é😀\t\n]{0,8}"), 0..6),
         edits in proptest::collection::vec((0usize..7, 0u8..4, 0u8..3, "[a-c\\\\\"é😀\t\n]{0,8}"), 1..6),
     ) {
@@ -364,7 +357,7 @@ proptest! {
                 _ => {}
             }
         }
-        let raw = hand.write(&cells);
+        let raw = style.write(&cells);
         let base = Snapshot::open(raw.clone(), None).unwrap();
         let resolved = match resolve(&base, &ops, OpOrder::Together, ResolveSettings::default()) {
             Ok(resolved) => resolved,
@@ -381,7 +374,7 @@ proptest! {
         let mut ids = std::collections::HashSet::new();
         for (cell, (from, source)) in now.cells().iter().zip(&expected) {
             prop_assert_eq!(&now.source(cell), source);
-            prop_assert_eq!(now.id(cell).is_some(), hand.ids);
+            prop_assert_eq!(now.id(cell).is_some(), style.ids);
             prop_assert!(now.id(cell).is_none_or(|id| ids.insert(id)));
             if let Some(from) = from {
                 prop_assert_eq!(&after.text()[cell.span.range()], &base.text()[then.cells()[*from].span.range()]);
@@ -392,8 +385,8 @@ proptest! {
         // The text before and after the list of cells is unchanged.
         prop_assert_eq!(&base.text()[..=then.list.start()], &after.text()[..=now.list.start()]);
         prop_assert_eq!(&base.text()[then.list.end() - 1..], &after.text()[now.list.end() - 1..]);
-        prop_assert!(after.raw().windows(2).all(|pair| pair[1] != b'\n' || (pair[0] == b'\r') == hand.crlf || hand.indent == 0 && !hand.tail));
-        prop_assert!(!hand.ascii || !then.text.contains("\\u") || now.text.is_ascii());
+        prop_assert!(after.raw().windows(2).all(|pair| pair[1] != b'\n' || (pair[0] == b'\r') == style.crlf || style.indent == 0 && !style.tail));
+        prop_assert!(!style.ascii || !then.text.contains("\\u") || now.text.is_ascii());
     }
 
     #[test]

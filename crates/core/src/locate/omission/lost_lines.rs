@@ -53,7 +53,7 @@ pub(super) fn remarks<'a>(old: &str, new: &'a str, omits: bool) -> Vec<(usize, &
     let remarks = counted.filter(|&(at, kind)| {
         // One line less, and what may be a heading is one.
         let least = if kind == RemarkKind::Omission { 1 } else { 2 };
-        let is_new = !texts.places.contains_key(lines[at].trim());
+        let is_new = !texts.positions.contains_key(lines[at].trim());
         let (gone, fresh) = texts.gone_and_fresh(at);
         !fenced[at] && is_alone(&lines, at) && is_new && gone >= least && gone > fresh
     });
@@ -80,7 +80,7 @@ struct ComparedTexts<'a> {
     /// lacks.
     lost_before: Vec<usize>,
     /// The positions of each line of the old text.
-    places: HashMap<&'a str, Vec<usize>>,
+    positions: HashMap<&'a str, Vec<usize>>,
 }
 
 impl<'a> ComparedTexts<'a> {
@@ -95,11 +95,11 @@ impl<'a> ComparedTexts<'a> {
             *count += usize::from(!work::spend_or_end(1) && is_lost(line));
             Some(*count)
         });
-        ComparedTexts { lines, lost_before: core::iter::once(0).chain(counts).collect(), places: places(&old) }
+        ComparedTexts { lines, lost_before: core::iter::once(0).chain(counts).collect(), positions: positions(&old) }
     }
 }
 
-fn places<'a>(lines: &[&'a str]) -> HashMap<&'a str, Vec<usize>> {
+fn positions<'a>(lines: &[&'a str]) -> HashMap<&'a str, Vec<usize>> {
     let mut out: HashMap<&str, Vec<usize>> = HashMap::new();
     let filled = lines.iter().enumerate().filter(|(_, line)| !line.is_empty());
     for (at, line) in filled.take_while(|_| !work::spend_or_end(1)) {
@@ -125,7 +125,7 @@ impl ComparedTexts<'_> {
     /// document. If the old text has several lines in the body of the definition, dots are not meant as a stub.
     fn is_code(&self, at: usize) -> bool {
         let line = self.lines[at];
-        let is_old = self.places.contains_key(line.trim());
+        let is_old = self.positions.contains_key(line.trim());
         if is_old || !matches!(line.trim(), "..." | "…") {
             return is_old;
         }
@@ -182,7 +182,10 @@ impl ComparedTexts<'_> {
     fn above(&self, at: usize) -> Option<(usize, usize)> {
         let near = self.lines[..at].iter().rev().take(EXAMINED_LINES);
         let lines = near.map(|line| line.trim()).filter(|line| has_words(line));
-        lines.take(CONTEXT_LINES).enumerate().find_map(|(fresh, line)| Some((*self.places.get(line)?.first()?, fresh)))
+        lines
+            .take(CONTEXT_LINES)
+            .enumerate()
+            .find_map(|(fresh, line)| Some((*self.positions.get(line)?.first()?, fresh)))
     }
 
     /// Returns the old position, at least `first`, of the nearest common line below, and the number of new lines in
@@ -195,8 +198,8 @@ impl ComparedTexts<'_> {
 
     /// Returns the first position of a line from another position on.
     fn place_from(&self, first: usize, line: &str) -> Option<usize> {
-        let places = self.places.get(line)?;
-        places.get(places.partition_point(|place| *place < first)).copied()
+        let positions = self.positions.get(line)?;
+        positions.get(positions.partition_point(|place| *place < first)).copied()
     }
 }
 

@@ -50,20 +50,20 @@ pub(super) fn kind(line: &str) -> Option<RemarkKind> {
     }
     if let Some(quoted) = quoted(line) {
         let documents = line.starts_with(['"', '\'']) && line.ends_with(&line[..1].repeat(3));
-        return says(quoted).filter(|kind| documents || *kind == RemarkKind::Omission);
+        return kind_of_text(quoted).filter(|kind| documents || *kind == RemarkKind::Omission);
     }
     if let Some(kind) = of_signs(line) {
         return Some(kind);
     }
     let directive = comment(line);
-    if let Some(kind) = directive.and_then(|text| says(text).or_else(|| says_behind_dots(text))) {
+    if let Some(kind) = directive.and_then(|text| kind_of_text(text).or_else(|| kind_after_dots(text))) {
         return Some(kind);
     }
     if directive.is_none() && is_bare_phrase(line) {
-        return says(line).map(|_| RemarkKind::Heading);
+        return kind_of_text(line).map(|_| RemarkKind::Heading);
     }
-    behind_code(line, directive.is_some())
-        .or_else(|| signs::between(line).and_then(|words| says_between(&words)).map(|()| RemarkKind::Heading))
+    kind_after_code(line, directive.is_some())
+        .or_else(|| signs::between(line).and_then(|words| check_between_signs(&words)).map(|()| RemarkKind::Heading))
 }
 
 /// Returns the kind of remark of a JSON member whose name is dots or a comment: `"...": "..."`, `"// rest":
@@ -72,10 +72,10 @@ fn member(line: &str) -> Option<RemarkKind> {
     let (key, value) = line.strip_prefix('"')?.split_once("\":")?;
     let value = value.trim().trim_end_matches(',').trim_matches('"').trim();
     if is_bare_dots(key) {
-        return says(value).or_else(|| (value.len() <= 4).then_some(RemarkKind::Heading));
+        return kind_of_text(value).or_else(|| (value.len() <= 4).then_some(RemarkKind::Heading));
     }
     let text = ["//", "#", "_comment", "--"].iter().find_map(|sign| key.strip_prefix(sign))?.trim();
-    (says(text).is_some() || says(value).is_some()).then_some(RemarkKind::Heading)
+    (kind_of_text(text).is_some() || kind_of_text(value).is_some()).then_some(RemarkKind::Heading)
 }
 
 /// True for a definition with only dots in its body: `fn two() { ... }`. In Python, that is a stub.
@@ -88,7 +88,7 @@ fn has_body_of_dots(line: &str) -> bool {
 }
 
 /// Returns the kind of a remark after a statement on the same line.
-fn behind_code(line: &str, is_comment: bool) -> Option<RemarkKind> {
+fn kind_after_code(line: &str, is_comment: bool) -> Option<RemarkKind> {
     if !is_comment && has_body_of_dots(line) {
         return Some(RemarkKind::Trailing);
     }
@@ -98,8 +98,8 @@ fn behind_code(line: &str, is_comment: bool) -> Option<RemarkKind> {
         return None;
     }
     if STUBS.contains(&code) {
-        let says_nothing_else = || signs::between(rest).and_then(|words| says_between(&words));
-        return comment(rest).and_then(says).map(|_| ()).or_else(says_nothing_else).map(|()| RemarkKind::Omission);
+        let is_only_signs = || signs::between(rest).and_then(|words| check_between_signs(&words));
+        return comment(rest).and_then(kind_of_text).map(|_| ()).or_else(is_only_signs).map(|()| RemarkKind::Omission);
     }
     (phrase::is_placeholder(rest) || phrase::is_placeholder(rest.trim_end_matches(['}', ' '])))
         .then_some(RemarkKind::Trailing)
@@ -109,7 +109,7 @@ fn behind_code(line: &str, is_comment: bool) -> Option<RemarkKind> {
 const DOTTED_WORDS_MAX: usize = 8;
 
 /// Returns `Some` if the words between signs are a remark: dots alone, words with dots at both ends, or a phrase.
-fn says_between(words: &BetweenSigns) -> Option<()> {
+fn check_between_signs(words: &BetweenSigns) -> Option<()> {
     let text = &*words.text;
     if text.is_empty() {
         return words.dots.then_some(());
@@ -118,7 +118,7 @@ fn says_between(words: &BetweenSigns) -> Option<()> {
     if words.dotted && count <= DOTTED_WORDS_MAX {
         return Some(());
     }
-    (count > 1 || ALONE_WORDS.contains(&&*text.to_lowercase())).then(|| says(text).map(|_| ())).flatten()
+    (count > 1 || ALONE_WORDS.contains(&&*text.to_lowercase())).then(|| kind_of_text(text).map(|_| ())).flatten()
 }
 
 /// Returns the offset of a comment after a statement.
@@ -176,7 +176,7 @@ fn is_bare_dots(text: &str) -> bool {
 const DIRECTIVE_WORDS_MAX: usize = 4;
 
 /// Returns the kind of remark that a comment is from its dots on.
-fn says_behind_dots(text: &str) -> Option<RemarkKind> {
+fn kind_after_dots(text: &str) -> Option<RemarkKind> {
     let at = text.find("...").or_else(|| text.find('…')).filter(|at| *at > 0)?;
     let (directive, rest) = text.split_at(at);
     let is_short = directive.split_whitespace().count() <= DIRECTIVE_WORDS_MAX && directive.ends_with([' ', '\t']);
@@ -258,7 +258,7 @@ fn without_lead(text: &str) -> Option<&str> {
 }
 
 /// Returns the kind of a remark by its text, if that states that text was omitted.
-fn says(text: &str) -> Option<RemarkKind> {
+fn kind_of_text(text: &str) -> Option<RemarkKind> {
     let lower = text.to_lowercase();
     // The text is a name in place of words, such as `rest_of_code`.
     let is_name = text.chars().all(|ch| ch.is_ascii_alphabetic() || ch == '_') && text.contains(char::is_alphabetic);

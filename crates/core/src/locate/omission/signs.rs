@@ -85,9 +85,9 @@ fn without_signs(line: &str) -> (&str, &str, &str) {
         words = without_brackets(words);
         let first = words.split(|ch: char| !ch.is_alphanumeric()).next().unwrap_or("");
         let is_item = !first.is_empty() && first.len() <= 2 && first.bytes().all(|byte| byte.is_ascii_digit());
-        let behind = &words[first.len()..];
-        if syntax_word(first).is_some() || is_item && behind.starts_with(['.', ')']) {
-            words = behind;
+        let after = &words[first.len()..];
+        if syntax_word(first).is_some() || is_item && after.starts_with(['.', ')']) {
+            words = after;
         }
         let last = words.rsplit(|ch: char| !ch.is_alphanumeric()).next().unwrap_or("");
         if last.len() < words.len() && syntax_word(last).is_some() {

@@ -86,22 +86,22 @@ pub(super) fn one_by_one(
                 .or("Send them in several calls."),
         ));
     }
-    let mut turn = EditsInTurn { base, ops, settings, outcomes: Vec::with_capacity(ops.len()), failed: Vec::new() };
+    let mut edits = EditsInTurn { base, ops, settings, outcomes: Vec::with_capacity(ops.len()), failed: Vec::new() };
     let mut changes = ChangeSet::none(base);
     let mut middle = base.clone();
     let (mut next, mut places) = (0, 0);
-    while let Some((index, placed, step)) = turn.next_placed(&middle, next, failures_max)? {
+    while let Some((index, placed, step)) = edits.next_placed(&middle, next, failures_max)? {
         places += placed.places();
         find::check_amount(places, 0)?;
-        turn.outcomes.push(outcome(&middle, index, &ops[index], placed));
+        edits.outcomes.push(outcome(&middle, index, &ops[index], placed));
         changes.append(base, &step);
         middle = middle.after(&step)?;
         // Without an id, each outcome would keep the whole text in which it was resolved.
         middle.id();
         next = index + 1;
     }
-    let failed = tolerated(turn.failed, ops.len(), settings)?;
-    Ok(ResolvedEdit { changes, ops: turn.outcomes, failed, notes: Notes::new() })
+    let failed = tolerated(edits.failed, ops.len(), settings)?;
+    Ok(ResolvedEdit { changes, ops: edits.outcomes, failed, notes: Notes::new() })
 }
 
 /// Edits that are applied in turn, and the results of those applied so far.

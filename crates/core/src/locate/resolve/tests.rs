@@ -13,7 +13,7 @@ fn op((old, new): (&str, &str)) -> Op {
 
 /// Everything that a reply reports, except for the base of the change of each edit, which only one of the two methods
 /// knows.
-fn told(base: &Snapshot, resolved: Result<ResolvedEdit>) -> String {
+fn described(base: &Snapshot, resolved: Result<ResolvedEdit>) -> String {
     let Ok(resolved) = resolved else { return "an error".to_owned() };
     let ResolvedEdit { changes, ops, failed, notes } = resolved;
     let op = |it: super::OpOutcome| (it.op, it.tier, it.places, it.old, it.new, it.notes);
@@ -26,8 +26,8 @@ fn same(text: &str, edits: &[(&str, &str)]) -> bool {
     let base = Snapshot::from_text(text);
     let ops: Vec<Op> = edits.iter().copied().map(op).collect();
     let Some(resolved) = at_once(&base, &ops, ResolveSettings::default()) else { return false };
-    let want = told(&base, one_by_one(&base, &ops, ResolveSettings::default(), EXPLAINED_FAILURES_MAX));
-    assert_eq!(told(&base, Ok(resolved)), want, "{edits:?} in {text:?}");
+    let want = described(&base, one_by_one(&base, &ops, ResolveSettings::default(), EXPLAINED_FAILURES_MAX));
+    assert_eq!(described(&base, Ok(resolved)), want, "{edits:?} in {text:?}");
     true
 }
 

@@ -54,8 +54,8 @@ pub(in crate::locate::find) fn first_difference(
 fn lines(old: &str, file: &str, at: usize, name: &str) -> MatchDifference {
     let (class, what) = class(old, file, name);
     let mut words = format!("First difference, line {at}: {what}.");
-    let blanks = ["tabs and spaces", "indentation", "trailing blanks", "blanks"].contains(&class);
-    if blanks {
+    let is_whitespace = ["tabs and spaces", "indentation", "trailing blanks", "blanks"].contains(&class);
+    if is_whitespace {
         let _ = write!(
             words,
             "\n  {name}: {}\n  {:width$} {}",
@@ -163,16 +163,16 @@ fn one_token<'a>(old: &'a str, file: &'a str) -> Option<(&'a str, &'a str)> {
 fn marked(old: &str, file: &str) -> String {
     let (old, file) = (tokens(old), tokens(file));
     let (mut out, mut at) = (String::new(), 0);
-    for stretch in token_runs(&old, &file) {
-        match stretch.kept {
+    for run in token_runs(&old, &file) {
+        match run.kept {
             Some(kept) => {
                 push_missing(&mut out, &old[at..kept.start]);
                 at = kept.end;
-                out.extend(file[stretch.new].iter().copied());
+                out.extend(file[run.new].iter().copied());
             }
             None => {
                 // Text inserted here ends where the next kept run begins; it is reported before that run.
-                let _ = write!(out, "{{+{}+}}", file[stretch.new].concat());
+                let _ = write!(out, "{{+{}+}}", file[run.new].concat());
             }
         }
     }
@@ -199,11 +199,11 @@ fn swapped(marked: &str) -> String {
             rest = tail;
             break;
         };
-        let (added, behind) = tail.split_at(end);
-        let removed = behind.strip_prefix("[-").and_then(|it| it.find("-]")).map_or(0, |len| len + 4);
-        out.push_str(&behind[..removed]);
+        let (added, after) = tail.split_at(end);
+        let removed = after.strip_prefix("[-").and_then(|it| it.find("-]")).map_or(0, |len| len + 4);
+        out.push_str(&after[..removed]);
         out.push_str(added);
-        rest = &behind[removed..];
+        rest = &after[removed..];
     }
     out + rest
 }

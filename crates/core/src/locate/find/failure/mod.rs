@@ -61,18 +61,18 @@ pub(super) fn refused(search: &MatchSearch<'_>, tier: Tier, refusal: &MatchRefus
     if refusal.reason != RefusalReason::Misindent {
         error = error.evidence(&refusal.why);
     }
-    let sought = match refusal.lines {
+    let nearest_result = match refusal.lines {
         Some((from, to)) => bounded(|| NearestResult::Place(nearest::rate(search, from..to))),
         None if refusal.reason == RefusalReason::TooLarge => NearestResult::TooLarge,
         None => bounded(|| nearest::find_nearest(search)),
     };
-    explained(search, error, sought)
+    explained(search, error, nearest_result)
 }
 
 /// Searches for an explanation of a failure, within its allowance.
 pub(in crate::locate::find) fn bounded(search: impl FnOnce() -> NearestResult) -> NearestResult {
-    let (sought, ended) = work::with_budget(EXPLANATION_STEPS_MAX, search);
-    if ended { NearestResult::TooLarge } else { sought }
+    let (nearest_result, ended) = work::with_budget(EXPLANATION_STEPS_MAX, search);
+    if ended { NearestResult::TooLarge } else { nearest_result }
 }
 
 /// Creates the error for an id that is not that of an occurrence; `places` are the occurrences.
@@ -304,14 +304,14 @@ fn blank(search: &MatchSearch<'_>, reached: Tier) -> Error {
 
 /// Returns the line at which the new text already is in the file, if there is evidence that it replaced the old text:
 /// it is at the lines most similar to the old text, or next to a line common to both texts.
-fn already_applied(search: &MatchSearch<'_>, sought: &NearestResult) -> Option<usize> {
+fn already_applied(search: &MatchSearch<'_>, nearest_result: &NearestResult) -> Option<usize> {
     let new = search.new.trim_matches('\n');
     if fold::count_alnum(new, 4) < 4 || search.find.old.contains(new) {
         return None;
     }
     let places: Vec<usize> =
         memchr::memmem::find_iter(search.text.as_bytes(), new.as_bytes()).take(APPLIED_PLACES_MAX).collect();
-    if let NearestResult::Place(nearest) = sought
+    if let NearestResult::Place(nearest) = nearest_result
         && nearest.likeness >= SHOWN_LIKENESS_MIN
     {
         // A part of a line is evidence only if the old and the new text are similar.
@@ -356,15 +356,15 @@ fn line_number(search: &MatchSearch<'_>, at: usize) -> usize {
 }
 
 /// Adds the nearest place to an error: its text and the first difference.
-fn explained(search: &MatchSearch<'_>, mut error: Error, sought: NearestResult) -> Error {
-    if let Some(line) = already_applied(search, &sought) {
+fn explained(search: &MatchSearch<'_>, mut error: Error, nearest_result: NearestResult) -> Error {
+    if let Some(line) = already_applied(search, &nearest_result) {
         error = error
             .evidence(format!("The file seems to contain {} already at line {line}.", search.find.names.new))
             .next(format!("Nothing is left to do if line {line} is as wanted; else read the file again."))
             .about(ErrorContext::AlreadyApplied)
             .fact("already_at", line);
     }
-    let nearest = match sought {
+    let nearest = match nearest_result {
         NearestResult::TooLarge => {
             return error.evidence("The text is too large to search for similar text.").fact("too_large", true);
         }

@@ -122,15 +122,15 @@ fn looked_up(search: &MatchSearch<'_>, at: &HashedKeys<Vec<usize>>) -> Option<Ve
     }
     let mut out = Vec::new();
     for (&key, places) in at {
-        let stands = search.index.similar_lines(search.pattern.old[*places.first()?])?;
-        let lines: Vec<usize> = stands
+        let similar = search.index.similar_lines(search.pattern.old[*places.first()?])?;
+        let lines: Vec<usize> = similar
             .lines
             .iter()
             .filter(|line| fold::normalized_hash(search.line(**line), Normalization::Indentation) == key)
             .take(VOTES_PER_LINE_MAX)
             .copied()
             .collect();
-        if lines.len() < VOTES_PER_LINE_MAX && stands.all().is_none() {
+        if lines.len() < VOTES_PER_LINE_MAX && similar.all().is_none() {
             return None;
         }
         out.extend(lines.into_iter().map(|line| (line, key)));

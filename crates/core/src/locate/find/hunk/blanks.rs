@@ -21,8 +21,8 @@ pub(super) fn fill_blank_lines(index: &SearchIndex<'_>, hunk: &Hunk) -> Option<H
         return None;
     }
     let same = |at: &usize| index.line(*at).trim_end() == first.trim_end();
-    let stands = index.similar_lines(first);
-    let starts: Vec<usize> = if let Some(all) = stands.as_ref().and_then(|stands| stands.all()) {
+    let similar = index.similar_lines(first);
+    let starts: Vec<usize> = if let Some(all) = similar.as_ref().and_then(|similar| similar.all()) {
         all.iter().copied().filter(same).collect()
     } else {
         let lines = (0..index.lines().count()).take_while(|_| !work::spend_or_end(2));

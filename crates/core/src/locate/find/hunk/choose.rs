@@ -13,91 +13,93 @@ use crate::work::{self, STEP_BYTES};
 const DISAMBIGUATION_ROUNDS: usize = 8;
 
 /// Selects one place for every hunk for which a rule decides.
-pub(super) fn disambiguate(index: &SearchIndex<'_>, hunks: &[&Hunk], sought: &mut [Result<HunkMatches>]) {
-    by_section(index, hunks, sought);
+pub(super) fn disambiguate(index: &SearchIndex<'_>, hunks: &[&Hunk], matches: &mut [Result<HunkMatches>]) {
+    by_section(index, hunks, matches);
     for _ in 0..DISAMBIGUATION_ROUNDS {
-        let before = count_undecided(sought);
+        let before = count_undecided(matches);
         if before == 0 {
             return;
         }
-        by_number(hunks, sought, |distances| distances.iter().position(|&it| it == 0));
-        by_order(sought);
-        by_number(hunks, sought, nearest);
-        if count_undecided(sought) == before {
+        by_number(hunks, matches, |distances| distances.iter().position(|&it| it == 0));
+        by_order(matches);
+        by_number(hunks, matches, nearest);
+        if count_undecided(matches) == before {
             return;
         }
     }
 }
 
 /// Counts the hunks with several places.
-fn count_undecided(sought: &[Result<HunkMatches>]) -> usize {
-    sought.iter().flatten().filter(|it| it.candidates.len() > 1).count()
+fn count_undecided(matches: &[Result<HunkMatches>]) -> usize {
+    matches.iter().flatten().filter(|it| it.candidates.len() > 1).count()
 }
 
 /// Keeps one place, and notes the reason.
-fn keep(sought: &mut HunkMatches, at: usize, why: &str) {
-    let of = sought.candidates.len();
-    let chosen = sought.candidates.swap_remove(at);
-    sought.notes.push(format!("Of {of} places the one at line {} was chosen, by {why}.", chosen.lines.start + 1));
-    sought.candidates = vec![chosen];
+fn keep(matches: &mut HunkMatches, at: usize, why: &str) {
+    let of = matches.candidates.len();
+    let chosen = matches.candidates.swap_remove(at);
+    matches.notes.push(format!("Of {of} places the one at line {} was chosen, by {why}.", chosen.lines.start + 1));
+    matches.candidates = vec![chosen];
 }
 
 /// Returns the hunks that fit in several places.
 fn several<'a>(
     hunks: &'a [&Hunk],
-    sought: &'a mut [Result<HunkMatches>],
+    matches: &'a mut [Result<HunkMatches>],
 ) -> impl Iterator<Item = (usize, &'a Hunk, &'a mut HunkMatches)> {
-    hunks.iter().zip(sought).enumerate().filter_map(|(nth, (hunk, sought))| {
-        let sought = sought.as_mut().ok().filter(|it| it.candidates.len() > 1);
-        sought.filter(|it| !work::spend_or_end(1 + it.candidates.len() / STEP_BYTES)).map(|it| (nth, *hunk, it))
+    hunks.iter().zip(matches).enumerate().filter_map(|(nth, (hunk, matches))| {
+        let matches = matches.as_mut().ok().filter(|it| it.candidates.len() > 1);
+        matches.filter(|it| !work::spend_or_end(1 + it.candidates.len() / STEP_BYTES)).map(|it| (nth, *hunk, it))
     })
 }
 
 /// Selects the only place, or the only places, in the section that the header names.
-fn by_section(index: &SearchIndex<'_>, hunks: &[&Hunk], sought: &mut [Result<HunkMatches>]) {
-    for (_, hunk, sought) in several(hunks, sought) {
+fn by_section(index: &SearchIndex<'_>, hunks: &[&Hunk], matches: &mut [Result<HunkMatches>]) {
+    for (_, hunk, matches) in several(hunks, matches) {
         let Some(name) = &hunk.section else { continue };
         let sections = scope::sections(index, name);
         let within: Vec<usize> =
-            (0..sought.candidates.len()).filter(|&at| sections.covers(sought.candidates[at].lines.start)).collect();
+            (0..matches.candidates.len()).filter(|&at| sections.covers(matches.candidates[at].lines.start)).collect();
         match &*within {
             [] => {}
-            [at] => keep(sought, *at, &format!("the section name `{name}`")),
-            _ => sought.candidates.retain(|it| sections.covers(it.lines.start)),
+            [at] => keep(matches, *at, &format!("the section name `{name}`")),
+            _ => matches.candidates.retain(|it| sections.covers(it.lines.start)),
         }
     }
 }
 
 /// Selects by the number in the header, corrected by the offset of the preceding hunk; `pick` receives the distances.
-fn by_number(hunks: &[&Hunk], sought: &mut [Result<HunkMatches>], pick: impl Fn(&[usize]) -> Option<usize>) {
-    let offsets = offsets(hunks, sought);
-    for (nth, hunk, sought) in several(hunks, sought) {
+fn by_number(hunks: &[&Hunk], matches: &mut [Result<HunkMatches>], pick: impl Fn(&[usize]) -> Option<usize>) {
+    let offsets = offsets(hunks, matches);
+    for (nth, hunk, matches) in several(hunks, matches) {
         // Models write "line 1" without counting.
-        let Some(said) = hunk.first.filter(|&said| said > 1 || sought.candidates[0].lines.start == 0) else { continue };
-        let Some(expected) = said.checked_add_signed(offsets[nth]) else { continue };
+        let Some(stated) = hunk.first.filter(|&stated| stated > 1 || matches.candidates[0].lines.start == 0) else {
+            continue;
+        };
+        let Some(expected) = stated.checked_add_signed(offsets[nth]) else { continue };
         // Without context on either side, no place is tied to the number.
-        let distances: Option<Vec<usize>> = sought
+        let distances: Option<Vec<usize>> = matches
             .candidates
             .iter()
-            .map(|it| Some((it.lines.start + 1).abs_diff(it.left_out.first(expected)?)))
+            .map(|it| Some((it.lines.start + 1).abs_diff(it.dropped.first(expected)?)))
             .collect();
         let Some(distances) = distances else { continue };
         if let Some(at) = pick(&distances) {
-            keep(sought, at, &format!("the line number {said} in its header"));
+            keep(matches, at, &format!("the line number {stated} in its header"));
         }
     }
 }
 
 /// Returns for each hunk the offset of the header numbers: that of the nearest placed hunk before it.
-fn offsets(hunks: &[&Hunk], sought: &[Result<HunkMatches>]) -> Vec<isize> {
+fn offsets(hunks: &[&Hunk], matches: &[Result<HunkMatches>]) -> Vec<isize> {
     let mut offset = 0;
     let mut out = Vec::with_capacity(hunks.len());
-    for (hunk, sought) in hunks.iter().zip(sought) {
+    for (hunk, matches) in hunks.iter().zip(matches) {
         out.push(offset);
-        if let (Some(said), Ok(HunkMatches { candidates, .. })) = (hunk.first, sought)
+        if let (Some(stated), Ok(HunkMatches { candidates, .. })) = (hunk.first, matches)
             && let [one] = &**candidates
             && !one.lines.is_empty()
-            && let Some(expected) = one.left_out.first(said)
+            && let Some(expected) = one.dropped.first(stated)
         {
             offset = (one.lines.start + 1).cast_signed().saturating_sub(expected.cast_signed());
         }
@@ -113,8 +115,8 @@ fn nearest(distances: &[usize]) -> Option<usize> {
 }
 
 /// Selects by the order of the hunks, if there is only one way to place each hunk below the previous one.
-fn by_order(sought: &mut [Result<HunkMatches>]) {
-    let starts: Option<Vec<Vec<usize>>> = sought
+fn by_order(matches: &mut [Result<HunkMatches>]) {
+    let starts: Option<Vec<Vec<usize>>> = matches
         .iter()
         .map(|it| it.as_ref().ok().map(|it| it.candidates.iter().map(|it| it.lines.start).collect()))
         .collect();
@@ -134,12 +136,12 @@ fn by_order(sought: &mut [Result<HunkMatches>]) {
         last[nth] = at;
         to = at;
     }
-    for (nth, sought) in sought.iter_mut().enumerate().filter(|(nth, _)| first[*nth] == last[*nth]) {
-        if let Ok(sought) = sought
-            && sought.candidates.len() > 1
-            && let Some(at) = sought.candidates.iter().position(|it| it.lines.start == first[nth])
+    for (nth, matches) in matches.iter_mut().enumerate().filter(|(nth, _)| first[*nth] == last[*nth]) {
+        if let Ok(matches) = matches
+            && matches.candidates.len() > 1
+            && let Some(at) = matches.candidates.iter().position(|it| it.lines.start == first[nth])
         {
-            keep(sought, at, "the order of the hunks");
+            keep(matches, at, "the order of the hunks");
         }
     }
 }

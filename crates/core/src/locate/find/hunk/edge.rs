@@ -39,12 +39,12 @@ pub(super) fn seek_with_less_context<'s>(
         most_head.min(DROPPED_LINES_MAX).min(head.saturating_sub(least)),
         most_tail.min(DROPPED_LINES_MAX).min(tail.saturating_sub(least)),
     );
-    for left_out in 1..=most_head + most_tail {
+    for dropped in 1..=most_head + most_tail {
         let mut found: Vec<HunkCandidate> = Vec::new();
         let mut cut = (0, 0);
-        for front in left_out.saturating_sub(most_tail)..=left_out.min(most_head) {
-            let back = left_out - front;
-            let more = places(seeker, front, back)?;
+        for front in dropped.saturating_sub(most_tail)..=dropped.min(most_head) {
+            let back = dropped - front;
+            let more = candidates_without(seeker, front, back)?;
             let more: Vec<HunkCandidate> =
                 admit(more).into_iter().filter(|it| found.iter().all(|other| !same(other, it))).collect();
             if !more.is_empty() {
@@ -93,7 +93,7 @@ fn count_of_lines(count: usize) -> String {
 }
 
 /// Finds places for the hunk without `front` lines at its beginning and `back` at its end.
-fn places(seeker: &Seeker<'_>, front: usize, back: usize) -> Result<Vec<HunkCandidate>> {
+fn candidates_without(seeker: &Seeker<'_>, front: usize, back: usize) -> Result<Vec<HunkCandidate>> {
     let wanted = Rc::new(seeker.search.pattern.inner(front, back));
     let text = wanted.old.iter().filter(|line| !is_blank(line));
     let substance: usize = text.clone().map(|line| fold::count_alnum(line, REMAINING_ALNUM_MIN)).sum();
@@ -109,14 +109,14 @@ fn places(seeker: &Seeker<'_>, front: usize, back: usize) -> Result<Vec<HunkCand
     }
     let starts = seeker.search.windows(&wanted.old);
     for rule in RULES {
-        let trial = windows::trial(&seeker.search, &wanted, &starts, rule)
+        let candidates = windows::matching_windows(&seeker.search, &wanted, &starts, rule)
             .map_err(|refusal| failure::refused(&seeker.search, Tier::Drift, &refusal))?;
-        if !trial.places.is_empty() {
-            let left_out = DroppedContext { front, back };
-            return Ok(trial
+        if !candidates.places.is_empty() {
+            let dropped = DroppedContext { front, back };
+            return Ok(candidates
                 .places
                 .iter()
-                .map(|place| HunkCandidate { left_out, ..candidate(&seeker.search, place) })
+                .map(|place| HunkCandidate { dropped, ..candidate(&seeker.search, place) })
                 .filter(|it| !mistaken(seeker, it))
                 .collect());
         }
@@ -128,7 +128,7 @@ fn places(seeker: &Seeker<'_>, front: usize, back: usize) -> Result<Vec<HunkCand
 /// that differs in a number; or the line is a definition that exists elsewhere, or is supported by less context than is
 /// dropped. If the other context is sufficient, the definition was renamed, unless the hunk only adds lines.
 fn mistaken(seeker: &Seeker<'_>, place: &HunkCandidate) -> bool {
-    let (old, DroppedContext { front, back }) = (&seeker.search.pattern.old, place.left_out);
+    let (old, DroppedContext { front, back }) = (&seeker.search.pattern.old, place.dropped);
     let count = seeker.index.lines().count();
     let above = (0..front).filter_map(|at| Some((old[at], (place.lines.start + at).checked_sub(front)?)));
     let below = (0..back).map(|at| (old[old.len() - back + at], place.lines.end + at));

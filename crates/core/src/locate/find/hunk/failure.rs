@@ -322,7 +322,7 @@ impl HunkPointer {
     /// The rank of a place; lower is better.
     fn rank(&self, start: usize) -> (bool, Option<scope::Nearness>, bool, usize) {
         let inside = self.sections.covers(start);
-        let far = self.stated_line.map_or(start, |said| said.abs_diff(start + 1));
+        let far = self.stated_line.map_or(start, |stated| stated.abs_diff(start + 1));
         (!self.allows(start), self.anchors.nearness(start), !inside, far)
     }
 }

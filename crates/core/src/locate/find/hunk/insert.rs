@@ -14,7 +14,7 @@ use crate::text::span::Span;
 pub(super) fn seek_insertion(index: &SearchIndex<'_>, hunk: &Hunk, anchors: &ScopeAnchors) -> Result<HunkMatches> {
     let count = index.lines().count();
     let mut notes = Notes::new();
-    let places: Vec<usize> = if !anchors.lines().is_empty() {
+    let positions: Vec<usize> = if !anchors.lines().is_empty() {
         notes.push("Inserted right after the line of the anchor.".to_owned());
         anchors.lines().iter().map(|line| line + 1).collect()
     } else if hunk.at_end || count == 0 {
@@ -28,11 +28,11 @@ pub(super) fn seek_insertion(index: &SearchIndex<'_>, hunk: &Hunk, anchors: &Sco
     } else {
         return Err(failure::no_position(hunk));
     };
-    let kept = places.into_iter().take(places_max(index) + 1);
+    let kept = positions.into_iter().take(places_max(index) + 1);
     let candidates = kept.map(|at| HunkCandidate {
         lines: at..at,
-        hit: Ok(hit(index, hunk, at)),
-        left_out: DroppedContext::default(),
+        hit: Ok(insertion_at(index, hunk, at)),
+        dropped: DroppedContext::default(),
     });
     let candidates: Vec<HunkCandidate> = candidates.collect();
     index.cached.set(index.cached.get() + candidates.len());
@@ -40,7 +40,7 @@ pub(super) fn seek_insertion(index: &SearchIndex<'_>, hunk: &Hunk, anchors: &Sco
 }
 
 /// Creates the insertion before a line, or after the last one, which keeps its line end or lack of one.
-fn hit(index: &SearchIndex<'_>, hunk: &Hunk, at: usize) -> TextMatch {
+fn insertion_at(index: &SearchIndex<'_>, hunk: &Hunk, at: usize) -> TextMatch {
     let lines = index.lines();
     let text = hunk.new_text();
     let (span, text) = if at > 0 {

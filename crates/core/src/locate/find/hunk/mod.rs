@@ -44,7 +44,7 @@ struct HunkCandidate {
     /// The edits, or the reason why the place is refused.
     hit: Result<TextMatch, MatchRefusal>,
     /// Context lines dropped at the beginning and the end.
-    left_out: DroppedContext,
+    dropped: DroppedContext,
 }
 
 /// Context lines of a hunk that are not in the file and were dropped.
@@ -57,8 +57,8 @@ struct DroppedContext {
 impl DroppedContext {
     /// Returns the line at which the rest of a hunk should begin according to its header; `None` if context was dropped
     /// on both sides, so that the number says nothing about the rest.
-    fn first(self, said: usize) -> Option<usize> {
-        (self.front == 0 || self.back == 0).then(|| said.saturating_add(self.front))
+    fn first(self, stated: usize) -> Option<usize> {
+        (self.front == 0 || self.back == 0).then(|| stated.saturating_add(self.front))
     }
 }
 
@@ -77,17 +77,17 @@ pub(crate) fn place_all(
     hunks: &[&Hunk],
     settings: ResolveSettings,
 ) -> Vec<Result<TextMatches>> {
-    let meant = doubled::without_doubled_marks(index, hunks);
-    if meant.iter().all(|it| matches!(it, Ok(None))) {
+    let repaired_hunks = doubled::without_doubled_marks(index, hunks);
+    if repaired_hunks.iter().all(|it| matches!(it, Ok(None))) {
         return place_each(index, hunks, settings);
     }
     let read: Vec<&Hunk> = hunks
         .iter()
-        .zip(&meant)
-        .map(|(hunk, meant)| meant.as_ref().ok().and_then(Option::as_ref).unwrap_or(hunk))
+        .zip(&repaired_hunks)
+        .map(|(hunk, repaired_hunk)| repaired_hunk.as_ref().ok().and_then(Option::as_ref).unwrap_or(hunk))
         .collect();
-    let placed = place_each(index, &read, settings).into_iter().zip(meant);
-    placed.map(|(placed, meant)| with_repair(placed, meant?.is_some())).collect()
+    let placed = place_each(index, &read, settings).into_iter().zip(repaired_hunks);
+    placed.map(|(placed, repaired_hunk)| with_repair(placed, repaired_hunk?.is_some())).collect()
 }
 
 /// Adds the note about a doubled mark.
@@ -102,7 +102,7 @@ fn place_each(index: &SearchIndex<'_>, hunks: &[&Hunk], settings: ResolveSetting
     let sides: Vec<TextQuery> = hunks.iter().map(|hunk| seek::old_side(hunk)).collect();
     let literal =
         literal::of_searches(index.base().text(), &sides.iter().map(Some).collect::<Vec<Option<&TextQuery>>>());
-    let mut sought: Vec<Result<HunkMatches>> = Vec::with_capacity(hunks.len());
+    let mut matches: Vec<Result<HunkMatches>> = Vec::with_capacity(hunks.len());
     let mut repairs: Vec<Option<TextMatches>> = Vec::with_capacity(hunks.len());
     let mut failures = 0;
     for ((hunk, find), literal) in hunks.iter().zip(&sides).zip(&literal.places) {
@@ -117,33 +117,32 @@ fn place_each(index: &SearchIndex<'_>, hunks: &[&Hunk], settings: ResolveSetting
         let is_missing = found.as_ref().err().is_some_and(|error| error.code() == Code::MatchNotFound);
         let repair = if is_missing && tries { repaired(index, hunk, settings) } else { None };
         failures += usize::from(found.is_err() && repair.is_none());
-        sought.push(found);
+        matches.push(found);
         repairs.push(repair);
     }
     if work::spend_or_end(1) {
         return hunks.iter().map(|_| Err(failure::not_searched())).collect();
     }
-    choose::disambiguate(index, hunks, &mut sought);
+    choose::disambiguate(index, hunks, &mut matches);
     // Existing braces and blank lines count as the result of this patch, unless another hunk shows that the patch was
     // not applied yet.
-    let trifles = hunks.iter().zip(&sought).map(|(hunk, sought)| {
-        only_lines(sought)
-            .and_then(|lines| stands_already(index, hunk, &lines))
+    let weak_evidence = hunks.iter().zip(&matches).map(|(hunk, matches)| {
+        only_lines(matches)
+            .and_then(|lines| find_applied_lines(index, hunk, &lines))
             .filter(|it| it.proof == ProofStrength::Weak)
     });
-    let trifles: Vec<Option<AppliedEvidence>> = trifles.collect();
-    let all_stand = trifles.iter().all(Option::is_some);
+    let weak_evidence: Vec<Option<AppliedEvidence>> = weak_evidence.collect();
+    let all_applied = weak_evidence.iter().all(Option::is_some);
     let (mut out, mut failures) = (Vec::with_capacity(hunks.len()), 0);
-    for (((hunk, sought), repair), trifle) in hunks.iter().zip(sought).zip(repairs).zip(trifles) {
+    for (((hunk, matches), repair), weak) in hunks.iter().zip(matches).zip(repairs).zip(weak_evidence) {
         if failures >= EXPLAINED_FAILURES_MAX {
             out.push(Err(failure::not_searched()));
             continue;
         }
-        let found =
-            sought.map(
-                |sought| if work::spend_or_end(1) { Err(failure::not_searched()) } else { settle(index, hunk, sought) },
-            );
-        let placed = match (trifle.filter(|_| all_stand), found) {
+        let found = matches.map(|matches| {
+            if work::spend_or_end(1) { Err(failure::not_searched()) } else { settle(index, hunk, matches) }
+        });
+        let placed = match (weak.filter(|_| all_applied), found) {
             (Some(already), _) => Err(failure::already_applied(hunk, already.line)),
             (None, Err(error)) => repair.ok_or(error),
             (None, Ok(Err(error))) if error.code() == Code::MatchNotFound => {
@@ -158,8 +157,8 @@ fn place_each(index: &SearchIndex<'_>, hunks: &[&Hunk], settings: ResolveSetting
 }
 
 /// Returns the lines of a hunk that has only one place.
-fn only_lines(sought: &Result<HunkMatches>) -> Option<Range<usize>> {
-    match sought {
+fn only_lines(matches: &Result<HunkMatches>) -> Option<Range<usize>> {
+    match matches {
         Ok(HunkMatches { candidates, .. }) if candidates.len() == 1 => Some(candidates[0].lines.clone()),
         _ => None,
     }
@@ -171,11 +170,12 @@ fn repaired(index: &SearchIndex<'_>, hunk: &Hunk, settings: ResolveSettings) -> 
         return None;
     }
     let marked = repair::repair_hunk(hunk, |text| occurs(index, text))
-        .and_then(|(meant, repairs)| Some((place_alone(index, settings, &meant)?, repairs)));
+        .and_then(|(repaired_hunk, repairs)| Some((place_alone(index, settings, &repaired_hunk)?, repairs)));
     if let Some(least) = settings.context.filter(|_| marked.is_none()) {
         let less = context::reduced(hunk, least).into_iter();
-        let found = less
-            .map_while(|(meant, note)| (!work::spend_or_end(1)).then(|| (place_alone(index, settings, &meant), note)));
+        let found = less.map_while(|(repaired_hunk, note)| {
+            (!work::spend_or_end(1)).then(|| (place_alone(index, settings, &repaired_hunk), note))
+        });
         if let Some((Some(mut found), note)) = found.into_iter().find(|(found, _)| found.is_some()) {
             found.notes.push(note);
             return Some(found);
@@ -194,7 +194,8 @@ fn place_tolerantly(
     hunk: &Hunk,
     settings: ResolveSettings,
 ) -> Option<(TextMatches, Vec<&'static str>)> {
-    let filled = blanks::fill_blank_lines(index, hunk).and_then(|meant| place_alone(index, settings, &meant));
+    let filled =
+        blanks::fill_blank_lines(index, hunk).and_then(|repaired_hunk| place_alone(index, settings, &repaired_hunk));
     if let Some(filled) = filled {
         return Some((filled, vec![blanks::BLANKS_FILLED_NOTE]));
     }
@@ -208,33 +209,34 @@ fn occurs(index: &SearchIndex<'_>, text: &str) -> bool {
 }
 
 /// Places a hunk independently of the others.
-fn place_alone(index: &SearchIndex<'_>, settings: ResolveSettings, meant: &Hunk) -> Option<TextMatches> {
-    let find = seek::old_side(meant);
-    let sought = seek::seek(index, meant, (&find, None), settings, false).ok()?;
-    settle(index, meant, sought).ok()
+fn place_alone(index: &SearchIndex<'_>, settings: ResolveSettings, repaired_hunk: &Hunk) -> Option<TextMatches> {
+    let find = seek::old_side(repaired_hunk);
+    let matches = seek::seek(index, repaired_hunk, (&find, None), settings, false).ok()?;
+    settle(index, repaired_hunk, matches).ok()
 }
 
 /// Selects the only place of a hunk.
-fn settle(index: &SearchIndex<'_>, hunk: &Hunk, sought: HunkMatches) -> Result<TextMatches> {
-    let HunkMatches { tier, mut candidates, mut notes } = sought;
+fn settle(index: &SearchIndex<'_>, hunk: &Hunk, matches: HunkMatches) -> Result<TextMatches> {
+    let HunkMatches { tier, mut candidates, mut notes } = matches;
     if candidates.len() != 1 {
         return Err(failure::ambiguous(index, hunk, tier, &candidates));
     }
     let candidate = candidates.remove(0);
     let mut hit = candidate.hit.clone().map_err(|refusal| failure::refused(index, hunk, tier, &refusal))?;
-    if let Some(already) = stands_already(index, hunk, &candidate.lines).filter(|it| it.proof == ProofStrength::Strong)
+    if let Some(already) =
+        find_applied_lines(index, hunk, &candidate.lines).filter(|it| it.proof == ProofStrength::Strong)
     {
         return Err(failure::already_applied(hunk, already.line));
     }
     let start = index.lines().start(candidate.lines.start);
     let line = index.base().lines().line_of(index.base().text(), start);
-    if tier > Tier::Punctuation && hunk.first.and_then(|said| candidate.left_out.first(said)) != Some(line) {
+    if tier > Tier::Punctuation && hunk.first.and_then(|stated| candidate.dropped.first(stated)) != Some(line) {
         no_rival(index, hunk, tier, &candidate)?;
     }
-    if let Some(said) = hunk.first.filter(|_| hunk.lines.iter().any(|line| line.kind != HunkLineKind::Added)) {
-        let line = line.saturating_sub(candidate.left_out.front);
-        if said != line {
-            notes.push(format!("Found at line {line}; the header says {said}."));
+    if let Some(stated) = hunk.first.filter(|_| hunk.lines.iter().any(|line| line.kind != HunkLineKind::Added)) {
+        let line = line.saturating_sub(candidate.dropped.front);
+        if stated != line {
+            notes.push(format!("Found at line {line}; the header says {stated}."));
         }
     }
     if candidate.lines.end == index.lines().count() {
@@ -253,7 +255,7 @@ fn no_rival(index: &SearchIndex<'_>, hunk: &Hunk, tier: Tier, place: &HunkCandid
     }
     let find = seek::old_side(hunk);
     let search = MatchSearch::for_lines(index, &find, "", wanted(hunk));
-    let lines = place.lines.start.saturating_sub(place.left_out.front)..place.lines.end + place.left_out.back;
+    let lines = place.lines.start.saturating_sub(place.dropped.front)..place.lines.end + place.dropped.back;
     match rivals::rival_of_lines(&search, &search.pattern, std::slice::from_ref(&lines)) {
         Some(rival) => Err(failure::rivals(index, hunk, tier, [&place.lines, &rival])),
         None => Ok(()),
@@ -308,7 +310,7 @@ enum ProofStrength {
 }
 
 /// Finds the whole new side in the file, if the hunk only adds lines and its old side would be found once more.
-fn stands_already(index: &SearchIndex<'_>, hunk: &Hunk, place: &Range<usize>) -> Option<AppliedEvidence> {
+fn find_applied_lines(index: &SearchIndex<'_>, hunk: &Hunk, place: &Range<usize>) -> Option<AppliedEvidence> {
     if hunk.lines.iter().any(|line| line.kind == HunkLineKind::Removed) {
         return None;
     }
@@ -318,13 +320,13 @@ fn stands_already(index: &SearchIndex<'_>, hunk: &Hunk, place: &Range<usize>) ->
     let adds = new.iter().any(|it| it.kind == HunkLineKind::Added);
     // A hunk without old lines is placed in a gap, and its new lines would be after it.
     let first = if place.is_empty() { place.start } else { place.start.checked_sub(before)? };
-    let tells =
+    let is_distinctive =
         if before < new.len() { new.iter().any(has_alnum) } else { !new.iter().all(|it| it.text.trim().is_empty()) };
-    let stands = adds
-        && tells
+    let is_applied = adds
+        && is_distinctive
         && first + new.len() <= index.lines().count()
         && new.iter().enumerate().all(|(nth, line)| index.line(first + nth) == line.text);
-    stands.then_some(AppliedEvidence {
+    is_applied.then_some(AppliedEvidence {
         line: first + 1,
         proof: if strong { ProofStrength::Strong } else { ProofStrength::Weak },
     })

@@ -72,10 +72,10 @@ fn mark_added(lines: &mut [HunkLine], occurs: impl Fn(&str) -> bool) -> bool {
                 .count();
         let is_between = end > at && at > 0 && is_added(&lines[at - 1]) && lines.get(end).is_some_and(is_added);
         if is_between {
-            let meant: Option<Vec<String>> =
+            let repaired_hunk: Option<Vec<String>> =
                 lines[at..end].iter().map(|line| intended_line(line, &depths, &occurs)).collect();
-            if let Some(meant) = meant {
-                for (line, text) in lines[at..end].iter_mut().zip(meant) {
+            if let Some(repaired_hunk) = repaired_hunk {
+                for (line, text) in lines[at..end].iter_mut().zip(repaired_hunk) {
                     *line = HunkLine { kind: HunkLineKind::Added, text };
                 }
                 changed = true;

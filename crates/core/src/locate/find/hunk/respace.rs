@@ -1,6 +1,6 @@
 //! Context lines whose whitespace differs from the file's: their mark was omitted, or only their indentation differs.
 
-use super::seeker::{CANDIDATES_MAX, Seeker, candidate, literal as places};
+use super::seeker::{CANDIDATES_MAX, Seeker, candidate, literal as sites};
 use super::{HunkCandidate, wanted};
 use crate::locate::find::indent::IndentMap;
 use crate::locate::find::match_site::MatchSite;
@@ -22,7 +22,7 @@ pub(super) fn literal(seeker: &Seeker<'_>, many: bool) -> Option<Vec<HunkCandida
     let respaced = respaced(seeker.hunk)?;
     let find = TextQuery { old: respaced.old_text(), ..seeker.search.find.clone() };
     let search = MatchSearch::for_lines(seeker.index, &find, seeker.search.new, wanted(&respaced));
-    Some(places(&search, many, CANDIDATES_MAX + 1).iter().map(|place| candidate(&search, place)).collect())
+    Some(sites(&search, many, CANDIDATES_MAX + 1).iter().map(|place| candidate(&search, place)).collect())
 }
 
 /// Restores these spaces, if the hunk has a context line with text.
@@ -72,6 +72,6 @@ fn fits_at(old: &[&HunkLine], search: &MatchSearch<'_>, removes: bool, first: us
 
 /// Returns places with the same tokens as the hunk, ignoring the blanks between them.
 pub(super) fn tokens<'s>(seeker: &'s Seeker<'s>) -> Vec<HunkCandidate> {
-    let places = spacing::places(&seeker.search, |_, _| true);
-    places.iter().map(|place| candidate(&seeker.search, place)).collect()
+    let sites = spacing::places(&seeker.search, |_, _| true);
+    sites.iter().map(|place| candidate(&seeker.search, place)).collect()
 }

@@ -156,8 +156,8 @@ fn lines_named(index: &SearchIndex<'_>, name: &str) -> Vec<usize> {
 }
 
 fn alike(index: &SearchIndex<'_>, name: &str) -> Vec<usize> {
-    if let Some(stands) = index.similar_lines(name)
-        && let Some(all) = stands.all()
+    if let Some(similar) = index.similar_lines(name)
+        && let Some(all) = similar.all()
     {
         return all.to_vec();
     }

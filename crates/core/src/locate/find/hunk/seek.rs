@@ -117,19 +117,19 @@ fn seek_as_it_is(
         found => found,
     };
     let found = found.or_else(|| if work::spend_or_end(1) { None } else { seeker.tokens(&mut limits) });
-    let Some(mut sought) = found else {
+    let Some(mut matches) = found else {
         return Err(if work::spend_or_end(1) { failure::not_searched() } else { failure::not_found(&seeker, &limits) });
     };
-    sought.notes.extend(limits.chosen);
-    Ok(sought)
+    matches.notes.extend(limits.chosen);
+    Ok(matches)
 }
 
 impl Seeker<'_> {
     /// Searches the lines as they are, and with restored context marks.
     fn exact(&self, limits: &mut HunkConstraints, many: bool) -> Option<HunkMatches> {
         let places = literal(&self.search, many, places_max(self.index) + 1);
-        if let Some(sought) = self.admitted(limits, Tier::Exact, &places, Notes::new()) {
-            return Some(sought);
+        if let Some(matches) = self.admitted(limits, Tier::Exact, &places, Notes::new()) {
+            return Some(matches);
         }
         if self.settings.matching == Matching::Exact {
             return None;
@@ -157,9 +157,9 @@ impl Seeker<'_> {
                     return Ok(Some(HunkMatches { tier: row.tier, candidates, notes }));
                 }
             }
-            let trial = (row.run)(&self.search);
-            let places = match trial {
-                Ok(trial) => trial.places,
+            let candidates = (row.run)(&self.search);
+            let places = match candidates {
+                Ok(candidates) => candidates.places,
                 // The cause may still be stale context at an edge.
                 Err(refusal) if row.tier == Tier::Drift => {
                     let found = self.edge(limits)?;
@@ -175,8 +175,8 @@ impl Seeker<'_> {
                 }
                 Err(refusal) => return Err(failure::refused(self.index, self.hunk, row.tier, &refusal)),
             };
-            if let Some(sought) = self.admitted(limits, row.tier, &places, notes(row)) {
-                return Ok(Some(sought));
+            if let Some(matches) = self.admitted(limits, row.tier, &places, notes(row)) {
+                return Ok(Some(matches));
             }
         }
         self.edge(limits)
@@ -220,19 +220,19 @@ impl Seeker<'_> {
         let lines = &self.hunk.lines;
         let removed = || lines.iter().filter(|line| line.kind == HunkLineKind::Removed);
         if removed().next().is_some() {
-            removed().all(|line| self.may_stand(&line.text))
+            removed().all(|line| self.may_occur(&line.text))
         } else {
-            self.search.pattern.old.iter().any(|line| !fold::is_blank(line) && self.may_stand(line))
+            self.search.pattern.old.iter().any(|line| !fold::is_blank(line) && self.may_occur(line))
         }
     }
 
     /// A quick filter: false if no line of the file resembles this one, or contains it with its escapes decoded. An
     /// elision matches any lines.
-    fn may_stand(&self, line: &str) -> bool {
+    fn may_occur(&self, line: &str) -> bool {
         if is_elision(line) {
             return true;
         }
-        self.index.similar_lines(line).is_none_or(|stands| !stands.lines.is_empty())
+        self.index.similar_lines(line).is_none_or(|similar| !similar.lines.is_empty())
             || tier::escapes::plain_parts(line).is_some_and(|parts| {
                 parts.into_iter().all(|part| memmem::find(self.search.text.as_bytes(), part.as_bytes()).is_some())
             })

@@ -90,7 +90,7 @@ pub(super) fn candidate(search: &MatchSearch<'_>, place: &MatchSite<'_>) -> Hunk
     HunkCandidate {
         lines: first..lines.at(place.span.end()) + 1,
         hit: place.to_match(search),
-        left_out: DroppedContext::default(),
+        dropped: DroppedContext::default(),
     }
 }
 

@@ -53,16 +53,16 @@ pub(in crate::locate::find) fn run<'a>(search: &MatchSearch<'a>) -> Result<Candi
         blocks.sort_by(|a, b| b.2.total_cmp(&a.2));
         blocks.truncate(1);
     }
-    let mut trial = CandidateSites::default();
+    let mut candidates = CandidateSites::default();
     for (unknown, lines, _) in blocks {
         let (plan, fitted) = match unknown {
             Some(at) => (SitePlan::Refused(unknown_refusal(search, at).at(lines.start, lines.end)), false),
             None => plan(search, &edges, &lines),
         };
-        trial.fitted |= fitted;
-        trial.places.push(MatchSite { span: span_of(search.lines(), lines.start, lines.end), plan });
+        candidates.fitted |= fitted;
+        candidates.places.push(MatchSite { span: span_of(search.lines(), lines.start, lines.end), plan });
     }
-    Ok(trial)
+    Ok(candidates)
 }
 
 /// Returns the range from the first to the last line with text in the old text, if the edit replaces all lines between

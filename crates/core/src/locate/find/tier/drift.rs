@@ -55,56 +55,56 @@ const NEARBY_LINES_MAX: usize = 4096;
 
 pub(in crate::locate::find) fn run<'a>(search: &MatchSearch<'a>) -> Result<CandidateSites<'a>, MatchRefusal> {
     let Some(target) = DriftQuery::new(search) else { return Ok(CandidateSites::default()) };
-    let readings = target.readings()?;
-    place(search, &target, readings)
+    let alignments = target.alignments()?;
+    place(search, &target, alignments)
 }
 
 /// Runs the tier with only those alignments whose lines are equal to the file's, including indentation.
 pub(in crate::locate::find) fn verbatim<'a>(search: &MatchSearch<'a>) -> Result<CandidateSites<'a>, MatchRefusal> {
     let Some(target) = DriftQuery::new(search) else { return Ok(CandidateSites::default()) };
-    let mut readings = target.readings()?;
-    readings.retain(|it| target.is_verbatim(&it.early) && target.is_verbatim(&it.late));
-    place(search, &target, readings)
+    let mut alignments = target.alignments()?;
+    alignments.retain(|it| target.is_verbatim(&it.early) && target.is_verbatim(&it.late));
+    place(search, &target, alignments)
 }
 
 fn place<'a>(
     search: &MatchSearch<'a>,
     target: &DriftQuery<'_, 'a>,
-    mut readings: Vec<DriftAlignment>,
+    mut alignments: Vec<DriftAlignment>,
 ) -> Result<CandidateSites<'a>, MatchRefusal> {
-    if readings.is_empty() {
+    if alignments.is_empty() {
         return Ok(CandidateSites::default());
     }
     // Of alignments with equal weight, the best one has the fewest interspersed lines.
-    readings.sort_by(|a, b| {
+    alignments.sort_by(|a, b| {
         b.score.total_cmp(&a.score).then(a.extra.cmp(&b.extra)).then(a.lines.len().cmp(&b.lines.len()))
     });
-    let complete = readings[0].is_complete();
-    let is_only = readings.len() == 1;
+    let complete = alignments[0].is_complete();
+    let is_only = alignments.len() == 1;
     if complete {
-        readings.retain(DriftAlignment::is_complete);
-    } else if readings.iter().filter(|it| it.is_mistyped()).count() == 1 {
+        alignments.retain(DriftAlignment::is_complete);
+    } else if alignments.iter().filter(|it| it.is_mistyped()).count() == 1 {
         // If only one place has all lines, with a typo corrected, the old text comes from there.
-        readings.retain(DriftAlignment::is_mistyped);
+        alignments.retain(DriftAlignment::is_mistyped);
     } else {
-        let least = readings[0].score - LIKENESS_MARGIN;
-        readings.retain(|it| it.score > least);
+        let least = alignments[0].score - LIKENESS_MARGIN;
+        alignments.retain(|it| it.score > least);
     }
-    let best = &readings[0];
+    let best = &alignments[0];
     let lines = best.lines.clone();
     // A place that has all lines with one more between them is unique if no other place comes near, or if every other
     // place lacks a distinctive line.
     let here = |it: &DriftAlignment| it.lines.start < lines.end && lines.start < it.lines.end;
     let lacks_some = |it: &DriftAlignment| it.missing.iter().any(|&old| target.is_distinctive(old));
     let is_sole = is_only
-        || readings.iter().all(here) && best.missing.is_empty() && best.extra == 1
-        || target.has_all(best) && readings.iter().skip(1).all(|it| here(it) || lacks_some(it));
+        || alignments.iter().all(here) && best.missing.is_empty() && best.extra == 1
+        || target.has_all(best) && alignments.iter().skip(1).all(|it| here(it) || lacks_some(it));
     target
         .judge(best, complete, is_sole)
-        .and_then(|()| target.edits_of_all(&readings))
+        .and_then(|()| target.edits_of_all(&alignments))
         .map(|edits| {
             let span = span_of(search.lines(), lines.start, lines.end);
-            let depth = target.depth(&readings[0].early);
+            let depth = target.depth(&alignments[0].early);
             let fitted = matches!(depth, Depth::File | Depth::LikelyFile);
             CandidateSites { places: vec![MatchSite { span, plan: SitePlan::Ready(edits) }], fitted, number: None }
         })
@@ -160,7 +160,7 @@ impl<'k> KeyedLines<'k> {
         self.before[lines.end - self.from] - self.before[lines.start - self.from]
     }
 
-    fn places(&self, wanted: u64) -> Vec<usize> {
+    fn lines_like(&self, wanted: u64) -> Vec<usize> {
         if work::spend_or_end(1 + self.keys.len() / COMPARED_KEYS_PER_STEP) {
             return Vec::new();
         }
@@ -221,11 +221,11 @@ impl<'s, 'a> DriftQuery<'s, 'a> {
     }
 
     /// Returns every range between a first and a last line that may be heavy enough to be the place, or a rival of it.
-    fn readings(&self) -> Result<Vec<DriftAlignment>, MatchRefusal> {
+    fn alignments(&self) -> Result<Vec<DriftAlignment>, MatchRefusal> {
         let (mut out, mut cells) = (Vec::new(), 0usize);
         let Some(starts) = self.starts() else {
             let all = KeyedLines::new(self, 0, Cow::Borrowed(self.search.run_hashes()));
-            self.readings_in(&all, &all.places(self.keys[0]), &mut cells, &mut out)?;
+            self.push_alignments(&all, &all.lines_like(self.keys[0]), &mut cells, &mut out)?;
             return Ok(out);
         };
         for start in starts {
@@ -233,7 +233,7 @@ impl<'s, 'a> DriftQuery<'s, 'a> {
             let keys = (start..end)
                 .map(|at| fold::normalized_hash(self.search.line(at), Normalization::Indentation))
                 .collect();
-            self.readings_in(&KeyedLines::new(self, start, Cow::Owned(keys)), &[start], &mut cells, &mut out)?;
+            self.push_alignments(&KeyedLines::new(self, start, Cow::Owned(keys)), &[start], &mut cells, &mut out)?;
         }
         Ok(out)
     }
@@ -241,25 +241,25 @@ impl<'s, 'a> DriftQuery<'s, 'a> {
     /// Returns the positions of the first line that have a last line after them; `None` if all lines of the file would
     /// have to be examined.
     fn starts(&self) -> Option<Vec<usize>> {
-        if let Some(starts) = self.places(0).filter(|places| self.is_few(places)) {
+        if let Some(starts) = self.lines_like(0).filter(|lines| self.is_few(lines)) {
             return Some(starts);
         }
-        let ends = self.places(self.at.len() - 1).filter(|places| self.is_few(places))?;
+        let ends = self.lines_like(self.at.len() - 1).filter(|lines| self.is_few(lines))?;
         let near = ends.iter().flat_map(|&end| (end + 1).saturating_sub(self.reach())..end);
         let near: BTreeSet<usize> = near.collect();
         let first: Vec<usize> = near.into_iter().filter(|&at| self.has_key(at, self.keys[0])).collect();
-        Some(first).filter(|places| self.is_few(places))
+        Some(first).filter(|lines| self.is_few(lines))
     }
 
     /// True if the number of places is small enough for the lines around each to be examined.
-    fn is_few(&self, places: &[usize]) -> bool {
-        places.len().saturating_mul(self.reach()) <= NEARBY_LINES_MAX
+    fn is_few(&self, lines: &[usize]) -> bool {
+        lines.len().saturating_mul(self.reach()) <= NEARBY_LINES_MAX
     }
 
     /// Returns the lines of the file that match a line of the old text; `None` if all lines would have to be examined.
-    fn places(&self, old: usize) -> Option<Vec<usize>> {
-        let stands = self.search.index.similar_lines(self.search.pattern.old[self.at[old]])?;
-        Some(stands.all()?.iter().copied().filter(|&at| self.has_key(at, self.keys[old])).collect())
+    fn lines_like(&self, old: usize) -> Option<Vec<usize>> {
+        let similar = self.search.index.similar_lines(self.search.pattern.old[self.at[old]])?;
+        Some(similar.all()?.iter().copied().filter(|&at| self.has_key(at, self.keys[old])).collect())
     }
 
     /// True if a line of the file has this hash.
@@ -270,19 +270,19 @@ impl<'s, 'a> DriftQuery<'s, 'a> {
 
     /// Counts the occurrences of a line of the old text in the file.
     fn count(&self, old: usize) -> usize {
-        self.places(old).map_or_else(
+        self.lines_like(old).map_or_else(
             || {
                 let all = self.search.run_hashes();
                 let ends = work::spend_or_end(1 + all.len() / COMPARED_KEYS_PER_STEP);
                 if ends { 0 } else { all.iter().filter(|key| **key == self.keys[old]).count() }
             },
-            |places| places.len(),
+            |lines| lines.len(),
         )
     }
 
-    fn readings_in(
+    fn push_alignments(
         &self,
-        stretch: &KeyedLines<'_>,
+        keyed: &KeyedLines<'_>,
         starts: &[usize],
         cells: &mut usize,
         out: &mut Vec<DriftAlignment>,
@@ -290,7 +290,7 @@ impl<'s, 'a> DriftQuery<'s, 'a> {
         let all: usize = self.weights.iter().sum();
         // In a text of few lines, the one with a typo may be the heaviest.
         let share_min = if self.at.len() <= FEW_LINES { FEW_LINES_SHARE_MIN } else { LIKENESS_MIN - LIKENESS_MARGIN };
-        let ends = stretch.places(self.keys[self.keys.len() - 1]);
+        let ends = keyed.lines_like(self.keys[self.keys.len() - 1]);
         for &start in starts {
             let from = ends.partition_point(|&end| end <= start);
             for &end in ends[from..].iter().take_while(|&&end| end < start + self.reach()) {
@@ -298,7 +298,7 @@ impl<'s, 'a> DriftQuery<'s, 'a> {
                 if work::spend_or_end(1) {
                     return Ok(());
                 }
-                if share(stretch.weight(start..end + 1), all) < share_min {
+                if share(keyed.weight(start..end + 1), all) < share_min {
                     continue;
                 }
                 *cells = cells.saturating_add(ALIGNMENT_OVERHEAD_CELLS + (end - start).saturating_mul(self.keys.len()));
@@ -308,16 +308,16 @@ impl<'s, 'a> DriftQuery<'s, 'a> {
                         "The text is too large to search for similar text.",
                     ));
                 }
-                out.extend(self.reading(stretch, start..end + 1, all));
+                out.extend(self.alignment(keyed, start..end + 1, all));
             }
         }
         Ok(())
     }
 
-    fn reading(&self, stretch: &KeyedLines<'_>, lines: Range<usize>, all: usize) -> Option<DriftAlignment> {
+    fn alignment(&self, keyed: &KeyedLines<'_>, lines: Range<usize>, all: usize) -> Option<DriftAlignment> {
         let inner: Vec<usize> =
             (lines.start + 1..lines.end - 1).filter(|&at| !is_blank(self.search.line(at))).collect();
-        let file: Vec<u64> = inner.iter().map(|&at| stretch.key(at)).collect();
+        let file: Vec<u64> = inner.iter().map(|&at| keyed.key(at)).collect();
         let last = self.at.len() - 1;
         let (early, late) =
             align(&self.keys[1..last], &file, |at| u32::try_from(self.weights[at + 1]).unwrap_or(u32::MAX >> 12));
@@ -381,10 +381,10 @@ impl<'s, 'a> DriftQuery<'s, 'a> {
     }
 
     /// True if consecutive lines, in the old text and in the file, with half of the weight of the old text are unique.
-    fn has_unique_run(&self, reading: &DriftAlignment) -> bool {
+    fn has_unique_run(&self, alignment: &DriftAlignment) -> bool {
         const LINES_MIN: usize = 3;
         let search = self.search;
-        let run = reading
+        let run = alignment
             .early
             .chunk_by(|a, b| b.0 == a.0 + 1 && (a.1 + 1..b.1).all(|at| is_blank(search.line(at))))
             .max_by_key(|run| self.total_weight(run.iter().map(|pair| pair.0)));
@@ -449,10 +449,10 @@ impl<'s, 'a> DriftQuery<'s, 'a> {
     }
 
     /// Returns the reason why a missing line is not a typo: the file has a line there with another meaning.
-    fn mistaken(&self, reading: &DriftAlignment) -> Option<String> {
-        for &old in &reading.missing {
-            let before = reading.early.iter().rev().find(|pair| pair.0 < old)?.1;
-            let after = reading.early.iter().find(|pair| pair.0 > old)?.1;
+    fn mistaken(&self, alignment: &DriftAlignment) -> Option<String> {
+        for &old in &alignment.missing {
+            let before = alignment.early.iter().rev().find(|pair| pair.0 < old)?.1;
+            let after = alignment.early.iter().find(|pair| pair.0 > old)?.1;
             let line = self.search.pattern.old[self.at[old]];
             let why = (before + 1..after).find_map(|at| typo::means_another(line, self.search.line(at)));
             if why.is_some() {
@@ -462,8 +462,8 @@ impl<'s, 'a> DriftQuery<'s, 'a> {
         None
     }
 
-    fn is_too_loose(&self, reading: &DriftAlignment) -> bool {
-        reading.extra > self.most_extra() || reading.missing.len() > (self.at.len() / 4).max(1)
+    fn is_too_loose(&self, alignment: &DriftAlignment) -> bool {
+        alignment.extra > self.most_extra() || alignment.missing.len() > (self.at.len() / 4).max(1)
     }
 }
 

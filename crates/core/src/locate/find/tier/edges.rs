@@ -24,9 +24,9 @@ pub(super) fn all_rules<'a>(
 ) -> Result<CandidateSites<'a>, MatchRefusal> {
     let windows = search.windows(&wanted.old);
     for rule in RULES {
-        let trial = windows::trial(search, wanted, &windows, rule)?;
-        if !trial.places.is_empty() {
-            return Ok(trial);
+        let candidates = windows::matching_windows(search, wanted, &windows, rule)?;
+        if !candidates.places.is_empty() {
+            return Ok(candidates);
         }
     }
     Ok(CandidateSites::default())

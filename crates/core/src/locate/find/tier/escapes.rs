@@ -55,7 +55,7 @@ pub(in crate::locate::find) fn run<'a>(search: &MatchSearch<'a>) -> Result<Candi
             sets.push(quotes);
         }
         for set in sets.iter().filter(|set| !set.is_empty()) {
-            let spans = exact::places(
+            let spans = exact::occurrences(
                 search.text,
                 &code.decoded(&search.find.old, set),
                 exact::search_limit(search.find.expected),

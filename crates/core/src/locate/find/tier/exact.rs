@@ -21,14 +21,14 @@ pub(in crate::locate::find) fn run<'a>(search: &MatchSearch<'a>) -> Result<Candi
     let (text, old, new) = (search.text, &*search.find.old, Cow::Borrowed(search.new));
     let most = search_limit(search.find.expected);
     if !search.find.lines {
-        return Ok(literal(known_spans(search).unwrap_or_else(|| places(text, old, most)), &new));
+        return Ok(literal(known_spans(search).unwrap_or_else(|| occurrences(text, old, most)), &new));
     }
-    let mut trial = literal(known_spans(search).unwrap_or_else(|| whole_lines(text, old, most)), &new);
+    let mut candidates = literal(known_spans(search).unwrap_or_else(|| whole_lines(text, old, most)), &new);
     if let Some(span) = last_line(text, old) {
         let new = Cow::Borrowed(search.new.strip_suffix('\n').unwrap_or(search.new));
-        trial.places.push(MatchSite { span, plan: SitePlan::Literal(new) });
+        candidates.places.push(MatchSite { span, plan: SitePlan::Literal(new) });
     }
-    Ok(trial)
+    Ok(candidates)
 }
 
 /// Returns the occurrences that another search found.
@@ -101,7 +101,7 @@ pub(in crate::locate::find) fn literal<'a>(spans: Vec<Span>, new: &Cow<'a, str>)
 
 /// Finds the occurrences of `old` in one pass: disjoint ones if all are wanted, else including overlapping ones (`aa`
 /// occurs twice in `aaa`), up to `most`.
-pub(in crate::locate::find) fn places(text: &str, old: &str, most: Option<usize>) -> Vec<Span> {
+pub(in crate::locate::find) fn occurrences(text: &str, old: &str, most: Option<usize>) -> Vec<Span> {
     match most {
         Some(most) => overlapping(text, old).take(most.min(CHANGED_PLACES_MAX + 1)).collect(),
         None => disjoint(text, old).take(CHANGED_PLACES_MAX + 1).collect(),
@@ -128,25 +128,25 @@ pub(in crate::locate::find) fn whole_line_match(search: &MatchSearch<'_>, span: 
 /// Returns the note about a deletion that removed more than the given text: the rest of the lines that became empty.
 pub(in crate::locate::find) fn emptied_lines(
     search: &MatchSearch<'_>,
-    places: &[MatchSite<'_>],
+    occurrences: &[MatchSite<'_>],
     hits: &[TextMatch],
 ) -> Option<String> {
     if !search.new.is_empty() {
         return None;
     }
     let ended = search.find.old.ends_with('\n');
-    let (mut front, mut line_end, mut blanks) = (false, false, false);
-    for (place, hit) in places.iter().zip(hits) {
+    let (mut front, mut line_end, mut whitespace) = (false, false, false);
+    for (place, hit) in occurrences.iter().zip(hits) {
         front |= hit.span.start() < place.span.start();
         let rest = &search.text[place.span.end().min(hit.span.end())..hit.span.end()];
         line_end |= !ended && rest.ends_with('\n');
-        blanks |= !rest.is_empty() && !rest.ends_with('\n');
+        whitespace |= !rest.is_empty() && !rest.ends_with('\n');
     }
     let removed = match (front, line_end) {
         (true, true) => "its indentation and its line end",
         (true, false) => "its indentation",
         (false, true) => "its line end",
-        (false, false) if blanks => "the whitespace around the text",
+        (false, false) if whitespace => "the whitespace around the text",
         (false, false) => return None,
     };
     Some(format!("A line that held nothing else was removed whole, with {removed}."))
@@ -194,14 +194,14 @@ fn is_word_char(ch: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{deletion, places};
+    use super::{deletion, occurrences};
     use crate::text::span::Span;
 
     #[test]
     fn overlapping_matches_count() {
-        assert_eq!(places("aaa", "aa", Some(9)).len(), 2);
-        assert_eq!(places("aaaa", "aa", None).len(), 2);
-        assert!(places("a", "", None).is_empty());
+        assert_eq!(occurrences("aaa", "aa", Some(9)).len(), 2);
+        assert_eq!(occurrences("aaaa", "aa", None).len(), 2);
+        assert!(occurrences("a", "", None).is_empty());
     }
 
     #[test]

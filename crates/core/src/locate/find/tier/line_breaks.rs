@@ -35,11 +35,11 @@ pub(in crate::locate::find) fn run<'a>(search: &MatchSearch<'a>) -> CandidateSit
         && search.pattern.alnum(ALNUM_MIN) >= ALNUM_MIN
         && search.text.len() <= FILE_BYTES_MAX
         && old.len() <= OLD_BYTES_MAX;
-    let places = if is_open { places(search, old) } else { Vec::new() };
+    let places = if is_open { only_site(search, old) } else { Vec::new() };
     CandidateSites { places, number: None, fitted: false }
 }
 
-fn places<'a>(search: &MatchSearch<'a>, old: &str) -> Vec<MatchSite<'a>> {
+fn only_site<'a>(search: &MatchSearch<'a>, old: &str) -> Vec<MatchSite<'a>> {
     let text = search.text;
     // A search for the words costs less than a copy of the file, which takes a step of work for each byte.
     let mut words: Vec<&str> = old.split(|ch: char| !is_word(ch)).filter(|word| !word.is_empty()).collect();
@@ -111,8 +111,8 @@ fn is_word(ch: char) -> bool {
 
 /// True if an offset in a text is not inside a word.
 fn is_border(text: &str, at: usize) -> bool {
-    let (before, behind) = (text[..at].chars().next_back(), text[at..].chars().next());
-    !(before.is_some_and(is_word) && behind.is_some_and(is_word))
+    let (before, after) = (text[..at].chars().next_back(), text[at..].chars().next());
+    !(before.is_some_and(is_word) && after.is_some_and(is_word))
 }
 
 /// True for two texts with the same characters except for whitespace, if the whitespace separates the same tokens in
@@ -121,7 +121,7 @@ fn are_same_tokens(file: &str, old: &str) -> bool {
     let (mut file, mut old) = (file, old);
     let (mut last, mut quote) = (' ', None);
     loop {
-        let (gap_file, gap_old) = (blanks(file), blanks(old));
+        let (gap_file, gap_old) = (leading_whitespace(file), leading_whitespace(old));
         (file, old) = (&file[gap_file.len()..], &old[gap_old.len()..]);
         if file.starts_with(',') && is_trailing_comma(&file[1..]) && !old.starts_with(',') && quote.is_none() {
             file = &file[1..];
@@ -153,7 +153,7 @@ fn are_same_tokens(file: &str, old: &str) -> bool {
 }
 
 /// Returns the spaces and tabs at the beginning of a text.
-fn blanks(text: &str) -> &str {
+fn leading_whitespace(text: &str) -> &str {
     &text[..text.len() - text.trim_start().len()]
 }
 

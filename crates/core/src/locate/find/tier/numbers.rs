@@ -18,9 +18,9 @@ use std::rc::Rc;
 pub(in crate::locate::find) fn run<'a>(search: &MatchSearch<'a>) -> Result<CandidateSites<'a>, MatchRefusal> {
     let lines = without_removed(&search.pattern.old);
     for old in [numbered(&lines), rows_before_change(&search.pattern.old)].into_iter().flatten() {
-        let trial = without_numbers(search, &old)?;
-        if !trial.places.is_empty() {
-            return Ok(trial);
+        let candidates = without_numbers(search, &old)?;
+        if !candidates.places.is_empty() {
+            return Ok(candidates);
         }
     }
     Ok(CandidateSites::default())
@@ -54,14 +54,14 @@ fn without_numbers<'a>(search: &MatchSearch<'a>, old: &NumberedLines<'a>) -> Res
     for rules in rules {
         for (wanted, windows) in &attempts {
             for rule in *rules {
-                let trial = windows::trial(search, wanted, windows, rule)?;
-                if trial.places.is_empty() {
+                let candidates = windows::matching_windows(search, wanted, windows, rule)?;
+                if candidates.places.is_empty() {
                     continue;
                 }
                 if new.is_none() {
                     return Err(MatchRefusal::new(RefusalReason::Unrepaired, PARTLY_NUMBERED));
                 }
-                return Ok(CandidateSites { number, ..trial });
+                return Ok(CandidateSites { number, ..candidates });
             }
         }
     }

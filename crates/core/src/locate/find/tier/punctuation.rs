@@ -72,7 +72,7 @@ fn in_line(line: &str, start: usize, finder: &memmem::Finder<'_>) -> Vec<Span> {
 }
 
 /// Computes the change token by token in a part of a line that resembles the old text.
-pub(in crate::locate::find) fn hit(search: &MatchSearch<'_>, span: Span, new: &str) -> TextMatch {
+pub(in crate::locate::find) fn carried_match(search: &MatchSearch<'_>, span: Span, new: &str) -> TextMatch {
     let carried = tokens::with_file_tokens(&search.text[span.range()], &search.find.old, new, false);
     exact::whole_line_match(search, span, carried.as_deref().unwrap_or(new))
 }

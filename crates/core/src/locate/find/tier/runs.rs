@@ -25,7 +25,7 @@ fn fits(search: &MatchSearch<'_>, wanted: &PatternLines<'_>, first: usize) -> Wi
     IndentMap::shift(&pairs)
         .or_else(|| widths::map(search, wanted, &pairs, 0))
         .or_else(|| widths::first_line_exempt(search, wanted, &pairs))
-        .map_or(WindowFit::Crooked, WindowFit::Yes)
+        .map_or(WindowFit::Misaligned, WindowFit::Yes)
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ fn fits(search: &MatchSearch<'_>, wanted: &PatternLines<'_>, first: usize) -> Wi
     let pairs = windows::pairs(search, wanted, first);
     map(search, wanted, &pairs, 0)
         .or_else(|| first_line_exempt(search, wanted, &pairs))
-        .map_or(WindowFit::Crooked, WindowFit::Yes)
+        .map_or(WindowFit::Misaligned, WindowFit::Yes)
 }
 
 /// Returns the map of widths for these pairs; the first `but` lines of the old and the new text are ignored when

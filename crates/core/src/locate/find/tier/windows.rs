@@ -27,7 +27,7 @@ pub(in crate::locate::find) enum WindowFit {
     /// The window matches, with this indentation map.
     Yes(IndentMap),
     /// The window matches, but its indentation cannot be carried over.
-    Crooked,
+    Misaligned,
 }
 
 /// A tier's rule for the window that begins at a line of the file.
@@ -43,20 +43,20 @@ pub(in crate::locate::find) struct WindowRule {
 
 /// Applies one rule to the old text as it is.
 pub(super) fn run<'a>(search: &MatchSearch<'a>, rule: &WindowRule) -> Result<CandidateSites<'a>, MatchRefusal> {
-    trial(search, &search.pattern, search.wanted_windows(), rule)
+    matching_windows(search, &search.pattern, search.wanted_windows(), rule)
 }
 
 /// Applies one rule to these windows.
-pub(in crate::locate::find) fn trial<'a>(
+pub(in crate::locate::find) fn matching_windows<'a>(
     search: &MatchSearch<'a>,
     wanted: &Rc<PatternLines<'a>>,
     windows: &[usize],
     rule: &WindowRule,
 ) -> Result<CandidateSites<'a>, MatchRefusal> {
-    let mut trial = CandidateSites::default();
+    let mut candidates = CandidateSites::default();
     let short = rule.short && search.find.expected == ExpectedMatches::Unique && is_only_place(search, wanted, windows);
     if !wanted.has_text() || wanted.alnum(rule.min_alnum) < rule.min_alnum && !short {
-        return Ok(trial);
+        return Ok(candidates);
     }
     let all = search.find.expected == ExpectedMatches::All;
     let height = wanted.old.len();
@@ -70,7 +70,7 @@ pub(in crate::locate::find) fn trial<'a>(
         if work::spend_or_end(4 * height) {
             break;
         }
-        if compared > COMPARED_LINES_MAX && !all && trial.places.len() > 1 {
+        if compared > COMPARED_LINES_MAX && !all && candidates.places.len() > 1 {
             break;
         }
         if compared > COMPARED_LINES_MAX {
@@ -82,23 +82,23 @@ pub(in crate::locate::find) fn trial<'a>(
         let fit = (rule.fits)(search, wanted, first);
         let place = match (fit, depth(search, wanted, first)) {
             (WindowFit::No, _) => continue,
-            (WindowFit::Crooked, Depth::File) | (WindowFit::Yes(_), Depth::File | Depth::LikelyFile) => {
-                trial.fitted = true;
+            (WindowFit::Misaligned, Depth::File) | (WindowFit::Yes(_), Depth::File | Depth::LikelyFile) => {
+                candidates.fitted = true;
                 fitted(search, wanted, first, rule.runs)
             }
             (WindowFit::Yes(_), Depth::Unclear) => {
                 refused(search, first..first + height, target_indent::UNCLEAR_DEPTH_REASON)
             }
             (WindowFit::Yes(indent), Depth::OldText) => MatchSite::lines(search, first, wanted, indent, rule.runs),
-            (WindowFit::Crooked, _) => refused(search, first..first + height, INCONSISTENT_INDENT),
+            (WindowFit::Misaligned, _) => refused(search, first..first + height, INCONSISTENT_INDENT),
         };
         free = first + height;
-        trial.places.push(place);
-        if !all && trial.places.len() >= COUNTED_PLACES_MAX {
+        candidates.places.push(place);
+        if !all && candidates.places.len() >= COUNTED_PLACES_MAX {
             break;
         }
     }
-    Ok(trial)
+    Ok(candidates)
 }
 
 /// True for at most [`SHORT_LINES_MAX`] lines with text, of which at least two, or the only one, have a letter or a
@@ -146,8 +146,13 @@ fn fitted<'a>(search: &MatchSearch<'a>, wanted: &PatternLines<'a>, first: usize,
 }
 
 /// True if all lines of the window are equal to the old text under a normalization.
-pub(super) fn alike(search: &MatchSearch<'_>, wanted: &PatternLines<'_>, first: usize, look: Normalization) -> bool {
-    (first..).zip(&wanted.old).all(|(at, old)| fold::are_equal_under(search.line(at), old, look))
+pub(super) fn alike(
+    search: &MatchSearch<'_>,
+    wanted: &PatternLines<'_>,
+    first: usize,
+    normalization: Normalization,
+) -> bool {
+    (first..).zip(&wanted.old).all(|(at, old)| fold::are_equal_under(search.line(at), old, normalization))
 }
 
 /// True if all lines of the window are equal to the old text, ignoring trailing whitespace.

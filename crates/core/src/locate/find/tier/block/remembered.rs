@@ -93,14 +93,14 @@ impl<'a> StatementTokens<'a> {
     /// Returns the end of the tokens from `next` on that correspond to a line: either its own tokens, however they are
     /// wrapped, or a line that is the same statement.
     fn end_of(&self, line: &str, next: usize) -> Option<usize> {
-        let sought = dense(line);
+        let needle = dense(line);
         let _ = work::spend_or_end(self.tokens.len().saturating_sub(next));
-        let own = self.tokens[next..].windows(sought.len().max(1)).position(|run| *run == sought);
+        let own = self.tokens[next..].windows(needle.len().max(1)).position(|run| *run == needle);
         let alike = self.lines.iter().position(|&(start, other)| {
             start >= next && !work::spend_or_end(COMPARISON_STEPS) && is_same_statement(other, line)
         });
         let end_of_line = |at: usize| self.lines.get(at + 1).map_or(self.tokens.len(), |line| line.0);
-        let ends = [own.map(|at| next + at + sought.len()), alike.map(end_of_line)];
+        let ends = [own.map(|at| next + at + needle.len()), alike.map(end_of_line)];
         ends.into_iter().flatten().min()
     }
 }

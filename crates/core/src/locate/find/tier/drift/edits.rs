@@ -13,31 +13,34 @@ use core::ops::Range;
 
 impl DriftQuery<'_, '_> {
     /// Returns the edits, if all alignments lead to the same ones.
-    pub(super) fn edits_of_all(&self, readings: &[DriftAlignment]) -> Result<Vec<TextEdit>, MatchRefusal> {
-        let best = &readings[0];
+    pub(super) fn edits_of_all(&self, alignments: &[DriftAlignment]) -> Result<Vec<TextEdit>, MatchRefusal> {
+        let best = &alignments[0];
         let edits = self.edits(&best.lines, &best.early)?;
-        for (nth, reading) in readings.iter().enumerate() {
+        for (nth, alignment) in alignments.iter().enumerate() {
             // A wider alignment of the same place that is not good enough by itself is not another place.
-            let overlaps = reading.lines.start < best.lines.end && best.lines.start < reading.lines.end;
-            let looser = reading.extra + reading.missing.len() > best.extra + best.missing.len();
+            let overlaps = alignment.lines.start < best.lines.end && best.lines.start < alignment.lines.end;
+            let looser = alignment.extra + alignment.missing.len() > best.extra + best.missing.len();
             if nth > 0
                 && overlaps
                 && looser
-                && (self.is_too_loose(reading) || self.edits(&reading.lines, &reading.early).is_err())
+                && (self.is_too_loose(alignment) || self.edits(&alignment.lines, &alignment.early).is_err())
             {
                 continue;
             }
             // A place that has every line of the old text, with at most one more between them, is accepted even if
             // there is a place that lacks some.
-            if nth > 0 && !overlaps && self.has_all(best) && reading.missing.iter().any(|&old| self.is_distinctive(old))
+            if nth > 0
+                && !overlaps
+                && self.has_all(best)
+                && alignment.missing.iter().any(|&old| self.is_distinctive(old))
             {
                 continue;
             }
-            let unique = reading.early == reading.late;
-            let others = [(nth > 0).then_some(&reading.early), (!unique).then_some(&reading.late)];
+            let unique = alignment.early == alignment.late;
+            let others = [(nth > 0).then_some(&alignment.early), (!unique).then_some(&alignment.late)];
             for other in others.into_iter().flatten() {
-                if self.edits(&reading.lines, other).as_ref() != Ok(&edits) {
-                    let (a, b) = (best.lines.start + 1, reading.lines.start + 1);
+                if self.edits(&alignment.lines, other).as_ref() != Ok(&edits) {
+                    let (a, b) = (best.lines.start + 1, alignment.lines.start + 1);
                     let why = format!("Two places are about equally similar: lines {a} and {b}.");
                     let why = if nth > 0 {
                         why

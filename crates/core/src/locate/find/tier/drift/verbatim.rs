@@ -41,8 +41,11 @@ impl<'s> DriftQuery<'s, '_> {
     }
 
     /// True if every line of the old text is in the file verbatim, with at most one line of the file in between.
-    pub(super) fn has_all(&self, reading: &DriftAlignment) -> bool {
-        reading.missing.is_empty() && reading.typos == 0 && reading.extra <= 1 && self.is_verbatim(&reading.early)
+    pub(super) fn has_all(&self, alignment: &DriftAlignment) -> bool {
+        alignment.missing.is_empty()
+            && alignment.typos == 0
+            && alignment.extra <= 1
+            && self.is_verbatim(&alignment.early)
     }
 }
 
