@@ -55,7 +55,7 @@ pub(super) fn calls(text: &str) -> Option<Vec<(Value, Range<usize>)>> {
 pub fn literal_value(text: &str) -> Option<Value> {
     let mut reader = LiteralReader { rest: text };
     let value = reader.value(0)?;
-    reader.blanks();
+    reader.skip_whitespace();
     reader.rest.is_empty().then_some(value)
 }
 
@@ -159,7 +159,7 @@ struct WrittenArguments {
 fn call(text: &str) -> Option<(WrittenArguments, &str)> {
     let (function, rest) = text.split_once('(')?;
     let mut reader = LiteralReader { rest };
-    reader.blanks();
+    reader.skip_whitespace();
     if reader.rest.starts_with(['"', '\'', '`']) {
         let arguments = reader.positions(positions(function)?)?;
         return Some((WrittenArguments { arguments, by_position: true }, reader.rest));
@@ -169,9 +169,9 @@ fn call(text: &str) -> Option<(WrittenArguments, &str)> {
         return Some((WrittenArguments { arguments, by_position: false }, reader.rest));
     }
     let arguments = reader.value(0)?;
-    reader.blanks();
+    reader.skip_whitespace();
     if reader.eat(',') {
-        reader.blanks();
+        reader.skip_whitespace();
     }
     reader.eat(')').then_some((WrittenArguments { arguments, by_position: false }, reader.rest))
 }
@@ -235,7 +235,7 @@ impl<'a> LiteralReader<'a> {
     }
 
     /// Skips whitespace and comments. Counts as work, because each of many calls may begin a comment that never ends.
-    fn blanks(&mut self) {
+    fn skip_whitespace(&mut self) {
         loop {
             self.rest = self.rest.trim_start();
             let is_line = self.rest.starts_with("//");
@@ -253,7 +253,7 @@ impl<'a> LiteralReader<'a> {
         if depth > NESTING_MAX {
             return None;
         }
-        self.blanks();
+        self.skip_whitespace();
         match self.rest.chars().next()? {
             '{' => {
                 self.eat('{');
@@ -263,12 +263,12 @@ impl<'a> LiteralReader<'a> {
                 self.eat('[');
                 let mut items = Vec::new();
                 loop {
-                    self.blanks();
+                    self.skip_whitespace();
                     if self.eat(']') {
                         return Some(Value::Array(items));
                     }
                     items.push(self.value(depth + 1)?);
-                    self.blanks();
+                    self.skip_whitespace();
                     if !self.eat(',') && !self.rest.starts_with(']') {
                         return None;
                     }
@@ -288,12 +288,12 @@ impl<'a> LiteralReader<'a> {
     fn fields(&mut self, end: char, sign: char, depth: usize) -> Option<Value> {
         let mut fields = Map::new();
         loop {
-            self.blanks();
+            self.skip_whitespace();
             if self.eat(end) {
                 return Some(Value::Object(fields));
             }
             let name = if self.rest.starts_with(['"', '\'']) { self.text()? } else { self.word().to_owned() };
-            self.blanks();
+            self.skip_whitespace();
             if name.is_empty() || !self.eat(sign) {
                 return None;
             }
@@ -301,7 +301,7 @@ impl<'a> LiteralReader<'a> {
             if !value.is_null() && fields.insert(name, value).is_some() {
                 return None;
             }
-            self.blanks();
+            self.skip_whitespace();
             if !self.eat(',') && !self.rest.starts_with(end) {
                 return None;
             }
@@ -313,7 +313,7 @@ impl<'a> LiteralReader<'a> {
     fn positions(&mut self, names: &[&str]) -> Option<Value> {
         let mut fields = Map::new();
         for (nth, name) in names.iter().chain(&[""]).enumerate() {
-            self.blanks();
+            self.skip_whitespace();
             if self.eat(')') {
                 break;
             }
@@ -329,11 +329,11 @@ impl<'a> LiteralReader<'a> {
                 (false, Value::String(encoding)) if names.len() == 2 && is_utf8(&encoding) => None,
                 _ => return None,
             };
-            self.blanks();
+            self.skip_whitespace();
             if !self.eat(',') && !self.rest.starts_with(')') {
                 return None;
             }
-            self.blanks();
+            self.skip_whitespace();
             if self.rest.starts_with(')') && nth + 1 >= names.len() {
                 self.eat(')');
                 return Some(Value::Object(fields));

@@ -67,32 +67,32 @@ impl DetectedText<'_> {
 pub(super) fn detect_unwrapped<'a>(
     unwrapped: UnwrappedText<'a>,
     named: Option<&'static dyn Format>,
-    manner: &ParseOptions,
+    call_options: &ParseOptions,
     known: &mut KnownRanges,
 ) -> Result<DetectedText<'a>> {
-    let UnwrappedText { mut text, format, options: said, directory, mut notes } = unwrapped;
+    let UnwrappedText { mut text, format, options: wrapper_options, directory, mut notes } = unwrapped;
     work::check()?;
-    let manner = ParseOptions {
-        strip: manner.strip.or(said.strip),
-        file: manner.file.clone().or(said.file),
-        reverse: manner.reverse != said.reverse,
+    let call_options = ParseOptions {
+        strip: call_options.strip.or(wrapper_options.strip),
+        file: call_options.file.clone().or(wrapper_options.file),
+        reverse: call_options.reverse != wrapper_options.reverse,
     };
-    let (format, claimed): FormatRanges = match named.or_else(|| super::format_by_name(format?)) {
+    let (format, detected): FormatRanges = match named.or_else(|| super::format_by_name(format?)) {
         Some(format) => (format, format.detected_ranges(&text)),
         // Bare hunks are incomplete by themselves, but valid if the file is known.
-        None if manner.file.is_some() && repair_hint::is_nameless_diff(&text) => (&UnifiedDiff, Vec::new()),
-        None => match (detect(&text, known), manner.file.as_ref().and_then(|_| without_frame(&text))) {
+        None if call_options.file.is_some() && repair_hint::is_nameless_diff(&text) => (&UnifiedDiff, Vec::new()),
+        None => match (detect(&text, known), call_options.file.as_ref().and_then(|_| without_frame(&text))) {
             (Err(_), Some((format, converted, note))) => {
                 notes.push(note.to_owned());
                 let ranges = format.detected_ranges(&converted);
                 text = Cow::Owned(converted);
                 (format, ranges)
             }
-            (Err(error), None) => possible_files(&text, &manner).ok_or(error)?,
+            (Err(error), None) => possible_files(&text, &call_options).ok_or(error)?,
             (detected, _) => detected?,
         },
     };
-    Ok(DetectedText { text, format, options: manner, directory, notes, detected: claimed })
+    Ok(DetectedText { text, format, options: call_options, directory, notes, detected })
 }
 
 /// Converts a text that is complete only together with the name of its file to a format that names each part. Returns
@@ -126,26 +126,26 @@ fn bare_markers(text: &str) -> Option<(&'static dyn Format, String, &'static str
 }
 
 /// Returns the fences below lines that may be names of existing files, if the text looks like nothing else.
-fn possible_files(text: &str, manner: &ParseOptions) -> Option<FormatRanges> {
+fn possible_files(text: &str, call_options: &ParseOptions) -> Option<FormatRanges> {
     let ranges = whole_file::possible_ranges(text);
-    let meant = !ranges.is_empty() && manner.file.is_none() && repair_hint::is_unlike_edits(text);
-    meant.then(|| (elided_or_whole(text, &ranges), ranges))
+    let are_files = !ranges.is_empty() && call_options.file.is_none() && repair_hint::is_unlike_edits(text);
+    are_files.then(|| (elided_or_whole(text, &ranges), ranges))
 }
 
 /// Parses a text as a model sent it: removes wrappers, uses the named format or detects it, and parses the rest. The
-/// caller's options in `manner` override those of a wrapper.
+/// caller's options in `call_options` override those of a wrapper.
 ///
 /// Errors: those of [`detect_format`], and of the format's parser.
-pub fn parse_any(text: &str, named: Option<&'static dyn Format>, manner: &ParseOptions) -> Result<ParsedText> {
+pub fn parse_any(text: &str, named: Option<&'static dyn Format>, call_options: &ParseOptions) -> Result<ParsedText> {
     let mut known = KnownRanges::default();
-    if let Some(understood) = calls(text, named, manner, &mut known) {
+    if let Some(understood) = calls(text, named, call_options, &mut known) {
         return understood;
     }
     let unwrapped = envelope::unwrap_text(text);
-    if let Some(understood) = mixed::parse_mixed(&unwrapped, named, manner, &mut known) {
+    if let Some(understood) = mixed::parse_mixed(&unwrapped, named, call_options, &mut known) {
         return understood;
     }
-    let settled = detect_unwrapped(unwrapped, named, manner, &mut known)?;
+    let settled = detect_unwrapped(unwrapped, named, call_options, &mut known)?;
     let request = line_parser::parse_text(settled.line_parser()?, &settled.text)?;
     if named.is_none() {
         stray_edits::check_whole_files(&request)?;
@@ -167,13 +167,13 @@ pub fn is_intended_format(text: &str, format: &'static dyn Format, names_file: b
 pub(super) fn calls(
     text: &str,
     named: Option<&'static dyn Format>,
-    manner: &ParseOptions,
+    call_options: &ParseOptions,
     known: &mut KnownRanges,
 ) -> Option<Result<ParsedText>> {
-    if named.is_some() || manner.reverse || !text.contains(['{', '(', '<']) {
+    if named.is_some() || call_options.reverse || !text.contains(['{', '(', '<']) {
         return None;
     }
-    tool_calls::parse(text, manner, known)
+    tool_calls::parse(text, call_options, known)
 }
 
 /// Detects the only format of a text. If two formats detect parts of it, the ranges of one must contain those of the
@@ -187,15 +187,15 @@ pub fn detect_format(text: &str) -> Result<&'static dyn Format> {
 
 /// Returns the format of [`detect_format`], and the lines that are certainly in it.
 fn detect(text: &str, known: &mut KnownRanges) -> Result<FormatRanges> {
-    let mut claims = known.of(text);
-    match outermost_index(&claims) {
+    let mut ranges = known.of(text);
+    match outermost_index(&ranges) {
         Some(at) => {
-            let (format, stretches) = claims.swap_remove(at);
+            let (format, stretches) = ranges.swap_remove(at);
             let whole = format.spec().name == WholeFile.spec().name;
             Ok((if whole { elided_or_whole(text, &stretches) } else { format }, stretches))
         }
-        None if claims.is_empty() => Err(repair_hint::unknown_format(text)),
-        None => Err(ambiguous(text, &claims)),
+        None if ranges.is_empty() => Err(repair_hint::unknown_format(text)),
+        None => Err(ambiguous(text, &ranges)),
     }
 }
 
@@ -204,10 +204,10 @@ fn elided_or_whole(text: &str, files: &[Range<usize>]) -> &'static dyn Format {
     if ElidedFile::has_placeholder(text, files) { &ElidedFile } else { &WholeFile }
 }
 
-fn ambiguous(text: &str, claims: &[FormatRanges]) -> Error {
+fn ambiguous(text: &str, ranges: &[FormatRanges]) -> Error {
     let name = |(format, _): &FormatRanges| format.spec().name;
-    let names: Vec<&str> = claims.iter().map(name).collect();
-    let lines = claims.iter().map(|claim| {
+    let names: Vec<&str> = ranges.iter().map(name).collect();
+    let lines = ranges.iter().map(|claim| {
         let first = claim.1.first().map_or(0, |range| range.start);
         let line: String = text.lines().nth(first).unwrap_or_default().chars().take(120).collect();
         format!("{}: from line {} ({line})", name(claim), first + 1)

@@ -56,8 +56,8 @@ impl Format for LineAnchors {
             }
         }
         let op = Op { at: Locator::Anchors(AnchorPair { first, last, line, at }), text: normalize_text(&new_text) };
-        let ask = FileAction::Edit { ops: vec![op], order: OpOrder::Together };
-        Ok(Request { files: vec![FileRequest::new(file_path, ask)], notes: Notes::new() })
+        let action = FileAction::Edit { ops: vec![op], order: OpOrder::Together };
+        Ok(Request { files: vec![FileRequest::new(file_path, action)], notes: Notes::new() })
     }
 }
 

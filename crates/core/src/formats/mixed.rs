@@ -22,22 +22,22 @@ const MIXED_NOTE: &str = "The text has SEARCH/REPLACE blocks and whole files; bo
 pub(super) fn parse_mixed(
     unwrapped: &UnwrappedText<'_>,
     named: Option<&'static dyn Format>,
-    manner: &ParseOptions,
+    call_options: &ParseOptions,
     known: &mut KnownRanges,
 ) -> Option<Result<ParsedText>> {
     let UnwrappedText { text, format, options, directory, notes } = unwrapped;
-    if named.is_some() || manner.reverse || !text.contains("SEARCH") {
+    if named.is_some() || call_options.reverse || !text.contains("SEARCH") {
         return None;
     }
-    let claims = known.of(text);
-    let both = is_both(&claims) && outermost_index(&claims).is_none() && format.is_none() && !options.reverse;
-    let ([blocks, files], true) = (&claims[..], both) else { return None };
-    let manner = ParseOptions {
-        strip: manner.strip.or(options.strip),
-        file: manner.file.clone().or_else(|| options.file.clone()),
+    let ranges = known.of(text);
+    let both = is_both(&ranges) && outermost_index(&ranges).is_none() && format.is_none() && !options.reverse;
+    let ([blocks, files], true) = (&ranges[..], both) else { return None };
+    let call_options = ParseOptions {
+        strip: call_options.strip.or(options.strip),
+        file: call_options.file.clone().or_else(|| options.file.clone()),
         reverse: false,
     };
-    let request = request(text, blocks, files, &manner);
+    let request = request(text, blocks, files, &call_options);
     Some(request.map(|mut request| {
         let mut notes = notes.clone();
         notes.push(MIXED_NOTE);
@@ -48,8 +48,8 @@ pub(super) fn parse_mixed(
 }
 
 /// True if exactly these two formats were detected, with no range inside another.
-fn is_both(claims: &[FormatRanges]) -> bool {
-    let [(blocks, parts), (files, wholes)] = claims else { return false };
+fn is_both(ranges: &[FormatRanges]) -> bool {
+    let [(blocks, parts), (files, wholes)] = ranges else { return false };
     (blocks.spec().name, files.spec().name) == ("search_replace", "whole_file") && are_apart(parts, wholes)
 }
 
@@ -61,7 +61,7 @@ fn are_apart(parts: &[Range<usize>], wholes: &[Range<usize>]) -> bool {
     })
 }
 
-fn request(text: &str, blocks: &FormatRanges, files: &FormatRanges, manner: &ParseOptions) -> Result<Request> {
+fn request(text: &str, blocks: &FormatRanges, files: &FormatRanges, call_options: &ParseOptions) -> Result<Request> {
     let mut all: Vec<Range<usize>> = blocks.1.iter().chain(&files.1).cloned().collect();
     all.sort_by_key(|range| range.start);
     if let Some(error) = stray_edits::check_stray_edits(text, blocks.0, &all) {
@@ -71,8 +71,8 @@ fn request(text: &str, blocks: &FormatRanges, files: &FormatRanges, manner: &Par
         files.1.iter().map(|range| range.start.saturating_sub(NAME_LINES_ABOVE)..range.end).collect();
     let parts = kept(text, |at| !is_within(&files.1, at));
     let wholes = kept(text, |at| is_within(&names, at) && !is_within(&blocks.1, at));
-    let mut request = read_as(blocks.0, &parts, manner)?;
-    let written = read_as(files.0, &wholes, manner)?;
+    let mut request = read_as(blocks.0, &parts, call_options)?;
+    let written = read_as(files.0, &wholes, call_options)?;
     stray_edits::check_whole_files(&written)?;
     let edited: HashSet<&str> = request.files.iter().map(|file| file.path.as_str()).collect();
     let twice = written.files.iter().find(|file| edited.contains(file.path.as_str()));
@@ -100,9 +100,9 @@ fn kept(text: &str, keep: impl Fn(usize) -> bool) -> String {
     lines.map(|(at, line)| if keep(at) { line } else { "\n" }).collect()
 }
 
-fn read_as(format: &'static dyn Format, text: &str, manner: &ParseOptions) -> Result<Request> {
+fn read_as(format: &'static dyn Format, text: &str, call_options: &ParseOptions) -> Result<Request> {
     let machine = format
-        .line_parser(manner)
+        .line_parser(call_options)
         .ok_or_else(|| Error::new(Code::InternalBug, format!("{} has no parser for texts.", format.spec().name)))?;
     line_parser::parse_text(machine, text)
 }

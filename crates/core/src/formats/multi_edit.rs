@@ -127,8 +127,8 @@ impl Format for MultiEdit {
 /// Errors: those of [`MultiEdit`].
 pub fn parse_as(names: &TextNames, input: FormatInput) -> Result<Request> {
     let MultiEditInput { file_path, edits, order } = super::from_json(input)?;
-    let ask = FileAction::Edit { ops: to_ops_of(&edits, names)?, order: order.into() };
-    Ok(Request { files: vec![FileRequest::new(file_path, ask)], notes: Notes::new() })
+    let action = FileAction::Edit { ops: to_ops_of(&edits, names)?, order: order.into() };
+    Ok(Request { files: vec![FileRequest::new(file_path, action)], notes: Notes::new() })
 }
 
 const PROMPT: &str = "\

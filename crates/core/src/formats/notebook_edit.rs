@@ -113,8 +113,8 @@ impl Format for NotebookEdit {
                 Err(error) => errors.push(error.prefixed(&format!("edits[{index}]: "))),
             }
         }
-        let ask = FileAction::Edit { ops, order: OpOrder::Together };
-        let request = Request { files: vec![FileRequest::new(notebook_path, ask)], notes: Notes::new() };
+        let action = FileAction::Edit { ops, order: OpOrder::Together };
+        let request = Request { files: vec![FileRequest::new(notebook_path, action)], notes: Notes::new() };
         Error::combine(errors, of).map_or(Ok(request), Err)
     }
 }

@@ -30,17 +30,17 @@ impl KnownRanges {
 fn all_ranges(text: &str) -> Vec<FormatRanges> {
     // Once the work has to end, nothing more is detected.
     let formats = text_formats().take_while(|_| work::check().is_ok());
-    let claims = formats.map(|format| (format, format.detected_ranges(text)));
-    claims.filter(|(_, claims)| !claims.is_empty()).collect()
+    let ranges = formats.map(|format| (format, format.detected_ranges(text)));
+    ranges.filter(|(_, ranges)| !ranges.is_empty()).collect()
 }
 
 /// Returns the index of the format whose ranges contain all others.
-pub(super) fn outermost_index(claims: &[FormatRanges]) -> Option<usize> {
-    claims
+pub(super) fn outermost_index(ranges: &[FormatRanges]) -> Option<usize> {
+    ranges
         .iter()
         .enumerate()
         .find(|(at, (_, mine))| {
-            let others = claims.iter().enumerate().filter(|(other, _)| other != at);
+            let others = ranges.iter().enumerate().filter(|(other, _)| other != at);
             others.map(|(_, (_, theirs))| theirs).all(|theirs| holds(mine, theirs) && !holds(theirs, mine))
         })
         .map(|(at, _)| at)
@@ -48,8 +48,8 @@ pub(super) fn outermost_index(claims: &[FormatRanges]) -> Option<usize> {
 
 /// Returns the format of a text, or of the beginning of one, as far as it can be detected.
 pub(super) fn outermost(text: &str) -> Option<&'static dyn Format> {
-    let claims = all_ranges(text);
-    outermost_index(&claims).map(|at| claims[at].0)
+    let ranges = all_ranges(text);
+    outermost_index(&ranges).map(|at| ranges[at].0)
 }
 
 /// True if every inner range lies in an outer one; both lists are sorted.

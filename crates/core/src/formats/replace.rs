@@ -123,8 +123,8 @@ impl Format for ReplaceFormat {
     fn parse(&self, input: FormatInput) -> Result<Request> {
         let (file_path, edit): (String, Replacement) = super::with_path(input)?;
         let op = edit.to_op()?;
-        let ask = FileAction::Edit { ops: vec![op], order: OpOrder::Together };
-        Ok(Request { files: vec![FileRequest::new(file_path, ask)], notes: Notes::new() })
+        let action = FileAction::Edit { ops: vec![op], order: OpOrder::Together };
+        Ok(Request { files: vec![FileRequest::new(file_path, action)], notes: Notes::new() })
     }
 }
 

@@ -127,7 +127,7 @@ mod tests {
         (events, end)
     }
 
-    fn said(read: Result<ParsedText>) -> String {
+    fn described(read: Result<ParsedText>) -> String {
         match read {
             Ok(read) => format!("{} {:?} {:?}", read.format.spec().name, read.request, read.directory),
             Err(error) => format!("{error:?}"),
@@ -149,7 +149,7 @@ mod tests {
             let formats = text_formats().map(Some).filter(|_| named).chain([None]);
             for named in formats {
                 let (_, end) = streamed(text.as_bytes(), &cuts, named);
-                prop_assert_eq!(said(end), said(parse_any(&text, named, &ParseOptions::default())));
+                prop_assert_eq!(described(end), described(parse_any(&text, named, &ParseOptions::default())));
             }
         }
 

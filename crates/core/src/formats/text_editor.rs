@@ -99,7 +99,7 @@ impl Format for TextEditor {
             insert_text,
             ..
         } = read(input)?;
-        let ask = match command {
+        let action_of = match command {
             EditorCommand::Create => {
                 let text = normalize_text(&given("create", "file_text", file_text)?);
                 FileAction::whole_text(text, overwrite)
@@ -124,7 +124,7 @@ impl Format for TextEditor {
                     .next("Use create, str_replace or insert."));
             }
         };
-        Ok(Request { files: vec![FileRequest::new(path, ask)], notes: Notes::new() })
+        Ok(Request { files: vec![FileRequest::new(path, action_of)], notes: Notes::new() })
     }
 }
 
@@ -179,17 +179,17 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::{Value, json};
 
-    fn ask(input: Value) -> Result<FileAction, Code> {
+    fn action_of(input: Value) -> Result<FileAction, Code> {
         let request = TextEditor.parse(FormatInput::Json(input)).map_err(|error| error.code())?;
         Ok(request.files[0].action.clone())
     }
 
     #[test]
     fn every_command_is_a_file_action() {
-        let write = ask(json!({ "command": "create", "path": "/a", "file_text": "x\r\n" })).unwrap();
+        let write = action_of(json!({ "command": "create", "path": "/a", "file_text": "x\r\n" })).unwrap();
         assert_eq!(write, FileAction::Write("x\n".to_owned()));
         let FileAction::Edit { ops, .. } =
-            ask(json!({ "command": "str_replace", "path": "/a", "old_str": "x" })).unwrap()
+            action_of(json!({ "command": "str_replace", "path": "/a", "old_str": "x" })).unwrap()
         else {
             panic!()
         };
@@ -197,7 +197,7 @@ mod tests {
         for (line, place) in [(0, LineTarget::Head), (3, LineTarget::After(3))] {
             for field in ["insert_text", "new_str"] {
                 let FileAction::Edit { ops, .. } =
-                    ask(json!({ "command": "insert", "path": "/a", "insert_line": line, field: "x" })).unwrap()
+                    action_of(json!({ "command": "insert", "path": "/a", "insert_line": line, field: "x" })).unwrap()
                 else {
                     panic!()
                 };
@@ -214,7 +214,7 @@ mod tests {
             (json!(null), FileAction::Write("x".to_owned())),
         ] {
             let call = json!({ "command": "create", "path": "/a", "file_text": "x", "overwrite": overwrite });
-            assert_eq!(ask(call), Ok(action), "{overwrite}");
+            assert_eq!(action_of(call), Ok(action), "{overwrite}");
         }
     }
 
@@ -229,7 +229,7 @@ mod tests {
             (json!({ "command": "view", "path": "/a" }), Code::CallInvalid),
             (json!({ "command": "delete", "path": "/a" }), Code::CallInvalid),
         ] {
-            assert_eq!(ask(input.clone()), Err(code), "{input}");
+            assert_eq!(action_of(input.clone()), Err(code), "{input}");
         }
     }
 
@@ -237,7 +237,7 @@ mod tests {
         #[test]
         fn no_input_panics(command in "view|create|str_replace|insert|undo_edit|x", line in any::<i64>(), text in any::<String>()) {
             for field in ["file_text", "old_str", "new_str", "insert_text"] {
-                let _ = ask(json!({ "command": command, "path": "/a", "insert_line": line, field: text }));
+                let _ = action_of(json!({ "command": command, "path": "/a", "insert_line": line, field: text }));
             }
         }
     }

@@ -226,10 +226,10 @@ fn rows_of(text: &str) -> String {
 }
 
 /// Splits an anchor at the first delimiter; the rest is the literal line.
-fn anchor(field: &str, said: &str) -> Result<AnchorRef> {
-    let (word, line) = match said.split_once(DELIMITERS) {
+fn anchor(field: &str, source: &str) -> Result<AnchorRef> {
+    let (word, line) = match source.split_once(DELIMITERS) {
         Some((word, line)) => (word, Some(line.strip_suffix('\n').unwrap_or(line))),
-        None => (said.trim(), None),
+        None => (source.trim(), None),
     };
     let line = line.map(|line| line.strip_suffix('\r').unwrap_or(line).to_owned());
     if line.as_deref().is_some_and(|line| line.contains('\n')) {
@@ -238,8 +238,10 @@ fn anchor(field: &str, said: &str) -> Result<AnchorRef> {
     let Ok(word) = word.parse::<AnchorWord>() else {
         let shown: String = word.chars().take(60).collect();
         let what = format!("{field} must begin with the word of a line: {shown:?} is none.");
-        return Err(Error::new(Code::CallInvalid, what).next(match meant(word) {
-            Some(meant) => format!("Words are copied as they are shown: {meant}, if that is the one you mean.").into(),
+        return Err(Error::new(Code::CallInvalid, what).next(match anchor_word(word) {
+            Some(anchor_word) => {
+                format!("Words are copied as they are shown: {anchor_word}, if that is the one you mean.").into()
+            }
             None => read_words("Read the lines", "and copy the word in front of the line exactly."),
         }));
     };
@@ -247,10 +249,10 @@ fn anchor(field: &str, said: &str) -> Result<AnchorRef> {
 }
 
 /// Returns the word that is meant by one with other capitals or with surrounding characters.
-fn meant(said: &str) -> Option<AnchorWord> {
-    let said = said.trim_matches(|ch: char| !ch.is_ascii_alphabetic());
-    (!said.is_empty()).then(|| {
-        (said[..1].to_ascii_uppercase() + &said[1..].to_ascii_lowercase()).parse().or_else(|()| said.parse()).ok()
+fn anchor_word(source: &str) -> Option<AnchorWord> {
+    let source = source.trim_matches(|ch: char| !ch.is_ascii_alphabetic());
+    (!source.is_empty()).then(|| {
+        (source[..1].to_ascii_uppercase() + &source[1..].to_ascii_lowercase()).parse().or_else(|()| source.parse()).ok()
     })?
 }
 

@@ -13,11 +13,11 @@ use serde_json::{Value, json};
 fn done(text: &str, edits: &Value) -> Result<String, String> {
     let base = Snapshot::from_text(text);
     let words = AnchorMap::new(text).unwrap();
-    let mut said = json!({ "path": "/f", "edits": edits }).to_string();
+    let mut source = json!({ "path": "/f", "edits": edits }).to_string();
     for (at, word) in words.words().iter().enumerate() {
-        said = said.replace(&format!("{{{at}}}"), &word.to_string());
+        source = source.replace(&format!("{{{at}}}"), &word.to_string());
     }
-    let request = WordAnchors.parse(FormatInput::Text(said)).map_err(|error| error.message().to_owned())?;
+    let request = WordAnchors.parse(FormatInput::Text(source)).map_err(|error| error.message().to_owned())?;
     let FileAction::Edit { ops, .. } = &request.files[0].action else { panic!("no edit") };
     let page = AnchorPage::new(&base, words.words());
     let placed = ops.iter().map(|op| page.to_line_edit(op, |_| false).map_err(|it| it.error.message().to_owned()));
@@ -114,10 +114,10 @@ fn repeated_paths_are_joined_and_lists_may_be_strings() {
         let text = json!({ "file_path": "/f", "edits": Value::clone(&edits) });
         assert_eq!(WordAnchors.parse(FormatInput::Json(text)).unwrap().notes.len(), notes, "{edits}");
     }
-    for (said, part) in [("table", ": Table,"), ("TABLE", ": Table,"), ("`Table`", ": Table,"), ("zzqq", "Read")] {
-        let text = json!({ "path": "/f", "edits": [{ "anchor": said, "text": "x" }] });
+    for (source, part) in [("table", ": Table,"), ("TABLE", ": Table,"), ("`Table`", ": Table,"), ("zzqq", "Read")] {
+        let text = json!({ "path": "/f", "edits": [{ "anchor": source, "text": "x" }] });
         let error = WordAnchors.parse(FormatInput::Json(text)).unwrap_err();
-        assert!(error.to_string().contains(part), "{said}: {error}");
+        assert!(error.to_string().contains(part), "{source}: {error}");
     }
 }
 

@@ -15,7 +15,7 @@ impl ApplyPatchParser {
     pub(super) fn body(&mut self, line: &str, out: &mut Vec<StreamEvent>) {
         match self.state {
             ApplyPatchState::Update => self.update(line, out),
-            _ if line.trim().is_empty() => self.blanks += 1,
+            _ if line.trim().is_empty() => self.blank_lines += 1,
             ApplyPatchState::Add => self.add(line, out),
             ApplyPatchState::Between if self.options.file.is_some() && marker::at(line).is_some() => {
                 let path = self.options.file.clone().unwrap_or_default();
@@ -56,15 +56,15 @@ impl ApplyPatchParser {
         }
         self.fresh = false;
         let number = self.line;
-        let blanks = std::mem::take(&mut self.blanks);
+        let blank_lines = std::mem::take(&mut self.blank_lines);
         let Some(PatchSection { action: SectionAction::Add { text }, .. }) = self.sections.last_mut() else { return };
         if line.starts_with("\\ ") && text.ends_with('\n') {
             pop_line_end(text);
             return;
         }
-        for at in 0..blanks {
+        for at in 0..blank_lines {
             text.push('\n');
-            self.mistakes.add(ApplyPatchMistake::BlankInNew, number - blanks + at);
+            self.mistakes.add(ApplyPatchMistake::BlankInNew, number - blank_lines + at);
         }
         let (content, sure) = match line.strip_prefix('+') {
             Some(content) => (content, true),
@@ -109,7 +109,7 @@ impl ApplyPatchParser {
             self.note_problem(line, "a combined diff (of a merge) cannot be applied.", CHUNK_HEADER_ADVICE, false);
         }
         if line.is_empty() {
-            self.blanks += 1;
+            self.blank_lines += 1;
             return;
         }
         self.chunk_line(line, self.line, out);
@@ -123,13 +123,13 @@ impl ApplyPatchParser {
             let hunk = Hunk { source_line: self.line, ..Hunk::default() };
             self.chunk = Some(OpenChunk { hunk, begun: false });
         }
-        if self.blanks > 0 {
+        if self.blank_lines > 0 {
             self.mistakes.add(ApplyPatchMistake::BlankBetween, self.line - 1);
-            self.blanks = 0;
+            self.blank_lines = 0;
         }
         self.fresh = false;
-        if let Some(slip) = at.slip {
-            self.note_mistake(if slip == ChunkHeaderMistake::Numbers {
+        if let Some(mistake) = at.mistake {
+            self.note_mistake(if mistake == ChunkHeaderMistake::Numbers {
                 ApplyPatchMistake::Numbers
             } else {
                 ApplyPatchMistake::At
@@ -167,7 +167,7 @@ impl ApplyPatchParser {
             out.push(StreamEvent::Hunk { line: chunk.hunk.source_line });
             chunk.begun = true;
         }
-        for _ in 0..std::mem::take(&mut self.blanks) {
+        for _ in 0..std::mem::take(&mut self.blank_lines) {
             out.push(StreamEvent::Line { kind: blank, text: String::new() });
             chunk.hunk.lines.push(HunkLine { kind: blank, text: String::new() });
         }
@@ -211,13 +211,13 @@ impl ApplyPatchParser {
             }
             return;
         }
-        let blanks = std::mem::take(&mut self.blanks);
+        let blank_lines = std::mem::take(&mut self.blank_lines);
         // After only new lines, an empty line is not context.
         let only_new = hunk.lines.iter().all(|line| line.kind == HunkLineKind::Added);
-        if only_new && blanks > 0 {
+        if only_new && blank_lines > 0 {
             self.mistakes.add(ApplyPatchMistake::BlankBetween, self.line - 1);
         }
-        for _ in 0..if only_new { 0 } else { blanks } {
+        for _ in 0..if only_new { 0 } else { blank_lines } {
             out.push(StreamEvent::Line { kind: HunkLineKind::Bare, text: String::new() });
             hunk.lines.push(HunkLine { kind: HunkLineKind::Bare, text: String::new() });
         }
@@ -243,7 +243,7 @@ impl ApplyPatchParser {
     }
 
     /// Accepts an indented `*** End Patch` as the last line of the text: nothing else can be meant.
-    pub(super) fn end_behind_blanks(&mut self, out: &mut Vec<StreamEvent>) {
+    pub(super) fn end_after_blank_lines(&mut self, out: &mut Vec<StreamEvent>) {
         let Some(OpenChunk { hunk, .. }) = &mut self.chunk else { return };
         if hunk.lines.len() < 2
             || !hunk.lines.last().is_some_and(|line| {
@@ -255,7 +255,7 @@ impl ApplyPatchParser {
         }
         hunk.lines.pop();
         self.mistakes.add(ApplyPatchMistake::EndIndented, self.last.0);
-        self.blanks = 0;
+        self.blank_lines = 0;
         self.close(out);
         self.state = ApplyPatchState::After;
     }

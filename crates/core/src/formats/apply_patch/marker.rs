@@ -93,8 +93,8 @@ fn near(line: &str) -> Option<Marker<'_>> {
 }
 
 fn after_two_words(text: &str) -> usize {
-    let mut blanks = text.match_indices(char::is_whitespace).filter(|(at, _)| !text[..*at].trim_end().is_empty());
-    blanks.nth(1).map_or(text.len(), |(at, _)| at)
+    let mut blank_lines = text.match_indices(char::is_whitespace).filter(|(at, _)| !text[..*at].trim_end().is_empty());
+    blank_lines.nth(1).map_or(text.len(), |(at, _)| at)
 }
 
 /// Strips a closing run of stars that is separate from the text.
@@ -114,14 +114,14 @@ fn plain(text: &str) -> String {
 }
 
 /// Strips the decorations from a name; also returns whether it had any.
-pub(super) fn clean(said: &str) -> (&str, bool) {
-    let name = without_stars(said.trim());
+pub(super) fn clean(name_text: &str) -> (&str, bool) {
+    let name = without_stars(name_text.trim());
     let quoted = ['`', '"', '\''].into_iter().find_map(|quote| {
         let inner = name.strip_prefix(quote)?.strip_suffix(quote)?;
         (!inner.is_empty() && !inner.contains(quote)).then_some(inner)
     });
     let name = quoted.unwrap_or(name);
-    (name, name.len() != said.len())
+    (name, name.len() != name_text.len())
 }
 
 /// The header line of a chunk.
@@ -134,7 +134,7 @@ pub(super) struct ChunkHeader<'a> {
     /// The section name after the numbers.
     pub(super) section: Option<&'a str>,
     /// The deviation from the specified form.
-    pub(super) slip: Option<ChunkHeaderMistake>,
+    pub(super) mistake: Option<ChunkHeaderMistake>,
 }
 
 /// Other forms of an `@@` line.
@@ -152,15 +152,15 @@ pub(super) fn at(line: &str) -> Option<ChunkHeader<'_>> {
     if rest.starts_with('@') {
         return None;
     }
-    let said = rest.strip_prefix(' ').unwrap_or(rest).trim_end();
-    let near = rest.len() > said.len() && !said.is_empty();
-    let text = said.trim_start();
+    let name_text = rest.strip_prefix(' ').unwrap_or(rest).trim_end();
+    let near = rest.len() > name_text.len() && !name_text.is_empty();
+    let text = name_text.trim_start();
     if let Some(first) = numbers(text) {
         let section = text.split_once("@@").map_or("", |(_, name)| name.trim());
         return Some(ChunkHeader {
             first: Some(first),
             section: named(section),
-            slip: Some(ChunkHeaderMistake::Numbers),
+            mistake: Some(ChunkHeaderMistake::Numbers),
             scope: None,
         });
     }
@@ -172,19 +172,19 @@ pub(super) fn at(line: &str) -> Option<ChunkHeader<'_>> {
     if text == "..." || text == "…" {
         return Some(malformed(None, None));
     }
-    if let Some(scope) = said.strip_suffix("@@").filter(|scope| scope.ends_with(' ')) {
+    if let Some(scope) = name_text.strip_suffix("@@").filter(|scope| scope.ends_with(' ')) {
         return Some(malformed(named(scope.trim_end()), None));
     }
     Some(ChunkHeader {
-        scope: named(said),
-        slip: (!near && !said.is_empty()).then_some(ChunkHeaderMistake::Form),
+        scope: named(name_text),
+        mistake: (!near && !name_text.is_empty()).then_some(ChunkHeaderMistake::Form),
         ..ChunkHeader::default()
     })
 }
 
 /// Returns a header of a wrong form.
 fn malformed<'t>(scope: Option<&'t str>, section: Option<&'t str>) -> ChunkHeader<'t> {
-    ChunkHeader { scope, section, first: None, slip: Some(ChunkHeaderMistake::Form) }
+    ChunkHeader { scope, section, first: None, mistake: Some(ChunkHeaderMistake::Form) }
 }
 
 fn named(text: &str) -> Option<&str> {
@@ -256,18 +256,22 @@ mod tests {
         for line in ["@@ def f @@", "@@def f"] {
             assert_eq!(
                 of(line),
-                ChunkHeader { scope: Some("def f"), slip: Some(ChunkHeaderMistake::Form), ..ChunkHeader::default() },
+                ChunkHeader { scope: Some("def f"), mistake: Some(ChunkHeaderMistake::Form), ..ChunkHeader::default() },
                 "{line}"
             );
         }
         for line in ["@@ ... @@", "@@ @@", "@@ …", "@@@@"] {
             let Some(found) = at(line) else { continue };
-            assert_eq!(found, ChunkHeader { slip: Some(ChunkHeaderMistake::Form), ..ChunkHeader::default() }, "{line}");
+            assert_eq!(
+                found,
+                ChunkHeader { mistake: Some(ChunkHeaderMistake::Form), ..ChunkHeader::default() },
+                "{line}"
+            );
         }
         let numbers = ChunkHeader {
             first: Some(7),
             section: Some("fn g()"),
-            slip: Some(ChunkHeaderMistake::Numbers),
+            mistake: Some(ChunkHeaderMistake::Numbers),
             scope: None,
         };
         assert_eq!(of("@@ -7,2 +7,3 @@ fn g()"), numbers);

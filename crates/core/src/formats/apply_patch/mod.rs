@@ -71,8 +71,8 @@ impl Format for ApplyPatch {
         out
     }
 
-    fn line_parser(&self, manner: &ParseOptions) -> Option<Box<dyn LineParser>> {
-        Some(Box::new(parser::ApplyPatchParser::new(manner)))
+    fn line_parser(&self, options: &ParseOptions) -> Option<Box<dyn LineParser>> {
+        Some(Box::new(parser::ApplyPatchParser::new(options)))
     }
 
     fn parse(&self, input: FormatInput) -> Result<Request> {

@@ -63,7 +63,7 @@ pub(super) struct ApplyPatchParser {
     pub(super) sections: Vec<PatchSection>,
     pub(super) chunk: Option<OpenChunk>,
     /// Empty lines whose meaning depends on the next line.
-    pub(super) blanks: usize,
+    pub(super) blank_lines: usize,
     /// The `---` line of a unified header that waits for its `+++`.
     pub(super) header: Option<(usize, String)>,
     /// True if the operation has no lines so far.
@@ -88,15 +88,15 @@ pub(super) struct ApplyPatchParser {
 }
 
 impl ApplyPatchParser {
-    pub(super) fn new(manner: &ParseOptions) -> ApplyPatchParser {
+    pub(super) fn new(options: &ParseOptions) -> ApplyPatchParser {
         ApplyPatchParser {
-            options: manner.clone(),
+            options: options.clone(),
             state: ApplyPatchState::Before,
             line: 0,
             begin: 0,
             sections: Vec::new(),
             chunk: None,
-            blanks: 0,
+            blank_lines: 0,
             header: None,
             fresh: false,
             crlf: false,
@@ -114,8 +114,8 @@ impl ApplyPatchParser {
         }
     }
 
-    pub(super) fn note_mistake(&mut self, slip: ApplyPatchMistake) {
-        self.mistakes.add(slip, self.line);
+    pub(super) fn note_mistake(&mut self, mistake: ApplyPatchMistake) {
+        self.mistakes.add(mistake, self.line);
     }
 
     /// Records the problem with a line, if it is the first one.
@@ -150,9 +150,10 @@ impl ApplyPatchParser {
         let closes =
             self.state == ApplyPatchState::After && self.opener.as_ref().is_some_and(|it| line.starts_with(&it.1.tag));
         if let Some(mut opener) = opener {
-            if let Some(folder) = self.entered.take() {
+            if let Some(directory) = self.entered.take() {
                 let inner = opener.directory.as_deref();
-                opener.directory = Some(inner.map_or_else(|| folder.clone(), |it| shell::join(Some(&folder), it)));
+                opener.directory =
+                    Some(inner.map_or_else(|| directory.clone(), |it| shell::join(Some(&directory), it)));
             }
             self.opener = Some((self.line, opener));
         } else {
@@ -160,7 +161,7 @@ impl ApplyPatchParser {
             if closes {
                 return;
             }
-            self.entered = shell::folder(line).map(str::to_owned);
+            self.entered = shell::directory(line).map(str::to_owned);
             self.note_mistake(ApplyPatchMistake::Around);
         }
     }
@@ -188,8 +189,8 @@ impl ApplyPatchParser {
     /// Parses the shell line above the patch.
     fn unwrap_shell(&mut self, line: &str, opener: HeredocOpener) {
         let mut note = "The shell command around the patch was removed".to_owned();
-        if let Some(folder) = &opener.directory {
-            note = format!("{note}; names start from `{folder}`, as its `cd` says");
+        if let Some(directory) = &opener.directory {
+            note = format!("{note}; names start from `{directory}`, as its `cd` says");
         }
         if !opener.beside.is_empty() {
             note = format!("{note}; not run: `{}`", opener.beside.join("`, `"));
@@ -255,7 +256,7 @@ impl ApplyPatchParser {
     /// Parses the first line of an operation.
     fn operation(&mut self, marker: Marker<'_>, line: &str, out: &mut Vec<StreamEvent>) {
         self.close(out);
-        let (state, said, action, what) = match marker {
+        let (state, name_text, action, what) = match marker {
             Marker::Add(name) => {
                 (ApplyPatchState::Add, name, FileActionKind::Add, SectionAction::Add { text: String::new() })
             }
@@ -268,7 +269,7 @@ impl ApplyPatchParser {
             ),
             _ => return,
         };
-        let (path, also) = self.name(line, said);
+        let (path, also) = self.name(line, name_text);
         self.state = state;
         self.fresh = true;
         self.header_crlf = self.crlf;
@@ -277,9 +278,9 @@ impl ApplyPatchParser {
     }
 
     /// Returns the name in a marker, and the name without its prefix.
-    fn name(&mut self, line: &str, said: &str) -> (String, Vec<String>) {
-        let (name, slip) = marker::clean(said);
-        if slip && !said.trim().eq(name) {
+    fn name(&mut self, line: &str, name_text: &str) -> (String, Vec<String>) {
+        let (name, mistake) = marker::clean(name_text);
+        if mistake && !name_text.trim().eq(name) {
             self.note_mistake(ApplyPatchMistake::Name);
         }
         if name.is_empty() {
@@ -287,15 +288,15 @@ impl ApplyPatchParser {
         } else if name.contains('\0') {
             self.note_problem(line, "the file name contains a NUL.", "Write its path as it is.", false);
         }
-        let Some(bare) = request::strip_folders(name, self.options.strip.unwrap_or(0)) else {
+        let Some(bare) = request::strip_directories(name, self.options.strip.unwrap_or(0)) else {
             let what = format!("`{name}` has fewer directories than `strip` removes.");
             self.note_problem(line, what, "Use a smaller `strip`.", false);
             return (name.to_owned(), Vec::new());
         };
-        let folder = self.directory.as_deref();
+        let directory = self.directory.as_deref();
         let prefixed = ["a/", "b/"].into_iter().find_map(|prefix| bare.strip_prefix(prefix));
         let also = prefixed.filter(|it| self.options.strip.is_none() && !it.is_empty());
-        (shell::join(folder, bare), also.map(|it| shell::join(folder, it)).into_iter().collect())
+        (shell::join(directory, bare), also.map(|it| shell::join(directory, it)).into_iter().collect())
     }
 
     fn environment(&mut self, line: &str, id: &str) {
@@ -318,8 +319,8 @@ impl ApplyPatchParser {
         self.environment = Some(id.to_owned());
     }
 
-    fn move_to(&mut self, line: &str, said: &str, out: &mut Vec<StreamEvent>) {
-        let (target, _) = self.name(line, said);
+    fn move_to(&mut self, line: &str, name_text: &str, out: &mut Vec<StreamEvent>) {
+        let (target, _) = self.name(line, name_text);
         let line_number = self.line;
         let Some(PatchSection { path, action: SectionAction::Update { to, hunks }, line: from, .. }) =
             self.sections.last_mut()
@@ -332,8 +333,8 @@ impl ApplyPatchParser {
         }
         *to = Some(target.clone());
         out.push(StreamEvent::File { path: path.clone(), action: FileActionKind::Move { to: target } });
-        if self.blanks > 0 {
-            self.blanks = 0;
+        if self.blank_lines > 0 {
+            self.blank_lines = 0;
             self.mistakes.add(ApplyPatchMistake::BlankBetween, line_number - 1);
         }
     }
@@ -361,7 +362,7 @@ impl ApplyPatchParser {
     /// Ends an operation.
     pub(super) fn close(&mut self, out: &mut Vec<StreamEvent>) {
         self.close_chunk(out);
-        if std::mem::take(&mut self.blanks) > 0 && self.state != ApplyPatchState::Update {
+        if std::mem::take(&mut self.blank_lines) > 0 && self.state != ApplyPatchState::Update {
             self.mistakes.add(ApplyPatchMistake::BlankBetween, self.line - 1);
         }
         if matches!(self.state, ApplyPatchState::Add | ApplyPatchState::Update | ApplyPatchState::Delete) {
@@ -396,20 +397,20 @@ impl LineParser for ApplyPatchParser {
     fn finish(mut self: Box<Self>, _cut: bool, out: &mut Vec<StreamEvent>) -> Result<Request> {
         if !matches!(self.state, ApplyPatchState::Before | ApplyPatchState::After) {
             self.flush_header(out);
-            self.end_behind_blanks(out);
+            self.end_after_blank_lines(out);
         }
         match self.state {
             ApplyPatchState::Before => return Err(request::no_patch()),
             ApplyPatchState::After => {}
             _ => return Err(request::truncated(self.last.0, &self.last.1, self.problem.as_ref())),
         }
-        let ApplyPatchParser { sections, mistakes: mut slips, notes, problem, options: manner, .. } = *self;
-        let built = request::build(sections, &mut slips);
+        let ApplyPatchParser { sections, mut mistakes, notes, problem, options, .. } = *self;
+        let built = request::build(sections, &mut mistakes);
         request::into_request(
             built,
             problem,
-            &manner,
-            notes.into_iter().chain(slips.into_notes(ApplyPatchMistake::note).map(Note::from)).collect(),
+            &options,
+            notes.into_iter().chain(mistakes.into_notes(ApplyPatchMistake::note).map(Note::from)).collect(),
         )
     }
 }

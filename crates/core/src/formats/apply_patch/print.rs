@@ -50,8 +50,8 @@ fn print_file(file: &FileRequest, out: &mut String) -> Option<()> {
 const NO_NEWLINE_MARKER: &str = "\\ No newline at end of file\n";
 
 fn header(label: &str, name: &str, out: &mut String) -> Option<()> {
-    let said = super::marker::clean(name);
-    if name.is_empty() || said.1 || name.contains(['\n', '\r', '\0']) {
+    let name_text = super::marker::clean(name);
+    if name.is_empty() || name_text.1 || name.contains(['\n', '\r', '\0']) {
         return None;
     }
     out.extend(["*** ", label, ": ", name, "\n"]);

@@ -52,14 +52,14 @@ pub(super) struct BuiltRequest {
 }
 
 /// Converts sections to operations. Those on one file are joined, unless something else touches the file in between.
-pub(super) fn build(sections: Vec<PatchSection>, slips: &mut ApplyPatchMistakes) -> BuiltRequest {
+pub(super) fn build(sections: Vec<PatchSection>, mistakes: &mut ApplyPatchMistakes) -> BuiltRequest {
     let mut out = BuiltRequest { files: Vec::new(), edits: 0, idle: None, problem: None };
     // The entry that further edits of a file may join.
     let mut open: HashMap<String, usize> = HashMap::new();
     for PatchSection { path, also, line, action: what } in sections {
         out.edits += 1;
         let known = open.remove(&path);
-        let ask = match what {
+        let action = match what {
             SectionAction::Add { text } => {
                 if doubled_plus::is_suspected(text.lines()) && !doubled_plus::is_patch_name(&path) {
                     let header = format!("*** Add File: {path}");
@@ -75,7 +75,7 @@ pub(super) fn build(sections: Vec<PatchSection>, slips: &mut ApplyPatchMistakes)
             SectionAction::Delete => FileAction::Delete { text: None },
             SectionAction::Update { to, hunks } => {
                 let empty = hunks.is_empty();
-                let ops = out.effective(hunks, slips);
+                let ops = out.effective(hunks, mistakes);
                 match (to, known) {
                     (Some(to), _) => {
                         open.remove(&to);
@@ -105,22 +105,22 @@ pub(super) fn build(sections: Vec<PatchSection>, slips: &mut ApplyPatchMistakes)
                 }
             }
         };
-        let also = if matches!(ask, FileAction::Create(_)) { Vec::new() } else { also };
-        out.files.push(FileRequest { alternatives: also, ..FileRequest::new(path, ask) });
+        let also = if matches!(action, FileAction::Create(_)) { Vec::new() } else { also };
+        out.files.push(FileRequest { alternatives: also, ..FileRequest::new(path, action) });
     }
     out
 }
 
 impl BuiltRequest {
     /// Returns the operations for those chunks that change something.
-    fn effective(&mut self, hunks: Vec<Hunk>, slips: &mut ApplyPatchMistakes) -> Vec<Op> {
+    fn effective(&mut self, hunks: Vec<Hunk>, mistakes: &mut ApplyPatchMistakes) -> Vec<Op> {
         self.edits += hunks.len();
         let mut ops = Vec::with_capacity(hunks.len());
         for hunk in hunks {
             if hunk.open.0 != hunk.open.1 || hunk.old_text() != hunk.new_text() {
                 ops.push(hunk.into_op());
             } else {
-                slips.add(ApplyPatchMistake::SamePart, hunk.source_line);
+                mistakes.add(ApplyPatchMistake::SamePart, hunk.source_line);
                 self.idle.get_or_insert(hunk.source_line);
             }
         }
@@ -132,7 +132,7 @@ impl BuiltRequest {
 pub(super) fn into_request(
     built: BuiltRequest,
     problem: Option<PatchProblem>,
-    manner: &ParseOptions,
+    options: &ParseOptions,
     notes: Notes,
 ) -> Result<Request> {
     let BuiltRequest { files, edits, idle, problem: empty } = built;
@@ -163,7 +163,7 @@ pub(super) fn into_request(
             Error::new(Code::EditNoChange, what).next("Mark the lines to remove with `-` and the new ones with `+`.")
         );
     }
-    if manner.reverse {
+    if options.reverse {
         return request.reverse();
     }
     Ok(request)
@@ -201,7 +201,7 @@ pub(super) fn shown(line: &str) -> &str {
 }
 
 /// Strips the first `count` directories from a name.
-pub(super) fn strip_folders(name: &str, count: usize) -> Option<&str> {
+pub(super) fn strip_directories(name: &str, count: usize) -> Option<&str> {
     let mut rest = name;
     for _ in 0..count {
         rest = rest.split_once('/')?.1.trim_start_matches('/');

@@ -33,8 +33,8 @@ pub(super) fn opener(line: &str) -> Option<HeredocOpener> {
     }
     let mut out = HeredocOpener { tag: tag.to_owned(), ..HeredocOpener::default() };
     for part in before.split("&&").flat_map(|part| part.split(';')).map(str::trim).filter(|part| !part.is_empty()) {
-        match folder(part) {
-            Some(folder) => out.directory = Some(join(out.directory.as_deref(), folder)),
+        match directory(part) {
+            Some(directory) => out.directory = Some(join(out.directory.as_deref(), directory)),
             None => out.beside.push(part.to_owned()),
         }
     }
@@ -47,24 +47,24 @@ fn is_tool(word: &str) -> bool {
 }
 
 /// Returns the directory of a `cd` command alone on its line.
-pub(super) fn folder(command: &str) -> Option<&str> {
-    let folder = command.trim().strip_prefix("cd ")?.trim();
-    let bare = ['\'', '"'].into_iter().find_map(|quote| folder.strip_prefix(quote)?.strip_suffix(quote));
-    let folder = bare.unwrap_or(folder);
-    (!folder.is_empty() && (bare.is_some() || !folder.contains(char::is_whitespace))).then_some(folder)
+pub(super) fn directory(command: &str) -> Option<&str> {
+    let directory = command.trim().strip_prefix("cd ")?.trim();
+    let bare = ['\'', '"'].into_iter().find_map(|quote| directory.strip_prefix(quote)?.strip_suffix(quote));
+    let directory = bare.unwrap_or(directory);
+    (!directory.is_empty() && (bare.is_some() || !directory.contains(char::is_whitespace))).then_some(directory)
 }
 
 /// True for a directory that only a shell can expand.
-pub(super) fn is_unknown(folder: &str) -> bool {
-    folder.starts_with(['~', '-']) || folder.contains(['$', '`', '*', '?', '(', '\\'])
+pub(super) fn is_unknown(directory: &str) -> bool {
+    directory.starts_with(['~', '-']) || directory.contains(['$', '`', '*', '?', '(', '\\'])
 }
 
 /// Prepends the directory to a name, if there is one.
-pub(super) fn join(folder: Option<&str>, name: &str) -> String {
-    match folder.map(|folder| folder.trim_end_matches('/')) {
+pub(super) fn join(directory: Option<&str>, name: &str) -> String {
+    match directory.map(|directory| directory.trim_end_matches('/')) {
         None | Some(".") => name.to_owned(),
         _ if name.starts_with('/') => name.to_owned(),
-        Some(folder) => format!("{folder}/{}", name.strip_prefix("./").unwrap_or(name)),
+        Some(directory) => format!("{directory}/{}", name.strip_prefix("./").unwrap_or(name)),
     }
 }
 
@@ -112,10 +112,10 @@ mod tests {
         ] {
             assert_eq!(opener(line).as_ref(), Some(&plain), "{line}");
         }
-        let folder =
+        let directory =
             |name: &str| Some(HeredocOpener { directory: Some(name.into()), tag: "P_1".into(), beside: vec![] });
-        assert_eq!(opener("cd 'my src' && apply_patch <<\"P_1\""), folder("my src"));
-        assert_eq!(opener("bash -lc 'cd a && cd ./b; apply_patch <<P_1"), folder("a/b"));
+        assert_eq!(opener("cd 'my src' && apply_patch <<\"P_1\""), directory("my src"));
+        assert_eq!(opener("bash -lc 'cd a && cd ./b; apply_patch <<P_1"), directory("a/b"));
         let beside = opener("set -e; cd a && apply_patch <<EOF").unwrap();
         assert_eq!((beside.directory.as_deref(), &*beside.beside), (Some("a"), &["set -e".to_owned()][..]));
         for line in ["cat > f <<EOF", "x << y", "python <<EOF", "a <<", "apply_patch", "1 << 2"] {

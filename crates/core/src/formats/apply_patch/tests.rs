@@ -21,8 +21,8 @@ fn fails(text: &str) -> Error {
     }
 }
 
-fn with(manner: &ParseOptions, text: &str) -> Result<Request, Error> {
-    parse_text(ApplyPatch.line_parser(manner).unwrap(), text)
+fn with(options: &ParseOptions, text: &str) -> Result<Request, Error> {
+    parse_text(ApplyPatch.line_parser(options).unwrap(), text)
 }
 
 /// Wraps these lines in a patch.
@@ -203,12 +203,12 @@ fn file_names_are_parsed() {
 
 #[test]
 fn patch_can_be_reversed() {
-    let manner = ParseOptions { reverse: true, ..ParseOptions::default() };
-    let back = with(&manner, &patch(&format!("{UPDATE}*** Add File: n\n+x\n"))).unwrap();
+    let options = ParseOptions { reverse: true, ..ParseOptions::default() };
+    let back = with(&options, &patch(&format!("{UPDATE}*** Add File: n\n+x\n"))).unwrap();
     assert_eq!(back.files[0].action, FileAction::Delete { text: Some("x\n".into()) });
     assert_eq!(lines(&hunks(&back.files[1])[0]), " a\n-c\n+b\n");
     // This format does not contain the content of a deleted file.
-    assert_eq!(with(&manner, &patch("*** Delete File: d\n")).unwrap_err().code(), Code::CallInvalid);
+    assert_eq!(with(&options, &patch("*** Delete File: d\n")).unwrap_err().code(), Code::CallInvalid);
 }
 
 #[test]
@@ -367,8 +367,8 @@ fn every_shared_case_is_parsed() {
 fn large_patch_takes_linear_time() {
     let text = patch(&format!("*** Update File: f\n{}", "@@ s\n a\n\n-b\n+c\n".repeat(9_000)));
     assert_eq!(hunks(&parse(&text).files[0]).len(), 9_000);
-    let blanks = patch(&format!("*** Add File: f\n+x\n{}+y\n", "\n".repeat(300_000)));
-    assert_eq!(parse(&blanks).notes.len(), 1);
+    let blank_lines = patch(&format!("*** Add File: f\n+x\n{}+y\n", "\n".repeat(300_000)));
+    assert_eq!(parse(&blank_lines).notes.len(), 1);
     let scopes = patch(&format!("*** Update File: f\n{}-b\n+c\n", "@@ s\n".repeat(100_000)));
     assert_eq!(hunk(&scopes).scopes.len(), 100_000);
 }
@@ -400,7 +400,7 @@ fn any_hunk() -> impl Strategy<Value = Hunk> {
 fn any_file(number: usize) -> impl Strategy<Value = FileRequest> {
     let ops = |least| prop::collection::vec(any_hunk().prop_map(Hunk::into_op), least..4);
     let text = prop::collection::vec(text_line(), 0..4);
-    let ask = prop_oneof![
+    let action = prop_oneof![
         (text, any::<bool>()).prop_map(|(lines, open)| {
             let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
             FileAction::Create(NewFile::Text(if open { text.trim_end_matches('\n').to_owned() } else { text }))
@@ -409,7 +409,7 @@ fn any_file(number: usize) -> impl Strategy<Value = FileRequest> {
         ops(1).prop_map(|ops| FileAction::Edit { ops, order: OpOrder::AsNeeded }),
         (ops(0), "[a-z]{1,5}/[a-z]{1,3}").prop_map(|(ops, to)| FileAction::Move { to, ops }),
     ];
-    ask.prop_map(move |ask| FileRequest::new(format!("dir {number}/f.txt"), ask))
+    action.prop_map(move |action| FileRequest::new(format!("dir {number}/f.txt"), action))
 }
 
 fn any_request() -> impl Strategy<Value = Request> {
@@ -422,7 +422,7 @@ fn any_request() -> impl Strategy<Value = Request> {
 }
 
 /// Removes the parts of a request that a patch cannot express: line numbers of hunks, and edits that change nothing.
-fn essence(mut request: Request) -> Request {
+fn normalized(mut request: Request) -> Request {
     for file in &mut request.files {
         let (FileAction::Edit { ops, .. } | FileAction::Move { ops, .. }) = &mut file.action else { continue };
         ops.retain(|op| !matches!(&op.at, Locator::Hunk(hunk) if hunk.old_text() == hunk.new_text()));
@@ -441,9 +441,9 @@ proptest! {
     #[test]
     fn printed_patches_are_parsed(request in any_request()) {
         let text = print(&request).unwrap();
-        let expected = essence(request);
+        let expected = normalized(request);
         match ApplyPatch.parse(FormatInput::Text(text.clone())) {
-            Ok(read) => prop_assert_eq!(essence(read), expected, "{}", text),
+            Ok(read) => prop_assert_eq!(normalized(read), expected, "{}", text),
             Err(error) if error.code() == Code::EditUnparsable => {
                 // The patch may be refused if all lines of a new file begin with a plus sign.
                 prop_assert!(expected.files.iter().any(|file| matches!(
@@ -470,10 +470,10 @@ fn any_text_is_parsed_or_refused(
         whole in any::<bool>(),
     ) {
         let text = if whole { patch(&format!("*** Update File: f\n{text}\n")) } else { text };
-        let claims = ApplyPatch.detected_ranges(&text);
-        prop_assert!(claims.iter().all(|range| range.start < range.end && range.end <= text.lines().count()));
+        let ranges = ApplyPatch.detected_ranges(&text);
+        prop_assert!(ranges.iter().all(|range| range.start < range.end && range.end <= text.lines().count()));
         if let Ok(request) = ApplyPatch.parse(FormatInput::Text(text)) {
-            prop_assert!(!claims.is_empty() && request.files.iter().all(|file| !file.path.is_empty()));
+            prop_assert!(!ranges.is_empty() && request.files.iter().all(|file| !file.path.is_empty()));
             if let Some(text) = print(&request) {
                 let again = ApplyPatch.parse(FormatInput::Text(text.clone()));
                 prop_assert_eq!(again.map(|it| it.files.len()), Ok(request.files.len()), "{}", text);

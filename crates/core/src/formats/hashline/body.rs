@@ -38,7 +38,7 @@ impl BodyRow {
 /// An operation with its rows.
 pub(super) struct OpenOp {
     pub(super) op: OpLine,
-    pub(super) said: String,
+    pub(super) source: String,
     pub(super) at: usize,
     pub(super) rows: Vec<BodyRow>,
 }
@@ -122,14 +122,14 @@ fn no_body(dialect: &HashlineDialect, open: &OpenOp, row: &BodyRow) -> Error {
             "Remove the body rows, or write the operation that replaces.".to_owned(),
         ),
         (OpKind::Take, _) => (
-            format!("`{}` does not take body rows. Remove the body, or replace the block.", open.said),
+            format!("`{}` does not take body rows. Remove the body, or replace the block.", open.source),
             "Remove the body rows, or write the operation that replaces.".to_owned(),
         ),
         (OpKind::Paste, _) => (
-            format!("`{}` pastes a register and does not take body rows.", open.said),
-            format!("Write `{}:` if these rows are its body.", open.said),
+            format!("`{}` pastes a register and does not take body rows.", open.source),
+            format!("Write `{}:` if these rows are its body.", open.source),
         ),
-        _ => (format!("`{}` does not take body rows.", open.said), dialect.shape()),
+        _ => (format!("`{}` does not take body rows.", open.source), dialect.shape()),
     };
     broken(row.at, &what, &row.sent()).next(next)
 }
@@ -148,12 +148,12 @@ fn empty(dialect: &HashlineDialect, open: &OpenOp, cut_off: bool, out: &mut Body
         ),
         LineTarget::Block(_) => format!(
             "`{}` needs at least one `+TEXT` body row. To delete a block, use `{}` with the block's line range.",
-            open.said, dialect.delete
+            open.source, dialect.delete
         ),
-        _ if newer => format!("`{}` needs at least one `+TEXT` body row: `insert` promises them.", open.said),
+        _ if newer => format!("`{}` needs at least one `+TEXT` body row: `insert` promises them.", open.source),
         _ => "`insert` needs at least one `+TEXT` body row.".to_owned(),
     };
-    Err(broken(open.at, &what, &open.said).next(dialect.shape()))
+    Err(broken(open.at, &what, &open.source).next(dialect.shape()))
 }
 
 /// Refuses a row such as `[src/b.ts]` directly before an operation, because it may be a header without its tag. A row

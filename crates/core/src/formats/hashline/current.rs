@@ -8,7 +8,7 @@ use crate::locate::line_edits::{AnchorRange, LineTarget, Register};
 pub(super) fn read(line: &str) -> Option<Result<OpLine, OpLineError>> {
     let mut scan = LineScanner::new(line);
     if scan.eat("PUT") {
-        if !scan.blanks() && !scan.rest.starts_with(['<', '>']) {
+        if !scan.skip_whitespace() && !scan.rest.starts_with(['<', '>']) {
             return None;
         }
         return put(scan);
@@ -52,7 +52,7 @@ fn target(scan: &mut LineScanner<'_>) -> Option<(LineTarget, AnchorRange, Option
     } else {
         None
     };
-    let Some(behind) = gap else {
+    let Some(is_after) = gap else {
         let mut block = *scan;
         if let Some((line, word)) = block.line()
             && block.eat("*")
@@ -63,12 +63,12 @@ fn target(scan: &mut LineScanner<'_>) -> Option<(LineTarget, AnchorRange, Option
         let range = scan.range(&CURRENT)?;
         return Some((LineTarget::Lines { from: range.from, to: range.to }, range.words, Some(range)));
     };
-    scan.blanks();
-    if behind && scan.eat("$") {
+    scan.skip_whitespace();
+    if is_after && scan.eat("$") {
         return Some((LineTarget::Tail, AnchorRange::default(), None));
     }
     let (line, word) = scan.line()?;
-    let place = match (behind, behind && scan.eat("*")) {
+    let place = match (is_after, is_after && scan.eat("*")) {
         (true, true) => LineTarget::AfterBlock(line),
         (true, false) => LineTarget::After(line),
         (false, _) if line == 1 => LineTarget::Head,

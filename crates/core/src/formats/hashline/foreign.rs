@@ -59,22 +59,22 @@ pub(in crate::formats) fn convert(text: &str) -> Option<String> {
         let op = dialect.is_some_and(|it| (it.read)(line).is_some());
         let it = dialect.filter(|_| !line.starts_with('+') && !op);
         let count = pasted.len();
-        let said = match it {
+        let converted = match it {
             Some(it) => translated(it, line, &mut pasted).ok()?,
             None => None,
         };
-        if lone && !op && said.is_none() && !trimmed(line).is_empty() {
+        if lone && !op && converted.is_none() && !trimmed(line).is_empty() {
             return None;
         }
-        lone = pasted.len() > count || lone && !op && said.is_none();
-        changed |= said.is_some();
-        out.push_str(said.as_deref().unwrap_or(line));
+        lone = pasted.len() > count || lone && !op && converted.is_none();
+        changed |= converted.is_some();
+        out.push_str(converted.as_deref().unwrap_or(line));
         out.push('\n');
     }
     if let (Some(mut diff), Some(it)) = (diff, dialect) {
         diff.finish(it, &mut out)?;
     }
-    (changed && line_parser::parse_text(Box::new(HashlineParser::trial()), &out).is_ok()).then_some(out)
+    (changed && line_parser::parse_text(Box::new(HashlineParser::without_corrections()), &out).is_ok()).then_some(out)
 }
 
 /// A unified diff hunk below a hashline header: its numbers are assumed to refer to the version shown.
@@ -213,15 +213,15 @@ fn older(line: &str) -> Option<OpLine> {
     } else if scan.word("DEL") {
         Some(OpLine::new(OpKind::Take, lines(&mut scan)?))
     } else if scan.eat("@@") {
-        scan.blanks();
+        scan.skip_whitespace();
         let place = lines(&mut scan)?;
-        scan.blanks();
+        scan.skip_whitespace();
         scan.eat("@@").then_some(())?;
         Some(body_at(place))
     } else {
         None
     };
-    scan.blanks();
+    scan.skip_whitespace();
     scan.eat(":");
     place.filter(|_| trimmed(scan.rest).is_empty())
 }
@@ -232,7 +232,7 @@ fn body_at(place: LineTarget) -> OpLine {
 }
 
 fn number(scan: &mut LineScanner<'_>) -> Option<usize> {
-    scan.blanks();
+    scan.skip_whitespace();
     scan.number()
 }
 

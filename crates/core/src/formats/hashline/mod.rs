@@ -109,8 +109,8 @@ impl Format for Hashline {
         header || (dialect.read)(line).is_some() || stray::begins_like_an_operation(line)
     }
 
-    fn line_parser(&self, manner: &ParseOptions) -> Option<Box<dyn LineParser>> {
-        Some(Box::new(HashlineParser::new(manner)))
+    fn line_parser(&self, options: &ParseOptions) -> Option<Box<dyn LineParser>> {
+        Some(Box::new(HashlineParser::new(options)))
     }
 
     fn parse(&self, input: FormatInput) -> Result<Request> {

@@ -41,7 +41,7 @@ pub(super) struct HashlineParser {
     /// True if events are suppressed.
     quiet: bool,
     /// The text so far, for showing its corrected form; dropped if it is too long for that.
-    said: Option<String>,
+    source: Option<String>,
 }
 
 impl LineParser for HashlineParser {
@@ -81,7 +81,7 @@ impl LineParser for HashlineParser {
         }
         let found = self.errors.len();
         if let Some(error) = Error::combine(self.errors, found) {
-            return Err(match self.said {
+            return Err(match self.source {
                 Some(text) => foreign::with_conversion(&text, error),
                 None => error,
             });
@@ -91,21 +91,21 @@ impl LineParser for HashlineParser {
 }
 
 impl HashlineParser {
-    pub(super) fn new(manner: &ParseOptions) -> HashlineParser {
-        HashlineParser { file: manner.file.clone(), said: Some(String::new()), ..HashlineParser::default() }
+    pub(super) fn new(options: &ParseOptions) -> HashlineParser {
+        HashlineParser { file: options.file.clone(), source: Some(String::new()), ..HashlineParser::default() }
     }
 
     /// Creates a parser that produces no corrected texts, to test whether a text can be parsed.
-    pub(super) fn trial() -> HashlineParser {
+    pub(super) fn without_corrections() -> HashlineParser {
         HashlineParser::default()
     }
 
     fn remember(&mut self, line: &str) {
-        let fits = self.said.as_ref().is_some_and(|said| said.len() + line.len() < foreign::CONVERTED_BYTES_MAX);
-        self.said = self.said.take().filter(|_| fits).map(|mut said| {
-            said.push_str(line);
-            said.push('\n');
-            said
+        let fits = self.source.as_ref().is_some_and(|source| source.len() + line.len() < foreign::CONVERTED_BYTES_MAX);
+        self.source = self.source.take().filter(|_| fits).map(|mut source| {
+            source.push_str(line);
+            source.push('\n');
+            source
         });
     }
 
@@ -299,7 +299,7 @@ impl HashlineParser {
             out.push(StreamEvent::Line { kind: HunkLineKind::Added, text: text.clone() });
             rows.push(BodyRow { sort: RowKind::Plus, text: text.clone(), at: self.at });
         }
-        self.open = Some(OpenOp { op, said: trimmed(line).to_owned(), at: self.at, rows });
+        self.open = Some(OpenOp { op, source: trimmed(line).to_owned(), at: self.at, rows });
     }
 
     /// Completes the open operation.

@@ -52,17 +52,17 @@ impl HashlineSection {
                 self.notes.push(note);
             }
         }
-        let OpenOp { op, said, at, .. } = open;
+        let OpenOp { op, source, at, .. } = open;
         if let OpKind::Remove | OpKind::Move(_) = op.kind {
             let alone = op.kind != OpKind::Remove || self.ops.is_empty();
             if !alone || self.file.is_some() {
-                return Err(with_file(at, &said));
+                return Err(with_file(at, &source));
             }
             self.file = Some((op.kind, at));
             return Ok(());
         }
         if self.file.is_some() {
-            return Err(with_file(at, &said));
+            return Err(with_file(at, &source));
         }
         let rows = LineEdit {
             target: op.place,
@@ -71,7 +71,7 @@ impl HashlineSection {
             old: settled.old,
             cut_to: op.keep,
             paste: op.paste,
-            source_text: said,
+            source_text: source,
             source_line: at,
         };
         self.ops.push(Op { at: Locator::Lines(Box::new(rows)), text: settled.text });
@@ -92,9 +92,9 @@ impl HashlineSection {
     }
 }
 
-fn with_file(at: usize, said: &str) -> Error {
-    let what = format!("`{said}` cannot be combined with the other operations on this file.");
-    broken(at, &what, said).next("One of `REM` and `MV` per file: `REM` alone, `MV` below all line operations.")
+fn with_file(at: usize, source: &str) -> Error {
+    let what = format!("`{source}` cannot be combined with the other operations on this file.");
+    broken(at, &what, source).next("One of `REM` and `MV` per file: `REM` alone, `MV` below all line operations.")
 }
 
 /// Creates the error for a text that begins with something else; `line` is its first line.
@@ -160,9 +160,9 @@ pub(super) fn request(sections: Vec<HashlineSection>, mut notes: Notes) -> Resul
 
 /// Creates the error for a header without operations.
 fn idle(section: &HashlineSection) -> Error {
-    let said = section.dialect_row.headed(&section.path, section.tag.map_or_else(String::new, |tag| tag.to_string()));
+    let source = section.dialect_row.headed(&section.path, section.tag.map_or_else(String::new, |tag| tag.to_string()));
     let what = format!("the section of {} has no operation.", section.path);
-    broken(section.at, &what, &said)
+    broken(section.at, &what, &source)
         .next(format!("Write an operation below its header, or omit the header. {}", section.dialect_row.shape()))
 }
 
@@ -212,11 +212,11 @@ fn asked(section: HashlineSection) -> Result<FileRequest> {
         let hint = format!("Read {path} in this format and copy its header.");
         return Err(Error::new(Code::EditUnparsable, what).next(hint).fact("path", path));
     };
-    let ask = match file {
+    let action = match file {
         None => FileAction::Edit { ops, order: OpOrder::Together },
         Some((OpKind::Move(to), _)) => FileAction::Move { to, ops },
         Some(_) => FileAction::Delete { text: None },
     };
     let base = Some(tag.handle(dialect.header));
-    Ok(FileRequest { base, ..FileRequest::new(path, ask) })
+    Ok(FileRequest { base, ..FileRequest::new(path, action) })
 }

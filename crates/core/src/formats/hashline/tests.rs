@@ -111,17 +111,17 @@ fn lenient_forms_are_accepted_with_a_note() {
         let text = format!("¶a#1A2B\n{text}\n+x\n");
         assert_eq!(ops(&text), [lines(2, 3, "x\n")], "{text}");
     }
-    let told = |text: &str, part: &str| {
+    let assert_message = |text: &str, part: &str| {
         let notes = parse(text).unwrap_or_else(|error| panic!("{text}: {error}")).notes;
         assert!(notes.iter().any(|note| note.to_string().contains(part)), "{text}: {notes:?}");
     };
-    told("¶a#1A2B\nreplace 2-3:\n+x\n", "separator");
-    told("¶a#1A2B\nreplace 2..3:\nx\n", "Auto-prefixed bare body");
-    told("[a#1A2B]\nPUT 2.=3:\n", "deletion");
+    assert_message("¶a#1A2B\nreplace 2-3:\n+x\n", "separator");
+    assert_message("¶a#1A2B\nreplace 2..3:\nx\n", "Auto-prefixed bare body");
+    assert_message("[a#1A2B]\nPUT 2.=3:\n", "deletion");
     let colon = parse("¶a#1A2B\ndelete 2..3:\n").unwrap_err();
     assert!(colon.message().contains("no colon") && colon.next_step().contains("`replace 2..3:`"), "{colon}");
-    told("¶a#1A2B\nreplace 2..3:\n+delete 3\n", "reads like an operation");
-    told("¶a#1A2B\nreplace 2..3: +x\n", "on the line");
+    assert_message("¶a#1A2B\nreplace 2..3:\n+delete 3\n", "reads like an operation");
+    assert_message("¶a#1A2B\nreplace 2..3: +x\n", "on the line");
     assert_eq!(ops("¶a#1A2B\nreplace 2..3: +x\n+y\n"), [lines(2, 3, "x\ny\n")]);
     assert_eq!(ops("[a#1A2B]\n2.=3:\n+x\n"), [lines(2, 3, "x\n")]);
     assert_eq!(ops("[a#1A2B]\nPUT 2.=:\n+x\nCUT 7.=\n"), [lines(2, 2, "x\n"), lines(7, 7, "")]);

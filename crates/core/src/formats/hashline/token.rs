@@ -111,7 +111,7 @@ impl<'a> LineScanner<'a> {
     }
 
     /// Skips whitespace; returns true if there was some.
-    pub(super) fn blanks(&mut self) -> bool {
+    pub(super) fn skip_whitespace(&mut self) -> bool {
         let before = self.rest.len();
         self.rest = self.rest.trim_start_matches(|ch: char| u8::try_from(ch).is_ok_and(is_blank));
         self.rest.len() < before
@@ -126,7 +126,7 @@ impl<'a> LineScanner<'a> {
     /// Accepts a word that is followed by whitespace or nothing.
     pub(super) fn word(&mut self, word: &str) -> bool {
         let mut next = *self;
-        let found = next.eat(word) && (next.blanks() || next.at_end());
+        let found = next.eat(word) && (next.skip_whitespace() || next.at_end());
         if found {
             *self = next;
         }
@@ -196,7 +196,7 @@ impl<'a> LineScanner<'a> {
     /// Parses a register's name with its `@`; `Some(Err)` for an invalid one.
     pub(super) fn register(&mut self) -> Option<Result<Register, ()>> {
         let mut next = *self;
-        next.blanks();
+        next.skip_whitespace();
         if !next.eat("@") {
             return None;
         }
@@ -211,15 +211,15 @@ impl<'a> LineScanner<'a> {
     /// Parses the rest of an operation line: `|expected text|`, a colon, the first row. Returns false for anything
     /// else.
     pub(super) fn tail(&mut self, op: &mut OpLine) -> bool {
-        self.blanks();
+        self.skip_whitespace();
         if let Some(rest) = self.rest.strip_prefix('|') {
             let Some(end) = rest.rfind('|').filter(|end| !trimmed(&rest[..*end]).is_empty()) else { return false };
             op.check = Some(rest[..end].to_owned());
             self.rest = &rest[end + 1..];
-            self.blanks();
+            self.skip_whitespace();
         }
         op.colon = self.eat(":");
-        self.blanks();
+        self.skip_whitespace();
         if let (true, Some(row)) = (op.colon, self.rest.strip_prefix('+')) {
             op.inline = Some(row.to_owned());
             op.lenient = Some("A row on the line of its operation was taken as the first of its body.");

@@ -1,7 +1,7 @@
 //! Printer of V4A patches that the original tool understands in the same way. That tool takes the first place that a
 //! hunk fits, so every hunk has enough context to fit only once, and no extension is used.
 
-use super::stretch::{LineDifference, PrintedHunk};
+use super::hunk::{LineDifference, PrintedHunk};
 use super::{FileDelta, unsaid};
 use crate::error::Result;
 use crate::formats::apply_patch;
@@ -10,12 +10,12 @@ use crate::note::Notes;
 use crate::text::explain::LineKind as Kind;
 
 pub(super) fn print(deltas: &[FileDelta<'_>], context: usize) -> Result<String> {
-    let files = deltas.iter().map(|delta| Ok(FileRequest::new(delta.old_path(), ask(delta, context)?)));
+    let files = deltas.iter().map(|delta| Ok(FileRequest::new(delta.old_path(), action(delta, context)?)));
     let request = Request { files: files.collect::<Result<_>>()?, notes: Notes::new() };
     apply_patch::print(&request).ok_or_else(|| unsaid(deltas[0].path, "a name or a line contains a line end"))
 }
 
-fn ask(delta: &FileDelta<'_>, context: usize) -> Result<FileAction> {
+fn action(delta: &FileDelta<'_>, context: usize) -> Result<FileAction> {
     if delta.new_mode().is_some() {
         return Err(unsaid(delta.path, "it has no permissions"));
     }
@@ -29,7 +29,7 @@ fn ask(delta: &FileDelta<'_>, context: usize) -> Result<FileAction> {
         (Some(before), Some(after)) => (before, after),
     };
     let difference = LineDifference::new(before, after);
-    let ops: Vec<Op> = difference.stretches(old, context).iter().map(op).collect();
+    let ops: Vec<Op> = difference.hunks(old, context).iter().map(op).collect();
     Ok(match delta.from {
         Some(_) => FileAction::Move { to: delta.path.to_owned(), ops },
         None => FileAction::Edit { ops, order: OpOrder::Together },
@@ -41,9 +41,8 @@ fn is_open(text: &str) -> bool {
     !text.is_empty() && !text.ends_with('\n')
 }
 
-fn op(stretch: &PrintedHunk<'_>) -> Op {
-    Hunk { lines: stretch.lines.iter().map(|(kind, text)| hunk_line(*kind, text)).collect(), ..Hunk::default() }
-        .into_op()
+fn op(hunk: &PrintedHunk<'_>) -> Op {
+    Hunk { lines: hunk.lines.iter().map(|(kind, text)| hunk_line(*kind, text)).collect(), ..Hunk::default() }.into_op()
 }
 
 /// Converts a line of a hunk.

@@ -1,6 +1,6 @@
 //! Printer of SEARCH/REPLACE blocks, each with enough lines to be unique.
 
-use super::stretch::{LineDifference, PrintedHunk};
+use super::hunk::{LineDifference, PrintedHunk};
 use super::{FileDelta, unsaid};
 use crate::error::Result;
 use crate::formats::search_replace;
@@ -19,10 +19,10 @@ pub(super) fn print(deltas: &[FileDelta<'_>], context: usize) -> Result<String> 
             continue;
         };
         let difference = LineDifference::new(before, after);
-        for stretch in difference.stretches(before.text(), context) {
+        for hunk in difference.hunks(before.text(), context) {
             search_replace::print_block(
-                &side_text(&stretch, LineKind::Added),
-                &side_text(&stretch, LineKind::Removed),
+                &side_text(&hunk, LineKind::Added),
+                &side_text(&hunk, LineKind::Removed),
                 &mut out,
             );
         }
@@ -31,7 +31,7 @@ pub(super) fn print(deltas: &[FileDelta<'_>], context: usize) -> Result<String> 
 }
 
 /// Returns the text of one side.
-fn side_text(stretch: &PrintedHunk<'_>, without: LineKind) -> String {
-    let lines = stretch.lines.iter().filter(|(kind, _)| *kind != without);
+fn side_text(hunk: &PrintedHunk<'_>, without: LineKind) -> String {
+    let lines = hunk.lines.iter().filter(|(kind, _)| *kind != without);
     lines.map(|(_, line)| format!("{line}\n")).collect()
 }

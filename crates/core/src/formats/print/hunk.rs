@@ -47,7 +47,7 @@ impl<'a> LineDifference<'a> {
     }
 
     /// Returns disjoint hunks in order; each occurs once in `text`, the text before the change.
-    pub(super) fn stretches(&self, text: &str, context: usize) -> Vec<PrintedHunk<'_>> {
+    pub(super) fn hunks(&self, text: &str, context: usize) -> Vec<PrintedHunk<'_>> {
         let unique = UniqueLines::new(&self.old);
         let mut work = UNIQUENESS_BYTES_MAX;
         let mut wide: Vec<(Range<usize>, Range<usize>)> = Vec::new();
@@ -61,10 +61,10 @@ impl<'a> LineDifference<'a> {
             });
             wide.push(joined);
         }
-        wide.into_iter().map(|(lines, changes)| self.stretch(lines, &self.changes[changes])).collect()
+        wide.into_iter().map(|(lines, changes)| self.hunk(lines, &self.changes[changes])).collect()
     }
 
-    fn stretch(&self, lines: Range<usize>, changes: &'a [LineReplacement]) -> PrintedHunk<'_>
+    fn hunk(&self, lines: Range<usize>, changes: &'a [LineReplacement]) -> PrintedHunk<'_>
     where
         Self: 'a,
     {
@@ -92,7 +92,7 @@ struct UniqueLines<'a> {
     /// The nearest one at this line or before it.
     before: Vec<Option<usize>>,
     /// The nearest one at this line or after it.
-    behind: Vec<Option<usize>>,
+    after: Vec<Option<usize>>,
 }
 
 impl<'a> UniqueLines<'a> {
@@ -102,19 +102,19 @@ impl<'a> UniqueLines<'a> {
             *counts.entry(line.trim()).or_default() += 1;
         }
         let before = nearest_unique(&counts, lines, 0..lines.len());
-        let mut behind = nearest_unique(&counts, lines, (0..lines.len()).rev());
-        behind.reverse();
-        UniqueLines { lines, before, behind }
+        let mut after = nearest_unique(&counts, lines, (0..lines.len()).rev());
+        after.reverse();
+        UniqueLines { lines, before, after }
     }
 
     /// Widens a range of lines until it occurs once.
     fn widened(&self, around: Range<usize>, text: &str, work: &mut usize) -> Range<usize> {
-        let first = self.behind.get(around.start).copied().flatten();
+        let first = self.after.get(around.start).copied().flatten();
         if around.is_empty() || first.is_some_and(|at| at < around.end) || self.occurs_once(&around, text, work) {
             return around;
         }
         let above = around.start.checked_sub(1).and_then(|at| self.before[at]);
-        let below = self.behind.get(around.end).copied().flatten();
+        let below = self.after.get(around.end).copied().flatten();
         match (above, below) {
             (Some(above), Some(below)) if around.start - above <= below + 1 - around.end => above..around.end,
             (_, Some(below)) => around.start..below + 1,

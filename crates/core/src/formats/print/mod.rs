@@ -9,7 +9,7 @@ mod binary;
 mod blocks;
 mod git_name;
 mod hashline;
-mod stretch;
+mod hunk;
 mod unified;
 mod whole;
 

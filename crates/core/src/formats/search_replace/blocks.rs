@@ -122,9 +122,9 @@ pub(super) struct BlockReader {
 }
 
 impl BlockReader {
-    pub(super) fn new(manner: &ParseOptions) -> BlockReader {
+    pub(super) fn new(options: &ParseOptions) -> BlockReader {
         BlockReader {
-            options: manner.clone(),
+            options: options.clone(),
             state: BlockState::Between,
             count: 0,
             above: VecDeque::new(),
@@ -362,14 +362,14 @@ impl BlockReader {
 
     /// Records a complete block, and parses the lines after it again.
     fn complete(&mut self, closed: FinishedBlock, out: &mut Vec<StreamEvent>) -> Result<BlockState> {
-        let FinishedBlock { block, emitted: told, mistakes: slips, later } = closed;
-        self.emit(HunkLineKind::Added, &block.replace[told..], out);
+        let FinishedBlock { block, emitted: emitted_bytes, mistakes, later } = closed;
+        self.emit(HunkLineKind::Added, &block.replace[emitted_bytes..], out);
         out.push(StreamEvent::HunkDone);
         if block.path.is_empty() || block.search.is_empty() && self.word.as_ref() == Some(&block.path) {
             return Err(broken(block.at, "the block has no file name above it, and no block before it has one."));
         }
-        for (slip, at) in slips {
-            self.out.mistakes.add(slip, at);
+        for (mistake, at) in mistakes {
+            self.out.mistakes.add(mistake, at);
         }
         self.out.list.push(block);
         self.above.clear();

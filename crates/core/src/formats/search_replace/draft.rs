@@ -41,7 +41,7 @@ struct FallbackDivider {
 /// A line that ends the block if there is no exact marker.
 struct FallbackEnd {
     at: usize,
-    slip: BlockMistake,
+    mistake: BlockMistake,
     /// Offset in the text at which the block's last line ends.
     end: usize,
     /// Text before the marker.
@@ -136,7 +136,7 @@ impl BlockDraft {
 
     /// True if the second part began with options.
     pub(super) fn has_options(&self) -> bool {
-        self.mistakes.iter().any(|(slip, _)| *slip == BlockMistake::Option)
+        self.mistakes.iter().any(|(mistake, _)| *mistake == BlockMistake::Option)
     }
 
     /// Adds a line to the current part. Returns the lines that are certainly text, for events.
@@ -184,7 +184,7 @@ impl BlockDraft {
                 self.suspicious_line = self.suspicious_line.or((!text && self.is_divided()).then_some(at));
                 if self.cut.is_none() {
                     let before = if before.is_empty() { String::new() } else { format!("{}\n", before.trim_end()) };
-                    self.cut = Some(FallbackEnd { at, slip: BlockMistake::Close, end: from, before });
+                    self.cut = Some(FallbackEnd { at, mistake: BlockMistake::Close, end: from, before });
                 }
             }
             MarkerLikeness::Other { run } => {
@@ -196,7 +196,7 @@ impl BlockDraft {
 
     /// Checks if a line ends the fence around the block.
     fn fenced(&mut self, at: usize, line: &str, from: usize, around: Option<&Fence>) {
-        if !self.is_divided() || self.cut.as_ref().is_some_and(|cut| cut.slip != BlockMistake::Fence) {
+        if !self.is_divided() || self.cut.as_ref().is_some_and(|cut| cut.mistake != BlockMistake::Fence) {
             return;
         }
         if let Some(inner) = &self.fence {
@@ -208,7 +208,7 @@ impl BlockDraft {
         if around.is_some_and(|around| around.is_closed_by(line)) {
             self.fences += 1;
             if self.cut.is_none() {
-                self.cut = Some(FallbackEnd { at, slip: BlockMistake::Fence, end: from, before: String::new() });
+                self.cut = Some(FallbackEnd { at, mistake: BlockMistake::Fence, end: from, before: String::new() });
             }
         } else if around.is_some() {
             self.fence = Fence::opened_by(line).filter(|fence| matches!(fence, Fence::Run { .. }));
@@ -250,20 +250,22 @@ impl BlockDraft {
     pub(super) fn close_nearly(mut self, reopened: bool) -> Result<FinishedBlock> {
         let cut = self.cut.take();
         let cut = cut.filter(|cut| {
-            cut.slip != BlockMistake::Fence || self.fences == 1 || self.fences == 2 && reopened && self.ends_in_fence()
+            cut.mistake != BlockMistake::Fence
+                || self.fences == 1
+                || self.fences == 2 && reopened && self.ends_in_fence()
         });
         let Some(mut cut) = cut else { return Err(self.unclosed()) };
         if !self.is_divided() {
             self.divide_nearly()?;
         }
-        if cut.slip == BlockMistake::Fence {
+        if cut.mistake == BlockMistake::Fence {
             cut.end = self.end_before_marker(cut.end);
             // An empty second part is not a clear request to delete the text.
             if self.split.as_ref().is_some_and(|split| self.text[split.end..cut.end].trim().is_empty()) {
                 return Err(self.unclosed());
             }
         }
-        self.mistakes.push((cut.slip, cut.at));
+        self.mistakes.push((cut.mistake, cut.at));
         let later = std::mem::take(&mut self.later);
         Ok(FinishedBlock { later, ..self.into_closed(Some(&cut)) })
     }
@@ -303,11 +305,11 @@ impl BlockDraft {
             replace.clear();
             self.mistakes.push((BlockMistake::Doubled, at));
         }
-        let told = self.emitted.saturating_sub(split.end).min(replace.len());
+        let emitted_bytes = self.emitted.saturating_sub(split.end).min(replace.len());
         let path = self.path.take().unwrap_or_default();
-        let BlockDraft { others, hint, at, mistakes: slips, text: search, .. } = self;
+        let BlockDraft { others, hint, at, mistakes, text: search, .. } = self;
         let block = SearchReplaceBlock { path, others, search, replace, hint, at, lines: true };
-        FinishedBlock { block, emitted: told, mistakes: slips, later: Vec::new() }
+        FinishedBlock { block, emitted: emitted_bytes, mistakes, later: Vec::new() }
     }
 
     /// Creates the error for a block that the next block or the end of the text cuts off.

@@ -155,20 +155,20 @@ impl Format for SearchReplace {
         let mut count = 0;
         for (at, line) in work::lines(text).enumerate() {
             count = at + 1;
-            if let Some(claim) = open.take_if(|claim| at > claim.from && claim.is_cut_by(line)) {
-                out.push(claim.from..claim.nearly.unwrap_or(at));
+            if let Some(block) = open.take_if(|block| at > block.from && block.is_cut_by(line)) {
+                out.push(block.from..block.nearly.unwrap_or(at));
             }
             open = open.take().or_else(|| DetectedBlock::opened(at, line));
-            if let Some(claim) = open.take_if(|claim| claim.is_met(at, line)) {
-                out.push(claim.from..count);
+            if let Some(block) = open.take_if(|block| block.is_met(at, line)) {
+                out.push(block.from..count);
             }
         }
-        out.extend(open.map(|claim| claim.from..claim.nearly.unwrap_or(count)));
+        out.extend(open.map(|block| block.from..block.nearly.unwrap_or(count)));
         out
     }
 
-    fn line_parser(&self, manner: &ParseOptions) -> Option<Box<dyn LineParser>> {
-        Some(Box::new(SearchReplaceParser { reader: BlockReader::new(manner), reverse: manner.reverse }))
+    fn line_parser(&self, options: &ParseOptions) -> Option<Box<dyn LineParser>> {
+        Some(Box::new(SearchReplaceParser { reader: BlockReader::new(options), reverse: options.reverse }))
     }
 
     fn parse(&self, input: FormatInput) -> Result<Request> {
@@ -202,7 +202,7 @@ impl LineParser for SearchReplaceParser {
 }
 
 fn request(read: BlockList) -> Result<Request> {
-    let BlockList { list: blocks, mistakes: mut slips } = read;
+    let BlockList { list: blocks, mut mistakes } = read;
     if blocks.is_empty() {
         return Err(blocks::broken(1, "the text contains no SEARCH/REPLACE block."));
     }
@@ -217,7 +217,7 @@ fn request(read: BlockList) -> Result<Request> {
         let op = match block.to_op() {
             Ok(op) => op,
             Err(error) => {
-                slips.add(BlockMistake::NoChange, block.at);
+                mistakes.add(BlockMistake::NoChange, block.at);
                 idle.get_or_insert(error);
                 continue;
             }
@@ -235,7 +235,7 @@ fn request(read: BlockList) -> Result<Request> {
     if let Some(error) = idle.filter(|_| files.is_empty()) {
         return Err(error);
     }
-    let notes = slips.into_notes(BlockMistake::note).collect();
+    let notes = mistakes.into_notes(BlockMistake::note).collect();
     Ok(Request { files, notes })
 }
 

@@ -9,11 +9,11 @@ use crate::text::snapshot::Snapshot;
 use proptest::prelude::*;
 
 fn read(text: &str) -> Result<BlockList> {
-    told(text, &ParseOptions::default()).1
+    parsed(text, &ParseOptions::default()).1
 }
 
-fn told(text: &str, manner: &ParseOptions) -> (Vec<StreamEvent>, Result<BlockList>) {
-    let (mut reader, mut events) = (BlockReader::new(manner), Vec::new());
+fn parsed(text: &str, options: &ParseOptions) -> (Vec<StreamEvent>, Result<BlockList>) {
+    let (mut reader, mut events) = (BlockReader::new(options), Vec::new());
     text.lines().for_each(|line| reader.line(line, &mut events));
     let blocks = reader.end(&mut events);
     (events, blocks)
@@ -251,7 +251,7 @@ fn every_block_is_reported_and_detected() {
         "a.rs\n```\n<<<<<<< SEARCH\none\ntwo\n=======\nnew\n\n\nlast\n>>>>>>> REPLACE\n",
         "a.rs\n\n<old_text>\none\ntwo\n</old_text>\n<new_text>\nnew\n\n\nlast\n</new_text>\n",
     ] {
-        let (events, blocks) = told(text, &ParseOptions::default());
+        let (events, blocks) = parsed(text, &ParseOptions::default());
         let lines = |wanted: HunkLineKind| {
             let text = |event: &StreamEvent| match event {
                 StreamEvent::Line { kind, text } if *kind == wanted => Some(format!("{text}\n")),
@@ -274,15 +274,15 @@ fn every_block_is_reported_and_detected() {
 #[test]
 fn file_name_may_be_given_separately() {
     let text = "<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n";
-    let manner = ParseOptions { file: Some("a.rs".into()), reverse: true, ..ParseOptions::default() };
-    let parse = |text: &str, manner: &ParseOptions| {
-        let machine = SearchReplace.line_parser(manner).unwrap();
+    let options = ParseOptions { file: Some("a.rs".into()), reverse: true, ..ParseOptions::default() };
+    let parse = |text: &str, options: &ParseOptions| {
+        let machine = SearchReplace.line_parser(options).unwrap();
         crate::formats::line_parser::parse_text(machine, text)
     };
-    let request = parse(text, &manner).unwrap();
+    let request = parse(text, &options).unwrap();
     let FileAction::Edit { ops, .. } = &request.files[0].action else { panic!() };
     assert_eq!((request.files[0].path.as_str(), ops[0].text.as_str()), ("a.rs", "old\n"));
-    assert!(parse("<<<<<<< SEARCH\nold\n=======\n>>>>>>> REPLACE\n", &manner).is_err());
+    assert!(parse("<<<<<<< SEARCH\nold\n=======\n>>>>>>> REPLACE\n", &options).is_err());
     let strip = ParseOptions { strip: Some(1), ..ParseOptions::default() };
     assert_eq!(parse(&format!("a/src/b.rs\n{text}"), &strip).unwrap().files[0].path, "src/b.rs");
     // The number comes from a caller, so no loop may count up to it.

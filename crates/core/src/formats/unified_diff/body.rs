@@ -115,7 +115,7 @@ impl HunkBody {
         &mut self,
         at: usize,
         text: &str,
-        slips: &mut UnifiedDiffMistakes,
+        mistakes: &mut UnifiedDiffMistakes,
         out: &mut Vec<StreamEvent>,
     ) -> Result<()> {
         let (kind, text, naked) = match text.as_bytes().first() {
@@ -137,13 +137,13 @@ impl HunkBody {
         let goes_on = changes && !(bullet && self.naked.0 && self.changed);
         self.wait(WaitingLine { at, line, naked, crlf: self.next_crlf });
         if self.would_complete(0, 0) {
-            self.flush(slips, out);
+            self.flush(mistakes, out);
         } else if goes_on {
             if self.is_full() && self.naked.1 {
                 return Err(self.unclear(at));
             }
             self.over |= self.is_full();
-            self.flush(slips, out);
+            self.flush(mistakes, out);
         }
         Ok(())
     }
@@ -156,12 +156,12 @@ impl HunkBody {
         self.tail.push(line);
     }
 
-    fn flush(&mut self, slips: &mut UnifiedDiffMistakes, out: &mut Vec<StreamEvent>) {
+    fn flush(&mut self, mistakes: &mut UnifiedDiffMistakes, out: &mut Vec<StreamEvent>) {
         let tail = std::mem::take(&mut self.tail);
         (self.waiting, self.naked) = ((0, 0), (false, false));
         for WaitingLine { at, line, naked, crlf } in tail {
             if naked {
-                slips.add(
+                mistakes.add(
                     if line.kind == HunkLineKind::Bare { UnifiedDiffMistake::Bare } else { UnifiedDiffMistake::Blank },
                     at,
                 );
@@ -192,12 +192,12 @@ impl HunkBody {
     }
 
     /// Handles `\ No newline at end of file`, in any wording.
-    pub(super) fn mark_open(&mut self, at: usize, slips: &mut UnifiedDiffMistakes, out: &mut Vec<StreamEvent>) {
+    pub(super) fn mark_open(&mut self, at: usize, mistakes: &mut UnifiedDiffMistakes, out: &mut Vec<StreamEvent>) {
         if !self.tail.is_empty() {
             if self.is_full() && self.naked.0 {
                 return;
             }
-            self.flush(slips, out);
+            self.flush(mistakes, out);
         }
         let Some(last) = self.hunk.lines.last() else { return };
         self.hunk.open.0 |= last.kind != HunkLineKind::Added;
@@ -237,7 +237,7 @@ impl HunkBody {
     pub(super) fn end(
         mut self,
         cut: bool,
-        slips: &mut UnifiedDiffMistakes,
+        mistakes: &mut UnifiedDiffMistakes,
         out: &mut Vec<StreamEvent>,
     ) -> Result<(NumberedHunk, usize)> {
         let announced = self.left.unwrap_or_default();
@@ -262,17 +262,17 @@ impl HunkBody {
         if announced != (0, 0) && self.hunk.lines.is_empty() && self.tail.is_empty() {
             return Err(broken(self.hunk.source_line, "the hunk announces lines, but none follow."));
         }
-        self.flush(slips, out);
+        self.flush(mistakes, out);
         if let Some(change) = rest.iter().find(|it| matches!(it.line.kind, HunkLineKind::Added | HunkLineKind::Removed))
         {
             if self.over || !self.is_full() {
                 return Err(self.unclear(change.at));
             }
-            slips.add(UnifiedDiffMistake::Prose, change.at);
+            mistakes.add(UnifiedDiffMistake::Prose, change.at);
         }
         out.push(StreamEvent::HunkDone);
         if self.over || self.left.is_some_and(|left| left != (0, 0)) {
-            slips.add(UnifiedDiffMistake::Counts, self.hunk.source_line);
+            mistakes.add(UnifiedDiffMistake::Counts, self.hunk.source_line);
         }
         let (old, new) = (self.has(HunkLineKind::Added), self.has(HunkLineKind::Removed));
         let counts = self.header.counts;

@@ -67,13 +67,13 @@ pub(super) struct UnifiedDiffMistakes(BTreeMap<UnifiedDiffMistake, Vec<usize>>);
 
 impl UnifiedDiffMistakes {
     /// Records a mistake at a 1-based line of the request.
-    pub(super) fn add(&mut self, slip: UnifiedDiffMistake, line: usize) {
-        self.0.entry(slip).or_default().push(line);
+    pub(super) fn add(&mut self, mistake: UnifiedDiffMistake, line: usize) {
+        self.0.entry(mistake).or_default().push(line);
     }
 
     /// Returns one note for each kind of mistake.
     pub(super) fn notes(&self) -> Notes {
-        self.0.iter().map(|(slip, lines)| format!("{} ({}).", slip.text(), list(lines))).collect()
+        self.0.iter().map(|(mistake, lines)| format!("{} ({}).", mistake.text(), list(lines))).collect()
     }
 }
 

@@ -42,8 +42,8 @@ impl Format for UnifiedDiff {
         UnifiedDiffParser::detect_ranges(text)
     }
 
-    fn line_parser(&self, manner: &ParseOptions) -> Option<Box<dyn LineParser>> {
-        Some(Box::new(UnifiedDiffParser::new(manner)))
+    fn line_parser(&self, options: &ParseOptions) -> Option<Box<dyn LineParser>> {
+        Some(Box::new(UnifiedDiffParser::new(options)))
     }
 
     fn parse(&self, input: FormatInput) -> Result<Request> {

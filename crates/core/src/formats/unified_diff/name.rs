@@ -205,7 +205,7 @@ pub(super) fn without_prefix(name: &str) -> Option<&str> {
 }
 
 /// Strips the first `count` directories; a run of slashes counts as one.
-pub(super) fn without_folders(name: &str, count: usize) -> Option<&str> {
+pub(super) fn without_directories(name: &str, count: usize) -> Option<&str> {
     let mut rest = name;
     for _ in 0..count {
         rest = rest.split_once('/')?.1.trim_start_matches('/');
@@ -259,8 +259,8 @@ pub(super) fn candidates(old: Option<&str>, new: Option<&str>) -> Vec<String> {
             }
             let full = [new.to_owned(), old.to_owned()];
             // `a/x` on both sides means a directory `a`, unless that does not exist.
-            let folder = both && !are_prefixed(old, new);
-            out.extend(if folder { [full, rests] } else { [rests, full] }.into_iter().flatten());
+            let directory = both && !are_prefixed(old, new);
+            out.extend(if directory { [full, rests] } else { [rests, full] }.into_iter().flatten());
             out.extend(below_trees(old, new));
         }
         (Some(one), None) | (None, Some(one)) => {
@@ -305,7 +305,7 @@ pub(super) fn agree(old: &str, new: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{HeaderSide, agree, candidates, git_pair, side, without_folders};
+    use super::{HeaderSide, agree, candidates, git_pair, side, without_directories};
 
     fn name(text: &str) -> String {
         side(text).unwrap().name.unwrap()
@@ -390,8 +390,8 @@ mod tests {
         assert_eq!(of(Some("src/x"), None), "src/x");
         assert_eq!(of(None, Some("c/x")), "c/x");
         assert_eq!(of(Some("y"), Some("c/x")), "c/x y");
-        assert_eq!(without_folders("a//b/c", 1), Some("b/c"));
-        assert_eq!(without_folders("a/b", 2), None);
+        assert_eq!(without_directories("a//b/c", 1), Some("b/c"));
+        assert_eq!(without_directories("a/b", 2), None);
         assert!(agree("a/x", "b/x") && agree("/dev/null", "b/x") && agree("x.py", "x.py"));
         assert!(!agree("old", "new") && !agree("the end", "the end") && !agree("a/x", "b/y"));
     }

@@ -65,9 +65,9 @@ pub(super) struct UnifiedDiffParser {
 }
 
 impl UnifiedDiffParser {
-    pub(super) fn new(manner: &ParseOptions) -> UnifiedDiffParser {
+    pub(super) fn new(options: &ParseOptions) -> UnifiedDiffParser {
         UnifiedDiffParser {
-            options: manner.clone(),
+            options: options.clone(),
             state: UnifiedDiffState::Outside,
             held: VecDeque::new(),
             crlf: false,
@@ -107,10 +107,10 @@ impl UnifiedDiffParser {
     }
 
     pub(super) fn note_detected(&mut self, lines: Range<usize>) {
-        let Some(claimed) = &mut self.detected else { return };
-        match claimed.last_mut() {
+        let Some(detected) = &mut self.detected else { return };
+        match detected.last_mut() {
             Some(last) if lines.start <= last.end => last.end = last.end.max(lines.end),
-            _ => claimed.push(lines),
+            _ => detected.push(lines),
         }
     }
 
@@ -229,7 +229,7 @@ impl UnifiedDiffParser {
 
     /// Emits the event for the beginning of the file, once.
     fn emit(&mut self, file: &mut FilePatch, out: &mut Vec<StreamEvent>) {
-        if std::mem::replace(&mut file.told, true) || self.detected.is_some() {
+        if std::mem::replace(&mut file.file_emitted, true) || self.detected.is_some() {
             return;
         }
         match file.heading(&self.options) {

@@ -56,7 +56,7 @@ pub(super) struct FilePatch {
     /// The binary change, forward and backward.
     pub(super) binary: Option<(BinaryPayload, Option<BinaryPayload>)>,
     /// True if [`StreamEvent::File`](crate::formats::line_parser::StreamEvent::File) was emitted.
-    pub(super) told: bool,
+    pub(super) file_emitted: bool,
 }
 
 /// The path of the file, and alternative names.
@@ -95,17 +95,17 @@ impl FilePatch {
     }
 
     /// Returns the path and the action, for events.
-    pub(super) fn heading(&self, manner: &ParseOptions) -> Result<(String, FileActionKind)> {
+    pub(super) fn heading(&self, options: &ParseOptions) -> Result<(String, FileActionKind)> {
         let action = match (&self.rename, self.creates(), self.deletes()) {
             ((Some(from), Some(to)), ..) => {
-                let (from, to) = self.pair_of(from, to, manner)?;
+                let (from, to) = self.pair_of(from, to, options)?;
                 return Ok((from, FileActionKind::Move { to }));
             }
             (_, true, _) => FileActionKind::Add,
             (_, _, true) => FileActionKind::Delete,
             _ => FileActionKind::Update,
         };
-        Ok((self.names(manner.strip)?.path, action))
+        Ok((self.names(options.strip)?.path, action))
     }
 
     fn broken(&self, what: &str) -> Error {
@@ -115,14 +115,14 @@ impl FilePatch {
     /// Creates the requests; they are reversed if the caller requests it.
     pub(super) fn requests(
         mut self,
-        manner: &ParseOptions,
-        slips: &mut UnifiedDiffMistakes,
+        options: &ParseOptions,
+        mistakes: &mut UnifiedDiffMistakes,
     ) -> Result<Vec<FileRequest>> {
-        if manner.reverse {
-            self.turn()?;
+        if options.reverse {
+            self.reverse()?;
         }
         let preimage = self.ids.0.clone().filter(|id| id.len() >= 4 && id.bytes().any(|digit| digit != b'0'));
-        let mut files = self.turned(manner, slips)?;
+        let mut files = self.into_requests(options, mistakes)?;
         for file in &mut files {
             if matches!(file.action, FileAction::Edit { .. } | FileAction::Move { .. } | FileAction::Copy { .. }) {
                 file.preimage.clone_from(&preimage);
@@ -132,8 +132,8 @@ impl FilePatch {
     }
 
     /// Creates the requests of a patch that was already reversed if necessary.
-    fn turned(mut self, manner: &ParseOptions, slips: &mut UnifiedDiffMistakes) -> Result<Vec<FileRequest>> {
-        self.agree(slips)?;
+    fn into_requests(mut self, options: &ParseOptions, mistakes: &mut UnifiedDiffMistakes) -> Result<Vec<FileRequest>> {
+        self.agree(mistakes)?;
         let links = [self.modes.0, self.modes.1, self.kept_mode].map(|mode| mode.map(|mode| mode & FILE_TYPE_MASK));
         if links.contains(&Some(SUBMODULE_MODE)) {
             return Err(self.broken("this is a change of a submodule, which is not a file.").next("Omit it."));
@@ -143,7 +143,7 @@ impl FilePatch {
             if !self.hunks.is_empty() {
                 return Err(self.broken("the file has hunks and a binary patch; it can have one of them."));
             }
-            return self.bytes(change.0, mode, manner);
+            return self.bytes(change.0, mode, options);
         }
         let moved = match (self.rename.clone(), self.copy.clone()) {
             ((Some(from), Some(to)), _) => Some((from, to, true)),
@@ -151,15 +151,15 @@ impl FilePatch {
             _ => None,
         };
         if let Some((from, to, moves)) = moved {
-            let (from, to) = self.pair_of(&from, &to, manner)?;
+            let (from, to) = self.pair_of(&from, &to, options)?;
             if links.contains(&Some(LINK_MODE)) && !self.hunks.is_empty() {
                 return Err(self.broken("a link cannot get a new name and a new target in the same patch."));
             }
-            let ops = self.ops(false, slips)?;
-            let ask = if moves { FileAction::Move { to, ops } } else { FileAction::Copy { to, ops } };
-            return Ok(vec![FileRequest { mode, ..FileRequest::new(from, ask) }]);
+            let ops = self.ops(false, mistakes)?;
+            let action = if moves { FileAction::Move { to, ops } } else { FileAction::Copy { to, ops } };
+            return Ok(vec![FileRequest { mode, ..FileRequest::new(from, action) }]);
         }
-        let FileNames { path, also } = self.names(manner.strip)?;
+        let FileNames { path, also } = self.names(options.strip)?;
         // git omits `---` and `+++` if there is no hunk.
         if self.hunks.is_empty() && self.is_named() && mode.is_none() {
             return Err(self.broken("the file is named, but no hunk follows that says what to change in it."));
@@ -168,11 +168,11 @@ impl FilePatch {
             let made = self.created_file()?;
             self.check_marks(&path)?;
             if matches!(&made, NewFile::Text(text) if text.contains("\r\n")) {
-                slips.add(UnifiedDiffMistake::LineEnds, self.lines.0);
+                mistakes.add(UnifiedDiffMistake::LineEnds, self.lines.0);
             }
             // A new file has the usual permissions unless the patch states others.
             let mode = mode.filter(|mode| *mode == FileMode::Executable);
-            let alternatives = self.other_names(&path, manner.strip);
+            let alternatives = self.other_names(&path, options.strip);
             return Ok(vec![FileRequest { alternatives, mode, ..FileRequest::new(path, FileAction::Create(made)) }]);
         }
         if self.deletes() {
@@ -191,13 +191,13 @@ impl FilePatch {
             }
             (false, _) if self.fills() => {
                 self.check_marks(&path)?;
-                slips.add(UnifiedDiffMistake::Fills, self.lines.0);
-                let ask = FileAction::Edit { ops: vec![self.filled()], order: OpOrder::AsNeeded };
-                Ok(vec![FileRequest { alternatives: also, mode, ..FileRequest::new(path, ask) }])
+                mistakes.add(UnifiedDiffMistake::Fills, self.lines.0);
+                let action = FileAction::Edit { ops: vec![self.filled()], order: OpOrder::AsNeeded };
+                Ok(vec![FileRequest { alternatives: also, mode, ..FileRequest::new(path, action) }])
             }
             (false, _) => {
-                let ask = FileAction::Edit { ops: self.ops(mode.is_none(), slips)?, order: OpOrder::AsNeeded };
-                Ok(vec![FileRequest { alternatives: also, mode, ..FileRequest::new(path, ask) }])
+                let action = FileAction::Edit { ops: self.ops(mode.is_none(), mistakes)?, order: OpOrder::AsNeeded };
+                Ok(vec![FileRequest { alternatives: also, mode, ..FileRequest::new(path, action) }])
             }
         }
     }
@@ -206,13 +206,13 @@ impl FilePatch {
     /// `diff --git`, that name is the file.
     ///
     /// Errors: [`Code::EditUnparsable`] if the names after `---` and `+++` differ from those after `diff --git`.
-    fn agree(&self, slips: &mut UnifiedDiffMistakes) -> Result<()> {
+    fn agree(&self, mistakes: &mut UnifiedDiffMistakes) -> Result<()> {
         if self.rename.0.is_some() || self.copy.0.is_some() {
             return Ok(());
         }
         let pair = self.pair.0.as_deref().zip(self.pair.1.as_deref());
         if self.side_names().zip(pair).is_some_and(|((old, new), pair)| name::is_outvoted(old, new, pair.into())) {
-            slips.add(UnifiedDiffMistake::GitName, self.lines.0);
+            mistakes.add(UnifiedDiffMistake::GitName, self.lines.0);
             return Ok(());
         }
         let sides = [(&self.sides.0, &self.pair.0), (&self.sides.1, &self.pair.1)];
@@ -272,7 +272,7 @@ impl FilePatch {
     }
 
     /// Reverses the part.
-    fn turn(&mut self) -> Result<()> {
+    fn reverse(&mut self) -> Result<()> {
         if self.copy.0.is_some() {
             return Err(self
                 .broken("a copy cannot be reversed: the patch does not say what to delete.")
@@ -375,7 +375,7 @@ impl FilePatch {
     }
 
     fn without(&self, full: &str, count: usize) -> Result<String> {
-        let rest = name::without_folders(full, count);
+        let rest = name::without_directories(full, count);
         rest.map(str::to_owned).ok_or_else(|| {
             self.broken(&format!("`{full}` has fewer than {count} leading directories to remove."))
                 .next("Use a smaller -p.")
@@ -383,8 +383,8 @@ impl FilePatch {
     }
 
     /// Returns both names of a rename or copy. git writes them without the prefixes that it uses in other headers.
-    fn pair_of(&self, from: &str, to: &str, manner: &ParseOptions) -> Result<(String, String)> {
-        if let Some(count) = manner.strip {
+    fn pair_of(&self, from: &str, to: &str, options: &ParseOptions) -> Result<(String, String)> {
+        if let Some(count) = options.strip {
             let count = count.saturating_sub(1);
             return Ok((self.without(from, count)?, self.without(to, count)?));
         }
@@ -396,7 +396,7 @@ impl FilePatch {
     /// Converts the hunks to operations, except for those that change nothing.
     ///
     /// Errors: if `needed`, [`Code::EditNoChange`] if none of them changes anything.
-    fn ops(&mut self, needed: bool, slips: &mut UnifiedDiffMistakes) -> Result<Vec<Op>> {
+    fn ops(&mut self, needed: bool, mistakes: &mut UnifiedDiffMistakes) -> Result<Vec<Op>> {
         let hunks = std::mem::take(&mut self.hunks);
         let mut idle = Vec::new();
         let mut ops = Vec::with_capacity(hunks.len());
@@ -418,7 +418,7 @@ impl FilePatch {
             }
             _ => {
                 for line in idle {
-                    slips.add(UnifiedDiffMistake::NoChange, line);
+                    mistakes.add(UnifiedDiffMistake::NoChange, line);
                 }
                 Ok(ops)
             }
@@ -426,26 +426,26 @@ impl FilePatch {
     }
 
     /// Creates the requests of a GIT binary patch.
-    fn bytes(mut self, how: BinaryPayload, mode: Option<FileMode>, manner: &ParseOptions) -> Result<Vec<FileRequest>> {
+    fn bytes(mut self, how: BinaryPayload, mode: Option<FileMode>, options: &ParseOptions) -> Result<Vec<FileRequest>> {
         let change = BinaryChange {
             before: existing_id(self.ids.0.take()),
             after: existing_id(self.ids.1.take()),
             payload: how,
         };
         if let (Some(from), Some(to)) = self.rename.clone() {
-            let (from, to) = self.pair_of(&from, &to, manner)?;
+            let (from, to) = self.pair_of(&from, &to, options)?;
             let moved =
                 FileRequest { mode, ..FileRequest::new(from, FileAction::Move { to: to.clone(), ops: Vec::new() }) };
             return Ok(vec![moved, FileRequest::new(to, FileAction::Binary(change))]);
         }
         if let (Some(from), Some(to)) = self.copy.clone() {
-            let (from, to) = self.pair_of(&from, &to, manner)?;
+            let (from, to) = self.pair_of(&from, &to, options)?;
             let copied =
                 FileRequest { mode, ..FileRequest::new(from, FileAction::Copy { to: to.clone(), ops: Vec::new() }) };
             return Ok(vec![copied, FileRequest::new(to, FileAction::Binary(change))]);
         }
-        let FileNames { path, also } = self.names(manner.strip)?;
-        let ask = if self.creates() {
+        let FileNames { path, also } = self.names(options.strip)?;
+        let action = if self.creates() {
             let mode = mode.filter(|mode| *mode == FileMode::Executable);
             let made = NewFile::Bytes(apply_binary(&[], &change)?);
             return Ok(vec![FileRequest { mode, ..FileRequest::new(path, FileAction::Create(made)) }]);
@@ -461,7 +461,7 @@ impl FilePatch {
         } else {
             FileAction::Binary(change)
         };
-        Ok(vec![FileRequest { alternatives: also, mode, ..FileRequest::new(path, ask) }])
+        Ok(vec![FileRequest { alternatives: also, mode, ..FileRequest::new(path, action) }])
     }
 }
 

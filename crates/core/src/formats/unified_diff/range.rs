@@ -46,10 +46,10 @@ pub(super) fn read(line: &str) -> Option<HunkHeader> {
 
 /// Parses `@@`, `@@ @@`, `@@ ... @@`, `@@ -,+ @@ section`, `@@ section`, `@@ section @@`.
 fn unnumbered(rest: &str) -> HunkHeader {
-    let (before, behind) = rest.split_once("@@").unwrap_or((rest, ""));
-    let section = if behind.trim().is_empty() { before } else { behind }.trim();
-    let says = section.chars().any(char::is_alphanumeric) && !section.starts_with(['-', '+', '.']);
-    HunkHeader { section: says.then(|| section.to_owned()), ..HunkHeader::default() }
+    let (before, after) = rest.split_once("@@").unwrap_or((rest, ""));
+    let section = if after.trim().is_empty() { before } else { after }.trim();
+    let is_section = section.chars().any(char::is_alphanumeric) && !section.starts_with(['-', '+', '.']);
+    HunkHeader { section: is_section.then(|| section.to_owned()), ..HunkHeader::default() }
 }
 
 #[derive(Clone, Copy)]

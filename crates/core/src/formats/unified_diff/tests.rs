@@ -14,8 +14,8 @@ fn read(text: &str) -> Result<Request> {
     UnifiedDiff.parse(FormatInput::Text(text.to_owned()))
 }
 
-fn read_in(manner: &ParseOptions, text: &str) -> Result<Request> {
-    line_parser::parse_text(UnifiedDiff.line_parser(manner).unwrap(), text)
+fn read_in(options: &ParseOptions, text: &str) -> Result<Request> {
+    line_parser::parse_text(UnifiedDiff.line_parser(options).unwrap(), text)
 }
 
 fn good(text: &str) -> Request {
@@ -46,7 +46,7 @@ fn hunks(file: &FileRequest) -> Vec<&Hunk> {
         FileAction::Edit { ops, .. } | FileAction::Move { ops, .. } | FileAction::Copy { ops, .. } => {
             ops.iter().map(hunk).collect()
         }
-        ask => panic!("{ask:?}"),
+        action => panic!("{action:?}"),
     }
 }
 
@@ -131,8 +131,8 @@ fn names_and_prefixes_are_parsed() {
 fn requested_leading_directories_are_removed() {
     let text = "--- a/one/x\n+++ b/one/x\n@@ -1 +1 @@\n-a\n+b\n";
     let names = |strip| {
-        let manner = ParseOptions { strip: Some(strip), ..ParseOptions::default() };
-        read_in(&manner, text).map(|request| (request.files[0].path.clone(), request.files[0].alternatives.join(" ")))
+        let options = ParseOptions { strip: Some(strip), ..ParseOptions::default() };
+        read_in(&options, text).map(|request| (request.files[0].path.clone(), request.files[0].alternatives.join(" ")))
     };
     assert_eq!(names(0).unwrap(), ("b/one/x".to_owned(), "a/one/x".to_owned()));
     assert_eq!(names(1).unwrap(), ("one/x".to_owned(), String::new()));
@@ -143,8 +143,8 @@ fn requested_leading_directories_are_removed() {
 #[test]
 fn hunk_for_a_known_file_needs_no_header() {
     let text = "@@ -1 +1 @@\n-a\n+b\n";
-    let manner = ParseOptions { file: Some("src/x".to_owned()), ..ParseOptions::default() };
-    assert_eq!(read_in(&manner, text).unwrap().files[0].path, "src/x");
+    let options = ParseOptions { file: Some("src/x".to_owned()), ..ParseOptions::default() };
+    assert_eq!(read_in(&options, text).unwrap().files[0].path, "src/x");
     for text in [text, "@@\n-a\n+b\n", "@@ ... @@\n-a\n+b\n"] {
         unparsable(text, "no file is named");
     }
@@ -390,7 +390,7 @@ fn renames_copies_and_modes_are_parsed() {
             let (to, ops) = match &file.action {
                 FileAction::Move { to, ops } if moves => (to, ops),
                 FileAction::Copy { to, ops } if !moves => (to, ops),
-                ask => panic!("{ask:?}"),
+                action => panic!("{action:?}"),
             };
             assert_eq!((&*file.path, &**to, ops.is_empty()), ("x", "y", hunk.is_empty()));
         }
@@ -399,8 +399,8 @@ fn renames_copies_and_modes_are_parsed() {
     assert!(matches!(&prefixed.action, FileAction::Move { to, .. } if to == "y" && prefixed.path == "x"));
     let quoted = only("diff --git \"a/\\303\\251\" b/y\nrename from \"\\303\\251\"\nrename to y\n");
     assert_eq!(quoted.path, "é");
-    let manner = ParseOptions { strip: Some(2), ..ParseOptions::default() };
-    let deep = read_in(&manner, "diff --git a/d/x b/d/y\nrename from d/x\nrename to d/y\n").unwrap();
+    let options = ParseOptions { strip: Some(2), ..ParseOptions::default() };
+    let deep = read_in(&options, "diff --git a/d/x b/d/y\nrename from d/x\nrename to d/y\n").unwrap();
     assert!(matches!(&deep.files[0].action, FileAction::Move { to, .. } if to == "y"));
 
     let mode = only("diff --git a/x b/x\nold mode 100644\nnew mode 100755\n");
@@ -543,17 +543,17 @@ fn limits_are_enforced() {
 
 #[test]
 fn detected_ranges_are_exact() {
-    let claims =
+    let ranges =
         |text: &str| -> Vec<_> { UnifiedDiff.detected_ranges(text).into_iter().map(|it| (it.start, it.end)).collect() };
     let text = "Hi\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n\nprose\n@@ -9 +9 @@\n-c\n+d\nbye\n";
-    assert_eq!(claims(text), [(1, 6), (8, 11)]);
-    assert_eq!(claims("a\n@@ -1 +1 @@\n-a\n+b\n"), [(1, 4)]);
-    assert_eq!(claims("diff --git a/x b/y\nrename from x\nrename to y\n"), [(0, 3)]);
-    assert!(claims("see\n---\n+++ and\n@@ words\n- a\n").is_empty());
-    assert!(claims("*** Begin Patch\n*** Update File: x\n@@\n-a\n+b\n*** End Patch\n").is_empty());
+    assert_eq!(ranges(text), [(1, 6), (8, 11)]);
+    assert_eq!(ranges("a\n@@ -1 +1 @@\n-a\n+b\n"), [(1, 4)]);
+    assert_eq!(ranges("diff --git a/x b/y\nrename from x\nrename to y\n"), [(0, 3)]);
+    assert!(ranges("see\n---\n+++ and\n@@ words\n- a\n").is_empty());
+    assert!(ranges("*** Begin Patch\n*** Update File: x\n@@\n-a\n+b\n*** End Patch\n").is_empty());
     let both = "*** Begin Patch\n*** Update File: x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n*** End Patch\n@@ -1 +1 @@\n-a\n+b\n";
-    assert_eq!(claims(both), [(8, 11)]);
-    assert!(claims("a.rs\n<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n").is_empty());
+    assert_eq!(ranges(both), [(8, 11)]);
+    assert!(ranges("a.rs\n<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n").is_empty());
 }
 
 #[test]

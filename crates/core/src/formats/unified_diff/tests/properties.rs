@@ -113,16 +113,16 @@ fn text(files: &[Vec<(Hunk, usize)>], short: bool) -> String {
 }
 
 /// Checks the invariants for any text: there is no panic, and detected ranges are in order and within bounds.
-fn survives(text: &str) {
+fn check_invariants(text: &str) {
     let _ = read(text);
     let _ = crate::formats::line_parser::parse_text(
         UnifiedDiff.line_parser(&ParseOptions { reverse: true, file: Some("f".to_owned()), strip: Some(1) }).unwrap(),
         text,
     );
-    let claims = UnifiedDiff.detected_ranges(text);
+    let ranges = UnifiedDiff.detected_ranges(text);
     let lines = text.lines().count();
-    assert!(claims.iter().all(|claim| claim.start < claim.end && claim.end <= lines), "{claims:?}");
-    assert!(claims.windows(2).all(|pair| pair[0].end < pair[1].start), "{claims:?}");
+    assert!(ranges.iter().all(|range| range.start < range.end && range.end <= lines), "{ranges:?}");
+    assert!(ranges.windows(2).all(|pair| pair[0].end < pair[1].start), "{ranges:?}");
 }
 
 proptest! {
@@ -165,7 +165,7 @@ proptest! {
                 _ => lines.swap(at, other),
             }
         }
-        survives(&lines.join("\n"));
+        check_invariants(&lines.join("\n"));
     }
 
     #[test]
@@ -176,7 +176,7 @@ proptest! {
             "delta 5", "HcmV?d00001", "=====", "-a", "+b", " c", "diff --cc x", "copy from a", "copy to b"]).prop_map(str::to_owned),
         "\\PC{0,20}",
     ], 0..30), end in prop::sample::select(vec!["\n", "\r\n", "\n\n"])) {
-        survives(&parts.join(end));
+        check_invariants(&parts.join(end));
     }
 }
 
