@@ -20,6 +20,7 @@ pub(super) const ROWS: &[Row] = &[
     Row { tool: "apply", name: "lazy: dots", scenario: |root| between(root, "...") },
     Row { tool: "apply", name: "lazy: braces of new blocks", scenario: new_blocks },
     Row { tool: "apply", name: "lazy: values that are set again", scenario: set_again },
+    Row { tool: "apply", name: "lazy: new lines beside a long one", scenario: beside_long_line },
     Row { tool: "write", name: "lazy: nothing but dots", scenario: only_dots },
     Row { tool: "apply", name: "lazy: remarks", scenario: |root| between(root, "# etc.") },
 ];
@@ -85,6 +86,13 @@ fn set_again(root: &Path) -> Scenario {
     let file: String = (0..8_000).map(|nth| format!("f{nth}()\n{blank}a{nth} = 1\n")).collect();
     let text: String = (0..8_000).map(|nth| format!("f{nth}()\na{nth} = 2\n{PLACEHOLDER}")).collect();
     lazy(root, file, &text)
+}
+
+/// Creates a text with many new lines beside a placeholder, where the file has one long line with many words.
+fn beside_long_line(root: &Path) -> Scenario {
+    let words: String = (0..400_000).map(|nth| format!("w{nth} ")).collect();
+    let fresh: String = (0..100_000).map(|nth| format!("fresh_{nth}()\n")).collect();
+    lazy(root, format!("first()\n{words}\nend()\n"), &format!("first()\n{PLACEHOLDER}{fresh}end()\n"))
 }
 
 fn only_dots(root: &Path) -> Scenario {

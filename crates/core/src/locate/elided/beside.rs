@@ -1,7 +1,8 @@
 //! New lines at an end of a fragment that is next to a placeholder: the line of the file beside which they go.
 
+use super::lossless::WordOverlap;
 use super::place::is_known;
-use super::{Fragment, TextPair, fresh, indent, lossless, same};
+use super::{Fragment, TextPair, fresh, indent, same};
 use crate::locate::omission;
 use crate::work;
 use core::ops::Range;
@@ -231,11 +232,10 @@ fn are_alike(a: &str, b: &str) -> bool {
     shares_words(a, b) || !(is_title(a) && is_title(b)) && shape(a) == shape(b)
 }
 
-/// True when half of the words of two lines are the same, or both set one name.
+/// True when half of the words of two lines are the same, or both set one name, or if that is too much work.
 fn shares_words(a: &str, b: &str) -> bool {
-    let (old, new) = (lossless::words(a), lossless::words(b));
-    let common = new.iter().filter(|word| old.contains(word)).count();
-    2 * common >= old.len().min(new.len()).max(1) || name_set(a).is_some_and(|name| name_set(b) == Some(name))
+    let is_half = |words: WordOverlap| 2 * words.common >= words.old.min(words.new).max(1);
+    WordOverlap::of(a, b).is_none_or(is_half) || name_set(a).is_some_and(|name| name_set(b) == Some(name))
 }
 
 fn is_filled(line: &str) -> bool {
