@@ -51,7 +51,8 @@ fn list_names_are_separated_from_their_text() {
 fn schema_has_the_name_of_its_format() {
     let workspace = TestWorkspace::new();
     for format in ["anchors", "multi_edit", "notebook_edit"] {
-        let schema = workspace.run(&["schema", format]).exits(0).json();
+        let page = workspace.run(&["schema", format]).exits(0).out;
+        let schema: Value = serde_json::from_str(&page).unwrap();
         assert_eq!((&schema["title"], &schema["type"]), (&json!(format), &json!("object")));
     }
 }
