@@ -5,8 +5,8 @@ use super::fields::{FieldRole, folded, role};
 use super::json::{self, NamedArguments};
 use serde_json::{Map, Value};
 
-/// Tools whose name is a tag of its own, without signs.
-const TOOL_TAGS: [&str; 29] = [
+/// Tools whose name is a tag of its own, without signs. `write_to_file` is one of the whole-file format.
+const TOOL_TAGS: [&str; 28] = [
     "edit",
     "editfile",
     "editexistingfile",
@@ -25,7 +25,6 @@ const TOOL_TAGS: [&str; 29] = [
     "inserteditintofile",
     "insertcontent",
     "writefile",
-    "writetofile",
     "rewritefile",
     "createfile",
     "createnewfile",
