@@ -10,6 +10,8 @@ use std::collections::HashSet;
 
 /// Blank lines between a place and its neighbour in the file.
 const BLANK_LINES_MAX: usize = 1_000;
+/// Steps of work for the lines of the file that are examined at one end of a fragment.
+const FRAGMENT_STEPS: usize = 100;
 /// Lines of the file that new lines next to a placeholder may replace.
 const REPLACED_LINES_MAX: usize = 20;
 /// Lines without a word at the beginning of a fragment.
@@ -20,6 +22,10 @@ const CLOSING_LINES_MAX: usize = 20;
 /// same names as all of them are replaced. `None` where the file has one of the new lines elsewhere, or where its own
 /// line in the gap looks like one of them and may be what they replace.
 pub(super) fn beside_new(texts: &TextPair<'_>, lines: &Range<usize>, at_start: bool) -> Option<usize> {
+    // Once the call has to end, the other fragments are not examined.
+    if work::spend_or_end(FRAGMENT_STEPS) {
+        return None;
+    }
     let anchor = anchor(texts, lines, at_start)?;
     let place = texts.only_place(anchor, lines, at_start).or_else(|| changed_header(texts, anchor))?;
     let fresh = if at_start { lines.start..anchor } else { anchor + 1..lines.end };
@@ -46,6 +52,9 @@ pub(super) fn beside_new(texts: &TextPair<'_>, lines: &Range<usize>, at_start: b
 /// does not have: they are added in front of what follows them, with the same lines above.
 pub(super) fn behind_closed(texts: &TextPair<'_>, fragment: &Fragment) -> Option<usize> {
     let Range { start, end } = fragment.lines;
+    if work::spend_or_end(FRAGMENT_STEPS) {
+        return None;
+    }
     let closing = (start..end).take(CLOSING_LINES_MAX + 1).take_while(|&at| is_signs(texts.new[at])).count();
     let closed: Vec<&str> = texts.new[start..start + closing].iter().copied().filter(|line| is_filled(line)).collect();
     if closed.is_empty() || closing > CLOSING_LINES_MAX || start + closing == end {
@@ -123,6 +132,9 @@ fn name_set(line: &str) -> Option<&str> {
 /// True for a fragment whose last line closes what only the fragment opens.
 pub(super) fn ends_new_block(texts: &TextPair<'_>, lines: &Range<usize>) -> bool {
     let last = lines.end - 1;
+    if work::spend_or_end(1) {
+        return false;
+    }
     let is_skipped = || anchor(texts, lines, false).is_some_and(|at| at < last && !is_signs(texts.new[at]));
     is_signs(texts.new[last]) && is_known(texts, last) && is_skipped()
 }
