@@ -8,6 +8,7 @@ mod tags;
 
 pub(super) use arguments::{NEW_FIELDS, OLD_FIELDS, PATH_FIELDS};
 pub(super) use fields::{FieldRole, role};
+pub(super) use tags::attributes;
 
 use super::line_parser::ParseOptions;
 use super::parsed_text::ParsedText;

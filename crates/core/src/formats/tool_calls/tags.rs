@@ -93,7 +93,7 @@ fn unquoted(text: &str) -> &str {
 }
 
 /// Parses `key="value"` pairs.
-fn attributes(text: &str) -> Option<Vec<(&str, &str)>> {
+pub(in crate::formats) fn attributes(text: &str) -> Option<Vec<(&str, &str)>> {
     let mut out = Vec::new();
     let mut rest = text.trim();
     while !rest.is_empty() {

@@ -1,5 +1,7 @@
 //! Elements that are whole files, such as `<file path="…">`, with the tags of other clients.
 
+use crate::formats::tool_calls::attributes;
+
 /// An element that is a whole file.
 struct FileElement {
     tag: &'static str,
@@ -44,14 +46,11 @@ pub(super) fn file_tag(line: &str) -> Option<FileTag<'_>> {
     (!path.is_empty()).then_some(FileTag { path, rest, close: element.close })
 }
 
-/// Returns the value of an attribute; without quotes it is the only one.
+/// Returns the value of an attribute. The only attribute may lack its quotes.
 fn attribute<'a>(said: &'a str, name: &str) -> Option<&'a str> {
-    let mut places = said.match_indices(name).filter(|(at, _)| *at == 0 || said[..*at].ends_with([' ', '\t']));
-    places.find_map(|(at, _)| {
-        let value = said[at + name.len()..].trim_start().strip_prefix('=')?.trim_start();
-        match value.chars().next().filter(|ch| ['"', '\''].contains(ch)) {
-            Some(quote) => value[1..].split_once(quote).map(|(path, _)| path),
-            None => (at == 0 && !value.contains(['=', '"', '\''])).then_some(value),
-        }
-    })
+    if let Some(all) = attributes(said) {
+        return all.into_iter().find(|(key, _)| *key == name).map(|(_, value)| value);
+    }
+    let value = said.strip_prefix(name)?.trim_start().strip_prefix('=')?.trim_start();
+    (!value.contains(['=', '"', '\''])).then_some(value)
 }

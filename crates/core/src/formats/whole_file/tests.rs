@@ -29,6 +29,12 @@ fn fails(text: &str, part: &str) {
 }
 
 #[test]
+fn path_in_another_attribute_is_not_the_name() {
+    let text = "<dyad-write description='like path=\"b.rs\"' path=\"a.rs\">\nx\n</dyad-write>\n";
+    assert_eq!(files(text).unwrap()[0].0, "a.rs");
+}
+
+#[test]
 fn every_spelling_is_parsed() {
     for text in [
         "src/a.rs\n```rust\nold\nnew\n```\n",

@@ -1,5 +1,6 @@
 //! New lines at an end of a fragment that is next to a placeholder: the line of the file beside which they go.
 
+use super::fresh::is_filled;
 use super::lossless::WordOverlap;
 use super::place::is_known;
 use super::{Fragment, TextPair, fresh, indent, same};
@@ -248,10 +249,6 @@ fn are_alike(a: &str, b: &str) -> bool {
 fn shares_words(a: &str, b: &str) -> bool {
     let is_half = |words: WordOverlap| 2 * words.common >= words.old.min(words.new).max(1);
     WordOverlap::of(a, b).is_none_or(is_half) || name_set(a).is_some_and(|name| name_set(b) == Some(name))
-}
-
-fn is_filled(line: &str) -> bool {
-    !line.trim().is_empty()
 }
 
 /// True for a line without a word.

@@ -203,7 +203,7 @@ pub(super) fn name(header: &str) -> Option<&str> {
     Some(if before.len() < text.len() { word } else { text }).filter(|name| !name.is_empty())
 }
 
-fn is_filled(line: &str) -> bool {
+pub(super) fn is_filled(line: &str) -> bool {
     !line.trim().is_empty()
 }
 
