@@ -5,6 +5,7 @@ use super::phrase;
 use super::remark::{self, RemarkKind};
 use super::{fence_sign, is_elision};
 use crate::work;
+use core::ops::Range;
 use std::collections::{HashMap, HashSet};
 
 /// Number of lines of a body from which dots may not replace it.
@@ -37,8 +38,9 @@ pub(super) fn dots<'a>(old: &str, new: &'a str) -> Vec<(usize, &'a str)> {
 /// text has placeholders (`omits`), lines that count as placeholders everywhere are not included.
 pub(super) fn remarks<'a>(old: &str, new: &'a str, omits: bool) -> Vec<(usize, &'a str)> {
     let lines: Vec<&str> = new.lines().collect();
-    let counted = lines.iter().enumerate().take_while(|_| !work::spend_or_end(1));
-    let found = counted.filter_map(|(at, line)| {
+    let counted = changed_lines(old, &lines).take_while(|_| !work::spend_or_end(1));
+    let found = counted.filter_map(|at| {
+        let line = lines[at];
         let kind = remark::kind(line)?;
         let is_placeholder = omits && (is_elision(line) || phrase::is_placeholder(line));
         (!is_placeholder).then_some((at, kind))
@@ -58,6 +60,15 @@ pub(super) fn remarks<'a>(old: &str, new: &'a str, omits: bool) -> Vec<(usize, &
         !fenced[at] && is_alone(&lines, at) && is_new && gone >= least && gone > fresh
     });
     remarks.map(|(at, _)| (at, lines[at])).collect()
+}
+
+/// Returns the lines of the new text between those with which both texts begin and end. Only such a line can be a
+/// remark: the others are lines of the old text.
+fn changed_lines(old: &str, lines: &[&str]) -> Range<usize> {
+    let is_equal = |(old, new): &(&str, &&str)| old == *new && !work::spend_or_end(1);
+    let start = old.lines().zip(lines).take_while(is_equal).count();
+    let rest = &lines[start..];
+    start..lines.len() - old.lines().rev().zip(rest.iter().rev()).take_while(is_equal).count()
 }
 
 /// True unless the line belongs to a longer comment, and is thus part of a sentence. Adjacent lines of signs do not
