@@ -74,7 +74,7 @@ impl TextOptions {
             Error::new(Code::CallInvalid, format!("An option of `{function}` is not valid: {error}."))
                 .next("Pass options of the types that the declarations of the package list.")
         })?;
-        options.matching = options.r#match.as_deref().map_or(Ok(Matching::Standard), Matching::named)?;
+        options.matching = options.r#match.as_deref().map_or(Ok(Matching::Standard), Matching::from_name)?;
         Ok(options)
     }
 }

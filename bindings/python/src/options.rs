@@ -18,7 +18,7 @@ pub(crate) fn shared(
     if let Some(steps) = max_steps {
         limits = limits.work_steps(steps);
     }
-    let mut options = ApplyOptions::new().matching(Matching::named(tolerance)?).limits(limits);
+    let mut options = ApplyOptions::new().matching(Matching::from_name(tolerance)?).limits(limits);
     options.path = path.map(str::to_owned);
     Ok(options)
 }

@@ -462,12 +462,12 @@ pub(crate) fn convert(args: &ConvertArgs) -> Result<ToolCall> {
 
 /// Adds edits as text.
 fn edits(args: &TextArgs) -> Result<InputFields> {
-    Ok(manner(args).put("input", Some(input::text(&args.edits, "the edits")?)))
+    Ok(parse_fields(args).put("input", Some(input::text(&args.edits, "the edits")?)))
 }
 
 /// Adds edits as text, or as bytes if they are not UTF-8.
 fn edits_as_they_are(args: &TextArgs) -> Result<InputFields> {
-    let fields = manner(args);
+    let fields = parse_fields(args);
     Ok(match String::from_utf8(input::bytes(&args.edits, "the edits")?) {
         Ok(text) => fields.put("input", Some(text)),
         Err(error) => fields.put("input_b64", Some(BASE64.encode(error.as_bytes()))),
@@ -475,7 +475,7 @@ fn edits_as_they_are(args: &TextArgs) -> Result<InputFields> {
 }
 
 /// Returns the fields that say how a text of edits is parsed.
-fn manner(args: &TextArgs) -> InputFields {
+fn parse_fields(args: &TextArgs) -> InputFields {
     InputFields::default()
         .put("format", args.format.clone())
         .put("file", args.file.clone())

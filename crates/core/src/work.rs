@@ -169,7 +169,7 @@ pub fn spend_bytes(bytes: usize) -> Result<()> {
 ///
 /// Errors: as [`spend`].
 pub fn check() -> Result<()> {
-    settle(0).map_or(Ok(()), |halt| Err(halt.error()))
+    refill(0).map_or(Ok(()), |halt| Err(halt.error()))
 }
 
 /// Counts steps; true when the work has to end. For loops that cannot return an error.
@@ -186,7 +186,7 @@ fn count(steps: usize) -> Option<Halt> {
             LEFT_STEPS.set(left);
             None
         }
-        None => settle(steps),
+        None => refill(steps),
     }
 }
 
@@ -233,7 +233,7 @@ pub fn with_budget<T>(limit: u64, explain: impl FnOnce() -> T) -> (T, bool) {
         let meter = Meter::new(limit, Arc::default());
         let _entered = meter.enter();
         let explained = explain();
-        return (explained, settle(0).is_some());
+        return (explained, refill(0).is_some());
     };
     let left = EXPLANATION_STEPS_MAX.saturating_sub(outer.0.explained.load(Ordering::Relaxed));
     let limit = limit.min(outer.room()).min(left);
@@ -241,7 +241,7 @@ pub fn with_budget<T>(limit: u64, explain: impl FnOnce() -> T) -> (T, bool) {
     let (explained, ended) = {
         let _entered = meter.enter();
         let explained = explain();
-        (explained, settle(0).is_some())
+        (explained, refill(0).is_some())
     };
     outer.0.spent.fetch_add(meter.spent().min(limit), Ordering::Relaxed);
     outer.0.explained.fetch_add(meter.spent().min(limit), Ordering::Relaxed);
@@ -292,7 +292,7 @@ fn flush() {
 }
 
 #[cold]
-fn settle(steps: u64) -> Option<Halt> {
+fn refill(steps: u64) -> Option<Halt> {
     flush();
     CURRENT.with_borrow(|meter| {
         let Some(meter) = meter else {

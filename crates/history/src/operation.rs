@@ -233,7 +233,7 @@ pub struct LogEntry {
     /// The operation that undid it.
     pub undone_by: Option<OperationId>,
     /// Id of the process that performs it, or died while it did; `None` once it is
-    /// [settled](OperationLog::mark_committed).
+    /// [marked as committed](OperationLog::mark_committed).
     pub owner: Option<u32>,
     /// The operation itself.
     pub operation: Operation,
@@ -423,8 +423,8 @@ pub struct OwnedContent {
 pub trait OperationLog: Send + Sync {
     /// Logs an operation that is about to be performed, with the resulting records of its session, in one step:
     /// whatever ends the process, its changes can be listed and undone. It is in doubt until it is
-    /// [settled](OperationLog::mark_committed). `changes` has one entry per file of the operation. The cost grows with
-    /// the change, not with the file, except for contents that would be lost.
+    /// [marked as committed](OperationLog::mark_committed). `changes` has one entry per file of the operation. The cost
+    /// grows with the change, not with the file, except for contents that would be lost.
     ///
     /// Fails with `conflict.raced`, writing nothing, if an operation that was not aborted already undoes what this one
     /// would, and with the errors of the store.
@@ -448,11 +448,11 @@ pub trait OperationLog: Send + Sync {
     fn log_outside(&self, operation: &Operation, contents: &[OutsideContent<'_>]) -> Result<Option<LogReceipt>>;
 
     /// Remembers files that were not known, as the state from which later changes start. Cheap: most of the work is
-    /// done by [`OperationLog::settle`], or by the next query. Known states stay.
+    /// done by [`OperationLog::run_deferred`], or by the next query. Known states stay.
     fn remember_files(&self, found: &[NewlyKnown<'_>]) -> Result<()>;
 
     /// Does the postponed work. To be called after an answer.
-    fn settle(&self) -> Result<()> {
+    fn run_deferred(&self) -> Result<()> {
         Ok(())
     }
 

@@ -126,8 +126,8 @@ impl OperationLog for Chosen {
     fn remember_files(&self, found: &[NewlyKnown<'_>]) -> Result<()> {
         self.now().remember_files(found)
     }
-    fn settle(&self) -> Result<()> {
-        self.now().settle()
+    fn run_deferred(&self) -> Result<()> {
+        self.now().run_deferred()
     }
     fn all_newest_seen(&self) -> Result<HashMap<Vec<u8>, ContentId>> {
         self.now().all_newest_seen()

@@ -32,14 +32,14 @@ fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words[..] {
-        ["text", name, seed] => print!("{}", text(Language::named(name).unwrap(), seed.parse().unwrap())),
+        ["text", name, seed] => print!("{}", text(Language::from_name(name).unwrap(), seed.parse().unwrap())),
         ["stdin", name] => {
             let mut text = String::new();
             std::io::stdin().read_to_string(&mut text).unwrap();
-            tokens::ask(Language::named(name).unwrap(), &text);
+            tokens::ask(Language::from_name(name).unwrap(), &text);
         }
         ["one", name, seconds, seed] => {
-            one(Language::named(name).unwrap(), seconds.parse().unwrap(), seed.parse().unwrap());
+            one(Language::from_name(name).unwrap(), seconds.parse().unwrap(), seed.parse().unwrap());
         }
         [seconds, ref names @ ..] => {
             let seconds: u64 = seconds.parse().unwrap();

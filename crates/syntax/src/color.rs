@@ -318,7 +318,7 @@ mod tests {
     use crate::{Language, ParseLimits, parse};
 
     fn colored(language: &str, text: &str) -> Vec<(String, ColorClass)> {
-        let language = Language::named(language).unwrap();
+        let language = Language::from_name(language).unwrap();
         let parsed = parse(text, language, ParseLimits::ASKED).unwrap();
         let lines: Vec<&str> = text.lines().collect();
         let all = [LineRange { first: 1, last: lines.len() }];
@@ -354,7 +354,7 @@ mod tests {
         assert!(all.contains(&("text".to_owned(), ColorClass::String)), "{all:?}");
         assert!(all.contains(&("1.5".to_owned(), ColorClass::Number)), "{all:?}");
         let text = "[1,\n2,\n3]\n";
-        let parsed = parse(text, Language::named("json").unwrap(), ParseLimits::ASKED).unwrap();
+        let parsed = parse(text, Language::from_name("json").unwrap(), ParseLimits::ASKED).unwrap();
         let spans = parsed.colors(&[LineRange { first: 2, last: 2 }]);
         assert_eq!(spans.iter().map(|it| it.line).collect::<Vec<_>>(), [2]);
     }

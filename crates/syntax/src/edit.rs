@@ -34,7 +34,7 @@ impl SymbolAction {
     ];
 
     /// Returns the action of that name.
-    pub fn named(word: &str) -> Option<SymbolAction> {
+    pub fn from_name(word: &str) -> Option<SymbolAction> {
         SymbolAction::ALL.iter().find(|(name, _)| *name == word).map(|(_, action)| *action)
     }
 }

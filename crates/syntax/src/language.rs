@@ -38,7 +38,7 @@ impl Language {
     pub fn not_built(path: &Path) -> Option<&'static str> {
         let extension = path.extension()?.to_str()?.to_ascii_lowercase();
         let found = OF_FULL.iter().find(|(_, extensions)| extensions.contains(&&*extension));
-        found.map(|(name, _)| *name).filter(|name| Language::named(name).is_none())
+        found.map(|(name, _)| *name).filter(|name| Language::from_name(name).is_none())
     }
 
     /// Returns all languages in this build, by name.
@@ -47,7 +47,7 @@ impl Language {
     }
 
     /// Returns the language of that name, e.g. `rust`.
-    pub fn named(name: &str) -> Option<Language> {
+    pub fn from_name(name: &str) -> Option<Language> {
         Language::all().find(|it| it.name() == name)
     }
 
@@ -88,6 +88,6 @@ impl Serialize for Language {
 impl<'de> Deserialize<'de> for Language {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Language, D::Error> {
         let name = String::deserialize(deserializer)?;
-        Language::named(&name).ok_or_else(|| D::Error::custom("no language of that name is built in"))
+        Language::from_name(&name).ok_or_else(|| D::Error::custom("no language of that name is built in"))
     }
 }

@@ -213,8 +213,8 @@ impl SyntaxTree<'_> {
                 && place.start_byte() != symbol.name_span.start()
                 && (place.kind() == "type_identifier") == (NameSpace::of(&symbol.kind) == NameSpace::Types)
             {
-                let (place, settled) = scopes.of_name(*around, *hoisted);
-                scopes.bind(place, settled, false);
+                let (place, body_start) = scopes.of_name(*around, *hoisted);
+                scopes.bind(place, body_start, false);
             }
         }
         Ok(NameFacts {

@@ -43,7 +43,7 @@ struct ScopeBinding {
     /// True for the symbol in question, false for another one.
     this: bool,
     /// Offset from which on the binding is certain.
-    settled: usize,
+    body_start: usize,
 }
 
 /// Meaning of an occurrence of the name.
@@ -107,8 +107,8 @@ impl Scopes {
         let list = node.kind().ends_with("_list");
         let node = node.parent().filter(|_| list).unwrap_or(node);
         let span = Span::from(node.byte_range());
-        let settled = node.child_by_field_name("body").map_or(span.end(), |body| body.start_byte());
-        (self.around(span).find(|&at| !hoisted || self.all[at].kind == ScopeKind::Function), settled)
+        let body_start = node.child_by_field_name("body").map_or(span.end(), |body| body.start_byte());
+        (self.around(span).find(|&at| !hoisted || self.all[at].kind == ScopeKind::Function), body_start)
     }
 
     /// Returns the scope of a symbol's name, likewise.
@@ -138,10 +138,10 @@ impl Scopes {
     }
 
     /// Binds the name in a scope to the symbol in question, or to another one.
-    pub(crate) fn bind(&mut self, place: ScopeId, settled: usize, this: bool) {
-        let bound = self.bound.entry(place).or_insert(ScopeBinding { this: false, settled: 0 });
+    pub(crate) fn bind(&mut self, place: ScopeId, body_start: usize, this: bool) {
+        let bound = self.bound.entry(place).or_insert(ScopeBinding { this: false, body_start: 0 });
         bound.this |= this;
-        bound.settled = bound.settled.max(settled);
+        bound.body_start = bound.body_start.max(body_start);
     }
 
     /// Returns the meaning of the name at a position.
@@ -149,7 +149,7 @@ impl Scopes {
         let places = self.around(at).enumerate().filter(|(nth, it)| *nth == 0 || !self.is_class(Some(*it)));
         let mut places = places.map(|(_, it)| Some(it)).chain([None]);
         match places.find_map(|it| self.bound.get(&it)) {
-            Some(bound) if at.start() < bound.settled => NameMeaning::Unknown,
+            Some(bound) if at.start() < bound.body_start => NameMeaning::Unknown,
             Some(bound) if bound.this => NameMeaning::This,
             _ => NameMeaning::Other,
         }

@@ -177,7 +177,7 @@ const TABLE: &[Row] = &[
 fn blocks_are_single_items() {
     let mut wrong = Vec::new();
     for (name, text, lines) in TABLE {
-        let Some(language) = Language::named(name) else { continue };
+        let Some(language) = Language::from_name(name) else { continue };
         let parsed = parse(text, language, ParseLimits::ASKED).unwrap();
         assert!(parsed.is_clean(), "{name}: {text}\n{:?}", parsed.first_error());
         for (line, last) in *lines {
@@ -202,14 +202,14 @@ fn every_language_has_a_row() {
 #[test]
 fn comments_above_belong_to_the_block() {
     let text = "use a;\n\n// about f\n/// doc\n#[test]\nfn f() {}\nlet x = 1; // behind\nfn g() {}\n";
-    let language = Language::named("rust").unwrap();
+    let language = Language::from_name("rust").unwrap();
     let parsed = parse(text, language, ParseLimits::ASKED).unwrap();
     assert_eq!(parsed.block_at(6).unwrap().above, 3);
     assert_eq!(parsed.block_at(8).unwrap().above, 8);
     let text = "//! about the file\nfn f() {}\n";
     assert_eq!(parse(text, language, ParseLimits::ASKED).unwrap().block_at(2).unwrap().above, 2);
     let text = "#!/usr/bin/python\ndef f():\n    pass\n\nclass A:\n    # c\n    def g(self): pass\n";
-    let parsed = parse(text, Language::named("python").unwrap(), ParseLimits::ASKED).unwrap();
+    let parsed = parse(text, Language::from_name("python").unwrap(), ParseLimits::ASKED).unwrap();
     assert_eq!(parsed.block_at(2).unwrap().above, 2);
     assert_eq!(parsed.block_at(7).unwrap().above, 6);
 }
@@ -217,13 +217,14 @@ fn comments_above_belong_to_the_block() {
 #[test]
 fn refusals_say_why() {
     let text = "fn f() {\n\n}\nfn g( {\n}\n";
-    let parsed = parse(text, Language::named("rust").unwrap(), ParseLimits::ASKED).unwrap();
+    let parsed = parse(text, Language::from_name("rust").unwrap(), ParseLimits::ASKED).unwrap();
     assert_eq!(parsed.block_at(0), Err(NoBlock::NoLine));
     assert_eq!(parsed.block_at(6), Err(NoBlock::NoLine));
     assert_eq!(parsed.block_at(2), Err(NoBlock::Blank));
     assert_eq!(parsed.block_at(3), Err(NoBlock::Inside(1)));
     assert!(matches!(parsed.block_at(4), Err(NoBlock::Broken(_))), "{:?}", parsed.block_at(4));
     assert!(
-        parse("fn f() {}", Language::named("rust").unwrap(), ParseLimits { bytes: 3, ..ParseLimits::CHECK }).is_none()
+        parse("fn f() {}", Language::from_name("rust").unwrap(), ParseLimits { bytes: 3, ..ParseLimits::CHECK })
+            .is_none()
     );
 }

@@ -16,7 +16,7 @@ fn edit(
     (path, action): (&str, SymbolAction),
     new: &str,
 ) -> Result<(String, Vec<String>), Code> {
-    let parsed = parse(text, Language::named(name).unwrap(), ParseLimits::ASKED).unwrap();
+    let parsed = parse(text, Language::from_name(name).unwrap(), ParseLimits::ASKED).unwrap();
     let Definition::One(symbol) = parsed.definition(path, None) else { panic!("{path}: {:?}", parsed.outline()) };
     let splices = parsed.edit(&symbol, action, new).map_err(|error| error.code())?;
     Ok((splices.apply(text), splices.notes))
@@ -203,12 +203,12 @@ fn every_scope_query_is_valid() {
 
 #[test]
 fn new_syntax_error_is_found() {
-    let rust = Language::named("rust").unwrap();
+    let rust = Language::from_name("rust").unwrap();
     let error = fails_after("fn f() {\n    a();\n}\n", "fn f() {\n    a(;\n}\n", rust, ParseLimits::CHECK).unwrap();
     assert_eq!(error.line, 2);
     assert_eq!(fails_after("fn f() {}\n", "fn g() {}\n", rust, ParseLimits::CHECK), None);
     assert_eq!(fails_after("fn f( {}\n", "fn g( {}\n", rust, ParseLimits::CHECK), None);
     assert_eq!(fails_after("fn f() {}\n", "fn f( {}\n", rust, ParseLimits { bytes: 5, ..ParseLimits::CHECK }), None);
-    let json = Language::named("json").unwrap();
+    let json = Language::from_name("json").unwrap();
     assert_eq!(fails_after("{\"é\": 1}\n", "{\"è\": 1,}\n", json, ParseLimits::CHECK).map(|it| it.line), Some(1));
 }

@@ -4,7 +4,7 @@ use emendate_syntax::{Definition, Language, ParseLimits, Symbol, SyntaxTree, par
 
 #[allow(clippy::unwrap_used, reason = "a helper of tests")]
 fn parsed<'t>(name: &str, text: &'t str) -> Option<SyntaxTree<'t>> {
-    let parsed = parse(text, Language::named(name)?, ParseLimits::ASKED).unwrap();
+    let parsed = parse(text, Language::from_name(name)?, ParseLimits::ASKED).unwrap();
     assert!(parsed.is_clean(), "{name}: {:?}", parsed.first_error());
     Some(parsed)
 }

@@ -118,7 +118,7 @@ fn name_is_changed_where_it_refers_to_the_symbol() {
     let mut wrong = Vec::new();
     for (name, line, marked) in CASES {
         let text = marked.replace('@', "");
-        let parsed = parse(&text, Language::named(name).unwrap(), ParseLimits::ASKED).unwrap();
+        let parsed = parse(&text, Language::from_name(name).unwrap(), ParseLimits::ASKED).unwrap();
         assert!(parsed.is_clean(), "{name}: {text}");
         let symbol = match parsed.definition("f", Some(*line)) {
             Definition::One(symbol) => *symbol,

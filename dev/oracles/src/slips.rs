@@ -175,19 +175,19 @@ pub type Slip = fn(&Base, &mut Luck) -> Option<Call>;
 
 /// Mistakes after which the intended edit is still clear.
 pub const WANTED: [(&str, Slip); 12] = [
-    ("no slip", |base, _| Some(base.said(<[String]>::to_vec))),
+    ("no mistake", |base, _| Some(base.said(<[String]>::to_vec))),
     ("CRLF file", |base, _| {
         let call = base.said(<[String]>::to_vec);
         let crlf = |text: String| text.replace('\n', "\r\n");
         Some(Call { seen: crlf(call.seen), file: crlf(call.file), want: call.want.map(crlf), ..call })
     }),
-    ("file has trailing blanks", |base, dice| {
+    ("trailing spaces in the file", |base, dice| {
         let at = *pick(dice, &base.context())?;
         let blanks = ["  ", " ", "\t"][dice.below(3)];
         let (old, new) = base.without(at, Some(&format!("{}{blanks}", base.old[at])));
         Some(Base::call(base.file(&old), &base.old, &base.new, Some(base.file(&new))))
     }),
-    ("outdented", |base, _| {
+    ("indentation removed", |base, _| {
         let all = || base.old.iter().chain(&base.new).filter(|line| !blank(line));
         let depth = all().map(|line| indent(line)).min().filter(|&depth| depth > 0)?;
         Some(base.said(|lines| lines.iter().map(|line| line.get(depth..).unwrap_or("").to_owned()).collect()))
@@ -197,7 +197,7 @@ pub const WANTED: [(&str, Slip); 12] = [
             lines.iter().map(|line| if blank(line) { line.clone() } else { format!("    {line}") }).collect()
         }))
     }),
-    ("4 blanks for tabs", |base, _| {
+    ("four spaces for a tab", |base, _| {
         let tabbed = |line: &str| {
             let depth = indent(line) / 4;
             format!("{}{}", "\t".repeat(depth), &line[depth * 4..])
@@ -219,7 +219,7 @@ pub const WANTED: [(&str, Slip); 12] = [
             })
         })
     }),
-    ("file curly", |base, _| {
+    ("curly quotes in the file", |base, _| {
         let curly = |lines: &[String]| -> Vec<String> {
             let mut open = false;
             let mut one = |ch| match ch {

@@ -14,7 +14,7 @@ use std::sync::Arc;
 type RuleParts = (String, f64, BTreeMap<String, f64>);
 
 fn task((measure, penalty, penalties): RuleParts, format: Option<String>) -> Result<BulkTask, Error> {
-    let rule = RewardRule::new(RewardMeasure::named(&measure)?, penalty, penalties)?;
+    let rule = RewardRule::new(RewardMeasure::from_name(&measure)?, penalty, penalties)?;
     Ok(BulkTask::Reward { rule, format: format.map(Arc::from) })
 }
 

@@ -42,7 +42,7 @@ impl BulkArgs {
             ("diff", to) => BulkTask::Diff { to },
             ("convert", Some(to)) => BulkTask::Convert { to, format },
             ("reward", _) => {
-                let measure = RewardMeasure::named(&self.measure)?;
+                let measure = RewardMeasure::from_name(&self.measure)?;
                 BulkTask::Reward { rule: RewardRule::new(measure, self.tier_penalty, BTreeMap::new())?, format }
             }
             _ => BulkTask::Apply { format },

@@ -486,7 +486,7 @@ impl Matching {
     /// Returns the tolerance with a name: exact, strict or standard.
     ///
     /// Errors: `call.invalid` for another name.
-    pub fn named(name: &str) -> Result<Matching> {
+    pub fn from_name(name: &str) -> Result<Matching> {
         match name {
             "exact" => Ok(Matching::Exact),
             "strict" => Ok(Matching::Strict),

@@ -145,18 +145,18 @@ pub struct Codec {
     /// Length of the byte order mark; 0 if there is none.
     pub mark: usize,
     /// The evidence.
-    pub settled: EncodingEvidence,
+    pub evidence: EncodingEvidence,
 }
 
 impl Codec {
     /// UTF-8 without a byte order mark: the encoding of new files.
-    pub const UTF8: Codec = Codec { charset: Charset::Utf8, mark: 0, settled: EncodingEvidence::Valid };
+    pub const UTF8: Codec = Codec { charset: Charset::Utf8, mark: 0, evidence: EncodingEvidence::Valid };
 
     /// Determines the encoding of `raw`. `valid_utf8` is true if the bytes are valid UTF-8 (checked once, by the
     /// caller).
     ///
     /// Errors: [`Code::ContentBinary`], [`Code::ContentUndecodable`] for UTF-32.
-    pub fn settle(raw: &[u8], valid_utf8: bool, declared: Option<DeclaredEncoding>) -> Result<Codec> {
+    pub fn detect(raw: &[u8], valid_utf8: bool, declared: Option<DeclaredEncoding>) -> Result<Codec> {
         if let Some(codec) = by_mark(raw)? {
             return Ok(codec);
         }
@@ -202,7 +202,7 @@ impl Codec {
                 "Omit it, or write it as an escape sequence of the language.".into(),
             ));
         }
-        if self.settled == EncodingEvidence::Guessed && !text.is_ascii() {
+        if self.evidence == EncodingEvidence::Guessed && !text.is_ascii() {
             let name = self.charset.name();
             return Err(unencodable(
                 distinct(text, |ch| ch.is_ascii()),
@@ -238,8 +238,8 @@ fn unencodable(chars: Vec<char>, why: String, next: Advice) -> Error {
 }
 
 /// Returns a codec for a text without a byte order mark.
-fn codec_without_mark(charset: Charset, settled: EncodingEvidence) -> Codec {
-    Codec { charset, mark: 0, settled }
+fn codec_without_mark(charset: Charset, evidence: EncodingEvidence) -> Codec {
+    Codec { charset, mark: 0, evidence }
 }
 
 impl Codec {
@@ -247,7 +247,7 @@ impl Codec {
     /// encoding in which all bytes are valid.
     pub(crate) fn may_split_character(self, raw: &[u8], at: usize) -> bool {
         // A byte can be the second half of a character only if a byte of at least 0x80 precedes it.
-        if self.settled != EncodingEvidence::Guessed
+        if self.evidence != EncodingEvidence::Guessed
             || at == 0
             || at >= raw.len()
             || raw[at - 1] < 0x80
@@ -283,7 +283,7 @@ fn by_mark(raw: &[u8]) -> Result<Option<Codec>> {
 
 /// Returns a codec for a text with a byte order mark.
 fn codec_with_mark(charset: Charset, mark: usize) -> Codec {
-    Codec { charset, mark, settled: EncodingEvidence::Mark }
+    Codec { charset, mark, evidence: EncodingEvidence::Mark }
 }
 
 fn binary(why: &str) -> Error {
@@ -347,39 +347,39 @@ mod tests {
     use super::{Charset, Codec, DeclaredEncoding, EncodingEvidence};
     use crate::code::Code;
 
-    fn settle(raw: &[u8], declared: Option<DeclaredEncoding>) -> Result<Codec, Code> {
-        Codec::settle(raw, core::str::from_utf8(raw).is_ok(), declared).map_err(|error| error.code())
+    fn detect(raw: &[u8], declared: Option<DeclaredEncoding>) -> Result<Codec, Code> {
+        Codec::detect(raw, core::str::from_utf8(raw).is_ok(), declared).map_err(|error| error.code())
     }
 
     #[test]
     fn byte_order_marks_win_and_binary_is_refused() {
-        assert_eq!(settle(b"\xEF\xBB\xBFa", None).unwrap().mark, 3);
-        assert_eq!(settle(b"\xFF\xFEa\0", None).unwrap().charset, Charset::Utf16Le);
-        assert_eq!(settle(b"\xFF\xFE\0\0a\0\0\0", None), Err(Code::ContentUndecodable));
-        assert_eq!(settle(b"a\0b", None), Err(Code::ContentBinary));
-        assert_eq!(settle(b"\x89PNG\r\n", None), Err(Code::ContentBinary));
-        assert_eq!(settle(b"BMW and MZ", None).unwrap(), Codec::UTF8);
+        assert_eq!(detect(b"\xEF\xBB\xBFa", None).unwrap().mark, 3);
+        assert_eq!(detect(b"\xFF\xFEa\0", None).unwrap().charset, Charset::Utf16Le);
+        assert_eq!(detect(b"\xFF\xFE\0\0a\0\0\0", None), Err(Code::ContentUndecodable));
+        assert_eq!(detect(b"a\0b", None), Err(Code::ContentBinary));
+        assert_eq!(detect(b"\x89PNG\r\n", None), Err(Code::ContentBinary));
+        assert_eq!(detect(b"BMW and MZ", None).unwrap(), Codec::UTF8);
     }
 
     #[test]
     fn valid_utf8_overrides_a_configured_encoding_but_not_a_requested_one() {
         let latin = |by_call| Some(DeclaredEncoding { charset: Charset::Latin1, by_call });
-        assert_eq!(settle("é".as_bytes(), latin(false)).unwrap(), Codec::UTF8);
-        assert_eq!(settle("é".as_bytes(), latin(true)).unwrap().charset, Charset::Latin1);
-        assert_eq!(settle(b"\xE9", latin(false)).unwrap().settled, EncodingEvidence::Declared);
-        assert_eq!(settle(b"\xE9", None).unwrap().settled, EncodingEvidence::Guessed);
+        assert_eq!(detect("é".as_bytes(), latin(false)).unwrap(), Codec::UTF8);
+        assert_eq!(detect("é".as_bytes(), latin(true)).unwrap().charset, Charset::Latin1);
+        assert_eq!(detect(b"\xE9", latin(false)).unwrap().evidence, EncodingEvidence::Declared);
+        assert_eq!(detect(b"\xE9", None).unwrap().evidence, EncodingEvidence::Guessed);
     }
 
     #[test]
     fn unencodable_characters_are_named() {
-        let codec = Codec { charset: Charset::Latin1, mark: 0, settled: EncodingEvidence::Declared };
+        let codec = Codec { charset: Charset::Latin1, mark: 0, evidence: EncodingEvidence::Declared };
         assert_eq!(codec.encode("né").unwrap(), b"n\xE9");
         let error = codec.encode("a→b→c€").unwrap_err();
         assert_eq!(error.code(), Code::ContentUnencodable);
         assert_eq!(error.data()["characters"], "→€");
-        assert!(Codec { settled: EncodingEvidence::Guessed, ..codec }.encode("plain").is_ok());
+        assert!(Codec { evidence: EncodingEvidence::Guessed, ..codec }.encode("plain").is_ok());
         assert_eq!(
-            Codec { settled: EncodingEvidence::Guessed, ..codec }.encode("né").unwrap_err().data()["characters"],
+            Codec { evidence: EncodingEvidence::Guessed, ..codec }.encode("né").unwrap_err().data()["characters"],
             "é"
         );
     }

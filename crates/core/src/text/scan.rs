@@ -219,7 +219,7 @@ impl<'n> Scan<'n> {
     /// Detects the encoding from the first bytes, and processes them.
     fn open(&mut self) -> Result<(), ScanObstacle> {
         let opening = std::mem::take(&mut self.opening);
-        let codec = Codec::settle(&opening, true, None).map_err(|_| ScanObstacle::Binary)?;
+        let codec = Codec::detect(&opening, true, None).map_err(|_| ScanObstacle::Binary)?;
         if codec.charset != Charset::Utf8 {
             return Err(ScanObstacle::Encoding(0));
         }

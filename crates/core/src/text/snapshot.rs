@@ -121,7 +121,7 @@ impl Snapshot {
 
     fn decoded(raw: RawBytes, declared: Option<DeclaredEncoding>) -> Result<Snapshot> {
         let bytes = raw.as_bytes();
-        let codec = Codec::settle(bytes, matches!(raw, RawBytes::Utf8(_)), declared)?;
+        let codec = Codec::detect(bytes, matches!(raw, RawBytes::Utf8(_)), declared)?;
         let decoded = match &raw {
             RawBytes::Utf8(text) if codec.charset == crate::Charset::Utf8 => Snapshot::decoded_utf8(text, codec.mark),
             _ => Some(decode::decode(bytes, codec)),
@@ -160,14 +160,14 @@ impl Snapshot {
     fn reopened(&self, raw: RawBytes) -> Result<Snapshot> {
         let codec = self.codec();
         let declared = DeclaredEncoding { charset: codec.charset, by_call: true };
-        let plain = codec.mark > 0 || codec.settled == EncodingEvidence::Valid;
+        let plain = codec.mark > 0 || codec.evidence == EncodingEvidence::Valid;
         let next = Snapshot::decoded(raw, (!plain).then_some(declared))?;
-        if next.codec().charset != codec.charset || next.codec().settled == codec.settled {
+        if next.codec().charset != codec.charset || next.codec().evidence == codec.evidence {
             return Ok(next);
         }
         // A guess remains a guess: only a declaration allows new non-ASCII text.
         let mut inner = Arc::into_inner(next.0).unwrap_or_default();
-        inner.codec.settled = codec.settled;
+        inner.codec.evidence = codec.evidence;
         Ok(Snapshot(Arc::new(inner)))
     }
 
@@ -180,7 +180,7 @@ impl Snapshot {
 
     /// Creates a snapshot of binary bytes, to be moved, removed or replaced as a whole. They are decoded as ISO-8859-1.
     pub fn binary(raw: Vec<u8>) -> Snapshot {
-        let codec = Codec { charset: crate::Charset::Latin1, mark: 0, settled: EncodingEvidence::Guessed };
+        let codec = Codec { charset: crate::Charset::Latin1, mark: 0, evidence: EncodingEvidence::Guessed };
         let decoded = Some(decode::decode(&raw, codec));
         Snapshot(Arc::new(SnapshotInner {
             raw: RawBytes::Bytes(raw),

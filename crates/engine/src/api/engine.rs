@@ -150,6 +150,6 @@ impl Engine {
 impl Drop for Engine {
     fn drop(&mut self) {
         comments::record_deliveries(&self.context, None);
-        log::settle_log(&self.context);
+        log::flush_log(&self.context);
     }
 }

@@ -442,7 +442,7 @@ impl Context {
         let nul = memchr::memchr(0, &bytes[..bytes.len().min(8192)]).is_some();
         let declared = declared.or_else(|| if nul { configured() } else { None });
         let snapshot = Snapshot::open(bytes, declared).map_err(|error| named_error(place, error))?;
-        let guessed = snapshot.codec().settled == EncodingEvidence::Guessed;
+        let guessed = snapshot.codec().evidence == EncodingEvidence::Guessed;
         if declared.is_some() || !(guessed || (!fresh_text.is_ascii() && snapshot.raw().is_ascii())) {
             return Ok(snapshot);
         }

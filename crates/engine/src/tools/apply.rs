@@ -167,7 +167,7 @@ pub(crate) fn parse_edits(
 ) -> Result<ParsedEdits> {
     let named = args.format.as_deref().map(formats::requested_text_format).transpose()?;
     let file = args.file.clone();
-    let manner = ParseOptions { strip: args.strip, file: args.file, reverse: args.reverse };
+    let parse_options = ParseOptions { strip: args.strip, file: args.file, reverse: args.reverse };
     if let Some(format) = named {
         caller.note_format(format.spec().name);
     }
@@ -176,7 +176,7 @@ pub(crate) fn parse_edits(
         caller.line_format.and_then(|marks| formats::text_formats().find(|format| format.spec().name == marks.name));
     let named =
         named.or_else(|| usual.filter(|format| detect::is_intended_format(&args.input, *format, file.is_some())));
-    let ParsedText { format, mut request, directory } = detect::parse_any(&args.input, named, &manner)?;
+    let ParsedText { format, mut request, directory } = detect::parse_any(&args.input, named, &parse_options)?;
     options.origin.format = format.spec().name;
     caller.note_format(options.origin.format);
     let start = start_directory(context, caller, args.directory.as_deref())?;

@@ -91,7 +91,7 @@ impl Database {
 
     /// Moves what a snapshot of this process found to the tables. The rest is moved by other processes, or by the next
     /// query.
-    pub(super) fn settle_found(&self, state: &mut DatabaseState) -> Result<()> {
+    pub(super) fn flush_found(&self, state: &mut DatabaseState) -> Result<()> {
         if state.found_file.is_none() {
             return Ok(());
         }

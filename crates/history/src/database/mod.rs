@@ -348,8 +348,8 @@ impl OperationLog for Database {
         self.upkeep(state, now)
     }
 
-    fn settle(&self) -> Result<()> {
-        self.settle_found(&mut self.state())
+    fn run_deferred(&self) -> Result<()> {
+        self.flush_found(&mut self.state())
     }
 
     fn all_newest_seen(&self) -> Result<HashMap<Vec<u8>, ContentId>> {

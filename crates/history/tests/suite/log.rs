@@ -14,7 +14,7 @@ pub(crate) fn all(open: Open<'_>) {
     told_as_logged(open);
     filters(open);
     taking_back(open);
-    pending_until_settled(open);
+    pending_until_marked(open);
     withdrawn(open);
     contents_along_the_trail(open);
     what_cannot_wait_is_kept_at_once(open);
@@ -159,7 +159,7 @@ fn taking_back(open: Open<'_>) {
     );
 }
 
-fn pending_until_settled(open: Open<'_>) {
+fn pending_until_marked(open: Open<'_>) {
     let store = open(HistoryLimits::default());
     let (first, second) = (edit(&*store, "s", PATH, b"1", b"2").id, edit(&*store, "s", PATH, b"2", b"3").id);
     let pending = || store.in_doubt().unwrap().iter().map(|it| (it.id, it.owner)).collect::<Vec<_>>();
@@ -464,7 +464,7 @@ fn snapshots(open: Open<'_>) {
     assert_eq!(store.known_paths(&|path| path == PATH).unwrap(), [PATH.to_vec()]);
     let all = [(b"/a".to_vec(), ContentId::of(b"one")), (PATH.to_vec(), ContentId::of(b"two"))];
     assert_eq!(store.all_newest_seen().unwrap(), all.into());
-    store.settle().unwrap();
+    store.run_deferred().unwrap();
     assert_eq!(
         store.newest_seen(&[b"/a", PATH, b"/b"]).unwrap(),
         [Some(ContentId::of(b"one")), Some(ContentId::of(b"two")), None]

@@ -33,7 +33,7 @@ fn only(items: Vec<Value>) -> Option<Value> {
 /// Unwraps the words of a command, e.g. `["apply_patch", "…"]` or `["bash", "-lc", "…"]`.
 pub(super) fn command(words: Vec<Value>) -> Option<WrapperLayer<'static>> {
     let words: Option<Vec<String>> = words.into_iter().map(|word| word.as_str().map(str::to_owned)).collect();
-    shell::of_words(words?)
+    shell::layer_of_words(words?)
 }
 
 /// Unwraps a tool call, or the arguments of one.

@@ -65,12 +65,12 @@ pub fn unwrap_text(text: &str) -> UnwrappedText<'_> {
             Cow::Borrowed(text) => layer(text),
             Cow::Owned(text) => layer(text).map(WrapperLayer::owned),
         };
-        let Some(WrapperLayer { text, format, options: manner, directory, notes }) = layer else { break };
+        let Some(WrapperLayer { text, format, options, directory, notes }) = layer else { break };
         out.text = text;
         out.format = format.or(out.format);
-        out.options.strip = manner.strip.or(out.options.strip);
-        out.options.file = manner.file.or(out.options.file);
-        out.options.reverse |= manner.reverse;
+        out.options.strip = options.strip.or(out.options.strip);
+        out.options.file = options.file.or(out.options.file);
+        out.options.reverse |= options.reverse;
         out.directory = match (out.directory, directory) {
             (Some(outer), Some(inner)) => Some(Path::new(&outer).join(inner).to_string_lossy().into_owned()),
             (outer, inner) => inner.or(outer),

@@ -62,7 +62,7 @@ fn directory_of(tokens: &[ShellToken]) -> Option<&str> {
 }
 
 /// Unwraps a command given word by word.
-pub(super) fn of_words(words: Vec<String>) -> Option<WrapperLayer<'static>> {
+pub(super) fn layer_of_words(words: Vec<String>) -> Option<WrapperLayer<'static>> {
     let mut words = words.into_iter();
     let program = words.next()?;
     let name = program.rsplit('/').next()?.to_owned();
@@ -96,7 +96,7 @@ fn command(text: &str) -> Option<(WrapperLayer<'_>, usize)> {
     };
     let words: Vec<&ShellToken> = tool.iter().filter(|token| matches!(token, ShellToken::Word { .. })).collect();
     let words: Vec<&str> = words.into_iter().map(text_of).collect();
-    let manner = manner(&words);
+    let parsed = patch_options(&words);
     let (mut layer, used) = match source.iter().find(|token| matches!(token, ShellToken::Here { .. })) {
         Some(ShellToken::Here { tag, quoted, tabs }) => {
             let name = words.first().copied().unwrap_or_default();
@@ -113,11 +113,11 @@ fn command(text: &str) -> Option<(WrapperLayer<'_>, usize)> {
             let text = if text.ends_with('\n') { text.to_owned() } else { format!("{text}\n") };
             (WrapperLayer::new(text, "The text piped into the command was read; no command was run."), len)
         }
-        _ => (of_words(words.iter().map(|word| (*word).to_owned()).collect())?, len),
+        _ => (layer_of_words(words.iter().map(|word| (*word).to_owned()).collect())?, len),
     };
-    let heard = source.iter().any(|token| matches!(token, ShellToken::Here { .. })) || pipe.len() == 2;
-    let (manner, inner) = if heard { manner? } else { (ParseOptions::default(), None) };
-    layer.options = manner;
+    let is_input = source.iter().any(|token| matches!(token, ShellToken::Here { .. })) || pipe.len() == 2;
+    let (options, inner) = if is_input { parsed? } else { (ParseOptions::default(), None) };
+    layer.options = options;
     layer.directory = match (directory, inner) {
         (Some(outer), Some(inner)) => Some(format!("{outer}/{inner}")),
         (outer, inner) => inner.or(outer),
@@ -163,7 +163,7 @@ fn here<'a>(text: &'a str, tag: &str, tabs: bool) -> Option<(Cow<'a, str>, usize
 
 /// Returns the parse options and the directory of a command that applies a patch; `None` for any other command and for
 /// unknown options.
-fn manner(words: &[&str]) -> Option<(ParseOptions, Option<String>)> {
+fn patch_options(words: &[&str]) -> Option<(ParseOptions, Option<String>)> {
     let (name, rest) = words.split_first()?;
     let name = name.rsplit('/').next()?;
     if APPLY_PATCH_COMMANDS.contains(&name) {

@@ -65,7 +65,7 @@ struct FoundCalls {
 }
 
 /// Parses a text that consists of calls for edits and prose; `None` for any other text.
-pub(super) fn parse(text: &str, manner: &ParseOptions, known: &mut KnownRanges) -> Option<Result<ParsedText>> {
+pub(super) fn parse(text: &str, options: &ParseOptions, known: &mut KnownRanges) -> Option<Result<ParsedText>> {
     let FoundCalls { list, broken } = find(text);
     let (calls, how) = match list {
         calls if calls.is_empty() && known.of(text).is_empty() => (literals(text)?, "in code"),
@@ -76,7 +76,7 @@ pub(super) fn parse(text: &str, manner: &ParseOptions, known: &mut KnownRanges) 
     let converted: Vec<(&'static str, Value)> = calls
         .iter()
         .flat_map(|call| arguments::by_file(&call.arguments).into_iter().map(|of_file| (call.name.as_deref(), of_file)))
-        .map(|(name, of_file)| arguments::converted(name, &of_file, manner.file.as_deref()))
+        .map(|(name, of_file)| arguments::converted(name, &of_file, options.file.as_deref()))
         .collect::<Option<_>>()?;
     let ranges: Vec<Range<usize>> = calls.iter().map(|call| lines_of(text, &call.bytes)).collect();
     if !known.of(text).iter().all(|found| is_inside(found, &ranges)) {

@@ -36,8 +36,8 @@ impl Format for ElidedFile {
         }
     }
 
-    fn line_parser(&self, manner: &ParseOptions) -> Option<Box<dyn LineParser>> {
-        WholeFile.line_parser(manner)
+    fn line_parser(&self, options: &ParseOptions) -> Option<Box<dyn LineParser>> {
+        WholeFile.line_parser(options)
     }
 
     fn family(&self) -> &'static str {

@@ -38,8 +38,8 @@ impl Format for WholeFile {
         ranges(text, |info, above| reader::is_text(info) && reader::named(info, above).is_some())
     }
 
-    fn line_parser(&self, manner: &ParseOptions) -> Option<Box<dyn LineParser>> {
-        Some(Box::new(WholeFileParser { reader: WholeFileReader::new(manner), reverse: manner.reverse }))
+    fn line_parser(&self, options: &ParseOptions) -> Option<Box<dyn LineParser>> {
+        Some(Box::new(WholeFileParser { reader: WholeFileReader::new(options), reverse: options.reverse }))
     }
 
     fn parse(&self, input: FormatInput) -> Result<Request> {

@@ -160,9 +160,9 @@ pub(super) struct WholeFileReader {
 }
 
 impl WholeFileReader {
-    pub(super) fn new(manner: &ParseOptions) -> WholeFileReader {
+    pub(super) fn new(options: &ParseOptions) -> WholeFileReader {
         WholeFileReader {
-            options: manner.clone(),
+            options: options.clone(),
             state: WholeFileState::Between,
             count: 0,
             crlf: false,

@@ -349,7 +349,7 @@ fn found_as_given(
             Err(refusal) => return Err(failure::refused(&search, row.tier, &refusal)),
         };
         if !candidates.places.is_empty() {
-            return match settle(&search, row, candidates) {
+            return match selected_matches(&search, row, candidates) {
                 Err(error) if error.code() == Code::EditMisindent => verbatim(&search, settings).unwrap_or(Err(error)),
                 settled => settled,
             };
@@ -361,11 +361,11 @@ fn found_as_given(
         work::spend(1 + index.text.len() / (4 * STEP_BYTES))?;
         let candidates = tier::spacing::run(&search);
         if !candidates.places.is_empty() {
-            return settle(&search, row, candidates);
+            return selected_matches(&search, row, candidates);
         }
         let candidates = tier::line_breaks::run(&search);
         if !candidates.places.is_empty() {
-            return settle(&search, &LINE_BREAKS, candidates);
+            return selected_matches(&search, &LINE_BREAKS, candidates);
         }
     }
     // The failure is certain only if the search was not ended early.
@@ -380,11 +380,11 @@ fn found_as_given(
 fn verbatim(search: &MatchSearch<'_>, settings: ResolveSettings) -> Option<Result<TextMatches>> {
     let row = TIERS.iter().find(|row| row.tier == Tier::Drift && row.is_open(search, settings))?;
     let candidates = tier::drift::verbatim(search).ok().filter(|candidates| !candidates.places.is_empty())?;
-    Some(settle(search, row, candidates))
+    Some(selected_matches(search, row, candidates))
 }
 
 /// Selects the occurrences that the call asked for, and computes their edits.
-fn settle(search: &MatchSearch<'_>, row: &TierRow, candidates: CandidateSites<'_>) -> Result<TextMatches> {
+fn selected_matches(search: &MatchSearch<'_>, row: &TierRow, candidates: CandidateSites<'_>) -> Result<TextMatches> {
     within(candidates.places.len(), search.new.len())?;
     let fitted = candidates.fitted;
     let select::SelectedSites { mut places, note: choice } = select::select(search, row.tier, candidates)?;

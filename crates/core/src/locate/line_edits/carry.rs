@@ -59,7 +59,7 @@ pub fn carry(seen: &Snapshot, now: &Snapshot, theirs: &ChangeSet, ops: &[Op]) ->
     for (index, op) in ops.iter().enumerate() {
         let mut op = op.clone();
         if let Locator::Lines(rows) = &mut op.at
-            && let Some((from, to)) = rows.named()
+            && let Some((from, to)) = rows.named_lines()
         {
             if let Some(bare) = uncopied_rows(seen, rows, &op.text) {
                 op.text = bare;
@@ -85,7 +85,7 @@ pub fn carry(seen: &Snapshot, now: &Snapshot, theirs: &ChangeSet, ops: &[Op]) ->
 
 /// True if the edits depend on no particular line, so that they fit any version.
 pub fn is_position_independent(ops: &[Op]) -> bool {
-    ops.iter().filter_map(of).all(|rows| rows.named().is_none())
+    ops.iter().filter_map(of).all(|rows| rows.named_lines().is_none())
 }
 
 fn renumbered(rows: &LineEdit, count: usize, moved: isize) -> LineTarget {

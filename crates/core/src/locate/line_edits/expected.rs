@@ -13,7 +13,7 @@ const CONTEXT_LINES: usize = 3;
 ///
 /// Errors: `match.not_found` with the actual lines.
 pub(super) fn check_expected(table: &VersionLines<'_>, rows: &LineEdit) -> Result<()> {
-    let Some((from, to)) = rows.named() else { return Ok(()) };
+    let Some((from, to)) = rows.named_lines() else { return Ok(()) };
     let to = to.min(table.count);
     if let Some(text) = &rows.check
         && !table.line(from).contains(text.trim())

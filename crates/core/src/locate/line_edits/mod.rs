@@ -109,7 +109,7 @@ impl LineEdit {
     }
 
     /// The first and last line that the edit names, whether it removes them or not.
-    pub fn named(&self) -> Option<(usize, usize)> {
+    pub fn named_lines(&self) -> Option<(usize, usize)> {
         match self.target {
             LineTarget::Lines { from, to } => Some((from, to)),
             LineTarget::Block(line)

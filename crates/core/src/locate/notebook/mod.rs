@@ -53,7 +53,7 @@ impl CellType {
         [("code", CellType::Code), ("markdown", CellType::Markdown), ("raw", CellType::Raw)];
 
     /// Returns the type with this name.
-    pub fn named(name: &str) -> Option<CellType> {
+    pub fn from_name(name: &str) -> Option<CellType> {
         CellType::ALL.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind)
     }
 
@@ -232,7 +232,7 @@ impl<'t> Notebook<'t> {
 
     /// The type of a cell; `None` for one that nbformat does not know.
     pub fn kind(&self, cell: &Cell) -> Option<CellType> {
-        CellType::named(&self.kind_name(cell))
+        CellType::from_name(&self.kind_name(cell))
     }
 
     /// The source of a cell.

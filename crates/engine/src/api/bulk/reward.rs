@@ -33,7 +33,7 @@ impl RewardMeasure {
     /// Returns the measure of that name.
     ///
     /// Errors: `call.invalid`.
-    pub fn named(name: &str) -> Result<RewardMeasure> {
+    pub fn from_name(name: &str) -> Result<RewardMeasure> {
         RewardMeasure::NAMES.iter().find(|(known, _)| *known == name).map(|(_, measure)| *measure).ok_or_else(|| {
             let names: Vec<&str> = RewardMeasure::NAMES.iter().map(|(name, _)| *name).collect();
             Error::new(Code::CallInvalid, format!("`{name}` is not a reward."))

@@ -163,7 +163,7 @@ impl EditOptionWords {
             tag: self.tag.as_deref().map(named_tag).transpose()?,
             encoding: self.encoding,
             on_stale: self.on_stale.map(|word| StalePolicy::parse(on_stale, &word)).transpose()?,
-            matching: self.r#match.as_deref().map(Matching::named).transpose()?,
+            matching: self.r#match.as_deref().map(Matching::from_name).transpose()?,
             dry_run: self.dry_run,
             partial: self.partial,
             allow_invalid: self.allow_invalid,

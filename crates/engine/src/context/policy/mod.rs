@@ -270,7 +270,7 @@ impl Guard<'_> {
         self.check_name(place, access)?;
         for other in self.requested_path(place).into_iter().chain(aliases::guarded_aliases(self.store, place, access)?)
         {
-            self.settled(place, &other, access)?;
+            self.check_verdict(place, &other, access)?;
         }
         Ok(())
     }
@@ -284,7 +284,7 @@ impl Guard<'_> {
             let hit = BlockingRule { rule: "the state directory".to_owned(), origin: "emend itself".to_owned(), next };
             return Err(denied(place, access, &hit, None));
         }
-        self.settled(place, place.relative(), access)
+        self.check_verdict(place, place.relative(), access)
     }
 
     /// Returns the rule that requires approval before the file is changed.
@@ -303,7 +303,7 @@ impl Guard<'_> {
         }))
     }
 
-    fn settled(&self, place: &SafePath, path: &Path, access: Access) -> Result<()> {
+    fn check_verdict(&self, place: &SafePath, path: &Path, access: Access) -> Result<()> {
         let other = (path != place.relative()).then_some(path);
         match self.judge(place, path, access) {
             AccessVerdict::Denied(hit) => Err(denied(place, access, &hit, other)),

@@ -305,7 +305,7 @@ mod tests {
         let parsers = Parsers::isolated(command, ParserIsolation::Always);
         let gone = Arc::new(AtomicBool::new(true));
         let _entered = Meter::with_flag(1_000, Arc::default(), gone).enter();
-        let (language, limits) = (Language::named("rust").unwrap(), ParseLimits::CHECK);
+        let (language, limits) = (Language::from_name("rust").unwrap(), ParseLimits::CHECK);
         let question =
             SyntaxQuery { language, limits, text: Cow::Borrowed("x"), about: QuerySubject::After(Cow::Borrowed("y")) };
         assert!(matches!(parsers.ask(&question, &NEVER_STOPPED), Err(NoAnswerReason::Stopped)));

@@ -299,15 +299,15 @@ fn remember_loose(context: &Context, root: usize, loose: &[ContentId], done: &[L
 /// done when the engine is dropped.
 pub(crate) fn store_unstored_contents(context: &Context) {
     context.store().run_deferred();
-    settle_log(context);
+    flush_log(context);
     for history in (0..context.roots().len()).filter_map(|root| context.opened_history(root)) {
         // If this fails, the next use of the history repeats it.
-        let _ = history.settle();
+        let _ = history.run_deferred();
     }
 }
 
 /// Confirms operations, and stores contents that exist only in working files.
-pub(crate) fn settle_log(context: &Context) {
+pub(crate) fn flush_log(context: &Context) {
     confirm_own_operations(context);
     let mut loose = std::mem::take(&mut *context.unstored());
     loose.sort_by_key(|it| it.root);

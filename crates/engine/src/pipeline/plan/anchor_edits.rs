@@ -315,7 +315,7 @@ impl AnchorEditContext<'_> {
     /// Accepts an edit if all of its lines were shown unchanged.
     fn check_shown(&self, op: Op) -> Result<Op, PlacementError> {
         let Some(rows) = line_edits::of(&op) else { return Ok(op) };
-        let Some((from, to)) = rows.named() else { return Ok(op) };
+        let Some((from, to)) = rows.named_lines() else { return Ok(op) };
         if !self.shown.covers(from as u64, to as u64) {
             return Err(shown_refusal(
                 rows,

@@ -307,7 +307,7 @@ fn mismatch(context: &Context, subject: &LineEditContext<'_>, ops: &[Op], misfit
             .evidence(format!("Hunk of line {hunk} of the input: line {line} of the version you saw ({text:?}) {why}."))
             .fact("blocking_line", line);
     }
-    let named = ops.iter().filter_map(|op| line_edits::of(op)?.named()).filter(|(from, _)| *from > 0);
+    let named = ops.iter().filter_map(|op| line_edits::of(op)?.named_lines()).filter(|(from, _)| *from > 0);
     let (lines, which): (Vec<(usize, usize)>, _) = match misfit {
         Misfit::Blocked(seen, theirs, _) => {
             (named.map(|(from, to)| now_at(seen, &now.snapshot, theirs, from, to)).collect(), "The lines you named")

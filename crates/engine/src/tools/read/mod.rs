@@ -398,7 +398,7 @@ fn answer(snapshot: &Snapshot, page: &mut TextPage, args: &ReadInput, more: impl
         let lines: Vec<String> = page.cut.iter().take(10).map(|(line, _)| line.to_string()).collect();
         notes.push(format!("Lines longer than {LINE_CHARS_MAX} characters were cut: {}.", lines.join(", ")));
     }
-    if codec.settled == EncodingEvidence::Guessed {
+    if codec.evidence == EncodingEvidence::Guessed {
         let name = codec.charset.name();
         notes.push(format!("The file is not UTF-8; it is shown as {name}, which is a guess. To write non-ASCII text into it, name its encoding."));
     }

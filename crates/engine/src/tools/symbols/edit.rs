@@ -67,7 +67,7 @@ pub(crate) fn edit_symbol(
     let options = CallOptions::take(&mut input, caller, context.config(), tool)?;
     let raw = raw_path::take(&mut input)?;
     let args: EditSymbolInput = formats::from_json(FormatInput::Json(input))?;
-    let action = SymbolAction::named(&args.action).ok_or_else(|| {
+    let action = SymbolAction::from_name(&args.action).ok_or_else(|| {
         let words: Vec<&str> = SymbolAction::ALL.iter().map(|(word, _)| *word).collect();
         Error::new(Code::CallInvalid, format!("`{}` is not an action.", args.action))
             .next(format!("Set action to one of: {}.", words.join(", ")))

@@ -140,7 +140,7 @@ fn place_each(index: &SearchIndex<'_>, hunks: &[&Hunk], settings: ResolveSetting
             continue;
         }
         let found = matches.map(|matches| {
-            if work::spend_or_end(1) { Err(failure::not_searched()) } else { settle(index, hunk, matches) }
+            if work::spend_or_end(1) { Err(failure::not_searched()) } else { only_match(index, hunk, matches) }
         });
         let placed = match (weak.filter(|_| all_applied), found) {
             (Some(already), _) => Err(failure::already_applied(hunk, already.line)),
@@ -212,11 +212,11 @@ fn occurs(index: &SearchIndex<'_>, text: &str) -> bool {
 fn place_alone(index: &SearchIndex<'_>, settings: ResolveSettings, repaired_hunk: &Hunk) -> Option<TextMatches> {
     let find = seek::old_side(repaired_hunk);
     let matches = seek::seek(index, repaired_hunk, (&find, None), settings, false).ok()?;
-    settle(index, repaired_hunk, matches).ok()
+    only_match(index, repaired_hunk, matches).ok()
 }
 
 /// Selects the only place of a hunk.
-fn settle(index: &SearchIndex<'_>, hunk: &Hunk, matches: HunkMatches) -> Result<TextMatches> {
+fn only_match(index: &SearchIndex<'_>, hunk: &Hunk, matches: HunkMatches) -> Result<TextMatches> {
     let HunkMatches { tier, mut candidates, mut notes } = matches;
     if candidates.len() != 1 {
         return Err(failure::ambiguous(index, hunk, tier, &candidates));

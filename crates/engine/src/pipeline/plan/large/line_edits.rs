@@ -119,7 +119,7 @@ fn named_lines(op: &Op) -> Option<(usize, usize)> {
     let rows = line_edits::of(op)?;
     match rows.target {
         LineTarget::Head => Some((1, 1)),
-        _ => rows.named(),
+        _ => rows.named_lines(),
     }
 }
 
@@ -135,7 +135,7 @@ fn relevant_spans(scanned: &ScanResult, ops: &[Op]) -> Vec<RelevantSpan> {
     let mut relevant_spans: Vec<RelevantSpan> = relevant_spans.collect();
     if ops.iter().any(|op| {
         let rows = line_edits::of(op);
-        rows.is_some_and(|it| it.target == LineTarget::Tail || it.named().is_some_and(|(_, to)| to > lines))
+        rows.is_some_and(|it| it.target == LineTarget::Tail || it.named_lines().is_some_and(|(_, to)| to > lines))
     }) {
         relevant_spans.push(RelevantSpan { at: size, end: size, line: lines + usize::from(!open), above: 0 });
     }

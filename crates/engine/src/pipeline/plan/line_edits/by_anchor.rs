@@ -111,7 +111,7 @@ fn all_shown(
 
 /// Refuses lines that the caller was never shown.
 fn unseen_refusal(subject: &LineEditContext<'_>, lines: &LineSet, op: &Op, found: &Op) -> Option<PlacementError> {
-    let (rows, (from, to)) = (line_edits::of(op)?, line_edits::of(found)?.named()?);
+    let (rows, (from, to)) = (line_edits::of(op)?, line_edits::of(found)?.named_lines()?);
     let known = subject.caller.unread == UnreadPolicy::Allow || lines.covers(from as u64, to as u64);
     (!known && !rows.anchors.is_empty()).then(|| refusal(&rows.source_text, Code::ReadPartial, NEVER_SHOWN, from, to))
 }
@@ -133,8 +133,8 @@ fn unbroken(
 
 /// Refuses a range with other lines than the caller saw.
 fn broken_refusal(then: &AnchorPage<'_>, page: &AnchorPage<'_>, before: &Op, there: &Op) -> Option<PlacementError> {
-    let (old, new) = (line_edits::of(before)?.named()?, line_edits::of(there)?);
-    let now = new.named()?;
+    let (old, new) = (line_edits::of(before)?.named_lines()?, line_edits::of(there)?);
+    let now = new.named_lines()?;
     let same = then.words(old.0, old.1) == page.words(now.0, now.1);
     (!same).then(|| refusal(&new.source_text, Code::StaleChanged, RANGE_BROKEN, now.0, now.1))
 }

@@ -134,7 +134,7 @@ fn edit_target(notebook: &Notebook<'_>, place: &SafePath, now: &Snapshot, ops: &
             }
             None => {
                 whole = false;
-                let offset = line_edits::of(op).and_then(line_edits::LineEdit::named).map_or_else(
+                let offset = line_edits::of(op).and_then(line_edits::LineEdit::named_lines).map_or_else(
                     || (!old.is_empty()).then(|| now.text().find(&old)).flatten(),
                     |(line, _)| Some(now.lines().span_of(now.text(), line, line).start()),
                 );

@@ -58,11 +58,11 @@ pub(in crate::pipeline::plan::request_tree) fn final_plans(plans: Vec<FilePlan>)
     let origins = plans.iter().filter_map(|plan| plan.source_file.as_ref().filter(|origin| carries(plan, origin)));
     let gone: HashSet<PathBuf> =
         origins.filter(|origin| !origin.copied).map(|origin| origin.place.absolute().to_owned()).collect();
-    plans.into_iter().map(|plan| settled(&gone, plan)).collect()
+    plans.into_iter().map(|plan| without_lost_source(&gone, plan)).collect()
 }
 
 /// Returns a plan without a source that it no longer has.
-fn settled(gone: &HashSet<PathBuf>, mut plan: FilePlan) -> FilePlan {
+fn without_lost_source(gone: &HashSet<PathBuf>, mut plan: FilePlan) -> FilePlan {
     let carried = plan.source_file.as_ref().is_none_or(|origin| carries(&plan, origin));
     let moved_on = plan.target == TargetState::Nothing && gone.contains(plan.place.absolute());
     if plan.target == TargetState::Nothing && (!carried || plan.is_move_source != moved_on) {
