@@ -25,7 +25,19 @@ pub(crate) fn places() -> Result<ConfigDirs> {
     })?;
     let (home, xdg) = (base.home_dir().to_owned(), base.config_dir());
     let config = if cfg!(target_os = "macos") { home.join("Library/Application Support") } else { xdg.clone() };
-    Ok(ConfigDirs { home, config, xdg })
+    let documents = documents(&home, &xdg);
+    Ok(ConfigDirs { home, config, xdg, documents })
+}
+
+/// Returns the directory of documents, which desktops on Linux name in the user's language.
+fn documents(home: &Path, xdg: &Path) -> PathBuf {
+    let names = std::fs::read_to_string(xdg.join("user-dirs.dirs")).unwrap_or_default();
+    let named = names.lines().find_map(|line| line.trim().strip_prefix("XDG_DOCUMENTS_DIR=\"")?.strip_suffix('"'));
+    match named.map(|named| named.strip_prefix("$HOME/").map_or_else(|| PathBuf::from(named), |below| home.join(below)))
+    {
+        Some(directory) if directory.is_absolute() => directory,
+        _ => home.join("Documents"),
+    }
 }
 
 /// Returns a directory named by an environment variable.
@@ -145,11 +157,7 @@ pub(crate) fn hook_problems() -> Vec<String> {
     let Ok(places) = places() else { return Vec::new() };
     let mut out = Vec::new();
     for client in CLIENTS {
-        let file = client.settings(InstallScope::User, &places, Path::new(""), variable);
-        let (Some(settings), Some(file)) = (client.settings, file) else { continue };
-        let read = ConfigLocation::locate(&file, None).and_then(|spot| spot.read());
-        let Ok(Some(snapshot)) = read else { continue };
-        let programs = settings.installed(snapshot.text(), &shown(&file)).unwrap_or_default();
+        let programs = hook_programs(client, &places);
         let gone = programs.into_iter().filter(|program| {
             let path = Path::new(program.trim_matches('\''));
             path.is_absolute() && !path.exists()
@@ -162,6 +170,24 @@ pub(crate) fn hook_problems() -> Vec<String> {
         }));
     }
     out
+}
+
+/// Returns the programs that a client's hooks start, as a shell reads them.
+fn hook_programs(client: &Client, places: &ConfigDirs) -> Vec<String> {
+    let read = |file: &Path| ConfigLocation::locate(file, None).and_then(|spot| spot.read()).ok().flatten();
+    let mut programs = Vec::new();
+    let file = client.settings(InstallScope::User, places, Path::new(""), variable);
+    if let (Some(settings), Some(file)) = (client.settings, file)
+        && let Some(snapshot) = read(&file)
+    {
+        programs = settings.installed(snapshot.text(), &shown(&file)).unwrap_or_default();
+    }
+    if let Some(scripts) = client.scripts {
+        let texts = client.scripts(places).into_iter().filter_map(|(file, _)| read(&file));
+        programs.extend(texts.filter_map(|text| scripts.program(text.text()).map(str::to_owned)));
+        programs.dedup();
+    }
+    programs
 }
 
 /// Starts the server of an entry.
@@ -235,6 +261,11 @@ impl Registration {
 
     /// Formats it on one line.
     pub(crate) fn line(&self) -> String {
+        format!("{}: {}", self.client.title, self.behavior())
+    }
+
+    /// Formats what the server did, and the file that names it.
+    pub(crate) fn behavior(&self) -> String {
         let what = match &self.outcome {
             ProbeOutcome::Works(spoke) => {
                 format!("answers in {} ms with {} tools", spoke.time.as_millis(), spoke.tools)
@@ -242,7 +273,7 @@ impl Registration {
             ProbeOutcome::Skipped(why) => format!("not tried: {why}"),
             ProbeOutcome::Broken(_) => "does not work".to_owned(),
         };
-        format!("{}: {what} ({})", self.client.title, shown(&self.file))
+        format!("{what} ({})", shown(&self.file))
     }
 
     /// Converts it to JSON.

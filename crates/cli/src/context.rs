@@ -20,13 +20,20 @@ pub(crate) struct CliContext<'a> {
     /// The current directory; `None` if it was removed.
     pub(crate) cwd: Option<PathBuf>,
     unread: UnreadPolicy,
+    /// The roots where none are named, in place of the current directory.
+    directories: Vec<PathBuf>,
 }
 
 impl CliContext<'_> {
     /// Creates the context; `unread` is the command's own policy, which `--unread` overrides.
     pub(crate) fn new(global: &GlobalArgs, unread: UnreadPolicy) -> CliContext<'_> {
         let cwd = std::env::current_dir().ok();
-        CliContext { global, cwd, unread: global.unread.unwrap_or(unread) }
+        CliContext { global, cwd, unread: global.unread.unwrap_or(unread), directories: Vec::new() }
+    }
+
+    /// Returns the context of a command that works in other directories than the current one; in that one without any.
+    pub(crate) fn in_directories(self, directories: Vec<PathBuf>) -> Self {
+        CliContext { directories, ..self }
     }
 
     /// Opens the engine.
@@ -135,6 +142,9 @@ impl CliContext<'_> {
         let named = self.named_roots();
         if !named.is_empty() {
             return named.iter().map(|root| self.absolute(root)).collect();
+        }
+        if !self.directories.is_empty() {
+            return Ok(self.directories.clone());
         }
         let cwd = self.cwd()?;
         // `.git` is a file in worktrees and submodules.

@@ -240,10 +240,10 @@ With --in, this program is copied to the place once and verified; other options 
 of its own, as --session does. There is no TLS: for access from other machines, use a tunnel or a proxy. On SIGTERM, running calls finish first.";
 
 pub(crate) const SETUP: &str = "\
-For each client: the server, hooks by which its own reads count and its shell commands are recorded
-([history] outside = \"snapshots\"), sessions that both share, and these tools in place of its own ones
-where it allows that. The plan is shown, and one question asked. Then every server is started as its
-client does. Every other byte of the files is kept, and --undo restores them.
+For each client: the server, hooks by which its own reads count, and its edits and shell commands are
+recorded (the latter with [history] outside = \"snapshots\"), sessions that both share, and these tools in
+place of its own ones where it allows that. The plan is shown, and one question asked. Then every server
+is started as its client does. Every other byte of the files is kept, and --undo restores them.
 
 A client that does not say where it works may access the project, or the directories of --root. A file
 that is broken, read-only, a link, or of a newer version is left alone, and the others are set up.

@@ -165,7 +165,7 @@ fn dispatch(cli: &Cli) -> u8 {
         Command::Preview(args) => preview::run(&context(UnreadPolicy::Allow), args),
         Command::Prompt(args) => formats::prompt(args, cli.global.json),
         Command::Schema(args) => formats::schema(args),
-        Command::Hook(args) => hook::run(&context(UnreadPolicy::Allow), args),
+        Command::Hook(args) => hook::run(context(UnreadPolicy::Allow), args),
         Command::Config { command } => config::run(&context(UnreadPolicy::Allow), command),
         Command::Trust { revoke } => trust::trust(&context(UnreadPolicy::Allow), *revoke),
         Command::Stats(args) => stats::run(&context(UnreadPolicy::Allow), args),

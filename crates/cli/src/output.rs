@@ -291,6 +291,12 @@ pub(crate) fn error(error: &Error) {
     let _ = out.error(error, None).and_then(|()| out.flush());
 }
 
+/// Shows the reason of a refusal on standard error, also with `--quiet`: a client reads it.
+pub(crate) fn reason(text: &str) {
+    let mut out = stderr();
+    let _ = out.plain(text).and_then(|()| out.flush());
+}
+
 /// Shows a remark on standard error.
 pub(crate) fn note(text: &str) {
     if is_quiet() {

@@ -19,6 +19,69 @@ pub struct ClientSettings {
     pub hooks: &'static [ClientHook],
     /// The option by which a hook knows which client's event it receives.
     pub option: &'static str,
+    /// Form of the hooks' entries.
+    pub shape: HookShape,
+    /// The version that the file has to name.
+    pub version: Option<u64>,
+}
+
+/// Form of a hook's entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HookShape {
+    /// A list of typed commands below a matcher, as in Claude Code.
+    Nested,
+    /// The command, beside its type.
+    Typed,
+    /// The command.
+    Plain,
+}
+
+/// Scripts of ours that a client runs at its events: executable files with the names of the events.
+#[derive(Clone, Copy, Debug)]
+pub struct HookScripts {
+    /// The user's directory of them, with `{documents}` at its start.
+    pub user: &'static str,
+    /// The client's names of the events, and ours.
+    pub hooks: &'static [(&'static str, &'static str)],
+    /// The option by which a hook knows which client's event it receives.
+    pub option: &'static str,
+}
+
+/// Cline.
+pub(crate) const CLINE: HookScripts = HookScripts {
+    user: "{documents}/Cline/Hooks",
+    hooks: &[
+        ("TaskStart", "session-start"),
+        ("TaskResume", "session-start"),
+        ("UserPromptSubmit", "user-prompt-submit"),
+        ("PreToolUse", "pre-tool-use"),
+        ("PostToolUse", "post-tool-use"),
+    ],
+    option: " --client cline",
+};
+
+/// The first lines of our scripts.
+const SCRIPT_HEAD: &str =
+    "#!/bin/sh\n# A hook of Emendate. `emend setup` wrote it, and `emend setup --undo` removes it.\n";
+/// The command before the program.
+const SCRIPT_START: &str = "exec ";
+
+impl HookScripts {
+    /// Returns the script for an event: this program with these options, both as a shell reads them.
+    pub fn text(&self, moment: &str, program: &str, options: &str) -> String {
+        format!("{SCRIPT_HEAD}{SCRIPT_START}{program} --quiet hook {moment}{}{options}\n", self.option)
+    }
+
+    /// True for a script of ours, also of another version.
+    pub fn is_ours(&self, text: &str) -> bool {
+        text.starts_with(SCRIPT_HEAD)
+    }
+
+    /// Returns the program of a script of ours, as a shell reads it.
+    pub fn program<'t>(&self, text: &'t str) -> Option<&'t str> {
+        let command = text.strip_prefix(SCRIPT_HEAD)?.strip_prefix(SCRIPT_START)?;
+        command.split(" --quiet hook ").next()
+    }
 }
 
 /// A hook of ours.
@@ -49,6 +112,8 @@ pub(crate) const CLAUDE_CODE: ClientSettings = ClientSettings {
         hook("PostToolUse", Some("Read|Edit|Write|NotebookEdit|Bash"), "post-tool-use"),
     ],
     option: "",
+    shape: HookShape::Nested,
+    version: None,
 };
 
 /// Codex. Its own `apply_patch` cannot be denied.
@@ -64,6 +129,7 @@ pub(crate) const CODEX: ClientSettings = ClientSettings {
         hook("PostToolUse", Some("Bash"), "post-tool-use"),
     ],
     option: " --client codex",
+    ..CLAUDE_CODE
 };
 
 /// Gemini CLI.
@@ -80,6 +146,62 @@ pub(crate) const GEMINI_CLI: ClientSettings = ClientSettings {
         hook("AfterTool", Some("read_file|replace|write_file|run_shell_command"), "post-tool-use"),
     ],
     option: " --client gemini-cli",
+    ..CLAUDE_CODE
+};
+
+/// Cursor. `afterFileEdit` reports edits, of whose tool only the file is known before.
+pub(crate) const CURSOR: ClientSettings = ClientSettings {
+    user: "{home}/.cursor/hooks.json",
+    project: ".cursor/hooks.json",
+    denied: None,
+    builtins: &[],
+    hooks: &[
+        hook("sessionStart", None, "session-start"),
+        hook("beforeSubmitPrompt", None, "user-prompt-submit"),
+        hook("preToolUse", Some("Write|Delete|Shell"), "pre-tool-use"),
+        hook("postToolUse", Some("Read|Delete|Shell"), "post-tool-use"),
+        hook("afterFileEdit", None, "post-tool-use"),
+    ],
+    option: " --client cursor",
+    shape: HookShape::Plain,
+    version: Some(1),
+};
+
+/// VS Code, in a file of its own. It ignores matchers. Copilot's command line reads the same directory and requires a
+/// version.
+pub(crate) const VSCODE: ClientSettings = ClientSettings {
+    user: "{home}/.copilot/hooks/emend.json",
+    project: ".github/hooks/emend.json",
+    denied: None,
+    builtins: &[],
+    hooks: &[
+        hook("SessionStart", None, "session-start"),
+        hook("UserPromptSubmit", None, "user-prompt-submit"),
+        hook("PreToolUse", None, "pre-tool-use"),
+        hook("PostToolUse", None, "post-tool-use"),
+    ],
+    option: " --client vscode",
+    shape: HookShape::Typed,
+    version: Some(1),
+};
+
+/// Windsurf.
+pub(crate) const WINDSURF: ClientSettings = ClientSettings {
+    user: "{home}/.codeium/windsurf/hooks.json",
+    project: ".windsurf/hooks.json",
+    denied: None,
+    builtins: &[],
+    hooks: &[
+        hook("pre_user_prompt", None, "user-prompt-submit"),
+        hook("pre_write_code", None, "pre-tool-use"),
+        hook("pre_run_command", None, "pre-tool-use"),
+        hook("post_read_code", None, "post-tool-use"),
+        hook("post_write_code", None, "post-tool-use"),
+        hook("post_run_command", None, "post-tool-use"),
+    ],
+    option: " --client windsurf",
+    shape: HookShape::Plain,
+    version: None,
 };
 
 impl ClientSettings {
@@ -119,9 +241,14 @@ impl ClientSettings {
     /// Errors: as [`Client::install`](crate::Client::install).
     pub fn hook(&self, text: &str, program: &str, options: &str, name: &str) -> Result<String> {
         let mut text = text.to_owned();
+        if let Some(version) = self.version
+            && JsonFile::parse(&text, name)?.get(&[VERSION])?.is_none()
+        {
+            text = JsonFile::parse(&text, name)?.set(&[VERSION], &version.into())?;
+        }
         for hook in self.hooks {
             let command = format!("{program}{}{}{options}", hook.words(), self.option);
-            let mut entry = json!({ "hooks": [{ "type": "command", "command": command }] });
+            let mut entry = self.shape.entry(&command);
             if let Some(matcher) = hook.matcher {
                 entry["matcher"] = matcher.into();
             }
@@ -141,7 +268,7 @@ impl ClientSettings {
         let mut programs = Vec::new();
         for hook in self.hooks {
             for entry in hook.entries(text, name)? {
-                let command = entry["hooks"][0]["command"].as_str().unwrap_or_default();
+                let command = command_of(&entry).unwrap_or_default();
                 let program = command.split(&hook.words()).next().unwrap_or_default().to_owned();
                 if !programs.contains(&program) {
                     programs.push(program);
@@ -155,7 +282,40 @@ impl ClientSettings {
     ///
     /// Errors: as [`Client::install`](crate::Client::install).
     pub fn unhook(&self, text: &str, name: &str) -> Result<String> {
-        self.hooks.iter().try_fold(text.to_owned(), |text, hook| hook.remove(&text, name))
+        let removed = self.hooks.iter().try_fold(text.to_owned(), |text, hook| hook.remove(&text, name))?;
+        let is_left = |version: &u64| is_version_only(&removed, *version, name);
+        if removed != text && self.version.as_ref().is_some_and(is_left) {
+            return JsonFile::parse(&removed, name)?.remove(&[VERSION]);
+        }
+        Ok(removed)
+    }
+}
+
+/// Field with the version of a file of hooks.
+const VERSION: &str = "version";
+
+/// True for a file with nothing but its version.
+fn is_version_only(text: &str, version: u64, name: &str) -> bool {
+    let root = JsonFile::parse(text, name).ok().and_then(|json| Some(json.get(&[]).ok()??.value()));
+    let Some(Value::Object(fields)) = root else { return false };
+    // A number is read with its spelling, as a text.
+    let version = version.to_string();
+    fields.len() == 1 && fields.get(VERSION).and_then(Value::as_str) == Some(&*version)
+}
+
+/// Returns the command of an entry, whatever its form.
+fn command_of(entry: &Value) -> Option<&str> {
+    entry["hooks"][0]["command"].as_str().or_else(|| entry["command"].as_str())
+}
+
+impl HookShape {
+    /// Returns the entry that runs a command.
+    fn entry(self, command: &str) -> Value {
+        match self {
+            HookShape::Nested => json!({ "hooks": [{ "type": "command", "command": command }] }),
+            HookShape::Typed => json!({ "type": "command", "command": command }),
+            HookShape::Plain => json!({ "command": command }),
+        }
     }
 }
 
@@ -182,7 +342,7 @@ impl ClientHook {
 
     /// True for an entry of the settings that an installation wrote.
     fn is_entry(&self, entry: &Value) -> bool {
-        let command = entry["hooks"][0]["command"].as_str().unwrap_or_default();
+        let command = command_of(entry).unwrap_or_default();
         // Earlier versions had no `--quiet`.
         command.contains(&self.words()) || command.contains(&format!(" hook {} --as ", self.moment))
     }

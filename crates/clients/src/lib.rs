@@ -21,7 +21,7 @@ mod record;
 mod table;
 mod toml;
 
-pub use hooks::{ClientHook, ClientSettings};
+pub use hooks::{ClientHook, ClientSettings, HookScripts, HookShape};
 pub use record::{InstallRecord, Withdrawal};
 pub use table::{
     CLIENTS, Client, ConfigDirs, ConfigFormat, DropIn, EntryShape, InstallScope, PassedEnvironment, RootDiscovery,

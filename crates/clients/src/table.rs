@@ -1,6 +1,6 @@
 //! The table of clients.
 
-use crate::hooks::{self, ClientSettings};
+use crate::hooks::{self, ClientSettings, HookScripts};
 use std::path::{Path, PathBuf};
 
 /// Syntax of a file.
@@ -102,6 +102,8 @@ pub struct Client {
     pub roots: RootDiscovery,
     /// The settings with hooks and denied tools.
     pub settings: Option<ClientSettings>,
+    /// Scripts of ours that it runs at its events.
+    pub scripts: Option<HookScripts>,
     /// A file of ours that replaces its tools.
     pub drop_in: Option<DropIn>,
     /// The profile with the tool names that its models know.
@@ -130,6 +132,7 @@ const USUAL: Client = Client {
     fixed_fields: &[],
     roots: RootDiscovery::WorkingDirectory,
     settings: None,
+    scripts: None,
     drop_in: None,
     profile: None,
     environment: PassedEnvironment::Whole,
@@ -184,7 +187,11 @@ pub static CLIENTS: &[Client] = &[
         program: Some("cursor"),
         project: Some(".cursor/mcp.json"),
         roots: WORKSPACE,
-        steps: &["In Cursor Settings, Tools & MCP, switch emend on; its dot turns green."],
+        settings: Some(hooks::CURSOR),
+        steps: &[
+            "In Cursor Settings, Tools & MCP, switch emend on; its dot turns green.",
+            "In Customize, Hooks, the hooks of emend are listed; restart Cursor if they are not.",
+        ],
         ..USUAL
     },
     Client {
@@ -197,9 +204,11 @@ pub static CLIENTS: &[Client] = &[
         key: "servers",
         fixed_fields: STDIO,
         roots: WORKSPACE,
+        settings: Some(hooks::VSCODE),
         steps: &[
             "Run the command \"MCP: List Servers\", choose emend and Start Server, and confirm that you trust it.",
             "In the chat's tool picker (Configure Tools), leave emend checked; unchecking editFiles leaves the edits to it.",
+            "Run the command \"Chat: Configure Hooks\" to see the hooks (a preview in VS Code; an organization can switch them off).",
         ],
         ..USUAL
     },
@@ -226,7 +235,11 @@ pub static CLIENTS: &[Client] = &[
         roots: RootDiscovery::Named,
         profile: Some("cline"),
         environment: PassedEnvironment::Named,
-        steps: &["In Cline, open MCP Servers, Configure, and restart emend if its dot is not green."],
+        scripts: Some(hooks::CLINE),
+        steps: &[
+            "In Cline, open MCP Servers, Configure, and restart emend if its dot is not green.",
+            "In Cline's settings, Features, check Enable Hooks; the Hooks tab lists those of emend.",
+        ],
         ..USUAL
     },
     Client {
@@ -269,7 +282,11 @@ pub static CLIENTS: &[Client] = &[
         program: Some("windsurf"),
         roots: RootDiscovery::Named,
         environment: PassedEnvironment::Named,
-        steps: &["In Windsurf Settings, Cascade, MCP Servers, press Refresh; emend is listed with its tools."],
+        settings: Some(hooks::WINDSURF),
+        steps: &[
+            "In Windsurf Settings, Cascade, MCP Servers, press Refresh; emend is listed with its tools.",
+            "If `emend history` does not list Windsurf's own edits, restart Windsurf: its hooks were not read yet.",
+        ],
         ..USUAL
     },
     Client {
@@ -338,12 +355,19 @@ pub struct ConfigDirs {
     pub config: PathBuf,
     /// Configuration directory of other programs: `~/.config`.
     pub xdg: PathBuf,
+    /// The user's directory of documents: `~/Documents`, or as the desktop names it.
+    pub documents: PathBuf,
 }
 
 impl ConfigDirs {
     /// Expands a path of the table.
     fn path(&self, spot: &str) -> PathBuf {
-        let starts = [("{home}/", &self.home), ("{config}/", &self.config), ("{xdg}/", &self.xdg)];
+        let starts = [
+            ("{home}/", &self.home),
+            ("{config}/", &self.config),
+            ("{xdg}/", &self.xdg),
+            ("{documents}/", &self.documents),
+        ];
         let found = starts.iter().find_map(|(start, folder)| Some(folder.join(spot.strip_prefix(start)?)));
         found.unwrap_or_else(|| PathBuf::from(spot))
     }
@@ -380,6 +404,17 @@ impl Client {
             InstallScope::Project => project.join(settings.project),
             InstallScope::User => self.moved(settings.user, places, variable),
         })
+    }
+
+    /// Returns the scripts of ours: the file of each, and our name of its event.
+    pub fn scripts(&self, places: &ConfigDirs) -> Vec<(PathBuf, &'static str)> {
+        let scripts = self.scripts.into_iter();
+        scripts
+            .flat_map(|scripts| {
+                let directory = places.path(scripts.user);
+                scripts.hooks.iter().map(move |(event, moment)| (directory.join(event), *moment))
+            })
+            .collect()
     }
 
     /// Returns the file of ours that replaces tools.

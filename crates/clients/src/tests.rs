@@ -1,6 +1,9 @@
 //! The entry of each client, with comments and odd layouts around it, and changes that must never happen.
 
-use super::{CLIENTS, Client, ConfigFormat, EntryShape, REPLACES_VARIABLE, ServerEntry, client, hooks::CLAUDE_CODE};
+use super::{
+    CLIENTS, Client, ConfigFormat, EntryShape, REPLACES_VARIABLE, ServerEntry, client,
+    hooks::{CLAUDE_CODE, CURSOR, VSCODE, WINDSURF},
+};
 use proptest::prelude::*;
 
 fn entry() -> ServerEntry {
@@ -305,6 +308,32 @@ fn drop_ins_start_the_program_of_the_installation() {
         }
         assert!(text.contains("const EMEND = \"/opt/my \\\"emend\\\"\";"), "{}: {text}", client.name);
     }
+}
+
+#[test]
+fn hooks_have_the_form_of_their_client() {
+    for (hooks, wanted) in [
+        (
+            CURSOR,
+            "{\"command\": \"/e --quiet hook pre-tool-use --client cursor\", \"matcher\": \"Write|Delete|Shell\"}",
+        ),
+        (VSCODE, "{\"type\": \"command\", \"command\": \"/e --quiet hook pre-tool-use --client vscode\"}"),
+        (WINDSURF, "{\"command\": \"/e --quiet hook pre-tool-use --client windsurf\"}"),
+    ] {
+        let with = hooks.hook("{}", "/e", "", "f").unwrap();
+        let wanted: serde_json::Value = serde_json::from_str(wanted).unwrap();
+        let read: serde_json::Value = serde_json::from_str(&with).unwrap();
+        let all = read["hooks"].as_object().unwrap().values().flat_map(|list| list.as_array().unwrap());
+        assert!(all.into_iter().any(|entry| *entry == wanted), "{with}");
+        assert_eq!(read["version"].as_u64(), hooks.version, "{with}");
+        assert_eq!(hooks.hook(&with, "/e", "", "f").unwrap(), with);
+        assert_eq!(hooks.installed(&with, "f").unwrap(), ["/e"]);
+        assert_eq!(hooks.unhook(&with, "f").unwrap(), "{}");
+    }
+    let own = "{\n  \"hooks\": {\n    \"stop\": [{ \"command\": \"./audit.sh\" }]\n  },\n  \"version\": 1\n}\n";
+    let with = CURSOR.hook(own, "/e", "", "f").unwrap();
+    assert_eq!(CURSOR.unhook(&with, "f").unwrap(), own);
+    assert_eq!(CURSOR.unhook("{\"version\": 1}", "f").unwrap(), "{\"version\": 1}");
 }
 
 #[test]

@@ -344,7 +344,7 @@ fn readme() -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{FILES, SUMMARY, agent_manifest, hooks};
+    use super::{FILES, agent_manifest, agent_servers, bundle, gemini_extension, hooks, registry_entry, server};
     use serde_json::Value;
     use std::path::Path;
 
@@ -363,24 +363,117 @@ mod tests {
         }
     }
 
-    #[test]
-    fn limits_of_the_formats_are_met() {
-        assert!(SUMMARY.chars().count() <= 100, "the registry's limit");
-        let known = [
-            "$schema",
-            "name",
-            "version",
-            "description",
-            "author",
-            "homepage",
-            "repository",
-            "license",
-            "keywords",
-            "extensions",
-        ];
-        for name in agent_manifest("1").as_object().unwrap().keys() {
-            assert!(known.contains(&&**name), "Agent Plugins 1.0 does not know {name}");
+    /// Asserts that an object has these fields, and no others than these and the optional ones.
+    #[track_caller]
+    fn has_fields(value: &Value, required: &[&str], optional: &[&str]) {
+        let fields = value.as_object().unwrap();
+        for name in required {
+            assert!(fields.get(*name).is_some_and(|field| *field != ""), "{name} is missing in {value:#}");
         }
+        for name in fields.keys() {
+            assert!(required.contains(&&**name) || optional.contains(&&**name), "the format does not know {name}");
+        }
+    }
+
+    /// Asserts that a text has characters of this kind only, at most this number, and letters or digits at its ends.
+    #[track_caller]
+    fn is_name(value: &Value, chars_max: usize, others: &str) {
+        let name = value.as_str().unwrap();
+        let is_inner = |char: char| char.is_ascii_alphanumeric() || others.contains(char);
+        assert!(name.len() <= chars_max && name.chars().all(is_inner), "{name}");
+        assert!(name.starts_with(|char: char| char.is_ascii_alphanumeric()), "{name}");
+        assert!(name.ends_with(|char: char| char.is_ascii_alphanumeric()), "{name}");
+    }
+
+    /// The rules of `server.schema.json` of 2025-12-11, and those of the registry's page on requirements.
+    #[test]
+    fn entry_of_the_registry_follows_its_schema() {
+        let entry = registry_entry("1.2.3");
+        has_fields(&entry, &["$schema", "name", "description", "version"], &["title", "packages", "repository"]);
+        assert!(entry["$schema"].as_str().unwrap().ends_with("/2025-12-11/server.schema.json"));
+        let (namespace, name) = entry["name"].as_str().unwrap().split_once('/').unwrap();
+        is_name(&namespace.into(), 100, ".-");
+        is_name(&name.into(), 100, "._-");
+        for field in ["title", "description"] {
+            assert!((1..=100).contains(&entry[field].as_str().unwrap().chars().count()), "{field}");
+        }
+        // A version, and no range of versions.
+        assert!(
+            entry["version"].as_str().unwrap().chars().all(|char| char.is_ascii_alphanumeric() || ".-+".contains(char))
+        );
+        for package in entry["packages"].as_array().unwrap() {
+            has_fields(package, &["registryType", "identifier", "version", "transport"], &["packageArguments"]);
+            let kinds = ["npm", "pypi", "nuget", "cargo", "oci", "mcpb", "go"];
+            assert!(kinds.contains(&package["registryType"].as_str().unwrap()), "{package}");
+            assert!(package["version"] == entry["version"] && package["transport"]["type"] == "stdio", "{package}");
+            for argument in package["packageArguments"].as_array().unwrap() {
+                has_fields(argument, &["type", "value"], &[]);
+                assert_eq!(argument["type"], "positional");
+            }
+        }
+    }
+
+    /// The rules of Agent Plugins 1.0.0, whose objects are closed.
+    #[test]
+    fn agent_plugin_follows_its_specification() {
+        let manifest = agent_manifest("1.2.3");
+        let optional =
+            ["version", "description", "author", "homepage", "repository", "license", "keywords", "extensions"];
+        has_fields(&manifest, &["$schema", "name"], &optional);
+        is_name(&manifest["name"], 64, ".-");
+        assert_eq!(manifest["name"].as_str().unwrap().to_lowercase(), manifest["name"].as_str().unwrap());
+        has_fields(&manifest["author"], &["name"], &["email", "url"]);
+        assert!(manifest["keywords"].as_array().unwrap().iter().all(Value::is_string));
+        let servers = agent_servers();
+        has_fields(&servers, &["$schema", "mcpServers"], &[]);
+        for (name, server) in servers["mcpServers"].as_object().unwrap() {
+            is_name(&name.clone().into(), 64, ".-");
+            has_fields(server, &["type", "command"], &["args", "env", "cwd"]);
+            // A program of the search path, or a file of the plugin.
+            let command = server["command"].as_str().unwrap();
+            assert!(server["type"] == "stdio" && (!command.contains('/') || command.starts_with("./")), "{server}");
+            assert!(!command.contains("${"), "variables are for arguments: {server}");
+        }
+    }
+
+    /// The rules of MCPB's manifest 0.3; `cargo xtask clients mcpb` asks its own program.
+    #[test]
+    fn bundle_follows_its_specification() {
+        let manifest = bundle("1.2.3");
+        let required = ["manifest_version", "name", "version", "description", "author", "server"];
+        let optional = ["display_name", "license", "keywords", "tools_generated", "user_config", "compatibility"];
+        has_fields(&manifest, &required, &optional);
+        assert_eq!(manifest["manifest_version"], "0.3");
+        has_fields(&manifest["author"], &["name"], &["email", "url"]);
+        has_fields(&manifest["server"], &["type", "entry_point", "mcp_config"], &[]);
+        assert_eq!(manifest["server"]["type"], "binary");
+        let config = &manifest["server"]["mcp_config"];
+        has_fields(config, &["command", "args", "env"], &["platform_overrides"]);
+        assert_eq!(
+            config["command"],
+            format!("${{__dirname}}/{}", manifest["server"]["entry_point"].as_str().unwrap())
+        );
+        // Every variable has its question to the user.
+        for argument in config["args"].as_array().unwrap().iter().filter_map(Value::as_str) {
+            let asked = argument.strip_prefix("${user_config.").map(|rest| rest.trim_end_matches('}'));
+            assert!(asked.is_none_or(|name| manifest["user_config"].get(name).is_some()), "{argument}");
+        }
+        for question in manifest["user_config"].as_object().unwrap().values() {
+            has_fields(question, &["type", "title", "description"], &["required", "multiple", "default"]);
+        }
+        let platforms = manifest["compatibility"]["platforms"].as_array().unwrap();
+        assert!(platforms.iter().all(|it| ["linux", "darwin", "win32"].contains(&it.as_str().unwrap())));
+    }
+
+    /// The rules of Gemini CLI's extensions; `cargo xtask clients gemini-cli` asks its own program.
+    #[test]
+    fn extension_of_gemini_cli_follows_its_rules() {
+        let extension = gemini_extension("1.2.3");
+        has_fields(&extension, &["name", "version"], &["description", "mcpServers", "contextFileName", "excludeTools"]);
+        is_name(&extension["name"], 64, "-");
+        // `trust` is not allowed in extensions.
+        has_fields(&extension["mcpServers"]["emend"], &["command", "args"], &["env", "cwd", "timeout"]);
+        assert_eq!(extension["mcpServers"], server(&[]));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Generates pages from the output of `emend`: docs/commands.md from its help, docs/clients from its installations.
 
 use crate::repo::Repo;
-use emendate_clients::{CLIENTS, Client, ConfigFormat, RootDiscovery};
+use emendate_clients::{CLIENTS, Client, ClientSettings, ConfigFormat, RootDiscovery};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -188,17 +188,24 @@ fn client_page(emend: &Emend, client: &Client) -> Result<String, String> {
 /// Adds what is written where the client's own tools are replaced, and hooks are added.
 fn replaced(emend: &Emend, client: &Client, root_flag: &str, out: &mut String) -> Result<(), String> {
     let (name, title) = (client.name, client.title);
-    if client.settings.is_none() && client.drop_in.is_none() {
+    let has_own_tools = client.drop_in.is_some() || client.settings.is_some_and(|settings| settings.denied.is_some());
+    if client.settings.is_none() && client.scripts.is_none() && client.drop_in.is_none() {
         return Ok(());
     }
-    emend.run(&["setup", "--yes", "--client", name])?;
-    let _ = write!(out, "\n## Hooks, and its own tools\n\n```sh\nemend setup --client {name}{root_flag}\n```\n");
+    let root = emend.home.join("project").to_string_lossy().into_owned();
+    let mut setup = vec!["setup", "--yes", "--client", name];
+    if matches!(client.roots, RootDiscovery::Named) {
+        setup.extend(["--root", &root]);
+    }
+    emend.run(&setup)?;
+    let heading = if has_own_tools { "Hooks, and its own tools" } else { "Hooks" };
+    let _ = write!(out, "\n## {heading}\n\n```sh\nemend setup --client {name}{root_flag}\n```\n");
     if let Some(settings) = client.settings {
         let _ = write!(
             out,
-            "\nThis adds hooks to {}: what {title}'s own tools read counts as read, shell commands are recorded with `outside = \
-             \"snapshots\"`, a prompt begins a turn, and server and hooks share the conversation's session.{}\n\n```json\n{}\n```\n",
+            "\nThis adds hooks to {}: {}{}\n\n```json\n{}\n```\n",
             shown(settings.user),
+            hooks_do(client),
             if settings.denied.is_some() {
                 format!(
                     " {title} no longer offers its own {} to the model, and the server's tools have their names.",
@@ -210,11 +217,37 @@ fn replaced(emend: &Emend, client: &Client, root_flag: &str, out: &mut String) -
             emend.written(&emend.home.join(below_home(settings.user)))?.trim_end()
         );
     }
+    if let Some((scripts, (event, _))) = client.scripts.and_then(|scripts| Some((scripts, scripts.hooks.last()?))) {
+        let names: Vec<String> = scripts.hooks.iter().map(|(event, _)| format!("`{event}`")).collect();
+        let script = emend.home.join(below_home(scripts.user)).join(event);
+        let _ = write!(
+            out,
+            "\nThis adds the scripts {} to {}: {} This is `{event}`:\n\n```text\n{}\n```\n",
+            names.join(", "),
+            shown(scripts.user),
+            hooks_do(client),
+            emend.written(&script)?.trim_end()
+        );
+    }
     if let Some(drop_in) = client.drop_in {
         let _ = write!(out, "\nThis adds {}, which {}.\n", shown(drop_in.user), drop_in.meaning);
     }
-    let _ = write!(out, "\nWith `--keep-builtins`, its own tools stay as well.\n");
+    if has_own_tools {
+        let _ = write!(out, "\nWith `--keep-builtins`, its own tools stay as well.\n");
+    }
     Ok(())
+}
+
+/// Describes the effect of a client's hooks.
+fn hooks_do(client: &Client) -> String {
+    // Hooks for the shell alone see no edits.
+    let is_shell_only = |settings: ClientSettings| settings.hooks.iter().any(|hook| hook.matcher == Some("Bash"));
+    let edits = if client.settings.is_some_and(is_shell_only) { "" } else { "what they change is in the history, " };
+    format!(
+        "what {}'s own tools read counts as read, {edits}shell commands are recorded with `outside = \"snapshots\"`, a prompt \
+         begins a turn, and server and hooks share the conversation's session.",
+        client.title
+    )
 }
 
 /// Describes how the server learns its working directory.
@@ -242,7 +275,8 @@ fn shown(path: &str) -> String {
 
 /// Returns a path of the table, relative to the home directory on Linux.
 fn below_home(path: &str) -> String {
-    path.replace("{home}/", "").replace("{config}/", ".config/").replace("{xdg}/", ".config/")
+    let replaced = path.replace("{home}/", "").replace("{config}/", ".config/").replace("{xdg}/", ".config/");
+    replaced.replace("{documents}/", "Documents/")
 }
 
 #[cfg(test)]

@@ -104,6 +104,8 @@ pub(crate) struct ConfigChange {
     installs: bool,
     /// Directories above the file that did not exist when the change was planned.
     missing_before: usize,
+    /// The file is a program.
+    pub(crate) is_executable: bool,
 }
 
 impl ConfigChange {
@@ -114,6 +116,8 @@ impl ConfigChange {
             (Some(stored), Some(raw)) => match stored.record.withdraw(&raw, removed, format) {
                 Withdrawal::Nothing => None,
                 Withdrawal::Text(text) => Some(text),
+                // A file of ours that somebody changed is nobody else's.
+                Withdrawal::Overlapping if removed.is_empty() => stored.record.original.as_ref().map(|_| String::new()),
                 Withdrawal::Overlapping => Some(removed.to_owned()),
             },
             (_, Some(raw)) if is_original => Some(raw),
@@ -130,6 +134,7 @@ impl ConfigChange {
             removal: None,
             drops_backup: false,
             installs: true,
+            is_executable: false,
         }
     }
 
@@ -236,6 +241,9 @@ impl ConfigChange {
         if let Some(exact) = self.exact.as_ref().filter(|exact| raw != Some(exact.as_bytes())) {
             put(&self.before.spot, None, exact.as_bytes(), durability)?;
         }
+        if let Some(bytes) = raw.filter(|_| self.is_executable) {
+            put_program(&self.before.spot, bytes, durability)?;
+        }
         if self.installs {
             let written = raw.and_then(|raw| std::str::from_utf8(raw).ok());
             let directories = self.before.stored.as_ref().map_or(0, |stored| stored.directories);
@@ -287,14 +295,25 @@ impl ConfigChange {
 /// Writes these bytes to a file, with the mode of another one if it is new.
 fn put(spot: &ConfigLocation, like: Option<&ConfigLocation>, bytes: &[u8], durability: Durability) -> Result<()> {
     let store = LocalStore::open(std::slice::from_ref(&spot.root))?;
-    let place = store.resolve_path(&spot.path)?;
     let like = like.map(|like| store.resolve_path(&like.path)).transpose()?;
+    let chunks = [bytes];
+    let state = NewState::File { chunks: &chunks, executable: None, mode: None, like: like.as_ref(), attributes: None };
+    put_state(&store, spot, state, durability)
+}
+
+/// Writes these bytes to a file that can be executed.
+fn put_program(spot: &ConfigLocation, bytes: &[u8], durability: Durability) -> Result<()> {
+    let store = LocalStore::open(std::slice::from_ref(&spot.root))?;
+    let chunks = [bytes];
+    let state = NewState::File { chunks: &chunks, executable: Some(true), mode: None, like: None, attributes: None };
+    put_state(&store, spot, state, durability)
+}
+
+fn put_state(store: &LocalStore, spot: &ConfigLocation, new_state: NewState<'_>, durability: Durability) -> Result<()> {
+    let place = store.resolve_path(&spot.path)?;
     let old = store.read(&place, u64::MAX - 1, Vec::new())?;
     let expect =
         old.as_ref().map_or(Precondition::Missing, |old| Precondition::Version { bytes: &old.bytes, meta: &old.meta });
-    let pieces = [bytes];
-    let new_state =
-        NewState::File { chunks: &pieces, executable: None, mode: None, like: like.as_ref(), attributes: None };
     store.stage(&[FileWrite { path: &place, precondition: expect, new_state }], durability)?.commit()?;
     Ok(())
 }

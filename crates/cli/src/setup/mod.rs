@@ -196,7 +196,7 @@ impl ClientSetup {
         }
         match (self.broken_server(), &self.server) {
             (Some(problem), _) => out.plain(&format!("  problem: {problem}"))?,
-            (None, Some(server)) => out.plain(&format!("  {}", server.line()))?,
+            (None, Some(server)) => out.plain(&format!("  the server {}", server.behavior()))?,
             (None, None) => {}
         }
         let steps = self.client.steps.iter().filter(|_| !plan.changes.is_empty());

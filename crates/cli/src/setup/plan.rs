@@ -40,6 +40,8 @@ pub(crate) struct ClientFiles {
     pub(crate) servers: PathBuf,
     /// The file with its hooks, in which its own tools are denied.
     settings: Option<PathBuf>,
+    /// The scripts of ours that it runs: the file of each, and our name of its event.
+    scripts: Vec<(PathBuf, &'static str)>,
     /// The file of ours that replaces its tools.
     drop_in: Option<PathBuf>,
     /// The reason why the client seems to be installed.
@@ -68,6 +70,8 @@ impl ClientFiles {
             scope,
             project: project.to_owned(),
             settings: client.settings(scope, &places, project, variable),
+            // On Windows, scripts would have another form.
+            scripts: if scope == InstallScope::User && cfg!(unix) { client.scripts(&places) } else { Vec::new() },
             drop_in: client.drop_in(&places, variable).filter(|_| scope == InstallScope::User),
             servers,
             installed,
@@ -122,6 +126,7 @@ struct Draft {
     removed: String,
     format: ConfigFormat,
     meaning: Vec<String>,
+    is_executable: bool,
 }
 
 /// Opens the draft of a file, or returns the one that is open.
@@ -137,7 +142,8 @@ fn draft<'d>(
     } else {
         let prior = PriorFile::read(context, spot)?;
         let text = prior.text().to_owned();
-        drafts.push(Draft { removed: text.clone(), text, prior, format, meaning: Vec::new() });
+        let removed = text.clone();
+        drafts.push(Draft { removed, text, prior, format, meaning: Vec::new(), is_executable: false });
         drafts.len() - 1
     };
     Ok(&mut drafts[at])
@@ -191,13 +197,21 @@ pub(crate) fn install(context: &CliContext<'_>, files: &ClientFiles, wanted: Ins
     servers.text = client.install(&servers.text, &entry, &servers.prior.name())?;
     let line = format!("{} {}", entry.command, entry.args.join(" "));
     servers.meaning.insert(0, format!("adds the server emend: {line}"));
+    if client.roots == RootDiscovery::Named && context.global.root.is_empty() {
+        // The client would not say where it works, so this is easily missed.
+        servers.meaning.insert(1, "which reaches only that directory; --root DIR names others".to_owned());
+    }
     told.insert(0, format!("{} starts: {line}", client.title));
+    if wanted.hooks {
+        scripts(context, files, wanted, &entry, &mut drafts)?;
+    }
     if wanted.replaces {
         drop_in(context, files, wanted, &entry.command, &mut drafts)?;
     }
     let changes = drafts.into_iter().map(|draft| {
         let mut change = ConfigChange::install(draft.prior, draft.text, &draft.removed, draft.format);
         change.meaning = draft.meaning;
+        change.is_executable = draft.is_executable;
         change
     });
     Ok(planned(files, changes.collect(), told))
@@ -224,10 +238,41 @@ fn change_settings(
                 .push(format!("takes {} out of the tools that the model is offered", settings.builtins.join(", ")));
         }
     }
-    draft.text = settings.hook(&draft.text, &quoted(&entry.command), &hook_options(entry), &name)?;
+    draft.text = settings.hook(&draft.text, &quoted(&entry.command), &hook_options(client, entry), &name)?;
     let events: Vec<&str> = settings.hooks.iter().map(|hook| hook.event).collect();
     draft.meaning.push(format!("adds hooks: {}", events.join(", ")));
     Ok(fresh)
+}
+
+/// Adds the scripts of ours. One of somebody else stays: a client runs only one for each event.
+///
+/// Errors: files that cannot be read, or are links.
+fn scripts(
+    context: &CliContext<'_>,
+    files: &ClientFiles,
+    wanted: InstallOptions,
+    entry: &ServerEntry,
+    drafts: &mut Vec<Draft>,
+) -> Result<()> {
+    let Some(ours) = files.client.scripts else { return Ok(()) };
+    let (program, options) = (quoted(&entry.command), hook_options(files.client, entry));
+    for (file, moment) in &files.scripts {
+        let text = ours.text(moment, &program, &options);
+        let draft = draft(context, drafts, files.locate(file, wanted.follow_links)?, ConfigFormat::Json)?;
+        if draft.prior.snapshot.is_some() && !ours.is_ours(draft.prior.text()) {
+            let command = text.lines().last().unwrap_or_default().trim_start_matches("exec ").to_owned();
+            drafts[0].meaning.push(format!(
+                "leaves {} alone, which is not of emend; its event is only reported if that script runs `{command}`",
+                shown(file)
+            ));
+            continue;
+        }
+        draft.removed = String::new();
+        draft.text = text;
+        draft.is_executable = true;
+        draft.meaning.push(format!("adds the hook {}", file.file_name().unwrap_or_default().display()));
+    }
+    Ok(())
 }
 
 /// Adds the file of ours that replaces tools.
@@ -286,6 +331,13 @@ pub(crate) fn uninstall(context: &CliContext<'_>, files: &ClientFiles, follow_li
             told.push(format!("{} has its own {} again.", client.title, marker.join(", ")));
         }
     }
+    for (file, _) in &files.scripts {
+        let draft = draft(context, &mut drafts, files.locate(file, follow_links)?, ConfigFormat::Json)?;
+        if client.scripts.is_some_and(|ours| ours.is_ours(&draft.text)) {
+            draft.text = String::new();
+        }
+        draft.meaning.push("removes the hook".to_owned());
+    }
     if let (Some(file), Some(ours)) = (&files.drop_in, client.drop_in) {
         let draft = draft(context, &mut drafts, files.locate(file, follow_links)?, ConfigFormat::Json)?;
         if is_drop_in(&draft.text, ours.text) {
@@ -308,9 +360,11 @@ fn planned(files: &ClientFiles, changes: Vec<ConfigChange>, told: Vec<String>) -
     ClientPlan { client: files.client, scope: files.scope, project: files.project.clone(), changes, told }
 }
 
-/// Returns the options of the hooks' commands: the roots and the state directory of the server.
-fn hook_options(entry: &ServerEntry) -> String {
-    let roots = entry.args.windows(2).filter(|pair| pair[0] == "--root");
+/// Returns the options of the hooks' commands: the roots and the state directory of the server. Clients replace variables
+/// in the arguments of servers only; their events name the open directories.
+fn hook_options(client: &Client, entry: &ServerEntry) -> String {
+    let is_variable = |root: &str| matches!(client.roots, RootDiscovery::Variable(variable) if variable == root);
+    let roots = entry.args.windows(2).filter(|pair| pair[0] == "--root" && !is_variable(&pair[1]));
     let state = entry.env.iter().filter(|(name, _)| name == STATE_VARIABLE);
     let options = roots.map(|pair| ("--root", &pair[1])).chain(state.map(|(_, directory)| ("--state", directory)));
     options.map(|(option, value)| format!(" {option} {}", quoted(value))).collect()

@@ -11,6 +11,7 @@
 
 mod around;
 mod bulk;
+mod client_hooks;
 mod clients;
 mod damage;
 mod dry_run;

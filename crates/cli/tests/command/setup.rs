@@ -23,6 +23,11 @@ const OWNED: &[(&str, &str)] = &[
     (".gemini/settings.json", "{\"theme\":\"x\",\"tools\":{\"exclude\":[\"replace\"]}}"),
     (".codeium/windsurf/mcp_config.json", "{\"mcpServers\":{\"x\":{\"command\":\"x\"}}}\n"),
     (".config/opencode/opencode.json", "{\n  \"$schema\": \"https://opencode.ai/config.json\"\n}\n"),
+    (
+        ".cursor/hooks.json",
+        "{\n  \"version\": 1,\n  \"hooks\": {\n    \"afterFileEdit\": [{ \"command\": \"./format.sh\" }]\n  }\n}\n",
+    ),
+    (".codeium/windsurf/hooks.json", "{\r\n\t\"hooks\": {} // mine\r\n}\r\n"),
 ];
 
 /// Directories that show that a client was started once.
@@ -121,6 +126,21 @@ fn every_client_is_set_up_and_restored() {
     let program = env!("CARGO_BIN_EXE_emend");
     for name in [".config/opencode/plugins/emend.js", ".pi/agent/extensions/emend.ts"] {
         assert!(read(&workspace, name).contains(&format!("const EMEND = \"{program}\";")), "{name}");
+    }
+    for (name, parts) in [
+        (
+            ".cursor/hooks.json",
+            &["{\n  \"version\": 1,", "./format.sh", "hook post-tool-use --client cursor", "Write|Delete|Shell"][..],
+        ),
+        (".codeium/windsurf/hooks.json", &["pre_write_code", "hook pre-tool-use --client windsurf --root /"]),
+        (
+            ".copilot/hooks/emend.json",
+            &["{\n  \"version\": 1,", "\"type\": \"command\"", "hook session-start --client vscode"],
+        ),
+    ] {
+        let text = read(&workspace, name);
+        let missing = parts.iter().find(|part| !text.contains(**part));
+        assert!(missing.is_none() && !text.contains("${"), "{missing:?} in {text}");
     }
     let with = tree(&workspace);
     let again = setup(&workspace, &["--yes"]).exits(0).out;
@@ -276,6 +296,60 @@ fn doctor_reports_hooks_whose_program_is_gone() {
 }
 
 #[test]
+fn scripts_of_cline_run_and_those_of_others_stay() {
+    let workspace = home();
+    own(&workspace, ".config/user-dirs.dirs", "XDG_DESKTOP_DIR=\"$HOME/x\"\nXDG_DOCUMENTS_DIR=\"$HOME/Dokumente\"\n");
+    let others = own(&workspace, "Dokumente/Cline/Hooks/PostToolUse", "#!/bin/sh\necho '{}'\n");
+    let before = tree(&workspace);
+    let report = setup(&workspace, &["--yes", "--client", "cline"]).exits(0).out;
+    assert!(report.contains("leaves ") && report.contains("hook post-tool-use --client cline --root "), "{report}");
+    assert_eq!(fs::read_to_string(others).unwrap(), "#!/bin/sh\necho '{}'\n");
+    let script = workspace.beside("home/Dokumente/Cline/Hooks/PreToolUse");
+    let mut command = std::process::Command::new(&script);
+    command.current_dir(workspace.beside("home")).env_clear().env("PATH", "/usr/bin:/bin");
+    command.env("HOME", workspace.beside("home"));
+    let event = "{\"taskId\": \"t\", \"preToolUse\": {\"tool\": \"read_file\", \"parameters\": {\"path\": \"a\"}}}";
+    assert_eq!(feed(command, event.as_bytes()).exits(0).out, "{\"cancel\":false}\n");
+    workspace.run(&["doctor"]).exits(0);
+    let text = fs::read_to_string(&script).unwrap().replace(env!("CARGO_BIN_EXE_emend"), "/gone/emend");
+    fs::write(&script, text).unwrap();
+    let told = workspace.run(&["doctor"]).exits(1).out;
+    assert!(told.contains("Cline: its hooks start /gone/emend, which is not there"), "{told}");
+    setup(&workspace, &["--yes", "--client", "cline"]).exits(0);
+    setup(&workspace, &["--undo", "--yes", "--client", "cline"]).exits(0);
+    let after = tree(&workspace);
+    assert_eq!(after.keys().collect::<Vec<_>>(), before.keys().collect::<Vec<_>>());
+    assert!(after == before);
+}
+
+#[test]
+fn hooks_that_must_not_be_changed_keep_the_client_as_it_is() {
+    for (text, what, next) in [
+        ("{\"version\": 2, \"hooks\": {}}\n", "newer than this emend knows", "Update emend"),
+        ("{\"version\": 1, \"hooks\": {\n", "hooks.json:", "Correct the file"),
+        ("{\"version\": 1, \"hooks\": []}\n", "is not an object", "Correct the file"),
+        ("{\"hooks\": {\"afterFileEdit\": \"./x\"}}\n", "is not a list", "Correct the file"),
+    ] {
+        let workspace = home();
+        own(&workspace, ".cursor/hooks.json", text);
+        let before = tree(&workspace);
+        let report = setup(&workspace, &["--yes", "--client", "cursor", "--json"]);
+        assert_ne!(report.code, 0);
+        let row = row(&report.json(), "cursor").clone();
+        assert!(row["problem"].as_str().unwrap().contains(what), "{row}");
+        assert!(row["next"].as_str().unwrap().contains(next), "{row}");
+        assert!(tree(&workspace) == before, "{text}");
+    }
+    let workspace = home();
+    let path = workspace.beside("home/.codeium/windsurf/hooks.json");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).unwrap();
+    let before = tree(&workspace);
+    let report = setup(&workspace, &["--yes", "--client", "windsurf", "--json"]).json();
+    assert!(row(&report, "windsurf")["problem"].as_str().unwrap().contains("is read-only"), "{report}");
+    assert!(tree(&workspace) == before);
+}
+
+#[test]
 fn record_of_a_newer_version_is_respected() {
     let workspace = home();
     setup(&workspace, &["--yes", "--client", "cursor"]).exits(0);
@@ -305,12 +379,12 @@ fn next(seed: &mut u64) -> usize {
 
 #[test]
 fn any_sequence_of_installations_and_changes_ends_with_the_bytes_of_the_owner() {
-    for seed in 0..6 {
+    for seed in 0..9 {
         let workspace = home();
         let mut seed = seed;
         // What the owner has, without anything of ours.
         let mut owned: BTreeMap<&str, String> = OWNED.iter().map(|(name, text)| (*name, (*text).to_owned())).collect();
-        let client = ["claude-code", "gemini-cli", "codex", "opencode"][next(&mut seed) % 4];
+        let client = ["claude-code", "gemini-cli", "codex", "opencode", "cursor", "vscode"][next(&mut seed) % 6];
         let mut done = Vec::new();
         for _ in 0..6 {
             let commands: [&[&str]; 6] = [
@@ -328,7 +402,7 @@ fn any_sequence_of_installations_and_changes_ends_with_the_bytes_of_the_owner() 
                 }
                 // The owner changes their files: a comment at the top, or at the end.
                 nth => {
-                    let name = OWNED[[0, 1, 2, 7, 9][next(&mut seed) % 5]].0;
+                    let name = OWNED[[0, 1, 2, 3, 4, 7, 8, 9, 10, 11][next(&mut seed) % 10]].0;
                     let comment = if name.ends_with("toml") { "#" } else { "//" };
                     let edit = |text: &str| {
                         if nth == 6 { format!("{comment} top\n{text}") } else { format!("{text}\n{comment} end\n") }

@@ -4,7 +4,7 @@
 
 use crate::context::Context;
 use crate::context::config::PolicyMode;
-use crate::context::policy::{self, BlockingRule, check_creation, documentation};
+use crate::context::policy::{self, Access, BlockingRule, check_creation, documentation};
 use crate::model::approval::Approval;
 use crate::model::call_context::{CallContext, ChangeDisplay};
 use crate::model::raw_path;
@@ -101,7 +101,7 @@ pub(crate) fn approve_plans(
 ///
 /// Errors: `path.*`, `access.denied`, `io.*`.
 pub(crate) fn approval_rule_for(context: &Context, path: &Path) -> Result<Option<String>> {
-    let place = context.store().resolve_path(path)?;
+    let place = context.resolve_path(path, Access::Write)?;
     let hit = match context.asking_rule(&place)? {
         None if context.store().metadata(&place)?.is_none() => creation(context, &place)?,
         hit => hit,
