@@ -59,7 +59,8 @@ def test_daft() -> None:
 def ray() -> Any:
     import ray
 
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    # A cluster that another program left is not used.
+    ray.init("local", num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
     ray.data.DataContext.get_current().enable_progress_bars = False
     yield ray
     ray.shutdown()

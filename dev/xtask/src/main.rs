@@ -70,9 +70,10 @@ Usage: cargo xtask COMMAND
                     a clean root, use it and remove it; --dev builds fast and large programs; --assemble builds none
   release VERSION   set the version of all packages, and date the unreleased changes of the changelog
   api [--bless]     compare the public items of the libraries with the lists in dev/xtask/api, or write the lists
-  python [--release]
+  python [--release] [adapters] [openhands] [engines] [trainers]
                     build the Python package in target/wheels, install it in a fresh virtual environment of every Python that is
-                    here, and run its tests and the checks of its types (PyPI)
+                    here, and run its tests and the checks of its types (PyPI); with names, the tests with those packages
+                    instead: `engines` starts Ray, Spark (Java), Polars, DuckDB and Daft with 100,000 rows each
   node [--release] [adapters]
                     build the packages emendate and @emendate/cli in target/npm, install their tarballs in an empty project, and
                     run their tests and the check of their types; with `adapters`, the tests with other packages, too (npm)

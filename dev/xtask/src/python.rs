@@ -56,6 +56,10 @@ pub(crate) fn python(arguments: &[String]) -> Result<String, String> {
         said.push(format!("There is no Python 3.{ENVIRONMENT_MINOR}, so the tests with other packages were skipped."));
         return Ok(said.join("\n"));
     };
+    if selected.contains(&"engines") {
+        output(Command::new("java").arg("-version"))
+            .map_err(|error| format!("Spark needs Java, such as Debian's openjdk-17-jre-headless: {error}"))?;
+    }
     for name in &selected {
         let venv = place.environment(name, python, &wheel)?;
         said.push(format!("{name}: {}", place.test(&venv, &format!("tests_{name}"))?));
