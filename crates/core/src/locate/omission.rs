@@ -64,11 +64,23 @@ pub(crate) fn new_placeholder<'a>(old: &str, new: &'a str) -> Option<&'a str> {
     if !may_omit(new) {
         return None;
     }
-    let known: HashSet<&str> = old.lines().map(str::trim).collect();
-    let found = placeholders(new);
+    let mut found = placeholders(new);
+    let count = found.len();
+    retain_new(old, &mut found);
     // A placeholder that both texts have may be reworded.
-    let first = found.iter().find(|(_, line)| !known.contains(line.trim()))?;
-    (found.len() > placeholders(old).len()).then_some(first.1)
+    let first = found.first()?;
+    (count > placeholders(old).len()).then_some(first.1)
+}
+
+/// Removes the placeholders that are lines of the old text. Only lines of it with a mark or word of a placeholder are
+/// compared, because nearly all lines of a large text have none.
+fn retain_new(old: &str, found: &mut Vec<(usize, &str)>) {
+    if found.is_empty() || !may_omit(old) {
+        return;
+    }
+    let mut hits = PlaceholderWords::of(old);
+    let known: HashSet<&str> = work::lines(old).filter(|line| hits.any_in(line)).map(str::trim).collect();
+    found.retain(|(_, line)| !known.contains(line.trim()));
 }
 
 /// Returns the first line of only dots that takes the place of lines of `old`.
@@ -139,21 +151,21 @@ impl<'t> PlaceholderWords<'t> {
 
 /// Returns the zero-based lines of `new` that are placeholders and not lines of `old`, in order.
 pub(crate) fn gaps(old: &str, new: &str) -> Vec<usize> {
-    let mut found: Vec<usize> =
-        if may_omit(new) { placeholders(new).iter().map(|it| it.0).collect() } else { Vec::new() };
-    let dots = work::lines(new).enumerate().filter(|(_, line)| is_elision(line) && !matches!(line.trim(), "..." | "…"));
-    found.extend(dots.map(|it| it.0));
-    found.extend(lost_lines::dots(old, new).iter().map(|it| it.0));
-    found.sort_unstable();
-    found.dedup();
-    if found.is_empty() {
-        return found;
+    if !may_omit(new) {
+        return Vec::new();
     }
-    let known: HashSet<&str> = old.lines().map(str::trim).collect();
-    let lines: Vec<&str> = new.lines().collect();
-    found.retain(|&at| !known.contains(lines[at].trim()));
-    found
+    let mut found = placeholders(new);
+    let dots = work::lines(new).enumerate().filter(|(_, line)| is_elision(line) && !matches!(line.trim(), "..." | "…"));
+    found.extend(dots);
+    found.extend(lost_lines::dots(old, new));
+    found.sort_unstable_by_key(|(at, _)| *at);
+    found.dedup_by_key(|(at, _)| *at);
+    retain_new(old, &mut found);
+    found.iter().map(|(at, _)| *at).collect()
 }
+
+/// Steps of work for each byte of a line whose words are examined.
+const EXAMINED_BYTE_STEPS: usize = 4;
 
 /// Returns the placeholders of a text with their zero-based lines. Those inside a fence are examples and do not count.
 /// Unclosed fences, and tildes that underline a title, are not fences.
@@ -163,14 +175,19 @@ fn placeholders(text: &str) -> Vec<(usize, &str)> {
     let mut hits = PlaceholderWords::of(text);
     let mut above = "";
     for (at, line) in work::lines(text).enumerate() {
-        let may_be = hits.any_in(line);
+        let may_be = hits.any_in(line) && !is_only_dots(line.trim());
+        if may_be && work::spend_or_end(EXAMINED_BYTE_STEPS * line.len()) {
+            break;
+        }
         let trimmed = line.trim();
         let sign = fence_sign(trimmed).filter(|_| fence.is_some() || !underlines(trimmed, above));
         above = trimmed;
         match (fence, sign) {
             // The text after an opening fence is the name of a language; if it is a phrase instead, the line is a
             // placeholder.
-            (None, Some(_)) if phrase::is_placeholder(trimmed.trim_matches(['`', '~'])) => out.push((at, line)),
+            (None, Some(_)) if may_be && phrase::is_placeholder(trimmed.trim_matches(['`', '~'])) => {
+                out.push((at, line));
+            }
             (None, Some(sign)) => fence = Some(sign),
             (Some(open), Some(sign)) if open == sign && trimmed.trim_matches(['`', '~']).is_empty() => {
                 fence = None;
@@ -223,13 +240,10 @@ pub fn check_whole_text(old: &str, new: &str, meant: bool) -> OmissionVerdict {
     {
         return OmissionVerdict::Refuse(error);
     }
-    let (before, after) = (old.lines().count(), new.lines().count());
+    let [before, after] = [old, new].map(count_lines);
     let omits = may_omit(new);
     let mut fresh = if omits { placeholders(new) } else { Vec::new() };
-    if !fresh.is_empty() {
-        let known: HashSet<&str> = old.lines().map(str::trim).collect();
-        fresh.retain(|(_, line)| !known.contains(line.trim()));
-    }
+    retain_new(old, &mut fresh);
     if omits && before > 0 {
         fresh.extend(lost_lines::dots(old, new));
         fresh.sort_unstable_by_key(|(at, _)| *at);
@@ -273,6 +287,10 @@ pub fn check_whole_text(old: &str, new: &str, meant: bool) -> OmissionVerdict {
     }
 }
 
+fn count_lines(text: &str) -> usize {
+    memchr::memchr_iter(b'\n', text.as_bytes()).count() + usize::from(!text.is_empty() && !text.ends_with('\n'))
+}
+
 /// Creates the error for a whole text with placeholders, given with their zero-based lines.
 fn refusal(found: &[(usize, &str)], before: usize, after: usize) -> Error {
     let shown = found.iter().take(SHOWN_PLACEHOLDERS_MAX);
@@ -303,11 +321,18 @@ pub(crate) fn is_elision(line: &str) -> bool {
         return false;
     }
     let line = line.trim_matches([' ', '\t']);
+    if is_only_dots(line) {
+        return true;
+    }
     let line = ELISION_LEADS.iter().find_map(|lead| line.strip_prefix(lead)).unwrap_or(line);
     let line = ELISION_TAILS.iter().find_map(|tail| line.strip_suffix(tail)).unwrap_or(line);
     let line = line.trim_matches([' ', '\t']);
     let emphasized = ["**", "__"].iter().find_map(|sign| line.strip_prefix(sign)?.strip_suffix(sign));
-    matches!(emphasized.unwrap_or(line), "..." | "…")
+    is_only_dots(emphasized.unwrap_or(line))
+}
+
+fn is_only_dots(text: &str) -> bool {
+    matches!(text, "..." | "…")
 }
 
 #[cfg(test)]

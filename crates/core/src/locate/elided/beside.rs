@@ -9,10 +9,12 @@ use crate::work;
 use core::ops::Range;
 use std::collections::HashSet;
 
-/// Blank lines between a place and its neighbour in the file.
+/// Blank lines between a placeholder and the lines below it.
 const BLANK_LINES_MAX: usize = 1_000;
 /// Steps of work for the lines of the file that are examined at one end of a fragment.
 const FRAGMENT_STEPS: usize = 100;
+/// Number of lines of the file in a gap that are compared with the new lines next to it.
+const KEPT_LINES: usize = 4;
 /// Lines of the file that new lines next to a placeholder may replace.
 const REPLACED_LINES_MAX: usize = 20;
 /// Lines without a word at the beginning of a fragment.
@@ -20,8 +22,8 @@ const CLOSING_LINES_MAX: usize = 20;
 
 /// The line of the file at which a fragment with new lines at one end begins or ends. They go beside the first line behind
 /// them, or the last one in front of them, which must be in one place only. Lines of the file in the gap that set the
-/// same names as all of them are replaced. `None` where the file has one of the new lines elsewhere, or where its own
-/// line in the gap looks like one of them and may be what they replace.
+/// same names as all of them are replaced. `None` where the file has one of the new lines elsewhere, or where one of its
+/// lines in the gap looks like one of them and may be what they replace.
 pub(super) fn beside_new(texts: &TextPair<'_>, lines: &Range<usize>, at_start: bool) -> Option<usize> {
     // Once the call has to end, the other fragments are not examined.
     if work::spend_or_end(FRAGMENT_STEPS) {
@@ -31,27 +33,46 @@ pub(super) fn beside_new(texts: &TextPair<'_>, lines: &Range<usize>, at_start: b
     let place = texts.only_place(anchor, lines, at_start).or_else(|| changed_header(texts, anchor))?;
     let fresh = if at_start { lines.start..anchor } else { anchor + 1..lines.end };
     let fresh: Vec<&str> = texts.new[fresh].iter().copied().filter(|line| is_filled(line)).collect();
-    let neighbour = if at_start {
-        texts.old[..place].iter().rev().take(BLANK_LINES_MAX).find(|line| is_filled(line))
-    } else {
-        texts.old[place + 1..].iter().take(BLANK_LINES_MAX).find(|line| is_filled(line))
-    };
     if let Some(replaced) = set_again(texts, lines, &fresh, place, at_start) {
         return Some(replaced);
     }
-    let neighbour = neighbour.copied().filter(|line| !texts.shows(line));
+    let kept = kept_lines(texts, place, at_start);
+    let (nearest, further) = (kept.first(), kept.get(1..).unwrap_or_default());
     let is_entry = at_start && is_entry(texts, lines.start, anchor, place, &fresh);
     let may_be = |old: &str, line: &str| {
         if is_entry { shares_words(old, line) || lacks_comma(texts, place, old, line) } else { are_alike(old, line) }
     };
-    let is_there = |line: &str| !is_signs(line) && texts.has_bare(line);
-    let is_doubtful = |line: &&str| is_there(line) || neighbour.is_some_and(|old| may_be(old, line));
+    let is_there = |line: &str| !is_signs(line) && texts.old.has_bare(line);
+    let is_doubtful = |line: &&str| {
+        is_there(line)
+            || nearest.is_some_and(|old| may_be(old, line))
+            || !is_entry && further.iter().any(|old| is_rewritten(old, line))
+    };
     (!fresh.iter().any(is_doubtful)).then_some(place)
+}
+
+/// The lines of the file in the gap next to a place, the nearest first. The gap ends at a line that the text shows.
+fn kept_lines<'a>(texts: &TextPair<'a>, place: usize, above: bool) -> Vec<&'a str> {
+    let (rows, count) = (texts.old, texts.old.len());
+    let is_kept = |line: &&str| !texts.shows(line);
+    if above {
+        let lines = rows.filled_in(&(0..place)).iter().rev();
+        lines.take(KEPT_LINES).map(|&at| rows[at]).take_while(is_kept).collect()
+    } else {
+        let lines = rows.filled_in(&(place + 1..count)).iter();
+        lines.take(KEPT_LINES).map(|&at| rows[at]).take_while(is_kept).collect()
+    }
+}
+
+/// True if a line has two thirds of the words of another one with the same indentation, or if that is too much work.
+fn is_rewritten(old: &str, new: &str) -> bool {
+    let is_most = |words: WordOverlap| words.common > 0 && 3 * words.common >= 2 * words.old.max(words.new);
+    indent(old) == indent(new) && WordOverlap::of(old, new).is_none_or(is_most)
 }
 
 /// The line of the file at which a fragment begins with lines that close something, and then with definitions that the file
 /// does not have: they are added in front of what follows them, with the same lines above.
-pub(super) fn behind_closed(texts: &TextPair<'_>, fragment: &Fragment) -> Option<usize> {
+pub(super) fn after_closing_lines(texts: &TextPair<'_>, fragment: &Fragment) -> Option<usize> {
     let Range { start, end } = fragment.lines;
     if work::spend_or_end(FRAGMENT_STEPS) {
         return None;
@@ -62,11 +83,11 @@ pub(super) fn behind_closed(texts: &TextPair<'_>, fragment: &Fragment) -> Option
         return None;
     }
     let rest = Fragment { lines: start + closing..end, gaps: fragment.gaps };
-    let place = fresh::anchor_behind(texts, &rest)?;
-    let above = texts.old[..place].iter().enumerate().rev().take(BLANK_LINES_MAX).filter(|(_, line)| is_filled(line));
-    let above: Vec<(usize, &&str)> = above.take(closed.len()).collect();
-    let is_same = above.len() == closed.len() && above.iter().rev().zip(&closed).all(|((_, old), new)| same(old, new));
-    above.last().map(|(at, _)| *at).filter(|_| is_same)
+    let place = fresh::next_known_line(texts, &rest)?;
+    let above = texts.old.filled_in(&(0..place));
+    let above = &above[above.len().checked_sub(closed.len())?..];
+    let is_same = above.iter().zip(&closed).all(|(&at, new)| same(texts.old[at], new));
+    above.first().copied().filter(|_| is_same)
 }
 
 /// The outermost line of the file next to a place, if as many lines there as are new set the names that these set.
@@ -90,17 +111,15 @@ fn set_again(
     if set.by_ref().filter_map(|line| name_set(line)).filter(|name| names.contains(name)).count() != count {
         return None;
     }
-    let is_text = |at: &usize| is_filled(texts.old[*at]);
-    let old: Vec<usize> = if at_start {
-        let mut above: Vec<usize> = (0..place).rev().take(BLANK_LINES_MAX).filter(is_text).take(count).collect();
-        above.reverse();
-        above
+    let old = if at_start {
+        let above = texts.old.filled_in(&(0..place));
+        above.get(above.len().checked_sub(count)?..)?
     } else {
-        (place + 1..texts.old.len()).take(BLANK_LINES_MAX).filter(is_text).take(count).collect()
+        texts.old.filled_in(&(place + 1..texts.old.len())).get(..count)?
     };
     let outermost = if at_start { *old.first()? } else { *old.last()? };
     let lines = old.iter().map(|&at| &texts.old[at]);
-    (old.len() == count && lines.zip(fresh).all(is_same)).then_some(outermost)
+    lines.zip(fresh).all(is_same).then_some(outermost)
 }
 
 /// True when a line sets the name that another one sets, each with a value that ends on the line.
@@ -339,5 +358,26 @@ mod tests {
         let fresh = "    fn fresh() {\n        new_thing();\n    }\n\n";
         let new = format!("// ...\n    }}\n\n{fresh}    fn c() {{\n        // ... existing code ...\n    }}\n}}\n");
         assert_eq!(edit(file, &new, &[]), file.replace("    fn c", &format!("{fresh}    fn c")));
+    }
+
+    #[test]
+    fn line_that_may_replace_one_further_away_is_refused() {
+        let file = "fn gate() {\n    let number = raw();\n    let repeated = find(|trial| trial.unsynced.contains(&number));\n    \
+                    assert!(!repeated);\n    push(number);\n}\n";
+        let new = "fn gate() {\n    // ... existing code ...\n    mark(|trial| trial.repeated |= \
+                   trial.unsynced.contains(&number));\n    push(number);\n}\n";
+        refuse(file, new, &[]);
+        let added = "    log_the_result();\n";
+        let new = format!("fn gate() {{\n    // ... existing code ...\n{added}    push(number);\n}}\n");
+        assert_eq!(edit(file, &new, &[]), file.replace("    push", &format!("{added}    push")));
+    }
+
+    #[test]
+    fn line_that_was_moved_out_of_a_gap_is_refused() {
+        let file =
+            "mod first;\n\nuse crate::global_settings;\nuse crate::arguments;\nuse crate::output_text;\n\nrun();\n";
+        let new = "// ... existing code ...\n\nuse crate::arguments;\nuse crate::global_settings;\nuse \
+                   crate::output_text;\n// ... existing code ...\n";
+        assert!(refuse(file, new, &[]).contains("twice"));
     }
 }

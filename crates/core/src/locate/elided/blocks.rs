@@ -16,8 +16,8 @@ pub(super) fn extents(texts: &TextPair<'_>, fragments: &[Range<usize>]) -> Vec<E
                 at += 1;
                 continue;
             };
-            if let &[start] = texts.places_of(texts.new[at])
-                && let Some(old) = block(&texts.old, start)
+            if let &[start] = texts.old.places_of(texts.new[at])
+                && let Some(old) = block(texts.old, start)
                 && same(texts.old[old.end - 1], texts.new[new.end - 1])
             {
                 out.push(Extent { old, new: new.clone() });
@@ -41,7 +41,7 @@ pub(super) fn whole(texts: &TextPair<'_>) -> Option<Extent> {
     }
     // Lines of a string in triple quotes may be indented less.
     let mut in_text = false;
-    let &[start] = texts.places_of(first) else { return None };
+    let &[start] = texts.old.places_of(first) else { return None };
     let mut end = start + 1;
     for (at, line) in texts.old.iter().enumerate().skip(start + 1).filter(|(_, line)| filled(line)) {
         let plain = line.replace("\"\"\"", "").replace("'''", "");

@@ -27,7 +27,7 @@ struct FreshDefinition {
 }
 
 /// Returns the line of the file before which the definitions at the beginning of a fragment are added.
-pub(super) fn anchor_behind(texts: &TextPair<'_>, fragment: &Fragment) -> Option<usize> {
+pub(super) fn next_known_line(texts: &TextPair<'_>, fragment: &Fragment) -> Option<usize> {
     fragment.gaps[0]?;
     let end = fragment.lines.end;
     let (mut at, mut fresh) = (fragment.lines.start, Vec::new());
@@ -48,17 +48,17 @@ pub(super) fn anchor_behind(texts: &TextPair<'_>, fragment: &Fragment) -> Option
     }
     let is_last = (anchor + 1..end).all(|at| !is_filled(texts.new[at]));
     let place = if is_last && fragment.gaps[1].is_none() && !texts.part {
-        texts.old.iter().rposition(|line| is_filled(line)).filter(|&at| same(texts.old[at], texts.new[anchor]))
+        texts.old.filled_above(texts.old.len()).filter(|&at| same(texts.old[at], texts.new[anchor]))
     } else {
         texts.only_place(anchor, &fragment.lines, true)
     }?;
-    let above = (0..place).rev().take(LINES_MAX).find(|&at| is_filled(texts.old[at]));
-    let neighbour = above.map(|at| definition_ending_at(&texts.old, at, indent(texts.new[fresh[0].header])));
+    let above = texts.old.filled_above(place);
+    let neighbour = above.map(|at| definition_ending_at(texts.old, at, indent(texts.new[fresh[0].header])));
     are_added(texts, &fresh, neighbour).then_some(place)
 }
 
 /// Returns the last line of the file after which the definitions at the end of a fragment are added.
-pub(super) fn anchor_above(texts: &TextPair<'_>, fragment: &Fragment) -> Option<usize> {
+pub(super) fn last_known_line(texts: &TextPair<'_>, fragment: &Fragment) -> Option<usize> {
     let depth = fragment.gaps[1]?;
     let start = fragment.lines.start;
     let (mut end, mut fresh) = (fragment.lines.end, Vec::new());
@@ -78,8 +78,8 @@ pub(super) fn anchor_above(texts: &TextPair<'_>, fragment: &Fragment) -> Option<
             return None;
         }
     };
-    let below = (place + 1..texts.old.len()).take(LINES_MAX).find(|&at| is_filled(texts.old[at]));
-    let neighbour = below.map(|at| definition_at(&texts.old, at).map_or(at..at + 1, |it| it.lines));
+    let below = texts.old.filled_below(place);
+    let neighbour = below.map(|at| definition_at(texts.old, at).map_or(at..at + 1, |it| it.lines));
     (!fresh.is_empty() && are_added(texts, &fresh, neighbour)).then_some(place)
 }
 
@@ -90,7 +90,7 @@ pub(super) fn changed_head(texts: &TextPair<'_>, fragment: &Fragment) -> Option<
         return None;
     }
     let new: Vec<&str> = texts.new[fragment.lines.clone()].iter().copied().filter(|line| is_filled(line)).collect();
-    let mut old = texts.old.iter().enumerate().filter(|(_, line)| is_filled(line));
+    let mut old = texts.old.filled_in(&(0..texts.old.len())).iter().map(|&at| (at, texts.old[at]));
     let mut last = None;
     for line in new.iter().take(HEAD_LINES_MAX + 1) {
         let (at, old) = old.next()?;
@@ -122,7 +122,7 @@ fn are_added(texts: &TextPair<'_>, fresh: &[FreshDefinition], neighbour: Option<
     }
     let is_new = |it: &FreshDefinition| {
         let header = texts.new[it.header];
-        !texts.has_bare(header) && name(header).is_some_and(|name| !texts.has_name(name, depth))
+        !texts.old.has_bare(header) && name(header).is_some_and(|name| !texts.has_name(name, depth))
     };
     if !fresh.iter().all(is_new) {
         return false;
@@ -132,7 +132,7 @@ fn are_added(texts: &TextPair<'_>, fresh: &[FreshDefinition], neighbour: Option<
         fresh.iter().flat_map(|it| &texts.new[it.lines.clone()]).map(|line| line.trim()).filter(tells).collect();
     // Lines that occur several times in the file are insignificant; one that occurs once belongs to the neighbour.
     let lines = &texts.old[neighbour.unwrap_or_default()];
-    let is_once = |line: &&&str| texts.places_of(line).len() == 1;
+    let is_once = |line: &&&str| texts.old.places_of(line).len() == 1;
     if lines.iter().filter(is_once).map(|line| line.trim()).filter(tells).any(|line| shown.contains(line)) {
         return false;
     }
@@ -150,7 +150,7 @@ fn known_end(texts: &TextPair<'_>, header: usize, fragment: &Fragment) -> Option
         return Some(symbol.old.end - 1);
     }
     let start = texts.only_place(header, &fragment.lines, true)?;
-    definition_at(&texts.old, start).filter(|it| it.header == start).map(|it| it.lines.end - 1)
+    definition_at(texts.old, start).filter(|it| it.header == start).map(|it| it.lines.end - 1)
 }
 
 /// Returns the definition that begins on a line, which may be one of the comments and attributes above it.

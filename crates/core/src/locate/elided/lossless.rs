@@ -46,22 +46,22 @@ pub(super) fn only(texts: &TextPair<'_>, fragment: &Fragment, places: &[Placemen
         return None;
     }
     let kept = matched.iter().flatten().filter(|&&at| !texts.old[at].trim().is_empty()).count();
-    let keeps_all = proofs.len() >= PROOF_LINES && kept == texts.count_filled(&only.old);
+    let keeps_all = proofs.len() >= PROOF_LINES && kept == texts.old.filled_in(&only.old).len();
     if work::spend_or_end(places.len() * (1 + proofs.len())) {
         return None;
     }
     // Lines that are added at one place may replace as many at another, and a few more lines may be deleted.
-    let most = texts.count_filled(&only.old) + 2 * added + UNSEEN_LINES_MIN;
+    let most = texts.old.filled_in(&only.old).len() + 2 * added + UNSEEN_LINES_MIN;
     let is_ruled_out = |it: &Placement| {
-        texts.count_filled(&it.old) >= most || keeps_all && !proofs.iter().any(|at| it.old.contains(at))
+        texts.old.filled_in(&it.old).len() >= most || keeps_all && !proofs.iter().any(|at| it.old.contains(at))
     };
     places.iter().filter(|it| *it != only).all(is_ruled_out).then(|| only.clone())
 }
 
 /// True for a line with many letters and digits that occurs once in the file.
-fn is_proving(texts: &TextPair<'_>, line: usize) -> bool {
+pub(super) fn is_proving(texts: &TextPair<'_>, line: usize) -> bool {
     texts.new.get(line).is_some_and(|text| {
-        texts.places_of(text).len() == 1 && count_alnum(text, PROVING_ALNUM_MIN) >= PROVING_ALNUM_MIN
+        texts.old.places_of(text).len() == 1 && count_alnum(text, PROVING_ALNUM_MIN) >= PROVING_ALNUM_MIN
     })
 }
 
@@ -77,7 +77,7 @@ fn additions(texts: &TextPair<'_>, fragment: &Fragment, it: &Placement) -> Optio
     let is_filled = |line: &&str| !line.trim().is_empty();
     let mut fresh =
         fragment.lines.clone().zip(&matched).filter(|(_, at)| at.is_none()).map(|(line, _)| texts.new[line]);
-    let is_moved = |line: &str| supports(line) && texts.has_bare(line);
+    let is_moved = |line: &str| supports(line) && texts.old.has_bare(line);
     let mut is_new = fresh.clone().any(|line| is_filled(&line));
     if fresh.any(is_moved) || !matched.iter().flatten().any(|&at| supports(texts.old[at])) {
         return None;

@@ -7,6 +7,7 @@
 
 mod beside;
 mod blocks;
+mod file_lines;
 mod fresh;
 mod lossless;
 mod place;
@@ -22,6 +23,7 @@ use crate::note::{Note, Notes};
 use crate::text::diff;
 use crate::work;
 use core::ops::Range;
+use file_lines::FileLines;
 use place::Placement;
 use text_pair::TextPair;
 
@@ -109,14 +111,15 @@ fn unchanged(gaps: usize) -> Error {
 /// Errors: the reason, as sentences, why a placeholder could also mean other lines.
 pub fn expand(old: &str, new: &str, extents: &[Extent]) -> Result<Expansion, String> {
     let gaps = omission::gaps(old, new);
-    let sent = &*tabs::in_indentation_of(old, new, &gaps);
+    let file = &FileLines::of(old);
+    let sent = &*tabs::in_indentation_of(file, new, &gaps);
     let is_converted = sent != new;
-    match place(TextPair::new(old, sent), extents, &gaps) {
+    match place(TextPair::new(file, sent), extents, &gaps) {
         Ok(placed) => Ok(Expansion { reindented: is_converted, ..placed }),
         Err(why) => {
-            let variants = reindent::variants(old, sent, &gaps);
+            let variants = reindent::variants(file, sent, &gaps);
             let mut placed = variants.iter().filter_map(|text| {
-                let mut texts = TextPair::new(old, text);
+                let mut texts = TextPair::new(file, text);
                 texts.reindented = true;
                 place(texts, extents, &gaps).ok()
             });
@@ -127,6 +130,13 @@ pub fn expand(old: &str, new: &str, extents: &[Extent]) -> Result<Expansion, Str
     }
 }
 
+/// Ends the placement when the call has to end: tables of the lines are incomplete then.
+///
+/// Errors: always the same reason, because the call fails for another one.
+fn check_work() -> Result<(), String> {
+    if work::spend_or_end(1) { Err("The work had to end.".to_owned()) } else { Ok(()) }
+}
+
 /// Returns a replacement in the indentation of the file, in every way that its lines allow; none if it already has that
 /// indentation.
 pub(crate) fn reindented(file: &str, old: &str, new: &str) -> Vec<(String, String)> {
@@ -134,6 +144,7 @@ pub(crate) fn reindented(file: &str, old: &str, new: &str) -> Vec<(String, Strin
     let line_end = if old.ends_with('\n') { "" } else { "\n" };
     let both = format!("{old}{line_end}{new}");
     let gaps = omission::gaps(file, &both);
+    let file = &FileLines::of(file);
     let sent = &*tabs::in_indentation_of(file, &both, &gaps);
     let converted = (sent != both).then(|| sent.to_owned());
     let split = |text: String| {
@@ -147,7 +158,9 @@ pub(crate) fn reindented(file: &str, old: &str, new: &str) -> Vec<(String, Strin
 
 /// Returns the edit for a text in the file's indentation with placeholders on the zero-based lines `gaps`.
 fn place(mut texts: TextPair<'_>, extents: &[Extent], gaps: &[usize]) -> Result<Expansion, String> {
+    check_work()?;
     let mut fragments = fragments(&texts, gaps);
+    check_work()?;
     texts.set_extents(extents_in(&texts, extents, &fragments, gaps)?);
     let (Some(first), Some(last)) = (fragments.first(), fragments.last()) else {
         return Err("The text consists only of placeholders.".to_owned());
@@ -159,11 +172,9 @@ fn place(mut texts: TextPair<'_>, extents: &[Extent], gaps: &[usize]) -> Result<
         }
     }
     let placements = place::placements(&texts, &fragments)?;
-    let ops: Vec<Op> = fragments
-        .iter()
-        .zip(placements)
-        .filter_map(|(fragment, placement)| Some(op(&texts, fragment, &placement?)))
-        .collect();
+    let placed = fragments.iter().zip(placements).filter_map(|(fragment, placement)| Some((fragment, placement?)));
+    let ops = placed.map(|(fragment, placement)| check_work().map(|()| op(&texts, fragment, &placement)));
+    let ops: Vec<Op> = ops.collect::<Result<_, _>>()?;
     Ok(Expansion { ops, gaps: gaps.len(), reindented: false })
 }
 
@@ -183,7 +194,7 @@ fn extents_in(
         out = blocks::extents(texts, &lines);
     }
     let first = |lines: &[&str], at: usize| lines.get(at).map_or(0, |line| indent(line));
-    let differs = |it: &Extent| first(&texts.old, it.old.start) != first(&texts.new, it.new.start);
+    let differs = |it: &Extent| first(texts.old, it.old.start) != first(&texts.new, it.new.start);
     let is_open = fragments.first().is_some_and(|it| it.gaps[0].is_none())
         && fragments.last().is_some_and(|it| it.gaps[1].is_none());
     if let Some(whole) = blocks::whole(texts).filter(|_| is_open && fragments.len() > 1) {
@@ -212,7 +223,7 @@ fn hides_end(texts: &TextPair<'_>, symbol: &Extent, gaps: &[usize]) -> bool {
     let is_flat = |lines: &[&str], range: &Range<usize>| {
         range.len() > 1 && lines.get(range.start).map_or(0, |line| indent(line)) == last(lines, range)
     };
-    if is_flat(&texts.old, &symbol.old) && symbol.new.len() > 1 && !is_flat(&texts.new, &symbol.new) {
+    if is_flat(texts.old, &symbol.old) && symbol.new.len() > 1 && !is_flat(&texts.new, &symbol.new) {
         return true;
     }
     work::spend_or_end(inside.len()) || inside.iter().any(|&gap| indent(texts.new[gap]) <= depth)
@@ -222,8 +233,7 @@ fn hides_end(texts: &TextPair<'_>, symbol: &Extent, gaps: &[usize]) -> bool {
 fn is_part(texts: &TextPair<'_>, first: &Fragment, last: &Fragment) -> bool {
     let open = first.gaps[0].is_none() && last.gaps[1].is_none();
     let [begin, end] = [texts.trimmed(&first.lines).start, texts.trimmed(&last.lines).end - 1];
-    let begins_file =
-        texts.old.iter().find(|line| !line.trim().is_empty()).is_some_and(|line| same(line, texts.new[begin]));
+    let begins_file = texts.old.filled().next().is_some_and(|line| same(line, texts.new[begin]));
     let starts = texts.beginning_at(begin).next().is_some();
     let ends = texts.ending_before(end + 1).next().is_some();
     open && starts && ends && !begins_file
@@ -241,21 +251,24 @@ fn fragments(texts: &TextPair<'_>, gaps: &[usize]) -> Vec<Fragment> {
     let mut out = Vec::new();
     let edges = gaps.iter().map(|&at| (at, Some(indent(texts.new[at])))).chain([(texts.new.len(), None)]);
     let (mut from, mut before) = (0, None);
-    for (at, behind) in edges {
+    for (at, after) in edges {
         let mut lines = from..at;
+        if work::spend_or_end(1 + lines.len()) {
+            break;
+        }
         let filled = texts.trimmed(&lines);
         if before.is_some() || filled.is_empty() {
             lines.start = filled.start;
         }
-        if behind.is_some() || filled.is_empty() {
+        if after.is_some() || filled.is_empty() {
             lines.end = filled.end;
         }
         if lines.is_empty() {
             // Two consecutive placeholders are one gap.
-            before = if before.is_none() { behind } else { before };
+            before = if before.is_none() { after } else { before };
         } else {
-            out.push(Fragment { lines, gaps: [before, behind] });
-            before = behind;
+            out.push(Fragment { lines, gaps: [before, after] });
+            before = after;
         }
         from = at + 1;
     }
@@ -268,11 +281,11 @@ fn op(texts: &TextPair<'_>, fragment: &Fragment, placement: &Placement) -> Op {
     let matched = place::matched_lines(texts, &fragment.lines, &placement.old);
     let is_blank = |lines: &[&str], at: usize| lines.get(at).is_none_or(|line| line.trim().is_empty());
     // The text shows a blank line between a placeholder and a new line.
-    let parts = |shown: usize, beside: usize| is_blank(&texts.new, shown) && !is_blank(&texts.old, beside);
+    let parts = |shown: usize, beside: usize| is_blank(&texts.new, shown) && !is_blank(texts.old, beside);
     let is_fresh = |at: Option<&Option<usize>>| matches!(at, Some(None));
-    let (before, behind) = (fragment.lines.start.wrapping_sub(1), placement.old.start.wrapping_sub(1));
+    let (before, above) = (fragment.lines.start.wrapping_sub(1), placement.old.start.wrapping_sub(1));
     let mut text = String::new();
-    if fragment.gaps[0].is_some() && is_fresh(matched.first()) && parts(before, behind) {
+    if fragment.gaps[0].is_some() && is_fresh(matched.first()) && parts(before, above) {
         text.push('\n');
     }
     for (line, kept) in fragment.lines.clone().zip(&matched) {
@@ -282,10 +295,10 @@ fn op(texts: &TextPair<'_>, fragment: &Fragment, placement: &Placement) -> Op {
     if fragment.gaps[1].is_some() && is_fresh(matched.last()) && parts(fragment.lines.end, placement.old.end) {
         text.push('\n');
     }
-    if texts.is_open() && placement.old.end == texts.old.len() {
+    if texts.old.is_open() && placement.old.end == texts.old.len() {
         text.pop();
     }
-    Op { at: Locator::Exactly(texts.span_of(&placement.old)), text }
+    Op { at: Locator::Exactly(texts.old.span_of(&placement.old)), text }
 }
 
 /// Returns the pairs of equal lines of two lists, in order.

@@ -8,6 +8,12 @@ use core::ops::Range;
 const COMPARED_PLACES_MAX: usize = 10_000;
 /// Maximum number of places of all fragments together.
 const ALL_PLACES_MAX: usize = 1_000_000;
+/// Number of lines beside a place among which a line that was moved is looked for.
+const BESIDE_LINES: usize = 4;
+/// Steps of work to look up a line.
+const LOOKUP_STEPS: usize = 8;
+/// Steps of work for each fragment.
+const FRAGMENT_STEPS: usize = 100;
 /// Number of unchanged lines next to a gap that prove a place even if lines would be lost.
 const PROOF_LINES: usize = 2;
 
@@ -50,7 +56,7 @@ fn keeps_all(texts: &TextPair<'_>, fragment: &Fragment, it: Option<&Placement>) 
     it.is_none_or(|it| {
         let kept = matched_lines(texts, &fragment.lines, &it.old);
         let filled = kept.iter().flatten().filter(|&&at| !texts.old[at].trim().is_empty());
-        filled.count() == texts.count_filled(&it.old)
+        filled.count() == texts.old.filled_in(&it.old).len()
     })
 }
 
@@ -86,12 +92,28 @@ fn settle_all(
 
 /// Describes the fragment that has no place in the file.
 fn no_place(fragments: &[Fragment], nth: usize) -> String {
-    let Range { start, end } = fragments[nth].lines;
+    let lines = &fragments[nth].lines;
     format!(
-        "Lines {}-{end} of the text have no place in the file: the lines beside a placeholder must be unchanged lines of \
-         it, in its order.",
-        start + 1
+        "{} of the text {} no place in the file: the lines beside a placeholder must be unchanged lines of it, in its \
+         order.",
+        shown_lines(lines),
+        if lines.len() == 1 { "has" } else { "have" }
     )
+}
+
+/// Names zero-based lines for a message.
+fn shown_lines(lines: &Range<usize>) -> String {
+    let Range { start, end } = lines;
+    if lines.len() == 1 { format!("Line {end}") } else { format!("Lines {}-{end}", start + 1) }
+}
+
+/// Returns the end of a verb whose subject is [`shown_lines`].
+fn verb_end(lines: &Range<usize>) -> &'static str {
+    if lines.len() == 1 { "s" } else { "" }
+}
+
+fn occurs_too_often(lines: &Range<usize>) -> String {
+    format!("{} of the text occur{} too often in the file.", shown_lines(lines), verb_end(lines))
 }
 
 /// Returns the only place if all of them have the same effect.
@@ -114,9 +136,10 @@ fn settle(texts: &TextPair<'_>, fragment: &Fragment, mut places: Vec<Placement>)
             places.iter().take(5).map(|it| format!("{}-{}", it.old.start + 1, it.old.end)).collect();
         shown.dedup();
         return Err(format!(
-            "Lines {}-{end} of the text fit in several places of the file (lines {}). Show more unchanged lines beside \
-             the placeholders around them.",
-            start + 1,
+            "{} of the text fit{} in several places of the file (lines {}). Show more unchanged lines beside the \
+             placeholders around them.",
+            shown_lines(&fragment.lines),
+            verb_end(&fragment.lines),
             shown.join(", ")
         ));
     }
@@ -135,8 +158,16 @@ fn is_unchanged(texts: &TextPair<'_>, fragment: &Fragment, it: &Placement) -> bo
 
 /// Refuses a place where more lines would be lost than are new, unless both ends are certain.
 fn prove(texts: &TextPair<'_>, fragment: &Fragment, place: &Placement) -> Result<(), String> {
+    if let Some((line, at)) = line_kept_twice(texts, fragment, place) {
+        return Err(format!(
+            "Line {} of the text is line {} of the file, which the placeholder beside it keeps, so the file would have it \
+             twice. Show the lines there as well.",
+            line + 1,
+            at + 1
+        ));
+    }
     let (old, new) = (&texts.old[place.old.clone()], &texts.new[fragment.lines.clone()]);
-    if count_filled(old) <= count_filled(new) {
+    if texts.old.filled_in(&place.old).len() <= count_filled(new) {
         return Ok(());
     }
     let front = count_equal(&mut old.iter().zip(new));
@@ -147,13 +178,28 @@ fn prove(texts: &TextPair<'_>, fragment: &Fragment, place: &Placement) -> Result
         return Ok(());
     }
     Err(format!(
-        "Lines {}-{} of the text would replace lines {}-{} of the file, and some of those would be gone. Show two unchanged \
-         lines beside each placeholder to remove lines.",
-        fragment.lines.start + 1,
-        fragment.lines.end,
+        "{} of the text would replace lines {}-{} of the file, and some of those would be gone. Show two unchanged lines \
+         beside each placeholder to remove lines.",
+        shown_lines(&fragment.lines),
         place.old.start + 1,
         place.old.end
     ))
+}
+
+/// Returns a line of a fragment, and the only line of the file like it, if that is in the gap right beside the place: the
+/// line was moved, and the lines around its old place are missing.
+fn line_kept_twice(texts: &TextPair<'_>, fragment: &Fragment, place: &Placement) -> Option<(usize, usize)> {
+    let Range { start, end } = place.old;
+    let is_beside = |at: usize| {
+        let [above, below] = [fragment.gaps[0].is_some() && at < start, fragment.gaps[1].is_some() && at >= end];
+        above && texts.old.filled_in(&(at..start)).len() <= BESIDE_LINES
+            || below && texts.old.filled_in(&(end..at + 1)).len() <= BESIDE_LINES
+    };
+    let mut lines = fragment.lines.clone().take_while(|_| !work::spend_or_end(LOOKUP_STEPS));
+    lines.find_map(|line| match texts.old.places_of(texts.new[line]) {
+        &[at] if lossless::is_proving(texts, line) && is_beside(at) => Some((line, at)),
+        _ => None,
+    })
 }
 
 /// Counts the lines at the beginning that are equal, ignoring blank ones.
@@ -168,15 +214,20 @@ fn count_filled(lines: &[&str]) -> usize {
 
 /// Returns all places that the ends of a fragment allow, at most `room`.
 fn candidates(texts: &TextPair<'_>, fragment: &Fragment, room: &mut usize) -> Result<Vec<Placement>, String> {
-    let starts = starts(texts, fragment);
-    let ends = ends(texts, fragment)?;
     let only = fragment.lines.len() == 1 && fragment.gaps.iter().all(Option::is_some);
+    if work::spend_or_end(FRAGMENT_STEPS) {
+        return Err(occurs_too_often(&fragment.lines));
+    }
+    let starts = starts(texts, fragment);
+    if starts.len() > COMPARED_PLACES_MAX && !only {
+        return Err(occurs_too_often(&fragment.lines));
+    }
+    let ends = ends(texts, fragment)?;
     let mut out = Vec::new();
     let pairs = starts.len().saturating_mul(ends.len());
     let compared = if only { starts.len() } else { pairs };
     if pairs > COMPARED_PLACES_MAX && !only || compared > *room || work::spend_or_end(compared) {
-        let Range { start, end } = fragment.lines;
-        return Err(format!("The lines {}-{end} of the text occur too often in the file.", start + 1));
+        return Err(occurs_too_often(&fragment.lines));
     }
     *room -= compared;
     for start in &starts {
@@ -200,17 +251,14 @@ fn candidates(texts: &TextPair<'_>, fragment: &Fragment, room: &mut usize) -> Re
 fn starts(texts: &TextPair<'_>, fragment: &Fragment) -> Vec<Edge> {
     let first = fragment.lines.start;
     if fragment.gaps[0].is_none() && !texts.part {
-        let matches = texts
-            .old
-            .iter()
-            .position(|line| !line.trim().is_empty())
-            .is_some_and(|at| same(texts.old[at], texts.new[first]));
+        let matches = texts.old.filled().next().is_some_and(|line| same(line, texts.new[first]));
         return vec![Edge { line: 0, sure: matches, is_line: false }];
     }
     if let Some(symbol) = texts.beginning_at(first).max_by_key(|it| it.new.len()) {
         return vec![Edge { line: symbol.old.start, sure: true, is_line: false }];
     }
-    if let Some(line) = fresh::anchor_behind(texts, fragment).or_else(|| beside::behind_closed(texts, fragment)) {
+    if let Some(line) = fresh::next_known_line(texts, fragment).or_else(|| beside::after_closing_lines(texts, fragment))
+    {
         return vec![Edge { line, sure: false, is_line: true }];
     }
     edge_lines(texts, &fragment.lines, true)
@@ -242,7 +290,7 @@ fn ends(texts: &TextPair<'_>, fragment: &Fragment) -> Result<Vec<Edge>, String> 
     let last = fragment.lines.end - 1;
     let count = texts.old.len();
     if fragment.gaps[1].is_none() && !texts.part {
-        let filled = texts.old.iter().rposition(|line| !line.trim().is_empty());
+        let filled = texts.old.filled_above(count);
         let matches = filled.is_some_and(|at| same(texts.old[at], texts.new[last]));
         return Ok(vec![Edge { line: count, sure: matches, is_line: false }]);
     }
@@ -251,7 +299,7 @@ fn ends(texts: &TextPair<'_>, fragment: &Fragment) -> Result<Vec<Edge>, String> 
         .ending_before(last + 1)
         .filter(|it| fragment.gaps[1].is_none_or(|depth| depth <= indent(texts.new[it.new.start])));
     let Some(symbol) = symbol.max_by_key(|it| it.new.len()) else {
-        if let Some(line) = fresh::anchor_above(texts, fragment).or_else(|| fresh::changed_head(texts, fragment)) {
+        if let Some(line) = fresh::last_known_line(texts, fragment).or_else(|| fresh::changed_head(texts, fragment)) {
             return Ok(vec![Edge { line: line + 1, sure: false, is_line: true }]);
         }
         return Ok(edge_lines(texts, &fragment.lines, false));

@@ -4,12 +4,15 @@
 //! The rule is derived from the lines that both texts have. It must hold for each of them, and the placement is proven
 //! afterwards as for any other text.
 
+use super::file_lines::FileLines;
 use super::indent;
 use crate::locate::find::INSERTED_BYTES_MAX;
 use crate::text::fold::count_alnum;
 use crate::work;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
+/// Steps of work to look up a line.
+const LINE_STEPS: usize = 8;
 /// Minimum number of letters and digits of a line from which the rule is derived.
 const TELLING_ALNUM_MIN: usize = 3;
 
@@ -45,14 +48,17 @@ impl IndentRule {
 
 /// Returns the text, which has placeholders on the lines `gaps`, in each indentation that its lines allow. Empty if it
 /// already has that of the file, or if no rule can be derived.
-pub(super) fn variants(old: &str, new: &str, gaps: &[usize]) -> Vec<String> {
-    let known = indents_of(old);
-    let lines: Vec<&str> = new.lines().collect();
-    let shown: Vec<&str> = (0..lines.len()).filter(|at| gaps.binary_search(at).is_err()).map(|at| lines[at]).collect();
-    let Some(sign) = sign(old.lines().chain(shown.iter().copied())) else { return Vec::new() };
+pub(super) fn variants(old: &FileLines<'_>, new: &str, gaps: &[usize]) -> Vec<String> {
+    let lines: Vec<&str> = work::lines(new).collect();
+    let shown = work::batched(0..lines.len()).filter(|at| gaps.binary_search(at).is_err());
+    let shown: Vec<&str> = shown.map(|at| lines[at]).collect();
+    let Some(sign) = sign(old.filled().chain(shown.iter().copied())) else { return Vec::new() };
+    let known = indents_of(old, &shown);
     let pairs = known_indents(&known, &shown);
     // The lines of a string over several lines have an indentation of their own.
-    if pairs.iter().all(|pair| pair.sent == pair.there) || shown.iter().any(|line| begins_text(line)) {
+    if pairs.iter().all(|pair| pair.sent == pair.there)
+        || shown.iter().any(|line| work::spend_or_end(1 + line.len() / 2) || begins_text(line))
+    {
         return Vec::new();
     }
     let rules = rules(&pairs).into_iter().filter(|rule| holds(*rule, &pairs, &known, &shown));
@@ -62,7 +68,7 @@ pub(super) fn variants(old: &str, new: &str, gaps: &[usize]) -> Vec<String> {
 /// Returns the indentations of the lines that occur once in the file, ignoring indentation.
 fn known_indents(known: &LineIndents<'_>, shown: &[&str]) -> Vec<KnownIndent> {
     let mut pairs = BTreeSet::new();
-    for line in shown.iter().take_while(|_| !work::spend_or_end(1)) {
+    for line in shown.iter().take_while(|_| !work::spend_or_end(LINE_STEPS)) {
         let unique = known.get(line.trim()).filter(|(count, _)| *count == 1).map(|(_, indents)| indents);
         if let Some(&there) = unique.and_then(BTreeSet::first)
             && count_alnum(line, TELLING_ALNUM_MIN) >= TELLING_ALNUM_MIN
@@ -79,6 +85,9 @@ fn holds(rule: IndentRule, pairs: &[KnownIndent], known: &LineIndents<'_>, shown
     let mut below_new = false;
     pairs.iter().all(|pair| rule.apply(pair.sent) == Some(pair.there))
         && shown.iter().filter(|line| !line.trim().is_empty()).all(|line| {
+            if work::spend_or_end(LINE_STEPS) {
+                return false;
+            }
             let is_word = line.contains(char::is_alphanumeric);
             let there = rule.apply(indent(line));
             let has = known.get(line.trim());
@@ -92,13 +101,17 @@ fn holds(rule: IndentRule, pairs: &[KnownIndent], known: &LineIndents<'_>, shown
 /// For each line without its indentation, how often it occurs, and its indentations.
 type LineIndents<'t> = HashMap<&'t str, (usize, BTreeSet<usize>)>;
 
-/// Returns how often each line of a text occurs, ignoring indentation, and its indentations.
-fn indents_of(text: &str) -> LineIndents<'_> {
+/// Returns how often each of the `shown` lines occurs in the file, ignoring indentation, and its indentations there.
+fn indents_of<'t>(file: &FileLines<'t>, shown: &[&str]) -> LineIndents<'t> {
+    let counted = shown.iter().take_while(|_| !work::spend_or_end(LINE_STEPS));
+    let shown: HashSet<&str> = counted.map(|line| line.trim()).collect();
     let mut out = LineIndents::new();
-    for line in text.lines().filter(|line| !line.trim().is_empty()).take_while(|_| !work::spend_or_end(1)) {
-        let (count, indents) = out.entry(line.trim()).or_default();
-        *count += 1;
-        indents.insert(indent(line));
+    for line in file.filled().take_while(|_| !work::spend_or_end(LINE_STEPS)) {
+        if shown.contains(line.trim()) {
+            let (count, indents) = out.entry(line.trim()).or_default();
+            *count += 1;
+            indents.insert(indent(line));
+        }
     }
     out
 }
@@ -107,6 +120,9 @@ fn indents_of(text: &str) -> LineIndents<'_> {
 fn sign<'t>(lines: impl Iterator<Item = &'t str>) -> Option<char> {
     let mut out = None;
     for line in lines.filter(|line| !line.trim().is_empty()) {
+        if work::spend_or_end(1 + indent(line) / 4) {
+            return None;
+        }
         for ch in line[..indent(line)].chars() {
             if !matches!(ch, ' ' | '\t') || *out.get_or_insert(ch) != ch {
                 return None;
@@ -135,6 +151,9 @@ fn rules(pairs: &[KnownIndent]) -> Vec<IndentRule> {
 fn written(lines: &[&str], gaps: &[usize], rule: IndentRule, sign: char) -> Option<String> {
     let mut out = String::new();
     for (at, line) in lines.iter().enumerate() {
+        if work::spend_or_end(LINE_STEPS) {
+            return None;
+        }
         let sent = indent(line);
         let depth = match rule.apply(sent) {
             _ if line.trim().is_empty() => 0,
@@ -163,10 +182,11 @@ fn begins_text(line: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::FileLines;
     use crate::locate::omission;
 
     fn variants(old: &str, new: &str) -> Vec<String> {
-        super::variants(old, new, &omission::gaps(old, new))
+        super::variants(&FileLines::of(old), new, &omission::gaps(old, new))
     }
 
     #[test]

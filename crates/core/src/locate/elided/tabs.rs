@@ -1,6 +1,8 @@
 //! Conversion of the indentation of a lazy edit to that of the file, if one of them uses tabs and the other one spaces.
 
+use super::file_lines::FileLines;
 use crate::locate::find::INSERTED_BYTES_MAX;
+use crate::work;
 use std::borrow::Cow;
 
 /// The characters that the lines of a text are indented with.
@@ -13,9 +15,9 @@ enum IndentKind {
 
 /// Returns the new text, which has placeholders on the lines `gaps`, with the file's kind of indentation. The text is
 /// unchanged if it has that already, if the kind is unclear, or if the result would exceed [`INSERTED_BYTES_MAX`].
-pub(super) fn in_indentation_of<'t>(old: &str, new: &'t str, gaps: &[usize]) -> Cow<'t, str> {
-    let sent = new.lines().enumerate().filter(|(at, _)| gaps.binary_search(at).is_err()).map(|(_, line)| line);
-    match (kind(old.lines()), kind(sent)) {
+pub(super) fn in_indentation_of<'t>(old: &FileLines<'_>, new: &'t str, gaps: &[usize]) -> Cow<'t, str> {
+    let sent = work::lines(new).enumerate().filter(|(at, _)| gaps.binary_search(at).is_err()).map(|(_, line)| line);
+    match (kind(old.filled()), kind(sent)) {
         (Some(IndentKind::Tabs), Some(IndentKind::Spaces(width))) => Cow::Owned(converted(new, |indent| {
             let levels = indent.len() / width;
             (indent.len() % width == 0).then(|| "\t".repeat(levels))
@@ -29,14 +31,14 @@ pub(super) fn in_indentation_of<'t>(old: &str, new: &'t str, gaps: &[usize]) -> 
 
 /// True if the text may have `width` spaces for each tab: a file with wide indentation would multiply its size.
 fn fits(text: &str, width: usize) -> bool {
-    let tabs = text.lines().map(|line| line.len() - line.trim_start_matches('\t').len()).sum::<usize>();
+    let tabs = work::lines(text).map(|line| line.len() - line.trim_start_matches('\t').len()).sum::<usize>();
     tabs.saturating_mul(width) <= INSERTED_BYTES_MAX
 }
 
 /// Returns the kind that all indented lines use; `None` if they differ, or there are none.
 fn kind<'t>(lines: impl Iterator<Item = &'t str>) -> Option<IndentKind> {
     let (mut tabs, mut width) = (false, 0);
-    for line in lines.filter(|line| !line.trim().is_empty()) {
+    for line in work::batched(lines.filter(|line| !line.trim().is_empty())) {
         let indent = &line[..line.len() - line.trim_start_matches([' ', '\t']).len()];
         match (indent.contains('\t'), indent.contains(' ')) {
             (true, true) => return None,
@@ -60,7 +62,7 @@ fn divisor(a: usize, b: usize) -> usize {
 
 /// Converts the indentation of every line; a line for which `to` returns `None` is unchanged.
 fn converted(text: &str, to: impl Fn(&str) -> Option<String>) -> String {
-    let lines = text.split_inclusive('\n').map(|line| {
+    let lines = work::lines_with_ends(text).map(|line| {
         let rest = line.trim_start_matches([' ', '\t']);
         let indent = &line[..line.len() - rest.len()];
         to(indent).filter(|_| !rest.trim().is_empty()).map_or_else(|| line.to_owned(), |indent| indent + rest)
@@ -70,7 +72,11 @@ fn converted(text: &str, to: impl Fn(&str) -> Option<String>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::in_indentation_of;
+    use super::FileLines;
+
+    fn in_indentation_of(old: &str, new: &str) -> String {
+        super::in_indentation_of(&FileLines::of(old), new, &[]).into_owned()
+    }
 
     #[test]
     fn indentation_is_that_of_the_file() {
@@ -78,11 +84,11 @@ mod tests {
         let spaces = tabs.replace('\t', "    ");
         let two = tabs.replace('\t', "  ");
         for (old, new, want) in [(tabs, &*spaces, tabs), (tabs, &two, tabs), (&two, tabs, &two), (tabs, tabs, tabs)] {
-            assert_eq!(in_indentation_of(old, new, &[]), want);
+            assert_eq!(in_indentation_of(old, new), want);
         }
         // Mixed indentation shows no kind.
         let mixed = "f {\n\ta\n  b\n}\n";
-        assert_eq!(in_indentation_of(mixed, &spaces, &[]), *spaces);
-        assert_eq!(in_indentation_of(tabs, "f {\n\ta\n    b\n}\n", &[]), "f {\n\ta\n    b\n}\n");
+        assert_eq!(in_indentation_of(mixed, &spaces), *spaces);
+        assert_eq!(in_indentation_of(tabs, "f {\n\ta\n    b\n}\n"), "f {\n\ta\n    b\n}\n");
     }
 }

@@ -1,10 +1,9 @@
 //! The file and a lazy edit by lines, with tables for the look-ups that are made for every line: an edit may have as
 //! many fragments as lines.
 
+use super::file_lines::FileLines;
 use super::{Extent, blocks, fresh, indent, same};
 use crate::text::fold::count_alnum;
-use crate::text::lines::LineIndex;
-use crate::text::span::Span;
 use crate::work;
 use core::cell::OnceCell;
 use core::ops::Range;
@@ -12,25 +11,17 @@ use std::collections::{HashMap, HashSet};
 
 /// The file (`old`) and the lazy edit (`new`) by lines.
 pub(super) struct TextPair<'a> {
-    pub(super) old: Vec<&'a str>,
+    pub(super) old: &'a FileLines<'a>,
     pub(super) new: Vec<&'a str>,
     /// True if the text is one or more definitions, and not the whole file.
     pub(super) part: bool,
     /// The indentation of the text was converted: fewer lines are surely those of the file.
     pub(super) reindented: bool,
-    old_text: &'a str,
-    index: LineIndex,
-    /// For each text of a line, ignoring trailing whitespace, the zero-based lines of the file that have it.
-    places: HashMap<&'a str, Vec<usize>>,
-    /// The lines of the file without their indentation.
-    bare: HashSet<&'a str>,
     /// The lines of the text, without trailing whitespace.
     shown: HashSet<&'a str>,
     extents: Vec<Extent>,
     /// The names of the lines of the file, by their depth.
     names: OnceCell<HashMap<usize, HashSet<&'a str>>>,
-    /// For each line of the file, the number of lines before it that are not blank.
-    filled: Vec<usize>,
     /// For each line of the new text, the innermost symbol around it.
     innermost: Vec<Option<usize>>,
     /// The symbols that begin on each line of the new text, and those that end before it.
@@ -39,33 +30,19 @@ pub(super) struct TextPair<'a> {
 }
 
 impl<'a> TextPair<'a> {
-    pub(super) fn new(old_text: &'a str, new: &'a str) -> TextPair<'a> {
-        let old: Vec<&str> = old_text.lines().collect();
-        let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
-        for (at, line) in old.iter().enumerate().take_while(|_| !work::spend_or_end(1)) {
-            places.entry(line.trim_end()).or_default().push(at);
-        }
-        let mut filled = vec![0];
-        filled.extend(old.iter().scan(0, |count, line| {
-            *count += usize::from(!line.trim().is_empty());
-            Some(*count)
-        }));
+    pub(super) fn new(old: &'a FileLines<'a>, new: &'a str) -> TextPair<'a> {
+        let new: Vec<&str> = work::lines(new).collect();
         TextPair {
-            filled,
+            old,
             names: OnceCell::new(),
-            bare: places.keys().map(|line| line.trim_start()).collect(),
-            shown: new.lines().map(str::trim_end).collect(),
-            new: new.lines().collect(),
+            shown: work::batched(new.iter()).map(|line| line.trim_end()).collect(),
+            new,
             part: false,
             reindented: false,
-            index: LineIndex::new(old_text),
             extents: Vec::new(),
             innermost: Vec::new(),
             begins: HashMap::new(),
             ends: HashMap::new(),
-            old,
-            old_text,
-            places,
         }
     }
 
@@ -108,15 +85,10 @@ impl<'a> TextPair<'a> {
 
     /// Returns the lines of the file that are equal to a line of the new text, within the symbol that contains both.
     pub(super) fn matching(&self, line: usize) -> &[usize] {
-        let all = self.places_of(self.new[line]);
+        let all = self.old.places_of(self.new[line]);
         let Some(range) = self.scope(line) else { return all };
         let [from, to] = [range.start, range.end].map(|end| all.partition_point(|at| *at < end));
         all.get(from..to).unwrap_or_default()
-    }
-
-    /// Returns the lines of the file with this text.
-    pub(super) fn places_of(&self, line: &str) -> &[usize] {
-        self.places.get(line.trim_end()).map_or(&[], Vec::as_slice)
     }
 
     /// Returns the line of the file that a line of a fragment matches. If several lines are equal, the one with the
@@ -143,21 +115,11 @@ impl<'a> TextPair<'a> {
         None
     }
 
-    /// Counts the lines of a range of the file that are not blank.
-    pub(super) fn count_filled(&self, lines: &Range<usize>) -> usize {
-        self.filled[lines.end] - self.filled[lines.start]
-    }
-
-    /// True for a line that the file has, in any indentation.
-    pub(super) fn has_bare(&self, line: &str) -> bool {
-        self.bare.contains(line.trim())
-    }
-
     /// True if the file has a line with this name at this depth.
     pub(super) fn has_name(&self, name: &str, depth: usize) -> bool {
         let names = self.names.get_or_init(|| {
             let mut names: HashMap<usize, HashSet<&str>> = HashMap::new();
-            for line in self.old.iter().take_while(|line| !work::spend_or_end(blocks::line_steps(line))) {
+            for line in self.old.filled().take_while(|line| !work::spend_or_end(blocks::line_steps(line))) {
                 names.entry(indent(line)).or_default().extend(fresh::name(line));
             }
             names
@@ -168,17 +130,6 @@ impl<'a> TextPair<'a> {
     /// True for a line that the text shows somewhere, so that nothing in the text replaces it.
     pub(super) fn shows(&self, line: &str) -> bool {
         self.shown.contains(line.trim_end())
-    }
-
-    /// Returns the span of zero-based lines of the file, including their line ends.
-    pub(super) fn span_of(&self, lines: &Range<usize>) -> Span {
-        let [start, end] = [lines.start, lines.end].map(|line| self.index.start_of(self.old_text, line + 1));
-        Span::new(start, end)
-    }
-
-    /// True if the last line of the file has no line end.
-    pub(super) fn is_open(&self) -> bool {
-        !self.old_text.is_empty() && !self.old_text.ends_with('\n')
     }
 
     /// Returns a range of lines of the new text without blank lines at either end.

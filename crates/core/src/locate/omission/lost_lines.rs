@@ -14,12 +14,17 @@ const LOST_BODY_LINES: usize = 2;
 const CONTEXT_LINES: usize = 8;
 /// Number of lines on either side that are examined for that, including those without words.
 const EXAMINED_LINES: usize = 100;
+/// Steps of work to compare the lines around one placeholder.
+const CONTEXT_STEPS: usize = 100;
+/// Steps of work for a line that may be a remark, and for each byte of it.
+const REMARK_STEPS: usize = 16;
+const REMARK_BYTE_STEPS: usize = 4;
 
 /// Returns the dot lines in `new`, with their zero-based numbers, that replace lines of `old`: between the nearest
 /// common lines around them, more old lines disappear than new lines appear. A comment of dots says nothing else, so
 /// one line that disappears is enough.
 pub(super) fn dots<'a>(old: &str, new: &'a str) -> Vec<(usize, &'a str)> {
-    let lines: Vec<&str> = new.lines().collect();
+    let lines: Vec<&str> = work::lines(new).collect();
     let counted = (0..lines.len()).take_while(|_| !work::spend_or_end(1));
     let dots: Vec<usize> = counted.filter(|&at| is_elision(lines[at])).collect();
     if dots.is_empty() {
@@ -28,7 +33,7 @@ pub(super) fn dots<'a>(old: &str, new: &'a str) -> Vec<(usize, &'a str)> {
     let texts = ComparedTexts::new(old, &lines);
     let fenced = fenced(&lines);
     dots.into_iter()
-        .take_while(|_| !work::spend_or_end(EXAMINED_LINES))
+        .take_while(|_| !work::spend_or_end(CONTEXT_STEPS))
         .filter(|at| !fenced[*at] && !texts.is_code(*at) && texts.replaces_lines(*at))
         .map(|at| (at, lines[at]))
         .collect()
@@ -37,8 +42,8 @@ pub(super) fn dots<'a>(old: &str, new: &'a str) -> Vec<(usize, &'a str)> {
 /// Returns the remarks in `new` that are not in `old` and replace lines of it, with their zero-based numbers. If the
 /// text has placeholders (`omits`), lines that count as placeholders everywhere are not included.
 pub(super) fn remarks<'a>(old: &str, new: &'a str, omits: bool) -> Vec<(usize, &'a str)> {
-    let lines: Vec<&str> = new.lines().collect();
-    let counted = changed_lines(old, &lines).take_while(|_| !work::spend_or_end(1));
+    let lines: Vec<&str> = work::lines(new).collect();
+    let counted = changed_lines(old, &lines).take_while(|&at| !work::spend_or_end(remark_steps(lines[at])));
     let found = counted.filter_map(|at| {
         let line = lines[at];
         let kind = remark::kind(line)?;
@@ -51,7 +56,7 @@ pub(super) fn remarks<'a>(old: &str, new: &'a str, omits: bool) -> Vec<(usize, &
     }
     let texts = ComparedTexts::new(old, &lines);
     let fenced = fenced(&lines);
-    let counted = found.into_iter().take_while(|_| !work::spend_or_end(EXAMINED_LINES));
+    let counted = found.into_iter().take_while(|_| !work::spend_or_end(CONTEXT_STEPS));
     let remarks = counted.filter(|&(at, kind)| {
         // One line less, and what may be a heading is one.
         let least = if kind == RemarkKind::Omission { 1 } else { 2 };
@@ -60,6 +65,11 @@ pub(super) fn remarks<'a>(old: &str, new: &'a str, omits: bool) -> Vec<(usize, &
         !fenced[at] && is_alone(&lines, at) && is_new && gone >= least && gone > fresh
     });
     remarks.map(|(at, _)| (at, lines[at])).collect()
+}
+
+/// Returns the steps of work to examine a line; longer ones are no remarks.
+fn remark_steps(line: &str) -> usize {
+    REMARK_STEPS + if line.len() > remark::LINE_BYTES_MAX { 0 } else { REMARK_BYTE_STEPS * line.len() }
 }
 
 /// Returns the lines of the new text between those with which both texts begin and end. Only such a line can be a
@@ -87,6 +97,8 @@ fn has_words(line: &str) -> bool {
 /// Two texts that are compared line by line.
 struct ComparedTexts<'a> {
     lines: &'a [&'a str],
+    /// The lines of the new text with words, in order.
+    worded: Vec<usize>,
     /// For each line of the old text, and for its end, the number of lines with words before it that the new text
     /// lacks.
     lost_before: Vec<usize>,
@@ -106,7 +118,10 @@ impl<'a> ComparedTexts<'a> {
             *count += usize::from(!work::spend_or_end(1) && is_lost(line));
             Some(*count)
         });
-        ComparedTexts { lines, lost_before: core::iter::once(0).chain(counts).collect(), positions: positions(&old) }
+        let lost_before = core::iter::once(0).chain(counts).collect();
+        let counted = (0..lines.len()).take_while(|at| !work::spend_or_end(1 + lines[*at].len() / work::STEP_BYTES));
+        let worded = counted.filter(|&at| has_words(lines[at])).collect();
+        ComparedTexts { lines, worded, lost_before, positions: positions(&old) }
     }
 }
 
@@ -169,13 +184,13 @@ impl ComparedTexts<'_> {
     fn gone_and_fresh(&self, at: usize) -> (usize, usize) {
         let (first, fresh_above) = match self.above(at) {
             Some((place, fresh)) => (place + 1, fresh),
-            None if at <= CONTEXT_LINES => (0, self.filled(0, at)),
+            None if at <= CONTEXT_LINES => (0, self.worded(0..at).len()),
             None => return (0, 0),
         };
         let (last, fresh_below) = match self.below(at, first) {
             Some(found) => found,
             None if self.lines.len() - at <= CONTEXT_LINES => {
-                (self.lost_before.len() - 1, self.filled(at + 1, self.lines.len()))
+                (self.lost_before.len() - 1, self.worded(at + 1..self.lines.len()).len())
             }
             None => return (0, 0),
         };
@@ -183,28 +198,24 @@ impl ComparedTexts<'_> {
         (gone, fresh_above + fresh_below)
     }
 
-    /// Returns the number of new lines with words in a range.
-    fn filled(&self, from: usize, to: usize) -> usize {
-        self.lines[from..to].iter().filter(|line| has_words(line)).count()
+    /// Returns the new lines with words in a range.
+    fn worded(&self, lines: Range<usize>) -> &[usize] {
+        let [from, to] = [lines.start, lines.end].map(|end| self.worded.partition_point(|at| *at < end));
+        &self.worded[from..to]
     }
 
     /// Returns the old position of the nearest common line above, and the number of new lines in between. Lines of
     /// signs alone, such as `}`, are skipped, because they occur at too many places.
     fn above(&self, at: usize) -> Option<(usize, usize)> {
-        let near = self.lines[..at].iter().rev().take(EXAMINED_LINES);
-        let lines = near.map(|line| line.trim()).filter(|line| has_words(line));
-        lines
-            .take(CONTEXT_LINES)
-            .enumerate()
-            .find_map(|(fresh, line)| Some((*self.positions.get(line)?.first()?, fresh)))
+        let near = self.worded(at.saturating_sub(EXAMINED_LINES)..at).iter().rev().take(CONTEXT_LINES);
+        near.enumerate().find_map(|(fresh, &at)| Some((*self.positions.get(self.lines[at].trim())?.first()?, fresh)))
     }
 
     /// Returns the old position, at least `first`, of the nearest common line below, and the number of new lines in
     /// between.
     fn below(&self, at: usize, first: usize) -> Option<(usize, usize)> {
-        let near = self.lines[at + 1..].iter().take(EXAMINED_LINES);
-        let lines = near.map(|line| line.trim()).filter(|line| has_words(line));
-        lines.take(CONTEXT_LINES).enumerate().find_map(|(fresh, line)| Some((self.place_from(first, line)?, fresh)))
+        let near = self.worded(at + 1..at + 1 + EXAMINED_LINES).iter().take(CONTEXT_LINES);
+        near.enumerate().find_map(|(fresh, &at)| Some((self.place_from(first, self.lines[at].trim())?, fresh)))
     }
 
     /// Returns the first position of a line from another position on.

@@ -21,7 +21,7 @@ pub(super) enum RemarkKind {
 /// Signs that begin a comment after a statement; [`trailing_comment`] lists their first bytes.
 const TRAILING_LEADS: [&str; 8] = ["#", "//", "/*", "<!--", "--", ";", "%", "{/*"];
 /// Maximum bytes of a line, and maximum number of words of a remark, that are examined.
-const LINE_BYTES_MAX: usize = 200;
+pub(super) const LINE_BYTES_MAX: usize = 200;
 const REMARK_WORDS_MAX: usize = 14;
 /// Maximum number of words of a remark with names in it; and words that make it an ordinary sentence.
 const SENTENCE_WORDS_MAX: usize = 7;
