@@ -23,6 +23,10 @@ pub(super) const ROWS: &[Row] = &[
     Row { tool: "apply", name: "lazy: new lines beside a long one", scenario: beside_long_line },
     Row { tool: "write", name: "lazy: nothing but dots", scenario: only_dots },
     Row { tool: "apply", name: "lazy: remarks", scenario: |root| between(root, "# etc.") },
+    Row { tool: "apply", name: "lazy: blank lines", scenario: blank_lines },
+    Row { tool: "apply", name: "lazy: different placeholders", scenario: different_placeholders },
+    Row { tool: "write", name: "lazy: different remarks", scenario: different_remarks },
+    Row { tool: "write", name: "lazy: dots between signs", scenario: dots_between_signs },
 ];
 
 fn lazy(root: &Path, file: String, text: &str) -> Scenario {
@@ -97,6 +101,36 @@ fn beside_long_line(root: &Path) -> Scenario {
 
 fn only_dots(root: &Path) -> Scenario {
     on(root, numbered("alpha"), json!({ "content": format!("alpha_0 = 0\n{}", "...\n".repeat(1_000_000)) }))
+}
+
+/// Creates a file of blank lines, with a line that the text shows now and then.
+fn blank_lines(root: &Path) -> Scenario {
+    let file: String = (0..2_000).map(|nth| format!("f{nth}()\n{}", "\n".repeat(3_900))).collect();
+    let text: String = (0..2_000).map(|nth| format!("f{nth}()\nfresh_{nth}()\n\n{PLACEHOLDER}")).collect();
+    lazy(root, file, &text)
+}
+
+fn different_placeholders(root: &Path) -> Scenario {
+    let words = "the rest of all the other existing methods and functions of this";
+    let file = numbered("alpha");
+    let text: String =
+        file.lines().take(70_000).enumerate().map(|(nth, line)| format!("{line}\n# ... {nth} {words} ...\n")).collect();
+    lazy(root, file, &text)
+}
+
+/// Creates a text of lines with words of remarks that are none.
+fn different_remarks(root: &Path) -> Scenario {
+    on(
+        root,
+        numbered("alpha"),
+        json!({ "content": (0..650_000).map(|nth| format!("# {nth} is\n")).collect::<String>() }),
+    )
+}
+
+/// Creates a text with dots far from every line with a word.
+fn dots_between_signs(root: &Path) -> Scenario {
+    let text = format!("alpha_0 = 0\n{}", "...\n}\n".repeat(1_000_000));
+    on(root, numbered("alpha"), json!({ "content": text }))
 }
 
 /// Creates a text with lines of only dots, or remarks, between the first and the last line of the file.
