@@ -193,7 +193,8 @@ fn openers(lines: &[&str]) -> Option<Vec<Option<usize>>> {
             }
             for sign in line.bytes() {
                 match sign {
-                    b'{' | b'(' | b'[' => open.push(at),
+                    // The next part of a statement, such as `} else {`, belongs to what it began with.
+                    b'{' | b'(' | b'[' => open.push(opener.unwrap_or(at)),
                     b'}' | b')' | b']' => {
                         let opened = open.pop();
                         opener = opener.or(opened);
@@ -325,6 +326,18 @@ mod tests {
         let file = "a();\nif (ready) {\n  go(now, here);\n}\nb();\nc();\n";
         let new = "a();\nif (ready || forced) {\n  go(now, here);\n}\n// ... existing code ...\nc();\n";
         assert_eq!(edit(file, new, &[]), file.replace("(ready)", "(ready || forced)"));
+    }
+
+    #[test]
+    fn brace_behind_a_new_else_closes_the_known_statement() {
+        let file =
+            "fn go() {\n    begin();\n    if a && b {\n        first(a);\n        second(b);\n    }\n    end()\n}\n";
+        let new = "// ... existing code ...\n    begin();\n    if b {\n        first(a);\n        second(b);\n    } else if \
+                   c {\n        third(c);\n    }\n    // ... existing code ...\n";
+        let want = file
+            .replace("a && b", "b")
+            .replace("    }\n    end", "    } else if c {\n        third(c);\n    }\n    end");
+        assert_eq!(edit(file, new, &[]), want);
     }
 
     #[test]
