@@ -1,6 +1,6 @@
 //! Rewards of edits: of many rows, and of one.
 
-use super::{BulkSettings, columns, done};
+use super::{BulkSettings, done};
 use crate::exception::raised;
 use crate::options::shared;
 use emendate::{BulkInputs, BulkRow, BulkTask, ROW_STEPS, RewardMeasure, RewardRule};
@@ -33,7 +33,7 @@ pub(crate) fn reward_many(
     max_steps: Option<u64>,
 ) -> PyResult<Bound<'_, PyAny>> {
     let settings = BulkSettings { r#match, columns, threads, max_bytes: None, max_steps };
-    let job = task(rule, format).and_then(|task| settings.job(task, inputs, columns::REWARD));
+    let job = task(rule, format).and_then(|task| settings.job(task, inputs));
     done(py, job.map_err(|error| raised(py, &error))?, batch)
 }
 

@@ -1,8 +1,10 @@
-//! `emend bulk`: one JSON object per line in, one per line out, in the same order.
+//! `emend bulk`: one JSON object per line in, one per line out, in the same order; or Parquet in, Parquet out.
 //!
 //! Results go to a partial file beside the output, which replaces the output at the end. A run that was interrupted is
 //! continued after the last complete line of the partial file, whose name depends on the input and the settings.
 
+#[cfg(feature = "parquet")]
+mod parquet;
 mod row;
 mod summary;
 
@@ -27,6 +29,8 @@ const BATCH_ROWS: usize = 4096;
 const BATCH_BYTES: usize = 32 << 20;
 /// Bytes of a line. The rest of a longer one is skipped, and its row has an error.
 const LINE_BYTES_MAX: usize = 256 << 20;
+/// The first bytes of Parquet files.
+const PARQUET_START: &[u8] = b"PAR1";
 
 impl BulkArgs {
     /// True if the results have the message of each failure.
@@ -34,8 +38,10 @@ impl BulkArgs {
         self.columns.iter().any(|column| column == "message")
     }
 
-    /// Errors: `call.invalid` for a measure or a field that does not exist.
-    fn settings(&self) -> Result<RowSettings> {
+    /// The work on each row.
+    ///
+    /// Errors: `call.invalid` for a measure that does not exist.
+    fn task(&self) -> Result<(BulkTask, ApplyOptions)> {
         let format: Option<Arc<str>> = self.format.as_deref().map(Arc::from);
         let to: Option<Arc<str>> = self.to.as_deref().map(Arc::from);
         let task = match (&*self.work, to) {
@@ -47,8 +53,7 @@ impl BulkArgs {
             }
             _ => BulkTask::Apply { format },
         };
-        let options = ApplyOptions::new().limits(ApplyLimits::default().work_steps(ROW_STEPS));
-        RowSettings::new(task, options, &self.columns, self.keep.clone())
+        Ok((task, ApplyOptions::new().limits(ApplyLimits::default().work_steps(ROW_STEPS))))
     }
 
     /// The partial file of this input and these settings.
@@ -69,16 +74,26 @@ impl BulkArgs {
 /// Errors: `call.invalid` for wrong settings, `file.exists` for an output that exists, `conflict.raced` if another run
 /// writes the same output; `file.not_found`, `io.*`.
 pub(crate) fn run(args: &BulkArgs, global: &GlobalArgs) -> Result<u8> {
-    let settings = args.settings()?;
+    let (task, options) = args.task()?;
     if args.output.exists() && !args.overwrite {
         return Err(Error::new(Code::FileExists, format!("{} exists already.", shown(&args.output)))
             .next("Name another file, or add --overwrite."));
     }
-    let input = File::open(&args.input).map_err(|error| match error.kind() {
+    let mut input = File::open(&args.input).map_err(|error| match error.kind() {
         ErrorKind::NotFound => Error::new(Code::FileMissing, format!("There is no file {}.", shown(&args.input)))
             .next("Check the path of the rows."),
         _ => io_error(&shown(&args.input), &error),
     })?;
+    if is_parquet(&mut input).map_err(failed(&args.input))? {
+        #[cfg(feature = "parquet")]
+        return parquet::run(args, &task, options, input, global.dry_run)?
+            .report(global.json, args.has_messages())
+            .map(|()| 0);
+        #[cfg(not(feature = "parquet"))]
+        return Err(Error::new(Code::CallInvalid, "This build of emend cannot read Parquet files.")
+            .next("Build it with `--features parquet`, or use emendate.bulk in Python."));
+    }
+    let settings = RowSettings::new(task, options, &args.columns, args.keep.clone())?;
     if global.dry_run {
         let mut lines = LineReader::new(input);
         let summary = all_rows(args, &settings, &mut lines, 0, &mut std::io::sink(), &args.output)?;
@@ -95,6 +110,17 @@ pub(crate) fn run(args: &BulkArgs, global: &GlobalArgs) -> Result<u8> {
     out.get_ref().sync_all().map_err(failed(&partial))?;
     std::fs::rename(&partial, &args.output).map_err(failed(&args.output))?;
     summary.report(global.json, args.has_messages()).map(|()| 0)
+}
+
+/// True for a Parquet file. Such a file is read from its end, so a pipe cannot be one.
+fn is_parquet(input: &mut File) -> std::io::Result<bool> {
+    if !input.metadata()?.is_file() {
+        return Ok(false);
+    }
+    let mut start = Vec::new();
+    input.take(PARQUET_START.len() as u64).read_to_end(&mut start)?;
+    input.rewind()?;
+    Ok(start == PARQUET_START)
 }
 
 /// Writes the results of all rows to `out`. `name` is its name in errors.

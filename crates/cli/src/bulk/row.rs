@@ -63,14 +63,11 @@ impl RowSettings {
         columns: &[String],
         keep: Vec<String>,
     ) -> Result<RowSettings> {
-        let usual: &[&str] = match &task {
-            BulkTask::Diff { .. } => &["ok", "code", "diff", "added", "removed"],
-            BulkTask::Convert { .. } => &["ok", "code", "diff", "format"],
-            BulkTask::Reward { .. } => &["reward", "ok", "code", "tier"],
-            _ => &["ok", "code", "after", "format", "tier", "added", "removed"],
+        let named: Vec<&str> = if columns.is_empty() {
+            task.usual_columns().to_vec()
+        } else {
+            columns.iter().map(String::as_str).collect()
         };
-        let named: Vec<&str> =
-            if columns.is_empty() { usual.to_vec() } else { columns.iter().map(String::as_str).collect() };
         let fields = named.into_iter().map(find_field).collect::<Result<Vec<_>>>()?;
         Ok(RowSettings { task, options, fields, keep })
     }

@@ -15,7 +15,7 @@ const MESSAGE_CHARS: usize = 200;
 /// The failures with one code.
 struct CodeFailures {
     rows: u64,
-    /// Line of the first of them in the input, from 1.
+    /// Line of the first of them in the input, or its row, from 1.
     first_line: u64,
     /// The message of the first failure.
     message: String,
@@ -28,6 +28,10 @@ pub(super) struct BulkSummary {
     /// Rows of earlier runs that this one continues.
     before: u64,
     rows: u64,
+    /// All rows, if they are known.
+    total: Option<u64>,
+    /// The name of a row of the input: `line` or `row`.
+    unit: &'static str,
     failures: BTreeMap<&'static str, CodeFailures>,
     is_terminal: bool,
 }
@@ -36,7 +40,20 @@ impl BulkSummary {
     pub(super) fn new(before: u64) -> BulkSummary {
         let now = Instant::now();
         let is_terminal = std::io::stderr().is_terminal();
-        BulkSummary { started: now, shown: now, before, rows: 0, failures: BTreeMap::new(), is_terminal }
+        let failures = BTreeMap::new();
+        BulkSummary { started: now, shown: now, before, rows: 0, total: None, unit: "line", failures, is_terminal }
+    }
+
+    /// Returns the summary of a table, whose number of rows is known.
+    #[cfg(feature = "parquet")]
+    pub(super) fn of_table(before: u64, total: u64) -> BulkSummary {
+        BulkSummary { total: Some(total), unit: "row", ..BulkSummary::new(before) }
+    }
+
+    /// Counts the next row of a table.
+    #[cfg(feature = "parquet")]
+    pub(super) fn add_next(&mut self, error: Option<&Error>) {
+        self.add(self.before + self.rows + 1, error);
     }
 
     /// Counts the row of a line.
@@ -57,7 +74,8 @@ impl BulkSummary {
             self.shown = Instant::now();
             let rate = u128::from(self.rows) * 1000 / self.started.elapsed().as_millis().max(1);
             // A failure to show the progress is no reason to stop.
-            let _ = write!(std::io::stderr(), "\r{} rows, {rate} per second\x1b[K", self.before + self.rows);
+            let total = self.total.map(|total| format!(" of {total}")).unwrap_or_default();
+            let _ = write!(std::io::stderr(), "\r{}{total} rows, {rate} per second\x1b[K", self.before + self.rows);
         }
     }
 
@@ -75,7 +93,7 @@ impl BulkSummary {
         for (code, failures) in self.by_frequency() {
             let CodeFailures { rows, first_line, message } = failures;
             let counted = if *rows == 1 { "1 row, in".to_owned() } else { format!("{rows} rows, the first in") };
-            output::note(&format!("{code}: {counted} line {first_line}: {message}"));
+            output::note(&format!("{code}: {counted} {} {first_line}: {message}", self.unit));
         }
         if !self.failures.is_empty() && !has_messages {
             output::note("the reason of every failure is in the results with `--columns ok,code,message,next`");

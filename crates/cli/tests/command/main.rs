@@ -11,6 +11,8 @@
 
 mod around;
 mod bulk;
+#[cfg(feature = "parquet")]
+mod bulk_parquet;
 mod client_hooks;
 mod clients;
 mod damage;

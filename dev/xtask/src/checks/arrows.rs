@@ -16,17 +16,18 @@ const MAY: &[(&str, &[&str])] = &[
     ("schema", &[]),
     ("syntax", &["core", "os"]),
     ("engine", &["core", "events", "fs", "history", "lsp", "media", "os", "run", "schema", "syntax"]),
+    ("arrow", &["core", "engine"]),
     ("http", &["core", "os"]),
     ("mcp", &["engine", "http", "os"]),
     ("review", &["engine", "http", "os"]),
-    ("cli", &["clients", "engine", "mcp", "os", "review"]),
+    ("cli", &["arrow", "clients", "engine", "mcp", "os", "review"]),
 ];
 
 /// The workspace crates that each binding may depend on: what runs in a browser is above the core only.
 const BINDINGS_MAY: &[(&str, &[&str])] = &[
     ("javascript", &["core"]),
     ("node", &["core", "engine", "javascript"]),
-    ("python", &["core", "engine"]),
+    ("python", &["arrow", "core", "engine"]),
     ("wasm", &["javascript"]),
 ];
 

@@ -64,6 +64,19 @@ pub enum BulkTask {
     },
 }
 
+impl BulkTask {
+    /// Returns the names of the columns of results that callers want unless they say otherwise.
+    pub fn usual_columns(&self) -> &'static [&'static str] {
+        match self {
+            BulkTask::Apply { .. } => &["ok", "code", "after", "format", "tier", "added", "removed"],
+            BulkTask::ApplyFiles { .. } => &["ok", "code", "files", "format", "tier", "added", "removed"],
+            BulkTask::Diff { .. } => &["ok", "code", "diff", "added", "removed"],
+            BulkTask::Convert { .. } => &["ok", "code", "diff", "format"],
+            BulkTask::Reward { .. } => &["reward", "ok", "code", "tier"],
+        }
+    }
+}
+
 /// The cells of a row.
 #[derive(Clone, Debug, Default)]
 pub struct BulkInputs<'a> {

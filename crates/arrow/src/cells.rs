@@ -69,6 +69,17 @@ impl Cells {
         }
     }
 
+    /// Returns the bytes of a cell; 0 for null.
+    #[cfg(feature = "parquet")]
+    pub(super) fn size(&self, at: usize) -> usize {
+        match self {
+            Cells::Small(array) if array.is_valid(at) => array.value(at).len(),
+            Cells::Large(array) if array.is_valid(at) => array.value(at).len(),
+            Cells::View(array) if array.is_valid(at) => array.value(at).len(),
+            _ => 0,
+        }
+    }
+
     /// Returns a cell.
     pub(super) fn text(&self, at: usize) -> Result<&str, CellError> {
         let bytes = match self {

@@ -9,17 +9,6 @@ use std::sync::Arc;
 
 use ColumnBuild::FromRows;
 
-/// The usual columns of an edit.
-pub(super) const APPLY: &[&str] = &["ok", "code", "after", "format", "tier", "added", "removed"];
-/// The usual columns of an edit of files.
-pub(super) const FILES: &[&str] = &["ok", "code", "files", "format", "tier", "added", "removed"];
-/// The usual columns of a comparison.
-pub(super) const DIFF: &[&str] = &["ok", "code", "diff", "added", "removed"];
-/// The usual columns of a conversion.
-pub(super) const CONVERT: &[&str] = &["ok", "code", "diff", "format"];
-/// The usual columns of a reward.
-pub(super) const REWARD: &[&str] = &["reward", "ok", "code", "tier"];
-
 /// A column: its name, its type, and how it is built.
 struct ColumnRow {
     name: &'static str,
@@ -53,7 +42,7 @@ pub(super) struct BulkResults {
 }
 
 impl BulkResults {
-    /// Creates results without rows, and with room for `rows` rows, whose new texts have about `bytes` bytes.
+    /// Creates results without rows, with room for `rows` rows, whose new texts have about `bytes` bytes.
     pub(super) fn new(columns: &Columns, rows: usize, bytes: usize) -> BulkResults {
         let after = columns
             .have("after")
@@ -125,7 +114,7 @@ pub(super) struct Columns {
 
 impl Columns {
     /// Errors: `call.invalid` for a name that no column has.
-    pub(super) fn named<'a>(names: impl Iterator<Item = &'a str>) -> Result<Columns, Error> {
+    pub(super) fn from_names<'a>(names: impl Iterator<Item = &'a str>) -> Result<Columns, Error> {
         let mut rows: Vec<&'static ColumnRow> = Vec::new();
         for name in names {
             let Some(row) = COLUMNS.iter().find(|row| row.name == name) else {

@@ -1,0 +1,109 @@
+//! A task on batches.
+
+use crate::cells::Cells;
+use crate::columns::{BulkResults, Columns};
+use crate::file_lists::FileLists;
+use arrow_array::RecordBatch;
+use arrow_schema::{ArrowError, Schema, SchemaRef};
+use emendate::{BulkInputs, BulkRow, BulkTask, in_order};
+use emendate_core::{ApplyOptions, Code, Error};
+
+/// A task for each row of a batch, with the columns of its inputs.
+#[derive(Clone)]
+pub struct BulkJob {
+    task: BulkTask,
+    inputs: Vec<Option<String>>,
+    columns: Columns,
+    options: ApplyOptions,
+    threads: usize,
+}
+
+impl BulkJob {
+    /// Creates a job. `inputs` are the names of the columns of up to five inputs, `None` for those that are not given: the
+    /// text before (or the files), the edit (or the text after), the path, the format, and the expected text. `columns`
+    /// are the columns of results in their order; without them, those that the task usually makes. `threads` of 0 means
+    /// one per processor.
+    ///
+    /// Errors: `call.invalid` for a column that no result has.
+    pub fn new(
+        task: BulkTask,
+        inputs: Vec<Option<String>>,
+        columns: Option<&[String]>,
+        options: ApplyOptions,
+        threads: usize,
+    ) -> Result<BulkJob, Error> {
+        let columns = match columns {
+            Some(names) => Columns::from_names(names.iter().map(String::as_str))?,
+            None => Columns::from_names(task.usual_columns().iter().copied())?,
+        };
+        Ok(BulkJob { task, inputs, columns, options, threads })
+    }
+
+    /// The names of the columns that the job reads.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn inputs(&self) -> impl Iterator<Item = &str> {
+        self.inputs.iter().flatten().map(String::as_str)
+    }
+
+    /// The schema of results.
+    pub fn schema(&self) -> SchemaRef {
+        self.columns.schema()
+    }
+
+    /// Checks that the columns of the inputs are there and have texts.
+    ///
+    /// Errors: `call.invalid`.
+    pub fn check(&self, schema: &Schema) -> Result<(), Error> {
+        for (nth, name) in self.inputs.iter().enumerate() {
+            let Some(name) = name else { continue };
+            let Ok(field) = schema.field_with_name(name) else {
+                let names: Vec<&str> = schema.fields().iter().map(|field| &**field.name()).collect();
+                return Err(Error::new(Code::CallInvalid, format!("The batch has no column `{name}`."))
+                    .next(format!("Name one of its columns: {}.", names.join(", "))));
+            };
+            match self.task {
+                BulkTask::ApplyFiles { .. } if nth == 0 => FileLists::check(name, field.data_type())?,
+                _ => Cells::check(name, field.data_type())?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Processes one batch: the result has its rows in their order.
+    ///
+    /// Errors: a batch without the columns that [`BulkJob::check`] asks for.
+    pub fn run(&self, batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
+        self.run_with(batch, |_| ())
+    }
+
+    /// Does the same, and passes each result to `each` in the order of the rows.
+    ///
+    /// Errors: those of [`BulkJob::run`].
+    pub fn run_with(&self, batch: &RecordBatch, mut each: impl FnMut(&BulkRow)) -> Result<RecordBatch, ArrowError> {
+        let column = |nth: usize| {
+            let Some(name) = self.inputs.get(nth).and_then(Option::as_ref) else { return Ok(None) };
+            let missing = || ArrowError::SchemaError(format!("a later batch has no column `{name}`"));
+            batch.column_by_name(name).map(Some).ok_or_else(missing)
+        };
+        let cells = |nth: usize| column(nth)?.map(Cells::of).transpose();
+        let has_files = matches!(self.task, BulkTask::ApplyFiles { .. });
+        let files = if has_files { column(0)?.map(FileLists::of).transpose()? } else { None };
+        let before = if has_files { None } else { cells(0)? };
+        let rest = [cells(1)?, cells(2)?, cells(3)?, cells(4)?];
+        let wants_diff = self.columns.have("diff");
+        let one = |at: usize| {
+            let [change, path, format, expected] = rest.each_ref().map(|cells| Some(cells.as_ref()?.text(at)));
+            let before = before.as_ref().map(|cells| cells.text(at));
+            let files = files.as_ref().map(|files| files.files(at));
+            let inputs = BulkInputs { before, change, path, format, expected, files };
+            BulkRow::of(&self.task, &inputs, &self.options, wants_diff)
+        };
+        let before_bytes = before.as_ref().map_or(0, Cells::bytes);
+        let mut results = BulkResults::new(&self.columns, batch.num_rows(), before_bytes);
+        in_order(batch.num_rows(), self.threads, one, |row| {
+            each(&row);
+            results.add(row);
+        });
+        self.columns.build(results)
+    }
+}
