@@ -140,7 +140,7 @@ pub(super) fn sets_again(old: &str, new: &str) -> bool {
 }
 
 /// Returns the text before the sign by which a line sets a value, such as `const limit =` or `"version":`.
-fn name_set(line: &str) -> Option<&str> {
+pub(super) fn name_set(line: &str) -> Option<&str> {
     let text = line.trim_start();
     let at = text.find(['=', ':'])?;
     let (name, rest) = text.split_at(at);

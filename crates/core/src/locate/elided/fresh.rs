@@ -127,6 +127,12 @@ fn are_added(texts: &TextPair<'_>, fresh: &[FreshDefinition], neighbour: Option<
     if !fresh.iter().all(is_new) {
         return false;
     }
+    // A statement that sets the same name may be what the new one replaces.
+    let first = neighbour.clone().and_then(|lines| texts.old.get(lines.start));
+    let set = first.and_then(|line| beside::name_set(line));
+    if set.is_some() && fresh.iter().any(|it| beside::name_set(texts.new[it.header]) == set) {
+        return false;
+    }
     let tells = |line: &&str| count_alnum(line, TELLING_ALNUM_MIN) >= TELLING_ALNUM_MIN;
     let shown: HashSet<&str> =
         fresh.iter().flat_map(|it| &texts.new[it.lines.clone()]).map(|line| line.trim()).filter(tells).collect();
@@ -247,6 +253,17 @@ mod tests {
         let file = "def one():\n    return 1\n\ndef two():\n    return 2\n";
         let new = "# ... existing code ...\n\ndef three():\n    return 3\n\ndef two():\n    return 2\n";
         assert_eq!(edit(file, new, &[]), file.replace("def two", "def three():\n    return 3\n\ndef two"));
+    }
+
+    #[test]
+    fn statement_that_sets_the_same_name_as_its_neighbour_is_refused() {
+        let file = "fn go() {\n    let first = begin();\n    line = if first.is_extract() {\n        first.line()\n    } else {\n        \
+                    first.count()\n    };\n    end(line)\n}\n";
+        let new = "fn go() {\n    let first = begin();\n    line = match first.known() {\n        Some(index) => index,\n        None => \
+                   0,\n    };\n    // ... existing code ...\n}\n";
+        refuse(file, new, &[]);
+        let new = new.replace("line = match", "size = match");
+        assert!(edit(file, &new, &[]).contains("    };\n    line = if"));
     }
 
     #[test]
