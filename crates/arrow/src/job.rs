@@ -56,11 +56,7 @@ impl BulkJob {
     pub fn check(&self, schema: &Schema) -> Result<(), Error> {
         for (nth, name) in self.inputs.iter().enumerate() {
             let Some(name) = name else { continue };
-            let Ok(field) = schema.field_with_name(name) else {
-                let names: Vec<&str> = schema.fields().iter().map(|field| &**field.name()).collect();
-                return Err(Error::new(Code::CallInvalid, format!("The batch has no column `{name}`."))
-                    .next(format!("Name one of its columns: {}.", names.join(", "))));
-            };
+            let field = schema.field_with_name(name).map_err(|_| missing_column(schema, name))?;
             match self.task {
                 BulkTask::ApplyFiles { .. } if nth == 0 => FileLists::check(name, field.data_type())?,
                 _ => Cells::check(name, field.data_type())?,
@@ -106,4 +102,11 @@ impl BulkJob {
         });
         self.columns.build(results)
     }
+}
+
+/// Returns the error for a column that the input does not have.
+pub(crate) fn missing_column(schema: &Schema, name: &str) -> Error {
+    let names: Vec<&str> = schema.fields().iter().map(|field| &**field.name()).collect();
+    Error::new(Code::CallInvalid, format!("There is no column `{name}`."))
+        .next(format!("Name one of the columns: {}.", names.join(", ")))
 }

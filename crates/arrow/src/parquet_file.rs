@@ -4,7 +4,7 @@
 //! memory that it has in the file. They are read as bytes, because a cell that is not UTF-8 must not fail the others.
 
 use crate::cells::Cells;
-use crate::job::BulkJob;
+use crate::job::{BulkJob, missing_column};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema, SchemaRef};
 use bytes::Bytes;
@@ -159,7 +159,8 @@ impl<R: ChunkReader + 'static> ParquetJob<R> {
         let made = self.job.run_with(rows, each).map_err(|error| failed(error.into()))?;
         let mut columns = Vec::with_capacity(self.schema.fields().len());
         for field in &self.kept {
-            let column = rows.column_by_name(field.name()).ok_or_else(|| lacks(rows.schema_ref(), field.name()))?;
+            let column =
+                rows.column_by_name(field.name()).ok_or_else(|| missing_column(rows.schema_ref(), field.name()))?;
             columns.push(as_type(column, field.data_type()).map_err(|error| failed(error.into()))?);
         }
         columns.extend_from_slice(made.columns());
@@ -353,7 +354,7 @@ fn is_text(kind: &DataType) -> bool {
 
 /// Returns a column that is kept: its values, if it is a dictionary.
 fn kept_field(schema: &Schema, name: &str) -> Result<FieldRef, Error> {
-    let at = schema.index_of(name).map_err(|_| lacks(schema, name))?;
+    let at = schema.index_of(name).map_err(|_| missing_column(schema, name))?;
     let field = &schema.fields()[at];
     Ok(match field.data_type() {
         DataType::Dictionary(_, values) => Arc::new(field.as_ref().clone().with_data_type(values.as_ref().clone())),
@@ -376,12 +377,6 @@ fn text_bytes(rows: &RecordBatch) -> Result<Vec<usize>, Error> {
         }
     }
     Ok(bytes)
-}
-
-fn lacks(schema: &Schema, name: &str) -> Error {
-    let names: Vec<&str> = schema.fields().iter().map(|field| &**field.name()).collect();
-    Error::new(Code::CallInvalid, format!("The file has no column `{name}`."))
-        .next(format!("Name one of its columns: {}.", names.join(", ")))
 }
 
 /// A number that is negative only in a broken file.

@@ -70,8 +70,12 @@ impl ClientFiles {
             scope,
             project: project.to_owned(),
             settings: client.settings(scope, &places, project, variable),
-            // On Windows, scripts would have another form.
-            scripts: if scope == InstallScope::User && cfg!(unix) { client.scripts(&places) } else { Vec::new() },
+            // Elsewhere, scripts would have another form.
+            scripts: if scope == InstallScope::User && emendate_os::paths::RUNS_SCRIPTS {
+                client.scripts(&places)
+            } else {
+                Vec::new()
+            },
             drop_in: client.drop_in(&places, variable).filter(|_| scope == InstallScope::User),
             servers,
             installed,

@@ -9,6 +9,8 @@ use crate::fd::BorrowedFd;
 
 /// The byte between the parts of a path.
 pub const SEPARATOR: u8 = b'/';
+/// True if a file that begins with `#!` is a program.
+pub const RUNS_SCRIPTS: bool = true;
 
 /// The command that makes a file writable.
 pub const MAKE_WRITABLE: &str = "chmod u+w";

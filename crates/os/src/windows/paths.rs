@@ -11,6 +11,8 @@ use super::ffi::{OsStrExt as _, OsStringExt as _, narrow, wide};
 
 /// The byte between the parts of a path.
 pub const SEPARATOR: u8 = b'\\';
+/// True if a file that begins with `#!` is a program.
+pub const RUNS_SCRIPTS: bool = false;
 /// The command that makes a file writable.
 pub const MAKE_WRITABLE: &str = "attrib -r";
 /// Prefix of a path that no program changes.

@@ -2,7 +2,7 @@
 
 use super::fresh::is_filled;
 use super::lossless::WordOverlap;
-use super::place::is_known;
+use super::place::{FRAGMENT_STEPS, is_known};
 use super::{Fragment, TextPair, fresh, indent, same};
 use crate::locate::omission;
 use crate::work;
@@ -11,8 +11,6 @@ use std::collections::HashSet;
 
 /// Blank lines between a placeholder and the lines below it.
 const BLANK_LINES_MAX: usize = 1_000;
-/// Steps of work for the lines of the file that are examined at one end of a fragment.
-const FRAGMENT_STEPS: usize = 100;
 /// Number of lines of the file in a gap that are compared with the new lines next to it.
 const KEPT_LINES: usize = 4;
 /// Lines of the file that new lines next to a placeholder may replace.

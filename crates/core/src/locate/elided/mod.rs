@@ -7,9 +7,9 @@
 
 mod beside;
 mod blocks;
-mod file_lines;
 mod fresh;
 mod lossless;
+mod old_lines;
 mod place;
 mod reindent;
 mod tabs;
@@ -23,7 +23,7 @@ use crate::note::{Note, Notes};
 use crate::text::diff;
 use crate::work;
 use core::ops::Range;
-use file_lines::FileLines;
+use old_lines::OldLines;
 use place::Placement;
 use text_pair::TextPair;
 
@@ -111,7 +111,7 @@ fn unchanged(gaps: usize) -> Error {
 /// Errors: the reason, as sentences, why a placeholder could also mean other lines.
 pub fn expand(old: &str, new: &str, extents: &[Extent]) -> Result<Expansion, String> {
     let gaps = omission::gaps(old, new);
-    let file = &FileLines::of(old);
+    let file = &OldLines::of(old);
     let sent = &*tabs::in_indentation_of(file, new, &gaps);
     let is_converted = sent != new;
     match place(TextPair::new(file, sent), extents, &gaps) {
@@ -144,7 +144,7 @@ pub(crate) fn reindented(file: &str, old: &str, new: &str) -> Vec<(String, Strin
     let line_end = if old.ends_with('\n') { "" } else { "\n" };
     let both = format!("{old}{line_end}{new}");
     let gaps = omission::gaps(file, &both);
-    let file = &FileLines::of(file);
+    let file = &OldLines::of(file);
     let sent = &*tabs::in_indentation_of(file, &both, &gaps);
     let converted = (sent != both).then(|| sent.to_owned());
     let split = |text: String| {

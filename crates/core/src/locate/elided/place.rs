@@ -1,5 +1,6 @@
 //! The places of fragments: all that are possible, and whether they lead to the same edit.
 
+use super::old_lines::LOOKUP_STEPS;
 use super::{Fragment, TextPair, beside, fresh, indent, lossless, pairs, same};
 use crate::work;
 use core::ops::Range;
@@ -10,10 +11,8 @@ const COMPARED_PLACES_MAX: usize = 10_000;
 const ALL_PLACES_MAX: usize = 1_000_000;
 /// Number of lines beside a place among which a line that was moved is looked for.
 const BESIDE_LINES: usize = 4;
-/// Steps of work to look up a line.
-const LOOKUP_STEPS: usize = 8;
-/// Steps of work for each fragment.
-const FRAGMENT_STEPS: usize = 100;
+/// Steps of work for the lines of the file that are examined for a fragment, or for one end of it.
+pub(super) const FRAGMENT_STEPS: usize = 100;
 /// Number of unchanged lines next to a gap that prove a place even if lines would be lost.
 const PROOF_LINES: usize = 2;
 
@@ -43,8 +42,8 @@ pub(super) fn placements(texts: &TextPair<'_>, fragments: &[Fragment]) -> Result
     let mut room = ALL_PLACES_MAX;
     let all: Vec<Vec<Placement>> =
         fragments.iter().map(|it| candidates(texts, it, &mut room)).collect::<Result<_, _>>()?;
-    settle_all(texts, fragments, &all, 1).or_else(|why| {
-        let placed = settle_all(texts, fragments, &all, 0).ok();
+    choose_places(texts, fragments, &all, 1).or_else(|why| {
+        let placed = choose_places(texts, fragments, &all, 0).ok();
         placed
             .filter(|placed| placed.iter().zip(fragments).all(|(it, at)| keeps_all(texts, at, it.as_ref())))
             .ok_or(why)
@@ -62,7 +61,7 @@ fn keeps_all(texts: &TextPair<'_>, fragment: &Fragment, it: Option<&Placement>) 
 
 /// Returns the place of every fragment among `all` possible ones, with at least `gap` lines of the file between two of
 /// them.
-fn settle_all(
+fn choose_places(
     texts: &TextPair<'_>,
     fragments: &[Fragment],
     all: &[Vec<Placement>],
@@ -85,7 +84,7 @@ fn settle_all(
         if places.is_empty() {
             return Err(no_place(fragments, nth));
         }
-        out.push(settle(texts, &fragments[nth], places)?);
+        out.push(choose_place(texts, &fragments[nth], places)?);
     }
     Ok(out)
 }
@@ -117,7 +116,11 @@ fn occurs_too_often(lines: &Range<usize>) -> String {
 }
 
 /// Returns the only place if all of them have the same effect.
-fn settle(texts: &TextPair<'_>, fragment: &Fragment, mut places: Vec<Placement>) -> Result<Option<Placement>, String> {
+fn choose_place(
+    texts: &TextPair<'_>,
+    fragment: &Fragment,
+    mut places: Vec<Placement>,
+) -> Result<Option<Placement>, String> {
     let unchanged = places.iter().filter(|it| is_unchanged(texts, fragment, it)).count();
     // Within one symbol, lines that are in the file exactly as shown are meant as context.
     let Range { start, end } = fragment.lines;

@@ -4,15 +4,13 @@
 //! The rule is derived from the lines that both texts have. It must hold for each of them, and the placement is proven
 //! afterwards as for any other text.
 
-use super::file_lines::FileLines;
 use super::indent;
+use super::old_lines::{LOOKUP_STEPS, OldLines};
 use crate::locate::find::INSERTED_BYTES_MAX;
 use crate::text::fold::count_alnum;
 use crate::work;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// Steps of work to look up a line.
-const LINE_STEPS: usize = 8;
 /// Minimum number of letters and digits of a line from which the rule is derived.
 const TELLING_ALNUM_MIN: usize = 3;
 
@@ -48,7 +46,7 @@ impl IndentRule {
 
 /// Returns the text, which has placeholders on the lines `gaps`, in each indentation that its lines allow. Empty if it
 /// already has that of the file, or if no rule can be derived.
-pub(super) fn variants(old: &FileLines<'_>, new: &str, gaps: &[usize]) -> Vec<String> {
+pub(super) fn variants(old: &OldLines<'_>, new: &str, gaps: &[usize]) -> Vec<String> {
     let lines: Vec<&str> = work::lines(new).collect();
     let shown = work::batched(0..lines.len()).filter(|at| gaps.binary_search(at).is_err());
     let shown: Vec<&str> = shown.map(|at| lines[at]).collect();
@@ -68,7 +66,7 @@ pub(super) fn variants(old: &FileLines<'_>, new: &str, gaps: &[usize]) -> Vec<St
 /// Returns the indentations of the lines that occur once in the file, ignoring indentation.
 fn known_indents(known: &LineIndents<'_>, shown: &[&str]) -> Vec<KnownIndent> {
     let mut pairs = BTreeSet::new();
-    for line in shown.iter().take_while(|_| !work::spend_or_end(LINE_STEPS)) {
+    for line in shown.iter().take_while(|_| !work::spend_or_end(LOOKUP_STEPS)) {
         let unique = known.get(line.trim()).filter(|(count, _)| *count == 1).map(|(_, indents)| indents);
         if let Some(&there) = unique.and_then(BTreeSet::first)
             && count_alnum(line, TELLING_ALNUM_MIN) >= TELLING_ALNUM_MIN
@@ -85,7 +83,7 @@ fn holds(rule: IndentRule, pairs: &[KnownIndent], known: &LineIndents<'_>, shown
     let mut below_new = false;
     pairs.iter().all(|pair| rule.apply(pair.sent) == Some(pair.there))
         && shown.iter().filter(|line| !line.trim().is_empty()).all(|line| {
-            if work::spend_or_end(LINE_STEPS) {
+            if work::spend_or_end(LOOKUP_STEPS) {
                 return false;
             }
             let is_word = line.contains(char::is_alphanumeric);
@@ -102,11 +100,11 @@ fn holds(rule: IndentRule, pairs: &[KnownIndent], known: &LineIndents<'_>, shown
 type LineIndents<'t> = HashMap<&'t str, (usize, BTreeSet<usize>)>;
 
 /// Returns how often each of the `shown` lines occurs in the file, ignoring indentation, and its indentations there.
-fn indents_of<'t>(file: &FileLines<'t>, shown: &[&str]) -> LineIndents<'t> {
-    let counted = shown.iter().take_while(|_| !work::spend_or_end(LINE_STEPS));
+fn indents_of<'t>(file: &OldLines<'t>, shown: &[&str]) -> LineIndents<'t> {
+    let counted = shown.iter().take_while(|_| !work::spend_or_end(LOOKUP_STEPS));
     let shown: HashSet<&str> = counted.map(|line| line.trim()).collect();
     let mut out = LineIndents::new();
-    for line in file.filled().take_while(|_| !work::spend_or_end(LINE_STEPS)) {
+    for line in file.filled().take_while(|_| !work::spend_or_end(LOOKUP_STEPS)) {
         if shown.contains(line.trim()) {
             let (count, indents) = out.entry(line.trim()).or_default();
             *count += 1;
@@ -151,7 +149,7 @@ fn rules(pairs: &[KnownIndent]) -> Vec<IndentRule> {
 fn written(lines: &[&str], gaps: &[usize], rule: IndentRule, sign: char) -> Option<String> {
     let mut out = String::new();
     for (at, line) in lines.iter().enumerate() {
-        if work::spend_or_end(LINE_STEPS) {
+        if work::spend_or_end(LOOKUP_STEPS) {
             return None;
         }
         let sent = indent(line);
@@ -182,11 +180,11 @@ fn begins_text(line: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::FileLines;
+    use super::OldLines;
     use crate::locate::omission;
 
     fn variants(old: &str, new: &str) -> Vec<String> {
-        super::variants(&FileLines::of(old), new, &omission::gaps(old, new))
+        super::variants(&OldLines::of(old), new, &omission::gaps(old, new))
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Conversion of the indentation of a lazy edit to that of the file, if one of them uses tabs and the other one spaces.
 
-use super::file_lines::FileLines;
+use super::old_lines::OldLines;
 use crate::locate::find::INSERTED_BYTES_MAX;
 use crate::work;
 use std::borrow::Cow;
@@ -15,7 +15,7 @@ enum IndentKind {
 
 /// Returns the new text, which has placeholders on the lines `gaps`, with the file's kind of indentation. The text is
 /// unchanged if it has that already, if the kind is unclear, or if the result would exceed [`INSERTED_BYTES_MAX`].
-pub(super) fn in_indentation_of<'t>(old: &FileLines<'_>, new: &'t str, gaps: &[usize]) -> Cow<'t, str> {
+pub(super) fn in_indentation_of<'t>(old: &OldLines<'_>, new: &'t str, gaps: &[usize]) -> Cow<'t, str> {
     let sent = work::lines(new).enumerate().filter(|(at, _)| gaps.binary_search(at).is_err()).map(|(_, line)| line);
     match (kind(old.filled()), kind(sent)) {
         (Some(IndentKind::Tabs), Some(IndentKind::Spaces(width))) => Cow::Owned(converted(new, |indent| {
@@ -72,10 +72,10 @@ fn converted(text: &str, to: impl Fn(&str) -> Option<String>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::FileLines;
+    use super::OldLines;
 
     fn in_indentation_of(old: &str, new: &str) -> String {
-        super::in_indentation_of(&FileLines::of(old), new, &[]).into_owned()
+        super::in_indentation_of(&OldLines::of(old), new, &[]).into_owned()
     }
 
     #[test]

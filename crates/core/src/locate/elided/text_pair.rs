@@ -1,7 +1,7 @@
 //! The file and a lazy edit by lines, with tables for the look-ups that are made for every line: an edit may have as
 //! many fragments as lines.
 
-use super::file_lines::FileLines;
+use super::old_lines::OldLines;
 use super::{Extent, blocks, fresh, indent, same};
 use crate::text::fold::count_alnum;
 use crate::work;
@@ -11,7 +11,7 @@ use std::collections::{HashMap, HashSet};
 
 /// The file (`old`) and the lazy edit (`new`) by lines.
 pub(super) struct TextPair<'a> {
-    pub(super) old: &'a FileLines<'a>,
+    pub(super) old: &'a OldLines<'a>,
     pub(super) new: Vec<&'a str>,
     /// True if the text is one or more definitions, and not the whole file.
     pub(super) part: bool,
@@ -30,7 +30,7 @@ pub(super) struct TextPair<'a> {
 }
 
 impl<'a> TextPair<'a> {
-    pub(super) fn new(old: &'a FileLines<'a>, new: &'a str) -> TextPair<'a> {
+    pub(super) fn new(old: &'a OldLines<'a>, new: &'a str) -> TextPair<'a> {
         let new: Vec<&str> = work::lines(new).collect();
         TextPair {
             old,

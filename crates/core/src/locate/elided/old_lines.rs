@@ -6,11 +6,11 @@ use crate::work;
 use core::ops::{Deref, Range};
 use std::collections::{HashMap, HashSet};
 
-/// Steps of work to add a line to the tables.
-const TABLE_STEPS: usize = 8;
+/// Steps of work to add a line to a table, or to look it up.
+pub(super) const LOOKUP_STEPS: usize = 8;
 
 /// The lines of the file, with tables for the look-ups that are made for every line of an edit.
-pub(super) struct FileLines<'a> {
+pub(super) struct OldLines<'a> {
     text: &'a str,
     lines: Vec<&'a str>,
     index: LineIndex,
@@ -24,7 +24,7 @@ pub(super) struct FileLines<'a> {
     bare: HashSet<&'a str>,
 }
 
-impl<'a> Deref for FileLines<'a> {
+impl<'a> Deref for OldLines<'a> {
     type Target = [&'a str];
 
     fn deref(&self) -> &[&'a str] {
@@ -32,9 +32,9 @@ impl<'a> Deref for FileLines<'a> {
     }
 }
 
-impl<'a> FileLines<'a> {
+impl<'a> OldLines<'a> {
     /// Incomplete once the work has to end.
-    pub(super) fn of(text: &'a str) -> FileLines<'a> {
+    pub(super) fn of(text: &'a str) -> OldLines<'a> {
         let lines: Vec<&str> = work::lines(text).collect();
         let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
         let (mut filled, mut filled_before) = (Vec::new(), Vec::with_capacity(lines.len() + 1));
@@ -44,7 +44,7 @@ impl<'a> FileLines<'a> {
             if line.is_empty() {
                 continue;
             }
-            if work::spend_or_end(TABLE_STEPS) {
+            if work::spend_or_end(LOOKUP_STEPS) {
                 break;
             }
             places.entry(line).or_default().push(at);
@@ -52,7 +52,7 @@ impl<'a> FileLines<'a> {
         }
         filled_before.resize(lines.len() + 1, filled.len());
         let bare = places.keys().map(|line| line.trim_start()).collect();
-        FileLines { text, lines, index: LineIndex::new(text), filled, filled_before, places, bare }
+        OldLines { text, lines, index: LineIndex::new(text), filled, filled_before, places, bare }
     }
 
     /// Returns the lines that are not blank.
