@@ -172,6 +172,12 @@ pub fn check() -> Result<()> {
     refill(0).map_or(Ok(()), |halt| Err(halt.error()))
 }
 
+/// True once the call was cancelled, unless it has begun to write. For loops that must be complete otherwise, even when
+/// the steps are used up.
+pub(crate) fn is_cancelled() -> bool {
+    CURRENT.with_borrow(|meter| meter.as_ref().is_some_and(|meter| meter.halted() == Some(Halt::Cancelled)))
+}
+
 /// Counts steps; true when the work has to end. For loops that cannot return an error.
 #[inline]
 pub fn spend_or_end(steps: usize) -> bool {

@@ -12,6 +12,9 @@ const NESTING_MAX: usize = 16;
 /// Maximum number of calls that are parsed in one text.
 const CALLS_MAX: usize = 128;
 
+/// Steps of the test whether a line begins a call.
+const LINE_STEPS: usize = 4;
+
 /// Returns the arguments of all calls in a text, with their byte ranges. Each call begins at the start of a line and
 /// ends at the end of one; there may be prose around them. `None` if there is no call, or one that cannot be parsed.
 pub(super) fn calls(text: &str) -> Option<Vec<(Value, Range<usize>)>> {
@@ -21,6 +24,9 @@ pub(super) fn calls(text: &str) -> Option<Vec<(Value, Range<usize>)>> {
     }
     let (mut out, mut from, mut any_by_position) = (Vec::new(), 0, false);
     while from < text.len() {
+        if work::spend_or_end(LINE_STEPS) {
+            return None;
+        }
         let line_end = text[from..].find('\n').map_or(text.len(), |at| from + at + 1);
         let line = &text[from..line_end];
         // A function of any program may have such a name; only named arguments distinguish a call of a tool.

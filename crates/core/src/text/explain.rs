@@ -202,7 +202,9 @@ fn blocks(base: &Snapshot, changes: &ChangeSet) -> Vec<ChangedBlock> {
             _ => groups.push((lines, vec![splice])),
         }
     }
-    groups.into_iter().map(|(lines, splices)| changed_block(base, text, lines, splices)).collect()
+    // A cancelled call gives no report, so the rest of it is not built.
+    let wanted = groups.into_iter().take_while(|_| !work::is_cancelled());
+    wanted.map(|(lines, splices)| changed_block(base, text, lines, splices)).collect()
 }
 
 /// Builds the block for some lines of the base from the splices that change them.

@@ -14,9 +14,12 @@ use crate::error::{Error, Result};
 use crate::locate::line_format;
 use crate::locate::op::{Hunk, HunkLine, HunkLineKind};
 use crate::text::snapshot::Snapshot;
+use crate::work;
 
 /// The width to which `read` pads its numbers, in columns.
 const NUMBER_PADDING: usize = 6;
+/// The sign after a number in some replies; a tab is the other one.
+const ARROW: &str = "→";
 /// Maximum number of lines of the file that are examined for numbers of their own.
 const EXAMINED_LINES_MAX: usize = 200;
 
@@ -26,7 +29,7 @@ const EXAMINED_LINES_MAX: usize = 200;
 /// Errors: `call.invalid` for numbers without proof that they were copied.
 pub(super) fn uncopied_replacement(base: &Snapshot, old: &str, new: &str) -> Result<Option<String>> {
     let numbered = copied(new);
-    if numbered.is_none() && !new.lines().any(is_read_shape)
+    if numbered.is_none() && !has_read_shape(new)
         || old.is_empty()
         || split(old).iter().any(|line| numbers::has_number(line))
     {
@@ -44,7 +47,7 @@ pub(super) fn uncopied_replacement(base: &Snapshot, old: &str, new: &str) -> Res
 /// Errors: `call.invalid` for numbers without proof that they were copied.
 pub fn without_copied_numbers(base: &Snapshot, new: &str) -> Result<Option<String>> {
     let numbered = copied(new);
-    if numbered.is_none() && !new.lines().any(is_read_shape) || is_blank_or_numbered(&split(base.text())) {
+    if numbered.is_none() && !has_read_shape(new) || is_blank_or_numbered(&split(base.text())) {
         return Ok(None);
     }
     let Some(lines) = numbered else { return refuse_partly_numbered(base, new, "content") };
@@ -93,11 +96,17 @@ fn added(hunk: &Hunk) -> impl Iterator<Item = &HunkLine> {
     hunk.lines.iter().filter(|line| line.kind == HunkLineKind::Added)
 }
 
+/// True for a text with a line that has a number in the form of `read`.
+fn has_read_shape(text: &str) -> bool {
+    // Most texts have none of the signs after a number, and this search is much faster than a test of each line.
+    memchr::memchr2(b'\t', ARROW.as_bytes()[0], text.as_bytes()).is_some() && work::lines(text).any(is_read_shape)
+}
+
 /// True for a line with a number in the form of `read`: padded, with a tab or an arrow after it.
 fn is_read_shape(line: &str) -> bool {
     let digits = line.trim_start_matches(' ');
     let rest = digits.trim_start_matches(|ch: char| ch.is_ascii_digit());
-    rest.len() < digits.len() && rest.starts_with(['\t', '→']) && is_padded(line)
+    rest.len() < digits.len() && (rest.starts_with('\t') || rest.starts_with(ARROW)) && is_padded(line)
 }
 
 /// Refuses new text in which some lines are numbered lines of the file, as `read` shows them.

@@ -1,5 +1,8 @@
 //! Recognition of phrases that represent omitted text, by their words and the punctuation around them.
 
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
 /// Words that mean keeping or omitting text.
 const OMISSION_WORDS: [&str; 24] = [
     "rest",
@@ -162,9 +165,15 @@ const TASK_WORDS: [&str; 5] = ["todo", "fixme", "note", "xxx", "hack"];
 /// Words of which a comment about a task must contain one to be a placeholder.
 const REMAINING_WORDS: [&str; 8] = ["keep", "kept", "unchanged", "same", "retain", "preserve", "omitted", "brevity"];
 
+/// Returns the words of such phrases.
+pub(super) fn known_words() -> impl Iterator<Item = &'static str> {
+    OMISSION_WORDS.into_iter().chain(OMITTED_NOUNS).chain(FILLER_WORDS)
+}
+
 /// True for a word that occurs in such phrases.
-pub(super) fn is_known_word(word: &str) -> bool {
-    OMISSION_WORDS.contains(&word) || OMITTED_NOUNS.contains(&word) || FILLER_WORDS.contains(&word)
+fn is_known_word(word: &str) -> bool {
+    static WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| known_words().collect());
+    WORDS.contains(word)
 }
 
 /// True for a noun for omitted text.

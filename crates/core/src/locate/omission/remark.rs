@@ -6,6 +6,8 @@
 use super::phrase::{self, has_pair};
 use super::remark_words::{FOREIGN_PHRASES, KNOWN_TEXT_WORDS, LEADS, OMISSION_WORDS, OTHER_WORDS, STUBS, TAILS};
 use super::signs::{self, BetweenSigns};
+use std::collections::HashSet;
+use std::sync::LazyLock;
 
 /// The kinds of remarks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -331,11 +333,11 @@ fn kind_of_text(text: &str) -> Option<RemarkKind> {
 
 /// True for a word that occurs in remarks about omitted text.
 fn is_remark_word(word: &str) -> bool {
-    OMISSION_WORDS.contains(&word)
-        || KNOWN_TEXT_WORDS.contains(&word)
-        || OTHER_WORDS.contains(&word)
-        || phrase::is_known_word(word)
-        || phrase::is_number(word)
+    static WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+        let words = OMISSION_WORDS.into_iter().chain(KNOWN_TEXT_WORDS).chain(OTHER_WORDS);
+        words.chain(phrase::known_words()).collect()
+    });
+    phrase::is_number(word) || WORDS.contains(word)
 }
 
 /// True for words that refer to lines by number or amount: `lines 9-11`, `+3 lines`, `L9-L11`.

@@ -10,7 +10,7 @@ use std::collections::HashSet;
 
 /// Maximum number of lines that are compared.
 const COMPARED_LINES_MAX: usize = 2_000;
-/// Maximum number of bytes of a line whose words are compared.
+/// Maximum number of bytes of a line whose words and characters are compared.
 const COMPARED_LINE_BYTES_MAX: usize = 64 << 10;
 /// Maximum number of characters of a line that are shown.
 const LINE_CHARS_MAX: usize = 300;
@@ -67,7 +67,7 @@ fn lines(old: &str, file: &str, at: usize, name: &str) -> MatchDifference {
     } else {
         let plain = name.trim_start_matches('-');
         let _ = write!(words, "\n  [-{plain}-]{{+file+}}: {}", marked(&cut(old), &cut(file)));
-        let odd = code_points(old, file, name);
+        let odd = if is_long(old, file) { String::new() } else { code_points(old, file, name) };
         if !odd.is_empty() {
             let _ = write!(words, "\n  Characters: {odd}");
         }
@@ -96,23 +96,37 @@ fn class(old: &str, file: &str, name: &str) -> (&'static str, String) {
     if fold::are_equal_under(old, file, Normalization::BlankRuns) {
         return described("blanks", "the amount of whitespace inside the line differs");
     }
-    if is_same_but_for_case(old, file) || is_same_but_for_case(trimmed(old), trimmed(file)) {
-        return described("case", "upper and lower case differ");
-    }
-    if without_backslashes(old).eq(without_backslashes(file)) {
-        return described("escapes", "backslashes differ");
-    }
-    if let Some((a, b)) = one_token(old, file) {
-        if is_number(a) && is_number(b) {
-            return ("number", format!("a number differs ({a} in {name}, {b} in the file)"));
-        }
-        return ("one word", format!("one word differs (`{a}` in {name}, `{b}` in the file)"));
+    if !is_long(old, file)
+        && let Some(class) = class_of_words(old, file, name)
+    {
+        return class;
     }
     if line_likeness(old, file) > 0.5 {
         described("words", "several words differ")
     } else {
         described("other text", "the lines differ")
     }
+}
+
+/// Returns the class of a difference in upper and lower case, backslashes, or one word.
+fn class_of_words(old: &str, file: &str, name: &str) -> Option<(&'static str, String)> {
+    if is_same_but_for_case(old, file) || is_same_but_for_case(trimmed(old), trimmed(file)) {
+        return Some(described("case", "upper and lower case differ"));
+    }
+    if without_backslashes(old).eq(without_backslashes(file)) {
+        return Some(described("escapes", "backslashes differ"));
+    }
+    let (a, b) = one_token(old, file)?;
+    Some(if is_number(a) && is_number(b) {
+        ("number", format!("a number differs ({a} in {name}, {b} in the file)"))
+    } else {
+        ("one word", format!("one word differs (`{a}` in {name}, `{b}` in the file)"))
+    })
+}
+
+/// True if one of the lines is too long for a comparison of its words and characters.
+fn is_long(old: &str, file: &str) -> bool {
+    old.len().max(file.len()) > COMPARED_LINE_BYTES_MAX
 }
 
 /// True for a token of digits only.
@@ -147,9 +161,6 @@ fn described(class: &'static str, what: &str) -> (&'static str, String) {
 
 /// Returns the only token in which two lines differ.
 fn one_token<'a>(old: &'a str, file: &'a str) -> Option<(&'a str, &'a str)> {
-    if old.len().max(file.len()) > COMPARED_LINE_BYTES_MAX {
-        return None;
-    }
     let (a, b) = (tokens(old.trim()), tokens(file.trim()));
     if a.len() != b.len() {
         return None;
