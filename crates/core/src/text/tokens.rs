@@ -12,11 +12,17 @@ const COMPARISON_CELLS_MAX: usize = 1_000_000;
 /// Steps of work that comparing the tokens of two lines costs, for each of their bytes.
 const COMPARISON_STEPS: usize = 6;
 
-/// Splits a text into words, blank runs and single characters, in order.
+/// Tokens between two checks whether the call was cancelled; a long line has millions of tokens.
+const TOKENS_PER_CHECK: usize = 8192;
+
+/// Splits a text into words, blank runs and single characters, in order. Ends early when the call was cancelled.
 pub(crate) fn tokens(text: &str) -> Vec<&str> {
     let mut out = Vec::new();
     let mut rest = text.char_indices().peekable();
     while let Some((start, ch)) = rest.next() {
+        if out.len() % TOKENS_PER_CHECK == TOKENS_PER_CHECK - 1 && work::is_cancelled() {
+            break;
+        }
         let mut end = start + ch.len_utf8();
         while char_class(ch) != 3
             && let Some((at, next)) = rest.next_if(|&(_, next)| char_class(next) == char_class(ch))
