@@ -9,6 +9,7 @@
 
 use crate::work;
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+use std::collections::HashMap;
 
 /// Bytes of a gram, and the stride that the shortest needle must allow for that width: long grams are more selective,
 /// but with a shorter stride the additional positions would cost more than that gains.
@@ -47,8 +48,15 @@ pub(crate) struct NeedleMatch {
 /// A set of needles, prepared for searching.
 pub(crate) struct Needles<'p> {
     long: Option<GramIndex<'p>>,
-    /// The automaton for short needles, and their indices in the list.
-    short: Option<(AhoCorasick, Vec<usize>)>,
+    short: Option<NeedleAutomaton>,
+}
+
+/// The automaton for short needles.
+struct NeedleAutomaton {
+    matcher: AhoCorasick,
+    /// For each of its patterns, the indices of the needles with that text. The library takes quadratic time for equal
+    /// patterns.
+    needles: Vec<Vec<usize>>,
 }
 
 impl<'p> Needles<'p> {
@@ -65,16 +73,24 @@ impl<'p> Needles<'p> {
     }
 
     fn automaton(all: &[&str], which: fn(&str) -> bool) -> Option<Needles<'p>> {
-        let chosen: Vec<usize> = (0..all.len()).filter(|&nth| !all[nth].is_empty() && which(all[nth])).collect();
-        if chosen.is_empty() {
+        let (mut texts, mut needles): (Vec<&str>, Vec<Vec<usize>>) = (Vec::new(), Vec::new());
+        let mut patterns: HashMap<&str, usize> = HashMap::new();
+        for (nth, &needle) in all.iter().enumerate().filter(|(_, needle)| !needle.is_empty() && which(needle)) {
+            let pattern = *patterns.entry(needle).or_insert(texts.len());
+            if pattern == texts.len() {
+                texts.push(needle);
+                needles.push(Vec::new());
+            }
+            needles[pattern].push(nth);
+        }
+        if texts.is_empty() {
             return Some(Needles { long: None, short: None });
         }
-        let bytes: usize = chosen.iter().map(|&nth| all[nth].len()).sum();
+        let bytes: usize = texts.iter().map(|text| text.len()).sum();
         // The kind that the library chooses itself is built in quadratic time for long needles that repeat a letter.
         let kind = (bytes > SMALL_AUTOMATON_BYTES_MAX).then_some(AhoCorasickKind::ContiguousNFA);
-        let texts = chosen.iter().map(|&nth| all[nth]);
         let built = AhoCorasick::builder().match_kind(MatchKind::Standard).kind(kind).build(texts);
-        Some(Needles { long: None, short: Some((built.ok()?, chosen)) })
+        Some(Needles { long: None, short: Some(NeedleAutomaton { matcher: built.ok()?, needles }) })
     }
 
     /// Finds all occurrences of all needles, including overlapping ones, in no order. Subtracts the cost from the
@@ -85,10 +101,11 @@ impl<'p> Needles<'p> {
         if let Some(long) = &self.long {
             long.seen(text, budget, &mut out)?;
         }
-        if let Some((automaton, names)) = &self.short {
-            for found in automaton.find_overlapping_iter(text) {
-                *budget = budget.checked_sub(2 * CANDIDATE_COST_BYTES)?;
-                out.push(NeedleMatch { needle: names[found.pattern().as_usize()], at: found.start() });
+        if let Some(NeedleAutomaton { matcher, needles }) = &self.short {
+            for found in matcher.find_overlapping_iter(text) {
+                let equal = &needles[found.pattern().as_usize()];
+                *budget = budget.checked_sub(2 * CANDIDATE_COST_BYTES * equal.len())?;
+                out.extend(equal.iter().map(|&needle| NeedleMatch { needle, at: found.start() }));
             }
         }
         Some(out)
@@ -360,6 +377,13 @@ mod tests {
         let (needle, text) = ("a".repeat(130_000), "a".repeat(1_000_000));
         let found = Needles::without_grams(&[&needle]).unwrap().find_all(&text, &mut 100_000_000).unwrap();
         assert_eq!(found.len(), text.len() - needle.len() + 1);
+    }
+
+    #[test]
+    fn each_of_many_equal_needles_is_found() {
+        let all = vec!["a\nb"; 100_000];
+        let found = Needles::without_grams(&all).unwrap().find_all("a\nb", &mut 100_000_000).unwrap();
+        assert_eq!(found.len(), all.len());
     }
 
     #[test]
