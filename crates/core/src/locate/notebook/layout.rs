@@ -234,8 +234,10 @@ fn escapes(text: &str) -> bool {
     let mut at = 0;
     while let Some(found) = memchr::memchr(b'\\', &bytes[at..]) {
         let escape = &bytes[at + found + 1..];
-        let low = escape.starts_with(b"u00") && escape.get(3).is_some_and(|digit| (b'0'..b'8').contains(digit));
-        if escape.starts_with(b"u") && !low {
+        // Most backslashes begin `\n`, and comparing one byte is faster than comparing a text.
+        if let [b'u', digits @ ..] = escape
+            && !matches!(digits, [b'0', b'0', b'0'..b'8', ..])
+        {
             return true;
         }
         at += found + 2;

@@ -206,7 +206,9 @@ impl<'t> Notebook<'t> {
             return Err(wrong("The notebook has no list of cells.")
                 .next("Replace the whole file; {\"cells\": [], \"metadata\": {}, \"nbformat\": 4, \"nbformat_minor\": 5} is an empty one."));
         };
-        let cells: Vec<Cell> = json::items(text, list).take(CELLS_MAX + 1).map(|span| cell(text, span)).collect();
+        let spans = json::items(text, list).take(CELLS_MAX + 1);
+        let cells: Vec<Cell> =
+            spans.map(|span| work::spend_bytes(span.len()).map(|()| cell(text, span))).collect::<Result<_>>()?;
         if cells.len() > CELLS_MAX {
             return Err(wrong(format!("The notebook has more than {CELLS_MAX} cells.")).next("Split it."));
         }

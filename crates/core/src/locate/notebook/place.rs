@@ -16,7 +16,11 @@ use crate::text::charset::Charset;
 use crate::text::content::ContentId;
 use crate::text::snapshot::Snapshot;
 use crate::text::span::Span;
+use crate::work;
 use std::collections::{HashMap, HashSet};
+
+/// Steps of placing an operation in a short cell.
+const OP_STEPS: usize = 64;
 
 /// The target of an edit.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -103,6 +107,7 @@ fn placed(base: &Snapshot, ops: &[Op]) -> Result<Vec<Result<PlacedOp>>> {
         aims.iter().map(|aim| if let Ok(CellTarget::Cell(at)) = aim { Some(*at) } else { None }).collect();
     let mut out = Vec::with_capacity(ops.len());
     for (nth, (op, aim)) in ops.iter().zip(aims).enumerate() {
+        work::spend(OP_STEPS)?;
         out.push(match (aim, of(op)) {
             (Ok(aim), Some(edit)) => Ok(site.write(nth, op, edit, aim)?),
             (Err(error), _) => Err(error),
