@@ -131,11 +131,13 @@ impl Toolchain {
         Ok(Toolchain { root, bin, frameworks })
     }
 
-    /// Checks the types of everything in `emend`.
+    /// Checks the types of everything in `emend`. The code in C is not compiled: nothing is linked, and it would take
+    /// longer than the check.
     ///
     /// Errors: the check fails.
     fn check(&self, port: &Port) -> Result<(), String> {
-        run(self.cargo(port, "check", "dev")?.args(["-p", "emendate-cli"]))
+        let mut cargo = self.cargo(port, "check", "dev")?;
+        run(cargo.args(["-p", "emendate-cli"]).envs(["CC", "CXX", "AR"].map(|tool| (tool, "true"))))
     }
 
     /// Builds `emend` with a profile (`dev` or `dist`); returns the program.
@@ -177,7 +179,7 @@ impl Toolchain {
         paths.extend(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()));
         let path = std::env::join_paths(paths).map_err(|error| error.to_string())?;
         // For Windows, the compiler of Debian: zig has no tool for the libraries that rustc describes itself.
-        let mut cargo = if port.is_windows() && command != "check" {
+        let mut cargo = if port.is_windows() || command == "check" {
             Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
         } else {
             Command::new(self.bin.join("cargo-zigbuild"))

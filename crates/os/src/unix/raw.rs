@@ -71,18 +71,22 @@ mod without_leases {
     use super::BorrowedFd;
     use rustix::io::{Errno, Result};
 
+    /// Fails, because the system has no leases.
     pub fn lease(_file: BorrowedFd<'_>) -> Result<()> {
         Err(Errno::NOSYS)
     }
 
+    /// Fails like [`lease`].
     pub fn is_leased(_file: BorrowedFd<'_>) -> Result<bool> {
         Err(Errno::NOSYS)
     }
 
+    /// Fails like [`lease`].
     pub fn unlease(_file: BorrowedFd<'_>) -> Result<()> {
         Err(Errno::NOSYS)
     }
 
+    /// Fails like [`lease`]: writing is not announced to other programs.
     pub fn begin_writing(_file: BorrowedFd<'_>, _from: u64, _len: u64) -> Result<()> {
         Err(Errno::NOSYS)
     }
