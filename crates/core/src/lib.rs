@@ -58,6 +58,7 @@ pub use in_memory::{
     TextDiff, apply, apply_files, convert, diff, edit, line_similarity, similarity,
 };
 pub use locate::binary::{BINARY_RESULT_BYTES_MAX, apply_binary, is_object};
+pub use locate::fence_name::FenceName;
 pub use locate::find::{
     CHANGED_PLACES_MAX, HEADING_LINES_MAX, INSERTED_BYTES_MAX, TextEdit, TextMatch, TextMatches, Tier, check_amount,
     find, without_copied_numbers,

@@ -9,7 +9,7 @@ use super::search_replace::SearchReplace;
 use super::unified_diff::UnifiedDiff;
 use super::whole_file::elided::ElidedFile;
 use super::whole_file::{self, WholeFile};
-use super::{Format, repair_hint, stray_edits, tool_calls};
+use super::{Format, repair_hint, stray_edits, tool_calls, whole_text};
 use crate::advice::{Advice, Phrase};
 use crate::code::Code;
 use crate::error::{Error, Result};
@@ -81,7 +81,7 @@ pub(super) fn detect_unwrapped<'a>(
         Some(format) => (format, format.detected_ranges(&text)),
         // Bare hunks are incomplete by themselves, but valid if the file is known.
         None if call_options.file.is_some() && repair_hint::is_nameless_diff(&text) => (&UnifiedDiff, Vec::new()),
-        None => match (detect(&text, known), call_options.file.as_ref().and_then(|_| without_frame(&text))) {
+        None => match (detect(&text, known), call_options.file.as_ref().and_then(|file| without_frame(&text, file))) {
             (Err(_), Some((format, converted, note))) => {
                 notes.push(note.to_owned());
                 let ranges = format.detected_ranges(&converted);
@@ -97,9 +97,12 @@ pub(super) fn detect_unwrapped<'a>(
 
 /// Converts a text that is complete only together with the name of its file to a format that names each part. Returns
 /// the format, the text and the note.
-fn without_frame(text: &str) -> Option<(&'static dyn Format, String, &'static str)> {
+fn without_frame(text: &str, file: &str) -> Option<(&'static dyn Format, String, &'static str)> {
     bare_markers(text).or_else(|| {
-        let is_bare = elided::is_elided(text) && repair_hint::is_unlike_edits(text);
+        // Fences in prose are examples in it, but the text of any other file has none.
+        let is_prose = whole_text::is_prose(file.rsplit_once('.').map(|(_, extension)| extension));
+        let is_fenced = || !is_prose && !whole_file::nameless_ranges(text).is_empty();
+        let is_bare = elided::is_elided(text) && repair_hint::is_unlike_edits(text) && !is_fenced();
         is_bare.then(|| {
             // The fence is longer than any fence in the text.
             let longest = text.split(|ch| ch != '`').map(str::len).max().unwrap_or_default();
@@ -125,10 +128,12 @@ fn bare_markers(text: &str) -> Option<(&'static dyn Format, String, &'static str
     Some((&UnifiedDiff, hunk, note))
 }
 
-/// Returns the fences below lines that may be names of existing files, if the text looks like nothing else.
+/// Returns the fences that may be the file of the call, or that may have the name of an existing file, if the text looks
+/// like nothing else.
 fn possible_files(text: &str, call_options: &ParseOptions) -> Option<FormatRanges> {
-    let ranges = whole_file::possible_ranges(text);
-    let are_files = !ranges.is_empty() && call_options.file.is_none() && repair_hint::is_unlike_edits(text);
+    let is_named = call_options.file.is_some();
+    let ranges = if is_named { whole_file::nameless_ranges(text) } else { whole_file::possible_ranges(text) };
+    let are_files = !ranges.is_empty() && repair_hint::is_unlike_edits(text);
     are_files.then(|| (elided_or_whole(text, &ranges), ranges))
 }
 

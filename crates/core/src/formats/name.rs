@@ -1,6 +1,9 @@
 //! File names above or inside a fence, with the decorations that models put around them.
 
+mod comment;
 mod frame;
+
+pub(super) use comment::{in_comment, is_same_file};
 
 /// True for a line that may come between a file name and its block: a fence, or a single tag, which may open a CDATA
 /// section (Roo's `<content><![CDATA[`).

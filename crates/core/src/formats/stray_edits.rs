@@ -58,7 +58,12 @@ pub(super) fn check_stray_edits(text: &str, format: &dyn Format, claimed: &[Rang
 pub(super) fn check_whole_files(request: &Request) -> Result<()> {
     for file in &request.files {
         let FileAction::Write(text) = &file.action else { continue };
-        let Some(at) = edit_line(text, &file.path) else { continue };
+        // A line that names the file is not the first one of an edit.
+        let body = file.fence.as_ref().and_then(|_| text.split_once('\n')).map_or("", |(_, rest)| rest);
+        let Some((text, at)) = [&**text, body].into_iter().find_map(|text| Some((text, edit_line(text, &file.path)?)))
+        else {
+            continue;
+        };
         let line = crate::locate::line_format::clip(work::lines(text).nth(at).unwrap_or_default().trim());
         let what = format!("The text for {} begins like an edit that could not be read, not like a file.", file.path);
         let markers = "Write the edit as a block of <<<<<<< SEARCH, =======, >>>>>>> REPLACE";

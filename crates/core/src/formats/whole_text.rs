@@ -104,7 +104,7 @@ pub fn without_fence<'t>(extension: Option<&str>, content: &'t str) -> Option<&'
 }
 
 /// True for the extension of a file with prose.
-fn is_prose(extension: Option<&str>) -> bool {
+pub(super) fn is_prose(extension: Option<&str>) -> bool {
     extension.is_some_and(|it| PROSE_EXTENSIONS.contains(&&*it.to_ascii_lowercase()))
 }
 

@@ -6,6 +6,7 @@ use super::outcome::ChangedFile;
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::formats::whole_text::{self, WholeText};
+use crate::locate::fence_name::FenceName;
 use crate::locate::find::check_amount;
 use crate::locate::line_edits::Registers;
 use crate::locate::op::{FileAction, FileRequest, NewFile, Op, OpOrder};
@@ -15,6 +16,7 @@ use crate::note::Note;
 use crate::text::overlay::{MapOverlay, View};
 use crate::text::snapshot::Snapshot;
 use crate::work;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Note if the destination of a move is the current path of the file.
@@ -115,7 +117,7 @@ impl<V: View + ?Sized> Planner<'_, V> {
         let path = &*step.path;
         match &step.action {
             FileAction::Edit { ops, order } => self.edit(step, ops, *order)?,
-            FileAction::Write(content) => self.write(path, content)?,
+            FileAction::Write(content) => self.write(path, content, step.fence.as_ref())?,
             FileAction::Create(NewFile::Text(content)) => self.create(path, content)?,
             FileAction::Delete { text } => return self.delete(path, text.as_deref()),
             FileAction::Move { to, ops } => return self.carry(nth, step, CarryStep { to, ops, is_copied: false }),
@@ -193,8 +195,15 @@ impl<V: View + ?Sized> Planner<'_, V> {
     }
 
     /// Replaces the whole content of a file, or creates it.
-    fn write(&mut self, path: &str, content: &str) -> Result<()> {
+    fn write(&mut self, path: &str, content: &str, fence: Option<&FenceName>) -> Result<()> {
         let now = self.opened(path)?;
+        let (content, named) = match fence {
+            Some(fence) => {
+                fence.file_text(now.as_ref().map(Snapshot::text), content, self.options.placeholders_meant)?
+            }
+            None => (Cow::Borrowed(content), None),
+        };
+        let content = &*content;
         let inside = whole_text::without_fence(extension(path), content);
         let fenced = now.as_ref().is_some_and(|now| whole_text::begins_with_fence(now.text()));
         let inside = inside.filter(|_| self.options.matching != crate::locate::op::Matching::Exact && !fenced);
@@ -203,6 +212,7 @@ impl<V: View + ?Sized> Planner<'_, V> {
             Some(now) => self.rewritten(now, content)?,
             None => FileWork::of_new_text(extension(path), content, self.options.matching)?,
         };
+        work.notes.extend(named);
         work.notes.extend(inside.map(|_| Note::FenceRemoved));
         self.put(path, work)
     }
@@ -244,7 +254,7 @@ impl<V: View + ?Sized> Planner<'_, V> {
             }
             None => match self.opened(path)? {
                 Some(now) if !self.options.overwrite => Err(refusals::file_exists(path, Some((&now, content)))),
-                _ => self.write(path, content),
+                _ => self.write(path, content, None),
             },
         }
     }

@@ -6,6 +6,7 @@ pub(crate) mod binary;
 pub(crate) mod conflict;
 pub(crate) mod doubled_plus;
 pub mod elided;
+pub(crate) mod fence_name;
 pub(crate) mod find;
 pub mod line_edits;
 pub mod line_format;

@@ -324,11 +324,16 @@ pub(crate) fn is_elision(line: &str) -> bool {
     if is_only_dots(line) {
         return true;
     }
-    let line = ELISION_LEADS.iter().find_map(|lead| line.strip_prefix(lead)).unwrap_or(line);
-    let line = ELISION_TAILS.iter().find_map(|tail| line.strip_suffix(tail)).unwrap_or(line);
-    let line = line.trim_matches([' ', '\t']);
+    let line = without_comment_signs(line);
     let emphasized = ["**", "__"].iter().find_map(|sign| line.strip_prefix(sign)?.strip_suffix(sign));
     is_only_dots(emphasized.unwrap_or(line))
+}
+
+/// Returns the text of a line that is a comment, without its signs; any other line as it is.
+pub(crate) fn without_comment_signs(line: &str) -> &str {
+    let line = ELISION_LEADS.iter().find_map(|lead| line.strip_prefix(lead)).unwrap_or(line);
+    let line = ELISION_TAILS.iter().find_map(|tail| line.strip_suffix(tail)).unwrap_or(line);
+    line.trim_matches([' ', '\t'])
 }
 
 fn is_only_dots(text: &str) -> bool {

@@ -4,6 +4,7 @@ use crate::advice::Vocabulary;
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::locate::anchor_map::AnchorEdit;
+use crate::locate::fence_name::FenceName;
 use crate::locate::line_edits::{self, LineEdit};
 use crate::locate::notebook::CellEdit;
 use crate::locate::refusals;
@@ -398,6 +399,8 @@ pub struct FileRequest {
     pub base: Option<Handle>,
     /// True if the name may be an ordinary word or line of the text: the file is meant only if it exists.
     pub must_exist: bool,
+    /// The origin of the name of a whole file in a fence that has no name above it.
+    pub fence: Option<FenceName>,
     /// The permission to set; `None` leaves it unchanged.
     pub mode: Option<FileMode>,
     /// The object id that git gives the file for which a patch was made, or a prefix of it.
@@ -414,6 +417,7 @@ impl FileRequest {
             raw: None,
             alternatives: Vec::new(),
             must_exist: false,
+            fence: None,
             base: None,
             mode: None,
             preimage: None,
@@ -441,7 +445,7 @@ impl Request {
         files.retain(|file| {
             let keep = !file.must_exist || exists(&file.path);
             if !keep {
-                notes.push(format!("The fence below `{}` was ignored: there is no such file.", file.path));
+                notes.push(format!("The fence named `{}` was ignored: there is no such file.", file.path));
                 missing.get_or_insert_with(|| file.path.clone());
             }
             keep
@@ -449,7 +453,7 @@ impl Request {
         match missing {
             Some(word) if files.is_empty() => {
                 Err(Error::new(Code::EditUnparsable, "The text is in none of the known formats.")
-                    .evidence(format!("There is a fence with text in it, but the line above it, `{word}`, is not the name of a file here."))
+                    .evidence(format!("There is a fence with text in it, but `{word}`, which may be its name, is not a file here."))
                     .next("To write a whole file, put its path alone on the line above the fence; to change a part, use one of the other formats."))
             }
             _ => Ok(()),

@@ -7,6 +7,7 @@
 mod element;
 pub mod elided;
 mod reader;
+mod text_end;
 
 use super::line_parser::{self, LineParser, ParseOptions, StreamEvent};
 use super::{Format, FormatInput, FormatSpec, name};
@@ -17,6 +18,7 @@ use crate::work;
 use reader::{FileContent, WholeFileReader};
 use std::collections::HashMap;
 use std::ops::Range;
+use text_end::TextEnd;
 
 /// The format.
 pub struct WholeFile;
@@ -35,7 +37,7 @@ impl Format for WholeFile {
     }
 
     fn detected_ranges(&self, text: &str) -> Vec<Range<usize>> {
-        ranges(text, |info, above| reader::is_text(info) && reader::named(info, above).is_some())
+        ranges(text, false, |info, above| reader::is_text(info) && reader::named(info, above).is_some())
     }
 
     fn line_parser(&self, options: &ParseOptions) -> Option<Box<dyn LineParser>> {
@@ -53,18 +55,26 @@ impl Format for WholeFile {
     }
 }
 
-/// Returns the lines of fences below a line that may be the name of an existing file.
+/// Returns the lines of fences below a line that may be the name of an existing file, and of those that begin with a
+/// comment that is a name.
 pub(super) fn possible_ranges(text: &str) -> Vec<Range<usize>> {
-    ranges(text, |info, above| reader::perhaps_named(info, above).is_some())
+    ranges(text, true, |info, above| reader::perhaps_named(info, above).is_some())
+}
+
+/// Returns the lines of all fences that may be the file that the call names.
+pub(super) fn nameless_ranges(text: &str) -> Vec<Range<usize>> {
+    ranges(text, false, |info, _| reader::is_text(info))
 }
 
 /// Returns the lines of files in a text, each from its fence or tag to its end. `is_named` returns true if a fence has
-/// a name, given its info string and the line above.
-fn ranges(text: &str, is_named: impl Fn(&str, &str) -> bool) -> Vec<Range<usize>> {
+/// a name, given its info string and the line above. `named_inside` is true if a comment in the fence may name it.
+fn ranges(text: &str, named_inside: bool, is_named: impl Fn(&str, &str) -> bool) -> Vec<Range<usize>> {
     let mut out = Vec::new();
-    let mut open: Option<(usize, reader::TextEnd, bool)> = None;
+    let mut open: Option<(usize, TextEnd, bool)> = None;
     // True until there is a line with text.
     let mut fresh = true;
+    // The info string of the fence, as long as a comment may name the file.
+    let mut inside: Option<&str> = None;
     // The last line, or the one above it if the last one is blank.
     let (mut above, mut blank, mut count) = ("", false, 0);
     for (at, line) in work::lines(text).enumerate() {
@@ -72,16 +82,22 @@ fn ranges(text: &str, is_named: impl Fn(&str, &str) -> bool) -> Vec<Range<usize>
         match &mut open {
             None => {
                 let named = |info| is_named(info, above);
-                let fence = reader::TextEnd::of_fence(line).map(|(end, info)| (at, end, named(info)));
-                let fence = fence.filter(|(_, end, named)| *named || !matches!(end, reader::TextEnd::Tag(_)));
+                let fence = TextEnd::of_fence(line).map(|(end, info)| (at, end, named(info)));
+                let fence = fence.filter(|(_, end, named)| *named || !matches!(end, TextEnd::Tag(_)));
+                inside =
+                    name::fence(line).map(|(_, _, info)| info).filter(|info| named_inside && reader::is_text(info));
                 open = fence.or_else(|| reader::opens_tag(line).map(|end| (at, end, true)));
                 fresh = true;
             }
             Some((start, end, is_file)) => {
+                if let Some(info) = inside.take().filter(|_| !end.is_on(line)) {
+                    *is_file |= name::in_comment(line, info).is_some();
+                    inside = Some(info).filter(|_| at == *start + 1 && reader::precedes_name(line));
+                }
                 // Text that begins like an edit is an edit, with the name of its file above.
                 *is_file &= !fresh || !reader::is_edit(line);
                 // A fence inside a fence is an example in the file.
-                let is_fence = matches!(end, reader::TextEnd::Fence { .. });
+                let is_fence = matches!(end, TextEnd::Fence { .. });
                 let wraps = name::is_frame(line) && !(is_fence && name::fence(line).is_some());
                 fresh &= line.trim().is_empty() || wraps;
                 if end.is_on(line) {
@@ -135,8 +151,8 @@ impl LineParser for WholeFileParser {
 }
 
 fn request(file: FileContent) -> FileRequest {
-    let FileContent { path, text, must_exist, .. } = file;
-    FileRequest { must_exist, ..FileRequest::new(path, FileAction::Write(text)) }
+    let FileContent { path, text, must_exist, fence, .. } = file;
+    FileRequest { must_exist, fence, ..FileRequest::new(path, FileAction::Write(text)) }
 }
 
 const PROMPT: &str = "\

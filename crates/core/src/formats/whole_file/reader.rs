@@ -1,12 +1,14 @@
 //! Parsing of lines to files: a state machine. Errors are reported at the end.
 
 use super::element::{FileTag, file_tag};
+use super::text_end::TextEnd;
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::formats::fence;
 use crate::formats::line_parser::{FileActionKind, ParseOptions, StreamEvent, without_line_end};
 use crate::formats::name;
 use crate::formats::search_replace;
+use crate::locate::fence_name::FenceName;
 use crate::locate::op::HunkLineKind;
 use crate::note::Notes;
 use std::mem;
@@ -19,6 +21,8 @@ pub(super) struct FileContent {
     pub(super) at: usize,
     /// True if the name may be an ordinary word.
     pub(super) must_exist: bool,
+    /// The origin of the name, if it is not above the fence.
+    pub(super) fence: Option<FenceName>,
 }
 
 /// Creates an error that names the line of the request.
@@ -33,50 +37,6 @@ fences, use a longer fence around it (````).";
 
 /// Maximum bytes of blank lines above the first line of a text that may be an edit.
 const BLANK_BYTES_MAX: usize = 256;
-
-/// The end of an open text.
-#[derive(Clone, Copy, PartialEq)]
-pub(super) enum TextEnd {
-    /// A fence of this character, at least as long and not indented deeper.
-    Fence { sign: char, len: usize, indent: usize },
-    /// The end tag of a fence such as `<source>`.
-    Tag(&'static str),
-    /// `</content>`, followed by the rest of the call.
-    Content,
-    /// This end tag.
-    File(&'static str),
-}
-
-impl TextEnd {
-    /// Returns the end for the fence that a line opens.
-    pub(super) fn of_fence(line: &str) -> Option<(TextEnd, &str)> {
-        let run = name::fence(line).map(|(sign, len, info)| (TextEnd::Fence { sign, len, indent: indent(line) }, info));
-        run.or_else(|| fence::tag(line).map(|(tag, language)| (TextEnd::Tag(tag), language)))
-    }
-
-    /// Returns the info string of a fence line that could end a text enclosed in this fence.
-    fn competes(self, line: &str) -> Option<&str> {
-        let TextEnd::Fence { sign, len, indent: depth } = self else { return None };
-        let inner = name::fence(line).filter(|it| it.0 == sign && it.1 >= len && indent(line) <= depth);
-        inner.map(|(_, _, info)| info)
-    }
-
-    /// True if a line ends the text, as far as the line alone can show.
-    pub(super) fn is_on(self, line: &str) -> bool {
-        match self {
-            TextEnd::Fence { .. } => self.competes(line).is_some_and(str::is_empty),
-            TextEnd::Tag(tag) => {
-                line.trim().strip_prefix("</").and_then(|rest| rest.strip_suffix('>')).is_some_and(|name| name == tag)
-            }
-            TextEnd::Content => line.contains("</write_to_file>"),
-            TextEnd::File(close) => line.trim_end().ends_with(close),
-        }
-    }
-}
-
-fn indent(line: &str) -> usize {
-    line.len() - line.trim_start().len()
-}
 
 /// Returns the name that the info string of a fence gives, or the line above it.
 pub(super) fn named(info: &str, above: &str) -> Option<String> {
@@ -114,6 +74,9 @@ struct TextDraft {
     /// The path of the file; `None` for a fence without a name.
     path: Option<String>,
     must_exist: bool,
+    fence: Option<FenceName>,
+    /// The info string of the fence, as long as a comment at the beginning of the text may name the file.
+    info: Option<String>,
     at: usize,
     end: TextEnd,
     text: String,
@@ -156,6 +119,8 @@ pub(super) struct WholeFileReader {
     files: Vec<FileContent>,
     /// The texts and lines of fences without a name; more than two are only counted.
     nameless: Vec<FileContent>,
+    /// The line of a fence inside a fence without a name.
+    nested: Option<usize>,
     failed: Option<Error>,
 }
 
@@ -171,6 +136,7 @@ impl WholeFileReader {
             closed: None,
             files: Vec::new(),
             nameless: Vec::new(),
+            nested: None,
             failed: None,
         }
     }
@@ -221,9 +187,21 @@ impl WholeFileReader {
         }
         let mut notes = Notes::new();
         match (&self.options.file, &mut *self.nameless) {
+            (Some(path), [_])
+                if self.files.is_empty()
+                    && let Some(line) = self.nested =>
+            {
+                return Err(nested_fence(line, path));
+            }
             (Some(path), [one]) if self.files.is_empty() => {
-                let text = mem::take(&mut one.text);
-                self.files.push(FileContent { path: path.clone(), text, at: one.at, must_exist: false });
+                let (text, fence) = (mem::take(&mut one.text), one.fence.take().or(Some(FenceName::Call)));
+                self.files.push(FileContent { path: path.clone(), text, at: one.at, must_exist: false, fence });
+            }
+            (Some(path), [_, second, ..]) if self.files.is_empty() => {
+                let what = format!("this fence has no name either, so it is not clear which one is {path}.");
+                let next =
+                    "Send only the fence with the text of the file, or put the file's path alone on the line above it.";
+                return Err(broken(second.at, &what).next(next));
             }
             (_, [first, ..]) if !self.files.is_empty() => {
                 notes.push(format!("Fences without a file name were ignored (the first on line {}).", first.at));
@@ -291,12 +269,17 @@ impl WholeFileReader {
             return Err(edit_inside(self.count));
         }
         self.closed = self.closed.take().filter(|_| path.is_none());
-        let perhaps = perhaps_named(info, &self.above[near]).filter(|_| self.options.file.is_none());
-        if let (None, Some(word)) = (&path, perhaps) {
+        let perhaps = perhaps_named(info, &self.above[near]).filter(|_| path.is_none());
+        // The word above the fence may be the name of another file than that of the call.
+        let other = self.options.file.as_ref().and_then(|file| perhaps.filter(|word| !name::is_same_file(word, file)));
+        let other = other.map(|word| FenceName::Contradicted(word.to_owned()));
+        if let Some(word) = perhaps.filter(|_| self.options.file.is_none()) {
             let word = self.options.name(word);
-            return Ok(WholeFileState::Open(TextDraft { must_exist: true, ..self.begin(Some(word), end, out) }));
+            let draft = TextDraft { must_exist: true, ..self.begin(Some(word), end, out) };
+            return Ok(WholeFileState::Open(TextDraft { info: Some(info.to_owned()), ..draft }));
         }
-        Ok(WholeFileState::Open(self.begin(path, end, out)))
+        let info = Some(info.to_owned()).filter(|_| is_text(info));
+        Ok(WholeFileState::Open(TextDraft { info, fence: other, ..self.begin(path, end, out) }))
     }
 
     /// Begins a text on this line.
@@ -304,7 +287,34 @@ impl WholeFileReader {
         if let Some(path) = &path {
             out.push(StreamEvent::File { path: path.clone(), action: FileActionKind::Write });
         }
-        TextDraft { path, must_exist: false, at: self.count, end, text: String::new(), ends: None, emitted: 0 }
+        let (at, text) = (self.count, String::new());
+        TextDraft { path, must_exist: false, fence: None, info: None, at, end, text, ends: None, emitted: 0 }
+    }
+
+    /// Looks for the name of the file in one of the first lines of a fence.
+    fn find_name(&self, draft: &mut TextDraft, line: &str, out: &mut Vec<StreamEvent>) {
+        let Some(info) = draft.info.take() else { return };
+        let Some(found) = name::in_comment(line, &info) else {
+            draft.info = Some(info).filter(|_| draft.text.is_empty() && precedes_name(line));
+            return;
+        };
+        let line = line.to_owned();
+        let (path, must_exist) = match (&draft.path, &self.options.file) {
+            (Some(path), _) if !draft.must_exist => {
+                draft.fence = name::is_same_file(&found.path, path).then_some(FenceName::Repeated(line));
+                return;
+            }
+            (_, Some(path)) if name::is_same_file(&found.path, path) => (path.clone(), false),
+            (_, Some(path)) => {
+                let extension = |path: &str| path.rsplit('.').next().map(str::to_owned);
+                let is_other = found.certain || extension(path) == extension(&found.path);
+                draft.fence = draft.fence.take().or_else(|| is_other.then_some(FenceName::Contradicted(line)));
+                return;
+            }
+            (_, None) => (self.options.name(&found.path), !found.certain),
+        };
+        out.push(StreamEvent::File { path: path.clone(), action: FileActionKind::Write });
+        (draft.path, draft.must_exist, draft.fence) = (Some(path), must_exist, Some(FenceName::Comment(line)));
     }
 
     /// Parses a line before the text of `<write_to_file>`.
@@ -334,6 +344,9 @@ impl WholeFileReader {
 
     /// Parses a line of a text, or its end.
     fn open(&mut self, mut draft: TextDraft, line: &str, out: &mut Vec<StreamEvent>) -> Result<WholeFileState> {
+        if draft.info.is_some() && !draft.end.is_on(line) {
+            self.find_name(&mut draft, line, out);
+        }
         let begins = |text: &str| text.lines().all(|line| line.trim().is_empty() || name::is_frame(line));
         let fresh = draft.text.len() < BLANK_BYTES_MAX
             && (draft.text.trim_start().is_empty() || matches!(draft.end, TextEnd::File(_)) && begins(&draft.text));
@@ -350,12 +363,11 @@ impl WholeFileReader {
                 self.complete(draft, out);
                 return Ok(WholeFileState::Between);
             }
-            TextEnd::Fence { .. } => {
-                if let (Some(path), Some(_)) = (&draft.path, draft.end.competes(line)) {
-                    let what = format!("the text of {path} has a fence that is as long as the one around it.");
-                    return Err(broken(self.count, &what));
-                }
-            }
+            TextEnd::Fence { .. } => match (&draft.path, draft.end.competes(line)) {
+                (Some(path), Some(_)) => return Err(nested_fence(self.count, path)),
+                (None, Some(_)) => self.nested = self.nested.or(Some(self.count)),
+                (_, None) => {}
+            },
             TextEnd::Tag(tag) => {
                 if fence::tag(line).is_some_and(|(inner, _)| inner == tag) {
                     let path = draft.path.unwrap_or_default();
@@ -401,11 +413,11 @@ impl WholeFileReader {
         draft.text.truncate(draft.ends.unwrap_or(draft.text.len()));
         let len = draft.text.len();
         emit(&mut draft, len, out);
-        let TextDraft { path, must_exist, at, end, text, .. } = draft;
+        let TextDraft { path, must_exist, fence, at, end, text, .. } = draft;
         self.above = <[String; 2]>::default();
         let Some(path) = path else {
             if self.nameless.len() < 2 {
-                self.nameless.push(FileContent { path: String::new(), text, at, must_exist });
+                self.nameless.push(FileContent { path: String::new(), text, at, must_exist, fence });
             }
             return;
         };
@@ -413,8 +425,13 @@ impl WholeFileReader {
             self.closed = Some(ClosedFence { path: path.clone(), end, followed: false });
         }
         out.push(StreamEvent::FileDone);
-        self.files.push(FileContent { path, text, at, must_exist });
+        self.files.push(FileContent { path, text, at, must_exist, fence });
     }
+}
+
+/// True for a first line that comes before a comment with the name of the file.
+pub(super) fn precedes_name(line: &str) -> bool {
+    line.starts_with("#!") || line.starts_with("<?")
 }
 
 fn tail(line: &str) -> WholeFileState {
@@ -435,6 +452,10 @@ fn emit(draft: &mut TextDraft, to: usize, out: &mut Vec<StreamEvent>) {
         out.extend(lines.map(|line| StreamEvent::Line { kind: HunkLineKind::Added, text: line.to_owned() }));
         draft.emitted = to;
     }
+}
+
+fn nested_fence(at: usize, path: &str) -> Error {
+    broken(at, &format!("the text of {path} has a fence that is as long as the one around it."))
 }
 
 fn edit_inside(at: usize) -> Error {

@@ -1,10 +1,11 @@
 use super::WholeFile;
 use crate::code::Code;
 use crate::error::Result;
-use crate::formats::detect::detect_format;
+use crate::formats::detect::{detect_format, parse_any};
 use crate::formats::line_parser::{ParseOptions, StreamEvent, parse_text};
 use crate::formats::{Format, FormatInput};
-use crate::locate::op::FileAction;
+use crate::locate::fence_name::FenceName;
+use crate::locate::op::{FileAction, FileRequest};
 use proptest::prelude::*;
 
 fn files(text: &str) -> Result<Vec<(String, String)>> {
@@ -123,6 +124,61 @@ fn file_name_may_be_given_separately() {
     assert!(read("```\nold\n```\n```\nnew\n```\n", &with(Some("/a.rs"), false)).is_err());
     assert!(read("a/b.rs\n```\nold\n```\n", &with(None, true)).is_err());
     assert_eq!(read("a/b.rs\n```\nold\n```\n", &with(None, false)).unwrap().files[0].path, "b.rs");
+}
+
+fn apply_to(file: Option<&str>, text: &str) -> Result<FileRequest> {
+    let options = ParseOptions { file: file.map(str::to_owned), ..ParseOptions::default() };
+    let mut request = parse_any(text, None, &options)?.request;
+    assert_eq!(request.files.len(), 1, "{text}");
+    Ok(request.files.remove(0))
+}
+
+#[test]
+fn comment_at_the_beginning_of_a_fence_names_the_file() {
+    for (line, path, must_exist) in [
+        ("# shop.rb", "shop.rb", true),
+        ("// src/a.ts", "src/a.ts", false),
+        ("<!-- index.html -->", "index.html", true),
+        ("# path: a.py", "a.py", false),
+        ("File: a.py", "a.py", false),
+    ] {
+        for text in [format!("```x\n{line}\nnew\n```\n"), format!("Here it is:\n\n```x\n{line}\nnew\n```\nDone.\n")] {
+            let file = apply_to(None, &text).unwrap_or_else(|error| panic!("{text}: {error}"));
+            assert_eq!((&*file.path, file.must_exist), (path, must_exist), "{text}");
+            assert_eq!(file.fence, Some(FenceName::Comment(line.to_owned())), "{text}");
+        }
+    }
+    let file = apply_to(None, "```php\n<?php\n// src/a.php\nnew();\n```\n").unwrap();
+    assert_eq!((&*file.path, file.fence), ("src/a.php", Some(FenceName::Comment("// src/a.php".to_owned()))));
+    // Another format is in the text, or an edit is in the fence.
+    let block = "b.rs\n<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n";
+    assert_eq!(apply_to(None, &format!("{block}\nUse it:\n```js\n// src/a.js\nrun();\n```\n")).unwrap().path, "b.rs");
+    assert!(apply_to(None, "```py\n# src/a.py\nSEARCH:\nx\nREPLACE:\ny\n```\n").is_err());
+    assert!(apply_to(None, "```py\nprint(1)\n# src/a.py\n```\n").is_err());
+    let repeated = apply_to(None, "src/a.js\n```js\n// src/a.js\nnew();\n```\n").unwrap();
+    assert_eq!(repeated.fence, Some(FenceName::Repeated("// src/a.js".to_owned())));
+}
+
+#[test]
+fn fence_without_a_name_is_the_file_of_the_call() {
+    let fence = "It is:\n```rb\nnew\n```\nDone.\n";
+    let file = apply_to(Some("/p/shop.rb"), fence).unwrap();
+    assert_eq!((&*file.path, file.fence), ("/p/shop.rb", Some(FenceName::Call)));
+    let file = apply_to(Some("/p/shop.rb"), "```rb\n# shop.rb\nnew\n```\n").unwrap();
+    assert_eq!((&*file.path, file.fence), ("/p/shop.rb", Some(FenceName::Comment("# shop.rb".to_owned()))));
+    let file = apply_to(Some("/p/shop.rb"), "```rb\n# cart.rb\nnew\n```\n").unwrap();
+    assert_eq!(file.fence, Some(FenceName::Contradicted("# cart.rb".to_owned())));
+    for text in [
+        format!("{fence}{fence}"),
+        "```md\na\n```sh\nb\n```\nc\n".to_owned(),
+        "```rb\nnew\n".to_owned(),
+        "```diff\n-a\n+b\n```\n".to_owned(),
+    ] {
+        assert!(apply_to(Some("/p/shop.rb"), &text).is_err(), "{text}");
+    }
+    // The comments name several files; that of the call has the fence with its name.
+    let several = "```rb\n# shop.rb\nnew\n```\n\nRun it:\n\n```sh\nruby shop.rb\n```\n";
+    assert_eq!(apply_to(Some("/p/shop.rb"), several).unwrap().path, "/p/shop.rb");
 }
 
 proptest! {

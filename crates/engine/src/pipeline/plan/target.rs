@@ -4,7 +4,7 @@ use crate::context::Context;
 use crate::context::policy::Access;
 use crate::pipeline::plan::refusals::check_link;
 use emendate_core::refusals::check_request;
-use emendate_core::{Code, Error, FileAction, FileMode, FileRequest, Handle, NewFile, Request, Result};
+use emendate_core::{Code, Error, FenceName, FileAction, FileMode, FileRequest, Handle, NewFile, Request, Result};
 use emendate_fs::SafePath;
 use emendate_os::ffi::OsStringExt as _;
 use std::collections::{HashMap, HashSet};
@@ -20,6 +20,8 @@ pub(crate) struct ActionTarget {
     pub(crate) mode: Option<FileMode>,
     /// The version it refers to, if the text states it.
     pub(crate) base: Option<Handle>,
+    /// The origin of the name of a whole file in a fence that has no name above it.
+    pub(crate) fence: Option<FenceName>,
     /// git's object id of the version that a patch was made for.
     pub(crate) preimage: Option<String>,
     /// The file that takes hunks which cannot be applied, if the call asks for one.
@@ -107,7 +109,7 @@ fn resolve_target(
     gone: &HashSet<PathBuf>,
     leaving: &HashSet<PathBuf>,
 ) -> Result<ActionTarget> {
-    let FileRequest { path, raw, mode, base, preimage, action: ask, .. } = file;
+    let FileRequest { path, raw, mode, base, fence, preimage, action: ask, .. } = file;
     let path = raw.map_or_else(|| PathBuf::from(path), |raw| PathBuf::from(OsString::from_vec(raw)));
     // Edits follow links; entries that are removed, moved or created are the links themselves.
     let place = match &ask {
@@ -127,7 +129,7 @@ fn resolve_target(
         }
         _ => None,
     };
-    Ok(ActionTarget { place, to, ask, mode, base, preimage, rejects: None })
+    Ok(ActionTarget { place, to, ask, mode, base, fence, preimage, rejects: None })
 }
 
 /// Resolves the path of a new file; a file or a link above it may become a directory, if this call removes it.

@@ -11,7 +11,7 @@ use crate::pipeline::plan::placement::{self, EditedFile, OrderedOps, PlacedEdits
 use crate::pipeline::plan::stale;
 use crate::session::base::find_base;
 use emendate_core::whole_text::{WholeText, begins_with_fence, new_file_change, whole_change};
-use emendate_core::{Locator, Matching, MergeBase, Note, Op, OpOrder, Result, Snapshot, normalize_text};
+use emendate_core::{FenceName, Locator, Matching, MergeBase, Note, Op, OpOrder, Result, Snapshot, normalize_text};
 use emendate_fs::SafePath;
 use emendate_history::LineSet;
 use std::ffi::OsStr;
@@ -30,23 +30,50 @@ pub(crate) fn plan_after_removal(plan: &mut FilePlan, now: Snapshot, text: &str,
     Ok(())
 }
 
+/// The whole text of a file, as the call states it.
+#[derive(Clone, Copy)]
+pub(crate) struct WrittenText<'a> {
+    pub(crate) content: &'a str,
+    /// The origin of the name of a file in a fence that has no name above it.
+    pub(crate) fence: Option<&'a FenceName>,
+}
+
 pub(crate) fn plan_write(
     context: &Context,
     caller: &CallContext,
     place: SafePath,
-    content: &str,
+    content: WrittenText<'_>,
     options: &CallOptions,
 ) -> Result<FilePlan> {
     let lenient = options.matching != Matching::Exact;
-    let Some(inside) = fenced_content(&place, content).filter(|_| lenient) else {
-        return plan_whole(context, caller, place, content, options);
+    let Some(inside) = fenced_content(&place, content.content).filter(|_| lenient && content.fence.is_none()) else {
+        return plan_named(context, caller, place, content, options);
     };
     let mut plan = plan_whole(context, caller, place.clone(), inside, options)?;
     // A file that begins with a fence keeps it.
     if begins_with_fence(plan.before.text()) {
-        return plan_whole(context, caller, place, content, options);
+        return plan_whole(context, caller, place, content.content, options);
     }
     plan.outcome.notes.push(Note::FenceRemoved);
+    Ok(plan)
+}
+
+/// Plans a write of a file's whole text, which may begin with the name of the file.
+fn plan_named(
+    context: &Context,
+    caller: &CallContext,
+    place: SafePath,
+    content: WrittenText<'_>,
+    options: &CallOptions,
+) -> Result<FilePlan> {
+    let WrittenText { content, fence: Some(fence) } = content else {
+        return plan_whole(context, caller, place, content.content, options);
+    };
+    let now = context.snapshot(&place, options.declared, content)?;
+    let now = now.as_ref().map(|now| now.snapshot.text());
+    let (content, note) = fence.file_text(now, content, options.origin.allows_invalid)?;
+    let mut plan = plan_whole(context, caller, place, &content, options)?;
+    plan.outcome.notes.extend(note);
     Ok(plan)
 }
 

@@ -16,7 +16,7 @@ use crate::pipeline::plan::placement::{EditedFile, OrderedOps, check_unchanged};
 use crate::pipeline::plan::refusals::{file_exists, file_gone, other_link};
 use crate::pipeline::plan::target::ActionTarget;
 use crate::pipeline::plan::three_way::{Preimage, plan_three_way, preimage};
-use crate::pipeline::plan::whole_text::{plan_after_removal, plan_write};
+use crate::pipeline::plan::whole_text::{WrittenText, plan_after_removal, plan_write};
 use crate::pipeline::plan::{notebook, reject};
 use crate::session::failure_advice::with_advice;
 use crate::session::names::{name_in_header, path_exists};
@@ -144,8 +144,8 @@ impl RequestTree<'_> {
                 self.reject(target, Some(&left_out));
             }
             (FileAction::Write(content), _) => {
-                let plan = plan_write(self.context, self.caller, place.clone(), content, self.options)?;
-                self.add(plan);
+                let content = WrittenText { content, fence: target.fence.as_ref() };
+                self.add(plan_write(self.context, self.caller, place.clone(), content, self.options)?);
             }
             (FileAction::Create(file), _) => {
                 let plan = self.create(place, file)?;
@@ -358,8 +358,8 @@ impl RequestTree<'_> {
             if let Some(now) = there {
                 return Err(file_exists(place, Some((&now.snapshot, text))));
             }
-            let plan = plan_write(self.context, self.caller, place.clone(), text, self.options)?;
-            return Ok(self.add(plan));
+            let content = WrittenText { content: text, fence: None };
+            return Ok(self.add(plan_write(self.context, self.caller, place.clone(), content, self.options)?));
         }
         if self.opened(place)?.is_some() {
             return Err(file_exists(place, None));
