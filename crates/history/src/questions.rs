@@ -304,7 +304,18 @@ fn is_id(id: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{QUESTION_BYTES_MAX, QUESTIONS_MAX, QuestionStore};
-    use std::os::unix::fs::PermissionsExt as _;
+
+    #[cfg(unix)]
+    #[test]
+    fn questions_are_for_their_owner_only() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let temp = tempfile::tempdir().unwrap();
+        let store = QuestionStore::beside(temp.path());
+        let _lock = store.add(b"why?").unwrap().unwrap();
+        let mode = |path: &std::path::Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(store.directory()), 0o700);
+        assert!(std::fs::read_dir(store.directory()).unwrap().all(|entry| mode(&entry.unwrap().path()) == 0o600));
+    }
 
     #[test]
     fn first_answer_wins_and_a_result_ends_a_question() {
@@ -313,9 +324,6 @@ mod tests {
         assert_eq!(store.list().unwrap(), []);
         let lock = store.add(b"why?").unwrap().unwrap();
         let id = lock.id().to_owned();
-        let mode = |path: &std::path::Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
-        assert_eq!(mode(store.directory()), 0o700);
-        assert!(std::fs::read_dir(store.directory()).unwrap().all(|entry| mode(&entry.unwrap().path()) == 0o600));
         let listed = store.list().unwrap();
         assert_eq!(
             (listed.len(), &*listed[0].question, &listed[0].answer, listed[0].is_held),

@@ -1,10 +1,11 @@
 //! The files of a scene: creates them, changes them behind the engine's back and reads them.
 
 use crate::scene::{Act, Thing};
+use crate::system;
+use emendate_os::files::mode_of;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
-use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime};
@@ -45,10 +46,10 @@ pub fn look(path: &Path) -> io::Result<Option<Node>> {
         Node::Link(fs::read_link(path)?)
     } else if kind.is_dir() {
         Node::Folder
-    } else if kind.is_fifo() {
-        Node::Fifo
+    } else if kind.is_file() {
+        Node::File(fs::read(path)?, mode_of(&meta) & 0o7777)
     } else {
-        Node::File(fs::read(path)?, meta.permissions().mode() & 0o7777)
+        Node::Fifo
     }))
 }
 
@@ -84,13 +85,18 @@ pub fn act(path: &Path, act: &Act, text: impl Fn(&str) -> Result<String, String>
         Act::Append(_, bytes) => fs::read(path).and_then(|old| fs::write(path, [&*old, bytes].concat())),
         Act::Delete(_) if path.is_dir() && !path.is_symlink() => fs::remove_dir_all(path),
         Act::Delete(_) => fs::remove_file(path),
-        Act::Chmod(_, mode) => fs::set_permissions(path, fs::Permissions::from_mode(*mode)),
+        Act::Chmod(_, mode) => system::set_mode(path, *mode),
         Act::Touch(_) => {
-            fs::File::open(path).and_then(|file| file.set_modified(SystemTime::now() + Duration::from_secs(3600)))
+            writable(path).and_then(|file| file.set_modified(SystemTime::now() + Duration::from_secs(3600)))
         }
         Act::Call(_) | Act::After(..) | Act::Events(..) => Ok(()),
     };
     done.map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// Opens a file to change its time, for which Windows requires the right to write.
+fn writable(path: &Path) -> io::Result<fs::File> {
+    fs::OpenOptions::new().read(true).append(!system::IS_UNIX).open(path)
 }
 
 fn make(path: &Path, thing: &Thing, text: impl Fn(&str) -> Result<String, String>) -> io::Result<()> {
@@ -100,7 +106,7 @@ fn make(path: &Path, thing: &Thing, text: impl Fn(&str) -> Result<String, String
     let target = |target: &str| text(target).map_err(io::Error::other);
     match thing {
         Thing::Folder => fs::create_dir_all(path),
-        Thing::Link(to) => symlink(target(to)?, path),
+        Thing::Link(to) => system::link(Path::new(&target(to)?), path),
         Thing::HardLink(to) => fs::hard_link(path.with_file_name(to), path),
         Thing::Fifo => {
             let made = Command::new("mkfifo").arg(path).status()?.success();
@@ -114,10 +120,10 @@ fn make(path: &Path, thing: &Thing, text: impl Fn(&str) -> Result<String, String
                 None => fs::write(&written, bytes)?,
             }
             if let Some(mode) = style.mode {
-                fs::set_permissions(&written, fs::Permissions::from_mode(mode))?;
+                system::set_mode(&written, mode)?;
             }
             if style.keep_mtime {
-                fs::File::open(&written)?.set_modified(modified?)?;
+                writable(&written)?.set_modified(modified?)?;
             }
             if style.by_rename { fs::rename(&written, path) } else { Ok(()) }
         }

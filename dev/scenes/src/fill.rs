@@ -2,7 +2,7 @@
 //! and `#TAG` in replies.
 
 use serde_json::Value;
-use std::path::{Path, PathBuf};
+use std::path::{MAIN_SEPARATOR, Path, PathBuf};
 
 /// The directories of a scene, and the tags and operations of its replies.
 #[derive(Clone, Debug)]
@@ -28,8 +28,8 @@ impl Names {
     /// # Errors
     /// Fails for a tag that no reply had, or a malformed repetition.
     pub fn text(&self, text: &str) -> Result<String, String> {
-        let text = text.replace("$ROOT", &self.root.display().to_string());
-        let text = self.tag(text.replace("$BASE", &self.base.display().to_string()))?;
+        let text = text.replace("$ROOT", &with_slashes(&self.root));
+        let text = self.tag(text.replace("$BASE", &with_slashes(&self.base)))?;
         let Some(at) = text.find("${repeat ") else { return Ok(text) };
         let wrong = || format!("`{}` should be ${{repeat N text}}", &text[at..]);
         let (count, rest) = text[at + 9..].split_once(' ').ok_or_else(wrong)?;
@@ -77,8 +77,8 @@ impl Names {
 
     /// Replaces paths and tags in a reply's text by their placeholders.
     pub fn plain(&self, text: &str) -> String {
-        let text = text.replace(&self.root.display().to_string(), "$ROOT");
-        let text = text.replace(&self.base.display().to_string(), "$BASE");
+        let text = without_path(text, &self.root, "$ROOT");
+        let text = without_path(&text, &self.base, "$BASE");
         let known = self.tags.iter().filter(|tag| !tag.is_empty());
         let text = known.fold(text, |text, tag| text.replace(&**tag, "#TAG"));
         let named = self.operations.iter().fold(text, |text, name| {
@@ -117,6 +117,35 @@ impl Names {
             other => other.clone(),
         }
     }
+}
+
+/// Returns a path with slashes, which all systems understand, and which need not be escaped in JSON.
+fn with_slashes(path: &Path) -> String {
+    path.display().to_string().replace(MAIN_SEPARATOR, "/")
+}
+
+/// Replaces a directory in a text by a placeholder, in every spelling. The separators behind it become slashes.
+pub(crate) fn without_path(text: &str, path: &Path, placeholder: &str) -> String {
+    let path = path.display().to_string();
+    if MAIN_SEPARATOR == '/' {
+        return text.replace(&path, placeholder);
+    }
+    let text = text.replace(&with_slashes(Path::new(&path)), placeholder);
+    let text = replaced(&text, &path.replace('\\', r"\\"), placeholder, r"\\");
+    replaced(&text, &path, placeholder, r"\")
+}
+
+/// Replaces a directory, and the separators of the path that begins with it.
+fn replaced(text: &str, directory: &str, placeholder: &str, separator: &str) -> String {
+    let mut parts = text.split(directory);
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let end = part.find(|ch: char| ch.is_whitespace() || "\"`'".contains(ch)).unwrap_or(part.len());
+        out += placeholder;
+        out += &part[..end].replace(separator, "/");
+        out += &part[end..];
+    }
+    out
 }
 
 /// Replaces times such as `2026-11-20T09:57:32Z` by `#TIME`.

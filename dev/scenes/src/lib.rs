@@ -22,3 +22,4 @@ pub mod play;
 pub mod scene;
 pub mod style;
 pub mod suite;
+pub mod system;

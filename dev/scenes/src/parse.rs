@@ -1,7 +1,7 @@
 //! Parses scene files, whose syntax `scenes/README.md` describes.
 
 use crate::block::{Block, Row};
-use crate::scene::{Act, Call, Expect, Input, Scene, Skip, Step, Thing};
+use crate::scene::{Act, Call, Expect, Input, Need, Scene, Skip, Step, Thing};
 use crate::style::Style;
 use serde_json::Value;
 
@@ -15,7 +15,7 @@ pub fn parse(source: &str) -> Result<Scene, String> {
     if title.is_empty() {
         return Err("line 1: a scene begins with `# ` and its title".to_owned());
     }
-    let mut scene = Scene { title, skips: Vec::new(), steps: Vec::new() };
+    let mut scene = Scene { title, skips: Vec::new(), needs: Vec::new(), steps: Vec::new() };
     while let Some(line) = reader.lines.get(reader.at).copied() {
         let number = reader.at + 1;
         reader.at += 1;
@@ -39,6 +39,11 @@ impl Reader<'_> {
         let (verb, rest) = line.split_once(' ').unwrap_or((line, ""));
         if verb == "skip" {
             scene.skips.extend(skips(rest)?);
+            return Ok(());
+        }
+        if verb == "needs" {
+            let need = rest.split_once(": ").and_then(|(name, _)| Need::parse(name));
+            scene.needs.push(need.ok_or("a need looks like `needs unix: REASON`")?);
             return Ok(());
         }
         let act = if verb == "call" { Act::Call(self.call(rest)?) } else { self.act(verb, rest)? };
@@ -179,13 +184,14 @@ fn skips(rest: &str) -> Result<Vec<Skip>, String> {
 #[cfg(test)]
 mod tests {
     use super::parse;
-    use crate::scene::{Act, Input, Thing};
+    use crate::scene::{Act, Input, Need, Thing};
 
     const SOURCE: &str = "\
 # One word
 
 # why
 skip mcp, serve: a reason
+needs unix: a reason
 file \"a b.txt\" crlf
 | one
 \\ no final newline
@@ -203,11 +209,12 @@ after l gone
     fn scene_is_parsed() {
         let scene = parse(SOURCE).unwrap();
         assert_eq!((&*scene.title, scene.skips.len(), scene.steps.len()), ("One word", 2, 5));
+        assert_eq!(scene.needs, [Need::Unix]);
         let Act::Make(name, Thing::File(bytes, _)) = &scene.steps[0].act else { panic!() };
         assert_eq!((&**name, &**bytes), ("a b.txt", &b"one"[..]));
         let Act::Call(call) = &scene.steps[2].act else { panic!() };
         let expect = call.expect.as_ref().unwrap();
-        assert_eq!((call.lines.clone(), expect.error.clone()), (10..13, Some(("match.not_found".to_owned(), Some(8)))));
+        assert_eq!((call.lines.clone(), expect.error.clone()), (11..14, Some(("match.not_found".to_owned(), Some(8)))));
         let Act::Call(call) = &scene.steps[3].act else { panic!() };
         assert_eq!((&call.input, &call.expect), (&Input::Raw("{x".to_owned()), &None));
     }
@@ -218,6 +225,7 @@ after l gone
             ("no title", "line 1"),
             ("# t\nskip mcp", "line 2: a skip needs a reason"),
             ("# t\nskip abacus: x", "no driver"),
+            ("# t\nneeds windows: x", "a need looks like"),
             ("# t\n\ndance a", "line 3: `dance` is not a step"),
             ("# t\ncall edit {", "line 2"),
             ("# t\ncall edit {} x", "behind the JSON"),

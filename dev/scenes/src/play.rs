@@ -2,7 +2,7 @@
 
 use crate::disk::{self, Node, Tree};
 use crate::driver::{Driver, Kind, Reply, Stage};
-use crate::fill::Names;
+use crate::fill::{Names, without_path};
 use crate::scene::{Act, Call, Expect, Input, Scene, Thing};
 use emendate::{ATTACHMENTS, READ_REPLY_CHARS_MAX, REPLY_DATA_BYTES_MAX, REPLY_TEXT_CHARS_MAX};
 use serde_json::Value;
@@ -62,7 +62,7 @@ impl Play {
     fn open(kind: Kind, emend: Option<&Path>) -> Result<Play, String> {
         let told = |error: std::io::Error| error.to_string();
         let base = tempfile::Builder::new().prefix("scene").tempdir().map_err(told)?;
-        let path = base.path().canonicalize().map_err(told)?;
+        let path = emendate_os::paths::canonical(base.path()).map_err(told)?;
         for name in OURS.into_iter().chain(["root"]) {
             fs::create_dir(path.join(name)).map_err(told)?;
         }
@@ -148,7 +148,7 @@ impl Play {
         reply.text = self.names.plain(&reply.text);
         reply.data = self.names.plain_value(&reply.data);
         for (from, to) in [(&self.stage.state, "$STATE"), (&self.stage.home, "$HOME")] {
-            reply.text = reply.text.replace(&from.display().to_string(), to);
+            reply.text = without_path(&reply.text, from, to);
         }
         if let Some(tag) = reply.data.get_mut("tag") {
             *tag = "#TAG".into();
@@ -182,8 +182,8 @@ impl Play {
         let text = fs::read_to_string(self.names.root.join(name)).map_err(|error| format!("{name}: {error}"))?;
         let found = text.lines().map(serde_json::from_str).collect::<Result<Vec<Value>, _>>();
         let found = found.map_err(|error| format!("{name}: a line is not JSON: {error}"))?;
-        let wanted = wanted.iter().map(|line| self.names.value(line)).collect::<Result<Vec<Value>, _>>()?;
-        if found.len() == wanted.len() && found.iter().zip(&wanted).all(|(found, wanted)| holds(found, wanted)) {
+        let found: Vec<Value> = found.iter().map(|line| self.names.plain_value(line)).collect();
+        if found.len() == wanted.len() && found.iter().zip(wanted).all(|(found, wanted)| holds(found, wanted)) {
             return Ok(());
         }
         let wanted: Vec<String> = wanted.iter().map(|line| format!("{line}\n")).collect();

@@ -2,6 +2,7 @@
 
 use crate::block::Block;
 use crate::style::Style;
+use crate::system;
 use serde_json::Value;
 use std::ops::Range;
 
@@ -12,8 +13,56 @@ pub struct Scene {
     pub title: String,
     /// Drivers that cannot play the scene.
     pub skips: Vec<Skip>,
+    /// What the system must have.
+    pub needs: Vec<Need>,
     /// The steps in order.
     pub steps: Vec<Step>,
+}
+
+/// Something that not every system has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// Modes, links, names as on Unix, and the programs of POSIX.
+    Unix,
+    /// The name of an open file can be given to another one. Wine cannot do that.
+    OpenFilesReplaced,
+}
+
+impl Need {
+    /// Parses the name of a need.
+    pub fn parse(name: &str) -> Option<Need> {
+        match name {
+            "unix" => Some(Need::Unix),
+            "open-files-replaced" => Some(Need::OpenFilesReplaced),
+            _ => None,
+        }
+    }
+}
+
+impl Scene {
+    /// True if this system has what the scene needs.
+    pub fn is_for_this_system(&self) -> bool {
+        let has = |need: &Need| match need {
+            Need::Unix => system::IS_UNIX,
+            Need::OpenFilesReplaced => std::env::var_os(system::UNDER_WINE).is_none(),
+        };
+        self.needs.iter().all(has) && (system::IS_UNIX || !self.has_unix_files())
+    }
+
+    /// True if the scene has modes, links or pipes.
+    fn has_unix_files(&self) -> bool {
+        let has_mode = |thing: &Thing| match thing {
+            Thing::File(_, style) => style.mode.is_some(),
+            Thing::Link(_) | Thing::Fifo => true,
+            Thing::Folder | Thing::HardLink(_) => false,
+        };
+        let needs = |act: &Act| match act {
+            Act::Make(_, thing) | Act::After(_, Some(thing)) => has_mode(thing),
+            Act::Chmod(..) => true,
+            _ => false,
+        };
+        self.steps.iter().any(|step| needs(&step.act))
+    }
 }
 
 /// A driver that cannot play a scene, with the reason.

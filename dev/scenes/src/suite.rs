@@ -64,6 +64,9 @@ fn all_drivers(path: &Path, kinds: &[Kind], emend: Option<&Path>) -> (usize, Vec
         Ok(scene) => scene,
         Err(error) => return (0, vec![error]),
     };
+    if !scene.is_for_this_system() {
+        return (0, Vec::new());
+    }
     let (mut failures, mut first, mut plays) = (Vec::new(), None::<(Kind, Played)>, 0);
     for &kind in kinds.iter().filter(|kind| !skipped(&scene, **kind)) {
         let played = play(&scene, kind, emend);

@@ -65,6 +65,14 @@ exports:
 ...
 ";
 
+/// The tests that are run for Windows, as arguments of `cargo test`.
+const WINDOWS_TESTS: &[&[&str]] = &[
+    &["-p", "emendate-os"],
+    &["-p", "emendate-core", "-p", "emendate-schema"],
+    &["-p", "emendate-fs", "--test", "windows"],
+    &["-p", "scenes", "--test", "scenes", "every_scene"],
+];
+
 /// Builds every port, or those named in the arguments, and makes an edit with each that runs here. `--check` only checks
 /// the types.
 ///
@@ -97,7 +105,7 @@ pub(crate) fn ports(arguments: &[String]) -> Result<String, String> {
         let program = toolchain.build(port, "dev")?;
         let mut done = try_program(port, &program)?;
         if port.runner == Runner::Wine {
-            done += &toolchain.test_under_wine(port)?;
+            done += &toolchain.test_under_wine(port, &program)?;
         }
         said.push(format!("{}: {done}", port.target));
     }
@@ -156,15 +164,17 @@ impl Toolchain {
         Ok(folder.join(if profile == "dev" { "debug" } else { profile }).join(name))
     }
 
-    /// Runs the tests of the calls of the system and of the store on Windows under Wine; returns what was done.
+    /// Runs the tests that need no other programs, and all scenes with this program, under Wine; returns what was done.
     ///
     /// Errors: a test fails.
-    fn test_under_wine(&self, port: &Port) -> Result<String, String> {
+    fn test_under_wine(&self, port: &Port, program: &Path) -> Result<String, String> {
         let Some(wine) = Wine::prepare(&self.root.join("target/ports"))? else { return Ok(String::new()) };
         let mut printed = String::new();
-        for tests in [&["-p", "emendate-os"][..], &["-p", "emendate-fs", "--test", "windows"]] {
+        for tests in WINDOWS_TESTS {
             let mut cargo = self.cargo(port, "test", "dev")?;
-            wine.as_runner(cargo.args(tests));
+            wine.as_runner(cargo.args(*tests));
+            // Drive Z: is the directory that is above all others.
+            cargo.env("EMEND_BIN", format!("Z:{}", program.display())).env("EMEND_UNDER_WINE", "1");
             printed += &output(&mut cargo)?;
         }
         let passed = printed.lines().filter_map(|line| line.strip_prefix("test result: ok. "));

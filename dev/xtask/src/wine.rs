@@ -79,5 +79,7 @@ impl Wine {
 
     fn set(&self, command: &mut Command) {
         command.env("WINEPREFIX", &self.prefix).env("WINEDEBUG", "-all");
+        // Programs that it starts are started in the same way.
+        command.env("WINELOADER", &self.program);
     }
 }

@@ -9,6 +9,8 @@ use emendate_core::formats::hashline;
 use emendate_core::{Code, Error, FileAction, FileRequest, Request, Result};
 use emendate_fs::{SafePath, shown};
 use emendate_os::ffi::OsStrExt as _;
+use emendate_os::paths::with_slashes;
+use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
@@ -68,7 +70,8 @@ fn exists_in(context: &Context, directory: &Path, name: &str) -> bool {
 pub(crate) fn name_in_header(context: &Context, caller: &CallContext, place: &SafePath) -> String {
     let start = start_directory(context, caller, None).ok();
     let short = start.and_then(|start| place.absolute().strip_prefix(start).ok()?.to_str());
-    short.filter(|name| hashline::is_name(name)).map_or_else(|| place.shown(), str::to_owned)
+    let short = short.map(with_slashes);
+    short.filter(|name| hashline::is_name(name)).map_or_else(|| place.shown(), Cow::into_owned)
 }
 
 /// Returns the directory that relative names are resolved against; by default the caller's.

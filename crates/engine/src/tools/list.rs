@@ -8,6 +8,7 @@ use crate::model::raw_path;
 use crate::model::reply::Answer;
 use emendate_core::{Code, Error, Result, formats, work};
 use emendate_fs::{SafePath, shown};
+use emendate_os::paths::with_slashes;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -107,10 +108,10 @@ fn files_below(context: &Context, caller: &CallContext, place: &SafePath, args: 
 /// Returns a path relative to the listed directory, or its ancestor at the requested depth.
 fn collapse_path(below: &Path, depth: usize) -> String {
     if below.components().count() <= depth {
-        return shown(below);
+        return with_slashes(&shown(below)).into_owned();
     }
     let top: std::path::PathBuf = below.components().take(depth).collect();
-    format!("{}/", shown(&top))
+    format!("{}/", with_slashes(&shown(&top)))
 }
 
 fn answer(place: &str, entries: &[ListEntry], files: usize, cut: bool, walked: &WalkStats) -> Answer {

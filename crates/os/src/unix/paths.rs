@@ -42,6 +42,11 @@ pub const fn stored_name(_folder: BorrowedFd<'_>, name: OsString) -> OsString {
     name
 }
 
+/// Returns an absolute path as rules and globs see it: relative to the directory that is above all.
+pub fn below_top(path: &Path) -> Cow<'_, Path> {
+    Cow::Borrowed(path.strip_prefix("/").unwrap_or(path))
+}
+
 /// Returns a relative path as diffs and patches write it, with slashes.
 pub fn with_slashes(path: &str) -> Cow<'_, str> {
     Cow::Borrowed(path)

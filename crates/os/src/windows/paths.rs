@@ -107,6 +107,19 @@ pub fn stored_name(folder: BorrowedFd<'_>, name: OsString) -> OsString {
     super::open::stored_name(folder, &name).unwrap_or(name)
 }
 
+/// Returns an absolute path as rules and globs see it: with slashes, and with the letter of its drive, or the name of
+/// its machine, as the first part. A relative path only gets slashes.
+pub fn below_top(path: &Path) -> Cow<'_, Path> {
+    let path = normal(path);
+    let bytes: Vec<u8> =
+        path.as_os_str().as_bytes().iter().map(|byte| if *byte == b'\\' { b'/' } else { *byte }).collect();
+    let bytes = match &bytes[..] {
+        [letter, b':', rest @ ..] => [&[*letter], rest].concat(),
+        all => all[all.iter().take_while(|byte| **byte == b'/').count()..].to_vec(),
+    };
+    Cow::Owned(OsString::from_vec(bytes).into())
+}
+
 /// Returns a relative path as diffs and patches write it, with slashes.
 pub fn with_slashes(path: &str) -> Cow<'_, str> {
     if path.contains('\\') { Cow::Owned(path.replace('\\', "/")) } else { Cow::Borrowed(path) }
@@ -161,7 +174,7 @@ pub(crate) fn of_kernel(units: &[u16]) -> OsString {
 
 #[cfg(test)]
 mod tests {
-    use super::{in_address, kernel_path, normal, of_address, why_impossible};
+    use super::{below_top, in_address, kernel_path, normal, of_address, why_impossible};
     use std::path::Path;
 
     #[test]
@@ -207,6 +220,19 @@ mod tests {
         for path in [r"C:\a\null", r"C:\.env", r"C:\com", r"C:\com10", r"C:\a..b\c", r"C:\x\..\y", r"\\host\share\a b"]
         {
             assert_eq!(why_impossible(Path::new(path)), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn rules_see_drives_and_machines_as_directories() {
+        for (given, expected) in [
+            (r"c:\a\b", "C/a/b"),
+            (r"\\?\C:\a", "C/a"),
+            (r"\\host\share\a", "host/share/a"),
+            ("C:", "C"),
+            (r"a\b", "a/b"),
+        ] {
+            assert_eq!(below_top(Path::new(given)), Path::new(expected), "{given}");
         }
     }
 

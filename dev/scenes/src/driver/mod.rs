@@ -5,6 +5,7 @@ mod library;
 mod mcp;
 mod serve;
 
+use crate::system;
 use emendate::core::CODES;
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
@@ -41,17 +42,14 @@ pub struct Stage {
 
 /// The session of every driver. The same name is used by all, because replies contain it and are compared.
 const SESSION: &str = "default";
-/// Time limit of a process in seconds; it is killed afterwards.
-const PATIENCE: &str = "120";
 
 impl Stage {
     /// Builds the command line of the binary: with flags that make it treat the caller as a model, and an empty
     /// environment.
     fn command(&self) -> Result<Command, String> {
         let emend = self.emend.as_deref().ok_or("there is no emend binary")?;
-        let mut command = Command::new("timeout");
-        command.args(["--foreground", PATIENCE]).arg(emend).current_dir(&self.root).env_clear();
-        command.env("PATH", "/usr/local/bin:/usr/bin:/bin").env("HOME", &self.home).env("NO_COLOR", "1");
+        let mut command = system::command(emend, &self.home);
+        command.current_dir(&self.root).env("NO_COLOR", "1");
         command.arg("--root").arg(&self.root).arg("--state").arg(&self.state).args(["--unread", "deny"]);
         command.args(["--session", SESSION]);
         Ok(command)

@@ -3,6 +3,7 @@
 
 use crate::model::call_context::OptionValue;
 use emendate_core::{Code, Error, Result};
+use emendate_os::paths::below_top;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use std::path::Path;
 
@@ -94,9 +95,9 @@ impl PathRule {
 
     /// True when it matches the path, given relative to the root and absolute.
     pub(crate) fn matches(&self, relative: &Path, absolute: &Path) -> bool {
-        let path = if self.absolute { absolute } else { relative };
-        let path = path.strip_prefix("/").unwrap_or(path);
-        !path.as_os_str().is_empty() && self.matcher.matched_path_or_any_parents(path, false).is_ignore()
+        // Windows has names such as `C:\a`, which a glob cannot contain.
+        let path = below_top(if self.absolute { absolute } else { relative });
+        !path.as_os_str().is_empty() && self.matcher.matched_path_or_any_parents(&path, false).is_ignore()
     }
 }
 
@@ -134,7 +135,8 @@ fn access_named(name: &str) -> Option<Access> {
 /// home directory to resolve `~/`.
 fn anchored(pattern: &str, source: RuleSource<'_>) -> Option<(bool, String)> {
     if let Some(rest) = pattern.strip_prefix("//") {
-        return Some((true, format!("/{rest}")));
+        let (first, others) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+        return Some((true, format!("/{}{others}", below_top(Path::new(first)).display())));
     }
     if let Some(rest) = pattern.strip_prefix("~/") {
         return Some((true, glob_below(source.home?, rest)));
@@ -148,7 +150,7 @@ fn anchored(pattern: &str, source: RuleSource<'_>) -> Option<(bool, String)> {
 
 /// Returns the pattern of paths below a directory.
 fn glob_below(folder: &Path, rest: &str) -> String {
-    format!("{}/{rest}", globset::escape(&folder.to_string_lossy()))
+    format!("/{}/{rest}", globset::escape(&below_top(folder).to_string_lossy()))
 }
 
 /// Creates the error for a fault in a configuration.
@@ -218,6 +220,17 @@ mod tests {
         let based = PathRule::new("/a/*", based).unwrap();
         assert!(based.matches(Path::new("q"), Path::new("/other/[x]/a/b")));
         assert!(!based.matches(Path::new("a/b"), Path::new("/r/a/b")));
+    }
+
+    #[cfg(windows)]
+    #[test]
+    fn rules_match_paths_with_drives() {
+        let home = RuleSource { home: Some(Path::new(r"C:\Users\me")), ..RuleSource::new("test", true) };
+        for text in ["Read(~/.ssh/**)", "//C:/Users/me/.ssh/**", "//c/users/me/.ssh/**"] {
+            let rule = PathRule::new(text, home).unwrap();
+            assert!(rule.matches(Path::new("x"), Path::new(r"C:\Users\me\.ssh\id")), "{text}");
+            assert!(!rule.matches(Path::new("x"), Path::new(r"D:\Users\me\.ssh\id")), "{text}");
+        }
     }
 
     #[test]

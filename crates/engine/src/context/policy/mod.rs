@@ -10,6 +10,7 @@ use crate::context::config::{Config, PathRule, PolicyMode};
 use crate::context::policy::names::fold_path;
 use emendate_core::{Code, Error, Result};
 use emendate_fs::{NameSet, SafePath, Store, shown};
+use emendate_os::paths::with_slashes;
 use std::path::{Component, Path, PathBuf};
 use std::sync::LazyLock;
 
@@ -223,7 +224,7 @@ pub(crate) fn warning(place: &SafePath) -> Option<String> {
     let folded = fold_path(place.relative());
     let names = split(&folded);
     let (_, why) = FLAGGED_FILES.iter().find(|(pattern, _)| covers(pattern, &names))?;
-    Some(format!("{} {why}.", shown(place.relative())))
+    Some(format!("{} {why}.", with_slashes(&shown(place.relative()))))
 }
 
 /// True for a file that agents read as instructions, such as `CLAUDE.md`.

@@ -6,6 +6,7 @@ use crate::context::walk::WalkFilter;
 use crate::context::{Context, walk};
 use crate::model::call_context::CallContext;
 use emendate_fs::SafePath;
+use emendate_os::paths::with_slashes;
 use emendate_syntax::Language;
 use memchr::memmem::Finder;
 use serde_json::json;
@@ -184,7 +185,7 @@ pub(crate) fn advised(
         "new_string": new,
         "dry_run": true,
     });
-    let names = uses.iter().map(|it| Some(it.path.strip_prefix(root).ok()?.to_str()?.to_owned()));
+    let names = uses.iter().map(|it| Some(with_slashes(it.path.strip_prefix(root).ok()?.to_str()?).into_owned()));
     // In other files the name may be that of something else.
     if let Some(names) = names
         .collect::<Option<Vec<String>>>()

@@ -54,7 +54,11 @@ pub(super) fn also_wrong(source: &SchemaSource, text: &str) -> Option<String> {
 pub(super) fn schemas_of(context: &Context, place: &SafePath) -> Vec<SchemaSource> {
     let absolute = place.absolute();
     // Bytes first: parsing a path is expensive, and every edit comes here.
-    let ends = |end: &str| absolute.as_os_str().as_encoded_bytes().ends_with(end.as_bytes()) && absolute.ends_with(end);
+    let bytes = absolute.as_os_str().as_encoded_bytes();
+    let ends = |end: &str| {
+        let name = end.rsplit('/').next().unwrap_or(end);
+        bytes.ends_with(name.as_bytes()) && absolute.ends_with(end)
+    };
     let mut out = Vec::new();
     // The last two are the administrator's: on Linux, and on macOS and Windows.
     if [

@@ -206,7 +206,7 @@ impl RequestTree<'_> {
         {
             let ops = ops.iter().enumerate().filter(|(nth, _)| only.is_none_or(|only| only.contains(nth)));
             let path = target.place.relative().to_string_lossy();
-            let text = reject::text(&path, ops.map(|(_, op)| op));
+            let text = reject::text(&emendate_os::paths::with_slashes(&path), ops.map(|(_, op)| op));
             if let Some(rejects) =
                 target.rejects.as_ref().filter(|_| !text.is_empty() && path_exists(self.context, &target.place))
             {
