@@ -339,6 +339,21 @@ mod tests {
     }
 
     #[test]
+    fn known_parameter_of_a_new_definition_is_no_anchor() {
+        let file = "fn first(a: A) {\n    begin(a);\n    Ok(found)\n}\n\n/// Text.\nfn done(\n    context: &Context,\n    \
+                    place: &SafePath,\n    error: &Error,\n) {\n    go(error);\n}\n";
+        let fresh =
+            "/// More text.\nfn earlier(\n    context: &Context,\n    place: &SafePath,\n) {\n    look(place);\n}\n";
+        let new = format!("// ...\n    Ok(found)\n}}\n\n{fresh}\n// ...\n");
+        if let Ok(made) = super::super::expand(file, &new, &[]) {
+            assert_eq!(
+                super::super::tests::applied(file, &made.ops),
+                file.replace("/// Text", &format!("{fresh}\n/// Text"))
+            );
+        }
+    }
+
+    #[test]
     fn new_block_in_front_of_a_placeholder_is_added() {
         let file = "func go() {\nbegin()\ncheck(id)\nprepare(id)\nreturn update(id)\n}\n";
         let block = "if force {\nlog.Warn(\"forced\")\n}\n";
@@ -389,6 +404,12 @@ mod tests {
             "mod first;\n\nuse crate::global_settings;\nuse crate::arguments;\nuse crate::output_text;\n\nrun();\n";
         let new = "// ... existing code ...\n\nuse crate::arguments;\nuse crate::global_settings;\nuse \
                    crate::output_text;\n// ... existing code ...\n";
+        assert!(refuse(file, new, &[]).contains("twice"));
+        // At another depth.
+        let file = "fn go() {\n    if other {\n        stop(shown(top));\n    }\n}\n\nfn shown(top: &Top) {\n    let inside = \
+                    top.without_prefix();\n    inside\n}\n\nfn last() {}\n";
+        let new = "fn go() {\n    if other {\n        let inside = top.without_prefix();\n        stop(inside);\n    \
+                   }\n}\n\n// ... existing code ...\n";
         assert!(refuse(file, new, &[]).contains("twice"));
     }
 }

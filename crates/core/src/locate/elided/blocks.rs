@@ -68,7 +68,7 @@ pub(super) fn whole(texts: &TextPair<'_>) -> Option<Extent> {
 /// Returns the lines of the block that begins at a line; `None` if its end is uncertain.
 pub(super) fn block(lines: &[&str], start: usize) -> Option<Range<usize>> {
     let first = lines.get(start)?;
-    if first.trim().is_empty() || closes(first) || opens(first) || begins_text(first) {
+    if first.trim().is_empty() || continues(first) || closes(first) || opens(first) || begins_text(first) {
         return None;
     }
     let depth = indent(first);
@@ -106,6 +106,13 @@ pub(super) fn begins_text(line: &str) -> bool {
         || SIGNS.iter().any(|sign| line.contains(sign))
         || line.contains("/*") && !line.contains("*/")
         || line.matches('"').count() % 2 == 1
+}
+
+/// True for a line in the middle of what begins above it, such as the end of a list of parameters. Two definitions may
+/// have the same one.
+fn continues(line: &str) -> bool {
+    let text = line.trim_start();
+    text.starts_with([')', ']', '}']) || text.starts_with("->") || text.starts_with("where ")
 }
 
 /// True for a line that only opens a block.

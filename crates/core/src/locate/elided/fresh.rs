@@ -225,7 +225,7 @@ pub(super) fn is_statement(line: &str) -> bool {
 }
 
 /// True for comments and attributes, which belong to the line below them.
-fn is_attached(line: &str) -> bool {
+pub(super) fn is_attached(line: &str) -> bool {
     let text = line.trim();
     ["@", "#[", "//", "/*", "*", "# "].iter().any(|sign| text.starts_with(sign))
 }

@@ -60,9 +60,12 @@ pub(super) fn only(texts: &TextPair<'_>, fragment: &Fragment, places: &[Placemen
 
 /// True for a line with many letters and digits that occurs once in the file.
 pub(super) fn is_proving(texts: &TextPair<'_>, line: usize) -> bool {
-    texts.new.get(line).is_some_and(|text| {
-        texts.old.places_of(text).len() == 1 && count_alnum(text, PROVING_ALNUM_MIN) >= PROVING_ALNUM_MIN
-    })
+    texts.new.get(line).is_some_and(|text| texts.old.places_of(text).len() == 1 && has_many_alnum(text))
+}
+
+/// True for a line that is hardly equal to another one by accident, because it has many letters and digits.
+pub(super) fn has_many_alnum(line: &str) -> bool {
+    count_alnum(line, PROVING_ALNUM_MIN) >= PROVING_ALNUM_MIN
 }
 
 /// Counts the lines that a fragment adds at a place. `None` if it would delete lines there, unless it shows the lines

@@ -1,7 +1,7 @@
 //! The places of fragments: all that are possible, and whether they lead to the same edit.
 
 use super::old_lines::LOOKUP_STEPS;
-use super::{Fragment, TextPair, beside, fresh, indent, lossless, pairs, same};
+use super::{Extent, Fragment, TextPair, beside, fresh, indent, lossless, pairs, same};
 use crate::work;
 use core::ops::Range;
 
@@ -190,18 +190,22 @@ fn prove(texts: &TextPair<'_>, fragment: &Fragment, place: &Placement) -> Result
 }
 
 /// Returns a line of a fragment, and the only line of the file like it, if that is in the gap right beside the place: the
-/// line was moved, and the lines around its old place are missing.
+/// line was moved, perhaps to another depth, and the lines around its old place are missing.
 fn line_kept_twice(texts: &TextPair<'_>, fragment: &Fragment, place: &Placement) -> Option<(usize, usize)> {
     let Range { start, end } = place.old;
-    let is_beside = |at: usize| {
-        let [above, below] = [fragment.gaps[0].is_some() && at < start, fragment.gaps[1].is_some() && at >= end];
-        above && texts.old.filled_in(&(at..start)).len() <= BESIDE_LINES
-            || below && texts.old.filled_in(&(end..at + 1)).len() <= BESIDE_LINES
-    };
+    let [above, below] = [0..start, end..texts.old.len()].map(|gap| texts.old.filled_in(&gap));
+    let above = above.iter().rev().take(BESIDE_LINES).filter(|_| fragment.gaps[0].is_some());
+    let below = below.iter().take(BESIDE_LINES).filter(|_| fragment.gaps[1].is_some());
+    let is_telling = |line: &str| texts.old.places_of(line).len() == 1 && lossless::has_many_alnum(line);
+    let beside: Vec<usize> = above.chain(below).copied().filter(|&at| is_telling(texts.old[at])).collect();
     let mut lines = fragment.lines.clone().take_while(|_| !work::spend_or_end(LOOKUP_STEPS));
-    lines.find_map(|line| match texts.old.places_of(texts.new[line]) {
-        &[at] if lossless::is_proving(texts, line) && is_beside(at) => Some((line, at)),
-        _ => None,
+    lines.find_map(|line| {
+        let shown = texts.new[line];
+        let is_moved = |at: &&usize| {
+            let kept = texts.old[**at];
+            same(kept, shown) || kept.trim() == shown.trim() && texts.old.places_of(shown).is_empty()
+        };
+        beside.iter().find(is_moved).map(|&at| (line, at))
     })
 }
 
@@ -258,13 +262,29 @@ fn starts(texts: &TextPair<'_>, fragment: &Fragment) -> Vec<Edge> {
         return vec![Edge { line: 0, sure: matches, is_line: false }];
     }
     if let Some(symbol) = texts.beginning_at(first).max_by_key(|it| it.new.len()) {
-        return vec![Edge { line: symbol.old.start, sure: true, is_line: false }];
+        return vec![Edge { line: beginning(texts, symbol, first), sure: true, is_line: false }];
     }
     if let Some(line) = fresh::next_known_line(texts, fragment).or_else(|| beside::after_closing_lines(texts, fragment))
     {
         return vec![Edge { line, sure: false, is_line: true }];
     }
     edge_lines(texts, &fragment.lines, true)
+}
+
+/// Returns the line of the file at which a symbol begins that the text shows from line `first` on: decorators, attributes
+/// and comments above its header that the text does not show are kept.
+fn beginning(texts: &TextPair<'_>, symbol: &Extent, first: usize) -> usize {
+    const LINES_ABOVE_MAX: usize = 50;
+    let shown = texts.new[first];
+    let is_header = |line: &str| {
+        !fresh::is_attached(shown)
+            && !fresh::is_attached(line)
+            && indent(line) == indent(shown)
+            && fresh::name(line) == fresh::name(shown)
+    };
+    let is_shown = |at: &usize| texts.old.get(*at).is_some_and(|line| same(line, shown) || is_header(line));
+    let mut lines = symbol.old.clone().take(LINES_ABOVE_MAX).take_while(|_| !work::spend_or_end(LOOKUP_STEPS));
+    lines.find(is_shown).unwrap_or(symbol.old.start)
 }
 
 /// The lines of the file that may be the line at one end of a fragment; or the one beside which its new lines there go.

@@ -4,7 +4,7 @@ use core::ops::Range;
 use proptest::prelude::*;
 
 /// Returns the text after the operations.
-fn applied(old: &str, ops: &[Op]) -> String {
+pub(super) fn applied(old: &str, ops: &[Op]) -> String {
     let mut out = old.to_owned();
     for op in ops.iter().rev() {
         let Locator::Exactly(span) = &op.at else { panic!("{op:?}") };
@@ -66,6 +66,20 @@ fn ambiguous_new_line_next_to_a_gap_is_refused() {
     let why = refuse(twice, "# ...\na\nx\nb\n# ... rest of the file unchanged ...\n", &[]);
     assert!(why.contains("several places"), "{why}");
     refuse(FILE, "# ... existing code ...\n", &[]);
+}
+
+#[test]
+fn decorators_that_the_text_does_not_show_are_kept() {
+    let file = "a()\n\n\n@fixture(\n    scope=1,\n)\n@other\ndef ray():\n    x()\n    yard()\n    w()\n    z()\n";
+    let extents = |new| [Extent { old: 3..12, new }];
+    let body = "    x(1)\n    yard()\n    # ... existing code ...\n    z()\n";
+    let want = file.replace("x()", "x(1)");
+    assert_eq!(edit(file, &format!("# ...\ndef ray():\n{body}"), &extents(1..6)), want);
+    assert_eq!(edit(file, &format!("# ...\n@other\ndef ray():\n{body}"), &extents(1..7)), want);
+    let new = format!("# ...\ndef ray(a):\n{body}");
+    assert_eq!(edit(file, &new, &extents(1..6)), want.replace("ray()", "ray(a)"));
+    // Another decorator is shown, but not which of those of the file it replaces.
+    refuse(file, &format!("# ...\n@own\ndef ray():\n{body}"), &extents(1..7));
 }
 
 #[test]
