@@ -38,6 +38,7 @@ pub(crate) struct WrittenText<'a> {
     pub(crate) fence: Option<&'a FenceName>,
 }
 
+/// Plans a write of a file's whole text, which may be in a fence, and may begin with the name of the file.
 pub(crate) fn plan_write(
     context: &Context,
     caller: &CallContext,
@@ -45,35 +46,25 @@ pub(crate) fn plan_write(
     content: WrittenText<'_>,
     options: &CallOptions,
 ) -> Result<FilePlan> {
+    let WrittenText { content, fence } = content;
+    if let Some(fence) = fence {
+        let now = context.snapshot(&place, options.declared, content)?;
+        let now = now.as_ref().map(|now| now.snapshot.text());
+        let (content, note) = fence.file_text(now, content, options.origin.allows_invalid)?;
+        let mut plan = plan_whole(context, caller, place, &content, options)?;
+        plan.outcome.notes.extend(note);
+        return Ok(plan);
+    }
     let lenient = options.matching != Matching::Exact;
-    let Some(inside) = fenced_content(&place, content.content).filter(|_| lenient && content.fence.is_none()) else {
-        return plan_named(context, caller, place, content, options);
+    let Some(inside) = fenced_content(&place, content).filter(|_| lenient) else {
+        return plan_whole(context, caller, place, content, options);
     };
     let mut plan = plan_whole(context, caller, place.clone(), inside, options)?;
     // A file that begins with a fence keeps it.
     if begins_with_fence(plan.before.text()) {
-        return plan_whole(context, caller, place, content.content, options);
+        return plan_whole(context, caller, place, content, options);
     }
     plan.outcome.notes.push(Note::FenceRemoved);
-    Ok(plan)
-}
-
-/// Plans a write of a file's whole text, which may begin with the name of the file.
-fn plan_named(
-    context: &Context,
-    caller: &CallContext,
-    place: SafePath,
-    content: WrittenText<'_>,
-    options: &CallOptions,
-) -> Result<FilePlan> {
-    let WrittenText { content, fence: Some(fence) } = content else {
-        return plan_whole(context, caller, place, content.content, options);
-    };
-    let now = context.snapshot(&place, options.declared, content)?;
-    let now = now.as_ref().map(|now| now.snapshot.text());
-    let (content, note) = fence.file_text(now, content, options.origin.allows_invalid)?;
-    let mut plan = plan_whole(context, caller, place, &content, options)?;
-    plan.outcome.notes.extend(note);
     Ok(plan)
 }
 
