@@ -199,12 +199,43 @@ fn count(steps: usize) -> Option<Halt> {
 /// Returns the lines of a text, without their line ends, counted as work. Ends early when the work has to end; then
 /// [`check`] fails, and a result made from the lines must not be used.
 pub(crate) fn lines(text: &str) -> impl Iterator<Item = &str> {
-    counted(text.lines())
+    lines_with_ends(text).map(without_line_end)
 }
 
 /// Returns the lines of a text with their line ends, as [`lines`] does.
 pub(crate) fn lines_with_ends(text: &str) -> impl Iterator<Item = &str> {
-    counted(text.split_inclusive('\n'))
+    counted(LinesWithEnds { text, start: 0, ends: memchr::memchr_iter(b'\n', text.as_bytes()) })
+}
+
+/// The lines of a text with their line ends. The iterators of `str` decode characters and compare slices, which takes
+/// several times as long for the short lines of source code.
+struct LinesWithEnds<'t> {
+    text: &'t str,
+    /// Start of the next line.
+    start: usize,
+    ends: memchr::Memchr<'t>,
+}
+
+impl<'t> Iterator for LinesWithEnds<'t> {
+    type Item = &'t str;
+
+    #[inline]
+    fn next(&mut self) -> Option<&'t str> {
+        let end = self.ends.next().map_or(self.text.len(), |at| at + 1);
+        let line = &self.text[self.start..end];
+        self.start = end;
+        (!line.is_empty()).then_some(line)
+    }
+}
+
+/// Returns a line without its line end: `\n`, or `\r\n`.
+#[inline]
+fn without_line_end(line: &str) -> &str {
+    match line.as_bytes() {
+        [.., b'\r', b'\n'] => &line[..line.len() - 2],
+        [.., b'\n'] => &line[..line.len() - 1],
+        _ => line,
+    }
 }
 
 /// Counts lines in batches, because a check of the counter costs as much as a short line.
@@ -329,6 +360,13 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn lines_are_those_of_the_standard_library(text in "[a\r\né ]{0,40}") {
+            prop_assert_eq!(super::lines(&text).collect::<Vec<_>>(), text.lines().collect::<Vec<_>>());
+            let with_ends = text.split_inclusive('\n').collect::<Vec<_>>();
+            prop_assert_eq!(super::lines_with_ends(&text).collect::<Vec<_>>(), with_ends);
+        }
+
         #[test]
         fn steps_are_counted_exactly(parts in prop::collection::vec(0usize..20_000, 0..40), limit in 0u64..300_000) {
             let meter = meter(limit);

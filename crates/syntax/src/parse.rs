@@ -34,8 +34,9 @@ impl ParseLimits {
     /// The limits for a proof that an edit broke a text and another one would not have, for all parses together. Needed
     /// only if the edit itself has a problem.
     pub const PROOF: ParseLimits = ParseLimits { bytes: 256 << 10, steps: 10_000, millis: 20, stack: usize::MAX };
-    /// The limits for a question about the text itself.
-    pub const ASKED: ParseLimits = ParseLimits { bytes: 4 << 20, steps: 100_000, millis: 1_000, stack: usize::MAX };
+    /// The limits for a question about the text itself. An outline of the longest tree that this time allows takes as
+    /// long again, and a call has two seconds.
+    pub const ASKED: ParseLimits = ParseLimits { bytes: 4 << 20, steps: 100_000, millis: 800, stack: usize::MAX };
 }
 
 /// Bytes of stack per byte of text: the parser frees its own stack recursively, with at most one frame per token.

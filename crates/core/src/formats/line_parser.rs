@@ -138,6 +138,10 @@ pub(super) fn is_cut(text: &str) -> bool {
 
 /// Returns a line without its line end.
 pub(super) fn without_line_end(line: &str) -> &str {
-    let line = line.strip_suffix('\n').unwrap_or(line);
-    line.strip_suffix('\r').unwrap_or(line)
+    let end = match line.as_bytes() {
+        [.., b'\r', b'\n'] => 2,
+        [.., b'\n' | b'\r'] => 1,
+        _ => 0,
+    };
+    &line[..line.len() - end]
 }

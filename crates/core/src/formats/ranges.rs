@@ -27,6 +27,15 @@ impl KnownRanges {
     }
 }
 
+/// True if a text contains one of the signs without which it has no range in a format. A search of all bytes takes a
+/// small part of the time in which the lines are examined.
+pub(super) fn contains_any(text: &str, signs: &[&str]) -> bool {
+    signs.iter().any(|sign| {
+        let ends = work::spend_or_end(text.len() / work::STEP_BYTES);
+        ends || memchr::memmem::find(text.as_bytes(), sign.as_bytes()).is_some()
+    })
+}
+
 fn all_ranges(text: &str) -> Vec<FormatRanges> {
     // Once the work has to end, nothing more is detected.
     let formats = text_formats().take_while(|_| work::check().is_ok());
@@ -63,7 +72,8 @@ fn holds(outer: &[Range<usize>], inner: &[Range<usize>]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::holds;
+    use super::{holds, text_formats};
+    use proptest::prelude::*;
 
     fn within(outer: &[(usize, usize)], inner: &[(usize, usize)]) -> bool {
         let ranges = |pairs: &[(usize, usize)]| pairs.iter().map(|(from, to)| *from..*to).collect::<Vec<_>>();
@@ -75,5 +85,56 @@ mod tests {
         let outer = [(0, 10), (20, 30)];
         assert!(within(&outer, &[(1, 2), (3, 10), (20, 21)]) && within(&outer, &[]));
         assert!(!within(&outer, &[(9, 11)]) && !within(&[(5, 6)], &[(0, 1)]) && !within(&[], &[(0, 1)]));
+    }
+
+    /// Lines that begin or end a range in some format, or nearly do.
+    const PIECES: [&str; 32] = [
+        "a.rs",
+        "```",
+        "~~~rust",
+        "``",
+        "<source>py",
+        "</source>",
+        "<file path=\"a\">",
+        "</file>",
+        "<write_to_file>",
+        "</write_to_file>",
+        "<path>a</path>",
+        "*** Begin Patch",
+        "** End Patch",
+        "*** Add File: a",
+        "*** note",
+        "<<<<<<< SEARCH",
+        "<<< a.rs",
+        "--- SEARCH",
+        "=======",
+        ">>>>>>> REPLACE",
+        "<old_text line=1>",
+        "</old_text>",
+        "--- a/x",
+        "+++ b/x",
+        "@@ -1 +1 @@",
+        "@",
+        "-a",
+        "+b",
+        " c",
+        "diff --git a/x b/x",
+        "Index: a",
+        "GIT binary patch",
+    ];
+
+    proptest! {
+        /// Prose with every sign opens no range, so it shows that a text without them was not skipped in error.
+        #[test]
+        fn no_text_with_a_range_is_skipped(at in prop::collection::vec(0..PIECES.len(), 0..8), end in "[\n ]?") {
+            let text = at.iter().map(|at| PIECES[*at]).collect::<Vec<_>>().join("\n") + &end;
+            let prose = "Prose: ** <<< --- ``` ~~~ <source> <file  @@ +++ diff -- Index: <old_text>";
+            for format in text_formats() {
+                if format.detected_ranges(&text).is_empty() {
+                    let examined = format.detected_ranges(&format!("{text}\n\n\n{prose}\n"));
+                    prop_assert!(examined.is_empty(), "{}: {examined:?}", format.spec().name);
+                }
+            }
+        }
     }
 }

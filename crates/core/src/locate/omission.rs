@@ -14,6 +14,7 @@ use crate::advice::{Advice, Phrase};
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::locate::op::{ResolveSettings, TextQuery};
+use crate::text::lines::count_lines;
 use crate::work;
 use aho_corasick::packed;
 use std::collections::HashSet;
@@ -285,10 +286,6 @@ pub fn check_whole_text(old: &str, new: &str, meant: bool) -> OmissionVerdict {
         }
         None => OmissionVerdict::Fine,
     }
-}
-
-fn count_lines(text: &str) -> usize {
-    memchr::memchr_iter(b'\n', text.as_bytes()).count() + usize::from(!text.is_empty() && !text.ends_with('\n'))
 }
 
 /// Creates the error for a whole text with placeholders, given with their zero-based lines.

@@ -8,7 +8,7 @@ mod reply_hunks;
 mod snippet;
 
 use crate::text::change::{ChangeSet, Splice};
-use crate::text::lines::{line_start, line_stop, starts_line};
+use crate::text::lines::{count_lines, line_start, line_stop, starts_line};
 use crate::text::snapshot::Snapshot;
 use crate::text::span::Span;
 use crate::work::{self, STEP_BYTES};
@@ -294,11 +294,6 @@ pub fn count_changes(base: &Snapshot, changes: &ChangeSet) -> DiffStat {
         added: stat.added + count_lines(&block.new),
         removed: stat.removed + count_lines(&text[block.old.range()]),
     })
-}
-
-/// Counts the lines of a text.
-fn count_lines(text: &str) -> usize {
-    text.split_inclusive('\n').count()
 }
 
 /// A change as text, cut to a limit.

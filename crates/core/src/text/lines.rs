@@ -14,6 +14,11 @@ const SEARCHED_LINE_ENDS_MAX: usize = 2;
 /// Ranges of at most this many lines find their end by scanning forward.
 const SCANNED_LINES_MAX: usize = 32;
 
+/// Counts the lines of a text; the empty rest after a final line end is not a line.
+pub(crate) fn count_lines(text: &str) -> usize {
+    memchr::memchr_iter(b'\n', text.as_bytes()).count() + usize::from(!text.is_empty() && !text.ends_with('\n'))
+}
+
 /// The number of line ends before each 1 KiB of a decoded text. One pass to build, eight bytes per block.
 ///
 /// Every method must be called with the text that the index was built from.
@@ -199,6 +204,7 @@ mod tests {
             let text: String = lines.iter().map(|line| format!("{line}\n")).chain([tail]).collect();
             let index = LineIndex::new(&text);
             prop_assert_eq!(index.count(&text), text.lines().count());
+            prop_assert_eq!(super::count_lines(&text), text.lines().count());
             let mut start = 0;
             for (n, line) in text.split_inclusive('\n').enumerate() {
                 prop_assert_eq!(index.start_of(&text, n + 1), start);

@@ -12,6 +12,7 @@ mod request;
 mod shell;
 
 use super::line_parser::{self, LineParser, ParseOptions};
+use super::ranges::contains_any;
 use super::{Format, FormatInput, FormatSpec, hashline};
 use crate::code::Code;
 use crate::error::{Error, Result};
@@ -40,6 +41,9 @@ impl Format for ApplyPatch {
 
     fn detected_ranges(&self, text: &str) -> Vec<Range<usize>> {
         let mut out = Vec::new();
+        if !contains_any(text, &["**"]) {
+            return out;
+        }
         // The first line of the open patch, and of the shell line directly above it.
         let (mut open, mut above) = (None, None);
         let (mut last, mut indented_end) = (0, None);

@@ -12,6 +12,7 @@ mod print;
 mod tags;
 
 use super::line_parser::{self, LineParser, ParseOptions, StreamEvent};
+use super::ranges::contains_any;
 use super::{Format, FormatInput, FormatSpec};
 use crate::code::Code;
 use crate::error::{Error, Result};
@@ -151,6 +152,9 @@ impl Format for SearchReplace {
 
     fn detected_ranges(&self, text: &str) -> Vec<Range<usize>> {
         let mut out = Vec::new();
+        if !contains_any(text, &["<<<", "---", tags::OLD_TAG]) {
+            return out;
+        }
         let mut open: Option<DetectedBlock> = None;
         let mut count = 0;
         for (at, line) in work::lines(text).enumerate() {

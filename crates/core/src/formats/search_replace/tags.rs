@@ -6,9 +6,12 @@ use crate::error::{Error, Result};
 /// End tags of either part.
 const END_TAGS: [&str; 2] = ["</old_text>", "</new_text>"];
 
+/// The beginning of the tag that opens a block.
+pub(super) const OLD_TAG: &str = "<old_text";
+
 /// Parses `<old_text>`: its line number, if it has one, and the rest of the line.
 pub(super) fn open(line: &str) -> Option<(Option<usize>, &str)> {
-    let attributes = line.trim_start().strip_prefix("<old_text")?;
+    let attributes = line.trim_start().strip_prefix(OLD_TAG)?;
     let (attributes, rest) = attributes.split_once('>')?;
     let number = attributes.trim().strip_prefix("line=").map(|it| it.trim_matches(['"', '\'']).parse());
     match (attributes.trim(), number) {

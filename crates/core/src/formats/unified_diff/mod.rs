@@ -15,6 +15,7 @@ mod patch;
 mod range;
 
 use super::line_parser::{self, LineParser, ParseOptions};
+use super::ranges::contains_any;
 use super::{Format, FormatInput, FormatSpec};
 use crate::code::Code;
 use crate::error::{Error, Result};
@@ -39,7 +40,8 @@ impl Format for UnifiedDiff {
     }
 
     fn detected_ranges(&self, text: &str) -> Vec<Range<usize>> {
-        UnifiedDiffParser::detect_ranges(text)
+        let occurs = contains_any(text, &["@@", "--- ", "+++ ", "diff --", "Index: "]);
+        if occurs { UnifiedDiffParser::detect_ranges(text) } else { Vec::new() }
     }
 
     fn line_parser(&self, options: &ParseOptions) -> Option<Box<dyn LineParser>> {

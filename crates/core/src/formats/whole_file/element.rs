@@ -1,6 +1,8 @@
 //! Elements that are whole files, such as `<file path="…">`, with the tags of other clients.
 
+use crate::formats::fence::FENCE_TAGS;
 use crate::formats::tool_calls::attributes;
+use crate::work;
 
 /// An element that is a whole file.
 struct FileElement {
@@ -11,6 +13,9 @@ struct FileElement {
     /// The attribute that distinguishes it from other elements with this tag.
     only: Option<&'static str>,
 }
+
+/// The tag of a file whose path is an element of its own.
+pub(super) const CONTENT_TAG: &str = "<write_to_file>";
 
 const FILE_ELEMENTS: [FileElement; 7] = [
     FileElement { tag: "<file ", close: "</file>", path: &["path", "name"], only: None },
@@ -30,6 +35,16 @@ pub(super) struct FileTag<'a> {
     pub(super) path: &'a str,
     pub(super) rest: &'a str,
     pub(super) close: &'static str,
+}
+
+/// False for a text without the tag of a file or a fence.
+pub(super) fn may_open(text: &str) -> bool {
+    let files = FILE_ELEMENTS.iter().map(|element| element.tag);
+    let tags: Vec<&str> = files.chain(FENCE_TAGS).chain([CONTENT_TAG]).map(|tag| tag.trim_start_matches('<')).collect();
+    memchr::memchr_iter(b'<', text.as_bytes()).any(|at| {
+        let ends = work::spend_or_end(1);
+        ends || tags.iter().any(|tag| text[at + 1..].starts_with(tag))
+    })
 }
 
 /// Parses `<file path="…">` and the elements of other clients.

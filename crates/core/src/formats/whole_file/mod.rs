@@ -10,6 +10,7 @@ mod reader;
 mod text_end;
 
 use super::line_parser::{self, LineParser, ParseOptions, StreamEvent};
+use super::ranges::contains_any;
 use super::{Format, FormatInput, FormatSpec, name};
 use crate::code::Code;
 use crate::error::{Error, Result};
@@ -37,6 +38,9 @@ impl Format for WholeFile {
     }
 
     fn detected_ranges(&self, text: &str) -> Vec<Range<usize>> {
+        if !contains_any(text, &["```", "~~~"]) && !element::may_open(text) {
+            return Vec::new();
+        }
         ranges(text, false, |info, above| reader::is_text(info) && reader::named(info, above).is_some())
     }
 

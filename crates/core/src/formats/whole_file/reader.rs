@@ -1,6 +1,6 @@
 //! Parsing of lines to files: a state machine. Errors are reported at the end.
 
-use super::element::{FileTag, file_tag};
+use super::element::{CONTENT_TAG, FileTag, file_tag};
 use super::text_end::TextEnd;
 use crate::code::Code;
 use crate::error::{Error, Result};
@@ -55,7 +55,7 @@ pub(super) fn perhaps_named<'a>(info: &'a str, above: &'a str) -> Option<&'a str
 pub(super) fn opens_tag(line: &str) -> Option<TextEnd> {
     let line = line.trim_start();
     let end = || file_tag(line).map(|tag| TextEnd::File(tag.close));
-    line.starts_with("<write_to_file>").then_some(TextEnd::Content).or_else(end)
+    line.starts_with(CONTENT_TAG).then_some(TextEnd::Content).or_else(end)
 }
 
 /// False for the info string of a fence that contains a diff.
@@ -219,7 +219,7 @@ impl WholeFileReader {
             let draft = self.begin(Some(self.options.name(path)), TextEnd::File(close), out);
             return if rest.trim().is_empty() { Ok(WholeFileState::Open(draft)) } else { self.open(draft, rest, out) };
         }
-        if let Some(rest) = line.trim_start().strip_prefix("<write_to_file>") {
+        if let Some(rest) = line.trim_start().strip_prefix(CONTENT_TAG) {
             return self.head(None, self.count, rest, out);
         }
         if line.trim() == "</file>" {

@@ -19,7 +19,7 @@ use crate::error::ErrorContext;
 use crate::locate::line_format;
 use crate::locate::op::{ExpectedMatches, TextNames};
 use crate::text::fold;
-use crate::text::lines::{line_start, line_stop};
+use crate::text::lines::{count_lines, line_start, line_stop};
 use crate::text::tokens::{similarity, tokens};
 use crate::work;
 use core::ops::Range;
@@ -463,14 +463,9 @@ fn offered(text: &str) -> String {
 
 fn quoted(text: &str) -> String {
     match text.char_indices().nth(QUOTED_CHARS_MAX) {
-        Some((at, _)) => format!("{}… ({} lines, {} bytes)", &text[..at], line_count(text), text.len()),
+        Some((at, _)) => format!("{}… ({} lines, {} bytes)", &text[..at], count_lines(text), text.len()),
         None => text.to_owned(),
     }
-}
-
-/// Counts lines; the empty rest after a final line end is not a line.
-fn line_count(text: &str) -> usize {
-    memchr::memchr_iter(b'\n', text.as_bytes()).count() + usize::from(!text.is_empty() && !text.ends_with('\n'))
 }
 
 #[cfg(test)]
