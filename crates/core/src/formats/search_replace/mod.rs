@@ -152,7 +152,7 @@ impl Format for SearchReplace {
 
     fn detected_ranges(&self, text: &str) -> Vec<Range<usize>> {
         let mut out = Vec::new();
-        if !contains_any(text, &["<<<", "---", tags::OLD_TAG]) {
+        if !contains_any(text, &["<<<", "SEARCH", tags::OLD_TAG]) {
             return out;
         }
         let mut open: Option<DetectedBlock> = None;
