@@ -10,8 +10,8 @@ use crate::locate::op::FileMode;
 use crate::note::Notes;
 use crate::text::change::ChangeSet;
 use crate::text::explain;
-use crate::text::overlay::View;
 use crate::text::snapshot::Snapshot;
+use crate::text::view::View;
 
 /// Context lines around each hunk.
 const CONTEXT_LINES: usize = 3;

@@ -13,7 +13,7 @@ use crate::formats::parsed_text::ParsedText;
 use crate::formats::requested_text_format;
 use crate::locate::op::{FileAction, FileRequest};
 use crate::locate::refusals;
-use crate::text::overlay::View;
+use crate::text::view::View;
 use std::collections::{BTreeMap, HashSet};
 
 /// Applies a patch in any text format to files in memory, given as a map from paths to texts or as any other [`View`].

@@ -13,8 +13,8 @@ use crate::locate::op::{FileRequest, Locator, Op, OpOrder, normalize_text};
 use crate::locate::resolve::{ResolvedEdit, resolve};
 use crate::note::{Note, Notes};
 use crate::text::content::Handle;
-use crate::text::overlay::View;
 use crate::text::snapshot::Snapshot;
+use crate::text::view::View;
 use std::borrow::Cow;
 
 impl<V: View + ?Sized> Planner<'_, V> {

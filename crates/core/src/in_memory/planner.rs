@@ -13,8 +13,9 @@ use crate::locate::op::{FileAction, FileRequest, NewFile, Op, OpOrder};
 use crate::locate::refusals;
 use crate::locate::resolve::resolve;
 use crate::note::Note;
-use crate::text::overlay::{MapOverlay, View};
+use crate::text::overlay::{Overlay, OverlayEntry};
 use crate::text::snapshot::Snapshot;
+use crate::text::view::View;
 use crate::work;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -24,15 +25,32 @@ const ALREADY_THERE_NOTE: &str = "The file is already at the path it was to be m
 
 /// The state of the files of a request after the steps so far.
 pub(super) struct Planner<'v, V: View + ?Sized> {
-    pub(super) overlay: MapOverlay<'v, V>,
+    view: &'v V,
+    files: Overlay<str, PlannedText>,
     pub(super) options: &'v ApplyOptions,
     pub(super) registers: Registers,
     steps: &'v [FileRequest],
-    works: BTreeMap<String, FileWork>,
     /// Files already taken from their path, by the index of the step that places them.
     lifted: HashMap<usize, FileWork>,
     /// Number of places that the edits of the steps so far change.
     places: usize,
+}
+
+/// A path after the steps so far.
+struct PlannedText {
+    work: FileWork,
+    /// The text after the work; `None` if a step removed the file, or took it away.
+    text: Option<Snapshot>,
+}
+
+impl OverlayEntry<str> for PlannedText {
+    fn exists(&self) -> bool {
+        self.text.is_some()
+    }
+
+    fn moved_from(&self) -> Option<&str> {
+        self.work.moved_from()
+    }
 }
 
 /// Runs every step and returns the changed files; all failures are reported together.
@@ -45,11 +63,11 @@ pub(super) fn run<V: View + ?Sized>(
 ) -> Result<BTreeMap<String, ChangedFile>> {
     let steps = joined(files)?;
     let mut planner = Planner {
-        overlay: MapOverlay::new(view),
+        view,
+        files: Overlay::default(),
         options,
         registers: Registers::default(),
         steps: &steps,
-        works: BTreeMap::new(),
         lifted: HashMap::new(),
         places: 0,
     };
@@ -124,15 +142,23 @@ impl<V: View + ?Sized> Planner<'_, V> {
             FileAction::Copy { to, ops } => return self.carry(nth, step, CarryStep { to, ops, is_copied: true }),
             FileAction::Create(_) | FileAction::Binary(_) => return Err(not_text(path)),
         }
-        if let Some(work) = self.works.get_mut(path) {
-            work.set_mode(step.mode);
+        if let Some(file) = self.files.get_mut(path) {
+            file.work.set_mode(step.mode);
         }
         Ok(())
     }
 
+    /// True if there is a file at a path after the steps so far.
+    fn has_file(&self, path: &str) -> bool {
+        self.files.get(path).map_or_else(|| self.view.has_file(path), PlannedText::exists)
+    }
+
     /// Returns the file at a path; fails if it exceeds the limits of the call.
     fn opened(&self, path: &str) -> Result<Option<Snapshot>> {
-        let file = self.overlay.file(path)?;
+        let file = match self.files.get(path) {
+            Some(file) => file.text.clone(),
+            None => self.view.file(path)?,
+        };
         match &file {
             Some(file) if file.raw().len() > self.options.limits.input_bytes => {
                 Err(too_large(path, file.raw().len(), self.options))
@@ -141,21 +167,21 @@ impl<V: View + ?Sized> Planner<'_, V> {
         }
     }
 
-    /// Records the work on a path, and puts its result into the overlay.
+    /// Records the work on a path.
     fn put(&mut self, path: &str, work: FileWork) -> Result<()> {
-        self.overlay.write(path, work.after()?);
-        self.works.insert(path.to_owned(), work);
+        let text = Some(work.after()?);
+        self.files.put(path, PlannedText { work, text });
         Ok(())
     }
 
     /// Edits a file as the earlier steps leave it.
     fn edit(&mut self, step: &FileRequest, ops: &[Op], order: OpOrder) -> Result<()> {
         let path = &*step.path;
-        if let Some(work) = self.works.get(path) {
-            if !self.overlay.has_file(path) {
+        if let Some(file) = self.files.get(path) {
+            if !file.exists() {
                 return Err(refusals::file_gone(path));
             }
-            let work = self.more(path, work.clone(), ops, order)?;
+            let work = self.more(path, file.work.clone(), ops, order)?;
             return self.put(path, work);
         }
         let Some(now) = self.opened(path)? else {
@@ -242,11 +268,11 @@ impl<V: View + ?Sized> Planner<'_, V> {
     }
 
     fn create(&mut self, path: &str, content: &str) -> Result<()> {
-        match self.works.get(path) {
-            Some(_) if self.overlay.has_file(path) => Err(refusals::file_exists(path, None)),
+        match self.files.get(path) {
+            Some(file) if file.exists() => Err(refusals::file_exists(path, None)),
             // An earlier step removed the file; its content is replaced.
             Some(_) => {
-                let work = match self.overlay.base().file(path)? {
+                let work = match self.view.file(path)? {
                     Some(now) => self.readded(now, content)?,
                     None => FileWork::of_new_text(extension(path), content, self.options.matching)?,
                 };
@@ -261,14 +287,15 @@ impl<V: View + ?Sized> Planner<'_, V> {
 
     fn delete(&mut self, path: &str, text: Option<&str>) -> Result<()> {
         let Some(now) = self.opened(path)? else {
-            let touched = self.works.contains_key(path);
-            return Err(if touched { refusals::file_gone(path) } else { file_missing(path) });
+            return Err(if self.files.get(path).is_some() { refusals::file_gone(path) } else { file_missing(path) });
         };
         if let Some(text) = text {
             refusals::check_removed_text(&now, text)?;
         }
-        self.works.entry(path.to_owned()).or_insert_with(|| FileWork::unchanged(now));
-        self.overlay.remove(path).map(|_| ())
+        let at =
+            self.files.touch(path, || Ok::<_, Error>(PlannedText { work: FileWork::unchanged(now), text: None }))?;
+        self.files[at].text = None;
+        Ok(())
     }
 
     /// Moves or copies a file, with optional edits.
@@ -276,9 +303,9 @@ impl<V: View + ?Sized> Planner<'_, V> {
         let CarryStep { to, ops, is_copied } = carried;
         if step.path == to {
             self.edit(step, ops, OpOrder::AsNeeded)?;
-            if let Some(work) = self.works.get_mut(to) {
-                work.notes.push(ALREADY_THERE_NOTE);
-                work.set_mode(step.mode);
+            if let Some(file) = self.files.get_mut(to) {
+                file.work.notes.push(ALREADY_THERE_NOTE);
+                file.work.set_mode(step.mode);
             }
             return Ok(());
         }
@@ -290,7 +317,7 @@ impl<V: View + ?Sized> Planner<'_, V> {
             let other = self.lift(later, &self.steps[later], ops)?;
             self.lifted.insert(later, other);
         }
-        let is_free = !self.overlay.has_file(to) || (self.options.overwrite && !self.works.contains_key(to));
+        let is_free = !self.has_file(to) || (self.options.overwrite && self.files.get(to).is_none());
         if !is_free {
             return Err(refusals::occupied(to));
         }
@@ -301,7 +328,7 @@ impl<V: View + ?Sized> Planner<'_, V> {
 
     /// Returns the later step that moves the file at a path away, unless an earlier step put that file there.
     fn leaving(&self, nth: usize, path: &str) -> Option<usize> {
-        if self.works.contains_key(path) || !self.overlay.has_file(path) {
+        if self.files.get(path).is_some() || !self.view.has_file(path) {
             return None;
         }
         let later = self.steps.iter().enumerate().skip(nth + 1);
@@ -321,15 +348,16 @@ impl<V: View + ?Sized> Planner<'_, V> {
         }
         let from = &step.path;
         self.edit(step, ops, OpOrder::AsNeeded)?;
-        self.overlay.remove(from)?;
-        self.works.get_mut(from).map(|left| left.lift(from)).ok_or_else(|| refusals::file_gone(from))
+        let left = self.files.get_mut(from).ok_or_else(|| refusals::file_gone(from))?;
+        left.text = None;
+        Ok(left.work.lift(from))
     }
 
     /// Copies a file as it was before the request, like git; a file that the request created, as it is at this step.
     fn copied(&mut self, from: &str, ops: &[Op]) -> Result<FileWork> {
-        let work = match (self.overlay.base().file(from)?, self.works.get(from)) {
+        let work = match (self.view.file(from)?, self.files.get(from)) {
             (Some(now), _) => FileWork::of_copy(from, now),
-            (None, Some(made)) if self.overlay.has_file(from) => made.clone(),
+            (None, Some(made)) if made.exists() => made.work.clone(),
             (None, Some(_)) => return Err(refusals::file_gone(from)),
             (None, None) => return Err(file_missing(from)),
         };
@@ -337,26 +365,49 @@ impl<V: View + ?Sized> Planner<'_, V> {
     }
 
     /// Returns the outcome for every file that changed.
-    fn into_changed_files(mut self) -> Result<BTreeMap<String, ChangedFile>> {
+    fn into_changed_files(self) -> Result<BTreeMap<String, ChangedFile>> {
+        self.check_directories()?;
         let mut out = BTreeMap::new();
-        let live = self.works.iter().filter(|(path, _)| self.overlay.has_file(path));
-        let moved: HashSet<String> = live.filter_map(|(_, work)| work.moved_from()).map(str::to_owned).collect();
-        for (path, work) in std::mem::take(&mut self.works) {
-            if self.overlay.has_file(&path) {
-                if !self.overlay.base().has_file(&path) {
-                    check_directories(&self.overlay, &path)?;
+        let moved = self.files.moved_sources();
+        for (path, PlannedText { work, text }) in self.files.into_entries() {
+            match text {
+                Some(text) if work.changes_anything() => {
+                    out.insert(path, work.into_changed_file(text)?);
                 }
-                if work.changes_anything() {
-                    let after = self.overlay.take(&path);
-                    let after = after.map_or_else(|| work.after(), Ok)?;
-                    out.insert(path, work.into_changed_file(after)?);
+                None if self.view.has_file(&path) && !moved.contains(&path) => {
+                    out.insert(path, work.into_deleted_file());
                 }
-            } else if self.overlay.base().has_file(&path) && !moved.contains(&path) {
-                out.insert(path, work.into_deleted_file());
+                _ => {}
             }
         }
         Ok(out)
     }
+
+    /// Checks that no new file is below a file, and that the path of none is a directory. A directory whose files were all
+    /// removed exists until the changes are made on disk.
+    ///
+    /// Errors: [`Code::PathNotRegular`].
+    fn check_directories(&self) -> Result<()> {
+        let existing = || self.files.entries().filter(|(_, file)| file.exists()).map(|(path, _)| path);
+        let directories: HashSet<&str> = existing().flat_map(directories_above).collect();
+        for path in existing().filter(|path| !self.view.has_file(path)) {
+            let what = match directories_above(path).find(|above| self.has_file(above)) {
+                Some(above) => format!("The path lies below a file, {above}."),
+                None if directories.contains(path) || self.view.has_below(path) => {
+                    "The path is a directory: other files are below it.".to_owned()
+                }
+                None => continue,
+            };
+            let error = Error::new(Code::PathNotRegular, what).evidence(path);
+            return Err(error.next("Choose another path for one of the two."));
+        }
+        Ok(())
+    }
+}
+
+/// Returns the directories above a path, the uppermost first.
+fn directories_above(path: &str) -> impl Iterator<Item = &str> {
+    path.match_indices('/').map(|(at, _)| &path[..at])
 }
 
 /// A move or copy.
@@ -371,19 +422,6 @@ struct CarryStep<'a> {
 fn extension(path: &str) -> Option<&str> {
     let name = path.rsplit('/').next()?;
     name.rsplit_once('.').filter(|(stem, _)| !stem.is_empty()).map(|(_, extension)| extension)
-}
-
-/// Checks that a new file is not below a file, and that its path is not a directory.
-///
-/// Errors: [`Code::PathNotRegular`].
-fn check_directories<V: View + ?Sized>(overlay: &MapOverlay<'_, V>, path: &str) -> Result<()> {
-    let above = path.match_indices('/').map(|(at, _)| &path[..at]).find(|above| overlay.has_file(above));
-    let what = match above {
-        Some(above) => format!("The path lies below a file, {above}."),
-        None if overlay.has_below(path) => "The path is a directory: other files are below it.".to_owned(),
-        None => return Ok(()),
-    };
-    Err(Error::new(Code::PathNotRegular, what).evidence(path).next("Choose another path for one of the two."))
 }
 
 /// Creates the error for a path without a file.

@@ -15,8 +15,8 @@ use crate::locate::op::{FileAction, NewFile, OpOrder, Request, TextNames};
 use crate::locate::resolve::resolve;
 use crate::note::Notes;
 use crate::text::explain;
-use crate::text::overlay::View;
 use crate::text::snapshot::Snapshot;
+use crate::text::view::View;
 use std::borrow::Cow;
 
 /// The name of a text without a path.

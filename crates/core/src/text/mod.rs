@@ -20,4 +20,5 @@ pub(crate) mod scan;
 pub(crate) mod snapshot;
 pub(crate) mod span;
 pub(crate) mod tokens;
+pub(crate) mod view;
 pub(crate) mod whitespace;

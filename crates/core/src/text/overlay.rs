@@ -1,156 +1,161 @@
-//! Files as text in memory: a read-only view of them, and an overlay of changes that later steps see.
+//! The overlay: what the steps of a call make of the files that they touch. The files themselves are not changed.
 
-use crate::error::Result;
-use crate::text::snapshot::Snapshot;
-use std::collections::{BTreeMap, HashMap};
-use std::hash::BuildHasher;
+use std::borrow::Borrow;
+use std::collections::{HashMap, HashSet};
+use std::fmt::Debug;
+use std::hash::Hash;
+use std::ops::{Index, IndexMut};
 
-/// The read-only state of text files at one moment. Paths are names relative to one directory, with `/`.
-pub trait View {
-    /// Returns the file at a path; `None` if there is none.
-    ///
-    /// Errors: [`ContentBinary`](crate::Code::ContentBinary) for content that is not text.
-    fn file(&self, path: &str) -> Result<Option<Snapshot>>;
+/// The state that an overlay keeps of a path: at least what is there after the steps so far.
+pub trait OverlayEntry<P: ?Sized> {
+    /// True if there is something at the path after the steps so far.
+    fn exists(&self) -> bool;
 
-    /// True if there is a file at a path.
-    fn has_file(&self, path: &str) -> bool;
-
-    /// True if there are files below a directory.
-    fn has_below(&self, path: &str) -> bool;
+    /// The path that the content was moved from. It may be the path itself again.
+    fn moved_from(&self) -> Option<&P>;
 }
 
-/// True for a path below a directory.
-fn is_below(path: &str, directory: &str) -> bool {
-    path.strip_prefix(directory).is_some_and(|rest| rest.starts_with('/'))
-}
-
-impl View for BTreeMap<String, String> {
-    fn file(&self, path: &str) -> Result<Option<Snapshot>> {
-        self.get(path).map(|text| Snapshot::open_text(text.as_str())).transpose()
-    }
-
-    fn has_file(&self, path: &str) -> bool {
-        self.contains_key(path)
-    }
-
-    fn has_below(&self, path: &str) -> bool {
-        let directory = format!("{path}/");
-        self.range(directory.clone()..).next().is_some_and(|(name, _)| name.starts_with(&directory))
-    }
-}
-
-impl<S: BuildHasher> View for HashMap<String, String, S> {
-    fn file(&self, path: &str) -> Result<Option<Snapshot>> {
-        self.get(path).map(|text| Snapshot::open_text(text.as_str())).transpose()
-    }
-
-    fn has_file(&self, path: &str) -> bool {
-        self.contains_key(path)
-    }
-
-    fn has_below(&self, path: &str) -> bool {
-        self.keys().any(|name| is_below(name, path))
-    }
-}
-
-/// Changes over a view. The view itself is never changed; dropping the overlay drops the changes.
+/// Entries by path, in the order in which steps first touched the paths. An entry has the state before the call as well as
+/// the state after the steps so far, so that it is the difference that the call makes at its path.
 #[derive(Debug)]
-pub struct MapOverlay<'v, V: View + ?Sized> {
-    base: &'v V,
-    /// The files that were written, and `None` for those that were removed.
-    entries: BTreeMap<String, Option<Snapshot>>,
+pub struct Overlay<P: ToOwned<Owned: Debug> + ?Sized, E> {
+    entries: Vec<(P::Owned, E)>,
+    positions: HashMap<P::Owned, usize>,
 }
 
-/// The difference that an overlay makes at one path.
-#[derive(Clone, Debug)]
-pub struct PathChange {
-    /// The path.
-    pub path: String,
-    /// The file in the view; `None` if there was none.
-    pub before: Option<Snapshot>,
-    /// The file in the overlay; `None` if it was removed.
-    pub after: Option<Snapshot>,
+/// The state of an overlay before a step that may fail.
+#[derive(Debug)]
+pub struct OverlayCheckpoint<E> {
+    entries: Vec<(usize, E)>,
+    len: usize,
 }
 
-impl<'v, V: View + ?Sized> MapOverlay<'v, V> {
-    /// Creates an overlay without changes.
-    pub fn new(base: &'v V) -> MapOverlay<'v, V> {
-        MapOverlay { base, entries: BTreeMap::new() }
+impl<P, E> Default for Overlay<P, E>
+where
+    P: ToOwned<Owned: Debug> + ?Sized,
+{
+    fn default() -> Overlay<P, E> {
+        Overlay { entries: Vec::new(), positions: HashMap::new() }
+    }
+}
+
+impl<P, E> Overlay<P, E>
+where
+    P: ToOwned<Owned: Hash + Eq + Debug> + Hash + Eq + ?Sized,
+{
+    /// Returns the position of a path that a step touched. It never changes, except if a roll-back removes the entry.
+    pub fn position(&self, path: &P) -> Option<usize> {
+        self.positions.get(path).copied()
     }
 
-    /// The view below the overlay.
-    pub fn base(&self) -> &'v V {
-        self.base
+    /// Returns the entry of a path that a step touched.
+    pub fn get(&self, path: &P) -> Option<&E> {
+        self.position(path).map(|at| &self[at])
     }
 
-    /// True if an earlier step wrote or removed the file at a path.
-    pub fn is_touched(&self, path: &str) -> bool {
-        self.entries.contains_key(path)
+    /// Returns the entry of a path that a step touched, to change it.
+    pub fn get_mut(&mut self, path: &P) -> Option<&mut E> {
+        self.position(path).map(|at| &mut self[at])
     }
 
-    /// Makes `file` the file at a path.
-    pub fn write(&mut self, path: impl Into<String>, file: Snapshot) {
-        self.entries.insert(path.into(), Some(file));
-    }
-
-    /// Removes the file at a path and returns it.
-    ///
-    /// Errors: as [`View::file`].
-    pub fn remove(&mut self, path: &str) -> Result<Option<Snapshot>> {
-        let file = self.file(path)?;
-        self.entries.insert(path.to_owned(), None);
-        Ok(file)
-    }
-
-    /// Returns the file that was written at a path, and leaves an empty file there.
-    pub(crate) fn take(&mut self, path: &str) -> Option<Snapshot> {
-        self.entries.get_mut(path)?.replace(Snapshot::from_text(""))
-    }
-
-    /// Returns the paths at which the overlay and the view differ, sorted.
-    ///
-    /// Errors: as [`View::file`].
-    pub fn diff(&self) -> Result<Vec<PathChange>> {
-        let mut out = Vec::new();
-        for (path, after) in &self.entries {
-            let before = self.base.file(path)?;
-            let same = match (&before, after) {
-                (Some(before), Some(after)) => before.raw() == after.raw(),
-                (None, None) => true,
-                _ => false,
-            };
-            if !same {
-                out.push(PathChange { path: path.clone(), before, after: after.clone() });
+    /// Sets the entry of a path, and returns its position.
+    pub fn put(&mut self, path: &P, entry: E) -> usize {
+        match self.position(path) {
+            Some(at) => {
+                self[at] = entry;
+                at
             }
+            None => self.push(path, entry),
         }
-        Ok(out)
+    }
+
+    /// Returns the position of a path; one that no step touched gets the entry that `base` creates.
+    ///
+    /// Errors: those of `base`.
+    pub fn touch<F>(&mut self, path: &P, base: impl FnOnce() -> Result<E, F>) -> Result<usize, F> {
+        match self.position(path) {
+            Some(at) => Ok(at),
+            None => Ok(self.push(path, base()?)),
+        }
+    }
+
+    fn push(&mut self, path: &P, entry: E) -> usize {
+        let at = self.entries.len();
+        self.positions.insert(path.to_owned(), at);
+        self.entries.push((path.to_owned(), entry));
+        at
+    }
+
+    /// Returns all paths with their entries, in the order in which the paths were first touched.
+    pub fn entries(&self) -> impl Iterator<Item = (&P, &E)> {
+        self.entries.iter().map(|(path, entry)| (path.borrow(), entry))
+    }
+
+    /// Returns all paths with their entries, in the same order.
+    pub fn into_entries(self) -> impl Iterator<Item = (P::Owned, E)> {
+        self.entries.into_iter()
+    }
+
+    /// The number of touched paths.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// True if no path was touched.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Returns the paths whose content is at another path now.
+    pub fn moved_sources(&self) -> HashSet<P::Owned>
+    where
+        E: OverlayEntry<P>,
+    {
+        let existing = self.entries.iter().filter(|(_, entry)| entry.exists());
+        let moved = existing.filter_map(|(path, entry)| entry.moved_from().filter(|from| *from != path.borrow()));
+        moved.map(ToOwned::to_owned).collect()
+    }
+
+    /// Returns the state before a step that changes only these paths, and paths that no step touched.
+    pub fn checkpoint(&self, paths: &[&P]) -> OverlayCheckpoint<E>
+    where
+        E: Clone,
+    {
+        let touched = paths.iter().filter_map(|path| self.position(path));
+        OverlayCheckpoint { entries: touched.map(|at| (at, self[at].clone())).collect(), len: self.len() }
+    }
+
+    /// Restores the state before a step that failed.
+    pub fn roll_back(&mut self, checkpoint: OverlayCheckpoint<E>) {
+        for (path, _) in self.entries.drain(checkpoint.len..) {
+            self.positions.remove(path.borrow());
+        }
+        for (at, entry) in checkpoint.entries {
+            self[at] = entry;
+        }
     }
 }
 
-impl<V: View + ?Sized> View for MapOverlay<'_, V> {
-    fn file(&self, path: &str) -> Result<Option<Snapshot>> {
-        match self.entries.get(path) {
-            Some(file) => Ok(file.clone()),
-            None => self.base.file(path),
-        }
-    }
+impl<P: ToOwned<Owned: Debug> + ?Sized, E> Index<usize> for Overlay<P, E> {
+    type Output = E;
 
-    fn has_file(&self, path: &str) -> bool {
-        self.entries.get(path).map_or_else(|| self.base.has_file(path), Option::is_some)
+    fn index(&self, position: usize) -> &E {
+        &self.entries[position].1
     }
+}
 
-    /// True as well for a directory whose files were all removed: it exists until the changes are made on disk.
-    fn has_below(&self, path: &str) -> bool {
-        self.base.has_below(path) || self.entries.iter().any(|(name, file)| file.is_some() && is_below(name, path))
+impl<P: ToOwned<Owned: Debug> + ?Sized, E> IndexMut<usize> for Overlay<P, E> {
+    fn index_mut(&mut self, position: usize) -> &mut E {
+        &mut self.entries[position].1
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{MapOverlay, View};
-    use crate::text::snapshot::Snapshot;
+    use super::{Overlay, OverlayEntry};
     use proptest::prelude::*;
-    use std::collections::{BTreeMap, HashMap};
+    use std::collections::BTreeMap;
+    use std::convert::Infallible;
 
     type Files = BTreeMap<String, String>;
 
@@ -163,12 +168,30 @@ mod tests {
         Append(String, String),
     }
 
+    /// The text of a file before and after the steps, and where it comes from.
+    #[derive(Clone, Debug, PartialEq)]
+    struct Change {
+        before: Option<String>,
+        after: Option<String>,
+        from: Option<String>,
+    }
+
+    impl OverlayEntry<str> for Change {
+        fn exists(&self) -> bool {
+            self.after.is_some()
+        }
+
+        fn moved_from(&self) -> Option<&str> {
+            self.from.as_deref()
+        }
+    }
+
     fn name() -> impl Strategy<Value = String> {
         prop::sample::select(vec!["a", "b", "c/d", "c/e", "f"]).prop_map(str::to_owned)
     }
 
     fn text() -> impl Strategy<Value = String> {
-        prop::sample::select(vec!["", "x", "x\n", "y\r\nz\r\n", "\u{FEFF}bom\n"]).prop_map(str::to_owned)
+        prop::sample::select(vec!["", "x", "x\n", "y\r\nz\r\n"]).prop_map(str::to_owned)
     }
 
     fn step() -> impl Strategy<Value = Step> {
@@ -200,63 +223,100 @@ mod tests {
         }
     }
 
-    fn string(file: &Snapshot) -> String {
-        String::from_utf8(file.raw().to_vec()).unwrap()
+    /// Returns the entry of a path; one that no step touched has the file of the map.
+    fn touched<'o>(overlay: &'o mut Overlay<str, Change>, files: &Files, path: &str) -> &'o mut Change {
+        let before = files.get(path).cloned();
+        let from = before.is_some().then(|| path.to_owned());
+        let at = overlay.touch(path, || Ok::<_, Infallible>(Change { after: before.clone(), before, from }));
+        &mut overlay[at.unwrap()]
     }
 
-    /// Performs the step on an overlay.
-    fn in_overlay(overlay: &mut MapOverlay<'_, Files>, step: &Step) {
+    /// Performs the step on an overlay over a map of files.
+    fn in_overlay(overlay: &mut Overlay<str, Change>, files: &Files, step: &Step) {
         match step {
-            Step::Write(path, text) => overlay.write(path, Snapshot::open_text(text.as_str()).unwrap()),
-            Step::Remove(path) => {
-                overlay.remove(path).unwrap();
+            Step::Write(path, text) => {
+                let change = touched(overlay, files, path);
+                (change.after, change.from) = (Some(text.clone()), None);
             }
+            Step::Remove(path) => touched(overlay, files, path).after = None,
             Step::Rename(from, to) => {
-                if let Some(file) = overlay.remove(from).unwrap() {
-                    overlay.write(to, file);
+                let left = touched(overlay, files, from);
+                let (after, source) = (left.after.take(), left.from.take());
+                if after.is_some() {
+                    let moved = touched(overlay, files, to);
+                    (moved.after, moved.from) = (after, source);
                 }
             }
             Step::Append(path, more) => {
-                let text = overlay.file(path).unwrap().map_or(String::new(), |file| string(&file));
-                overlay.write(path, Snapshot::open_text(text + more).unwrap());
+                let change = touched(overlay, files, path);
+                change.after = Some(change.after.take().unwrap_or_default() + more);
             }
+        }
+    }
+
+    /// Returns the paths that a step touches.
+    fn paths(step: &Step) -> Vec<&str> {
+        match step {
+            Step::Write(path, _) | Step::Remove(path) | Step::Append(path, _) => vec![path],
+            Step::Rename(from, to) => vec![from, to],
         }
     }
 
     proptest! {
         #[test]
-        fn diff_of_the_overlay_is_the_steps_one_by_one(
+        fn difference_of_the_overlay_is_the_steps_one_by_one(
             files in prop::collection::btree_map(name(), text(), 0..4),
             steps in prop::collection::vec(step(), 0..10),
         ) {
-            let (mut made, mut overlay) = (files.clone(), MapOverlay::new(&files));
+            let (mut made, mut overlay) = (files.clone(), Overlay::default());
             for step in &steps {
                 in_map(&mut made, step);
-                in_overlay(&mut overlay, step);
-                for path in ["a", "b", "c/d", "c/e", "f"] {
-                    prop_assert_eq!(overlay.file(path).unwrap().map(|file| string(&file)), made.get(path).cloned());
-                    prop_assert_eq!(overlay.has_file(path), made.contains_key(path));
-                }
+                in_overlay(&mut overlay, &files, step);
             }
             let mut patched = files.clone();
-            for change in overlay.diff().unwrap() {
-                prop_assert_eq!(change.before.as_ref().map(string), files.get(&change.path).cloned());
-                match &change.after {
-                    Some(after) => patched.insert(change.path, string(after)),
-                    None => patched.remove(&change.path),
+            let sources = overlay.moved_sources();
+            for (path, change) in overlay.into_entries() {
+                prop_assert_eq!(&change.before, &files.get(&path).cloned());
+                match change.after {
+                    Some(after) => patched.insert(path, after),
+                    None => patched.remove(&path),
                 };
             }
             prop_assert_eq!(patched, made);
+            prop_assert!(sources.iter().all(|path| files.contains_key(path)));
         }
 
         #[test]
-        fn both_maps_are_the_same_view(files in prop::collection::btree_map(name(), text(), 0..4)) {
-            let hashed: HashMap<String, String> = files.clone().into_iter().collect();
-            for path in ["a", "b", "c", "c/d", "c/e", "f", ""] {
-                prop_assert_eq!(files.has_file(path), hashed.has_file(path));
-                prop_assert_eq!(files.has_below(path), hashed.has_below(path));
-                prop_assert_eq!(files.has_below(path), path == "c" && files.keys().any(|name| name.starts_with("c/")));
+        fn failed_step_leaves_no_trace(
+            files in prop::collection::btree_map(name(), text(), 0..4),
+            steps in prop::collection::vec(step(), 0..10),
+            failed in step(),
+        ) {
+            let mut overlay = Overlay::default();
+            for step in &steps {
+                in_overlay(&mut overlay, &files, step);
             }
+            let names = ["a", "b", "c/d", "c/e", "f"];
+            let state = |overlay: &Overlay<str, Change>| {
+                let entries = overlay.entries().map(|(path, change)| (path.to_owned(), change.clone()));
+                (entries.collect::<Vec<_>>(), names.map(|name| overlay.position(name)))
+            };
+            let before = state(&overlay);
+            let checkpoint = overlay.checkpoint(&paths(&failed));
+            in_overlay(&mut overlay, &files, &failed);
+            overlay.roll_back(checkpoint);
+            prop_assert_eq!(state(&overlay), before);
         }
+    }
+
+    #[test]
+    fn content_that_returns_has_not_moved() {
+        let files = Files::from([("a".to_owned(), "x".to_owned())]);
+        let mut overlay = Overlay::default();
+        in_overlay(&mut overlay, &files, &Step::Rename("a".to_owned(), "b".to_owned()));
+        assert_eq!(overlay.moved_sources().into_iter().collect::<Vec<_>>(), ["a"]);
+        in_overlay(&mut overlay, &files, &Step::Rename("b".to_owned(), "a".to_owned()));
+        assert!(overlay.moved_sources().is_empty());
+        assert_eq!(overlay.position("b"), Some(1));
     }
 }

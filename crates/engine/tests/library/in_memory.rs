@@ -111,21 +111,47 @@ fn patch() -> impl Strategy<Value = String> {
     any::<bool>().prop_flat_map(|codex| {
         prop::collection::vec(section(codex), 1..5).prop_map(move |sections| {
             let text = sections.concat();
-            if codex { format!("*** Begin Patch\n{text}*** End Patch\n") } else { text }
+            if codex { codex_patch(&text) } else { text }
         })
     })
+}
+
+fn codex_patch(sections: &str) -> String {
+    format!("*** Begin Patch\n{sections}*** End Patch\n")
+}
+
+/// Returns some files that the sections are about.
+fn some_files() -> Tree {
+    let files = [("a.txt", "one\ntwo\nthree\n"), ("b.rs", "four\r\nfive\r\n"), ("dir/c.txt", "six")];
+    files.into_iter().map(|(path, text)| (path.to_owned(), text.to_owned())).collect()
 }
 
 proptest! {
     #[test]
     fn random_sections_have_the_same_effect(patch in patch()) {
-        let before: Tree = [
-            ("a.txt", "one\ntwo\nthree\n"),
-            ("b.rs", "four\r\nfive\r\n"),
-            ("dir/c.txt", "six"),
-        ].into_iter().map(|(path, text)| (path.to_owned(), text.to_owned())).collect();
-        if let Some(what) = difference(&before, &patch) {
+        if let Some(what) = difference(&some_files(), &patch) {
             prop_assert!(false, "{}", what);
         }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4000))]
+
+    #[test]
+    fn patch_is_its_sections_one_by_one(sections in prop::collection::vec(section(true), 2..6)) {
+        // A file that one call removes and adds again keeps its line ends.
+        let mut tree: Tree = some_files().into_iter().map(|(path, text)| (path, text.replace('\r', ""))).collect();
+        let (made, said) = applied_in_memory(&tree, &codex_patch(&sections.concat()));
+        for section in &sections {
+            let (next, alone) = applied_in_memory(&tree, &codex_patch(section));
+            // Sections may be possible only together: two files that swap places.
+            if alone.is_err() {
+                return Ok(());
+            }
+            tree = next;
+        }
+        prop_assert_eq!(said, Ok(()));
+        prop_assert_eq!(made, tree);
     }
 }

@@ -8,13 +8,14 @@ use emendate_core::line_edits::ReplacedLines;
 use emendate_core::line_format::LineFormat;
 use emendate_core::whole_text::whole_change;
 use emendate_core::{
-    ChangeSet, ContentId, Error, HeaderStyle, OpOutcome, ResolvedEdit, Result, ShortHash, ShortTag, Snapshot, Span,
-    Splice,
+    ChangeSet, ContentId, Error, HeaderStyle, OpOutcome, OverlayEntry, ResolvedEdit, Result, ShortHash, ShortTag,
+    Snapshot, Span, Splice,
 };
 use emendate_core::{Note, Notes};
 use emendate_fs::{FileAttributes, FileSource, FileWrite, NewState, Precondition, SafePath, SpliceChunk};
 use emendate_history::LineSet;
 use std::ffi::OsString;
+use std::path::Path;
 use std::sync::Arc;
 
 /// The current entry at the path.
@@ -309,6 +310,16 @@ impl FilePlan {
             TargetState::Nothing => NewState::Absent,
         };
         FileWrite { path: &self.place, precondition: expect, new_state }
+    }
+}
+
+impl OverlayEntry<Path> for FilePlan {
+    fn exists(&self) -> bool {
+        self.target != TargetState::Nothing
+    }
+
+    fn moved_from(&self) -> Option<&Path> {
+        self.source_file.as_ref().filter(|origin| !origin.copied).map(|origin| origin.place.absolute())
     }
 }
 

@@ -6,9 +6,9 @@ pub(crate) mod file_states;
 pub(crate) mod hunks;
 pub(crate) mod input;
 pub(crate) mod large;
-pub(crate) mod overlay;
 pub(crate) mod restore;
 pub(crate) mod reversal;
+pub(crate) mod reversed_files;
 pub(crate) mod rewind;
 pub(crate) mod select;
 pub(crate) mod since;
@@ -182,7 +182,7 @@ fn take_back(
         Role::Undo(_) => Role::Redo(newest.id),
         Role::Edit | Role::Redo(_) => Role::Undo(newest.id),
     };
-    let turns = context.lock_paths(overlay::paths(all));
+    let turns = context.lock_paths(reversed_files::paths(all));
     let also: Vec<OperationId> = older.iter().map(|logged| logged.id).collect();
     let origin = CallOrigin { role, also: &also, ..origin };
     let mut check = || is_still_done(context, root, all).inspect_err(|_| *overtaken = true);

@@ -11,7 +11,7 @@ use crate::tools::undo::file_states::{
 };
 use crate::tools::undo::hunks::{HunkAction, HunkSides};
 use crate::tools::undo::large::plan_big_undo;
-use crate::tools::undo::overlay::Overlay;
+use crate::tools::undo::reversed_files::ReversedFiles;
 use emendate_core::{ChangeSet, Code, Error, Result, Snapshot, TieBreak};
 use emendate_core::{Phrase, advice};
 use emendate_fs::SafePath;
@@ -27,7 +27,7 @@ struct Reversal<'a> {
     context: &'a Context,
     caller: &'a CallContext,
     /// The effect of the operations undone before it in the same call.
-    overlay: &'a Overlay<'a>,
+    reversed: &'a ReversedFiles<'a>,
     /// Index of the root whose history has it.
     root: usize,
     logged: &'a LogEntry,
@@ -43,16 +43,16 @@ pub(super) fn plans(context: &Context, caller: &CallContext, root: usize, all: &
         return Ok(vec![plan]);
     }
     caller.begin(CallPhase::Reading, all.iter().map(|logged| logged.operation.files.len()).sum());
-    let mut overlay = Overlay::new(context, caller);
+    let mut reversed = ReversedFiles::new(context, caller);
     for logged in all {
-        let plans = of_one(&Reversal { context, caller, overlay: &overlay, root, logged }).map_err(|error| {
+        let plans = of_one(&Reversal { context, caller, reversed: &reversed, root, logged }).map_err(|error| {
             let several = format!("None of the {} operations was undone. ", all.len());
             if all.len() > 1 { error.prefixed(&several) } else { error }
         })?;
-        overlay.apply_reversal(plans)?;
-        overlay.check_call_size()?;
+        reversed.apply_reversal(plans)?;
+        reversed.check_call_size()?;
     }
-    let plans = overlay.plans();
+    let plans = reversed.plans();
     if plans.is_empty() {
         let ids: Vec<String> = all.iter().map(|logged| logged.id.to_string()).collect();
         return Err(Error::new(Code::EditNoChange, "The files are already as they were before that operation.")
@@ -70,13 +70,13 @@ pub(super) fn is_effective_without(
     logged: &LogEntry,
     later: &LogEntry,
 ) -> bool {
-    let mut overlay = Overlay::new(context, caller);
-    let undone = of_one(&Reversal { context, caller, overlay: &overlay, root, logged: later });
-    if undone.and_then(|plans| overlay.apply_reversal(plans)).is_err() {
+    let mut reversed = ReversedFiles::new(context, caller);
+    let undone = of_one(&Reversal { context, caller, reversed: &reversed, root, logged: later });
+    if undone.and_then(|plans| reversed.apply_reversal(plans)).is_err() {
         return false;
     }
     // A conflict means that other text of the same lines would be there, not that nothing is left.
-    of_one(&Reversal { context, caller, overlay: &overlay, root, logged }).map_or(true, |plans| !plans.is_empty())
+    of_one(&Reversal { context, caller, reversed: &reversed, root, logged }).map_or(true, |plans| !plans.is_empty())
 }
 
 /// Returns the plans for one operation.
@@ -119,7 +119,7 @@ impl Reversal<'_> {
     /// Returns the entry at a path of the operation. A directory that holds files of the operation counts as nothing, and
     /// so does everything below a file: that is what is left of a change between file and directory.
     fn current(&self, place: &SafePath) -> Result<CurrentState> {
-        let error = match self.overlay.current(place) {
+        let error = match self.reversed.current(place) {
             Err(error) => error,
             found => return found,
         };

@@ -23,8 +23,8 @@ use crate::session::names::{name_in_header, path_exists};
 use crate::session::{last_change::done_before, last_change::removed_before, suggest::file_not_found};
 use emendate_core::line_edits::{self, Registers};
 use emendate_core::{
-    BinaryChange, Code, Error, FileAction, FileMode, Handle, NewFile, Op, OpOrder, Result, Snapshot, anchor_map,
-    check_amount, notebook as core_notebook, refusals::check_removed_text, whole_text::whole_change,
+    BinaryChange, Code, Error, FileAction, FileMode, Handle, NewFile, Op, OpOrder, Overlay, Result, Snapshot,
+    anchor_map, check_amount, notebook as core_notebook, refusals::check_removed_text, whole_text::whole_change,
 };
 use emendate_fs::SafePath;
 use emendate_history::LineSet;
@@ -37,8 +37,7 @@ struct RequestTree<'a> {
     caller: &'a CallContext,
     options: &'a CallOptions,
     targets: &'a [ActionTarget],
-    plans: Vec<FilePlan>,
-    at: HashMap<PathBuf, usize>,
+    plans: Overlay<Path, FilePlan>,
     /// Paths of failed steps: consequential errors are not reported.
     broken: HashSet<PathBuf>,
     /// Files already taken from their path, by the index of the step that places them.
@@ -74,8 +73,7 @@ pub(crate) fn plan(
         caller,
         options,
         targets,
-        plans: Vec::with_capacity(targets.len()),
-        at: HashMap::new(),
+        plans: Overlay::default(),
         broken: HashSet::new(),
         moved_away: HashMap::new(),
         leaving: targets.iter().filter(|it| it.leaves()).map(|it| it.place.absolute().to_owned()).collect(),
@@ -173,15 +171,13 @@ impl RequestTree<'_> {
 
     /// Returns the plans that write.
     fn written_plans(&self) -> impl Iterator<Item = &FilePlan> {
-        self.plans.iter().filter(|plan| plan.writes())
+        self.plans.entries().map(|(_, plan)| plan).filter(|plan| plan.writes())
     }
 
     /// Errors: [`Code::PathNotRegular`] for a path below an entry that this call creates and that is not a directory.
     fn not_below_a_file(&self, place: &SafePath) -> Result<()> {
         let above = place.absolute().ancestors().skip(1);
-        let Some(plan) = above
-            .filter_map(|path| self.at.get(path).map(|&at| &self.plans[at]))
-            .find(|plan| plan.target != TargetState::Nothing)
+        let Some(plan) = above.filter_map(|path| self.plans.get(path)).find(|plan| plan.target != TargetState::Nothing)
         else {
             return Ok(());
         };
@@ -274,19 +270,13 @@ impl RequestTree<'_> {
     }
 
     fn plan_at(&self, place: &SafePath) -> Option<usize> {
-        self.at.get(place.absolute()).copied()
+        self.plans.position(place.absolute())
     }
 
     /// Adds a plan, or replaces the one for the same path.
     fn add(&mut self, plan: FilePlan) -> usize {
-        let path = plan.place.absolute().to_owned();
-        if let Some(&at) = self.at.get(&path) {
-            self.plans[at] = plan;
-            return at;
-        }
-        self.at.insert(path, self.plans.len());
-        self.plans.push(plan);
-        self.plans.len() - 1
+        let place = plan.place.clone();
+        self.plans.put(place.absolute(), plan)
     }
 
     /// Edits a file as the earlier steps leave it.

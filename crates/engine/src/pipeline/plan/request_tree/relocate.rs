@@ -1,21 +1,42 @@
-//! Moves and copies: a file is taken from its path, optionally edited, and placed at another path.
+//! Moves and copies: a file is taken from its path, optionally edited, and placed at another path. A file that is moved
+//! away is placed, put back, or reported as deleted.
 
-pub(crate) mod checkpoint;
-
-pub(super) use crate::pipeline::plan::request_tree::relocate::checkpoint::final_plans;
-
-use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, SourceFile, TargetState, copy_of};
+use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, PlanOutcome, SourceFile, TargetState, copy_of};
 use crate::pipeline::plan::later_edits::add_edits;
 use crate::pipeline::plan::placement::check_unchanged;
 use crate::pipeline::plan::refusals::{file_gone, occupied};
 use crate::pipeline::plan::request_tree::RequestTree;
 use crate::pipeline::plan::target::ActionTarget;
 use crate::session::names::path_exists;
-use emendate_core::{ChangeSet, Code, Error, FileAction, FileMode, Handle, Op, OpOrder, Result};
+use emendate_core::{ChangeSet, Code, Error, FileAction, FileMode, Handle, Op, OpOrder, Overlay, Result};
 use emendate_fs::{SafePath, shown};
+use std::collections::HashSet;
 use std::path::Path;
 
 impl RequestTree<'_> {
+    /// Moves a file. If this step fails and may be skipped, none of its plans remain, in particular not the removal at
+    /// the source. If another step has already used the freed path, no step can be skipped.
+    pub(super) fn move_file(
+        &mut self,
+        step: usize,
+        from: &SafePath,
+        to: &SafePath,
+        ops: &[Op],
+        mode: Option<FileMode>,
+    ) -> Result<()> {
+        if !self.options.partial {
+            return self.relocate(step, from, to, ops, false, mode);
+        }
+        let is_moved_away = self.moved_away.contains_key(&step);
+        let moved_away: HashSet<usize> = self.moved_away.keys().copied().collect();
+        let checkpoint = self.plans.checkpoint(&[from.absolute(), to.absolute()]);
+        self.relocate(step, from, to, ops, false, mode).inspect_err(|_| {
+            self.failed |= is_moved_away;
+            self.plans.roll_back(checkpoint);
+            self.moved_away.retain(|step, _| moved_away.contains(step));
+        })
+    }
+
     /// Moves or copies a file, with optional edits.
     pub(super) fn relocate(
         &mut self,
@@ -171,11 +192,33 @@ impl RequestTree<'_> {
     /// True for a path that the request removes. With `partial` a later removal may be omitted, so it has to be planned
     /// already.
     fn is_removed(&self, path: &Path) -> bool {
-        let is_planned = self.at.get(path).is_some_and(|&at| self.plans[at].target == TargetState::Nothing);
+        let is_planned = self.plans.get(path).is_some_and(|plan| plan.target == TargetState::Nothing);
         self.leaving.contains(path) && (is_planned || !self.options.partial)
     }
 }
 
 fn origin(place: &SafePath, copied: bool) -> SourceFile {
     SourceFile { place: place.clone(), copied }
+}
+
+/// Returns the combined plans of all steps: a file that was moved and then deleted, or moved back, was not moved.
+pub(super) fn final_plans(plans: Overlay<Path, FilePlan>) -> Vec<FilePlan> {
+    let moved = plans.moved_sources();
+    plans.into_entries().map(|(path, plan)| without_lost_source(moved.contains(&path), plan)).collect()
+}
+
+/// Returns a plan without a source that it no longer has. `moved_on`: the content of the path is at another path now.
+fn without_lost_source(moved_on: bool, mut plan: FilePlan) -> FilePlan {
+    let is_back = plan.source_file.as_ref().is_some_and(|origin| origin.place.absolute() == plan.place.absolute());
+    if plan.target == TargetState::Nothing && (plan.source_file.is_some() || plan.is_move_source != moved_on) {
+        return FilePlan {
+            is_move_source: moved_on,
+            outcome: PlanOutcome { notes: plan.outcome.notes, ..PlanOutcome::default() },
+            ..FilePlan::replace_entry(plan.place, plan.current, TargetState::Nothing)
+        };
+    }
+    if is_back {
+        plan.source_file = None;
+    }
+    plan
 }

@@ -1,36 +1,31 @@
-//! Overlay for undoing several operations as one change: each is reversed on the result of the ones before it; nothing
-//! is written.
+//! The files of an undo of several operations as one change: each is reversed on the result of the ones before it;
+//! nothing is written.
 
 use crate::context::{Context, LoadedFile};
 use crate::model::call_context::CallContext;
-use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, SourceFile, TargetState};
-use crate::pipeline::plan::file_plan::{PlanOutcome, SeenUpdate};
+use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, PlanOutcome, SeenUpdate, SourceFile, TargetState};
 use crate::tools::undo::file_states::{check_undone, current_state, lines_then, putting, to_bytes};
-use emendate_core::Notes;
-use emendate_core::{Result, Snapshot};
+use emendate_core::{Error, Notes, Overlay, OverlayEntry, Result, Snapshot};
 use emendate_fs::{FileAttributes, FileMeta, SafePath};
 use emendate_history::{FileKind, FileState};
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 /// File type bits of a regular file in `st_mode`.
 const S_IFREG: u32 = 0o100_000;
 
 /// The files after the reversals so far.
-pub(super) struct Overlay<'a> {
+pub(super) struct ReversedFiles<'a> {
     context: &'a Context,
     caller: &'a CallContext,
-    entries: BTreeMap<PathBuf, OverlayEntry>,
+    files: Overlay<Path, ReversedFile>,
 }
 
-/// A path in the overlay.
-struct OverlayEntry {
-    /// The index of the path in order of first use.
-    order: usize,
+/// A path after the reversals so far.
+struct ReversedFile {
     place: SafePath,
     /// The entry on disk.
     current: CurrentState,
-    /// The entry after the reversals so far.
     after: PlannedState,
     merged: bool,
     notes: Notes,
@@ -45,15 +40,34 @@ struct PlannedState {
     attributes: Option<FileAttributes>,
 }
 
-impl<'a> Overlay<'a> {
-    pub(super) fn new(context: &'a Context, caller: &'a CallContext) -> Overlay<'a> {
-        Overlay { context, caller, entries: BTreeMap::new() }
+impl ReversedFile {
+    /// Creates the entry of a path that no reversal changed.
+    fn unchanged(place: &SafePath, current: CurrentState) -> ReversedFile {
+        let file = matches!(current, CurrentState::File(_)).then(|| place.clone());
+        let after = PlannedState { now: current.clone(), file, attributes: None };
+        ReversedFile { place: place.clone(), current, after, merged: false, notes: Notes::new() }
+    }
+}
+
+impl OverlayEntry<Path> for ReversedFile {
+    fn exists(&self) -> bool {
+        !matches!(self.after.now, CurrentState::Nothing)
+    }
+
+    fn moved_from(&self) -> Option<&Path> {
+        self.after.file.as_ref().map(SafePath::absolute)
+    }
+}
+
+impl<'a> ReversedFiles<'a> {
+    pub(super) fn new(context: &'a Context, caller: &'a CallContext) -> ReversedFiles<'a> {
+        ReversedFiles { context, caller, files: Overlay::default() }
     }
 
     /// Returns the entry at a path after the reversals so far.
     pub(super) fn current(&self, place: &SafePath) -> Result<CurrentState> {
-        match self.entries.get(place.absolute()) {
-            Some(stand) => Ok(stand.after.now.clone()),
+        match self.files.get(place.absolute()) {
+            Some(file) => Ok(file.after.now.clone()),
             None => current_state(self.context, place),
         }
     }
@@ -63,52 +77,28 @@ impl<'a> Overlay<'a> {
     /// Errors: `call.too_large`.
     pub(super) fn check_call_size(&self) -> Result<()> {
         let size = |state: &CurrentState| text_of(state).map_or(0, Snapshot::size);
-        let sizes = self.entries.values().map(|it| size(&it.current).max(size(&it.after.now)));
-        if self.entries.len() == 1 { Ok(()) } else { check_undone(self.entries.len(), sizes.sum()) }
+        let sizes = self.files.entries().map(|(_, it)| size(&it.current).max(size(&it.after.now)));
+        if self.files.len() == 1 { Ok(()) } else { check_undone(self.files.len(), sizes.sum()) }
     }
 
     /// Applies the plans that reverse one operation.
     pub(super) fn apply_reversal(&mut self, plans: Vec<FilePlan>) -> Result<()> {
         for plan in &plans {
-            let file = matches!(plan.current, CurrentState::File(_)).then(|| plan.place.clone());
-            let then = PlannedState { now: plan.current.clone(), file, attributes: None };
-            let (place, disk) = (plan.place.clone(), plan.current.clone());
-            let nth = self.entries.len();
-            let entry = self.entries.entry(plan.place.absolute().to_owned());
-            entry.or_insert_with(|| OverlayEntry {
-                order: nth,
-                place,
-                current: disk,
-                after: then,
-                merged: false,
-                notes: Notes::new(),
-            });
+            let unchanged = || Ok::<_, Error>(ReversedFile::unchanged(&plan.place, plan.current.clone()));
+            self.files.touch(plan.place.absolute(), unchanged)?;
         }
         // The source of a file contributes its mode, even if it has no plan of its own.
         for place in plans.iter().filter_map(|plan| Some(&plan.source_file.as_ref()?.place)) {
-            if !self.entries.contains_key(place.absolute()) {
-                let disk = current_state(self.context, place)?;
-                let file = matches!(disk, CurrentState::File(_)).then(|| place.clone());
-                let then = PlannedState { now: disk.clone(), file, attributes: None };
-                let (nth, path) = (self.entries.len(), place.absolute().to_owned());
-                let stand = OverlayEntry {
-                    order: nth,
-                    place: place.clone(),
-                    current: disk,
-                    after: then,
-                    merged: false,
-                    notes: Notes::new(),
-                };
-                self.entries.insert(path, stand);
-            }
+            let unchanged = || Ok::<_, Error>(ReversedFile::unchanged(place, current_state(self.context, place)?));
+            self.files.touch(place.absolute(), unchanged)?;
         }
         // All at once, because two files may swap places.
-        let then: Vec<PlannedState> = plans.iter().map(|plan| self.after(plan)).collect::<Result<_>>()?;
-        for (plan, then) in plans.into_iter().zip(then) {
-            if let Some(stand) = self.entries.get_mut(plan.place.absolute()) {
-                stand.after = then;
-                stand.merged |= plan.outcome.merged;
-                stand.notes.extend(plan.outcome.notes);
+        let after: Vec<PlannedState> = plans.iter().map(|plan| self.after(plan)).collect::<Result<_>>()?;
+        for (plan, after) in plans.into_iter().zip(after) {
+            if let Some(file) = self.files.get_mut(plan.place.absolute()) {
+                file.after = after;
+                file.merged |= plan.outcome.merged;
+                file.notes.extend(plan.outcome.notes);
             }
         }
         Ok(())
@@ -122,7 +112,7 @@ impl<'a> Overlay<'a> {
             TargetState::File => {}
         }
         let source = plan.source_file.as_ref().map_or(&plan.place, |origin| &origin.place);
-        let carried = self.entries.get(source.absolute()).map(|stand| &stand.after);
+        let carried = self.files.get(source.absolute()).map(|file| &file.after);
         let carried = carried.filter(|then| matches!(then.now, CurrentState::File(_)) && plan.attributes.is_none());
         let mode = plan.mode.or(carried.and_then(|then| then.now.mode())).unwrap_or(0o644);
         let meta = FileMeta { mode: S_IFREG | mode, ..FileMeta::default() };
@@ -134,21 +124,32 @@ impl<'a> Overlay<'a> {
     }
 
     /// Returns one plan for each file that differs.
-    pub(super) fn plans(mut self) -> Vec<FilePlan> {
-        let kept: Vec<PathBuf> =
-            self.entries.values().filter_map(|it| Some(it.after.file.as_ref()?.absolute().into())).collect();
-        let sources: BTreeMap<PathBuf, Snapshot> =
-            self.entries.iter().filter_map(|(path, it)| Some((path.clone(), text_of(&it.current)?.clone()))).collect();
-        let mut stands: Vec<OverlayEntry> = std::mem::take(&mut self.entries).into_values().collect();
-        stands.sort_unstable_by_key(|stand| stand.order);
-        stands.into_iter().filter_map(|stand| self.plan(stand, &kept, &sources)).collect()
+    pub(super) fn plans(self) -> Vec<FilePlan> {
+        let ReversedFiles { context, caller, files } = self;
+        let moved = files.moved_sources();
+        let sources = files.entries().filter_map(|(path, it)| Some((path.to_owned(), text_of(&it.current)?.clone())));
+        let sources: HashMap<PathBuf, Snapshot> = sources.collect();
+        let plans = files.into_entries().filter_map(|(path, file)| {
+            let source = file.after.file.as_ref().and_then(|from| sources.get(from.absolute()));
+            file.plan(context, caller, moved.contains(&path), source)
+        });
+        plans.collect()
     }
+}
 
-    fn plan(&self, stand: OverlayEntry, kept: &[PathBuf], sources: &BTreeMap<PathBuf, Snapshot>) -> Option<FilePlan> {
-        let OverlayEntry { place, current: disk, after: then, merged, notes, .. } = stand;
+impl ReversedFile {
+    /// Creates the plan for the difference. `moved_on`: the content of the path is at another path now. `source` is the
+    /// current text of the file that will be at the path.
+    fn plan(
+        self,
+        context: &Context,
+        caller: &CallContext,
+        moved_on: bool,
+        source: Option<&Snapshot>,
+    ) -> Option<FilePlan> {
+        let ReversedFile { place, current: disk, after: then, merged, notes } = self;
         let plan = match then.now {
             CurrentState::Nothing => {
-                let moved_on = kept.iter().any(|path| path == place.absolute());
                 FilePlan { is_move_source: moved_on, ..FilePlan::replace_entry(place, disk, TargetState::Nothing) }
             }
             CurrentState::Link(target) => FilePlan::replace_entry(place, disk, TargetState::Link(target)),
@@ -156,12 +157,22 @@ impl<'a> Overlay<'a> {
                 let mode = file.meta.mode & 0o7777;
                 let bytes = file.snapshot.raw().to_vec();
                 if let Some(from) = then.file.filter(|from| from.absolute() != place.absolute()) {
-                    self.moved(place, disk, &from, sources.get(from.absolute())?, bytes, mode)
+                    let text = source?.clone();
+                    let changes = to_bytes(&text, bytes);
+                    let lines = lines_then(context, caller, &from, &text, &changes);
+                    FilePlan {
+                        before: text,
+                        changes,
+                        mode: Some(mode),
+                        seen: SeenUpdate::of(lines),
+                        source_file: Some(SourceFile { place: from, copied: false }),
+                        ..FilePlan::replace_entry(place, disk, TargetState::File)
+                    }
                 } else {
                     let side = FileState { content: file.snapshot.id(), mode, kind: FileKind::Regular };
                     let is_new = !matches!(disk, CurrentState::File(_));
                     let mode = (!is_new && disk.mode() != Some(mode)).then_some(mode);
-                    let plan = putting(self.context, self.caller, place, disk, bytes, side, then.attributes);
+                    let plan = putting(context, caller, place, disk, bytes, side, then.attributes);
                     FilePlan { mode: mode.or(plan.mode), ..plan }
                 }
             }
@@ -169,29 +180,6 @@ impl<'a> Overlay<'a> {
         let outcome = PlanOutcome { merged, notes, ..plan.outcome };
         let plan = FilePlan { outcome, ..plan };
         plan.writes().then_some(plan)
-    }
-
-    /// Creates the plan for a file that is at another path now.
-    fn moved(
-        &self,
-        place: SafePath,
-        disk: CurrentState,
-        from: &SafePath,
-        text: &Snapshot,
-        bytes: Vec<u8>,
-        mode: u32,
-    ) -> FilePlan {
-        let changes = to_bytes(text, bytes);
-        let lines = lines_then(self.context, self.caller, from, text, &changes);
-        let origin = Some(SourceFile { place: from.clone(), copied: false });
-        FilePlan {
-            before: text.clone(),
-            changes,
-            mode: Some(mode),
-            seen: SeenUpdate::of(lines),
-            source_file: origin,
-            ..FilePlan::replace_entry(place, disk, TargetState::File)
-        }
     }
 }
 
