@@ -1,7 +1,9 @@
 //! A test engine over a root of its own, with one caller.
 
 use emendate::{CallContext, Config, Engine, Reply, StateLocation, UnreadPolicy};
+use proptest::prelude::ProptestConfig;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -16,6 +18,20 @@ impl EngineFixture {
     /// A caller who must read before editing, like a model.
     pub(crate) fn new() -> EngineFixture {
         EngineFixture::open(Config::default(), |_| StateLocation::Memory)
+    }
+
+    /// A caller who must read before editing, with one file.
+    pub(crate) fn with(name: &str, text: &str) -> EngineFixture {
+        let fixture = EngineFixture::new();
+        fixture.put(name, text);
+        fixture
+    }
+
+    /// A caller who has read the only file.
+    pub(crate) fn with_read(name: &str, text: &str) -> EngineFixture {
+        let fixture = EngineFixture::with(name, text);
+        fixture.read(name);
+        fixture
     }
 
     /// A caller who may edit unread files, like a person.
@@ -51,6 +67,12 @@ impl EngineFixture {
         path
     }
 
+    /// Writes a file, and lets the caller read it.
+    pub(crate) fn put_read(&self, name: &str, text: &str) {
+        self.put(name, text);
+        self.read(name);
+    }
+
     pub(crate) fn get(&self, name: impl AsRef<Path>) -> String {
         fs::read_to_string(self.path(name)).unwrap()
     }
@@ -80,6 +102,30 @@ impl EngineFixture {
     pub(crate) fn apply(&self, text: &str) -> Reply {
         self.call("apply", json!({ "input": text, "directory": self.root }))
     }
+}
+
+/// The texts of all files below a directory, by their relative paths; those of git are left out.
+pub(crate) fn text_tree(root: &Path) -> BTreeMap<String, String> {
+    let mut tree = BTreeMap::new();
+    let mut open: Vec<PathBuf> = vec![root.to_owned()];
+    while let Some(folder) = open.pop() {
+        for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if path.is_dir() {
+                open.extend((!path.ends_with(".git")).then_some(path));
+            } else {
+                let name = path.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
+                tree.insert(name, fs::read_to_string(&path).unwrap());
+            }
+        }
+    }
+    tree
+}
+
+/// The configuration of a test whose cases start processes: only a few are run unless more are requested.
+pub(crate) fn few_cases(max_shrink_iters: u32) -> ProptestConfig {
+    let all = ProptestConfig::default();
+    let cases = std::env::var_os("PROPTEST_CASES").map_or(16, |_| all.cases);
+    ProptestConfig { cases, failure_persistence: None, max_shrink_iters, ..all }
 }
 
 /// The code of an error, or `ok`.

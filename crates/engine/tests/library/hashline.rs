@@ -22,8 +22,7 @@ fn header(text: &str) -> &str {
 
 #[test]
 fn chain_of_edits_needs_one_read() {
-    let fixture = EngineFixture::new();
-    fixture.put("a", "one\ntwo\nthree\n");
+    let fixture = EngineFixture::with("a", "one\ntwo\nthree\n");
     let input = json!({ "file_path": fixture.root.join("a"), "format": "hashline" });
     let shown = ok(&fixture.call("read", input));
     assert!(shown.starts_with("¶a#") && shown.ends_with("\n1:one\n2:two\n3:three\n"), "{shown}");
@@ -40,8 +39,7 @@ fn chain_of_edits_needs_one_read() {
 
 #[test]
 fn reply_reports_replaced_lines_and_moved_numbers() {
-    let fixture = EngineFixture::new();
-    fixture.put("a", "one\ntwo\nthree\nfour\n");
+    let fixture = EngineFixture::with("a", "one\ntwo\nthree\nfour\n");
     let reply = fixture.apply(&format!("{}\nreplace 2..3:\n+x\n", whole(&fixture, "a")));
     let data = &reply.result.as_ref().unwrap().data["files"][0];
     assert_eq!(data["replacementEchoes"], json!([{ "start": 2, "end": 3, "first": "two", "last": "three" }]));
@@ -87,8 +85,7 @@ fn hunks_are_rebased_or_refused_with_the_current_lines() {
 
 #[test]
 fn unknown_and_colliding_tags_are_handled() {
-    let fixture = EngineFixture::new();
-    fixture.put("a", "one\ntwo\n");
+    let fixture = EngineFixture::with("a", "one\ntwo\n");
     let reply = fixture.apply("¶a#0000\ndelete 1\n");
     assert_eq!(code(&reply), "stale.unknown_tag");
     assert!(reply.text().contains("not from this session") && reply.text().contains("*1:one\n"), "{}", reply.text());
@@ -108,8 +105,7 @@ fn unknown_and_colliding_tags_are_handled() {
 
 #[test]
 fn repeated_edit_without_effect_is_reported_more_urgently() {
-    let fixture = EngineFixture::new();
-    fixture.put("a", "one\ntwo\n");
+    let fixture = EngineFixture::with("a", "one\ntwo\n");
     let edit = format!("{}\nreplace 2..2:\n+two\n", whole(&fixture, "a"));
     let first = fixture.apply(&edit);
     assert!(
@@ -122,8 +118,7 @@ fn repeated_edit_without_effect_is_reported_more_urgently() {
 
 #[test]
 fn patch_supports_several_files_registers_and_moves() {
-    let fixture = EngineFixture::new();
-    fixture.put("a", "one\ntwo\nthree\n");
+    let fixture = EngineFixture::with("a", "one\ntwo\nthree\n");
     fixture.put("b/c", "x\ny\n");
     fixture.put("d", "gone\n");
     let heads = ["a", "b/c", "d"].map(|name| header_of(&fixture, name, "hashline_put", (1, 100)));
@@ -143,8 +138,7 @@ fn patch_supports_several_files_registers_and_moves() {
 
 #[test]
 fn file_that_was_read_is_found_by_its_bare_name() {
-    let fixture = EngineFixture::new();
-    fixture.put("src/deep/a.ts", "a\nb\n");
+    let fixture = EngineFixture::with("src/deep/a.ts", "a\nb\n");
     let tag = whole(&fixture, "src/deep/a.ts").rsplit('#').next().unwrap().to_owned();
     ok(&fixture.apply(&format!("[a.ts#{tag}]\nPUT 2:\n+B\n")));
     assert_eq!(fixture.get("src/deep/a.ts"), "a\nB\n");

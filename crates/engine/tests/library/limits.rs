@@ -83,8 +83,7 @@ const ELSEWHERE: &[&str] = &[
 ];
 
 fn hunks(fixture: &EngineFixture, count: usize) -> Reply {
-    fixture.put("a.txt", "x\n");
-    fixture.read("a.txt");
+    fixture.put_read("a.txt", "x\n");
     fixture.edit("a.txt", "x", "y");
     fixture.call("undo", json!({ "hunks": vec![1; count] }))
 }

@@ -9,8 +9,7 @@ use std::path::{Path, PathBuf};
 
 #[test]
 fn chain_of_edits_needs_one_read() {
-    let fixture = EngineFixture::new();
-    fixture.put("a", "one\ntwo\nthree\n");
+    let fixture = EngineFixture::with("a", "one\ntwo\nthree\n");
     assert_eq!(code(&fixture.edit("a", "one", "1")), "read.required");
     fixture.read("a");
     for (old, new) in [("one", "1"), ("two", "2"), ("1\n2", "12")] {
@@ -22,9 +21,7 @@ fn chain_of_edits_needs_one_read() {
 
 #[test]
 fn conflict_shows_the_text_and_the_next_call_works() {
-    let fixture = EngineFixture::new();
-    fixture.put("a", "one\ntwo\nthree\n");
-    fixture.read("a");
+    let fixture = EngineFixture::with_read("a", "one\ntwo\nthree\n");
     fixture.put("a", "one\nTWO!\nthree\nfour\n");
     let reply = fixture.edit("a", "two", "2");
     assert_eq!(code(&reply), "stale.changed");
@@ -36,9 +33,7 @@ fn conflict_shows_the_text_and_the_next_call_works() {
 
 #[test]
 fn other_lines_merge_and_a_concurrent_equal_edit_is_reported() {
-    let fixture = EngineFixture::new();
-    fixture.put("a", "one\ntwo\nthree\n");
-    fixture.read("a");
+    let fixture = EngineFixture::with_read("a", "one\ntwo\nthree\n");
     fixture.put("a", "zero\none\ntwo\nthree\n");
     let reply = fixture.edit("a", "two", "2");
     assert!(reply.text().contains("merged"), "{}", reply.text());
@@ -53,8 +48,7 @@ fn other_lines_merge_and_a_concurrent_equal_edit_is_reported() {
 fn change_of_equal_size_in_the_same_tick_is_noticed() {
     let fixture = EngineFixture::new();
     for round in 0..50 {
-        fixture.put("a", "aaaa\nbbbb\n");
-        fixture.read("a");
+        fixture.put_read("a", "aaaa\nbbbb\n");
         fixture.put("a", &format!("aaaa\nb{round:02}b\n"));
         assert_eq!(code(&fixture.edit("a", "bbbb", "cccc")), "stale.changed");
     }
@@ -62,8 +56,7 @@ fn change_of_equal_size_in_the_same_tick_is_noticed() {
 
 #[test]
 fn tag_replaces_the_session() {
-    let fixture = EngineFixture::new();
-    fixture.put("a", "one\ntwo\n");
+    let fixture = EngineFixture::with("a", "one\ntwo\n");
     let tag = fixture.read("a").to_json()["data"]["tag"].clone();
     let stranger = CallContext { session: "stranger".to_owned(), ..CallContext::default() };
     let with = |tag: &Value| {
@@ -79,8 +72,7 @@ fn tag_replaces_the_session() {
 
 #[test]
 fn partial_read_does_not_allow_a_whole_write() {
-    let fixture = EngineFixture::new();
-    fixture.put("a", &(1..=30).map(|line| format!("line {line}\n")).collect::<String>());
+    let fixture = EngineFixture::with("a", &(1..=30).map(|line| format!("line {line}\n")).collect::<String>());
     fixture.call_on("a", "read", json!({ "offset": 10, "limit": 1 }));
     let write = || fixture.call_on("a", "write", json!({ "content": "x\n" }));
     let reply = write();
@@ -95,9 +87,7 @@ fn partial_read_does_not_allow_a_whole_write() {
 
 #[test]
 fn write_is_merged_only_on_request() {
-    let fixture = EngineFixture::new();
-    fixture.put("a", "one\ntwo\nthree\n");
-    fixture.read("a");
+    let fixture = EngineFixture::with_read("a", "one\ntwo\nthree\n");
     fixture.put("a", "one\ntwo\nthree\nfour\n");
     let write =
         |on_stale: Value| fixture.call_on("a", "write", json!({ "content": "1\ntwo\nthree\n", "on_stale": on_stale }));
@@ -110,9 +100,7 @@ fn write_is_merged_only_on_request() {
 
 #[test]
 fn conflict_markers_are_written_only_on_request() {
-    let fixture = EngineFixture::new();
-    fixture.put("a", "one\ntwo\nthree\n");
-    fixture.read("a");
+    let fixture = EngineFixture::with_read("a", "one\ntwo\nthree\n");
     fixture.put("a", "one\nZWEI\nthree\n");
     let input = json!({ "old_string": "two", "new_string": "2", "on_stale": "markers" });
     assert_eq!(code(&fixture.call_on("a", "edit", input)), "ok");
@@ -124,8 +112,7 @@ fn conflict_markers_are_written_only_on_request() {
 fn eight_concurrent_editors_lose_nothing() {
     let fixture = EngineFixture::new();
     let lines: String = (0..8).map(|hand| format!("hand {hand}: 0\n\n")).collect();
-    fixture.put("a", &lines);
-    fixture.read("a");
+    fixture.put_read("a", &lines);
     std::thread::scope(|scope| {
         for hand in 0..8 {
             let fixture = &fixture;
@@ -185,8 +172,7 @@ fn unusable_state_directory_is_only_a_notice() {
 
 #[test]
 fn failed_edit_mentions_other_files_and_its_repetition() {
-    let fixture = EngineFixture::new();
-    fixture.put("a", "alpha one\nbeta two\n");
+    let fixture = EngineFixture::with("a", "alpha one\nbeta two\n");
     fixture.put("b", "x\ngamma three\n");
     fixture.read("a");
     fixture.read("b");
@@ -196,15 +182,13 @@ fn failed_edit_mentions_other_files_and_its_repetition() {
     let second = fixture.edit("a", "gamma three", "delta");
     assert_eq!((code(&second), &second.to_json()["data"]["repeated"]), ("match.not_found", &json!(true)));
     assert!(second.text().len() < first.text().len() && second.text().contains("do not send this call again"));
-    fixture.put("a", "alpha one\nbeta 2\n");
-    fixture.read("a");
+    fixture.put_read("a", "alpha one\nbeta 2\n");
     assert!(fixture.edit("a", "alpha two", "x").to_json()["data"].get("repeated").is_none());
 }
 
 #[test]
 fn blocks_for_two_files_are_applied_together_or_not_at_all() {
-    let fixture = EngineFixture::new();
-    fixture.put("a.txt", "one\n");
+    let fixture = EngineFixture::with("a.txt", "one\n");
     fixture.put("b.txt", "two\n");
     fixture.read("a.txt");
     fixture.read("b.txt");
@@ -227,8 +211,7 @@ fn blocks_for_two_files_are_applied_together_or_not_at_all() {
     assert_eq!(code(&apply("no blocks".to_owned(), json!({}))), "edit.unparsable");
     // A bare name that is not a path here refers to the only file of that name that was read.
 
-    fixture.put("deep/c.txt", "three\n");
-    fixture.read("deep/c.txt");
+    fixture.put_read("deep/c.txt", "three\n");
     assert_eq!(code(&apply(block("c.txt", "three", "3"), json!({}))), "ok");
     assert_eq!(fixture.get("deep/c.txt"), "3\n");
 }

@@ -3,11 +3,12 @@
 //! any step, compared with a simple model: files are rows of cells, and an operation is a list of changed cells.
 
 use crate::driven::{DrivenProcess, next_line, report, stop_at};
+use crate::fixture::few_cases;
 use crate::watched::Watched;
 use emendate::fs::LocalStore;
 use emendate::{AskingCall, CallContext, Config, Engine, PersonAnswer, StateLocation, UnreadPolicy};
 use proptest::collection::vec;
-use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof, proptest};
+use proptest::prelude::{Just, Strategy, any, prop_oneof, proptest};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -683,15 +684,8 @@ fn play(acts: &[Act]) {
     }
 }
 
-/// Each case starts processes: only a few are run unless more are requested.
-fn config() -> ProptestConfig {
-    let all = ProptestConfig::default();
-    let cases = std::env::var_os("PROPTEST_CASES").map_or(16, |_| all.cases);
-    ProptestConfig { cases, failure_persistence: None, max_shrink_iters: 200, ..all }
-}
-
 proptest! {
-    #![proptest_config(config())]
+    #![proptest_config(few_cases(200))]
 
     #[test]
     fn history_does_what_a_simple_model_does(acts in vec(act(), 1..60)) {

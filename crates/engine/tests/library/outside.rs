@@ -21,11 +21,8 @@ fn by_others(fixture: &EngineFixture) -> Vec<bool> {
 
 #[test]
 fn change_by_others_is_an_operation_of_its_own() {
-    let fixture = EngineFixture::new();
-    fixture.put("a", "one\ntwo\n");
-    fixture.read("a");
-    fixture.put("a", "one\nTWO\n");
-    fixture.read("a");
+    let fixture = EngineFixture::with_read("a", "one\ntwo\n");
+    fixture.put_read("a", "one\nTWO\n");
     fixture.read("a");
     assert_eq!(by_others(&fixture), [true]);
     let shown = ok(&fixture.call("history", json!({ "id": "1" })));
@@ -44,9 +41,7 @@ fn change_by_others_is_an_operation_of_its_own() {
 
 #[test]
 fn edit_of_a_changed_file_records_the_change_first() {
-    let fixture = EngineFixture::new();
-    fixture.put("a", "one\ntwo\nthree\n");
-    fixture.read("a");
+    let fixture = EngineFixture::with_read("a", "one\ntwo\nthree\n");
     fixture.put("a", "ONE\ntwo\nthree\n");
     assert_eq!(code(&fixture.edit("a", "three", "3")), "ok");
     assert_eq!(by_others(&fixture), [true, false]);
@@ -59,14 +54,11 @@ fn edit_of_a_changed_file_records_the_change_first() {
 
 #[test]
 fn deletion_and_creation_by_others_are_known_after_the_first_call() {
-    let fixture = EngineFixture::new();
-    fixture.put("a", "one\n");
-    fixture.read("a");
+    let fixture = EngineFixture::with_read("a", "one\n");
     fs::remove_file(fixture.path("a")).unwrap();
     assert_eq!(code(&fixture.read("a")), "file.not_found");
     assert_eq!(code(&fixture.read("a")), "file.not_found");
-    fixture.put("a", "one\n");
-    fixture.read("a");
+    fixture.put_read("a", "one\n");
     let kinds: Vec<Value> = operations(&fixture).iter().rev().map(|it| it["files"][0]["type"].clone()).collect();
     assert_eq!(kinds, ["delete", "create"]);
     ok(&fixture.call("undo", json!({ "id": "2" })));
@@ -77,13 +69,10 @@ fn deletion_and_creation_by_others_are_known_after_the_first_call() {
 
 #[test]
 fn change_back_to_what_a_session_saw_is_recorded() {
-    let fixture = EngineFixture::new();
-    fixture.put("a", "one\n");
-    fixture.read("a");
+    let fixture = EngineFixture::with_read("a", "one\n");
     ok(&fixture.edit("a", "one", "two"));
     // The session saw "one" before.
-    fixture.put("a", "one\n");
-    fixture.read("a");
+    fixture.put_read("a", "one\n");
     assert_eq!(by_others(&fixture), [false, true]);
 }
 
@@ -108,10 +97,8 @@ fn secrets_are_listed_without_their_contents() {
 fn nothing_is_recorded_when_it_is_off() {
     let config = Config::default().with_file("[history]\noutside = \"off\"\n", "emend.toml", true).unwrap();
     let fixture = EngineFixture::open(config, |_| StateLocation::Memory);
-    fixture.put("a", "one\n");
-    fixture.read("a");
-    fixture.put("a", "two\n");
-    fixture.read("a");
+    fixture.put_read("a", "one\n");
+    fixture.put_read("a", "two\n");
     assert!(operations(&fixture).is_empty());
     let error = Config::default().with_file("[history]\noutside = \"all\"\n", "emend.toml", true).unwrap_err();
     assert!(error.to_string().contains("seen, snapshots, off"), "{error}");
@@ -120,9 +107,7 @@ fn nothing_is_recorded_when_it_is_off() {
 /// Session one's operation is undone by session two, later than anything that session one did.
 #[test]
 fn undo_by_another_session_does_not_confuse_the_owner() {
-    let fixture = EngineFixture::new();
-    fixture.put("a", "one\n");
-    fixture.read("a");
+    let fixture = EngineFixture::with_read("a", "one\n");
     ok(&fixture.edit("a", "one", "two"));
     let other = CallContext { session: "other".to_owned(), ..fixture.caller.clone() };
     assert_eq!(code(&fixture.engine.call(&other, "undo", json!({ "id": "1", "any_session": true }))), "ok");

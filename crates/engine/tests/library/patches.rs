@@ -1,12 +1,12 @@
 //! Random patches through the tool `apply`: the intended tree, or a refusal and an unchanged tree.
 
+use crate::fixture::text_tree;
 use emendate::{CallContext, Config, Engine, StateLocation};
 use proptest::prelude::*;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
-use std::path::{Path, PathBuf};
 
 pub(super) type Tree = BTreeMap<String, String>;
 
@@ -24,24 +24,7 @@ pub(super) fn applied(before: &Tree, patch: &str) -> (Tree, Result<(), String>) 
     }
     let reply = engine.call(&caller, "apply", json!({ "input": patch, "directory": root }));
     let said = if reply.result.is_ok() { Ok(()) } else { Err(reply.text()) };
-    (tree_of(&root), said)
-}
-
-fn tree_of(root: &Path) -> Tree {
-    let mut tree = Tree::new();
-    let mut open: Vec<PathBuf> = vec![root.to_owned()];
-    while let Some(folder) = open.pop() {
-        for found in fs::read_dir(folder).unwrap() {
-            let path = found.unwrap().path();
-            if path.is_dir() {
-                open.push(path);
-            } else {
-                let name = path.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
-                tree.insert(name, fs::read_to_string(&path).unwrap());
-            }
-        }
-    }
-    tree
+    (text_tree(&root), said)
 }
 
 /// The effect of a patch on a line.

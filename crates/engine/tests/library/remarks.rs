@@ -7,8 +7,7 @@ use serde_json::{Value, json};
 fn fixture() -> EngineFixture {
     let mut fixture = EngineFixture::open(Config::default(), |root| StateLocation::Directory(root.join(".state")));
     fixture.caller.session = "model".into();
-    fixture.put("a", "1\n2\n3\n4\n5\n6\n7\n8\n9\n");
-    fixture.read("a");
+    fixture.put_read("a", "1\n2\n3\n4\n5\n6\n7\n8\n9\n");
     fixture
 }
 

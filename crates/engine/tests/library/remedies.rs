@@ -340,8 +340,7 @@ fn repeated_calls_get_advice_that_their_tool_can_follow() {
     let mut refused = 0;
     for Profile { name, views, .. } in PROFILES {
         for (offer, index) in views.iter().flat_map(|offer| (0..5).map(move |index| (offer, index))) {
-            let fixture = EngineFixture::new();
-            fixture.put("a.txt", "one\ntwo\n");
+            let fixture = EngineFixture::with("a.txt", "one\ntwo\n");
             fixture.put("n.ipynb", &notebook());
             fixture.read("a.txt").result.unwrap();
             fixture.read("n.ipynb").result.unwrap();
@@ -366,8 +365,7 @@ fn repeated_calls_get_advice_that_their_tool_can_follow() {
 #[test]
 fn hook_advice_uses_the_clients_fields() {
     let edit = client_tool("Edit").unwrap();
-    let fixture = EngineFixture::new();
-    fixture.put("a.txt", "twice\ntwice\n");
+    let fixture = EngineFixture::with("a.txt", "twice\ntwice\n");
     let path = fixture.path("a.txt");
     let input = json!({"file_path": path, "old_string": "twice", "new_string": "x"});
     let error = edit

@@ -93,8 +93,7 @@ fn modes_and_hard_links_are_kept() {
 
 #[test]
 fn replacement_keeps_read_records_and_adds_none() {
-    let mut fixture = EngineFixture::new();
-    fixture.put("read", "old\nend\n");
+    let mut fixture = EngineFixture::with("read", "old\nend\n");
     fixture.put("unread", "old\nend\n");
     fixture.put("stale", "old\nend\n");
     ok(&fixture.read("read"));

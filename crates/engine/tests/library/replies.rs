@@ -274,8 +274,7 @@ fn reply_limits_are_configurable() {
 
 #[test]
 fn stale_reply_has_both_times_and_their_difference() {
-    let fixture = EngineFixture::new();
-    fixture.put("a.txt", "one\ntwo\n");
+    let fixture = EngineFixture::with("a.txt", "one\ntwo\n");
     fixture.read("a.txt").result.unwrap();
     let path = fixture.root.join("a.txt");
     let seen = std::fs::metadata(&path).unwrap().modified().unwrap();

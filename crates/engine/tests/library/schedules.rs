@@ -3,12 +3,13 @@
 //! Whatever the schedule, the log reports what happened, and undoing everything restores the initial state.
 
 use crate::driven::{DrivenProcess, next_line, report, stop_at};
+use crate::fixture::few_cases;
 use crate::watched::Watched;
 use emendate::fs::LocalStore;
 use emendate::{CallContext, Config, Engine, StateLocation, UnreadPolicy};
 use emendate_history::Retention;
 use proptest::collection::vec;
-use proptest::prelude::{Just, ProptestConfig, Strategy, prop_oneof, proptest};
+use proptest::prelude::{Just, Strategy, prop_oneof, proptest};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -289,15 +290,8 @@ fn concurrent_undos_and_redos_keep_their_order() {
     }
 }
 
-/// Each case starts processes: only a few are run unless more are requested.
-fn config() -> ProptestConfig {
-    let all = ProptestConfig::default();
-    let cases = std::env::var_os("PROPTEST_CASES").map_or(16, |_| all.cases);
-    ProptestConfig { cases, failure_persistence: None, max_shrink_iters: 64, ..all }
-}
-
 proptest! {
-    #![proptest_config(config())]
+    #![proptest_config(few_cases(64))]
 
     #[test]
     fn everything_can_be_undone_after_any_schedule(acts in vec(act(), 1..60)) {

@@ -154,8 +154,7 @@ fn approved_text_is_written_although_invalid() {
 
 #[test]
 fn conflict_markers_may_be_written() {
-    let fixture = EngineFixture::new();
-    fixture.put("a.json", GOOD);
+    let fixture = EngineFixture::with("a.json", GOOD);
     ok(&fixture.read("a.json"));
     fixture.put("a.json", &GOOD.replace('1', "3"));
     let call = json!({ "old_string": "\"a\": 1", "new_string": "\"a\": 2", "on_stale": "markers" });
@@ -308,8 +307,7 @@ fn violations_are_listed_and_counted() {
         ),
     ] {
         fixture.put("s.json", &schema.to_string());
-        fixture.put("x.json", "\"aa\"\n");
-        fixture.read("x.json");
+        fixture.put_read("x.json", "\"aa\"\n");
         let reply = fixture.write("x.json", &Value::from("a".repeat(50_000) + "b").to_string());
         assert!(code(&reply) == fits && reply.text().contains(told), "{schema}");
     }

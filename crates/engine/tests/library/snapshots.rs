@@ -29,8 +29,7 @@ fn of(names: &[(&str, &str)]) -> BTreeMap<String, String> {
 
 #[test]
 fn everything_that_a_command_did_is_one_operation() {
-    let fixture = EngineFixture::new();
-    fixture.put("src/a", "one\n");
+    let fixture = EngineFixture::with("src/a", "one\n");
     fixture.put("src/b", "two\n");
     fixture.put(".hidden/c", "three\n");
     let first = ok(&fixture.call("snapshot", json!({})));
@@ -82,8 +81,7 @@ fn later_change_of_an_edited_large_file_can_be_taken_back() {
 
 #[test]
 fn ignored_files_secrets_and_version_control_are_left_out() {
-    let fixture = EngineFixture::new();
-    fixture.put(".gitignore", "target/\n*.log\n");
+    let fixture = EngineFixture::with(".gitignore", "target/\n*.log\n");
     fixture.put("a", "one\n");
     snapshot(&fixture);
     for name in ["target/x", "b.log", ".git/config", ".jj/x", ".env", "key.pem", ".a.0123456789abcdef.tmp~"] {
@@ -100,8 +98,7 @@ fn ignored_files_secrets_and_version_control_are_left_out() {
 
 #[test]
 fn edits_between_snapshots_stay_apart_from_changes_by_others() {
-    let fixture = EngineFixture::new();
-    fixture.put("a", "one\n");
+    let fixture = EngineFixture::with("a", "one\n");
     fixture.put("b", "one\n");
     snapshot(&fixture);
     fixture.read("a");
@@ -122,8 +119,7 @@ fn edits_between_snapshots_stay_apart_from_changes_by_others() {
 
 #[test]
 fn change_of_equal_size_in_the_same_tick_is_found() {
-    let fixture = EngineFixture::new();
-    fixture.put("a", "0000\n");
+    let fixture = EngineFixture::with("a", "0000\n");
     snapshot(&fixture);
     for round in 1..30 {
         fixture.put("a", &format!("{round:04}\n"));
@@ -133,8 +129,7 @@ fn change_of_equal_size_in_the_same_tick_is_found() {
 
 #[test]
 fn dry_run_and_off_record_nothing() {
-    let fixture = EngineFixture::new();
-    fixture.put("a", "one\n");
+    let fixture = EngineFixture::with("a", "one\n");
     snapshot(&fixture);
     fixture.put("a", "two\n");
     let reply = fixture.call("snapshot", json!({ "dry_run": true }));
@@ -254,8 +249,7 @@ fn contents_beyond_the_limit_are_listed_and_not_stored() {
 
 #[test]
 fn executable_bits_are_recorded_and_taken_back() {
-    let fixture = EngineFixture::new();
-    fixture.put("run.sh", "#!/bin/sh\n");
+    let fixture = EngineFixture::with("run.sh", "#!/bin/sh\n");
     fixture.put("both.sh", "one\n");
     let mode = |name: &str| fs::metadata(fixture.path(name)).unwrap().permissions().mode() & 0o777;
     let set = |name: &str, mode| fs::set_permissions(fixture.path(name), fs::Permissions::from_mode(mode)).unwrap();
@@ -278,8 +272,7 @@ fn executable_bits_are_recorded_and_taken_back() {
 #[test]
 fn links_are_recorded_and_taken_back() {
     use std::os::unix::fs::symlink;
-    let fixture = EngineFixture::new();
-    fixture.put("a", "one\n");
+    let fixture = EngineFixture::with("a", "one\n");
     fixture.put("b", "two\n");
     symlink("a", fixture.path("moved")).unwrap();
     symlink("nowhere", fixture.path("gone")).unwrap();

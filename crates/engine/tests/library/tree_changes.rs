@@ -1,6 +1,7 @@
 //! Files that become directories, and directories that become files, in one patch: compared with git, and reversed by
 //! undo and redo.
 
+use crate::fixture::text_tree;
 use emendate::{CallContext, Config, Engine, StateLocation, UnreadPolicy};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -47,22 +48,6 @@ fn clear(root: &Path) {
             _ => fs::remove_file(entry).unwrap(),
         }
     }
-}
-
-fn read(root: &Path) -> Tree {
-    let mut tree = Tree::new();
-    let mut open: Vec<PathBuf> = vec![root.to_owned()];
-    while let Some(folder) = open.pop() {
-        for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
-            if path.is_dir() {
-                open.extend((!path.ends_with(".git")).then_some(path));
-            } else {
-                let name = path.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
-                tree.insert(name, fs::read_to_string(&path).unwrap());
-            }
-        }
-    }
-    tree
 }
 
 fn git(root: &Path, words: &[&str]) -> String {
@@ -113,10 +98,10 @@ impl TreeFixture {
     }
 
     fn refuses(&self, patch: &str, why: &str) {
-        let before = read(&self.root);
+        let before = text_tree(&self.root);
         let error = self.apply(patch).unwrap_err();
         assert!(error.contains(why), "{error}");
-        assert_eq!(read(&self.root), before);
+        assert_eq!(text_tree(&self.root), before);
     }
 }
 
@@ -134,20 +119,20 @@ proptest! {
         let fixture = TreeFixture::new(&before);
         let input = json!({ "input": patch, "directory": fixture.root, "dry_run": true });
         prop_assert_eq!(fixture.call("apply", input), Ok(()), "{}", patch);
-        prop_assert_eq!(&read(&fixture.root), &before);
+        prop_assert_eq!(&text_tree(&fixture.root), &before);
         prop_assert_eq!(fixture.apply(&patch), Ok(()), "{}", patch);
-        prop_assert_eq!(&read(&fixture.root), &after, "{}", patch);
+        prop_assert_eq!(&text_tree(&fixture.root), &after, "{}", patch);
         prop_assert_eq!(fixture.call("undo", json!({})), Ok(()), "{}", patch);
-        prop_assert_eq!(&read(&fixture.root), &before, "undo of {}", patch);
+        prop_assert_eq!(&text_tree(&fixture.root), &before, "undo of {}", patch);
         prop_assert_eq!(fixture.call("undo", json!({ "redo": true })), Ok(()), "{}", patch);
-        prop_assert_eq!(&read(&fixture.root), &after, "redo of {}", patch);
+        prop_assert_eq!(&text_tree(&fixture.root), &after, "redo of {}", patch);
         prop_assert_eq!(fixture.call("undo", json!({})), Ok(()), "{}", patch);
-        prop_assert_eq!(&read(&fixture.root), &before, "second undo of {}", patch);
+        prop_assert_eq!(&text_tree(&fixture.root), &before, "second undo of {}", patch);
         // A patch that git applies leads to the same bytes.
         git(&fixture.root, &["init", "-q"]);
         fs::write(fixture.root.join(".git/p"), &patch).unwrap();
         git(&fixture.root, &["apply", ".git/p"]);
-        prop_assert_eq!(&read(&fixture.root), &after, "git");
+        prop_assert_eq!(&text_tree(&fixture.root), &after, "git");
     }
 }
 
@@ -157,9 +142,9 @@ fn both_directions_in_the_format_of_codex() {
     let patch = "*** Begin Patch\n*** Add File: a/b/c\n+two\n*** Delete File: a\n*** Delete File: d/x\n\
                  *** Update File: d/y/z\n*** Move to: d\n*** End Patch\n";
     assert_eq!(fixture.apply(patch), Ok(()));
-    assert_eq!(read(&fixture.root), tree_of(&[("a/b/c", "two\n"), ("d", "z\n")]));
+    assert_eq!(text_tree(&fixture.root), tree_of(&[("a/b/c", "two\n"), ("d", "z\n")]));
     assert_eq!(fixture.call("undo", json!({})), Ok(()));
-    assert_eq!(read(&fixture.root), tree_of(&[("a", "one\n"), ("d/x", "x\n"), ("d/y/z", "z\n")]));
+    assert_eq!(text_tree(&fixture.root), tree_of(&[("a", "one\n"), ("d/x", "x\n"), ("d/y/z", "z\n")]));
 }
 
 #[test]
@@ -174,10 +159,10 @@ fn what_the_patch_does_not_name_stays() {
     // An undo does not remove what came into the directory since.
     assert_eq!(fixture.apply("*** Begin Patch\n*** Delete File: a\n*** Add File: a/b\n+new\n*** End Patch\n"), Ok(()));
     fs::write(fixture.root.join("a/theirs"), "theirs\n").unwrap();
-    let before = read(&fixture.root);
+    let before = text_tree(&fixture.root);
     let error = fixture.call("undo", json!({})).unwrap_err();
     assert!(error.contains("theirs"), "{error}");
-    assert_eq!(read(&fixture.root), before);
+    assert_eq!(text_tree(&fixture.root), before);
 }
 
 #[test]
@@ -187,22 +172,22 @@ fn a_part_without_the_removal_is_left_out() {
     let rest = "--- /dev/null\n+++ b/a/b\n@@ -0,0 +1 @@\n+new\n--- a/e\n+++ b/e\n@@ -1 +1 @@\n-e\n+f\n";
     let input = |patch: String| json!({ "input": patch, "directory": fixture.root, "partial": true });
     assert_eq!(fixture.call("apply", input(format!("{removal}{rest}"))), Ok(()));
-    assert_eq!(read(&fixture.root), tree_of(&[("a", "one\n"), ("e", "f\n")]));
+    assert_eq!(text_tree(&fixture.root), tree_of(&[("a", "one\n"), ("e", "f\n")]));
 }
 
 #[test]
 fn link_to_a_directory_becomes_a_directory() {
     let fixture = TreeFixture::new(&tree_of(&[("real/file", "one\n")]));
     std::os::unix::fs::symlink("real", fixture.root.join("link")).unwrap();
-    let before = read(&fixture.root);
+    let before = text_tree(&fixture.root);
     let patch = "diff --git a/link b/link\ndeleted file mode 120000\n--- a/link\n+++ /dev/null\n@@ -1 +0,0 @@\n-real\n\
                  \\ No newline at end of file\ndiff --git a/link/file b/link/file\nnew file mode 100644\n--- /dev/null\n\
                  +++ b/link/file\n@@ -0,0 +1 @@\n+two\n";
     assert_eq!(fixture.apply(patch), Ok(()));
     // The target of the link is unchanged.
-    assert_eq!(read(&fixture.root), tree_of(&[("real/file", "one\n"), ("link/file", "two\n")]));
+    assert_eq!(text_tree(&fixture.root), tree_of(&[("real/file", "one\n"), ("link/file", "two\n")]));
     assert_eq!(fixture.call("undo", json!({})), Ok(()));
-    assert_eq!(read(&fixture.root), before);
+    assert_eq!(text_tree(&fixture.root), before);
 }
 
 #[test]

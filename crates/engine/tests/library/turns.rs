@@ -25,9 +25,7 @@ fn ten(changed: &[(usize, &str)]) -> String {
 
 #[test]
 fn undo_of_a_turn_takes_back_all_of_it() {
-    let fixture = EngineFixture::new();
-    fixture.put("a", &ten(&[]));
-    fixture.read("a");
+    let fixture = EngineFixture::with_read("a", &ten(&[]));
     let (first, second) = (in_turn(&fixture, "1"), in_turn(&fixture, "2"));
     edit(&fixture, &first, "line 0", "zero");
     edit(&fixture, &first, "line 2", "two");
@@ -54,9 +52,7 @@ fn undo_of_a_turn_takes_back_all_of_it() {
 
 #[test]
 fn a_client_begins_a_turn_and_without_turns_a_pause_ends_one() {
-    let fixture = EngineFixture::new();
-    fixture.put("a", &ten(&[]));
-    fixture.read("a");
+    let fixture = EngineFixture::with_read("a", &ten(&[]));
     ok(&fixture.edit("a", "line 0", "zero"));
     fixture.engine.history().begin_turn(&fixture.caller.session).unwrap();
     // A turn of another session does not matter.
@@ -72,9 +68,7 @@ fn a_client_begins_a_turn_and_without_turns_a_pause_ends_one() {
 
 #[test]
 fn rewind_keeps_what_others_did() {
-    let fixture = EngineFixture::new();
-    fixture.put("a", &ten(&[]));
-    fixture.read("a");
+    let fixture = EngineFixture::with_read("a", &ten(&[]));
     ok(&fixture.edit("a", "line 0", "zero"));
     ok(&fixture.call("mark", json!({ "name": "here" })));
     ok(&fixture.edit("a", "line 2", "two"));
@@ -107,9 +101,7 @@ fn rewind_keeps_what_others_did() {
 
 #[test]
 fn rewind_restores_what_was_in_effect_at_the_moment() {
-    let fixture = EngineFixture::new();
-    fixture.put("a", &ten(&[]));
-    fixture.read("a");
+    let fixture = EngineFixture::with_read("a", &ten(&[]));
     ok(&fixture.edit("a", "line 0", "zero"));
     ok(&fixture.edit("a", "line 2", "two"));
     ok(&fixture.call("undo", json!({})));
@@ -128,9 +120,7 @@ fn rewind_restores_what_was_in_effect_at_the_moment() {
 
 #[test]
 fn marks_name_moments_of_the_history() {
-    let fixture = EngineFixture::new();
-    fixture.put("a", &ten(&[]));
-    fixture.read("a");
+    let fixture = EngineFixture::with_read("a", &ten(&[]));
     for wrong in ["", "17", "17-3fa9", "a b", "a..b", "now", &"x".repeat(65)] {
         assert_eq!(code(&fixture.call("mark", json!({ "name": wrong }))), "call.invalid", "{wrong}");
     }
@@ -152,8 +142,7 @@ fn marks_name_moments_of_the_history() {
 
 #[test]
 fn changes_of_shell_commands_are_taken_back_if_asked_for() {
-    let fixture = EngineFixture::new();
-    fixture.put("a", "one\n");
+    let fixture = EngineFixture::with("a", "one\n");
     ok(&fixture.call("snapshot", json!({})));
     ok(&fixture.call("mark", json!({ "name": "m" })));
     fixture.put("a", "two\n");
@@ -168,9 +157,7 @@ fn changes_of_shell_commands_are_taken_back_if_asked_for() {
 
 #[test]
 fn history_gives_the_turn_of_each_operation() {
-    let fixture = EngineFixture::new();
-    fixture.put("a", &ten(&[]));
-    fixture.read("a");
+    let fixture = EngineFixture::with_read("a", &ten(&[]));
     let turns = || {
         let reply = fixture.call("history", json!({})).to_json();
         let rows = reply["data"]["operations"].as_array().unwrap().clone();
@@ -205,9 +192,7 @@ fn history_gives_the_turn_of_each_operation() {
 
 #[test]
 fn undo_after_a_rewind_names_the_redo() {
-    let fixture = EngineFixture::new();
-    fixture.put("a", &ten(&[]));
-    fixture.read("a");
+    let fixture = EngineFixture::with_read("a", &ten(&[]));
     ok(&fixture.call("mark", json!({ "name": "start" })));
     ok(&fixture.edit("a", "line 0", "zero"));
     ok(&fixture.call("rewind", json!({ "to": "start" })));
@@ -221,9 +206,7 @@ fn undo_after_a_rewind_names_the_redo() {
 #[test]
 fn pause_of_five_minutes_ends_a_turn_that_nobody_named() {
     let minutes = |count: u64| set_clock_ahead(Duration::from_secs(count * 60));
-    let fixture = EngineFixture::new();
-    fixture.put("a", &ten(&[]));
-    fixture.read("a");
+    let fixture = EngineFixture::with_read("a", &ten(&[]));
     ok(&fixture.edit("a", "line 0", "zero"));
     minutes(6);
     ok(&fixture.edit("a", "line 2", "two"));
