@@ -44,7 +44,7 @@ pub(crate) const APPLY_FIELDS: &[&str] = &[
 ];
 
 /// The input of `apply`, apart from the option fields.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Args")]
 pub(crate) struct ApplyInput {

@@ -24,17 +24,20 @@ const REPLACE_NAMES: TextNames = TextNames {
 impl Session {
     /// Replaces texts in a file.
     pub fn edit(&self, path: impl AsRef<Path>) -> EditCall<'_> {
-        EditCall::new(self, path.as_ref())
+        let path = path.as_ref().to_owned();
+        EditCall { session: self, path, replacements: Vec::new(), options: EditOptions::new() }
     }
 
     /// Writes the whole text of a file, and creates it if there is none.
     pub fn write(&self, path: impl AsRef<Path>, text: impl Into<String>) -> WriteCall<'_> {
-        WriteCall::new(self, path.as_ref(), text.into())
+        let (path, text) = (path.as_ref().to_owned(), text.into());
+        WriteCall { session: self, path, text, create_new: false, options: EditOptions::new() }
     }
 
     /// Applies edits as a model wrote them, in any text format, to any number of files: all or nothing.
     pub fn apply(&self, text: impl Into<String>) -> ApplyCall<'_> {
-        ApplyCall::new(self, text.into())
+        let input = ApplyInput { input: text.into(), ..ApplyInput::default() };
+        ApplyCall { session: self, input, options: EditOptions::new() }
     }
 }
 
@@ -65,10 +68,6 @@ pub struct EditCall<'a> {
 }
 
 impl<'a> EditCall<'a> {
-    pub(super) fn new(session: &'a Session, path: &Path) -> EditCall<'a> {
-        EditCall { session, path: path.to_owned(), replacements: Vec::new(), options: EditOptions::new() }
-    }
-
     /// Replaces `old`, which must occur exactly once, by `new`.
     pub fn replace(self, old: impl Into<String>, new: impl Into<String>) -> EditCall<'a> {
         self.replacement(Replacement { old_string: old.into(), new_string: new.into(), ..Replacement::default() })
@@ -136,10 +135,6 @@ pub struct WriteCall<'a> {
 }
 
 impl<'a> WriteCall<'a> {
-    pub(super) fn new(session: &'a Session, path: &Path, text: String) -> WriteCall<'a> {
-        WriteCall { session, path: path.to_owned(), text, create_new: false, options: EditOptions::new() }
-    }
-
     /// Makes the call fail if the file exists already.
     pub fn create_new(self) -> WriteCall<'a> {
         WriteCall { create_new: true, ..self }
@@ -188,19 +183,6 @@ pub struct ApplyCall<'a> {
 }
 
 impl<'a> ApplyCall<'a> {
-    pub(super) fn new(session: &'a Session, text: String) -> ApplyCall<'a> {
-        let input = ApplyInput {
-            input: text,
-            format: None,
-            directory: None,
-            file: None,
-            strip: None,
-            reverse: false,
-            overwrite: false,
-        };
-        ApplyCall { session, input, options: EditOptions::new() }
-    }
-
     /// Sets the format of the text (default: detected).
     pub fn format(mut self, name: impl Into<String>) -> ApplyCall<'a> {
         self.input.format = Some(name.into());

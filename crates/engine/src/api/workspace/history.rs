@@ -17,13 +17,17 @@ const LISTED_FILES_DEFAULT: usize = 100;
 impl Session {
     /// Lists operations of the history, the newest first.
     pub fn history(&self) -> HistoryCall<'_> {
-        HistoryCall::new(self)
+        let (most, files) = (PAGE_OPERATIONS_DEFAULT, LISTED_FILES_DEFAULT);
+        HistoryCall { session: self, query: OperationQuery { most, files, ..OperationQuery::default() } }
     }
 
     /// Restores a file as it was after an operation, which the call names as
     /// [`OperationView::id`](crate::OperationView::id) does.
     pub fn restore(&self, path: impl AsRef<Path>, operation: impl Into<String>) -> RestoreCall<'_> {
-        RestoreCall::new(self, path.as_ref(), operation.into())
+        let path = self.absolute(path.as_ref());
+        let file_path = path.to_string_lossy().into_owned();
+        let input = RestoreInput { file_path, id: operation.into(), ..RestoreInput::default() };
+        RestoreCall { session: self, path, input, diff: false }
     }
 }
 
@@ -36,12 +40,6 @@ pub struct HistoryCall<'a> {
 }
 
 impl<'a> HistoryCall<'a> {
-    pub(super) fn new(session: &'a Session) -> HistoryCall<'a> {
-        let query =
-            OperationQuery { most: PAGE_OPERATIONS_DEFAULT, files: LISTED_FILES_DEFAULT, ..OperationQuery::default() };
-        HistoryCall { session, query }
-    }
-
     /// Restricts the list to operations of this session.
     pub fn own(mut self) -> HistoryCall<'a> {
         self.query.session = Some(self.session.name().to_owned());
@@ -105,18 +103,6 @@ pub struct RestoreCall<'a> {
 }
 
 impl<'a> RestoreCall<'a> {
-    pub(super) fn new(session: &'a Session, path: &Path, operation: String) -> RestoreCall<'a> {
-        let path = session.absolute(path);
-        let input = RestoreInput {
-            file_path: path.to_string_lossy().into_owned(),
-            id: operation,
-            hunks: None,
-            dry_run: false,
-            irreversible: false,
-        };
-        RestoreCall { session, path, input, diff: false }
-    }
-
     /// Restores the file as it was before the operation (default: after it).
     pub fn before(mut self) -> RestoreCall<'a> {
         if !self.input.id.ends_with('^') {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 impl Session {
     /// Reads a file, or some of its lines.
     pub fn read(&self, path: impl AsRef<Path>) -> ReadCall<'_> {
-        ReadCall::new(self, path.as_ref())
+        ReadCall { session: self, path: path.as_ref().to_owned(), lines: None, encoding: None }
     }
 }
 
@@ -24,10 +24,6 @@ pub struct ReadCall<'a> {
 }
 
 impl<'a> ReadCall<'a> {
-    pub(super) fn new(session: &'a Session, path: &Path) -> ReadCall<'a> {
-        ReadCall { session, path: path.to_owned(), lines: None, encoding: None }
-    }
-
     /// Reads only these lines; the first one is 1.
     pub fn lines(self, lines: impl RangeBounds<usize>) -> ReadCall<'a> {
         let start = match lines.start_bound() {

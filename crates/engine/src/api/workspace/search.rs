@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 impl Session {
     /// Searches a directory or a file for a regular expression, or for plain text.
     pub fn search(&self, pattern: impl Into<String>) -> SearchCall<'_> {
-        SearchCall::new(self, pattern.into())
+        let path = self.absolute(Path::new(""));
+        SearchCall { session: self, path, input: SearchInput::of(pattern.into()) }
     }
 }
 
@@ -33,10 +34,6 @@ pub struct SearchCall<'a> {
 }
 
 impl<'a> SearchCall<'a> {
-    pub(super) fn new(session: &'a Session, pattern: String) -> SearchCall<'a> {
-        SearchCall { session, path: session.absolute(Path::new("")), input: SearchInput::of(pattern) }
-    }
-
     /// Sets the directory or file to search (default: the first root).
     pub fn path(mut self, path: impl AsRef<Path>) -> SearchCall<'a> {
         self.path = self.session.absolute(path.as_ref());

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 impl Session {
     /// Undoes an operation: the last one of this session, unless the call says otherwise.
     pub fn undo(&self) -> UndoCall<'_> {
-        UndoCall::new(self)
+        UndoCall { session: self, path: None, input: UndoInput::default(), diff: false }
     }
 }
 
@@ -22,13 +22,8 @@ impl Session {
 #[must_use = "nothing happens before `run`"]
 pub struct UndoCall<'a> {
     session: &'a Session,
-    operation: Option<OperationId>,
-    last: Option<usize>,
     path: Option<PathBuf>,
-    redo: bool,
-    any_session: bool,
-    dry_run: bool,
-    irreversible: bool,
+    input: UndoInput,
     diff: bool,
 }
 
@@ -43,53 +38,47 @@ pub struct UndoOutcome {
 }
 
 impl<'a> UndoCall<'a> {
-    pub(super) fn new(session: &'a Session) -> UndoCall<'a> {
-        UndoCall {
-            session,
-            operation: None,
-            last: None,
-            path: None,
-            redo: false,
-            any_session: false,
-            dry_run: false,
-            irreversible: false,
-            diff: false,
-        }
-    }
-
     /// Selects this operation, as [`ChangeOutcome::operation`] names it.
-    pub fn operation(self, operation: OperationId) -> UndoCall<'a> {
-        UndoCall { operation: Some(operation), ..self }
+    pub fn operation(mut self, operation: OperationId) -> UndoCall<'a> {
+        self.input.id = Some(operation.to_string());
+        self
     }
 
     /// Selects that many operations, the newest first: all or none.
-    pub fn last(self, count: usize) -> UndoCall<'a> {
-        UndoCall { last: Some(count), ..self }
+    pub fn last(mut self, count: usize) -> UndoCall<'a> {
+        self.input.last = Some(count);
+        self
     }
 
     /// Selects the last operation that changed this file; all its files are undone.
-    pub fn of_file(self, path: impl AsRef<Path>) -> UndoCall<'a> {
-        UndoCall { path: Some(path.as_ref().to_owned()), ..self }
+    pub fn of_file(mut self, path: impl AsRef<Path>) -> UndoCall<'a> {
+        let path = self.session.absolute(path.as_ref());
+        self.input.file_path = Some(path.to_string_lossy().into_owned());
+        UndoCall { path: Some(path), ..self }
     }
 
     /// Undoes the last undo instead.
-    pub fn redo(self) -> UndoCall<'a> {
-        UndoCall { redo: true, ..self }
+    pub fn redo(mut self) -> UndoCall<'a> {
+        self.input.redo = true;
+        self
     }
 
     /// Also selects operations of other sessions.
-    pub fn any_session(self) -> UndoCall<'a> {
-        UndoCall { any_session: true, ..self }
+    pub fn any_session(mut self) -> UndoCall<'a> {
+        self.input.any_session = true;
+        self
     }
 
     /// Makes the call a dry run: it plans everything and writes nothing.
-    pub fn dry_run(self) -> UndoCall<'a> {
-        UndoCall { dry_run: true, ..self }
+    pub fn dry_run(mut self) -> UndoCall<'a> {
+        self.input.dry_run = true;
+        self
     }
 
     /// Allows an undo that cannot be redone afterwards.
-    pub fn irreversible(self) -> UndoCall<'a> {
-        UndoCall { irreversible: true, ..self }
+    pub fn irreversible(mut self) -> UndoCall<'a> {
+        self.input.irreversible = true;
+        self
     }
 
     /// Requests the change of each file as a unified diff.
@@ -102,28 +91,18 @@ impl<'a> UndoCall<'a> {
     /// Errors: `operation.not_found`, `operation.conflict` and others of an undo; `call.invalid` for contradictory
     /// options.
     pub fn run(self) -> Result<UndoOutcome> {
-        let raw = self.path.as_deref().map(|path| self.session.absolute(path));
-        let input = UndoInput {
-            id: self.operation.map(|id| id.to_string()),
-            last: self.last,
-            file_path: raw.as_ref().map(|path| path.to_string_lossy().into_owned()),
-            redo: self.redo,
-            any_session: self.any_session,
-            dry_run: self.dry_run,
-            irreversible: self.irreversible,
-            ..UndoInput::default()
-        };
+        let UndoCall { session, path, input, diff } = self;
         let parts = format!("{input:?}");
         let origin =
-            CallOrigin { irreversible: self.irreversible, ..CallOrigin::of_parts("undo", &[parts.as_bytes()]) };
-        self.session.run("undo", |context, caller| {
-            let done = undo_operations(context, caller, origin, &input, raw.as_deref())?;
+            CallOrigin { irreversible: input.irreversible, ..CallOrigin::of_parts("undo", &[parts.as_bytes()]) };
+        session.run("undo", |context, caller| {
+            let done = undo_operations(context, caller, origin, &input, path.as_deref())?;
             let UndoneOperations { operations, receipts } = done;
-            let dry_run = self.dry_run || caller.dry_run;
+            let dry_run = input.dry_run || caller.dry_run;
             let receipts = CallReceipts { receipts, format: "", notes: Notes::new(), dry_run };
             Ok(UndoOutcome {
                 undone: operations.iter().map(|logged| logged.id).collect(),
-                change: receipts.into_outcome(context, self.diff),
+                change: receipts.into_outcome(context, diff),
             })
         })
     }

@@ -50,7 +50,7 @@ const CONTEXT_LINES_MAX: usize = 50;
 const SEARCHED_BYTES_MAX: usize = 512 << 20;
 
 /// The input of `search`.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Args")]
 pub(crate) struct SearchInput {
@@ -91,19 +91,7 @@ pub(crate) struct SearchInput {
 impl SearchInput {
     /// Creates the input of a search for a regular expression, without options.
     pub(crate) fn of(pattern: String) -> SearchInput {
-        SearchInput {
-            pattern,
-            path: String::new(),
-            literal: false,
-            ignore_case: false,
-            multiline: false,
-            glob: Vec::new(),
-            hidden: false,
-            no_ignore: false,
-            context: 0,
-            limit: None,
-            format: None,
-        }
+        SearchInput { pattern, ..SearchInput::default() }
     }
 }
 

@@ -32,7 +32,7 @@ use std::path::Path;
 const LATER_OPERATIONS_MAX: usize = 1000;
 
 /// The input of `restore`.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Args")]
 pub(crate) struct RestoreInput {
