@@ -17,13 +17,8 @@ pub(crate) struct AskSettings {
 
 impl Config {
     pub(super) fn add_ask(&mut self, said: &file::AskSection, source: RuleSource<'_>) {
-        if let Some(seconds) = said.wait_seconds {
-            self.ask_settings.wait = Duration::from_secs(seconds.min(WAIT_SECONDS_MAX));
-            self.came_from("ask.wait_seconds", source);
-        }
-        if let Some(command) = &said.notify {
-            self.ask_settings.notify.clone_from(command);
-            self.came_from("ask.notify", source);
-        }
+        let wait = said.wait_seconds.map(|seconds| Duration::from_secs(seconds.min(WAIT_SECONDS_MAX)));
+        self.origins.set(&mut self.ask_settings.wait, "ask.wait_seconds", wait, source);
+        self.origins.set(&mut self.ask_settings.notify, "ask.notify", said.notify.clone(), source);
     }
 }

@@ -19,25 +19,11 @@ impl Default for EventSettings {
 
 impl Config {
     pub(super) fn add_events(&mut self, said: &file::EventsSection, source: RuleSource<'_>) {
-        if let Some(file) = &said.file {
-            self.events.file = Some(file.clone()).filter(|file| !file.is_empty());
-            self.came_from("events.file", source);
-        }
-        if let Some(size) = said.megabytes {
-            self.events.megabytes = size;
-            self.came_from("events.megabytes", source);
-        }
-        let events = &mut self.events;
-        let slots =
-            [("events.paths", said.paths, &mut events.paths), ("events.counts", said.counts, &mut events.counts)];
-        let set = slots.into_iter().filter_map(|(key, said, slot)| {
-            *slot = said?;
-            Some(key)
-        });
-        let set: Vec<&'static str> = set.collect();
-        for key in set {
-            self.came_from(key, source);
-        }
+        let file = said.file.clone().map(|file| Some(file).filter(|file| !file.is_empty()));
+        self.origins.set(&mut self.events.file, "events.file", file, source);
+        self.origins.set(&mut self.events.megabytes, "events.megabytes", said.megabytes, source);
+        self.origins.set(&mut self.events.paths, "events.paths", said.paths, source);
+        self.origins.set(&mut self.events.counts, "events.counts", said.counts, source);
         if said.otlp == Some(true) || said.otlp_paths == Some(true) {
             let what =
                 "events.otlp has no effect: emend opens no connection, let an OpenTelemetry collector read events.file";
@@ -49,7 +35,7 @@ impl Config {
     #[must_use]
     pub fn with_events(mut self, file: &str, origin: &str) -> Config {
         self.events.file = Some(file.to_owned()).filter(|file| file != "none");
-        self.origins.insert("events.file", origin.to_owned());
+        self.origins.note("events.file", origin);
         self
     }
 }

@@ -7,6 +7,7 @@ pub(crate) mod events;
 pub(crate) mod file;
 pub(crate) mod formatters;
 pub(crate) mod hooks;
+pub(crate) mod origins;
 pub(crate) mod outside;
 pub(crate) mod replies;
 pub(crate) mod rule;
@@ -20,9 +21,10 @@ use crate::context::config::file::ConfigFile;
 pub use crate::context::config::formatters::KNOWN_FORMATTERS as FORMATTERS;
 pub(crate) use crate::context::config::formatters::{Formatter, FormatterTrigger};
 pub(crate) use crate::context::config::hooks::{Hook, HookEvent};
+use crate::context::config::origins::Origins;
 pub use crate::context::config::outside::OutsideChanges;
+use crate::context::config::rule::invalid;
 pub(crate) use crate::context::config::rule::{Access, PathRule, RuleSource};
-use crate::context::config::rule::{invalid, word};
 pub use crate::context::config::schemas::UserFileLoader;
 pub(crate) use crate::context::config::schemas::{FileSchema, Strictness};
 pub(crate) use crate::context::config::servers::{LanguageServerConfig, ServerTrigger};
@@ -34,7 +36,6 @@ use emendate_core::{Charset, Error, Matching, Result};
 use emendate_fs::Durability;
 use emendate_history::HistoryLimits;
 use serde_json::Value;
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -140,8 +141,7 @@ pub struct Config {
     home: Option<PathBuf>,
     /// Project files that their user trusts in their current version.
     trusted: Vec<(PathBuf, String)>,
-    /// Origins of settings that are not the built-in ones.
-    origins: BTreeMap<&'static str, String>,
+    origins: Origins,
     /// Settings of files read so far that have no effect, as sentences for a person.
     ignored: Vec<String>,
 }
@@ -184,7 +184,7 @@ impl Default for Config {
             home: None,
             trusted: Vec::new(),
             ignored: Vec::new(),
-            origins: BTreeMap::new(),
+            origins: Origins::default(),
         }
     }
 }
@@ -215,27 +215,12 @@ impl Config {
         let file: ConfigFile =
             toml::from_str(text).map_err(|error| invalid(source.origin, error.to_string().trim_end()))?;
         self.add_policy(&file.policy, source)?;
-        if let Some(text) = &file.edit.r#match {
-            self.matching = word(source, "edit.match", text)?;
-            self.came_from("edit.match", source);
-        }
-        if let Some(text) = &file.edit.on_stale {
-            self.on_stale = word(source, "edit.on_stale", text)?;
-            self.came_from("edit.on_stale", source);
-        }
-        if let Some(text) = &file.reply.shows {
-            self.shows = word(source, "reply.shows", text)?;
-            self.came_from("reply.shows", source);
-        }
+        self.origins.set_word(&mut self.matching, "edit.match", file.edit.r#match.as_deref(), source)?;
+        self.origins.set_word(&mut self.on_stale, "edit.on_stale", file.edit.on_stale.as_deref(), source)?;
+        self.origins.set_word(&mut self.shows, "reply.shows", file.reply.shows.as_deref(), source)?;
         self.add_reply_limits(&file.reply, source)?;
-        if let Some(clear) = file.notebook.clear_outputs {
-            self.clear_outputs = clear;
-            self.came_from("notebook.clear_outputs", source);
-        }
-        if let Some(check) = file.syntax.check {
-            self.syntax_check = check;
-            self.came_from("syntax.check", source);
-        }
+        self.origins.set(&mut self.clear_outputs, "notebook.clear_outputs", file.notebook.clear_outputs, source);
+        self.origins.set(&mut self.syntax_check, "syntax.check", file.syntax.check, source);
         self.add_checks(&file, source)?;
         if source.trusted {
             self.add_own(&file, source)?;
@@ -253,10 +238,6 @@ impl Config {
         self.pager.as_deref()
     }
 
-    fn came_from(&mut self, key: &'static str, source: RuleSource<'_>) {
-        self.origins.insert(key, source.origin.to_owned());
-    }
-
     fn add_policy(&mut self, policy: &file::PolicySection, source: RuleSource<'_>) -> Result<()> {
         for (list, texts) in
             [(RuleList::Deny, &policy.deny), (RuleList::Ask, &policy.ask), (RuleList::Allow, &policy.allow)]
@@ -269,59 +250,38 @@ impl Config {
             let what = "a project file cannot allow guarded paths; that part is ignored (see emend trust)";
             self.ignored.push(format!("{}: {what}.", source.origin));
         }
-        for (key, text) in [("policy.default", &policy.default), ("policy.documentation", &policy.documentation)] {
-            let Some(text) = text else { continue };
-            let said: PolicyMode = word(source, key, text)?;
-            let slot = if key == "policy.default" { &mut self.default } else { &mut self.documentation };
-            if source.trusted || said > *slot {
-                *slot = said;
-                self.came_from(key, source);
-            }
+        for (slot, key, text) in [
+            (&mut self.default, "policy.default", &policy.default),
+            (&mut self.documentation, "policy.documentation", &policy.documentation),
+        ] {
+            self.origins.tighten_word(slot, key, text.as_deref(), source)?;
         }
         for name in &policy.import {
             if name != claude::IMPORT_NAME {
                 let what = format!("policy.import: `{name}` is unknown; there is {}", claude::IMPORT_NAME);
                 return Err(invalid(source.origin, &what));
             }
-            self.imports_claude = true;
-            self.came_from("policy.import", source);
+            self.origins.set(&mut self.imports_claude, "policy.import", Some(true), source);
         }
-        if let Some(text) = &policy.irreversible {
-            let said: PolicyMode = word(source, "policy.irreversible", text)?;
-            if source.trusted || said > self.irreversible {
-                self.irreversible = said;
-                self.came_from("policy.irreversible", source);
-            }
+        let irreversible = policy.irreversible.as_deref();
+        self.origins.tighten_word(&mut self.irreversible, "policy.irreversible", irreversible, source)?;
+        for (slot, key, most) in [
+            (&mut self.max_file, "policy.max_file", policy.max_file),
+            (&mut self.max_whole, "policy.max_whole", policy.max_whole),
+            (&mut self.max_work, "policy.max_work", policy.max_work),
+        ] {
+            let most = most.filter(|most| source.trusted || *most < *slot);
+            self.origins.set(slot, key, most, source);
         }
-        if let Some(size) = policy.max_file.filter(|size| source.trusted || *size < self.max_file) {
-            self.max_file = size;
-            self.came_from("policy.max_file", source);
-        }
-        if let Some(size) = policy.max_whole.filter(|size| source.trusted || *size < self.max_whole) {
-            self.max_whole = size;
-            self.came_from("policy.max_whole", source);
-        }
-        if let Some(steps) = policy.max_work.filter(|steps| source.trusted || *steps < self.max_work) {
-            self.max_work = steps;
-            self.came_from("policy.max_work", source);
-        }
-        if let Some(size) = policy.stream_from {
-            // This affects only how a file is processed, never the result, so any source may set it.
-            self.stream_from = size;
-            self.came_from("policy.stream_from", source);
-        }
+        // This affects only how a file is processed, never the result, so any source may set it.
+        self.origins.set(&mut self.stream_from, "policy.stream_from", policy.stream_from, source);
         Ok(())
     }
 
     /// Adds validation settings. A project can only make them stricter.
     fn add_checks(&mut self, file: &ConfigFile, source: RuleSource<'_>) -> Result<()> {
-        if let Some(text) = &file.validate.syntax {
-            let said: Strictness = word(source, "validate.syntax", text)?;
-            if source.trusted || said > self.strictness {
-                self.strictness = said;
-                self.came_from("validate.syntax", source);
-            }
-        }
+        let syntax = file.validate.syntax.as_deref();
+        self.origins.tighten_word(&mut self.strictness, "validate.syntax", syntax, source)?;
         for pattern in &file.validate.skip {
             let rule = PathRule::new(pattern, source)?;
             if source.trusted {
@@ -354,20 +314,14 @@ impl Config {
     /// Adds settings that only a user may make.
     fn add_own(&mut self, file: &ConfigFile, source: RuleSource<'_>) -> Result<()> {
         if let Some(level) = &file.write.durability {
-            self.durability =
-                level.parse().map_err(|error: Error| invalid(source.origin, error.message().trim_end_matches('.')))?;
-            self.came_from("write.durability", source);
+            let level = level.parse();
+            let level = level.map_err(|error: Error| invalid(source.origin, error.message().trim_end_matches('.')))?;
+            self.origins.set(&mut self.durability, "write.durability", Some(level), source);
         }
-        if let Some(days) = file.history.days {
-            self.history.history_days = days;
-            self.came_from("history.days", source);
-        }
+        self.origins.set(&mut self.history.history_days, "history.days", file.history.days, source);
         self.add_events(&file.events, source);
         self.add_ask(&file.ask, source);
-        if let Some(pager) = &file.terminal.pager {
-            self.pager = Some(pager.clone());
-            self.came_from("terminal.pager", source);
-        }
+        self.origins.set(&mut self.pager, "terminal.pager", file.terminal.pager.clone().map(Some), source);
         for row in &file.formatters {
             self.formatters.push(Formatter::new(row, source)?);
         }
@@ -379,14 +333,9 @@ impl Config {
             self.servers.retain(|known| known.spec.name != server.spec.name);
             self.servers.push(server);
         }
-        if let Some(text) = &file.history.outside {
-            self.outside = word(source, "history.outside", text)?;
-            self.came_from("history.outside", source);
-        }
-        if let Some(size) = file.history.megabytes {
-            self.history.total = size.saturating_mul(1 << 20);
-            self.came_from("history.megabytes", source);
-        }
+        self.origins.set_word(&mut self.outside, "history.outside", file.history.outside.as_deref(), source)?;
+        let total = file.history.megabytes.map(|size| size.saturating_mul(1 << 20));
+        self.origins.set(&mut self.history.total, "history.megabytes", total, source);
         Ok(())
     }
 
@@ -458,7 +407,7 @@ impl Config {
     #[must_use]
     pub fn with_durability(mut self, durability: Durability) -> Config {
         self.durability = durability;
-        self.origins.insert("write.durability", "--durability".to_owned());
+        self.origins.note("write.durability", "--durability");
         self
     }
 

@@ -24,24 +24,16 @@ impl Config {
             ("reply.data", file.data, &mut limits.data, CONFIGURED_DATA_BYTES_MIN),
             ("reply.read", file.read, &mut limits.read, CONFIGURED_TEXT_CHARS_MIN),
         ];
-        let mut said = Vec::new();
         for (key, value, slot, least) in rows {
-            let Some(value) = value else { continue };
-            if value < least {
+            if let Some(value) = value.filter(|value| *value < least) {
                 return Err(invalid(source.origin, &format!("{key}: {value} is less than {least}")));
             }
-            if source.trusted || value < *slot {
-                *slot = value;
-                said.push(key);
-            }
+            let value = value.filter(|value| source.trusted || *value < *slot);
+            self.origins.set(slot, key, value, source);
         }
-        if let Some(original) = file.original {
-            *limits = if original { limits.with_original() } else { ReplyLimits { original: 0, ..*limits } };
-            said.push("reply.original");
-        }
-        for key in said {
-            self.came_from(key, source);
-        }
+        let with = |original| if original { limits.with_original() } else { ReplyLimits { original: 0, ..*limits } };
+        let limits = file.original.map(with);
+        self.origins.set(&mut self.reply, "reply.original", limits, source);
         Ok(())
     }
 }

@@ -45,7 +45,7 @@ impl Config {
             ("events.counts", self.events.counts.into()),
         ];
         out.extend(settings.into_iter().map(|(key, value)| {
-            let origin = self.origins.get(key).map_or("built in", |origin| origin);
+            let origin = self.origins.of(key);
             json!({ "key": key, "value": value, "origin": origin })
         }));
         out.extend(
