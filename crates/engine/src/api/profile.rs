@@ -438,8 +438,7 @@ impl ToolView {
 
 #[cfg(test)]
 mod tests {
-    use super::LineFormat;
-    use super::PROFILES;
+    use super::{LineFormat, PROFILES};
     use crate::api::tool_table::tool;
 
     #[test]

@@ -4,12 +4,12 @@ use crate::api::tool_table::{Tool, ToolInput};
 use crate::context::options::OptionFields;
 use crate::model::raw_path::RawPath;
 use crate::pipeline::plan::patching::PatchFields;
-use crate::tools::history as history_tool;
-use crate::tools::replace as replace_in;
 use crate::tools::symbols::edit::EditSymbolInput;
 use crate::tools::symbols::outline;
 use crate::tools::undo::{self, rewind};
-use crate::tools::{apply, convert, list, moments, read, search, snapshot};
+use crate::tools::{
+    apply, convert, history as history_tool, list, moments, read, replace as replace_in, search, snapshot,
+};
 use emendate_core::formats::text_editor;
 use serde_json::{Map, Value};
 

@@ -3,9 +3,8 @@
 use crate::model::approval::Approval;
 use crate::model::call_handle::{CallHandle, CallPhase, NEVER_STOPPED};
 use crate::model::client_info::ClientInfo;
-use emendate_core::TextNames;
 use emendate_core::line_format::LineFormat;
-use emendate_core::{Code, Error, Matching, Result};
+use emendate_core::{Code, Error, Matching, Result, TextNames};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, LazyLock};

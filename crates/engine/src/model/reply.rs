@@ -2,8 +2,7 @@
 
 use crate::model::code_numbers::exit_status;
 use crate::model::reply_limits::ReplyLimits;
-use emendate_core::Error;
-use emendate_core::Notes;
+use emendate_core::{Error, Notes};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 

@@ -455,17 +455,10 @@ fn json_bytes(value: &impl serde::Serialize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::CONFIGURED_DATA_BYTES_MIN;
-    use super::CONFIGURED_TEXT_CHARS_MIN;
-    use super::ReplyLimits;
-    use super::json_bytes;
-    use super::most_bytes;
-    use emendate_core::Code;
-    use emendate_core::Error;
+    use super::{CONFIGURED_DATA_BYTES_MIN, CONFIGURED_TEXT_CHARS_MIN, ReplyLimits, json_bytes, most_bytes};
+    use emendate_core::{Code, Error};
     use proptest::prelude::*;
-    use serde_json::Map;
-    use serde_json::Value;
-    use serde_json::json;
+    use serde_json::{Map, Value, json};
 
     const LIMITS: ReplyLimits =
         ReplyLimits { text: CONFIGURED_TEXT_CHARS_MIN, data: CONFIGURED_DATA_BYTES_MIN, read: 100_000, original: 0 };

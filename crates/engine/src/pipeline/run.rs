@@ -29,9 +29,8 @@ use crate::pipeline::plan::target::{self, ActionTarget, name_rejects};
 use crate::pipeline::report::receipt::Receipt;
 use crate::session::names::name_in_header;
 use crate::session::registers::{CallRegisters, load_registers, store_registers};
-use emendate_core::ErrorContext;
 use emendate_core::line_edits::Registers;
-use emendate_core::{Code, Error, Request, Result, work};
+use emendate_core::{Code, Error, ErrorContext, Request, Result, work};
 use emendate_fs::{SafePath, readable_size};
 
 /// Applies a request to all its files, or to none. Returns one receipt per file, in the order of the request.

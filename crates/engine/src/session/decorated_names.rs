@@ -3,8 +3,7 @@
 
 use crate::context::Context;
 use crate::session::names::{self, creates};
-use emendate_core::Notes;
-use emendate_core::{Code, Error, FileRequest, Result};
+use emendate_core::{Code, Error, FileRequest, Notes, Result};
 use emendate_fs::shown;
 use std::path::Path;
 

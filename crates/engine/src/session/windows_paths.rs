@@ -4,8 +4,7 @@
 use crate::context::Context;
 use crate::model::raw_path::{self, PATH_FIELDS};
 use crate::session::names::{creates, path_exists};
-use emendate_core::Notes;
-use emendate_core::{FileAction, FileRequest};
+use emendate_core::{FileAction, FileRequest, Notes};
 use emendate_fs::shown;
 use serde_json::Value;
 use std::path::Path;

@@ -4,11 +4,10 @@ use crate::context::Context;
 use crate::context::policy::Access;
 use crate::context::syntax::grammars;
 use crate::model::call_context::CallContext;
-use emendate_core::Notes;
+use emendate_core::{Handle, Notes, Op, ShortTag, Snapshot};
 
 use emendate_core::line_edits::{self, LineTarget};
 use emendate_core::line_format::clip;
-use emendate_core::{Handle, Op, ShortTag, Snapshot};
 use std::path::Path;
 
 /// Old lines of a preview.

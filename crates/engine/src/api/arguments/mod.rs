@@ -8,17 +8,14 @@ mod tool_fields;
 pub(crate) mod values;
 mod words;
 
-pub use crate::api::arguments::aliases::of as aliases;
 pub(crate) use crate::api::arguments::aliases::tool_named;
-pub use crate::api::arguments::aliases::{ALIASES, Alias, Aliases, TOOL_ALIASES, ToolAlias};
+pub use crate::api::arguments::aliases::{ALIASES, Alias, Aliases, TOOL_ALIASES, ToolAlias, of as aliases};
 
 use crate::api::arguments::aliases::normalize_name;
 pub(crate) use crate::api::arguments::fields::KnownFields;
 use crate::api::arguments::reader::ArgumentReader;
 use crate::api::tool_table::Tool;
-use emendate_core::Notes;
-use emendate_core::TextNames;
-use emendate_core::{Code, Error, Result};
+use emendate_core::{Code, Error, Notes, Result, TextNames};
 use serde_json::Value;
 use std::path::Path;
 

@@ -4,8 +4,7 @@ use crate::api::arguments::aliases::normalize_name;
 use crate::api::arguments::fields::{bare_path, has_type};
 use crate::api::arguments::reader::{ArgumentReader, FieldLevel};
 use crate::model::raw_path::PATH_FIELDS;
-use emendate_core::Note;
-use emendate_core::{Code, Error, Result};
+use emendate_core::{Code, Error, Note, Result};
 use serde_json::{Map, Value};
 use std::path::Path;
 

@@ -1,8 +1,7 @@
 //! The result of one row.
 
 use crate::api::bulk::reward::RewardRule;
-use emendate_core::Notes;
-use emendate_core::{AppliedText, ApplyOptions, ChangedSpan, Code, Error, FileChangeKind, Result};
+use emendate_core::{AppliedText, ApplyOptions, ChangedSpan, Code, Error, FileChangeKind, Notes, Result};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

@@ -172,9 +172,7 @@ pub(super) fn rename_field(schema: &mut Map<String, Value>, name: &str, field: &
 #[cfg(test)]
 mod tests {
     use super::compact_schema;
-    use serde_json::Map;
-    use serde_json::Value;
-    use serde_json::json;
+    use serde_json::{Map, Value, json};
 
     fn leaned(schema: Value) -> Value {
         let Value::Object(mut schema) = schema else { panic!() };

@@ -6,9 +6,8 @@ use crate::pipeline::plan::patching::Selection;
 use crate::pipeline::report::outcome::ChangeOutcome;
 use crate::tools::apply::{ApplyInput, apply_edits, parse_edits};
 use crate::tools::edit_files::apply_request;
-use emendate_core::Notes;
 use emendate_core::formats::replace::Replacement;
-use emendate_core::{FileAction, NewFile, Op, OpOrder, Request, Result, TextNames};
+use emendate_core::{FileAction, NewFile, Notes, Op, OpOrder, Request, Result, TextNames};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 

@@ -5,8 +5,7 @@ use crate::model::call_origin::CallOrigin;
 use crate::pipeline::report::outcome::{CallReceipts, ChangeOutcome};
 use crate::tools::undo::input::UndoInput;
 use crate::tools::undo::{UndoneOperations, undo_operations};
-use emendate_core::Notes;
-use emendate_core::Result;
+use emendate_core::{Notes, Result};
 use emendate_history::OperationId;
 use std::path::{Path, PathBuf};
 

@@ -1,7 +1,6 @@
 //! The formatters of files.
 
-use crate::context::config::file::CommandEntry;
-use crate::context::config::file::FormatterEntry as Row;
+use crate::context::config::file::{CommandEntry, FormatterEntry as Row};
 use crate::context::config::rule::{PathRule, RuleSource, invalid, word};
 use crate::model::call_context::OptionValue;
 use emendate_core::Result;

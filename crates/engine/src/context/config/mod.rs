@@ -451,9 +451,7 @@ impl Config {
 
 #[cfg(test)]
 mod tests {
-    use super::Config;
-    use super::FILE_BYTES_MAX;
-    use super::PolicyMode;
+    use super::{Config, FILE_BYTES_MAX, PolicyMode};
     use std::path::Path;
 
     #[test]

@@ -166,9 +166,7 @@ pub(super) fn word<W: OptionValue>(source: RuleSource<'_>, key: &str, text: &str
 
 #[cfg(test)]
 mod tests {
-    use super::Access;
-    use super::PathRule;
-    use super::RuleSource;
+    use super::{Access, PathRule, RuleSource};
     use std::path::Path;
 
     fn rule(text: &str) -> PathRule {

@@ -2,8 +2,7 @@
 //! excessive memory use of a grammar affects nothing else.
 
 use crate::model::call_handle::NEVER_STOPPED;
-use emendate_core::ContentId;
-use emendate_core::work;
+use emendate_core::{ContentId, work};
 use emendate_run::{Companion, NoAnswer, limit_self, mapped_bytes};
 use emendate_syntax::{
     Answerer, CodeBlock, FirstError, Language, ParseLimits, QuerySubject, SymbolTarget, SyntaxAnswer, SyntaxQuery,
@@ -285,16 +284,9 @@ pub(crate) fn target(path: &str, line: Option<usize>) -> SymbolTarget<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::Comparison;
-    use super::NEVER_STOPPED;
-    use super::NoAnswerReason;
-    use super::ParserIsolation;
-    use super::Parsers;
+    use super::{Comparison, NEVER_STOPPED, NoAnswerReason, ParserIsolation, Parsers};
     use emendate_core::work::Meter;
-    use emendate_syntax::Language;
-    use emendate_syntax::ParseLimits;
-    use emendate_syntax::QuerySubject;
-    use emendate_syntax::SyntaxQuery;
+    use emendate_syntax::{Language, ParseLimits, QuerySubject, SyntaxQuery};
     use std::borrow::Cow;
     use std::sync::Arc;
     use std::sync::atomic::AtomicBool;

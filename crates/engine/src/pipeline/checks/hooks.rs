@@ -11,8 +11,7 @@ use crate::model::call_origin::CallOrigin;
 use crate::model::raw_path;
 use crate::pipeline::plan::file_plan::{FilePlan, TargetState};
 use crate::pipeline::report::receipt::Receipt;
-use emendate_core::Notes;
-use emendate_core::Result;
+use emendate_core::{Notes, Result};
 use serde_json::{Value, json};
 
 /// Bytes of a text that a hook receives; for a longer one it receives only the path.

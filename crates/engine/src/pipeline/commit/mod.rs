@@ -12,21 +12,10 @@ use crate::pipeline::plan::anchor_edits::{self, FollowedAnchors, anchor_map_afte
 use crate::pipeline::plan::file_plan::{FilePlan, TargetState};
 use crate::pipeline::report::receipt::{Preview, Receipt};
 use crate::session::base;
-use emendate_core::Code;
-use emendate_core::ContentId;
-use emendate_core::Error;
-use emendate_core::HeaderStyle;
-use emendate_core::Result;
 use emendate_core::anchor_map::AnchorMap;
-use emendate_core::explain;
-use emendate_core::line_edits;
-use emendate_fs::FileMeta;
-use emendate_fs::FileWrite;
-use emendate_fs::SpliceChunk;
-use emendate_fs::WriteReport;
-use emendate_history::LineSet;
-use emendate_history::OperationId;
-use emendate_history::Record;
+use emendate_core::{Code, ContentId, Error, HeaderStyle, Result, explain, line_edits};
+use emendate_fs::{FileMeta, FileWrite, SpliceChunk, WriteReport};
+use emendate_history::{LineSet, OperationId, Record};
 
 /// Files of a call up to which the previews for their replies are kept until they are written.
 const PREVIEWED_FILES_MAX: usize = 16;

@@ -1,10 +1,9 @@
 //! Line edits that name a block by its first line: the block is converted to lines.
 
 use crate::context::syntax::{Grammars, unfit};
-use emendate_core::Notes;
 use emendate_core::line_edits::{self, LineEdit, LineTarget};
 use emendate_core::line_format::excerpt;
-use emendate_core::{Code, Error, Locator, Op, Result, Snapshot};
+use emendate_core::{Code, Error, Locator, Notes, Op, Result, Snapshot};
 use emendate_fs::SafePath;
 use emendate_syntax::{CodeBlock, Language, NoBlock, QuerySubject, SyntaxAnswer};
 use std::borrow::Cow;

@@ -12,18 +12,10 @@ use crate::pipeline::plan::placement::{self, EditedFile, OrderedOps, PlacedEdits
 use crate::pipeline::plan::stale;
 use crate::session::base;
 use crate::session::suggest::file_not_found;
-use emendate_core::ChangeSet;
-use emendate_core::Charset;
-use emendate_core::Locator;
-use emendate_core::Op;
-use emendate_core::OpOrder;
-use emendate_core::Result;
-use emendate_core::Snapshot;
-use emendate_core::TieBreak;
-use emendate_core::not_blank;
-use emendate_core::resolve;
 use emendate_core::whole_text::whole_change;
-use emendate_core::{MergeBase, Note};
+use emendate_core::{
+    ChangeSet, Charset, Locator, MergeBase, Note, Op, OpOrder, Result, Snapshot, TieBreak, not_blank, resolve,
+};
 use emendate_fs::SafePath;
 use emendate_history::LineSet;
 use std::borrow::Cow;

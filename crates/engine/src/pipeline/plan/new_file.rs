@@ -242,8 +242,7 @@ pub(crate) fn fenced_content<'t>(place: &SafePath, content: &'t str) -> Option<&
 
 #[cfg(test)]
 mod tests {
-    use super::GitAttributes;
-    use super::LineEnd;
+    use super::{GitAttributes, LineEnd};
     use std::path::Path;
 
     #[test]

@@ -258,15 +258,13 @@ fn listed(names: &[String]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::PatchFields;
-    use super::pattern;
+    use super::{PatchFields, pattern};
     use crate::context::config::Config;
     use crate::context::options::CallOptions;
     use crate::model::call_context::CallContext;
     use crate::tools::search::GLOB_BYTES_MAX;
     use emendate_core::Code;
-    use serde_json::Value;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     #[test]
     fn patterns_have_a_size_that_can_be_compiled() {

@@ -6,10 +6,9 @@ use crate::context::options::CallOptions;
 use crate::context::syntax::language;
 use crate::context::syntax::parsers::Comparison;
 use crate::pipeline::plan::file_plan::FilePlan;
-use emendate_core::Notes;
 use emendate_core::explain::{self, DiffHunk};
 use emendate_core::line_edits::{self, RepairedHunk, ReplacedLines};
-use emendate_core::{ChangeSet, HeaderStyle, Op, OpOrder, ResolvedEdit, Result, Snapshot, resolve};
+use emendate_core::{ChangeSet, HeaderStyle, Notes, Op, OpOrder, ResolvedEdit, Result, Snapshot, resolve};
 use emendate_fs::SafePath;
 use emendate_syntax::{CodeBlock, ParseLimits};
 

@@ -7,10 +7,9 @@ use crate::model::raw_path;
 use crate::model::reply_limits::{LINE_CHARS_MAX, note_part};
 use crate::session::base::{self, mark_shown};
 use chrono::{DateTime, SecondsFormat};
-use emendate_core::ErrorContext;
 use emendate_core::advice::fill_empty_file;
 use emendate_core::explain::{self, DiffHunk};
-use emendate_core::{Advice, Phrase, advice};
+use emendate_core::{Advice, ErrorContext, Phrase, advice};
 use emendate_core::{
     ChangeSet, Code, Conflict, Error, Locator, Op, RebaseResult, Result, Snapshot, Span, Splice, line_format,
 };

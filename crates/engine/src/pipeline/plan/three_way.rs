@@ -6,8 +6,7 @@ use crate::model::call_context::{CallContext, UnreadPolicy};
 use crate::pipeline::plan::edit::carry_over;
 use crate::pipeline::plan::file_plan::FilePlan;
 use crate::pipeline::plan::placement::{EditedFile, OrderedOps, SeenVersion, planned};
-use emendate_core::MergeBase;
-use emendate_core::{BINARY_RESULT_BYTES_MAX, Code, Error, LineEnd, Result, Snapshot, is_object};
+use emendate_core::{BINARY_RESULT_BYTES_MAX, Code, Error, LineEnd, MergeBase, Result, Snapshot, is_object};
 use emendate_fs::SafePath;
 use emendate_history::LineSet;
 use emendate_run::{CommandJob, run_until};
@@ -102,9 +101,7 @@ pub(crate) fn plan_three_way(file: EditedFile<'_>, seen: &Snapshot, ops: Ordered
 
 #[cfg(test)]
 mod tests {
-    use super::CallContext;
-    use super::UnreadPolicy;
-    use super::check_allowed;
+    use super::{CallContext, UnreadPolicy, check_allowed};
     use crate::context::options::PatchOptions;
     use crate::model::client_info::ClientInfo;
 

@@ -4,9 +4,8 @@ use crate::context::Context;
 use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, TargetState, recycle};
 use crate::pipeline::report::diagnose;
 use crate::pipeline::report::receipt::Receipt;
-use emendate_core::Notes;
 use emendate_core::explain::{self, DiffStat};
-use emendate_core::{ChangedSpan, ContentId, Error, Tag, Tier};
+use emendate_core::{ChangedSpan, ContentId, Error, Notes, Tag, Tier};
 use emendate_history::OperationId;
 use std::path::PathBuf;
 

@@ -9,8 +9,7 @@ use crate::pipeline::report::receipt::Receipt;
 use crate::pipeline::report::rows::render_warnings;
 use emendate_core::{Note, Notes};
 use emendate_history::OperationId;
-use serde_json::Map;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// Renders the first receipt as an answer, for calls about one file; `replace_all` is the value in the call.
 /// Language servers are asked first, so no lock must be held.

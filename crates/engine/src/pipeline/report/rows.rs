@@ -2,17 +2,10 @@
 
 use crate::model::reply::Answer;
 use crate::pipeline::report::receipt::Receipt;
-use emendate_core::HeaderStyle;
-use emendate_core::Note;
-use emendate_core::ShortTag;
-use emendate_core::Snapshot;
-use emendate_core::explain;
 use emendate_core::explain::DiffHunk;
-use emendate_core::line_edits;
 use emendate_core::line_edits::ReplacedLines;
-use serde_json::Map;
-use serde_json::Value;
-use serde_json::json;
+use emendate_core::{HeaderStyle, Note, ShortTag, Snapshot, explain, line_edits};
+use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 
 /// Bytes of the diff in a reply's data.

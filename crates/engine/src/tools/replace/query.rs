@@ -220,10 +220,8 @@ fn no_such_group(groups: usize, name: &str) -> Result<Vec<TemplatePart>> {
 
 #[cfg(test)]
 mod tests {
-    use super::TemplatePart;
-    use super::template;
-    use crate::tools::search::BoundedRegex;
-    use crate::tools::search::PatternOptions;
+    use super::{TemplatePart, template};
+    use crate::tools::search::{BoundedRegex, PatternOptions};
 
     #[test]
     fn groups_are_named_and_numbered() {

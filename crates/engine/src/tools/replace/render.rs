@@ -5,9 +5,8 @@ use crate::model::reply::Answer;
 use crate::pipeline::plan::file_plan::FilePlan;
 use crate::pipeline::report::receipt::{Receipt, render_notes};
 use crate::tools::replace::{ReplaceInput, ReplaceMatches, SkippedFiles};
-use emendate_core::Notes;
 use emendate_core::explain::{self, DiffHunk};
-use emendate_core::{Code, Error};
+use emendate_core::{Code, Error, Notes};
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 

@@ -93,8 +93,7 @@ impl FoldedFinder {
 #[cfg(test)]
 mod tests {
     use super::FoldedFinder;
-    use crate::tools::search::BoundedRegex;
-    use crate::tools::search::PatternOptions;
+    use crate::tools::search::{BoundedRegex, PatternOptions};
     use emendate_core::work::Meter;
     use proptest::prelude::*;
 

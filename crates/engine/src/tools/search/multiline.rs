@@ -135,13 +135,10 @@ fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> + Clone {
 
 #[cfg(test)]
 mod tests {
-    use crate::tools::search::PatternOptions;
-    use crate::tools::search::SearchPattern;
-    use crate::tools::search::ShownLines;
+    use crate::tools::search::{PatternOptions, SearchPattern, ShownLines};
     use emendate_core::work::Meter;
     use grep_matcher::Matcher as _;
-    use grep_searcher::BinaryDetection;
-    use grep_searcher::SearcherBuilder;
+    use grep_searcher::{BinaryDetection, SearcherBuilder};
     use proptest::prelude::*;
 
     type Rows = (Vec<usize>, Vec<(usize, String)>);

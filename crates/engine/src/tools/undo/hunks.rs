@@ -19,8 +19,7 @@ use crate::tools::undo::file_states::{current_state, difference, lines_then, log
 use crate::tools::undo::input::UndoInput;
 use crate::tools::undo::restore::{RestoreInput, may_replace};
 use crate::tools::undo::select::{self, OperationRef, choose_one, foreign, is_foreign, session_filter, still_running};
-use emendate_core::explain;
-use emendate_core::{ChangeSet, Code, Error, Presence, Result, Snapshot, TieBreak, advice};
+use emendate_core::{ChangeSet, Code, Error, Presence, Result, Snapshot, TieBreak, advice, explain};
 use emendate_fs::SafePath;
 use emendate_history::{FileChange, FileKind, FileState, KnownContent, LogEntry, Role};
 use serde_json::Value;

@@ -4,16 +4,14 @@ use crate::context::{Context, LoadedFile};
 use crate::model::call_context::CallContext;
 use crate::model::call_handle::CallPhase;
 use crate::model::raw_path;
-use crate::pipeline::plan::file_plan::SeenUpdate;
-use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, SourceFile, TargetState};
+use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, SeenUpdate, SourceFile, TargetState};
 use crate::tools::undo::file_states::{
     check_undone, difference, is_same_content, lines_then, logged_place, not_kept, putting, to_bytes, with_same_codec,
 };
 use crate::tools::undo::hunks::{HunkAction, HunkSides};
 use crate::tools::undo::large::plan_big_undo;
 use crate::tools::undo::reversed_files::ReversedFiles;
-use emendate_core::{ChangeSet, Code, Error, Result, Snapshot, TieBreak};
-use emendate_core::{Phrase, advice};
+use emendate_core::{ChangeSet, Code, Error, Phrase, Result, Snapshot, TieBreak, advice};
 use emendate_fs::SafePath;
 use emendate_history::{FileChange, FileKind, FileState, KnownContent, LogEntry};
 use emendate_os::ffi::OsStrExt as _;

@@ -11,8 +11,7 @@ use crate::tools::history::operation_list::{LastUndo, OperationStatus, newest_fi
 use crate::tools::moments::{find_moment, last_turn};
 use crate::tools::undo::input::UndoInput;
 use crate::tools::undo::since::select_since;
-use emendate_core::{Code, Error, Result};
-use emendate_core::{Phrase, advice};
+use emendate_core::{Code, Error, Phrase, Result, advice};
 use emendate_history::{HistoryGap, LogEntry, OperationFilter, OperationId, OperationName, Role, wait_briefly};
 use std::path::Path;
 use std::time::Duration;

@@ -2,8 +2,7 @@
 
 use crate::pipeline::checks::validate::ValidationCase;
 use crate::pipeline::checks::validate::schemas::SchemaSource;
-use emendate_core::{Advice, Phrase, advice};
-use emendate_core::{Code, Error, Snapshot};
+use emendate_core::{Advice, Code, Error, Phrase, Snapshot, advice};
 use emendate_fs::SafePath;
 use emendate_schema::{self as schema, DuplicateName, SyntaxError, Violation};
 use serde_json::{Value, json};

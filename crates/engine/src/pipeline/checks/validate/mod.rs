@@ -9,8 +9,7 @@ use crate::context::Context;
 use crate::context::config::Strictness;
 use crate::pipeline::checks::validate::schemas::{SchemaSource, compiled, schemas_of};
 use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, TargetState};
-use emendate_core::Note;
-use emendate_core::{Error, Result, Snapshot, work};
+use emendate_core::{Error, Note, Result, Snapshot, work};
 use emendate_fs::SafePath;
 use emendate_schema::{
     CheckReport, DataFormat, Document, DuplicateName, SyntaxError, TEXT_BYTES_MAX, looks_like_a_template,

@@ -15,8 +15,9 @@ use crate::context::options::CallOptions;
 use crate::context::{Context, LoadedFile, encoding};
 use crate::pipeline::plan::file_plan::FilePlan;
 use crate::pipeline::plan::notebook;
-use emendate_core::ErrorContext;
-use emendate_core::{Charset, Code, Error, FileSummary, Op, Result, Scan, ScanObstacle, ScanResult, Snapshot};
+use emendate_core::{
+    Charset, Code, Error, ErrorContext, FileSummary, Op, Result, Scan, ScanObstacle, ScanResult, Snapshot,
+};
 use emendate_fs::{FileSource, FileVersion, SafePath};
 
 /// Bytes read and scanned together.

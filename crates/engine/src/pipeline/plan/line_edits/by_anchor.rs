@@ -7,9 +7,8 @@ use crate::pipeline::plan::anchor_edits::{self, AnchoredView, anchor_map, placem
 use crate::pipeline::plan::line_edits::LineEditContext;
 use crate::pipeline::plan::stale;
 use crate::session::base::{self, Base};
-use emendate_core::Note;
 use emendate_core::anchor_map::{AnchorMap, AnchorPage, AnchorRef, AnchorWord, PlacementError};
-use emendate_core::{ChangeSet, Code, Error, Op, Result, Snapshot, line_edits};
+use emendate_core::{ChangeSet, Code, Error, Note, Op, Result, Snapshot, line_edits};
 use emendate_history::LineSet;
 
 /// Edits by number, and the version that their numbers refer to.

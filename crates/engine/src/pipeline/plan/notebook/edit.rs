@@ -9,10 +9,8 @@ use crate::pipeline::plan::placement::{self, EditedFile, PlacedEdits, PlacementS
 use crate::pipeline::plan::stale;
 use crate::session::base::{self, mark_shown};
 use crate::session::suggest::file_not_found;
-use emendate_core::Note;
 use emendate_core::notebook::{self, CellAction, CellEdit, Notebook};
-use emendate_core::{Advice, advice};
-use emendate_core::{ChangeSet, Code, Error, Locator, Op, OpOrder, Result, Snapshot, resolve};
+use emendate_core::{Advice, ChangeSet, Code, Error, Locator, Note, Op, OpOrder, Result, Snapshot, advice, resolve};
 use emendate_fs::SafePath;
 use emendate_history::LineSet;
 use serde_json::{Value, json};

@@ -1,8 +1,7 @@
 //! The edits of a call in its reply: their texts, and the patches of their own.
 
 use crate::pipeline::plan::file_plan::FilePlan;
-use emendate_core::explain;
-use emendate_core::{OpOutcome, Tier};
+use emendate_core::{OpOutcome, Tier, explain};
 use serde_json::{Map, Value, json};
 
 /// Operations whose own diffs a reply lists.
