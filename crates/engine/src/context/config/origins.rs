@@ -1,4 +1,4 @@
-//! Where settings come from: each is set together with the name of the file that has it.
+//! The origins of settings: each setting is set together with the name of the file that has it.
 
 use crate::context::config::rule::{RuleSource, word};
 use crate::model::call_context::OptionValue;
