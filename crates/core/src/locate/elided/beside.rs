@@ -2,7 +2,7 @@
 
 use super::fresh::is_filled;
 use super::lossless::WordOverlap;
-use super::place::{FRAGMENT_STEPS, is_known};
+use super::placement::{FRAGMENT_STEPS, is_known};
 use super::{Fragment, TextPair, fresh, indent, same};
 use crate::locate::omission;
 use crate::work;
@@ -194,7 +194,8 @@ fn openers(lines: &[&str]) -> Option<Vec<Option<usize>>> {
                     // The next part of a statement, such as `} else {`, belongs to what it began with.
                     b'{' | b'(' | b'[' => open.push(opener.unwrap_or(at)),
                     b'}' | b')' | b']' => {
-                        let opened = open.pop();
+                        // A pair of brackets within the line, such as the call in `})();`, opens nothing above.
+                        let opened = open.pop().filter(|opened| *opened != at);
                         opener = opener.or(opened);
                     }
                     _ => {}
@@ -270,7 +271,7 @@ fn shares_words(a: &str, b: &str) -> bool {
 }
 
 /// True for a line without a word.
-fn is_signs(line: &str) -> bool {
+pub(super) fn is_signs(line: &str) -> bool {
     !line.contains(char::is_alphanumeric)
 }
 

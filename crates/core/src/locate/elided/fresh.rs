@@ -4,7 +4,7 @@
 //! The placeholder keeps all code of the file there, so a definition with a new name replaces nothing. If the
 //! definition of the file at that place is similar, nothing is added, because the new one may be meant to replace it.
 
-use super::place::is_known;
+use super::placement::is_known;
 use super::{Fragment, TextPair, beside, blocks, indent, same};
 use crate::text::fold::count_alnum;
 use crate::work;
@@ -20,10 +20,10 @@ const TELLING_ALNUM_MIN: usize = 4;
 const HEAD_LINES_MAX: usize = 20;
 
 /// A definition, with the comments and attributes directly above it.
-struct FreshDefinition {
+pub(super) struct FreshDefinition {
     lines: Range<usize>,
     /// The line that contains its name.
-    header: usize,
+    pub(super) header: usize,
 }
 
 /// Returns the line of the file before which the definitions at the beginning of a fragment are added.
@@ -160,14 +160,14 @@ fn known_end(texts: &TextPair<'_>, header: usize, fragment: &Fragment) -> Option
 }
 
 /// Returns the definition that begins on a line, which may be one of the comments and attributes above it.
-fn definition_at(lines: &[&str], at: usize) -> Option<FreshDefinition> {
+pub(super) fn definition_at(lines: &[&str], at: usize) -> Option<FreshDefinition> {
     let header = (at..lines.len()).find(|&at| !is_attached(lines[at])).filter(|&at| !is_statement(lines[at]))?;
     let found = blocks::block(lines, header).or_else(|| by_colon(lines, header))?;
     (found.len() <= LINES_MAX).then_some(FreshDefinition { lines: at..found.end, header })
 }
 
 /// Returns the definition that ends with a line, with its first line at most as deep as `depth`; else the line alone.
-fn definition_ending_at(lines: &[&str], last: usize, depth: usize) -> Range<usize> {
+pub(super) fn definition_ending_at(lines: &[&str], last: usize, depth: usize) -> Range<usize> {
     let depth = depth.min(indent(lines[last]));
     let is_outer = |at: &usize| is_filled(lines[*at]) && indent(lines[*at]) <= depth;
     let mut above = (last.saturating_sub(LINES_MAX)..last).rev();

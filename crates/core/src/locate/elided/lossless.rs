@@ -1,7 +1,8 @@
 //! The only place of a fragment at which no line would be lost, if every other place would delete lines that the text
 //! does not show.
 
-use super::place::{Placement, matched_lines};
+use super::innermost::{self, Sides};
+use super::placement::{Placement, matched_lines};
 use super::{Fragment, TextPair};
 use crate::text::fold::count_alnum;
 use crate::work;
@@ -18,7 +19,7 @@ const COMPARED_BYTE_STEPS: usize = 4;
 /// shows its changes does not do that.
 const UNSEEN_LINES_MIN: usize = 4;
 /// Minimum number of letters and digits of an unchanged line that supports a place.
-const SUPPORTING_ALNUM_MIN: usize = 4;
+pub(super) const SUPPORTING_ALNUM_MIN: usize = 4;
 /// Number of lines that together prove that no other place is meant.
 const PROOF_LINES: usize = 2;
 /// Minimum number of letters and digits of a line that proves a place if it occurs once in the file.
@@ -52,8 +53,11 @@ pub(super) fn only(texts: &TextPair<'_>, fragment: &Fragment, places: &[Placemen
     }
     // Lines that are added at one place may replace as many at another, and a few more lines may be deleted.
     let most = texts.old.filled_in(&only.old).len() + 2 * added + UNSEEN_LINES_MIN;
+    // A new line may replace the definition of the same name, however long that is.
+    let sides = Sides::of(texts, innermost::new_lines(texts, fragment, &matched), &only.old, places);
     let is_ruled_out = |it: &Placement| {
-        texts.old.filled_in(&it.old).len() >= most || keeps_all && !proofs.iter().any(|at| it.old.contains(at))
+        let is_large = texts.old.filled_in(&it.old).len() >= most && !sides.has_named(it);
+        is_large || keeps_all && !proofs.iter().any(|at| it.old.contains(at))
     };
     places.iter().filter(|it| *it != only).all(is_ruled_out).then(|| only.clone())
 }
@@ -111,6 +115,11 @@ fn replaces(old: &str, new: &str) -> bool {
         .is_some_and(|words| words.common > 0 && words.is_first_same && 2 * words.common >= words.old.max(words.new))
 }
 
+/// Returns the words of a line.
+pub(super) fn words(line: &str) -> impl Iterator<Item = &str> {
+    line.split(|ch: char| !ch.is_alphanumeric() && ch != '_').filter(|word| !word.is_empty())
+}
+
 /// The words that two lines have in common.
 pub(super) struct WordOverlap {
     /// The number of words of the old line.
@@ -128,8 +137,6 @@ impl WordOverlap {
         if work::spend_or_end(1 + COMPARED_BYTE_STEPS * (old.len() + new.len())) {
             return None;
         }
-        let words =
-            |line| str::split(line, |ch: char| !ch.is_alphanumeric() && ch != '_').filter(|word| !word.is_empty());
         let (mut old, mut new) = (words(old).peekable(), words(new).peekable());
         let is_first_same = old.peek() == new.peek();
         let old: Vec<&str> = old.collect();

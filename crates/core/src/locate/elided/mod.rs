@@ -8,9 +8,12 @@
 mod beside;
 mod blocks;
 mod fresh;
+mod innermost;
 mod lossless;
 mod old_lines;
+mod orphan;
 mod place;
+mod placement;
 mod reindent;
 mod tabs;
 mod text_pair;
@@ -24,7 +27,7 @@ use crate::text::diff;
 use crate::work;
 use core::ops::Range;
 use old_lines::OldLines;
-use place::Placement;
+use placement::Placement;
 use text_pair::TextPair;
 
 /// A symbol that occurs in both the file and the new text, as zero-based lines.
@@ -172,6 +175,7 @@ fn place(mut texts: TextPair<'_>, extents: &[Extent], gaps: &[usize]) -> Result<
         }
     }
     let placements = place::placements(&texts, &fragments)?;
+    orphan::check(&texts, &fragments, &placements)?;
     let placed = fragments.iter().zip(placements).filter_map(|(fragment, placement)| Some((fragment, placement?)));
     let ops = placed.map(|(fragment, placement)| check_work().map(|()| op(&texts, fragment, &placement)));
     let ops: Vec<Op> = ops.collect::<Result<_, _>>()?;
@@ -278,7 +282,7 @@ fn fragments(texts: &TextPair<'_>, gaps: &[usize]) -> Vec<Fragment> {
 /// Returns the operation that writes a fragment to its place. Lines that differ only in trailing whitespace keep that
 /// of the file.
 fn op(texts: &TextPair<'_>, fragment: &Fragment, placement: &Placement) -> Op {
-    let matched = place::matched_lines(texts, &fragment.lines, &placement.old);
+    let matched = placement::matched_lines(texts, &fragment.lines, &placement.old);
     let is_blank = |lines: &[&str], at: usize| lines.get(at).is_none_or(|line| line.trim().is_empty());
     // The text shows a blank line between a placeholder and a new line.
     let parts = |shown: usize, beside: usize| is_blank(&texts.new, shown) && !is_blank(texts.old, beside);

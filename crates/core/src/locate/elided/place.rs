@@ -1,7 +1,8 @@
 //! The places of fragments: all that are possible, and whether they lead to the same edit.
 
 use super::old_lines::LOOKUP_STEPS;
-use super::{Extent, Fragment, TextPair, beside, fresh, indent, lossless, pairs, same};
+use super::placement::{FRAGMENT_STEPS, Placement, matched_lines};
+use super::{Extent, Fragment, TextPair, beside, fresh, indent, innermost, lossless, same};
 use crate::work;
 use core::ops::Range;
 
@@ -11,18 +12,13 @@ const COMPARED_PLACES_MAX: usize = 10_000;
 const ALL_PLACES_MAX: usize = 1_000_000;
 /// Number of lines beside a place among which a line that was moved is looked for.
 const BESIDE_LINES: usize = 4;
-/// Steps of work for the lines of the file that are examined for a fragment, or for one end of it.
-pub(super) const FRAGMENT_STEPS: usize = 100;
 /// Number of unchanged lines next to a gap that prove a place even if lines would be lost.
 const PROOF_LINES: usize = 2;
 
-/// Lines of the file that a fragment replaces.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Placement {
-    pub(super) old: Range<usize>,
-    /// True for the first and the last line if it is the edge of a symbol or of the file.
-    sure: [bool; 2],
-}
+/// Number of lines that a place may lose between two lines that occur once in the file, and that of those beside as many as
+/// are new.
+const LOST_LINES_MAX: usize = 10;
+const UNSEEN_LINES_MAX: usize = 4;
 
 /// One end of a fragment in the file.
 #[derive(Clone, Copy, Debug)]
@@ -121,16 +117,28 @@ fn choose_place(
     fragment: &Fragment,
     mut places: Vec<Placement>,
 ) -> Result<Option<Placement>, String> {
+    keep_containing(texts, fragment, &mut places);
     let unchanged = places.iter().filter(|it| is_unchanged(texts, fragment, it)).count();
     // Within one symbol, lines that are in the file exactly as shown are meant as context.
     let Range { start, end } = fragment.lines;
     let inside = texts.scope(start).is_some() && texts.scope(start) == texts.scope(end - 1);
-    if unchanged == places.len() || unchanged > 0 && inside {
+    // At all other places, lines in front of the last one would be gone, and the text would show what follows those.
+    let Range { start: first, end: least } = places.first().map_or(0..0, |it| it.old.clone());
+    let is_longer = |it: &Placement| {
+        it.old.start == first && (it.old.end == least || it.old.end >= least + innermost::UNSEEN_LINES_MIN)
+    };
+    let is_context = unchanged > 0
+        && fragment.lines.len() > 1
+        && is_unchanged(texts, fragment, &places[0])
+        && places.iter().all(is_longer);
+    if unchanged == places.len() || unchanged > 0 && inside || is_context {
         return Ok(None);
     }
     if unchanged == 0
         && places.len() > 1
-        && let Some(only) = lossless::only(texts, fragment, &places)
+        && let Some(only) =
+            lossless::only(texts, fragment, &places).or_else(|| innermost::only(texts, fragment, &places))
+        && !innermost::may_be_replaced(texts, fragment, &only, &places)
     {
         places = vec![only];
     }
@@ -149,6 +157,29 @@ fn choose_place(
     let place = places.remove(0);
     prove(texts, fragment, &place)?;
     Ok(Some(place))
+}
+
+/// Keeps the places that contain the symbols and the unmistakable lines of the file that the fragment shows, if there are
+/// such places: at any other one, the file would have them twice.
+fn keep_containing(texts: &TextPair<'_>, fragment: &Fragment, places: &mut Vec<Placement>) {
+    if places.len() < 2 {
+        return;
+    }
+    let mut shown: Option<Range<usize>> = None;
+    for line in fragment.lines.clone() {
+        if work::spend_or_end(LOOKUP_STEPS) {
+            return;
+        }
+        let symbols = texts.beginning_at(line).filter(|it| it.new.end <= fragment.lines.end).map(|it| it.old.clone());
+        for it in symbols {
+            shown = Some(shown.map_or(it.clone(), |all| all.start.min(it.start)..all.end.max(it.end)));
+        }
+    }
+    let Some(shown) = shown.filter(|_| !work::spend_or_end(places.len())) else { return };
+    let contains = |it: &Placement| it.old.start <= shown.start && it.old.end >= shown.end;
+    if places.iter().any(contains) {
+        places.retain(contains);
+    }
 }
 
 /// True if the lines of a fragment are the same in the file.
@@ -177,7 +208,8 @@ fn prove(texts: &TextPair<'_>, fragment: &Fragment, place: &Placement) -> Result
     let back = count_equal(&mut old.iter().rev().zip(new.iter().rev()));
     // If all lines of the fragment match at one end, the same lines may match at the other end as well.
     let is_shown = |count: usize| (PROOF_LINES..count_filled(new)).contains(&count);
-    if (place.sure[0] || is_shown(front)) && (place.sure[1] || is_shown(back)) {
+    let is_surely_shown = [place.sure[0] || is_shown(front), place.sure[1] || is_shown(back)];
+    if is_surely_shown == [true, true] || loses_few(texts, fragment, place, is_surely_shown) {
         return Ok(());
     }
     Err(format!(
@@ -187,6 +219,24 @@ fn prove(texts: &TextPair<'_>, fragment: &Fragment, place: &Placement) -> Result
         place.old.start + 1,
         place.old.end
     ))
+}
+
+/// True if a place loses a few lines only, among more lines that are kept, and both of its ends are lines that occur once in
+/// the file.
+fn loses_few(texts: &TextPair<'_>, fragment: &Fragment, place: &Placement, is_shown: [bool; 2]) -> bool {
+    let matched = matched_lines(texts, &fragment.lines, &place.old);
+    let is_kept = |at: Option<&Option<usize>>, line: usize, old: usize| {
+        at.is_some_and(|at| *at == Some(old)) && lossless::is_proving(texts, line)
+    };
+    let Range { start, end } = fragment.lines;
+    let ends = [
+        is_shown[0] || is_kept(matched.first(), start, place.old.start),
+        is_shown[1] || is_kept(matched.last(), end - 1, place.old.end - 1),
+    ];
+    let kept = matched.iter().flatten().filter(|&&at| !texts.old[at].trim().is_empty()).count();
+    let gone = texts.old.filled_in(&place.old).len() - kept;
+    let new = count_filled(&texts.new[fragment.lines.clone()]) - kept;
+    ends == [true, true] && gone <= kept.min(LOST_LINES_MAX) && gone <= new + UNSEEN_LINES_MAX
 }
 
 /// Returns a line of a fragment, and the only line of the file like it, if that is in the gap right beside the place: the
@@ -301,11 +351,6 @@ fn edge_lines(texts: &TextPair<'_>, lines: &Range<usize>, at_start: bool) -> Vec
     }
 }
 
-/// True if a line of the text is not blank and occurs in the file.
-pub(super) fn is_known(texts: &TextPair<'_>, at: usize) -> bool {
-    !texts.new[at].trim().is_empty() && !texts.matching(at).is_empty()
-}
-
 /// Returns the lines of the file after which a fragment may end, in order.
 ///
 /// Errors: it is uncertain whether the last line of the fragment is the end of a symbol.
@@ -315,6 +360,9 @@ fn ends(texts: &TextPair<'_>, fragment: &Fragment) -> Result<Vec<Edge>, String> 
     if fragment.gaps[1].is_none() && !texts.part {
         let filled = texts.old.filled_above(count);
         let matches = filled.is_some_and(|at| same(texts.old[at], texts.new[last]));
+        // Many definitions end with the same closing line.
+        let ends_known = |at: usize| texts.ending_before(last + 1).any(|it| it.old.end == at + 1);
+        let matches = matches && (!beside::is_signs(texts.new[last]) || filled.is_some_and(ends_known));
         return Ok(vec![Edge { line: count, sure: matches, is_line: false }]);
     }
     // A placeholder that is deeper than the symbol's first line is inside the symbol.
@@ -347,15 +395,4 @@ fn closes(line: &str) -> bool {
     let text = line.trim();
     let word = text.split(|ch: char| !ch.is_alphanumeric()).next().unwrap_or_default();
     ["return", "raise", "end"].contains(&word) || text.chars().all(|ch| ")]};,".contains(ch))
-}
-
-/// Returns for every line of a fragment the line of the file that it matches.
-pub(super) fn matched_lines(texts: &TextPair<'_>, new: &Range<usize>, old: &Range<usize>) -> Vec<Option<usize>> {
-    let mut out = vec![None; new.len()];
-    let [a, b]: [Vec<&str>; 2] = [&texts.old[old.clone()], &texts.new[new.clone()]]
-        .map(|lines| lines.iter().map(|line| line.trim_end()).collect());
-    for (from, to) in pairs(&a, &b) {
-        out[to] = Some(old.start + from);
-    }
-    out
 }

@@ -218,6 +218,44 @@ fn fragment_that_ends_with_a_common_line_deletes_nothing_unseen() {
 }
 
 #[test]
+fn definition_whose_last_use_goes_may_be_replaced() {
+    let file = "fn go() {\n    first_call();\n    old_way(now);\n}\n\nfn old_way(now: Now) {\n    leave(now);\n}\n\nfn \
+                last() {\n    end_it();\n}\n";
+    let new = "fn go() {\n    first_call();\n    new_way(now);\n}\n\nfn new_way(now: Now) {\n    stay(now);\n}\n\n// ... \
+               existing code ...\n";
+    assert!(refuse(file, new, &[]).contains("Nothing would use `old_way`"));
+    // Something still uses it.
+    let used = file.replace("end_it()", "old_way(then)");
+    let fresh = "fn new_way(now: Now) {\n    stay(now);\n}\n\n";
+    let want =
+        used.replace("    old_way(now)", "    new_way(now)").replace("fn old_way", &format!("{fresh}fn old_way"));
+    assert_eq!(edit(&used, new, &[]), want);
+}
+
+#[test]
+fn call_in_a_closing_line_opens_no_block() {
+    let file = "fn go() {\n    let result = (|| {\n        first_call()?;\n        Err(Errno::AGAIN)\n    })();\n    \
+                finish(result)\n}\n";
+    let new = "fn go() {\n    let result = (|| {\n        first_call()?;\n        inserted_call()?;\n        Err(Errno::AGAIN)\n    })();\n    // ... existing code ...\n}\n";
+    let added = "        inserted_call()?;\n        Err(";
+    assert_eq!(edit(file, new, &[]), file.replace("        Err(", added));
+}
+
+#[test]
+fn closing_line_at_the_end_of_the_file_is_no_proof() {
+    let file = format!("{BLOCKS}\nfn four() {{\n    another_call();\n    leave();\n}}\n");
+    let new = "fn one() {\n    // ... existing code ...\n}\n\nfn five() {\n    inserted_call();\n}\n";
+    refuse(&file, new, &[extent(0..4, 0..3)]);
+}
+
+#[test]
+fn few_lines_between_lines_that_occur_once_may_go() {
+    let file = "use core::ops::Range;\nuse std::map::HashMap;\n\nfn first_call() {\n    leave();\n}\n\nfn last() {}\n";
+    let new = "use core::ops::Range;\n\nfn first_call() {\n// ... existing code ...\n";
+    assert_eq!(edit(file, new, &[]), file.replace("use std::map::HashMap;\n", ""));
+}
+
+#[test]
 fn line_beside_a_gap_that_the_text_shows_is_not_replaced() {
     let file = "# Book\n\n## One\n\n```\nrun one\n```\n\n## Two\n\n```\nrun two\n```\n";
     let new = file.replace("## Two", "## Added\n\nSome text.\n\n<!-- ... existing sections ... -->\n\n## Two");

@@ -1,0 +1,205 @@
+//! The place of a fragment that is within all of its other places, if the others would delete lines about which the text
+//! says nothing.
+//!
+//! Such places have an end in common, and differ by a line such as `}` that occurs often. Each of them deletes what the
+//! innermost one deletes, and more. Code that a text does not show is kept, unless new lines may replace it.
+
+use super::lossless::{self, SUPPORTING_ALNUM_MIN};
+use super::placement::{Placement, matched_lines};
+use super::{Fragment, TextPair, beside, blocks, fresh, indent};
+use crate::text::fold::count_alnum;
+use crate::work;
+use core::ops::Range;
+use std::collections::HashSet;
+
+/// Maximum number of lines of a fragment that are examined.
+const FRAGMENT_LINES_MAX: usize = 500;
+/// Number of lines, beside twice the new ones, that a text does not replace without showing one of them.
+pub(super) const UNSEEN_LINES_MIN: usize = 4;
+
+/// Returns the innermost place if all others are excluded.
+pub(super) fn only(texts: &TextPair<'_>, fragment: &Fragment, places: &[Placement]) -> Option<Placement> {
+    let inner = places.iter().min_by_key(|it| it.old.len())?;
+    let is_around = |it: &Placement| it.old.start <= inner.old.start && it.old.end >= inner.old.end;
+    let is_long = fragment.lines.len() > FRAGMENT_LINES_MAX || inner.old.len() > FRAGMENT_LINES_MAX;
+    if is_long || work::spend_or_end(places.len() + fragment.lines.len()) || !places.iter().all(is_around) {
+        return None;
+    }
+    let matched = matched_lines(texts, &fragment.lines, &inner.old);
+    if !matched.iter().flatten().any(|&at| is_significant(texts.old[at])) {
+        return None;
+    }
+    let new = new_lines(texts, fragment, &matched);
+    // Equal lines, such as two `}`, may be what is left when the lines between them are deleted.
+    if !new.is_empty() && !new.iter().any(|line| is_significant(line) && !texts.old.has_bare(line)) {
+        return None;
+    }
+    // Without a new line behind the first one, the lines between it and the next one may have been deleted.
+    let mut shown = fragment.lines.clone().zip(&matched).skip(1).filter(|(line, _)| fresh::is_filled(texts.new[*line]));
+    if places.iter().any(|it| it.old.start < inner.old.start) && shown.next().is_some_and(|(_, at)| at.is_some()) {
+        return None;
+    }
+    let sides = Sides::of(texts, new, &inner.old, places);
+    let inner_lines = texts.old.filled_in(&inner.old).len();
+    let is_excluded = |it: &Placement| {
+        let is_large = texts.old.filled_in(&it.old).len() - inner_lines >= 2 * sides.new + UNSEEN_LINES_MIN;
+        is_large && sides.has_significant(it) && !sides.has_named(it)
+    };
+    places.iter().filter(|it| *it != inner).all(is_excluded).then(|| inner.clone())
+}
+
+/// Returns the lines of a fragment that the file does not have at a place.
+pub(super) fn new_lines<'a>(texts: &TextPair<'a>, fragment: &Fragment, matched: &[Option<usize>]) -> Vec<&'a str> {
+    let new = fragment.lines.clone().zip(matched).filter(|(_, at)| at.is_none()).map(|(line, _)| texts.new[line]);
+    new.filter(|line| fresh::is_filled(line)).collect()
+}
+
+/// True if half of the words of the new lines are in lines that the next larger place would delete: they may be what is
+/// left of those, or if that is too much work.
+pub(super) fn may_be_replaced(
+    texts: &TextPair<'_>,
+    fragment: &Fragment,
+    inner: &Placement,
+    places: &[Placement],
+) -> bool {
+    let matched = matched_lines(texts, &fragment.lines, &inner.old);
+    let new = new_lines(texts, fragment, &matched);
+    let new: HashSet<&str> = new.iter().flat_map(|line| lossless::words(line)).collect();
+    let above = places.iter().map(|it| it.old.start).filter(|at| *at < inner.old.start).max();
+    let below = places.iter().map(|it| it.old.end).filter(|at| *at > inner.old.end).min();
+    let above = above.map_or(0..0, |at| at..inner.old.start);
+    let below = below.map_or(0..0, |at| inner.old.end..at);
+    [above, below].into_iter().any(|lines| {
+        let gone = texts.old[lines].iter().take_while(|line| !work::spend_or_end(blocks::line_steps(line)));
+        let gone: HashSet<&str> = gone.flat_map(|line| lossless::words(line)).collect();
+        let common = new.iter().filter(|word| gone.contains(*word)).count();
+        common > 0 && 2 * common >= new.len()
+    })
+}
+
+fn is_significant(line: &str) -> bool {
+    count_alnum(line, SUPPORTING_ALNUM_MIN) >= SUPPORTING_ALNUM_MIN
+}
+
+/// The lines of a fragment that the file does not have at its innermost place.
+struct NewLines<'a> {
+    lines: Vec<&'a str>,
+    names: HashSet<&'a str>,
+    set: HashSet<&'a str>,
+    /// The least indentation of the lines.
+    depth: usize,
+}
+
+impl<'a> NewLines<'a> {
+    fn of(lines: Vec<&'a str>) -> NewLines<'a> {
+        // Lines within a new definition replace nothing outside of it.
+        let depth = lines.iter().map(|line| indent(line)).min().unwrap_or_default();
+        let outer = || lines.iter().filter(|line| indent(line) == depth);
+        let names = outer().filter_map(|line| fresh::name(line)).collect();
+        let set = outer().filter_map(|line| beside::name_set(line)).collect();
+        NewLines { lines, names, set, depth }
+    }
+
+    /// True for a line of the file that defines or sets a name that one of these lines has, too.
+    fn names(&self, old: &str) -> bool {
+        let opens = old.trim_end().ends_with(['{', '(', '[', ':', '>', '=']);
+        indent(old) == self.depth
+            && (opens && fresh::name(old).is_some_and(|name| self.names.contains(name))
+                || beside::name_set(old).is_some_and(|name| self.set.contains(name)))
+    }
+}
+
+/// The lines of the file beside the innermost place, the nearest of each kind.
+#[derive(Default)]
+struct Side {
+    significant: Option<usize>,
+    /// A line whose name one of the new lines has.
+    named: Option<usize>,
+}
+
+impl Side {
+    /// Examines lines from the nearest on.
+    fn of(texts: &TextPair<'_>, news: &NewLines<'_>, lines: impl Iterator<Item = usize>) -> Side {
+        let mut side = Side::default();
+        for at in lines {
+            let line = texts.old[at];
+            if work::spend_or_end(blocks::line_steps(line)) {
+                // Nothing is known about the other lines.
+                side.named = Some(at);
+                break;
+            }
+            if !is_significant(line) {
+                continue;
+            }
+            // One of several equal lines may be what was deleted.
+            side.significant = side.significant.or_else(|| (!texts.shows(line)).then_some(at));
+            if news.names(line) {
+                side.named = Some(at);
+                break;
+            }
+        }
+        side
+    }
+}
+
+/// The lines of the file on both sides of a place, as far as its rivals reach.
+pub(super) struct Sides {
+    above: Side,
+    below: Side,
+    /// The number of new lines.
+    new: usize,
+}
+
+impl Sides {
+    pub(super) fn of(texts: &TextPair<'_>, new: Vec<&str>, inner: &Range<usize>, places: &[Placement]) -> Sides {
+        let all = places.iter().fold(inner.clone(), |all, it| all.start.min(it.old.start)..all.end.max(it.old.end));
+        let news = NewLines::of(new);
+        let above = Side::of(texts, &news, (all.start..inner.start).rev());
+        let below = Side::of(texts, &news, inner.end..all.end);
+        Sides { above, below, new: news.lines.len() }
+    }
+
+    fn has_significant(&self, it: &Placement) -> bool {
+        reaches(it, [self.above.significant, self.below.significant])
+    }
+
+    /// True if a place contains a line that defines or sets what a new line does.
+    pub(super) fn has_named(&self, it: &Placement) -> bool {
+        reaches(it, [self.above.named, self.below.named])
+    }
+}
+
+/// True if a place extends to one of the nearest lines above and below the innermost place.
+fn reaches(it: &Placement, [above, below]: [Option<usize>; 2]) -> bool {
+    above.is_some_and(|at| at >= it.old.start) || below.is_some_and(|at| at < it.old.end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{edit, refuse};
+
+    const FILE: &str = "fn one() {\n    first();\n}\n\nfn two() {\n    second();\n}\n\nfn three(a: A) {\n    third(a);\n    \
+                        fourth(a);\n}\n\nfn last() {\n    done();\n}\n";
+
+    #[test]
+    fn place_that_deletes_the_least_is_meant() {
+        let block = "    if first {\n        begin_now();\n        go_on();\n        wait_for_it();\n        leave_it();\n    }\n";
+        let file = format!(
+            "fn go() {{\n    if open {{\n        close_it();\n    }}\n{block}    old_way(now);\n    end_it();\n}}\n"
+        );
+        let new = "// ...\n    }\n    another();\n    end_it();\n// ...\n";
+        assert_eq!(edit(&file, new, &[]), file.replace("old_way(now)", "another()"));
+        // A new line may be what is left of the block, or the block is short.
+        refuse(&file, &new.replace("another();", "leave_it(begin_now());"), &[]);
+        refuse(&file.replace(block, "    if first {\n        begin_now();\n    }\n"), new, &[]);
+    }
+
+    #[test]
+    fn definition_of_the_same_name_may_be_replaced() {
+        let body = "third(a);\n    fourth(b);\n    fifth(c);\n    sixth(d);\n    seventh(e);\n    eighth(f);\n";
+        let file = FILE.replace("third(a);\n", body);
+        refuse(&file, "// ...\n}\n\nfn three(a: A) -> B { short(a) }\n\nfn last() {\n// ...\n", &[]);
+        let new = "// ...\n}\n\nfn other(a: A) {\n    third(a);\n    fourth(a);\n}\n\nfn last() {\n// ...\n";
+        refuse(FILE, new, &[]);
+    }
+}

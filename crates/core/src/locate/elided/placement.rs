@@ -1,0 +1,31 @@
+//! A place of a fragment in the file.
+
+use super::{TextPair, pairs};
+use core::ops::Range;
+
+/// Steps of work for the lines of the file that are examined for a fragment, or for one end of it.
+pub(super) const FRAGMENT_STEPS: usize = 100;
+
+/// Lines of the file that a fragment replaces.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Placement {
+    pub(super) old: Range<usize>,
+    /// True for the first and the last line if it is the edge of a symbol or of the file.
+    pub(super) sure: [bool; 2],
+}
+
+/// True if a line of the text is not blank and occurs in the file.
+pub(super) fn is_known(texts: &TextPair<'_>, at: usize) -> bool {
+    !texts.new[at].trim().is_empty() && !texts.matching(at).is_empty()
+}
+
+/// Returns for every line of a fragment the line of the file that it matches.
+pub(super) fn matched_lines(texts: &TextPair<'_>, new: &Range<usize>, old: &Range<usize>) -> Vec<Option<usize>> {
+    let mut out = vec![None; new.len()];
+    let [a, b]: [Vec<&str>; 2] = [&texts.old[old.clone()], &texts.new[new.clone()]]
+        .map(|lines| lines.iter().map(|line| line.trim_end()).collect());
+    for (from, to) in pairs(&a, &b) {
+        out[to] = Some(old.start + from);
+    }
+    out
+}
