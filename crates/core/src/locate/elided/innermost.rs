@@ -15,7 +15,7 @@ use std::collections::HashSet;
 /// Maximum number of lines of a fragment that are examined.
 const FRAGMENT_LINES_MAX: usize = 500;
 /// Number of lines, beside twice the new ones, that a text does not replace without showing one of them.
-pub(super) const UNSEEN_LINES_MIN: usize = 4;
+const UNSEEN_LINES_MIN: usize = 4;
 
 /// Returns the innermost place if all others are excluded.
 pub(super) fn only(texts: &TextPair<'_>, fragment: &Fragment, places: &[Placement]) -> Option<Placement> {

@@ -122,16 +122,7 @@ fn choose_place(
     // Within one symbol, lines that are in the file exactly as shown are meant as context.
     let Range { start, end } = fragment.lines;
     let inside = texts.scope(start).is_some() && texts.scope(start) == texts.scope(end - 1);
-    // At all other places, lines in front of the last one would be gone, and the text would show what follows those.
-    let Range { start: first, end: least } = places.first().map_or(0..0, |it| it.old.clone());
-    let is_longer = |it: &Placement| {
-        it.old.start == first && (it.old.end == least || it.old.end >= least + innermost::UNSEEN_LINES_MIN)
-    };
-    let is_context = unchanged > 0
-        && fragment.lines.len() > 1
-        && is_unchanged(texts, fragment, &places[0])
-        && places.iter().all(is_longer);
-    if unchanged == places.len() || unchanged > 0 && inside || is_context {
+    if unchanged == places.len() || unchanged > 0 && inside {
         return Ok(None);
     }
     if unchanged == 0
