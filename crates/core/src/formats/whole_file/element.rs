@@ -39,12 +39,12 @@ pub(super) struct FileTag<'a> {
 
 /// False for a text without the tag of a file or a fence.
 pub(super) fn may_open(text: &str) -> bool {
-    let files = FILE_ELEMENTS.iter().map(|element| element.tag);
-    let tags: Vec<&str> = files.chain(FENCE_TAGS).chain([CONTENT_TAG]).map(|tag| tag.trim_start_matches('<')).collect();
-    memchr::memchr_iter(b'<', text.as_bytes()).any(|at| {
-        let ends = work::spend_or_end(1);
-        ends || tags.iter().any(|tag| text[at + 1..].starts_with(tag))
-    })
+    let is_tag = |text: &str| {
+        FILE_ELEMENTS.iter().any(|element| text.starts_with(element.tag))
+            || FENCE_TAGS.iter().any(|tag| text[1..].starts_with(tag))
+            || text.starts_with(CONTENT_TAG)
+    };
+    memchr::memchr_iter(b'<', text.as_bytes()).any(|at| work::spend_or_end(1) || is_tag(&text[at..]))
 }
 
 /// Parses `<file path="…">` and the elements of other clients.

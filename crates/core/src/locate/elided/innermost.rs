@@ -4,10 +4,9 @@
 //! Such places have an end in common, and differ by a line such as `}` that occurs often. Each of them deletes what the
 //! innermost one deletes, and more. Code that a text does not show is kept, unless new lines may replace it.
 
-use super::lossless::{self, SUPPORTING_ALNUM_MIN};
-use super::placement::{Placement, matched_lines};
+use super::lossless::{self, is_significant};
+use super::placement::{Placement, matched_lines, new_lines};
 use super::{Fragment, TextPair, beside, blocks, fresh, indent};
-use crate::text::fold::count_alnum;
 use crate::work;
 use core::ops::Range;
 use std::collections::HashSet;
@@ -29,7 +28,7 @@ pub(super) fn only(texts: &TextPair<'_>, fragment: &Fragment, places: &[Placemen
     if !matched.iter().flatten().any(|&at| is_significant(texts.old[at])) {
         return None;
     }
-    let new = new_lines(texts, fragment, &matched);
+    let new: Vec<&str> = new_lines(texts, &fragment.lines, &matched).collect();
     // Equal lines, such as two `}`, may be what is left when the lines between them are deleted.
     if !new.is_empty() && !new.iter().any(|line| is_significant(line) && !texts.old.has_bare(line)) {
         return None;
@@ -48,12 +47,6 @@ pub(super) fn only(texts: &TextPair<'_>, fragment: &Fragment, places: &[Placemen
     places.iter().filter(|it| *it != inner).all(is_excluded).then(|| inner.clone())
 }
 
-/// Returns the lines of a fragment that the file does not have at a place.
-pub(super) fn new_lines<'a>(texts: &TextPair<'a>, fragment: &Fragment, matched: &[Option<usize>]) -> Vec<&'a str> {
-    let new = fragment.lines.clone().zip(matched).filter(|(_, at)| at.is_none()).map(|(line, _)| texts.new[line]);
-    new.filter(|line| fresh::is_filled(line)).collect()
-}
-
 /// True if half of the words of the new lines are in lines that the next larger place would delete: they may be what is
 /// left of those, or if that is too much work.
 pub(super) fn may_be_replaced(
@@ -63,8 +56,7 @@ pub(super) fn may_be_replaced(
     places: &[Placement],
 ) -> bool {
     let matched = matched_lines(texts, &fragment.lines, &inner.old);
-    let new = new_lines(texts, fragment, &matched);
-    let new: HashSet<&str> = new.iter().flat_map(|line| lossless::words(line)).collect();
+    let new: HashSet<&str> = new_lines(texts, &fragment.lines, &matched).flat_map(lossless::words).collect();
     let above = places.iter().map(|it| it.old.start).filter(|at| *at < inner.old.start).max();
     let below = places.iter().map(|it| it.old.end).filter(|at| *at > inner.old.end).min();
     let above = above.map_or(0..0, |at| at..inner.old.start);
@@ -75,10 +67,6 @@ pub(super) fn may_be_replaced(
         let common = new.iter().filter(|word| gone.contains(*word)).count();
         common > 0 && 2 * common >= new.len()
     })
-}
-
-fn is_significant(line: &str) -> bool {
-    count_alnum(line, SUPPORTING_ALNUM_MIN) >= SUPPORTING_ALNUM_MIN
 }
 
 /// The lines of a fragment that the file does not have at its innermost place.

@@ -1,8 +1,9 @@
 //! The only place of a fragment at which no line would be lost, if every other place would delete lines that the text
 //! does not show.
 
-use super::innermost::{self, Sides};
-use super::placement::{Placement, matched_lines};
+use super::fresh::is_filled;
+use super::innermost::Sides;
+use super::placement::{Placement, matched_lines, new_lines};
 use super::{Fragment, TextPair};
 use crate::text::fold::count_alnum;
 use crate::work;
@@ -19,7 +20,7 @@ const COMPARED_BYTE_STEPS: usize = 4;
 /// shows its changes does not do that.
 const UNSEEN_LINES_MIN: usize = 4;
 /// Minimum number of letters and digits of an unchanged line that supports a place.
-pub(super) const SUPPORTING_ALNUM_MIN: usize = 4;
+const SUPPORTING_ALNUM_MIN: usize = 4;
 /// Number of lines that together prove that no other place is meant.
 const PROOF_LINES: usize = 2;
 /// Minimum number of letters and digits of a line that proves a place if it occurs once in the file.
@@ -54,7 +55,7 @@ pub(super) fn only(texts: &TextPair<'_>, fragment: &Fragment, places: &[Placemen
     // Lines that are added at one place may replace as many at another, and a few more lines may be deleted.
     let most = texts.old.filled_in(&only.old).len() + 2 * added + UNSEEN_LINES_MIN;
     // A new line may replace the definition of the same name, however long that is.
-    let sides = Sides::of(texts, innermost::new_lines(texts, fragment, &matched), &only.old, places);
+    let sides = Sides::of(texts, new_lines(texts, &fragment.lines, &matched).collect(), &only.old, places);
     let is_ruled_out = |it: &Placement| {
         let is_large = texts.old.filled_in(&it.old).len() >= most && !sides.has_named(it);
         is_large || keeps_all && !proofs.iter().any(|at| it.old.contains(at))
@@ -72,6 +73,11 @@ pub(super) fn has_many_alnum(line: &str) -> bool {
     count_alnum(line, PROVING_ALNUM_MIN) >= PROVING_ALNUM_MIN
 }
 
+/// True for a line that says something, because it has some letters and digits.
+pub(super) fn is_significant(line: &str) -> bool {
+    count_alnum(line, SUPPORTING_ALNUM_MIN) >= SUPPORTING_ALNUM_MIN
+}
+
 /// Counts the lines that a fragment adds at a place. `None` if it would delete lines there, unless it shows the lines
 /// before and after them as neighbours; and if it adds lines that the file has elsewhere.
 fn additions(texts: &TextPair<'_>, fragment: &Fragment, it: &Placement) -> Option<usize> {
@@ -80,20 +86,17 @@ fn additions(texts: &TextPair<'_>, fragment: &Fragment, it: &Placement) -> Optio
         return None;
     }
     let matched = matched_lines(texts, &fragment.lines, &it.old);
-    let supports = |line: &str| count_alnum(line, SUPPORTING_ALNUM_MIN) >= SUPPORTING_ALNUM_MIN;
-    let is_filled = |line: &&str| !line.trim().is_empty();
-    let mut fresh =
-        fragment.lines.clone().zip(&matched).filter(|(_, at)| at.is_none()).map(|(line, _)| texts.new[line]);
-    let is_moved = |line: &str| supports(line) && texts.old.has_bare(line);
-    let mut is_new = fresh.clone().any(|line| is_filled(&line));
-    if fresh.any(is_moved) || !matched.iter().flatten().any(|&at| supports(texts.old[at])) {
+    let mut new_lines = new_lines(texts, &fragment.lines, &matched);
+    let is_moved = |line: &str| is_significant(line) && texts.old.has_bare(line);
+    let mut is_new = new_lines.clone().next().is_some();
+    if new_lines.any(is_moved) || !matched.iter().flatten().any(|&at| is_significant(texts.old[at])) {
         return None;
     }
     let (mut old, mut new, mut added) = (it.old.start, fragment.lines.start, 0);
     let pairs = fragment.lines.clone().zip(&matched).filter_map(|(line, at)| Some((line, (*at)?)));
     for (line, at) in pairs.chain([(fragment.lines.end, it.old.end)]) {
         let mut fresh = texts.new[new..line].iter().copied();
-        for gone in texts.old[old..at].iter().copied().filter(is_filled) {
+        for gone in texts.old[old..at].iter().copied().filter(|line| is_filled(line)) {
             match fresh.position(|new| replaces(gone, new)) {
                 Some(passed) => added += passed,
                 // The line is deleted between two lines that the text shows as neighbours.

@@ -1,7 +1,7 @@
 //! A definition that the placeholder beside new lines keeps, although nothing uses it after the edit: the new lines may be
 //! meant to replace it, and the text does not show that it goes.
 
-use super::placement::{FRAGMENT_STEPS, Placement, matched_lines};
+use super::placement::{FRAGMENT_STEPS, Placement, matched_lines, new_lines};
 use super::{Fragment, TextPair, beside, fresh, indent, lossless};
 use crate::work;
 use core::ops::Range;
@@ -29,15 +29,14 @@ pub(super) fn check(
             return Ok(());
         }
         let matched = matched_lines(texts, &fragment.lines, &place.old);
-        let fresh =
-            fragment.lines.clone().zip(&matched).filter(|(_, at)| at.is_none()).map(|(line, _)| texts.new[line]);
-        if fresh.clone().any(fresh::is_filled) {
+        let new = new_lines(texts, &fragment.lines, &matched);
+        if new.clone().next().is_some() {
             neighbours.extend(neighbours_of(texts, fragment, &place.old));
         }
         let kept: Vec<usize> = matched.iter().flatten().copied().collect();
         let gone = place.old.clone().filter(|at| kept.binary_search(at).is_err()).map(|at| texts.old[at]);
         count_words(gone, -1, &mut changes);
-        count_words(fresh, 1, &mut changes);
+        count_words(new, 1, &mut changes);
     }
     neighbours.retain(|it| changes.get(it.name).is_some_and(|change| *change < 0));
     if neighbours.is_empty() {

@@ -19,6 +19,16 @@ pub(super) fn is_known(texts: &TextPair<'_>, at: usize) -> bool {
     !texts.new[at].trim().is_empty() && !texts.matching(at).is_empty()
 }
 
+/// Returns the lines with text of a fragment that the file does not have at a place.
+pub(super) fn new_lines<'a>(
+    texts: &TextPair<'a>,
+    lines: &Range<usize>,
+    matched: &[Option<usize>],
+) -> impl Iterator<Item = &'a str> + Clone {
+    let new = lines.clone().zip(matched).filter(|(_, at)| at.is_none()).map(|(line, _)| texts.new[line]);
+    new.filter(|line| !line.trim().is_empty())
+}
+
 /// Returns for every line of a fragment the line of the file that it matches.
 pub(super) fn matched_lines(texts: &TextPair<'_>, new: &Range<usize>, old: &Range<usize>) -> Vec<Option<usize>> {
     let mut out = vec![None; new.len()];

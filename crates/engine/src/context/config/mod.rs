@@ -270,8 +270,7 @@ impl Config {
             (&mut self.max_whole, "policy.max_whole", policy.max_whole),
             (&mut self.max_work, "policy.max_work", policy.max_work),
         ] {
-            let most = most.filter(|most| source.trusted || *most < *slot);
-            self.origins.set(slot, key, most, source);
+            self.origins.lower(slot, key, most, source);
         }
         // This affects only how a file is processed, never the result, so any source may set it.
         self.origins.set(&mut self.stream_from, "policy.stream_from", policy.stream_from, source);

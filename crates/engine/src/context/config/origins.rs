@@ -38,8 +38,7 @@ impl Origins {
         text: Option<&str>,
         source: RuleSource<'_>,
     ) -> Result<()> {
-        let value = text.map(|text| word(source, key, text)).transpose()?;
-        self.set(slot, key, value, source);
+        self.set(slot, key, named(source, key, text)?, source);
         Ok(())
     }
 
@@ -53,9 +52,24 @@ impl Origins {
         text: Option<&str>,
         source: RuleSource<'_>,
     ) -> Result<()> {
-        let value = text.map(|text| word(source, key, text)).transpose()?;
-        let value = value.filter(|value| source.trusted || *value > *slot);
+        let value = named(source, key, text)?.filter(|value| source.trusted || *value > *slot);
         self.set(slot, key, value, source);
         Ok(())
     }
+
+    /// Sets a limit to the value in a file, except that a project can only lower it.
+    pub(super) fn lower<T: PartialOrd>(
+        &mut self,
+        slot: &mut T,
+        key: &'static str,
+        value: Option<T>,
+        source: RuleSource<'_>,
+    ) {
+        self.set(slot, key, value.filter(|value| source.trusted || *value < *slot), source);
+    }
+}
+
+/// Parses the name of a value, if a file has one.
+fn named<W: OptionValue>(source: RuleSource<'_>, key: &str, text: Option<&str>) -> Result<Option<W>> {
+    text.map(|text| word(source, key, text)).transpose()
 }

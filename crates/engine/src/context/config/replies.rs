@@ -28,8 +28,7 @@ impl Config {
             if let Some(value) = value.filter(|value| *value < least) {
                 return Err(invalid(source.origin, &format!("{key}: {value} is less than {least}")));
             }
-            let value = value.filter(|value| source.trusted || *value < *slot);
-            self.origins.set(slot, key, value, source);
+            self.origins.lower(slot, key, value, source);
         }
         let with = |original| if original { limits.with_original() } else { ReplyLimits { original: 0, ..*limits } };
         let limits = file.original.map(with);
