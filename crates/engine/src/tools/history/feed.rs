@@ -194,14 +194,17 @@ impl Feed<'_> {
             self.ready.push_back((index, FeedPosition::default(), FeedItem::Reset));
             return Ok(());
         }
+        // If the store cannot be written, operations in doubt remain in doubt.
+        let mut stays_in_doubt = false;
         let read = if read.iter().any(|logged| logged.owner.is_some()) {
-            // If the store cannot be written, operations in doubt remain in doubt.
-            let _ = resolve_in_doubt(self.context, index);
+            stays_in_doubt = resolve_in_doubt(self.context, index).is_err_and(|it| it.code() != Code::LockTimeout);
             history.operations_after(root.position.number, OPERATIONS_PER_PAGE)?
         } else {
             read
         };
-        let committed = read.iter().take_while(|logged| !logged.is_in_flight()).count();
+        // A process may have ended since its operation could be resolved, so that alone does not settle it.
+        let is_settled = |it: &LogEntry| it.owner.is_none() || stays_in_doubt && !it.is_in_flight();
+        let committed = read.iter().take_while(|it| is_settled(it)).count();
         root.is_held = committed < read.len();
         // Reading moves entries from one file to the other, which changes the stamp.
         let now = history.stamp();
