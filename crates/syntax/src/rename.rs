@@ -171,7 +171,7 @@ impl SyntaxTree<'_> {
     /// Collects the facts about all occurrences of the name.
     fn name_facts<'p>(&self, symbol: &'p Symbol, query: &str, places: &'p [Node<'p>]) -> Result<NameFacts<'p, 'p>> {
         let (uses, mut scopes) = self
-            .uses(query, places)?
+            .uses(query, places, self.extent(symbol, places))?
             .ok_or_else(|| refused(symbol, "The name occurs too often, or too deep.".to_owned()))?;
         if !scopes.nest() {
             return Err(refused(symbol, "The file is nested too deep.".to_owned()));
@@ -292,9 +292,23 @@ impl SyntaxTree<'_> {
         }
     }
 
-    /// Classifies the occurrences by the language's query, and collects scopes and bindings; omits plain references.
-    /// `None` beyond [`STEPS_MAX`] steps.
-    fn uses<'p>(&self, query: &str, places: &[Node<'p>]) -> Result<Option<(HashMap<usize, NameUse<'p>>, Scopes)>> {
+    /// Returns the part of the text with all occurrences of the name, and all symbols of that name: scopes outside it
+    /// have no influence.
+    fn extent(&self, symbol: &Symbol, places: &[Node<'_>]) -> Span {
+        let old = &self.text[symbol.name_span.range()];
+        let named = self.outline().symbols.iter().filter(|it| &self.text[it.name_span.range()] == old);
+        let found = places.iter().map(|place| Span::from(place.byte_range()));
+        named.map(|it| it.span).chain(found).fold(symbol.span, Span::hull)
+    }
+
+    /// Classifies the occurrences by the language's query, and collects the scopes and bindings of a part of the text;
+    /// omits plain references. `None` beyond [`STEPS_MAX`] steps.
+    fn uses<'p>(
+        &self,
+        query: &str,
+        places: &[Node<'p>],
+        extent: Span,
+    ) -> Result<Option<(HashMap<usize, NameUse<'p>>, Scopes)>> {
         let grammar = (self.language.0.load)();
         let query = Query::new(&grammar, query).map_err(|error| {
             Error::new(Code::InternalBug, format!("The names of {}: {error}", self.language.name()))
@@ -304,6 +318,7 @@ impl SyntaxTree<'_> {
         let mut scopes = Scopes::new(names.contains(&"hoisted"));
         let mut steps = 0;
         let mut cursor = QueryCursor::new();
+        cursor.set_byte_range(extent.range());
         let mut matches = cursor.matches(&query, self.tree.root_node(), self.text.as_bytes());
         while let Some(found) = matches.next() {
             let mut receiver = String::new();
