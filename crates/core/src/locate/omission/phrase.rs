@@ -1,6 +1,6 @@
 //! Recognition of phrases that represent omitted text, by their words and the punctuation around them.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
 /// Words that mean keeping or omitting text.
@@ -170,10 +170,94 @@ pub(super) fn known_words() -> impl Iterator<Item = &'static str> {
     OMISSION_WORDS.into_iter().chain(OMITTED_NOUNS).chain(FILLER_WORDS)
 }
 
-/// True for a word that occurs in such phrases.
-fn is_known_word(word: &str) -> bool {
-    static WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| known_words().collect());
-    WORDS.contains(word)
+/// What a word means in such phrases.
+#[derive(Clone, Copy, Default)]
+struct WordSense {
+    /// It is one of [`OMISSION_WORDS`].
+    omits: bool,
+    /// It is one of [`UNAMBIGUOUS_WORDS`].
+    is_unambiguous: bool,
+    /// It is one of [`OMITTED_NOUNS`].
+    is_noun: bool,
+}
+
+/// Returns the sense of a word that occurs in such phrases.
+fn sense(word: &str) -> Option<WordSense> {
+    static SENSES: LazyLock<HashMap<&str, WordSense>> = LazyLock::new(|| {
+        let mut senses: HashMap<&str, WordSense> = known_words().map(|word| (word, WordSense::default())).collect();
+        for word in OMISSION_WORDS {
+            senses.entry(word).or_default().omits = true;
+        }
+        for word in UNAMBIGUOUS_WORDS {
+            senses.entry(word).or_default().is_unambiguous = true;
+        }
+        for word in OMITTED_NOUNS {
+            senses.entry(word).or_default().is_noun = true;
+        }
+        senses
+    });
+    SENSES.get(word).copied()
+}
+
+/// The words of a line, in lower case.
+struct PhraseWords<'a> {
+    words: Vec<&'a str>,
+    /// True if each is a number, or occurs in such phrases.
+    are_known: bool,
+    has_noun: bool,
+    /// True if one of them is sufficient by itself.
+    has_unambiguous: bool,
+}
+
+impl<'a> PhraseWords<'a> {
+    fn of(text: &'a str) -> PhraseWords<'a> {
+        let words: Vec<&str> = text.split(is_word_separator).filter(|word| !word.is_empty()).collect();
+        let mut phrase = PhraseWords { words: Vec::new(), are_known: true, has_noun: false, has_unambiguous: false };
+        for word in &words {
+            match sense(word) {
+                Some(sense) => {
+                    phrase.has_noun |= sense.is_noun;
+                    phrase.has_unambiguous |= sense.is_unambiguous;
+                }
+                None => phrase.are_known &= is_number(word),
+            }
+        }
+        PhraseWords { words, ..phrase }
+    }
+
+    /// True if these words, all of which are known, form a phrase.
+    fn is_placeholder(&self, dots: bool, bracketed: bool, commented: bool) -> bool {
+        let words = &*self.words;
+        let has = |word: &str| words.contains(&word);
+        let (noun, sure) = (self.has_noun, self.has_unambiguous);
+        let stays = (has("remains") || has("remain") || has("stays") || has("stay") || has("is") || has("are"))
+            && (has("same") || sure)
+            || has_pair(words, "same", "as")
+                && (has("before") || has("above") || has("previous") || has("existing") || has("original"))
+            || has("brevity")
+            || has_pair(words, "no", "changes")
+            || has_pair(words, "not", "shown");
+        let keep = ["keep", "retain", "preserve"].iter().any(|word| has(word))
+            && (has("existing") || has("rest") || has("same") || has("remaining") || has("other"));
+        let rest = (has_pair(words, "rest", "of") || has("remainder")) && noun;
+        let existing = ["existing", "remaining", "previous", "other"].iter().any(|word| has(word)) && noun;
+        if dots || bracketed {
+            return stays || sure || keep || rest || existing || has("keep") && noun || has("snip");
+        }
+        if commented {
+            let named = existing && (has("here") || words == ["existing", "code"]) || has("continues") && noun;
+            return stays
+                || sure && (noun || words.len() == 1)
+                || keep
+                || rest && words.len() <= 6
+                || named
+                || words == ["snip"];
+        }
+        // Without any punctuation, the phrase must name both the text and what is done with it.
+        stays && words.len() >= 3
+            || sure && noun && (rest || existing || has("code"))
+            || keep && noun && words.len() >= 3
+    }
 }
 
 /// True for a noun for omitted text.
@@ -195,10 +279,8 @@ pub(super) fn is_placeholder(line: &str) -> bool {
     if bare.text.is_empty() {
         return line.starts_with("{{") && line.ends_with("}}");
     }
-    let words: Vec<&str> = lower
-        .split(|ch: char| ch.is_whitespace() || ",.:;!~-–—'’#=*".contains(ch))
-        .filter(|word| !word.is_empty())
-        .collect();
+    let phrase = PhraseWords::of(&lower);
+    let words = &phrase.words;
     if words.len() > PHRASE_WORDS_MAX || bare.spread && !bare.commented && !bare.dotted.1 {
         return false;
     }
@@ -209,21 +291,25 @@ pub(super) fn is_placeholder(line: &str) -> bool {
     if matches!(words.first(), Some(&("is" | "are" | "was" | "were" | "be"))) && !bare.dotted.0 && !bare.bracketed {
         return false;
     }
-    let are_known = words.iter().all(|word| is_number(word) || is_known_word(word));
     let any_dots = bare.dotted.0 || bare.dotted.1 || lower.contains("...") || lower.contains('…');
-    if are_known && is_placeholder_phrase(&words, any_dots, bare.bracketed, bare.commented) {
+    if phrase.are_known && phrase.is_placeholder(any_dots, bare.bracketed, bare.commented) {
         return true;
     }
-    let nouns = are_known && words.iter().any(|word| OMITTED_NOUNS.contains(word));
-    let between = (bare.dotted.0 || bare.spread && bare.commented && words.len() <= SPREAD_WORDS_MAX && nouns)
+    let names_text = phrase.are_known && phrase.has_noun;
+    let between = (bare.dotted.0 || bare.spread && bare.commented && words.len() <= SPREAD_WORDS_MAX && names_text)
         && bare.dotted.1
         && words.len() <= DOTTED_WORDS_MAX
         && words.iter().all(|word| word.chars().all(|ch| ch.is_alphanumeric() || ch == '_' || ch == '`'));
     // Dots are followed by a phrase; the rest of the sentence may be anything.
-    let names = words.iter().any(|word| OMITTED_NOUNS.contains(word) || UNAMBIGUOUS_WORDS.contains(word));
     let first = words.iter().find(|word| !["the", "all", "your"].contains(word));
-    let begins = first.is_some_and(|word| OMISSION_WORDS.contains(word));
-    between || bare.dotted.0 && begins && names
+    let begins = first.and_then(|word| sense(word)).is_some_and(|sense| sense.omits);
+    between || bare.dotted.0 && begins && (phrase.has_noun || phrase.has_unambiguous)
+}
+
+/// True for a character between the words of a phrase.
+fn is_word_separator(ch: char) -> bool {
+    ch.is_whitespace()
+        || matches!(ch, ',' | '.' | ':' | ';' | '!' | '~' | '-' | '–' | '—' | '\'' | '’' | '#' | '=' | '*')
 }
 
 /// True for a word of digits.
@@ -236,40 +322,11 @@ pub(super) fn has_pair(words: &[&str], first: &str, second: &str) -> bool {
     words.windows(2).any(|pair| pair == [first, second])
 }
 
-/// True if these words, all of which are known, form a phrase.
-fn is_placeholder_phrase(words: &[&str], dots: bool, bracketed: bool, commented: bool) -> bool {
-    let has = |word: &str| words.contains(&word);
-    let noun = words.iter().any(|word| OMITTED_NOUNS.contains(word));
-    let stays = (has("remains") || has("remain") || has("stays") || has("stay") || has("is") || has("are"))
-        && (has("same") || UNAMBIGUOUS_WORDS.iter().any(|word| has(word)))
-        || has_pair(words, "same", "as")
-            && (has("before") || has("above") || has("previous") || has("existing") || has("original"))
-        || has("brevity")
-        || has_pair(words, "no", "changes")
-        || has_pair(words, "not", "shown");
-    let sure = words.iter().any(|word| UNAMBIGUOUS_WORDS.contains(word));
-    let keep = ["keep", "retain", "preserve"].iter().any(|word| has(word))
-        && (has("existing") || has("rest") || has("same") || has("remaining") || has("other"));
-    let rest = (has_pair(words, "rest", "of") || has("remainder")) && noun;
-    let existing = ["existing", "remaining", "previous", "other"].iter().any(|word| has(word)) && noun;
-    if dots || bracketed {
-        return stays || sure || keep || rest || existing || has("keep") && noun || has("snip");
-    }
-    if commented {
-        let named = existing && (has("here") || words == ["existing", "code"]) || has("continues") && noun;
-        return stays
-            || sure && (noun || words.len() == 1)
-            || keep
-            || rest && words.len() <= 6
-            || named
-            || words == ["snip"];
-    }
-    // Without any punctuation, the phrase must name both the text and what is done with it.
-    stays && words.len() >= 3 || sure && noun && (rest || existing || has("code")) || keep && noun && words.len() >= 3
-}
-
 /// Recognizes the marks of programs that truncate text.
 fn is_cut(line: &str) -> bool {
+    if !line.starts_with(['[', '<']) {
+        return false;
+    }
     let lower = line.to_lowercase();
     let inside = lower.strip_prefix('[').and_then(|it| it.strip_suffix(']')).unwrap_or(&lower);
     let counted = ["trimmed input:", "trimmed output:", "truncated:"].iter().any(|start| inside.starts_with(start));
