@@ -82,12 +82,12 @@ def local() -> list[dict[str, object]]:
 
 
 @functools.cache
-def parquet() -> str:
+def parquet(count: int = COUNT) -> str:
     """The rows in a file."""
     import pyarrow.parquet
 
     path = Path(tempfile.mkdtemp()) / "rows.parquet"
-    pyarrow.parquet.write_table(table(), path, row_group_size=10_000)
+    pyarrow.parquet.write_table(table(count), path, row_group_size=10_000)
     return str(path)
 
 

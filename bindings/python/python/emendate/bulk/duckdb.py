@@ -40,10 +40,11 @@ def register(
 ) -> None:
     """Makes a bulk function a function of SQL: `inputs` are its arguments in their order, and it returns a struct.
 
-    It is called with null arguments as well, for which the result has a code. Batches have 2,048 rows.
+    It is called with null arguments as well, for which the result has a code. Batches have 2,048 rows. DuckDB has a
+    thread for every 122,880 rows of a table, so all threads of the machine share a batch; `threads=1` leaves them to it.
     """
     named = list(inputs)
-    made = BatchFunction(function, options, False, "")
+    made = BatchFunction(function, {"threads": 0, **options}, False, "")
 
     def of_columns(*columns: pa.ChunkedArray) -> pa.Array:
         batch = pa.record_batch([_whole(column) for column in columns], names=named)

@@ -7,8 +7,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
 
-/// Rows that a thread takes at a time.
-const CHUNK_ROWS: usize = 64;
+/// Rows that a thread takes at a time, at most.
+const CHUNK_ROWS_MAX: usize = 64;
+/// Chunks for each thread, at least: with fewer, threads wait for the one that works on the last chunk.
+const CHUNKS_PER_THREAD: usize = 16;
+/// Rows for which a further thread is started: fewer are done in the time that its start takes.
+const THREAD_ROWS_MIN: usize = 16;
 
 /// Computes the result of each row, and returns the results in the order of the rows. `threads` of 0 means one thread
 /// per processor.
@@ -24,11 +28,12 @@ pub fn in_parallel<R: Send>(rows: usize, threads: usize, one: impl Fn(usize) -> 
 pub fn in_order<R: Send>(rows: usize, threads: usize, one: impl Fn(usize) -> R + Sync, each: impl FnMut(R)) {
     let all = thread::available_parallelism().map_or(1, usize::from);
     let wanted = if threads == 0 { all } else { threads.min(256) };
-    let threads = wanted.min(rows.div_ceil(CHUNK_ROWS));
+    let threads = wanted.min(rows.div_ceil(THREAD_ROWS_MIN));
     if threads <= 1 {
         return (0..rows).map(one).for_each(each);
     }
-    let (chunks, one) = (&RowChunks { next: AtomicUsize::new(0), rows }, &one);
+    let chunk_rows = (rows / (threads * CHUNKS_PER_THREAD)).clamp(1, CHUNK_ROWS_MAX);
+    let (chunks, one) = (&RowChunks { next: AtomicUsize::new(0), rows, chunk_rows }, &one);
     let mut passing = PassedRows { waiting: BTreeMap::new(), passed: 0, each };
     thread::scope(|scope| {
         let (sender, receiver) = mpsc::channel();
@@ -55,12 +60,14 @@ pub fn in_order<R: Send>(rows: usize, threads: usize, one: impl Fn(usize) -> R +
 struct RowChunks {
     next: AtomicUsize,
     rows: usize,
+    /// The rows of a chunk; the last one may have fewer.
+    chunk_rows: usize,
 }
 
 impl RowChunks {
     fn take(&self) -> Option<Range<usize>> {
-        let start = self.next.fetch_add(CHUNK_ROWS, Ordering::Relaxed);
-        (start < self.rows).then(|| start..self.rows.min(start + CHUNK_ROWS))
+        let start = self.next.fetch_add(self.chunk_rows, Ordering::Relaxed);
+        (start < self.rows).then(|| start..self.rows.min(start + self.chunk_rows))
     }
 
     /// Works on chunks until none is left, and sends the results of each with its first row.
@@ -93,12 +100,12 @@ impl<R, F: FnMut(R)> PassedRows<R, F> {
 
 #[cfg(test)]
 mod tests {
-    use super::{CHUNK_ROWS, in_order, in_parallel};
+    use super::{CHUNK_ROWS_MAX, THREAD_ROWS_MIN, in_order, in_parallel};
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
     #[test]
     fn results_have_the_order_of_the_rows_with_any_number_of_threads() {
-        for rows in [0, 1, CHUNK_ROWS, 5 * CHUNK_ROWS + 1] {
+        for rows in [0, 1, THREAD_ROWS_MIN + 1, 100, CHUNK_ROWS_MAX, 300 * CHUNK_ROWS_MAX + 1] {
             let plain: Vec<String> = (0..rows).map(|row| row.to_string()).collect();
             for threads in [0, 1, 2, 7] {
                 assert_eq!(in_parallel(rows, threads, |row| row.to_string()), plain, "{rows} rows, {threads} threads");
@@ -111,8 +118,8 @@ mod tests {
 
     #[test]
     fn panic_in_any_row_reaches_the_caller() {
-        let rows = 5 * CHUNK_ROWS;
-        for bad in [0, CHUNK_ROWS, rows - 1] {
+        let rows = 5 * CHUNK_ROWS_MAX;
+        for bad in [0, CHUNK_ROWS_MAX, rows - 1] {
             for threads in [1, 2, 4] {
                 let one = |row: usize| assert_ne!(row, bad);
                 assert!(catch_unwind(AssertUnwindSafe(|| in_parallel(rows, threads, one))).is_err());
