@@ -170,7 +170,7 @@ pub(super) fn known_words() -> impl Iterator<Item = &'static str> {
     OMISSION_WORDS.into_iter().chain(OMITTED_NOUNS).chain(FILLER_WORDS)
 }
 
-/// What a word means in such phrases.
+/// The sense of a word in such phrases.
 #[derive(Clone, Copy, Default)]
 struct WordSense {
     /// It is one of [`OMISSION_WORDS`].

@@ -145,7 +145,12 @@ fn of_signs(line: &str) -> Option<RemarkKind> {
     let text = comment(line).unwrap_or(line).trim();
     // Scissors may be followed by the variation selector of their coloured form.
     let bare: String = text.chars().filter(|ch| !ch.is_whitespace() && *ch != '\u{FE0F}').collect();
-    let core = line.trim_matches(|ch: char| " \t/*{}<>!#;%()[]-".contains(ch));
+    let core = line.trim_matches(|ch: char| {
+        matches!(
+            ch,
+            ' ' | '\t' | '/' | '*' | '{' | '}' | '<' | '>' | '!' | '#' | ';' | '%' | '(' | ')' | '[' | ']' | '-'
+        )
+    });
     let bare = if bare.is_empty() && core != line { core.to_owned() } else { bare };
     let cut = bare.trim_matches(['-', '=', '~']);
     let scissors = matches!(cut, "8<" | ">8" | "8<8<" | ">8>8" | "8<>8" | "✂" | "✁");
