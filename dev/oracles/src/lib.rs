@@ -14,6 +14,7 @@ pub mod codex;
 pub mod git;
 pub mod gnu;
 pub mod hostile_schemas;
+pub mod lazy;
 pub mod luck;
 pub mod make;
 pub mod ours;

@@ -1,6 +1,6 @@
 //! Plays more rounds by hand with `cargo run -p oracles -- codex|all [ROUNDS] [SEED]`, and writes the accuracy page
-//! with `cargo run -p oracles -- page [EDITS OF EACH KIND]`. `cargo run --release -p oracles -- schemas` shows what hostile
-//! schemas cost two validators.
+//! with `cargo run -p oracles -- page [EDITS OF EACH KIND]`. `cargo run --release -p oracles -- lazy [ROUNDS] [SEED]
+//! [REPOSITORY] [COMMIT]` makes lazy edits out of commits, and `schemas` shows what hostile schemas cost two validators.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -8,7 +8,7 @@
     reason = "a program that reads its arguments and prints"
 )]
 
-use oracles::{Counts, accuracy, beside, codex, hostile_schemas};
+use oracles::{Counts, accuracy, beside, codex, hostile_schemas, lazy};
 use std::fmt::Debug;
 use std::path::Path;
 use std::process::ExitCode;
@@ -21,6 +21,16 @@ fn main() -> ExitCode {
     let played = match arguments.first().map_or("", String::as_str) {
         "codex" => codex::play(&peers, seed, rounds).map(|counts| render_counts(&counts)),
         "all" => beside::play(&peers, seed, rounds).map(|counts| render_counts(&counts)),
+        "lazy" => {
+            let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+            let source = lazy::Source {
+                repository: arguments.get(3).map_or(&root, Path::new),
+                up_to: arguments.get(4).map_or("HEAD", String::as_str),
+                findings: &root.join("target/lazy"),
+                keep_refused: std::env::var_os("EMEND_LAZY_REFUSED").is_some(),
+            };
+            lazy::play(&source, seed, number(1, 500)).map(|counts| lazy::render(&source, &counts))
+        }
         "schemas" => hostile_schemas::table(),
         "page" => {
             let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/accuracy.md");
@@ -29,7 +39,9 @@ fn main() -> ExitCode {
             done.map(|()| format!("wrote {}\n", page.display()))
         }
         _ => {
-            eprintln!("oracles codex|all [ROUNDS] [SEED] | page [EDITS OF EACH KIND] | schemas");
+            eprintln!(
+                "oracles codex|all [ROUNDS] [SEED] | page [EDITS OF EACH KIND] | schemas | lazy [ROUNDS] [SEED] [REPOSITORY] [COMMIT]"
+            );
             return ExitCode::from(2);
         }
     };

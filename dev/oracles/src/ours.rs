@@ -31,6 +31,20 @@ impl Ours {
     ///
     /// Errors: from the disk, or if a refused call changes files.
     pub fn apply(&self, before: &Tree, text: &str, fields: Value) -> io::Result<(Reply, Tree)> {
+        let mut input = fields;
+        input["input"] = text.into();
+        input["directory"] = self.root.to_string_lossy().into();
+        self.call(before, "apply", &input)
+    }
+
+    /// Writes a file with `write` after reading it; returns the reply and the resulting tree.
+    ///
+    /// Errors: as of [`Ours::apply`].
+    pub fn write(&self, before: &Tree, path: &str, text: &str) -> io::Result<(Reply, Tree)> {
+        self.call(before, "write", &json!({ "file_path": self.root.join(path), "content": text }))
+    }
+
+    fn call(&self, before: &Tree, tool: &str, input: &Value) -> io::Result<(Reply, Tree)> {
         tree::put(&self.root, before)?;
         let config = Config::default().with_durability(Durability::None);
         let engine = Engine::open(std::slice::from_ref(&self.root), StateLocation::Memory, config);
@@ -39,13 +53,10 @@ impl Ours {
         for path in before.keys() {
             engine.call(&caller, "read", json!({ "file_path": self.root.join(path) }));
         }
-        let mut input = fields;
-        input["input"] = text.into();
-        input["directory"] = self.root.to_string_lossy().into();
-        let reply = engine.call(&caller, "apply", input);
+        let reply = engine.call(&caller, tool, input.clone());
         let after = tree::take(&self.root)?;
         if reply.result.is_err() && after != *before {
-            return Err(io::Error::other(format!("a refused patch left something behind\n{text}\n{}", reply.text())));
+            return Err(io::Error::other(format!("a refused call left something behind\n{input}\n{}", reply.text())));
         }
         Ok((reply, after))
     }

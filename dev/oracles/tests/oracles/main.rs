@@ -5,6 +5,7 @@
 
 mod accuracy;
 mod codex;
+mod lazy;
 mod rounds;
 mod schemas;
 mod slips;
