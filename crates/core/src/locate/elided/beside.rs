@@ -63,7 +63,7 @@ fn kept_lines<'a>(texts: &TextPair<'a>, place: usize, above: bool) -> Vec<&'a st
 }
 
 /// True if a line has two thirds of the words of another one with the same indentation, or if that is too much work.
-fn is_rewritten(old: &str, new: &str) -> bool {
+pub(super) fn is_rewritten(old: &str, new: &str) -> bool {
     let is_most = |words: WordOverlap| words.common > 0 && 3 * words.common >= 2 * words.old.max(words.new);
     indent(old) == indent(new) && WordOverlap::of(old, new).is_none_or(is_most)
 }

@@ -21,7 +21,7 @@ const HEAD_LINES_MAX: usize = 20;
 
 /// A definition, with the comments and attributes directly above it.
 pub(super) struct FreshDefinition {
-    lines: Range<usize>,
+    pub(super) lines: Range<usize>,
     /// The line that contains its name.
     pub(super) header: usize,
 }
@@ -133,6 +133,13 @@ fn are_added(texts: &TextPair<'_>, fresh: &[FreshDefinition], neighbour: Option<
     if set.is_some() && fresh.iter().any(|it| beside::name_set(texts.new[it.header]) == set) {
         return false;
     }
+    // One with the same parameters may have got another name.
+    let mut headers = texts.old[neighbour.clone().unwrap_or_default()].iter().filter(|line| !is_attached(line));
+    if let Some(old) = headers.next().and_then(|line| parameters(line))
+        && fresh.iter().any(|it| parameters(texts.new[it.header]) == Some(old))
+    {
+        return false;
+    }
     let tells = |line: &&str| count_alnum(line, TELLING_ALNUM_MIN) >= TELLING_ALNUM_MIN;
     let shown: HashSet<&str> =
         fresh.iter().flat_map(|it| &texts.new[it.lines.clone()]).map(|line| line.trim()).filter(tells).collect();
@@ -207,6 +214,19 @@ pub(super) fn name(header: &str) -> Option<&str> {
     }
     let word = before.trim_end().rsplit(|ch: char| !ch.is_alphanumeric() && ch != '_').next().unwrap_or_default();
     Some(if before.len() < text.len() { word } else { text }).filter(|name| !name.is_empty())
+}
+
+/// Returns the parameters of a definition if they are so long that hardly another one has the same.
+fn parameters(header: &str) -> Option<&str> {
+    const PARAMETERS_ALNUM_MIN: usize = 10;
+    let (_, rest) = header.split_once('(')?;
+    let mut depth = 1;
+    let end = rest.find(|ch| {
+        depth += i32::from(ch == '(') - i32::from(ch == ')');
+        depth == 0
+    })?;
+    let inside = &rest[..end];
+    (count_alnum(inside, PARAMETERS_ALNUM_MIN) >= PARAMETERS_ALNUM_MIN).then_some(inside)
 }
 
 pub(super) fn is_filled(line: &str) -> bool {
@@ -294,6 +314,17 @@ mod tests {
             &format!("class Box {{\n  // ... existing code ...\n\n{SHAKE}\n  // ... existing code ...\n}}\n"),
             &[],
         );
+    }
+
+    #[test]
+    fn definition_with_the_parameters_of_its_neighbour_may_be_the_same() {
+        let file = CLASS.replace("close()", "close(with_another_lid)");
+        let open = "  open(lid) {\n    this.lid = lid;\n    return this;\n  }\n";
+        let new = |added: &str| {
+            format!("class Box {{\n  // ... existing code ...\n\n{open}\n{added}\n  // ... rest of code ...\n}}\n")
+        };
+        refuse(&file, &new(&SHAKE.replace("times", "with_another_lid")), &[]);
+        assert_eq!(edit(&file, &new(SHAKE), &[]), file.replace(open, &format!("{open}\n{SHAKE}")));
     }
 
     #[test]

@@ -38,7 +38,8 @@ pub(super) fn only(texts: &TextPair<'_>, fragment: &Fragment, places: &[Placemen
     if places.iter().any(|it| it.old.start < inner.old.start) && shown.next().is_some_and(|(_, at)| at.is_some()) {
         return None;
     }
-    let sides = Sides::of(texts, new, &inner.old, places);
+    let unexplained = unexplained_lines(texts, &fragment.lines, &inner.old, &matched);
+    let sides = Sides::of(texts, unexplained, &inner.old, places);
     let inner_lines = texts.old.filled_in(&inner.old).len();
     let is_excluded = |it: &Placement| {
         let is_large = texts.old.filled_in(&it.old).len() - inner_lines >= 2 * sides.new + UNSEEN_LINES_MIN;
@@ -56,7 +57,8 @@ pub(super) fn may_be_replaced(
     places: &[Placement],
 ) -> bool {
     let matched = matched_lines(texts, &fragment.lines, &inner.old);
-    let new: HashSet<&str> = new_lines(texts, &fragment.lines, &matched).flat_map(lossless::words).collect();
+    let new = unexplained_lines(texts, &fragment.lines, &inner.old, &matched);
+    let new: HashSet<&str> = new.into_iter().flat_map(lossless::words).collect();
     let above = places.iter().map(|it| it.old.start).filter(|at| *at < inner.old.start).max();
     let below = places.iter().map(|it| it.old.end).filter(|at| *at > inner.old.end).min();
     let above = above.map_or(0..0, |at| at..inner.old.start);
@@ -67,6 +69,42 @@ pub(super) fn may_be_replaced(
         let common = new.iter().filter(|word| gone.contains(*word)).count();
         common > 0 && 2 * common >= new.len()
     })
+}
+
+/// True if each line that a place loses is replaced by a similar one.
+pub(super) fn explains_lost_lines(texts: &TextPair<'_>, fragment: &Fragment, place: &Placement) -> bool {
+    let matched = matched_lines(texts, &fragment.lines, &place.old);
+    let kept = matched.iter().flatten().filter(|&&at| fresh::is_filled(texts.old[at])).count();
+    let gone = texts.old.filled_in(&place.old).len() - kept;
+    let new = new_lines(texts, &fragment.lines, &matched).count();
+    gone == 0 || gone + unexplained_lines(texts, &fragment.lines, &place.old, &matched).len() == new
+}
+
+/// Returns the new lines of a fragment that replace no similar line of a place, and so may replace lines beside it.
+fn unexplained_lines<'a>(
+    texts: &TextPair<'a>,
+    lines: &Range<usize>,
+    place: &Range<usize>,
+    matched: &[Option<usize>],
+) -> Vec<&'a str> {
+    let mut out = Vec::new();
+    let (mut old, mut new) = (place.start, lines.start);
+    let pairs = lines.clone().zip(matched).filter_map(|(line, at)| Some((line, (*at)?)));
+    for (line, at) in pairs.chain([(lines.end, place.end)]) {
+        let gone = texts.old[old..at].iter().filter(|line| fresh::is_filled(line));
+        let mut fresh = texts.new[new..line].iter().copied().filter(|line| fresh::is_filled(line));
+        for gone in gone {
+            let mut ahead = fresh.clone();
+            if let Some(passed) = ahead.position(|new| lossless::replaces(gone, new) || beside::is_rewritten(gone, new))
+            {
+                out.extend(fresh.by_ref().take(passed));
+                fresh.next();
+            }
+        }
+        out.extend(fresh);
+        (old, new) = (at + 1, line + 1);
+    }
+    out
 }
 
 /// The lines of a fragment that the file does not have at its innermost place.
@@ -189,5 +227,15 @@ mod tests {
         refuse(&file, "// ...\n}\n\nfn three(a: A) -> B { short(a) }\n\nfn last() {\n// ...\n", &[]);
         let new = "// ...\n}\n\nfn other(a: A) {\n    third(a);\n    fourth(a);\n}\n\nfn last() {\n// ...\n";
         refuse(FILE, new, &[]);
+    }
+
+    #[test]
+    fn line_that_replaces_a_similar_one_replaces_no_other() {
+        let far: String = (1..20).map(|nth| format!("    name_of(the_line_{nth});\n")).collect();
+        let file = format!(
+            "fn name_of(line: &str) -> Name {{\n    let text = line.trim();\n{far}    let text = line.trim();\n}}\n"
+        );
+        let new = "pub(super) fn name_of(line: &str) -> Name {\n    let text = line.trim();\n    // ...\n}\n";
+        assert_eq!(edit(&file, new, &[]), file.replacen("fn", "pub(super) fn", 1));
     }
 }

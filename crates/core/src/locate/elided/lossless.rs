@@ -113,7 +113,7 @@ fn additions(texts: &TextPair<'_>, fragment: &Fragment, it: &Placement) -> Optio
 }
 
 /// True if one line may be the other one after a change: half of the words of each are the same, including the first.
-fn replaces(old: &str, new: &str) -> bool {
+pub(super) fn replaces(old: &str, new: &str) -> bool {
     WordOverlap::of(old, new)
         .is_some_and(|words| words.common > 0 && words.is_first_same && 2 * words.common >= words.old.max(words.new))
 }

@@ -7,6 +7,7 @@
 
 mod beside;
 mod blocks;
+mod closers;
 mod fresh;
 mod innermost;
 mod lossless;

@@ -2,7 +2,7 @@
 
 use super::old_lines::LOOKUP_STEPS;
 use super::placement::{FRAGMENT_STEPS, Placement, matched_lines};
-use super::{Extent, Fragment, TextPair, beside, fresh, indent, innermost, lossless, same};
+use super::{Extent, Fragment, TextPair, beside, closers, fresh, indent, innermost, lossless, same};
 use crate::work;
 use core::ops::Range;
 
@@ -28,6 +28,20 @@ struct Edge {
     sure: bool,
     /// True if the line at the edge is the line of the fragment.
     is_line: bool,
+    /// True if the line closes a block that begins above a placeholder.
+    closes_above: bool,
+}
+
+impl Edge {
+    /// A line of the fragment, which may be another one.
+    fn at_line(line: usize) -> Edge {
+        Edge { line, sure: false, is_line: true, closes_above: false }
+    }
+
+    /// An edge of a symbol or of the file.
+    fn of_symbol(line: usize, sure: bool) -> Edge {
+        Edge { line, sure, is_line: false, closes_above: false }
+    }
 }
 
 /// Returns the place of every fragment; `None` for one that changes nothing wherever it is.
@@ -192,7 +206,8 @@ fn prove(texts: &TextPair<'_>, fragment: &Fragment, place: &Placement) -> Result
         ));
     }
     let (old, new) = (&texts.old[place.old.clone()], &texts.new[fragment.lines.clone()]);
-    if texts.old.filled_in(&place.old).len() <= count_filled(new) {
+    let loses_none = texts.old.filled_in(&place.old).len() <= count_filled(new);
+    if loses_none && !closers::may_be_another(texts, fragment, place) {
         return Ok(());
     }
     let front = count_equal(&mut old.iter().zip(new));
@@ -286,7 +301,11 @@ fn candidates(texts: &TextPair<'_>, fragment: &Fragment, room: &mut usize) -> Re
             let fits = !only || end.line == start.line + 1 || start.sure && end.sure;
             let two = fragment.lines.len() < 2 || end.line > start.line + 1 || !start.is_line || !end.is_line;
             if fits && two {
-                out.push(Placement { old: start.line..end.line, sure: [start.sure, end.sure] });
+                out.push(Placement {
+                    old: start.line..end.line,
+                    sure: [start.sure, end.sure],
+                    may_hide_end: start.closes_above,
+                });
             } else if only {
                 break;
             }
@@ -300,14 +319,17 @@ fn starts(texts: &TextPair<'_>, fragment: &Fragment) -> Vec<Edge> {
     let first = fragment.lines.start;
     if fragment.gaps[0].is_none() && !texts.part {
         let matches = texts.old.filled().next().is_some_and(|line| same(line, texts.new[first]));
-        return vec![Edge { line: 0, sure: matches, is_line: false }];
+        return vec![Edge::of_symbol(0, matches)];
     }
     if let Some(symbol) = texts.beginning_at(first).max_by_key(|it| it.new.len()) {
-        return vec![Edge { line: beginning(texts, symbol, first), sure: true, is_line: false }];
+        return vec![Edge::of_symbol(beginning(texts, symbol, first), true)];
+    }
+    if let Some(found) = closers::closing_line(texts, first, &fragment.lines) {
+        return vec![Edge { closes_above: true, ..Edge::at_line(found.line) }];
     }
     if let Some(line) = fresh::next_known_line(texts, fragment).or_else(|| beside::after_closing_lines(texts, fragment))
     {
-        return vec![Edge { line, sure: false, is_line: true }];
+        return vec![Edge::at_line(line)];
     }
     edge_lines(texts, &fragment.lines, true)
 }
@@ -332,7 +354,7 @@ fn beginning(texts: &TextPair<'_>, symbol: &Extent, first: usize) -> usize {
 fn edge_lines(texts: &TextPair<'_>, lines: &Range<usize>, at_start: bool) -> Vec<Edge> {
     let found = texts.matching(if at_start { lines.start } else { lines.end - 1 });
     let is_new = found.is_empty() || !at_start && beside::ends_new_block(texts, lines);
-    let edge = |line: usize| Edge { line: if at_start { line } else { line + 1 }, sure: false, is_line: true };
+    let edge = |line: usize| Edge::at_line(if at_start { line } else { line + 1 });
     if is_new {
         beside::beside_new(texts, lines, at_start).map(edge).into_iter().collect()
     } else if work::spend_or_end(found.len()) {
@@ -354,15 +376,18 @@ fn ends(texts: &TextPair<'_>, fragment: &Fragment) -> Result<Vec<Edge>, String> 
         // Many definitions end with the same closing line.
         let ends_known = |at: usize| texts.ending_before(last + 1).any(|it| it.old.end == at + 1);
         let matches = matches && (!beside::is_signs(texts.new[last]) || filled.is_some_and(ends_known));
-        return Ok(vec![Edge { line: count, sure: matches, is_line: false }]);
+        return Ok(vec![Edge::of_symbol(count, matches)]);
     }
     // A placeholder that is deeper than the symbol's first line is inside the symbol.
     let symbol = texts
         .ending_before(last + 1)
         .filter(|it| fragment.gaps[1].is_none_or(|depth| depth <= indent(texts.new[it.new.start])));
     let Some(symbol) = symbol.max_by_key(|it| it.new.len()) else {
+        if let Some(found) = closers::closing_line(texts, last, &fragment.lines) {
+            return Ok(vec![Edge { sure: found.is_whole, ..Edge::at_line(found.line + 1) }]);
+        }
         if let Some(line) = fresh::last_known_line(texts, fragment).or_else(|| fresh::changed_head(texts, fragment)) {
-            return Ok(vec![Edge { line: line + 1, sure: false, is_line: true }]);
+            return Ok(vec![Edge::at_line(line + 1)]);
         }
         return Ok(edge_lines(texts, &fragment.lines, false));
     };
@@ -371,7 +396,7 @@ fn ends(texts: &TextPair<'_>, fragment: &Fragment) -> Result<Vec<Edge>, String> 
     let is_line = symbol.old.len() == 1 && symbol.new.len() == 1;
     let is_set_again = is_line && beside::sets_again(texts.old[symbol.old.start], texts.new[last]);
     if is_last || is_set_again || closes(texts.new[last]) {
-        return Ok(vec![Edge { line: end, sure: true, is_line: false }]);
+        return Ok(vec![Edge::of_symbol(end, true)]);
     }
     Err(format!(
         "Line {} of the text may or may not be the end of what begins on line {} there. Show its last line as it is in the \

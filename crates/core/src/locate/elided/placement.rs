@@ -12,6 +12,8 @@ pub(super) struct Placement {
     pub(super) old: Range<usize>,
     /// True for the first and the last line if it is the edge of a symbol or of the file.
     pub(super) sure: [bool; 2],
+    /// True if the first line closes a block that begins above a placeholder, which may hide the end of that block.
+    pub(super) may_hide_end: bool,
 }
 
 /// True if a line of the text is not blank and occurs in the file.
