@@ -29,7 +29,7 @@ pub(super) fn closing_line(texts: &TextPair<'_>, line: usize, fragment: &Range<u
     let is_outer = |line: &str| !line.trim().is_empty() && indent(line) <= depth;
     let mut above = (line.saturating_sub(BLOCK_LINES_MAX)..line).rev().filter(|&at| is_filled(texts.new[at]));
     let last = above.clone().next().filter(|at| fragment.contains(at) && !is_outer(texts.new[*at]));
-    let opener = above.find(|&at| work::spend_or_end(1) || is_outer(texts.new[at]))?;
+    let opener = above.find(|&at| work::spend_or_end(blocks::line_steps(texts.new[at])) || is_outer(texts.new[at]))?;
     let opens = indent(texts.new[opener]) == depth && texts.new[opener].trim_end().ends_with(['(', '[', '{']);
     // Different definitions may have the same end of a list of parameters.
     let opens = opens && !texts.new[opener].trim_start().starts_with([')', ']', '}']);
