@@ -42,15 +42,8 @@ pub(crate) fn commit(
     }
     let staged = context.store().stage(&writes, context.config().durability)?;
     let ahead = staged.preview();
-    let promised = writing.iter().find_map(|plan| plan.expected_content);
-    if promised.is_some() && promised != ahead.spliced_content {
-        // Dropping the staged files leaves everything unchanged.
-        return Err(Error::new(
-            Code::OperationLost,
-            "The log's record of that change does not reproduce the earlier text; nothing was written.",
-        )
-        .next("Read the file and make the change with an edit."));
-    }
+    check_promised(&writing, ahead.spliced_content)?;
+    caller.check_cancelled()?;
     // From here on the disk is busy; previews are prepared in the meantime.
     let shows = context.config().shows;
     let room = context.reply_limits(caller).file_budget(writes.len());
@@ -58,6 +51,8 @@ pub(crate) fn commit(
         .iter()
         .map(|plan| (plan.writes() && writes.len() <= PREVIEWED_FILES_MAX).then(|| Preview::of(plan, shows, room)))
         .collect();
+    // With millions of changed lines, each of these steps takes tens of milliseconds.
+    caller.check_cancelled()?;
     let mut stamps = ahead.metadata.into_iter();
     let known: Vec<Option<(FileMeta, Option<Record>)>> = plans
         .iter()
@@ -67,7 +62,9 @@ pub(crate) fn commit(
             Some((meta, plan.known(meta, ahead.spliced_content, preview.as_ref(), shows, room)))
         })
         .collect();
+    caller.check_cancelled()?;
     let anchors: Vec<Option<FollowedAnchors>> = plans.iter().map(|plan| planned_anchors(context, plan)).collect();
+    caller.check_cancelled()?;
     let announced = log_intent(context, caller, origin, plans, &known, &ahead.created_dirs)?;
     if let Some(error) = announced.as_ref().and_then(PendingRequest::conflict_error) {
         // Dropping the staged files leaves everything unchanged.
@@ -91,6 +88,20 @@ pub(crate) fn commit(
     let mut written = written.into_iter();
     let files = known.into_iter().map(|known| Some((recorded_content(known?.1), written.next()?))).collect();
     Ok(CommitResult { files, previews, anchors, operation, trouble })
+}
+
+/// Fails if a plan promises a content that the staged file does not have. Dropping the staged files leaves everything
+/// unchanged.
+fn check_promised(writing: &[&FilePlan], staged: Option<ContentId>) -> Result<()> {
+    let promised = writing.iter().find_map(|plan| plan.expected_content);
+    if promised.is_some() && promised != staged {
+        return Err(Error::new(
+            Code::OperationLost,
+            "The log's record of that change does not reproduce the earlier text; nothing was written.",
+        )
+        .next("Read the file and make the change with an edit."));
+    }
+    Ok(())
 }
 
 /// Saves owner and attributes of a file that is removed, so that they can be restored.
