@@ -157,20 +157,28 @@ impl DiffHunk {
         let mut counterpart = "";
         // A long removal must not use up the room for its replacement.
         let spare = if kind == LineKind::Removed { room.bytes / 2 } else { 0 };
-        while !text.is_empty() {
+        while !text.is_empty() && room.bytes > spare {
             let end = memchr::memchr(b'\n', text.as_bytes());
             let (line, rest) = end.map_or((text, ""), |end| (&text[..end], &text[end + 1..]));
             if room.is_limited() {
                 counterpart = others.next().unwrap_or(counterpart);
             }
-            if room.bytes > spare {
-                self.lines.push(room.line(kind, line, counterpart, end.is_some()));
-            } else {
-                self.omitted.count(kind);
-            }
-            self.old_lines += usize::from(kind != LineKind::Added);
-            self.new_lines += usize::from(kind != LineKind::Removed);
+            self.lines.push(room.line(kind, line, counterpart, end.is_some()));
+            self.count(kind, 1);
             text = rest;
+        }
+        let omitted = count_lines(text);
+        self.omitted.count(kind, omitted);
+        self.count(kind, omitted);
+    }
+
+    /// Counts lines on the sides that have them.
+    fn count(&mut self, kind: LineKind, lines: usize) {
+        if kind != LineKind::Added {
+            self.old_lines += lines;
+        }
+        if kind != LineKind::Removed {
+            self.new_lines += lines;
         }
     }
 }

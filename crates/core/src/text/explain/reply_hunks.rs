@@ -40,11 +40,11 @@ impl OmittedLines {
         self.context + self.removed + self.added
     }
 
-    pub(super) const fn count(&mut self, kind: LineKind) {
+    pub(super) const fn count(&mut self, kind: LineKind, lines: usize) {
         match kind {
-            LineKind::Kept => self.context += 1,
-            LineKind::Removed => self.removed += 1,
-            LineKind::Added => self.added += 1,
+            LineKind::Kept => self.context += lines,
+            LineKind::Removed => self.removed += lines,
+            LineKind::Added => self.added += lines,
         }
     }
 }
