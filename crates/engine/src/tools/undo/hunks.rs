@@ -298,6 +298,11 @@ impl HunkSides {
         states.collect()
     }
 
+    /// Returns the reversal of all hunks.
+    pub(super) fn whole_reversal(&self) -> ChangeSet {
+        ChangeSet::diff(&self.after, &self.before)
+    }
+
     /// Returns the reversal of all hunks except those that are certainly no longer in the current version.
     pub(super) fn reversal_for(&self, now: &Snapshot) -> ChangeSet {
         let mut numbers: BTreeSet<usize> = (1..=self.hunks).collect();

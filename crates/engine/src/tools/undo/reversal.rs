@@ -10,6 +10,7 @@ use crate::tools::undo::file_states::{
 };
 use crate::tools::undo::hunks::{HunkAction, HunkSides};
 use crate::tools::undo::large::plan_big_undo;
+use crate::tools::undo::recorded::RecordedChanges;
 use crate::tools::undo::reversed_files::ReversedFiles;
 use emendate_core::{ChangeSet, Code, Error, Phrase, Result, Snapshot, TieBreak, advice};
 use emendate_fs::SafePath;
@@ -24,7 +25,9 @@ use std::path::Path;
 struct Reversal<'a> {
     context: &'a Context,
     caller: &'a CallContext,
-    /// The effect of the operations undone before it in the same call.
+    /// The operations undone before it in the same call, the newest first, and itself.
+    undone: &'a [LogEntry],
+    /// The effect of those before it.
     reversed: &'a ReversedFiles<'a>,
     /// Index of the root whose history has it.
     root: usize,
@@ -42,11 +45,13 @@ pub(super) fn plans(context: &Context, caller: &CallContext, root: usize, all: &
     }
     caller.begin(CallPhase::Reading, all.iter().map(|logged| logged.operation.files.len()).sum());
     let mut reversed = ReversedFiles::new(context, caller);
-    for logged in all {
-        let plans = of_one(&Reversal { context, caller, reversed: &reversed, root, logged }).map_err(|error| {
-            let several = format!("None of the {} operations was undone. ", all.len());
-            if all.len() > 1 { error.prefixed(&several) } else { error }
-        })?;
+    for (index, logged) in all.iter().enumerate() {
+        let undone = &all[..=index];
+        let plans =
+            of_one(&Reversal { context, caller, undone, reversed: &reversed, root, logged }).map_err(|error| {
+                let several = format!("None of the {} operations was undone. ", all.len());
+                if all.len() > 1 { error.prefixed(&several) } else { error }
+            })?;
         reversed.apply_reversal(plans)?;
         reversed.check_call_size()?;
     }
@@ -69,12 +74,14 @@ pub(super) fn is_effective_without(
     later: &LogEntry,
 ) -> bool {
     let mut reversed = ReversedFiles::new(context, caller);
-    let undone = of_one(&Reversal { context, caller, reversed: &reversed, root, logged: later });
+    let both = [later.clone(), logged.clone()];
+    let undone = of_one(&Reversal { context, caller, undone: &both[..1], reversed: &reversed, root, logged: later });
     if undone.and_then(|plans| reversed.apply_reversal(plans)).is_err() {
         return false;
     }
     // A conflict means that other text of the same lines would be there, not that nothing is left.
-    of_one(&Reversal { context, caller, reversed: &reversed, root, logged }).map_or(true, |plans| !plans.is_empty())
+    let reversal = Reversal { context, caller, undone: &both, reversed: &reversed, root, logged };
+    of_one(&reversal).map_or(true, |plans| !plans.is_empty())
 }
 
 /// Returns the plans for one operation.
@@ -105,6 +112,19 @@ fn of_one(back: &Reversal<'_>) -> Result<Vec<FilePlan>> {
         }
     }
     Error::combine(errors, files.len()).map_or(Ok(plans), Err)
+}
+
+/// Names a later undo of an older operation, which changed the same lines: once it is taken back, the operations can be
+/// undone in their order.
+fn undo_first(error: Error, undo: &LogEntry, wanted: &LogEntry) -> Error {
+    let call = |logged: &LogEntry| Phrase::Call("undo", json!({ "id": logged.id.to_string() }));
+    let older = undo.operation.undoes().map(|id| id.to_string()).collect::<Vec<_>>().join(", ");
+    error
+        .next(
+            advice!["Bring operation ", older, " back with ", call(undo), "; then call ", call(wanted), "."]
+                .or("Make the change with an edit."),
+        )
+        .fact("later", undo.id.to_string())
 }
 
 /// Returns the change of the file that was moved here.
@@ -154,8 +174,15 @@ impl Reversal<'_> {
             (CurrentState::File(opened), Some(after))
                 if (before.kind, after.kind) == (FileKind::Regular, FileKind::Regular) =>
             {
-                merged = !is_same_content(&now, Some(before));
-                if merged { self.rebased(&place, before, after, opened)? } else { opened.snapshot.raw().to_vec() }
+                let recorded = RecordedChanges::read(self.context, self.root, &place, &file.path);
+                if is_same_content(&now, Some(before)) {
+                    opened.snapshot.raw().to_vec()
+                } else if let Some(bytes) = self.recorded_version(&recorded, opened)? {
+                    bytes
+                } else {
+                    merged = true;
+                    self.rebased(&recorded, &place, before, after, opened)?
+                }
             }
             (CurrentState::Nothing, _) => return Err(self.conflict(&place, file.after, &now, "the file is gone.")),
             _ => return Err(self.conflict(&place, file.after, &now, "something else is there now.")),
@@ -193,7 +220,8 @@ impl Reversal<'_> {
             CurrentState::File(opened) if after.kind == FileKind::Regular => {
                 merged = !is_same_content(&there, file.after);
                 let bytes = if merged {
-                    self.rebased(&to, before, after, opened)?
+                    let recorded = RecordedChanges::read(self.context, self.root, &to, &file.path);
+                    self.rebased(&recorded, &to, before, after, opened)?
                 } else {
                     self.content(&from, before, &there)?
                 };
@@ -249,8 +277,25 @@ impl Reversal<'_> {
         found.ok_or_else(|| not_kept(place, self.logged))
     }
 
+    /// Returns the bytes of the version that the undo of all operations of the call leads to, if it was there before and
+    /// was kept.
+    fn recorded_version(&self, recorded: &RecordedChanges<'_>, now: &LoadedFile) -> Result<Option<Vec<u8>>> {
+        let Some(version) = recorded.version_without(self.undone).filter(|it| it.kind == FileKind::Regular) else {
+            return Ok(None);
+        };
+        let hand = [KnownContent { id: now.snapshot.id(), bytes: now.snapshot.raw() }];
+        self.context.history(self.root).content(version.content, &hand)
+    }
+
     /// Returns the file with the operation removed from it, although it changed since.
-    fn rebased(&self, place: &SafePath, before: FileState, after: FileState, now: &LoadedFile) -> Result<Vec<u8>> {
+    fn rebased(
+        &self,
+        recorded: &RecordedChanges<'_>,
+        place: &SafePath,
+        before: FileState,
+        after: FileState,
+        now: &LoadedFile,
+    ) -> Result<Vec<u8>> {
         let standing = [KnownContent { id: now.snapshot.id(), bytes: now.snapshot.raw() }];
         let history = self.context.history(self.root);
         let Some(seen) = history.content(after.content, &standing)? else {
@@ -264,10 +309,20 @@ impl Reversal<'_> {
             return Err(self.changed_since(place, now, None));
         }
         let sides = HunkSides::new(target, seen);
-        let (mine, seen) = (sides.reversal_for(&now.snapshot), sides.seen(HunkAction::Reverse));
-        match mine.rebase(seen, &ChangeSet::diff(seen, &now.snapshot), TieBreak::TheirsFirst) {
-            Ok(rebased) => Ok(rebased.changes.with_line_ends_of(seen, &now.snapshot)?.apply(&now.snapshot)),
-            Err(_) => Err(self.changed_since(place, now, Some(seen))),
+        let seen = sides.seen(HunkAction::Reverse);
+        let theirs = ChangeSet::diff(seen, &now.snapshot);
+        let rebase = |mine: ChangeSet| mine.rebase(seen, &theirs, TieBreak::TheirsFirst).ok();
+        // Nothing can have taken back a part of this operation if only others were taken back.
+        let whole = recorded.are_reversals_after(self.logged).then(|| sides.whole_reversal()).and_then(rebase);
+        match whole.or_else(|| rebase(sides.reversal_for(&now.snapshot))) {
+            Some(rebased) => Ok(rebased.changes.with_line_ends_of(seen, &now.snapshot)?.apply(&now.snapshot)),
+            None => {
+                let error = self.changed_since(place, now, Some(seen));
+                Err(match recorded.last_undo_after(self.logged) {
+                    Some(undo) => undo_first(error, undo, self.logged),
+                    None => error,
+                })
+            }
         }
     }
 

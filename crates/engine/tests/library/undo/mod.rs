@@ -4,3 +4,4 @@ mod contents;
 mod fixture;
 mod operations;
 mod past;
+mod repeated_lines;
