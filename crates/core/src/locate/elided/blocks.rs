@@ -1,6 +1,7 @@
 //! Definitions by their indentation, for languages without a grammar: a first line, deeper lines, and a closing line at
 //! the depth of the first one.
 
+use super::fresh::is_filled;
 use super::{Extent, TextPair, indent, same};
 use crate::work;
 use core::ops::Range;
@@ -68,11 +69,11 @@ pub(super) fn whole(texts: &TextPair<'_>) -> Option<Extent> {
 /// Returns the lines of the block that begins at a line; `None` if its end is uncertain.
 pub(super) fn block(lines: &[&str], start: usize) -> Option<Range<usize>> {
     let first = lines.get(start)?;
-    if first.trim().is_empty() || continues(first) || closes(first) || opens(first) || begins_text(first) {
+    if !is_filled(first) || continues(first) || closes(first) || opens(first) || begins_text(first) {
         return None;
     }
     let depth = indent(first);
-    let mut rest = lines.iter().enumerate().skip(start + 1).filter(|(_, line)| !line.trim().is_empty());
+    let mut rest = lines.iter().enumerate().skip(start + 1).filter(|(_, line)| is_filled(line));
     let mut has_body = false;
     let end = loop {
         let (at, line) = rest.next()?;
@@ -96,16 +97,45 @@ pub(super) fn line_steps(line: &str) -> usize {
     1 + line.len()
 }
 
-/// True for a line that may begin a string or a comment of several lines, which may have any indentation.
+/// True for a line that may begin a string or a comment of several lines, which may have any indentation. Reads the line
+/// once, because it is asked of every line of a block.
 pub(super) fn begins_text(line: &str) -> bool {
-    const SIGNS: [&str; 10] = ["\"\"\"", "'''", "`", "[[", "=begin", "{-", "(*", "%q", "%Q", "@\""];
-    let here_document = line
-        .match_indices("<<")
-        .any(|(at, _)| line[at + 2..].starts_with(|ch: char| ch.is_ascii_alphabetic() || "~-'\"_".contains(ch)));
-    here_document
-        || SIGNS.iter().any(|sign| line.contains(sign))
-        || line.contains("/*") && !line.contains("*/")
-        || line.matches('"').count() % 2 == 1
+    let mut rest = &line.as_bytes()[indent(line)..];
+    let (mut quotes, mut has_comment, mut ends_comment) = (0, false, false);
+    while let [first, after @ ..] = rest {
+        let begins = match (first, after) {
+            (b'`', _)
+            | (b'[', [b'[', ..])
+            | (b'{', [b'-', ..])
+            | (b'(', [b'*', ..])
+            | (b'%', [b'q' | b'Q', ..])
+            | (b'@', [b'"', ..])
+            | (b'"', [b'"', b'"', ..])
+            | (b'\'', [b'\'', b'\'', ..]) => true,
+            (b'=', after) => after.starts_with(b"begin"),
+            (b'<', [b'<', after @ ..]) => {
+                rest = after;
+                if begins_here_document(after) {
+                    return true;
+                }
+                continue;
+            }
+            _ => false,
+        };
+        if begins {
+            return true;
+        }
+        quotes += usize::from(*first == b'"');
+        has_comment |= *first == b'/' && after.first() == Some(&b'*');
+        ends_comment |= *first == b'*' && after.first() == Some(&b'/');
+        rest = after;
+    }
+    has_comment && !ends_comment || quotes % 2 == 1
+}
+
+/// True if this follows two less-than signs that begin a here-document, rather than shift bits.
+fn begins_here_document(after: &[u8]) -> bool {
+    after.first().is_some_and(|byte| byte.is_ascii_alphabetic() || b"~-'\"_".contains(byte))
 }
 
 /// True for a line in the middle of what begins above it, such as the end of a list of parameters. Two definitions may
@@ -125,4 +155,29 @@ fn closes(line: &str) -> bool {
     let text = line.trim();
     matches!(text, "end" | "end;" | "end." | "fi" | "done" | "esac" | "endif" | "endfunction")
         || text.chars().all(|ch| ")]};,".contains(ch))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::begins_text;
+    use proptest::prelude::{prop_assert_eq, proptest};
+
+    /// The definition, with a search for each sign.
+    fn has_sign(line: &str) -> bool {
+        const SIGNS: [&str; 10] = ["\"\"\"", "'''", "`", "[[", "=begin", "{-", "(*", "%q", "%Q", "@\""];
+        let here_document = line
+            .match_indices("<<")
+            .any(|(at, _)| line[at + 2..].starts_with(|ch: char| ch.is_ascii_alphabetic() || "~-'\"_".contains(ch)));
+        here_document
+            || SIGNS.iter().any(|sign| line.contains(sign))
+            || line.contains("/*") && !line.contains("*/")
+            || line.matches('"').count() % 2 == 1
+    }
+
+    proptest! {
+        #[test]
+        fn signs_are_found_in_one_pass(line in "([ aé<*/=~(\\[{-]|'|\"|/\\*|\\*/|<<|%[qr]|@|=begin|`){0,8}") {
+            prop_assert_eq!(begins_text(&line), has_sign(&line), "{}", line);
+        }
+    }
 }

@@ -230,7 +230,7 @@ fn parameters(header: &str) -> Option<&str> {
 }
 
 pub(super) fn is_filled(line: &str) -> bool {
-    !line.trim().is_empty()
+    indent(line) < line.len()
 }
 
 /// True for the first line of a statement with a block; a statement has no name.
