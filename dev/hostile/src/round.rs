@@ -156,12 +156,9 @@ impl<'r> Round<'r> {
     fn undo_everything(&mut self, before: &Tree) -> io::Result<()> {
         for _ in 0..UNDOS_MAX {
             let reply = self.undo(&json!({ "any_session": true }));
-            // An undo out of order may be in the way; the answer names it.
-            let reply = match &reply["data"]["later"] {
-                Value::String(later) if reply["code"] == "operation.conflict" => {
-                    self.undo(&json!({ "any_session": true, "id": later }));
-                    self.undo(&json!({ "any_session": true, "id": reply["data"]["operation"] }))
-                }
+            // An operation that was undone before may be in the way; the answer names it.
+            let reply = match &reply["data"]["since"] {
+                Value::String(since) => self.undo(&json!({ "any_session": true, "since": since })),
                 _ => reply,
             };
             // An operation whose files are as before it counts as undone from then on.

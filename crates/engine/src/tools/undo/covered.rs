@@ -3,14 +3,15 @@
 use crate::context::Context;
 use crate::model::call_context::CallContext;
 use crate::tools::undo::author;
-use crate::tools::undo::reversal::is_effective_without;
+use crate::tools::undo::reversal::first_hiding;
 use emendate_core::{Code, Error};
 use emendate_history::{LogEntry, OperationFilter, OperationOutcome, Role};
 
 /// Later operations of one file that are looked at.
 const LATER_OPERATIONS_MAX: usize = 100;
 
-/// Returns the newest later operation in effect whose undo would bring back what this operation wrote. As long as there
+/// Returns the newest later operation in effect whose undo, after that of newer ones, would bring back what this operation
+/// wrote. As long as there
 /// is one, this operation must not count as undone: nothing could remove its text afterwards. A later undo is none of
 /// them, because its redo can itself be undone.
 pub(super) fn covering(context: &Context, caller: &CallContext, root: usize, logged: &LogEntry) -> Option<LogEntry> {
@@ -29,7 +30,7 @@ pub(super) fn covering(context: &Context, caller: &CallContext, root: usize, log
     });
     later.sort_unstable_by_key(|later| std::cmp::Reverse(later.id.number));
     later.dedup_by_key(|later| later.id.number);
-    later.into_iter().find(|later| is_effective_without(context, caller, root, logged, later))
+    first_hiding(context, caller, root, logged, &later).cloned()
 }
 
 /// The answer for an operation of which nothing is left, because a later one replaced it.

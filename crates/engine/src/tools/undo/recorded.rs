@@ -5,7 +5,9 @@ use crate::context::Context;
 use crate::tools::undo::file_states::{current_state, is_same_content};
 use crate::tools::undo::since::changes_effect;
 use emendate_fs::SafePath;
-use emendate_history::{FileChange, FileKind, FileState, LogEntry, OperationFilter, OperationOutcome, Role};
+use emendate_history::{
+    FileChange, FileKind, FileState, LogEntry, OperationFilter, OperationId, OperationName, OperationOutcome, Role,
+};
 
 /// Operations of one file that are looked at.
 const RECORDED_OPERATIONS_MAX: usize = 100;
@@ -15,7 +17,15 @@ const RECORDED_OPERATIONS_MAX: usize = 100;
 pub(super) struct RecordedChanges<'a> {
     context: &'a Context,
     root: usize,
-    changes: Vec<(LogEntry, FileChange)>,
+    changes: Vec<RecordedChange>,
+}
+
+struct RecordedChange {
+    entry: LogEntry,
+    file: FileChange,
+    /// The operation that decides whether this one is in effect: itself, or the last undo or redo that is about it. One
+    /// that found nothing left to do in the files is not among the operations on the path.
+    last: LogEntry,
 }
 
 impl<'a> RecordedChanges<'a> {
@@ -24,50 +34,69 @@ impl<'a> RecordedChanges<'a> {
         let filter = OperationFilter { path: Some(path), limit: RECORDED_OPERATIONS_MAX, ..OperationFilter::default() };
         // Without them, versions are compared.
         let entries = context.history(root).operations(&filter).unwrap_or_default();
-        let mut changes: Vec<(LogEntry, FileChange)> = Vec::new();
+        let mut changes: Vec<RecordedChange> = Vec::new();
         for entry in entries {
             let file = entry.operation.files.iter().find(|file| file.path == path).cloned();
             // Content that was moved has changes which were recorded elsewhere.
             let Some(file) = file.filter(|file| is_finished(&entry) && is_in_place(file)) else { break };
             let follows = match changes.last() {
-                Some((_, later)) => is_same_version(file.after, later.before),
+                Some(later) => is_same_version(file.after, later.file.before),
                 None => current_state(context, place).is_ok_and(|now| is_same_content(&now, file.after)),
             };
-            if !follows {
-                break;
-            }
-            changes.push((entry, file));
+            let Some(last) = last_reversal(context, root, &entry).filter(|_| follows) else { break };
+            changes.push(RecordedChange { entry, file, last });
         }
         RecordedChanges { context, root, changes }
     }
 
     /// Returns the version to which the undo of these operations leads, if it was there before: nothing else that was
-    /// done since then is in effect. The last of them is the oldest.
+    /// done since then is in effect.
     pub(super) fn version_without(&self, undone: &[LogEntry]) -> Option<FileState> {
-        let oldest = undone.last()?.id.number;
-        let candidates = self.changes.iter().enumerate().filter(|(_, (entry, _))| entry.id.number <= oldest);
-        let found = candidates.map(|(index, (entry, file))| (&self.changes[..=index], entry.id.number - 1, file));
-        let mut restored = found.filter(|(since, moment, _)| {
-            since.iter().filter(|(entry, _)| entry.undone_by.is_none()).all(|(entry, _)| {
-                let is_undone = undone.iter().any(|it| it.id == entry.id);
-                changes_effect(self.context, self.root, entry, *moment).is_ok_and(|restores| restores == is_undone)
+        let is_undone = |entry: &LogEntry| undone.iter().any(|it| it.id == entry.id);
+        let oldest = self.changes.iter().rposition(|it| is_undone(&it.entry))?;
+        let is_restored = |since: &[RecordedChange], moment: u64| {
+            since.iter().all(|it| {
+                let restores = changes_effect(self.context, self.root, &it.last, moment);
+                restores.is_ok_and(|restores| restores == is_undone(&it.last))
             })
-        });
-        restored.next()?.2.before
+        };
+        let mut candidates = self.changes.iter().enumerate().skip(oldest);
+        let found = candidates.find(|(index, it)| is_restored(&self.changes[..=*index], it.entry.id.number - 1));
+        found?.1.file.before
     }
 
-    /// Returns the last undo that is in effect and was made after an operation.
-    pub(super) fn last_undo_after(&self, operation: &LogEntry) -> Option<&LogEntry> {
-        let mut later = self.changes.iter().map(|(entry, _)| entry).take_while(|entry| entry.id != operation.id);
-        later.find(|entry| entry.undone_by.is_none() && matches!(entry.operation.role, Role::Undo(_)))
+    /// Returns the oldest operation that was undone after a later one that is in effect.
+    pub(super) fn undone_before(&self, operation: &LogEntry) -> Option<OperationId> {
+        let undos = self.after(operation).filter(|it| is_undo(&it.entry) && is_undo(&it.last));
+        let undone = undos.flat_map(|it| it.entry.operation.undoes()).filter(|id| id.number < operation.id.number);
+        undone.min_by_key(|id| id.number)
     }
 
     /// True if everything that was done after an operation only took back other operations.
     pub(super) fn are_reversals_after(&self, operation: &LogEntry) -> bool {
-        let mut later = self.changes.iter().take_while(|(entry, _)| entry.id != operation.id);
-        self.changes.iter().any(|(entry, _)| entry.id == operation.id)
-            && later.all(|(entry, _)| entry.undone_by.is_some() || matches!(entry.operation.role, Role::Undo(_)))
+        self.changes.iter().any(|it| it.entry.id == operation.id) && self.after(operation).all(|it| is_undo(&it.last))
     }
+
+    /// Returns the changes after an operation.
+    fn after(&self, operation: &LogEntry) -> impl Iterator<Item = &RecordedChange> {
+        let id = operation.id;
+        self.changes.iter().take_while(move |it| it.entry.id != id)
+    }
+}
+
+/// Returns the last undo or redo that is about an operation, or the operation itself.
+fn last_reversal(context: &Context, root: usize, entry: &LogEntry) -> Option<LogEntry> {
+    let mut last = entry.clone();
+    for _ in 0..RECORDED_OPERATIONS_MAX {
+        let Some(id) = last.undone_by else { return Some(last) };
+        let name = OperationName { number: id.number, check: Some(id.check) };
+        last = context.history(root).operation(name).ok()??;
+    }
+    None
+}
+
+fn is_undo(entry: &LogEntry) -> bool {
+    matches!(entry.operation.role, Role::Undo(_))
 }
 
 /// True for an operation whose result is known.

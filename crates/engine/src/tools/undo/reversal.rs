@@ -14,9 +14,10 @@ use crate::tools::undo::recorded::RecordedChanges;
 use crate::tools::undo::reversed_files::ReversedFiles;
 use emendate_core::{ChangeSet, Code, Error, Phrase, Result, Snapshot, TieBreak, advice};
 use emendate_fs::SafePath;
-use emendate_history::{FileChange, FileKind, FileState, KnownContent, LogEntry};
+use emendate_history::{FileChange, FileKind, FileState, KnownContent, LogEntry, OperationId};
 use emendate_os::ffi::OsStrExt as _;
 use serde_json::json;
+use std::cell::RefCell;
 use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::path::Path;
@@ -25,10 +26,12 @@ use std::path::Path;
 struct Reversal<'a> {
     context: &'a Context,
     caller: &'a CallContext,
-    /// The operations undone before it in the same call, the newest first, and itself.
-    undone: &'a [LogEntry],
+    /// The operations that are undone together, the newest first.
+    all: &'a [LogEntry],
     /// The effect of those before it.
     reversed: &'a ReversedFiles<'a>,
+    /// The files that have the version to which the undo of all leads, so that older operations change nothing more.
+    settled: &'a RefCell<HashSet<Vec<u8>>>,
     /// Index of the root whose history has it.
     root: usize,
     logged: &'a LogEntry,
@@ -45,13 +48,13 @@ pub(super) fn plans(context: &Context, caller: &CallContext, root: usize, all: &
     }
     caller.begin(CallPhase::Reading, all.iter().map(|logged| logged.operation.files.len()).sum());
     let mut reversed = ReversedFiles::new(context, caller);
-    for (index, logged) in all.iter().enumerate() {
-        let undone = &all[..=index];
-        let plans =
-            of_one(&Reversal { context, caller, undone, reversed: &reversed, root, logged }).map_err(|error| {
-                let several = format!("None of the {} operations was undone. ", all.len());
-                if all.len() > 1 { error.prefixed(&several) } else { error }
-            })?;
+    let settled = RefCell::default();
+    for logged in all {
+        let reversal = Reversal { context, caller, all, reversed: &reversed, settled: &settled, root, logged };
+        let plans = of_one(&reversal).map_err(|error| {
+            let several = format!("None of the {} operations was undone. ", all.len());
+            if all.len() > 1 { error.prefixed(&several) } else { error }
+        })?;
         reversed.apply_reversal(plans)?;
         reversed.check_call_size()?;
     }
@@ -65,23 +68,32 @@ pub(super) fn plans(context: &Context, caller: &CallContext, root: usize, all: &
     Ok(plans)
 }
 
-/// True if undoing an operation would change files once a later one is undone. `false` if the later one cannot be undone.
-pub(super) fn is_effective_without(
+/// Returns the first of the later operations, the newest first, with whose undo, after that of the ones before it, an
+/// operation is in effect again. One that cannot be undone is passed over.
+pub(super) fn first_hiding<'l>(
     context: &Context,
     caller: &CallContext,
     root: usize,
     logged: &LogEntry,
-    later: &LogEntry,
-) -> bool {
+    later: &'l [LogEntry],
+) -> Option<&'l LogEntry> {
     let mut reversed = ReversedFiles::new(context, caller);
-    let both = [later.clone(), logged.clone()];
-    let undone = of_one(&Reversal { context, caller, undone: &both[..1], reversed: &reversed, root, logged: later });
-    if undone.and_then(|plans| reversed.apply_reversal(plans)).is_err() {
-        return false;
-    }
-    // A conflict means that other text of the same lines would be there, not that nothing is left.
-    let reversal = Reversal { context, caller, undone: &both, reversed: &reversed, root, logged };
-    of_one(&reversal).map_or(true, |plans| !plans.is_empty())
+    let mut all = Vec::new();
+    let plans_of = |all: &[LogEntry], reversed: &ReversedFiles<'_>, logged: &LogEntry| {
+        let settled = RefCell::default();
+        of_one(&Reversal { context, caller, all, reversed, settled: &settled, root, logged })
+    };
+    later.iter().find(|entry| {
+        all.push((*entry).clone());
+        let undone = plans_of(&all, &reversed, entry);
+        if undone.and_then(|plans| reversed.apply_reversal(plans)).is_err() {
+            all.pop();
+            return false;
+        }
+        let with_it: Vec<LogEntry> = all.iter().chain([logged]).cloned().collect();
+        // A conflict means that other text of the same lines would be there, not that nothing is left.
+        plans_of(&with_it, &reversed, logged).map_or(true, |plans| !plans.is_empty())
+    })
 }
 
 /// Returns the plans for one operation.
@@ -114,17 +126,23 @@ fn of_one(back: &Reversal<'_>) -> Result<Vec<FilePlan>> {
     Error::combine(errors, files.len()).map_or(Ok(plans), Err)
 }
 
-/// Names a later undo of an older operation, which changed the same lines: once it is taken back, the operations can be
-/// undone in their order.
-fn undo_first(error: Error, undo: &LogEntry, wanted: &LogEntry) -> Error {
-    let call = |logged: &LogEntry| Phrase::Call("undo", json!({ "id": logged.id.to_string() }));
-    let older = undo.operation.undoes().map(|id| id.to_string()).collect::<Vec<_>>().join(", ");
+/// Names the moment before an older operation that was undone, which changed the same lines: if everything since then
+/// is undone together, the version of that moment is restored.
+fn undo_since(error: Error, undone: OperationId) -> Error {
+    let since = format!("{undone}^");
+    let call = Phrase::Call("undo", json!({ "since": since }));
     error
         .next(
-            advice!["Bring operation ", older, " back with ", call(undo), "; then call ", call(wanted), "."]
-                .or("Make the change with an edit."),
+            advice![
+                "Call ",
+                call,
+                " to take back everything since operation ",
+                undone.to_string(),
+                ", already undone."
+            ]
+            .or("Make the change with an edit."),
         )
-        .fact("later", undo.id.to_string())
+        .fact("since", since)
 }
 
 /// Returns the change of the file that was moved here.
@@ -170,6 +188,9 @@ impl Reversal<'_> {
         };
         let mut merged = false;
         let bytes = match (&now, file.after) {
+            (CurrentState::File(opened), _) if self.settled.borrow().contains(&file.path) => {
+                opened.snapshot.raw().to_vec()
+            }
             _ if is_same_content(&now, file.after) => self.content(&place, before, &now)?,
             (CurrentState::File(opened), Some(after))
                 if (before.kind, after.kind) == (FileKind::Regular, FileKind::Regular) =>
@@ -178,6 +199,7 @@ impl Reversal<'_> {
                 if is_same_content(&now, Some(before)) {
                     opened.snapshot.raw().to_vec()
                 } else if let Some(bytes) = self.recorded_version(&recorded, opened)? {
+                    self.settled.borrow_mut().insert(file.path.clone());
                     bytes
                 } else {
                     merged = true;
@@ -280,7 +302,7 @@ impl Reversal<'_> {
     /// Returns the bytes of the version that the undo of all operations of the call leads to, if it was there before and
     /// was kept.
     fn recorded_version(&self, recorded: &RecordedChanges<'_>, now: &LoadedFile) -> Result<Option<Vec<u8>>> {
-        let Some(version) = recorded.version_without(self.undone).filter(|it| it.kind == FileKind::Regular) else {
+        let Some(version) = recorded.version_without(self.all).filter(|it| it.kind == FileKind::Regular) else {
             return Ok(None);
         };
         let hand = [KnownContent { id: now.snapshot.id(), bytes: now.snapshot.raw() }];
@@ -318,8 +340,8 @@ impl Reversal<'_> {
             Some(rebased) => Ok(rebased.changes.with_line_ends_of(seen, &now.snapshot)?.apply(&now.snapshot)),
             None => {
                 let error = self.changed_since(place, now, Some(seen));
-                Err(match recorded.last_undo_after(self.logged) {
-                    Some(undo) => undo_first(error, undo, self.logged),
+                Err(match recorded.undone_before(self.logged) {
+                    Some(undone) => undo_since(error, undone),
                     None => error,
                 })
             }
