@@ -1,9 +1,8 @@
 //! New lines at an end of a fragment that is next to a placeholder: the line of the file beside which they go.
 
-use super::fresh::is_filled;
 use super::lossless::WordOverlap;
 use super::placement::{FRAGMENT_STEPS, is_known};
-use super::{Fragment, TextPair, fresh, indent, same};
+use super::{Fragment, TextPair, fresh, indent, is_filled, same};
 use crate::locate::omission;
 use crate::work;
 use core::ops::Range;

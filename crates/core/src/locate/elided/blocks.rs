@@ -1,8 +1,7 @@
 //! Definitions by their indentation, for languages without a grammar: a first line, deeper lines, and a closing line at
 //! the depth of the first one.
 
-use super::fresh::is_filled;
-use super::{Extent, TextPair, indent, same};
+use super::{Extent, TextPair, indent, is_filled, same};
 use crate::work;
 use core::ops::Range;
 

@@ -1,9 +1,8 @@
 //! Lines that close a block whose first line both texts have: of several equal lines such as `}`, the file has one that
 //! closes that block.
 
-use super::fresh::is_filled;
 use super::placement::{Placement, matched_lines};
-use super::{Fragment, TextPair, beside, blocks, indent, innermost, lossless, same};
+use super::{Fragment, TextPair, beside, blocks, indent, innermost, is_filled, lossless, same};
 use crate::work;
 use core::ops::Range;
 

@@ -5,7 +5,7 @@
 //! definition of the file at that place is similar, nothing is added, because the new one may be meant to replace it.
 
 use super::placement::is_known;
-use super::{Fragment, TextPair, beside, blocks, indent, same};
+use super::{Fragment, TextPair, beside, blocks, indent, is_filled, same};
 use crate::text::fold::count_alnum;
 use crate::work;
 use core::ops::Range;
@@ -227,10 +227,6 @@ fn parameters(header: &str) -> Option<&str> {
     })?;
     let inside = &rest[..end];
     (count_alnum(inside, PARAMETERS_ALNUM_MIN) >= PARAMETERS_ALNUM_MIN).then_some(inside)
-}
-
-pub(super) fn is_filled(line: &str) -> bool {
-    indent(line) < line.len()
 }
 
 /// True for the first line of a statement with a block; a statement has no name.

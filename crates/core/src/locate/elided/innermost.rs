@@ -6,7 +6,7 @@
 
 use super::lossless::{self, is_significant};
 use super::placement::{Placement, matched_lines, new_lines};
-use super::{Fragment, TextPair, beside, blocks, fresh, indent};
+use super::{Fragment, TextPair, beside, blocks, fresh, indent, is_filled};
 use crate::work;
 use core::ops::Range;
 use std::collections::HashSet;
@@ -34,7 +34,7 @@ pub(super) fn only(texts: &TextPair<'_>, fragment: &Fragment, places: &[Placemen
         return None;
     }
     // Without a new line behind the first one, the lines between it and the next one may have been deleted.
-    let mut shown = fragment.lines.clone().zip(&matched).skip(1).filter(|(line, _)| fresh::is_filled(texts.new[*line]));
+    let mut shown = fragment.lines.clone().zip(&matched).skip(1).filter(|(line, _)| is_filled(texts.new[*line]));
     if places.iter().any(|it| it.old.start < inner.old.start) && shown.next().is_some_and(|(_, at)| at.is_some()) {
         return None;
     }
@@ -74,7 +74,7 @@ pub(super) fn may_be_replaced(
 /// True if each line that a place loses is replaced by a similar one.
 pub(super) fn explains_lost_lines(texts: &TextPair<'_>, fragment: &Fragment, place: &Placement) -> bool {
     let matched = matched_lines(texts, &fragment.lines, &place.old);
-    let kept = matched.iter().flatten().filter(|&&at| fresh::is_filled(texts.old[at])).count();
+    let kept = matched.iter().flatten().filter(|&&at| is_filled(texts.old[at])).count();
     let gone = texts.old.filled_in(&place.old).len() - kept;
     let new = new_lines(texts, &fragment.lines, &matched).count();
     gone == 0 || gone + unexplained_lines(texts, &fragment.lines, &place.old, &matched).len() == new
@@ -91,8 +91,8 @@ fn unexplained_lines<'a>(
     let (mut old, mut new) = (place.start, lines.start);
     let pairs = lines.clone().zip(matched).filter_map(|(line, at)| Some((line, (*at)?)));
     for (line, at) in pairs.chain([(lines.end, place.end)]) {
-        let gone = texts.old[old..at].iter().filter(|line| fresh::is_filled(line));
-        let mut fresh = texts.new[new..line].iter().copied().filter(|line| fresh::is_filled(line));
+        let gone = texts.old[old..at].iter().filter(|line| is_filled(line));
+        let mut fresh = texts.new[new..line].iter().copied().filter(|line| is_filled(line));
         for gone in gone {
             let mut ahead = fresh.clone();
             if let Some(passed) = ahead.position(|new| lossless::replaces(gone, new) || beside::is_rewritten(gone, new))

@@ -1,10 +1,9 @@
 //! The only place of a fragment at which no line would be lost, if every other place would delete lines that the text
 //! does not show.
 
-use super::fresh::is_filled;
 use super::innermost::Sides;
 use super::placement::{Placement, matched_lines, new_lines};
-use super::{Fragment, TextPair};
+use super::{Fragment, TextPair, is_filled};
 use crate::text::fold::count_alnum;
 use crate::work;
 use std::collections::HashSet;

@@ -250,9 +250,14 @@ fn same(a: &str, b: &str) -> bool {
 
 fn indent(line: &str) -> usize {
     const BLANKS: [u8; 16] = [b' '; 16];
-    // Lines may be indented by thousands of blanks, so many are passed at once.
+    // Lines may be indented by thousands of blanks, so sixteen are passed at once.
     let blanks = line.as_bytes().chunks_exact(BLANKS.len()).take_while(|chunk| **chunk == BLANKS).count();
     line.len() - line[blanks * BLANKS.len()..].trim_start().len()
+}
+
+/// True for a line that is not blank.
+fn is_filled(line: &str) -> bool {
+    indent(line) < line.len()
 }
 
 fn fragments(texts: &TextPair<'_>, gaps: &[usize]) -> Vec<Fragment> {
