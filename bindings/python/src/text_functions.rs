@@ -1,7 +1,7 @@
 //! Functions that take texts and return texts.
 
 use crate::exception::raised;
-use crate::options::shared;
+use crate::options::{Count, shared};
 use crate::outcome::{Applied, AppliedFiles, PatchText, TextDiff};
 use emendate_core::formats::print::PRINT_FORMATS;
 use emendate_core::{Code, Error};
@@ -22,15 +22,15 @@ pub(crate) fn apply(
     format: Option<String>,
     path: Option<&str>,
     r#match: &str,
-    strip: Option<usize>,
+    strip: Option<Count>,
     reverse: bool,
     placeholders_meant: bool,
-    max_bytes: Option<usize>,
-    max_steps: Option<u64>,
+    max_bytes: Option<Count>,
+    max_steps: Option<Count>,
 ) -> PyResult<Applied> {
     let applied = py.detach(|| {
         let mut options = shared(path, r#match, max_bytes, max_steps)?;
-        (options.format, options.strip) = (format, strip);
+        (options.format, options.strip) = (format, strip.map(|strip| strip.of("strip")).transpose()?);
         (options.reverse, options.placeholders_meant) = (reverse, placeholders_meant);
         emendate_core::apply(text, patch, &options)
     });
@@ -56,16 +56,17 @@ pub(crate) fn apply_files(
     format: Option<String>,
     path: Option<&str>,
     r#match: &str,
-    strip: Option<usize>,
+    strip: Option<Count>,
     reverse: bool,
     overwrite: bool,
     placeholders_meant: bool,
-    max_bytes: Option<usize>,
-    max_steps: Option<u64>,
+    max_bytes: Option<Count>,
+    max_steps: Option<Count>,
 ) -> PyResult<AppliedFiles> {
     let applied = py.detach(|| {
         let mut options = shared(path, r#match, max_bytes, max_steps)?;
-        (options.format, options.strip, options.reverse) = (format, strip, reverse);
+        (options.format, options.reverse) = (format, reverse);
+        options.strip = strip.map(|strip| strip.of("strip")).transpose()?;
         (options.overwrite, options.placeholders_meant) = (overwrite, placeholders_meant);
         emendate_core::apply_files(&files, patch, &options)
     });
@@ -88,8 +89,8 @@ pub(crate) fn edit(
     path: Option<&str>,
     r#match: &str,
     placeholders_meant: bool,
-    max_bytes: Option<usize>,
-    max_steps: Option<u64>,
+    max_bytes: Option<Count>,
+    max_steps: Option<Count>,
 ) -> PyResult<Applied> {
     let edited = py.detach(|| {
         let options = shared(path, r#match, max_bytes, max_steps)?;
@@ -125,13 +126,13 @@ pub(crate) fn convert(
     format: Option<String>,
     path: Option<&str>,
     r#match: &str,
-    strip: Option<usize>,
-    max_bytes: Option<usize>,
-    max_steps: Option<u64>,
+    strip: Option<Count>,
+    max_bytes: Option<Count>,
+    max_steps: Option<Count>,
 ) -> PyResult<PatchText> {
     let converted = py.detach(|| {
         let mut options = shared(path, r#match, max_bytes, max_steps)?;
-        (options.format, options.strip) = (format, strip);
+        (options.format, options.strip) = (format, strip.map(|strip| strip.of("strip")).transpose()?);
         emendate_core::convert(&files, patch, to, &options)
     });
     let patch = converted.map_err(|error| raised(py, &error))?;

@@ -1,13 +1,14 @@
 """Bulk functions: each row is as the function on one text, in every layout and with any number of threads."""
 
 import random
+from collections.abc import Callable
 from typing import Any
 
 import emendate
 import polars
 import pyarrow as pa
 import pytest
-from emendate import bulk, errors
+from emendate import bulk, errors, rewards
 
 BEFORE = ["a = 1\nb = 2\nc = 3\n", "def f():\n    return 1\n", "é漢😀\nx\n", "", "x\r\ny\r\n", "same\nsame\n", "a\0b\n"]
 
@@ -145,10 +146,66 @@ def test_mistakes_of_a_program_raise() -> None:
         bulk.apply_many(batch, columns=["nothing"])
     with pytest.raises(errors.CallError, match="not a reward"):
         bulk.reward_many(batch, reward="nothing")  # type: ignore[arg-type]
-    with pytest.raises((TypeError, ValueError)):
-        bulk.apply_many([1, 2])  # type: ignore[arg-type]
     empty = pa.record_batch(bulk.apply_many(batch.slice(0, 0)))
     assert empty.num_rows == 0 and empty.schema.names[0] == "ok"
+
+
+BATCH = pa.RecordBatch.from_pylist([{"before": "a\n", "edit": block("a", "b"), "after": "b\n", "expected": "b\n", "n": 1}])
+MISTAKES: dict[str, tuple[Callable[..., Any], dict[str, Any], str]] = {
+    "apply format": (bulk.apply_many, {"format": "nope"}, "`nope` is not a text format.*Use one of: search_replace"),
+    "files format": (bulk.apply_files_many, {"format": "nope"}, "`nope` is not a text format.*Use one of"),
+    "convert format": (bulk.convert_many, {"to": "unified_diff", "format": "nope"}, "`nope` is not a text format"),
+    "reward format": (bulk.reward_many, {"format": "nope"}, "`nope` is not a text format"),
+    "convert target": (bulk.convert_many, {"to": "nope"}, "`nope` is not a format that edits can be converted to.*unified"),
+    "diff target": (bulk.diff_many, {"to": "nope"}, "`nope` is not a format that edits can be converted to"),
+    "match": (bulk.apply_many, {"match": "loose"}, "`loose` is not a tolerance.*exact, strict, standard"),
+    "threads": (bulk.apply_many, {"threads": -1}, "`threads` is -1, which is out of range.*number from 0"),
+    "huge threads": (bulk.reward_many, {"threads": 10**6000}, "`threads` is .*, which is out of range"),
+    "steps": (bulk.diff_many, {"max_steps": -5}, "`max_steps` is -5, which is out of range"),
+    "bytes": (bulk.apply_files_many, {"max_bytes": 2**64}, "`max_bytes` is 18446744073709551616, which is out of range"),
+    "no before": (bulk.apply_many, {"before": None}, "`before` is missing.*Name the column in `before`"),
+    "no expected": (bulk.reward_many, {"expected": None}, "`expected` is missing"),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_mistakes_name_the_argument_and_what_is_allowed(name: str) -> None:
+    function, arguments, message = MISTAKES[name]
+    with pytest.raises(errors.CallError, match=f"(?s){message}") as raised:
+        function(BATCH, **arguments)
+    assert raised.value.code == "call.invalid"
+
+
+def test_a_batch_without_an_arrow_interface_is_a_mistake() -> None:
+    class Broken:
+        def __arrow_c_array__(self, requested_schema: object = None) -> object:
+            raise KeyboardInterrupt
+
+    for given, message in [
+        ([1, 2], "`batch` is a `list`, which has no Arrow interface.*pyarrow"),
+        (None, "`batch` is a `NoneType`, which has no Arrow interface"),
+        (pa.array(["a"]), "`batch` is a `pyarrow.lib.StringArray`, whose Arrow data are not a batch"),
+    ]:
+        with pytest.raises(errors.CallError, match=f"(?s){message}"):
+            bulk.apply_many(given)  # type: ignore[arg-type]
+    with pytest.raises(KeyboardInterrupt):
+        bulk.apply_many(Broken())  # type: ignore[arg-type]
+
+
+def test_an_argument_of_another_type_is_a_type_error() -> None:
+    for arguments in ({"before": 1}, {"threads": "2"}, {"columns": "ok"}, {"format": 3}, {"max_steps": 1.5}):
+        (argument,) = arguments
+        with pytest.raises(TypeError, match=argument):
+            bulk.apply_many(BATCH, **arguments)  # type: ignore[arg-type]
+
+
+def test_single_edits_have_the_same_mistakes() -> None:
+    with pytest.raises(errors.CallError, match="`nope` is not a text format"):
+        rewards.reward("a\n", block("a", "b"), "b\n", format="nope")
+    with pytest.raises(errors.CallError, match="`max_steps` is -1"):
+        rewards.reward("a\n", block("a", "b"), "b\n", max_steps=-1)
+    with pytest.raises(errors.CallError, match="`strip` is -1"):
+        emendate.apply("a\n", block("a", "b"), strip=-1)
 
 
 def test_a_penalty_per_tier() -> None:

@@ -24,7 +24,8 @@ impl BulkJob {
     /// are the columns of results in their order; without them, those that the task usually makes. `threads` of 0 means
     /// one per processor.
     ///
-    /// Errors: `call.invalid` for a column that no result has.
+    /// Errors: `call.invalid` for a column that no result has, a format that does not exist, and an input that the task
+    /// cannot do without.
     pub fn new(
         task: BulkTask,
         inputs: Vec<Option<String>>,
@@ -32,6 +33,16 @@ impl BulkJob {
         options: ApplyOptions,
         threads: usize,
     ) -> Result<BulkJob, Error> {
+        task.check()?;
+        for (nth, (argument, is_needed)) in task.inputs().into_iter().enumerate() {
+            if is_needed && inputs.get(nth).is_none_or(Option::is_none) {
+                return Err(Error::new(
+                    Code::CallInvalid,
+                    format!("`{argument}` is missing; rows have no value for it."),
+                )
+                .next(format!("Name the column in `{argument}`.")));
+            }
+        }
         let columns = match columns {
             Some(names) => Columns::from_names(names.iter().map(String::as_str))?,
             None => Columns::from_names(task.usual_columns().iter().copied())?,

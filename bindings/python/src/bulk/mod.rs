@@ -4,12 +4,13 @@
 mod reward;
 
 use crate::exception::raised;
-use crate::options::shared;
+use crate::options::{Count, shared};
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
 use emendate::{BulkTask, ROW_STEPS};
 use emendate_arrow::BulkJob;
-use emendate_core::Error;
+use emendate_core::{Code, Error};
+use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
 use pyo3_arrow::input::AnyRecordBatch;
 use pyo3_arrow::{PyRecordBatch, PyRecordBatchReader};
@@ -36,15 +37,47 @@ impl RecordBatchReader for BulkReader {
     }
 }
 
+/// Opens an object with an Arrow interface.
+///
+/// Raises `call.invalid` for another object, and for one whose data are no batch; what the interface raised is its cause.
+fn opened(given: &Bound<'_, PyAny>) -> PyResult<AnyRecordBatch> {
+    let py = given.py();
+    let mistake = |what: &str| {
+        let kind = given.get_type().fully_qualified_name().map(|name| name.to_string());
+        let kind = kind.unwrap_or_else(|_| "object".to_owned());
+        let error = Error::new(Code::CallInvalid, format!("`batch` is a `{kind}`, {what}"));
+        let next = "Give a batch, table or stream with columns, such as one of pyarrow, Polars, DuckDB or pandas.";
+        raised(py, &error.next(next))
+    };
+    if !["__arrow_c_array__", "__arrow_c_stream__"].iter().any(|name| given.hasattr(name).unwrap_or(false)) {
+        return Err(mistake("which has no Arrow interface."));
+    }
+    let refused = |error: PyErr| {
+        // The classes that the Arrow library raises, and not those of an interrupt or of too little memory.
+        if error.get_type(py).is(py.get_type::<PyException>()) || error.is_instance_of::<PyValueError>(py) {
+            let refusal = mistake(&format!("whose Arrow data are not a batch: {}", error.value(py)));
+            refusal.set_cause(py, Some(error));
+            return refusal;
+        }
+        error
+    };
+    let batch = given.extract::<AnyRecordBatch>().map_err(refused)?;
+    batch.schema().map_err(refused)?;
+    Ok(batch)
+}
+
 /// Runs a job: on a batch it returns a batch, on a stream a stream.
-fn done(py: Python<'_>, job: BulkJob, input: AnyRecordBatch) -> PyResult<Bound<'_, PyAny>> {
+fn done<'py>(job: Result<BulkJob, Error>, input: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let py = input.py();
+    let job = job.map_err(|error| raised(py, &error))?;
+    let input = opened(input)?;
     let schema = input.schema()?;
     job.check(&schema).map_err(|error| raised(py, &error))?;
     match input {
         AnyRecordBatch::RecordBatch(batch) => {
             let batch = batch.into_inner();
             let made = py.detach(|| job.run(&batch));
-            let made = made.map_err(|error| pyo3::exceptions::PyValueError::new_err(error.to_string()))?;
+            let made = made.map_err(|error| PyValueError::new_err(error.to_string()))?;
             Ok(Bound::new(py, PyRecordBatch::new(made))?.into_any())
         }
         AnyRecordBatch::Stream(stream) => {
@@ -58,87 +91,84 @@ fn done(py: Python<'_>, job: BulkJob, input: AnyRecordBatch) -> PyResult<Bound<'
 struct BulkSettings {
     r#match: String,
     columns: Option<Vec<String>>,
-    threads: usize,
-    max_bytes: Option<usize>,
-    max_steps: Option<u64>,
+    threads: Count,
+    max_bytes: Option<Count>,
+    max_steps: Option<Count>,
 }
 
 impl BulkSettings {
     fn job(self, task: BulkTask, inputs: Vec<Option<String>>) -> Result<BulkJob, Error> {
-        let options = shared(None, &self.r#match, self.max_bytes, Some(self.max_steps.unwrap_or(ROW_STEPS)))?;
-        BulkJob::new(task, inputs, self.columns.as_deref(), options, self.threads)
+        let max_steps = self.max_steps.unwrap_or(Count::from(ROW_STEPS));
+        let options = shared(None, &self.r#match, self.max_bytes, Some(max_steps))?;
+        BulkJob::new(task, inputs, self.columns.as_deref(), options, self.threads.of("threads")?)
     }
 }
 
 /// Applies the edit of each row to its text. `emendate.bulk.apply_many` documents it.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "they are keyword arguments in Python")]
-pub(crate) fn apply_many(
-    py: Python<'_>,
-    batch: AnyRecordBatch,
+pub(crate) fn apply_many<'py>(
+    batch: &Bound<'py, PyAny>,
     inputs: Vec<Option<String>>,
     format: Option<String>,
     r#match: String,
     columns: Option<Vec<String>>,
-    threads: usize,
-    max_bytes: Option<usize>,
-    max_steps: Option<u64>,
-) -> PyResult<Bound<'_, PyAny>> {
+    threads: Count,
+    max_bytes: Option<Count>,
+    max_steps: Option<Count>,
+) -> PyResult<Bound<'py, PyAny>> {
     let settings = BulkSettings { r#match, columns, threads, max_bytes, max_steps };
     let job = settings.job(BulkTask::Apply { format: format.map(Arc::from) }, inputs);
-    done(py, job.map_err(|error| raised(py, &error))?, batch)
+    done(job, batch)
 }
 
 /// Compares the two texts of each row. `emendate.bulk.diff_many` documents it.
 #[pyfunction]
-pub(crate) fn diff_many(
-    py: Python<'_>,
-    batch: AnyRecordBatch,
+pub(crate) fn diff_many<'py>(
+    batch: &Bound<'py, PyAny>,
     inputs: Vec<Option<String>>,
     to: Option<String>,
     columns: Option<Vec<String>>,
-    threads: usize,
-    max_steps: Option<u64>,
-) -> PyResult<Bound<'_, PyAny>> {
+    threads: Count,
+    max_steps: Option<Count>,
+) -> PyResult<Bound<'py, PyAny>> {
     let settings = BulkSettings { r#match: "standard".to_owned(), columns, threads, max_bytes: None, max_steps };
     let job = settings.job(BulkTask::Diff { to: to.map(Arc::from) }, inputs);
-    done(py, job.map_err(|error| raised(py, &error))?, batch)
+    done(job, batch)
 }
 
 /// Prints the change of each row in another format. `emendate.bulk.convert_many` documents it.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "they are keyword arguments in Python")]
 pub(crate) fn convert_many<'py>(
-    py: Python<'py>,
-    batch: AnyRecordBatch,
+    batch: &Bound<'py, PyAny>,
     inputs: Vec<Option<String>>,
     to: &str,
     format: Option<String>,
     r#match: String,
     columns: Option<Vec<String>>,
-    threads: usize,
-    max_steps: Option<u64>,
+    threads: Count,
+    max_steps: Option<Count>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let settings = BulkSettings { r#match, columns, threads, max_bytes: None, max_steps };
     let task = BulkTask::Convert { to: Arc::from(to), format: format.map(Arc::from) };
-    done(py, settings.job(task, inputs).map_err(|error| raised(py, &error))?, batch)
+    done(settings.job(task, inputs), batch)
 }
 
 /// Applies the edit of each row to its files. `emendate.bulk.apply_files_many` documents it.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "they are keyword arguments in Python")]
-pub(crate) fn apply_files_many(
-    py: Python<'_>,
-    batch: AnyRecordBatch,
+pub(crate) fn apply_files_many<'py>(
+    batch: &Bound<'py, PyAny>,
     inputs: Vec<Option<String>>,
     format: Option<String>,
     r#match: String,
     columns: Option<Vec<String>>,
-    threads: usize,
-    max_bytes: Option<usize>,
-    max_steps: Option<u64>,
-) -> PyResult<Bound<'_, PyAny>> {
+    threads: Count,
+    max_bytes: Option<Count>,
+    max_steps: Option<Count>,
+) -> PyResult<Bound<'py, PyAny>> {
     let settings = BulkSettings { r#match, columns, threads, max_bytes, max_steps };
     let job = settings.job(BulkTask::ApplyFiles { format: format.map(Arc::from) }, inputs);
-    done(py, job.map_err(|error| raised(py, &error))?, batch)
+    done(job, batch)
 }

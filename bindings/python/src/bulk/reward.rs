@@ -2,11 +2,10 @@
 
 use super::{BulkSettings, done};
 use crate::exception::raised;
-use crate::options::shared;
+use crate::options::{Count, shared};
 use emendate::{BulkInputs, BulkRow, BulkTask, ROW_STEPS, RewardMeasure, RewardRule};
 use emendate_core::Error;
 use pyo3::prelude::*;
-use pyo3_arrow::input::AnyRecordBatch;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -21,20 +20,19 @@ fn task((measure, penalty, penalties): RuleParts, format: Option<String>) -> Res
 /// Rewards the edit of each row. `emendate.bulk.reward_many` documents it.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "they are keyword arguments in Python")]
-pub(crate) fn reward_many(
-    py: Python<'_>,
-    batch: AnyRecordBatch,
+pub(crate) fn reward_many<'py>(
+    batch: &Bound<'py, PyAny>,
     inputs: Vec<Option<String>>,
     rule: RuleParts,
     format: Option<String>,
     r#match: String,
     columns: Option<Vec<String>>,
-    threads: usize,
-    max_steps: Option<u64>,
-) -> PyResult<Bound<'_, PyAny>> {
+    threads: Count,
+    max_steps: Option<Count>,
+) -> PyResult<Bound<'py, PyAny>> {
     let settings = BulkSettings { r#match, columns, threads, max_bytes: None, max_steps };
     let job = task(rule, format).and_then(|task| settings.job(task, inputs));
-    done(py, job.map_err(|error| raised(py, &error))?, batch)
+    done(job, batch)
 }
 
 /// The texts of one row: before, edit, path and expected.
@@ -52,10 +50,12 @@ pub(crate) fn reward_row(
     rule: RuleParts,
     format: Option<String>,
     r#match: &str,
-    max_steps: Option<u64>,
+    max_steps: Option<Count>,
 ) -> PyResult<RowReward> {
     let row = py.detach(|| {
-        let options = shared(None, r#match, None, Some(max_steps.unwrap_or(ROW_STEPS)))?;
+        let options = shared(None, r#match, None, Some(max_steps.unwrap_or(Count::from(ROW_STEPS))))?;
+        let task = task(rule, format)?;
+        task.check()?;
         let (before, edit, path, expected) = &texts;
         let inputs = BulkInputs {
             before: Some(Ok(before)),
@@ -64,7 +64,7 @@ pub(crate) fn reward_row(
             expected: expected.as_deref().map(Ok),
             ..BulkInputs::default()
         };
-        Ok(BulkRow::of(&task(rule, format)?, &inputs, &options, false))
+        Ok(BulkRow::of(&task, &inputs, &options, false))
     });
     let row = row.map_err(|error| raised(py, &error))?;
     Ok((row.reward, row.error.map(|error| error.code().as_str()), row.tier))

@@ -40,7 +40,7 @@ impl BulkArgs {
 
     /// The work on each row.
     ///
-    /// Errors: `call.invalid` for a measure that does not exist.
+    /// Errors: `call.invalid` for a measure or a format that does not exist.
     fn task(&self) -> Result<(BulkTask, ApplyOptions)> {
         let format: Option<Arc<str>> = self.format.as_deref().map(Arc::from);
         let to: Option<Arc<str>> = self.to.as_deref().map(Arc::from);
@@ -53,6 +53,7 @@ impl BulkArgs {
             }
             _ => BulkTask::Apply { format },
         };
+        task.check()?;
         Ok((task, ApplyOptions::new().limits(ApplyLimits::default().work_steps(ROW_STEPS))))
     }
 

@@ -6,7 +6,8 @@ asked for; `pyarrow.record_batch(result)`, `pyarrow.table(result)` and `polars.D
 
 A row never raises: `ok` and `code` say what became of it, and a hostile one is bounded in work (`max_steps`) and bytes
 (`max_bytes`). Results do not depend on the number of threads; 0 means one per processor. A mistake of the program, such as
-the name of a column that is not there, raises `EmendError` with `call.invalid`.
+the name of a column or a format that is not there, raises `errors.CallError` with `call.invalid`; an argument of another
+Python type, such as a number in place of a name, raises `TypeError`.
 
 Columns of results: `ok` (bool), `code` (string; null without an error), `after` (large string; null if nothing changed, or
 on an error), `format`, `tier` (string), `edits`, `added`, `removed` (uint32), `spans` (list of `start`, `end`, `new_start`,
@@ -45,7 +46,7 @@ def apply_many(
     `before`, `edit`, `path` and `format_column` name columns of the batch; `format` is the format of all rows that have
     none of their own. Usual columns: ok, code, after, format, tier, added, removed.
     """
-    inputs = [before, edit, path, format_column]
+    inputs = _names(before=before, edit=edit, path=path, format_column=format_column)
     return _emendate.apply_many(batch, inputs, format, match, columns, threads, max_bytes, max_steps)
 
 
@@ -64,7 +65,8 @@ def diff_many(
 
     Usual columns: ok, code, diff, added, removed.
     """
-    return _emendate.diff_many(batch, [before, after, path], to, columns, threads, max_steps)
+    inputs = _names(before=before, after=after, path=path)
+    return _emendate.diff_many(batch, inputs, to, columns, threads, max_steps)
 
 
 def convert_many(
@@ -85,7 +87,7 @@ def convert_many(
 
     Usual columns: ok, code, diff, format.
     """
-    inputs = [before, edit, path, format_column]
+    inputs = _names(before=before, edit=edit, path=path, format_column=format_column)
     return _emendate.convert_many(batch, inputs, to, format, match, columns, threads, max_steps)
 
 
@@ -109,7 +111,7 @@ def apply_files_many(
     `files` of the result has the changed ones: `path`, `kind`, `from_path` and `text`, which is null for a deleted file.
     Usual columns: ok, code, files, format, tier, added, removed.
     """
-    inputs = [files, edit, path, format_column]
+    inputs = _names(files=files, edit=edit, path=path, format_column=format_column)
     return _emendate.apply_files_many(batch, inputs, format, match, columns, threads, max_bytes, max_steps)
 
 
@@ -137,7 +139,7 @@ def reward_many(
     language that is known. `tier_penalty` is subtracted if a tolerance was needed; a mapping has a penalty per tier.
     Usual columns: reward, ok, code, tier.
     """
-    inputs = [before, edit, path, format_column, expected]
+    inputs = _names(before=before, edit=edit, path=path, format_column=format_column, expected=expected)
     rule = reward_rule(reward, tier_penalty)
     return _emendate.reward_many(batch, inputs, rule, format, match, columns, threads, max_steps)
 
@@ -147,3 +149,13 @@ def reward_rule(measure: str, tier_penalty: float | Mapping[str, float]) -> tupl
     if isinstance(tier_penalty, Mapping):
         return measure, 0.0, dict(tier_penalty)
     return measure, tier_penalty, {}
+
+
+def _names(**columns: object) -> list[str | None]:
+    """The names of the columns of the inputs, each given as its argument."""
+    names: list[str | None] = []
+    for argument, name in columns.items():
+        if not (name is None or isinstance(name, str)):
+            raise TypeError(f"`{argument}` is {name!r}, and not the name of a column")
+        names.append(name)
+    return names

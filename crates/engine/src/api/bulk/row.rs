@@ -1,6 +1,8 @@
 //! The result of one row.
 
 use crate::api::bulk::reward::RewardRule;
+use emendate_core::formats::print::PrintFormat;
+use emendate_core::formats::requested_text_format;
 use emendate_core::{AppliedText, ApplyOptions, ChangedSpan, Code, Error, FileChangeKind, Notes, Result};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -73,6 +75,32 @@ impl BulkTask {
             BulkTask::Convert { .. } => &["ok", "code", "diff", "format"],
             BulkTask::Reward { .. } => &["reward", "ok", "code", "tier"],
         }
+    }
+
+    /// Checks the names of formats that the task has for all rows: a mistake in one of them is the caller's, and not one
+    /// of every row.
+    ///
+    /// Errors: `call.invalid`, with the names.
+    pub fn check(&self) -> Result<()> {
+        let (format, to) = match self {
+            BulkTask::Apply { format } | BulkTask::ApplyFiles { format } | BulkTask::Reward { format, .. } => {
+                (format.as_deref(), None)
+            }
+            BulkTask::Convert { to, format } => (format.as_deref(), Some(&**to)),
+            BulkTask::Diff { to } => (None, to.as_deref()),
+        };
+        format.map(requested_text_format).transpose()?;
+        to.map(PrintFormat::requested).transpose()?;
+        Ok(())
+    }
+
+    /// Returns the names of the inputs in the order of [`BulkInputs`], the files in place of the text before; `true` for
+    /// those that the task cannot do without.
+    pub fn inputs(&self) -> [(&'static str, bool); 5] {
+        let first = if matches!(self, BulkTask::ApplyFiles { .. }) { "files" } else { "before" };
+        let second = if matches!(self, BulkTask::Diff { .. }) { "after" } else { "edit" };
+        let compares = matches!(self, BulkTask::Reward { rule, .. } if rule.measure.compares());
+        [(first, true), (second, true), ("path", false), ("format_column", false), ("expected", compares)]
     }
 }
 
