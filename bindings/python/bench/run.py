@@ -1,12 +1,12 @@
 """Rates of edits per second, beside what programs use instead. All of them in one run, on one processor.
 
-`python bench/run.py` prints the table of docs/bulk.md. Packages: bench/requirements.txt; programs: git, patch.
+`python bench/run.py` prints the table of docs/bulk.md. Packages: bench/requirements.txt; programs: git, patch. Those of
+peers.py are installed on first use; one that is missing is named, and has no row.
 """
 
 from __future__ import annotations
 
 import difflib
-import importlib
 import subprocess
 import sys
 import tempfile
@@ -18,6 +18,10 @@ from typing import Any
 import emendate
 import pyarrow as pa
 from emendate import bulk
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from peers import aider, apply_diff, install, named, peer
 
 SIZES = {"1 KB": 1_000, "12 KB": 12_000, "393 KB": 393_000}
 MEASURED_SECONDS = 0.4
@@ -46,15 +50,6 @@ def rate(call: Callable[[], Any], per_call: int = 1) -> float:
             count += 1
         best = max(best, count / spent)
     return best * per_call
-
-
-def optional(module: str, name: str) -> Any:
-    """A function of a package that may not be installed."""
-    try:
-        return getattr(importlib.import_module(module), name)
-    except ImportError as missing:
-        print(f"{module}: {missing}", file=sys.stderr)
-        return None
 
 
 def in_files(before: str, patch: str, command: list[str]) -> Callable[[], None]:
@@ -127,19 +122,24 @@ class Case:
             "emendate.apply": rate(lambda: emendate.apply(self.before, edit, format="search_replace")),
             "bulk.apply_many": rate(call, count),
             "str.count + replace": rate(self.replaced),
+            **self.by_aider(self.old, self.new),
         }
 
     def lenient(self) -> dict[str, float]:
         assert emendate.edit(self.before, self.shifted, self.shifted_new).text == self.after
         call, count = many(self.before, self.block(self.shifted, self.shifted_new), "search_replace")
-        made = {
+        return {
             "emendate.edit": rate(lambda: emendate.edit(self.before, self.shifted, self.shifted_new)),
             "bulk.apply_many": rate(call, count),
+            **self.by_aider(self.shifted, self.shifted_new),
         }
-        aider = optional("aider.coders.editblock_coder", "replace_most_similar_chunk")
-        if aider and aider(self.before, self.shifted, self.shifted_new) == self.after:
-            made["aider"] = rate(lambda: aider(self.before, self.shifted, self.shifted_new))
-        return made
+
+    def by_aider(self, old: str, new: str) -> dict[str, float]:
+        replace = peer(aider("editblock_coder", "replace_most_similar_chunk"))
+        if not replace:
+            return {}
+        assert replace(self.before, old, new) == self.after
+        return {"aider, block": rate(lambda: replace(self.before, old, new))}
 
     def unified_diff(self) -> dict[str, float]:
         assert emendate.apply(self.before, self.unified, format="unified_diff", path="a.py").text == self.after
@@ -148,10 +148,16 @@ class Case:
             "emendate.apply": rate(lambda: emendate.apply(self.before, self.unified, format="unified_diff")),
             "bulk.apply_many": rate(call, count),
         }
-        parse, apply = optional("whatthepatch", "parse_patch"), optional("whatthepatch", "apply_diff")
+        parse, apply = peer(named("whatthepatch", "parse_patch")), peer(named("whatthepatch", "apply_diff"))
         if parse and apply:
             lines = self.before.splitlines()
             made["whatthepatch"] = rate(lambda: [apply(patch, lines) for patch in parse(self.unified)])
+        find, hunk = peer(aider("udiff_coder", "find_diffs")), peer(aider("udiff_coder", "apply_hunk"))
+        if find and hunk:
+            fenced = f"```diff\n{self.unified}```\n"
+            (result,) = [hunk(self.before, lines) for _, lines in find(fenced)]
+            assert result == self.after
+            made["aider, unified diff"] = rate(lambda: [hunk(self.before, lines) for _, lines in find(fenced)])
         made["git apply"] = rate(in_files(self.before, self.unified, ["git", "apply", "patch"]))
         made["GNU patch"] = rate(in_files(self.before, self.unified, ["patch", "-s", "-p1", "-i", "patch"]))
         return made
@@ -163,10 +169,14 @@ class Case:
             "emendate.apply": rate(lambda: emendate.apply(self.before, self.v4a, format="apply_patch")),
             "bulk.apply_many": rate(call, count),
         }
-        apply_diff = optional("agents", "apply_diff")
-        if apply_diff:
-            assert apply_diff(self.before, self.v4a_body) == self.after
-            made["Agents SDK apply_diff"] = rate(lambda: apply_diff(self.before, self.v4a_body))
+        agents = peer(apply_diff)
+        if agents:
+            assert agents(self.before, self.v4a_body) == self.after
+            made["Agents SDK apply_diff"] = rate(lambda: agents(self.before, self.v4a_body))
+        codex = peer(named("codex_apply_patch", "apply_patch_in_memory"))
+        if codex:
+            assert codex(self.v4a, {"a.py": self.before}).files["a.py"] == self.after
+            made["codex-apply-patch"] = rate(lambda: codex(self.v4a, {"a.py": self.before}).files["a.py"])
         return made
 
 
@@ -181,7 +191,7 @@ def similarities(case: Case) -> dict[str, float]:
         'emendate.similarity(by="lines")': rate(lambda: emendate.similarity(a, b, by="lines")),
         "difflib, lines": rate(lambda: difflib.SequenceMatcher(None, *lines, autojunk=False).ratio()),
     }
-    ratio = optional("rapidfuzz.fuzz", "ratio")
+    ratio = peer(named("rapidfuzz.fuzz", "ratio"))
     if ratio:
         made["rapidfuzz.fuzz.ratio (another measure)"] = rate(lambda: ratio(a, b))
     return made
@@ -203,6 +213,7 @@ def number(value: float) -> str:
 
 
 def main() -> None:
+    install()
     cases = {name: Case(size) for name, size in SIZES.items()}
     found = {name: case.rows() for name, case in cases.items()}
     print("| edit | function | " + " | ".join(SIZES) + " |\n|---|---|" + "---:|" * len(SIZES))
