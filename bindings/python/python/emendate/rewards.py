@@ -52,7 +52,7 @@ def reward(
 ) -> Reward:
     """Rewards an edit as `emendate.bulk.reward_many` does. Never raises for what a model wrote.
 
-    Raises `EmendError` with `call.invalid` for a measure or a tier that does not exist.
+    Raises `CallError` with `call.invalid` for a measure, a tier or a format that does not exist.
     """
     rule = reward_rule(measure, tier_penalty)
     try:
