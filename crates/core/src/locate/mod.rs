@@ -16,3 +16,4 @@ pub(crate) mod op;
 pub mod refusals;
 pub(crate) mod resolve;
 pub(crate) mod reverse;
+mod word_overlap;

@@ -4,6 +4,7 @@
 
 mod leftover;
 mod lost_lines;
+mod own_lines;
 mod phrase;
 mod remark;
 mod remark_words;
@@ -73,15 +74,17 @@ pub(crate) fn new_placeholder<'a>(old: &str, new: &'a str) -> Option<&'a str> {
     (count > placeholders(old).len()).then_some(first.1)
 }
 
-/// Removes the placeholders that are lines of the old text. Only lines of it with a mark or word of a placeholder are
-/// compared, because nearly all lines of a large text have none.
-fn retain_new(old: &str, found: &mut Vec<(usize, &str)>) {
+/// Removes the placeholders that are lines of the old text, and returns them.
+fn retain_new<'a>(old: &str, found: &mut Vec<(usize, &'a str)>) -> Vec<(usize, &'a str)> {
     if found.is_empty() || !may_omit(old) {
-        return;
+        return Vec::new();
     }
+    // Only lines with a mark or word of a placeholder are compared: nearly all lines of a large text have none.
     let mut hits = PlaceholderWords::of(old);
     let known: HashSet<&str> = work::lines(old).filter(|line| hits.any_in(line)).map(str::trim).collect();
-    found.retain(|(_, line)| !known.contains(line.trim()));
+    let (own, new) = found.drain(..).partition(|(_, line)| known.contains(line.trim()));
+    *found = new;
+    own
 }
 
 /// Returns the first line of only dots that takes the place of lines of `old`.
@@ -155,14 +158,42 @@ pub(crate) fn gaps(old: &str, new: &str) -> Vec<usize> {
     if !may_omit(new) {
         return Vec::new();
     }
+    let mut found = all_placeholders(old, new);
+    retain_new(old, &mut found);
+    found.iter().map(|(at, _)| *at).collect()
+}
+
+/// Returns the zero-based lines of `new` that are placeholders, in order: those that are not lines of `old`, and those
+/// that may stand for code although they are.
+pub(crate) fn possible_gaps(old: &str, new: &str) -> Vec<usize> {
+    if !may_omit(new) {
+        return Vec::new();
+    }
+    let mut found = all_placeholders(old, new);
+    let own = retain_new(old, &mut found);
+    let mut out: Vec<usize> = found.iter().map(|(at, _)| *at).collect();
+    out.extend(own_gaps(old, new, &own).iter().map(|(at, _)| *at));
+    out.sort_unstable();
+    out
+}
+
+/// Returns those placeholders that may stand for code, of `own` ones and lines of dots, all of which are lines of `old`.
+fn own_gaps<'a>(old: &str, new: &'a str, own: &[(usize, &'a str)]) -> Vec<(usize, &'a str)> {
+    let mut own = [own, &lost_lines::own_dots(old, new)].concat();
+    own.sort_unstable_by_key(|(at, _)| *at);
+    own.dedup_by_key(|(at, _)| *at);
+    own_lines::that_may_be_gaps(old, new, own)
+}
+
+/// Returns the placeholders of `new` with their zero-based lines, including lines of `old` that are not bare dots.
+fn all_placeholders<'a>(old: &str, new: &'a str) -> Vec<(usize, &'a str)> {
     let mut found = placeholders(new);
     let dots = work::lines(new).enumerate().filter(|(_, line)| is_elision(line) && !matches!(line.trim(), "..." | "…"));
     found.extend(dots);
     found.extend(lost_lines::dots(old, new));
     found.sort_unstable_by_key(|(at, _)| *at);
     found.dedup_by_key(|(at, _)| *at);
-    retain_new(old, &mut found);
-    found.iter().map(|(at, _)| *at).collect()
+    found
 }
 
 /// Steps of work for each byte of a line whose words are examined.
@@ -268,6 +299,12 @@ pub fn check_whole_text(old: &str, new: &str, meant: bool) -> OmissionVerdict {
         let error = refusal(&remarks, before, after).next(next.and(&advice_if_intended()));
         return OmissionVerdict::Refuse(error);
     }
+    if !meant && omits && before > 0 && fresh.is_empty() {
+        let own = retain_new(old, &mut all_placeholders(old, new));
+        if let Some(&(at, line)) = own_gaps(old, new, &own).first() {
+            return OmissionVerdict::Elided(own_line_refusal(at, line));
+        }
+    }
     match fresh.first() {
         Some(_) if !meant && before > 0 => OmissionVerdict::Elided(
             refusal(&fresh, before, after).next(
@@ -298,6 +335,17 @@ fn refusal(found: &[(usize, &str)], before: usize, after: usize) -> Error {
         .evidence(format!("The file has {before} lines, the new text {after}."))
         .fact("reason", "omission")
         .fact("line", found.first().map_or(0, |(at, _)| at + 1))
+}
+
+/// Creates the error for a placeholder that may be a line of the file, or stand for code of it.
+fn own_line_refusal(at: usize, line: &str) -> Error {
+    let what = "The new text has a placeholder for omitted text that is also a line of the file.";
+    let next = "Word the placeholder differently, or show the lines of the file above and below its own line.";
+    Error::new(Code::EditOmission, what)
+        .evidence(format!("Line {}: {}", at + 1, line.trim()))
+        .next(Advice::from(next).and(&advice_if_intended()))
+        .fact("reason", "omission")
+        .fact("line", at + 1)
 }
 
 /// True for a line that consists only of the statement, in dots or in words, that lines are omitted.
@@ -364,11 +412,14 @@ mod tests {
                 assert!(matches!(check_whole_text(&old, &new, true), OmissionVerdict::Warn(_)), "{line}");
             }
             assert!(matches!(check_whole_text("", &format!("a\n{line}\n"), false), OmissionVerdict::Warn(_)), "{line}");
-            assert_eq!(
-                check_whole_text(&format!("{line}\na\nb\n"), &format!("a\n  {line}\n"), false),
-                OmissionVerdict::Fine,
-                "{line}"
-            );
+            let own = format!("{line}\na\nb\n");
+            for new in [format!("{line}\na\nb\nc\n"), format!("  {line}\na\nb c\n")] {
+                assert_eq!(check_whole_text(&own, &new, false), OmissionVerdict::Fine, "{line}");
+            }
+            for new in [format!("a\n  {line}\n"), format!("{line}\nb\n")] {
+                assert!(matches!(check_whole_text(&own, &new, false), OmissionVerdict::Elided(_)), "{line}");
+                assert_eq!(check_whole_text(&own, &new, true), OmissionVerdict::Fine, "{line}");
+            }
             assert_eq!(
                 check_whole_text("a\n", &format!("b\n```\n{line}\n```\n"), false),
                 OmissionVerdict::Fine,

@@ -1,9 +1,9 @@
 //! New lines at an end of a fragment that is next to a placeholder: the line of the file beside which they go.
 
-use super::lossless::WordOverlap;
 use super::placement::{FRAGMENT_STEPS, is_known};
 use super::{Fragment, TextPair, fresh, indent, is_filled, same};
 use crate::locate::omission;
+use crate::locate::word_overlap::WordOverlap;
 use crate::work;
 use core::ops::Range;
 use std::collections::HashSet;

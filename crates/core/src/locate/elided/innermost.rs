@@ -4,9 +4,10 @@
 //! Such places have an end in common, and differ by a line such as `}` that occurs often. Each of them deletes what the
 //! innermost one deletes, and more. Code that a text does not show is kept, unless new lines may replace it.
 
-use super::lossless::{self, is_significant};
+use super::lossless::is_significant;
 use super::placement::{Placement, matched_lines, new_lines};
 use super::{Fragment, TextPair, beside, blocks, fresh, indent, is_filled};
+use crate::locate::word_overlap;
 use crate::work;
 use core::ops::Range;
 use std::collections::HashSet;
@@ -58,14 +59,14 @@ pub(super) fn may_be_replaced(
 ) -> bool {
     let matched = matched_lines(texts, &fragment.lines, &inner.old);
     let new = unexplained_lines(texts, &fragment.lines, &inner.old, &matched);
-    let new: HashSet<&str> = new.into_iter().flat_map(lossless::words).collect();
+    let new: HashSet<&str> = new.into_iter().flat_map(word_overlap::words).collect();
     let above = places.iter().map(|it| it.old.start).filter(|at| *at < inner.old.start).max();
     let below = places.iter().map(|it| it.old.end).filter(|at| *at > inner.old.end).min();
     let above = above.map_or(0..0, |at| at..inner.old.start);
     let below = below.map_or(0..0, |at| inner.old.end..at);
     [above, below].into_iter().any(|lines| {
         let gone = texts.old[lines].iter().take_while(|line| !work::spend_or_end(blocks::line_steps(line)));
-        let gone: HashSet<&str> = gone.flat_map(|line| lossless::words(line)).collect();
+        let gone: HashSet<&str> = gone.flat_map(|line| word_overlap::words(line)).collect();
         let common = new.iter().filter(|word| gone.contains(*word)).count();
         common > 0 && 2 * common >= new.len()
     })
@@ -95,7 +96,8 @@ fn unexplained_lines<'a>(
         let mut fresh = texts.new[new..line].iter().copied().filter(|line| is_filled(line));
         for gone in gone {
             let mut ahead = fresh.clone();
-            if let Some(passed) = ahead.position(|new| lossless::replaces(gone, new) || beside::is_rewritten(gone, new))
+            if let Some(passed) =
+                ahead.position(|new| word_overlap::replaces(gone, new) || beside::is_rewritten(gone, new))
             {
                 out.extend(fresh.by_ref().take(passed));
                 fresh.next();

@@ -4,17 +4,15 @@
 use super::innermost::Sides;
 use super::placement::{Placement, matched_lines, new_lines};
 use super::{Fragment, TextPair, is_filled};
+use crate::locate::word_overlap::replaces;
 use crate::text::fold::count_alnum;
 use crate::work;
-use std::collections::HashSet;
 
 /// Maximum number of places, and of lines of a fragment, that are examined for lines that would be lost.
 const LOSSLESS_PLACES_MAX: usize = 200;
 const LOSSLESS_LINES_MAX: usize = 500;
 /// Steps of work for each line that is compared.
 const COMPARED_LINE_STEPS: usize = 8;
-/// Steps of work for each byte of lines whose words are compared.
-const COMPARED_BYTE_STEPS: usize = 4;
 /// Number of lines that a fragment would have to delete without showing them for a place to be excluded: a text that
 /// shows its changes does not do that.
 const UNSEEN_LINES_MIN: usize = 4;
@@ -109,45 +107,4 @@ fn additions(texts: &TextPair<'_>, fragment: &Fragment, it: &Placement) -> Optio
         (old, new) = (at + 1, line + 1);
     }
     is_new.then_some(added)
-}
-
-/// True if one line may be the other one after a change: half of the words of each are the same, including the first.
-pub(super) fn replaces(old: &str, new: &str) -> bool {
-    WordOverlap::of(old, new)
-        .is_some_and(|words| words.common > 0 && words.is_first_same && 2 * words.common >= words.old.max(words.new))
-}
-
-/// Returns the words of a line.
-pub(super) fn words(line: &str) -> impl Iterator<Item = &str> {
-    line.split(|ch: char| !ch.is_alphanumeric() && ch != '_').filter(|word| !word.is_empty())
-}
-
-/// The words that two lines have in common.
-pub(super) struct WordOverlap {
-    /// The number of words of the old line.
-    pub old: usize,
-    /// The number of words of the new line.
-    pub new: usize,
-    /// The number of words of the new line that the old line has, too.
-    pub common: usize,
-    pub is_first_same: bool,
-}
-
-impl WordOverlap {
-    /// Compares two lines; `None` once the work has to end.
-    pub(super) fn of(old: &str, new: &str) -> Option<WordOverlap> {
-        if work::spend_or_end(1 + COMPARED_BYTE_STEPS * (old.len() + new.len())) {
-            return None;
-        }
-        let (mut old, mut new) = (words(old).peekable(), words(new).peekable());
-        let is_first_same = old.peek() == new.peek();
-        let old: Vec<&str> = old.collect();
-        let known: HashSet<&str> = old.iter().copied().collect();
-        let (mut count, mut common) = (0, 0);
-        for word in new.by_ref() {
-            count += 1;
-            common += usize::from(known.contains(word));
-        }
-        Some(WordOverlap { old: old.len(), new: count, common, is_first_same })
-    }
 }

@@ -13,6 +13,7 @@ mod innermost;
 mod lossless;
 mod old_lines;
 mod orphan;
+mod own_lines;
 mod place;
 mod placement;
 mod reindent;
@@ -67,7 +68,7 @@ pub fn is_elided(text: &str) -> bool {
 
 /// Returns the new text with every placeholder replaced by an empty line, for parsers.
 pub fn without_gaps(old: &str, new: &str) -> String {
-    let gaps = omission::gaps(old, new);
+    let gaps = omission::possible_gaps(old, new);
     new.lines()
         .enumerate()
         .map(|(at, line)| if gaps.binary_search(&at).is_ok() { "\n".to_owned() } else { format!("{line}\n") })
@@ -114,7 +115,7 @@ fn unchanged(gaps: usize) -> Error {
 ///
 /// Errors: the reason, as sentences, why a placeholder could also mean other lines.
 pub fn expand(old: &str, new: &str, extents: &[Extent]) -> Result<Expansion, String> {
-    let gaps = omission::gaps(old, new);
+    let gaps = omission::possible_gaps(old, new);
     let file = &OldLines::of(old);
     let sent = &*tabs::in_indentation_of(file, new, &gaps);
     let is_converted = sent != new;
@@ -176,6 +177,7 @@ fn place(mut texts: TextPair<'_>, extents: &[Extent], gaps: &[usize]) -> Result<
         }
     }
     let placements = place::placements(&texts, &fragments)?;
+    own_lines::check(&texts, gaps, &fragments, &placements)?;
     orphan::check(&texts, &fragments, &placements)?;
     let placed = fragments.iter().zip(placements).filter_map(|(fragment, placement)| Some((fragment, placement?)));
     let ops = placed.map(|(fragment, placement)| check_work().map(|()| op(&texts, fragment, &placement)));

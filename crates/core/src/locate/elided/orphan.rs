@@ -2,7 +2,8 @@
 //! meant to replace it, and the text does not show that it goes.
 
 use super::placement::{FRAGMENT_STEPS, Placement, matched_lines, new_lines};
-use super::{Fragment, TextPair, beside, blocks, fresh, indent, lossless};
+use super::{Fragment, TextPair, beside, blocks, fresh, indent};
+use crate::locate::word_overlap;
 use crate::work;
 use core::ops::Range;
 use std::collections::HashMap;
@@ -117,7 +118,7 @@ fn neighbours_of<'a>(texts: &TextPair<'a>, fragment: &Fragment, place: &Range<us
 /// Returns the name that a line defines.
 fn name(line: &str) -> Option<&str> {
     let name = beside::name_set(line).or_else(|| fresh::name(line))?;
-    lossless::words(name).last()
+    word_overlap::words(name).last()
 }
 
 /// A word of a line, and the text on both sides of it.
@@ -130,7 +131,7 @@ struct WordUse<'a> {
 /// Returns the words of a line.
 fn words(line: &str) -> impl Iterator<Item = WordUse<'_>> {
     let mut end = 0;
-    lossless::words(line).map(move |text| {
+    word_overlap::words(line).map(move |text| {
         // Only signs are between two words.
         let start = line[end..].find(text).map_or(end, |at| end + at);
         end = start + text.len();

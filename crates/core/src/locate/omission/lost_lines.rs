@@ -24,9 +24,19 @@ const REMARK_BYTE_STEPS: usize = 4;
 /// common lines around them, more old lines disappear than new lines appear. A comment of dots says nothing else, so
 /// one line that disappears is enough.
 pub(super) fn dots<'a>(old: &str, new: &'a str) -> Vec<(usize, &'a str)> {
+    dots_for_lines(old, new, false)
+}
+
+/// Returns such lines that are lines of `old`, too. A comment of dots is not one of them.
+pub(super) fn own_dots<'a>(old: &str, new: &'a str) -> Vec<(usize, &'a str)> {
+    dots_for_lines(old, new, true)
+}
+
+fn dots_for_lines<'a>(old: &str, new: &'a str, is_own: bool) -> Vec<(usize, &'a str)> {
     let lines: Vec<&str> = work::lines(new).collect();
     let counted = (0..lines.len()).take_while(|_| !work::spend_or_end(1));
-    let dots: Vec<usize> = counted.filter(|&at| is_elision(lines[at])).collect();
+    let is_sought = |line: &str| if is_own { is_bare(line) } else { is_elision(line) };
+    let dots: Vec<usize> = counted.filter(|&at| is_sought(lines[at])).collect();
     if dots.is_empty() {
         return Vec::new();
     }
@@ -34,7 +44,8 @@ pub(super) fn dots<'a>(old: &str, new: &'a str) -> Vec<(usize, &'a str)> {
     let fenced = fenced(&lines);
     dots.into_iter()
         .take_while(|_| !work::spend_or_end(CONTEXT_STEPS))
-        .filter(|at| !fenced[*at] && !texts.is_code(*at) && texts.replaces_lines(*at))
+        .filter(|at| !fenced[*at] && texts.positions.contains_key(lines[*at].trim()) == is_own)
+        .filter(|at| !texts.is_code(*at) && texts.replaces_lines(*at))
         .map(|at| (at, lines[at]))
         .collect()
 }
@@ -151,9 +162,8 @@ impl ComparedTexts<'_> {
     /// document. If the old text has several lines in the body of the definition, dots are not meant as a stub.
     fn is_code(&self, at: usize) -> bool {
         let line = self.lines[at];
-        let is_old = self.positions.contains_key(line.trim());
-        if is_old || !matches!(line.trim(), "..." | "…") {
-            return is_old;
+        if !is_bare(line) {
+            return false;
         }
         let opened = self.above(at).is_some_and(|(_, fresh)| fresh == 0);
         if opened && self.surplus_lost(at) >= LOST_BODY_LINES {
@@ -169,7 +179,7 @@ impl ComparedTexts<'_> {
 
     /// True for dots in whose place lines of the old text disappear.
     fn replaces_lines(&self, at: usize) -> bool {
-        let is_comment = !matches!(self.lines[at].trim(), "..." | "…");
+        let is_comment = !is_bare(self.lines[at]);
         let (gone, fresh) = self.gone_and_fresh(at);
         gone > if is_comment { 0 } else { fresh }
     }
@@ -223,6 +233,11 @@ impl ComparedTexts<'_> {
         let positions = self.positions.get(line)?;
         positions.get(positions.partition_point(|place| *place < first)).copied()
     }
+}
+
+/// True for a line of only dots that is not a comment.
+fn is_bare(line: &str) -> bool {
+    matches!(line.trim(), "..." | "…")
 }
 
 /// True for a line that opens a body or ends a docstring.
