@@ -256,6 +256,19 @@ impl Tier {
 }
 
 impl TierRow {
+    /// True if a few lines that say little match as well.
+    fn finds_short_lines(&self) -> bool {
+        matches!(
+            self.tier,
+            Tier::TrailingBlanks
+                | Tier::LinesAlike
+                | Tier::IndentShift
+                | Tier::IndentWidths
+                | Tier::BlankRuns
+                | Tier::LineNumbers
+        )
+    }
+
     /// True when the tier applies to this search.
     fn is_open(&self, search: &MatchSearch<'_>, settings: ResolveSettings) -> bool {
         let last = match settings.matching {
@@ -271,9 +284,7 @@ impl TierRow {
             && !(self.tier == Tier::Block && search.find.expected != ExpectedMatches::Unique)
             && (self.min_alnum == 0
                 || search.pattern.alnum(self.min_alnum) >= self.min_alnum
-                || (matches!(self.tier, Tier::TrailingBlanks | Tier::IndentShift | Tier::IndentWidths)
-                    && search.find.expected == ExpectedMatches::Unique
-                    && tier::windows::is_short(&search.pattern))
+                || (self.finds_short_lines() && tier::windows::is_short(&search.pattern))
                 || (self.tier == Tier::Punctuation && fold::has_quotes(&search.find.old)))
     }
 }

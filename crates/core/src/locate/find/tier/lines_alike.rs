@@ -9,7 +9,7 @@ use crate::locate::find::refusal::MatchRefusal;
 use crate::locate::find::search::{MatchSearch, PatternLines};
 use crate::text::fold::Normalization;
 
-pub(in crate::locate::find) static RULE: WindowRule = WindowRule { fits, min_alnum: 4, short: false, runs: false };
+pub(in crate::locate::find) static RULE: WindowRule = WindowRule { fits, min_alnum: 4, short: true, runs: false };
 
 pub(in crate::locate::find) fn run<'a>(search: &MatchSearch<'a>) -> Result<CandidateSites<'a>, MatchRefusal> {
     windows::run(search, &RULE)
@@ -25,7 +25,7 @@ fn fits(search: &MatchSearch<'_>, wanted: &PatternLines<'_>, first: usize) -> Wi
 
 #[cfg(test)]
 mod tests {
-    use crate::locate::find::testing::edit;
+    use crate::locate::find::testing::{edit, edit_all, refuse};
 
     #[test]
     fn only_the_change_is_written() {
@@ -39,5 +39,14 @@ mod tests {
             edit(file, "\"Hello.\" she said\nend", "\"Hello.\" he said\nthen he left\nend"),
             "“Hello.” he said\nthen he left\nend\n"
         );
+    }
+
+    #[test]
+    fn short_lines_with_other_quotes_are_found() {
+        assert_eq!(edit("x\n“a”\ny\n", "\"a\"\n", "\"b\"\n"), "x\n“b”\ny\n");
+        assert_eq!(edit_all("“a”\nx\n“a”\n", "\"a\"\n", "\"b\"\n"), "“b”\nx\n“b”\n");
+        refuse("“a”\n“a”\n", "\"a\"\n", "\"b\"\n");
+        // A dash is no quote.
+        refuse("“a” —\n", "\"a\" -\n", "\"b\" -\n");
     }
 }

@@ -343,6 +343,14 @@ mod tests {
     }
 
     #[test]
+    fn short_line_with_its_number_is_found() {
+        assert_eq!(edit("f()\nx\n", "2\tx\n", "2\ty\n"), "f()\ny\n");
+        assert_eq!(edit("f {\n  x\n}\n", "     2→  x", "  y"), "f {\n  y\n}\n");
+        refuse("x\nx\n", "7\tx\n", "7\ty\n");
+        refuse("}\n", "1\t}\n", "1\t)\n");
+    }
+
+    #[test]
     fn incomplete_evidence_is_refused() {
         refuse("b = 22222\nc = 3\n", "2\tb = 22222\n3\tc = 3", "2\tb = 22222\nd = 4\n3\tc = 3");
         refuse("b = 22222\nc = 3\n", "2\tb = 22222\n9\tc = 3", "b = 1");

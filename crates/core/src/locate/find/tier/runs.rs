@@ -11,7 +11,7 @@ use crate::locate::find::refusal::MatchRefusal;
 use crate::locate::find::search::{MatchSearch, PatternLines};
 use crate::text::fold::Normalization;
 
-pub(in crate::locate::find) static RULE: WindowRule = WindowRule { fits, min_alnum: 6, short: false, runs: true };
+pub(in crate::locate::find) static RULE: WindowRule = WindowRule { fits, min_alnum: 6, short: true, runs: true };
 
 pub(in crate::locate::find) fn run<'a>(search: &MatchSearch<'a>) -> Result<CandidateSites<'a>, MatchRefusal> {
     windows::run(search, &RULE)
@@ -42,6 +42,15 @@ mod tests {
             edit("int   alpha = 1;\nint   b     = 2;\n", "int alpha = 1;\nint b = 2;", "int alpha = 1;\nint b = 3;"),
             "int   alpha = 1;\nint   b     = 3;\n"
         );
+    }
+
+    #[test]
+    fn short_line_with_another_run_is_found() {
+        assert_eq!(edit("f()\nx  = 1\n", "x = 1\n", "x = 2\n"), "f()\nx  = 2\n");
+        assert_eq!(edit("f()\nx = 1\n", "x  = 1", "x  = 2"), "f()\nx = 2\n");
+        refuse("x  = 1\nx   = 1\n", "x = 1\n", "x = 2\n");
+        refuse("x = \"  \"\n", "x = \" \"\n", "x = \"\"\n");
+        refuse("}  ;\n", "} ;\n", "}\n");
     }
 
     #[test]

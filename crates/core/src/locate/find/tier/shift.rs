@@ -25,7 +25,7 @@ fn fits(search: &MatchSearch<'_>, wanted: &PatternLines<'_>, first: usize) -> Wi
 
 #[cfg(test)]
 mod tests {
-    use crate::locate::find::testing::{edit, edit_all, refuse};
+    use crate::locate::find::testing::{attempt, edit, edit_all, refuse};
 
     #[test]
     fn new_text_is_shifted_equally() {
@@ -50,6 +50,14 @@ mod tests {
         assert_eq!(edit("f\n  {\n  x\n  y\n  }\n", "{\nx\ny\n}\n", "{\nx\nY\n}\n"), "f\n  {\n  x\n  Y\n  }\n");
         refuse("f\n  x\n  y\n  z\ng\nx\ny\n z\n", "x\ny\nz\n", "x\nY\nz\n");
         refuse("f\n  x\n  }\n  }\n", "x\n}\n}\n", "X\n}\n}\n");
+    }
+
+    #[test]
+    fn short_lines_are_replaced_everywhere() {
+        let file = "f:\n  x = 1\ng:\n    x = 1\n";
+        assert_eq!(edit_all(file, "      x = 1\n", "      x = 2\n"), file.replace('1', "2"));
+        // A brace alone says too little.
+        assert!(attempt("f {\n  }\n", "    }\n", "    )\n", true).is_err());
     }
 
     #[test]

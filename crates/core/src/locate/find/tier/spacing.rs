@@ -4,7 +4,7 @@
 //! is split or joined. In lines with quotes or `#`, whitespace may be part of a text; only the length of blank runs may
 //! differ there.
 
-use super::widths;
+use super::{widths, windows};
 use crate::locate::find::indent::{self, IndentMap};
 use crate::locate::find::match_site::{CandidateSites, MatchSite, SitePlan};
 use crate::locate::find::refusal::{MatchRefusal, RefusalReason};
@@ -16,6 +16,8 @@ use crate::text::tokens;
 
 /// Minimum number of letters and digits of the old text.
 const ALNUM_MIN: usize = 6;
+/// Signs of lines in which whitespace may be part of a string or comment.
+const STRING_SIGNS: [char; 4] = ['"', '\'', '`', '#'];
 /// Maximum number of places that are examined.
 const PIVOT_PLACES_MAX: usize = 100;
 
@@ -28,7 +30,7 @@ pub(in crate::locate::find) fn run<'a>(search: &MatchSearch<'a>) -> CandidateSit
 
 /// True for two lines with the same tokens, if their whitespace is not part of a string or comment.
 fn are_same_code(file: &str, old: &str) -> bool {
-    !old.contains(['"', '\'', '`', '#']) || fold::are_equal_under(file, old, Normalization::BlankRuns)
+    !old.contains(STRING_SIGNS) || fold::are_equal_under(file, old, Normalization::BlankRuns)
 }
 
 /// Returns places with the same tokens as the old text, whose lines also satisfy `and`.
@@ -37,7 +39,11 @@ pub(in crate::locate::find) fn places<'a>(
     and: impl Fn(&str, &str) -> bool,
 ) -> Vec<MatchSite<'a>> {
     let old = &search.pattern.old;
-    if search.pattern.alnum(ALNUM_MIN) < ALNUM_MIN || old.is_empty() {
+    let is_short = || {
+        let is_replacement = search.pattern.changes.is_none() && !search.find.lines;
+        is_replacement && old.len() == 1 && windows::is_short(&search.pattern) && !old[0].contains(STRING_SIGNS)
+    };
+    if old.is_empty() || search.pattern.alnum(ALNUM_MIN) < ALNUM_MIN && !is_short() {
         return Vec::new();
     }
     let count = search.lines().count();
@@ -92,6 +98,15 @@ mod tests {
         let deep = "f {\n\tfirst_call(a,b);\n\tsecond_call(c);\n}\n";
         let old = "first_call(a, b);\nsecond_call(c);\n";
         assert_eq!(edit(deep, old, &old.replace('c', "k")), deep.replace('c', "k"));
+    }
+
+    #[test]
+    fn short_line_with_other_blanks_is_found() {
+        assert_eq!(edit("f()\nx=1\n", "x = 1\n", "x = 2\n"), "f()\nx=2\n");
+        assert_eq!(edit("f()\n  (a, b)\n", "(a,b)", "(a,c)"), "f()\n  (a, c)\n");
+        refuse("x=1\nx =1\n", "x = 1\n", "x = 2\n");
+        refuse("x='a'\n", "x = 'a'\n", "x = 'b'\n");
+        refuse("});\n", "} );\n", "}\n");
     }
 
     #[test]

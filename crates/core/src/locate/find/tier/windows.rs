@@ -54,7 +54,7 @@ pub(in crate::locate::find) fn matching_windows<'a>(
     rule: &WindowRule,
 ) -> Result<CandidateSites<'a>, MatchRefusal> {
     let mut candidates = CandidateSites::default();
-    let short = rule.short && search.find.expected == ExpectedMatches::Unique && is_only_place(search, wanted, windows);
+    let short = rule.short && is_found_short(search, wanted, windows);
     if !wanted.has_text() || wanted.alnum(rule.min_alnum) < rule.min_alnum && !short {
         return Ok(candidates);
     }
@@ -110,15 +110,44 @@ pub(in crate::locate::find) fn is_short(wanted: &PatternLines<'_>) -> bool {
     (1..=SHORT_LINES_MAX).contains(&filled.len()) && telling >= filled.len().min(2)
 }
 
-/// True for a short text that occurs at one place only, apart from indentation or trailing whitespace.
-fn is_only_place(search: &MatchSearch<'_>, wanted: &PatternLines<'_>, windows: &[usize]) -> bool {
-    let [first] = *windows else { return false };
-    let pairs = || (first..).zip(&wanted.old).map(|(at, old)| (search.line(at), *old));
-    let shifted = pairs()
-        .all(|(file, old)| file.trim_matches(fold::SPACES_AND_TABS) == old.trim_matches(fold::SPACES_AND_TABS))
-        && pairs().any(|(file, old)| fold::indent_of(file) != fold::indent_of(old));
-    let ends = |line: &str| line.trim_end_matches(fold::SPACES_AND_TABS).len();
-    is_short(wanted) && (shifted || pairs().all(|(file, old)| file[..ends(file)] == old[..ends(old)]))
+/// True for a short text that differs from each of its places in one way only: in its indentation, in its trailing
+/// whitespace, in the form of its quotes, or in the length of its blank runs. Unless several places are asked for, there
+/// must be one.
+fn is_found_short(search: &MatchSearch<'_>, wanted: &PatternLines<'_>, windows: &[usize]) -> bool {
+    let is_unique = search.find.expected == ExpectedMatches::Unique;
+    if windows.is_empty() || is_unique && windows.len() > 1 || !is_short(wanted) {
+        return false;
+    }
+    windows.iter().all(|&first| {
+        let pairs = || (first..).zip(&wanted.old).map(|(at, old)| (search.line(at), *old));
+        let is_replacement = wanted.changes.is_none() && !search.find.lines;
+        !work::spend_or_end(4 * wanted.old.len()) && differs_once(&pairs, is_replacement, is_unique)
+    })
+}
+
+/// True for lines of the file and of the old text that differ in one way, as [`is_found_short`] says. Blanks beside a
+/// quote may be part of a text, and those of several places may be aligned. Only the lines of a replacement may differ
+/// in quotes or blank runs.
+fn differs_once<'a, I: Iterator<Item = (&'a str, &'a str)>>(
+    pairs: &dyn Fn() -> I,
+    is_replacement: bool,
+    is_unique: bool,
+) -> bool {
+    let all = |same: fn(&str, &str) -> bool| pairs().all(|(file, old)| same(file, old));
+    let is_shifted =
+        all(|file, old| file.trim_matches(fold::SPACES_AND_TABS) == old.trim_matches(fold::SPACES_AND_TABS))
+            && pairs().any(|(file, old)| fold::indent_of(file) != fold::indent_of(old));
+    is_shifted
+        || all(|file, old| without_trail(file) == without_trail(old))
+        || is_replacement && all(|file, old| fold::differ_in_quotes_only(without_trail(file), without_trail(old)))
+        || is_replacement
+            && is_unique
+            && all(|file, old| !fold::has_quotes(old) && file.split_whitespace().eq(old.split_whitespace()))
+}
+
+/// Returns a line without spaces and tabs at its end.
+fn without_trail(line: &str) -> &str {
+    line.trim_end_matches(fold::SPACES_AND_TABS)
 }
 
 const INCONSISTENT_INDENT: &str = "The text is there, but its indentation does not map one-to-one onto the file's.";
@@ -157,11 +186,7 @@ pub(super) fn alike(
 
 /// True if all lines of the window are equal to the old text, ignoring trailing whitespace.
 pub(super) fn ends_equal(search: &MatchSearch<'_>, wanted: &PatternLines<'_>, first: usize) -> bool {
-    let end = |line: &str| line.trim_end_matches(fold::SPACES_AND_TABS).len();
-    (first..).zip(&wanted.old).all(|(at, old)| {
-        let file = search.line(at);
-        file[..end(file)] == old[..end(old)]
-    })
+    (first..).zip(&wanted.old).all(|(at, old)| without_trail(search.line(at)) == without_trail(old))
 }
 
 /// Returns the pairs of indentation in a window.
