@@ -299,7 +299,7 @@ pub fn check_whole_text(old: &str, new: &str, meant: bool) -> OmissionVerdict {
         let error = refusal(&remarks, before, after).next(next.and(&advice_if_intended()));
         return OmissionVerdict::Refuse(error);
     }
-    if !meant && omits && before > 0 && fresh.is_empty() {
+    if !meant && omits && before > 0 && fresh.is_empty() && may_omit(old) {
         let own = retain_new(old, &mut all_placeholders(old, new));
         if let Some(&(at, line)) = own_gaps(old, new, &own).first() {
             return OmissionVerdict::Elided(own_line_refusal(at, line));

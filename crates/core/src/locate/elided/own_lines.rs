@@ -7,7 +7,7 @@ use crate::work;
 use core::ops::Range;
 use std::collections::{HashMap, HashSet};
 
-/// Refuses an edit if such a line is among the lines that the placeholder stands for, or among replaced ones: if the
+/// Refuses an edit if such a line is in the code that the placeholder leaves out, or among replaced lines: if the
 /// placeholder is that line, the code beside it goes, and nothing tells which is meant. A line elsewhere cannot be the
 /// placeholder, because a text has its lines in the order of the file; nor can one that the text shows in addition.
 ///

@@ -64,7 +64,7 @@ impl<'a> AlignedTexts<'a> {
             if !self.is_shown(from, Some(self.pairs[nth])) {
                 return false;
             }
-            if from.is_none_or(|pair| self.is_telling(pair)) {
+            if from.is_none_or(|pair| self.is_telling(pair.1)) {
                 return true;
             }
         }
@@ -77,7 +77,7 @@ impl<'a> AlignedTexts<'a> {
             if !self.is_shown(Some(self.pairs[nth]), to) {
                 return false;
             }
-            if to.is_none_or(|pair| self.is_telling(pair)) {
+            if to.is_none_or(|pair| self.is_telling(pair.1)) {
                 return true;
             }
         }
@@ -85,7 +85,7 @@ impl<'a> AlignedTexts<'a> {
     }
 
     /// True for a line that both texts have once, and that says something.
-    fn is_telling(&self, (_, line): (usize, usize)) -> bool {
+    fn is_telling(&self, line: usize) -> bool {
         let text = self.new[line];
         self.counts.get(text) == Some(&[1, 1]) && count_alnum(text, TELLING_ALNUM_MIN) >= TELLING_ALNUM_MIN
     }
