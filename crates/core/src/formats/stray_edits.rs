@@ -7,6 +7,7 @@ use crate::advice::Phrase;
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::locate::op::{FileAction, Request};
+use crate::text::lines::count_lines;
 use crate::work;
 use serde_json::{Map, Value};
 use std::ops::Range;
@@ -22,6 +23,9 @@ pub(super) fn check_stray_edits(text: &str, format: &dyn Format, claimed: &[Rang
     let name = format.spec().name;
     // Hashline has unmarked rows, and ignores everything after its end.
     if claimed.is_empty() || name.starts_with("hashline") {
+        return None;
+    }
+    if is_all_claimed(text, claimed) {
         return None;
     }
     let (lines, numbers) = outside(text, claimed);
@@ -50,6 +54,12 @@ pub(super) fn check_stray_edits(text: &str, format: &dyn Format, claimed: &[Rang
             .next(next)
             .fact("line", number),
     )
+}
+
+/// True if one range has all lines of the text, so that nothing is outside of it.
+fn is_all_claimed(text: &str, claimed: &[Range<usize>]) -> bool {
+    let [only] = claimed else { return false };
+    only.start == 0 && !work::spend_or_end(text.len() / work::STEP_BYTES) && count_lines(text) <= only.end
 }
 
 /// Refuses files whose whole text begins like an edit: most likely, the edit was meant to be applied to the file.
@@ -283,7 +293,7 @@ const UNUSED_LANGUAGES: [&str; 17] = [
 
 /// Returns the note about the first fence with code next to edits that names no file and is not used.
 pub(super) fn unused_fence(text: &str, claimed: &[Range<usize>]) -> Option<String> {
-    if claimed.is_empty() || !text.contains("```") && !text.contains("~~~") {
+    if claimed.is_empty() || is_all_claimed(text, claimed) || !text.contains("```") && !text.contains("~~~") {
         return None;
     }
     let (lines, numbers) = outside(text, claimed);

@@ -190,6 +190,18 @@ impl Codec {
         })
     }
 
+    /// Determines the encoding of valid UTF-8 that has no NUL, like [`Codec::detect`]; `None` if its first bytes are the
+    /// mark of another encoding.
+    ///
+    /// Errors: [`Code::ContentBinary`] for a text that begins like a binary file.
+    pub(crate) fn of_text_without_nul(raw: &[u8]) -> Result<Option<Codec>> {
+        match (by_mark(raw)?, signature(raw)) {
+            (Some(codec), _) => Ok(Some(codec).filter(|codec| codec.charset == Charset::Utf8)),
+            (None, Some(kind)) => Err(binary(&format!("it begins like {kind}"))),
+            (None, None) => Ok(Some(Codec::UTF8)),
+        }
+    }
+
     /// Encodes new text for this file.
     ///
     /// Errors: [`Code::ContentUnencodable`] with the characters, if they cannot be represented or the encoding was only

@@ -77,6 +77,9 @@ struct SnapshotInner {
     /// The decoded text and its offset map; `None` where the raw text needs no decoding.
     decoded: Option<(String, OffsetMap)>,
     binary: bool,
+    /// True for UTF-8 without a byte order mark, NUL and CR: it is its own decoded text, and stays that when text is
+    /// added that has none of them either.
+    plain: bool,
     sparse: Option<sparse::SparseLayout>,
     ends: OnceLock<LineEnds>,
     id: OnceLock<ContentId>,
@@ -90,6 +93,7 @@ impl Default for SnapshotInner {
             codec: Codec::UTF8,
             decoded: None,
             binary: false,
+            plain: false,
             sparse: None,
             ends: OnceLock::new(),
             id: OnceLock::new(),
@@ -121,6 +125,14 @@ impl Snapshot {
 
     fn decoded(raw: RawBytes, declared: Option<DeclaredEncoding>) -> Result<Snapshot> {
         let bytes = raw.as_bytes();
+        // One pass decides for nearly every file.
+        if let (RawBytes::Utf8(_), None) = (&raw, declared)
+            && memchr::memchr2(0, b'\r', bytes).is_none()
+            && let Some(codec) = Codec::of_text_without_nul(bytes)?
+        {
+            let plain = codec == Codec::UTF8;
+            return Ok(Snapshot(Arc::new(SnapshotInner { raw, codec, plain, ..SnapshotInner::default() })));
+        }
         let codec = Codec::detect(bytes, matches!(raw, RawBytes::Utf8(_)), declared)?;
         let decoded = match &raw {
             RawBytes::Utf8(text) if codec.charset == crate::Charset::Utf8 => Snapshot::decoded_utf8(text, codec.mark),
@@ -154,6 +166,10 @@ impl Snapshot {
     /// Errors: as [`Snapshot::open`].
     pub(crate) fn after(&self, changes: &ChangeSet) -> Result<Snapshot> {
         let raw = changes.apply_to_text(self).map_or_else(|| RawBytes::of(changes.apply(self)), RawBytes::Utf8);
+        let adds_plain = || changes.splices().iter().all(|it| memchr::memchr2(0, b'\r', &it.text).is_none());
+        if self.0.plain && adds_plain() && Codec::of_text_without_nul(raw.as_bytes())? == Some(Codec::UTF8) {
+            return Ok(Snapshot(Arc::new(SnapshotInner { raw, plain: true, ..SnapshotInner::default() })));
+        }
         self.reopened(raw)
     }
 
@@ -168,6 +184,7 @@ impl Snapshot {
         // A guess remains a guess: only a declaration allows new non-ASCII text.
         let mut inner = Arc::into_inner(next.0).unwrap_or_default();
         inner.codec.evidence = codec.evidence;
+        inner.plain = false;
         Ok(Snapshot(Arc::new(inner)))
     }
 
@@ -411,5 +428,53 @@ impl RawBytes {
 impl fmt::Debug for Snapshot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Snapshot").field("codec", &self.0.codec).field("text", &self.text()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Codec, RawBytes, Snapshot};
+    use crate::text::change::{ChangeSet, Splice};
+    use crate::text::span::Span;
+    use proptest::prelude::*;
+
+    /// Texts with everything that decides how a text is read: marks, NUL, CR, and the start of a binary file.
+    fn text() -> impl Strategy<Value = String> {
+        const PARTS: &[&str] = &["a", "\n", "\r\n", "\r", "\0", "\u{FEFF}", "é", "%PDF-1.7", "GIF89a"];
+        let part = prop_oneof![6 => Just("a"), 4 => prop::sample::select(PARTS)];
+        prop::collection::vec(part, 0..8).prop_map(|parts| parts.concat())
+    }
+
+    fn described(snapshot: crate::error::Result<Snapshot>) -> String {
+        snapshot.map_or_else(
+            |error| error.to_string(),
+            |it| format!("{:?} {:?} {:?} {:?}", it.raw(), it.text(), it.codec(), it.line_ends()),
+        )
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 4000, ..ProptestConfig::default() })]
+
+        #[test]
+        fn encoding_of_a_text_is_that_of_its_bytes(text in text()) {
+            let by_bytes = Codec::detect(text.as_bytes(), true, None).map_err(|error| error.to_string());
+            let opened = Snapshot::open_text(&*text).map(|it| it.codec()).map_err(|error| error.to_string());
+            prop_assert_eq!(opened, by_bytes);
+        }
+
+        #[test]
+        fn text_after_a_change_is_read_like_the_whole_new_text(
+            before in text(), far in any::<bool>(), (from, to) in (0usize..40, 0usize..40), new in text(),
+        ) {
+            // NUL is looked for in the first part of a file only.
+            let before = if far { format!("{}{before}", "a".repeat(8190)) } else { before };
+            let Ok(base) = Snapshot::open_text(&*before) else { return Ok(()) };
+            let borders: Vec<usize> = (0..=before.len()).filter(|at| before.is_char_boundary(*at)).collect();
+            let at = |nth: usize| borders[borders.len() - 1 - nth % borders.len()];
+            let span = Span::new(at(from).min(at(to)), at(from).max(at(to)));
+            let changes = ChangeSet::new(&base, [Splice::new(span, new.into_bytes(), 0)]).unwrap();
+            let whole = base.reopened(RawBytes::of(changes.apply(&base)));
+            prop_assert_eq!(described(base.after(&changes)), described(whole));
+        }
     }
 }

@@ -14,7 +14,8 @@ const COMMAND_LINES_TRIED_MAX: usize = 4;
 
 /// Extracts a patch from the first command line that applies one.
 pub(super) fn layer(text: &str) -> Option<WrapperLayer<'_>> {
-    let starts = lines(text).filter(|(_, line)| has_here_document(line) || begins_command(line));
+    let may_have_document = memchr::memmem::find(text.as_bytes(), b"<<").is_some();
+    let starts = lines(text).filter(|(_, line)| may_have_document && has_here_document(line) || begins_command(line));
     let (mut layer, at, after) = starts.take(COMMAND_LINES_TRIED_MAX).find_map(|(at, line)| {
         let at = at + line.len() - line.trim_start_matches("$ ").len();
         let (layer, len) = command(&text[at..])?;
@@ -40,8 +41,12 @@ fn has_here_document(line: &str) -> bool {
 }
 
 fn begins_command(line: &str) -> bool {
-    let line = line.trim_start_matches("$ ");
+    let line = if line.starts_with('$') { line.trim_start_matches("$ ") } else { line };
     let word = &line[..memchr::memchr2(b' ', b'\t', line.as_bytes()).unwrap_or(line.len())];
+    // Nearly all lines are no command, which the last letter of their first word shows.
+    if !word.ends_with(['h', 'd', 'o', 'f']) {
+        return false;
+    }
     let word = word.rsplit('/').next().unwrap_or(word);
     APPLY_PATCH_COMMANDS.contains(&word) || SHELLS.contains(&word) || ["cd", "echo", "printf"].contains(&word)
 }

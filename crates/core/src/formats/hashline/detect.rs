@@ -24,10 +24,15 @@ pub(super) fn detect_ranges(text: &str, dialect: &HashlineDialect) -> Vec<Range<
     let mut place = DetectState::Before { first: true };
     // True below the header of a unified diff hunk, whose rows the parser refuses.
     let mut diff = false;
+    let may_have_headers = header::may_occur(text);
     for (at, line) in work::lines(text).enumerate() {
         let line = if at == 0 { line.strip_prefix('\u{FEFF}').unwrap_or(line) } else { line };
         if trimmed(line).is_empty() {
             continue;
+        }
+        // Only a header begins a section here.
+        if place == (DetectState::Before { first: false }) && !may_have_headers {
+            break;
         }
         let named = header::classify(line).filter(|(header, inner)| *header == dialect.header && !inner.is_empty());
         if place == (DetectState::Before { first: false }) && named.is_none() {

@@ -43,11 +43,18 @@ impl fmt::Display for HeaderTag {
     }
 }
 
+/// False for a text without the first byte of the pilcrow and without a bracket, which has no header.
+pub(super) fn may_occur(text: &str) -> bool {
+    memchr::memchr2(b'[', 0xC2, text.as_bytes()).is_some()
+}
+
 /// Returns the style and the content of a line that looks like a header. Words of a patch and Markdown signs may
 /// precede the sign of a complete header.
 pub(super) fn classify(line: &str) -> Option<(HeaderStyle, &str)> {
-    // Searches for the first byte of the pilcrow, or a bracket: most lines have neither.
-    memchr::memchr2(b'[', 0xC2, line.as_bytes())?;
+    // Most lines have neither sign.
+    if !may_occur(line) {
+        return None;
+    }
     if let Some(inner) = undecorated(line).filter(|inner| is_tagged(inner)) {
         return Some((HeaderStyle::Pilcrow, inner));
     }

@@ -22,8 +22,9 @@ const TAIL_BYTES: usize = 31;
 /// hashed.
 const TEXT_PASSES_MAX: usize = 12;
 const LOOKUP_BYTES_EXTRA: usize = 1 << 20;
-/// Number of lines that contain a word but do not match after which another word is tried; and number of such lines
-/// after which the word is given up if no other word is better.
+/// Number of lines that contain a word but do not match after which another word is tried: a few at first, because a
+/// rarer word is often near; and number of such lines after which the word is given up if no other word is better.
+const FEW_STRAY_LINES: usize = 8;
 const STRAY_LINES_MAX: (usize, usize) = (64, 1024);
 /// Number of non-ASCII lines, absolute and as a share of all lines, beyond which all lines are hashed.
 const NON_ASCII_LINES_MAX: (usize, usize) = (256, 8);
@@ -76,8 +77,11 @@ pub(super) fn by_words(
     let longest = *words.first()?;
     let with = |word: &str, strays| with_word(index, word.as_bytes(), ScanLimit { lines: many, strays }, is_meant);
     // Once the work budget is used up, no further word is tried.
-    let mut tried = words.iter().take(TRIED_WORDS_MAX).take_while(|_| !work::spend_or_end(1));
-    let found = tried.find_map(|word| with(word, STRAY_LINES_MAX.0));
+    let among_few = |strays: usize| {
+        let mut tried = words.iter().take(TRIED_WORDS_MAX).take_while(|_| !work::spend_or_end(1));
+        tried.find_map(|word| with(word, strays))
+    };
+    let found = among_few(FEW_STRAY_LINES).or_else(|| among_few(STRAY_LINES_MAX.0));
     found.or_else(|| if work::spend_or_end(1) { None } else { with(longest, STRAY_LINES_MAX.1) })
 }
 
