@@ -9,6 +9,10 @@ use std::borrow::Cow;
 /// Names of the command that applies a V4A patch.
 const APPLY_PATCH_COMMANDS: [&str; 3] = ["apply_patch", "applypatch", "apply-patch"];
 const SHELLS: [&str; 5] = ["bash", "sh", "zsh", "dash", "ksh"];
+/// Other commands with which a line may begin that applies a patch.
+const OTHER_COMMANDS: [&str; 3] = ["cd", "echo", "printf"];
+/// The last letters of all of these.
+const COMMAND_ENDS: [char; 4] = ['h', 'd', 'o', 'f'];
 /// Maximum number of positions at which a command line is tried; each costs one pass.
 const COMMAND_LINES_TRIED_MAX: usize = 4;
 
@@ -44,11 +48,11 @@ fn begins_command(line: &str) -> bool {
     let line = if line.starts_with('$') { line.trim_start_matches("$ ") } else { line };
     let word = &line[..memchr::memchr2(b' ', b'\t', line.as_bytes()).unwrap_or(line.len())];
     // Nearly all lines are no command, which the last letter of their first word shows.
-    if !word.ends_with(['h', 'd', 'o', 'f']) {
+    if !word.ends_with(COMMAND_ENDS) {
         return false;
     }
     let word = word.rsplit('/').next().unwrap_or(word);
-    APPLY_PATCH_COMMANDS.contains(&word) || SHELLS.contains(&word) || ["cd", "echo", "printf"].contains(&word)
+    APPLY_PATCH_COMMANDS.contains(&word) || SHELLS.contains(&word) || OTHER_COMMANDS.contains(&word)
 }
 
 /// Returns the directory of the last line before the command, if that is a `cd`.

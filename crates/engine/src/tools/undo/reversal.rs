@@ -340,9 +340,10 @@ impl Reversal<'_> {
             Some(rebased) => Ok(rebased.changes.with_line_ends_of(seen, &now.snapshot)?.apply(&now.snapshot)),
             None => {
                 let error = self.changed_since(place, now, Some(seen));
-                Err(match recorded.undone_before(self.logged) {
-                    Some(undone) => undo_since(error, undone),
-                    None => error,
+                Err(if let Some(undone) = recorded.undone_before(self.logged) {
+                    undo_since(error, undone)
+                } else {
+                    error
                 })
             }
         }
