@@ -259,21 +259,4 @@ impl ApplyPatchParser {
         self.close(out);
         self.state = ApplyPatchState::After;
     }
-
-    /// True if nothing can be missing from the operation that the text ends with: below its last change, its chunk has
-    /// lines that stay, or the end of the file. A change that the text ends with may be cut off.
-    pub(super) fn is_complete(&self) -> bool {
-        let Some(OpenChunk { hunk, .. }) = &self.chunk else { return self.last_hunk().is_some_and(|hunk| hunk.at_end) };
-        let is_changed = |line: &HunkLine| matches!(line.kind, HunkLineKind::Added | HunkLineKind::Removed);
-        let last = hunk.lines.iter().rev().find(|line| !line.text.trim().is_empty());
-        hunk.lines.iter().any(is_changed) && last.is_some_and(|line| line.kind == HunkLineKind::Context)
-    }
-
-    /// Ends a patch that has neither `*** Begin Patch` nor `*** End Patch`.
-    pub(super) fn end_bare(&mut self, out: &mut Vec<StreamEvent>) {
-        self.flush_header(out);
-        self.mistakes.add(ApplyPatchMistake::NoEnd, self.last.0);
-        self.close(out);
-        self.state = ApplyPatchState::After;
-    }
 }

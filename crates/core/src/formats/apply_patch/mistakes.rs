@@ -6,7 +6,6 @@ use crate::formats::mistakes::MistakeTally;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ApplyPatchMistake {
     NoBegin,
-    NoEnd,
     Marker,
     Around,
     Indented,
@@ -30,7 +29,6 @@ impl ApplyPatchMistake {
     pub(super) fn note(self) -> &'static str {
         match self {
             ApplyPatchMistake::NoBegin => "`*** Begin Patch` was missing before this line",
-            ApplyPatchMistake::NoEnd => "`*** End Patch` was missing, too; the patch ends with this line",
             ApplyPatchMistake::Marker => "the marker was not spelled as the format requires",
             ApplyPatchMistake::Around => "text around the patch was ignored",
             ApplyPatchMistake::Indented => "the patch was indented as a whole; the indentation was removed",

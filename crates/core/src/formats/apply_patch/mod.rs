@@ -1,8 +1,7 @@
 //! `apply_patch`: patches as Codex models write them (`*** Begin Patch`, also called V4A), for several files at once.
 //!
 //! One parser handles both incremental and complete patches. Unambiguous mistakes are repaired and reported; a patch
-//! without its end is refused, because it may be truncated, unless it lacks its first line, too, and its last chunk is
-//! complete.
+//! without its end is refused, because it may be truncated.
 
 mod body;
 mod marker;

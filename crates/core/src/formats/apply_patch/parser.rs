@@ -8,7 +8,6 @@ use super::mistakes::{ApplyPatchMistake, ApplyPatchMistakes};
 use super::request::{self, PatchProblem};
 use super::shell::{self, HeredocOpener};
 use crate::error::Result;
-use crate::formats::fence::Fence;
 use crate::formats::line_parser::{FileActionKind, LineParser, ParseOptions, StreamEvent};
 use crate::locate::op::{Hunk, Request};
 use crate::note::{Note, Notes};
@@ -61,11 +60,6 @@ pub(super) struct ApplyPatchParser {
     /// 1-based number of the current line.
     pub(super) line: usize,
     pub(super) begin: usize,
-    /// True if the patch began with its first operation, without `*** Begin Patch`.
-    pub(super) bare: bool,
-    /// The fence that the line above opens, and the one around a patch that is bare.
-    pub(super) fence_above: Option<Fence>,
-    pub(super) fence: Option<Fence>,
     pub(super) sections: Vec<PatchSection>,
     pub(super) chunk: Option<OpenChunk>,
     /// Empty lines whose meaning depends on the next line.
@@ -100,9 +94,6 @@ impl ApplyPatchParser {
             state: ApplyPatchState::Before,
             line: 0,
             begin: 0,
-            bare: false,
-            fence_above: None,
-            fence: None,
             sections: Vec::new(),
             chunk: None,
             blank_lines: 0,
@@ -144,8 +135,6 @@ impl ApplyPatchParser {
             Some((Marker::Begin, exact)) => self.begin(line, exact),
             Some((marker, true)) if marker.is_operation() && trimmed.len() == line.trim_end().len() => {
                 self.begin = self.line;
-                self.bare = true;
-                self.fence = self.fence_above.take();
                 self.state = ApplyPatchState::Between;
                 self.indent.clear();
                 self.note_mistake(ApplyPatchMistake::NoBegin);
@@ -157,11 +146,6 @@ impl ApplyPatchParser {
     }
 
     fn around(&mut self, line: &str) {
-        self.fence_above = Fence::opened_by(line);
-        if self.bare && line.starts_with(['+', '@']) {
-            let what = "a line of a patch follows the fence that ends it.";
-            self.note_problem(line, what, "Send the whole patch between its first and last line.", false);
-        }
         let opener = shell::opener(line);
         let closes =
             self.state == ApplyPatchState::After && self.opener.as_ref().is_some_and(|it| line.starts_with(&it.1.tag));
@@ -191,7 +175,6 @@ impl ApplyPatchParser {
             self.note_mistake(ApplyPatchMistake::SeveralPatches);
         }
         self.begin = self.line;
-        self.bare = false;
         self.state = ApplyPatchState::Between;
         line[..line.len() - line.trim_start().len()].clone_into(&mut self.indent);
         self.indented = false;
@@ -222,10 +205,6 @@ impl ApplyPatchParser {
 
     /// Parses a line inside a patch.
     fn inside(&mut self, line: &str, out: &mut Vec<StreamEvent>) {
-        if self.bare && self.fence.as_ref().is_some_and(|fence| fence.is_closed_by(line)) {
-            self.end_bare(out);
-            return;
-        }
         let line = self.without_indent(line);
         // In an update, whitespace before a marker makes it a line of the file.
         let marker = marker::read(if self.state == ApplyPatchState::Update { line } else { line.trim_start() });
@@ -419,9 +398,6 @@ impl LineParser for ApplyPatchParser {
         if !matches!(self.state, ApplyPatchState::Before | ApplyPatchState::After) {
             self.flush_header(out);
             self.end_after_blank_lines(out);
-            if self.bare && self.is_complete() {
-                self.end_bare(out);
-            }
         }
         match self.state {
             ApplyPatchState::Before => return Err(request::no_patch()),

@@ -304,46 +304,6 @@ fn refusals_name_the_line_and_a_remedy() {
 }
 
 #[test]
-fn patch_without_envelope_needs_evidence_of_its_end() {
-    let update = "*** Update File: f\n@@\n a\n-b\n+c\n";
-    for (text, lines) in [
-        (format!("{update} d\n"), " a\n-b\n+c\n d\n"),
-        (format!("{update} d"), " a\n-b\n+c\n d\n"),
-        (format!("{update}\n d\n\n"), " a\n-b\n+c\n \n d\n?\n"),
-        (format!("{update}*** End of File\n"), " a\n-b\n+c\n"),
-        (format!("So:\n```diff\n{update}```\nDone.\n"), " a\n-b\n+c\n"),
-    ] {
-        let request = parse(&text);
-        let notes = request.notes.iter().map(ToString::to_string).collect::<String>();
-        assert!(
-            notes.contains("`*** Begin Patch` was missing") && notes.contains("`*** End Patch` was missing"),
-            "{notes}"
-        );
-        assert_eq!(self::lines(&hunk(&text)).replace('\u{0}', ""), lines, "{text}");
-    }
-    let deleted = parse("```\n*** Add File: n\n+x\n*** Delete File: f\n```\n");
-    assert_eq!(deleted.files.len(), 2);
-    for text in [
-        update.to_owned(),
-        update.trim_end().to_owned(),
-        format!("{update} d\n-e\n"),
-        format!("{update} d\n@@\n e\n"),
-        format!("{update} d\n@@ fn x\n"),
-        format!("{update} d\n*** Update File: g\n"),
-        format!("{update} d\nThat is all.\n"),
-        format!("*** Begin Patch\n{update} d\n"),
-        format!("*** Begin Patch\n*** End Patch\n*** Begin Patch\n{update} d\n"),
-        format!("```\n*** Begin Patch\n{update}```\n"),
-        format!("```\n{update}```\n+e\n"),
-        format!("~~~\n{update}```\n"),
-        "*** Add File: n\n+x\n".to_owned(),
-        "*** Delete File: n\n".to_owned(),
-    ] {
-        assert_eq!(fails(&text).code(), Code::EditUnparsable, "{text}");
-    }
-}
-
-#[test]
 fn corrected_patch_parses() {
     let error = fails(&patch("*** Add File: n\nx\n\n  y\n*** Update File: f\n@@ s\n-a\n+b\n"));
     let fixed = error.next_step().split_once("corrected:\n").unwrap().1;
