@@ -16,6 +16,8 @@ pub(super) const ROWS: &[Row] = &[
     Row { tool: "apply", name: "lazy: many fragments", scenario: fragments },
     Row { tool: "apply", name: "lazy: equal fragments", scenario: equal_fragments },
     Row { tool: "apply", name: "lazy: new definitions", scenario: new_definitions },
+    Row { tool: "apply", name: "lazy: placeholders of the file", scenario: own_placeholders },
+    Row { tool: "write", name: "lazy: placeholders of the file", scenario: written_placeholders },
     Row { tool: "apply", name: "lazy: edges in many places", scenario: many_edges },
     Row { tool: "apply", name: "lazy: dots", scenario: |root| between(root, "...") },
     Row { tool: "apply", name: "lazy: braces of new blocks", scenario: new_blocks },
@@ -71,6 +73,19 @@ fn new_definitions(root: &Path) -> Scenario {
         |nth: usize| line(nth, &format!("function g{nth}() {{")) + &line(nth, "}") + &line(nth, &format!("f{nth}()"));
     let text: String = (0..1_200).map(|nth| PLACEHOLDER.to_owned() + &new(nth)).collect();
     lazy(root, file, &text)
+}
+
+/// Creates a file that has the placeholder of the text between its lines.
+fn own_placeholders(root: &Path) -> Scenario {
+    let file: String = (0..100_000).map(|nth| format!("{PLACEHOLDER}f{nth}();\n")).collect();
+    lazy(root, file.clone(), &file.replace("5();", "five();"))
+}
+
+/// Writes a text with more placeholders than the file has.
+fn written_placeholders(root: &Path) -> Scenario {
+    let file: String = (0..100_000).map(|nth| format!("{PLACEHOLDER}f{nth}();\n\n\n")).collect();
+    let text: String = (0..100_000).map(|nth| format!("{PLACEHOLDER}{PLACEHOLDER}g{nth}();\nf{nth}();\n")).collect();
+    on(root, file, json!({ "content": text }))
 }
 
 fn many_edges(root: &Path) -> Scenario {
