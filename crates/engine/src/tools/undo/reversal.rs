@@ -336,17 +336,12 @@ impl Reversal<'_> {
         let rebase = |mine: ChangeSet| mine.rebase(seen, &theirs, TieBreak::TheirsFirst).ok();
         // Nothing can have taken back a part of this operation if only others were taken back.
         let whole = recorded.are_reversals_after(self.logged).then(|| sides.whole_reversal()).and_then(rebase);
-        match whole.or_else(|| rebase(sides.reversal_for(&now.snapshot))) {
-            Some(rebased) => Ok(rebased.changes.with_line_ends_of(seen, &now.snapshot)?.apply(&now.snapshot)),
-            None => {
-                let error = self.changed_since(place, now, Some(seen));
-                Err(if let Some(undone) = recorded.undone_before(self.logged) {
-                    undo_since(error, undone)
-                } else {
-                    error
-                })
-            }
-        }
+        let Some(rebased) = whole.or_else(|| rebase(sides.reversal_for(&now.snapshot))) else {
+            let error = self.changed_since(place, now, Some(seen));
+            let undone = recorded.undone_before(self.logged);
+            return Err(if let Some(undone) = undone { undo_since(error, undone) } else { error });
+        };
+        Ok(rebased.changes.with_line_ends_of(seen, &now.snapshot)?.apply(&now.snapshot))
     }
 
     /// Refuses a file that changed since.
