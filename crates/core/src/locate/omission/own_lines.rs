@@ -6,6 +6,8 @@ use crate::text::fold::count_alnum;
 use crate::work;
 use std::collections::HashMap;
 
+/// Maximum number of such placeholders that are examined; of more, none is certain.
+const OWN_LINES_MAX: usize = 1_000;
 /// Equal lines on one side of a placeholder that are examined.
 const EXAMINED_PAIRS: usize = 50;
 /// Lines that are examined between two equal ones.
@@ -21,7 +23,7 @@ const TELLING_ALNUM_MIN: usize = 8;
 /// occurs once or to the end: each old line there is shown, or a similar one in its place, or another one in place of
 /// one. If the line stood for code, that would be lines of the old text that are not shown.
 pub(super) fn that_may_be_gaps<'a>(old: &str, new: &str, own: Vec<(usize, &'a str)>) -> Vec<(usize, &'a str)> {
-    if own.is_empty() {
+    if own.is_empty() || own.len() > OWN_LINES_MAX {
         return own;
     }
     let texts = AlignedTexts::new(old, new);
@@ -111,7 +113,7 @@ impl<'a> AlignedTexts<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::that_may_be_gaps;
+    use super::{OWN_LINES_MAX, that_may_be_gaps};
 
     const OLD: &str =
         "fn first() {\n    one_thing();\n    // ...\n    other_thing();\n}\n\nfn second() {\n    last();\n}\n";
@@ -134,6 +136,14 @@ mod tests {
         ] {
             assert!(ambiguous(&OLD.replace(from, to)).is_empty(), "{from}");
         }
+    }
+
+    #[test]
+    fn too_many_lines_are_not_examined() {
+        let file: String = (0..=OWN_LINES_MAX).map(|nth| format!("function_{nth}();\n// ...\n")).collect();
+        let own: Vec<_> = file.lines().enumerate().filter(|(_, line)| line.trim() == "// ...").collect();
+        assert!(that_may_be_gaps(&file, &file, own[1..].to_vec()).is_empty());
+        assert_eq!(that_may_be_gaps(&file, &file, own.clone()).len(), own.len());
     }
 
     #[test]
