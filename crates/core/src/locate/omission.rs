@@ -188,12 +188,17 @@ fn own_gaps<'a>(old: &str, new: &'a str, own: &[(usize, &'a str)]) -> Vec<(usize
 /// Returns the placeholders of `new` with their zero-based lines, including lines of `old` that are not bare dots.
 fn all_placeholders<'a>(old: &str, new: &'a str) -> Vec<(usize, &'a str)> {
     let mut found = placeholders(new);
-    let dots = work::lines(new).enumerate().filter(|(_, line)| is_elision(line) && !matches!(line.trim(), "..." | "…"));
-    found.extend(dots);
+    found.extend(commented_dots(new));
     found.extend(lost_lines::dots(old, new));
     found.sort_unstable_by_key(|(at, _)| *at);
     found.dedup_by_key(|(at, _)| *at);
     found
+}
+
+/// Returns the lines that are comments of dots, with their zero-based numbers.
+fn commented_dots(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let is_bare = |line: &str| matches!(line.trim(), "..." | "…");
+    work::lines(text).enumerate().filter(move |(_, line)| is_elision(line) && !is_bare(line))
 }
 
 /// Steps of work for each byte of a line whose words are examined.
@@ -275,7 +280,7 @@ pub fn check_whole_text(old: &str, new: &str, meant: bool) -> OmissionVerdict {
     let [before, after] = [old, new].map(count_lines);
     let omits = may_omit(new);
     let mut fresh = if omits { placeholders(new) } else { Vec::new() };
-    retain_new(old, &mut fresh);
+    let mut own = retain_new(old, &mut fresh);
     if omits && before > 0 {
         fresh.extend(lost_lines::dots(old, new));
         fresh.sort_unstable_by_key(|(at, _)| *at);
@@ -300,7 +305,7 @@ pub fn check_whole_text(old: &str, new: &str, meant: bool) -> OmissionVerdict {
         return OmissionVerdict::Refuse(error);
     }
     if !meant && omits && before > 0 && fresh.is_empty() && may_omit(old) {
-        let own = retain_new(old, &mut all_placeholders(old, new));
+        own.extend(retain_new(old, &mut commented_dots(new).collect()));
         if let Some(&(at, line)) = own_gaps(old, new, &own).first() {
             return OmissionVerdict::Elided(own_line_refusal(at, line));
         }
