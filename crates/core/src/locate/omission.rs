@@ -197,8 +197,7 @@ fn all_placeholders<'a>(old: &str, new: &'a str) -> Vec<(usize, &'a str)> {
 
 /// Returns the lines that are comments of dots, with their zero-based numbers.
 fn commented_dots(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    let is_bare = |line: &str| matches!(line.trim(), "..." | "…");
-    work::lines(text).enumerate().filter(move |(_, line)| is_elision(line) && !is_bare(line))
+    work::lines(text).enumerate().filter(|(_, line)| is_elision(line) && !lost_lines::is_bare(line))
 }
 
 /// Steps of work for each byte of a line whose words are examined.

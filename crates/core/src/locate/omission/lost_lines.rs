@@ -236,7 +236,7 @@ impl ComparedTexts<'_> {
 }
 
 /// True for a line of only dots that is not a comment.
-fn is_bare(line: &str) -> bool {
+pub(super) fn is_bare(line: &str) -> bool {
     matches!(line.trim(), "..." | "…")
 }
 

@@ -10,10 +10,9 @@ use emendate_history::{LogEntry, OperationFilter, OperationOutcome, Role};
 /// Later operations of one file that are looked at.
 const LATER_OPERATIONS_MAX: usize = 100;
 
-/// Returns the newest later operation in effect whose undo, after that of newer ones, would bring back what this operation
-/// wrote. As long as there
-/// is one, this operation must not count as undone: nothing could remove its text afterwards. A later undo is none of
-/// them, because its redo can itself be undone.
+/// Returns the newest later operation in effect whose undo, after that of newer ones, would bring back what this
+/// operation wrote. As long as there is one, this operation must not count as undone: nothing could remove its text
+/// afterwards. A later undo is none of them, because its redo can itself be undone.
 pub(super) fn covering(context: &Context, caller: &CallContext, root: usize, logged: &LogEntry) -> Option<LogEntry> {
     let mut later: Vec<LogEntry> = Vec::new();
     for file in &logged.operation.files {

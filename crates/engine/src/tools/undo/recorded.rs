@@ -43,7 +43,10 @@ impl<'a> RecordedChanges<'a> {
                 Some(later) => is_same_version(file.after, later.file.before),
                 None => current_state(context, place).is_ok_and(|now| is_same_content(&now, file.after)),
             };
-            let Some(last) = last_reversal(context, root, &entry).filter(|_| follows) else { break };
+            if !follows {
+                break;
+            }
+            let Some(last) = last_reversal(context, root, &entry) else { break };
             changes.push(RecordedChange { entry, file, last });
         }
         RecordedChanges { context, root, changes }

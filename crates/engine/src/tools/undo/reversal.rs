@@ -28,7 +28,7 @@ struct Reversal<'a> {
     caller: &'a CallContext,
     /// The operations that are undone together, the newest first.
     all: &'a [LogEntry],
-    /// The effect of those before it.
+    /// The effect of the operations before this one.
     reversed: &'a ReversedFiles<'a>,
     /// The files that have the version to which the undo of all leads, so that older operations change nothing more.
     settled: &'a RefCell<HashSet<Vec<u8>>>,
@@ -195,15 +195,17 @@ impl Reversal<'_> {
             (CurrentState::File(opened), Some(after))
                 if (before.kind, after.kind) == (FileKind::Regular, FileKind::Regular) =>
             {
-                let recorded = RecordedChanges::read(self.context, self.root, &place, &file.path);
                 if is_same_content(&now, Some(before)) {
                     opened.snapshot.raw().to_vec()
-                } else if let Some(bytes) = self.recorded_version(&recorded, opened)? {
-                    self.settled.borrow_mut().insert(file.path.clone());
-                    bytes
                 } else {
-                    merged = true;
-                    self.rebased(&recorded, &place, before, after, opened)?
+                    let recorded = RecordedChanges::read(self.context, self.root, &place, &file.path);
+                    if let Some(bytes) = self.recorded_version(&recorded, opened)? {
+                        self.settled.borrow_mut().insert(file.path.clone());
+                        bytes
+                    } else {
+                        merged = true;
+                        self.rebased(&recorded, &place, before, after, opened)?
+                    }
                 }
             }
             (CurrentState::Nothing, _) => return Err(self.conflict(&place, file.after, &now, "the file is gone.")),
@@ -302,9 +304,7 @@ impl Reversal<'_> {
     /// Returns the bytes of the version that the undo of all operations of the call leads to, if it was there before and
     /// was kept.
     fn recorded_version(&self, recorded: &RecordedChanges<'_>, now: &LoadedFile) -> Result<Option<Vec<u8>>> {
-        let Some(version) = recorded.version_without(self.all).filter(|it| it.kind == FileKind::Regular) else {
-            return Ok(None);
-        };
+        let Some(version) = recorded.version_without(self.all) else { return Ok(None) };
         let hand = [KnownContent { id: now.snapshot.id(), bytes: now.snapshot.raw() }];
         self.context.history(self.root).content(version.content, &hand)
     }
