@@ -2,11 +2,13 @@
 //!
 //! A placeholder line in the new text that is not a line of the old text would replace the omitted text.
 
+mod affixes;
 mod leftover;
 mod lost_lines;
 mod own_lines;
 mod phrase;
 mod remark;
+mod remark_text;
 mod remark_words;
 mod signs;
 
@@ -380,8 +382,8 @@ pub(crate) fn is_elision(line: &str) -> bool {
 
 /// Returns the text of a line that is a comment, without its signs; any other line as it is.
 pub(crate) fn without_comment_signs(line: &str) -> &str {
-    let line = ELISION_LEADS.iter().find_map(|lead| line.strip_prefix(lead)).unwrap_or(line);
-    let line = ELISION_TAILS.iter().find_map(|tail| line.strip_suffix(tail)).unwrap_or(line);
+    let line = affixes::without_prefix(line, &ELISION_LEADS).unwrap_or(line);
+    let line = affixes::without_suffix(line, &ELISION_TAILS).unwrap_or(line);
     line.trim_matches([' ', '\t'])
 }
 

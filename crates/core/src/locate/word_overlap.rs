@@ -6,15 +6,16 @@ use std::collections::HashSet;
 /// Steps of work for each byte of lines whose words are compared.
 const COMPARED_BYTE_STEPS: usize = 4;
 
-/// True if one line may be the other one after a change: half of the words of each are the same, including the first.
-pub(crate) fn replaces(old: &str, new: &str) -> bool {
-    WordOverlap::of(old, new)
-        .is_some_and(|words| words.common > 0 && words.is_first_same && 2 * words.common >= words.old.max(words.new))
-}
-
 /// Returns the words of a line.
 pub(crate) fn words(line: &str) -> impl Iterator<Item = &str> {
     line.split(|ch: char| !ch.is_alphanumeric() && ch != '_').filter(|word| !word.is_empty())
+}
+
+/// The words of a line that is compared with several others, which are read once.
+pub(crate) struct LineWords<'a> {
+    count: usize,
+    first: Option<&'a str>,
+    known: HashSet<&'a str>,
 }
 
 /// The words that two lines have in common.
@@ -28,21 +29,46 @@ pub(crate) struct WordOverlap {
     pub is_first_same: bool,
 }
 
-impl WordOverlap {
-    /// Compares two lines; `None` once the work has to end.
-    pub(crate) fn of(old: &str, new: &str) -> Option<WordOverlap> {
-        if work::spend_or_end(1 + COMPARED_BYTE_STEPS * (old.len() + new.len())) {
+impl<'a> LineWords<'a> {
+    /// Reads the words of a line; `None` once the work has to end.
+    pub(crate) fn of(line: &'a str) -> Option<LineWords<'a>> {
+        if work::spend_or_end(COMPARED_BYTE_STEPS * line.len()) {
             return None;
         }
-        let (mut old, mut new) = (words(old).peekable(), words(new).peekable());
-        let is_first_same = old.peek() == new.peek();
-        let old: Vec<&str> = old.collect();
-        let known: HashSet<&str> = old.iter().copied().collect();
-        let (mut count, mut common) = (0, 0);
-        for word in new.by_ref() {
+        let (mut count, mut first, mut known) = (0, None, HashSet::new());
+        for word in words(line) {
+            if work::spend_or_end(1) {
+                return None;
+            }
+            first = first.or(Some(word));
             count += 1;
-            common += usize::from(known.contains(word));
+            known.insert(word);
         }
-        Some(WordOverlap { old: old.len(), new: count, common, is_first_same })
+        Some(LineWords { count, first, known })
+    }
+
+    /// True if a new line may be this one after a change: half of the words of each are the same, including the first.
+    pub(crate) fn may_become(&self, new: &str) -> bool {
+        self.overlap(new).is_some_and(|words| {
+            words.common > 0 && words.is_first_same && 2 * words.common >= words.old.max(words.new)
+        })
+    }
+
+    /// Compares the line, which is the old one, with a new one; `None` once the work has to end.
+    pub(crate) fn overlap(&self, new: &str) -> Option<WordOverlap> {
+        if work::spend_or_end(1 + COMPARED_BYTE_STEPS * new.len()) {
+            return None;
+        }
+        let mut new = words(new).peekable();
+        let is_first_same = self.first == new.peek().copied();
+        let (mut count, mut common) = (0, 0);
+        for word in new {
+            if work::spend_or_end(1) {
+                return None;
+            }
+            count += 1;
+            common += usize::from(self.known.contains(word));
+        }
+        Some(WordOverlap { old: self.count, new: count, common, is_first_same })
     }
 }

@@ -1,9 +1,9 @@
 //! New lines at an end of a fragment that is next to a placeholder: the line of the file beside which they go.
 
+use super::kept_line::KeptLine;
 use super::placement::{FRAGMENT_STEPS, is_known};
 use super::{Fragment, TextPair, fresh, indent, is_filled, same};
 use crate::locate::omission;
-use crate::locate::word_overlap::WordOverlap;
 use crate::work;
 use core::ops::Range;
 use std::collections::HashSet;
@@ -33,17 +33,17 @@ pub(super) fn beside_new(texts: &TextPair<'_>, lines: &Range<usize>, at_start: b
     if let Some(replaced) = set_again(texts, lines, &fresh, place, at_start) {
         return Some(replaced);
     }
-    let kept = kept_lines(texts, place, at_start);
+    let kept: Vec<KeptLine<'_>> = kept_lines(texts, place, at_start).into_iter().map(KeptLine::of).collect();
     let (nearest, further) = (kept.first(), kept.get(1..).unwrap_or_default());
     let is_entry = at_start && is_entry(texts, lines.start, anchor, place, &fresh);
-    let may_be = |old: &str, line: &str| {
-        if is_entry { shares_words(old, line) || lacks_comma(texts, place, old, line) } else { are_alike(old, line) }
+    let may_be = |old: &KeptLine<'_>, line: &str| {
+        if is_entry { old.shares_words(line) || lacks_comma(texts, place, old.text, line) } else { old.is_like(line) }
     };
     let is_there = |line: &str| !is_signs(line) && texts.old.has_bare(line);
     let is_doubtful = |line: &&str| {
         is_there(line)
             || nearest.is_some_and(|old| may_be(old, line))
-            || !is_entry && further.iter().any(|old| is_rewritten(old, line))
+            || !is_entry && further.iter().any(|old| old.is_rewritten_as(line))
     };
     (!fresh.iter().any(is_doubtful)).then_some(place)
 }
@@ -59,12 +59,6 @@ fn kept_lines<'a>(texts: &TextPair<'a>, place: usize, above: bool) -> Vec<&'a st
         let lines = rows.filled_in(&(place + 1..count)).iter();
         lines.take(KEPT_LINES).map(|&at| rows[at]).take_while(is_kept).collect()
     }
-}
-
-/// True if a line has two thirds of the words of another one with the same indentation, or if that is too much work.
-pub(super) fn is_rewritten(old: &str, new: &str) -> bool {
-    let is_most = |words: WordOverlap| words.common > 0 && 3 * words.common >= 2 * words.old.max(words.new);
-    indent(old) == indent(new) && WordOverlap::of(old, new).is_none_or(is_most)
 }
 
 /// The line of the file at which a fragment begins with lines that close something, and then with definitions that the file
@@ -248,25 +242,6 @@ fn lacks_comma(texts: &TextPair<'_>, place: usize, old: &str, new: &str) -> bool
     let above = place.checked_sub(2).map(|at| texts.old[at]);
     let is_list = has_comma(new) || old.trim_start().starts_with(['"', '\'']) || above.is_some_and(has_comma);
     is_list && !has_comma(old)
-}
-
-/// True when one line may be the other one after a change: half of their words are the same, or their shape is.
-fn are_alike(a: &str, b: &str) -> bool {
-    fn shape(line: &str) -> String {
-        let mut out: Vec<char> =
-            line.trim().chars().map(|ch| if ch.is_alphanumeric() || ch == '_' { 'a' } else { ch }).collect();
-        out.dedup();
-        out.into_iter().filter(|ch| !ch.is_whitespace()).collect()
-    }
-    // All titles have one shape.
-    let is_title = |line: &str| line.starts_with("##") && line.trim_start_matches('#').starts_with(' ');
-    shares_words(a, b) || !(is_title(a) && is_title(b)) && shape(a) == shape(b)
-}
-
-/// True when half of the words of two lines are the same, or both set one name, or if that is too much work.
-fn shares_words(a: &str, b: &str) -> bool {
-    let is_half = |words: WordOverlap| 2 * words.common >= words.old.min(words.new).max(1);
-    WordOverlap::of(a, b).is_none_or(is_half) || name_set(a).is_some_and(|name| name_set(b) == Some(name))
 }
 
 /// True for a line without a word.

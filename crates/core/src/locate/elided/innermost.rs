@@ -4,6 +4,7 @@
 //! Such places have an end in common, and differ by a line such as `}` that occurs often. Each of them deletes what the
 //! innermost one deletes, and more. Code that a text does not show is kept, unless new lines may replace it.
 
+use super::kept_line::KeptLine;
 use super::lossless::is_significant;
 use super::placement::{Placement, matched_lines, new_lines};
 use super::{Fragment, TextPair, beside, blocks, fresh, indent, is_filled};
@@ -95,10 +96,12 @@ fn unexplained_lines<'a>(
         let gone = texts.old[old..at].iter().filter(|line| is_filled(line));
         let mut fresh = texts.new[new..line].iter().copied().filter(|line| is_filled(line));
         for gone in gone {
-            let mut ahead = fresh.clone();
-            if let Some(passed) =
-                ahead.position(|new| word_overlap::replaces(gone, new) || beside::is_rewritten(gone, new))
-            {
+            let mut ahead = fresh.clone().peekable();
+            if ahead.peek().is_none() {
+                break;
+            }
+            let gone = KeptLine::of(gone);
+            if let Some(passed) = ahead.position(|new| gone.may_become(new) || gone.is_rewritten_as(new)) {
                 out.extend(fresh.by_ref().take(passed));
                 fresh.next();
             }

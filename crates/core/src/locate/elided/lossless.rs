@@ -4,7 +4,7 @@
 use super::innermost::Sides;
 use super::placement::{Placement, matched_lines, new_lines};
 use super::{Fragment, TextPair, is_filled};
-use crate::locate::word_overlap::replaces;
+use crate::locate::word_overlap::LineWords;
 use crate::text::fold::count_alnum;
 use crate::work;
 
@@ -94,7 +94,8 @@ fn additions(texts: &TextPair<'_>, fragment: &Fragment, it: &Placement) -> Optio
     for (line, at) in pairs.chain([(fragment.lines.end, it.old.end)]) {
         let mut fresh = texts.new[new..line].iter().copied();
         for gone in texts.old[old..at].iter().copied().filter(|line| is_filled(line)) {
-            match fresh.position(|new| replaces(gone, new)) {
+            let gone = LineWords::of(gone)?;
+            match fresh.position(|new| gone.may_become(new)) {
                 Some(passed) => added += passed,
                 // The line is deleted between two lines that the text shows as neighbours.
                 None if new == line && is_proving(texts, new.wrapping_sub(1)) && is_proving(texts, line) => {

@@ -10,6 +10,7 @@ mod blocks;
 mod closers;
 mod fresh;
 mod innermost;
+mod kept_line;
 mod lossless;
 mod old_lines;
 mod orphan;
@@ -219,8 +220,9 @@ fn extents_in(
     }
 }
 
-/// True if the end of a symbol is uncertain: a placeholder in it is no deeper than its first line and hides the end, so
-/// that the closing line in the text closes something else; or its last line has another depth than in the file.
+/// True if the end of a symbol is uncertain: a placeholder in it may hide the end, so that the closing line in the text
+/// closes something else, because it has other signs than that of the file, or the placeholder is no deeper than the first
+/// line; or its last line has another depth than in the file.
 fn hides_end(texts: &TextPair<'_>, symbol: &Extent, gaps: &[usize]) -> bool {
     let Some(depth) = texts.new.get(symbol.new.start).map(|line| indent(line)) else { return true };
     let [from, to] = [symbol.new.start + 1, symbol.new.end].map(|end| gaps.partition_point(|gap| *gap < end));
@@ -233,7 +235,10 @@ fn hides_end(texts: &TextPair<'_>, symbol: &Extent, gaps: &[usize]) -> bool {
     if is_flat(texts.old, &symbol.old) && symbol.new.len() > 1 && !is_flat(&texts.new, &symbol.new) {
         return true;
     }
-    work::spend_or_end(inside.len()) || inside.iter().any(|&gap| indent(texts.new[gap]) <= depth)
+    let [old, new] =
+        [texts.old.get(symbol.old.end.saturating_sub(1)), texts.new.get(symbol.new.end.saturating_sub(1))];
+    let closes_other = old.zip(new).is_some_and(|(old, new)| beside::is_signs(new) && !same(old, new));
+    work::spend_or_end(inside.len()) || inside.iter().any(|&gap| closes_other || indent(texts.new[gap]) <= depth)
 }
 
 /// True if a text without a placeholder at either end is a definition from the middle of the file.

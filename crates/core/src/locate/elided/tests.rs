@@ -328,3 +328,15 @@ fn fragments_that_fit_too_often_are_refused() {
     let text: String = old.lines().step_by(3).map(|line| format!("{line}\n# ... existing code ...\n")).collect();
     assert_eq!(edit(&old, &text, &[]), old);
 }
+
+#[test]
+fn line_that_closes_a_hidden_block_does_not_close_the_symbol_above() {
+    let file = "struct Fault {\n    what: Name,\n    next: Name,\n}\n\nstatic ONE: Form = Form {\n    read: first,\n};\n\n\
+                static TWO: Form = Form {\n    read: second,\n};\n\nimpl Form {\n    fn of() {}\n}\n";
+    let new = "struct Fault {\n    what: Text,\n    // ... existing code ...\n};\n\nimpl Form {\n    fn off() {}\n}\n";
+    let symbols = [extent(0..4, 0..4), extent(13..16, 5..8)];
+    assert!(refuse(file, new, &symbols).contains("several places"));
+    let new = new.replace("};\n", "}\n// ... existing code ...\n");
+    let want = file.replace("what: Name", "what: Text").replace("of()", "off()");
+    assert_eq!(edit(file, &new, &[extent(0..4, 0..4), extent(13..16, 6..9)]), want);
+}

@@ -1,6 +1,6 @@
 //! Placeholders of a new text that are lines of the old text, too: each may be that line, or stand for code.
 
-use crate::locate::word_overlap::replaces;
+use crate::locate::word_overlap::LineWords;
 use crate::text::diff;
 use crate::text::fold::count_alnum;
 use crate::work;
@@ -107,7 +107,9 @@ impl<'a> AlignedTexts<'a> {
         }
         // Nobody writes a placeholder for one line.
         let is_one_for_one = gone.clone().count() == 1 && fresh.clone().count() == 1;
-        is_one_for_one || gone.all(|gone| fresh.any(|line| replaces(gone, line)))
+        let mut is_replaced =
+            |gone: &str| LineWords::of(gone).is_some_and(|gone| fresh.any(|new| gone.may_become(new)));
+        is_one_for_one || gone.all(|gone| is_replaced(gone))
     }
 }
 

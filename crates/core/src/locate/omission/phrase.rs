@@ -1,5 +1,7 @@
 //! Recognition of phrases that represent omitted text, by their words and the punctuation around them.
 
+use super::affixes;
+use foldhash::fast::RandomState;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
@@ -183,8 +185,9 @@ struct WordSense {
 
 /// Returns the sense of a word that occurs in such phrases.
 fn sense(word: &str) -> Option<WordSense> {
-    static SENSES: LazyLock<HashMap<&str, WordSense>> = LazyLock::new(|| {
-        let mut senses: HashMap<&str, WordSense> = known_words().map(|word| (word, WordSense::default())).collect();
+    static SENSES: LazyLock<HashMap<&str, WordSense, RandomState>> = LazyLock::new(|| {
+        let mut senses: HashMap<&str, WordSense, RandomState> =
+            known_words().map(|word| (word, WordSense::default())).collect();
         for word in OMISSION_WORDS {
             senses.entry(word).or_default().omits = true;
         }
@@ -368,10 +371,10 @@ const DECORATION_TAILS: [&str; 7] = ["**", "__", " =end", "~~~", "@@", " ==", " 
 /// Strips the signs of [`DECORATION_LEADS`] and [`DECORATION_TAILS`].
 fn undecorated(line: &str) -> &str {
     let mut text = line;
-    while let Some(rest) = DECORATION_LEADS.iter().find_map(|lead| text.strip_prefix(lead)) {
+    while let Some(rest) = affixes::without_prefix(text, &DECORATION_LEADS) {
         text = rest.trim_start();
     }
-    DECORATION_TAILS.iter().find_map(|tail| text.strip_suffix(tail)).map_or(text, str::trim_end)
+    affixes::without_suffix(text, &DECORATION_TAILS).map_or(text, str::trim_end)
 }
 
 /// Strips comment signs, brackets and dots.
@@ -379,7 +382,7 @@ fn bare(line: &str) -> BareLine<'_> {
     let text = undecorated(line);
     let mut out =
         BareLine { text, commented: false, bracketed: false, dotted: (false, false), spread: false, task: false };
-    while let Some(rest) = COMMENT_LEADS.iter().find_map(|lead| out.text.strip_prefix(lead)) {
+    while let Some(rest) = affixes::without_prefix(out.text, &COMMENT_LEADS) {
         (out.text, out.commented) = (rest.trim_start(), true);
     }
     if let Some(task) = TASK_WORDS
@@ -393,9 +396,7 @@ fn bare(line: &str) -> BareLine<'_> {
             (out.text, out.task) = (rest.trim_start_matches([':', ' ', '-']), true);
         }
     }
-    for tail in COMMENT_TAILS {
-        out.text = out.text.strip_suffix(tail).map_or(out.text, str::trim_end);
-    }
+    out.text = affixes::without_suffixes(out.text, &COMMENT_TAILS);
     loop {
         let before = out.text;
         for (open, close) in [("(", ")"), ("[", "]"), ("{", "}"), ("<", ">"), ("«", "»")] {

@@ -3,11 +3,11 @@
 //! Many of them may be ordinary comments as well (`# existing tests`), so a remark counts only if lines of the old text
 //! would be lost, and one without a word that means omission only at the end of a block.
 
-use super::phrase::{self, has_pair};
-use super::remark_words::{FOREIGN_PHRASES, KNOWN_TEXT_WORDS, LEADS, OMISSION_WORDS, OTHER_WORDS, STUBS, TAILS};
+use super::affixes;
+use super::phrase;
+use super::remark_text::kind_of_text;
+use super::remark_words::{LEADS, STUBS, TAILS};
 use super::signs::{self, BetweenSigns};
-use std::collections::HashSet;
-use std::sync::LazyLock;
 
 /// The kinds of remarks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,14 +22,8 @@ pub(super) enum RemarkKind {
 
 /// Signs that begin a comment after a statement; [`trailing_comment`] lists their first bytes.
 const TRAILING_LEADS: [&str; 8] = ["#", "//", "/*", "<!--", "--", ";", "%", "{/*"];
-/// Maximum bytes of a line, and maximum number of words of a remark, that are examined.
+/// Maximum bytes of a line that is examined.
 pub(super) const LINE_BYTES_MAX: usize = 200;
-const REMARK_WORDS_MAX: usize = 14;
-/// Maximum number of words of a remark with names in it; and words that make it an ordinary sentence.
-const SENTENCE_WORDS_MAX: usize = 7;
-const CLAUSE_WORDS: [&str; 14] = [
-    "if", "when", "unless", "because", "so", "leave", "leaves", "must", "should", "may", "that", "which", "but", "skip",
-];
 
 /// True for a line that is only a comment.
 pub(super) fn is_comment(line: &str) -> bool {
@@ -62,10 +56,10 @@ pub(super) fn kind(line: &str) -> Option<RemarkKind> {
         return Some(kind);
     }
     if directive.is_none() && is_bare_phrase(line) {
-        return kind_of_text(line).map(|_| RemarkKind::Heading);
+        return is_remark(line).then_some(RemarkKind::Heading);
     }
-    kind_after_code(line, directive.is_some())
-        .or_else(|| signs::between(line).and_then(|words| check_between_signs(&words)).map(|()| RemarkKind::Heading))
+    let is_between_signs = || signs::between(line).is_some_and(|words| are_remark(&words, directive));
+    kind_after_code(line, directive.is_some()).or_else(|| is_between_signs().then_some(RemarkKind::Heading))
 }
 
 /// Returns the kind of remark of a JSON member whose name is dots or a comment: `"...": "..."`, `"// rest":
@@ -77,7 +71,7 @@ fn member(line: &str) -> Option<RemarkKind> {
         return kind_of_text(value).or_else(|| (value.len() <= 4).then_some(RemarkKind::Heading));
     }
     let text = ["//", "#", "_comment", "--"].iter().find_map(|sign| key.strip_prefix(sign))?.trim();
-    (kind_of_text(text).is_some() || kind_of_text(value).is_some()).then_some(RemarkKind::Heading)
+    (is_remark(text) || is_remark(value)).then_some(RemarkKind::Heading)
 }
 
 /// True for a definition with only dots in its body: `fn two() { ... }`. In Python, that is a stub.
@@ -100,8 +94,9 @@ fn kind_after_code(line: &str, is_comment: bool) -> Option<RemarkKind> {
         return None;
     }
     if STUBS.contains(&code) {
-        let is_only_signs = || signs::between(rest).and_then(|words| check_between_signs(&words));
-        return comment(rest).and_then(kind_of_text).map(|_| ()).or_else(is_only_signs).map(|()| RemarkKind::Omission);
+        let text = comment(rest);
+        let is_between_signs = || signs::between(rest).is_some_and(|words| are_remark(&words, text));
+        return (text.is_some_and(is_remark) || is_between_signs()).then_some(RemarkKind::Omission);
     }
     (phrase::is_placeholder(rest) || phrase::is_placeholder(rest.trim_end_matches(['}', ' '])))
         .then_some(RemarkKind::Trailing)
@@ -110,17 +105,24 @@ fn kind_after_code(line: &str, is_comment: bool) -> Option<RemarkKind> {
 /// Maximum number of words between dots; any words are accepted.
 const DOTTED_WORDS_MAX: usize = 8;
 
-/// Returns `Some` if the words between signs are a remark: dots alone, words with dots at both ends, or a phrase.
-fn check_between_signs(words: &BetweenSigns) -> Option<()> {
+/// True if the words between signs are a remark: dots alone, words with dots at both ends, or a phrase. The text in
+/// `examined` is known not to be one.
+fn are_remark(words: &BetweenSigns<'_>, examined: Option<&str>) -> bool {
     let text = &*words.text;
     if text.is_empty() {
-        return words.dots.then_some(());
+        return words.dots;
     }
     let count = text.split_whitespace().count();
     if words.dotted && count <= DOTTED_WORDS_MAX {
-        return Some(());
+        return true;
     }
-    (count > 1 || ALONE_WORDS.contains(&&*text.to_lowercase())).then(|| kind_of_text(text).map(|_| ())).flatten()
+    let may_be = || count > 1 || ALONE_WORDS.contains(&&*text.to_lowercase());
+    examined != Some(text) && may_be() && is_remark(text)
+}
+
+/// True for the text of any remark.
+fn is_remark(text: &str) -> bool {
+    kind_of_text(text).is_some()
 }
 
 /// Returns the offset of a comment after a statement.
@@ -236,11 +238,11 @@ fn comment(line: &str) -> Option<&str> {
     }
     let mut text = line;
     let mut commented = false;
-    while let Some(rest) = without_lead(text) {
+    while let Some(rest) = affixes::without_prefix(text, &LEADS) {
         (text, commented) = (rest.trim_start(), true);
     }
-    for tail in TAILS.iter().filter(|_| commented) {
-        text = text.strip_suffix(tail).map_or(text, str::trim_end);
+    if commented {
+        text = affixes::without_suffixes(text, &TAILS);
     }
     if let Some(inside) = ["@@", "===", "==", "~~~", "***", "---"]
         .iter()
@@ -256,108 +258,6 @@ fn comment(line: &str) -> Option<&str> {
     let brackets = [("(", ")"), ("[", "]"), ("{", "}"), ("<", ">"), ("\u{3010}", "\u{3011}"), ("\u{27E8}", "\u{27E9}")];
     let inside = brackets.iter().find_map(|(open, close)| text.strip_prefix(open)?.strip_suffix(close));
     (commented || inside.is_some()).then_some(inside.unwrap_or(text).trim())
-}
-
-/// Removes the sign that begins a comment.
-fn without_lead(text: &str) -> Option<&str> {
-    let first = *text.as_bytes().first()?;
-    LEADS.iter().filter(|lead| lead.as_bytes().first() == Some(&first)).find_map(|lead| text.strip_prefix(lead))
-}
-
-/// Returns the kind of a remark by its text, if that states that text was omitted.
-fn kind_of_text(text: &str) -> Option<RemarkKind> {
-    let lower = text.to_lowercase();
-    // The text is a name in place of words, such as `rest_of_code`.
-    let is_name = text.chars().all(|ch| ch.is_ascii_alphabetic() || ch == '_') && text.contains(char::is_alphabetic);
-    let lower = if is_name { lower.replace('_', " ") } else { lower };
-    if text.is_empty() {
-        return None;
-    }
-    if FOREIGN_PHRASES.iter().any(|phrase| lower.contains(phrase)) {
-        return Some(RemarkKind::Omission);
-    }
-    if lower.chars().all(|ch| ch == '.' || ch == '…' || ch == ' ') {
-        return Some(RemarkKind::Omission);
-    }
-    let separators = |ch: char| !ch.is_alphanumeric() && ch != '_';
-    let words: Vec<&str> =
-        lower.split(separators).map(|word| word.trim_matches('_')).filter(|word| !word.is_empty()).collect();
-    let words = words.strip_prefix(&["todo"]).or(words.strip_prefix(&["note"])).unwrap_or(&words);
-    if words.is_empty() || words.len() > REMARK_WORDS_MAX {
-        return None;
-    }
-    if names_lines(words) || matches!(words, ["nothing" | "noop"] | ["n", "c"]) {
-        return Some(RemarkKind::Heading);
-    }
-    let has = |word: &str| words.contains(&word);
-    let ends = words.last().is_some_and(|last| ["unchanged", "omitted", "untouched", "unmodified"].contains(last));
-    let as_before = has_pair(words, "as", "before")
-        || has_pair(words, "as", "is")
-        || has_pair(words, "the", "same") && words.last() == Some(&"same");
-    let is_short = words.len() <= SENTENCE_WORDS_MAX && !words.iter().any(|word| CLAUSE_WORDS.contains(word));
-    if is_short && (ends || as_before && words.len() > 1) {
-        return Some(RemarkKind::Omission);
-    }
-    let begins = words.len() > 1 && matches!(words[0], "unchanged" | "omitted" | "untouched" | "unmodified");
-    let counted = text.starts_with('+')
-        && matches!(words, [count, noun] if phrase::is_number(count) && phrase::is_omitted_noun(noun));
-    if is_short && begins || counted {
-        return Some(RemarkKind::Heading);
-    }
-    let goes_here = has_pair(words, "go", "here") || has_pair(words, "goes", "here");
-    let is_same = words.last() == Some(&"same") && words.len() <= 3;
-    if is_short && words.len() > 1 && (is_same || goes_here && words.last() == Some(&"here")) {
-        return Some(RemarkKind::Heading);
-    }
-    if !words.iter().all(|word| is_remark_word(word)) {
-        return None;
-    }
-    let any = |list: &[&str]| list.iter().any(|word| has(word));
-    let nothing_changes =
-        any(&["no", "nothing", "not", "don"]) && ["chang", "modif", "shown"].iter().any(|it| lower.contains(it));
-    let referring = has("see") && any(&["above", "original"]) || has("end") && has("changes");
-    let inserting =
-        has("here") && (any(&["code", "logic", "implementation", "implement"]) || has_pair(words, "goes", "here"));
-    let going_on = has_pair(words, "so", "on") || has_pair(words, "as", "above") || has_pair(words, "like", "before");
-    let alone = matches!(words, ["rest" | "more" | "others"] | ["the", "rest"] | ["rest", "here"]);
-    let dotted = ["...", "…"].iter().any(|dots| text.starts_with(dots) || text.ends_with(dots));
-    let is_omission = any(&OMISSION_WORDS)
-        || dotted && words.iter().any(|word| phrase::is_number(word))
-        || nothing_changes
-        || referring
-        || inserting
-        || going_on
-        || alone;
-    let is_heading = words.iter().any(|word| KNOWN_TEXT_WORDS.contains(word)) || words.starts_with(&["some", "code"]);
-    match (is_omission, is_heading) {
-        (true, _) => Some(RemarkKind::Omission),
-        (false, true) => Some(RemarkKind::Heading),
-        (false, false) => None,
-    }
-}
-
-/// True for a word that occurs in remarks about omitted text.
-fn is_remark_word(word: &str) -> bool {
-    static WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
-        let words = OMISSION_WORDS.into_iter().chain(KNOWN_TEXT_WORDS).chain(OTHER_WORDS);
-        words.chain(phrase::known_words()).collect()
-    });
-    phrase::is_number(word) || WORDS.contains(word)
-}
-
-/// True for words that refer to lines by number or amount: `lines 9-11`, `+3 lines`, `L9-L11`.
-fn names_lines(words: &[&str]) -> bool {
-    let named = words.iter().any(|word| ["line", "lines"].contains(word))
-        || words.iter().all(|word| word.starts_with('l') && is_line_number(word));
-    named
-        && words.iter().any(|word| is_line_number(word))
-        && words.iter().all(|word| is_line_number(word) || ["line", "lines", "to", "through", "and"].contains(word))
-}
-
-/// True for words such as `12` and `l12`.
-fn is_line_number(word: &str) -> bool {
-    let digits = word.strip_prefix('l').unwrap_or(word);
-    !digits.is_empty() && phrase::is_number(digits)
 }
 
 #[cfg(test)]

@@ -1,0 +1,66 @@
+//! A line of the file that is compared with every new line next to it: whether one of them may be that line after a
+//! change.
+
+use super::beside::name_set;
+use super::indent;
+use crate::locate::word_overlap::{LineWords, WordOverlap};
+use crate::work;
+use core::cell::OnceCell;
+
+/// A line of the file in a gap, with what a comparison needs of it. The line may be long, so it is read once.
+pub(super) struct KeptLine<'a> {
+    pub text: &'a str,
+    indent: usize,
+    name: Option<&'a str>,
+    /// `None` if reading them was too much work.
+    words: Option<LineWords<'a>>,
+    shape: OnceCell<String>,
+}
+
+impl<'a> KeptLine<'a> {
+    pub(super) fn of(text: &'a str) -> KeptLine<'a> {
+        let words = LineWords::of(text);
+        KeptLine { text, indent: indent(text), name: name_set(text), words, shape: OnceCell::new() }
+    }
+
+    /// True if a new line may be this one after a change: half of the words of each are the same, including the first.
+    pub(super) fn may_become(&self, new: &str) -> bool {
+        self.words.as_ref().is_some_and(|words| words.may_become(new))
+    }
+
+    /// True if a new line with the same indentation has two thirds of its words, or if that is too much work.
+    pub(super) fn is_rewritten_as(&self, new: &str) -> bool {
+        let is_most = |words: WordOverlap| words.common > 0 && 3 * words.common >= 2 * words.old.max(words.new);
+        self.indent == indent(new) && self.overlap(new).is_none_or(is_most)
+    }
+
+    /// True when a new line may be this one after a change: half of their words are the same, or their shape is.
+    pub(super) fn is_like(&self, new: &str) -> bool {
+        // All titles have one shape.
+        let is_title = |line: &str| line.starts_with("##") && line.trim_start_matches('#').starts_with(' ');
+        self.shares_words(new)
+            || !(is_title(self.text) && is_title(new)) && *self.shape.get_or_init(|| shape(self.text)) == shape(new)
+    }
+
+    /// True when half of the words of two lines are the same, or both set one name, or if that is too much work.
+    pub(super) fn shares_words(&self, new: &str) -> bool {
+        let is_half = |words: WordOverlap| 2 * words.common >= words.old.min(words.new).max(1);
+        self.overlap(new).is_none_or(is_half) || self.name.is_some_and(|name| name_set(new) == Some(name))
+    }
+
+    fn overlap(&self, new: &str) -> Option<WordOverlap> {
+        self.words.as_ref()?.overlap(new)
+    }
+}
+
+/// Returns the signs of a line, with one letter for each word.
+fn shape(line: &str) -> String {
+    let (mut out, mut last) = (String::new(), None);
+    for ch in work::batched(line.trim().chars()) {
+        let sign = if ch.is_alphanumeric() || ch == '_' { 'a' } else { ch };
+        if last.replace(sign) != Some(sign) && !sign.is_whitespace() {
+            out.push(sign);
+        }
+    }
+    out
+}
