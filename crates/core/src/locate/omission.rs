@@ -20,7 +20,7 @@ use crate::locate::op::{ResolveSettings, TextQuery};
 use crate::text::lines::count_lines;
 use crate::work;
 use aho_corasick::packed;
-use std::collections::HashSet;
+use foldhash::HashSet;
 use std::sync::LazyLock;
 
 /// Refuses new text with a placeholder that the old text does not have, unless the call declares it literal.

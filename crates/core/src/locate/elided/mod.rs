@@ -235,8 +235,7 @@ fn hides_end(texts: &TextPair<'_>, symbol: &Extent, gaps: &[usize]) -> bool {
     if is_flat(texts.old, &symbol.old) && symbol.new.len() > 1 && !is_flat(&texts.new, &symbol.new) {
         return true;
     }
-    let [old, new] =
-        [texts.old.get(symbol.old.end.saturating_sub(1)), texts.new.get(symbol.new.end.saturating_sub(1))];
+    let [old, new] = [texts.old.get(symbol.old.end.saturating_sub(1)), texts.new.get(symbol.new.end.saturating_sub(1))];
     let closes_other = old.zip(new).is_some_and(|(old, new)| beside::is_signs(new) && !same(old, new));
     work::spend_or_end(inside.len()) || inside.iter().any(|&gap| closes_other || indent(texts.new[gap]) <= depth)
 }

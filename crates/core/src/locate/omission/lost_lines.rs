@@ -6,7 +6,7 @@ use super::remark::{self, RemarkKind};
 use super::{fence_sign, is_elision};
 use crate::work;
 use core::ops::Range;
-use std::collections::{HashMap, HashSet};
+use foldhash::{HashMap, HashMapExt as _, HashSet};
 
 /// Number of lines of a body from which dots may not replace it.
 const LOST_BODY_LINES: usize = 2;
@@ -29,7 +29,7 @@ pub(super) fn dots<'a>(old: &str, new: &'a str) -> Vec<(usize, &'a str)> {
 
 /// Returns such lines that are lines of `old`, too. A comment of dots is not one of them.
 pub(super) fn own_dots<'a>(old: &str, new: &'a str) -> Vec<(usize, &'a str)> {
-    dots_for_lines(old, new, true)
+    if work::lines(old).any(is_bare) { dots_for_lines(old, new, true) } else { Vec::new() }
 }
 
 fn dots_for_lines<'a>(old: &str, new: &'a str, is_own: bool) -> Vec<(usize, &'a str)> {

@@ -1,8 +1,7 @@
 //! Recognition of phrases that represent omitted text, by their words and the punctuation around them.
 
 use super::affixes;
-use foldhash::fast::RandomState;
-use std::collections::HashMap;
+use foldhash::HashMap;
 use std::sync::LazyLock;
 
 /// Words that mean keeping or omitting text.
@@ -185,9 +184,8 @@ struct WordSense {
 
 /// Returns the sense of a word that occurs in such phrases.
 fn sense(word: &str) -> Option<WordSense> {
-    static SENSES: LazyLock<HashMap<&str, WordSense, RandomState>> = LazyLock::new(|| {
-        let mut senses: HashMap<&str, WordSense, RandomState> =
-            known_words().map(|word| (word, WordSense::default())).collect();
+    static SENSES: LazyLock<HashMap<&str, WordSense>> = LazyLock::new(|| {
+        let mut senses: HashMap<&str, WordSense> = known_words().map(|word| (word, WordSense::default())).collect();
         for word in OMISSION_WORDS {
             senses.entry(word).or_default().omits = true;
         }

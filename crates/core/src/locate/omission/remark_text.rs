@@ -4,8 +4,7 @@ use super::phrase::{self, has_pair};
 use super::remark::RemarkKind;
 use super::remark_words::{FOREIGN_PHRASES, KNOWN_TEXT_WORDS, OMISSION_WORDS, OTHER_WORDS};
 use aho_corasick::AhoCorasick;
-use foldhash::fast::RandomState;
-use std::collections::HashMap;
+use foldhash::{HashMap, HashMapExt as _};
 use std::sync::LazyLock;
 
 /// Maximum number of words of a remark.
@@ -64,8 +63,8 @@ struct RemarkSense {
 }
 
 fn sense(word: &str) -> RemarkSense {
-    static SENSES: LazyLock<HashMap<&str, RemarkSense, RandomState>> = LazyLock::new(|| {
-        let mut senses: HashMap<&str, RemarkSense, RandomState> = HashMap::default();
+    static SENSES: LazyLock<HashMap<&str, RemarkSense>> = LazyLock::new(|| {
+        let mut senses: HashMap<&str, RemarkSense> = HashMap::new();
         let known = OMISSION_WORDS.into_iter().chain(KNOWN_TEXT_WORDS).chain(OTHER_WORDS);
         for word in known.chain(phrase::known_words()) {
             senses.entry(word).or_default().is_known = true;
