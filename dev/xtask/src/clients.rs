@@ -1,6 +1,7 @@
 //! `cargo xtask clients`: checks the plugins with the clients' own command lines, and makes an edit through each client.
 //! A stand-in answers in place of the model's service.
 
+use crate::command::build_emend;
 use serde_json::{Value, json};
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -34,12 +35,7 @@ pub(crate) fn clients(names: &[String]) -> Result<String, String> {
     }
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap_or(Path::new(".")).to_owned();
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let built =
-        Command::new(cargo).args(["build", "--quiet", "--workspace", "--bin", "emend"]).current_dir(&root).status();
-    if !built.is_ok_and(|status| status.success()) {
-        return Err("emend cannot be built".to_owned());
-    }
+    build_emend(&root, &[])?;
     let mut said = Vec::new();
     for suite in SUITES.iter().filter(|suite| names.is_empty() || names.iter().any(|name| name == suite.name)) {
         let packages = match installed(&root, &target, suite.name) {

@@ -1,5 +1,6 @@
 //! Runs programs that must succeed.
 
+use std::path::Path;
 use std::process::Command;
 
 /// Runs a command, and returns what it printed on standard output.
@@ -27,6 +28,16 @@ pub(crate) fn run(command: &mut Command) -> Result<(), String> {
 pub(crate) fn run_visibly(command: &mut Command) -> Result<(), String> {
     let status = command.status().map_err(|error| format!("{}: {error}", command.get_program().display()))?;
     if status.success() { Ok(()) } else { Err(format!("{} ended with {status}", words(command))) }
+}
+
+/// Builds `emend` with the features that a build of the whole workspace gives its dependencies: a build of the package
+/// alone would compile half of them again.
+///
+/// Errors: what cargo printed.
+pub(crate) fn build_emend(root: &Path, flags: &[&str]) -> Result<(), String> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let arguments = ["build", "--quiet", "--locked", "--workspace", "--bin", "emend"];
+    run(Command::new(cargo).args(arguments).args(flags).current_dir(root))
 }
 
 /// Returns the words of a command, for messages.

@@ -1,6 +1,6 @@
 //! `cargo xtask node`: builds the packages `emendate` and `@emendate/cli`, and tests them from their tarballs.
 
-use crate::command::run;
+use crate::command::{build_emend, run};
 use crate::npm_package::{self, Npm};
 use serde_json::{Value, json};
 use std::fs;
@@ -66,9 +66,13 @@ impl Platform {
 
     /// Builds the module and the command, and packs all packages.
     fn tarballs(&self, npm: &Npm, is_release: bool) -> Result<Vec<PathBuf>, String> {
+        let profile: &[&str] = if is_release { &["--release"] } else { &[] };
+        build_emend(&npm.root, profile)?;
+        // For tests, all libraries are faster to build than one, which would have other features than the command.
+        let selection: &[&str] = if is_release { &["-p", "emendate-node"] } else { &["--workspace", "--lib"] };
         let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        cargo.args(["build", "--quiet", "--locked", "-p", "emendate-cli", "-p", "emendate-node"]);
-        run(cargo.args(is_release.then_some("--release")).current_dir(&npm.root))?;
+        cargo.args(["build", "--quiet", "--locked"]).args(selection).args(profile);
+        run(cargo.current_dir(&npm.root))?;
         let built = npm.target.join(if is_release { "release" } else { "debug" });
         let files = [("node", "libemendate_node.so", "emendate.node"), ("cli", "emend", "emend")];
         let mut packages = vec![main_package(npm)?, command_package(npm)?];

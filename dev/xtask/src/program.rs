@@ -1,5 +1,6 @@
 //! Generates pages from the output of `emend`: docs/commands.md from its help, docs/clients from its installations.
 
+use crate::command::build_emend;
 use crate::repo::Repo;
 use emendate_clients::{CLIENTS, Client, ClientSettings, ConfigFormat, RootDiscovery};
 use std::fmt::Write as _;
@@ -41,21 +42,12 @@ pub(crate) fn check(repo: &Repo) -> Result<(), String> {
 
 impl Emend {
     fn build(repo: &Repo) -> Result<Emend, String> {
-        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let status = Command::new(cargo)
-            .args(["build", "--quiet", "--workspace", "--bin", "emend"])
-            .current_dir(&repo.root)
-            .status()
-            .map_err(|error| error.to_string())?;
+        build_emend(&repo.root, &[])?;
         let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| repo.root.join("target"), PathBuf::from);
         let home = target.join("pages");
         let _ = fs::remove_dir_all(&home);
         fs::create_dir_all(home.join("project")).map_err(|error| error.to_string())?;
-        if status.success() {
-            Ok(Emend { program: target.join("debug/emend"), home })
-        } else {
-            Err("emend cannot be built".to_owned())
-        }
+        Ok(Emend { program: target.join("debug/emend"), home })
     }
 
     /// Runs a command in an empty project with an empty home; returns its standard output.

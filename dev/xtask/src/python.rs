@@ -1,6 +1,6 @@
 //! `cargo xtask python`: builds the Python package, installs it in fresh virtual environments, and tests it there.
 
-use crate::command::{output, run};
+use crate::command::{build_emend, output, run};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -92,9 +92,7 @@ impl Place {
     /// Builds the command, and the wheel with it.
     fn wheel(&self, is_release: bool) -> Result<PathBuf, String> {
         let profile: &[&str] = if is_release { &["--release"] } else { &["--profile", "dev"] };
-        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let build = ["build", "--locked", "--quiet", "-p", "emendate-cli"];
-        run(Command::new(cargo).args(build).args(profile).current_dir(&self.root))?;
+        build_emend(&self.root, profile)?;
         let scripts = self.package.join("emendate.data/scripts");
         let built = self.target.join(if is_release { "release/emend" } else { "debug/emend" });
         fs::create_dir_all(&scripts).map_err(|error| error.to_string())?;

@@ -1,6 +1,6 @@
 //! `cargo xtask review [--release] [NAME …]`: tests the review page in a browser, as people use it.
 
-use crate::command::run_visibly;
+use crate::command::{build_emend, run_visibly};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -20,12 +20,10 @@ pub(crate) fn review(arguments: &[String]) -> Result<String, String> {
     if !Path::new(CHROMIUM).exists() {
         return Err(format!("{CHROMIUM} is missing: apt-get install chromium"));
     }
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let (flags, arguments): (Vec<&String>, Vec<&String>) = arguments.iter().partition(|word| *word == RELEASE);
+    let (flags, arguments): (Vec<&str>, Vec<&str>) =
+        arguments.iter().map(String::as_str).partition(|word| *word == RELEASE);
     let profile = if flags.is_empty() { "debug" } else { "release" };
-    let mut build = Command::new(cargo);
-    build.args(["build", "--locked", "--quiet", "-p", "emendate-cli"]).args(flags);
-    run_visibly(build.current_dir(&root))?;
+    build_emend(&root, &flags)?;
     let tools = target.join("review");
     let venv = tools.join("venv");
     external::install::python(&venv, &root.join("crates/review/tests/browser/requirements.txt"))

@@ -1,7 +1,7 @@
 //! Archives of one target each, and the checksums of all files.
 
 use super::{NAME, Release};
-use crate::command::{output, run};
+use crate::command::{build_emend, output, run};
 use crate::ports::Port;
 use std::collections::BTreeMap;
 use std::fs;
@@ -58,10 +58,7 @@ pub(super) fn content(release: &Release, port: &Port, program: &Path) -> Result<
 
 /// Returns a program for this machine, which prints what all targets share.
 fn own_program(release: &Release) -> Result<PathBuf, String> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    run(Command::new(cargo)
-        .args(["build", "--quiet", "--locked", "--workspace", "--bin", NAME])
-        .current_dir(&release.root))?;
+    build_emend(&release.root, &[])?;
     Ok(release.root.join("target/debug").join(NAME))
 }
 
