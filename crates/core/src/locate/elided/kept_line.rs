@@ -64,3 +64,28 @@ fn shape(line: &str) -> String {
     }
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{KeptLine, shape};
+
+    #[test]
+    fn shape_has_one_letter_for_each_word() {
+        assert_eq!(shape("  let first_one = call(a, 22);  "), "aa=a(a,a);");
+        assert_eq!(shape("a  b"), "aa");
+        assert_eq!(shape("((é – x))"), "(a–a)");
+    }
+
+    #[test]
+    fn lines_are_compared_by_words_name_and_shape() {
+        let line = KeptLine::of("    let port = read_port(config);");
+        assert!(line.may_become("    let port = read_port(settings);"));
+        assert!(!line.may_become("    return read_port(config);"));
+        assert!(line.is_rewritten_as("    let port = read_port(settings);"));
+        assert!(!line.is_rewritten_as("let port = read_port(settings);"));
+        assert!(line.shares_words("    let port = 80;"));
+        assert!(!line.shares_words("    log(message);"));
+        assert!(line.is_like("    var other = find(name);"));
+        assert!(!line.is_like("    log(message);"));
+    }
+}

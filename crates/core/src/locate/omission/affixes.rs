@@ -24,3 +24,21 @@ pub(super) fn without_suffixes<'t>(text: &'t str, signs: &[&str]) -> &'t str {
         }
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{without_prefix, without_suffix, without_suffixes};
+    use proptest::prelude::*;
+
+    const SIGNS: [&str; 7] = ["{/*", "/*", "//", "##", "#", "–", "*/"];
+
+    proptest! {
+        #[test]
+        fn result_is_that_of_comparing_every_sign(text in "[/*#{– a]{0,8}") {
+            prop_assert_eq!(without_prefix(&text, &SIGNS), SIGNS.iter().find_map(|sign| text.strip_prefix(sign)));
+            prop_assert_eq!(without_suffix(&text, &SIGNS), SIGNS.iter().find_map(|sign| text.strip_suffix(sign)));
+            let rest = SIGNS.iter().fold(&*text, |text, sign| text.strip_suffix(sign).map_or(text, str::trim_end));
+            prop_assert_eq!(without_suffixes(&text, &SIGNS), rest);
+        }
+    }
+}
