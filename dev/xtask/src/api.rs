@@ -1,10 +1,10 @@
 //! `cargo xtask api`: the public items of every publishable library, compared with the lists in dev/xtask/api. A change of
 //! an API is then seen in review, and never happens by accident.
 
+use crate::command::cargo;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// Differing lines that a failure shows for each crate.
 const SHOWN_LINES_MAX: usize = 40;
@@ -62,7 +62,7 @@ fn libraries(root: &Path) -> Result<Vec<Library>, String> {
 
 /// Writes the documentation of the libraries as JSON.
 fn document(root: &Path, libraries: &[Library]) -> Result<(), String> {
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let mut cargo = cargo();
     cargo.args(["doc", "--quiet", "--locked", "--lib", "--no-deps"]);
     cargo.args(libraries.iter().flat_map(|library| ["-p", &library.package]));
     // JSON is an unstable output of a stable rustdoc; the toolchain is pinned, and so is the crate that reads it.

@@ -35,9 +35,13 @@ pub(crate) fn run_visibly(command: &mut Command) -> Result<(), String> {
 ///
 /// Errors: what cargo printed.
 pub(crate) fn build_emend(root: &Path, flags: &[&str]) -> Result<(), String> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let arguments = ["build", "--quiet", "--locked", "--workspace", "--bin", "emend"];
-    run(Command::new(cargo).args(arguments).args(flags).current_dir(root))
+    run(cargo().args(arguments).args(flags).current_dir(root))
+}
+
+/// Returns the cargo that started this program, else the one on the path.
+pub(crate) fn cargo() -> Command {
+    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
 /// Returns the words of a command, for messages.

@@ -3,6 +3,7 @@
 
 mod profile;
 
+use crate::command::cargo;
 use profile::Profile;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -108,7 +109,7 @@ fn incomparable() -> Option<&'static str> {
 
 /// Builds the program that runs the paths.
 fn build(root: &Path) -> Result<PathBuf, String> {
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let mut cargo = cargo();
     // The caller's flags would change the generated code.
     cargo.args(["build", "--quiet", "--locked", "-p", "counted", "--profile", "counted"]).env_remove("RUSTFLAGS");
     let status = cargo.current_dir(root).status().map_err(|error| error.to_string())?;

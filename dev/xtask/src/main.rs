@@ -38,8 +38,9 @@ mod torture;
 mod wasm;
 mod wine;
 
+use crate::command::cargo;
 use repo::Repo;
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
 const USAGE: &str = "\
 Usage: cargo xtask COMMAND
@@ -126,12 +127,11 @@ fn main() -> ExitCode {
 fn test() -> Result<String, String> {
     // A list that is not there is an empty one.
     let _ = std::fs::remove_file(external::skip_list());
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     for arguments in [
         &["test", "--workspace", "--lib", "--bins"][..],
         &["run", "--quiet", "-p", "scenes", "--", "--driver", "library"],
     ] {
-        let status = Command::new(&cargo).args(arguments).status().map_err(|error| error.to_string())?;
+        let status = cargo().args(arguments).status().map_err(|error| error.to_string())?;
         if !status.success() {
             return Err(format!("`cargo {}` failed", arguments.join(" ")));
         }
@@ -175,7 +175,7 @@ fn docs() -> Result<String, String> {
 
 /// The scenes have their own program, so that this one stays quick to build.
 fn bless(paths: &[String]) -> Result<String, String> {
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let mut command = cargo();
     command.args(["run", "--quiet", "-p", "scenes", "--", "--bless"]).args(paths);
     let status = command.status().map_err(|error| error.to_string())?;
     if status.success() {

@@ -1,6 +1,7 @@
 //! Removes one safety step at a time from a copy of `crates/fs` and runs its tests. Some test must fail for each step;
 //! otherwise nothing proves that the step works.
 
+use crate::command::cargo;
 use crate::repo::Repo;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
@@ -338,7 +339,7 @@ fn taken_out(text: &str, mutant: &Mutant) -> Result<String, String> {
 /// Runs the test that covers the step, then all others; returns the first that failed.
 fn noticed(scratch: &Path, mutant: &Mutant) -> Result<Option<String>, String> {
     let cargo = |arguments: &[&str]| {
-        let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        let mut command = cargo();
         command.args(["test", "-p", "emendate-fs"]).args(arguments).current_dir(scratch.join("work"));
         command.env("CARGO_TARGET_DIR", scratch.join("target"));
         command

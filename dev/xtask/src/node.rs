@@ -1,6 +1,6 @@
 //! `cargo xtask node`: builds the packages `emendate` and `@emendate/cli`, and tests them from their tarballs.
 
-use crate::command::{build_emend, run};
+use crate::command::{build_emend, cargo, run};
 use crate::npm_package::{self, Npm};
 use serde_json::{Value, json};
 use std::fs;
@@ -70,7 +70,7 @@ impl Platform {
         build_emend(&npm.root, profile)?;
         // For tests, all libraries are faster to build than one, which would have other features than the command.
         let selection: &[&str] = if is_release { &["-p", "emendate-node"] } else { &["--workspace", "--lib"] };
-        let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        let mut cargo = cargo();
         cargo.args(["build", "--quiet", "--locked"]).args(selection).args(profile);
         run(cargo.current_dir(&npm.root))?;
         let built = npm.target.join(if is_release { "release" } else { "debug" });

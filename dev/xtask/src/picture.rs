@@ -1,7 +1,7 @@
 //! Draws the picture in the README: steps of a real `emend tour`, as a terminal shows them.
 
+use crate::command::cargo;
 use crate::repo::Repo;
-use std::process::Command;
 
 const PATH: &str = "docs/tour.svg";
 /// Headings of the steps that the picture shows.
@@ -18,8 +18,7 @@ pub(crate) fn picture() -> Result<String, String> {
     // The directory's name is in the picture, so directories of earlier runs must not change it.
     let _ = std::fs::remove_dir_all(&temporary);
     std::fs::create_dir_all(&temporary).map_err(|error| error.to_string())?;
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let ran = Command::new(cargo)
+    let ran = cargo()
         .args(["run", "--quiet", "--bin", "emend", "--", "--color", "always", "tour"])
         .env("TMPDIR", &temporary)
         .current_dir(&repo.root)

@@ -1,6 +1,7 @@
 //! `cargo xtask portable`: the crates without I/O compile for a browser and for Windows. They are built, not only
 //! checked, because a constant that is too large for 32 bits is found when code is generated. Nothing is linked.
 
+use crate::command::cargo;
 use std::path::Path;
 use std::process::Command;
 
@@ -49,7 +50,7 @@ pub(crate) fn install(target: &str) -> bool {
 
 /// Compiles the libraries; true if that worked.
 fn build(target: &str) -> Result<bool, String> {
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let mut cargo = cargo();
     cargo.args(["build", "--quiet", "--locked", "--lib", "--target", target]);
     // Nothing is run, so optimising dependencies would only cost time.
     cargo.args(["--config", "profile.dev.package.\"*\".opt-level=0"]).env_remove("RUSTFLAGS");

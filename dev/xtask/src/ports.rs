@@ -3,7 +3,7 @@
 //! The linker and the C compiler are zig's, from `PyPI`, so one machine builds for all. `docs/platforms.md` has the table of
 //! what was run where.
 
-use crate::command::{output, run};
+use crate::command::{cargo, output, run};
 use crate::portable::has_target;
 use crate::wine::{COMPILER, Wine};
 use external::is_on_path;
@@ -190,7 +190,7 @@ impl Toolchain {
         let path = std::env::join_paths(paths).map_err(|error| error.to_string())?;
         // For Windows, the compiler of Debian: zig has no tool for the libraries that rustc describes itself.
         let mut cargo = if port.is_windows() || command == "check" {
-            Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+            cargo()
         } else {
             Command::new(self.bin.join("cargo-zigbuild"))
         };

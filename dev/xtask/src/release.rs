@@ -1,6 +1,6 @@
 //! `cargo xtask release VERSION`: one version in every manifest, and a dated section in the changelog.
 
-use crate::command::{output, run};
+use crate::command::{cargo, output, run};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -23,8 +23,7 @@ pub(crate) fn release(arguments: &[String]) -> Result<String, String> {
     let manifest = manifest.replace(&format!("version = \"{old}\""), &format!("version = \"{new}\""));
     write(&root.join("CHANGELOG.md"), &changelog)?;
     write(&root.join("Cargo.toml"), &manifest)?;
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    run(Command::new(cargo).args(["update", "--workspace", "--offline", "--quiet"]).current_dir(&root))?;
+    run(cargo().args(["update", "--workspace", "--offline", "--quiet"]).current_dir(&root))?;
     Ok(format!(
         "version {old} became {new}; check the difference, then:\n  git commit -am 'Version {new}' && git tag v{new} && git push \
          --follow-tags"

@@ -1,5 +1,6 @@
 //! Builds the documentation site, a book of the Markdown pages, with mdBook and checks its links.
 
+use crate::command::cargo;
 use crate::markdown::lines;
 use crate::npm_package::Npm;
 use crate::portable::has_target;
@@ -238,8 +239,7 @@ fn mdbook(repo: &Repo) -> Result<PathBuf, String> {
     if program.exists() {
         return Ok(program);
     }
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let status = Command::new(cargo)
+    let status = cargo()
         .args(["install", "mdbook", "--locked", "--debug", "--quiet", "--no-default-features", "--features", "search"])
         .args(["--version", VERSION, "--root"])
         .arg(&folder)

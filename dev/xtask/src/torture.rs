@@ -1,6 +1,7 @@
 //! Runs the long versions of tests that the suite runs in short: thousands of kills and power cuts, racing writers,
 //! constrained machines.
 
+use crate::command::cargo;
 use std::process::Command;
 use std::time::Instant;
 
@@ -132,7 +133,7 @@ pub(crate) fn torture(arguments: &[String]) -> Result<String, String> {
         }
         println!("== {}", run.name);
         let started = Instant::now();
-        let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        let mut command = cargo();
         let (package, test) = run.program;
         command.args(["test", "--quiet", "-p", package, "--test", test, "--"]).args(run.arguments);
         if let Some(rounds) = run.rounds {

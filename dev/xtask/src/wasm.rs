@@ -1,6 +1,6 @@
 //! `cargo xtask wasm`: builds the package `@emendate/core`, and tests it in Node, in Chromium and in its workers.
 
-use crate::command::run;
+use crate::command::{cargo, run};
 use crate::npm_package::{self, Npm};
 use crate::portable;
 use std::fs;
@@ -43,7 +43,6 @@ pub(crate) fn built(npm: &Npm) -> Result<(PathBuf, String), String> {
     if !portable::is_installed(TARGET) && !portable::install(TARGET) {
         return Err(format!("`rustup target add {TARGET}` failed"));
     }
-    let cargo = || Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     let build = ["build", "--quiet", "--locked", "-p", "emendate-wasm", "--profile", "wasm", "--target", TARGET];
     run(cargo().args(build).env_remove("RUSTFLAGS").current_dir(&npm.root))?;
     let package = npm.staged("core")?;

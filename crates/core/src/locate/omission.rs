@@ -11,6 +11,7 @@ mod remark;
 mod remark_text;
 mod remark_words;
 mod signs;
+mod word_table;
 
 use crate::advice;
 use crate::advice::{Advice, Phrase};

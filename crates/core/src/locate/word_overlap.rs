@@ -49,9 +49,7 @@ impl<'a> LineWords<'a> {
 
     /// True if a new line may be this one after a change: half of the words of each are the same, including the first.
     pub(crate) fn may_become(&self, new: &str) -> bool {
-        self.overlap(new).is_some_and(|words| {
-            words.common > 0 && words.is_first_same && 2 * words.common >= words.old.max(words.new)
-        })
+        self.overlap(new).is_some_and(|words| words.is_half_with_first())
     }
 
     /// Compares the line, which is the old one, with a new one; `None` once the work has to end.
@@ -70,5 +68,22 @@ impl<'a> LineWords<'a> {
             common += usize::from(self.known.contains(word));
         }
         Some(WordOverlap { old: self.count, new: count, common, is_first_same })
+    }
+}
+
+impl WordOverlap {
+    /// True if half of the words of each line are the same, including the first.
+    pub(crate) fn is_half_with_first(&self) -> bool {
+        self.common > 0 && self.is_first_same && 2 * self.common >= self.old.max(self.new)
+    }
+
+    /// True if two thirds of the words of each line are the same.
+    pub(crate) fn is_most(&self) -> bool {
+        self.common > 0 && 3 * self.common >= 2 * self.old.max(self.new)
+    }
+
+    /// True if half of the words of the shorter line are the same.
+    pub(crate) fn is_half_of_shorter(&self) -> bool {
+        2 * self.common >= self.old.min(self.new).max(1)
     }
 }

@@ -1,19 +1,16 @@
 //! The list of the libraries in the program, as `CycloneDX` 1.6.
 
 use super::{NAME, Release};
-use crate::command::output;
+use crate::command::{cargo, output};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs;
-use std::process::Command;
 
 /// Writes `emend-VERSION.cdx.json`.
 ///
 /// Errors: those of `cargo metadata` and of the file system.
 pub(super) fn write(release: &Release) -> Result<(), String> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let text =
-        output(Command::new(cargo).args(["metadata", "--locked", "--format-version", "1"]).current_dir(&release.root))?;
+    let text = output(cargo().args(["metadata", "--locked", "--format-version", "1"]).current_dir(&release.root))?;
     let metadata: Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
     let linked = linked(&metadata);
     let packages = metadata["packages"].as_array().into_iter().flatten();

@@ -33,7 +33,7 @@ pub(super) fn beside_new(texts: &TextPair<'_>, lines: &Range<usize>, at_start: b
     if let Some(replaced) = set_again(texts, lines, &fresh, place, at_start) {
         return Some(replaced);
     }
-    let kept: Vec<KeptLine<'_>> = kept_lines(texts, place, at_start).into_iter().map(KeptLine::of).collect();
+    let kept = kept_lines(texts, place, at_start);
     let (nearest, further) = (kept.first(), kept.get(1..).unwrap_or_default());
     let is_entry = at_start && is_entry(texts, lines.start, anchor, place, &fresh);
     let may_be = |old: &KeptLine<'_>, line: &str| {
@@ -49,15 +49,15 @@ pub(super) fn beside_new(texts: &TextPair<'_>, lines: &Range<usize>, at_start: b
 }
 
 /// The lines of the file in the gap next to a place, the nearest first. The gap ends at a line that the text shows.
-fn kept_lines<'a>(texts: &TextPair<'a>, place: usize, above: bool) -> Vec<&'a str> {
+fn kept_lines<'a>(texts: &TextPair<'a>, place: usize, above: bool) -> Vec<KeptLine<'a>> {
     let (rows, count) = (texts.old, texts.old.len());
     let is_kept = |line: &&str| !texts.shows(line);
     if above {
         let lines = rows.filled_in(&(0..place)).iter().rev();
-        lines.take(KEPT_LINES).map(|&at| rows[at]).take_while(is_kept).collect()
+        lines.take(KEPT_LINES).map(|&at| rows[at]).take_while(is_kept).map(KeptLine::of).collect()
     } else {
         let lines = rows.filled_in(&(place + 1..count)).iter();
-        lines.take(KEPT_LINES).map(|&at| rows[at]).take_while(is_kept).collect()
+        lines.take(KEPT_LINES).map(|&at| rows[at]).take_while(is_kept).map(KeptLine::of).collect()
     }
 }
 

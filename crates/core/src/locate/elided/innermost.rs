@@ -101,7 +101,7 @@ fn unexplained_lines<'a>(
                 break;
             }
             let gone = KeptLine::of(gone);
-            if let Some(passed) = ahead.position(|new| gone.may_become(new) || gone.is_rewritten_as(new)) {
+            if let Some(passed) = ahead.position(|new| gone.may_become(new)) {
                 out.extend(fresh.by_ref().take(passed));
                 fresh.next();
             }

@@ -7,31 +7,32 @@ use crate::locate::word_overlap::{LineWords, WordOverlap};
 use crate::work;
 use core::cell::OnceCell;
 
-/// A line of the file in a gap, with what a comparison needs of it. The line may be long, so it is read once.
+/// A line of the file, with what comparisons need of it. The line may be long, so each part is read once.
 pub(super) struct KeptLine<'a> {
     pub text: &'a str,
     indent: usize,
-    name: Option<&'a str>,
     /// `None` if reading them was too much work.
     words: Option<LineWords<'a>>,
+    name: OnceCell<Option<&'a str>>,
     shape: OnceCell<String>,
 }
 
 impl<'a> KeptLine<'a> {
     pub(super) fn of(text: &'a str) -> KeptLine<'a> {
-        let words = LineWords::of(text);
-        KeptLine { text, indent: indent(text), name: name_set(text), words, shape: OnceCell::new() }
+        let (name, shape) = (OnceCell::new(), OnceCell::new());
+        KeptLine { text, indent: indent(text), words: LineWords::of(text), name, shape }
     }
 
-    /// True if a new line may be this one after a change: half of the words of each are the same, including the first.
+    /// True if a new line may be this one after a change: half of the words of each are the same, including the first,
+    /// or [`KeptLine::is_rewritten_as`] is true.
     pub(super) fn may_become(&self, new: &str) -> bool {
-        self.words.as_ref().is_some_and(|words| words.may_become(new))
+        let is_level = self.indent == indent(new);
+        self.overlap(new).map_or(is_level, |words| words.is_half_with_first() || is_level && words.is_most())
     }
 
     /// True if a new line with the same indentation has two thirds of its words, or if that is too much work.
     pub(super) fn is_rewritten_as(&self, new: &str) -> bool {
-        let is_most = |words: WordOverlap| words.common > 0 && 3 * words.common >= 2 * words.old.max(words.new);
-        self.indent == indent(new) && self.overlap(new).is_none_or(is_most)
+        self.indent == indent(new) && self.overlap(new).is_none_or(|words| words.is_most())
     }
 
     /// True when a new line may be this one after a change: half of their words are the same, or their shape is.
@@ -44,8 +45,9 @@ impl<'a> KeptLine<'a> {
 
     /// True when half of the words of two lines are the same, or both set one name, or if that is too much work.
     pub(super) fn shares_words(&self, new: &str) -> bool {
-        let is_half = |words: WordOverlap| 2 * words.common >= words.old.min(words.new).max(1);
-        self.overlap(new).is_none_or(is_half) || self.name.is_some_and(|name| name_set(new) == Some(name))
+        let name = || *self.name.get_or_init(|| name_set(self.text));
+        self.overlap(new).is_none_or(|words| words.is_half_of_shorter())
+            || name().is_some_and(|name| name_set(new) == Some(name))
     }
 
     fn overlap(&self, new: &str) -> Option<WordOverlap> {
@@ -79,7 +81,9 @@ mod tests {
     #[test]
     fn lines_are_compared_by_words_name_and_shape() {
         let line = KeptLine::of("    let port = read_port(config);");
-        assert!(line.may_become("    let port = read_port(settings);"));
+        assert!(line.may_become("let port = read_port(settings);"));
+        assert!(line.may_become("    const port = read_port(config);"));
+        assert!(!line.may_become("const port = read_port(config);"));
         assert!(!line.may_become("    return read_port(config);"));
         assert!(line.is_rewritten_as("    let port = read_port(settings);"));
         assert!(!line.is_rewritten_as("let port = read_port(settings);"));

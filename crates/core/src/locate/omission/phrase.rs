@@ -1,7 +1,7 @@
 //! Recognition of phrases that represent omitted text, by their words and the punctuation around them.
 
 use super::affixes;
-use foldhash::HashMap;
+use super::word_table::WordTable;
 use std::sync::LazyLock;
 
 /// Words that mean keeping or omitting text.
@@ -184,20 +184,14 @@ struct WordSense {
 
 /// Returns the sense of a word that occurs in such phrases.
 fn sense(word: &str) -> Option<WordSense> {
-    static SENSES: LazyLock<HashMap<&str, WordSense>> = LazyLock::new(|| {
-        let mut senses: HashMap<&str, WordSense> = known_words().map(|word| (word, WordSense::default())).collect();
-        for word in OMISSION_WORDS {
-            senses.entry(word).or_default().omits = true;
-        }
-        for word in UNAMBIGUOUS_WORDS {
-            senses.entry(word).or_default().is_unambiguous = true;
-        }
-        for word in OMITTED_NOUNS {
-            senses.entry(word).or_default().is_noun = true;
-        }
-        senses
+    static SENSES: LazyLock<WordTable<WordSense>> = LazyLock::new(|| {
+        WordTable::new()
+            .with(FILLER_WORDS, |_| ())
+            .with(OMISSION_WORDS, |it: &mut WordSense| it.omits = true)
+            .with(UNAMBIGUOUS_WORDS, |it| it.is_unambiguous = true)
+            .with(OMITTED_NOUNS, |it| it.is_noun = true)
     });
-    SENSES.get(word).copied()
+    SENSES.sense(word)
 }
 
 /// The words of a line, in lower case.

@@ -3,8 +3,8 @@
 use super::phrase::{self, has_pair};
 use super::remark::RemarkKind;
 use super::remark_words::{FOREIGN_PHRASES, KNOWN_TEXT_WORDS, OMISSION_WORDS, OTHER_WORDS};
+use super::word_table::WordTable;
 use aho_corasick::AhoCorasick;
-use foldhash::{HashMap, HashMapExt as _};
 use std::sync::LazyLock;
 
 /// Maximum number of words of a remark.
@@ -63,24 +63,15 @@ struct RemarkSense {
 }
 
 fn sense(word: &str) -> RemarkSense {
-    static SENSES: LazyLock<HashMap<&str, RemarkSense>> = LazyLock::new(|| {
-        let mut senses: HashMap<&str, RemarkSense> = HashMap::new();
-        let known = OMISSION_WORDS.into_iter().chain(KNOWN_TEXT_WORDS).chain(OTHER_WORDS);
-        for word in known.chain(phrase::known_words()) {
-            senses.entry(word).or_default().is_known = true;
-        }
-        for word in OMISSION_WORDS {
-            senses.entry(word).or_default().omits = true;
-        }
-        for word in KNOWN_TEXT_WORDS {
-            senses.entry(word).or_default().is_known_text = true;
-        }
-        for word in CLAUSE_WORDS {
-            senses.entry(word).or_default().is_clause = true;
-        }
-        senses
+    static SENSES: LazyLock<WordTable<RemarkSense>> = LazyLock::new(|| {
+        let known = OMISSION_WORDS.into_iter().chain(KNOWN_TEXT_WORDS).chain(OTHER_WORDS).chain(phrase::known_words());
+        WordTable::new()
+            .with(known, |it: &mut RemarkSense| it.is_known = true)
+            .with(OMISSION_WORDS, |it| it.omits = true)
+            .with(KNOWN_TEXT_WORDS, |it| it.is_known_text = true)
+            .with(CLAUSE_WORDS, |it| it.is_clause = true)
     });
-    SENSES.get(word).copied().unwrap_or_default()
+    SENSES.sense(word).unwrap_or_default()
 }
 
 /// The text of a line that may be a remark.
