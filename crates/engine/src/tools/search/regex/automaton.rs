@@ -1,6 +1,6 @@
 //! A search with an automaton that is built while it runs, and counts its steps.
 
-use crate::tools::search::regex::DFA_BYTES_MAX;
+use crate::tools::search::regex::{DFA_BYTES_MAX, UNCACHED_STATES_MIN};
 use emendate_core::work;
 use regex_automata::hybrid::LazyStateID;
 use regex_automata::hybrid::dfa::{Cache, Config, DFA};
@@ -16,6 +16,10 @@ const BATCH_BYTES: usize = 4096;
 const STATES_PER_STEP: usize = 2;
 /// Additional steps for a transition that has to be computed.
 const TRANSITION_STEPS: usize = 20;
+/// Steps for each byte of the largest state of the automaton so far, for each such transition. A byte is about
+/// one active state of the expression and the way to it, which takes 80 ns if the states exceed the processor's caches.
+const STATE_BYTE_STEPS: usize = 2;
+const UNCACHED_STATE_BYTE_STEPS: usize = 16;
 /// Steps for computing transitions after which the automaton is given up.
 const BUILD_STEPS_MAX: usize = 40_000_000;
 
@@ -37,14 +41,21 @@ pub(super) struct LazyAutomaton {
 /// The transitions computed so far.
 pub(super) struct AutomatonCache {
     caches: Option<(Cache, Cache)>,
-    /// Steps taken for computing transitions.
-    build_steps: usize,
+    built: BuildWork,
+}
+
+/// The work of computing transitions.
+#[derive(Debug, Default)]
+struct BuildWork {
+    steps: usize,
+    /// Bytes of the largest state that was added.
+    largest_state: usize,
 }
 
 impl AutomatonCache {
     pub(super) fn new(automaton: Option<&LazyAutomaton>) -> AutomatonCache {
         let caches = automaton.map(|it| (it.forward.create_cache(), it.reverse.create_cache()));
-        AutomatonCache { caches, build_steps: 0 }
+        AutomatonCache { caches, built: BuildWork::default() }
     }
 }
 
@@ -52,7 +63,7 @@ impl AutomatonCache {
 struct Pass<'a> {
     dfa: &'a DFA,
     cache: &'a mut Cache,
-    build_steps: &'a mut usize,
+    built: &'a mut BuildWork,
 }
 
 /// The reason for ending a pass early.
@@ -71,19 +82,19 @@ impl LazyAutomaton {
 
     /// Finds the first match in a part of a text. Finds nothing once the work of the call has to end.
     pub(super) fn find(&self, cache: &mut AutomatonCache, text: &[u8], span: Range<usize>) -> LazyMatch {
-        let AutomatonCache { caches: Some((forward, reverse)), build_steps } = cache else { return LazyMatch::GaveUp };
-        if *build_steps > BUILD_STEPS_MAX {
+        let AutomatonCache { caches: Some((forward, reverse)), built } = cache else { return LazyMatch::GaveUp };
+        if built.steps > BUILD_STEPS_MAX {
             return LazyMatch::GaveUp;
         }
         let input = Input::new(text).span(span.clone());
-        let mut pass = Pass { dfa: &self.forward, cache: forward, build_steps };
+        let mut pass = Pass { dfa: &self.forward, cache: forward, built };
         let end = match pass.forward(&input) {
             Ok(Some(end)) => end,
             Ok(None) => return LazyMatch::Nothing,
             Err(ended) => return ended.result(),
         };
         let input = input.span(span.start..end).anchored(Anchored::Yes);
-        let mut pass = Pass { dfa: &self.reverse, cache: reverse, build_steps };
+        let mut pass = Pass { dfa: &self.reverse, cache: reverse, built };
         match pass.backward(&input) {
             Ok(Some(start)) => LazyMatch::Found(start..end),
             Ok(None) => LazyMatch::GaveUp,
@@ -172,26 +183,38 @@ impl Pass<'_> {
     /// the cache uses.
     fn next_of_tagged(&mut self, state: LazyStateID, byte: u8) -> Result<LazyStateID, EarlyEnd> {
         let memory = self.cache.memory_usage();
-        let next = self.dfa.next_state(self.cache, state, byte).map_err(|_| EarlyEnd { gave_up: true })?;
+        let next = self.followed(state, byte)?;
         if self.cache.memory_usage() != memory {
-            self.count_transition()?;
+            self.count_transition(memory)?;
         }
-        if next.is_quit() { Err(EarlyEnd { gave_up: true }) } else { Ok(next) }
+        Ok(next)
     }
 
     /// Computes a transition for the first time.
     #[cold]
     fn computed(&mut self, state: LazyStateID, byte: u8) -> Result<LazyStateID, EarlyEnd> {
-        self.count_transition()?;
+        let memory = self.cache.memory_usage();
+        let next = self.followed(state, byte)?;
+        self.count_transition(memory)?;
+        Ok(next)
+    }
+
+    fn followed(&mut self, state: LazyStateID, byte: u8) -> Result<LazyStateID, EarlyEnd> {
         let next = self.dfa.next_state(self.cache, state, byte).map_err(|_| EarlyEnd { gave_up: true })?;
         if next.is_quit() { Err(EarlyEnd { gave_up: true }) } else { Ok(next) }
     }
 
-    /// Counts a transition that is computed.
-    fn count_transition(&mut self) -> Result<(), EarlyEnd> {
-        let steps = TRANSITION_STEPS + self.dfa.get_nfa().states().len() / STATES_PER_STEP;
-        *self.build_steps += steps;
-        if *self.build_steps > BUILD_STEPS_MAX {
+    /// Counts a transition that was computed, after which the cache used more memory than before if it led to a new
+    /// state.
+    fn count_transition(&mut self, memory_before: usize) -> Result<(), EarlyEnd> {
+        let row = (self.dfa.byte_classes().alphabet_len().next_power_of_two() + 1) * size_of::<LazyStateID>();
+        let added = self.cache.memory_usage().saturating_sub(memory_before + row);
+        self.built.largest_state = self.built.largest_state.max(added);
+        let states = self.dfa.get_nfa().states().len();
+        let byte_steps = if states < UNCACHED_STATES_MIN { STATE_BYTE_STEPS } else { UNCACHED_STATE_BYTE_STEPS };
+        let steps = TRANSITION_STEPS + states / STATES_PER_STEP + self.built.largest_state * byte_steps;
+        self.built.steps += steps;
+        if self.built.steps > BUILD_STEPS_MAX {
             return Err(EarlyEnd { gave_up: true });
         }
         if work::spend_or_end(steps) { Err(EarlyEnd { gave_up: false }) } else { Ok(()) }
@@ -208,4 +231,28 @@ impl Pass<'_> {
 
 fn spend(bytes: usize) -> Result<(), EarlyEnd> {
     if work::spend_or_end(bytes / BYTES_PER_STEP) { Err(EarlyEnd { gave_up: false }) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use regex_automata::nfa::thompson::{Compiler, Config as NfaConfig, WhichCaptures};
+
+    /// Searches in letters, and returns the work of computing transitions.
+    fn work_of(pattern: &str) -> BuildWork {
+        let config = |reverse| NfaConfig::new().reverse(reverse).which_captures(WhichCaptures::None);
+        let nfa = |reverse| Compiler::new().configure(config(reverse)).build(pattern).unwrap();
+        let automaton = LazyAutomaton::new(nfa(false), nfa(true)).unwrap();
+        let mut cache = AutomatonCache::new(Some(&automaton));
+        let text = "a".repeat(50);
+        assert!(matches!(automaton.find(&mut cache, text.as_bytes(), 0..text.len()), LazyMatch::Nothing));
+        cache.built
+    }
+
+    #[test]
+    fn transitions_cost_more_if_many_states_are_active() {
+        let (few, many) = (work_of(r"a{50}\pLb"), work_of("(?:a{1,50}){1,50}b"));
+        assert!(few.largest_state < 200 && many.largest_state > 2_000, "{few:?} {many:?}");
+        assert!(many.steps > 50 * many.largest_state && few.steps < many.steps / 10, "{few:?} {many:?}");
+    }
 }

@@ -29,6 +29,8 @@ const LIBRARY_WORK_MAX: u64 = 150_000_000;
 /// Bytes of a compiled expression, and of its tables during the search.
 const COMPILED_BYTES_MAX: usize = 8 << 20;
 const DFA_BYTES_MAX: usize = 32 << 20;
+/// States from which an expression is larger than the caches of a processor, so that each visit of a state takes longer.
+const UNCACHED_STATES_MIN: usize = 4096;
 /// Characters kept of the library's message, which quotes the pattern.
 const MESSAGE_CHARS_MAX: usize = 2000;
 

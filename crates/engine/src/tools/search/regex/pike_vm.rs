@@ -1,6 +1,7 @@
 //! The simulation of all states of an expression at once (Pike's virtual machine), which counts its steps and needs
 //! memory for the states alone. It also finds the groups of a match.
 
+use crate::tools::search::regex::UNCACHED_STATES_MIN;
 use emendate_core::{Code, Error, Result, work};
 use regex_automata::nfa::thompson::{NFA, State};
 use regex_automata::util::primitives::StateID;
@@ -10,8 +11,6 @@ use std::ops::Range;
 const VISIT_STEPS: usize = 4;
 /// Steps for a state of an expression whose states exceed the processor's caches.
 const UNCACHED_VISIT_STEPS: usize = 16;
-/// States from which an expression counts as that large.
-const UNCACHED_STATES_MIN: usize = 4096;
 /// Offsets of groups that are copied in one step; a visit copies all of them.
 const SLOTS_PER_STEP: usize = 8;
 /// Offsets of groups that are remembered for all states together.
