@@ -65,6 +65,7 @@ const ROWS: &[(&str, Row)] = &[
     ("pattern", Edge(pattern)),
     ("globs", Edge(globs)),
     ("edits", Edge(edits)),
+    ("placeholders", Edge(placeholders)),
     ("places", Edge(places)),
     ("new text", Edge(new_text)),
     ("hunks", Edge(hunks)),
@@ -292,6 +293,14 @@ fn edits(workspace: &TestWorkspace, _: Transport, count: usize) -> LimitCase {
     let edit = |nth: usize| json!({ "old_string": format!("line {nth};"), "new_string": nth.to_string() });
     let edits: Vec<Value> = (0..count).map(edit).collect();
     call("multi_edit", json!({ "file_path": workspace.path("many"), "edits": edits, "dry_run": true }))
+}
+
+fn placeholders(workspace: &TestWorkspace, _: Transport, count: usize) -> LimitCase {
+    let file: String = (0..count).map(|nth| format!("call_{nth}()\nother_{nth}()\n")).collect();
+    let text: String = (0..count).map(|nth| format!("call_{nth}()\n# ... existing code ...\n")).collect();
+    workspace.put("a.py", format!("{file}leave()\nstop()\nquit()\n"));
+    let content = format!("{text}leave()\nhalt()\nquit()\n");
+    call("write", dry(json!({ "file_path": workspace.path("a.py"), "content": content })))
 }
 
 fn places(workspace: &TestWorkspace, _: Transport, count: usize) -> LimitCase {

@@ -30,6 +30,8 @@ use in_turn::{in_turn, one_by_one};
 
 /// Maximum number of failures of one call that are explained; the edits after them are not tried.
 pub(crate) const EXPLAINED_FAILURES_MAX: usize = 20;
+/// Bytes of a file that are searched for all of them together, if the first one already prevents the change.
+const EXPLAINED_BYTES_MAX: usize = 16 << 20;
 
 /// The outcome of one operation.
 #[derive(Clone, Debug)]
@@ -212,7 +214,7 @@ fn together(base: &Snapshot, ops: &[Op], settings: ResolveSettings) -> Result<Re
             Err(error) => failed.push(named(error, index, &ops[index], ops.len())),
         }
     }
-    let failed = tolerated(failed, ops.len(), settings)?;
+    let failed = tolerated(failed, tried.len(), ops.len(), settings)?;
     let changes = match &*outcomes {
         [one] => one.changes.clone(),
         _ => ChangeSet::new(base, splices).map_err(|overlaps| conflict::overlaps(&overlaps))?,
@@ -220,7 +222,7 @@ fn together(base: &Snapshot, ops: &[Op], settings: ResolveSettings) -> Result<Re
     Ok(ResolvedEdit { changes, ops: outcomes, failed, notes: Notes::new() })
 }
 
-/// Places all operations; stops after [`EXPLAINED_FAILURES_MAX`], because each failure costs a search for similar text.
+/// Places all operations; stops after [`failures_explained`], because each failure costs a search for similar text.
 ///
 /// Also returns the search for their texts, for reuse.
 fn place_all<'o>(
@@ -232,6 +234,7 @@ fn place_all<'o>(
     let literal = find::of_ops(base.text(), ops);
     let mut hunks = hunks_placed(&shared, ops, settings);
     let (mut failures, mut places, mut repeated_bytes) = (0, 0, 0);
+    let failures_max = failures_explained(base, settings);
     let mut placed = Vec::with_capacity(ops.len());
     for (nth, op) in ops.iter().enumerate() {
         let one = match &op.at {
@@ -246,11 +249,19 @@ fn place_all<'o>(
         repeated_bytes += one.as_ref().map_or(0, PlacedOp::repeated_bytes);
         placed.push(one);
         // The caller refuses numbers of places and sizes of new texts beyond the limits, so no more of them are built.
-        if failures == EXPLAINED_FAILURES_MAX || find::check_amount(places, repeated_bytes).is_err() {
+        if failures == failures_max || find::check_amount(places, repeated_bytes).is_err() {
             break;
         }
     }
     (placed, literal.needles)
+}
+
+/// Returns the number of failures after which no further operation is tried.
+fn failures_explained(base: &Snapshot, settings: ResolveSettings) -> usize {
+    if settings.partial {
+        return EXPLAINED_FAILURES_MAX;
+    }
+    (EXPLAINED_BYTES_MAX / base.text().len().max(1)).clamp(1, EXPLAINED_FAILURES_MAX)
 }
 
 /// Counts the places of all operations, and the bytes that they insert at several places.
@@ -270,14 +281,13 @@ fn hunks_placed(
 }
 
 /// Turns failures into an error, unless the call accepts partial results and at least one operation succeeded.
-fn tolerated(failed: Vec<Error>, of: usize, settings: ResolveSettings) -> Result<Vec<Error>> {
+fn tolerated(failed: Vec<Error>, tried: usize, of: usize, settings: ResolveSettings) -> Result<Vec<Error>> {
     if settings.partial && failed.len() < of.min(EXPLAINED_FAILURES_MAX) {
         return Ok(failed);
     }
-    let untried = failed.len() == EXPLAINED_FAILURES_MAX && of > EXPLAINED_FAILURES_MAX;
     let error = Error::combine(failed, of);
     let error =
-        error.map(|error| if untried { error.evidence("The edits after these were not tried.") } else { error });
+        error.map(|error| if tried < of { error.evidence("The edits after these were not tried.") } else { error });
     error.map_or(Ok(Vec::new()), Err)
 }
 

@@ -189,7 +189,7 @@ impl ChangeSet {
         let mut overlaps = Vec::new();
         let mut splices: Vec<Splice> = Vec::with_capacity(sorted.len());
         let mut furthest: Option<(Span, u32)> = None;
-        for splice in sorted {
+        for splice in work::batched(sorted.into_iter()) {
             if let Some((span, op)) = furthest.filter(|(span, _)| span.clashes(splice.span)) {
                 let shared = Span::new(splice.span.start(), splice.span.end().min(span.end()));
                 overlaps.push(Overlap { first: op, second: splice.op, span: shared });

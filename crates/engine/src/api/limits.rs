@@ -1,6 +1,7 @@
 //! Limits of one call: every limit that a caller can reach, in one table. `docs/limits.md` is generated from it, and
 //! `tests/limits.rs` has a test at each number and one above it.
 
+use crate::api::limit::{JSON_NESTING_MAX, Limit};
 use crate::api::tool_table::INPUT_BYTES_MAX;
 use crate::context::config::FILE_BYTES_MAX;
 use crate::context::syntax::PARSE_MEMORY_BYTES_MAX;
@@ -23,6 +24,7 @@ use crate::tools::snapshot::SNAPSHOT_BYTES_MAX;
 use crate::tools::snapshot::scan::{SNAPSHOT_FILE_BYTES_MAX, SNAPSHOT_FILES_MAX};
 use crate::tools::symbols::outline::OUTLINED_FILES_MAX;
 use crate::tools::undo::since::SINCE_OPERATIONS_MAX;
+use emendate_core::elided::GAPS_MAX;
 use emendate_core::notebook::CELLS_MAX;
 use emendate_core::refusals::FILES_PER_CALL_MAX;
 use emendate_core::work::WORK_STEPS_MAX;
@@ -35,24 +37,6 @@ use emendate_syntax::ParseLimits;
 
 /// Bytes of all contents that a history keeps by default.
 const HISTORY_BYTES_DEFAULT: u64 = 256 << 20;
-
-/// Nesting levels of lists and objects in a call's input, as limited by the JSON parser.
-const JSON_NESTING_MAX: u64 = 127;
-
-/// A limit.
-#[derive(Clone, Copy, Debug)]
-pub struct Limit {
-    /// The limited quantity, in a word or two.
-    pub name: &'static str,
-    /// The largest allowed number.
-    pub most: u64,
-    /// The unit of the number.
-    pub unit: &'static str,
-    /// The error code; `None` if nothing is refused but the reply is shortened, with a remark.
-    pub code: Option<Code>,
-    /// Advice to the caller, or a remark.
-    pub next: &'static str,
-}
 
 /// Every limit.
 pub static LIMITS: &[Limit] = &[
@@ -195,6 +179,13 @@ pub static LIMITS: &[Limit] = &[
         unit: "edits, blocks or hunks of a call, in all its files",
         code: Some(Code::CallTooLarge),
         next: "Send several calls.",
+    },
+    Limit {
+        name: "placeholders",
+        most: GAPS_MAX as u64,
+        unit: "placeholders for unchanged code in the new text of a file",
+        code: Some(Code::EditOmission),
+        next: "Show only the parts of the file that change, each with a few lines around it, or send several calls.",
     },
     Limit {
         name: "places",

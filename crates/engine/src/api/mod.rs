@@ -6,6 +6,7 @@ pub(crate) mod call;
 pub(crate) mod describe;
 pub(crate) mod engine;
 pub(crate) mod events;
+pub(crate) mod limit;
 pub(crate) mod limits;
 pub(crate) mod outputs;
 pub(crate) mod profile;

@@ -30,6 +30,7 @@ const ROWS: &[Row] = &[
     Row { name: "pattern", try_with: pattern },
     Row { name: "globs", try_with: globs },
     Row { name: "edits", try_with: edits },
+    Row { name: "placeholders", try_with: placeholders },
     Row { name: "places", try_with: places },
     Row { name: "places", try_with: places_together },
     Row { name: "places", try_with: places_in_turn },
@@ -81,6 +82,15 @@ const ELSEWHERE: &[&str] = &[
     #[cfg(not(feature = "pdf"))]
     "pages",
 ];
+
+/// Changes a line at the end of a file, and shows every other line above it.
+fn placeholders(fixture: &EngineFixture, count: usize) -> Reply {
+    let file: String = (0..count).map(|nth| format!("call_{nth}()\nother_{nth}()\n")).collect();
+    let text: String = (0..count).map(|nth| format!("call_{nth}()\n# ... existing code ...\n")).collect();
+    let path = fixture.put("a.py", &format!("{file}leave()\nstop()\nquit()\n"));
+    let content = format!("{text}leave()\nhalt()\nquit()\n");
+    fixture.call("write", json!({ "file_path": path, "content": content, "dry_run": true }))
+}
 
 fn hunks(fixture: &EngineFixture, count: usize) -> Reply {
     fixture.put_read("a.txt", "x\n");

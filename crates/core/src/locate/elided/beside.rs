@@ -6,7 +6,7 @@ use super::{Fragment, TextPair, fresh, indent, is_filled, same};
 use crate::locate::omission;
 use crate::work;
 use core::ops::Range;
-use std::collections::HashSet;
+use foldhash::HashSet;
 
 /// Blank lines between a placeholder and the lines below it.
 const BLANK_LINES_MAX: usize = 1_000;

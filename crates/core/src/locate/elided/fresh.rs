@@ -9,7 +9,7 @@ use super::{Fragment, TextPair, beside, blocks, indent, is_filled, same};
 use crate::text::fold::count_alnum;
 use crate::work;
 use core::ops::Range;
-use std::collections::HashSet;
+use foldhash::HashSet;
 
 /// Maximum number of definitions next to a placeholder that are examined, and of lines of each.
 const DEFINITIONS_MAX: usize = 50;

@@ -11,7 +11,7 @@ use super::{Fragment, TextPair, beside, blocks, fresh, indent, is_filled};
 use crate::locate::word_overlap;
 use crate::work;
 use core::ops::Range;
-use std::collections::HashSet;
+use foldhash::HashSet;
 
 /// Maximum number of lines of a fragment that are examined.
 const FRAGMENT_LINES_MAX: usize = 500;

@@ -33,6 +33,9 @@ use old_lines::OldLines;
 use placement::Placement;
 use text_pair::TextPair;
 
+/// Maximum number of placeholders of one text.
+pub const GAPS_MAX: usize = 10_000;
+
 /// A symbol that occurs in both the file and the new text, as zero-based lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Extent {
@@ -114,9 +117,12 @@ fn unchanged(gaps: usize) -> Error {
 
 /// Returns the edit that a text with placeholders means. `extents` may be empty: then only lines are compared.
 ///
-/// Errors: the reason, as sentences, why a placeholder could also mean other lines.
+/// Errors: the reason, as sentences, why a placeholder could also mean other lines, or more than [`GAPS_MAX`] of them.
 pub fn expand(old: &str, new: &str, extents: &[Extent]) -> Result<Expansion, String> {
     let gaps = omission::possible_gaps(old, new);
+    if gaps.len() > GAPS_MAX {
+        return Err(format!("The text has {} placeholders; at most {GAPS_MAX} can stand for code.", gaps.len()));
+    }
     let file = &OldLines::of(old);
     let sent = &*tabs::in_indentation_of(file, new, &gaps);
     let is_converted = sent != new;

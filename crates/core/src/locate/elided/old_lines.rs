@@ -4,7 +4,7 @@ use crate::text::lines::LineIndex;
 use crate::text::span::Span;
 use crate::work;
 use core::ops::{Deref, Range};
-use std::collections::{HashMap, HashSet};
+use foldhash::{HashMap, HashMapExt as _, HashSet};
 
 /// Steps of work to add a line to a table, or to look it up.
 pub(super) const LOOKUP_STEPS: usize = 8;

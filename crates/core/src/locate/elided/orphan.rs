@@ -6,7 +6,7 @@ use super::{Fragment, TextPair, beside, blocks, fresh, indent};
 use crate::locate::word_overlap;
 use crate::work;
 use core::ops::Range;
-use std::collections::HashMap;
+use foldhash::HashMap;
 
 /// A definition next to new lines.
 struct Neighbour<'a> {

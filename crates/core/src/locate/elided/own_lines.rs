@@ -5,7 +5,7 @@ use super::placement::{Placement, matched_lines};
 use super::{Fragment, TextPair};
 use crate::work;
 use core::ops::Range;
-use std::collections::{HashMap, HashSet};
+use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
 
 /// Refuses an edit if such a line is in the code that the placeholder leaves out, or among replaced lines: if the
 /// placeholder is that line, the code beside it goes, and nothing tells which is meant. A line elsewhere cannot be the

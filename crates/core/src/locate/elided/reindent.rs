@@ -9,7 +9,8 @@ use super::old_lines::{LOOKUP_STEPS, OldLines};
 use crate::locate::find::INSERTED_BYTES_MAX;
 use crate::text::fold::count_alnum;
 use crate::work;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use foldhash::{HashMap, HashSet};
+use std::collections::BTreeSet;
 
 /// Minimum number of letters and digits of a line from which the rule is derived.
 const TELLING_ALNUM_MIN: usize = 3;
@@ -103,7 +104,7 @@ type LineIndents<'t> = HashMap<&'t str, (usize, BTreeSet<usize>)>;
 fn indents_of<'t>(file: &OldLines<'t>, shown: &[&str]) -> LineIndents<'t> {
     let counted = shown.iter().take_while(|_| !work::spend_or_end(LOOKUP_STEPS));
     let shown: HashSet<&str> = counted.map(|line| line.trim()).collect();
-    let mut out = LineIndents::new();
+    let mut out = LineIndents::default();
     for line in file.filled().take_while(|_| !work::spend_or_end(LOOKUP_STEPS)) {
         if shown.contains(line.trim()) {
             let (count, indents) = out.entry(line.trim()).or_default();

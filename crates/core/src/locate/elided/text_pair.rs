@@ -7,7 +7,7 @@ use crate::text::fold::count_alnum;
 use crate::work;
 use core::cell::OnceCell;
 use core::ops::Range;
-use std::collections::{HashMap, HashSet};
+use foldhash::{HashMap, HashMapExt as _, HashSet};
 
 /// The file (`old`) and the lazy edit (`new`) by lines.
 pub(super) struct TextPair<'a> {

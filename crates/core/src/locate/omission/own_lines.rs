@@ -4,7 +4,7 @@ use crate::locate::word_overlap::LineWords;
 use crate::text::diff;
 use crate::text::fold::count_alnum;
 use crate::work;
-use std::collections::HashMap;
+use foldhash::{HashMap, HashMapExt as _};
 
 /// Maximum number of such placeholders that are examined; of more, none is certain.
 const OWN_LINES_MAX: usize = 1_000;

@@ -100,7 +100,8 @@ pub(super) fn one_by_one(
         middle.id();
         next = index + 1;
     }
-    let failed = tolerated(edits.failed, ops.len(), settings)?;
+    let tried = edits.outcomes.len() + edits.failed.len();
+    let failed = tolerated(edits.failed, tried, ops.len(), settings)?;
     Ok(ResolvedEdit { changes, ops: edits.outcomes, failed, notes: Notes::new() })
 }
 

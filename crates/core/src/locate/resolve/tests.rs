@@ -117,3 +117,13 @@ fn absent_texts_share_what_is_known_about_the_lines() {
     let (two, many) = (steps_of_absent_texts(2), steps_of_absent_texts(EXPLAINED_FAILURES_MAX));
     assert!(many < 5 * two, "{two} and {many} steps");
 }
+
+#[test]
+fn fewer_failures_are_explained_in_a_large_file() {
+    let base = Snapshot::from_text(&"a\nb\n".repeat(1 << 20));
+    let edits: Vec<(String, &str)> = (0..9).map(|nth| (format!("lime {nth}\n"), "q")).collect();
+    let ops: Vec<Op> = edits.iter().map(|(old, new)| op((old, new))).collect();
+    let refused = resolve(&base, &ops, OpOrder::Together, ResolveSettings::default()).unwrap_err().to_string();
+    assert!(refused.contains("edits[3]") && !refused.contains("edits[4]"), "{refused}");
+    assert!(refused.contains("not tried"), "{refused}");
+}
