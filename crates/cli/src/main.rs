@@ -10,6 +10,7 @@
     reason = "this is the process's front: it reads arguments, environment and streams, and passes values down"
 )]
 
+mod allocator;
 mod approval;
 mod args;
 mod bulk;
@@ -71,6 +72,7 @@ fn main() -> ExitCode {
         return parse_worker::run_worker();
     }
     emendate::fs::outlive_size_limit();
+    allocator::trim_after_large_calls();
     std::panic::set_hook(Box::new(|panic| {
         // The message is for a user, not for a developer: one line, and where to report it.
         let place = panic.location().map(ToString::to_string).unwrap_or_default();

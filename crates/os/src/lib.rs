@@ -19,4 +19,7 @@ mod platform;
 #[path = "windows/mod.rs"]
 mod platform;
 
+mod memory;
+
+pub use memory::{return_free_memory, set_allocator_trim};
 pub use platform::*;

@@ -10,7 +10,8 @@ pub mod processes;
 mod raw;
 
 pub use network::is_network_file_system;
-pub use raw::{begin_writing, is_leased, lease, outlive_size_limit, return_free_memory, unlease};
+pub(crate) use raw::trim_c_memory;
+pub use raw::{begin_writing, is_leased, lease, outlive_size_limit, unlease};
 pub use rustix::{buffer, event, fs, io, param, process, system, time};
 
 /// Descriptors.

@@ -99,9 +99,9 @@ pub fn outlive_size_limit() {
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
 }
 
-/// Returns memory that the allocator holds but nobody uses to the system. glibc keeps most of it otherwise; other
-/// allocators are left alone. Takes milliseconds, so only large calls should end with it.
-pub fn return_free_memory() {
+/// Returns memory that the C library holds but nobody uses to the system. glibc keeps most of it otherwise; others are
+/// left alone.
+pub(crate) fn trim_c_memory() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: the allocator takes its own locks, and memory in use stays where it is.
     unsafe {

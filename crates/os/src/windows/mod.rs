@@ -48,7 +48,7 @@ pub use volume::is_network_file_system;
 pub const fn outlive_size_limit() {}
 
 /// The allocator of Windows returns memory by itself.
-pub const fn return_free_memory() {}
+pub(crate) const fn trim_c_memory() {}
 
 /// Windows has no leases: a file is opened with a sharing mode that excludes others instead.
 ///
