@@ -7,8 +7,8 @@ use crate::text::snapshot::Snapshot;
 use crate::text::span::Span;
 use crate::work;
 use core::ops::Range;
+use foldhash::{HashMap, HashMapExt as _};
 use similar::{Algorithm, DiffOp, capture_diff_slices};
-use std::collections::HashMap;
 
 /// Cells (lines × lines) for all gaps of one comparison; about 50 ms at worst.
 const COMPARISON_CELLS_MAX: usize = 40_000_000;

@@ -4,8 +4,9 @@ use crate::text::change::ChangeSet;
 use crate::text::explain::{self, LineKind};
 use crate::text::occurrences::Occurrences;
 use crate::text::snapshot::Snapshot;
+use crate::work;
 use core::ops::Range;
-use std::collections::HashMap;
+use foldhash::{HashMap, HashMapExt as _};
 
 /// Maximum number of bytes that may be searched to check that short hunks occur once; beyond it they grow without
 /// checks.
@@ -98,7 +99,7 @@ struct UniqueLines<'a> {
 impl<'a> UniqueLines<'a> {
     fn new(lines: &'a [&'a str]) -> UniqueLines<'a> {
         let mut counts: HashMap<&str, usize> = HashMap::with_capacity(lines.len());
-        for line in lines {
+        for line in work::batched(lines.iter()) {
             *counts.entry(line.trim()).or_default() += 1;
         }
         let before = nearest_unique(&counts, lines, 0..lines.len());
@@ -147,7 +148,8 @@ fn nearest_unique(
     let mut last = None;
     order
         .map(|at| {
-            last = (counts[lines[at].trim()] == 1 && !lines[at].trim().is_empty()).then_some(at).or(last);
+            let line = lines[at].trim();
+            last = (counts.get(line) == Some(&1) && !line.is_empty()).then_some(at).or(last);
             last
         })
         .collect()

@@ -148,11 +148,8 @@ fn rules(pairs: &[KnownIndent]) -> Vec<IndentRule> {
 /// Returns the text indented by a rule; `None` if the rule does not fit a line, and for more than
 /// [`INSERTED_BYTES_MAX`]. A placeholder that the rule does not fit keeps its indentation.
 fn written(lines: &[&str], gaps: &[usize], rule: IndentRule, sign: char) -> Option<String> {
-    let mut out = String::new();
+    let (mut out, mut indentation) = (String::new(), String::new());
     for (at, line) in lines.iter().enumerate() {
-        if work::spend_or_end(LOOKUP_STEPS) {
-            return None;
-        }
         let sent = indent(line);
         let depth = match rule.apply(sent) {
             _ if line.trim().is_empty() => 0,
@@ -160,10 +157,12 @@ fn written(lines: &[&str], gaps: &[usize], rule: IndentRule, sign: char) -> Opti
             None if gaps.binary_search(&at).is_ok() => sent,
             None => return None,
         };
-        if out.len().saturating_add(depth).saturating_add(line.len()) > INSERTED_BYTES_MAX {
+        let ended = work::spend_or_end(LOOKUP_STEPS + depth / work::STEP_BYTES);
+        if ended || out.len().saturating_add(depth).saturating_add(line.len()) > INSERTED_BYTES_MAX {
             return None;
         }
-        out.extend(std::iter::repeat_n(sign, depth));
+        indentation.extend(std::iter::repeat_n(sign, depth.saturating_sub(indentation.len())));
+        out.push_str(&indentation[..depth]);
         out.push_str(line[sent..].trim_end_matches(['\r', '\n']));
         out.push('\n');
     }
