@@ -8,8 +8,9 @@ use crate::server::{Cancellation, Measured, Server};
 use crate::{CPU_MS_MAX, PEAK_KIB_MAX, REPLY_BYTES_MAX, is_time_judged};
 use rows::{Row, Scenario};
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::{fs, io};
 use tempfile::TempDir;
 
@@ -24,7 +25,17 @@ const CANCELLED_MS_MIN: u64 = 100;
 struct Prepared {
     server: Server,
     input: Value,
-    _directory: TempDir,
+    directory: TempDir,
+}
+
+impl Prepared {
+    /// Returns the files of the root, with their contents.
+    fn files(&self) -> io::Result<BTreeMap<PathBuf, Vec<u8>>> {
+        let entries = fs::read_dir(self.directory.path().join("root"))?;
+        let paths = entries.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<PathBuf>>>()?;
+        let files = paths.into_iter().filter(|path| path.is_file());
+        files.map(|path| fs::read(&path).map(|content| (path, content))).collect()
+    }
 }
 
 /// Makes the calls of the rows whose name or tool contains `filter`. Returns the number of findings.
@@ -52,13 +63,15 @@ impl Row {
         let mut after = String::new();
         for nth in (1..=CANCELLED_CALLS).filter(|_| wall >= CANCELLED_MS_MIN) {
             let mut prepared = self.prepared(emend)?;
+            let before = prepared.files()?;
             let after_start = measured.wall * nth / (CANCELLED_CALLS + 1);
             let cancelled = prepared.server.call_cancelled(self.tool, &prepared.input, after_start);
             match cancelled {
                 Some(Cancellation { cpu_ms, wall, stopped }) => {
                     let _ = write!(after, " {cpu_ms}/{}{}", wall.as_millis(), if stopped { "" } else { " done" });
-                    // A call that had begun to write runs to its end.
-                    if stopped && cpu_ms > CANCEL_CPU_MS_MAX {
+                    // A call that has begun to write runs to its end; every other one has to stop.
+                    let has_written = !stopped && prepared.files()? != before;
+                    if !has_written && cpu_ms > CANCEL_CPU_MS_MAX {
                         problems.push(format!("{cpu_ms} ms after cancellation {nth}"));
                     }
                 }
@@ -88,7 +101,7 @@ impl Row {
         for (tool, input) in earlier {
             server.call(tool, &input);
         }
-        Ok(Prepared { server, input, _directory: directory })
+        Ok(Prepared { server, input, directory })
     }
 }
 

@@ -207,6 +207,7 @@ impl Pass<'_> {
     /// Counts a transition that was computed, after which the cache used more memory than before if it led to a new
     /// state.
     fn count_transition(&mut self, memory_before: usize) -> Result<(), EarlyEnd> {
+        // The new row of transitions, and the entry of the state.
         let row = (self.dfa.byte_classes().alphabet_len().next_power_of_two() + 1) * size_of::<LazyStateID>();
         let added = self.cache.memory_usage().saturating_sub(memory_before + row);
         self.built.largest_state = self.built.largest_state.max(added);
