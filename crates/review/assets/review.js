@@ -79,10 +79,14 @@ function keepCards(main) {
 }
 
 let visit = 0;
+let next; // the visit that has not arrived yet
 async function go(address, { push = true, keep = false } = {}) {
   const mine = ++visit;
+  next = { address, push, keep };
   const top = scrollY, at = current()?.id;
-  const page = await get(address);
+  const page = await get(address).finally(() => {
+    if (mine === visit) next = undefined;
+  });
   if (mine !== visit || !one("#main", page)) return;
   const list = one("#timeline").scrollTop;
   if (push) history.pushState(null, "", address);
@@ -109,7 +113,8 @@ async function go(address, { push = true, keep = false } = {}) {
   }
 }
 
-const reload = () => go(location.href, { push: false, keep: true });
+// Fetches the page again, or the one that a person has asked for meanwhile: a reload never takes its place.
+const reload = () => go(next?.address ?? location.href, next ?? { push: false, keep: true });
 
 // ---- messages -----------------------------------------------------------------------------------------------------
 
@@ -543,15 +548,19 @@ function disconnect() {
   events?.close();
   events = undefined;
 }
-let refreshing = false;
+let announced = "", refreshing = false;
+// Fetches the page until it was fetched after the last announcement: one that arrives meanwhile is not lost.
 async function refresh(newest) {
+  announced = newest;
   if (refreshing) return;
   refreshing = true;
-  document.body.dataset.newest = newest;
   try {
-    await reload();
+    for (let asked; asked !== announced && announced !== document.body.dataset.newest; ) {
+      asked = announced;
+      await reload();
+    }
   } catch {
-    // The stream reports it.
+    // The stream reports it, and announces the state again when the server is back.
   }
   refreshing = false;
 }

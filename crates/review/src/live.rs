@@ -1,5 +1,6 @@
 //! The stream of events: a page learns that the history grew, and fetches itself again.
 
+use emendate::Engine;
 use emendate_http::HttpResponse;
 use http_body_util::BodyExt as _;
 use hyper::body::{Body, Bytes, Frame};
@@ -15,14 +16,25 @@ const PING_INTERVAL: Duration = Duration::from_secs(15);
 /// The state of the history, as it is sent to pages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct HistoryState {
-    /// The names of the newest operations.
+    /// The name of the newest operation; empty if there is none.
     pub(crate) newest: String,
+    /// A text that changes with every operation and every question.
+    pub(crate) key: String,
 }
 
 impl HistoryState {
+    /// Reads the state. A page reads it before anything that it shows, so that it is never older than its key.
+    pub(crate) fn read(engine: &Engine) -> HistoryState {
+        let mut names = engine.review().newest_operations().unwrap_or_default();
+        let newest = names.first().cloned().unwrap_or_default();
+        let questions = engine.questions().pending().unwrap_or_default();
+        names.extend(questions.iter().map(|question| format!("{} {}", question.id, question.state.name())));
+        HistoryState { newest, key: names.join(",") }
+    }
+
     /// Returns the message about this state.
     fn event(&self) -> Bytes {
-        let data = serde_json::json!({ "newest": self.newest });
+        let data = serde_json::json!({ "newest": self.key });
         Bytes::from(format!("event: state\ndata: {data}\n\n"))
     }
 }

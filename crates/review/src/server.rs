@@ -4,7 +4,6 @@ use crate::access::{LoginFailure, Visitor, VisitorAccess, cookie};
 use crate::action::{self, ActionOutcome};
 use crate::live::{self, HistoryState};
 use crate::pages;
-use crate::pages::frame::history_key;
 use crate::request::Fields;
 use crate::state::ReviewState;
 use crate::ticks::Ticks;
@@ -81,9 +80,9 @@ impl ReviewService {
 fn follow(engine: &Engine, state: &Weak<ReviewState>) -> Result<(), Error> {
     let mut feed = engine.history().follow(&FeedOptions::default())?;
     loop {
-        let newest = history_key(engine);
+        let now = HistoryState::read(engine);
         match state.upgrade() {
-            Some(state) if !*state.closing.borrow() => state.tell(HistoryState { newest }),
+            Some(state) if !*state.closing.borrow() => state.tell(now),
             _ => return Ok(()),
         }
         if feed.wait(WATCH_TIMEOUT)?.is_some() {

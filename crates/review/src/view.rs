@@ -1,6 +1,7 @@
 //! The request that a page answers, and the changes that it is about.
 
 use crate::html::query_text;
+use crate::live::HistoryState;
 use crate::request::Fields;
 use crate::state::ReviewState;
 use emendate::{ChangeScope, ScopeRemarks};
@@ -18,6 +19,8 @@ pub(crate) struct PageContext<'a> {
     /// The fields of the address.
     pub(crate) fields: &'a Fields,
     pub(crate) preferences: Preferences,
+    /// The state of the history when the request arrived.
+    pub(crate) history: HistoryState,
     /// The remarks of the scope that the page shows, read once.
     remarks: OnceCell<ScopeRemarks>,
 }
@@ -29,7 +32,8 @@ impl<'a> PageContext<'a> {
         fields: &'a Fields,
         preferences: Preferences,
     ) -> PageContext<'a> {
-        PageContext { state, csrf, fields, preferences, remarks: OnceCell::new() }
+        let history = HistoryState::read(&state.engine);
+        PageContext { state, csrf, fields, preferences, history, remarks: OnceCell::new() }
     }
 
     /// Returns a path for people, relative to its root.

@@ -4,7 +4,6 @@ use crate::assets;
 use crate::html::Html;
 use crate::pages::timeline;
 use crate::view::{PageContext, Theme, shown_path};
-use emendate::Engine;
 
 /// The part of the page that the bar on top marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,14 +31,6 @@ const NAV_ITEMS: &[(NavItem, &str, &str)] = &[
     (NavItem::Charts, "/charts", "Charts"),
 ];
 
-/// Returns a text that changes with every operation and every question.
-pub(crate) fn history_key(engine: &Engine) -> String {
-    let mut names = engine.review().newest_operations().unwrap_or_default();
-    let questions = engine.questions().pending().unwrap_or_default();
-    names.extend(questions.iter().map(|question| format!("{} {}", question.id, question.state.name())));
-    names.join(",")
-}
-
 /// Keys, each with what it does; the help lists them.
 const KEYS: &[(&str, &str)] = &[
     ("j / k", "next and previous change"),
@@ -65,9 +56,7 @@ const KEYS: &[(&str, &str)] = &[
 /// Returns a whole page. `selected` is the operation that the timeline marks.
 pub(crate) fn page(page: &PageContext<'_>, title: &str, nav_item: NavItem, selected: &str, main: Html) -> String {
     let state = page.state;
-    let newest = state.engine.review().newest_operations().unwrap_or_default();
-    state.visits.record(newest.first().map_or("", |name| name));
-    let newest = history_key(&state.engine);
+    state.visits.record(&page.history.newest);
     let mut out = Html::default();
     out.raw("<!doctype html><html lang=\"en\"");
     match page.preferences.theme {
@@ -81,7 +70,7 @@ pub(crate) fn page(page: &PageContext<'_>, title: &str, nav_item: NavItem, selec
     );
     out.raw(assets::address("icon.svg")).raw("\"><link rel=\"stylesheet\" href=\"").raw(assets::address("review.css"));
     out.raw("\"><script defer src=\"").raw(assets::address("review.js")).raw("\"></script></head><body");
-    out.attr("data-csrf", page.csrf).attr("data-newest", &newest);
+    out.attr("data-csrf", page.csrf).attr("data-newest", &page.history.key);
     if state.options.read_only {
         out.raw(" data-read-only=\"1\"");
     }

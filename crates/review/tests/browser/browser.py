@@ -584,6 +584,41 @@ class Tests:
         assert all((project.root / f"docs/new-{number}.md").exists() for number in range(5))
         assert '"live"' in project.get("config.json")
 
+    def test_change_during_a_reload_is_not_lost(self, project):
+        history(project)
+        server = project.serve()
+        page = self.open(server)
+        late = []
+
+        def delay_first(route):
+            if late or route.request.resource_type != "fetch" or "/events" in route.request.url:
+                return route.continue_()
+            late.append((route, route.fetch()))
+
+        def until_late():
+            end = time.monotonic() + 20
+            while not late:
+                assert time.monotonic() < end, "the page did not fetch itself"
+                page.wait_for_timeout(20)
+
+        # The page that the first change causes is made, but arrives after the announcement of the second one.
+        page.route("**/*", delay_first)
+        project.emend("write", "first.md", text="x\n")
+        until_late()
+        project.emend("write", "second.md", text="x\n")
+        page.wait_for_timeout(1000)
+        late[0][0].fulfill(response=late[0][1])
+        page.wait_for_selector(".op:has-text('second.md')")
+
+        # A change during a visit does not take its place.
+        late.clear()
+        page.locator("nav a:has-text('Charts')").click()
+        until_late()
+        project.emend("write", "third.md", text="x\n")
+        page.wait_for_selector(".op:has-text('third.md')")
+        late[0][0].fulfill(response=late[0][1])
+        page.wait_for_url("**/charts")
+
     def test_server_is_killed_and_restarted(self, project):
         history(project)
         server = project.serve()
