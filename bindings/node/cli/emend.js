@@ -8,12 +8,9 @@ import { isatty } from 'node:tty'
 const require = createRequire(import.meta.url)
 
 function program() {
-  const { report } = process
-  report.excludeNetwork = true
-  const library = process.platform !== 'linux' ? '' : report.getReport().header.glibcVersionRuntime ? '-gnu' : '-musl'
-  const name = `@emendate/cli-${process.platform}-${process.arch}${library}`
+  const name = `@emendate/cli-${process.platform}-${process.arch}`
   try {
-    return require.resolve(`${name}/emend`)
+    return require.resolve(`${name}/${process.platform === 'win32' ? 'emend.exe' : 'emend'}`)
   } catch {
     console.error(`emend: there is no command for this platform, or npm was run with --omit=optional: ${name} is missing.`)
     process.exit(1)

@@ -23,6 +23,7 @@ mod markdown;
 mod mutants;
 mod node;
 mod npm_package;
+mod npm_platform;
 mod picture;
 mod plugins;
 mod portable;

@@ -2,28 +2,11 @@
 
 use crate::command::{build_emend, cargo, run};
 use crate::npm_package::{self, Npm};
-use serde_json::{Value, json};
+use crate::npm_platform::{self, COMMAND, MODULE};
+use std::env::consts::{DLL_PREFIX, DLL_SUFFIX, EXE_SUFFIX};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-
-/// A platform with a package of its own, which npm selects by the fields `os`, `cpu` and `libc`.
-struct Platform {
-    /// The end of its packages' names.
-    name: &'static str,
-    cpu: &'static str,
-    libc: &'static str,
-    /// The architecture and the environment, as Rust calls them.
-    target: (&'static str, &'static str),
-}
-
-/// The platforms that packages are made for.
-const PLATFORMS: &[Platform] = &[
-    Platform { name: "linux-x64-gnu", cpu: "x64", libc: "glibc", target: ("x86_64", "gnu") },
-    Platform { name: "linux-x64-musl", cpu: "x64", libc: "musl", target: ("x86_64", "musl") },
-    Platform { name: "linux-arm64-gnu", cpu: "arm64", libc: "glibc", target: ("aarch64", "gnu") },
-    Platform { name: "linux-arm64-musl", cpu: "arm64", libc: "musl", target: ("aarch64", "musl") },
-];
 
 /// Files of the package.
 const FILES: &[&str] = &["index.js", "index.d.ts", "loader.js", "README.md"];
@@ -38,9 +21,7 @@ const ADAPTERS: &[&str] =
 pub(crate) fn node(arguments: &[String]) -> Result<String, String> {
     let is_release = arguments.iter().any(|argument| argument == "--release");
     let npm = Npm::new()?;
-    let platform = PLATFORMS.iter().find(|platform| platform.is_this_one());
-    let platform = platform.ok_or("There is no package for this platform.")?;
-    let tarballs = platform.tarballs(&npm, is_release)?;
+    let tarballs = tarballs(&npm, is_release)?;
     let files: Vec<&Path> = tarballs.iter().map(PathBuf::as_path).collect();
     let tests = npm.root.join("bindings/node/tests");
     let project = npm.project("node-project", &files)?;
@@ -58,53 +39,24 @@ pub(crate) fn node(arguments: &[String]) -> Result<String, String> {
     Ok(said.join("\n"))
 }
 
-impl Platform {
-    fn is_this_one(&self) -> bool {
-        let environment = if cfg!(target_env = "musl") { "musl" } else { "gnu" };
-        cfg!(target_os = "linux") && self.target == (std::env::consts::ARCH, environment)
-    }
-
-    /// Builds the module and the command, and packs all packages.
-    fn tarballs(&self, npm: &Npm, is_release: bool) -> Result<Vec<PathBuf>, String> {
-        let profile: &[&str] = if is_release { &["--release"] } else { &[] };
-        build_emend(&npm.root, profile)?;
-        // For tests, all libraries are faster to build than one, which would have other features than the command.
-        let selection: &[&str] = if is_release { &["-p", "emendate-node"] } else { &["--workspace", "--lib"] };
-        let mut cargo = cargo();
-        cargo.args(["build", "--quiet", "--locked"]).args(selection).args(profile);
-        run(cargo.current_dir(&npm.root))?;
-        let built = npm.target.join(if is_release { "release" } else { "debug" });
-        let files = [("node", "libemendate_node.so", "emendate.node"), ("cli", "emend", "emend")];
-        let mut packages = vec![main_package(npm)?, command_package(npm)?];
-        for (kind, from, name) in files {
-            packages.push(self.binary(npm, kind, &built.join(from), name)?);
-        }
-        packages.iter().map(|package| npm.pack(package)).collect()
-    }
-
-    /// Makes a package with one binary of this platform.
-    fn binary(&self, npm: &Npm, kind: &str, from: &Path, name: &str) -> Result<PathBuf, String> {
-        let package = npm.staged(&format!("{kind}-{}", self.name))?;
-        let to = package.join(name);
-        fs::copy(from, &to).map_err(|error| format!("{}: {error}", from.display()))?;
-        // Symbols would make a large package; without `strip` it only is larger.
-        let _ = Command::new("strip").arg(&to).status();
-        npm.copy("", npm_package::LICENSES, &package)?;
-        let manifest = json!({
-            "name": package_name(kind, self),
-            "version": env!("CARGO_PKG_VERSION"),
-            "description": format!("The part of Emendate for {}", self.name),
-            "license": "MIT OR Apache-2.0",
-            "os": ["linux"],
-            "cpu": [self.cpu],
-            "libc": [self.libc],
-            "main": name,
-            "files": [name],
-            "preferUnplugged": true,
-        });
-        write(&package, &manifest)?;
-        Ok(package)
-    }
+/// Builds the module and the command, and packs the packages for this platform.
+fn tarballs(npm: &Npm, is_release: bool) -> Result<Vec<PathBuf>, String> {
+    let profile: &[&str] = if is_release { &["--release"] } else { &[] };
+    build_emend(&npm.root, profile)?;
+    // For tests, all libraries are faster to build than one, which would have other features than the command.
+    let selection: &[&str] = if is_release { &["-p", "emendate-node"] } else { &["--workspace", "--lib"] };
+    let mut cargo = cargo();
+    cargo.args(["build", "--quiet", "--locked"]).args(selection).args(profile);
+    run(cargo.current_dir(&npm.root))?;
+    let built = npm.target.join(if is_release { "release" } else { "debug" });
+    let module = format!("{DLL_PREFIX}emendate_node{DLL_SUFFIX}");
+    let command = format!("emend{EXE_SUFFIX}");
+    Ok(vec![
+        npm.pack(&main_package(npm)?)?,
+        npm_platform::pack_command(npm)?,
+        MODULE.pack(npm, MODULE.here()?, &built.join(module))?,
+        COMMAND.pack(npm, COMMAND.here()?, &built.join(command))?,
+    ])
 }
 
 /// Makes the package `emendate`.
@@ -118,33 +70,8 @@ fn main_package(npm: &Npm) -> Result<PathBuf, String> {
             npm.copy("bindings/node", &[&format!("adapters/{name}.{ending}")], &package)?;
         }
     }
-    write_manifest(npm, "bindings/node", "node", &package)?;
+    npm.write_manifest("bindings/node", [("optionalDependencies", MODULE.dependencies())], &package)?;
     Ok(package)
-}
-
-/// Makes the package `@emendate/cli`.
-fn command_package(npm: &Npm) -> Result<PathBuf, String> {
-    let package = npm.staged("cli")?;
-    npm.copy("bindings/node/cli", &["emend.js", "README.md"], &package)?;
-    npm.copy("", npm_package::LICENSES, &package)?;
-    write_manifest(npm, "bindings/node/cli", "cli", &package)?;
-    Ok(package)
-}
-
-/// The name of a platform's package.
-fn package_name(kind: &str, platform: &Platform) -> String {
-    format!("@emendate/{kind}-{}", platform.name)
-}
-
-/// Writes the manifest of a package, with the packages of all platforms as optional dependencies.
-fn write_manifest(npm: &Npm, folder: &str, kind: &str, package: &Path) -> Result<(), String> {
-    let version = Value::from(env!("CARGO_PKG_VERSION"));
-    let platforms = PLATFORMS.iter().map(|platform| (package_name(kind, platform), version.clone())).collect();
-    npm.write_manifest(folder, [("optionalDependencies", Value::Object(platforms))], package)
-}
-
-fn write(package: &Path, manifest: &Value) -> Result<(), String> {
-    fs::write(package.join("package.json"), format!("{manifest:#}\n")).map_err(|error| error.to_string())
 }
 
 /// Tests the adapters with the packages that `tests_adapters/package-lock.json` names, and with those that a project has

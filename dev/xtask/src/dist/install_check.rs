@@ -3,6 +3,8 @@
 
 use super::Release;
 use crate::command::run;
+use crate::npm_package::Npm;
+use crate::npm_platform::COMMAND;
 use external::is_on_path;
 use std::collections::BTreeMap;
 use std::fs;
@@ -28,6 +30,7 @@ const CHANNELS: &[Channel] = &[
     Channel { name: ".deb", needs: "dpkg", check: deb },
     Channel { name: ".rpm", needs: "rpm", check: rpm },
     Channel { name: "image from scratch", needs: "chroot", check: scratch },
+    Channel { name: "npm", needs: "npm", check: npm },
     Channel { name: "GitHub Action", needs: "jq", check: action },
     Channel { name: "syntax of the other files", needs: "sh", check: syntax },
 ];
@@ -178,6 +181,23 @@ fn scratch(release: &Release, root: &Path) -> Result<String, String> {
     run(&mut emend(&["undo"]))?;
     expect(&empty.join("work/a.txt"), "one\ntwo\n")?;
     Ok("ran in a root with nothing else".to_owned())
+}
+
+/// Installs the packages in an empty project, without the network, as `npx @emendate/cli` does with it.
+fn npm(release: &Release, root: &Path) -> Result<String, String> {
+    let npm = Npm::new()?;
+    let here = COMMAND.here()?;
+    let tarballs = ["cli".to_owned(), format!("cli-{}", here.name)]
+        .map(|name| release.out.join(format!("emendate-{name}-{}.tgz", release.version)));
+    let project = npm.project("dist-project", &tarballs.each_ref().map(PathBuf::as_path))?;
+    use_program(&project.join("node_modules/.bin/emend"), &root.join("home"))?;
+    let names = ["@emendate/cli".to_owned(), COMMAND.package_name(here)];
+    run(npm.command("npm").args(["uninstall", "--offline", "--silent"]).args(names).current_dir(&project))?;
+    let left = files(&project.join("node_modules"))?;
+    if left.iter().any(|path| !path.ends_with(".package-lock.json")) {
+        return Err(format!("left after the removal: {left:?}"));
+    }
+    Ok("installed, used and removed".to_owned())
 }
 
 /// Runs the action's step as GitHub's runner does.

@@ -6,6 +6,7 @@
 
 mod archive;
 mod install_check;
+mod npm;
 mod sbom;
 mod system_packages;
 mod templates;
@@ -88,6 +89,7 @@ pub(crate) fn dist(arguments: &[String]) -> Result<String, String> {
     write_notes(&release)?;
     let archives = archive::list(&release)?;
     said.extend(templates::write(&release, &archives)?);
+    said.push(npm::write(&release, &archives)?);
     archive::write_checksums(&release)?;
     said.extend(install_check::all(&release, &archives)?);
     said.push(format!("release files: {}", release.out.display()));
