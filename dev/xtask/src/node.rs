@@ -60,7 +60,9 @@ fn tarballs(npm: &Npm, is_release: bool) -> Result<Vec<PathBuf>, String> {
 }
 
 /// Makes the package `emendate`.
-fn main_package(npm: &Npm) -> Result<PathBuf, String> {
+///
+/// Errors: those of the disk.
+pub(crate) fn main_package(npm: &Npm) -> Result<PathBuf, String> {
     let package = npm.staged("emendate")?;
     npm.copy("bindings/node", FILES, &package)?;
     npm.copy("bindings/javascript", npm_package::SHARED, &package)?;

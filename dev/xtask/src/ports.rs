@@ -7,6 +7,7 @@ use crate::command::{cargo, output, run};
 use crate::portable::has_target;
 use crate::wine::{COMPILER, Wine};
 use external::is_on_path;
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -37,6 +38,11 @@ impl Port {
     pub(crate) fn is_windows(&self) -> bool {
         self.target.contains("windows")
     }
+
+    /// True if this machine can link libraries that Python and Node load; those for macOS are built there.
+    pub(crate) fn has_bindings(&self) -> bool {
+        !self.target.contains("apple")
+    }
 }
 
 pub(crate) const PORTS: &[Port] = &[
@@ -49,6 +55,11 @@ pub(crate) const PORTS: &[Port] = &[
 
 /// The packages of the tools, from `PyPI`.
 const TOOLS: &[&str] = &["ziglang==0.17.1", "cargo-zigbuild==0.24.1"];
+
+/// The folder of libraries that other programs load. Their flags would compile everything below the programs again.
+const SHARED_LIBRARIES: &str = "target/ports-shared";
+/// The oldest glibc that the modules for Node need, which is that of Node 20 itself.
+const GLIBC: &str = "2.28";
 
 /// The part of CoreFoundation that a time zone needs. Apple's own description is part of its SDK, which is not free; the
 /// system has the library itself.
@@ -144,7 +155,7 @@ impl Toolchain {
     ///
     /// Errors: the check fails.
     fn check(&self, port: &Port) -> Result<(), String> {
-        let mut cargo = self.cargo(port, "check", "dev")?;
+        let mut cargo = self.cargo(port.target, "check", "dev")?;
         run(cargo.args(["-p", "emendate-cli"]).envs(["CC", "CXX", "AR"].map(|tool| (tool, "true"))))
     }
 
@@ -152,16 +163,59 @@ impl Toolchain {
     ///
     /// Errors: the build fails.
     pub(crate) fn build(&self, port: &Port, profile: &str) -> Result<PathBuf, String> {
-        let mut cargo = self.cargo(port, "rustc", profile)?;
+        let mut cargo = self.cargo(port.target, "rustc", profile)?;
         cargo.args(["-p", "emendate-cli", "--bin", "emend"]);
         if port.target.ends_with("musl") {
             // Both zig and rustc bring the objects that start a program; one set is enough.
             cargo.args(["--", "-Clink-self-contained=no"]);
         }
         run(&mut cargo)?;
-        let folder = self.root.join("target/ports").join(port.target);
+        Ok(self.program(port, profile))
+    }
+
+    /// Returns the path of the program that was built.
+    pub(crate) fn program(&self, port: &Port, profile: &str) -> PathBuf {
         let name = if port.is_windows() { "emend.exe" } else { "emend" };
-        Ok(folder.join(if profile == "dev" { "debug" } else { profile }).join(name))
+        self.root.join("target/ports").join(port.target).join(folder_of(profile)).join(name)
+    }
+
+    /// Builds the module for Node, and returns its path.
+    ///
+    /// Errors: the build fails.
+    pub(crate) fn build_module(&self, target: &str, profile: &str) -> Result<PathBuf, String> {
+        let folder = self.root.join(SHARED_LIBRARIES);
+        let is_glibc = target.ends_with("linux-gnu");
+        let linked = if is_glibc { format!("{target}.{GLIBC}") } else { target.to_owned() };
+        let mut cargo = self.cargo(&linked, "build", profile)?;
+        cargo.args(["-p", "emendate-node"]).env("CARGO_TARGET_DIR", &folder);
+        if target.ends_with("musl") {
+            // A library that a program loads shares that program's C library.
+            cargo.env("RUSTFLAGS", "-Ctarget-feature=-crt-static");
+        }
+        run(&mut cargo)?;
+        let name = if target.contains("windows") { "emendate_node.dll" } else { "libemendate_node.so" };
+        Ok(folder.join(target).join(folder_of(profile)).join(name))
+    }
+
+    /// Builds a wheel with maturin into a folder.
+    ///
+    /// Errors: the build fails.
+    pub(crate) fn build_wheel(
+        &self,
+        maturin: &Path,
+        target: &str,
+        compatibility: Option<&str>,
+        profile: &str,
+        out: &Path,
+    ) -> Result<(), String> {
+        let mut command = Command::new(maturin);
+        command.args(["build", "--locked", "--quiet", "--strip", "--target", target, "--profile", profile, "--out"]);
+        command.arg(out).env("PATH", self.path()?).env_remove("RUSTFLAGS");
+        if let Some(compatibility) = compatibility {
+            command.args(["--zig", "--compatibility", compatibility]);
+        }
+        command.env("CARGO_TARGET_DIR", self.root.join(SHARED_LIBRARIES));
+        run(command.current_dir(self.root.join("bindings/python")))
     }
 
     /// Runs the tests that need no other programs, and all scenes with this program, under Wine; returns what was done.
@@ -171,7 +225,7 @@ impl Toolchain {
         let Some(wine) = Wine::prepare(&self.root.join("target/ports"))? else { return Ok(String::new()) };
         let mut printed = String::new();
         for tests in WINDOWS_TESTS {
-            let mut cargo = self.cargo(port, "test", "dev")?;
+            let mut cargo = self.cargo(port.target, "test", "dev")?;
             wine.as_runner(cargo.args(*tests));
             // Drive Z: is the directory that is above all others.
             cargo.env("EMEND_BIN", format!("Z:{}", program.display())).env("EMEND_UNDER_WINE", "1");
@@ -182,14 +236,18 @@ impl Toolchain {
         Ok(format!("; {passed} tests pass under Wine"))
     }
 
-    /// Returns a command of cargo for a port.
-    fn cargo(&self, port: &Port, command: &str, profile: &str) -> Result<Command, String> {
-        let Port { target, .. } = port;
+    /// Returns the search path on which the tools come first.
+    fn path(&self) -> Result<OsString, String> {
         let mut paths = vec![self.bin.clone()];
         paths.extend(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()));
-        let path = std::env::join_paths(paths).map_err(|error| error.to_string())?;
+        std::env::join_paths(paths).map_err(|error| error.to_string())
+    }
+
+    /// Returns a command of cargo for a target, which may end with a version of glibc.
+    fn cargo(&self, target: &str, command: &str, profile: &str) -> Result<Command, String> {
+        let path = self.path()?;
         // For Windows, the compiler of Debian: zig has no tool for the libraries that rustc describes itself.
-        let mut cargo = if port.is_windows() || command == "check" {
+        let mut cargo = if target.contains("windows") || command == "check" {
             cargo()
         } else {
             Command::new(self.bin.join("cargo-zigbuild"))
@@ -200,7 +258,7 @@ impl Toolchain {
             cargo.args(["--config", "profile.dev.package.\"*\".opt-level=0"]);
         }
         // The settings are not those of other builds, which must not be repeated because of them.
-        cargo.arg("--target-dir").arg(self.root.join("target/ports")).env("PATH", path).current_dir(&self.root);
+        cargo.env("CARGO_TARGET_DIR", self.root.join("target/ports")).env("PATH", path).current_dir(&self.root);
         if target.ends_with("apple-darwin") {
             cargo.env("RUSTFLAGS", format!("-Lframework={}", self.frameworks.display()));
         } else {
@@ -208,6 +266,11 @@ impl Toolchain {
         }
         Ok(cargo)
     }
+}
+
+/// Returns the name of the folder that cargo has for a profile.
+fn folder_of(profile: &str) -> &str {
+    if profile == "dev" { "debug" } else { profile }
 }
 
 /// Makes an edit with the program; returns what was done.

@@ -1,9 +1,10 @@
 //! `cargo xtask python`: builds the Python package, installs it in fresh virtual environments, and tests it there.
 
 use crate::command::{build_emend, output, run};
+use std::env::consts::EXE_SUFFIX;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// Names of interpreters that the package supports.
 const NAMES: &[&str] =
@@ -12,6 +13,9 @@ const NAMES: &[&str] =
 /// Tests with packages that need an environment of their own: its requirements are in `requirements-NAME.txt`, and its
 /// tests in `tests_NAME`. Packages in `requirements-NAME-alone.txt` are installed without their dependencies.
 const ENVIRONMENTS: &[&str] = &["adapters", "openhands", "engines", "trainers"];
+
+/// The tools that build the wheel.
+pub(crate) const BUILD_REQUIREMENTS: &str = "bindings/python/requirements-build.txt";
 
 /// The oldest Python for which all packages of these environments exist.
 const ENVIRONMENT_MINOR: u32 = 12;
@@ -67,6 +71,21 @@ pub(crate) fn python(arguments: &[String]) -> Result<String, String> {
     Ok(said.join("\n"))
 }
 
+/// Puts the command where the next wheel takes it from.
+///
+/// Errors: those of the disk.
+pub(crate) fn stage_command(root: &Path, program: &Path) -> Result<(), String> {
+    let scripts = root.join("bindings/python/emendate.data/scripts");
+    // The command of another system must not be in the wheel, too.
+    let _ = fs::remove_dir_all(&scripts);
+    fs::create_dir_all(&scripts).map_err(|error| error.to_string())?;
+    let copied = scripts.join(program.file_name().unwrap_or_default());
+    fs::copy(program, &copied).map_err(|error| format!("{}: {error}", program.display()))?;
+    // Symbols would make a large wheel; without a `strip` that knows the format it only is larger.
+    let _ = Command::new("strip").arg(&copied).stderr(Stdio::null()).status();
+    Ok(())
+}
+
 /// The directories of the package.
 struct Place {
     root: PathBuf,
@@ -93,17 +112,10 @@ impl Place {
     fn wheel(&self, is_release: bool) -> Result<PathBuf, String> {
         let profile: &[&str] = if is_release { &["--release"] } else { &["--profile", "dev"] };
         build_emend(&self.root, profile)?;
-        let scripts = self.package.join("emendate.data/scripts");
-        let built = self.target.join(if is_release { "release/emend" } else { "debug/emend" });
-        fs::create_dir_all(&scripts).map_err(|error| error.to_string())?;
-        let copied = scripts.join("emend");
-        fs::copy(&built, &copied).map_err(|error| format!("{}: {error}", built.display()))?;
-        // Symbols would make a large wheel; without `strip` it only is larger.
-        let _ = Command::new("strip").arg(&copied).status();
-
+        let command = format!("emend{EXE_SUFFIX}");
+        stage_command(&self.root, &self.target.join(if is_release { "release" } else { "debug" }).join(command))?;
         let tools = self.target.join("python/build");
-        external::install::python(&tools, &self.package.join("requirements-build.txt"))
-            .map_err(|error| error.to_string())?;
+        external::install::python(&tools, &self.root.join(BUILD_REQUIREMENTS)).map_err(|error| error.to_string())?;
         let wheels = self.target.join("wheels");
         // An older wheel must not be the one that is tested.
         let _ = fs::remove_dir_all(&wheels);

@@ -5,6 +5,7 @@
 //! directory, makes the files that name their checksums (`--assemble`).
 
 mod archive;
+mod bindings;
 mod install_check;
 mod npm;
 mod sbom;
@@ -62,8 +63,8 @@ impl Release {
     }
 }
 
-/// Builds the release files; `--assemble` builds no program, `--dev` builds them fast and large, for tests; names of ports
-/// select them. Afterwards installs each channel that works here into a clean root, uses it and removes it.
+/// Builds the release files; `--assemble` builds no program, `--dev` builds them fast and large, for tests, and without
+/// modules and wheels unless `--bindings` is there; names of ports select them. Afterwards installs each channel that works here into a clean root, uses it and removes it.
 ///
 /// Errors: the first step that fails.
 pub(crate) fn dist(arguments: &[String]) -> Result<String, String> {
@@ -80,6 +81,10 @@ pub(crate) fn dist(arguments: &[String]) -> Result<String, String> {
         for port in PORTS.iter().filter(|port| names.is_empty() || names.iter().any(|name| *name == port.name)) {
             if has_target(port.target) {
                 said.push(one_port(&release, &toolchain, port, profile)?);
+                if port.has_bindings() && (!has("--dev") || has("--bindings")) {
+                    let program = toolchain.program(port, profile);
+                    said.push(bindings::write(&release, &toolchain, port, &program, profile)?);
+                }
             } else {
                 said.push(format!("{}: NOT BUILT: `rustup target add {0}` failed", port.target));
             }

@@ -21,20 +21,23 @@ zipfile.ZipFile(archive).extract(entry, folder)
 /// Errors: an archive without a program, and those of the disk and of `npm pack`.
 pub(super) fn write(release: &Release, archives: &BTreeMap<String, String>) -> Result<String, String> {
     let npm = Npm::new()?;
-    publish(release, npm_platform::pack_command(&npm)?)?;
+    publish(release, &npm_platform::pack_command(&npm)?)?;
     let mut systems = Vec::new();
     for platform in COMMAND.platforms.iter().filter(|platform| archives.contains_key(platform.target)) {
         let program = extracted(release, platform.target)?;
-        publish(release, COMMAND.pack(&npm, platform, &program)?)?;
+        publish(release, &COMMAND.pack(&npm, platform, &program)?)?;
         systems.push(platform.name);
     }
     Ok(format!("npm: @emendate/cli for {}", systems.join(", ")))
 }
 
-/// Moves a tarball to the files of the release.
-fn publish(release: &Release, tarball: PathBuf) -> Result<(), String> {
-    let name = tarball.file_name().unwrap_or_default();
-    fs::rename(&tarball, release.out.join(name)).map_err(|error| format!("{}: {error}", tarball.display()))
+/// Moves a package to the files of the release, and returns its name.
+///
+/// Errors: those of the disk.
+pub(super) fn publish(release: &Release, package: &Path) -> Result<String, String> {
+    let name = package.file_name().unwrap_or_default();
+    fs::rename(package, release.out.join(name)).map_err(|error| format!("{}: {error}", package.display()))?;
+    Ok(name.to_string_lossy().into_owned())
 }
 
 /// Extracts the program from an archive, and returns its path.
@@ -55,5 +58,5 @@ fn extracted(release: &Release, target: &str) -> Result<PathBuf, String> {
         tar
     };
     output(&mut command)?;
-    Ok(Path::new(&folder).join(entry))
+    Ok(folder.join(entry))
 }
