@@ -97,6 +97,11 @@ impl NpmBinary {
         format!("@emendate/{}-{}", self.kind, platform.name)
     }
 
+    /// Returns the name of a platform's tarball without its ending.
+    pub(crate) fn file_stem(&self, platform: &NpmPlatform) -> String {
+        format!("emendate-{}-{}-{}", self.kind, platform.name, env!("CARGO_PKG_VERSION"))
+    }
+
     /// Returns the packages of all platforms, as the optional dependencies of the package that needs one of them.
     pub(crate) fn dependencies(&self) -> Value {
         let version = || Value::from(env!("CARGO_PKG_VERSION"));
@@ -145,4 +150,31 @@ pub(crate) fn pack_command(npm: &Npm) -> Result<PathBuf, String> {
     npm.copy("", npm_package::LICENSES, &package)?;
     npm.write_manifest("bindings/node/cli", [("optionalDependencies", COMMAND.dependencies())], &package)?;
     npm.pack(&package)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `emend.js` and `loader.js` compute the names of these packages.
+    #[test]
+    fn names_are_made_of_what_node_reports() {
+        for (binary, has_library) in [(&COMMAND, false), (&MODULE, true)] {
+            for platform in binary.platforms {
+                let library = match platform.libc {
+                    Some("glibc") => "-gnu",
+                    Some(libc) => &format!("-{libc}"),
+                    None => "",
+                };
+                assert_eq!(platform.name, format!("{}-{}{library}", platform.os, platform.cpu));
+                assert_eq!(platform.libc.is_some(), has_library && platform.os == "linux", "{}", platform.name);
+            }
+        }
+    }
+
+    #[test]
+    fn every_port_has_a_command() {
+        let targets: Vec<&str> = COMMAND.platforms.iter().map(|platform| platform.target).collect();
+        assert!(crate::ports::PORTS.iter().all(|port| targets.contains(&port.target)), "{targets:?}");
+    }
 }

@@ -7,6 +7,7 @@ use crate::npm_package::Npm;
 use crate::npm_platform::MODULE;
 use crate::ports::{Port, Toolchain};
 use crate::python::{BUILD_REQUIREMENTS, stage_command};
+use crate::wasm;
 use std::fs;
 use std::path::Path;
 
@@ -31,7 +32,17 @@ const fn wheel(port: &'static str, target: &'static str, compatibility: Option<&
     Wheel { port, target, compatibility }
 }
 
-/// Builds the modules and wheels of a port, and packs the package `emendate` of npm. Returns what was made.
+/// Makes the packages of npm that are the same for every system: `emendate` and `@emendate/core`. Returns their names.
+///
+/// Errors: those of the build and of `npm pack`.
+pub(super) fn write_portable(release: &Release) -> Result<String, String> {
+    let npm = Npm::new()?;
+    let (core, size) = wasm::built(&npm)?;
+    let names = [publish(release, &npm.pack(&main_package(&npm)?)?)?, publish(release, &npm.pack(&core)?)?];
+    Ok(format!("{} ({size})", names.join(", ")))
+}
+
+/// Builds the modules and wheels of a port. Returns their names.
 ///
 /// Errors: the first one that does not build.
 pub(super) fn write(
@@ -42,7 +53,7 @@ pub(super) fn write(
     profile: &str,
 ) -> Result<String, String> {
     let npm = Npm::new()?;
-    let mut made = vec![publish(release, &npm.pack(&main_package(&npm)?)?)?];
+    let mut made = Vec::new();
     for platform in MODULE.platforms.iter().filter(|platform| is_of(port, platform.target)) {
         let module = toolchain.build_module(platform.target, profile)?;
         made.push(publish(release, &MODULE.pack(&npm, platform, &module)?)?);

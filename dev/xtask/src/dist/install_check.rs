@@ -4,7 +4,7 @@
 use super::Release;
 use crate::command::run;
 use crate::npm_package::Npm;
-use crate::npm_platform::COMMAND;
+use crate::npm_platform::{COMMAND, MODULE};
 use external::is_on_path;
 use std::collections::BTreeMap;
 use std::fs;
@@ -30,7 +30,9 @@ const CHANNELS: &[Channel] = &[
     Channel { name: ".deb", needs: "dpkg", check: deb },
     Channel { name: ".rpm", needs: "rpm", check: rpm },
     Channel { name: "image from scratch", needs: "chroot", check: scratch },
-    Channel { name: "npm", needs: "npm", check: npm },
+    Channel { name: "npm, the command", needs: "npm", check: npm_command },
+    Channel { name: "npm, the module", needs: "npm", check: npm_module },
+    Channel { name: "wheel", needs: "python3", check: wheel },
     Channel { name: "GitHub Action", needs: "jq", check: action },
     Channel { name: "syntax of the other files", needs: "sh", check: syntax },
 ];
@@ -183,12 +185,12 @@ fn scratch(release: &Release, root: &Path) -> Result<String, String> {
     Ok("ran in a root with nothing else".to_owned())
 }
 
-/// Installs the packages in an empty project, without the network, as `npx @emendate/cli` does with it.
-fn npm(release: &Release, root: &Path) -> Result<String, String> {
+/// Installs the packages of the command in an empty project, without the network.
+fn npm_command(release: &Release, root: &Path) -> Result<String, String> {
     let npm = Npm::new()?;
     let here = COMMAND.here()?;
-    let tarballs = ["cli".to_owned(), format!("cli-{}", here.name)]
-        .map(|name| release.out.join(format!("emendate-{name}-{}.tgz", release.version)));
+    let names = [format!("emendate-cli-{}", release.version), COMMAND.file_stem(here)];
+    let tarballs = names.map(|name| release.out.join(format!("{name}.tgz")));
     let project = npm.project("dist-project", &tarballs.each_ref().map(PathBuf::as_path))?;
     use_program(&project.join("node_modules/.bin/emend"), &root.join("home"))?;
     let names = ["@emendate/cli".to_owned(), COMMAND.package_name(here)];
@@ -198,6 +200,48 @@ fn npm(release: &Release, root: &Path) -> Result<String, String> {
         return Err(format!("left after the removal: {left:?}"));
     }
     Ok("installed, used and removed".to_owned())
+}
+
+/// Installs the module for Node in an empty project, and makes an edit with it.
+fn npm_module(release: &Release, _root: &Path) -> Result<String, String> {
+    const EDIT: &str = "import { edit } from 'emendate'
+        if ((await edit('one\\ntwo\\n', 'two', 'three')).text !== 'one\\nthree\\n') process.exit(1)";
+    let npm = Npm::new()?;
+    let names = [format!("emendate-{}.tgz", release.version), format!("{}.tgz", MODULE.file_stem(MODULE.here()?))];
+    let tarballs = names.map(|name| release.out.join(name));
+    if tarballs.iter().any(|tarball| !tarball.exists()) {
+        return Ok("NOT TRIED, because modules were not built".to_owned());
+    }
+    let project = npm.project("dist-project", &tarballs.each_ref().map(PathBuf::as_path))?;
+    run(npm.command("node").args(["--input-type=module", "-e", EDIT]).current_dir(&project))?;
+    Ok("installed and used".to_owned())
+}
+
+/// Installs the wheel for this system in a new virtual environment, uses its command and its module, and removes it.
+fn wheel(release: &Release, root: &Path) -> Result<String, String> {
+    const EDIT: &str = "import emendate; assert emendate.edit('one\\ntwo\\n', 'two', 'three').text == 'one\\nthree\\n'";
+    let wheels = files(&release.out)?;
+    let is_ours = |name: &str| name.ends_with("_x86_64.whl") && name.contains("-manylinux");
+    let ours = wheels.iter().find(|path| path.file_name().is_some_and(|name| is_ours(&name.to_string_lossy())));
+    let Some(wheel) = ours else { return Ok("NOT TRIED, because wheels were not built".to_owned()) };
+    let bin = root.join("venv/bin");
+    run(Command::new("python3").args(["-m", "venv"]).arg(root.join("venv")))?;
+    let pip = |arguments: &[&str]| {
+        let mut command = Command::new(bin.join("python"));
+        command.args(["-m", "pip", "--quiet", "--disable-pip-version-check"]).args(arguments);
+        command
+    };
+    run(pip(&["install", "--no-index"]).arg(wheel))?;
+    use_program(&bin.join("emend"), &root.join("home"))?;
+    run(Command::new(bin.join("python")).args(["-c", EDIT]))?;
+    run(&mut pip(&["uninstall", "--yes", "emendate"]))?;
+    let left = files(&root.join("venv"))?;
+    let left: Vec<_> = left.iter().filter(|path| path.starts_with(&bin) && path.ends_with("emend")).collect();
+    if left.is_empty() {
+        Ok("installed, used and removed".to_owned())
+    } else {
+        Err(format!("left after the removal: {left:?}"))
+    }
 }
 
 /// Runs the action's step as GitHub's runner does.

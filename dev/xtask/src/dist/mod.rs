@@ -64,7 +64,8 @@ impl Release {
 }
 
 /// Builds the release files; `--assemble` builds no program, `--dev` builds them fast and large, for tests, and without
-/// modules and wheels unless `--bindings` is there; names of ports select them. Afterwards installs each channel that works here into a clean root, uses it and removes it.
+/// modules and wheels unless `--bindings` is there; names of ports select them. Afterwards installs each channel that works
+/// here into a clean root, uses it and removes it.
 ///
 /// Errors: the first step that fails.
 pub(crate) fn dist(arguments: &[String]) -> Result<String, String> {
@@ -78,10 +79,14 @@ pub(crate) fn dist(arguments: &[String]) -> Result<String, String> {
     if !has("--assemble") {
         let toolchain = Toolchain::install()?;
         let profile = if has("--dev") { "dev" } else { "dist" };
+        let with_bindings = !has("--dev") || has("--bindings");
+        if with_bindings {
+            said.push(bindings::write_portable(&release)?);
+        }
         for port in PORTS.iter().filter(|port| names.is_empty() || names.iter().any(|name| *name == port.name)) {
             if has_target(port.target) {
                 said.push(one_port(&release, &toolchain, port, profile)?);
-                if port.has_bindings() && (!has("--dev") || has("--bindings")) {
+                if with_bindings && port.has_bindings() {
                     let program = toolchain.program(port, profile);
                     said.push(bindings::write(&release, &toolchain, port, &program, profile)?);
                 }
