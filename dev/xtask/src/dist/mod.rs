@@ -11,6 +11,7 @@ mod npm;
 mod sbom;
 mod system_packages;
 mod templates;
+mod wine_check;
 
 use crate::portable::has_target;
 use crate::ports::{PORTS, Port, Toolchain};
