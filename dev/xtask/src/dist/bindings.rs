@@ -5,6 +5,7 @@ use super::npm::publish;
 use crate::node::main_package;
 use crate::npm_package::Npm;
 use crate::npm_platform::MODULE;
+use crate::portable::has_target;
 use crate::ports::{Port, Toolchain};
 use crate::python::{BUILD_REQUIREMENTS, stage_command};
 use crate::wasm;
@@ -55,6 +56,9 @@ pub(super) fn write(
     let npm = Npm::new()?;
     let mut made = Vec::new();
     for platform in MODULE.platforms.iter().filter(|platform| is_of(port, platform.target)) {
+        if !has_target(platform.target) {
+            return Err(format!("`rustup target add {}` failed", platform.target));
+        }
         let module = toolchain.build_module(platform.target, profile)?;
         made.push(publish(release, &MODULE.pack(&npm, platform, &module)?)?);
     }
