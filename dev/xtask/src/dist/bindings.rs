@@ -10,7 +10,6 @@ use crate::ports::{Port, Toolchain};
 use crate::python::{BUILD_REQUIREMENTS, stage_command};
 use crate::wasm;
 use std::fs;
-use std::path::Path;
 
 /// A wheel, and the systems that can use it.
 struct Wheel {
@@ -43,16 +42,10 @@ pub(super) fn write_portable(release: &Release) -> Result<String, String> {
     Ok(format!("{} ({size})", names.join(", ")))
 }
 
-/// Builds the modules and wheels of a port. Returns their names.
+/// Builds the modules and wheels of a port of which the command was built. Returns their names.
 ///
 /// Errors: the first one that does not build.
-pub(super) fn write(
-    release: &Release,
-    toolchain: &Toolchain,
-    port: &Port,
-    program: &Path,
-    profile: &str,
-) -> Result<String, String> {
+pub(super) fn write(release: &Release, toolchain: &Toolchain, port: &Port, profile: &str) -> Result<String, String> {
     let npm = Npm::new()?;
     let mut made = Vec::new();
     for platform in MODULE.platforms.iter().filter(|platform| is_of(port, platform.target)) {
@@ -64,7 +57,7 @@ pub(super) fn write(
     }
     let tools = release.root.join("target/python/build");
     external::install::python(&tools, &release.root.join(BUILD_REQUIREMENTS)).map_err(|error| error.to_string())?;
-    stage_command(&release.root, program)?;
+    stage_command(&release.root, &toolchain.program(port, profile))?;
     for wheel in WHEELS.iter().filter(|wheel| wheel.port == port.name) {
         let folder = release.root.join("target/ports/wheels");
         // An older wheel must not be the one that is published.

@@ -88,8 +88,7 @@ pub(crate) fn dist(arguments: &[String]) -> Result<String, String> {
             if has_target(port.target) {
                 said.push(one_port(&release, &toolchain, port, profile)?);
                 if with_bindings && port.has_bindings() {
-                    let program = toolchain.program(port, profile);
-                    said.push(bindings::write(&release, &toolchain, port, &program, profile)?);
+                    said.push(bindings::write(&release, &toolchain, port, profile)?);
                 }
             } else {
                 said.push(format!("{}: NOT BUILT: `rustup target add {0}` failed", port.target));
