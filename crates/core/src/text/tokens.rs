@@ -136,7 +136,14 @@ pub(crate) fn with_file_tokens(file: &str, old: &str, new: &str, runs: bool) -> 
             runs_of_tokens[nth + 1..].iter().find_map(|it| it.kept.as_ref()).map_or(old_tokens.len(), |it| it.start);
         let (front, back) = whitespace_around(&old_tokens[done..next], &file[ends[done]..ends[next]]);
         out.push_str(front);
-        out.extend(new_tokens[run.new.clone()].iter().copied());
+        let fresh = &new_tokens[run.new.clone()];
+        // A blank that `new` adds to those of `old` may be in the file already.
+        let is_there =
+            |blank: Option<&&str>, there: bool| runs && there && blank.is_some_and(|it| it.trim().is_empty());
+        let head = usize::from(is_there(fresh.first(), out.ends_with(char::is_whitespace)));
+        let follows = back.chars().chain(file[ends[next]..].chars()).next().is_some_and(char::is_whitespace);
+        let tail = usize::from(fresh.len() > head && is_there(fresh.last(), follows));
+        out.extend(fresh[head..fresh.len() - tail].iter().copied());
         out.push_str(back);
     }
     // Blanks of `old` that the file lacks may separate two words of `new`.

@@ -320,8 +320,7 @@ fn find_applied_lines(index: &SearchIndex<'_>, hunk: &Hunk, place: &Range<usize>
     let adds = new.iter().any(|it| it.kind == HunkLineKind::Added);
     // A hunk without old lines is placed in a gap, and its new lines would be after it.
     let first = if place.is_empty() { place.start } else { place.start.checked_sub(before)? };
-    let is_distinctive =
-        if before < new.len() { new.iter().any(has_alnum) } else { !new.iter().all(|it| it.text.trim().is_empty()) };
+    let is_distinctive = new.iter().any(|it| !it.text.trim().is_empty());
     let is_applied = adds
         && is_distinctive
         && first + new.len() <= index.lines().count()

@@ -242,7 +242,10 @@ fn applied_hunk_is_not_applied_again() {
     assert_eq!(error.data()["already_applied"], true);
     let error = refuse("a\nx\nb\n", at(1, "+x"));
     assert_eq!(error.data()["already_applied"], true);
-    assert_eq!(edit("{\n}\n}\n", hunk(" {\n+}")), "{\n}\n}\n}\n", "not enough evidence");
+    // A brace may be meant twice, but context on both sides of it would show that.
+    let error = refuse("{\n}\n}\n", hunk(" {\n+}"));
+    assert_eq!(error.data()["already_applied"], true);
+    assert_eq!(edit("{\n}\n}\n", hunk(" {\n+}\n }\n }")), "{\n}\n}\n}\n");
     let error = refuse(APP, hunk("-def old_name_of_it():\n+class Server:"));
     assert_eq!(error.data()["already_at"], 13);
 }

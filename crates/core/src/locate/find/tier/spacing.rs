@@ -92,6 +92,15 @@ mod tests {
             edit("value=compute(x);\n", "value = compute(x);\n", "value = compute(y);\n"),
             "value=compute(y);\n"
         );
+        // The new text has a blank that the file has already.
+        assert_eq!(
+            edit("call( first, value );\n", "call(first,value);\n", "call(first, other);\n"),
+            "call( first, other );\n"
+        );
+        assert_eq!(
+            edit("value = compute(x);\n", "value=compute(x);\n", "result = compute(x);\n"),
+            "result = compute(x);\n"
+        );
         let file = "def f(a, b):\n    total = a + b\n    return total\n";
         let old = "total=a+b\nreturn total\n";
         assert_eq!(edit(file, old, &old.replace('+', "-")), file.replace('+', "-"));
