@@ -3,7 +3,7 @@
 use super::kept_line::KeptLine;
 use super::placement::{FRAGMENT_STEPS, is_known};
 use super::{Fragment, TextPair, fresh, indent, is_filled, same};
-use crate::locate::omission;
+use crate::locate::{omission, word_overlap};
 use crate::work;
 use core::ops::Range;
 use foldhash::HashSet;
@@ -14,6 +14,8 @@ const BLANK_LINES_MAX: usize = 1_000;
 const KEPT_LINES: usize = 4;
 /// Lines of the file that new lines next to a placeholder may replace.
 const REPLACED_LINES_MAX: usize = 20;
+/// Lines of a statement that ends above new ones.
+const STATEMENT_LINES_MAX: usize = 100;
 /// Lines without a word at the beginning of a fragment.
 const CLOSING_LINES_MAX: usize = 20;
 
@@ -39,6 +41,14 @@ pub(super) fn beside_new(texts: &TextPair<'_>, lines: &Range<usize>, at_start: b
     let may_be = |old: &KeptLine<'_>, line: &str| {
         if is_entry { old.shares_words(line) || lacks_comma(texts, place, old.text, line) } else { old.is_like(line) }
     };
+    if let Some(replaced) = returned_again(texts, &fresh, place).filter(|_| at_start) {
+        return Some(replaced);
+    }
+    if at_start && never_runs(texts, &fresh, place)
+        || nearest.is_some_and(|old| is_part_of(old.text, &mut fresh.iter().copied()))
+    {
+        return None;
+    }
     let is_there = |line: &str| !is_signs(line) && texts.old.has_bare(line);
     let is_doubtful = |line: &&str| {
         is_there(line)
@@ -111,6 +121,40 @@ fn set_again(
     let outermost = if at_start { *old.first()? } else { *old.last()? };
     let lines = old.iter().map(|&at| &texts.old[at]);
     lines.zip(fresh).all(is_same).then_some(outermost)
+}
+
+/// The hidden line above a place that the only new line there replaces: both leave the body, so that what follows the first
+/// one would never run.
+fn returned_again(texts: &TextPair<'_>, fresh: &[&str], place: usize) -> Option<usize> {
+    let &[new] = fresh else { return None };
+    let above = texts.old.filled_above(place)?;
+    let old = texts.old[above];
+    let word = |line: &str| word_overlap::words(line).next().map(str::to_owned);
+    let is_whole =
+        |line: &str| line.trim_end().ends_with(';') || !line.trim_end().ends_with(['(', '{', '[', ',', '\\']);
+    let leaves = ends_body(old) && word(old) == word(new) && indent(old) == indent(new);
+    (leaves && is_whole(old) && is_whole(new) && !texts.shows(old) && !texts.reindented).then_some(above)
+}
+
+/// True for new lines behind a statement that leaves the body: they are meant to replace it, or to be in front of it.
+fn never_runs(texts: &TextPair<'_>, fresh: &[&str], place: usize) -> bool {
+    let Some(depth) = fresh.first().map(|line| indent(line)) else { return false };
+    let above = texts.old.filled_in(&(0..place)).iter().rev().take(STATEMENT_LINES_MAX).map(|&at| texts.old[at]);
+    let mut above = above.take_while(|line| !work::spend_or_end(1) && indent(line) >= depth && !texts.shows(line));
+    above.find(|line| indent(line) == depth && !is_signs(line)).is_some_and(ends_body)
+}
+
+/// True if new lines contain all words of a line, such as the only import of a list that they begin.
+pub(super) fn is_part_of<'n>(line: &str, new: &mut dyn Iterator<Item = &'n str>) -> bool {
+    const WORDS_MIN: usize = 2;
+    let mut missing: HashSet<&str> = word_overlap::words(line).collect();
+    if missing.len() < WORDS_MIN || work::spend_or_end(line.len()) {
+        return false;
+    }
+    for word in new.flat_map(word_overlap::words) {
+        missing.remove(word);
+    }
+    missing.is_empty()
 }
 
 /// True when a line sets the name that another one sets, each with a value that ends on the line.
@@ -287,6 +331,24 @@ mod tests {
         refuse("a();\nb = f(\n  1);\nc();\n", "a();\nb = g;\n// ... existing code ...\nc();\n", &[]);
         let first = "const a = 1;\nfunction go() {\n  return a;\n}\n";
         assert_eq!(edit(first, "const a = 2;\n// ... existing code ...\n", &[]), first.replace('1', "2"));
+    }
+
+    #[test]
+    fn last_statement_that_leaves_the_body_replaces_the_one_above() {
+        let file = "function total(a) {\n  const sum = first(a);\n  log(sum);\n  return sum;\n}\n";
+        let new = "function total(a) {\n  // ... existing code ...\n  return Math.max(sum, 0);\n}\n";
+        assert_eq!(edit(file, new, &[]), file.replace("return sum", "return Math.max(sum, 0)"));
+        // The last one goes on below.
+        refuse(&file.replace("return sum;", "return (\n    sum\n  );"), new, &[]);
+    }
+
+    #[test]
+    fn block_that_contains_the_words_of_the_line_beside_it_may_replace_that() {
+        let file = "package main\n\nimport \"fmt\"\n\nfunc main() {\n\tfmt.Println(1)\n}\n";
+        let new = "package main\n\nimport (\n\t\"fmt\"\n\t\"os\"\n)\n\n// ... existing code ...\n";
+        refuse(file, new, &[]);
+        let new = new.replace("(\n\t\"fmt\"\n", "(\n");
+        assert!(edit(file, &new, &[]).contains("\t\"os\"\n)\n\nimport \"fmt\""));
     }
 
     #[test]

@@ -4,8 +4,9 @@
 //! The placeholder keeps all code of the file there, so a definition with a new name replaces nothing. If the
 //! definition of the file at that place is similar, nothing is added, because the new one may be meant to replace it.
 
-use super::placement::is_known;
-use super::{Fragment, TextPair, beside, blocks, indent, is_filled, same};
+use super::placement::{FRAGMENT_STEPS, is_known};
+use super::triple_quotes::TripleQuotes;
+use super::{Extent, Fragment, TextPair, beside, blocks, indent, is_filled, same};
 use crate::text::fold::count_alnum;
 use crate::work;
 use core::ops::Range;
@@ -26,26 +27,40 @@ pub(super) struct FreshDefinition {
     pub(super) header: usize,
 }
 
+/// The definitions at the beginning of a fragment that are new to the file.
+struct LeadingDefinitions {
+    fresh: Vec<FreshDefinition>,
+    /// The first line behind them that is not blank.
+    next: Option<usize>,
+}
+
+impl LeadingDefinitions {
+    /// `None` without such a definition, or with too many of them.
+    fn of(texts: &TextPair<'_>, fragment: &Fragment) -> Option<LeadingDefinitions> {
+        let end = fragment.lines.end;
+        let (mut at, mut fresh) = (fragment.lines.start, Vec::new());
+        let next = loop {
+            let Some(first) = (at..end).find(|&at| is_filled(texts.new[at])) else { break None };
+            let Some(found) = definition_at(&texts.new[..end], first) else { break Some(first) };
+            if is_known(texts, found.header) {
+                break Some(found.lines.start);
+            }
+            at = found.lines.end;
+            fresh.push(found);
+            if fresh.len() > DEFINITIONS_MAX {
+                return None;
+            }
+        };
+        (!fresh.is_empty()).then_some(LeadingDefinitions { fresh, next })
+    }
+}
+
 /// Returns the line of the file before which the definitions at the beginning of a fragment are added.
 pub(super) fn next_known_line(texts: &TextPair<'_>, fragment: &Fragment) -> Option<usize> {
     fragment.gaps[0]?;
     let end = fragment.lines.end;
-    let (mut at, mut fresh) = (fragment.lines.start, Vec::new());
-    let anchor = loop {
-        at = (at..end).find(|&at| is_filled(texts.new[at]))?;
-        let Some(found) = definition_at(&texts.new[..end], at) else { break at };
-        if is_known(texts, found.header) {
-            break found.lines.start;
-        }
-        at = found.lines.end;
-        fresh.push(found);
-        if fresh.len() > DEFINITIONS_MAX {
-            return None;
-        }
-    };
-    if fresh.is_empty() || !is_known(texts, anchor) {
-        return None;
-    }
+    let LeadingDefinitions { fresh, next } = LeadingDefinitions::of(texts, fragment)?;
+    let anchor = next.filter(|&at| is_known(texts, at))?;
     let is_last = (anchor + 1..end).all(|at| !is_filled(texts.new[at]));
     let place = if is_last && fragment.gaps[1].is_none() && !texts.part {
         texts.old.filled_above(texts.old.len()).filter(|&at| same(texts.old[at], texts.new[anchor]))
@@ -55,6 +70,36 @@ pub(super) fn next_known_line(texts: &TextPair<'_>, fragment: &Fragment) -> Opti
     let above = texts.old.filled_above(place);
     let neighbour = above.map(|at| definition_ending_at(texts.old, at, indent(texts.new[fresh[0].header])));
     are_added(texts, &fresh, neighbour).then_some(place)
+}
+
+/// Returns the line of the file before which a fragment is added that consists of new definitions, between a placeholder
+/// and the end of what that is in: a symbol without a closing line, such as a class of Python, or the file.
+pub(super) fn end_around(texts: &TextPair<'_>, fragment: &Fragment) -> Option<usize> {
+    let gap = fragment.gaps[0]?;
+    if work::spend_or_end(FRAGMENT_STEPS) {
+        return None;
+    }
+    let end = texts.trimmed(&fragment.lines).end;
+    let is_inside = |symbol: &&Extent| {
+        symbol.new.start < fragment.lines.start
+            && texts.new.get(symbol.new.start).is_some_and(|header| indent(header) < gap)
+            && fragment.gaps[1].is_none_or(|depth| depth <= indent(texts.new[symbol.new.start]))
+    };
+    let symbol = texts.ending_before(end).filter(is_inside).max_by_key(|it| it.new.start);
+    let place = match symbol {
+        Some(symbol) => symbol.old.end,
+        None if fragment.gaps[1].is_none() && !texts.part => texts.old.len(),
+        None => return None,
+    };
+    let LeadingDefinitions { fresh, next: None } = LeadingDefinitions::of(texts, fragment)? else { return None };
+    let depth = indent(texts.new[fresh[0].header]);
+    let last = texts.old.filled_above(place)?;
+    let neighbour = definition_ending_at(texts.old, last, depth);
+    let first = texts.old.get(neighbour.start)?;
+    // Code that runs is the end of what runs: nothing is defined behind a call, or behind `return`.
+    let is_defined = neighbour.len() > 1 || beside::name_set(first).is_some() || first.starts_with("export ");
+    let is_beside = is_defined && indent(first) == depth && depth == gap;
+    (is_beside && are_added(texts, &fresh, Some(neighbour))).then_some(last + 1)
 }
 
 /// Returns the last line of the file after which the definitions at the end of a fragment are added.
@@ -133,6 +178,15 @@ fn are_added(texts: &TextPair<'_>, fresh: &[FreshDefinition], neighbour: Option<
     if set.is_some() && fresh.iter().any(|it| beside::name_set(texts.new[it.header]) == set) {
         return false;
     }
+    let new = || fresh.iter().flat_map(|it| &texts.new[it.lines.clone()]).copied();
+    if first
+        .is_some_and(|line| neighbour.as_ref().is_some_and(|it| it.len() == 1) && beside::is_part_of(line, &mut new()))
+    {
+        return false;
+    }
+    if neighbour.as_ref().is_some_and(|old| fresh.iter().any(|it| is_renamed(texts, old, it))) {
+        return false;
+    }
     // One with the same parameters may have got another name.
     let mut headers = texts.old[neighbour.clone().unwrap_or_default()].iter().filter(|line| !is_attached(line));
     if let Some(old) = headers.next().and_then(|line| parameters(line))
@@ -155,6 +209,18 @@ fn are_added(texts: &TextPair<'_>, fresh: &[FreshDefinition], neighbour: Option<
     let told: Vec<&str> = lines.iter().map(|line| line.trim()).filter(tells).collect();
     let both = told.iter().filter(|line| shown.contains(**line)).count();
     both == 0 || 2 * both < told.len()
+}
+
+/// True if a definition of the file and a new one differ only in their names.
+fn is_renamed(texts: &TextPair<'_>, old: &Range<usize>, new: &FreshDefinition) -> bool {
+    let Some(header) = old.clone().find(|&at| !is_attached(texts.old[at])) else { return false };
+    let (old, new_lines) = (&texts.old[header..old.end], &texts.new[new.header..new.lines.end]);
+    let (Some(old_name), Some(new_name)) = (name(texts.old[header]), name(texts.new[new.header])) else { return false };
+    old.len() == new_lines.len()
+        && !work::spend_or_end(old.len())
+        && old.iter().zip(new_lines).all(|(a, b)| {
+            work::spend_or_end(blocks::line_steps(b)) || a.trim_end().replace(old_name, new_name) == b.trim_end()
+        })
 }
 
 /// Returns the last line in the file of a definition that both texts have.
@@ -185,28 +251,52 @@ pub(super) fn definition_ending_at(lines: &[&str], last: usize, depth: usize) ->
     found.filter(|it| it.end == last + 1).unwrap_or(last..last + 1)
 }
 
-/// Returns the block of deeper lines below a line that ends with a colon.
+/// Returns the block of deeper lines below a line that ends with a colon, or below a list of parameters whose last line
+/// does.
 fn by_colon(lines: &[&str], header: usize) -> Option<Range<usize>> {
     let first = lines.get(header)?;
-    if !first.trim_end().ends_with(':') || blocks::begins_text(first) {
-        return None;
-    }
-    let mut end = header + 1;
-    for (at, line) in lines.iter().enumerate().skip(header + 1).filter(|(_, line)| is_filled(line)) {
-        if work::spend_or_end(blocks::line_steps(line)) || blocks::begins_text(line) {
+    let depth = indent(first);
+    let opened = end_of_header(lines, header).filter(|_| !blocks::begins_text(first))?;
+    let mut end = opened + 1;
+    let mut quotes = TripleQuotes::default();
+    for (at, line) in lines.iter().enumerate().skip(opened + 1).filter(|(_, line)| is_filled(line)) {
+        if work::spend_or_end(blocks::line_steps(line)) {
             return None;
         }
-        if indent(line) <= indent(first) {
+        let is_inside = quotes.is_open();
+        if !is_inside && indent(line) <= depth {
             break;
+        }
+        let rest = quotes.pass(line);
+        if !is_inside && !quotes.is_open() && blocks::begins_text(&rest) {
+            return None;
         }
         end = at + 1;
     }
-    (end > header + 1).then_some(header..end)
+    (end > opened + 1 && !quotes.is_open()).then_some(header..end)
+}
+
+/// Returns the line with the colon that ends a header.
+fn end_of_header(lines: &[&str], header: usize) -> Option<usize> {
+    const HEADER_LINES_MAX: usize = 100;
+    let first = lines.get(header)?.trim_end();
+    if first.ends_with(':') {
+        return Some(header);
+    }
+    let depth = indent(first);
+    let mut below = lines.iter().enumerate().skip(header + 1).take(HEADER_LINES_MAX);
+    let is_outer = |line: &str| is_filled(line) && indent(line) <= depth;
+    let (at, last) = below.find(|(_, line)| work::spend_or_end(blocks::line_steps(line)) || is_outer(line))?;
+    let closes = indent(last) == depth && last.trim_start().starts_with(')') && last.trim_end().ends_with(':');
+    (closes && first.ends_with('(')).then_some(at)
 }
 
 /// Returns the name of a definition: a quoted title, the word before its parameters, or its whole line.
 pub(super) fn name(header: &str) -> Option<&str> {
     let text = header.trim().trim_end_matches(['{', ':', ' ']);
+    // The first parentheses may belong to the visibility in Rust, or to the receiver of a method in Go.
+    let behind = ["pub(", "func ("].iter().find_map(|sign| text.strip_prefix(sign)?.split_once(')'));
+    let text = behind.map_or(text, |(_, rest)| rest.trim_start());
     let (before, _) = text.split_once('(').unwrap_or((text, ""));
     if let Some(at) = text.find(['"', '\'', '`']) {
         let rest = &text[at + 1..];
@@ -248,8 +338,8 @@ pub(super) fn is_attached(line: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::expand;
     use super::super::tests::{edit, refuse};
+    use super::super::{Extent, expand};
 
     const CLASS: &str = "class Box {\n  open(lid) {\n    this.lid = lid;\n    return this;\n  }\n\n  close() {\n    \
                          this.lid = null;\n    return this;\n  }\n}\n";
@@ -269,6 +359,75 @@ mod tests {
         let file = "def one():\n    return 1\n\ndef two():\n    return 2\n";
         let new = "# ... existing code ...\n\ndef three():\n    return 3\n\ndef two():\n    return 2\n";
         assert_eq!(edit(file, new, &[]), file.replace("def two", "def three():\n    return 3\n\ndef two"));
+    }
+
+    const SHOP: &str = "import os\n\n\nclass Shop:\n    def add(self, item):\n        self.items.append(item)\n        return \
+                        item\n\n    def show(self):\n        print(self.name)\n\n\ndef main():\n    Shop().show()\n";
+    const RENAME: &str = "    def rename(\n        self,\n        name,\n    ):\n        \"\"\"Sets the `name`.\n\n    As it's \
+                          given.\n        \"\"\"\n        self.title = name\n";
+
+    #[test]
+    fn new_definition_at_the_end_of_a_class_without_a_closing_line_is_added() {
+        let extents = |start| [Extent { old: 3..10, new: start..start + 12 }];
+        let want = SHOP.replace("(self.name)\n", &format!("(self.name)\n\n{RENAME}"));
+        let new = format!("class Shop:\n    # ... existing code ...\n\n{RENAME}");
+        assert_eq!(edit(SHOP, &new, &extents(0)), want);
+        let new = format!("# ...\n\nclass Shop:\n    # ... existing code ...\n\n{RENAME}\n\n# ...\n");
+        assert_eq!(edit(SHOP, &new, &extents(2)), want);
+        // The last method under another name; one of the methods in front of it; an end that is not shown.
+        for other in [
+            "    def display(self):\n        print(self.name)\n".to_owned(),
+            RENAME.replace("rename(", "add("),
+            format!("{RENAME}\n    # ...\n"),
+        ] {
+            refuse(SHOP, &new.replace(RENAME, &other), &extents(2));
+        }
+        // What runs is over behind its last line.
+        refuse(
+            "def go(x):\n    return x\n",
+            "def go(x):\n    # ...\n    def inner(y):\n        return y\n",
+            &[Extent { old: 0..2, new: 0..4 }],
+        );
+    }
+
+    #[test]
+    fn new_definition_at_the_end_of_the_file_is_added() {
+        let three = "def three(a):\n    return a.third\n";
+        let new = format!("# ... existing code ...\n\n\n{three}");
+        assert_eq!(edit(SHOP, &new, &[]), format!("{SHOP}\n\n{three}"));
+        assert_eq!(edit(SHOP.trim_end(), &new, &[]), format!("{SHOP}\n\n{three}").trim_end());
+        // The file runs something at its end, has the definition, or a similar one.
+        refuse(&format!("{SHOP}\nmain()\n"), &new, &[]);
+        refuse(&format!("{SHOP}\nif ready:\n    main()\n"), &new, &[]);
+        refuse(SHOP, &new.replace("three(a)", "main()"), &[]);
+        refuse(SHOP, "# ... existing code ...\n\n\ndef start():\n    Shop().show()\n", &[]);
+        // Between two placeholders, nothing shows the place.
+        refuse(SHOP, &format!("{new}\n\n# ...\n"), &[]);
+    }
+
+    #[test]
+    fn definition_that_differs_only_in_its_name_may_be_a_renamed_one() {
+        let file = "impl Log for Now {\n    fn keep(&self) -> R {\n        self.now().keep()\n    }\n    fn settle(&self) -> R {\n        \
+                    self.now().settle()\n    }\n}\n";
+        let new = "impl Log for Now {\n    // ...\n    fn keep(&self) -> R {\n        self.now().keep()\n    }\n    fn run(&self) -> R {\n        \
+                   self.now().run()\n    }\n    // ...\n}\n";
+        refuse(file, new, &[]);
+        let other = new.replace("self.now().run()", "self.run_it(now)");
+        let added = "    fn run(&self) -> R {\n        self.run_it(now)\n    }\n";
+        assert_eq!(edit(file, &other, &[]), file.replace("    fn settle", &format!("{added}    fn settle")));
+    }
+
+    #[test]
+    fn name_is_behind_visibility_and_receiver() {
+        for (header, name) in [
+            ("pub(crate) fn of(rule: &Rule) -> Rule {", "of"),
+            ("func (s *Shop) Clear() {", "Clear"),
+            ("def total(self):", "total"),
+            ("impl Shop {", "impl Shop"),
+            ("test('one', () => {", "one"),
+        ] {
+            assert_eq!(super::name(header), Some(name));
+        }
     }
 
     #[test]

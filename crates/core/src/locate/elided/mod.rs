@@ -14,12 +14,15 @@ mod kept_line;
 mod lossless;
 mod old_lines;
 mod orphan;
+mod other_block;
 mod own_lines;
 mod place;
 mod placement;
 mod reindent;
 mod tabs;
 mod text_pair;
+mod triple_quotes;
+mod undeclared;
 
 use crate::code::Code;
 use crate::error::{Error, Result};
@@ -35,6 +38,8 @@ use text_pair::TextPair;
 
 /// Maximum number of placeholders of one text.
 pub const GAPS_MAX: usize = 10_000;
+/// Maximum number of blank lines that are written between the file's lines and new ones.
+const BLANK_LINES_MAX: usize = 2;
 
 /// A symbol that occurs in both the file and the new text, as zero-based lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -186,6 +191,8 @@ fn place(mut texts: TextPair<'_>, extents: &[Extent], gaps: &[usize]) -> Result<
     let placements = place::placements(&texts, &fragments)?;
     own_lines::check(&texts, gaps, &fragments, &placements)?;
     orphan::check(&texts, &fragments, &placements)?;
+    undeclared::check(&texts, &fragments, &placements)?;
+    other_block::check(&texts, &fragments, &placements)?;
     let placed = fragments.iter().zip(placements).filter_map(|(fragment, placement)| Some((fragment, placement?)));
     let ops = placed.map(|(fragment, placement)| check_work().map(|()| op(&texts, fragment, &placement)));
     let ops: Vec<Op> = ops.collect::<Result<_, _>>()?;
@@ -246,14 +253,17 @@ fn hides_end(texts: &TextPair<'_>, symbol: &Extent, gaps: &[usize]) -> bool {
     work::spend_or_end(inside.len()) || inside.iter().any(|&gap| closes_other || indent(texts.new[gap]) <= depth)
 }
 
-/// True if a text without a placeholder at either end is a definition from the middle of the file.
+/// True if a text is one or more definitions from the middle of the file: no placeholder precedes them, and none that is
+/// not inside of the last one follows.
 fn is_part(texts: &TextPair<'_>, first: &Fragment, last: &Fragment) -> bool {
-    let open = first.gaps[0].is_none() && last.gaps[1].is_none();
     let [begin, end] = [texts.trimmed(&first.lines).start, texts.trimmed(&last.lines).end - 1];
     let begins_file = texts.old.filled().next().is_some_and(|line| same(line, texts.new[begin]));
     let starts = texts.beginning_at(begin).next().is_some();
-    let ends = texts.ending_before(end + 1).next().is_some();
-    open && starts && ends && !begins_file
+    let ends = match last.gaps[1] {
+        None => texts.ending_before(end + 1).next().is_some(),
+        Some(depth) => depth > indent(texts.new[begin]),
+    };
+    first.gaps[0].is_none() && starts && ends && !begins_file
 }
 
 fn same(a: &str, b: &str) -> bool {
@@ -305,23 +315,29 @@ fn fragments(texts: &TextPair<'_>, gaps: &[usize]) -> Vec<Fragment> {
 fn op(texts: &TextPair<'_>, fragment: &Fragment, placement: &Placement) -> Op {
     let matched = placement::matched_lines(texts, &fragment.lines, &placement.old);
     let is_blank = |lines: &[&str], at: usize| lines.get(at).is_none_or(|line| line.trim().is_empty());
-    // The text shows a blank line between a placeholder and a new line.
-    let parts = |shown: usize, beside: usize| is_blank(&texts.new, shown) && !is_blank(texts.old, beside);
+    // The text shows blank lines between a placeholder and a new line.
+    let blank_lines = |shown: &mut dyn Iterator<Item = usize>, beside: usize| {
+        let shown = shown.take(BLANK_LINES_MAX).take_while(|&at| is_blank(&texts.new, at)).count();
+        if is_blank(texts.old, beside) { 0 } else { shown }
+    };
     let is_fresh = |at: Option<&Option<usize>>| matches!(at, Some(None));
-    let (before, above) = (fragment.lines.start.wrapping_sub(1), placement.old.start.wrapping_sub(1));
+    let above = placement.old.start.wrapping_sub(1);
     let mut text = String::new();
-    if fragment.gaps[0].is_some() && is_fresh(matched.first()) && parts(before, above) {
-        text.push('\n');
+    if fragment.gaps[0].is_some() && is_fresh(matched.first()) {
+        text.push_str(&"\n".repeat(blank_lines(&mut (0..fragment.lines.start).rev(), above)));
     }
     for (line, kept) in fragment.lines.clone().zip(&matched) {
         text.push_str(kept.map_or(texts.new[line], |at| texts.old[at]));
         text.push('\n');
     }
-    if fragment.gaps[1].is_some() && is_fresh(matched.last()) && parts(fragment.lines.end, placement.old.end) {
-        text.push('\n');
+    if fragment.gaps[1].is_some() && is_fresh(matched.last()) {
+        text.push_str(&"\n".repeat(blank_lines(&mut (fragment.lines.end..texts.new.len()), placement.old.end)));
     }
     if texts.old.is_open() && placement.old.end == texts.old.len() {
         text.pop();
+        if placement.old.is_empty() {
+            text.insert(0, '\n');
+        }
     }
     Op { at: Locator::Exactly(texts.old.span_of(&placement.old)), text }
 }

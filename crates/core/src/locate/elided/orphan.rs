@@ -122,14 +122,22 @@ fn name(line: &str) -> Option<&str> {
 }
 
 /// A word of a line, and the text on both sides of it.
-struct WordUse<'a> {
+pub(super) struct WordUse<'a> {
     text: &'a str,
     before: &'a str,
     after: &'a str,
 }
 
+impl WordUse<'_> {
+    /// True if the word may be a variable of this name: it is no member of something.
+    pub(super) fn is_variable(&self, name: &str) -> bool {
+        let is_member = self.before.ends_with('.') || self.after.starts_with(':') && !self.after.starts_with("::");
+        self.text == name && !is_member
+    }
+}
+
 /// Returns the words of a line.
-fn words(line: &str) -> impl Iterator<Item = WordUse<'_>> {
+pub(super) fn words(line: &str) -> impl Iterator<Item = WordUse<'_>> {
     let mut end = 0;
     word_overlap::words(line).map(move |text| {
         // Only signs are between two words.

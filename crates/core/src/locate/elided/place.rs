@@ -2,7 +2,7 @@
 
 use super::old_lines::LOOKUP_STEPS;
 use super::placement::{FRAGMENT_STEPS, Placement, matched_lines};
-use super::{Extent, Fragment, TextPair, beside, closers, fresh, indent, innermost, lossless, same};
+use super::{Extent, Fragment, TextPair, beside, closers, fresh, indent, innermost, is_filled, lossless, same};
 use crate::work;
 use core::ops::Range;
 
@@ -281,6 +281,9 @@ fn candidates(texts: &TextPair<'_>, fragment: &Fragment, room: &mut usize) -> Re
     if work::spend_or_end(FRAGMENT_STEPS) {
         return Err(occurs_too_often(&fragment.lines));
     }
+    if let Some(line) = fresh::end_around(texts, fragment) {
+        return Ok(vec![Placement { old: line..line, sure: [true, true], may_hide_end: false }]);
+    }
     let starts = starts(texts, fragment);
     if starts.len() > COMPARED_PLACES_MAX && !only {
         return Err(occurs_too_often(&fragment.lines));
@@ -395,7 +398,7 @@ fn ends(texts: &TextPair<'_>, fragment: &Fragment) -> Result<Vec<Edge>, String> 
     let is_last = texts.old.get(end - 1).is_some_and(|line| same(line, texts.new[last]));
     let is_line = symbol.old.len() == 1 && symbol.new.len() == 1;
     let is_set_again = is_line && beside::sets_again(texts.old[symbol.old.start], texts.new[last]);
-    if is_last || is_set_again || closes(texts.new[last]) {
+    if is_last || is_set_again || closes(texts.new[last]) || shows_all(texts, fragment, symbol) {
         return Ok(vec![Edge::of_symbol(end, true)]);
     }
     Err(format!(
@@ -404,6 +407,16 @@ fn ends(texts: &TextPair<'_>, fragment: &Fragment) -> Result<Vec<Edge>, String> 
         last + 1,
         symbol.new.start + 1
     ))
+}
+
+/// True if a fragment shows every line of a symbol of the file, so that a placeholder behind it cannot be inside.
+fn shows_all(texts: &TextPair<'_>, fragment: &Fragment, symbol: &Extent) -> bool {
+    let Extent { old, new } = symbol;
+    if new.start < fragment.lines.start || work::spend_or_end(FRAGMENT_STEPS + old.len() + new.len()) {
+        return false;
+    }
+    let matched = matched_lines(texts, new, old);
+    matched.iter().flatten().filter(|&&at| is_filled(texts.old[at])).count() == texts.old.filled_in(old).len()
 }
 
 /// True for a last line after which the body cannot continue.

@@ -340,3 +340,20 @@ fn line_that_closes_a_hidden_block_does_not_close_the_symbol_above() {
     let want = file.replace("what: Name", "what: Text").replace("of()", "off()");
     assert_eq!(edit(file, &new, &[extent(0..4, 0..4), extent(13..16, 6..9)]), want);
 }
+
+#[test]
+fn definition_of_which_all_lines_are_shown_ends_before_a_placeholder() {
+    let file = "class Box:\n    size = 1\n\n    def open(self):\n        self.lid = 1\n\n    def shut(self):\n        self.lid = 0\n";
+    let new = "class Box:\n    # ...\n\n    def open(self):\n        self.lid = 1\n        self.log(1)\n\n    # ...\n";
+    let extents = [extent(0..8, 0..6), extent(3..5, 3..6)];
+    assert_eq!(edit(file, new, &extents), file.replace("lid = 1\n", "lid = 1\n        self.log(1)\n"));
+    let longer = file.replace("lid = 1\n", "lid = 1\n        go()\n");
+    refuse(&longer, new, &[extent(0..9, 0..6), extent(3..6, 3..6)]);
+}
+
+#[test]
+fn text_may_begin_in_the_file_and_end_with_a_placeholder_in_its_definition() {
+    let file = "import os\n\nclass Box:\n    size = 1\n\n    def open(self):\n        self.lid = 1\n";
+    let new = "class Box:\n    size = 2\n\n    # ... existing methods ...\n";
+    assert_eq!(edit(file, new, &[extent(2..7, 0..2)]), file.replace("size = 1", "size = 2"));
+}

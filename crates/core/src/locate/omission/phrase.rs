@@ -287,6 +287,11 @@ pub(super) fn is_placeholder(line: &str) -> bool {
         return false;
     }
     let any_dots = bare.dotted.0 || bare.dotted.1 || lower.contains("...") || lower.contains('…');
+    // Documentation says of things that they are unchanged.
+    let documents = ["///", "//!", "/**"].iter().any(|sign| line.starts_with(sign));
+    if documents && !any_dots && !bare.bracketed && !phrase.has_noun {
+        return false;
+    }
     if phrase.are_known && phrase.is_placeholder(any_dots, bare.bracketed, bare.commented) {
         return true;
     }
@@ -521,6 +526,9 @@ mod tests {
     fn ordinary_text_is_not_a_placeholder() {
         for line in [
             "...",
+            "    /// Unchanged.",
+            "/// unchanged.",
+            "//! Everything stays as it is.",
             "    ...existing,",
             "  ...previousState,",
             "...other",

@@ -1,0 +1,135 @@
+//! A block with the first line of one in the file, whose definitions are others: it may be a second block, such as
+//! another `impl` of a type, and the text does not show that the definitions of the first one go.
+
+use super::placement::{FRAGMENT_STEPS, Placement, matched_lines};
+use super::{Fragment, TextPair, blocks, fresh, indent, is_filled};
+use crate::text::fold::count_alnum;
+use crate::work;
+use core::ops::Range;
+use foldhash::HashSet;
+
+/// Minimum number of letters and digits of a line that two blocks must share to be one.
+const TELLING_ALNUM_MIN: usize = 4;
+
+/// Refuses an edit that replaces all definitions of a block by others.
+///
+/// Errors: the reason, as sentences.
+pub(super) fn check(
+    texts: &TextPair<'_>,
+    fragments: &[Fragment],
+    placements: &[Option<Placement>],
+) -> Result<(), String> {
+    for (fragment, placement) in fragments.iter().zip(placements) {
+        let Some(place) = placement.as_ref().filter(|it| !it.old.is_empty()) else { continue };
+        if work::spend_or_end(FRAGMENT_STEPS + fragment.lines.len() + place.old.len()) {
+            return Ok(());
+        }
+        let matched = matched_lines(texts, &fragment.lines, &place.old);
+        for (line, at) in fragment.lines.clone().zip(&matched).filter_map(|(line, at)| Some((line, (*at)?))) {
+            let [new, old] = [(&texts.new[..fragment.lines.end], line), (&texts.old[..place.old.end], at)]
+                .map(|(lines, header)| body(lines, header));
+            if let Some((new, old)) = new.zip(old)
+                && is_other(texts, &new, &old)
+            {
+                return Err(format!(
+                    "The block on line {} of the text has none of the definitions of that on line {} of the file, so it may \
+                     be a second one. Show the definitions that stay, or the lines around the block.",
+                    line + 1,
+                    at + 1
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Returns the deeper lines below a line that opens a block.
+fn body(lines: &[&str], header: usize) -> Option<Range<usize>> {
+    let first = lines[header];
+    let opens = first.trim_end().ends_with(['{', ':', '(']) && !fresh::is_statement(first);
+    if !opens {
+        return None;
+    }
+    let is_inside = |line: &&&str| !is_filled(line) || indent(line) > indent(first);
+    let mut below = lines[header + 1..].iter().take_while(|line| !work::spend_or_end(blocks::line_steps(line)));
+    let count = below.by_ref().take_while(is_inside).count();
+    Some(header + 1..header + 1 + count)
+}
+
+/// True if two blocks have definitions of different names, and no telling line in common.
+fn is_other(texts: &TextPair<'_>, new: &Range<usize>, old: &Range<usize>) -> bool {
+    let (old, new) = (&texts.old[old.clone()], &texts.new[new.clone()]);
+    if work::spend_or_end(old.len() + new.len()) {
+        return false;
+    }
+    let is_telling =
+        |line: &&&str| !fresh::is_attached(line) && count_alnum(line, TELLING_ALNUM_MIN) >= TELLING_ALNUM_MIN;
+    let shown: HashSet<&str> = new.iter().filter(is_telling).map(|line| line.trim()).collect();
+    if old.iter().filter(is_telling).any(|line| shown.contains(line.trim())) {
+        return false;
+    }
+    let [old, new] = [old, new].map(definitions);
+    !old.is_empty() && !new.is_empty() && old.is_disjoint(&new)
+}
+
+/// Returns the names of the definitions in the first level of a block.
+fn definitions<'a>(lines: &[&'a str]) -> HashSet<&'a str> {
+    let filled = || lines.iter().filter(|line| is_filled(line));
+    let depth = filled().map(|line| indent(line)).min().unwrap_or_default();
+    filled().filter(|line| indent(line) == depth && is_definition(line)).filter_map(|line| fresh::name(line)).collect()
+}
+
+/// True for the first line of a function or a type.
+fn is_definition(line: &str) -> bool {
+    const WORDS: [&str; 20] = [
+        "fn",
+        "def",
+        "func",
+        "function",
+        "fun",
+        "class",
+        "struct",
+        "enum",
+        "impl",
+        "trait",
+        "interface",
+        "mod",
+        "module",
+        "namespace",
+        "type",
+        "test",
+        "it",
+        "describe",
+        "sub",
+        "macro_rules",
+    ];
+    let text = line.trim();
+    let mut words = text.split(|ch: char| !ch.is_alphanumeric() && ch != '_').filter(|word| !word.is_empty());
+    let is_named = words.by_ref().take(4).any(|word| WORDS.contains(&word));
+    let has_body = text.ends_with('{')
+        && text.split_once('(').is_some_and(|(before, _)| !before.contains(['.', '=', '|', '"', '\'']));
+    let is_plain = !fresh::is_attached(line) && !fresh::is_statement(line);
+    is_plain && (is_named && text.ends_with(['{', '(', ':', ')']) || has_body)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Extent;
+    use super::super::tests::{edit, refuse};
+
+    const FILE: &str = "struct Box {\n    lid: Lid,\n}\n\nimpl Box {\n    fn open(&self) {\n        turn(now);\n    }\n}\n\n\
+                        fn last() {\n    stop();\n}\n";
+
+    #[test]
+    fn block_with_other_definitions_may_be_a_second_one() {
+        let extents = [Extent { old: 4..9, new: 1..6 }];
+        let new = "// ...\nimpl Box {\n    fn close(&self) {\n        shut(then);\n    }\n}\n// ...\n";
+        assert!(refuse(FILE, new, &extents).contains("may be a second one"));
+        // A definition stays; the body of a function is another one.
+        let kept = new.replace("impl Box {\n", "impl Box {\n    fn open(&self) {\n        shut(now);\n    }\n");
+        let extents = [Extent { old: 4..9, new: 1..9 }];
+        assert!(edit(FILE, &kept, &extents).contains("fn open(&self) {\n        shut(now);\n    }\n    fn close"));
+        let new = "// ...\nfn last() {\n    let end = go();\n    end.wait();\n}\n";
+        assert!(edit(FILE, new, &[]).ends_with("fn last() {\n    let end = go();\n    end.wait();\n}\n"));
+    }
+}
