@@ -431,6 +431,14 @@ mod tests {
     }
 
     #[test]
+    fn new_definition_in_front_of_one_whose_body_is_left_out_is_added() {
+        let file = "package main\n\nfunc (s *Shop) Total() int {\n\ttotal := 0\n\treturn total\n}\n\nfunc main() {\n\tstart(1)\n}\n";
+        let clear = "func (s *Shop) Clear() {\n\ts.items = nil\n}\n";
+        let new = format!("// ...\n\n{clear}\nfunc main() {{\n\t// ... existing code ...\n}}\n");
+        assert_eq!(edit(file, &new, &[]), file.replace("func main", &format!("{clear}\nfunc main")));
+    }
+
+    #[test]
     fn statement_that_sets_the_same_name_as_its_neighbour_is_refused() {
         let file = "fn go() {\n    let first = begin();\n    line = if first.is_extract() {\n        first.line()\n    } else {\n        \
                     first.count()\n    };\n    end(line)\n}\n";

@@ -123,8 +123,8 @@ fn name(line: &str) -> Option<&str> {
 
 /// A word of a line, and the text on both sides of it.
 pub(super) struct WordUse<'a> {
-    text: &'a str,
-    before: &'a str,
+    pub(super) text: &'a str,
+    pub(super) before: &'a str,
     after: &'a str,
 }
 

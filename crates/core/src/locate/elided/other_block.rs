@@ -1,7 +1,8 @@
 //! A block with the first line of one in the file, whose definitions are others: it may be a second block, such as
 //! another `impl` of a type, and the text does not show that the definitions of the first one go.
 
-use super::placement::{FRAGMENT_STEPS, Placement, matched_lines};
+use super::old_lines::LOOKUP_STEPS;
+use super::placement::{FRAGMENT_STEPS, Placement};
 use super::{Fragment, TextPair, blocks, fresh, indent, is_filled};
 use crate::text::fold::count_alnum;
 use crate::work;
@@ -24,13 +25,15 @@ pub(super) fn check(
         if work::spend_or_end(FRAGMENT_STEPS + fragment.lines.len() + place.old.len()) {
             return Ok(());
         }
-        let matched = matched_lines(texts, &fragment.lines, &place.old);
-        for (line, at) in fragment.lines.clone().zip(&matched).filter_map(|(line, at)| Some((line, (*at)?))) {
+        for line in fragment.lines.clone().filter(|&line| opens(texts.new[line])) {
+            // The closing lines of the blocks may be paired rather than their first ones, so those are looked up.
+            let &[at] = texts.old.places_of(texts.new[line]) else { continue };
+            if !place.old.contains(&at) || work::spend_or_end(LOOKUP_STEPS) {
+                continue;
+            }
             let [new, old] = [(&texts.new[..fragment.lines.end], line), (&texts.old[..place.old.end], at)]
                 .map(|(lines, header)| body(lines, header));
-            if let Some((new, old)) = new.zip(old)
-                && is_other(texts, &new, &old)
-            {
+            if is_other(texts, &new, &old) {
                 return Err(format!(
                     "The block on line {} of the text has none of the definitions of that on line {} of the file, so it may \
                      be a second one. Show the definitions that stay, or the lines around the block.",
@@ -43,17 +46,18 @@ pub(super) fn check(
     Ok(())
 }
 
-/// Returns the deeper lines below a line that opens a block.
-fn body(lines: &[&str], header: usize) -> Option<Range<usize>> {
+/// True for the first line of a block that is no statement.
+fn opens(line: &str) -> bool {
+    line.trim_end().ends_with(['{', ':', '(']) && !fresh::is_statement(line)
+}
+
+/// Returns the deeper lines below the first line of a block.
+fn body(lines: &[&str], header: usize) -> Range<usize> {
     let first = lines[header];
-    let opens = first.trim_end().ends_with(['{', ':', '(']) && !fresh::is_statement(first);
-    if !opens {
-        return None;
-    }
     let is_inside = |line: &&&str| !is_filled(line) || indent(line) > indent(first);
     let mut below = lines[header + 1..].iter().take_while(|line| !work::spend_or_end(blocks::line_steps(line)));
     let count = below.by_ref().take_while(is_inside).count();
-    Some(header + 1..header + 1 + count)
+    header + 1..header + 1 + count
 }
 
 /// True if two blocks have definitions of different names, and no telling line in common.
@@ -125,6 +129,13 @@ mod tests {
         let extents = [Extent { old: 4..9, new: 1..6 }];
         let new = "// ...\nimpl Box {\n    fn close(&self) {\n        shut(then);\n    }\n}\n// ...\n";
         assert!(refuse(FILE, new, &extents).contains("may be a second one"));
+        let file = "struct Rule {\n    next: String,\n}\n\nenum Verdict {\n    Free,\n}\n\nimpl Rule {\n    /// Creates one.\n    \
+                    pub(crate) fn new(text: String) -> Rule {\n        Rule { text }\n    }\n\n    fn of(other: &Rule) -> Rule {\n        \
+                    other.clone()\n    }\n}\n";
+        let second = "// ...\n    next: String,\n}\n\nimpl Rule {\n    /// The reason.\n    pub(crate) fn of_another() -> Rule {\n        Rule {\n            \
+                   text: String::new(),\n        }\n    }\n}\n\n// ...\n";
+        assert!(refuse(file, second, &[Extent { old: 8..17, new: 4..11 }]).contains("may be a second one"));
+        assert!(refuse(file, second, &[]).contains("may be a second one"));
         // A definition stays; the body of a function is another one.
         let kept = new.replace("impl Box {\n", "impl Box {\n    fn open(&self) {\n        shut(now);\n    }\n");
         let extents = [Extent { old: 4..9, new: 1..9 }];

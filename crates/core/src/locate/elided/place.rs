@@ -38,6 +38,11 @@ impl Edge {
         Edge { line, sure: false, is_line: true, closes_above: false }
     }
 
+    /// A line beside which new definitions go.
+    fn beside(line: usize) -> Edge {
+        Edge { is_line: false, ..Edge::at_line(line) }
+    }
+
     /// An edge of a symbol or of the file.
     fn of_symbol(line: usize, sure: bool) -> Edge {
         Edge { line, sure, is_line: false, closes_above: false }
@@ -330,8 +335,10 @@ fn starts(texts: &TextPair<'_>, fragment: &Fragment) -> Vec<Edge> {
     if let Some(found) = closers::closing_line(texts, first, &fragment.lines) {
         return vec![Edge { closes_above: true, ..Edge::at_line(found.line) }];
     }
-    if let Some(line) = fresh::next_known_line(texts, fragment).or_else(|| beside::after_closing_lines(texts, fragment))
-    {
+    if let Some(line) = fresh::next_known_line(texts, fragment) {
+        return vec![Edge::beside(line)];
+    }
+    if let Some(line) = beside::after_closing_lines(texts, fragment) {
         return vec![Edge::at_line(line)];
     }
     edge_lines(texts, &fragment.lines, true)
@@ -389,7 +396,10 @@ fn ends(texts: &TextPair<'_>, fragment: &Fragment) -> Result<Vec<Edge>, String> 
         if let Some(found) = closers::closing_line(texts, last, &fragment.lines) {
             return Ok(vec![Edge { sure: found.is_whole, ..Edge::at_line(found.line + 1) }]);
         }
-        if let Some(line) = fresh::last_known_line(texts, fragment).or_else(|| fresh::changed_head(texts, fragment)) {
+        if let Some(line) = fresh::last_known_line(texts, fragment) {
+            return Ok(vec![Edge::beside(line + 1)]);
+        }
+        if let Some(line) = fresh::changed_head(texts, fragment) {
             return Ok(vec![Edge::at_line(line + 1)]);
         }
         return Ok(edge_lines(texts, &fragment.lines, false));

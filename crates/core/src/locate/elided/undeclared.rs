@@ -108,7 +108,7 @@ fn declared(line: &str) -> Option<&str> {
 /// True for a line that may give a name another meaning: a declaration, a pattern, a loop, or parameters.
 fn binds(line: &str, name: &str) -> bool {
     const LOOPS: [&str; 3] = ["for", "foreach", "with"];
-    let has = |text: &str| word_overlap::words(text).any(|word| word == name);
+    let has = |text: &str| orphan::words(text).any(|word| word.text == name && !word.before.ends_with('.'));
     let begins_loop = word_overlap::words(line).next().is_some_and(|word| LOOPS.contains(&word));
     let (before, _) = line.split_once('=').unwrap_or((line, ""));
     let parameters = line.split('|').skip(1).step_by(2).any(has);
