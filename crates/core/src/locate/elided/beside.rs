@@ -129,10 +129,9 @@ fn returned_again(texts: &TextPair<'_>, fresh: &[&str], place: usize) -> Option<
     let &[new] = fresh else { return None };
     let above = texts.old.filled_above(place)?;
     let old = texts.old[above];
-    let word = |line: &str| word_overlap::words(line).next().map(str::to_owned);
-    let is_whole =
-        |line: &str| line.trim_end().ends_with(';') || !line.trim_end().ends_with(['(', '{', '[', ',', '\\']);
-    let leaves = ends_body(old) && word(old) == word(new) && indent(old) == indent(new);
+    let is_whole = |line: &str| !line.trim_end().ends_with(['(', '{', '[', ',', '\\']);
+    let is_same_word = word_overlap::words(old).next() == word_overlap::words(new).next();
+    let leaves = ends_body(old) && is_same_word && indent(old) == indent(new);
     (leaves && is_whole(old) && is_whole(new) && !texts.shows(old) && !texts.reindented).then_some(above)
 }
 
@@ -145,7 +144,7 @@ fn never_runs(texts: &TextPair<'_>, fresh: &[&str], place: usize) -> bool {
 }
 
 /// True if new lines contain all words of a line, such as the only import of a list that they begin.
-pub(super) fn is_part_of<'n>(line: &str, new: &mut dyn Iterator<Item = &'n str>) -> bool {
+pub(super) fn is_part_of(line: &str, new: &mut dyn Iterator<Item = &str>) -> bool {
     const WORDS_MIN: usize = 2;
     let mut missing: HashSet<&str> = word_overlap::words(line).collect();
     if missing.len() < WORDS_MIN || work::spend_or_end(line.len()) {

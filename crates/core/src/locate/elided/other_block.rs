@@ -12,6 +12,9 @@ use foldhash::HashSet;
 /// Minimum number of letters and digits of a line that two blocks must share to be one.
 const TELLING_ALNUM_MIN: usize = 4;
 
+/// Maximum number of lines of all blocks that are compared, nested ones once for each block around them.
+const COMPARED_LINES_MAX: usize = 200_000;
+
 /// Refuses an edit that replaces all definitions of a block by others.
 ///
 /// Errors: the reason, as sentences.
@@ -20,6 +23,7 @@ pub(super) fn check(
     fragments: &[Fragment],
     placements: &[Option<Placement>],
 ) -> Result<(), String> {
+    let mut room = COMPARED_LINES_MAX;
     for (fragment, placement) in fragments.iter().zip(placements) {
         let Some(place) = placement.as_ref().filter(|it| !it.old.is_empty()) else { continue };
         if work::spend_or_end(FRAGMENT_STEPS + fragment.lines.len() + place.old.len()) {
@@ -33,6 +37,10 @@ pub(super) fn check(
             }
             let [new, old] = [(&texts.new[..fragment.lines.end], line), (&texts.old[..place.old.end], at)]
                 .map(|(lines, header)| body(lines, header));
+            room = room.saturating_sub(new.len() + old.len());
+            if room == 0 {
+                return Ok(());
+            }
             if is_other(texts, &new, &old) {
                 return Err(format!(
                     "The block on line {} of the text has none of the definitions of that on line {} of the file, so it may \
@@ -55,8 +63,8 @@ fn opens(line: &str) -> bool {
 fn body(lines: &[&str], header: usize) -> Range<usize> {
     let first = lines[header];
     let is_inside = |line: &&&str| !is_filled(line) || indent(line) > indent(first);
-    let mut below = lines[header + 1..].iter().take_while(|line| !work::spend_or_end(blocks::line_steps(line)));
-    let count = below.by_ref().take_while(is_inside).count();
+    let below = lines[header + 1..].iter().take_while(|line| !work::spend_or_end(blocks::line_steps(line)));
+    let count = below.take_while(is_inside).count();
     header + 1..header + 1 + count
 }
 
