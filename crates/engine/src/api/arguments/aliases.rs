@@ -107,10 +107,17 @@ const EXPECTED_NAMES: &[&str] = &["expected_count", "expected_occurrences"];
 const LINE_NAMES: &[&str] = &["line_number", "near_line", "line_hint"];
 const EDITS_NAMES: &[&str] = &["changes", "replacements", "replacement_chunks", "edit"];
 
+// Next to `new_string` or `old_string` itself, `before` and `after` are the position of an insertion.
+const BEFORE_ALIAS: Alias = Alias { field: "old_string", others: &["before"], unless: Some("new_string") };
+const AFTER_ALIAS: Alias = Alias { field: "new_string", others: &["after"], unless: Some("old_string") };
+const PATTERN_ALIAS: Alias = Alias { field: "old_string", others: &["pattern"], unless: Some("regex") };
 const REPLACEMENT_ALIASES: &[Alias] = &[
     row("old_string", OLD_NAMES),
     row("new_string", NEW_NAMES),
     row("new_string", &["new_text"]),
+    BEFORE_ALIAS,
+    AFTER_ALIAS,
+    PATTERN_ALIAS,
     row("replace_all", REPLACE_ALL_NAMES),
     row("expected_replacements", EXPECTED_NAMES),
     row("line", LINE_NAMES),
@@ -170,10 +177,9 @@ pub static ALIASES: &[Aliases] = &[
             row("new_string", NEW_NAMES),
             // `new_text` is the field of edits by first and last line.
             Alias { field: "new_string", others: &["new_text"], unless: Some("start_line_text") },
-            // Next to `new_string` or `old_string` itself, `before` and `after` are the position of an insertion.
-            Alias { field: "old_string", others: &["before"], unless: Some("new_string") },
-            Alias { field: "new_string", others: &["after"], unless: Some("old_string") },
-            Alias { field: "old_string", others: &["pattern"], unless: Some("regex") },
+            BEFORE_ALIAS,
+            AFTER_ALIAS,
+            PATTERN_ALIAS,
             row("replace_all", REPLACE_ALL_NAMES),
             row("expected_replacements", EXPECTED_NAMES),
             row("line", LINE_NAMES),

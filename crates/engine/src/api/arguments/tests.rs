@@ -77,6 +77,8 @@ fn calls_of_other_clients_are_accepted() {
         json!(json!([{"old_string": "a", "new_string": "b"}]).to_string()),
         json!(json!(json!([{"old_string": "a", "new_string": "b"}]).to_string()).to_string()),
         json!([r#"{"search": "a", "replace": "b"}"#]),
+        json!([{"before": "a", "after": "b"}]),
+        json!([{"pattern": "a", "replacement": "b"}]),
     ] {
         for tool in ["edit", "multi_edit"] {
             let read = value(tool, json!({"filePath": "/r/a", "edits": given}));
