@@ -323,6 +323,25 @@ fn pick<'t, T>(luck: &mut Luck, of: &'t [T]) -> Option<&'t T> {
     if of.is_empty() { None } else { of.get(luck.below(of.len())) }
 }
 
+/// True if three quarters of the lines of the old text are elsewhere in the file exactly as sent, and more of them than at
+/// the place that is meant: then it is not clear which of the two places is meant, and an edit should be refused. Braces
+/// and blank lines do not count.
+fn has_rival(call: &Call, place: usize) -> bool {
+    let lines: Vec<&str> = call.file.lines().collect();
+    let old: Vec<&str> = call.old.lines().collect();
+    let is_telling = |line: &str| line.contains(char::is_alphanumeric);
+    let telling = old.iter().filter(|line| is_telling(line)).count();
+    let equal = |first: usize| {
+        let window = lines[first.min(lines.len())..].iter().zip(&old);
+        window.filter(|(file, old)| is_telling(old) && file == old).count()
+    };
+    let here = equal(place);
+    (0..lines.len()).filter(|&first| first != place).any(|first| {
+        let there = equal(first);
+        there > here && 4 * there >= 3 * telling
+    })
+}
+
 fn without_blanks(text: &str) -> String {
     text.replace([' ', '\t'], "")
 }
@@ -347,6 +366,9 @@ pub fn calls(kind: &str, slip: Slip, sources: &[String], count: usize, stale: bo
         let is_unmoved =
             |call: &Call| call.want.is_none() && without_blanks(&call.file).contains(&without_blanks(&call.old));
         let Some(mut call) = slip(&base, &mut luck).filter(|call| !(stale && is_unmoved(call))) else { continue };
+        if call.want.is_some() && has_rival(&call, base.before.len()) {
+            continue;
+        }
         call.line = base.before.len() + 1;
         if stale {
             call.seen = base.file(&base.old);

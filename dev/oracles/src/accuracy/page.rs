@@ -28,7 +28,11 @@ pub(super) fn render(results: &Results) -> String {
     for (name, why) in &results.missing {
         let _ = writeln!(out, "Missing in this run: {name} ({why}).\n");
     }
-    let _ = writeln!(out, "## Mistakes after which the edit is still clear\n\n{} edits of each kind.\n", results.count);
+    let _ = writeln!(
+        out,
+        "## Mistakes after which the edit is still clear\n\n{} edits of each kind. Left out are edits for which another place of the file has three quarters of the lines\nexactly as they are sent, and more of them than the place that is meant: those are not clear.\n",
+        results.count
+    );
     let _ = writeln!(out, "{}", table(results, &results.wanted));
     let _ = writeln!(
         out,
