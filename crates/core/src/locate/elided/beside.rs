@@ -5,7 +5,7 @@ use super::placement::{FRAGMENT_STEPS, is_known};
 use super::{Fragment, TextPair, fresh, indent, is_filled, same};
 use crate::locate::{omission, word_overlap};
 use crate::work;
-use core::ops::Range;
+use core::ops::{Range, RangeInclusive};
 use foldhash::HashSet;
 
 /// Blank lines between a placeholder and the lines below it.
@@ -145,13 +145,16 @@ fn never_runs(texts: &TextPair<'_>, fresh: &[&str], place: usize) -> bool {
 
 /// True if new lines contain all words of a line, such as the only import of a list that they begin.
 pub(super) fn is_part_of(line: &str, new: &mut dyn Iterator<Item = &str>) -> bool {
-    const WORDS_MIN: usize = 2;
-    let mut missing: HashSet<&str> = word_overlap::words(line).collect();
-    if missing.len() < WORDS_MIN || work::spend_or_end(line.len()) {
+    const WORDS: RangeInclusive<usize> = 2..=100;
+    let words = || word_overlap::words(line).take(WORDS.end() + 1);
+    if work::spend_or_end(1) || !WORDS.contains(&words().count()) {
         return false;
     }
-    for word in new.flat_map(word_overlap::words) {
-        missing.remove(word);
+    let mut missing: HashSet<&str> = words().collect();
+    for line in new.take_while(|line| !work::spend_or_end(1 + line.len() / work::STEP_BYTES)) {
+        for word in word_overlap::words(line) {
+            missing.remove(word);
+        }
     }
     missing.is_empty()
 }
