@@ -2,7 +2,7 @@
 //! another `impl` of a type, and the text does not show that the definitions of the first one go.
 
 use super::old_lines::LOOKUP_STEPS;
-use super::placement::{FRAGMENT_STEPS, Placement};
+use super::placement::{FRAGMENT_STEPS, Placement, matched_lines};
 use super::{Fragment, TextPair, blocks, fresh, indent, is_filled};
 use crate::text::fold::count_alnum;
 use crate::work;
@@ -50,6 +50,34 @@ pub(super) fn check(
                 ));
             }
         }
+        check_replaced(texts, fragment, place)?;
+    }
+    Ok(())
+}
+
+/// Refuses a place at which a definition goes that the text does not name, while one of another name is new: of the lines
+/// of the first one, at least half must stay, as those of a renamed one do.
+fn check_replaced(texts: &TextPair<'_>, fragment: &Fragment, place: &Placement) -> Result<(), String> {
+    let is_new = |line: &str| is_definition(line) && texts.old.places_of(line).is_empty();
+    let names: HashSet<&str> = texts.new[fragment.lines.clone()].iter().filter_map(|line| fresh::name(line)).collect();
+    let Some(header) = fragment.lines.clone().find(|&at| is_new(texts.new[at])) else { return Ok(()) };
+    let matched: HashSet<usize> = matched_lines(texts, &fragment.lines, &place.old).into_iter().flatten().collect();
+    for at in place.old.clone().filter(|&at| is_definition(texts.old[at]) && !matched.contains(&at)) {
+        let is_named = fresh::name(texts.old[at]).is_none_or(|name| names.contains(name));
+        let lines = body(&texts.old[..place.old.end], at);
+        let told = || lines.clone().filter(|&at| count_alnum(texts.old[at], TELLING_ALNUM_MIN) >= TELLING_ALNUM_MIN);
+        if is_named
+            || work::spend_or_end(lines.len())
+            || 2 * told().filter(|at| matched.contains(at)).count() >= told().count()
+        {
+            continue;
+        }
+        return Err(format!(
+            "Line {} of the text defines something new, and line {} of the file, which the text does not show, would be gone. \
+             Show that definition if it stays, or two unchanged lines on each side of it without it.",
+            header + 1,
+            at + 1
+        ));
     }
     Ok(())
 }
@@ -144,6 +172,12 @@ mod tests {
                    text: String::new(),\n        }\n    }\n}\n\n// ...\n";
         assert!(refuse(file, second, &[Extent { old: 8..17, new: 4..11 }]).contains("may be a second one"));
         assert!(refuse(file, second, &[]).contains("may be a second one"));
+        // The last lines of a new function are those of the next one.
+        let file = "fn one() {\n    begin()\n        .optional()\n}\n\nfn paths() {\n    let rows = query(PATHS);\n    let more = \
+                    rows.next();\n    rows.collect()\n}\n\nfn last() {}\n";
+        let added = "fn versions() {\n    let rows = query(VERSIONS);\n    let found = rows.map(read);\n    rows.collect()\n}\n";
+        let version = format!("// ...\n        .optional()\n}}\n\n{added}\n// ...\n");
+        refuse(file, &version, &[]);
         // A definition stays; the body of a function is another one.
         let kept = new.replace("impl Box {\n", "impl Box {\n    fn open(&self) {\n        shut(now);\n    }\n");
         let extents = [Extent { old: 4..9, new: 1..9 }];
