@@ -189,8 +189,8 @@ fn are_added(texts: &TextPair<'_>, fresh: &[FreshDefinition], neighbour: Option<
     }
     // One with the same parameters may have got another name.
     let mut headers = texts.old[neighbour.clone().unwrap_or_default()].iter().filter(|line| !is_attached(line));
-    if let Some(old) = headers.next().and_then(|line| parameters(line))
-        && fresh.iter().any(|it| parameters(texts.new[it.header]) == Some(old))
+    if let Some(old) = headers.next().and_then(|line| long_parameters(line))
+        && fresh.iter().any(|it| long_parameters(texts.new[it.header]) == Some(old))
     {
         return false;
     }
@@ -291,12 +291,17 @@ fn end_of_header(lines: &[&str], header: usize) -> Option<usize> {
     (closes && first.ends_with('(')).then_some(at)
 }
 
+/// Returns a header without what precedes its keyword or name in parentheses: the visibility in Rust, and the receiver of a
+/// method in Go.
+fn without_prefix(header: &str) -> &str {
+    let behind = ["pub(", "func ("].iter().find_map(|sign| header.strip_prefix(sign)?.split_once(')'));
+    behind.map_or(header, |(_, rest)| rest.trim_start())
+}
+
 /// Returns the name of a definition: a quoted title, the word before its parameters, or its whole line.
 pub(super) fn name(header: &str) -> Option<&str> {
     let text = header.trim().trim_end_matches(['{', ':', ' ']);
-    // The first parentheses may belong to the visibility in Rust, or to the receiver of a method in Go.
-    let behind = ["pub(", "func ("].iter().find_map(|sign| text.strip_prefix(sign)?.split_once(')'));
-    let text = behind.map_or(text, |(_, rest)| rest.trim_start());
+    let text = without_prefix(text);
     let (before, _) = text.split_once('(').unwrap_or((text, ""));
     if let Some(at) = text.find(['"', '\'', '`']) {
         let rest = &text[at + 1..];
@@ -307,16 +312,20 @@ pub(super) fn name(header: &str) -> Option<&str> {
 }
 
 /// Returns the parameters of a definition if they are so long that hardly another one has the same.
-fn parameters(header: &str) -> Option<&str> {
+fn long_parameters(header: &str) -> Option<&str> {
     const PARAMETERS_ALNUM_MIN: usize = 10;
-    let (_, rest) = header.split_once('(')?;
+    Some(parameters(header)).filter(|it| count_alnum(it, PARAMETERS_ALNUM_MIN) >= PARAMETERS_ALNUM_MIN)
+}
+
+/// Returns what is in the parentheses behind the name in a header, or the rest of the line if they are not closed there.
+pub(super) fn parameters(header: &str) -> &str {
+    let (_, rest) = without_prefix(header.trim_start()).split_once('(').unwrap_or_default();
     let mut depth = 1;
     let end = rest.find(|ch| {
         depth += i32::from(ch == '(') - i32::from(ch == ')');
         depth == 0
-    })?;
-    let inside = &rest[..end];
-    (count_alnum(inside, PARAMETERS_ALNUM_MIN) >= PARAMETERS_ALNUM_MIN).then_some(inside)
+    });
+    end.map_or(rest, |end| &rest[..end])
 }
 
 /// True for the first line of a statement with a block; a statement has no name.

@@ -33,7 +33,7 @@ use crate::text::diff;
 use crate::work;
 use core::ops::Range;
 use old_lines::OldLines;
-use placement::Placement;
+use placement::PlacedFragment;
 use text_pair::TextPair;
 
 /// Maximum number of placeholders of one text.
@@ -190,12 +190,13 @@ fn place(mut texts: TextPair<'_>, extents: &[Extent], gaps: &[usize]) -> Result<
     }
     let placements = place::placements(&texts, &fragments)?;
     own_lines::check(&texts, gaps, &fragments, &placements)?;
-    orphan::check(&texts, &fragments, &placements)?;
-    undeclared::check(&texts, &fragments, &placements)?;
-    other_block::check(&texts, &fragments, &placements)?;
-    let placed = fragments.iter().zip(placements).filter_map(|(fragment, placement)| Some((fragment, placement?)));
-    let ops = placed.map(|(fragment, placement)| check_work().map(|()| op(&texts, fragment, &placement)));
-    let ops: Vec<Op> = ops.collect::<Result<_, _>>()?;
+    let placed = fragments.iter().zip(&placements).filter_map(|(fragment, it)| Some((fragment, it.as_ref()?)));
+    let placed = placed.map(|(fragment, it)| check_work().map(|()| PlacedFragment::of(&texts, fragment, it)));
+    let placed: Vec<PlacedFragment<'_>> = placed.collect::<Result<_, _>>()?;
+    orphan::check(&texts, &placed)?;
+    undeclared::check(&texts, &placed)?;
+    other_block::check(&texts, &placed)?;
+    let ops: Vec<Op> = placed.iter().map(|it| check_work().map(|()| op(&texts, it))).collect::<Result<_, _>>()?;
     Ok(Expansion { ops, gaps: gaps.len(), reindented: false })
 }
 
@@ -312,8 +313,8 @@ fn fragments(texts: &TextPair<'_>, gaps: &[usize]) -> Vec<Fragment> {
 
 /// Returns the operation that writes a fragment to its place. Lines that differ only in trailing whitespace keep that
 /// of the file.
-fn op(texts: &TextPair<'_>, fragment: &Fragment, placement: &Placement) -> Op {
-    let matched = placement::matched_lines(texts, &fragment.lines, &placement.old);
+fn op(texts: &TextPair<'_>, placed: &PlacedFragment<'_>) -> Op {
+    let PlacedFragment { fragment, old, matched } = placed;
     let is_blank = |lines: &[&str], at: usize| lines.get(at).is_none_or(|line| line.trim().is_empty());
     // The text shows blank lines between a placeholder and a new line.
     let blank_lines = |shown: &mut dyn Iterator<Item = usize>, beside: usize| {
@@ -321,25 +322,25 @@ fn op(texts: &TextPair<'_>, fragment: &Fragment, placement: &Placement) -> Op {
         if is_blank(texts.old, beside) { 0 } else { shown }
     };
     let is_fresh = |at: Option<&Option<usize>>| matches!(at, Some(None));
-    let above = placement.old.start.wrapping_sub(1);
+    let above = old.start.wrapping_sub(1);
     let mut text = String::new();
     if fragment.gaps[0].is_some() && is_fresh(matched.first()) {
         text.push_str(&"\n".repeat(blank_lines(&mut (0..fragment.lines.start).rev(), above)));
     }
-    for (line, kept) in fragment.lines.clone().zip(&matched) {
+    for (line, kept) in fragment.lines.clone().zip(matched) {
         text.push_str(kept.map_or(texts.new[line], |at| texts.old[at]));
         text.push('\n');
     }
     if fragment.gaps[1].is_some() && is_fresh(matched.last()) {
-        text.push_str(&"\n".repeat(blank_lines(&mut (fragment.lines.end..texts.new.len()), placement.old.end)));
+        text.push_str(&"\n".repeat(blank_lines(&mut (fragment.lines.end..texts.new.len()), old.end)));
     }
-    if texts.old.is_open() && placement.old.end == texts.old.len() {
+    if texts.old.is_open() && old.end == texts.old.len() {
         text.pop();
-        if placement.old.is_empty() {
+        if old.is_empty() {
             text.insert(0, '\n');
         }
     }
-    Op { at: Locator::Exactly(texts.old.span_of(&placement.old)), text }
+    Op { at: Locator::Exactly(texts.old.span_of(old)), text }
 }
 
 /// Returns the pairs of equal lines of two lists, in order.

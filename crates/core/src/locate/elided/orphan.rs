@@ -1,7 +1,7 @@
 //! A definition that the placeholder beside new lines keeps, although nothing uses it after the edit: the new lines may be
 //! meant to replace it, and the text does not show that it goes.
 
-use super::placement::{FRAGMENT_STEPS, Placement, matched_lines, new_lines};
+use super::placement::{PlacedFragment, new_lines};
 use super::{Fragment, TextPair, beside, blocks, fresh, indent};
 use crate::locate::word_overlap;
 use crate::work;
@@ -20,33 +20,24 @@ struct Neighbour<'a> {
 /// Refuses an edit that removes every use of a definition beside its new lines, or a member that such a definition uses.
 ///
 /// Errors: the reason, as sentences.
-pub(super) fn check(
-    texts: &TextPair<'_>,
-    fragments: &[Fragment],
-    placements: &[Option<Placement>],
-) -> Result<(), String> {
+pub(super) fn check(texts: &TextPair<'_>, placed: &[PlacedFragment<'_>]) -> Result<(), String> {
     let mut changes = Uses::default();
     let mut neighbours = Vec::new();
-    for (fragment, placement) in fragments.iter().zip(placements) {
-        let Some(place) = placement else { continue };
-        if work::spend_or_end(FRAGMENT_STEPS + fragment.lines.len() + place.old.len()) {
+    for it in placed {
+        if work::spend_or_end(it.steps()) {
             return Ok(());
         }
-        let matched = matched_lines(texts, &fragment.lines, &place.old);
-        let new = new_lines(texts, &fragment.lines, &matched);
+        let new = new_lines(texts, &it.fragment.lines, &it.matched);
         if new.clone().next().is_some() {
-            neighbours.extend(neighbours_of(texts, fragment, &place.old));
+            neighbours.extend(neighbours_of(texts, it.fragment, &it.old));
         }
-        let kept: Vec<usize> = matched.iter().flatten().copied().collect();
-        let gone = place.old.clone().filter(|at| kept.binary_search(at).is_err()).map(|at| texts.old[at]);
-        changes.count(gone, -1);
+        changes.count(it.removed().map(|at| texts.old[at]), -1);
         changes.count(new, 1);
     }
     // What the text shows is not hidden by a placeholder.
-    let placed: Vec<&Range<usize>> = placements.iter().flatten().map(|it| &it.old).collect();
     let is_hidden = |at: usize| {
-        let next = placed.partition_point(|lines| lines.end <= at);
-        placed.get(next).is_none_or(|lines| lines.start > at)
+        let next = placed.partition_point(|it| it.old.end <= at);
+        placed.get(next).is_none_or(|it| it.old.start > at)
     };
     neighbours.retain(|it| is_hidden(it.lines.start));
     if neighbours.is_empty() || !changes.has_removed() {

@@ -2,15 +2,12 @@
 //! another `impl` of a type, and the text does not show that the definitions of the first one go.
 
 use super::old_lines::LOOKUP_STEPS;
-use super::placement::{FRAGMENT_STEPS, Placement, matched_lines};
-use super::{Fragment, TextPair, blocks, fresh, indent, is_filled};
-use crate::text::fold::count_alnum;
+use super::placement::PlacedFragment;
+use super::{TextPair, blocks, fresh, indent, is_filled, lossless};
+use crate::locate::word_overlap;
 use crate::work;
 use core::ops::Range;
 use foldhash::HashSet;
-
-/// Minimum number of letters and digits of a line that two blocks must share to be one.
-const TELLING_ALNUM_MIN: usize = 4;
 
 /// Maximum number of lines of all blocks that are compared, nested ones once for each block around them.
 const COMPARED_LINES_MAX: usize = 200_000;
@@ -18,24 +15,20 @@ const COMPARED_LINES_MAX: usize = 200_000;
 /// Refuses an edit that replaces all definitions of a block by others.
 ///
 /// Errors: the reason, as sentences.
-pub(super) fn check(
-    texts: &TextPair<'_>,
-    fragments: &[Fragment],
-    placements: &[Option<Placement>],
-) -> Result<(), String> {
+pub(super) fn check(texts: &TextPair<'_>, placed: &[PlacedFragment<'_>]) -> Result<(), String> {
     let mut room = COMPARED_LINES_MAX;
-    for (fragment, placement) in fragments.iter().zip(placements) {
-        let Some(place) = placement.as_ref().filter(|it| !it.old.is_empty()) else { continue };
-        if work::spend_or_end(FRAGMENT_STEPS + fragment.lines.len() + place.old.len()) {
+    for place in placed.iter().filter(|it| !it.old.is_empty()) {
+        if work::spend_or_end(place.steps()) {
             return Ok(());
         }
-        for line in fragment.lines.clone().filter(|&line| opens(texts.new[line])) {
+        let lines = &place.fragment.lines;
+        for line in lines.clone().filter(|&line| opens(texts.new[line])) {
             // The closing lines of the blocks may be paired rather than their first ones, so those are looked up.
             let &[at] = texts.old.places_of(texts.new[line]) else { continue };
             if !place.old.contains(&at) || work::spend_or_end(LOOKUP_STEPS) {
                 continue;
             }
-            let [new, old] = [(&texts.new[..fragment.lines.end], line), (&texts.old[..place.old.end], at)]
+            let [new, old] = [(&texts.new[..lines.end], line), (&texts.old[..place.old.end], at)]
                 .map(|(lines, header)| body(lines, header));
             room = room.saturating_sub(new.len() + old.len());
             if room == 0 {
@@ -50,22 +43,23 @@ pub(super) fn check(
                 ));
             }
         }
-        check_replaced(texts, fragment, place)?;
+        check_replaced(texts, place)?;
     }
     Ok(())
 }
 
 /// Refuses a place at which a definition goes that the text does not name, while one of another name is new: of the lines
 /// of the first one, at least half must stay, as those of a renamed one do.
-fn check_replaced(texts: &TextPair<'_>, fragment: &Fragment, place: &Placement) -> Result<(), String> {
+fn check_replaced(texts: &TextPair<'_>, place: &PlacedFragment<'_>) -> Result<(), String> {
+    let lines = &place.fragment.lines;
     let is_new = |line: &str| is_definition(line) && texts.old.places_of(line).is_empty();
-    let names: HashSet<&str> = texts.new[fragment.lines.clone()].iter().filter_map(|line| fresh::name(line)).collect();
-    let Some(header) = fragment.lines.clone().find(|&at| is_new(texts.new[at])) else { return Ok(()) };
-    let matched: HashSet<usize> = matched_lines(texts, &fragment.lines, &place.old).into_iter().flatten().collect();
-    for at in place.old.clone().filter(|&at| is_definition(texts.old[at]) && !matched.contains(&at)) {
+    let Some(header) = lines.clone().find(|&at| is_new(texts.new[at])) else { return Ok(()) };
+    let names: HashSet<&str> = texts.new[lines.clone()].iter().filter_map(|line| fresh::name(line)).collect();
+    let matched: HashSet<usize> = place.matched.iter().flatten().copied().collect();
+    for at in place.removed().filter(|&at| is_definition(texts.old[at])) {
         let is_named = fresh::name(texts.old[at]).is_none_or(|name| names.contains(name));
         let lines = body(&texts.old[..place.old.end], at);
-        let told = || lines.clone().filter(|&at| count_alnum(texts.old[at], TELLING_ALNUM_MIN) >= TELLING_ALNUM_MIN);
+        let told = || lines.clone().filter(|&at| lossless::is_significant(texts.old[at]));
         if is_named
             || work::spend_or_end(lines.len())
             || 2 * told().filter(|at| matched.contains(at)).count() >= told().count()
@@ -102,8 +96,7 @@ fn is_other(texts: &TextPair<'_>, new: &Range<usize>, old: &Range<usize>) -> boo
     if work::spend_or_end(old.len() + new.len()) {
         return false;
     }
-    let is_telling =
-        |line: &&&str| !fresh::is_attached(line) && count_alnum(line, TELLING_ALNUM_MIN) >= TELLING_ALNUM_MIN;
+    let is_telling = |line: &&&str| !fresh::is_attached(line) && lossless::is_significant(line);
     let shown: HashSet<&str> = new.iter().filter(is_telling).map(|line| line.trim()).collect();
     if old.iter().filter(is_telling).any(|line| shown.contains(line.trim())) {
         return false;
@@ -144,8 +137,7 @@ fn is_definition(line: &str) -> bool {
         "macro_rules",
     ];
     let text = line.trim();
-    let mut words = text.split(|ch: char| !ch.is_alphanumeric() && ch != '_').filter(|word| !word.is_empty());
-    let is_named = words.by_ref().take(4).any(|word| WORDS.contains(&word));
+    let is_named = word_overlap::words(text).take(4).any(|word| WORDS.contains(&word));
     let has_body = text.ends_with('{')
         && text.split_once('(').is_some_and(|(before, _)| !before.contains(['.', '=', '|', '"', '\'']));
     let is_plain = !fresh::is_attached(line) && !fresh::is_statement(line);
@@ -177,7 +169,7 @@ mod tests {
                     rows.next();\n    rows.collect()\n}\n\nfn last() {}\n";
         let added = "fn versions() {\n    let rows = query(VERSIONS);\n    let found = rows.map(read);\n    rows.collect()\n}\n";
         let version = format!("// ...\n        .optional()\n}}\n\n{added}\n// ...\n");
-        refuse(file, &version, &[]);
+        assert!(refuse(file, &version, &[]).contains("defines something new, and line 6"));
         // A definition stays; the body of a function is another one.
         let kept = new.replace("impl Box {\n", "impl Box {\n    fn open(&self) {\n        shut(now);\n    }\n");
         let extents = [Extent { old: 4..9, new: 1..9 }];

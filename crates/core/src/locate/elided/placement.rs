@@ -1,6 +1,6 @@
 //! A place of a fragment in the file.
 
-use super::{TextPair, pairs};
+use super::{Fragment, TextPair, pairs};
 use core::ops::Range;
 
 /// Steps of work for the lines of the file that are examined for a fragment, or for one end of it.
@@ -14,6 +14,33 @@ pub(super) struct Placement {
     pub(super) sure: [bool; 2],
     /// True if the first line closes a block that begins above a placeholder, which may hide the end of that block.
     pub(super) may_hide_end: bool,
+}
+
+/// A fragment with the lines of the file that it replaces.
+pub(super) struct PlacedFragment<'f> {
+    pub(super) fragment: &'f Fragment,
+    pub(super) old: Range<usize>,
+    /// For every line of the fragment, the line of the file that it matches.
+    pub(super) matched: Vec<Option<usize>>,
+}
+
+impl<'f> PlacedFragment<'f> {
+    pub(super) fn of(texts: &TextPair<'_>, fragment: &'f Fragment, placement: &Placement) -> PlacedFragment<'f> {
+        let old = placement.old.clone();
+        PlacedFragment { fragment, matched: matched_lines(texts, &fragment.lines, &old), old }
+    }
+
+    /// Returns the lines of the file that go.
+    pub(super) fn removed(&self) -> impl Iterator<Item = usize> {
+        // Lines are matched in their order.
+        let mut kept = self.matched.iter().flatten().copied().peekable();
+        self.old.clone().filter(move |at| kept.next_if_eq(at).is_none())
+    }
+
+    /// Steps of work to examine both sides.
+    pub(super) fn steps(&self) -> usize {
+        FRAGMENT_STEPS + self.fragment.lines.len() + self.old.len()
+    }
 }
 
 /// True if a line of the text is not blank and occurs in the file.

@@ -1,8 +1,8 @@
-//! A variable or parameter whose declaration the text removes, although code that a placeholder keeps uses it: the text may be meant to
-//! remove that code as well.
+//! A variable or parameter whose declaration the text removes, although code that a placeholder keeps uses it: the text
+//! may be meant to remove that code as well.
 
-use super::placement::{FRAGMENT_STEPS, Placement, matched_lines};
-use super::{Fragment, TextPair, blocks, indent, is_filled, orphan};
+use super::placement::PlacedFragment;
+use super::{TextPair, blocks, fresh, indent, is_filled, orphan};
 use crate::locate::word_overlap;
 use crate::work;
 use core::ops::Range;
@@ -10,6 +10,14 @@ use core::ops::Range;
 /// Maximum number of removed declarations that are examined, and of lines behind each.
 const DECLARATIONS_MAX: usize = 50;
 const SCOPE_LINES_MAX: usize = 2_000;
+
+/// What an edit does with a line of the file.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum LineFate {
+    Hidden,
+    Shown,
+    Removed,
+}
 
 /// A declaration that an edit removes.
 struct Declaration<'a> {
@@ -25,28 +33,18 @@ struct Declaration<'a> {
 /// Refuses an edit that removes the only declaration of a variable which hidden lines of the same block use.
 ///
 /// Errors: the reason, as sentences.
-pub(super) fn check(
-    texts: &TextPair<'_>,
-    fragments: &[Fragment],
-    placements: &[Option<Placement>],
-) -> Result<(), String> {
-    let mut kept = vec![true; texts.old.len()];
-    let mut hidden = vec![true; texts.old.len()];
+pub(super) fn check(texts: &TextPair<'_>, placed: &[PlacedFragment<'_>]) -> Result<(), String> {
+    let mut fates = vec![LineFate::Hidden; texts.old.len()];
     let mut removed = Vec::new();
-    for (fragment, placement) in fragments.iter().zip(placements) {
-        let Some(place) = placement else { continue };
-        if work::spend_or_end(FRAGMENT_STEPS + fragment.lines.len() + place.old.len()) {
+    for it in placed {
+        if work::spend_or_end(it.steps()) {
             return Ok(());
         }
-        kept[place.old.clone()].fill(false);
-        hidden[place.old.clone()].fill(false);
-        for at in matched_lines(texts, &fragment.lines, &place.old).into_iter().flatten() {
-            kept[at] = true;
-        }
-        for at in place.old.clone().filter(|at| !kept[*at]) {
-            let line = texts.old[at];
+        fates[it.old.clone()].fill(LineFate::Shown);
+        for at in it.removed() {
+            fates[at] = LineFate::Removed;
+            let (line, new) = (texts.old[at], &it.fragment.lines);
             let depth = indent(line);
-            let new = &fragment.lines;
             removed.extend(declared(line).map(|name| Declaration { name, at, depth, new }));
             // A parameter is known in the deeper lines below.
             removed.extend(parameters(line).map(|name| Declaration { name, at, depth: depth + 1, new }));
@@ -62,7 +60,11 @@ pub(super) fn check(
         let is_inside = |line: &str| !is_filled(line) || indent(line) >= depth;
         let mut scope = scope.take_while(|(_, line)| is_inside(line) && !work::spend_or_end(blocks::line_steps(line)));
         let is_used = |line: &str| line.contains(name) && orphan::words(line).any(|word| word.is_variable(name));
-        let next = scope.find(|(at, line)| kept[*at] && declares(line) || hidden[*at] && is_used(line));
+        let next = scope.find(|(at, line)| match fates[*at] {
+            LineFate::Hidden => declares(line) || is_used(line),
+            LineFate::Shown => declares(line),
+            LineFate::Removed => false,
+        });
         if let Some((user, _)) = next.filter(|(_, line)| !declares(line)) {
             return Err(format!(
                 "The text removes line {} of the file, which declares `{name}`, but line {}, which a placeholder keeps, uses \
@@ -79,10 +81,7 @@ pub(super) fn check(
 fn parameters(line: &str) -> impl Iterator<Item = &str> {
     const WORDS: [&str; 5] = ["fn", "def", "func", "function", "fun"];
     let is_function = word_overlap::words(line).take(4).any(|word| WORDS.contains(&word));
-    // The first parentheses may be those of `pub(crate)`.
-    let header = line.trim_start();
-    let header = header.strip_prefix("pub(").and_then(|rest| rest.split_once(')')).map_or(header, |(_, rest)| rest);
-    let inside = header.split_once('(').filter(|_| is_function).map_or("", |(_, rest)| rest);
+    let inside = if is_function { fresh::parameters(line) } else { "" };
     let typed = inside.split(", ").filter_map(|part| part.split_once(": "));
     typed.filter_map(|(name, _)| word_overlap::words(name).last()).filter(|name| *name != "self")
 }
@@ -128,6 +127,14 @@ mod tests {
                    print_all(text)\n}\n";
         assert!(refuse(FILE, new, &[]).contains("declares `known`, but line 7"));
         let other = FILE.replace("known.is_old()", "text.is_old()");
+        let changed = FILE.replace("text: &str) {", "text: &str, deep: bool) {").replace("known.is_old()", "deep");
+        let without = "fn set(text: &str) {\n    let known = find_it(text);\n    // ...\n";
+        assert!(refuse(&changed, without, &[]).contains("declares `deep`, but line 7"));
+        // The name has another declaration, or that of a member.
+        let pattern = new.replace("if find_it(text).is_none()", "if let Some(known) = find_it(text)");
+        assert!(edit(FILE, &pattern, &[]).contains("if known.is_old()"));
+        let member = new.replace("if find_it(text).is_none()", "if let Some(text.known) = find_it(text)");
+        assert!(refuse(FILE, &member, &[]).contains("declares `known`, but line 7"));
         let want =
             other.replace("    let known = find_it(text);\n", "").replace("known.is_none()", "find_it(text).is_none()");
         assert_eq!(edit(&other, new, &[]), want);

@@ -288,7 +288,7 @@ pub(super) fn is_placeholder(line: &str) -> bool {
     }
     let any_dots = bare.dotted.0 || bare.dotted.1 || lower.contains("...") || lower.contains('…');
     // Documentation says of things that they are unchanged.
-    let documents = ["///", "//!", "/**"].iter().any(|sign| line.starts_with(sign));
+    let documents = ["///", "//!"].iter().any(|sign| line.starts_with(sign));
     if documents && !any_dots && !bare.bracketed && !phrase.has_noun {
         return false;
     }
