@@ -11,7 +11,7 @@ use core::ops::Range;
 const DECLARATIONS_MAX: usize = 50;
 const SCOPE_LINES_MAX: usize = 2_000;
 
-/// What an edit does with a line of the file.
+/// The fate of a line of the file in an edit.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LineFate {
     Hidden,
