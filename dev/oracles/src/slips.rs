@@ -319,21 +319,30 @@ pub const REFUSED: [(&str, Slip); 7] = [
     }),
 ];
 
+/// Number of lines that may be between two lines of the old text at another place.
+const OTHER_LINES_MAX: usize = 2;
+
 fn pick<'t, T>(luck: &mut Luck, of: &'t [T]) -> Option<&'t T> {
     if of.is_empty() { None } else { of.get(luck.below(of.len())) }
 }
 
 /// True if three quarters of the lines of the old text are elsewhere in the file exactly as sent, and more of them than at
 /// the place that is meant: then it is not clear which of the two places is meant, and an edit should be refused. Braces
-/// and blank lines do not count.
+/// and blank lines do not count, and the other place may have some lines more or less between them.
 fn has_rival(call: &Call, place: usize) -> bool {
     let lines: Vec<&str> = call.file.lines().collect();
     let old: Vec<&str> = call.old.lines().collect();
     let is_telling = |line: &str| line.contains(char::is_alphanumeric);
     let telling = old.iter().filter(|line| is_telling(line)).count();
     let equal = |first: usize| {
-        let window = lines[first.min(lines.len())..].iter().zip(&old);
-        window.filter(|(file, old)| is_telling(old) && file == old).count()
+        let (mut count, mut rest) = (0, &old[..]);
+        for line in lines[first.min(lines.len())..].iter().take(old.len() + OTHER_LINES_MAX) {
+            if let Some(skipped) = rest.iter().take(1 + OTHER_LINES_MAX).position(|old| old == line) {
+                count += usize::from(is_telling(line));
+                rest = &rest[skipped + 1..];
+            }
+        }
+        count
     };
     let here = equal(place);
     (0..lines.len()).filter(|&first| first != place).any(|first| {

@@ -223,12 +223,40 @@ fn prove(texts: &TextPair<'_>, fragment: &Fragment, place: &Placement) -> Result
     if is_surely_shown == [true, true] || loses_few(texts, fragment, place, is_surely_shown) {
         return Ok(());
     }
-    Err(format!(
-        "{} of the text would replace lines {}-{} of the file, and some of those would be gone. Show two unchanged lines \
-         beside each placeholder to remove lines.",
-        shown_lines(&fragment.lines),
-        place.old.start + 1,
-        place.old.end
+    let text = shown_lines(&fragment.lines);
+    let Range { start, end } = place.old;
+    let would_replace = format!("{text} of the text would replace lines {}-{end} of the file", start + 1);
+    Err(match missing_placeholder(texts, fragment, place) {
+        Some(missing) => format!("{would_replace}. {missing}"),
+        None => format!(
+            "{would_replace}, and some of those would be gone. Show two unchanged lines beside each placeholder to remove \
+             lines."
+        ),
+    })
+}
+
+/// Describes the placeholder that is missing at the beginning or end of a text whose first or last line is in the middle of
+/// the file.
+fn missing_placeholder(texts: &TextPair<'_>, fragment: &Fragment, place: &Placement) -> Option<String> {
+    let only = |line: usize| match texts.old.places_of(texts.new[line]) {
+        &[at] => Some(at),
+        _ => None,
+    };
+    let lines = texts.trimmed(&fragment.lines);
+    let [first, last] = [only(lines.start), only(lines.end - 1)];
+    let is_open = |nth: usize| fragment.gaps[nth].is_none() && !place.sure[nth];
+    if let Some(at) = first.filter(|&at| is_open(0) && !texts.old.filled_in(&(0..at)).is_empty()) {
+        return Some(format!(
+            "The text begins with line {} of the file, and those above it would be gone. Put a placeholder above it if they \
+             stay; else delete them with an edit that shows them.",
+            at + 1
+        ));
+    }
+    let at = last.filter(|&at| is_open(1) && !texts.old.filled_in(&(at + 1..texts.old.len())).is_empty())?;
+    Some(format!(
+        "The text ends with line {} of the file, and those below it would be gone. Put a placeholder below it if they stay; \
+         else delete them with an edit that shows them.",
+        at + 1
     ))
 }
 
