@@ -113,26 +113,13 @@ impl Commits {
         if !FILE_LINES.contains(&old.lines().count()) {
             return Ok(None);
         }
-        let hunks = self.hunks(change.blobs.each_ref().map(String::as_str), &[])?;
+        let [old_blob, new_blob] = &change.blobs;
+        let diff = self.git(&["diff", "--no-ext-diff", "--no-textconv", "--unified=0", old_blob, new_blob])?;
+        let hunks: Vec<Hunk> = diff.lines().filter_map(hunk).collect();
         let changed: usize = hunks.iter().map(|it| it.old.len().max(it.new.len())).sum();
         let comment = comment_sign(&change.path).filter(|_| (1..=CHANGED_LINES_MAX).contains(&changed));
         let (commit, path) = (change.commit.clone(), change.path.clone());
         Ok(comment.map(|comment| Revision { commit, path, comment, old, new, hunks }))
-    }
-
-    /// Returns the hunks between two files of any folder, as git aligns them.
-    ///
-    /// Errors: from git.
-    pub(super) fn hunks_of_files(&self, files: [&Path; 2]) -> Result<Vec<Hunk>, String> {
-        let names = files.map(|path| path.to_string_lossy());
-        self.hunks(names.each_ref().map(|name| &**name), &["--no-index"])
-    }
-
-    fn hunks(&self, of: [&str; 2], options: &[&str]) -> Result<Vec<Hunk>, String> {
-        let mut arguments = vec!["diff", "--no-ext-diff", "--no-textconv", "--unified=0"];
-        arguments.extend(options.iter().chain(&of));
-        let diff = self.git(&arguments)?;
-        Ok(diff.lines().filter_map(hunk).collect())
     }
 
     fn git(&self, arguments: &[&str]) -> Result<String, String> {
@@ -141,9 +128,7 @@ impl Commits {
         // Ignore the user's settings.
         git.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
         let done = feed(&mut git, "").map_err(|error| format!("git: {error}"))?;
-        // Without an index, 1 says that the files differ.
-        let is_different = done.status.code() == Some(1) && arguments.contains(&"--no-index");
-        if !done.status.success() && !is_different {
+        if !done.status.success() {
             return Err(format!("git {}: {}", arguments.join(" "), String::from_utf8_lossy(&done.stderr)));
         }
         String::from_utf8(done.stdout).map_err(|error| error.to_string())

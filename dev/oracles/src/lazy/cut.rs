@@ -52,6 +52,11 @@ pub(super) fn lazy_text(new: &[&str], hunks: &[Hunk], cut: Cut, comment: &str, l
     (gaps > 0).then_some(out)
 }
 
+/// True for a placeholder of [`lazy_text`].
+pub(super) fn is_placeholder(line: &str) -> bool {
+    PLACEHOLDERS.iter().any(|words| line.trim_end().ends_with(words))
+}
+
 /// Shows the nearest lines, and the blank ones between them.
 fn show_nearest(new: &[&str], lines: impl Iterator<Item = usize>, count: usize, shown: &mut BTreeSet<usize>) {
     let mut left = count;

@@ -4,10 +4,9 @@
 //! The text shows the changed lines and one or two unchanged ones beside each, as two ways to compare the versions see
 //! them: the one of git, and the one that keeps the longest runs of lines.
 //!
-//! Some edits are undecidable: the same text would have been cut if the file were meant to be as the engine left it. Then
-//! the commit deletes a definition that the text does not mention. The longest runs hide it between two `}`, of which
-//! the text shows one, and no reader can know which one; git shows the lines beside it. The engine keeps code that
-//! a text does not show. Of the 7,500 edits of rounds 900000 to 940299 (five times 300), 5 are undecidable.
+//! Some edits are undecidable: the text also describes the file as the engine left it. Then the commit deletes lines that
+//! the text does not mention, such as a definition between two `}`, of which the text shows one: no reader can know
+//! which one. The engine keeps code that a text does not show.
 
 mod commits;
 mod cut;
@@ -60,7 +59,7 @@ pub enum Kind {
     Right,
     /// The edit was refused.
     Refused,
-    /// The file is not as after the commit, but the text is also the one of the change that was made.
+    /// The file has lines that the commit deletes, and the text describes it as well.
     Undecidable,
     /// The file is not as after the commit.
     Wrong,
@@ -115,7 +114,7 @@ fn one(source: &Source<'_>, commits: &Commits, ours: &Ours, number: u64, out: &m
         let text = cut::lazy_text(&new, &hunks, cut, revision.comment, &mut Luck::new(!number));
         let Some(text) = text else { continue };
         let mut edit = Edit::made(ours, &revision, text).map_err(|error| error.to_string())?;
-        if edit.kind == Kind::Wrong && is_undecidable(commits, cut, &edit, &revision, number)? {
+        if edit.kind == Kind::Wrong && is_undecidable(&edit, &revision) {
             edit.kind = Kind::Undecidable;
         }
         *out.entry(Row::Outcome(cut, edit.kind)).or_default() += 1;
@@ -133,21 +132,37 @@ fn one(source: &Source<'_>, commits: &Commits, ours: &Ours, number: u64, out: &m
     Ok(())
 }
 
-/// True if the text also results from the change that the engine made, with lines compared in one of the ways.
-fn is_undecidable(commits: &Commits, cut: Cut, edit: &Edit, it: &Revision, number: u64) -> Result<bool, String> {
-    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
-    let files = [("old", &it.old), ("got", &edit.got)].map(|(name, text)| {
-        let path = folder.path().join(name);
-        fs::write(&path, text).map(|()| path).map_err(|error| error.to_string())
-    });
-    let [old, got] = files;
-    let by_git = commits.hunks_of_files([&old?, &got?])?;
-    let [old, got] = [&it.old, &edit.got].map(|text| text.lines().collect::<Vec<&str>>());
-    let is_same = |hunks: &[Hunk]| {
-        let text = cut::lazy_text(&got, hunks, cut, it.comment, &mut Luck::new(!number));
-        text.is_some_and(|text| text == edit.text)
+/// True if the text describes the engine's file as well as that of the commit: the former has all lines of the latter and
+/// only such lines in addition as it had before, and all of those are behind placeholders.
+fn is_undecidable(edit: &Edit, it: &Revision) -> bool {
+    let filled = |text: &str| text.lines().filter(|line| !line.trim().is_empty()).map(str::to_owned).collect();
+    let [old, got, meant]: [Vec<String>; 3] = [&it.old, &edit.got, &it.new].map(|text| filled(text));
+    let mut rest = &meant[..];
+    let mut only_kept = true;
+    for line in &got {
+        match rest.split_first() {
+            Some((next, after)) if next == line => rest = after,
+            _ => only_kept &= old.contains(line),
+        }
+    }
+    only_kept && rest.is_empty() && describes(&edit.text, &got)
+}
+
+/// True if a file results from a lazy text when each of its placeholders is replaced by lines.
+fn describes(text: &str, file: &[String]) -> bool {
+    let shown: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    let fragments: Vec<&[&str]> = shown.split(|line| cut::is_placeholder(line)).collect();
+    let (Some((first, inner)), true) = (fragments.split_first(), fragments.len() > 1) else { return false };
+    let Some((last, inner)) = inner.split_last() else { return false };
+    let is_at = |fragment: &[&str], at: usize| {
+        file.get(at..at + fragment.len()).is_some_and(|lines| lines.iter().zip(fragment).all(|(a, b)| a == b))
     };
-    Ok(is_same(&by_git) || is_same(&hunks_beside_longest_runs(&old, &got)))
+    let mut at = first.len();
+    for fragment in inner {
+        let Some(found) = (at..file.len()).find(|&at| is_at(fragment, at)) else { return false };
+        at = found + fragment.len();
+    }
+    is_at(first, 0) && file.len().checked_sub(last.len()).is_some_and(|end| end >= at && is_at(last, end))
 }
 
 /// An edit and what the engine made of it.
@@ -246,7 +261,17 @@ pub fn render(source: &Source<'_>, counts: &Counts<Row>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::reason;
+    use super::{describes, reason};
+
+    #[test]
+    fn text_describes_files_with_its_lines_in_order() {
+        let file: Vec<String> = ["a", "b", "}", "c", "}", "d"].map(str::to_owned).into();
+        assert!(describes("// ... existing code ...\n}\nd\n", &file));
+        assert!(describes("a\n// ... existing code ...\n\n}\n// ... rest of the code unchanged ...\n", &file));
+        for text in ["// ... existing code ...\n}\n", "b\n// ... existing code ...\n", "a\nb\n}\n}\nd\n"] {
+            assert!(!describes(text, &file), "{text}");
+        }
+    }
 
     #[test]
     fn reason_has_no_numbers() {

@@ -15,6 +15,9 @@ use std::collections::BTreeSet;
 /// Minimum number of letters and digits of a line from which the rule is derived.
 const TELLING_ALNUM_MIN: usize = 3;
 
+/// If one in this many lines of the file has an indentation, it is that of a level.
+const SAME_LEVEL_SHARE: usize = 20;
+
 /// The indentation of a line in the text that was sent and in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct KnownIndent {
@@ -60,7 +63,8 @@ pub(super) fn variants(old: &OldLines<'_>, new: &str, gaps: &[usize]) -> Vec<Str
     {
         return Vec::new();
     }
-    let rules = rules(&pairs).into_iter().filter(|rule| holds(*rule, &pairs, &known, &shown));
+    let rules = rules(&pairs).into_iter();
+    let rules = rules.filter(|rule| has_other_levels(old, *rule, &pairs) && holds(*rule, &pairs, &known, &shown));
     rules.filter_map(|rule| written(&lines, gaps, rule, sign)).collect()
 }
 
@@ -76,6 +80,20 @@ fn known_indents(known: &LineIndents<'_>, shown: &[&str]) -> Vec<KnownIndent> {
         }
     }
     pairs.into_iter().collect()
+}
+
+/// True if the levels of the file may be wider than those of the text: few lines have the indentation that the text has.
+/// In other files, lines that a rule moves to a deeper level were moved out of a block. Rules that make no level wider
+/// are always possible.
+fn has_other_levels(old: &OldLines<'_>, rule: IndentRule, pairs: &[KnownIndent]) -> bool {
+    let moved = pairs.iter().find(|pair| pair.sent > 0 && pair.sent != pair.there);
+    let Some(moved) = moved.filter(|_| rule.slope.0 > rule.slope.1) else { return true };
+    let (mut all, mut level) = (0, 0);
+    for line in old.filled().take_while(|_| !work::spend_or_end(LOOKUP_STEPS)) {
+        all += 1;
+        level += usize::from(indent(line) == moved.sent);
+    }
+    level * SAME_LEVEL_SHARE <= all
 }
 
 /// True if a rule fits all pairs, and gives every line that the file has an indentation that the line has there. A line of
@@ -199,6 +217,18 @@ mod tests {
         assert_eq!(variants(old, "def one(self):\n  x = two\n  # ...\n  return x\n"), [want]);
         // A single pair allows a shift or another width.
         assert_eq!(variants("a\n    call_one()\n", "  call_one()\n    deeper\n").len(), 2);
+    }
+
+    #[test]
+    fn lines_that_moved_out_of_a_block_do_not_double_the_levels() {
+        let old = "fn one() {\n    let two = || {\n        begin_it();\n        end_it();\n    };\n    two();\n}\n";
+        let sent = "fn one() {\n    two(now);\n}\n\nfn two() {\n    begin_it();\n    end_it();\n}\n// ...\n";
+        assert_eq!(variants(old, sent), <[String; 0]>::default());
+        let wide = "fn one() {\n        begin_it();\n        end_it();\n}\n";
+        assert_eq!(
+            variants(wide, "fn one() {\n    begin_it();\n    // ...\n}\n"),
+            ["fn one() {\n        begin_it();\n        // ...\n}\n"]
+        );
     }
 
     #[test]

@@ -69,6 +69,15 @@ fn ambiguous_new_line_next_to_a_gap_is_refused() {
 }
 
 #[test]
+fn placeholder_that_is_missing_is_named() {
+    let file = format!("import os\nimport b\nimport c\n{FILE}\ndef three():\n    go()\n    wait()\n");
+    let why = refuse(&file, "def one():\n    x = 2\n    y = 2\n    return x\n# ... existing code ...\n", &[]);
+    assert!(why.contains("The text begins with line 6 of the file") && why.contains("a placeholder above it"), "{why}");
+    let why = refuse(&file, "# ... existing code ...\n    y = 3\n    return x\n\ndef two():\n", &[]);
+    assert!(why.contains("The text ends with line 11 of the file") && why.contains("a placeholder below it"), "{why}");
+}
+
+#[test]
 fn decorators_that_the_text_does_not_show_are_kept() {
     let file = "a()\n\n\n@fixture(\n    scope=1,\n)\n@other\ndef ray():\n    x()\n    yard()\n    w()\n    z()\n";
     let extents = |new| [Extent { old: 3..12, new }];
