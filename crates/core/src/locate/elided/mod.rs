@@ -19,6 +19,7 @@ mod own_lines;
 mod place;
 mod placement;
 mod reindent;
+mod repeated_ends;
 mod tabs;
 mod text_pair;
 mod triple_quotes;
@@ -196,6 +197,7 @@ fn place(mut texts: TextPair<'_>, extents: &[Extent], gaps: &[usize]) -> Result<
     orphan::check(&texts, &placed)?;
     undeclared::check(&texts, &placed)?;
     other_block::check(&texts, &placed)?;
+    repeated_ends::check(&texts, &placed)?;
     let ops: Vec<Op> = placed.iter().map(|it| check_work().map(|()| op(&texts, it))).collect::<Result<_, _>>()?;
     Ok(Expansion { ops, gaps: gaps.len(), reindented: false })
 }
