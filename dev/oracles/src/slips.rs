@@ -250,7 +250,10 @@ pub const WANTED: [(&str, Slip); 12] = [
         Some(Base::call(base.file(&base.old), &old, &new, Some(base.file(&base.new))))
     }),
     ("context line forgotten", |base, dice| {
-        let at = *pick(dice, &base.context())?;
+        // An added line may belong on either side of a line that the text does not show.
+        let is_clear = |at: &usize| base.new.len() <= base.old.len() || *at != base.target + 1;
+        let context: Vec<usize> = base.context().into_iter().filter(is_clear).collect();
+        let at = *pick(dice, &context)?;
         let (old, new) = base.without(at, None);
         Some(Base::call(base.file(&base.old), &old, &new, Some(base.file(&base.new))))
     }),
@@ -327,8 +330,9 @@ fn pick<'t, T>(luck: &mut Luck, of: &'t [T]) -> Option<&'t T> {
 }
 
 /// True if three quarters of the lines of the old text are elsewhere in the file exactly as sent, and more of them than at
-/// the place that is meant: then it is not clear which of the two places is meant, and an edit should be refused. Braces
-/// and blank lines do not count, and the other place may have some lines more or less between them.
+/// the place that is meant, or as many, if that does not have all of them in a row: then it is not clear which of the two
+/// places is meant, and an edit should be refused. Braces and blank lines do not count, and the other place may have
+/// some lines more or less between them.
 fn has_rival(call: &Call, place: usize) -> bool {
     let lines: Vec<&str> = call.file.lines().collect();
     let old: Vec<&str> = call.old.lines().collect();
@@ -345,9 +349,10 @@ fn has_rival(call: &Call, place: usize) -> bool {
         count
     };
     let here = equal(place);
-    (0..lines.len()).filter(|&first| first != place).any(|first| {
+    let is_exact = lines[place.min(lines.len())..].starts_with(&old);
+    (0..lines.len()).filter(|&first| first.abs_diff(place) > OTHER_LINES_MAX).any(|first| {
         let there = equal(first);
-        there > here && 4 * there >= 3 * telling
+        (there > here || there == here && !is_exact) && 4 * there >= 3 * telling
     })
 }
 

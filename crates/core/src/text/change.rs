@@ -299,6 +299,11 @@ impl ChangeSet {
     /// Composes `self` with `next` (made against the version that `self` leads to) into one change set against `base`.
     #[must_use]
     pub fn then(&self, base: &Snapshot, next: &ChangeSet) -> ChangeSet {
+        if self.splices.is_empty() && next.splices.windows(2).all(|pair| pair[0].span.end() < pair[1].span.start()) {
+            // Without an earlier change, no splice has to be joined with another one.
+            let splices = next.splices.iter().map(|it| Splice { read_span: it.span, ..it.clone() }.minimised(base));
+            return ChangeSet { base: self.base.clone(), splices: splices.filter(|it| !it.is_nothing()).collect() };
+        }
         let mut out = Vec::with_capacity(self.splices.len() + next.splices.len());
         let (mut first, mut second) = (self.splices.as_slice(), next.splices.as_slice());
         // Offset in the middle text minus offset in the base, before the current group.

@@ -1,10 +1,10 @@
-//! Line numbers: a sparse index with one count per 1 KiB block; after many look-ups, a table of all line starts.
+//! Line numbers: a sparse index with one count per block of 256 bytes; after many look-ups, a table of all line starts.
 
 use crate::text::span::Span;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::OnceLock;
 
-const BLOCK_BYTES: usize = 1024;
+const BLOCK_BYTES: usize = 256;
 /// Block look-ups (absolute, or as a share of all lines) after which the full table of line starts is built.
 const BLOCK_LOOKUPS_MAX: usize = 64;
 const BLOCK_LOOKUPS_SHARE: usize = 16;
@@ -19,7 +19,7 @@ pub(crate) fn count_lines(text: &str) -> usize {
     memchr::memchr_iter(b'\n', text.as_bytes()).count() + usize::from(!text.is_empty() && !text.ends_with('\n'))
 }
 
-/// The number of line ends before each 1 KiB of a decoded text. One pass to build, eight bytes per block.
+/// The number of line ends before each 256 bytes of a decoded text. One pass to build, eight bytes per block.
 ///
 /// Every method must be called with the text that the index was built from.
 #[derive(Debug)]

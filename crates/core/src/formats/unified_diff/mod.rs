@@ -12,6 +12,7 @@ mod name;
 mod outside;
 mod parser;
 mod patch;
+mod plain;
 mod range;
 
 use super::line_parser::{self, LineParser, ParseOptions};
@@ -40,6 +41,9 @@ impl Format for UnifiedDiff {
     }
 
     fn detected_ranges(&self, text: &str) -> Vec<Range<usize>> {
+        if let Some(lines) = plain::plain_lines(text) {
+            return std::iter::once(0..lines).collect();
+        }
         let occurs = contains_any(text, &["@@", "--- ", "+++ ", "diff --", "Index: "]);
         if occurs { UnifiedDiffParser::detect_ranges(text) } else { Vec::new() }
     }
