@@ -30,7 +30,7 @@ pub(super) fn render(results: &Results) -> String {
     }
     let _ = writeln!(
         out,
-        "## Mistakes after which the edit is still clear\n\n{} edits of each kind. Left out are edits for which another place of the file has three quarters of the lines\nexactly as they are sent, perhaps with one or two others between them, and as many as the place that is meant or\nmore, unless that place has all of them in a row: those are not clear.\n",
+        "## Mistakes after which the edit is still clear\n\n{} edits of each kind. Left out are edits for which another place of the file has three quarters of the lines\nexactly as they are sent, perhaps with one or two others between them, and as many as the place that is meant or\nmore, unless that place has all of them in a row: those are not clear. Nor is a forgotten line directly below a line\nbehind which the edit adds one, since that may belong on either side.\n",
         results.count
     );
     let _ = writeln!(out, "{}", table(results, &results.wanted));
