@@ -1,10 +1,15 @@
-//! Line numbers: a sparse index with one count per block of 256 bytes; after many look-ups, a table of all line starts.
+//! Line numbers: a sparse index with one count per block; after many look-ups, a table of all line starts.
 
 use crate::text::span::Span;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::OnceLock;
 
-const BLOCK_BYTES: usize = 256;
+/// Bytes of a block, as powers of two: look-ups scan a block, and counting costs more in small ones. Of small texts, most
+/// of the edit is look-ups.
+const SMALL_BLOCK_BITS: u32 = 8;
+const LARGE_BLOCK_BITS: u32 = 10;
+/// Bytes up to which a text is small.
+const SMALL_TEXT_BYTES: usize = 64 << 10;
 /// Block look-ups (absolute, or as a share of all lines) after which the full table of line starts is built.
 const BLOCK_LOOKUPS_MAX: usize = 64;
 const BLOCK_LOOKUPS_SHARE: usize = 16;
@@ -19,12 +24,13 @@ pub(crate) fn count_lines(text: &str) -> usize {
     memchr::memchr_iter(b'\n', text.as_bytes()).count() + usize::from(!text.is_empty() && !text.ends_with('\n'))
 }
 
-/// The number of line ends before each 256 bytes of a decoded text. One pass to build, eight bytes per block.
+/// The number of line ends before each block of a decoded text. One pass to build, eight bytes per block.
 ///
 /// Every method must be called with the text that the index was built from.
 #[derive(Debug)]
 pub struct LineIndex {
     line_ends_before: Vec<usize>,
+    block_bits: u32,
     total: usize,
     /// Number of block look-ups so far.
     lookups: AtomicUsize,
@@ -47,12 +53,14 @@ impl LineIndex {
     /// Indexes a decoded text.
     pub fn new(text: &str) -> LineIndex {
         let mut total = 0;
-        let mut line_ends_before = Vec::with_capacity(text.len() / BLOCK_BYTES + 1);
-        for block in text.as_bytes().chunks(BLOCK_BYTES) {
+        let block_bits = if text.len() <= SMALL_TEXT_BYTES { SMALL_BLOCK_BITS } else { LARGE_BLOCK_BITS };
+        let mut line_ends_before = Vec::with_capacity((text.len() >> block_bits) + 1);
+        for block in text.as_bytes().chunks(1 << block_bits) {
             line_ends_before.push(total);
             total += memchr::memchr_iter(b'\n', block).count();
         }
-        LineIndex { line_ends_before, total, lookups: AtomicUsize::new(0), starts: OnceLock::new(), sparse: None }
+        let (lookups, starts) = (AtomicUsize::new(0), OnceLock::new());
+        LineIndex { line_ends_before, block_bits, total, lookups, starts, sparse: None }
     }
 
     /// Indexes a sparse snapshot of a file with `count` lines; lines have their numbers in the file.
@@ -92,9 +100,9 @@ impl LineIndex {
         if let Some(starts) = self.starts.get().and_then(Option::as_deref) {
             return starts.partition_point(|&start| start as usize <= offset);
         }
-        let block = (offset / BLOCK_BYTES).min(self.line_ends_before.len().saturating_sub(1));
+        let block = (offset >> self.block_bits).min(self.line_ends_before.len().saturating_sub(1));
         let counted = self.line_ends_before.get(block).copied().unwrap_or(0);
-        let rest = text.as_bytes().get(block * BLOCK_BYTES..offset).unwrap_or(&[]);
+        let rest = text.as_bytes().get(block << self.block_bits..offset).unwrap_or(&[]);
         counted + memchr::memchr_iter(b'\n', rest).count() + 1
     }
 
@@ -121,7 +129,7 @@ impl LineIndex {
         }
         // The block that contains the last line end before `line`.
         let block = self.line_ends_before.partition_point(|&before| before < ends) - 1;
-        let from = block * BLOCK_BYTES;
+        let from = block << self.block_bits;
         let nth = ends - self.line_ends_before[block] - 1;
         nth_line_end(&text.as_bytes()[from..], nth).map_or(text.len(), |at| from + at + 1)
     }
@@ -200,8 +208,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn agrees_with_counting(lines in prop::collection::vec("[a-zé]{0,700}", 0..60), tail in "[a-z]{0,5}") {
-            let text: String = lines.iter().map(|line| format!("{line}\n")).chain([tail]).collect();
+        fn agrees_with_counting(
+            lines in prop::collection::vec("[a-zé]{0,700}", 0..60),
+            tail in "[a-z]{0,5}",
+            is_large in prop::bool::weighted(0.1),
+        ) {
+            let first = is_large.then(|| "x".repeat(super::SMALL_TEXT_BYTES) + "\n");
+            let text: String = first.into_iter().chain(lines.iter().map(|line| format!("{line}\n"))).chain([tail]).collect();
             let index = LineIndex::new(&text);
             prop_assert_eq!(index.count(&text), text.lines().count());
             prop_assert_eq!(super::count_lines(&text), text.lines().count());

@@ -23,10 +23,10 @@ pub(super) fn plain_lines(text: &str) -> Option<usize> {
     while lines.advance().is_some() {
         let has_file = lines.pass_names()? || hunks > 0;
         hunks += 1;
-        let mut left = counts(lines.line).filter(|_| has_file && hunks <= EDITS_PER_CALL_MAX)?;
-        while left != (0, 0) {
+        let mut left = LinesLeft::of(lines.line).filter(|_| has_file && hunks <= EDITS_PER_CALL_MAX)?;
+        while left.old + left.new > 0 {
             lines.advance()?;
-            left = left_after(lines.line, left)?;
+            left = left.after(lines.line)?;
         }
     }
     (hunks > 0).then_some(lines.number)
@@ -63,20 +63,30 @@ fn is_plain_name(name: &str) -> bool {
     name.bytes().all(is_plain) && name.bytes().any(|byte| byte.is_ascii_alphanumeric()) && name != "/dev/null"
 }
 
-/// Returns the numbers of old and new lines that the header of a hunk announces, if both sides have lines.
-fn counts(header: &str) -> Option<(usize, usize)> {
-    let header = header.strip_prefix("@@ -").and_then(|_| range::read(header))?;
-    header.counts.filter(|(old, new)| *old > 0 && *new > 0)
+/// The numbers of lines that a hunk still has on both sides.
+struct LinesLeft {
+    old: usize,
+    new: usize,
 }
 
-/// Returns the numbers of lines that are left after this line of a hunk. A line that could be a header is none here.
-fn left_after(line: &str, (old, new): (usize, usize)) -> Option<(usize, usize)> {
-    match line.as_bytes() {
-        [b'-', b'-', ..] | [b'+', b'+', b'+', ..] => None,
-        [b' ', ..] => Some((old.checked_sub(1)?, new.checked_sub(1)?)),
-        [b'-', ..] => Some((old.checked_sub(1)?, new)),
-        [b'+', ..] => Some((old, new.checked_sub(1)?)),
-        _ => None,
+impl LinesLeft {
+    /// Returns what the header of a hunk announces, if both sides have lines.
+    fn of(header: &str) -> Option<LinesLeft> {
+        let header = header.strip_prefix("@@ -").and_then(|_| range::read(header))?;
+        let (old, new) = header.counts?;
+        (old > 0 && new > 0).then_some(LinesLeft { old, new })
+    }
+
+    /// Returns what is left after a line of the hunk. A line that could be a header is none here.
+    fn after(&self, line: &str) -> Option<LinesLeft> {
+        let (old, new) = match line.as_bytes() {
+            [b'-', b'-', ..] | [b'+', b'+', b'+', ..] => return None,
+            [b' ', ..] => (1, 1),
+            [b'-', ..] => (1, 0),
+            [b'+', ..] => (0, 1),
+            _ => return None,
+        };
+        Some(LinesLeft { old: self.old.checked_sub(old)?, new: self.new.checked_sub(new)? })
     }
 }
 
