@@ -238,26 +238,20 @@ fn prove(texts: &TextPair<'_>, fragment: &Fragment, place: &Placement) -> Result
 /// Describes the placeholder that is missing at the beginning or end of a text whose first or last line is in the middle of
 /// the file.
 fn missing_placeholder(texts: &TextPair<'_>, fragment: &Fragment, place: &Placement) -> Option<String> {
-    let only = |line: usize| match texts.old.places_of(texts.new[line]) {
-        &[at] => Some(at),
-        _ => None,
-    };
     let lines = texts.trimmed(&fragment.lines);
-    let [first, last] = [only(lines.start), only(lines.end - 1)];
-    let is_open = |nth: usize| fragment.gaps[nth].is_none() && !place.sure[nth];
-    if let Some(at) = first.filter(|&at| is_open(0) && !texts.old.filled_in(&(0..at)).is_empty()) {
-        return Some(format!(
-            "The text begins with line {} of the file, and those above it would be gone. Put a placeholder above it if they \
-             stay; else delete them with an edit that shows them.",
-            at + 1
-        ));
-    }
-    let at = last.filter(|&at| is_open(1) && !texts.old.filled_in(&(at + 1..texts.old.len())).is_empty())?;
-    Some(format!(
-        "The text ends with line {} of the file, and those below it would be gone. Put a placeholder below it if they stay; \
-         else delete them with an edit that shows them.",
-        at + 1
-    ))
+    let ends = [("begins", "above", lines.start), ("ends", "below", lines.end - 1)];
+    ends.iter().enumerate().find_map(|(nth, &(verb, side, line))| {
+        let &[at] = texts.old.places_of(texts.new[line]) else { return None };
+        let beyond = [0..at, at + 1..texts.old.len()];
+        let is_open = fragment.gaps[nth].is_none() && !place.sure[nth];
+        (is_open && !texts.old.filled_in(&beyond[nth]).is_empty()).then(|| {
+            format!(
+                "The text {verb} with line {} of the file, and those {side} it would be gone. Put a placeholder {side} it if \
+                 they stay; else delete them with an edit that shows them.",
+                at + 1
+            )
+        })
+    })
 }
 
 /// True if a place loses a few lines only, among more lines that are kept, and both of its ends are lines that occur once in
