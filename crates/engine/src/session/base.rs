@@ -13,10 +13,17 @@ use emendate_fs::{FileMeta, SafePath};
 use emendate_history::{LineSet, Record, RecordOrigin, VersionBody};
 use serde_json::Value;
 
-/// The version that an edit is based on.
+/// The lines of the current text that the caller knows.
+pub(crate) struct KnownLines {
+    pub(crate) lines: LineSet,
+    /// A tolerance that made the caller's version count as the current one.
+    pub(crate) note: Option<Note>,
+}
+
+/// The version that an edit is based on. The planner of a file alone decides what follows from it.
 pub(crate) enum Base {
     /// The file has not changed since the caller saw it, or did not have to be seen.
-    Fresh { lines_seen: LineSet, note: Option<Note> },
+    Fresh(KnownLines),
     /// The file changed; this is the version that the caller saw.
     Stale { seen: Snapshot, lines_seen: LineSet },
     /// The file changed, and the version that the caller saw was not kept.
@@ -24,13 +31,34 @@ pub(crate) enum Base {
 }
 
 impl Base {
-    fn fresh(lines_seen: LineSet) -> Base {
-        Base::Fresh { lines_seen, note: None }
+    fn fresh(lines: LineSet) -> Base {
+        Base::Fresh(KnownLines { lines, note: None })
     }
 
     /// True if the file is as the caller saw it.
     pub(crate) fn is_fresh(&self) -> bool {
-        matches!(self, Base::Fresh { .. })
+        matches!(self, Base::Fresh(_))
+    }
+
+    /// True if the file changed, and the version that the caller saw is known.
+    pub(crate) fn is_stale(&self) -> bool {
+        matches!(self, Base::Stale { .. })
+    }
+
+    /// True if the version that the caller saw was not kept.
+    pub(crate) fn is_lost(&self) -> bool {
+        matches!(self, Base::Lost)
+    }
+
+    /// Returns the lines that the caller knows, if the file is as the caller saw it.
+    pub(crate) fn into_fresh(self) -> Option<KnownLines> {
+        if let Base::Fresh(known) = self { Some(known) } else { None }
+    }
+
+    /// Returns the base of an edit that cannot be merged, because the file is too large: a version that differs is of
+    /// no use.
+    pub(crate) fn without_merge(self) -> Base {
+        if self.is_stale() { Base::Lost } else { self }
     }
 
     /// Creates the base for a version with other bytes than the current one.
@@ -41,7 +69,7 @@ impl Base {
         // A change of line ends or encoding alone does not make an edit stale: new text takes those that the file has
         // now.
         let note = "The file's line ends or encoding changed since it was read; its text did not.".into();
-        Base::Fresh { lines_seen, note: Some(note) }
+        Base::Fresh(KnownLines { lines: lines_seen, note: Some(note) })
     }
 }
 

@@ -11,6 +11,7 @@ use crate::pipeline::plan::notebook::{self, refuse_text_edit};
 use crate::pipeline::plan::placement::{self, EditedFile, OrderedOps, PlacedEdits, PlacementStrategy, SeenVersion};
 use crate::pipeline::plan::stale;
 use crate::session::base;
+use crate::session::base::KnownLines;
 use crate::session::suggest::file_not_found;
 use emendate_core::whole_text::whole_change;
 use emendate_core::{
@@ -75,11 +76,11 @@ struct TextPlacement<'a, 'o> {
 }
 
 impl PlacementStrategy for TextPlacement<'_, '_> {
-    fn in_current(&mut self, file: &EditedFile<'_>, lines_seen: LineSet, note: Option<Note>) -> Result<PlacedEdits> {
+    fn in_current(&mut self, file: &EditedFile<'_>, KnownLines { lines, note }: KnownLines) -> Result<PlacedEdits> {
         let now = &file.now.snapshot;
         let mut resolved = resolve(now, &(self.ops)(now)?, self.order, file.options.resolve_settings(false))?;
         resolved.notes.extend(note);
-        Ok(PlacedEdits::new(resolved, lines_seen))
+        Ok(PlacedEdits::new(resolved, lines))
     }
 
     fn in_seen(&mut self, file: &EditedFile<'_>, seen: &Snapshot, lines: LineSet) -> Result<PlacedEdits> {

@@ -10,11 +10,11 @@ use crate::context::{Context, LoadedFile};
 use crate::model::call_context::{CallContext, StalePolicy, UnreadPolicy};
 use crate::model::raw_path;
 use crate::pipeline::plan::file_plan::FilePlan;
-use crate::pipeline::plan::line_edits::by_anchor::anchors_to_numbers;
+use crate::pipeline::plan::line_edits::by_anchor::AnchorPlacement;
 use crate::pipeline::plan::placement::{self, EditedFile, PlacedEdits, PlacementStrategy};
 use crate::pipeline::plan::repair::repair_edits;
 use crate::pipeline::plan::{anchor_edits, stale};
-use crate::session::base::{self, Base, mark_shown};
+use crate::session::base::{self, Base, KnownLines, mark_shown};
 use crate::session::names::name_in_header;
 use emendate_core::line_edits::{self, CarryConflict, Registers};
 use emendate_core::{
@@ -76,15 +76,9 @@ pub(crate) fn plan_rows_in(
     };
     let file = EditedFile { context, caller, options, place, now };
     let by_word = line_edits::names_anchor(ops);
-    let (mut base, mut numbered, mut moved) = (base, None, false);
-    if let (Ok(_), true) = (&base, by_word) {
-        let looked = anchors_to_numbers(context, &LineEditContext::of(&file, header), base?, ops)?;
-        (base, moved, numbered) = (Ok(looked.base), looked.moved, Some(looked.ops));
-    }
-    let ops = numbered.as_deref().unwrap_or(ops);
     let nameable = matches!(options.tag, Some(Handle::Lines(..)));
     let nameless = is_nameless(&base, nameable);
-    let mut placement = LinePlacement { ops, registers, header, nameable, moved };
+    let mut placement = LinePlacement { ops: ops.into(), registers, header, nameable, moved: false };
     let mut plan = match base {
         _ if nameless && line_edits::is_position_independent(ops) => {
             let placed = placement.at_the_ends(&file)?;
@@ -93,6 +87,7 @@ pub(crate) fn plan_rows_in(
         Err(_) if nameless => {
             return Err(mismatch(context, &LineEditContext::of(&file, header), ops, Misfit::Unknown));
         }
+        base if by_word => placement::plan_on(base?, file, &mut AnchorPlacement { ops, numbered: placement })?,
         base => placement::plan_on(base?, file, &mut placement)?,
     };
     match options.tag {
@@ -106,7 +101,7 @@ pub(crate) fn plan_rows_in(
 
 /// Edits of lines by their numbers.
 struct LinePlacement<'a> {
-    ops: &'a [Op],
+    ops: Cow<'a, [Op]>,
     registers: &'a mut Registers,
     header: HeaderStyle,
     /// The header may name a version that is not known.
@@ -119,7 +114,7 @@ impl LinePlacement<'_> {
     /// Places edits at the head or tail of a file, whatever its version.
     fn at_the_ends(&mut self, file: &EditedFile<'_>) -> Result<PlacedEdits> {
         let mut notes = Notes::from(vec![Note::AppliedAnywhere]);
-        let ops = line_edits::fill_registers(&file.now.snapshot, self.ops, self.registers, &mut notes)?;
+        let ops = line_edits::fill_registers(&file.now.snapshot, &self.ops, self.registers, &mut notes)?;
         let placed = self.placed(file, ops, notes, LineSet::none())?;
         Ok(PlacedEdits { merged: true, ..placed })
     }
@@ -140,13 +135,13 @@ impl LinePlacement<'_> {
 }
 
 impl PlacementStrategy for LinePlacement<'_> {
-    fn in_current(&mut self, file: &EditedFile<'_>, lines_seen: LineSet, note: Option<Note>) -> Result<PlacedEdits> {
+    fn in_current(&mut self, file: &EditedFile<'_>, KnownLines { lines, note }: KnownLines) -> Result<PlacedEdits> {
         let EditedFile { context, caller, place, now, .. } = file;
         let mut notes: Notes = note.into_iter().collect();
-        let ops = grammars(context, caller).with_blocks(place, &now.snapshot, self.ops, &mut notes)?;
-        all_shown(context, &LineEditContext::of(file, self.header), &now.snapshot, &lines_seen, &ops)?;
+        let ops = grammars(context, caller).with_blocks(place, &now.snapshot, &self.ops, &mut notes)?;
+        all_shown(context, &LineEditContext::of(file, self.header), &now.snapshot, &lines, &ops)?;
         let ops = line_edits::fill_registers(&now.snapshot, &ops, self.registers, &mut notes)?;
-        let placed = self.placed(file, ops, notes, lines_seen)?;
+        let placed = self.placed(file, ops, notes, lines)?;
         Ok(PlacedEdits { merged: self.moved, ..placed })
     }
 
@@ -154,7 +149,7 @@ impl PlacementStrategy for LinePlacement<'_> {
         let EditedFile { context, caller, place, now, .. } = file;
         let subject = LineEditContext::of(file, self.header);
         let mut notes = Notes::new();
-        let ops = grammars(context, caller).with_blocks(place, seen, self.ops, &mut notes)?;
+        let ops = grammars(context, caller).with_blocks(place, seen, &self.ops, &mut notes)?;
         all_shown(context, &subject, seen, &lines, &ops)?;
         let ops = line_edits::fill_registers(seen, &ops, self.registers, &mut notes)?;
         let theirs = ChangeSet::diff(seen, &now.snapshot);
@@ -171,7 +166,7 @@ impl PlacementStrategy for LinePlacement<'_> {
             return file.version_unavailable();
         }
         let misfit = if is_kept { Misfit::Unknown } else { Misfit::Lost };
-        mismatch(file.context, &LineEditContext::of(file, self.header), self.ops, misfit)
+        mismatch(file.context, &LineEditContext::of(file, self.header), &self.ops, misfit)
     }
 }
 
@@ -378,7 +373,7 @@ fn without_effect(context: &Context, subject: &LineEditContext<'_>, ops: &[Op], 
 fn is_nameless(base: &Result<Base>, nameable: bool) -> bool {
     match base {
         Err(error) => error.code() == Code::StaleUnknownTag,
-        Ok(base) => nameable && matches!(base, Base::Lost),
+        Ok(base) => nameable && base.is_lost(),
     }
 }
 

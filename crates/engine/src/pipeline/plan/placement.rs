@@ -6,9 +6,9 @@ use crate::context::{Context, LoadedFile};
 use crate::model::call_context::{CallContext, StalePolicy};
 use crate::pipeline::plan::file_plan::FilePlan;
 use crate::pipeline::plan::stale;
-use crate::session::base::{self, Base, find_base};
+use crate::session::base::{self, Base, KnownLines, find_base};
 use emendate_core::line_edits::ReplacedLines;
-use emendate_core::{Error, MergeBase, Note, Op, OpOrder, ResolvedEdit, Result, Snapshot};
+use emendate_core::{Error, MergeBase, Op, OpOrder, ResolvedEdit, Result, Snapshot};
 use emendate_fs::SafePath;
 use emendate_history::LineSet;
 
@@ -66,7 +66,7 @@ impl PlacedEdits {
 /// Places edits of one kind in a file.
 pub(crate) trait PlacementStrategy {
     /// Places the edits in a file that is as the caller saw it.
-    fn in_current(&mut self, file: &EditedFile<'_>, lines_seen: LineSet, note: Option<Note>) -> Result<PlacedEdits>;
+    fn in_current(&mut self, file: &EditedFile<'_>, known: KnownLines) -> Result<PlacedEdits>;
 
     /// Places the edits in the version that the caller saw, and carries them over to the file.
     fn in_seen(&mut self, file: &EditedFile<'_>, seen: &Snapshot, lines_seen: LineSet) -> Result<PlacedEdits>;
@@ -94,7 +94,7 @@ pub(crate) fn plan(file: EditedFile<'_>, placement: &mut dyn PlacementStrategy) 
 /// Plans edits of a file, given the version that the caller saw.
 pub(crate) fn plan_on(base: Base, file: EditedFile<'_>, placement: &mut dyn PlacementStrategy) -> Result<FilePlan> {
     let placed = match base {
-        Base::Fresh { lines_seen, note } => placement.in_current(&file, lines_seen, note)?,
+        Base::Fresh(known) => placement.in_current(&file, known)?,
         Base::Stale { seen, lines_seen } if placement.carries_over(file.options) => {
             placement.in_seen(&file, &seen, lines_seen)?
         }

@@ -9,7 +9,7 @@ use crate::pipeline::plan::file_plan::{FilePlan, without_ops};
 use crate::pipeline::plan::new_file::fenced_content;
 use crate::pipeline::plan::placement::{self, EditedFile, OrderedOps, PlacedEdits, PlacementStrategy, SeenVersion};
 use crate::pipeline::plan::stale;
-use crate::session::base::find_base;
+use crate::session::base::{KnownLines, find_base};
 use emendate_core::whole_text::{WholeText, begins_with_fence, new_file_change, whole_change};
 use emendate_core::{FenceName, Locator, Matching, MergeBase, Note, Op, OpOrder, Result, Snapshot, normalize_text};
 use emendate_fs::SafePath;
@@ -102,7 +102,7 @@ struct WholePlacement<'a> {
 }
 
 impl PlacementStrategy for WholePlacement<'_> {
-    fn in_current(&mut self, file: &EditedFile<'_>, lines: LineSet, _: Option<Note>) -> Result<PlacedEdits> {
+    fn in_current(&mut self, file: &EditedFile<'_>, KnownLines { lines, .. }: KnownLines) -> Result<PlacedEdits> {
         let now = &file.now.snapshot;
         let missing = lines.missing(now.lines().count(now.text()) as u64);
         if !missing.is_empty() && file.caller.unread == UnreadPolicy::Deny {

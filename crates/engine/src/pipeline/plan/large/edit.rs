@@ -9,20 +9,18 @@ use crate::pipeline::plan::file_plan::FilePlan;
 use crate::pipeline::plan::large::hunks::{self, try_hunks};
 use crate::pipeline::plan::large::sparse::{ContextMargin, RelevantSpan, sparse_around, sparse_with_lines};
 use crate::pipeline::plan::large::{
-    DECLARED_ENCODING, NEEDS_MERGE, ScanQuery, StreamOutcome, WholeFileReason, asks_for_parts, check_whole_allowed,
-    is_declared_otherwise, opened, retry_streamed, scan, scan_beside, why,
+    DECLARED_ENCODING, ScanQuery, StreamOutcome, WholeFileReason, asks_for_parts, check_whole_allowed,
+    find_base_of_parts, is_declared_otherwise, opened, retry_streamed, scan, scan_beside, why,
 };
 use crate::pipeline::plan::placement::OrderedOps;
 use crate::pipeline::plan::stale;
-use crate::session::base::{self, Base, find_base};
-use emendate_core::Note;
+use crate::session::base::{self, KnownLines};
 use emendate_core::{
     Code, Error, ExpectedMatches, FileSummary, HEADING_LINES_MAX, Handle, Locator, Matching, Occurrence, Op, OpOrder,
     ResolveSettings, ResolvedEdit, Result, ScanResult, Snapshot, TextQuery, resolve,
 };
 use emendate_core::{Phrase, advice};
 use emendate_fs::{FileSource, SafePath};
-use emendate_history::LineSet;
 use serde_json::json;
 
 /// Bytes of unchanged text on either side of an edit that other edits of the call may depend on.
@@ -111,13 +109,12 @@ pub(super) fn scan_and_find_base(
     }
     let Some(head) = sparse_with_lines(source, scanned.summary, None)? else { return Ok(Err(LONG_LINE)) };
     let now = opened(source, head);
-    match find_base(context, caller, options, place, &now)? {
-        Base::Fresh { lines_seen: lines, note } => Ok(Ok(PassResult { scanned, lines, note })),
-        Base::Stale { .. } if source.meta().size > context.config().max_whole_bytes() => {
-            Err(stale::changed_again(place))
+    match find_base_of_parts(context, caller, options, place, &now)? {
+        Ok(base) => {
+            let known = base.into_fresh().ok_or_else(|| stale::version_unavailable(context, caller, place, &now))?;
+            Ok(Ok(PassResult { scanned, known }))
         }
-        Base::Stale { .. } => Ok(Err(NEEDS_MERGE)),
-        Base::Lost => Err(stale::version_unavailable(context, caller, place, &now)),
+        Err(needs_merge) => Ok(Err(needs_merge)),
     }
 }
 
@@ -188,9 +185,7 @@ fn nowhere(context: &Context, place: &SafePath, source: &FileSource, finds: &[&T
 /// The result of one scan.
 pub(super) struct PassResult {
     pub(super) scanned: ScanResult,
-    /// The lines that the caller knows, with a note.
-    lines: LineSet,
-    note: Option<Note>,
+    known: KnownLines,
 }
 
 impl PassResult {
@@ -206,8 +201,8 @@ impl PassResult {
             return StreamOutcome::Whole(LONG_LINE);
         }
         let mut resolved = resolved;
-        resolved.notes.extend(self.note);
-        let lines = base::after_writing(&self.lines, &extract, &resolved.changes);
+        resolved.notes.extend(self.known.note);
+        let lines = base::after_writing(&self.known.lines, &extract, &resolved.changes);
         let plan = FilePlan::edit(place.clone(), opened(&source, extract), resolved, lines);
         StreamOutcome::Planned(Box::new(plan.sparse(source, self.scanned.before)))
     }

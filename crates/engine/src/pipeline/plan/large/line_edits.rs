@@ -6,11 +6,10 @@ use crate::model::call_context::CallContext;
 use crate::pipeline::plan::file_plan::FilePlan;
 use crate::pipeline::plan::large::sparse::{CONTEXT_LINES, ContextMargin, RelevantSpan, sparse_around};
 use crate::pipeline::plan::large::{
-    DECLARED_ENCODING, NEEDS_MERGE, ScanQuery, StreamOutcome, WholeFileReason, asks_for_parts, check_whole_allowed,
-    is_declared_otherwise, opened, retry_streamed, scan, why,
+    DECLARED_ENCODING, ScanQuery, StreamOutcome, WholeFileReason, asks_for_parts, check_whole_allowed,
+    find_base_of_parts, is_declared_otherwise, opened, retry_streamed, scan, why,
 };
 use crate::pipeline::plan::line_edits::{RegisterOps, plan_rows_in};
-use crate::session::base::{Base, find_base};
 use emendate_core::line_edits::{self, ECHO_LINES_MAX, LineTarget, Registers};
 use emendate_core::{Code, Error, FileSummary, Op, Result, ScanResult};
 use emendate_fs::{FileSource, SafePath};
@@ -86,13 +85,10 @@ fn try_big_rows(
     };
     source.check_unchanged()?;
     let now = opened(&source, extract);
-    let base = match find_base(context, caller, options, place, &now) {
-        Ok(Base::Stale { .. }) if source.meta().size <= context.config().max_whole_bytes() => {
-            return Ok(StreamOutcome::Whole(NEEDS_MERGE));
-        }
-        // A file that cannot be loaded whole cannot be merged.
-        Ok(Base::Stale { .. }) => Ok(Base::Lost),
-        other => other,
+    let base = match find_base_of_parts(context, caller, options, place, &now) {
+        Ok(Err(needs_merge)) => return Ok(StreamOutcome::Whole(needs_merge)),
+        Ok(Ok(base)) => Ok(base),
+        Err(error) => Err(error),
     };
     let plan = match plan_rows_in(context, caller, place.clone(), now, base, RegisterOps { ops, registers }, options) {
         Err(error) if tells_of_more(context, &source, &error) => return Ok(StreamOutcome::Whole(DISTANT_EDITS)),

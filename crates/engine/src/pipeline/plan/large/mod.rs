@@ -13,8 +13,10 @@ pub(crate) mod tag;
 
 use crate::context::options::CallOptions;
 use crate::context::{Context, LoadedFile, encoding};
+use crate::model::call_context::CallContext;
 use crate::pipeline::plan::file_plan::FilePlan;
 use crate::pipeline::plan::notebook;
+use crate::session::base::{Base, find_base};
 use emendate_core::{
     Charset, Code, Error, ErrorContext, FileSummary, Op, Result, Scan, ScanObstacle, ScanResult, Snapshot,
 };
@@ -160,6 +162,22 @@ fn asks_for_parts(context: &Context, place: &SafePath, options: &CallOptions) ->
         && options.anchor_format.is_none()
         && !notebook::is_named(place)
         && !context.config().formatters.iter().any(|it| it.files.matches(place.relative(), place.absolute()))
+}
+
+/// Finds the version that the caller saw of a file of which only parts are loaded. A merge needs all of it; if the file
+/// may not be loaded whole, a version that differs counts as lost.
+fn find_base_of_parts(
+    context: &Context,
+    caller: &CallContext,
+    options: &CallOptions,
+    place: &SafePath,
+    now: &LoadedFile,
+) -> Result<Result<Base, WholeFileReason>> {
+    let base = find_base(context, caller, options, place, now)?;
+    if now.meta.size > context.config().max_whole_bytes() {
+        return Ok(Ok(base.without_merge()));
+    }
+    Ok(if base.is_stale() { Err(NEEDS_MERGE) } else { Ok(base) })
 }
 
 /// True when new text has to be written in an encoding that the bytes do not show.

@@ -2,65 +2,73 @@
 //! current file, whatever changed around those lines.
 
 use crate::context::Context;
-use crate::model::call_context::{StalePolicy, UnreadPolicy};
+use crate::context::options::CallOptions;
+use crate::model::call_context::UnreadPolicy;
 use crate::pipeline::plan::anchor_edits::{self, AnchoredView, anchor_map, placement_refusal};
-use crate::pipeline::plan::line_edits::LineEditContext;
+use crate::pipeline::plan::line_edits::{LineEditContext, LinePlacement};
+use crate::pipeline::plan::placement::{EditedFile, PlacedEdits, PlacementStrategy};
 use crate::pipeline::plan::stale;
-use crate::session::base::{self, Base};
+use crate::session::base::{self, KnownLines};
 use emendate_core::anchor_map::{AnchorMap, AnchorPage, AnchorRef, AnchorWord, PlacementError};
 use emendate_core::{ChangeSet, Code, Error, Note, Op, Result, Snapshot, line_edits};
 use emendate_history::LineSet;
 
-/// Edits by number, and the version that their numbers refer to.
-pub(super) struct NumberedEdits {
-    pub(super) ops: Vec<Op>,
-    pub(super) base: Base,
-    /// The anchors were resolved in another version than was seen.
-    pub(super) moved: bool,
+/// Edits of lines by their anchors: the lines are looked up, and then edited by their numbers. They must have been shown
+/// unchanged.
+pub(super) struct AnchorPlacement<'a> {
+    pub(super) ops: &'a [Op],
+    pub(super) numbered: LinePlacement<'a>,
 }
 
-/// Replaces anchors by line numbers. The lines must have been shown unchanged.
-///
-/// Errors: `match.not_found`, `read.partial`, `stale.changed`; the lines in question are shown and count as read.
-pub(super) fn anchors_to_numbers(
-    context: &Context,
-    subject: &LineEditContext<'_>,
-    base: Base,
-    ops: &[Op],
-) -> Result<NumberedEdits> {
-    let LineEditContext { caller, place, now, options, .. } = *subject;
-    let words = anchor_map(context, place, &now.snapshot)?;
-    let page = AnchorPage::new(&now.snapshot, words.words()).with_tombstones(&words);
-    match base {
-        Base::Fresh { lines_seen: lines, note } => {
-            let found = looked_up(&words, &page, ops).and_then(|found| all_shown(subject, &lines, ops, found));
-            let ops = found.map_err(|failures| {
-                placement_refusal(context, &view(subject, words.words(), &lines), failures, ops.len())
-            })?;
-            Ok(NumberedEdits { ops, base: Base::Fresh { lines_seen: lines, note }, moved: false })
-        }
-        Base::Stale { seen, lines_seen: lines } => {
-            let Some(had) = words.words_of_text(seen.text()) else {
-                return Err(stale::version_unavailable(context, caller, place, now));
+impl PlacementStrategy for AnchorPlacement<'_> {
+    /// Errors: `match.not_found`, `read.partial`; the lines in question are shown and count as read.
+    fn in_current(&mut self, file: &EditedFile<'_>, known: KnownLines) -> Result<PlacedEdits> {
+        let EditedFile { context, place, now, .. } = file;
+        let subject = LineEditContext::of(file, self.numbered.header);
+        let words = anchor_map(context, place, &now.snapshot)?;
+        let page = AnchorPage::new(&now.snapshot, words.words()).with_tombstones(&words);
+        let found =
+            looked_up(&words, &page, self.ops).and_then(|found| all_shown(&subject, &known.lines, self.ops, found));
+        let found = found.map_err(|failures| {
+            placement_refusal(context, &view(&subject, words.words(), &known.lines), failures, self.ops.len())
+        })?;
+        self.numbered.ops = found.into();
+        self.numbered.in_current(file, known)
+    }
+
+    /// Errors: as in the current text, and `stale.changed` if lines between the ends of a range changed.
+    fn in_seen(&mut self, file: &EditedFile<'_>, seen: &Snapshot, lines: LineSet) -> Result<PlacedEdits> {
+        let EditedFile { context, place, now, .. } = file;
+        let (ops, subject) = (self.ops, LineEditContext::of(file, self.numbered.header));
+        let words = anchor_map(context, place, &now.snapshot)?;
+        let page = AnchorPage::new(&now.snapshot, words.words()).with_tombstones(&words);
+        let Some(had) = words.words_of_text(seen.text()) else { return Err(file.version_unavailable()) };
+        let theirs = ChangeSet::diff(seen, &now.snapshot);
+        let known = base::carry_lines(&lines, seen, &theirs);
+        let then = AnchorPage::new(seen, &had);
+        // A deleted line is reported as such, not as an anchor of an old version.
+        let there = if line_edits::are_all_by_anchor(ops) { looked_up(&words, &page, ops) } else { Ok(Vec::new()) };
+        let shown = view(&subject, words.words(), &known);
+        let there = there.map_err(|failures| placement_refusal(context, &shown, failures, ops.len()))?;
+        let found = looked_up(&words, &then, ops).and_then(|found| all_shown(&subject, &lines, ops, found));
+        let found = found.map_err(|failures| past_version_refusal(context, &subject, seen, failures, ops.len()))?;
+        if there.is_empty() || !self.numbered.carries_over(file.options) {
+            self.numbered.ops = found.into();
+            return if self.numbered.carries_over(file.options) {
+                self.numbered.in_seen(file, seen, lines)
+            } else {
+                Err(self.numbered.refuse(file, true))
             };
-            let theirs = ChangeSet::diff(&seen, &now.snapshot);
-            let known = base::carry_lines(&lines, &seen, &theirs);
-            let then = AnchorPage::new(&seen, &had);
-            // A deleted line is reported as such, not as an anchor of an old version.
-            let there = if line_edits::are_all_by_anchor(ops) { looked_up(&words, &page, ops) } else { Ok(Vec::new()) };
-            let shown = view(subject, words.words(), &known);
-            let there = there.map_err(|failures| placement_refusal(context, &shown, failures, ops.len()))?;
-            let found = looked_up(&words, &then, ops).and_then(|found| all_shown(subject, &lines, ops, found));
-            let found = found.map_err(|failures| past_version_refusal(context, subject, &seen, failures, ops.len()))?;
-            if there.is_empty() || options.on_stale == StalePolicy::Reject {
-                return Ok(NumberedEdits { ops: found, base: Base::Stale { seen, lines_seen: lines }, moved: false });
-            }
-            let same = unbroken(&then, &found, &page, &there);
-            same.map_err(|failures| placement_refusal(context, &shown, failures, ops.len()))?;
-            let base = Base::Fresh { lines_seen: known, note: Some(Note::AnchorsMoved) };
-            Ok(NumberedEdits { ops: there, base, moved: true })
         }
-        Base::Lost => Err(stale::version_unavailable(context, caller, place, now)),
+        unbroken(&then, &found, &page, &there)
+            .map_err(|failures| placement_refusal(context, &shown, failures, ops.len()))?;
+        (self.numbered.ops, self.numbered.moved) = (there.into(), true);
+        self.numbered.in_current(file, KnownLines { lines: known, note: Some(Note::AnchorsMoved) })
+    }
+
+    /// Lines that moved are found by their words, which is not a merge.
+    fn carries_over(&self, _: &CallOptions) -> bool {
+        true
     }
 }
 

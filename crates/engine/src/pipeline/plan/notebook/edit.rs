@@ -7,7 +7,7 @@ use crate::model::raw_path;
 use crate::pipeline::plan::file_plan::FilePlan;
 use crate::pipeline::plan::placement::{self, EditedFile, PlacedEdits, PlacementStrategy};
 use crate::pipeline::plan::stale;
-use crate::session::base::{self, mark_shown};
+use crate::session::base::{self, KnownLines, mark_shown};
 use crate::session::suggest::file_not_found;
 use emendate_core::notebook::{self, CellAction, CellEdit, Notebook};
 use emendate_core::{Advice, ChangeSet, Code, Error, Locator, Note, Op, OpOrder, Result, Snapshot, advice, resolve};
@@ -52,12 +52,12 @@ struct CellPlacement<'o> {
 }
 
 impl PlacementStrategy for CellPlacement<'_> {
-    fn in_current(&mut self, file: &EditedFile<'_>, lines_seen: LineSet, note: Option<Note>) -> Result<PlacedEdits> {
+    fn in_current(&mut self, file: &EditedFile<'_>, KnownLines { lines, note }: KnownLines) -> Result<PlacedEdits> {
         let now = &file.now.snapshot;
-        cells_shown(file.caller, &file.place, now, &lines_seen, self.ops)?;
+        cells_shown(file.caller, &file.place, now, &lines, self.ops)?;
         let mut resolved = resolve(now, self.ops, OpOrder::Together, file.options.resolve_settings(false))?;
         resolved.notes.extend(note);
-        Ok(PlacedEdits::new(resolved, lines_seen))
+        Ok(PlacedEdits::new(resolved, lines))
     }
 
     fn in_seen(&mut self, file: &EditedFile<'_>, seen: &Snapshot, lines: LineSet) -> Result<PlacedEdits> {
