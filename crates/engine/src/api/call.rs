@@ -3,13 +3,14 @@
 use crate::api::arguments::{self, Arguments};
 use crate::api::events::call_as;
 use crate::api::tool_table::{INPUT_BYTES_MAX, TOOLS, Tool, tool};
-use crate::context::Context;
+use crate::context::call::Call;
 use crate::model::call_context::CallContext;
 use crate::model::call_handle::CallHandle;
 use crate::model::reply::{Answer, Reply, SeedCodes};
 use crate::pipeline::report::receipt::render_notes;
 use crate::session::comments::with_open_comments;
 use crate::session::windows_paths::read_windows_fields;
+use crate::tools::tool_input::AnswerText;
 use emendate_core::work::Meter;
 use emendate_core::{Code, Error, Result, TextNames, Vocabulary, formats};
 use serde_json::Value;
@@ -20,16 +21,16 @@ const LARGE_CALL_STEPS_MIN: u64 = 500_000;
 
 impl Tool {
     /// Parses the arguments, runs the tool, and notes how the arguments were understood.
-    fn answer(&'static self, context: &Context, caller: &CallContext, input: Value) -> Result<Answer> {
+    fn answer(&'static self, call: Call<'_>, input: Value) -> Result<Answer> {
         let Arguments { mut value, mut notes } =
-            Arguments::read(self, start(context, caller).as_deref(), caller.texts.as_ref(), input)?;
-        read_windows_fields(context, &mut value, &mut notes);
+            Arguments::read(self, start(call).as_deref(), call.caller.texts.as_ref(), input)?;
+        read_windows_fields(&call, &mut value, &mut notes);
         if notes.is_empty() {
-            return self.run(context, caller, value);
+            return self.input.run(call, self.name, value);
         }
         // An answer that consists only of requested text gets no notes, because that text may be saved as a file.
-        let silent = self.answers_bare();
-        match self.run(context, caller, value) {
+        let silent = self.input.text() == AnswerText::Bare;
+        match self.input.run(call, self.name, value) {
             Ok(mut answer) => {
                 match self.annotations.read_only {
                     _ if silent => {}
@@ -47,40 +48,29 @@ impl Tool {
 
 /// Returns the reply to a call, with advice in these names. Never panics: an internal fault is reported as
 /// `internal.bug`.
-pub(crate) fn call_caught(
-    context: &Context,
-    caller: &CallContext,
-    name: &str,
-    input: Value,
-    names: Option<&dyn Vocabulary>,
-) -> Reply {
+pub(crate) fn call_caught(call: Call<'_>, name: &str, input: Value, names: Option<&dyn Vocabulary>) -> Reply {
     let Some(tool) = tool(name).or_else(|| tool(arguments::tool_named(name)?)) else {
         let names: Vec<&str> = TOOLS.iter().map(|tool| tool.name).collect();
         let error = Error::new(Code::CallUnknownTool, format!("There is no tool `{name}`."))
             .next(format!("Use one of: {}.", names.join(", ")));
         return Reply::refusal(error, SeedCodes::None);
     };
-    let named = names.and_then(TextNames::of).map(|texts| CallContext { texts: Some(texts), ..caller.clone() });
-    let caller = named.as_ref().unwrap_or(caller);
-    let result = caught(context, caller, name, || tool.answer(context, caller, input));
+    let named = names.and_then(TextNames::of).map(|texts| CallContext { texts: Some(texts), ..call.caller.clone() });
+    let call = call.of(named.as_ref());
+    let result = caught(call, name, || tool.answer(call, input));
     // Before the limits apply: advice cannot be rendered once it is shortened.
     let result = match names {
         Some(names) => result.map_err(|error| error.rendered_for(names)),
         None => result,
     };
-    let limits = context.reply_limits(caller);
-    let limits = if tool.shows_lines() { limits.for_reads() } else { limits };
-    with_open_comments(context, caller, Reply::new(result, tool.seed, limits, tool.rest))
+    let limits = call.reply_limits();
+    let limits = if tool.input.text() == AnswerText::Lines { limits.for_reads() } else { limits };
+    with_open_comments(call, Reply::new(result, tool.seed, limits, tool.rest))
 }
 
 /// Runs a typed call under its meter. Never panics: an internal fault is reported as `internal.bug`.
-pub(crate) fn caught<T>(
-    context: &Context,
-    caller: &CallContext,
-    name: &str,
-    run: impl FnOnce() -> Result<T>,
-) -> Result<T> {
-    let run = std::panic::AssertUnwindSafe(|| metered(context, caller, run));
+pub(crate) fn caught<T>(call: Call<'_>, name: &str, run: impl FnOnce() -> Result<T>) -> Result<T> {
+    let run = std::panic::AssertUnwindSafe(|| metered(call, run));
     std::panic::catch_unwind(run).unwrap_or_else(|_| {
         Err(Error::new(Code::InternalBug, format!("{name} failed because of a bug in the engine."))
             .next("Please report the call that caused it. Read the file to see its state."))
@@ -88,17 +78,17 @@ pub(crate) fn caught<T>(
 }
 
 /// Runs a call under its meter. If the meter ended the work, its incomplete result is dropped.
-pub(crate) fn metered<T>(context: &Context, caller: &CallContext, run: impl FnOnce() -> Result<T>) -> Result<T> {
+pub(crate) fn metered<T>(call: Call<'_>, run: impl FnOnce() -> Result<T>) -> Result<T> {
     let meter = Meter::with_flag(
-        context.config().max_work,
-        caller.handle.as_ref().map(CallHandle::stop_flag).unwrap_or_default(),
-        context.client_gone_flag(),
+        call.config().max_work,
+        call.caller.handle.as_ref().map(CallHandle::stop_flag).unwrap_or_default(),
+        call.client_gone_flag(),
     );
     let result = {
         let _entered = meter.enter();
         run()
     };
-    if let Some(watch) = &caller.handle {
+    if let Some(watch) = &call.caller.handle {
         watch.note_steps(meter.spent());
     }
     let result = match meter.halted() {
@@ -112,17 +102,17 @@ pub(crate) fn metered<T>(context: &Context, caller: &CallContext, run: impl FnOn
 }
 
 /// Returns the base directory of relative paths in arguments: the caller's, or the only root.
-fn start(context: &Context, caller: &CallContext) -> Option<PathBuf> {
-    caller.names_from.clone().or_else(|| match &*context.roots() {
+fn start(call: Call<'_>) -> Option<PathBuf> {
+    call.caller.names_from.clone().or_else(|| match &*call.roots() {
         [root] => Some(root.to_path_buf()),
         _ => None,
     })
 }
 
 /// Calls a tool with JSON text, as `emend call` and NDJSON do.
-pub(crate) fn call_json(context: &Context, caller: &CallContext, name: &str, input: &str) -> Reply {
+pub(crate) fn call_json(call: Call<'_>, name: &str, input: &str) -> Reply {
     match parse_json(input) {
-        Ok(value) => call_as(context, caller, name, value, None),
+        Ok(value) => call_as(call, name, value, None),
         Err(error) => Reply::refusal(error, tool(name).map_or(SeedCodes::None, |tool| tool.seed)),
     }
 }

@@ -11,6 +11,7 @@ use crate::api::engine::remarks::Remarks;
 use crate::api::engine::review::Review;
 use crate::api::{call, events};
 use crate::context::Context;
+use crate::context::call::Call;
 use crate::context::config::Config;
 use crate::context::history_stores::StateLocation;
 use crate::context::syntax::ParserIsolation;
@@ -94,17 +95,17 @@ impl Engine {
 
     /// Calls a tool and records an event. Never panics: an internal fault is reported as `internal.bug`.
     pub fn call(&self, caller: &CallContext, name: &str, input: Value) -> Reply {
-        events::call_as(&self.context, caller, name, input, None)
+        events::call_as(Call::new(&self.context, caller), name, input, None)
     }
 
     /// Calls a tool with advice in the names of a client.
     pub fn call_as(&self, caller: &CallContext, name: &str, input: Value, names: Option<&dyn Vocabulary>) -> Reply {
-        events::call_as(&self.context, caller, name, input, names)
+        events::call_as(Call::new(&self.context, caller), name, input, names)
     }
 
     /// Calls a tool with JSON text, as `emend call` and NDJSON do.
     pub fn call_json(&self, caller: &CallContext, name: &str, input: &str) -> Reply {
-        call::call_json(&self.context, caller, name, input)
+        call::call_json(Call::new(&self.context, caller), name, input)
     }
 
     /// Returns the preview of a line operation on the file at `path`, whose numbers refer to the version `base`. Blocks
@@ -116,7 +117,7 @@ impl Engine {
         op: &Op,
         base: Option<Handle>,
     ) -> Option<LinePreview> {
-        preview::preview_lines(&self.context, caller, path, op, base)
+        preview::preview_lines(Call::new(&self.context, caller), path, op, base)
     }
 
     /// Returns the rule that requires approval before a file is written; for hooks of clients, which ask themselves.

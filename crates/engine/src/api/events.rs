@@ -1,7 +1,8 @@
 //! Events about calls and their results, for the owner of the machine (`emend stats`, `[events]`).
 
 use crate::api::call::call_caught;
-use crate::context::{Context, policy};
+use crate::context::call::Call;
+use crate::context::policy;
 use crate::model::call_context::CallContext;
 use crate::model::reply::Reply;
 use crate::model::reply_limits::LISTED_FILES_MAX;
@@ -16,32 +17,26 @@ const EVENT_PATHS_MAX: usize = 100;
 
 /// Calls a tool with advice in the names of a client, and records an event. Never panics: an internal fault is
 /// reported as `internal.bug`.
-pub(crate) fn call_as(
-    context: &Context,
-    caller: &CallContext,
-    name: &str,
-    input: Value,
-    names: Option<&dyn Vocabulary>,
-) -> Reply {
-    let begun = context.events().begin();
-    let (asked, path) = (InputSummary::of(&input, context.events().wants_paths()), first_path(&input));
+pub(crate) fn call_as(call: Call<'_>, name: &str, input: Value, names: Option<&dyn Vocabulary>) -> Reply {
+    let begun = call.events().begin();
+    let (asked, path) = (InputSummary::of(&input, call.events().wants_paths()), first_path(&input));
     // The format becomes known during the call, and an error does not contain it: the handle records it.
-    let watch = caller.handle.clone().unwrap_or_default();
-    let own = caller.handle.is_none().then(|| CallContext { handle: Some(watch.clone()), ..caller.clone() });
-    let caller = own.as_ref().unwrap_or(caller);
-    let reply = call_caught(context, caller, name, input, names);
+    let watch = call.caller.handle.clone().unwrap_or_default();
+    let own = call.caller.handle.is_none().then(|| CallContext { handle: Some(watch.clone()), ..call.caller.clone() });
+    let call = call.of(own.as_ref());
+    let reply = call_caught(call, name, input, names);
     let at = emendate_events::now();
     match &reply.result {
         Err(error) => {
             let tool = crate::api::tool_table::tool(name).map_or("unknown", |tool| tool.name);
             let (format, path) = (watch.format(), path.as_deref());
-            keep_refusal(context, caller, &RefusedCall { at, tool, format, path, input: asked.bytes }, error);
+            keep_refusal(call, &RefusedCall { at, tool, format, path, input: asked.bytes }, error);
         }
-        Ok(answer) if answer.data.contains_key("operation") => note_model(context, caller, at),
+        Ok(answer) if answer.data.contains_key("operation") => note_model(call, at),
         Ok(_) => {}
     }
     if let Some(begun) = begun {
-        context.events().push(event(caller, name, asked, &reply, begun, watch.format()));
+        call.events().push(event(call.caller, name, asked, &reply, begun, watch.format()));
     }
     reply
 }

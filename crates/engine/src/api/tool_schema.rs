@@ -1,59 +1,9 @@
-//! Input schemas of tools.
+//! Joins the schemas of a tool's input.
 
-use crate::api::tool_table::{Tool, ToolInput};
-use crate::context::options::OptionFields;
-use crate::model::raw_path::RawPath;
-use crate::pipeline::plan::patching::PatchFields;
-use crate::tools::symbols::edit::EditSymbolInput;
-use crate::tools::symbols::outline;
-use crate::tools::undo::{self, rewind};
-use crate::tools::{
-    apply, convert, history as history_tool, list, moments, read, replace as replace_in, search, snapshot,
-};
-use emendate_core::formats::text_editor;
 use serde_json::{Map, Value};
 
-impl Tool {
-    /// Returns the JSON schema of its input, including descriptions.
-    pub fn schema(&self) -> Map<String, Value> {
-        let parts: Vec<schemars::Schema> = match self.input {
-            ToolInput::Read => vec![schemars::schema_for!(read::ReadInput), schemars::schema_for!(RawPath)],
-            ToolInput::Search => vec![schemars::schema_for!(search::SearchInput), schemars::schema_for!(RawPath)],
-            ToolInput::List => vec![schemars::schema_for!(list::ListInput), schemars::schema_for!(RawPath)],
-            ToolInput::Replace => vec![schemars::schema_for!(replace_in::ReplaceInput)],
-            ToolInput::Undo => vec![schemars::schema_for!(undo::input::UndoInput), schemars::schema_for!(RawPath)],
-            ToolInput::History => {
-                vec![schemars::schema_for!(history_tool::HistoryInput), schemars::schema_for!(RawPath)]
-            }
-            ToolInput::Mark => vec![schemars::schema_for!(moments::MarkInput)],
-            ToolInput::Rewind => vec![schemars::schema_for!(rewind::RewindInput)],
-            ToolInput::Snapshot => vec![schemars::schema_for!(snapshot::SnapshotInput)],
-            ToolInput::Outline => vec![schemars::schema_for!(outline::OutlineInput), schemars::schema_for!(RawPath)],
-            ToolInput::Check => vec![schemars::schema_for!(crate::tools::check::CheckInput)],
-            ToolInput::Symbol => {
-                let own = schemars::schema_for!(EditSymbolInput);
-                vec![own, schemars::schema_for!(RawPath), schemars::schema_for!(OptionFields)]
-            }
-            ToolInput::Restore => vec![schemars::schema_for!(undo::RestoreArgs), schemars::schema_for!(RawPath)],
-            ToolInput::Text => {
-                let own = schemars::schema_for!(apply::ApplyInput);
-                vec![own, schemars::schema_for!(OptionFields), schemars::schema_for!(PatchFields)]
-            }
-            ToolInput::Convert => vec![schemars::schema_for!(convert::ConvertInput)],
-            ToolInput::Editor => {
-                vec![schemars::schema_for!(text_editor::TextEditorInput), schemars::schema_for!(OptionFields)]
-            }
-            ToolInput::Formats(formats) | ToolInput::FormatsAnd(formats, _) => {
-                let specs = formats.iter().filter_map(|format| format.spec().schema).map(|schema| schema());
-                specs.chain([schemars::schema_for!(RawPath), schemars::schema_for!(OptionFields)]).collect()
-            }
-        };
-        merge_schemas(&parts)
-    }
-}
-
 /// Merges the parts to one object schema with all their fields; fields are required if every edit part requires them.
-fn merge_schemas(parts: &[schemars::Schema]) -> Map<String, Value> {
+pub(super) fn merge_schemas(parts: &[schemars::Schema]) -> Map<String, Value> {
     let mut properties = Map::new();
     let mut definitions = Map::new();
     let mut required: Option<Vec<Value>> = None;

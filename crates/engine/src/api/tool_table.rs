@@ -1,20 +1,18 @@
 //! The tool table: one row per tool. Help, schemas, documentation, `emend call` and MCP iterate over it.
 
 use crate::api::arguments::KnownFields;
-use crate::context::Context;
-use crate::model::call_context::CallContext;
-use crate::model::reply::{Answer, SeedCodes};
-use crate::tools::apply::apply_text;
-use crate::tools::edit_files::edit_files;
-use crate::tools::history::history_tool;
-use crate::tools::replace::replace_in_files;
-use crate::tools::symbols::edit::edit_symbol;
-use crate::tools::symbols::outline;
-use crate::tools::undo::{self, restore, rewind};
-use crate::tools::{check, convert, list, moments, read, search, snapshot};
-use emendate_core::Result;
-use emendate_core::formats::{Format, anchors, line_anchors, multi_edit, notebook_edit, replace, text_editor, write};
-use serde_json::Value;
+use crate::api::tool_schema::merge_schemas;
+use crate::model::raw_path::RAW_PATH_FIELD;
+use crate::model::reply::SeedCodes;
+use crate::tools::symbols::{edit, outline};
+use crate::tools::tool_input::ToolInput;
+use crate::tools::undo::{restore, rewind};
+use crate::tools::{
+    apply, check, convert, history, list, moments, read, replace as replace_in_files, search, snapshot, text_editor,
+    undo,
+};
+use emendate_core::formats::{self, anchors, line_anchors, multi_edit, notebook_edit, replace, write};
+use serde_json::{Map, Value};
 use std::sync::{LazyLock, OnceLock};
 
 /// Bytes of one call's input.
@@ -49,48 +47,8 @@ pub struct Tool {
     pub rest: &'static str,
     /// A working input, for documentation.
     pub example: &'static str,
+    /// The fields of a call, and what carries it out.
     pub(super) input: ToolInput,
-}
-
-/// The source of a tool's input.
-pub(super) enum ToolInput {
-    /// A read.
-    Read,
-    /// A search.
-    Search,
-    /// A directory to list.
-    List,
-    /// Text in any text format.
-    Text,
-    /// Text to be printed in another format.
-    Convert,
-    /// One replacement in many files.
-    Replace,
-    /// Operations to undo.
-    Undo,
-    /// A file to restore.
-    Restore,
-    /// A query of the history.
-    History,
-    /// A snapshot of the working files.
-    Snapshot,
-    /// The name of a moment.
-    Mark,
-    /// A moment to return to.
-    Rewind,
-    /// A query of a file's structure.
-    Outline,
-    /// A query of the problems in files.
-    Check,
-    /// An edit of a symbol.
-    Symbol,
-    /// A command of a text editor.
-    Editor,
-    /// The first list; or the second for inputs that have its field. The latter is not in the schema: errors lead
-    /// there.
-    FormatsAnd(&'static [&'static dyn Format], &'static [&'static dyn Format]),
-    /// One of these formats, plus the option fields. The first one whose required fields are present is used.
-    Formats(&'static [&'static dyn Format]),
 }
 
 /// Annotations of an edit: it replaces or deletes text, and an insertion that is made twice is there twice.
@@ -113,7 +71,7 @@ lines; give offset and limit for others. A file must be read before it is edited
         seed: SeedCodes::None,
         rest: "Read other lines with offset and limit.",
         example: r#"{"file_path": "/work/src/main.rs", "offset": 1, "limit": 200}"#,
-        input: ToolInput::Read,
+        input: read::INPUT,
     },
     Tool {
         name: "search",
@@ -126,7 +84,7 @@ read shows lines; what is shown counts as read, so it can be edited right away. 
         seed: SeedCodes::None,
         rest: "Narrow the pattern, path or glob, or lower limit and context.",
         example: r#"{"pattern": "fn \\w+_at\\(", "path": "/work/src", "glob": ["*.rs"], "context": 2}"#,
-        input: ToolInput::Search,
+        input: search::INPUT,
     },
     Tool {
         name: "list",
@@ -138,7 +96,7 @@ Lists the files below a directory, one path a line, relative to it. Ignored (.gi
         seed: SeedCodes::None,
         rest: "Name a directory below it, or give depth or glob.",
         example: r#"{"path": "/work/src", "depth": 2}"#,
-        input: ToolInput::List,
+        input: list::INPUT,
     },
     Tool {
         name: "edit",
@@ -152,10 +110,10 @@ Empty new_string deletes.",
         seed: SeedCodes::Edit,
         rest: REST_OF_EDIT_ADVICE,
         example: r#"{"file_path": "/work/src/main.rs", "old_string": "let x = 1;", "new_string": "let x = 2;"}"#,
-        input: ToolInput::FormatsAnd(
-            &[&replace::ReplaceFormat, &multi_edit::MultiEdit, &line_anchors::LineAnchors],
-            &[&notebook_edit::NotebookEdit],
-        ),
+        input: ToolInput::Formats {
+            formats: &[&replace::ReplaceFormat, &multi_edit::MultiEdit, &line_anchors::LineAnchors],
+            also: &[&notebook_edit::NotebookEdit],
+        },
     },
     Tool {
         name: "multi_edit",
@@ -168,7 +126,7 @@ read; set order to in_turn if an edit needs the result of an earlier one.",
         seed: SeedCodes::Edit,
         rest: REST_OF_EDIT_ADVICE,
         example: r#"{"file_path": "/work/src/main.rs", "edits": [{"old_string": "a", "new_string": "b"}, {"old_string": "c", "new_string": "d"}]}"#,
-        input: ToolInput::Formats(&[&multi_edit::MultiEdit]),
+        input: ToolInput::Formats { formats: &[&multi_edit::MultiEdit], also: &[] },
     },
     Tool {
         name: "edit_anchors",
@@ -179,7 +137,7 @@ read; set order to in_turn if an edit needs the result of an earlier one.",
         seed: SeedCodes::Edit,
         rest: REST_OF_EDIT_ADVICE,
         example: r#"{"path": "/work/src/main.rs", "edits": [{"anchor": "Table:let x = 1;", "edit_type": "replace", "text": "let x = 2;"}]}"#,
-        input: ToolInput::Formats(&[&anchors::WordAnchors]),
+        input: ToolInput::Formats { formats: &[&anchors::WordAnchors], also: &[] },
     },
     Tool {
         name: "write",
@@ -192,7 +150,7 @@ changes to part of a file.",
         seed: SeedCodes::Write,
         rest: REST_OF_EDIT_ADVICE,
         example: r#"{"file_path": "/work/notes.txt", "content": "Hello\n"}"#,
-        input: ToolInput::Formats(&[&write::WriteFormat]),
+        input: ToolInput::Formats { formats: &[&write::WriteFormat], also: &[] },
     },
     Tool {
         name: "notebook_edit",
@@ -203,18 +161,18 @@ changes to part of a file.",
         seed: SeedCodes::Edit,
         rest: REST_OF_EDIT_ADVICE,
         example: r#"{"notebook_path": "/work/model.ipynb", "cell_id": "a1b2c3d4", "new_source": "x = 1\nx"}"#,
-        input: ToolInput::Formats(&[&notebook_edit::NotebookEdit]),
+        input: ToolInput::Formats { formats: &[&notebook_edit::NotebookEdit], also: &[] },
     },
     Tool {
         name: "text_editor",
         title: "View and edit files",
         summary: "view, create, str_replace, insert: Anthropic's text editor tool",
-        prompt: text_editor::PROMPT,
+        prompt: formats::text_editor::PROMPT,
         annotations: Annotations { read_only: false, destructive: true, idempotent: false },
         seed: SeedCodes::Edit,
         rest: "View other lines with view_range.",
         example: r#"{"command": "str_replace", "path": "/work/src/main.rs", "old_str": "let x = 1;", "new_str": "let x = 2;"}"#,
-        input: ToolInput::Editor,
+        input: text_editor::INPUT,
     },
     Tool {
         name: "apply",
@@ -229,7 +187,7 @@ wrong). Context must make each place unique. Relative paths start from directory
         seed: SeedCodes::Edit,
         rest: "history with the id of the operation and file_path shows the change of one file.",
         example: r#"{"input": "src/main.rs\n<<<<<<< SEARCH\nlet x = 1;\n=======\nlet x = 2;\n>>>>>>> REPLACE\n", "directory": "/work"}"#,
-        input: ToolInput::Text,
+        input: apply::INPUT,
     },
     Tool {
         name: "replace_in_files",
@@ -244,7 +202,7 @@ nothing. dry_run shows the diffs.",
         seed: SeedCodes::None,
         rest: "history with the id of the operation and file_path shows the change of one file.",
         example: r#"{"path": "/work/src", "old_string": "old_name(", "new_string": "new_name(", "glob": ["*.rs"], "expected": 12}"#,
-        input: ToolInput::Replace,
+        input: replace_in_files::INPUT,
     },
     Tool {
         name: "convert",
@@ -257,7 +215,7 @@ to is unified_diff, apply_patch, search_replace, whole_file, hashline or anchors
         seed: SeedCodes::None,
         rest: "Convert fewer files in one call.",
         example: r#"{"input": "*** Begin Patch\n*** Update File: src/main.rs\n@@\n-let x = 1;\n+let x = 2;\n*** End Patch\n", "to": "unified_diff", "directory": "/work"}"#,
-        input: ToolInput::Convert,
+        input: convert::INPUT,
     },
     Tool {
         name: "outline",
@@ -270,7 +228,7 @@ take these names, joined by dots (Parser.next). For a directory, it lists those 
         seed: SeedCodes::None,
         rest: "Read parts of the file with offset and limit.",
         example: r#"{"file_path": "/work/src/main.rs"}"#,
-        input: ToolInput::Outline,
+        input: outline::INPUT,
     },
     Tool {
         name: "check",
@@ -283,7 +241,7 @@ The reply to an edit already lists new problems.",
         seed: SeedCodes::None,
         rest: "Check fewer files in one call.",
         example: r#"{"paths": ["/work/src/main.rs"]}"#,
-        input: ToolInput::Check,
+        input: check::INPUT,
     },
     Tool {
         name: "edit_symbol",
@@ -298,7 +256,7 @@ would make the file unparsable is refused.",
         seed: SeedCodes::Edit,
         rest: REST_OF_EDIT_ADVICE,
         example: r#"{"file_path": "/work/src/main.rs", "symbol": "Parser.next", "action": "replace", "text": "fn next(&mut self) -> u8 {\n    0\n}"}"#,
-        input: ToolInput::Symbol,
+        input: edit::INPUT,
     },
     Tool {
         name: "undo",
@@ -313,7 +271,7 @@ with redo.",
         seed: SeedCodes::None,
         rest: "history with the id of the operation and file_path shows the change of one file.",
         example: r#"{"id": "17-3fa9"}"#,
-        input: ToolInput::Undo,
+        input: undo::INPUT,
     },
     Tool {
         name: "restore",
@@ -326,7 +284,7 @@ must have been read, if it exists. This is an operation itself, so undo reverts 
         seed: SeedCodes::None,
         rest: "history with the id of the operation and file_path shows the change of one file.",
         example: r#"{"file_path": "/work/src/main.rs", "id": "17-3fa9^"}"#,
-        input: ToolInput::Restore,
+        input: restore::INPUT,
     },
     Tool {
         name: "history",
@@ -339,7 +297,7 @@ and to, what changed between the two. undo and restore take the names.",
         seed: SeedCodes::None,
         rest: "Lower limit, or name one file of an operation with file_path.",
         example: r#"{"file_path": "/work/src/main.rs", "limit": 5}"#,
-        input: ToolInput::History,
+        input: history::INPUT,
     },
     Tool {
         name: "mark",
@@ -351,7 +309,7 @@ Gives this moment a name. rewind takes back what you did since; undo (since) and
         seed: SeedCodes::None,
         rest: "",
         example: r#"{"name": "before-refactoring"}"#,
-        input: ToolInput::Mark,
+        input: moments::INPUT,
     },
     Tool {
         name: "rewind",
@@ -365,7 +323,7 @@ during your shell commands.",
         seed: SeedCodes::None,
         rest: "history with the id of the operation and file_path shows the change of one file.",
         example: r#"{"to": "before-refactoring"}"#,
-        input: ToolInput::Rewind,
+        input: rewind::INPUT,
     },
     Tool {
         name: "snapshot",
@@ -379,7 +337,7 @@ Ignored files (.gitignore), secrets and files of more than 8 MiB are skipped.",
         seed: SeedCodes::None,
         rest: "history with the id of the operation shows its files.",
         example: r#"{"note": "cargo fmt"}"#,
-        input: ToolInput::Snapshot,
+        input: snapshot::INPUT,
     },
 ];
 
@@ -397,49 +355,14 @@ impl Tool {
         KNOWN_FIELDS[row].get_or_init(|| KnownFields::new(TOOLS[row].schema()))
     }
 
-    /// True for answers that consist only of the requested text.
-    pub(crate) fn answers_bare(&self) -> bool {
-        matches!(self.input, ToolInput::Convert)
+    /// Returns the JSON schema of its input, including descriptions.
+    pub fn schema(&self) -> Map<String, Value> {
+        merge_schemas(&self.input.schemas())
     }
 
     /// True when a path may be given as bytes in base64.
     pub fn takes_raw_paths(&self) -> bool {
-        !matches!(
-            self.input,
-            ToolInput::Text | ToolInput::Convert | ToolInput::Replace | ToolInput::Check | ToolInput::Editor
-        )
-    }
-
-    /// True when the text of a reply is a range of lines that the call requested.
-    pub(crate) fn shows_lines(&self) -> bool {
-        matches!(self.input, ToolInput::Read | ToolInput::Editor)
-    }
-
-    /// Runs the tool.
-    pub(crate) fn run(&self, context: &Context, caller: &CallContext, input: Value) -> Result<Answer> {
-        match self.input {
-            ToolInput::Read => read::read(context, caller, input),
-            ToolInput::Search => search::search(context, caller, input),
-            ToolInput::List => list::list(context, caller, input),
-            ToolInput::Replace => replace_in_files(context, caller, self.name, input),
-            ToolInput::Undo => undo::undo(context, caller, self.name, input),
-            ToolInput::History => history_tool(context, caller, input),
-            ToolInput::Mark => moments::mark(context, caller, input),
-            ToolInput::Rewind => rewind::rewind(context, caller, self.name, input),
-            ToolInput::Snapshot => snapshot::snapshot(context, caller, input),
-            ToolInput::Outline => outline::outline(context, caller, input),
-            ToolInput::Check => check::check(context, caller, input),
-            ToolInput::Symbol => edit_symbol(context, caller, self.name, input),
-            ToolInput::Restore => restore::restore(context, caller, self.name, input),
-            ToolInput::Text => apply_text(context, caller, self.name, input),
-            ToolInput::Convert => convert::convert(context, caller, self.name, input),
-            ToolInput::Editor => crate::tools::text_editor::text_editor(context, caller, self.name, input),
-            ToolInput::Formats(formats) => edit_files(context, caller, self.name, formats, input),
-            ToolInput::FormatsAnd(formats, also) => {
-                let meant = also.iter().any(|format| input.get(format.spec().key).is_some());
-                edit_files(context, caller, self.name, if meant { also } else { formats }, input)
-            }
-        }
+        self.schema()["properties"].get(RAW_PATH_FIELD).is_some()
     }
 }
 

@@ -1,5 +1,6 @@
 //! The state shared by all use cases. Opening a file is part of it: resolve the path, check the policy, read, decode.
 
+pub(crate) mod call;
 pub(crate) mod config;
 pub(crate) mod config_error;
 pub(crate) mod encoding;
@@ -27,9 +28,7 @@ use crate::context::policy::{Access, BlockingRule, Guard};
 use crate::context::register_store::RegisterStore;
 use crate::context::syntax::{ParserIsolation, Parsers};
 use crate::context::unstored::UnstoredVersion;
-use crate::model::call_context::CallContext;
 use crate::model::delivered_comment::DeliveredComment;
-use crate::model::reply_limits::ReplyLimits;
 use emendate_core::{Code, ContentId, DeclaredEncoding, EncodingEvidence, Error, Result, Snapshot, work};
 use emendate_events::Sink;
 use emendate_fs::{FileMeta, FileVersion, LocalStore, SafePath, Store, shown};
@@ -230,12 +229,6 @@ impl Context {
     /// The settings in force.
     pub(crate) fn config(&self) -> &Config {
         &self.config
-    }
-
-    /// The limits of a reply to this caller.
-    pub(crate) fn reply_limits(&self, caller: &CallContext) -> ReplyLimits {
-        let limits = if caller.person_reads { self.config.reply.for_person() } else { self.config.reply };
-        if caller.original_file { limits.with_original() } else { limits }
     }
 
     /// Takes the messages for a person about the configuration and the session store; each is returned once.

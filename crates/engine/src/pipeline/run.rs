@@ -7,8 +7,8 @@
 //! 5. **report**: receipts, from which a tool renders its reply and the typed interface makes its outcome.
 
 use crate::context::Context;
+use crate::context::call::Call;
 use crate::context::options::CallOptions;
-use crate::model::call_context::CallContext;
 use crate::model::call_handle::CallPhase;
 use crate::model::call_origin::CallOrigin;
 use crate::pipeline::checks::approval::{approve_plans, note_pending_approvals};
@@ -34,32 +34,26 @@ use emendate_core::{Code, Error, ErrorContext, Request, Result, work};
 use emendate_fs::{SafePath, readable_size};
 
 /// Applies a request to all its files, or to none. Returns one receipt per file, in the order of the request.
-pub(crate) fn apply(
-    context: &Context,
-    caller: &CallContext,
-    request: Request,
-    options: &CallOptions,
-) -> Result<Vec<Receipt>> {
-    let mut targets = target::targets(context, request)?;
+pub(crate) fn apply(call: Call<'_>, request: Request, options: &CallOptions) -> Result<Vec<Receipt>> {
+    let mut targets = target::targets(&call, request)?;
     if options.patch.reject {
-        name_rejects(context, &mut targets)?;
+        name_rejects(&call, &mut targets)?;
     }
     let places = targets.iter().flat_map(|it| it.paths().chain(it.rejects.as_ref().map(SafePath::absolute)));
-    let _turns = context.lock_paths(places);
+    let _turns = call.lock_paths(places);
     let actions: Vec<_> = targets.iter().map(|target| (&target.place, &target.ask)).collect();
-    let call_registers = load_registers(context, caller, &actions)?;
+    let call_registers = load_registers(call, &actions)?;
     let (options, left) = (*options, Registers::default());
-    let mut planner =
-        RequestPlanner { context, caller, targets: &targets, call_registers: &call_registers, options, left };
-    let mut receipts = match plan_and_commit(context, caller, options.origin, options.dry_run, || planner.plan()) {
-        Err(error) if fits_whole(context, &error) => {
+    let mut planner = RequestPlanner { call, targets: &targets, call_registers: &call_registers, options, left };
+    let mut receipts = match plan_and_commit(call, options.origin, options.dry_run, || planner.plan()) {
+        Err(error) if fits_whole(&call, &error) => {
             planner.options.whole = true;
-            plan_and_commit(context, caller, options.origin, options.dry_run, || planner.plan())?
+            plan_and_commit(call, options.origin, options.dry_run, || planner.plan())?
         }
         other => other?,
     };
     if !options.dry_run
-        && let Err(error) = store_registers(context, caller, &call_registers, planner.left)
+        && let Err(error) = store_registers(call, &call_registers, planner.left)
         && let Some(receipt) = receipts.first_mut()
     {
         // The files are already changed, so this is not a failure of the call.
@@ -70,8 +64,7 @@ pub(crate) fn apply(
 
 /// Plans a request, again after each write of another process.
 struct RequestPlanner<'a> {
-    context: &'a Context,
-    caller: &'a CallContext,
+    call: Call<'a>,
     targets: &'a [ActionTarget],
     options: CallOptions,
     /// The registers before the call.
@@ -83,16 +76,11 @@ struct RequestPlanner<'a> {
 impl RequestPlanner<'_> {
     /// Plans all files of the request as they are now.
     fn plan(&mut self) -> Result<Vec<FilePlan>> {
-        let (mut plans, left) = request_tree::plan(
-            self.context,
-            self.caller,
-            self.targets,
-            self.call_registers.registers(),
-            &self.options,
-        )?;
-        end_lines_of_new_files(self.context, &mut plans)?;
+        let (mut plans, left) =
+            request_tree::plan(self.call, self.targets, self.call_registers.registers(), &self.options)?;
+        end_lines_of_new_files(&self.call, &mut plans)?;
         check_blanks(&mut plans, self.options.patch.whitespace)?;
-        warn_of_syntax(self.context, &mut plans);
+        warn_of_syntax(&self.call, &mut plans);
         self.left = left;
         Ok(plans)
     }
@@ -106,49 +94,48 @@ const RACE_RETRIES_MAX: usize = 256;
 /// the locks of [`Context::lock_paths`] first; changes by other processes are detected by the check right before the
 /// write.
 pub(crate) fn plan_and_commit(
-    context: &Context,
-    caller: &CallContext,
+    call: Call<'_>,
     origin: CallOrigin<'_>,
     dry_run: bool,
     mut plan: impl FnMut() -> Result<Vec<FilePlan>>,
 ) -> Result<Vec<Receipt>> {
     for attempt in 1.. {
-        let mut plans = apply_line_format(context, caller, plan()?);
+        let mut plans = apply_line_format(call, plan()?);
         compute_short_tags(&mut plans)?;
-        check_not_repeated(context, caller, origin, &plans)?;
+        check_not_repeated(call, origin, &plans)?;
         if origin.is_an_edit() {
-            formatter::format(context, caller, &mut plans)?;
+            formatter::format(call, &mut plans)?;
         }
-        before_edit(context, caller, &origin, dry_run, &mut plans)?;
+        before_edit(call, &origin, dry_run, &mut plans)?;
         if origin.is_an_edit() {
-            validate::validate(context, &mut plans, origin.allows_invalid)?;
+            validate::validate(&call, &mut plans, origin.allows_invalid)?;
         }
-        let room = context.reply_limits(caller).file_budget(plans.iter().filter(|plan| plan.writes()).count());
+        let room = call.reply_limits().file_budget(plans.iter().filter(|plan| plan.writes()).count());
         if dry_run {
-            note_pending_approvals(context, &mut plans)?;
+            note_pending_approvals(&call, &mut plans)?;
             return Ok(plans.into_iter().map(|plan| Receipt::new(plan, None, true).with_budget(room)).collect());
         }
-        let mut plans = approve_plans(context, caller, plans)?;
-        validate_user_text(context, &mut plans);
-        caller.check_cancelled()?;
+        let mut plans = approve_plans(call, plans)?;
+        validate_user_text(&call, &mut plans);
+        call.caller.check_cancelled()?;
         work::check()?;
-        caller.begin(CallPhase::Writing, plans.len());
-        match commit(context, caller, origin, &mut plans) {
+        call.caller.begin(CallPhase::Writing, plans.len());
+        match commit(call, origin, &mut plans) {
             // Plan again, and merge or refuse as for any other change.
             Err(error) if error.code() == Code::ConflictRaced && attempt < RACE_RETRIES_MAX => {
                 work::restart();
                 for plan in plans {
-                    recycle(context, plan);
+                    recycle(&call, plan);
                 }
             }
-            Err(error) if error.code() == Code::IoNoSpace => return Err(add_space_advice(context, error, &plans)),
+            Err(error) if error.code() == Code::IoNoSpace => return Err(add_space_advice(&call, error, &plans)),
             Err(error) => return Err(raced(error)),
             Ok(done) => {
-                caller.note_written(plans.len());
-                let receipts = create_receipts(context, plans, done);
+                call.caller.note_written(plans.len());
+                let receipts = create_receipts(&call, plans, done);
                 let mut receipts: Vec<Receipt> = receipts.into_iter().map(|it| it.with_budget(room)).collect();
-                after_edit(context, caller, &origin, &mut receipts);
-                if let Some(watch) = &caller.handle {
+                after_edit(call, &origin, &mut receipts);
+                if let Some(watch) = &call.caller.handle {
                     watch.release();
                 }
                 return Ok(receipts);
@@ -160,16 +147,16 @@ pub(crate) fn plan_and_commit(
 
 /// Shows the changed lines of every file in the caller's line format, unless something else determines it; each
 /// header names its file.
-fn apply_line_format(context: &Context, caller: &CallContext, mut plans: Vec<FilePlan>) -> Vec<FilePlan> {
+fn apply_line_format(call: Call<'_>, mut plans: Vec<FilePlan>) -> Vec<FilePlan> {
     for plan in &mut plans {
         if let Some(marks) =
-            caller.line_format.filter(|_| plan.display.header.is_none() && plan.display.anchor_format.is_none())
+            call.caller.line_format.filter(|_| plan.display.header.is_none() && plan.display.anchor_format.is_none())
         {
             plan.display.header = marks.header;
             plan.display.anchor_format = Some(marks).filter(|marks| marks.anchors);
         }
         if plan.display.header.is_some() && plan.display.name.is_empty() {
-            plan.display.name = name_in_header(context, caller, &plan.place);
+            plan.display.name = name_in_header(call, &plan.place);
         }
     }
     plans

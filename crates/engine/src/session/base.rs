@@ -1,9 +1,10 @@
 //! The base of an edit: the version that the session saw, and its lines.
 
+use crate::context::call::Call;
 use crate::context::history_stores::key;
 use crate::context::options::CallOptions;
-use crate::context::{Context, LoadedFile, policy};
-use crate::model::call_context::{CallContext, UnreadPolicy};
+use crate::context::{LoadedFile, policy};
+use crate::model::call_context::UnreadPolicy;
 use crate::model::raw_path;
 use crate::session::in_doubt::resolve_in_doubt;
 use crate::session::outside::{FoundContent, record_outside_changes};
@@ -76,16 +77,10 @@ impl Base {
 /// Finds the version that the caller saw.
 ///
 /// Errors: `read.required`, `stale.unknown_tag`.
-pub(crate) fn find_base(
-    context: &Context,
-    caller: &CallContext,
-    options: &CallOptions,
-    place: &SafePath,
-    now: &LoadedFile,
-) -> Result<Base> {
-    let sessions = context.sessions(place);
+pub(crate) fn find_base(call: Call<'_>, options: &CallOptions, place: &SafePath, now: &LoadedFile) -> Result<Base> {
+    let sessions = call.sessions(place);
     let record = match options.tag {
-        Some(Handle::Lines(_, tag)) => return base_of_lines(context, caller, options, place, tag, now),
+        Some(Handle::Lines(_, tag)) => return base_of_lines(call, options, place, tag, now),
         Some(Handle::Tag(tag) | Handle::Headed(_, tag)) if tag == now.snapshot.id().tag() => {
             match sessions.by_tag(key(place), tag)? {
                 Some(record) if record.content == now.snapshot.id() => return Ok(Base::fresh(record.lines)),
@@ -96,10 +91,10 @@ pub(crate) fn find_base(
         Some(Handle::Tag(tag) | Handle::Headed(_, tag)) => {
             sessions.by_tag(key(place), tag)?.ok_or_else(|| unknown_tag(place, &tag.to_string()))?
         }
-        None => match sessions.latest(&caller.session, key(place))? {
+        None => match sessions.latest(&call.caller.session, key(place))? {
             Some(record) => record,
             // Binary content can never be shown.
-            None if caller.unread == UnreadPolicy::Allow
+            None if call.caller.unread == UnreadPolicy::Allow
                 || now.snapshot.is_binary()
                 || now.snapshot.text().trim().is_empty() =>
             {
@@ -114,18 +109,18 @@ pub(crate) fn find_base(
         return Ok(Base::fresh(record.lines));
     }
     // A write that did not happen because its process ended is not knowledge of the session.
-    if record.origin == RecordOrigin::Write && resolve_in_doubt(context, place.root())? {
-        return find_base(context, caller, options, place, now);
+    if record.origin == RecordOrigin::Write && resolve_in_doubt(&call, place.root())? {
+        return find_base(call, options, place, now);
     }
     let Some(bytes) = sessions.bytes(record.content)? else {
         // If unread files may be edited, no shown line could be overwritten unseen.
-        return Ok(if caller.unread == UnreadPolicy::Allow && options.tag.is_none() {
+        return Ok(if call.caller.unread == UnreadPolicy::Allow && options.tag.is_none() {
             Base::fresh(LineSet::all())
         } else {
             Base::Lost
         });
     };
-    let seen = context.decode(place, bytes, options.declared, "")?;
+    let seen = call.decode(place, bytes, options.declared, "")?;
     Ok(Base::of(seen, record.lines, now))
 }
 
@@ -134,17 +129,16 @@ pub(crate) fn find_base(
 ///
 /// Errors: `stale.unknown_tag`.
 fn base_of_lines(
-    context: &Context,
-    caller: &CallContext,
+    call: Call<'_>,
     options: &CallOptions,
     place: &SafePath,
     tag: ShortTag,
     now: &LoadedFile,
 ) -> Result<Base> {
-    let sessions = context.sessions(place);
+    let sessions = call.sessions(place);
     let fits = now.snapshot.short_tag() == Some(tag);
     let mut unkept = false;
-    for record in sessions.versions(&caller.session, key(place))? {
+    for record in sessions.versions(&call.caller.session, key(place))? {
         if record.content == now.snapshot.id() {
             if fits {
                 return Ok(Base::fresh(record.lines));
@@ -154,7 +148,7 @@ fn base_of_lines(
         let bytes = sessions.bytes(record.content)?;
         unkept |= bytes.is_none();
         // A version that cannot be decoded any more cannot be the one that the header names.
-        let seen = bytes.and_then(|bytes| context.decode(place, bytes, options.declared, "").ok());
+        let seen = bytes.and_then(|bytes| call.decode(place, bytes, options.declared, "").ok());
         if let Some(seen) = seen.filter(|seen| ShortTag::of(seen.text()) == tag) {
             return Ok(Base::of(seen, record.lines, now));
         }
@@ -168,15 +162,9 @@ fn base_of_lines(
 }
 
 /// Records a version as known to the session; a failing store must not fail an edit that is already on disk.
-pub(crate) fn remember(
-    context: &Context,
-    caller: &CallContext,
-    place: &SafePath,
-    record: &Record,
-    body: &VersionBody<'_>,
-) -> Option<String> {
-    record_outside_changes(context, &[FoundContent { place, content: Some(record.content) }]);
-    let result = context.sessions(place).record(&caller.session, key(place), record, body);
+pub(crate) fn remember(call: Call<'_>, place: &SafePath, record: &Record, body: &VersionBody<'_>) -> Option<String> {
+    record_outside_changes(&call, &[FoundContent { place, content: Some(record.content) }]);
+    let result = call.sessions(place).record(&call.caller.session, key(place), record, body);
     result.err().map(|error| {
             format!(
                 "The session store could not remember this, so an edit that needs the file to have been read is refused: {} {}",
@@ -188,13 +176,7 @@ pub(crate) fn remember(
 
 /// Marks lines that an error has just shown as known, so that the next call needs no read. Returns a note if that
 /// failed.
-pub(crate) fn mark_shown(
-    context: &Context,
-    caller: &CallContext,
-    place: &SafePath,
-    now: &LoadedFile,
-    lines: LineSet,
-) -> Option<String> {
+pub(crate) fn mark_shown(call: Call<'_>, place: &SafePath, now: &LoadedFile, lines: LineSet) -> Option<String> {
     let record = Record {
         content: now.snapshot.id(),
         meta: now.meta,
@@ -204,7 +186,7 @@ pub(crate) fn mark_shown(
         offset: None,
         limit: None,
     };
-    remember(context, caller, place, &record, &stored_body(place, &now.snapshot))
+    remember(call, place, &record, &stored_body(place, &now.snapshot))
 }
 
 pub(crate) fn unread(place: &SafePath) -> Error {

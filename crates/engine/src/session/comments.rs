@@ -2,7 +2,7 @@
 //! front end confirms that its replies were sent; if a process dies before that, the comments are delivered once more.
 
 use crate::context::Context;
-use crate::model::call_context::CallContext;
+use crate::context::call::Call;
 use crate::model::delivered_comment::DeliveredComment;
 use crate::model::raw_path;
 use crate::model::reply::Reply;
@@ -17,25 +17,26 @@ use std::path::Path;
 pub(crate) const COMMENTS_PER_REPLY_MAX: usize = 20;
 
 /// Adds the open comments for the session to a reply.
-pub(crate) fn with_open_comments(context: &Context, caller: &CallContext, mut reply: Reply) -> Reply {
+pub(crate) fn with_open_comments(call: Call<'_>, mut reply: Reply) -> Reply {
     let is_cancelled = reply.result.as_ref().is_err_and(|error| error.code() == Code::CallCancelled);
-    if caller.dry_run || is_cancelled {
+    if call.caller.dry_run || is_cancelled {
         return reply;
     }
     let mut found = Vec::new();
-    for root in 0..context.roots().len() {
-        let Some(history) = context.opened_history(root).filter(|history| history.may_have_open_comments()) else {
+    for root in 0..call.roots().len() {
+        let Some(history) = call.opened_history(root).filter(|history| history.may_have_open_comments()) else {
             continue;
         };
-        let limit = COMMENTS_PER_REPLY_MAX.saturating_add(context.delivered_comments().len());
-        let filter = CommentFilter { session: Some(&caller.session), open: true, limit, ..CommentFilter::default() };
+        let limit = COMMENTS_PER_REPLY_MAX.saturating_add(call.delivered_comments().len());
+        let filter =
+            CommentFilter { session: Some(&call.caller.session), open: true, limit, ..CommentFilter::default() };
         // Without the store they are delivered another time.
         found.extend(history.comments(&filter).unwrap_or_default().into_iter().map(|comment| (root, comment)));
     }
     if found.is_empty() {
         return reply;
     }
-    let mut delivered = context.delivered_comments();
+    let mut delivered = call.delivered_comments();
     found.retain(|(root, comment)| !delivered.iter().any(|it| it.root == *root && it.number == comment.number));
     found.truncate(COMMENTS_PER_REPLY_MAX);
     let mut rows = Vec::new();

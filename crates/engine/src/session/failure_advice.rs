@@ -2,8 +2,8 @@
 //! and, if a call fails in the same way a second time, a short answer that says what to read.
 
 use crate::context::Context;
+use crate::context::call::Call;
 use crate::context::policy::Access;
-use crate::model::call_context::CallContext;
 use crate::model::raw_path;
 use emendate_core::{Advice, Code, Error, ErrorContext, Locator, Op, Phrase, Snapshot, advice};
 use emendate_fs::{SafePath, shown};
@@ -22,31 +22,25 @@ const REPORTED_PLACES_MAX: usize = 3;
 const IDENTIFYING_CHARS_MIN: usize = 8;
 
 /// Adds further information to the error of an edit.
-pub(crate) fn with_advice(
-    context: &Context,
-    caller: &CallContext,
-    place: &SafePath,
-    ops: &[Op],
-    error: Error,
-) -> Error {
+pub(crate) fn with_advice(call: Call<'_>, place: &SafePath, ops: &[Op], error: Error) -> Error {
     if !matches!(error.code(), Code::MatchNotFound | Code::MatchAmbiguous | Code::MatchCount) {
         return error;
     }
-    let error = elsewhere(context, caller, place, ops, error);
-    if context.failures().is_repeat(caller, place, &error.to_string()) { shortened(place, &error) } else { error }
+    let error = elsewhere(call, place, ops, error);
+    if call.failures().is_repeat(call.caller, place, &error.to_string()) { shortened(place, &error) } else { error }
 }
 
-fn elsewhere(context: &Context, caller: &CallContext, place: &SafePath, ops: &[Op], error: Error) -> Error {
+fn elsewhere(call: Call<'_>, place: &SafePath, ops: &[Op], error: Error) -> Error {
     let wanted = missing(ops, &error);
     if wanted.is_empty() {
         return error;
     }
     // This is only advice: if it is not available, the error remains as it is.
-    let known = context.sessions(place).paths(&caller.session).unwrap_or_default();
+    let known = call.sessions(place).paths(&call.caller.session).unwrap_or_default();
     let others = known.iter().map(|path| Path::new(OsStr::from_bytes(path))).filter(|path| *path != place.absolute());
     let mut found: Vec<Value> = Vec::new();
     for path in others.take(SEARCHED_FILES_MAX) {
-        let Some(text) = read_other_file(context, path) else { continue };
+        let Some(text) = read_other_file(&call, path) else { continue };
         let hit = wanted.iter().find_map(|old| Some((old, text.text().find(&**old)?)));
         if let Some((_, at)) = hit {
             found.push(json!({ "path": shown(path), "line": text.lines().line_of(text.text(), at) }));

@@ -1,10 +1,9 @@
 //! The session's last change of a file, by which a repeated call is recognised.
 
-use crate::context::Context;
+use crate::context::call::Call;
 use crate::context::history_stores::key;
 use crate::context::last_changes::LastChange;
 use crate::context::options::CallOptions;
-use crate::model::call_context::CallContext;
 use crate::model::call_origin::CallOrigin;
 use emendate_core::{Code, Error, ErrorContext, Phrase, Result, advice};
 use emendate_fs::SafePath;
@@ -19,17 +18,17 @@ const EXAMINED_OPERATIONS_MAX: usize = 8;
 /// Returns the session's last change of a file.
 ///
 /// Errors: those of the session store.
-pub(crate) fn last_change(context: &Context, caller: &CallContext, place: &SafePath) -> Result<LastChange> {
+pub(crate) fn last_change(call: Call<'_>, place: &SafePath) -> Result<LastChange> {
     let path = key(place);
-    if let Some(known) = context.last_changes().get(&caller.session, path) {
+    if let Some(known) = call.last_changes().get(&call.caller.session, path) {
         return Ok(known);
     }
     let filter = OperationFilter {
-        session: Some(&caller.session),
+        session: Some(&call.caller.session),
         limit: EXAMINED_OPERATIONS_MAX,
         ..OperationFilter::default()
     };
-    let latest = context.history(place.root()).operations(&filter)?;
+    let latest = call.history(place.root()).operations(&filter)?;
     let found = latest.iter().find_map(|logged| {
         let file = logged.operation.files.iter().find(|file| file.path == path)?;
         let is_edit = logged.operation.role == Role::Edit && logged.undone_by.is_none();
@@ -37,7 +36,7 @@ pub(crate) fn last_change(context: &Context, caller: &CallContext, place: &SafeP
         Some(LastChange { edit, after: file.after.map(|side| side.content) })
     });
     let found = found.unwrap_or(LastChange { edit: None, after: None });
-    context.last_changes().put(&caller.session, path, found);
+    call.last_changes().put(&call.caller.session, path, found);
     Ok(found)
 }
 
@@ -47,29 +46,19 @@ const EARLIER_CALLS_MAX: usize = 64;
 /// Returns the session's operation that the same call made on a file before, unless it was undone.
 ///
 /// Errors: those of the session store.
-pub(crate) fn earlier_call(
-    context: &Context,
-    caller: &CallContext,
-    origin: CallOrigin<'_>,
-    place: &SafePath,
-) -> Result<Option<OperationId>> {
-    Ok(earlier_operation(context, caller, origin, place)?.map(|logged| logged.id))
+pub(crate) fn earlier_call(call: Call<'_>, origin: CallOrigin<'_>, place: &SafePath) -> Result<Option<OperationId>> {
+    Ok(earlier_operation(call, origin, place)?.map(|logged| logged.id))
 }
 
 /// Returns that operation as it is logged.
-fn earlier_operation(
-    context: &Context,
-    caller: &CallContext,
-    origin: CallOrigin<'_>,
-    place: &SafePath,
-) -> Result<Option<LogEntry>> {
+fn earlier_operation(call: Call<'_>, origin: CallOrigin<'_>, place: &SafePath) -> Result<Option<LogEntry>> {
     let filter = OperationFilter {
-        session: Some(&caller.session),
+        session: Some(&call.caller.session),
         path: Some(key(place)),
         limit: EARLIER_CALLS_MAX,
         ..OperationFilter::default()
     };
-    let made = context.history(place.root()).operations(&filter)?;
+    let made = call.history(place.root()).operations(&filter)?;
     Ok(made.into_iter().find(|logged| {
         let operation = &logged.operation;
         operation.role == Role::Edit && logged.undone_by.is_none() && operation.digest == origin.digest
@@ -78,21 +67,15 @@ fn earlier_operation(
 
 /// Returns the error for a call that deletes or moves a missing file because the same call did so before, and all its
 /// files are as it left them. `None` for any other call.
-pub(crate) fn removed_before(
-    context: &Context,
-    caller: &CallContext,
-    origin: CallOrigin<'_>,
-    place: &SafePath,
-    error: &Error,
-) -> Option<Error> {
+pub(crate) fn removed_before(call: Call<'_>, origin: CallOrigin<'_>, place: &SafePath, error: &Error) -> Option<Error> {
     if error.code() != Code::FileMissing || origin.repeat || !origin.is_an_edit() {
         return None;
     }
     // This only words a refusal: without the history, the file is just missing.
-    let logged = earlier_operation(context, caller, origin, place).ok()??;
+    let logged = earlier_operation(call, origin, place).ok()??;
     let as_left = |file: &FileChange| {
         let path = PathBuf::from(OsString::from_vec(file.path.clone()));
-        let now = context.store().resolve_path(&path).and_then(|place| context.load_file(&place, None));
+        let now = call.store().resolve_path(&path).and_then(|place| call.load_file(&place, None));
         now.is_ok_and(|now| now.map(|now| now.snapshot.id()) == file.after.as_ref().map(|side| side.content))
     };
     logged.operation.files.iter().all(as_left).then(|| done_as(logged.id).evidence(place.shown()))
@@ -100,22 +83,16 @@ pub(crate) fn removed_before(
 
 /// Returns the error for a call that finds no place, or several, because it was done already: the file is as the
 /// caller's last change left it, and that change was the same call. `None` for any other call.
-pub(crate) fn done_before(
-    context: &Context,
-    caller: &CallContext,
-    options: &CallOptions,
-    place: &SafePath,
-    error: &Error,
-) -> Option<Error> {
+pub(crate) fn done_before(call: Call<'_>, options: &CallOptions, place: &SafePath, error: &Error) -> Option<Error> {
     let origin = options.origin;
     let finds_none = matches!(error.code(), Code::MatchNotFound | Code::MatchAmbiguous | Code::MatchCount);
     if !finds_none || origin.repeat || !origin.is_an_edit() {
         return None;
     }
     // This only words a refusal: without the history, the error remains as it is.
-    let LastChange { edit, after } = last_change(context, caller, place).ok()?;
+    let LastChange { edit, after } = last_change(call, place).ok()?;
     let (id, _) = edit.filter(|(_, digest)| *digest == origin.digest)?;
-    let now = context.load_file(place, options.declared).ok()??;
+    let now = call.load_file(place, options.declared).ok()??;
     (after == Some(now.snapshot.id())).then(|| done_as(id).evidence(place.shown()))
 }
 

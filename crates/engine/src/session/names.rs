@@ -1,7 +1,7 @@
 //! Resolution of names in a text to files.
 
 use crate::context::Context;
-use crate::model::call_context::CallContext;
+use crate::context::call::Call;
 use crate::session::decorated_names::read_decorated_name;
 use crate::session::windows_paths::read_windows_names;
 use emendate_core::formats::hashline;
@@ -14,21 +14,16 @@ use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
 /// Makes every path of a request absolute, relative to `directory`.
-pub(crate) fn name_files(
-    context: &Context,
-    caller: &CallContext,
-    directory: &Path,
-    request: &mut Request,
-) -> Result<()> {
-    request.keep_files(|name| is_file(context, directory, name))?;
+pub(crate) fn name_files(call: Call<'_>, directory: &Path, request: &mut Request) -> Result<()> {
+    request.keep_files(|name| is_file(&call, directory, name))?;
     // Files created by an earlier part of the request exist for the later ones.
     let mut made: Vec<PathBuf> = Vec::new();
     for file in &mut request.files {
         read_doubled_slashes(file, &mut request.notes);
-        read_windows_names(context, directory, file, &mut request.notes);
-        read_decorated_name(context, directory, file, &mut request.notes)?;
+        read_windows_names(&call, directory, file, &mut request.notes);
+        read_decorated_name(&call, directory, file, &mut request.notes)?;
         stays_inside(directory, &file.path)?;
-        let (path, note) = resolve_name(context, caller, directory, file, &made)?;
+        let (path, note) = resolve_name(call, directory, file, &made)?;
         file.path = path;
         request.notes.extend(note);
         if let FileAction::Move { to, .. } | FileAction::Copy { to, .. } = &mut file.action {
@@ -66,17 +61,17 @@ fn exists_in(context: &Context, directory: &Path, name: &str) -> bool {
 
 /// Returns the name of a file in a header: relative to the base of names in the caller's texts if it resolves back
 /// to that file, else absolute.
-pub(crate) fn name_in_header(context: &Context, caller: &CallContext, place: &SafePath) -> String {
-    let start = start_directory(context, caller, None).ok();
+pub(crate) fn name_in_header(call: Call<'_>, place: &SafePath) -> String {
+    let start = start_directory(call, None).ok();
     let short = start.and_then(|start| place.absolute().strip_prefix(start).ok()?.to_str());
     let short = short.map(with_slashes);
     short.filter(|name| hashline::is_name(name)).map_or_else(|| place.shown(), Cow::into_owned)
 }
 
 /// Returns the directory that relative names are resolved against; by default the caller's.
-pub(crate) fn start_directory(context: &Context, caller: &CallContext, named: Option<&str>) -> Result<PathBuf> {
-    let first = || context.roots().first().map(|root| root.to_path_buf()).unwrap_or_default();
-    let root = caller.names_from.clone().unwrap_or_else(first);
+pub(crate) fn start_directory(call: Call<'_>, named: Option<&str>) -> Result<PathBuf> {
+    let first = || call.roots().first().map(|root| root.to_path_buf()).unwrap_or_default();
+    let root = call.caller.names_from.clone().unwrap_or_else(first);
     match named.map(Path::new) {
         None => Ok(root),
         Some(directory) if directory.is_absolute() => Ok(directory.to_owned()),
@@ -89,29 +84,26 @@ pub(crate) fn start_directory(context: &Context, caller: &CallContext, named: Op
 /// Returns the absolute path of a file of the request: the first of its names that exists. A file to be edited may
 /// also be named by the end of its path, if this session knows exactly one such file; that is noted.
 fn resolve_name(
-    context: &Context,
-    caller: &CallContext,
+    call: Call<'_>,
     directory: &Path,
     file: &FileRequest,
     made: &[PathBuf],
 ) -> Result<(String, Option<String>)> {
     let exact = directory.join(&file.path);
     if creates(&file.action) {
-        return Ok(new_name(context, directory, file));
+        return Ok(new_name(&call, directory, file));
     }
     let others = file.alternatives.iter().map(|name| directory.join(name));
     for path in std::iter::once(exact.clone()).chain(others) {
-        if made.contains(&path)
-            || context.store().resolve_no_follow(&path).is_ok_and(|place| path_exists(context, &place))
-        {
+        if made.contains(&path) || call.store().resolve_no_follow(&path).is_ok_and(|place| path_exists(&call, &place)) {
             return Ok((text(&path), None));
         }
     }
-    let place = context.store().resolve_path(&exact)?;
+    let place = call.store().resolve_path(&exact)?;
     if !matches!(file.action, FileAction::Edit { .. }) {
         return Ok((text(&exact), None));
     }
-    let known = context.sessions(&place).paths(&caller.session)?;
+    let known = call.sessions(&place).paths(&call.caller.session)?;
     let mut same = known
         .iter()
         .map(|path| Path::new(OsStr::from_bytes(path)))

@@ -1,8 +1,8 @@
 //! Refused calls of a workspace with their reasons, and the models of its sessions: files beside the history, which
 //! people read afterwards.
 
+use crate::context::call::Call;
 use crate::context::{Context, policy};
-use crate::model::call_context::CallContext;
 use emendate_core::{Code, Error};
 use emendate_events::{Refusal, SessionModels, newest_refusals, push_model, push_refusal};
 use std::path::{Path, PathBuf};
@@ -30,28 +30,28 @@ fn file_of(context: &Context, root: usize, name: &str) -> Option<PathBuf> {
 
 /// Keeps a refused call for the owner. A call that was cancelled or asks a person was not refused. For a call that may be
 /// about a secret file, no text is kept that could quote the file: neither evidence nor the next call nor suggestions.
-pub(crate) fn keep_refusal(context: &Context, caller: &CallContext, call: &RefusedCall<'_>, error: &Error) {
-    if caller.dry_run || matches!(error.code(), Code::CallCancelled | Code::AccessAsk) {
+pub(crate) fn keep_refusal(call: Call<'_>, refused: &RefusedCall<'_>, error: &Error) {
+    if call.caller.dry_run || matches!(error.code(), Code::CallCancelled | Code::AccessAsk) {
         return;
     }
-    let place = call.path.and_then(|path| context.store().resolve_no_follow(Path::new(path)).ok());
+    let place = refused.path.and_then(|path| call.store().resolve_no_follow(Path::new(path)).ok());
     let root = place.as_ref().map_or(0, emendate_fs::SafePath::root);
-    let Some(file) = file_of(context, root, REFUSALS_FILE) else { return };
+    let Some(file) = file_of(&call, root, REFUSALS_FILE) else { return };
     // A call about several files may be about a secret one, too.
     let is_plain = place.is_some_and(|place| !policy::is_secret(&place));
     let facts = error.data().iter().filter(|(_, value)| is_plain || !value.is_string());
-    let front = caller.client.as_deref();
+    let front = call.caller.client.as_deref();
     let refusal = Refusal {
-        at: call.at,
-        tool: call.tool.to_owned(),
-        format: call.format.to_owned(),
+        at: refused.at,
+        tool: refused.tool.to_owned(),
+        format: refused.format.to_owned(),
         code: error.code().as_str().to_owned(),
         message: error.message().to_owned(),
         evidence: if is_plain { error.evidence_text().to_owned() } else { String::new() },
         next: if is_plain { error.next_step().to_owned() } else { String::new() },
-        path: call.path.unwrap_or_default().to_owned(),
-        input: call.input as u64,
-        session: caller.session.clone(),
+        path: refused.path.unwrap_or_default().to_owned(),
+        input: refused.input as u64,
+        session: call.caller.session.clone(),
         model: front.map_or(String::new(), |front| front.model.clone()),
         facts: facts.map(|(key, value)| (key.clone(), value.clone())).collect(),
     };
@@ -69,18 +69,18 @@ pub(crate) fn refusals(context: &Context, most: usize) -> Vec<Refusal> {
 }
 
 /// Notes the model behind a session, where it is not the one that was noted last.
-pub(crate) fn note_model(context: &Context, caller: &CallContext, at: u64) {
-    let Some(model) = caller.client.as_deref().map(|front| &front.model).filter(|model| !model.is_empty()) else {
+pub(crate) fn note_model(call: Call<'_>, at: u64) {
+    let Some(model) = call.caller.client.as_deref().map(|front| &front.model).filter(|model| !model.is_empty()) else {
         return;
     };
-    if caller.dry_run || !context.noted_models().is_new(&caller.session, model) {
+    if call.caller.dry_run || !call.noted_models().is_new(&call.caller.session, model) {
         return;
     }
-    for root in 0..context.roots().len() {
-        let Some(file) = file_of(context, root, MODELS_FILE) else { continue };
-        if SessionModels::read(&file).model_of(&caller.session, u64::MAX) != model {
+    for root in 0..call.roots().len() {
+        let Some(file) = file_of(&call, root, MODELS_FILE) else { continue };
+        if SessionModels::read(&file).model_of(&call.caller.session, u64::MAX) != model {
             // Without it, the operations are those of an unknown model.
-            let _ = push_model(&file, &caller.session, model, at);
+            let _ = push_model(&file, &call.caller.session, model, at);
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Named registers of sessions: stored with the session, for any process. Text from a file that may contain secrets
 //! stays in this process.
 
+use crate::context::call::Call;
+use crate::context::policy;
 use crate::context::register_store::RegisterMap;
-use crate::context::{Context, policy};
-use crate::model::call_context::CallContext;
 use emendate_core::line_edits::{Registers, use_registers};
 use emendate_core::{FileAction, Result};
 use emendate_fs::SafePath;
@@ -31,30 +31,21 @@ impl CallRegisters {
 /// Loads the registers for a call about these files.
 ///
 /// Errors: those of the session store.
-pub(crate) fn load_registers(
-    context: &Context,
-    caller: &CallContext,
-    actions: &[(&SafePath, &FileAction)],
-) -> Result<CallRegisters> {
+pub(crate) fn load_registers(call: Call<'_>, actions: &[(&SafePath, &FileAction)]) -> Result<CallRegisters> {
     if !actions.iter().any(|(_, action)| action_uses_registers(action)) {
         return Ok(CallRegisters { initial: None, secret: false });
     }
-    let stored = context.history(0).registers(&caller.session)?;
+    let stored = call.history(0).registers(&call.caller.session)?;
     // Unreadable registers count as empty.
     let mut found: RegisterMap = stored.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
-    found.extend(secrets(context, caller));
+    found.extend(secrets(call));
     Ok(CallRegisters { initial: Some(found), secret: actions.iter().any(|(place, _)| policy::is_secret(place)) })
 }
 
 /// Stores the registers after a successful call; beyond the limit nothing is kept.
 ///
 /// Errors: those of the session store.
-pub(crate) fn store_registers(
-    context: &Context,
-    caller: &CallContext,
-    call_registers: &CallRegisters,
-    registers: Registers,
-) -> Result<()> {
+pub(crate) fn store_registers(call: Call<'_>, call_registers: &CallRegisters, registers: Registers) -> Result<()> {
     let Some(found) = &call_registers.initial else { return Ok(()) };
     let named = registers.into_named();
     let bytes: usize = named.values().map(String::len).sum();
@@ -62,23 +53,23 @@ pub(crate) fn store_registers(
     if named == *found {
         return Ok(());
     }
-    let before = secrets(context, caller);
+    let before = secrets(call);
     let (secret, open): (RegisterMap, RegisterMap) = named.into_iter().partition(|(name, text)| {
         if found.get(name) == Some(text) { before.contains_key(name) } else { call_registers.secret }
     });
-    let mut drawers = context.register_store().0.lock().unwrap_or_else(PoisonError::into_inner);
-    if drawers.len() >= SECRET_SESSIONS_MAX && !drawers.contains_key(&caller.session) {
+    let mut drawers = call.register_store().0.lock().unwrap_or_else(PoisonError::into_inner);
+    if drawers.len() >= SECRET_SESSIONS_MAX && !drawers.contains_key(&call.caller.session) {
         drawers.clear();
     }
-    drawers.insert(caller.session.clone(), secret);
+    drawers.insert(call.caller.session.clone(), secret);
     drop(drawers);
     let stored = if open.is_empty() { Vec::new() } else { serde_json::to_vec(&open).unwrap_or_default() };
-    context.history(0).keep_registers(&caller.session, &stored)
+    call.history(0).keep_registers(&call.caller.session, &stored)
 }
 
-fn secrets(context: &Context, caller: &CallContext) -> RegisterMap {
-    let drawers = context.register_store().0.lock().unwrap_or_else(PoisonError::into_inner);
-    drawers.get(&caller.session).cloned().unwrap_or_default()
+fn secrets(call: Call<'_>) -> RegisterMap {
+    let drawers = call.register_store().0.lock().unwrap_or_else(PoisonError::into_inner);
+    drawers.get(&call.caller.session).cloned().unwrap_or_default()
 }
 
 /// True for an action whose edits use registers.

@@ -1,8 +1,8 @@
 //! Suggestions for missing files: the same stem with another extension, another case, a similar spelling.
 
 use crate::context::Context;
+use crate::context::call::Call;
 use crate::context::history_stores::key;
-use crate::model::call_context::CallContext;
 use crate::model::raw_path;
 use crate::session::names::path_exists;
 use crate::session::outside::{FoundContent, record_outside_changes};
@@ -15,20 +15,20 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 /// Creates the error for a missing file, with a suggestion.
-pub(crate) fn file_not_found(context: &Context, place: &SafePath, caller: &CallContext) -> Error {
-    record_outside_changes(context, &[FoundContent { place, content: None }]);
+pub(crate) fn file_not_found(call: Call<'_>, place: &SafePath) -> Error {
+    record_outside_changes(&call, &[FoundContent { place, content: None }]);
     let mut message = "File does not exist.".to_owned();
-    let known = context.sessions(place).latest(&caller.session, key(place));
+    let known = call.sessions(place).latest(&call.caller.session, key(place));
     let deleted = known.is_ok_and(|known| known.is_some());
     if deleted {
         message.push_str(" It was deleted or moved since you read it.");
     }
-    let home = context.store().roots().get(place.root()).map(|root| &*root.canonical);
-    if let Some(cwd) = caller.cwd.as_deref().filter(|cwd| home.is_some_and(|home| home != *cwd)) {
+    let home = call.store().roots().get(place.root()).map(|root| &*root.canonical);
+    if let Some(cwd) = call.caller.cwd.as_deref().filter(|cwd| home.is_some_and(|home| home != *cwd)) {
         let _ = write!(message, " Current working directory: {}.", shown(cwd));
     }
     // A file that existed under this very name is not misspelled.
-    let suggested = if deleted { known_by_name(context, place, caller) } else { alike(context, place, caller) };
+    let suggested = if deleted { known_by_name(call, place) } else { alike(call, place) };
     if let Some(suggested) = &suggested {
         let _ = write!(message, " Did you mean {}?", shown(suggested));
     }
@@ -56,15 +56,15 @@ pub(crate) fn file_not_found(context: &Context, place: &SafePath, caller: &CallC
 }
 
 /// Returns the sibling of a missing file with a similar name, or a file that this session was shown elsewhere.
-fn alike(context: &Context, place: &SafePath, caller: &CallContext) -> Option<PathBuf> {
-    let mut names = context.store().siblings(place).unwrap_or_default();
+fn alike(call: Call<'_>, place: &SafePath) -> Option<PathBuf> {
+    let mut names = call.store().siblings(place).unwrap_or_default();
     // Only files are suggested.
     if let Some(folder) = best_candidate(place.absolute(), &names)
-        .filter(|it| it.file_name().is_some_and(|name| !is_file_beside(context, place, &name.to_owned())))
+        .filter(|it| it.file_name().is_some_and(|name| !is_file_beside(&call, place, &name.to_owned())))
     {
-        names.retain(|name| Some(name.as_os_str()) != folder.file_name() && is_file_beside(context, place, name));
+        names.retain(|name| Some(name.as_os_str()) != folder.file_name() && is_file_beside(&call, place, name));
     }
-    best_candidate(place.absolute(), &names).or_else(|| known_by_name(context, place, caller))
+    best_candidate(place.absolute(), &names).or_else(|| known_by_name(call, place))
 }
 
 /// True for a name of a file beside the path.
@@ -74,12 +74,12 @@ fn is_file_beside(context: &Context, place: &SafePath, name: &OsString) -> bool 
 }
 
 /// Returns the only file with the same name that this session was shown, if it still exists.
-fn known_by_name(context: &Context, place: &SafePath, caller: &CallContext) -> Option<PathBuf> {
-    let known = context.sessions(place).paths(&caller.session).unwrap_or_default();
+fn known_by_name(call: Call<'_>, place: &SafePath) -> Option<PathBuf> {
+    let known = call.sessions(place).paths(&call.caller.session).unwrap_or_default();
     let known = known.into_iter().map(|path| PathBuf::from(OsString::from_vec(path)));
     let mut same = known.filter(|path| path.file_name() == place.absolute().file_name());
     let only = same.next().filter(|path| same.next().is_none() && path != place.absolute())?;
-    context.store().resolve_path(&only).is_ok_and(|place| path_exists(context, &place)).then_some(only)
+    call.store().resolve_path(&only).is_ok_and(|place| path_exists(&call, &place)).then_some(only)
 }
 
 /// Returns the best candidate among the names next to `path`.

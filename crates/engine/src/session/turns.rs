@@ -2,7 +2,7 @@
 //! a place in the order of all operations, and last as long as those.
 
 use crate::context::Context;
-use crate::model::call_context::CallContext;
+use crate::context::call::Call;
 use emendate_core::Result;
 use emendate_history::{Operation, OperationFilter, OperationId, OperationOutcome, Role, TURN};
 
@@ -44,15 +44,19 @@ pub(crate) fn log_moment(context: &Context, session: &str, tool: &str, name: &st
 }
 
 /// Logs the beginning of the turn that a call says it belongs to, unless the last turn of its session is that one.
-pub(crate) fn begin_turn_of_call(context: &Context, caller: &CallContext, root: usize) {
-    let Some(turn) = &caller.turn else { return };
+pub(crate) fn begin_turn_of_call(call: Call<'_>, root: usize) {
+    let Some(turn) = &call.caller.turn else { return };
     let name: String = turn.chars().take(TURN_CHARS_MAX).collect();
-    let filter =
-        OperationFilter { session: Some(&caller.session), tool: Some(TURN), limit: 1, ..OperationFilter::default() };
-    let history = context.history(root);
+    let filter = OperationFilter {
+        session: Some(&call.caller.session),
+        tool: Some(TURN),
+        limit: 1,
+        ..OperationFilter::default()
+    };
+    let history = call.history(root);
     let last = history.operations(&filter).ok().and_then(|mut all| all.pop());
     if last.is_none_or(|last| last.operation.note != name) {
         // Without it, the operation belongs to the turn before.
-        let _ = history.log(&moment(&caller.session, TURN, &name), &[], &[]);
+        let _ = history.log(&moment(&call.caller.session, TURN, &name), &[], &[]);
     }
 }

@@ -1,6 +1,8 @@
 //! The tool `apply`: edits as text in any of the text formats, for any number of files, all or nothing.
 
 use crate::context::Context;
+use crate::context::call::Call;
+use crate::context::options::OptionFields;
 use crate::context::options::{CallOptions, OPTION_FIELDS};
 use crate::model::call_context::CallContext;
 use crate::model::reply::Answer;
@@ -11,12 +13,14 @@ use crate::pipeline::report::receipt::{Receipt, render_notes};
 use crate::pipeline::report::rendered::{RenderedReceipts, render_receipts_with};
 use crate::session::names::{self, name_files, prefer_named_file, start_directory};
 use crate::tools::edit_files::{apply_request, edit_files};
+use crate::tools::tool_input::ToolInput;
 use emendate_core::formats::anchors::WordAnchors;
 use emendate_core::formats::line_parser::ParseOptions;
 use emendate_core::formats::parsed_text::ParsedText;
 use emendate_core::formats::{self, Format, FormatInput, detect};
 use emendate_core::{Request, Result};
 use schemars::JsonSchema;
+use schemars::schema_for;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::path::PathBuf;
@@ -79,42 +83,46 @@ pub(crate) struct ParsedEdits {
     pub(crate) directory: PathBuf,
 }
 
+/// The input of the tool.
+pub(crate) const INPUT: ToolInput =
+    ToolInput::new(apply_text, || vec![schema_for!(ApplyInput), schema_for!(OptionFields), schema_for!(PatchFields)]);
+
 /// The tool `apply`.
-pub(crate) fn apply_text(context: &Context, caller: &CallContext, tool: &'static str, input: Value) -> Result<Answer> {
-    if let Some(edits) = by_words(context, caller, &input) {
-        return edit_files(context, caller, tool, &[&WordAnchors], edits);
+pub(crate) fn apply_text(call: Call<'_>, tool: &'static str, input: Value) -> Result<Answer> {
+    if let Some(edits) = by_words(call, &input) {
+        return edit_files(call, tool, &[&WordAnchors], edits);
     }
-    let (args, options, selection) = parse_input(context, caller, tool, input)?;
-    let edits = parse_edits(context, caller, args, options, &selection)?;
-    Ok(answer_all(context, apply_edits(context, caller, edits)?))
+    let (args, options, selection) = parse_input(call, tool, input)?;
+    let edits = parse_edits(call, args, options, &selection)?;
+    Ok(answer_all(&call, apply_edits(call, edits)?))
 }
 
 /// Applies parsed edits to all their files, or to none.
-pub(crate) fn apply_edits(context: &Context, caller: &CallContext, edits: ParsedEdits) -> Result<CallReceipts> {
+pub(crate) fn apply_edits(call: Call<'_>, edits: ParsedEdits) -> Result<CallReceipts> {
     let ParsedEdits { request, options, directory, .. } = edits;
     // Names in the answer are relative to the same directory as in the text, which refusals of names state.
-    let caller = CallContext { names_from: Some(directory.clone()), cwd: Some(directory), ..caller.clone() };
-    apply_request(context, &caller, request, &options)
+    let caller = CallContext { names_from: Some(directory.clone()), cwd: Some(directory), ..call.caller.clone() };
+    apply_request(call.of(Some(&caller)), request, &options)
 }
 
 /// Detects a call with edits by anchors, which are JSON: Dirac's (seed 004).
-fn by_words(context: &Context, caller: &CallContext, input: &Value) -> Option<Value> {
+fn by_words(call: Call<'_>, input: &Value) -> Option<Value> {
     let text = input.get("input")?.as_str()?;
     if input.get("format").is_some() {
         return None;
     }
-    let Value::Object(mut call) = only_object(text)? else { return None };
-    if !call.get("edits")?.as_array()?.iter().all(|edit| edit.get("anchor").is_some()) {
+    let Value::Object(mut edits) = only_object(text)? else { return None };
+    if !edits.get("edits")?.as_array()?.iter().all(|edit| edit.get("anchor").is_some()) {
         return None;
     }
-    let path = call.get("path").or(input.get("file")).and_then(Value::as_str)?;
-    let directory = start_directory(context, caller, input.get("directory").and_then(Value::as_str)).ok()?;
+    let path = edits.get("path").or(input.get("file")).and_then(Value::as_str)?;
+    let directory = start_directory(call, input.get("directory").and_then(Value::as_str)).ok()?;
     let path = directory.join(path).to_str()?.to_owned();
-    call.insert("path".to_owned(), path.into());
+    edits.insert("path".to_owned(), path.into());
     for name in OPTION_FIELDS {
-        call.extend(input.get(*name).map(|value| ((*name).to_owned(), value.clone())));
+        edits.extend(input.get(*name).map(|value| ((*name).to_owned(), value.clone())));
     }
-    Some(Value::Object(call))
+    Some(Value::Object(edits))
 }
 
 /// Returns the JSON object of a text with nothing but prose and the signs of a fence around it.
@@ -141,14 +149,13 @@ fn only_object(text: &str) -> Option<Value> {
 
 /// Parses the input of a call with edits as text.
 pub(crate) fn parse_input(
-    context: &Context,
-    caller: &CallContext,
+    call: Call<'_>,
     tool: &'static str,
     mut input: Value,
 ) -> Result<(ApplyInput, CallOptions, Selection)> {
-    let mut options = CallOptions::take(&mut input, caller, context.config(), tool)?;
+    let mut options = CallOptions::take(&mut input, call.caller, call.config(), tool)?;
     let selection = PatchFields::take(&mut input, &mut options)?;
-    three_way::check_allowed(caller, options.patch)?;
+    three_way::check_allowed(call.caller, options.patch)?;
     let args: ApplyInput = formats::from_json(FormatInput::Json(input))?;
     options.overwrite = args.overwrite;
     Ok((args, options, selection))
@@ -158,8 +165,7 @@ pub(crate) fn parse_input(
 ///
 /// Errors: those of the format; names that leave the directory; patterns that leave no file.
 pub(crate) fn parse_edits(
-    context: &Context,
-    caller: &CallContext,
+    call: Call<'_>,
     args: ApplyInput,
     mut options: CallOptions,
     selection: &Selection,
@@ -168,23 +174,25 @@ pub(crate) fn parse_edits(
     let file = args.file.clone();
     let parse_options = ParseOptions { strip: args.strip, file: args.file, reverse: args.reverse };
     if let Some(format) = named {
-        caller.note_format(format.spec().name);
+        call.caller.note_format(format.spec().name);
     }
     // If lines are shown in a text format, texts are in that format unless they are clearly in another one.
-    let usual =
-        caller.line_format.and_then(|marks| formats::text_formats().find(|format| format.spec().name == marks.name));
+    let usual = call
+        .caller
+        .line_format
+        .and_then(|marks| formats::text_formats().find(|format| format.spec().name == marks.name));
     let named =
         named.or_else(|| usual.filter(|format| detect::is_intended_format(&args.input, *format, file.is_some())));
     let ParsedText { format, mut request, directory } = detect::parse_any(&args.input, named, &parse_options)?;
     options.origin.format = format.spec().name;
-    caller.note_format(options.origin.format);
-    let start = start_directory(context, caller, args.directory.as_deref())?;
+    call.caller.note_format(options.origin.format);
+    let start = start_directory(call, args.directory.as_deref())?;
     let directory = directory.map_or(start.clone(), |said| start.join(said));
-    selection.name_bytes(&mut request, |name| names::exists(context, &directory, name))?;
+    selection.name_bytes(&mut request, |name| names::exists(&call, &directory, name))?;
     if let Some(file) = &file {
-        prefer_named_file(context, &directory, file, &mut request);
+        prefer_named_file(&call, &directory, file, &mut request);
     }
-    name_files(context, caller, &directory, &mut request)?;
+    name_files(call, &directory, &mut request)?;
     selection.select(&directory, &mut request)?;
     Ok(ParsedEdits { format, request, options, directory })
 }

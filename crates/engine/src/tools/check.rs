@@ -1,21 +1,23 @@
 //! The tool `check`: problems that the grammar and the language servers find in the current files.
 
+use crate::context::call::Call;
 use crate::context::config::ServerTrigger;
 use crate::context::policy::Access;
-use crate::context::syntax::{grammars, language};
-use crate::context::{Context, LoadedFile, walk};
-use crate::model::call_context::CallContext;
+use crate::context::syntax::language;
+use crate::context::{LoadedFile, walk};
 use crate::model::reply::Answer;
 use crate::pipeline::report::diagnose::{
     Diagnosis, DiagnosisTarget, ServerReport, ask_servers, exact, problem_list, reason,
 };
 use crate::session::suggest::file_not_found;
 use crate::tools::search::{WalkFilter, WalkStats};
+use crate::tools::tool_input::ToolInput;
 use emendate_core::formats::{self, FormatInput};
 use emendate_core::refusals::check_count;
 use emendate_core::{Code, Error, Result};
 use emendate_fs::SafePath;
 use schemars::JsonSchema;
+use schemars::schema_for;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
@@ -44,8 +46,12 @@ pub(crate) struct CheckInput {
     timeout_ms: Option<u64>,
 }
 
+/// The input of the tool.
+pub(crate) const INPUT: ToolInput =
+    ToolInput::new(|call, _, input| check(call, input), || vec![schema_for!(CheckInput)]);
+
 /// Runs the tool `check`. Files shown by it do not count as read.
-pub(crate) fn check(context: &Context, caller: &CallContext, input: Value) -> Result<Answer> {
+pub(crate) fn check(call: Call<'_>, input: Value) -> Result<Answer> {
     let args: CheckInput = formats::from_json(FormatInput::Json(input))?;
     if args.paths.is_empty() {
         let error = Error::new(Code::CallInvalid, "paths is empty.");
@@ -53,8 +59,7 @@ pub(crate) fn check(context: &Context, caller: &CallContext, input: Value) -> Re
     }
     check_count(args.paths.len(), CHECKED_FILES_MAX, "files to check")?;
     let mut run = CheckRun {
-        context,
-        caller,
+        call,
         time: Duration::from_millis(args.timeout_ms.unwrap_or(TIMEOUT_MS_DEFAULT).min(TIMEOUT_MS_MAX)),
         text: String::new(),
         rows: Vec::new(),
@@ -65,8 +70,8 @@ pub(crate) fn check(context: &Context, caller: &CallContext, input: Value) -> Re
     let mut files: Vec<(SafePath, LoadedFile)> = Vec::new();
     let (mut below, mut notes) = (Vec::new(), Vec::new());
     for path in &args.paths {
-        let place = context.store().resolve_path(Path::new(path))?;
-        if context.store().list(&place)?.is_some() {
+        let place = call.store().resolve_path(Path::new(path))?;
+        if call.store().list(&place)?.is_some() {
             let walked = run.files_below(&place, &mut below)?;
             if walked.cut || below.len() > DIRECTORY_FILES_MAX {
                 below.truncate(DIRECTORY_FILES_MAX);
@@ -75,8 +80,8 @@ pub(crate) fn check(context: &Context, caller: &CallContext, input: Value) -> Re
             notes.extend(walked.omissions().into_iter().map(|what| format!("Not checked: {what}.")));
             continue;
         }
-        let place = context.resolve_path(Path::new(path), Access::Read)?;
-        let opened = context.snapshot(&place, None, "")?.ok_or_else(|| file_not_found(context, &place, caller))?;
+        let place = call.resolve_path(Path::new(path), Access::Read)?;
+        let opened = call.snapshot(&place, None, "")?.ok_or_else(|| file_not_found(call, &place))?;
         files.push((place, opened));
     }
     run.check(&files, false);
@@ -101,8 +106,7 @@ pub(crate) fn check(context: &Context, caller: &CallContext, input: Value) -> Re
 
 /// A check, and what it found so far.
 struct CheckRun<'a> {
-    context: &'a Context,
-    caller: &'a CallContext,
+    call: Call<'a>,
     /// The time that servers have for the files that are checked together.
     time: Duration,
     text: String,
@@ -117,25 +121,25 @@ impl CheckRun<'_> {
     /// Adds the files below a directory whose language a grammar or a server knows.
     fn files_below(&self, folder: &SafePath, all: &mut Vec<SafePath>) -> Result<WalkStats> {
         let globs = WalkFilter::globs(folder.absolute(), &[])?;
-        let scope = WalkFilter { globs, hidden: false, all: false, watch: self.caller.handle.clone() };
-        let servers = &self.context.config().servers;
-        let walked = walk::walk(self.context, folder, &scope, &mut |place| {
+        let scope = WalkFilter { globs, hidden: false, all: false, watch: self.call.caller.handle.clone() };
+        let servers = &self.call.config().servers;
+        let walked = walk::walk(&self.call, folder, &scope, &mut |place| {
             let served = || servers.iter().any(|it| it.language(place.relative(), place.absolute()).is_some());
             if language(place, "").is_some() || served() {
                 all.push(place.clone());
             }
             Ok(if all.len() <= DIRECTORY_FILES_MAX { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
         })?;
-        self.caller.check_cancelled()?;
+        self.call.caller.check_cancelled()?;
         Ok(walked)
     }
 
     /// Loads files of a directory, without those that are gone, secret or not text.
     fn load(&self, places: &[SafePath]) -> Result<Vec<(SafePath, LoadedFile)>> {
-        self.caller.check_cancelled()?;
+        self.call.caller.check_cancelled()?;
         let loaded = places.iter().filter_map(|place| {
-            let access = self.context.check_access(place, Access::Read);
-            let opened = access.and_then(|()| self.context.snapshot(place, None, "")).ok().flatten()?;
+            let access = self.call.check_access(place, Access::Read);
+            let opened = access.and_then(|()| self.call.snapshot(place, None, "")).ok().flatten()?;
             Some((place.clone(), opened))
         });
         Ok(loaded.collect())
@@ -155,10 +159,11 @@ impl CheckRun<'_> {
                 copied: false,
             })
             .collect();
-        let (said, _) =
-            ask_servers(self.context, &subjects, |server| server.when != ServerTrigger::Off, Some(self.time));
+        let (said, _) = ask_servers(&self.call, &subjects, |server| server.when != ServerTrigger::Off, Some(self.time));
         for ((place, opened), said) in files.iter().zip(said) {
-            let grammar = grammars(self.context, self.caller)
+            let grammar = self
+                .call
+                .grammars()
                 .syntax_problem(place, &opened.snapshot)
                 .map(|answer| ServerReport { server: "syntax".to_owned(), answer });
             let diagnosis = Diagnosis {

@@ -1,8 +1,7 @@
 //! The tool `convert`: applies edits in one format to the current files, and prints the changes in another.
 
-use crate::context::Context;
+use crate::context::call::Call;
 use crate::context::options::CallOptions;
-use crate::model::call_context::CallContext;
 use crate::model::reply::Answer;
 use crate::model::reply_limits::ReplyLimits;
 use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, TargetState};
@@ -10,10 +9,12 @@ use crate::pipeline::plan::patching::check_blanks;
 use crate::pipeline::plan::{request_tree, target};
 use crate::session::registers::load_registers;
 use crate::tools::apply::{self, ParsedEdits, parse_edits, parse_input};
+use crate::tools::tool_input::{AnswerText, ToolInput};
 use emendate_core::print::{FileDelta, PrintFormat};
 use emendate_core::{Code, Error, FileMode, Result, Snapshot};
 use emendate_fs::SafePath;
 use schemars::JsonSchema;
+use schemars::schema_for;
 use serde_json::{Map, Value};
 use std::path::Path;
 
@@ -37,19 +38,23 @@ struct ConvertedFile {
     modes: (Option<FileMode>, Option<FileMode>),
 }
 
+/// The input of the tool.
+pub(crate) const INPUT: ToolInput =
+    ToolInput::Own { run: convert, schemas: || vec![schema_for!(ConvertInput)], text: AnswerText::Bare };
+
 /// Runs the tool `convert`. Nothing is written.
-pub(crate) fn convert(context: &Context, caller: &CallContext, tool: &'static str, mut input: Value) -> Result<Answer> {
+pub(crate) fn convert(call: Call<'_>, tool: &'static str, mut input: Value) -> Result<Answer> {
     let to = input.as_object_mut().and_then(|fields| fields.shift_remove("to"));
     let target = PrintFormat::requested(to.as_ref().and_then(Value::as_str).unwrap_or_default())?;
-    let (args, options, selection) = parse_input(context, caller, tool, input)?;
-    let ParsedEdits { format, request, options, directory } = parse_edits(context, caller, args, options, &selection)?;
+    let (args, options, selection) = parse_input(call, tool, input)?;
+    let ParsedEdits { format, request, options, directory } = parse_edits(call, args, options, &selection)?;
     let mut notes = request.notes.clone();
-    let targets = target::targets(context, request)?;
+    let targets = target::targets(&call, request)?;
     let actions: Vec<_> = targets.iter().map(|target| (&target.place, &target.ask)).collect();
-    let registers = load_registers(context, caller, &actions)?.registers();
+    let registers = load_registers(call, &actions)?.registers();
     // Both texts are printed, so both are needed.
     let options = CallOptions { whole: true, ..options };
-    let (mut plans, _) = request_tree::plan(context, caller, &targets, registers, &options)?;
+    let (mut plans, _) = request_tree::plan(call, &targets, registers, &options)?;
     check_blanks(&mut plans, options.patch.whitespace)?;
     let mut files = Vec::with_capacity(plans.len());
     for plan in plans.iter().filter(|plan| !plan.is_move_source && plan.writes()) {
@@ -58,7 +63,7 @@ pub(crate) fn convert(context: &Context, caller: &CallContext, tool: &'static st
     }
     let deltas: Vec<FileDelta<'_>> = files.iter().map(ConvertedFile::delta).collect();
     let text = target.print(&deltas)?;
-    whole(&text, context.reply_limits(caller))?;
+    whole(&text, call.reply_limits())?;
     let mut data = Map::new();
     data.insert("format".to_owned(), format.spec().name.into());
     data.insert("to".to_owned(), target.name.into());

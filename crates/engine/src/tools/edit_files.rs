@@ -1,8 +1,7 @@
 //! Calls that change files: the options are extracted, a format parses the rest, the request is applied.
 
-use crate::context::Context;
+use crate::context::call::Call;
 use crate::context::options::CallOptions;
-use crate::model::call_context::CallContext;
 use crate::model::raw_path;
 use crate::model::reply::Answer;
 use crate::pipeline::report::outcome::CallReceipts;
@@ -17,43 +16,41 @@ use serde_json::{Map, Value};
 
 /// Runs a changing tool, and renders its reply.
 pub(crate) fn edit_files(
-    context: &Context,
-    caller: &CallContext,
+    call: Call<'_>,
     tool: &'static str,
     formats: &[&'static dyn Format],
     input: Value,
 ) -> Result<Answer> {
     let replace_all = input.get("replace_all").and_then(Value::as_bool).unwrap_or(false);
-    let CallReceipts { receipts, notes, .. } = change_files(context, caller, tool, formats, input)?;
+    let CallReceipts { receipts, notes, .. } = change_files(call, tool, formats, input)?;
     let notes = render_notes(&notes);
     if receipts.len() > 1 {
         let operation = receipts.iter().find_map(Receipt::operation);
-        let RenderedReceipts { text, files, all, .. } = render_receipts(context, receipts);
+        let RenderedReceipts { text, files, all, .. } = render_receipts(&call, receipts);
         let mut data = Map::new();
         RenderedReceipts::add_files(&mut data, files, all);
         data.extend(operation.map(|operation| ("operation".to_owned(), operation.to_string().into())));
         return Ok(Answer { text: notes + &text, data, ..Answer::default() });
     }
-    let mut answer = answer_for_file(context, receipts, replace_all);
+    let mut answer = answer_for_file(&call, receipts, replace_all);
     answer.text.insert_str(0, &notes);
     Ok(answer)
 }
 
 /// Extracts the options of a call, lets the format parse the rest, and applies the request.
 pub(crate) fn change_files(
-    context: &Context,
-    caller: &CallContext,
+    call: Call<'_>,
     tool: &'static str,
     formats: &[&'static dyn Format],
     mut input: Value,
 ) -> Result<CallReceipts> {
-    let mut options = CallOptions::take(&mut input, caller, context.config(), tool)?;
+    let mut options = CallOptions::take(&mut input, call.caller, call.config(), tool)?;
     let raw = raw_path::take(&mut input)?;
     let format = select_format(formats, &input)?;
     options.origin.format = format.spec().name;
-    caller.note_format(options.origin.format);
+    call.caller.note_format(options.origin.format);
     let input = FormatInput::Json(input);
-    let mut request = match (&caller.texts, format.spec().name) {
+    let mut request = match (&call.caller.texts, format.spec().name) {
         (Some(names), "multi_edit") => multi_edit::parse_as(names, input)?,
         (Some(names), "replace") => format.parse(input).map_err(|error| match error.code() {
             Code::EditNoChange => same_texts(names),
@@ -61,24 +58,19 @@ pub(crate) fn change_files(
         })?,
         _ => format.parse(input)?,
     };
-    if let Some(names) = &caller.texts {
+    if let Some(names) = &call.caller.texts {
         request.name_fields(names);
     }
     if let Some(file) = request.files.first_mut() {
         file.raw = raw.map(|path| path.into_os_string().into_vec());
     }
-    apply_request(context, caller, request, &options)
+    apply_request(call, request, &options)
 }
 
 /// Applies a request to all its files, or to none.
-pub(crate) fn apply_request(
-    context: &Context,
-    caller: &CallContext,
-    mut request: Request,
-    options: &CallOptions,
-) -> Result<CallReceipts> {
+pub(crate) fn apply_request(call: Call<'_>, mut request: Request, options: &CallOptions) -> Result<CallReceipts> {
     let notes = std::mem::take(&mut request.notes);
-    let receipts = run::apply(context, caller, request, options)?;
+    let receipts = run::apply(call, request, options)?;
     Ok(CallReceipts { receipts, format: options.origin.format, notes, dry_run: options.dry_run })
 }
 

@@ -1,15 +1,18 @@
 //! The tool `list`: the files below a directory, without ignored ones.
 
+use crate::context::call::Call;
+use crate::context::walk;
 use crate::context::walk::{WalkFilter, WalkStats};
-use crate::context::{Context, walk};
-use crate::model::call_context::CallContext;
 use crate::model::call_handle::CallPhase;
 use crate::model::raw_path;
+use crate::model::raw_path::RawPath;
 use crate::model::reply::Answer;
+use crate::tools::tool_input::ToolInput;
 use emendate_core::{Code, Error, Result, formats, work};
 use emendate_fs::{SafePath, shown};
 use emendate_os::paths::with_slashes;
 use schemars::JsonSchema;
+use schemars::schema_for;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -52,13 +55,17 @@ struct ListEntry {
     files: usize,
 }
 
+/// The input of the tool.
+pub(crate) const INPUT: ToolInput =
+    ToolInput::new(|call, _, input| list(call, input), || vec![schema_for!(ListInput), schema_for!(RawPath)]);
+
 /// Runs the tool `list`.
-pub(crate) fn list(context: &Context, caller: &CallContext, mut input: Value) -> Result<Answer> {
+pub(crate) fn list(call: Call<'_>, mut input: Value) -> Result<Answer> {
     let raw = raw_path::take_beside(&mut input, "path")?;
     let args: ListInput = formats::from_json(formats::FormatInput::Json(input))?;
-    let place = context.store().resolve_path(raw.as_deref().unwrap_or(Path::new(&args.path)))?;
-    if context.store().list(&place)?.is_none() {
-        if let Ok(Some(_)) = context.store().metadata(&place) {
+    let place = call.store().resolve_path(raw.as_deref().unwrap_or(Path::new(&args.path)))?;
+    if call.store().list(&place)?.is_none() {
+        if let Ok(Some(_)) = call.store().metadata(&place) {
             return Err(Error::new(Code::PathInvalid, "The path is a file, not a directory.")
                 .evidence(place.shown())
                 .next(format!("Read it, or list {}.", shown(place.absolute().parent().unwrap_or(place.absolute())))));
@@ -67,25 +74,25 @@ pub(crate) fn list(context: &Context, caller: &CallContext, mut input: Value) ->
             .evidence(place.shown())
             .next("List the directory above it to see the names that are there."));
     }
-    files_below(context, caller, &place, &args)
+    files_below(call, &place, &args)
 }
 
 /// Lists a directory like the tool without further fields; `None` for anything else.
-pub(crate) fn list_directory(context: &Context, caller: &CallContext, place: &SafePath) -> Option<Result<Answer>> {
+pub(crate) fn list_directory(call: Call<'_>, place: &SafePath) -> Option<Result<Answer>> {
     let args =
         ListInput { path: String::new(), depth: None, glob: Vec::new(), hidden: false, no_ignore: false, limit: None };
-    context.store().list(place).ok()??;
-    Some(files_below(context, caller, place, &args))
+    call.store().list(place).ok()??;
+    Some(files_below(call, place, &args))
 }
 
-fn files_below(context: &Context, caller: &CallContext, place: &SafePath, args: &ListInput) -> Result<Answer> {
+fn files_below(call: Call<'_>, place: &SafePath, args: &ListInput) -> Result<Answer> {
     let globs = WalkFilter::globs(place.absolute(), &args.glob)?;
-    let scope = WalkFilter { globs, hidden: args.hidden, all: args.no_ignore, watch: caller.handle.clone() };
+    let scope = WalkFilter { globs, hidden: args.hidden, all: args.no_ignore, watch: call.caller.handle.clone() };
     let limit = args.limit.unwrap_or(ENTRIES_DEFAULT).clamp(1, ENTRIES_MAX);
     let depth = args.depth.unwrap_or(usize::MAX).max(1);
     let (mut entries, mut files): (Vec<ListEntry>, usize) = (Vec::new(), 0);
-    caller.begin(CallPhase::Reading, 0);
-    let walked = walk::walk(context, place, &scope, &mut |file| {
+    call.caller.begin(CallPhase::Reading, 0);
+    let walked = walk::walk(&call, place, &scope, &mut |file| {
         files += 1;
         let below = file.absolute().strip_prefix(place.absolute()).unwrap_or(file.absolute());
         let name = collapse_path(below, depth);
@@ -96,10 +103,10 @@ fn files_below(context: &Context, caller: &CallContext, place: &SafePath, args: 
             _ => entries.push(ListEntry { name, files: 1 }),
         }
         work::spend(1)?;
-        caller.advance()?;
+        call.caller.advance()?;
         Ok(ControlFlow::Continue(()))
     })?;
-    caller.check_cancelled()?;
+    call.caller.check_cancelled()?;
     let cut = entries.len() > limit;
     entries.truncate(limit);
     Ok(answer(&place.shown(), &entries, files, cut, &walked))

@@ -16,4 +16,5 @@ pub(crate) mod search;
 pub(crate) mod snapshot;
 pub(crate) mod symbols;
 pub(crate) mod text_editor;
+pub(crate) mod tool_input;
 pub(crate) mod undo;

@@ -1,15 +1,17 @@
 //! The tool `mark`, and the moments that calls name: marks, operations, and the beginning of the last turn.
 
 use crate::context::Context;
-use crate::model::call_context::CallContext;
+use crate::context::call::Call;
 use crate::model::reply::Answer;
 use crate::pipeline::report::rendered::files_data;
 use crate::session::turns::{OPERATIONS_PER_PAGE, PAUSE_US, log_moment};
+use crate::tools::tool_input::ToolInput;
 use crate::tools::undo::select::{self, OperationRef};
 use emendate_core::formats::{self, FormatInput};
 use emendate_core::{Code, Error, Phrase, Result, advice, work};
 use emendate_history::{LogEntry, MARK, OperationFilter, Role, TURN};
 use schemars::JsonSchema;
+use schemars::schema_for;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -27,22 +29,25 @@ pub(crate) struct MarkInput {
 /// A moment: for each root, the number of the newest operation up to it; `None` for a root that it says nothing about.
 pub(crate) struct Moment(pub(crate) Vec<Option<u64>>);
 
+/// The input of the tool.
+pub(crate) const INPUT: ToolInput = ToolInput::new(|call, _, input| mark(call, input), || vec![schema_for!(MarkInput)]);
+
 /// Runs the tool `mark`.
-pub(crate) fn mark(context: &Context, caller: &CallContext, input: Value) -> Result<Answer> {
+pub(crate) fn mark(call: Call<'_>, input: Value) -> Result<Answer> {
     let args: MarkInput = formats::from_json(FormatInput::Json(input))?;
     check_name(&args.name)?;
     work::spend(args.name.len())?;
-    if !context.keeps_history() {
+    if !call.keeps_history() {
         return Err(Error::new(Code::CallInvalid, "Without a state directory no history is kept.")
             .next("Name a state directory (--state)."));
     }
-    let id = if caller.dry_run { None } else { log_moment(context, &caller.session, MARK, &args.name)? };
+    let id = if call.caller.dry_run { None } else { log_moment(&call, &call.caller.session, MARK, &args.name)? };
     let name = &args.name;
     let text = match id {
         Some(_) => format!("Marked this moment as {name}: rewind, undo (since) and history accept the name.\n"),
         None => format!("This moment would have the name {name}.\n"),
     };
-    let mut data = files_data(Vec::new(), 0, caller.dry_run);
+    let mut data = files_data(Vec::new(), 0, call.caller.dry_run);
     data.insert("operation".to_owned(), id.map(|id| id.to_string()).into());
     Ok(Answer { text, data, ..Answer::default() })
 }

@@ -1,9 +1,7 @@
 //! Preview of one line operation in the current file. Nothing is written, and nothing counts as shown.
 
-use crate::context::Context;
+use crate::context::call::Call;
 use crate::context::policy::Access;
-use crate::context::syntax::grammars;
-use crate::model::call_context::CallContext;
 use emendate_core::{Handle, Notes, Op, ShortTag, Snapshot};
 
 use emendate_core::line_edits::{self, LineTarget};
@@ -55,21 +53,14 @@ impl LinePreview {
 
 /// Returns the preview of a line operation on the file at `path`, whose numbers refer to the version `base`. Blocks are
 /// looked up; one that cannot be found is omitted, as are lines named by anchors.
-pub(crate) fn preview_lines(
-    context: &Context,
-    caller: &CallContext,
-    path: &Path,
-    op: &Op,
-    base: Option<Handle>,
-) -> Option<LinePreview> {
-    let Some((place, now)) = context.resolve_path(path, Access::Read).ok().and_then(|place| {
-        let opened = context.snapshot(&place, None, "").ok().flatten()?;
+pub(crate) fn preview_lines(call: Call<'_>, path: &Path, op: &Op, base: Option<Handle>) -> Option<LinePreview> {
+    let Some((place, now)) = call.resolve_path(path, Access::Read).ok().and_then(|place| {
+        let opened = call.snapshot(&place, None, "").ok().flatten()?;
         is_version(&opened.snapshot, base).then_some((place, opened.snapshot))
     }) else {
         return LinePreview::of(op);
     };
-    let found =
-        grammars(context, caller).with_blocks(&place, &now, std::slice::from_ref(op), &mut Notes::new()).ok()?;
+    let found = call.grammars().with_blocks(&place, &now, std::slice::from_ref(op), &mut Notes::new()).ok()?;
     let mut shown = LinePreview::of(found.first()?)?;
     if let (Some([from, to]), None) = (shown.range, shown.at) {
         let count = now.lines().count(now.text());

@@ -2,18 +2,22 @@
 //! wording that models know.
 
 use crate::context::Context;
+use crate::context::call::Call;
+use crate::context::options::OptionFields;
 use crate::context::policy::Access;
-use crate::model::call_context::{CallContext, ChangeDisplay};
+use crate::model::call_context::ChangeDisplay;
 use crate::model::reply::Answer;
 use crate::pipeline::report::receipt::{Receipt, ReplyText};
 use crate::pipeline::report::rendered::answer_with;
 use crate::pipeline::report::rows::render_warnings;
 use crate::tools::edit_files::change_files;
+use crate::tools::tool_input::{AnswerText, ToolInput};
 use crate::tools::{read, undo};
 use emendate_core::formats::FormatInput;
 use emendate_core::formats::text_editor::{self, EditorCommand, TextEditor, TextEditorInput};
 use emendate_core::{Code, Error, ErrorContext, Result, Vocabulary};
 use emendate_fs::{EntryKind, PATH_MAX_BYTES, SafePath};
+use schemars::schema_for;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -50,30 +54,37 @@ fn note_omitted(text: &mut String, count: usize, what: &str) {
     }
 }
 
+/// The input of the tool.
+pub(crate) const INPUT: ToolInput = ToolInput::Own {
+    run: text_editor,
+    schemas: || vec![schema_for!(TextEditorInput), schema_for!(OptionFields)],
+    text: AnswerText::Lines,
+};
+
 /// Runs the tool `text_editor`.
-pub(crate) fn text_editor(context: &Context, caller: &CallContext, tool: &'static str, input: Value) -> Result<Answer> {
+pub(crate) fn text_editor(call: Call<'_>, tool: &'static str, input: Value) -> Result<Answer> {
     let args = text_editor::read(FormatInput::Json(input.clone()))?;
     let answer = match args.command {
-        EditorCommand::View => view_path(context, caller, &args),
-        EditorCommand::UndoEdit => undo::undo(context, caller, tool, json!({ "file_path": args.path })),
+        EditorCommand::View => view_path(call, &args),
+        EditorCommand::UndoEdit => undo::undo(call, tool, json!({ "file_path": args.path })),
         EditorCommand::Create | EditorCommand::StrReplace | EditorCommand::Insert => {
-            change_files(context, caller, tool, &[&TextEditor], input).map(|done| {
-                answer_with(context, done.receipts, |receipt| render_answer(receipt, context.config().shows, &args))
+            change_files(call, tool, &[&TextEditor], input).map(|done| {
+                answer_with(&call, done.receipts, |receipt| render_answer(receipt, call.config().shows, &args))
             })
         }
     };
     answer.map_err(|error| reword_advice(error, &args))
 }
 
-fn view_path(context: &Context, caller: &CallContext, args: &TextEditorInput) -> Result<Answer> {
-    let place = context.store().resolve_path(Path::new(&args.path))?;
-    if context.store().list(&place)?.is_some() {
+fn view_path(call: Call<'_>, args: &TextEditorInput) -> Result<Answer> {
+    let place = call.store().resolve_path(Path::new(&args.path))?;
+    if call.store().list(&place)?.is_some() {
         if args.view_range.is_some() {
             return Err(
                 Error::new(Code::CallInvalid, "view_range is for files; this is a directory.").next("Omit view_range.")
             );
         }
-        return list_names(context, caller, &place);
+        return list_names(call, &place);
     }
     let mut input = json!({ "file_path": args.path });
     if let Some([from, to]) = args.view_range {
@@ -87,7 +98,7 @@ fn view_path(context: &Context, caller: &CallContext, args: &TextEditorInput) ->
         };
         input["limit"] = limit.into();
     }
-    let mut answer = read::read(context, caller, input)?;
+    let mut answer = read::read(call, input)?;
     answer.text.insert_str(0, &format!("Here's the result of running `cat -n` on {}:\n", place.shown()));
     Ok(answer)
 }
@@ -99,10 +110,10 @@ fn invalid_range(from: i64, to: i64) -> Error {
 }
 
 /// Lists a directory two levels deep, without hidden entries.
-fn list_names(context: &Context, caller: &CallContext, place: &SafePath) -> Result<Answer> {
+fn list_names(call: Call<'_>, place: &SafePath) -> Result<Answer> {
     let (mut names, mut left_out) = (Vec::new(), UnlistedEntries::default());
-    add_names(context, place, 2, &mut names, &mut left_out)?;
-    let mut room = context.reply_limits(caller).text.saturating_sub(REPLY_CHARS_RESERVED);
+    add_names(&call, place, 2, &mut names, &mut left_out)?;
+    let mut room = call.reply_limits().text.saturating_sub(REPLY_CHARS_RESERVED);
     let fits = names.iter().take(LISTED_NAMES_MAX).take_while(|name| {
         let left = room.checked_sub(name.len() + 1);
         room = left.unwrap_or(0);

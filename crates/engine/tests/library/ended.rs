@@ -1,9 +1,8 @@
 //! A process that ends at any point of a call: completed changes are in the log and can be undone, others leave no
 //! trace.
 
-use crate::watched::Watched;
-use emendate::fs::LocalStore;
-use emendate::{CallContext, CallHandle, Config, Engine, Reply, StateLocation, UnreadPolicy};
+use crate::fixture::SharedRoot;
+use emendate::{CallContext, CallHandle, Config, Engine, Reply, UnreadPolicy};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
@@ -28,83 +27,61 @@ fn end_at(now: &str, point: &str) {
     }
 }
 
-/// A root with a state directory next to it.
-struct RootFixture(PathBuf);
+fn call_on(fixture: &SharedRoot, engine: &Engine, call: &str) -> Reply {
+    call_with(fixture, engine, call, None)
+}
 
-impl RootFixture {
-    fn root(&self) -> PathBuf {
-        self.0.join("root")
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.root().join(name)
-    }
-
-    fn state(&self) -> StateLocation {
-        StateLocation::Directory(self.0.join("state"))
-    }
-
-    fn engine(&self) -> Engine {
-        Engine::open(&[self.root()], self.state(), Config::default()).unwrap()
-    }
-
-    fn call(&self, engine: &Engine, call: &str) -> Reply {
-        self.call_with(engine, call, None)
-    }
-
-    fn call_with(&self, engine: &Engine, call: &str, handle: Option<CallHandle>) -> Reply {
-        let caller = CallContext { session: "s".to_owned(), handle, ..CallContext::default() };
-        let patch = "*** Begin Patch\n*** Update File: b\n@@\n-b\n+B\n*** Add File: n/m/new\n+new\n*** Delete File: c\n\
-                     *** Update File: d\n*** Move to: moved\n@@\n-d\n+D\n*** End Patch\n";
-        let (tool, input) = match call {
-            "edit" | "late edit" => {
-                ("edit", json!({ "file_path": self.path("a"), "old_string": "two", "new_string": "three" }))
-            }
-            "batch" => ("apply", json!({ "input": patch, "directory": self.root() })),
-            "undo" => ("undo", json!({})),
-            "undo two" => ("undo", json!({ "last": 2 })),
-            "redo" => ("undo", json!({ "redo": true })),
-            _ => ("restore", json!({ "file_path": self.path("a"), "id": "1^" })),
-        };
-        engine.call(&caller, tool, input)
-    }
-
-    /// Two committed operations on `a`, and one undone operation if it is to be redone.
-    fn fill(&self, call: &str) {
-        fs::create_dir_all(self.root()).unwrap();
-        for name in ["a", "b", "c", "d"] {
-            fs::write(self.path(name), format!("{name}\nzero\n")).unwrap();
+fn call_with(fixture: &SharedRoot, engine: &Engine, call: &str, handle: Option<CallHandle>) -> Reply {
+    let caller = CallContext { session: "s".to_owned(), handle, ..CallContext::default() };
+    let patch = "*** Begin Patch\n*** Update File: b\n@@\n-b\n+B\n*** Add File: n/m/new\n+new\n*** Delete File: c\n\
+                 *** Update File: d\n*** Move to: moved\n@@\n-d\n+D\n*** End Patch\n";
+    let (tool, input) = match call {
+        "edit" | "late edit" => {
+            ("edit", json!({ "file_path": fixture.path("a"), "old_string": "two", "new_string": "three" }))
         }
-        let engine = self.engine();
-        let caller = CallContext { session: "s".to_owned(), ..CallContext::default() };
-        let work = |tool: &str, input: Value| assert!(engine.call(&caller, tool, input).result.is_ok());
-        for name in ["a", "b", "c", "d"] {
-            work("read", json!({ "file_path": self.path(name) }));
-        }
-        for (old, new) in [("zero", "one"), ("one", "two")] {
-            work("edit", json!({ "file_path": self.path("a"), "old_string": old, "new_string": new }));
-        }
-        if call == "redo" {
-            work("undo", json!({}));
-        }
-    }
+        "batch" => ("apply", json!({ "input": patch, "directory": fixture.root() })),
+        "undo" => ("undo", json!({})),
+        "undo two" => ("undo", json!({ "last": 2 })),
+        "redo" => ("undo", json!({ "redo": true })),
+        _ => ("restore", json!({ "file_path": fixture.path("a"), "id": "1^" })),
+    };
+    engine.call(&caller, tool, input)
+}
 
-    fn tree(&self) -> BTreeMap<PathBuf, String> {
-        let (mut tree, mut folders) = (BTreeMap::new(), vec![self.root()]);
-        while let Some(folder) = folders.pop() {
-            for entry in fs::read_dir(folder).unwrap() {
-                let path = entry.unwrap().path();
-                if path.is_dir() {
-                    folders.push(path.clone());
-                    tree.insert(path, "folder".to_owned());
-                } else {
-                    let text = fs::read_to_string(&path).unwrap();
-                    tree.insert(path, text);
-                }
+/// Two committed operations on `a`, and one undone operation if it is to be redone.
+fn fill(fixture: &SharedRoot, call: &str) {
+    for name in ["a", "b", "c", "d"] {
+        fs::write(fixture.path(name), format!("{name}\nzero\n")).unwrap();
+    }
+    let engine = fixture.engine(Config::default());
+    let caller = CallContext { session: "s".to_owned(), ..CallContext::default() };
+    let work = |tool: &str, input: Value| assert!(engine.call(&caller, tool, input).result.is_ok());
+    for name in ["a", "b", "c", "d"] {
+        work("read", json!({ "file_path": fixture.path(name) }));
+    }
+    for (old, new) in [("zero", "one"), ("one", "two")] {
+        work("edit", json!({ "file_path": fixture.path("a"), "old_string": old, "new_string": new }));
+    }
+    if call == "redo" {
+        work("undo", json!({}));
+    }
+}
+
+fn tree_of(fixture: &SharedRoot) -> BTreeMap<PathBuf, String> {
+    let (mut tree, mut folders) = (BTreeMap::new(), vec![fixture.root()]);
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path.clone());
+                tree.insert(path, "folder".to_owned());
+            } else {
+                let text = fs::read_to_string(&path).unwrap();
+                tree.insert(path, text);
             }
         }
-        tree
     }
+    tree
 }
 
 /// The process that [`death_at_any_point_is_reported_and_rolled_back`] starts; run directly, it does nothing.
@@ -116,11 +93,9 @@ fn one_that_ends() {
     else {
         return;
     };
-    let fixture = RootFixture(fixture.into());
-    let local = LocalStore::open(&[fixture.root()]).unwrap().with_journal(&fixture.0.join("state/journal")).unwrap();
+    let fixture = SharedRoot(fixture.into());
     let ends = point.clone();
-    let disk = Watched { local, reached: Box::new(move |now| end_at(now, &ends)) };
-    let engine = Engine::with_store(Box::new(disk), fixture.state(), Config::default()).unwrap();
+    let engine = fixture.watched_engine(Config::default(), Box::new(move |now| end_at(now, &ends)));
     if call == "late edit" {
         // The first operations of a process are logged in another way than later ones.
         for (old, new) in [("zero", "one"), ("one", "zero")] {
@@ -130,22 +105,22 @@ fn one_that_ends() {
         }
     }
     BEGUN.store(true, Ordering::Relaxed);
-    let reply = fixture.call(&engine, &call);
+    let reply = call_on(&fixture, &engine, &call);
     assert!(reply.result.is_ok(), "{}", reply.text());
     end_at("after the answer", &point);
 }
 
-fn run(fixture: &RootFixture, call: &str, point: &str) -> bool {
+fn run(fixture: &SharedRoot, call: &str, point: &str) -> bool {
     let mut child = Command::new(std::env::current_exe().unwrap());
     child.args(["--exact", "ended::one_that_ends"]).stdout(Stdio::null()).stderr(Stdio::null());
     child.env("ENDED_BED", &fixture.0).env("ENDED_CALL", call).env("ENDED_POINT", point);
     child.status().unwrap().success()
 }
 
-fn fixture(call: &str) -> (tempfile::TempDir, RootFixture) {
+fn fixture(call: &str) -> (tempfile::TempDir, SharedRoot) {
     let dir = tempfile::tempdir().unwrap();
-    let fixture = RootFixture(dir.path().canonicalize().unwrap());
-    fixture.fill(call);
+    let fixture = SharedRoot::create(dir.path());
+    fill(&fixture, call);
     (dir, fixture)
 }
 
@@ -153,9 +128,9 @@ fn fixture(call: &str) -> (tempfile::TempDir, RootFixture) {
 fn death_at_any_point_is_reported_and_rolled_back() {
     for call in CALLS {
         let (_dir, whole) = fixture(call);
-        let before = whole.tree();
+        let before = tree_of(&whole);
         assert!(run(&whole, call, "never"), "{call}");
-        let after = relative(&whole, &whole.tree());
+        let after = relative(&whole, &tree_of(&whole));
         let before = relative(&whole, &before);
         assert_ne!(before, after, "{call}");
         for point in POINTS {
@@ -168,16 +143,16 @@ fn death_at_any_point_is_reported_and_rolled_back() {
 
 type Tree = BTreeMap<PathBuf, String>;
 
-fn relative(fixture: &RootFixture, tree: &Tree) -> Tree {
+fn relative(fixture: &SharedRoot, tree: &Tree) -> Tree {
     tree.iter().map(|(path, text)| (path.strip_prefix(fixture.root()).unwrap().to_owned(), text.clone())).collect()
 }
 
-fn check(fixture: &RootFixture, call: &str, point: &str, (before, after): (&Tree, &Tree)) {
+fn check(fixture: &SharedRoot, call: &str, point: &str, (before, after): (&Tree, &Tree)) {
     let done = point.starts_with("after");
     let why = format!("{call}, ended {point}");
-    let engine = fixture.engine();
+    let engine = fixture.engine(Config::default());
     let now = || {
-        let mut now = relative(fixture, &fixture.tree());
+        let mut now = relative(fixture, &tree_of(fixture));
         // Temporary files of a dead process are removed by the next write.
         now.retain(|path, _| !path.to_string_lossy().contains('~'));
         now
@@ -203,7 +178,7 @@ fn check(fixture: &RootFixture, call: &str, point: &str, (before, after): (&Tree
         return;
     }
     // The call leaves no trace: the same session can repeat it, and no other change is in between.
-    let reply = fixture.call(&engine, call);
+    let reply = call_on(fixture, &engine, call);
     assert!(reply.result.is_ok(), "{why}: {}", reply.text());
     assert!(!reply.text().contains("modified"), "{why}: {}", reply.text());
     assert_eq!(&now(), after, "{why}");
@@ -215,9 +190,9 @@ fn check(fixture: &RootFixture, call: &str, point: &str, (before, after): (&Tree
 fn cancelled_call_leaves_no_trace_until_it_is_logged() {
     for call in CALLS {
         let (_dir, whole) = fixture(call);
-        let before = relative(&whole, &whole.tree());
+        let before = relative(&whole, &tree_of(&whole));
         assert!(run(&whole, call, "never"), "{call}");
-        let after = relative(&whole, &whole.tree());
+        let after = relative(&whole, &tree_of(&whole));
         for point in &POINTS[..3] {
             let (_dir, fixture) = fixture(call);
             let handle: Arc<Mutex<Option<CallHandle>>> = Arc::default();
@@ -229,10 +204,7 @@ fn cancelled_call_leaves_no_trace_until_it_is_logged() {
                     handle.stop();
                 }
             };
-            let local =
-                LocalStore::open(&[fixture.root()]).unwrap().with_journal(&fixture.0.join("state/journal")).unwrap();
-            let disk = Watched { local, reached: Box::new(reached) };
-            let engine = Engine::with_store(Box::new(disk), fixture.state(), Config::default()).unwrap();
+            let engine = fixture.watched_engine(Config::default(), Box::new(reached));
             if call == "late edit" {
                 let person = CallContext { unread: UnreadPolicy::Allow, ..CallContext::default() };
                 for (old, new) in [("zero", "one"), ("one", "zero")] {
@@ -242,20 +214,20 @@ fn cancelled_call_leaves_no_trace_until_it_is_logged() {
             }
             let ours = CallHandle::default();
             *handle.lock().unwrap() = Some(ours.clone());
-            let reply = fixture.call_with(&engine, call, Some(ours)).to_json();
+            let reply = call_with(&fixture, &engine, call, Some(ours)).to_json();
             *handle.lock().unwrap() = None;
             let is_done = *point == "before the commit";
             let why = format!("{call}, cancelled {point}: {reply}");
             assert_eq!(reply["code"] != "call.cancelled", is_done, "{why}");
             assert_eq!(
-                relative(&fixture, &fixture.tree()),
+                relative(&fixture, &tree_of(&fixture)),
                 if is_done { after.clone() } else { before.clone() },
                 "{why}"
             );
             if !is_done {
-                let reply = fixture.call(&engine, call);
+                let reply = call_on(&fixture, &engine, call);
                 assert!(reply.result.is_ok(), "{why}: {}", reply.text());
-                assert_eq!(relative(&fixture, &fixture.tree()), after, "{why}");
+                assert_eq!(relative(&fixture, &tree_of(&fixture)), after, "{why}");
             }
         }
     }
@@ -268,7 +240,7 @@ fn changes_of_other_processes_resolve_the_outcome() {
         for call in ["edit", "late edit"] {
             let (_dir, fixture) = fixture("edit");
             assert!(!run(&fixture, call, point));
-            let engine = fixture.engine();
+            let engine = fixture.engine(Config::default());
             let other = CallContext { session: "other".to_owned(), ..CallContext::default() };
             let path = fixture.path("a");
             assert!(engine.call(&other, "read", json!({ "file_path": path })).result.is_ok());
@@ -293,7 +265,7 @@ fn unknown_outcome_is_reported() {
         let path = fixture.path("a");
         let now = fs::read_to_string(&path).unwrap();
         fs::write(&path, now.replace("a\n", "A\n")).unwrap();
-        let engine = fixture.engine();
+        let engine = fixture.engine(Config::default());
         let history = engine.call(&CallContext::default(), "history", json!({}));
         assert!(history.text().contains("may be incomplete"), "{}", history.text());
         let undo = engine.call(&CallContext { session: "s".to_owned(), ..CallContext::default() }, "undo", json!({}));

@@ -1,5 +1,7 @@
 //! A test engine over a root of its own, with one caller.
 
+use crate::watched::Watched;
+use emendate::fs::LocalStore;
 use emendate::{CallContext, Config, Engine, Reply, StateLocation, UnreadPolicy};
 use proptest::prelude::ProptestConfig;
 use serde_json::{Value, json};
@@ -101,6 +103,41 @@ impl EngineFixture {
 
     pub(crate) fn apply(&self, text: &str) -> Reply {
         self.call("apply", json!({ "input": text, "directory": self.root }))
+    }
+}
+
+/// A directory with a root in it and a state directory next to the root: what several processes of a test share.
+pub(crate) struct SharedRoot(pub(crate) PathBuf);
+
+impl SharedRoot {
+    /// Creates an empty root in a directory.
+    pub(crate) fn create(directory: &Path) -> SharedRoot {
+        let shared = SharedRoot(directory.canonicalize().unwrap());
+        fs::create_dir(shared.root()).unwrap();
+        shared
+    }
+
+    pub(crate) fn root(&self) -> PathBuf {
+        self.0.join("root")
+    }
+
+    pub(crate) fn path(&self, name: impl AsRef<Path>) -> PathBuf {
+        self.root().join(name)
+    }
+
+    pub(crate) fn state(&self) -> PathBuf {
+        self.0.join("state")
+    }
+
+    pub(crate) fn engine(&self, config: Config) -> Engine {
+        Engine::open(&[self.root()], StateLocation::Directory(self.state()), config).unwrap()
+    }
+
+    /// Opens an engine that reports the points which its calls reach.
+    pub(crate) fn watched_engine(&self, config: Config, reached: Box<dyn Fn(&str) + Send + Sync>) -> Engine {
+        let local = LocalStore::open(&[self.root()]).unwrap().with_journal(&self.state().join("journal")).unwrap();
+        Engine::with_store(Box::new(Watched { local, reached }), StateLocation::Directory(self.state()), config)
+            .unwrap()
     }
 }
 

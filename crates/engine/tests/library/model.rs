@@ -3,17 +3,15 @@
 //! any step, compared with a simple model: files are rows of cells, and an operation is a list of changed cells.
 
 use crate::driven::{DrivenProcess, next_line, report, stop_at};
-use crate::fixture::few_cases;
-use crate::watched::Watched;
-use emendate::fs::LocalStore;
-use emendate::{AskingCall, CallContext, Config, Engine, PersonAnswer, StateLocation, UnreadPolicy};
+use crate::fixture::{SharedRoot, few_cases};
+use emendate::{AskingCall, CallContext, Config, Engine, PersonAnswer, UnreadPolicy};
 use proptest::collection::vec;
 use proptest::prelude::{Just, Strategy, any, prop_oneof, proptest};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 const SESSIONS: usize = 3;
@@ -80,29 +78,16 @@ fn act() -> impl Strategy<Value = Act> {
     ]
 }
 
-/// A root with a state directory beside it.
-struct RootFixture(PathBuf);
+fn configured() -> Config {
+    Config::default().with_file(CONFIG, "config.toml", true).unwrap()
+}
 
-impl RootFixture {
-    fn path(&self, file: usize) -> PathBuf {
-        self.0.join("root").join(FILES[file])
-    }
+fn write_cells(fixture: &SharedRoot, file: usize, cells: &[u32]) {
+    fs::write(fixture.path(FILES[file]), text_of(cells)).unwrap();
+}
 
-    fn engine(&self, reached: Box<dyn Fn(&str) + Send + Sync>) -> Engine {
-        let local = LocalStore::open(&[self.0.join("root")]).unwrap();
-        let local = local.with_journal(&self.0.join("state/journal")).unwrap();
-        let state = StateLocation::Directory(self.0.join("state"));
-        let config = Config::default().with_file(CONFIG, "config.toml", true).unwrap();
-        Engine::with_store(Box::new(Watched { local, reached }), state, config).unwrap()
-    }
-
-    fn write(&self, file: usize, cells: &[u32]) {
-        fs::write(self.path(file), text_of(cells)).unwrap();
-    }
-
-    fn read(&self) -> Tree {
-        (0..FILES.len()).map(|file| cells_of(&fs::read_to_string(self.path(file)).unwrap())).collect()
-    }
+fn read_cells(fixture: &SharedRoot) -> Tree {
+    FILES.iter().map(|file| cells_of(&fs::read_to_string(fixture.path(file)).unwrap())).collect()
 }
 
 fn line_of(cell: usize, value: u32) -> String {
@@ -136,7 +121,7 @@ fn one_process() {
     let Ok(fixture) = std::env::var("MODEL_BED") else { return };
     static STOPS: AtomicBool = AtomicBool::new(false);
     let stop = |point: &str| stop_at(point, &STOPS);
-    let engine = RootFixture(fixture.into()).engine(Box::new(stop));
+    let engine = SharedRoot(fixture.into()).watched_engine(configured(), Box::new(stop));
     loop {
         let call: Value = serde_json::from_str(&next_line()).unwrap();
         let number = |key: &str| u32::try_from(call[key].as_u64().unwrap()).unwrap();
@@ -279,7 +264,7 @@ impl Model {
     /// could refer to.
     fn prepare(
         &mut self,
-        fixture: &RootFixture,
+        fixture: &SharedRoot,
         session: usize,
         call: &Call,
     ) -> Option<(&'static str, Value, Expected)> {
@@ -287,15 +272,14 @@ impl Model {
         let reverse = |number: Option<u64>| Expected::Undoes(number);
         Some(match call {
             Call::Edit(file, cells) => {
-                let mut tree = self.disk.clone();
-                let mut edits = Vec::new();
+                let (mut tree, mut edits) = (self.disk.clone(), Vec::new());
                 for cell in cells {
                     let (old, new) = (self.disk[*file][*cell], self.fresh());
                     tree[*file][*cell] = new;
                     let (old, new) = (line_of(*cell, old), line_of(*cell, new));
                     edits.push(json!({ "old_string": old, "new_string": new }));
                 }
-                let input = json!({ "file_path": fixture.path(*file), "edits": edits });
+                let input = json!({ "file_path": fixture.path(FILES[*file]), "edits": edits });
                 let asks = *file == ASKED;
                 ("multi_edit", input, if asks { Expected::Asks(tree) } else { Expected::Tree(Some(tree)) })
             }
@@ -316,7 +300,8 @@ impl Model {
                     let now = std::mem::replace(&mut tree[file][cell], before);
                     (now == after).then_some(tree)
                 });
-                let input = json!({ "id": number.to_string(), "file_path": fixture.path(*file), "hunks": [hunk] });
+                let input =
+                    json!({ "id": number.to_string(), "file_path": fixture.path(FILES[*file]), "hunks": [hunk] });
                 ("undo", input, Expected::Tree(tree))
             }
             Call::UndoTurn => ("undo", json!({ "turn": true }), Expected::Turn),
@@ -336,7 +321,7 @@ impl Model {
                     tree[*file] = cells;
                     tree
                 });
-                let input = json!({ "file_path": fixture.path(*file), "id": number.to_string() });
+                let input = json!({ "file_path": fixture.path(FILES[*file]), "id": number.to_string() });
                 ("restore", input, Expected::Tree(tree.filter(|tree| *tree != self.disk)))
             }
             Call::Snapshot => ("snapshot", json!({}), Expected::Snapshot),
@@ -378,7 +363,7 @@ enum Expected {
 
 /// A test in progress.
 struct Play {
-    fixture: RootFixture,
+    fixture: SharedRoot,
     processes: Vec<DrivenProcess>,
     /// Reads the history, and resolves what a dead process left.
     observer: Engine,
@@ -387,18 +372,17 @@ struct Play {
 
 impl Play {
     fn new(directory: &Path) -> Play {
-        let fixture = RootFixture(directory.canonicalize().unwrap());
-        fs::create_dir(fixture.0.join("root")).unwrap();
+        let fixture = SharedRoot::create(directory);
         for file in 0..FILES.len() {
-            fixture.write(file, &[0; CELLS]);
+            write_cells(&fixture, file, &[0; CELLS]);
         }
-        let observer = fixture.engine(Box::new(|_| {}));
-        for file in 0..FILES.len() {
+        let observer = fixture.engine(configured());
+        for file in FILES {
             // From now on the history knows the files.
             let reply = observer.call(&caller(0, 0), "read", json!({ "file_path": fixture.path(file) }));
             assert!(reply.result.is_ok());
         }
-        let disk = fixture.read();
+        let disk = read_cells(&fixture);
         let processes =
             (0..SESSIONS).map(|_| DrivenProcess::start("model::one_process", "MODEL_BED", &fixture.0)).collect();
         let model = Model {
@@ -421,7 +405,7 @@ impl Play {
             Act::Outside(file, cell) => {
                 let value = self.model.fresh();
                 self.model.disk[*file][*cell] = value;
-                self.fixture.write(*file, &self.model.disk[*file]);
+                write_cells(&self.fixture, *file, &self.model.disk[*file]);
             }
             Act::Call(session, call, kill) => {
                 let Some((tool, input, expected)) = self.model.prepare(&self.fixture, *session, call) else { return };
@@ -461,7 +445,7 @@ impl Play {
         let before = self.model.disk.clone();
         // Only this call can have changed files since.
         let rows = self.new_rows();
-        let after = self.fixture.read();
+        let after = read_cells(&self.fixture);
         let story = self.model.story.clone();
         let mut own = None;
         for (number, row) in rows {
@@ -573,7 +557,7 @@ impl Play {
     fn expected_since(&self, now: &Tree, expected: &Expected, session: &str) -> Tree {
         let Expected::Since(since, then) = expected else { return now.clone() };
         let mut tree = now.clone();
-        let left = self.fixture.read();
+        let left = read_cells(&self.fixture);
         for (file, cell) in cells() {
             if left[file] == now[file] && self.is_changed_outside((file, cell)) {
                 // The call had no reason to look at this file, so the history does not know yet whose cell it is.

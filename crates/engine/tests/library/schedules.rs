@@ -3,17 +3,15 @@
 //! Whatever the schedule, the log reports what happened, and undoing everything restores the initial state.
 
 use crate::driven::{DrivenProcess, next_line, report, stop_at};
-use crate::fixture::few_cases;
-use crate::watched::Watched;
-use emendate::fs::LocalStore;
-use emendate::{CallContext, Config, Engine, StateLocation, UnreadPolicy};
+use crate::fixture::{SharedRoot, few_cases};
+use emendate::{CallContext, Config, Engine, UnreadPolicy};
 use emendate_history::Retention;
 use proptest::collection::vec;
 use proptest::prelude::{Just, Strategy, prop_oneof, proptest};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 const PROCESSES: usize = 3;
@@ -58,66 +56,50 @@ fn act() -> impl Strategy<Value = (usize, Act)> {
     (0..PROCESSES, prop_oneof![12 => call.prop_map(Act::Step), 1 => Just(Act::Kill)])
 }
 
-/// A root with a state directory next to it.
-struct RootFixture(PathBuf);
+/// Creates a root with the files.
+fn with_files(directory: &Path) -> SharedRoot {
+    let fixture = SharedRoot::create(directory);
+    for name in FILES {
+        let text: String = (0..6).map(|line| format!("{line}: start of {name}\n")).collect();
+        fs::write(fixture.path(name), text).unwrap();
+    }
+    fixture
+}
 
-impl RootFixture {
-    fn new(dir: &Path) -> RootFixture {
-        let fixture = RootFixture(dir.canonicalize().unwrap());
-        fs::create_dir(fixture.0.join("root")).unwrap();
-        for name in FILES {
-            let text: String = (0..6).map(|line| format!("{line}: start of {name}\n")).collect();
-            fs::write(fixture.path(name), text).unwrap();
+fn texts(fixture: &SharedRoot) -> BTreeMap<&'static str, String> {
+    FILES.iter().map(|name| (*name, fs::read_to_string(fixture.path(name)).unwrap())).collect()
+}
+
+fn input_of(fixture: &SharedRoot, call: &Call) -> (&'static str, Value) {
+    let path = |nth: usize| fixture.path(FILES[nth]);
+    match call {
+        Call::Edit(file, line, text) => {
+            let now = fs::read_to_string(path(*file)).unwrap();
+            let old = now.lines().nth(*line).unwrap_or_default().to_owned();
+            let new = format!("{line}: {text}");
+            ("edit", json!({ "file_path": path(*file), "old_string": old, "new_string": new }))
         }
-        fixture
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.join("root").join(name)
-    }
-
-    fn engine(&self, reached: Box<dyn Fn(&str) + Send + Sync>) -> Engine {
-        let local = LocalStore::open(&[self.0.join("root")]).unwrap();
-        let local = local.with_journal(&self.0.join("state/journal")).unwrap();
-        let state = StateLocation::Directory(self.0.join("state"));
-        Engine::with_store(Box::new(Watched { local, reached }), state, Config::default()).unwrap()
-    }
-
-    fn tree(&self) -> BTreeMap<&'static str, String> {
-        FILES.iter().map(|name| (*name, fs::read_to_string(self.path(name)).unwrap())).collect()
-    }
-
-    fn input(&self, call: &Call) -> (&'static str, Value) {
-        let path = |nth: usize| self.path(FILES[nth]);
-        match call {
-            Call::Edit(file, line, text) => {
-                let now = fs::read_to_string(path(*file)).unwrap();
-                let old = now.lines().nth(*line).unwrap_or_default().to_owned();
-                let new = format!("{line}: {text}");
-                ("edit", json!({ "file_path": path(*file), "old_string": old, "new_string": new }))
-            }
-            Call::Both(text) => {
-                let edit = |nth: usize| {
-                    let now = fs::read_to_string(path(nth)).unwrap();
-                    let old = now.lines().next().unwrap_or_default().to_owned();
-                    json!({ "file_path": path(nth), "old_string": old, "new_string": format!("0: {text}") })
-                };
-                ("multi_edit", json!({ "edits": [edit(0), edit(1)] }))
-            }
-            Call::Undo => ("undo", json!({ "any_session": true })),
-            Call::UndoLast(times) => ("undo", json!({ "last": times, "any_session": true })),
-            Call::UndoOne(number) => ("undo", json!({ "id": number.to_string() })),
-            Call::Redo => ("undo", json!({ "redo": true, "any_session": true })),
-            Call::Restore(file, at) => ("restore", json!({ "file_path": path(*file), "id": at.to_string() })),
-            Call::Free => ("free", json!({})),
+        Call::Both(text) => {
+            let edit = |nth: usize| {
+                let now = fs::read_to_string(path(nth)).unwrap();
+                let old = now.lines().next().unwrap_or_default().to_owned();
+                json!({ "file_path": path(nth), "old_string": old, "new_string": format!("0: {text}") })
+            };
+            ("multi_edit", json!({ "edits": [edit(0), edit(1)] }))
         }
+        Call::Undo => ("undo", json!({ "any_session": true })),
+        Call::UndoLast(times) => ("undo", json!({ "last": times, "any_session": true })),
+        Call::UndoOne(number) => ("undo", json!({ "id": number.to_string() })),
+        Call::Redo => ("undo", json!({ "redo": true, "any_session": true })),
+        Call::Restore(file, at) => ("restore", json!({ "file_path": path(*file), "id": at.to_string() })),
+        Call::Free => ("free", json!({})),
     }
+}
 
-    /// Returns the line that makes a process carry out a call, with a stop at each point of it if `stops`.
-    fn line(&self, call: &Call, stops: bool) -> String {
-        let (tool, input) = self.input(call);
-        json!({ "tool": tool, "input": input, "stops": stops }).to_string()
-    }
+/// Returns the line that makes a process carry out a call, with a stop at each point of it if `stops`.
+fn line_of(fixture: &SharedRoot, call: &Call, stops: bool) -> String {
+    let (tool, input) = input_of(fixture, call);
+    json!({ "tool": tool, "input": input, "stops": stops }).to_string()
 }
 
 /// Entry point of each process of a schedule; run directly, it does nothing.
@@ -126,7 +108,7 @@ fn one_process() {
     let Ok(fixture) = std::env::var("SCHEDULED_BED") else { return };
     static STOPS: AtomicBool = AtomicBool::new(true);
     let stop = |point: &str| stop_at(point, &STOPS);
-    let engine = RootFixture(fixture.into()).engine(Box::new(stop));
+    let engine = SharedRoot(fixture.into()).watched_engine(Config::default(), Box::new(stop));
     let person =
         CallContext { unread: UnreadPolicy::Allow, session: std::process::id().to_string(), ..CallContext::default() };
     loop {
@@ -178,8 +160,8 @@ fn check_log(operations: &[Value], schedule: &str) {
 
 fn play(acts: &[(usize, Act)]) {
     let dir = tempfile::tempdir().unwrap();
-    let fixture = RootFixture::new(dir.path());
-    let beginning = fixture.tree();
+    let fixture = with_files(dir.path());
+    let beginning = texts(&fixture);
     let mut processes: Vec<DrivenProcess> =
         (0..PROCESSES).map(|_| DrivenProcess::start("schedules::one_process", "SCHEDULED_BED", &fixture.0)).collect();
     let mut schedule = String::new();
@@ -194,7 +176,7 @@ fn play(acts: &[(usize, Act)]) {
             Act::Step(_) if process.busy => process.send("go on"),
             Act::Step(call) => {
                 schedule.extend([format!("\n{nth} {call:?}")]);
-                process.send(&fixture.line(call, true))
+                process.send(&line_of(&fixture, call, true))
             }
         };
         schedule.extend(done.map(|done| format!("\n{nth} done: {done}")));
@@ -209,11 +191,11 @@ fn play(acts: &[(usize, Act)]) {
     undo_and_redo_everything(&fixture, &beginning, &schedule);
 }
 
-fn undo_and_redo_everything(fixture: &RootFixture, beginning: &BTreeMap<&str, String>, schedule: &str) {
-    let engine = fixture.engine(Box::new(|_| {}));
+fn undo_and_redo_everything(fixture: &SharedRoot, beginning: &BTreeMap<&str, String>, schedule: &str) {
+    let engine = fixture.engine(Config::default());
     let person = CallContext { unread: UnreadPolicy::Allow, ..CallContext::default() };
     check_log(&operations(&engine), schedule);
-    let end = fixture.tree();
+    let end = texts(fixture);
     let mut undone = 0;
     loop {
         let reply = engine.call(&person, "undo", json!({ "any_session": true }));
@@ -226,15 +208,15 @@ fn undo_and_redo_everything(fixture: &RootFixture, beginning: &BTreeMap<&str, St
         undone += 1;
         assert!(undone < 1000, "no end of undoing: {}\n{schedule}", reply.text());
     }
-    assert_eq!(&fixture.tree(), beginning, "{schedule}");
+    assert_eq!(&texts(fixture), beginning, "{schedule}");
     for _ in 0..undone {
         let reply = engine.call(&person, "undo", json!({ "redo": true, "any_session": true }));
         let code = reply.result.as_ref().map_or_else(|error| error.code().as_str(), |_| "ok");
         assert!(matches!(code, "ok" | "edit.no_change"), "{}\n{schedule}", reply.text());
     }
-    assert_eq!(fixture.tree(), end, "{schedule}");
+    assert_eq!(texts(fixture), end, "{schedule}");
     check_log(&operations(&engine), schedule);
-    assert!(!Path::new(&fixture.0.join("state/sessions.db.damaged")).exists());
+    assert!(!Path::new(&fixture.state().join("sessions.db.damaged")).exists());
 }
 
 /// Two processes select the same operation; one of them is delayed at every point.
@@ -254,25 +236,25 @@ fn simultaneous_undos_of_one_operation_succeed_once() {
 fn concurrent_undos_and_redos_keep_their_order() {
     for first in 1..6 {
         let dir = tempfile::tempdir().unwrap();
-        let fixture = RootFixture::new(dir.path());
-        let mut edits = vec![fixture.tree()];
+        let fixture = with_files(dir.path());
+        let mut edits = vec![texts(&fixture)];
         let mut processes = [
             DrivenProcess::start("schedules::one_process", "SCHEDULED_BED", &fixture.0),
             DrivenProcess::start("schedules::one_process", "SCHEDULED_BED", &fixture.0),
         ];
         for text in 1..4 {
-            processes[0].send(&fixture.line(&Call::Edit(0, text, 7), false)).unwrap();
-            edits.push(fixture.tree());
+            processes[0].send(&line_of(&fixture, &Call::Edit(0, text, 7), false)).unwrap();
+            edits.push(texts(&fixture));
         }
         let mut left = 3;
         for (call, times) in [(Call::Undo, 3), (Call::Redo, 2)] {
             let mut done = 0;
             while done < times {
                 let [one, other] = &mut processes;
-                let mut ended = vec![one.send(&fixture.line(&call, true))];
+                let mut ended = vec![one.send(&line_of(&fixture, &call, true))];
                 ended.extend((1..first).map_while(|_| one.busy.then(|| one.send("go on"))));
                 if done + 1 < times {
-                    ended.push(other.send(&fixture.line(&call, false)));
+                    ended.push(other.send(&line_of(&fixture, &call, false)));
                 }
                 while one.busy {
                     ended.push(one.send("go on"));
@@ -283,7 +265,7 @@ fn concurrent_undos_and_redos_keep_their_order() {
                 assert!(ended.iter().all(known), "{ended:#?}");
             }
             left = if times == 3 { left - done } else { left + done };
-            assert_eq!(fixture.tree(), edits[left], "{first}: {call:?}");
+            assert_eq!(texts(&fixture), edits[left], "{first}: {call:?}");
         }
         drop(processes);
         undo_and_redo_everything(&fixture, &edits[0], "undos and redos at once");

@@ -2,6 +2,7 @@
 
 use crate::api::call;
 use crate::context::Context;
+use crate::context::call::Call;
 use crate::model::call_context::CallContext;
 use crate::pipeline::commit::log;
 use crate::session::outside;
@@ -40,7 +41,8 @@ impl<'a> HistoryAccess<'a> {
         moment: OperationSide,
         lines: Option<(usize, usize)>,
     ) -> Result<Vec<u8>> {
-        call::metered(self.context, caller, || page::stored_content(self.context, id, path, moment, lines))
+        let call = Call::new(self.context, caller);
+        call::metered(call, || page::stored_content(self.context, id, path, moment, lines))
     }
 
     /// Follows the history: each new operation of any process is an item of the feed, once.

@@ -4,6 +4,7 @@ use crate::api::engine::Engine;
 use crate::api::questions::record::{AnswerOutcome, AskingCall};
 use crate::api::questions::waiting::{self, WaitingQuestion};
 use crate::api::questions::{self, PendingQuestion, PersonAnswer};
+use crate::context::call::Call;
 use crate::model::call_context::CallContext;
 use crate::model::reply::Reply;
 use emendate_core::Result;
@@ -26,7 +27,7 @@ impl Questions<'_> {
         reply: &Reply,
         until: Option<Deadline>,
     ) -> Option<WaitingQuestion> {
-        waiting::store_question(&self.engine.context, caller, call, reply, until)
+        waiting::store_question(Call::new(&self.engine.context, caller), call, reply, until)
     }
 
     /// Waits for the person whom a call needs by its reply, until the time limit of the configuration, and makes it
@@ -40,7 +41,7 @@ impl Questions<'_> {
         make: impl Fn(&CallContext) -> Reply,
         asked: impl Fn(&str),
     ) -> Reply {
-        waiting::wait_for_person(&self.engine.context, caller, call, reply, make, asked)
+        waiting::wait_for_person(Call::new(&self.engine.context, caller), call, reply, make, asked)
     }
 
     /// Returns the questions that have no result yet, the oldest first.

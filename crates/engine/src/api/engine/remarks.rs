@@ -2,6 +2,7 @@
 
 use crate::api::call;
 use crate::context::Context;
+use crate::context::call::Call;
 use crate::model::call_context::CallContext;
 use crate::session::comments;
 use crate::tools::remarks::{self, Comment, ReviewedFile};
@@ -64,7 +65,8 @@ impl Remarks<'_> {
         hunks: Option<&[usize]>,
         reviewed: bool,
     ) -> Result<Vec<ReviewedFile>> {
-        call::metered(self.context, caller, || remarks::mark_reviewed(self.context, operation, path, hunks, reviewed))
+        let call = Call::new(self.context, caller);
+        call::metered(call, || remarks::mark_reviewed(self.context, operation, path, hunks, reviewed))
     }
 
     /// Returns the reviewed hunks of an operation, or of the newest operations that have any.

@@ -2,6 +2,7 @@
 
 use crate::api::call;
 use crate::context::Context;
+use crate::context::call::Call;
 use crate::model::call_context::CallContext;
 use crate::model::reply::Answer;
 use crate::session::refusals;
@@ -121,14 +122,15 @@ impl Review<'_> {
         path: &Path,
         bytes: usize,
     ) -> Result<FileDifference> {
-        call::metered(self.context, caller, || difference::difference(self.context, caller, changes, path, bytes))
+        let call = Call::new(self.context, caller);
+        call::metered(call, || difference::difference(call, changes, path, bytes))
     }
 
     /// Returns the colours of lines of a file as it is; none for a file that may not or cannot be read, or whose language
     /// is not known.
     pub fn line_colors(&self, caller: &CallContext, path: &Path, range: LineRange) -> Vec<ColorSpan> {
-        call::metered(self.context, caller, || Ok(difference::line_colors(self.context, caller, path, range)))
-            .unwrap_or_default()
+        let call = Call::new(self.context, caller);
+        call::metered(call, || Ok(difference::line_colors(call, path, range))).unwrap_or_default()
     }
 
     /// Returns lines of a file before or after the changes of a scope, with their colours.
@@ -142,8 +144,8 @@ impl Review<'_> {
         moment: OperationSide,
         range: LineRange,
     ) -> Result<VersionLines> {
-        let context = self.context;
-        call::metered(context, caller, || difference::version_lines(context, caller, scope, path, moment, range))
+        let call = Call::new(self.context, caller);
+        call::metered(call, || difference::version_lines(call, scope, path, moment, range))
     }
 
     /// Returns the bytes of a file before or after the changes of a scope.
@@ -156,7 +158,8 @@ impl Review<'_> {
         path: &Path,
         moment: OperationSide,
     ) -> Result<Vec<u8>> {
-        call::metered(self.context, caller, || difference::scope_content(self.context, scope, path, moment))
+        let call = Call::new(self.context, caller);
+        call::metered(call, || difference::scope_content(self.context, scope, path, moment))
     }
 
     /// Compares a notebook by cells, before and after the changes of a scope; `None` if a version is not a notebook.
@@ -169,14 +172,16 @@ impl Review<'_> {
         path: &Path,
         bytes: usize,
     ) -> Result<Option<Vec<CellDifference>>> {
-        call::metered(self.context, caller, || cells::cell_differences(self.context, scope, path, bytes))
+        let call = Call::new(self.context, caller);
+        call::metered(call, || cells::cell_differences(self.context, scope, path, bytes))
     }
 
     /// Merges the reversal of a change into the file as it is, for a person who resolves the conflicts.
     ///
     /// Errors: those of [`Review::scope_content`]; `file.binary`, `file.too_large`.
     pub fn resolution(&self, caller: &CallContext, scope: &ChangeScope, path: &Path) -> Result<Resolution> {
-        call::metered(self.context, caller, || difference::resolution(self.context, scope, path))
+        let call = Call::new(self.context, caller);
+        call::metered(call, || difference::resolution(self.context, scope, path))
     }
 
     /// Undoes or redoes the change of one file in a scope: its hunks of these numbers, or all of it.
@@ -190,14 +195,15 @@ impl Review<'_> {
         hunks: Option<&[usize]>,
         redo: bool,
     ) -> Result<Answer> {
-        let context = self.context;
-        call::metered(context, caller, || scope::reverse_change(context, caller, scope, path, hunks, redo))
+        let call = Call::new(self.context, caller);
+        call::metered(call, || scope::reverse_change(call, scope, path, hunks, redo))
     }
 
     /// Undoes everything of the turn that an operation belongs to, in all of its files or none.
     ///
     /// Errors: those of `undo`.
     pub fn undo_turn(&self, caller: &CallContext, id: &str) -> Result<Answer> {
-        call::metered(self.context, caller, || undo::undo_turn(self.context, caller, id))
+        let call = Call::new(self.context, caller);
+        call::metered(call, || undo::undo_turn(call, id))
     }
 }

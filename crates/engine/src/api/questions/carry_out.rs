@@ -10,6 +10,7 @@ use crate::api::questions::record::{
 use crate::api::questions::waiting::{outcome_of, store_question};
 use crate::api::questions::{PersonAnswer, find_question};
 use crate::context::Context;
+use crate::context::call::Call;
 use crate::model::call_context::CallContext;
 use crate::model::raw_path;
 use crate::model::reply::Reply;
@@ -105,11 +106,11 @@ fn carry_out(
     } else {
         let reply = call_again(engine, record, answer);
         let mut outcome = outcome_of(&reply);
-        let call = AskingCall { profile: record.profile.as_deref(), tool: &record.tool, input: &record.input };
+        let asking = AskingCall { profile: record.profile.as_deref(), tool: &record.tool, input: &record.input };
         let caller = CallContext { approval: None, ..record.caller.context() };
         // The file changed since, so a person has to see the new change. Nobody waits for it.
         let wait = Deadline::after(Duration::from_secs(1));
-        if let Some(next) = store_question(&engine.context, &caller, call, &reply, Some(wait)) {
+        if let Some(next) = store_question(Call::new(&engine.context, &caller), asking, &reply, Some(wait)) {
             outcome.kind = AnswerOutcomeKind::AskedAgain;
             outcome.next = Some(next.id().to_owned());
         }

@@ -6,7 +6,7 @@ use crate::api::questions::record::{
     RECORD_VERSION,
 };
 use crate::api::questions::{question_root, question_store};
-use crate::context::Context;
+use crate::context::call::Call;
 use crate::model::approval::Approval;
 use crate::model::call_context::CallContext;
 use crate::model::reply::Reply;
@@ -159,29 +159,28 @@ pub(super) fn outcome_of(reply: &Reply) -> AnswerOutcome {
 /// Stores the question of a call, and notifies a person. `None` if the reply has no question, if the configuration
 /// disables waiting, or if the question cannot be stored: secrets never are.
 pub(crate) fn store_question(
-    context: &Context,
-    caller: &CallContext,
-    call: AskingCall<'_>,
+    call: Call<'_>,
+    asking: AskingCall<'_>,
     reply: &Reply,
     until: Option<Deadline>,
 ) -> Option<WaitingQuestion> {
     let asked = reply.result.as_ref().err().and_then(question)?;
-    let settings = &context.config().ask_settings;
+    let settings = &call.config().ask_settings;
     let left = until.map_or(settings.wait, Deadline::left);
-    if left.is_zero() || caller.dry_run || asked["secret"] != false {
+    if left.is_zero() || call.caller.dry_run || asked["secret"] != false {
         return None;
     }
-    let root = question_root(context, asked);
-    let store = question_store(context, root)?;
+    let root = question_root(&call, asked);
+    let store = question_store(&call, root)?;
     let at = now_micros();
     let record = QuestionRecord {
         version: RECORD_VERSION,
         at,
         until: at.saturating_add(i64::try_from(left.as_micros()).unwrap_or(i64::MAX)),
-        profile: call.profile.map(str::to_owned),
-        tool: call.tool.to_owned(),
-        input: call.input.clone(),
-        caller: CallerRecord::of(caller)?,
+        profile: asking.profile.map(str::to_owned),
+        tool: asking.tool.to_owned(),
+        input: asking.input.clone(),
+        caller: CallerRecord::of(call.caller)?,
         question: asked.clone(),
     };
     let lock = store.add(&serde_json::to_vec(&record).ok()?).ok()??;
@@ -193,26 +192,25 @@ pub(crate) fn store_question(
         store,
         lock,
     };
-    start_notification(context, root, &record, &state.store, state.lock.id(), (&state.ended, &state.problems));
+    start_notification(&call, root, &record, &state.store, state.lock.id(), (&state.ended, &state.problems));
     Some(WaitingQuestion(Arc::new(state)))
 }
 
 /// Waits for the person whom a call needs by its reply, and makes it again with their answer. `asked` is called with the
 /// id of each question.
 pub(crate) fn wait_for_person(
-    context: &Context,
-    caller: &CallContext,
-    call: AskingCall<'_>,
+    call: Call<'_>,
+    asking: AskingCall<'_>,
     mut reply: Reply,
     make: impl Fn(&CallContext) -> Reply,
     asked: impl Fn(&str),
 ) -> Reply {
-    let until = Deadline::after(context.config().ask_settings.wait);
-    let mut waiting = store_question(context, caller, call, &reply, Some(until));
+    let until = Deadline::after(call.config().ask_settings.wait);
+    let mut waiting = store_question(call, asking, &reply, Some(until));
     for _ in 0..QUESTIONS_OF_CALL_MAX {
         let Some(question) = waiting else { return reply };
         asked(question.id());
-        let approval = match wait_or_withdraw(&question, caller) {
+        let approval = match wait_or_withdraw(&question, call.caller) {
             Ok(WaitEnd::Answered(approval)) => approval,
             end => {
                 reply.result = match end {
@@ -223,8 +221,8 @@ pub(crate) fn wait_for_person(
                 return reply;
             }
         };
-        reply = make(&CallContext { approval: Some(approval), ..caller.clone() });
-        waiting = store_question(context, caller, call, &reply, Some(until));
+        reply = make(&CallContext { approval: Some(approval), ..call.caller.clone() });
+        waiting = store_question(call, asking, &reply, Some(until));
         question.finish(&reply, waiting.as_ref());
     }
     reply

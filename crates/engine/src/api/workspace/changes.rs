@@ -102,13 +102,13 @@ impl<'a> EditCall<'a> {
             .chain([path.as_os_str().as_encoded_bytes()])
             .collect();
         let origin = options.origin(tool, format, &parts);
-        session.run(tool, |context, caller| {
-            let call = options.for_call(context, caller, origin)?;
+        session.run(tool, |call| {
+            let settings = options.for_call(call, origin)?;
             let ops: Vec<Op> = replacements.iter().map(|it| it.to_op_of(&REPLACE_NAMES)).collect::<Result<_>>()?;
             let order = if ops.len() == 1 { OpOrder::Together } else { OpOrder::AsNeeded };
             let file = session.request(&path, FileAction::Edit { ops, order });
             let request = Request { files: vec![file], notes: Notes::new() };
-            Ok(apply_request(context, caller, request, &call)?.into_outcome(context, options.diff))
+            Ok(apply_request(call, request, &settings)?.into_outcome(&call, options.diff))
         })
     }
 }
@@ -151,11 +151,11 @@ impl<'a> WriteCall<'a> {
     pub fn run(self) -> Result<ChangeOutcome> {
         let WriteCall { session, path, text, create_new, options } = self;
         let origin = options.origin("write", "write", &[text.as_bytes(), path.as_os_str().as_encoded_bytes()]);
-        session.run("write", |context, caller| {
-            let call = options.for_call(context, caller, origin)?;
+        session.run("write", |call| {
+            let settings = options.for_call(call, origin)?;
             let action = if create_new { FileAction::Create(NewFile::Text(text)) } else { FileAction::Write(text) };
             let request = Request { files: vec![session.request(&path, action)], notes: Notes::new() };
-            Ok(apply_request(context, caller, request, &call)?.into_outcome(context, options.diff))
+            Ok(apply_request(call, request, &settings)?.into_outcome(&call, options.diff))
         })
     }
 }
@@ -230,11 +230,11 @@ impl<'a> ApplyCall<'a> {
         let ApplyCall { session, input, options } = self;
         let shape = format!("{:?}", ApplyInput { input: String::new(), ..input.clone() });
         let origin = options.origin("apply", "", &[input.input.as_bytes(), shape.as_bytes()]);
-        session.run("apply", |context, caller| {
-            let mut call = options.for_call(context, caller, origin)?;
-            call.overwrite = input.overwrite;
-            let edits = parse_edits(context, caller, input, call, &Selection::default())?;
-            Ok(apply_edits(context, caller, edits)?.into_outcome(context, options.diff))
+        session.run("apply", |call| {
+            let mut settings = options.for_call(call, origin)?;
+            settings.overwrite = input.overwrite;
+            let edits = parse_edits(call, input, settings, &Selection::default())?;
+            Ok(apply_edits(call, edits)?.into_outcome(&call, options.diff))
         })
     }
 }

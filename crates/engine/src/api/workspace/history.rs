@@ -74,7 +74,7 @@ impl<'a> HistoryCall<'a> {
     ///
     /// Errors: `call.invalid` for a page that does not exist; those of the policy and of the history.
     pub fn run(self) -> Result<OperationPage> {
-        self.session.run("history", |context, _| operations(context, &self.query))
+        self.session.run("history", |call| operations(&call, &self.query))
     }
 }
 
@@ -143,12 +143,12 @@ impl<'a> RestoreCall<'a> {
         let parts = format!("{input:?}");
         let origin =
             CallOrigin { irreversible: input.irreversible, ..CallOrigin::of_parts("restore", &[parts.as_bytes()]) };
-        session.run("restore", |context, caller| {
-            let options = CallOptions::take(&mut serde_json::Value::Null, caller, context.config(), "restore")?;
-            let receipts = restore_file(context, caller, origin, &options, &input, &path)?.receipts;
-            let dry_run = input.dry_run || caller.dry_run;
+        session.run("restore", |call| {
+            let options = CallOptions::take(&mut serde_json::Value::Null, call.caller, call.config(), "restore")?;
+            let receipts = restore_file(call, origin, &options, &input, &path)?.receipts;
+            let dry_run = input.dry_run || call.caller.dry_run;
             let done = CallReceipts { receipts, format: "", notes: Notes::new(), dry_run };
-            Ok(done.into_outcome(context, diff))
+            Ok(done.into_outcome(&call, diff))
         })
     }
 }

@@ -1,9 +1,9 @@
 //! Options that every call which changes files has.
 
-use crate::context::Context;
+use crate::context::call::Call;
 use crate::context::encoding::encoding_from_call;
 use crate::context::options::CallOptions;
-use crate::model::call_context::{CallContext, OptionValue as _, StalePolicy};
+use crate::model::call_context::{OptionValue as _, StalePolicy};
 use crate::model::call_origin::CallOrigin;
 use emendate_core::{Code, Error, Handle, Matching, Result, Tag};
 use serde::Deserialize;
@@ -108,13 +108,8 @@ impl EditOptions {
     /// Returns the options of the call.
     ///
     /// Errors: `call.invalid` for an encoding that does not exist.
-    pub(super) fn for_call(
-        &self,
-        context: &Context,
-        caller: &CallContext,
-        origin: CallOrigin<'static>,
-    ) -> Result<CallOptions> {
-        let plain = CallOptions::new(caller, context.config(), origin);
+    pub(super) fn for_call(&self, call: Call<'_>, origin: CallOrigin<'static>) -> Result<CallOptions> {
+        let plain = CallOptions::new(call.caller, call.config(), origin);
         Ok(CallOptions {
             tag: self.tag.map(Handle::Tag),
             declared: self.encoding.as_deref().map(encoding_from_call).transpose()?,

@@ -51,6 +51,6 @@ impl<'a> ReadCall<'a> {
         let path = self.session.absolute(&self.path);
         let lines = self.lines.map(|(start, end)| start..end);
         let query = LinesQuery { path: &path, lines, encoding: self.encoding.as_deref() };
-        self.session.run("read", |context, caller| read_lines(context, caller, &query))
+        self.session.run("read", |call| read_lines(call, &query))
     }
 }

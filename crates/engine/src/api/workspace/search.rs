@@ -94,6 +94,6 @@ impl<'a> SearchCall<'a> {
     /// `file.not_found`.
     pub fn run(self) -> Result<SearchOutcome> {
         let SearchCall { session, path, input } = self;
-        session.run("search", |context, caller| search_files(context, caller, &input, &path))
+        session.run("search", |call| search_files(call, &input, &path))
     }
 }

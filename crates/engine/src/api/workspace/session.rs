@@ -2,7 +2,7 @@
 
 use crate::api::call::caught;
 use crate::api::engine::Engine;
-use crate::context::Context;
+use crate::context::call::Call;
 use crate::context::policy::Access;
 use crate::model::call_context::{CallContext, StalePolicy, UnreadPolicy};
 use crate::model::call_handle::CallHandle;
@@ -69,9 +69,9 @@ impl Session {
     }
 
     /// Runs a typed call.
-    pub(super) fn run<T>(&self, name: &str, run: impl FnOnce(&Context, &CallContext) -> Result<T>) -> Result<T> {
-        let context = &self.engine.context;
-        caught(context, &self.caller, name, || run(context, &self.caller))
+    pub(super) fn run<T>(&self, name: &str, run: impl FnOnce(Call<'_>) -> Result<T>) -> Result<T> {
+        let call = Call::new(&self.engine.context, &self.caller);
+        caught(call, name, || run(call))
     }
 
     /// Returns the absolute path of a file that a call names: relative ones begin at the first root.
@@ -92,9 +92,9 @@ impl Session {
 
     /// Returns the content of a file.
     pub(super) fn bytes(&self, path: &Path) -> Result<Option<Vec<u8>>> {
-        self.run("read", |context, _| {
-            let place = context.resolve_path(self.absolute(path), Access::Read)?;
-            Ok(context.load_binary(&place)?.map(|file| file.snapshot.raw().to_vec()))
+        self.run("read", |call| {
+            let place = call.resolve_path(self.absolute(path), Access::Read)?;
+            Ok(call.load_binary(&place)?.map(|file| file.snapshot.raw().to_vec()))
         })
     }
 }

@@ -94,14 +94,14 @@ impl<'a> UndoCall<'a> {
         let parts = format!("{input:?}");
         let origin =
             CallOrigin { irreversible: input.irreversible, ..CallOrigin::of_parts("undo", &[parts.as_bytes()]) };
-        session.run("undo", |context, caller| {
-            let done = undo_operations(context, caller, origin, &input, path.as_deref())?;
+        session.run("undo", |call| {
+            let done = undo_operations(call, origin, &input, path.as_deref())?;
             let UndoneOperations { operations, receipts } = done;
-            let dry_run = input.dry_run || caller.dry_run;
+            let dry_run = input.dry_run || call.caller.dry_run;
             let receipts = CallReceipts { receipts, format: "", notes: Notes::new(), dry_run };
             Ok(UndoOutcome {
                 undone: operations.iter().map(|logged| logged.id).collect(),
-                change: receipts.into_outcome(context, diff),
+                change: receipts.into_outcome(&call, diff),
             })
         })
     }

@@ -6,9 +6,7 @@ pub(crate) mod parsers;
 pub(crate) use crate::context::syntax::parsers::{PARSE_MEMORY_BYTES_MAX, Parsers};
 pub use crate::context::syntax::parsers::{ParserIsolation, answer_questions};
 
-use crate::context::Context;
 use crate::context::syntax::parsers::{NoAnswerReason, target};
-use crate::model::call_context::CallContext;
 use crate::model::call_handle::cancelled;
 use crate::model::raw_path;
 use emendate_core::{Code, Error, Result, Snapshot};
@@ -33,8 +31,8 @@ pub(crate) fn language(place: &SafePath, text: &str) -> Option<Language> {
 /// Access of one call to the grammars.
 #[derive(Clone, Copy)]
 pub(crate) struct Grammars<'a> {
-    parsers: &'a Parsers,
-    stop: &'a AtomicBool,
+    pub(super) parsers: &'a Parsers,
+    pub(super) stop: &'a AtomicBool,
 }
 
 /// A caller's reference to a symbol.
@@ -212,9 +210,4 @@ pub(crate) fn symbol_json(symbol: &Symbol) -> Value {
         "above": symbol.above,
         "depth": symbol.depth,
     })
-}
-
-/// The grammars, for the call of `caller`.
-pub(crate) fn grammars<'a>(context: &'a Context, caller: &'a CallContext) -> Grammars<'a> {
-    Grammars { parsers: context.parsers(), stop: caller.stop_flag() }
 }

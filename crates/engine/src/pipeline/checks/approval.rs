@@ -3,10 +3,11 @@
 //! only if it still makes the change that the person saw.
 
 use crate::context::Context;
+use crate::context::call::Call;
 use crate::context::config::PolicyMode;
 use crate::context::policy::{self, Access, BlockingRule, check_creation, documentation};
 use crate::model::approval::Approval;
-use crate::model::call_context::{CallContext, ChangeDisplay};
+use crate::model::call_context::ChangeDisplay;
 use crate::model::raw_path;
 use crate::pipeline::plan::file_plan::{FilePlan, TargetState};
 use crate::pipeline::report::receipt::Receipt;
@@ -53,16 +54,12 @@ pub fn question(error: &Error) -> Option<&Value> {
 /// Returns the plans if they need no approval or have it, with the texts that the person changed.
 ///
 /// Errors: `access.ask` with the question; `access.denied` for documentation that must not be created.
-pub(crate) fn approve_plans(
-    context: &Context,
-    caller: &CallContext,
-    mut plans: Vec<FilePlan>,
-) -> Result<Vec<FilePlan>> {
+pub(crate) fn approve_plans(call: Call<'_>, mut plans: Vec<FilePlan>) -> Result<Vec<FilePlan>> {
     let mut asked: Vec<(usize, BlockingRule)> = Vec::new();
     for (nth, plan) in plans.iter().enumerate().filter(|(_, plan)| plan.writes()) {
-        asked.extend(decided(context, plan)?.map(|hit| (nth, hit)));
+        asked.extend(decided(&call, plan)?.map(|hit| (nth, hit)));
     }
-    let stored = caller.approval.as_ref().filter(|it| it.is_stored);
+    let stored = call.caller.approval.as_ref().filter(|it| it.is_stored);
     if asked.is_empty() && stored.is_none() {
         return Ok(plans);
     }
@@ -71,9 +68,9 @@ pub(crate) fn approve_plans(
         asked = plans.iter().enumerate().filter(|(_, plan)| plan.writes()).map(|(nth, _)| another(nth)).collect();
     }
     let digest = change_digest(&plans);
-    let seal = question_seal(context, &digest)?;
+    let seal = question_seal(&call, &digest)?;
     let fits = |it: &&Approval| it.seal == if it.is_stored { &*digest } else { &*seal };
-    let Some(approval) = caller.approval.as_ref().filter(fits) else {
+    let Some(approval) = call.caller.approval.as_ref().filter(fits) else {
         return Err(ask(plans, &asked, (&seal, &digest)));
     };
     if !approval.agreed {

@@ -1,9 +1,8 @@
 //! Formats an edited file with the program that the configuration names for it. Formatting is planned with the
 //! edit, so it is part of its dry run, its approval and its undo; changes by the program beyond the edit are noted.
 
-use crate::context::Context;
+use crate::context::call::Call;
 use crate::context::config::{Formatter, FormatterTrigger};
-use crate::model::call_context::CallContext;
 use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, TargetState};
 use emendate_core::Result;
 use emendate_run::{CommandJob, FILE_PLACEHOLDER, run_on_copy, run_until};
@@ -18,24 +17,24 @@ const FORMATTER_GROWTH_BYTES: usize = 64 << 10;
 /// Formats the results of plans. If a program fails, the edit remains as it is, with a note.
 ///
 /// Errors: `call.cancelled`.
-pub(crate) fn format(context: &Context, caller: &CallContext, plans: &mut [FilePlan]) -> Result<()> {
-    if context.config().formatters.is_empty() {
+pub(crate) fn format(call: Call<'_>, plans: &mut [FilePlan]) -> Result<()> {
+    if call.config().formatters.is_empty() {
         return Ok(());
     }
     let shaped = |plan: &&mut FilePlan| plan.target == TargetState::File && !plan.before.is_binary() && plan.writes();
     for plan in plans.iter_mut().filter(shaped).take(FORMATTED_FILES_MAX) {
-        caller.check_cancelled()?;
+        call.caller.check_cancelled()?;
         if let Some(formatter) =
-            context.config().formatters.iter().find(|it| it.files.matches(plan.place.relative(), plan.place.absolute()))
+            call.config().formatters.iter().find(|it| it.files.matches(plan.place.relative(), plan.place.absolute()))
         {
-            let root = context.store().roots().get(plan.place.root()).map(|root| &*root.canonical);
+            let root = call.store().roots().get(plan.place.root()).map(|root| &*root.canonical);
             // The directory of a new file may not exist yet.
             let folder = if plan.creates() { root } else { plan.place.absolute().parent() };
             let folder = folder.unwrap_or(Path::new("/")).to_owned();
-            shape(plan, formatter, &folder, caller.stop_flag());
+            shape(plan, formatter, &folder, call.caller.stop_flag());
         }
     }
-    caller.check_cancelled()
+    call.caller.check_cancelled()
 }
 
 fn shape(plan: &mut FilePlan, formatter: &Formatter, folder: &Path, stop: &AtomicBool) {

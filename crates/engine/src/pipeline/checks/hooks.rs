@@ -1,7 +1,7 @@
 //! Hooks before and after edits. Before an edit they may refuse, request approval, rewrite the new text or send a message
 //! to the model; after an edit they may only send a message.
 
-use crate::context::Context;
+use crate::context::call::Call;
 use crate::context::config::{Hook, HookEvent};
 use crate::context::hook_programs::{HOOK_MESSAGE_CHARS_MAX, HookDecision, consult, first_line, hooks, refused};
 use crate::context::policy::BlockingRule;
@@ -20,22 +20,16 @@ const HOOK_TEXT_BYTES_MAX: usize = 1 << 20;
 /// Runs the hooks before planned edits are written.
 ///
 /// Errors: `access.denied`, `call.cancelled`.
-pub(crate) fn before_edit(
-    context: &Context,
-    caller: &CallContext,
-    origin: &CallOrigin,
-    dry_run: bool,
-    plans: &mut [FilePlan],
-) -> Result<()> {
-    if context.config().hooks.is_empty() {
+pub(crate) fn before_edit(call: Call<'_>, origin: &CallOrigin, dry_run: bool, plans: &mut [FilePlan]) -> Result<()> {
+    if call.config().hooks.is_empty() {
         return Ok(());
     }
     for plan in plans.iter_mut().filter(|plan| plan.writes()) {
-        caller.check_cancelled()?;
-        for hook in hooks(context, HookEvent::BeforeEdit, &plan.place) {
-            let event = edit_event("before_edit", caller, origin, plan, dry_run);
+        call.caller.check_cancelled()?;
+        for hook in hooks(&call, HookEvent::BeforeEdit, &plan.place) {
+            let event = edit_event("before_edit", call.caller, origin, plan, dry_run);
             let mut notes = Notes::new();
-            let answer = consult(context, hook, &plan.place, &event, caller.stop_flag(), &mut notes);
+            let answer = consult(&call, hook, &plan.place, &event, call.caller.stop_flag(), &mut notes);
             plan.outcome.notes.append(&mut notes);
             let Some(answer) = answer? else { continue };
             plan.outcome.notes.extend(said(hook, answer.message.as_deref()));
@@ -59,15 +53,15 @@ pub(crate) fn before_edit(
 }
 
 /// Runs the hooks after edits were made. The files are written, so a failure here is not a failure of the call.
-pub(crate) fn after_edit(context: &Context, caller: &CallContext, origin: &CallOrigin, receipts: &mut [Receipt]) {
-    if context.config().hooks.is_empty() {
+pub(crate) fn after_edit(call: Call<'_>, origin: &CallOrigin, receipts: &mut [Receipt]) {
+    if call.config().hooks.is_empty() {
         return;
     }
     for receipt in receipts.iter_mut().filter(|receipt| receipt.is_written()) {
         let mut notes = Notes::new();
-        for hook in hooks(context, HookEvent::AfterEdit, &receipt.plan().place) {
-            let event = edit_event("after_edit", caller, origin, receipt.plan(), false);
-            match consult(context, hook, &receipt.plan().place, &event, &NEVER_STOPPED, &mut notes) {
+        for hook in hooks(&call, HookEvent::AfterEdit, &receipt.plan().place) {
+            let event = edit_event("after_edit", call.caller, origin, receipt.plan(), false);
+            match consult(&call, hook, &receipt.plan().place, &event, &NEVER_STOPPED, &mut notes) {
                 Ok(answer) => {
                     let answer = answer.unwrap_or_default();
                     notes.extend(said(hook, answer.reason.as_deref()));

@@ -1,9 +1,9 @@
 //! Repeated calls: a client that repeats a call after losing its answer must not apply it twice. Most edits match
 //! nothing the second time, but an insertion that keeps its anchor, or an edit by line number, finds its place again.
 
-use crate::context::Context;
+use crate::context::call::Call;
 use crate::context::last_changes::LastChange;
-use crate::model::call_context::{CallContext, UnreadPolicy};
+use crate::model::call_context::UnreadPolicy;
 use crate::model::call_origin::CallOrigin;
 use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, TargetState};
 use crate::session::last_change::{done_already, done_as, earlier_call, last_change};
@@ -18,12 +18,7 @@ const DISTINCTIVE_ALNUM_MIN: usize = 4;
 /// the same text.
 ///
 /// Errors: `edit.no_change`, and those of the session store.
-pub(crate) fn check_not_repeated(
-    context: &Context,
-    caller: &CallContext,
-    origin: CallOrigin<'_>,
-    plans: &[FilePlan],
-) -> Result<()> {
+pub(crate) fn check_not_repeated(call: Call<'_>, origin: CallOrigin<'_>, plans: &[FilePlan]) -> Result<()> {
     let writing: Vec<&FilePlan> = plans.iter().filter(|plan| plan.writes()).collect();
     let edits = writing.iter().all(|plan| {
         matches!((&plan.current, &plan.target), (CurrentState::File(_), TargetState::File))
@@ -34,7 +29,7 @@ pub(crate) fn check_not_repeated(
     }
     let mut same = None;
     for plan in &writing {
-        let LastChange { edit, after } = last_change(context, caller, &plan.place)?;
+        let LastChange { edit, after } = last_change(call, &plan.place)?;
         let left = matches!(&plan.current, CurrentState::File(now) if Some(now.snapshot.id()) == after);
         same = edit.filter(|(_, digest)| left && *digest == origin.digest).map(|(id, _)| id);
         if same.is_none() {
@@ -43,7 +38,7 @@ pub(crate) fn check_not_repeated(
     }
     if same.is_none() && writing.iter().all(|plan| is_in_place(plan, Evidence::SameCall)) {
         for plan in &writing {
-            same = earlier_call(context, caller, origin, &plan.place)?;
+            same = earlier_call(call, origin, &plan.place)?;
             if same.is_none() {
                 break;
             }
@@ -53,7 +48,7 @@ pub(crate) fn check_not_repeated(
         return Err(with_paths(&writing, done_as(id)));
     }
     // A person who types another command that inserts the same text again means it.
-    let is_model = caller.unread != UnreadPolicy::Allow;
+    let is_model = call.caller.unread != UnreadPolicy::Allow;
     if is_model && writing.iter().all(|plan| is_in_place(plan, Evidence::TextAlone)) {
         let what = "The result is already in place: the new text is around the matched text.";
         return Err(with_paths(&writing, done_already(what)));
@@ -63,15 +58,14 @@ pub(crate) fn check_not_repeated(
 
 /// Remembers the result of a session's call for a file.
 pub(crate) fn remember_change(
-    context: &Context,
-    caller: &CallContext,
+    call: Call<'_>,
     origin: CallOrigin<'_>,
     id: OperationId,
     path: &[u8],
     after: Option<ContentId>,
 ) {
     let edit = origin.is_an_edit().then_some((id, origin.digest));
-    context.last_changes().put(&caller.session, path, LastChange { edit, after });
+    call.last_changes().put(&call.caller.session, path, LastChange { edit, after });
 }
 
 /// Adds the paths that are written to an error.

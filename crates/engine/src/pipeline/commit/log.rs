@@ -1,6 +1,7 @@
 //! The engine's side of the operation log: a write-ahead record of every request that changes files, so that it can be
 //! reported and undone even if the process is killed.
 
+use crate::context::call::Call;
 use crate::context::config::PolicyMode;
 use crate::context::history_stores::key;
 use crate::context::unstored::UnstoredVersion;
@@ -143,8 +144,7 @@ impl PendingRequest<'_> {
 ///
 /// Errors: `call.cancelled` and `call.too_much_work`, before anything is recorded.
 pub(crate) fn log_intent<'a>(
-    context: &Context,
-    caller: &CallContext,
+    call: Call<'_>,
     origin: CallOrigin<'_>,
     plans: &'a [FilePlan],
     known: &'a [Option<(FileMeta, Option<Record>)>],
@@ -164,12 +164,12 @@ pub(crate) fn log_intent<'a>(
     let found = done
         .iter()
         .map(|done| FoundContent { place: &done.plan.place, content: done.change.before.map(|state| state.content) });
-    record_outside_changes(context, &found.collect::<Vec<_>>());
-    begin_turn_of_call(context, caller, root);
-    let operation = operation(caller, origin, plans, &done, made);
+    record_outside_changes(&call, &found.collect::<Vec<_>>());
+    begin_turn_of_call(call, root);
+    let operation = operation(call.caller, origin, plans, &done, made);
     let new: Vec<_> = done.iter().map(|done| || done.plan.changes.apply(&done.plan.before)).collect();
     // A person sees the file; a model may need a report of what changed since its last edit.
-    let wanted = caller.unread == UnreadPolicy::Deny;
+    let wanted = call.caller.unread == UnreadPolicy::Deny;
     let new = new.iter().zip(&done).map(|(new, done)| {
         let kept = wanted && !done.plan.seen.unseen && done.plan.source.is_none();
         kept.then_some(new as &dyn Fn() -> Vec<u8>)
@@ -179,37 +179,36 @@ pub(crate) fn log_intent<'a>(
     let here = done.iter().filter(|done| done.plan.place.root() == root && !done.plan.seen.unseen);
     let here: Vec<SessionUpdate<'_>> =
         here.filter_map(|done| Some(SessionUpdate { path: key(&done.plan.place), record: done.record? })).collect();
-    let entered = context.history(root).log(&operation, &changes, &here);
+    let entered = call.history(root).log(&operation, &changes, &here);
     Ok(Some(PendingRequest { root, changes: done, appended: entered }))
 }
 
 /// Records a committed request. The files are already changed, so a failure of the log is not a failure of the
 /// request: it is returned as text for a note.
 pub(crate) fn log_committed(
-    context: &Context,
-    caller: &CallContext,
+    call: Call<'_>,
     origin: CallOrigin<'_>,
     announced: PendingRequest<'_>,
 ) -> (Option<OperationId>, Option<String>) {
     let PendingRequest { root, changes: done, appended: entered } = announced;
     let others = done.iter().filter(|done| done.plan.place.root() != root && !done.plan.seen.unseen);
     let elsewhere = others.filter_map(|done| Some((&done.plan.place, done.record?))).try_for_each(|(place, it)| {
-        context.sessions(place).record(&caller.session, key(place), it, &VersionBody::None)
+        call.sessions(place).record(&call.caller.session, key(place), it, &VersionBody::None)
     });
     for gone in done.iter().filter(|done| done.change.after.is_none()) {
         // The session may forget a deleted file; if that fails, the session is merely informed again.
-        let _ = context.sessions(&gone.plan.place).forget(&caller.session, key(&gone.plan.place));
+        let _ = call.sessions(&gone.plan.place).forget(&call.caller.session, key(&gone.plan.place));
     }
     if let Ok(entered) = &entered {
         for FileChange { path, after, .. } in done.iter().map(|done| &done.change) {
-            remember_change(context, caller, origin, entered.id, path, after.map(|side| side.content));
+            remember_change(call, origin, entered.id, path, after.map(|side| side.content));
         }
-        context.unconfirmed().push((root, entered.id));
+        call.unconfirmed().push((root, entered.id));
     }
     match (entered, elsewhere) {
         (Ok(entered), Ok(())) => {
-            remember_loose(context, root, &entered.unstored, &done);
-            let told = undoable(context, &entered, &done);
+            remember_loose(&call, root, &entered.unstored, &done);
+            let told = undoable(&call, &entered, &done);
             (Some(entered.id), told)
         }
         (Err(error), _) | (_, Err(error)) => {
@@ -237,19 +236,14 @@ pub(crate) fn log_aborted(context: &Context, announced: &PendingRequest<'_>, err
 /// Refuses a change that could not be undone, unless the caller explicitly allows it.
 ///
 /// Errors: `operation.irreversible`.
-pub(crate) fn check_undoable(
-    context: &Context,
-    caller: &CallContext,
-    origin: CallOrigin<'_>,
-    announced: &PendingRequest<'_>,
-) -> Result<()> {
-    let lets = caller.irreversible.unwrap_or(caller.unread == UnreadPolicy::Allow)
+pub(crate) fn check_undoable(call: Call<'_>, origin: CallOrigin<'_>, announced: &PendingRequest<'_>) -> Result<()> {
+    let lets = call.caller.irreversible.unwrap_or(call.caller.unread == UnreadPolicy::Allow)
         || origin.irreversible
-        || context.config().irreversible == PolicyMode::Allow;
+        || call.config().irreversible == PolicyMode::Allow;
     let why = match &announced.appended {
         _ if lets => return Ok(()),
-        _ if !context.keeps_history() => return Err(without_history()),
-        Ok(entered) => match undoable(context, entered, &announced.changes) {
+        _ if !call.keeps_history() => return Err(without_history()),
+        Ok(entered) => match undoable(&call, entered, &announced.changes) {
             Some(why) => why,
             None => return Ok(()),
         },

@@ -4,7 +4,8 @@ pub(crate) mod disk_space;
 pub(crate) mod log;
 
 use crate::context::Context;
-use crate::model::call_context::{CallContext, ChangeDisplay};
+use crate::context::call::Call;
+use crate::model::call_context::ChangeDisplay;
 use crate::model::call_origin::CallOrigin;
 use crate::model::reply_limits::FileBudget;
 use crate::pipeline::commit::log::{PendingRequest, check_undoable, log_aborted, log_committed, log_intent};
@@ -24,13 +25,8 @@ const PREVIEWED_FILES_MAX: usize = 16;
 /// or none. A plan that changes nothing is skipped and has no entry in the result.
 ///
 /// Errors: those of the disk and of the log; `call.cancelled` until the intent is logged.
-pub(crate) fn commit(
-    context: &Context,
-    caller: &CallContext,
-    origin: CallOrigin<'_>,
-    plans: &mut [FilePlan],
-) -> Result<CommitResult> {
-    plans.iter_mut().filter(|plan| plan.writes()).for_each(|plan| save_attributes(context, plan));
+pub(crate) fn commit(call: Call<'_>, origin: CallOrigin<'_>, plans: &mut [FilePlan]) -> Result<CommitResult> {
+    plans.iter_mut().filter(|plan| plan.writes()).for_each(|plan| save_attributes(&call, plan));
     let plans = &*plans;
     let writing: Vec<&FilePlan> = plans.iter().filter(|plan| plan.writes()).collect();
     let pieces: Vec<Vec<&[u8]>> = writing.iter().map(|plan| plan.changes.chunks(plan.before.raw()).collect()).collect();
@@ -40,19 +36,19 @@ pub(crate) fn commit(
     if writes.is_empty() {
         return Ok(CommitResult { files: plans.iter().map(|_| None).collect(), ..CommitResult::default() });
     }
-    let staged = context.store().stage(&writes, context.config().durability)?;
+    let staged = call.store().stage(&writes, call.config().durability)?;
     let ahead = staged.preview();
     check_promised(&writing, ahead.spliced_content)?;
-    caller.check_cancelled()?;
+    call.caller.check_cancelled()?;
     // From here on the disk is busy; previews are prepared in the meantime.
-    let shows = context.config().shows;
-    let room = context.reply_limits(caller).file_budget(writes.len());
+    let shows = call.config().shows;
+    let room = call.reply_limits().file_budget(writes.len());
     let previews: Vec<Option<Preview>> = plans
         .iter()
         .map(|plan| (plan.writes() && writes.len() <= PREVIEWED_FILES_MAX).then(|| Preview::of(plan, shows, room)))
         .collect();
     // With millions of changed lines, each of these steps takes tens of milliseconds.
-    caller.check_cancelled()?;
+    call.caller.check_cancelled()?;
     let mut stamps = ahead.metadata.into_iter();
     let known: Vec<Option<(FileMeta, Option<Record>)>> = plans
         .iter()
@@ -62,24 +58,23 @@ pub(crate) fn commit(
             Some((meta, plan.known(meta, ahead.spliced_content, preview.as_ref(), shows, room)))
         })
         .collect();
-    caller.check_cancelled()?;
-    let anchors: Vec<Option<FollowedAnchors>> = plans.iter().map(|plan| planned_anchors(context, plan)).collect();
-    caller.check_cancelled()?;
-    let announced = log_intent(context, caller, origin, plans, &known, &ahead.created_dirs)?;
+    call.caller.check_cancelled()?;
+    let anchors: Vec<Option<FollowedAnchors>> = plans.iter().map(|plan| planned_anchors(&call, plan)).collect();
+    call.caller.check_cancelled()?;
+    let announced = log_intent(call, origin, plans, &known, &ahead.created_dirs)?;
     if let Some(error) = announced.as_ref().and_then(PendingRequest::conflict_error) {
         // Dropping the staged files leaves everything unchanged.
         return Err(error);
     }
     if let Some(announced) = &announced {
-        check_undoable(context, caller, origin, announced)
-            .inspect_err(|error| log_aborted(context, announced, error))?;
+        check_undoable(call, origin, announced).inspect_err(|error| log_aborted(&call, announced, error))?;
     }
     let written = match (staged.commit(), announced) {
-        (Ok(written), Some(announced)) => (written, log_committed(context, caller, origin, announced)),
+        (Ok(written), Some(announced)) => (written, log_committed(call, origin, announced)),
         (Ok(written), None) => (written, (None, None)),
         (Err(error), announced) => {
             if let Some(announced) = announced {
-                log_aborted(context, &announced, &error);
+                log_aborted(&call, &announced, &error);
             }
             return Err(error);
         }

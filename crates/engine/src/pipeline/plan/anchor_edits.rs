@@ -1,14 +1,15 @@
 //! Edits by anchors, and the storage of anchors. An anchor names its line whatever else changes, so such an edit is
 //! placed in the current file; only whether its lines were shown is checked.
 
+use crate::context::call::Call;
 use crate::context::history_stores::key;
 use crate::context::options::CallOptions;
-use crate::context::{Context, LoadedFile, policy};
-use crate::model::call_context::{CallContext, StalePolicy, UnreadPolicy};
+use crate::context::{Context, policy};
+use crate::model::call_context::{StalePolicy, UnreadPolicy};
 use crate::model::raw_path;
 use crate::pipeline::plan::file_plan::FilePlan;
 use crate::pipeline::plan::notebook::refuse_text_edit;
-use crate::pipeline::plan::stale;
+use crate::pipeline::plan::placement::{self, EditedFile, PlacedEdits};
 use crate::session::base::{self, mark_shown};
 use crate::session::suggest::file_not_found;
 use emendate_core::anchor_map::{ANCHORED_LINES_MAX, AnchorMap, AnchorPage, AnchorWord, PlacementError, ReplacedRange};
@@ -34,12 +35,9 @@ const ANCHOR_BYTES_MAX: usize = 40;
 
 /// A file to be edited by anchors.
 struct AnchorEditContext<'a> {
-    caller: &'a CallContext,
-    place: &'a SafePath,
-    now: &'a LoadedFile,
+    file: &'a EditedFile<'a>,
     words: &'a AnchorMap,
     page: AnchorPage<'a>,
-    marks: &'static LineFormat,
     /// Lines of the current file that were shown.
     shown: LineSet,
     /// The anchors of the last version shown, if that is not the current one.
@@ -143,39 +141,37 @@ fn stored(
 
 /// Plans edits by anchors in the file as it is now.
 pub(crate) fn plan_anchor_edits(
-    context: &Context,
-    caller: &CallContext,
+    call: Call<'_>,
     place: SafePath,
     ops: &[Op],
     options: &CallOptions,
 ) -> Result<FilePlan> {
     let fresh: String = ops.iter().map(|op| &*op.text).collect();
-    let Some(now) = context.snapshot(&place, options.declared, &fresh)? else {
-        return Err(file_not_found(context, &place, caller));
+    let Some(now) = call.snapshot(&place, options.declared, &fresh)? else {
+        return Err(file_not_found(call, &place));
     };
-    refuse_text_edit(context, caller, &place, &now.snapshot, ops)?;
+    refuse_text_edit(call, &place, &now.snapshot, ops)?;
     if now.snapshot.text().is_empty() {
         return Err(Error::new(Code::MatchNotFound, "The file is empty, so it has no lines that could be named.")
             .evidence(place.shown())
             .next(advice!["Use ", Phrase::Tool("write"), "."]));
     }
-    let words = anchor_map(context, &place, &now.snapshot)?;
-    let page = AnchorPage::new(&now.snapshot, words.words()).with_tombstones(&words);
-    let (shown, before) = shown_words(context, caller, options, &place, &now, &words, &page)?;
+    let file = EditedFile { call, options, place, now };
+    let snapshot = &file.now.snapshot;
+    let words = anchor_map(&call, &file.place, snapshot)?;
+    let page = AnchorPage::new(snapshot, words.words()).with_tombstones(&words);
+    let (shown, before) = shown_words(&file, &words, &page)?;
     if before.is_some() && options.on_stale == StalePolicy::Reject {
-        return Err(stale::version_unavailable(context, caller, &place, &now));
+        return Err(file.version_unavailable());
     }
-    let marks = marks(options);
-    let subject = AnchorEditContext { caller, place: &place, now: &now, words: &words, page, marks, shown, before };
-    let placed = place_edits(context, &subject, ops)?;
-    let merged = subject.before.is_some();
-    let resolved = resolve(&now.snapshot, &placed, OpOrder::Together, options.resolve_settings(false))?;
-    let lines = base::after_writing(&subject.shown, &now.snapshot, &resolved.changes);
-    let replaced = line_edits::replaced_lines(&now.snapshot, &placed);
-    let mut plan = FilePlan::edit(place, now, resolved, lines);
-    plan.display.anchor_format = Some(marks);
-    plan.display.replaced = replaced;
-    plan.outcome.merged = merged;
+    let subject = AnchorEditContext { file: &file, words: &words, page, shown, before };
+    let ops = place_edits(&subject, ops)?;
+    let resolved = resolve(snapshot, &ops, OpOrder::Together, options.resolve_settings(false))?;
+    let (merged, lines_seen) = (subject.before.is_some(), subject.shown);
+    let replaced = line_edits::replaced_lines(snapshot, &ops);
+    let placed = PlacedEdits { merged, replaced, ..PlacedEdits::new(resolved, lines_seen) };
+    let mut plan = placement::planned(file, placed);
+    plan.display.anchor_format = Some(marks(options));
     Ok(plan)
 }
 
@@ -184,17 +180,14 @@ pub(crate) fn plan_anchor_edits(
 ///
 /// Errors: `read.required`.
 fn shown_words(
-    context: &Context,
-    caller: &CallContext,
-    options: &CallOptions,
-    place: &SafePath,
-    now: &LoadedFile,
+    file: &EditedFile<'_>,
     words: &AnchorMap,
     page: &AnchorPage<'_>,
 ) -> Result<(LineSet, Option<EarlierAnchors>)> {
-    let sessions = context.sessions(place);
-    let records = sessions.versions(&caller.session, key(place))?;
-    if records.is_empty() && caller.unread == UnreadPolicy::Deny {
+    let EditedFile { call, options, place, now } = file;
+    let sessions = call.sessions(place);
+    let records = sessions.versions(&call.caller.session, key(place))?;
+    if records.is_empty() && call.caller.unread == UnreadPolicy::Deny {
         let format = options.anchor_format.map_or("anchors", |marks| marks.name);
         let then = ", then send this call again.";
         return Err(base::unread(place).next(
@@ -215,7 +208,7 @@ fn shown_words(
         }
         // A version that was not kept, or whose anchors are too old, cannot be examined.
         let Some(bytes) = sessions.bytes(record.content)? else { continue };
-        let Ok(then) = context.decode(place, bytes, options.declared, "") else { continue };
+        let Ok(then) = call.decode(place, bytes, options.declared, "") else { continue };
         let Some(had) = words.words_of_text(then.text()) else { continue };
         for &(from, to) in record.lines.ranges() {
             let from = usize::try_from(from).unwrap_or(usize::MAX).saturating_sub(1);
@@ -230,14 +223,14 @@ fn shown_words(
     for line in lines {
         all.add(line as u64, line as u64);
     }
-    if caller.unread == UnreadPolicy::Allow {
+    if call.caller.unread == UnreadPolicy::Allow {
         all = LineSet::all();
     }
     Ok((all, before))
 }
 
 /// Converts the edits to line numbers; reports all failures at once.
-fn place_edits(context: &Context, subject: &AnchorEditContext<'_>, ops: &[Op]) -> Result<Vec<Op>> {
+fn place_edits(subject: &AnchorEditContext<'_>, ops: &[Op]) -> Result<Vec<Op>> {
     let mut placed = Vec::with_capacity(ops.len());
     let mut failures: Vec<PlacementError> = Vec::new();
     for op in ops {
@@ -253,40 +246,8 @@ fn place_edits(context: &Context, subject: &AnchorEditContext<'_>, ops: &[Op]) -
     if failures.is_empty() {
         return Ok(placed);
     }
-    let AnchorEditContext { caller, place, now, words, marks, ref shown, .. } = *subject;
-    Err(placement_refusal(
-        context,
-        &AnchoredView { caller, place, now, words: words.words(), marks, lines: shown },
-        failures,
-        ops.len(),
-    ))
-}
-
-/// Creates the error for `of` edits that cannot be placed; their lines are shown with anchors, and count as read.
-pub(crate) fn placement_refusal(
-    context: &Context,
-    file: &AnchoredView<'_>,
-    failures: Vec<PlacementError>,
-    of: usize,
-) -> Error {
-    let spans: Vec<(usize, usize)> = failures.iter().filter_map(|it| it.show).collect();
-    let error = Error::combine(failures.into_iter().map(|it| it.error).collect(), of);
-    let error = error.unwrap_or_else(|| Error::new(Code::InternalBug, "No edit failed."));
-    if spans.is_empty() {
-        return error;
-    }
-    let excerpt = line_edits::excerpt_with(&file.now.snapshot, &spans, &|out, line, text, _| {
-        (file.marks.push_line)(out, LineMark::for_line(line, file.words), text);
-    });
-    let mut known = file.lines.clone();
-    for &line in &excerpt.whole {
-        known.add(line as u64, line as u64);
-    }
-    let error = match mark_shown(context, file.caller, file.place, file.now, known) {
-        Some(unkept) => error.next(unkept),
-        None => error,
-    };
-    error.evidence(format!("{} as it is now:\n{}", file.place.shown(), excerpt.text))
+    let view = AnchoredView { file: subject.file, words: subject.words.words(), lines: &subject.shown };
+    Err(view.refusal(failures, ops.len()))
 }
 
 /// Returns the lines from a start on; of no lines, those around it.
@@ -297,12 +258,35 @@ fn line_range(start: usize, len: usize) -> Range<usize> {
 
 /// A file with the anchors of its lines, and the lines that were shown.
 pub(crate) struct AnchoredView<'a> {
-    pub(crate) caller: &'a CallContext,
-    pub(crate) place: &'a SafePath,
-    pub(crate) now: &'a LoadedFile,
+    pub(crate) file: &'a EditedFile<'a>,
     pub(crate) words: &'a [AnchorWord],
-    pub(crate) marks: &'static LineFormat,
     pub(crate) lines: &'a LineSet,
+}
+
+impl AnchoredView<'_> {
+    /// Creates the error for `of` edits that cannot be placed; their lines are shown with anchors, and count as read.
+    pub(crate) fn refusal(&self, failures: Vec<PlacementError>, of: usize) -> Error {
+        let EditedFile { call, options, place, now } = self.file;
+        let spans: Vec<(usize, usize)> = failures.iter().filter_map(|it| it.show).collect();
+        let error = Error::combine(failures.into_iter().map(|it| it.error).collect(), of);
+        let error = error.unwrap_or_else(|| Error::new(Code::InternalBug, "No edit failed."));
+        if spans.is_empty() {
+            return error;
+        }
+        let push_line = marks(options).push_line;
+        let excerpt = line_edits::excerpt_with(&now.snapshot, &spans, &|out, line, text, _| {
+            push_line(out, LineMark::for_line(line, self.words), text);
+        });
+        let mut known = self.lines.clone();
+        for &line in &excerpt.whole {
+            known.add(line as u64, line as u64);
+        }
+        let error = match mark_shown(*call, place, now, known) {
+            Some(unkept) => error.next(unkept),
+            None => error,
+        };
+        error.evidence(format!("{} as it is now:\n{}", place.shown(), excerpt.text))
+    }
 }
 
 /// Returns the line format with anchors for a reply.

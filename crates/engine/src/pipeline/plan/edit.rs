@@ -1,9 +1,10 @@
 //! Plans of edits by text: finds the version that the caller saw, places the edits in it, and carries them over to the
 //! current file.
 
+use crate::context::call::Call;
 use crate::context::options::CallOptions;
 use crate::context::{Context, encoding};
-use crate::model::call_context::{CallContext, StalePolicy, UnreadPolicy};
+use crate::model::call_context::{StalePolicy, UnreadPolicy};
 use crate::pipeline::plan::file_plan::FilePlan;
 use crate::pipeline::plan::large::edit::plan_big;
 use crate::pipeline::plan::large::{LoadedSource, load_sized};
@@ -25,8 +26,7 @@ use std::borrow::Cow;
 type OpsBuilder<'a, 'o> = &'a mut dyn FnMut(&Snapshot) -> Result<Cow<'o, [Op]>>;
 
 pub(crate) fn plan_edit(
-    context: &Context,
-    caller: &CallContext,
+    call: Call<'_>,
     place: SafePath,
     ops: &[Op],
     order: OpOrder,
@@ -34,18 +34,18 @@ pub(crate) fn plan_edit(
 ) -> Result<FilePlan> {
     let fills = matches!(ops.first(), Some(Op { at: Locator::Blank, .. }));
     let fresh: String = ops.iter().map(|op| &*op.text).collect();
-    let now = match load_sized(context, &place)? {
+    let now = match load_sized(&call, &place)? {
         LoadedSource::Whole(version) => version,
-        LoadedSource::Big(source) => match plan_big(context, caller, &place, source, ops, order, options)? {
+        LoadedSource::Big(source) => match plan_big(call, &place, source, ops, order, options)? {
             Some(plan) => return Ok(plan),
-            None => context.version(&place)?,
+            None => call.version(&place)?,
         },
     };
-    let Some(now) = now.map(|now| context.load_decoded(&place, now, options.declared, &fresh)).transpose()? else {
+    let Some(now) = now.map(|now| call.load_decoded(&place, now, options.declared, &fresh)).transpose()? else {
         if !fills {
-            return Err(file_not_found(context, &place, caller));
+            return Err(file_not_found(call, &place));
         }
-        let before = empty_file_text(context, &place, options)?;
+        let before = empty_file_text(&call, &place, options)?;
         let resolved = resolve(&before, ops, order, options.resolve_settings(false))?;
         return Ok(FilePlan::create(place, before, resolved));
     };
@@ -54,7 +54,7 @@ pub(crate) fn plan_edit(
         let error = not_blank(&now.snapshot, &fresh);
         return Err(if ops.len() > 1 { error.prefixed("edits[0]: ").op(0) } else { error });
     }
-    let file = EditedFile { context, caller, options, place, now };
+    let file = EditedFile { call, options, place, now };
     plan_against(file, &mut |_| Ok(Cow::Borrowed(ops)), order)
 }
 
@@ -64,7 +64,7 @@ pub(crate) fn plan_against(file: EditedFile<'_>, ops: OpsBuilder<'_, '_>, order:
     // Only a notebook is opened before it is known what was read.
     if notebook::is_named(&file.place) {
         let meant = ops(&file.now.snapshot).unwrap_or_default();
-        refuse_text_edit(file.context, file.caller, &file.place, &file.now.snapshot, &meant)?;
+        refuse_text_edit(file.call, &file.place, &file.now.snapshot, &meant)?;
     }
     placement::plan(file, &mut TextPlacement { ops, order })
 }
@@ -95,17 +95,17 @@ pub(crate) fn carry_over(
     base: SeenVersion<'_>,
     OrderedOps { ops, order }: OrderedOps<'_>,
 ) -> Result<PlacedEdits> {
-    let EditedFile { context, caller, options, place, now } = file;
+    let EditedFile { call, options, place, now } = file;
     let SeenVersion { snapshot: seen, lines, of } = base;
     let theirs = ChangeSet::diff(seen, &now.snapshot);
     let mut mine = match resolve(seen, ops, order, options.resolve_settings(true)) {
         Ok(mine) => mine,
         // A person may have seen the file elsewhere; a model knows only what it was shown.
-        Err(_) if caller.unread == UnreadPolicy::Allow => {
+        Err(_) if call.caller.unread == UnreadPolicy::Allow => {
             let resolved = resolve(&now.snapshot, ops, order, options.resolve_settings(true))?;
             return Ok(PlacedEdits::new(resolved, LineSet::all()));
         }
-        Err(error) => return Err(stale::unresolved(context, caller, place, now, seen, &theirs, &error)),
+        Err(error) => return Err(stale::unresolved(*call, place, now, seen, &theirs, &error)),
     };
     let isolated = stale::isolated(seen, ops, &mine.changes, &theirs);
     let rebased = mine.changes.rebase(seen, &theirs, TieBreak::TheirsFirst);
@@ -126,7 +126,7 @@ pub(crate) fn carry_over(
         }
         Err(conflicts) => {
             let base = stale::ForeignChange { seen, theirs: &theirs };
-            Err(stale::conflict(context, caller, place, now, base, &conflicts, options))
+            Err(stale::conflict(*call, place, now, base, &conflicts, options))
         }
     }
 }

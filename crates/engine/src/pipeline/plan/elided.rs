@@ -1,7 +1,6 @@
 //! Lazy edits: new text with placeholders for unchanged code.
 
-use crate::context::{Context, syntax};
-use crate::model::call_context::CallContext;
+use crate::context::call::Call;
 use crate::pipeline::plan::edit::plan_against;
 use crate::pipeline::plan::file_plan::FilePlan;
 use crate::pipeline::plan::placement::EditedFile;
@@ -17,12 +16,11 @@ use std::ops::Range;
 pub(crate) fn plan_elided(file: EditedFile<'_>, content: &str, refusal: Error) -> Result<FilePlan> {
     let text = emendate_core::normalize_text(content);
     let mut refusal = Some(refusal);
-    let (context, caller) = (file.context, file.caller);
-    let (mut notes, target) = (Notes::new(), file.place.clone());
+    let (mut notes, call, target) = (Notes::new(), file.call, file.place.clone());
     let mut plan = plan_against(
         file,
         &mut |seen| {
-            let extents = elided_extents(context, caller, &target, seen.text(), &text);
+            let extents = elided_extents(call, &target, seen.text(), &text);
             let expanded = elided::expand_or_refuse(seen.text(), &text, &extents, &mut refusal)?;
             notes = expanded.notes();
             Ok(Cow::Owned(expanded.ops))
@@ -37,11 +35,11 @@ pub(crate) fn plan_elided(file: EditedFile<'_>, content: &str, refusal: Error) -
 const COMPARED_BYTES_MAX: usize = 1 << 20;
 
 /// Returns the symbols common to a file and a text with placeholders, by their lines. Empty without a grammar.
-fn elided_extents(context: &Context, caller: &CallContext, place: &SafePath, old: &str, new: &str) -> Vec<Extent> {
+fn elided_extents(call: Call<'_>, place: &SafePath, old: &str, new: &str) -> Vec<Extent> {
     if old.len().max(new.len()) > COMPARED_BYTES_MAX {
         return Vec::new();
     }
-    let grammars = syntax::grammars(context, caller);
+    let grammars = call.grammars();
     let (old, new) = (symbols_of(grammars, place, old), symbols_of(grammars, place, &elided::without_gaps(old, new)));
     let (by_path, by_name) = (only(&old, |it| &it.path), only(&old, |it| &it.name));
     let (paths, names) = (only(&new, |it| &it.path), only(&new, |it| &it.name));

@@ -3,11 +3,11 @@
 
 pub(crate) mod by_anchor;
 
+use crate::context::LoadedFile;
+use crate::context::call::Call;
 use crate::context::history_stores::key;
 use crate::context::options::CallOptions;
-use crate::context::syntax::grammars;
-use crate::context::{Context, LoadedFile};
-use crate::model::call_context::{CallContext, StalePolicy, UnreadPolicy};
+use crate::model::call_context::{StalePolicy, UnreadPolicy};
 use crate::model::raw_path;
 use crate::pipeline::plan::file_plan::FilePlan;
 use crate::pipeline::plan::line_edits::by_anchor::AnchorPlacement;
@@ -26,22 +26,6 @@ use emendate_fs::SafePath;
 use emendate_history::{LineSet, RecordOrigin};
 use serde_json::{Value, json};
 use std::borrow::Cow;
-
-/// A file to be edited by line number.
-struct LineEditContext<'a> {
-    caller: &'a CallContext,
-    place: &'a SafePath,
-    now: &'a LoadedFile,
-    options: &'a CallOptions,
-    header: HeaderStyle,
-}
-
-impl<'a> LineEditContext<'a> {
-    fn of(file: &'a EditedFile<'a>, header: HeaderStyle) -> LineEditContext<'a> {
-        let EditedFile { caller, options, place, now, .. } = file;
-        LineEditContext { caller, place, now, options, header }
-    }
-}
 
 /// The reason why an edit does not fit the current file.
 #[derive(Clone, Copy)]
@@ -62,36 +46,31 @@ pub(crate) struct RegisterOps<'a> {
 
 /// Plans the edit for a file, or a sparse snapshot with its lines, given the version that the caller saw.
 pub(crate) fn plan_rows_in(
-    context: &Context,
-    caller: &CallContext,
+    call: Call<'_>,
     place: SafePath,
     now: LoadedFile,
     base: Result<Base>,
     RegisterOps { ops, registers }: RegisterOps<'_>,
     options: &CallOptions,
 ) -> Result<FilePlan> {
-    let header = match options.tag {
-        Some(Handle::Lines(header, _) | Handle::Headed(header, _)) => header,
-        _ => HeaderStyle::Pilcrow,
-    };
-    let file = EditedFile { context, caller, options, place, now };
+    let file = EditedFile { call, options, place, now };
     let by_word = line_edits::names_anchor(ops);
     let nameable = matches!(options.tag, Some(Handle::Lines(..)));
     let nameless = is_nameless(&base, nameable);
-    let mut placement = LinePlacement { ops: ops.into(), registers, header, nameable, moved: false };
+    let mut placement = LinePlacement { ops: ops.into(), registers, nameable, moved: false };
     let mut plan = match base {
         _ if nameless && line_edits::is_position_independent(ops) => {
             let placed = placement.at_the_ends(&file)?;
             placement::planned(file, placed)
         }
         Err(_) if nameless => {
-            return Err(mismatch(context, &LineEditContext::of(&file, header), ops, Misfit::Unknown));
+            return Err(mismatch(&file, ops, Misfit::Unknown));
         }
         base if by_word => placement::plan_on(base?, file, &mut AnchorPlacement { ops, numbered: placement })?,
         base => placement::plan_on(base?, file, &mut placement)?,
     };
     match options.tag {
-        Some(_) => plan.display.header = Some(header),
+        Some(_) => plan.display.header = Some(header_style(options)),
         None if by_word => plan.display.anchor_format = Some(anchor_edits::marks(options)),
         // The numbers refer to the version the session saw last.
         None => {}
@@ -103,7 +82,6 @@ pub(crate) fn plan_rows_in(
 struct LinePlacement<'a> {
     ops: Cow<'a, [Op]>,
     registers: &'a mut Registers,
-    header: HeaderStyle,
     /// The header may name a version that is not known.
     nameable: bool,
     /// The lines were named by anchors, and have moved.
@@ -115,49 +93,34 @@ impl LinePlacement<'_> {
     fn at_the_ends(&mut self, file: &EditedFile<'_>) -> Result<PlacedEdits> {
         let mut notes = Notes::from(vec![Note::AppliedAnywhere]);
         let ops = line_edits::fill_registers(&file.now.snapshot, &self.ops, self.registers, &mut notes)?;
-        let placed = self.placed(file, ops, notes, LineSet::none())?;
+        let placed = placed(file, ops, notes, LineSet::none())?;
         Ok(PlacedEdits { merged: true, ..placed })
-    }
-
-    /// Resolves edits whose numbers refer to the current text.
-    fn placed(
-        &self,
-        file: &EditedFile<'_>,
-        ops: Cow<'_, [Op]>,
-        mut notes: Notes,
-        lines_seen: LineSet,
-    ) -> Result<PlacedEdits> {
-        let (ops, mut resolved) = resolve_rows(file.context, &LineEditContext::of(file, self.header), ops, &mut notes)?;
-        resolved.notes = notes;
-        let replaced = line_edits::replaced_lines(&file.now.snapshot, &ops);
-        Ok(PlacedEdits { replaced, ..PlacedEdits::new(resolved, lines_seen) })
     }
 }
 
 impl PlacementStrategy for LinePlacement<'_> {
     fn in_current(&mut self, file: &EditedFile<'_>, KnownLines { lines, note }: KnownLines) -> Result<PlacedEdits> {
-        let EditedFile { context, caller, place, now, .. } = file;
+        let EditedFile { call, place, now, .. } = file;
         let mut notes: Notes = note.into_iter().collect();
-        let ops = grammars(context, caller).with_blocks(place, &now.snapshot, &self.ops, &mut notes)?;
-        all_shown(context, &LineEditContext::of(file, self.header), &now.snapshot, &lines, &ops)?;
+        let ops = call.grammars().with_blocks(place, &now.snapshot, &self.ops, &mut notes)?;
+        all_shown(file, &now.snapshot, &lines, &ops)?;
         let ops = line_edits::fill_registers(&now.snapshot, &ops, self.registers, &mut notes)?;
-        let placed = self.placed(file, ops, notes, lines)?;
+        let placed = placed(file, ops, notes, lines)?;
         Ok(PlacedEdits { merged: self.moved, ..placed })
     }
 
     fn in_seen(&mut self, file: &EditedFile<'_>, seen: &Snapshot, lines: LineSet) -> Result<PlacedEdits> {
-        let EditedFile { context, caller, place, now, .. } = file;
-        let subject = LineEditContext::of(file, self.header);
+        let EditedFile { call, place, now, .. } = file;
         let mut notes = Notes::new();
-        let ops = grammars(context, caller).with_blocks(place, seen, &self.ops, &mut notes)?;
-        all_shown(context, &subject, seen, &lines, &ops)?;
+        let ops = call.grammars().with_blocks(place, seen, &self.ops, &mut notes)?;
+        all_shown(file, seen, &lines, &ops)?;
         let ops = line_edits::fill_registers(seen, &ops, self.registers, &mut notes)?;
         let theirs = ChangeSet::diff(seen, &now.snapshot);
         let carried = line_edits::carry(seen, &now.snapshot, &theirs, &ops)
-            .map_err(|blocked| blocked_error(context, &subject, seen, &theirs, &ops, blocked))?;
-        notes.push(carry_note(context, &subject, &ops)?);
+            .map_err(|blocked| blocked_error(file, seen, &theirs, &ops, blocked))?;
+        notes.push(carry_note(file, &ops)?);
         notes.extend(carried.notes);
-        let placed = self.placed(file, carried.ops.into(), notes, base::carry_lines(&lines, seen, &theirs))?;
+        let placed = placed(file, carried.ops.into(), notes, base::carry_lines(&lines, seen, &theirs))?;
         Ok(PlacedEdits { merged: true, ..placed })
     }
 
@@ -166,24 +129,31 @@ impl PlacementStrategy for LinePlacement<'_> {
             return file.version_unavailable();
         }
         let misfit = if is_kept { Misfit::Unknown } else { Misfit::Lost };
-        mismatch(file.context, &LineEditContext::of(file, self.header), &self.ops, misfit)
+        mismatch(file, &self.ops, misfit)
     }
+}
+
+/// Resolves edits whose numbers refer to the current text.
+fn placed(file: &EditedFile<'_>, ops: Cow<'_, [Op]>, mut notes: Notes, lines_seen: LineSet) -> Result<PlacedEdits> {
+    let (ops, mut resolved) = resolve_rows(file, ops, &mut notes)?;
+    resolved.notes = notes;
+    let replaced = line_edits::replaced_lines(&file.now.snapshot, &ops);
+    Ok(PlacedEdits { replaced, ..PlacedEdits::new(resolved, lines_seen) })
 }
 
 /// Resolves the edits, or their repaired form.
 fn resolve_rows<'o>(
-    context: &Context,
-    subject: &LineEditContext<'_>,
+    file: &EditedFile<'_>,
     ops: Cow<'o, [Op]>,
     notes: &mut Notes,
 ) -> Result<(Cow<'o, [Op]>, ResolvedEdit)> {
-    let LineEditContext { place, now, options, .. } = subject;
+    let EditedFile { call, options, place, now } = file;
     let mut resolved = resolve(&now.snapshot, &ops, OpOrder::Together, options.resolve_settings(false))
-        .map_err(|error| without_effect(context, subject, &ops, error))
+        .map_err(|error| without_effect(file, &ops, error))
         .map_err(|error| notes.iter().fold(error, |error, note| error.evidence(note.to_string())))?;
     notes.append(&mut resolved.notes);
     // Parsing needs the whole text.
-    let mended = || repair_edits(context, place, &now.snapshot, &ops, &resolved, options);
+    let mended = || repair_edits(call, place, &now.snapshot, &ops, &resolved, options);
     let Some(mended) = (!now.snapshot.is_sparse()).then(mended).flatten() else {
         return Ok((ops, resolved));
     };
@@ -192,14 +162,8 @@ fn resolve_rows<'o>(
 }
 
 /// Refuses to replace lines that were never shown, and shows them.
-fn all_shown(
-    context: &Context,
-    subject: &LineEditContext<'_>,
-    seen: &Snapshot,
-    lines: &LineSet,
-    ops: &[Op],
-) -> Result<()> {
-    if lines.is_all() || subject.caller.unread == UnreadPolicy::Allow {
+fn all_shown(file: &EditedFile<'_>, seen: &Snapshot, lines: &LineSet, ops: &[Op]) -> Result<()> {
+    if lines.is_all() || file.call.caller.unread == UnreadPolicy::Allow {
         return Ok(());
     }
     let count = seen.lines().count(seen.text()) as u64;
@@ -211,20 +175,20 @@ fn all_shown(
     if unseen.is_empty() {
         return Ok(());
     }
-    let path = subject.place.shown();
+    let path = file.place.shown();
     let error = Error::new(Code::ReadPartial, "Lines that were never shown cannot be replaced by their numbers.")
         .fact("missing", unseen.iter().map(|(from, to)| json!([from, to])).collect::<Vec<Value>>());
     let excerpt = line_edits::excerpt(seen, &unseen);
     let error = error.evidence(format!("{path}:\n{}", excerpt.text));
-    if seen.id() != subject.now.snapshot.id() {
+    if seen.id() != file.now.snapshot.id() {
         return Err(error.next("The file has changed since, too: read it again, and use the new header."));
     }
-    let unkept = mark_lines_shown(context, subject, lines, &excerpt.whole);
+    let unkept = mark_lines_shown(file, lines, &excerpt.whole);
     let (from, to) = unseen.first().copied().unwrap_or((1, 1));
     Err(if excerpt.cut {
         let limit = to.saturating_sub(from) + 1;
         let lines = json!({ "offset": from, "limit": limit });
-        error.next(advice!["Call ", raw_path::read(subject.place, lines), "."])
+        error.next(advice!["Call ", raw_path::read(&file.place, lines), "."])
     } else {
         let next = "They are shown now: send the same edit again if these are the lines you mean.";
         error.next(unkept.unwrap_or_else(|| next.to_owned()))
@@ -232,46 +196,40 @@ fn all_shown(
 }
 
 /// Marks lines in an error as shown; returns a note if that failed.
-fn mark_lines_shown(
-    context: &Context,
-    subject: &LineEditContext<'_>,
-    known: &LineSet,
-    whole: &[usize],
-) -> Option<String> {
+fn mark_lines_shown(file: &EditedFile<'_>, known: &LineSet, whole: &[usize]) -> Option<String> {
     let mut lines = known.clone();
     for &line in whole {
         lines.add(line as u64, line as u64);
     }
-    mark_shown(context, subject.caller, subject.place, subject.now, lines)
+    mark_shown(file.call, &file.place, &file.now, lines)
 }
 
 /// Handles hunks that cannot be carried over: applied already, or in conflict with another change.
 fn blocked_error(
-    context: &Context,
-    subject: &LineEditContext<'_>,
+    file: &EditedFile<'_>,
     seen: &Snapshot,
     theirs: &ChangeSet,
     ops: &[Op],
     blocked: CarryConflict,
 ) -> Error {
-    let mine = resolve(seen, ops, OpOrder::Together, subject.options.resolve_settings(false));
+    let mine = resolve(seen, ops, OpOrder::Together, file.options.resolve_settings(false));
     let rebased = mine.and_then(|mine| {
         // In case of a conflict, the mismatch is reported as one.
         mine.changes.rebase(seen, theirs, TieBreak::TheirsFirst).map_err(|_| Error::new(Code::StaleChanged, ""))
     });
     match rebased {
         Ok(rebased) if rebased.changes.is_empty() => {
-            return stale::already_applied(subject.place, subject.now, &rebased);
+            return stale::already_applied(&file.place, &file.now, &rebased);
         }
         Err(error) if error.code() == Code::ReadRange => return error,
         _ => {}
     }
-    mismatch(context, subject, ops, Misfit::Blocked(seen, theirs, blocked))
+    mismatch(file, ops, Misfit::Blocked(seen, theirs, blocked))
 }
 
 /// Creates the error for a header that does not fit the file, with the current lines named by the edit.
-fn mismatch(context: &Context, subject: &LineEditContext<'_>, ops: &[Op], misfit: Misfit<'_>) -> Error {
-    let LineEditContext { place, now, options, header, .. } = subject;
+fn mismatch(file: &EditedFile<'_>, ops: &[Op], misfit: Misfit<'_>) -> Error {
+    let EditedFile { call, options, place, now } = file;
     let Some(live) = now.snapshot.short_tag() else { return stale::changed_again(place) };
     let path = place.shown();
     let bound = match options.tag {
@@ -310,11 +268,11 @@ fn mismatch(context: &Context, subject: &LineEditContext<'_>, ops: &[Op], misfit
         Misfit::Unknown | Misfit::Lost => (named.collect(), "The lines of these numbers"),
     };
     let excerpt = line_edits::excerpt(&now.snapshot, &lines);
-    mark_lines_shown(context, subject, &LineSet::none(), &excerpt.whole);
+    mark_lines_shown(file, &LineSet::none(), &excerpt.whole);
     if !excerpt.text.is_empty() {
         error = error.evidence(format!("{which}, as they are now:\n{}", excerpt.text));
     }
-    let fresh = header.line(&name_in_header(context, subject.caller, place), live);
+    let fresh = header_style(options).line(&name_in_header(*call, place), live);
     let shown = if excerpt.text.is_empty() { "" } else { " with the numbers of the lines shown above" };
     error
         .next(format!("Use the header {fresh}{shown}; read the file for others."))
@@ -323,34 +281,34 @@ fn mismatch(context: &Context, subject: &LineEditContext<'_>, ops: &[Op], misfit
 }
 
 /// Returns the note for edits that were carried over to a newer version.
-fn carry_note(context: &Context, subject: &LineEditContext<'_>, ops: &[Op]) -> Result<Note> {
+fn carry_note(file: &EditedFile<'_>, ops: &[Op]) -> Result<Note> {
     Ok(if line_edits::is_position_independent(ops) {
         Note::AppliedAnywhere
     } else {
-        Note::LinesCarried { by: who_changed(context, subject)? }
+        Note::LinesCarried { by: who_changed(file)? }
     })
 }
 
 /// Returns whose changes came in between.
-fn who_changed(context: &Context, subject: &LineEditContext<'_>) -> Result<Changers> {
-    let latest = context.sessions(subject.place).latest(&subject.caller.session, key(subject.place))?;
+fn who_changed(file: &EditedFile<'_>) -> Result<Changers> {
+    let latest = file.call.sessions(&file.place).latest(&file.call.caller.session, key(&file.place))?;
     let wrote = latest.filter(|record| record.origin == RecordOrigin::Write).map(|record| record.content);
     Ok(match wrote {
-        Some(content) if content == subject.now.snapshot.id() => Changers::Own,
+        Some(content) if content == file.now.snapshot.id() => Changers::Own,
         Some(_) => Changers::Both,
         None => Changers::Others,
     })
 }
 
 /// Rewords the error of an edit without effect for this format; more firmly the second time in a row.
-fn without_effect(context: &Context, subject: &LineEditContext<'_>, ops: &[Op], error: Error) -> Error {
+fn without_effect(file: &EditedFile<'_>, ops: &[Op], error: Error) -> Error {
     if error.code() != Code::EditNoChange {
         return error;
     }
-    let path = subject.place.shown();
+    let path = file.place.shown();
     let said: String =
         ops.iter().filter_map(|op| Some(format!("{}\n{}", line_edits::of(op)?.source_text, op.text))).collect();
-    let words = format!("{} {}", subject.now.snapshot.id(), ContentId::of(said.as_bytes()));
+    let words = format!("{} {}", file.now.snapshot.id(), ContentId::of(said.as_bytes()));
     let why = if ops.iter().all(|op| op.text.is_empty()) {
         "the line(s) to delete are behind the last line, so there is nothing to delete."
     } else {
@@ -360,13 +318,21 @@ fn without_effect(context: &Context, subject: &LineEditContext<'_>, ops: &[Op], 
         Code::EditNoChange,
         format!("Edits to {path} parsed and applied cleanly, but produced no change: {why}"),
     );
-    if context.failures().is_repeat(subject.caller, subject.place, &words) {
+    if file.call.failures().is_repeat(file.call.caller, &file.place, &words) {
         return told
             .evidence("The same edit was sent before and changed nothing then either.")
             .next("Do not send this edit again. Read the file, and decide whether anything is left to change.")
             .fact("repeated", true);
     }
     told.next("The bug is somewhere else — re-read the file before issuing another edit. Do NOT widen the payload or add lines; verify the anchor first.")
+}
+
+/// Returns the style of the header that names the version.
+fn header_style(options: &CallOptions) -> HeaderStyle {
+    match options.tag {
+        Some(Handle::Lines(header, _) | Handle::Headed(header, _)) => header,
+        _ => HeaderStyle::Pilcrow,
+    }
 }
 
 /// True for a header that names no retrievable version.

@@ -1,8 +1,7 @@
 //! Edits by line number of a file of any size.
 
-use crate::context::Context;
+use crate::context::call::Call;
 use crate::context::options::CallOptions;
-use crate::model::call_context::CallContext;
 use crate::pipeline::plan::file_plan::FilePlan;
 use crate::pipeline::plan::large::line_edits::plan_big_rows;
 use crate::pipeline::plan::large::{LoadedSource, load_sized};
@@ -16,25 +15,24 @@ use emendate_fs::SafePath;
 
 /// Plans edits by line number.
 pub(crate) fn plan_rows(
-    context: &Context,
-    caller: &CallContext,
+    call: Call<'_>,
     place: SafePath,
     ops: &[Op],
     options: &CallOptions,
     registers: &mut Registers,
 ) -> Result<FilePlan> {
-    let now = match load_sized(context, &place)? {
+    let now = match load_sized(&call, &place)? {
         LoadedSource::Whole(version) => version,
-        LoadedSource::Big(source) => match plan_big_rows(context, caller, &place, source, ops, options, registers)? {
+        LoadedSource::Big(source) => match plan_big_rows(call, &place, source, ops, options, registers)? {
             Some(plan) => return Ok(plan),
-            None => context.version(&place)?,
+            None => call.version(&place)?,
         },
     };
     let fresh: String = ops.iter().map(|op| &*op.text).collect();
-    let Some(now) = now.map(|now| context.load_decoded(&place, now, options.declared, &fresh)).transpose()? else {
-        return Err(file_not_found(context, &place, caller));
+    let Some(now) = now.map(|now| call.load_decoded(&place, now, options.declared, &fresh)).transpose()? else {
+        return Err(file_not_found(call, &place));
     };
-    refuse_text_edit(context, caller, &place, &now.snapshot, ops)?;
-    let base = find_base(context, caller, options, &place, &now);
-    plan_rows_in(context, caller, place, now, base, RegisterOps { ops, registers }, options)
+    refuse_text_edit(call, &place, &now.snapshot, ops)?;
+    let base = find_base(call, options, &place, &now);
+    plan_rows_in(call, place, now, base, RegisterOps { ops, registers }, options)
 }

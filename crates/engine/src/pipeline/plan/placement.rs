@@ -1,9 +1,10 @@
 //! The planner of one file: finds the version that the caller saw, lets the edits be placed in it, and makes a plan of
 //! the result. Each kind of edit (text, whole text, lines, cells) is a [`PlacementStrategy`].
 
+use crate::context::LoadedFile;
+use crate::context::call::Call;
 use crate::context::options::CallOptions;
-use crate::context::{Context, LoadedFile};
-use crate::model::call_context::{CallContext, StalePolicy};
+use crate::model::call_context::StalePolicy;
 use crate::pipeline::plan::file_plan::FilePlan;
 use crate::pipeline::plan::stale;
 use crate::session::base::{self, Base, KnownLines, find_base};
@@ -29,8 +30,7 @@ pub(crate) struct SeenVersion<'a> {
 
 /// A file to be edited, as it is now, and the call that edits it.
 pub(crate) struct EditedFile<'a> {
-    pub(crate) context: &'a Context,
-    pub(crate) caller: &'a CallContext,
+    pub(crate) call: Call<'a>,
     pub(crate) options: &'a CallOptions,
     pub(crate) place: SafePath,
     pub(crate) now: LoadedFile,
@@ -39,7 +39,7 @@ pub(crate) struct EditedFile<'a> {
 impl EditedFile<'_> {
     /// Creates the error for a version that is not available for a merge, or for disabled merging.
     pub(crate) fn version_unavailable(&self) -> Error {
-        stale::version_unavailable(self.context, self.caller, &self.place, &self.now)
+        stale::version_unavailable(self.call, &self.place, &self.now)
     }
 }
 
@@ -87,7 +87,7 @@ pub(crate) trait PlacementStrategy {
 ///
 /// Errors: `read.required`, `stale.unknown_tag`, and those of the placement.
 pub(crate) fn plan(file: EditedFile<'_>, placement: &mut dyn PlacementStrategy) -> Result<FilePlan> {
-    let base = find_base(file.context, file.caller, file.options, &file.place, &file.now)?;
+    let base = find_base(file.call, file.options, &file.place, &file.now)?;
     plan_on(base, file, placement)
 }
 
@@ -117,16 +117,10 @@ pub(crate) fn planned(file: EditedFile<'_>, placed: PlacedEdits) -> FilePlan {
 /// Refuses to replace or to remove a file that changed since the caller saw it.
 ///
 /// Errors: `read.required`, `stale.changed`.
-pub(crate) fn check_unchanged(
-    context: &Context,
-    caller: &CallContext,
-    options: &CallOptions,
-    place: &SafePath,
-    now: &LoadedFile,
-) -> Result<()> {
-    if find_base(context, caller, options, place, now)?.is_fresh() {
+pub(crate) fn check_unchanged(call: Call<'_>, options: &CallOptions, place: &SafePath, now: &LoadedFile) -> Result<()> {
+    if find_base(call, options, place, now)?.is_fresh() {
         Ok(())
     } else {
-        Err(stale::version_unavailable(context, caller, place, now))
+        Err(stale::version_unavailable(call, place, now))
     }
 }

@@ -1,8 +1,9 @@
 //! Files that changed since they were read: errors, and the requested alternatives to an error.
 
+use crate::context::LoadedFile;
+use crate::context::call::Call;
 use crate::context::options::CallOptions;
-use crate::context::{Context, LoadedFile};
-use crate::model::call_context::{CallContext, StalePolicy};
+use crate::model::call_context::StalePolicy;
 use crate::model::raw_path;
 use crate::model::reply_limits::{LINE_CHARS_MAX, note_part};
 use crate::session::base::{self, mark_shown};
@@ -24,24 +25,19 @@ const DIFF_BYTES_MAX: usize = 6000;
 const MODIFIED_MESSAGE: &str = "File has been modified since read, either by the user or by a linter. Read it again before attempting to write it.";
 
 /// Creates the error for a caller's version that is not available for a merge, or for disabled merging.
-pub(crate) fn version_unavailable(
-    context: &Context,
-    caller: &CallContext,
-    place: &SafePath,
-    now: &LoadedFile,
-) -> Error {
+pub(crate) fn version_unavailable(call: Call<'_>, place: &SafePath, now: &LoadedFile) -> Error {
     // A sparse snapshot does not show how the text changed.
     if now.snapshot.is_sparse() {
         return changed_again(place);
     }
     let record =
-        context.sessions(place).latest(&caller.session, crate::context::history_stores::key(place)).ok().flatten();
-    let bytes = record.and_then(|record| context.sessions(place).bytes(record.content).ok().flatten());
-    let seen = bytes.and_then(|bytes| context.decode(place, bytes, None, "").ok());
+        call.sessions(place).latest(&call.caller.session, crate::context::history_stores::key(place)).ok().flatten();
+    let bytes = record.and_then(|record| call.sessions(place).bytes(record.content).ok().flatten());
+    let seen = bytes.and_then(|bytes| call.decode(place, bytes, None, "").ok());
     match seen {
         Some(seen) => {
             let theirs = ChangeSet::diff(&seen, &now.snapshot);
-            with_diff(context, caller, place, now, &seen, &theirs, changed(place))
+            with_diff(call, place, now, &seen, &theirs, changed(place))
         }
         None => changed_again(place),
     }
@@ -87,8 +83,7 @@ fn time_data(meta: FileMeta) -> Value {
 
 /// Adds the changes since the read, and marks the lines it shows as known.
 fn with_diff(
-    context: &Context,
-    caller: &CallContext,
+    call: Call<'_>,
     place: &SafePath,
     now: &LoadedFile,
     seen: &Snapshot,
@@ -96,15 +91,15 @@ fn with_diff(
     error: Error,
 ) -> Error {
     let record =
-        context.sessions(place).latest(&caller.session, crate::context::history_stores::key(place)).ok().flatten();
+        call.sessions(place).latest(&call.caller.session, crate::context::history_stores::key(place)).ok().flatten();
     let error = with_times(error, record.as_ref().map(|record| record.meta), now.meta);
     if now.snapshot.text().is_empty() {
-        let unkept = mark_shown(context, caller, place, now, emendate_history::LineSet::all());
+        let unkept = mark_shown(call, place, now, emendate_history::LineSet::all());
         let next = fill_empty_file("Send its new text as a new file.");
         return error.evidence("The file is empty now.").next(unkept.map_or(next, Advice::from));
     }
     let hunks = explain::reply_hunks(seen, theirs, 3, 2 * DIFF_BYTES_MAX);
-    let room = (context.reply_limits(caller).text / 4).min(DIFF_BYTES_MAX);
+    let room = (call.reply_limits().text / 4).min(DIFF_BYTES_MAX);
     let diff = explain::unified(&place.shown(), &hunks, room);
     let mut error = error
         .evidence(format!("What changed since you read it:\n{}", diff.text))
@@ -119,7 +114,7 @@ fn with_diff(
         record.filter(|record| record.content == seen.id()).map_or_else(emendate_history::LineSet::none, |it| it.lines);
     let mut lines = base::carry_lines(&known, seen, theirs);
     lines.union(&base::of_ranges(&diff.lines));
-    let unkept = mark_shown(context, caller, place, now, lines);
+    let unkept = mark_shown(call, place, now, lines);
     error
         .next(unkept.map_or_else(|| shown_above(place, "the text"), Advice::from))
         .fact("tag", now.snapshot.id().tag().to_string())
@@ -127,8 +122,7 @@ fn with_diff(
 
 /// Creates the error for an edit that does not even fit the version that the caller saw.
 pub(crate) fn unresolved(
-    context: &Context,
-    caller: &CallContext,
+    call: Call<'_>,
     place: &SafePath,
     now: &LoadedFile,
     seen: &Snapshot,
@@ -139,7 +133,7 @@ pub(crate) fn unresolved(
         return error.clone();
     }
     let told = changed(place).evidence(format!("And in the version you read: {}", error.message()));
-    with_diff(context, caller, place, now, seen, theirs, told)
+    with_diff(call, place, now, seen, theirs, told)
 }
 
 /// Returns conflicts of edits that matched at most three lines by their text, between changes that moved those lines:
@@ -206,8 +200,7 @@ pub(crate) struct ForeignChange<'a> {
 
 /// Creates the error for changes of the same lines on both sides.
 pub(crate) fn conflict(
-    context: &Context,
-    caller: &CallContext,
+    call: Call<'_>,
     place: &SafePath,
     now: &LoadedFile,
     base: ForeignChange<'_>,
@@ -233,7 +226,7 @@ pub(crate) fn conflict(
         .iter()
         .map(|it| json!({ "op": it.op, "line": seen.lines().line_of(seen.text(), seen.to_text(it.theirs.start())) }))
         .collect();
-    let error = with_diff(context, caller, place, now, seen, theirs, error.fact("conflicts", list));
+    let error = with_diff(call, place, now, seen, theirs, error.fact("conflicts", list));
     if options.on_stale != StalePolicy::Ask {
         return error;
     }

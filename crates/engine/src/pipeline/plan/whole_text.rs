@@ -1,8 +1,8 @@
 //! Whole texts of files: new ones, and those that replace the text of a file.
 
-use crate::context::Context;
+use crate::context::call::Call;
 use crate::context::options::CallOptions;
-use crate::model::call_context::{CallContext, StalePolicy, UnreadPolicy};
+use crate::model::call_context::{StalePolicy, UnreadPolicy};
 use crate::pipeline::plan::edit::{carry_over, empty_file_text};
 use crate::pipeline::plan::elided::plan_elided;
 use crate::pipeline::plan::file_plan::{FilePlan, without_ops};
@@ -40,52 +40,45 @@ pub(crate) struct WrittenText<'a> {
 
 /// Plans a write of a file's whole text, which may be in a fence, and may begin with the name of the file.
 pub(crate) fn plan_write(
-    context: &Context,
-    caller: &CallContext,
+    call: Call<'_>,
     place: SafePath,
     content: WrittenText<'_>,
     options: &CallOptions,
 ) -> Result<FilePlan> {
     let WrittenText { content, fence } = content;
     if let Some(fence) = fence {
-        let now = context.snapshot(&place, options.declared, content)?;
+        let now = call.snapshot(&place, options.declared, content)?;
         let now = now.as_ref().map(|now| now.snapshot.text());
         let (content, note) = fence.file_text(now, content, options.origin.allows_invalid)?;
-        let mut plan = plan_whole(context, caller, place, &content, options)?;
+        let mut plan = plan_whole(call, place, &content, options)?;
         plan.outcome.notes.extend(note);
         return Ok(plan);
     }
     let lenient = options.matching != Matching::Exact;
     let Some(inside) = fenced_content(&place, content).filter(|_| lenient) else {
-        return plan_whole(context, caller, place, content, options);
+        return plan_whole(call, place, content, options);
     };
-    let mut plan = plan_whole(context, caller, place.clone(), inside, options)?;
+    let mut plan = plan_whole(call, place.clone(), inside, options)?;
     // A file that begins with a fence keeps it.
     if begins_with_fence(plan.before.text()) {
-        return plan_whole(context, caller, place, content, options);
+        return plan_whole(call, place, content, options);
     }
     plan.outcome.notes.push(Note::FenceRemoved);
     Ok(plan)
 }
 
 /// Plans a write of a file's whole text.
-fn plan_whole(
-    context: &Context,
-    caller: &CallContext,
-    place: SafePath,
-    content: &str,
-    options: &CallOptions,
-) -> Result<FilePlan> {
-    let Some(now) = context.snapshot(&place, options.declared, content)? else {
-        let before = empty_file_text(context, &place, options)?;
+fn plan_whole(call: Call<'_>, place: SafePath, content: &str, options: &CallOptions) -> Result<FilePlan> {
+    let Some(now) = call.snapshot(&place, options.declared, content)? else {
+        let before = empty_file_text(&call, &place, options)?;
         let changes = new_file_change(&before, content)?;
         let mut plan = FilePlan::create(place, before, without_ops(changes));
         let extension = plan.place.absolute().extension().and_then(OsStr::to_str);
         plan.outcome.notes.extend(WholeText::of_new_file(extension, content, options.matching)?.notes);
         return Ok(plan);
     };
-    let file = EditedFile { context, caller, options, place, now };
-    let base = find_base(context, caller, options, &file.place, &file.now)?;
+    let file = EditedFile { call, options, place, now };
+    let base = find_base(call, options, &file.place, &file.now)?;
     let WholeText { content, notes, placeholders } =
         WholeText::read(&file.now.snapshot, content, options.matching, options.origin.allows_invalid)?;
     if let Some(refusal) = placeholders {
@@ -105,7 +98,7 @@ impl PlacementStrategy for WholePlacement<'_> {
     fn in_current(&mut self, file: &EditedFile<'_>, KnownLines { lines, .. }: KnownLines) -> Result<PlacedEdits> {
         let now = &file.now.snapshot;
         let missing = lines.missing(now.lines().count(now.text()) as u64);
-        if !missing.is_empty() && file.caller.unread == UnreadPolicy::Deny {
+        if !missing.is_empty() && file.call.caller.unread == UnreadPolicy::Deny {
             return Err(stale::partly_read(&file.place, now, &lines));
         }
         Ok(PlacedEdits::new(without_ops(whole_change(now, self.content)?), LineSet::all()))

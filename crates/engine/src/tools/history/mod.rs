@@ -6,12 +6,13 @@ pub(crate) mod page;
 pub(crate) mod turn_index;
 
 use crate::context::Context;
+use crate::context::call::Call;
 use crate::context::history_stores::key;
 use crate::context::policy::Access;
-use crate::model::call_context::CallContext;
 use crate::model::call_handle::CallPhase;
 use crate::model::hunk_numbers::{HUNK_CONTEXT_LINES, HunkNumbers, several_files};
 use crate::model::raw_path;
+use crate::model::raw_path::RawPath;
 use crate::model::reply::Answer;
 use crate::model::reply_limits::{FileBudget, LISTED_FILES_MAX, ReplyLimits, note_part};
 use crate::pipeline::report::rendered::files_data;
@@ -24,6 +25,7 @@ use crate::tools::history::operation_list::{
 use crate::tools::history::page::{HistoryQuery, newest_operations};
 use crate::tools::history::turn_index::TurnIndex;
 use crate::tools::moments::{Moment, NOW_NAME, find_moment};
+use crate::tools::tool_input::ToolInput;
 use crate::tools::undo::select::{self, OperationRef};
 use crate::tools::undo::since::operations_after;
 use chrono::DateTime;
@@ -34,6 +36,7 @@ use emendate_fs::SafePath;
 use emendate_history::{FileChange, FileState, GcStats, History, KnownContent, LogEntry, OperationFilter, Retention};
 use emendate_os::ffi::OsStrExt as _;
 use schemars::JsonSchema;
+use schemars::schema_for;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -100,31 +103,37 @@ impl FilePart {
     }
 }
 
+/// The input of the tool.
+pub(crate) const INPUT: ToolInput = ToolInput::new(
+    |call, _, input| history_tool(call, input),
+    || vec![schema_for!(HistoryInput), schema_for!(RawPath)],
+);
+
 /// Runs the tool `history`.
-pub(crate) fn history_tool(context: &Context, caller: &CallContext, mut input: Value) -> Result<Answer> {
+pub(crate) fn history_tool(call: Call<'_>, mut input: Value) -> Result<Answer> {
     let raw = raw_path::take(&mut input)?;
     let args: HistoryInput = formats::from_json(FormatInput::Json(input))?;
     let path = raw.as_deref().or(args.file_path.as_deref().map(Path::new));
-    let place = path.map(|path| context.resolve_no_follow(path, Access::Read)).transpose()?;
-    for root in 0..context.roots().len() {
+    let place = path.map(|path| call.resolve_no_follow(path, Access::Read)).transpose()?;
+    for root in 0..call.roots().len() {
         // On a read-only store, in-doubt operations are listed as pending.
-        let _ = resolve_in_doubt(context, root);
+        let _ = resolve_in_doubt(&call, root);
     }
     if args.hunks.is_some() && (args.id.is_none() || args.to.is_some()) {
         return Err(Error::new(Code::CallInvalid, "`hunks` needs the id of one operation.")
             .next("Give id, file_path and hunks."));
     }
     match (&args.id, &args.to) {
-        (None, None) => listed(context, &args, place.as_ref(), context.reply_limits(caller)),
+        (None, None) => listed(&call, &args, place.as_ref(), call.reply_limits()),
         (Some(id), None) if id == NEWEST_NAME => {
-            let Some(last) = fitting(context, &args, place.as_ref(), 1)?.pop() else { return Err(nothing_done()) };
-            render_operation(context, caller, last.0, &last.1, place.as_ref(), &args)
+            let Some(last) = fitting(&call, &args, place.as_ref(), 1)?.pop() else { return Err(nothing_done()) };
+            render_operation(call, last.0, &last.1, place.as_ref(), &args)
         }
         (Some(id), None) => {
-            let (root, logged) = select::operation(context, OperationRef::read(id)?.name)?;
-            render_operation(context, caller, root, &logged, place.as_ref(), &args)
+            let (root, logged) = select::operation(&call, OperationRef::read(id)?.name)?;
+            render_operation(call, root, &logged, place.as_ref(), &args)
         }
-        (Some(from), Some(to)) => compared(context, caller, from, to, place.as_ref(), FilePart::of(&args)?),
+        (Some(from), Some(to)) => compared(call, from, to, place.as_ref(), FilePart::of(&args)?),
         (None, Some(_)) => Err(Error::new(Code::CallInvalid, "`to` needs an id to start from.")
             .next("Give id and to, or id alone for one operation.")),
     }
@@ -199,8 +208,7 @@ fn listed(context: &Context, args: &HistoryInput, place: Option<&SafePath>, limi
 }
 
 fn render_operation(
-    context: &Context,
-    caller: &CallContext,
+    call: Call<'_>,
     root: usize,
     logged: &LogEntry,
     place: Option<&SafePath>,
@@ -208,14 +216,14 @@ fn render_operation(
 ) -> Result<Answer> {
     let part = FilePart::of(args)?;
     let chosen = args.hunks.as_deref().map(|numbers| HunkNumbers::new(logged.id, numbers)).transpose()?;
-    let status = operation_status(context, root, logged)?;
+    let status = operation_status(&call, root, logged)?;
     let files: Vec<FileChange> =
         visible_files(logged).filter(|file| is_wanted(place, file)).map(|file| from_its_source(file, logged)).collect();
     if chosen.is_some() && files.len() > 1 {
         return Err(several_files(logged.id, files.len()));
     }
-    let turn = TurnIndex::default().turn_of(context, root, logged)?;
-    let mut answer = differences(context, caller, root, &files, part, chosen.as_ref(), one_line(logged, status))?;
+    let turn = TurnIndex::default().turn_of(&call, root, logged)?;
+    let mut answer = differences(call, root, &files, part, chosen.as_ref(), one_line(logged, status))?;
     answer.data.insert("summary".to_owned(), answer.text.lines().next().into());
     answer.data.insert("shown".to_owned(), row(logged, status.without_reason(), turn.as_ref()));
     Ok(answer)
@@ -223,23 +231,22 @@ fn render_operation(
 
 /// Renders a part of some changed files, below a head line.
 fn differences(
-    context: &Context,
-    caller: &CallContext,
+    call: Call<'_>,
     root: usize,
     all: &[FileChange],
     part: FilePart,
     chosen: Option<&HunkNumbers>,
     mut text: String,
 ) -> Result<Answer> {
-    let limits = context.reply_limits(caller);
+    let limits = call.reply_limits();
     let wanted = all.get(part.from..).unwrap_or_default();
     let wanted = wanted.get(..part.limit).unwrap_or(wanted);
     let (most, room) = (limits.text.saturating_sub(LAST_LINE_CHARS), limits.file_budget(wanted.len()));
-    caller.begin(CallPhase::Reading, wanted.len());
+    call.caller.begin(CallPhase::Reading, wanted.len());
     let mut files = Vec::with_capacity(wanted.len());
     for file in wanted {
-        caller.advance()?;
-        files.push(difference(context, root, file, &mut text, most, room, chosen)?);
+        call.caller.advance()?;
+        files.push(difference(&call, root, file, &mut text, most, room, chosen)?);
     }
     let next = part.from.saturating_add(files.len());
     let left = all.len().saturating_sub(next);
@@ -252,15 +259,8 @@ fn differences(
     Ok(Answer { text, data, ..Answer::default() })
 }
 
-fn compared(
-    context: &Context,
-    caller: &CallContext,
-    from: &str,
-    to: &str,
-    place: Option<&SafePath>,
-    part: FilePart,
-) -> Result<Answer> {
-    let (start, end) = (find_moment(context, from)?, end_of(context, to)?);
+fn compared(call: Call<'_>, from: &str, to: &str, place: Option<&SafePath>, part: FilePart) -> Result<Answer> {
+    let (start, end) = (find_moment(&call, from)?, end_of(&call, to)?);
     let mut paths: BTreeMap<(usize, Vec<u8>), FileChange> = BTreeMap::new();
     let mut is_ordered = false;
     for (root, (start, end)) in start.0.iter().zip(&end.0).enumerate() {
@@ -269,11 +269,11 @@ fn compared(
             continue;
         }
         is_ordered = true;
-        let all = operations_after(context, root, *start)?;
+        let all = operations_after(&call, root, *start)?;
         if to == NOW_NAME {
-            record_present_state(context, &all);
+            record_present_state(&call, &all);
         }
-        let all = if to == NOW_NAME { operations_after(context, root, *start)? } else { all };
+        let all = if to == NOW_NAME { operations_after(&call, root, *start)? } else { all };
         add_sides(&mut paths, root, place, all.iter().rev().filter(|logged| logged.id.number <= *end));
     }
     if !is_ordered {
@@ -288,7 +288,7 @@ fn compared(
     changed.retain(|(other, _)| *other == root);
     let elsewhere = total - changed.len();
     let changed: Vec<FileChange> = changed.into_iter().map(|(_, file)| file).collect();
-    let mut answer = differences(context, caller, root, &changed, part, None, none.to_owned())?;
+    let mut answer = differences(call, root, &changed, part, None, none.to_owned())?;
     if elsewhere > 0 {
         let _ = writeln!(answer.text, "{elsewhere} files of other roots differ, too: name one with file_path.");
     }

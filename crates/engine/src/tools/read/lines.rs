@@ -1,8 +1,8 @@
 //! Lines of a file as text, for programs. What is returned counts as read by the session.
 
+use crate::context::call::Call;
 use crate::context::policy::Access;
-use crate::context::{Context, LoadedFile, encoding};
-use crate::model::call_context::CallContext;
+use crate::context::{LoadedFile, encoding};
 use crate::pipeline::plan::large::read::open_lines;
 use crate::pipeline::plan::large::{LoadedSource, SHOWN_AS_WHOLE, check_whole_allowed, load_sized};
 use crate::session::base;
@@ -54,9 +54,9 @@ impl ReadOutcome {
 /// Reads lines of a file.
 ///
 /// Errors: `path.*`, `access.denied`, `content.binary`, `read.range`, `file.too_large`.
-pub(crate) fn read_lines(context: &Context, caller: &CallContext, query: &LinesQuery<'_>) -> Result<ReadOutcome> {
-    let place = context.resolve_path(query.path, Access::Read)?;
-    let opened = open(context, caller, &place, query)?;
+pub(crate) fn read_lines(call: Call<'_>, query: &LinesQuery<'_>) -> Result<ReadOutcome> {
+    let place = call.resolve_path(query.path, Access::Read)?;
+    let opened = open(call, &place, query)?;
     let (text, index) = (opened.snapshot.text(), opened.snapshot.lines());
     let total = index.count(text);
     let lines = match &query.lines {
@@ -85,7 +85,7 @@ pub(crate) fn read_lines(context: &Context, caller: &CallContext, query: &LinesQ
         offset: query.lines.as_ref().map(|_| lines.start as u64),
         limit: query.lines.as_ref().map(|_| lines.len() as u64),
     };
-    let unkept = base::remember(context, caller, &place, &record, &base::stored_body(&place, &opened.snapshot));
+    let unkept = base::remember(call, &place, &record, &base::stored_body(&place, &opened.snapshot));
     let link = place.via_link().map(|link| format!("{} is a symbolic link; this is {}.", shown(link), place.shown()));
     Ok(ReadOutcome {
         path: place.absolute().to_owned(),
@@ -98,21 +98,21 @@ pub(crate) fn read_lines(context: &Context, caller: &CallContext, query: &LinesQ
 }
 
 /// Loads the file, of a large one only the lines.
-fn open(context: &Context, caller: &CallContext, place: &SafePath, query: &LinesQuery<'_>) -> Result<LoadedFile> {
+fn open(call: Call<'_>, place: &SafePath, query: &LinesQuery<'_>) -> Result<LoadedFile> {
     let declared = query.encoding.map(encoding::encoding_from_call).transpose()?;
-    let version = match load_sized(context, place)? {
+    let version = match load_sized(&call, place)? {
         LoadedSource::Whole(version) => version,
         LoadedSource::Big(source) => {
             let size = source.meta().size;
             if let Some(lines) = query.lines.clone().filter(|_| declared.is_none())
-                && let Some(opened) = open_lines(context, place, source, lines.start, lines.len(), false)?
+                && let Some(opened) = open_lines(&call, place, source, lines.start, lines.len(), false)?
             {
                 return Ok(opened);
             }
-            check_whole_allowed(context, place, size, SHOWN_AS_WHOLE)?;
-            context.version(place)?
+            check_whole_allowed(&call, place, size, SHOWN_AS_WHOLE)?;
+            call.version(place)?
         }
     };
-    let Some(version) = version else { return Err(file_not_found(context, place, caller)) };
-    context.load_decoded(place, version, declared, "")
+    let Some(version) = version else { return Err(file_not_found(call, place)) };
+    call.load_decoded(place, version, declared, "")
 }

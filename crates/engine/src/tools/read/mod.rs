@@ -4,12 +4,12 @@ pub(crate) mod cells;
 pub(crate) mod lines;
 pub(crate) mod media;
 
+use crate::context::call::Call;
 use crate::context::options::line_format_named;
 use crate::context::policy::Access;
-use crate::context::syntax::grammars;
-use crate::context::{Context, LoadedFile, encoding};
-use crate::model::call_context::CallContext;
+use crate::context::{LoadedFile, encoding};
 use crate::model::raw_path;
+use crate::model::raw_path::RawPath;
 use crate::model::reply::Answer;
 use crate::model::reply_limits::LINE_CHARS_MAX;
 use crate::pipeline::plan::anchor_edits::anchor_map;
@@ -20,6 +20,7 @@ use crate::session::base;
 use crate::session::names::name_in_header;
 use crate::session::suggest::file_not_found;
 use crate::tools::list::list_directory;
+use crate::tools::tool_input::{AnswerText, ToolInput};
 use emendate_core::anchor_map::{AnchorMap, AnchorWord};
 use emendate_core::line_format::{LINE_FORMATS, LineFormat, LineMark};
 use emendate_core::{Code, ContentId, EncodingEvidence, Error, Result, Snapshot, formats};
@@ -27,6 +28,7 @@ use emendate_fs::{FileMeta, SafePath, shown};
 use emendate_history::{LineSet, Record, RecordOrigin, VersionBody};
 use emendate_media::MediaKind;
 use schemars::JsonSchema;
+use schemars::schema_for;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -81,20 +83,28 @@ struct TextPage {
     total: usize,
 }
 
+/// The input of the tool.
+pub(crate) const INPUT: ToolInput = ToolInput::Own {
+    run: |call, _, input| read(call, input),
+    schemas: || vec![schema_for!(ReadInput), schema_for!(RawPath)],
+    text: AnswerText::Lines,
+};
+
 /// Runs the tool `read`.
-pub(crate) fn read(context: &Context, caller: &CallContext, mut input: Value) -> Result<Answer> {
+pub(crate) fn read(call: Call<'_>, mut input: Value) -> Result<Answer> {
     let raw = raw_path::take(&mut input)?;
     let mut args: ReadInput = formats::from_json(formats::FormatInput::Json(input))?;
-    let marks = args.format.as_deref().map_or(Ok(caller.line_format.unwrap_or(&LINE_FORMATS[0])), line_format_named)?;
+    let marks =
+        args.format.as_deref().map_or(Ok(call.caller.line_format.unwrap_or(&LINE_FORMATS[0])), line_format_named)?;
     let declared = args.encoding.as_deref().map(encoding::encoding_from_call).transpose()?;
     let path = raw.as_deref().unwrap_or(Path::new(&args.file_path));
-    let place = context.resolve_path(path, Access::Read)?;
+    let place = call.resolve_path(path, Access::Read)?;
     let by_lines = args.offset.is_some() || args.limit.is_some() || args.format.is_some();
     let plain = declared.is_none() && args.symbol.is_none() && args.cells.is_none();
     let in_parts = plain && !marks.anchors && (by_lines || !notebook::is_named(&place));
-    let sized = match load_sized(context, &place) {
+    let sized = match load_sized(&call, &place) {
         Err(error) if error.code() == Code::PathNotRegular && plain && !by_lines => {
-            return list_directory(context, caller, &place).unwrap_or(Err(error));
+            return list_directory(call, &place).unwrap_or(Err(error));
         }
         sized => sized?,
     };
@@ -104,27 +114,27 @@ pub(crate) fn read(context: &Context, caller: &CallContext, mut input: Value) ->
             let lines = (args.offset.unwrap_or(1), args.limit.unwrap_or(READ_LINES_DEFAULT));
             let size = source.meta().size;
             let opened = if in_parts {
-                open_lines(context, &place, source, lines.0, lines.1, marks.header.is_some())?
+                open_lines(&call, &place, source, lines.0, lines.1, marks.header.is_some())?
             } else {
                 None
             };
             if let Some(opened) = opened {
-                return show(context, caller, &place, opened, &args, marks, None);
+                return show(call, &place, opened, &args, marks, None);
             }
-            check_whole_allowed(context, &place, size, SHOWN_AS_WHOLE)?;
-            context.version(&place)?
+            check_whole_allowed(&call, &place, size, SHOWN_AS_WHOLE)?;
+            call.version(&place)?
         }
     };
-    let Some(version) = version else { return Err(file_not_found(context, &place, caller)) };
+    let Some(version) = version else { return Err(file_not_found(call, &place)) };
     // A call that names an encoding is about text.
     if let Some(kind) = MediaKind::of(&version.bytes).filter(|_| declared.is_none()) {
         let answer = with_meta(media::show_media(&place, kind, &version.bytes, &args)?, version.meta, true);
         let record = record(ContentId::of(&version.bytes), version.meta, version.racy, LineSet::all(), &args);
-        let unkept = base::remember(context, caller, &place, &record, &VersionBody::None);
+        let unkept = base::remember(call, &place, &record, &VersionBody::None);
         return Ok(with_names(with_notes(answer, link(&place).into_iter().chain(unkept)), &place));
     }
-    let opened = context.load_decoded(&place, version, declared, "")?;
-    let not_a_notebook = match read_cells(context, caller, &place, &opened, &args)? {
+    let opened = call.load_decoded(&place, version, declared, "")?;
+    let not_a_notebook = match read_cells(call, &place, &opened, &args)? {
         NotebookView::Shown(answer) => return Ok(answer),
         NotebookView::Unreadable(why) => Some(why),
         NotebookView::NotAsked => None,
@@ -134,33 +144,30 @@ pub(crate) fn read(context: &Context, caller: &CallContext, mut input: Value) ->
             return Err(Error::new(Code::CallInvalid, "Give either symbol, or offset and limit.")
                 .next("Omit offset and limit; the symbol determines the lines."));
         }
-        let (offset, limit) = grammars(context, caller).lines_of(&place, opened.snapshot.text(), symbol)?;
+        let (offset, limit) = call.grammars().lines_of(&place, opened.snapshot.text(), symbol)?;
         (args.offset, args.limit) = (Some(offset), Some(limit));
     }
-    show(context, caller, &place, opened, &args, marks, not_a_notebook)
+    show(call, &place, opened, &args, marks, not_a_notebook)
 }
 
 /// Shows the requested lines of a file, or of a sparse snapshot that has them.
 fn show(
-    context: &Context,
-    caller: &CallContext,
+    call: Call<'_>,
     place: &SafePath,
     opened: LoadedFile,
     args: &ReadInput,
     marks: &'static LineFormat,
     not_a_notebook: Option<String>,
 ) -> Result<Answer> {
-    let words = marks.anchors.then(|| anchor_map(context, place, &opened.snapshot)).transpose()?;
+    let words = marks.anchors.then(|| anchor_map(&call, place, &opened.snapshot)).transpose()?;
     let words = words.as_ref().map_or(&[][..], AnchorMap::words);
-    let most = context.reply_limits(caller).read;
+    let most = call.reply_limits().read;
     let mut page = page(&opened.snapshot, args, marks, words, most)?;
     let LoadedFile { snapshot, meta, racy } = opened;
     let record = record(snapshot.id(), meta, racy, page.lines.clone(), args);
     let body = base::stored_body(place, &snapshot);
-    let unkept = base::remember(context, caller, place, &record, &body);
-    let header = marks
-        .header
-        .and_then(|header| Some(header.line(&name_in_header(context, caller, place), snapshot.short_tag()?)));
+    let unkept = base::remember(call, place, &record, &body);
+    let header = marks.header.and_then(|header| Some(header.line(&name_in_header(call, place), snapshot.short_tag()?)));
     if let Some(header) = &header {
         page.text.insert_str(0, &format!("{header}\n"));
     }
@@ -168,18 +175,12 @@ fn show(
     let mut answer = with_meta(answer(&snapshot, &mut page, args, more), meta, false);
     answer.data.extend(header.map(|header| ("header".to_owned(), header.into())));
     let answer = with_names(answer, place);
-    context.recycle(snapshot);
+    call.recycle(snapshot);
     Ok(answer)
 }
 
 /// Shows a notebook by its cells, unless the call is about lines.
-fn read_cells(
-    context: &Context,
-    caller: &CallContext,
-    place: &SafePath,
-    opened: &LoadedFile,
-    args: &ReadInput,
-) -> Result<NotebookView> {
+fn read_cells(call: Call<'_>, place: &SafePath, opened: &LoadedFile, args: &ReadInput) -> Result<NotebookView> {
     let by_lines = args.offset.is_some() || args.limit.is_some() || args.symbol.is_some() || args.format.is_some();
     if by_lines && args.cells.is_some() {
         return Err(Error::new(Code::CallInvalid, "Give either cells or options for lines, not both.")
@@ -188,7 +189,7 @@ fn read_cells(
     if by_lines || !(notebook::is_named(place) || args.cells.is_some()) {
         return Ok(NotebookView::NotAsked);
     }
-    match cells::page(opened, args.cells.as_deref(), context.reply_limits(caller).read) {
+    match cells::page(opened, args.cells.as_deref(), call.reply_limits().read) {
         Err(error) if error.code() == Code::NotebookInvalid && args.cells.is_none() => {
             Ok(NotebookView::Unreadable(error.message().to_owned()))
         }
@@ -196,7 +197,7 @@ fn read_cells(
         Ok(page) => {
             let record = record(opened.snapshot.id(), opened.meta, opened.racy, page.lines, args);
             let body = base::stored_body(place, &opened.snapshot);
-            let unkept = base::remember(context, caller, place, &record, &body);
+            let unkept = base::remember(call, place, &record, &body);
             let answer = with_meta(page.answer, opened.meta, false);
             Ok(NotebookView::Shown(with_names(with_notes(answer, link(place).into_iter().chain(unkept)), place)))
         }

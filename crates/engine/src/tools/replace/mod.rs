@@ -5,6 +5,7 @@ pub(crate) mod gather;
 pub(crate) mod query;
 pub(crate) mod render;
 
+use crate::context::call::Call;
 use crate::context::config_error::check_config_readable;
 use crate::context::history_stores::key;
 use crate::context::policy::Access;
@@ -22,10 +23,12 @@ use crate::pipeline::report::diagnose;
 use crate::pipeline::run::plan_and_commit;
 use crate::tools::replace::gather::{FileFinding, scan_files};
 use crate::tools::replace::query::ReplaceQuery;
+use crate::tools::tool_input::ToolInput;
 use emendate_core::{Code, Error, ResolvedEdit, Result, formats};
 use emendate_fs::{PATH_MAX_BYTES, SafePath};
 use emendate_history::{LineSet, Record};
 use schemars::JsonSchema;
+use schemars::schema_for;
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::HashSet;
@@ -123,34 +126,32 @@ pub(crate) struct SkippedFiles {
     pub(crate) closed: usize,
 }
 
+/// The input of the tool.
+pub(crate) const INPUT: ToolInput = ToolInput::new(replace_in_files, || vec![schema_for!(ReplaceInput)]);
+
 /// Runs the tool `replace_in_files`.
-pub(crate) fn replace_in_files(
-    context: &Context,
-    caller: &CallContext,
-    tool: &'static str,
-    input: Value,
-) -> Result<Answer> {
-    check_config_readable(context)?;
+pub(crate) fn replace_in_files(call: Call<'_>, tool: &'static str, input: Value) -> Result<Answer> {
+    check_config_readable(&call)?;
     let mut origin = CallOrigin::new(tool, &input);
     let args: ReplaceInput = formats::from_json(formats::FormatInput::Json(input))?;
     origin.allows_invalid = args.allow_invalid;
     origin.irreversible = args.irreversible;
     origin.repeat = args.repeat;
     let what = ReplaceQuery::new(&args)?;
-    let dry_run = args.dry_run || caller.dry_run;
-    let watch = caller.handle.clone().unwrap_or_default();
+    let dry_run = args.dry_run || call.caller.dry_run;
+    let watch = call.caller.handle.clone().unwrap_or_default();
     let (mut places, mut searched, mut left) = (Vec::new(), 0, SkippedFiles::default());
-    let mut receipts = plan_and_commit(context, caller, origin, dry_run, || {
-        let mut found = found_in_files(context, caller, &args, &what, &watch)?;
-        check_counts(caller, &args, &found, dry_run)?;
-        warn_of_syntax(context, &mut found.plans);
+    let mut receipts = plan_and_commit(call, origin, dry_run, || {
+        let mut found = found_in_files(call, &args, &what, &watch)?;
+        check_counts(call.caller, &args, &found, dry_run)?;
+        warn_of_syntax(&call, &mut found.plans);
         (places, searched, left) = (found.places, found.searched, found.left);
         Ok(found.plans)
     })?;
-    diagnose::diagnose(context, &mut receipts);
+    diagnose::diagnose(&call, &mut receipts);
     let answer = render::answer(&receipts, &places, searched, &left, dry_run);
     for receipt in receipts {
-        recycle(context, receipt.into_plan());
+        recycle(&call, receipt.into_plan());
     }
     Ok(answer)
 }
@@ -160,15 +161,14 @@ pub(crate) fn replace_in_files(
 /// Errors: `match.not_found` if no file has the text; `call.too_large`; every file that has the text and cannot
 /// take the new one; `call.cancelled`.
 fn found_in_files(
-    context: &Context,
-    caller: &CallContext,
+    call: Call<'_>,
     args: &ReplaceInput,
     what: &ReplaceQuery,
     watch: &CallHandle,
 ) -> Result<ReplaceMatches> {
-    let (places, walked) = candidate_files(context, args, watch)?;
+    let (places, walked) = candidate_files(&call, args, watch)?;
     watch.begin(CallPhase::Reading, places.len());
-    let looked = scan_files(context, &places, what, watch)?;
+    let looked = scan_files(&call, &places, what, watch)?;
     let mut found = ReplaceMatches { searched: places.len(), ..ReplaceMatches::default() };
     (found.left.denied, found.left.closed) = (walked.denied, walked.closed);
     found.left.unread = walked.unreached;
@@ -204,7 +204,7 @@ fn found_in_files(
         Some(error) => Err(error),
         None if changing.is_empty() => Err(render::not_found(&args.path, &found)),
         None => {
-            found.plans = plans_of(context, caller, changing)?;
+            found.plans = plans_of(call, changing)?;
             Ok(found)
         }
     }
@@ -240,15 +240,11 @@ fn candidate_files(context: &Context, args: &ReplaceInput, watch: &CallHandle) -
 
 /// Creates the plans. Replaced text was not shown, so it is not known afterwards either, unless the session had
 /// read it.
-fn plans_of(
-    context: &Context,
-    caller: &CallContext,
-    changing: Vec<(SafePath, LoadedFile, ResolvedEdit)>,
-) -> Result<Vec<FilePlan>> {
+fn plans_of(call: Call<'_>, changing: Vec<(SafePath, LoadedFile, ResolvedEdit)>) -> Result<Vec<FilePlan>> {
     // All files are below one directory, so they have one history.
     let Some((first, ..)) = changing.first() else { return Ok(Vec::new()) };
     let paths: Vec<&[u8]> = changing.iter().map(|(place, ..)| key(place)).collect();
-    let known = context.sessions(first).latest_of(&caller.session, &paths)?;
+    let known = call.sessions(first).latest_of(&call.caller.session, &paths)?;
     Ok(changing
         .into_iter()
         .zip(known)

@@ -1,9 +1,9 @@
 //! The difference of one file, with colours.
 
 use crate::context::Context;
+use crate::context::call::Call;
 use crate::context::policy::Access;
-use crate::context::syntax::{grammars, language};
-use crate::model::call_context::CallContext;
+use crate::context::syntax::language;
 use crate::model::hunk_numbers::HUNK_CONTEXT_LINES;
 use crate::tools::history::page::OperationSide;
 use crate::tools::review::large::large_difference;
@@ -79,35 +79,27 @@ pub struct VersionLines {
 /// Returns the difference of one file of a scope; its hunks hold at most `bytes` of text.
 ///
 /// Errors: `operation.not_found` for a file that is not in it; those of the policy and of the session store.
-pub(crate) fn difference(
-    context: &Context,
-    caller: &CallContext,
-    changes: &ScopeChanges,
-    path: &Path,
-    bytes: usize,
-) -> Result<FileDifference> {
+pub(crate) fn difference(call: Call<'_>, changes: &ScopeChanges, path: &Path, bytes: usize) -> Result<FileDifference> {
     let (root, file) = changes.of(path)?;
-    difference_of(context, caller, *root, file, changes.origin(*root, file), bytes)
+    difference_of(call, *root, file, changes.origin(*root, file), bytes)
 }
 
 /// Returns the difference of a changed file of a root; if a single operation made the change, the number is that of it.
 ///
 /// Errors: those of the policy and of the session store.
 pub(crate) fn difference_of(
-    context: &Context,
-    caller: &CallContext,
+    call: Call<'_>,
     root: usize,
     file: &FileChange,
     operation: Option<u64>,
     bytes: usize,
 ) -> Result<FileDifference> {
-    let place = context.store().resolve_no_follow(Path::new(OsStr::from_bytes(&file.path)))?;
-    context.check_access(&place, Access::Read)?;
-    if let Some(found) = large_difference(context, root, &place, file, bytes)? {
+    let place = call.store().resolve_no_follow(Path::new(OsStr::from_bytes(&file.path)))?;
+    call.check_access(&place, Access::Read)?;
+    if let Some(found) = large_difference(&call, root, &place, file, bytes)? {
         return Ok(found);
     }
-    let (Some(before), Some(after)) =
-        (side(context, root, &place, file.before)?, side(context, root, &place, file.after)?)
+    let (Some(before), Some(after)) = (side(&call, root, &place, file.before)?, side(&call, root, &place, file.after)?)
     else {
         return Ok(FileDifference::NotKept);
     };
@@ -115,11 +107,11 @@ pub(crate) fn difference_of(
     let binary = FileDifference::Binary { before: sizes(&before, file.before), after: sizes(&after, file.after) };
     let Ok(before) = Snapshot::open(before, None) else { return Ok(binary) };
     let Ok(after) = before.reopen(after.clone()).or_else(|_| Snapshot::open(after, None)) else { return Ok(binary) };
-    let states = states(context, &place, file, &before, &after);
+    let states = states(&call, &place, file, &before, &after);
     let hunks = explain::reply_hunks(&before, &ChangeSet::diff(&before, &after), HUNK_CONTEXT_LINES, bytes);
-    let old_colors = colors(context, caller, &place, before.text(), &lines_of_side(&hunks, LineKind::Added));
-    let new_colors = colors(context, caller, &place, after.text(), &lines_of_side(&hunks, LineKind::Removed));
-    let spans = operation.and_then(|number| context.history(root).replaced_spans(number, &file.path).ok().flatten());
+    let old_colors = colors(call, &place, before.text(), &lines_of_side(&hunks, LineKind::Added));
+    let new_colors = colors(call, &place, after.text(), &lines_of_side(&hunks, LineKind::Removed));
+    let spans = operation.and_then(|number| call.history(root).replaced_spans(number, &file.path).ok().flatten());
     let words = spans.and_then(|spans| explain::known_words(&before, &after, &spans, &hunks));
     Ok(FileDifference::Text(TextDifference {
         words: words.unwrap_or_default(),
@@ -188,47 +180,40 @@ fn lines_of_side(hunks: &[DiffHunk], other: LineKind) -> Vec<LineRange> {
 }
 
 /// Returns the colours of some lines; none without a grammar, or for large texts.
-fn colors(
-    context: &Context,
-    caller: &CallContext,
-    place: &SafePath,
-    text: &str,
-    ranges: &[LineRange],
-) -> Vec<ColorSpan> {
+fn colors(call: Call<'_>, place: &SafePath, text: &str, ranges: &[LineRange]) -> Vec<ColorSpan> {
     if text.is_empty() || text.len() > COLORED_BYTES_MAX || ranges.is_empty() || language(place, text).is_none() {
         return Vec::new();
     }
-    match grammars(context, caller).ask(place, text, QuerySubject::Colors(ranges.to_vec())) {
+    match call.grammars().ask(place, text, QuerySubject::Colors(ranges.to_vec())) {
         Ok((SyntaxAnswer::Colors(spans), _)) => spans,
         _ => Vec::new(),
     }
 }
 
 /// Returns the colours of lines of a file as it is; none for one that may not or cannot be read.
-pub(crate) fn line_colors(context: &Context, caller: &CallContext, path: &Path, range: LineRange) -> Vec<ColorSpan> {
-    let Ok(place) = context.resolve_path(path, Access::Read) else { return Vec::new() };
-    let Ok(Some(file)) = context.load_file(&place, None) else { return Vec::new() };
-    colors(context, caller, &place, file.snapshot.text(), &[range])
+pub(crate) fn line_colors(call: Call<'_>, path: &Path, range: LineRange) -> Vec<ColorSpan> {
+    let Ok(place) = call.resolve_path(path, Access::Read) else { return Vec::new() };
+    let Ok(Some(file)) = call.load_file(&place, None) else { return Vec::new() };
+    colors(call, &place, file.snapshot.text(), &[range])
 }
 
 /// Returns lines of a file before or after the changes of a scope.
 ///
 /// Errors: those of [`scope_content`]; `file.binary` for something that is not text.
 pub(crate) fn version_lines(
-    context: &Context,
-    caller: &CallContext,
+    call: Call<'_>,
     scope: &ChangeScope,
     path: &Path,
     moment: OperationSide,
     range: LineRange,
 ) -> Result<VersionLines> {
     let count = range.last.saturating_sub(range.first) + 1;
-    let snapshot = Snapshot::open(scope_content(context, scope, path, moment)?, None)?;
-    let place = context.store().resolve_no_follow(path)?;
+    let snapshot = Snapshot::open(scope_content(&call, scope, path, moment)?, None)?;
+    let place = call.store().resolve_no_follow(path)?;
     let text = snapshot.text();
     let lines = text.lines().skip(range.first.saturating_sub(1)).take(count).map(str::to_owned).collect();
     let total = snapshot.lines().count(text);
-    Ok(VersionLines { lines, total, colors: colors(context, caller, &place, text, &[range]) })
+    Ok(VersionLines { lines, total, colors: colors(call, &place, text, &[range]) })
 }
 
 /// Returns the bytes of a file before or after the changes of a scope.

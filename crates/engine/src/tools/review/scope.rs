@@ -1,7 +1,7 @@
 //! The changes that are reviewed together: one operation, a turn, or everything between two moments.
 
 use crate::context::Context;
-use crate::model::call_context::CallContext;
+use crate::context::call::Call;
 use crate::model::call_origin::CallOrigin;
 use crate::model::hunk_numbers::HUNKS_PER_CALL_MAX;
 use crate::model::raw_path::RAW_PATH_FIELD;
@@ -233,16 +233,15 @@ pub(crate) fn scope_changes(context: &Context, scope: &ChangeScope) -> Result<Sc
 ///
 /// Errors: `operation.not_found` for a file that is not in the scope; those of an undo and of a restore.
 pub(crate) fn reverse_change(
-    context: &Context,
-    caller: &CallContext,
+    call: Call<'_>,
     scope: &ChangeScope,
     path: &Path,
     numbers: Option<&[usize]>,
     redo: bool,
 ) -> Result<Answer> {
     let bytes = path.as_os_str().as_bytes();
-    let (root, file) = change_of(context, scope, path)?;
-    let mut operations = operations_of(context, scope, root)?;
+    let (root, file) = change_of(&call, scope, path)?;
+    let mut operations = operations_of(&call, scope, root)?;
     operations.retain(|logged| logged.operation.files.iter().any(|file| *file.path == *bytes));
     let (Some(newest), Some(oldest)) = (operations.first(), operations.last()) else {
         return Err(Error::new(Code::OperationMissing, "None of these operations changed the file."));
@@ -251,23 +250,23 @@ pub(crate) fn reverse_change(
     let numbers = match numbers {
         Some(numbers) => Some(numbers.to_vec()),
         None if is_text(file.before) && is_text(file.after) && file.moved_from.is_none() => {
-            hunk_count(context, caller, root, &file)?.map(|count| (1..=count).collect())
+            hunk_count(call, root, &file)?.map(|count| (1..=count).collect())
         }
         None => None,
     };
     let Some(numbers) = numbers.filter(|numbers| !numbers.is_empty()) else {
         let id = if redo { newest.id.to_string() } else { format!("{}^", oldest.id) };
         let input = json!({ "id": id, RAW_PATH_FIELD: BASE64.encode(bytes) });
-        return restore(context, caller, "restore", input);
+        return restore(call, "restore", input);
     };
     let origin =
         CallOrigin::of_parts("undo", &[bytes, newest.id.to_string().as_bytes(), &format!("{numbers:?}").into_bytes()]);
-    change_merged_hunks(context, caller, origin, (root, newest.clone()), file, &numbers, redo)
+    change_merged_hunks(call, origin, (root, newest.clone()), file, &numbers, redo)
 }
 
 /// Returns the number of hunks of a change; `None` if it is not text, or has more than one call may undo.
-fn hunk_count(context: &Context, caller: &CallContext, root: usize, file: &FileChange) -> Result<Option<usize>> {
-    Ok(match difference_of(context, caller, root, file, None, 0)? {
+fn hunk_count(call: Call<'_>, root: usize, file: &FileChange) -> Result<Option<usize>> {
+    Ok(match difference_of(call, root, file, None, 0)? {
         FileDifference::Text(text) if text.hunks.len() <= HUNKS_PER_CALL_MAX => Some(text.hunks.len()),
         _ => None,
     })

@@ -12,18 +12,18 @@ impl SearchRun<'_> {
     /// Errors: `file.too_large` if it has to be, and cannot be.
     pub(super) fn search_large(&mut self, place: &SafePath, source: FileSource) -> Result<Option<()>> {
         if self.multiline || self.marks.anchors {
-            return check_whole_allowed(self.context, place, source.meta().size, SEARCH_NEEDS_WHOLE).map(|()| None);
+            return check_whole_allowed(&self.call, place, source.meta().size, SEARCH_NEEDS_WHOLE).map(|()| None);
         }
         let mut source = source;
         for attempt in 1.. {
             let mut rows = self.rows_of(place);
-            let go_on = || self.caller.check_cancelled();
+            let go_on = || self.call.caller.check_cancelled();
             let mut passing = FilePass::new(&source, self.marks.header.is_some(), &go_on);
             let found = self.searcher.search_reader(&self.pattern, &mut passing, &mut rows);
             work::check()?;
             let opened = match passing.finish(found.map_err(|error| failed(&error))) {
                 Ok(Err(why)) => {
-                    return check_whole_allowed(self.context, place, source.meta().size, why).map(|()| None);
+                    return check_whole_allowed(&self.call, place, source.meta().size, why).map(|()| None);
                 }
                 Ok(Ok(opened)) => Ok(opened),
                 Err(error) => Err(error),
@@ -34,7 +34,7 @@ impl SearchRun<'_> {
                 Ok(opened) => Some(opened),
                 Err(error) if error.code() != Code::ConflictRaced => return Err(error),
                 Err(_) if attempt < RACE_RETRIES_MAX => {
-                    let Some(again) = self.context.store().source(place)? else { return Ok(None) };
+                    let Some(again) = self.call.store().source(place)? else { return Ok(None) };
                     source = again;
                     continue;
                 }

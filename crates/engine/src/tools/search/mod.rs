@@ -10,13 +10,14 @@ pub(crate) mod pattern;
 pub(crate) mod regex;
 pub(crate) mod shown_lines;
 
+use crate::context::call::Call;
 use crate::context::options::line_format_named;
 use crate::context::policy::Access;
 pub(crate) use crate::context::walk::{GLOB_BYTES_MAX, WALKED_ENTRIES_MAX, WalkFilter, WalkStats};
-use crate::context::{Context, LoadedFile, walk};
-use crate::model::call_context::CallContext;
+use crate::context::{LoadedFile, walk};
 use crate::model::call_handle::CallPhase;
 use crate::model::raw_path;
+use crate::model::raw_path::RawPath;
 use crate::model::reply::Answer;
 use crate::pipeline::plan::anchor_edits::anchor_map;
 use crate::pipeline::plan::large::{LoadedSource, load_sized};
@@ -28,6 +29,7 @@ use crate::tools::search::outcome::{SearchOutcome, SearchedFile, SearchedLine};
 pub(crate) use crate::tools::search::pattern::{PATTERN_BYTES_MAX, PatternOptions, SearchPattern};
 pub(crate) use crate::tools::search::regex::{BoundedRegex, GroupSlots};
 use crate::tools::search::shown_lines::{ROW_OVERHEAD_BYTES, ShownLine, ShownLines};
+use crate::tools::tool_input::ToolInput;
 use emendate_core::anchor_map::{AnchorMap, AnchorWord};
 use emendate_core::line_format::{LINE_FORMATS, LineFormat, LineMark};
 use emendate_core::{Code, Error, Notes, Result, formats, work};
@@ -35,6 +37,7 @@ use emendate_fs::SafePath;
 use emendate_history::{LineSet, Record, RecordOrigin};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
 use schemars::JsonSchema;
+use schemars::schema_for;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -97,8 +100,7 @@ impl SearchInput {
 
 /// The query, and the results so far.
 struct SearchRun<'a> {
-    context: &'a Context,
-    caller: &'a CallContext,
+    call: Call<'a>,
     marks: &'static LineFormat,
     pattern: SearchPattern,
     searcher: Searcher,
@@ -125,42 +127,40 @@ struct SearchRun<'a> {
     unkept: Option<String>,
 }
 
+/// The input of the tool.
+pub(crate) const INPUT: ToolInput =
+    ToolInput::new(|call, _, input| search(call, input), || vec![schema_for!(SearchInput), schema_for!(RawPath)]);
+
 /// Runs the tool `search`.
-pub(crate) fn search(context: &Context, caller: &CallContext, mut input: Value) -> Result<Answer> {
+pub(crate) fn search(call: Call<'_>, mut input: Value) -> Result<Answer> {
     let raw = raw_path::take_beside(&mut input, "path")?;
     let args: SearchInput = formats::from_json(formats::FormatInput::Json(input))?;
     // A quarter of the text is reserved for notes.
-    let most = context.reply_limits(caller).text * 3 / 4;
+    let most = call.reply_limits().text * 3 / 4;
     let path = raw.as_deref().unwrap_or(Path::new(&args.path));
-    let (search, walked, place) = run(context, caller, &args, path, most)?;
+    let (search, walked, place) = run(call, &args, path, most)?;
     Ok(search.answer(&place.shown(), &walked))
 }
 
 /// Searches for programs.
-pub(crate) fn search_files(
-    context: &Context,
-    caller: &CallContext,
-    args: &SearchInput,
-    path: &Path,
-) -> Result<SearchOutcome> {
-    let (search, walked, _) = run(context, caller, args, path, usize::MAX)?;
+pub(crate) fn search_files(call: Call<'_>, args: &SearchInput, path: &Path) -> Result<SearchOutcome> {
+    let (search, walked, _) = run(call, args, path, usize::MAX)?;
     Ok(search.outcome(&walked))
 }
 
 /// Searches; the text for a reply has at most `most` bytes.
 fn run<'a>(
-    context: &'a Context,
-    caller: &'a CallContext,
+    call: Call<'a>,
     args: &SearchInput,
     path: &Path,
     most: usize,
 ) -> Result<(SearchRun<'a>, WalkStats, SafePath)> {
-    let marks = args.format.as_deref().map_or(Ok(caller.line_format.unwrap_or(&LINE_FORMATS[0])), line_format_named)?;
-    let place = context.store().resolve_path(path)?;
+    let marks =
+        args.format.as_deref().map_or(Ok(call.caller.line_format.unwrap_or(&LINE_FORMATS[0])), line_format_named)?;
+    let place = call.store().resolve_path(path)?;
     let look = PatternOptions { literal: args.literal, ignore_case: args.ignore_case, multiline: args.multiline };
     let mut search = SearchRun {
-        context,
-        caller,
+        call,
         marks,
         pattern: SearchPattern::new(&args.pattern, look)?,
         searcher: SearcherBuilder::new()
@@ -186,17 +186,17 @@ fn run<'a>(
         denied: 0,
         unkept: None,
     };
-    let walked = if context.store().list(&place)?.is_some() {
+    let walked = if call.store().list(&place)?.is_some() {
         let globs = WalkFilter::globs(place.absolute(), &args.glob)?;
-        let scope = WalkFilter { globs, hidden: args.hidden, all: args.no_ignore, watch: caller.handle.clone() };
-        caller.begin(CallPhase::Reading, 0);
-        let walked = walk::walk(context, &place, &scope, &mut |place| search.file(place))?;
-        caller.check_cancelled()?;
+        let scope = WalkFilter { globs, hidden: args.hidden, all: args.no_ignore, watch: call.caller.handle.clone() };
+        call.caller.begin(CallPhase::Reading, 0);
+        let walked = walk::walk(&call, &place, &scope, &mut |place| search.file(place))?;
+        call.caller.check_cancelled()?;
         walked
     } else {
-        let place = context.resolve_path(place.requested(), Access::Read)?;
+        let place = call.resolve_path(place.requested(), Access::Read)?;
         if search.look_into(&place, None)?.is_none() {
-            return Err(file_not_found(context, &place, caller));
+            return Err(file_not_found(call, &place));
         }
         WalkStats::default()
     };
@@ -236,13 +236,13 @@ impl SearchRun<'_> {
             }
             Err(_) => self.unread += 1,
         }
-        self.caller.advance()?;
+        self.call.caller.advance()?;
         Ok(if self.cut.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     }
 
     /// Searches a file; `None` if it does not exist. A file of more than `most` bytes is skipped.
     fn look_into(&mut self, place: &SafePath, most: Option<u64>) -> Result<Option<()>> {
-        let version = match load_sized(self.context, place)? {
+        let version = match load_sized(&self.call, place)? {
             LoadedSource::Whole(version) => version,
             LoadedSource::Big(source) if most.is_some_and(|most| source.meta().size > most) => {
                 self.large += 1;
@@ -250,11 +250,11 @@ impl SearchRun<'_> {
             }
             LoadedSource::Big(source) => match self.search_large(place, source)? {
                 Some(()) => return Ok(Some(())),
-                None => self.context.version(place)?,
+                None => self.call.version(place)?,
             },
         };
         let Some(version) = version else { return Ok(None) };
-        let opened = self.context.load_decoded(place, version, None, "")?;
+        let opened = self.call.load_decoded(place, version, None, "")?;
         let mut rows = self.rows_of(place);
         let text = opened.snapshot.text();
         work::spend_bytes(text.len())?;
@@ -271,7 +271,7 @@ impl SearchRun<'_> {
             (false, true) => self.show(place, Some(&opened), rows)?,
             (false, false) => self.deny(),
         }
-        self.context.recycle(opened.snapshot);
+        self.call.recycle(opened.snapshot);
         Ok(Some(()))
     }
 
@@ -296,7 +296,7 @@ impl SearchRun<'_> {
 
     /// Checks for a secret under another name, only if lines of it would be shown.
     fn may_show(&self, place: &SafePath) -> bool {
-        self.context.check_access(place, Access::Read).is_ok()
+        self.call.check_access(place, Access::Read).is_ok()
     }
 
     fn deny(&mut self) {
@@ -313,7 +313,7 @@ impl SearchRun<'_> {
             block.push('\n');
         }
         let header = self.marks.header.zip(opened.and_then(|it| it.snapshot.short_tag()));
-        let header = header.map(|(header, tag)| header.line(&name_in_header(self.context, self.caller, place), tag));
+        let header = header.map(|(header, tag)| header.line(&name_in_header(self.call, place), tag));
         let _ = writeln!(
             block,
             "{}",
@@ -323,7 +323,7 @@ impl SearchRun<'_> {
             })
         );
         let words = opened.filter(|_| self.marks.anchors);
-        let words = words.map(|it| anchor_map(self.context, place, &it.snapshot)).transpose()?;
+        let words = words.map(|it| anchor_map(&self.call, place, &it.snapshot)).transpose()?;
         let words = words.as_ref().map_or(&[][..], AnchorMap::words);
         let marks = if opened.is_some() { self.marks } else { &LINE_FORMATS[0] };
         let lines = render(&mut block, marks, words, &rows);
@@ -331,7 +331,7 @@ impl SearchRun<'_> {
         if let Some(LoadedFile { snapshot, meta, racy }) = opened {
             let (content, meta, racy) = (snapshot.id(), *meta, *racy);
             let record = Record { content, meta, racy, lines, origin: RecordOrigin::Read, offset: None, limit: None };
-            let unkept = base::remember(self.context, self.caller, place, &record, &base::stored_body(place, snapshot));
+            let unkept = base::remember(self.call, place, &record, &base::stored_body(place, snapshot));
             self.unkept = self.unkept.take().or(unkept);
         }
         self.files.push(SearchedFile {

@@ -4,10 +4,10 @@
 mod reader;
 pub(crate) mod scan;
 
+use crate::context::call::Call;
 use crate::context::config::OutsideChanges;
 use crate::context::history_stores::key;
 use crate::context::{Context, policy};
-use crate::model::call_context::CallContext;
 use crate::model::call_handle::CallPhase;
 use crate::model::reply::Answer;
 use crate::model::reply_limits::LISTED_FILES_MAX;
@@ -17,6 +17,7 @@ use crate::session::outside::{OutsideChange, log_changes, outside_change};
 use crate::tools::history::operation_list::{file_data, kind, shown};
 use crate::tools::snapshot::reader::{ChunkReader, EarlierState, FoundFiles, FreshFile, LeftOut};
 use crate::tools::snapshot::scan::TreeWalk;
+use crate::tools::tool_input::ToolInput;
 use emendate_core::formats::{self, FormatInput};
 use emendate_core::{Code, ContentId, Error, Result, work};
 use emendate_fs::SafePath;
@@ -25,6 +26,7 @@ use emendate_history::{
 };
 use emendate_os::ffi::OsStrExt as _;
 use schemars::JsonSchema;
+use schemars::schema_for;
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::HashMap;
@@ -70,22 +72,26 @@ struct RootSnapshot {
     unstored: usize,
 }
 
+/// The input of the tool.
+pub(crate) const INPUT: ToolInput =
+    ToolInput::new(|call, _, input| snapshot(call, input), || vec![schema_for!(SnapshotInput)]);
+
 /// Runs the tool `snapshot`.
-pub(crate) fn snapshot(context: &Context, caller: &CallContext, input: Value) -> Result<Answer> {
+pub(crate) fn snapshot(call: Call<'_>, input: Value) -> Result<Answer> {
     let args: SnapshotInput = formats::from_json(FormatInput::Json(input))?;
     let note: String = args.note.unwrap_or_default().chars().take(NOTE_CHARS_MAX).collect();
-    if context.config().outside == OutsideChanges::Off || !context.keeps_history() {
+    if call.config().outside == OutsideChanges::Off || !call.keeps_history() {
         return Err(Error::new(Code::CallInvalid, "The history does not record changes by others.").next(
             "A person can set outside = \"seen\" or \"snapshots\" under [history], and name a state directory.",
         ));
     }
-    let dry_run = args.dry_run || caller.dry_run;
-    caller.begin(CallPhase::Reading, 0);
+    let dry_run = args.dry_run || call.caller.dry_run;
+    call.caller.begin(CallPhase::Reading, 0);
     let (mut text, mut files, mut total) = (String::new(), Vec::new(), 0);
     let (mut scanned, mut operations) = (0, Vec::new());
-    for root in 0..context.roots().len() {
-        let taken = RootScan { context, caller, root, note: &note, dry_run }.run()?;
-        text.push_str(&describe(context, root, &taken, dry_run));
+    for root in 0..call.roots().len() {
+        let taken = RootScan { call, root, note: &note, dry_run }.run()?;
+        text.push_str(&describe(&call, root, &taken, dry_run));
         total += taken.changes.len();
         scanned += taken.files;
         let room = LISTED_FILES_MAX.saturating_sub(files.len());
@@ -137,8 +143,7 @@ fn describe(context: &Context, root: usize, taken: &RootSnapshot, dry_run: bool)
 
 /// The snapshot of one root while it is taken.
 struct RootScan<'a> {
-    context: &'a Context,
-    caller: &'a CallContext,
+    call: Call<'a>,
     root: usize,
     note: &'a str,
     dry_run: bool,
@@ -154,7 +159,7 @@ struct FoundChanges {
 
 impl RootScan<'_> {
     fn run(&self) -> Result<RootSnapshot> {
-        let context = self.context;
+        let context = self.call.context;
         resolve_in_doubt(context, self.root)?;
         let history = context.history(self.root);
         let files = history.stat_cache();
@@ -200,7 +205,7 @@ impl RootScan<'_> {
             });
             let reading: Vec<_> = (0..readers.min(READERS_MAX))
                 .map(|_| {
-                    let reader = ChunkReader::new(self.context, self.caller, earlier, batch_sender.clone());
+                    let reader = ChunkReader::new(self.call, earlier, batch_sender.clone());
                     let chunks = Arc::clone(&chunks);
                     threads.spawn(move || {
                         let _metered = meter.map(work::Meter::enter);
@@ -209,7 +214,7 @@ impl RootScan<'_> {
                 })
                 .collect();
             drop((chunks, batch_sender));
-            let walked = TreeWalk::new(self.context, self.caller, chunk_sender).run(root);
+            let walked = TreeWalk::new(self.call, chunk_sender).run(root);
             let read: Vec<_> =
                 reading.into_iter().map(|it| it.join().unwrap_or_else(|panic| resume_unwind(panic))).collect();
             let compared = comparing.join().unwrap_or_else(|panic| resume_unwind(panic));
@@ -252,7 +257,7 @@ impl RootScan<'_> {
         batch: Vec<FreshFile>,
         findings: &mut FoundChanges,
     ) -> Result<Vec<FreshFile>> {
-        let (old, history) = (&earlier.files, self.context.history(self.root));
+        let (old, history) = (&earlier.files, self.call.history(self.root));
         let paths: Vec<&[u8]> = batch.iter().map(|it| key(&it.place)).collect();
         let known = match &earlier.known {
             Some(known) => paths.iter().map(|path| known.get(*path).copied()).collect(),
@@ -317,18 +322,18 @@ impl RootScan<'_> {
     fn add(&self, fresh: &FreshFile, before: Option<FileState>, findings: &mut FoundChanges) -> Result<bool> {
         let after = fresh.file.state();
         // Later writes of this process or another one of ours are not changes by others.
-        if current_side(self.context, &fresh.place).ok().flatten().map(|now| now.content) != Some(after.content) {
+        if current_side(&self.call, &fresh.place).ok().flatten().map(|now| now.content) != Some(after.content) {
             return Ok(false);
         }
         let bytes = findings.room_for(fresh.bytes.len()).then(|| fresh.bytes.clone());
-        let change = outside_change(self.context, self.root, &fresh.place, before, Some(after), bytes)?;
+        let change = outside_change(&self.call, self.root, &fresh.place, before, Some(after), bytes)?;
         findings.changes.push(change);
         Ok(true)
     }
 
     /// Remembers files that were not known.
     fn record_new_files(&self, new: &[FreshFile], findings: &mut FoundChanges) -> Result<()> {
-        let most = self.context.config().history.total / 4;
+        let most = self.call.config().history.total / 4;
         let mut found = Vec::with_capacity(new.len());
         for fresh in new {
             let size = fresh.bytes.len() as u64;
@@ -338,7 +343,7 @@ impl RootScan<'_> {
             let bytes = fits.then_some(&*fresh.bytes);
             found.push(NewlyKnown { path: key(&fresh.place), state: fresh.file.state(), bytes });
         }
-        if found.is_empty() || self.dry_run { Ok(()) } else { self.context.history(self.root).remember_files(&found) }
+        if found.is_empty() || self.dry_run { Ok(()) } else { self.call.history(self.root).remember_files(&found) }
     }
 
     /// Stores the contents of unchanged files of which the history has only the id, as after the edit of a large file:
@@ -350,7 +355,7 @@ impl RootScan<'_> {
         if same.is_empty() || self.dry_run {
             return Ok(());
         }
-        let history = self.context.history(self.root);
+        let history = self.call.history(self.root);
         let contents: Vec<ContentId> = same.iter().map(|fresh| fresh.file.content).collect();
         let lacking = history.not_stored(&contents)?;
         let mut missing = Vec::new();
@@ -369,7 +374,7 @@ impl RootScan<'_> {
         found: &HashMap<Vec<u8>, CachedFile>,
         findings: &mut FoundChanges,
     ) -> Result<()> {
-        let history = self.context.history(self.root);
+        let history = self.call.history(self.root);
         let is_missing = |path: &[u8]| !found.contains_key(path);
         let mut missing = match &earlier.known {
             Some(known) => known.keys().filter(|path| is_missing(path)).cloned().collect(),
@@ -383,7 +388,7 @@ impl RootScan<'_> {
         missing.dedup();
         let paths: Vec<&[u8]> = missing.iter().map(|path| &**path).collect();
         for (path, known) in paths.iter().zip(history.last_known(&paths)?) {
-            self.caller.check_cancelled()?;
+            self.call.caller.check_cancelled()?;
             let before = match known {
                 Some(known) if known.in_doubt => continue,
                 Some(known) => known.state,
@@ -394,18 +399,18 @@ impl RootScan<'_> {
             if policy::is_secret(&place) {
                 continue;
             }
-            findings.changes.push(outside_change(self.context, self.root, &place, Some(before), None, None)?);
+            findings.changes.push(outside_change(&self.call, self.root, &place, Some(before), None, None)?);
         }
         Ok(())
     }
 
     /// Resolves a path at which nothing exists any more; `None` if an entry exists, or if that cannot be determined.
     fn resolve_missing(&self, path: &[u8]) -> Option<SafePath> {
-        let place = crate::tools::undo::file_states::logged_place(self.context, path).ok()?;
+        let place = crate::tools::undo::file_states::logged_place(&self.call, path).ok()?;
         if place.root() != self.root || place.absolute() != Path::new(OsStr::from_bytes(path)) {
             return None;
         }
-        match current_side(self.context, &place) {
+        match current_side(&self.call, &place) {
             Ok(None) => Some(place),
             Ok(Some(_)) | Err(_) => None,
         }

@@ -1,9 +1,8 @@
 //! Readers of a snapshot, one for each processor. A file whose metadata are those of the last snapshot is not read.
 
 use super::scan::{EntryChunk, SNAPSHOT_FILE_BYTES_MAX};
-use crate::context::Context;
+use crate::context::call::Call;
 use crate::context::policy::{self, Access};
-use crate::model::call_context::CallContext;
 use emendate_core::{Code, ContentId, Error, Result, work};
 use emendate_fs::{DirEntry, EntryKind, FileMeta, SafePath};
 use emendate_history::{CachedFile, StatCache};
@@ -59,8 +58,7 @@ pub(super) type FoundFiles = Vec<(Vec<u8>, CachedFile)>;
 
 /// One reader.
 pub(super) struct ChunkReader<'a> {
-    context: &'a Context,
-    caller: &'a CallContext,
+    call: Call<'a>,
     earlier: &'a EarlierState,
     batches: BatchSender,
     /// Files that have not changed since the last snapshot.
@@ -71,15 +69,9 @@ pub(super) struct ChunkReader<'a> {
 }
 
 impl<'a> ChunkReader<'a> {
-    pub(super) fn new(
-        context: &'a Context,
-        caller: &'a CallContext,
-        earlier: &'a EarlierState,
-        batches: BatchSender,
-    ) -> ChunkReader<'a> {
+    pub(super) fn new(call: Call<'a>, earlier: &'a EarlierState, batches: BatchSender) -> ChunkReader<'a> {
         ChunkReader {
-            context,
-            caller,
+            call,
             earlier,
             batches,
             found: Vec::new(),
@@ -112,7 +104,7 @@ impl<'a> ChunkReader<'a> {
             return Ok(());
         }
         let names: Vec<&OsStr> = chunk.entries.iter().map(|entry| &*entry.name).collect();
-        let Ok(metas) = self.context.store().entries_meta(&chunk.folder, &names) else {
+        let Ok(metas) = self.call.store().entries_meta(&chunk.folder, &names) else {
             self.left_out.unreadable += names.len();
             return Ok(());
         };
@@ -126,7 +118,7 @@ impl<'a> ChunkReader<'a> {
     }
 
     fn visit(&mut self, folder: &SafePath, entry: &DirEntry, meta: Option<FileMeta>) -> Result<()> {
-        self.caller.advance()?;
+        self.call.caller.advance()?;
         if let Some(meta) = meta {
             let path = folder.absolute().join(&entry.name).into_os_string().into_encoded_bytes();
             if let Some(old) = self.earlier.files.files.get(&path).filter(|old| old.proves(&meta)) {
@@ -138,8 +130,8 @@ impl<'a> ChunkReader<'a> {
                 return Ok(());
             }
         }
-        let place = self.context.store().entry(folder, &entry.name);
-        if policy::is_secret(&place) || !self.context.may_access_name(&place, Access::Read) {
+        let place = self.call.store().entry(folder, &entry.name);
+        if policy::is_secret(&place) || !self.call.may_access_name(&place, Access::Read) {
             self.left_out.denied += 1;
             return Ok(());
         }
@@ -154,7 +146,7 @@ impl<'a> ChunkReader<'a> {
         entry: &DirEntry,
         meta: Option<FileMeta>,
     ) -> Result<()> {
-        let store = self.context.store();
+        let store = self.call.store();
         let look = || store.entries_meta(folder, &[&entry.name]).ok()?.pop()?;
         let (Some(meta), Ok(Some(target))) = (meta.or_else(look), store.read_link(&place)) else {
             self.left_out.unreadable += 1;
@@ -168,7 +160,7 @@ impl<'a> ChunkReader<'a> {
 
     /// Reads a file.
     fn read(&mut self, place: SafePath) -> Result<()> {
-        let version = match self.context.store().read(&place, SNAPSHOT_FILE_BYTES_MAX, Vec::new()) {
+        let version = match self.call.store().read(&place, SNAPSHOT_FILE_BYTES_MAX, Vec::new()) {
             Ok(Some(version)) => version,
             Ok(None) => return Ok(()),
             Err(error) if error.code() == Code::FileTooLarge => {

@@ -1,9 +1,8 @@
 //! The files of a snapshot: those below a root that no ignore file excludes. One thread lists the directories;
 //! [readers](super::reader) examine the files.
 
-use crate::context::Context;
+use crate::context::call::Call;
 use crate::context::walk::{WalkFilter, has_file, ignore_files};
-use crate::model::call_context::CallContext;
 use emendate_core::{Code, Error, Result, work};
 use emendate_fs::{DirEntry, EntryKind, SafePath, is_temporary_name};
 use ignore::gitignore::Gitignore;
@@ -30,8 +29,7 @@ pub(super) struct EntryChunk {
 
 /// The walk through the directories of one root.
 pub(super) struct TreeWalk<'a> {
-    context: &'a Context,
-    caller: &'a CallContext,
+    call: Call<'a>,
     filter: WalkFilter,
     ignores: Vec<Gitignore>,
     chunks: SyncSender<EntryChunk>,
@@ -41,9 +39,9 @@ pub(super) struct TreeWalk<'a> {
 }
 
 impl<'a> TreeWalk<'a> {
-    pub(super) fn new(context: &'a Context, caller: &'a CallContext, chunks: SyncSender<EntryChunk>) -> TreeWalk<'a> {
+    pub(super) fn new(call: Call<'a>, chunks: SyncSender<EntryChunk>) -> TreeWalk<'a> {
         let filter = WalkFilter { globs: Override::empty(), hidden: true, all: false, watch: None };
-        TreeWalk { context, caller, filter, ignores: Vec::new(), chunks, files: 0, unreadable: 0 }
+        TreeWalk { call, filter, ignores: Vec::new(), chunks, files: 0, unreadable: 0 }
     }
 
     /// Walks through a root. Returns the number of directories that could not be read. It ends early if nobody takes
@@ -56,8 +54,8 @@ impl<'a> TreeWalk<'a> {
     }
 
     fn enter(&mut self, folder: SafePath) -> Result<()> {
-        self.caller.check_cancelled()?;
-        let entries = match self.context.store().list(&folder) {
+        self.call.caller.check_cancelled()?;
+        let entries = match self.call.store().list(&folder) {
             Ok(Some(entries)) => entries,
             Err(error) if error.code() == Code::CallTooLarge => return Err(error),
             Ok(None) | Err(_) => {
@@ -67,7 +65,7 @@ impl<'a> TreeWalk<'a> {
         };
         let has_rules = [".gitignore", ".ignore"].iter().any(|name| has_file(entries.iter(), name));
         if has_rules {
-            self.ignores.push(ignore_files(self.context, folder.absolute()));
+            self.ignores.push(ignore_files(&self.call, folder.absolute()));
         }
         let folder = Arc::new(folder);
         let (mut path, mut chunk) = (folder.absolute().to_owned(), Vec::new());
@@ -76,7 +74,7 @@ impl<'a> TreeWalk<'a> {
                 continue;
             }
             if entry.kind == EntryKind::Directory {
-                let place = self.context.store().entry(&folder, &entry.name);
+                let place = self.call.store().entry(&folder, &entry.name);
                 self.enter(place)?;
                 continue;
             }

@@ -1,11 +1,12 @@
 //! The tool `edit_symbol`.
 
-use crate::context::Context;
+use crate::context::call::Call;
 use crate::context::options::CallOptions;
+use crate::context::options::OptionFields;
 use crate::context::policy::Access;
-use crate::context::syntax::{SymbolRef, grammars};
-use crate::model::call_context::CallContext;
+use crate::context::syntax::SymbolRef;
 use crate::model::raw_path;
+use crate::model::raw_path::RawPath;
 use crate::model::reply::Answer;
 use crate::pipeline::plan::edit::plan_against;
 use crate::pipeline::plan::file_plan::FilePlan;
@@ -15,11 +16,13 @@ use crate::pipeline::run::plan_and_commit;
 use crate::session::suggest::file_not_found;
 use crate::tools::symbols::foreign_uses::used_elsewhere;
 use crate::tools::symbols::references::{References, references_elsewhere};
+use crate::tools::tool_input::ToolInput;
 use emendate_core::formats::{self, FormatInput};
 use emendate_core::{Code, Error, Locator, Op, OpOrder, Result, normalize_text, omission};
 use emendate_fs::SafePath;
 use emendate_syntax::SymbolAction;
 use schemars::JsonSchema;
+use schemars::schema_for;
 use serde::Deserialize;
 use serde_json::Value;
 use std::borrow::Cow;
@@ -57,14 +60,13 @@ impl EditSymbolInput {
     }
 }
 
+/// The input of the tool.
+pub(crate) const INPUT: ToolInput =
+    ToolInput::new(edit_symbol, || vec![schema_for!(EditSymbolInput), schema_for!(RawPath), schema_for!(OptionFields)]);
+
 /// Runs the tool `edit_symbol`.
-pub(crate) fn edit_symbol(
-    context: &Context,
-    caller: &CallContext,
-    tool: &'static str,
-    mut input: Value,
-) -> Result<Answer> {
-    let options = CallOptions::take(&mut input, caller, context.config(), tool)?;
+pub(crate) fn edit_symbol(call: Call<'_>, tool: &'static str, mut input: Value) -> Result<Answer> {
+    let options = CallOptions::take(&mut input, call.caller, call.config(), tool)?;
     let raw = raw_path::take(&mut input)?;
     let args: EditSymbolInput = formats::from_json(FormatInput::Json(input))?;
     let action = SymbolAction::from_name(&args.action).ok_or_else(|| {
@@ -76,21 +78,19 @@ pub(crate) fn edit_symbol(
         return Err(Error::new(Code::CallInvalid, format!("`{}` needs text.", args.action))
             .next("Give text: the new definition, or for rename the new name."));
     }
-    let place = context.resolve_path(raw.as_deref().unwrap_or(Path::new(&args.file_path)), Access::Write)?;
+    let place = call.resolve_path(raw.as_deref().unwrap_or(Path::new(&args.file_path)), Access::Write)?;
     // Asked before the path is locked, because a server may be slow.
-    let known =
-        if action == SymbolAction::Rename { references_elsewhere(context, caller, &place, &args) } else { None };
-    let turns = context.lock_paths(once(place.absolute()));
-    let receipts = plan_and_commit(context, caller, options.origin, options.dry_run, || {
-        plan_symbol(context, caller, &place, &args, action, known.as_ref(), &options).map(|plan| vec![plan])
+    let known = if action == SymbolAction::Rename { references_elsewhere(call, &place, &args) } else { None };
+    let turns = call.lock_paths(once(place.absolute()));
+    let receipts = plan_and_commit(call, options.origin, options.dry_run, || {
+        plan_symbol(call, &place, &args, action, known.as_ref(), &options).map(|plan| vec![plan])
     })?;
     drop(turns);
-    Ok(answer_for_file(context, receipts, false))
+    Ok(answer_for_file(&call, receipts, false))
 }
 
 fn plan_symbol(
-    context: &Context,
-    caller: &CallContext,
+    call: Call<'_>,
     place: &SafePath,
     args: &EditSymbolInput,
     action: SymbolAction,
@@ -98,18 +98,17 @@ fn plan_symbol(
     options: &CallOptions,
 ) -> Result<FilePlan> {
     let text = args.new_text();
-    let Some(now) = context.snapshot(place, options.declared, &text)? else {
-        return Err(file_not_found(context, place, caller));
+    let Some(now) = call.snapshot(place, options.declared, &text)? else {
+        return Err(file_not_found(call, place));
     };
     let mut notes = Vec::new();
-    let file = EditedFile { context, caller, options, place: place.clone(), now };
+    let file = EditedFile { call, options, place: place.clone(), now };
     let mut plan = plan_against(
         file,
         &mut |base| {
-            let splices =
-                grammars(context, caller).splices(place, base.text(), args.symbol_ref(), action, &text, |it| {
-                    format!("Give the whole path, or a line of the one that is meant, e.g. \"line\": {}.", it.first)
-                })?;
+            let splices = call.grammars().splices(place, base.text(), args.symbol_ref(), action, &text, |it| {
+                format!("Give the whole path, or a line of the one that is meant, e.g. \"line\": {}.", it.first)
+            })?;
             notes = splices.notes;
             if action == SymbolAction::Replace && !options.origin.allows_invalid {
                 for (span, text) in &splices.edits {
@@ -126,7 +125,7 @@ fn plan_symbol(
         let old = args.symbol.rsplit(['.', ':']).next().unwrap_or_default().split('(').next().unwrap_or_default();
         let elsewhere = match known {
             Some(known) => known.note(old.trim(), text.trim()),
-            None => used_elsewhere(context, caller, place, plan.before.text(), old.trim(), text.trim()),
+            None => used_elsewhere(call, place, plan.before.text(), old.trim(), text.trim()),
         };
         plan.outcome.notes.extend(elsewhere);
     }

@@ -1,10 +1,10 @@
 //! Other files that use the name of a renamed symbol: an edit of a symbol changes one file, so the others are listed.
 
+use crate::context::call::Call;
 use crate::context::policy::Access;
 use crate::context::syntax::language;
 use crate::context::walk::WalkFilter;
 use crate::context::{Context, walk};
-use crate::model::call_context::CallContext;
 use emendate_fs::SafePath;
 use emendate_os::paths::with_slashes;
 use emendate_syntax::Language;
@@ -64,18 +64,11 @@ struct ForeignUseSearch<'a> {
 
 /// Returns a note about files near `home` that import the renamed name; `None` if there are none, or they cannot be
 /// searched.
-pub(crate) fn used_elsewhere(
-    context: &Context,
-    caller: &CallContext,
-    home: &SafePath,
-    text: &str,
-    old: &str,
-    new: &str,
-) -> Option<String> {
-    let root = context.store().roots().get(home.root())?.canonical.clone();
-    let folder = context.store().resolve_path(&root).ok()?;
+pub(crate) fn used_elsewhere(call: Call<'_>, home: &SafePath, text: &str, old: &str, new: &str) -> Option<String> {
+    let root = call.store().roots().get(home.root())?.canonical.clone();
+    let folder = call.store().resolve_path(&root).ok()?;
     let globs = WalkFilter::globs(&root, &[]).ok()?;
-    let scope = WalkFilter { globs, hidden: false, all: false, watch: caller.handle.clone() };
+    let scope = WalkFilter { globs, hidden: false, all: false, watch: call.caller.handle.clone() };
     let module = home.absolute().file_stem()?.to_string_lossy().into_owned();
     let by_folder = DIRECTORY_FILES.contains(&&*module);
     let modules = parent_name(home).filter(|_| by_folder).into_iter().chain([module]).collect();
@@ -93,7 +86,7 @@ pub(crate) fn used_elsewhere(
         files: 0,
         bytes: 0,
     };
-    walk::walk(context, &folder, &scope, &mut |place| Ok(look_for(context, place, &mut look))).ok()?;
+    walk::walk(&call, &folder, &scope, &mut |place| Ok(look_for(&call, place, &mut look))).ok()?;
     look.note(&root, new)
 }
 

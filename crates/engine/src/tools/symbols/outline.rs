@@ -1,19 +1,22 @@
 //! The tool `outline`.
 
+use crate::context::call::Call;
 use crate::context::policy::Access;
-use crate::context::syntax::{grammars, language, symbol_json, unfit};
-use crate::context::{Context, LoadedFile, walk};
-use crate::model::call_context::CallContext;
+use crate::context::syntax::{language, symbol_json, unfit};
+use crate::context::{LoadedFile, walk};
 use crate::model::call_handle::CallPhase;
 use crate::model::raw_path;
+use crate::model::raw_path::RawPath;
 use crate::model::reply::Answer;
 use crate::session::suggest::file_not_found;
 use crate::tools::search::WalkFilter;
+use crate::tools::tool_input::ToolInput;
 use emendate_core::formats::{self, FormatInput};
 use emendate_core::{Code, Result};
 use emendate_fs::SafePath;
 use emendate_syntax::{QuerySubject, SyntaxAnswer as Parsed};
 use schemars::JsonSchema;
+use schemars::schema_for;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
@@ -58,21 +61,25 @@ struct FileOutline {
     tag: String,
 }
 
+/// The input of the tool.
+pub(crate) const INPUT: ToolInput =
+    ToolInput::new(|call, _, input| outline(call, input), || vec![schema_for!(OutlineInput), schema_for!(RawPath)]);
+
 /// Runs the tool `outline`. Symbols shown by it do not count as read.
-pub(crate) fn outline(context: &Context, caller: &CallContext, mut input: Value) -> Result<Answer> {
+pub(crate) fn outline(call: Call<'_>, mut input: Value) -> Result<Answer> {
     let raw = raw_path::take(&mut input)?;
     let args: OutlineInput = formats::from_json(FormatInput::Json(input))?;
     let path = raw.as_deref().unwrap_or(Path::new(&args.file_path));
-    let folder = context.store().resolve_path(path)?;
-    if context.store().list(&folder)?.is_some() {
-        return outline_directory(context, caller, &folder, &args);
+    let folder = call.store().resolve_path(path)?;
+    if call.store().list(&folder)?.is_some() {
+        return outline_directory(call, &folder, &args);
     }
-    let place = context.resolve_path(path, Access::Read)?;
-    let Some(opened) = context.snapshot(&place, None, "")? else {
-        return Err(file_not_found(context, &place, caller));
+    let place = call.resolve_path(path, Access::Read)?;
+    let Some(opened) = call.snapshot(&place, None, "")? else {
+        return Err(file_not_found(call, &place));
     };
     let FileOutline { mut text, symbols, notes, language, tag } =
-        outline_file(context, caller, &place, &opened, LISTED_SYMBOLS_MAX)?;
+        outline_file(call, &place, &opened, LISTED_SYMBOLS_MAX)?;
     for note in &notes {
         let _ = writeln!(text, "Note: {note}");
     }
@@ -88,19 +95,14 @@ pub(crate) fn outline(context: &Context, caller: &CallContext, mut input: Value)
 }
 
 /// Outlines the files below a directory whose language is known.
-fn outline_directory(
-    context: &Context,
-    caller: &CallContext,
-    folder: &SafePath,
-    args: &OutlineInput,
-) -> Result<Answer> {
+fn outline_directory(call: Call<'_>, folder: &SafePath, args: &OutlineInput) -> Result<Answer> {
     let globs = WalkFilter::globs(folder.absolute(), &args.glob)?;
-    let scope = WalkFilter { globs, hidden: args.hidden, all: args.no_ignore, watch: caller.handle.clone() };
+    let scope = WalkFilter { globs, hidden: args.hidden, all: args.no_ignore, watch: call.caller.handle.clone() };
     let (mut text, mut files) = (String::new(), Vec::new());
     let (mut left, mut tried, mut unread, mut is_cut) = (LISTED_SYMBOLS_MAX, 0, 0, false);
-    caller.begin(CallPhase::Reading, 0);
-    let walked = walk::walk(context, folder, &scope, &mut |place| {
-        caller.advance()?;
+    call.caller.begin(CallPhase::Reading, 0);
+    let walked = walk::walk(&call, folder, &scope, &mut |place| {
+        call.caller.advance()?;
         // The first line, which may name an interpreter, is not read for this.
         if language(place, "").is_none() {
             return Ok(ControlFlow::Continue(()));
@@ -110,10 +112,11 @@ fn outline_directory(
             return Ok(ControlFlow::Break(()));
         }
         tried += 1;
-        let found = context
+        let found = call
+            .context
             .check_access(place, Access::Read)
-            .and_then(|()| context.snapshot(place, None, ""))
-            .and_then(|opened| opened.map(|it| outline_file(context, caller, place, &it, left)).transpose());
+            .and_then(|()| call.snapshot(place, None, ""))
+            .and_then(|opened| opened.map(|it| outline_file(call, place, &it, left)).transpose());
         match found {
             Ok(None) => {}
             Ok(Some(file)) if file.symbols.is_empty() && file.notes.len() == 1 => {}
@@ -136,7 +139,7 @@ fn outline_directory(
         }
         Ok(ControlFlow::Continue(()))
     })?;
-    caller.check_cancelled()?;
+    call.caller.check_cancelled()?;
     let mut notes = notes_of_directory(is_cut || walked.cut, unread, files.is_empty());
     notes.extend(walked.omissions().into_iter().map(|what| format!("Not listed: {what}.")));
     for note in &notes {
@@ -171,14 +174,8 @@ fn notes_of_directory(is_cut: bool, unread: usize, is_empty: bool) -> Vec<String
 /// Outlines a file, with at most `most` symbols.
 ///
 /// Errors: those of a language that is not known.
-fn outline_file(
-    context: &Context,
-    caller: &CallContext,
-    place: &SafePath,
-    opened: &LoadedFile,
-    most: usize,
-) -> Result<FileOutline> {
-    let (answer, language) = grammars(context, caller).ask(place, opened.snapshot.text(), QuerySubject::Outline)?;
+fn outline_file(call: Call<'_>, place: &SafePath, opened: &LoadedFile, most: usize) -> Result<FileOutline> {
+    let (answer, language) = call.grammars().ask(place, opened.snapshot.text(), QuerySubject::Outline)?;
     let Parsed::Outline(outline, error) = answer else { return Err(unfit()) };
     let mut text = String::new();
     for symbol in outline.symbols.iter().take(most) {

@@ -1,9 +1,9 @@
 //! References to a renamed symbol in other files, as a configured language server knows them.
 
+use crate::context::Context;
+use crate::context::call::Call;
 use crate::context::config::{LanguageServerConfig, ServerTrigger};
 use crate::context::policy::Access;
-use crate::context::{Context, syntax};
-use crate::model::call_context::CallContext;
 use crate::pipeline::report::diagnose::{self, TEXT_BYTES_MAX, exact};
 use crate::tools::symbols::edit::EditSymbolInput;
 use crate::tools::symbols::foreign_uses::{ForeignUse, NAMED_FILES_MAX, advised};
@@ -30,33 +30,28 @@ impl References {
 }
 
 /// Returns the other files that refer to a symbol; `None` if no language server answers in time.
-pub(crate) fn references_elsewhere(
-    context: &Context,
-    caller: &CallContext,
-    place: &SafePath,
-    args: &EditSymbolInput,
-) -> Option<References> {
+pub(crate) fn references_elsewhere(call: Call<'_>, place: &SafePath, args: &EditSymbolInput) -> Option<References> {
     let servers: Vec<&LanguageServerConfig> =
-        context.config().servers.iter().filter(|server| server.when != ServerTrigger::Off).collect();
+        call.config().servers.iter().filter(|server| server.when != ServerTrigger::Off).collect();
     if servers.is_empty() {
         return None;
     }
-    let opened = context.snapshot(place, None, "").ok()??;
+    let opened = call.snapshot(place, None, "").ok()??;
     let snapshot = &opened.snapshot;
     let text = exact(snapshot);
     let new = args.new_text();
-    let grammars = syntax::grammars(context, caller);
+    let grammars = call.grammars();
     let splices = grammars
         .splices(place, snapshot.text(), args.symbol_ref(), SymbolAction::Rename, &new, |_| String::new())
         .ok()?;
     let at = offset(snapshot, splices.edits.first()?.0)?;
-    let root = context.store().roots().get(place.root())?.canonical.clone();
+    let root = call.store().roots().get(place.root())?.canonical.clone();
     servers.into_iter().filter(|_| text.len() <= TEXT_BYTES_MAX).find_map(|server| {
         let language = server.language(place.relative(), place.absolute())?;
-        let project = diagnose::project(context, server, place);
+        let project = diagnose::project(&call, server, place);
         let shown = FileText { path: place.absolute(), text: &text };
-        let all = context.servers().references(&server.spec, &project, shown, language, at, server.time).ok()?;
-        let (uses, count) = beside(context, place, all);
+        let all = call.servers().references(&server.spec, &project, shown, language, at, server.time).ok()?;
+        let (uses, count) = beside(&call, place, all);
         Some(References { server: server.spec.name.clone(), root: root.clone(), uses, count })
     })
 }

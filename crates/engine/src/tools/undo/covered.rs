@@ -1,7 +1,6 @@
 //! Operations of which nothing is left in the files, because a later one replaced what they wrote.
 
-use crate::context::Context;
-use crate::model::call_context::CallContext;
+use crate::context::call::Call;
 use crate::tools::undo::author;
 use crate::tools::undo::reversal::first_hiding;
 use emendate_core::{Code, Error};
@@ -13,13 +12,13 @@ const LATER_OPERATIONS_MAX: usize = 100;
 /// Returns the newest later operation in effect whose undo, after that of newer ones, would bring back what this
 /// operation wrote. As long as there is one, this operation must not count as undone: nothing could remove its text
 /// afterwards. A later undo is none of them, because its redo can itself be undone.
-pub(super) fn covering(context: &Context, caller: &CallContext, root: usize, logged: &LogEntry) -> Option<LogEntry> {
+pub(super) fn covering(call: Call<'_>, root: usize, logged: &LogEntry) -> Option<LogEntry> {
     let mut later: Vec<LogEntry> = Vec::new();
     for file in &logged.operation.files {
         let filter =
             OperationFilter { path: Some(&file.path), limit: LATER_OPERATIONS_MAX, ..OperationFilter::default() };
         // Without the history there is nothing that could be undone.
-        later.extend(context.history(root).operations(&filter).unwrap_or_default());
+        later.extend(call.history(root).operations(&filter).unwrap_or_default());
     }
     later.retain(|later| {
         later.id.number > logged.id.number
@@ -29,7 +28,7 @@ pub(super) fn covering(context: &Context, caller: &CallContext, root: usize, log
     });
     later.sort_unstable_by_key(|later| std::cmp::Reverse(later.id.number));
     later.dedup_by_key(|later| later.id.number);
-    first_hiding(context, caller, root, logged, &later).cloned()
+    first_hiding(call, root, logged, &later).cloned()
 }
 
 /// The answer for an operation of which nothing is left, because a later one replaced it.

@@ -1,9 +1,10 @@
 //! States of files in the history: as they are now, as they were, and the plans that bring them back.
 
+use crate::context::call::Call;
 use crate::context::history_stores::key;
 use crate::context::policy::Access;
 use crate::context::{Context, LoadedFile};
-use crate::model::call_context::{CallContext, UnreadPolicy};
+use crate::model::call_context::UnreadPolicy;
 use crate::model::call_size::check_call_size;
 use crate::pipeline::plan::file_plan::{
     CurrentState, FilePlan, SeenUpdate, TargetState, replace_all_bytes, without_ops,
@@ -59,25 +60,18 @@ pub(crate) fn logged_place(context: &Context, path: &[u8]) -> Result<SafePath> {
 }
 
 /// Returns the lines of a file that a caller knows once the file has this content.
-pub(crate) fn lines_then(
-    context: &Context,
-    caller: &CallContext,
-    place: &SafePath,
-    now: &Snapshot,
-    changes: &ChangeSet,
-) -> LineSet {
-    if caller.unread == UnreadPolicy::Allow {
+pub(crate) fn lines_then(call: Call<'_>, place: &SafePath, now: &Snapshot, changes: &ChangeSet) -> LineSet {
+    if call.caller.unread == UnreadPolicy::Allow {
         return LineSet::all();
     }
-    let known = context.sessions(place).latest(&caller.session, key(place)).ok().flatten();
+    let known = call.sessions(place).latest(&call.caller.session, key(place)).ok().flatten();
     let known = known.filter(|known| known.content == now.id());
     known.map_or_else(LineSet::none, |known| base::after_writing(&known.lines, now, changes))
 }
 
 /// Creates the plan that writes these bytes, or this link, at a path.
 pub(super) fn putting(
-    context: &Context,
-    caller: &CallContext,
+    call: Call<'_>,
     place: SafePath,
     now: CurrentState,
     bytes: Vec<u8>,
@@ -89,7 +83,7 @@ pub(super) fn putting(
     }
     if let CurrentState::File(now) = now {
         let changes = to_bytes(&now.snapshot, bytes);
-        let lines = lines_then(context, caller, &place, &now.snapshot, &changes);
+        let lines = lines_then(call, &place, &now.snapshot, &changes);
         return FilePlan { attributes, ..FilePlan::edit(place, now, without_ops(changes), lines) };
     }
     let text = Snapshot::open(bytes.clone(), None).is_ok();
@@ -97,7 +91,7 @@ pub(super) fn putting(
     let changes = replace_all_bytes(&before, bytes);
     // Set-id bits would apply to the user who creates the file now.
     let mode = Some(side.mode & 0o777);
-    let lines = if caller.unread == UnreadPolicy::Allow { LineSet::all() } else { LineSet::none() };
+    let lines = if call.caller.unread == UnreadPolicy::Allow { LineSet::all() } else { LineSet::none() };
     FilePlan {
         current: now,
         before,

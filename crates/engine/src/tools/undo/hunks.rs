@@ -1,11 +1,11 @@
 //! Undo, redo and restore of single hunks: a part of the change of one file in one operation is reversed or applied
 //! again, carried over to the current version. It is logged as an edit, because the rest of the operation stays.
 
+use crate::context::call::Call;
 use crate::context::history_stores::key;
 use crate::context::options::CallOptions;
 use crate::context::policy::Access;
 use crate::context::{Context, LoadedFile};
-use crate::model::call_context::CallContext;
 use crate::model::call_origin::CallOrigin;
 use crate::model::hunk_numbers::{HUNK_CONTEXT_LINES, HunkNumbers, listing, several_files};
 use crate::model::reply::Answer;
@@ -71,29 +71,28 @@ pub(super) struct HunkSelection<'a> {
 
 /// Undoes or redoes hunks of one file of an operation.
 pub(super) fn undo_hunks(
-    context: &Context,
-    caller: &CallContext,
+    call: Call<'_>,
     origin: CallOrigin<'_>,
     args: &UndoInput,
     path: Option<&Path>,
 ) -> Result<Answer> {
-    for root in 0..context.roots().len() {
-        wait_for_in_doubt(context, root)?;
+    for root in 0..call.roots().len() {
+        wait_for_in_doubt(&call, root)?;
     }
     let (root, logged) = match &args.id {
-        Some(id) => select::operation(context, OperationRef::read(id)?.name)?,
-        None => choose_one(context, caller, args, path)?,
+        Some(id) => select::operation(&call, OperationRef::read(id)?.name)?,
+        None => choose_one(call, args, path)?,
     };
-    if session_filter(caller, args).is_some_and(|session| is_foreign(&logged, session)) {
+    if session_filter(call.caller, args).is_some_and(|session| is_foreign(&logged, session)) {
         return Err(foreign(&logged));
     }
     // A redo of an undo reverses the undo; a redo of an edit applies the edit again.
     let is_undo = matches!(logged.operation.role, Role::Undo(_));
     let action = if args.redo && !is_undo { HunkAction::Apply } else { HunkAction::Reverse };
     let hunks = HunkNumbers::new(logged.id, args.hunks.as_deref().unwrap_or_default())?;
-    let (file, place) = changed_text(context, &logged, path)?;
+    let (file, place) = changed_text(&call, &logged, path)?;
     let selection = HunkSelection { root, logged, file, place, hunks, action, read_by: None };
-    change_hunks(context, caller, origin, &selection, args.dry_run || caller.dry_run)
+    change_hunks(call, origin, &selection, args.dry_run || call.caller.dry_run)
 }
 
 /// Undoes or redoes the change that a file underwent in several operations, `last` being the newest of them that touched
@@ -101,8 +100,7 @@ pub(super) fn undo_hunks(
 ///
 /// Errors: `operation.conflict`, `call.invalid` and others of an undo of hunks.
 pub(crate) fn change_merged_hunks(
-    context: &Context,
-    caller: &CallContext,
+    call: Call<'_>,
     origin: CallOrigin<'_>,
     last: (usize, LogEntry),
     file: FileChange,
@@ -113,12 +111,12 @@ pub(crate) fn change_merged_hunks(
     if !is_regular(file.before) || !is_regular(file.after) {
         return Err(not_in_parts(&logged, "The file was created, deleted, moved or linked, so it has no parts."));
     }
-    let place = logged_place(context, &file.path)?;
-    context.check_access(&place, Access::Write)?;
+    let place = logged_place(&call, &file.path)?;
+    call.check_access(&place, Access::Write)?;
     let hunks = HunkNumbers { of_several: true, ..HunkNumbers::new(logged.id, numbers)? };
     let action = if redo { HunkAction::Apply } else { HunkAction::Reverse };
     let selection = HunkSelection { root, logged, file, place, hunks, action, read_by: None };
-    change_hunks(context, caller, origin, &selection, caller.dry_run)
+    change_hunks(call, origin, &selection, call.caller.dry_run)
 }
 
 /// True for a regular file.
@@ -175,50 +173,43 @@ fn changed_text(context: &Context, logged: &LogEntry, path: Option<&Path>) -> Re
 
 /// Changes hunks, and renders the reply.
 fn change_hunks(
-    context: &Context,
-    caller: &CallContext,
+    call: Call<'_>,
     origin: CallOrigin<'_>,
     selection: &HunkSelection<'_>,
     dry_run: bool,
 ) -> Result<Answer> {
-    let receipts = write_hunks(context, caller, origin, selection, dry_run)?;
-    Ok(selection.answer(context, receipts, dry_run))
+    let receipts = write_hunks(call, origin, selection, dry_run)?;
+    Ok(selection.answer(&call, receipts, dry_run))
 }
 
 /// Plans and commits the change of hunks.
 pub(super) fn write_hunks(
-    context: &Context,
-    caller: &CallContext,
+    call: Call<'_>,
     origin: CallOrigin<'_>,
     selection: &HunkSelection<'_>,
     dry_run: bool,
 ) -> Result<Vec<Receipt>> {
-    let turns = context.lock_paths(once(selection.place.absolute()));
+    let turns = call.lock_paths(once(selection.place.absolute()));
     let remark = selection.remark();
     let origin = CallOrigin { remark: &remark, ..origin };
-    let done = plan_and_commit(context, caller, origin, dry_run, || {
-        let now = current_state(context, &selection.place)?;
+    let done = plan_and_commit(call, origin, dry_run, || {
+        let now = current_state(&call, &selection.place)?;
         if let Some(options) = selection.read_by {
-            may_replace(context, caller, options, &selection.place, &now)?;
+            may_replace(call, options, &selection.place, &now)?;
         }
         let CurrentState::File(now) = now else {
             let what = "the file is gone, or something else is there now.";
             return Err(selection.conflict(what, "Restore the file first."));
         };
-        Ok(vec![plan_hunks(context, caller, selection, now)?])
+        Ok(vec![plan_hunks(call, selection, now)?])
     });
     drop(turns);
     done
 }
 
 /// Plans the new version of the file: the chosen hunks on one side, everything that changed since on the other.
-fn plan_hunks(
-    context: &Context,
-    caller: &CallContext,
-    selection: &HunkSelection<'_>,
-    now: LoadedFile,
-) -> Result<FilePlan> {
-    let sides = selection.sides(context, &now)?;
+fn plan_hunks(call: Call<'_>, selection: &HunkSelection<'_>, now: LoadedFile) -> Result<FilePlan> {
+    let sides = selection.sides(&call, &now)?;
     let missing = selection.missing(&sides, &now)?;
     if missing.is_empty() {
         return Err(Error::new(Code::EditNoChange, "These lines are already as they would be.")
@@ -232,7 +223,7 @@ fn plan_hunks(
     };
     let changes = rebased.changes.with_line_ends_of(seen, &now.snapshot)?;
     let merged = !theirs.is_empty();
-    let lines = lines_then(context, caller, &selection.place, &now.snapshot, &changes);
+    let lines = lines_then(call, &selection.place, &now.snapshot, &changes);
     let mut plan = FilePlan::edit(selection.place.clone(), now, without_ops(changes), lines);
     plan.outcome.merged = merged;
     Ok(plan)

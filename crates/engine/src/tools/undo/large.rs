@@ -1,7 +1,7 @@
 //! Undo of an edit of a large file, from the deltas in the log.
 
 use crate::context::Context;
-use crate::model::call_context::CallContext;
+use crate::context::call::Call;
 use crate::pipeline::plan::file_plan::{FilePlan, without_ops};
 use crate::pipeline::plan::large::sparse::{ContextMargin, RelevantSpan, sparse_around};
 use crate::pipeline::plan::large::{ScanQuery, WholeFileReason, check_whole_allowed, opened, scan_beside, why};
@@ -27,52 +27,48 @@ const LONG_LINE: WholeFileReason = WholeFileReason::new(
 /// Plans the undo of an edit of one large file; `None` if it is to be done in the usual way.
 ///
 /// Errors: `file.too_large` if the file would have to be loaded whole and cannot be.
-pub(crate) fn plan_big_undo(
-    context: &Context,
-    caller: &CallContext,
-    root: usize,
-    logged: &LogEntry,
-) -> Result<Option<FilePlan>> {
+pub(crate) fn plan_big_undo(call: Call<'_>, root: usize, logged: &LogEntry) -> Result<Option<FilePlan>> {
     let [file] = &*logged.operation.files else { return Ok(None) };
     let (Some(before), Some(after), None) = (file.before, file.after, &file.moved_from) else { return Ok(None) };
     let regular = before.kind == FileKind::Regular && after.kind == FileKind::Regular;
-    let place = logged_place(context, &file.path)?;
+    let place = logged_place(&call, &file.path)?;
     let link = place.absolute() != Path::new(OsStr::from_bytes(&file.path));
     if !regular
         || link
-        || context.store().read_link(&place)?.is_some()
-        || context
+        || call.store().read_link(&place)?.is_some()
+        || call
+            .context
             .store()
             .metadata(&place)?
-            .is_none_or(|it| it.size <= context.config().stream_from.min(context.config().max_whole_bytes()))
+            .is_none_or(|it| it.size <= call.config().stream_from.min(call.config().max_whole_bytes()))
     {
         return Ok(None);
     }
-    let Some(source) = context.store().source(&place)? else { return Ok(None) };
+    let Some(source) = call.store().source(&place)? else { return Ok(None) };
     let size = source.meta().size;
     // Content stored in the log is restored as a whole, however large the file is now.
     if before.mode != after.mode {
-        return whole_or_refused(context, size, &place, MODE_CHANGED);
+        return whole_or_refused(&call, size, &place, MODE_CHANGED);
     }
-    let Some(swaps) = context.history(root).replacements(after.content, before.content)? else {
-        return whole_or_refused(context, size, &place, NO_RECORD);
+    let Some(swaps) = call.history(root).replacements(after.content, before.content)? else {
+        return whole_or_refused(&call, size, &place, NO_RECORD);
     };
     let (scanned, lines) = match with_lines(&source, &swaps)? {
         Ok(found) => found,
-        Err(unfit) => return whole_or_refused(context, size, &place, why(unfit)),
+        Err(unfit) => return whole_or_refused(&call, size, &place, why(unfit)),
     };
     if scanned.summary.id != after.content {
-        return whole_or_refused(context, size, &place, CHANGED_SINCE);
+        return whole_or_refused(&call, size, &place, CHANGED_SINCE);
     }
     let relevant_spans = replaced_spans(&swaps, &lines);
     let Some(extract) = sparse_around(&source, scanned.summary, &relevant_spans, ContextMargin::FOR_REPORT)? else {
-        return whole_or_refused(context, size, &place, LONG_LINE);
+        return whole_or_refused(&call, size, &place, LONG_LINE);
     };
     source.check_unchanged()?;
     let mut splices = Vec::with_capacity(swaps.len());
     for (swap, nth) in swaps.iter().zip(0..) {
         let Some(span) = extract.from_file_offset(swap.at, swap.old.len()) else {
-            return whole_or_refused(context, size, &place, LONG_LINE);
+            return whole_or_refused(&call, size, &place, LONG_LINE);
         };
         if extract.raw()[span.range()] != *swap.old {
             return Err(Error::new(Code::OperationLost, "The record of this operation does not fit the file."));
@@ -81,9 +77,9 @@ pub(crate) fn plan_big_undo(
         splices.push(Splice::new(span, &*swap.new, nth));
     }
     let Ok(changes) = ChangeSet::new(&extract, splices) else {
-        return whole_or_refused(context, size, &place, LONG_LINE);
+        return whole_or_refused(&call, size, &place, LONG_LINE);
     };
-    let lines = lines_then(context, caller, &place, &extract, &changes);
+    let lines = lines_then(call, &place, &extract, &changes);
     let plan = FilePlan::edit(place, opened(&source, extract), without_ops(changes), lines);
     Ok(Some(FilePlan { expected_content: Some(before.content), ..plan.sparse(source, None) }))
 }

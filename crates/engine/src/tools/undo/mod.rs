@@ -15,9 +15,10 @@ pub(crate) mod select;
 pub(crate) mod since;
 
 use crate::context::Context;
-use crate::model::call_context::CallContext;
+use crate::context::call::Call;
 use crate::model::call_origin::CallOrigin;
 use crate::model::raw_path;
+use crate::model::raw_path::RawPath;
 use crate::model::reply::Answer;
 use crate::pipeline::report::receipt::Receipt;
 use crate::pipeline::report::rendered::{RenderedReceipts, files_data, render_receipts};
@@ -25,6 +26,7 @@ use crate::pipeline::run::plan_and_commit;
 use crate::session::in_doubt::wait_for_in_doubt;
 use crate::tools::history::operation_list::tool_name;
 use crate::tools::review::turn::effective_operations;
+use crate::tools::tool_input::ToolInput;
 use crate::tools::undo::covered::{covering, replaced_by};
 use crate::tools::undo::hunks::undo_hunks;
 use crate::tools::undo::input::UndoInput;
@@ -33,11 +35,10 @@ use emendate_core::formats::{self, FormatInput};
 use emendate_core::{Code, Error, Result};
 use emendate_history::{LogEntry, Operation, OperationId, OperationName, OperationOutcome, Role};
 use emendate_os::ffi::OsStrExt as _;
+use schemars::schema_for;
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::path::Path;
-
-pub(crate) use crate::tools::undo::restore::RestoreInput as RestoreArgs;
 
 /// Operations that one call may undo.
 const UNDONE_OPERATIONS_MAX: usize = 100;
@@ -51,8 +52,11 @@ pub(crate) struct UndoneOperations {
     pub(crate) receipts: Vec<Receipt>,
 }
 
+/// The input of the tool.
+pub(crate) const INPUT: ToolInput = ToolInput::new(undo, || vec![schema_for!(UndoInput), schema_for!(RawPath)]);
+
 /// Runs the tool `undo`.
-pub(crate) fn undo(context: &Context, caller: &CallContext, tool: &'static str, mut input: Value) -> Result<Answer> {
+pub(crate) fn undo(call: Call<'_>, tool: &'static str, mut input: Value) -> Result<Answer> {
     let origin = CallOrigin::new(tool, &input);
     let raw = raw_path::take(&mut input)?;
     let args: UndoInput = formats::from_json(FormatInput::Json(input))?;
@@ -60,23 +64,22 @@ pub(crate) fn undo(context: &Context, caller: &CallContext, tool: &'static str, 
     if args.hunks.is_some() {
         check_hunk_call(&args)?;
         let path = raw.as_deref().or(args.file_path.as_deref().map(Path::new));
-        return undo_hunks(context, caller, origin, &args, path);
+        return undo_hunks(call, origin, &args, path);
     }
-    undo_answer(context, caller, origin, &args, raw.as_deref())
+    undo_answer(call, origin, &args, raw.as_deref())
 }
 
 /// Undoes what the arguments select, and renders the reply.
 pub(crate) fn undo_answer(
-    context: &Context,
-    caller: &CallContext,
+    call: Call<'_>,
     origin: CallOrigin<'_>,
     args: &UndoInput,
     raw: Option<&Path>,
 ) -> Result<Answer> {
-    let dry_run = args.dry_run || caller.dry_run;
-    let UndoneOperations { operations, receipts } = undo_operations(context, caller, origin, args, raw)?;
+    let dry_run = args.dry_run || call.caller.dry_run;
+    let UndoneOperations { operations, receipts } = undo_operations(call, origin, args, raw)?;
     let operation = receipts.iter().find_map(Receipt::operation);
-    let RenderedReceipts { text, files, all, .. } = render_receipts(context, receipts);
+    let RenderedReceipts { text, files, all, .. } = render_receipts(&call, receipts);
     let summary: String = operations.iter().map(|logged| headline(logged, dry_run)).collect();
     let mut answer =
         Answer { text: summary.clone() + &text, data: files_data(files, all, dry_run), ..Answer::default() };
@@ -91,20 +94,19 @@ pub(crate) fn undo_answer(
 /// Undoes everything of the turn that an operation belongs to.
 ///
 /// Errors: `operation.not_found` if nothing of it is in effect; those of an undo.
-pub(crate) fn undo_turn(context: &Context, caller: &CallContext, id: &str) -> Result<Answer> {
-    let ids = effective_operations(context, id)?;
+pub(crate) fn undo_turn(call: Call<'_>, id: &str) -> Result<Answer> {
+    let ids = effective_operations(&call, id)?;
     if ids.is_empty() {
         return Err(Error::new(Code::OperationMissing, "Nothing of this turn is in effect.")
             .next("Redo what undid it, if it is wanted again."));
     }
     let origin = CallOrigin::of_parts("undo", &[id.as_bytes()]);
-    undo_answer(context, caller, origin, &UndoInput { ids, ..UndoInput::default() }, None)
+    undo_answer(call, origin, &UndoInput { ids, ..UndoInput::default() }, None)
 }
 
 /// Undoes, or redoes, the operations that a call without hunks names.
 pub(crate) fn undo_operations(
-    context: &Context,
-    caller: &CallContext,
+    call: Call<'_>,
     origin: CallOrigin<'_>,
     args: &UndoInput,
     raw: Option<&Path>,
@@ -127,28 +129,27 @@ pub(crate) fn undo_operations(
         return Err(Error::new(Code::CallInvalid, "The call does not say clearly which operations are meant.")
                 .next(format!("Give one of id, file_path or last (1 to {UNDONE_OPERATIONS_MAX}), or none of them for the last one; for a part of one file, id, file_path and hunks.")));
     }
-    choose_and_take_back(context, caller, origin, args, raw, times)
+    choose_and_take_back(call, origin, args, raw, times)
 }
 
 /// Selects operations and undoes them. If another process undoes one of them meanwhile, the selection is repeated,
 /// so that two simultaneous calls have the effect of one after the other.
 fn choose_and_take_back(
-    context: &Context,
-    caller: &CallContext,
+    call: Call<'_>,
     origin: CallOrigin<'_>,
     args: &UndoInput,
     raw: Option<&Path>,
     times: usize,
 ) -> Result<UndoneOperations> {
-    let dry_run = args.dry_run || caller.dry_run;
+    let dry_run = args.dry_run || call.caller.dry_run;
     for attempt in 1.. {
-        for root in 0..context.roots().len() {
-            wait_for_in_doubt(context, root)?;
+        for root in 0..call.roots().len() {
+            wait_for_in_doubt(&call, root)?;
         }
-        let (root, all) = choose(context, caller, args, raw, times)?;
+        let (root, all) = choose(call, args, raw, times)?;
         let mut overtaken = false;
         let chosen = ChosenOperations { root, all: &all, is_named: args.id.is_some() };
-        match take_back(context, caller, origin, &chosen, &mut overtaken, dry_run) {
+        match take_back(call, origin, &chosen, &mut overtaken, dry_run) {
             Err(_) if overtaken && attempt < RACE_RETRIES_MAX => {}
             Err(error) => return Err(error),
             Ok(receipts) => return Ok(UndoneOperations { operations: all, receipts }),
@@ -170,8 +171,7 @@ struct ChosenOperations<'a> {
 /// Undoes operations of one root, the newest first, all or none. `overtaken` is set if one of them was undone or
 /// aborted since it was selected.
 fn take_back(
-    context: &Context,
-    caller: &CallContext,
+    call: Call<'_>,
     origin: CallOrigin<'_>,
     chosen: &ChosenOperations<'_>,
     overtaken: &mut bool,
@@ -183,13 +183,13 @@ fn take_back(
         Role::Undo(_) => Role::Redo(newest.id),
         Role::Edit | Role::Redo(_) => Role::Undo(newest.id),
     };
-    let turns = context.lock_paths(reversed_files::paths(all));
+    let turns = call.lock_paths(reversed_files::paths(all));
     let also: Vec<OperationId> = older.iter().map(|logged| logged.id).collect();
     let origin = CallOrigin { role, also: &also, ..origin };
-    let mut check = || is_still_done(context, root, all).inspect_err(|_| *overtaken = true);
-    let done = plan_and_commit(context, caller, origin, dry_run, || {
+    let mut check = || is_still_done(&call, root, all).inspect_err(|_| *overtaken = true);
+    let done = plan_and_commit(call, origin, dry_run, || {
         check()?;
-        let plans = reversal::plans(context, caller, root, all);
+        let plans = reversal::plans(call, root, all);
         // Conflicting files may be the result of another process undoing the same operation.
         if plans.is_err() {
             check()?;
@@ -199,21 +199,21 @@ fn take_back(
     let receipts = match done {
         Err(error) if error.code() == Code::EditNoChange => {
             if let ([named], true) = (all, is_named)
-                && let Some(later) = covering(context, caller, root, named)
+                && let Some(later) = covering(call, root, named)
             {
                 return Err(replaced_by(named, &later));
             }
             if dry_run {
                 return Err(error);
             }
-            let nothing = mark_taken_back(context, caller, origin, root, error).inspect_err(|_| *overtaken = true)?;
-            remove_made(context, all);
+            let nothing = mark_taken_back(call, origin, root, error).inspect_err(|_| *overtaken = true)?;
+            remove_made(&call, all);
             return Err(nothing);
         }
         done => done?,
     };
     if !dry_run {
-        remove_made(context, all);
+        remove_made(&call, all);
     }
     drop(turns);
     Ok(receipts)
@@ -223,15 +223,9 @@ fn take_back(
 /// with an earlier operation. Returns the error of this call.
 ///
 /// Errors: `conflict.raced` if one of them was undone by others meanwhile.
-fn mark_taken_back(
-    context: &Context,
-    caller: &CallContext,
-    origin: CallOrigin<'_>,
-    root: usize,
-    nothing: Error,
-) -> Result<Error> {
+fn mark_taken_back(call: Call<'_>, origin: CallOrigin<'_>, root: usize, nothing: Error) -> Result<Error> {
     let operation = Operation {
-        session: caller.session.clone(),
+        session: call.caller.session.clone(),
         tool: origin.tool.to_owned(),
         format: String::new(),
         digest: origin.digest,
@@ -243,7 +237,7 @@ fn mark_taken_back(
         files: Vec::new(),
         created_dirs: Vec::new(),
     };
-    let history = context.history(root);
+    let history = call.history(root);
     match history.log(&operation, &[], &[]) {
         Ok(entered) => {
             // If that fails, the operation is resolved later by comparing its files, and it has none.

@@ -1,12 +1,14 @@
 //! Restore of one file as of an operation, after or before it.
 
 use crate::context::Context;
+use crate::context::call::Call;
 use crate::context::history_stores::key;
 use crate::context::options::CallOptions;
 use crate::context::policy::Access;
-use crate::model::call_context::{CallContext, UnreadPolicy};
+use crate::model::call_context::UnreadPolicy;
 use crate::model::call_origin::CallOrigin;
 use crate::model::raw_path;
+use crate::model::raw_path::RawPath;
 use crate::model::reply::Answer;
 use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, TargetState};
 use crate::pipeline::plan::placement::check_unchanged;
@@ -14,6 +16,7 @@ use crate::pipeline::report::receipt::Receipt;
 use crate::pipeline::report::rendered::{RenderedReceipts, files_data, render_receipts};
 use crate::pipeline::run::plan_and_commit;
 use crate::session::in_doubt::resolve_in_doubt;
+use crate::tools::tool_input::ToolInput;
 use crate::tools::undo::file_states::{current_state, is_same_content, not_kept, putting};
 use crate::tools::undo::hunks::{HunkSelection, hunks_to_restore, write_hunks};
 use crate::tools::undo::select::{self, OperationRef};
@@ -22,6 +25,7 @@ use emendate_core::{Code, Error, Phrase, Result, advice};
 use emendate_fs::{FileAttributes, SafePath};
 use emendate_history::{FileChange, FileKind, FileState, KnownContent, LogEntry, OperationFilter};
 use schemars::JsonSchema;
+use schemars::schema_for;
 use serde::Deserialize;
 use serde_json::Value;
 use std::iter::once;
@@ -50,21 +54,24 @@ pub(crate) struct RestoreInput {
     pub(crate) irreversible: bool,
 }
 
+/// The input of the tool.
+pub(crate) const INPUT: ToolInput = ToolInput::new(restore, || vec![schema_for!(RestoreInput), schema_for!(RawPath)]);
+
 /// Runs the tool `restore`.
-pub(crate) fn restore(context: &Context, caller: &CallContext, tool: &'static str, mut input: Value) -> Result<Answer> {
+pub(crate) fn restore(call: Call<'_>, tool: &'static str, mut input: Value) -> Result<Answer> {
     let origin = CallOrigin::new(tool, &input);
-    let options = CallOptions::take(&mut Value::Null, caller, context.config(), tool)?;
+    let options = CallOptions::take(&mut Value::Null, call.caller, call.config(), tool)?;
     let raw = raw_path::take(&mut input)?;
     let args: RestoreInput = formats::from_json(FormatInput::Json(input))?;
     let origin = CallOrigin { irreversible: args.irreversible, ..origin };
     let path = raw.as_deref().unwrap_or(Path::new(&args.file_path));
-    let RestoredFile { receipts, hunks } = restore_file(context, caller, origin, &options, &args, path)?;
-    let dry_run = args.dry_run || caller.dry_run;
+    let RestoredFile { receipts, hunks } = restore_file(call, origin, &options, &args, path)?;
+    let dry_run = args.dry_run || call.caller.dry_run;
     if let Some(selection) = hunks {
-        return Ok(selection.answer(context, receipts, dry_run));
+        return Ok(selection.answer(&call, receipts, dry_run));
     }
     let operation = receipts.iter().find_map(Receipt::operation);
-    let RenderedReceipts { text, files, all, .. } = render_receipts(context, receipts);
+    let RenderedReceipts { text, files, all, .. } = render_receipts(&call, receipts);
     let mut answer = Answer { text, data: files_data(files, all, dry_run), ..Answer::default() };
     answer.data.insert("operation".to_owned(), operation.map(|id| id.to_string()).into());
     Ok(answer)
@@ -78,31 +85,30 @@ pub(crate) struct RestoredFile<'a> {
 
 /// Restores a file, or some hunks of it.
 pub(crate) fn restore_file<'a>(
-    context: &Context,
-    caller: &CallContext,
+    call: Call<'_>,
     origin: CallOrigin<'_>,
     options: &'a CallOptions,
     args: &RestoreInput,
     path: &Path,
 ) -> Result<RestoredFile<'a>> {
-    let place = context.resolve_no_follow(path, Access::Write)?;
+    let place = call.resolve_no_follow(path, Access::Write)?;
     let named = OperationRef::read(&args.id)?;
-    for root in 0..context.roots().len() {
-        resolve_in_doubt(context, root)?;
+    for root in 0..call.roots().len() {
+        resolve_in_doubt(&call, root)?;
     }
-    let dry_run = args.dry_run || caller.dry_run;
+    let dry_run = args.dry_run || call.caller.dry_run;
     if let Some(numbers) = &args.hunks {
-        let selection = hunks_to_restore(context, options, args, numbers, &place)?;
-        let receipts = write_hunks(context, caller, origin, &selection, dry_run)?;
+        let selection = hunks_to_restore(&call, options, args, numbers, &place)?;
+        let receipts = write_hunks(call, origin, &selection, dry_run)?;
         return Ok(RestoredFile { receipts, hunks: Some(selection) });
     }
-    let (root, logged) = select::operation(context, named.name)?;
-    let (side, told_by) = side_at(context, root, &place, &logged, named.before)?;
-    let turns = context.lock_paths(once(place.absolute()));
-    let receipts = plan_and_commit(context, caller, origin, dry_run, || {
-        let now = current_state(context, &place)?;
-        may_replace(context, caller, options, &place, &now)?;
-        let plan = plan_restore(context, caller, &place, root, &told_by, now, side)?;
+    let (root, logged) = select::operation(&call, named.name)?;
+    let (side, told_by) = side_at(&call, root, &place, &logged, named.before)?;
+    let turns = call.lock_paths(once(place.absolute()));
+    let receipts = plan_and_commit(call, origin, dry_run, || {
+        let now = current_state(&call, &place)?;
+        may_replace(call, options, &place, &now)?;
+        let plan = plan_restore(call, &place, root, &told_by, now, side)?;
         if plan.writes() {
             return Ok(vec![plan]);
         }
@@ -115,8 +121,7 @@ pub(crate) fn restore_file<'a>(
 }
 
 fn plan_restore(
-    context: &Context,
-    caller: &CallContext,
+    call: Call<'_>,
     place: &SafePath,
     root: usize,
     told_by: &LogEntry,
@@ -135,9 +140,9 @@ fn plan_restore(
         CurrentState::File(now) if now.snapshot.id() == side.content => now.snapshot.raw().to_vec(),
         CurrentState::File(now) => {
             let hand = [KnownContent { id: now.snapshot.id(), bytes: now.snapshot.raw() }];
-            context.history(root).content(side.content, &hand)?.ok_or_else(|| not_kept(place, told_by))?
+            call.history(root).content(side.content, &hand)?.ok_or_else(|| not_kept(place, told_by))?
         }
-        _ => context.history(root).content(side.content, &[])?.ok_or_else(|| not_kept(place, told_by))?,
+        _ => call.history(root).content(side.content, &[])?.ok_or_else(|| not_kept(place, told_by))?,
     };
     if side.kind == FileKind::Link && is_same_content(&now, Some(side)) {
         return Ok(FilePlan::replace_entry(place.clone(), CurrentState::Nothing, TargetState::Nothing));
@@ -145,10 +150,10 @@ fn plan_restore(
     // Existing set-id bits of the file remain; none are added.
     let held = now.mode().map_or(0, |mode| mode & 0o7000);
     let attributes = match now {
-        CurrentState::Nothing => attributes_then(context, root, place, side)?,
+        CurrentState::Nothing => attributes_then(&call, root, place, side)?,
         CurrentState::File(_) | CurrentState::Link(_) => None,
     };
-    let plan = putting(context, caller, place.clone(), now, bytes, side, attributes);
+    let plan = putting(call, place.clone(), now, bytes, side, attributes);
     Ok(FilePlan { mode: (side.kind == FileKind::Regular).then_some(side.mode & (0o777 | held)), ..plan })
 }
 
@@ -166,16 +171,10 @@ fn attributes_then(
 }
 
 /// Checks that a model has seen the content it replaces.
-pub(super) fn may_replace(
-    context: &Context,
-    caller: &CallContext,
-    options: &CallOptions,
-    place: &SafePath,
-    now: &CurrentState,
-) -> Result<()> {
+pub(super) fn may_replace(call: Call<'_>, options: &CallOptions, place: &SafePath, now: &CurrentState) -> Result<()> {
     match now {
-        CurrentState::File(now) if caller.unread == UnreadPolicy::Deny => {
-            check_unchanged(context, caller, options, place, now)
+        CurrentState::File(now) if call.caller.unread == UnreadPolicy::Deny => {
+            check_unchanged(call, options, place, now)
         }
         _ => Ok(()),
     }

@@ -1,7 +1,7 @@
 //! Plans that reverse an operation.
 
-use crate::context::{Context, LoadedFile};
-use crate::model::call_context::CallContext;
+use crate::context::LoadedFile;
+use crate::context::call::Call;
 use crate::model::call_handle::CallPhase;
 use crate::model::raw_path;
 use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, SeenUpdate, SourceFile, TargetState};
@@ -24,8 +24,7 @@ use std::path::Path;
 
 /// The reversal of one operation.
 struct Reversal<'a> {
-    context: &'a Context,
-    caller: &'a CallContext,
+    call: Call<'a>,
     /// The operations that are undone together, the newest first.
     all: &'a [LogEntry],
     /// The effect of the operations before this one.
@@ -40,17 +39,17 @@ struct Reversal<'a> {
 /// Returns the plans for all files of some operations, the newest first, that restore their state before them.
 ///
 /// Errors: every conflicting file of the first operation that cannot be undone.
-pub(super) fn plans(context: &Context, caller: &CallContext, root: usize, all: &[LogEntry]) -> Result<Vec<FilePlan>> {
+pub(super) fn plans(call: Call<'_>, root: usize, all: &[LogEntry]) -> Result<Vec<FilePlan>> {
     if let [logged] = all
-        && let Some(plan) = plan_big_undo(context, caller, root, logged)?
+        && let Some(plan) = plan_big_undo(call, root, logged)?
     {
         return Ok(vec![plan]);
     }
-    caller.begin(CallPhase::Reading, all.iter().map(|logged| logged.operation.files.len()).sum());
-    let mut reversed = ReversedFiles::new(context, caller);
+    call.caller.begin(CallPhase::Reading, all.iter().map(|logged| logged.operation.files.len()).sum());
+    let mut reversed = ReversedFiles::new(call);
     let settled = RefCell::default();
     for logged in all {
-        let reversal = Reversal { context, caller, all, reversed: &reversed, settled: &settled, root, logged };
+        let reversal = Reversal { call, all, reversed: &reversed, settled: &settled, root, logged };
         let plans = of_one(&reversal).map_err(|error| {
             let several = format!("None of the {} operations was undone. ", all.len());
             if all.len() > 1 { error.prefixed(&several) } else { error }
@@ -71,17 +70,16 @@ pub(super) fn plans(context: &Context, caller: &CallContext, root: usize, all: &
 /// Returns the first of the later operations, the newest first, with whose undo, after that of the ones before it, an
 /// operation is in effect again. One that cannot be undone is passed over.
 pub(super) fn first_hiding<'l>(
-    context: &Context,
-    caller: &CallContext,
+    call: Call<'_>,
     root: usize,
     logged: &LogEntry,
     later: &'l [LogEntry],
 ) -> Option<&'l LogEntry> {
-    let mut reversed = ReversedFiles::new(context, caller);
+    let mut reversed = ReversedFiles::new(call);
     let mut all = Vec::new();
     let plans_of = |all: &[LogEntry], reversed: &ReversedFiles<'_>, logged: &LogEntry| {
         let settled = RefCell::default();
-        of_one(&Reversal { context, caller, all, reversed, settled: &settled, root, logged })
+        of_one(&Reversal { call, all, reversed, settled: &settled, root, logged })
     };
     later.iter().find(|entry| {
         all.push((*entry).clone());
@@ -104,7 +102,7 @@ fn of_one(back: &Reversal<'_>) -> Result<Vec<FilePlan>> {
     let mut bytes = 0;
     let moved: HashSet<&Vec<u8>> = files.iter().filter_map(|file| file.moved_from.as_ref()).collect();
     for file in files {
-        back.caller.advance()?;
+        back.call.caller.advance()?;
         let emptied = moved.contains(&file.path);
         let planned = match moved_source(files, file) {
             Some(source) => back.moved(file, source, emptied),
@@ -169,7 +167,7 @@ impl Reversal<'_> {
 
     /// Reverses the change of a file that was not moved.
     fn single(&self, file: &FileChange) -> Result<Option<FilePlan>> {
-        let place = logged_place(self.context, &file.path)?;
+        let place = logged_place(&self.call, &file.path)?;
         let now = self.current(&place)?;
         let bits = match (file.before, file.after) {
             (Some(before), Some(after)) if before.mode != after.mode && before.kind == FileKind::Regular => {
@@ -198,7 +196,7 @@ impl Reversal<'_> {
                 if is_same_content(&now, Some(before)) {
                     opened.snapshot.raw().to_vec()
                 } else {
-                    let recorded = RecordedChanges::read(self.context, self.root, &place, &file.path);
+                    let recorded = RecordedChanges::read(&self.call, self.root, &place, &file.path);
                     if let Some(bytes) = self.recorded_version(&recorded, opened)? {
                         self.settled.borrow_mut().insert(file.path.clone());
                         bytes
@@ -213,7 +211,7 @@ impl Reversal<'_> {
         };
         let attributes =
             file.attributes.clone().filter(|_| matches!(now, CurrentState::Nothing | CurrentState::Link(_)));
-        let mut plan = putting(self.context, self.caller, place, now, bytes, before, attributes);
+        let mut plan = putting(self.call, place, now, bytes, before, attributes);
         plan.mode = bits.or(plan.mode);
         self.note_merge(&mut plan, merged);
         Ok(plan.writes().then_some(plan))
@@ -222,7 +220,7 @@ impl Reversal<'_> {
     /// Reverses the move of a file from the path of `source`. `emptied`: the former entry of this path was moved in
     /// turn, and another plan restores it.
     fn moved(&self, file: &FileChange, source: &FileChange, emptied: bool) -> Result<Vec<FilePlan>> {
-        let (to, from) = (logged_place(self.context, &file.path)?, logged_place(self.context, &source.path)?);
+        let (to, from) = (logged_place(&self.call, &file.path)?, logged_place(&self.call, &source.path)?);
         let (there, here) = (self.current(&to)?, self.current(&from)?);
         // If files with equal content swapped places, both conditions hold, and they do not determine the attributes.
         let as_left = is_same_content(&here, source.after) && is_same_content(&there, file.after);
@@ -244,14 +242,14 @@ impl Reversal<'_> {
             CurrentState::File(opened) if after.kind == FileKind::Regular => {
                 merged = !is_same_content(&there, file.after);
                 let bytes = if merged {
-                    let recorded = RecordedChanges::read(self.context, self.root, &to, &file.path);
+                    let recorded = RecordedChanges::read(&self.call, self.root, &to, &file.path);
                     self.rebased(&recorded, &to, before, after, opened)?
                 } else {
                     self.content(&from, before, &there)?
                 };
                 let text = opened.snapshot.clone();
                 let changes = to_bytes(&text, bytes);
-                let lines = lines_then(self.context, self.caller, &to, &text, &changes);
+                let lines = lines_then(self.call, &to, &text, &changes);
                 let mode = (before.mode != after.mode).then_some(before.mode);
                 FilePlan {
                     before: text,
@@ -275,7 +273,7 @@ impl Reversal<'_> {
                 let bytes = self.content(&to, covered, &there)?;
                 let mode = Some(covered.mode);
                 let attributes = file.attributes.clone();
-                FilePlan { mode, ..putting(self.context, self.caller, to, there, bytes, covered, attributes) }
+                FilePlan { mode, ..putting(self.call, to, there, bytes, covered, attributes) }
             }
         };
         Ok(vec![plan, left])
@@ -297,7 +295,7 @@ impl Reversal<'_> {
             CurrentState::File(now) => vec![KnownContent { id: now.snapshot.id(), bytes: now.snapshot.raw() }],
             _ => Vec::new(),
         };
-        let found = self.context.history(self.root).content(side.content, &hand)?;
+        let found = self.call.history(self.root).content(side.content, &hand)?;
         found.ok_or_else(|| not_kept(place, self.logged))
     }
 
@@ -306,7 +304,7 @@ impl Reversal<'_> {
     fn recorded_version(&self, recorded: &RecordedChanges<'_>, now: &LoadedFile) -> Result<Option<Vec<u8>>> {
         let Some(version) = recorded.version_without(self.all) else { return Ok(None) };
         let hand = [KnownContent { id: now.snapshot.id(), bytes: now.snapshot.raw() }];
-        self.context.history(self.root).content(version.content, &hand)
+        self.call.history(self.root).content(version.content, &hand)
     }
 
     /// Returns the file with the operation removed from it, although it changed since.
@@ -319,7 +317,7 @@ impl Reversal<'_> {
         now: &LoadedFile,
     ) -> Result<Vec<u8>> {
         let standing = [KnownContent { id: now.snapshot.id(), bytes: now.snapshot.raw() }];
-        let history = self.context.history(self.root);
+        let history = self.call.history(self.root);
         let Some(seen) = history.content(after.content, &standing)? else {
             return Err(self.changed_since(place, now, None));
         };
@@ -374,7 +372,7 @@ impl Reversal<'_> {
         let error = self.changed(place, what);
         let (Some(left), CurrentState::File(now)) = (left, now) else { return error };
         let hand = [KnownContent { id: now.snapshot.id(), bytes: now.snapshot.raw() }];
-        match self.context.history(self.root).content(left.content, &hand) {
+        match self.call.history(self.root).content(left.content, &hand) {
             Ok(Some(left)) if !now.snapshot.is_binary() => {
                 error.evidence(difference(place, &with_same_codec(&now.snapshot, left), &now.snapshot))
             }

@@ -1,8 +1,8 @@
 //! The files of an undo of several operations as one change: each is reversed on the result of the ones before it;
 //! nothing is written.
 
-use crate::context::{Context, LoadedFile};
-use crate::model::call_context::CallContext;
+use crate::context::LoadedFile;
+use crate::context::call::Call;
 use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, PlanOutcome, SeenUpdate, SourceFile, TargetState};
 use crate::tools::undo::file_states::{check_undone, current_state, lines_then, putting, to_bytes};
 use emendate_core::{Error, Notes, Overlay, OverlayEntry, Result, Snapshot};
@@ -16,8 +16,7 @@ const S_IFREG: u32 = 0o100_000;
 
 /// The files after the reversals so far.
 pub(super) struct ReversedFiles<'a> {
-    context: &'a Context,
-    caller: &'a CallContext,
+    call: Call<'a>,
     files: Overlay<Path, ReversedFile>,
 }
 
@@ -60,15 +59,15 @@ impl OverlayEntry<Path> for ReversedFile {
 }
 
 impl<'a> ReversedFiles<'a> {
-    pub(super) fn new(context: &'a Context, caller: &'a CallContext) -> ReversedFiles<'a> {
-        ReversedFiles { context, caller, files: Overlay::default() }
+    pub(super) fn new(call: Call<'a>) -> ReversedFiles<'a> {
+        ReversedFiles { call, files: Overlay::default() }
     }
 
     /// Returns the entry at a path after the reversals so far.
     pub(super) fn current(&self, place: &SafePath) -> Result<CurrentState> {
         match self.files.get(place.absolute()) {
             Some(file) => Ok(file.after.now.clone()),
-            None => current_state(self.context, place),
+            None => current_state(&self.call, place),
         }
     }
 
@@ -89,7 +88,7 @@ impl<'a> ReversedFiles<'a> {
         }
         // The source of a file contributes its mode, even if it has no plan of its own.
         for place in plans.iter().filter_map(|plan| Some(&plan.source_file.as_ref()?.place)) {
-            let unchanged = || Ok::<_, Error>(ReversedFile::unchanged(place, current_state(self.context, place)?));
+            let unchanged = || Ok::<_, Error>(ReversedFile::unchanged(place, current_state(&self.call, place)?));
             self.files.touch(place.absolute(), unchanged)?;
         }
         // All at once, because two files may swap places.
@@ -125,13 +124,13 @@ impl<'a> ReversedFiles<'a> {
 
     /// Returns one plan for each file that differs.
     pub(super) fn plans(self) -> Vec<FilePlan> {
-        let ReversedFiles { context, caller, files } = self;
+        let ReversedFiles { call, files } = self;
         let moved = files.moved_sources();
         let sources = files.entries().filter_map(|(path, it)| Some((path.to_owned(), text_of(&it.current)?.clone())));
         let sources: HashMap<PathBuf, Snapshot> = sources.collect();
         let plans = files.into_entries().filter_map(|(path, file)| {
             let source = file.after.file.as_ref().and_then(|from| sources.get(from.absolute()));
-            file.plan(context, caller, moved.contains(&path), source)
+            file.plan(call, moved.contains(&path), source)
         });
         plans.collect()
     }
@@ -140,13 +139,7 @@ impl<'a> ReversedFiles<'a> {
 impl ReversedFile {
     /// Creates the plan for the difference. `moved_on`: the content of the path is at another path now. `source` is the
     /// current text of the file that will be at the path.
-    fn plan(
-        self,
-        context: &Context,
-        caller: &CallContext,
-        moved_on: bool,
-        source: Option<&Snapshot>,
-    ) -> Option<FilePlan> {
+    fn plan(self, call: Call<'_>, moved_on: bool, source: Option<&Snapshot>) -> Option<FilePlan> {
         let ReversedFile { place, current: disk, after: then, merged, notes } = self;
         let plan = match then.now {
             CurrentState::Nothing => {
@@ -159,7 +152,7 @@ impl ReversedFile {
                 if let Some(from) = then.file.filter(|from| from.absolute() != place.absolute()) {
                     let text = source?.clone();
                     let changes = to_bytes(&text, bytes);
-                    let lines = lines_then(context, caller, &from, &text, &changes);
+                    let lines = lines_then(call, &from, &text, &changes);
                     FilePlan {
                         before: text,
                         changes,
@@ -172,7 +165,7 @@ impl ReversedFile {
                     let side = FileState { content: file.snapshot.id(), mode, kind: FileKind::Regular };
                     let is_new = !matches!(disk, CurrentState::File(_));
                     let mode = (!is_new && disk.mode() != Some(mode)).then_some(mode);
-                    let plan = putting(context, caller, place, disk, bytes, side, then.attributes);
+                    let plan = putting(call, place, disk, bytes, side, then.attributes);
                     FilePlan { mode: mode.or(plan.mode), ..plan }
                 }
             }

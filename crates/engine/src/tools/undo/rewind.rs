@@ -1,12 +1,12 @@
 //! The tool `rewind`: it undoes everything that the session did since a moment, in one operation. What others did since
 //! then stays, and is listed.
 
-use crate::context::Context;
-use crate::model::call_context::CallContext;
+use crate::context::call::Call;
 use crate::model::call_origin::CallOrigin;
 use crate::model::reply::Answer;
 use crate::session::outside::is_of_shell;
 use crate::tools::moments::{Moment, find_moment};
+use crate::tools::tool_input::ToolInput;
 use crate::tools::undo::input::UndoInput;
 use crate::tools::undo::since::operations_after;
 use crate::tools::undo::undo_answer;
@@ -14,6 +14,7 @@ use emendate_core::Result;
 use emendate_core::formats::{self, FormatInput};
 use emendate_history::LogEntry;
 use schemars::JsonSchema;
+use schemars::schema_for;
 use serde::Deserialize;
 use serde_json::Value;
 use std::fmt::Write as _;
@@ -42,17 +43,20 @@ pub(crate) struct RewindInput {
     irreversible: bool,
 }
 
+/// The input of the tool.
+pub(crate) const INPUT: ToolInput = ToolInput::new(rewind, || vec![schema_for!(RewindInput)]);
+
 /// Runs the tool `rewind`.
-pub(crate) fn rewind(context: &Context, caller: &CallContext, tool: &'static str, input: Value) -> Result<Answer> {
+pub(crate) fn rewind(call: Call<'_>, tool: &'static str, input: Value) -> Result<Answer> {
     let origin = CallOrigin::new(tool, &input);
     let args: RewindInput = formats::from_json(FormatInput::Json(input))?;
-    let moment = find_moment(context, &args.to)?;
-    let kept = kept_operations(context, caller, &moment, args.shell)?;
+    let moment = find_moment(&call, &args.to)?;
+    let kept = kept_operations(call, &moment, args.shell)?;
     let RewindInput { to, shell, dry_run, irreversible } = args;
     let undo = UndoInput { since: Some(to), shell, dry_run, irreversible, ..UndoInput::default() };
     let origin = CallOrigin { irreversible, ..origin };
-    let describe = |text: &mut String| describe_kept(&kept, &caller.session, text);
-    match undo_answer(context, caller, origin, &undo, None) {
+    let describe = |text: &mut String| describe_kept(&kept, &call.caller.session, text);
+    match undo_answer(call, origin, &undo, None) {
         Ok(mut answer) => {
             describe(&mut answer.text);
             let ids = kept.iter().take(KEPT_OPERATIONS_MAX).map(|logged| Value::from(logged.id.to_string()));
@@ -68,11 +72,11 @@ pub(crate) fn rewind(context: &Context, caller: &CallContext, tool: &'static str
 }
 
 /// Returns what others did since the moment and is in effect.
-fn kept_operations(context: &Context, caller: &CallContext, moment: &Moment, shell: bool) -> Result<Vec<LogEntry>> {
-    let session = &caller.session;
+fn kept_operations(call: Call<'_>, moment: &Moment, shell: bool) -> Result<Vec<LogEntry>> {
+    let session = &call.caller.session;
     let mut kept = Vec::new();
     for (root, after) in moment.0.iter().enumerate().filter_map(|(root, after)| Some((root, (*after)?))) {
-        kept.extend(operations_after(context, root, after)?.into_iter().filter(|logged| {
+        kept.extend(operations_after(&call, root, after)?.into_iter().filter(|logged| {
             let is_own = logged.operation.session == *session || shell && is_of_shell(logged, session);
             !is_own && !logged.operation.is_moment() && logged.undone_by.is_none()
         }));

@@ -1,6 +1,7 @@
 //! Selection of the operations to undo.
 
 use crate::context::Context;
+use crate::context::call::Call;
 use crate::context::history_stores::key;
 use crate::context::policy::Access;
 use crate::model::call_context::{CallContext, UnreadPolicy};
@@ -118,18 +119,17 @@ pub(crate) fn operation(context: &Context, name: OperationName) -> Result<(usize
 ///
 /// Errors: `lock.timeout`, and those of the selection.
 pub(super) fn choose(
-    context: &Context,
-    caller: &CallContext,
+    call: Call<'_>,
     args: &UndoInput,
     raw: Option<&Path>,
     times: usize,
 ) -> Result<(usize, Vec<LogEntry>)> {
     loop {
-        match select(context, caller, args, raw, times)? {
+        match select(call, args, raw, times)? {
             UndoSelection::Known(root, all) => return Ok((root, all)),
             UndoSelection::UnderWay(root, logged) if logged.age() < RUNNING_UNDO_AGE_MAX => {
                 wait_briefly();
-                resolve_in_doubt(context, root)?;
+                resolve_in_doubt(&call, root)?;
             }
             UndoSelection::UnderWay(_, logged) => return Err(still_running(&logged)),
         }
@@ -137,44 +137,33 @@ pub(super) fn choose(
 }
 
 /// Selects the operations for `undo`.
-pub(super) fn select(
-    context: &Context,
-    caller: &CallContext,
-    args: &UndoInput,
-    raw: Option<&Path>,
-    times: usize,
-) -> Result<UndoSelection> {
-    let session = session_filter(caller, args);
+pub(super) fn select(call: Call<'_>, args: &UndoInput, raw: Option<&Path>, times: usize) -> Result<UndoSelection> {
+    let session = session_filter(call.caller, args);
     if !args.ids.is_empty() {
-        return by_ids(context, &args.ids);
+        return by_ids(&call, &args.ids);
     }
     let moment = match &args.since {
-        Some(since) => Some(find_moment(context, since)?),
-        None if args.turn => Some(last_turn(context, &caller.session)?),
+        Some(since) => Some(find_moment(&call, since)?),
+        None if args.turn => Some(last_turn(&call, &call.caller.session)?),
         None => None,
     };
     if let Some(moment) = moment {
-        return select_since(context, &moment, |logged| {
+        return select_since(&call, &moment, |logged| {
             let is_own = session.is_none_or(|session| logged.operation.session == session);
-            is_own || args.shell && is_of_shell(logged, &caller.session)
+            is_own || args.shell && is_of_shell(logged, &call.caller.session)
         });
     }
     match &args.id {
-        Some(id) => by_id(context, session, id).map(|(root, logged)| UndoSelection::Known(root, vec![logged])),
-        None => select_last(context, session, raw.or(args.file_path.as_deref().map(Path::new)), args.redo, times),
+        Some(id) => by_id(&call, session, id).map(|(root, logged)| UndoSelection::Known(root, vec![logged])),
+        None => select_last(&call, session, raw.or(args.file_path.as_deref().map(Path::new)), args.redo, times),
     }
 }
 
 /// Returns the last operation that a call without an id refers to.
 ///
 /// Errors: `lock.timeout` while another process undoes something, and those of the selection.
-pub(super) fn choose_one(
-    context: &Context,
-    caller: &CallContext,
-    args: &UndoInput,
-    path: Option<&Path>,
-) -> Result<(usize, LogEntry)> {
-    match choose(context, caller, args, path, 1)? {
+pub(super) fn choose_one(call: Call<'_>, args: &UndoInput, path: Option<&Path>) -> Result<(usize, LogEntry)> {
+    match choose(call, args, path, 1)? {
         (root, mut all) if !all.is_empty() => Ok((root, all.swap_remove(0))),
         _ => Err(Error::new(Code::InternalBug, "The selection of the last operation is empty.")),
     }

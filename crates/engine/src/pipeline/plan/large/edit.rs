@@ -1,9 +1,10 @@
 //! Exact edits of a large file.
 
 use crate::context::Context;
+use crate::context::call::Call;
 use crate::context::history_stores::key;
 use crate::context::options::CallOptions;
-use crate::model::call_context::{CallContext, UnreadPolicy};
+use crate::model::call_context::UnreadPolicy;
 use crate::model::raw_path;
 use crate::pipeline::plan::file_plan::FilePlan;
 use crate::pipeline::plan::large::hunks::{self, try_hunks};
@@ -32,8 +33,7 @@ const OCCURRENCES_COUNTED_MAX: usize = 1000;
 ///
 /// Errors: as any edit; `file.too_large` if it has to be loaded whole and cannot be.
 pub(crate) fn plan_big(
-    context: &Context,
-    caller: &CallContext,
+    call: Call<'_>,
     place: &SafePath,
     source: FileSource,
     ops: &[Op],
@@ -41,23 +41,22 @@ pub(crate) fn plan_big(
     options: &CallOptions,
 ) -> Result<Option<FilePlan>> {
     let plain =
-        asks_for_parts(context, place, options) && !options.partial && !(order == OpOrder::InTurn && ops.len() > 1);
+        asks_for_parts(&call, place, options) && !options.partial && !(order == OpOrder::InTurn && ops.len() > 1);
     if let Some(finds) = streamed(ops).filter(|_| plain) {
-        return retry_streamed(context, place, source, |source| {
-            try_big(context, caller, place, source, OrderedOps { ops, order }, &finds, options)
+        return retry_streamed(&call, place, source, |source| {
+            try_big(call, place, source, OrderedOps { ops, order }, &finds, options)
         });
     }
     if let Some(old) = hunks::old_sides(ops).filter(|_| plain) {
-        return retry_streamed(context, place, source, |source| {
-            try_hunks(context, caller, place, source, OrderedOps { ops, order }, &old, options)
+        return retry_streamed(&call, place, source, |source| {
+            try_hunks(call, place, source, OrderedOps { ops, order }, &old, options)
         });
     }
-    check_whole_allowed(context, place, source.meta().size, ALL_OCCURRENCES).map(|()| None)
+    check_whole_allowed(&call, place, source.meta().size, ALL_OCCURRENCES).map(|()| None)
 }
 
 fn try_big(
-    context: &Context,
-    caller: &CallContext,
+    call: Call<'_>,
     place: &SafePath,
     source: FileSource,
     OrderedOps { ops, order }: OrderedOps<'_>,
@@ -65,7 +64,7 @@ fn try_big(
     options: &CallOptions,
 ) -> Result<StreamOutcome> {
     let needles: Vec<&str> = finds.iter().map(|find| &*find.old).collect();
-    let looked = match scan_and_find_base(context, caller, place, &source, ops, &needles, options)? {
+    let looked = match scan_and_find_base(call, place, &source, ops, &needles, options)? {
         Ok(looked) => looked,
         Err(why) => return Ok(StreamOutcome::Whole(why)),
     };
@@ -73,7 +72,7 @@ fn try_big(
     let mut counts = vec![0_usize; finds.len()];
     scanned.occurrences.iter().for_each(|stand| counts[stand.needle] += 1);
     if counts.contains(&0) {
-        return nowhere(context, place, &source, finds);
+        return nowhere(&call, place, &source, finds);
     }
     let least = ContextMargin { bytes: if ops.len() > 1 { CONTEXT_BYTES } else { 0 }, ..ContextMargin::FOR_REPORT };
     let relevant_spans = relevant_spans(scanned, finds, &counts);
@@ -83,35 +82,34 @@ fn try_big(
     source.check_unchanged()?;
     match resolve(&extract, ops, order, exactly(options)) {
         // Similar text may still exist somewhere.
-        Err(error) if error.code() == Code::MatchNotFound => nowhere(context, place, &source, finds),
+        Err(error) if error.code() == Code::MatchNotFound => nowhere(&call, place, &source, finds),
         other => Ok(looked.planned(place, source, extract, other?)),
     }
 }
 
 /// Scans a file for these texts, and finds the version that the caller saw.
 pub(super) fn scan_and_find_base(
-    context: &Context,
-    caller: &CallContext,
+    call: Call<'_>,
     place: &SafePath,
     source: &FileSource,
     ops: &[Op],
     needles: &[&str],
     options: &CallOptions,
 ) -> Result<Result<PassResult, WholeFileReason>> {
-    never_read(context, caller, place, source, options)?;
+    never_read(call, place, source, options)?;
     let tag = options.header.is_some() || matches!(options.tag, Some(Handle::Lines(..) | Handle::Headed(..)));
     let scanned = match scan(source, ScanQuery { needles, tag, ..ScanQuery::default() })? {
         Ok(scanned) => scanned,
         Err(unfit) => return Ok(Err(why(unfit))),
     };
-    if is_declared_otherwise(context, place, ops, &scanned.summary) {
+    if is_declared_otherwise(&call, place, ops, &scanned.summary) {
         return Ok(Err(DECLARED_ENCODING));
     }
     let Some(head) = sparse_with_lines(source, scanned.summary, None)? else { return Ok(Err(LONG_LINE)) };
     let now = opened(source, head);
-    match find_base_of_parts(context, caller, options, place, &now)? {
+    match find_base_of_parts(call, options, place, &now)? {
         Ok(base) => {
-            let known = base.into_fresh().ok_or_else(|| stale::version_unavailable(context, caller, place, &now))?;
+            let known = base.into_fresh().ok_or_else(|| stale::version_unavailable(call, place, &now))?;
             Ok(Ok(PassResult { scanned, known }))
         }
         Err(needs_merge) => Ok(Err(needs_merge)),
@@ -121,15 +119,9 @@ pub(super) fn scan_and_find_base(
 /// Refuses a file that the session never read, before it is searched. A blank file needs no read.
 ///
 /// Errors: `read.required`, once the file is known to be text.
-fn never_read(
-    context: &Context,
-    caller: &CallContext,
-    place: &SafePath,
-    source: &FileSource,
-    options: &CallOptions,
-) -> Result<()> {
-    let known = caller.unread == UnreadPolicy::Allow || options.tag.is_some();
-    if known || context.sessions(place).latest(&caller.session, key(place))?.is_some() {
+fn never_read(call: Call<'_>, place: &SafePath, source: &FileSource, options: &CallOptions) -> Result<()> {
+    let known = call.caller.unread == UnreadPolicy::Allow || options.tag.is_some();
+    if known || call.sessions(place).latest(&call.caller.session, key(place))?.is_some() {
         return Ok(());
     }
     let mut blank = true;

@@ -1,9 +1,8 @@
 //! Hunks of a patch for a large file, if the old side of each occurs literally at a single place. Everything else that
 //! may place a hunk (anchors, numbers, likeness) needs the whole text.
 
-use crate::context::Context;
+use crate::context::call::Call;
 use crate::context::options::CallOptions;
-use crate::model::call_context::CallContext;
 use crate::pipeline::plan::large::edit::{self, CONTEXT_BYTES, LONG_LINE, exactly};
 use crate::pipeline::plan::large::sparse::{CONTEXT_LINES, ContextMargin, RelevantSpan, sparse_around};
 use crate::pipeline::plan::large::{StreamOutcome, WholeFileReason};
@@ -47,8 +46,7 @@ fn is_plain(hunk: &Hunk) -> bool {
 }
 
 pub(super) fn try_hunks(
-    context: &Context,
-    caller: &CallContext,
+    call: Call<'_>,
     place: &SafePath,
     source: FileSource,
     OrderedOps { ops, order }: OrderedOps<'_>,
@@ -56,7 +54,7 @@ pub(super) fn try_hunks(
     options: &CallOptions,
 ) -> Result<StreamOutcome> {
     let needles: Vec<&str> = old.iter().map(|old| &**old).collect();
-    let looked = match edit::scan_and_find_base(context, caller, place, &source, ops, &needles, options)? {
+    let looked = match edit::scan_and_find_base(call, place, &source, ops, &needles, options)? {
         Ok(looked) => looked,
         Err(why) => return Ok(StreamOutcome::Whole(why)),
     };

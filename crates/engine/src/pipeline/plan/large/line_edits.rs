@@ -1,8 +1,8 @@
 //! Edits by line number of a large file: counting line ends finds the named lines in one pass.
 
 use crate::context::Context;
+use crate::context::call::Call;
 use crate::context::options::CallOptions;
-use crate::model::call_context::CallContext;
 use crate::pipeline::plan::file_plan::FilePlan;
 use crate::pipeline::plan::large::sparse::{CONTEXT_LINES, ContextMargin, RelevantSpan, sparse_around};
 use crate::pipeline::plan::large::{
@@ -33,8 +33,7 @@ const LONG_LINE: WholeFileReason = WholeFileReason::new(
 ///
 /// Errors: as any edit; `file.too_large` if it has to be loaded whole and cannot be.
 pub(crate) fn plan_big_rows(
-    context: &Context,
-    caller: &CallContext,
+    call: Call<'_>,
     place: &SafePath,
     source: FileSource,
     ops: &[Op],
@@ -46,13 +45,13 @@ pub(crate) fn plan_big_rows(
             .iter()
             .filter_map(line_edits::of)
             .all(|it| !matches!(it.target, LineTarget::Block(_) | LineTarget::AfterBlock(_)));
-    if !(numbered && asks_for_parts(context, place, options)) {
-        return check_whole_allowed(context, place, source.meta().size, WHOLE_FILE_EDIT).map(|()| None);
+    if !(numbered && asks_for_parts(&call, place, options)) {
+        return check_whole_allowed(&call, place, source.meta().size, WHOLE_FILE_EDIT).map(|()| None);
     }
     let mut filled = registers.clone();
-    let plan = retry_streamed(context, place, source, |source| {
+    let plan = retry_streamed(&call, place, source, |source| {
         filled.clone_from(registers);
-        try_big_rows(context, caller, place, source, ops, &mut filled, options)
+        try_big_rows(call, place, source, ops, &mut filled, options)
     })?;
     if plan.is_some() {
         *registers = filled;
@@ -61,8 +60,7 @@ pub(crate) fn plan_big_rows(
 }
 
 fn try_big_rows(
-    context: &Context,
-    caller: &CallContext,
+    call: Call<'_>,
     place: &SafePath,
     source: FileSource,
     ops: &[Op],
@@ -76,7 +74,7 @@ fn try_big_rows(
         Ok(scanned) => scanned,
         Err(unfit) => return Ok(StreamOutcome::Whole(why(unfit))),
     };
-    if is_declared_otherwise(context, place, ops, &scanned.summary) {
+    if is_declared_otherwise(&call, place, ops, &scanned.summary) {
         return Ok(StreamOutcome::Whole(DECLARED_ENCODING));
     }
     let least = ContextMargin { bytes: 0, lines: CONTEXT_LINES_NEEDED };
@@ -85,16 +83,16 @@ fn try_big_rows(
     };
     source.check_unchanged()?;
     let now = opened(&source, extract);
-    let base = match find_base_of_parts(context, caller, options, place, &now) {
+    let base = match find_base_of_parts(call, options, place, &now) {
         Ok(Err(needs_merge)) => return Ok(StreamOutcome::Whole(needs_merge)),
         Ok(Ok(base)) => Ok(base),
         Err(error) => Err(error),
     };
-    let plan = match plan_rows_in(context, caller, place.clone(), now, base, RegisterOps { ops, registers }, options) {
-        Err(error) if tells_of_more(context, &source, &error) => return Ok(StreamOutcome::Whole(DISTANT_EDITS)),
+    let plan = match plan_rows_in(call, place.clone(), now, base, RegisterOps { ops, registers }, options) {
+        Err(error) if tells_of_more(&call, &source, &error) => return Ok(StreamOutcome::Whole(DISTANT_EDITS)),
         other => other?,
     };
-    if plan.outcome.failed.iter().any(|error| tells_of_more(context, &source, error)) {
+    if plan.outcome.failed.iter().any(|error| tells_of_more(&call, &source, error)) {
         return Ok(StreamOutcome::Whole(DISTANT_EDITS));
     }
     if plan.changes.splices().iter().any(|it| plan.before.to_file_offset(it.span).is_none()) {

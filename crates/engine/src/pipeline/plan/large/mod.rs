@@ -11,9 +11,9 @@ pub(crate) mod read;
 pub(crate) mod sparse;
 pub(crate) mod tag;
 
+use crate::context::call::Call;
 use crate::context::options::CallOptions;
 use crate::context::{Context, LoadedFile, encoding};
-use crate::model::call_context::CallContext;
 use crate::pipeline::plan::file_plan::FilePlan;
 use crate::pipeline::plan::notebook;
 use crate::session::base::{Base, find_base};
@@ -167,14 +167,13 @@ fn asks_for_parts(context: &Context, place: &SafePath, options: &CallOptions) ->
 /// Finds the version that the caller saw of a file of which only parts are loaded. A merge needs all of it; if the file
 /// may not be loaded whole, a version that differs counts as lost.
 fn find_base_of_parts(
-    context: &Context,
-    caller: &CallContext,
+    call: Call<'_>,
     options: &CallOptions,
     place: &SafePath,
     now: &LoadedFile,
 ) -> Result<Result<Base, WholeFileReason>> {
-    let base = find_base(context, caller, options, place, now)?;
-    if now.meta.size > context.config().max_whole_bytes() {
+    let base = find_base(call, options, place, now)?;
+    if now.meta.size > call.config().max_whole_bytes() {
         return Ok(Ok(base.without_merge()));
     }
     Ok(if base.is_stale() { Err(NEEDS_MERGE) } else { Ok(base) })

@@ -1,13 +1,11 @@
 //! Line edits with anchors: resolved in the version that the numbers next to them refer to, or, without numbers, in the
 //! current file, whatever changed around those lines.
 
-use crate::context::Context;
 use crate::context::options::CallOptions;
 use crate::model::call_context::UnreadPolicy;
-use crate::pipeline::plan::anchor_edits::{self, AnchoredView, anchor_map, placement_refusal};
-use crate::pipeline::plan::line_edits::{LineEditContext, LinePlacement};
+use crate::pipeline::plan::anchor_edits::{AnchoredView, anchor_map};
+use crate::pipeline::plan::line_edits::LinePlacement;
 use crate::pipeline::plan::placement::{EditedFile, PlacedEdits, PlacementStrategy};
-use crate::pipeline::plan::stale;
 use crate::session::base::{self, KnownLines};
 use emendate_core::anchor_map::{AnchorMap, AnchorPage, AnchorRef, AnchorWord, PlacementError};
 use emendate_core::{ChangeSet, Code, Error, Note, Op, Result, Snapshot, line_edits};
@@ -23,14 +21,13 @@ pub(super) struct AnchorPlacement<'a> {
 impl PlacementStrategy for AnchorPlacement<'_> {
     /// Errors: `match.not_found`, `read.partial`; the lines in question are shown and count as read.
     fn in_current(&mut self, file: &EditedFile<'_>, known: KnownLines) -> Result<PlacedEdits> {
-        let EditedFile { context, place, now, .. } = file;
-        let subject = LineEditContext::of(file, self.numbered.header);
-        let words = anchor_map(context, place, &now.snapshot)?;
+        let EditedFile { call, place, now, .. } = file;
+        let words = anchor_map(call, place, &now.snapshot)?;
         let page = AnchorPage::new(&now.snapshot, words.words()).with_tombstones(&words);
-        let found =
-            looked_up(&words, &page, self.ops).and_then(|found| all_shown(&subject, &known.lines, self.ops, found));
+        let found = looked_up(&words, &page, self.ops).and_then(|found| all_shown(file, &known.lines, self.ops, found));
         let found = found.map_err(|failures| {
-            placement_refusal(context, &view(&subject, words.words(), &known.lines), failures, self.ops.len())
+            let view = AnchoredView { file, words: words.words(), lines: &known.lines };
+            view.refusal(failures, self.ops.len())
         })?;
         self.numbered.ops = found.into();
         self.numbered.in_current(file, known)
@@ -38,9 +35,9 @@ impl PlacementStrategy for AnchorPlacement<'_> {
 
     /// Errors: as in the current text, and `stale.changed` if lines between the ends of a range changed.
     fn in_seen(&mut self, file: &EditedFile<'_>, seen: &Snapshot, lines: LineSet) -> Result<PlacedEdits> {
-        let EditedFile { context, place, now, .. } = file;
-        let (ops, subject) = (self.ops, LineEditContext::of(file, self.numbered.header));
-        let words = anchor_map(context, place, &now.snapshot)?;
+        let EditedFile { call, place, now, .. } = file;
+        let ops = self.ops;
+        let words = anchor_map(call, place, &now.snapshot)?;
         let page = AnchorPage::new(&now.snapshot, words.words()).with_tombstones(&words);
         let Some(had) = words.words_of_text(seen.text()) else { return Err(file.version_unavailable()) };
         let theirs = ChangeSet::diff(seen, &now.snapshot);
@@ -48,10 +45,10 @@ impl PlacementStrategy for AnchorPlacement<'_> {
         let then = AnchorPage::new(seen, &had);
         // A deleted line is reported as such, not as an anchor of an old version.
         let there = if line_edits::are_all_by_anchor(ops) { looked_up(&words, &page, ops) } else { Ok(Vec::new()) };
-        let shown = view(&subject, words.words(), &known);
-        let there = there.map_err(|failures| placement_refusal(context, &shown, failures, ops.len()))?;
-        let found = looked_up(&words, &then, ops).and_then(|found| all_shown(&subject, &lines, ops, found));
-        let found = found.map_err(|failures| past_version_refusal(context, &subject, seen, failures, ops.len()))?;
+        let shown = AnchoredView { file, words: words.words(), lines: &known };
+        let there = there.map_err(|failures| shown.refusal(failures, ops.len()))?;
+        let found = looked_up(&words, &then, ops).and_then(|found| all_shown(file, &lines, ops, found));
+        let found = found.map_err(|failures| past_version_refusal(file, seen, failures, ops.len()))?;
         if there.is_empty() || !self.numbered.carries_over(file.options) {
             self.numbered.ops = found.into();
             return if self.numbered.carries_over(file.options) {
@@ -60,8 +57,7 @@ impl PlacementStrategy for AnchorPlacement<'_> {
                 Err(self.numbered.refuse(file, true))
             };
         }
-        unbroken(&then, &found, &page, &there)
-            .map_err(|failures| placement_refusal(context, &shown, failures, ops.len()))?;
+        unbroken(&then, &found, &page, &there).map_err(|failures| shown.refusal(failures, ops.len()))?;
         (self.numbered.ops, self.numbered.moved) = (there.into(), true);
         self.numbered.in_current(file, KnownLines { lines: known, note: Some(Note::AnchorsMoved) })
     }
@@ -72,24 +68,11 @@ impl PlacementStrategy for AnchorPlacement<'_> {
     }
 }
 
-/// Returns the current file with its anchors, for a refusal; `lines` are those that the caller saw.
-fn view<'a>(subject: &LineEditContext<'a>, words: &'a [AnchorWord], lines: &'a LineSet) -> AnchoredView<'a> {
-    let LineEditContext { caller, place, now, options, .. } = *subject;
-    AnchoredView { caller, place, now, words, marks: anchor_edits::marks(options), lines }
-}
-
 /// Creates the error for failures in a version that is not the current one: its lines cannot be marked as shown.
-fn past_version_refusal(
-    context: &Context,
-    subject: &LineEditContext<'_>,
-    seen: &Snapshot,
-    failures: Vec<PlacementError>,
-    of: usize,
-) -> Error {
+fn past_version_refusal(file: &EditedFile<'_>, seen: &Snapshot, failures: Vec<PlacementError>, of: usize) -> Error {
     let spans: Vec<(usize, usize)> = failures.iter().filter_map(|it| it.show).collect();
     let error = Error::combine(failures.into_iter().map(|it| it.error).collect(), of);
-    let error =
-        error.unwrap_or_else(|| stale::version_unavailable(context, subject.caller, subject.place, subject.now));
+    let error = error.unwrap_or_else(|| file.version_unavailable());
     let excerpt = line_edits::excerpt(seen, &spans);
     let error = if spans.is_empty() { error } else { error.evidence(excerpt.text) };
     error.next("The file has changed since, too: read it again, and use the words it has now.")
@@ -106,20 +89,20 @@ fn looked_up(
 
 /// Accepts edits that name only lines by anchors that were shown.
 fn all_shown(
-    subject: &LineEditContext<'_>,
+    file: &EditedFile<'_>,
     lines: &LineSet,
     ops: &[Op],
     found: Vec<Op>,
 ) -> std::result::Result<Vec<Op>, Vec<PlacementError>> {
     let failures: Vec<PlacementError> =
-        ops.iter().zip(&found).filter_map(|(op, found)| unseen_refusal(subject, lines, op, found)).collect();
+        ops.iter().zip(&found).filter_map(|(op, found)| unseen_refusal(file, lines, op, found)).collect();
     if failures.is_empty() { Ok(found) } else { Err(failures) }
 }
 
 /// Refuses lines that the caller was never shown.
-fn unseen_refusal(subject: &LineEditContext<'_>, lines: &LineSet, op: &Op, found: &Op) -> Option<PlacementError> {
+fn unseen_refusal(file: &EditedFile<'_>, lines: &LineSet, op: &Op, found: &Op) -> Option<PlacementError> {
     let (rows, (from, to)) = (line_edits::of(op)?, line_edits::of(found)?.named_lines()?);
-    let known = subject.caller.unread == UnreadPolicy::Allow || lines.covers(from as u64, to as u64);
+    let known = file.call.caller.unread == UnreadPolicy::Allow || lines.covers(from as u64, to as u64);
     (!known && !rows.anchors.is_empty()).then(|| refusal(&rows.source_text, Code::ReadPartial, NEVER_SHOWN, from, to))
 }
 

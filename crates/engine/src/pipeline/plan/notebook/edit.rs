@@ -1,6 +1,7 @@
 //! Plans of cell edits: only cells that were shown are replaced, and cells are found again in a changed notebook.
 
 use crate::context::Context;
+use crate::context::call::Call;
 use crate::context::options::CallOptions;
 use crate::model::call_context::{CallContext, UnreadPolicy};
 use crate::model::raw_path;
@@ -16,20 +17,14 @@ use emendate_history::LineSet;
 use serde_json::{Value, json};
 
 /// Plans edits of cells.
-pub(crate) fn plan_cells(
-    context: &Context,
-    caller: &CallContext,
-    place: SafePath,
-    ops: &[Op],
-    options: &CallOptions,
-) -> Result<FilePlan> {
+pub(crate) fn plan_cells(call: Call<'_>, place: SafePath, ops: &[Op], options: &CallOptions) -> Result<FilePlan> {
     let fresh: String = ops.iter().map(|op| &*op.text).collect();
-    let Some(now) = context.snapshot(&place, options.declared, &fresh)? else {
-        return Err(file_not_found(context, &place, caller));
+    let Some(now) = call.snapshot(&place, options.declared, &fresh)? else {
+        return Err(file_not_found(call, &place));
     };
     let count = Notebook::read(now.snapshot.text()).map_err(|error| error.evidence(place.shown()))?.cells().len();
-    let ops = with_clearing(context, ops);
-    let file = EditedFile { context, caller, options, place, now };
+    let ops = with_clearing(&call, ops);
+    let file = EditedFile { call, options, place, now };
     let mut plan = placement::plan(file, &mut CellPlacement { ops: &ops })?;
     let done = plan.outcome.ops.iter().filter_map(|it| Some((it, notebook::of(ops.get(it.op)?)?.act)));
     let (mut more, mut less) = (0, 0);
@@ -54,14 +49,14 @@ struct CellPlacement<'o> {
 impl PlacementStrategy for CellPlacement<'_> {
     fn in_current(&mut self, file: &EditedFile<'_>, KnownLines { lines, note }: KnownLines) -> Result<PlacedEdits> {
         let now = &file.now.snapshot;
-        cells_shown(file.caller, &file.place, now, &lines, self.ops)?;
+        cells_shown(file.call.caller, &file.place, now, &lines, self.ops)?;
         let mut resolved = resolve(now, self.ops, OpOrder::Together, file.options.resolve_settings(false))?;
         resolved.notes.extend(note);
         Ok(PlacedEdits::new(resolved, lines))
     }
 
     fn in_seen(&mut self, file: &EditedFile<'_>, seen: &Snapshot, lines: LineSet) -> Result<PlacedEdits> {
-        cells_shown(file.caller, &file.place, seen, &lines, self.ops)?;
+        cells_shown(file.call.caller, &file.place, seen, &lines, self.ops)?;
         let ops = carried(file, seen, &lines, self.ops)?;
         let now = &file.now.snapshot;
         let lines_seen = base::carry_lines(&lines, seen, &ChangeSet::diff(seen, now));
@@ -89,7 +84,7 @@ fn op_with_clearing(context: &Context, op: &Op) -> Op {
 
 /// Carries the edits over to the current notebook. A changed cell is shown with the refusal.
 fn carried(file: &EditedFile<'_>, seen: &Snapshot, lines: &LineSet, ops: &[Op]) -> Result<Vec<Op>> {
-    let EditedFile { context, caller, place, now, .. } = file;
+    let EditedFile { call, place, now, .. } = file;
     let then = Notebook::read(seen.text()).map_err(|_| file.version_unavailable())?;
     let present = Notebook::read(now.snapshot.text())?;
     notebook::carry(&then, &present, ops).map_err(|blocked| {
@@ -103,7 +98,7 @@ fn carried(file: &EditedFile<'_>, seen: &Snapshot, lines: &LineSet, ops: &[Op]) 
         let mut known = base::carry_lines(lines, seen, &theirs);
         let (from, to) = present.lines(cell, now.snapshot.lines());
         known.add(from as u64, to as u64);
-        let unkept = mark_shown(context, caller, place, now, known);
+        let unkept = mark_shown(*call, place, now, known);
         error.next(unkept.map_or_else(|| stale::shown_above(place, "the cell"), Advice::from))
     })
 }

@@ -2,9 +2,9 @@
 
 pub(crate) mod edit;
 
-use crate::context::Context;
+use crate::context::call::Call;
 use crate::context::history_stores::key;
-use crate::model::call_context::{CallContext, UnreadPolicy};
+use crate::model::call_context::UnreadPolicy;
 use crate::model::raw_path;
 use emendate_core::notebook::Notebook;
 use emendate_core::{Advice, Code, Error, Locator, Op, Phrase, Result, Snapshot, line_edits, notebook};
@@ -39,13 +39,7 @@ const NOTEBOOK_TOOL: &str = "notebook_edit";
 
 /// Refuses text edits of a notebook, and determines the equivalent call on its cells. A notebook with malformed
 /// JSON is edited as text, because nothing else could repair it.
-pub(crate) fn refuse_text_edit(
-    context: &Context,
-    caller: &CallContext,
-    place: &SafePath,
-    now: &Snapshot,
-    ops: &[Op],
-) -> Result<()> {
+pub(crate) fn refuse_text_edit(call: Call<'_>, place: &SafePath, now: &Snapshot, ops: &[Op]) -> Result<()> {
     if !is_named(place) || now.is_binary() || !notebook::is_json(now.text()) {
         return Ok(());
     }
@@ -55,8 +49,8 @@ pub(crate) fn refuse_text_edit(
         Ok(notebook) => notebook,
         Err(why) => return Err(error.evidence(why.message()).next(why.advice())),
     };
-    let known = context.sessions(place).latest(&caller.session, key(place)).ok().flatten();
-    let first = match (known, caller.unread) {
+    let known = call.sessions(place).latest(&call.caller.session, key(place)).ok().flatten();
+    let first = match (known, call.caller.unread) {
         (None, UnreadPolicy::Deny) => {
             vec!["Call ".into(), raw_path::read(place, Value::Null), ", then ".into()]
         }

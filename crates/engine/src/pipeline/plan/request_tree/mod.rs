@@ -2,10 +2,11 @@
 
 pub(crate) mod relocate;
 
+use crate::context::LoadedFile;
+use crate::context::call::Call;
 use crate::context::history_stores::key;
 use crate::context::options::CallOptions;
-use crate::context::{Context, LoadedFile};
-use crate::model::{call_context::CallContext, call_handle::CallPhase, call_size::check_call_size};
+use crate::model::{call_handle::CallPhase, call_size::check_call_size};
 use crate::pipeline::plan::anchor_edits::plan_anchor_edits;
 use crate::pipeline::plan::edit::{empty_file_text, plan_edit};
 use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, TargetState, replace_all_bytes, without_ops};
@@ -33,8 +34,7 @@ use std::path::{Path, PathBuf};
 
 /// The files of a request after its steps so far.
 struct RequestTree<'a> {
-    context: &'a Context,
-    caller: &'a CallContext,
+    call: Call<'a>,
     options: &'a CallOptions,
     targets: &'a [ActionTarget],
     plans: Overlay<Path, FilePlan>,
@@ -62,15 +62,13 @@ struct RequestTree<'a> {
 
 /// Plans every step; all failures are reported together.
 pub(crate) fn plan(
-    context: &Context,
-    caller: &CallContext,
+    call: Call<'_>,
     targets: &[ActionTarget],
     registers: Registers,
     options: &CallOptions,
 ) -> Result<(Vec<FilePlan>, Registers)> {
     let mut tree = RequestTree {
-        context,
-        caller,
+        call,
         options,
         targets,
         plans: Overlay::default(),
@@ -86,16 +84,16 @@ pub(crate) fn plan(
         places: 0,
     };
     let mut errors = Vec::new();
-    caller.begin(CallPhase::Reading, targets.len());
+    call.caller.begin(CallPhase::Reading, targets.len());
     for (step, target) in targets.iter().enumerate() {
         if target.paths().any(|path| tree.broken.contains(path)) {
             continue;
         }
         let done = tree.step(step, target);
-        caller.advance()?;
+        call.caller.advance()?;
         tree.check_call_size()?;
         let Err(error) = done else { continue };
-        let again = removed_before(context, caller, options.origin, &target.place, &error).filter(|_| target.leaves());
+        let again = removed_before(call, options.origin, &target.place, &error).filter(|_| target.leaves());
         if again.is_some() || targets.len() == 1 && !options.patch.reject {
             return Err(again.unwrap_or(error));
         }
@@ -111,7 +109,7 @@ pub(crate) fn plan(
         let display = &mut plan.display;
         display.header = options.header.or(display.header).filter(|_| options.anchor_format.is_none());
         display.anchor_format = options.anchor_format.or(display.anchor_format).filter(|_| options.header.is_none());
-        display.name = display.header.map(|_| name_in_header(context, caller, &plan.place)).unwrap_or_default();
+        display.name = display.header.map(|_| name_in_header(call, &plan.place)).unwrap_or_default();
         plan.outcome.notes.extend(notebook::text_edit_warning(&plan.place, &plan.before, &plan.outcome.ops));
     }
     if options.partial && !plans.is_empty() && !tree.failed {
@@ -143,7 +141,7 @@ impl RequestTree<'_> {
             }
             (FileAction::Write(content), _) => {
                 let content = WrittenText { content, fence: target.fence.as_ref() };
-                self.add(plan_write(self.context, self.caller, place.clone(), content, self.options)?);
+                self.add(plan_write(self.call, place.clone(), content, self.options)?);
             }
             (FileAction::Create(file), _) => {
                 let plan = self.create(place, file)?;
@@ -191,8 +189,7 @@ impl RequestTree<'_> {
     }
 
     fn explain_error(&self, place: &SafePath, ops: &[Op], error: Error) -> Error {
-        done_before(self.context, self.caller, self.options, place, &error)
-            .unwrap_or_else(|| with_advice(self.context, self.caller, place, ops, error))
+        done_before(self.call, self.options, place, &error).unwrap_or_else(|| with_advice(self.call, place, ops, error))
     }
 
     /// Records edits that are skipped: those with these indices, or all.
@@ -204,7 +201,7 @@ impl RequestTree<'_> {
             let path = target.place.relative().to_string_lossy();
             let text = reject::text(&emendate_os::paths::with_slashes(&path), ops.map(|(_, op)| op));
             if let Some(rejects) =
-                target.rejects.as_ref().filter(|_| !text.is_empty() && path_exists(self.context, &target.place))
+                target.rejects.as_ref().filter(|_| !text.is_empty() && path_exists(&self.call, &target.place))
             {
                 self.leftovers.push((rejects.clone(), text.clone()));
             }
@@ -222,7 +219,7 @@ impl RequestTree<'_> {
                 }
                 Some(_) => return Err(file_exists(&place, None)),
                 None => {
-                    let before = empty_file_text(self.context, &place, self.options)?;
+                    let before = empty_file_text(&self.call, &place, self.options)?;
                     let changes = replace_all_bytes(&before, before.codec().encode(&text)?);
                     FilePlan::create(place, before, without_ops(changes))
                 }
@@ -243,13 +240,12 @@ impl RequestTree<'_> {
         options: &CallOptions,
     ) -> Result<(Option<FilePlan>, Option<String>)> {
         let Some(id) = self.preimages.get(place.absolute()) else { return Ok((None, None)) };
-        let Some(now) = self.context.snapshot(place, options.declared, "")? else { return Ok((None, None)) };
-        Ok(match preimage(self.caller, place, &now, id)? {
+        let Some(now) = self.call.snapshot(place, options.declared, "")? else { return Ok((None, None)) };
+        Ok(match preimage(self.call.caller, place, &now, id)? {
             Preimage::Current => (None, None),
             Preimage::Other(seen) => {
                 let ops = OrderedOps { ops, order };
-                let (context, caller, place) = (self.context, self.caller, place.clone());
-                let file = EditedFile { context, caller, options, place, now };
+                let file = EditedFile { call: self.call, options, place: place.clone(), now };
                 (Some(plan_three_way(file, &seen, ops)?), None)
             }
             Preimage::Unknown(why) => {
@@ -300,17 +296,17 @@ impl RequestTree<'_> {
         }
         let options = self.options(place);
         if line_edits::are_line_edits(ops) {
-            return plan_rows(self.context, self.caller, place.clone(), ops, &options, &mut self.registers);
+            return plan_rows(self.call, place.clone(), ops, &options, &mut self.registers);
         } else if anchor_map::are_anchor_edits(ops) {
-            return plan_anchor_edits(self.context, self.caller, place.clone(), ops, &options);
+            return plan_anchor_edits(self.call, place.clone(), ops, &options);
         } else if core_notebook::are(ops) {
-            return plan_cells(self.context, self.caller, place.clone(), ops, &options);
+            return plan_cells(self.call, place.clone(), ops, &options);
         }
         let note = match self.three_way(place, ops, order, &options)? {
             (Some(plan), _) => return Ok(plan),
             (None, note) => note,
         };
-        let plan = plan_edit(self.context, self.caller, place.clone(), ops, order, &options);
+        let plan = plan_edit(self.call, place.clone(), ops, order, &options);
         let mut plan = plan.map_err(|error| note.iter().cloned().fold(error, Error::evidence))?;
         plan.outcome.notes.extend(note);
         Ok(plan)
@@ -318,15 +314,15 @@ impl RequestTree<'_> {
 
     /// Loads a file from disk.
     fn load(&self, place: &SafePath) -> Result<FilePlan> {
-        let now = self.opened(place)?.ok_or_else(|| file_not_found(self.context, place, self.caller))?;
-        let known = self.context.sessions(place).latest(&self.caller.session, key(place))?;
+        let now = self.opened(place)?.ok_or_else(|| file_not_found(self.call, place))?;
+        let known = self.call.sessions(place).latest(&self.call.caller.session, key(place))?;
         let lines = known.filter(|it| it.content == now.snapshot.id()).map_or_else(LineSet::none, |it| it.lines);
         Ok(FilePlan::unchanged(place.clone(), now, lines))
     }
 
     /// Loads a file from disk; a binary one as bytes.
     fn opened(&self, place: &SafePath) -> Result<Option<LoadedFile>> {
-        self.context.load_file(place, self.options.declared)
+        self.call.load_file(place, self.options.declared)
     }
 
     fn create(&mut self, place: &SafePath, file: &NewFile) -> Result<usize> {
@@ -349,7 +345,7 @@ impl RequestTree<'_> {
                 return Err(file_exists(place, Some((&now.snapshot, text))));
             }
             let content = WrittenText { content: text, fence: None };
-            return Ok(self.add(plan_write(self.context, self.caller, place.clone(), content, self.options)?));
+            return Ok(self.add(plan_write(self.call, place.clone(), content, self.options)?));
         }
         if self.opened(place)?.is_some() {
             return Err(file_exists(place, None));
@@ -372,7 +368,7 @@ impl RequestTree<'_> {
                 plan_after_removal(plan, now, text, self.options)?;
             }
             (NewFile::Text(text), _) => {
-                plan.before = empty_file_text(self.context, &plan.place, self.options)?;
+                plan.before = empty_file_text(&self.call, &plan.place, self.options)?;
                 plan.changes = replace_all_bytes(&plan.before, plan.before.codec().encode(text)?);
             }
             (NewFile::Bytes(bytes), _) => {
@@ -392,7 +388,7 @@ impl RequestTree<'_> {
             Some(at) if self.plans[at].target == TargetState::Nothing => return Err(file_gone(place)),
             Some(at) => at,
             None => {
-                let plan = match self.context.store().read_link(place)? {
+                let plan = match self.call.store().read_link(place)? {
                     Some(target) => {
                         FilePlan::replace_entry(place.clone(), CurrentState::Link(target), TargetState::Nothing)
                     }
@@ -415,8 +411,8 @@ impl RequestTree<'_> {
 
     /// Loads a file that may be deleted: in the version that the caller saw, if it saw it.
     fn removable(&self, place: &SafePath) -> Result<FilePlan> {
-        let now = self.opened(place)?.ok_or_else(|| file_not_found(self.context, place, self.caller))?;
-        check_unchanged(self.context, self.caller, &self.options(place), place, &now)?;
+        let now = self.opened(place)?.ok_or_else(|| file_not_found(self.call, place))?;
+        check_unchanged(self.call, &self.options(place), place, &now)?;
         Ok(FilePlan::unchanged(place.clone(), now, LineSet::all()))
     }
 

@@ -85,7 +85,7 @@ impl RequestTree<'_> {
                 && !self.moved_away.contains_key(nth)
         });
         // An entry that an earlier step leaves there, or is yet to place there, is not affected by this one.
-        moves.next().map(|(nth, _)| nth).filter(|_| self.plan_at(place).is_none() && path_exists(self.context, place))
+        moves.next().map(|(nth, _)| nth).filter(|_| self.plan_at(place).is_none() && path_exists(&self.call, place))
     }
 
     /// Takes a file from its path; the remaining plan deletes it, unless it is copied.
@@ -93,7 +93,7 @@ impl RequestTree<'_> {
         if let Some(plan) = self.moved_away.remove(&step) {
             return Ok(plan);
         }
-        if let Some(target) = self.context.store().read_link(from)?.filter(|_| self.plan_at(from).is_none()) {
+        if let Some(target) = self.call.store().read_link(from)?.filter(|_| self.plan_at(from).is_none()) {
             if !ops.is_empty() {
                 return Err(Error::new(Code::PathSymlink, "The file to be moved and edited is a symbolic link.")
                     .evidence(format!("{} -> {}", from.shown(), shown(target)))
@@ -167,7 +167,7 @@ impl RequestTree<'_> {
         match self.opened(to)? {
             None => Ok(CurrentState::Nothing),
             Some(now) if self.options.overwrite => {
-                check_unchanged(self.context, self.caller, self.options, to, &now)?;
+                check_unchanged(self.call, self.options, to, &now)?;
                 Ok(CurrentState::File(now))
             }
             Some(_) => Err(occupied(to)),
