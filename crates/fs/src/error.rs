@@ -86,7 +86,9 @@ pub(crate) fn os_error(doing: &str, path: &Path, errno: Errno) -> Error {
         ),
         _ => (Code::IoFailed, "Repeat the call; if it fails again, tell a person."),
     };
-    Error::new(code, format!("Cannot {doing} {}: {errno}.", show(path)))
+    // The C libraries have different words for this one, which callers cause themselves.
+    let why = if errno == Errno::NAMETOOLONG { "the name is too long".to_owned() } else { errno.to_string() };
+    Error::new(code, format!("Cannot {doing} {}: {why}.", show(path)))
         .next(next)
         .fact("path", show(path))
         .fact("errno", errno.raw_os_error())

@@ -84,7 +84,8 @@ const WINDOWS_TESTS: &[&[&str]] = &[
     &["-p", "scenes", "--test", "scenes", "every_scene"],
 ];
 
-/// Builds every port, or those named in the arguments, and makes an edit with each that runs here. `--check` only checks
+/// Builds every port, or those named in the arguments, and makes an edit with each that runs here. Windows programs are
+/// tested under Wine, and scenes are played with programs that need no emulator. `--check` only checks
 /// the types.
 ///
 /// Errors: the first port that does not build, or whose program does not edit a file correctly.
@@ -115,8 +116,11 @@ pub(crate) fn ports(arguments: &[String]) -> Result<String, String> {
         }
         let program = toolchain.build(port, "dev")?;
         let mut done = try_program(port, &program)?;
-        if port.runner == Runner::Wine {
-            done += &toolchain.test_under_wine(port, &program)?;
+        match port.runner {
+            Runner::Wine => done += &toolchain.test_under_wine(port, &program)?,
+            Runner::Here => done += &play_scenes(&toolchain.root, &program)?,
+            // An emulated program of this profile takes a quarter of an hour.
+            Runner::Emulator(_) | Runner::None => {}
         }
         said.push(format!("{}: {done}", port.target));
     }
@@ -269,6 +273,16 @@ impl Toolchain {
         }
         Ok(cargo)
     }
+}
+
+/// Plays all scenes through the command line of this program; returns what was done.
+///
+/// Errors: a scene fails.
+fn play_scenes(root: &Path, program: &Path) -> Result<String, String> {
+    let mut cargo = cargo();
+    cargo.args(["run", "--locked", "--quiet", "-p", "scenes", "--", "--driver", "cli"]);
+    let printed = output(cargo.env("EMEND_BIN", program).current_dir(root))?;
+    Ok(format!("; {}", printed.trim_end()))
 }
 
 /// Makes a library for the linker, which napi names to it, and returns its folder. The module uses nothing of it: it looks
