@@ -36,3 +36,9 @@ def test_the_import_is_light() -> None:
     """The package alone must not load what only adapters and engines need."""
     script = "import sys, emendate; print([m for m in ('pyarrow', 'numpy', 'pydantic', 'asyncio') if m in sys.modules])"
     assert subprocess.check_output([sys.executable, "-c", script], text=True).strip() == "[]"
+
+
+def test_free_threaded_interpreters_stay_without_a_lock() -> None:
+    script = "import sys, emendate; print(getattr(sys, '_is_gil_enabled', lambda: True)())"
+    has_lock = not sysconfig.get_config_var("Py_GIL_DISABLED")
+    assert subprocess.check_output([sys.executable, "-c", script], text=True).strip() == str(has_lock)
