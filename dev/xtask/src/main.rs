@@ -166,12 +166,18 @@ fn docs() -> Result<String, String> {
     let repo = Repo::open()?;
     let tables = docs::PAGES.iter().map(|page| (page.path.to_owned(), page.text(&repo)));
     let pages: Vec<(String, String)> = tables.chain(program::pages(&repo)?).collect();
-    for (path, text) in &pages {
-        let path = repo.root.join(path);
+    let mut changed = Vec::new();
+    for (name, text) in &pages {
+        let path = repo.root.join(name);
+        if std::fs::read_to_string(&path).is_ok_and(|present| present == *text) {
+            continue;
+        }
         let folder = path.parent().map_or(Ok(()), std::fs::create_dir_all);
         folder.and_then(|()| std::fs::write(path, text)).map_err(|error| error.to_string())?;
+        changed.push(&**name);
     }
-    Ok(format!("wrote {}", pages.iter().map(|(path, _)| &**path).collect::<Vec<&str>>().join(", ")))
+    let all = pages.len();
+    Ok(if changed.is_empty() { format!("{all} pages are up to date") } else { format!("wrote {}", changed.join(", ")) })
 }
 
 /// The scenes have their own program, so that this one stays quick to build.

@@ -10,6 +10,12 @@ use std::process::{Command, Stdio};
 const NAMES: &[&str] =
     &["python3.10", "python3.11", "python3.12", "python3.13", "python3.14", "python3", "/usr/bin/python3"];
 
+/// Names of free-threaded interpreters. A wheel for one of them does not fit any other version.
+const FREE_THREADED_NAMES: &[&str] = &["python3.15t", "python3.14t"];
+
+/// The argument that selects the test with such an interpreter.
+const FREE_THREADED: &str = "free-threaded";
+
 /// Tests with packages that need an environment of their own: its requirements are in `requirements-NAME.txt`, and its
 /// tests in `tests_NAME`. Packages in `requirements-NAME-alone.txt` are installed without their dependencies.
 const ENVIRONMENTS: &[&str] = &["adapters", "openhands", "engines", "trainers"];
@@ -24,13 +30,16 @@ const ENVIRONMENT_MINOR: u32 = 12;
 const PYRIGHT: &str = "pyright@1.1.414";
 
 /// Builds the wheel, and tests it with the oldest and the newest Python of this machine; or, with names of environments
-/// as arguments, with the packages of these.
+/// as arguments, with the packages of these; or, with `free-threaded`, with an interpreter that has no lock.
 ///
 /// Errors: the first step that fails.
 pub(crate) fn python(arguments: &[String]) -> Result<String, String> {
     let is_release = arguments.iter().any(|argument| argument == "--release");
     let place = Place::new();
-    let wheel = place.wheel(is_release)?;
+    if arguments.iter().any(|argument| argument == FREE_THREADED) {
+        return place.free_threaded(is_release);
+    }
+    let wheel = place.wheel(is_release, None)?;
     let pythons = interpreters();
     let mut said = vec![format!("wheel: {}", wheel.display())];
     let (Some(oldest), Some(newest)) = (pythons.first(), pythons.last()) else {
@@ -108,8 +117,18 @@ impl Place {
         Place { package: root.join("bindings/python"), target, root }
     }
 
-    /// Builds the command, and the wheel with it.
-    fn wheel(&self, is_release: bool) -> Result<PathBuf, String> {
+    /// Builds the wheel of a free-threaded interpreter, and tests it there.
+    fn free_threaded(&self, is_release: bool) -> Result<String, String> {
+        let python = found(FREE_THREADED_NAMES.iter().map(PathBuf::from)).pop();
+        let python = python.ok_or_else(|| format!("None of {} is here.", FREE_THREADED_NAMES.join(", ")))?;
+        let wheel = self.wheel(is_release, Some(&python.program))?;
+        let venv = self.target.join("python/venv-free-threaded");
+        self.install(&venv, &python, &wheel, "requirements-free-threaded.txt")?;
+        Ok(format!("Python 3.{}, free-threaded: {}", python.minor, self.test(&venv, "tests")?))
+    }
+
+    /// Builds the command, and the wheel with it: for the stable ABI, or for one interpreter.
+    fn wheel(&self, is_release: bool, interpreter: Option<&Path>) -> Result<PathBuf, String> {
         let profile: &[&str] = if is_release { &["--release"] } else { &["--profile", "dev"] };
         build_emend(&self.root, profile)?;
         let command = format!("emend{EXE_SUFFIX}");
@@ -125,6 +144,7 @@ impl Place {
             .arg(&wheels)
             .args(profile)
             .arg("--strip")
+            .args(interpreter.into_iter().flat_map(|it| [Path::new("--interpreter"), it]))
             .current_dir(&self.package))?;
         let mut built = fs::read_dir(&wheels).map_err(|error| error.to_string())?.flatten().map(|entry| entry.path());
         built.next().ok_or_else(|| format!("maturin left no wheel in {}", wheels.display()))
@@ -138,19 +158,24 @@ impl Place {
     /// Makes a new virtual environment with the wheel and what its tests need.
     fn fresh(&self, python: &Interpreter, wheel: &Path) -> Result<PathBuf, String> {
         let venv = self.venv(python);
+        self.install(&venv, python, wheel, "requirements-test.txt")?;
+        Ok(venv)
+    }
+
+    /// Makes a virtual environment with the wheel and these packages.
+    fn install(&self, venv: &Path, python: &Interpreter, wheel: &Path, requirements: &str) -> Result<(), String> {
         // The environment may not exist.
-        let _ = fs::remove_dir_all(&venv);
-        run(Command::new(&python.program).args(["-m", "venv"]).arg(&venv))?;
+        let _ = fs::remove_dir_all(venv);
+        run(Command::new(&python.program).args(["-m", "venv"]).arg(venv))?;
         let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries", "5"];
         let install = || {
             let mut command = Command::new(venv.join("bin/python"));
             command.args(pip);
             command
         };
-        let requirements = self.package.join("requirements-test.txt");
+        let requirements = self.package.join(requirements);
         run(install().args(["--require-hashes", "--only-binary", ":all:", "--requirement"]).arg(requirements))?;
-        run(install().arg("--no-deps").arg(wheel))?;
-        Ok(venv)
+        run(install().arg("--no-deps").arg(wheel))
     }
 
     /// Makes a new virtual environment with the wheel and the packages of an environment. They are many, so `uv` installs
@@ -199,13 +224,18 @@ impl Place {
 /// Returns the interpreters of this machine by version, each version once: those on PATH, and those of pyenv, which puts
 /// only one there.
 fn interpreters() -> Vec<Interpreter> {
-    const PRINT: &str = "import ensurepip, sys; print(sys.version_info[1] * (sys.version_info[0] == 3))";
     let mut programs: Vec<PathBuf> = NAMES.iter().map(PathBuf::from).collect();
     let home = std::env::var_os("HOME").map(|home| Path::new(&home).join(".pyenv"));
     if let Some(pyenv) = std::env::var_os("PYENV_ROOT").map(PathBuf::from).or(home) {
         let versions = fs::read_dir(pyenv.join("versions")).into_iter().flatten().flatten();
         programs.extend(versions.map(|version| version.path().join("bin/python3")));
     }
+    found(programs)
+}
+
+/// Returns those of these interpreters that are here, by version, each version once.
+fn found(programs: impl IntoIterator<Item = PathBuf>) -> Vec<Interpreter> {
+    const PRINT: &str = "import ensurepip, sys; print(sys.version_info[1] * (sys.version_info[0] == 3))";
     let mut found: Vec<Interpreter> = Vec::new();
     for program in programs {
         let Ok(output) = Command::new(&program).args(["-c", PRINT]).output() else { continue };
