@@ -80,6 +80,7 @@ exports:
 const WINDOWS_TESTS: &[&[&str]] = &[
     &["-p", "emendate-os"],
     &["-p", "emendate-core", "-p", "emendate-schema"],
+    &["-p", "emendate-clients", "-p", "emendate-http", "-p", "emendate-media", "-p", "emendate-syntax"],
     &["-p", "emendate-fs", "--test", "windows"],
     &["-p", "scenes", "--test", "scenes", "every_scene"],
 ];
