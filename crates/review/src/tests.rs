@@ -64,7 +64,7 @@ impl ServerFixture {
     }
 
     fn path(&self, name: &str) -> String {
-        self.root.path().canonicalize().unwrap().join(name).display().to_string()
+        emendate_os::paths::canonical(self.root.path()).unwrap().join(name).display().to_string()
     }
 
     fn get(&self, name: &str) -> String {

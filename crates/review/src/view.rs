@@ -5,6 +5,7 @@ use crate::live::HistoryState;
 use crate::request::Fields;
 use crate::state::ReviewState;
 use emendate::{ChangeScope, ScopeRemarks};
+use emendate_os::paths::with_slashes;
 use std::cell::OnceCell;
 use std::path::Path;
 
@@ -138,4 +139,10 @@ pub(crate) fn scope_address(scope: &ChangeScope) -> String {
 /// Returns a path for people.
 pub(crate) fn shown_path(path: &Path) -> String {
     emendate::fs::shown(path)
+}
+
+/// True if the shown path contains this lower-case text; on Windows, with either separator.
+pub(crate) fn path_contains(path: &Path, text: &str) -> bool {
+    let shown = shown_path(path).to_lowercase();
+    with_slashes(&shown).contains(&*with_slashes(text))
 }

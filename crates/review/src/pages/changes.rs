@@ -4,7 +4,7 @@ use crate::html::Html;
 use crate::pages::form::{ActionButton, button, scope_fields};
 use crate::pages::frame::{self, NavItem};
 use crate::pages::{file, timeline, tree};
-use crate::view::{PageContext, scope_address, shown_path};
+use crate::view::{PageContext, path_contains, scope_address};
 use emendate::core::Result;
 use emendate::{
     ChangeScope, FileView, OperationCompletion, OperationPurpose, OperationQuery, OperationView, ScopeFiles,
@@ -60,7 +60,7 @@ pub(crate) fn scope_page(
     let engine = &page.state.engine;
     let words = page.fields.text("files").unwrap_or_default().to_lowercase();
     let start = page.fields.number("start").unwrap_or(0);
-    let wanted = |file: &FileView| shown_path(&file.below_root).to_lowercase().contains(&words);
+    let wanted = |file: &FileView| path_contains(&file.below_root, &words);
     let part = start..start.saturating_add(FILES_PER_PAGE);
     let changes = page.state.changes(scope)?;
     let found = engine.review().scope_files(&changes, if words.is_empty() { None } else { Some(&wanted) }, part);

@@ -192,7 +192,7 @@ fn open(out: &mut Html, page: &PageContext<'_>, scope: &ChangeScope, view: &File
         .attr("title", "The history of this file");
     out.raw("><bdi>");
     let shown = shown_path(&view.below_root);
-    let name = shown.rfind('/').map_or(0, |at| at + 1);
+    let name = shown.rfind(std::path::is_separator).map_or(0, |at| at + 1);
     out.raw("<span class=\"dir\">").text(&shown[..name]).raw("</span>").text(&shown[name..]).raw("</bdi></a></h2>");
     if view.kind != "update" {
         out.element("span", &format!("badge {}", view.kind), kind_label(view.kind));

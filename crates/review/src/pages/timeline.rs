@@ -2,7 +2,7 @@
 
 use crate::html::{Html, query_text};
 use crate::request::Fields;
-use crate::view::{PageContext, shown_path};
+use crate::view::{PageContext, path_contains, shown_path};
 use chrono::{DateTime, Local};
 use emendate::core::Result;
 use emendate::{OperationCompletion, OperationPurpose, OperationQuery, OperationView};
@@ -153,7 +153,7 @@ fn contains_word(view: &OperationView, word: &str) -> bool {
     [&view.id, &view.session, &view.model, &view.tool, &view.format, &view.note]
         .into_iter()
         .any(|text| text.to_lowercase().contains(word))
-        || view.files.iter().any(|file| shown_path(&file.below_root).to_lowercase().contains(word))
+        || view.files.iter().any(|file| path_contains(&file.below_root, word))
 }
 
 fn operations(out: &mut Html, page: &PageContext<'_>, selected: &str) -> Result<()> {
