@@ -81,6 +81,8 @@ impl Ticks {
         let mut out = OpenOptions::new().append(true).create(true).mode(0o600).open(file)?;
         let sign = if is_set { '+' } else { '-' };
         out.write_all(names.iter().map(|name| format!("{sign}{name}\n")).collect::<String>().as_bytes())?;
+        // Windows does not let a file be replaced while it is open in this way.
+        drop(out);
         known.read(file)?;
         if known.read > FILE_BYTES_MAX {
             let text = fs::read_to_string(file)?;
