@@ -202,11 +202,13 @@ async fn workspaces_are_told_apart() {
     }
     let browser = fixture.log_in().await;
     let page = browser.get("/").await;
-    for part in ["app/src/a.txt", "web/src/a.txt", "<option value=\"1\">web</option>", ">app +1<"] {
+    let [app, web] = ["app", "web"].map(|root| std::path::Path::new(root).join("src").join("a.txt"));
+    let [app, web] = [app.display().to_string(), web.display().to_string()];
+    for part in [&*app, &*web, "<option value=\"1\">web</option>", ">app +1<"] {
         assert!(page.contains(part), "{part}: {page}");
     }
-    let web = browser.get("/part/timeline?root=1").await;
-    assert!(web.contains("web/src/a.txt") && !web.contains("app/src/a.txt"), "{web}");
+    let second = browser.get("/part/timeline?root=1").await;
+    assert!(second.contains(&web) && !second.contains(&app), "{second}");
     let none = browser.get("/part/timeline?root=2").await;
     assert!(none.contains("Nothing matches."), "{none}");
 }
