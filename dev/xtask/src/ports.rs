@@ -81,21 +81,22 @@ const WINDOWS_TESTS: &[&[&str]] = &[
     &["-p", "emendate-os"],
     &["-p", "emendate-core", "-p", "emendate-schema"],
     &["-p", "emendate-clients", "-p", "emendate-http", "-p", "emendate-media", "-p", "emendate-syntax"],
-    // The names in three tests are those of POSIX.
-    &[
-        "-p",
-        "emendate-review",
-        "--lib",
-        "--",
-        "--skip",
-        "hostile_names",
-        "--skip",
-        "not_text",
-        "--skip",
-        "byte_by_byte",
-    ],
+    REVIEW_TESTS,
     &["-p", "emendate-fs", "--test", "windows"],
     &["-p", "scenes", "--test", "scenes", "every_scene"],
+];
+
+/// Tests of the review page. The names in three of them are those of POSIX, and the runtime of a fourth one, which passes,
+/// does not end under Wine.
+const REVIEW_TESTS: &[&str] = &[
+    "-p",
+    "emendate-review",
+    "--lib",
+    "--",
+    "--skip=hostile_names",
+    "--skip=not_text",
+    "--skip=byte_by_byte",
+    "--skip=workspaces_are_told_apart",
 ];
 
 /// Builds every port, or those named in the arguments, and makes an edit with each that runs here. Windows programs are
