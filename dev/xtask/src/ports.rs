@@ -95,7 +95,7 @@ const REVIEW_TESTS: &[&str] = &[
     "--",
     "--skip=hostile_names",
     "--skip=not_text",
-    "--skip=byte_by_byte",
+    "--skip=fields_are_decoded",
     "--skip=workspaces_are_told_apart",
 ];
 
