@@ -1,5 +1,5 @@
 //! The planner of one file: finds the version that the caller saw, lets the edits be placed in it, and makes a plan of
-//! the result. Each kind of edit (text, whole text, lines, cells) is a [`PlacementStrategy`].
+//! the result. Each kind of edit (text, whole text, lines, anchors, cells) is a [`PlacementStrategy`].
 
 use crate::context::LoadedFile;
 use crate::context::call::Call;
