@@ -146,16 +146,39 @@ pub fn parse_any(text: &str, named: Option<&'static dyn Format>, call_options: &
     if let Some(understood) = calls(text, named, call_options, &mut known) {
         return understood;
     }
+    if let Some(plain) = plain_text(text, named, call_options) {
+        return Ok(plain);
+    }
+    parse_wrapped(text, named, call_options, &mut known)
+}
+
+/// Parses a text that may have wrappers and flaws.
+///
+/// Errors: as [`parse_any`].
+pub(super) fn parse_wrapped(
+    text: &str,
+    named: Option<&'static dyn Format>,
+    call_options: &ParseOptions,
+    known: &mut KnownRanges,
+) -> Result<ParsedText> {
     let unwrapped = envelope::unwrap_text(text);
-    if let Some(understood) = mixed::parse_mixed(&unwrapped, named, call_options, &mut known) {
+    if let Some(understood) = mixed::parse_mixed(&unwrapped, named, call_options, known) {
         return understood;
     }
-    let settled = detect_unwrapped(unwrapped, named, call_options, &mut known)?;
+    let settled = detect_unwrapped(unwrapped, named, call_options, known)?;
     let request = line_parser::parse_text(settled.line_parser()?, &settled.text)?;
     if named.is_none() {
         stray_edits::check_whole_files(&request)?;
     }
     settled.into_parsed(request)
+}
+
+/// Parses a text in which everything is as it should be, as in most of them. Formats other than that of patches must be
+/// expected, because their texts may contain such a patch.
+fn plain_text(text: &str, named: Option<&'static dyn Format>, call_options: &ParseOptions) -> Option<ParsedText> {
+    let format = named.unwrap_or(&UnifiedDiff);
+    let request = format.parse_plain(text, call_options)?;
+    Some(ParsedText { format, request, directory: None })
 }
 
 /// True if a text is probably meant in this format: its first line indicates it, or no other format can parse it. An

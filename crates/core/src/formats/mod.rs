@@ -91,6 +91,13 @@ pub trait Format: Sync {
         self.spec().name
     }
 
+    /// Parses a text in which everything is as it should be, without wrappers and flaws, in one pass. `None` for any
+    /// other text, also if it has errors: the [line parser](Format::line_parser) reads it, or says what is wrong with it.
+    /// What is read is what that parser would read.
+    fn parse_plain(&self, _text: &str, _options: &ParseOptions) -> Option<Request> {
+        None
+    }
+
     /// Creates the parser of a text format.
     fn line_parser(&self, _manner: &ParseOptions) -> Option<Box<dyn LineParser>> {
         None

@@ -17,8 +17,9 @@ use crate::text::overlay::{Overlay, OverlayEntry};
 use crate::text::snapshot::Snapshot;
 use crate::text::view::View;
 use crate::work;
+use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 
 /// Note if the destination of a move is the current path of the file.
 const ALREADY_THERE_NOTE: &str = "The file is already at the path it was to be moved to; it was edited there.";

@@ -21,7 +21,15 @@ const SCANNED_LINES_MAX: usize = 32;
 
 /// Counts the lines of a text; the empty rest after a final line end is not a line.
 pub(crate) fn count_lines(text: &str) -> usize {
-    memchr::memchr_iter(b'\n', text.as_bytes()).count() + usize::from(!text.is_empty() && !text.ends_with('\n'))
+    count_line_ends(text.as_bytes()) + usize::from(!text.is_empty() && !text.ends_with('\n'))
+}
+
+/// Counts the line ends in some bytes. The compiler counts those of a piece in vectors of bytes, which a piece cannot
+/// overflow; for the short stretches that are counted here, this is several times as fast as a general search.
+pub(crate) fn count_line_ends(bytes: &[u8]) -> usize {
+    let count = |piece: &[u8]| piece.iter().fold(0_u8, |ends, byte| ends + u8::from(*byte == b'\n'));
+    let (pieces, rest) = bytes.as_chunks::<PIECE_BYTES>();
+    pieces.iter().map(|piece| usize::from(count(piece))).sum::<usize>() + usize::from(count(rest))
 }
 
 /// The number of line ends before each block of a decoded text. One pass to build, eight bytes per block.
@@ -57,7 +65,7 @@ impl LineIndex {
         let mut line_ends_before = Vec::with_capacity((text.len() >> block_bits) + 1);
         for block in text.as_bytes().chunks(1 << block_bits) {
             line_ends_before.push(total);
-            total += memchr::memchr_iter(b'\n', block).count();
+            total += count_line_ends(block);
         }
         let (lookups, starts) = (AtomicUsize::new(0), OnceLock::new());
         LineIndex { line_ends_before, block_bits, total, lookups, starts, sparse: None }
@@ -103,7 +111,7 @@ impl LineIndex {
         let block = (offset >> self.block_bits).min(self.line_ends_before.len().saturating_sub(1));
         let counted = self.line_ends_before.get(block).copied().unwrap_or(0);
         let rest = text.as_bytes().get(block << self.block_bits..offset).unwrap_or(&[]);
-        counted + memchr::memchr_iter(b'\n', rest).count() + 1
+        counted + count_line_ends(rest) + 1
     }
 
     /// Offset at which the 1-based `line` begins; the length of the text for a line past the end. For a line that a
@@ -166,7 +174,7 @@ impl LineIndex {
 pub(crate) fn nth_line_end(bytes: &[u8], mut nth: usize) -> Option<usize> {
     let mut from = 0;
     while let Some(piece) = bytes.get(from..from + PIECE_BYTES).filter(|_| nth > SEARCHED_LINE_ENDS_MAX) {
-        let ends = memchr::memchr_iter(b'\n', piece).count();
+        let ends = count_line_ends(piece);
         if ends > nth {
             break;
         }

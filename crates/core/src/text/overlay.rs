@@ -1,7 +1,8 @@
 //! The overlay: what the steps of a call make of the files that they touch. The files themselves are not changed.
 
+use foldhash::{HashMap, HashMapExt as _};
 use std::borrow::Borrow;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::fmt::Debug;
 use std::hash::Hash;
 use std::ops::{Index, IndexMut};

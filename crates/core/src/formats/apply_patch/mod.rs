@@ -7,6 +7,7 @@ mod body;
 mod marker;
 mod mistakes;
 mod parser;
+mod plain;
 mod print;
 mod request;
 mod shell;
@@ -73,6 +74,10 @@ impl Format for ApplyPatch {
         }
         out.extend(open.map(|from| from..indented_end.unwrap_or(last) + 1));
         out
+    }
+
+    fn parse_plain(&self, text: &str, options: &ParseOptions) -> Option<Request> {
+        plain::parse_plain(text, options)
     }
 
     fn line_parser(&self, options: &ParseOptions) -> Option<Box<dyn LineParser>> {

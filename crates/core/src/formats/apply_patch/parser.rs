@@ -278,7 +278,7 @@ impl ApplyPatchParser {
     }
 
     /// Returns the name in a marker, and the name without its prefix.
-    fn name(&mut self, line: &str, name_text: &str) -> (String, Vec<String>) {
+    pub(super) fn name(&mut self, line: &str, name_text: &str) -> (String, Vec<String>) {
         let (name, mistake) = marker::clean(name_text);
         if mistake && !name_text.trim().eq(name) {
             self.note_mistake(ApplyPatchMistake::Name);

@@ -8,6 +8,7 @@
 mod blocks;
 mod draft;
 pub(super) mod marker;
+mod plain;
 mod print;
 mod tags;
 
@@ -171,6 +172,10 @@ impl Format for SearchReplace {
         out
     }
 
+    fn parse_plain(&self, text: &str, options: &ParseOptions) -> Option<Request> {
+        request(plain::plain_blocks(text, options)?, options.reverse).ok()
+    }
+
     fn line_parser(&self, options: &ParseOptions) -> Option<Box<dyn LineParser>> {
         Some(Box::new(SearchReplaceParser { reader: BlockReader::new(options), reverse: options.reverse }))
     }
@@ -197,16 +202,15 @@ impl LineParser for SearchReplaceParser {
     }
 
     fn finish(self: Box<Self>, _cut: bool, out: &mut Vec<StreamEvent>) -> Result<Request> {
-        let mut read = self.reader.end(out)?;
-        if self.reverse {
-            read.list = read.list.into_iter().rev().map(SearchReplaceBlock::reversed).collect::<Result<_>>()?;
-        }
-        request(read)
+        request(self.reader.end(out)?, self.reverse)
     }
 }
 
-fn request(read: BlockList) -> Result<Request> {
-    let BlockList { list: blocks, mut mistakes } = read;
+fn request(read: BlockList, reverse: bool) -> Result<Request> {
+    let BlockList { list: mut blocks, mut mistakes } = read;
+    if reverse {
+        blocks = blocks.into_iter().rev().map(SearchReplaceBlock::reversed).collect::<Result<_>>()?;
+    }
     if blocks.is_empty() {
         return Err(blocks::broken(1, "the text contains no SEARCH/REPLACE block."));
     }

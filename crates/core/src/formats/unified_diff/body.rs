@@ -276,8 +276,8 @@ impl HunkBody {
         }
         let (old, new) = (self.has(HunkLineKind::Added), self.has(HunkLineKind::Removed));
         let counts = self.header.counts;
-        self.hunk.first = first(self.header.first.0, counts.map(|it| it.0), old);
-        let new_first = first(self.header.first.1, counts.map(|it| it.1), new);
+        self.hunk.first = first_line(self.header.first.0, counts.map(|it| it.0), old);
+        let new_first = first_line(self.header.first.1, counts.map(|it| it.1), new);
         Ok((NumberedHunk { hunk: self.hunk, new_first, crlf: self.crlf }, self.last))
     }
 
@@ -315,7 +315,7 @@ impl HunkBody {
 }
 
 /// Computes [`Hunk::first`] from a number, the count after it, and whether the side has any lines.
-fn first(number: Option<usize>, count: Option<usize>, lines: bool) -> Option<usize> {
+pub(super) fn first_line(number: Option<usize>, count: Option<usize>, lines: bool) -> Option<usize> {
     match (number?, count, lines) {
         // A position that is given only by wrong numbers is ignored.
         (0, _, true) | (_, Some(1..), false) => None,

@@ -11,7 +11,7 @@ pub(super) struct HeaderSide {
 }
 
 /// Prefixes that git puts before names: `a/ b/`, and its mnemonics for index, work tree, commit and object.
-const GIT_PREFIXES: [&str; 6] = ["a", "b", "i", "w", "c", "o"];
+const GIT_PREFIXES: [u8; 6] = *b"abiwco";
 
 /// Parses the text after `--- ` or `+++ `. The error describes the mistake.
 pub(super) fn side(text: &str) -> Result<HeaderSide, &'static str> {
@@ -200,8 +200,11 @@ pub(super) fn git_pair(text: &str) -> Option<(String, String)> {
 
 /// Returns the name without git's prefix, if it has one. A Windows path has a backslash after the prefix.
 pub(super) fn without_prefix(name: &str) -> Option<&str> {
-    let (head, rest) = name.split_once(['/', '\\'])?;
-    (GIT_PREFIXES.contains(&head) && !rest.is_empty()).then_some(rest)
+    let (prefix, rest) = match name.as_bytes() {
+        [prefix, b'/' | b'\\', _, ..] => (*prefix, &name[2..]),
+        _ => return None,
+    };
+    GIT_PREFIXES.contains(&prefix).then_some(rest)
 }
 
 /// Strips the first `count` directories; a run of slashes counts as one.
@@ -288,8 +291,8 @@ pub(super) fn same(side: Option<&str>, git: Option<&str>) -> bool {
 }
 
 /// Returns a name without its prefix.
-fn rest_of_name(name: &str) -> String {
-    without_prefix(name).unwrap_or(name).to_owned()
+fn rest_of_name(name: &str) -> &str {
+    without_prefix(name).unwrap_or(name)
 }
 
 /// True if two lines that look like a file header name one file: `--- a/x`, `+++ b/x`, or `/dev/null` on one side.

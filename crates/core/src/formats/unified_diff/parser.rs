@@ -287,6 +287,28 @@ impl UnifiedDiffParser {
     }
 }
 
+/// Creates the request of a patch from its files and what is wrong with it.
+///
+/// Errors: those of the files, and [`Code::EditUnparsable`] if there is none.
+pub(super) fn request_of(
+    mut files: Vec<FilePatch>,
+    options: &ParseOptions,
+    mut mistakes: UnifiedDiffMistakes,
+) -> Result<Request> {
+    let mut request = Request::default();
+    if options.reverse {
+        files.reverse();
+    }
+    for file in files {
+        request.files.extend(file.requests(options, &mut mistakes)?);
+    }
+    if request.files.is_empty() {
+        return Err(broken(1, "the text contains no unified diff."));
+    }
+    request.notes = mistakes.notes();
+    Ok(request)
+}
+
 /// True for a line such as `\ No newline at end of file`.
 fn is_marker(text: &str) -> bool {
     text.starts_with("\\ ") || text.starts_with("\\No newline")
@@ -330,17 +352,6 @@ impl LineParser for UnifiedDiffParser {
         if let Some(error) = self.failed {
             return Err(error);
         }
-        let mut request = Request::default();
-        if self.options.reverse {
-            self.done.reverse();
-        }
-        for file in self.done {
-            request.files.extend(file.requests(&self.options, &mut self.mistakes)?);
-        }
-        if request.files.is_empty() {
-            return Err(broken(1, "the text contains no unified diff."));
-        }
-        request.notes = self.mistakes.notes();
-        Ok(request)
+        request_of(self.done, &self.options, self.mistakes)
     }
 }

@@ -1,6 +1,6 @@
 //! Lines of a file by zero-based number, with a cache of the last look-up.
 
-use crate::text::lines::{LineIndex, line_stop, nth_line_end};
+use crate::text::lines::{LineIndex, count_line_ends, line_stop, nth_line_end};
 use crate::text::snapshot::Snapshot;
 use std::cell::{Cell, OnceCell};
 
@@ -44,7 +44,7 @@ impl<'a> FileLines<'a> {
         let offset = offset.min(self.text.len());
         let (last, start) = self.known.last.get();
         let line = if start <= offset && offset - start <= SCAN_FORWARD_BYTES_MAX {
-            last + memchr::memchr_iter(b'\n', &self.text.as_bytes()[start..offset]).count()
+            last + count_line_ends(&self.text.as_bytes()[start..offset])
         } else {
             self.blocks.local_line_of(self.text, offset) - 1
         };

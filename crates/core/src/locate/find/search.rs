@@ -3,7 +3,7 @@
 use super::file_lines::{FileLines, LineCache};
 use super::hunk::scope::ScopeCache;
 use super::indent;
-use super::similar_lines::{self, SimilarLines};
+use super::similar_lines::{self, Following, LineWord, SimilarLines};
 use crate::locate::op::TextQuery;
 use crate::text::fold::{self, Normalization, is_blank};
 use crate::text::snapshot::Snapshot;
@@ -11,8 +11,8 @@ use crate::text::span::Span;
 use crate::text::tokens;
 use crate::work::{self, STEP_BYTES};
 use core::ops::Range;
+use foldhash::HashMap;
 use std::cell::{Cell, OnceCell, RefCell};
-use std::collections::HashMap;
 use std::rc::Rc;
 
 /// State shared by all searches in one text, computed on first use.
@@ -126,7 +126,8 @@ impl<'a> SearchIndex<'a> {
     /// tokens.
     pub(super) fn differing_in_blanks(&self, line: &str, most: usize) -> Vec<usize> {
         let same = |file: &str| is_dense_equal(file, line) && tokens::are_same(file, line);
-        let words = tokens::tokens(line).into_iter().filter(|word| !word.trim().is_empty()).collect();
+        let words = tokens::tokens(line).into_iter().filter(|word| !word.trim().is_empty());
+        let words = words.map(|word| LineWord { bytes: word.as_bytes(), next: Following::Anything }).collect();
         let quick = self.dense.get().is_none().then(|| similar_lines::by_words(self, words, most, &same)).flatten();
         quick.unwrap_or_else(|| {
             let alike = self

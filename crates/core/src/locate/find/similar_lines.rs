@@ -62,24 +62,59 @@ pub(super) fn find_similar(index: &SearchIndex<'_>, line: &str) -> Option<Simila
 
 /// Finds the ASCII lines that have this normalized form.
 fn with_words(index: &SearchIndex<'_>, form: &str) -> Option<Vec<usize>> {
-    let words = form.split(' ').filter(|word| !word.is_empty()).collect();
+    let words = form.split(' ').filter(|word| !word.is_empty());
+    let words =
+        words.map(|text| LineWord { bytes: text.as_bytes(), next: Following::Known(next_byte(form, text)) }).collect();
     by_words(index, words, REPORTED_LINES_MAX, &|line| fold::has_ascii_form(line, form))
+}
+
+/// Returns the first byte of the word after this one, which is a part of the form.
+fn next_byte(form: &str, word: &str) -> Option<u8> {
+    let end = word.as_ptr().addr() - form.as_ptr().addr() + word.len();
+    form.as_bytes().get(end + 1).copied()
+}
+
+/// A part of a line that is searched for.
+#[derive(Clone, Copy)]
+pub(super) struct LineWord<'w> {
+    pub(super) bytes: &'w [u8],
+    pub(super) next: Following,
+}
+
+/// The continuation of a line after a part of it, without blanks.
+#[derive(Clone, Copy)]
+pub(super) enum Following {
+    Anything,
+    /// This byte, or nothing at the end of the line.
+    Known(Option<u8>),
+}
+
+impl LineWord<'_> {
+    /// A quick filter: false if what follows the end of an occurrence is not what follows the word in its line.
+    fn may_end_at(&self, text: &[u8], end: usize) -> bool {
+        let Following::Known(next) = self.next else { return true };
+        let blanks = text[end..].iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+        match (text.get(end + blanks), next) {
+            (Some(b'\n') | None, next) => next.is_none(),
+            (found, next) => found == next.as_ref() && blanks > 0,
+        }
+    }
 }
 
 /// Returns the first `many` accepted lines that contain all of these words; `None` if the words are too common.
 pub(super) fn by_words(
     index: &SearchIndex<'_>,
-    mut words: Vec<&str>,
+    mut words: Vec<LineWord<'_>>,
     many: usize,
     is_meant: &dyn Fn(&str) -> bool,
 ) -> Option<Vec<usize>> {
-    words.sort_by_key(|word| Reverse(word.len()));
+    words.sort_by_key(|word| Reverse(word.bytes.len()));
     let longest = *words.first()?;
-    let with = |word: &str, strays| with_word(index, word.as_bytes(), ScanLimit { lines: many, strays }, is_meant);
+    let with = |word: LineWord<'_>, strays| with_word(index, word, ScanLimit { lines: many, strays }, is_meant);
     // Once the work budget is used up, no further word is tried.
     let among_few = |strays: usize| {
         let mut tried = words.iter().take(TRIED_WORDS_MAX).take_while(|_| !work::spend_or_end(1));
-        tried.find_map(|word| with(word, strays))
+        tried.find_map(|word| with(*word, strays))
     };
     let found = among_few(FEW_STRAY_LINES).or_else(|| among_few(STRAY_LINES_MAX.0));
     found.or_else(|| if work::spend_or_end(1) { None } else { with(longest, STRAY_LINES_MAX.1) })
@@ -97,18 +132,29 @@ struct ScanLimit {
 /// Finds the lines with this word.
 fn with_word(
     index: &SearchIndex<'_>,
-    word: &[u8],
+    word: LineWord<'_>,
     most: ScanLimit,
     is_meant: &dyn Fn(&str) -> bool,
 ) -> Option<Vec<usize>> {
     let text = index.text;
     let budget = text.len().saturating_mul(TEXT_PASSES_MAX).saturating_add(LOOKUP_BYTES_EXTRA);
-    let finder = memmem::Finder::new(&word[..word.len().min(WORD_BYTES_MAX)]);
+    let sought = &word.bytes[..word.bytes.len().min(WORD_BYTES_MAX)];
+    let finder = memmem::Finder::new(sought);
     let (mut lines, mut strays, mut from) = (Vec::new(), 0, 0);
     if index.cost.get() > budget || work::spend_or_end(text.len() / STEP_BYTES) {
         return None;
     }
     while let Some(at) = finder.find(&text.as_bytes()[from..]).map(|at| from + at) {
+        let end = at + sought.len();
+        if sought.len() == word.bytes.len() && !word.may_end_at(text.as_bytes(), end) {
+            strays += 1;
+            if strays > most.strays || work::spend_or_end(1) {
+                add_cost(index, end);
+                return None;
+            }
+            from = at + 1;
+            continue;
+        }
         let (start, stop) = (line_start(text, at), line_stop(text, at));
         let line = text[start..stop].trim_end_matches('\n');
         if work::spend_or_end(1 + line.len() / STEP_BYTES) {
@@ -147,7 +193,8 @@ pub(super) fn is_surely_absent(index: &SearchIndex<'_>, line: &str) -> bool {
     {
         return !all.iter().any(|&at| same(index.line(at)));
     }
-    let tail = &wanted.as_bytes()[wanted.len().saturating_sub(TAIL_BYTES)..];
+    let bytes = &wanted.as_bytes()[wanted.len().saturating_sub(TAIL_BYTES)..];
+    let tail = LineWord { bytes, next: Following::Known(None) };
     with_word(index, tail, ScanLimit { lines: 1, strays: STRAY_LINES_MAX.0 }, &same)
         .is_some_and(|lines| lines.is_empty())
 }

@@ -4,6 +4,8 @@
 use super::phrase;
 use super::remark::{self, RemarkKind};
 use super::{fence_sign, is_elision};
+use crate::text::diff;
+use crate::text::lines::{count_line_ends, line_start, line_stop};
 use crate::work;
 use core::ops::Range;
 use foldhash::{HashMap, HashMapExt as _, HashSet};
@@ -53,18 +55,19 @@ fn dots_for_lines<'a>(old: &str, new: &'a str, is_own: bool) -> Vec<(usize, &'a 
 /// Returns the remarks in `new` that are not in `old` and replace lines of it, with their zero-based numbers. If the
 /// text has placeholders (`omits`), lines that count as placeholders everywhere are not included.
 pub(super) fn remarks<'a>(old: &str, new: &'a str, omits: bool) -> Vec<(usize, &'a str)> {
-    let lines: Vec<&str> = work::lines(new).collect();
-    let counted = changed_lines(old, &lines).take_while(|&at| !work::spend_or_end(remark_steps(lines[at])));
-    let found = counted.filter_map(|at| {
-        let line = lines[at];
+    let changed = changed_part(old, new);
+    let start = count_line_ends(&new.as_bytes()[..changed.start]);
+    let counted = work::lines(&new[changed]).take_while(|line| !work::spend_or_end(remark_steps(line)));
+    let found = counted.enumerate().filter_map(|(nth, line)| {
         let kind = remark::kind(line)?;
         let is_placeholder = omits && (is_elision(line) || phrase::is_placeholder(line));
-        (!is_placeholder).then_some((at, kind))
+        (!is_placeholder).then_some((start + nth, kind))
     });
     let found: Vec<(usize, RemarkKind)> = found.collect();
     if found.is_empty() {
         return Vec::new();
     }
+    let lines: Vec<&str> = work::lines(new).collect();
     let texts = ComparedTexts::new(old, &lines);
     let fenced = fenced(&lines);
     let counted = found.into_iter().take_while(|_| !work::spend_or_end(CONTEXT_STEPS));
@@ -83,13 +86,13 @@ fn remark_steps(line: &str) -> usize {
     REMARK_STEPS + if line.len() > remark::LINE_BYTES_MAX { 0 } else { REMARK_BYTE_STEPS * line.len() }
 }
 
-/// Returns the lines of the new text between those with which both texts begin and end. Only such a line can be a
+/// Returns the whole lines of the new text between those with which both texts begin and end. Only such a line can be a
 /// remark: the others are lines of the old text.
-fn changed_lines(old: &str, lines: &[&str]) -> Range<usize> {
-    let is_equal = |(old, new): &(&str, &&str)| old == *new && !work::spend_or_end(1);
-    let start = old.lines().zip(lines).take_while(is_equal).count();
-    let rest = &lines[start..];
-    start..lines.len() - old.lines().rev().zip(rest.iter().rev()).take_while(is_equal).count()
+fn changed_part(old: &str, new: &str) -> Range<usize> {
+    let (head, _) = diff::common_text_ends(old, new);
+    let start = line_start(new, head);
+    let tail = diff::common_suffix(&old.as_bytes()[start..], &new.as_bytes()[start..]);
+    start..line_stop(new, new.len() - tail)
 }
 
 /// True unless the line belongs to a longer comment, and is thus part of a sentence. Adjacent lines of signs do not

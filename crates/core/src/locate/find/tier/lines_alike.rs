@@ -15,12 +15,9 @@ pub(in crate::locate::find) fn run<'a>(search: &MatchSearch<'a>) -> Result<Candi
     windows::run(search, &RULE)
 }
 
-fn fits(search: &MatchSearch<'_>, wanted: &PatternLines<'_>, first: usize) -> WindowFit {
-    if windows::alike(search, wanted, first, Normalization::TrailingBlanks) {
-        WindowFit::Yes(IndentMap::Verbatim)
-    } else {
-        WindowFit::No
-    }
+fn fits(search: &MatchSearch<'_>, wanted: &PatternLines<'_>, first: usize) -> Option<WindowFit> {
+    windows::alike(search, wanted, first, Normalization::TrailingBlanks)
+        .then_some(WindowFit::Aligned(IndentMap::Verbatim))
 }
 
 #[cfg(test)]

@@ -17,15 +17,15 @@ pub(in crate::locate::find) fn run<'a>(search: &MatchSearch<'a>) -> Result<Candi
     windows::run(search, &RULE)
 }
 
-fn fits(search: &MatchSearch<'_>, wanted: &PatternLines<'_>, first: usize) -> WindowFit {
+fn fits(search: &MatchSearch<'_>, wanted: &PatternLines<'_>, first: usize) -> Option<WindowFit> {
     if !windows::alike(search, wanted, first, Normalization::BlankRuns) {
-        return WindowFit::No;
+        return None;
     }
     let pairs = windows::pairs(search, wanted, first);
-    IndentMap::shift(&pairs)
+    let indent = IndentMap::shift(&pairs)
         .or_else(|| widths::map(search, wanted, &pairs, 0))
-        .or_else(|| widths::first_line_exempt(search, wanted, &pairs))
-        .map_or(WindowFit::Misaligned, WindowFit::Yes)
+        .or_else(|| widths::first_line_exempt(search, wanted, &pairs));
+    Some(indent.map_or(WindowFit::Misaligned, WindowFit::Aligned))
 }
 
 #[cfg(test)]

@@ -16,11 +16,11 @@ pub(in crate::locate::find) fn run<'a>(search: &MatchSearch<'a>) -> Result<Candi
     windows::run(search, &RULE)
 }
 
-fn fits(search: &MatchSearch<'_>, wanted: &PatternLines<'_>, first: usize) -> WindowFit {
+fn fits(search: &MatchSearch<'_>, wanted: &PatternLines<'_>, first: usize) -> Option<WindowFit> {
     if !windows::alike(search, wanted, first, Normalization::Indentation) {
-        return WindowFit::No;
+        return None;
     }
-    IndentMap::shift(&windows::pairs(search, wanted, first)).map_or(WindowFit::No, WindowFit::Yes)
+    IndentMap::shift(&windows::pairs(search, wanted, first)).map(WindowFit::Aligned)
 }
 
 #[cfg(test)]

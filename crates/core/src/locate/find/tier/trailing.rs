@@ -14,8 +14,8 @@ pub(in crate::locate::find) fn run<'a>(search: &MatchSearch<'a>) -> Result<Candi
     windows::run(search, &RULE)
 }
 
-fn fits(search: &MatchSearch<'_>, wanted: &PatternLines<'_>, first: usize) -> WindowFit {
-    if windows::ends_equal(search, wanted, first) { WindowFit::Yes(IndentMap::Verbatim) } else { WindowFit::No }
+fn fits(search: &MatchSearch<'_>, wanted: &PatternLines<'_>, first: usize) -> Option<WindowFit> {
+    windows::ends_equal(search, wanted, first).then_some(WindowFit::Aligned(IndentMap::Verbatim))
 }
 
 #[cfg(test)]

@@ -17,14 +17,13 @@ pub(in crate::locate::find) fn run<'a>(search: &MatchSearch<'a>) -> Result<Candi
     windows::run(search, &RULE)
 }
 
-fn fits(search: &MatchSearch<'_>, wanted: &PatternLines<'_>, first: usize) -> WindowFit {
+fn fits(search: &MatchSearch<'_>, wanted: &PatternLines<'_>, first: usize) -> Option<WindowFit> {
     if !windows::alike(search, wanted, first, Normalization::Indentation) {
-        return WindowFit::No;
+        return None;
     }
     let pairs = windows::pairs(search, wanted, first);
-    map(search, wanted, &pairs, 0)
-        .or_else(|| first_line_exempt(search, wanted, &pairs))
-        .map_or(WindowFit::Misaligned, WindowFit::Yes)
+    let indent = map(search, wanted, &pairs, 0).or_else(|| first_line_exempt(search, wanted, &pairs));
+    Some(indent.map_or(WindowFit::Misaligned, WindowFit::Aligned))
 }
 
 /// Returns the map of widths for these pairs; the first `but` lines of the old and the new text are ignored when

@@ -20,19 +20,17 @@ const SHORT_LINES_MAX: usize = 8;
 /// Maximum number of sites counted, unless all are wanted.
 const COUNTED_PLACES_MAX: usize = 100;
 
-/// A tier's decision on a window.
+/// A window that matches by the rule of a tier.
 pub(in crate::locate::find) enum WindowFit {
-    /// The window does not match.
-    No,
     /// The window matches, with this indentation map.
-    Yes(IndentMap),
+    Aligned(IndentMap),
     /// The window matches, but its indentation cannot be carried over.
     Misaligned,
 }
 
 /// A tier's rule for the window that begins at a line of the file.
 pub(in crate::locate::find) struct WindowRule {
-    pub(in crate::locate::find) fits: fn(&MatchSearch<'_>, &PatternLines<'_>, usize) -> WindowFit,
+    pub(in crate::locate::find) fits: fn(&MatchSearch<'_>, &PatternLines<'_>, usize) -> Option<WindowFit>,
     /// Minimum number of letters and digits of the old text.
     pub(in crate::locate::find) min_alnum: usize,
     /// True if a few less distinctive lines match as well if they occur exactly once.
@@ -54,8 +52,9 @@ pub(in crate::locate::find) fn matching_windows<'a>(
     rule: &WindowRule,
 ) -> Result<CandidateSites<'a>, MatchRefusal> {
     let mut candidates = CandidateSites::default();
-    let short = rule.short && is_found_short(search, wanted, windows);
-    if !wanted.has_text() || wanted.alnum(rule.min_alnum) < rule.min_alnum && !short {
+    let is_telling = || wanted.alnum(rule.min_alnum) >= rule.min_alnum;
+    let is_short = || rule.short && is_found_short(search, wanted, windows);
+    if windows.is_empty() || !wanted.has_text() || !is_telling() && !is_short() {
         return Ok(candidates);
     }
     let all = search.find.expected == ExpectedMatches::All;
@@ -79,17 +78,16 @@ pub(in crate::locate::find) fn matching_windows<'a>(
                 "The text repeats itself too often to be searched for.",
             ));
         }
-        let fit = (rule.fits)(search, wanted, first);
+        let Some(fit) = (rule.fits)(search, wanted, first) else { continue };
         let place = match (fit, depth(search, wanted, first)) {
-            (WindowFit::No, _) => continue,
-            (WindowFit::Misaligned, Depth::File) | (WindowFit::Yes(_), Depth::File | Depth::LikelyFile) => {
+            (WindowFit::Misaligned, Depth::File) | (WindowFit::Aligned(_), Depth::File | Depth::LikelyFile) => {
                 candidates.fitted = true;
                 fitted(search, wanted, first, rule.runs)
             }
-            (WindowFit::Yes(_), Depth::Unclear) => {
+            (WindowFit::Aligned(_), Depth::Unclear) => {
                 refused(search, first..first + height, target_indent::UNCLEAR_DEPTH_REASON)
             }
-            (WindowFit::Yes(indent), Depth::OldText) => MatchSite::lines(search, first, wanted, indent, rule.runs),
+            (WindowFit::Aligned(indent), Depth::OldText) => MatchSite::lines(search, first, wanted, indent, rule.runs),
             (WindowFit::Misaligned, _) => refused(search, first..first + height, INCONSISTENT_INDENT),
         };
         free = first + height;
