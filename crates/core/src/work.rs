@@ -204,7 +204,12 @@ pub(crate) fn lines(text: &str) -> impl Iterator<Item = &str> {
 
 /// Returns the lines of a text with their line ends, as [`lines`] does.
 pub(crate) fn lines_with_ends(text: &str) -> impl Iterator<Item = &str> {
-    counted(LinesWithEnds { text, start: 0, ends: memchr::memchr_iter(b'\n', text.as_bytes()) })
+    counted(uncounted_lines(text))
+}
+
+/// Returns the lines of a text with their line ends, without counting them as work.
+pub(crate) fn uncounted_lines(text: &str) -> impl Iterator<Item = &str> {
+    LinesWithEnds { text, start: 0, ends: memchr::memchr_iter(b'\n', text.as_bytes()) }
 }
 
 /// The lines of a text with their line ends. The iterators of `str` decode characters and compare slices, which takes

@@ -27,7 +27,6 @@ mod git_apply;
 mod hook;
 mod hostile;
 mod irreversible;
-mod killed;
 mod limits;
 mod machine;
 mod many_files;

@@ -68,6 +68,19 @@ pub(crate) fn common_text_ends(old: &str, new: &str) -> (usize, usize) {
     (head, tail)
 }
 
+/// Lengths of the common prefix and suffix of two texts, in whole lines.
+pub(crate) fn common_line_ends(old: &str, new: &str) -> (usize, usize) {
+    if old == new {
+        return (old.len(), 0);
+    }
+    let (start, _) = common_text_ends(old, new);
+    let head = line_start(old, start);
+    let tail = common_suffix(&old.as_bytes()[head..], &new.as_bytes()[head..]);
+    let (old_end, new_end) = (old.len() - tail, new.len() - tail);
+    let are_lines = starts_line(old, old_end) && starts_line(new, new_end);
+    (head, if are_lines { tail } else { old.len() - line_stop(old, old_end) })
+}
+
 /// Returns the spans, old and new, of the whole lines that differ between two decoded texts.
 pub(crate) fn text_hunks(old: &str, new: &str) -> Vec<(Span, Span)> {
     let (head, _) = common_text_ends(old, new);
@@ -392,7 +405,7 @@ pub(crate) fn longest_increasing<T: Copy + Ord>(pairs: &[(T, T)]) -> Vec<(T, T)>
 
 #[cfg(test)]
 mod tests {
-    use super::{Range, common_prefix, common_suffix, line_hunks};
+    use super::{Range, common_line_ends, common_prefix, common_suffix, line_hunks};
     use proptest::prelude::*;
 
     /// Applies the hunks to `a`, and counts their lines.
@@ -414,6 +427,16 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn common_lines_are_those_of_a_comparison_by_lines(old in "[ab\né]{0,12}", new in "[ab\né]{0,12}") {
+            let same = |(a, b): &(&str, &str)| a == b;
+            let length = |lines: &mut dyn Iterator<Item = (&str, &str)>| lines.take_while(same).map(|(line, _)| line.len()).sum::<usize>();
+            let head = length(&mut old.split_inclusive('\n').zip(new.split_inclusive('\n')));
+            let (old_rest, new_rest) = (&old[head..], &new[head..]);
+            let tail = length(&mut old_rest.split_inclusive('\n').rev().zip(new_rest.split_inclusive('\n').rev()));
+            prop_assert_eq!(common_line_ends(&old, &new), (head, tail));
+        }
+
         #[test]
         fn common_ends_are_maximal(
             same in "[ab]{0,200}", at in 0usize..200, before in "[ab]{0,20}", after in "[ab]{0,20}",

@@ -8,6 +8,7 @@ mod reply_hunks;
 mod snippet;
 
 use crate::text::change::{ChangeSet, Splice};
+use crate::text::diff;
 use crate::text::lines::{count_lines, line_start, line_stop, starts_line};
 use crate::text::snapshot::Snapshot;
 use crate::text::span::Span;
@@ -244,18 +245,12 @@ fn whole_lines(text: &str, span: Span, ended: bool, known: Option<Span>) -> Span
 }
 
 fn without_equal_ends(text: &str, lines: Span, new: String) -> ChangedBlock {
-    let old = &text[lines.range()];
-    let same = |(a, b): &(&str, &str)| a == b;
-    let head: usize =
-        old.split_inclusive('\n').zip(new.split_inclusive('\n')).take_while(same).map(|(line, _)| line.len()).sum();
-    let (old_rest, new_rest) = (&old[head..], &new[head..]);
-    let ends = old_rest.split_inclusive('\n').rev().zip(new_rest.split_inclusive('\n').rev());
-    let tail: usize = ends.take_while(same).map(|(line, _)| line.len()).sum();
+    let (head, tail) = diff::common_line_ends(&text[lines.range()], &new);
     let old = Span::new(lines.start() + head, lines.end() - tail);
     if head + tail == 0 {
         ChangedBlock { old, new }
     } else {
-        ChangedBlock { old, new: new_rest[..new_rest.len() - tail].to_owned() }
+        ChangedBlock { old, new: new[head..new.len() - tail].to_owned() }
     }
 }
 

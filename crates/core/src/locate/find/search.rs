@@ -316,8 +316,7 @@ pub(super) fn split(text: &str) -> Vec<&str> {
 
 /// Returns the lines of [`split`], without counting them as work.
 fn lines_of(text: &str) -> impl Iterator<Item = &str> {
-    let lines = text.strip_suffix('\n').unwrap_or(text).split('\n');
-    lines.take(if text.is_empty() { 0 } else { usize::MAX })
+    work::uncounted_lines(text).map(|line| line.strip_suffix('\n').unwrap_or(line))
 }
 
 /// The lines of a text by a hash of each.

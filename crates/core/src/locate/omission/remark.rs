@@ -243,6 +243,8 @@ fn comment(line: &str) -> Option<&str> {
     }
     if commented {
         text = affixes::without_suffixes(text, &TAILS);
+    } else if text.starts_with(|ch: char| ch.is_ascii_alphanumeric()) {
+        return None;
     }
     if let Some(inside) = ["@@", "===", "==", "~~~", "***", "---"]
         .iter()
