@@ -43,7 +43,7 @@ impl<'t> Occurrences<'t> {
     /// Searches from an offset on.
     fn search(&mut self, from: usize) -> Option<usize> {
         if matches!(self.search, NeedleFinder::Unprepared) {
-            self.search = SampledNeedle::new(self.needle, self.text.len())
+            self.search = SampledNeedle::new(self.needle, self.text)
                 .map_or_else(|| NeedleFinder::plain(self.needle), NeedleFinder::Sampled);
         }
         let mut start = from;

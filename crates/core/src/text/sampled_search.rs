@@ -4,12 +4,19 @@
 //! from one window. Wherever the needle occurs, exactly one gram is at a position that is examined. A longer stride
 //! means fewer positions, but more grams to prepare.
 
+use memchr::arch::all::packedpair::Pair;
+
 /// Bytes of a gram, and the stride that the needle must allow: long grams are more selective, a long stride is faster.
 const GRAM_WIDTHS: [(usize, usize); 2] = [(32, 48), (16, 16)];
 /// Bytes of a gram of needles that are too short for the wider ones.
 const NARROW_GRAM_BYTES: usize = 8;
-/// The longest searched text: in longer ones, a search that examines every byte needed fewer instructions.
-const TEXT_BYTES_MAX: usize = 64 << 10;
+/// The length of a text from which on a search that examines every byte needs fewer instructions, unless the pair of bytes
+/// that it looks for is common; then the needle must allow the largest stride.
+const LONG_TEXT_BYTES: usize = 64 << 10;
+/// Bytes in which such a pair is counted, and the number of pairs from which on it is common: the needle is compared with
+/// the text at each of them.
+const COUNTED_BYTES: usize = 8 << 10;
+const COMMON_PAIRS_MIN: usize = 16;
 /// The stride that a needle must allow: with a shorter one, a search that examines every byte with vector instructions
 /// needs fewer of them.
 const STRIDE_BYTES_MIN: usize = 64;
@@ -45,17 +52,18 @@ pub(crate) enum SampledSearch {
 }
 
 impl<'n> SampledNeedle<'n> {
-    /// Prepares a needle for a search in `total` bytes; `None` if it is too short for that.
-    pub(crate) fn new(needle: &'n [u8], total: usize) -> Option<Box<SampledNeedle<'n>>> {
-        if total > TEXT_BYTES_MAX {
-            return None;
-        }
+    /// Prepares a needle for a search in a text; `None` if it is too short for that, or if another search is faster.
+    pub(crate) fn new(needle: &'n [u8], text: &[u8]) -> Option<Box<SampledNeedle<'n>>> {
+        let total = text.len();
         let wish = (total / 3).isqrt().clamp(1, STRIDE_BYTES_MAX);
         if needle.len() + 1 < NARROW_GRAM_BYTES + wish.min(STRIDE_BYTES_MIN) || total <= needle.len() {
             return None;
         }
         let fits = |&&(width, stride): &&(usize, usize)| needle.len() + 1 >= width + wish.min(stride);
         let width = GRAM_WIDTHS.iter().find(fits).map_or(NARROW_GRAM_BYTES, |&(width, _)| width);
+        if total > LONG_TEXT_BYTES && (needle.len() + 1 < width + STRIDE_BYTES_MAX || !has_common_pair(text, needle)) {
+            return None;
+        }
         let mut sampled = Box::new(SampledNeedle {
             needle,
             stride: wish.min(needle.len() + 1 - width),
@@ -134,6 +142,16 @@ impl<'n> SampledNeedle<'n> {
     }
 }
 
+/// True if the two bytes of the needle that [`memchr::memmem`] takes for its rarest occur often in the middle of a text.
+fn has_common_pair(text: &[u8], needle: &[u8]) -> bool {
+    let Some(pair) = Pair::new(needle) else { return false };
+    let [first, second] = [pair.index1(), pair.index2()].map(usize::from);
+    let middle = &text[text.len() / 2..];
+    let starts = middle[first..].iter().zip(&middle[second..]).take(COUNTED_BYTES);
+    let (one, other) = (needle[first], needle[second]);
+    starts.map(|(a, b)| usize::from(*a == one && *b == other)).sum::<usize>() >= COMMON_PAIRS_MIN
+}
+
 /// Returns the entry of a gram in the table.
 #[inline(always)]
 fn slot<const WIDTH: usize>(gram: &[u8; WIDTH]) -> usize {
@@ -146,12 +164,12 @@ fn slot<const WIDTH: usize>(gram: &[u8; WIDTH]) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{NARROW_GRAM_BYTES, STRIDE_BYTES_MIN, SampledNeedle, SampledSearch};
+    use super::{NARROW_GRAM_BYTES, STRIDE_BYTES_MAX, STRIDE_BYTES_MIN, SampledNeedle, SampledSearch};
     use proptest::prelude::*;
 
     /// All occurrences, or `None` if the search was given up.
     fn all(text: &str, needle: &str) -> Option<Vec<usize>> {
-        let mut sampled = SampledNeedle::new(needle.as_bytes(), text.len())?;
+        let mut sampled = SampledNeedle::new(needle.as_bytes(), text.as_bytes())?;
         let (mut out, mut from) = (Vec::new(), 0);
         loop {
             match sampled.find(text.as_bytes(), from) {
@@ -204,5 +222,20 @@ mod tests {
         }
         assert_eq!(all(&text[..40], &text[..40]), None, "a needle as long as the text");
         assert_eq!(all(&text, &text[..NARROW_GRAM_BYTES + 5]), None, "a short needle");
+    }
+
+    #[test]
+    fn long_needles_of_common_bytes_are_found_in_long_texts() {
+        let text: String =
+            (0..9_000u32).map(|nth| format!("def f(a): # {nth:06}\n    return a * {:06}\n", nth * 7)).collect();
+        for at in [0, 1, text.len() / 2, text.len() - 201, text.len() - 200] {
+            assert_eq!(all(&text, &text[at..at + 200]), Some(vec![at]), "{at}");
+        }
+        assert_eq!(all(&text, &text[..STRIDE_BYTES_MAX + 30]), None, "a short needle");
+        let states =
+            std::iter::successors(Some(1_u64), |state| Some(state.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(1)));
+        let signs = states.map(|state| char::from(b'!' + u8::try_from((state >> 40) % 90).unwrap()));
+        let various: String = signs.take(200_000).collect();
+        assert_eq!(all(&various, &various[..200]), None, "a pair that is rare enough");
     }
 }
