@@ -147,6 +147,8 @@ pub fn parse_any(text: &str, named: Option<&'static dyn Format>, call_options: &
         return understood;
     }
     if let Some(plain) = plain_text(text, named, call_options) {
+        // If the work had to end, the text was not read to its end.
+        work::check()?;
         return Ok(plain);
     }
     parse_wrapped(text, named, call_options, &mut known)
@@ -256,10 +258,28 @@ fn ambiguous(text: &str, ranges: &[FormatRanges]) -> Error {
 #[cfg(test)]
 mod tests {
     use super::{Code, ParseOptions, detect_format, is_intended_format, parse_any};
-    use crate::formats::text_formats;
+    use crate::formats::{format_by_name, text_formats};
+    use crate::work::{self, Meter};
+    use std::sync::Arc;
 
     fn name(text: &str) -> Result<&'static str, String> {
         detect_format(text).map(|format| format.spec().name).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn plain_text_that_is_too_much_work_is_not_cut_off() {
+        let patch = format!("--- a/x\n+++ b/x\n{}", "@@ -1 +1 @@\n-b\n+c\n".repeat(5_000));
+        let block = "x\n<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n".repeat(5_000);
+        let update = format!("*** Begin Patch\n{}*** End Patch\n", "*** Update File: x\n@@\n-a\n+b\n".repeat(5_000));
+        for (text, name) in [(patch, "unified_diff"), (block, "search_replace"), (update, "apply_patch")] {
+            let format = format_by_name(name);
+            assert!(parse_any(&text, format, &ParseOptions::default()).is_ok(), "{name}");
+            for steps in (0..10_000).step_by(97) {
+                let _entered = Meter::new(steps, Arc::default()).enter();
+                let parsed = parse_any(&text, format, &ParseOptions::default());
+                assert!(parsed.is_err() || work::check().is_ok(), "{name}, {steps}");
+            }
+        }
     }
 
     #[test]

@@ -61,14 +61,14 @@ struct PlainReader<'t, I: Iterator<Item = &'t str>> {
 
 /// Returns the number of lines of a text, if it is a plain patch. Other patches may be valid as well; the parser decides.
 pub(super) fn plain_lines(text: &str) -> Option<usize> {
-    let mut reader = PlainReader::open(text)?;
+    let mut reader = open(text)?;
     while reader.next_part().ok()?.is_some() {}
     Some(reader.number)
 }
 
 /// Parses a plain patch. Returns `None` for any other text, and for a patch with an error.
 pub(super) fn parse_plain(text: &str, options: &ParseOptions) -> Option<Request> {
-    let mut reader = PlainReader::open(text)?;
+    let mut reader = open(text)?;
     let mut files: Vec<FilePatch> = Vec::new();
     while let Some(part) = reader.next_part().ok()? {
         match part {
@@ -82,12 +82,10 @@ pub(super) fn parse_plain(text: &str, options: &ParseOptions) -> Option<Request>
     request_of(files, options, UnifiedDiffMistakes::default()).ok()
 }
 
-impl<'t> PlainReader<'t, std::iter::Empty<&'t str>> {
-    /// Begins to read a text; `None` if its first characters are not those of a plain patch.
-    fn open(text: &'t str) -> Option<PlainReader<'t, impl Iterator<Item = &'t str>>> {
-        let may_be = text.starts_with(['-', 'd']) && memchr::memchr(b'\r', text.as_bytes()).is_none();
-        may_be.then(|| PlainReader { rest: work::lines(text), number: 0, left: (0, 0), hunks: 0, is_named: false })
-    }
+/// Begins to read a text; `None` if its first characters are not those of a plain patch.
+fn open(text: &str) -> Option<PlainReader<'_, impl Iterator<Item = &str>>> {
+    let may_be = text.starts_with(['-', 'd']) && memchr::memchr(b'\r', text.as_bytes()).is_none();
+    may_be.then(|| PlainReader { rest: work::lines(text), number: 0, left: (0, 0), hunks: 0, is_named: false })
 }
 
 impl<'t, I: Iterator<Item = &'t str>> PlainReader<'t, I> {
@@ -179,7 +177,9 @@ impl PlainNames<'_> {
         if let Some((pair, ids)) = self.git {
             file.git = true;
             file.pair = name::git_pair(pair).map_or((None, None), |(old, new)| (Some(old), Some(new)));
-            ids.is_none_or(|ids| header::read(&mut file, ids) == Ok(true)).then_some(())?;
+            if ids.is_some_and(|ids| header::read(&mut file, ids) != Ok(true)) {
+                return None;
+            }
         }
         Some(file)
     }
