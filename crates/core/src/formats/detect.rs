@@ -9,7 +9,7 @@ use super::search_replace::SearchReplace;
 use super::unified_diff::UnifiedDiff;
 use super::whole_file::elided::ElidedFile;
 use super::whole_file::{self, WholeFile};
-use super::{Format, repair_hint, stray_edits, tool_calls, whole_text};
+use super::{Format, repair_hint, stray_edits, text_formats, tool_calls, whole_text};
 use crate::advice::{Advice, Phrase};
 use crate::code::Code;
 use crate::error::{Error, Result};
@@ -80,7 +80,7 @@ pub(super) fn detect_unwrapped<'a>(
     let (format, detected): FormatRanges = match named.or_else(|| super::format_by_name(format?)) {
         Some(format) => (format, format.detected_ranges(&text)),
         // Bare hunks are incomplete by themselves, but valid if the file is known.
-        None if call_options.file.is_some() && repair_hint::is_nameless_diff(&text) => (&UnifiedDiff, Vec::new()),
+        None if call_options.file.is_some() && is_nameless_diff(&text, known) => (&UnifiedDiff, Vec::new()),
         None => match (detect(&text, known), call_options.file.as_ref().and_then(|file| without_frame(&text, file))) {
             (Err(_), Some((format, converted, note))) => {
                 notes.push(note.to_owned());
@@ -93,6 +93,14 @@ pub(super) fn detect_unwrapped<'a>(
         },
     };
     Ok(DetectedText { text, format, options: call_options, directory, notes, detected })
+}
+
+/// True for hunks of a diff without a file name, unless the first of them is a part of an edit in a format.
+fn is_nameless_diff(text: &str, known: &mut KnownRanges) -> bool {
+    repair_hint::nameless_hunk(text).is_some_and(|first| {
+        let ranges = known.of(text);
+        !ranges.iter().flat_map(|(_, found)| found).any(|range| range.start < first && first < range.end)
+    })
 }
 
 /// Converts a text that is complete only together with the name of its file to a format that names each part. Returns
@@ -142,14 +150,14 @@ fn possible_files(text: &str, call_options: &ParseOptions) -> Option<FormatRange
 ///
 /// Errors: those of [`detect_format`], and of the format's parser.
 pub fn parse_any(text: &str, named: Option<&'static dyn Format>, call_options: &ParseOptions) -> Result<ParsedText> {
-    let mut known = KnownRanges::default();
-    if let Some(understood) = calls(text, named, call_options, &mut known) {
-        return understood;
-    }
     if let Some(plain) = plain_text(text, named, call_options) {
         // If the work had to end, the text was not read to its end.
         work::check()?;
         return Ok(plain);
+    }
+    let mut known = KnownRanges::default();
+    if let Some(understood) = calls(text, named, call_options, &mut known) {
+        return understood;
     }
     parse_wrapped(text, named, call_options, &mut known)
 }
@@ -175,12 +183,17 @@ pub(super) fn parse_wrapped(
     settled.into_parsed(request)
 }
 
-/// Parses a text in which everything is as it should be, as in most of them. Formats other than that of patches must be
-/// expected, because their texts may contain such a patch.
+/// Parses a text in which everything is as it should be, as in most of them. A plain text is in one format from its first
+/// line to its last, so anything else in it is part of what that format writes.
 fn plain_text(text: &str, named: Option<&'static dyn Format>, call_options: &ParseOptions) -> Option<ParsedText> {
-    let format = named.unwrap_or(&UnifiedDiff);
-    let request = format.parse_plain(text, call_options)?;
-    Some(ParsedText { format, request, directory: None })
+    let read = |format: &'static dyn Format| {
+        let request = format.parse_plain(text, call_options)?;
+        Some(ParsedText { format, request, directory: None })
+    };
+    match named {
+        Some(format) => read(format),
+        None => text_formats().find_map(read),
+    }
 }
 
 /// True if a text is probably meant in this format: its first line indicates it, or no other format can parse it. An
@@ -257,9 +270,13 @@ fn ambiguous(text: &str, ranges: &[FormatRanges]) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use super::{Code, ParseOptions, detect_format, is_intended_format, parse_any};
+    use super::{
+        Code, Format, KnownRanges, ParseOptions, calls, detect_format, is_intended_format, parse_any, parse_wrapped,
+        plain_text,
+    };
     use crate::formats::{format_by_name, text_formats};
     use crate::work::{self, Meter};
+    use proptest::prelude::*;
     use std::sync::Arc;
 
     fn name(text: &str) -> Result<&'static str, String> {
@@ -278,6 +295,88 @@ mod tests {
                 let _entered = Meter::new(steps, Arc::default()).enter();
                 let parsed = parse_any(&text, format, &ParseOptions::default());
                 assert!(parsed.is_err() || work::check().is_ok(), "{name}, {steps}");
+            }
+        }
+    }
+
+    /// Lines that mean something in a format, in a wrapper or in a call.
+    fn lines() -> impl Strategy<Value = Vec<String>> {
+        let examples = text_formats().flat_map(|format| format.spec().example.lines()).map(str::to_owned);
+        let calls = [
+            "{\"path\": \"a\", \"old_string\": \"b\", \"new_string\": \"c\"}",
+            "{\"patch\": \"",
+            "\"}",
+            "edit(path=\"a\", old_string=\"b\", new_string=\"c\")",
+            "<patch>",
+            "</patch>",
+            "<args><file><path>a</path><content>b</content></file></args>",
+            "<edit_file><path>a</path><old_text>b</old_text><new_text>c</new_text></edit_file>",
+            "<tool_call>",
+            "{\"name\": \"write\", \"arguments\": {\"path\": \"a\", \"content\": \"b\"}}",
+            "</tool_call>",
+            "Vec<String>",
+            "fn a<T>(b: &T) {",
+            "apply_patch <<'EOF'",
+            "EOF",
+            "cat > a <<EOF",
+            "$ git apply",
+            "rest of code ...",
+            "...",
+            "",
+            "a",
+            "b",
+        ];
+        let line = prop::sample::select(examples.chain(calls.map(str::to_owned)).collect::<Vec<String>>());
+        prop::collection::vec(prop_oneof![3 => line, 1 => "[ a-c+@<>*=`{}-]{0,5}"], 1..6)
+    }
+
+    /// Returns a text in one of the formats that have plain texts, with these lines on its sides.
+    fn text_with(old: &[String], new: &[String], frame: usize) -> String {
+        let marked = |mark: &str, lines: &[String]| lines.iter().map(|it| format!("{mark}{it}\n")).collect::<String>();
+        let [count, more] = [old.len(), new.len()];
+        match frame {
+            0 => {
+                let (both, with_new) = (marked(" ", old), marked("+", new));
+                format!("--- a/x\n+++ b/x\n@@ -1,{count} +1,{} @@\n{both}{with_new}", count + more)
+            }
+            1 => {
+                let (gone, with_new) = (marked("-", old), marked(" ", new));
+                format!("*** Begin Patch\n*** Update File: x\n@@\n{gone}{with_new}*** End Patch\n")
+            }
+            _ => {
+                let name = ["x\n", ""][frame % 2];
+                let (search, replace) = (marked("", old), marked("", new));
+                format!("{name}<<<<<<< SEARCH\n{search}=======\n{replace}>>>>>>> REPLACE\n")
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2048))]
+
+        #[test]
+        fn plain_texts_are_read_as_all_texts_are(
+            parts in prop::collection::vec((lines(), lines(), 0_usize..4), 1..3),
+            names_format: bool,
+            file in prop::option::of(Just("x".to_owned())),
+            reverse: bool,
+        ) {
+            let text: String = parts.iter().map(|(old, new, frame)| text_with(old, new, *frame)).collect();
+            let names = ["unified_diff", "apply_patch", "search_replace", "search_replace"];
+            let named = if names_format { format_by_name(names[parts[0].2]) } else { None };
+            let options = ParseOptions { file, reverse, strip: None };
+            if let Some(plain) = plain_text(&text, named, &options) {
+                let mut known = KnownRanges::default();
+                let full = calls(&text, named, &options, &mut known)
+                    .unwrap_or_else(|| parse_wrapped(&text, named, &options, &mut known));
+                // Hunks in blocks may seem to go on in the next block, so the text may seem to be in two formats.
+                if full.as_ref().is_err_and(|error| error.to_string().contains("in several formats")) {
+                    return Ok(());
+                }
+                let full = full.unwrap();
+                let name = |format: &dyn Format| format.spec().name;
+                prop_assert_eq!((name(plain.format), plain.request), (name(full.format), full.request));
+                prop_assert_eq!(plain.directory, full.directory);
             }
         }
     }
@@ -313,6 +412,20 @@ mod tests {
             assert_eq!(name(&block).as_deref(), Ok("search_replace"), "{block}");
             let file = format!("page.md\n````\nAn edit:\n\n{}````\n", inner.spec().example);
             assert_eq!(name(&file).as_deref(), Ok("whole_file"), "{file}");
+        }
+    }
+
+    #[test]
+    fn lines_of_an_edit_do_not_change_its_format() {
+        let options = ParseOptions { file: Some("x".to_owned()), ..ParseOptions::default() };
+        let header = "*** Begin Patch\n*** Update File: x\n@@\n-¶a.ts#1A2B\n+¶a.ts#1A2C\n*** End Patch\n";
+        let hunk = "Like this:\n\n<<<<<<< SEARCH\n@@ -1 +1 @@\n-a\n=======\n+a\n>>>>>>> REPLACE\n";
+        for (text, name) in [(header, "apply_patch"), (hunk, "search_replace")] {
+            let parsed = parse_any(text, None, &options).unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(parsed.format.spec().name, name, "{text}");
+            let mut known = KnownRanges::default();
+            let parsed = parse_wrapped(text, None, &options, &mut known).unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(parsed.format.spec().name, name, "{text}");
         }
     }
 

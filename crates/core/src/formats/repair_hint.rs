@@ -60,17 +60,12 @@ fn json_edits(text: &str) -> Option<RepairHint> {
 }
 
 /// Returns the zero-based line of the first hunk of a diff without a file name.
-fn nameless_hunk(text: &str) -> Option<usize> {
+pub(super) fn nameless_hunk(text: &str) -> Option<usize> {
     let first = work::lines(text).position(|line| line.starts_with("@@"))?;
     let changes = work::lines(text).skip(first + 1).any(|line| line.starts_with(['+', '-']));
     let names = ["--- ", "+++ ", "***", "diff --git"];
     let named = work::lines(text).any(|line| names.iter().any(|name| line.starts_with(name)));
     (changes && !named).then_some(first)
-}
-
-/// True for hunks of a diff without a file name.
-pub(super) fn is_nameless_diff(text: &str) -> bool {
-    nameless_hunk(text).is_some()
 }
 
 fn nameless_diff(text: &str) -> Option<RepairHint> {

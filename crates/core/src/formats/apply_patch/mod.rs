@@ -48,9 +48,12 @@ impl Format for ApplyPatch {
         // The first line of the open patch, and of the shell line directly above it.
         let (mut open, mut above) = (None, None);
         let (mut last, mut indented_end) = (0, None);
+        let mut names_file = false;
         for (number, line) in work::lines(text).enumerate() {
             let trimmed = line.trim();
             let found = marker::read(trimmed).map(|(marker, exact)| (marker, exact, line.starts_with('*')));
+            names_file |= found.is_some_and(|(marker, exact, at_margin)| exact && at_margin && marker.is_operation());
+            let is_marked = names_file && line.starts_with(['+', '-', ' ']);
             match (open, found) {
                 (None, Some((Marker::Begin, ..))) => (open, indented_end) = (Some(above.unwrap_or(number)), None),
                 // Words of a patch may precede a header of hashline, which belongs to that format.
@@ -63,8 +66,8 @@ impl Format for ApplyPatch {
                 }
                 // An indented marker may be a line of the file; the last one counts.
                 (Some(_), Some((Marker::End, _, false))) => indented_end = Some(number),
-                // The patch is the envelope of another format.
-                (Some(_), None) if hashline::opens(line) => open = None,
+                // The patch is the envelope of another format, unless it changes such a line of a file.
+                (Some(_), None) if !is_marked && hashline::opens(line) => open = None,
                 _ => {}
             }
             if !trimmed.is_empty() {

@@ -5,6 +5,7 @@ use super::marker::{self, Marker};
 use super::mistakes::ApplyPatchMistakes;
 use super::parser::{ApplyPatchParser, PatchSection, SectionAction};
 use super::request;
+use crate::formats::envelope;
 use crate::formats::line_parser::ParseOptions;
 use crate::locate::op::{Hunk, HunkLine, HunkLineKind, Request};
 use crate::note::Notes;
@@ -38,6 +39,8 @@ impl PlainUpdate {
     /// Reads a line of a chunk.
     fn take_line(&mut self, line: &str) -> Option<()> {
         let kind = match line.as_bytes().first()? {
+            // Tags around an edit are removed first.
+            b' ' if envelope::begins_tag(line) => return None,
             b' ' => HunkLineKind::Context,
             b'-' => HunkLineKind::Removed,
             b'+' => HunkLineKind::Added,
@@ -57,8 +60,7 @@ impl PlainUpdate {
 
 /// Parses a plain patch. Returns `None` for any other text, and for a patch with an error.
 pub(super) fn parse_plain(text: &str, options: &ParseOptions) -> Option<Request> {
-    // Tags around an edit are removed first.
-    if memchr::memchr2(b'<', b'\r', text.as_bytes()).is_some() {
+    if memchr::memchr(b'\r', text.as_bytes()).is_some() {
         return None;
     }
     let mut names = ApplyPatchParser::new(options);
@@ -119,7 +121,7 @@ mod tests {
             ("a/x.rs", "`a/x.rs`"),
             ("*** End Patch", ""),
             ("End Patch\n", "End Patch\n\n"),
-            ("-b", "-Vec<String>"),
+            ("\n a\n", "\n <patch>\n"),
         ];
         for (from, to) in flaws {
             assert!(!is_plain(&PLAIN.replacen(from, to, 1)), "{to}");

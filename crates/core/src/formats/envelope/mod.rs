@@ -88,6 +88,12 @@ fn layer(text: &str) -> Option<WrapperLayer<'_>> {
     json.or_else(tags).or_else(|| shell::layer(text)).or_else(|| headers::layer(text))
 }
 
+/// True for a line that begins with a tag, as a wrapper may.
+pub(super) fn begins_tag(line: &str) -> bool {
+    let line = line.trim_start().as_bytes();
+    matches!(line, [b'<', next, ..] if next.is_ascii_alphanumeric() || b"_-:".contains(next))
+}
+
 /// Returns the content of the fence that encloses the whole text.
 pub(super) fn in_fence(text: &str) -> Option<&str> {
     let (open, rest) = text.split_once('\n')?;

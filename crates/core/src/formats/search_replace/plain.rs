@@ -3,6 +3,7 @@
 //! repairs of other blocks. What is read is what the parser would read.
 
 use super::blocks::{BlockList, SearchReplaceBlock};
+use crate::formats::envelope;
 use crate::formats::line_parser::ParseOptions;
 use crate::formats::name;
 use crate::work;
@@ -21,7 +22,7 @@ enum PlainState {
 
 /// Reads blocks of whole lines. Returns `None` for any text that may be something else, or that has an error.
 pub(super) fn plain_blocks(text: &str, options: &ParseOptions) -> Option<BlockList> {
-    if has_tags(text) || text.bytes().any(|byte| byte == b'\r') {
+    if memchr::memchr(b'\r', text.as_bytes()).is_some() {
         return None;
     }
     let mut list: Vec<SearchReplaceBlock> = Vec::new();
@@ -80,14 +81,9 @@ fn is_text(line: &str) -> bool {
     match line.as_bytes() {
         [b'\\' | b':', ..] => false,
         [first, second, ..] if first == second && is_sign(*first) => false,
-        _ => !line.ends_with("REPLACE"),
+        // Tags around an edit are removed first.
+        _ => !line.ends_with("REPLACE") && !envelope::begins_tag(line),
     }
-}
-
-/// True for a text that may have tags around an edit.
-fn has_tags(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    memchr::memchr_iter(b'<', bytes).any(|at| bytes.get(at + 1).is_some_and(|next| !b"< \n=-0123456789".contains(next)))
 }
 
 #[cfg(test)]

@@ -49,9 +49,7 @@ impl Format for UnifiedDiff {
     }
 
     fn parse_plain(&self, text: &str, options: &ParseOptions) -> Option<Request> {
-        // Tags around an edit are removed first.
-        let has_tags = memchr::memchr(b'<', text.as_bytes()).is_some();
-        if has_tags { None } else { plain::parse_plain(text, options) }
+        plain::parse_plain(text, options)
     }
 
     fn line_parser(&self, options: &ParseOptions) -> Option<Box<dyn LineParser>> {

@@ -9,6 +9,7 @@ use super::name::{self, HeaderSide};
 use super::parser::request_of;
 use super::patch::FilePatch;
 use super::range::{self, HunkHeader};
+use crate::formats::envelope;
 use crate::formats::line_parser::ParseOptions;
 use crate::locate::op::{EDITS_PER_CALL_MAX, Hunk, HunkLine, HunkLineKind, Request};
 use crate::work;
@@ -147,6 +148,8 @@ impl<'t, I: Iterator<Item = &'t str>> PlainReader<'t, I> {
     fn hunk_line(&mut self, line: &'t str) -> Plain<PlainPart<'t>> {
         let (kind, old, new) = match line.as_bytes() {
             [b'-', b'-', ..] | [b'+', b'+', b'+', ..] => return Err(NotPlain),
+            // Tags around an edit are removed first.
+            [b' ', ..] if envelope::begins_tag(line) => return Err(NotPlain),
             [b' ', ..] => (HunkLineKind::Context, 1, 1),
             [b'-', ..] => (HunkLineKind::Removed, 1, 0),
             [b'+', ..] => (HunkLineKind::Added, 0, 1),
