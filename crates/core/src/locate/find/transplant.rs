@@ -46,6 +46,17 @@ impl<'s, 'a> Window<'s, 'a> {
         self.partner[old].map(|at| self.search.line(at))
     }
 
+    /// True if the file does not have other text in place of this line of the old text.
+    fn is_as_stated(&self, old: usize) -> bool {
+        let stated = self.wanted.old[old].trim_matches(SPACES_AND_TABS);
+        self.partner_text(old).is_none_or(|file| file.trim_matches(SPACES_AND_TABS) == stated)
+    }
+
+    /// True if the window has a line for every line of the old text, and no others.
+    fn has_old_lines(&self) -> bool {
+        self.partner.len() == self.lines.len() && self.partner.iter().all(Option::is_some)
+    }
+
     /// Returns the line after the last partner of the old lines before `at`.
     fn after(&self, at: usize) -> usize {
         self.partner[..at].iter().rev().find_map(|&line| line).map_or(self.lines.start, |line| line + 1)
@@ -106,6 +117,29 @@ impl<'s, 'a> Window<'s, 'a> {
     }
 }
 
+/// The new lines of a hunk, and the old lines that they take the place of.
+struct LinePairs {
+    /// For each new line, the old line within the hunk. Empty if nothing depends on it: with the old lines and no others
+    /// in the file, no line is carried over or kept, and none is unseen.
+    partners: Vec<Option<usize>>,
+    /// True if the file has exactly the old lines, so that there is nothing to carry over.
+    is_as_stated: bool,
+}
+
+impl LinePairs {
+    fn new(window: &Window<'_, '_>, from: Range<usize>, to: Range<usize>) -> LinePairs {
+        let PatternLines { old, new, .. } = window.wanted;
+        let is_as_stated = from.clone().all(|at| window.is_as_stated(at));
+        let is_needed = !is_as_stated || !window.has_old_lines();
+        LinePairs { partners: if is_needed { pair_up(&old[from], &new[to]) } else { Vec::new() }, is_as_stated }
+    }
+
+    /// Returns the old line of a new one.
+    fn partner(&self, new: usize) -> Option<usize> {
+        self.partners.get(new).copied().flatten()
+    }
+}
+
 /// True for a line that is a comment in the usual notations.
 fn is_comment(line: &str) -> bool {
     let text = line.trim();
@@ -135,8 +169,10 @@ pub(super) fn write(window: &Window<'_, '_>, indent: &IndentMap, runs: bool) -> 
     let mut out = Vec::new();
     for (from, to) in stated_changes.clone().unwrap_or_else(|| changes(old, new)) {
         let lines = changed_lines(window, from.clone())?;
-        let partners = pair_up(&old[from.clone()], &new[to.clone()]);
-        let fresh = fresh_lines(window, from.clone(), to, &partners, indent, runs)?;
+        // With the old lines themselves in the file, new lines have nothing to carry over from one of them.
+        let pairs = LinePairs::new(window, from.clone(), to.clone());
+        let fresh = fresh_lines(window, from.clone(), to, &pairs, indent, runs)?;
+        let partners = pairs.partners;
         match lines {
             Some(lines) => {
                 // The place of lines added before or after a changed one is known only if no unseen lines are adjacent.
@@ -214,34 +250,23 @@ fn fresh_lines(
     window: &Window<'_, '_>,
     from: Range<usize>,
     to: Range<usize>,
-    partners: &[Option<usize>],
+    pairs: &LinePairs,
     indent: &IndentMap,
     runs: bool,
 ) -> Result<Vec<String>, MatchRefusal> {
     let PatternLines { old, new, .. } = window.wanted;
-    // If the file has exactly the old text, there is nothing to carry over.
-    let carried_from = if from.clone().any(|at| {
-        window
-            .partner_text(at)
-            .is_some_and(|file| file.trim_matches(SPACES_AND_TABS) != old[at].trim_matches(SPACES_AND_TABS))
-    }) {
-        partners
-    } else {
-        &[]
-    };
     let mut out = Vec::with_capacity(to.len());
     let mut room = INSERTED_BYTES_MAX;
     for (nth, at) in to.clone().enumerate() {
         let line = new[at];
-        let twin = partners.get(nth).copied().flatten().map(|at| from.start + at);
+        let twin = pairs.partner(nth).map(|at| from.start + at);
         if is_blank(line) && twin.is_some_and(|at| is_blank(old[at]) && window.partner[at].is_none()) {
             // A blank line of the old text that the file lacks, and that the edit keeps, is not added.
             continue;
         }
         let placed =
             indent.apply(line, at == 0, &mut room).map_err(|it| it.at(window.lines.start, window.lines.end))?;
-        let partner = carried_from.get(nth).copied().flatten().map(|old| from.start + old);
-        let carried = partner.and_then(|at| {
+        let carried = twin.filter(|_| !pairs.is_as_stated).and_then(|at| {
             let file = window.partner_text(at)?.trim_matches(SPACES_AND_TABS);
             tokens::with_file_tokens(
                 file,

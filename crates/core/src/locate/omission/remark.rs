@@ -6,7 +6,7 @@
 use super::affixes;
 use super::phrase;
 use super::remark_text::kind_of_text;
-use super::remark_words::{LEADS, STUBS, TAILS};
+use super::remark_words::{LEADS, STUBS, TAILS, WORD_LEADS};
 use super::signs::{self, BetweenSigns};
 
 /// The kinds of remarks.
@@ -232,8 +232,9 @@ fn quoted(line: &str) -> Option<&str> {
 
 /// Returns the text of a line that consists of a comment, or of a remark in brackets.
 fn comment(line: &str) -> Option<&str> {
-    // Most lines of code begin with a character that no comment and no bracket begins with.
-    if line.starts_with(|ch: char| ch.is_ascii_alphanumeric() && !matches!(ch, 'r' | 'R' | 'd' | 'N')) {
+    // Most lines of code begin with a word, and only a few words begin a comment.
+    let begins_with_word = line.starts_with(|ch: char| ch.is_ascii_alphanumeric());
+    if begins_with_word && !WORD_LEADS.iter().any(|lead| line.starts_with(lead)) {
         return None;
     }
     let mut text = line;
@@ -264,7 +265,13 @@ fn comment(line: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{RemarkKind, kind};
+    use super::{LEADS, RemarkKind, WORD_LEADS, kind};
+
+    #[test]
+    fn word_leads_are_the_leads_that_are_words() {
+        let words = LEADS.iter().filter(|lead| lead.starts_with(|ch: char| ch.is_ascii_alphanumeric()));
+        assert_eq!(words.collect::<Vec<_>>(), WORD_LEADS.iter().collect::<Vec<_>>());
+    }
 
     #[test]
     fn remarks_in_any_syntax() {

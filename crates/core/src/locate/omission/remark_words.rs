@@ -229,6 +229,9 @@ pub(super) const STUBS: [&str; 18] = [
     "end",
 ];
 
+/// The words among [`LEADS`].
+pub(super) const WORD_LEADS: [&str; 4] = ["NB. ", "rem ", "REM ", "dnl "];
+
 /// Signs that begin a comment, longer ones first. Those that may also begin code are followed by a space.
 pub(super) const LEADS: [&str; 42] = [
     "{% comment %}",
