@@ -118,7 +118,7 @@ impl<'s, 'a> Window<'s, 'a> {
 }
 
 /// The new lines of a hunk, and the old lines that they take the place of.
-struct LinePairs {
+struct LinePartners {
     /// For each new line, the old line within the hunk. Empty if nothing depends on it: with the old lines and no others
     /// in the file, no line is carried over or kept, and none is unseen.
     partners: Vec<Option<usize>>,
@@ -126,12 +126,12 @@ struct LinePairs {
     is_as_stated: bool,
 }
 
-impl LinePairs {
-    fn new(window: &Window<'_, '_>, from: Range<usize>, to: Range<usize>) -> LinePairs {
+impl LinePartners {
+    fn new(window: &Window<'_, '_>, from: Range<usize>, to: Range<usize>) -> LinePartners {
         let PatternLines { old, new, .. } = window.wanted;
         let is_as_stated = from.clone().all(|at| window.is_as_stated(at));
         let is_needed = !is_as_stated || !window.has_old_lines();
-        LinePairs { partners: if is_needed { pair_up(&old[from], &new[to]) } else { Vec::new() }, is_as_stated }
+        LinePartners { partners: if is_needed { pair_up(&old[from], &new[to]) } else { Vec::new() }, is_as_stated }
     }
 
     /// Returns the old line of a new one.
@@ -170,7 +170,7 @@ pub(super) fn write(window: &Window<'_, '_>, indent: &IndentMap, runs: bool) -> 
     for (from, to) in stated_changes.clone().unwrap_or_else(|| changes(old, new)) {
         let lines = changed_lines(window, from.clone())?;
         // With the old lines themselves in the file, new lines have nothing to carry over from one of them.
-        let pairs = LinePairs::new(window, from.clone(), to.clone());
+        let pairs = LinePartners::new(window, from.clone(), to.clone());
         let fresh = fresh_lines(window, from.clone(), to, &pairs, indent, runs)?;
         let partners = pairs.partners;
         match lines {
@@ -250,7 +250,7 @@ fn fresh_lines(
     window: &Window<'_, '_>,
     from: Range<usize>,
     to: Range<usize>,
-    pairs: &LinePairs,
+    pairs: &LinePartners,
     indent: &IndentMap,
     runs: bool,
 ) -> Result<Vec<String>, MatchRefusal> {
