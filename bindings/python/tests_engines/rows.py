@@ -23,6 +23,7 @@ HOSTILE = [
     ("\\" * 1000 + '{"a":' * 400, "a\n"),
     ("@@ -1,1000000 +1,1000000 @@\n-a\n+b\n", "a\n"),
     ("<<<<<<< SEARCH\na b\na b\n=======\nc\n>>>>>>> REPLACE\n", "a  b \n" * 300),
+    ("<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n", "a\na\n"),
     ("", ""),
     ("\u202e\u0000\ufeff", "\u0000"),
 ]
@@ -63,7 +64,7 @@ def table(count: int = COUNT) -> pa.Table:
     rows = []
     for nth in range(count):
         if nth % 50 == 49:
-            broken, before = HOSTILE[nth // 50 % len(HOSTILE)]
+            broken, before = HOSTILE[nth // 100 % len(HOSTILE)]
             rows.append(("x.txt", before, broken if nth % 100 == 49 else None))
         else:
             rows.append(printed[rng.randrange(len(printed))])
