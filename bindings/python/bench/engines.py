@@ -115,7 +115,9 @@ def measured(name: str) -> str:
     # The first job of all starts the engine.
     few, all = ([min(of_call) for of_call in zip(*times[count])] for count in (FEW, COUNT))
     ours, copies, local = ((COUNT - FEW) / (long - short) for long, short in zip(all, few))
-    cells = [f"{ours:,.0f}", f"{copies:,.0f}", f"{local:,.0f}", f"{ours / min(copies, local):.0%}", f"{few[0]:.1f} s"]
+    both = 1 / (1 / copies + 1 / local)
+    shares = [f"{ours / limit:.0%}" for limit in (min(copies, local), both)]
+    cells = [f"{ours:,.0f}", f"{copies:,.0f}", f"{local:,.0f}", *shares, f"{few[0]:.1f} s"]
     return f"| {name} | " + " | ".join(cells) + " |"
 
 
@@ -124,8 +126,9 @@ def main() -> None:
         print(measured(sys.argv[2]), flush=True)
         # Some engines leave threads that would keep the process.
         os._exit(0)
-    print("| engine | rows per second | a function that copies the texts | without an engine | share of the lower limit | start |")
-    print("|---|---:|---:|---:|---:|---:|", flush=True)
+    limits = "a function that copies the texts | without an engine | of the lower limit | of both"
+    print(f"| engine | rows per second | {limits} | start |")
+    print("|---|---:|---:|---:|---:|---:|---:|", flush=True)
     for name in sys.argv[1:] or JOBS:
         subprocess.run([sys.executable, __file__, "--one", name], check=True)
 
