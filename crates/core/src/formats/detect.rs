@@ -95,11 +95,13 @@ pub(super) fn detect_unwrapped<'a>(
     Ok(DetectedText { text, format, options: call_options, directory, notes, detected })
 }
 
-/// True for hunks of a diff without a file name, unless the first of them is a part of an edit in a format.
+/// True for hunks of a diff without a file name, unless the first of them is a part of an edit in a format. A fence may
+/// be that of the diff.
 fn is_nameless_diff(text: &str, known: &mut KnownRanges) -> bool {
     repair_hint::nameless_hunk(text).is_some_and(|first| {
         let ranges = known.of(text);
-        !ranges.iter().flat_map(|(_, found)| found).any(|range| range.start < first && first < range.end)
+        let edits = ranges.iter().filter(|(format, _)| format.family() != "whole_file");
+        !edits.flat_map(|(_, found)| found).any(|range| range.start < first && first < range.end)
     })
 }
 
@@ -420,7 +422,8 @@ mod tests {
         let options = ParseOptions { file: Some("x".to_owned()), ..ParseOptions::default() };
         let header = "*** Begin Patch\n*** Update File: x\n@@\n-¶a.ts#1A2B\n+¶a.ts#1A2C\n*** End Patch\n";
         let hunk = "Like this:\n\n<<<<<<< SEARCH\n@@ -1 +1 @@\n-a\n=======\n+a\n>>>>>>> REPLACE\n";
-        for (text, name) in [(header, "apply_patch"), (hunk, "search_replace")] {
+        let fenced = "x\n```\n@@ -1 +1 @@\n-a\n+b\n```\n";
+        for (text, name) in [(header, "apply_patch"), (hunk, "search_replace"), (fenced, "unified_diff")] {
             let parsed = parse_any(text, None, &options).unwrap_or_else(|error| panic!("{error}"));
             assert_eq!(parsed.format.spec().name, name, "{text}");
             let mut known = KnownRanges::default();
