@@ -1,13 +1,13 @@
 //! Files that become directories, and directories that become files, in one patch: compared with git, and reversed by
 //! undo and redo.
 
-use crate::fixture::text_tree;
-use emendate::{CallContext, Config, Engine, StateLocation, UnreadPolicy};
+use crate::fixture::{EngineFixture, text_tree};
+use emendate::{Config, Reply};
 use proptest::prelude::*;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 type Tree = BTreeMap<String, String>;
@@ -72,37 +72,25 @@ fn patch(before: &Tree, after: &Tree) -> String {
     git(root, &["diff", "--cached", "-M"])
 }
 
-struct TreeFixture {
-    engine: Engine,
-    root: PathBuf,
-    _dir: tempfile::TempDir,
+/// A root with these files, and a caller who may edit unread ones.
+fn fixture_of(tree: &Tree) -> EngineFixture {
+    let fixture = EngineFixture::trusted(Config::default());
+    write(&fixture.root, tree);
+    fixture
 }
 
-impl TreeFixture {
-    fn new(tree: &Tree) -> TreeFixture {
-        let dir = tempfile::tempdir().unwrap();
-        let root = dir.path().canonicalize().unwrap();
-        write(&root, tree);
-        let engine = Engine::open(std::slice::from_ref(&root), StateLocation::Memory, Config::default()).unwrap();
-        TreeFixture { engine, root, _dir: dir }
-    }
+/// The result of a reply: the text of an error.
+fn done(reply: &Reply) -> Result<(), String> {
+    if reply.result.is_ok() { Ok(()) } else { Err(reply.text()) }
+}
 
-    fn call(&self, tool: &str, input: Value) -> Result<(), String> {
-        let caller = CallContext { unread: UnreadPolicy::Allow, ..CallContext::default() };
-        let reply = self.engine.call(&caller, tool, input);
-        if reply.result.is_ok() { Ok(()) } else { Err(reply.text()) }
-    }
-
-    fn apply(&self, patch: &str) -> Result<(), String> {
-        self.call("apply", json!({ "input": patch, "directory": self.root }))
-    }
-
-    fn refuses(&self, patch: &str, why: &str) {
-        let before = text_tree(&self.root);
-        let error = self.apply(patch).unwrap_err();
-        assert!(error.contains(why), "{error}");
-        assert_eq!(text_tree(&self.root), before);
-    }
+/// Checks that a patch is refused for this reason, and changes nothing.
+#[track_caller]
+fn refuses(fixture: &EngineFixture, patch: &str, why: &str) {
+    let before = text_tree(&fixture.root);
+    let error = done(&fixture.apply(patch)).unwrap_err();
+    assert!(error.contains(why), "{error}");
+    assert_eq!(text_tree(&fixture.root), before);
 }
 
 fn tree_of(files: &[(&str, &str)]) -> Tree {
@@ -116,17 +104,17 @@ proptest! {
     fn any_patch_of_git_applies_and_comes_back((before, after) in (tree(), tree())) {
         prop_assume!(before != after);
         let patch = patch(&before, &after);
-        let fixture = TreeFixture::new(&before);
+        let fixture = fixture_of(&before);
         let input = json!({ "input": patch, "directory": fixture.root, "dry_run": true });
-        prop_assert_eq!(fixture.call("apply", input), Ok(()), "{}", patch);
+        prop_assert_eq!(done(&fixture.call("apply", input)), Ok(()), "{}", patch);
         prop_assert_eq!(&text_tree(&fixture.root), &before);
-        prop_assert_eq!(fixture.apply(&patch), Ok(()), "{}", patch);
+        prop_assert_eq!(done(&fixture.apply(&patch)), Ok(()), "{}", patch);
         prop_assert_eq!(&text_tree(&fixture.root), &after, "{}", patch);
-        prop_assert_eq!(fixture.call("undo", json!({})), Ok(()), "{}", patch);
+        prop_assert_eq!(done(&fixture.call("undo", json!({}))), Ok(()), "{}", patch);
         prop_assert_eq!(&text_tree(&fixture.root), &before, "undo of {}", patch);
-        prop_assert_eq!(fixture.call("undo", json!({ "redo": true })), Ok(()), "{}", patch);
+        prop_assert_eq!(done(&fixture.call("undo", json!({ "redo": true }))), Ok(()), "{}", patch);
         prop_assert_eq!(&text_tree(&fixture.root), &after, "redo of {}", patch);
-        prop_assert_eq!(fixture.call("undo", json!({})), Ok(()), "{}", patch);
+        prop_assert_eq!(done(&fixture.call("undo", json!({}))), Ok(()), "{}", patch);
         prop_assert_eq!(&text_tree(&fixture.root), &before, "second undo of {}", patch);
         // A patch that git applies leads to the same bytes.
         git(&fixture.root, &["init", "-q"]);
@@ -138,63 +126,68 @@ proptest! {
 
 #[test]
 fn both_directions_in_the_format_of_codex() {
-    let fixture = TreeFixture::new(&tree_of(&[("a", "one\n"), ("d/x", "x\n"), ("d/y/z", "z\n")]));
+    let fixture = fixture_of(&tree_of(&[("a", "one\n"), ("d/x", "x\n"), ("d/y/z", "z\n")]));
     let patch = "*** Begin Patch\n*** Add File: a/b/c\n+two\n*** Delete File: a\n*** Delete File: d/x\n\
                  *** Update File: d/y/z\n*** Move to: d\n*** End Patch\n";
-    assert_eq!(fixture.apply(patch), Ok(()));
+    assert_eq!(done(&fixture.apply(patch)), Ok(()));
     assert_eq!(text_tree(&fixture.root), tree_of(&[("a/b/c", "two\n"), ("d", "z\n")]));
-    assert_eq!(fixture.call("undo", json!({})), Ok(()));
+    assert_eq!(done(&fixture.call("undo", json!({}))), Ok(()));
     assert_eq!(text_tree(&fixture.root), tree_of(&[("a", "one\n"), ("d/x", "x\n"), ("d/y/z", "z\n")]));
 }
 
 #[test]
 fn what_the_patch_does_not_name_stays() {
-    let fixture = TreeFixture::new(&tree_of(&[("d/x", "x\n"), ("d/other", "kept\n"), ("a", "one\n")]));
-    fixture.refuses(
+    let fixture = fixture_of(&tree_of(&[("d/x", "x\n"), ("d/other", "kept\n"), ("a", "one\n")]));
+    refuses(
+        &fixture,
         "*** Begin Patch\n*** Delete File: d/x\n*** Add File: d\n+new\n*** End Patch\n",
         "contains more than this call removes",
     );
-    fixture.refuses("*** Begin Patch\n*** Add File: a/b\n+new\n*** End Patch\n", "not a directory");
-    fixture.refuses("*** Begin Patch\n*** Add File: d\n+new\n*** End Patch\n", "a directory");
+    refuses(&fixture, "*** Begin Patch\n*** Add File: a/b\n+new\n*** End Patch\n", "not a directory");
+    refuses(&fixture, "*** Begin Patch\n*** Add File: d\n+new\n*** End Patch\n", "a directory");
     // An undo does not remove what came into the directory since.
-    assert_eq!(fixture.apply("*** Begin Patch\n*** Delete File: a\n*** Add File: a/b\n+new\n*** End Patch\n"), Ok(()));
+    assert_eq!(
+        done(&fixture.apply("*** Begin Patch\n*** Delete File: a\n*** Add File: a/b\n+new\n*** End Patch\n")),
+        Ok(())
+    );
     fs::write(fixture.root.join("a/theirs"), "theirs\n").unwrap();
     let before = text_tree(&fixture.root);
-    let error = fixture.call("undo", json!({})).unwrap_err();
+    let error = done(&fixture.call("undo", json!({}))).unwrap_err();
     assert!(error.contains("theirs"), "{error}");
     assert_eq!(text_tree(&fixture.root), before);
 }
 
 #[test]
 fn a_part_without_the_removal_is_left_out() {
-    let fixture = TreeFixture::new(&tree_of(&[("a", "one\n"), ("e", "e\n")]));
+    let fixture = fixture_of(&tree_of(&[("a", "one\n"), ("e", "e\n")]));
     let removal = "--- a/a\n+++ /dev/null\n@@ -1 +0,0 @@\n-another\n";
     let rest = "--- /dev/null\n+++ b/a/b\n@@ -0,0 +1 @@\n+new\n--- a/e\n+++ b/e\n@@ -1 +1 @@\n-e\n+f\n";
     let input = |patch: String| json!({ "input": patch, "directory": fixture.root, "partial": true });
-    assert_eq!(fixture.call("apply", input(format!("{removal}{rest}"))), Ok(()));
+    assert_eq!(done(&fixture.call("apply", input(format!("{removal}{rest}")))), Ok(()));
     assert_eq!(text_tree(&fixture.root), tree_of(&[("a", "one\n"), ("e", "f\n")]));
 }
 
 #[test]
 fn link_to_a_directory_becomes_a_directory() {
-    let fixture = TreeFixture::new(&tree_of(&[("real/file", "one\n")]));
+    let fixture = fixture_of(&tree_of(&[("real/file", "one\n")]));
     std::os::unix::fs::symlink("real", fixture.root.join("link")).unwrap();
     let before = text_tree(&fixture.root);
     let patch = "diff --git a/link b/link\ndeleted file mode 120000\n--- a/link\n+++ /dev/null\n@@ -1 +0,0 @@\n-real\n\
                  \\ No newline at end of file\ndiff --git a/link/file b/link/file\nnew file mode 100644\n--- /dev/null\n\
                  +++ b/link/file\n@@ -0,0 +1 @@\n+two\n";
-    assert_eq!(fixture.apply(patch), Ok(()));
+    assert_eq!(done(&fixture.apply(patch)), Ok(()));
     // The target of the link is unchanged.
     assert_eq!(text_tree(&fixture.root), tree_of(&[("real/file", "one\n"), ("link/file", "two\n")]));
-    assert_eq!(fixture.call("undo", json!({})), Ok(()));
+    assert_eq!(done(&fixture.call("undo", json!({}))), Ok(()));
     assert_eq!(text_tree(&fixture.root), before);
 }
 
 #[test]
 fn missing_file_is_told_with_the_directory_of_the_call() {
-    let fixture = TreeFixture::new(&tree_of(&[("sub/x", "one\n")]));
+    let fixture = fixture_of(&tree_of(&[("sub/x", "one\n")]));
     let patch = "--- a/absent\n+++ b/absent\n@@ -1 +1 @@\n-one\n+two\n";
-    let error = fixture.call("apply", json!({ "input": patch, "directory": fixture.root.join("sub") })).unwrap_err();
+    let error =
+        done(&fixture.call("apply", json!({ "input": patch, "directory": fixture.root.join("sub") }))).unwrap_err();
     let directory = format!("directory: {}.", fixture.root.join("sub").display());
     assert!(error.contains(&directory), "{error}");
 }
@@ -202,13 +195,13 @@ fn missing_file_is_told_with_the_directory_of_the_call() {
 #[test]
 fn names_above_are_no_way_out() {
     let outside = tempfile::tempdir().unwrap();
-    let fixture = TreeFixture::new(&tree_of(&[("a", "one\n")]));
+    let fixture = fixture_of(&tree_of(&[("a", "one\n")]));
     std::os::unix::fs::symlink(outside.path(), fixture.root.join("l")).unwrap();
     for name in ["l/new", "a/../../new", "a/./../b/../../new"] {
         let patch = format!(
             "*** Begin Patch\n*** Delete File: a\n*** Delete File: l\n*** Add File: {name}\n+x\n*** End Patch\n"
         );
-        let _ = fixture.apply(&patch);
+        let _ = done(&fixture.apply(&patch));
         assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0, "{name}");
         assert!(!fixture.root.parent().unwrap().join("new").exists(), "{name}");
     }

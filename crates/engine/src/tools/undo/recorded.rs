@@ -17,6 +17,8 @@ const RECORDED_OPERATIONS_MAX: usize = 100;
 pub(super) struct RecordedChanges<'a> {
     context: &'a Context,
     root: usize,
+    /// The path of the file in the history.
+    path: &'a [u8],
     changes: Vec<RecordedChange>,
 }
 
@@ -30,7 +32,7 @@ struct RecordedChange {
 
 impl<'a> RecordedChanges<'a> {
     /// Reads the operations on the path of a change.
-    pub(super) fn read(context: &'a Context, root: usize, place: &SafePath, path: &[u8]) -> RecordedChanges<'a> {
+    pub(super) fn read(context: &'a Context, root: usize, place: &SafePath, path: &'a [u8]) -> RecordedChanges<'a> {
         let filter = OperationFilter { path: Some(path), limit: RECORDED_OPERATIONS_MAX, ..OperationFilter::default() };
         // Without them, versions are compared.
         let entries = context.history(root).operations(&filter).unwrap_or_default();
@@ -49,13 +51,19 @@ impl<'a> RecordedChanges<'a> {
             let Some(last) = last_reversal(context, root, &entry) else { break };
             changes.push(RecordedChange { entry, file, last });
         }
-        RecordedChanges { context, root, changes }
+        RecordedChanges { context, root, path, changes }
     }
 
     /// Returns the version to which the undo of these operations leads, if it was there before: nothing else that was
-    /// done since then is in effect.
+    /// done since then is in effect. `None` also if not all of these are known: another program wrote the file in
+    /// between, or there are too many.
     pub(super) fn version_without(&self, undone: &[LogEntry]) -> Option<FileState> {
         let is_undone = |entry: &LogEntry| undone.iter().any(|it| it.id == entry.id);
+        let is_recorded = |entry: &LogEntry| self.changes.iter().any(|it| it.entry.id == entry.id);
+        let mut on_path = undone.iter().filter(|it| it.operation.files.iter().any(|file| file.path == self.path));
+        if !on_path.all(is_recorded) {
+            return None;
+        }
         let oldest = self.changes.iter().rposition(|it| is_undone(&it.entry))?;
         let is_restored = |since: &[RecordedChange], moment: u64| {
             since.iter().all(|it| {

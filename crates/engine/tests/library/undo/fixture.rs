@@ -1,15 +1,19 @@
 //! A root with a state directory, and the calls of its sessions.
 
-use emendate::{CallContext, Config, Engine, Reply, StateLocation, UnreadPolicy};
+use crate::fixture::SharedRoot;
+use emendate::{CallContext, Config, Engine, Reply, UnreadPolicy};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
+/// A root and its history, which several callers use, and which another engine can continue.
 pub(crate) struct UndoFixture {
     pub(crate) dir: tempfile::TempDir,
     pub(crate) root: PathBuf,
+    shared: SharedRoot,
+    config: Config,
     pub(crate) engine: Option<Engine>,
 }
 
@@ -26,17 +30,19 @@ pub(crate) fn person() -> CallContext {
 
 impl UndoFixture {
     pub(crate) fn new() -> UndoFixture {
+        UndoFixture::with(Config::default())
+    }
+
+    pub(crate) fn with(config: Config) -> UndoFixture {
         let dir = tempfile::tempdir().unwrap();
-        let root = dir.path().canonicalize().unwrap().join("root");
-        fs::create_dir(&root).unwrap();
-        let mut fixture = UndoFixture { dir, root, engine: None };
+        let shared = SharedRoot::create(dir.path());
+        let mut fixture = UndoFixture { dir, root: shared.root(), shared, config, engine: None };
         fixture.reopen();
         fixture
     }
 
     pub(crate) fn open(&self) -> Engine {
-        let state = StateLocation::Directory(self.dir.path().join("state"));
-        Engine::open(std::slice::from_ref(&self.root), state, Config::default()).unwrap()
+        self.shared.engine(self.config.clone())
     }
 
     pub(crate) fn reopen(&mut self) {

@@ -1,7 +1,7 @@
 //! History and undo through the library API.
 
 mod contents;
-mod fixture;
+pub(crate) mod fixture;
 mod operations;
 mod past;
 mod repeated_lines;

@@ -175,6 +175,22 @@ fn callers_undo_their_own_operations_and_others_on_request() {
 }
 
 #[test]
+fn operations_around_an_unrecorded_change_are_undone_together() {
+    let fixture =
+        UndoFixture::with(Config::default().with_file("[history]\noutside = \"off\"\n", "test", true).unwrap());
+    let agent = caller("a");
+    fixture.put("f", "one\ntwo\nthree\nfour\nfive\n");
+    fixture.read(&agent, "f");
+    ok(fixture.edit(&agent, "f", "one", "1"));
+    fixture.put("f", "1\ntwo\nthree\nfour\ntheirs\n");
+    ok(fixture.edit(&agent, "f", "1", "first"));
+    ok(fixture.call(&agent, "undo", json!({ "last": 2 })));
+    assert_eq!(fixture.get("f"), "one\ntwo\nthree\nfour\ntheirs\n");
+    ok(fixture.call(&agent, "undo", json!({ "redo": true })));
+    assert_eq!(fixture.get("f"), "first\ntwo\nthree\nfour\ntheirs\n");
+}
+
+#[test]
 fn several_operations_are_undone_together_or_not_at_all() {
     let fixture = UndoFixture::new();
     let agent = caller("a");
