@@ -146,7 +146,7 @@ fn write_failure_is_reported_once_and_events_are_kept_for_a_while() {
         sink.flush();
     }
     let notices = sink.notices();
-    assert!(notices.len() == 1 && notices[0].contains("below/counts"), "{notices:?}");
+    assert!(notices.len() == 1 && notices[0].contains("counts"), "{notices:?}");
     for _ in 0..10_000 {
         sink.push(event("edit", "ok", 0));
     }
@@ -157,7 +157,13 @@ fn write_failure_is_reported_once_and_events_are_kept_for_a_while() {
     fs::remove_file(folder.path().join("below")).unwrap();
     drop(sink);
     assert!(CallTally::since(&path, 0).unwrap().total().calls >= super::UNWRITTEN_EVENTS_MAX as u64);
-    // A pipe without a reader must not block anything.
+}
+
+/// A pipe without a reader must not block anything.
+#[cfg(unix)]
+#[test]
+fn pipe_is_not_written() {
+    let (folder, _path) = folder();
     let pipe = folder.path().join("pipe");
     emendate_os::fs::mknodat(
         emendate_os::fs::CWD,

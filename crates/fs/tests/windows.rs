@@ -92,8 +92,7 @@ fn another_spelling_leads_to_the_name_as_stored() {
     let verbatim = local.resolve_path(Path::new(&format!(r"\\?\{text}\folder\file.txt"))).unwrap();
     assert_eq!(verbatim.absolute(), root.join(r"Folder\File.txt"));
     write(&local, &root.join(r"FOLDER\FILE.TXT"), "two").unwrap();
-    // Wine keeps the name of a removed file until it is closed.
-    local.run_deferred();
+    // The old file is closed already: until then, Wine keeps its name.
     assert_eq!(names(&root.join("Folder")), ["File.txt"]);
 }
 

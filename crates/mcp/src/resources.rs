@@ -169,7 +169,8 @@ fn address(id: &str, name: &str, path: &Path) -> String {
     )
 }
 
-#[cfg(test)]
+// None of the names is possible on Windows.
+#[cfg(all(test, unix))]
 mod tests {
     #![allow(clippy::disallowed_methods, reason = "tests play the outside world")]
 

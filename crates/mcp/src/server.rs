@@ -132,7 +132,7 @@ impl Drop for RunningCall<'_> {
 /// Waits until the client has closed the connection of a request, which only HTTP has.
 #[cfg(not(feature = "http"))]
 pub(crate) async fn disconnected(_: &RequestContext<RoleServer>) {
-    std::future::pending().await
+    std::future::pending::<()>().await;
 }
 
 fn modern(context: &RequestContext<RoleServer>) -> bool {

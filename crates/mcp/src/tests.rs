@@ -489,6 +489,7 @@ async fn resource_is_read_in_parts() {
     let edit = json!({ "file_path": path, "old_string": "4", "new_string": "four" });
     let edited = client.call("edit", edit).await;
     let id = edited["_meta"][DATA_KEY]["data"]["operation"].as_str().unwrap().to_owned();
+    let address = emendate_os::paths::in_address(&path).into_owned().into_string().unwrap();
     for (query, expected) in [
         ("", "1\n2\n3\nfour\n5"),
         ("?offset=3&limit=2", "3\nfour\n"),
@@ -499,12 +500,12 @@ async fn resource_is_read_in_parts() {
         ("?offset=6", ""),
         ("?offset=18446744073709551615", ""),
     ] {
-        let uri = format!("emend://history/{id}/after{}{query}", path.display());
+        let uri = format!("emend://history/{id}/after{address}{query}");
         let read = client.ask("resources/read", json!({ "uri": uri, "_meta": meta() })).await;
         assert_eq!(read["result"]["contents"][0]["text"], expected, "{query}: {read}");
     }
     for query in ["?", "?offset=-1", "?limit=x", "?offset=1&page=2", "?offset", "?offset=18446744073709551616"] {
-        let uri = format!("emend://history/{id}/after{}{query}", path.display());
+        let uri = format!("emend://history/{id}/after{address}{query}");
         let read = client.ask("resources/read", json!({ "uri": uri, "_meta": meta() })).await;
         assert!(read["error"]["message"].as_str().is_some_and(|it| it.contains("offset=N")), "{query}: {read}");
     }

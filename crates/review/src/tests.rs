@@ -13,11 +13,12 @@ use tokio::sync::mpsc;
 
 /// A server over a directory with one file.
 struct ServerFixture {
-    root: TempDir,
     engine: Arc<Engine>,
     port: u16,
     secret: String,
     stop: mpsc::Sender<()>,
+    /// Removed last: on Windows, a directory with open files stays.
+    root: TempDir,
 }
 
 /// A browser that is logged in.
@@ -60,7 +61,7 @@ impl ServerFixture {
         let (stop, stopped) = mpsc::channel(2);
         let options = ReviewOptions { read_only, ..ReviewOptions::default() };
         tokio::spawn(run_review(Arc::clone(&engine), caller("review-test"), options, listener, stopped));
-        ServerFixture { root, engine, port, secret, stop }
+        ServerFixture { engine, port, secret, stop, root }
     }
 
     fn path(&self, name: &str) -> String {

@@ -5,7 +5,7 @@
 
 use crate::command::{cargo, output, run};
 use crate::portable::has_target;
-use crate::wine::{COMPILER, Wine};
+use crate::wine::{self, COMPILER, Wine};
 use external::is_on_path;
 use std::ffi::OsString;
 use std::fs;
@@ -75,29 +75,6 @@ exports:
                        _CFTimeZoneGetName, _CFTimeZoneResetSystem ]
 ...
 ";
-
-/// The tests that are run for Windows, as arguments of `cargo test`.
-const WINDOWS_TESTS: &[&[&str]] = &[
-    &["-p", "emendate-os"],
-    &["-p", "emendate-core", "-p", "emendate-schema"],
-    &["-p", "emendate-clients", "-p", "emendate-http", "-p", "emendate-media", "-p", "emendate-syntax"],
-    REVIEW_TESTS,
-    &["-p", "emendate-fs", "--test", "windows"],
-    &["-p", "scenes", "--test", "scenes", "every_scene"],
-];
-
-/// Tests of the review page. The names in three of them are those of POSIX, and the runtime of a fourth one, which passes,
-/// does not end under Wine.
-const REVIEW_TESTS: &[&str] = &[
-    "-p",
-    "emendate-review",
-    "--lib",
-    "--",
-    "--skip=hostile_names",
-    "--skip=not_text",
-    "--skip=fields_are_decoded",
-    "--skip=workspaces_are_told_apart",
-];
 
 /// Builds every port, or those named in the arguments, and makes an edit with each that runs here. Windows programs are
 /// tested under Wine, and scenes are played with programs that need no emulator. `--check` only checks
@@ -246,7 +223,7 @@ impl Toolchain {
     fn test_under_wine(&self, port: &Port, program: &Path) -> Result<String, String> {
         let Some(wine) = Wine::prepare(&self.root.join("target/ports"))? else { return Ok(String::new()) };
         let mut printed = String::new();
-        for tests in WINDOWS_TESTS {
+        for tests in wine::TESTS {
             let mut cargo = self.cargo(port.target, "test", "dev")?;
             wine.as_runner(cargo.args(*tests));
             // Drive Z: is the directory that is above all others.

@@ -27,6 +27,77 @@ __declspec(dllexport) int __stdcall ProcessPrng(unsigned char *buffer, unsigned 
 }
 ";
 
+/// The tests that are run, as arguments of `cargo test`.
+pub(crate) const TESTS: &[&[&str]] = &[
+    &["-p", "emendate-os"],
+    &["-p", "emendate-core", "-p", "emendate-schema"],
+    &["-p", "emendate-clients", "-p", "emendate-http", "-p", "emendate-media", "-p", "emendate-syntax"],
+    STATE_TESTS,
+    ENGINE_UNIT_TESTS,
+    ENGINE_TESTS,
+    // It starts a program of POSIX.
+    &["-p", "emendate-mcp", "--lib", "--", "--skip=a_closed_connection"],
+    REVIEW_TESTS,
+    &["-p", "emendate-fs", "--test", "windows"],
+    &["-p", "scenes", "--test", "scenes", "every_scene"],
+];
+
+/// Tests of what the state directory has. SQLite does not share its files for renaming, so a damaged database cannot be
+/// set aside while another connection is open; and Wine neither renames onto an open file, nor frees the name of a removed
+/// one at once.
+const STATE_TESTS: &[&str] = &[
+    "-p",
+    "emendate-events",
+    "-p",
+    "emendate-history",
+    "--",
+    "--skip=connection_to_a_set_aside_file",
+    "--skip=damage_found_concurrently",
+    "--skip=set_aside_database_takes_no_spool",
+    "--skip=compacting_keeps_the_counts",
+    "--skip=counters_stay_small",
+    "--skip=file_keeps_the_newer_half",
+    "--skip=database_of_several_processes",
+];
+
+/// Unit tests of the engine. One has names of POSIX, and one starts a program of POSIX.
+const ENGINE_UNIT_TESTS: &[&str] =
+    &["-p", "emendate", "--lib", "--", "--skip=calls_of_other_clients", "--skip=cancelled_call_does_not_wait"];
+
+/// Tests of the engine through its library. Those of formatters, hooks and language servers start programs of POSIX.
+/// Wine cannot rename onto an open file, which large files and the removal of a cancelled call's directory need, and eight
+/// engines at once take longer than a call waits.
+const ENGINE_TESTS: &[&str] = &[
+    "-p",
+    "emendate",
+    "--test",
+    "library",
+    "--",
+    "--skip=formatters::",
+    "--skip=hooks::",
+    "--skip=servers::",
+    "--skip=output_of_formatters_and_hooks",
+    "--skip=big::",
+    "--skip=exceeded_limits_are_reported",
+    "--skip=files_of_any_kind_and_size",
+    "--skip=removed_or_rewritten_large_files",
+    "--skip=cancelled_call_leaves_no_trace",
+    "--skip=words_of_a_concurrently_changed_file",
+];
+
+/// Tests of the review page. The names in three of them are those of POSIX, and the runtime of a fourth one, which passes,
+/// does not end under Wine.
+const REVIEW_TESTS: &[&str] = &[
+    "-p",
+    "emendate-review",
+    "--lib",
+    "--",
+    "--skip=hostile_names",
+    "--skip=not_text",
+    "--skip=fields_are_decoded",
+    "--skip=workspaces_are_told_apart",
+];
+
 /// Wine with a drive of its own.
 pub(crate) struct Wine {
     program: PathBuf,

@@ -8,7 +8,7 @@ use emendate_core::formats::hashline;
 use emendate_core::{Code, Error, FileAction, FileRequest, Notes, Request, Result};
 use emendate_fs::{SafePath, shown};
 use emendate_os::ffi::OsStrExt as _;
-use emendate_os::paths::with_slashes;
+use emendate_os::paths::{normal, with_slashes};
 use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
@@ -74,7 +74,7 @@ pub(crate) fn start_directory(call: Call<'_>, named: Option<&str>) -> Result<Pat
     let root = call.caller.names_from.clone().unwrap_or_else(first);
     match named.map(Path::new) {
         None => Ok(root),
-        Some(directory) if directory.is_absolute() => Ok(directory.to_owned()),
+        Some(directory) if directory.is_absolute() => Ok(normal(directory).into_owned()),
         Some(directory) => Err(Error::new(Code::PathInvalid, "directory must be an absolute path.")
             .evidence(shown(directory))
             .next(format!("Use {}.", shown(root.join(directory))))),

@@ -3,6 +3,7 @@
 use crate::watched::Watched;
 use emendate::fs::LocalStore;
 use emendate::{CallContext, Config, Engine, Reply, StateLocation, UnreadPolicy};
+use emendate_os::paths::with_slashes;
 use proptest::prelude::ProptestConfig;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -10,10 +11,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 pub(crate) struct EngineFixture {
-    _dir: tempfile::TempDir,
     pub(crate) root: PathBuf,
     pub(crate) engine: Engine,
     pub(crate) caller: CallContext,
+    /// Removed last: on Windows, a directory with open files stays.
+    _dir: tempfile::TempDir,
 }
 
 impl EngineFixture {
@@ -53,13 +55,13 @@ impl EngineFixture {
     }
 
     fn in_folder(dir: tempfile::TempDir, config: Config, state: impl FnOnce(&Path) -> StateLocation) -> EngineFixture {
-        let root = dir.path().canonicalize().unwrap();
+        let root = emendate_os::paths::canonical(dir.path()).unwrap();
         let engine = Engine::open(std::slice::from_ref(&root), state(&root), config).unwrap();
-        EngineFixture { _dir: dir, root, engine, caller: CallContext::default() }
+        EngineFixture { root, engine, caller: CallContext::default(), _dir: dir }
     }
 
     pub(crate) fn path(&self, name: impl AsRef<Path>) -> PathBuf {
-        self.root.join(name)
+        emendate_os::paths::normal(&self.root.join(name)).into_owned()
     }
 
     pub(crate) fn put(&self, name: impl AsRef<Path>, text: &str) -> PathBuf {
@@ -112,7 +114,7 @@ pub(crate) struct SharedRoot(pub(crate) PathBuf);
 impl SharedRoot {
     /// Creates an empty root in a directory.
     pub(crate) fn create(directory: &Path) -> SharedRoot {
-        let shared = SharedRoot(directory.canonicalize().unwrap());
+        let shared = SharedRoot(emendate_os::paths::canonical(directory).unwrap());
         fs::create_dir(shared.root()).unwrap();
         shared
     }
@@ -141,6 +143,23 @@ impl SharedRoot {
     }
 }
 
+/// Returns the permission bits of a file or directory; where files have none, those of any file.
+pub(crate) fn mode_of(path: impl AsRef<Path>) -> u32 {
+    emendate_os::files::mode_of(&fs::metadata(path).unwrap()) & 0o7777
+}
+
+/// True for a file that only its owner can read. On Windows, its directory decides that.
+pub(crate) fn is_private(path: impl AsRef<Path>) -> bool {
+    cfg!(windows) || mode_of(path) == 0o600
+}
+
+/// Sets the permission bits of a file.
+#[cfg(unix)]
+pub(crate) fn set_mode(path: impl AsRef<Path>, mode: u32) {
+    use std::os::unix::fs::PermissionsExt as _;
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+}
+
 /// The texts of all files below a directory, by their relative paths; those of git are left out.
 pub(crate) fn text_tree(root: &Path) -> BTreeMap<String, String> {
     let mut tree = BTreeMap::new();
@@ -150,8 +169,8 @@ pub(crate) fn text_tree(root: &Path) -> BTreeMap<String, String> {
             if path.is_dir() {
                 open.extend((!path.ends_with(".git")).then_some(path));
             } else {
-                let name = path.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
-                tree.insert(name, fs::read_to_string(&path).unwrap());
+                let name = path.strip_prefix(root).unwrap().to_str().unwrap();
+                tree.insert(with_slashes(name).into_owned(), fs::read_to_string(&path).unwrap());
             }
         }
     }

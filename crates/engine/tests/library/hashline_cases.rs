@@ -1,13 +1,11 @@
 //! Both dialects of hashline compared with the reference, through the engine: the shared cases.
 #![allow(clippy::panic, reason = "tests")]
 
-use crate::fixture::EngineFixture;
+use crate::fixture::{EngineFixture, text_tree};
 use emendate::core::{Code, Error, ShortTag, Snapshot};
 use serde::Deserialize;
 use serde_json::json;
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::Path;
 
 type Files = BTreeMap<String, String>;
 
@@ -89,30 +87,13 @@ fn answer(case: &Case) -> Result<Files, Error> {
     if let Some(file) = &case.fallback {
         input["file"] = file.as_str().into();
     }
-    let before = tree(&fixture.root);
+    let before = text_tree(&fixture.root);
     let result = fixture.call("apply", input).result;
-    let after = tree(&fixture.root);
+    let after = text_tree(&fixture.root);
     if result.is_err() {
         assert_eq!(after, before, "{}: refused, and something was written", case.id);
     }
     result.map(|_| after)
-}
-
-/// All files below a directory.
-fn tree(root: &Path) -> Files {
-    let mut out = Files::new();
-    let mut folders = vec![root.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
-            if path.is_dir() {
-                folders.push(path);
-                continue;
-            }
-            let name = path.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
-            out.insert(name, String::from_utf8(fs::read(&path).unwrap()).unwrap());
-        }
-    }
-    out
 }
 
 /// The result of the reference; `None` if it refused. An edit without effect is an error only here.

@@ -2,9 +2,9 @@
 
 use crate::fixture::{EngineFixture, code, ok};
 use emendate::{Approval, CallContext, Config, Reply, question};
+use emendate_os::ffi::OsStrExt as _;
 use serde_json::json;
 use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt as _;
 
 /// A hook on this event: this shell script.
 fn with(on: &str, script: &str, more: &str) -> EngineFixture {

@@ -10,11 +10,13 @@
 
 mod approval;
 mod big;
+#[cfg(unix)]
 mod causes;
 mod driven;
 mod ended;
 mod fixture;
 mod formatters;
+#[cfg(unix)]
 mod guarded;
 mod hashline;
 mod hashline_cases;
@@ -22,6 +24,7 @@ mod hashline_profile;
 mod hooks;
 mod hunks;
 mod in_memory;
+#[cfg(unix)]
 mod limits;
 mod many_hands;
 mod marks;
@@ -39,9 +42,12 @@ mod schemas;
 mod servers;
 mod snapshots;
 mod steps;
+#[cfg(unix)]
 mod tree_changes;
 mod turns;
 mod undo;
+#[cfg(unix)]
 mod undo_everything;
+#[cfg(unix)]
 mod walked;
 mod watched;

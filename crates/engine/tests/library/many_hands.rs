@@ -233,7 +233,7 @@ fn leftovers_of_a_dead_process_are_recovered_at_the_next_start() {
         std::process::abort();
     }
     let dir = tempfile::tempdir().unwrap();
-    let root = dir.path().canonicalize().unwrap();
+    let root = emendate_os::paths::canonical(dir.path()).unwrap();
     fs::create_dir(root.join("work")).unwrap();
     let mut child = std::process::Command::new(std::env::current_exe().unwrap());
     child.args(["--exact", name]).env("EMENDATE_TEST_DIES_IN", &root).env("RUST_BACKTRACE", "0");
@@ -256,7 +256,7 @@ fn leftovers_of_a_dead_process_are_recovered_at_the_next_start() {
 fn words_of_a_concurrently_changed_file_name_one_line_each() {
     const ROUNDS: usize = 12;
     let dir = tempfile::tempdir().unwrap();
-    let root = dir.path().canonicalize().unwrap().join("root");
+    let root = emendate_os::paths::canonical(dir.path()).unwrap().join("root");
     fs::create_dir(&root).unwrap();
     let path = root.join("f");
     // Texts that would all get the same word, each by itself.

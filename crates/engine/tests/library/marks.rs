@@ -56,7 +56,9 @@ fn rows(text: &str, format: &str) -> Vec<(String, String)> {
         let marked = mark.bytes().all(|byte| byte.is_ascii_alphanumeric()) && !mark.is_empty() && text != "...";
         marked.then(|| (mark.to_owned(), text.to_owned()))
     };
+    // The name of a file is not a mark: on Windows, it begins with a letter and a colon.
     text.lines()
+        .filter(|line| !line.contains(FILE))
         .take_while(|line| !line.starts_with("Replaced") && !line.starts_with("Old line"))
         .filter_map(row)
         .collect()

@@ -13,7 +13,7 @@ pub(super) type Tree = BTreeMap<String, String>;
 /// Applies a patch to a tree: returns the new tree, and the reply.
 pub(super) fn applied(before: &Tree, patch: &str) -> (Tree, Result<(), String>) {
     let dir = tempfile::tempdir().unwrap();
-    let root = dir.path().canonicalize().unwrap();
+    let root = emendate_os::paths::canonical(dir.path()).unwrap();
     let engine = Engine::open(std::slice::from_ref(&root), StateLocation::Memory, Config::default()).unwrap();
     let caller = CallContext::default();
     for (name, text) in before {

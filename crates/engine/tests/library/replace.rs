@@ -5,7 +5,6 @@ use emendate::{CallHandle, CallPhase, Config, Progress, UnreadPolicy};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 
 fn replace(fixture: &EngineFixture, mut input: Value) -> emendate::Reply {
     if input.get("path").is_none() {
@@ -79,16 +78,17 @@ fn unwritable_file_prevents_the_whole_replacement() {
     assert!((0..40).filter(|nth| *nth != 20).all(|nth| fixture.get(format!("f{nth:02}")) == "old\n"));
 }
 
+#[cfg(unix)]
 #[test]
 fn modes_and_hard_links_are_kept() {
     let fixture = EngineFixture::trusted(Config::default());
     let file = fixture.put("a", "old\n");
-    fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+    crate::fixture::set_mode(&file, 0o755);
     fs::hard_link(&file, fixture.path("b")).unwrap();
     let reply = words(&fixture);
     assert!(ok(&reply).starts_with("Replaced 1 place in 1 file."), "{}", reply.text());
     assert_eq!((fixture.get("a"), fixture.get("b")), ("new\n".to_owned(), "new\n".to_owned()));
-    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o755);
+    assert_eq!(crate::fixture::mode_of(&file), 0o755);
 }
 
 #[test]

@@ -1,12 +1,13 @@
 //! Snapshots: what any program changed below the root becomes an operation, which can be undone.
 
-use crate::fixture::{EngineFixture, code, ok};
+use crate::fixture::{EngineFixture, code, is_private, ok};
 use emendate::{CallContext, Config, Engine, StateLocation};
 use emendate_history::Retention;
+use emendate_os::paths::with_slashes;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
 
 fn snapshot(fixture: &EngineFixture) -> Value {
     let reply = fixture.call("snapshot", json!({}));
@@ -17,8 +18,10 @@ fn snapshot(fixture: &EngineFixture) -> Value {
 /// The changed files of a snapshot, with what happened to them.
 fn changed(fixture: &EngineFixture) -> BTreeMap<String, String> {
     let data = snapshot(fixture);
-    let root = fixture.root.display().to_string() + "/";
-    let name = |file: &Value| file["filePath"].as_str().unwrap().replace(&root, "");
+    let name = |file: &Value| {
+        let path = Path::new(file["filePath"].as_str().unwrap()).strip_prefix(&fixture.root).unwrap();
+        with_slashes(path.to_str().unwrap()).into_owned()
+    };
     let files = data["files"].as_array().unwrap();
     files.iter().map(|file| (name(file), file["type"].as_str().unwrap().to_owned())).collect()
 }
@@ -27,6 +30,7 @@ fn of(names: &[(&str, &str)]) -> BTreeMap<String, String> {
     names.iter().map(|(name, what)| ((*name).to_owned(), (*what).to_owned())).collect()
 }
 
+#[cfg(unix)]
 #[test]
 fn everything_that_a_command_did_is_one_operation() {
     let fixture = EngineFixture::with("src/a", "one\n");
@@ -40,7 +44,7 @@ fn everything_that_a_command_did_is_one_operation() {
     fs::remove_file(fixture.path("src/b")).unwrap();
     fixture.put("new/d", "four\n");
     // Bits that git does not keep either are no change.
-    fs::set_permissions(fixture.path(".hidden/c"), fs::Permissions::from_mode(0o600)).unwrap();
+    crate::fixture::set_mode(fixture.path(".hidden/c"), 0o600);
     let all = of(&[("src/a", "update"), ("src/b", "delete"), ("new/d", "create")]);
     assert_eq!(changed(&fixture), all);
     assert_eq!(changed(&fixture), of(&[]));
@@ -146,7 +150,7 @@ fn dry_run_and_off_record_nothing() {
 fn snapshot_survives_the_process_and_the_loss_of_its_file() {
     let state = tempfile::tempdir().unwrap();
     let dir = tempfile::tempdir().unwrap();
-    let root = dir.path().canonicalize().unwrap();
+    let root = emendate_os::paths::canonical(dir.path()).unwrap();
     let open = || {
         let state = StateLocation::Directory(state.path().to_owned());
         Engine::open(std::slice::from_ref(&root), state, Config::default()).unwrap()
@@ -168,8 +172,7 @@ fn snapshot_survives_the_process_and_the_loss_of_its_file() {
         .map(|it| it.unwrap().path())
         .find(|it| it.join("sessions.stat").exists())
         .unwrap();
-    let mode = fs::metadata(store.join("sessions.stat")).unwrap().permissions().mode();
-    assert_eq!(mode & 0o777, 0o600);
+    assert!(is_private(store.join("sessions.stat")));
     for damage in [&b"EmndSta1 damaged"[..], b""] {
         fs::write(store.join("sessions.stat"), damage).unwrap();
         fs::write(root.join("a"), format!("{} bytes\n", damage.len())).unwrap();
@@ -182,7 +185,7 @@ fn snapshot_survives_the_process_and_the_loss_of_its_file() {
 fn first_snapshot_is_moved_to_the_database_by_whoever_comes_next() {
     for next in ["the same process", "a snapshot of another process", "a collection of garbage"] {
         let (state, dir) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let root = dir.path().canonicalize().unwrap();
+        let root = emendate_os::paths::canonical(dir.path()).unwrap();
         let place = StateLocation::Directory(state.path().to_owned());
         let open = || Engine::open(std::slice::from_ref(&root), place.clone(), Config::default()).unwrap();
         let call = |engine: &Engine, tool: &str, input: Value| ok(&engine.call(&CallContext::default(), tool, input));
@@ -194,7 +197,7 @@ fn first_snapshot_is_moved_to_the_database_by_whoever_comes_next() {
             .map(|it| it.unwrap().path().join("sessions.found"))
             .find(|it| it.exists())
             .unwrap();
-        assert_eq!(fs::metadata(&found).unwrap().permissions().mode() & 0o777, 0o600);
+        assert!(is_private(&found));
         match next {
             "the same process" => first.history().finish_background_work(),
             "a collection of garbage" => drop(open().history().collect_garbage(Retention::default()).unwrap()),
@@ -247,12 +250,13 @@ fn contents_beyond_the_limit_are_listed_and_not_stored() {
     assert!(reply.contains("recorded without their contents, which would take too much space: 1"), "{reply}");
 }
 
+#[cfg(unix)]
 #[test]
 fn executable_bits_are_recorded_and_taken_back() {
     let fixture = EngineFixture::with("run.sh", "#!/bin/sh\n");
     fixture.put("both.sh", "one\n");
-    let mode = |name: &str| fs::metadata(fixture.path(name)).unwrap().permissions().mode() & 0o777;
-    let set = |name: &str, mode| fs::set_permissions(fixture.path(name), fs::Permissions::from_mode(mode)).unwrap();
+    let mode = |name: &str| crate::fixture::mode_of(fixture.path(name));
+    let set = |name: &str, mode| crate::fixture::set_mode(fixture.path(name), mode);
     set("run.sh", 0o644);
     set("both.sh", 0o644);
     snapshot(&fixture);
@@ -269,6 +273,7 @@ fn executable_bits_are_recorded_and_taken_back() {
     assert_eq!(changed(&fixture), of(&[]));
 }
 
+#[cfg(unix)]
 #[test]
 fn links_are_recorded_and_taken_back() {
     use std::os::unix::fs::symlink;

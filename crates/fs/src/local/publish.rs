@@ -1,6 +1,7 @@
 //! Publishing: under the directory locks, every file is compared once more and then becomes visible.
 
 use emendate_os::fd::{AsFd, BorrowedFd, OwnedFd};
+use emendate_os::files;
 use std::ffi::OsStr;
 use std::sync::PoisonError;
 
@@ -306,7 +307,9 @@ impl LocalTransaction<'_> {
         }
         let spent: Vec<OwnedFd> =
             self.entries.iter_mut().filter_map(|entry| entry.displaced.take()?.release()).collect();
-        self.local.displaced_files.lock().unwrap_or_else(PoisonError::into_inner).extend(spent);
+        if !files::REMOVED_KEEPS_NAME {
+            self.local.displaced_files.lock().unwrap_or_else(PoisonError::into_inner).extend(spent);
+        }
         self.reports()
     }
 

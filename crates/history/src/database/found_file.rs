@@ -212,6 +212,7 @@ mod tests {
         keep(&mut file, &[("/torn", b"lost")]);
         let torn = file.end - 1;
         file.file.set_len(torn).unwrap();
+        drop(file);
 
         let known = [NewlyKnown { path: b"/b", state: state(b"two"), bytes: Some(b"two") }];
         open().remember_files(&known).unwrap();

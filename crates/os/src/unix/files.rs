@@ -10,6 +10,9 @@ pub use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 /// Flag for opening a file that may be a pipe or a device: neither blocks.
 pub const NONBLOCK: i32 = libc::O_NONBLOCK;
 
+/// A removed file may keep its name until the last program closes it.
+pub const REMOVED_KEEPS_NAME: bool = false;
+
 /// Device and inode of the file at a path; a link counts as itself.
 pub fn id_at(path: &Path) -> Option<(u64, u64)> {
     std::fs::symlink_metadata(path).ok().map(|found| (found.dev(), found.ino()))

@@ -15,6 +15,9 @@ use super::win32;
 /// Flag for opening a file that may be a pipe or a device; no effect here.
 pub const NONBLOCK: i32 = 0;
 
+/// A removed file may keep its name until the last program closes it: so do volumes other than NTFS, and servers.
+pub const REMOVED_KEEPS_NAME: bool = true;
+
 /// Creation of directories for their owner only.
 pub trait DirBuilderExt {
     /// Takes permission bits. Windows has none: a directory in the user's profile inherits an access control list that

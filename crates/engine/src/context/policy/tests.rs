@@ -2,13 +2,31 @@
 
 use crate::context::config::Config;
 use crate::context::policy::{Access, Guard};
-use emendate_fs::{MemoryStore, Store};
+use emendate_fs::{MemoryStore, SafePath, Store};
 use std::path::Path;
 
-fn may(path: &str, access: Access, config: &Config) -> bool {
-    let store = MemoryStore::new(Path::new("/r"));
-    let guard = Guard { config, store: &store, own: Some(Path::new("/r/state")) };
-    guard.check(&store.resolve_path(Path::new(path)).unwrap(), access).is_ok()
+/// The root of the names.
+const ROOT: &str = if cfg!(windows) { "C:/r" } else { "/r" };
+
+fn store() -> MemoryStore {
+    MemoryStore::new(Path::new(ROOT))
+}
+
+/// Resolves a name below the root.
+fn place(store: &MemoryStore, name: &str) -> SafePath {
+    store.resolve_path(&Path::new(ROOT).join(name)).unwrap()
+}
+
+/// True for a name that a file can have on this system. Windows refuses some of those that the guard knows.
+fn is_possible(name: &&str) -> bool {
+    !cfg!(windows) || store().resolve_path(&Path::new(ROOT).join(name)).is_ok()
+}
+
+fn may(name: &str, access: Access, config: &Config) -> bool {
+    let store = store();
+    let own = Path::new(ROOT).join("state");
+    let guard = Guard { config, store: &store, own: Some(&own) };
+    guard.check(&place(&store, name), access).is_ok()
 }
 
 #[test]
@@ -70,9 +88,11 @@ fn control_files_are_readable_only() {
         ".svn/x",
         ".git",
         ".vscode",
-    ] {
-        let path = format!("/r/{path}");
-        assert!(!may(&path, Access::Write, &plain) && may(&path, Access::Read, &plain), "{path}");
+    ]
+    .into_iter()
+    .filter(is_possible)
+    {
+        assert!(!may(path, Access::Write, &plain) && may(path, Access::Read, &plain), "{path}");
     }
 }
 
@@ -103,9 +123,11 @@ fn secrets_cannot_be_read() {
         ".pypirc",
         "state/history.db",
         "state",
-    ] {
-        let path = format!("/r/{path}");
-        assert!(!may(&path, Access::Read, &plain) && !may(&path, Access::Write, &plain), "{path}");
+    ]
+    .into_iter()
+    .filter(is_possible)
+    {
+        assert!(!may(path, Access::Read, &plain) && !may(path, Access::Write, &plain), "{path}");
     }
 }
 
@@ -134,38 +156,44 @@ fn ordinary_names_are_unguarded() {
         ".config/other",
         "key",
         "..x",
-    ] {
-        assert!(may(&format!("/r/{path}"), Access::Write, &plain), "{path}");
+    ]
+    .into_iter()
+    .filter(is_possible)
+    {
+        assert!(may(path, Access::Write, &plain), "{path}");
     }
 }
 
 #[test]
 fn rules_lift_or_tighten_the_guard() {
     let open = Config::default().with_allow_rule(".git", "--allow").unwrap();
-    assert!(may("/r/.git/config", Access::Write, &open) && may("/r/.GIT/config", Access::Write, &open));
+    assert!(may(".git/config", Access::Write, &open) && may(".GIT/config", Access::Write, &open));
     let shut = open.with_deny_rule(".git/config", "emend.toml").unwrap();
-    assert!(!may("/r/.git/config", Access::Read, &shut));
+    assert!(!may(".git/config", Access::Read, &shut));
 }
 
 #[test]
 fn files_that_instruct_agents_are_reported() {
-    let store = MemoryStore::new(Path::new("/r"));
-    let flag = |path: &str| super::warning(&store.resolve_path(Path::new(path)).unwrap());
-    for path in ["/r/CLAUDE.md", "/r/a/AGENTS.md", "/r/gemini.md", "/r/.github/workflows/ci.yml"] {
+    let store = store();
+    let flag = |path: &str| super::warning(&place(&store, path));
+    for path in ["CLAUDE.md", "a/AGENTS.md", "gemini.md", ".github/workflows/ci.yml"] {
         assert!(flag(path).is_some_and(|note| note.contains("a person should review")), "{path}");
     }
-    assert_eq!(flag("/r/README.md").or(flag("/r/.github/CODEOWNERS")), None);
-    for path in ["/r/CLAUDE.md", "/r/a/Agents.md", "/r/.github/copilot-instructions.md"] {
+    assert_eq!(flag("README.md").or(flag(".github/CODEOWNERS")), None);
+    for path in ["CLAUDE.md", "a/Agents.md", ".github/copilot-instructions.md"] {
         assert!(super::is_instructions(Path::new(path)), "{path}");
     }
-    assert!(!super::is_instructions(Path::new("/r/Cargo.lock")) && !super::is_instructions(Path::new("/r/notes.md")));
+    assert!(!super::is_instructions(Path::new("Cargo.lock")) && !super::is_instructions(Path::new("notes.md")));
 }
+
+/// A rule with an absolute path.
+const ABSOLUTE_RULE: &str = if cfg!(windows) { "deny = ['//C:/r/x/**']" } else { "deny = ['//r/x/**']" };
 
 /// Returns the verdicts of a configuration's rules on `Edit` and `Read` of a path: free, ask or denied.
 fn verdicts(text: &str, path: &str) -> [&'static str; 2] {
     let config = Config::default().with_file(text, "test", true).unwrap();
-    let store = MemoryStore::new(Path::new("/r"));
-    let place = store.resolve_path(Path::new(path)).unwrap();
+    let store = store();
+    let place = place(&store, path);
     let guard = Guard { config: &config, store: &store, own: None };
     [Access::Write, Access::Read].map(|access| match guard.judge(&place, place.relative(), access) {
         super::AccessVerdict::Free => "free",
@@ -177,20 +205,20 @@ fn verdicts(text: &str, path: &str) -> [&'static str; 2] {
 #[test]
 fn deny_precedes_ask_and_ask_precedes_allow() {
     for (rules, path, wanted) in [
-        ("deny = ['a']\nask = ['a']\nallow = ['a']", "/r/a", ["denied", "denied"]),
-        ("ask = ['a']\nallow = ['a']", "/r/a", ["ask", "ask"]),
-        ("ask = ['Edit(a)']", "/r/a", ["ask", "free"]),
-        ("deny = ['Read(a)']", "/r/a", ["denied", "denied"]),
-        ("deny = ['Edit(a)']", "/r/a", ["denied", "free"]),
-        ("default = 'ask'", "/r/a", ["ask", "free"]),
-        ("default = 'deny'\nallow = ['Edit(src/**)']", "/r/a", ["denied", "free"]),
-        ("default = 'deny'\nallow = ['Edit(src/**)']", "/r/src/a", ["free", "free"]),
+        ("deny = ['a']\nask = ['a']\nallow = ['a']", "a", ["denied", "denied"]),
+        ("ask = ['a']\nallow = ['a']", "a", ["ask", "ask"]),
+        ("ask = ['Edit(a)']", "a", ["ask", "free"]),
+        ("deny = ['Read(a)']", "a", ["denied", "denied"]),
+        ("deny = ['Edit(a)']", "a", ["denied", "free"]),
+        ("default = 'ask'", "a", ["ask", "free"]),
+        ("default = 'deny'\nallow = ['Edit(src/**)']", "a", ["denied", "free"]),
+        ("default = 'deny'\nallow = ['Edit(src/**)']", "src/a", ["free", "free"]),
         // A user's own ask rule lifts the guard, subject to approval.
-        ("ask = ['.vscode/**']", "/r/.vscode/settings.json", ["ask", "ask"]),
-        ("allow = ['Edit(.env)']", "/r/.env", ["free", "free"]),
-        ("allow = ['Read(.env)']", "/r/.env", ["denied", "free"]),
-        ("deny = ['Edit']", "/r/x/y", ["denied", "free"]),
-        ("deny = ['//r/x/**']", "/r/x/y", ["denied", "denied"]),
+        ("ask = ['.vscode/**']", ".vscode/settings.json", ["ask", "ask"]),
+        ("allow = ['Edit(.env)']", ".env", ["free", "free"]),
+        ("allow = ['Read(.env)']", ".env", ["denied", "free"]),
+        ("deny = ['Edit']", "x/y", ["denied", "free"]),
+        (ABSOLUTE_RULE, "x/y", ["denied", "denied"]),
     ] {
         assert_eq!(verdicts(&format!("[policy]\n{rules}\n"), path), wanted, "{rules}");
     }
@@ -199,22 +227,22 @@ fn deny_precedes_ask_and_ask_precedes_allow() {
 #[test]
 fn ask_rule_of_a_project_does_not_lift_the_guard() {
     let config = Config::default().with_file("[policy]\nask = ['.vscode/**', 'a']\n", "emend.toml", false).unwrap();
-    assert!(!may("/r/.vscode/settings.json", Access::Write, &config));
-    let store = MemoryStore::new(Path::new("/r"));
+    assert!(!may(".vscode/settings.json", Access::Write, &config));
+    let store = store();
     let guard = Guard { config: &config, store: &store, own: None };
-    assert!(guard.asking_rule(&store.resolve_path(Path::new("/r/a")).unwrap()).unwrap().is_some());
+    assert!(guard.asking_rule(&place(&store, "a")).unwrap().is_some());
 }
 
 #[test]
 fn documentation_follows_the_policy() {
-    let store = MemoryStore::new(Path::new("/r"));
+    let store = store();
     let said = |text: &str, path: &str| {
         let config = Config::default().with_file(text, "test", true).unwrap();
-        let place = store.resolve_path(Path::new(path)).unwrap();
+        let place = place(&store, path);
         super::documentation(&config, &place, config.documentation).map(|hit| hit.is_some())
     };
     let (ask, deny) = ("[policy]\ndocumentation = 'ask'\n", "[policy]\ndocumentation = 'deny'\n");
-    assert!(said(ask, "/r/docs/x.MD").unwrap() && said(ask, "/r/README").unwrap() && !said(ask, "/r/a.rs").unwrap());
-    assert!(said(deny, "/r/a.md").is_err());
-    assert!(!said(&format!("{deny}allow = ['docs/**']\n"), "/r/docs/a.md").unwrap());
+    assert!(said(ask, "docs/x.MD").unwrap() && said(ask, "README").unwrap() && !said(ask, "a.rs").unwrap());
+    assert!(said(deny, "a.md").is_err());
+    assert!(!said(&format!("{deny}allow = ['docs/**']\n"), "docs/a.md").unwrap());
 }

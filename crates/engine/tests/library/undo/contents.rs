@@ -1,12 +1,10 @@
 //! Stored contents and attributes: secrets, large files, owners, freed versions.
 
-use crate::undo::fixture::{Tree, UndoFixture, caller, code, collect, data, name_of, ok, person};
+use crate::undo::fixture::{Tree, UndoFixture, caller, code, collect, data, ok, person};
 use emendate::history::Retention;
 use emendate::{Config, Engine, StateLocation};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 #[test]
@@ -40,7 +38,8 @@ fn secrets_are_reported_but_not_stored() {
     // Other ways to do so: by anchors, cut to a register, in a call with other files, moved, removed, and by another
     // process.
     ok(engine.call(&agent, "read", json!({ "file_path": path, "format": "anchors" })));
-    give(&path, "user.hint", b"correcthorse");
+    #[cfg(unix)]
+    crate::undo::posix::give(&path, "user.hint", b"correcthorse");
     let header = |engine: &Engine, path: &Path| {
         let read = ok(engine.call(&agent, "read", json!({ "file_path": path, "format": "hashline_put" })));
         read.text().lines().next().unwrap().to_owned()
@@ -135,7 +134,6 @@ fn files_of_any_kind_and_size_are_restored() {
 
 /// Files larger than the limit on stored versions: a file that is removed, overwritten by a move or rewritten is stored
 /// all the same, or the reply states that it is not.
-
 #[test]
 fn removed_or_rewritten_large_files_are_restored() {
     let text = |seed: u64| {
@@ -188,121 +186,4 @@ fn unstorable_contents_are_reported_at_once() {
     let reply = ok(engine.call(&person(), "write", input));
     assert!(reply.text().contains("This cannot be undone: "), "{}", reply.text().chars().take(300).collect::<String>());
     assert_eq!(code(&engine.call(&person(), "undo", json!({}))), "operation.not_kept");
-}
-
-#[test]
-fn owner_and_attributes_of_a_removed_file_are_restored() {
-    let mut fixture = UndoFixture::new();
-    let agent = caller("a");
-    let root = rustix::process::geteuid().is_root();
-    let files = ["deleted", "over", "moved"];
-    for name in files {
-        fixture.put(name, &format!("{name}\n"));
-        give(&fixture.path(name), "user.of", name.as_bytes());
-        if root {
-            std::os::unix::fs::chown(fixture.path(name), Some(1234), Some(4321)).unwrap();
-        }
-        fs::set_permissions(fixture.path(name), fs::Permissions::from_mode(0o640)).unwrap();
-        fixture.read(&agent, name);
-    }
-    let acl = [
-        2u32.to_le_bytes().to_vec(),
-        entry(1, 6, u32::MAX),
-        entry(2, 4, 77),
-        entry(4, 4, u32::MAX),
-        entry(0x10, 4, u32::MAX),
-        entry(0x20, 0, u32::MAX),
-    ]
-    .concat();
-    give(&fixture.path("deleted"), "system.posix_acl_access", &acl);
-    let state = |fixture: &UndoFixture| files.map(|name| attributes(&fixture.path(name)));
-    let before = state(&fixture);
-    let patch = "*** Begin Patch\n*** Delete File: deleted\n*** Delete File: over\n*** Update File: moved\n*** Move to: over\n@@\n-moved\n+MOVED\n*** End Patch\n";
-    ok(fixture.apply(&agent, patch));
-    assert_ne!(attributes(&fixture.path("over")), before[1]);
-    fixture.reopen();
-    ok(fixture.call(&agent, "undo", json!({})));
-    assert_eq!(state(&fixture), before);
-    // Restoring returns the same, also after a redo.
-    ok(fixture.call(&agent, "undo", json!({ "redo": true })));
-    ok(fixture.call(&person(), "restore", json!({ "file_path": fixture.path("deleted"), "id": "1^" })));
-    assert_eq!(attributes(&fixture.path("deleted")), before[0]);
-    ok(fixture.call(&agent, "undo", json!({ "last": 2, "any_session": true })));
-    assert_eq!(state(&fixture), before);
-}
-
-/// The metadata of a file: mode, owner, and all extended attributes that are not the kernel's own.
-fn attributes(path: &Path) -> (u32, u32, u32, BTreeMap<String, Vec<u8>>) {
-    use std::os::unix::fs::MetadataExt as _;
-    let found = fs::metadata(path).unwrap();
-    let mut names = vec![0; 4096];
-    let length = rustix::fs::listxattr(path, &mut names).unwrap();
-    let names = String::from_utf8(names[..length].to_vec()).unwrap();
-    let value = |name: &str| {
-        let mut value = vec![0; 4096];
-        let length = rustix::fs::getxattr(path, name, &mut value).unwrap();
-        value[..length].to_vec()
-    };
-    let names = names.split('\0').filter(|name| !name.is_empty() && !name.starts_with("security."));
-    let all = names.map(|name| (name.to_owned(), value(name))).collect();
-    (found.mode() & 0o7777, found.uid(), found.gid(), all)
-}
-
-fn give(path: &Path, name: &str, value: &[u8]) {
-    match rustix::fs::setxattr(path, name, value, rustix::fs::XattrFlags::empty()) {
-        // A file system without attributes has none to lose.
-        Ok(()) | Err(rustix::io::Errno::NOTSUP) => {}
-        Err(errno) => panic!("{name}: {errno}"),
-    }
-}
-
-/// An entry of an ACL in the kernel's format.
-fn entry(tag: u16, rights: u16, id: u32) -> Vec<u8> {
-    [&tag.to_le_bytes()[..], &rights.to_le_bytes(), &id.to_le_bytes()].concat()
-}
-
-#[test]
-fn restore_neither_removes_nor_sets_set_id_bits() {
-    let fixture = UndoFixture::new();
-    let mode = |to: u32| fs::set_permissions(fixture.path("f"), fs::Permissions::from_mode(to)).unwrap();
-    let is = || fs::metadata(fixture.path("f")).unwrap().permissions().mode() & 0o7777;
-    fixture.put("f", "one\n");
-    mode(0o4755);
-    let id = name_of(&ok(fixture.edit(&person(), "f", "one", "two")));
-    assert_eq!(is(), 0o4755);
-    let restore = |id: &str| fixture.call(&person(), "restore", json!({ "file_path": fixture.path("f"), "id": id }));
-    assert_eq!(restore(&id).result.unwrap_err().code().as_str(), "edit.no_change");
-    ok(restore(&format!("{id}^")));
-    assert_eq!((is(), &*fixture.get("f")), (0o4755, "one\n"));
-    mode(0o700);
-    ok(restore(&id));
-    assert_eq!((is(), &*fixture.get("f")), (0o755, "two\n"));
-}
-
-#[test]
-fn removed_state_directory_is_recreated() {
-    let mut fixture = UndoFixture::new();
-    let agent = caller("a");
-    fixture.put("f", "one\n");
-    fixture.read(&agent, "f");
-    ok(fixture.edit(&agent, "f", "one", "two"));
-    fixture.engine().history().finish_background_work();
-    fs::remove_dir_all(fixture.dir.path().join("state")).unwrap();
-    // The read records are lost with it.
-    ok(fixture.read(&agent, "f"));
-    ok(fixture.edit(&agent, "f", "two", "three"));
-    ok(fixture.edit(&agent, "f", "three", "four"));
-    ok(fixture.call(&agent, "undo", json!({})));
-    assert_eq!(fixture.get("f"), "three\n");
-    assert!(fixture.engine().notices().iter().any(|it| it.contains("was removed while it was in use")));
-    // The journal, which calls with several files need, is recreated, too.
-    let patch = "*** Begin Patch\n*** Update File: f\n@@\n-three\n+3\n*** Add File: g\n+new\n*** End Patch\n";
-    ok(fixture.call(&agent, "apply", json!({ "input": patch, "directory": fixture.root })));
-    ok(fixture.call(&agent, "undo", json!({})));
-    assert!(fixture.get("f") == "three\n" && !fixture.path("g").exists());
-    // Everything is in the new one.
-    fixture.reopen();
-    ok(fixture.edit(&agent, "f", "three", "four"));
-    ok(fixture.call(&agent, "undo", json!({ "last": 2 })));
-    assert_eq!(fixture.get("f"), "two\n");
 }

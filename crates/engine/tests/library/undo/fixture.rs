@@ -5,16 +5,16 @@ use emendate::{CallContext, Config, Engine, Reply, UnreadPolicy};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 /// A root and its history, which several callers use, and which another engine can continue.
 pub(crate) struct UndoFixture {
-    pub(crate) dir: tempfile::TempDir,
     pub(crate) root: PathBuf,
     shared: SharedRoot,
     config: Config,
     pub(crate) engine: Option<Engine>,
+    /// Removed last: on Windows, a directory with open files stays.
+    pub(crate) dir: tempfile::TempDir,
 }
 
 /// The content of a tree: targets of links, modes and bytes of files.
@@ -36,7 +36,7 @@ impl UndoFixture {
     pub(crate) fn with(config: Config) -> UndoFixture {
         let dir = tempfile::tempdir().unwrap();
         let shared = SharedRoot::create(dir.path());
-        let mut fixture = UndoFixture { dir, root: shared.root(), shared, config, engine: None };
+        let mut fixture = UndoFixture { root: shared.root(), shared, config, engine: None, dir };
         fixture.reopen();
         fixture
     }
@@ -100,7 +100,7 @@ pub(crate) fn collect(folder: &Path, tree: &mut Tree) {
             tree.insert(path, (0, target));
         } else {
             let bytes = fs::read(&path).unwrap();
-            tree.insert(path, (found.permissions().mode() & 0o7777, bytes));
+            tree.insert(path, (emendate_os::files::mode_of(&found) & 0o7777, bytes));
         }
     }
 }

@@ -4,4 +4,6 @@ mod contents;
 pub(crate) mod fixture;
 mod operations;
 mod past;
+#[cfg(unix)]
+mod posix;
 mod repeated_lines;

@@ -3,8 +3,6 @@
 use crate::undo::fixture::{UndoFixture, caller, code, data, name_of, ok, person};
 use emendate::CallContext;
 use serde_json::{Value, json};
-use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 
 #[test]
 fn history_lists_filters_and_compares() {
@@ -140,42 +138,4 @@ fn dry_run_writes_nothing() {
     assert_eq!((fixture.get("f"), name_of(&reply)), ("2\n".to_owned(), String::new()));
     ok(fixture.call(&person, "undo", json!({})));
     assert_eq!(fixture.get("f"), "1\n");
-}
-
-#[test]
-fn restore_before_an_operation_returns_its_initial_state() {
-    let fixture = UndoFixture::new();
-    fixture.put("f.txt", "one\n");
-    let first = name_of(&ok(fixture.edit(&person(), "f.txt", "one", "two")));
-    fixture.engine().history().store_unstored_contents();
-    // Others continue; the next operation finds their content.
-    fixture.put("f.txt", "two\ntheirs\n");
-    fs::set_permissions(fixture.path("f.txt"), fs::Permissions::from_mode(0o600)).unwrap();
-    let second = name_of(&ok(fixture.edit(&person(), "f.txt", "two", "three")));
-    fs::set_permissions(fixture.path("f.txt"), fs::Permissions::from_mode(0o644)).unwrap();
-    let restore =
-        |id: &str| fixture.call(&person(), "restore", json!({ "file_path": fixture.path("f.txt"), "id": id }));
-    ok(restore(&format!("{second}^")));
-    assert_eq!(fixture.get("f.txt"), "two\ntheirs\n");
-    assert_eq!(fs::metadata(fixture.path("f.txt")).unwrap().permissions().mode() & 0o7777, 0o600);
-    ok(restore(&first));
-    assert_eq!(fixture.get("f.txt"), "two\n");
-    ok(restore(&format!("{first}^")));
-    assert_eq!(fixture.get("f.txt"), "one\n");
-}
-
-#[test]
-fn error_with_unrecordable_lines_does_not_claim_that_no_read_is_needed() {
-    let fixture = UndoFixture::new();
-    let agent = caller("a");
-    fixture.put("f", "one\n");
-    ok(fixture.read(&agent, "f"));
-    ok(fixture.edit(&agent, "f", "one", "two"));
-    let state = fixture.dir.path().join("state");
-    fs::remove_dir_all(&state).unwrap();
-    fs::write(&state, "in the way").unwrap();
-    fixture.put("f", "outside\n");
-    let error = fixture.edit(&agent, "f", "two", "three").result.unwrap_err();
-    assert_eq!(error.code().as_str(), "stale.changed");
-    assert!(error.next_step().contains("could not remember"), "{}", error.next_step());
 }
