@@ -16,7 +16,7 @@ use pyo3::prelude::*;
 
 /// The memory of the engine; that of Python objects is Python's.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: emendate_os::Mimalloc = emendate_os::Mimalloc;
 
 /// The native part of the package `emendate`.
 #[pymodule(gil_used = false)]

@@ -19,7 +19,11 @@ mod platform;
 #[path = "windows/mod.rs"]
 mod platform;
 
+#[cfg(feature = "mimalloc")]
+mod allocator;
 mod memory;
 
+#[cfg(feature = "mimalloc")]
+pub use allocator::Mimalloc;
 pub use memory::{return_free_memory, set_allocator_trim};
 pub use platform::*;

@@ -27,7 +27,7 @@ const MAY: &[(&str, &[&str])] = &[
 const BINDINGS_MAY: &[(&str, &[&str])] = &[
     ("javascript", &["core"]),
     ("node", &["core", "engine", "javascript"]),
-    ("python", &["arrow", "core", "engine"]),
+    ("python", &["arrow", "core", "engine", "os"]),
     ("wasm", &["javascript"]),
 ];
 

@@ -33,7 +33,7 @@ const MACHINES: &[&str] = &[
 
 /// The only files that may contain unsafe code; each gives the reasons.
 const UNCHECKED: [&str; 4] = [
-    "crates/cli/src/allocator.rs",
+    "crates/os/src/allocator.rs",
     "crates/os/src/unix/raw.rs",
     "crates/os/src/windows/nt.rs",
     "crates/os/src/windows/win32.rs",
