@@ -55,7 +55,9 @@ impl Format for ApplyPatch {
             names_file |= found.is_some_and(|(marker, exact, at_margin)| exact && at_margin && marker.is_operation());
             let is_marked = names_file && line.starts_with(['+', '-', ' ']);
             match (open, found) {
-                (None, Some((Marker::Begin, ..))) => (open, indented_end) = (Some(above.unwrap_or(number)), None),
+                (None, Some((Marker::Begin, ..))) => {
+                    (open, indented_end, names_file) = (Some(above.unwrap_or(number)), None, false);
+                }
                 // Words of a patch may precede a header of hashline, which belongs to that format.
                 (None, Some((marker, true, true))) if marker.is_operation() && !hashline::opens(line) => {
                     (open, indented_end) = (Some(number), None);
