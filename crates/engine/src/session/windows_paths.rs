@@ -1,11 +1,13 @@
 //! Windows paths, as models write them that saw such a machine: `src\\main.rs`. On Linux a backslash is an ordinary
-//! character, so a path is converted only if nothing exists under the name as written.
+//! character, so a path is converted only if nothing exists under the name as written. On Windows, it separates names,
+//! and nothing is converted.
 
 use crate::context::Context;
 use crate::model::raw_path::{self, PATH_FIELDS};
 use crate::session::names::{creates, path_exists};
 use emendate_core::{FileAction, FileRequest, Notes};
 use emendate_fs::shown;
+use emendate_os::paths::is_separator;
 use serde_json::Value;
 use std::path::Path;
 
@@ -59,7 +61,7 @@ fn read_windows_path(context: &Context, path: &mut String, notes: &mut Notes) {
 /// Replaces backslashes in `name`, which is relative to `directory`, if that is intended; notes it and returns
 /// true.
 fn read_windows_name(context: &Context, directory: &Path, name: &mut String, new: bool, notes: &mut Notes) -> bool {
-    if !name.contains('\\') || name.starts_with('\\') {
+    if !name.contains('\\') || name.starts_with('\\') || is_separator(b'\\') {
         return false;
     }
     let slashed = name.replace('\\', "/");

@@ -51,3 +51,5 @@ mod undo_everything;
 #[cfg(unix)]
 mod walked;
 mod watched;
+#[cfg(windows)]
+mod windows;
