@@ -103,7 +103,7 @@ pub(crate) fn metered<T>(call: Call<'_>, run: impl FnOnce() -> Result<T>) -> Res
 
 /// Returns the base directory of relative paths in arguments: the caller's, or the only root.
 fn start(call: Call<'_>) -> Option<PathBuf> {
-    call.caller.names_from.clone().or_else(|| match &*call.roots() {
+    call.caller.name_directory().or_else(|| match &*call.roots() {
         [root] => Some(root.to_path_buf()),
         _ => None,
     })

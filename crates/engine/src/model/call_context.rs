@@ -5,6 +5,7 @@ use crate::model::call_handle::{CallHandle, CallPhase, NEVER_STOPPED};
 use crate::model::client_info::ClientInfo;
 use emendate_core::line_format::LineFormat;
 use emendate_core::{Code, Error, Matching, Result, TextNames};
+use emendate_os::paths::normal;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, LazyLock};
@@ -140,6 +141,11 @@ pub struct CallContext {
 }
 
 impl CallContext {
+    /// Returns the directory at which relative names begin, if the caller has one, in the spelling of the roots.
+    pub(crate) fn name_directory(&self) -> Option<PathBuf> {
+        self.names_from.as_deref().map(|path| normal(path).into_owned())
+    }
+
     /// Records the format of the call's input.
     pub(crate) fn note_format(&self, format: &'static str) {
         if let Some(watch) = &self.handle {

@@ -71,7 +71,7 @@ pub(crate) fn name_in_header(call: Call<'_>, place: &SafePath) -> String {
 /// Returns the directory that relative names are resolved against; by default the caller's.
 pub(crate) fn start_directory(call: Call<'_>, named: Option<&str>) -> Result<PathBuf> {
     let first = || call.roots().first().map(|root| root.to_path_buf()).unwrap_or_default();
-    let root = call.caller.names_from.clone().unwrap_or_else(first);
+    let root = call.caller.name_directory().unwrap_or_else(first);
     match named.map(Path::new) {
         None => Ok(root),
         Some(directory) if directory.is_absolute() => Ok(normal(directory).into_owned()),

@@ -76,7 +76,8 @@ impl Session {
 
     /// Returns the absolute path of a file that a call names: relative ones begin at the first root.
     pub(super) fn absolute(&self, path: &Path) -> PathBuf {
-        match self.caller.names_from.as_deref().or_else(|| self.engine.roots().first().copied()) {
+        let first = || self.engine.roots().first().map(|root| root.to_path_buf());
+        match self.caller.name_directory().or_else(first) {
             Some(start) => start.join(path),
             None => path.to_owned(),
         }
