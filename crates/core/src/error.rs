@@ -61,6 +61,8 @@ pub enum ErrorContext {
     WrittenInPlace(String),
     /// The number of a device without free space.
     FullDevice(u64),
+    /// A person declined the change.
+    Declined,
 }
 
 impl ErrorContext {
@@ -82,6 +84,7 @@ impl ErrorContext {
             ErrorContext::FileSize(size) => ("size", (*size).into()),
             ErrorContext::WrittenInPlace(why) => ("in_place", why.as_str().into()),
             ErrorContext::FullDevice(device) => ("device", (*device).into()),
+            ErrorContext::Declined => ("declined", true.into()),
         }
     }
 }

@@ -95,10 +95,14 @@ impl Sink {
         self
     }
 
+    /// True if there is a destination of events.
+    pub fn is_kept(&self) -> bool {
+        self.file.is_some() || self.counters.is_some()
+    }
+
     /// Starts a call; `None` if there is no destination.
     pub fn begin(&self) -> Option<CallTimer> {
-        let wanted = self.file.is_some() || self.counters.is_some();
-        wanted.then(|| CallTimer { at: SystemTime::now(), clock: Instant::now() })
+        self.is_kept().then(|| CallTimer { at: SystemTime::now(), clock: Instant::now() })
     }
 
     /// True if events should contain paths.
@@ -108,7 +112,7 @@ impl Sink {
 
     /// Queues an event. The next [`Sink::flush`] writes it.
     pub fn push(&self, event: Event) {
-        if self.file.is_none() && self.counters.is_none() {
+        if !self.is_kept() {
             return;
         }
         let full = {

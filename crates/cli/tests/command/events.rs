@@ -238,3 +238,21 @@ fn processes_count_together() {
     let data = workspace.run(&["stats", "--json"]).exits(0).json();
     assert_eq!(data["data"]["total"]["calls"], 20);
 }
+
+#[test]
+fn events_count_every_file_of_a_replacement() {
+    let workspace = TestWorkspace::with("one\n");
+    config(&workspace, "[events]\nfile = 'log/events.jsonl'\n");
+    for nth in 0..120 {
+        workspace.put(&format!("d/{nth}.txt"), "old\nold\n");
+    }
+    workspace.put("d/CLAUDE.md", "old\n");
+    workspace.run(&["replace", "old", "new", "d", "--expect", "241"]).exits(0);
+    let found = lines(&workspace.beside("state/log/events.jsonl"));
+    let event = &found[0];
+    assert_eq!(
+        (&event["files"], &event["lines_added"], &event["lines_removed"], &event["instructions"]),
+        (&121.into(), &241.into(), &241.into(), &true.into()),
+        "{event}"
+    );
+}

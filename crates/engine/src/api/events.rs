@@ -2,15 +2,15 @@
 
 use crate::api::call::call_caught;
 use crate::context::call::Call;
-use crate::context::policy;
 use crate::model::call_context::CallContext;
+use crate::model::call_handle::CallHandle;
+use crate::model::change_counts::ChangeCounts;
 use crate::model::reply::Reply;
-use crate::model::reply_limits::LISTED_FILES_MAX;
 use crate::session::refusals::{RefusedCall, keep_refusal, note_model};
 use emendate_core::Vocabulary;
 use emendate_events::{CallTimer, Event};
-use serde_json::{Map, Value};
-use std::path::Path;
+use emendate_fs::shown;
+use serde_json::Value;
 
 /// Paths of one event.
 const EVENT_PATHS_MAX: usize = 100;
@@ -36,7 +36,7 @@ pub(crate) fn call_as(call: Call<'_>, name: &str, input: Value, names: Option<&d
         Ok(_) => {}
     }
     if let Some(begun) = begun {
-        call.events().push(event(call.caller, name, asked, &reply, begun, watch.format()));
+        call.events().push(event(call.caller, name, asked, &reply, begun, &watch));
     }
     reply
 }
@@ -83,7 +83,7 @@ fn event(
     asked: InputSummary,
     reply: &Reply,
     begun: CallTimer,
-    format: &'static str,
+    watch: &CallHandle,
 ) -> Event {
     let front = caller.client.as_deref();
     let (at, micros) = begun.end();
@@ -92,7 +92,7 @@ fn event(
         micros,
         // A name that is not a tool's may be arbitrary text.
         tool: crate::api::tool_table::tool(name).map_or("unknown", |tool| tool.name),
-        format,
+        format: watch.format(),
         code: "ok",
         dry_run: caller.dry_run,
         input: asked.bytes,
@@ -106,54 +106,31 @@ fn event(
         ..Event::default()
     };
     match &reply.result {
-        Ok(answer) => {
-            event.output = answer.text.len();
-            let files = answer.data.get("files").and_then(Value::as_array).into_iter().flatten();
-            files.filter_map(Value::as_object).chain([&answer.data]).for_each(|file| done(&mut event, file));
-            // A reply lists only the first of many files.
-            if event.files == LISTED_FILES_MAX {
-                let all = number_of(&answer.data, "filesTotal").and_then(|all| usize::try_from(all).ok());
-                event.files = all.unwrap_or(event.files);
-            }
-        }
+        Ok(answer) => event.output = answer.text.len(),
         Err(error) => {
             event.code = error.code().as_str();
             let parts = [error.message(), error.evidence_text(), error.next_step()];
             event.output = parts.iter().map(|part| part.len()).sum();
         }
     }
-    event.paths.truncate(EVENT_PATHS_MAX);
+    add_changes(&mut event, watch.take_changes());
     event
 }
 
-/// Adds the data of a reply about one file.
-fn done(event: &mut Event, data: &Map<String, Value>) {
-    let edits = data.get("edits").and_then(Value::as_array).into_iter().flatten();
-    let tiers = edits.filter_map(|edit| edit.get("tier")?.as_u64()).chain(number_of(data, "tier"));
-    event.tier = tiers.chain(event.tier).max();
-    event.lines.0 += number_of(data, "linesAdded").unwrap_or(0);
-    event.lines.1 += number_of(data, "linesRemoved").unwrap_or(0);
-    event.dry_run |= data.get("dryRun").and_then(Value::as_bool).unwrap_or(false);
-    if data.contains_key("writtenBy") {
-        event.files += 1;
-        let moved = text_of(data, "from").filter(|_| text_of(data, "type") == Some("move"));
-        event.instructions |=
-            text_of(data, "filePath").into_iter().chain(moved).map(Path::new).any(policy::is_instructions);
-        // A path that the input did not name.
-        if let Some(path) = text_of(data, "filePath")
-            .filter(|path| !event.paths.is_empty() && !event.paths.iter().any(|known| known == path))
-        {
-            event.paths.push(path.to_owned());
+/// Adds what the call changed to its event.
+fn add_changes(event: &mut Event, changes: ChangeCounts) {
+    event.files = changes.files;
+    event.lines = (changes.added, changes.removed);
+    event.tier = changes.tier;
+    event.instructions = changes.instructions;
+    event.dry_run |= changes.dry_run;
+    if !event.paths.is_empty() {
+        for path in changes.paths.iter().map(|path| shown(path)) {
+            // A path that the input did not name.
+            if !event.paths.contains(&path) {
+                event.paths.push(path);
+            }
         }
     }
-}
-
-/// Returns a field that is a text.
-fn text_of<'a>(data: &'a Map<String, Value>, key: &str) -> Option<&'a str> {
-    data.get(key).and_then(Value::as_str)
-}
-
-/// Returns a field that is a number.
-fn number_of(data: &Map<String, Value>, key: &str) -> Option<u64> {
-    data.get(key).and_then(Value::as_u64)
+    event.paths.truncate(EVENT_PATHS_MAX);
 }

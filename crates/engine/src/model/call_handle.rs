@@ -1,5 +1,6 @@
 //! The handle of a running call: progress and cancellation.
 
+use crate::model::change_counts::ChangeCounts;
 use emendate_core::work::Halt;
 use emendate_core::{Error, Result};
 use std::any::Any;
@@ -41,6 +42,7 @@ struct CallState {
     before: AtomicUsize,
     steps: AtomicU64,
     format: OnceLock<&'static str>,
+    changes: Mutex<ChangeCounts>,
     held_resource: HeldResource,
 }
 
@@ -126,6 +128,16 @@ impl CallHandle {
     /// The format; empty if there is none.
     pub(crate) fn format(&self) -> &'static str {
         self.0.format.get().copied().unwrap_or_default()
+    }
+
+    /// Records what the call changed.
+    pub(crate) fn note_changes(&self, counts: ChangeCounts) {
+        self.0.changes.lock().unwrap_or_else(PoisonError::into_inner).add(counts);
+    }
+
+    /// Takes the record of what the call changed.
+    pub(crate) fn take_changes(&self) -> ChangeCounts {
+        std::mem::take(&mut self.0.changes.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Begins a phase.

@@ -6,6 +6,7 @@ pub(crate) mod call_context;
 pub(crate) mod call_handle;
 pub(crate) mod call_origin;
 pub(crate) mod call_size;
+pub(crate) mod change_counts;
 pub(crate) mod client_info;
 pub(crate) mod code_numbers;
 pub(crate) mod delivered_comment;

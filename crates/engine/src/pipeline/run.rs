@@ -26,6 +26,7 @@ use crate::pipeline::plan::new_file::end_lines_of_new_files;
 use crate::pipeline::plan::patching::check_blanks;
 use crate::pipeline::plan::request_tree;
 use crate::pipeline::plan::target::{self, ActionTarget, name_rejects};
+use crate::pipeline::report::outcome::count_changes;
 use crate::pipeline::report::receipt::Receipt;
 use crate::session::names::name_in_header;
 use crate::session::registers::{CallRegisters, load_registers, store_registers};
@@ -113,7 +114,10 @@ pub(crate) fn plan_and_commit(
         let room = call.reply_limits().file_budget(plans.iter().filter(|plan| plan.writes()).count());
         if dry_run {
             note_pending_approvals(&call, &mut plans)?;
-            return Ok(plans.into_iter().map(|plan| Receipt::new(plan, None, true).with_budget(room)).collect());
+            let receipts = plans.into_iter().map(|plan| Receipt::new(plan, None, true).with_budget(room));
+            let receipts: Vec<Receipt> = receipts.collect();
+            note_changes(call, &receipts);
+            return Ok(receipts);
         }
         let mut plans = approve_plans(call, plans)?;
         validate_user_text(&call, &mut plans);
@@ -134,6 +138,7 @@ pub(crate) fn plan_and_commit(
                 call.caller.note_written(plans.len());
                 let receipts = create_receipts(&call, plans, done);
                 let mut receipts: Vec<Receipt> = receipts.into_iter().map(|it| it.with_budget(room)).collect();
+                note_changes(call, &receipts);
                 after_edit(call, &origin, &mut receipts);
                 if let Some(watch) = &call.caller.handle {
                     watch.release();
@@ -143,6 +148,13 @@ pub(crate) fn plan_and_commit(
         }
     }
     Err(Error::new(Code::InternalBug, "All attempts failed without an answer."))
+}
+
+/// Records what was changed for the event of the call, if events are kept.
+fn note_changes(call: Call<'_>, receipts: &[Receipt]) {
+    if let Some(watch) = call.caller.handle.as_ref().filter(|_| call.events().is_kept()) {
+        watch.note_changes(count_changes(receipts));
+    }
 }
 
 /// Shows the changed lines of every file in the caller's line format, unless something else determines it; each

@@ -10,8 +10,8 @@ use crate::context::call::Call;
 use crate::model::approval::Approval;
 use crate::model::call_context::CallContext;
 use crate::model::reply::Reply;
-use crate::pipeline::checks::approval::{DECLINED, question};
-use emendate_core::{Error, Result};
+use crate::pipeline::checks::approval::question;
+use emendate_core::{Error, ErrorContext, Result};
 use emendate_history::{Deadline, DirectoryWatch, QuestionLock, QuestionStore, now_micros};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -148,7 +148,9 @@ pub(super) fn outcome_of(reply: &Reply) -> AnswerOutcome {
             operation: answer.data.get("operation").and_then(|id| id.as_str()).map(str::to_owned),
             ..AnswerOutcome::new(AnswerOutcomeKind::Written, answer.text.clone())
         },
-        Err(error) if error.message() == DECLINED => AnswerOutcome::new(AnswerOutcomeKind::Declined, error.to_string()),
+        Err(error) if error.is_about(&ErrorContext::Declined) => {
+            AnswerOutcome::new(AnswerOutcomeKind::Declined, error.to_string())
+        }
         Err(error) => AnswerOutcome {
             code: Some(error.code().as_str().to_owned()),
             ..AnswerOutcome::new(AnswerOutcomeKind::Failed, error.to_string())

@@ -12,7 +12,7 @@ use crate::model::raw_path;
 use crate::pipeline::plan::file_plan::{FilePlan, TargetState};
 use crate::pipeline::report::receipt::Receipt;
 use emendate_core::whole_text::whole_change;
-use emendate_core::{Code, ContentId, Error, Result, explain};
+use emendate_core::{Code, ContentId, Error, ErrorContext, Result, explain};
 use emendate_fs::SafePath;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -142,13 +142,11 @@ fn decided(context: &Context, plan: &FilePlan) -> Result<Option<BlockingRule>> {
     creation(context, &plan.place)
 }
 
-/// The message for a change that a person declined.
-pub(crate) const DECLINED: &str = "The person declined this change; nothing was changed.";
-
 /// The error for a change that a person declined.
 pub(crate) fn declined(reason: Option<&str>) -> Error {
-    let error =
-        Error::new(Code::AccessAsk, DECLINED).next("Do not send it again. Ask the person what they want instead.");
+    let error = Error::new(Code::AccessAsk, "The person declined this change; nothing was changed.")
+        .about(ErrorContext::Declined)
+        .next("Do not send it again. Ask the person what they want instead.");
     match reason.map(str::trim).filter(|reason| !reason.is_empty()) {
         Some(reason) => error
             .evidence(format!("Their reason: {reason}"))

@@ -1,6 +1,7 @@
 //! The outcome of a change as types, for programs. Replies and outcomes are made from the same receipts.
 
-use crate::context::Context;
+use crate::context::{Context, policy};
+use crate::model::change_counts::ChangeCounts;
 use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, TargetState, recycle};
 use crate::pipeline::report::diagnose;
 use crate::pipeline::report::receipt::Receipt;
@@ -194,6 +195,29 @@ fn diff(plan: &FilePlan) -> String {
         return String::new();
     }
     explain::unified(&plan.place.shown(), &hunks, usize::MAX).text
+}
+
+/// Counts what a call changed.
+pub(crate) fn count_changes(receipts: &[Receipt]) -> ChangeCounts {
+    let mut counts = ChangeCounts::default();
+    for receipt in receipts.iter().filter(|receipt| !receipt.is_move_source()) {
+        let plan = receipt.plan();
+        if !plan.before.is_binary() {
+            let stat = explain::count_changes(&plan.before, &plan.changes);
+            counts.added += stat.added as u64;
+            counts.removed += stat.removed as u64;
+        }
+        counts.tier = counts.tier.max(plan.outcome.ops.iter().map(|op| op.tier.number().into()).max());
+        counts.dry_run |= receipt.is_dry();
+        if receipt.is_written() {
+            let moved = plan.source_file.as_ref().filter(|source| !source.copied).map(|source| &source.place);
+            counts.files += 1;
+            counts.instructions |=
+                moved.into_iter().chain([&plan.place]).any(|place| policy::is_instructions(place.absolute()));
+            counts.paths.push(plan.place.absolute().to_owned());
+        }
+    }
+    counts
 }
 
 /// The receipts of a call, with what belongs to no single file.
