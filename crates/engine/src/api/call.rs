@@ -15,6 +15,7 @@ use emendate_core::work::Meter;
 use emendate_core::{Code, Error, Result, TextNames, Vocabulary, formats};
 use serde_json::Value;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Steps of a call after which the memory that it used is returned to the system.
 const LARGE_CALL_STEPS_MIN: u64 = 500_000;
@@ -82,7 +83,7 @@ pub(crate) fn metered<T>(call: Call<'_>, run: impl FnOnce() -> Result<T>) -> Res
     let meter = Meter::with_flag(
         call.config().max_work,
         call.caller.handle.as_ref().map(CallHandle::stop_flag).unwrap_or_default(),
-        call.client_gone_flag(),
+        Arc::clone(&call.memory.client_gone),
     );
     let result = {
         let _entered = meter.enter();

@@ -14,7 +14,7 @@ use crate::context::Context;
 use crate::context::call::Call;
 use crate::context::config::Config;
 use crate::context::history_stores::StateLocation;
-use crate::context::syntax::ParserIsolation;
+use crate::context::syntax::{ParserIsolation, Parsers};
 use crate::model::call_context::CallContext;
 use crate::model::reply::Reply;
 use crate::pipeline::checks::approval;
@@ -56,21 +56,21 @@ impl Engine {
     /// arguments that run [`answer_questions`](crate::answer_questions) on the standard streams.
     #[must_use]
     pub fn with_isolated_parsing(mut self, command: Vec<String>, isolation: ParserIsolation) -> Engine {
-        self.context.isolate_parsing(command, isolation);
+        self.context.memory.parsers = Parsers::isolated(command, isolation);
         self
     }
 
     /// Marks the engine as belonging to a process that ends after one call, and an in-memory history with it.
     #[must_use]
     pub fn with_process_lifetime(mut self) -> Engine {
-        self.context.end_with_process();
+        self.context.history_stores.one_call = true;
         self
     }
 
     /// The flag to set when nothing reads the answers any more: a running call then stops before it writes anything, or
     /// not at all.
     pub fn client_gone_flag(&self) -> Arc<AtomicBool> {
-        self.context.client_gone_flag()
+        Arc::clone(&self.context.memory.client_gone)
     }
 
     /// The canonical directories that can be accessed.

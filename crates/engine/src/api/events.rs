@@ -18,8 +18,8 @@ const EVENT_PATHS_MAX: usize = 100;
 /// Calls a tool with advice in the names of a client, and records an event. Never panics: an internal fault is
 /// reported as `internal.bug`.
 pub(crate) fn call_as(call: Call<'_>, name: &str, input: Value, names: Option<&dyn Vocabulary>) -> Reply {
-    let begun = call.events().begin();
-    let (asked, path) = (InputSummary::of(&input, call.events().wants_paths()), first_path(&input));
+    let begun = call.events.begin();
+    let (asked, path) = (InputSummary::of(&input, call.events.wants_paths()), first_path(&input));
     // The format becomes known during the call, and an error does not contain it: the handle records it.
     let watch = call.caller.handle.clone().unwrap_or_default();
     let own = call.caller.handle.is_none().then(|| CallContext { handle: Some(watch.clone()), ..call.caller.clone() });
@@ -36,7 +36,7 @@ pub(crate) fn call_as(call: Call<'_>, name: &str, input: Value, names: Option<&d
         Ok(_) => {}
     }
     if let Some(begun) = begun {
-        call.events().push(event(call.caller, name, asked, &reply, begun, &watch));
+        call.events.push(event(call.caller, name, asked, &reply, begun, &watch));
     }
     reply
 }

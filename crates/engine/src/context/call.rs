@@ -28,7 +28,7 @@ impl<'a> Call<'a> {
 
     /// Returns the grammars, whose parses end when the call is cancelled.
     pub(crate) fn grammars(self) -> Grammars<'a> {
-        Grammars { parsers: self.context.parsers(), stop: self.caller.stop_flag() }
+        Grammars { parsers: &self.context.memory.parsers, stop: self.caller.stop_flag() }
     }
 
     /// Returns the call as one of another caller, if there is one.

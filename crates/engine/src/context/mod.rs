@@ -5,39 +5,31 @@ pub(crate) mod config;
 pub(crate) mod config_error;
 pub(crate) mod encoding;
 pub(crate) mod event_sink;
-pub(crate) mod failures;
 pub(crate) mod history_stores;
 pub(crate) mod hook_programs;
-pub(crate) mod last_changes;
-pub(crate) mod noted_models;
+pub(crate) mod memory;
 pub(crate) mod options;
 pub(crate) mod policy;
-pub(crate) mod register_store;
+pub(crate) mod recent_map;
 pub(crate) mod syntax;
 pub(crate) mod unstored;
 pub(crate) mod walk;
 
 use crate::context::config::{Config, RuleSource};
 use crate::context::config_error::{check_config_readable, restrict};
-use crate::context::failures::Failures;
 use crate::context::history_stores::{HistoryStores, StateLocation};
 use crate::context::hook_programs::before_read;
-use crate::context::last_changes::LastChanges;
-use crate::context::noted_models::NotedModels;
+use crate::context::memory::EngineMemory;
 use crate::context::policy::{Access, BlockingRule, Guard};
-use crate::context::register_store::RegisterStore;
-use crate::context::syntax::{ParserIsolation, Parsers};
 use crate::context::unstored::UnstoredVersion;
 use crate::model::delivered_comment::DeliveredComment;
 use emendate_core::{Code, ContentId, DeclaredEncoding, EncodingEvidence, Error, Result, Snapshot, work};
 use emendate_events::Sink;
 use emendate_fs::{FileMeta, FileVersion, LocalStore, SafePath, Store, shown};
 use emendate_history::{History, OperationId, Sessions};
-use emendate_lsp::Servers;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Buffers kept for reuse, and bytes of the largest one.
 const POOLED_BUFFERS_MAX: usize = 4;
@@ -54,29 +46,15 @@ const PATH_LOCKS: usize = 64;
 /// The store, histories, configuration, locks and caches of an engine.
 pub(crate) struct Context {
     store: Box<dyn Store>,
-    history_stores: HistoryStores,
+    pub(crate) history_stores: HistoryStores,
     config: Config,
     /// The state directory, if it is below a root.
     state_directory: Option<PathBuf>,
-    buffers: Mutex<Vec<Vec<u8>>>,
     path_locks: [Mutex<()>; PATH_LOCKS],
-    failures: Failures,
-    last_changes: LastChanges,
-    noted_models: NotedModels,
-    register_store: RegisterStore,
-    parsers: Parsers,
     notices: Mutex<Vec<String>>,
-    unstored: Mutex<Vec<UnstoredVersion>>,
-    /// The key for the seals of questions.
-    secret: OnceLock<[u8; 32]>,
-    unconfirmed: Mutex<Vec<(usize, OperationId)>>,
-    /// Comments that replies contain and that are not recorded as delivered yet.
-    delivered_comments: Mutex<Vec<DeliveredComment>>,
-    confirm_lock: Mutex<()>,
-    events: Sink,
-    servers: Servers,
-    /// Set when the client is gone and nothing reads the answers.
-    client_gone: Arc<AtomicBool>,
+    /// The target of events.
+    pub(crate) events: Sink,
+    pub(crate) memory: EngineMemory,
 }
 
 /// Opens the roots with a journal, after completing or undoing the writes that dead processes left in it. Opens them
@@ -190,35 +168,11 @@ impl Context {
             history_stores: shelves,
             config,
             state_directory: own,
-            buffers: Mutex::default(),
             path_locks: [const { Mutex::new(()) }; PATH_LOCKS],
-            failures: Failures::default(),
-            last_changes: LastChanges::default(),
-            noted_models: NotedModels::default(),
-            register_store: RegisterStore::default(),
-            parsers: Parsers::default(),
             notices: Mutex::new(notices),
-            unstored: Mutex::default(),
-            secret: OnceLock::new(),
-            unconfirmed: Mutex::default(),
-            delivered_comments: Mutex::default(),
-            confirm_lock: Mutex::default(),
             events,
-            servers: Servers::default(),
-            client_gone: Arc::default(),
+            memory: EngineMemory::default(),
         })
-    }
-
-    /// The flag to set when nothing reads the answers any more: a running call then stops before it writes anything, or
-    /// not at all.
-    pub(crate) fn client_gone_flag(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.client_gone)
-    }
-
-    /// Parses in separate processes, so that a crash of a grammar does not affect this one. `command` is a program and
-    /// arguments that run [`answer_questions`](crate::answer_questions) on the standard streams.
-    pub(crate) fn isolate_parsing(&mut self, command: Vec<String>, isolation: ParserIsolation) {
-        self.parsers = Parsers::isolated(command, isolation);
     }
 
     /// The canonical directories that can be accessed.
@@ -252,19 +206,9 @@ impl Context {
         self.history(place.root())
     }
 
-    /// The history of a root, if it was used already.
-    pub(crate) fn opened_history(&self, root: usize) -> Option<&dyn History> {
-        self.history_stores.opened(root)
-    }
-
     /// The comments that replies of this process contain and that are not recorded as delivered yet.
     pub(crate) fn delivered_comments(&self) -> MutexGuard<'_, Vec<DeliveredComment>> {
-        self.delivered_comments.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Returns the directory of a root in the state directory, if there is one.
-    pub(crate) fn root_state_directory(&self, root: usize) -> Option<PathBuf> {
-        self.history_stores.directory(self.store.roots(), root)
+        self.memory.delivered_comments.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The history of a root: what sessions know of its files, and what they did to them.
@@ -272,52 +216,32 @@ impl Context {
         self.history_stores.of(self.store.roots(), root)
     }
 
-    /// True when changes can be undone at all.
-    pub(crate) fn keeps_history(&self) -> bool {
-        self.history_stores.keeps_history()
-    }
-
-    /// Marks the context as belonging to a process that ends after one call, and an in-memory history with it.
-    pub(crate) fn end_with_process(&mut self) {
-        self.history_stores.one_call = true;
-    }
-
-    /// Returns why changes below a root cannot be undone by another process, if this one ends after the call.
-    pub(crate) fn history_ends_with_process(&self, root: usize) -> Option<&str> {
-        self.history_stores.why_lost_with_process(root)
-    }
-
     /// The secret key of this engine.
     ///
     /// Errors: `io.failed` if the system has no random numbers.
     pub(crate) fn secret(&self) -> Result<&[u8; 32]> {
-        if let Some(secret) = self.secret.get() {
+        if let Some(secret) = self.memory.secret.get() {
             return Ok(secret);
         }
         let mut fresh = [0; 32];
         getrandom::fill(&mut fresh)
             .map_err(|error| Error::new(Code::IoFailed, format!("The system provides no random numbers: {error}.")))?;
-        Ok(self.secret.get_or_init(|| fresh))
-    }
-
-    /// The language servers that are running.
-    pub(crate) fn servers(&self) -> &Servers {
-        &self.servers
+        Ok(self.memory.secret.get_or_init(|| fresh))
     }
 
     /// Contents that are to be stored when idle.
     pub(crate) fn unstored(&self) -> MutexGuard<'_, Vec<UnstoredVersion>> {
-        self.unstored.lock().unwrap_or_else(PoisonError::into_inner)
+        self.memory.unstored.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Committed operations that the log does not know as such yet, each with the index of its root.
     pub(crate) fn unconfirmed(&self) -> MutexGuard<'_, Vec<(usize, OperationId)>> {
-        self.unconfirmed.lock().unwrap_or_else(PoisonError::into_inner)
+        self.memory.unconfirmed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A lock held while the log is updated.
     pub(crate) fn lock_confirmation(&self) -> MutexGuard<'_, ()> {
-        self.confirm_lock.lock().unwrap_or_else(PoisonError::into_inner)
+        self.memory.confirm_lock.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Resolves a path within the sandbox and checks the policy.
@@ -447,31 +371,6 @@ impl Context {
         }
     }
 
-    /// The target of events.
-    pub(crate) fn events(&self) -> &Sink {
-        &self.events
-    }
-
-    pub(crate) fn register_store(&self) -> &RegisterStore {
-        &self.register_store
-    }
-
-    pub(crate) fn parsers(&self) -> &Parsers {
-        &self.parsers
-    }
-
-    pub(crate) fn noted_models(&self) -> &NotedModels {
-        &self.noted_models
-    }
-
-    pub(crate) fn last_changes(&self) -> &LastChanges {
-        &self.last_changes
-    }
-
-    pub(crate) fn failures(&self) -> &Failures {
-        &self.failures
-    }
-
     /// Takes the locks of some paths within this process, each once and in the same order for all callers. Two paths
     /// may share a lock.
     pub(crate) fn lock_paths<'a>(&self, paths: impl Iterator<Item = &'a Path>) -> Vec<MutexGuard<'_, ()>> {
@@ -482,14 +381,14 @@ impl Context {
 
     /// Returns a buffer to read into; return it with [`Context::recycle`].
     fn buffer(&self) -> Vec<u8> {
-        self.buffers.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
+        self.memory.buffers.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
     }
 
     /// Keeps a snapshot's buffer for the next file: allocating memory is the most expensive part of reading a large
     /// one.
     pub(crate) fn recycle(&self, snapshot: Snapshot) {
         if let Some(buffer) = snapshot.into_buffer().filter(|buffer| buffer.capacity() <= POOLED_BUFFER_BYTES_MAX) {
-            let mut pool = self.buffers.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut pool = self.memory.buffers.lock().unwrap_or_else(PoisonError::into_inner);
             if pool.len() < POOLED_BUFFERS_MAX {
                 pool.push(buffer);
             }

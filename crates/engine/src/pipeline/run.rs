@@ -152,7 +152,7 @@ pub(crate) fn plan_and_commit(
 
 /// Records what was changed for the event of the call, if events are kept.
 fn note_changes(call: Call<'_>, receipts: &[Receipt]) {
-    if let Some(watch) = call.caller.handle.as_ref().filter(|_| call.events().is_kept()) {
+    if let Some(watch) = call.caller.handle.as_ref().filter(|_| call.events.is_kept()) {
         watch.note_changes(count_changes(receipts));
     }
 }

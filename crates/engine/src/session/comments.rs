@@ -24,7 +24,7 @@ pub(crate) fn with_open_comments(call: Call<'_>, mut reply: Reply) -> Reply {
     }
     let mut found = Vec::new();
     for root in 0..call.roots().len() {
-        let Some(history) = call.opened_history(root).filter(|history| history.may_have_open_comments()) else {
+        let Some(history) = call.history_stores.opened(root).filter(|history| history.may_have_open_comments()) else {
             continue;
         };
         let limit = COMMENTS_PER_REPLY_MAX.saturating_add(call.delivered_comments().len());

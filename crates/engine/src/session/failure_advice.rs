@@ -27,7 +27,13 @@ pub(crate) fn with_advice(call: Call<'_>, place: &SafePath, ops: &[Op], error: E
         return error;
     }
     let error = elsewhere(call, place, ops, error);
-    if call.failures().is_repeat(call.caller, place, &error.to_string()) { shortened(place, &error) } else { error }
+    if is_repeat(call, place, error.to_string()) { shortened(place, &error) } else { error }
+}
+
+/// True if the last failure of the session on this path had the same message. Remembers this one.
+pub(crate) fn is_repeat(call: Call<'_>, place: &SafePath, message: String) -> bool {
+    let key = (call.caller.session.clone(), call.caller.dry_run, place.absolute().to_owned());
+    call.memory.failures.put(key, message.clone()) == Some(message)
 }
 
 fn elsewhere(call: Call<'_>, place: &SafePath, ops: &[Op], error: Error) -> Error {

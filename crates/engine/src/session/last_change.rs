@@ -2,7 +2,7 @@
 
 use crate::context::call::Call;
 use crate::context::history_stores::key;
-use crate::context::last_changes::LastChange;
+use crate::context::memory::LastChange;
 use crate::context::options::CallOptions;
 use crate::model::call_origin::CallOrigin;
 use emendate_core::{Code, Error, ErrorContext, Phrase, Result, advice};
@@ -20,7 +20,8 @@ const EXAMINED_OPERATIONS_MAX: usize = 8;
 /// Errors: those of the session store.
 pub(crate) fn last_change(call: Call<'_>, place: &SafePath) -> Result<LastChange> {
     let path = key(place);
-    if let Some(known) = call.last_changes().get(&call.caller.session, path) {
+    let cache_key = (call.caller.session.clone(), path.to_vec());
+    if let Some(known) = call.memory.last_changes.get(&cache_key) {
         return Ok(known);
     }
     let filter = OperationFilter {
@@ -36,7 +37,7 @@ pub(crate) fn last_change(call: Call<'_>, place: &SafePath) -> Result<LastChange
         Some(LastChange { edit, after: file.after.map(|side| side.content) })
     });
     let found = found.unwrap_or(LastChange { edit: None, after: None });
-    call.last_changes().put(&call.caller.session, path, found);
+    call.memory.last_changes.put(cache_key, found);
     Ok(found)
 }
 

@@ -38,7 +38,7 @@ pub(crate) struct OutsideChange {
 /// Logs what others did to these files since the engine last knew them. A file that was never known has not changed. If
 /// logging fails, the call continues; only the history is then less complete.
 pub(crate) fn record_outside_changes(context: &Context, found: &[FoundContent<'_>]) {
-    if context.config().outside == OutsideChanges::Off || !context.keeps_history() {
+    if context.config().outside == OutsideChanges::Off || !context.history_stores.keeps_history() {
         return;
     }
     for root in 0..context.roots().len() {
@@ -56,7 +56,7 @@ pub(crate) fn record_outside_changes(context: &Context, found: &[FoundContent<'_
 pub(crate) fn record_creation(context: &Context, path: &Path) -> Result<()> {
     let place = context.resolve_path(path, Access::Read)?;
     let (root, history) = (place.root(), context.history(place.root()));
-    if context.config().outside == OutsideChanges::Off || !context.keeps_history() {
+    if context.config().outside == OutsideChanges::Off || !context.history_stores.keeps_history() {
         return Ok(());
     }
     resolve_in_doubt(context, root)?;

@@ -73,7 +73,11 @@ pub(crate) fn note_model(call: Call<'_>, at: u64) {
     let Some(model) = call.caller.client.as_deref().map(|front| &front.model).filter(|model| !model.is_empty()) else {
         return;
     };
-    if call.caller.dry_run || !call.noted_models().is_new(&call.caller.session, model) {
+    if call.caller.dry_run {
+        return;
+    }
+    let before = call.memory.noted_models.put(call.caller.session.clone(), model.clone());
+    if before.as_ref() == Some(model) {
         return;
     }
     for root in 0..call.roots().len() {

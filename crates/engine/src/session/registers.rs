@@ -2,15 +2,13 @@
 //! stays in this process.
 
 use crate::context::call::Call;
+use crate::context::memory::RegisterMap;
 use crate::context::policy;
-use crate::context::register_store::RegisterMap;
 use emendate_core::line_edits::{Registers, use_registers};
 use emendate_core::{FileAction, Result};
 use emendate_fs::SafePath;
-use std::sync::PoisonError;
 
-/// Sessions whose secret registers are kept, and bytes of one session's registers.
-const SECRET_SESSIONS_MAX: usize = 64;
+/// Bytes of a session's registers.
 const SESSION_REGISTER_BYTES_MAX: usize = 8 << 20;
 
 /// The registers of one call.
@@ -57,19 +55,13 @@ pub(crate) fn store_registers(call: Call<'_>, call_registers: &CallRegisters, re
     let (secret, open): (RegisterMap, RegisterMap) = named.into_iter().partition(|(name, text)| {
         if found.get(name) == Some(text) { before.contains_key(name) } else { call_registers.secret }
     });
-    let mut drawers = call.register_store().0.lock().unwrap_or_else(PoisonError::into_inner);
-    if drawers.len() >= SECRET_SESSIONS_MAX && !drawers.contains_key(&call.caller.session) {
-        drawers.clear();
-    }
-    drawers.insert(call.caller.session.clone(), secret);
-    drop(drawers);
+    call.memory.secret_registers.put(call.caller.session.clone(), secret);
     let stored = if open.is_empty() { Vec::new() } else { serde_json::to_vec(&open).unwrap_or_default() };
     call.history(0).keep_registers(&call.caller.session, &stored)
 }
 
 fn secrets(call: Call<'_>) -> RegisterMap {
-    let drawers = call.register_store().0.lock().unwrap_or_else(PoisonError::into_inner);
-    drawers.get(&call.caller.session).cloned().unwrap_or_default()
+    call.memory.secret_registers.get(&call.caller.session).unwrap_or_default()
 }
 
 /// True for an action whose edits use registers.

@@ -37,7 +37,7 @@ pub(crate) fn mark(call: Call<'_>, input: Value) -> Result<Answer> {
     let args: MarkInput = formats::from_json(FormatInput::Json(input))?;
     check_name(&args.name)?;
     work::spend(args.name.len())?;
-    if !call.keeps_history() {
+    if !call.history_stores.keeps_history() {
         return Err(Error::new(Code::CallInvalid, "Without a state directory no history is kept.")
             .next("Name a state directory (--state)."));
     }

@@ -91,7 +91,7 @@ impl<'a> HistoryAccess<'a> {
     /// sending an answer; the rest is done when the engine is dropped.
     pub fn finish_background_work(&self) {
         log::store_unstored_contents(self.context);
-        self.context.events().flush_if_due();
+        self.context.events.flush_if_due();
     }
 
     /// Stores contents that so far exist only in working files. For front ends, after sending an answer; the rest is

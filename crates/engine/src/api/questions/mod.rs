@@ -185,7 +185,7 @@ fn find_question(context: &Context, id: &str) -> Result<(QuestionStore, StoredQu
 
 /// Returns the questions of a root; `None` without a state directory.
 pub(crate) fn question_store(context: &Context, root: usize) -> Option<QuestionStore> {
-    context.root_state_directory(root).as_deref().map(QuestionStore::beside)
+    context.history_stores.directory(context.store().roots(), root).as_deref().map(QuestionStore::beside)
 }
 
 /// Returns the root of the first file of a question.

@@ -2,7 +2,7 @@
 //! nothing the second time, but an insertion that keeps its anchor, or an edit by line number, finds its place again.
 
 use crate::context::call::Call;
-use crate::context::last_changes::LastChange;
+use crate::context::memory::LastChange;
 use crate::model::call_context::UnreadPolicy;
 use crate::model::call_origin::CallOrigin;
 use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, TargetState};
@@ -65,7 +65,7 @@ pub(crate) fn remember_change(
     after: Option<ContentId>,
 ) {
     let edit = origin.is_an_edit().then_some((id, origin.digest));
-    call.last_changes().put(&call.caller.session, path, LastChange { edit, after });
+    call.memory.last_changes.put((call.caller.session.clone(), path.to_vec()), LastChange { edit, after });
 }
 
 /// Adds the paths that are written to an error.

@@ -62,7 +62,7 @@ fn warn_of_one(context: &Context, plan: &mut FilePlan) {
         return;
     };
     let Some(after) = new.or_else(|| plan.after().ok()) else { return };
-    let proof = Comparison::new(context.parsers(), language, plan.before.text(), ParseLimits::CHECK);
+    let proof = Comparison::new(&context.memory.parsers, language, plan.before.text(), ParseLimits::CHECK);
     let Some(ComparisonResult::Breaks(error)) = proof.after(after.text()) else { return };
     let line = after.lines().span_of(after.text(), error.line, error.line);
     let shown: String = after.text()[line.range()].trim().chars().take(80).collect();

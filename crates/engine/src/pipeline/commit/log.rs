@@ -242,7 +242,7 @@ pub(crate) fn check_undoable(call: Call<'_>, origin: CallOrigin<'_>, announced: 
         || call.config().irreversible == PolicyMode::Allow;
     let why = match &announced.appended {
         _ if lets => return Ok(()),
-        _ if !call.keeps_history() => return Err(without_history()),
+        _ if !call.history_stores.keeps_history() => return Err(without_history()),
         Ok(entered) => match undoable(&call, entered, &announced.changes) {
             Some(why) => why,
             None => return Ok(()),
@@ -258,11 +258,11 @@ pub(crate) fn check_undoable(call: Call<'_>, origin: CallOrigin<'_>, announced: 
 
 /// Returns the reason why an operation cannot be undone, if there is one.
 fn undoable(context: &Context, entered: &LogReceipt, done: &[LoggedChange<'_>]) -> Option<String> {
-    if !context.keeps_history() {
+    if !context.history_stores.keeps_history() {
         return None;
     }
     let root = done.first().map_or(0, |done| done.plan.place.root());
-    if let Some(why) = context.history_ends_with_process(root) {
+    if let Some(why) = context.history_stores.why_lost_with_process(root) {
         return Some(format!("This cannot be undone: {why}"));
     }
     let secret = done.iter().find(|done| policy::is_secret(&done.plan.place));
@@ -278,7 +278,7 @@ fn undoable(context: &Context, entered: &LogReceipt, done: &[LoggedChange<'_>]) 
 }
 
 fn remember_loose(context: &Context, root: usize, loose: &[ContentId], done: &[LoggedChange<'_>]) {
-    if !context.keeps_history() {
+    if !context.history_stores.keeps_history() {
         return;
     }
     let found = done.iter().filter_map(|done| {
@@ -294,7 +294,7 @@ fn remember_loose(context: &Context, root: usize, loose: &[ContentId], done: &[L
 pub(crate) fn store_unstored_contents(context: &Context) {
     context.store().run_deferred();
     flush_log(context);
-    for history in (0..context.roots().len()).filter_map(|root| context.opened_history(root)) {
+    for history in (0..context.roots().len()).filter_map(|root| context.history_stores.opened(root)) {
         // If this fails, the next use of the history repeats it.
         let _ = history.run_deferred();
     }

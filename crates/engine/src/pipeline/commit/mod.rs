@@ -101,7 +101,7 @@ fn check_promised(writing: &[&FilePlan], staged: Option<ContentId>) -> Result<()
 
 /// Saves owner and attributes of a file that is removed, so that they can be restored.
 fn save_attributes(context: &Context, plan: &mut FilePlan) {
-    if !context.keeps_history() || !plan.removes_file() {
+    if !context.history_stores.keeps_history() || !plan.removes_file() {
         return;
     }
     match context.store().attributes(&plan.place) {

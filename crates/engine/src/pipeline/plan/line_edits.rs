@@ -15,6 +15,7 @@ use crate::pipeline::plan::placement::{self, EditedFile, PlacedEdits, PlacementS
 use crate::pipeline::plan::repair::repair_edits;
 use crate::pipeline::plan::{anchor_edits, stale};
 use crate::session::base::{self, Base, KnownLines, mark_shown};
+use crate::session::failure_advice::is_repeat;
 use crate::session::names::name_in_header;
 use emendate_core::line_edits::{self, CarryConflict, Registers};
 use emendate_core::{
@@ -318,7 +319,7 @@ fn without_effect(file: &EditedFile<'_>, ops: &[Op], error: Error) -> Error {
         Code::EditNoChange,
         format!("Edits to {path} parsed and applied cleanly, but produced no change: {why}"),
     );
-    if file.call.failures().is_repeat(file.call.caller, &file.place, &words) {
+    if is_repeat(file.call, &file.place, words) {
         return told
             .evidence("The same edit was sent before and changed nothing then either.")
             .next("Do not send this edit again. Read the file, and decide whether anything is left to change.")

@@ -42,7 +42,7 @@ pub(crate) fn repair_edits(
     if meant.is_empty() {
         return None;
     }
-    let proof = Comparison::new(context.parsers(), language(place, now.text())?, now.text(), ParseLimits::PROOF);
+    let proof = Comparison::new(&context.memory.parsers, language(place, now.text())?, now.text(), ParseLimits::PROOF);
     if parses_after(&proof, now, &resolved.changes)? {
         return None;
     }

@@ -152,7 +152,7 @@ fn ask_server(
 ) -> (Vec<Result<DiagnosticReport, DiagnosticsFailure>>, Vec<OtherFileReport>) {
     // If nothing was written, nothing can have been caused.
     let written = jobs.iter().any(|job| job.written);
-    context.servers().check_with_others(&server.spec, root, jobs, time, &|path, text| {
+    context.memory.servers.check_with_others(&server.spec, root, jobs, time, &|path, text| {
         written && read_other_file(context, path).is_some_and(|now| exact(&now) == text)
     })
 }

@@ -265,7 +265,7 @@ fn is_other_history(context: &Context, root: usize, position: FeedPosition) -> R
 /// Errors: `call.invalid` for a beginning that does not exist; `operation.not_found`; those of the policy and of the
 /// session store.
 pub(crate) fn follow<'a>(context: &'a Context, options: &FeedOptions) -> Result<Feed<'a>> {
-    if !context.keeps_history() {
+    if !context.history_stores.keeps_history() {
         return Err(Error::new(Code::CallInvalid, "Without a state directory no history is kept.")
             .next("Name a state directory (--state)."));
     }

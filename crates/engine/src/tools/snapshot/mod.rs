@@ -80,7 +80,7 @@ pub(crate) const INPUT: ToolInput =
 pub(crate) fn snapshot(call: Call<'_>, input: Value) -> Result<Answer> {
     let args: SnapshotInput = formats::from_json(FormatInput::Json(input))?;
     let note: String = args.note.unwrap_or_default().chars().take(NOTE_CHARS_MAX).collect();
-    if call.config().outside == OutsideChanges::Off || !call.keeps_history() {
+    if call.config().outside == OutsideChanges::Off || !call.history_stores.keeps_history() {
         return Err(Error::new(Code::CallInvalid, "The history does not record changes by others.").next(
             "A person can set outside = \"seen\" or \"snapshots\" under [history], and name a state directory.",
         ));

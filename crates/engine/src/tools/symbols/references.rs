@@ -50,7 +50,7 @@ pub(crate) fn references_elsewhere(call: Call<'_>, place: &SafePath, args: &Edit
         let language = server.language(place.relative(), place.absolute())?;
         let project = diagnose::project(&call, server, place);
         let shown = FileText { path: place.absolute(), text: &text };
-        let all = call.servers().references(&server.spec, &project, shown, language, at, server.time).ok()?;
+        let all = call.memory.servers.references(&server.spec, &project, shown, language, at, server.time).ok()?;
         let (uses, count) = beside(&call, place, all);
         Some(References { server: server.spec.name.clone(), root: root.clone(), uses, count })
     })
