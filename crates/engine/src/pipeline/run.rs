@@ -114,8 +114,7 @@ pub(crate) fn plan_and_commit(
         let room = call.reply_limits().file_budget(plans.iter().filter(|plan| plan.writes()).count());
         if dry_run {
             note_pending_approvals(&call, &mut plans)?;
-            let receipts = plans.into_iter().map(|plan| Receipt::new(plan, None, true).with_budget(room));
-            let receipts: Vec<Receipt> = receipts.collect();
+            let receipts: Vec<Receipt> = plans.into_iter().map(|plan| Receipt::new(plan, true, room)).collect();
             note_changes(call, &receipts);
             return Ok(receipts);
         }
@@ -136,8 +135,7 @@ pub(crate) fn plan_and_commit(
             Err(error) => return Err(raced(error)),
             Ok(done) => {
                 call.caller.note_written(plans.len());
-                let receipts = create_receipts(&call, plans, done);
-                let mut receipts: Vec<Receipt> = receipts.into_iter().map(|it| it.with_budget(room)).collect();
+                let mut receipts = create_receipts(&call, plans, done, room);
                 note_changes(call, &receipts);
                 after_edit(call, &origin, &mut receipts);
                 if let Some(watch) = &call.caller.handle {

@@ -201,7 +201,7 @@ pub(crate) fn parse_edits(
 fn answer_all(context: &Context, done: CallReceipts) -> Answer {
     let CallReceipts { receipts, format, notes, dry_run } = done;
     let mut answer = Answer::default();
-    let rows = receipts.iter().any(|receipt| receipt.plan().display.header.is_some());
+    let rows = receipts.iter().any(|receipt| receipt.plan.display.header.is_some());
     if !rows {
         answer.text.push_str(&render_notes(&notes));
     }

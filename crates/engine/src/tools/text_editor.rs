@@ -179,7 +179,7 @@ fn add_names(
 
 /// Renders the answer in the words of this tool: the headline that models know, the snippet, then everything else.
 fn render_answer(receipt: &mut Receipt, shows: ChangeDisplay, args: &TextEditorInput) -> Answer {
-    if receipt.is_dry() || !receipt.is_written() {
+    if receipt.dry_run || !receipt.is_written() {
         return receipt.answer(false, shows);
     }
     let mut reply = receipt.reply(false, shows);

@@ -9,6 +9,7 @@ use crate::context::policy::{self, Access, BlockingRule, check_creation, documen
 use crate::model::approval::Approval;
 use crate::model::call_context::ChangeDisplay;
 use crate::model::raw_path;
+use crate::model::reply_limits::FileBudget;
 use crate::pipeline::plan::file_plan::{FilePlan, TargetState};
 use crate::pipeline::report::receipt::Receipt;
 use emendate_core::whole_text::whole_change;
@@ -211,7 +212,7 @@ fn ask(plans: Vec<FilePlan>, asked: &[(usize, BlockingRule)], (seal, digest): (&
         let change = hunks.map(|hunks| explain::unified(&plan.place.shown(), &hunks, DIFF_BYTES_MAX));
         let mut plan = plan;
         plan.outcome.asking_rule = None;
-        let mut file = Receipt::new(plan, None, true).answer(false, ChangeDisplay::Diff).data;
+        let mut file = Receipt::new(plan, true, FileBudget::default()).answer(false, ChangeDisplay::Diff).data;
         if let Some(after) = after.filter(|after| after.text().len() <= PROPOSED_TEXT_BYTES_MAX) {
             file.insert("proposed".to_owned(), after.text().into());
         }

@@ -59,9 +59,9 @@ pub(crate) fn after_edit(call: Call<'_>, origin: &CallOrigin, receipts: &mut [Re
     }
     for receipt in receipts.iter_mut().filter(|receipt| receipt.is_written()) {
         let mut notes = Notes::new();
-        for hook in hooks(&call, HookEvent::AfterEdit, &receipt.plan().place) {
-            let event = edit_event("after_edit", call.caller, origin, receipt.plan(), false);
-            match consult(&call, hook, &receipt.plan().place, &event, &NEVER_STOPPED, &mut notes) {
+        for hook in hooks(&call, HookEvent::AfterEdit, &receipt.plan.place) {
+            let event = edit_event("after_edit", call.caller, origin, &receipt.plan, false);
+            match consult(&call, hook, &receipt.plan.place, &event, &NEVER_STOPPED, &mut notes) {
                 Ok(answer) => {
                     let answer = answer.unwrap_or_default();
                     notes.extend(said(hook, answer.reason.as_deref()));

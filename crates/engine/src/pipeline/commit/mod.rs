@@ -115,17 +115,22 @@ fn save_attributes(context: &Context, plan: &mut FilePlan) {
 }
 
 /// Creates the receipts.
-pub(crate) fn create_receipts(context: &Context, plans: Vec<FilePlan>, done: CommitResult) -> Vec<Receipt> {
+pub(crate) fn create_receipts(
+    context: &Context,
+    plans: Vec<FilePlan>,
+    done: CommitResult,
+    budget: FileBudget,
+) -> Vec<Receipt> {
     let (mut trouble, mut previews) = (done.trouble.into_iter(), done.previews.into_iter());
     let mut anchors = done.anchors.into_iter();
     let receipts = plans.into_iter().zip(done.files).map(|(mut plan, written)| {
         let (preview, anchors) = (previews.next().flatten(), anchors.next().flatten());
-        let Some((content, written)) = written else { return Receipt::new(plan, None, false) };
+        let Some((content, written)) = written else { return Receipt::new(plan, false, budget) };
         plan.outcome.notes.extend(trouble.next());
         plan.outcome.notes.extend(written.notes.iter().cloned());
-        let words = anchors.and_then(|anchors| stored_anchors(context, &plan, anchors));
-        let receipt = Receipt::new(plan, Some((content, written)), false);
-        receipt.of(done.operation).with_words(words).with_preview(preview)
+        let anchor_map = anchors.and_then(|anchors| stored_anchors(context, &plan, anchors));
+        let (written, operation) = (Some((content, written)), done.operation);
+        Receipt { written, operation, anchor_map, preview, ..Receipt::new(plan, false, budget) }
     });
     receipts.collect()
 }

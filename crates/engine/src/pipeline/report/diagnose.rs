@@ -63,18 +63,18 @@ pub(crate) fn diagnose(context: &Context, receipts: &mut [Receipt]) {
     if context.config().servers.is_empty() {
         return;
     }
-    let written = receipts.iter().filter(|receipt| receipt.is_written() && !receipt.is_move_source()).count();
+    let written = receipts.iter().filter(|receipt| receipt.is_written() && !receipt.plan.is_move_source).count();
     let of_receipts: Vec<(usize, Snapshot)> = receipts
         .iter()
         .enumerate()
         .filter(|(_, receipt)| {
-            let plan = receipt.plan();
-            receipt.is_written() && !receipt.is_move_source() && !plan.before.is_binary() && plan.source.is_none()
+            let plan = &receipt.plan;
+            receipt.is_written() && !plan.is_move_source && !plan.before.is_binary() && plan.source.is_none()
         })
-        .filter_map(|(nth, receipt)| Some((nth, receipt.plan().after().ok()?)))
+        .filter_map(|(nth, receipt)| Some((nth, receipt.plan.after().ok()?)))
         .collect();
     let subjects: Vec<DiagnosisTarget<'_>> =
-        of_receipts.iter().filter_map(|(nth, after)| Some(subject(receipts.get(*nth)?.plan(), after))).collect();
+        of_receipts.iter().filter_map(|(nth, after)| Some(subject(&receipts.get(*nth)?.plan, after))).collect();
     let (said, mut elsewhere) = ask_servers(
         context,
         &subjects,

@@ -131,7 +131,7 @@ impl FileChangeOutcome {
     }
 
     fn of(receipt: &Receipt, wants_diff: bool) -> FileChangeOutcome {
-        let plan = receipt.plan();
+        let plan = &receipt.plan;
         let edits: Vec<EditPlacement> = plan.outcome.ops.iter().map(EditPlacement::of).collect();
         let is_text = !plan.before.is_binary();
         let stat = if is_text { explain::count_changes(&plan.before, &plan.changes) } else { DiffStat::default() };
@@ -200,15 +200,15 @@ fn diff(plan: &FilePlan) -> String {
 /// Counts what a call changed.
 pub(crate) fn count_changes(receipts: &[Receipt]) -> ChangeCounts {
     let mut counts = ChangeCounts::default();
-    for receipt in receipts.iter().filter(|receipt| !receipt.is_move_source()) {
-        let plan = receipt.plan();
+    for receipt in receipts.iter().filter(|receipt| !receipt.plan.is_move_source) {
+        let plan = &receipt.plan;
         if !plan.before.is_binary() {
             let stat = explain::count_changes(&plan.before, &plan.changes);
             counts.added += stat.added as u64;
             counts.removed += stat.removed as u64;
         }
         counts.tier = counts.tier.max(plan.outcome.ops.iter().map(|op| op.tier.number().into()).max());
-        counts.dry_run |= receipt.is_dry();
+        counts.dry_run |= receipt.dry_run;
         if receipt.is_written() {
             let moved = plan.source_file.as_ref().filter(|source| !source.copied).map(|source| &source.place);
             counts.files += 1;
@@ -234,11 +234,11 @@ impl CallReceipts {
     pub(crate) fn into_outcome(mut self, context: &Context, wants_diff: bool) -> ChangeOutcome {
         diagnose::diagnose(context, &mut self.receipts);
         let operation = self.receipts.iter().find_map(Receipt::operation);
-        let rejected = self.receipts.iter().map(Receipt::rejected).collect();
-        let listed = self.receipts.iter().filter(|receipt| !receipt.is_move_source());
+        let rejected = self.receipts.iter().map(|receipt| &*receipt.plan.outcome.rejected).collect();
+        let listed = self.receipts.iter().filter(|receipt| !receipt.plan.is_move_source);
         let files = listed.map(|receipt| FileChangeOutcome::of(receipt, wants_diff)).collect();
         for receipt in self.receipts {
-            recycle(context, receipt.into_plan());
+            recycle(context, receipt.plan);
         }
         ChangeOutcome { operation, format: self.format, files, notes: self.notes, rejected, dry_run: self.dry_run }
     }

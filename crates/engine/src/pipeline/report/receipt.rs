@@ -39,16 +39,18 @@ const GENERATED_MARK_CHARS_MAX: usize = 80;
 
 /// The result of a request, or of a dry run.
 pub(crate) struct Receipt {
-    plan: FilePlan,
-    written: Option<(ContentId, WriteReport)>,
-    dry_run: bool,
-    operation: Option<OperationId>,
+    pub(crate) plan: FilePlan,
+    /// The current content of the file and how it was written, if it was.
+    pub(crate) written: Option<(ContentId, WriteReport)>,
+    pub(crate) dry_run: bool,
+    /// The operation of the log that it belongs to.
+    pub(crate) operation: Option<OperationId>,
     /// The anchors of the file's lines, if the reply shows them.
-    anchor_map: Option<AnchorMap>,
+    pub(crate) anchor_map: Option<AnchorMap>,
     /// The preview of the change, if it was prepared.
-    preview: Option<Preview>,
+    pub(crate) preview: Option<Preview>,
     /// The share of the reply for the change.
-    budget: FileBudget,
+    pub(crate) budget: FileBudget,
     /// The diagnosis of the current file by language servers.
     pub(crate) diagnosis: Option<Diagnosis>,
 }
@@ -113,37 +115,18 @@ impl Preview {
 }
 
 impl Receipt {
-    pub(crate) fn new(plan: FilePlan, written: Option<(ContentId, WriteReport)>, dry_run: bool) -> Receipt {
+    /// Creates the receipt of a file that was not written.
+    pub(crate) fn new(plan: FilePlan, dry_run: bool, budget: FileBudget) -> Receipt {
         Receipt {
             plan,
-            written,
+            written: None,
             dry_run,
             operation: None,
             anchor_map: None,
             preview: None,
-            budget: FileBudget::default(),
+            budget,
             diagnosis: None,
         }
-    }
-
-    /// Sets the preview of the change.
-    pub(crate) fn with_preview(self, preview: Option<Preview>) -> Receipt {
-        Receipt { preview, ..self }
-    }
-
-    /// Sets the share of the reply for the change.
-    pub(crate) fn with_budget(self, room: FileBudget) -> Receipt {
-        Receipt { budget: room, ..self }
-    }
-
-    /// Sets the operation of the log that it belongs to.
-    pub(crate) fn of(self, operation: Option<OperationId>) -> Receipt {
-        Receipt { operation, ..self }
-    }
-
-    /// Sets the current anchors of the lines.
-    pub(crate) fn with_words(self, line_words: Option<AnchorMap>) -> Receipt {
-        Receipt { anchor_map: line_words, ..self }
     }
 
     /// Adds a note.
@@ -291,32 +274,12 @@ impl Receipt {
         if self.dry_run || self.plan.target != TargetState::File {
             return None;
         }
-        Some(self.content().unwrap_or_else(|| self.plan.before.id()))
-    }
-
-    /// The edits that were skipped, as text.
-    pub(crate) fn rejected(&self) -> &str {
-        &self.plan.outcome.rejected
+        Some(self.written.as_ref().map_or_else(|| self.plan.before.id(), |(content, _)| *content))
     }
 
     /// True when the call created the file.
     pub(crate) fn is_created(&self) -> bool {
         kind(&self.plan) == "create"
-    }
-
-    /// True when another receipt reports the file.
-    pub(crate) fn is_move_source(&self) -> bool {
-        self.plan.is_move_source
-    }
-
-    /// The current content of the file.
-    pub(crate) fn content(&self) -> Option<ContentId> {
-        self.written.as_ref().map(|(content, _)| *content)
-    }
-
-    /// The plan.
-    pub(crate) fn plan(&self) -> &FilePlan {
-        &self.plan
     }
 
     /// True when the file was written.
@@ -327,21 +290,6 @@ impl Receipt {
     /// Adds notes.
     pub(crate) fn add_notes(&mut self, notes: Notes) {
         self.plan.outcome.notes.extend(notes);
-    }
-
-    /// True for a dry run.
-    pub(crate) fn is_dry(&self) -> bool {
-        self.dry_run
-    }
-
-    /// The share of the reply for the change.
-    pub(crate) fn room(&self) -> FileBudget {
-        self.budget
-    }
-
-    /// Returns the plan, for its buffers.
-    pub(crate) fn into_plan(self) -> FilePlan {
-        self.plan
     }
 
     /// Returns the warning about a generated file that is edited by hand.

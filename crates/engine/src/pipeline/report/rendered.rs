@@ -26,7 +26,7 @@ pub(crate) fn answer_with(
     diagnose::diagnose(context, &mut receipts);
     let answer = receipts.first_mut().map(render).unwrap_or_default();
     for receipt in receipts {
-        recycle(context, receipt.into_plan());
+        recycle(context, receipt.plan);
     }
     answer
 }
@@ -44,21 +44,21 @@ pub(crate) fn render_receipts_with(context: &Context, mut receipts: Vec<Receipt>
     let (mut text, mut files, mut rejected) = (String::new(), Vec::new(), String::new());
     let mut all = 0;
     for mut receipt in receipts {
-        rejected.push_str(receipt.rejected());
-        let listed = !receipt.is_move_source() && all < LISTED_FILES_MAX;
-        all += usize::from(!receipt.is_move_source());
+        rejected.push_str(&receipt.plan.outcome.rejected);
+        let listed = !receipt.plan.is_move_source && all < LISTED_FILES_MAX;
+        all += usize::from(!receipt.plan.is_move_source);
         if listed {
             let one = receipt.reply(false, context.config().shows);
-            let name = &receipt.plan().display.name;
+            let name = &receipt.plan.display.name;
             warnings
                 .extend(one.warnings.into_iter().map(|it| if several { format!("{name}: {it}").into() } else { it }));
-            if receipt.plan().display.header.is_some() && !text.is_empty() {
+            if receipt.plan.display.header.is_some() && !text.is_empty() {
                 text.push('\n');
             }
             text.push_str(&one.text.render());
             files.push(Value::Object(one.data));
         }
-        recycle(context, receipt.into_plan());
+        recycle(context, receipt.plan);
     }
     if all > files.len() {
         text.push_str(&omitted_files(all, files.len(), operation));

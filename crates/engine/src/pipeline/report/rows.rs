@@ -17,7 +17,7 @@ const QUOTED_RANGES_MAX: usize = 4;
 impl Receipt {
     /// Renders the answer in the line format of a header: the new header and the changed rows.
     pub(crate) fn in_rows(&self, header: HeaderStyle) -> Answer {
-        let (plan, path) = (self.plan(), self.plan().place.shown());
+        let (plan, path) = (&self.plan, self.plan.place.shown());
         let tag = plan
             .display
             .short_tag
@@ -25,8 +25,8 @@ impl Receipt {
             .unwrap_or_else(|| ShortTag::of(plan.after().unwrap_or_else(|_| plan.before.clone()).text()));
         let line = header.line(&plan.display.name, tag);
         let shown = explain::hunks(&plan.before, &plan.changes, line_edits::AROUND);
-        let mut text = format!("{line}\n{}", line_edits::preview(header, &shown, self.room().diff).text);
-        if self.is_dry() {
+        let mut text = format!("{line}\n{}", line_edits::preview(header, &shown, self.budget.diff).text);
+        if self.dry_run {
             text.push_str("(dry run: nothing was written)\n");
         }
         text.push_str(&echoes(header, &plan.display.replaced));

@@ -151,7 +151,7 @@ pub(crate) fn replace_in_files(call: Call<'_>, tool: &'static str, input: Value)
     diagnose::diagnose(&call, &mut receipts);
     let answer = render::answer(&receipts, &places, searched, &left, dry_run);
     for receipt in receipts {
-        recycle(&call, receipt.into_plan());
+        recycle(&call, receipt.plan);
     }
     Ok(answer)
 }

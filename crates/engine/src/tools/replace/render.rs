@@ -105,12 +105,12 @@ pub(super) fn answer(
     let headline = format!("{verb} {} in {}.", count(total, "place"), count(receipts.len(), "file"));
     let mut notes: Notes = skipped_notes(skipped).into();
     for receipt in receipts {
-        let of_file = receipt.plan().outcome.notes.iter();
-        notes.extend(of_file.map(|note| format!("{}: {note}", receipt.plan().place.shown())).take(SKIPPED_NAMES_MAX));
+        let of_file = receipt.plan.outcome.notes.iter();
+        notes.extend(of_file.map(|note| format!("{}: {note}", receipt.plan.place.shown())).take(SKIPPED_NAMES_MAX));
     }
     notes.truncate(LISTED_FILES_MAX);
     let mut text = format!("{headline}\n{}", render_notes(&notes));
-    text += &listed(receipts.iter().map(Receipt::plan), places);
+    text += &listed(receipts.iter().map(|receipt| &receipt.plan), places);
     if dry_run {
         text += &diffs(receipts);
     }
@@ -134,10 +134,10 @@ pub(super) fn answer(
 
 /// Returns a changed file as JSON.
 fn file_data(receipt: &Receipt, places: usize) -> Value {
-    let place = &receipt.plan().place;
+    let place = &receipt.plan.place;
     let said = json!({ "filePath": place.shown(), "replacements": places });
     let mut file = raw_path::file_json(place.absolute(), said);
-    if let Some(content) = receipt.content() {
+    if let Some((content, _)) = &receipt.written {
         file["tag"] = content.tag().to_string().into();
     }
     if let Some(diagnosis) = &receipt.diagnosis {
@@ -148,7 +148,7 @@ fn file_data(receipt: &Receipt, places: usize) -> Value {
 
 /// Formats the diagnoses of language servers, if something is new or unknown.
 fn diagnosed(receipts: &[Receipt]) -> String {
-    let known = receipts.iter().filter_map(|receipt| Some((receipt.plan(), receipt.diagnosis.as_ref()?)));
+    let known = receipts.iter().filter_map(|receipt| Some((&receipt.plan, receipt.diagnosis.as_ref()?)));
     let (mut out, mut quiet) = (String::new(), 0);
     for (plan, diagnosis) in known {
         if diagnosis.new_problems().is_empty() && diagnosis.unanswered().next().is_none() {
@@ -166,7 +166,7 @@ fn diagnosed(receipts: &[Receipt]) -> String {
 /// Formats the changes of the first files as diffs.
 fn diffs(receipts: &[Receipt]) -> String {
     let mut out = String::new();
-    for (nth, plan) in receipts.iter().map(Receipt::plan).enumerate() {
+    for (nth, plan) in receipts.iter().map(|receipt| &receipt.plan).enumerate() {
         let hunks = explain::reply_hunks(&plan.before, &plan.changes, 1, 2 * DRY_RUN_DIFF_CHARS_MAX);
         let one = explain::unified(&plan.place.shown(), &hunks, DRY_RUN_DIFF_CHARS_MAX).text;
         if out.len() + one.len() > DRY_RUN_DIFF_CHARS_MAX && nth > 0 {
