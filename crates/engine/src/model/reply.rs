@@ -20,6 +20,12 @@ pub struct Answer {
 }
 
 impl Answer {
+    /// Creates an answer of a text and a JSON object.
+    pub(crate) fn with_data(text: String, data: Value) -> Answer {
+        let data = if let Value::Object(data) = data { data } else { Map::new() };
+        Answer { text, data, ..Answer::default() }
+    }
+
     /// Ends the text with one more note, whatever its limits.
     pub(crate) fn add_reminder(&mut self, note: String) {
         push_reminder(&mut self.text, &note);

@@ -9,7 +9,7 @@ use crate::model::reply::Answer;
 use crate::pipeline::plan::patching::{PatchFields, Selection};
 use crate::pipeline::plan::three_way;
 use crate::pipeline::report::outcome::CallReceipts;
-use crate::pipeline::report::receipt::{Receipt, render_notes};
+use crate::pipeline::report::receipt::render_notes;
 use crate::pipeline::report::rendered::{RenderedReceipts, render_receipts_with};
 use crate::session::names::{self, name_files, prefer_named_file, start_directory};
 use crate::tools::edit_files::{apply_request, edit_files};
@@ -205,9 +205,8 @@ fn answer_all(context: &Context, done: CallReceipts) -> Answer {
     if !rows {
         answer.text.push_str(&render_notes(&notes));
     }
-    let operation = receipts.iter().find_map(Receipt::operation);
     let rendered = render_receipts_with(context, receipts, if rows { &notes } else { &[] });
-    let RenderedReceipts { text, files, all, rejected } = rendered;
+    let RenderedReceipts { text, files, all, rejected, operation } = rendered;
     answer.text.push_str(&text);
     let mut data = Map::new();
     data.insert("format".to_owned(), format.into());

@@ -5,7 +5,7 @@ use crate::context::options::CallOptions;
 use crate::model::raw_path;
 use crate::model::reply::Answer;
 use crate::pipeline::report::outcome::CallReceipts;
-use crate::pipeline::report::receipt::{Receipt, render_notes};
+use crate::pipeline::report::receipt::render_notes;
 use crate::pipeline::report::rendered::{RenderedReceipts, answer_for_file, render_receipts};
 use crate::pipeline::run;
 use emendate_core::formats::replace::same_texts;
@@ -25,8 +25,7 @@ pub(crate) fn edit_files(
     let CallReceipts { receipts, notes, .. } = change_files(call, tool, formats, input)?;
     let notes = render_notes(&notes);
     if receipts.len() > 1 {
-        let operation = receipts.iter().find_map(Receipt::operation);
-        let RenderedReceipts { text, files, all, .. } = render_receipts(&call, receipts);
+        let RenderedReceipts { text, files, all, operation, .. } = render_receipts(&call, receipts);
         let mut data = Map::new();
         RenderedReceipts::add_files(&mut data, files, all);
         data.extend(operation.map(|operation| ("operation".to_owned(), operation.to_string().into())));

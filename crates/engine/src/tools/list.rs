@@ -149,8 +149,7 @@ fn answer(place: &str, entries: &[ListEntry], files: usize, cut: bool, walked: &
     let names: Vec<&str> = entries.iter().map(|entry| &*entry.name).collect();
     let data =
         json!({ "directory": place, "entries": names, "files": files, "truncated": cut || walked.cut, "notes": notes });
-    let Value::Object(data) = data else { return Answer { text, ..Answer::default() } };
-    Answer { text, data, reminders, ..Answer::default() }
+    Answer { reminders, ..Answer::with_data(text, data) }
 }
 
 /// Returns the ending of a plural.

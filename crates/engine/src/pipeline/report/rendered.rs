@@ -65,11 +65,13 @@ pub(crate) fn render_receipts_with(context: &Context, mut receipts: Vec<Receipt>
     }
     warnings.extend(common.iter().cloned());
     text.push_str(&render_warnings(&warnings));
-    RenderedReceipts { text, files, all, rejected }
+    RenderedReceipts { operation, text, files, all, rejected }
 }
 
 /// Receipts as parts of an answer.
 pub(crate) struct RenderedReceipts {
+    /// The operation that made the change.
+    pub(crate) operation: Option<OperationId>,
     /// The text for a model.
     pub(crate) text: String,
     /// The data of the files that are listed.
@@ -81,6 +83,19 @@ pub(crate) struct RenderedReceipts {
 }
 
 impl RenderedReceipts {
+    /// Converts to an answer with a headline and more fields about the call.
+    pub(crate) fn into_answer(
+        self,
+        dry_run: bool,
+        headline: &str,
+        fields: impl IntoIterator<Item = (&'static str, Value)>,
+    ) -> Answer {
+        let mut data = files_data(self.files, self.all, dry_run);
+        data.extend(fields.into_iter().map(|(name, value)| (name.to_owned(), value)));
+        data.insert("operation".to_owned(), self.operation.map(|id| id.to_string()).into());
+        Answer { text: headline.to_owned() + &self.text, data, ..Answer::default() }
+    }
+
     /// Adds the files to the data of an answer, and notes how many are not listed.
     pub(crate) fn add_files(data: &mut Map<String, Value>, files: Vec<Value>, all: usize) {
         note_part(data, "files", "files", files.len(), all);

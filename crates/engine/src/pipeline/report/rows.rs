@@ -5,7 +5,7 @@ use crate::pipeline::report::receipt::Receipt;
 use emendate_core::explain::DiffHunk;
 use emendate_core::line_edits::ReplacedLines;
 use emendate_core::{HeaderStyle, Note, ShortTag, Snapshot, explain, line_edits};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::fmt::Write as _;
 
 /// Bytes of the diff in a reply's data.
@@ -45,8 +45,7 @@ impl Receipt {
             "replacementEchoes": plan.display.replaced.iter().map(|it| json!({ "start": it.from, "end": it.to, "first": it.first, "last": it.last })).collect::<Vec<Value>>(),
             "renumbers": line_edits::line_shifts(&shown).into_iter().map(|it| json!({ "from": it.from, "delta": it.delta })).collect::<Vec<Value>>(),
         });
-        let data = if let Value::Object(data) = data { data } else { Map::new() };
-        Answer { text, data, ..Answer::default() }
+        Answer::with_data(text, data)
     }
 }
 

@@ -242,7 +242,6 @@ impl NotebookRenderer<'_, '_> {
     }
 
     fn answer(self, snapshot: &Snapshot, total: usize) -> Answer {
-        let text = self.text;
         let reminders = self.notes.clone();
         let shown = self.cells.len();
         let data = json!({
@@ -256,10 +255,10 @@ impl NotebookRenderer<'_, '_> {
             "cells": self.cells,
             "notes": self.notes,
         });
-        let Value::Object(mut data) = data else { return Answer { text, ..Answer::default() } };
+        let mut answer = Answer { reminders, ..Answer::with_data(self.text, data) };
         if !self.attachments.is_empty() {
-            data.insert(ATTACHMENTS.to_owned(), list_to_json(&self.attachments));
+            answer.data.insert(ATTACHMENTS.to_owned(), list_to_json(&self.attachments));
         }
-        Answer { text, data, reminders, ..Answer::default() }
+        answer
     }
 }

@@ -426,8 +426,7 @@ fn answer(snapshot: &Snapshot, page: &mut TextPage, args: &ReadInput, more: impl
         "cutLines": cut.collect::<Vec<Value>>(),
         "notes": notes,
     });
-    let Value::Object(data) = data else { return Answer { text, ..Answer::default() } };
-    Answer { text, data, reminders, ..Answer::default() }
+    Answer { reminders, ..Answer::with_data(text, data) }
 }
 
 /// The name of the line ends of a file. Lone CRs are named where there are no others, though they are text (decision 8).

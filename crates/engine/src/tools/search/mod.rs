@@ -398,8 +398,7 @@ impl SearchRun<'_> {
             "truncated": is_truncated,
             "notes": notes,
         });
-        let Value::Object(data) = data else { return Answer { text, ..Answer::default() } };
-        Answer { text, data, reminders, ..Answer::default() }
+        Answer { reminders, ..Answer::with_data(text, data) }
     }
 }
 

@@ -90,8 +90,7 @@ pub(crate) fn outline(call: Call<'_>, mut input: Value) -> Result<Answer> {
         "symbols": symbols,
         "notes": notes,
     });
-    let Value::Object(data) = data else { return Ok(Answer { text, ..Answer::default() }) };
-    Ok(Answer { text, data, ..Answer::default() })
+    Ok(Answer::with_data(text, data))
 }
 
 /// Outlines the files below a directory whose language is known.

@@ -11,7 +11,7 @@ use crate::model::hunk_numbers::{HUNK_CONTEXT_LINES, HunkNumbers, listing, sever
 use crate::model::reply::Answer;
 use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, without_ops};
 use crate::pipeline::report::receipt::Receipt;
-use crate::pipeline::report::rendered::{files_data, render_receipts};
+use crate::pipeline::report::rendered::render_receipts;
 use crate::pipeline::run::plan_and_commit;
 use crate::session::in_doubt::wait_for_in_doubt;
 use crate::tools::history::operation_list::from_its_source;
@@ -359,15 +359,13 @@ impl HunkSelection<'_> {
 
     /// Renders the reply.
     pub(super) fn answer(&self, context: &Context, receipts: Vec<Receipt>, dry_run: bool) -> Answer {
-        let operation = receipts.iter().find_map(Receipt::operation);
-        let rendered = render_receipts(context, receipts);
         let summary = self.headline(dry_run);
-        let mut data = files_data(rendered.files, rendered.all, dry_run);
-        data.insert("summary".to_owned(), summary.trim_end().into());
-        data.insert("hunksOf".to_owned(), self.logged.id.to_string().into());
-        data.insert("hunks".to_owned(), self.hunks.numbers.iter().copied().map(Value::from).collect());
-        data.insert("operation".to_owned(), operation.map(|id| id.to_string()).into());
-        Answer { text: summary + &rendered.text, data, ..Answer::default() }
+        let fields = [
+            ("summary", summary.trim_end().into()),
+            ("hunksOf", self.logged.id.to_string().into()),
+            ("hunks", self.hunks.numbers.iter().copied().map(Value::from).collect()),
+        ];
+        render_receipts(context, receipts).into_answer(dry_run, &summary, fields)
     }
 
     /// Returns the note for the history.

@@ -21,7 +21,7 @@ use crate::model::raw_path;
 use crate::model::raw_path::RawPath;
 use crate::model::reply::Answer;
 use crate::pipeline::report::receipt::Receipt;
-use crate::pipeline::report::rendered::{RenderedReceipts, files_data, render_receipts};
+use crate::pipeline::report::rendered::render_receipts;
 use crate::pipeline::run::plan_and_commit;
 use crate::session::in_doubt::wait_for_in_doubt;
 use crate::tools::history::operation_list::tool_name;
@@ -78,17 +78,10 @@ pub(crate) fn undo_answer(
 ) -> Result<Answer> {
     let dry_run = args.dry_run || call.caller.dry_run;
     let UndoneOperations { operations, receipts } = undo_operations(call, origin, args, raw)?;
-    let operation = receipts.iter().find_map(Receipt::operation);
-    let RenderedReceipts { text, files, all, .. } = render_receipts(&call, receipts);
     let summary: String = operations.iter().map(|logged| headline(logged, dry_run)).collect();
-    let mut answer =
-        Answer { text: summary.clone() + &text, data: files_data(files, all, dry_run), ..Answer::default() };
     let ids: Vec<Value> = operations.iter().map(|logged| logged.id.to_string().into()).collect();
-    let data = &mut answer.data;
-    data.insert("summary".to_owned(), summary.trim_end().into());
-    data.insert("undone".to_owned(), ids.into());
-    data.insert("operation".to_owned(), operation.map(|id| id.to_string()).into());
-    Ok(answer)
+    let fields = [("summary", summary.trim_end().into()), ("undone", ids.into())];
+    Ok(render_receipts(&call, receipts).into_answer(dry_run, &summary, fields))
 }
 
 /// Undoes everything of the turn that an operation belongs to.

@@ -13,7 +13,7 @@ use crate::model::reply::Answer;
 use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, TargetState};
 use crate::pipeline::plan::placement::check_unchanged;
 use crate::pipeline::report::receipt::Receipt;
-use crate::pipeline::report::rendered::{RenderedReceipts, files_data, render_receipts};
+use crate::pipeline::report::rendered::render_receipts;
 use crate::pipeline::run::plan_and_commit;
 use crate::session::in_doubt::resolve_in_doubt;
 use crate::tools::tool_input::ToolInput;
@@ -70,11 +70,7 @@ pub(crate) fn restore(call: Call<'_>, tool: &'static str, mut input: Value) -> R
     if let Some(selection) = hunks {
         return Ok(selection.answer(&call, receipts, dry_run));
     }
-    let operation = receipts.iter().find_map(Receipt::operation);
-    let RenderedReceipts { text, files, all, .. } = render_receipts(&call, receipts);
-    let mut answer = Answer { text, data: files_data(files, all, dry_run), ..Answer::default() };
-    answer.data.insert("operation".to_owned(), operation.map(|id| id.to_string()).into());
-    Ok(answer)
+    Ok(render_receipts(&call, receipts).into_answer(dry_run, "", []))
 }
 
 /// A file that was restored, or the hunks of it.
