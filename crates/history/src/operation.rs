@@ -136,9 +136,10 @@ pub struct FileChange {
 }
 
 /// Relation of an operation to others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Role {
     /// A new change.
+    #[default]
     Edit,
     /// Undoes that operation.
     Undo(OperationId),
@@ -157,9 +158,10 @@ impl Role {
 }
 
 /// Degree of completion of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OperationOutcome {
     /// All of it.
+    #[default]
     Done,
     /// Some edits were skipped, as the caller had allowed.
     Partial,
@@ -168,7 +170,7 @@ pub enum OperationOutcome {
 }
 
 /// A request that changed files, with all of its files.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Operation {
     /// Session that made it.
     pub session: String,

@@ -2,7 +2,7 @@
 //! name is read without its decoration only if nothing exists under the name as written.
 
 use crate::context::Context;
-use crate::session::names::{self, creates};
+use crate::session::names;
 use emendate_core::{Code, Error, FileRequest, Notes, Result};
 use emendate_fs::shown;
 use std::path::Path;
@@ -31,7 +31,7 @@ pub(crate) fn read_decorated_name(
     if std::iter::once(&file.path).chain(&file.alternatives).any(|name| exists(name)) {
         return Ok(());
     }
-    let new = creates(&file.action);
+    let new = file.action.creates();
     if new && inner.is_part {
         return Err(Error::new(
             Code::PathInvalid,
@@ -50,7 +50,7 @@ pub(crate) fn read_decorated_name(
 
 /// Refuses a new file below `~`: only shells expand it, and no directory of that name is ever meant.
 fn check_home(file: &FileRequest) -> Result<()> {
-    if !(file.path.starts_with("~/") && creates(&file.action)) {
+    if !(file.path.starts_with("~/") && file.action.creates()) {
         return Ok(());
     }
     Err(Error::new(Code::PathInvalid, format!("{}: `~` is not expanded here.", shown(&file.path)))

@@ -31,7 +31,7 @@ pub(crate) fn name_files(call: Call<'_>, directory: &Path, request: &mut Request
             *to = text(&directory.join(&*to));
             made.push(PathBuf::from(&*to));
         }
-        if creates(&file.action) {
+        if file.action.creates() {
             made.push(PathBuf::from(&file.path));
         }
     }
@@ -41,10 +41,9 @@ pub(crate) fn name_files(call: Call<'_>, directory: &Path, request: &mut Request
 /// Uses the file that the call names, if nothing exists under the name in the text.
 pub(crate) fn prefer_named_file(context: &Context, directory: &Path, named: &str, request: &mut Request) {
     let [file] = &mut *request.files else { return };
-    let meant = matches!(file.action, FileAction::Edit { .. })
-        && !creates(&file.action)
-        && exists_in(context, directory, named);
-    if meant && !std::iter::once(&file.path).chain(&file.alternatives).any(|name| exists_in(context, directory, name)) {
+    let meant =
+        matches!(file.action, FileAction::Edit { .. }) && !file.action.creates() && exists(context, directory, named);
+    if meant && !std::iter::once(&file.path).chain(&file.alternatives).any(|name| exists(context, directory, name)) {
         request.notes.push(format!(
             "{} is not there; the file of the call, {}, was taken.",
             shown(&file.path),
@@ -52,11 +51,6 @@ pub(crate) fn prefer_named_file(context: &Context, directory: &Path, named: &str
         ));
         named.clone_into(&mut file.path);
     }
-}
-
-/// True if a path exists.
-fn exists_in(context: &Context, directory: &Path, name: &str) -> bool {
-    exists(context, directory, name)
 }
 
 /// Returns the name of a file in a header: relative to the base of names in the caller's texts if it resolves back
@@ -90,7 +84,7 @@ fn resolve_name(
     made: &[PathBuf],
 ) -> Result<(String, Option<String>)> {
     let exact = directory.join(&file.path);
-    if creates(&file.action) {
+    if file.action.creates() {
         return Ok(new_name(&call, directory, file));
     }
     let others = file.alternatives.iter().map(|name| directory.join(name));
@@ -195,9 +189,4 @@ fn stays_inside(directory: &Path, name: &str) -> Result<()> {
 
 fn text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
-}
-
-/// True when the file need not exist.
-pub(crate) fn creates(ask: &FileAction) -> bool {
-    ask.creates()
 }

@@ -10,8 +10,7 @@ use emendate_core::explain::{self, DiffStat};
 use emendate_core::{ChangeSet, ContentId, Result, Snapshot};
 use emendate_fs::SafePath;
 use emendate_history::{
-    FileChange, FileState, KnownContent, LogEntry, OUTSIDE, Operation, OperationId, OperationOutcome, OutsideContent,
-    Role,
+    FileChange, FileState, KnownContent, LogEntry, OUTSIDE, Operation, OperationId, OutsideContent,
 };
 use std::path::Path;
 
@@ -195,15 +194,10 @@ pub(crate) fn log_changes(
         let operation = Operation {
             session: OUTSIDE.to_owned(),
             tool: OUTSIDE.to_owned(),
-            format: String::new(),
-            digest: [0; 16],
             note: note.to_owned(),
-            role: Role::Edit,
-            also_undoes: Vec::new(),
-            outcome: OperationOutcome::Done,
             keeps_content,
             files: part.iter().map(|it| it.change.clone()).collect(),
-            created_dirs: Vec::new(),
+            ..Operation::default()
         };
         logged.extend(context.history(root).log_outside(&operation, &contents)?.map(|receipt| receipt.id));
     }

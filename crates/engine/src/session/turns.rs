@@ -4,7 +4,7 @@
 use crate::context::Context;
 use crate::context::call::Call;
 use emendate_core::Result;
-use emendate_history::{Operation, OperationFilter, OperationId, OperationOutcome, Role, TURN};
+use emendate_history::{Operation, OperationFilter, OperationId, TURN};
 
 /// Operations that are read together.
 pub(crate) const OPERATIONS_PER_PAGE: usize = 50;
@@ -18,15 +18,9 @@ fn moment(session: &str, tool: &str, name: &str) -> Operation {
     Operation {
         session: session.to_owned(),
         tool: tool.to_owned(),
-        format: String::new(),
-        digest: [0; 16],
         note: name.to_owned(),
-        role: Role::Edit,
-        also_undoes: Vec::new(),
-        outcome: OperationOutcome::Done,
         keeps_content: true,
-        files: Vec::new(),
-        created_dirs: Vec::new(),
+        ..Operation::default()
     }
 }
 

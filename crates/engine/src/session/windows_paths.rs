@@ -4,7 +4,7 @@
 
 use crate::context::Context;
 use crate::model::raw_path::{self, PATH_FIELDS};
-use crate::session::names::{creates, path_exists};
+use crate::session::names::exists;
 use emendate_core::{FileAction, FileRequest, Notes};
 use emendate_fs::shown;
 use emendate_os::paths::is_separator;
@@ -14,7 +14,7 @@ use std::path::Path;
 /// Converts the names of one file of a text. The name of a new file has to begin with an existing directory, or to
 /// have the usual form of a path.
 pub(crate) fn read_windows_names(context: &Context, directory: &Path, file: &mut FileRequest, notes: &mut Notes) {
-    let new = creates(&file.action);
+    let new = file.action.creates();
     // Another header of the same file has slashes, so its backslashes are ordinary characters.
     if !(new && file.alternatives.iter().any(|name| name.contains('/'))) {
         read_windows_name(context, directory, &mut file.path, new, notes);
@@ -78,11 +78,6 @@ fn read_windows_name(context: &Context, directory: &Path, name: &mut String, new
     notes.push(format!("{} was read as {}: backslashes were read as slashes.", shown(&*name), shown(&slashed)));
     *name = slashed;
     true
-}
-
-/// True if there is something with this name in a directory.
-fn exists(context: &Context, directory: &Path, name: &str) -> bool {
-    context.store().resolve_no_follow(&directory.join(name)).is_ok_and(|at| path_exists(context, &at))
 }
 
 /// True for a path of ordinary names whose last component has an extension.

@@ -300,13 +300,7 @@ impl AnchorEditContext<'_> {
         let Some(rows) = line_edits::of(&op) else { return Ok(op) };
         let Some((from, to)) = rows.named_lines() else { return Ok(op) };
         if !self.shown.covers(from as u64, to as u64) {
-            return Err(shown_refusal(
-                rows,
-                from,
-                to,
-                Code::ReadPartial,
-                "it names lines that were never shown, or that are new since then.",
-            ));
+            return Err(shown_refusal(Code::ReadPartial, format!("{}: {NEVER_SHOWN}", rows.source_text), from, to));
         }
         // Lines that others removed from a range must not come back unnoticed.
         let (first, last) = (self.page.words(from, from), self.page.words(to, to));
@@ -314,21 +308,19 @@ impl AnchorEditContext<'_> {
             && let (Some(start), Some(end)) = (before.places.get(first), before.places.get(last))
             && before.words.get(*start..=*end) != Some(self.page.words(from, to))
         {
-            return Err(shown_refusal(
-                rows,
-                from,
-                to,
-                Code::StaleChanged,
-                "lines between its ends were removed or moved since they were shown.",
-            ));
+            let what =
+                format!("{}: lines between its ends were removed or moved since they were shown.", rows.source_text);
+            return Err(shown_refusal(Code::StaleChanged, what, from, to));
         }
         Ok(op)
     }
 }
 
+pub(crate) const NEVER_SHOWN: &str = "it names lines that were never shown, or that are new since then.";
+
 /// Refuses an edit and shows its lines.
-fn shown_refusal(rows: &line_edits::LineEdit, from: usize, to: usize, code: Code, what: &str) -> PlacementError {
-    let error = Error::new(code, format!("{}: {what}", rows.source_text))
+pub(crate) fn shown_refusal(code: Code, what: String, from: usize, to: usize) -> PlacementError {
+    let error = Error::new(code, what)
         .next("The lines are shown now: send the same edit again if these are the lines you mean.");
     PlacementError { error, show: Some((from, to)) }
 }

@@ -98,6 +98,7 @@ pub(crate) fn carry_over(
     let EditedFile { call, options, place, now } = file;
     let SeenVersion { snapshot: seen, lines, of } = base;
     let theirs = ChangeSet::diff(seen, &now.snapshot);
+    let foreign = stale::ForeignChange { seen, theirs: &theirs };
     let mut mine = match resolve(seen, ops, order, options.resolve_settings(true)) {
         Ok(mine) => mine,
         // A person may have seen the file elsewhere; a model knows only what it was shown.
@@ -105,7 +106,7 @@ pub(crate) fn carry_over(
             let resolved = resolve(&now.snapshot, ops, order, options.resolve_settings(true))?;
             return Ok(PlacedEdits::new(resolved, LineSet::all()));
         }
-        Err(error) => return Err(stale::unresolved(*call, place, now, seen, &theirs, &error)),
+        Err(error) => return Err(stale::unresolved(*call, place, now, foreign, &error)),
     };
     let isolated = stale::isolated(seen, ops, &mine.changes, &theirs);
     let rebased = mine.changes.rebase(seen, &theirs, TieBreak::TheirsFirst);
@@ -124,10 +125,7 @@ pub(crate) fn carry_over(
             let placed = PlacedEdits::new(mine, LineSet::none());
             Ok(PlacedEdits { merged: true, has_conflict_markers: true, ..placed })
         }
-        Err(conflicts) => {
-            let base = stale::ForeignChange { seen, theirs: &theirs };
-            Err(stale::conflict(*call, place, now, base, &conflicts, options))
-        }
+        Err(conflicts) => Err(stale::conflict(*call, place, now, foreign, &conflicts, options)),
     }
 }
 

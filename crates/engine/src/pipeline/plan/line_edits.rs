@@ -347,13 +347,8 @@ fn is_nameless(base: &Result<Base>, nameable: bool) -> bool {
 /// Returns the position of lines of one version, or of their replacement, in a later one.
 fn now_at(seen: &Snapshot, now: &Snapshot, theirs: &ChangeSet, from: usize, to: usize) -> (usize, usize) {
     let span = seen.raw_span(seen.lines().span_of(seen.text(), from, to));
-    let start = line_now(now, theirs.map(span.start(), false));
+    let start = stale::line_now(now, theirs.map(span.start(), false));
     let end = theirs.map(span.end(), true);
     // The end of a line is the start of the next one.
-    (start, line_now(now, end.saturating_sub(1)).max(start))
-}
-
-/// Returns the line of an offset in the current version.
-fn line_now(now: &Snapshot, raw: usize) -> usize {
-    now.lines().line_of(now.text(), now.to_text(raw))
+    (start, stale::line_now(now, end.saturating_sub(1)).max(start))
 }

@@ -1,6 +1,6 @@
 //! Refusals to remove, move or create entries because of the current ones; used by [`crate::pipeline::plan::request_tree`].
 
-use emendate_core::{Code, Error, Result, Snapshot, refusals};
+use emendate_core::{Code, Error, Result};
 use emendate_fs::{SafePath, shown};
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
@@ -40,18 +40,4 @@ pub(crate) fn check_link(roots: &[&Path], place: &SafePath, target: &str) -> Res
         .evidence(format!("Its target is `{}`, which is {}.", shown(target), shown(&path)))
         .next("Give it a target below a root; a person can make this link, or add the directory that it leads to as a root.")
         .fact("path", shown(&path)))
-}
-
-/// Creates the error for an existing entry at the destination of a move or copy.
-pub(crate) fn occupied(to: &SafePath) -> Error {
-    refusals::occupied(&to.shown())
-}
-
-pub(crate) fn file_gone(place: &SafePath) -> Error {
-    refusals::file_gone(&place.shown())
-}
-
-/// Creates the error for an existing entry at the path of a new file; `text` is the current content and the new one.
-pub(crate) fn file_exists(place: &SafePath, text: Option<(&Snapshot, &str)>) -> Error {
-    refusals::file_exists(&place.shown(), text)
 }

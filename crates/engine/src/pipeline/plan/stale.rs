@@ -2,6 +2,7 @@
 
 use crate::context::LoadedFile;
 use crate::context::call::Call;
+use crate::context::history_stores::key;
 use crate::context::options::CallOptions;
 use crate::model::call_context::StalePolicy;
 use crate::model::raw_path;
@@ -9,14 +10,14 @@ use crate::model::reply_limits::{LINE_CHARS_MAX, note_part};
 use crate::session::base::{self, mark_shown};
 use chrono::{DateTime, SecondsFormat};
 use emendate_core::advice::fill_empty_file;
-use emendate_core::explain::{self, DiffHunk};
+use emendate_core::explain;
 use emendate_core::{Advice, ErrorContext, Phrase, advice};
 use emendate_core::{
     ChangeSet, Code, Conflict, Error, Locator, Op, RebaseResult, Result, Snapshot, Span, Splice, line_format,
 };
 use emendate_core::{MergeBase, Note};
 use emendate_fs::{FileMeta, SafePath};
-use emendate_history::LineSet;
+use emendate_history::{LineSet, Record};
 use serde_json::{Value, json};
 
 /// Bytes of diff in an error.
@@ -30,17 +31,21 @@ pub(crate) fn version_unavailable(call: Call<'_>, place: &SafePath, now: &Loaded
     if now.snapshot.is_sparse() {
         return changed_again(place);
     }
-    let record =
-        call.sessions(place).latest(&call.caller.session, crate::context::history_stores::key(place)).ok().flatten();
-    let bytes = record.and_then(|record| call.sessions(place).bytes(record.content).ok().flatten());
+    let record = latest_record(call, place);
+    let bytes = record.as_ref().and_then(|record| call.sessions(place).bytes(record.content).ok().flatten());
     let seen = bytes.and_then(|bytes| call.decode(place, bytes, None, "").ok());
     match seen {
         Some(seen) => {
             let theirs = ChangeSet::diff(&seen, &now.snapshot);
-            with_diff(call, place, now, &seen, &theirs, changed(place))
+            with_diff(call, place, now, ForeignChange { seen: &seen, theirs: &theirs }, record, changed(place))
         }
         None => changed_again(place),
     }
+}
+
+/// Returns what the session knows of the file; nothing if the store cannot tell.
+fn latest_record(call: Call<'_>, place: &SafePath) -> Option<Record> {
+    call.sessions(place).latest(&call.caller.session, key(place)).ok().flatten()
 }
 
 /// Creates the error for a changed file without details of the change.
@@ -86,15 +91,14 @@ fn with_diff(
     call: Call<'_>,
     place: &SafePath,
     now: &LoadedFile,
-    seen: &Snapshot,
-    theirs: &ChangeSet,
+    base: ForeignChange<'_>,
+    record: Option<Record>,
     error: Error,
 ) -> Error {
-    let record =
-        call.sessions(place).latest(&call.caller.session, crate::context::history_stores::key(place)).ok().flatten();
+    let ForeignChange { seen, theirs } = base;
     let error = with_times(error, record.as_ref().map(|record| record.meta), now.meta);
     if now.snapshot.text().is_empty() {
-        let unkept = mark_shown(call, place, now, emendate_history::LineSet::all());
+        let unkept = mark_shown(call, place, now, LineSet::all());
         let next = fill_empty_file("Send its new text as a new file.");
         return error.evidence("The file is empty now.").next(unkept.map_or(next, Advice::from));
     }
@@ -110,8 +114,7 @@ fn with_diff(
         return error.next(read_again(place));
     }
     // Known lines remain known if they did not change, and the hunks show the rest.
-    let known =
-        record.filter(|record| record.content == seen.id()).map_or_else(emendate_history::LineSet::none, |it| it.lines);
+    let known = record.filter(|record| record.content == seen.id()).map_or_else(LineSet::none, |it| it.lines);
     let mut lines = base::carry_lines(&known, seen, theirs);
     lines.union(&base::of_ranges(&diff.lines));
     let unkept = mark_shown(call, place, now, lines);
@@ -125,15 +128,14 @@ pub(crate) fn unresolved(
     call: Call<'_>,
     place: &SafePath,
     now: &LoadedFile,
-    seen: &Snapshot,
-    theirs: &ChangeSet,
+    base: ForeignChange<'_>,
     error: &Error,
 ) -> Error {
     if !matches!(error.code(), Code::MatchNotFound | Code::MatchAmbiguous | Code::MatchCount) {
         return error.clone();
     }
     let told = changed(place).evidence(format!("And in the version you read: {}", error.message()));
-    with_diff(call, place, now, seen, theirs, told)
+    with_diff(call, place, now, base, latest_record(call, place), told)
 }
 
 /// Returns conflicts of edits that matched at most three lines by their text, between changes that moved those lines:
@@ -209,16 +211,15 @@ pub(crate) fn conflict(
 ) -> Error {
     let ForeignChange { seen, theirs } = base;
     let mut error = changed(place);
-    let text = now.snapshot.text();
     for conflict in conflicts.iter().take(5) {
         let (from, to) = (theirs.map(conflict.theirs.start(), false), theirs.map(conflict.theirs.end(), true));
-        if text.is_empty() {
+        if now.snapshot.text().is_empty() {
             break;
         }
         let excerpt = line_format::excerpt(
             &now.snapshot,
-            line_now(now, text, from).saturating_sub(2),
-            line_now(now, text, to) + 2,
+            line_now(&now.snapshot, from).saturating_sub(2),
+            line_now(&now.snapshot, to) + 2,
         );
         error = error.evidence(format!("Your edit and the other change overlap here; the lines are now:\n{excerpt}"));
     }
@@ -226,7 +227,7 @@ pub(crate) fn conflict(
         .iter()
         .map(|it| json!({ "op": it.op, "line": seen.lines().line_of(seen.text(), seen.to_text(it.theirs.start())) }))
         .collect();
-    let error = with_diff(call, place, now, seen, theirs, error.fact("conflicts", list));
+    let error = with_diff(call, place, now, base, latest_record(call, place), error.fact("conflicts", list));
     if options.on_stale != StalePolicy::Ask {
         return error;
     }
@@ -236,8 +237,8 @@ pub(crate) fn conflict(
 }
 
 /// Returns the line of an offset in the current version.
-fn line_now(now: &LoadedFile, text: &str, raw: usize) -> usize {
-    now.snapshot.lines().line_of(text, now.snapshot.to_text(raw))
+pub(crate) fn line_now(now: &Snapshot, raw: usize) -> usize {
+    now.lines().line_of(now.text(), now.to_text(raw))
 }
 
 /// Creates the error for an edit whose changes were all made by others already.
@@ -293,9 +294,4 @@ fn too_long(now: &Snapshot, line: u64) -> bool {
     let line = usize::try_from(line).unwrap_or(usize::MAX);
     let span = now.lines().span_of(now.text(), line, line);
     now.text()[span.range()].chars().count() > LINE_CHARS_MAX
-}
-
-/// Returns hunks for a reply, whose lines take at most about `bytes`.
-pub(crate) fn reply_hunks(before: &Snapshot, changes: &ChangeSet, bytes: usize) -> Vec<DiffHunk> {
-    explain::reply_hunks(before, changes, 4, bytes)
 }

@@ -9,7 +9,6 @@ use crate::model::reply::{Answer, clip};
 use crate::model::reply_limits::{FileBudget, note_part};
 use crate::pipeline::plan::anchor_edits;
 use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, TargetState};
-use crate::pipeline::plan::stale::reply_hunks;
 use crate::pipeline::report::diagnose::Diagnosis;
 use crate::pipeline::report::receipt::edits::{put, texts_of_ops};
 use crate::pipeline::report::rows::render_warnings;
@@ -25,6 +24,8 @@ use emendate_history::{LineSet, OperationId};
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 
+/// Lines of context around a change.
+const CONTEXT_LINES: usize = 4;
 /// Notes and failures that the text lists; the data has the others.
 const LISTED_NOTES_MAX: usize = 20;
 /// Characters of a note in the text.
@@ -99,8 +100,7 @@ impl Preview {
 
     /// Creates a preview without the structured patch, for callers that need only the lines.
     pub(crate) fn without_patch(plan: &FilePlan, shows: ChangeDisplay, room: FileBudget) -> Preview {
-        let hunks =
-            if plan.before.is_binary() { Vec::new() } else { reply_hunks(&plan.before, &plan.changes, room.patch) };
+        let hunks = reply_hunks(plan, room.patch);
         let snippet = match shows {
             ChangeDisplay::Snippet if room.snippet > 0 => explain::snippet(&hunks, room.snippet),
             _ => DiffText::default(),
@@ -260,13 +260,7 @@ impl Receipt {
 
     /// Every note and warning about the file, of its edits as well.
     pub(crate) fn all_notes(&self) -> Notes {
-        let plan = &self.plan;
-        let hunks = if plan.before.is_binary() {
-            Vec::new()
-        } else {
-            reply_hunks(&plan.before, &plan.changes, self.budget.patch)
-        };
-        self.notes(&hunks)
+        self.notes(&reply_hunks(&self.plan, self.budget.patch))
     }
 
     /// The content of the file after the call; `None` if there is no file, and in a dry run.
@@ -323,6 +317,14 @@ impl Receipt {
         notes.extend(curly_quotes(plan.before.text(), hunks));
         notes
     }
+}
+
+/// Returns the changed lines of a text with context, in at most about `bytes`.
+fn reply_hunks(plan: &FilePlan, bytes: usize) -> Vec<DiffHunk> {
+    if plan.before.is_binary() {
+        return Vec::new();
+    }
+    explain::reply_hunks(&plan.before, &plan.changes, CONTEXT_LINES, bytes)
 }
 
 /// Returns the former text of the file if it was requested: up to `most` bytes, else a flag. That of a new file is

@@ -14,13 +14,14 @@ use crate::tools::review::difference::{FileDifference, change_of, difference_of}
 use crate::tools::review::operations::{FileView, file_view};
 use crate::tools::review::turn::turn_of;
 use crate::tools::review::workspace::below_root;
+use crate::tools::undo::file_states::is_regular;
 use crate::tools::undo::hunks::change_merged_hunks;
 use crate::tools::undo::restore::restore;
 use crate::tools::undo::select::{self, OperationRef};
 use crate::tools::undo::since::operations_after;
 use data_encoding::BASE64;
 use emendate_core::{Code, Error, Result};
-use emendate_history::{FileChange, FileKind, FileState, LogEntry, OperationId};
+use emendate_history::{FileChange, LogEntry, OperationId};
 use emendate_os::ffi::OsStrExt as _;
 use serde_json::json;
 use std::collections::{BTreeMap, HashMap};
@@ -246,10 +247,9 @@ pub(crate) fn reverse_change(
     let (Some(newest), Some(oldest)) = (operations.first(), operations.last()) else {
         return Err(Error::new(Code::OperationMissing, "None of these operations changed the file."));
     };
-    let is_text = |side: Option<FileState>| side.is_some_and(|side| side.kind == FileKind::Regular);
     let numbers = match numbers {
         Some(numbers) => Some(numbers.to_vec()),
-        None if is_text(file.before) && is_text(file.after) && file.moved_from.is_none() => {
+        None if is_regular(&file) && file.moved_from.is_none() => {
             hunk_count(call, root, &file)?.map(|count| (1..=count).collect())
         }
         None => None,

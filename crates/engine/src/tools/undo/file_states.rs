@@ -13,7 +13,7 @@ use crate::pipeline::plan::target::resolve_below_file;
 use crate::session::base;
 use emendate_core::{ChangeSet, Code, ContentId, Error, Result, Snapshot, explain};
 use emendate_fs::{FileAttributes, SafePath};
-use emendate_history::{CONTENT_BYTES_MAX, FileKind, FileState, LineSet, LogEntry};
+use emendate_history::{CONTENT_BYTES_MAX, FileChange, FileKind, FileState, LineSet, LogEntry};
 use emendate_os::ffi::{OsStrExt as _, OsStringExt as _};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -30,6 +30,11 @@ pub(super) fn check_undone(files: usize, bytes: usize) -> Result<()> {
     check_call_size(files, bytes).map_err(|error| {
         error.next("Undo fewer operations in one call, or restore each file by itself, as it was before the operation.")
     })
+}
+
+/// True for a change of a file that is a regular one before and after.
+pub(crate) fn is_regular(change: &FileChange) -> bool {
+    [change.before, change.after].iter().all(|side| side.is_some_and(|side| side.kind == FileKind::Regular))
 }
 
 /// Returns the current content of a path. A file that is too large to be loaded by other calls is loaded as bytes.

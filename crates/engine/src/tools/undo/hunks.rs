@@ -15,13 +15,15 @@ use crate::pipeline::report::rendered::render_receipts;
 use crate::pipeline::run::plan_and_commit;
 use crate::session::in_doubt::wait_for_in_doubt;
 use crate::tools::history::operation_list::from_its_source;
-use crate::tools::undo::file_states::{current_state, difference, lines_then, logged_place, not_kept, with_same_codec};
+use crate::tools::undo::file_states::{
+    current_state, difference, is_regular, lines_then, logged_place, not_kept, with_same_codec,
+};
 use crate::tools::undo::input::UndoInput;
 use crate::tools::undo::restore::{RestoreInput, may_replace};
 use crate::tools::undo::select::{self, OperationRef, choose_one, foreign, is_foreign, session_filter, still_running};
 use emendate_core::{ChangeSet, Code, Error, Presence, Result, Snapshot, TieBreak, advice, explain};
 use emendate_fs::SafePath;
-use emendate_history::{FileChange, FileKind, FileState, KnownContent, LogEntry, Role};
+use emendate_history::{FileChange, FileState, KnownContent, LogEntry, Role};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::iter::once;
@@ -108,7 +110,7 @@ pub(crate) fn change_merged_hunks(
     redo: bool,
 ) -> Result<Answer> {
     let (root, logged) = last;
-    if !is_regular(file.before) || !is_regular(file.after) {
+    if !is_regular(&file) {
         return Err(not_in_parts(&logged, "The file was created, deleted, moved or linked, so it has no parts."));
     }
     let place = logged_place(&call, &file.path)?;
@@ -117,11 +119,6 @@ pub(crate) fn change_merged_hunks(
     let action = if redo { HunkAction::Apply } else { HunkAction::Reverse };
     let selection = HunkSelection { root, logged, file, place, hunks, action, read_by: None };
     change_hunks(call, origin, &selection, call.caller.dry_run)
-}
-
-/// True for a regular file.
-fn is_regular(side: Option<FileState>) -> bool {
-    side.is_some_and(|side| side.kind == FileKind::Regular)
 }
 
 /// Selects hunks of a file to be restored as an operation left them, or as they were before it.
@@ -164,7 +161,7 @@ fn changed_text(context: &Context, logged: &LogEntry, path: Option<&Path>) -> Re
             ));
     };
     let file = from_its_source(file, logged);
-    if !is_regular(file.before) || !is_regular(file.after) {
+    if !is_regular(&file) {
         return Err(not_in_parts(logged, "It created, deleted, moved or linked the file, which has no parts."));
     }
     let place = logged_place(context, &file.path)?;

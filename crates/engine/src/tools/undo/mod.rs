@@ -33,7 +33,7 @@ use crate::tools::undo::input::UndoInput;
 use crate::tools::undo::select::choose;
 use emendate_core::formats::{self, FormatInput};
 use emendate_core::{Code, Error, Result};
-use emendate_history::{LogEntry, Operation, OperationId, OperationName, OperationOutcome, Role};
+use emendate_history::{LogEntry, Operation, OperationId, OperationName, Role};
 use emendate_os::ffi::OsStrExt as _;
 use schemars::schema_for;
 use serde_json::Value;
@@ -220,15 +220,12 @@ fn mark_taken_back(call: Call<'_>, origin: CallOrigin<'_>, root: usize, nothing:
     let operation = Operation {
         session: call.caller.session.clone(),
         tool: origin.tool.to_owned(),
-        format: String::new(),
         digest: origin.digest,
         note: "the files were already as they were before".to_owned(),
         role: origin.role,
         also_undoes: origin.also.to_vec(),
-        outcome: OperationOutcome::Done,
         keeps_content: true,
-        files: Vec::new(),
-        created_dirs: Vec::new(),
+        ..Operation::default()
     };
     let history = call.history(root);
     match history.log(&operation, &[], &[]) {

@@ -2,11 +2,11 @@
 //! versions cannot: among equal lines, it finds a change at several positions, and in a version that never had it.
 
 use crate::context::Context;
-use crate::tools::undo::file_states::{current_state, is_same_content};
+use crate::tools::undo::file_states::{current_state, is_regular, is_same_content};
 use crate::tools::undo::since::changes_effect;
 use emendate_fs::SafePath;
 use emendate_history::{
-    FileChange, FileKind, FileState, LogEntry, OperationFilter, OperationId, OperationName, OperationOutcome, Role,
+    FileChange, FileState, LogEntry, OperationFilter, OperationId, OperationName, OperationOutcome, Role,
 };
 
 /// Operations of one file that are looked at.
@@ -117,8 +117,7 @@ fn is_finished(entry: &LogEntry) -> bool {
 
 /// True for a change of a regular file that stayed where it was.
 fn is_in_place(file: &FileChange) -> bool {
-    let is_regular = |side: Option<FileState>| side.is_some_and(|side| side.kind == FileKind::Regular);
-    is_regular(file.before) && is_regular(file.after) && file.moved_from.is_none()
+    is_regular(file) && file.moved_from.is_none()
 }
 
 /// True if both are the same content.

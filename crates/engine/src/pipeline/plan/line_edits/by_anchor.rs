@@ -3,7 +3,7 @@
 
 use crate::context::options::CallOptions;
 use crate::model::call_context::UnreadPolicy;
-use crate::pipeline::plan::anchor_edits::{AnchoredView, anchor_map};
+use crate::pipeline::plan::anchor_edits::{AnchoredView, NEVER_SHOWN, anchor_map, shown_refusal};
 use crate::pipeline::plan::line_edits::LinePlacement;
 use crate::pipeline::plan::placement::{EditedFile, PlacedEdits, PlacementStrategy};
 use crate::session::base::{self, KnownLines};
@@ -103,10 +103,10 @@ fn all_shown(
 fn unseen_refusal(file: &EditedFile<'_>, lines: &LineSet, op: &Op, found: &Op) -> Option<PlacementError> {
     let (rows, (from, to)) = (line_edits::of(op)?, line_edits::of(found)?.named_lines()?);
     let known = file.call.caller.unread == UnreadPolicy::Allow || lines.covers(from as u64, to as u64);
-    (!known && !rows.anchors.is_empty()).then(|| refusal(&rows.source_text, Code::ReadPartial, NEVER_SHOWN, from, to))
+    let what = || format!("`{}`: {NEVER_SHOWN}", rows.source_text);
+    (!known && !rows.anchors.is_empty()).then(|| shown_refusal(Code::ReadPartial, what(), from, to))
 }
 
-const NEVER_SHOWN: &str = "it names lines that were never shown, or that are new since then.";
 const RANGE_BROKEN: &str = "lines between its ends were removed, added or moved since they were shown.";
 
 /// Finds the same lines in both versions, with nothing new between them.
@@ -126,11 +126,6 @@ fn broken_refusal(then: &AnchorPage<'_>, page: &AnchorPage<'_>, before: &Op, the
     let (old, new) = (line_edits::of(before)?.named_lines()?, line_edits::of(there)?);
     let now = new.named_lines()?;
     let same = then.words(old.0, old.1) == page.words(now.0, now.1);
-    (!same).then(|| refusal(&new.source_text, Code::StaleChanged, RANGE_BROKEN, now.0, now.1))
-}
-
-fn refusal(said: &str, code: Code, why: &str, from: usize, to: usize) -> PlacementError {
-    let error = Error::new(code, format!("`{said}`: {why}"))
-        .next("The lines are shown now: send the same edit again if these are the lines you mean.");
-    PlacementError { error, show: Some((from, to)) }
+    let what = || format!("`{}`: {RANGE_BROKEN}", new.source_text);
+    (!same).then(|| shown_refusal(Code::StaleChanged, what(), now.0, now.1))
 }

@@ -14,7 +14,7 @@ use crate::pipeline::plan::later_edits::add_edits;
 use crate::pipeline::plan::line_plan::plan_rows;
 use crate::pipeline::plan::notebook::edit::plan_cells;
 use crate::pipeline::plan::placement::{EditedFile, OrderedOps, check_unchanged};
-use crate::pipeline::plan::refusals::{file_exists, file_gone, other_link};
+use crate::pipeline::plan::refusals::other_link;
 use crate::pipeline::plan::target::ActionTarget;
 use crate::pipeline::plan::three_way::{Preimage, plan_three_way, preimage};
 use crate::pipeline::plan::whole_text::{WrittenText, plan_after_removal, plan_write};
@@ -25,7 +25,9 @@ use crate::session::{last_change::done_before, last_change::removed_before, sugg
 use emendate_core::line_edits::{self, Registers};
 use emendate_core::{
     BinaryChange, Code, Error, FileAction, FileMode, Handle, NewFile, Op, OpOrder, Overlay, Result, Snapshot,
-    anchor_map, check_amount, notebook as core_notebook, refusals::check_removed_text, whole_text::whole_change,
+    anchor_map, check_amount, notebook as core_notebook,
+    refusals::{check_removed_text, file_exists, file_gone},
+    whole_text::whole_change,
 };
 use emendate_fs::SafePath;
 use emendate_history::LineSet;
@@ -217,7 +219,7 @@ impl RequestTree<'_> {
                     let changes = whole_change(&now.snapshot, &text)?;
                     FilePlan::edit(place, now, without_ops(changes), LineSet::all())
                 }
-                Some(_) => return Err(file_exists(&place, None)),
+                Some(_) => return Err(file_exists(&place.shown(), None)),
                 None => {
                     let before = empty_file_text(&self.call, &place, self.options)?;
                     let changes = replace_all_bytes(&before, before.codec().encode(&text)?);
@@ -283,7 +285,7 @@ impl RequestTree<'_> {
             return Ok(self.add(plan));
         };
         if self.plans[at].target != TargetState::File {
-            return Err(file_gone(place));
+            return Err(file_gone(&place.shown()));
         }
         self.places += add_edits(&mut self.plans[at], ops, order, self.options)?;
         Ok(at)
@@ -329,7 +331,7 @@ impl RequestTree<'_> {
         let known = self.plan_at(place);
         let removed = known.is_some_and(|at| self.plans[at].target == TargetState::Nothing);
         if known.is_some() && !removed {
-            return Err(file_exists(place, None));
+            return Err(file_exists(&place.shown(), None));
         }
         if removed && let Some(at) = known {
             return self.replace(at, file);
@@ -342,13 +344,13 @@ impl RequestTree<'_> {
         if let NewFile::Text(text) = file {
             let there = if self.options.overwrite { None } else { self.opened(place)? };
             if let Some(now) = there {
-                return Err(file_exists(place, Some((&now.snapshot, text))));
+                return Err(file_exists(&place.shown(), Some((&now.snapshot, text))));
             }
             let content = WrittenText { content: text, fence: None };
             return Ok(self.add(plan_write(self.call, place.clone(), content, self.options)?));
         }
         if self.opened(place)?.is_some() {
-            return Err(file_exists(place, None));
+            return Err(file_exists(&place.shown(), None));
         }
         let plan = FilePlan::replace_entry(place.clone(), CurrentState::Nothing, TargetState::File);
         let at = self.add(plan);
@@ -385,7 +387,7 @@ impl RequestTree<'_> {
 
     fn delete(&mut self, place: &SafePath, text: Option<&str>) -> Result<()> {
         let plan = match self.plan_at(place) {
-            Some(at) if self.plans[at].target == TargetState::Nothing => return Err(file_gone(place)),
+            Some(at) if self.plans[at].target == TargetState::Nothing => return Err(file_gone(&place.shown())),
             Some(at) => at,
             None => {
                 let plan = match self.call.store().read_link(place)? {
@@ -419,7 +421,7 @@ impl RequestTree<'_> {
     fn binary(&mut self, place: &SafePath, change: &BinaryChange) -> Result<()> {
         let plan = match self.plan_at(place) {
             Some(at) if self.plans[at].target == TargetState::File => at,
-            Some(_) => return Err(file_gone(place)),
+            Some(_) => return Err(file_gone(&place.shown())),
             None => {
                 let plan = self.removable(place)?;
                 self.add(plan)

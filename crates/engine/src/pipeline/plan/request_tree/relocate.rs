@@ -4,10 +4,10 @@
 use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, PlanOutcome, SourceFile, TargetState, copy_of};
 use crate::pipeline::plan::later_edits::add_edits;
 use crate::pipeline::plan::placement::check_unchanged;
-use crate::pipeline::plan::refusals::{file_gone, occupied};
 use crate::pipeline::plan::request_tree::RequestTree;
 use crate::pipeline::plan::target::ActionTarget;
 use crate::session::names::path_exists;
+use emendate_core::refusals::{file_gone, occupied};
 use emendate_core::{ChangeSet, Code, Error, FileAction, FileMode, Handle, Op, OpOrder, Overlay, Result};
 use emendate_fs::{SafePath, shown};
 use std::collections::HashSet;
@@ -144,7 +144,7 @@ impl RequestTree<'_> {
                     ..FilePlan::replace_entry(from.clone(), CurrentState::Nothing, TargetState::File)
                 }
             }
-            (_, TargetState::Nothing) => return Err(file_gone(from)),
+            (_, TargetState::Nothing) => return Err(file_gone(&from.shown())),
             _ => copy_of(plan),
         };
         self.places += add_edits(&mut copy, ops, OpOrder::AsNeeded, self.options)
@@ -157,7 +157,7 @@ impl RequestTree<'_> {
     fn destination_state(&mut self, to: &SafePath) -> Result<CurrentState> {
         if let Some(at) = self.plan_at(to) {
             if self.plans[at].target != TargetState::Nothing {
-                return Err(occupied(to));
+                return Err(occupied(&to.shown()));
             }
             return Ok(std::mem::replace(&mut self.plans[at].current, CurrentState::Nothing));
         }
@@ -170,7 +170,7 @@ impl RequestTree<'_> {
                 check_unchanged(self.call, self.options, to, &now)?;
                 Ok(CurrentState::File(now))
             }
-            Some(_) => Err(occupied(to)),
+            Some(_) => Err(occupied(&to.shown())),
         }
     }
 
