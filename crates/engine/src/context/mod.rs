@@ -321,7 +321,7 @@ impl Context {
         self.store.read(place, most, self.buffer())
     }
 
-    /// Reads and decodes a file of at most `most` bytes.
+    /// Decodes a file that was read.
     pub(crate) fn load_decoded(
         &self,
         place: &SafePath,

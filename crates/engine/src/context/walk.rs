@@ -27,8 +27,8 @@ pub(crate) struct WalkFilter {
     pub(crate) globs: Override,
     /// Includes hidden names.
     pub(crate) hidden: bool,
-    /// Ignores ignore files.
-    pub(crate) all: bool,
+    /// Includes what ignore files exclude.
+    pub(crate) no_ignore: bool,
     /// The handle that may cancel the walk.
     pub(crate) watch: Option<CallHandle>,
 }
@@ -122,7 +122,7 @@ pub(crate) fn walk(
 ) -> Result<WalkStats> {
     let mut walked = WalkStats::default();
     let mut ignores = Vec::new();
-    if !scope.all {
+    if !scope.no_ignore {
         let root = &context.store().roots()[folder.root()].canonical;
         let above: Vec<&Path> = folder.absolute().ancestors().skip(1).take_while(|it| it.starts_with(root)).collect();
         for folder in above.into_iter().rev() {
@@ -149,7 +149,7 @@ fn enter(
             return Ok(ControlFlow::Continue(()));
         }
     };
-    let own = !scope.all && (has_file(entries.iter(), ".gitignore") || has_file(entries.iter(), ".ignore"));
+    let own = !scope.no_ignore && (has_file(entries.iter(), ".gitignore") || has_file(entries.iter(), ".ignore"));
     if own {
         ignores.push(ignore_files(context, folder.absolute()));
     }

@@ -29,7 +29,7 @@ fn media_type(bytes: &[u8]) -> Option<&'static str> {
 
 /// Returns an image of a file.
 ///
-/// Errors: `operation.not_found`; `file.binary` for something else than an image.
+/// Errors: those of `Review::scope_content`; `operation.not_found` for something else than an image.
 pub(crate) fn response(page: &PageContext<'_>) -> Result<HttpResponse> {
     let (scope, path) = named(page)?;
     let moment = if page.fields.text("side") == Some("before") { OperationSide::Before } else { OperationSide::After };

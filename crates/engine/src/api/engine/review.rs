@@ -178,7 +178,7 @@ impl Review<'_> {
 
     /// Merges the reversal of a change into the file as it is, for a person who resolves the conflicts.
     ///
-    /// Errors: those of [`Review::scope_content`]; `file.binary`, `file.too_large`.
+    /// Errors: those of [`Review::scope_content`]; `content.binary`, `file.too_large`.
     pub fn resolution(&self, caller: &CallContext, scope: &ChangeScope, path: &Path) -> Result<Resolution> {
         let call = Call::new(self.context, caller);
         call::metered(call, || difference::resolution(self.context, scope, path))

@@ -217,7 +217,7 @@ fn candidate_files(context: &Context, args: &ReplaceInput, watch: &CallHandle) -
         return Ok((vec![context.resolve_path(&args.path, Access::Write)?], WalkStats::default()));
     }
     let globs = WalkFilter::globs(place.absolute(), &args.glob)?;
-    let scope = WalkFilter { globs, hidden: args.hidden, all: args.no_ignore, watch: Some(watch.clone()) };
+    let scope = WalkFilter { globs, hidden: args.hidden, no_ignore: args.no_ignore, watch: Some(watch.clone()) };
     let mut places = Vec::new();
     watch.begin(CallPhase::Listing, 0);
     let walked = walk::walk(context, &place, &scope, &mut |place| {

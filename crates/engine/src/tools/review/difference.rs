@@ -199,7 +199,7 @@ pub(crate) fn line_colors(call: Call<'_>, path: &Path, range: LineRange) -> Vec<
 
 /// Returns lines of a file before or after the changes of a scope.
 ///
-/// Errors: those of [`scope_content`]; `file.binary` for something that is not text.
+/// Errors: those of [`scope_content`]; `content.binary` for something that is not text.
 pub(crate) fn version_lines(
     call: Call<'_>,
     scope: &ChangeScope,
@@ -256,7 +256,7 @@ pub struct Resolution {
 
 /// Merges the reversal of a change into the file as it is.
 ///
-/// Errors: as [`scope_content`]; `file.binary`, and `file.too_large` for what no person can edit in a form.
+/// Errors: as [`scope_content`]; `content.binary`, and `file.too_large` for what no person can edit in a form.
 pub(crate) fn resolution(context: &Context, scope: &ChangeScope, path: &Path) -> Result<Resolution> {
     let side = |moment| Snapshot::open(scope_content(context, scope, path, moment)?, None);
     let (before, after) = (side(OperationSide::Before)?, side(OperationSide::After)?);

@@ -188,7 +188,8 @@ fn run<'a>(
     };
     let walked = if call.store().list(&place)?.is_some() {
         let globs = WalkFilter::globs(place.absolute(), &args.glob)?;
-        let scope = WalkFilter { globs, hidden: args.hidden, all: args.no_ignore, watch: call.caller.handle.clone() };
+        let scope =
+            WalkFilter { globs, hidden: args.hidden, no_ignore: args.no_ignore, watch: call.caller.handle.clone() };
         call.caller.begin(CallPhase::Reading, 0);
         let walked = walk::walk(&call, &place, &scope, &mut |place| search.file(place))?;
         call.caller.check_cancelled()?;
