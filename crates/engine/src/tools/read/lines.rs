@@ -104,8 +104,8 @@ fn open(call: Call<'_>, place: &SafePath, query: &LinesQuery<'_>) -> Result<Load
         LoadedSource::Whole(version) => version,
         LoadedSource::Big(source) => {
             let size = source.meta().size;
-            if let Some(lines) = query.lines.clone().filter(|_| declared.is_none())
-                && let Some(opened) = open_lines(&call, place, source, lines.start, lines.len(), false)?
+            if let Some(lines) = query.lines.as_ref().filter(|_| declared.is_none())
+                && let Some(opened) = open_lines(&call, place, source, lines, false)?
             {
                 return Ok(opened);
             }

@@ -111,13 +111,11 @@ pub(crate) fn read(call: Call<'_>, mut input: Value) -> Result<Answer> {
     let version = match sized {
         LoadedSource::Whole(version) => version,
         LoadedSource::Big(source) => {
-            let lines = (args.offset.unwrap_or(1), args.limit.unwrap_or(READ_LINES_DEFAULT));
+            let from = args.offset.unwrap_or(1).max(1);
+            let lines = from..from.saturating_add(args.limit.unwrap_or(READ_LINES_DEFAULT));
             let size = source.meta().size;
-            let opened = if in_parts {
-                open_lines(&call, &place, source, lines.0, lines.1, marks.header.is_some())?
-            } else {
-                None
-            };
+            let opened =
+                if in_parts { open_lines(&call, &place, source, &lines, marks.header.is_some())? } else { None };
             if let Some(opened) = opened {
                 return show(call, &place, opened, &args, marks, None);
             }

@@ -17,6 +17,7 @@ const RECORDED_OPERATIONS_MAX: usize = 100;
 pub(super) struct RecordedChanges<'a> {
     context: &'a Context,
     root: usize,
+    pub(super) place: &'a SafePath,
     /// The path of the file in the history.
     path: &'a [u8],
     changes: Vec<RecordedChange>,
@@ -32,7 +33,7 @@ struct RecordedChange {
 
 impl<'a> RecordedChanges<'a> {
     /// Reads the operations on the path of a change.
-    pub(super) fn read(context: &'a Context, root: usize, place: &SafePath, path: &'a [u8]) -> RecordedChanges<'a> {
+    pub(super) fn read(context: &'a Context, root: usize, place: &'a SafePath, path: &'a [u8]) -> RecordedChanges<'a> {
         let filter = OperationFilter { path: Some(path), limit: RECORDED_OPERATIONS_MAX, ..OperationFilter::default() };
         // Without them, versions are compared.
         let entries = context.history(root).operations(&filter).unwrap_or_default();
@@ -51,7 +52,7 @@ impl<'a> RecordedChanges<'a> {
             let Some(last) = last_reversal(context, root, &entry) else { break };
             changes.push(RecordedChange { entry, file, last });
         }
-        RecordedChanges { context, root, path, changes }
+        RecordedChanges { context, root, place, path, changes }
     }
 
     /// Returns the version to which the undo of these operations leads, if it was there before: nothing else that was

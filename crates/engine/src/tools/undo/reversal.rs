@@ -202,7 +202,7 @@ impl Reversal<'_> {
                         bytes
                     } else {
                         merged = true;
-                        self.rebased(&recorded, &place, before, after, opened)?
+                        self.rebased(&recorded, before, after, opened)?
                     }
                 }
             }
@@ -243,7 +243,7 @@ impl Reversal<'_> {
                 merged = !is_same_content(&there, file.after);
                 let bytes = if merged {
                     let recorded = RecordedChanges::read(&self.call, self.root, &to, &file.path);
-                    self.rebased(&recorded, &to, before, after, opened)?
+                    self.rebased(&recorded, before, after, opened)?
                 } else {
                     self.content(&from, before, &there)?
                 };
@@ -311,11 +311,11 @@ impl Reversal<'_> {
     fn rebased(
         &self,
         recorded: &RecordedChanges<'_>,
-        place: &SafePath,
         before: FileState,
         after: FileState,
         now: &LoadedFile,
     ) -> Result<Vec<u8>> {
+        let place = recorded.place;
         let standing = [KnownContent { id: now.snapshot.id(), bytes: now.snapshot.raw() }];
         let history = self.call.history(self.root);
         let Some(seen) = history.content(after.content, &standing)? else {

@@ -7,6 +7,7 @@ use crate::pipeline::plan::large::{
 };
 use emendate_core::{Code, Result};
 use emendate_fs::{FileSource, SafePath};
+use std::ops::Range;
 
 /// Bytes of lines that one read loads; far more than a reply can show.
 pub(crate) const READ_BYTES_MAX: usize = 4 << 20;
@@ -16,21 +17,20 @@ const LONG_LINE: WholeFileReason = WholeFileReason::new(
     "Read fewer of them, with a smaller limit.",
 );
 
-/// Loads the requested lines of a file, given the first one and their number, with its short tag if requested;
-/// `None` if the file has to be loaded whole.
+/// Loads the requested lines of a file, counted from 1, with its short tag if requested; `None` if the file has to be
+/// loaded whole.
 ///
 /// Errors: `file.too_large` if it has to be, and cannot be.
 pub(crate) fn open_lines(
     context: &Context,
     place: &SafePath,
     source: FileSource,
-    from: usize,
-    limit: usize,
+    lines: &Range<usize>,
     tag: bool,
 ) -> Result<Option<LoadedFile>> {
     let mut source = source;
     for attempt in 1.. {
-        match lines_of(context, place, &source, from, limit, tag) {
+        match lines_of(context, place, &source, lines, tag) {
             Err(error) if error.code() == Code::ConflictRaced && attempt < RACE_RETRIES_MAX => {
                 let Some(again) = context.store().source(place)? else { return Ok(None) };
                 source = again;
@@ -45,13 +45,12 @@ fn lines_of(
     context: &Context,
     place: &SafePath,
     source: &FileSource,
-    from: usize,
-    limit: usize,
+    lines: &Range<usize>,
     tag: bool,
 ) -> Result<Option<LoadedFile>> {
     let size = source.meta().size;
-    let from = from.max(1);
-    let sought = ScanQuery { lines: &[from, from.saturating_add(limit)], tag, ..ScanQuery::default() };
+    let from = lines.start.max(1);
+    let sought = ScanQuery { lines: &[from, lines.end.max(from)], tag, ..ScanQuery::default() };
     let scanned = match scan(source, sought)? {
         Ok(scanned) => scanned,
         Err(unfit) => return check_whole_allowed(context, place, size, why(unfit)).map(|()| None),

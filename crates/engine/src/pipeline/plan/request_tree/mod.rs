@@ -15,6 +15,7 @@ use crate::pipeline::plan::line_plan::plan_rows;
 use crate::pipeline::plan::notebook::edit::plan_cells;
 use crate::pipeline::plan::placement::{EditedFile, OrderedOps, check_unchanged};
 use crate::pipeline::plan::refusals::other_link;
+use crate::pipeline::plan::request_tree::relocate::Relocation;
 use crate::pipeline::plan::target::ActionTarget;
 use crate::pipeline::plan::three_way::{Preimage, plan_three_way, preimage};
 use crate::pipeline::plan::whole_text::{WrittenText, plan_after_removal, plan_write};
@@ -150,8 +151,12 @@ impl RequestTree<'_> {
                 self.plans[plan].executable = mode.map(|mode| mode == FileMode::Executable);
             }
             (FileAction::Delete { text }, _) => self.delete(place, text.as_deref())?,
-            (FileAction::Move { ops, .. }, Some(to)) => self.move_file(step, place, to, ops, *mode)?,
-            (FileAction::Copy { ops, .. }, Some(to)) => self.relocate(step, place, to, ops, true, *mode)?,
+            (FileAction::Move { ops, .. }, Some(to)) => {
+                self.move_file(Relocation { step, from: place, to, ops, copied: false, mode: *mode })?;
+            }
+            (FileAction::Copy { ops, .. }, Some(to)) => {
+                self.relocate(Relocation { step, from: place, to, ops, copied: true, mode: *mode })?;
+            }
             (FileAction::Binary(change), _) => self.binary(place, change)?,
             _ => return Err(Error::new(Code::CallInvalid, "This engine cannot do that yet.")),
         }

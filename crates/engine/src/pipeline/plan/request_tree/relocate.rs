@@ -13,40 +13,38 @@ use emendate_fs::{SafePath, shown};
 use std::collections::HashSet;
 use std::path::Path;
 
+/// A move or copy of a file, with optional edits.
+#[derive(Clone, Copy)]
+pub(super) struct Relocation<'a> {
+    /// The index of the step.
+    pub(super) step: usize,
+    pub(super) from: &'a SafePath,
+    pub(super) to: &'a SafePath,
+    pub(super) ops: &'a [Op],
+    pub(super) copied: bool,
+    pub(super) mode: Option<FileMode>,
+}
+
 impl RequestTree<'_> {
     /// Moves a file. If this step fails and may be skipped, none of its plans remain, in particular not the removal at
     /// the source. If another step has already used the freed path, no step can be skipped.
-    pub(super) fn move_file(
-        &mut self,
-        step: usize,
-        from: &SafePath,
-        to: &SafePath,
-        ops: &[Op],
-        mode: Option<FileMode>,
-    ) -> Result<()> {
+    pub(super) fn move_file(&mut self, relocation: Relocation<'_>) -> Result<()> {
         if !self.options.partial {
-            return self.relocate(step, from, to, ops, false, mode);
+            return self.relocate(relocation);
         }
-        let is_moved_away = self.moved_away.contains_key(&step);
+        let is_moved_away = self.moved_away.contains_key(&relocation.step);
         let moved_away: HashSet<usize> = self.moved_away.keys().copied().collect();
-        let checkpoint = self.plans.checkpoint(&[from.absolute(), to.absolute()]);
-        self.relocate(step, from, to, ops, false, mode).inspect_err(|_| {
+        let checkpoint = self.plans.checkpoint(&[relocation.from.absolute(), relocation.to.absolute()]);
+        self.relocate(relocation).inspect_err(|_| {
             self.failed |= is_moved_away;
             self.plans.roll_back(checkpoint);
             self.moved_away.retain(|step, _| moved_away.contains(step));
         })
     }
 
-    /// Moves or copies a file, with optional edits.
-    pub(super) fn relocate(
-        &mut self,
-        step: usize,
-        from: &SafePath,
-        to: &SafePath,
-        ops: &[Op],
-        copied: bool,
-        mode: Option<FileMode>,
-    ) -> Result<()> {
+    /// Moves or copies a file.
+    pub(super) fn relocate(&mut self, relocation: Relocation<'_>) -> Result<()> {
+        let Relocation { step, from, to, ops, copied, mode } = relocation;
         if from.absolute() == to.absolute() {
             let at = self.edit(from, ops, OpOrder::AsNeeded).map_err(|error| self.explain_error(from, ops, error))?;
             self.plans[at]
