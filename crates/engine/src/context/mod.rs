@@ -26,7 +26,7 @@ use crate::model::delivered_comment::DeliveredComment;
 use emendate_core::{Code, ContentId, DeclaredEncoding, EncodingEvidence, Error, Result, Snapshot, work};
 use emendate_events::Sink;
 use emendate_fs::{FileMeta, FileVersion, LocalStore, SafePath, Store, shown};
-use emendate_history::{History, OperationId, Sessions};
+use emendate_history::{History, KnownContent, OperationId, Sessions};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -127,6 +127,13 @@ pub(crate) struct LoadedFile {
     pub(crate) snapshot: Snapshot,
     pub(crate) meta: FileMeta,
     pub(crate) racy: bool,
+}
+
+impl LoadedFile {
+    /// The content as a version from which the history may rebuild others.
+    pub(crate) fn known_content(&self) -> KnownContent<'_> {
+        KnownContent { id: self.snapshot.id(), bytes: self.snapshot.raw() }
+    }
 }
 
 impl Context {

@@ -27,12 +27,17 @@ pub(crate) enum CurrentState {
 }
 
 impl CurrentState {
-    /// Permission bits of a regular file.
-    pub(crate) fn mode(&self) -> Option<u32> {
+    /// The regular file, if there is one.
+    pub(crate) fn file(&self) -> Option<&LoadedFile> {
         match self {
-            CurrentState::File(now) => Some(now.meta.mode & 0o7777),
+            CurrentState::File(now) => Some(now),
             CurrentState::Nothing | CurrentState::Link(_) => None,
         }
+    }
+
+    /// Permission bits of a regular file.
+    pub(crate) fn mode(&self) -> Option<u32> {
+        self.file().map(|now| now.meta.mode & 0o7777)
     }
 }
 

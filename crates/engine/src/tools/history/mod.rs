@@ -26,6 +26,7 @@ use crate::tools::history::page::{HistoryQuery, newest_operations};
 use crate::tools::history::turn_index::TurnIndex;
 use crate::tools::moments::{Moment, NOW_NAME, find_moment};
 use crate::tools::tool_input::ToolInput;
+use crate::tools::undo::file_states::side_content;
 use crate::tools::undo::select::{self, OperationRef};
 use crate::tools::undo::since::operations_after;
 use chrono::DateTime;
@@ -33,7 +34,7 @@ use emendate_core::explain::{self, DiffHunk, DiffStat};
 use emendate_core::formats::{self, FormatInput};
 use emendate_core::{ChangeSet, Code, Error, Result, Snapshot};
 use emendate_fs::SafePath;
-use emendate_history::{FileChange, FileState, GcStats, History, KnownContent, LogEntry, OperationFilter, Retention};
+use emendate_history::{FileChange, GcStats, LogEntry, OperationFilter, Retention};
 use emendate_os::ffi::OsStrExt as _;
 use schemars::JsonSchema;
 use schemars::schema_for;
@@ -392,23 +393,11 @@ pub(crate) fn file_hunks(
     file: &FileChange,
     room: usize,
 ) -> Result<Option<Vec<DiffHunk>>> {
-    let history = context.history(root);
-    let now = context.load_binary(place).ok().flatten();
-    let hand: Vec<KnownContent<'_>> =
-        now.iter().map(|now| KnownContent { id: now.snapshot.id(), bytes: now.snapshot.raw() }).collect();
-    let (before, after) = (side_content(history, file.before, &hand)?, side_content(history, file.after, &hand)?);
-    let (Some(before), Some(after)) = (before, after) else { return Ok(None) };
+    let side = |state| side_content(context, root, place, state);
+    let (Some(before), Some(after)) = (side(file.before)?, side(file.after)?) else { return Ok(None) };
     let Ok(before) = Snapshot::open(before, None) else { return Ok(None) };
     let Ok(after) = before.reopen(after.clone()).or_else(|_| Snapshot::open(after, None)) else { return Ok(None) };
     Ok(Some(explain::reply_hunks(&before, &ChangeSet::diff(&before, &after), HUNK_CONTEXT_LINES, room)))
-}
-
-/// Returns the content of one side of a change; empty for no file, `None` if it is not available.
-fn side_content(history: &dyn History, side: Option<FileState>, hand: &[KnownContent<'_>]) -> Result<Option<Vec<u8>>> {
-    match side {
-        Some(side) => history.content(side.content, hand),
-        None => Ok(Some(Vec::new())),
-    }
 }
 
 /// Deletes contents that are too old or exceed the limits of the histories. For a person; deleted contents cannot

@@ -5,9 +5,10 @@ use crate::context::Context;
 use crate::context::policy::Access;
 use crate::session::in_doubt::resolve_in_doubt;
 use crate::tools::history::operation_list::{self, OperationStatus, reversal_of};
+use crate::tools::undo::file_states::side_content;
 use crate::tools::undo::select::{self, OperationRef};
 use emendate_core::{Code, Error, Result};
-use emendate_history::{KnownContent, LogEntry, OperationFilter};
+use emendate_history::{LogEntry, OperationFilter};
 use emendate_os::ffi::OsStrExt as _;
 use std::ffi::OsStr;
 use std::ops::{ControlFlow, Range};
@@ -132,10 +133,7 @@ pub(crate) fn stored_content(
         OperationSide::After => touched.after,
     };
     let side = side.ok_or_else(|| no_such_side(path, "did not exist at that time"))?;
-    let now = context.load_binary(&place).ok().flatten();
-    let hand: Vec<_> =
-        now.iter().map(|now| KnownContent { id: now.snapshot.id(), bytes: now.snapshot.raw() }).collect();
-    let bytes = context.history(root).content(side.content, &hand)?;
+    let bytes = side_content(context, root, &place, Some(side))?;
     let bytes = bytes.ok_or_else(|| no_such_side(path, "is not kept in that version"))?;
     let part = lines.map(|lines| lines_of(&bytes, lines.0, lines.1));
     let (part, whole) = (part.unwrap_or(0..bytes.len()), bytes.len());

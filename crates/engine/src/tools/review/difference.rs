@@ -8,12 +8,12 @@ use crate::model::hunk_numbers::HUNK_CONTEXT_LINES;
 use crate::tools::history::page::OperationSide;
 use crate::tools::review::large::large_difference;
 use crate::tools::review::scope::{ChangeScope, ScopeChanges, scope_changes};
-use crate::tools::undo::file_states::with_same_codec;
+use crate::tools::undo::file_states::{side_content, with_same_codec};
 use crate::tools::undo::hunks::{HunkSides, HunkState};
 use emendate_core::explain::{self, DiffHunk, HunkWords, LineKind};
 use emendate_core::{ChangeSet, Code, Error, Result, Snapshot, merge_with_markers};
 use emendate_fs::SafePath;
-use emendate_history::{FileChange, FileState, KnownContent};
+use emendate_history::{FileChange, FileState};
 use emendate_os::ffi::OsStrExt as _;
 use emendate_syntax::{ColorSpan, Language, LineRange, QuerySubject, SyntaxAnswer};
 use std::ffi::OsStr;
@@ -99,8 +99,8 @@ pub(crate) fn difference_of(
     if let Some(found) = large_difference(&call, root, &place, file, bytes)? {
         return Ok(found);
     }
-    let (Some(before), Some(after)) = (side(&call, root, &place, file.before)?, side(&call, root, &place, file.after)?)
-    else {
+    let side = |state| side_content(&call, root, &place, state);
+    let (Some(before), Some(after)) = (side(file.before)?, side(file.after)?) else {
         return Ok(FileDifference::NotKept);
     };
     let sizes = |bytes: &[u8], state: Option<FileState>| state.map(|_| bytes.len());
@@ -150,20 +150,6 @@ fn states(
         (Some(now), _, None) if now.id() == before.id() => vec![HunkState::Undone],
         _ => vec![HunkState::Unknown],
     }
-}
-
-/// Returns the bytes of a side; empty if there is no file, `None` if they were not kept.
-fn side(context: &Context, root: usize, place: &SafePath, state: Option<FileState>) -> Result<Option<Vec<u8>>> {
-    let Some(state) = state else { return Ok(Some(Vec::new())) };
-    let history = context.history(root);
-    if let Some(bytes) = history.content(state.content, &[])? {
-        return Ok(Some(bytes));
-    }
-    // The version may be the current file, or be rebuilt from it.
-    let now = context.load_binary(place).ok().flatten();
-    let hand: Vec<KnownContent<'_>> =
-        now.iter().map(|now| KnownContent { id: now.snapshot.id(), bytes: now.snapshot.raw() }).collect();
-    history.content(state.content, &hand)
 }
 
 /// Returns the lines of one version that hunks show: all except lines of the kind `other`, which only the other version
@@ -233,7 +219,8 @@ pub(crate) fn scope_content(
         OperationSide::After => file.after,
     };
     let state = state.ok_or_else(|| missing_content(path, "did not exist at that time"))?;
-    side(context, root, &place, Some(state))?.ok_or_else(|| missing_content(path, "is not kept in that version"))
+    side_content(context, root, &place, Some(state))?
+        .ok_or_else(|| missing_content(path, "is not kept in that version"))
 }
 
 /// Returns the error for a version of a file that is not available.

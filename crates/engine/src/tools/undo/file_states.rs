@@ -52,6 +52,33 @@ pub(super) fn current_state(context: &Context, place: &SafePath) -> Result<Curre
     Ok(now.map_or(CurrentState::Nothing, CurrentState::File))
 }
 
+/// Returns the bytes of a version, as the history keeps it or can rebuild it from the current file; `None` if it is lost.
+pub(crate) fn history_content(
+    context: &Context,
+    root: usize,
+    state: FileState,
+    now: Option<&LoadedFile>,
+) -> Result<Option<Vec<u8>>> {
+    let hand = now.map(LoadedFile::known_content);
+    context.history(root).content(state.content, hand.as_slice())
+}
+
+/// Returns the bytes of one side of a change: empty if there is no file, `None` if they are lost. The current file is
+/// loaded only if the history does not have them.
+pub(crate) fn side_content(
+    context: &Context,
+    root: usize,
+    place: &SafePath,
+    side: Option<FileState>,
+) -> Result<Option<Vec<u8>>> {
+    let Some(state) = side else { return Ok(Some(Vec::new())) };
+    if let Some(bytes) = history_content(context, root, state, None)? {
+        return Ok(Some(bytes));
+    }
+    let now = context.load_binary(place).ok().flatten();
+    history_content(context, root, state, now.as_ref())
+}
+
 /// Resolves a path of the log.
 pub(crate) fn logged_place(context: &Context, path: &[u8]) -> Result<SafePath> {
     let path = Path::new(OsStr::from_bytes(path));

@@ -16,14 +16,14 @@ use crate::pipeline::run::plan_and_commit;
 use crate::session::in_doubt::wait_for_in_doubt;
 use crate::tools::history::operation_list::from_its_source;
 use crate::tools::undo::file_states::{
-    current_state, difference, is_regular, lines_then, logged_place, not_kept, with_same_codec,
+    current_state, difference, history_content, is_regular, lines_then, logged_place, not_kept, with_same_codec,
 };
 use crate::tools::undo::input::UndoInput;
 use crate::tools::undo::restore::{RestoreInput, may_replace};
 use crate::tools::undo::select::{self, OperationRef, choose_one, foreign, is_foreign, session_filter, still_running};
 use emendate_core::{ChangeSet, Code, Error, Presence, Result, Snapshot, TieBreak, advice, explain};
 use emendate_fs::SafePath;
-use emendate_history::{FileChange, FileState, KnownContent, LogEntry, Role};
+use emendate_history::{FileChange, FileState, LogEntry, Role};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::iter::once;
@@ -320,9 +320,7 @@ impl HunkSelection<'_> {
     ///
     /// Errors: `operation.lost` if its content was not kept; those of the history.
     fn side(&self, context: &Context, now: &LoadedFile, side: Option<FileState>) -> Result<Snapshot> {
-        let hand = [KnownContent { id: now.snapshot.id(), bytes: now.snapshot.raw() }];
-        let history = context.history(self.root);
-        let bytes = side.map(|side| history.content(side.content, &hand)).transpose()?.flatten();
+        let bytes = side.map(|side| history_content(context, self.root, side, Some(now))).transpose()?.flatten();
         let bytes = bytes.ok_or_else(|| not_kept(&self.place, &self.logged))?;
         Ok(with_same_codec(&now.snapshot, bytes))
     }

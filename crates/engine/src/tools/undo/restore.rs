@@ -17,13 +17,13 @@ use crate::pipeline::report::rendered::render_receipts;
 use crate::pipeline::run::plan_and_commit;
 use crate::session::in_doubt::resolve_in_doubt;
 use crate::tools::tool_input::ToolInput;
-use crate::tools::undo::file_states::{current_state, is_same_content, not_kept, putting};
+use crate::tools::undo::file_states::{current_state, history_content, is_same_content, not_kept, putting};
 use crate::tools::undo::hunks::{HunkSelection, hunks_to_restore, write_hunks};
 use crate::tools::undo::select::{self, OperationRef};
 use emendate_core::formats::{self, FormatInput};
 use emendate_core::{Code, Error, Phrase, Result, advice};
 use emendate_fs::{FileAttributes, SafePath};
-use emendate_history::{FileChange, FileKind, FileState, KnownContent, LogEntry, OperationFilter};
+use emendate_history::{FileChange, FileKind, FileState, LogEntry, OperationFilter};
 use schemars::JsonSchema;
 use schemars::schema_for;
 use serde::Deserialize;
@@ -134,11 +134,7 @@ fn plan_restore(
     };
     let bytes = match &now {
         CurrentState::File(now) if now.snapshot.id() == side.content => now.snapshot.raw().to_vec(),
-        CurrentState::File(now) => {
-            let hand = [KnownContent { id: now.snapshot.id(), bytes: now.snapshot.raw() }];
-            call.history(root).content(side.content, &hand)?.ok_or_else(|| not_kept(place, told_by))?
-        }
-        _ => call.history(root).content(side.content, &[])?.ok_or_else(|| not_kept(place, told_by))?,
+        _ => history_content(&call, root, side, now.file())?.ok_or_else(|| not_kept(place, told_by))?,
     };
     if side.kind == FileKind::Link && is_same_content(&now, Some(side)) {
         return Ok(FilePlan::replace_entry(place.clone(), CurrentState::Nothing, TargetState::Nothing));

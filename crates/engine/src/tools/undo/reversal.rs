@@ -6,7 +6,8 @@ use crate::model::call_handle::CallPhase;
 use crate::model::raw_path;
 use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, SeenUpdate, SourceFile, TargetState};
 use crate::tools::undo::file_states::{
-    check_undone, difference, is_same_content, lines_then, logged_place, not_kept, putting, to_bytes, with_same_codec,
+    check_undone, difference, history_content, is_same_content, lines_then, logged_place, not_kept, putting, to_bytes,
+    with_same_codec,
 };
 use crate::tools::undo::hunks::{HunkAction, HunkSides};
 use crate::tools::undo::large::plan_big_undo;
@@ -291,11 +292,7 @@ impl Reversal<'_> {
 
     /// Returns the bytes of a version.
     fn content(&self, place: &SafePath, side: FileState, now: &CurrentState) -> Result<Vec<u8>> {
-        let hand = match now {
-            CurrentState::File(now) => vec![KnownContent { id: now.snapshot.id(), bytes: now.snapshot.raw() }],
-            _ => Vec::new(),
-        };
-        let found = self.call.history(self.root).content(side.content, &hand)?;
+        let found = history_content(&self.call, self.root, side, now.file())?;
         found.ok_or_else(|| not_kept(place, self.logged))
     }
 
@@ -303,8 +300,7 @@ impl Reversal<'_> {
     /// was kept.
     fn recorded_version(&self, recorded: &RecordedChanges<'_>, now: &LoadedFile) -> Result<Option<Vec<u8>>> {
         let Some(version) = recorded.version_without(self.all) else { return Ok(None) };
-        let hand = [KnownContent { id: now.snapshot.id(), bytes: now.snapshot.raw() }];
-        self.call.history(self.root).content(version.content, &hand)
+        history_content(&self.call, self.root, version, Some(now))
     }
 
     /// Returns the file with the operation removed from it, although it changed since.
@@ -316,14 +312,13 @@ impl Reversal<'_> {
         now: &LoadedFile,
     ) -> Result<Vec<u8>> {
         let place = recorded.place;
-        let standing = [KnownContent { id: now.snapshot.id(), bytes: now.snapshot.raw() }];
-        let history = self.call.history(self.root);
-        let Some(seen) = history.content(after.content, &standing)? else {
+        let Some(seen) = history_content(&self.call, self.root, after, Some(now))? else {
             return Err(self.changed_since(place, now, None));
         };
         let seen = with_same_codec(&now.snapshot, seen);
-        let hand = [KnownContent { id: seen.id(), bytes: seen.raw() }, standing[0]];
-        let Some(target) = history.content(before.content, &hand)? else { return Err(not_kept(place, self.logged)) };
+        let hand = [KnownContent { id: seen.id(), bytes: seen.raw() }, now.known_content()];
+        let target = self.call.history(self.root).content(before.content, &hand)?;
+        let target = target.ok_or_else(|| not_kept(place, self.logged))?;
         let target = with_same_codec(&seen, target);
         if [&seen, &target, &now.snapshot].iter().any(|it| it.is_binary()) {
             return Err(self.changed_since(place, now, None));
@@ -371,8 +366,7 @@ impl Reversal<'_> {
     fn conflict(&self, place: &SafePath, left: Option<FileState>, now: &CurrentState, what: &str) -> Error {
         let error = self.changed(place, what);
         let (Some(left), CurrentState::File(now)) = (left, now) else { return error };
-        let hand = [KnownContent { id: now.snapshot.id(), bytes: now.snapshot.raw() }];
-        match self.call.history(self.root).content(left.content, &hand) {
+        match history_content(&self.call, self.root, left, Some(now)) {
             Ok(Some(left)) if !now.snapshot.is_binary() => {
                 error.evidence(difference(place, &with_same_codec(&now.snapshot, left), &now.snapshot))
             }

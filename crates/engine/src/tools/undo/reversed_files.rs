@@ -75,7 +75,7 @@ impl<'a> ReversedFiles<'a> {
     ///
     /// Errors: `call.too_large`.
     pub(super) fn check_call_size(&self) -> Result<()> {
-        let size = |state: &CurrentState| text_of(state).map_or(0, Snapshot::size);
+        let size = |state: &CurrentState| state.file().map_or(0, |file| file.snapshot.size());
         let sizes = self.files.entries().map(|(_, it)| size(&it.current).max(size(&it.after.now)));
         if self.files.len() == 1 { Ok(()) } else { check_undone(self.files.len(), sizes.sum()) }
     }
@@ -126,7 +126,8 @@ impl<'a> ReversedFiles<'a> {
     pub(super) fn plans(self) -> Vec<FilePlan> {
         let ReversedFiles { call, files } = self;
         let moved = files.moved_sources();
-        let sources = files.entries().filter_map(|(path, it)| Some((path.to_owned(), text_of(&it.current)?.clone())));
+        let sources =
+            files.entries().filter_map(|(path, it)| Some((path.to_owned(), it.current.file()?.snapshot.clone())));
         let sources: HashMap<PathBuf, Snapshot> = sources.collect();
         let plans = files.into_entries().filter_map(|(path, file)| {
             let source = file.after.file.as_ref().and_then(|from| sources.get(from.absolute()));
@@ -179,13 +180,6 @@ impl ReversedFile {
 /// Returns the planned state of a path at which there will be no file.
 fn without_file(now: CurrentState) -> PlannedState {
     PlannedState { now, file: None, attributes: None }
-}
-
-fn text_of(now: &CurrentState) -> Option<&Snapshot> {
-    match now {
-        CurrentState::File(now) => Some(&now.snapshot),
-        CurrentState::Nothing | CurrentState::Link(_) => None,
-    }
 }
 
 /// The paths of operations, to wait for their locks.
