@@ -261,28 +261,12 @@ fn differences(
 }
 
 fn compared(call: Call<'_>, from: &str, to: &str, place: Option<&SafePath>, part: FilePart) -> Result<Answer> {
-    let (start, end) = (find_moment(&call, from)?, end_of(&call, to)?);
-    let mut paths: BTreeMap<(usize, Vec<u8>), FileChange> = BTreeMap::new();
-    let mut is_ordered = false;
-    for (root, (start, end)) in start.0.iter().zip(&end.0).enumerate() {
-        let (Some(start), Some(end)) = (start, end) else { continue };
-        if start > end {
-            continue;
-        }
-        is_ordered = true;
-        let all = operations_after(&call, root, *start)?;
-        if to == NOW_NAME {
-            record_present_state(&call, &all);
-        }
-        let all = if to == NOW_NAME { operations_after(&call, root, *start)? } else { all };
-        add_sides(&mut paths, root, place, all.iter().rev().filter(|logged| logged.id.number <= *end));
-    }
-    if !is_ordered {
+    let of_roots = operations_between(&call, from, to)?;
+    if of_roots.is_empty() {
         return Err(Error::new(Code::CallInvalid, "The first operation is not before the second one.")
             .next("Give the older one as id, the newer one as to; both of one root."));
     }
-    let mut changed: Vec<(usize, FileChange)> =
-        paths.into_iter().filter(|(_, file)| file.before != file.after).map(|((root, _), file)| (root, file)).collect();
+    let mut changed = merged_changes(&of_roots, place);
     let none = if changed.is_empty() { "No file differs between the two.\n" } else { "" };
     let root = changed.first().map_or(0, |(root, _)| *root);
     let total = changed.len();
@@ -296,15 +280,32 @@ fn compared(call: Call<'_>, from: &str, to: &str, place: Option<&SafePath>, part
     Ok(answer)
 }
 
-/// Returns the moment at which a comparison ends.
+/// Returns the operations between two moments, the newest first, for each root that has both in this order. If the second
+/// one is `now`, changes by others are recorded before.
 ///
-/// Errors: as [`find_moment`].
-pub(crate) fn end_of(context: &Context, to: &str) -> Result<Moment> {
-    if to == NOW_NAME { Ok(Moment(vec![Some(u64::MAX); context.roots().len()])) } else { find_moment(context, to) }
+/// Errors: as [`find_moment`]; those of the session store.
+pub(crate) fn operations_between(context: &Context, from: &str, to: &str) -> Result<Vec<(usize, Vec<LogEntry>)>> {
+    let is_now = to == NOW_NAME;
+    let start = find_moment(context, from)?;
+    let end = if is_now { Moment(vec![Some(u64::MAX); context.roots().len()]) } else { find_moment(context, to)? };
+    let mut of_roots = Vec::new();
+    for (root, (start, end)) in start.0.into_iter().zip(end.0).enumerate() {
+        let (Some(start), Some(end)) = (start, end) else { continue };
+        if start > end {
+            continue;
+        }
+        if is_now {
+            record_present_state(context, &operations_after(context, root, start)?);
+        }
+        let mut all = operations_after(context, root, start)?;
+        all.retain(|logged| logged.id.number <= end);
+        of_roots.push((root, all));
+    }
+    Ok(of_roots)
 }
 
 /// Records what others did to the files of these operations since, so that the newest states are those on disk.
-pub(crate) fn record_present_state(context: &Context, all: &[LogEntry]) {
+fn record_present_state(context: &Context, all: &[LogEntry]) {
     let paths: BTreeSet<&Vec<u8>> =
         all.iter().flat_map(|logged| &logged.operation.files).map(|file| &file.path).collect();
     let places: Vec<SafePath> = paths
@@ -321,21 +322,26 @@ pub(crate) fn record_present_state(context: &Context, all: &[LogEntry]) {
     record_outside_changes(context, &found);
 }
 
-/// Adds the oldest and the newest side of each path of these operations, the oldest first.
-pub(crate) fn add_sides<'a>(
-    paths: &mut BTreeMap<(usize, Vec<u8>), FileChange>,
-    root: usize,
+/// Merges the changes of operations, given with the newest first, into one for each file that differs. The numbers of
+/// lines are added up: what two operations changed counts twice.
+pub(crate) fn merged_changes(
+    of_roots: &[(usize, Vec<LogEntry>)],
     place: Option<&SafePath>,
-    all: impl Iterator<Item = &'a LogEntry>,
-) {
-    for logged in all {
-        for file in logged.operation.files.iter().filter(|file| place.is_none_or(|place| key(place) == file.path)) {
-            paths
-                .entry((root, file.path.clone()))
-                .and_modify(|known| known.after = file.after)
-                .or_insert_with(|| FileChange { moved_from: None, ..file.clone() });
+) -> Vec<(usize, FileChange)> {
+    let mut paths: BTreeMap<(usize, &[u8]), FileChange> = BTreeMap::new();
+    for (root, all) in of_roots {
+        let files = all.iter().rev().flat_map(|logged| &logged.operation.files);
+        for file in files.filter(|file| is_wanted(place, file)) {
+            let merge = |known: &mut FileChange| {
+                known.after = file.after;
+                known.added += file.added;
+                known.removed += file.removed;
+            };
+            let first = || FileChange { moved_from: None, ..file.clone() };
+            paths.entry((*root, &*file.path)).and_modify(merge).or_insert_with(first);
         }
     }
+    paths.into_iter().filter(|(_, file)| file.before != file.after).map(|((root, _), file)| (root, file)).collect()
 }
 
 /// Renders one file of an operation: its diff for the text, and its data.

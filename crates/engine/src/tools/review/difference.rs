@@ -211,7 +211,7 @@ pub(crate) fn scope_content(
     path: &Path,
     moment: OperationSide,
 ) -> Result<Vec<u8>> {
-    let (root, file) = change_of(context, scope, path)?;
+    let (root, file) = scope_changes(context, scope)?.of(path)?.clone();
     let place = context.store().resolve_no_follow(path)?;
     context.check_access(&place, Access::Read)?;
     let state = match moment {
@@ -258,11 +258,4 @@ pub(crate) fn resolution(context: &Context, scope: &ChangeScope, path: &Path) ->
     let text = merge_with_markers(after.text(), before.text(), now.snapshot.text());
     let conflicts = text.lines().filter(|line| line.starts_with("<<<<<<< ")).count();
     Ok(Resolution { text, conflicts, tag: now.snapshot.id().tag().to_string() })
-}
-
-/// Finds the change of a file in a scope.
-///
-/// Errors: `operation.not_found`.
-pub(crate) fn change_of(context: &Context, scope: &ChangeScope, path: &Path) -> Result<(usize, FileChange)> {
-    scope_changes(context, scope)?.of(path).cloned()
 }

@@ -7,10 +7,9 @@ use crate::model::hunk_numbers::HUNKS_PER_CALL_MAX;
 use crate::model::raw_path::RAW_PATH_FIELD;
 use crate::model::reply::Answer;
 use crate::tools::history::operation_list::{from_its_source, visible_files};
-use crate::tools::history::{add_sides, end_of, record_present_state};
-use crate::tools::moments::{NOW_NAME, find_moment};
+use crate::tools::history::{merged_changes, operations_between};
 use crate::tools::remarks::{Comment, ReviewedFile, remarks_on};
-use crate::tools::review::difference::{FileDifference, change_of, difference_of};
+use crate::tools::review::difference::{FileDifference, difference_of};
 use crate::tools::review::operations::{FileView, file_view};
 use crate::tools::review::turn::turn_of;
 use crate::tools::review::workspace::below_root;
@@ -18,13 +17,12 @@ use crate::tools::undo::file_states::is_regular;
 use crate::tools::undo::hunks::change_merged_hunks;
 use crate::tools::undo::restore::restore;
 use crate::tools::undo::select::{self, OperationRef};
-use crate::tools::undo::since::operations_after;
 use data_encoding::BASE64;
 use emendate_core::{Code, Error, Result};
 use emendate_history::{FileChange, LogEntry, OperationId};
 use emendate_os::ffi::OsStrExt as _;
 use serde_json::json;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -207,27 +205,23 @@ pub(crate) fn scope_file(context: &Context, scope: &ScopeChanges, path: &Path) -
 ///
 /// Errors: `operation.not_found`, `call.invalid` for moments in the wrong order, and those of the session store.
 pub(crate) fn scope_changes(context: &Context, scope: &ChangeScope) -> Result<ScopeChanges> {
-    let (mut operation, mut origins) = (None, HashMap::new());
-    let mut changes = match scope {
-        ChangeScope::Operation(id) => {
-            let (root, logged) = select::operation(context, OperationRef::read(id)?.name)?;
-            operation = Some((root, logged.id));
-            visible_files(&logged).map(|file| (root, from_its_source(file, &logged))).collect()
+    Ok(changes_of(scope, &operations_of(context, scope)?))
+}
+
+/// Returns the changes of a scope that has these operations.
+fn changes_of(scope: &ChangeScope, of_roots: &[(usize, Vec<LogEntry>)]) -> ScopeChanges {
+    let mut out = ScopeChanges::default();
+    if let (ChangeScope::Operation(_), [(root, all)]) = (scope, of_roots) {
+        for logged in all {
+            out.operation = Some((*root, logged.id));
+            out.changes.extend(visible_files(logged).map(|file| (*root, from_its_source(file, logged))));
         }
-        ChangeScope::Turn(id) => {
-            let turn = turn_of(context, id)?;
-            let operations = [(turn.root, turn.operations)];
-            origins = single_origins(&operations);
-            merged(&operations)
-        }
-        ChangeScope::Between(from, to) => {
-            let operations = between(context, from, to)?;
-            origins = single_origins(&operations);
-            merged(&operations)
-        }
-    };
-    changes.sort_by(|(_, left): &(usize, FileChange), (_, right)| left.path.cmp(&right.path));
-    Ok(ScopeChanges { changes, operation, origins })
+    } else {
+        out.changes = merged_changes(of_roots, None);
+        out.origins = single_origins(of_roots);
+    }
+    out.changes.sort_by(|(_, left), (_, right)| left.path.cmp(&right.path));
+    out
 }
 
 /// Undoes or redoes the change of one file in a scope: the hunks of these numbers, or all of it.
@@ -241,9 +235,11 @@ pub(crate) fn reverse_change(
     redo: bool,
 ) -> Result<Answer> {
     let bytes = path.as_os_str().as_bytes();
-    let (root, file) = change_of(&call, scope, path)?;
-    let mut operations = operations_of(&call, scope, root)?;
-    operations.retain(|logged| logged.operation.files.iter().any(|file| *file.path == *bytes));
+    let of_roots = operations_of(&call, scope)?;
+    let (root, file) = changes_of(scope, &of_roots).of(path)?.clone();
+    let operations = of_roots.iter().filter(|(of, _)| *of == root).flat_map(|(_, all)| all);
+    let touches = |logged: &&LogEntry| logged.operation.files.iter().any(|file| *file.path == *bytes);
+    let operations: Vec<&LogEntry> = operations.filter(touches).collect();
     let (Some(newest), Some(oldest)) = (operations.first(), operations.last()) else {
         return Err(Error::new(Code::OperationMissing, "None of these operations changed the file."));
     };
@@ -261,7 +257,7 @@ pub(crate) fn reverse_change(
     };
     let origin =
         CallOrigin::of_parts("undo", &[bytes, newest.id.to_string().as_bytes(), &format!("{numbers:?}").into_bytes()]);
-    change_merged_hunks(call, origin, (root, newest.clone()), file, &numbers, redo)
+    change_merged_hunks(call, origin, (root, (*newest).clone()), file, &numbers, redo)
 }
 
 /// Returns the number of hunks of a change; `None` if it is not text, or has more than one call may undo.
@@ -272,46 +268,19 @@ fn hunk_count(call: Call<'_>, root: usize, file: &FileChange) -> Result<Option<u
     })
 }
 
-/// Returns the operations of a scope in a root, the newest first.
-fn operations_of(context: &Context, scope: &ChangeScope, root: usize) -> Result<Vec<LogEntry>> {
+/// Returns the operations of a scope, those of each root with the newest first.
+fn operations_of(context: &Context, scope: &ChangeScope) -> Result<Vec<(usize, Vec<LogEntry>)>> {
     Ok(match scope {
-        ChangeScope::Operation(id) => vec![select::operation(context, OperationRef::read(id)?.name)?.1],
-        ChangeScope::Turn(id) => turn_of(context, id)?.operations,
-        ChangeScope::Between(from, to) => {
-            let (start, end) = (find_moment(context, from)?, end_of(context, to)?);
-            match (start.0.get(root).copied().flatten(), end.0.get(root).copied().flatten()) {
-                (Some(start), Some(end)) => {
-                    let mut all = operations_after(context, root, start)?;
-                    all.retain(|logged| logged.id.number <= end);
-                    all
-                }
-                _ => Vec::new(),
-            }
+        ChangeScope::Operation(id) => {
+            let (root, logged) = select::operation(context, OperationRef::read(id)?.name)?;
+            vec![(root, vec![logged])]
         }
+        ChangeScope::Turn(id) => {
+            let turn = turn_of(context, id)?;
+            vec![(turn.root, turn.operations)]
+        }
+        ChangeScope::Between(from, to) => operations_between(context, from, to)?,
     })
-}
-
-/// Merges the changes of operations, given with the newest first, into one change per file.
-fn merged(of_roots: &[(usize, Vec<LogEntry>)]) -> Vec<(usize, FileChange)> {
-    let mut paths: BTreeMap<(usize, Vec<u8>), FileChange> = BTreeMap::new();
-    for (root, operations) in of_roots {
-        add_sides(&mut paths, *root, None, operations.iter().rev());
-        count_lines(&mut paths, *root, operations);
-    }
-    paths.into_iter().filter(|(_, file)| file.before != file.after).map(|((root, _), file)| (root, file)).collect()
-}
-
-/// Adds up the lines that the operations added and removed: what they changed twice counts twice.
-fn count_lines(paths: &mut BTreeMap<(usize, Vec<u8>), FileChange>, root: usize, operations: &[LogEntry]) {
-    for (_, file) in paths.iter_mut().filter(|((of, _), _)| *of == root) {
-        (file.added, file.removed) = (0, 0);
-    }
-    for file in operations.iter().flat_map(|logged| &logged.operation.files) {
-        if let Some(all) = paths.get_mut(&(root, file.path.clone())) {
-            all.added += file.added;
-            all.removed += file.removed;
-        }
-    }
 }
 
 /// Returns the files that exactly one of some operations changed, with its number.
@@ -324,20 +293,4 @@ fn single_origins(of_roots: &[(usize, Vec<LogEntry>)]) -> HashMap<(usize, Vec<u8
         }
     }
     found.into_iter().filter_map(|(file, number)| Some((file, number?))).collect()
-}
-
-/// Returns the operations between two moments.
-fn between(context: &Context, from: &str, to: &str) -> Result<Vec<(usize, Vec<LogEntry>)>> {
-    let (start, end) = (find_moment(context, from)?, end_of(context, to)?);
-    let mut of_roots = Vec::new();
-    for (root, (start, end)) in start.0.iter().zip(&end.0).enumerate() {
-        let (Some(start), Some(end)) = (start, end) else { continue };
-        if to == NOW_NAME {
-            record_present_state(context, &operations_after(context, root, *start)?);
-        }
-        let mut all = operations_after(context, root, *start)?;
-        all.retain(|logged| logged.id.number <= *end);
-        of_roots.push((root, all));
-    }
-    Ok(of_roots)
 }
