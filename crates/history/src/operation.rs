@@ -74,6 +74,12 @@ impl OperationName {
     }
 }
 
+impl From<OperationId> for OperationName {
+    fn from(id: OperationId) -> OperationName {
+        OperationName { number: id.number, check: Some(id.check) }
+    }
+}
+
 impl FromStr for OperationName {
     type Err = ();
 

@@ -1,7 +1,8 @@
 //! The histories of all roots, opened on first use.
 
+use emendate_core::Result;
 use emendate_fs::{RootInfo, SafePath};
-use emendate_history::{Database, History, HistoryLimits, MemoryHistory, root_key};
+use emendate_history::{Database, History, HistoryLimits, LogEntry, MemoryHistory, OperationFilter, root_key};
 use emendate_os::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -113,6 +114,33 @@ impl HistoryStores {
         all.extend(self.stores.iter().filter_map(OnceLock::get).flat_map(|store| store.notices()));
         all
     }
+}
+
+/// Operations that are read together.
+pub(crate) const OPERATIONS_PER_PAGE: usize = 50;
+
+/// Returns the operations of a history that match, the newest first. They are read by pages when they are needed,
+/// whatever the limit of the filter is.
+pub(crate) fn logged_operations<'a>(
+    history: &'a dyn History,
+    filter: OperationFilter<'a>,
+) -> impl Iterator<Item = Result<LogEntry>> {
+    let mut page = Vec::new().into_iter();
+    let mut next = Some(OperationFilter { limit: OPERATIONS_PER_PAGE, ..filter });
+    std::iter::from_fn(move || {
+        if let Some(logged) = page.next() {
+            return Some(Ok(logged));
+        }
+        let filter = next.take()?;
+        let read = match history.operations(&filter) {
+            Ok(read) => read,
+            Err(error) => return Some(Err(error)),
+        };
+        let last = read.last().filter(|_| read.len() == OPERATIONS_PER_PAGE);
+        next = last.map(|last| OperationFilter { below: Some(last.id.number), ..filter });
+        page = read.into_iter();
+        page.next().map(Ok)
+    })
 }
 
 /// The key of a file within its root's history: its canonical absolute path.

@@ -49,18 +49,27 @@ pub(crate) fn resolve_in_doubt(context: &Context, root: usize) -> Result<bool> {
     resolve_selected(context, root, |logged| !logged.is_in_flight())
 }
 
-/// Resolves in-doubt operations, and waits briefly for those that other processes are still executing: the last
-/// operation is known only once they are committed or aborted.
+/// Resolves the in-doubt operations of all roots. Without write access to the store they remain in doubt.
+///
+/// Errors: the first one of the session store, after all roots were tried.
+pub(crate) fn resolve_all_in_doubt(context: &Context) -> Result<()> {
+    (0..context.roots().len()).map(|root| resolve_in_doubt(context, root).map(drop)).fold(Ok(()), Result::and)
+}
+
+/// Resolves in-doubt operations of all roots, and waits briefly for those that other processes are still executing: the
+/// last operation is known only once they are committed or aborted.
 ///
 /// Errors: those of the session store.
-pub(crate) fn wait_for_in_doubt(context: &Context, root: usize) -> Result<()> {
-    resolve_in_doubt(context, root)?;
-    let history = context.history(root);
-    let Some(newest) = history.in_doubt()?.first().map(|logged| logged.id.number) else { return Ok(()) };
-    let mut waited = Duration::ZERO;
-    while waited < WAIT_MAX && history.in_doubt()?.iter().any(|it| it.id.number <= newest && it.is_in_flight()) {
-        waited += wait_briefly();
+pub(crate) fn wait_for_in_doubt(context: &Context) -> Result<()> {
+    for root in 0..context.roots().len() {
         resolve_in_doubt(context, root)?;
+        let history = context.history(root);
+        let Some(newest) = history.in_doubt()?.first().map(|logged| logged.id.number) else { continue };
+        let mut waited = Duration::ZERO;
+        while waited < WAIT_MAX && history.in_doubt()?.iter().any(|it| it.id.number <= newest && it.is_in_flight()) {
+            waited += wait_briefly();
+            resolve_in_doubt(context, root)?;
+        }
     }
     Ok(())
 }

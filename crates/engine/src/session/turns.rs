@@ -6,8 +6,6 @@ use crate::context::call::Call;
 use emendate_core::Result;
 use emendate_history::{Operation, OperationFilter, OperationId, TURN};
 
-/// Operations that are read together.
-pub(crate) const OPERATIONS_PER_PAGE: usize = 50;
 /// Microseconds without an operation after which the next one belongs to another turn, where no turns are given.
 pub(crate) const PAUSE_US: i64 = 5 * 60 * 1_000_000;
 

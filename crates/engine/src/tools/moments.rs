@@ -2,9 +2,10 @@
 
 use crate::context::Context;
 use crate::context::call::Call;
+use crate::context::history_stores::logged_operations;
 use crate::model::reply::Answer;
 use crate::pipeline::report::rendered::files_data;
-use crate::session::turns::{OPERATIONS_PER_PAGE, PAUSE_US, log_moment};
+use crate::session::turns::{PAUSE_US, log_moment};
 use crate::tools::tool_input::ToolInput;
 use crate::tools::undo::select::{self, OperationRef};
 use emendate_core::formats::{self, FormatInput};
@@ -99,19 +100,14 @@ pub(crate) fn find_moment(context: &Context, name: &str) -> Result<Moment> {
 
 /// Returns the number of the newest mark of that name.
 fn find_mark(context: &Context, root: usize, name: &str) -> Result<Option<u64>> {
-    let mut below = None;
-    loop {
-        let filter =
-            OperationFilter { tool: Some(MARK), below, limit: OPERATIONS_PER_PAGE, ..OperationFilter::default() };
-        let page = context.history(root).operations(&filter)?;
-        if let Some(found) = page.iter().find(|it| it.operation.is_moment() && it.operation.note == name) {
-            return Ok(Some(found.id.number));
-        }
-        match page.last() {
-            Some(last) if page.len() == OPERATIONS_PER_PAGE => below = Some(last.id.number),
-            _ => return Ok(None),
+    let filter = OperationFilter { tool: Some(MARK), ..OperationFilter::default() };
+    for mark in logged_operations(context.history(root), filter) {
+        let LogEntry { id, operation, .. } = mark?;
+        if operation.is_moment() && operation.note == name {
+            return Ok(Some(id.number));
         }
     }
+    Ok(None)
 }
 
 /// The last turn of a session in one root.
@@ -148,32 +144,28 @@ pub(crate) fn last_turn(context: &Context, session: &str) -> Result<Moment> {
 
 fn turn_start(context: &Context, root: usize, session: &str) -> Result<Option<TurnStart>> {
     let history = context.history(root);
-    let filter = OperationFilter { session: Some(session), limit: OPERATIONS_PER_PAGE, ..OperationFilter::default() };
-    let (mut below, mut found, mut last_at) = (None, None, 0);
-    loop {
-        let page = history.operations(&OperationFilter { below, ..filter })?;
-        for logged in page.iter().filter(|logged| !logged.operation.is_moment()) {
-            match found {
-                None if !is_in_effect(logged) => continue,
-                None => {
-                    let turns = OperationFilter { tool: Some(TURN), below: Some(logged.id.number), limit: 1, ..filter };
-                    if let Some(turn) = history.operations(&turns)?.pop() {
-                        return Ok(Some(TurnStart { after: turn.id.number, at: logged.at }));
-                    }
-                    found = Some(logged.at);
+    let filter = OperationFilter { session: Some(session), limit: 1, ..OperationFilter::default() };
+    let (mut found, mut last_at) = (None, 0);
+    for logged in logged_operations(history, filter) {
+        let logged = logged?;
+        match found {
+            _ if logged.operation.is_moment() => continue,
+            None if !is_in_effect(&logged) => continue,
+            None => {
+                let turns = OperationFilter { tool: Some(TURN), below: Some(logged.id.number), ..filter };
+                if let Some(turn) = history.operations(&turns)?.pop() {
+                    return Ok(Some(TurnStart { after: turn.id.number, at: logged.at }));
                 }
-                Some(at) if last_at - logged.at > PAUSE_US => {
-                    return Ok(Some(TurnStart { after: logged.id.number, at }));
-                }
-                Some(_) => {}
+                found = Some(logged.at);
             }
-            last_at = logged.at;
+            Some(at) if last_at - logged.at > PAUSE_US => {
+                return Ok(Some(TurnStart { after: logged.id.number, at }));
+            }
+            Some(_) => {}
         }
-        match page.last() {
-            Some(last) if page.len() == OPERATIONS_PER_PAGE => below = Some(last.id.number),
-            _ => return Ok(found.map(|at| TurnStart { after: 0, at })),
-        }
+        last_at = logged.at;
     }
+    Ok(found.map(|at| TurnStart { after: 0, at }))
 }
 
 /// True for an operation that an undo without a name could select.

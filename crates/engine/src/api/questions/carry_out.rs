@@ -15,7 +15,7 @@ use crate::model::call_context::CallContext;
 use crate::model::raw_path;
 use crate::model::reply::Reply;
 use crate::pipeline::checks::approval::declined;
-use crate::session::in_doubt::{current_side, resolve_in_doubt};
+use crate::session::in_doubt::{current_side, resolve_all_in_doubt};
 use emendate_core::{Code, Error, Result};
 use emendate_history::{Deadline, DirectoryWatch, QuestionLock, QuestionStore};
 use std::path::Path;
@@ -131,10 +131,8 @@ fn call_again(engine: &Engine, record: &QuestionRecord, answer: &AnswerRecord) -
 
 /// True if all files are as the change would leave them.
 fn is_written(context: &Context, record: &QuestionRecord) -> bool {
-    for root in 0..context.roots().len() {
-        // An operation in doubt is resolved by the files, too.
-        let _ = resolve_in_doubt(context, root);
-    }
+    // An operation in doubt is resolved by the files, too.
+    let _ = resolve_all_in_doubt(context);
     let Some(states) = record.question["states"].as_array().filter(|states| !states.is_empty()) else { return false };
     states.iter().all(|state| {
         let Some(after) = state["after"].as_str() else { return false };

@@ -1,10 +1,9 @@
 //! The change feed: each new operation of all processes once, in the order of the log, for another process to follow.
 
 use crate::context::Context;
-use crate::context::history_stores::key;
+use crate::context::history_stores::{OPERATIONS_PER_PAGE, key, logged_operations};
 use crate::context::policy::Access;
 use crate::session::in_doubt::resolve_in_doubt;
-use crate::session::turns::OPERATIONS_PER_PAGE;
 use crate::tools::history::micros_of;
 use crate::tools::history::operation_list::{one_line, operation_status, row};
 use crate::tools::history::turn_index::TurnIndex;
@@ -351,16 +350,7 @@ fn newest_time(context: &Context, numbers: &[Option<u64>]) -> Result<i64> {
 
 /// Returns the position after the last operation up to a time.
 fn start_at_time(context: &Context, root: usize, at: i64) -> Result<FeedPosition> {
-    let (history, mut below) = (context.history(root), None);
-    loop {
-        let filter = OperationFilter { below, limit: OPERATIONS_PER_PAGE, ..OperationFilter::default() };
-        let page = history.operations(&filter)?;
-        if let Some(found) = page.iter().find(|logged| logged.at <= at) {
-            return Ok(FeedPosition::at(found.id));
-        }
-        match page.last() {
-            Some(last) if page.len() == OPERATIONS_PER_PAGE => below = Some(last.id.number),
-            _ => return Ok(FeedPosition::default()),
-        }
-    }
+    let mut all = logged_operations(context.history(root), OperationFilter::default());
+    let found = all.find(|logged| logged.as_ref().map_or(true, |logged| logged.at <= at)).transpose()?;
+    Ok(found.map_or_else(FeedPosition::default, |logged| FeedPosition::at(logged.id)))
 }

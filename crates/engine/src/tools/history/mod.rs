@@ -17,7 +17,7 @@ use crate::model::reply::Answer;
 use crate::model::reply_limits::{FileBudget, LISTED_FILES_MAX, ReplyLimits, note_part};
 use crate::pipeline::report::rendered::files_data;
 use crate::session::gaps::history_gaps;
-use crate::session::in_doubt::{current_side, resolve_in_doubt};
+use crate::session::in_doubt::{current_side, resolve_all_in_doubt};
 use crate::session::outside::{FoundContent, record_outside_changes};
 use crate::tools::history::operation_list::{
     file_data, from_its_source, newest_first, one_line, operation_status, row, summary, visible_files,
@@ -116,10 +116,8 @@ pub(crate) fn history_tool(call: Call<'_>, mut input: Value) -> Result<Answer> {
     let args: HistoryInput = formats::from_json(FormatInput::Json(input))?;
     let path = raw.as_deref().or(args.file_path.as_deref().map(Path::new));
     let place = path.map(|path| call.resolve_no_follow(path, Access::Read)).transpose()?;
-    for root in 0..call.roots().len() {
-        // On a read-only store, in-doubt operations are listed as pending.
-        let _ = resolve_in_doubt(&call, root);
-    }
+    // On a read-only store, in-doubt operations are listed as pending.
+    let _ = resolve_all_in_doubt(&call);
     if args.hunks.is_some() && (args.id.is_none() || args.to.is_some()) {
         return Err(Error::new(Code::CallInvalid, "`hunks` needs the id of one operation.")
             .next("Give id, file_path and hunks."));

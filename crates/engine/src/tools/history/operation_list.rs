@@ -7,9 +7,7 @@ use crate::session::in_doubt::current_side;
 use crate::tools::history::turn_index::Turn;
 use chrono::{DateTime, SecondsFormat};
 use emendate_core::{ContentId, Result};
-use emendate_history::{
-    FileChange, FileKind, FileState, LogEntry, Operation, OperationId, OperationName, OperationOutcome, Role,
-};
+use emendate_history::{FileChange, FileKind, FileState, LogEntry, Operation, OperationId, OperationOutcome, Role};
 use emendate_os::ffi::OsStrExt as _;
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
@@ -35,8 +33,7 @@ pub(crate) fn reversal_of(context: &Context, root: usize, logged: &LogEntry) -> 
     let mut last = logged.undone_by.map(|by| LastUndo { by, redone: false });
     for _ in 0..REVERSALS_FOLLOWED_MAX {
         let Some(LastUndo { by, redone }) = last else { break };
-        let name = OperationName { number: by.number, check: Some(by.check) };
-        let Some(next) = context.history(root).operation(name)?.and_then(|it| it.undone_by) else { break };
+        let Some(next) = context.history(root).operation(by.into())?.and_then(|it| it.undone_by) else { break };
         last = Some(LastUndo { by: next, redone: !redone });
     }
     Ok(last)

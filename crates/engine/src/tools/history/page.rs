@@ -3,7 +3,7 @@
 
 use crate::context::Context;
 use crate::context::policy::Access;
-use crate::session::in_doubt::resolve_in_doubt;
+use crate::session::in_doubt::resolve_all_in_doubt;
 use crate::tools::history::operation_list::{self, OperationStatus, reversal_of};
 use crate::tools::undo::file_states::side_content;
 use crate::tools::undo::select::{self, OperationRef};
@@ -60,11 +60,9 @@ pub enum OperationSide {
 ///
 /// Errors: `call.invalid` for a `from` that no page returned; those of the session store.
 pub(crate) fn entries(context: &Context, from: Option<&str>, most: usize) -> Result<HistoryPage> {
-    for root in 0..context.roots().len() {
-        if from.is_none() {
-            // If the store cannot be written, pending operations are reported as pending.
-            let _ = resolve_in_doubt(context, root);
-        }
+    if from.is_none() {
+        // If the store cannot be written, pending operations are reported as pending.
+        let _ = resolve_all_in_doubt(context);
     }
     let mut entries = Vec::new();
     let next = newest_operations(context, HistoryQuery { from, most, ..HistoryQuery::default() }, |root, logged| {

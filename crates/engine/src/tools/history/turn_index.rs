@@ -2,13 +2,14 @@
 //! it.
 
 use crate::context::Context;
-use crate::session::turns::{OPERATIONS_PER_PAGE, PAUSE_US};
+use crate::context::history_stores::logged_operations;
+use crate::session::turns::PAUSE_US;
 use emendate_core::Result;
 use emendate_history::{LogEntry, OperationFilter, OperationId, TURN};
 use std::collections::HashMap;
 
-/// Pages of operations in which a pause is looked for.
-const PAGES_MAX: usize = 20;
+/// Earlier operations among which a pause is looked for.
+const EARLIER_OPERATIONS_MAX: usize = 1000;
 
 /// A turn of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,23 +101,22 @@ fn find_span(context: &Context, root: usize, logged: &LogEntry) -> Result<TurnSp
     if let Some(turn) = history.operations(&turns)?.pop() {
         return Ok(TurnSpan { last: number, last_at: logged.at, ..TurnSpan::begun_by(&turn) });
     }
-    let filter = OperationFilter { session, limit: OPERATIONS_PER_PAGE, ..OperationFilter::default() };
-    let (mut first, mut below) = (logged.clone(), Some(number));
-    for _ in 0..PAGES_MAX {
-        let page = history.operations(&OperationFilter { below, ..filter })?;
-        let whole = page.len() == OPERATIONS_PER_PAGE;
-        below = page.last().map(|last| last.id.number);
-        for earlier in page.into_iter().filter(|earlier| !earlier.operation.is_moment()) {
-            if first.at - earlier.at > PAUSE_US {
-                return Ok(by_pause(&first, logged));
-            }
-            first = earlier;
+    let filter = OperationFilter { session, below: Some(number), ..OperationFilter::default() };
+    let mut first = logged.clone();
+    for (read, earlier) in logged_operations(history, filter).enumerate() {
+        if read == EARLIER_OPERATIONS_MAX {
+            return Ok(TurnSpan { turn: None, ..by_pause(&first, logged) });
         }
-        if !whole {
-            return Ok(by_pause(&first, logged));
+        let earlier = earlier?;
+        if earlier.operation.is_moment() {
+            continue;
         }
+        if first.at - earlier.at > PAUSE_US {
+            break;
+        }
+        first = earlier;
     }
-    Ok(TurnSpan { turn: None, ..by_pause(&first, logged) })
+    Ok(by_pause(&first, logged))
 }
 
 /// The turn from its first operation to a later one.

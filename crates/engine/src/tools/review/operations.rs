@@ -3,7 +3,7 @@
 use crate::context::Context;
 use crate::context::history_stores::key;
 use crate::context::policy::Access;
-use crate::session::in_doubt::resolve_in_doubt;
+use crate::session::in_doubt::resolve_all_in_doubt;
 use crate::session::refusals::models;
 use crate::tools::history::operation_list::{LastUndo, from_its_source, kind, reversal_of, tool_name, visible_files};
 use crate::tools::history::page::{HistoryQuery, newest_operations};
@@ -158,10 +158,8 @@ pub struct FileView {
 /// Errors: `call.invalid` for a page that does not exist; those of the policy and of the session store.
 pub(crate) fn operations(context: &Context, query: &OperationQuery) -> Result<OperationPage> {
     if query.from.is_none() {
-        for root in 0..context.roots().len() {
-            // If the store cannot be written, pending operations are reported as pending.
-            let _ = resolve_in_doubt(context, root);
-        }
+        // If the store cannot be written, pending operations are reported as pending.
+        let _ = resolve_all_in_doubt(context);
     }
     let place = query.path.as_deref().map(|path| context.resolve_no_follow(path, Access::Read)).transpose()?;
     let page = HistoryQuery {

@@ -1,6 +1,7 @@
 //! Turns: the operations between two prompts of a person, as callers and hooks reported them, or between two pauses.
 
 use crate::context::Context;
+use crate::context::history_stores::logged_operations;
 use crate::session::turns::PAUSE_US;
 use crate::tools::history::operation_list::{LastUndo, reversal_of};
 use crate::tools::undo::select::{self, OperationRef};
@@ -11,8 +12,6 @@ use std::collections::{BTreeSet, HashMap};
 
 /// Beginnings of turns among which the next one is looked for.
 const TURNS_READ_MAX: usize = 500;
-/// Operations that are read together.
-const OPERATIONS_PER_PAGE: usize = 50;
 /// Operations of one turn.
 pub(crate) const TURN_OPERATIONS_MAX: usize = 1000;
 
@@ -98,33 +97,28 @@ pub(crate) fn turn_of(context: &Context, id: &str) -> Result<TurnOperations> {
     let later = history.operations(&turns)?;
     let end = later.iter().map(|it| it.id.number).filter(|it| *it > number).min();
     let mut found: Vec<LogEntry> = Vec::new();
-    let mut below = end;
-    loop {
-        let page = history.operations(&OperationFilter { below, limit: OPERATIONS_PER_PAGE, ..all })?;
-        below = page.last().map(|last| last.id.number);
-        let is_last = page.len() < OPERATIONS_PER_PAGE;
-        for it in page {
-            let is_before = start.as_ref().is_some_and(|start| it.id.number < start.id.number);
-            let has_pause = start.is_none() && found.last().is_some_and(|later| later.at - it.at > PAUSE_US);
-            if is_before || has_pause && found.iter().any(|it| it.id == logged.id) {
-                let after = start.map_or(it.id.number, |start| start.id.number);
-                return Ok(TurnOperations { root, after, operations: found });
-            }
-            if has_pause {
-                found.clear();
-            }
-            if !it.operation.is_moment() {
-                found.push(it);
-            }
-            if found.len() > TURN_OPERATIONS_MAX {
-                return Err(Error::new(Code::CallInvalid, "The turn has too many operations to be shown together.")
-                    .next("Look at its operations one by one."));
-            }
+    let mut before = None;
+    for it in logged_operations(history, OperationFilter { below: end, ..all }) {
+        let it = it?;
+        let is_before = start.as_ref().is_some_and(|start| it.id.number < start.id.number);
+        let has_pause = start.is_none() && found.last().is_some_and(|later| later.at - it.at > PAUSE_US);
+        if is_before || has_pause && found.iter().any(|it| it.id == logged.id) {
+            before = Some(it);
+            break;
         }
-        if is_last {
-            return Ok(TurnOperations { root, after: start.map_or(0, |start| start.id.number), operations: found });
+        if has_pause {
+            found.clear();
+        }
+        if !it.operation.is_moment() {
+            found.push(it);
+        }
+        if found.len() > TURN_OPERATIONS_MAX {
+            return Err(Error::new(Code::CallInvalid, "The turn has too many operations to be shown together.")
+                .next("Look at its operations one by one."));
         }
     }
+    let after = start.or(before).map_or(0, |before| before.id.number);
+    Ok(TurnOperations { root, after, operations: found })
 }
 
 /// Returns the operations of a turn that are in effect, the newest first: their reversal restores what was in effect

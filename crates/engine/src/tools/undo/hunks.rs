@@ -78,9 +78,7 @@ pub(super) fn undo_hunks(
     args: &UndoInput,
     path: Option<&Path>,
 ) -> Result<Answer> {
-    for root in 0..call.roots().len() {
-        wait_for_in_doubt(&call, root)?;
-    }
+    wait_for_in_doubt(&call)?;
     let (root, logged) = match &args.id {
         Some(id) => select::operation(&call, OperationRef::read(id)?.name)?,
         None => choose_one(call, args, path)?,

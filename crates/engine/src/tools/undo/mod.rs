@@ -33,7 +33,7 @@ use crate::tools::undo::input::UndoInput;
 use crate::tools::undo::select::choose;
 use emendate_core::formats::{self, FormatInput};
 use emendate_core::{Code, Error, Result};
-use emendate_history::{LogEntry, Operation, OperationId, OperationName, Role};
+use emendate_history::{LogEntry, Operation, OperationId, Role};
 use emendate_os::ffi::OsStrExt as _;
 use schemars::schema_for;
 use serde_json::Value;
@@ -136,9 +136,7 @@ fn choose_and_take_back(
 ) -> Result<UndoneOperations> {
     let dry_run = args.dry_run || call.caller.dry_run;
     for attempt in 1.. {
-        for root in 0..call.roots().len() {
-            wait_for_in_doubt(&call, root)?;
-        }
+        wait_for_in_doubt(&call)?;
         let (root, all) = choose(call, args, raw, times)?;
         let mut overtaken = false;
         let chosen = ChosenOperations { root, all: &all, is_named: args.id.is_some() };
@@ -247,8 +245,7 @@ fn mark_taken_back(call: Call<'_>, origin: CallOrigin<'_>, root: usize, nothing:
 /// Errors: `conflict.raced`, and those of the session store.
 fn is_still_done(context: &Context, root: usize, all: &[LogEntry]) -> Result<()> {
     for logged in all {
-        let name = OperationName { number: logged.id.number, check: Some(logged.id.check) };
-        let now = context.history(root).operation(name)?;
+        let now = context.history(root).operation(logged.id.into())?;
         if now.is_none_or(|now| now.undone_by.is_some()) {
             let what = format!("Operation {} was undone by another process at the same moment.", logged.id);
             return Err(

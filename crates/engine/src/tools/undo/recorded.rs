@@ -6,7 +6,7 @@ use crate::tools::undo::file_states::{current_state, is_regular, is_same_content
 use crate::tools::undo::since::changes_effect;
 use emendate_fs::SafePath;
 use emendate_history::{
-    FileChange, FileState, LogEntry, OperationFilter, OperationId, OperationName, OperationOutcome, Role,
+    FileChange, FileState, LogEntry, OperationFilter, OperationId, OperationOutcome, Role,
 };
 
 /// Operations of one file that are looked at.
@@ -101,8 +101,7 @@ fn last_reversal(context: &Context, root: usize, entry: &LogEntry) -> Option<Log
     let mut last = entry.clone();
     for _ in 0..RECORDED_OPERATIONS_MAX {
         let Some(id) = last.undone_by else { return Some(last) };
-        let name = OperationName { number: id.number, check: Some(id.check) };
-        last = context.history(root).operation(name).ok()??;
+        last = context.history(root).operation(id.into()).ok()??;
     }
     None
 }

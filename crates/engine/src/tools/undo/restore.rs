@@ -2,7 +2,7 @@
 
 use crate::context::Context;
 use crate::context::call::Call;
-use crate::context::history_stores::key;
+use crate::context::history_stores::{key, logged_operations};
 use crate::context::options::CallOptions;
 use crate::context::policy::Access;
 use crate::model::call_context::UnreadPolicy;
@@ -15,7 +15,7 @@ use crate::pipeline::plan::placement::check_unchanged;
 use crate::pipeline::report::receipt::Receipt;
 use crate::pipeline::report::rendered::render_receipts;
 use crate::pipeline::run::plan_and_commit;
-use crate::session::in_doubt::resolve_in_doubt;
+use crate::session::in_doubt::resolve_all_in_doubt;
 use crate::tools::tool_input::ToolInput;
 use crate::tools::undo::file_states::{current_state, history_content, is_same_content, not_kept, putting};
 use crate::tools::undo::hunks::{HunkSelection, hunks_to_restore, write_hunks};
@@ -89,9 +89,7 @@ pub(crate) fn restore_file<'a>(
 ) -> Result<RestoredFile<'a>> {
     let place = call.resolve_no_follow(path, Access::Write)?;
     let named = OperationRef::read(&args.id)?;
-    for root in 0..call.roots().len() {
-        resolve_in_doubt(&call, root)?;
-    }
+    resolve_all_in_doubt(&call)?;
     let dry_run = args.dry_run || call.caller.dry_run;
     if let Some(numbers) = &args.hunks {
         let selection = hunks_to_restore(&call, options, args, numbers, &place)?;
@@ -186,10 +184,10 @@ pub(crate) fn side_at(
     }
     let history = context.history(root);
     let number = logged.id.number;
-    let upto = Some(if before { number } else { number.saturating_add(1) });
+    let upto = if before { number } else { number.saturating_add(1) };
     let older = history.operations(&OperationFilter {
         path: Some(key(place)),
-        below: upto,
+        below: Some(upto),
         limit: 1,
         ..OperationFilter::default()
     })?;
@@ -197,23 +195,13 @@ pub(crate) fn side_at(
         return Ok((side, told_by));
     }
     // No earlier operation touched it, so its state is the one that the first later operation found.
-    let mut below = None;
     let mut first = None;
-    loop {
-        let page = history.operations(&OperationFilter {
-            path: Some(key(place)),
-            below,
-            limit: 50,
-            ..OperationFilter::default()
-        })?;
-        let full = page.len() == 50;
-        let later = page.into_iter().take_while(|it| upto.is_none_or(|upto| it.id.number >= upto));
-        let Some(last) = later.filter_map(|it| Some((change_of(place, &it)?.before, it))).last() else { break };
-        below = Some(last.1.id.number);
-        first = Some(last);
-        if !full {
+    for later in logged_operations(history, OperationFilter { path: Some(key(place)), ..OperationFilter::default() }) {
+        let later = later?;
+        if later.id.number < upto {
             break;
         }
+        first = change_of(place, &later).map(|change| (change.before, later)).or(first);
     }
     first.ok_or_else(|| {
         Error::new(Code::OperationMissing, "No operation of the history changed this file.")

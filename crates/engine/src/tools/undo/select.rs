@@ -2,7 +2,7 @@
 
 use crate::context::Context;
 use crate::context::call::Call;
-use crate::context::history_stores::key;
+use crate::context::history_stores::{key, logged_operations};
 use crate::context::policy::Access;
 use crate::model::call_context::{CallContext, UnreadPolicy};
 use crate::session::gaps::history_gaps;
@@ -16,9 +16,6 @@ use emendate_core::{Code, Error, Phrase, Result, advice};
 use emendate_history::{HistoryGap, LogEntry, OperationFilter, OperationId, OperationName, Role, wait_briefly};
 use std::path::Path;
 use std::time::Duration;
-
-/// Operations loaded at a time.
-const OPERATIONS_PER_PAGE: usize = 50;
 
 /// Age up to which an undo or a redo of another process is waited for.
 const RUNNING_UNDO_AGE_MAX: Duration = Duration::from_secs(2);
@@ -268,54 +265,41 @@ fn last_of(
     redo: bool,
     times: usize,
 ) -> Result<UndoCandidates> {
-    let (mut below, mut found) = (None, Vec::new());
+    let mut found = Vec::new();
     // Of all sessions: an operation may be undone by another one.
     let last = context.history(root).operations(&OperationFilter { limit: 1, ..OperationFilter::default() })?;
     let newest = last.first().map_or(0, |last| last.id.number);
     let mut gaps = HistoryGaps(context.history(root).gaps()?);
-    loop {
-        let page = context.history(root).operations(&OperationFilter {
-            session,
-            path,
-            below,
-            limit: OPERATIONS_PER_PAGE,
-            tool: None,
-        })?;
-        for logged in &page {
-            if logged.operation.is_moment() {
-                continue;
-            }
-            let takes_back = logged.operation.role != Role::Edit;
-            if takes_back && logged.is_in_flight() {
-                return Ok(UndoCandidates::UnderWay(Box::new(logged.clone())));
-            }
-            // The operation was undone since the newest one was read.
-            if logged.undone_by.is_some_and(|by| by.number > newest) {
-                return last_of(context, root, session, path, redo, times);
-            }
-            gaps.meet(logged);
-            match logged.operation.role {
-                // An undo before it is irrelevant to a redo, whether it was undone itself or not.
-                Role::Edit if redo => return Ok(UndoCandidates::Known(found)),
-                _ if logged.undone_by.is_some() || logged.owner.is_some() => {}
-                Role::Undo(_) if redo => found.push(candidate_of(logged, &gaps)),
-                Role::Edit | Role::Redo(_) if !redo => found.push(candidate_of(logged, &gaps)),
-                _ => {}
-            }
-            if found.len() == times {
-                return Ok(UndoCandidates::Known(found));
-            }
+    let filter = OperationFilter { session, path, ..OperationFilter::default() };
+    for logged in logged_operations(context.history(root), filter) {
+        let logged = logged?;
+        if logged.operation.is_moment() {
+            continue;
         }
-        match page.last() {
-            Some(last) if page.len() == OPERATIONS_PER_PAGE => below = Some(last.id.number),
-            _ => return Ok(UndoCandidates::Known(found)),
+        let takes_back = logged.operation.role != Role::Edit;
+        if takes_back && logged.is_in_flight() {
+            return Ok(UndoCandidates::UnderWay(Box::new(logged)));
+        }
+        // The operation was undone since the newest one was read.
+        if logged.undone_by.is_some_and(|by| by.number > newest) {
+            return last_of(context, root, session, path, redo, times);
+        }
+        gaps.meet(&logged);
+        let is_candidate = match logged.operation.role {
+            // An undo before it is irrelevant to a redo, whether it was undone itself or not.
+            Role::Edit if redo => break,
+            _ if logged.undone_by.is_some() || logged.owner.is_some() => false,
+            Role::Undo(_) => redo,
+            Role::Edit | Role::Redo(_) => !redo,
+        };
+        if is_candidate {
+            found.push(UndoCandidate { across: gaps.before(&logged), logged });
+        }
+        if found.len() == times {
+            break;
         }
     }
-}
-
-/// Returns an operation as a candidate, with the gap between it and the newest operation.
-fn candidate_of(logged: &LogEntry, gaps: &HistoryGaps) -> UndoCandidate {
-    UndoCandidate { logged: logged.clone(), across: gaps.before(logged) }
+    Ok(UndoCandidates::Known(found))
 }
 
 /// Returns the session whose operations a call may undo; `None` for all. Callers undo their own operations, unless they

@@ -1,15 +1,14 @@
 //! Selection of everything that was done since a moment, for `undo` and `rewind`.
 
 use crate::context::Context;
+use crate::context::history_stores::logged_operations;
 use crate::tools::moments::Moment;
 use crate::tools::undo::select::UndoSelection;
 use emendate_core::{Code, Error, Phrase, Result, advice};
-use emendate_history::{LogEntry, OperationFilter, OperationId, OperationName, Role};
+use emendate_history::{LogEntry, OperationFilter, OperationId, Role};
 
 /// Maximum number of operations that one call may undo.
 pub(crate) const SINCE_OPERATIONS_MAX: usize = 1000;
-/// Operations that are read together.
-const OPERATIONS_PER_PAGE: usize = 50;
 /// Undos and redos that are followed back to the change that they are about.
 const REVERSALS_FOLLOWED_MAX: usize = 1000;
 
@@ -65,17 +64,8 @@ pub(super) fn select_since(
 ///
 /// Errors: those of the session store.
 pub(crate) fn operations_after(context: &Context, root: usize, after: u64) -> Result<Vec<LogEntry>> {
-    let (mut below, mut all) = (None, Vec::new());
-    loop {
-        let filter = OperationFilter { below, limit: OPERATIONS_PER_PAGE, ..OperationFilter::default() };
-        let page = context.history(root).operations(&filter)?;
-        let is_last = page.len() < OPERATIONS_PER_PAGE || page.iter().any(|logged| logged.id.number <= after);
-        below = page.last().map(|last| last.id.number);
-        all.extend(page.into_iter().take_while(|logged| logged.id.number > after));
-        if is_last {
-            return Ok(all);
-        }
-    }
+    let all = logged_operations(context.history(root), OperationFilter::default());
+    all.take_while(|logged| logged.as_ref().map_or(true, |logged| logged.id.number > after)).collect()
 }
 
 /// True if the reversal of an operation that is in effect restores what was in effect at the moment. That holds for every
@@ -106,8 +96,7 @@ fn origins(context: &Context, root: usize, logged: &LogEntry, after: u64) -> Res
     let mut found = Vec::new();
     for _ in 0..REVERSALS_FOLLOWED_MAX {
         let Some((id, reversals)) = open.pop() else { break };
-        let name = OperationName { number: id.number, check: Some(id.check) };
-        let Some(earlier) = context.history(root).operation(name)? else { continue };
+        let Some(earlier) = context.history(root).operation(id.into())? else { continue };
         if earlier.operation.role == Role::Edit {
             found.push(id.number <= after && reversals % 2 == 0);
         } else {
