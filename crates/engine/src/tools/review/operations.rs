@@ -7,7 +7,7 @@ use crate::session::in_doubt::resolve_all_in_doubt;
 use crate::session::refusals::models;
 use crate::tools::history::operation_list::{LastUndo, from_its_source, kind, reversal_of, tool_name, visible_files};
 use crate::tools::history::page::{HistoryQuery, newest_operations};
-use crate::tools::review::turn::TurnStarts;
+use crate::tools::review::turn::TurnNames;
 use crate::tools::review::workspace::below_root;
 use crate::tools::undo::select::{self, OperationRef};
 use emendate_core::Result;
@@ -173,12 +173,12 @@ pub(crate) fn operations(context: &Context, query: &OperationQuery) -> Result<Op
         found.push((root, logged));
         Ok(ControlFlow::Continue(()))
     })?;
-    let starts = TurnStarts::of(context, &found)?;
+    let mut turns = TurnNames::of(context, &found)?;
     let mut operations = Vec::with_capacity(found.len());
     let models: Vec<SessionModels> = (0..context.roots().len()).map(|root| models(context, root)).collect();
     for (root, logged) in &found {
         let mut view = operation_view(context, *root, logged, 0..query.files)?;
-        view.turn = starts.turn(*root, logged);
+        view.turn = turns.next_turn(*root, logged);
         view.model = models.get(*root).map_or(String::new(), |models| model_of(models, logged));
         operations.push(view);
     }

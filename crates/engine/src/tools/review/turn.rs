@@ -15,62 +15,48 @@ const TURNS_READ_MAX: usize = 500;
 /// Operations of one turn.
 pub(crate) const TURN_OPERATIONS_MAX: usize = 1000;
 
-/// The beginnings of turns around some operations.
-pub(crate) struct TurnStarts {
+/// The turns of the operations of a page, which are passed with the newest first.
+pub(crate) struct TurnNames {
     /// For each root and session: the numbers of the moments, the newest first.
     moments: HashMap<(usize, String), Vec<u64>>,
-    /// For operations of sessions without moments: the number of the oldest operation known of the same turn.
-    by_pause: HashMap<(usize, u64), u64>,
+    /// For each root and session: the number of the newest operation since the last pause, and the time of the last one.
+    pauses: HashMap<(usize, String), (u64, i64)>,
 }
 
-impl TurnStarts {
-    /// Reads the beginnings of the turns of a page of operations, the newest first.
+impl TurnNames {
+    /// Reads the beginnings of the turns of a page.
     ///
     /// Errors: those of the session store.
-    pub(crate) fn of(context: &Context, page: &[(usize, LogEntry)]) -> Result<TurnStarts> {
-        let mut starts = TurnStarts { moments: HashMap::new(), by_pause: HashMap::new() };
+    pub(crate) fn of(context: &Context, page: &[(usize, LogEntry)]) -> Result<TurnNames> {
+        let mut moments: HashMap<(usize, String), Vec<u64>> = HashMap::new();
         for root in 0..context.roots().len() {
             let Some((_, newest)) = page.iter().find(|(of, _)| *of == root) else { continue };
             let below = Some(newest.id.number.saturating_add(1));
             let filter =
                 OperationFilter { tool: Some(TURN), below, limit: TURNS_READ_MAX, ..OperationFilter::default() };
             for moment in context.history(root).operations(&filter)? {
-                let numbers = starts.moments.entry((root, moment.operation.session)).or_default();
-                numbers.push(moment.id.number);
+                moments.entry((root, moment.operation.session)).or_default().push(moment.id.number);
             }
         }
-        let mut open: HashMap<(usize, &str), Vec<&LogEntry>> = HashMap::new();
-        for (root, logged) in page {
-            let group = open.entry((*root, &logged.operation.session)).or_default();
-            let has_pause = group.last().is_some_and(|later| later.at - logged.at > PAUSE_US);
-            if has_pause {
-                starts.close(*root, group);
-            }
-            group.push(logged);
-        }
-        for ((root, _), mut group) in open {
-            starts.close(root, &mut group);
-        }
-        Ok(starts)
+        Ok(TurnNames { moments, pauses: HashMap::new() })
     }
 
-    /// Ends a group of operations that follow each other without a pause.
-    fn close(&mut self, root: usize, group: &mut Vec<&LogEntry>) {
-        let first = group.last().map_or(0, |oldest| oldest.id.number);
-        self.by_pause.extend(group.drain(..).map(|logged| ((root, logged.id.number), first)));
-    }
-
-    /// Returns a name for the turn of an operation.
-    pub(crate) fn turn(&self, root: usize, logged: &LogEntry) -> String {
-        let number = logged.id.number;
-        let session = &logged.operation.session;
-        let moments = self.moments.get(&(root, session.clone()));
-        let start = moments.and_then(|numbers| numbers.iter().find(|start| **start < number));
-        if let Some(start) = start {
-            return format!("{root}:{session}:t{start}");
+    /// Returns a name for the turn of the next operation.
+    pub(crate) fn next_turn(&mut self, root: usize, logged: &LogEntry) -> String {
+        let LogEntry { id, at, operation, .. } = logged;
+        let key = (root, operation.session.clone());
+        let moments = self.moments.get(&key);
+        let start = moments.and_then(|numbers| numbers.iter().find(|start| **start < id.number));
+        let (newest, last_at) = self.pauses.entry(key).or_insert((id.number, *at));
+        if *last_at - at > PAUSE_US {
+            *newest = id.number;
         }
-        let first = self.by_pause.get(&(root, number)).unwrap_or(&number);
-        format!("{root}:{session}:p{first}")
+        *last_at = *at;
+        let session = &operation.session;
+        match start {
+            Some(start) => format!("{root}:{session}:t{start}"),
+            None => format!("{root}:{session}:p{newest}"),
+        }
     }
 }
 
