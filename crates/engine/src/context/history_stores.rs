@@ -4,6 +4,7 @@ use emendate_core::Result;
 use emendate_fs::{RootInfo, SafePath};
 use emendate_history::{Database, History, HistoryLimits, LogEntry, MemoryHistory, OperationFilter, root_key};
 use emendate_os::ffi::OsStrExt as _;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -146,4 +147,9 @@ pub(crate) fn logged_operations<'a>(
 /// The key of a file within its root's history: its canonical absolute path.
 pub(crate) fn key(place: &SafePath) -> &[u8] {
     place.absolute().as_os_str().as_bytes()
+}
+
+/// The path of a file from its [`key`].
+pub(crate) fn log_path(key: &[u8]) -> &Path {
+    Path::new(OsStr::from_bytes(key))
 }

@@ -17,7 +17,7 @@ pub(crate) mod walk;
 
 use crate::context::config::{Config, RuleSource};
 use crate::context::config_error::{check_config_readable, restrict};
-use crate::context::history_stores::{HistoryStores, StateLocation};
+use crate::context::history_stores::{HistoryStores, StateLocation, log_path};
 use crate::context::hook_programs::before_read;
 use crate::context::memory::EngineMemory;
 use crate::context::policy::{Access, BlockingRule, Guard};
@@ -263,6 +263,11 @@ impl Context {
         let place = self.store.resolve_no_follow(path.as_ref())?;
         self.check_access(&place, access)?;
         Ok(place)
+    }
+
+    /// Resolves a path of the log within the sandbox, without following a link in its last component.
+    pub(crate) fn resolve_logged(&self, path: &[u8]) -> Result<SafePath> {
+        self.store.resolve_no_follow(log_path(path))
     }
 
     /// Checks the policy, and before a read the hooks.

@@ -3,15 +3,13 @@
 
 use crate::context::Context;
 use crate::context::call::Call;
+use crate::context::history_stores::log_path;
 use crate::model::delivered_comment::DeliveredComment;
 use crate::model::raw_path;
 use crate::model::reply::Reply;
 use emendate_core::Code;
 use emendate_history::{CommentFilter, StoredComment};
-use emendate_os::ffi::OsStrExt as _;
 use serde_json::{Value, json};
-use std::ffi::OsStr;
-use std::path::Path;
 
 /// Comments that one reply delivers; the next one delivers the rest.
 pub(crate) const COMMENTS_PER_REPLY_MAX: usize = 20;
@@ -88,7 +86,7 @@ pub(crate) fn comment_id(root: usize, number: u64) -> String {
 
 /// Renders a comment for a reply.
 fn text_of(comment: &StoredComment) -> String {
-    let file = comment.path.as_ref().map(|path| emendate_fs::shown(Path::new(OsStr::from_bytes(path))));
+    let file = comment.path.as_ref().map(|path| emendate_fs::shown(log_path(path)));
     let place = match (file, comment.line) {
         (Some(file), Some(line)) => format!("line {line} of {file}, operation {}", comment.operation),
         (Some(file), None) => format!("{file}, operation {}", comment.operation),
@@ -98,7 +96,7 @@ fn text_of(comment: &StoredComment) -> String {
 }
 
 fn data_of(root: usize, comment: &StoredComment) -> Value {
-    let path = comment.path.as_ref().map(|path| Path::new(OsStr::from_bytes(path)));
+    let path = comment.path.as_ref().map(|path| log_path(path));
     let row = json!({
         "id": comment_id(root, comment.number),
         "operation": comment.operation.to_string(),

@@ -3,13 +3,12 @@
 
 use crate::context::Context;
 use crate::context::call::Call;
+use crate::context::history_stores::log_path;
 use crate::context::policy::Access;
 use crate::model::raw_path;
 use emendate_core::{Advice, Code, Error, ErrorContext, Locator, Op, Phrase, Snapshot, advice};
 use emendate_fs::{SafePath, shown};
-use emendate_os::ffi::OsStrExt as _;
 use serde_json::{Value, json};
-use std::ffi::OsStr;
 use std::path::Path;
 
 /// Other files that are searched, and bytes of the largest one.
@@ -43,7 +42,7 @@ fn elsewhere(call: Call<'_>, place: &SafePath, ops: &[Op], error: Error) -> Erro
     }
     // This is only advice: if it is not available, the error remains as it is.
     let known = call.sessions(place).paths(&call.caller.session).unwrap_or_default();
-    let others = known.iter().map(|path| Path::new(OsStr::from_bytes(path))).filter(|path| *path != place.absolute());
+    let others = known.iter().map(|path| log_path(path)).filter(|path| *path != place.absolute());
     let mut found: Vec<Value> = Vec::new();
     for path in others.take(SEARCHED_FILES_MAX) {
         let Some(text) = read_other_file(&call, path) else { continue };

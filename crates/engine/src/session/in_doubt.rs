@@ -6,8 +6,6 @@ use emendate_core::{Code, ContentHash, ContentId, Result};
 use emendate_fs::SafePath;
 use emendate_history::{FileChange, FileKind, FileState, LogEntry, OperationFilter, OperationId, wait_briefly};
 use emendate_os::ffi::OsStrExt as _;
-use std::ffi::OsStr;
-use std::path::Path;
 use std::time::Duration;
 
 /// Later operations on a file that are examined.
@@ -158,7 +156,7 @@ fn is_result_of_other(
 
 /// Returns the current state.
 fn found_now(context: &Context, root: usize, id: OperationId, file: &FileChange) -> Result<ObservedState> {
-    let place = context.store().resolve_no_follow(Path::new(OsStr::from_bytes(&file.path)));
+    let place = context.resolve_logged(&file.path);
     let now = match place.and_then(|place| current_side(context, &place)) {
         Ok(now) => now,
         // A directory where a file was, or a file where its directory was.

@@ -2,15 +2,14 @@
 
 use crate::context::Context;
 use crate::context::call::Call;
+use crate::context::history_stores::log_path;
 use crate::session::decorated_names::read_decorated_name;
 use crate::session::windows_paths::read_windows_names;
 use emendate_core::formats::hashline;
 use emendate_core::{Code, Error, FileAction, FileRequest, Notes, Request, Result};
 use emendate_fs::{SafePath, shown};
-use emendate_os::ffi::OsStrExt as _;
 use emendate_os::paths::{normal, with_slashes};
 use std::borrow::Cow;
-use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
 /// Makes every path of a request absolute, relative to `directory`.
@@ -100,7 +99,7 @@ fn resolve_name(
     let known = call.sessions(&place).paths(&call.caller.session)?;
     let mut same = known
         .iter()
-        .map(|path| Path::new(OsStr::from_bytes(path)))
+        .map(|path| log_path(path))
         .filter(|path| path.starts_with(directory) && path.ends_with(&file.path));
     match (same.next(), same.next()) {
         (Some(only), None) => {

@@ -1,6 +1,7 @@
 //! Remarks of a person on operations: comments, which the session's next reply delivers, and reviewed hunks.
 
 use crate::context::Context;
+use crate::context::history_stores::log_path;
 use crate::context::policy::Access;
 use crate::model::hunk_numbers::HunkNumbers;
 use crate::session::comments::comment_id;
@@ -13,7 +14,6 @@ use emendate_history::{
     ReviewedHunks, StoredComment,
 };
 use emendate_os::ffi::OsStrExt as _;
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 /// Characters of a comment: as many as a reply shows of one.
@@ -146,7 +146,7 @@ pub(crate) fn mark_reviewed(
         None => visible_files(&logged).map(|file| from_its_source(file, &logged)).collect(),
     };
     for file in &files {
-        let place = context.store().resolve_no_follow(Path::new(OsStr::from_bytes(&file.path)))?;
+        let place = context.resolve_logged(&file.path)?;
         context.check_access(&place, Access::Read)?;
         // A change that is not text counts as one hunk.
         let count = file_hunks(context, root, &place, file, COUNTED_BYTES_MAX)?.map_or(1, |hunks| hunks.len().max(1));
@@ -204,7 +204,7 @@ fn reviewed_in(context: &Context, root: usize, logged: Option<&LogEntry>) -> Res
 }
 
 fn reviewed_file(operation: String, marks: ReviewedHunks) -> ReviewedFile {
-    ReviewedFile { operation, path: PathBuf::from(OsStr::from_bytes(&marks.path)), hunks: marks.hunks }
+    ReviewedFile { operation, path: log_path(&marks.path).to_owned(), hunks: marks.hunks }
 }
 
 /// Returns a file of an operation.
@@ -229,7 +229,7 @@ fn named_comment(root: usize, operation: String, stored: StoredComment) -> Comme
     Comment {
         id: comment_id(root, stored.number),
         operation,
-        path: stored.path.map(|path| PathBuf::from(OsStr::from_bytes(&path))),
+        path: stored.path.map(|path| log_path(&path).to_owned()),
         line: stored.line,
         session: stored.session,
         text: stored.text,

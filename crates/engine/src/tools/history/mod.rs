@@ -35,13 +35,11 @@ use emendate_core::formats::{self, FormatInput};
 use emendate_core::{ChangeSet, Code, Error, Result, Snapshot};
 use emendate_fs::SafePath;
 use emendate_history::{FileChange, GcStats, LogEntry, OperationFilter, Retention};
-use emendate_os::ffi::OsStrExt as _;
 use schemars::JsonSchema;
 use schemars::schema_for;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -306,10 +304,7 @@ pub(crate) fn operations_between(context: &Context, from: &str, to: &str) -> Res
 fn record_present_state(context: &Context, all: &[LogEntry]) {
     let paths: BTreeSet<&Vec<u8>> =
         all.iter().flat_map(|logged| &logged.operation.files).map(|file| &file.path).collect();
-    let places: Vec<SafePath> = paths
-        .into_iter()
-        .filter_map(|path| context.store().resolve_no_follow(Path::new(OsStr::from_bytes(path))).ok())
-        .collect();
+    let places: Vec<SafePath> = paths.into_iter().filter_map(|path| context.resolve_logged(path).ok()).collect();
     let found: Vec<FoundContent<'_>> = places
         .iter()
         .filter_map(|place| {
@@ -352,7 +347,7 @@ fn difference(
     room: FileBudget,
     chosen: Option<&HunkNumbers>,
 ) -> Result<Value> {
-    let place = context.store().resolve_no_follow(Path::new(OsStr::from_bytes(&file.path)))?;
+    let place = context.resolve_logged(&file.path)?;
     context.check_access(&place, Access::Read)?;
     let mut hunks = file_hunks(context, root, &place, file, room.patch)?;
     let several = hunks.as_ref().is_some_and(|hunks| hunks.len() > 1);

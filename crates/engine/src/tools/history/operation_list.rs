@@ -1,6 +1,7 @@
 //! Operations of the history in lists: their status, and how they are rendered as text and as data.
 
 use crate::context::Context;
+use crate::context::history_stores::log_path;
 use crate::model::raw_path;
 use crate::model::reply_limits::LISTED_FILES_MAX;
 use crate::session::in_doubt::current_side;
@@ -8,12 +9,9 @@ use crate::tools::history::turn_index::Turn;
 use chrono::{DateTime, SecondsFormat};
 use emendate_core::{ContentId, Result};
 use emendate_history::{FileChange, FileKind, FileState, LogEntry, Operation, OperationId, OperationOutcome, Role};
-use emendate_os::ffi::OsStrExt as _;
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
-use std::ffi::OsStr;
 use std::fmt::Write as _;
-use std::path::Path;
 
 /// Files of one operation that the text of a list names.
 const NAMED_FILES_MAX: usize = 10;
@@ -60,7 +58,7 @@ fn why_not_undoable(context: &Context, root: usize, logged: &LogEntry) -> Result
         let mut hand: Vec<ContentId> = Vec::new();
         let carried = logged.operation.files.iter().filter(|other| other.moved_from.as_ref() == Some(&file.path));
         for path in std::iter::once(&file.path).chain(carried.map(|other| &other.path)) {
-            let Ok(place) = context.store().resolve_no_follow(Path::new(OsStr::from_bytes(path))) else { continue };
+            let Ok(place) = context.resolve_logged(path) else { continue };
             hand.extend(current_side(context, &place).ok().flatten().map(|side| side.content));
         }
         if !history.can_rebuild(before.content, &hand)? {
@@ -125,7 +123,7 @@ fn done(kind: &str) -> &'static str {
 }
 
 pub(crate) fn shown(path: &[u8]) -> String {
-    emendate_fs::shown(Path::new(OsStr::from_bytes(path)))
+    emendate_fs::shown(log_path(path))
 }
 
 pub(crate) fn summary(file: &FileChange, path: &str) -> String {
@@ -178,7 +176,7 @@ fn tag_of(side: Option<FileState>) -> Option<String> {
 
 /// Returns a path in Base64 if it is not UTF-8.
 fn raw_text(path: &[u8]) -> Option<String> {
-    raw_path::base64_if_needed(Path::new(OsStr::from_bytes(path)))
+    raw_path::base64_if_needed(log_path(path))
 }
 
 /// The last undo or redo of an operation.

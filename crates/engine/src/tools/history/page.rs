@@ -10,7 +10,6 @@ use crate::tools::undo::select::{self, OperationRef};
 use emendate_core::{Code, Error, Result};
 use emendate_history::{LogEntry, OperationFilter};
 use emendate_os::ffi::OsStrExt as _;
-use std::ffi::OsStr;
 use std::ops::{ControlFlow, Range};
 use std::path::Path;
 
@@ -124,7 +123,7 @@ pub(crate) fn stored_content(
     let (root, logged) = select::operation(context, OperationRef::read(id)?.name)?;
     let touched = logged.operation.files.iter().find(|file| *file.path == *path.as_os_str().as_bytes());
     let touched = touched.ok_or_else(|| no_such_side(path, "was not changed by that operation"))?;
-    let place = context.store().resolve_no_follow(Path::new(OsStr::from_bytes(&touched.path)))?;
+    let place = context.resolve_logged(&touched.path)?;
     context.check_access(&place, Access::Read)?;
     let side = match moment {
         OperationSide::Before => touched.before,

@@ -14,9 +14,7 @@ use emendate_core::explain::{self, DiffHunk, HunkWords, LineKind};
 use emendate_core::{ChangeSet, Code, Error, Result, Snapshot, merge_with_markers};
 use emendate_fs::SafePath;
 use emendate_history::{FileChange, FileState};
-use emendate_os::ffi::OsStrExt as _;
 use emendate_syntax::{ColorSpan, Language, LineRange, QuerySubject, SyntaxAnswer};
-use std::ffi::OsStr;
 use std::path::Path;
 
 /// Bytes of a text that is coloured.
@@ -94,7 +92,7 @@ pub(crate) fn difference_of(
     operation: Option<u64>,
     bytes: usize,
 ) -> Result<FileDifference> {
-    let place = call.store().resolve_no_follow(Path::new(OsStr::from_bytes(&file.path)))?;
+    let place = call.resolve_logged(&file.path)?;
     call.check_access(&place, Access::Read)?;
     if let Some(found) = large_difference(&call, root, &place, file, bytes)? {
         return Ok(found);

@@ -1,7 +1,7 @@
 //! Operations as values.
 
 use crate::context::Context;
-use crate::context::history_stores::key;
+use crate::context::history_stores::{key, log_path};
 use crate::context::policy::Access;
 use crate::session::in_doubt::resolve_all_in_doubt;
 use crate::session::refusals::models;
@@ -13,11 +13,9 @@ use crate::tools::undo::select::{self, OperationRef};
 use emendate_core::Result;
 use emendate_events::SessionModels;
 use emendate_history::{FileChange, FileKind, FileState, LogEntry, OperationOutcome, Role};
-use emendate_os::ffi::OsStrExt as _;
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
 use std::ops::{ControlFlow, Range};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// A query for operations.
 #[derive(Clone, Debug, Default)]
@@ -265,9 +263,9 @@ fn operation_view(context: &Context, root: usize, logged: &LogEntry, files: Rang
 /// Returns a changed file as a value.
 pub(crate) fn file_view(context: &Context, file: &FileChange) -> FileView {
     let roots = context.roots();
-    let below = |path: &[u8]| below_root(&roots, Path::new(OsStr::from_bytes(path)));
+    let below = |path: &[u8]| below_root(&roots, log_path(path));
     FileView {
-        path: PathBuf::from(OsStr::from_bytes(&file.path)),
+        path: log_path(&file.path).to_owned(),
         below_root: below(&file.path),
         kind: kind(file),
         moved_from: file.moved_from.as_deref().map(below),

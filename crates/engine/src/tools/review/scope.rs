@@ -2,6 +2,7 @@
 
 use crate::context::Context;
 use crate::context::call::Call;
+use crate::context::history_stores::log_path;
 use crate::model::call_origin::CallOrigin;
 use crate::model::hunk_numbers::HUNKS_PER_CALL_MAX;
 use crate::model::raw_path::RAW_PATH_FIELD;
@@ -23,7 +24,6 @@ use emendate_history::{FileChange, LogEntry, OperationId};
 use emendate_os::ffi::OsStrExt as _;
 use serde_json::json;
 use std::collections::HashMap;
-use std::ffi::OsStr;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -159,7 +159,7 @@ pub(crate) fn scope_folder(context: &Context, scope: &ScopeChanges, folder: &Pat
     let mut out = ScopeFolder::default();
     let roots = context.roots();
     for (at, (_, file)) in scope.changes.iter().enumerate() {
-        let path = below_root(&roots, Path::new(OsStr::from_bytes(&file.path)));
+        let path = below_root(&roots, log_path(&file.path));
         let Ok(below) = path.strip_prefix(folder) else { continue };
         let mut parts = below.components();
         let (Some(first), Some(_)) = (parts.next(), parts.next()) else {

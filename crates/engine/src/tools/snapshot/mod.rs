@@ -6,7 +6,7 @@ pub(crate) mod scan;
 
 use crate::context::call::Call;
 use crate::context::config::OutsideChanges;
-use crate::context::history_stores::key;
+use crate::context::history_stores::{key, log_path};
 use crate::context::{Context, policy};
 use crate::model::call_handle::CallPhase;
 use crate::model::reply::Answer;
@@ -24,13 +24,11 @@ use emendate_fs::SafePath;
 use emendate_history::{
     CachedFile, FileChange, FileState, KnownState, NewlyKnown, OperationId, OwnedContent, StatCache,
 };
-use emendate_os::ffi::OsStrExt as _;
 use schemars::JsonSchema;
 use schemars::schema_for;
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::HashMap;
-use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::panic::resume_unwind;
 use std::path::Path;
@@ -245,7 +243,7 @@ impl RootScan<'_> {
             compared.extend(done.into_iter().map(|fresh| (key(&fresh.place).to_vec(), fresh.file)));
         }
         // Sorted in the order of a walk, because batches arrive in any order.
-        let path = |change: &OutsideChange| Path::new(OsStr::from_bytes(&change.change.path)).to_owned();
+        let path = |change: &OutsideChange| log_path(&change.change.path).to_owned();
         findings.changes.sort_by_cached_key(path);
         Ok((findings, compared))
     }
@@ -407,7 +405,7 @@ impl RootScan<'_> {
     /// Resolves a path at which nothing exists any more; `None` if an entry exists, or if that cannot be determined.
     fn resolve_missing(&self, path: &[u8]) -> Option<SafePath> {
         let place = crate::tools::undo::file_states::logged_place(&self.call, path).ok()?;
-        if place.root() != self.root || place.absolute() != Path::new(OsStr::from_bytes(path)) {
+        if place.root() != self.root || place.absolute() != log_path(path) {
             return None;
         }
         match current_side(&self.call, &place) {

@@ -1,7 +1,7 @@
 //! States of files in the history: as they are now, as they were, and the plans that bring them back.
 
 use crate::context::call::Call;
-use crate::context::history_stores::key;
+use crate::context::history_stores::{key, log_path};
 use crate::context::policy::Access;
 use crate::context::{Context, LoadedFile};
 use crate::model::call_context::UnreadPolicy;
@@ -15,8 +15,7 @@ use emendate_core::{ChangeSet, Code, ContentId, Error, Result, Snapshot, explain
 use emendate_fs::{FileAttributes, SafePath};
 use emendate_history::{CONTENT_BYTES_MAX, FileChange, FileKind, FileState, LineSet, LogEntry};
 use emendate_os::ffi::{OsStrExt as _, OsStringExt as _};
-use std::ffi::{OsStr, OsString};
-use std::path::Path;
+use std::ffi::OsString;
 
 /// Bytes of a binary file whose versions are compared.
 const COMPARED_BINARY_BYTES_MAX: usize = 16 << 20;
@@ -81,10 +80,9 @@ pub(crate) fn side_content(
 
 /// Resolves a path of the log.
 pub(crate) fn logged_place(context: &Context, path: &[u8]) -> Result<SafePath> {
-    let path = Path::new(OsStr::from_bytes(path));
-    let place = match context.store().resolve_no_follow(path) {
+    let place = match context.resolve_logged(path) {
         // The path is below a file that used to be a directory.
-        Err(error) if error.code() == Code::PathInvalid => resolve_below_file(context, path).ok_or(error)?,
+        Err(error) if error.code() == Code::PathInvalid => resolve_below_file(context, log_path(path)).ok_or(error)?,
         other => other?,
     };
     context.check_access(&place, Access::Write)?;

@@ -2,6 +2,7 @@
 
 use crate::context::Context;
 use crate::context::call::Call;
+use crate::context::history_stores::log_path;
 use crate::pipeline::plan::file_plan::{FilePlan, without_ops};
 use crate::pipeline::plan::large::sparse::{ContextMargin, RelevantSpan, sparse_around};
 use crate::pipeline::plan::large::{ScanQuery, WholeFileReason, check_whole_allowed, opened, scan_beside, why};
@@ -9,9 +10,6 @@ use crate::tools::undo::file_states::{lines_then, logged_place};
 use emendate_core::{ChangeSet, Code, Error, Result, ScanObstacle, ScanResult, Splice};
 use emendate_fs::{FileSource, SafePath};
 use emendate_history::{CONTENT_BYTES_MAX, FileKind, LogEntry, OwnedByteReplacement};
-use emendate_os::ffi::OsStrExt as _;
-use std::ffi::OsStr;
-use std::path::Path;
 
 const USE_EDIT_INSTEAD: &str = "Make the change with an edit.";
 const MODE_CHANGED: WholeFileReason =
@@ -32,7 +30,7 @@ pub(crate) fn plan_big_undo(call: Call<'_>, root: usize, logged: &LogEntry) -> R
     let (Some(before), Some(after), None) = (file.before, file.after, &file.moved_from) else { return Ok(None) };
     let regular = before.kind == FileKind::Regular && after.kind == FileKind::Regular;
     let place = logged_place(&call, &file.path)?;
-    let link = place.absolute() != Path::new(OsStr::from_bytes(&file.path));
+    let link = place.absolute() != log_path(&file.path);
     if !regular
         || link
         || call.store().read_link(&place)?.is_some()

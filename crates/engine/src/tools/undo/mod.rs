@@ -34,10 +34,8 @@ use crate::tools::undo::select::choose;
 use emendate_core::formats::{self, FormatInput};
 use emendate_core::{Code, Error, Result};
 use emendate_history::{LogEntry, Operation, OperationId, Role};
-use emendate_os::ffi::OsStrExt as _;
 use schemars::schema_for;
 use serde_json::Value;
-use std::ffi::OsStr;
 use std::path::Path;
 
 /// Operations that one call may undo.
@@ -260,7 +258,7 @@ fn is_still_done(context: &Context, root: usize, all: &[LogEntry]) -> Result<()>
 fn remove_made(context: &Context, all: &[LogEntry]) {
     for folder in all.iter().flat_map(|logged| logged.operation.created_dirs.iter().rev()) {
         // A directory that remains is not a failure of the undo.
-        let place = context.store().resolve_no_follow(Path::new(OsStr::from_bytes(folder)));
+        let place = context.resolve_logged(folder);
         let _ = place.and_then(|place| context.store().remove_dir(&place));
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::context::LoadedFile;
 use crate::context::call::Call;
+use crate::context::history_stores::log_path;
 use crate::model::call_handle::CallPhase;
 use crate::model::raw_path;
 use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, SeenUpdate, SourceFile, TargetState};
@@ -16,12 +17,9 @@ use crate::tools::undo::reversed_files::ReversedFiles;
 use emendate_core::{ChangeSet, Code, Error, Phrase, Result, Snapshot, TieBreak, advice};
 use emendate_fs::SafePath;
 use emendate_history::{FileChange, FileKind, FileState, KnownContent, LogEntry, OperationId};
-use emendate_os::ffi::OsStrExt as _;
 use serde_json::json;
 use std::cell::RefCell;
 use std::collections::HashSet;
-use std::ffi::OsStr;
-use std::path::Path;
 
 /// The reversal of one operation.
 struct Reversal<'a> {
@@ -159,7 +157,7 @@ impl Reversal<'_> {
             found => return found,
         };
         let path = place.absolute();
-        let files = self.logged.operation.files.iter().map(|file| Path::new(OsStr::from_bytes(&file.path)));
+        let files = self.logged.operation.files.iter().map(|file| log_path(&file.path));
         let changed = files.clone().any(|other| other != path && other.starts_with(path));
         let is_below = path.ancestors().skip(1).any(|above| files.clone().any(|other| other == above));
         let gone = error.code() == Code::PathNotRegular && changed || is_below;

@@ -3,6 +3,7 @@
 
 use crate::context::LoadedFile;
 use crate::context::call::Call;
+use crate::context::history_stores::log_path;
 use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, PlanOutcome, SeenUpdate, SourceFile, TargetState};
 use crate::tools::undo::file_states::{check_undone, current_state, lines_then, putting, to_bytes};
 use emendate_core::{Error, Notes, Overlay, OverlayEntry, Result, Snapshot};
@@ -184,7 +185,6 @@ fn without_file(now: CurrentState) -> PlannedState {
 
 /// The paths of operations, to wait for their locks.
 pub(super) fn paths(all: &[emendate_history::LogEntry]) -> impl Iterator<Item = &Path> {
-    use emendate_os::ffi::OsStrExt as _;
     let files = all.iter().flat_map(|logged| &logged.operation.files);
-    files.map(|file| Path::new(std::ffi::OsStr::from_bytes(&file.path)))
+    files.map(|file| log_path(&file.path))
 }
