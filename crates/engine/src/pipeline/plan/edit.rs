@@ -6,8 +6,7 @@ use crate::context::options::CallOptions;
 use crate::context::{Context, encoding};
 use crate::model::call_context::{StalePolicy, UnreadPolicy};
 use crate::pipeline::plan::file_plan::FilePlan;
-use crate::pipeline::plan::large::edit::plan_big;
-use crate::pipeline::plan::large::{LoadedSource, load_sized};
+use crate::pipeline::plan::large::{LoadedSource, StreamedEdit, load_sized};
 use crate::pipeline::plan::notebook::{self, refuse_text_edit};
 use crate::pipeline::plan::placement::{self, EditedFile, OrderedOps, PlacedEdits, PlacementStrategy, SeenVersion};
 use crate::pipeline::plan::stale;
@@ -36,10 +35,13 @@ pub(crate) fn plan_edit(
     let fresh: String = ops.iter().map(|op| &*op.text).collect();
     let now = match load_sized(&call, &place)? {
         LoadedSource::Whole(version) => version,
-        LoadedSource::Big(source) => match plan_big(call, &place, source, ops, order, options)? {
-            Some(plan) => return Ok(plan),
-            None => call.version(&place)?,
-        },
+        LoadedSource::Big(source) => {
+            let edit = StreamedEdit { call, place: &place, ops, options };
+            match edit.plan(source, order)? {
+                Some(plan) => return Ok(plan),
+                None => call.version(&place)?,
+            }
+        }
     };
     let Some(now) = now.map(|now| call.load_decoded(&place, now, options.declared, &fresh)).transpose()? else {
         if !fills {

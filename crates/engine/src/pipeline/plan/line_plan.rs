@@ -3,8 +3,7 @@
 use crate::context::call::Call;
 use crate::context::options::CallOptions;
 use crate::pipeline::plan::file_plan::FilePlan;
-use crate::pipeline::plan::large::line_edits::plan_big_rows;
-use crate::pipeline::plan::large::{LoadedSource, load_sized};
+use crate::pipeline::plan::large::{LoadedSource, StreamedEdit, load_sized};
 use crate::pipeline::plan::line_edits::{RegisterOps, plan_rows_in};
 use crate::pipeline::plan::notebook::refuse_text_edit;
 use crate::session::base::find_base;
@@ -23,10 +22,13 @@ pub(crate) fn plan_rows(
 ) -> Result<FilePlan> {
     let now = match load_sized(&call, &place)? {
         LoadedSource::Whole(version) => version,
-        LoadedSource::Big(source) => match plan_big_rows(call, &place, source, ops, options, registers)? {
-            Some(plan) => return Ok(plan),
-            None => call.version(&place)?,
-        },
+        LoadedSource::Big(source) => {
+            let edit = StreamedEdit { call, place: &place, ops, options };
+            match edit.plan_rows(source, registers)? {
+                Some(plan) => return Ok(plan),
+                None => call.version(&place)?,
+            }
+        }
     };
     let fresh: String = ops.iter().map(|op| &*op.text).collect();
     let Some(now) = now.map(|now| call.load_decoded(&place, now, options.declared, &fresh)).transpose()? else {

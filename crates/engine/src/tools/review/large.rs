@@ -3,6 +3,7 @@
 
 use crate::context::Context;
 use crate::model::hunk_numbers::HUNK_CONTEXT_LINES;
+use crate::pipeline::plan::large::StreamObstacle;
 use crate::pipeline::plan::large::sparse::{ContextMargin, sparse_around};
 use crate::tools::review::difference::{FileDifference, TextDifference};
 use crate::tools::undo::hunks::HunkState;
@@ -52,7 +53,11 @@ fn around(
     bytes: usize,
 ) -> Result<Option<TextDifference>> {
     let Some(source) = context.store().source(place)? else { return Ok(None) };
-    let Ok((scanned, lines)) = with_lines(&source, swaps)? else { return Ok(None) };
+    let (scanned, lines) = match with_lines(&source, swaps) {
+        Err(StreamObstacle::Whole(_)) => return Ok(None),
+        Err(StreamObstacle::Failed(error)) => return Err(error),
+        Ok(scanned) => scanned,
+    };
     if scanned.summary.id != after {
         return Ok(None);
     }

@@ -1,9 +1,9 @@
 //! Search in a large file, line by line while it is read.
 
 use crate::pipeline::plan::large::pass::{FilePass, SEARCH_NEEDS_WHOLE};
-use crate::pipeline::plan::large::{RACE_RETRIES_MAX, check_whole_allowed};
+use crate::pipeline::plan::large::{RACE_RETRIES_MAX, StreamObstacle, check_whole_allowed, retry_streamed};
 use crate::tools::search::{SearchRun, failed};
-use emendate_core::{Code, Error, Result, work};
+use emendate_core::{Code, Result, work};
 use emendate_fs::{FileSource, SafePath};
 
 impl SearchRun<'_> {
@@ -14,31 +14,24 @@ impl SearchRun<'_> {
         if self.multiline || self.marks.anchors {
             return check_whole_allowed(&self.call, place, source.meta().size, SEARCH_NEEDS_WHOLE).map(|()| None);
         }
-        let mut source = source;
-        for attempt in 1.. {
+        let (call, mut attempt) = (self.call, 0);
+        retry_streamed(&call, place, source, |source| {
+            attempt += 1;
             let mut rows = self.rows_of(place);
-            let go_on = || self.call.caller.check_cancelled();
+            let go_on = || call.caller.check_cancelled();
             let mut passing = FilePass::new(&source, self.marks.header.is_some(), &go_on);
             let found = self.searcher.search_reader(&self.pattern, &mut passing, &mut rows);
             work::check()?;
-            let opened = match passing.finish(found.map_err(|error| failed(&error))) {
-                Ok(Err(why)) => {
-                    return check_whole_allowed(&self.call, place, source.meta().size, why).map(|()| None);
-                }
-                Ok(Ok(opened)) => Ok(opened),
-                Err(error) => Err(error),
-            };
+            let opened = passing.finish(found.map_err(|error| failed(&error)));
             let may = rows.hits.is_empty() || self.may_show(place);
             // The final check: nothing is read afterwards.
-            let opened = match opened.and_then(|opened| source.check_unchanged().map(|()| opened)) {
-                Ok(opened) => Some(opened),
-                Err(error) if error.code() != Code::ConflictRaced => return Err(error),
-                Err(_) if attempt < RACE_RETRIES_MAX => {
-                    let Some(again) = self.call.store().source(place)? else { return Ok(None) };
-                    source = again;
-                    continue;
+            let opened = match opened.and_then(|opened| source.check_unchanged().map(|()| opened).map_err(From::from)) {
+                Err(StreamObstacle::Failed(error))
+                    if error.code() == Code::ConflictRaced && attempt == RACE_RETRIES_MAX =>
+                {
+                    None
                 }
-                Err(_) => None,
+                opened => Some(opened?),
             };
             self.searched(usize::try_from(source.meta().size).unwrap_or(usize::MAX), &rows);
             match (rows.hits.is_empty(), may) {
@@ -46,8 +39,7 @@ impl SearchRun<'_> {
                 (false, true) => self.show(place, opened.as_ref(), rows)?,
                 (false, false) => self.deny(),
             }
-            return Ok(Some(()));
-        }
-        Err(Error::new(Code::InternalBug, "All attempts failed without an answer."))
+            Ok(())
+        })
     }
 }

@@ -1,13 +1,12 @@
 //! Undo of an edit of a large file, from the deltas in the log.
 
-use crate::context::Context;
 use crate::context::call::Call;
 use crate::context::history_stores::log_path;
 use crate::pipeline::plan::file_plan::{FilePlan, without_ops};
 use crate::pipeline::plan::large::sparse::{ContextMargin, RelevantSpan, sparse_around};
-use crate::pipeline::plan::large::{ScanQuery, WholeFileReason, check_whole_allowed, opened, scan_beside, why};
+use crate::pipeline::plan::large::{ScanQuery, StreamObstacle, WholeFileReason, opened, scan_beside};
 use crate::tools::undo::file_states::{lines_then, logged_place};
-use emendate_core::{ChangeSet, Code, Error, Result, ScanObstacle, ScanResult, Splice};
+use emendate_core::{ChangeSet, Code, ContentId, Error, Result, ScanResult, Splice};
 use emendate_fs::{FileSource, SafePath};
 use emendate_history::{CONTENT_BYTES_MAX, FileKind, LogEntry, OwnedByteReplacement};
 
@@ -44,54 +43,56 @@ pub(crate) fn plan_big_undo(call: Call<'_>, root: usize, logged: &LogEntry) -> R
     }
     let Some(source) = call.store().source(&place)? else { return Ok(None) };
     let size = source.meta().size;
-    // Content stored in the log is restored as a whole, however large the file is now.
-    if before.mode != after.mode {
-        return whole_or_refused(&call, size, &place, MODE_CHANGED);
+    let swaps = if before.mode == after.mode {
+        call.history(root).replacements(after.content, before.content)?.ok_or(NO_RECORD)
+    } else {
+        Err(MODE_CHANGED)
+    };
+    match swaps.map_err(StreamObstacle::from).and_then(|swaps| undo_swaps(call, &place, source, after.content, &swaps))
+    {
+        Ok(plan) => Ok(Some(FilePlan { expected_content: Some(before.content), ..plan })),
+        // Content stored in the log is restored as a whole, however large the file is now.
+        Err(StreamObstacle::Whole(_)) if size <= CONTENT_BYTES_MAX => Ok(None),
+        Err(why) => why.or_whole(&call, &place, size),
     }
-    let Some(swaps) = call.history(root).replacements(after.content, before.content)? else {
-        return whole_or_refused(&call, size, &place, NO_RECORD);
-    };
-    let (scanned, lines) = match with_lines(&source, &swaps)? {
-        Ok(found) => found,
-        Err(unfit) => return whole_or_refused(&call, size, &place, why(unfit)),
-    };
-    if scanned.summary.id != after.content {
-        return whole_or_refused(&call, size, &place, CHANGED_SINCE);
+}
+
+/// Plans the undo of these replacements in a file that is as they left it.
+fn undo_swaps(
+    call: Call<'_>,
+    place: &SafePath,
+    source: FileSource,
+    after: ContentId,
+    swaps: &[OwnedByteReplacement],
+) -> Result<FilePlan, StreamObstacle> {
+    let (scanned, lines) = with_lines(&source, swaps)?;
+    if scanned.summary.id != after {
+        return Err(CHANGED_SINCE.into());
     }
-    let relevant_spans = replaced_spans(&swaps, &lines);
-    let Some(extract) = sparse_around(&source, scanned.summary, &relevant_spans, ContextMargin::FOR_REPORT)? else {
-        return whole_or_refused(&call, size, &place, LONG_LINE);
-    };
+    let relevant_spans = replaced_spans(swaps, &lines);
+    let extract = sparse_around(&source, scanned.summary, &relevant_spans, ContextMargin::FOR_REPORT)?;
+    let extract = extract.ok_or(LONG_LINE)?;
     source.check_unchanged()?;
     let mut splices = Vec::with_capacity(swaps.len());
     for (swap, nth) in swaps.iter().zip(0..) {
-        let Some(span) = extract.from_file_offset(swap.at, swap.old.len()) else {
-            return whole_or_refused(&call, size, &place, LONG_LINE);
-        };
+        let span = extract.from_file_offset(swap.at, swap.old.len()).ok_or(LONG_LINE)?;
         if extract.raw()[span.range()] != *swap.old {
-            return Err(Error::new(Code::OperationLost, "The record of this operation does not fit the file."));
+            return Err(Error::new(Code::OperationLost, "The record of this operation does not fit the file.").into());
         }
         // Each with a number of its own: two insertions of the same text at one offset are not a repetition.
         splices.push(Splice::new(span, &*swap.new, nth));
     }
-    let Ok(changes) = ChangeSet::new(&extract, splices) else {
-        return whole_or_refused(&call, size, &place, LONG_LINE);
-    };
-    let lines = lines_then(call, &place, &extract, &changes);
-    let plan = FilePlan::edit(place, opened(&source, extract), without_ops(changes), lines);
-    Ok(Some(FilePlan { expected_content: Some(before.content), ..plan.sparse(source, None) }))
-}
-
-/// Leaves a file to the undo in memory, or refuses it as too large.
-fn whole_or_refused(context: &Context, size: u64, place: &SafePath, why: WholeFileReason) -> Result<Option<FilePlan>> {
-    if size <= CONTENT_BYTES_MAX { Ok(None) } else { check_whole_allowed(context, place, size, why).map(|()| None) }
+    let changes = ChangeSet::new(&extract, splices).map_err(|_| LONG_LINE)?;
+    let lines = lines_then(call, place, &extract, &changes);
+    let plan = FilePlan::edit(place.clone(), opened(&source, extract), without_ops(changes), lines);
+    Ok(plan.sparse(source, None))
 }
 
 /// Scans the file for its properties and the line of each change.
 pub(crate) fn with_lines(
     source: &FileSource,
     swaps: &[OwnedByteReplacement],
-) -> Result<Result<(ScanResult, Vec<usize>), ScanObstacle>> {
+) -> Result<(ScanResult, Vec<usize>), StreamObstacle> {
     let (mut lines, mut line, mut at) = (Vec::with_capacity(swaps.len()), 1, 0);
     let mut rest = swaps.iter().map(|swap| swap.at).peekable();
     let scanned = scan_beside(source, ScanQuery::default(), |chunk| {
@@ -104,7 +105,7 @@ pub(crate) fn with_lines(
         line += memchr::memchr_iter(b'\n', &chunk[from..]).count();
         at += chunk.len();
     })?;
-    Ok(scanned.map(|scanned| (scanned, lines)))
+    Ok((scanned, lines))
 }
 
 /// Returns the spans that replacements restore, with their lines.

@@ -1,19 +1,17 @@
 //! Exact edits of a large file.
 
 use crate::context::Context;
-use crate::context::call::Call;
 use crate::context::history_stores::key;
 use crate::context::options::CallOptions;
 use crate::model::call_context::UnreadPolicy;
 use crate::model::raw_path;
 use crate::pipeline::plan::file_plan::FilePlan;
-use crate::pipeline::plan::large::hunks::{self, try_hunks};
+use crate::pipeline::plan::large::hunks;
 use crate::pipeline::plan::large::sparse::{ContextMargin, RelevantSpan, sparse_around, sparse_with_lines};
 use crate::pipeline::plan::large::{
-    DECLARED_ENCODING, ScanQuery, StreamOutcome, WholeFileReason, asks_for_parts, check_whole_allowed,
-    find_base_of_parts, is_declared_otherwise, opened, retry_streamed, scan, scan_beside, why,
+    ScanQuery, StreamObstacle, StreamedEdit, WholeFileReason, check_whole_allowed, opened, retry_streamed, scan,
+    scan_beside,
 };
-use crate::pipeline::plan::placement::OrderedOps;
 use crate::pipeline::plan::stale;
 use crate::session::base::{self, KnownLines};
 use emendate_core::{
@@ -29,116 +27,85 @@ pub(super) const CONTEXT_BYTES: usize = 4096 + 4;
 /// Reported occurrences of a text that must be unique.
 const OCCURRENCES_COUNTED_MAX: usize = 1000;
 
-/// Plans the edit of a large file; `None` if the file has to be loaded whole.
-///
-/// Errors: as any edit; `file.too_large` if it has to be loaded whole and cannot be.
-pub(crate) fn plan_big(
-    call: Call<'_>,
-    place: &SafePath,
-    source: FileSource,
-    ops: &[Op],
-    order: OpOrder,
-    options: &CallOptions,
-) -> Result<Option<FilePlan>> {
-    let plain =
-        asks_for_parts(&call, place, options) && !options.partial && !(order == OpOrder::InTurn && ops.len() > 1);
-    if let Some(finds) = streamed(ops).filter(|_| plain) {
-        return retry_streamed(&call, place, source, |source| {
-            try_big(call, place, source, OrderedOps { ops, order }, &finds, options)
-        });
-    }
-    if let Some(old) = hunks::old_sides(ops).filter(|_| plain) {
-        return retry_streamed(&call, place, source, |source| {
-            try_hunks(call, place, source, OrderedOps { ops, order }, &old, options)
-        });
-    }
-    check_whole_allowed(&call, place, source.meta().size, ALL_OCCURRENCES).map(|()| None)
-}
-
-fn try_big(
-    call: Call<'_>,
-    place: &SafePath,
-    source: FileSource,
-    OrderedOps { ops, order }: OrderedOps<'_>,
-    finds: &[&TextQuery],
-    options: &CallOptions,
-) -> Result<StreamOutcome> {
-    let needles: Vec<&str> = finds.iter().map(|find| &*find.old).collect();
-    let looked = match scan_and_find_base(call, place, &source, ops, &needles, options)? {
-        Ok(looked) => looked,
-        Err(why) => return Ok(StreamOutcome::Whole(why)),
-    };
-    let scanned = &looked.scanned;
-    let mut counts = vec![0_usize; finds.len()];
-    scanned.occurrences.iter().for_each(|stand| counts[stand.needle] += 1);
-    if counts.contains(&0) {
-        return nowhere(&call, place, &source, finds);
-    }
-    let least = ContextMargin { bytes: if ops.len() > 1 { CONTEXT_BYTES } else { 0 }, ..ContextMargin::FOR_REPORT };
-    let relevant_spans = relevant_spans(scanned, finds, &counts);
-    let Some(extract) = sparse_around(&source, scanned.summary, &relevant_spans, least)? else {
-        return Ok(StreamOutcome::Whole(LONG_LINE));
-    };
-    source.check_unchanged()?;
-    match resolve(&extract, ops, order, exactly(options)) {
-        // Similar text may still exist somewhere.
-        Err(error) if error.code() == Code::MatchNotFound => nowhere(&call, place, &source, finds),
-        other => Ok(looked.planned(place, source, extract, other?)),
-    }
-}
-
-/// Scans a file for these texts, and finds the version that the caller saw.
-pub(super) fn scan_and_find_base(
-    call: Call<'_>,
-    place: &SafePath,
-    source: &FileSource,
-    ops: &[Op],
-    needles: &[&str],
-    options: &CallOptions,
-) -> Result<Result<PassResult, WholeFileReason>> {
-    never_read(call, place, source, options)?;
-    let tag = options.header.is_some() || matches!(options.tag, Some(Handle::Lines(..) | Handle::Headed(..)));
-    let scanned = match scan(source, ScanQuery { needles, tag, ..ScanQuery::default() })? {
-        Ok(scanned) => scanned,
-        Err(unfit) => return Ok(Err(why(unfit))),
-    };
-    if is_declared_otherwise(&call, place, ops, &scanned.summary) {
-        return Ok(Err(DECLARED_ENCODING));
-    }
-    let Some(head) = sparse_with_lines(source, scanned.summary, None)? else { return Ok(Err(LONG_LINE)) };
-    let now = opened(source, head);
-    match find_base_of_parts(call, options, place, &now)? {
-        Ok(base) => {
-            let known = base.into_fresh().ok_or_else(|| stale::version_unavailable(call, place, &now))?;
-            Ok(Ok(PassResult { scanned, known }))
+impl StreamedEdit<'_> {
+    /// Plans the edit by text; `None` if the file has to be loaded whole.
+    ///
+    /// Errors: as any edit; `file.too_large` if it has to be loaded whole and cannot be.
+    pub(crate) fn plan(&self, source: FileSource, order: OpOrder) -> Result<Option<FilePlan>> {
+        let in_turn = order == OpOrder::InTurn && self.ops.len() > 1;
+        let plain = self.asks_for_parts() && !self.options.partial && !in_turn;
+        if let Some(finds) = streamed(self.ops).filter(|_| plain) {
+            return retry_streamed(&self.call, self.place, source, |source| self.try_text(source, &finds, order));
         }
-        Err(needs_merge) => Ok(Err(needs_merge)),
+        if let Some(old) = hunks::old_sides(self.ops).filter(|_| plain) {
+            return retry_streamed(&self.call, self.place, source, |source| self.try_hunks(source, &old, order));
+        }
+        check_whole_allowed(&self.call, self.place, source.meta().size, ALL_OCCURRENCES).map(|()| None)
+    }
+
+    fn try_text(&self, source: FileSource, finds: &[&TextQuery], order: OpOrder) -> Result<FilePlan, StreamObstacle> {
+        let StreamedEdit { call, place, ops, options } = *self;
+        let needles: Vec<&str> = finds.iter().map(|find| &*find.old).collect();
+        let looked = self.scan_and_find_base(&source, &needles)?;
+        let scanned = &looked.scanned;
+        let mut counts = vec![0_usize; finds.len()];
+        scanned.occurrences.iter().for_each(|stand| counts[stand.needle] += 1);
+        if counts.contains(&0) {
+            return Err(nowhere(&call, place, &source, finds));
+        }
+        let bytes = if ops.len() > 1 { CONTEXT_BYTES } else { 0 };
+        let least = ContextMargin { bytes, ..ContextMargin::FOR_REPORT };
+        let relevant_spans = relevant_spans(scanned, finds, &counts);
+        let extract = sparse_around(&source, scanned.summary, &relevant_spans, least)?.ok_or(LONG_LINE)?;
+        source.check_unchanged()?;
+        match resolve(&extract, ops, order, exactly(options)) {
+            // Similar text may still exist somewhere.
+            Err(error) if error.code() == Code::MatchNotFound => Err(nowhere(&call, place, &source, finds)),
+            other => looked.planned(place, source, extract, other?),
+        }
+    }
+
+    /// Scans the file for these texts, and finds the version that the caller saw.
+    pub(super) fn scan_and_find_base(
+        &self,
+        source: &FileSource,
+        needles: &[&str],
+    ) -> Result<PassResult, StreamObstacle> {
+        self.never_read(source)?;
+        let options = self.options;
+        let tag = options.header.is_some() || matches!(options.tag, Some(Handle::Lines(..) | Handle::Headed(..)));
+        let scanned = scan(source, ScanQuery { needles, tag, ..ScanQuery::default() })?;
+        self.check_encoding(&scanned.summary)?;
+        let now = opened(source, sparse_with_lines(source, scanned.summary, None)?.ok_or(LONG_LINE)?);
+        let known = self.find_base_of_parts(&now)?.into_fresh();
+        let known = known.ok_or_else(|| stale::version_unavailable(self.call, self.place, &now))?;
+        Ok(PassResult { scanned, known })
+    }
+
+    /// Refuses a file that the session never read, before it is searched. A blank file needs no read.
+    ///
+    /// Errors: `read.required`, once the file is known to be text.
+    fn never_read(&self, source: &FileSource) -> Result<()> {
+        let StreamedEdit { call, place, options, .. } = *self;
+        let known = call.caller.unread == UnreadPolicy::Allow || options.tag.is_some();
+        if known || call.sessions(place).latest(&call.caller.session, key(place))?.is_some() {
+            return Ok(());
+        }
+        let mut blank = true;
+        match scan_beside(source, ScanQuery::default(), |chunk| blank &= chunk.trim_ascii().is_empty()) {
+            Ok(_) if !blank => Err(base::unread(place)),
+            Err(StreamObstacle::Failed(error)) => Err(error),
+            _ => Ok(()),
+        }
     }
 }
 
-/// Refuses a file that the session never read, before it is searched. A blank file needs no read.
-///
-/// Errors: `read.required`, once the file is known to be text.
-fn never_read(call: Call<'_>, place: &SafePath, source: &FileSource, options: &CallOptions) -> Result<()> {
-    let known = call.caller.unread == UnreadPolicy::Allow || options.tag.is_some();
-    if known || call.sessions(place).latest(&call.caller.session, key(place))?.is_some() {
-        return Ok(());
-    }
-    let mut blank = true;
-    match scan_beside(source, ScanQuery::default(), |chunk| blank &= chunk.trim_ascii().is_empty())? {
-        Ok(_) if !blank => Err(base::unread(place)),
-        _ => Ok(()),
-    }
-}
-
-/// Handles a text that was not found. If the file is too large to be searched for similar text, the error lists
-/// lines of the text that occur.
-///
-/// Errors: `match.not_found`.
-fn nowhere(context: &Context, place: &SafePath, source: &FileSource, finds: &[&TextQuery]) -> Result<StreamOutcome> {
+/// Creates the answer about a text that was not found. If the file is too large to be searched for similar text, the
+/// error lists lines of the text that occur.
+fn nowhere(context: &Context, place: &SafePath, source: &FileSource, finds: &[&TextQuery]) -> StreamObstacle {
     let (size, most) = (source.meta().size, context.config().max_whole_bytes());
     if size <= most {
-        return Ok(StreamOutcome::Whole(NOT_FOUND_AS_IS));
+        return NOT_FOUND_AS_IS.into();
     }
     let quoted = |find: &&TextQuery| find.old.lines().next().unwrap_or_default().chars().take(200).collect::<String>();
     let first: Vec<String> = finds.iter().take(3).map(quoted).collect();
@@ -152,15 +119,20 @@ fn nowhere(context: &Context, place: &SafePath, source: &FileSource, finds: &[&T
         .fact("size", size)
         .fact("limit", most);
     let lines = longest_lines(finds);
-    let scanned = scan(source, ScanQuery { needles: &lines, ..ScanQuery::default() })?.ok();
-    let places = scanned.map(|scanned| scanned.occurrences).unwrap_or_default();
+    let places = match scan(source, ScanQuery { needles: &lines, ..ScanQuery::default() }) {
+        Ok(scanned) => scanned.occurrences,
+        Err(StreamObstacle::Whole(_)) => Vec::new(),
+        Err(failed) => return failed,
+    };
     let of = |needle: usize| places.iter().filter(move |stand| stand.needle == needle).map(|stand| stand.line);
     let best = (0..lines.len()).filter(|&needle| of(needle).next().is_some()).min_by_key(|&needle| of(needle).count());
     let Some((needle, line)) = best.and_then(|needle| Some((needle, of(needle).next()?))) else {
-        return Err(error.next(
+        return error
+            .next(
                 advice!["None of its lines is in the file. Find the line with ", Phrase::Tool("search"), " (or grep -n), read it with offset and limit, and copy the text from the reply."]
                     .or("None of its lines is in the file. Find the line with grep -n, read it, and copy the text from the reply."),
-            ));
+            )
+            .into();
     };
     let numbers: Vec<usize> = of(needle).take(REPORTED_LINES_MAX).collect();
     let shown: String = lines[needle].chars().take(200).collect();
@@ -168,10 +140,11 @@ fn nowhere(context: &Context, place: &SafePath, source: &FileSource, finds: &[&T
     let more = if of(needle).count() > REPORTED_LINES_MAX { " and more" } else { "" };
     let call =
         json!({ "offset": line.saturating_sub(SUGGESTED_CONTEXT_LINES).max(1), "limit": 2 * SUGGESTED_CONTEXT_LINES });
-    Err(error
+    error
         .evidence(format!("This line of it is in the file, at line {}{more}: {shown}", list.join(", ")))
         .next(advice!["Call ", raw_path::read(place, call), " and copy the text from the reply."])
-        .fact("lines", numbers))
+        .fact("lines", numbers)
+        .into()
 }
 
 /// The result of one scan.
@@ -188,15 +161,15 @@ impl PassResult {
         source: FileSource,
         extract: Snapshot,
         resolved: ResolvedEdit,
-    ) -> StreamOutcome {
+    ) -> Result<FilePlan, StreamObstacle> {
         if resolved.changes.splices().iter().any(|splice| extract.to_file_offset(splice.span).is_none()) {
-            return StreamOutcome::Whole(LONG_LINE);
+            return Err(LONG_LINE.into());
         }
         let mut resolved = resolved;
         resolved.notes.extend(self.known.note);
         let lines = base::after_writing(&self.known.lines, &extract, &resolved.changes);
         let plan = FilePlan::edit(place.clone(), opened(&source, extract), resolved, lines);
-        StreamOutcome::Planned(Box::new(plan.sparse(source, self.scanned.before)))
+        Ok(plan.sparse(source, self.scanned.before))
     }
 }
 

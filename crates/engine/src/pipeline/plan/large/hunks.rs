@@ -1,14 +1,12 @@
 //! Hunks of a patch for a large file, if the old side of each occurs literally at a single place. Everything else that
 //! may place a hunk (anchors, numbers, likeness) needs the whole text.
 
-use crate::context::call::Call;
-use crate::context::options::CallOptions;
-use crate::pipeline::plan::large::edit::{self, CONTEXT_BYTES, LONG_LINE, exactly};
+use crate::pipeline::plan::file_plan::FilePlan;
+use crate::pipeline::plan::large::edit::{CONTEXT_BYTES, LONG_LINE, exactly};
 use crate::pipeline::plan::large::sparse::{CONTEXT_LINES, ContextMargin, RelevantSpan, sparse_around};
-use crate::pipeline::plan::large::{StreamOutcome, WholeFileReason};
-use crate::pipeline::plan::placement::OrderedOps;
-use emendate_core::{Hunk, HunkLineKind, Locator, Occurrence, Op, Result, ScanResult, resolve};
-use emendate_fs::{FileSource, SafePath};
+use crate::pipeline::plan::large::{StreamObstacle, StreamedEdit, WholeFileReason};
+use emendate_core::{Hunk, HunkLineKind, Locator, Occurrence, Op, OpOrder, Result, ScanResult, resolve};
+use emendate_fs::FileSource;
 
 /// Occurrences of an old side, whole lines or not, that are examined.
 const OCCURRENCES_MAX: usize = 1000;
@@ -45,36 +43,28 @@ fn is_plain(hunk: &Hunk) -> bool {
     certain && is_marked_once && hunk.scopes.is_empty() && !hunk.at_end && hunk.open == (false, false)
 }
 
-pub(super) fn try_hunks(
-    call: Call<'_>,
-    place: &SafePath,
-    source: FileSource,
-    OrderedOps { ops, order }: OrderedOps<'_>,
-    old: &[String],
-    options: &CallOptions,
-) -> Result<StreamOutcome> {
-    let needles: Vec<&str> = old.iter().map(|old| &**old).collect();
-    let looked = match edit::scan_and_find_base(call, place, &source, ops, &needles, options)? {
-        Ok(looked) => looked,
-        Err(why) => return Ok(StreamOutcome::Whole(why)),
-    };
-    let Some(relevant_spans) = relevant_spans(&source, &looked.scanned, old.len())? else {
-        return Ok(StreamOutcome::Whole(NOT_AT_ONE_PLACE));
-    };
-    let longest = old.iter().zip(ops).map(|(old, op)| old.lines().count() + op.text.lines().count()).max();
-    let least = ContextMargin {
-        bytes: if ops.len() > 1 { CONTEXT_BYTES } else { 0 },
-        lines: CONTEXT_LINES + longest.unwrap_or(0),
-    };
-    let Some(extract) = sparse_around(&source, looked.scanned.summary, &relevant_spans, least)? else {
-        return Ok(StreamOutcome::Whole(LONG_LINE));
-    };
-    source.check_unchanged()?;
-    // Errors of a patch need the whole text.
-    Ok(match resolve(&extract, ops, order, exactly(options)) {
-        Ok(resolved) => looked.planned(place, source, extract, resolved),
-        Err(_) => StreamOutcome::Whole(NOT_AT_ONE_PLACE),
-    })
+impl StreamedEdit<'_> {
+    pub(super) fn try_hunks(
+        &self,
+        source: FileSource,
+        old: &[String],
+        order: OpOrder,
+    ) -> Result<FilePlan, StreamObstacle> {
+        let ops = self.ops;
+        let needles: Vec<&str> = old.iter().map(|old| &**old).collect();
+        let looked = self.scan_and_find_base(&source, &needles)?;
+        let relevant_spans = relevant_spans(&source, &looked.scanned, old.len())?.ok_or(NOT_AT_ONE_PLACE)?;
+        let longest = old.iter().zip(ops).map(|(old, op)| old.lines().count() + op.text.lines().count()).max();
+        let least = ContextMargin {
+            bytes: if ops.len() > 1 { CONTEXT_BYTES } else { 0 },
+            lines: CONTEXT_LINES + longest.unwrap_or(0),
+        };
+        let extract = sparse_around(&source, looked.scanned.summary, &relevant_spans, least)?.ok_or(LONG_LINE)?;
+        source.check_unchanged()?;
+        // Errors of a patch need the whole text.
+        let resolved = resolve(&extract, ops, order, exactly(self.options)).map_err(|_| NOT_AT_ONE_PLACE)?;
+        looked.planned(self.place, source, extract, resolved)
+    }
 }
 
 /// Returns the place of each old side, in the order of the file, if it occurs as whole lines exactly once.

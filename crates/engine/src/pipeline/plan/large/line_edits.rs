@@ -1,18 +1,16 @@
 //! Edits by line number of a large file: counting line ends finds the named lines in one pass.
 
 use crate::context::Context;
-use crate::context::call::Call;
-use crate::context::options::CallOptions;
 use crate::pipeline::plan::file_plan::FilePlan;
 use crate::pipeline::plan::large::sparse::{CONTEXT_LINES, ContextMargin, RelevantSpan, sparse_around};
 use crate::pipeline::plan::large::{
-    DECLARED_ENCODING, ScanQuery, StreamOutcome, WholeFileReason, asks_for_parts, check_whole_allowed,
-    find_base_of_parts, is_declared_otherwise, opened, retry_streamed, scan, why,
+    ScanQuery, StreamObstacle, StreamedEdit, WholeFileReason, check_whole_allowed, opened, retry_streamed, scan,
 };
 use crate::pipeline::plan::line_edits::{RegisterOps, plan_rows_in};
 use emendate_core::line_edits::{self, ECHO_LINES_MAX, LineTarget, Registers};
 use emendate_core::{Code, Error, FileSummary, Op, Result, ScanResult};
-use emendate_fs::{FileSource, SafePath};
+use emendate_fs::FileSource;
+use std::slice;
 
 /// Lines of context around the named lines: a body may repeat them, and a reply shows them.
 const CONTEXT_LINES_NEEDED: usize = ECHO_LINES_MAX + 4;
@@ -29,76 +27,59 @@ const LONG_LINE: WholeFileReason = WholeFileReason::new(
     "Name fewer lines in one call; for lines of more than a megabyte ask a person to raise max_whole.",
 );
 
-/// Plans the edit of some lines of a large file; `None` if the file has to be loaded whole.
-///
-/// Errors: as any edit; `file.too_large` if it has to be loaded whole and cannot be.
-pub(crate) fn plan_big_rows(
-    call: Call<'_>,
-    place: &SafePath,
-    source: FileSource,
-    ops: &[Op],
-    options: &CallOptions,
-    registers: &mut Registers,
-) -> Result<Option<FilePlan>> {
-    let numbered = !line_edits::names_anchor(ops)
-        && ops
-            .iter()
-            .filter_map(line_edits::of)
-            .all(|it| !matches!(it.target, LineTarget::Block(_) | LineTarget::AfterBlock(_)));
-    if !(numbered && asks_for_parts(&call, place, options)) {
-        return check_whole_allowed(&call, place, source.meta().size, WHOLE_FILE_EDIT).map(|()| None);
+impl StreamedEdit<'_> {
+    /// Plans the edit of some lines; `None` if the file has to be loaded whole.
+    ///
+    /// Errors: as any edit; `file.too_large` if it has to be loaded whole and cannot be.
+    pub(crate) fn plan_rows(&self, source: FileSource, registers: &mut Registers) -> Result<Option<FilePlan>> {
+        let numbered = !line_edits::names_anchor(self.ops)
+            && self
+                .ops
+                .iter()
+                .filter_map(line_edits::of)
+                .all(|it| !matches!(it.target, LineTarget::Block(_) | LineTarget::AfterBlock(_)));
+        if !(numbered && self.asks_for_parts()) {
+            return check_whole_allowed(&self.call, self.place, source.meta().size, WHOLE_FILE_EDIT).map(|()| None);
+        }
+        let mut filled = registers.clone();
+        let plan = retry_streamed(&self.call, self.place, source, |source| {
+            filled.clone_from(registers);
+            self.try_rows(source, &mut filled)
+        })?;
+        if plan.is_some() {
+            *registers = filled;
+        }
+        Ok(plan)
     }
-    let mut filled = registers.clone();
-    let plan = retry_streamed(&call, place, source, |source| {
-        filled.clone_from(registers);
-        try_big_rows(call, place, source, ops, &mut filled, options)
-    })?;
-    if plan.is_some() {
-        *registers = filled;
-    }
-    Ok(plan)
-}
 
-fn try_big_rows(
-    call: Call<'_>,
-    place: &SafePath,
-    source: FileSource,
-    ops: &[Op],
-    registers: &mut Registers,
-    options: &CallOptions,
-) -> Result<StreamOutcome> {
-    let lines: Vec<usize> =
-        ops.iter().filter_map(named_lines).flat_map(|(from, to)| [from, to.saturating_add(1)]).collect();
-    let tag = options.tag.is_some() || options.header.is_some();
-    let scanned = match scan(&source, ScanQuery { lines: &lines, tag, ..ScanQuery::default() })? {
-        Ok(scanned) => scanned,
-        Err(unfit) => return Ok(StreamOutcome::Whole(why(unfit))),
-    };
-    if is_declared_otherwise(&call, place, ops, &scanned.summary) {
-        return Ok(StreamOutcome::Whole(DECLARED_ENCODING));
+    fn try_rows(&self, source: FileSource, registers: &mut Registers) -> Result<FilePlan, StreamObstacle> {
+        let StreamedEdit { call, place, ops, options } = *self;
+        let lines: Vec<usize> =
+            ops.iter().filter_map(named_lines).flat_map(|(from, to)| [from, to.saturating_add(1)]).collect();
+        let tag = options.tag.is_some() || options.header.is_some();
+        let scanned = scan(&source, ScanQuery { lines: &lines, tag, ..ScanQuery::default() })?;
+        self.check_encoding(&scanned.summary)?;
+        let least = ContextMargin { bytes: 0, lines: CONTEXT_LINES_NEEDED };
+        let extract = sparse_around(&source, scanned.summary, &relevant_spans(&scanned, ops), least)?;
+        let extract = extract.ok_or(LONG_LINE)?;
+        source.check_unchanged()?;
+        let now = opened(&source, extract);
+        let base = match self.find_base_of_parts(&now) {
+            Ok(base) => Ok(base),
+            Err(StreamObstacle::Failed(error)) => Err(error),
+            Err(needs_merge) => return Err(needs_merge),
+        };
+        let plan = plan_rows_in(call, place.clone(), now, base, RegisterOps { ops, registers }, options);
+        let failed = plan.as_ref().map_or_else(slice::from_ref, |plan| &plan.outcome.failed);
+        if failed.iter().any(|error| tells_of_more(&call, &source, error)) {
+            return Err(DISTANT_EDITS.into());
+        }
+        let plan = plan?;
+        if plan.changes.splices().iter().any(|it| plan.before.to_file_offset(it.span).is_none()) {
+            return Err(LONG_LINE.into());
+        }
+        Ok(plan.sparse(source, scanned.before))
     }
-    let least = ContextMargin { bytes: 0, lines: CONTEXT_LINES_NEEDED };
-    let Some(extract) = sparse_around(&source, scanned.summary, &relevant_spans(&scanned, ops), least)? else {
-        return Ok(StreamOutcome::Whole(LONG_LINE));
-    };
-    source.check_unchanged()?;
-    let now = opened(&source, extract);
-    let base = match find_base_of_parts(call, options, place, &now) {
-        Ok(Err(needs_merge)) => return Ok(StreamOutcome::Whole(needs_merge)),
-        Ok(Ok(base)) => Ok(base),
-        Err(error) => Err(error),
-    };
-    let plan = match plan_rows_in(call, place.clone(), now, base, RegisterOps { ops, registers }, options) {
-        Err(error) if tells_of_more(&call, &source, &error) => return Ok(StreamOutcome::Whole(DISTANT_EDITS)),
-        other => other?,
-    };
-    if plan.outcome.failed.iter().any(|error| tells_of_more(&call, &source, error)) {
-        return Ok(StreamOutcome::Whole(DISTANT_EDITS));
-    }
-    if plan.changes.splices().iter().any(|it| plan.before.to_file_offset(it.span).is_none()) {
-        return Ok(StreamOutcome::Whole(LONG_LINE));
-    }
-    Ok(StreamOutcome::Planned(Box::new(plan.sparse(source, scanned.before))))
 }
 
 /// True if an error could say more with the whole text, such as where the expected line is, and the file may be loaded

@@ -14,7 +14,6 @@ pub(crate) mod tag;
 use crate::context::call::Call;
 use crate::context::options::CallOptions;
 use crate::context::{Context, LoadedFile, encoding};
-use crate::pipeline::plan::file_plan::FilePlan;
 use crate::pipeline::plan::notebook;
 use crate::session::base::{Base, find_base};
 use emendate_core::{
@@ -83,11 +82,53 @@ pub(crate) struct ScanQuery<'s> {
     pub(crate) tag: bool,
 }
 
-/// The outcome of planning an edit by streaming.
-enum StreamOutcome {
-    Planned(Box<FilePlan>),
+/// The reason why something was not done by streaming.
+pub(crate) enum StreamObstacle {
     /// The whole text is needed.
     Whole(WholeFileReason),
+    Failed(Error),
+}
+
+impl StreamObstacle {
+    /// Leaves it to be done with the whole text: returns `None`.
+    ///
+    /// Errors: `file.too_large` if the file cannot be loaded whole; the failure.
+    pub(crate) fn or_whole<T>(self, context: &Context, place: &SafePath, size: u64) -> Result<Option<T>> {
+        match self {
+            StreamObstacle::Whole(why) => check_whole_allowed(context, place, size, why).map(|()| None),
+            StreamObstacle::Failed(error) => Err(error),
+        }
+    }
+}
+
+impl From<Error> for StreamObstacle {
+    fn from(error: Error) -> StreamObstacle {
+        StreamObstacle::Failed(error)
+    }
+}
+
+impl From<WholeFileReason> for StreamObstacle {
+    fn from(why: WholeFileReason) -> StreamObstacle {
+        StreamObstacle::Whole(why)
+    }
+}
+
+impl From<ScanObstacle> for StreamObstacle {
+    fn from(obstacle: ScanObstacle) -> StreamObstacle {
+        StreamObstacle::Whole(match obstacle {
+            ScanObstacle::Encoding(_) => NOT_UTF8,
+            ScanObstacle::Binary => IS_BINARY,
+            ScanObstacle::Crowded => TOO_MANY_OCCURRENCES,
+        })
+    }
+}
+
+/// An edit of a large file, and the call that makes it.
+pub(crate) struct StreamedEdit<'a> {
+    pub(crate) call: Call<'a>,
+    pub(crate) place: &'a SafePath,
+    pub(crate) ops: &'a [Op],
+    pub(crate) options: &'a CallOptions,
 }
 
 /// Loads the current file; a large one is only opened.
@@ -131,64 +172,63 @@ pub(crate) fn fits_whole(context: &Context, error: &Error) -> bool {
     in_place && error.file_size().is_some_and(|size| size <= context.config().max_whole_bytes())
 }
 
-/// Plans an edit by streaming, and retries while others write the file; `None` if the file has to be loaded whole.
+/// Streams a file, and retries while others write it; `None` if the file has to be loaded whole.
 ///
-/// Errors: as the edit; `file.too_large` if it has to be loaded whole and cannot be.
-fn retry_streamed(
+/// Errors: as `once`; `file.too_large` if the file has to be loaded whole and cannot be.
+pub(crate) fn retry_streamed<T>(
     context: &Context,
     place: &SafePath,
     source: FileSource,
-    mut edit: impl FnMut(FileSource) -> Result<StreamOutcome>,
-) -> Result<Option<FilePlan>> {
-    let (size, mut source) = (source.meta().size, source);
-    for attempt in 1.. {
-        match edit(source) {
-            Ok(StreamOutcome::Planned(plan)) => return Ok(Some(*plan)),
-            Ok(StreamOutcome::Whole(why)) => return check_whole_allowed(context, place, size, why).map(|()| None),
-            Err(error) if error.code() == Code::ConflictRaced && attempt < RACE_RETRIES_MAX => {
+    mut once: impl FnMut(FileSource) -> Result<T, StreamObstacle>,
+) -> Result<Option<T>> {
+    let (mut source, mut attempt) = (source, 1);
+    loop {
+        let size = source.meta().size;
+        match once(source) {
+            Ok(done) => return Ok(Some(done)),
+            Err(StreamObstacle::Failed(error)) if error.code() == Code::ConflictRaced && attempt < RACE_RETRIES_MAX => {
                 let Some(again) = context.store().source(place)? else { return Ok(None) };
-                source = again;
+                (source, attempt) = (again, attempt + 1);
             }
-            Err(error) => return Err(error),
+            Err(why) => return why.or_whole(context, place, size),
         }
     }
-    Ok(None)
 }
 
-/// True when nothing but the edit itself may require the whole text.
-fn asks_for_parts(context: &Context, place: &SafePath, options: &CallOptions) -> bool {
-    options.declared.is_none()
-        && !options.whole
-        && options.anchor_format.is_none()
-        && !notebook::is_named(place)
-        && !context.config().formatters.iter().any(|it| it.files.matches(place.relative(), place.absolute()))
-}
-
-/// Finds the version that the caller saw of a file of which only parts are loaded. A merge needs all of it; if the file
-/// may not be loaded whole, a version that differs counts as lost.
-fn find_base_of_parts(
-    call: Call<'_>,
-    options: &CallOptions,
-    place: &SafePath,
-    now: &LoadedFile,
-) -> Result<Result<Base, WholeFileReason>> {
-    let base = find_base(call, options, place, now)?;
-    if now.meta.size > call.config().max_whole_bytes() {
-        return Ok(Ok(base.without_merge()));
+impl StreamedEdit<'_> {
+    /// True when nothing but the edit itself may require the whole text.
+    fn asks_for_parts(&self) -> bool {
+        let StreamedEdit { call, place, options, .. } = self;
+        options.declared.is_none()
+            && !options.whole
+            && options.anchor_format.is_none()
+            && !notebook::is_named(place)
+            && !call.config().formatters.iter().any(|it| it.files.matches(place.relative(), place.absolute()))
     }
-    Ok(if base.is_stale() { Err(NEEDS_MERGE) } else { Ok(base) })
+
+    /// Refuses new text that has to be written in an encoding that the bytes do not show.
+    fn check_encoding(&self, whole: &FileSummary) -> Result<(), StreamObstacle> {
+        let call = &self.call;
+        let is_declared_otherwise = whole.ascii
+            && self.ops.iter().any(|op| !op.text.is_ascii())
+            && encoding::configured_encoding(call.config(), call.store(), self.place)
+                .is_some_and(|it| it.declared.charset != Charset::Utf8);
+        if is_declared_otherwise { Err(DECLARED_ENCODING.into()) } else { Ok(()) }
+    }
+
+    /// Finds the version that the caller saw of a file of which only parts are loaded. A merge needs all of it; if the
+    /// file may not be loaded whole, a version that differs counts as lost.
+    fn find_base_of_parts(&self, now: &LoadedFile) -> Result<Base, StreamObstacle> {
+        let base = find_base(self.call, self.options, self.place, now)?;
+        if now.meta.size > self.call.config().max_whole_bytes() {
+            return Ok(base.without_merge());
+        }
+        if base.is_stale() { Err(NEEDS_MERGE.into()) } else { Ok(base) }
+    }
 }
 
-/// True when new text has to be written in an encoding that the bytes do not show.
-fn is_declared_otherwise(context: &Context, place: &SafePath, ops: &[Op], whole: &FileSummary) -> bool {
-    whole.ascii
-        && ops.iter().any(|op| !op.text.is_ascii())
-        && encoding::configured_encoding(context.config(), context.store(), place)
-            .is_some_and(|it| it.declared.charset != Charset::Utf8)
-}
-
-/// Scans a file; returns the obstacle if it is not suitable.
-pub(crate) fn scan(source: &FileSource, sought: ScanQuery<'_>) -> Result<Result<ScanResult, ScanObstacle>> {
+/// Scans a file.
+pub(crate) fn scan(source: &FileSource, sought: ScanQuery<'_>) -> Result<ScanResult, StreamObstacle> {
     scan_beside(source, sought, |_| ())
 }
 
@@ -197,7 +237,7 @@ pub(crate) fn scan_beside(
     source: &FileSource,
     sought: ScanQuery<'_>,
     mut beside: impl FnMut(&[u8]),
-) -> Result<Result<ScanResult, ScanObstacle>> {
+) -> Result<ScanResult, StreamObstacle> {
     let size = usize::try_from(source.meta().size).unwrap_or(usize::MAX);
     let scan = Scan::new(sought.needles, sought.lines, size);
     let mut scan = if sought.tag { scan.with_short_tag() } else { scan };
@@ -209,19 +249,11 @@ pub(crate) fn scan_beside(
             Error::new(Code::ContentUndecodable, "It is not text that comes in chunks.")
         })
     });
-    match unfit {
-        Some(unfit) => Ok(Err(unfit)),
-        None => gone.map(|()| scan.finish()),
+    if let Some(unfit) = unfit {
+        return Err(unfit.into());
     }
-}
-
-/// Converts a scan obstacle to a reason.
-pub(crate) fn why(unfit: ScanObstacle) -> WholeFileReason {
-    match unfit {
-        ScanObstacle::Encoding(_) => NOT_UTF8,
-        ScanObstacle::Binary => IS_BINARY,
-        ScanObstacle::Crowded => TOO_MANY_OCCURRENCES,
-    }
+    gone?;
+    Ok(scan.finish()?)
 }
 
 /// Wraps a sparse snapshot as a loaded file.

@@ -2,8 +2,8 @@
 
 use crate::context::LoadedFile;
 use crate::pipeline::plan::large::sparse::{CONTEXT_BYTES_MAX, sparse_with_lines};
-use crate::pipeline::plan::large::{CHUNK_BYTES, WholeFileReason, opened, why};
-use emendate_core::{Code, Error, Result, Scan, ScanObstacle};
+use crate::pipeline::plan::large::{CHUNK_BYTES, StreamObstacle, WholeFileReason, opened};
+use emendate_core::{Code, Error, Result, Scan};
 use emendate_fs::FileSource;
 use std::io::{self, Read};
 
@@ -33,14 +33,8 @@ pub(crate) struct FilePass<'s> {
     consumed: usize,
     /// Bytes of the current unterminated line.
     open: usize,
-    ended: Option<PassEnd>,
-}
-
-/// The reason for the end of the data.
-enum PassEnd {
-    All,
-    Unfit(WholeFileReason),
-    Failed(Error),
+    /// The end of the data, or of the pass.
+    ended: Option<Result<(), StreamObstacle>>,
 }
 
 impl<'s> FilePass<'s> {
@@ -56,59 +50,50 @@ impl<'s> FilePass<'s> {
     ///
     /// Errors: those of the file and of cancellation, else that of `read`; `conflict.raced` for a file that became
     /// shorter.
-    pub(crate) fn finish(mut self, read: Result<()>) -> Result<Result<LoadedFile, WholeFileReason>> {
+    pub(crate) fn finish(mut self, read: Result<()>) -> Result<LoadedFile, StreamObstacle> {
         if self.ended.is_none() {
             read?;
         }
         while self.ended.is_none() {
             self.next_chunk();
         }
-        match self.ended {
-            Some(PassEnd::Failed(error)) => return Err(error),
-            Some(PassEnd::Unfit(why)) => return Ok(Err(why)),
-            Some(PassEnd::All) | None => {}
-        }
-        let whole = match self.scan.finish() {
-            Ok(scanned) => scanned.summary,
-            Err(unfit) => return Ok(Err(why(unfit))),
-        };
-        Ok(sparse_with_lines(self.source, whole, None)?.map(|head| opened(self.source, head)).ok_or(LONG_LINE))
+        self.ended.transpose()?;
+        let whole = self.scan.finish()?.summary;
+        Ok(opened(self.source, sparse_with_lines(self.source, whole, None)?.ok_or(LONG_LINE)?))
     }
 
     /// Reads the next chunk; its decoded text replaces the previous one.
     fn next_chunk(&mut self) {
-        let ended = self.fed();
+        let fed = self.feed();
         self.text = self.scan.take_text(std::mem::take(&mut self.text));
         self.consumed = 0;
         let len = self.text.len();
         let long = self.open + memchr::memchr(b'\n', &self.text).unwrap_or(len) > LINE_BYTES_MAX;
         self.open = memchr::memrchr(b'\n', &self.text).map_or(self.open + len, |end| len - end - 1);
-        self.ended = ended.or_else(|| long.then_some(PassEnd::Unfit(LONG_LINE)));
+        self.ended = match fed {
+            Ok(true) if long => Some(Err(LONG_LINE.into())),
+            Ok(true) => None,
+            Ok(false) => Some(Ok(())),
+            Err(why) => Some(Err(why)),
+        };
     }
 
-    /// Feeds a chunk to the scan, or returns the reason why there is none.
-    fn fed(&mut self) -> Option<PassEnd> {
-        if let Err(error) = (self.check_cancelled)() {
-            return Some(PassEnd::Failed(error));
-        }
+    /// Feeds a chunk to the scan; false if there is none left.
+    fn feed(&mut self) -> Result<bool, StreamObstacle> {
+        (self.check_cancelled)()?;
         let left = usize::try_from(self.source.meta().size - self.at).unwrap_or(usize::MAX).min(CHUNK_BYTES);
         if left == 0 {
-            return Some(self.scan.close().map_or_else(unfit_end, |()| PassEnd::All));
+            self.scan.close()?;
+            return Ok(false);
         }
-        match self.source.read(self.at, &mut self.chunk[..left]) {
-            Err(error) => Some(PassEnd::Failed(error)),
-            Ok(0) => Some(PassEnd::Failed(Error::new(Code::ConflictRaced, "It became shorter while it was read."))),
-            Ok(read) => {
-                self.at += read as u64;
-                self.scan.feed(&self.chunk[..read]).err().map(unfit_end)
-            }
+        let read = self.source.read(self.at, &mut self.chunk[..left])?;
+        if read == 0 {
+            return Err(Error::new(Code::ConflictRaced, "It became shorter while it was read.").into());
         }
+        self.at += read as u64;
+        self.scan.feed(&self.chunk[..read])?;
+        Ok(true)
     }
-}
-
-/// Ends a pass over a file that cannot be streamed.
-fn unfit_end(unfit: ScanObstacle) -> PassEnd {
-    PassEnd::Unfit(why(unfit))
 }
 
 impl Read for FilePass<'_> {
@@ -116,8 +101,8 @@ impl Read for FilePass<'_> {
         while self.consumed == self.text.len() {
             match &self.ended {
                 None => self.next_chunk(),
-                Some(PassEnd::All) => return Ok(0),
-                Some(PassEnd::Unfit(_) | PassEnd::Failed(_)) => return Err(io::Error::other("It was given up.")),
+                Some(Ok(())) => return Ok(0),
+                Some(Err(_)) => return Err(io::Error::other("It was given up.")),
             }
         }
         let rest = &self.text[self.consumed..];

@@ -3,9 +3,9 @@
 use crate::context::{Context, LoadedFile};
 use crate::pipeline::plan::large::sparse::{RelevantSpan, sparse_with_lines};
 use crate::pipeline::plan::large::{
-    RACE_RETRIES_MAX, ScanQuery, WholeFileReason, check_whole_allowed, opened, scan, why,
+    SHOWN_AS_WHOLE, ScanQuery, StreamObstacle, WholeFileReason, opened, retry_streamed, scan,
 };
-use emendate_core::{Code, Result};
+use emendate_core::Result;
 use emendate_fs::{FileSource, SafePath};
 use std::ops::Range;
 
@@ -28,33 +28,13 @@ pub(crate) fn open_lines(
     lines: &Range<usize>,
     tag: bool,
 ) -> Result<Option<LoadedFile>> {
-    let mut source = source;
-    for attempt in 1.. {
-        match lines_of(context, place, &source, lines, tag) {
-            Err(error) if error.code() == Code::ConflictRaced && attempt < RACE_RETRIES_MAX => {
-                let Some(again) = context.store().source(place)? else { return Ok(None) };
-                source = again;
-            }
-            other => return other,
-        }
-    }
-    Ok(None)
+    retry_streamed(context, place, source, |source| lines_of(&source, lines, tag))
 }
 
-fn lines_of(
-    context: &Context,
-    place: &SafePath,
-    source: &FileSource,
-    lines: &Range<usize>,
-    tag: bool,
-) -> Result<Option<LoadedFile>> {
-    let size = source.meta().size;
+fn lines_of(source: &FileSource, lines: &Range<usize>, tag: bool) -> Result<LoadedFile, StreamObstacle> {
     let from = lines.start.max(1);
     let sought = ScanQuery { lines: &[from, lines.end.max(from)], tag, ..ScanQuery::default() };
-    let scanned = match scan(source, sought)? {
-        Ok(scanned) => scanned,
-        Err(unfit) => return check_whole_allowed(context, place, size, why(unfit)).map(|()| None),
-    };
+    let scanned = scan(source, sought)?;
     let whole = scanned.summary;
     let starts = &scanned.starts;
     let lines = starts[0].filter(|_| from <= whole.lines).map(|at| RelevantSpan {
@@ -64,10 +44,10 @@ fn lines_of(
         above: 0,
     });
     if lines.is_some_and(|lines| lines.end - lines.at > READ_BYTES_MAX) {
-        return check_whole_allowed(context, place, size, LONG_LINE).map(|()| None);
+        return Err(LONG_LINE.into());
     }
     let snapshot = sparse_with_lines(source, whole, lines)?;
     // Verifies that the lines are those of the scanned version.
     source.check_unchanged()?;
-    Ok(snapshot.map(|snapshot| opened(source, snapshot)))
+    Ok(opened(source, snapshot.ok_or(SHOWN_AS_WHOLE)?))
 }
