@@ -11,7 +11,6 @@ use crate::pipeline::plan::file_plan::FilePlan;
 use crate::pipeline::plan::notebook::refuse_text_edit;
 use crate::pipeline::plan::placement::{self, EditedFile, PlacedEdits};
 use crate::session::base::{self, mark_shown};
-use crate::session::suggest::file_not_found;
 use emendate_core::anchor_map::{ANCHORED_LINES_MAX, AnchorMap, AnchorPage, AnchorWord, PlacementError, ReplacedRange};
 use emendate_core::explain::{self, DiffHunk, DiffLine, LineKind};
 use emendate_core::line_format::{self, LineFormat, LineMark};
@@ -146,10 +145,7 @@ pub(crate) fn plan_anchor_edits(
     ops: &[Op],
     options: &CallOptions,
 ) -> Result<FilePlan> {
-    let fresh: String = ops.iter().map(|op| &*op.text).collect();
-    let Some(now) = call.snapshot(&place, options.declared, &fresh)? else {
-        return Err(file_not_found(call, &place));
-    };
+    let now = placement::load_for_edit(call, &place, call.version(&place)?, ops, options)?;
     refuse_text_edit(call, &place, &now.snapshot, ops)?;
     if now.snapshot.text().is_empty() {
         return Err(Error::new(Code::MatchNotFound, "The file is empty, so it has no lines that could be named.")

@@ -12,7 +12,6 @@ use crate::pipeline::plan::placement::{self, EditedFile, OrderedOps, PlacedEdits
 use crate::pipeline::plan::stale;
 use crate::session::base;
 use crate::session::base::KnownLines;
-use crate::session::suggest::file_not_found;
 use emendate_core::whole_text::whole_change;
 use emendate_core::{
     ChangeSet, Charset, Locator, MergeBase, Note, Op, OpOrder, Result, Snapshot, TieBreak, not_blank, resolve,
@@ -32,7 +31,6 @@ pub(crate) fn plan_edit(
     options: &CallOptions,
 ) -> Result<FilePlan> {
     let fills = matches!(ops.first(), Some(Op { at: Locator::Blank, .. }));
-    let fresh: String = ops.iter().map(|op| &*op.text).collect();
     let now = match load_sized(&call, &place)? {
         LoadedSource::Whole(version) => version,
         LoadedSource::Big(source) => {
@@ -43,17 +41,16 @@ pub(crate) fn plan_edit(
             }
         }
     };
-    let Some(now) = now.map(|now| call.load_decoded(&place, now, options.declared, &fresh)).transpose()? else {
-        if !fills {
-            return Err(file_not_found(call, &place));
-        }
+    if fills && now.is_none() {
         let before = empty_file_text(&call, &place, options)?;
         let resolved = resolve(&before, ops, order, options.resolve_settings(false))?;
         return Ok(FilePlan::create(place, before, resolved));
-    };
+    }
+    let now = placement::load_for_edit(call, &place, now, ops, options)?;
     // The error for a file that is not blank (code 3 in the seeds) takes precedence over the checks of what was read.
     if fills && !now.snapshot.text().trim().is_empty() {
-        let error = not_blank(&now.snapshot, &fresh);
+        let new: String = ops.iter().map(|op| &*op.text).collect();
+        let error = not_blank(&now.snapshot, &new);
         return Err(if ops.len() > 1 { error.prefixed("edits[0]: ").op(0) } else { error });
     }
     let file = EditedFile { call, options, place, now };

@@ -6,8 +6,8 @@ use crate::pipeline::plan::file_plan::FilePlan;
 use crate::pipeline::plan::large::{LoadedSource, StreamedEdit, load_sized};
 use crate::pipeline::plan::line_edits::{RegisterOps, plan_rows_in};
 use crate::pipeline::plan::notebook::refuse_text_edit;
+use crate::pipeline::plan::placement::load_for_edit;
 use crate::session::base::find_base;
-use crate::session::suggest::file_not_found;
 use emendate_core::line_edits::Registers;
 use emendate_core::{Op, Result};
 use emendate_fs::SafePath;
@@ -30,10 +30,7 @@ pub(crate) fn plan_rows(
             }
         }
     };
-    let fresh: String = ops.iter().map(|op| &*op.text).collect();
-    let Some(now) = now.map(|now| call.load_decoded(&place, now, options.declared, &fresh)).transpose()? else {
-        return Err(file_not_found(call, &place));
-    };
+    let now = load_for_edit(call, &place, now, ops, options)?;
     refuse_text_edit(call, &place, &now.snapshot, ops)?;
     let base = find_base(call, options, &place, &now);
     plan_rows_in(call, place, now, base, RegisterOps { ops, registers }, options)

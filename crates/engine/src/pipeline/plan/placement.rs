@@ -8,9 +8,10 @@ use crate::model::call_context::StalePolicy;
 use crate::pipeline::plan::file_plan::FilePlan;
 use crate::pipeline::plan::stale;
 use crate::session::base::{self, Base, KnownLines, find_base};
+use crate::session::suggest::file_not_found;
 use emendate_core::line_edits::ReplacedLines;
 use emendate_core::{Error, MergeBase, Op, OpOrder, ResolvedEdit, Result, Snapshot};
-use emendate_fs::SafePath;
+use emendate_fs::{FileVersion, SafePath};
 use emendate_history::LineSet;
 
 /// Operations, and the order in which they apply.
@@ -41,6 +42,21 @@ impl EditedFile<'_> {
     pub(crate) fn version_unavailable(&self) -> Error {
         stale::version_unavailable(self.call, &self.place, &self.now)
     }
+}
+
+/// Decodes the current version of a file for these edits.
+///
+/// Errors: `path.not_found` if there is none; those of the encoding.
+pub(crate) fn load_for_edit(
+    call: Call<'_>,
+    place: &SafePath,
+    version: Option<FileVersion>,
+    ops: &[Op],
+    options: &CallOptions,
+) -> Result<LoadedFile> {
+    let version = version.ok_or_else(|| file_not_found(call, place))?;
+    let fresh: String = ops.iter().map(|op| &*op.text).collect();
+    call.load_decoded(place, version, options.declared, &fresh)
 }
 
 /// Edits that are placed in the current text of a file.

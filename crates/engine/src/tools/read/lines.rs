@@ -7,8 +7,9 @@ use crate::pipeline::plan::large::read::open_lines;
 use crate::pipeline::plan::large::{LoadedSource, SHOWN_AS_WHOLE, check_whole_allowed, load_sized};
 use crate::session::base;
 use crate::session::suggest::file_not_found;
+use crate::tools::read::link_note;
 use emendate_core::{Code, ContentId, Error, Result, Tag};
-use emendate_fs::{SafePath, shown};
+use emendate_fs::SafePath;
 use emendate_history::{LineSet, Record, RecordOrigin};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -86,14 +87,13 @@ pub(crate) fn read_lines(call: Call<'_>, query: &LinesQuery<'_>) -> Result<ReadO
         limit: query.lines.as_ref().map(|_| lines.len() as u64),
     };
     let unkept = base::remember(call, &place, &record, &base::stored_body(&place, &opened.snapshot));
-    let link = place.via_link().map(|link| format!("{} is a symbolic link; this is {}.", shown(link), place.shown()));
     Ok(ReadOutcome {
         path: place.absolute().to_owned(),
         text: part.to_owned(),
         total_lines: total,
         lines,
         content: record.content,
-        notes: link.into_iter().chain(unkept).collect(),
+        notes: link_note(&place).into_iter().chain(unkept).collect(),
     })
 }
 

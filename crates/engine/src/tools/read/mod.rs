@@ -129,7 +129,7 @@ pub(crate) fn read(call: Call<'_>, mut input: Value) -> Result<Answer> {
         let answer = with_meta(media::show_media(&place, kind, &version.bytes, &args)?, version.meta, true);
         let record = record(ContentId::of(&version.bytes), version.meta, version.racy, LineSet::all(), &args);
         let unkept = base::remember(call, &place, &record, &VersionBody::None);
-        return Ok(with_names(with_notes(answer, link(&place).into_iter().chain(unkept)), &place));
+        return Ok(with_names(with_notes(answer, link_note(&place).into_iter().chain(unkept)), &place));
     }
     let opened = call.load_decoded(&place, version, declared, "")?;
     let not_a_notebook = match read_cells(call, &place, &opened, &args)? {
@@ -169,7 +169,7 @@ fn show(
     if let Some(header) = &header {
         page.text.insert_str(0, &format!("{header}\n"));
     }
-    let more = not_a_notebook.into_iter().chain(link(place)).chain(unkept);
+    let more = not_a_notebook.into_iter().chain(link_note(place)).chain(unkept);
     let mut answer = with_meta(answer(&snapshot, &mut page, args, more), meta, false);
     answer.data.extend(header.map(|header| ("header".to_owned(), header.into())));
     let answer = with_names(answer, place);
@@ -197,13 +197,13 @@ fn read_cells(call: Call<'_>, place: &SafePath, opened: &LoadedFile, args: &Read
             let body = base::stored_body(place, &opened.snapshot);
             let unkept = base::remember(call, place, &record, &body);
             let answer = with_meta(page.answer, opened.meta, false);
-            Ok(NotebookView::Shown(with_names(with_notes(answer, link(place).into_iter().chain(unkept)), place)))
+            Ok(NotebookView::Shown(with_names(with_notes(answer, link_note(place).into_iter().chain(unkept)), place)))
         }
     }
 }
 
 /// Returns the note about a file that was named by a link.
-fn link(place: &SafePath) -> Option<String> {
+pub(super) fn link_note(place: &SafePath) -> Option<String> {
     place.via_link().map(|link| format!("{} is a symbolic link; this is {}.", shown(link), place.shown()))
 }
 

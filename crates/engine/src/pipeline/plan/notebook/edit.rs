@@ -9,7 +9,6 @@ use crate::pipeline::plan::file_plan::FilePlan;
 use crate::pipeline::plan::placement::{self, EditedFile, PlacedEdits, PlacementStrategy};
 use crate::pipeline::plan::stale;
 use crate::session::base::{self, KnownLines, mark_shown};
-use crate::session::suggest::file_not_found;
 use emendate_core::notebook::{self, CellAction, CellEdit, Notebook};
 use emendate_core::{Advice, ChangeSet, Code, Error, Locator, Note, Op, OpOrder, Result, Snapshot, advice, resolve};
 use emendate_fs::SafePath;
@@ -18,10 +17,7 @@ use serde_json::{Value, json};
 
 /// Plans edits of cells.
 pub(crate) fn plan_cells(call: Call<'_>, place: SafePath, ops: &[Op], options: &CallOptions) -> Result<FilePlan> {
-    let fresh: String = ops.iter().map(|op| &*op.text).collect();
-    let Some(now) = call.snapshot(&place, options.declared, &fresh)? else {
-        return Err(file_not_found(call, &place));
-    };
+    let now = placement::load_for_edit(call, &place, call.version(&place)?, ops, options)?;
     let count = Notebook::read(now.snapshot.text()).map_err(|error| error.evidence(place.shown()))?.cells().len();
     let ops = with_clearing(&call, ops);
     let file = EditedFile { call, options, place, now };
