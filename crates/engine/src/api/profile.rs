@@ -17,7 +17,7 @@ use crate::api::profile::prompts::{
 use crate::api::tool_table::{TOOLS, Tool, tool};
 use crate::model::call_context::CallContext;
 use crate::model::reply::Reply;
-use crate::tools::apply::APPLY_FIELDS;
+use crate::pipeline::plan::patching::PATCH_FIELDS;
 use emendate_core::formats::{apply_patch, hashline, search_replace};
 use emendate_core::line_format::LineFormat;
 use serde_json::{Map, Value};
@@ -30,6 +30,8 @@ pub struct ToolView {
     pub tool: &'static str,
     /// The fields offered; `None` for all.
     fields: Option<&'static [&'static str]>,
+    /// Fields that are not offered.
+    omitted_fields: &'static [&'static str],
     /// The required fields, if they differ from the tool's.
     required: Option<&'static [&'static str]>,
     /// The description for a model, if it differs from the tool's.
@@ -65,6 +67,7 @@ const fn all(name: &'static str) -> ToolView {
         name,
         tool: name,
         fields: None,
+        omitted_fields: &[],
         required: None,
         prompt: None,
         descriptions: &[],
@@ -293,7 +296,7 @@ pub static PROFILES: &[Profile] = &[
             all("write"),
             all("notebook_edit"),
             all("text_editor"),
-            ToolView { fields: Some(APPLY_FIELDS), ..all("apply") },
+            ToolView { omitted_fields: PATCH_FIELDS, ..all("apply") },
             all("replace_in_files"),
             all("convert"),
             all("undo"),
@@ -357,9 +360,13 @@ impl ToolView {
     /// Returns the JSON schema of its input.
     pub fn schema(&self) -> Map<String, Value> {
         let mut schema = self.tool_row().schema();
-        let Some(fields) = self.fields else { return schema };
+        if self.fields.is_none() && self.omitted_fields.is_empty() {
+            return schema;
+        }
         if let Some(Value::Object(properties)) = schema.get_mut("properties") {
-            properties.retain(|name, _| fields.contains(&name.as_str()));
+            let is_in = |fields: &[&str], name: &String| fields.contains(&name.as_str());
+            properties
+                .retain(|name, _| self.fields.is_none_or(|it| is_in(it, name)) && !is_in(self.omitted_fields, name));
         }
         for (name, field) in self.renamed_fields {
             lean::rename_field(&mut schema, name, field);
@@ -448,7 +455,7 @@ mod tests {
                 let row = tool(offer.tool).unwrap();
                 let schema = row.schema();
                 assert!(offer.line_format.is_none_or(|name| LineFormat::by_name(name).is_some()), "{}", offer.name);
-                for field in offer.fields.unwrap_or(&[]) {
+                for field in offer.fields.unwrap_or(&[]).iter().chain(offer.omitted_fields) {
                     assert!(schema["properties"].get(field).is_some(), "{} {field}", offer.name);
                 }
             }

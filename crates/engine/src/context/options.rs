@@ -4,11 +4,12 @@ use crate::context::config::Config;
 use crate::context::encoding;
 use crate::model::call_context::{CallContext, OptionValue, StalePolicy};
 use crate::model::call_origin::CallOrigin;
-use emendate_core::formats::canonical_name;
+use emendate_core::formats::{FormatInput, canonical_name, from_json};
 use emendate_core::line_format::{LINE_FORMATS, LineFormat};
 use emendate_core::{Code, DeclaredEncoding, Error, Handle, HeaderStyle, Matching, ResolveSettings, Result, ShortTag};
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 /// Fields that every changing tool takes.
@@ -37,26 +38,22 @@ pub(crate) struct OptionFields {
     marks: Option<String>,
 }
 
-impl OptionFields {
-    fn take(input: &mut Value) -> Result<OptionFields> {
-        let Value::Object(input) = input else { return Ok(OptionFields::default()) };
-        // Most calls have none of them.
-        if !input.keys().any(|name| OPTION_FIELDS.contains(&&**name)) {
-            return Ok(OptionFields::default());
-        }
-        let mut fields = Map::new();
-        for name in OPTION_FIELDS {
-            if let Some(value) = input.shift_remove(*name) {
-                fields.insert((*name).to_owned(), value);
-            }
-        }
-        emendate_core::formats::from_json(emendate_core::formats::FormatInput::Json(Value::Object(fields)))
-    }
-}
-
 /// The names of these fields.
 pub(crate) const OPTION_FIELDS: &[&str] =
     &["tag", "encoding", "on_stale", "match", "dry_run", "partial", "allow_invalid", "irreversible", "repeat", "marks"];
+
+/// Removes these fields from an input and parses them; `None` if it has none of them, as most calls.
+///
+/// Errors: `call.invalid` for values of another type.
+pub(crate) fn take_fields<T: DeserializeOwned>(input: &mut Value, names: &[&str]) -> Result<Option<T>> {
+    let Value::Object(input) = input else { return Ok(None) };
+    // Looking up every name would cost more.
+    if !input.keys().any(|name| names.contains(&&**name)) {
+        return Ok(None);
+    }
+    let fields: Map<String, Value> = names.iter().filter_map(|name| input.shift_remove_entry(*name)).collect();
+    from_json(FormatInput::Json(fields.into())).map(Some)
+}
 
 /// The options of one call.
 #[derive(Clone, Copy, Debug)]
@@ -126,7 +123,7 @@ impl CallOptions {
         tool: &'static str,
     ) -> Result<CallOptions> {
         let mut origin = CallOrigin::new(tool, input);
-        let fields = OptionFields::take(input)?;
+        let fields: OptionFields = take_fields(input, OPTION_FIELDS)?.unwrap_or_default();
         let on_stale = fields.on_stale.as_deref().map(|word| StalePolicy::parse("on_stale", word)).transpose()?;
         let marks = fields.marks.as_deref().map(line_format_named).transpose()?.or(caller.line_format);
         origin.allows_invalid = fields.allow_invalid.unwrap_or(false);

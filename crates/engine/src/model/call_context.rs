@@ -146,6 +146,11 @@ impl CallContext {
         self.names_from.as_deref().map(|path| normal(path).into_owned())
     }
 
+    /// True if files may be edited that the session has not read.
+    pub(crate) fn allows_unread(&self) -> bool {
+        self.unread == UnreadPolicy::Allow
+    }
+
     /// Records the format of the call's input.
     pub(crate) fn note_format(&self, format: &'static str) {
         if let Some(watch) = &self.handle {

@@ -4,7 +4,6 @@ use crate::context::call::Call;
 use crate::context::history_stores::key;
 use crate::context::options::CallOptions;
 use crate::context::{LoadedFile, policy};
-use crate::model::call_context::UnreadPolicy;
 use crate::model::raw_path;
 use crate::session::in_doubt::resolve_in_doubt;
 use crate::session::outside::{FoundContent, record_outside_changes};
@@ -94,7 +93,7 @@ pub(crate) fn find_base(call: Call<'_>, options: &CallOptions, place: &SafePath,
         None => match sessions.latest(&call.caller.session, key(place))? {
             Some(record) => record,
             // Binary content can never be shown.
-            None if call.caller.unread == UnreadPolicy::Allow
+            None if call.caller.allows_unread()
                 || now.snapshot.is_binary()
                 || now.snapshot.text().trim().is_empty() =>
             {
@@ -114,7 +113,7 @@ pub(crate) fn find_base(call: Call<'_>, options: &CallOptions, place: &SafePath,
     }
     let Some(bytes) = sessions.bytes(record.content)? else {
         // If unread files may be edited, no shown line could be overwritten unseen.
-        return Ok(if call.caller.unread == UnreadPolicy::Allow && options.tag.is_none() {
+        return Ok(if call.caller.allows_unread() && options.tag.is_none() {
             Base::fresh(LineSet::all())
         } else {
             Base::Lost

@@ -25,27 +25,6 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::path::PathBuf;
 
-/// All fields of `apply` but those for people and scripts.
-pub(crate) const APPLY_FIELDS: &[&str] = &[
-    "input",
-    "format",
-    "directory",
-    "file",
-    "strip",
-    "reverse",
-    "overwrite",
-    "tag",
-    "encoding",
-    "on_stale",
-    "match",
-    "dry_run",
-    "partial",
-    "allow_invalid",
-    "irreversible",
-    "repeat",
-    "marks",
-];
-
 /// The input of `apply`, apart from the option fields.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -144,7 +144,7 @@ impl<'a> RestoreCall<'a> {
         let origin =
             CallOrigin { irreversible: input.irreversible, ..CallOrigin::of_parts("restore", &[parts.as_bytes()]) };
         session.run("restore", |call| {
-            let options = CallOptions::take(&mut serde_json::Value::Null, call.caller, call.config(), "restore")?;
+            let options = CallOptions::new(call.caller, call.config(), origin);
             let receipts = restore_file(call, origin, &options, &input, &path)?.receipts;
             let dry_run = input.dry_run || call.caller.dry_run;
             let done = CallReceipts { receipts, format: "", notes: Notes::new(), dry_run };

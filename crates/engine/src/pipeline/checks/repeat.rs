@@ -3,7 +3,6 @@
 
 use crate::context::call::Call;
 use crate::context::memory::LastChange;
-use crate::model::call_context::UnreadPolicy;
 use crate::model::call_origin::CallOrigin;
 use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, TargetState};
 use crate::session::last_change::{done_already, done_as, earlier_call, last_change};
@@ -48,7 +47,7 @@ pub(crate) fn check_not_repeated(call: Call<'_>, origin: CallOrigin<'_>, plans: 
         return Err(with_paths(&writing, done_as(id)));
     }
     // A person who types another command that inserts the same text again means it.
-    let is_model = call.caller.unread != UnreadPolicy::Allow;
+    let is_model = !call.caller.allows_unread();
     if is_model && writing.iter().all(|plan| is_in_place(plan, Evidence::TextAlone)) {
         let what = "The result is already in place: the new text is around the matched text.";
         return Err(with_paths(&writing, done_already(what)));

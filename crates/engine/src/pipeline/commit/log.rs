@@ -6,7 +6,7 @@ use crate::context::config::PolicyMode;
 use crate::context::history_stores::key;
 use crate::context::unstored::UnstoredVersion;
 use crate::context::{Context, policy};
-use crate::model::call_context::{CallContext, UnreadPolicy};
+use crate::model::call_context::CallContext;
 use crate::model::call_origin::CallOrigin;
 use crate::model::reply::clip;
 use crate::pipeline::checks::repeat::remember_change;
@@ -169,7 +169,7 @@ pub(crate) fn log_intent<'a>(
     let operation = operation(call.caller, origin, plans, &done, made);
     let new: Vec<_> = done.iter().map(|done| || done.plan.changes.apply(&done.plan.before)).collect();
     // A person sees the file; a model may need a report of what changed since its last edit.
-    let wanted = call.caller.unread == UnreadPolicy::Deny;
+    let wanted = !call.caller.allows_unread();
     let new = new.iter().zip(&done).map(|(new, done)| {
         let kept = wanted && !done.plan.seen.unseen && done.plan.source.is_none();
         kept.then_some(new as &dyn Fn() -> Vec<u8>)
@@ -237,7 +237,7 @@ pub(crate) fn log_aborted(context: &Context, announced: &PendingRequest<'_>, err
 ///
 /// Errors: `operation.irreversible`.
 pub(crate) fn check_undoable(call: Call<'_>, origin: CallOrigin<'_>, announced: &PendingRequest<'_>) -> Result<()> {
-    let lets = call.caller.irreversible.unwrap_or(call.caller.unread == UnreadPolicy::Allow)
+    let lets = call.caller.irreversible.unwrap_or(call.caller.allows_unread())
         || origin.irreversible
         || call.config().irreversible == PolicyMode::Allow;
     let why = match &announced.appended {

@@ -5,7 +5,7 @@ use crate::context::call::Call;
 use crate::context::history_stores::key;
 use crate::context::options::CallOptions;
 use crate::context::{Context, policy};
-use crate::model::call_context::{StalePolicy, UnreadPolicy};
+use crate::model::call_context::StalePolicy;
 use crate::model::raw_path;
 use crate::pipeline::plan::file_plan::FilePlan;
 use crate::pipeline::plan::notebook::refuse_text_edit;
@@ -183,7 +183,7 @@ fn shown_words(
     let EditedFile { call, options, place, now } = file;
     let sessions = call.sessions(place);
     let records = sessions.versions(&call.caller.session, key(place))?;
-    if records.is_empty() && call.caller.unread == UnreadPolicy::Deny {
+    if records.is_empty() && !call.caller.allows_unread() {
         let format = options.anchor_format.map_or("anchors", |marks| marks.name);
         let then = ", then send this call again.";
         return Err(base::unread(place).next(
@@ -219,7 +219,7 @@ fn shown_words(
     for line in lines {
         all.add(line as u64, line as u64);
     }
-    if call.caller.unread == UnreadPolicy::Allow {
+    if call.caller.allows_unread() {
         all = LineSet::all();
     }
     Ok((all, before))

@@ -4,7 +4,7 @@
 use crate::context::call::Call;
 use crate::context::options::CallOptions;
 use crate::context::{Context, encoding};
-use crate::model::call_context::{StalePolicy, UnreadPolicy};
+use crate::model::call_context::StalePolicy;
 use crate::pipeline::plan::file_plan::FilePlan;
 use crate::pipeline::plan::large::{LoadedSource, StreamedEdit, load_sized};
 use crate::pipeline::plan::notebook::{self, refuse_text_edit};
@@ -101,7 +101,7 @@ pub(crate) fn carry_over(
     let mut mine = match resolve(seen, ops, order, options.resolve_settings(true)) {
         Ok(mine) => mine,
         // A person may have seen the file elsewhere; a model knows only what it was shown.
-        Err(_) if call.caller.unread == UnreadPolicy::Allow => {
+        Err(_) if call.caller.allows_unread() => {
             let resolved = resolve(&now.snapshot, ops, order, options.resolve_settings(true))?;
             return Ok(PlacedEdits::new(resolved, LineSet::all()));
         }

@@ -7,7 +7,7 @@ use crate::context::LoadedFile;
 use crate::context::call::Call;
 use crate::context::history_stores::key;
 use crate::context::options::CallOptions;
-use crate::model::call_context::{StalePolicy, UnreadPolicy};
+use crate::model::call_context::StalePolicy;
 use crate::model::raw_path;
 use crate::pipeline::plan::file_plan::FilePlan;
 use crate::pipeline::plan::line_edits::by_anchor::AnchorPlacement;
@@ -164,7 +164,7 @@ fn resolve_rows<'o>(
 
 /// Refuses to replace lines that were never shown, and shows them.
 fn all_shown(file: &EditedFile<'_>, seen: &Snapshot, lines: &LineSet, ops: &[Op]) -> Result<()> {
-    if lines.is_all() || file.call.caller.unread == UnreadPolicy::Allow {
+    if lines.is_all() || file.call.caller.allows_unread() {
         return Ok(());
     }
     let count = seen.lines().count(seen.text()) as u64;

@@ -1,11 +1,10 @@
 //! Options of `apply` other than the patch, as on the command lines of `git apply` and `patch`: fields for people and
 //! scripts. Profiles for models omit them.
 
-use crate::context::options::{CallOptions, PatchOptions, Whitespace};
+use crate::context::options::{CallOptions, PatchOptions, Whitespace, take_fields};
 use crate::context::walk::check_globs;
 use crate::pipeline::plan::file_plan::{FilePlan, TargetState};
 use data_encoding::BASE64;
-use emendate_core::formats::{FormatInput, from_json};
 use emendate_core::{
     Charset, Code, DeclaredEncoding, Error, FileAction, FileRequest, Request, Result, whitespace_faults, work,
 };
@@ -13,14 +12,14 @@ use emendate_fs::shown;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::path::Path;
 
 /// Names that a note lists.
 const NAMES_MAX: usize = 10;
 
 /// The names of the fields below.
-const FIELDS: &[&str] = &["input_b64", "only", "context", "whitespace", "three_way", "reject"];
+pub(crate) const PATCH_FIELDS: &[&str] = &["input_b64", "only", "context", "whitespace", "three_way", "reject"];
 
 /// Fields that only `apply` takes.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
@@ -59,16 +58,8 @@ impl PatchFields {
     ///
     /// Errors: `call.invalid` for invalid values.
     pub(crate) fn take(input: &mut Value, options: &mut CallOptions) -> Result<Selection> {
-        let Value::Object(all) = input else { return Ok(Selection::default()) };
-        if !all.keys().any(|name| FIELDS.contains(&&**name)) {
-            return Ok(Selection::default());
-        }
-        let mut own = Map::new();
-        for name in FIELDS {
-            own.extend(all.shift_remove(*name).map(|value| ((*name).to_owned(), value)));
-        }
-        let fields: PatchFields = from_json(FormatInput::Json(Value::Object(own)))?;
-        let bytes = fields.input_b64.as_deref().map_or(Ok(false), |text| decode(text, all, options))?;
+        let Some(fields) = take_fields::<PatchFields>(input, PATCH_FIELDS)? else { return Ok(Selection::default()) };
+        let bytes = fields.input_b64.as_deref().map_or(Ok(false), |text| decode(text, input, options))?;
         options.patch = PatchOptions {
             context: fields.context,
             whitespace: fields.whitespace.as_deref().map_or(Ok(Whitespace::Ignore), whitespace)?,
@@ -87,8 +78,8 @@ impl PatchFields {
 
 /// Decodes a text in base64 into `input`. Returns true if its bytes are neither UTF-8 nor in an encoding that the call
 /// names; each byte becomes one character then.
-fn decode(text: &str, fields: &mut Map<String, Value>, options: &mut CallOptions) -> Result<bool> {
-    if fields.get("input").and_then(Value::as_str).is_some_and(|input| !input.is_empty()) {
+fn decode(text: &str, call: &mut Value, options: &mut CallOptions) -> Result<bool> {
+    if call.get("input").and_then(Value::as_str).is_some_and(|input| !input.is_empty()) {
         return Err(Error::new(Code::CallInvalid, "The call has input and input_b64.").next("Omit one of them."));
     }
     let bytes = BASE64.decode(text.as_bytes()).map_err(|_| {
@@ -111,7 +102,7 @@ fn decode(text: &str, fields: &mut Map<String, Value>, options: &mut CallOptions
             }
         }
     };
-    fields.insert("input".to_owned(), text.into());
+    call["input"] = text.into();
     Ok(raw)
 }
 

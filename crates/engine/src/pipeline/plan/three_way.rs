@@ -2,7 +2,7 @@
 
 use crate::context::LoadedFile;
 use crate::context::options::PatchOptions;
-use crate::model::call_context::{CallContext, UnreadPolicy};
+use crate::model::call_context::CallContext;
 use crate::pipeline::plan::edit::carry_over;
 use crate::pipeline::plan::file_plan::FilePlan;
 use crate::pipeline::plan::placement::{EditedFile, OrderedOps, SeenVersion, planned};
@@ -25,7 +25,7 @@ const CAT_FILE: &[&str] = &["env", "GIT_NO_LAZY_FETCH=1", "GIT_TERMINAL_PROMPT=0
 /// Errors: `call.invalid` for any other caller that asks for a merge by git's objects.
 pub(crate) fn check_allowed(caller: &CallContext, patch: PatchOptions) -> Result<()> {
     let is_model = caller.client.as_ref().is_some_and(|client| client.transport == "mcp");
-    if !patch.three_way || (caller.unread == UnreadPolicy::Allow && !is_model) {
+    if !patch.three_way || (caller.allows_unread() && !is_model) {
         return Ok(());
     }
     Err(Error::new(Code::CallInvalid, "three_way reads objects of git past the rules about files, so this caller cannot use it.")
@@ -101,8 +101,9 @@ pub(crate) fn plan_three_way(file: EditedFile<'_>, seen: &Snapshot, ops: Ordered
 
 #[cfg(test)]
 mod tests {
-    use super::{CallContext, UnreadPolicy, check_allowed};
+    use super::{CallContext, check_allowed};
     use crate::context::options::PatchOptions;
+    use crate::model::call_context::UnreadPolicy;
     use crate::model::client_info::ClientInfo;
 
     #[test]

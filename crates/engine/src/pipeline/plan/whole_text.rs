@@ -2,7 +2,7 @@
 
 use crate::context::call::Call;
 use crate::context::options::CallOptions;
-use crate::model::call_context::{StalePolicy, UnreadPolicy};
+use crate::model::call_context::StalePolicy;
 use crate::pipeline::plan::edit::{carry_over, empty_file_text};
 use crate::pipeline::plan::elided::plan_elided;
 use crate::pipeline::plan::file_plan::{FilePlan, without_ops};
@@ -98,7 +98,7 @@ impl PlacementStrategy for WholePlacement<'_> {
     fn in_current(&mut self, file: &EditedFile<'_>, KnownLines { lines, .. }: KnownLines) -> Result<PlacedEdits> {
         let now = &file.now.snapshot;
         let missing = lines.missing(now.lines().count(now.text()) as u64);
-        if !missing.is_empty() && file.call.caller.unread == UnreadPolicy::Deny {
+        if !missing.is_empty() && !file.call.caller.allows_unread() {
             return Err(stale::partly_read(&file.place, now, &lines));
         }
         Ok(PlacedEdits::new(without_ops(whole_change(now, self.content)?), LineSet::all()))

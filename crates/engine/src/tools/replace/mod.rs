@@ -11,7 +11,7 @@ use crate::context::history_stores::key;
 use crate::context::policy::Access;
 use crate::context::walk::{WalkFilter, WalkStats};
 use crate::context::{Context, LoadedFile, walk};
-use crate::model::call_context::{CallContext, UnreadPolicy};
+use crate::model::call_context::CallContext;
 use crate::model::call_handle::{CallHandle, CallPhase};
 use crate::model::call_origin::CallOrigin;
 use crate::model::call_size::check_call_size;
@@ -277,7 +277,7 @@ fn check_counts(caller: &CallContext, args: &ReplaceInput, found: &ReplaceMatche
     if differs(args.expected, places) || differs(args.expected_files, files) {
         return Err(render::wrong_count(args, found));
     }
-    if !dry_run && caller.unread == UnreadPolicy::Deny && args.expected.is_none() {
+    if !dry_run && !caller.allows_unread() && args.expected.is_none() {
         return Err(render::count_required(found));
     }
     Ok(())

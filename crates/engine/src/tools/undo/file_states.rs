@@ -4,7 +4,6 @@ use crate::context::call::Call;
 use crate::context::history_stores::{key, log_path};
 use crate::context::policy::Access;
 use crate::context::{Context, LoadedFile};
-use crate::model::call_context::UnreadPolicy;
 use crate::model::call_size::check_call_size;
 use crate::pipeline::plan::file_plan::{
     CurrentState, FilePlan, SeenUpdate, TargetState, replace_all_bytes, without_ops,
@@ -91,7 +90,7 @@ pub(crate) fn logged_place(context: &Context, path: &[u8]) -> Result<SafePath> {
 
 /// Returns the lines of a file that a caller knows once the file has this content.
 pub(crate) fn lines_then(call: Call<'_>, place: &SafePath, now: &Snapshot, changes: &ChangeSet) -> LineSet {
-    if call.caller.unread == UnreadPolicy::Allow {
+    if call.caller.allows_unread() {
         return LineSet::all();
     }
     let known = call.sessions(place).latest(&call.caller.session, key(place)).ok().flatten();
@@ -121,7 +120,7 @@ pub(super) fn putting(
     let changes = replace_all_bytes(&before, bytes);
     // Set-id bits would apply to the user who creates the file now.
     let mode = Some(side.mode & 0o777);
-    let lines = if call.caller.unread == UnreadPolicy::Allow { LineSet::all() } else { LineSet::none() };
+    let lines = if call.caller.allows_unread() { LineSet::all() } else { LineSet::none() };
     FilePlan {
         current: now,
         before,

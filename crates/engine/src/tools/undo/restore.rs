@@ -5,7 +5,6 @@ use crate::context::call::Call;
 use crate::context::history_stores::{key, logged_operations};
 use crate::context::options::CallOptions;
 use crate::context::policy::Access;
-use crate::model::call_context::UnreadPolicy;
 use crate::model::call_origin::CallOrigin;
 use crate::model::raw_path;
 use crate::model::raw_path::RawPath;
@@ -60,7 +59,7 @@ pub(crate) const INPUT: ToolInput = ToolInput::new(restore, || vec![schema_for!(
 /// Runs the tool `restore`.
 pub(crate) fn restore(call: Call<'_>, tool: &'static str, mut input: Value) -> Result<Answer> {
     let origin = CallOrigin::new(tool, &input);
-    let options = CallOptions::take(&mut Value::Null, call.caller, call.config(), tool)?;
+    let options = CallOptions::new(call.caller, call.config(), origin);
     let raw = raw_path::take(&mut input)?;
     let args: RestoreInput = formats::from_json(FormatInput::Json(input))?;
     let origin = CallOrigin { irreversible: args.irreversible, ..origin };
@@ -163,9 +162,7 @@ fn attributes_then(
 /// Checks that a model has seen the content it replaces.
 pub(super) fn may_replace(call: Call<'_>, options: &CallOptions, place: &SafePath, now: &CurrentState) -> Result<()> {
     match now {
-        CurrentState::File(now) if call.caller.unread == UnreadPolicy::Deny => {
-            check_unchanged(call, options, place, now)
-        }
+        CurrentState::File(now) if !call.caller.allows_unread() => check_unchanged(call, options, place, now),
         _ => Ok(()),
     }
 }

@@ -4,7 +4,7 @@ use crate::context::Context;
 use crate::context::call::Call;
 use crate::context::history_stores::{key, logged_operations};
 use crate::context::policy::Access;
-use crate::model::call_context::{CallContext, UnreadPolicy};
+use crate::model::call_context::CallContext;
 use crate::session::gaps::history_gaps;
 use crate::session::in_doubt::resolve_in_doubt;
 use crate::session::outside::is_of_shell;
@@ -305,7 +305,7 @@ fn last_of(
 /// Returns the session whose operations a call may undo; `None` for all. Callers undo their own operations, unless they
 /// say otherwise. A person who names an operation has seen whose it is.
 pub(super) fn session_filter<'a>(caller: &'a CallContext, args: &UndoInput) -> Option<&'a str> {
-    let is_named_by_person = args.id.is_some() && caller.unread == UnreadPolicy::Allow;
+    let is_named_by_person = args.id.is_some() && caller.allows_unread();
     (!args.any_session && !is_named_by_person).then_some(&*caller.session)
 }
 

@@ -3,7 +3,6 @@
 use crate::context::Context;
 use crate::context::history_stores::key;
 use crate::context::options::CallOptions;
-use crate::model::call_context::UnreadPolicy;
 use crate::model::raw_path;
 use crate::pipeline::plan::file_plan::FilePlan;
 use crate::pipeline::plan::large::hunks;
@@ -87,7 +86,7 @@ impl StreamedEdit<'_> {
     /// Errors: `read.required`, once the file is known to be text.
     fn never_read(&self, source: &FileSource) -> Result<()> {
         let StreamedEdit { call, place, options, .. } = *self;
-        let known = call.caller.unread == UnreadPolicy::Allow || options.tag.is_some();
+        let known = call.caller.allows_unread() || options.tag.is_some();
         if known || call.sessions(place).latest(&call.caller.session, key(place))?.is_some() {
             return Ok(());
         }

@@ -2,7 +2,6 @@
 //! current file, whatever changed around those lines.
 
 use crate::context::options::CallOptions;
-use crate::model::call_context::UnreadPolicy;
 use crate::pipeline::plan::anchor_edits::{AnchoredView, NEVER_SHOWN, anchor_map, shown_refusal};
 use crate::pipeline::plan::line_edits::LinePlacement;
 use crate::pipeline::plan::placement::{EditedFile, PlacedEdits, PlacementStrategy};
@@ -102,7 +101,7 @@ fn all_shown(
 /// Refuses lines that the caller was never shown.
 fn unseen_refusal(file: &EditedFile<'_>, lines: &LineSet, op: &Op, found: &Op) -> Option<PlacementError> {
     let (rows, (from, to)) = (line_edits::of(op)?, line_edits::of(found)?.named_lines()?);
-    let known = file.call.caller.unread == UnreadPolicy::Allow || lines.covers(from as u64, to as u64);
+    let known = file.call.caller.allows_unread() || lines.covers(from as u64, to as u64);
     let what = || format!("`{}`: {NEVER_SHOWN}", rows.source_text);
     (!known && !rows.anchors.is_empty()).then(|| shown_refusal(Code::ReadPartial, what(), from, to))
 }

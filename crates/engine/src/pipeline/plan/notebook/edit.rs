@@ -3,7 +3,7 @@
 use crate::context::Context;
 use crate::context::call::Call;
 use crate::context::options::CallOptions;
-use crate::model::call_context::{CallContext, UnreadPolicy};
+use crate::model::call_context::CallContext;
 use crate::model::raw_path;
 use crate::pipeline::plan::file_plan::FilePlan;
 use crate::pipeline::plan::placement::{self, EditedFile, PlacedEdits, PlacementStrategy};
@@ -101,7 +101,7 @@ fn carried(file: &EditedFile<'_>, seen: &Snapshot, lines: &LineSet, ops: &[Op]) 
 
 /// Refuses to replace or delete cells that were never shown.
 fn cells_shown(caller: &CallContext, place: &SafePath, base: &Snapshot, lines: &LineSet, ops: &[Op]) -> Result<()> {
-    if lines.is_all() || caller.unread == UnreadPolicy::Allow {
+    if lines.is_all() || caller.allows_unread() {
         return Ok(());
     }
     let notebook = Notebook::read(base.text())?;

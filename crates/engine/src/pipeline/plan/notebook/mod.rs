@@ -4,7 +4,6 @@ pub(crate) mod edit;
 
 use crate::context::call::Call;
 use crate::context::history_stores::key;
-use crate::model::call_context::UnreadPolicy;
 use crate::model::raw_path;
 use emendate_core::notebook::Notebook;
 use emendate_core::{Advice, Code, Error, Locator, Op, Phrase, Result, Snapshot, line_edits, notebook};
@@ -50,11 +49,10 @@ pub(crate) fn refuse_text_edit(call: Call<'_>, place: &SafePath, now: &Snapshot,
         Err(why) => return Err(error.evidence(why.message()).next(why.advice())),
     };
     let known = call.sessions(place).latest(&call.caller.session, key(place)).ok().flatten();
-    let first = match (known, call.caller.unread) {
-        (None, UnreadPolicy::Deny) => {
-            vec!["Call ".into(), raw_path::read(place, Value::Null), ", then ".into()]
-        }
-        _ => vec!["Call ".into()],
+    let first = if known.is_none() && !call.caller.allows_unread() {
+        vec!["Call ".into(), raw_path::read(place, Value::Null), ", then ".into()]
+    } else {
+        vec!["Call ".into()]
     };
     let tool = || Phrase::Tool(NOTEBOOK_TOOL);
     match edit_target(&notebook, place, now, ops) {
