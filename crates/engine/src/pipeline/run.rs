@@ -100,7 +100,9 @@ pub(crate) fn plan_and_commit(
     dry_run: bool,
     mut plan: impl FnMut() -> Result<Vec<FilePlan>>,
 ) -> Result<Vec<Receipt>> {
-    for attempt in 1.. {
+    let mut attempt = 0;
+    loop {
+        attempt += 1;
         let mut plans = apply_line_format(call, plan()?);
         compute_short_tags(&mut plans)?;
         check_not_repeated(call, origin, &plans)?;
@@ -145,7 +147,6 @@ pub(crate) fn plan_and_commit(
             }
         }
     }
-    Err(Error::new(Code::InternalBug, "All attempts failed without an answer."))
 }
 
 /// Records what was changed for the event of the call, if events are kept.

@@ -133,18 +133,18 @@ fn choose_and_take_back(
     times: usize,
 ) -> Result<UndoneOperations> {
     let dry_run = args.dry_run || call.caller.dry_run;
-    for attempt in 1.. {
+    let mut attempt = 0;
+    loop {
+        attempt += 1;
         wait_for_in_doubt(&call)?;
         let (root, all) = choose(call, args, raw, times)?;
         let mut overtaken = false;
         let chosen = ChosenOperations { root, all: &all, is_named: args.id.is_some() };
         match take_back(call, origin, &chosen, &mut overtaken, dry_run) {
             Err(_) if overtaken && attempt < RACE_RETRIES_MAX => {}
-            Err(error) => return Err(error),
-            Ok(receipts) => return Ok(UndoneOperations { operations: all, receipts }),
+            done => return Ok(UndoneOperations { operations: all, receipts: done? }),
         }
     }
-    Err(Error::new(Code::InternalBug, "All attempts failed without an answer."))
 }
 
 /// Operations to undo.
