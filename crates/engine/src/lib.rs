@@ -44,7 +44,6 @@ mod tools;
 pub use api::arguments::{ALIASES, Alias, Aliases, TOOL_ALIASES, ToolAlias, aliases};
 pub use api::bulk::reward::{RewardMeasure, RewardRule};
 pub use api::bulk::row::{BulkCell, BulkFile, BulkFiles, BulkInputs, BulkRow, BulkTask, CellError, ROW_STEPS};
-pub use api::bulk::threads::{in_order, in_parallel};
 pub use api::describe::{describe, format_specs};
 pub use api::engine::Engine;
 pub use api::engine::history::HistoryAccess;
@@ -72,6 +71,7 @@ pub use context::config::{Config, FILE_BYTES_MAX, FORMATTERS, OutsideChanges, Po
 pub use context::event_sink::COUNTERS_FILE;
 pub use context::history_stores::StateLocation;
 pub use context::syntax::{ParserIsolation, answer_questions};
+pub use context::threads::{in_order, in_parallel};
 pub use emendate_core as core;
 pub use emendate_core::formats::replace::Replacement;
 pub use emendate_events as tallies;

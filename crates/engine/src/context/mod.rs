@@ -12,6 +12,7 @@ pub(crate) mod options;
 pub(crate) mod policy;
 pub(crate) mod recent_map;
 pub(crate) mod syntax;
+pub(crate) mod threads;
 pub(crate) mod unstored;
 pub(crate) mod walk;
 

@@ -2,4 +2,3 @@
 
 pub(crate) mod reward;
 pub(crate) mod row;
-pub(crate) mod threads;

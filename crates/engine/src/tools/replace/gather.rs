@@ -1,6 +1,7 @@
 //! Scan of many files by a few threads: the bottleneck is the file system, which more threads do not make faster.
 
 use crate::context::policy::Access;
+use crate::context::threads::on_threads;
 use crate::context::{Context, LoadedFile};
 use crate::model::call_handle::CallHandle;
 use crate::pipeline::plan::notebook;
@@ -12,8 +13,8 @@ use std::thread;
 
 /// Threads that read files.
 const SCAN_THREADS: usize = 4;
-/// Files that a thread takes at a time; more files than this use several threads.
-const FILES_PER_BATCH: usize = 32;
+/// Files for which a further thread is started.
+const FILES_PER_THREAD: usize = 32;
 
 /// The result of scanning a file.
 pub(super) enum FileFinding {
@@ -47,63 +48,27 @@ pub(super) fn scan_files(
     what: &ReplaceQuery,
     watch: &CallHandle,
 ) -> Result<Vec<FileFinding>> {
-    let (next, changed) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    let scan = FileScan { context, places, what, watch, meter: work::current(), next, changed };
+    let (changed, meter) = (AtomicUsize::new(0), work::current());
     let wanted = thread::available_parallelism().map_or(1, |count| count.get().clamp(2, SCAN_THREADS));
-    let threads = wanted.min(places.len().div_ceil(FILES_PER_BATCH)).max(1);
-    let mut all: Vec<(usize, FileFinding)> = thread::scope(|scope| {
-        let others: Vec<_> = (1..threads).map(|_| scope.spawn(|| scan.run())).collect();
-        let mut all = scan.run();
-        // A thread that panicked leaves files out, which is detected below.
-        others.into_iter().filter_map(|other| other.join().ok()).for_each(|done| all.extend(done));
-        all
+    let threads = wanted.min(places.len().div_ceil(FILES_PER_THREAD));
+    let all = on_threads(places.len(), threads, |at| {
+        let _entered = meter.as_ref().map(work::Meter::enter);
+        let is_too_much = changed.load(Ordering::Relaxed) > CHANGED_PLACES_MAX;
+        if is_too_much || watch.is_stopped() || work::check().is_err() {
+            return None;
+        }
+        let finding = look_at(context, &places[at], what);
+        if !notebook::is_named(&places[at]) {
+            changed.fetch_add(finding.places(), Ordering::Relaxed);
+        }
+        watch.advance(1);
+        Some(finding)
     });
     watch.check()?;
     work::check()?;
-    check_amount(scan.changed.into_inner(), 0)?;
-    all.sort_unstable_by_key(|(at, _)| *at);
-    if all.len() != places.len() {
-        return Err(Error::new(Code::InternalBug, "Some files were not searched; nothing was written."));
-    }
-    Ok(all.into_iter().map(|(_, looked)| looked).collect())
-}
-
-/// The scan of all files, which several threads share.
-struct FileScan<'a> {
-    context: &'a Context,
-    places: &'a [SafePath],
-    what: &'a ReplaceQuery,
-    watch: &'a CallHandle,
-    meter: Option<work::Meter>,
-    /// The first file that no thread has taken yet.
-    next: AtomicUsize,
-    /// The number of places that would be changed.
-    changed: AtomicUsize,
-}
-
-impl FileScan<'_> {
-    /// Takes batches of files until none is left, or the limit is exceeded; returns the findings with their numbers.
-    fn run(&self) -> Vec<(usize, FileFinding)> {
-        let _entered = self.meter.as_ref().map(work::Meter::enter);
-        let mut done = Vec::new();
-        loop {
-            let from = self.next.fetch_add(FILES_PER_BATCH, Ordering::Relaxed);
-            let batch = self.places.get(from..self.places.len().min(from + FILES_PER_BATCH));
-            let Some(batch) = batch.filter(|batch| !batch.is_empty()) else { return done };
-            for (at, place) in (from..).zip(batch) {
-                let is_too_much = self.changed.load(Ordering::Relaxed) > CHANGED_PLACES_MAX;
-                if is_too_much || self.watch.is_stopped() || work::check().is_err() {
-                    return done;
-                }
-                let finding = look_at(self.context, place, self.what);
-                if !notebook::is_named(place) {
-                    self.changed.fetch_add(finding.places(), Ordering::Relaxed);
-                }
-                done.push((at, finding));
-                self.watch.advance(1);
-            }
-        }
-    }
+    check_amount(changed.into_inner(), 0)?;
+    let bug = || Error::new(Code::InternalBug, "Some files were not searched; nothing was written.");
+    all.into_iter().collect::<Option<_>>().ok_or_else(bug)
 }
 
 fn look_at(context: &Context, place: &SafePath, what: &ReplaceQuery) -> FileFinding {

@@ -17,8 +17,14 @@ const THREAD_ROWS_MIN: usize = 16;
 /// Computes the result of each row, and returns the results in the order of the rows. `threads` of 0 means one thread
 /// per processor.
 pub fn in_parallel<R: Send>(rows: usize, threads: usize, one: impl Fn(usize) -> R + Sync) -> Vec<R> {
+    on_threads(rows, thread_count(rows, threads), one)
+}
+
+/// Computes the result of each row on this number of threads, the caller's among them, or on fewer if the system
+/// refuses some. Returns the results in the order of the rows.
+pub(crate) fn on_threads<R: Send>(rows: usize, threads: usize, one: impl Fn(usize) -> R + Sync) -> Vec<R> {
     let mut made = Vec::with_capacity(rows);
-    in_order(rows, threads, one, |row| made.push(row));
+    pass_in_order(rows, threads, one, |row| made.push(row));
     made
 }
 
@@ -26,9 +32,16 @@ pub fn in_parallel<R: Send>(rows: usize, threads: usize, one: impl Fn(usize) -> 
 /// on the thread of the caller, while the other threads work on later rows. A result that `each` drops frees its memory
 /// for the next.
 pub fn in_order<R: Send>(rows: usize, threads: usize, one: impl Fn(usize) -> R + Sync, each: impl FnMut(R)) {
+    pass_in_order(rows, thread_count(rows, threads), one, each);
+}
+
+fn thread_count(rows: usize, threads: usize) -> usize {
     let all = thread::available_parallelism().map_or(1, usize::from);
     let wanted = if threads == 0 { all } else { threads.min(256) };
-    let threads = wanted.min(rows.div_ceil(THREAD_ROWS_MIN));
+    wanted.min(rows.div_ceil(THREAD_ROWS_MIN))
+}
+
+fn pass_in_order<R: Send>(rows: usize, threads: usize, one: impl Fn(usize) -> R + Sync, each: impl FnMut(R)) {
     if threads <= 1 {
         return (0..rows).map(one).for_each(each);
     }
@@ -39,8 +52,9 @@ pub fn in_order<R: Send>(rows: usize, threads: usize, one: impl Fn(usize) -> R +
         let (sender, receiver) = mpsc::channel();
         let senders: Vec<_> = (1..threads).map(|_| sender.clone()).collect();
         drop(sender);
-        let started: Vec<_> =
-            senders.into_iter().map(|sender| scope.spawn(move || chunks.send_all(one, &sender))).collect();
+        // Without further threads, this one does all the work.
+        let start = |sender| thread::Builder::new().spawn_scoped(scope, move || chunks.send_all(one, &sender)).ok();
+        let started: Vec<_> = senders.into_iter().filter_map(start).collect();
         while let Some(chunk) = chunks.take() {
             passing.add(chunk.start, chunk.map(one).collect());
             for (start, made) in receiver.try_iter() {
