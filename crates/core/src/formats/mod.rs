@@ -37,7 +37,7 @@ pub use fence::inside_fence;
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::locate::op::Request;
-use line_parser::{LineParser, ParseOptions};
+use line_parser::{LineParser, ParseOptions, parse_text};
 use schemars::Schema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -103,11 +103,19 @@ pub trait Format: Sync {
         None
     }
 
-    /// Parses an input.
+    /// Parses an input: that of a text format with its [line parser](Format::line_parser).
     ///
     /// Errors: [`Code::CallInvalid`] for JSON of another shape, [`Code::EditUnparsable`] for text with syntax errors,
     /// [`Code::EditNoChange`] for an edit without a change.
-    fn parse(&self, input: FormatInput) -> Result<Request>;
+    fn parse(&self, input: FormatInput) -> Result<Request> {
+        if let FormatInput::Text(text) = input
+            && let Some(parser) = self.line_parser(&ParseOptions::default())
+        {
+            return parse_text(parser, &text);
+        }
+        let what = format!("The format {} is text, not JSON.", self.spec().name);
+        Err(Error::new(Code::CallInvalid, what).next("Send the edits as one text."))
+    }
 }
 
 /// Every format.

@@ -12,11 +12,9 @@ mod print;
 mod request;
 mod shell;
 
-use super::line_parser::{self, LineParser, ParseOptions};
+use super::line_parser::{LineParser, ParseOptions};
 use super::ranges::contains_any;
-use super::{Format, FormatInput, FormatSpec, hashline};
-use crate::code::Code;
-use crate::error::{Error, Result};
+use super::{Format, FormatSpec, hashline};
 use crate::locate::op::Request;
 use crate::work;
 use marker::Marker;
@@ -87,13 +85,6 @@ impl Format for ApplyPatch {
 
     fn line_parser(&self, options: &ParseOptions) -> Option<Box<dyn LineParser>> {
         Some(Box::new(parser::ApplyPatchParser::new(options)))
-    }
-
-    fn parse(&self, input: FormatInput) -> Result<Request> {
-        let FormatInput::Text(text) = input else {
-            return Err(Error::new(Code::CallInvalid, "A patch is text, not JSON.").next("Send it as one text."));
-        };
-        line_parser::parse_text(Box::new(parser::ApplyPatchParser::new(&ParseOptions::default())), &text)
     }
 }
 

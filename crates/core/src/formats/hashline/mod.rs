@@ -18,11 +18,10 @@ mod stray;
 mod tests;
 mod token;
 
-use super::line_parser::{self, LineParser, ParseOptions};
-use super::{Format, FormatInput, FormatSpec};
+use super::line_parser::{LineParser, ParseOptions};
+use super::{Format, FormatSpec};
 use crate::code::Code;
-use crate::error::{Error, Result};
-use crate::locate::op::Request;
+use crate::error::Error;
 use crate::text::content::HeaderStyle;
 use dialect::HashlineDialect;
 use parser::HashlineParser;
@@ -111,15 +110,6 @@ impl Format for Hashline {
 
     fn line_parser(&self, options: &ParseOptions) -> Option<Box<dyn LineParser>> {
         Some(Box::new(HashlineParser::new(options)))
-    }
-
-    fn parse(&self, input: FormatInput) -> Result<Request> {
-        let FormatInput::Text(text) = input else {
-            return Err(
-                Error::new(Code::CallInvalid, "Hashline edits are text, not JSON.").next("Send them as one text.")
-            );
-        };
-        line_parser::parse_text(Box::new(HashlineParser::new(&ParseOptions::default())), &text)
     }
 }
 

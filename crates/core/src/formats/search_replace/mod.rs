@@ -12,9 +12,9 @@ mod plain;
 mod print;
 mod tags;
 
-use super::line_parser::{self, LineParser, ParseOptions, StreamEvent};
+use super::line_parser::{LineParser, ParseOptions, StreamEvent};
 use super::ranges::contains_any;
-use super::{Format, FormatInput, FormatSpec};
+use super::{Format, FormatSpec};
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::locate::op::EDITS_PER_CALL_MAX;
@@ -178,16 +178,6 @@ impl Format for SearchReplace {
 
     fn line_parser(&self, options: &ParseOptions) -> Option<Box<dyn LineParser>> {
         Some(Box::new(SearchReplaceParser { reader: BlockReader::new(options), reverse: options.reverse }))
-    }
-
-    fn parse(&self, input: FormatInput) -> Result<Request> {
-        let FormatInput::Text(text) = input else {
-            return Err(Error::new(Code::CallInvalid, "Blocks are text, not JSON.").next("Send them as one text."));
-        };
-        line_parser::parse_text(
-            Box::new(SearchReplaceParser { reader: BlockReader::new(&ParseOptions::default()), reverse: false }),
-            &text,
-        )
     }
 }
 

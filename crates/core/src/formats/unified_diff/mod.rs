@@ -15,11 +15,9 @@ mod patch;
 mod plain;
 mod range;
 
-use super::line_parser::{self, LineParser, ParseOptions};
+use super::line_parser::{LineParser, ParseOptions};
 use super::ranges::contains_any;
-use super::{Format, FormatInput, FormatSpec};
-use crate::code::Code;
-use crate::error::{Error, Result};
+use super::{Format, FormatSpec};
 use crate::locate::op::Request;
 use parser::UnifiedDiffParser;
 use std::ops::Range;
@@ -54,13 +52,6 @@ impl Format for UnifiedDiff {
 
     fn line_parser(&self, options: &ParseOptions) -> Option<Box<dyn LineParser>> {
         Some(Box::new(UnifiedDiffParser::new(options)))
-    }
-
-    fn parse(&self, input: FormatInput) -> Result<Request> {
-        let FormatInput::Text(text) = input else {
-            return Err(Error::new(Code::CallInvalid, "A patch is text, not JSON.").next("Send it as one text."));
-        };
-        line_parser::parse_text(Box::new(UnifiedDiffParser::new(&ParseOptions::default())), &text)
     }
 }
 

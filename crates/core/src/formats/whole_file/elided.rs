@@ -1,11 +1,9 @@
 //! `elided`: whole files, or functions, with placeholders for unchanged code (see [`crate::locate::elided`]).
 
 use super::WholeFile;
-use crate::error::Result;
 use crate::formats::line_parser::{LineParser, ParseOptions};
-use crate::formats::{Format, FormatInput, FormatSpec};
+use crate::formats::{Format, FormatSpec};
 use crate::locate::elided;
-use crate::locate::op::Request;
 use crate::work;
 use core::ops::Range;
 
@@ -42,10 +40,6 @@ impl Format for ElidedFile {
 
     fn family(&self) -> &'static str {
         WholeFile.spec().name
-    }
-
-    fn parse(&self, input: FormatInput) -> Result<Request> {
-        WholeFile.parse(input)
     }
 }
 

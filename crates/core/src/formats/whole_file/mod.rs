@@ -9,9 +9,9 @@ pub mod elided;
 mod reader;
 mod text_end;
 
-use super::line_parser::{self, LineParser, ParseOptions, StreamEvent};
+use super::line_parser::{LineParser, ParseOptions, StreamEvent};
 use super::ranges::contains_any;
-use super::{Format, FormatInput, FormatSpec, name};
+use super::{Format, FormatSpec, name};
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::locate::op::{FileAction, FileRequest, Request};
@@ -46,16 +46,6 @@ impl Format for WholeFile {
 
     fn line_parser(&self, options: &ParseOptions) -> Option<Box<dyn LineParser>> {
         Some(Box::new(WholeFileParser { reader: WholeFileReader::new(options), reverse: options.reverse }))
-    }
-
-    fn parse(&self, input: FormatInput) -> Result<Request> {
-        let FormatInput::Text(text) = input else {
-            return Err(Error::new(Code::CallInvalid, "Whole files are text, not JSON.").next("Send them as one text."));
-        };
-        line_parser::parse_text(
-            Box::new(WholeFileParser { reader: WholeFileReader::new(&ParseOptions::default()), reverse: false }),
-            &text,
-        )
     }
 }
 
