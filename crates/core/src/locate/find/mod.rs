@@ -46,6 +46,7 @@ use search::MatchSearch;
 pub(crate) use search::SearchIndex;
 pub(in crate::locate) use tier::elision::is_gap;
 pub(crate) use tier::removed_row;
+use tier::windows::{self, WindowRule};
 
 /// Maximum number of occurrences that all edits of one call may change.
 pub const CHANGED_PLACES_MAX: usize = 500_000;
@@ -118,113 +119,109 @@ pub enum Tier {
     Block,
 }
 
-/// A row of the table of tiers: the tier, its function and its conditions.
+/// A row of the table of tiers: the tier, its search and its conditions.
 struct TierRow {
     tier: Tier,
     name: &'static str,
-    run: for<'a> fn(&MatchSearch<'a>) -> Result<CandidateSites<'a>, MatchRefusal>,
-    /// Minimum number of letters and digits of the old text.
-    min_alnum: usize,
+    search: TierSearch,
     /// The note about a match of this tier.
     note: &'static str,
 }
 
+/// The search of a tier, and the minimum number of letters and digits of its old text.
+enum TierSearch {
+    /// Whole lines, one to one.
+    Window(&'static WindowRule),
+    Own {
+        run: for<'a> fn(&MatchSearch<'a>) -> Result<CandidateSites<'a>, MatchRefusal>,
+        min_alnum: usize,
+    },
+}
+
 static TIERS: [TierRow; 13] = [
-    TierRow { tier: Tier::Exact, name: "exact", run: tier::exact::run, min_alnum: 0, note: "" },
+    TierRow {
+        tier: Tier::Exact,
+        name: "exact",
+        search: TierSearch::Own { run: tier::exact::run, min_alnum: 0 },
+        note: "",
+    },
     TierRow {
         tier: Tier::Punctuation,
         name: "punctuation",
-        run: tier::punctuation::run,
-        min_alnum: tier::punctuation::ALNUM_MIN,
+        search: TierSearch::Own { run: tier::punctuation::run, min_alnum: tier::punctuation::ALNUM_MIN },
         note: "Found although quotes, dashes or other punctuation look different; the file's own characters were kept.",
     },
     TierRow {
         tier: Tier::TrailingBlanks,
         name: "trailing_blanks",
-        run: tier::trailing::run,
-        min_alnum: tier::trailing::RULE.min_alnum,
+        search: TierSearch::Window(&tier::trailing::RULE),
         note: "Found although the whitespace at line ends differs; unchanged lines keep the file's.",
     },
     TierRow {
         tier: Tier::LinesAlike,
         name: "lines_alike",
-        run: tier::lines_alike::run,
-        min_alnum: tier::lines_alike::RULE.min_alnum,
+        search: TierSearch::Window(&tier::lines_alike::RULE),
         note: "Found although quotes, dashes or other punctuation look different; the file's own characters were kept.",
     },
     TierRow {
         tier: Tier::IndentShift,
         name: "indent_shift",
-        run: tier::shift::run,
-        min_alnum: tier::shift::RULE.min_alnum,
+        search: TierSearch::Window(&tier::shift::RULE),
         note: "Found at another indentation; the new text was shifted to the file's.",
     },
     TierRow {
         tier: Tier::IndentWidths,
         name: "indent_widths",
-        run: tier::widths::run,
-        min_alnum: tier::widths::RULE.min_alnum,
+        search: TierSearch::Window(&tier::widths::RULE),
         note: "Found with different indentation (tabs, spaces or width); the new text was converted to the file's.",
     },
     TierRow {
         tier: Tier::BlankRuns,
         name: "blank_runs",
-        run: tier::runs::run,
-        min_alnum: tier::runs::RULE.min_alnum,
+        search: TierSearch::Window(&tier::runs::RULE),
         note: "Found although the amount of whitespace inside lines differs; the file's was kept.",
     },
     TierRow {
         tier: Tier::BlankEdges,
         name: "blank_edges",
-        run: tier::edges::run,
-        min_alnum: 6,
+        search: TierSearch::Own { run: tier::edges::run, min_alnum: 6 },
         note: "Found without the blank lines at the edges of the old text; the file's blank lines were kept.",
     },
     TierRow {
         tier: Tier::LineNumbers,
         name: "line_numbers",
-        run: tier::numbers::run,
-        min_alnum: 4,
+        search: TierSearch::Own { run: tier::numbers::run, min_alnum: 4 },
         note: "Found after removing line numbers that were copied with the text; they were not written.",
     },
     TierRow {
         tier: Tier::Escapes,
         name: "escapes",
-        run: tier::escapes::run,
-        min_alnum: 2,
+        search: TierSearch::Own { run: tier::escapes::run, min_alnum: 2 },
         note: "Found after decoding escapes that the file does not have; they were decoded in the new text too.",
     },
     TierRow {
         tier: Tier::Elision,
         name: "elision",
-        run: tier::elision::run,
-        min_alnum: 4,
+        search: TierSearch::Own { run: tier::elision::run, min_alnum: 4 },
         note: "The lines that `...` replaces were kept as they are in the file.",
     },
     TierRow {
         tier: Tier::Drift,
         name: "drift",
-        run: tier::drift::run,
-        min_alnum: 6,
+        search: TierSearch::Own { run: tier::drift::run, min_alnum: 6 },
         note: "Context lines of the old text differ from the file; only the change was written, the file's context was kept.",
     },
     TierRow {
         tier: Tier::Block,
         name: "block",
-        run: tier::block::run,
-        min_alnum: 12,
+        search: TierSearch::Own { run: tier::block::run, min_alnum: 12 },
         note: "Found by the first and last line of the old text; lines between them differ in part, and the whole block was replaced.",
     },
 ];
 
-/// The last part of tier 6, which is tried when all tiers have failed.
-static LINE_BREAKS: TierRow = TierRow {
-    tier: Tier::BlankRuns,
-    name: "blank_runs",
-    run: tier::runs::run,
-    min_alnum: tier::runs::RULE.min_alnum,
-    note: "Found although the line breaks differ; the file's were kept, and only the change was written.",
-};
+/// The note about a match of the last part of tier 6, which is tried when all tiers have failed.
+const LINE_BREAKS_NOTE: &str =
+    "Found although the line breaks differ; the file's were kept, and only the change was written.";
 
 impl Tier {
     /// Every tier, the most exact first.
@@ -256,17 +253,17 @@ impl Tier {
 }
 
 impl TierRow {
+    /// Finds the places that match by this tier.
+    fn run<'a>(&self, search: &MatchSearch<'a>) -> Result<CandidateSites<'a>, MatchRefusal> {
+        match self.search {
+            TierSearch::Window(rule) => windows::run(search, rule),
+            TierSearch::Own { run, .. } => run(search),
+        }
+    }
+
     /// True if a few lines that say little match as well.
     fn finds_short_lines(&self) -> bool {
-        matches!(
-            self.tier,
-            Tier::TrailingBlanks
-                | Tier::LinesAlike
-                | Tier::IndentShift
-                | Tier::IndentWidths
-                | Tier::BlankRuns
-                | Tier::LineNumbers
-        )
+        self.tier == Tier::LineNumbers || matches!(self.search, TierSearch::Window(_))
     }
 
     /// True when the tier applies to this search.
@@ -277,14 +274,15 @@ impl TierRow {
             Matching::Standard if settings.stale => Tier::Escapes,
             Matching::Standard => Tier::Block,
         };
+        let (TierSearch::Window(&WindowRule { min_alnum, .. }) | TierSearch::Own { min_alnum, .. }) = self.search;
         let several = matches!(search.find.expected, ExpectedMatches::All | ExpectedMatches::Exactly(2..));
         self.tier <= last
             && !(several && self.tier > Tier::IndentWidths)
             && !(search.find.lines && self.tier == Tier::Punctuation)
             && !(self.tier == Tier::Block && search.find.expected != ExpectedMatches::Unique)
-            && (self.min_alnum == 0
-                || search.pattern.alnum(self.min_alnum) >= self.min_alnum
-                || (self.finds_short_lines() && tier::windows::is_short(&search.pattern))
+            && (min_alnum == 0
+                || search.pattern.alnum(min_alnum) >= min_alnum
+                || (self.finds_short_lines() && windows::is_short(&search.pattern))
                 || (self.tier == Tier::Punctuation && fold::has_quotes(&search.find.old)))
     }
 }
@@ -350,7 +348,7 @@ fn found_as_given(
     for row in TIERS.iter().filter(|row| row.is_open(&search, settings)) {
         reached = row.tier;
         work::spend(1 + index.text.len() / (4 * STEP_BYTES))?;
-        let candidates = match (row.run)(&search) {
+        let candidates = match row.run(&search) {
             Ok(candidates) => candidates,
             // The lines to be changed may be inside a block that is replaced as a whole, which a later tier finds.
             Err(refusal) if row.tier == Tier::Drift => {
@@ -360,7 +358,7 @@ fn found_as_given(
             Err(refusal) => return Err(failure::refused(&search, row.tier, &refusal)),
         };
         if !candidates.places.is_empty() {
-            return match selected_matches(&search, row, candidates) {
+            return match selected_matches(&search, row.tier, row.note, candidates) {
                 Err(error) if error.code() == Code::EditMisindent => verbatim(&search, settings).unwrap_or(Err(error)),
                 settled => settled,
             };
@@ -372,11 +370,11 @@ fn found_as_given(
         work::spend(1 + index.text.len() / (4 * STEP_BYTES))?;
         let candidates = tier::spacing::run(&search);
         if !candidates.places.is_empty() {
-            return selected_matches(&search, row, candidates);
+            return selected_matches(&search, row.tier, row.note, candidates);
         }
         let candidates = tier::line_breaks::run(&search);
         if !candidates.places.is_empty() {
-            return selected_matches(&search, &LINE_BREAKS, candidates);
+            return selected_matches(&search, row.tier, LINE_BREAKS_NOTE, candidates);
         }
     }
     // The failure is certain only if the search was not ended early.
@@ -391,25 +389,30 @@ fn found_as_given(
 fn verbatim(search: &MatchSearch<'_>, settings: ResolveSettings) -> Option<Result<TextMatches>> {
     let row = TIERS.iter().find(|row| row.tier == Tier::Drift && row.is_open(search, settings))?;
     let candidates = tier::drift::verbatim(search).ok().filter(|candidates| !candidates.places.is_empty())?;
-    Some(selected_matches(search, row, candidates))
+    Some(selected_matches(search, row.tier, row.note, candidates))
 }
 
 /// Selects the occurrences that the call asked for, and computes their edits.
-fn selected_matches(search: &MatchSearch<'_>, row: &TierRow, candidates: CandidateSites<'_>) -> Result<TextMatches> {
+fn selected_matches(
+    search: &MatchSearch<'_>,
+    tier: Tier,
+    note: &'static str,
+    candidates: CandidateSites<'_>,
+) -> Result<TextMatches> {
     within(candidates.places.len(), search.new.len())?;
     let fitted = candidates.fitted;
-    let select::SelectedSites { mut places, note: choice } = select::select(search, row.tier, candidates)?;
-    if row.tier > Tier::Punctuation
+    let select::SelectedSites { mut places, note: choice } = select::select(search, tier, candidates)?;
+    if tier > Tier::Punctuation
         && search.find.at.is_none()
         && let Some(rival) = rivals::rival_of_places(search, &places)
     {
-        return Err(failure::rivals(search, row.tier, &places, rival));
+        return Err(failure::rivals(search, tier, &places, rival));
     }
     let doubled = target_indent::strip_doubled_indent(search, &mut places);
     let mut hits = Vec::with_capacity(places.len());
     for place in &places {
         work::spend(1 + place.span.len() / STEP_BYTES)?;
-        hits.push(place.to_match(search).map_err(|refusal| failure::refused(search, row.tier, &refusal))?);
+        hits.push(place.to_match(search).map_err(|refusal| failure::refused(search, tier, &refusal))?);
     }
     let emptied = tier::exact::emptied_lines(search, &places, &hits);
     let crossing = hits.windows(2).any(|pair| pair[0].span.clashes(pair[1].span));
@@ -423,20 +426,20 @@ fn selected_matches(search: &MatchSearch<'_>, row: &TierRow, candidates: Candida
             })
             .collect();
     }
-    let shifted = matches!(row.tier, Tier::IndentShift | Tier::IndentWidths);
+    let shifted = matches!(tier, Tier::IndentShift | Tier::IndentWidths);
     let optional_notes = [
-        (row.note, !(fitted && shifted)),
+        (note, !(fitted && shifted)),
         (target_indent::WRITTEN_AS_IS_NOTE, fitted),
         (target_indent::DOUBLED_INDENT_NOTE, doubled),
     ];
     let optional_notes = optional_notes.into_iter().filter(|(note, is)| *is && !note.is_empty());
     let mut notes: Notes = optional_notes.map(|(note, _)| note).collect();
-    if row.tier <= Tier::Punctuation {
+    if tier <= Tier::Punctuation {
         notes.extend(tier::exact::notes(search.text, &hits));
     }
     notes.extend(choice);
     notes.extend(emptied.filter(|_| !crossing));
-    Ok(TextMatches { tier: row.tier, matches: hits, notes })
+    Ok(TextMatches { tier, matches: hits, notes })
 }
 
 /// Refuses an edit that would need more memory than any file has.

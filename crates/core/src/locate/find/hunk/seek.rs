@@ -157,7 +157,7 @@ impl Seeker<'_> {
                     return Ok(Some(HunkMatches { tier: row.tier, candidates, notes }));
                 }
             }
-            let candidates = (row.run)(&self.search);
+            let candidates = row.run(&self.search);
             let places = match candidates {
                 Ok(candidates) => candidates.places,
                 // The cause may still be stale context at an edge.

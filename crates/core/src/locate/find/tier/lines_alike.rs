@@ -4,16 +4,10 @@
 
 use super::windows::{self, WindowFit, WindowRule};
 use crate::locate::find::indent::IndentMap;
-use crate::locate::find::match_site::CandidateSites;
-use crate::locate::find::refusal::MatchRefusal;
 use crate::locate::find::search::{MatchSearch, PatternLines};
 use crate::text::fold::Normalization;
 
-pub(in crate::locate::find) static RULE: WindowRule = WindowRule { fits, min_alnum: 4, short: true, runs: false };
-
-pub(in crate::locate::find) fn run<'a>(search: &MatchSearch<'a>) -> Result<CandidateSites<'a>, MatchRefusal> {
-    windows::run(search, &RULE)
-}
+pub(in crate::locate::find) static RULE: WindowRule = WindowRule { fits, min_alnum: 4, runs: false };
 
 fn fits(search: &MatchSearch<'_>, wanted: &PatternLines<'_>, first: usize) -> Option<WindowFit> {
     windows::alike(search, wanted, first, Normalization::TrailingBlanks)

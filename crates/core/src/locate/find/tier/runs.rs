@@ -6,16 +6,10 @@
 use super::widths;
 use super::windows::{self, WindowFit, WindowRule};
 use crate::locate::find::indent::IndentMap;
-use crate::locate::find::match_site::CandidateSites;
-use crate::locate::find::refusal::MatchRefusal;
 use crate::locate::find::search::{MatchSearch, PatternLines};
 use crate::text::fold::Normalization;
 
-pub(in crate::locate::find) static RULE: WindowRule = WindowRule { fits, min_alnum: 6, short: true, runs: true };
-
-pub(in crate::locate::find) fn run<'a>(search: &MatchSearch<'a>) -> Result<CandidateSites<'a>, MatchRefusal> {
-    windows::run(search, &RULE)
-}
+pub(in crate::locate::find) static RULE: WindowRule = WindowRule { fits, min_alnum: 6, runs: true };
 
 fn fits(search: &MatchSearch<'_>, wanted: &PatternLines<'_>, first: usize) -> Option<WindowFit> {
     if !windows::alike(search, wanted, first, Normalization::BlankRuns) {

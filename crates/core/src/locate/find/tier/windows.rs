@@ -33,14 +33,15 @@ pub(in crate::locate::find) struct WindowRule {
     pub(in crate::locate::find) fits: fn(&MatchSearch<'_>, &PatternLines<'_>, usize) -> Option<WindowFit>,
     /// Minimum number of letters and digits of the old text.
     pub(in crate::locate::find) min_alnum: usize,
-    /// True if a few less distinctive lines match as well if they occur exactly once.
-    pub(in crate::locate::find) short: bool,
     /// True if the length of blank runs may differ.
     pub(in crate::locate::find) runs: bool,
 }
 
 /// Applies one rule to the old text as it is.
-pub(super) fn run<'a>(search: &MatchSearch<'a>, rule: &WindowRule) -> Result<CandidateSites<'a>, MatchRefusal> {
+pub(in crate::locate::find) fn run<'a>(
+    search: &MatchSearch<'a>,
+    rule: &WindowRule,
+) -> Result<CandidateSites<'a>, MatchRefusal> {
     matching_windows(search, &search.pattern, search.wanted_windows(), rule)
 }
 
@@ -53,8 +54,7 @@ pub(in crate::locate::find) fn matching_windows<'a>(
 ) -> Result<CandidateSites<'a>, MatchRefusal> {
     let mut candidates = CandidateSites::default();
     let is_telling = || wanted.alnum(rule.min_alnum) >= rule.min_alnum;
-    let is_short = || rule.short && is_found_short(search, wanted, windows);
-    if windows.is_empty() || !wanted.has_text() || !is_telling() && !is_short() {
+    if windows.is_empty() || !wanted.has_text() || !is_telling() && !is_found_short(search, wanted, windows) {
         return Ok(candidates);
     }
     let all = search.find.expected == ExpectedMatches::All;
