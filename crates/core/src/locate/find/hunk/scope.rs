@@ -54,6 +54,12 @@ impl ScopeAnchors {
         self.lines.binary_search(&line).is_ok()
     }
 
+    /// Returns the nearest matching line that is not below a line.
+    pub(super) fn anchor_of(&self, line: usize) -> Option<usize> {
+        let after = self.lines.partition_point(|&anchor| anchor <= line);
+        after.checked_sub(1).map(|at| self.lines[at])
+    }
+
     /// True for a line within a block.
     fn is_inside(&self, line: usize) -> bool {
         let after = self.blocks.partition_point(|block| block.start <= line);
@@ -124,35 +130,45 @@ pub(super) fn sections(index: &SearchIndex<'_>, name: &str) -> Rc<ScopeAnchors> 
     anchors(index, &[name.to_owned()]).unwrap_or_default()
 }
 
-/// Returns the lines equal to this text, ignoring whitespace at either end; else those that begin with it; else those
-/// that contain it; else those that resemble it.
+/// Returns the lines equal to this text, ignoring whitespace at either end; else those that begin with it as whole
+/// words; else those that begin with it within a word, or contain it as whole words; else those that contain it; else
+/// those that resemble it.
 fn lines_named(index: &SearchIndex<'_>, name: &str) -> Vec<usize> {
     let name = name.trim();
     let text = index.base.text();
     if name.is_empty() || work::spend_or_end(text.len() / QUICK_STEP_BYTES) {
         return Vec::new();
     }
-    let (mut equal, mut begin, mut hold) = (Vec::new(), Vec::new(), Vec::new());
+    let mut ranks: [Vec<usize>; 4] = Default::default();
     let mut from = 0;
     let finder = memchr::memmem::Finder::new(name);
     while let Some(at) = finder.find(&text.as_bytes()[from..]).map(|at| from + at) {
         let (start, stop) = (line_start(text, at), line_stop(text, at));
-        let line = text[start..stop].trim();
-        let list = if line == name {
-            &mut equal
-        } else if line.starts_with(name) {
-            &mut begin
-        } else {
-            &mut hold
-        };
+        let list = &mut ranks[rank_of_match(text[start..stop].trim(), name)];
         list.push(index.lines().at(start));
         if list.len() > ANCHOR_LINES_MAX || work::spend_or_end(1 + (stop - from) / STEP_BYTES) {
             break;
         }
         from = stop;
     }
-    let found = [equal, begin, hold].into_iter().find(|lines| !lines.is_empty());
+    let found = ranks.into_iter().find(|lines| !lines.is_empty());
     found.unwrap_or_else(|| alike(index, name))
+}
+
+/// Returns the rank of a line that contains a name, from 0 (equal) to 3.
+fn rank_of_match(line: &str, name: &str) -> usize {
+    let is_word = |ch: char| ch.is_alphanumeric() || ch == '_';
+    let has_whole_words = line.match_indices(name).any(|(at, _)| {
+        let (before, after) = (&line[..at], &line[at + name.len()..]);
+        !(name.starts_with(is_word) && before.ends_with(is_word)
+            || name.ends_with(is_word) && after.starts_with(is_word))
+    });
+    match (line.starts_with(name), has_whole_words) {
+        _ if line == name => 0,
+        (true, true) => 1,
+        (true, false) | (false, true) => 2,
+        (false, false) => 3,
+    }
 }
 
 fn alike(index: &SearchIndex<'_>, name: &str) -> Vec<usize> {

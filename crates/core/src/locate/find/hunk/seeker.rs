@@ -57,7 +57,8 @@ impl HunkConstraints {
         if self.anchored {
             let nearest = candidates.iter().filter_map(|it| self.nearness_of(it)).min();
             let below = candidates.iter().filter_map(|it| self.nearness_of(it)).count();
-            candidates.retain(|it| self.nearness_of(it).is_some_and(|own| Some(own) == nearest));
+            let farthest = nearest.map(|it| self.farthest(it, &candidates));
+            candidates.retain(|it| self.nearness_of(it).is_some_and(|own| Some(own) <= farthest));
             if let ([_], Some(scope::Nearness::Adjoining), 2..) = (&*candidates, nearest, below) {
                 self.chosen = Some(format!("Of {below} places below the anchor, the one right after it was chosen."));
             }
@@ -66,6 +67,16 @@ impl HunkConstraints {
             self.outside.extend(all);
         }
         candidates
+    }
+
+    /// Returns the farthest class that counts. A place next to one anchor is no reason against a place in the block of
+    /// another one.
+    fn farthest(&self, nearest: scope::Nearness, candidates: &[HunkCandidate]) -> scope::Nearness {
+        let mut near =
+            candidates.iter().filter(|it| self.nearness_of(it).is_some_and(|it| it < scope::Nearness::Below));
+        let anchor = |it: &HunkCandidate| self.anchors.anchor_of(it.lines.start);
+        let first = near.next().map(anchor);
+        if near.any(|it| Some(anchor(it)) != first) { nearest.max(scope::Nearness::Inside) } else { nearest }
     }
 
     /// Returns the distance class of a candidate to the anchors.

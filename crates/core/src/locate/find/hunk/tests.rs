@@ -6,6 +6,8 @@ use crate::locate::op::{Hunk, HunkLine, HunkLineKind, OpOrder, ResolveSettings};
 use crate::locate::resolve::{ResolvedEdit, resolve};
 use crate::text::snapshot::Snapshot;
 
+mod evidence;
+
 const APP: &str = "import os\nimport sys\n\n\nclass Config:\n    def get(self, key):\n        return self.values.get(key)\n\n    def close(self):\n        pass\n\n\nclass Server:\n    def get(self, key):\n        return self.config.get(key)\n\n    def close(self):\n        pass\n\n    def run(self):\n        host = self.get(\"host\")\n        port = int(self.get(\"8080\"))\n        print(f\"listening on {host}:{port}\")\n";
 
 /// Parses a hunk from its marked lines.
