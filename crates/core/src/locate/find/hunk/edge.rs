@@ -52,6 +52,11 @@ pub(super) fn seek_with_less_context<'s>(
             }
             found.extend(more);
         }
+        if let [one] = &*found
+            && is_weak(seeker, one.dropped)
+        {
+            return Ok(None);
+        }
         if !found.is_empty() {
             found.sort_by_key(|it| it.lines.start);
             return Ok(Some(HunkMatches {
@@ -76,6 +81,11 @@ fn same(a: &HunkCandidate, b: &HunkCandidate) -> bool {
         (Ok(a), Ok(b)) => a.edits == b.edits,
         _ => false,
     }
+}
+
+/// True if context was dropped at both ends, and less of it is left than was dropped.
+fn is_weak(seeker: &Seeker<'_>, DroppedContext { front, back }: DroppedContext) -> bool {
+    front > 0 && back > 0 && kept_context(seeker, front, back, 1) < dropped_lines(seeker, front, back).count()
 }
 
 fn note(front: usize, back: usize) -> String {
@@ -124,11 +134,15 @@ fn candidates_without(seeker: &Seeker<'_>, front: usize, back: usize) -> Result<
     Ok(Vec::new())
 }
 
-/// True if a dropped line shows that the hunk is about something else: the file has a counterpart next to the place
-/// that differs in a number; or the line is a definition that exists elsewhere, or is supported by less context than is
-/// dropped. If the other context is sufficient, the definition was renamed, unless the hunk only adds lines.
+/// True if no context is left; or if a dropped line shows that the hunk is about something else: the file has a
+/// counterpart next to the place that differs in a number; or the line is a definition that exists elsewhere, or is
+/// supported by less context than is dropped. If the other context is sufficient, the definition was renamed, unless the
+/// hunk only adds lines.
 fn mistaken(seeker: &Seeker<'_>, place: &HunkCandidate) -> bool {
     let (old, DroppedContext { front, back }) = (&seeker.search.pattern.old, place.dropped);
+    if dropped_lines(seeker, front, back).next().is_some() && kept_context(seeker, front, back, 1) == 0 {
+        return true;
+    }
     let count = seeker.index.lines().count();
     let above = (0..front).filter_map(|at| Some((old[at], (place.lines.start + at).checked_sub(front)?)));
     let below = (0..back).map(|at| (old[old.len() - back + at], place.lines.end + at));
@@ -136,8 +150,9 @@ fn mistaken(seeker: &Seeker<'_>, place: &HunkCandidate) -> bool {
     if beside.any(|(old, line)| typo::has_another_number(old, seeker.index.line(line))) {
         return true;
     }
-    let dropped = || old[..front].iter().chain(&old[old.len() - back..]);
-    let Some(name) = dropped().find_map(|line| typo::defined(line.trim())) else { return false };
+    let Some(name) = dropped_lines(seeker, front, back).find_map(|line| typo::defined(line.trim())) else {
+        return false;
+    };
     // If the hunk removes nothing, only the dropped line shows in which definition the new lines belong.
     if seeker.hunk.lines.iter().all(|line| line.kind != HunkLineKind::Removed) {
         return true;
@@ -146,13 +161,19 @@ fn mistaken(seeker: &Seeker<'_>, place: &HunkCandidate) -> bool {
         let line = seeker.index.line(at);
         line.contains(name) && typo::defined(line.trim()) == Some(name)
     });
-    is_elsewhere || kept_context(seeker, front, back) < dropped().filter(|line| !is_blank(line)).count()
+    is_elsewhere || kept_context(seeker, front, back, SUPPORTING_ALNUM_MIN) < dropped_lines(seeker, front, back).count()
 }
 
-/// Counts the context lines with text that the hunk retains.
-fn kept_context(seeker: &Seeker<'_>, front: usize, back: usize) -> usize {
+/// Returns the dropped lines with text.
+fn dropped_lines<'s>(seeker: &'s Seeker<'_>, front: usize, back: usize) -> impl Iterator<Item = &'s str> {
+    let old = &seeker.search.pattern.old;
+    old[..front].iter().chain(&old[old.len() - back..]).copied().filter(|line| !is_blank(line))
+}
+
+/// Counts the context lines with at least this many letters and digits that the hunk retains.
+fn kept_context(seeker: &Seeker<'_>, front: usize, back: usize, alnum_min: usize) -> usize {
     let lines: Vec<_> = seeker.hunk.lines.iter().filter(|line| line.kind != HunkLineKind::Added).collect();
     let kept = lines.get(front..lines.len().saturating_sub(back)).unwrap_or_default();
-    let supports = |line: &str| fold::count_alnum(line, SUPPORTING_ALNUM_MIN) >= SUPPORTING_ALNUM_MIN;
+    let supports = |line: &str| fold::count_alnum(line, alnum_min) >= alnum_min;
     kept.iter().filter(|line| line.kind != HunkLineKind::Removed && supports(&line.text)).count()
 }

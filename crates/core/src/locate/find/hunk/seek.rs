@@ -196,7 +196,11 @@ impl Seeker<'_> {
         if self.settings.stale || self.settings.matching != Matching::Standard {
             return Ok(None);
         }
-        edge::seek_with_less_context(self, |candidates| limits.admit(self.index, candidates))
+        edge::seek_with_less_context(self, |mut candidates| {
+            // Without all of its context, a hunk must be where its anchor says.
+            candidates.retain(|it| limits.nearness_of(it) != Some(scope::Nearness::Below));
+            limits.admit(self.index, candidates)
+        })
     }
 
     fn admitted(

@@ -80,7 +80,7 @@ impl HunkConstraints {
     }
 
     /// Returns the distance class of a candidate to the anchors.
-    fn nearness_of(&self, it: &HunkCandidate) -> Option<scope::Nearness> {
+    pub(super) fn nearness_of(&self, it: &HunkCandidate) -> Option<scope::Nearness> {
         self.anchors.nearness(it.lines.start)
     }
 

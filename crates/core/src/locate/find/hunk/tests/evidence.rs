@@ -1,6 +1,6 @@
 //! Hunks that fit several places: which evidence decides, and which contradicts another one.
 
-use super::{below, edit, refuse};
+use super::{at, below, edit, hunk, refuse};
 use crate::code::Code;
 
 #[test]
@@ -24,4 +24,22 @@ fn place_right_after_an_anchor_is_not_preferred_to_another_block() {
     assert!(
         edit(file, below(&["class B:", "def close(self):"], change)).ends_with("log()\n        self.open = None\n")
     );
+}
+
+#[test]
+fn some_context_has_to_be_in_the_file() {
+    let file = "def alpha(items):\n    total = sum(items)\n    return total\n\n\ndef render(page):\n    header = page.header\n    result = build_result(header)\n    return result\n";
+    let change = "-    result = build_result(header)\n+    result = build_result(footer)";
+    let lone = format!("     engine.start()\n{change}\n     engine.stop()");
+    for stale in [hunk(&lone), below(&["def alpha(items):"], &lone), at(8, &lone)] {
+        assert_eq!(refuse(file, stale).code(), Code::MatchNotFound);
+    }
+    // Stale context on one side is dropped, but not below an anchor of another block.
+    let half = format!("     engine.start()\n     header = page.header\n{change}");
+    assert!(edit(file, hunk(&half)).contains("footer"));
+    assert!(edit(file, below(&["def render(page):"], &half)).contains("footer"));
+    assert_eq!(refuse(file, below(&["def alpha(items):"], &half)).code(), Code::MatchNotFound);
+    // More was dropped on both sides than is left.
+    let little = format!("     engine.start()\n     header = page.header\n{change}\n     engine.stop()");
+    assert_eq!(refuse(file, hunk(&little)).code(), Code::MatchNotFound);
 }
