@@ -311,12 +311,12 @@ enum ProofStrength {
 
 /// Finds the whole new side in the file, if the hunk only adds lines and its old side would be found once more.
 fn find_applied_lines(index: &SearchIndex<'_>, hunk: &Hunk, place: &Range<usize>) -> Option<AppliedEvidence> {
-    if hunk.lines.iter().any(|line| line.kind == HunkLineKind::Removed) {
+    let new = &repair::kept_as_context(hunk);
+    if new.iter().any(|line| line.kind == HunkLineKind::Removed) {
         return None;
     }
-    let strong = hunk.lines.iter().any(|it| it.kind == HunkLineKind::Added && has_alnum(it));
-    let new = &hunk.lines;
-    let before = hunk.lines.iter().take_while(|line| line.kind == HunkLineKind::Added).count();
+    let strong = new.iter().any(|it| it.kind == HunkLineKind::Added && has_alnum(it));
+    let before = new.iter().take_while(|line| line.kind == HunkLineKind::Added).count();
     let adds = new.iter().any(|it| it.kind == HunkLineKind::Added);
     // A hunk without old lines is placed in a gap, and its new lines would be after it.
     let first = if place.is_empty() { place.start } else { place.start.checked_sub(before)? };

@@ -26,6 +26,31 @@ pub(super) fn fill_blanks(hunk: &Hunk) -> Option<Hunk> {
     out
 }
 
+/// Returns the lines of a hunk; those that a change removes and adds again, at its beginning or its end, are context.
+pub(super) fn kept_as_context(hunk: &Hunk) -> Vec<HunkLine> {
+    let mut out = Vec::with_capacity(hunk.lines.len());
+    let mut rest = &*hunk.lines;
+    while let Some(line) = rest.first() {
+        let removed = rest.iter().take_while(|line| line.kind == HunkLineKind::Removed).count();
+        let added = rest[removed..].iter().take_while(|line| line.kind == HunkLineKind::Added).count();
+        if removed == 0 || added == 0 {
+            out.push(line.clone());
+            rest = &rest[1..];
+            continue;
+        }
+        let (old, new) = rest[..removed + added].split_at(removed);
+        let head = old.iter().zip(new).take_while(|(old, new)| old.text == new.text).count();
+        let (old, new) = (&old[head..], &new[head..]);
+        let tail = old.iter().rev().zip(new.iter().rev()).take_while(|(old, new)| old.text == new.text).count();
+        let context = |line: &HunkLine| HunkLine { kind: HunkLineKind::Context, text: line.text.clone() };
+        out.extend(rest[..head].iter().map(context));
+        out.extend(old[..old.len() - tail].iter().chain(&new[..new.len() - tail]).cloned());
+        out.extend(old[old.len() - tail..].iter().map(context));
+        rest = &rest[removed + added..];
+    }
+    out
+}
+
 /// Returns the repaired hunk and the notes about its repairs; `None` if it has none of the known mistakes. `occurs`
 /// returns true if the file has a line, ignoring indentation.
 pub(super) fn repair_hunk(hunk: &Hunk, occurs: impl Fn(&str) -> bool) -> Option<(Hunk, Vec<&'static str>)> {

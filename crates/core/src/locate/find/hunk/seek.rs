@@ -196,11 +196,16 @@ impl Seeker<'_> {
         if self.settings.stale || self.settings.matching != Matching::Standard {
             return Ok(None);
         }
-        edge::seek_with_less_context(self, |mut candidates| {
+        let found = edge::seek_with_less_context(self, |mut candidates| {
             // Without all of its context, a hunk must be where its anchor says.
             candidates.retain(|it| limits.nearness_of(it) != Some(scope::Nearness::Below));
             limits.admit(self.index, candidates)
-        })
+        })?;
+        // An applied hunk fits without the context that it changed itself.
+        match found.as_ref().and_then(|_| failure::line_of_applied(self)) {
+            Some(line) => Err(failure::already_applied(self.hunk, line)),
+            None => Ok(found),
+        }
     }
 
     fn admitted(

@@ -43,3 +43,25 @@ fn some_context_has_to_be_in_the_file() {
     let little = format!("     engine.start()\n     header = page.header\n{change}\n     engine.stop()");
     assert_eq!(refuse(file, hunk(&little)).code(), Code::MatchNotFound);
 }
+
+#[test]
+fn applied_hunks_are_recognized_before_context_is_dropped() {
+    let file = "first_line = 1\nimport os_path_tools\nsecond_line = 2\n";
+    for patch in [
+        " first_line = 1\n import os_path_tools\n-import os_path_tools\n second_line = 2",
+        " first_line = 1\n-import os_path_tools\n import os_path_tools\n second_line = 2",
+    ] {
+        assert_eq!(refuse(file, hunk(patch)).code(), Code::EditNoChange, "{patch}");
+    }
+    let file = "import alpha_module\nimport beta_module\nimport gamma_module\nvalue_one = 1\n";
+    for patch in [
+        " import alpha_module\n-import beta_module\n+import beta_module\n+import gamma_module\n value_one = 1",
+        " import alpha_module\n-import beta_module\n+import beta_module\n+import gamma_module",
+        "-import gamma_module\n+import beta_module\n+import gamma_module\n value_one = 1",
+    ] {
+        assert_eq!(refuse(file, hunk(patch)).code(), Code::EditNoChange, "{patch}");
+    }
+    let file = "import alpha_module\nimport beta_module\nvalue_one = 1\n";
+    let patch = " import alpha_module\n-import beta_module\n+import beta_module\n+import gamma_module\n value_one = 1";
+    assert!(edit(file, hunk(patch)).contains("import beta_module\nimport gamma_module\nvalue_one"));
+}
