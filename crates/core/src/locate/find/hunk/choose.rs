@@ -2,7 +2,7 @@
 //! headers, by the order of the hunks. Each rule may select a place only if its choice is unambiguous; otherwise the
 //! hunk is refused.
 
-use super::{HunkMatches, scope};
+use super::{HunkCandidate, HunkMatches, scope};
 use crate::error::Result;
 use crate::locate::find::search::SearchIndex;
 use crate::locate::find::select::is_clearly_farther;
@@ -14,17 +14,17 @@ const DISAMBIGUATION_ROUNDS: usize = 8;
 
 /// Selects one place for every hunk for which a rule decides.
 pub(super) fn disambiguate(index: &SearchIndex<'_>, hunks: &[&Hunk], matches: &mut [Result<HunkMatches>]) {
-    by_section(index, hunks, matches);
+    let disputed = by_section(index, hunks, matches);
     for _ in 0..DISAMBIGUATION_ROUNDS {
         let before = count_undecided(matches);
         if before == 0 {
-            return;
+            break;
         }
-        by_number(hunks, matches, |distances| distances.iter().position(|&it| it == 0));
+        by_number(hunks, matches, &disputed, is_exact);
         by_order(matches);
-        by_number(hunks, matches, nearest);
+        by_number(hunks, matches, &disputed, nearest);
         if count_undecided(matches) == before {
-            return;
+            break;
         }
     }
 }
@@ -54,40 +54,65 @@ fn several<'a>(
 }
 
 /// Selects the only place, or the only places, in the section that the header names.
-fn by_section(index: &SearchIndex<'_>, hunks: &[&Hunk], matches: &mut [Result<HunkMatches>]) {
-    for (_, hunk, matches) in several(hunks, matches) {
+///
+/// Returns for each hunk whether its number names another place exactly, further down from the line of the section:
+/// either of them may be wrong, so neither decides.
+fn by_section(index: &SearchIndex<'_>, hunks: &[&Hunk], matches: &mut [Result<HunkMatches>]) -> Vec<bool> {
+    let offsets = offsets(hunks, matches);
+    let mut disputed = vec![false; hunks.len()];
+    for (nth, hunk, matches) in several(hunks, matches) {
         let Some(name) = &hunk.section else { continue };
         let sections = scope::sections(index, name);
+        let is_within = |it: &HunkCandidate| sections.covers(it.lines.start);
         let within: Vec<usize> =
-            (0..matches.candidates.len()).filter(|&at| sections.covers(matches.candidates[at].lines.start)).collect();
+            (0..matches.candidates.len()).filter(|&at| is_within(&matches.candidates[at])).collect();
+        let number = picked(hunk, matches, offsets[nth], is_exact);
+        let stated = number.map(|at| &matches.candidates[at]).filter(|it| !is_within(it));
+        disputed[nth] = !within.is_empty() && stated.is_some_and(|it| sections.nearness(it.lines.start).is_some());
         match &*within {
+            _ if disputed[nth] => {}
             [] => {}
             [at] => keep(matches, *at, &format!("the section name `{name}`")),
-            _ => matches.candidates.retain(|it| sections.covers(it.lines.start)),
+            _ => matches.candidates.retain(is_within),
         }
     }
+    disputed
 }
 
 /// Selects by the number in the header, corrected by the offset of the preceding hunk; `pick` receives the distances.
-fn by_number(hunks: &[&Hunk], matches: &mut [Result<HunkMatches>], pick: impl Fn(&[usize]) -> Option<usize>) {
+fn by_number(
+    hunks: &[&Hunk],
+    matches: &mut [Result<HunkMatches>],
+    disputed: &[bool],
+    pick: impl Fn(&[usize]) -> Option<usize>,
+) {
     let offsets = offsets(hunks, matches);
-    for (nth, hunk, matches) in several(hunks, matches) {
-        // Models write "line 1" without counting.
-        let Some(stated) = hunk.first.filter(|&stated| stated > 1 || matches.candidates[0].lines.start == 0) else {
-            continue;
-        };
-        let Some(expected) = stated.checked_add_signed(offsets[nth]) else { continue };
-        // Without context on either side, no place is tied to the number.
-        let distances: Option<Vec<usize>> = matches
-            .candidates
-            .iter()
-            .map(|it| Some((it.lines.start + 1).abs_diff(it.dropped.first(expected)?)))
-            .collect();
-        let Some(distances) = distances else { continue };
-        if let Some(at) = pick(&distances) {
-            keep(matches, at, &format!("the line number {stated} in its header"));
-        }
+    for (nth, hunk, matches) in several(hunks, matches).filter(|(nth, ..)| !disputed[*nth]) {
+        let Some(at) = picked(hunk, matches, offsets[nth], &pick) else { continue };
+        let stated = hunk.first.unwrap_or_default();
+        keep(matches, at, &format!("the line number {stated} in its header"));
     }
+}
+
+/// Returns the index of the place that the number in the header means, if the lines of the file have this offset.
+fn picked(
+    hunk: &Hunk,
+    matches: &HunkMatches,
+    offset: isize,
+    pick: impl Fn(&[usize]) -> Option<usize>,
+) -> Option<usize> {
+    // Models write "line 1" without counting.
+    let stated = hunk.first.filter(|&stated| stated > 1 || matches.candidates[0].lines.start == 0)?;
+    let expected = stated.checked_add_signed(offset)?;
+    // Without context on either side, no place is tied to the number.
+    let distances: Option<Vec<usize>> =
+        matches.candidates.iter().map(|it| Some((it.lines.start + 1).abs_diff(it.dropped.first(expected)?))).collect();
+    pick(&distances?)
+}
+
+/// Returns the index of the place that has the expected number.
+fn is_exact(distances: &[usize]) -> Option<usize> {
+    distances.iter().position(|&it| it == 0)
 }
 
 /// Returns for each hunk the offset of the header numbers: that of the nearest placed hunk before it.

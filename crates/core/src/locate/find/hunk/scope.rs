@@ -182,9 +182,14 @@ fn alike(index: &SearchIndex<'_>, name: &str) -> Vec<usize> {
     keys.filter(|&(_, other)| *other == key).map(|(at, _)| at).take(ANCHOR_LINES_MAX).collect()
 }
 
-/// Returns the lines below `line` that are deeper than it, including the brackets that open and close them.
+/// Returns the lines below `line` that are deeper than it, including the brackets that open and close them, and labels,
+/// comments and preprocessor lines, which may be in the first column of a deeper block.
 fn block(index: &SearchIndex<'_>, line: usize) -> Range<usize> {
-    let depth = width(indent_of(index.line(line)));
+    let head = index.line(line);
+    let depth = width(indent_of(head));
+    let has_remarks = !is_remark(head.trim_start());
+    // Elsewhere, as in YAML and Python, a word with a colon begins the next block.
+    let has_labels = head.trim_end().ends_with([')', '{', ',']);
     let count = index.lines().count();
     line + 1
         ..(line + 1..count)
@@ -193,10 +198,23 @@ fn block(index: &SearchIndex<'_>, line: usize) -> Range<usize> {
                     return true;
                 }
                 let line = index.line(*at);
-                let word = line.trim_start().chars().next().is_some_and(|ch| !"{}()[];,.".contains(ch));
-                !is_blank(line) && word && width(indent_of(line)) <= depth
+                let is_word = line.trim_start().starts_with(|ch: char| !"{}()[];,.".contains(ch));
+                is_word
+                    && width(indent_of(line)) <= depth
+                    && !(has_remarks && is_remark(line.trim_start()) || has_labels && is_label(line.trim()))
             })
             .unwrap_or(count)
+}
+
+/// True for a comment, and for a line of a preprocessor.
+fn is_remark(text: &str) -> bool {
+    text.starts_with('#') && !text.starts_with("#[") || ["//", "/*", "*"].iter().any(|start| text.starts_with(start))
+}
+
+/// True for a label, as `out:` in C.
+fn is_label(text: &str) -> bool {
+    let is_name = |name: &str| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    text.strip_suffix(':').is_some_and(|name| !name.is_empty() && is_name(name))
 }
 
 /// Returns the nearest line above `first` that is indented less, if it is unique: an anchor that would select this

@@ -2,6 +2,42 @@
 
 use super::{at, below, edit, hunk, refuse};
 use crate::code::Code;
+use crate::locate::op::Hunk;
+
+/// A function with a preprocessor line in the first column, and the same lines before and after it.
+const PROBE: &str = "int probe(struct dev *dev)\n{\n\tone(dev);\n\ttwo(dev);\n#ifdef B\n\tset_b(dev);\nout:\n\tone(dev);\n\ttwo(dev);\n#endif\n\treturn 0;\n}\n\nint other(struct dev *dev)\n{\n\tone(dev);\n\ttwo(dev);\n}\n";
+const TWO: &str = " \tone(dev);\n-\ttwo(dev);\n+\tTWO(dev);";
+
+/// Replaces the occurrence with this index.
+fn with_two(nth: usize) -> String {
+    let (at, _) = PROBE.match_indices("two").nth(nth).unwrap();
+    format!("{}TWO{}", &PROBE[..at], &PROBE[at + 3..])
+}
+
+fn in_section(name: &str, hunk: Hunk) -> Hunk {
+    Hunk { section: Some(name.to_owned()), ..hunk }
+}
+
+#[test]
+fn section_includes_labels_and_preprocessor_lines() {
+    let name = "int probe(struct dev *dev)";
+    assert_eq!(edit(PROBE, in_section(name, at(8, TWO))), with_two(1));
+    assert_eq!(edit(PROBE, in_section("int other(struct dev *dev)", at(1, TWO))), with_two(2));
+    assert_eq!(refuse(PROBE, in_section(name, at(1, TWO))).code(), Code::MatchAmbiguous);
+    assert_eq!(refuse(PROBE, below(&[name], TWO)).code(), Code::MatchAmbiguous);
+}
+
+#[test]
+fn number_and_section_that_contradict_each_other_decide_nothing() {
+    let file = "def first():\n    a = 1\n    one()\n    b = 1\nLIMIT = 1\ndef second():\n    one()\n";
+    let change = "-    one()\n+    two()";
+    assert_eq!(refuse(file, in_section("def first():", at(7, change))).code(), Code::MatchAmbiguous);
+    // The number is wrong in any case if the section begins below it.
+    assert_eq!(
+        edit(file, in_section("def second():", at(3, change))),
+        file.replace("():\n    one()", "():\n    two()")
+    );
+}
 
 #[test]
 fn anchor_prefers_whole_words() {
