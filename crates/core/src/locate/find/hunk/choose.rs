@@ -2,7 +2,7 @@
 //! headers, by the order of the hunks. Each rule may select a place only if its choice is unambiguous; otherwise the
 //! hunk is refused.
 
-use super::{HunkCandidate, HunkMatches, scope};
+use super::{HunkCandidate, HunkMatches, failure, insert, scope};
 use crate::error::Result;
 use crate::locate::find::search::SearchIndex;
 use crate::locate::find::select::is_clearly_farther;
@@ -27,6 +27,7 @@ pub(super) fn disambiguate(index: &SearchIndex<'_>, hunks: &[&Hunk], matches: &m
             break;
         }
     }
+    shift_insertions(index, hunks, matches);
 }
 
 /// Counts the hunks with several places.
@@ -66,7 +67,7 @@ fn by_section(index: &SearchIndex<'_>, hunks: &[&Hunk], matches: &mut [Result<Hu
         let is_within = |it: &HunkCandidate| sections.covers(it.lines.start);
         let within: Vec<usize> =
             (0..matches.candidates.len()).filter(|&at| is_within(&matches.candidates[at])).collect();
-        let number = picked(hunk, matches, offsets[nth], is_exact);
+        let number = picked(hunk, matches, offsets[nth].before.unwrap_or(0), is_exact);
         let stated = number.map(|at| &matches.candidates[at]).filter(|it| !is_within(it));
         disputed[nth] = !within.is_empty() && stated.is_some_and(|it| sections.nearness(it.lines.start).is_some());
         match &*within {
@@ -79,7 +80,8 @@ fn by_section(index: &SearchIndex<'_>, hunks: &[&Hunk], matches: &mut [Result<Hu
     disputed
 }
 
-/// Selects by the number in the header, corrected by the offset of the preceding hunk; `pick` receives the distances.
+/// Selects by the number in the header, corrected by the offset of the nearest placed hunks; `pick` receives the
+/// distances.
 fn by_number(
     hunks: &[&Hunk],
     matches: &mut [Result<HunkMatches>],
@@ -88,9 +90,13 @@ fn by_number(
 ) {
     let offsets = offsets(hunks, matches);
     for (nth, hunk, matches) in several(hunks, matches).filter(|(nth, ..)| !disputed[*nth]) {
-        let Some(at) = picked(hunk, matches, offsets[nth], &pick) else { continue };
-        let stated = hunk.first.unwrap_or_default();
-        keep(matches, at, &format!("the line number {stated} in its header"));
+        let Some(at) = picked(hunk, matches, offsets[nth].before.unwrap_or(0), &pick) else { continue };
+        // The hunk below may show that the file has shifted, so that the number names another place.
+        let other = offsets[nth].after.and_then(|offset| picked(hunk, matches, offset, &pick));
+        if other.is_none_or(|other| other == at) {
+            let stated = hunk.first.unwrap_or_default();
+            keep(matches, at, &format!("the line number {stated} in its header"));
+        }
     }
 }
 
@@ -115,21 +121,50 @@ fn is_exact(distances: &[usize]) -> Option<usize> {
     distances.iter().position(|&it| it == 0)
 }
 
-/// Returns for each hunk the offset of the header numbers: that of the nearest placed hunk before it.
-fn offsets(hunks: &[&Hunk], matches: &[Result<HunkMatches>]) -> Vec<isize> {
-    let mut offset = 0;
-    let mut out = Vec::with_capacity(hunks.len());
-    for (hunk, matches) in hunks.iter().zip(matches) {
-        out.push(offset);
-        if let (Some(stated), Ok(HunkMatches { candidates, .. })) = (hunk.first, matches)
-            && let [one] = &**candidates
-            && !one.lines.is_empty()
-            && let Some(expected) = one.dropped.first(stated)
-        {
-            offset = (one.lines.start + 1).cast_signed().saturating_sub(expected.cast_signed());
-        }
+/// The offsets of header numbers that the nearest placed hunks show: the one above, and the one below.
+#[derive(Clone, Copy, Debug, Default)]
+struct HunkOffsets {
+    before: Option<isize>,
+    after: Option<isize>,
+}
+
+/// Returns for each hunk the offsets of the nearest placed hunks.
+fn offsets(hunks: &[&Hunk], matches: &[Result<HunkMatches>]) -> Vec<HunkOffsets> {
+    let known: Vec<Option<isize>> = hunks.iter().zip(matches).map(|(hunk, matches)| offset(hunk, matches)).collect();
+    let mut out = vec![HunkOffsets::default(); hunks.len()];
+    let mut last = None;
+    for (nth, offset) in known.iter().enumerate() {
+        out[nth].before = last;
+        last = offset.or(last);
+    }
+    last = None;
+    for (nth, offset) in known.iter().enumerate().rev() {
+        out[nth].after = last;
+        last = offset.or(last);
     }
     out
+}
+
+/// Returns the offset of the header number of a hunk that has only one place.
+fn offset(hunk: &Hunk, matches: &Result<HunkMatches>) -> Option<isize> {
+    let (stated, [one]) = (hunk.first?, &*matches.as_ref().ok()?.candidates) else { return None };
+    let expected = one.dropped.first(stated).filter(|_| !one.lines.is_empty())?;
+    Some((one.lines.start + 1).cast_signed().saturating_sub(expected.cast_signed()))
+}
+
+/// Moves the insertions that only a number places, if the other hunks show that the file has shifted.
+fn shift_insertions(index: &SearchIndex<'_>, hunks: &[&Hunk], matches: &mut [Result<HunkMatches>]) {
+    let offsets = offsets(hunks, matches);
+    for ((hunk, matches), offsets) in hunks.iter().zip(matches).zip(offsets) {
+        let Some(line) = insert::numbered_line(index, hunk).filter(|_| matches.is_ok()) else { continue };
+        match (offsets.before, offsets.after) {
+            (None | Some(0), None | Some(0)) => {}
+            (Some(offset), after) if after.is_none_or(|after| after == offset) => {
+                *matches = insert::at_number(index, hunk, line, offset);
+            }
+            _ => *matches = Err(failure::no_position(hunk)),
+        }
+    }
 }
 
 /// Returns the index of the nearest place, if it is clearly the nearest.

@@ -6,7 +6,7 @@ use super::{DroppedContext, HunkCandidate, HunkMatches, failure};
 use crate::error::Result;
 use crate::locate::find::search::SearchIndex;
 use crate::locate::find::{TextEdit, TextMatch, Tier};
-use crate::locate::op::Hunk;
+use crate::locate::op::{Hunk, HunkLine, HunkLineKind};
 use crate::note::Notes;
 use crate::text::span::Span;
 
@@ -20,11 +20,7 @@ pub(super) fn seek_insertion(index: &SearchIndex<'_>, hunk: &Hunk, anchors: &Sco
     } else if hunk.at_end || count == 0 {
         vec![count]
     } else if let Some(line) = hunk.first {
-        if line > count {
-            return Err(failure::beyond_end(hunk, line, count));
-        }
-        notes.push(format!("Inserted after line {line}, by the number in the header alone: the hunk has no context."));
-        vec![line]
+        return at_number(index, hunk, line, 0);
     } else {
         return Err(failure::no_position(hunk));
     };
@@ -37,6 +33,35 @@ pub(super) fn seek_insertion(index: &SearchIndex<'_>, hunk: &Hunk, anchors: &Sco
     let candidates: Vec<HunkCandidate> = candidates.collect();
     index.cached.set(index.cached.get() + candidates.len());
     Ok(HunkMatches { tier: Tier::Exact, candidates, notes })
+}
+
+/// Returns the number of the header if nothing else shows the place of the new lines.
+pub(super) fn numbered_line(index: &SearchIndex<'_>, hunk: &Hunk) -> Option<usize> {
+    let is_layout = |line: &HunkLine| line.kind == HunkLineKind::Bare && line.text.is_empty();
+    let only_adds = hunk.lines.iter().all(|line| line.kind == HunkLineKind::Added || is_layout(line));
+    hunk.first.filter(|_| only_adds && hunk.scopes.is_empty() && !hunk.at_end && index.lines().count() > 0)
+}
+
+/// Places the new lines after the line of the header, if the lines of the file have this offset.
+pub(super) fn at_number(index: &SearchIndex<'_>, hunk: &Hunk, stated: usize, offset: isize) -> Result<HunkMatches> {
+    let count = index.lines().count();
+    let line = stated.checked_add_signed(offset).ok_or_else(|| failure::no_position(hunk))?;
+    if line > count {
+        return Err(failure::beyond_end(hunk, line, count));
+    }
+    let by = if offset == 0 {
+        "by the number in the header alone: the hunk has no context.".to_owned()
+    } else {
+        format!("by the number {stated} in the header and the offset of the hunk above: the hunk has no context.")
+    };
+    let candidate = HunkCandidate {
+        lines: line..line,
+        hit: Ok(insertion_at(index, hunk, line)),
+        dropped: DroppedContext::default(),
+    };
+    let notes = Notes::from(vec![format!("Inserted after line {line}, {by}")]);
+    index.cached.set(index.cached.get() + 1);
+    Ok(HunkMatches { tier: Tier::Exact, candidates: vec![candidate], notes })
 }
 
 /// Creates the insertion before a line, or after the last one, which keeps its line end or lack of one.

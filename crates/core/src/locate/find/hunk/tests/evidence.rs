@@ -1,6 +1,6 @@
 //! Hunks that fit several places: which evidence decides, and which contradicts another one.
 
-use super::{at, below, edit, hunk, refuse};
+use super::{at, below, edit, hunk, refuse, run};
 use crate::code::Code;
 use crate::locate::op::Hunk;
 
@@ -100,4 +100,33 @@ fn applied_hunks_are_recognized_before_context_is_dropped() {
     let file = "import alpha_module\nimport beta_module\nvalue_one = 1\n";
     let patch = " import alpha_module\n-import beta_module\n+import beta_module\n+import gamma_module\n value_one = 1";
     assert!(edit(file, hunk(patch)).contains("import beta_module\nimport gamma_module\nvalue_one"));
+}
+
+/// The lines `line a` to `line l`.
+fn letters() -> String {
+    ('a'..='l').map(|letter| format!("line {letter}\n")).collect()
+}
+
+#[test]
+fn insertions_by_number_follow_the_offset_of_other_hunks() {
+    let file = format!("new1\nnew2\n{}", letters());
+    let (c, h) = (at(3, "-line c\n+line C"), at(8, "+after h"));
+    let (text, resolved) = run(file.as_bytes(), &[c.clone(), h.clone()]).unwrap();
+    assert!(text.contains("line C\n") && text.contains("line h\nafter h\nline i\n"), "{text}");
+    let mut notes = resolved.ops[1].notes.iter().map(ToString::to_string);
+    assert!(notes.any(|note| note.contains("the offset of the hunk above")));
+    // Whether the lines above shifted as those below is unknown.
+    let error = run(file.as_bytes(), &[h, at(10, "-line j\n+line J")]).unwrap_err();
+    assert_eq!(error.code(), Code::MatchAmbiguous, "{error}");
+}
+
+#[test]
+fn hunk_below_may_show_that_a_number_misleads() {
+    let block = "begin()\nprepare()\nfinish()\nspacer()\n";
+    let file = format!("top\n{}tail_line\nend\n", block.repeat(4));
+    let (change, tail) = (" begin()\n-prepare()\n+other()\n finish()", at(18, "-tail_line\n+other_line\n end"));
+    let run_on = |file: &str| run(file.as_bytes(), &[at(6, change), tail.clone()]);
+    assert!(run_on(&file).is_ok());
+    let error = run_on(&format!("1\n2\n3\n4\n{file}")).unwrap_err();
+    assert_eq!(error.code(), Code::MatchAmbiguous, "{error}");
 }
