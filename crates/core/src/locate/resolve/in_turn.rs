@@ -9,7 +9,7 @@ use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::locate::conflict;
 use crate::locate::find::{self, INSERTED_BYTES_MAX, SearchIndex, Tier};
-use crate::locate::op::{ExpectedMatches, Locator, Op, ResolveSettings};
+use crate::locate::op::{ExpectedMatches, Hunk, Locator, Op, ResolveSettings};
 use crate::note::Notes;
 use crate::text::change::ChangeSet;
 use crate::text::snapshot::Snapshot;
@@ -86,7 +86,14 @@ pub(super) fn one_by_one(
                 .or("Send them in several calls."),
         ));
     }
-    let mut edits = EditsInTurn { base, ops, settings, outcomes: Vec::with_capacity(ops.len()), failed: Vec::new() };
+    let mut edits = EditsInTurn {
+        base,
+        ops,
+        settings,
+        outcomes: Vec::with_capacity(ops.len()),
+        failed: Vec::new(),
+        shifts: Vec::new(),
+    };
     let mut changes = ChangeSet::none(base);
     let mut middle = base.clone();
     let (mut next, mut places) = (0, 0);
@@ -95,7 +102,13 @@ pub(super) fn one_by_one(
         find::check_amount(places, 0)?;
         edits.outcomes.push(outcome(&middle, index, &ops[index], placed));
         changes.append(base, &step);
-        middle = middle.after(&step)?;
+        let after = middle.after(&step)?;
+        if let (Locator::Hunk(_), Some(first)) = (&ops[index].at, step.splices().first()) {
+            let count = |version: &Snapshot| version.lines().count(version.text()).cast_signed();
+            let line = line_number(&middle, middle.to_text(first.span.start()));
+            edits.shifts.push(LineShift { line, lines: count(&after) - count(&middle) });
+        }
+        middle = after;
         // Without an id, each outcome would keep the whole text in which it was resolved.
         middle.id();
         next = index + 1;
@@ -112,9 +125,31 @@ struct EditsInTurn<'o> {
     settings: ResolveSettings,
     outcomes: Vec<OpOutcome>,
     failed: Vec<Error>,
+    /// The effects of the applied hunks on the numbers of lines.
+    shifts: Vec<LineShift>,
+}
+
+/// The lines that an applied hunk adds or removes.
+#[derive(Clone, Copy, Debug)]
+struct LineShift {
+    /// The number of the first changed line.
+    line: usize,
+    lines: isize,
 }
 
 impl EditsInTurn<'_> {
+    /// Returns the operation with the line number in the header of its hunk as it is in the current text: the header
+    /// counts the lines of the original file.
+    fn shifted(&self, op: &Op) -> Option<Op> {
+        let Locator::Hunk(hunk) = &op.at else { return None };
+        let stated = hunk.first.filter(|_| !self.shifts.is_empty())?;
+        let moved = |line: usize, shift: &LineShift| {
+            if line >= shift.line { line.saturating_add_signed(shift.lines) } else { line }
+        };
+        let first = self.shifts.iter().fold(stated, moved);
+        Some(Op { at: Locator::Hunk(Box::new(Hunk { first: Some(first), ..(**hunk).clone() })), ..op.clone() })
+    }
+
     /// Places the next operation that can be placed in the current text. Failures change nothing, so all operations up
     /// to it share what is known about the lines of the text. `None` at the end, or after `failures_max` failures.
     fn next_placed(
@@ -132,10 +167,12 @@ impl EditsInTurn<'_> {
             if middle.raw().len() > self.base.raw().len() + INSERTED_BYTES_MAX {
                 return Err(too_long(middle.raw().len()));
             }
-            let step = place(&known, op, None, number(index), self.settings).and_then(|placed| {
-                let step = ChangeSet::new(middle, placed.splices.clone()).map_err(|it| conflict::overlaps(&it))?;
-                Ok((placed, step))
-            });
+            let shifted = self.shifted(op);
+            let step =
+                place(&known, shifted.as_ref().unwrap_or(op), None, number(index), self.settings).and_then(|placed| {
+                    let step = ChangeSet::new(middle, placed.splices.clone()).map_err(|it| conflict::overlaps(&it))?;
+                    Ok((placed, step))
+                });
             let error = match step {
                 Ok((placed, step)) => return Ok(Some((index, placed, step))),
                 Err(error) => error,

@@ -2,7 +2,7 @@
 
 use super::{at, below, edit, hunk, refuse, run};
 use crate::code::Code;
-use crate::locate::op::Hunk;
+use crate::locate::op::{Hunk, HunkLine, HunkLineKind};
 
 /// A function with a preprocessor line in the first column, and the same lines before and after it.
 const PROBE: &str = "int probe(struct dev *dev)\n{\n\tone(dev);\n\ttwo(dev);\n#ifdef B\n\tset_b(dev);\nout:\n\tone(dev);\n\ttwo(dev);\n#endif\n\treturn 0;\n}\n\nint other(struct dev *dev)\n{\n\tone(dev);\n\ttwo(dev);\n}\n";
@@ -105,6 +105,23 @@ fn applied_hunks_are_recognized_before_context_is_dropped() {
 /// The lines `line a` to `line l`.
 fn letters() -> String {
     ('a'..='l').map(|letter| format!("line {letter}\n")).collect()
+}
+
+#[test]
+fn numbers_count_the_lines_of_the_original_file_also_in_turn() {
+    let added = Hunk {
+        lines: vec![
+            HunkLine { kind: HunkLineKind::Added, text: "line i".to_owned() },
+            HunkLine { kind: HunkLineKind::Added, text: "line j".to_owned() },
+        ],
+        ..at(8, "")
+    };
+    let error = run(letters().as_bytes(), &[at(3, "-line c"), added]).unwrap_err();
+    assert_eq!(error.code(), Code::EditNoChange, "{error}");
+    // The last hunk needs the result of another one.
+    let hunks = [at(1, "-x\n-y\n-z"), at(4, " a\n-b\n+B"), at(5, "-B\n+BB")];
+    let (text, _) = run(b"x\ny\nz\na\nb\nc\na\nb\nc\n", &hunks).unwrap();
+    assert_eq!(text, "a\nBB\nc\na\nb\nc\n");
 }
 
 #[test]
