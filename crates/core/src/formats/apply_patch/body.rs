@@ -121,7 +121,7 @@ impl ApplyPatchParser {
         if !nested {
             self.close_chunk(out);
             let hunk = Hunk { source_line: self.line, ..Hunk::default() };
-            self.chunk = Some(OpenChunk { hunk, begun: false });
+            self.chunk = Some(OpenChunk { hunk, ..OpenChunk::default() });
         }
         if self.blank_lines > 0 {
             self.mistakes.add(ApplyPatchMistake::BlankBetween, self.line - 1);
@@ -135,9 +135,11 @@ impl ApplyPatchParser {
                 ApplyPatchMistake::At
             });
         }
-        let Some(OpenChunk { hunk, .. }) = &mut self.chunk else { return };
+        let Some(OpenChunk { hunk, old_count, .. }) = &mut self.chunk else { return };
         hunk.scopes.extend(at.scope.map(str::to_owned));
-        hunk.first = at.first.or(hunk.first);
+        if at.first.is_some() {
+            (hunk.first, *old_count) = (at.first, at.old_count);
+        }
         hunk.section = at.section.map(str::to_owned).or(hunk.section.take());
     }
 
@@ -152,9 +154,10 @@ impl ApplyPatchParser {
         if line.starts_with("\\ ") {
             return self.open_end();
         }
-        let chunk = self
-            .chunk
-            .get_or_insert_with(|| OpenChunk { hunk: Hunk { source_line: number, ..Hunk::default() }, begun: false });
+        let chunk = self.chunk.get_or_insert_with(|| OpenChunk {
+            hunk: Hunk { source_line: number, ..Hunk::default() },
+            ..OpenChunk::default()
+        });
         let (kind, text) = match line.as_bytes().first() {
             Some(b' ') => (HunkLineKind::Context, &line[1..]),
             Some(b'-') => (HunkLineKind::Removed, &line[1..]),
@@ -201,7 +204,7 @@ impl ApplyPatchParser {
 
     /// Ends a chunk.
     pub(super) fn close_chunk(&mut self, out: &mut Vec<StreamEvent>) {
-        let Some(OpenChunk { mut hunk, begun }) = self.chunk.take() else { return };
+        let Some(OpenChunk { mut hunk, old_count, begun }) = self.chunk.take() else { return };
         if !begun {
             if hunk.scopes.is_empty() {
                 self.mistakes.add(ApplyPatchMistake::EmptyChunk, hunk.source_line);
@@ -217,6 +220,8 @@ impl ApplyPatchParser {
         if only_new && blank_lines > 0 {
             self.mistakes.add(ApplyPatchMistake::BlankBetween, self.line - 1);
         }
+        // A position that is given only by wrong numbers is ignored.
+        hunk.first = hunk.first.filter(|_| !only_new || old_count.is_none_or(|count| count == 0));
         for _ in 0..if only_new { 0 } else { blank_lines } {
             out.push(StreamEvent::Line { kind: HunkLineKind::Bare, text: String::new() });
             hunk.lines.push(HunkLine { kind: HunkLineKind::Bare, text: String::new() });

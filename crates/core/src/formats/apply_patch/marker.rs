@@ -131,6 +131,8 @@ pub(super) struct ChunkHeader<'a> {
     pub(super) scope: Option<&'a str>,
     /// The number of the first old line.
     pub(super) first: Option<usize>,
+    /// The number of old lines, if it is given.
+    pub(super) old_count: Option<usize>,
     /// The section name after the numbers.
     pub(super) section: Option<&'a str>,
     /// The deviation from the specified form.
@@ -155,10 +157,11 @@ pub(super) fn at(line: &str) -> Option<ChunkHeader<'_>> {
     let name_text = rest.strip_prefix(' ').unwrap_or(rest).trim_end();
     let near = rest.len() > name_text.len() && !name_text.is_empty();
     let text = name_text.trim_start();
-    if let Some(first) = numbers(text) {
+    if let Some(OldRange { first, count }) = numbers(text) {
         let section = text.split_once("@@").map_or("", |(_, name)| name.trim());
         return Some(ChunkHeader {
             first: Some(first),
+            old_count: count,
             section: named(section),
             mistake: Some(ChunkHeaderMistake::Numbers),
             scope: None,
@@ -184,24 +187,33 @@ pub(super) fn at(line: &str) -> Option<ChunkHeader<'_>> {
 
 /// Returns a header of a wrong form.
 fn malformed<'t>(scope: Option<&'t str>, section: Option<&'t str>) -> ChunkHeader<'t> {
-    ChunkHeader { scope, section, first: None, mistake: Some(ChunkHeaderMistake::Form) }
+    ChunkHeader { scope, section, mistake: Some(ChunkHeaderMistake::Form), ..ChunkHeader::default() }
 }
 
 fn named(text: &str) -> Option<&str> {
     (!text.trim().is_empty()).then_some(text)
 }
 
-/// Parses the old start of `-a,b +c,d`, with or without a closing `@@`.
-fn numbers(text: &str) -> Option<usize> {
+/// The lines of the old side that a header announces.
+struct OldRange {
+    first: usize,
+    count: Option<usize>,
+}
+
+/// Parses the old range of `-a,b +c,d`, with or without a closing `@@`.
+fn numbers(text: &str) -> Option<OldRange> {
     let mut parts = text.split_whitespace();
     let old = range(parts.next()?.strip_prefix('-')?)?;
     range(parts.next()?.strip_prefix('+')?)?;
     parts.next().is_none_or(|part| part.starts_with("@@")).then_some(old)
 }
 
-fn range(text: &str) -> Option<usize> {
-    let (start, count) = text.split_once(',').unwrap_or((text, "1"));
-    (is_number(count) && is_number(start)).then(|| start.parse().ok())?
+fn range(text: &str) -> Option<OldRange> {
+    let (first, count) = text.split_once(',').map_or((text, None), |(first, count)| (first, Some(count)));
+    let is_range = is_number(first) && count.is_none_or(is_number);
+    // A count beyond every number is wrong in any case.
+    let count = count.map(|it| it.parse().unwrap_or(usize::MAX));
+    is_range.then(|| Some(OldRange { first: first.parse().ok()?, count }))?
 }
 
 /// True for a text of digits only.
@@ -270,12 +282,13 @@ mod tests {
         }
         let numbers = ChunkHeader {
             first: Some(7),
+            old_count: Some(2),
             section: Some("fn g()"),
             mistake: Some(ChunkHeaderMistake::Numbers),
             scope: None,
         };
         assert_eq!(of("@@ -7,2 +7,3 @@ fn g()"), numbers);
-        assert_eq!(of("@@ -7 +7 @@"), ChunkHeader { section: None, ..numbers.clone() });
+        assert_eq!(of("@@ -7 +7 @@"), ChunkHeader { section: None, old_count: None, ..numbers.clone() });
         assert_eq!(of("@@ ... @@ fn g()").section, Some("fn g()"));
         assert_eq!(of("@@ -x +y").scope, Some("-x +y"));
         assert_eq!(at("@@@ -1 -1 +1 @@@"), None);

@@ -49,6 +49,8 @@ pub(super) enum SectionAction {
 #[derive(Debug, Default)]
 pub(super) struct OpenChunk {
     pub(super) hunk: Hunk,
+    /// The number of old lines that the header announces.
+    pub(super) old_count: Option<usize>,
     /// True if the chunk has a line.
     pub(super) begun: bool,
 }

@@ -61,6 +61,14 @@ fn lines(hunk: &Hunk) -> String {
 const UPDATE: &str = "*** Update File: f\n@@\n a\n-b\n+c\n";
 
 #[test]
+fn wrong_counts_do_not_place_new_lines() {
+    let first = |header: &str| hunk(&patch(&format!("*** Update File: f\n{header}\n+new\n"))).first;
+    assert_eq!(first("@@ -7,2 +7,4 @@"), None);
+    assert_eq!((first("@@ -7,0 +8 @@"), first("@@ -7 +7 @@")), (Some(7), Some(7)));
+    assert_eq!(hunk(&patch("*** Update File: f\n@@ -7,2 +7,4 @@\n old\n+new\n")).first, Some(7));
+}
+
+#[test]
 fn all_operations_are_parsed() {
     let request = parse(&patch(
         "*** Add File: new.txt\n+one\n++two\n+\n+*** End Patch\n*** Add File: empty\n*** Delete File: old.txt\n\
