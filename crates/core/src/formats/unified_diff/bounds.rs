@@ -1,6 +1,7 @@
 //! The end of a hunk: lines that look like its own but are a header, a trailer or a fence, and vice versa.
 
 use super::body::HunkBody;
+use super::header;
 use super::name;
 use super::range;
 use crate::formats::name::fence;
@@ -33,7 +34,7 @@ pub(super) fn ends(body: &HunkBody, text: &str, ahead: Lookahead<'_>, open: Opti
         }
         Some(b'`' | b'~') => ends_with_fence(body, text, ahead[0], open),
         Some(b' ') | None => false,
-        Some(_) => is_structure(text, ahead[0]),
+        Some(_) => is_structure(text, ahead[0]) || body.may_end() && header::is_loose(text),
     }
 }
 

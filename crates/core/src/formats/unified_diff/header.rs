@@ -33,6 +33,13 @@ pub(super) fn read(file: &mut FilePatch, text: &str) -> Result<bool, &'static st
     Ok(true)
 }
 
+/// True for a header that may say more than the lines `---` and `+++` below it.
+pub(super) fn is_loose(text: &str) -> bool {
+    let words = ["similarity index ", "dissimilarity index ", "rename from ", "rename to ", "copy from ", "copy to "];
+    let modes = ["old mode ", "new mode ", "deleted file mode ", "new file mode "];
+    words.iter().chain(&modes).any(|word| text.starts_with(word))
+}
+
 /// Returns the rest of a line after a word.
 fn value_after<'t>(text: &'t str, word: &str) -> Option<&'t str> {
     text.strip_prefix(word).map(str::trim_end)

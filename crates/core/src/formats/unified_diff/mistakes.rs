@@ -35,6 +35,8 @@ pub(super) enum UnifiedDiffMistake {
     LineEnds,
     /// One name after `diff --git` differs from the names below it.
     GitName,
+    /// The two sides have different names, and nothing says that the file gets a new one.
+    NotRenamed,
 }
 
 impl UnifiedDiffMistake {
@@ -56,6 +58,9 @@ impl UnifiedDiffMistake {
                 "The lines of the new file end in CRLF, other than the headers of the patch; they were kept so"
             }
             UnifiedDiffMistake::GitName => "`diff --git` names two files; the one that `---` and `+++` name was taken",
+            UnifiedDiffMistake::NotRenamed => {
+                "The headers name two files, without `rename from` and `rename to`; the one that exists was edited under its name"
+            }
             UnifiedDiffMistake::OnlyIn => "`Only in …` names a file without its content; nothing was done for it",
         }
     }

@@ -290,6 +290,13 @@ pub(super) fn same(side: Option<&str>, git: Option<&str>) -> bool {
     side.is_some() && side.map(rest_of_name) == git.map(rest_of_name)
 }
 
+/// True if a name in another header is this one, with any prefix.
+pub(super) fn is_below(other: &str, name: &str) -> bool {
+    let other = other.replace('\\', "/");
+    let name = name.replace('\\', "/");
+    same(Some(&other), Some(&name)) || other.strip_suffix(&*name).is_some_and(|prefix| prefix.ends_with('/'))
+}
+
 /// Returns a name without its prefix.
 fn rest_of_name(name: &str) -> &str {
     without_prefix(name).unwrap_or(name)

@@ -65,6 +65,26 @@ impl UnifiedDiffParser {
                 Ok(false) => {}
                 Err(what) => self.fail(broken(at, what)),
             }
+        } else if header::is_loose(text) {
+            if self.loose_headers.last().is_none_or(|(last, _)| last + 1 != at) {
+                self.loose_headers.clear();
+            }
+            self.loose_headers.push((at, text.to_owned()));
+        }
+    }
+
+    /// Reads git's headers directly above `---`, if `diff --git` is missing.
+    fn adopt_loose_headers(&mut self) {
+        let headers = std::mem::take(&mut self.loose_headers);
+        let Some(file) = self.file.as_mut().filter(|_| headers.last().is_some_and(|(last, _)| last + 1 == self.at))
+        else {
+            return;
+        };
+        file.lines.0 = headers[0].0;
+        for (at, text) in &headers {
+            if let Err(what) = header::read(file, text) {
+                return self.fail(broken(*at, what));
+            }
         }
     }
 
@@ -117,7 +137,11 @@ impl UnifiedDiffParser {
         });
         let file = match &mut self.file {
             Some(file) if !is_full => file,
-            _ => self.begin(out),
+            _ => {
+                self.begin(out);
+                self.adopt_loose_headers();
+                self.file.get_or_insert_default()
+            }
         };
         file.lines.1 = at;
         file.escaped |= escaped;

@@ -53,6 +53,8 @@ pub(super) struct UnifiedDiffParser {
     pub(super) file: Option<FilePatch>,
     done: Vec<FilePatch>,
     hunks: usize,
+    /// git's headers that no `diff --git` precedes: they belong to the file named directly below them.
+    pub(super) loose_headers: Vec<(usize, String)>,
     /// Number of bytes that binary patches may still unpack.
     budget: usize,
     pub(super) mistakes: UnifiedDiffMistakes,
@@ -79,6 +81,7 @@ impl UnifiedDiffParser {
             file: None,
             done: Vec::new(),
             hunks: 0,
+            loose_headers: Vec::new(),
             budget: BINARY_RESULT_BYTES_MAX,
             mistakes: UnifiedDiffMistakes::default(),
             failed: None,

@@ -196,6 +196,7 @@ impl FilePatch {
                 Ok(vec![FileRequest { alternatives: also, mode, ..FileRequest::new(path, action) }])
             }
             (false, _) => {
+                self.note_other_name(mistakes);
                 let action = FileAction::Edit { ops: self.ops(mode.is_none(), mistakes)?, order: OpOrder::AsNeeded };
                 Ok(vec![FileRequest { alternatives: also, mode, ..FileRequest::new(path, action) }])
             }
@@ -207,8 +208,16 @@ impl FilePatch {
     ///
     /// Errors: [`Code::EditUnparsable`] if the names after `---` and `+++` differ from those after `diff --git`.
     fn agree(&self, mistakes: &mut UnifiedDiffMistakes) -> Result<()> {
-        if self.rename.0.is_some() || self.copy.0.is_some() {
-            return Ok(());
+        for (from, to) in [&self.rename, &self.copy] {
+            match (from, to) {
+                (None, None) => {}
+                (Some(from), Some(to)) => return self.agree_with_new_name(from, to),
+                _ => {
+                    return Err(self
+                        .broken("one of the two lines about a new name is missing.")
+                        .next("Write both of them, as `rename from OLD` and `rename to NEW`."));
+                }
+            }
         }
         let pair = self.pair.0.as_deref().zip(self.pair.1.as_deref());
         if self.side_names().zip(pair).is_some_and(|((old, new), pair)| name::is_outvoted(old, new, pair.into())) {
@@ -227,6 +236,35 @@ impl FilePatch {
             }
         }
         Ok(())
+    }
+
+    /// Compares the names of a rename or copy, which have no prefix, with the other names in the headers.
+    ///
+    /// Errors: [`Code::EditUnparsable`] if they differ.
+    fn agree_with_new_name(&self, from: &str, to: &str) -> Result<()> {
+        let side = |side: &Option<HeaderSide>| side.as_ref().and_then(|side| side.name.clone());
+        let old = [self.pair.0.clone(), side(&self.sides.0)].map(|name| (name, from));
+        let new = [self.pair.1.clone(), side(&self.sides.1)].map(|name| (name, to));
+        for (other, name) in old.into_iter().chain(new) {
+            let Some(other) = other.filter(|other| !name::is_below(other, name)) else { continue };
+            let what = format!("the header gives the file the name {name}, but another line names {other}.");
+            return Err(self.broken(&what).next("Write the same two names in all headers of a file."));
+        }
+        Ok(())
+    }
+
+    /// Reports two names without a rename: the file keeps its name.
+    fn note_other_name(&self, mistakes: &mut UnifiedDiffMistakes) {
+        let names = self.side_names().or_else(|| self.pair.0.as_deref().zip(self.pair.1.as_deref()));
+        let is_other = |(old, new): (&str, &str)| {
+            !name::same(Some(old), Some(new))
+                && !name::is_copy(old, new)
+                && !name::is_copy(new, old)
+                && name::below_trees(old, new).is_none()
+        };
+        if names.is_some_and(is_other) {
+            mistakes.add(UnifiedDiffMistake::NotRenamed, self.lines.0);
+        }
     }
 
     /// Replaces a link by a link to another target or by a file, or a file by a link: the old entry is removed, and the

@@ -622,6 +622,7 @@ fn shared_cases_have_the_expected_structure() {
     }
 }
 
+mod names;
 mod properties;
 
 #[test]
