@@ -287,7 +287,7 @@ impl FilePatch {
 
     /// Returns the operation that writes the new lines into an empty file.
     fn filled(&self) -> Op {
-        let mut text: String = self.hunks.iter().map(|it| it.hunk.new_text()).collect();
+        let mut text: String = self.hunks.iter().map(|it| self.new_text(it)).collect();
         if self.hunks.iter().any(|it| it.hunk.open.1) {
             text.pop();
         }
