@@ -3,7 +3,7 @@
 use super::files::apply_files;
 use super::limited;
 use super::options::ApplyOptions;
-use super::outcome::{AppliedFiles, ChangedSpan, FileChangeKind};
+use super::outcome::{AppliedFiles, ChangedFile, ChangedSpan, FileChangeKind};
 use crate::error::Result;
 use crate::formats::print::{FileDelta, PrintFormat};
 use crate::locate::op::FileMode;
@@ -114,6 +114,12 @@ pub fn convert<V: View + ?Sized>(files: &V, patch: &str, to: &str, options: &App
                 FileChangeKind::Renamed { from } => Some(&**from),
                 _ => None,
             };
+            let is_source = |it: &ChangedFile| matches!(&it.kind, FileChangeKind::Renamed { from } if *from == *path);
+            if from.is_some()
+                && let Some(lost) = files.file(path)?.filter(|_| !changed.values().any(is_source))
+            {
+                versions.push(FileVersions { path, from: None, before: Some(lost), after: None, executable: None });
+            }
             let before = files.file(from.unwrap_or(path))?;
             let after = file.text.as_deref().map(Snapshot::open_text).transpose()?;
             notes.extend(file.notes.iter().cloned());

@@ -312,3 +312,27 @@ fn changes_are_converted_with_their_effect() {
     assert_eq!(convert(&before, block, "runes", &ApplyOptions::new()).unwrap_err().code(), Code::CallInvalid);
     assert_eq!(diff("a", "a").unwrap().to_patch("x", "unified_diff").unwrap_err().code(), Code::EditNoChange);
 }
+
+#[test]
+fn converted_changes_may_reuse_the_path_of_another_file() {
+    let before = files(&[("b", "other\n"), ("y", "third\n"), ("z", "a one\nb two\n")]);
+    let texts = |patch: &str| -> BTreeMap<String, Option<String>> {
+        let applied =
+            apply_files(&before, patch, &ApplyOptions::new()).unwrap_or_else(|error| panic!("{patch}{error}"));
+        applied.files.into_iter().map(|(path, file)| (path, file.text)).collect()
+    };
+    for body in [
+        "*** Update File: z\n*** Move to: x\n*** Add File: z\n+a one\n+b two\n+c three\n",
+        "*** Update File: z\n*** Move to: a\n*** Add File: z\n+a one\n+b two\n+c three\n",
+        "*** Delete File: b\n*** Update File: z\n*** Move to: b\n",
+        "*** Delete File: b\n*** Update File: z\n*** Move to: b\n*** Add File: z\n+new\n",
+        "*** Update File: z\n*** Move to: b\n*** Update File: b\n*** Move to: z\n",
+        "*** Update File: y\n*** Move to: x\n*** Update File: z\n*** Move to: y\n*** Add File: z\n+new\n",
+    ] {
+        let patch = format!("*** Begin Patch\n{body}*** End Patch\n");
+        for target in ["unified_diff", "apply_patch"] {
+            let printed = convert(&before, &patch, target, &ApplyOptions::new()).unwrap().text;
+            assert_eq!(texts(&printed), texts(&patch), "{printed}");
+        }
+    }
+}

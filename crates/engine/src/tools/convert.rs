@@ -58,6 +58,7 @@ pub(crate) fn convert(call: Call<'_>, tool: &'static str, mut input: Value) -> R
     check_blanks(&mut plans, options.patch.whitespace)?;
     let mut files = Vec::with_capacity(plans.len());
     for plan in plans.iter().filter(|plan| !plan.is_move_source && plan.writes()) {
+        files.extend(replaced(plan, &plans, &directory));
         files.push(turned(plan, &directory)?);
         notes.extend(plan.outcome.notes.iter().chain(plan.outcome.ops.iter().flat_map(|op| &op.notes)).cloned());
     }
@@ -85,6 +86,24 @@ fn whole(text: &str, limits: ReplyLimits) -> Result<()> {
     let what = format!("The converted text has {chars} characters; a reply has at most {}.", limits.text);
     Err(Error::new(Code::ReadTooLarge, what)
         .next("Convert fewer files in one call, or run `emend convert` in a terminal, which writes up to 16 MiB."))
+}
+
+/// Returns the removal of the file that a moved file replaces, unless it is moved itself.
+fn replaced(plan: &FilePlan, plans: &[FilePlan], directory: &Path) -> Option<ConvertedFile> {
+    let CurrentState::File(now) = &plan.current else { return None };
+    let is_moved = |plan: &FilePlan, to: &FilePlan| {
+        let source = plan.source_file.as_ref().filter(|origin| !origin.copied);
+        source.is_some_and(|origin| origin.place.absolute() == to.place.absolute())
+    };
+    let is_lost = plan.source_file.as_ref().is_some_and(|origin| !origin.copied)
+        && !plans.iter().any(|other| is_moved(other, plan));
+    is_lost.then(|| ConvertedFile {
+        path: relative_name(directory, &plan.place),
+        from: None,
+        before: Some(now.snapshot.clone()),
+        after: None,
+        modes: (None, None),
+    })
 }
 
 fn turned(plan: &FilePlan, directory: &Path) -> Result<ConvertedFile> {

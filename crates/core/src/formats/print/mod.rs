@@ -10,6 +10,7 @@ mod blocks;
 mod git_name;
 mod hashline;
 mod hunk;
+mod sequence;
 mod unified;
 mod whole;
 
@@ -123,6 +124,7 @@ impl PrintFormat {
                 return Err(unsaid(delta.path, "a line ends in a CR that belongs to its text"));
             }
         }
+        let deltas = &*sequence::in_sequence(deltas);
         let mut last = None;
         for context in CONTEXT_LINES {
             let text = (self.print)(deltas, context)?;
