@@ -5,10 +5,10 @@ use crate::diff::DiffLayout;
 use crate::styled::{BOLD, PLAIN, StyledWriter};
 use crate::{io_error, output, styled, trust};
 use emendate::core::{Code, Error, Result};
-use emendate::{Approval, AskingCall, CallContext, Engine, Reply, question};
+use emendate::{Approval, AskingCall, CallContext, Engine, Reply, path_of_json, question};
 use serde_json::{Map, Value};
 use std::io::{self, BufRead, IsTerminal as _, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 /// Questions of one call: after each answer the call is planned again, and another file may need approval.
@@ -116,7 +116,7 @@ fn converse<W: Write>(
         ApprovalAnswer::Always => always(&rules.unwrap_or_default())?,
         ApprovalAnswer::Edit => {
             for file in &files {
-                let path = PathBuf::from(text_field(file, "filePath"));
+                let path = path_of_json(file);
                 let changed = edit(&path, text_field(file, "proposed"))?;
                 if changed != text_field(file, "proposed") {
                     approval.texts.push((path, changed));

@@ -88,7 +88,7 @@ pub use model::client_info::ClientInfo;
 pub use model::code_numbers::{CODE_NUMBERS, CodeNumbers, code_numbers, exit_status};
 pub use model::file_limits::{STREAM_FROM_BYTES, WHOLE_FILE_BYTES_MAX};
 pub use model::hunk_numbers::HUNKS_PER_CALL_MAX;
-pub use model::raw_path::{RAW_PATH_FIELD as RAW_PATH, base64_path as raw_path};
+pub use model::raw_path::{RAW_PATH_FIELD as RAW_PATH, base64_path as raw_path, path_of_json};
 pub use model::reply::{Answer, Reply, SeedCodes};
 pub use model::reply_limits::{READ_REPLY_CHARS_MAX, REPLY_DATA_BYTES_MAX, REPLY_TEXT_CHARS_MAX, ReplyLimits};
 pub use pipeline::checks::approval::question;

@@ -1,7 +1,7 @@
 //! Approval by the person behind a client: by a result that requests input in 2026-07-28, by a request of the server in
 //! older revisions.
 
-use emendate::{Approval, Reply, question};
+use emendate::{Approval, Reply, path_of_json, question};
 use rmcp::model::{
     CallToolRequestParams, ClientCapabilities, ClientResult, ElicitRequest, ElicitRequestParams, ElicitResult,
     ElicitationAction, ElicitationSchema, InputRequest, InputRequests, InputRequiredResult, PrimitiveSchemaDefinition,
@@ -65,7 +65,7 @@ impl ApprovalQuestion {
             .join("\n");
         Some(ApprovalQuestion {
             seal: asked["seal"].as_str()?.to_owned(),
-            file: correctable.map(|file| PathBuf::from(text_field(file, "filePath"))),
+            file: correctable.and_then(Value::as_object).map(path_of_json),
             form: ElicitRequestParams::FormElicitationParams { meta: None, message, requested_schema: schema },
         })
     }

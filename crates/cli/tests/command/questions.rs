@@ -190,6 +190,21 @@ fn reason_and_corrected_text_reach_the_model() {
 }
 
 #[test]
+fn corrected_text_reaches_a_file_whose_name_cannot_be_shown() {
+    let workspace = waiting();
+    configure(&workspace, "g*", "wait_seconds = 600");
+    let name = "g\u{202e}x.txt";
+    workspace.put(name, "one\ntwo\n");
+    let mut server = Server::start(&workspace);
+    let input = json!({ "file_path": workspace.path(name), "old_string": "two", "new_string": "2" });
+    server.call(1, "edit", &input);
+    std::fs::write(workspace.beside("better"), "one\nTWO\n").unwrap();
+    workspace.run(&["correct", &asked(&workspace), "--from", "../better"]).exits(0);
+    assert!(text(&server.reply(1)).contains("A person changed the text"));
+    assert_eq!(workspace.get(name), "one\nTWO\n");
+}
+
+#[test]
 fn approval_is_for_the_change_that_was_shown() {
     let workspace = waiting();
     let mut server = Server::start(&workspace);

@@ -78,6 +78,15 @@ pub(crate) fn file_json(path: &Path, mut said: Value) -> Value {
     said
 }
 
+/// Returns the path in the JSON about a file, whatever its name.
+pub fn path_of_json(file: &Map<String, Value>) -> PathBuf {
+    let text = |key: &str| file.get(key).and_then(Value::as_str);
+    match text(RAW_PATH_FIELD).and_then(|bytes| BASE64.decode(bytes.as_bytes()).ok()) {
+        Some(bytes) => OsString::from_vec(bytes).into(),
+        None => text("filePath").unwrap_or_default().into(),
+    }
+}
+
 /// Creates the arguments of a call about a file with any name: the field that names it, and the given ones.
 pub(crate) fn call(path: &Path, rest: Value) -> Value {
     let mut fields = Map::new();

@@ -137,3 +137,24 @@ fn undo_needs_approval_too() {
     assert_eq!(code(&fixture.call("undo", json!({}))), "access.ask");
     assert_eq!(fixture.get("a.txt"), "one\n2\n");
 }
+
+#[test]
+fn rules_that_deny_new_files_precede_those_that_ask() {
+    let config = Config::default().with_ask_rule("Edit(gen/**)", "test").unwrap();
+    let fixture = EngineFixture::trusted(config.with_deny_rule("Write(gen/**)", "test").unwrap());
+    let written = fixture.call("write", json!({ "file_path": fixture.path("gen/q"), "content": "x\n" }));
+    assert_eq!(code(&written), "access.denied", "{}", written.text());
+    let link = "diff --git a/gen/l b/gen/l\nnew file mode 120000\n--- /dev/null\n+++ b/gen/l\n@@ -0,0 +1 @@\n+../x\n\\ No newline at end of file\n";
+    let linked = fixture.call("apply", json!({ "input": link }));
+    assert_eq!(code(&linked), "access.denied", "{}", linked.text());
+}
+
+#[test]
+fn text_of_another_file_is_not_dropped_silently() {
+    let mut fixture = asking();
+    let question = expect_question(&fixture, &fixture.edit("a.txt", "two", "2"));
+    let texts = vec![(fixture.path("other.txt"), "TWO\n".to_owned())];
+    fixture.caller.approval = Some(Approval { texts, ..Approval::granted(question["seal"].as_str().unwrap()) });
+    let reply = fixture.edit("a.txt", "two", "2");
+    assert_eq!((code(&reply), fixture.get("a.txt").as_str()), ("call.invalid", "one\ntwo\n"), "{}", reply.text());
+}

@@ -42,7 +42,7 @@ impl ArgumentReader<'_> {
                 self.notes.push(format!("{at} was the number {number}; it was read as {said}."));
                 Value::Bool(said)
             }
-            Value::Number(number) if is_text_of_edit(field) && (number.is_u64() || number.is_i64()) => {
+            Value::Number(number) if is_numeric_text(field) && (number.is_u64() || number.is_i64()) => {
                 self.notes.push(format!("{at} was the number {number}; it was read as the text \"{number}\"."));
                 Value::String(number.to_string())
             }
@@ -220,9 +220,10 @@ impl ArgumentReader<'_> {
     }
 }
 
-/// True for the old or new text of an edit.
-fn is_text_of_edit(field: Option<&str>) -> bool {
-    field.is_some_and(|field| ["old_string", "new_string", "old_str", "new_str"].contains(&field))
+/// True for a field whose text may consist of digits: the text of an edit, or the name of an operation.
+fn is_numeric_text(field: Option<&str>) -> bool {
+    let texts = ["old_string", "new_string", "old_str", "new_str", "id", "since", "to"];
+    field.is_some_and(|field| texts.contains(&field))
 }
 
 /// Reads a word for true or false.

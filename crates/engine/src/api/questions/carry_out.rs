@@ -12,13 +12,13 @@ use crate::api::questions::{PersonAnswer, find_question};
 use crate::context::Context;
 use crate::context::call::Call;
 use crate::model::call_context::CallContext;
-use crate::model::raw_path;
+use crate::model::raw_path::path_of_json;
 use crate::model::reply::Reply;
 use crate::pipeline::checks::approval::declined;
 use crate::session::in_doubt::{current_side, resolve_all_in_doubt};
 use emendate_core::{Code, Error, Result};
 use emendate_history::{Deadline, DirectoryWatch, QuestionLock, QuestionStore};
-use std::path::Path;
+use serde_json::Value;
 use std::time::Duration;
 
 /// Characters of a reason.
@@ -74,9 +74,10 @@ fn record_of(answer: &PersonAnswer, record: &QuestionRecord) -> Result<AnswerRec
         }
         PersonAnswer::Correct { texts } => {
             for (path, _) in texts {
-                let mut files = record.question["files"].as_array().into_iter().flatten();
+                let files = record.question["files"].as_array().into_iter().flatten();
                 let is_correctable = files
-                    .any(|file| file["filePath"].as_str().map(Path::new) == Some(path) && file["proposed"].is_string());
+                    .filter_map(Value::as_object)
+                    .any(|file| path_of_json(file) == *path && file.get("proposed").is_some_and(Value::is_string));
                 if !is_correctable {
                     let what = format!("The text of {} cannot be corrected.", emendate_fs::shown(path));
                     return Err(Error::new(Code::CallInvalid, what)
@@ -136,9 +137,7 @@ fn is_written(context: &Context, record: &QuestionRecord) -> bool {
     let Some(states) = record.question["states"].as_array().filter(|states| !states.is_empty()) else { return false };
     states.iter().all(|state| {
         let Some(after) = state["after"].as_str() else { return false };
-        let mut named = state.clone();
-        let path = raw_path::take(&mut named).ok().flatten();
-        let path = path.unwrap_or_else(|| state["filePath"].as_str().unwrap_or_default().into());
+        let path = state.as_object().map(path_of_json).unwrap_or_default();
         let Ok(place) = context.store().resolve_no_follow(&path) else { return false };
         let Ok(now) = current_side(context, &place) else { return false };
         now.map_or_else(String::new, |now| now.content.to_string()) == after

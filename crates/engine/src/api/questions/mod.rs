@@ -9,11 +9,12 @@ pub(crate) use carry_out::answer_question;
 
 use crate::api::questions::record::QuestionRecord;
 use crate::context::Context;
+use crate::model::raw_path::path_of_json;
 use chrono::{DateTime, SecondsFormat, Utc};
 use emendate_core::{Code, Error, Result};
 use emendate_history::{QuestionStore, StoredQuestion};
 use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// A person's answer to a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -136,7 +137,7 @@ fn pending_of(id: &str, record: &QuestionRecord, answer: Option<&[u8]>, is_held:
 /// Returns a file of a question.
 fn question_file(file: &Value) -> QuestionFile {
     QuestionFile {
-        path: PathBuf::from(text_field(file, "filePath")),
+        path: file.as_object().map(path_of_json).unwrap_or_default(),
         rule: text_field(file, "rule"),
         origin: text_field(file, "origin"),
         summary: text_field(file, "summary"),
@@ -190,6 +191,6 @@ pub(crate) fn question_store(context: &Context, root: usize) -> Option<QuestionS
 
 /// Returns the root of the first file of a question.
 fn question_root(context: &Context, question: &Value) -> usize {
-    let path = Path::new(question["files"][0]["filePath"].as_str().unwrap_or_default());
+    let path = question["files"][0].as_object().map(path_of_json).unwrap_or_default();
     context.roots().iter().position(|root| path.starts_with(root)).unwrap_or(0)
 }

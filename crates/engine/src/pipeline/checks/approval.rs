@@ -14,7 +14,7 @@ use crate::pipeline::plan::file_plan::{FilePlan, TargetState};
 use crate::pipeline::report::receipt::Receipt;
 use emendate_core::whole_text::whole_change;
 use emendate_core::{Code, ContentId, Error, ErrorContext, Result, explain};
-use emendate_fs::SafePath;
+use emendate_fs::{SafePath, shown};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -78,21 +78,27 @@ pub(crate) fn approve_plans(call: Call<'_>, mut plans: Vec<FilePlan>) -> Result<
         return Err(declined(approval.reason.as_deref()));
     }
     for (path, text) in &approval.texts {
-        if let Some(plan) = plans
+        let plan = plans
             .iter_mut()
             .find(|plan| plan.place.absolute() == path && plan.target == TargetState::File)
-            .filter(|plan| !plan.before.is_binary() && plan.source.is_none())
-        {
-            plan.changes = whole_change(&plan.before, text)?;
-            plan.outcome.corrected = std::mem::take(&mut plan.outcome.ops);
-            plan.outcome.user_modified = true;
-            plan.outcome.notes.push(
-                "A person changed the text before it was written; the file now contains the text shown here."
-                    .to_owned(),
-            );
-        }
+            .filter(|plan| !plan.before.is_binary() && plan.source.is_none());
+        // Without the person's text, the model's would be written.
+        let plan = plan.ok_or_else(|| not_correctable(path))?;
+        plan.changes = whole_change(&plan.before, text)?;
+        plan.outcome.corrected = std::mem::take(&mut plan.outcome.ops);
+        plan.outcome.user_modified = true;
+        plan.outcome.notes.push(
+            "A person changed the text before it was written; the file now contains the text shown here.".to_owned(),
+        );
     }
     Ok(plans)
+}
+
+/// The error for a person's text for a file that the change does not write as text.
+fn not_correctable(path: &Path) -> Error {
+    let what = format!("The text of {} cannot be corrected; nothing was changed.", shown(path));
+    Error::new(Code::CallInvalid, what)
+        .next("Name a file of the question whose text is shown, or approve or deny the question.")
 }
 
 /// Returns the rule that requires approval before a file is written; for hooks of clients, which ask themselves.
@@ -100,10 +106,10 @@ pub(crate) fn approve_plans(call: Call<'_>, mut plans: Vec<FilePlan>) -> Result<
 /// Errors: `path.*`, `access.denied`, `io.*`.
 pub(crate) fn approval_rule_for(context: &Context, path: &Path) -> Result<Option<String>> {
     let place = context.resolve_path(path, Access::Write)?;
-    let hit = match context.asking_rule(&place)? {
-        None if context.store().metadata(&place)?.is_none() => creation(context, &place)?,
-        hit => hit,
-    };
+    let is_new = context.store().metadata(&place)?.is_none();
+    // A rule that denies the creation takes precedence over one that asks.
+    let created = if is_new { creation(context, &place)? } else { None };
+    let hit = context.asking_rule(&place)?.or(created);
     Ok(hit.map(|hit| hit.describe(&place)))
 }
 
@@ -132,15 +138,17 @@ fn creation(context: &Context, place: &SafePath) -> Result<Option<BlockingRule>>
 ///
 /// Errors: `access.denied`, `io.*`.
 fn decided(context: &Context, plan: &FilePlan) -> Result<Option<BlockingRule>> {
-    if let Some(hit) =
-        plan.outcome.asking_rule.clone().map_or_else(|| context.asking_rule(&plan.place), |hit| Ok(Some(hit)))?
-    {
-        return Ok(Some(hit));
-    }
-    if !plan.creates() || plan.target != TargetState::File {
-        return Ok(None);
-    }
-    creation(context, &plan.place)
+    // A rule that denies the creation takes precedence over one that asks.
+    let created = match &plan.target {
+        _ if !plan.creates() => None,
+        TargetState::File => creation(context, &plan.place)?,
+        _ => check_creation(context.config(), &plan.place)?,
+    };
+    let asking = match &plan.outcome.asking_rule {
+        Some(hit) => Some(hit.clone()),
+        None => context.asking_rule(&plan.place)?,
+    };
+    Ok(asking.or(created))
 }
 
 /// The error for a change that a person declined.

@@ -265,11 +265,10 @@ fn remove_made(context: &Context, all: &[LogEntry]) {
 
 /// Errors: `call.invalid` for hunks of several operations.
 fn check_hunk_call(args: &UndoInput) -> Result<()> {
-    if args.last.is_none() {
-        return Ok(());
-    }
-    Err(Error::new(Code::CallInvalid, "Hunks are those of one operation, so `last` cannot be combined with them.")
-        .next("Give id, file_path and hunks."))
+    let several = [("last", args.last.is_some()), ("since", args.since.is_some()), ("turn", args.turn)];
+    let Some((name, _)) = several.into_iter().find(|(_, is_given)| *is_given) else { return Ok(()) };
+    let what = format!("Hunks are those of one operation, so `{name}` cannot be combined with them.");
+    Err(Error::new(Code::CallInvalid, what).next("Give id, file_path and hunks."))
 }
 
 /// Says who made an operation, and with which tool.

@@ -5,9 +5,7 @@ use crate::context::Context;
 use crate::tools::undo::file_states::{current_state, is_regular, is_same_content};
 use crate::tools::undo::since::changes_effect;
 use emendate_fs::SafePath;
-use emendate_history::{
-    FileChange, FileState, LogEntry, OperationFilter, OperationId, OperationOutcome, Role,
-};
+use emendate_history::{FileChange, FileState, LogEntry, OperationFilter, OperationId, OperationOutcome, Role};
 
 /// Operations of one file that are looked at.
 const RECORDED_OPERATIONS_MAX: usize = 100;

@@ -2,6 +2,7 @@
 
 use crate::context::LoadedFile;
 use crate::context::call::Call;
+use crate::context::history_stores::key;
 use crate::context::history_stores::log_path;
 use crate::model::call_handle::CallPhase;
 use crate::model::raw_path;
@@ -347,15 +348,17 @@ impl Reversal<'_> {
     fn changed(&self, place: &SafePath, what: &str) -> Error {
         let id = self.logged.id;
         let call = raw_path::call(place.absolute(), json!({ "id": format!("{id}^") }));
+        let of_file = self.logged.operation.files.iter().find(|file| file.path == key(place));
+        // A file that the operation created is not there in the version before it.
+        let effect = match of_file.is_some_and(|file| file.before.is_none()) {
+            true => "Keep the file; or, to remove it with the later changes, call ",
+            false => "Make the change with an edit; or, to put the whole file back, call ",
+        };
         Error::new(Code::OperationConflict, format!("Operation {id} cannot be undone: {what}"))
             .evidence(place.shown())
             .next(
-                advice![
-                    "Make the change with an edit; or, to put the whole file back, call ",
-                    Phrase::Call("restore", call),
-                    "."
-                ]
-                .or("Read the file and make the change with an edit."),
+                advice![effect, Phrase::Call("restore", call), "."]
+                    .or("Read the file and make the change with an edit."),
             )
             .fact("operation", id.to_string())
     }
