@@ -13,6 +13,7 @@ use crate::locate::op::{
 };
 use std::mem::swap;
 
+mod header_names;
 mod whole_file;
 
 /// File modes: a symbolic link, a submodule, and the mask of the file type.
@@ -203,70 +204,6 @@ impl FilePatch {
         }
     }
 
-    /// Compares the names in the headers. If `---` and `+++` have the same name, and it is also one of the two after
-    /// `diff --git`, that name is the file.
-    ///
-    /// Errors: [`Code::EditUnparsable`] if the names after `---` and `+++` differ from those after `diff --git`.
-    fn agree(&self, mistakes: &mut UnifiedDiffMistakes) -> Result<()> {
-        for (from, to) in [&self.rename, &self.copy] {
-            match (from, to) {
-                (None, None) => {}
-                (Some(from), Some(to)) => return self.agree_with_new_name(from, to),
-                _ => {
-                    return Err(self
-                        .broken("one of the two lines about a new name is missing.")
-                        .next("Write both of them, as `rename from OLD` and `rename to NEW`."));
-                }
-            }
-        }
-        let pair = self.pair.0.as_deref().zip(self.pair.1.as_deref());
-        if self.side_names().zip(pair).is_some_and(|((old, new), pair)| name::is_outvoted(old, new, pair.into())) {
-            mistakes.add(UnifiedDiffMistake::GitName, self.lines.0);
-            return Ok(());
-        }
-        let sides = [(&self.sides.0, &self.pair.0), (&self.sides.1, &self.pair.1)];
-        for (side, pair) in sides {
-            if let (Some(HeaderSide { name: Some(side), .. }), Some(pair)) = (side, pair)
-                && !name::same(Some(side), Some(pair))
-            {
-                let what = format!("`diff --git` names {pair}, but the lines below it name {side}.");
-                return Err(self
-                    .broken(&what)
-                    .next("Write one name in all headers of a file; for a rename add `rename from` and `rename to`."));
-            }
-        }
-        Ok(())
-    }
-
-    /// Compares the names of a rename or copy, which have no prefix, with the other names in the headers.
-    ///
-    /// Errors: [`Code::EditUnparsable`] if they differ.
-    fn agree_with_new_name(&self, from: &str, to: &str) -> Result<()> {
-        let side = |side: &Option<HeaderSide>| side.as_ref().and_then(|side| side.name.clone());
-        let old = [self.pair.0.clone(), side(&self.sides.0)].map(|name| (name, from));
-        let new = [self.pair.1.clone(), side(&self.sides.1)].map(|name| (name, to));
-        for (other, name) in old.into_iter().chain(new) {
-            let Some(other) = other.filter(|other| !name::is_below(other, name)) else { continue };
-            let what = format!("the header gives the file the name {name}, but another line names {other}.");
-            return Err(self.broken(&what).next("Write the same two names in all headers of a file."));
-        }
-        Ok(())
-    }
-
-    /// Reports two names without a rename: the file keeps its name.
-    fn note_other_name(&self, mistakes: &mut UnifiedDiffMistakes) {
-        let names = self.side_names().or_else(|| self.pair.0.as_deref().zip(self.pair.1.as_deref()));
-        let is_other = |(old, new): (&str, &str)| {
-            !name::same(Some(old), Some(new))
-                && !name::is_copy(old, new)
-                && !name::is_copy(new, old)
-                && name::below_trees(old, new).is_none()
-        };
-        if names.is_some_and(is_other) {
-            mistakes.add(UnifiedDiffMistake::NotRenamed, self.lines.0);
-        }
-    }
-
     /// Replaces a link by a link to another target or by a file, or a file by a link: the old entry is removed, and the
     /// new one created.
     fn exchanged(&self, path: String, also: Vec<String>) -> Result<Vec<FileRequest>> {
@@ -287,7 +224,7 @@ impl FilePatch {
 
     /// Returns the operation that writes the new lines into an empty file.
     fn filled(&self) -> Op {
-        let mut text: String = self.hunks.iter().map(|it| self.new_text(it)).collect();
+        let mut text: String = self.hunks.iter().map(|it| it.hunk.new_text()).collect();
         if self.hunks.iter().any(|it| it.hunk.open.1) {
             text.pop();
         }

@@ -106,7 +106,7 @@ pub(super) fn one_by_one(
         if let (Locator::Hunk(_), Some(first)) = (&ops[index].at, step.splices().first()) {
             let count = |version: &Snapshot| version.lines().count(version.text()).cast_signed();
             let line = line_number(&middle, middle.to_text(first.span.start()));
-            edits.shifts.push(LineShift { line, lines: count(&after) - count(&middle) });
+            edits.shifts.push(HunkShift { line, lines: count(&after) - count(&middle) });
         }
         middle = after;
         // Without an id, each outcome would keep the whole text in which it was resolved.
@@ -126,12 +126,12 @@ struct EditsInTurn<'o> {
     outcomes: Vec<OpOutcome>,
     failed: Vec<Error>,
     /// The effects of the applied hunks on the numbers of lines.
-    shifts: Vec<LineShift>,
+    shifts: Vec<HunkShift>,
 }
 
 /// The lines that an applied hunk adds or removes.
 #[derive(Clone, Copy, Debug)]
-struct LineShift {
+struct HunkShift {
     /// The number of the first changed line.
     line: usize,
     lines: isize,
@@ -143,7 +143,7 @@ impl EditsInTurn<'_> {
     fn shifted(&self, op: &Op) -> Option<Op> {
         let Locator::Hunk(hunk) = &op.at else { return None };
         let stated = hunk.first.filter(|_| !self.shifts.is_empty())?;
-        let moved = |line: usize, shift: &LineShift| {
+        let moved = |line: usize, shift: &HunkShift| {
             if line >= shift.line { line.saturating_add_signed(shift.lines) } else { line }
         };
         let first = self.shifts.iter().fold(stated, moved);

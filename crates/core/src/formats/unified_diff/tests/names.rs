@@ -58,15 +58,3 @@ fn two_names_without_a_rename_are_reported() {
         assert!(!notes(&good(&format!("{names}{CHANGE}")), "two files"), "{names}");
     }
 }
-
-#[test]
-fn crlf_of_new_lines_in_an_empty_file_is_text() {
-    let text = "diff --git a/e b/e\nindex e69de29..1234567 100644\n--- a/e\n+++ b/e\n@@ -0,0 +1,2 @@\n+a\r\n+b\r\n";
-    let new = |text: &str| match &good(text).files[0].action {
-        FileAction::Edit { ops, .. } => ops[0].text.clone(),
-        action => panic!("{action:?}"),
-    };
-    assert_eq!(new(text), "a\r\nb\r\n");
-    // A patch that has CRLF everywhere was sent so.
-    assert_eq!(new(&text.replace("\r\n", "\n").replace('\n', "\r\n")), "a\nb\n");
-}

@@ -53,10 +53,26 @@ pub(super) fn no_anchor(index: &SearchIndex<'_>, hunk: &Hunk, nth: usize) -> Err
     if nearest.likeness < SHOWN_LIKENESS_MIN {
         return error;
     }
-    let line = nearest.lines.start + 1;
-    error
-        .evidence(format!("Most similar:\n{}", line_format::excerpt(index.base, line, line)))
-        .next(format!("If this line is meant: `@@ {}`", index.line(nearest.lines.start).trim()))
+    let text = index.line(nearest.lines.start).trim();
+    let same = scope::lines_named(index, text);
+    let outer = |line: usize| scope::around(index, line).filter(|outer| anchor.contains(outer.trim_end_matches(':')));
+    let (at, next) = match &*same {
+        [] | [_] => (nearest.lines.start, format!("If this line is meant: `@@ {text}`")),
+        several => match several.iter().find_map(|&line| Some((line, outer(line)?))) {
+            Some((line, outer)) => {
+                (line, format!("If this line is meant, write two lines: `@@ {outer}`, and below it `@@ {text}`"))
+            }
+            None => (
+                nearest.lines.start,
+                format!(
+                    "The file has this line {} times: write the line of the class or function around it as `@@ LINE`, \
+                     and below it `@@ {text}`",
+                    several.len()
+                ),
+            ),
+        },
+    };
+    error.evidence(format!("Most similar:\n{}", line_format::excerpt(index.base, at + 1, at + 1))).next(next)
 }
 
 /// Returns the 1-based lines at which the old side occurs literally.

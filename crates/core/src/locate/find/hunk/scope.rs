@@ -133,7 +133,7 @@ pub(super) fn sections(index: &SearchIndex<'_>, name: &str) -> Rc<ScopeAnchors> 
 /// Returns the lines equal to this text, ignoring whitespace at either end; else those that begin with it as whole
 /// words; else those that begin with it within a word, or contain it as whole words; else those that contain it; else
 /// those that resemble it.
-fn lines_named(index: &SearchIndex<'_>, name: &str) -> Vec<usize> {
+pub(super) fn lines_named(index: &SearchIndex<'_>, name: &str) -> Vec<usize> {
     let name = name.trim();
     let text = index.base.text();
     if name.is_empty() || work::spend_or_end(text.len() / QUICK_STEP_BYTES) {

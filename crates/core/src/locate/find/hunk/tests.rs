@@ -92,6 +92,9 @@ fn anchors_select_a_place_and_several_places_are_ambiguous() {
     assert_eq!(refuse(APP, below(&["def close"], CLOSE)).code(), Code::MatchAmbiguous);
     let error = refuse(APP, below(&["class Servant:"], CLOSE));
     assert!(error.to_string().contains("`@@ class Server:`"), "{error}");
+    let error =
+        refuse(APP, below(&["class Server: ... def close(self):"], "-        pass\n+        self.values = None"));
+    assert!(error.to_string().contains("`@@ class Server:`, and below it `@@ def close(self):`"), "{error}");
     let error = refuse(
         APP,
         below(&["def run"], "     def get(self, key):\n-        return self.config.get(key)\n+        return None"),
