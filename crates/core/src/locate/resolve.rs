@@ -95,7 +95,8 @@ pub fn resolve(base: &Snapshot, ops: &[Op], order: OpOrder, settings: ResolveSet
     } else if let Cow::Owned(_) = repaired_ops {
         resolved.notes.push(lone_cr::NOTE);
     }
-    if resolved.changes.is_empty() {
+    let several = resolved.changes.splices().len() > 1;
+    if resolved.changes.is_empty() || (several && resolved.changes.is_identity(base)) {
         return Err(no_change());
     }
     lone_cr::check_line_ends(base, ops, &resolved.changes)?;

@@ -6,6 +6,15 @@ use crate::text::snapshot::{LineEnds, Snapshot};
 use crate::text::span::Span;
 
 impl ChangeSet {
+    /// True if the new content of a base is the base: the splices make up for each other. Nearly always, the lengths
+    /// decide.
+    pub(crate) fn is_identity(&self, base: &Snapshot) -> bool {
+        let raw = base.raw();
+        let mut rest = raw;
+        self.len_after(base) == raw.len()
+            && self.chunks(raw).all(|chunk| rest.strip_prefix(chunk).inspect(|&after| rest = after).is_some())
+    }
+
     /// Adapts the line ends of a change that was rebased from `seen` to `now`: new lines end like the lines of `now`
     /// where those of `seen` ended differently.
     ///
