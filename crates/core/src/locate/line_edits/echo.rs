@@ -55,7 +55,25 @@ pub(super) fn shifts(groups: &[RowGroup]) -> Vec<isize> {
     out
 }
 
-/// Adds warnings about rows that repeat the lines around a range. `moved` is the shift of the lines before it.
+/// The other edits of a call, seen from one range.
+#[derive(Clone, Copy)]
+pub(super) struct Neighbors<'a> {
+    /// The shift of the lines before the range.
+    pub(super) moved: isize,
+    /// The first and last lines that edits of the call remove, sorted and disjoint.
+    pub(super) covered: &'a [(usize, usize)],
+}
+
+impl Neighbors<'_> {
+    /// True if any of these lines is removed.
+    fn remove_any(self, from: usize, to: usize) -> bool {
+        let next = self.covered.partition_point(|&(_, last)| last < from);
+        self.covered.get(next).is_some_and(|&(first, _)| first <= to)
+    }
+}
+
+/// Adds warnings about rows that repeat the lines around a range. Lines that another edit of the call removes are not
+/// repeated.
 ///
 /// Errors: the body has a placeholder for omitted lines, or repeats such lines and is too short to be the whole new
 /// content of its range.
@@ -63,7 +81,7 @@ pub(super) fn check_restated(
     table: &VersionLines<'_>,
     rows: &LineEdit,
     text: &str,
-    moved: isize,
+    neighbors: Neighbors<'_>,
     settings: ResolveSettings,
 ) -> Result<Notes> {
     let LineTarget::Lines { from, to } = rows.target else { return Ok(Notes::new()) };
@@ -82,7 +100,13 @@ pub(super) fn check_restated(
             )
             .fact("line", rows.source_line));
     }
-    let (leading, trailing) = restated_lengths(table, from, to, text);
+    let (mut leading, mut trailing) = restated_lengths(table, from, to, text);
+    if leading > 0 && neighbors.remove_any(from - leading, from - 1) {
+        leading = 0;
+    }
+    if trailing > 0 && neighbors.remove_any(to + 1, to + trailing) {
+        trailing = 0;
+    }
     if (leading, trailing) == (0, 0) {
         return Ok(Notes::new());
     }
@@ -90,7 +114,7 @@ pub(super) fn check_restated(
     let taken = to - from + 1;
     let count = text.lines().count();
     let mut notes = Notes::new();
-    let start = from.saturating_add_signed(moved);
+    let start = from.saturating_add_signed(neighbors.moved);
     for (echo, n, which, at) in [
         (&head[..leading], leading, "above", start),
         (&tail[tail.len() - trailing..], trailing, "below", start + count - trailing),

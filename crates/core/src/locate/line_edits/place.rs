@@ -65,6 +65,7 @@ pub(crate) fn place_all(base: &Snapshot, ops: &[Op], settings: ResolveSettings) 
     let is_call = ops.iter().all(|op| of(op).is_some_and(|rows| rows.source_line == 0));
     let groups = if table.text.is_empty() && is_call { groups } else { closed(&table, groups) };
     let moved = echo::shifts(&groups);
+    let covered = covered_lines(&sites);
     let mut owned: Vec<Option<(RowGroup, isize)>> = ops.iter().map(|_| None).collect();
     for (group, moved) in groups.into_iter().zip(moved) {
         let owner = group.owner;
@@ -75,7 +76,8 @@ pub(crate) fn place_all(base: &Snapshot, ops: &[Op], settings: ResolveSettings) 
         let owned = owned[site.op].take();
         let moved = owned.as_ref().map_or(0, |(_, moved)| *moved);
         let text = &*ops[site.op].text;
-        let checked = echo::check_restated(&table, rows, text, moved, settings).map(|mut notes| {
+        let neighbors = echo::Neighbors { moved, covered: &covered };
+        let checked = echo::check_restated(&table, rows, text, neighbors, settings).map(|mut notes| {
             notes.extend(expected::indentation_remarks(&table, rows, text));
             notes
         });
@@ -263,6 +265,11 @@ fn taken(table: &VersionLines<'_>, early: &Op, late: &Op, line: usize) -> Error 
         .evidence(rows_shown(table, line, line))
         .next("Merge the two hunks into one whose range covers the lines of both.")
         .fact("line", at)
+}
+
+/// Returns the ranges that sorted sites remove.
+fn covered_lines(sites: &[EditSite]) -> Vec<(usize, usize)> {
+    sites.iter().filter(|site| site.class == InsertClass::Instead).map(|site| (site.line, site.to)).collect()
 }
 
 /// Groups the text to write: sites at one position, and insertions next to removed lines, become one group.
