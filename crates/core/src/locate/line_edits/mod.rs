@@ -30,7 +30,7 @@ pub use echo::{ECHO_LINES_MAX, ReplacedLines, replaced_lines};
 pub use excerpt::{AROUND, Excerpt, LineShift, excerpt, excerpt_with, first_changed, line_shifts, preview};
 pub use place::{not_built, unresolved_block};
 pub(crate) use place::{place_all, place_one};
-pub use registers::{Registers, fill_registers, use_registers};
+pub use registers::{Registers, fill_registers, paste_registers, use_registers};
 pub use repair::{RepairedHunk, repair_guesses};
 
 /// One edit of whole lines. [`Op::text`] has the new rows, each with a line end.

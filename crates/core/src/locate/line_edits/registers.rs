@@ -17,6 +17,19 @@ pub struct Registers {
     anonymous: Option<String>,
     /// Number of unnamed cuts since the last unnamed paste.
     cuts: usize,
+    /// The last use of each named register in the call.
+    uses: BTreeMap<String, RegisterUse>,
+}
+
+/// The last use of a named register in a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum RegisterUse {
+    /// It was cut, and not pasted since.
+    Cut,
+    /// It was cut, and then pasted.
+    Pasted,
+    /// It was pasted without a cut before.
+    PastedFirst,
 }
 
 impl Registers {
@@ -36,10 +49,16 @@ pub fn use_registers(ops: &[Op]) -> bool {
     ops.iter().filter_map(of).any(|rows| rows.cut_to.is_some() || rows.paste.is_some())
 }
 
+/// True if any of these operations pastes a register.
+pub fn paste_registers(ops: &[Op]) -> bool {
+    ops.iter().filter_map(of).any(|rows| rows.paste.is_some())
+}
+
 /// Sets the text of operations that paste a register, and stores the lines that others cut, in the order of the
 /// request. Each operation applies to the version that its numbers refer to. Appends its notes to `notes`.
 ///
-/// Errors: an empty register for a paste that replaces lines; an ambiguous unnamed register.
+/// Errors: an empty register for a paste that replaces lines; an ambiguous unnamed register; a cut whose
+/// lines the call would lose.
 pub fn fill_registers<'a>(
     base: &Snapshot,
     ops: &'a [Op],
@@ -77,7 +96,7 @@ pub fn fill_registers<'a>(
             if !text.is_empty() && !text.ends_with('\n') {
                 text.push('\n');
             }
-            registers.put(register, text);
+            registers.put(register, text, &rows.describe())?;
         }
         out.push(op);
     }
@@ -85,13 +104,28 @@ pub fn fill_registers<'a>(
 }
 
 impl Registers {
-    fn put(&mut self, register: &Register, text: String) {
-        if let Some(name) = &register.0 {
-            self.named.insert(name.clone(), text);
-            return;
-        }
-        self.anonymous = Some(text);
-        self.cuts += 1;
+    /// Errors: a cut whose lines the call would not paste, because an earlier `PUT` or a later `CUT` has the same name.
+    fn put(&mut self, register: &Register, text: String, prefix: &str) -> Result<()> {
+        let Some(name) = &register.0 else {
+            self.anonymous = Some(text);
+            self.cuts += 1;
+            return Ok(());
+        };
+        let (what, next) = match self.uses.insert(name.clone(), RegisterUse::Cut) {
+            None | Some(RegisterUse::Pasted) => {
+                self.named.insert(name.clone(), text);
+                return Ok(());
+            }
+            Some(RegisterUse::Cut) => (
+                "was cut before and not pasted since, so its lines would be lost.",
+                "Give each `CUT` a name of its own, or use `CUT` without a name for lines that are only deleted.",
+            ),
+            Some(RegisterUse::PastedFirst) => (
+                "is cut after the `PUT` that pastes it, which does not have these lines.",
+                "Put the `CUT` above the `PUT`, or use another name if the `PUT` means lines that an earlier call cut.",
+            ),
+        };
+        Err(Error::new(Code::EditUnparsable, format!("{prefix}`@{name}` {what}")).next(next))
     }
 
     fn get(&mut self, register: &Register, prefix: &str) -> Result<Option<String>> {
@@ -114,6 +148,10 @@ impl Registers {
             };
             return Ok(Some(text.clone()));
         };
+        let last = self.uses.entry(name.clone()).or_insert(RegisterUse::PastedFirst);
+        if *last == RegisterUse::Cut {
+            *last = RegisterUse::Pasted;
+        }
         Ok(self.named.get(name).filter(|text| !text.is_empty()).cloned())
     }
 }

@@ -14,6 +14,8 @@ use crate::text::explain;
 use crate::text::snapshot::Snapshot;
 use proptest::prelude::*;
 
+mod several;
+
 fn op(place: LineTarget, text: &str) -> Op {
     let words = super::AnchorRange::default();
     let rows = LineEdit {

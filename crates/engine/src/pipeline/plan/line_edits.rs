@@ -310,6 +310,12 @@ fn without_effect(file: &EditedFile<'_>, ops: &[Op], error: Error) -> Error {
     let said: String =
         ops.iter().filter_map(|op| Some(format!("{}\n{}", line_edits::of(op)?.source_text, op.text))).collect();
     let words = format!("{} {}", file.now.snapshot.id(), ContentId::of(said.as_bytes()));
+    if ops.is_empty() {
+        // Pastes of empty registers are dropped before edits are resolved.
+        let what = format!("Edits to {path} would change nothing: the register to paste is empty.");
+        return Error::new(Code::EditNoChange, what)
+            .next("Cut lines into the register first: write the section with its `CUT` above the one with the `PUT`.");
+    }
     let why = if ops.iter().all(|op| op.text.is_empty()) {
         "the line(s) to delete are behind the last line, so there is nothing to delete."
     } else {

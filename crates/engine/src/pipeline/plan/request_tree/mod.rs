@@ -63,6 +63,18 @@ struct RequestTree<'a> {
     places: usize,
 }
 
+/// Returns the options without partial results if a step pastes a register: the lines of a refused cut must not be
+/// pasted, and those of a refused paste must not be cut.
+fn without_partial_moves(targets: &[ActionTarget], options: &CallOptions) -> CallOptions {
+    let pastes = targets.iter().any(|target| match &target.ask {
+        FileAction::Edit { ops, .. } | FileAction::Move { ops, .. } | FileAction::Copy { ops, .. } => {
+            line_edits::paste_registers(ops)
+        }
+        _ => false,
+    });
+    CallOptions { partial: options.partial && !pastes, ..*options }
+}
+
 /// Plans every step; all failures are reported together.
 pub(crate) fn plan(
     call: Call<'_>,
@@ -70,6 +82,7 @@ pub(crate) fn plan(
     registers: Registers,
     options: &CallOptions,
 ) -> Result<(Vec<FilePlan>, Registers)> {
+    let options = &without_partial_moves(targets, options);
     let mut tree = RequestTree {
         call,
         options,
