@@ -3,6 +3,7 @@
 use super::{Format, FormatInput, FormatSpec};
 use crate::code::Code;
 use crate::error::{Error, Result};
+use crate::locate::anchor_map::copied::{self, DELIMITERS};
 use crate::locate::anchor_map::place::read_words;
 use crate::locate::anchor_map::{AnchorEdit, AnchorRef, AnchorTarget, AnchorWord};
 use crate::locate::op::{FileAction, FileRequest, Locator, Op, OpOrder, Request, normalize_text};
@@ -16,9 +17,6 @@ mod tests;
 
 /// The format.
 pub struct WordAnchors;
-
-/// Delimiters between an anchor and its line: the one that `read` prints, and those of other tools.
-const DELIMITERS: [char; 3] = [':', '\t', '§'];
 
 /// The action of an edit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -159,35 +157,19 @@ fn ops(edits: &[AnchorEditInput], errors: &mut Vec<Error>, notes: &mut Notes) ->
     out
 }
 
-/// Returns the new rows without words that were copied before them; `None` if there are none. The first row proves that
-/// they were copied: its word is that of a line that the edit names. Words are then removed from all rows if every row
-/// has one, else only from those with a named word.
+/// Returns the new rows without words that were copied before them; `None` if there are none.
 fn without_words(op: &Op) -> Option<String> {
     let Locator::AnchorWords(edit) = &op.at else { return None };
     let named: Vec<&AnchorRef> = match &edit.place {
         AnchorTarget::Before(line) | AnchorTarget::After(line) => vec![line],
         AnchorTarget::Lines { from, to } => vec![from, to],
     };
-    let is_named = |row: &str| leading_word(row).is_some_and(|(word, _)| named.iter().any(|line| line.word == word));
-    let is_own = |line: &AnchorRef| line.line.as_deref().is_some_and(|text| leading_word(text).is_some());
-    let filled = || op.text.lines().filter(|row| !row.trim().is_empty());
-    if !filled().next().is_some_and(is_named) || named.iter().any(|line| is_own(line)) {
+    let is_own = |line: &AnchorRef| line.line.as_deref().is_some_and(copied::has_word);
+    if named.iter().any(|line| is_own(line)) {
         return None;
     }
-    let all = filled().all(|row| leading_word(row).is_some());
-    let mut out = String::with_capacity(op.text.len());
-    for row in op.text.lines() {
-        let bare = leading_word(row).filter(|_| all || is_named(row)).map_or(row, |(_, rest)| &row[row.len() - rest..]);
-        out.push_str(bare);
-        out.push('\n');
-    }
-    Some(out)
-}
-
-/// Returns the word before a row, and the length of the text that follows it.
-fn leading_word(row: &str) -> Option<(AnchorWord, usize)> {
-    let (word, rest) = row.split_once(DELIMITERS)?;
-    Some((word.parse::<AnchorWord>().ok()?, rest.len()))
+    let words: Vec<AnchorWord> = named.iter().map(|line| line.word).collect();
+    copied::without_words(&op.text, &words)
 }
 
 fn op(index: usize, edit: &AnchorEditInput) -> Result<Op> {

@@ -405,6 +405,18 @@ fn anchors_are_accepted_in_place_of_numbers() {
 }
 
 #[test]
+fn copied_anchors_are_removed_from_new_rows() {
+    for rows in ["+Table:x\n+Former:y\n", "Table:x\nFormer:y\n", "+Table\tx\n+Former\ty\n"] {
+        let request = parse(&format!("¶a#1A2B\nreplace Table..Former:\n{rows}")).unwrap();
+        assert!(request.notes.iter().any(|note| note.to_string().contains("anchor words")), "{:?}", request.notes);
+        assert_eq!(ops(&format!("¶a#1A2B\nreplace Table..Former:\n{rows}"))[0].1, "x\ny\n");
+    }
+    // A word that the hunk does not name is text.
+    assert_eq!(ops("¶a#1A2B\nreplace Table:\n+Former:y\n")[0].1, "Former:y\n");
+    assert_eq!(ops("¶a#1A2B\nreplace 2:\n+Table:y\n")[0].1, "Table:y\n");
+}
+
+#[test]
 fn file_names_round_trip_or_are_not_printed() {
     for (name, fine) in [
         ("a.rs", true),

@@ -17,6 +17,7 @@
 
 mod anchor_word;
 mod bytes;
+pub(crate) mod copied;
 mod dictionary;
 mod pair;
 pub(crate) mod place;
