@@ -156,6 +156,7 @@ fn insertion(line: usize, text: &str) -> Result<Op> {
         anchors: AnchorRange::default(),
         check: None,
         old: Vec::new(),
+        context: Vec::new(),
         cut_to: None,
         paste: None,
         source_text: said,

@@ -50,12 +50,15 @@ pub(super) struct BodyMeaning {
     pub(super) text: String,
     /// The lines that are marked as removed.
     pub(super) old: Vec<String>,
+    /// The unchanged lines of a diff, without their first space.
+    pub(super) context: Vec<String>,
     pub(super) notes: Vec<&'static str>,
 }
 
 const PREFIXED_NOTE: &str = "Auto-prefixed bare body row(s) with `+`. Body rows must be `+TEXT` literal lines; pasting raw code as payload is not a portable shape.";
 const EMPTIED_NOTE: &str = "Interpreted an empty body as deletion. Use the form without a colon to delete lines.";
 const OLD_ROWS_NOTE: &str = "Rows with `-` were read as removed lines and checked against the file; the range alone determines which lines are replaced.";
+const CONTEXT_NOTE: &str = "Rows that begin with a space, next to rows with `-`, were read as unchanged lines of a diff, without that space, and checked against the file.";
 const BULLETS_NOTE: &str = "Auto-prefixed bare `- ` bullet row(s) as literal content. `-` rows never remove lines — the range does that; write `+- item`.";
 const NUMBERS_NOTE: &str = "Line numbers copied in front of the body rows were removed.";
 const LOOKS_LIKE_OP_NOTE: &str =
@@ -197,13 +200,37 @@ fn minus_rows(dialect: &HashlineDialect, open: &OpLine, rows: &mut Vec<BodyRow>,
             broken(first.at, what, &first.text).next("Omit the `-` rows and send the new lines as `+TEXT` rows.")
         );
     }
-    let (old, new): (Vec<BodyRow>, Vec<BodyRow>) = std::mem::take(rows).into_iter().partition(is_minus);
-    *rows = new;
-    let removed = |row: BodyRow| removed_row(&row.text).or(row.text.strip_prefix('-')).unwrap_or(&row.text).to_owned();
-    out.old = old.into_iter().map(removed).collect();
+    take_context(rows, out);
     out.notes.push(OLD_ROWS_NOTE);
     drop_edges(rows, &mut out.notes);
     Ok(())
+}
+
+/// Removes the rows with `-`, and the first space of rows that are context in a diff. The file must have both.
+fn take_context(rows: &mut Vec<BodyRow>, out: &mut BodyMeaning) {
+    let is_diff = rows.iter().any(is_context);
+    for mut row in std::mem::take(rows) {
+        if is_minus(&row) {
+            out.old.push(removed_row(&row.text).or(row.text.strip_prefix('-')).unwrap_or(&row.text).to_owned());
+            continue;
+        }
+        let is_context = is_context(&row);
+        if is_context || (is_diff && row.sort == RowKind::Blank && row.text.starts_with(' ')) {
+            row.text.remove(0);
+        }
+        if is_context {
+            out.context.push(row.text.clone());
+        }
+        rows.push(row);
+    }
+    if is_diff {
+        out.notes.push(CONTEXT_NOTE);
+    }
+}
+
+/// True for a row that a diff would have for an unchanged line. A row with a copied line number is none.
+fn is_context(row: &BodyRow) -> bool {
+    row.sort == RowKind::Bare && row.text.starts_with(' ') && !is_minus(row) && numbered(&row.text).is_none()
 }
 
 /// Returns the rows with a plus sign.

@@ -78,6 +78,7 @@ impl HashlineSection {
             anchors: op.words,
             check: op.check,
             old: settled.old,
+            context: settled.context,
             cut_to: op.keep,
             paste: op.paste,
             source_text: source,

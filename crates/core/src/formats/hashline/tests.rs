@@ -417,6 +417,18 @@ fn copied_anchors_are_removed_from_new_rows() {
 }
 
 #[test]
+fn context_rows_of_a_diff_lose_their_space() {
+    for head in ["¶a#1A2B\nreplace 1..3:", "[a#1A2B]\nPUT 1.=3:"] {
+        let op = read(&format!("{head}\n a\n-b\n+B\n \n   c\n")).remove(0);
+        assert_eq!(op.text, "a\nB\n\n  c\n");
+        let rows = line_edits::of(&op).unwrap();
+        assert_eq!((&*rows.old, &*rows.context), (&["b".to_owned()][..], &["a".to_owned(), "  c".to_owned()][..]));
+    }
+    // Without removed rows, a space is text.
+    assert_eq!(ops("¶a#1A2B\nreplace 1..3:\n a\n+B\n")[0].1, " a\nB\n");
+}
+
+#[test]
 fn file_names_round_trip_or_are_not_printed() {
     for (name, fine) in [
         ("a.rs", true),

@@ -140,6 +140,7 @@ impl<'a> AnchorPage<'a> {
             anchors: words,
             check: None,
             old: Vec::new(),
+            context: Vec::new(),
             cut_to: None,
             paste: None,
             source_text: prefix,

@@ -22,6 +22,10 @@ pub(super) fn check_expected(table: &VersionLines<'_>, rows: &LineEdit) -> Resul
         return Err(elsewhere(table, rows, from, to, text.trim(), what));
     }
     let LineTarget::Lines { .. } = rows.target else { return Ok(()) };
+    let mut lines = table.slice(from, to).lines();
+    if let Some(row) = rows.context.iter().find(|row| !lines.any(|line| row.trim_end() == line.trim_end())) {
+        return Err(not_context(table, rows, from, to, row));
+    }
     if rows.old.is_empty() {
         return Ok(());
     }
@@ -34,6 +38,18 @@ pub(super) fn check_expected(table: &VersionLines<'_>, rows: &LineEdit) -> Resul
         }
     }
     Ok(())
+}
+
+/// Creates the error for a row that may be context of a diff or a new line.
+fn not_context(table: &VersionLines<'_>, rows: &LineEdit, from: usize, to: usize, row: &str) -> Error {
+    let what = format!(
+        "{}the row ` {row}` is neither new, because it has no `+`, nor an unchanged line of {from}..{to}; nothing was written.",
+        rows.describe()
+    );
+    Error::new(Code::MatchNotFound, what)
+        .evidence(rows_shown(table, from.saturating_sub(CONTEXT_LINES).max(1), to.saturating_add(CONTEXT_LINES)))
+        .next("Send the complete new lines of the range, each with a `+` in front, and no other rows.")
+        .fact("line", rows.source_line)
 }
 
 /// True if a line is as the caller expects it, possibly with its number before it.

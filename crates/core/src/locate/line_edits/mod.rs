@@ -44,6 +44,8 @@ pub struct LineEdit {
     pub check: Option<String>,
     /// Lines that the caller expects: each must be in the range, in this order.
     pub old: Vec<String>,
+    /// Rows that were read as unchanged lines of a diff: each must be in the range, in this order.
+    pub context: Vec<String>,
     /// The register that receives the removed lines.
     pub cut_to: Option<Register>,
     /// The register whose content becomes the new rows; see [`fill_registers`].

@@ -23,6 +23,7 @@ fn op(place: LineTarget, text: &str) -> Op {
         anchors: words,
         check: None,
         old: Vec::new(),
+        context: Vec::new(),
         cut_to: None,
         paste: None,
         source_text: "it".to_owned(),
