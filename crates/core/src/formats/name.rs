@@ -47,6 +47,24 @@ pub(super) fn above<'a>(lines: impl Iterator<Item = &'a str>) -> Option<String> 
     None
 }
 
+/// Returns the name in the nearest line above a block that is only a name, if a sentence is between it and the block. A
+/// name in a list of names is none, nor is one above the name in the info string of a fence or in a tag.
+pub(super) fn heading<'a>(lines: impl Iterator<Item = &'a str>) -> Option<String> {
+    let mut lines = lines.filter(|line| !line.trim().is_empty());
+    let mut has_sentence = false;
+    let found = lines.by_ref().find_map(|line| {
+        if is_frame(line) || frame::in_tag(line).is_some() || frame::in_link(line).is_some() {
+            let names = !is_frame(line) || fence(line).is_some_and(|(_, _, info)| in_info(info).is_some());
+            return (names && !has_sentence).then_some(None);
+        }
+        let name = alone(line).filter(|name| name.contains('/') || has_extension(name) || bare(name));
+        has_sentence |= name.is_none();
+        name.map(Some)
+    });
+    let is_listed = lines.find(|line| !is_frame(line)).is_some_and(|line| alone(line).is_some());
+    found.flatten().filter(|_| has_sentence && !is_listed)
+}
+
 /// Returns the name in the info string of a fence: ```` ```src/a.rs ````, ```` ```rust:src/a.rs ````, ```` ```rust
 /// title="a.rs" ````.
 pub(super) fn in_info(info: &str) -> Option<String> {
@@ -263,7 +281,7 @@ fn bare(word: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{above, alone, clean, possible};
+    use super::{above, alone, clean, heading, possible};
 
     #[test]
     fn decorations_of_names_are_removed() {
@@ -338,5 +356,18 @@ mod tests {
         assert_eq!(of("a.rs\n\n```rust\n<diff>").as_deref(), Some("a.rs"));
         assert_eq!(of("a.rs\n\nNow this:\n```rust"), None);
         assert_eq!(of("```rust"), None);
+    }
+
+    #[test]
+    fn heading_is_a_name_above_a_sentence() {
+        let of = |text: &str| heading(text.lines().rev());
+        for text in ["### a.rs\n\nThe helper from b.rs:\n\n```rust", "# a.rs\n# and more", "**a.rs**\nThis changes."] {
+            assert_eq!(of(text).as_deref(), Some("a.rs"), "{text}");
+        }
+        for text in
+            ["a.rs", "a.rs\n```rust", "a.rs\n```rust:b.rs", "- a.rs\n- b.rs\n\nIn `a.rs`:", "Text.\nMore:", "1.5\nx:"]
+        {
+            assert_eq!(of(text), None, "{text}");
+        }
     }
 }

@@ -46,6 +46,10 @@ pub fn apply_files<V: View + ?Sized>(files: &V, patch: &str, options: &ApplyOpti
     limited(options, || {
         let ParsedText { format, mut request, directory } = parsed(patch, options.path.as_deref(), options)?;
         request.keep_files(|name| named_in(directory.as_deref(), name).iter().any(|name| files.has_file(name)))?;
+        request.choose_names(
+            |name| named_in(directory.as_deref(), name).iter().any(|name| files.has_file(name)),
+            |name| named_in(directory.as_deref(), name).iter().find_map(|name| files.file(name).ok()?),
+        )?;
         name_files(files, directory.as_deref(), &mut request.files)?;
         let changed = planned(files, request.files, options)?;
         Ok(AppliedFiles { format: format.spec().name, files: changed, notes: request.notes })

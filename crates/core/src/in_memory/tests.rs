@@ -336,3 +336,24 @@ fn converted_changes_may_reuse_the_path_of_another_file() {
         }
     }
 }
+
+#[test]
+fn heading_names_the_file_of_a_block_below_a_sentence() {
+    let block = "```python\n<<<<<<< SEARCH\nx = 1\n=======\nx = 2\n    let changed = |list: &[(&str, &str)], above: &str| {
+        let done = apply_files(&files(list), &format!("{above}{block}"), &ApplyOptions::default());
+        done.map(|done| done.files.into_keys().collect::<Vec<_>>().join(" ")).map_err(|error| error.to_string())
+    };
+    let both = [("a.py", "x = 1\n"), ("b.py", "x = 1\n")];
+    let first = "a.py\n<<<<<<< SEARCH\nx = 1\n=======\nx = 3\n>>>>>>> REPLACE\n\n";
+    assert_eq!(changed(&both, "### b.py\n\nThis file holds the timeout.\n\n"), Ok("b.py".to_owned()));
+    assert_eq!(changed(&both, &format!("{first}### b.py\n\nThis one, too.\n\n")), Ok("a.py b.py".to_owned()));
+    assert_eq!(changed(&both, &format!("{first}b.py\nNow b.py as a.py imports it.\n")), Ok("a.py b.py".to_owned()));
+    // A heading and a sentence name different files: only the text decides.
+    let above = "### `a.py`\n\nImport the helper from `b.py`:\n\n";
+    assert!(changed(&both, above).unwrap_err().contains("not clear which is meant"));
+    assert_eq!(changed(&[("a.py", "x = 1\n"), ("b.py", "y = 1\n")], above), Ok("a.py".to_owned()));
+    assert_eq!(changed(&[("a.py", "y = 1\n"), ("b.py", "x = 1\n")], above), Ok("b.py".to_owned()));
+    assert_eq!(changed(&[("b.py", "x = 1\n")], above), Ok("b.py".to_owned()));
+    assert_eq!(changed(&both, "- a.py\n- b.py\n\nIn `a.py`:\n\n"), Ok("a.py".to_owned()));
+>>>>>>> 473a4c15 (A heading above a sentence names the file of a block)
+}

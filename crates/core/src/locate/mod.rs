@@ -16,4 +16,5 @@ pub(crate) mod op;
 pub mod refusals;
 pub(crate) mod resolve;
 pub(crate) mod reverse;
+mod rival_names;
 mod word_overlap;

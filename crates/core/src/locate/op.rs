@@ -395,6 +395,8 @@ pub struct FileRequest {
     /// Alternative paths, best first, used if nothing exists at `path`: names before prefixes were stripped, or the
     /// name on the other side of a diff.
     pub alternatives: Vec<String>,
+    /// Names that may be meant as well as `path`: the files decide which ([`Request::choose_names`]).
+    pub rivals: Vec<String>,
     /// The version that the caller saw, if the call names one.
     pub base: Option<Handle>,
     /// True if the name may be an ordinary word or line of the text: the file is meant only if it exists.
@@ -416,6 +418,7 @@ impl FileRequest {
             path: path.into(),
             raw: None,
             alternatives: Vec::new(),
+            rivals: Vec::new(),
             must_exist: false,
             fence: None,
             base: None,

@@ -4,6 +4,7 @@ use crate::context::Context;
 use crate::context::call::Call;
 use crate::context::history_stores::log_path;
 use crate::session::decorated_names::read_decorated_name;
+use crate::session::failure_advice::read_other_file;
 use crate::session::windows_paths::read_windows_names;
 use emendate_core::formats::hashline;
 use emendate_core::{Code, Error, FileAction, FileRequest, Notes, Request, Result};
@@ -15,6 +16,8 @@ use std::path::{Component, Path, PathBuf};
 /// Makes every path of a request absolute, relative to `directory`.
 pub(crate) fn name_files(call: Call<'_>, directory: &Path, request: &mut Request) -> Result<()> {
     request.keep_files(|name| is_file(&call, directory, name))?;
+    request
+        .choose_names(|name| is_file(&call, directory, name), |name| read_other_file(&call, &directory.join(name)))?;
     // Files created by an earlier part of the request exist for the later ones.
     let mut made: Vec<PathBuf> = Vec::new();
     for file in &mut request.files {

@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 use std::mem;
 
 /// Maximum number of lines above a block that may contain its file name.
-const NAME_LINES_ABOVE: usize = 5;
+const NAME_LINES_ABOVE: usize = 12;
 
 /// One block.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +23,8 @@ pub(super) struct SearchReplaceBlock {
     pub(super) path: String,
     /// Names to try if no file with that name exists.
     pub(super) others: Vec<String>,
+    /// Names that may be meant as well.
+    pub(super) rivals: Vec<String>,
     /// The text to search for; whole lines with their line ends, unless it was in tags.
     pub(super) search: String,
     /// The replacement.
@@ -89,6 +91,13 @@ pub(super) fn broken(line: usize, what: &str) -> Error {
 const SHAPE_ADVICE: &str = "Write each block as the file's path on a line of its own, then <<<<<<< SEARCH, the lines as they are, =======, the new \
 lines, >>>>>>> REPLACE. Put a backslash before a line of the text that looks like a marker, or use longer markers (all three of one \
 length).";
+
+/// The names that the lines above a block give.
+struct BlockNames {
+    path: Option<String>,
+    others: Vec<String>,
+    rivals: Vec<String>,
+}
 
 #[derive(Default)]
 enum BlockState {
@@ -210,7 +219,7 @@ impl BlockReader {
 
     /// Begins a block on this line.
     fn begin(&mut self, at: usize, open: OpenMarker<'_>, out: &mut Vec<StreamEvent>) -> BlockDraft {
-        let (path, others) = self.names(open.name);
+        let BlockNames { path, others, rivals } = self.names(open.name);
         // A single word may name an existing file; it never creates one.
         let path = path.or_else(|| {
             self.word = name::word_above(self.above.iter().rev().map(String::as_str));
@@ -223,27 +232,43 @@ impl BlockReader {
         }
         out.push(StreamEvent::Hunk { line: at });
         let mut draft = BlockDraft::new(path, at, open.run, open.line);
-        draft.others = others;
+        (draft.others, draft.rivals) = (others, rivals);
         draft
     }
 
-    /// Returns the name of a block's file, and the names to try if no file has that one.
-    fn names(&self, on_marker: Option<&str>) -> (Option<String>, Vec<String>) {
+    /// Returns the names of a block's file. A line between blocks that is only a name is above all sentences below it; if a
+    /// sentence names another file, the files decide.
+    fn names(&self, on_marker: Option<&str>) -> BlockNames {
         if let Some(name) = on_marker {
-            return (Some(self.options.name(name)), Vec::new());
+            return BlockNames { path: Some(self.options.name(name)), others: Vec::new(), rivals: Vec::new() };
         }
         let lines = || self.above.iter().rev().map(String::as_str);
         let above = name::above(lines()).map(|name| self.options.name(&name));
         let earlier = self.out.list.last().map(|block| block.path.clone()).or_else(|| self.options.file.clone());
         // A sentence may name the file; the engine knows whether it exists.
         let mentioned = name::mentioned(lines()).map(|name| self.options.name(&name));
-        match (above, mentioned) {
+        let heading = name::heading(lines()).map(|name| self.options.name(&name));
+        let (path, others) = match (above, mentioned) {
             (Some(name), Some(mentioned)) if mentioned != name && name.contains(char::is_whitespace) => {
                 (Some(name), vec![mentioned])
             }
             (Some(name), _) => (Some(name), Vec::new()),
-            (None, Some(mentioned)) if self.options.file.is_none() => (Some(mentioned), earlier.into_iter().collect()),
-            (None, _) => (earlier, Vec::new()),
+            (None, Some(mentioned)) if self.options.file.is_none() || heading.is_some() => {
+                (Some(mentioned), earlier.clone().into_iter().collect())
+            }
+            (None, _) => (earlier.clone().filter(|_| heading.is_none()), Vec::new()),
+        };
+        match heading {
+            // The sentence names no file.
+            Some(heading) if path.is_none() => {
+                BlockNames { path: Some(heading), others: earlier.into_iter().collect(), rivals: Vec::new() }
+            }
+            Some(heading) if path.as_ref().is_some_and(|path| !name::is_same_file(path, &heading)) => {
+                let mut rivals: Vec<String> = path.into_iter().chain(others).collect();
+                rivals.retain(|rival| *rival != heading);
+                BlockNames { path: Some(heading), others: Vec::new(), rivals }
+            }
+            _ => BlockNames { path, others, rivals: Vec::new() },
         }
     }
 
@@ -354,9 +379,9 @@ impl BlockReader {
             return Ok(BlockState::Tagged(draft, tags));
         };
         self.emit(HunkLineKind::Removed, &search, out);
-        let BlockDraft { path, others, hint, at, .. } = draft;
+        let BlockDraft { path, others, rivals, hint, at, .. } = draft;
         let path = path.unwrap_or_default();
-        let block = SearchReplaceBlock { path, others, search, replace, hint, at, lines: false };
+        let block = SearchReplaceBlock { path, others, rivals, search, replace, hint, at, lines: false };
         self.complete(FinishedBlock { block, emitted: 0, mistakes: Vec::new(), later: Vec::new() }, out)
     }
 

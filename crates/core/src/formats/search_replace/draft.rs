@@ -54,6 +54,7 @@ pub(super) struct BlockDraft {
     pub(super) path: Option<String>,
     /// Names to try if no file with that name exists.
     pub(super) others: Vec<String>,
+    pub(super) rivals: Vec<String>,
     pub(super) at: usize,
     pub(super) run: usize,
     pub(super) hint: Option<usize>,
@@ -87,6 +88,7 @@ impl BlockDraft {
         BlockDraft {
             path,
             others: Vec::new(),
+            rivals: Vec::new(),
             at,
             run,
             hint,
@@ -307,8 +309,8 @@ impl BlockDraft {
         }
         let emitted_bytes = self.emitted.saturating_sub(split.end).min(replace.len());
         let path = self.path.take().unwrap_or_default();
-        let BlockDraft { others, hint, at, mistakes, text: search, .. } = self;
-        let block = SearchReplaceBlock { path, others, search, replace, hint, at, lines: true };
+        let BlockDraft { others, rivals, hint, at, mistakes, text: search, .. } = self;
+        let block = SearchReplaceBlock { path, others, rivals, search, replace, hint, at, lines: true };
         FinishedBlock { block, emitted: emitted_bytes, mistakes, later: Vec::new() }
     }
 

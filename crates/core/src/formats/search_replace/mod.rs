@@ -209,7 +209,7 @@ fn request(read: BlockList, reverse: bool) -> Result<Request> {
         return Err(Error::new(Code::CallTooLarge, what).next("Send them in several calls."));
     }
     let mut files: Vec<FileRequest> = Vec::new();
-    let mut known: HashMap<String, usize> = HashMap::new();
+    let mut known: HashMap<(String, Vec<String>), usize> = HashMap::new();
     let mut idle = None;
     for block in blocks {
         let op = match block.to_op() {
@@ -220,11 +220,12 @@ fn request(read: BlockList, reverse: bool) -> Result<Request> {
                 continue;
             }
         };
-        let at = *known.entry(block.path.clone()).or_insert(files.len());
+        let at = *known.entry((block.path.clone(), block.rivals.clone())).or_insert(files.len());
         if at == files.len() {
             check_created_name(&block)?;
             let action = FileAction::Edit { ops: Vec::new(), order: OpOrder::AsNeeded };
-            files.push(FileRequest { alternatives: block.others, ..FileRequest::new(block.path, action) });
+            let (alternatives, rivals) = (block.others, block.rivals);
+            files.push(FileRequest { alternatives, rivals, ..FileRequest::new(block.path, action) });
         }
         if let FileAction::Edit { ops, .. } = &mut files[at].action {
             ops.push(op);

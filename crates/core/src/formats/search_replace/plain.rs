@@ -45,8 +45,9 @@ pub(super) fn plain_blocks(text: &str, options: &ParseOptions) -> Option<BlockLi
             PlainState::Replace(search, from) if line.trim_end_matches('\n') == CLOSE => {
                 let path = path_of(above.take(), &list, options)?;
                 let (search, replace) = (text[search].to_owned(), text[from..start].to_owned());
-                let others = Vec::new();
-                list.push(SearchReplaceBlock { path, others, search, replace, hint: None, at: begun, lines: true });
+                let (others, rivals) = (Vec::new(), Vec::new());
+                let (hint, at, lines) = (None, begun, true);
+                list.push(SearchReplaceBlock { path, others, rivals, search, replace, hint, at, lines });
                 PlainState::Between
             }
             PlainState::Search(_) | PlainState::Replace(..) if !is_text(line) => return None,
