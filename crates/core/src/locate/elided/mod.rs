@@ -8,6 +8,7 @@
 mod beside;
 mod blocks;
 mod closers;
+mod depth;
 mod fresh;
 mod innermost;
 mod kept_line;
@@ -194,6 +195,7 @@ fn place(mut texts: TextPair<'_>, extents: &[Extent], gaps: &[usize]) -> Result<
     let placed = fragments.iter().zip(&placements).filter_map(|(fragment, it)| Some((fragment, it.as_ref()?)));
     let placed = placed.map(|(fragment, it)| check_work().map(|()| PlacedFragment::of(&texts, fragment, it)));
     let placed: Vec<PlacedFragment<'_>> = placed.collect::<Result<_, _>>()?;
+    depth::check(&texts, gaps, &placed)?;
     orphan::check(&texts, &placed)?;
     undeclared::check(&texts, &placed)?;
     other_block::check(&texts, &placed)?;

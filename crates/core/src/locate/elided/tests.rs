@@ -366,3 +366,19 @@ fn text_may_begin_in_the_file_and_end_with_a_placeholder_in_its_definition() {
     let new = "class Box:\n    size = 2\n\n    # ... existing methods ...\n";
     assert_eq!(edit(file, new, &[extent(2..7, 0..2)]), file.replace("size = 1", "size = 2"));
 }
+
+#[test]
+fn kept_code_is_not_put_into_a_new_block() {
+    let file = "def f(a):\n    start()\n    one()\n    return a\n";
+    let why = refuse(file, "def f(a):\n    with lock:\n        # ... existing code ...\n    return a\n", &[]);
+    assert!(why.contains("deeper than line 2"), "{why}");
+    let why = refuse(
+        "import os\n\n\ndef f(a):\n    return a\n",
+        "import os\n\n\nclass X:\n    # ... existing code ...\n",
+        &[],
+    );
+    assert!(why.contains("deeper than line 4"), "{why}");
+    // In the first column, placeholders have no depth.
+    let new = "def f(b):\n# ... existing code ...\n    return b\n";
+    assert_eq!(edit(file, new, &[extent(0..4, 0..3)]), file.replace("(a)", "(b)").replace("return a", "return b"));
+}

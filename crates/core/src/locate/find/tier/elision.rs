@@ -2,7 +2,7 @@
 //!
 //! A line of only `...` (also `// ...`, `# ... existing code ...`, `<!-- ... -->` and the like) represents lines that
 //! are kept. The elision lines of the old and the new text correspond one to one, and the pieces between them are in
-//! order. The lines that an indented elision line represents are indented at least as deep, so the next piece is in the
+//! order, and as deep: hidden lines keep their indentation. The lines that an indented elision line represents are indented at least as deep, so the next piece is in the
 //! same block; every piece that changes must be unique there, or in the whole file if there is no such limit. Anything
 //! else is refused, because unseen lines would be deleted.
 
@@ -41,6 +41,11 @@ pub(in crate::locate::find) fn run<'a>(search: &MatchSearch<'a>) -> Result<Candi
         old.pop();
         new.pop();
     }
+    if old.iter().map(TextPiece::depth).ne(new.iter().map(TextPiece::depth)) {
+        return Err(refused(
+            "an elision line has another indentation in the new text, and the lines that it hides would keep theirs",
+        ));
+    }
     if old[0].lines.is_empty() || old[old.len() - 1].lines.is_empty() {
         return Err(refused("the old text begins or ends with an elision line"));
     }
@@ -75,6 +80,11 @@ struct TextPiece<'a> {
 impl<'a> TextPiece<'a> {
     fn sign(&self) -> Option<&'a str> {
         self.gap.map(str::trim)
+    }
+
+    /// Returns the indentation of the elision line above.
+    fn depth(&self) -> Option<&'a str> {
+        self.gap.map(|gap| &gap[..indent(gap)])
     }
 }
 
@@ -256,6 +266,19 @@ mod tests {
         let edited = FILE.replace("finish()", "finish(1)");
         assert_eq!(edit(FILE, "    ...\n    finish()\n}", "    ...\n    finish(1)\n}"), edited);
         assert_eq!(edit(FILE, "// ...\n    finish()\n}\n// ...", "// ...\n    finish(1)\n}\n// ..."), edited);
+    }
+
+    #[test]
+    fn hidden_lines_are_not_moved_to_another_depth() {
+        let file = "def f(a):\n    start()\n    one()\n    return a\n";
+        let old = "def f(a):\n    ...\n    return a\n";
+        refuse(file, old, "def f(a):\n    with lock:\n        ...\n    return a\n");
+        let nested = "if a:\n        start()\n        one()\n        two()\n";
+        refuse(nested, "if a:\n        ...\n        two()\n", "if a:\n    ...\n        two(1)\n");
+        assert_eq!(
+            edit(file, old, "def f(b):\n    ...\n    return b\n"),
+            "def f(b):\n    start()\n    one()\n    return b\n"
+        );
     }
 
     #[test]

@@ -1,0 +1,41 @@
+//! Placeholders that are deeper than the code they replace: new lines above them would enclose that code, which keeps
+//! its indentation.
+
+use super::placement::PlacedFragment;
+use super::{TextPair, indent, is_filled, same};
+use crate::work;
+
+/// Refuses an edit if a new line above a placeholder opens a block for it, and the code there is not as deep.
+///
+/// Errors: the reason, as sentences.
+pub(super) fn check(texts: &TextPair<'_>, gaps: &[usize], placed: &[PlacedFragment<'_>]) -> Result<(), String> {
+    for (nth, it) in placed.iter().enumerate() {
+        let end = it.fragment.lines.end;
+        let Some(&gap) = gaps.get(gaps.partition_point(|gap| *gap < end)) else { break };
+        if it.fragment.gaps[1].is_none() || it.matched.last().is_none_or(Option::is_some) {
+            continue;
+        }
+        let next = placed.get(nth + 1).map_or(texts.old.len(), |next| next.old.start);
+        // Preprocessor directives are in the first column, whatever is around them.
+        let mut hidden = (it.old.end..next).take_while(|_| !work::spend_or_end(1));
+        let Some(at) = hidden.find(|&at| is_filled(texts.old[at]) && !texts.old[at].starts_with('#')) else { continue };
+        let below = texts.new[gap + 1..].iter().find(|line| is_filled(line));
+        let is_shown = below.is_some_and(|line| same(line, texts.old[at]));
+        let [gap_line, above, kept] = [texts.new[gap], texts.new[end - 1], texts.old[at]];
+        if !is_shown && is_deeper(gap_line, above) && is_deeper(gap_line, kept) {
+            return Err(format!(
+                "The placeholder on line {} of the text is deeper than line {} of the file, which it replaces, and the \
+                 lines that stay keep their indentation. Show them with the new one.",
+                gap + 1,
+                at + 1
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// True if the indentation of a line is that of another one and more.
+fn is_deeper(line: &str, other: &str) -> bool {
+    let [blanks, others] = [line, other].map(|line| &line[..indent(line)]);
+    blanks.len() > others.len() && blanks.starts_with(others)
+}
