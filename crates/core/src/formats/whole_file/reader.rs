@@ -116,6 +116,12 @@ pub(super) struct WholeFileReader {
     /// The last two lines, the nearest first.
     above: [String; 2],
     closed: Option<ClosedFence>,
+    /// The last line since the file before that is only a name.
+    heading: Option<String>,
+    /// The indentation of the fence that opened last.
+    margin: String,
+    /// The line of the first fence whose indentation was removed from its text.
+    unindented: Option<usize>,
     files: Vec<FileContent>,
     /// The texts and lines of fences without a name; more than two are only counted.
     nameless: Vec<FileContent>,
@@ -134,6 +140,9 @@ impl WholeFileReader {
             opened_crlf: false,
             above: <[String; 2]>::default(),
             closed: None,
+            heading: None,
+            margin: String::new(),
+            unindented: None,
             files: Vec::new(),
             nameless: Vec::new(),
             nested: None,
@@ -186,6 +195,11 @@ impl WholeFileReader {
             WholeFileState::Between | WholeFileState::Tail => {}
         }
         let mut notes = Notes::new();
+        if let Some(line) = self.unindented {
+            notes.push(format!(
+                "The fence on line {line} is indented; its indentation was removed from the text in it."
+            ));
+        }
         match (&self.options.file, &mut *self.nameless) {
             (Some(path), [_])
                 if self.files.is_empty()
@@ -213,6 +227,7 @@ impl WholeFileReader {
 
     fn between(&mut self, line: &str, out: &mut Vec<StreamEvent>) -> Result<WholeFileState> {
         if let Some((end, info)) = TextEnd::of_fence(line) {
+            line[..line.len() - line.trim_start().len()].clone_into(&mut self.margin);
             return self.fence(end, info, out);
         }
         if let Some(FileTag { path, rest, close }) = file_tag(line) {
@@ -242,6 +257,7 @@ impl WholeFileReader {
     /// Remembers a line between files. A blank line counts as blank only once there was text, because directly after a
     /// fence both remembered lines are empty.
     fn remember(&mut self, line: &str) {
+        self.heading = name::alone(line).filter(|name| name::has_extension(name)).or_else(|| self.heading.take());
         self.above.swap(0, 1);
         self.above[0].clear();
         self.above[0].push_str(if line.trim().is_empty() { " " } else { line });
@@ -272,7 +288,10 @@ impl WholeFileReader {
         let perhaps = perhaps_named(info, &self.above[near]).filter(|_| path.is_none());
         // The word above the fence may be the name of another file than that of the call.
         let other = self.options.file.as_ref().and_then(|file| perhaps.filter(|word| !name::is_same_file(word, file)));
-        let other = other.map(|word| FenceName::Contradicted(word.to_owned()));
+        let heading = self.heading.as_deref().filter(|_| path.is_none());
+        let heading =
+            heading.filter(|name| self.options.file.as_ref().is_some_and(|file| !name::is_same_file(name, file)));
+        let other = other.or(heading).map(|word| FenceName::Contradicted(word.to_owned()));
         if let Some(word) = perhaps.filter(|_| self.options.file.is_none()) {
             let word = self.options.name(word);
             let draft = TextDraft { must_exist: true, ..self.begin(Some(word), end, out) };
@@ -413,8 +432,20 @@ impl WholeFileReader {
         draft.text.truncate(draft.ends.unwrap_or(draft.text.len()));
         let len = draft.text.len();
         emit(&mut draft, len, out);
-        let TextDraft { path, must_exist, fence, at, end, text, .. } = draft;
+        let TextDraft { path, must_exist, mut fence, at, end, mut text, .. } = draft;
+        if let TextEnd::Fence { .. } = end
+            && let Some(inside) = without_margin(&text, &self.margin)
+        {
+            text = inside;
+            if let Some(FenceName::Comment(line) | FenceName::Repeated(line) | FenceName::Contradicted(line)) =
+                &mut fence
+            {
+                *line = line.strip_prefix(&*self.margin).unwrap_or(line).to_owned();
+            }
+            self.unindented = self.unindented.or(Some(at));
+        }
         self.above = <[String; 2]>::default();
+        self.heading = None;
         let Some(path) = path else {
             if self.nameless.len() < 2 {
                 self.nameless.push(FileContent { path: String::new(), text, at, must_exist, fence });
@@ -432,6 +463,16 @@ impl WholeFileReader {
 /// True for a first line that comes before a comment with the name of the file.
 pub(super) fn precedes_name(line: &str) -> bool {
     line.starts_with("#!") || line.starts_with("<?")
+}
+
+/// Returns a text without the indentation of the fence around it, as Markdown means it; `None` if a line is not as deep.
+fn without_margin(text: &str, margin: &str) -> Option<String> {
+    let is_inside = |line: &str| line.trim().is_empty() || line.starts_with(margin);
+    if margin.is_empty() || text.trim().is_empty() || !text.lines().all(is_inside) {
+        return None;
+    }
+    let lines = text.split_inclusive('\n');
+    Some(lines.map(|line| line.strip_prefix(margin).unwrap_or_else(|| line.trim_start_matches([' ', '\t']))).collect())
 }
 
 fn tail(line: &str) -> WholeFileState {

@@ -30,6 +30,15 @@ fn fails(text: &str, part: &str) {
 }
 
 #[test]
+fn indentation_of_a_fence_is_removed_from_its_text() {
+    assert_eq!(one("- src/a.rs\n\n  ```rust\n  fn a() {\n      b();\n\n  }\n  ```\n"), "fn a() {\n    b();\n\n}\n");
+    assert_eq!(one("* src/a.rs\n\n   ```\n   a\n   ```\n"), "a\n");
+    assert_eq!(one("- src/a.rs\n  ```\na\n  b\n  ```\n"), "a\n  b\n");
+    assert_eq!(one("src/a.rs\n\t```\n\ta\n\t\tb\n\t```\n"), "a\n\tb\n");
+    assert_eq!(one("src/a.rs\n  ```\n\ta\n  ```\n"), "\ta\n");
+}
+
+#[test]
 fn path_in_another_attribute_is_not_the_name() {
     let text = "<dyad-write description='like path=\"b.rs\"' path=\"a.rs\">\nx\n</dyad-write>\n";
     assert_eq!(files(text).unwrap()[0].0, "a.rs");
