@@ -357,3 +357,12 @@ fn heading_names_the_file_of_a_block_below_a_sentence() {
     assert_eq!(changed(&both, "- a.py\n- b.py\n\nIn `a.py`:\n\n"), Ok("a.py".to_owned()));
 >>>>>>> 473a4c15 (A heading above a sentence names the file of a block)
 }
+
+#[test]
+fn file_is_created_once() {
+    let block = |text: &str| format!("n.py\n<<<<<<< SEARCH\n=======\n{text}\n>>>>>>> REPLACE\n\n");
+    let created = |texts: [&str; 2]| apply_files(&files(&[]), &texts.map(block).concat(), &ApplyOptions::default());
+    let done = created(["x = 1", "x = 1"]).unwrap();
+    assert_eq!(done.files["n.py"].text.as_deref(), Some("x = 1\n"));
+    assert_eq!(created(["x = 1", "y = 2"]).unwrap_err().code(), Code::EditContradiction);
+}

@@ -5,7 +5,7 @@ use crate::advice;
 use crate::advice::{Advice, Phrase};
 use crate::code::Code;
 use crate::error::{Error, Result};
-use crate::locate::op::{Hunk, Locator, Op, TextQuery};
+use crate::locate::op::{Hunk, Locator, Op};
 use crate::locate::resolve::PlacedOp;
 use crate::text::change::{Overlap, Splice};
 use crate::text::diff;
@@ -86,8 +86,13 @@ type Clash = (ConflictKind, usize, usize);
 /// The target of an operation: its text and hints. Equal texts with different hints may be different places.
 type OpTarget<'a> = (&'a str, Option<usize>, Option<&'a str>);
 
-fn target(find: &TextQuery) -> OpTarget<'_> {
-    (&find.old, find.line, find.at.as_deref())
+/// Returns the target of an operation that searches for a text, or that fills a blank file, whose text is empty.
+fn target(op: &Op) -> Option<OpTarget<'_>> {
+    match &op.at {
+        Locator::Find(find) => Some((&find.old, find.line, find.at.as_deref())),
+        Locator::Blank => Some(("", None, None)),
+        _ => None,
+    }
 }
 
 /// For each operation, returns the earlier one that is identical, if any.
@@ -95,13 +100,10 @@ pub(crate) fn repetitions(ops: &[Op]) -> Vec<Option<usize>> {
     let mut first = DuplicateIndex::default();
     let mut repeated = vec![None; ops.len()];
     for (index, op) in ops.iter().enumerate() {
-        if let Locator::Find(find) = &op.at {
-            let key = xxh3_64(find.old.as_bytes()) ^ xxh3_64(op.text.as_bytes()).rotate_left(32);
-            let known = first.of(key, index, |other| {
-                let other = &ops[other];
-                matches!(&other.at, Locator::Find(it) if target(it) == target(find)) && other.text == op.text
-            });
-            repeated[index] = Some(known).filter(|&known| known < index);
+        if let Some(own) = target(op) {
+            let key = xxh3_64(own.0.as_bytes()) ^ xxh3_64(op.text.as_bytes()).rotate_left(32);
+            let is_same = |other: usize| target(&ops[other]) == Some(own) && ops[other].text == op.text;
+            repeated[index] = Some(first.of(key, index, is_same)).filter(|&known| known < index);
         }
     }
     repeated
@@ -216,12 +218,8 @@ fn contradictions(ops: &[Op], repeated: &[Option<usize>]) -> Vec<Clash> {
     let mut first = DuplicateIndex::default();
     let mut out = Vec::new();
     for (index, op) in ops.iter().enumerate().filter(|(index, _)| repeated[*index].is_none()) {
-        let Locator::Find(find) = &op.at else { continue };
-        let earlier = first.of(
-            xxh3_64(find.old.as_bytes()),
-            index,
-            |other| matches!(&ops[other].at, Locator::Find(it) if target(it) == target(find)),
-        );
+        let Some(own) = target(op) else { continue };
+        let earlier = first.of(xxh3_64(own.0.as_bytes()), index, |other| target(&ops[other]) == Some(own));
         if earlier < index {
             out.push((ConflictKind::Contradiction, earlier, index));
         }
