@@ -20,11 +20,17 @@ pub(in crate::locate::find) const COUNTED_PLACES_MAX: usize = 1000;
 pub(in crate::locate::find) fn run<'a>(search: &MatchSearch<'a>) -> Result<CandidateSites<'a>, MatchRefusal> {
     let (text, old, new) = (search.text, &*search.find.old, Cow::Borrowed(search.new));
     let most = search_limit(search.find.expected);
-    if !search.find.lines {
-        return Ok(literal(known_spans(search).unwrap_or_else(|| occurrences(text, old, most)), &new));
-    }
-    let mut candidates = literal(known_spans(search).unwrap_or_else(|| whole_lines(text, old, most)), &new);
-    if let Some(span) = last_line(text, old) {
+    let searched = if search.find.lines { whole_lines } else { occurrences };
+    let spans = known_spans(search).unwrap_or_else(|| searched(text, old, most));
+    // A text that need not be whole lines may occur within others.
+    let is_last_meant = search.find.lines
+        || match search.find.expected {
+            ExpectedMatches::All => true,
+            ExpectedMatches::Unique => spans.is_empty(),
+            ExpectedMatches::Exactly(count) => spans.len() < count,
+        };
+    let mut candidates = literal(spans, &new);
+    if let Some(span) = last_line(text, old).filter(|_| is_last_meant) {
         let new = Cow::Borrowed(search.new.strip_suffix('\n').unwrap_or(search.new));
         candidates.places.push(MatchSite { span, plan: SitePlan::Literal(new) });
     }
@@ -87,7 +93,7 @@ fn ends_line(text: &str, at: usize) -> bool {
 
 /// Matches whole lines at the end of a text without a final line end.
 fn last_line(text: &str, old: &str) -> Option<Span> {
-    let start = text.strip_suffix(old.strip_suffix('\n')?)?.len();
+    let start = text.strip_suffix(old.strip_suffix('\n').filter(|lines| !lines.is_empty())?)?.len();
     (start < text.len() && starts_line(text, start)).then(|| Span::new(start, text.len()))
 }
 
@@ -195,6 +201,7 @@ fn is_word_char(ch: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{deletion, occurrences};
+    use crate::locate::find::testing::{edit, edit_all, refuse};
     use crate::text::span::Span;
 
     #[test]
@@ -202,6 +209,18 @@ mod tests {
         assert_eq!(occurrences("aaa", "aa", Some(9)).len(), 2);
         assert_eq!(occurrences("aaaa", "aa", None).len(), 2);
         assert!(occurrences("a", "", None).is_empty());
+    }
+
+    #[test]
+    fn last_line_need_not_end() {
+        assert_eq!(
+            edit("fn a() {\n    x();\n}", "    x();\n}\n", "    x();\n}\n\nb();\n"),
+            "fn a() {\n    x();\n}\n\nb();"
+        );
+        assert_eq!(edit("a {\n}", "}\n", "};\n"), "a {\n};");
+        assert_eq!(edit_all("a_line\nx\na_line", "a_line\n", "b\n"), "b\nx\nb");
+        assert_eq!(edit("a_line\nx\na_line", "a_line\nx\n", "b\n"), "b\na_line");
+        refuse("a {}", "}\n", "};\n");
     }
 
     #[test]
