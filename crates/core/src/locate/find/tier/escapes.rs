@@ -40,7 +40,29 @@ static ESCAPE_SCHEMES: [EscapeScheme; 2] = [
     EscapeScheme {
         name: "HTML entities",
         lead: b'&',
-        rows: &[("lt;", "<"), ("gt;", ">"), ("amp;", "&"), ("quot;", "\""), ("apos;", "'"), ("#39;", "'")],
+        rows: &[
+            ("lt;", "<"),
+            ("gt;", ">"),
+            ("amp;", "&"),
+            ("quot;", "\""),
+            ("apos;", "'"),
+            ("#39;", "'"),
+            ("#x27;", "'"),
+            ("#34;", "\""),
+            ("#x22;", "\""),
+            ("#38;", "&"),
+            ("#x26;", "&"),
+            ("#60;", "<"),
+            ("#x3C;", "<"),
+            ("#x3c;", "<"),
+            ("#62;", ">"),
+            ("#x3E;", ">"),
+            ("#x3e;", ">"),
+            ("#x2F;", "/"),
+            ("#x2f;", "/"),
+            ("#96;", "`"),
+            ("#x60;", "`"),
+        ],
     },
 ];
 
@@ -183,6 +205,10 @@ mod tests {
             edit("if (a && b < c) {\n", "if (a &amp;&amp; b &lt; c) {", "if (a &amp;&amp; b &lt; d) {"),
             "if (a && b < d) {\n"
         );
+        for quote in ["apos", "#39", "#x27"] {
+            let old = format!("say(&#34;it&{quote};s one&quot;)");
+            assert_eq!(edit("say(\"it's one\")\n", &old, &old.replace("one", "two")), "say(\"it's two\")\n");
+        }
     }
 
     #[test]
