@@ -8,6 +8,7 @@ mod element;
 pub mod elided;
 mod reader;
 mod text_end;
+mod text_lines;
 
 use super::line_parser::{LineParser, ParseOptions, StreamEvent};
 use super::ranges::contains_any;
@@ -41,7 +42,7 @@ impl Format for WholeFile {
         if !contains_any(text, &["```", "~~~"]) && !element::may_open(text) {
             return Vec::new();
         }
-        ranges(text, false, |info, above| reader::is_text(info) && reader::named(info, above).is_some())
+        ranges(text, false, |info, above| text_lines::is_text(info) && reader::named(info, above).is_some())
     }
 
     fn line_parser(&self, options: &ParseOptions) -> Option<Box<dyn LineParser>> {
@@ -57,7 +58,7 @@ pub(super) fn possible_ranges(text: &str) -> Vec<Range<usize>> {
 
 /// Returns the lines of all fences that may be the file that the call names.
 pub(super) fn nameless_ranges(text: &str) -> Vec<Range<usize>> {
-    ranges(text, false, |info, _| reader::is_text(info))
+    ranges(text, false, |info, _| text_lines::is_text(info))
 }
 
 /// Returns the lines of files in a text, each from its fence or tag to its end. `is_named` returns true if a fence has
@@ -79,17 +80,17 @@ fn ranges(text: &str, named_inside: bool, is_named: impl Fn(&str, &str) -> bool)
                 let fence = TextEnd::of_fence(line).map(|(end, info)| (at, end, named(info)));
                 let fence = fence.filter(|(_, end, named)| *named || !matches!(end, TextEnd::Tag(_)));
                 inside =
-                    name::fence(line).map(|(_, _, info)| info).filter(|info| named_inside && reader::is_text(info));
+                    name::fence(line).map(|(_, _, info)| info).filter(|info| named_inside && text_lines::is_text(info));
                 open = fence.or_else(|| reader::opens_tag(line).map(|end| (at, end, true)));
                 fresh = true;
             }
             Some((start, end, is_file)) => {
                 if let Some(info) = inside.take().filter(|_| !end.is_on(line)) {
                     *is_file |= name::in_comment(line, info).is_some();
-                    inside = Some(info).filter(|_| at == *start + 1 && reader::precedes_name(line));
+                    inside = Some(info).filter(|_| at == *start + 1 && text_lines::precedes_name(line));
                 }
                 // Text that begins like an edit is an edit, with the name of its file above.
-                *is_file &= !fresh || !reader::is_edit(line);
+                *is_file &= !fresh || !text_lines::is_edit(line);
                 // A fence inside a fence is an example in the file.
                 let is_fence = matches!(end, TextEnd::Fence { .. });
                 let wraps = name::is_frame(line) && !(is_fence && name::fence(line).is_some());

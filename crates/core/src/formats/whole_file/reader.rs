@@ -2,12 +2,12 @@
 
 use super::element::{CONTENT_TAG, FileTag, file_tag};
 use super::text_end::TextEnd;
+use super::text_lines::{follows_content, is_edit, is_markdown, is_text, precedes_name, without_margin};
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::formats::fence;
 use crate::formats::line_parser::{FileActionKind, ParseOptions, StreamEvent, without_line_end};
 use crate::formats::name;
-use crate::formats::search_replace;
 use crate::locate::fence_name::FenceName;
 use crate::locate::op::HunkLineKind;
 use crate::note::Notes;
@@ -56,17 +56,6 @@ pub(super) fn opens_tag(line: &str) -> Option<TextEnd> {
     let line = line.trim_start();
     let end = || file_tag(line).map(|tag| TextEnd::File(tag.close));
     line.starts_with(CONTENT_TAG).then_some(TextEnd::Content).or_else(end)
-}
-
-/// False for the info string of a fence that contains a diff.
-pub(super) fn is_text(info: &str) -> bool {
-    !["diff", "patch", "udiff"].contains(&info.split([' ', ':']).next().unwrap_or_default())
-}
-
-/// True for a first line that begins an edit instead of a file.
-pub(super) fn is_edit(line: &str) -> bool {
-    let starts = ["*** Begin Patch", "*** Update File:", "diff --git ", "--- a/", "--- /dev/null", "@@ ", "¶"];
-    search_replace::opens(line) || starts.iter().any(|start| line.starts_with(start))
 }
 
 /// A text that is being parsed.
@@ -460,29 +449,8 @@ impl WholeFileReader {
     }
 }
 
-/// True for a first line that comes before a comment with the name of the file.
-pub(super) fn precedes_name(line: &str) -> bool {
-    line.starts_with("#!") || line.starts_with("<?")
-}
-
-/// Returns a text without the indentation of the fence around it, as Markdown means it; `None` if a line is not as deep.
-fn without_margin(text: &str, margin: &str) -> Option<String> {
-    let is_inside = |line: &str| line.trim().is_empty() || line.starts_with(margin);
-    if margin.is_empty() || text.trim().is_empty() || !text.lines().all(is_inside) {
-        return None;
-    }
-    let lines = text.split_inclusive('\n');
-    Some(lines.map(|line| line.strip_prefix(margin).unwrap_or_else(|| line.trim_start_matches([' ', '\t']))).collect())
-}
-
 fn tail(line: &str) -> WholeFileState {
     if line.contains("</write_to_file>") { WholeFileState::Between } else { WholeFileState::Tail }
-}
-
-/// True for lines that may follow the text of `<write_to_file>`.
-fn follows_content(line: &str) -> bool {
-    let ends = ["</write_to_file>", "<line_count>", "<task_progress>"];
-    ends.iter().any(|end| line.trim_start().starts_with(end))
 }
 
 /// Emits events for the lines of a file up to an offset.
@@ -502,9 +470,4 @@ fn nested_fence(at: usize, path: &str) -> Error {
 fn edit_inside(at: usize) -> Error {
     broken(at, "the fence contains an edit, not the whole text of a file.")
         .next("Name the format of the edit in the call, or send it in a separate call.")
-}
-
-fn is_markdown(path: &str) -> bool {
-    let end = path.rsplit('.').next().unwrap_or_default().to_lowercase();
-    ["md", "mdx", "markdown", "mdown", "qmd", "rmd", "mdc"].contains(&&*end)
 }

@@ -2,9 +2,9 @@
 //!
 //! A line of only `...` (also `// ...`, `# ... existing code ...`, `<!-- ... -->` and the like) represents lines that
 //! are kept. The elision lines of the old and the new text correspond one to one, and the pieces between them are in
-//! order, and as deep: hidden lines keep their indentation. The lines that an indented elision line represents are indented at least as deep, so the next piece is in the
-//! same block; every piece that changes must be unique there, or in the whole file if there is no such limit. Anything
-//! else is refused, because unseen lines would be deleted.
+//! order, and as deep: hidden lines keep their indentation. The lines that an indented elision line represents are
+//! indented at least as deep, so the next piece is in the same block; every piece that changes must be unique there, or
+//! in the whole file if there is no such limit. Anything else is refused, because unseen lines would be deleted.
 
 use super::windows;
 use crate::locate::find::indent::IndentMap;

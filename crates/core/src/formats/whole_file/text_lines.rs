@@ -1,0 +1,40 @@
+//! Lines and names with a meaning for the text of a whole file.
+
+use crate::formats::search_replace;
+
+/// False for the info string of a fence that contains a diff.
+pub(super) fn is_text(info: &str) -> bool {
+    !["diff", "patch", "udiff"].contains(&info.split([' ', ':']).next().unwrap_or_default())
+}
+
+/// True for a first line that begins an edit instead of a file.
+pub(super) fn is_edit(line: &str) -> bool {
+    let starts = ["*** Begin Patch", "*** Update File:", "diff --git ", "--- a/", "--- /dev/null", "@@ ", "¶"];
+    search_replace::opens(line) || starts.iter().any(|start| line.starts_with(start))
+}
+
+/// True for a first line that comes before a comment with the name of the file.
+pub(super) fn precedes_name(line: &str) -> bool {
+    line.starts_with("#!") || line.starts_with("<?")
+}
+
+/// True for lines that may follow the text of `<write_to_file>`.
+pub(super) fn follows_content(line: &str) -> bool {
+    let ends = ["</write_to_file>", "<line_count>", "<task_progress>"];
+    ends.iter().any(|end| line.trim_start().starts_with(end))
+}
+
+pub(super) fn is_markdown(path: &str) -> bool {
+    let end = path.rsplit('.').next().unwrap_or_default().to_lowercase();
+    ["md", "mdx", "markdown", "mdown", "qmd", "rmd", "mdc"].contains(&&*end)
+}
+
+/// Returns a text without the indentation of the fence around it, as Markdown means it; `None` if a line is not as deep.
+pub(super) fn without_margin(text: &str, margin: &str) -> Option<String> {
+    let is_inside = |line: &str| line.trim().is_empty() || line.starts_with(margin);
+    if margin.is_empty() || text.trim().is_empty() || !text.lines().all(is_inside) {
+        return None;
+    }
+    let lines = text.split_inclusive('\n');
+    Some(lines.map(|line| line.strip_prefix(margin).unwrap_or_else(|| line.trim_start_matches([' ', '\t']))).collect())
+}
