@@ -378,7 +378,4 @@ fn kept_code_is_not_put_into_a_new_block() {
         &[],
     );
     assert!(why.contains("deeper than line 4"), "{why}");
-    // In the first column, placeholders have no depth.
-    let new = "def f(b):\n# ... existing code ...\n    return b\n";
-    assert_eq!(edit(file, new, &[extent(0..4, 0..3)]), file.replace("(a)", "(b)").replace("return a", "return b"));
 }
