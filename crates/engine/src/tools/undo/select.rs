@@ -151,7 +151,10 @@ pub(super) fn select(call: Call<'_>, args: &UndoInput, raw: Option<&Path>, times
         });
     }
     match &args.id {
-        Some(id) => by_id(&call, session, id).map(|(root, logged)| UndoSelection::Known(root, vec![logged])),
+        Some(id) => {
+            let by_name = if args.redo { redo_by_id } else { by_id };
+            by_name(&call, session, id).map(|(root, logged)| UndoSelection::Known(root, vec![logged]))
+        }
         None => select_last(&call, session, raw.or(args.file_path.as_deref().map(Path::new)), args.redo, times),
     }
 }
@@ -182,6 +185,48 @@ fn by_id(context: &Context, session: Option<&str>, id: &str) -> Result<(usize, L
         return Err(foreign(&logged));
     }
     Ok((root, logged))
+}
+
+/// Returns the undo in effect that a redo of this operation reverses: the operation itself, or the last one that took
+/// it back.
+///
+/// Errors: `edit.no_change` for an operation that is in effect, and `call.invalid` if its undo took back others, too.
+fn redo_by_id(context: &Context, session: Option<&str>, id: &str) -> Result<(usize, LogEntry)> {
+    let (root, logged) = operation(context, OperationRef::read(id)?.name)?;
+    let by = reversal_of(context, root, &logged)?.map(|last| last.by);
+    let last = match by {
+        Some(by) => operation_in(context, root, by)?.unwrap_or_else(|| logged.clone()),
+        None => logged.clone(),
+    };
+    let id = logged.id;
+    if last.operation.is_moment() || last.owner.is_some() {
+        return by_id(context, session, &last.id.to_string());
+    }
+    if !matches!(last.operation.role, Role::Undo(_)) {
+        let what = match (by, &logged.operation.role) {
+            (Some(by), Role::Undo(_)) => format!("Operation {id} was redone already, by {by}."),
+            (Some(by), _) => format!("Operation {id} is not undone: {by} redid it."),
+            (None, _) => format!("Operation {id} is not undone."),
+        };
+        let next = format!("To take it back, undo operation {}.", last.id);
+        return Err(Error::new(Code::EditNoChange, what).next(next));
+    }
+    if last.id != id && !last.operation.also_undoes.is_empty() {
+        let others: Vec<String> = last.operation.undoes().map(|id| id.to_string()).collect();
+        let what = format!("Operation {id} was undone together with others, by {}.", last.id);
+        return Err(Error::new(Code::CallInvalid, what)
+            .evidence(format!("Operation {} undid {}.", last.id, others.join(", ")))
+            .next(format!("To redo all of them, redo operation {}.", last.id)));
+    }
+    if session.is_some_and(|session| is_foreign(&last, session)) {
+        return Err(foreign(&last));
+    }
+    Ok((root, last))
+}
+
+/// Returns the operation of a root with that id.
+fn operation_in(context: &Context, root: usize, id: OperationId) -> Result<Option<LogEntry>> {
+    context.history(root).operation(OperationName { number: id.number, check: Some(id.check) })
 }
 
 /// Selects several operations of one root by their names.

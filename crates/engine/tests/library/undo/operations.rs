@@ -55,6 +55,32 @@ fn redos_reverse_the_undos_in_order() {
 }
 
 #[test]
+fn redo_of_a_named_operation_applies_it_again() {
+    let fixture = UndoFixture::new();
+    let agent = caller("a");
+    fixture.put("f", "0");
+    fixture.read(&agent, "f");
+    let redo = |id: &str| fixture.call(&agent, "undo", json!({ "id": id, "redo": true }));
+    let first = name_of(&ok(fixture.edit(&agent, "f", "0", "1")));
+    // An operation in effect is not undone by a redo of it.
+    assert_eq!((code(&redo(&first)), fixture.get("f")), ("edit.no_change", "1".to_owned()));
+    ok(fixture.call(&agent, "undo", json!({ "id": first })));
+    ok(redo(&first));
+    assert_eq!((code(&redo(&first)), fixture.get("f")), ("edit.no_change", "1".to_owned()));
+    // The undo of a redo is followed, too.
+    ok(fixture.call(&agent, "undo", json!({})));
+    assert_eq!(fixture.get("f"), "0");
+    ok(redo(&first));
+    assert_eq!(fixture.get("f"), "1");
+    // An undo of several operations is redone as a whole, and has to be named.
+    let second = name_of(&ok(fixture.edit(&agent, "f", "1", "2")));
+    let both = name_of(&ok(fixture.call(&agent, "undo", json!({ "last": 2 }))));
+    assert_eq!((code(&redo(&second)), fixture.get("f")), ("call.invalid", "0".to_owned()));
+    ok(redo(&both));
+    assert_eq!((code(&redo(&both)), fixture.get("f")), ("edit.no_change", "2".to_owned()));
+}
+
+#[test]
 fn concurrent_changes_are_kept_or_refuse_the_undo() {
     let fixture = UndoFixture::new();
     // A person's edit of an unread file: only the delta is logged, and the file is stored once the answer is out.
