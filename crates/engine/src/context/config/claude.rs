@@ -28,7 +28,7 @@ pub(super) fn rules(text: &str) -> Result<Vec<(RuleList, String)>, String> {
             if replaced && rule == EDITING_TOOLS[0] {
                 continue;
             }
-            let name = rule.split_once('(').map_or(rule, |(name, _)| name);
+            let name = rule.split_once('(').map_or(rule, |(name, _)| name).trim();
             if RULE_ACTIONS.iter().any(|(action, _)| *action == name) {
                 out.push((list, rule.to_owned()));
             }

@@ -60,6 +60,10 @@ impl PathRule {
     ///
     /// Errors: `call.invalid` for an invalid pattern, and for unknown actions.
     pub(crate) fn new(text: &str, source: RuleSource<'_>) -> Result<PathRule> {
+        let text = text.trim();
+        if is_unfinished(text) {
+            return Err(invalid_rule(source, text, "is not a complete rule such as Edit(PATTERN)"));
+        }
         let creates = created(text);
         let (action, pattern) = match creates {
             Some(pattern) => (Some(Access::Write), pattern),
@@ -104,6 +108,17 @@ impl PathRule {
 /// Returns the error of a rule.
 fn invalid_rule(source: RuleSource<'_>, text: &str, what: &str) -> Error {
     invalid(source.origin, &format!("`{text}` {what}"))
+}
+
+/// True for a text that begins as a rule about an action, and is none. As a pattern it would match no file that was
+/// meant, and protect nothing.
+fn is_unfinished(text: &str) -> bool {
+    text.split_once('(').is_some_and(|(before, _)| {
+        let name = before.trim_end();
+        let actions = RULE_ACTIONS.iter().map(|(action, _)| *action).chain(["Write"]);
+        let is_action = actions.into_iter().any(|action| action.eq_ignore_ascii_case(name));
+        is_action && (name != before || !text.ends_with(')'))
+    })
 }
 
 /// Returns the pattern of a rule about new files: `Write(PATTERN)`.
@@ -155,8 +170,13 @@ fn glob_below(folder: &Path, rest: &str) -> String {
 
 /// Creates the error for a fault in a configuration.
 pub(super) fn invalid(origin: &str, what: &str) -> Error {
+    let place = match origin {
+        flag if flag.starts_with("--") => "option",
+        variable if variable.starts_with("EMEND_") => "variable",
+        _ => "configuration file",
+    };
     Error::new(Code::CallInvalid, format!("{origin}: {what}."))
-        .next("Correct the configuration file; nothing was changed.")
+        .next(format!("Correct the {place}; nothing was changed."))
 }
 
 /// Parses a word of a closed set, with the position in case of an error.
@@ -191,6 +211,10 @@ mod tests {
             ("Edit", "anything"),
             ("//r/src/*", "src/a"),
             ("a[1]", "a1"),
+            (" a/b ", "a/b"),
+            (" Edit(a/b) ", "a/b"),
+            ("Edit(app/(group)/x)", "app/(group)/x"),
+            ("app/(group)/x", "app/(group)/x"),
         ] {
             assert!(covers(text, path), "{text} {path}");
         }
@@ -233,7 +257,20 @@ mod tests {
 
     #[test]
     fn invalid_rules_are_refused() {
-        for text in ["", "!a", "#a", "Bash(ls)", "Edit()", "a[", "Wrote(x)"] {
+        for text in [
+            "",
+            "!a",
+            "#a",
+            "Bash(ls)",
+            "Edit()",
+            "a[",
+            "Wrote(x)",
+            "Edit(b.txt",
+            " Read(b.txt",
+            "Edit (b.txt)",
+            "edit(b",
+            "Write(a) x",
+        ] {
             let error = PathRule::new(text, RuleSource::new("emend.toml", true)).unwrap_err();
             assert!(error.message().starts_with("emend.toml: "), "{error}");
         }
