@@ -92,7 +92,14 @@ fn recovery_notice(files: &[PathBuf], what: &str) -> Option<String> {
 /// them.
 fn project(store: &dyn Store, root: &Path, mut config: Config, notices: &mut Vec<String>) -> Result<Config> {
     for name in PROJECT_FILES {
-        let Some((path, bytes)) = read_config(root, store, name)? else { continue };
+        let (path, bytes) = match read_config(root, store, name) {
+            Ok(Some(found)) => found,
+            Ok(None) => continue,
+            Err(error) => {
+                config = restrict(config, &error, notices);
+                break;
+            }
+        };
         let text = String::from_utf8_lossy(&bytes);
         let (origin, trusted) = (shown(&path), config.trusts(&path, &bytes));
         let source = RuleSource { base: Some(root), ..RuleSource::new(&origin, trusted) };
@@ -104,7 +111,14 @@ fn project(store: &dyn Store, root: &Path, mut config: Config, notices: &mut Vec
     }
     if config.imports_claude() {
         for name in [".claude/settings.json", ".claude/settings.local.json"] {
-            let Some((path, bytes)) = read_config(root, store, name)? else { continue };
+            let (path, bytes) = match read_config(root, store, name) {
+                Ok(Some(found)) => found,
+                Ok(None) => continue,
+                Err(error) => {
+                    config = restrict(config, &error, notices);
+                    continue;
+                }
+            };
             let text = String::from_utf8_lossy(&bytes);
             config = match config.clone().with_claude_settings(&text, &shown(&path), root, false) {
                 Ok(config) => config,
@@ -116,10 +130,20 @@ fn project(store: &dyn Store, root: &Path, mut config: Config, notices: &mut Vec
 }
 
 /// Reads a file of the configuration; `None` if there is none.
+///
+/// Errors: a file that exists and cannot be read, such as a link that leaves the roots. Its rules are unknown.
 fn read_config(root: &Path, store: &dyn Store, name: &str) -> Result<Option<(PathBuf, Vec<u8>)>> {
     let path = root.join(name);
-    let Ok(place) = store.resolve_path(&path) else { return Ok(None) };
-    Ok(store.read(&place, CONFIG_BYTES_MAX, Vec::new())?.map(|version| (path, version.bytes)))
+    let read = store.resolve_path(&path).and_then(|place| store.read(&place, CONFIG_BYTES_MAX, Vec::new()));
+    match read {
+        Ok(version) => Ok(version.map(|version| (path, version.bytes))),
+        // Nothing is there, as far as can be seen without following the last link.
+        Err(error) if matches!(error.code(), Code::FileMissing | Code::PathInvalid) => Ok(None),
+        Err(error) => {
+            let what = format!("{} cannot be read: {}", shown(&path), error.message());
+            Err(Error::new(error.code(), what).next("Correct the configuration file; nothing was changed."))
+        }
+    }
 }
 
 /// A file in its current version.
