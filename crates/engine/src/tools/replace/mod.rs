@@ -10,7 +10,7 @@ use crate::context::config_error::check_config_readable;
 use crate::context::history_stores::key;
 use crate::context::policy::Access;
 use crate::context::walk::{WalkFilter, WalkStats};
-use crate::context::{Context, LoadedFile, walk};
+use crate::context::{LoadedFile, walk};
 use crate::model::call_context::CallContext;
 use crate::model::call_handle::{CallHandle, CallPhase};
 use crate::model::call_origin::CallOrigin;
@@ -21,6 +21,7 @@ use crate::pipeline::plan::file_plan::{FilePlan, SeenUpdate, recycle};
 use crate::pipeline::plan::notebook;
 use crate::pipeline::report::diagnose;
 use crate::pipeline::run::plan_and_commit;
+use crate::session::suggest::file_not_found;
 use crate::tools::replace::gather::{FileFinding, scan_files};
 use crate::tools::replace::query::ReplaceQuery;
 use crate::tools::tool_input::ToolInput;
@@ -166,7 +167,7 @@ fn found_in_files(
     what: &ReplaceQuery,
     watch: &CallHandle,
 ) -> Result<ReplaceMatches> {
-    let (places, walked) = candidate_files(&call, args, watch)?;
+    let (places, walked) = candidate_files(call, args, watch)?;
     watch.begin(CallPhase::Reading, places.len());
     let looked = scan_files(&call, &places, what, watch)?;
     let mut found = ReplaceMatches { searched: places.len(), ..ReplaceMatches::default() };
@@ -211,16 +212,22 @@ fn found_in_files(
 }
 
 /// Returns the files to scan.
-fn candidate_files(context: &Context, args: &ReplaceInput, watch: &CallHandle) -> Result<(Vec<SafePath>, WalkStats)> {
-    let place = context.store().resolve_path(Path::new(&args.path))?;
-    if context.store().list(&place)?.is_none() {
-        return Ok((vec![context.resolve_path(&args.path, Access::Write)?], WalkStats::default()));
+///
+/// Errors: `file.not_found` for a path where nothing is; `call.too_large`, and those of the path.
+fn candidate_files(call: Call<'_>, args: &ReplaceInput, watch: &CallHandle) -> Result<(Vec<SafePath>, WalkStats)> {
+    let place = call.store().resolve_path(Path::new(&args.path))?;
+    if call.store().list(&place)?.is_none() {
+        let place = call.resolve_path(&args.path, Access::Write)?;
+        if call.store().metadata(&place)?.is_none() {
+            return Err(file_not_found(call, &place));
+        }
+        return Ok((vec![place], WalkStats::default()));
     }
     let globs = WalkFilter::globs(place.absolute(), &args.glob)?;
     let scope = WalkFilter { globs, hidden: args.hidden, no_ignore: args.no_ignore, watch: Some(watch.clone()) };
     let mut places = Vec::new();
     watch.begin(CallPhase::Listing, 0);
-    let walked = walk::walk(context, &place, &scope, &mut |place| {
+    let walked = walk::walk(&call, &place, &scope, &mut |place| {
         watch.advance(1);
         places.push(place.clone());
         Ok(ControlFlow::Continue(()))
