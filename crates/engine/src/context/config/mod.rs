@@ -59,6 +59,19 @@ impl OptionValue for PolicyMode {
         &[("allow", PolicyMode::Allow), ("ask", PolicyMode::Ask), ("deny", PolicyMode::Deny)];
 }
 
+/// Settings that only a user may make, besides those that have a notice of their own: section and key; no key for the
+/// whole section.
+const OWN_SETTINGS: &[(&str, &str)] = &[
+    ("write", "durability"),
+    ("history", ""),
+    ("events", ""),
+    ("ask", ""),
+    ("terminal", ""),
+    ("formatters", ""),
+    ("hooks", ""),
+    ("lsp", ""),
+];
+
 /// The list that a rule belongs to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum RuleList {
@@ -224,6 +237,8 @@ impl Config {
         self.add_checks(&file, source)?;
         if source.trusted {
             self.add_own(&file, source)?;
+        } else {
+            self.note_own_settings(text, source);
         }
         for (glob, label) in &file.encoding {
             let charset = Charset::for_label(label)
@@ -265,6 +280,9 @@ impl Config {
         }
         let irreversible = policy.irreversible.as_deref();
         self.origins.tighten_word(&mut self.irreversible, "policy.irreversible", irreversible, source)?;
+        if !source.trusted && irreversible == Some("allow") && self.irreversible != PolicyMode::Allow {
+            self.note_ignored("[policy] irreversible", source);
+        }
         for (slot, key, most) in [
             (&mut self.max_file, "policy.max_file", policy.max_file),
             (&mut self.max_whole, "policy.max_whole", policy.max_whole),
@@ -308,6 +326,27 @@ impl Config {
     /// The loader of the user's own files, if there is one.
     pub(crate) fn user_file_loader(&self) -> Option<&UserFileLoader> {
         self.own_files.0.as_deref()
+    }
+
+    /// Notes the settings of a project's file that only a user may make.
+    fn note_own_settings(&mut self, text: &str, source: RuleSource<'_>) {
+        let table: toml::Table = toml::from_str(text).unwrap_or_default();
+        for (section, key) in OWN_SETTINGS {
+            let found = table.get(*section).and_then(|it| if key.is_empty() { Some(it) } else { it.get(key) });
+            let Some(found) = found else { continue };
+            let name = match (key.is_empty(), found.is_array()) {
+                (false, _) => format!("[{section}] {key}"),
+                (true, true) => format!("[[{section}]]"),
+                (true, false) => format!("[{section}]"),
+            };
+            self.note_ignored(&name, source);
+        }
+    }
+
+    /// Notes a setting of a project's file that only a user may make.
+    fn note_ignored(&mut self, name: &str, source: RuleSource<'_>) {
+        let what = format!("{name} is ignored in a project file, because only the user may set it (see emend trust)");
+        self.ignored.push(format!("{}: {what}.", source.origin));
     }
 
     /// Adds settings that only a user may make.
@@ -442,6 +481,11 @@ impl Config {
         self.servers.iter().map(|it| (&*it.spec.name, &*it.spec.argv, &*it.origin))
     }
 
+    /// The programs of the configured formatters.
+    pub fn formatter_programs(&self) -> impl Iterator<Item = &str> {
+        self.formatters.iter().filter_map(|it| it.command.first().map(String::as_str))
+    }
+
     /// The JSON schema of a configuration file.
     pub fn schema() -> Value {
         schemars::schema_for!(ConfigFile).to_value()
@@ -467,6 +511,17 @@ mod tests {
         };
         assert_eq!((kept(true), kept(false).0), ((7, 10 << 20), 60));
         assert_eq!((user.allow.len(), user.max_file), (1, 999_999_999_999));
+    }
+
+    #[test]
+    fn settings_of_the_user_are_noted_in_a_project_file() {
+        let text = "[[formatters]]\nfiles = '*'\ncommand = ['cat']\n[policy]\nirreversible = 'allow'\n[write]\ndurability = 'none'\n[history]\ndays = 7\n";
+        let noted = |trusted| Config::default().with_file(text, "emend.toml", trusted).unwrap().take_ignored();
+        let noted_in_project = noted(false).join("\n");
+        for name in ["[[formatters]]", "[write] durability", "[history]", "[policy] irreversible"] {
+            assert!(noted_in_project.contains(&format!("emend.toml: {name} is ignored")), "{noted_in_project}");
+        }
+        assert!(noted(true).is_empty());
     }
 
     #[test]
@@ -520,7 +575,8 @@ mod tests {
         };
         assert_eq!(denied(r#"["Edit", "Write"]"#), 1, "all edits are denied");
         assert_eq!(denied(r#"["Edit", "Write", "NotebookEdit", "Edit(.env)"]"#), 1, "the built-in tools are replaced");
-        for broken in ["{", "[]", r#"{"permissions": {"deny": "x"}}"#] {
+        assert_eq!(denied(r#"["Edit(b.txt) ", " Read(x)"]"#), 2, "blanks around a rule");
+        for broken in ["{", "[]", r#"{"permissions": {"deny": "x"}}"#, r#"{"permissions": {"deny": ["Edit(b.txt"]}}"#] {
             let error = Config::default().with_claude_settings(broken, "s", Path::new("/"), true).unwrap_err();
             assert!(error.message().starts_with("s: "), "{error}");
         }
