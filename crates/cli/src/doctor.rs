@@ -9,6 +9,7 @@ use emendate::fs::{LocalStore, Probe, Store as _};
 use emendate::history::{Database, HistoryLimits, root_key};
 use emendate::{Engine, PROJECT_FILES};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// The findings.
@@ -79,6 +80,7 @@ fn gather_findings(context: &CliContext<'_>) -> Findings {
             found.notices.extend(engine.notices());
             found.problems.extend(engine.config().broken().map(str::to_owned));
             found.servers(&engine);
+            found.formatters(&engine);
         }
         // A root that cannot be opened has already been reported.
         Err(error) if !roots.is_empty() => found.problems.push(error.to_string()),
@@ -127,6 +129,16 @@ impl Findings {
 }
 
 impl Findings {
+    /// Adds a problem for each formatter whose program is not installed.
+    fn formatters(&mut self, engine: &Engine) {
+        let missing: BTreeSet<&str> =
+            engine.config().formatter_programs().filter(|program| !installed(program)).collect();
+        let problems = missing
+            .into_iter()
+            .map(|program| format!("A formatter is not installed: there is no program `{program}`."));
+        self.problems.extend(problems);
+    }
+
     fn servers(&mut self, engine: &Engine) {
         for (name, command, origin) in engine.config().language_servers() {
             let program = command.first().cloned().unwrap_or_default();

@@ -180,3 +180,35 @@ fn doctor_reports_the_setup() {
         Value::Null
     );
 }
+
+#[test]
+fn project_file_that_cannot_be_read_refuses_edits() {
+    let workspace = TestWorkspace::with("one\n");
+    std::fs::write(workspace.beside("shared.toml"), "[policy]\ndeny = ['a.txt']\n").unwrap();
+    let file = workspace.work().join("emend.toml");
+    for target in ["../shared.toml", "emend.toml", "nowhere"] {
+        std::os::unix::fs::symlink(target, &file).unwrap();
+        let refused = workspace.run(&["edit", "a.txt", "--old", "one", "--new", "two"]);
+        assert!(refused.code != 0 && refused.err.contains("[access.denied]"), "{target}: {refused:?}");
+        assert!(workspace.run(&["doctor"]).exits(1).out.contains("emend.toml cannot be read: "), "{target}");
+        std::fs::remove_file(&file).unwrap();
+    }
+    // A directory does not keep files from being read.
+    std::fs::create_dir(&file).unwrap();
+    workspace.run(&["read", "a.txt"]).exits(0);
+    assert_ne!(workspace.run(&["edit", "a.txt", "--old", "one", "--new", "two"]).code, 0);
+    assert_eq!(workspace.get("a.txt"), "one\n");
+}
+
+#[test]
+fn formatter_that_is_not_installed_is_named() {
+    let workspace = TestWorkspace::with("one\n");
+    let config = workspace.beside("home/.config/emendate");
+    std::fs::create_dir_all(&config).unwrap();
+    let text = "[[formatters]]\nfiles = '*.txt'\ncommand = ['no-such-formatter']\n";
+    std::fs::write(config.join("config.toml"), text).unwrap();
+    let edited = workspace.run(&["edit", "a.txt", "--old", "one", "--new", "two"]).exits(0);
+    assert!(edited.err.contains("`no-such-formatter` cannot be started"), "{edited:?}");
+    let found = workspace.run(&["doctor"]).exits(1).out;
+    assert!(found.contains("there is no program `no-such-formatter`"), "{found}");
+}

@@ -42,14 +42,16 @@ fn shape(plan: &mut FilePlan, formatter: &Formatter, folder: &Path, stop: &Atomi
     let Ok(after) = plan.after() else { return };
     let formatted = |text: &str| formatted(formatter, plan.place.absolute(), folder, text, stop);
     let edits = matches!(plan.current, CurrentState::File(_)) && !plan.before.text().is_empty();
-    if edits
-        && formatter.when == FormatterTrigger::Formatted
-        && formatted(plan.before.text()).as_deref() != Ok(plan.before.text())
-    {
-        plan.outcome.notes.push(format!(
-            "Not formatted: {name} would change this file beyond the edit, or rejects its present text."
-        ));
-        return;
+    if edits && formatter.when == FormatterTrigger::Formatted {
+        let why_not = match formatted(plan.before.text()) {
+            Ok(text) if text == plan.before.text() => None,
+            Ok(_) => Some(format!("Not formatted: {name} would change this file beyond the edit.")),
+            Err(why) => Some(format!("Not formatted: {why} The edit was written as sent.")),
+        };
+        if let Some(why_not) = why_not {
+            plan.outcome.notes.push(why_not);
+            return;
+        }
     }
     let shaped = formatted(after.text())
         .and_then(|text| plan.replace_text(&name, &text).map_err(|error| error.message().to_owned()));
