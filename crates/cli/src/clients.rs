@@ -116,6 +116,8 @@ enum ProbeOutcome {
     Skipped(String),
     /// The server failed, for this reason.
     Broken(String),
+    /// The file that names the server cannot be understood, for this reason.
+    Unreadable(String),
 }
 
 /// Returns every client that has our server, after starting each server and talking to it.
@@ -144,7 +146,7 @@ pub(crate) fn find_registrations(context: &CliContext<'_>) -> Vec<Registration> 
             let (command, outcome) = match entry {
                 Ok(None) => continue,
                 Ok(Some(entry)) => tried(client, scope, entry, project.as_deref()),
-                Err(error) => (Vec::new(), ProbeOutcome::Broken(error.message().to_owned())),
+                Err(error) => (Vec::new(), ProbeOutcome::Unreadable(error.message().to_owned())),
             };
             out.push(Registration { client, scope, file, command, outcome });
         }
@@ -234,7 +236,15 @@ fn is_this(command: &str) -> bool {
 impl Registration {
     /// The problem, for the list of problems.
     pub(crate) fn problem(&self) -> Option<String> {
-        let ProbeOutcome::Broken(what) = &self.outcome else { return None };
+        let what = match &self.outcome {
+            ProbeOutcome::Broken(what) => what,
+            // Neither setup nor install rewrites such a file.
+            ProbeOutcome::Unreadable(what) => {
+                let (title, file) = (self.client.title, shown(&self.file));
+                return Some(format!("{title}: {} (correct {file})", what.trim_end_matches('.')));
+            }
+            ProbeOutcome::Works(_) | ProbeOutcome::Skipped(_) => return None,
+        };
         let again = match self.scope {
             InstallScope::User => format!("emend setup --client {}", self.client.name),
             InstallScope::Project => format!("emend mcp install {}{}", self.client.name, of(self.scope)),
@@ -272,6 +282,7 @@ impl Registration {
             }
             ProbeOutcome::Skipped(why) => format!("not tried: {why}"),
             ProbeOutcome::Broken(_) => "does not work".to_owned(),
+            ProbeOutcome::Unreadable(_) => "cannot be read".to_owned(),
         };
         format!("{what} ({})", shown(&self.file))
     }
@@ -292,7 +303,7 @@ impl Registration {
                 out["milliseconds"] = u64::try_from(spoke.time.as_millis()).unwrap_or(u64::MAX).into();
             }
             ProbeOutcome::Skipped(why) => out["skipped"] = why.clone().into(),
-            ProbeOutcome::Broken(what) => {
+            ProbeOutcome::Broken(what) | ProbeOutcome::Unreadable(what) => {
                 out["works"] = false.into();
                 out["problem"] = what.clone().into();
             }

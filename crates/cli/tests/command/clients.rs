@@ -404,3 +404,16 @@ fn servers_configured_by_a_repository_are_not_started() {
     let found = doctor(&workspace, 0);
     assert_eq!((&found["clients"][0]["works"], &found["clients"][0]["tools"]), (&true.into(), &5.into()), "{found}");
 }
+
+#[test]
+fn file_that_cannot_be_understood_is_to_be_corrected_by_hand() {
+    let workspace = TestWorkspace::new();
+    let file = workspace.beside("home/.cursor/mcp.json");
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    for text in ["{", r#"{"mcpServers": []}"#] {
+        fs::write(&file, text).unwrap();
+        let found = workspace.run(&["doctor"]).exits(1).out;
+        assert!(found.contains("mcp.json:1:") && found.contains("(correct "), "{found}");
+        assert!(!found.contains("emend setup"), "{found}");
+    }
+}
