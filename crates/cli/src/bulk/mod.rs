@@ -29,6 +29,8 @@ const BATCH_ROWS: usize = 4096;
 const BATCH_BYTES: usize = 32 << 20;
 /// Bytes of a line. The rest of a longer one is skipped, and its row has an error.
 const LINE_BYTES_MAX: usize = 256 << 20;
+/// Bytes at the beginning of the input that the name of the partial file depends on.
+const HASHED_BYTES: u64 = 1 << 20;
 /// The first bytes of Parquet files.
 const PARQUET_START: &[u8] = b"PAR1";
 
@@ -58,9 +60,16 @@ impl BulkArgs {
     }
 
     /// The partial file of this input and these settings.
-    fn partial(&self, input: &File) -> std::io::Result<PathBuf> {
+    fn partial(&self, input: &mut File) -> std::io::Result<PathBuf> {
         let mut hash = DefaultHasher::new();
         let meta = input.metadata()?;
+        // Another file may have the same size and time, as after tar or rsync. A pipe cannot be read twice.
+        if meta.is_file() {
+            let mut start = Vec::new();
+            (&mut *input).take(HASHED_BYTES).read_to_end(&mut start)?;
+            input.rewind()?;
+            (start, self.input.canonicalize()?).hash(&mut hash);
+        }
         (meta.len(), meta.modified()?, &self.work, &self.to, &self.measure, self.tier_penalty.to_bits())
             .hash(&mut hash);
         (&self.format, &self.columns, &self.keep, env!("CARGO_PKG_VERSION")).hash(&mut hash);
@@ -85,6 +94,10 @@ pub(crate) fn run(args: &BulkArgs, global: &GlobalArgs) -> Result<u8> {
             .next("Check the path of the rows."),
         _ => io_error(&shown(&args.input), &error),
     })?;
+    if input.metadata().is_ok_and(|meta| meta.is_dir()) {
+        return Err(Error::new(Code::PathNotRegular, format!("{} is a directory.", shown(&args.input)))
+            .next("Name a file of rows."));
+    }
     if is_parquet(&mut input).map_err(failed(&args.input))? {
         #[cfg(feature = "parquet")]
         return parquet::run(args, &task, options, input, global.dry_run)?
@@ -100,7 +113,7 @@ pub(crate) fn run(args: &BulkArgs, global: &GlobalArgs) -> Result<u8> {
         let summary = all_rows(args, &settings, &mut lines, 0, &mut std::io::sink(), &args.output)?;
         return summary.report(global.json, args.has_messages()).map(|()| 0);
     }
-    let partial = args.partial(&input).map_err(failed(&args.input))?;
+    let partial = args.partial(&mut input).map_err(failed(&args.input))?;
     let (mut out, done) = continued(&partial)?;
     let mut lines = LineReader::new(input);
     lines.skip(done).map_err(failed(&args.input))?;

@@ -23,10 +23,10 @@ pub(super) fn run(
     args: &BulkArgs,
     task: &BulkTask,
     options: ApplyOptions,
-    input: File,
+    mut input: File,
     is_dry: bool,
 ) -> Result<BulkSummary> {
-    let partial = args.partial(&input).map_err(failed(&args.input))?;
+    let partial = args.partial(&mut input).map_err(failed(&args.input))?;
     let columns = (!args.columns.is_empty()).then_some(&*args.columns);
     let job = ParquetJob::open(input, &args.keep, |schema| {
         let has = |name: &str| schema.index_of(name).is_ok();

@@ -130,5 +130,30 @@ fn mistakes_are_refused_before_any_work() {
     refused(&["new", "--columns", "nothing"], "no field `nothing`");
     refused(&["new", "--do", "reward", "--measure", "nothing"], "not a reward");
     refused(&["new", "--do", "convert"], "--to");
+    refused(&["new", "--do", "reward", "--tier-penalty=NaN"], "NaN is not a number");
+    let ran = workspace.run(&["bulk", ".", "-o", "new"]);
+    assert!(ran.err.contains("[path.not_regular]"), "{ran:?}");
+    assert_eq!(fs::read_dir(workspace.work()).unwrap().count(), 2, "no partial file");
     assert_eq!((workspace.get("out"), workspace.work().join("new").exists()), (String::new(), false));
+}
+
+#[test]
+fn rows_of_another_input_of_the_same_size_and_time_are_not_continued() {
+    let workspace = TestWorkspace::new();
+    let rows = |old: &str| lines(&[json!({ "before": format!("{old}\ntwo\n"), "edit": EDIT })]);
+    let put = |text: String| {
+        workspace.put("in", text);
+        let file = fs::File::options().write(true).open(workspace.work().join("in")).unwrap();
+        file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
+    };
+    let args = ["bulk", "in", "-o", "out", "--overwrite"];
+    put(rows("one"));
+    // A run that cannot finish leaves its partial file.
+    fs::create_dir(workspace.work().join("out")).unwrap();
+    assert_ne!(workspace.run(&args).code, 0);
+    fs::remove_dir(workspace.work().join("out")).unwrap();
+    put(rows("ONE"));
+    let ran = workspace.run(&args).exits(0);
+    assert!(!ran.err.contains("continued"), "{ran:?}");
+    assert_eq!(results(&workspace, "out")[0]["after"], "ONE\n2\n");
 }

@@ -64,6 +64,10 @@ impl RewardRule {
     /// Errors: `call.invalid` for a name that no tier has.
     pub fn new(measure: RewardMeasure, penalty: f64, penalties: BTreeMap<String, f64>) -> Result<RewardRule> {
         let tiers = Tier::ALL.map(Tier::name);
+        if let Some(number) = penalties.values().chain([&penalty]).find(|number| !number.is_finite()) {
+            return Err(Error::new(Code::CallInvalid, format!("A penalty of {number} is not a number."))
+                .next("Give a number from 0.0 to 1.0."));
+        }
         match penalties.keys().find(|name| !tiers.contains(&name.as_str())) {
             Some(name) => Err(Error::new(Code::CallInvalid, format!("`{name}` is not a tier of tolerance."))
                 .next(format!("Use some of: {}.", tiers.join(", ")))),
