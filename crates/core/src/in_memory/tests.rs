@@ -339,7 +339,8 @@ fn converted_changes_may_reuse_the_path_of_another_file() {
 
 #[test]
 fn heading_names_the_file_of_a_block_below_a_sentence() {
-    let block = "```python\n<<<<<<< SEARCH\nx = 1\n=======\nx = 2\n    let changed = |list: &[(&str, &str)], above: &str| {
+    let block = "```python\n<<<<<<< SEARCH\nx = 1\n=======\nx = 2\n>>>>>>> REPLACE\n```\n";
+    let changed = |list: &[(&str, &str)], above: &str| {
         let done = apply_files(&files(list), &format!("{above}{block}"), &ApplyOptions::default());
         done.map(|done| done.files.into_keys().collect::<Vec<_>>().join(" ")).map_err(|error| error.to_string())
     };
@@ -355,7 +356,6 @@ fn heading_names_the_file_of_a_block_below_a_sentence() {
     assert_eq!(changed(&[("a.py", "y = 1\n"), ("b.py", "x = 1\n")], above), Ok("b.py".to_owned()));
     assert_eq!(changed(&[("b.py", "x = 1\n")], above), Ok("b.py".to_owned()));
     assert_eq!(changed(&both, "- a.py\n- b.py\n\nIn `a.py`:\n\n"), Ok("a.py".to_owned()));
->>>>>>> 473a4c15 (A heading above a sentence names the file of a block)
 }
 
 #[test]
