@@ -10,6 +10,7 @@ use crate::listing::ListingColors;
 use crate::output::ChangeView;
 use crate::{approval, git_patch, input, output, pager, progress, signals, styled};
 use data_encoding::BASE64;
+use emendate::core::formats::detect::without_mark;
 use emendate::core::formats::malformed;
 use emendate::core::line_format::LINE_FORMATS;
 use emendate::core::{Code, Error, Result, Vocabulary};
@@ -397,7 +398,7 @@ fn object(text: &str) -> Result<Map<String, Value>> {
         let next = "Give --old and --new, or {\"old_string\": …, \"new_string\": …} on standard input.";
         return Err(usage("The text to replace is missing.", next));
     }
-    match serde_json::from_str(text).map_err(|error| malformed(&error))? {
+    match serde_json::from_str(without_mark(text)).map_err(|error| malformed(&error))? {
         Value::Object(fields) if fields.contains_key("file_path") => {
             Err(usage("The file is given twice.", "Omit file_path, or use `emend call edit`."))
         }
@@ -420,7 +421,7 @@ pub(crate) fn multi_edit(args: &MultiEditArgs) -> Result<ToolCall> {
 /// Reads a JSON array of edits.
 pub(crate) fn edits_of(file: &Path) -> Result<Value> {
     let text = input::text(file, "a JSON array of edits")?;
-    let edits: Value = serde_json::from_str(&text).map_err(|error| malformed(&error))?;
+    let edits: Value = serde_json::from_str(without_mark(&text)).map_err(|error| malformed(&error))?;
     if edits.is_array() {
         return Ok(edits);
     }

@@ -208,7 +208,7 @@ fn formatter_that_is_not_installed_is_named() {
     let text = "[[formatters]]\nfiles = '*.txt'\ncommand = ['no-such-formatter']\n";
     std::fs::write(config.join("config.toml"), text).unwrap();
     let edited = workspace.run(&["edit", "a.txt", "--old", "one", "--new", "two"]).exits(0);
-    assert!(edited.err.contains("`no-such-formatter` cannot be started"), "{edited:?}");
+    assert!(edited.out.contains("`no-such-formatter` cannot be started"), "{edited:?}");
     let found = workspace.run(&["doctor"]).exits(1).out;
     assert!(found.contains("there is no program `no-such-formatter`"), "{found}");
 }

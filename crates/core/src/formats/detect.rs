@@ -147,6 +147,12 @@ fn possible_files(text: &str, call_options: &ParseOptions) -> Option<FormatRange
     are_files.then(|| (elided_or_whole(text, &ranges), ranges))
 }
 
+/// Returns a text without the byte order mark that some programs write in front of it, and which says nothing about the
+/// edits in it.
+pub fn without_mark(text: &str) -> &str {
+    text.strip_prefix('\u{feff}').unwrap_or(text)
+}
+
 /// Parses a text as a model sent it: removes wrappers, uses the named format or detects it, and parses the rest. The
 /// caller's options in `call_options` override those of a wrapper.
 ///

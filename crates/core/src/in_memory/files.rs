@@ -7,7 +7,7 @@ use super::planner;
 use super::text::check_size;
 use crate::code::Code;
 use crate::error::{Error, Result};
-use crate::formats::detect;
+use crate::formats::detect::{self, without_mark};
 use crate::formats::line_parser::ParseOptions;
 use crate::formats::parsed_text::ParsedText;
 use crate::formats::requested_text_format;
@@ -61,7 +61,7 @@ pub(super) fn parsed(patch: &str, path: Option<&str>, options: &ApplyOptions) ->
     check_size("The patch", patch, options)?;
     let named = options.format.as_deref().map(requested_text_format).transpose()?;
     let parse_options = ParseOptions { strip: options.strip, file: path.map(str::to_owned), reverse: options.reverse };
-    let parsed = detect::parse_any(patch, named, &parse_options)?;
+    let parsed = detect::parse_any(without_mark(patch), named, &parse_options)?;
     refusals::check_request(&parsed.request)?;
     Ok(parsed)
 }

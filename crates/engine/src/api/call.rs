@@ -11,6 +11,7 @@ use crate::pipeline::report::receipt::render_notes;
 use crate::session::comments::with_open_comments;
 use crate::session::windows_paths::read_windows_fields;
 use crate::tools::tool_input::AnswerText;
+use emendate_core::formats::detect::without_mark;
 use emendate_core::work::Meter;
 use emendate_core::{Code, Error, Result, TextNames, Vocabulary, formats};
 use serde_json::Value;
@@ -129,5 +130,5 @@ pub(crate) fn parse_json(input: &str) -> Result<Value> {
         )
         .next("Send smaller edits in several calls."));
     }
-    serde_json::from_str(input).map_err(|error| formats::malformed(&error))
+    serde_json::from_str(without_mark(input)).map_err(|error| formats::malformed(&error))
 }

@@ -47,9 +47,9 @@ impl Engine {
 
     /// Creates an engine over any store.
     ///
-    /// Errors: an invalid configuration file.
+    /// Errors: none at present; an invalid project configuration is a notice, as for [`Engine::open`].
     pub fn with_store(store: Box<dyn Store>, state: StateLocation, config: Config) -> Result<Engine> {
-        Ok(Engine { context: Context::with_store(store, state, config)? })
+        Ok(Engine { context: Context::with_store(store, state, config) })
     }
 
     /// Parses in separate processes, so that a crash of a grammar does not affect this one. `command` is a program and

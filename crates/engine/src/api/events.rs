@@ -11,6 +11,7 @@ use emendate_core::Vocabulary;
 use emendate_events::{CallTimer, Event};
 use emendate_fs::shown;
 use serde_json::Value;
+use std::path::PathBuf;
 
 /// Paths of one event.
 const EVENT_PATHS_MAX: usize = 100;
@@ -113,21 +114,21 @@ fn event(
             event.output = parts.iter().map(|part| part.len()).sum();
         }
     }
-    add_changes(&mut event, watch.take_changes());
+    add_changes(&mut event, &watch.take_changes());
     event
 }
 
 /// Adds what the call changed to its event.
-fn add_changes(event: &mut Event, changes: ChangeCounts) {
+fn add_changes(event: &mut Event, changes: &ChangeCounts) {
     event.files = changes.files;
     event.lines = (changes.added, changes.removed);
     event.tier = changes.tier;
     event.instructions = changes.instructions;
     event.dry_run |= changes.dry_run;
     if !event.paths.is_empty() {
-        for path in changes.paths.iter().map(|path| shown(path)) {
+        for path in changes.paths.iter().map(PathBuf::as_path).map(shown) {
             // A path that the input did not name.
-            if !event.paths.contains(&path) {
+            if event.paths.len() < EVENT_PATHS_MAX && !event.paths.contains(&path) {
                 event.paths.push(path);
             }
         }

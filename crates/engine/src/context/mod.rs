@@ -90,7 +90,7 @@ fn recovery_notice(files: &[PathBuf], what: &str) -> Option<String> {
 
 /// Adds the configuration file of a root. The rules of Claude Code there come last, because the project may ask for
 /// them.
-fn project(store: &dyn Store, root: &Path, mut config: Config, notices: &mut Vec<String>) -> Result<Config> {
+fn project(store: &dyn Store, root: &Path, mut config: Config, notices: &mut Vec<String>) -> Config {
     for name in PROJECT_FILES {
         let (path, bytes) = match read_config(root, store, name) {
             Ok(Some(found)) => found,
@@ -126,7 +126,7 @@ fn project(store: &dyn Store, root: &Path, mut config: Config, notices: &mut Vec
             };
         }
     }
-    Ok(config)
+    config
 }
 
 /// Reads a file of the configuration; `None` if there is none.
@@ -176,18 +176,16 @@ impl Context {
             // Recovery would write, and a journal would need a directory that outlives the process.
             StateLocation::Throwaway(_) | StateLocation::Memory | StateLocation::Nowhere => LocalStore::open(roots)?,
         };
-        let context = Context::with_store(Box::new(store), state, config)?;
+        let context = Context::with_store(Box::new(store), state, config);
         context.notices.lock().unwrap_or_else(PoisonError::into_inner).extend(notices);
         Ok(context)
     }
 
-    /// Creates a context over any store.
-    ///
-    /// Errors: an invalid configuration file.
-    pub(crate) fn with_store(store: Box<dyn Store>, state: StateLocation, mut config: Config) -> Result<Context> {
+    /// Creates a context over any store. A configuration file that cannot be read or understood refuses edits.
+    pub(crate) fn with_store(store: Box<dyn Store>, state: StateLocation, mut config: Config) -> Context {
         let mut notices = Vec::new();
         for root in store.roots() {
-            config = project(&*store, &root.canonical, config, &mut notices)?;
+            config = project(&*store, &root.canonical, config, &mut notices);
         }
         notices.extend(config.take_ignored());
         let own = state.directory().and_then(|directory| store.resolve_path(directory).ok());
@@ -195,7 +193,7 @@ impl Context {
         let (events, said) = event_sink::sink(&config, &state);
         notices.extend(said);
         let shelves = HistoryStores::new(state, store.roots().len(), config.history);
-        Ok(Context {
+        Context {
             store,
             history_stores: shelves,
             config,
@@ -204,7 +202,7 @@ impl Context {
             notices: Mutex::new(notices),
             events,
             memory: EngineMemory::default(),
-        })
+        }
     }
 
     /// The canonical directories that can be accessed.

@@ -15,9 +15,10 @@ use crate::session::names::{self, name_files, prefer_named_file, start_directory
 use crate::tools::edit_files::{apply_request, edit_files};
 use crate::tools::tool_input::ToolInput;
 use emendate_core::formats::anchors::WordAnchors;
+use emendate_core::formats::detect::{self, without_mark};
 use emendate_core::formats::line_parser::ParseOptions;
 use emendate_core::formats::parsed_text::ParsedText;
-use emendate_core::formats::{self, Format, FormatInput, detect};
+use emendate_core::formats::{self, Format, FormatInput};
 use emendate_core::{Request, Result};
 use schemars::JsonSchema;
 use schemars::schema_for;
@@ -150,6 +151,7 @@ pub(crate) fn parse_edits(
     selection: &Selection,
 ) -> Result<ParsedEdits> {
     let named = args.format.as_deref().map(formats::requested_text_format).transpose()?;
+    let input = without_mark(&args.input);
     let file = args.file.clone();
     let parse_options = ParseOptions { strip: args.strip, file: args.file, reverse: args.reverse };
     if let Some(format) = named {
@@ -160,9 +162,8 @@ pub(crate) fn parse_edits(
         .caller
         .line_format
         .and_then(|marks| formats::text_formats().find(|format| format.spec().name == marks.name));
-    let named =
-        named.or_else(|| usual.filter(|format| detect::is_intended_format(&args.input, *format, file.is_some())));
-    let ParsedText { format, mut request, directory } = detect::parse_any(&args.input, named, &parse_options)?;
+    let named = named.or_else(|| usual.filter(|format| detect::is_intended_format(input, *format, file.is_some())));
+    let ParsedText { format, mut request, directory } = detect::parse_any(input, named, &parse_options)?;
     options.origin.format = format.spec().name;
     call.caller.note_format(options.origin.format);
     let start = start_directory(call, args.directory.as_deref())?;

@@ -69,7 +69,8 @@ fn failing_formatter_leaves_the_edit_unchanged() {
         ("true", "always", "wrote nothing"),
         ("sleep 60", "always", "did not end"),
         ("printf '\\377'", "always", "not UTF-8"),
-        ("true", "formatted", "would change this file"),
+        ("true", "formatted", "wrote nothing"),
+        ("cat; echo more", "formatted", "would change this file"),
     ];
     for (script, when, why) in scripts {
         // Only a script that would not end by itself runs into the time limit.

@@ -4,7 +4,9 @@ use crate::context::Context;
 use crate::context::policy::Access;
 use crate::pipeline::plan::refusals::check_link;
 use emendate_core::refusals::check_request;
-use emendate_core::{Code, Error, FenceName, FileAction, FileMode, FileRequest, Handle, NewFile, Request, Result};
+use emendate_core::{
+    Code, Error, FenceName, FileAction, FileMode, FileRequest, Handle, NewFile, Request, Result, line_edits,
+};
 use emendate_fs::SafePath;
 use emendate_os::ffi::OsStringExt as _;
 use std::collections::{HashMap, HashSet};
@@ -173,4 +175,14 @@ fn leaving(files: &[FileRequest]) -> HashSet<PathBuf> {
         None => PathBuf::from(&file.path),
     });
     paths.collect()
+}
+
+/// True if a step pastes a register.
+pub(crate) fn paste_registers(targets: &[ActionTarget]) -> bool {
+    targets.iter().any(|target| match &target.ask {
+        FileAction::Edit { ops, .. } | FileAction::Move { ops, .. } | FileAction::Copy { ops, .. } => {
+            line_edits::paste_registers(ops)
+        }
+        _ => false,
+    })
 }

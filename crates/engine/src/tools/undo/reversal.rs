@@ -350,9 +350,10 @@ impl Reversal<'_> {
         let call = raw_path::call(place.absolute(), json!({ "id": format!("{id}^") }));
         let of_file = self.logged.operation.files.iter().find(|file| file.path == key(place));
         // A file that the operation created is not there in the version before it.
-        let effect = match of_file.is_some_and(|file| file.before.is_none()) {
-            true => "Keep the file; or, to remove it with the later changes, call ",
-            false => "Make the change with an edit; or, to put the whole file back, call ",
+        let effect = if of_file.is_some_and(|file| file.before.is_none()) {
+            "Keep the file; or, to remove it with the later changes, call "
+        } else {
+            "Make the change with an edit; or, to put the whole file back, call "
         };
         Error::new(Code::OperationConflict, format!("Operation {id} cannot be undone: {what}"))
             .evidence(place.shown())

@@ -33,16 +33,16 @@ fn edits_that_make_up_for_each_other_are_refused() {
     }
 }
 
-fn register(name: &str) -> Option<Register> {
-    Some(Register(Some(name.to_owned())))
+fn register(name: &str) -> Register {
+    Register(Some(name.to_owned()))
 }
 
 fn cut(line: usize, name: &str) -> Op {
-    with(lines(line, line, ""), |rows: &mut LineEdit| rows.cut_to = register(name))
+    with(lines(line, line, ""), |rows: &mut LineEdit| rows.cut_to = Some(register(name)))
 }
 
 fn put(line: usize, name: &str) -> Op {
-    with(op(LineTarget::After(line), ""), |rows: &mut LineEdit| rows.paste = register(name))
+    with(op(LineTarget::After(line), ""), |rows: &mut LineEdit| rows.paste = Some(register(name)))
 }
 
 fn fill(ops: &[Op], registers: &mut Registers) -> Result<(), Error> {

@@ -16,7 +16,7 @@ use crate::pipeline::plan::notebook::edit::plan_cells;
 use crate::pipeline::plan::placement::{EditedFile, OrderedOps, check_unchanged};
 use crate::pipeline::plan::refusals::other_link;
 use crate::pipeline::plan::request_tree::relocate::Relocation;
-use crate::pipeline::plan::target::ActionTarget;
+use crate::pipeline::plan::target::{self, ActionTarget};
 use crate::pipeline::plan::three_way::{Preimage, plan_three_way, preimage};
 use crate::pipeline::plan::whole_text::{WrittenText, plan_after_removal, plan_write};
 use crate::pipeline::plan::{notebook, reject};
@@ -63,18 +63,6 @@ struct RequestTree<'a> {
     places: usize,
 }
 
-/// Returns the options without partial results if a step pastes a register: the lines of a refused cut must not be
-/// pasted, and those of a refused paste must not be cut.
-fn without_partial_moves(targets: &[ActionTarget], options: &CallOptions) -> CallOptions {
-    let pastes = targets.iter().any(|target| match &target.ask {
-        FileAction::Edit { ops, .. } | FileAction::Move { ops, .. } | FileAction::Copy { ops, .. } => {
-            line_edits::paste_registers(ops)
-        }
-        _ => false,
-    });
-    CallOptions { partial: options.partial && !pastes, ..*options }
-}
-
 /// Plans every step; all failures are reported together.
 pub(crate) fn plan(
     call: Call<'_>,
@@ -82,7 +70,8 @@ pub(crate) fn plan(
     registers: Registers,
     options: &CallOptions,
 ) -> Result<(Vec<FilePlan>, Registers)> {
-    let options = &without_partial_moves(targets, options);
+    // The lines of a refused cut must not be pasted, and those of a refused paste must not be cut.
+    let options = &CallOptions { partial: options.partial && !target::paste_registers(targets), ..*options };
     let mut tree = RequestTree {
         call,
         options,
