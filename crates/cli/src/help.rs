@@ -134,7 +134,7 @@ Examples:
 pub(crate) const REDO: &str = "\
 Examples:
   emend redo                              reverts the last undo, unless something was done since
-  emend redo 18                           reverts that undo";
+  emend redo 17                           operation 17 again, which `emend undo 17` took back";
 
 pub(crate) const HISTORY: &str = "\
 Examples:

@@ -89,41 +89,25 @@ fn recovery_notice(files: &[PathBuf], what: &str) -> Option<String> {
 }
 
 /// Adds the configuration file of a root. The rules of Claude Code there come last, because the project may ask for
-/// them.
+/// them. A file that cannot be read or understood refuses edits.
 fn project(store: &dyn Store, root: &Path, mut config: Config, notices: &mut Vec<String>) -> Config {
-    for name in PROJECT_FILES {
-        let (path, bytes) = match read_config(root, store, name) {
-            Ok(Some(found)) => found,
-            Ok(None) => continue,
-            Err(error) => {
-                config = restrict(config, &error, notices);
-                break;
-            }
-        };
-        let text = String::from_utf8_lossy(&bytes);
-        let (origin, trusted) = (shown(&path), config.trusts(&path, &bytes));
-        let source = RuleSource { base: Some(root), ..RuleSource::new(&origin, trusted) };
-        config = match config.clone().with_source(&text, source) {
-            Ok(config) => config,
-            Err(error) => restrict(config, &error, notices),
-        };
-        break;
+    let own = PROJECT_FILES.iter().find_map(|name| read_config(root, store, name).transpose());
+    if let Some(read) = own {
+        let added = read.and_then(|(path, bytes)| {
+            let (origin, trusted) = (shown(&path), config.trusts(&path, &bytes));
+            let source = RuleSource { base: Some(root), ..RuleSource::new(&origin, trusted) };
+            config.clone().with_source(&String::from_utf8_lossy(&bytes), source)
+        });
+        config = added.unwrap_or_else(|error| restrict(config, &error, notices));
     }
     if config.imports_claude() {
-        for name in [".claude/settings.json", ".claude/settings.local.json"] {
-            let (path, bytes) = match read_config(root, store, name) {
-                Ok(Some(found)) => found,
-                Ok(None) => continue,
-                Err(error) => {
-                    config = restrict(config, &error, notices);
-                    continue;
-                }
-            };
-            let text = String::from_utf8_lossy(&bytes);
-            config = match config.clone().with_claude_settings(&text, &shown(&path), root, false) {
-                Ok(config) => config,
-                Err(error) => restrict(config, &error, notices),
-            };
+        let names = [".claude/settings.json", ".claude/settings.local.json"];
+        for read in names.iter().filter_map(|name| read_config(root, store, name).transpose()) {
+            let added = read.and_then(|(path, bytes)| {
+                let text = String::from_utf8_lossy(&bytes);
+                config.clone().with_claude_settings(&text, &shown(&path), root, false)
+            });
+            config = added.unwrap_or_else(|error| restrict(config, &error, notices));
         }
     }
     config

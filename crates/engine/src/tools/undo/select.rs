@@ -226,7 +226,7 @@ fn redo_by_id(context: &Context, session: Option<&str>, id: &str) -> Result<(usi
 
 /// Returns the operation of a root with that id.
 fn operation_in(context: &Context, root: usize, id: OperationId) -> Result<Option<LogEntry>> {
-    context.history(root).operation(OperationName { number: id.number, check: Some(id.check) })
+    context.history(root).operation(id.into())
 }
 
 /// Selects several operations of one root by their names.
