@@ -104,6 +104,9 @@ fn paths(step: &FileRequest) -> impl Iterator<Item = &str> {
 /// Joins consecutive edits of a file, unless a step on the same path comes between them.
 fn joined(files: Vec<FileRequest>) -> Result<Vec<FileRequest>> {
     let of = files.len();
+    if of == 1 {
+        return Ok(files);
+    }
     let (mut steps, mut errors) = (Vec::<FileRequest>::with_capacity(of), Vec::new());
     // The last step that touched each path.
     let mut last: HashMap<String, usize> = HashMap::new();

@@ -97,8 +97,11 @@ fn target(op: &Op) -> Option<OpTarget<'_>> {
 
 /// For each operation, returns the earlier one that is identical, if any.
 pub(crate) fn repetitions(ops: &[Op]) -> Vec<Option<usize>> {
-    let mut first = DuplicateIndex::default();
     let mut repeated = vec![None; ops.len()];
+    if ops.len() < 2 {
+        return repeated;
+    }
+    let mut first = DuplicateIndex::default();
     for (index, op) in ops.iter().enumerate() {
         if let Some(own) = target(op) {
             let key = xxh3_64(own.0.as_bytes()) ^ xxh3_64(op.text.as_bytes()).rotate_left(32);

@@ -1,6 +1,7 @@
 //! The overlay: what the steps of a call make of the files that they touch. The files themselves are not changed.
 
-use foldhash::{HashMap, HashMapExt as _};
+use foldhash::fast::RandomState;
+use indexmap::IndexMap;
 use std::borrow::Borrow;
 use std::collections::HashSet;
 use std::fmt::Debug;
@@ -20,8 +21,7 @@ pub trait OverlayEntry<P: ?Sized> {
 /// the state after the steps so far, so that it is the difference that the call makes at its path.
 #[derive(Debug)]
 pub struct Overlay<P: ToOwned<Owned: Debug> + ?Sized, E> {
-    entries: Vec<(P::Owned, E)>,
-    positions: HashMap<P::Owned, usize>,
+    entries: IndexMap<P::Owned, E, RandomState>,
 }
 
 /// The state of an overlay before a step that may fail.
@@ -36,7 +36,7 @@ where
     P: ToOwned<Owned: Debug> + ?Sized,
 {
     fn default() -> Overlay<P, E> {
-        Overlay { entries: Vec::new(), positions: HashMap::new() }
+        Overlay { entries: IndexMap::default() }
     }
 }
 
@@ -46,28 +46,22 @@ where
 {
     /// Returns the position of a path that a step touched. It never changes, except if a roll-back removes the entry.
     pub fn position(&self, path: &P) -> Option<usize> {
-        self.positions.get(path).copied()
+        self.entries.get_index_of(path)
     }
 
     /// Returns the entry of a path that a step touched.
     pub fn get(&self, path: &P) -> Option<&E> {
-        self.position(path).map(|at| &self[at])
+        self.entries.get(path)
     }
 
     /// Returns the entry of a path that a step touched, to change it.
     pub fn get_mut(&mut self, path: &P) -> Option<&mut E> {
-        self.position(path).map(|at| &mut self[at])
+        self.entries.get_mut(path)
     }
 
     /// Sets the entry of a path, and returns its position.
     pub fn put(&mut self, path: &P, entry: E) -> usize {
-        match self.position(path) {
-            Some(at) => {
-                self[at] = entry;
-                at
-            }
-            None => self.push(path, entry),
-        }
+        self.entries.insert_full(path.to_owned(), entry).0
     }
 
     /// Returns the position of a path; one that no step touched gets the entry that `base` creates.
@@ -76,15 +70,8 @@ where
     pub fn touch<F>(&mut self, path: &P, base: impl FnOnce() -> Result<E, F>) -> Result<usize, F> {
         match self.position(path) {
             Some(at) => Ok(at),
-            None => Ok(self.push(path, base()?)),
+            None => Ok(self.put(path, base()?)),
         }
-    }
-
-    fn push(&mut self, path: &P, entry: E) -> usize {
-        let at = self.entries.len();
-        self.positions.insert(path.to_owned(), at);
-        self.entries.push((path.to_owned(), entry));
-        at
     }
 
     /// Returns all paths with their entries, in the order in which the paths were first touched.
@@ -128,26 +115,24 @@ where
 
     /// Restores the state before a step that failed.
     pub fn roll_back(&mut self, checkpoint: OverlayCheckpoint<E>) {
-        for (path, _) in self.entries.drain(checkpoint.len..) {
-            self.positions.remove(path.borrow());
-        }
+        self.entries.truncate(checkpoint.len);
         for (at, entry) in checkpoint.entries {
             self[at] = entry;
         }
     }
 }
 
-impl<P: ToOwned<Owned: Debug> + ?Sized, E> Index<usize> for Overlay<P, E> {
+impl<P: ToOwned<Owned: Debug + Hash + Eq> + ?Sized, E> Index<usize> for Overlay<P, E> {
     type Output = E;
 
     fn index(&self, position: usize) -> &E {
-        &self.entries[position].1
+        &self.entries[position]
     }
 }
 
-impl<P: ToOwned<Owned: Debug> + ?Sized, E> IndexMut<usize> for Overlay<P, E> {
+impl<P: ToOwned<Owned: Debug + Hash + Eq> + ?Sized, E> IndexMut<usize> for Overlay<P, E> {
     fn index_mut(&mut self, position: usize) -> &mut E {
-        &mut self.entries[position].1
+        &mut self.entries[position]
     }
 }
 
