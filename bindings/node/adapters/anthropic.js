@@ -39,6 +39,14 @@ export function tools(session, profile = 'default', { approve } = {}) {
   }))
 }
 
+/** A path that a patch can name: the reader of a patch drops blanks at the ends of a name, and ends it with its line. */
+function plain(path) {
+  if (/[\p{Cc}\u2028\u2029]/u.test(path) || path.split('/').some(name => name !== name.trim())) {
+    throw new ToolError(`Names of memories have no blanks at their ends and no control characters: ${JSON.stringify(path)}.`)
+  }
+  return path
+}
+
 /** The commands of the memory tool over a workspace, whose first directory is `/memories`. */
 export class MemoryCommands {
   #root
@@ -55,7 +63,7 @@ export class MemoryCommands {
     if ((path !== MEMORY && !path.startsWith(`${MEMORY}/`)) || path.split('/').includes('..')) {
       throw new ToolError(`Paths of memories begin with ${MEMORY} and stay below it. ${path} does not.`)
     }
-    return this.#root + path.slice(MEMORY.length).replace(/\/+$/, '')
+    return this.#root + plain(path).slice(MEMORY.length).replace(/\/+$/, '')
   }
 
   #done(reply) {
@@ -105,14 +113,14 @@ export class MemoryCommands {
   }
 
   async delete({ path }) {
-    await this.#patch((await this.#files(path)).map(file => `*** Delete File: ${file}\n`))
+    await this.#patch((await this.#files(path)).map(file => `*** Delete File: ${plain(file)}\n`))
     return `Deleted ${path}.`
   }
 
   async rename({ old_path, new_path }) {
     const [old, to] = [this.#path(old_path), this.#path(new_path)]
     const files = await this.#files(old_path)
-    await this.#patch(files.map(file => `*** Update File: ${file}\n*** Move to: ${to}${file.slice(old.length)}\n`))
+    await this.#patch(files.map(file => `*** Update File: ${plain(file)}\n*** Move to: ${to}${file.slice(old.length)}\n`))
     return `Renamed ${old_path} to ${new_path}.`
   }
 }

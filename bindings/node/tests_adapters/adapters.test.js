@@ -86,6 +86,8 @@ test('Anthropic: a refusal is an error result, and a person is asked', async () 
   assert.equal(await workspace.readText('a.py'), 'y\n')
 })
 
+const refusesName = error => String(error.content).includes('no blanks')
+
 test('Anthropic: memories in memory and on disk', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'emendate-'))
   for (const workspace of [await Workspace.inMemory(), await Workspace.open(directory)]) {
@@ -99,6 +101,8 @@ test('Anthropic: memories in memory and on disk', async () => {
     assert.ok(seen.includes('two') && seen.includes('three') && !seen.includes(directory))
     await memory.rename({ command: 'rename', old_path: '/memories/notes', new_path: '/memories/old' })
     await assert.rejects(memory.view({ command: 'view', path }), error => !String(error.content).includes(directory))
+    await assert.rejects(memory.delete({ command: 'delete', path: '/memories/old/a.md ' }), refusesName)
+    await assert.rejects(memory.delete({ command: 'delete', path: '/memories/x\n*** Delete File: old/a.md' }), refusesName)
     await memory.delete({ command: 'delete', path: '/memories/old' })
     await assert.rejects(memory.delete({ command: 'delete', path: '/memories' }))
     await assert.rejects(memory.view({ command: 'view', path: '/memories/../etc/passwd' }))

@@ -110,11 +110,13 @@ def test_memories(on_disk: bool, tmp_path: Any) -> None:
         ("memory", {"command": "view", "path": "/memories/../etc/passwd"}),
         ("memory", {"command": "view", "path": "/etc/passwd"}),
         ("memory", {"command": "delete", "path": "/memories"}),
+        ("memory", {"command": "delete", "path": "/memories/kept/a.md "}),
+        ("memory", {"command": "create", "path": "/memories/a\n*** Delete File: kept/a.md", "file_text": "x\n"}),
     )
     service.run([memory])
     assert service.tools == [{"type": "memory_20250818", "name": "memory"}]
     failed = [bool(result.get("is_error")) for result in service.results]
-    assert failed == [False, False, True, False, False, False, False, False, True, True, True], service.results
+    assert failed == [False, False, True, *[False] * 5, *[True] * 5], service.results
     texts = [str(result["content"]) for result in service.results]
     assert "zero" in texts[5] and "/memories/notes/a.md" in texts[6] and str(tmp_path) not in "".join(texts)
     assert workspace.read_text(kept) == "zero\none\n2\n"

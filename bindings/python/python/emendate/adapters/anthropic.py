@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
@@ -24,6 +25,13 @@ __all__ = ["AsyncTextEditor", "Memory", "TextEditor", "tools"]
 _PROFILE = "anthropic"
 _NAME = "str_replace_based_edit_tool"
 _MEMORY = "/memories"
+
+
+def _plain(path: str) -> str:
+    """A path that a patch can name: the reader of a patch drops blanks at the ends of a name, and ends it with its line."""
+    if re.search(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]", path) or any(name != name.strip() for name in path.split("/")):
+        raise ToolError(f"Names of memories have no blanks at their ends and no control characters: {path!r}.")
+    return path
 
 
 def _text(reply: Reply) -> str:
@@ -97,7 +105,7 @@ class Memory(BetaAbstractMemoryTool):
         """The path of a memory. Those that lead out of the workspace are refused by the engine."""
         if path != _MEMORY and not path.startswith(_MEMORY + "/") or ".." in path.split("/"):
             raise ToolError(f"Paths of memories begin with {_MEMORY} and stay below it. {path} does not.")
-        return self._root + path.removeprefix(_MEMORY).rstrip("/")
+        return self._root + _plain(path).removeprefix(_MEMORY).rstrip("/")
 
     def _edit(self, command: Any, **fields: Any) -> str:
         input = {"command": command.command, "path": self._path(command.path), **fields}
@@ -131,20 +139,20 @@ class Memory(BetaAbstractMemoryTool):
     def delete(self, command: Any) -> str:
         """Deletes a file, or a directory with its files."""
         files = self._files(command.path)
-        self._patch(f"*** Delete File: {file}\n" for file in files)
+        self._patch(f"*** Delete File: {_plain(file)}\n" for file in files)
         return f"Deleted {command.path}."
 
     def rename(self, command: Any) -> str:
         """Moves a file, or the files of a directory."""
         old, new = self._path(command.old_path), self._path(command.new_path)
         files = self._files(command.old_path)
-        self._patch(f"*** Update File: {file}\n*** Move to: {new}{file.removeprefix(old)}\n" for file in files)
+        self._patch(f"*** Update File: {_plain(file)}\n*** Move to: {new}{file.removeprefix(old)}\n" for file in files)
         return f"Renamed {command.old_path} to {command.new_path}."
 
     def clear_all_memory(self) -> str:
         """Deletes all files."""
         files = self._files(_MEMORY, required=False)
-        self._patch(f"*** Delete File: {file}\n" for file in files)
+        self._patch(f"*** Delete File: {_plain(file)}\n" for file in files)
         return "Deleted all memories."
 
     def _files(self, named: str, required: bool = True) -> list[str]:
