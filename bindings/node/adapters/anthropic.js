@@ -39,7 +39,7 @@ export function tools(session, profile = 'default', { approve } = {}) {
   }))
 }
 
-/** A path that a patch can name: the reader of a patch drops blanks at the ends of a name, and ends it with its line. */
+/** A path that a patch can name: its reader drops blanks at the ends of a name, and ends it with the line. */
 function plain(path) {
   if (/[\p{Cc}\u2028\u2029]/u.test(path) || path.split('/').some(name => name !== name.trim())) {
     throw new ToolError(`Names of memories have no blanks at their ends and no control characters: ${JSON.stringify(path)}.`)

@@ -28,7 +28,7 @@ _MEMORY = "/memories"
 
 
 def _plain(path: str) -> str:
-    """A path that a patch can name: the reader of a patch drops blanks at the ends of a name, and ends it with its line."""
+    """A path that a patch can name: its reader drops blanks at the ends of a name, and ends it with the line."""
     if re.search(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]", path) or any(name != name.strip() for name in path.split("/")):
         raise ToolError(f"Names of memories have no blanks at their ends and no control characters: {path!r}.")
     return path
