@@ -75,7 +75,7 @@ pub(crate) fn add_comment(
         let what = format!("A comment has at most {COMMENT_CHARS_MAX} characters.");
         return Err(Error::new(Code::CallTooLarge, what).next("Write several comments."));
     }
-    let (root, logged) = select::operation(context, OperationRef::read(operation)?.name)?;
+    let (root, logged) = select::operation(context, OperationRef::read_name(operation)?)?;
     let file = path.map(|path| file_of(&logged, path)).transpose()?;
     let key = file.as_ref().map(|file| &*file.path);
     let session = &*logged.operation.session;
@@ -97,7 +97,7 @@ pub(crate) fn add_comment(
 ///
 /// Errors: `operation.not_found`; those of the session store.
 pub(crate) fn comments(context: &Context, operation: Option<&str>, open: bool) -> Result<Vec<Comment>> {
-    let only = operation.map(|name| select::operation(context, OperationRef::read(name)?.name)).transpose()?;
+    let only = operation.map(|name| select::operation(context, OperationRef::read_name(name)?)).transpose()?;
     let mut all = Vec::new();
     for root in (0..context.roots().len()).filter(|root| only.as_ref().is_none_or(|(only, _)| only == root)) {
         let operation = only.as_ref().map(|(_, logged)| logged.id.number);
@@ -136,7 +136,7 @@ pub(crate) fn mark_reviewed(
     hunks: Option<&[usize]>,
     reviewed: bool,
 ) -> Result<Vec<ReviewedFile>> {
-    let (root, logged) = select::operation(context, OperationRef::read(operation)?.name)?;
+    let (root, logged) = select::operation(context, OperationRef::read_name(operation)?)?;
     let chosen = hunks.map(|numbers| HunkNumbers::new(logged.id, numbers)).transpose()?;
     let files: Vec<FileChange> = match path {
         Some(path) => vec![file_of(&logged, path)?],
@@ -171,7 +171,7 @@ pub(crate) fn mark_reviewed(
 /// Errors: `operation.not_found`; those of the session store.
 pub(crate) fn reviewed_hunks(context: &Context, operation: Option<&str>) -> Result<Vec<ReviewedFile>> {
     if let Some(name) = operation {
-        let (root, logged) = select::operation(context, OperationRef::read(name)?.name)?;
+        let (root, logged) = select::operation(context, OperationRef::read_name(name)?)?;
         return reviewed_in(context, root, Some(&logged));
     }
     let mut all = Vec::new();

@@ -81,7 +81,7 @@ pub(super) fn undo_hunks(
 ) -> Result<Answer> {
     wait_for_in_doubt(&call)?;
     let (root, logged) = match &args.id {
-        Some(id) => select::operation(&call, OperationRef::read(id)?.name)?,
+        Some(id) => select::operation(&call, OperationRef::read_name(id)?)?,
         None => choose_one(call, args, path)?,
     };
     if session_filter(call.caller, args).is_some_and(|session| is_foreign(&logged, session)) {
