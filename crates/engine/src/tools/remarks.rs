@@ -7,6 +7,7 @@ use crate::model::hunk_numbers::HunkNumbers;
 use crate::session::comments::comment_id;
 use crate::tools::history::file_hunks;
 use crate::tools::history::operation_list::{from_its_source, visible_files};
+use crate::tools::undo::file_states::side_content;
 use crate::tools::undo::select::{self, OperationRef};
 use emendate_core::{Code, Error, Result};
 use emendate_history::{
@@ -57,8 +58,8 @@ pub struct ReviewedFile {
 
 /// Adds a comment on an operation, on one of its files, or on a line of that file.
 ///
-/// Errors: `operation.not_found`; `call.invalid` for an empty text, a file that the operation did not change, or a line
-/// without a file; `call.too_large` for a text that is too long, or too many comments; those of the session store.
+/// Errors: `operation.not_found`; `call.invalid` for an empty text, a file that the operation did not change, a line
+/// without a file, or one that the file does not have; `call.too_large` for a text that is too long, or too many comments; those of the session store.
 pub(crate) fn add_comment(
     context: &Context,
     operation: &str,
@@ -77,6 +78,9 @@ pub(crate) fn add_comment(
     }
     let (root, logged) = select::operation(context, OperationRef::read_name(operation)?)?;
     let file = path.map(|path| file_of(&logged, path)).transpose()?;
+    if let (Some(file), Some(line)) = (&file, line) {
+        check_line(context, root, file, line)?;
+    }
     let key = file.as_ref().map(|file| &*file.path);
     let session = &*logged.operation.session;
     let comment = NewComment { operation: logged.id.number, path: key, line, session, text };
@@ -91,6 +95,24 @@ pub(crate) fn add_comment(
     })?;
     let stored = stored.into_iter().find(|comment| comment.number == number);
     stored.map(|stored| comment_of(context, root, stored)).ok_or_else(|| no_comment(&comment_id(root, number)))
+}
+
+/// Checks that a file had a line after an operation, if its content is known.
+///
+/// Errors: `call.invalid`; those of the session store.
+fn check_line(context: &Context, root: usize, file: &FileChange, line: u64) -> Result<()> {
+    let place = context.resolve_logged(&file.path)?;
+    let Some(bytes) = side_content(context, root, &place, file.after)?.filter(|_| file.after.is_some()) else {
+        return Ok(());
+    };
+    let Ok(text) = context.decode(&place, bytes, None, "") else { return Ok(()) };
+    let count = text.lines().count(text.text());
+    if text.is_binary() || line <= count as u64 {
+        return Ok(());
+    }
+    let what = format!("{} has no line {line}: it had {count} lines after the operation.", place.shown());
+    let next = if count == 0 { "Comment on the file.".to_owned() } else { format!("Name a line from 1 to {count}.") };
+    Err(Error::new(Code::CallInvalid, what).next(next))
 }
 
 /// Returns the comments on an operation, or all, the oldest first.
