@@ -333,3 +333,35 @@ fn later_change_of_a_file_in_the_second_root_is_merged() {
     ok(engine.call(&agent, "undo", json!({ "id": theirs["id"] })));
     assert_eq!(fs::read_to_string(roots[1].join("f.txt")).unwrap(), "a\nb\nC\n");
 }
+
+#[test]
+fn restore_by_an_operation_of_another_root_finds_the_last_change_of_the_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let base = emendate_os::paths::canonical(dir.path()).unwrap();
+    let roots: Vec<PathBuf> = ["one", "two"].iter().map(|name| base.join(name)).collect();
+    roots.iter().for_each(|root| fs::create_dir(root).unwrap());
+    let engine = Engine::open(&roots, StateLocation::Directory(base.join("state")), Config::default()).unwrap();
+    let (one, two) = (roots[0].join("f"), roots[1].join("f"));
+    let write = |path: &PathBuf, text: &str| {
+        name_of(&ok(engine.call(&person(), "write", json!({ "file_path": path, "content": text }))))
+    };
+    let both = |old: &str, new: &str| {
+        let part = |root: &str| format!("*** Update File: {root}/f\n@@\n-{old}\n+{new}\n");
+        let patch = format!("*** Begin Patch\n{}{}*** End Patch\n", part("one"), part("two"));
+        ok(engine.call(&person(), "apply", json!({ "input": patch, "directory": base })));
+    };
+    // The operations on both files are in the history of the first root.
+    write(&one, "1\n");
+    write(&two, "1\n");
+    both("1", "2");
+    write(&two, "2\n3\n");
+    let id = write(&one, "2\n3\n");
+    both("3", "4");
+    ok(engine.call(&person(), "restore", json!({ "file_path": two, "id": id })));
+    assert_eq!(fs::read_to_string(&two).unwrap(), "2\n3\n");
+    // And the other way round.
+    let id = write(&two, "other\n");
+    write(&one, "last\n");
+    ok(engine.call(&person(), "restore", json!({ "file_path": one, "id": id })));
+    assert_eq!(fs::read_to_string(&one).unwrap(), "2\n4\n");
+}
