@@ -107,6 +107,9 @@ fn converse<W: Write>(
     let mut approval = Approval::granted(question["seal"].as_str().unwrap_or_default());
     let rules: Option<Vec<String>> = files.iter().map(|file| rule_for(file)).collect();
     let editable = files.iter().all(|file| file.get("proposed").is_some());
+    if let Some(problem) = question["problem"].as_str() {
+        out.line(BOLD, problem).map_err(|error| terminal_failure(&error))?;
+    }
     for file in &files {
         shown(out, file).map_err(|error| terminal_failure(&error))?;
     }

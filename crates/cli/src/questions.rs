@@ -142,9 +142,7 @@ fn answer(context: &CliContext<'_>, engine: &Engine, id: &str, said: &PersonAnsw
     }
     let text = match (outcome.kind, &outcome.next) {
         (AnswerOutcomeKind::AskedAgain, Some(next)) => {
-            format!(
-                "The file changed since, so this was not written. The new change waits as {next}: emend pending {next}"
-            )
+            format!("{} It waits as {next} now: emend pending {next}", outcome.text.trim_end())
         }
         (AnswerOutcomeKind::Declined, _) => "Declined; nothing was written.".to_owned(),
         _ => outcome.text.clone(),

@@ -334,6 +334,10 @@ fn parsed(line: &[u8]) -> Line {
     if id.to_string().len() > ID_BYTES_MAX {
         return invalid(Value::Null, &format!("The id has more than {ID_BYTES_MAX} bytes."));
     }
+    if id.is_f64() {
+        // The reply would have another number.
+        return invalid(Value::Null, "A number as id is a whole one of 64 bits; a text may be anything.");
+    }
     if let Some(cancelled) = fields.shift_remove("cancel") {
         return if id.is_null() && fields.is_empty() && !cancelled.is_null() {
             Line::Cancel(cancelled)
@@ -417,6 +421,19 @@ mod tests {
         assert_eq!(call(br#"{"id": 1, "tool": "read", "wait": true}"#), Ok(true));
         assert_eq!(call(br#"{"id": 1, "tool": "read"}"#), Ok(false));
         assert!(call(br#"{"id": 1, "tool": "read", "wait": "yes"}"#).is_err_and(|it| it.contains("true or false")));
+    }
+
+    #[test]
+    fn id_that_the_reply_could_not_repeat_is_refused() {
+        for (line, is_kept) in [
+            (r#"{"id": 18446744073709551615, "tool": "read"}"#, true),
+            (r#"{"id": -9223372036854775808, "tool": "read"}"#, true),
+            (r#"{"id": 18446744073709551616, "tool": "read"}"#, false),
+            (r#"{"id": 1e2, "tool": "read"}"#, false),
+        ] {
+            let Line::Request(request) = parsed(line.as_bytes()) else { panic!("{line}") };
+            assert_eq!((request.call.is_ok(), !request.id.is_null()), (is_kept, is_kept), "{line}");
+        }
     }
 
     #[test]

@@ -4,7 +4,8 @@
 use crate::context::CliContext;
 use crate::{io_error, output};
 use emendate::core::{Code, Error, Result};
-use emendate::{Config, PROJECT_FILES};
+use emendate::fs::{LocalStore, Store as _};
+use emendate::{Config, project_file};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -76,23 +77,22 @@ pub(crate) fn remember_rules(context: &CliContext<'_>, rules: &[String]) -> Resu
 
 /// `emend trust`: the project files of the roots count as the person's own, as long as they are unchanged.
 ///
-/// Errors: no project file; as [`append`].
+/// Errors: no project file, or one that cannot be read, such as a link that leaves the roots; as [`append`].
 pub(crate) fn trust(context: &CliContext<'_>, revoke: bool) -> Result<u8> {
-    let roots = context.roots()?;
-    let found = roots
-        .iter()
-        .map(|root| std::fs::canonicalize(root).unwrap_or_else(|_| root.clone()))
-        .filter_map(|root| PROJECT_FILES.iter().map(|name| root.join(name)).find(|path| path.is_file()));
-    let files: Vec<PathBuf> = found.collect();
+    let store = LocalStore::open(&context.roots()?)?;
+    let mut files = Vec::new();
+    for root in store.roots() {
+        // Only a file that is in force can be trusted.
+        files.extend(project_file(&root.canonical, &store)?);
+    }
     if files.is_empty() {
         return Err(Error::new(Code::FileMissing, "There is no emend.toml in the roots.")
             .next("Go to the project, or name it with --root."));
     }
-    for file in &files {
+    for (file, bytes) in &files {
         let name = file.to_str().filter(|name| !name.contains('\n')).ok_or_else(|| {
             Error::new(Code::PathInvalid, "A file whose path is not text of one line cannot be trusted.")
         })?;
-        let bytes = std::fs::read(file).map_err(|error| io_error(name, &error))?;
         let dry_run = context.global.dry_run;
         if revoke {
             if !dry_run {
@@ -103,9 +103,9 @@ pub(crate) fn trust(context: &CliContext<'_>, revoke: bool) -> Result<u8> {
             continue;
         }
         // A person should have seen the file before trusting it.
-        output::page(&String::from_utf8_lossy(&bytes))?;
+        output::page(&String::from_utf8_lossy(bytes))?;
         if !dry_run {
-            append(context, TRUSTED_FILES_FILE, &[format!("{} {name}", Config::digest(&bytes))])?;
+            append(context, TRUSTED_FILES_FILE, &[format!("{} {name}", Config::digest(bytes))])?;
         }
         let verb = if dry_run { "would be" } else { "is" };
         output::note(&format!("{name} {verb} trusted until it changes; `emend trust --revoke` ends that."));

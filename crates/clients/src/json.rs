@@ -87,6 +87,17 @@ impl<'t> JsonFile<'t> {
         Ok(Some(JsonNode(at)))
     }
 
+    /// Returns the object at a path of keys.
+    ///
+    /// Errors: as [`JsonFile::get`]; something else at the path.
+    pub(crate) fn object(&self, path: &[&str]) -> Result<Option<Value>> {
+        let Some(found) = self.get(path)? else { return Ok(None) };
+        if matches!(found.0, ast::Value::Object(_)) {
+            return Ok(Some(found.value()));
+        }
+        Err(self.wrong(found.0.range().start, &format!("`{}` is not an object", path.join("."))))
+    }
+
     /// Returns the member of that name.
     fn member<'j>(&self, object: &'j ast::Object<'t>, key: &str) -> Result<Option<&'j ast::ObjectProp<'t>>> {
         let mut named = object.properties.iter().filter(|member| member.name.as_str() == key);

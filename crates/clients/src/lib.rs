@@ -95,12 +95,10 @@ impl ServerEntry {
 impl Client {
     /// Returns the entry of our server, if the file has one that starts a program. `name` is the file's, for messages.
     ///
-    /// Errors: `call.invalid` with line and column for a file that cannot be parsed.
+    /// Errors: `call.invalid` with line and column for a file that cannot be parsed, or that has something else there.
     pub fn entry(&self, text: &str, name: &str) -> Result<Option<ServerEntry>> {
         let found = match self.format {
-            ConfigFormat::Json => {
-                JsonFile::parse(text, name)?.get(&[self.key, SERVER_NAME])?.map(|found| found.value())
-            }
+            ConfigFormat::Json => JsonFile::parse(text, name)?.object(&[self.key, SERVER_NAME])?,
             ConfigFormat::Toml => toml::get(text, self.key, name)?,
         };
         Ok(found.as_ref().and_then(ServerEntry::read))

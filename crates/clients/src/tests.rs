@@ -258,6 +258,11 @@ fn invalid_files_are_refused_with_the_position() {
             assert!(of(name).uninstall(text, "f").is_err() && of(name).entry(text, "f").is_err(), "{text}");
         }
     }
+    for (name, text) in [("cursor", "{\"mcpServers\": {\"emend\": \"x\"}}"), ("codex", "[mcp_servers]\nemend = 'x'\n")]
+    {
+        let error = of(name).entry(text, "f").unwrap_err();
+        assert!(error.message().contains("emend` is not a"), "{text}: {error}");
+    }
     let deep = format!("{{\"a\": {}", "[".repeat(200_000));
     assert!(of("cursor").entry(&deep, "f").is_err());
 }

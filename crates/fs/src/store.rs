@@ -343,6 +343,13 @@ pub trait Store: Send + Sync {
     /// Fails with `path.not_regular`, `file.too_large` for more than 256 KiB of attributes, or `io.*`.
     fn attributes(&self, place: &SafePath) -> Result<Option<FileAttributes>>;
 
+    /// Checks that the existing file at `place`, with this metadata, may be written, as [`Store::stage`] does.
+    ///
+    /// Fails with `io.*`.
+    fn check_writable(&self, _place: &SafePath, _meta: &FileMeta) -> Result<()> {
+        Ok(())
+    }
+
     /// Removes the directory at `place` if it is empty; returns false otherwise. Fails with `io.*`.
     fn remove_dir(&self, place: &SafePath) -> Result<bool>;
 

@@ -11,10 +11,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use emendate_core::explain::ReplacedSpan;
 use emendate_core::{ContentId, Result, Tag};
 use emendate_history::{
-    ChangeContent, CommentFilter, Database, DiskUsage, GcStats, History, HistoryLimits, KnownContent, KnownState,
-    LogEntry, LogReceipt, LogStamp, MemoryHistory, NewComment, NewlyKnown, Operation, OperationFilter, OperationId,
-    OperationLog, OperationName, OutsideContent, OwnedByteReplacement, OwnedContent, Record, Retention, ReviewedHunks,
-    Reviews, SessionUpdate, Sessions, StatCache, StoredComment, VersionBody,
+    ChangeContent, CommentFilter, Database, DiskUsage, FileChange, GcStats, History, HistoryLimits, KnownContent,
+    KnownState, LogEntry, LogReceipt, LogStamp, MemoryHistory, NewComment, NewlyKnown, Operation, OperationFilter,
+    OperationId, OperationLog, OperationName, OutsideContent, OwnedByteReplacement, OwnedContent, Record, Retention,
+    ReviewedHunks, Reviews, SessionUpdate, Sessions, StatCache, StoredComment, VersionBody,
 };
 
 #[test]
@@ -125,6 +125,9 @@ impl OperationLog for Chosen {
     }
     fn remember_files(&self, found: &[NewlyKnown<'_>]) -> Result<()> {
         self.now().remember_files(found)
+    }
+    fn remember_changes(&self, changes: &[&FileChange]) -> Result<()> {
+        self.now().remember_changes(changes)
     }
     fn run_deferred(&self) -> Result<()> {
         self.now().run_deferred()

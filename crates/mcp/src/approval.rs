@@ -49,9 +49,10 @@ impl ApprovalQuestion {
         }
         let mut schema = ElicitationSchema::new(fields);
         schema.required = Some(vec![APPROVE_FIELD.to_owned()]);
-        let message = files
-            .iter()
-            .map(|file| {
+        let problem = asked["problem"].as_str().map(str::to_owned);
+        let message = problem
+            .into_iter()
+            .chain(files.iter().map(|file| {
                 // The whole change, even if a reply would summarize it.
                 let diff = file["change"].as_str().or(file["diff"]["text"].as_str()).unwrap_or_default();
                 format!(
@@ -60,7 +61,7 @@ impl ApprovalQuestion {
                     text_field(file, "rule"),
                     text_field(file, "origin")
                 )
-            })
+            }))
             .collect::<Vec<String>>()
             .join("\n");
         Some(ApprovalQuestion {

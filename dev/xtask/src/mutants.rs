@@ -241,7 +241,11 @@ const MUTANTS: &[Mutant] = &[
     ),
     mutant(
         "permission",
-        ("write_temp.rs", "    check_permission(folder, entry, &meta)?;\n", ""),
+        (
+            "write_temp.rs",
+            "    if !is_decided_by_mode(path, &meta)? {\n        check_access(folder, entry.name, path)?;\n    }\n",
+            "",
+        ),
         ("writing", "forbidden_files_are_refused_and_irreplaceable_ones_written_in_place"),
     ),
     mutant(

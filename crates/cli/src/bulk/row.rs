@@ -3,7 +3,9 @@
 use super::RowLine;
 use emendate::core::{ApplyOptions, Code, Error, Result};
 use emendate::{BulkInputs, BulkRow, BulkTask, CellError};
-use serde_json::{Map, Value, json};
+use serde::de::{DeserializeOwned, IgnoredAny};
+use serde_json::{Deserializer, Map, Value, json};
+use std::fmt::Display;
 
 /// A field of results.
 struct FieldRow {
@@ -56,7 +58,7 @@ pub(super) struct RowSettings {
 impl RowSettings {
     /// Creates the settings.
     ///
-    /// Errors: `call.invalid` for a field that no result has.
+    /// Errors: `call.invalid` for a field that no result has, or that would occur twice.
     pub(super) fn new(
         task: BulkTask,
         options: ApplyOptions,
@@ -69,17 +71,23 @@ impl RowSettings {
             columns.iter().map(String::as_str).collect()
         };
         let fields = named.into_iter().map(find_field).collect::<Result<Vec<_>>>()?;
+        let names: Vec<&str> = keep.iter().map(String::as_str).chain(fields.iter().map(|field| field.name)).collect();
+        if let Some(double) = names.iter().enumerate().find_map(|(at, name)| names[..at].contains(name).then_some(name))
+        {
+            return Err(Error::new(Code::CallInvalid, format!("The results have two columns `{double}`."))
+                .next("Keep fewer columns, or choose others of the results."));
+        }
         Ok(RowSettings { task, options, fields, keep })
     }
 
     /// Processes a line.
     pub(super) fn result(&self, line: &RowLine) -> RowResult {
-        let (mut out, row) = match parsed(line) {
-            Ok(given) => (self.kept(&given), self.row(&given)),
-            Err(error) => (Map::new(), BulkRow::failed(&self.task, error)),
+        let (mut members, row) = match parsed(line) {
+            Ok(given) => (self.kept(&given, line), self.row(&given)),
+            Err(error) => (Vec::new(), BulkRow::failed(&self.task, error)),
         };
-        out.extend(self.fields.iter().map(|field| (field.name.to_owned(), (field.value)(&row))));
-        RowResult { line: format!("{}\n", Value::Object(out)), error: row.error }
+        members.extend(self.fields.iter().map(|field| member(field.name, &(field.value)(&row))));
+        RowResult { line: format!("{{{}}}\n", members.join(",")), error: row.error }
     }
 
     fn row(&self, given: &Map<String, Value>) -> BulkRow {
@@ -96,10 +104,58 @@ impl RowSettings {
         BulkRow::of(&self.task, &inputs, &self.options, wants_diff)
     }
 
-    fn kept(&self, given: &Map<String, Value>) -> Map<String, Value> {
-        let kept = self.keep.iter().map(|name| (name.clone(), given.get(name).cloned().unwrap_or_default()));
+    /// Returns the kept members as JSON.
+    fn kept(&self, given: &Map<String, Value>, line: &RowLine) -> Vec<String> {
+        let text = || str::from_utf8(line.bytes.as_deref()?).ok();
+        let kept = self.keep.iter().map(|name| match given.get(name) {
+            // Such a number can have more digits than it has as a value.
+            Some(value) if has_float(value) => match text().and_then(|text| written_value(text, name)) {
+                Some(written) => member(name, &written),
+                None => member(name, value),
+            },
+            value => member(name, value.unwrap_or(&Value::Null)),
+        });
         kept.collect()
     }
+}
+
+/// Formats a member of an object; `value` is shown as JSON.
+fn member(name: &str, value: &impl Display) -> String {
+    format!("{}:{value}", Value::from(name))
+}
+
+/// True for a value with a number that is not a whole one of 64 bits.
+fn has_float(value: &Value) -> bool {
+    match value {
+        Value::Number(number) => number.is_f64(),
+        Value::Array(items) => items.iter().any(has_float),
+        Value::Object(members) => members.values().any(has_float),
+        Value::Null | Value::Bool(_) | Value::String(_) => false,
+    }
+}
+
+/// Returns the value of a member of an object as it is written in the line.
+fn written_value<'l>(line: &'l str, name: &str) -> Option<&'l str> {
+    let mut rest = line.trim_start().strip_prefix('{')?;
+    let mut found = None;
+    // The last member of a name counts.
+    while let Some((key, after)) = leading::<String>(rest) {
+        let value = after.trim_start().strip_prefix(':')?.trim_start();
+        let (IgnoredAny, end) = leading(value)?;
+        if key == name {
+            found = value.get(..value.len() - end.len());
+        }
+        let Some(next) = end.trim_start().strip_prefix(',') else { break };
+        rest = next;
+    }
+    found
+}
+
+/// Parses the value at the start of a text, and returns what follows it.
+fn leading<T: DeserializeOwned>(text: &str) -> Option<(T, &str)> {
+    let mut values = Deserializer::from_str(text).into_iter();
+    let value = values.next()?.ok()?;
+    Some((value, text.get(values.byte_offset()..)?))
 }
 
 /// Returns the text in a column of a row; `None` if the row has no such column.
@@ -133,5 +189,18 @@ fn parsed(line: &RowLine) -> Result<Map<String, Value>> {
         Ok(Value::Object(given)) => Ok(given),
         Ok(_) => Err(Error::new(Code::CallInvalid, format!("Line {} is not a JSON object.", line.number))),
         Err(error) => Err(Error::new(Code::CallInvalid, format!("Line {} is not JSON: {error}.", line.number))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::written_value;
+
+    #[test]
+    fn kept_values_are_found_as_they_are_written() {
+        let line = r#" { "a\u0062" : [ 1e400, {"x": "}"} ],"n":18446744073709551617 , "n": -1.50e+3}"#;
+        assert_eq!(written_value(line, "ab"), Some(r#"[ 1e400, {"x": "}"} ]"#));
+        assert_eq!(written_value(line, "n"), Some("-1.50e+3"));
+        assert_eq!((written_value(line, "x"), written_value("{ }", "x")), (None, None));
     }
 }

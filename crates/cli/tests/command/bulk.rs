@@ -92,6 +92,19 @@ fn other_work() {
 }
 
 #[test]
+fn kept_columns_are_neither_changed_nor_replaced() {
+    let workspace = TestWorkspace::new();
+    let row = json!({ "before": "one\ntwo\n", "edit": EDIT }).to_string();
+    workspace.put("in", format!("{{\"id\":18446744073709551617,\"n\":[1.50],{}\n", &row[1..]));
+    workspace.run(&["bulk", "in", "-o", "out", "--keep", "id,n,m", "--columns", "ok"]).exits(0);
+    assert_eq!(workspace.get("out"), "{\"id\":18446744073709551617,\"n\":[1.50],\"m\":null,\"ok\":true}\n");
+    for args in [&["--keep", "ok"][..], &["--keep", "id,id"], &["--columns", "ok,ok"]] {
+        let ran = workspace.run(&[&["bulk", "in", "-o", "other"], args].concat()).exits(2);
+        assert!(ran.err.contains("two columns `"), "{ran:?}");
+    }
+}
+
+#[test]
 fn an_interrupted_run_continues_behind_the_last_complete_row() {
     let workspace = TestWorkspace::new();
     let rows: Vec<Value> = (0..10_000).map(|id| json!({ "id": id, "before": "one\ntwo\n", "edit": EDIT })).collect();

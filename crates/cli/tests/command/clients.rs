@@ -360,6 +360,9 @@ fn doctor_reports_broken_client_entries() {
     assert!(entry("/bin/sh", "[\"-c\", \"$X\"]", "{\"X\": \"echo from-env\"}").contains("from-env"));
     let empty = r#"while read line; do case $line in *initialize\\\"*) echo '{\"id\":1,\"result\":{\"serverInfo\":{\"version\":\"0.0.1\"}}}';; *tools*) echo '{\"id\":2,\"result\":{\"tools\":[]}}';; esac; done"#;
     assert!(entry("/bin/sh", &format!("[\"-c\", \"{empty}\"]"), "{}").contains("offers no tools"));
+    own(&workspace, ".cursor/mcp.json", "{\"mcpServers\": {\"emend\": \"x\"}}");
+    let wrong = doctor(&workspace, 1)["problems"][0].as_str().unwrap().to_owned();
+    assert!(wrong.contains("1:26: `mcpServers.emend` is not an object (correct "), "{wrong}");
     // Another program and an old version both work and are reported.
     let other = empty.replace("[]", "[{}]");
     own(

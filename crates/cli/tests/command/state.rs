@@ -245,3 +245,19 @@ fn unsearchable_configuration_directory_is_reported_and_edits_work() {
     assert_eq!(workspace.get("a.txt"), "two\n");
     fs::set_permissions(&config, fs::Permissions::from_mode(0o755)).unwrap();
 }
+
+#[test]
+fn project_file_that_leads_out_of_the_root_is_not_trusted() {
+    let workspace = TestWorkspace::new();
+    fs::write(workspace.beside("other.toml"), "[history]\ndays = 1\n").unwrap();
+    std::os::unix::fs::symlink("../other.toml", workspace.work().join("emend.toml")).unwrap();
+    let refused = workspace.run(&["trust"]).exits(14);
+    assert!(refused.err.contains("emend.toml cannot be read") && refused.out.is_empty(), "{refused:?}");
+    // Within the root, a link is followed as the engine does.
+    fs::remove_file(workspace.work().join("emend.toml")).unwrap();
+    workspace.put("real.toml", "[history]\ndays = 1\n");
+    std::os::unix::fs::symlink("real.toml", workspace.work().join("emend.toml")).unwrap();
+    assert!(workspace.run(&["config", "show", "--origin"]).exits(0).err.contains("[history] is ignored"));
+    workspace.run(&["trust"]).exits(0);
+    assert!(!workspace.run(&["config", "show", "--origin"]).exits(0).err.contains("ignored"));
+}

@@ -91,8 +91,7 @@ fn recovery_notice(files: &[PathBuf], what: &str) -> Option<String> {
 /// Adds the configuration file of a root. The rules of Claude Code there come last, because the project may ask for
 /// them. A file that cannot be read or understood refuses edits.
 fn project(store: &dyn Store, root: &Path, mut config: Config, notices: &mut Vec<String>) -> Config {
-    let own = PROJECT_FILES.iter().find_map(|name| read_config(root, store, name).transpose());
-    if let Some(read) = own {
+    if let Some(read) = project_file(root, store).transpose() {
         let added = read.and_then(|(path, bytes)| {
             let (origin, trusted) = (shown(&path), config.trusts(&path, &bytes));
             let source = RuleSource { base: Some(root), ..RuleSource::new(&origin, trusted) };
@@ -111,6 +110,13 @@ fn project(store: &dyn Store, root: &Path, mut config: Config, notices: &mut Vec
         }
     }
     config
+}
+
+/// Reads the configuration file of a root, as an engine does: its path, and its bytes. `None` if there is none.
+///
+/// Errors: a file that exists and cannot be read, such as a link that leaves the roots.
+pub fn project_file(root: &Path, store: &dyn Store) -> Result<Option<(PathBuf, Vec<u8>)>> {
+    PROJECT_FILES.iter().find_map(|name| read_config(root, store, name).transpose()).transpose()
 }
 
 /// Reads a file of the configuration; `None` if there is none.

@@ -18,7 +18,7 @@ use crate::pipeline::checks::repeat::check_not_repeated;
 use crate::pipeline::checks::syntax_warning::warn_of_syntax;
 use crate::pipeline::checks::validate::{self, validate_user_text};
 use crate::pipeline::commit::disk_space::{largest_consumers, with_space_consumers};
-use crate::pipeline::commit::{commit, create_receipts};
+use crate::pipeline::commit::{check_writable, commit, create_receipts};
 use crate::pipeline::plan::file_plan::{FilePlan, recycle};
 use crate::pipeline::plan::large::fits_whole;
 use crate::pipeline::plan::large::tag::compute_short_tags;
@@ -115,6 +115,7 @@ pub(crate) fn plan_and_commit(
         }
         let room = call.reply_limits().file_budget(plans.iter().filter(|plan| plan.writes()).count());
         if dry_run {
+            check_writable(&call, &plans)?;
             note_pending_approvals(&call, &mut plans)?;
             let receipts: Vec<Receipt> = plans.into_iter().map(|plan| Receipt::new(plan, true, room)).collect();
             note_changes(call, &receipts);

@@ -7,6 +7,7 @@ use crate::model::hunk_numbers::HunkNumbers;
 use crate::session::comments::comment_id;
 use crate::tools::history::file_hunks;
 use crate::tools::history::operation_list::{from_its_source, visible_files};
+use crate::tools::undo::file_states::side_content;
 use crate::tools::undo::select::{self, OperationRef};
 use emendate_core::{Code, Error, Result};
 use emendate_history::{
@@ -57,8 +58,8 @@ pub struct ReviewedFile {
 
 /// Adds a comment on an operation, on one of its files, or on a line of that file.
 ///
-/// Errors: `operation.not_found`; `call.invalid` for an empty text, a file that the operation did not change, or a line
-/// without a file; `call.too_large` for a text that is too long, or too many comments; those of the session store.
+/// Errors: `operation.not_found`; `call.invalid` for an empty text, a file that the operation did not change, a line
+/// without a file, or one that the file does not have; `call.too_large` for a text that is too long, or too many comments; those of the session store.
 pub(crate) fn add_comment(
     context: &Context,
     operation: &str,
@@ -75,8 +76,11 @@ pub(crate) fn add_comment(
         let what = format!("A comment has at most {COMMENT_CHARS_MAX} characters.");
         return Err(Error::new(Code::CallTooLarge, what).next("Write several comments."));
     }
-    let (root, logged) = select::operation(context, OperationRef::read(operation)?.name)?;
+    let (root, logged) = select::operation(context, OperationRef::read_name(operation)?)?;
     let file = path.map(|path| file_of(&logged, path)).transpose()?;
+    if let (Some(file), Some(line)) = (&file, line) {
+        check_line(context, root, file, line)?;
+    }
     let key = file.as_ref().map(|file| &*file.path);
     let session = &*logged.operation.session;
     let comment = NewComment { operation: logged.id.number, path: key, line, session, text };
@@ -93,11 +97,29 @@ pub(crate) fn add_comment(
     stored.map(|stored| comment_of(context, root, stored)).ok_or_else(|| no_comment(&comment_id(root, number)))
 }
 
+/// Checks that a file had a line after an operation, if its content is known.
+///
+/// Errors: `call.invalid`; those of the session store.
+fn check_line(context: &Context, root: usize, file: &FileChange, line: u64) -> Result<()> {
+    let place = context.resolve_logged(&file.path)?;
+    let Some(bytes) = side_content(context, root, &place, file.after)?.filter(|_| file.after.is_some()) else {
+        return Ok(());
+    };
+    let Ok(text) = context.decode(&place, bytes, None, "") else { return Ok(()) };
+    let count = text.lines().count(text.text());
+    if text.is_binary() || line <= count as u64 {
+        return Ok(());
+    }
+    let what = format!("{} has no line {line}: it had {count} lines after the operation.", place.shown());
+    let next = if count == 0 { "Comment on the file.".to_owned() } else { format!("Name a line from 1 to {count}.") };
+    Err(Error::new(Code::CallInvalid, what).next(next))
+}
+
 /// Returns the comments on an operation, or all, the oldest first.
 ///
 /// Errors: `operation.not_found`; those of the session store.
 pub(crate) fn comments(context: &Context, operation: Option<&str>, open: bool) -> Result<Vec<Comment>> {
-    let only = operation.map(|name| select::operation(context, OperationRef::read(name)?.name)).transpose()?;
+    let only = operation.map(|name| select::operation(context, OperationRef::read_name(name)?)).transpose()?;
     let mut all = Vec::new();
     for root in (0..context.roots().len()).filter(|root| only.as_ref().is_none_or(|(only, _)| only == root)) {
         let operation = only.as_ref().map(|(_, logged)| logged.id.number);
@@ -136,7 +158,7 @@ pub(crate) fn mark_reviewed(
     hunks: Option<&[usize]>,
     reviewed: bool,
 ) -> Result<Vec<ReviewedFile>> {
-    let (root, logged) = select::operation(context, OperationRef::read(operation)?.name)?;
+    let (root, logged) = select::operation(context, OperationRef::read_name(operation)?)?;
     let chosen = hunks.map(|numbers| HunkNumbers::new(logged.id, numbers)).transpose()?;
     let files: Vec<FileChange> = match path {
         Some(path) => vec![file_of(&logged, path)?],
@@ -171,7 +193,7 @@ pub(crate) fn mark_reviewed(
 /// Errors: `operation.not_found`; those of the session store.
 pub(crate) fn reviewed_hunks(context: &Context, operation: Option<&str>) -> Result<Vec<ReviewedFile>> {
     if let Some(name) = operation {
-        let (root, logged) = select::operation(context, OperationRef::read(name)?.name)?;
+        let (root, logged) = select::operation(context, OperationRef::read_name(name)?)?;
         return reviewed_in(context, root, Some(&logged));
     }
     let mut all = Vec::new();

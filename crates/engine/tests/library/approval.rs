@@ -158,3 +158,45 @@ fn text_of_another_file_is_not_dropped_silently() {
     let reply = fixture.edit("a.txt", "two", "2");
     assert_eq!((code(&reply), fixture.get("a.txt").as_str()), ("call.invalid", "one\ntwo\n"), "{}", reply.text());
 }
+
+#[test]
+fn question_about_a_move_shows_the_new_path() {
+    let mut fixture = asking();
+    let patch = "*** Begin Patch\n*** Update File: a.txt\n*** Move to: a.md\n@@\n-two\n+2\n*** End Patch\n";
+    let question = expect_question(&fixture, &fixture.apply(patch));
+    let files = question["files"].as_array().unwrap();
+    let [file] = &**files else { panic!("{files:?}") };
+    let summary = file["summary"].as_str().unwrap();
+    assert!(summary.contains("would be moved") && !summary.contains("deleted"), "{summary}");
+    assert_eq!((&file["rule"], &file["proposed"]), (&json!("Edit(*.txt)"), &json!("one\n2\n")));
+    // The text is that of the new path.
+    let texts = vec![(fixture.path("a.md"), "one\nTWO\n".to_owned())];
+    fixture.caller.approval = Some(Approval { texts, ..Approval::granted(question["seal"].as_str().unwrap()) });
+    ok(&fixture.apply(patch));
+    assert_eq!(fixture.get("a.md"), "one\nTWO\n");
+    assert!(!fixture.path("a.txt").exists());
+}
+
+#[test]
+fn text_that_the_encoding_cannot_express_is_asked_for_again() {
+    let mut fixture = asking();
+    std::fs::write(fixture.path("a.txt"), b"one\ntwo \xE4\n").unwrap();
+    let edit = json!({ "old_string": "two", "new_string": "2", "encoding": "iso-8859-1" });
+    let first = fixture.call_on("a.txt", "edit", edit.clone());
+    let seal = |reply: &emendate::Reply| question(reply.result.as_ref().unwrap_err()).unwrap()["seal"].clone();
+    let corrected = |text: &str, seal: &Value| {
+        let texts = vec![(fixture.path("a.txt"), text.to_owned())];
+        Some(Approval { texts, ..Approval::granted(seal.as_str().unwrap()) })
+    };
+    let answers = [corrected("one\nx \u{4E00}\n", &seal(&first)), corrected("one\nx \u{E9}\n", &seal(&first))];
+    let [wrong, right] = answers;
+    fixture.caller.approval = wrong;
+    let again = fixture.call_on("a.txt", "edit", edit.clone());
+    assert_eq!(code(&again), "access.ask", "{}", again.text());
+    assert_eq!(seal(&again), seal(&first));
+    let problem = question(again.result.as_ref().unwrap_err()).unwrap()["problem"].as_str().unwrap().to_owned();
+    assert!(problem.contains("a.txt cannot be written") && again.text().contains(&problem), "{problem}");
+    fixture.caller.approval = right;
+    ok(&fixture.call_on("a.txt", "edit", edit));
+    assert_eq!(std::fs::read(fixture.path("a.txt")).unwrap(), b"one\nx \xE9\n");
+}

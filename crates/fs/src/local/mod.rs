@@ -49,6 +49,7 @@ pub(crate) use splice::LeasedSource;
 pub use temp::is_temporary_name;
 
 use self::journal::Journal;
+use self::parent_dir::ParentDir;
 use crate::{
     DirEntry, Durability, EntryKind, FileAttributes, FileMeta, FileSource, FileVersion, FileWrite, NameInfo, RootInfo,
     SafePath, Staged, Store, error,
@@ -361,6 +362,14 @@ impl Store for LocalStore {
         attributes::read_attributes(file)
             .map(Some)
             .map_err(|errno| error::os_error("read the attributes of", place.absolute(), errno))
+    }
+
+    fn check_writable(&self, place: &SafePath, meta: &FileMeta) -> Result<()> {
+        let Some(name) = place.relative().file_name() else { return Ok(()) };
+        if write_temp::is_decided_by_mode(place.absolute(), meta)? {
+            return Ok(());
+        }
+        write_temp::check_access(&ParentDir::open(self, place)?, name, place.absolute())
     }
 
     fn remove_dir(&self, place: &SafePath) -> Result<bool> {

@@ -1,6 +1,9 @@
 //! Writes new content to a temporary file beside its target, with the metadata of the file it replaces. Runs on several
 //! threads, so it takes one entry and not the whole transaction.
 
+use std::ffi::OsStr;
+use std::path::Path;
+
 use emendate_os::fd::{AsFd, OwnedFd};
 
 use emendate_core::{Result, work};
@@ -175,7 +178,9 @@ fn open_replaced(folder: &ParentDir<'_>, entry: &StagedFile<'_>) -> Result<Optio
     if meta.size != size {
         return Err(error::raced(path, "was changed"));
     }
-    check_permission(folder, entry, &meta)?;
+    if !is_decided_by_mode(path, &meta)? {
+        check_access(folder, entry.name, path)?;
+    }
     Ok(Some(ReplacedFile { file: Some(file), meta }))
 }
 
@@ -201,27 +206,30 @@ fn in_place_reason(folder: &ParentDir<'_>, meta: &FileMeta) -> Option<String> {
     folder.append_only.then(|| "the directory is append-only or immutable".to_owned())
 }
 
-/// Fails for a file that the caller may not write, although a rename would get around that.
-fn check_permission(folder: &ParentDir<'_>, entry: &StagedFile<'_>, meta: &FileMeta) -> Result<()> {
+/// Fails for a file whose mode forbids its owner to write it, although a rename would get around that. False if the mode
+/// alone does not decide.
+pub(super) fn is_decided_by_mode(path: &Path, meta: &FileMeta) -> Result<bool> {
     // The kernel lets root write everything, so a file without write bits is refused here.
     let user = emendate_os::process::geteuid().as_raw();
     if meta.mode & 0o222 == 0 || (user == meta.uid && user != 0 && meta.mode & 0o200 == 0) {
-        return Err(error::read_only(entry.path(), meta.mode));
+        return Err(error::read_only(path, meta.mode));
     }
-    if user == 0 || user == meta.uid {
-        // The mode bits decide; `accessat` would only repeat the path walk.
-        return Ok(());
-    }
+    // `accessat` would only repeat the path walk.
+    Ok(user == 0 || user == meta.uid)
+}
+
+/// Fails for a file that the caller may not write.
+pub(super) fn check_access(folder: &ParentDir<'_>, name: &OsStr, path: &Path) -> Result<()> {
     let flags = AtFlags::EACCESS | AtFlags::SYMLINK_NOFOLLOW;
-    let allowed = match sys::accessat(&folder.fd, entry.name, Access::WRITE_OK, flags) {
+    let allowed = match sys::accessat(&folder.fd, name, Access::WRITE_OK, flags) {
         // `faccessat2` with flags exists since Linux 5.8.
-        Err(Errno::NOSYS | Errno::INVAL) => sys::accessat(&folder.fd, entry.name, Access::WRITE_OK, AtFlags::EACCESS),
+        Err(Errno::NOSYS | Errno::INVAL) => sys::accessat(&folder.fd, name, Access::WRITE_OK, AtFlags::EACCESS),
         other => other,
     };
     match allowed {
         Ok(()) => Ok(()),
-        Err(Errno::ACCESS | Errno::PERM) => Err(error::os_error("write", entry.path(), Errno::ACCESS)),
-        Err(errno) => Err(error::os_error("write", entry.path(), errno)),
+        Err(Errno::ACCESS | Errno::PERM) => Err(error::os_error("write", path, Errno::ACCESS)),
+        Err(errno) => Err(error::os_error("write", path, errno)),
     }
 }
 

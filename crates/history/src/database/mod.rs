@@ -313,8 +313,7 @@ impl OperationLog for Database {
         let state = &mut *self.state();
         let now = clock::now_us();
         let entered = self.log_operation(state, (operation, changes, known), now)?;
-        self.upkeep(state, now)?;
-        Ok(entered)
+        self.upkeep(state, now).map(|()| entered)
     }
 
     fn newest_seen(&self, paths: &[&[u8]]) -> Result<Vec<Option<ContentId>>> {
@@ -330,8 +329,7 @@ impl OperationLog for Database {
         let state = &mut *self.state();
         let now = clock::now_us();
         let logged = self.log_outside_change(state, operation, contents, now)?;
-        self.upkeep(state, now)?;
-        Ok(logged)
+        self.upkeep(state, now).map(|()| logged)
     }
 
     fn remember_files(&self, found: &[NewlyKnown<'_>]) -> Result<()> {
@@ -346,6 +344,10 @@ impl OperationLog for Database {
             outside::remember_files(connection, found, &prepared, (now, &self.limits), cache_update)
         })?;
         self.upkeep(state, now)
+    }
+
+    fn remember_changes(&self, changes: &[&crate::FileChange]) -> Result<()> {
+        self.change_records(&mut self.state(), |connection, update| outside::mark_changes(connection, changes, update))
     }
 
     fn run_deferred(&self) -> Result<()> {

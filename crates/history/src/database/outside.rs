@@ -18,7 +18,7 @@ use crate::operation::{NOTHING, OUTSIDE, still_outside};
 use crate::prepared::PreparedBytes;
 use crate::{
     ChangeContent, FileChange, FileKind, FileState, HistoryLimits, KnownState, LogReceipt, NewlyKnown, Operation,
-    OutsideContent, RecordOrigin, VersionBody,
+    OutsideContent, RecordOrigin, VersionBody, clock,
 };
 
 /// Returns the content that was last known at the path.
@@ -110,6 +110,16 @@ pub(super) fn mark(
         connection.prepare_cached("DELETE FROM seen WHERE session=?1 AND path=?2")?.execute(params![OUTSIDE, path])?;
     }
     insert(connection, path, state, now)
+}
+
+/// Records the states after changes as the last known ones.
+pub(super) fn mark_changes(
+    connection: &Connection,
+    changes: &[&FileChange],
+    cache_update: &mut CacheUpdate,
+) -> rusqlite::Result<()> {
+    let now = clock::now_us();
+    changes.iter().try_for_each(|it| mark(connection, &it.path, it.after, now, cache_update))
 }
 
 /// Inserts the last known state of a path that has none.

@@ -99,6 +99,11 @@ impl OperationLog for MemoryHistory {
         Ok(())
     }
 
+    fn remember_changes(&self, changes: &[&FileChange]) -> Result<()> {
+        self.inner().known.extend(changes.iter().map(|it| (it.path.clone(), it.after)));
+        Ok(())
+    }
+
     fn all_newest_seen(&self) -> Result<HashMap<Vec<u8>, ContentId>> {
         let inner = self.inner();
         let newest = |state: &Option<FileState>| state.map_or(operation::NOTHING, |state| state.content);

@@ -7,7 +7,7 @@ use crate::api::questions::record::{
     AnswerKind, AnswerOutcome, AnswerOutcomeKind, AnswerRecord, AskingCall, CorrectedText, QuestionRecord,
     RECORD_VERSION,
 };
-use crate::api::questions::waiting::{outcome_of, store_question};
+use crate::api::questions::waiting::{asked_again, outcome_of, store_question};
 use crate::api::questions::{PersonAnswer, find_question};
 use crate::context::Context;
 use crate::context::call::Call;
@@ -106,16 +106,12 @@ fn carry_out(
         AnswerOutcome::new(AnswerOutcomeKind::Declined, declined(answer.reason.as_deref()).to_string())
     } else {
         let reply = call_again(engine, record, answer);
-        let mut outcome = outcome_of(&reply);
         let asking = AskingCall { profile: record.profile.as_deref(), tool: &record.tool, input: &record.input };
         let caller = CallContext { approval: None, ..record.caller.context() };
-        // The file changed since, so a person has to see the new change. Nobody waits for it.
+        // A person has to see the new change, or give another text. Nobody waits for it.
         let wait = Deadline::after(Duration::from_secs(1));
-        if let Some(next) = store_question(Call::new(&engine.context, &caller), asking, &reply, Some(wait)) {
-            outcome.kind = AnswerOutcomeKind::AskedAgain;
-            outcome.next = Some(next.id().to_owned());
-        }
-        outcome
+        let next = store_question(Call::new(&engine.context, &caller), asking, &reply, Some(wait));
+        next.map_or_else(|| outcome_of(&reply), |next| asked_again(&reply, &next))
     };
     store.finish(lock, &serde_json::to_vec(&outcome).unwrap_or_default())?;
     Ok(outcome)

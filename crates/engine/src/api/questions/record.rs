@@ -160,7 +160,8 @@ pub enum AnswerOutcomeKind {
     WrittenBefore,
     /// The change was declined; nothing was written.
     Declined,
-    /// The file changed since: the call asked again, and `next` is the new question.
+    /// The file changed since, or a corrected text cannot be written: the call asked again, and `next` is the new
+    /// question.
     AskedAgain,
     /// The call failed; nothing was written.
     Failed,
@@ -176,7 +177,7 @@ pub enum AnswerOutcomeKind {
 pub struct AnswerOutcome {
     /// The end of the question.
     pub kind: AnswerOutcomeKind,
-    /// The reply of the call: what was written, or the error.
+    /// The reply of the call: what was written, the error, or why it asked again.
     pub text: String,
     /// The code of the error, if the call failed.
     pub code: Option<String>,

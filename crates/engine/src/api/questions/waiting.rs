@@ -113,12 +113,7 @@ impl WaitingQuestion {
 
     /// Reports what became of the question, and removes it. `next` is the question with which the call ended instead.
     pub fn finish(&self, reply: &Reply, next: Option<&WaitingQuestion>) {
-        let mut outcome = outcome_of(reply);
-        if let Some(next) = next {
-            outcome.kind = AnswerOutcomeKind::AskedAgain;
-            outcome.next = Some(next.id().to_owned());
-        }
-        self.finish_as(&outcome);
+        self.finish_as(&next.map_or_else(|| outcome_of(reply), |next| asked_again(reply, next)));
     }
 
     fn finish_as(&self, outcome: &AnswerOutcome) {
@@ -156,6 +151,14 @@ pub(super) fn outcome_of(reply: &Reply) -> AnswerOutcome {
             ..AnswerOutcome::new(AnswerOutcomeKind::Failed, error.to_string())
         },
     }
+}
+
+/// Returns the end of a question whose call asked another one instead.
+pub(super) fn asked_again(reply: &Reply, next: &WaitingQuestion) -> AnswerOutcome {
+    let problem = reply.result.as_ref().err().and_then(question).and_then(|asked| asked["problem"].as_str());
+    let text = problem.unwrap_or("The file changed since, so this was not written.").to_owned();
+    let next = Some(next.id().to_owned());
+    AnswerOutcome { kind: AnswerOutcomeKind::AskedAgain, text, next, ..outcome_of(reply) }
 }
 
 /// Stores the question of a call, and notifies a person. `None` if the reply has no question, if the configuration

@@ -130,7 +130,7 @@ pub(super) struct ValidateSection {
 }
 
 /// Contents and size of the history (user's file only).
-#[derive(Deserialize, Default, JsonSchema)]
+#[derive(Deserialize, Default, PartialEq, Eq, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(rename = "History")]
 pub(super) struct HistorySection {
@@ -144,7 +144,7 @@ pub(super) struct HistorySection {
 }
 
 /// Records of calls, kept on this machine for its owner (user's file only).
-#[derive(Deserialize, Default, JsonSchema)]
+#[derive(Deserialize, Default, PartialEq, Eq, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(rename = "Events")]
 pub(super) struct EventsSection {
@@ -166,7 +166,7 @@ pub(super) struct EventsSection {
 }
 
 /// Questions to a person (user's file only).
-#[derive(Deserialize, Default, JsonSchema)]
+#[derive(Deserialize, Default, PartialEq, Eq, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(rename = "Ask")]
 pub(super) struct AskSection {
@@ -179,7 +179,7 @@ pub(super) struct AskSection {
 }
 
 /// The output of `emend` on a terminal (user's file only).
-#[derive(Deserialize, Default, JsonSchema)]
+#[derive(Deserialize, Default, PartialEq, Eq, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(rename = "Terminal")]
 pub(super) struct TerminalSection {

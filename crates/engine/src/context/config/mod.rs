@@ -59,19 +59,6 @@ impl OptionValue for PolicyMode {
         &[("allow", PolicyMode::Allow), ("ask", PolicyMode::Ask), ("deny", PolicyMode::Deny)];
 }
 
-/// Settings that only a user may make, besides those that have a notice of their own: section and key; no key for the
-/// whole section.
-const OWN_SETTINGS: &[(&str, &str)] = &[
-    ("write", "durability"),
-    ("history", ""),
-    ("events", ""),
-    ("ask", ""),
-    ("terminal", ""),
-    ("formatters", ""),
-    ("hooks", ""),
-    ("lsp", ""),
-];
-
 /// The list that a rule belongs to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum RuleList {
@@ -238,7 +225,7 @@ impl Config {
         if source.trusted {
             self.add_own(&file, source)?;
         } else {
-            self.note_own_settings(text, source);
+            self.note_own_settings(&file, source);
         }
         for (glob, label) in &file.encoding {
             let charset = Charset::for_label(label)
@@ -329,17 +316,19 @@ impl Config {
     }
 
     /// Notes the settings of a project's file that only a user may make.
-    fn note_own_settings(&mut self, text: &str, source: RuleSource<'_>) {
-        let table: toml::Table = toml::from_str(text).unwrap_or_default();
-        for (section, key) in OWN_SETTINGS {
-            let found = table.get(*section).and_then(|it| if key.is_empty() { Some(it) } else { it.get(key) });
-            let Some(found) = found else { continue };
-            let name = match (key.is_empty(), found.is_array()) {
-                (false, _) => format!("[{section}] {key}"),
-                (true, true) => format!("[[{section}]]"),
-                (true, false) => format!("[{section}]"),
-            };
-            self.note_ignored(&name, source);
+    fn note_own_settings(&mut self, file: &ConfigFile, source: RuleSource<'_>) {
+        let own = [
+            ("[write] durability", file.write.durability.is_some()),
+            ("[history]", file.history != file::HistorySection::default()),
+            ("[events]", file.events != file::EventsSection::default()),
+            ("[ask]", file.ask != file::AskSection::default()),
+            ("[terminal]", file.terminal != file::TerminalSection::default()),
+            ("[[formatters]]", !file.formatters.is_empty()),
+            ("[[hooks]]", !file.hooks.is_empty()),
+            ("[[lsp]]", !file.lsp.is_empty()),
+        ];
+        for (name, _) in own.iter().filter(|(_, is_set)| *is_set) {
+            self.note_ignored(name, source);
         }
     }
 

@@ -16,6 +16,7 @@ use emendate_core::whole_text::whole_change;
 use emendate_core::{Code, ContentId, Error, ErrorContext, Result, explain};
 use emendate_fs::{SafePath, shown};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Bytes of a proposed text that a question includes for a person to change.
@@ -46,8 +47,8 @@ impl Approval {
     }
 }
 
-/// Returns the question of a call that ended with one: `{"seal", "files": [{"filePath", "rule", "origin",
-/// "structuredPatch", "proposed"?, …}]}`.
+/// Returns the question of a call that ended with one: `{"seal", "problem"?, "files": [{"filePath", "rule", "origin",
+/// "structuredPatch", "proposed"?, …}]}`. The problem says why the last answer was not carried out.
 pub fn question(error: &Error) -> Option<&Value> {
     if error.code() == Code::AccessAsk { error.data().get("question") } else { None }
 }
@@ -72,19 +73,27 @@ pub(crate) fn approve_plans(call: Call<'_>, mut plans: Vec<FilePlan>) -> Result<
     let seal = question_seal(&call, &digest)?;
     let fits = |it: &&Approval| it.seal == if it.is_stored { &*digest } else { &*seal };
     let Some(approval) = call.caller.approval.as_ref().filter(fits) else {
-        return Err(ask(plans, &asked, (&seal, &digest)));
+        return Err(ask(plans, &asked, (&seal, &digest), None));
     };
     if !approval.agreed {
         return Err(declined(approval.reason.as_deref()));
     }
+    let mut corrected = Vec::with_capacity(approval.texts.len());
     for (path, text) in &approval.texts {
-        let plan = plans
-            .iter_mut()
-            .find(|plan| plan.place.absolute() == path && plan.target == TargetState::File)
-            .filter(|plan| !plan.before.is_binary() && plan.source.is_none());
         // Without the person's text, the model's would be written.
-        let plan = plan.ok_or_else(|| not_correctable(path))?;
-        plan.changes = whole_change(&plan.before, text)?;
+        let nth = correctable(&plans, path).ok_or_else(|| not_correctable(path))?;
+        match whole_change(&plans[nth].before, text) {
+            Ok(changes) => corrected.push((nth, changes)),
+            // The person can give another text.
+            Err(error) => {
+                let problem = format!("The text for {} cannot be written: {}", shown(path), error.message());
+                return Err(ask(plans, &asked, (&seal, &digest), Some(problem)));
+            }
+        }
+    }
+    for (nth, changes) in corrected {
+        let plan = &mut plans[nth];
+        plan.changes = changes;
         plan.outcome.corrected = std::mem::take(&mut plan.outcome.ops);
         plan.outcome.user_modified = true;
         plan.outcome.notes.push(
@@ -92,6 +101,16 @@ pub(crate) fn approve_plans(call: Call<'_>, mut plans: Vec<FilePlan>) -> Result<
         );
     }
     Ok(plans)
+}
+
+/// Returns the index of the plan for a file whose whole text a person may change.
+fn correctable(plans: &[FilePlan], path: &Path) -> Option<usize> {
+    plans.iter().position(|plan| {
+        plan.place.absolute() == path
+            && plan.target == TargetState::File
+            && !plan.before.is_binary()
+            && plan.source.is_none()
+    })
 }
 
 /// The error for a person's text for a file that the change does not write as text.
@@ -204,16 +223,36 @@ fn states_after(plans: &[FilePlan]) -> Value {
     if states.len() > STATES_MAX { Value::Null } else { states.into() }
 }
 
-/// Creates the question about some of the plans.
-fn ask(plans: Vec<FilePlan>, asked: &[(usize, BlockingRule)], (seal, digest): (&str, &str)) -> Error {
+/// Returns the index of the plan that shows what happens to a file: the plan of its new path, if it is moved.
+fn shown_plan(plans: &[FilePlan], nth: usize) -> usize {
+    let Some(plan) = plans.get(nth).filter(|plan| plan.is_move_source) else { return nth };
+    let is_moved_to = |other: &FilePlan| {
+        let source = other.source_file.as_ref().filter(|source| !source.copied);
+        source.is_some_and(|source| source.place.absolute() == plan.place.absolute())
+    };
+    plans.iter().position(is_moved_to).unwrap_or(nth)
+}
+
+/// Creates the question about some of the plans. `problem` is what is wrong with the last answer.
+fn ask(
+    plans: Vec<FilePlan>,
+    asked: &[(usize, BlockingRule)],
+    (seal, digest): (&str, &str),
+    problem: Option<String>,
+) -> Error {
     let mut error =
         Error::new(Code::AccessAsk, "A person must approve this before it is written; nothing was changed.");
+    error = problem.iter().fold(error, Error::evidence);
     let states = states_after(&plans);
     let has_secrets = plans.iter().any(|plan| policy::is_secret(&plan.place));
-    let mut files = Vec::with_capacity(asked.len());
+    let mut shown = BTreeMap::new();
+    for (nth, hit) in asked {
+        error = error.evidence(hit.describe(&plans[*nth].place));
+        shown.entry(shown_plan(&plans, *nth)).or_insert(hit);
+    }
+    let mut files = Vec::with_capacity(shown.len());
     for (nth, plan) in plans.into_iter().enumerate() {
-        let Some((_, hit)) = asked.iter().find(|(of, _)| *of == nth) else { continue };
-        error = error.evidence(hit.describe(&plan.place));
+        let Some(hit) = shown.get(&nth) else { continue };
         let whole = plan.target == TargetState::File && plan.source.is_none();
         let after = plan.after().ok().filter(|after| whole && !after.is_binary());
         let hunks = after.as_ref().map(|_| explain::hunks(&plan.before, &plan.changes, 3));
@@ -228,7 +267,12 @@ fn ask(plans: Vec<FilePlan>, asked: &[(usize, BlockingRule)], (seal, digest): (&
         file.extend([("rule".to_owned(), hit.rule.clone().into()), ("origin".to_owned(), hit.origin.clone().into())]);
         files.push(Value::Object(file));
     }
+    let mut question =
+        json!({ "seal": seal, "digest": digest, "states": states, "secret": has_secrets, "files": files });
+    if let Some(problem) = problem {
+        question["problem"] = problem.into();
+    }
     error
         .next("Tell the person what you want to change and why: they can allow it in their configuration, or run it with `emend` in a terminal, which asks them.")
-        .fact("question", json!({ "seal": seal, "digest": digest, "states": states, "secret": has_secrets, "files": files }))
+        .fact("question", question)
 }

@@ -191,10 +191,7 @@ pub(crate) fn log_committed(
     announced: PendingRequest<'_>,
 ) -> (Option<OperationId>, Option<String>) {
     let PendingRequest { root, changes: done, appended: entered } = announced;
-    let others = done.iter().filter(|done| done.plan.place.root() != root && !done.plan.seen.unseen);
-    let elsewhere = others.filter_map(|done| Some((&done.plan.place, done.record?))).try_for_each(|(place, it)| {
-        call.sessions(place).record(&call.caller.session, key(place), it, &VersionBody::None)
-    });
+    let elsewhere = record_elsewhere(call, root, &done);
     for gone in done.iter().filter(|done| done.change.after.is_none()) {
         // The session may forget a deleted file; if that fails, the session is merely informed again.
         let _ = call.sessions(&gone.plan.place).forget(&call.caller.session, key(&gone.plan.place));
@@ -220,6 +217,28 @@ pub(crate) fn log_committed(
             (None, Some(told))
         }
     }
+}
+
+/// Records in the histories of other roots what became of their files: the operation is in the log of `root` only.
+///
+/// Errors: those of the session store.
+fn record_elsewhere(call: Call<'_>, root: usize, done: &[LoggedChange<'_>]) -> Result<()> {
+    for other in (0..call.roots().len()).filter(|other| *other != root) {
+        let here: Vec<_> = done.iter().filter(|done| done.plan.place.root() == other).collect();
+        if here.is_empty() {
+            continue;
+        }
+        for LoggedChange { plan, record, .. } in here.iter().filter(|done| !done.plan.seen.unseen) {
+            let Some(record) = record else { continue };
+            let is_kept = plan.source.is_none() && !policy::is_secret(&plan.place);
+            let new = is_kept.then(|| plan.changes.apply(&plan.before));
+            let body = new.as_deref().map_or(VersionBody::None, VersionBody::Bytes);
+            call.sessions(&plan.place).record(&call.caller.session, key(&plan.place), record, &body)?;
+        }
+        let changes: Vec<&FileChange> = here.iter().map(|done| &done.change).collect();
+        call.history(other).remember_changes(&changes)?;
+    }
+    Ok(())
 }
 
 /// Records a request that was aborted, or whose outcome is unknown.

@@ -85,6 +85,17 @@ pub(crate) fn commit(call: Call<'_>, origin: CallOrigin<'_>, plans: &mut [FilePl
     Ok(CommitResult { files, previews, anchors, operation, trouble })
 }
 
+/// Checks, for a dry run, that the files may be written.
+///
+/// Errors: `io.*`.
+pub(crate) fn check_writable(context: &Context, plans: &[FilePlan]) -> Result<()> {
+    for plan in plans.iter().filter(|plan| plan.writes()) {
+        let Some(now) = plan.current.file() else { continue };
+        context.store().check_writable(&plan.place, &now.meta)?;
+    }
+    Ok(())
+}
+
 /// Fails if a plan promises a content that the staged file does not have. Dropping the staged files leaves everything
 /// unchanged.
 fn check_promised(writing: &[&FilePlan], staged: Option<ContentId>) -> Result<()> {

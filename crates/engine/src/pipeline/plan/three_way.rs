@@ -5,8 +5,9 @@ use crate::context::options::PatchOptions;
 use crate::model::call_context::CallContext;
 use crate::pipeline::plan::edit::carry_over;
 use crate::pipeline::plan::file_plan::FilePlan;
+use crate::pipeline::plan::line_ends::with_line_ends_of;
 use crate::pipeline::plan::placement::{EditedFile, OrderedOps, SeenVersion, planned};
-use emendate_core::{BINARY_RESULT_BYTES_MAX, Code, Error, LineEnd, MergeBase, Result, Snapshot, is_object};
+use emendate_core::{BINARY_RESULT_BYTES_MAX, Code, Error, MergeBase, Result, Snapshot, is_object};
 use emendate_fs::SafePath;
 use emendate_history::LineSet;
 use emendate_run::{CommandJob, run_until};
@@ -72,20 +73,7 @@ pub(crate) fn preimage(caller: &CallContext, place: &SafePath, now: &LoadedFile,
     }
     let seen = now.snapshot.reopen(said.output)?;
     // git may store LF for what it checks out with CRLF.
-    let ends = now.snapshot.line_ends();
-    let turned = ends.crlf > 0 && !ends.mixed() && seen.line_ends().crlf == 0;
-    let plain = seen.codec().charset.unit() == 1;
-    if turned && plain {
-        let mut bytes = Vec::with_capacity(seen.raw().len() * 2);
-        for line in seen.raw().split_inclusive(|byte| *byte == b'\n') {
-            bytes.extend_from_slice(line.strip_suffix(b"\n").unwrap_or(line));
-            if line.ends_with(b"\n") {
-                bytes.extend_from_slice(LineEnd::CrLf.as_str().as_bytes());
-            }
-        }
-        return Ok(Preimage::Other(seen.reopen(bytes)?));
-    }
-    Ok(Preimage::Other(seen))
+    Ok(Preimage::Other(with_line_ends_of(&now.snapshot, seen)))
 }
 
 /// Plans the edits of a patch in the version that it was made for, and carries them over to the file as it is.

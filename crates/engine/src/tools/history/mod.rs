@@ -127,7 +127,7 @@ pub(crate) fn history_tool(call: Call<'_>, mut input: Value) -> Result<Answer> {
             render_operation(call, last.0, &last.1, place.as_ref(), &args)
         }
         (Some(id), None) => {
-            let (root, logged) = select::operation(&call, OperationRef::read(id)?.name)?;
+            let (root, logged) = select::operation(&call, OperationRef::read_name(id)?)?;
             render_operation(call, root, &logged, place.as_ref(), &args)
         }
         (Some(from), Some(to)) => compared(call, from, to, place.as_ref(), FilePart::of(&args)?),

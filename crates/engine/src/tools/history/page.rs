@@ -120,7 +120,7 @@ pub(crate) fn stored_content(
     moment: OperationSide,
     lines: Option<(usize, usize)>,
 ) -> Result<Vec<u8>> {
-    let (root, logged) = select::operation(context, OperationRef::read(id)?.name)?;
+    let (root, logged) = select::operation(context, OperationRef::read_name(id)?)?;
     let touched = logged.operation.files.iter().find(|file| *file.path == *path.as_os_str().as_bytes());
     let touched = touched.ok_or_else(|| no_such_side(path, "was not changed by that operation"))?;
     let place = context.resolve_logged(&touched.path)?;

@@ -140,7 +140,7 @@ fn states(
     match (now, file.before, file.after) {
         (Some(now), Some(_), Some(_)) => {
             let with_codec = |side: &Snapshot| with_same_codec(&now, side.raw().to_vec());
-            HunkSides::new(with_codec(before), with_codec(after)).states(&now)
+            HunkSides::new(&now, with_codec(before), with_codec(after)).states(&now)
         }
         (Some(now), None, _) if now.id() == after.id() => vec![HunkState::InEffect],
         (None, _, None) => vec![HunkState::InEffect],

@@ -187,7 +187,7 @@ pub(crate) fn operations(context: &Context, query: &OperationQuery) -> Result<Op
 ///
 /// Errors: `operation.not_found`, and those of the session store.
 pub(crate) fn operation(context: &Context, id: &str, files: Range<usize>) -> Result<OperationView> {
-    let (root, logged) = select::operation(context, OperationRef::read(id)?.name)?;
+    let (root, logged) = select::operation(context, OperationRef::read_name(id)?)?;
     let model = model_of(&models(context, root), &logged);
     Ok(OperationView { model, ..operation_view(context, root, &logged, files)? })
 }

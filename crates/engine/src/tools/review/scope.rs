@@ -272,7 +272,7 @@ fn hunk_count(call: Call<'_>, root: usize, file: &FileChange) -> Result<Option<u
 fn operations_of(context: &Context, scope: &ChangeScope) -> Result<Vec<(usize, Vec<LogEntry>)>> {
     Ok(match scope {
         ChangeScope::Operation(id) => {
-            let (root, logged) = select::operation(context, OperationRef::read(id)?.name)?;
+            let (root, logged) = select::operation(context, OperationRef::read_name(id)?)?;
             vec![(root, vec![logged])]
         }
         ChangeScope::Turn(id) => {

@@ -73,7 +73,7 @@ pub(crate) struct TurnOperations {
 ///
 /// Errors: `operation.not_found`, and `call.invalid` for a turn of too many operations.
 pub(crate) fn turn_of(context: &Context, id: &str) -> Result<TurnOperations> {
-    let (root, logged) = select::operation(context, OperationRef::read(id)?.name)?;
+    let (root, logged) = select::operation(context, OperationRef::read_name(id)?)?;
     let history = context.history(root);
     let session = Some(&*logged.operation.session);
     let number = logged.id.number;

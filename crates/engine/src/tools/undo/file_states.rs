@@ -36,6 +36,8 @@ pub(crate) fn is_regular(change: &FileChange) -> bool {
 }
 
 /// Returns the current content of a path. A file that is too large to be loaded by other calls is loaded as bytes.
+///
+/// Errors: `path.not_regular` for a directory or a device; those of the disk.
 pub(super) fn current_state(context: &Context, place: &SafePath) -> Result<CurrentState> {
     if let Some(target) = context.store().read_link(place)? {
         return Ok(CurrentState::Link(target));
@@ -44,6 +46,10 @@ pub(super) fn current_state(context: &Context, place: &SafePath) -> Result<Curre
         Err(error) if error.code() == Code::FileTooLarge => {
             let version = context.read_up_to(place, CONTENT_BYTES_MAX)?;
             version.map(|it| LoadedFile { snapshot: Snapshot::binary(it.bytes), meta: it.meta, racy: it.racy })
+        }
+        // Another file would not help.
+        Err(error) if error.code() == Code::PathNotRegular => {
+            return Err(error.next("Move or remove what is there now, then repeat the call."));
         }
         other => other?,
     };

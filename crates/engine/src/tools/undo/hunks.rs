@@ -10,6 +10,7 @@ use crate::model::call_origin::CallOrigin;
 use crate::model::hunk_numbers::{HUNK_CONTEXT_LINES, HunkNumbers, listing, several_files};
 use crate::model::reply::Answer;
 use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, without_ops};
+use crate::pipeline::plan::line_ends::with_line_ends_of;
 use crate::pipeline::report::receipt::Receipt;
 use crate::pipeline::report::rendered::render_receipts;
 use crate::pipeline::run::plan_and_commit;
@@ -80,7 +81,7 @@ pub(super) fn undo_hunks(
 ) -> Result<Answer> {
     wait_for_in_doubt(&call)?;
     let (root, logged) = match &args.id {
-        Some(id) => select::operation(&call, OperationRef::read(id)?.name)?,
+        Some(id) => select::operation(&call, OperationRef::read_name(id)?)?,
         None => choose_one(call, args, path)?,
     };
     if session_filter(call.caller, args).is_some_and(|session| is_foreign(&logged, session)) {
@@ -234,7 +235,16 @@ pub(crate) struct HunkSides {
 }
 
 impl HunkSides {
-    pub(crate) fn new(before: Snapshot, after: Snapshot) -> HunkSides {
+    /// Compares both versions with the file as it is now. If its line ends changed since, that alone is no change of
+    /// its lines, unless the operation changed them itself.
+    pub(crate) fn new(now: &Snapshot, before: Snapshot, after: Snapshot) -> HunkSides {
+        let (old, new) = (before.line_ends(), after.line_ends());
+        let keeps_line_ends = !old.mixed() && !new.mixed() && old.majority() == new.majority();
+        let (before, after) = if keeps_line_ends {
+            (with_line_ends_of(now, before), with_line_ends_of(now, after))
+        } else {
+            (before, after)
+        };
         let changes = ChangeSet::diff(&before, &after);
         let hunks = explain::by_hunks(&before, &changes, HUNK_CONTEXT_LINES, &BTreeSet::new()).hunks;
         HunkSides { before, after, changes, hunks }
@@ -309,7 +319,7 @@ impl HunkSelection<'_> {
         if [&before, &after, &now.snapshot].iter().any(|it| it.is_binary()) {
             return Err(not_in_parts(&self.logged, "The file is not text, so it has no hunks."));
         }
-        let sides = HunkSides::new(before, after);
+        let sides = HunkSides::new(&now.snapshot, before, after);
         self.hunks.check(sides.hunks, &self.place)?;
         Ok(sides)
     }

@@ -30,15 +30,12 @@ pub(crate) fn plan_big_undo(call: Call<'_>, root: usize, logged: &LogEntry) -> R
     let regular = before.kind == FileKind::Regular && after.kind == FileKind::Regular;
     let place = logged_place(&call, &file.path)?;
     let link = place.absolute() != log_path(&file.path);
-    if !regular
-        || link
-        || call.store().read_link(&place)?.is_some()
-        || call
-            .context
-            .store()
-            .metadata(&place)?
-            .is_none_or(|it| it.size <= call.config().stream_from.min(call.config().max_whole_bytes()))
-    {
+    // The undo of a small file reports what else is there.
+    let is_small = || {
+        let now = call.store().metadata(&place).ok().flatten();
+        now.is_none_or(|it| it.size <= call.config().stream_from.min(call.config().max_whole_bytes()))
+    };
+    if !regular || link || call.store().read_link(&place)?.is_some() || is_small() {
         return Ok(None);
     }
     let Some(source) = call.store().source(&place)? else { return Ok(None) };

@@ -96,12 +96,12 @@ pub(crate) fn restore_file<'a>(
         return Ok(RestoredFile { receipts, hunks: Some(selection) });
     }
     let (root, logged) = select::operation(&call, named.name)?;
-    let (side, told_by) = side_at(&call, root, &place, &logged, named.before)?;
+    let past = side_at(&call, root, &place, &logged, named.before)?;
     let turns = call.lock_paths(once(place.absolute()));
     let receipts = plan_and_commit(call, origin, dry_run, || {
         let now = current_state(&call, &place)?;
         may_replace(call, options, &place, &now)?;
-        let plan = plan_restore(call, &place, root, &told_by, now, side)?;
+        let plan = plan_restore(call, &place, &past, now)?;
         if plan.writes() {
             return Ok(vec![plan]);
         }
@@ -113,15 +113,9 @@ pub(crate) fn restore_file<'a>(
     Ok(RestoredFile { receipts, hunks: None })
 }
 
-fn plan_restore(
-    call: Call<'_>,
-    place: &SafePath,
-    root: usize,
-    told_by: &LogEntry,
-    now: CurrentState,
-    side: Option<FileState>,
-) -> Result<FilePlan> {
-    let Some(side) = side else {
+fn plan_restore(call: Call<'_>, place: &SafePath, past: &PastState, now: CurrentState) -> Result<FilePlan> {
+    let PastState { root, told_by, state } = past;
+    let Some(side) = *state else {
         if matches!(now, CurrentState::Nothing) {
             return Err(Error::new(Code::EditNoChange, "The file did not exist then, and does not now.")
                 .evidence(place.shown())
@@ -131,7 +125,7 @@ fn plan_restore(
     };
     let bytes = match &now {
         CurrentState::File(now) if now.snapshot.id() == side.content => now.snapshot.raw().to_vec(),
-        _ => history_content(&call, root, side, now.file())?.ok_or_else(|| not_kept(place, told_by))?,
+        _ => history_content(&call, *root, side, now.file())?.ok_or_else(|| not_kept(place, told_by))?,
     };
     if side.kind == FileKind::Link && is_same_content(&now, Some(side)) {
         return Ok(FilePlan::replace_entry(place.clone(), CurrentState::Nothing, TargetState::Nothing));
@@ -139,7 +133,7 @@ fn plan_restore(
     // Existing set-id bits of the file remain; none are added.
     let held = now.mode().map_or(0, |mode| mode & 0o7000);
     let attributes = match now {
-        CurrentState::Nothing => attributes_then(&call, root, place, side)?,
+        CurrentState::Nothing => attributes_then(&call, *root, place, side)?,
         CurrentState::File(_) | CurrentState::Link(_) => None,
     };
     let plan = putting(call, place.clone(), now, bytes, side, attributes);
@@ -167,38 +161,51 @@ pub(super) fn may_replace(call: Call<'_>, options: &CallOptions, place: &SafePat
     }
 }
 
-/// Returns the entry at a path right after an operation, or right before it, and the operation that shows it.
-pub(crate) fn side_at(
-    context: &Context,
+/// A state of a path, and the operation that shows it.
+struct PastState {
+    /// Index of the root whose history has the operation.
     root: usize,
-    place: &SafePath,
-    logged: &LogEntry,
-    before: bool,
-) -> Result<(Option<FileState>, LogEntry)> {
+    told_by: LogEntry,
+    state: Option<FileState>,
+}
+
+/// Returns the entry at a path right after an operation, or right before it.
+fn side_at(context: &Context, root: usize, place: &SafePath, logged: &LogEntry, before: bool) -> Result<PastState> {
     // Others may have changed it between the preceding operation and this one.
     if before && let Some(file) = change_of(place, logged) {
-        return Ok((file.before, logged.clone()));
+        return Ok(PastState { root, told_by: logged.clone(), state: file.before });
     }
-    let history = context.history(root);
-    let number = logged.id.number;
-    let upto = if before { number } else { number.saturating_add(1) };
-    let older = history.operations(&OperationFilter {
-        path: Some(key(place)),
-        below: Some(upto),
-        limit: 1,
-        ..OperationFilter::default()
-    })?;
-    if let Some((side, told_by)) = older.into_iter().find_map(|it| Some((change_of(place, &it)?.after, it))) {
-        return Ok((side, told_by));
+    let upto = if before { logged.id.number } else { logged.id.number.saturating_add(1) };
+    let filter = OperationFilter { path: Some(key(place)), ..OperationFilter::default() };
+    let (mut last, mut first): (Option<PastState>, Option<PastState>) = (None, None);
+    // Operations of the history of another root are in order by their time.
+    for of in 0..context.roots().len() {
+        let (is_here, history) = (of == root, context.history(of));
+        let below = Some(upto).filter(|_| is_here);
+        let mut older = logged_operations(history, OperationFilter { below, ..filter });
+        let older = older.find(|it| it.as_ref().map_or(true, |it| is_here || it.at <= logged.at)).transpose()?;
+        if let Some((told_by, file)) = older.and_then(|it| change_of(place, &it).map(|file| (it, file)))
+            && last.as_ref().is_none_or(|last| last.told_by.at < told_by.at)
+        {
+            last = Some(PastState { root: of, told_by, state: file.after });
+        }
+    }
+    if let Some(last) = last {
+        return Ok(last);
     }
     // No earlier operation touched it, so its state is the one that the first later operation found.
-    let mut first = None;
-    for later in logged_operations(history, OperationFilter { path: Some(key(place)), ..OperationFilter::default() }) {
-        let later = later?;
-        if later.id.number < upto {
-            break;
+    for of in 0..context.roots().len() {
+        for later in logged_operations(context.history(of), filter) {
+            let later = later?;
+            if of == root && later.id.number < upto {
+                break;
+            }
+            if let Some(file) = change_of(place, &later)
+                && first.as_ref().is_none_or(|first| later.at <= first.told_by.at)
+            {
+                first = Some(PastState { root: of, told_by: later, state: file.before });
+            }
         }
-        first = change_of(place, &later).map(|change| (change.before, later)).or(first);
     }
     first.ok_or_else(|| {
         Error::new(Code::OperationMissing, "No operation of the history changed this file.")

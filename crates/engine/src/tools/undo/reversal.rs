@@ -322,7 +322,7 @@ impl Reversal<'_> {
         if [&seen, &target, &now.snapshot].iter().any(|it| it.is_binary()) {
             return Err(self.changed_since(place, now, None));
         }
-        let sides = HunkSides::new(target, seen);
+        let sides = HunkSides::new(&now.snapshot, target, seen);
         let seen = sides.seen(HunkAction::Reverse);
         let theirs = ChangeSet::diff(seen, &now.snapshot);
         let rebase = |mine: ChangeSet| mine.rebase(seen, &theirs, TieBreak::TheirsFirst).ok();

@@ -14,6 +14,7 @@ use crate::tools::undo::input::UndoInput;
 use crate::tools::undo::since::select_since;
 use emendate_core::{Code, Error, Phrase, Result, advice};
 use emendate_history::{HistoryGap, LogEntry, OperationFilter, OperationId, OperationName, Role, wait_briefly};
+use serde_json::json;
 use std::path::Path;
 use std::time::Duration;
 
@@ -38,6 +39,29 @@ impl OperationRef {
                 .next("Names look like 17-3fa9 or 17; history lists them, also those of one file. Without one, undo takes the last operation, or the last one on the file that it is given.")
         })?;
         Ok(OperationRef { name, before })
+    }
+
+    /// Parses the name of an operation, where the moment before it cannot be meant.
+    ///
+    /// Errors: `call.invalid`.
+    pub(crate) fn read_name(text: &str) -> Result<OperationName> {
+        let OperationRef { name, before } = OperationRef::read(text)?;
+        if !before {
+            return Ok(name);
+        }
+        let named = text.trim_end_matches('^');
+        let since = Phrase::Call("undo", json!({ "since": text }));
+        Err(Error::new(Code::CallInvalid, format!("`{text}` is the moment before an operation, not an operation."))
+            .next(
+                advice![
+                    format!(
+                        "Give \"{named}\" for the operation alone; to take back everything since that moment, call "
+                    ),
+                    since,
+                    "."
+                ]
+                .or(format!("Give \"{named}\" for the operation.")),
+            ))
     }
 }
 
@@ -170,7 +194,7 @@ pub(super) fn choose_one(call: Call<'_>, args: &UndoInput, path: Option<&Path>) 
 }
 
 fn by_id(context: &Context, session: Option<&str>, id: &str) -> Result<(usize, LogEntry)> {
-    let (root, logged) = operation(context, OperationRef::read(id)?.name)?;
+    let (root, logged) = operation(context, OperationRef::read_name(id)?)?;
     if logged.owner.is_some() {
         return Err(still_running(&logged));
     }
@@ -192,7 +216,7 @@ fn by_id(context: &Context, session: Option<&str>, id: &str) -> Result<(usize, L
 ///
 /// Errors: `edit.no_change` for an operation that is in effect, and `call.invalid` if its undo took back others, too.
 fn redo_by_id(context: &Context, session: Option<&str>, id: &str) -> Result<(usize, LogEntry)> {
-    let (root, logged) = operation(context, OperationRef::read(id)?.name)?;
+    let (root, logged) = operation(context, OperationRef::read_name(id)?)?;
     let by = reversal_of(context, root, &logged)?.map(|last| last.by);
     let last = match by {
         Some(by) => operation_in(context, root, by)?.unwrap_or_else(|| logged.clone()),

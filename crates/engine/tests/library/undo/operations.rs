@@ -297,8 +297,71 @@ fn one_operation_on_two_roots_is_undone() {
     ok(engine.call(&agent, "apply", json!({ "input": patch, "directory": base })));
     assert_eq!(fs::read_to_string(roots[1].join("f.txt")).unwrap(), "new\n");
     drop(engine);
-    ok(open().call(&agent, "undo", json!({})));
+    let engine = open();
+    // The log of the first root has the operation; in the second one it is not a change by others.
+    ok(engine.call(&agent, "read", json!({ "file_path": roots[1].join("f.txt") })));
+    ok(engine.call(&agent, "undo", json!({ "any_session": true })));
     for root in &roots {
         assert_eq!(fs::read_to_string(root.join("f.txt")).unwrap(), "old\n");
+        ok(engine.call(&agent, "read", json!({ "file_path": root.join("f.txt") })));
     }
+    let history = ok(engine.call(&agent, "history", json!({})));
+    assert_eq!(data(&history)["operations"].as_array().unwrap().len(), 2, "{}", history.text());
+}
+
+#[test]
+fn later_change_of_a_file_in_the_second_root_is_merged() {
+    let dir = tempfile::tempdir().unwrap();
+    let base = emendate_os::paths::canonical(dir.path()).unwrap();
+    let roots: Vec<PathBuf> = ["one", "two"].iter().map(|name| base.join(name)).collect();
+    roots.iter().for_each(|root| fs::create_dir(root).unwrap());
+    let engine = Engine::open(&roots, StateLocation::Directory(base.join("state")), Config::default()).unwrap();
+    let agent = caller("a");
+    let part = |root: &str| format!("*** Add File: {root}/f.txt\n+a\n+b\n+c\n");
+    let patch = format!("*** Begin Patch\n{}{}*** End Patch\n", part("one"), part("two"));
+    ok(engine.call(&agent, "apply", json!({ "input": patch, "directory": base })));
+    for root in &roots {
+        let path = root.join("f.txt");
+        fs::write(&path, "others\nb\nc\n").unwrap();
+        ok(engine.call(&agent, "edit", json!({ "file_path": path, "old_string": "c", "new_string": "C" })));
+        assert_eq!(fs::read_to_string(&path).unwrap(), "others\nb\nC\n");
+    }
+    // The version before the change by others was kept.
+    let history = data(&ok(engine.call(&agent, "history", json!({ "file_path": roots[1].join("f.txt") }))));
+    let all = history["operations"].as_array().unwrap();
+    let theirs = all.iter().find(|it| it["session"] == "outside").unwrap();
+    ok(engine.call(&agent, "undo", json!({ "id": theirs["id"] })));
+    assert_eq!(fs::read_to_string(roots[1].join("f.txt")).unwrap(), "a\nb\nC\n");
+}
+
+#[test]
+fn restore_by_an_operation_of_another_root_finds_the_last_change_of_the_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let base = emendate_os::paths::canonical(dir.path()).unwrap();
+    let roots: Vec<PathBuf> = ["one", "two"].iter().map(|name| base.join(name)).collect();
+    roots.iter().for_each(|root| fs::create_dir(root).unwrap());
+    let engine = Engine::open(&roots, StateLocation::Directory(base.join("state")), Config::default()).unwrap();
+    let (one, two) = (roots[0].join("f"), roots[1].join("f"));
+    let write = |path: &PathBuf, text: &str| {
+        name_of(&ok(engine.call(&person(), "write", json!({ "file_path": path, "content": text }))))
+    };
+    let both = |old: &str, new: &str| {
+        let part = |root: &str| format!("*** Update File: {root}/f\n@@\n-{old}\n+{new}\n");
+        let patch = format!("*** Begin Patch\n{}{}*** End Patch\n", part("one"), part("two"));
+        ok(engine.call(&person(), "apply", json!({ "input": patch, "directory": base })));
+    };
+    // The operations on both files are in the history of the first root.
+    write(&one, "1\n");
+    write(&two, "1\n");
+    both("1", "2");
+    write(&two, "2\n3\n");
+    let id = write(&one, "2\n3\n");
+    both("3", "4");
+    ok(engine.call(&person(), "restore", json!({ "file_path": two, "id": id })));
+    assert_eq!(fs::read_to_string(&two).unwrap(), "2\n3\n");
+    // And the other way round.
+    let id = write(&two, "other\n");
+    write(&one, "last\n");
+    ok(engine.call(&person(), "restore", json!({ "file_path": one, "id": id })));
+    assert_eq!(fs::read_to_string(&one).unwrap(), "2\n4\n");
 }
