@@ -289,17 +289,6 @@ fn remember_loose(context: &Context, root: usize, loose: &[ContentId], done: &[L
     context.unstored().extend(found);
 }
 
-/// Stores contents that so far exist only in working files. For front ends, after sending an answer; the rest is
-/// done when the engine is dropped.
-pub(crate) fn store_unstored_contents(context: &Context) {
-    context.store().run_deferred();
-    flush_log(context);
-    for history in (0..context.roots().len()).filter_map(|root| context.history_stores.opened(root)) {
-        // If this fails, the next use of the history repeats it.
-        let _ = history.run_deferred();
-    }
-}
-
 /// Confirms operations, and stores contents that exist only in working files.
 pub(crate) fn flush_log(context: &Context) {
     confirm_own_operations(context);
