@@ -8,7 +8,6 @@ pub(crate) mod file_plan;
 pub(crate) mod large;
 pub(crate) mod later_edits;
 pub(crate) mod line_edits;
-pub(crate) mod line_plan;
 pub(crate) mod new_file;
 pub(crate) mod notebook;
 pub(crate) mod patching;
