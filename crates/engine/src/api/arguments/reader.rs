@@ -334,7 +334,7 @@ impl<'a> ArgumentReader<'a> {
             )
             .next(format!("Send {field} if it is meant, else omit {name}; {next}")));
         }
-        let means = |fields: &str| fields.split(' ').any(|other| normalize_name(other) == key);
+        let means = |fields: &[&str]| fields.iter().any(|other| normalize_name(other) == key);
         let denies = !self.reads_only && *value == Value::Bool(false) && means(MEANINGFUL_IF_FALSE);
         if denies || !harmless && means(MEANINGFUL_FIELDS) {
             let what = format!("`{name}` is not a field of this tool, and its value could change what the call does.");
