@@ -269,9 +269,9 @@ fn undoable(context: &Context, entered: &LogReceipt, done: &[LoggedChange<'_>]) 
     let lost = entered.lost.first().and_then(|nth| done.get(*nth));
     let large = done.iter().find(|done| done.is_beyond_undo());
     let why = match (secret, lost, large) {
-        (Some(done), ..) => format!("{} may hold secrets, whose contents are never stored", shown_path(done)),
-        (_, Some(done), _) => format!("{} has more bytes than the history keeps", shown_path(done)),
-        (.., Some(done)) => format!("{} would have more than {CONTENT_BYTES_MAX} bytes", shown_path(done)),
+        (Some(done), ..) => format!("{} may hold secrets, whose contents are never stored", done.plan.place.shown()),
+        (_, Some(done), _) => format!("{} has more bytes than the history keeps", done.plan.place.shown()),
+        (.., Some(done)) => format!("{} would have more than {CONTENT_BYTES_MAX} bytes", done.plan.place.shown()),
         _ => return None,
     };
     Some(format!("This cannot be undone: {why}."))
@@ -318,11 +318,6 @@ fn keep_whole(context: &Context, some: &[UnstoredVersion]) {
     if !found.is_empty() {
         let _ = context.history(root).store_versions(&found);
     }
-}
-
-/// Returns the path of a change.
-fn shown_path(done: &LoggedChange<'_>) -> String {
-    done.plan.place.shown()
 }
 
 /// Creates the error for a change that nothing records.

@@ -5,7 +5,7 @@ use crate::model::call_context::StalePolicy;
 use crate::model::raw_path;
 use crate::model::reply_limits::{LINE_CHARS_MAX, note_part};
 use crate::pipeline::plan::placement::EditedFile;
-use crate::session::base::{self, mark_shown};
+use crate::session::base;
 use chrono::{DateTime, SecondsFormat};
 use emendate_core::advice::fill_empty_file;
 use emendate_core::explain;
@@ -15,7 +15,7 @@ use emendate_core::{
 };
 use emendate_core::{MergeBase, Note};
 use emendate_fs::{FileMeta, SafePath};
-use emendate_history::{LineSet, Record};
+use emendate_history::{LineSet, Record, RecordOrigin};
 use serde_json::{Value, json};
 
 /// Bytes of diff in an error.
@@ -50,7 +50,7 @@ impl EditedFile<'_> {
 
     /// Marks lines that an error has just shown as known; returns a note if that failed.
     pub(crate) fn mark_shown(&self, lines: LineSet) -> Option<String> {
-        mark_shown(self.call, &self.place, &self.now, lines)
+        base::mark_known(self.call, &self.place, &self.now, lines, RecordOrigin::Shown)
     }
 
     /// Adds the changes since the read, and marks the lines it shows as known.

@@ -314,7 +314,7 @@ impl<'a> HistoryAccess<'a> {
 fn start_at_end(context: &Context, root: usize, options: &FeedOptions, path: Option<&[u8]>) -> Result<FeedPosition> {
     let _ = resolve_in_doubt(context, root);
     let history = context.history(root);
-    let all = OperationFilter { limit: 1, ..OperationFilter::default() };
+    let all = OperationFilter::newest(1);
     let last = options.last.min(REPEATED_MAX);
     let position = if last == 0 {
         history.operations(&all)?.first().map_or_else(FeedPosition::default, |newest| FeedPosition::at(newest.id))

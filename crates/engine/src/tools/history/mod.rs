@@ -143,8 +143,8 @@ fn fitting(
     place: Option<&SafePath>,
     limit: usize,
 ) -> Result<Vec<(usize, LogEntry)>> {
-    let filter =
-        OperationFilter { session: args.session.as_deref(), path: place.map(key), limit, ..OperationFilter::default() };
+    let (session, path) = (args.session.as_deref(), place.map(key));
+    let filter = OperationFilter { session, path, ..OperationFilter::newest(limit) };
     let roots = 0..context.roots().len();
     let found = roots.map(|root| context.history(root).operations(&filter)).collect::<Result<_>>()?;
     Ok(newest_first(found, |logged: &LogEntry| logged.at, limit))

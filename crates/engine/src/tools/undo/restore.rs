@@ -153,7 +153,7 @@ fn attributes_then(
     place: &SafePath,
     side: FileState,
 ) -> Result<Option<FileAttributes>> {
-    let filter = OperationFilter { path: Some(key(place)), limit: LATER_OPERATIONS_MAX, ..OperationFilter::default() };
+    let filter = OperationFilter { path: Some(key(place)), ..OperationFilter::newest(LATER_OPERATIONS_MAX) };
     let files = context.history(root).operations(&filter)?.into_iter().flat_map(|logged| logged.operation.files);
     let mut same = files.filter(|file| file.path == key(place) && file.before == Some(side));
     Ok(same.find_map(|file| file.attributes))
@@ -182,18 +182,14 @@ pub(crate) fn side_at(
     let history = context.history(root);
     let number = logged.id.number;
     let upto = if before { number } else { number.saturating_add(1) };
-    let older = history.operations(&OperationFilter {
-        path: Some(key(place)),
-        below: Some(upto),
-        limit: 1,
-        ..OperationFilter::default()
-    })?;
+    let path = Some(key(place));
+    let older = history.operations(&OperationFilter { path, below: Some(upto), ..OperationFilter::newest(1) })?;
     if let Some((side, told_by)) = older.into_iter().find_map(|it| Some((change_of(place, &it)?.after, it))) {
         return Ok((side, told_by));
     }
     // No earlier operation touched it, so its state is the one that the first later operation found.
     let mut first = None;
-    for later in logged_operations(history, OperationFilter { path: Some(key(place)), ..OperationFilter::default() }) {
+    for later in logged_operations(history, OperationFilter { path, ..OperationFilter::default() }) {
         let later = later?;
         if later.id.number < upto {
             break;
