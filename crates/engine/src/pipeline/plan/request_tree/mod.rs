@@ -332,29 +332,21 @@ impl RequestTree<'_> {
     }
 
     fn create(&mut self, place: &SafePath, file: &NewFile) -> Result<usize> {
-        let known = self.plan_at(place);
-        let removed = known.is_some_and(|at| self.plans[at].target == TargetState::Nothing);
-        if known.is_some() && !removed {
-            return Err(file_exists(&place.shown(), None));
+        match self.plan_at(place) {
+            Some(at) if self.plans[at].target == TargetState::Nothing => return self.replace(at, file),
+            Some(_) => return Err(file_exists(&place.shown(), None)),
+            None => {}
         }
-        if removed && let Some(at) = known {
-            return self.replace(at, file);
-        }
-        if self.is_freed(place) {
-            let plan = FilePlan::replace_entry(place.clone(), CurrentState::Nothing, TargetState::File);
-            let at = self.add(plan);
-            return self.replace(at, file);
-        }
-        if let NewFile::Text(text) = file {
-            let there = if self.options.overwrite { None } else { self.opened(place)? };
-            if let Some(now) = there {
-                return Err(file_exists(&place.shown(), Some((&now.snapshot, text))));
+        if !self.is_freed(place) {
+            let text = if let NewFile::Text(text) = file { Some(text) } else { None };
+            let may_replace = text.is_some() && self.options.overwrite;
+            if let Some(now) = if may_replace { None } else { self.opened(place)? } {
+                return Err(file_exists(&place.shown(), text.map(|text| (&now.snapshot, &**text))));
             }
-            let content = WrittenText { content: text, fence: None };
-            return Ok(self.add(plan_write(self.call, place.clone(), content, self.options)?));
-        }
-        if self.opened(place)?.is_some() {
-            return Err(file_exists(&place.shown(), None));
+            if let Some(content) = text {
+                let content = WrittenText { content, fence: None };
+                return Ok(self.add(plan_write(self.call, place.clone(), content, self.options)?));
+            }
         }
         let plan = FilePlan::replace_entry(place.clone(), CurrentState::Nothing, TargetState::File);
         let at = self.add(plan);
