@@ -279,6 +279,13 @@ pub struct OperationFilter<'a> {
     pub limit: usize,
 }
 
+impl OperationFilter<'_> {
+    /// Selects the newest operations, at most `limit`; the other fields narrow the selection.
+    pub fn newest(limit: usize) -> Self {
+        OperationFilter { limit, ..OperationFilter::default() }
+    }
+}
+
 /// Data from which both states of a file can be restored later.
 #[derive(Clone, Copy, Default)]
 pub struct ChangeContent<'a> {

@@ -47,7 +47,7 @@ pub fn diff(before: &str, after: &str) -> Result<TextDiff> {
     let (before, after) = (Snapshot::open_text(before)?, Snapshot::open_text(after)?);
     let changes = ChangeSet::diff(&before, &after);
     let stat = explain::count_changes(&before, &changes);
-    let spans = ChangedSpan::all_of(&changes);
+    let spans = ChangedSpan::all_of(&before, &changes);
     Ok(TextDiff { spans, added: stat.added, removed: stat.removed, before, after, changes })
 }
 

@@ -150,7 +150,7 @@ impl FileWork {
             text: Some(after.into_raw_text().ok_or_else(not_utf8)?),
             tier: self.tier,
             notes: self.notes,
-            spans: ChangedSpan::all_of(&self.changes),
+            spans: ChangedSpan::all_of(&self.before, &self.changes),
             edits: self.edits,
             places: self.places,
             added: stat.added,

@@ -11,7 +11,7 @@ use crate::formats::detect::{self, without_mark};
 use crate::formats::line_parser::ParseOptions;
 use crate::formats::parsed_text::ParsedText;
 use crate::formats::requested_text_format;
-use crate::locate::op::{FileAction, FileRequest};
+use crate::locate::op::FileRequest;
 use crate::locate::refusals;
 use crate::text::view::View;
 use std::collections::{BTreeMap, HashSet};
@@ -91,7 +91,7 @@ fn name_files<V: View + ?Sized>(view: &V, directory: Option<&str>, files: &mut [
         let own = view_name(view, &file.path)?;
         let found = candidates.into_iter().find(|name| exists(name)).filter(|_| !file.action.creates());
         file.path = found.unwrap_or(own);
-        if let FileAction::Move { to, .. } | FileAction::Copy { to, .. } = &mut file.action {
+        if let Some(to) = file.action.destination_mut() {
             *to = view_name(view, to)?;
             made.insert(to.clone());
         }

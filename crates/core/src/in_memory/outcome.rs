@@ -3,6 +3,7 @@
 use crate::locate::find::Tier;
 use crate::note::Notes;
 use crate::text::change::ChangeSet;
+use crate::text::snapshot::Snapshot;
 use core::ops::Range;
 use std::collections::BTreeMap;
 
@@ -16,13 +17,15 @@ pub struct ChangedSpan {
 }
 
 impl ChangedSpan {
-    /// Returns the spans of a change: sorted, disjoint, and without bytes that both texts share at the ends.
-    pub(super) fn all_of(changes: &ChangeSet) -> Vec<ChangedSpan> {
+    /// Returns the spans of a change: sorted, disjoint, and without bytes that both texts share at the ends. They are
+    /// offsets in the file even if only parts of it were loaded.
+    pub fn all_of(before: &Snapshot, changes: &ChangeSet) -> Vec<ChangedSpan> {
         let mut shift = 0isize;
         let mut out = Vec::with_capacity(changes.splices().len());
         for splice in changes.splices() {
-            let start = splice.span.start().saturating_add_signed(shift);
-            out.push(ChangedSpan { before: splice.span.range(), after: start..start + splice.text.len() });
+            let Some(at) = before.to_file_offset(splice.span) else { continue };
+            let start = at.saturating_add_signed(shift);
+            out.push(ChangedSpan { before: at..at + splice.span.len(), after: start..start + splice.text.len() });
             shift += splice.text.len().cast_signed() - splice.span.len().cast_signed();
         }
         out

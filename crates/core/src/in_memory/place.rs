@@ -8,8 +8,8 @@ use crate::error::{Error, Result};
 use crate::formats::print::numbered_anchors;
 use crate::locate::elided;
 use crate::locate::line_edits;
-use crate::locate::notebook::{self, CellEdit};
-use crate::locate::op::{FileRequest, Locator, Op, OpOrder, normalize_text};
+use crate::locate::notebook;
+use crate::locate::op::{FileRequest, Op, OpOrder, normalize_text};
 use crate::locate::resolve::{ResolvedEdit, resolve};
 use crate::note::{Note, Notes};
 use crate::text::content::Handle;
@@ -31,7 +31,7 @@ impl<V: View + ?Sized> Planner<'_, V> {
         let ops = if line_edits::are_line_edits(ops) {
             line_edits::fill_registers(now, ops, &mut self.registers, &mut notes)?
         } else if notebook::are(ops) {
-            Cow::Owned(ops.iter().map(with_clearing).collect())
+            Cow::Owned(ops.iter().map(|op| notebook::with_clearing(op, true)).collect())
         } else {
             numbered_anchors(now, ops)?
         };
@@ -63,17 +63,6 @@ fn check_version(step: &FileRequest, now: &Snapshot, ops: &[Op], notes: &mut Not
     Err(Error::new(Code::StaleUnknownTag, format!("Edit rejected for {}: #{named} is not the given text.", step.path))
         .evidence(format!("The given text hashes to #{live}."))
         .next("Give the version that the header names, or take the numbers and the header from this one."))
-}
-
-/// Adds the request to clear the outputs of a changed cell, unless the edit decides it.
-fn with_clearing(op: &Op) -> Op {
-    match &op.at {
-        Locator::Cell(edit) => {
-            let clear = Some(edit.clear.unwrap_or(true));
-            Op { at: Locator::Cell(Box::new(CellEdit { clear, ..(**edit).clone() })), text: op.text.clone() }
-        }
-        _ => op.clone(),
-    }
 }
 
 /// Returns the edit that a whole text with placeholders expresses. No grammar is consulted for the extent of symbols,

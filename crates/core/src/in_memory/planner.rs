@@ -94,11 +94,7 @@ pub(super) fn run<V: View + ?Sized>(
 
 /// All paths that a step touches.
 fn paths(step: &FileRequest) -> impl Iterator<Item = &str> {
-    let to = match &step.action {
-        FileAction::Move { to, .. } | FileAction::Copy { to, .. } => Some(&**to),
-        _ => None,
-    };
-    [Some(&*step.path), to].into_iter().flatten()
+    [Some(&*step.path), step.action.destination()].into_iter().flatten()
 }
 
 /// Joins consecutive edits of a file, unless a step on the same path comes between them.

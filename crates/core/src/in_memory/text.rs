@@ -72,7 +72,7 @@ pub fn edit(text: &str, old: &str, new: &str, options: &ApplyOptions) -> Result<
             format: "replace",
             tier: Tier::Exact,
             notes: std::mem::take(&mut resolved.notes),
-            spans: ChangedSpan::all_of(&resolved.changes),
+            spans: ChangedSpan::all_of(&before, &resolved.changes),
             edits: 1,
             places: 0,
             added: stat.added,

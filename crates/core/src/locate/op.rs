@@ -325,6 +325,29 @@ impl FileAction {
         }
     }
 
+    /// The edits of the file, of one that is moved or copied as well.
+    pub fn ops(&self) -> &[Op] {
+        match self {
+            FileAction::Edit { ops, .. } | FileAction::Move { ops, .. } | FileAction::Copy { ops, .. } => ops,
+            _ => &[],
+        }
+    }
+
+    /// The new path of a move or copy.
+    pub fn destination(&self) -> Option<&str> {
+        if let FileAction::Move { to, .. } | FileAction::Copy { to, .. } = self { Some(to) } else { None }
+    }
+
+    /// The new path of a move or copy, to change it.
+    pub fn destination_mut(&mut self) -> Option<&mut String> {
+        if let FileAction::Move { to, .. } | FileAction::Copy { to, .. } = self { Some(to) } else { None }
+    }
+
+    /// True if it removes the entry at its path, or moves it away.
+    pub fn leaves(&self) -> bool {
+        matches!(self, FileAction::Delete { .. } | FileAction::Move { .. })
+    }
+
     /// Joins the edits of a later part of a call to those of an earlier part on the same file; returns false if they
     /// remain separate. `path` returns the name of the file for errors.
     ///

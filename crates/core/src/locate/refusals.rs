@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::locate::line_edits;
 use crate::locate::line_format;
 use crate::locate::op::EDITS_PER_CALL_MAX;
-use crate::locate::op::{FileAction, Op, Request, normalize_text};
+use crate::locate::op::{Op, Request, normalize_text};
 use crate::text::snapshot::Snapshot;
 
 /// Maximum number of files that one call may name.
@@ -119,17 +119,9 @@ pub fn named_twice(path: &str, evidence: &str) -> Error {
 ///
 /// Errors: `call.too_large`.
 pub fn check_request(request: &Request) -> Result<()> {
-    let edits: usize = request.files.iter().map(|file| op_count(&file.action)).sum();
+    let edits: usize = request.files.iter().map(|file| file.action.ops().len()).sum();
     check_count(request.files.len(), FILES_PER_CALL_MAX, "files")?;
     check_count(edits, EDITS_PER_CALL_MAX, "edits")
-}
-
-/// Returns the number of operations of an action.
-fn op_count(action: &FileAction) -> usize {
-    match action {
-        FileAction::Edit { ops, .. } | FileAction::Move { ops, .. } | FileAction::Copy { ops, .. } => ops.len(),
-        _ => 0,
-    }
 }
 
 /// Checks one count of a call against its limit.

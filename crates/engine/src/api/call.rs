@@ -5,21 +5,15 @@ use crate::api::events::call_as;
 use crate::api::tool_table::{INPUT_BYTES_MAX, TOOLS, Tool, tool};
 use crate::context::call::Call;
 use crate::model::call_context::CallContext;
-use crate::model::call_handle::CallHandle;
 use crate::model::reply::{Answer, Reply, SeedCodes};
 use crate::pipeline::report::receipt::render_notes;
 use crate::session::comments::with_open_comments;
 use crate::session::windows_paths::read_windows_fields;
 use crate::tools::tool_input::AnswerText;
 use emendate_core::formats::detect::without_mark;
-use emendate_core::work::Meter;
 use emendate_core::{Code, Error, Result, TextNames, Vocabulary, formats};
 use serde_json::Value;
 use std::path::PathBuf;
-use std::sync::Arc;
-
-/// Steps of a call after which the memory that it used is returned to the system.
-const LARGE_CALL_STEPS_MIN: u64 = 500_000;
 
 impl Tool {
     /// Parses the arguments, runs the tool, and notes how the arguments were understood.
@@ -72,35 +66,11 @@ pub(crate) fn call_caught(call: Call<'_>, name: &str, input: Value, names: Optio
 
 /// Runs a typed call under its meter. Never panics: an internal fault is reported as `internal.bug`.
 pub(crate) fn caught<T>(call: Call<'_>, name: &str, run: impl FnOnce() -> Result<T>) -> Result<T> {
-    let run = std::panic::AssertUnwindSafe(|| metered(call, run));
+    let run = std::panic::AssertUnwindSafe(|| call.metered(|_| run()));
     std::panic::catch_unwind(run).unwrap_or_else(|_| {
         Err(Error::new(Code::InternalBug, format!("{name} failed because of a bug in the engine."))
             .next("Please report the call that caused it. Read the file to see its state."))
     })
-}
-
-/// Runs a call under its meter. If the meter ended the work, its incomplete result is dropped.
-pub(crate) fn metered<T>(call: Call<'_>, run: impl FnOnce() -> Result<T>) -> Result<T> {
-    let meter = Meter::with_flag(
-        call.config().max_work,
-        call.caller.handle.as_ref().map(CallHandle::stop_flag).unwrap_or_default(),
-        Arc::clone(&call.memory.client_gone),
-    );
-    let result = {
-        let _entered = meter.enter();
-        run()
-    };
-    if let Some(watch) = &call.caller.handle {
-        watch.note_steps(meter.spent());
-    }
-    let result = match meter.halted() {
-        Some(halt) => Err(halt.error()),
-        None => result,
-    };
-    if meter.spent() >= LARGE_CALL_STEPS_MIN {
-        emendate_fs::return_free_memory();
-    }
-    result
 }
 
 /// Returns the base directory of relative paths in arguments: the caller's, or the only root.

@@ -1,14 +1,8 @@
 //! The engine as front ends and embedding programs see it. All work is done by functions over its [`Context`].
 
-pub(crate) mod history;
 pub(crate) mod questions;
-pub(crate) mod remarks;
-pub(crate) mod review;
 
-use crate::api::engine::history::HistoryAccess;
 use crate::api::engine::questions::Questions;
-use crate::api::engine::remarks::Remarks;
-use crate::api::engine::review::Review;
 use crate::api::{call, events};
 use crate::context::Context;
 use crate::context::call::Call;
@@ -20,7 +14,10 @@ use crate::model::reply::Reply;
 use crate::pipeline::checks::approval;
 use crate::pipeline::commit::log;
 use crate::session::comments;
+use crate::tools::history::page::HistoryAccess;
 use crate::tools::preview::{self, LinePreview};
+use crate::tools::remarks::Remarks;
+use crate::tools::review::Review;
 use emendate_core::{Handle, Op, Result, Vocabulary};
 use emendate_fs::Store;
 use serde_json::Value;

@@ -19,3 +19,20 @@ pub struct Limit {
     /// Advice to the caller, or a remark.
     pub next: &'static str,
 }
+
+impl Limit {
+    /// Creates a row that does not say yet what happens beyond the limit.
+    pub(super) const fn of(name: &'static str, most: u64, unit: &'static str) -> Limit {
+        Limit { name, most, unit, code: None, next: "" }
+    }
+
+    /// Refuses a call beyond the limit with this code and advice.
+    pub(super) const fn refused(self, code: Code, next: &'static str) -> Limit {
+        Limit { code: Some(code), next, ..self }
+    }
+
+    /// Shortens the reply beyond the limit, with this remark.
+    pub(super) const fn noted(self, next: &'static str) -> Limit {
+        Limit { next, ..self }
+    }
+}

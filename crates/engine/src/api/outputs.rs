@@ -95,18 +95,8 @@ pub const OUTPUTS: &[OutputGroup] = &[
     },
     OutputGroup {
         title: "A file that was changed",
-        tools: &[
-            "edit",
-            "multi_edit",
-            "edit_anchors",
-            "write",
-            "notebook_edit",
-            "text_editor",
-            "apply",
-            "edit_symbol",
-            "undo",
-            "rewind",
-            "restore",
+        tools: names![
+            edit multi_edit edit_anchors write notebook_edit text_editor apply edit_symbol undo rewind restore
         ],
         fields: &[
             text("summary", "What was done, in one line."),

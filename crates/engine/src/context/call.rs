@@ -3,8 +3,15 @@
 use crate::context::Context;
 use crate::context::syntax::Grammars;
 use crate::model::call_context::CallContext;
+use crate::model::call_handle::CallHandle;
 use crate::model::reply_limits::ReplyLimits;
+use emendate_core::Result;
+use emendate_core::work::Meter;
 use std::ops::Deref;
+use std::sync::Arc;
+
+/// Steps of a call after which the memory that it used is returned to the system.
+const LARGE_CALL_STEPS_MIN: u64 = 500_000;
 
 /// A call in progress: the state that it works on, and who makes it. Nearly every stage needs both. Whatever
 /// needs only the [`Context`] takes `&call`.
@@ -29,6 +36,30 @@ impl<'a> Call<'a> {
     /// Returns the grammars, whose parses end when the call is cancelled.
     pub(crate) fn grammars(self) -> Grammars<'a> {
         Grammars { parsers: &self.context.memory.parsers, stop: self.caller.stop_flag() }
+    }
+
+    /// Runs a call under its meter. If the meter ended the work, its incomplete result is dropped.
+    pub(crate) fn metered<T>(self, run: impl FnOnce(Call<'a>) -> Result<T>) -> Result<T> {
+        let meter = Meter::with_flag(
+            self.config().max_work,
+            self.caller.handle.as_ref().map(CallHandle::stop_flag).unwrap_or_default(),
+            Arc::clone(&self.memory.client_gone),
+        );
+        let result = {
+            let _entered = meter.enter();
+            run(self)
+        };
+        if let Some(watch) = &self.caller.handle {
+            watch.note_steps(meter.spent());
+        }
+        let result = match meter.halted() {
+            Some(halt) => Err(halt.error()),
+            None => result,
+        };
+        if meter.spent() >= LARGE_CALL_STEPS_MIN {
+            emendate_fs::return_free_memory();
+        }
+        result
     }
 
     /// Returns the call as one of another caller, if there is one.

@@ -145,6 +145,11 @@ pub(crate) struct LoadedFile {
 }
 
 impl LoadedFile {
+    /// Wraps the bytes of a version, whether they are text or not.
+    pub(crate) fn binary(version: FileVersion) -> LoadedFile {
+        LoadedFile { snapshot: Snapshot::binary(version.bytes), meta: version.meta, racy: version.racy }
+    }
+
     /// The content as a version from which the history may rebuild others.
     pub(crate) fn known_content(&self) -> KnownContent<'_> {
         KnownContent { id: self.snapshot.id(), bytes: self.snapshot.raw() }
@@ -283,31 +288,31 @@ impl Context {
         self.store.resolve_no_follow(log_path(path))
     }
 
+    fn guard(&self) -> Guard<'_> {
+        Guard { config: &self.config, store: &*self.store, own: self.state_directory.as_deref() }
+    }
+
     /// Checks the policy, and before a read the hooks.
     ///
     /// Errors: `access.denied`, `access.ask`.
     pub(crate) fn check_access(&self, place: &SafePath, access: Access) -> Result<()> {
-        Guard { config: &self.config, store: &*self.store, own: self.state_directory.as_deref() }
-            .check(place, access)?;
-        if access == Access::Write {
-            check_config_readable(self)?;
+        self.guard().check(place, access)?;
+        match access {
+            Access::Write => check_config_readable(self),
+            Access::Read => before_read(self, place),
         }
-        if access == Access::Read { before_read(self, place) } else { Ok(()) }
     }
 
     /// Returns the rule that requires approval before the file is changed.
     pub(crate) fn asking_rule(&self, place: &SafePath) -> Result<Option<BlockingRule>> {
-        Guard { config: &self.config, store: &*self.store, own: self.state_directory.as_deref() }.asking_rule(place)
+        self.guard().asking_rule(place)
     }
 
     /// Checks the policy for the resolved path only, without other names of the file. Before contents are shown,
     /// [`Context::check_access`] has to pass as well.
     pub(crate) fn may_access_name(&self, place: &SafePath, access: Access) -> bool {
         let known = access == Access::Read || self.config.broken.is_none();
-        known
-            && Guard { config: &self.config, store: &*self.store, own: self.state_directory.as_deref() }
-                .check_name(place, access)
-                .is_ok()
+        known && self.guard().check_name(place, access).is_ok()
     }
 
     /// Loads the current file; a binary one as bytes.
@@ -322,8 +327,7 @@ impl Context {
 
     /// Loads the current file as bytes, whether text or not; `None` if it does not exist.
     pub(crate) fn load_binary(&self, place: &SafePath) -> Result<Option<LoadedFile>> {
-        let version = self.version(place)?;
-        Ok(version.map(|it| LoadedFile { snapshot: Snapshot::binary(it.bytes), meta: it.meta, racy: it.racy }))
+        Ok(self.version(place)?.map(LoadedFile::binary))
     }
 
     /// Reads the bytes of the current file; `None` if it does not exist.

@@ -3,6 +3,7 @@
 
 use crate::context::Context;
 use crate::context::policy::Access;
+use crate::model::call_context::CallContext;
 use crate::model::call_handle::CallHandle;
 use emendate_core::{Code, Error, Result};
 use emendate_fs::{DIR_ENTRIES_MAX, DirEntry, EntryKind, PATH_MAX_BYTES, SafePath};
@@ -62,16 +63,24 @@ pub(crate) fn check_globs(globs: &[String]) -> Result<()> {
 }
 
 impl WalkFilter {
-    /// Parses the globs of a call like ripgrep: a file must match one, and none of those that begin with `!`.
+    /// Creates the filters of a call for a directory. The globs are like those of ripgrep: a file must match one, and
+    /// none of those that begin with `!`.
     ///
     /// Errors: `call.invalid` for an invalid glob.
-    pub(crate) fn globs(folder: &Path, globs: &[String]) -> Result<Override> {
-        let mut builder = OverrideBuilder::new(folder);
+    pub(crate) fn new(
+        caller: &CallContext,
+        folder: &SafePath,
+        globs: &[String],
+        hidden: bool,
+        no_ignore: bool,
+    ) -> Result<WalkFilter> {
+        let mut builder = OverrideBuilder::new(folder.absolute());
         check_globs(globs)?;
         for glob in globs {
             builder.add(glob).map_err(|error| glob_refusal(&error))?;
         }
-        builder.build().map_err(|error| glob_refusal(&error))
+        let globs = builder.build().map_err(|error| glob_refusal(&error))?;
+        Ok(WalkFilter { globs, hidden, no_ignore, watch: caller.handle.clone() })
     }
 }
 

@@ -141,3 +141,12 @@ impl Reply {
         self.result.as_ref().map_or_else(|error| exit_status(error.code()), |_| 0)
     }
 }
+
+/// Formats a count with its noun: `1 file`, `2 files`.
+pub(crate) fn counted(count: usize, what: &str) -> String {
+    match what.strip_suffix('y') {
+        _ if count == 1 => format!("1 {what}"),
+        Some(stem) => format!("{count} {stem}ies"),
+        None => format!("{count} {what}s"),
+    }
+}

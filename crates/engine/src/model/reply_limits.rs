@@ -107,6 +107,10 @@ struct Omission {
 }
 
 impl Omission {
+    fn new(field: impl Into<String>, unit: &'static str, shown: usize, of: usize) -> Omission {
+        Omission { field: field.into(), unit: Cow::Borrowed(unit), shown, of }
+    }
+
     fn to_json(&self) -> Value {
         json!({ "field": self.field, "shown": self.shown, "of": self.of, "unit": self.unit })
     }
@@ -130,7 +134,7 @@ pub(crate) fn note_part(data: &mut Map<String, Value>, field: &str, unit: &'stat
     if shown >= of {
         return;
     }
-    let omission = Omission { field: field.to_owned(), unit: Cow::Borrowed(unit), shown, of }.to_json();
+    let omission = Omission::new(field, unit, shown, of).to_json();
     let omitted = data.entry(OMITTED_FIELD).or_insert_with(|| json!({ "fields": [] }));
     if let Some(fields) = omitted["fields"].as_array_mut() {
         fields.push(omission);
@@ -269,7 +273,7 @@ fn cut_text(text: &mut String, most: usize, field: &str, rest: &str) -> Option<O
     let rest = if rest.is_empty() { String::new() } else { format!(" {rest}") };
     let mark = format!("⟪{left} characters are not shown here.{rest}⟫\n");
     text.replace_range(start..end, &mark);
-    Some(Omission { field: field.to_owned(), unit: Cow::Borrowed("characters"), shown: of - left, of })
+    Some(Omission::new(field, "characters", of - left, of))
 }
 
 /// Returns the offset of a character, or the end.
@@ -331,7 +335,7 @@ impl Caps {
             .collect::<Vec<_>>()
         {
             fields.shift_remove(&key);
-            omissions.push(Omission { field: format!("{path}{key}"), unit: Cow::Borrowed("characters"), shown: 0, of });
+            omissions.push(Omission::new(format!("{path}{key}"), "characters", 0, of));
         }
         for (key, value) in fields.iter_mut() {
             self.cut(value, &format!("{path}{key}"), omissions);
@@ -347,20 +351,14 @@ impl Caps {
                     text.truncate(end);
                     // Writing to a String cannot fail.
                     let _ = write!(text, "⟪{left} more characters⟫");
-                    let of = shown + left;
-                    omissions.push(Omission { field: path.to_owned(), unit: Cow::Borrowed("characters"), shown, of });
+                    omissions.push(Omission::new(path, "characters", shown, shown + left));
                 }
             }
             Value::Array(items) => {
                 let of = items.len();
                 if of > self.list {
                     items.truncate(self.list);
-                    omissions.push(Omission {
-                        field: path.to_owned(),
-                        unit: Cow::Borrowed("entries"),
-                        shown: self.list,
-                        of,
-                    });
+                    omissions.push(Omission::new(path, "entries", self.list, of));
                 }
                 for (nth, item) in items.iter_mut().enumerate() {
                     self.cut(item, &format!("{path}[{nth}]"), omissions);
@@ -378,7 +376,7 @@ fn drop_largest(data: &mut Map<String, Value>, most: usize, omissions: &mut Vec<
         let largest = data.iter().map(|(key, value)| (json_bytes(value), key.clone())).max();
         let Some((of, key)) = largest else { return };
         data.shift_remove(&key);
-        omissions.push(Omission { field: key, unit: Cow::Borrowed("bytes"), shown: 0, of });
+        omissions.push(Omission::new(key, "bytes", 0, of));
     }
 }
 

@@ -173,18 +173,17 @@ pub(crate) fn remember(call: Call<'_>, place: &SafePath, record: &Record, body: 
         })
 }
 
-/// Marks lines that an error has just shown as known, so that the next call needs no read. Returns a note if that
-/// failed.
-pub(crate) fn mark_shown(call: Call<'_>, place: &SafePath, now: &LoadedFile, lines: LineSet) -> Option<String> {
-    let record = Record {
-        content: now.snapshot.id(),
-        meta: now.meta,
-        racy: now.racy,
-        lines,
-        origin: RecordOrigin::Shown,
-        offset: None,
-        limit: None,
-    };
+/// Marks lines as known that a search found, or that an error has just shown, so that the next call needs no read.
+/// Returns a note if that failed.
+pub(crate) fn mark_known(
+    call: Call<'_>,
+    place: &SafePath,
+    now: &LoadedFile,
+    lines: LineSet,
+    origin: RecordOrigin,
+) -> Option<String> {
+    let (content, meta, racy) = (now.snapshot.id(), now.meta, now.racy);
+    let record = Record { content, meta, racy, lines, origin, offset: None, limit: None };
     remember(call, place, &record, &stored_body(place, &now.snapshot))
 }
 

@@ -116,7 +116,7 @@ fn found_later(context: &Context, root: usize, id: OperationId, file: &FileChang
     if content(file.before) == content(file.after) {
         return Ok(None);
     }
-    let filter = OperationFilter { path: Some(&file.path), limit: LATER_OPERATIONS_MAX, ..OperationFilter::default() };
+    let filter = OperationFilter { path: Some(&file.path), ..OperationFilter::newest(LATER_OPERATIONS_MAX) };
     let all = context.history(root).operations(&filter)?;
     let later: Vec<LogEntry> = all.into_iter().take_while(|it| it.id.number > id.number).collect();
     for later in later.into_iter().rev() {
@@ -143,12 +143,8 @@ fn is_result_of_other(
     file: &FileChange,
     there: PathContent,
 ) -> Result<bool> {
-    let filter = OperationFilter {
-        path: Some(&file.path),
-        below: Some(id.number),
-        limit: EARLIER_OPERATIONS_MAX,
-        ..OperationFilter::default()
-    };
+    let (path, below) = (Some(&*file.path), Some(id.number));
+    let filter = OperationFilter { path, below, ..OperationFilter::newest(EARLIER_OPERATIONS_MAX) };
     let earlier = context.history(root).operations(&filter)?;
     let mut files = earlier.iter().flat_map(|logged| &logged.operation.files).filter(|it| it.path == file.path);
     Ok(files.any(|it| content(it.before) == content(file.before) && content(it.after) == there))

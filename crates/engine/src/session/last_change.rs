@@ -24,11 +24,8 @@ pub(crate) fn last_change(call: Call<'_>, place: &SafePath) -> Result<LastChange
     if let Some(known) = call.memory.last_changes.get(&cache_key) {
         return Ok(known);
     }
-    let filter = OperationFilter {
-        session: Some(&call.caller.session),
-        limit: EXAMINED_OPERATIONS_MAX,
-        ..OperationFilter::default()
-    };
+    let session = Some(&*call.caller.session);
+    let filter = OperationFilter { session, ..OperationFilter::newest(EXAMINED_OPERATIONS_MAX) };
     let latest = call.history(place.root()).operations(&filter)?;
     let found = latest.iter().find_map(|logged| {
         let file = logged.operation.files.iter().find(|file| file.path == path)?;
@@ -47,18 +44,9 @@ const EARLIER_CALLS_MAX: usize = 64;
 /// Returns the session's operation that the same call made on a file before, unless it was undone.
 ///
 /// Errors: those of the session store.
-pub(crate) fn earlier_call(call: Call<'_>, origin: CallOrigin<'_>, place: &SafePath) -> Result<Option<OperationId>> {
-    Ok(earlier_operation(call, origin, place)?.map(|logged| logged.id))
-}
-
-/// Returns that operation as it is logged.
-fn earlier_operation(call: Call<'_>, origin: CallOrigin<'_>, place: &SafePath) -> Result<Option<LogEntry>> {
-    let filter = OperationFilter {
-        session: Some(&call.caller.session),
-        path: Some(key(place)),
-        limit: EARLIER_CALLS_MAX,
-        ..OperationFilter::default()
-    };
+pub(crate) fn earlier_call(call: Call<'_>, origin: CallOrigin<'_>, place: &SafePath) -> Result<Option<LogEntry>> {
+    let (session, path) = (Some(&*call.caller.session), Some(key(place)));
+    let filter = OperationFilter { session, path, ..OperationFilter::newest(EARLIER_CALLS_MAX) };
     let made = call.history(place.root()).operations(&filter)?;
     Ok(made.into_iter().find(|logged| {
         let operation = &logged.operation;
@@ -73,7 +61,7 @@ pub(crate) fn removed_before(call: Call<'_>, origin: CallOrigin<'_>, place: &Saf
         return None;
     }
     // This only words a refusal: without the history, the file is just missing.
-    let logged = earlier_operation(call, origin, place).ok()??;
+    let logged = earlier_call(call, origin, place).ok()??;
     let as_left = |file: &FileChange| {
         let path = PathBuf::from(OsString::from_vec(file.path.clone()));
         let now = call.store().resolve_path(&path).and_then(|place| call.load_file(&place, None));

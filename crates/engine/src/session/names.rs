@@ -28,7 +28,7 @@ pub(crate) fn name_files(call: Call<'_>, directory: &Path, request: &mut Request
         let (path, note) = resolve_name(call, directory, file, &made)?;
         file.path = path;
         request.notes.extend(note);
-        if let FileAction::Move { to, .. } | FileAction::Copy { to, .. } = &mut file.action {
+        if let Some(to) = file.action.destination_mut() {
             stays_inside(directory, to)?;
             *to = text(&directory.join(&*to));
             made.push(PathBuf::from(&*to));

@@ -30,7 +30,7 @@ impl CallRegisters {
 ///
 /// Errors: those of the session store.
 pub(crate) fn load_registers(call: Call<'_>, actions: &[(&SafePath, &FileAction)]) -> Result<CallRegisters> {
-    if !actions.iter().any(|(_, action)| action_uses_registers(action)) {
+    if !actions.iter().any(|(_, action)| use_registers(action.ops())) {
         return Ok(CallRegisters { initial: None, secret: false });
     }
     let stored = call.history(0).registers(&call.caller.session)?;
@@ -62,14 +62,4 @@ pub(crate) fn store_registers(call: Call<'_>, call_registers: &CallRegisters, re
 
 fn secrets(call: Call<'_>) -> RegisterMap {
     call.memory.secret_registers.get(&call.caller.session).unwrap_or_default()
-}
-
-/// True for an action whose edits use registers.
-fn action_uses_registers(action: &FileAction) -> bool {
-    match action {
-        FileAction::Edit { ops, .. } | FileAction::Move { ops, .. } | FileAction::Copy { ops, .. } => {
-            use_registers(ops)
-        }
-        _ => false,
-    }
 }

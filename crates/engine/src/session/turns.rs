@@ -39,12 +39,8 @@ pub(crate) fn log_moment(context: &Context, session: &str, tool: &str, name: &st
 pub(crate) fn begin_turn_of_call(call: Call<'_>, root: usize) {
     let Some(turn) = &call.caller.turn else { return };
     let name: String = turn.chars().take(TURN_CHARS_MAX).collect();
-    let filter = OperationFilter {
-        session: Some(&call.caller.session),
-        tool: Some(TURN),
-        limit: 1,
-        ..OperationFilter::default()
-    };
+    let session = Some(&*call.caller.session);
+    let filter = OperationFilter { session, tool: Some(TURN), ..OperationFilter::newest(1) };
     let history = call.history(root);
     let last = history.operations(&filter).ok().and_then(|mut all| all.pop());
     if last.is_none_or(|last| last.operation.note != name) {

@@ -5,7 +5,7 @@
 use crate::context::Context;
 use crate::model::raw_path::{self, PATH_FIELDS};
 use crate::session::names::exists;
-use emendate_core::{FileAction, FileRequest, Notes};
+use emendate_core::{FileRequest, Notes};
 use emendate_fs::shown;
 use emendate_os::paths::is_separator;
 use serde_json::Value;
@@ -19,7 +19,7 @@ pub(crate) fn read_windows_names(context: &Context, directory: &Path, file: &mut
     if !(new && file.alternatives.iter().any(|name| name.contains('/'))) {
         read_windows_name(context, directory, &mut file.path, new, notes);
     }
-    if let FileAction::Move { to, .. } | FileAction::Copy { to, .. } = &mut file.action {
+    if let Some(to) = file.action.destination_mut() {
         read_windows_name(context, directory, to, true, notes);
     }
 }

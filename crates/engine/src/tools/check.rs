@@ -120,8 +120,7 @@ struct CheckRun<'a> {
 impl CheckRun<'_> {
     /// Adds the files below a directory whose language a grammar or a server knows.
     fn files_below(&self, folder: &SafePath, all: &mut Vec<SafePath>) -> Result<WalkStats> {
-        let globs = WalkFilter::globs(folder.absolute(), &[])?;
-        let scope = WalkFilter { globs, hidden: false, no_ignore: false, watch: self.call.caller.handle.clone() };
+        let scope = WalkFilter::new(self.call.caller, folder, &[], false, false)?;
         let servers = &self.call.config().servers;
         let walked = walk::walk(&self.call, folder, &scope, &mut |place| {
             let served = || servers.iter().any(|it| it.language(place.relative(), place.absolute()).is_some());

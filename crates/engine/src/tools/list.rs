@@ -86,8 +86,7 @@ pub(crate) fn list_directory(call: Call<'_>, place: &SafePath) -> Option<Result<
 }
 
 fn files_below(call: Call<'_>, place: &SafePath, args: &ListInput) -> Result<Answer> {
-    let globs = WalkFilter::globs(place.absolute(), &args.glob)?;
-    let scope = WalkFilter { globs, hidden: args.hidden, no_ignore: args.no_ignore, watch: call.caller.handle.clone() };
+    let scope = WalkFilter::new(call.caller, place, &args.glob, args.hidden, args.no_ignore)?;
     let limit = args.limit.unwrap_or(ENTRIES_DEFAULT).clamp(1, ENTRIES_MAX);
     let depth = args.depth.unwrap_or(usize::MAX).max(1);
     let (mut entries, mut files): (Vec<ListEntry>, usize) = (Vec::new(), 0);

@@ -144,7 +144,7 @@ pub(crate) fn last_turn(context: &Context, session: &str) -> Result<Moment> {
 
 fn turn_start(context: &Context, root: usize, session: &str) -> Result<Option<TurnStart>> {
     let history = context.history(root);
-    let filter = OperationFilter { session: Some(session), limit: 1, ..OperationFilter::default() };
+    let filter = OperationFilter { session: Some(session), ..OperationFilter::newest(1) };
     let (mut found, mut last_at) = (None, 0);
     for logged in logged_operations(history, filter) {
         let logged = logged?;

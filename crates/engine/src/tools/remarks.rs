@@ -1,10 +1,12 @@
 //! Remarks of a person on operations: comments, which the session's next reply delivers, and reviewed hunks.
 
 use crate::context::Context;
+use crate::context::call::Call;
 use crate::context::history_stores::log_path;
 use crate::context::policy::Access;
+use crate::model::call_context::CallContext;
 use crate::model::hunk_numbers::HunkNumbers;
-use crate::session::comments::comment_id;
+use crate::session::comments::{self, comment_id};
 use crate::tools::history::file_hunks;
 use crate::tools::history::operation_list::{from_its_source, visible_files};
 use crate::tools::undo::file_states::side_content;
@@ -56,45 +58,154 @@ pub struct ReviewedFile {
     pub hunks: Vec<u64>,
 }
 
-/// Adds a comment on an operation, on one of its files, or on a line of that file.
-///
-/// Errors: `operation.not_found`; `call.invalid` for an empty text, a file that the operation did not change, a line
-/// without a file, or one that the file does not have; `call.too_large` for a text that is too long, or too many comments; those of the session store.
-pub(crate) fn add_comment(
-    context: &Context,
-    operation: &str,
-    path: Option<&Path>,
-    line: Option<u64>,
-    text: &str,
-) -> Result<Comment> {
-    let text = text.trim();
-    if text.is_empty() || line == Some(0) || line.is_some() && path.is_none() {
-        return Err(Error::new(Code::CallInvalid, "A comment needs a text, and a line of it needs a file.")
-            .next("Give a text; lines are counted from 1."));
+/// The comments and review marks of people: [`Engine::remarks`](crate::Engine::remarks).
+#[derive(Clone, Copy)]
+pub struct Remarks<'a> {
+    pub(crate) context: &'a Context,
+}
+
+impl Remarks<'_> {
+    /// Confirms that the replies of a session (`None`: of all sessions) were sent, so that the comments in them need
+    /// not be delivered again. For front ends; dropping the engine has the same effect.
+    pub fn confirm_replies(&self, session: Option<&str>) {
+        comments::record_deliveries(self.context, session);
     }
-    if text.chars().count() > COMMENT_CHARS_MAX {
-        let what = format!("A comment has at most {COMMENT_CHARS_MAX} characters.");
-        return Err(Error::new(Code::CallTooLarge, what).next("Write several comments."));
+
+    /// Reports that the last replies of a session (`None`: of all sessions) may not have been read, e.g. because a call
+    /// was cancelled when its reply was ready: the next replies deliver the comments again.
+    pub fn recall_replies(&self, session: Option<&str>) {
+        comments::recall_deliveries(self.context, session);
     }
-    let (root, logged) = select::operation(context, OperationRef::read_name(operation)?)?;
-    let file = path.map(|path| file_of(&logged, path)).transpose()?;
-    if let (Some(file), Some(line)) = (&file, line) {
-        check_line(context, root, file, line)?;
+
+    /// Adds a comment on an operation, on one of its files, or on a line of that file as the operation left it. The
+    /// next reply to the session of the operation delivers it.
+    ///
+    /// Errors: `operation.not_found`; `call.invalid` for an empty text, a file that the operation did not change, a line
+    /// without a file, or one that the file does not have; `call.too_large`; those of the session store.
+    pub fn add_comment(&self, operation: &str, path: Option<&Path>, line: Option<u64>, text: &str) -> Result<Comment> {
+        let text = text.trim();
+        if text.is_empty() || line == Some(0) || line.is_some() && path.is_none() {
+            return Err(Error::new(Code::CallInvalid, "A comment needs a text, and a line of it needs a file.")
+                .next("Give a text; lines are counted from 1."));
+        }
+        if text.chars().count() > COMMENT_CHARS_MAX {
+            let what = format!("A comment has at most {COMMENT_CHARS_MAX} characters.");
+            return Err(Error::new(Code::CallTooLarge, what).next("Write several comments."));
+        }
+        let (root, logged) = select::operation(self.context, OperationRef::read_name(operation)?)?;
+        let file = path.map(|path| file_of(&logged, path)).transpose()?;
+        if let (Some(file), Some(line)) = (&file, line) {
+            check_line(self.context, root, file, line)?;
+        }
+        let key = file.as_ref().map(|file| &*file.path);
+        let session = &*logged.operation.session;
+        let comment = NewComment { operation: logged.id.number, path: key, line, session, text };
+        let number = self.context.history(root).add_comment(comment)?.ok_or_else(|| {
+            Error::new(Code::CallTooLarge, format!("At most {COMMENTS_MAX} comments are kept."))
+                .next("Delete old ones: `emend comments --delete ID`.")
+        })?;
+        let stored = self.context.history(root).comments(&CommentFilter {
+            operation: Some(logged.id.number),
+            limit: COMMENTS_MAX,
+            ..CommentFilter::default()
+        })?;
+        let stored = stored.into_iter().find(|comment| comment.number == number);
+        stored.map(|stored| comment_of(self.context, root, stored)).ok_or_else(|| no_comment(&comment_id(root, number)))
     }
-    let key = file.as_ref().map(|file| &*file.path);
-    let session = &*logged.operation.session;
-    let comment = NewComment { operation: logged.id.number, path: key, line, session, text };
-    let number = context.history(root).add_comment(comment)?.ok_or_else(|| {
-        Error::new(Code::CallTooLarge, format!("At most {COMMENTS_MAX} comments are kept."))
-            .next("Delete old ones: `emend comments --delete ID`.")
-    })?;
-    let stored = context.history(root).comments(&CommentFilter {
-        operation: Some(logged.id.number),
-        limit: COMMENTS_MAX,
-        ..CommentFilter::default()
-    })?;
-    let stored = stored.into_iter().find(|comment| comment.number == number);
-    stored.map(|stored| comment_of(context, root, stored)).ok_or_else(|| no_comment(&comment_id(root, number)))
+
+    /// Returns the comments on an operation (`None`: on all), the oldest first; with `open`, only those that were not
+    /// delivered.
+    ///
+    /// Errors: `operation.not_found`; those of the session store.
+    pub fn comments(&self, operation: Option<&str>, open: bool) -> Result<Vec<Comment>> {
+        let only = operation.map(|name| select::operation(self.context, OperationRef::read_name(name)?)).transpose()?;
+        let mut all = Vec::new();
+        for root in (0..self.context.roots().len()).filter(|root| only.as_ref().is_none_or(|(only, _)| only == root)) {
+            let operation = only.as_ref().map(|(_, logged)| logged.id.number);
+            let filter = CommentFilter { operation, open, limit: COMMENTS_MAX, ..CommentFilter::default() };
+            let found = self.context.history(root).comments(&filter)?;
+            all.extend(found.into_iter().map(|stored| comment_of(self.context, root, stored)));
+        }
+        all.sort_by_key(|comment| comment.at);
+        Ok(all)
+    }
+
+    /// Deletes a comment.
+    ///
+    /// Errors: `operation.not_found`; those of the session store.
+    pub fn delete_comment(&self, id: &str) -> Result<()> {
+        let (root, number) = id.split_once(':').unwrap_or(("0", id));
+        let found = match (root.parse::<usize>(), number.parse::<u64>()) {
+            (Ok(root), Ok(number)) if root < self.context.roots().len() => {
+                self.context.history(root).delete_comment(number)?
+            }
+            _ => false,
+        };
+        if found { Ok(()) } else { Err(no_comment(id)) }
+    }
+
+    /// Marks hunks of an operation as reviewed or not reviewed: the given hunks or all, in one file or in all. Returns
+    /// the reviewed hunks of the operation.
+    ///
+    /// Errors: `operation.not_found`; `call.invalid` for a file or hunk that the operation does not have;
+    /// `call.too_large`; those of the policy and of the session store.
+    pub fn mark_reviewed(
+        &self,
+        caller: &CallContext,
+        operation: &str,
+        path: Option<&Path>,
+        hunks: Option<&[usize]>,
+        reviewed: bool,
+    ) -> Result<Vec<ReviewedFile>> {
+        Call::new(self.context, caller).metered(|call| {
+            let (root, logged) = select::operation(&call, OperationRef::read_name(operation)?)?;
+            let chosen = hunks.map(|numbers| HunkNumbers::new(logged.id, numbers)).transpose()?;
+            let files: Vec<FileChange> = match path {
+                Some(path) => vec![file_of(&logged, path)?],
+                None if chosen.is_some() => {
+                    return Err(
+                        Error::new(Code::CallInvalid, "Hunks are those of one file.").next("Name the file, too.")
+                    );
+                }
+                None => visible_files(&logged).map(|file| from_its_source(file, &logged)).collect(),
+            };
+            for file in &files {
+                let place = call.resolve_logged(&file.path)?;
+                call.check_access(&place, Access::Read)?;
+                // A change that is not text counts as one hunk.
+                let count =
+                    file_hunks(&call, root, &place, file, COUNTED_BYTES_MAX)?.map_or(1, |hunks| hunks.len().max(1));
+                let numbers: Vec<u64> = match &chosen {
+                    Some(chosen) => {
+                        chosen.check(count, &place)?;
+                        chosen.numbers.iter().map(|number| *number as u64).collect()
+                    }
+                    None => (1..=count as u64).collect(),
+                };
+                let marks = ReviewedHunks { operation: logged.id.number, path: file.path.clone(), hunks: numbers };
+                if !call.history(root).mark_reviewed(&marks, reviewed)? {
+                    let what = format!("At most {REVIEWED_HUNKS_MAX} hunks are marked as reviewed.");
+                    return Err(Error::new(Code::CallTooLarge, what).next("Clear the marks of older operations."));
+                }
+            }
+            reviewed_in(&call, root, Some(&logged))
+        })
+    }
+
+    /// Returns the reviewed hunks of an operation, or of the newest operations that have any.
+    ///
+    /// Errors: `operation.not_found`; those of the session store.
+    pub fn reviewed_hunks(&self, operation: Option<&str>) -> Result<Vec<ReviewedFile>> {
+        if let Some(name) = operation {
+            let (root, logged) = select::operation(self.context, OperationRef::read_name(name)?)?;
+            return reviewed_in(self.context, root, Some(&logged));
+        }
+        let mut all = Vec::new();
+        for root in 0..self.context.roots().len() {
+            all.extend(reviewed_in(self.context, root, None)?);
+        }
+        Ok(all)
+    }
 }
 
 /// Checks that a file had a line after an operation, if its content is known.
@@ -115,92 +226,8 @@ fn check_line(context: &Context, root: usize, file: &FileChange, line: u64) -> R
     Err(Error::new(Code::CallInvalid, what).next(next))
 }
 
-/// Returns the comments on an operation, or all, the oldest first.
-///
-/// Errors: `operation.not_found`; those of the session store.
-pub(crate) fn comments(context: &Context, operation: Option<&str>, open: bool) -> Result<Vec<Comment>> {
-    let only = operation.map(|name| select::operation(context, OperationRef::read_name(name)?)).transpose()?;
-    let mut all = Vec::new();
-    for root in (0..context.roots().len()).filter(|root| only.as_ref().is_none_or(|(only, _)| only == root)) {
-        let operation = only.as_ref().map(|(_, logged)| logged.id.number);
-        let filter = CommentFilter { operation, open, limit: COMMENTS_MAX, ..CommentFilter::default() };
-        let found = context.history(root).comments(&filter)?;
-        all.extend(found.into_iter().map(|stored| comment_of(context, root, stored)));
-    }
-    all.sort_by_key(|comment| comment.at);
-    Ok(all)
-}
-
-/// Deletes a comment.
-///
-/// Errors: `operation.not_found`; those of the session store.
-pub(crate) fn delete_comment(context: &Context, id: &str) -> Result<()> {
-    let (root, number) = id.split_once(':').unwrap_or(("0", id));
-    let found = match (root.parse::<usize>(), number.parse::<u64>()) {
-        (Ok(root), Ok(number)) if root < context.roots().len() => context.history(root).delete_comment(number)?,
-        _ => false,
-    };
-    if found { Ok(()) } else { Err(no_comment(id)) }
-}
-
 fn no_comment(id: &str) -> Error {
     Error::new(Code::OperationMissing, format!("There is no comment {id}.")).next("`emend comments` lists them.")
-}
-
-/// Marks hunks of an operation as reviewed or not reviewed: the given hunks or all, in one file or in all.
-///
-/// Errors: `operation.not_found`; `call.invalid` for a file or a hunk that the operation does not have;
-/// `call.too_large` if too many are marked; those of the policy and of the session store.
-pub(crate) fn mark_reviewed(
-    context: &Context,
-    operation: &str,
-    path: Option<&Path>,
-    hunks: Option<&[usize]>,
-    reviewed: bool,
-) -> Result<Vec<ReviewedFile>> {
-    let (root, logged) = select::operation(context, OperationRef::read_name(operation)?)?;
-    let chosen = hunks.map(|numbers| HunkNumbers::new(logged.id, numbers)).transpose()?;
-    let files: Vec<FileChange> = match path {
-        Some(path) => vec![file_of(&logged, path)?],
-        None if chosen.is_some() => {
-            return Err(Error::new(Code::CallInvalid, "Hunks are those of one file.").next("Name the file, too."));
-        }
-        None => visible_files(&logged).map(|file| from_its_source(file, &logged)).collect(),
-    };
-    for file in &files {
-        let place = context.resolve_logged(&file.path)?;
-        context.check_access(&place, Access::Read)?;
-        // A change that is not text counts as one hunk.
-        let count = file_hunks(context, root, &place, file, COUNTED_BYTES_MAX)?.map_or(1, |hunks| hunks.len().max(1));
-        let numbers: Vec<u64> = match &chosen {
-            Some(chosen) => {
-                chosen.check(count, &place)?;
-                chosen.numbers.iter().map(|number| *number as u64).collect()
-            }
-            None => (1..=count as u64).collect(),
-        };
-        let marks = ReviewedHunks { operation: logged.id.number, path: file.path.clone(), hunks: numbers };
-        if !context.history(root).mark_reviewed(&marks, reviewed)? {
-            let what = format!("At most {REVIEWED_HUNKS_MAX} hunks are marked as reviewed.");
-            return Err(Error::new(Code::CallTooLarge, what).next("Clear the marks of older operations."));
-        }
-    }
-    reviewed_in(context, root, Some(&logged))
-}
-
-/// Returns the reviewed hunks of an operation, or of the newest operations that have any.
-///
-/// Errors: `operation.not_found`; those of the session store.
-pub(crate) fn reviewed_hunks(context: &Context, operation: Option<&str>) -> Result<Vec<ReviewedFile>> {
-    if let Some(name) = operation {
-        let (root, logged) = select::operation(context, OperationRef::read_name(name)?)?;
-        return reviewed_in(context, root, Some(&logged));
-    }
-    let mut all = Vec::new();
-    for root in 0..context.roots().len() {
-        all.extend(reviewed_in(context, root, None)?);
-    }
-    Ok(all)
 }
 
 /// Returns the reviewed hunks of an operation that exists, and the comments on it, the oldest first.

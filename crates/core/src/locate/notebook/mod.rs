@@ -114,6 +114,15 @@ pub fn of(op: &Op) -> Option<&CellEdit> {
     }
 }
 
+/// Returns an operation that decides whether the outputs of a changed cell are cleared: as `clear`, unless it does.
+pub fn with_clearing(op: &Op, clear: bool) -> Op {
+    let mut op = op.clone();
+    if let Locator::Cell(edit) = &mut op.at {
+        edit.clear.get_or_insert(clear);
+    }
+    op
+}
+
 /// True if all operations are edits of cells.
 pub fn are(ops: &[Op]) -> bool {
     !ops.is_empty() && ops.iter().all(|op| of(op).is_some())

@@ -36,71 +36,22 @@ const fn row(field: &'static str, others: &'static [&'static str]) -> Alias {
     Alias { field, others, unless: None }
 }
 
-const FILE_NAMES: &[&str] = &[
-    "path",
-    "file",
-    "filename",
-    "absolute_path",
-    "abs_path",
-    "relative_path",
-    "relative_workspace_path",
-    "target_file",
-    "target_path",
-    "paths",
-    "files",
-    "file_paths",
-    "uri",
+const FILE_NAMES: &[&str] = names![
+    path file filename absolute_path abs_path relative_path relative_workspace_path target_file target_path paths
+    files file_paths uri
 ];
-const PATH_NAMES: &[&str] = &[
-    "file_path",
-    "file",
-    "filename",
-    "absolute_path",
-    "abs_path",
-    "relative_path",
-    "relative_workspace_path",
-    "target_file",
-    "target_path",
+const PATH_NAMES: &[&str] = names![
+    file_path file filename absolute_path abs_path relative_path relative_workspace_path target_file target_path
 ];
 const DIRECTORY_NAMES: &[&str] =
     &["file_path", "file", "directory", "dir", "folder", "root", "search_path", "target_directory"];
-const OLD_NAMES: &[&str] = &[
-    "old_text",
-    "old_str",
-    "old",
-    "search",
-    "search_text",
-    "find",
-    "original",
-    "original_text",
-    "old_content",
-    "old_code",
-    "target_content",
-    "find_text",
-    "from",
-    "from_text",
-    "target",
-    "target_text",
-    "search_string",
-    "old_lines",
+const OLD_NAMES: &[&str] = names![
+    old_text old_str old search search_text find original original_text old_content old_code target_content
+    find_text from from_text target target_text search_string old_lines
 ];
-const NEW_NAMES: &[&str] = &[
-    "new_str",
-    "new",
-    "replace",
-    "replacement",
-    "replace_with",
-    "replacement_text",
-    "updated",
-    "updated_text",
-    "new_content",
-    "new_code",
-    "replacement_content",
-    "replace_text",
-    "to",
-    "to_text",
-    "replace_string",
-    "new_lines",
+const NEW_NAMES: &[&str] = names![
+    new_str new replace replacement replace_with replacement_text updated updated_text new_content new_code
+    replacement_content replace_text to to_text replace_string new_lines
 ];
 const REPLACE_ALL_NAMES: &[&str] = &["allow_multiple", "replace_all_occurrences", "all_occurrences"];
 const EXPECTED_NAMES: &[&str] = &["expected_count", "expected_occurrences"];
@@ -206,20 +157,7 @@ pub static ALIASES: &[Aliases] = &[
         tool: "write",
         fields: &[
             row("file_path", FILE_NAMES),
-            row(
-                "content",
-                &[
-                    "contents",
-                    "text",
-                    "file_text",
-                    "file_content",
-                    "new_content",
-                    "code",
-                    "code_content",
-                    "data",
-                    "body",
-                ],
-            ),
+            row("content", names![contents text file_text file_content new_content code code_content data body]),
         ],
         items: &[],
     },
@@ -301,16 +239,9 @@ pub static TOOL_ALIASES: &[ToolAlias] = &[
     ToolAlias { tool: "list", others: &["ls", "list_files", "list_dir", "list_directory"] },
     ToolAlias {
         tool: "edit",
-        others: &[
-            "edit_tool",
-            "edit_file",
-            "str_replace",
-            "file_edit",
-            "file_edit_tool",
-            "replace",
-            "search_replace",
-            "search_and_replace",
-            "find_and_replace",
+        others: names![
+            edit_tool edit_file str_replace file_edit file_edit_tool replace search_replace search_and_replace
+            find_and_replace
         ],
     },
     ToolAlias { tool: "multi_edit", others: &["multi_edit_tool"] },
@@ -324,88 +255,15 @@ pub static TOOL_ALIASES: &[ToolAlias] = &[
 ];
 
 /// Fields that restrict or change an edit in some client. A tool that lacks one never ignores it.
-pub(super) static MEANINGFUL_FIELDS: &[&str] = &[
-    "after",
-    "all",
-    "append",
-    "at_line",
-    "before",
-    "case_insensitive",
-    "case_sensitive",
-    "cell_id",
-    "cell_number",
-    "check_only",
-    "column",
-    "count",
-    "cwd",
-    "directory",
-    "dry_run",
-    "encoding",
-    "end_column",
-    "end_line",
-    "exclude",
-    "exclude_glob",
-    "exclude_pattern",
-    "excludes",
-    "expected",
-    "expected_replacements",
-    "files_to_exclude",
-    "files_to_include",
-    "first_only",
-    "from_line",
-    "global",
-    "ignore_case",
-    "ignore_whitespace",
-    "include",
-    "include_glob",
-    "include_pattern",
-    "includes",
-    "insert_after",
-    "insert_before",
-    "insert_line",
-    "instance",
-    "is_regex",
-    "limit",
-    "line",
-    "line_range",
-    "lines",
-    "literal",
-    "match_case",
-    "match_index",
-    "max_count",
-    "max_replacements",
-    "mode",
-    "move_to",
-    "multiline",
-    "new_path",
-    "nth",
-    "occurrence",
-    "occurrences",
-    "offset",
-    "on_stale",
-    "only",
-    "order",
-    "partial",
-    "position",
-    "prepend",
-    "preview",
-    "range",
-    "regex",
-    "rename_to",
-    "replace_all",
-    "reverse",
-    "simulate",
-    "skip",
-    "start_column",
-    "start_line",
-    "strip",
-    "symbol",
-    "tag",
-    "to_line",
-    "use_regex",
-    "whole_word",
-    "whole_words",
-    "word_boundary",
+pub(super) static MEANINGFUL_FIELDS: &[&str] = names![
+    after all append at_line before case_insensitive case_sensitive cell_id cell_number check_only column count cwd
+    directory dry_run encoding end_column end_line exclude exclude_glob exclude_pattern excludes expected
+    expected_replacements files_to_exclude files_to_include first_only from_line global ignore_case
+    ignore_whitespace include include_glob include_pattern includes insert_after insert_before insert_line instance
+    is_regex limit line line_range lines literal match_case match_index max_count max_replacements mode move_to
+    multiline new_path nth occurrence occurrences offset on_stale only order partial position prepend preview range
+    regex rename_to replace_all reverse simulate skip start_column start_line strip symbol tag to_line use_regex
+    whole_word whole_words word_boundary
 ];
 
 /// Fields of other clients whose `false` changes a call, too.

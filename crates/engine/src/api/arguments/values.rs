@@ -303,11 +303,6 @@ fn repaired_json(json: &str) -> Option<String> {
 
 /// A text without a fence around all of it.
 fn strip_fence(text: &str) -> &str {
-    fenced_text(text).unwrap_or(text)
-}
-
-/// Returns the text inside a fence.
-fn fenced_text(text: &str) -> Option<&str> {
-    let rest = text.strip_prefix("```")?.strip_suffix("```")?;
-    rest.split_once('\n').map(|(_, inside)| inside)
+    let inside = text.strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));
+    inside.and_then(|inside| inside.split_once('\n')).map_or(text, |(_, inside)| inside)
 }

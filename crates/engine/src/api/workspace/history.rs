@@ -4,7 +4,8 @@ use crate::api::workspace::session::Session;
 use crate::context::options::CallOptions;
 use crate::model::call_origin::CallOrigin;
 use crate::pipeline::report::outcome::{CallReceipts, ChangeOutcome};
-use crate::tools::review::operations::{OperationPage, OperationQuery, operations};
+use crate::tools::review::Review;
+use crate::tools::review::operations::{OperationPage, OperationQuery};
 use crate::tools::undo::restore::{RestoreInput, restore_file};
 use emendate_core::{Notes, Result};
 use std::path::{Path, PathBuf};
@@ -74,7 +75,7 @@ impl<'a> HistoryCall<'a> {
     ///
     /// Errors: `call.invalid` for a page that does not exist; those of the policy and of the history.
     pub fn run(self) -> Result<OperationPage> {
-        self.session.run("history", |call| operations(&call, &self.query))
+        self.session.run("history", |call| Review { context: call.context }.operations(&self.query))
     }
 }
 

@@ -37,7 +37,7 @@ pub(crate) fn check_not_repeated(call: Call<'_>, origin: CallOrigin<'_>, plans: 
     }
     if same.is_none() && writing.iter().all(|plan| is_in_place(plan, Evidence::SameCall)) {
         for plan in &writing {
-            same = earlier_call(call, origin, &plan.place)?;
+            same = earlier_call(call, origin, &plan.place)?.map(|logged| logged.id);
             if same.is_none() {
                 break;
             }

@@ -288,9 +288,9 @@ fn undoable(context: &Context, entered: &LogReceipt, done: &[LoggedChange<'_>]) 
     let lost = entered.lost.first().and_then(|nth| done.get(*nth));
     let large = done.iter().find(|done| done.is_beyond_undo());
     let why = match (secret, lost, large) {
-        (Some(done), ..) => format!("{} may hold secrets, whose contents are never stored", shown_path(done)),
-        (_, Some(done), _) => format!("{} has more bytes than the history keeps", shown_path(done)),
-        (.., Some(done)) => format!("{} would have more than {CONTENT_BYTES_MAX} bytes", shown_path(done)),
+        (Some(done), ..) => format!("{} may hold secrets, whose contents are never stored", done.plan.place.shown()),
+        (_, Some(done), _) => format!("{} has more bytes than the history keeps", done.plan.place.shown()),
+        (.., Some(done)) => format!("{} would have more than {CONTENT_BYTES_MAX} bytes", done.plan.place.shown()),
         _ => return None,
     };
     Some(format!("This cannot be undone: {why}."))
@@ -306,17 +306,6 @@ fn remember_loose(context: &Context, root: usize, loose: &[ContentId], done: &[L
         wanted.then(|| UnstoredVersion { root, place: done.plan.place.clone(), content: record.content })
     });
     context.unstored().extend(found);
-}
-
-/// Stores contents that so far exist only in working files. For front ends, after sending an answer; the rest is
-/// done when the engine is dropped.
-pub(crate) fn store_unstored_contents(context: &Context) {
-    context.store().run_deferred();
-    flush_log(context);
-    for history in (0..context.roots().len()).filter_map(|root| context.history_stores.opened(root)) {
-        // If this fails, the next use of the history repeats it.
-        let _ = history.run_deferred();
-    }
 }
 
 /// Confirms operations, and stores contents that exist only in working files.
@@ -348,11 +337,6 @@ fn keep_whole(context: &Context, some: &[UnstoredVersion]) {
     if !found.is_empty() {
         let _ = context.history(root).store_versions(&found);
     }
-}
-
-/// Returns the path of a change.
-fn shown_path(done: &LoggedChange<'_>) -> String {
-    done.plan.place.shown()
 }
 
 /// Creates the error for a change that nothing records.

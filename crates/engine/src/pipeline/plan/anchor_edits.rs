@@ -10,7 +10,7 @@ use crate::model::raw_path;
 use crate::pipeline::plan::file_plan::FilePlan;
 use crate::pipeline::plan::notebook::refuse_text_edit;
 use crate::pipeline::plan::placement::{self, EditedFile, PlacedEdits};
-use crate::session::base::{self, mark_shown};
+use crate::session::base;
 use emendate_core::anchor_map::{ANCHORED_LINES_MAX, AnchorMap, AnchorPage, AnchorWord, PlacementError, ReplacedRange};
 use emendate_core::explain::{self, DiffHunk, DiffLine, LineKind};
 use emendate_core::line_format::{self, LineFormat, LineMark};
@@ -262,7 +262,7 @@ pub(crate) struct AnchoredView<'a> {
 impl AnchoredView<'_> {
     /// Creates the error for `of` edits that cannot be placed; their lines are shown with anchors, and count as read.
     pub(crate) fn refusal(&self, failures: Vec<PlacementError>, of: usize) -> Error {
-        let EditedFile { call, options, place, now } = self.file;
+        let EditedFile { options, place, now, .. } = self.file;
         let spans: Vec<(usize, usize)> = failures.iter().filter_map(|it| it.show).collect();
         let error = Error::combine(failures.into_iter().map(|it| it.error).collect(), of);
         let error = error.unwrap_or_else(|| Error::new(Code::InternalBug, "No edit failed."));
@@ -277,7 +277,7 @@ impl AnchoredView<'_> {
         for &line in &excerpt.whole {
             known.add(line as u64, line as u64);
         }
-        let error = match mark_shown(*call, place, now, known) {
+        let error = match self.file.mark_shown(known) {
             Some(unkept) => error.next(unkept),
             None => error,
         };

@@ -94,7 +94,7 @@ pub(crate) fn carry_over(
     base: SeenVersion<'_>,
     OrderedOps { ops, order }: OrderedOps<'_>,
 ) -> Result<PlacedEdits> {
-    let EditedFile { call, options, place, now } = file;
+    let EditedFile { call, options, now, .. } = file;
     let SeenVersion { snapshot: seen, lines, of } = base;
     let theirs = ChangeSet::diff(seen, &now.snapshot);
     let foreign = stale::ForeignChange { seen, theirs: &theirs };
@@ -105,12 +105,12 @@ pub(crate) fn carry_over(
             let resolved = resolve(&now.snapshot, ops, order, options.resolve_settings(true))?;
             return Ok(PlacedEdits::new(resolved, LineSet::all()));
         }
-        Err(error) => return Err(stale::unresolved(*call, place, now, foreign, &error)),
+        Err(error) => return Err(file.unresolved(foreign, &error)),
     };
     let isolated = stale::isolated(seen, ops, &mine.changes, &theirs);
     let rebased = mine.changes.rebase(seen, &theirs, TieBreak::TheirsFirst);
     match if isolated.is_empty() { rebased } else { Err(isolated) } {
-        Ok(rebased) if rebased.changes.is_empty() => Err(stale::already_applied(place, now, &rebased)),
+        Ok(rebased) if rebased.changes.is_empty() => Err(file.already_applied(&rebased)),
         Ok(rebased) => {
             let lines_seen = base::carry_lines(&lines, seen, &theirs);
             mine.notes.push(stale::merged(of, &rebased, ops.len()));
@@ -124,7 +124,7 @@ pub(crate) fn carry_over(
             let placed = PlacedEdits::new(mine, LineSet::none());
             Ok(PlacedEdits { merged: true, has_conflict_markers: true, ..placed })
         }
-        Err(conflicts) => Err(stale::conflict(*call, place, now, foreign, &conflicts, options)),
+        Err(conflicts) => Err(file.conflict(foreign, &conflicts)),
     }
 }
 

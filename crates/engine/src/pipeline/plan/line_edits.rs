@@ -14,7 +14,7 @@ use crate::pipeline::plan::line_edits::by_anchor::AnchorPlacement;
 use crate::pipeline::plan::placement::{self, EditedFile, PlacedEdits, PlacementStrategy};
 use crate::pipeline::plan::repair::repair_edits;
 use crate::pipeline::plan::{anchor_edits, stale};
-use crate::session::base::{self, Base, KnownLines, mark_shown};
+use crate::session::base::{self, Base, KnownLines};
 use crate::session::failure_advice::is_repeat;
 use crate::session::names::name_in_header;
 use emendate_core::line_edits::{self, CarryConflict, Registers};
@@ -202,7 +202,7 @@ fn mark_lines_shown(file: &EditedFile<'_>, known: &LineSet, whole: &[usize]) -> 
     for &line in whole {
         lines.add(line as u64, line as u64);
     }
-    mark_shown(file.call, &file.place, &file.now, lines)
+    file.mark_shown(lines)
 }
 
 /// Handles hunks that cannot be carried over: applied already, or in conflict with another change.
@@ -220,7 +220,7 @@ fn blocked_error(
     });
     match rebased {
         Ok(rebased) if rebased.changes.is_empty() => {
-            return stale::already_applied(&file.place, &file.now, &rebased);
+            return file.already_applied(&rebased);
         }
         Err(error) if error.code() == Code::ReadRange => return error,
         _ => {}

@@ -9,7 +9,6 @@ pub(crate) mod large;
 pub(crate) mod later_edits;
 pub(crate) mod line_edits;
 pub(crate) mod line_ends;
-pub(crate) mod line_plan;
 pub(crate) mod new_file;
 pub(crate) mod notebook;
 pub(crate) mod patching;

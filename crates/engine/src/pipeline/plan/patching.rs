@@ -5,9 +5,7 @@ use crate::context::options::{CallOptions, PatchOptions, Whitespace, take_fields
 use crate::context::walk::check_globs;
 use crate::pipeline::plan::file_plan::{FilePlan, TargetState};
 use data_encoding::BASE64;
-use emendate_core::{
-    Charset, Code, DeclaredEncoding, Error, FileAction, FileRequest, Request, Result, whitespace_faults, work,
-};
+use emendate_core::{Charset, Code, DeclaredEncoding, Error, FileRequest, Request, Result, whitespace_faults, work};
 use emendate_fs::shown;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use schemars::JsonSchema;
@@ -177,10 +175,7 @@ impl Selection {
         let default = !self.patterns.iter().any(|pattern| pattern.keeps);
         let mut left_out: Vec<String> = Vec::new();
         request.files.retain(|file| {
-            let path = match &file.action {
-                FileAction::Move { to, .. } | FileAction::Copy { to, .. } => to,
-                _ => &file.path,
-            };
+            let path = file.action.destination().unwrap_or(&file.path);
             let name = Path::new(path).strip_prefix(directory).unwrap_or(Path::new(path));
             let bytes = path.len();
             let decides = self
@@ -218,7 +213,7 @@ impl Selection {
             for name in also.iter_mut().chain([path]) {
                 as_bytes(name, &there)?;
             }
-            if let FileAction::Move { to, .. } | FileAction::Copy { to, .. } = ask {
+            if let Some(to) = ask.destination_mut() {
                 as_bytes(to, &there)?;
             }
         }

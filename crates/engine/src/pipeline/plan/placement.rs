@@ -6,7 +6,6 @@ use crate::context::call::Call;
 use crate::context::options::CallOptions;
 use crate::model::call_context::StalePolicy;
 use crate::pipeline::plan::file_plan::FilePlan;
-use crate::pipeline::plan::stale;
 use crate::session::base::{self, Base, KnownLines, find_base};
 use crate::session::suggest::file_not_found;
 use emendate_core::line_edits::ReplacedLines;
@@ -35,13 +34,6 @@ pub(crate) struct EditedFile<'a> {
     pub(crate) options: &'a CallOptions,
     pub(crate) place: SafePath,
     pub(crate) now: LoadedFile,
-}
-
-impl EditedFile<'_> {
-    /// Creates the error for a version that is not available for a merge, or for disabled merging.
-    pub(crate) fn version_unavailable(&self) -> Error {
-        stale::version_unavailable(self.call, &self.place, &self.now)
-    }
 }
 
 /// Decodes the current version of a file for these edits.
@@ -137,6 +129,6 @@ pub(crate) fn check_unchanged(call: Call<'_>, options: &CallOptions, place: &Saf
     if find_base(call, options, place, now)?.is_fresh() {
         Ok(())
     } else {
-        Err(stale::version_unavailable(call, place, now))
+        Err(EditedFile { call, options, place: place.clone(), now: now.clone() }.version_unavailable())
     }
 }

@@ -1,13 +1,11 @@
 //! Files that changed since they were read: errors, and the requested alternatives to an error.
 
-use crate::context::LoadedFile;
-use crate::context::call::Call;
 use crate::context::history_stores::key;
-use crate::context::options::CallOptions;
 use crate::model::call_context::StalePolicy;
 use crate::model::raw_path;
 use crate::model::reply_limits::{LINE_CHARS_MAX, note_part};
-use crate::session::base::{self, mark_shown};
+use crate::pipeline::plan::placement::EditedFile;
+use crate::session::base;
 use chrono::{DateTime, SecondsFormat};
 use emendate_core::advice::fill_empty_file;
 use emendate_core::explain;
@@ -17,7 +15,7 @@ use emendate_core::{
 };
 use emendate_core::{MergeBase, Note};
 use emendate_fs::{FileMeta, SafePath};
-use emendate_history::{LineSet, Record};
+use emendate_history::{LineSet, Record, RecordOrigin};
 use serde_json::{Value, json};
 
 /// Bytes of diff in an error.
@@ -25,27 +23,120 @@ const DIFF_BYTES_MAX: usize = 6000;
 
 const MODIFIED_MESSAGE: &str = "File has been modified since read, either by the user or by a linter. Read it again before attempting to write it.";
 
-/// Creates the error for a caller's version that is not available for a merge, or for disabled merging.
-pub(crate) fn version_unavailable(call: Call<'_>, place: &SafePath, now: &LoadedFile) -> Error {
-    // A sparse snapshot does not show how the text changed.
-    if now.snapshot.is_sparse() {
-        return changed_again(place);
-    }
-    let record = latest_record(call, place);
-    let bytes = record.as_ref().and_then(|record| call.sessions(place).bytes(record.content).ok().flatten());
-    let seen = bytes.and_then(|bytes| call.decode(place, bytes, None, "").ok());
-    match seen {
-        Some(seen) => {
-            let theirs = ChangeSet::diff(&seen, &now.snapshot);
-            with_diff(call, place, now, ForeignChange { seen: &seen, theirs: &theirs }, record, changed(place))
+impl EditedFile<'_> {
+    /// Creates the error for a version of the caller that is not available for a merge, or for disabled merging.
+    pub(crate) fn version_unavailable(&self) -> Error {
+        // A sparse snapshot does not show how the text changed.
+        if self.now.snapshot.is_sparse() {
+            return changed_again(&self.place);
         }
-        None => changed_again(place),
+        let record = self.latest_record();
+        let bytes =
+            record.as_ref().and_then(|record| self.call.sessions(&self.place).bytes(record.content).ok().flatten());
+        let seen = bytes.and_then(|bytes| self.call.decode(&self.place, bytes, None, "").ok());
+        match seen {
+            Some(seen) => {
+                let theirs = ChangeSet::diff(&seen, &self.now.snapshot);
+                self.with_diff(ForeignChange { seen: &seen, theirs: &theirs }, record, changed(&self.place))
+            }
+            None => changed_again(&self.place),
+        }
     }
-}
 
-/// Returns what the session knows of the file; nothing if the store cannot tell.
-fn latest_record(call: Call<'_>, place: &SafePath) -> Option<Record> {
-    call.sessions(place).latest(&call.caller.session, key(place)).ok().flatten()
+    /// Returns what the session knows of the file; nothing if the store cannot tell.
+    fn latest_record(&self) -> Option<Record> {
+        self.call.sessions(&self.place).latest(&self.call.caller.session, key(&self.place)).ok().flatten()
+    }
+
+    /// Marks lines that an error has just shown as known; returns a note if that failed.
+    pub(crate) fn mark_shown(&self, lines: LineSet) -> Option<String> {
+        base::mark_known(self.call, &self.place, &self.now, lines, RecordOrigin::Shown)
+    }
+
+    /// Adds the changes since the read, and marks the lines it shows as known.
+    fn with_diff(&self, base: ForeignChange<'_>, record: Option<Record>, error: Error) -> Error {
+        let ForeignChange { seen, theirs } = base;
+        let error = with_times(error, record.as_ref().map(|record| record.meta), self.now.meta);
+        if self.now.snapshot.text().is_empty() {
+            let unkept = self.mark_shown(LineSet::all());
+            let next = fill_empty_file("Send its new text as a new file.");
+            return error.evidence("The file is empty now.").next(unkept.map_or(next, Advice::from));
+        }
+        let hunks = explain::reply_hunks(seen, theirs, 3, 2 * DIFF_BYTES_MAX);
+        let room = (self.call.reply_limits().text / 4).min(DIFF_BYTES_MAX);
+        let diff = explain::unified(&self.place.shown(), &hunks, room);
+        let mut error = error
+            .evidence(format!("What changed since you read it:\n{}", diff.text))
+            .fact("diff", explain::structured(&hunks));
+        let (held, all) = explain::held_lines(&hunks);
+        note_part(error.parts().data, "diff", "lines", held, all);
+        if diff.cut {
+            return error.next(read_again(&self.place));
+        }
+        // Known lines remain known if they did not change, and the hunks show the rest.
+        let known = record.filter(|record| record.content == seen.id()).map_or_else(LineSet::none, |it| it.lines);
+        let mut lines = base::carry_lines(&known, seen, theirs);
+        lines.union(&base::of_ranges(&diff.lines));
+        let unkept = self.mark_shown(lines);
+        error
+            .next(unkept.map_or_else(|| shown_above(&self.place, "the text"), Advice::from))
+            .fact("tag", self.now.snapshot.id().tag().to_string())
+    }
+
+    /// Creates the error for an edit that does not even fit the version that the caller saw.
+    pub(crate) fn unresolved(&self, base: ForeignChange<'_>, error: &Error) -> Error {
+        if !matches!(error.code(), Code::MatchNotFound | Code::MatchAmbiguous | Code::MatchCount) {
+            return error.clone();
+        }
+        let told = changed(&self.place).evidence(format!("And in the version you read: {}", error.message()));
+        self.with_diff(base, self.latest_record(), told)
+    }
+
+    /// Creates the error for changes of the same lines on both sides.
+    pub(crate) fn conflict(&self, base: ForeignChange<'_>, conflicts: &[Conflict]) -> Error {
+        let ForeignChange { seen, theirs } = base;
+        let mut error = changed(&self.place);
+        for conflict in conflicts.iter().take(5) {
+            let (from, to) = (theirs.map(conflict.theirs.start(), false), theirs.map(conflict.theirs.end(), true));
+            if self.now.snapshot.text().is_empty() {
+                break;
+            }
+            let excerpt = line_format::excerpt(
+                &self.now.snapshot,
+                line_now(&self.now.snapshot, from).saturating_sub(2),
+                line_now(&self.now.snapshot, to) + 2,
+            );
+            error =
+                error.evidence(format!("Your edit and the other change overlap here; the lines are now:\n{excerpt}"));
+        }
+        let list: Vec<Value> = conflicts
+            .iter()
+            .map(
+                |it| json!({ "op": it.op, "line": seen.lines().line_of(seen.text(), seen.to_text(it.theirs.start())) }),
+            )
+            .collect();
+        let error = self.with_diff(base, self.latest_record(), error.fact("conflicts", list));
+        if self.options.on_stale != StalePolicy::Ask {
+            return error;
+        }
+        let overwrite =
+            format!("Overwrite external changes: write the whole file with tag {}", self.now.snapshot.id().tag());
+        let choices = [&*overwrite, "Abort edit", "Read file again"];
+        error.evidence(format!("Choices: {}.", choices.join("; "))).fact("options", choices.map(Value::from).to_vec())
+    }
+
+    /// Creates the error for an edit whose changes were all made by others already.
+    pub(crate) fn already_applied(&self, rebased: &RebaseResult) -> Error {
+        Error::new(
+            Code::EditNoChange,
+            "No changes to make: the file changed since it was read, and already has this edit.",
+        )
+        .evidence(self.place.shown())
+        .next("Nothing is left to do; read the file if you want to see it.")
+        .about(ErrorContext::AlreadyApplied)
+        .fact("edits", rebased.already_made.clone())
+        .fact("tag", self.now.snapshot.id().tag().to_string())
+    }
 }
 
 /// Creates the error for a changed file without details of the change.
@@ -84,58 +175,6 @@ fn with_times(error: Error, seen: Option<FileMeta>, now: FileMeta) -> Error {
 fn time_data(meta: FileMeta) -> Value {
     let time = DateTime::from_timestamp_micros(meta.mtime_ns / 1000).unwrap_or_default();
     Value::from(time.to_rfc3339_opts(SecondsFormat::Millis, true))
-}
-
-/// Adds the changes since the read, and marks the lines it shows as known.
-fn with_diff(
-    call: Call<'_>,
-    place: &SafePath,
-    now: &LoadedFile,
-    base: ForeignChange<'_>,
-    record: Option<Record>,
-    error: Error,
-) -> Error {
-    let ForeignChange { seen, theirs } = base;
-    let error = with_times(error, record.as_ref().map(|record| record.meta), now.meta);
-    if now.snapshot.text().is_empty() {
-        let unkept = mark_shown(call, place, now, LineSet::all());
-        let next = fill_empty_file("Send its new text as a new file.");
-        return error.evidence("The file is empty now.").next(unkept.map_or(next, Advice::from));
-    }
-    let hunks = explain::reply_hunks(seen, theirs, 3, 2 * DIFF_BYTES_MAX);
-    let room = (call.reply_limits().text / 4).min(DIFF_BYTES_MAX);
-    let diff = explain::unified(&place.shown(), &hunks, room);
-    let mut error = error
-        .evidence(format!("What changed since you read it:\n{}", diff.text))
-        .fact("diff", explain::structured(&hunks));
-    let (held, all) = explain::held_lines(&hunks);
-    note_part(error.parts().data, "diff", "lines", held, all);
-    if diff.cut {
-        return error.next(read_again(place));
-    }
-    // Known lines remain known if they did not change, and the hunks show the rest.
-    let known = record.filter(|record| record.content == seen.id()).map_or_else(LineSet::none, |it| it.lines);
-    let mut lines = base::carry_lines(&known, seen, theirs);
-    lines.union(&base::of_ranges(&diff.lines));
-    let unkept = mark_shown(call, place, now, lines);
-    error
-        .next(unkept.map_or_else(|| shown_above(place, "the text"), Advice::from))
-        .fact("tag", now.snapshot.id().tag().to_string())
-}
-
-/// Creates the error for an edit that does not even fit the version that the caller saw.
-pub(crate) fn unresolved(
-    call: Call<'_>,
-    place: &SafePath,
-    now: &LoadedFile,
-    base: ForeignChange<'_>,
-    error: &Error,
-) -> Error {
-    if !matches!(error.code(), Code::MatchNotFound | Code::MatchAmbiguous | Code::MatchCount) {
-        return error.clone();
-    }
-    let told = changed(place).evidence(format!("And in the version you read: {}", error.message()));
-    with_diff(call, place, now, base, latest_record(call, place), told)
 }
 
 /// Returns conflicts of edits that matched at most three lines by their text, between changes that moved those lines:
@@ -200,55 +239,9 @@ pub(crate) struct ForeignChange<'a> {
     pub(crate) theirs: &'a ChangeSet,
 }
 
-/// Creates the error for changes of the same lines on both sides.
-pub(crate) fn conflict(
-    call: Call<'_>,
-    place: &SafePath,
-    now: &LoadedFile,
-    base: ForeignChange<'_>,
-    conflicts: &[Conflict],
-    options: &CallOptions,
-) -> Error {
-    let ForeignChange { seen, theirs } = base;
-    let mut error = changed(place);
-    for conflict in conflicts.iter().take(5) {
-        let (from, to) = (theirs.map(conflict.theirs.start(), false), theirs.map(conflict.theirs.end(), true));
-        if now.snapshot.text().is_empty() {
-            break;
-        }
-        let excerpt = line_format::excerpt(
-            &now.snapshot,
-            line_now(&now.snapshot, from).saturating_sub(2),
-            line_now(&now.snapshot, to) + 2,
-        );
-        error = error.evidence(format!("Your edit and the other change overlap here; the lines are now:\n{excerpt}"));
-    }
-    let list: Vec<Value> = conflicts
-        .iter()
-        .map(|it| json!({ "op": it.op, "line": seen.lines().line_of(seen.text(), seen.to_text(it.theirs.start())) }))
-        .collect();
-    let error = with_diff(call, place, now, base, latest_record(call, place), error.fact("conflicts", list));
-    if options.on_stale != StalePolicy::Ask {
-        return error;
-    }
-    let overwrite = format!("Overwrite external changes: write the whole file with tag {}", now.snapshot.id().tag());
-    let choices = [&*overwrite, "Abort edit", "Read file again"];
-    error.evidence(format!("Choices: {}.", choices.join("; "))).fact("options", choices.map(Value::from).to_vec())
-}
-
 /// Returns the line of an offset in the current version.
 pub(crate) fn line_now(now: &Snapshot, raw: usize) -> usize {
     now.lines().line_of(now.text(), now.to_text(raw))
-}
-
-/// Creates the error for an edit whose changes were all made by others already.
-pub(crate) fn already_applied(place: &SafePath, now: &LoadedFile, rebased: &RebaseResult) -> Error {
-    Error::new(Code::EditNoChange, "No changes to make: the file changed since it was read, and already has this edit.")
-        .evidence(place.shown())
-        .next("Nothing is left to do; read the file if you want to see it.")
-        .about(ErrorContext::AlreadyApplied)
-        .fact("edits", rebased.already_made.clone())
-        .fact("tag", now.snapshot.id().tag().to_string())
 }
 
 /// Returns the note about a merge.

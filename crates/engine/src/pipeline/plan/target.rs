@@ -35,11 +35,6 @@ impl ActionTarget {
     pub(crate) fn paths(&self) -> impl Iterator<Item = &Path> {
         [Some(&self.place), self.to.as_ref()].into_iter().flatten().map(SafePath::absolute)
     }
-
-    /// True if it removes the entry at its path, or moves it away.
-    pub(crate) fn leaves(&self) -> bool {
-        matches!(self.ask, FileAction::Delete { .. } | FileAction::Move { .. })
-    }
 }
 
 /// Resolves every path; consecutive edits of one file are joined.
@@ -125,12 +120,7 @@ fn resolve_target(
     if let FileAction::Create(NewFile::Link(target)) = &ask {
         check_link(&context.roots(), &place, target)?;
     }
-    let to = match &ask {
-        FileAction::Move { to, .. } | FileAction::Copy { to, .. } => {
-            Some(resolve_new(context, Path::new(to), leaving)?)
-        }
-        _ => None,
-    };
+    let to = ask.destination().map(|to| resolve_new(context, Path::new(to), leaving)).transpose()?;
     Ok(ActionTarget { place, to, ask, mode, base, fence, preimage, rejects: None })
 }
 
@@ -168,9 +158,7 @@ pub(crate) fn resolve_below_file(context: &Context, path: &Path) -> Option<SafeP
 
 /// The paths that a request removes or moves away.
 fn leaving(files: &[FileRequest]) -> HashSet<PathBuf> {
-    let leaving =
-        files.iter().filter(|file| matches!(file.action, FileAction::Delete { .. } | FileAction::Move { .. }));
-    let paths = leaving.map(|file| match &file.raw {
+    let paths = files.iter().filter(|file| file.action.leaves()).map(|file| match &file.raw {
         Some(raw) => OsString::from_vec(raw.clone()).into(),
         None => PathBuf::from(&file.path),
     });
@@ -179,10 +167,5 @@ fn leaving(files: &[FileRequest]) -> HashSet<PathBuf> {
 
 /// True if a step pastes a register.
 pub(crate) fn paste_registers(targets: &[ActionTarget]) -> bool {
-    targets.iter().any(|target| match &target.ask {
-        FileAction::Edit { ops, .. } | FileAction::Move { ops, .. } | FileAction::Copy { ops, .. } => {
-            line_edits::paste_registers(ops)
-        }
-        _ => false,
-    })
+    targets.iter().any(|target| line_edits::paste_registers(target.ask.ops()))
 }

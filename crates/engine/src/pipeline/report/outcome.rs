@@ -139,7 +139,7 @@ impl FileChangeOutcome {
             path: plan.place.absolute().to_owned(),
             kind: FileOutcomeKind::of(plan),
             tier: edits.iter().map(|edit| edit.tier).max().unwrap_or(Tier::Exact),
-            spans: spans(plan),
+            spans: ChangedSpan::all_of(&plan.before, &plan.changes),
             edits,
             added: stat.added,
             removed: stat.removed,
@@ -173,19 +173,6 @@ impl FileOutcomeKind {
             _ => FileOutcomeKind::Updated,
         }
     }
-}
-
-/// Returns the changed bytes, as offsets in the file even if only parts of it were loaded.
-fn spans(plan: &FilePlan) -> Vec<ChangedSpan> {
-    let mut shift = 0isize;
-    let mut spans = Vec::with_capacity(plan.changes.splices().len());
-    for splice in plan.changes.splices() {
-        let Some(at) = plan.before.to_file_offset(splice.span) else { continue };
-        let start = at.saturating_add_signed(shift);
-        spans.push(ChangedSpan { before: at..at + splice.span.len(), after: start..start + splice.text.len() });
-        shift += splice.text.len().cast_signed() - splice.span.len().cast_signed();
-    }
-    spans
 }
 
 /// Formats the change of a text as a unified diff.

@@ -6,6 +6,7 @@ use crate::context::policy::Access;
 use crate::session::in_doubt::resolve_in_doubt;
 use crate::tools::history::micros_of;
 use crate::tools::history::operation_list::{one_line, operation_status, row};
+use crate::tools::history::page::HistoryAccess;
 use crate::tools::history::turn_index::TurnIndex;
 use crate::tools::moments::find_moment;
 use emendate_core::{Code, Error, Result};
@@ -259,38 +260,53 @@ fn is_other_history(context: &Context, root: usize, position: FeedPosition) -> R
     Ok(next > 0 && next <= position.number)
 }
 
-/// Follows the history.
-///
-/// Errors: `call.invalid` for a beginning that does not exist; `operation.not_found`; those of the policy and of the
-/// session store.
-pub(crate) fn follow<'a>(context: &'a Context, options: &FeedOptions) -> Result<Feed<'a>> {
-    if !context.history_stores.keeps_history() {
-        return Err(Error::new(Code::CallInvalid, "Without a state directory no history is kept.")
-            .next("Name a state directory (--state)."));
+impl<'a> HistoryAccess<'a> {
+    /// Follows the history: each new operation of any process is an item of the feed, once.
+    ///
+    /// ```
+    /// use emendate::{FeedItem, FeedOptions, Workspace};
+    /// use std::time::Duration;
+    ///
+    /// let workspace = Workspace::in_memory([("a.txt", "one\n")])?;
+    /// let mut feed = workspace.engine().history().follow(&FeedOptions::default())?;
+    /// workspace.session("agent-1").write("b.txt", "two\n").run()?;
+    /// let Some(FeedItem::Operation(operation)) = feed.wait(Duration::from_secs(10))? else { panic!() };
+    /// assert_eq!(operation.row["files"][0]["filePath"], "/b.txt");
+    /// # Ok::<(), emendate::core::Error>(())
+    /// ```
+    ///
+    /// Errors: `call.invalid` and `operation.not_found` for a beginning that does not exist; those of the policy and of
+    /// the session store.
+    pub fn follow(&self, options: &FeedOptions) -> Result<Feed<'a>> {
+        let context = self.context;
+        if !context.history_stores.keeps_history() {
+            return Err(Error::new(Code::CallInvalid, "Without a state directory no history is kept.")
+                .next("Name a state directory (--state)."));
+        }
+        let place = options.path.as_deref().map(|path| context.resolve_no_follow(path, Access::Read)).transpose()?;
+        let roots = 0..context.roots().len();
+        // The watch begins before the log is first read, so that every later change wakes the feed.
+        let watch = DirectoryWatch::new(roots.clone().filter_map(|root| context.history(root).directory()));
+        let start = if let Some(since) = &options.since {
+            start_after(context, since)?
+        } else {
+            let path = place.as_ref().map(key);
+            roots.map(|root| start_at_end(context, root, options, path)).collect::<Result<Vec<_>>>()?
+        };
+        let followed =
+            start.iter().map(|&position| FollowedRoot { position, stamp: None, has_more: false, is_held: false });
+        Ok(Feed {
+            context,
+            session: options.session.clone(),
+            place,
+            roots: followed.collect(),
+            ready: VecDeque::new(),
+            returned: start,
+            turns: TurnIndex::default(),
+            watch,
+            in_flight_wait: IN_FLIGHT_WAIT_MIN,
+        })
     }
-    let place = options.path.as_deref().map(|path| context.resolve_no_follow(path, Access::Read)).transpose()?;
-    let roots = 0..context.roots().len();
-    // The watch begins before the log is first read, so that every later change wakes the feed.
-    let watch = DirectoryWatch::new(roots.clone().filter_map(|root| context.history(root).directory()));
-    let start = if let Some(since) = &options.since {
-        start_after(context, since)?
-    } else {
-        let path = place.as_ref().map(key);
-        roots.map(|root| start_at_end(context, root, options, path)).collect::<Result<Vec<_>>>()?
-    };
-    let followed =
-        start.iter().map(|&position| FollowedRoot { position, stamp: None, has_more: false, is_held: false });
-    Ok(Feed {
-        context,
-        session: options.session.clone(),
-        place,
-        roots: followed.collect(),
-        ready: VecDeque::new(),
-        returned: start,
-        turns: TurnIndex::default(),
-        watch,
-        in_flight_wait: IN_FLIGHT_WAIT_MIN,
-    })
 }
 
 /// Returns the position before the newest operations of a root that match the options. Operations in doubt come after
@@ -298,7 +314,7 @@ pub(crate) fn follow<'a>(context: &'a Context, options: &FeedOptions) -> Result<
 fn start_at_end(context: &Context, root: usize, options: &FeedOptions, path: Option<&[u8]>) -> Result<FeedPosition> {
     let _ = resolve_in_doubt(context, root);
     let history = context.history(root);
-    let all = OperationFilter { limit: 1, ..OperationFilter::default() };
+    let all = OperationFilter::newest(1);
     let last = options.last.min(REPEATED_MAX);
     let position = if last == 0 {
         history.operations(&all)?.first().map_or_else(FeedPosition::default, |newest| FeedPosition::at(newest.id))

@@ -34,7 +34,7 @@ use emendate_core::explain::{self, DiffHunk, DiffStat};
 use emendate_core::formats::{self, FormatInput};
 use emendate_core::{ChangeSet, Code, Error, Result, Snapshot};
 use emendate_fs::SafePath;
-use emendate_history::{FileChange, GcStats, LogEntry, OperationFilter, Retention};
+use emendate_history::{FileChange, LogEntry, OperationFilter};
 use schemars::JsonSchema;
 use schemars::schema_for;
 use serde::Deserialize;
@@ -143,8 +143,8 @@ fn fitting(
     place: Option<&SafePath>,
     limit: usize,
 ) -> Result<Vec<(usize, LogEntry)>> {
-    let filter =
-        OperationFilter { session: args.session.as_deref(), path: place.map(key), limit, ..OperationFilter::default() };
+    let (session, path) = (args.session.as_deref(), place.map(key));
+    let filter = OperationFilter { session, path, ..OperationFilter::newest(limit) };
     let roots = 0..context.roots().len();
     let found = roots.map(|root| context.history(root).operations(&filter)).collect::<Result<_>>()?;
     Ok(newest_first(found, |logged: &LogEntry| logged.at, limit))
@@ -397,21 +397,6 @@ pub(crate) fn file_hunks(
     let Ok(before) = Snapshot::open(before, None) else { return Ok(None) };
     let Ok(after) = before.reopen(after.clone()).or_else(|_| Snapshot::open(after, None)) else { return Ok(None) };
     Ok(Some(explain::reply_hunks(&before, &ChangeSet::diff(&before, &after), HUNK_CONTEXT_LINES, room)))
-}
-
-/// Deletes contents that are too old or exceed the limits of the histories. For a person; deleted contents cannot
-/// be restored.
-///
-/// Errors: those of the session store.
-pub(crate) fn collect_garbage(context: &Context, retention: Retention) -> Result<GcStats> {
-    let mut all = GcStats::default();
-    for root in 0..context.roots().len() {
-        let freed = context.history(root).collect_garbage(retention)?;
-        all.operations += freed.operations;
-        all.contents += freed.contents;
-        all.bytes += freed.bytes;
-    }
-    Ok(all)
 }
 
 /// Returns a moment in RFC 3339 as microseconds since the epoch.

@@ -2,13 +2,18 @@
 //! each. Documents shown in this way do not count as read by any session.
 
 use crate::context::Context;
+use crate::context::call::Call;
 use crate::context::policy::Access;
+use crate::model::call_context::CallContext;
+use crate::pipeline::commit::log;
 use crate::session::in_doubt::resolve_all_in_doubt;
+use crate::session::outside;
+use crate::session::turns::log_moment;
 use crate::tools::history::operation_list::{self, OperationStatus, reversal_of};
 use crate::tools::undo::file_states::side_content;
 use crate::tools::undo::select::{self, OperationRef};
 use emendate_core::{Code, Error, Result};
-use emendate_history::{LogEntry, OperationFilter};
+use emendate_history::{GcStats, LogEntry, OperationFilter, Retention, TURN};
 use emendate_os::ffi::OsStrExt as _;
 use std::ops::{ControlFlow, Range};
 use std::path::Path;
@@ -55,21 +60,116 @@ pub enum OperationSide {
     After,
 }
 
-/// Returns operations of all roots, the newest first, at most `most`; `from` is the `next` of the previous page.
-///
-/// Errors: `call.invalid` for a `from` that no page returned; those of the session store.
-pub(crate) fn entries(context: &Context, from: Option<&str>, most: usize) -> Result<HistoryPage> {
-    if from.is_none() {
-        // If the store cannot be written, pending operations are reported as pending.
-        let _ = resolve_all_in_doubt(context);
+/// The history as a whole: [`Engine::history`](crate::Engine::history).
+#[derive(Clone, Copy)]
+pub struct HistoryAccess<'a> {
+    pub(crate) context: &'a Context,
+}
+
+impl HistoryAccess<'_> {
+    /// Returns operations of all roots, the newest first, at most `most`; `from` is the `next` of the previous page.
+    ///
+    /// Errors: `call.invalid` for a `from` that no page returned; those of the session store.
+    pub fn entries(&self, from: Option<&str>, most: usize) -> Result<HistoryPage> {
+        if from.is_none() {
+            // If the store cannot be written, pending operations are reported as pending.
+            let _ = resolve_all_in_doubt(self.context);
+        }
+        let mut entries = Vec::new();
+        let next =
+            newest_operations(self.context, HistoryQuery { from, most, ..HistoryQuery::default() }, |root, logged| {
+                let reversal = reversal_of(self.context, root, &logged)?;
+                entries.push(entry(&logged, OperationStatus::of(reversal)));
+                Ok(ControlFlow::Continue(()))
+            })?;
+        Ok(HistoryPage { entries, next })
     }
-    let mut entries = Vec::new();
-    let next = newest_operations(context, HistoryQuery { from, most, ..HistoryQuery::default() }, |root, logged| {
-        let reversal = reversal_of(context, root, &logged)?;
-        entries.push(entry(&logged, OperationStatus::of(reversal)));
-        Ok(ControlFlow::Continue(()))
-    })?;
-    Ok(HistoryPage { entries, next })
+
+    /// Returns the content of a file before or after an operation: its bytes, or the target of a link. `lines` is the
+    /// first line and the number of lines of a part; `None` means everything.
+    ///
+    /// Errors: `operation.not_found` if there is no such operation, it did not change the file, the file did not exist
+    /// then, or its content was not kept; `read.too_large`; those of the policy.
+    pub fn content_at(
+        &self,
+        caller: &CallContext,
+        id: &str,
+        path: &Path,
+        moment: OperationSide,
+        lines: Option<(usize, usize)>,
+    ) -> Result<Vec<u8>> {
+        Call::new(self.context, caller).metered(|call| {
+    let (root, logged) = select::operation(&call, OperationRef::read_name(id)?)?;
+    let touched = logged.operation.files.iter().find(|file| *file.path == *path.as_os_str().as_bytes());
+    let touched = touched.ok_or_else(|| no_such_side(path, "was not changed by that operation"))?;
+    let place = call.resolve_logged(&touched.path)?;
+    call.check_access(&place, Access::Read)?;
+    let side = match moment {
+        OperationSide::Before => touched.before,
+        OperationSide::After => touched.after,
+    };
+    let side = side.ok_or_else(|| no_such_side(path, "did not exist at that time"))?;
+    let bytes = side_content(&call, root, &place, Some(side))?;
+    let bytes = bytes.ok_or_else(|| no_such_side(path, "is not kept in that version"))?;
+    let part = lines.map(|lines| lines_of(&bytes, lines.0, lines.1));
+    let (part, whole) = (part.unwrap_or(0..bytes.len()), bytes.len());
+    let most = call.config().reply.data;
+    if part.len() > most {
+        let what = format!("{} had {whole} bytes then; one reply has at most {most}.", place.shown());
+        return Err(Error::new(Code::ReadTooLarge, what).next(
+                "Ask for some of its lines, with ?offset=1&limit=1000 after the address, or restore it and read parts of it.",
+            ));
+    }
+    Ok(if part.len() == whole { bytes } else { bytes[part].to_vec() })
+        })
+    }
+
+    /// Records a file that a client's own tool created, as the client reports it.
+    ///
+    /// Errors: those of the policy, of the session store and of the disk.
+    pub fn record_creation(&self, path: &Path) -> Result<()> {
+        outside::record_creation(self.context, path)
+    }
+
+    /// Begins a turn of a session: an undo of the turn undoes everything that it does from now on.
+    ///
+    /// Errors: those of the session store.
+    pub fn begin_turn(&self, session: &str) -> Result<()> {
+        log_moment(self.context, session, TURN, "").map(drop)
+    }
+
+    /// Deletes contents that are too old or exceed the limits of the histories. For a person; deleted contents cannot
+    /// be restored.
+    ///
+    /// Errors: those of the session store.
+    pub fn collect_garbage(&self, retention: Retention) -> Result<GcStats> {
+        let mut all = GcStats::default();
+        for root in 0..self.context.roots().len() {
+            let freed = self.context.history(root).collect_garbage(retention)?;
+            all.operations += freed.operations;
+            all.contents += freed.contents;
+            all.bytes += freed.bytes;
+        }
+        Ok(all)
+    }
+
+    /// Finishes background work of calls: stores contents for the history, and writes events. For front ends, after
+    /// sending an answer; the rest is done when the engine is dropped.
+    pub fn finish_background_work(&self) {
+        self.store_unstored_contents();
+        self.context.events.flush_if_due();
+    }
+
+    /// Stores contents that so far exist only in working files. For front ends, after sending an answer; the rest is
+    /// done when the engine is dropped.
+    pub fn store_unstored_contents(&self) {
+        self.context.store().run_deferred();
+        log::flush_log(self.context);
+        for history in (0..self.context.roots().len()).filter_map(|root| self.context.history_stores.opened(root)) {
+            // If this fails, the next use of the history repeats it.
+            let _ = history.run_deferred();
+        }
+    }
 }
 
 /// Passes operations of all roots to `take`, the newest first, until it breaks; the operation at which it breaks is
@@ -106,42 +206,6 @@ pub(crate) fn newest_operations(
     let more = is_broken || heads.iter_mut().any(|head| head.peek().is_some());
     let numbers = below.iter().map(|it| it.map_or_else(String::new, |number| number.to_string()));
     Ok(more.then(|| numbers.collect::<Vec<String>>().join(",")))
-}
-
-/// Returns the content of a file before or after an operation: its bytes, or the target of a link. `lines` is the
-/// first line and the number of lines of a part; `None` means everything.
-///
-/// Errors: `operation.not_found` if there is no such operation, it did not change the file, the file did not exist
-/// then, or its content was not kept; `read.too_large`; those of the policy.
-pub(crate) fn stored_content(
-    context: &Context,
-    id: &str,
-    path: &Path,
-    moment: OperationSide,
-    lines: Option<(usize, usize)>,
-) -> Result<Vec<u8>> {
-    let (root, logged) = select::operation(context, OperationRef::read_name(id)?)?;
-    let touched = logged.operation.files.iter().find(|file| *file.path == *path.as_os_str().as_bytes());
-    let touched = touched.ok_or_else(|| no_such_side(path, "was not changed by that operation"))?;
-    let place = context.resolve_logged(&touched.path)?;
-    context.check_access(&place, Access::Read)?;
-    let side = match moment {
-        OperationSide::Before => touched.before,
-        OperationSide::After => touched.after,
-    };
-    let side = side.ok_or_else(|| no_such_side(path, "did not exist at that time"))?;
-    let bytes = side_content(context, root, &place, Some(side))?;
-    let bytes = bytes.ok_or_else(|| no_such_side(path, "is not kept in that version"))?;
-    let part = lines.map(|lines| lines_of(&bytes, lines.0, lines.1));
-    let (part, whole) = (part.unwrap_or(0..bytes.len()), bytes.len());
-    let most = context.config().reply.data;
-    if part.len() > most {
-        let what = format!("{} had {whole} bytes then; one reply has at most {most}.", place.shown());
-        return Err(Error::new(Code::ReadTooLarge, what).next(
-                "Ask for some of its lines, with ?offset=1&limit=1000 after the address, or restore it and read parts of it.",
-            ));
-    }
-    Ok(if part.len() == whole { bytes } else { bytes[part].to_vec() })
 }
 
 /// Refuses a file or side that the operation lacks.

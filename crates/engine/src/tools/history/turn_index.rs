@@ -97,7 +97,7 @@ fn find_span(context: &Context, root: usize, logged: &LogEntry) -> Result<TurnSp
     let (history, number) = (context.history(root), logged.id.number);
     let session = Some(&*logged.operation.session);
     let up_to = Some(number.saturating_add(1));
-    let turns = OperationFilter { session, tool: Some(TURN), below: up_to, limit: 1, ..OperationFilter::default() };
+    let turns = OperationFilter { session, tool: Some(TURN), below: up_to, ..OperationFilter::newest(1) };
     if let Some(turn) = history.operations(&turns)?.pop() {
         return Ok(TurnSpan { last: number, last_at: logged.at, ..TurnSpan::begun_by(&turn) });
     }

@@ -223,8 +223,8 @@ fn candidate_files(call: Call<'_>, args: &ReplaceInput, watch: &CallHandle) -> R
         }
         return Ok((vec![place], WalkStats::default()));
     }
-    let globs = WalkFilter::globs(place.absolute(), &args.glob)?;
-    let scope = WalkFilter { globs, hidden: args.hidden, no_ignore: args.no_ignore, watch: Some(watch.clone()) };
+    let scope = WalkFilter::new(call.caller, &place, &args.glob, args.hidden, args.no_ignore)?;
+    let scope = WalkFilter { watch: Some(watch.clone()), ..scope };
     let mut places = Vec::new();
     watch.begin(CallPhase::Listing, 0);
     let walked = walk::walk(&call, &place, &scope, &mut |place| {

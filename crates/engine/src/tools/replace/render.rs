@@ -1,7 +1,7 @@
 //! Replies about a replacement in many files.
 
 use crate::model::raw_path;
-use crate::model::reply::Answer;
+use crate::model::reply::{Answer, counted};
 use crate::pipeline::plan::file_plan::FilePlan;
 use crate::pipeline::report::receipt::{Receipt, render_notes};
 use crate::tools::replace::{ReplaceInput, ReplaceMatches, SkippedFiles};
@@ -19,17 +19,8 @@ const DRY_RUN_DIFF_CHARS_MAX: usize = 6_000;
 /// Names of skipped files that are listed.
 const SKIPPED_NAMES_MAX: usize = 5;
 
-/// Formats a count with its noun: `1 file`, `2 files`.
-fn count(count: usize, what: &str) -> String {
-    match what.strip_suffix('y') {
-        _ if count == 1 => format!("1 {what}"),
-        Some(stem) => format!("{count} {stem}ies"),
-        None => format!("{count} {what}s"),
-    }
-}
-
 fn were(files: usize) -> String {
-    format!("{} {}", count(files, "file"), if files == 1 { "was" } else { "were" })
+    format!("{} {}", counted(files, "file"), if files == 1 { "was" } else { "were" })
 }
 
 /// Lists files, one per line, limited to the first ones.
@@ -43,10 +34,10 @@ fn listed<'p>(plans: impl ExactSizeIterator<Item = &'p FilePlan>, places: &[usiz
             lines.push("…".to_owned());
         }
         let line = if hunks.iter().map(|hunk| hunk.old_lines).sum::<usize>() < 2 { "line" } else { "lines" };
-        let _ = writeln!(out, "{}: {} ({line} {})", plan.place.shown(), count(*places, "place"), lines.join(", "));
+        let _ = writeln!(out, "{}: {} ({line} {})", plan.place.shown(), counted(*places, "place"), lines.join(", "));
     }
     if all > LISTED_FILES_MAX {
-        let _ = writeln!(out, "… and {} more", count(all - LISTED_FILES_MAX, "file"));
+        let _ = writeln!(out, "… and {} more", counted(all - LISTED_FILES_MAX, "file"));
     }
     out
 }
@@ -69,7 +60,7 @@ fn skipped_notes(skipped: &SkippedFiles) -> Vec<String> {
     ]
     .into_iter()
     .filter(|(files, ..)| *files > 0)
-    .map(|(files, what, why)| format!("{} {why}", count(files, what)))
+    .map(|(files, what, why)| format!("{} {why}", counted(files, what)))
     .collect();
     let counted = (!counted.is_empty()).then(|| format!("Not searched: {}.", counted.join(", ")));
     [
@@ -102,7 +93,7 @@ pub(super) fn answer(
 ) -> Answer {
     let total: usize = places.iter().sum();
     let verb = if dry_run { "Would replace" } else { "Replaced" };
-    let headline = format!("{verb} {} in {}.", count(total, "place"), count(receipts.len(), "file"));
+    let headline = format!("{verb} {} in {}.", counted(total, "place"), counted(receipts.len(), "file"));
     let mut notes: Notes = skipped_notes(skipped).into();
     for receipt in receipts {
         let of_file = receipt.plan.outcome.notes.iter();
@@ -158,7 +149,7 @@ fn diagnosed(receipts: &[Receipt]) -> String {
         }
     }
     if quiet > 0 {
-        let _ = writeln!(out, "Diagnostics: no new problems in {}.", count(quiet, "file"));
+        let _ = writeln!(out, "Diagnostics: no new problems in {}.", counted(quiet, "file"));
     }
     out
 }
@@ -170,7 +161,7 @@ fn diffs(receipts: &[Receipt]) -> String {
         let hunks = explain::reply_hunks(&plan.before, &plan.changes, 1, 2 * DRY_RUN_DIFF_CHARS_MAX);
         let one = explain::unified(&plan.place.shown(), &hunks, DRY_RUN_DIFF_CHARS_MAX).text;
         if out.len() + one.len() > DRY_RUN_DIFF_CHARS_MAX && nth > 0 {
-            let _ = writeln!(out, "… {} not shown", count(receipts.len() - nth, "more diff"));
+            let _ = writeln!(out, "… {} not shown", counted(receipts.len() - nth, "more diff"));
             break;
         }
         out += &one;
@@ -195,7 +186,7 @@ pub(super) fn not_found(path: &str, found: &ReplaceMatches) -> Error {
 fn with_counts(error: Error, found: &ReplaceMatches) -> Error {
     let (places, files) = (found.total(), found.plans.len());
     error
-        .evidence(format!("It is in {} of {}:", count(places, "place"), count(files, "file")))
+        .evidence(format!("It is in {} of {}:", counted(places, "place"), counted(files, "file")))
         .evidence(listed(found.plans.iter(), &found.places).trim_end())
         .fact("replacements", places)
         .fact("filesChanged", files)
@@ -204,8 +195,8 @@ fn with_counts(error: Error, found: &ReplaceMatches) -> Error {
 /// Creates the error for another number than the call expects.
 pub(super) fn wrong_count(args: &ReplaceInput, found: &ReplaceMatches) -> Error {
     let mut wanted = Vec::new();
-    wanted.extend(args.expected.map(|expected| count(expected, "replacement")));
-    wanted.extend(args.expected_files.map(|expected| count(expected, "file")));
+    wanted.extend(args.expected.map(|expected| counted(expected, "replacement")));
+    wanted.extend(args.expected_files.map(|expected| counted(expected, "file")));
     let what = format!("The call expects {}; nothing was written.", wanted.join(" in "));
     with_counts(Error::new(Code::MatchCount, what), found)
         .next("Narrow path, glob or the text, or correct the expected counts.")

@@ -1,9 +1,12 @@
 //! The difference of a notebook by cells.
 
 use crate::context::Context;
+use crate::context::call::Call;
+use crate::model::call_context::CallContext;
 use crate::model::hunk_numbers::HUNK_CONTEXT_LINES;
 use crate::tools::history::page::OperationSide;
-use crate::tools::review::difference::{TextDifference, scope_content};
+use crate::tools::review::Review;
+use crate::tools::review::difference::{TextDifference, content};
 use crate::tools::review::scope::ChangeScope;
 use emendate_core::{ChangeSet, Code, Result, Snapshot, explain};
 use serde_json::Value;
@@ -39,32 +42,38 @@ struct NotebookCell {
     outputs: Vec<Value>,
 }
 
-/// Compares a notebook before and after the changes of a scope; `None` if a version is not a notebook.
-///
-/// Errors: those of the policy and of the session store.
-pub(crate) fn cell_differences(
-    context: &Context,
-    scope: &ChangeScope,
-    path: &Path,
-    bytes: usize,
-) -> Result<Option<Vec<CellDifference>>> {
-    let before = cells_at(context, scope, path, OperationSide::Before)?;
-    let (Some(before), Some(after)) = (before, cells_at(context, scope, path, OperationSide::After)?) else {
-        return Ok(None);
-    };
-    let old: HashMap<&str, &NotebookCell> = before.iter().map(|cell| (&*cell.key, cell)).collect();
-    let new: HashMap<&str, &NotebookCell> = after.iter().map(|cell| (&*cell.key, cell)).collect();
-    let mut out = Vec::new();
-    for cell in &after {
-        match old.get(&*cell.key) {
-            Some(same) if same.source == cell.source && same.outputs == cell.outputs && same.kind == cell.kind => {}
-            found => out.push(difference(found.copied(), Some(cell), bytes)),
-        }
+impl Review<'_> {
+    /// Compares a notebook by cells, before and after the changes of a scope; `None` if a version is not a notebook.
+    ///
+    /// Errors: those of the policy and of the session store.
+    pub fn cell_differences(
+        &self,
+        caller: &CallContext,
+        scope: &ChangeScope,
+        path: &Path,
+        bytes: usize,
+    ) -> Result<Option<Vec<CellDifference>>> {
+        Call::new(self.context, caller).metered(|call| {
+            let before = cells_at(&call, scope, path, OperationSide::Before)?;
+            let (Some(before), Some(after)) = (before, cells_at(&call, scope, path, OperationSide::After)?) else {
+                return Ok(None);
+            };
+            let old: HashMap<&str, &NotebookCell> = before.iter().map(|cell| (&*cell.key, cell)).collect();
+            let new: HashMap<&str, &NotebookCell> = after.iter().map(|cell| (&*cell.key, cell)).collect();
+            let mut out = Vec::new();
+            for cell in &after {
+                match old.get(&*cell.key) {
+                    Some(same)
+                        if same.source == cell.source && same.outputs == cell.outputs && same.kind == cell.kind => {}
+                    found => out.push(difference(found.copied(), Some(cell), bytes)),
+                }
+            }
+            let removed = before.iter().filter(|cell| !new.contains_key(&*cell.key));
+            out.extend(removed.map(|cell| difference(Some(cell), None, bytes)));
+            out.sort_by_key(|cell| cell.number);
+            Ok(Some(out))
+        })
     }
-    let removed = before.iter().filter(|cell| !new.contains_key(&*cell.key));
-    out.extend(removed.map(|cell| difference(Some(cell), None, bytes)));
-    out.sort_by_key(|cell| cell.number);
-    Ok(Some(out))
 }
 
 /// Returns the cells of a version: none if there was no file; `None` if it is not a notebook.
@@ -74,7 +83,7 @@ fn cells_at(
     path: &Path,
     moment: OperationSide,
 ) -> Result<Option<Vec<NotebookCell>>> {
-    match scope_content(context, scope, path, moment) {
+    match content(context, scope, path, moment) {
         Ok(bytes) => Ok(cells(&bytes)),
         Err(error) if error.code() == Code::OperationMissing => Ok(Some(Vec::new())),
         Err(error) => Err(error),

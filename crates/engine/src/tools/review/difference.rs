@@ -4,10 +4,12 @@ use crate::context::Context;
 use crate::context::call::Call;
 use crate::context::policy::Access;
 use crate::context::syntax::language;
+use crate::model::call_context::CallContext;
 use crate::model::hunk_numbers::HUNK_CONTEXT_LINES;
 use crate::tools::history::page::OperationSide;
+use crate::tools::review::Review;
 use crate::tools::review::large::large_difference;
-use crate::tools::review::scope::{ChangeScope, ScopeChanges, scope_changes};
+use crate::tools::review::scope::{ChangeScope, ScopeChanges};
 use crate::tools::undo::file_states::{side_content, with_same_codec};
 use crate::tools::undo::hunks::{HunkSides, HunkState};
 use emendate_core::explain::{self, DiffHunk, HunkWords, LineKind};
@@ -74,12 +76,90 @@ pub struct VersionLines {
     pub colors: Vec<ColorSpan>,
 }
 
-/// Returns the difference of one file of a scope; its hunks hold at most `bytes` of text.
-///
-/// Errors: `operation.not_found` for a file that is not in it; those of the policy and of the session store.
-pub(crate) fn difference(call: Call<'_>, changes: &ScopeChanges, path: &Path, bytes: usize) -> Result<FileDifference> {
-    let (root, file) = changes.of(path)?;
-    difference_of(call, *root, file, changes.origin(*root, file), bytes)
+impl Review<'_> {
+    /// Returns the difference of one file of a scope, with at most `bytes` of text.
+    ///
+    /// Errors: `operation.not_found` for a file that is not in it; those of the policy and of the session store.
+    pub fn difference(
+        &self,
+        caller: &CallContext,
+        changes: &ScopeChanges,
+        path: &Path,
+        bytes: usize,
+    ) -> Result<FileDifference> {
+        Call::new(self.context, caller).metered(|call| {
+            let (root, file) = changes.of(path)?;
+            difference_of(call, *root, file, changes.origin(*root, file), bytes)
+        })
+    }
+
+    /// Returns the colours of lines of a file as it is; none for a file that may not or cannot be read, or whose language
+    /// is not known.
+    pub fn line_colors(&self, caller: &CallContext, path: &Path, range: LineRange) -> Vec<ColorSpan> {
+        let colors = Call::new(self.context, caller).metered(|call| {
+            let place = call.resolve_path(path, Access::Read)?;
+            let file = call.load_file(&place, None)?;
+            Ok(file.map(|file| colors(call, &place, file.snapshot.text(), &[range])).unwrap_or_default())
+        });
+        colors.unwrap_or_default()
+    }
+
+    /// Returns lines of a file before or after the changes of a scope, with their colours.
+    ///
+    /// Errors: those of [`Review::scope_content`], and those of a file that is not text.
+    pub fn version_lines(
+        &self,
+        caller: &CallContext,
+        scope: &ChangeScope,
+        path: &Path,
+        moment: OperationSide,
+        range: LineRange,
+    ) -> Result<VersionLines> {
+        Call::new(self.context, caller).metered(|call| {
+            let count = range.last.saturating_sub(range.first) + 1;
+            let snapshot = Snapshot::open(content(&call, scope, path, moment)?, None)?;
+            let place = call.store().resolve_no_follow(path)?;
+            let text = snapshot.text();
+            let lines = text.lines().skip(range.first.saturating_sub(1)).take(count).map(str::to_owned).collect();
+            let total = snapshot.lines().count(text);
+            Ok(VersionLines { lines, total, colors: colors(call, &place, text, &[range]) })
+        })
+    }
+
+    /// Returns the bytes of a file before or after the changes of a scope.
+    ///
+    /// Errors: `operation.not_found` if the file is not among them, did not exist, or was not kept; those of the policy.
+    pub fn scope_content(
+        &self,
+        caller: &CallContext,
+        scope: &ChangeScope,
+        path: &Path,
+        moment: OperationSide,
+    ) -> Result<Vec<u8>> {
+        Call::new(self.context, caller).metered(|call| content(&call, scope, path, moment))
+    }
+
+    /// Merges the reversal of a change into the file as it is, for a person who resolves the conflicts.
+    ///
+    /// Errors: those of [`Review::scope_content`]; `content.binary`, `file.too_large`.
+    pub fn resolution(&self, caller: &CallContext, scope: &ChangeScope, path: &Path) -> Result<Resolution> {
+        Call::new(self.context, caller).metered(|call| {
+            let side = |moment| Snapshot::open(content(&call, scope, path, moment)?, None);
+            let (before, after) = (side(OperationSide::Before)?, side(OperationSide::After)?);
+            let place = call.resolve_no_follow(path, Access::Write)?;
+            let now = call.load_file(&place, None)?.ok_or_else(|| {
+                Error::new(Code::OperationMissing, format!("{} is gone.", place.shown()))
+                    .next("Restore a version of it.")
+            })?;
+            if now.snapshot.raw().len() > RESOLVED_BYTES_MAX {
+                let what = format!("{} has more than {RESOLVED_BYTES_MAX} bytes.", place.shown());
+                return Err(Error::new(Code::FileTooLarge, what).next("Resolve the conflict in an editor."));
+            }
+            let text = merge_with_markers(after.text(), before.text(), now.snapshot.text());
+            let conflicts = text.lines().filter(|line| line.starts_with("<<<<<<< ")).count();
+            Ok(Resolution { text, conflicts, tag: now.snapshot.id().tag().to_string() })
+        })
+    }
 }
 
 /// Returns the difference of a changed file of a root; if a single operation made the change, the number is that of it.
@@ -174,42 +254,9 @@ fn colors(call: Call<'_>, place: &SafePath, text: &str, ranges: &[LineRange]) ->
     }
 }
 
-/// Returns the colours of lines of a file as it is; none for one that may not or cannot be read.
-pub(crate) fn line_colors(call: Call<'_>, path: &Path, range: LineRange) -> Vec<ColorSpan> {
-    let Ok(place) = call.resolve_path(path, Access::Read) else { return Vec::new() };
-    let Ok(Some(file)) = call.load_file(&place, None) else { return Vec::new() };
-    colors(call, &place, file.snapshot.text(), &[range])
-}
-
-/// Returns lines of a file before or after the changes of a scope.
-///
-/// Errors: those of [`scope_content`]; `content.binary` for something that is not text.
-pub(crate) fn version_lines(
-    call: Call<'_>,
-    scope: &ChangeScope,
-    path: &Path,
-    moment: OperationSide,
-    range: LineRange,
-) -> Result<VersionLines> {
-    let count = range.last.saturating_sub(range.first) + 1;
-    let snapshot = Snapshot::open(scope_content(&call, scope, path, moment)?, None)?;
-    let place = call.store().resolve_no_follow(path)?;
-    let text = snapshot.text();
-    let lines = text.lines().skip(range.first.saturating_sub(1)).take(count).map(str::to_owned).collect();
-    let total = snapshot.lines().count(text);
-    Ok(VersionLines { lines, total, colors: colors(call, &place, text, &[range]) })
-}
-
-/// Returns the bytes of a file before or after the changes of a scope.
-///
-/// Errors: `operation.not_found` if the file is not among them, did not exist, or was not kept; those of the policy.
-pub(crate) fn scope_content(
-    context: &Context,
-    scope: &ChangeScope,
-    path: &Path,
-    moment: OperationSide,
-) -> Result<Vec<u8>> {
-    let (root, file) = scope_changes(context, scope)?.of(path)?.clone();
+/// Returns the bytes of a version, as [`Review::scope_content`] does in a call of its own.
+pub(crate) fn content(context: &Context, scope: &ChangeScope, path: &Path, moment: OperationSide) -> Result<Vec<u8>> {
+    let (root, file) = Review { context }.scope_changes(scope)?.of(path)?.clone();
     let place = context.store().resolve_no_follow(path)?;
     context.check_access(&place, Access::Read)?;
     let state = match moment {
@@ -237,23 +284,4 @@ pub struct Resolution {
     pub conflicts: usize,
     /// The version of the file, for the call that writes the result.
     pub tag: String,
-}
-
-/// Merges the reversal of a change into the file as it is.
-///
-/// Errors: as [`scope_content`]; `content.binary`, and `file.too_large` for what no person can edit in a form.
-pub(crate) fn resolution(context: &Context, scope: &ChangeScope, path: &Path) -> Result<Resolution> {
-    let side = |moment| Snapshot::open(scope_content(context, scope, path, moment)?, None);
-    let (before, after) = (side(OperationSide::Before)?, side(OperationSide::After)?);
-    let place = context.resolve_no_follow(path, Access::Write)?;
-    let now = context.load_file(&place, None)?.ok_or_else(|| {
-        Error::new(Code::OperationMissing, format!("{} is gone.", place.shown())).next("Restore a version of it.")
-    })?;
-    if now.snapshot.raw().len() > RESOLVED_BYTES_MAX {
-        let what = format!("{} has more than {RESOLVED_BYTES_MAX} bytes.", place.shown());
-        return Err(Error::new(Code::FileTooLarge, what).next("Resolve the conflict in an editor."));
-    }
-    let text = merge_with_markers(after.text(), before.text(), now.snapshot.text());
-    let conflicts = text.lines().filter(|line| line.starts_with("<<<<<<< ")).count();
-    Ok(Resolution { text, conflicts, tag: now.snapshot.id().tag().to_string() })
 }

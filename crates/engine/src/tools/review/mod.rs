@@ -8,3 +8,50 @@ pub(crate) mod operations;
 pub(crate) mod scope;
 pub(crate) mod turn;
 pub(crate) mod workspace;
+
+use crate::context::Context;
+use crate::context::call::Call;
+use crate::model::call_context::CallContext;
+use crate::model::reply::Answer;
+use crate::session::refusals;
+use crate::tools::review::workspace::{below_root, workspace_names};
+use crate::tools::undo;
+use emendate_core::Result;
+use emendate_events::Refusal;
+use std::path::{Path, PathBuf};
+
+/// The changes of the history for a review by a person: [`Engine::review`](crate::Engine::review).
+#[derive(Clone, Copy)]
+pub struct Review<'a> {
+    pub(crate) context: &'a Context,
+}
+
+impl Review<'_> {
+    /// Returns the newest refused calls with the reasons given to their callers, the newest first.
+    pub fn refusals(&self, most: usize) -> Vec<Refusal> {
+        refusals::refusals(self.context, most)
+    }
+
+    /// Returns a name for each root, in the order of [`Engine::roots`](crate::Engine::roots).
+    pub fn workspaces(&self) -> Vec<PathBuf> {
+        workspace_names(&self.context.roots())
+    }
+
+    /// Returns the name of a file for people: relative to its root, as in [`FileView::below_root`](crate::FileView::below_root).
+    pub fn name_of_file(&self, path: &Path) -> PathBuf {
+        below_root(&self.context.roots(), path)
+    }
+
+    /// True for a file that is too large to be loaded whole for display.
+    pub fn is_large(&self, path: &Path) -> bool {
+        let place = self.context.store().resolve_no_follow(path);
+        place.is_ok_and(|place| large::is_large(self.context, &place))
+    }
+
+    /// Undoes everything of the turn that an operation belongs to, in all of its files or none.
+    ///
+    /// Errors: those of `undo`.
+    pub fn undo_turn(&self, caller: &CallContext, id: &str) -> Result<Answer> {
+        Call::new(self.context, caller).metered(|call| undo::undo_turn(call, id))
+    }
+}

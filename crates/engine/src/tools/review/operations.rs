@@ -7,6 +7,7 @@ use crate::session::in_doubt::resolve_all_in_doubt;
 use crate::session::refusals::models;
 use crate::tools::history::operation_list::{LastUndo, from_its_source, kind, reversal_of, tool_name, visible_files};
 use crate::tools::history::page::{HistoryQuery, newest_operations};
+use crate::tools::review::Review;
 use crate::tools::review::turn::TurnNames;
 use crate::tools::review::workspace::below_root;
 use crate::tools::undo::select::{self, OperationRef};
@@ -151,45 +152,67 @@ pub struct FileView {
     pub after: Option<FileStateView>,
 }
 
-/// Returns a page of operations.
-///
-/// Errors: `call.invalid` for a page that does not exist; those of the policy and of the session store.
-pub(crate) fn operations(context: &Context, query: &OperationQuery) -> Result<OperationPage> {
-    if query.from.is_none() {
-        // If the store cannot be written, pending operations are reported as pending.
-        let _ = resolve_all_in_doubt(context);
+impl Review<'_> {
+    /// Returns a page of operations as values, the newest first.
+    ///
+    /// Errors: `call.invalid` for a page that does not exist; those of the policy and of the session store.
+    pub fn operations(&self, query: &OperationQuery) -> Result<OperationPage> {
+        if query.from.is_none() {
+            // If the store cannot be written, pending operations are reported as pending.
+            let _ = resolve_all_in_doubt(self.context);
+        }
+        let place = query.path.as_deref().map(|path| self.context.resolve_no_follow(path, Access::Read)).transpose()?;
+        let page = HistoryQuery {
+            from: query.from.as_deref(),
+            session: query.session.as_deref(),
+            path: place.as_ref().map(key),
+            most: query.most,
+        };
+        let mut found = Vec::with_capacity(query.most.min(256));
+        let next = newest_operations(self.context, page, |root, logged| {
+            found.push((root, logged));
+            Ok(ControlFlow::Continue(()))
+        })?;
+        let mut turns = TurnNames::of(self.context, &found)?;
+        let mut operations = Vec::with_capacity(found.len());
+        let models: Vec<SessionModels> =
+            (0..self.context.roots().len()).map(|root| models(self.context, root)).collect();
+        for (root, logged) in &found {
+            let mut view = operation_view(self.context, *root, logged, 0..query.files)?;
+            view.turn = turns.next_turn(*root, logged);
+            view.model = models.get(*root).map_or(String::new(), |models| model_of(models, logged));
+            operations.push(view);
+        }
+        Ok(OperationPage { operations, next })
     }
-    let place = query.path.as_deref().map(|path| context.resolve_no_follow(path, Access::Read)).transpose()?;
-    let page = HistoryQuery {
-        from: query.from.as_deref(),
-        session: query.session.as_deref(),
-        path: place.as_ref().map(key),
-        most: query.most,
-    };
-    let mut found = Vec::with_capacity(query.most.min(256));
-    let next = newest_operations(context, page, |root, logged| {
-        found.push((root, logged));
-        Ok(ControlFlow::Continue(()))
-    })?;
-    let mut turns = TurnNames::of(context, &found)?;
-    let mut operations = Vec::with_capacity(found.len());
-    let models: Vec<SessionModels> = (0..context.roots().len()).map(|root| models(context, root)).collect();
-    for (root, logged) in &found {
-        let mut view = operation_view(context, *root, logged, 0..query.files)?;
-        view.turn = turns.next_turn(*root, logged);
-        view.model = models.get(*root).map_or(String::new(), |models| model_of(models, logged));
-        operations.push(view);
-    }
-    Ok(OperationPage { operations, next })
-}
 
-/// Returns one operation with some of its files.
-///
-/// Errors: `operation.not_found`, and those of the session store.
-pub(crate) fn operation(context: &Context, id: &str, files: Range<usize>) -> Result<OperationView> {
-    let (root, logged) = select::operation(context, OperationRef::read_name(id)?)?;
-    let model = model_of(&models(context, root), &logged);
-    Ok(OperationView { model, ..operation_view(context, root, &logged, files)? })
+    /// Returns one operation with some of its files.
+    ///
+    /// Errors: `operation.not_found`, and those of the session store.
+    pub fn operation(&self, id: &str, files: Range<usize>) -> Result<OperationView> {
+        let (root, logged) = select::operation(self.context, OperationRef::read_name(id)?)?;
+        let model = model_of(&models(self.context, root), &logged);
+        Ok(OperationView { model, ..operation_view(self.context, root, &logged, files)? })
+    }
+
+    /// Returns the names of the newest operations, one for each root that has any: they change with every operation.
+    ///
+    /// Errors: those of the session store.
+    pub fn newest_operations(&self) -> Result<Vec<String>> {
+        let mut names = Vec::new();
+        for root in 0..self.context.roots().len() {
+            names.extend(self.context.history(root).newest()?.map(|id| id.to_string()));
+        }
+        Ok(names)
+    }
+
+    /// Returns the models of the sessions in the history, as far as the callers named them.
+    pub fn models(&self) -> Vec<String> {
+        let all = (0..self.context.roots().len()).map(|root| models(self.context, root));
+        let names: BTreeSet<String> =
+            all.flat_map(|models| models.names().into_iter().map(str::to_owned).collect::<Vec<_>>()).collect();
+        names.into_iter().collect()
+    }
 }
 
 /// Returns the model behind an operation. The model of a session is noted after its first change.
@@ -200,25 +223,6 @@ fn model_of(models: &SessionModels, logged: &LogEntry) -> String {
 
 /// Longest time from a change until the model of its session was noted.
 const MODEL_NOTED_WITHIN_US: u64 = 2_000_000;
-
-/// Returns the models of all sessions.
-pub(crate) fn model_names(context: &Context) -> Vec<String> {
-    let all = (0..context.roots().len()).map(|root| models(context, root));
-    let names: BTreeSet<String> =
-        all.flat_map(|models| models.names().into_iter().map(str::to_owned).collect::<Vec<_>>()).collect();
-    names.into_iter().collect()
-}
-
-/// Returns the names of the newest operations, one for each root that has any: they change with every operation.
-///
-/// Errors: those of the session store.
-pub(crate) fn newest_names(context: &Context) -> Result<Vec<String>> {
-    let mut names = Vec::new();
-    for root in 0..context.roots().len() {
-        names.extend(context.history(root).newest()?.map(|id| id.to_string()));
-    }
-    Ok(names)
-}
 
 fn operation_view(context: &Context, root: usize, logged: &LogEntry, files: Range<usize>) -> Result<OperationView> {
     let LogEntry { id, at, operation, .. } = logged;

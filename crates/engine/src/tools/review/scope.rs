@@ -3,6 +3,7 @@
 use crate::context::Context;
 use crate::context::call::Call;
 use crate::context::history_stores::log_path;
+use crate::model::call_context::CallContext;
 use crate::model::call_origin::CallOrigin;
 use crate::model::hunk_numbers::HUNKS_PER_CALL_MAX;
 use crate::model::raw_path::RAW_PATH_FIELD;
@@ -10,6 +11,7 @@ use crate::model::reply::Answer;
 use crate::tools::history::operation_list::{from_its_source, visible_files};
 use crate::tools::history::{merged_changes, operations_between};
 use crate::tools::remarks::{Comment, ReviewedFile, remarks_on};
+use crate::tools::review::Review;
 use crate::tools::review::difference::{FileDifference, difference_of};
 use crate::tools::review::operations::{FileView, file_view};
 use crate::tools::review::turn::turn_of;
@@ -60,15 +62,6 @@ pub struct ScopeRemarks {
     pub comments: Vec<Comment>,
 }
 
-/// Returns the remarks on the operation of a scope.
-///
-/// Errors: those of the session store.
-pub(crate) fn scope_remarks(context: &Context, scope: &ScopeChanges) -> Result<ScopeRemarks> {
-    let Some((root, id)) = scope.operation else { return Ok(ScopeRemarks::default()) };
-    let (reviewed, comments) = remarks_on(context, root, id)?;
-    Ok(ScopeRemarks { operation: Some(id.to_string()), reviewed, comments })
-}
-
 impl ScopeChanges {
     /// Returns the number of the operation that alone made the change of a file.
     pub(crate) fn origin(&self, root: usize, file: &FileChange) -> Option<u64> {
@@ -104,29 +97,6 @@ pub struct ScopeFiles {
     pub files: Vec<FileView>,
 }
 
-/// Returns the files of a scope that are in `part` of the list sorted by path, and the line counts of all files.
-/// `wanted` selects the files to list and to count; without it, all are.
-pub(crate) fn scope_files(
-    context: &Context,
-    scope: &ScopeChanges,
-    wanted: Option<&dyn Fn(&FileView) -> bool>,
-    part: Range<usize>,
-) -> ScopeFiles {
-    let mut out = ScopeFiles::default();
-    for (_, file) in &scope.changes {
-        let is_shown = part.contains(&out.total);
-        let view = (is_shown || wanted.is_some()).then(|| file_view(context, file));
-        if !view.as_ref().is_none_or(|view| wanted.is_none_or(|wanted| wanted(view))) {
-            continue;
-        }
-        out.added += file.added;
-        out.removed += file.removed;
-        out.files.extend(view.filter(|_| is_shown));
-        out.total += 1;
-    }
-    out
-}
-
 /// The sums of the files below a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FolderSums {
@@ -154,58 +124,134 @@ pub struct ScopeFolder {
 /// Entries of a directory that are listed.
 const FOLDER_ENTRIES_MAX: usize = 1000;
 
-/// Returns the content of a directory of a scope: directories with the sums of their files, and its own files.
-pub(crate) fn scope_folder(context: &Context, scope: &ScopeChanges, folder: &Path) -> ScopeFolder {
-    let mut out = ScopeFolder::default();
-    let roots = context.roots();
-    for (at, (_, file)) in scope.changes.iter().enumerate() {
-        let path = below_root(&roots, log_path(&file.path));
-        let Ok(below) = path.strip_prefix(folder) else { continue };
-        let mut parts = below.components();
-        let (Some(first), Some(_)) = (parts.next(), parts.next()) else {
-            if out.files.len() < FOLDER_ENTRIES_MAX {
-                out.files.push((at, file_view(context, file)));
-            } else {
-                out.omitted += 1;
-            }
-            continue;
-        };
-        let name = folder.join(first);
-        // The files of a directory follow each other. A directory with a single one below it is joined with it.
-        let parent = path.parent().unwrap_or(&path);
-        let is_full = out.folders.len() == FOLDER_ENTRIES_MAX;
-        match out.folders.last_mut() {
-            Some(last) if last.path.starts_with(&name) => {
-                last.files += 1;
-                last.added += file.added;
-                last.removed += file.removed;
-                while !parent.starts_with(&last.path) && last.path != name && last.path.pop() {}
-            }
-            _ if is_full => out.omitted += 1,
-            _ => out.folders.push(FolderSums {
-                path: parent.to_owned(),
-                files: 1,
-                added: file.added,
-                removed: file.removed,
-            }),
-        }
+impl Review<'_> {
+    /// Finds the changes of a scope.
+    ///
+    /// Errors: `operation.not_found`, `call.invalid`, and those of the session store.
+    pub fn scope_changes(&self, scope: &ChangeScope) -> Result<ScopeChanges> {
+        Ok(changes_of(scope, &operations_of(self.context, scope)?))
     }
-    out
-}
 
-/// Returns one file of a scope.
-///
-/// Errors: `operation.not_found`.
-pub(crate) fn scope_file(context: &Context, scope: &ScopeChanges, path: &Path) -> Result<FileView> {
-    let (_, file) = scope.of(path)?;
-    Ok(file_view(context, file))
-}
+    /// Returns the files of a scope that are in `part` of the list sorted by path, and the line counts of all files.
+    /// `wanted` selects the files to list and to count; without it, all are.
+    pub fn scope_files(
+        &self,
+        changes: &ScopeChanges,
+        wanted: Option<&dyn Fn(&FileView) -> bool>,
+        part: Range<usize>,
+    ) -> ScopeFiles {
+        let mut out = ScopeFiles::default();
+        for (_, file) in &changes.changes {
+            let is_shown = part.contains(&out.total);
+            let view = (is_shown || wanted.is_some()).then(|| file_view(self.context, file));
+            if !view.as_ref().is_none_or(|view| wanted.is_none_or(|wanted| wanted(view))) {
+                continue;
+            }
+            out.added += file.added;
+            out.removed += file.removed;
+            out.files.extend(view.filter(|_| is_shown));
+            out.total += 1;
+        }
+        out
+    }
 
-/// Returns the changes of a scope, each with its root, sorted by path.
-///
-/// Errors: `operation.not_found`, `call.invalid` for moments in the wrong order, and those of the session store.
-pub(crate) fn scope_changes(context: &Context, scope: &ChangeScope) -> Result<ScopeChanges> {
-    Ok(changes_of(scope, &operations_of(context, scope)?))
+    /// Returns one file of a scope.
+    ///
+    /// Errors: `operation.not_found`.
+    pub fn scope_file(&self, changes: &ScopeChanges, path: &Path) -> Result<FileView> {
+        let (_, file) = changes.of(path)?;
+        Ok(file_view(self.context, file))
+    }
+
+    /// Returns the comments and review marks of a person on the operation of a scope.
+    ///
+    /// Errors: those of the session store.
+    pub fn scope_remarks(&self, changes: &ScopeChanges) -> Result<ScopeRemarks> {
+        let Some((root, id)) = changes.operation else { return Ok(ScopeRemarks::default()) };
+        let (reviewed, comments) = remarks_on(self.context, root, id)?;
+        Ok(ScopeRemarks { operation: Some(id.to_string()), reviewed, comments })
+    }
+
+    /// Returns the content of a directory of a scope: the directories directly below it, with the sums of their files,
+    /// and its own files. `folder` is relative to the roots.
+    pub fn scope_folder(&self, changes: &ScopeChanges, folder: &Path) -> ScopeFolder {
+        let mut out = ScopeFolder::default();
+        let roots = self.context.roots();
+        for (at, (_, file)) in changes.changes.iter().enumerate() {
+            let path = below_root(&roots, log_path(&file.path));
+            let Ok(below) = path.strip_prefix(folder) else { continue };
+            let mut parts = below.components();
+            let (Some(first), Some(_)) = (parts.next(), parts.next()) else {
+                if out.files.len() < FOLDER_ENTRIES_MAX {
+                    out.files.push((at, file_view(self.context, file)));
+                } else {
+                    out.omitted += 1;
+                }
+                continue;
+            };
+            let name = folder.join(first);
+            // The files of a directory follow each other. A directory with a single one below it is joined with it.
+            let parent = path.parent().unwrap_or(&path);
+            let is_full = out.folders.len() == FOLDER_ENTRIES_MAX;
+            match out.folders.last_mut() {
+                Some(last) if last.path.starts_with(&name) => {
+                    last.files += 1;
+                    last.added += file.added;
+                    last.removed += file.removed;
+                    while !parent.starts_with(&last.path) && last.path != name && last.path.pop() {}
+                }
+                _ if is_full => out.omitted += 1,
+                _ => out.folders.push(FolderSums {
+                    path: parent.to_owned(),
+                    files: 1,
+                    added: file.added,
+                    removed: file.removed,
+                }),
+            }
+        }
+        out
+    }
+
+    /// Undoes or redoes the change of one file in a scope: its hunks of these numbers, or all of it.
+    ///
+    /// Errors: `operation.not_found` for a file that is not in the scope; those of an undo and of a restore.
+    pub fn reverse_change(
+        &self,
+        caller: &CallContext,
+        scope: &ChangeScope,
+        path: &Path,
+        hunks: Option<&[usize]>,
+        redo: bool,
+    ) -> Result<Answer> {
+        Call::new(self.context, caller).metered(|call| {
+            let bytes = path.as_os_str().as_bytes();
+            let of_roots = operations_of(&call, scope)?;
+            let (root, file) = changes_of(scope, &of_roots).of(path)?.clone();
+            let operations = of_roots.iter().filter(|(of, _)| *of == root).flat_map(|(_, all)| all);
+            let touches = |logged: &&LogEntry| logged.operation.files.iter().any(|file| *file.path == *bytes);
+            let operations: Vec<&LogEntry> = operations.filter(touches).collect();
+            let (Some(newest), Some(oldest)) = (operations.first(), operations.last()) else {
+                return Err(Error::new(Code::OperationMissing, "None of these operations changed the file."));
+            };
+            let numbers = match hunks {
+                Some(numbers) => Some(numbers.to_vec()),
+                None if is_regular(&file) && file.moved_from.is_none() => {
+                    hunk_count(call, root, &file)?.map(|count| (1..=count).collect())
+                }
+                None => None,
+            };
+            let Some(numbers) = numbers.filter(|numbers| !numbers.is_empty()) else {
+                let id = if redo { newest.id.to_string() } else { format!("{}^", oldest.id) };
+                let input = json!({ "id": id, RAW_PATH_FIELD: BASE64.encode(bytes) });
+                return restore(call, "restore", input);
+            };
+            let origin = CallOrigin::of_parts(
+                "undo",
+                &[bytes, newest.id.to_string().as_bytes(), &format!("{numbers:?}").into_bytes()],
+            );
+            change_merged_hunks(call, origin, (root, (*newest).clone()), file, &numbers, redo)
+        })
+    }
 }
 
 /// Returns the changes of a scope that has these operations.
@@ -222,42 +268,6 @@ fn changes_of(scope: &ChangeScope, of_roots: &[(usize, Vec<LogEntry>)]) -> Scope
     }
     out.changes.sort_by(|(_, left), (_, right)| left.path.cmp(&right.path));
     out
-}
-
-/// Undoes or redoes the change of one file in a scope: the hunks of these numbers, or all of it.
-///
-/// Errors: `operation.not_found` for a file that is not in the scope; those of an undo and of a restore.
-pub(crate) fn reverse_change(
-    call: Call<'_>,
-    scope: &ChangeScope,
-    path: &Path,
-    numbers: Option<&[usize]>,
-    redo: bool,
-) -> Result<Answer> {
-    let bytes = path.as_os_str().as_bytes();
-    let of_roots = operations_of(&call, scope)?;
-    let (root, file) = changes_of(scope, &of_roots).of(path)?.clone();
-    let operations = of_roots.iter().filter(|(of, _)| *of == root).flat_map(|(_, all)| all);
-    let touches = |logged: &&LogEntry| logged.operation.files.iter().any(|file| *file.path == *bytes);
-    let operations: Vec<&LogEntry> = operations.filter(touches).collect();
-    let (Some(newest), Some(oldest)) = (operations.first(), operations.last()) else {
-        return Err(Error::new(Code::OperationMissing, "None of these operations changed the file."));
-    };
-    let numbers = match numbers {
-        Some(numbers) => Some(numbers.to_vec()),
-        None if is_regular(&file) && file.moved_from.is_none() => {
-            hunk_count(call, root, &file)?.map(|count| (1..=count).collect())
-        }
-        None => None,
-    };
-    let Some(numbers) = numbers.filter(|numbers| !numbers.is_empty()) else {
-        let id = if redo { newest.id.to_string() } else { format!("{}^", oldest.id) };
-        let input = json!({ "id": id, RAW_PATH_FIELD: BASE64.encode(bytes) });
-        return restore(call, "restore", input);
-    };
-    let origin =
-        CallOrigin::of_parts("undo", &[bytes, newest.id.to_string().as_bytes(), &format!("{numbers:?}").into_bytes()]);
-    change_merged_hunks(call, origin, (root, (*newest).clone()), file, &numbers, redo)
 }
 
 /// Returns the number of hunks of a change; `None` if it is not text, or has more than one call may undo.

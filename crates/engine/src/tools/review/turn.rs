@@ -32,8 +32,7 @@ impl TurnNames {
         for root in 0..context.roots().len() {
             let Some((_, newest)) = page.iter().find(|(of, _)| *of == root) else { continue };
             let below = Some(newest.id.number.saturating_add(1));
-            let filter =
-                OperationFilter { tool: Some(TURN), below, limit: TURNS_READ_MAX, ..OperationFilter::default() };
+            let filter = OperationFilter { tool: Some(TURN), below, ..OperationFilter::newest(TURNS_READ_MAX) };
             for moment in context.history(root).operations(&filter)? {
                 moments.entry((root, moment.operation.session)).or_default().push(moment.id.number);
             }

@@ -18,7 +18,7 @@ use crate::context::{LoadedFile, walk};
 use crate::model::call_handle::CallPhase;
 use crate::model::raw_path;
 use crate::model::raw_path::RawPath;
-use crate::model::reply::Answer;
+use crate::model::reply::{Answer, counted};
 use crate::pipeline::plan::anchor_edits::anchor_map;
 use crate::pipeline::plan::large::{LoadedSource, load_sized};
 use crate::session::base;
@@ -34,7 +34,7 @@ use emendate_core::anchor_map::{AnchorMap, AnchorWord};
 use emendate_core::line_format::{LINE_FORMATS, LineFormat, LineMark};
 use emendate_core::{Code, Error, Notes, Result, formats, work};
 use emendate_fs::SafePath;
-use emendate_history::{LineSet, Record, RecordOrigin};
+use emendate_history::{LineSet, RecordOrigin};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
 use schemars::JsonSchema;
 use schemars::schema_for;
@@ -187,9 +187,7 @@ fn run<'a>(
         unkept: None,
     };
     let walked = if call.store().list(&place)?.is_some() {
-        let globs = WalkFilter::globs(place.absolute(), &args.glob)?;
-        let scope =
-            WalkFilter { globs, hidden: args.hidden, no_ignore: args.no_ignore, watch: call.caller.handle.clone() };
+        let scope = WalkFilter::new(call.caller, &place, &args.glob, args.hidden, args.no_ignore)?;
         call.caller.begin(CallPhase::Reading, 0);
         let walked = walk::walk(&call, &place, &scope, &mut |place| search.file(place))?;
         call.caller.check_cancelled()?;
@@ -329,10 +327,8 @@ impl SearchRun<'_> {
         let marks = if opened.is_some() { self.marks } else { &LINE_FORMATS[0] };
         let lines = render(&mut block, marks, words, &rows);
         self.text.push_str(&block);
-        if let Some(LoadedFile { snapshot, meta, racy }) = opened {
-            let (content, meta, racy) = (snapshot.id(), *meta, *racy);
-            let record = Record { content, meta, racy, lines, origin: RecordOrigin::Read, offset: None, limit: None };
-            let unkept = base::remember(self.call, place, &record, &base::stored_body(place, snapshot));
+        if let Some(opened) = opened {
+            let unkept = base::mark_known(self.call, place, opened, lines, RecordOrigin::Read);
             self.unkept = self.unkept.take().or(unkept);
         }
         self.files.push(SearchedFile {
@@ -400,14 +396,6 @@ impl SearchRun<'_> {
             "notes": notes,
         });
         Answer { reminders, ..Answer::with_data(text, data) }
-    }
-}
-
-/// Returns a number with its noun.
-fn counted(count: usize, what: &str) -> String {
-    match count {
-        1 => format!("1 {what}"),
-        _ => what.strip_suffix('y').map_or_else(|| format!("{count} {what}s"), |stem| format!("{count} {stem}ies")),
     }
 }
 

@@ -110,27 +110,20 @@ impl Matcher for SearchPattern {
     }
 
     fn find_candidate_line(&self, text: &[u8]) -> Result<Option<grep_matcher::LineMatchKind>, NoError> {
-        match self {
-            SearchPattern::Text { .. } | SearchPattern::Folded { .. } => {
-                Ok(self.find_at(text, 0)?.map(|at| grep_matcher::LineMatchKind::Confirmed(at.end())))
-            }
-            SearchPattern::Regex(regex) => Ok(regex.find_candidate_line(text)),
+        if let SearchPattern::Regex(regex) = self {
+            return Ok(regex.find_candidate_line(text));
         }
+        Ok(self.find_at(text, 0)?.map(|at| grep_matcher::LineMatchKind::Confirmed(at.end())))
     }
 
     fn shortest_match_at(&self, text: &[u8], at: usize) -> Result<Option<usize>, NoError> {
-        match self {
-            SearchPattern::Text { .. } | SearchPattern::Folded { .. } => {
-                Ok(self.find_at(text, at)?.map(|found| found.end()))
-            }
-            SearchPattern::Regex(regex) => Ok(regex.shortest_match_at(text, at)),
+        if let SearchPattern::Regex(regex) = self {
+            return Ok(regex.shortest_match_at(text, at));
         }
+        Ok(self.find_at(text, at)?.map(|found| found.end()))
     }
 
     fn non_matching_bytes(&self) -> Option<&grep_matcher::ByteSet> {
-        match self {
-            SearchPattern::Text { .. } | SearchPattern::Folded { .. } => None,
-            SearchPattern::Regex(regex) => regex.non_matching_bytes(),
-        }
+        if let SearchPattern::Regex(regex) = self { regex.non_matching_bytes() } else { None }
     }
 }

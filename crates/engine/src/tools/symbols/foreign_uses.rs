@@ -67,8 +67,7 @@ struct ForeignUseSearch<'a> {
 pub(crate) fn used_elsewhere(call: Call<'_>, home: &SafePath, text: &str, old: &str, new: &str) -> Option<String> {
     let root = call.store().roots().get(home.root())?.canonical.clone();
     let folder = call.store().resolve_path(&root).ok()?;
-    let globs = WalkFilter::globs(&root, &[]).ok()?;
-    let scope = WalkFilter { globs, hidden: false, no_ignore: false, watch: call.caller.handle.clone() };
+    let scope = WalkFilter::new(call.caller, &folder, &[], false, false).ok()?;
     let module = home.absolute().file_stem()?.to_string_lossy().into_owned();
     let by_folder = DIRECTORY_FILES.contains(&&*module);
     let modules = parent_name(home).filter(|_| by_folder).into_iter().chain([module]).collect();

@@ -95,8 +95,7 @@ pub(crate) fn outline(call: Call<'_>, mut input: Value) -> Result<Answer> {
 
 /// Outlines the files below a directory whose language is known.
 fn outline_directory(call: Call<'_>, folder: &SafePath, args: &OutlineInput) -> Result<Answer> {
-    let globs = WalkFilter::globs(folder.absolute(), &args.glob)?;
-    let scope = WalkFilter { globs, hidden: args.hidden, no_ignore: args.no_ignore, watch: call.caller.handle.clone() };
+    let scope = WalkFilter::new(call.caller, folder, &args.glob, args.hidden, args.no_ignore)?;
     let (mut text, mut files) = (String::new(), Vec::new());
     let (mut left, mut tried, mut unread, mut is_cut) = (LISTED_SYMBOLS_MAX, 0, 0, false);
     call.caller.begin(CallPhase::Reading, 0);

@@ -15,8 +15,7 @@ const LATER_OPERATIONS_MAX: usize = 100;
 pub(super) fn covering(call: Call<'_>, root: usize, logged: &LogEntry) -> Option<LogEntry> {
     let mut later: Vec<LogEntry> = Vec::new();
     for file in &logged.operation.files {
-        let filter =
-            OperationFilter { path: Some(&file.path), limit: LATER_OPERATIONS_MAX, ..OperationFilter::default() };
+        let filter = OperationFilter { path: Some(&file.path), ..OperationFilter::newest(LATER_OPERATIONS_MAX) };
         // Without the history there is nothing that could be undone.
         later.extend(call.history(root).operations(&filter).unwrap_or_default());
     }

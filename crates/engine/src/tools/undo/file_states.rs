@@ -44,8 +44,7 @@ pub(super) fn current_state(context: &Context, place: &SafePath) -> Result<Curre
     }
     let now = match context.load_file(place, None) {
         Err(error) if error.code() == Code::FileTooLarge => {
-            let version = context.read_up_to(place, CONTENT_BYTES_MAX)?;
-            version.map(|it| LoadedFile { snapshot: Snapshot::binary(it.bytes), meta: it.meta, racy: it.racy })
+            context.read_up_to(place, CONTENT_BYTES_MAX)?.map(LoadedFile::binary)
         }
         // Another file would not help.
         Err(error) if error.code() == Code::PathNotRegular => {

@@ -32,7 +32,7 @@ struct RecordedChange {
 impl<'a> RecordedChanges<'a> {
     /// Reads the operations on the path of a change.
     pub(super) fn read(context: &'a Context, root: usize, place: &'a SafePath, path: &'a [u8]) -> RecordedChanges<'a> {
-        let filter = OperationFilter { path: Some(path), limit: RECORDED_OPERATIONS_MAX, ..OperationFilter::default() };
+        let filter = OperationFilter { path: Some(path), ..OperationFilter::newest(RECORDED_OPERATIONS_MAX) };
         // Without them, versions are compared.
         let entries = context.history(root).operations(&filter).unwrap_or_default();
         let mut changes: Vec<RecordedChange> = Vec::new();

@@ -147,7 +147,7 @@ fn attributes_then(
     place: &SafePath,
     side: FileState,
 ) -> Result<Option<FileAttributes>> {
-    let filter = OperationFilter { path: Some(key(place)), limit: LATER_OPERATIONS_MAX, ..OperationFilter::default() };
+    let filter = OperationFilter { path: Some(key(place)), ..OperationFilter::newest(LATER_OPERATIONS_MAX) };
     let files = context.history(root).operations(&filter)?.into_iter().flat_map(|logged| logged.operation.files);
     let mut same = files.filter(|file| file.path == key(place) && file.before == Some(side));
     Ok(same.find_map(|file| file.attributes))

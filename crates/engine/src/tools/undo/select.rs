@@ -108,7 +108,7 @@ impl HistoryGaps {
 
 /// Returns the newest operation of a session if it is an undo or a rewind that is in effect.
 fn last_undo(context: &Context, session: Option<&str>) -> Option<OperationId> {
-    let filter = OperationFilter { session: Some(session?), limit: 1, ..OperationFilter::default() };
+    let filter = OperationFilter { session: Some(session?), ..OperationFilter::newest(1) };
     let newest = (0..context.roots().len()).filter_map(|root| context.history(root).operations(&filter).ok()?.pop());
     let last = newest.max_by_key(|logged| logged.at)?;
     (matches!(last.operation.role, Role::Undo(_)) && last.undone_by.is_none()).then_some(last.id)
@@ -336,7 +336,7 @@ fn last_of(
 ) -> Result<UndoCandidates> {
     let mut found = Vec::new();
     // Of all sessions: an operation may be undone by another one.
-    let last = context.history(root).operations(&OperationFilter { limit: 1, ..OperationFilter::default() })?;
+    let last = context.history(root).operations(&OperationFilter::newest(1))?;
     let newest = last.first().map_or(0, |last| last.id.number);
     let mut gaps = HistoryGaps(context.history(root).gaps()?);
     let filter = OperationFilter { session, path, ..OperationFilter::default() };

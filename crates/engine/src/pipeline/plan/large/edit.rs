@@ -77,7 +77,7 @@ impl StreamedEdit<'_> {
         self.check_encoding(&scanned.summary)?;
         let now = opened(source, sparse_with_lines(source, scanned.summary, None)?.ok_or(LONG_LINE)?);
         let known = self.find_base_of_parts(&now)?.into_fresh();
-        let known = known.ok_or_else(|| stale::version_unavailable(self.call, self.place, &now))?;
+        let known = known.ok_or_else(|| stale::changed_again(self.place))?;
         Ok(PassResult { scanned, known })
     }
 

@@ -1,15 +1,21 @@
-//! Edits by line number of a large file: counting line ends finds the named lines in one pass.
+//! Edits by line number; of a large file, counting line ends finds the named lines in one pass.
 
 use crate::context::Context;
+use crate::context::call::Call;
+use crate::context::options::CallOptions;
 use crate::pipeline::plan::file_plan::FilePlan;
 use crate::pipeline::plan::large::sparse::{CONTEXT_LINES, ContextMargin, RelevantSpan, sparse_around};
 use crate::pipeline::plan::large::{
-    ScanQuery, StreamObstacle, StreamedEdit, WholeFileReason, check_whole_allowed, opened, retry_streamed, scan,
+    LoadedSource, ScanQuery, StreamObstacle, StreamedEdit, WholeFileReason, check_whole_allowed, load_sized, opened,
+    retry_streamed, scan,
 };
 use crate::pipeline::plan::line_edits::{RegisterOps, plan_rows_in};
+use crate::pipeline::plan::notebook::refuse_text_edit;
+use crate::pipeline::plan::placement::load_for_edit;
+use crate::session::base::find_base;
 use emendate_core::line_edits::{self, ECHO_LINES_MAX, LineTarget, Registers};
 use emendate_core::{Code, Error, FileSummary, Op, Result, ScanResult};
-use emendate_fs::FileSource;
+use emendate_fs::{FileSource, SafePath};
 use std::slice;
 
 /// Lines of context around the named lines: a body may repeat them, and a reply shows them.
@@ -27,11 +33,35 @@ const LONG_LINE: WholeFileReason = WholeFileReason::new(
     "Name fewer lines in one call; for lines of more than a megabyte ask a person to raise max_whole.",
 );
 
+/// Plans edits by line number of a file of any size.
+pub(crate) fn plan_rows(
+    call: Call<'_>,
+    place: SafePath,
+    ops: &[Op],
+    options: &CallOptions,
+    registers: &mut Registers,
+) -> Result<FilePlan> {
+    let now = match load_sized(&call, &place)? {
+        LoadedSource::Whole(version) => version,
+        LoadedSource::Big(source) => {
+            let edit = StreamedEdit { call, place: &place, ops, options };
+            match edit.plan_rows(source, registers)? {
+                Some(plan) => return Ok(plan),
+                None => call.version(&place)?,
+            }
+        }
+    };
+    let now = load_for_edit(call, &place, now, ops, options)?;
+    refuse_text_edit(call, &place, &now.snapshot, ops)?;
+    let base = find_base(call, options, &place, &now);
+    plan_rows_in(call, place, now, base, RegisterOps { ops, registers }, options)
+}
+
 impl StreamedEdit<'_> {
     /// Plans the edit of some lines; `None` if the file has to be loaded whole.
     ///
     /// Errors: as any edit; `file.too_large` if it has to be loaded whole and cannot be.
-    pub(crate) fn plan_rows(&self, source: FileSource, registers: &mut Registers) -> Result<Option<FilePlan>> {
+    fn plan_rows(&self, source: FileSource, registers: &mut Registers) -> Result<Option<FilePlan>> {
         let numbered = !line_edits::names_anchor(self.ops)
             && self
                 .ops

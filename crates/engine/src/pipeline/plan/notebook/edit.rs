@@ -1,6 +1,5 @@
 //! Plans of cell edits: only cells that were shown are replaced, and cells are found again in a changed notebook.
 
-use crate::context::Context;
 use crate::context::call::Call;
 use crate::context::options::CallOptions;
 use crate::model::call_context::CallContext;
@@ -8,9 +7,9 @@ use crate::model::raw_path;
 use crate::pipeline::plan::file_plan::FilePlan;
 use crate::pipeline::plan::placement::{self, EditedFile, PlacedEdits, PlacementStrategy};
 use crate::pipeline::plan::stale;
-use crate::session::base::{self, KnownLines, mark_shown};
-use emendate_core::notebook::{self, CellAction, CellEdit, Notebook};
-use emendate_core::{Advice, ChangeSet, Code, Error, Locator, Note, Op, OpOrder, Result, Snapshot, advice, resolve};
+use crate::session::base::{self, KnownLines};
+use emendate_core::notebook::{self, CellAction, Notebook};
+use emendate_core::{Advice, ChangeSet, Code, Error, Note, Op, OpOrder, Result, Snapshot, advice, resolve};
 use emendate_fs::SafePath;
 use emendate_history::LineSet;
 use serde_json::{Value, json};
@@ -19,7 +18,7 @@ use serde_json::{Value, json};
 pub(crate) fn plan_cells(call: Call<'_>, place: SafePath, ops: &[Op], options: &CallOptions) -> Result<FilePlan> {
     let now = placement::load_for_edit(call, &place, call.version(&place)?, ops, options)?;
     let count = Notebook::read(now.snapshot.text()).map_err(|error| error.evidence(place.shown()))?.cells().len();
-    let ops = with_clearing(&call, ops);
+    let ops: Vec<Op> = ops.iter().map(|op| notebook::with_clearing(op, call.config().clear_outputs)).collect();
     let file = EditedFile { call, options, place, now };
     let mut plan = placement::plan(file, &mut CellPlacement { ops: &ops })?;
     let done = plan.outcome.ops.iter().filter_map(|it| Some((it, notebook::of(ops.get(it.op)?)?.act)));
@@ -62,25 +61,9 @@ impl PlacementStrategy for CellPlacement<'_> {
     }
 }
 
-/// Fills in the configured defaults.
-fn with_clearing(context: &Context, ops: &[Op]) -> Vec<Op> {
-    ops.iter().map(|op| op_with_clearing(context, op)).collect()
-}
-
-/// Decides whether an operation clears outputs, if it does not say so itself.
-fn op_with_clearing(context: &Context, op: &Op) -> Op {
-    match &op.at {
-        Locator::Cell(edit) => {
-            let clear = Some(edit.clear.unwrap_or(context.config().clear_outputs));
-            Op { at: Locator::Cell(Box::new(CellEdit { clear, ..(**edit).clone() })), text: op.text.clone() }
-        }
-        _ => op.clone(),
-    }
-}
-
 /// Carries the edits over to the current notebook. A changed cell is shown with the refusal.
 fn carried(file: &EditedFile<'_>, seen: &Snapshot, lines: &LineSet, ops: &[Op]) -> Result<Vec<Op>> {
-    let EditedFile { call, place, now, .. } = file;
+    let EditedFile { place, now, .. } = file;
     let then = Notebook::read(seen.text()).map_err(|_| file.version_unavailable())?;
     let present = Notebook::read(now.snapshot.text())?;
     notebook::carry(&then, &present, ops).map_err(|blocked| {
@@ -94,7 +77,7 @@ fn carried(file: &EditedFile<'_>, seen: &Snapshot, lines: &LineSet, ops: &[Op]) 
         let mut known = base::carry_lines(lines, seen, &theirs);
         let (from, to) = present.lines(cell, now.snapshot.lines());
         known.add(from as u64, to as u64);
-        let unkept = mark_shown(*call, place, now, known);
+        let unkept = file.mark_shown(known);
         error.next(unkept.map_or_else(|| stale::shown_above(place, "the cell"), Advice::from))
     })
 }

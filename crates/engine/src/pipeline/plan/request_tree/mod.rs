@@ -10,8 +10,8 @@ use crate::model::{call_handle::CallPhase, call_size::check_call_size};
 use crate::pipeline::plan::anchor_edits::plan_anchor_edits;
 use crate::pipeline::plan::edit::{empty_file_text, plan_edit};
 use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, TargetState, replace_all_bytes, without_ops};
+use crate::pipeline::plan::large::line_edits::plan_rows;
 use crate::pipeline::plan::later_edits::add_edits;
-use crate::pipeline::plan::line_plan::plan_rows;
 use crate::pipeline::plan::notebook::edit::plan_cells;
 use crate::pipeline::plan::placement::{EditedFile, OrderedOps, check_unchanged};
 use crate::pipeline::plan::refusals::other_link;
@@ -79,7 +79,7 @@ pub(crate) fn plan(
         plans: Overlay::default(),
         broken: HashSet::new(),
         moved_away: HashMap::new(),
-        leaving: targets.iter().filter(|it| it.leaves()).map(|it| it.place.absolute().to_owned()).collect(),
+        leaving: targets.iter().filter(|it| it.ask.leaves()).map(|it| it.place.absolute().to_owned()).collect(),
         failed: false,
         rejected: String::new(),
         bases: targets.iter().filter_map(|it| Some((it.place.absolute().to_owned(), it.base?))).collect(),
@@ -98,7 +98,7 @@ pub(crate) fn plan(
         call.caller.advance()?;
         tree.check_call_size()?;
         let Err(error) = done else { continue };
-        let again = removed_before(call, options.origin, &target.place, &error).filter(|_| target.leaves());
+        let again = removed_before(call, options.origin, &target.place, &error).filter(|_| target.ask.leaves());
         if again.is_some() || targets.len() == 1 && !options.patch.reject {
             return Err(again.unwrap_or(error));
         }
@@ -133,7 +133,7 @@ impl RequestTree<'_> {
     fn step(&mut self, step: usize, target: &ActionTarget) -> Result<()> {
         let ActionTarget { place, to, ask, mode, .. } = target;
         // Files that leave may be in a directory that becomes a file.
-        let entered = if target.leaves() { None } else { Some(place) };
+        let entered = if ask.leaves() { None } else { Some(place) };
         for place in [entered, to.as_ref()].into_iter().flatten() {
             self.not_below_a_file(place)?;
         }
@@ -203,19 +203,16 @@ impl RequestTree<'_> {
 
     /// Records edits that are skipped: those with these indices, or all.
     fn reject(&mut self, target: &ActionTarget, only: Option<&[usize]>) {
-        if let (FileAction::Edit { ops, .. } | FileAction::Move { ops, .. } | FileAction::Copy { ops, .. }, true) =
-            (&target.ask, self.options.partial)
-        {
-            let ops = ops.iter().enumerate().filter(|(nth, _)| only.is_none_or(|only| only.contains(nth)));
-            let path = target.place.relative().to_string_lossy();
-            let text = reject::text(&emendate_os::paths::with_slashes(&path), ops.map(|(_, op)| op));
-            if let Some(rejects) =
-                target.rejects.as_ref().filter(|_| !text.is_empty() && path_exists(&self.call, &target.place))
-            {
-                self.leftovers.push((rejects.clone(), text.clone()));
-            }
-            self.rejected.push_str(&text);
+        if !self.options.partial {
+            return;
         }
+        let ops = target.ask.ops().iter().enumerate();
+        let ops = ops.filter(|(nth, _)| only.is_none_or(|only| only.contains(nth)));
+        let path = target.place.relative().to_string_lossy();
+        let text = reject::text(&emendate_os::paths::with_slashes(&path), ops.map(|(_, op)| op));
+        let rejects = target.rejects.as_ref().filter(|_| !text.is_empty() && path_exists(&self.call, &target.place));
+        self.leftovers.extend(rejects.map(|rejects| (rejects.clone(), text.clone())));
+        self.rejected.push_str(&text);
     }
 
     /// Plans the reject files, which receive the hunks that were skipped; existing ones are replaced.
@@ -335,29 +332,21 @@ impl RequestTree<'_> {
     }
 
     fn create(&mut self, place: &SafePath, file: &NewFile) -> Result<usize> {
-        let known = self.plan_at(place);
-        let removed = known.is_some_and(|at| self.plans[at].target == TargetState::Nothing);
-        if known.is_some() && !removed {
-            return Err(file_exists(&place.shown(), None));
+        match self.plan_at(place) {
+            Some(at) if self.plans[at].target == TargetState::Nothing => return self.replace(at, file),
+            Some(_) => return Err(file_exists(&place.shown(), None)),
+            None => {}
         }
-        if removed && let Some(at) = known {
-            return self.replace(at, file);
-        }
-        if self.is_freed(place) {
-            let plan = FilePlan::replace_entry(place.clone(), CurrentState::Nothing, TargetState::File);
-            let at = self.add(plan);
-            return self.replace(at, file);
-        }
-        if let NewFile::Text(text) = file {
-            let there = if self.options.overwrite { None } else { self.opened(place)? };
-            if let Some(now) = there {
-                return Err(file_exists(&place.shown(), Some((&now.snapshot, text))));
+        if !self.is_freed(place) {
+            let text = if let NewFile::Text(text) = file { Some(text) } else { None };
+            let may_replace = text.is_some() && self.options.overwrite;
+            if let Some(now) = if may_replace { None } else { self.opened(place)? } {
+                return Err(file_exists(&place.shown(), text.map(|text| (&now.snapshot, &**text))));
             }
-            let content = WrittenText { content: text, fence: None };
-            return Ok(self.add(plan_write(self.call, place.clone(), content, self.options)?));
-        }
-        if self.opened(place)?.is_some() {
-            return Err(file_exists(&place.shown(), None));
+            if let Some(content) = text {
+                let content = WrittenText { content, fence: None };
+                return Ok(self.add(plan_write(self.call, place.clone(), content, self.options)?));
+            }
         }
         let plan = FilePlan::replace_entry(place.clone(), CurrentState::Nothing, TargetState::File);
         let at = self.add(plan);

@@ -88,15 +88,15 @@ impl LazyAutomaton {
         }
         let input = Input::new(text).span(span.clone());
         let mut pass = Pass { dfa: &self.forward, cache: forward, built };
-        let end = match pass.forward(&input) {
-            Ok(Some(end)) => end,
+        let end = match pass.run::<false>(&input) {
+            Ok(Some(bytes)) => span.start + bytes,
             Ok(None) => return LazyMatch::Nothing,
             Err(ended) => return ended.result(),
         };
         let input = input.span(span.start..end).anchored(Anchored::Yes);
         let mut pass = Pass { dfa: &self.reverse, cache: reverse, built };
-        match pass.backward(&input) {
-            Ok(Some(start)) => LazyMatch::Found(start..end),
+        match pass.run::<true>(&input) {
+            Ok(Some(bytes)) => LazyMatch::Found(end - bytes..end),
             Ok(None) => LazyMatch::GaveUp,
             Err(ended) => ended.result(),
         }
@@ -117,57 +117,35 @@ impl EarlyEnd {
 }
 
 impl Pass<'_> {
-    /// Returns the end of the first match. A state is known to be a match after one more byte.
-    fn forward(&mut self, input: &Input<'_>) -> Result<Option<usize>, EarlyEnd> {
-        let mut state = self.dfa.start_state_forward(self.cache, input).map_err(|_| EarlyEnd { gave_up: true })?;
+    /// Runs over the input, in reverse if its matches are to be found from their ends. Returns the number of bytes from
+    /// where the run began to the end of the match. A state is known to be a match after one more byte.
+    fn run<const REVERSE: bool>(&mut self, input: &Input<'_>) -> Result<Option<usize>, EarlyEnd> {
+        let start = if REVERSE { DFA::start_state_reverse } else { DFA::start_state_forward };
+        let mut state = start(self.dfa, self.cache, input).map_err(|_| EarlyEnd { gave_up: true })?;
+        let bytes = &input.haystack()[input.get_range()];
         let mut found = None;
-        let mut at = input.start();
-        while at < input.end() {
-            let stop = input.end().min(at + BATCH_BYTES);
-            let from = at;
-            while at < stop {
-                state = self.next(state, input.haystack()[at])?;
+        let mut passed = 0;
+        while passed < bytes.len() {
+            let stop = bytes.len().min(passed + BATCH_BYTES);
+            let from = passed;
+            while passed < stop {
+                let byte = if REVERSE { bytes[bytes.len() - 1 - passed] } else { bytes[passed] };
+                state = self.next(state, byte)?;
                 if state.is_tagged() {
                     if state.is_match() {
-                        found = Some(at);
+                        found = Some(passed);
                     } else if state.is_dead() {
-                        spend(at - from)?;
+                        spend(passed - from)?;
                         return Ok(found);
                     }
                 }
-                at += 1;
+                passed += 1;
             }
-            spend(at - from)?;
+            spend(passed - from)?;
         }
-        let last = self.end(state, input.haystack().get(input.end()))?;
-        Ok(if last.is_match() { Some(input.end()) } else { found })
-    }
-
-    /// Returns the start of the longest match that ends where the input ends.
-    fn backward(&mut self, input: &Input<'_>) -> Result<Option<usize>, EarlyEnd> {
-        let mut state = self.dfa.start_state_reverse(self.cache, input).map_err(|_| EarlyEnd { gave_up: true })?;
-        let mut found = None;
-        let mut at = input.end();
-        while at > input.start() {
-            let stop = input.start().max(at.saturating_sub(BATCH_BYTES));
-            let from = at;
-            while at > stop {
-                state = self.next(state, input.haystack()[at - 1])?;
-                if state.is_tagged() {
-                    if state.is_match() {
-                        found = Some(at);
-                    } else if state.is_dead() {
-                        spend(from - at)?;
-                        return Ok(found);
-                    }
-                }
-                at -= 1;
-            }
-            spend(from - at)?;
-        }
-        let before = input.start().checked_sub(1).map(|at| &input.haystack()[at]);
-        let last = self.end(state, before)?;
-        Ok(if last.is_match() { Some(input.start()) } else { found })
+        let beyond = if REVERSE { input.start().checked_sub(1) } else { Some(input.end()) };
+        let last = self.end(state, beyond.and_then(|at| input.haystack().get(at)))?;
+        Ok(if last.is_match() { Some(passed) } else { found })
     }
 
     #[inline]
