@@ -217,6 +217,23 @@ pub(crate) fn line_counts(before: Option<Option<&[u8]>>, after: Option<Option<&[
     explain::count_changes(&old, &ChangeSet::diff(&old, &new))
 }
 
+/// Returns the changes that no operation in the log of another root has made since their files were compared. The log of
+/// this root checks its own operations.
+///
+/// Errors: those of the session stores.
+fn still_unknown(context: &Context, root: usize, changes: Vec<OutsideChange>) -> Result<Vec<OutsideChange>> {
+    if context.roots().len() < 2 || changes.is_empty() {
+        return Ok(changes);
+    }
+    let paths: Vec<&[u8]> = changes.iter().map(|it| &*it.change.path).collect();
+    let known = last_known(context, root, &paths)?;
+    let is_unknown = |known: Option<KnownState>, it: &OutsideChange| {
+        known.is_none_or(|known| !known.in_doubt && known.is_like(it.change.before))
+    };
+    let kept = changes.into_iter().zip(known).filter(|(it, known)| is_unknown(*known, it));
+    Ok(kept.map(|(it, _)| it).collect())
+}
+
 /// Logs changes of one root, those of secret files without their contents. Returns the operations.
 ///
 /// Errors: those of the session store.
@@ -226,6 +243,7 @@ pub(crate) fn log_changes(
     changes: Vec<OutsideChange>,
     note: &str,
 ) -> Result<Vec<OperationId>> {
+    let changes = still_unknown(context, root, changes)?;
     let (secret, open): (Vec<OutsideChange>, Vec<OutsideChange>) = changes.into_iter().partition(|it| it.is_secret);
     let mut logged = Vec::new();
     for (part, keeps_content) in [(open, true), (secret, false)] {
