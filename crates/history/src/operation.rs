@@ -466,7 +466,8 @@ pub trait OperationLog: Send + Sync {
     /// done by [`OperationLog::run_deferred`], or by the next query. Known states stay.
     fn remember_files(&self, found: &[NewlyKnown<'_>]) -> Result<()>;
 
-    /// Remembers the states after changes that the log of another root has, as the newest known ones.
+    /// Remembers the states after changes that the log of another root has, as the newest known ones. Files that are no
+    /// longer known in the state before it are omitted.
     fn remember_changes(&self, changes: &[&FileChange]) -> Result<()>;
 
     /// Does the postponed work. To be called after an answer.

@@ -5,12 +5,13 @@ use crate::context::config::OutsideChanges;
 use crate::context::history_stores::key;
 use crate::context::policy::Access;
 use crate::context::{Context, policy};
-use crate::session::in_doubt::{current_side, resolve_in_doubt};
+use crate::session::in_doubt::{current_side, resolve_all_in_doubt, resolve_in_doubt};
 use emendate_core::explain::{self, DiffStat};
 use emendate_core::{ChangeSet, ContentId, Result, Snapshot};
 use emendate_fs::SafePath;
 use emendate_history::{
-    FileChange, FileState, KnownContent, LogEntry, OUTSIDE, Operation, OperationId, OutsideContent,
+    FileChange, FileState, KnownContent, KnownState, LogEntry, OUTSIDE, Operation, OperationFilter, OperationId,
+    OutsideContent,
 };
 use std::path::Path;
 
@@ -66,6 +67,50 @@ pub(crate) fn record_creation(context: &Context, path: &Path) -> Result<()> {
     log_changes(context, root, vec![change], "").map(drop)
 }
 
+/// Returns the state in which each path of a root was last known, also by operations in the logs of other roots.
+///
+/// Errors: those of the session stores.
+pub(crate) fn last_known(context: &Context, root: usize, paths: &[&[u8]]) -> Result<Vec<Option<KnownState>>> {
+    catch_up(context, root, paths)?;
+    let mut all = context.history(root).last_known(paths)?;
+    for other in (0..context.roots().len()).filter(|other| *other != root) {
+        for (known, elsewhere) in all.iter_mut().zip(context.history(other).last_known(paths)?) {
+            if let Some(known) = known {
+                known.in_doubt |= elsewhere.is_some_and(|it| it.in_doubt);
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// Remembers in a root the states that operations in the logs of other roots left, where those are the last ones: their
+/// process ended before it could do that, or an operation of this root was aborted.
+///
+/// Errors: those of the session stores.
+fn catch_up(context: &Context, root: usize, paths: &[&[u8]]) -> Result<()> {
+    if context.roots().len() < 2 {
+        return Ok(());
+    }
+    let mut missed = Vec::new();
+    for (path, known) in paths.iter().zip(context.history(root).last_known(paths)?) {
+        let Some(known) = known else { continue };
+        let filter = OperationFilter { path: Some(path), limit: 1, ..OperationFilter::default() };
+        let mut last: Option<(usize, LogEntry)> = None;
+        for of in 0..context.roots().len() {
+            let newest = context.history(of).operations(&filter)?.pop();
+            let newest = newest.filter(|it| last.as_ref().is_none_or(|(_, last)| last.at < it.at));
+            last = newest.map(|it| (of, it)).or(last);
+        }
+        let Some((_, entry)) = last.filter(|(of, entry)| *of != root && entry.owner.is_none()) else { continue };
+        let file = entry.operation.files.into_iter().find(|file| file.path == *path);
+        missed.extend(
+            file.filter(|file| !known.is_like(file.after)).map(|file| FileChange { before: known.state, ..file }),
+        );
+    }
+    let missed: Vec<&FileChange> = missed.iter().collect();
+    if missed.is_empty() { Ok(()) } else { context.history(root).remember_changes(&missed) }
+}
+
 /// Errors: those of the session store and of the disk.
 fn record_in_root(context: &Context, root: usize, found: &[FoundContent<'_>]) -> Result<()> {
     let history = context.history(root);
@@ -80,11 +125,11 @@ fn record_in_root(context: &Context, root: usize, found: &[FoundContent<'_>]) ->
         return Ok(());
     }
     // Unconfirmed writes of this process, or of one that ended, are not changes by others.
-    resolve_in_doubt(context, root)?;
+    resolve_all_in_doubt(context)?;
     changed.sort_by(|one, other| key(one.place).cmp(key(other.place)));
     changed.dedup_by(|one, other| key(one.place) == key(other.place));
     let paths: Vec<&[u8]> = changed.iter().map(|it| key(it.place)).collect();
-    let known = history.last_known(&paths)?;
+    let known = last_known(context, root, &paths)?;
     let mut changes = Vec::new();
     for (it, known) in changed.iter().zip(known) {
         let Some(known) = known.filter(|known| !known.in_doubt) else { continue };
@@ -172,6 +217,23 @@ pub(crate) fn line_counts(before: Option<Option<&[u8]>>, after: Option<Option<&[
     explain::count_changes(&old, &ChangeSet::diff(&old, &new))
 }
 
+/// Returns the changes that no operation in the log of another root has made since their files were compared. The log of
+/// this root checks its own operations.
+///
+/// Errors: those of the session stores.
+fn still_unknown(context: &Context, root: usize, changes: Vec<OutsideChange>) -> Result<Vec<OutsideChange>> {
+    if context.roots().len() < 2 || changes.is_empty() {
+        return Ok(changes);
+    }
+    let paths: Vec<&[u8]> = changes.iter().map(|it| &*it.change.path).collect();
+    let known = last_known(context, root, &paths)?;
+    let is_unknown = |known: Option<KnownState>, it: &OutsideChange| {
+        known.is_none_or(|known| !known.in_doubt && known.is_like(it.change.before))
+    };
+    let kept = changes.into_iter().zip(known).filter(|(it, known)| is_unknown(*known, it));
+    Ok(kept.map(|(it, _)| it).collect())
+}
+
 /// Logs changes of one root, those of secret files without their contents. Returns the operations.
 ///
 /// Errors: those of the session store.
@@ -181,6 +243,7 @@ pub(crate) fn log_changes(
     changes: Vec<OutsideChange>,
     note: &str,
 ) -> Result<Vec<OperationId>> {
+    let changes = still_unknown(context, root, changes)?;
     let (secret, open): (Vec<OutsideChange>, Vec<OutsideChange>) = changes.into_iter().partition(|it| it.is_secret);
     let mut logged = Vec::new();
     for (part, keeps_content) in [(open, true), (secret, false)] {

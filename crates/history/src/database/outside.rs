@@ -112,14 +112,20 @@ pub(super) fn mark(
     insert(connection, path, state, now)
 }
 
-/// Records the states after changes as the last known ones.
+/// Records the states after changes as the last known ones, of files that are known as they were before.
 pub(super) fn mark_changes(
     connection: &Connection,
     changes: &[&FileChange],
     cache_update: &mut CacheUpdate,
 ) -> rusqlite::Result<()> {
     let now = clock::now_us();
-    changes.iter().try_for_each(|it| mark(connection, &it.path, it.after, now, cache_update))
+    for change in changes {
+        let known = last_state(connection, &change.path)?.map(|state| KnownState { state, in_doubt: false });
+        if known.is_none_or(|known| known.is_before(change)) {
+            mark(connection, &change.path, change.after, now, cache_update)?;
+        }
+    }
+    Ok(())
 }
 
 /// Inserts the last known state of a path that has none.

@@ -100,7 +100,13 @@ impl OperationLog for MemoryHistory {
     }
 
     fn remember_changes(&self, changes: &[&FileChange]) -> Result<()> {
-        self.inner().known.extend(changes.iter().map(|it| (it.path.clone(), it.after)));
+        let inner = &mut *self.inner();
+        for change in changes {
+            let known = inner.last_known(&[&change.path]).pop().flatten();
+            if known.is_none_or(|known| known.is_before(change)) {
+                inner.known.insert(change.path.clone(), change.after);
+            }
+        }
         Ok(())
     }
 

@@ -458,6 +458,24 @@ fn snapshots(open: Open<'_>) {
     store.remember_files(&[found(b"/a", b"one"), found(PATH, b"two")]).unwrap();
     // Known states stay.
     store.remember_files(&[found(b"/a", b"three")]).unwrap();
+    // A change that another log has begins with the known state.
+    let state = |bytes: &'static [u8]| file_state(bytes, 0o644);
+    let change = |before, after| FileChange {
+        path: b"/a".to_vec(),
+        moved_from: None,
+        before: state(before),
+        after,
+        attributes: None,
+        added: 0,
+        removed: 0,
+    };
+    let known = || store.last_known(&[b"/a"]).unwrap()[0].unwrap().state;
+    store.remember_changes(&[&change(b"three", state(b"four"))]).unwrap();
+    assert_eq!(known(), state(b"one"));
+    store.remember_changes(&[&change(b"one", None)]).unwrap();
+    assert_eq!(known(), None);
+    store.remember_changes(&[&FileChange { before: None, ..change(b"", state(b"one")) }]).unwrap();
+    assert_eq!(known(), state(b"one"));
     let mut paths = store.known_paths(&|_| true).unwrap();
     paths.sort();
     assert_eq!(paths, [b"/a".to_vec(), PATH.to_vec()]);

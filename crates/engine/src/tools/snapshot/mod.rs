@@ -12,8 +12,8 @@ use crate::model::call_handle::CallPhase;
 use crate::model::reply::Answer;
 use crate::model::reply_limits::LISTED_FILES_MAX;
 use crate::pipeline::report::rendered::files_data;
-use crate::session::in_doubt::{current_side, resolve_in_doubt};
-use crate::session::outside::{OutsideChange, log_changes, outside_change};
+use crate::session::in_doubt::{current_side, resolve_all_in_doubt};
+use crate::session::outside::{OutsideChange, last_known, log_changes, outside_change};
 use crate::tools::history::operation_list::{file_data, kind, shown};
 use crate::tools::snapshot::reader::{ChunkReader, EarlierState, FoundFiles, FreshFile, LeftOut};
 use crate::tools::snapshot::scan::TreeWalk;
@@ -158,7 +158,7 @@ struct FoundChanges {
 impl RootScan<'_> {
     fn run(&self) -> Result<RootSnapshot> {
         let context = self.call.context;
-        resolve_in_doubt(context, self.root)?;
+        resolve_all_in_doubt(context)?;
         let history = context.history(self.root);
         let files = history.stat_cache();
         let is_first = files.is_none();
@@ -270,7 +270,7 @@ impl RootScan<'_> {
             })
             .collect();
         let wanted: Vec<&[u8]> = differing.iter().map(|&nth| paths[nth]).collect();
-        let states = if wanted.is_empty() { Vec::new() } else { history.last_known(&wanted)? };
+        let states = if wanted.is_empty() { Vec::new() } else { last_known(&self.call, self.root, &wanted)? };
         let mut before: Vec<Before> =
             known.iter().map(|known| if known.is_some() { Before::Same } else { Before::Unknown }).collect();
         for (&nth, state) in differing.iter().zip(states) {
@@ -385,7 +385,7 @@ impl RootScan<'_> {
         missing.sort_unstable();
         missing.dedup();
         let paths: Vec<&[u8]> = missing.iter().map(|path| &**path).collect();
-        for (path, known) in paths.iter().zip(history.last_known(&paths)?) {
+        for (path, known) in paths.iter().zip(last_known(&self.call, self.root, &paths)?) {
             self.call.caller.check_cancelled()?;
             let before = match known {
                 Some(known) if known.in_doubt => continue,

@@ -1,6 +1,8 @@
 //! Undo and redo of whole operations, together with other sessions, processes and changes by others.
 
 use crate::undo::fixture::{UndoFixture, caller, code, data, name_of, ok, person};
+use crate::watched::Watched;
+use emendate::fs::LocalStore;
 use emendate::{Config, Engine, StateLocation};
 use serde_json::json;
 use std::fs;
@@ -307,6 +309,37 @@ fn one_operation_on_two_roots_is_undone() {
     }
     let history = ok(engine.call(&agent, "history", json!({})));
     assert_eq!(data(&history)["operations"].as_array().unwrap().len(), 2, "{}", history.text());
+}
+
+/// Another process reads the file in the second root right after the commit.
+#[test]
+fn change_of_two_roots_is_known_in_both_before_it_is_recorded() {
+    let dir = tempfile::tempdir().unwrap();
+    let base = emendate_os::paths::canonical(dir.path()).unwrap();
+    let roots: Vec<PathBuf> = ["one", "two"].iter().map(|name| base.join(name)).collect();
+    roots.iter().for_each(|root| fs::create_dir(root).unwrap());
+    let state = StateLocation::Directory(base.join("state"));
+    let open = || Engine::open(&roots, state.clone(), Config::default()).unwrap();
+    let read = |engine: &Engine| engine.call(&caller("b"), "read", json!({ "file_path": roots[1].join("f") }));
+    roots.iter().for_each(|root| fs::write(root.join("f"), "old\n").unwrap());
+    ok(read(&open()));
+    let (other, path) = (open(), roots[1].join("f"));
+    let reached = move |now: &str| {
+        if now == "after the commit" {
+            ok(other.call(&caller("b"), "read", json!({ "file_path": path })));
+        }
+    };
+    let local = LocalStore::open(&roots).unwrap();
+    let watched = Watched { local, reached: Box::new(reached) };
+    let engine = Engine::with_store(Box::new(watched), state.clone(), Config::default()).unwrap();
+    let part = |root: &str| format!("*** Update File: {root}/f\n@@\n-old\n+new\n");
+    let patch = format!("*** Begin Patch\n{}{}*** End Patch\n", part("one"), part("two"));
+    ok(engine.call(&person(), "apply", json!({ "input": patch, "directory": base })));
+    drop(engine);
+    let last = open();
+    ok(read(&last));
+    let history = ok(last.call(&person(), "history", json!({})));
+    assert_eq!(data(&history)["operations"].as_array().unwrap().len(), 1, "{}", history.text());
 }
 
 #[test]
