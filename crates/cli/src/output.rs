@@ -3,8 +3,8 @@
 use crate::context::CliContext;
 use crate::diff::DiffLayout;
 use crate::listing::ListingColors;
-use crate::relative_names;
 use crate::styled::{ADDED, BAD, BOLD, NOTE, PLAIN, REMOVED, StyledWriter, ignore_broken_pipe, stderr, stdout};
+use crate::{git_patch, relative_names};
 use chrono::{DateTime, Local};
 use emendate::core::{Code, Error, Result};
 use emendate::{Answer, Engine, FeedOperation, Reply, exit_status};
@@ -76,7 +76,9 @@ impl<W: Write> StyledWriter<W> {
                 self.sentence(line)?;
             }
             self.notes(&answer.data)?;
-            files.iter().filter_map(Value::as_object).try_for_each(|file| self.changed(file))?;
+            for file in git_patch::marked_replacements(files) {
+                self.changed(&file)?;
+            }
             self.omitted_files(&answer.data, files.len())?;
             return answer.reminders.iter().try_for_each(|note| self.note(note));
         }

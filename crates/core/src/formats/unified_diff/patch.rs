@@ -44,6 +44,10 @@ pub(super) struct FilePatch {
     pub(super) modes: (Option<u32>, Option<u32>),
     /// The mode that the `index` line gives to both sides.
     pub(super) kept_mode: Option<u32>,
+    /// True for `dissimilarity index`: the new side has nothing to do with the old one, which may be moved away.
+    pub(super) dissimilar: bool,
+    /// Number of commits that begin above the part: later ones refer to the files as earlier ones leave them.
+    pub(super) commit: usize,
     /// True for `deleted file mode`: only the old side exists.
     pub(super) deleted: bool,
     /// True for `new file mode`: only the new side exists.
