@@ -101,6 +101,10 @@ impl FilePatch {
 
     /// Returns the path and the action, for events.
     pub(super) fn heading(&self, options: &ParseOptions) -> Result<(String, FileActionKind)> {
+        // `diff --git` separates no names that have spaces and differ.
+        if let (Some(from), Some(to)) = &self.copy {
+            return Ok((self.pair_of(from, to, options)?.1, FileActionKind::Update));
+        }
         let action = match (&self.rename, self.creates(), self.deletes()) {
             ((Some(from), Some(to)), ..) => {
                 let (from, to) = self.pair_of(from, to, options)?;

@@ -159,7 +159,10 @@ impl RequestTree<'_> {
             (FileAction::Copy { ops, .. }, Some(to)) => {
                 self.relocate(Relocation { step, from: place, to, ops, copied: true, mode: *mode })?;
             }
-            (FileAction::Binary(change), _) => self.binary(place, change)?,
+            (FileAction::Binary(change), _) => {
+                let plan = self.binary(place, change)?;
+                plan.executable = mode.map(|mode| mode == FileMode::Executable).or(plan.executable);
+            }
             _ => return Err(Error::new(Code::CallInvalid, "This engine cannot do that yet.")),
         }
         Ok(())
@@ -425,8 +428,8 @@ impl RequestTree<'_> {
         Ok(FilePlan::unchanged(place.clone(), now, LineSet::all()))
     }
 
-    fn binary(&mut self, place: &SafePath, change: &BinaryChange) -> Result<()> {
-        let plan = match self.plan_at(place) {
+    fn binary(&mut self, place: &SafePath, change: &BinaryChange) -> Result<&mut FilePlan> {
+        let at = match self.plan_at(place) {
             Some(at) if self.plans[at].target == TargetState::File => at,
             Some(_) => return Err(file_gone(&place.shown())),
             None => {
@@ -434,12 +437,12 @@ impl RequestTree<'_> {
                 self.add(plan)
             }
         };
-        let plan = &mut self.plans[plan];
+        let plan = &mut self.plans[at];
         let old = plan.changes.apply(&plan.before);
         let new = emendate_core::apply_binary(&old, change)?;
         plan.before = Snapshot::binary(plan.before.raw().to_vec());
         plan.changes = replace_all_bytes(&plan.before, new);
-        Ok(())
+        Ok(plan)
     }
 }
 
