@@ -395,6 +395,8 @@ pub struct FileRequest {
     /// Alternative paths, best first, used if nothing exists at `path`: names before prefixes were stripped, or the
     /// name on the other side of a diff.
     pub alternatives: Vec<String>,
+    /// The destination without its prefix, used if the file is found by an alternative path.
+    pub bare_destination: Option<String>,
     /// Names that may be meant as well as `path`: the files decide which ([`Request::choose_names`]).
     pub rivals: Vec<String>,
     /// The version that the caller saw, if the call names one.
@@ -418,6 +420,7 @@ impl FileRequest {
             path: path.into(),
             raw: None,
             alternatives: Vec::new(),
+            bare_destination: None,
             rivals: Vec::new(),
             must_exist: false,
             fence: None,
