@@ -7,6 +7,7 @@
 
 mod blocks;
 mod draft;
+mod list_item;
 pub(super) mod marker;
 mod plain;
 mod print;
@@ -26,6 +27,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use blocks::{BlockList, BlockMistake, BlockReader, SearchReplaceBlock};
+pub(super) use list_item::without_indentation;
 pub(crate) use print::{print_block, print_name};
 
 /// The format.
