@@ -2,6 +2,7 @@
 //! the seed documents, evidence with line numbers, a call that would work; and the same as facts for programs.
 
 pub(super) mod difference;
+mod line_end;
 pub(super) mod nearest;
 mod part;
 mod places;
@@ -256,6 +257,7 @@ fn opened(search: &MatchSearch<'_>, code: Code, message: &str, tier: Tier) -> Er
         .evidence(format!("String: {}", quoted(&search.find.old)))
         .fact("tier", tier.number())
         .next("Read the file again and copy the text to replace from the reply, without line numbers.");
+    error = line_end::with_escapes(search, error);
     if let Some(text) = numbers::suggestion(search) {
         let name = capitalized(&search.find.names);
         error = error
