@@ -186,7 +186,7 @@ impl<V: View + ?Sized> Planner<'_, V> {
             return self.put(path, work);
         }
         let Some(now) = self.opened(path)? else {
-            if !step.action.creates() {
+            if !ops.first().is_some_and(Op::fills) {
                 return Err(file_missing(path));
             }
             let mut work = FileWork::of_new_file();

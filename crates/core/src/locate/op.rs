@@ -246,6 +246,15 @@ pub struct Op {
 }
 
 impl Op {
+    /// True for an operation that fills an empty file: a block without old lines, or with nothing but blank ones.
+    pub fn fills(&self) -> bool {
+        match &self.at {
+            Locator::Blank => true,
+            Locator::Find(find) => find.lines && find.old.trim().is_empty(),
+            _ => false,
+        }
+    }
+
     /// Sets the names of the texts, if the operation is a replacement by fields.
     fn name_fields(&mut self, names: &TextNames) {
         if let Locator::Find(find) = &mut self.at
