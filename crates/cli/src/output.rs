@@ -135,8 +135,10 @@ impl<W: Write> StyledWriter<W> {
         self.sentence(data.get("summary").and_then(Value::as_str).unwrap_or_default())?;
         self.notes(data)?;
         for failed in data.get("failed").and_then(Value::as_array).into_iter().flatten() {
+            let text = |key: &str| failed[key].as_str().unwrap_or_default();
             self.put(BAD, "not applied")?;
-            self.sentence(&format!(": {}", failed["message"].as_str().unwrap_or_default()))?;
+            self.sentence(&format!(": {}", text("message")))?;
+            self.explanation(text("evidence"), &[text("next")])?;
         }
         self.diff("", data)?;
         data.get("diagnostics").map_or(Ok(()), |diagnostics| self.diagnostics(diagnostics))
@@ -152,10 +154,15 @@ impl<W: Write> StyledWriter<W> {
     pub(crate) fn error(&mut self, error: &Error, advice: Option<&str>) -> io::Result<()> {
         self.put(BAD, "error")?;
         self.sentence(&format!(": {} [{}]", error.message(), error.code().as_str()))?;
-        for line in error.evidence_text().lines() {
+        self.explanation(error.evidence_text(), &[error.next_step(), advice.unwrap_or_default()])
+    }
+
+    /// Writes what is known about an error, and the next steps.
+    fn explanation(&mut self, evidence: &str, next_steps: &[&str]) -> io::Result<()> {
+        for line in evidence.lines() {
             self.sentence(&format!("  {line}"))?;
         }
-        for next in [error.next_step(), advice.unwrap_or_default()].into_iter().filter(|next| !next.is_empty()) {
+        for next in next_steps.iter().filter(|next| !next.is_empty()) {
             self.put(BOLD, "next")?;
             self.sentence(&format!(": {next}"))?;
         }
