@@ -414,7 +414,10 @@ impl RequestTree<'_> {
             match &self.plans[plan].current {
                 CurrentState::Link(target) if target.to_string_lossy() == text.trim_end_matches('\n') => {}
                 CurrentState::Link(target) => return Err(other_link(target, text)),
-                _ => check_removed_text(&after, text)?,
+                _ => {
+                    let note = check_removed_text(&after, text)?;
+                    self.plans[plan].outcome.notes.extend(note.map(str::to_owned));
+                }
             }
         }
         self.plans[plan].target = TargetState::Nothing;
