@@ -162,6 +162,8 @@ impl<W: Write> StyledWriter<W> {
             }
             Some("move") => lines.extend([format!("rename from {plain_old}"), format!("rename to {plain_name}")]),
             Some("copy") => lines.extend([format!("copy from {plain_old}"), format!("copy to {plain_name}")]),
+            // Readers then know that the moved file is the one from before the patch.
+            _ if data.contains_key(git_patch::REPLACED_FIELD) => lines.push("dissimilarity index 100%".to_owned()),
             _ => {}
         }
         if changes {

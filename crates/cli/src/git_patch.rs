@@ -7,6 +7,8 @@ use emendate::core::print::binary_patch;
 use emendate::{CallContext, ChangeScope, Engine, OperationSide, Reply};
 use emendate_os::ffi::{OsStrExt as _, OsStringExt as _};
 use serde_json::{Map, Value};
+use std::borrow::Cow;
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -14,6 +16,24 @@ use std::path::{Path, PathBuf};
 pub(crate) const BYTES_FIELD: &str = "bytesPatch";
 /// Maximum bytes of both versions of a file that is printed as a binary patch.
 const BYTES_MAX: usize = 8 << 20;
+
+/// The field of a file whose former content was moved to another path by the same operation.
+pub(crate) const REPLACED_FIELD: &str = "replaced";
+
+/// Returns the changed files, those marked in whose place another file was moved away.
+pub(crate) fn marked_replacements(files: &[Value]) -> impl Iterator<Item = Cow<'_, Map<String, Value>>> {
+    let moved = files.iter().filter(|file| file["type"] == "move").filter_map(|file| file["from"].as_str());
+    let moved: HashSet<&str> = moved.collect();
+    files.iter().filter_map(Value::as_object).map(move |file| {
+        let path = file.get("filePath").and_then(Value::as_str);
+        if path.is_none_or(|path| !moved.contains(path)) {
+            return Cow::Borrowed(file);
+        }
+        let mut marked = file.clone();
+        marked.insert(REPLACED_FIELD.to_owned(), true.into());
+        Cow::Owned(marked)
+    })
+}
 
 /// Returns the name of a file below the top of the repository, as bytes; `None` for a file outside of it.
 pub(crate) fn name(data: &Map<String, Value>, shown: &str, raw: &str) -> Option<Vec<u8>> {
@@ -112,8 +132,19 @@ fn restore_line_ends(hunk: &mut Value, sides: [&[u8]; 2]) {
 
 #[cfg(test)]
 mod tests {
-    use super::restore_line_ends;
+    use super::{REPLACED_FIELD, marked_replacements, restore_line_ends};
     use serde_json::json;
+
+    #[test]
+    fn file_in_the_place_of_a_moved_one_is_marked() {
+        let files = [
+            json!({ "filePath": "/z", "type": "update" }),
+            json!({ "filePath": "/y", "type": "move", "from": "/z" }),
+            json!({ "filePath": "/x", "type": "update" }),
+        ];
+        let marked: Vec<bool> = marked_replacements(&files).map(|file| file.contains_key(REPLACED_FIELD)).collect();
+        assert_eq!(marked, [true, false, false]);
+    }
 
     #[test]
     fn lines_get_the_ends_of_their_files() {

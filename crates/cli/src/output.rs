@@ -3,8 +3,8 @@
 use crate::context::CliContext;
 use crate::diff::DiffLayout;
 use crate::listing::ListingColors;
-use crate::relative_names;
 use crate::styled::{ADDED, BAD, BOLD, NOTE, PLAIN, REMOVED, StyledWriter, ignore_broken_pipe, stderr, stdout};
+use crate::{git_patch, relative_names};
 use chrono::{DateTime, Local};
 use emendate::core::{Code, Error, Result};
 use emendate::{Answer, Engine, FeedOperation, Reply, exit_status};
@@ -76,7 +76,9 @@ impl<W: Write> StyledWriter<W> {
                 self.sentence(line)?;
             }
             self.notes(&answer.data)?;
-            files.iter().filter_map(Value::as_object).try_for_each(|file| self.changed(file))?;
+            for file in git_patch::marked_replacements(files) {
+                self.changed(&file)?;
+            }
             self.omitted_files(&answer.data, files.len())?;
             return answer.reminders.iter().try_for_each(|note| self.note(note));
         }
@@ -133,8 +135,10 @@ impl<W: Write> StyledWriter<W> {
         self.sentence(data.get("summary").and_then(Value::as_str).unwrap_or_default())?;
         self.notes(data)?;
         for failed in data.get("failed").and_then(Value::as_array).into_iter().flatten() {
+            let text = |key: &str| failed[key].as_str().unwrap_or_default();
             self.put(BAD, "not applied")?;
-            self.sentence(&format!(": {}", failed["message"].as_str().unwrap_or_default()))?;
+            self.sentence(&format!(": {}", text("message")))?;
+            self.explanation(text("evidence"), &[text("next")])?;
         }
         self.diff("", data)?;
         data.get("diagnostics").map_or(Ok(()), |diagnostics| self.diagnostics(diagnostics))
@@ -150,10 +154,15 @@ impl<W: Write> StyledWriter<W> {
     pub(crate) fn error(&mut self, error: &Error, advice: Option<&str>) -> io::Result<()> {
         self.put(BAD, "error")?;
         self.sentence(&format!(": {} [{}]", error.message(), error.code().as_str()))?;
-        for line in error.evidence_text().lines() {
+        self.explanation(error.evidence_text(), &[error.next_step(), advice.unwrap_or_default()])
+    }
+
+    /// Writes what is known about an error, and the next steps.
+    fn explanation(&mut self, evidence: &str, next_steps: &[&str]) -> io::Result<()> {
+        for line in evidence.lines() {
             self.sentence(&format!("  {line}"))?;
         }
-        for next in [error.next_step(), advice.unwrap_or_default()].into_iter().filter(|next| !next.is_empty()) {
+        for next in next_steps.iter().filter(|next| !next.is_empty()) {
             self.put(BOLD, "next")?;
             self.sentence(&format!(": {next}"))?;
         }

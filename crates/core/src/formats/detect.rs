@@ -5,7 +5,7 @@ use super::line_parser::{self, LineParser, ParseOptions};
 use super::mixed;
 use super::parsed_text::ParsedText;
 use super::ranges::{FormatRanges, KnownRanges, outermost, outermost_index};
-use super::search_replace::SearchReplace;
+use super::search_replace::{self, SearchReplace};
 use super::unified_diff::UnifiedDiff;
 use super::whole_file::elided::ElidedFile;
 use super::whole_file::{self, WholeFile};
@@ -167,7 +167,14 @@ pub fn parse_any(text: &str, named: Option<&'static dyn Format>, call_options: &
     if let Some(understood) = calls(text, named, call_options, &mut known) {
         return understood;
     }
-    parse_wrapped(text, named, call_options, &mut known)
+    let parsed = parse_wrapped(text, named, call_options, &mut known);
+    if parsed.is_ok() {
+        return parsed;
+    }
+    let Some(text) = search_replace::without_indentation(text) else { return parsed };
+    let mut parsed = parse_wrapped(&text, named, call_options, &mut KnownRanges::default())?;
+    parsed.request.notes.push("The indentation of the fence was removed from the lines in it.".to_owned());
+    Ok(parsed)
 }
 
 /// Parses a text that may have wrappers and flaws.

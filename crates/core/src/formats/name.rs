@@ -70,7 +70,7 @@ pub(super) fn heading<'a>(lines: impl Iterator<Item = &'a str>) -> Option<String
 pub(super) fn in_info(info: &str) -> Option<String> {
     let says_file = |word: &&str| ["file=", "filename=", "path="].iter().any(|key| word.starts_with(key));
     let word = info.split_whitespace().find(says_file).or_else(|| info.split_whitespace().next_back())?;
-    let word = word.rsplit(['=']).next().unwrap_or(word);
+    let word = Some(word.rsplit(['=']).next().unwrap_or(word)).filter(|word| !is_url(word))?;
     let word = match word.split_once(':') {
         // The word before the colon is neither the drive of a Windows path nor the line number of a citation,
         // `12:20:src/a.rs`.
@@ -83,6 +83,15 @@ pub(super) fn in_info(info: &str) -> Option<String> {
 
 /// Returns the name in a line of text, without decorations; `None` if there is none.
 pub(super) fn clean(line: &str) -> Option<String> {
+    undecorated(line).filter(|name| !is_url(name))
+}
+
+/// True for an address on the web, which names no file here.
+fn is_url(name: &str) -> bool {
+    name.contains("://")
+}
+
+fn undecorated(line: &str) -> Option<String> {
     if let Some(path) = frame::in_tag(line) {
         return Some(path.to_owned()).filter(|path| !path.is_empty());
     }
@@ -128,7 +137,9 @@ pub(super) fn mentioned<'a>(lines: impl Iterator<Item = &'a str>) -> Option<Stri
         .split_whitespace()
         .filter(|word| !word.contains("()"))
         .map(|word| word.trim_end_matches(punctuation).trim_start_matches(&punctuation[..7]))
-        .filter(|word| extension(word) && !word.contains(['(', ')', '<', '>', '|', '=']) && word.len() <= 300);
+        .filter(|word| {
+            extension(word) && !is_url(word) && !word.contains(['(', ')', '<', '>', '|', '=']) && word.len() <= 300
+        });
     let name = found.next()?;
     found.all(|other| other == name).then(|| name.to_owned())
 }

@@ -1,5 +1,6 @@
 //! Hints for texts that are almost in a format: the form that they resemble and, if it is certain, the corrected text.
 
+use super::ranges::outermost;
 use super::{hashline, name, text_formats, tool_calls};
 use crate::advice;
 use crate::advice::Phrase;
@@ -40,13 +41,57 @@ pub(super) fn unknown_format(text: &str) -> Error {
 
 /// Returns a hint about the form that a text resembles.
 fn likeness(text: &str) -> Option<RepairHint> {
-    let looks = [json_edits, nameless_diff, other_markers, indented_markers, conflict, numbered_ops];
+    let looks = [
+        escaped_line_ends,
+        entities,
+        json_edits,
+        nameless_diff,
+        other_markers,
+        indented_markers,
+        conflict,
+        numbered_ops,
+    ];
     looks.into_iter().find_map(|look| look(text))
 }
 
 /// True for a text that resembles no edit.
 pub(super) fn is_unlike_edits(text: &str) -> bool {
     likeness(text).is_none()
+}
+
+/// Recognizes a text whose line ends are escapes, as in a string of JSON that was encoded twice.
+fn escaped_line_ends(text: &str) -> Option<RepairHint> {
+    let text = text.trim();
+    if text.contains('\n') || text.len() > CONVERTED_BYTES_MAX || !text.contains("\\n") {
+        return None;
+    }
+    let quoted = if text.starts_with('"') { text.to_owned() } else { format!("\"{text}\"") };
+    let decoded: String = serde_json::from_str(&quoted).ok()?;
+    outermost(&decoded)?;
+    Some(RepairHint {
+        what: "Its line ends are written as `\\n`, two characters: the text was escaped once too often.",
+        next: "Send it with real line ends.",
+        converted: Some(decoded),
+    })
+}
+
+/// Recognizes markers of blocks that are written with the entities of HTML.
+fn entities(text: &str) -> Option<RepairHint> {
+    work::lines(text).any(is_escaped_marker).then_some(RepairHint {
+        what: "The markers of its blocks are written with the entities &lt; and &gt;.",
+        next: ENTITY_ADVICE,
+        converted: None,
+    })
+}
+
+/// The advice for [`is_escaped_marker`].
+pub(super) const ENTITY_ADVICE: &str = "Write the markers as <<<<<<< SEARCH, =======, >>>>>>> REPLACE; and in the text, write <, > and & as the file has them.";
+
+/// True for the opening marker of a block with entities of HTML in place of its signs.
+pub(super) fn is_escaped_marker(line: &str) -> bool {
+    let rest = line.trim_start().trim_start_matches("&lt;");
+    let signs = line.trim_start().len() - rest.len();
+    signs >= 3 * "&lt;".len() && rest.trim() == "SEARCH"
 }
 
 /// Recognizes arguments of an editing tool as JSON.

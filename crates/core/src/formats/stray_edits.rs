@@ -1,7 +1,7 @@
 //! Parts of a text that look like an edit but are in no format, or in another one than the rest.
 
 use super::tool_calls::{NEW_FIELDS, OLD_FIELDS, PATH_FIELDS};
-use super::{Format, call_literal, hashline, search_replace, shell_edit};
+use super::{Format, call_literal, hashline, repair_hint, search_replace, shell_edit};
 use crate::advice;
 use crate::advice::Phrase;
 use crate::code::Code;
@@ -74,8 +74,15 @@ pub(super) fn check_whole_files(request: &Request) -> Result<()> {
         else {
             continue;
         };
-        let line = crate::locate::line_format::clip(work::lines(text).nth(at).unwrap_or_default().trim());
+        let edit = work::lines(text).nth(at).unwrap_or_default().trim();
+        let line = crate::locate::line_format::clip(edit);
         let what = format!("The text for {} begins like an edit that could not be read, not like a file.", file.path);
+        if repair_hint::is_escaped_marker(edit) {
+            return Err(Error::new(Code::EditUnparsable, what)
+                .evidence(format!("Line {} of the text: {line}", at + 1))
+                .next(repair_hint::ENTITY_ADVICE)
+                .fact("path", file.path.clone()));
+        }
         let markers = "Write the edit as a block of <<<<<<< SEARCH, =======, >>>>>>> REPLACE";
         return Err(Error::new(Code::EditUnparsable, what)
             .evidence(format!("Line {} of the text: {line}", at + 1))

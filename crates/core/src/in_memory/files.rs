@@ -89,9 +89,13 @@ fn name_files<V: View + ?Sized>(view: &V, directory: Option<&str>, files: &mut [
         }
         let candidates = candidates.iter().map(|name| view_name(view, name)).collect::<Result<Vec<String>>>()?;
         let own = view_name(view, &file.path)?;
-        let found = candidates.into_iter().find(|name| exists(name)).filter(|_| !file.action.creates());
-        file.path = found.unwrap_or(own);
+        let written = named_in(directory, &file.path).len();
+        let found = candidates.iter().position(|name| exists(name)).filter(|_| !file.action.creates());
+        // Both names of a move have git's prefix, or none has.
+        let bare_to = file.bare_destination.take().filter(|_| found.is_some_and(|nth| nth >= written));
+        file.path = found.map_or(own, |nth| candidates[nth].clone());
         if let Some(to) = file.action.destination_mut() {
+            *to = bare_to.unwrap_or_else(|| std::mem::take(to));
             *to = view_name(view, to)?;
             made.insert(to.clone());
         }

@@ -185,7 +185,7 @@ impl<V: View + ?Sized> Planner<'_, V> {
             return self.put(path, work);
         }
         let Some(now) = self.opened(path)? else {
-            if !step.action.creates() {
+            if !ops.first().is_some_and(Op::fills) {
                 return Err(file_missing(path));
             }
             let mut work = FileWork::of_new_file();
@@ -289,12 +289,11 @@ impl<V: View + ?Sized> Planner<'_, V> {
         let Some(now) = self.opened(path)? else {
             return Err(if self.files.get(path).is_some() { refusals::file_gone(path) } else { file_missing(path) });
         };
-        if let Some(text) = text {
-            refusals::check_removed_text(&now, text)?;
-        }
+        let note = text.map_or(Ok(None), |text| refusals::check_removed_text(&now, text))?;
         let at =
             self.files.touch(path, || Ok::<_, Error>(PlannedText { work: FileWork::unchanged(now), text: None }))?;
         self.files[at].text = None;
+        self.files[at].work.notes.extend(note.map(Note::from));
         Ok(())
     }
 

@@ -246,6 +246,15 @@ pub struct Op {
 }
 
 impl Op {
+    /// True for an operation that fills an empty file: a block without old lines, or with nothing but blank ones.
+    pub fn fills(&self) -> bool {
+        match &self.at {
+            Locator::Blank => true,
+            Locator::Find(find) => find.lines && find.old.trim().is_empty(),
+            _ => false,
+        }
+    }
+
     /// Sets the names of the texts, if the operation is a replacement by fields.
     fn name_fields(&mut self, names: &TextNames) {
         if let Locator::Find(find) = &mut self.at
@@ -418,6 +427,8 @@ pub struct FileRequest {
     /// Alternative paths, best first, used if nothing exists at `path`: names before prefixes were stripped, or the
     /// name on the other side of a diff.
     pub alternatives: Vec<String>,
+    /// The destination without its prefix, used if the file is found by an alternative path.
+    pub bare_destination: Option<String>,
     /// Names that may be meant as well as `path`: the files decide which ([`Request::choose_names`]).
     pub rivals: Vec<String>,
     /// The version that the caller saw, if the call names one.
@@ -441,6 +452,7 @@ impl FileRequest {
             path: path.into(),
             raw: None,
             alternatives: Vec::new(),
+            bare_destination: None,
             rivals: Vec::new(),
             must_exist: false,
             fence: None,

@@ -14,12 +14,14 @@ use crate::text::snapshot::Snapshot;
 /// Maximum number of files that one call may name.
 pub const FILES_PER_CALL_MAX: usize = 1_000;
 
-/// Checks that a file to be removed has the text that the patch removes, ignoring trailing whitespace.
-pub fn check_removed_text(file: &Snapshot, text: &str) -> Result<()> {
-    if !file.is_binary() && trimmed_lines(file.text()) == trimmed_lines(text) {
-        return Ok(());
+/// Checks that a file to be removed has the text that the patch removes, ignoring trailing whitespace. Returns a note
+/// if the two differ in it.
+pub fn check_removed_text(file: &Snapshot, text: &str) -> Result<Option<&'static str>> {
+    if file.is_binary() || trimmed_lines(file.text()) != trimmed_lines(text) {
+        return Err(other_text(file, text));
     }
-    Err(other_text(file, text))
+    let is_same = file.text().lines().eq(text.lines());
+    Ok((!is_same).then_some("Lines of the removed file end in other spaces or tabs than those of the patch."))
 }
 
 /// Returns the lines of a text without trailing whitespace.

@@ -26,9 +26,12 @@ pub(crate) fn name_files(call: Call<'_>, directory: &Path, request: &mut Request
         read_decorated_name(&call, directory, file, &mut request.notes)?;
         stays_inside(directory, &file.path)?;
         let (path, note) = resolve_name(call, directory, file, &made)?;
+        let has_prefix = file.alternatives.iter().any(|name| text(&directory.join(name)) == path);
         file.path = path;
         request.notes.extend(note);
         if let Some(to) = file.action.destination_mut() {
+            // Both names have git's prefix, or none has.
+            *to = file.bare_destination.take().filter(|_| has_prefix).unwrap_or_else(|| std::mem::take(to));
             stays_inside(directory, to)?;
             *to = text(&directory.join(&*to));
             made.push(PathBuf::from(&*to));

@@ -23,7 +23,13 @@ impl ApplyPatchParser {
                 self.state = ApplyPatchState::Update;
                 out.push(StreamEvent::File { path: path.clone(), action: FileActionKind::Update });
                 let what = SectionAction::Update { to: None, hunks: Vec::new() };
-                self.sections.push(PatchSection { path, also: Vec::new(), line: self.line, action: what });
+                self.sections.push(PatchSection {
+                    path,
+                    also: Vec::new(),
+                    bare_to: None,
+                    line: self.line,
+                    action: what,
+                });
                 self.update(line, out);
             }
             ApplyPatchState::Between => {

@@ -32,6 +32,8 @@ pub(super) struct PatchSection {
     pub(super) path: String,
     /// Alternative names of the file.
     pub(super) also: Vec<String>,
+    /// The destination of a move without git's prefix.
+    pub(super) bare_to: Option<String>,
     /// 1-based line of the operation's header.
     pub(super) line: usize,
     pub(super) action: SectionAction,
@@ -276,7 +278,7 @@ impl ApplyPatchParser {
         self.fresh = true;
         self.header_crlf = self.crlf;
         out.push(StreamEvent::File { path: path.clone(), action });
-        self.sections.push(PatchSection { path, also, line: self.line, action: what });
+        self.sections.push(PatchSection { path, also, bare_to: None, line: self.line, action: what });
     }
 
     /// Returns the name in a marker, and the name without its prefix.
@@ -322,9 +324,9 @@ impl ApplyPatchParser {
     }
 
     fn move_to(&mut self, line: &str, name_text: &str, out: &mut Vec<StreamEvent>) {
-        let (target, _) = self.name(line, name_text);
+        let (target, bare) = self.name(line, name_text);
         let line_number = self.line;
-        let Some(PatchSection { path, action: SectionAction::Update { to, hunks }, line: from, .. }) =
+        let Some(PatchSection { path, action: SectionAction::Update { to, hunks }, line: from, bare_to, .. }) =
             self.sections.last_mut()
         else {
             return self.note_problem(line, "nothing is moved here.", MOVE_ADVICE, false);
@@ -334,6 +336,7 @@ impl ApplyPatchParser {
             return self.note_problem(line, "`*** Move to:` is in the wrong place.", next, false);
         }
         *to = Some(target.clone());
+        *bare_to = bare.into_iter().next();
         out.push(StreamEvent::File { path: path.clone(), action: FileActionKind::Move { to: target } });
         if self.blank_lines > 0 {
             self.blank_lines = 0;

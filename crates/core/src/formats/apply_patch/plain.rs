@@ -54,7 +54,7 @@ impl PlainUpdate {
     fn into_section(self) -> Option<PatchSection> {
         let PlainUpdate { path, also, line, hunks } = self;
         hunks.last().filter(|hunk| !hunk.lines.is_empty())?;
-        Some(PatchSection { path, also, line, action: SectionAction::Update { to: None, hunks } })
+        Some(PatchSection { path, also, bare_to: None, line, action: SectionAction::Update { to: None, hunks } })
     }
 }
 

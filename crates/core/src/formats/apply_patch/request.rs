@@ -56,7 +56,7 @@ pub(super) fn build(sections: Vec<PatchSection>, mistakes: &mut ApplyPatchMistak
     let mut out = BuiltRequest { files: Vec::new(), edits: 0, idle: None, problem: None };
     // The entry that further edits of a file may join.
     let mut open: HashMap<String, usize> = HashMap::new();
-    for PatchSection { path, also, line, action: what } in sections {
+    for PatchSection { path, also, bare_to, line, action: what } in sections {
         out.edits += 1;
         let known = open.remove(&path);
         let action = match what {
@@ -106,7 +106,12 @@ pub(super) fn build(sections: Vec<PatchSection>, mistakes: &mut ApplyPatchMistak
             }
         };
         let also = if matches!(action, FileAction::Create(_)) { Vec::new() } else { also };
-        out.files.push(FileRequest { alternatives: also, ..FileRequest::new(path, action) });
+        let is_prefixed = !also.is_empty();
+        out.files.push(FileRequest {
+            alternatives: also,
+            bare_destination: bare_to.filter(|_| is_prefixed),
+            ..FileRequest::new(path, action)
+        });
     }
     out
 }

@@ -390,7 +390,7 @@ impl BlockReader {
         let FinishedBlock { block, emitted: emitted_bytes, mistakes, later } = closed;
         self.emit(HunkLineKind::Added, &block.replace[emitted_bytes..], out);
         out.push(StreamEvent::HunkDone);
-        if block.path.is_empty() || block.search.is_empty() && self.word.as_ref() == Some(&block.path) {
+        if block.path.is_empty() || block.search.trim().is_empty() && self.word.as_ref() == Some(&block.path) {
             return Err(broken(block.at, "the block has no file name above it, and no block before it has one."));
         }
         for (mistake, at) in mistakes {

@@ -7,6 +7,7 @@
 
 mod blocks;
 mod draft;
+mod list_item;
 pub(super) mod marker;
 mod plain;
 mod print;
@@ -26,6 +27,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use blocks::{BlockList, BlockMistake, BlockReader, SearchReplaceBlock};
+pub(super) use list_item::without_indentation;
 pub(crate) use print::{print_block, print_name};
 
 /// The format.
@@ -245,7 +247,7 @@ fn check_created_name(block: &SearchReplaceBlock) -> Result<()> {
     const WORDS_OF_NAME_MAX: usize = 3;
     let words = block.path.split_whitespace().count();
     let first = block.path.split_whitespace().next().unwrap_or_default();
-    if !block.search.is_empty() || words <= WORDS_OF_NAME_MAX || first.contains('/') {
+    if !block.search.trim().is_empty() || words <= WORDS_OF_NAME_MAX || first.contains('/') {
         return Ok(());
     }
     let what = format!("`{}` is a sentence, and the block creates a file.", block.path);

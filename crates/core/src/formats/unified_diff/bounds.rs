@@ -115,7 +115,7 @@ pub(super) fn is_structure(text: &str, next: Option<&str>) -> bool {
         || is_binary_notice(text)
         || is_only_in(text)
         || is_envelope(text)
-        || is_mail(text)
+        || is_commit(text)
 }
 
 /// True for `Index: name` above a line of `=`.
@@ -141,8 +141,8 @@ pub(super) fn is_envelope(text: &str) -> bool {
     })
 }
 
-/// True for the line that separates mails of `git format-patch`.
-fn is_mail(text: &str) -> bool {
-    let id = text.strip_prefix("From ").and_then(|rest| rest.get(..40));
+/// True for the line that begins a mail of `git format-patch`, or a commit of `git log -p`.
+pub(super) fn is_commit(text: &str) -> bool {
+    let id = text.strip_prefix("From ").or_else(|| text.strip_prefix("commit ")).and_then(|rest| rest.get(..40));
     id.is_some_and(|id| id.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }

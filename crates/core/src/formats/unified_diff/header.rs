@@ -25,10 +25,10 @@ pub(super) fn read(file: &mut FilePatch, text: &str) -> Result<bool, &'static st
         file.copy.1 = Some(full(value)?);
     } else if let Some(value) = value_after(text, "index ") {
         return Ok(index(file, value));
+    } else if value_after(text, "dissimilarity index ").is_some() {
+        file.dissimilar = true;
     } else {
-        return Ok(value_after(text, "similarity index ")
-            .or_else(|| value_after(text, "dissimilarity index "))
-            .is_some());
+        return Ok(value_after(text, "similarity index ").is_some());
     }
     Ok(true)
 }

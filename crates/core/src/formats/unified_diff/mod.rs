@@ -8,6 +8,7 @@ mod body;
 mod bounds;
 mod header;
 mod mistakes;
+mod move_sources;
 mod name;
 mod outside;
 mod parser;

@@ -207,8 +207,9 @@ impl UnifiedDiffParser {
             self.close(out);
             self.foreign = true;
         } else {
-            // The line is `*** Begin Patch` or `*** End Patch`, or separates two mails.
+            // The line is `*** Begin Patch` or `*** End Patch`, or begins a commit.
             self.close(out);
+            self.commits += usize::from(bounds::is_commit(text));
         }
     }
 }

@@ -5,6 +5,7 @@ use super::binary_patch::BinaryPatch;
 use super::body::HunkBody;
 use super::bounds::{self, Lookahead};
 use super::mistakes::{UnifiedDiffMistake, UnifiedDiffMistakes, broken};
+use super::move_sources::{self, RequestOrigin};
 use super::patch::FilePatch;
 use super::range::HunkHeader;
 use crate::code::Code;
@@ -53,6 +54,8 @@ pub(super) struct UnifiedDiffParser {
     pub(super) file: Option<FilePatch>,
     done: Vec<FilePatch>,
     hunks: usize,
+    /// Number of commits that began so far.
+    pub(super) commits: usize,
     /// git's headers that no `diff --git` precedes: they belong to the file named directly below them.
     pub(super) loose_headers: Vec<(usize, String)>,
     /// Number of bytes that binary patches may still unpack.
@@ -81,6 +84,7 @@ impl UnifiedDiffParser {
             file: None,
             done: Vec::new(),
             hunks: 0,
+            commits: 0,
             loose_headers: Vec::new(),
             budget: BINARY_RESULT_BYTES_MAX,
             mistakes: UnifiedDiffMistakes::default(),
@@ -219,6 +223,7 @@ impl UnifiedDiffParser {
     /// Completes the file.
     pub(super) fn close(&mut self, out: &mut Vec<StreamEvent>) {
         let Some(mut file) = self.file.take().filter(|file| !file.is_void()) else { return };
+        file.commit = self.commits;
         if file.git && file.hunks.is_empty() {
             self.note_detected(file.lines.0 - 1..file.lines.1);
         }
@@ -302,8 +307,14 @@ pub(super) fn request_of(
     if options.reverse {
         files.reverse();
     }
+    let mut origins = Vec::new();
     for file in files {
+        let origin = RequestOrigin::of(&file);
         request.files.extend(file.requests(options, &mut mistakes)?);
+        origins.resize(request.files.len(), origin);
+    }
+    if !options.reverse {
+        move_sources::settle(&mut request.files, &origins)?;
     }
     if request.files.is_empty() {
         return Err(broken(1, "the text contains no unified diff."));

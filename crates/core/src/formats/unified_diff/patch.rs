@@ -44,6 +44,10 @@ pub(super) struct FilePatch {
     pub(super) modes: (Option<u32>, Option<u32>),
     /// The mode that the `index` line gives to both sides.
     pub(super) kept_mode: Option<u32>,
+    /// True for `dissimilarity index`: the new side has nothing to do with the old one, which may be moved away.
+    pub(super) dissimilar: bool,
+    /// Number of commits that begin above the part: later ones refer to the files as earlier ones leave them.
+    pub(super) commit: usize,
     /// True for `deleted file mode`: only the old side exists.
     pub(super) deleted: bool,
     /// True for `new file mode`: only the new side exists.
@@ -97,6 +101,10 @@ impl FilePatch {
 
     /// Returns the path and the action, for events.
     pub(super) fn heading(&self, options: &ParseOptions) -> Result<(String, FileActionKind)> {
+        // `diff --git` separates no names that have spaces and differ.
+        if let (Some(from), Some(to)) = &self.copy {
+            return Ok((self.pair_of(from, to, options)?.1, FileActionKind::Update));
+        }
         let action = match (&self.rename, self.creates(), self.deletes()) {
             ((Some(from), Some(to)), ..) => {
                 let (from, to) = self.pair_of(from, to, options)?;
@@ -379,6 +387,9 @@ impl FilePatch {
             if hunk.open.0 == hunk.open.1 && is_idle(&hunk.lines) {
                 idle.push(hunk.source_line);
             } else {
+                if removes_mark(&hunk) {
+                    mistakes.add(UnifiedDiffMistake::ByteOrderMark, hunk.source_line);
+                }
                 ops.push(hunk.into_op());
             }
         }
@@ -456,6 +467,12 @@ fn name_of(side: Option<&HeaderSide>, pair: Option<&String>) -> Option<String> {
         Some(side) => side.name.clone(),
         None => pair.cloned(),
     }
+}
+
+/// True if the old side of a hunk begins with a byte order mark, and the new side does not.
+fn removes_mark(hunk: &Hunk) -> bool {
+    let begins = |without| texts_without(&hunk.lines, without).next().is_some_and(|line| line.starts_with('\u{FEFF}'));
+    begins(HunkLineKind::Added) && !begins(HunkLineKind::Removed)
 }
 
 /// True if the old and the new side have the same lines.

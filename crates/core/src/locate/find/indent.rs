@@ -3,7 +3,7 @@
 use super::INSERTED_BYTES_MAX;
 use super::refusal::{MatchRefusal, RefusalReason};
 use crate::text::fold::{indent_of, is_blank};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A map from indentation of the caller's text to indentation of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +26,17 @@ pub(super) struct Widths {
     seen: BTreeMap<String, String>,
     base: (String, String),
     steps: Option<(String, String)>,
+    odd: OddDepths,
+}
+
+/// Depths that are no multiple of a step: they have some spaces more than one, on both sides.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct OddDepths {
+    /// Numbers of spaces beyond the last step, each less than a step, as before the `*` of a comment.
+    rests: BTreeSet<usize>,
+    /// Depths of lines that are aligned with something in the line above. Of what depth a new line of that indentation
+    /// is, nothing shows.
+    aligned: BTreeSet<String>,
 }
 
 /// Indentation of a line in the caller's text and in the file.
@@ -71,7 +82,29 @@ impl IndentMap {
             None => None,
         };
         let seen = order.iter().map(|(old, file)| ((*old).to_owned(), (*file).to_owned())).collect();
-        Some(IndentMap::Widths(Widths { seen, base: (base.0.to_owned(), base.1.to_owned()), steps }))
+        let base = (base.0.to_owned(), base.1.to_owned());
+        Some(IndentMap::Widths(Widths { seen, base, steps, odd: OddDepths::default() }))
+    }
+
+    /// Returns the map of the depths that are multiples of these steps, if all others have the same spaces in addition
+    /// on both sides.
+    pub(super) fn widths_beside_odd(
+        pairs: &[IndentPair<'_>],
+        steps: impl FnOnce() -> Option<(String, String)>,
+    ) -> Option<IndentMap> {
+        let steps = steps()?;
+        let is_even = |(old, file): &IndentPair<'_>| times(old, &steps.0).and(times(file, &steps.1)).is_some();
+        let (even, odd): (Vec<IndentPair<'_>>, Vec<IndentPair<'_>>) = pairs.iter().copied().partition(is_even);
+        let Some(IndentMap::Widths(mut widths)) = IndentMap::widths(&even, || Some(steps)) else { return None };
+        for (old, file) in odd {
+            let rest = widths.rest(old, file)?;
+            if rest < widths.rest_end() {
+                widths.odd.rests.insert(rest);
+            } else {
+                widths.odd.aligned.insert(old.to_owned());
+            }
+        }
+        Some(IndentMap::Widths(widths))
     }
 
     /// Returns the indentation for one line of the new text; `first` is true for its first line.
@@ -120,6 +153,11 @@ fn is_deeper(a: &str, b: &str) -> bool {
 
 impl Widths {
     fn depth(&self, indent: &str) -> Result<String, MatchRefusal> {
+        if self.odd.aligned.contains(indent) {
+            return Err(misindent(
+                "the new text has a line of the indentation of aligned lines, whose depth is unknown",
+            ));
+        }
         if let Some(file) = self.seen.get(indent) {
             return Ok(file.clone());
         }
@@ -128,7 +166,36 @@ impl Widths {
         let as_it_is = || (is_foreign() && self.seen.values().any(|file| file == indent)).then(|| indent.to_owned());
         self.extrapolated(indent)
             .or_else(as_it_is)
+            .or_else(|| self.beyond_step(indent))
             .ok_or_else(|| misindent("the new text has an indentation that no line of the old text maps to the file"))
+    }
+
+    /// Returns the indentation for a depth of a step and a known number of spaces.
+    fn beyond_step(&self, indent: &str) -> Option<String> {
+        self.odd.rests.iter().find_map(|&rest| {
+            let (level, spaces) = indent.split_at_checked(indent.len().checked_sub(rest)?)?;
+            let is_rest = rest > 0 && spaces.bytes().all(|byte| byte == b' ');
+            Some(self.level(level).filter(|_| is_rest)? + spaces)
+        })
+    }
+
+    /// Returns the indentation of the file for a multiple of the step.
+    fn level(&self, indent: &str) -> Option<String> {
+        self.seen.get(indent).cloned().or_else(|| self.extrapolated(indent))
+    }
+
+    /// Returns the number of spaces that both sides have in addition to the deepest possible common level.
+    fn rest(&self, old: &str, file: &str) -> Option<usize> {
+        const RESTS_MAX: usize = 200;
+        let spaces = |text: &str| text.len() - text.trim_end_matches(' ').len();
+        (1..=spaces(old).min(spaces(file)).min(RESTS_MAX))
+            .find(|rest| self.level(&old[..old.len() - rest]).is_some_and(|level| level == file[..file.len() - rest]))
+    }
+
+    /// Returns the number of spaces from which a depth could be another level.
+    fn rest_end(&self) -> usize {
+        const TAB_WIDTH: usize = 4;
+        self.steps.as_ref().map_or(0, |(old, _)| if old == "\t" { TAB_WIDTH } else { old.len() })
     }
 
     fn extrapolated(&self, indent: &str) -> Option<String> {
@@ -266,6 +333,23 @@ mod tests {
             assert_eq!(IndentMap::widths(&bad, || None), None, "{bad:?}");
         }
         assert_eq!(IndentMap::widths(&[("", ""), ("    ", "      ")], steps("    ", "  ")), None);
+    }
+
+    #[test]
+    fn spaces_beyond_a_step_are_kept() {
+        let four = || steps("    ", "\t");
+        let pairs = [("", ""), (" ", " "), ("    ", "\t"), ("             ", "\t         ")];
+        let map = IndentMap::widths_beside_odd(&pairs, four()).unwrap();
+        assert_eq!(at_depth(&map, "        x").unwrap(), "\t\tx");
+        assert_eq!(at_depth(&map, " * x").unwrap(), " * x");
+        assert_eq!(at_depth(&map, "         * x").unwrap(), "\t\t * x");
+        for unknown in ["  x", "             x"] {
+            assert!(at_depth(&map, unknown).is_err(), "{unknown}");
+        }
+        // The file has other spaces than the text, or an aligned line looks like a level.
+        assert_eq!(IndentMap::widths_beside_odd(&[("", ""), ("    ", "\t"), ("     ", "\t  ")], four()), None);
+        let map = IndentMap::widths_beside_odd(&[("    ", "\t"), ("            ", "\t        ")], four()).unwrap();
+        assert!(at_depth(&map, "            x").is_err());
     }
 
     #[test]

@@ -41,7 +41,7 @@ pub(crate) fn plan_edit(
             }
         }
     };
-    if fills && now.is_none() {
+    if now.is_none() && ops.first().is_some_and(Op::fills) {
         let before = empty_file_text(&call, &place, options)?;
         let resolved = resolve(&before, ops, order, options.resolve_settings(false))?;
         return Ok(FilePlan::create(place, before, resolved));

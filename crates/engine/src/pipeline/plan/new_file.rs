@@ -68,7 +68,7 @@ fn noted_ends(context: &Context, place: &SafePath, ends: LineEnds, nth: usize) -
         return None;
     }
     Some(format!(
-        "The lines of this file end with {}, as they were given; those of every file of its kind beside it end with {}. To \
+        "The lines of this file end with {}; those of every file of its kind beside it end with {}. To \
              have that for new files, declare end_of_line in .editorconfig or eol in .gitattributes.",
         given.name(),
         others.name()

@@ -2,9 +2,11 @@
 //! the seed documents, evidence with line numbers, a call that would work; and the same as facts for programs.
 
 pub(super) mod difference;
+mod line_end;
 pub(super) mod nearest;
 mod part;
 mod places;
+mod similar;
 
 use super::match_site::MatchSite;
 use super::refusal::{MatchRefusal, RefusalReason};
@@ -60,6 +62,9 @@ pub(super) fn refused(search: &MatchSearch<'_>, tier: Tier, refusal: &MatchRefus
     let mut error = opened(search, refusal.reason.code(), message, tier).fact("reason", refusal.reason.name());
     if refusal.reason != RefusalReason::Misindent {
         error = error.evidence(&refusal.why);
+    }
+    if refusal.reason == RefusalReason::Elision {
+        return similar::explain_missing_piece(search, error);
     }
     let nearest_result = match refusal.lines {
         Some((from, to)) => bounded(|| NearestResult::Place(nearest::rate(search, from..to))),
@@ -252,6 +257,7 @@ fn opened(search: &MatchSearch<'_>, code: Code, message: &str, tier: Tier) -> Er
         .evidence(format!("String: {}", quoted(&search.find.old)))
         .fact("tier", tier.number())
         .next("Read the file again and copy the text to replace from the reply, without line numbers.");
+    error = line_end::with_escapes(search, error);
     if let Some(text) = numbers::suggestion(search) {
         let name = capitalized(&search.find.names);
         error = error
@@ -371,21 +377,13 @@ fn explained(search: &MatchSearch<'_>, mut error: Error, nearest_result: Nearest
         NearestResult::Place(nearest) if nearest.likeness >= SHOWN_LIKENESS_MIN => nearest,
         _ => return with_part(search, error),
     };
+    let mut error = similar::with_similar(search, error, &nearest);
     let NearestLines { lines, likeness, .. } = &nearest;
     let (from, to) = (lines.start + 1, lines.end);
     let index = search.lines();
     let mut text = search.text[index.start(lines.start)..index.end(lines.end - 1)].to_owned();
     if search.find.old.ends_with('\n') && !index.is_open(lines.end - 1) {
         text.push('\n');
-    }
-    let mut error = error
-        .evidence(format!("Most similar ({}, {:.0} % alike):", named(from, to), likeness * 100.0))
-        .evidence(line_format::excerpt(search.base, from, to.min(from + EVIDENCE_LINES_MAX - 1)));
-    if to >= from + EVIDENCE_LINES_MAX {
-        error = error.evidence(format!("… and {} more lines", to + 1 - from - EVIDENCE_LINES_MAX));
-    }
-    if let Some(difference) = difference::first_difference(search, &nearest) {
-        error = error.evidence(&difference.words).fact("difference", difference.class);
     }
     let shown = error.suggestion().is_some() || error.is_about(&ErrorContext::AlreadyApplied);
     if !shown {
@@ -409,7 +407,8 @@ fn explained(search: &MatchSearch<'_>, mut error: Error, nearest_result: Nearest
 fn with_part(search: &MatchSearch<'_>, error: Error) -> Error {
     let (part, ended) = work::with_budget(EXPLANATION_STEPS_MAX, || find_part(search));
     let Some(SimilarPart { span, errors, likeness }) = part.filter(|_| !ended) else {
-        return error.evidence("The file contains nothing similar.");
+        let is_explained = error.suggestion().is_some();
+        return if is_explained { error } else { error.evidence("The file contains nothing similar.") };
     };
     let (line, text) = (line_number(search, span.start), &search.text[span]);
     let error = error

@@ -34,13 +34,24 @@ pub(super) fn list_places(search: &MatchSearch<'_>, mut error: Error, places: &[
         );
         let header = if shown.contains(&header) { String::new() } else { header };
         let name = if search.find.names.have_ids { id.clone() } else { format!("line {line}") };
-        error = error.evidence(format!("{name}:\n{header}{shown}"));
+        let column = column_among(search, place.span.start(), places);
+        error = error.evidence(format!("{name}{column}:\n{header}{shown}"));
         list.push((id, line));
     }
     if places.len() > SHOWN_PLACES_MAX {
         error = error.evidence(format!("… and {} more", places.len() - SHOWN_PLACES_MAX));
     }
     error.about(ErrorContext::Candidates(list))
+}
+
+/// Returns the column of a place that begins on the line of another one, which would look the same.
+fn column_among(search: &MatchSearch<'_>, start: usize, places: &[MatchSite<'_>]) -> String {
+    let first = line_start(search.text, start);
+    let is_beside = |other: usize| other != start && line_start(search.text, other) == first;
+    if !places.iter().take(SHOWN_PLACES_MAX + 1).any(|other| is_beside(other.span.start())) {
+        return String::new();
+    }
+    format!(" (column {})", search.text[first..start].chars().count() + 1)
 }
 
 /// Returns the heading of a place: the nearest line above with less indentation, else the nearest one that is not

@@ -61,6 +61,16 @@ pub(in crate::locate::find) fn run<'a>(search: &MatchSearch<'a>) -> Result<Candi
     Ok(CandidateSites { places: vec![MatchSite { span, plan: SitePlan::Ready(edits) }], ..CandidateSites::default() })
 }
 
+/// Returns the first part of the old text, between its elision lines, that is not in the file.
+pub(in crate::locate::find) fn missing_piece<'a>(search: &MatchSearch<'a>) -> Option<Vec<&'a str>> {
+    let pieces = pieces(&search.pattern.old).into_iter().map(|piece| piece.lines);
+    let mut pieces = pieces.filter(|lines| !lines.is_empty() && !work::spend_or_end(1));
+    pieces.find(|lines| {
+        let wanted = PatternLines { old: lines.clone(), new: Vec::new(), changes: None };
+        !search.windows(lines).into_iter().any(|at| windows::ends_equal(search, &wanted, at))
+    })
+}
+
 fn refused(why: &str) -> MatchRefusal {
     MatchRefusal::new(RefusalReason::Elision, format!("Lines of the old text were omitted with `...`, but {why}."))
 }

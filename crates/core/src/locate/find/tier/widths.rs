@@ -28,7 +28,10 @@ pub(in crate::locate::find) fn map(
     pairs: &[IndentPair<'_>],
     but: usize,
 ) -> Option<IndentMap> {
-    IndentMap::widths(pairs, || steps(search, wanted, pairs, but))
+    let all = |_: &&str| true;
+    let is_code = |line: &&str| !line.trim_start().starts_with('*');
+    IndentMap::widths(pairs, || steps(search, wanted, pairs, but, all))
+        .or_else(|| IndentMap::widths_beside_odd(pairs, || steps(search, wanted, pairs, but, is_code)))
 }
 
 /// Returns the map for a text whose first line lost its indentation, in both the old and the new text.
@@ -53,8 +56,10 @@ fn steps(
     wanted: &PatternLines<'_>,
     pairs: &[IndentPair<'_>],
     but: usize,
+    counts: impl Fn(&&str) -> bool + Copy,
 ) -> Option<(String, String)> {
-    let old = indent::step(wanted.old.iter().skip(but).chain(wanted.new.iter().skip(but)).copied())?;
+    let lines = wanted.old.iter().skip(but).chain(wanted.new.iter().skip(but)).copied();
+    let old = indent::step(lines.filter(counts))?;
     let tabs = pairs.iter().any(|(_, file)| file.contains('\t'));
     let file = if tabs { "\t".to_owned() } else { search.index.step()?.to_owned() };
     Some((old, file))
@@ -84,6 +89,25 @@ mod tests {
             ),
             "f() {\n  const a = load();\n  if (a) {\n    use(a);\n    done();\n  }\n}\n"
         );
+    }
+
+    #[test]
+    fn comments_and_aligned_lines_do_not_prevent_a_conversion() {
+        let doc = "/**\n * Adds.\n */\n";
+        let file = format!("{doc}function add(a, b) {{\n\tif (a) {{\n\t\treturn a + b;\n\t}}\n}}\n");
+        let old = format!("{doc}function add(a, b) {{\n    if (a) {{\n        return a + b;\n    }}");
+        assert_eq!(
+            edit(&file, &old, &old.replace("Adds.", "Adds.\n * Logs.").replace("return", "log(a);\n        return")),
+            file.replace("Adds.", "Adds.\n * Logs.").replace("return", "log(a);\n\t\treturn")
+        );
+        let file = "def f(a):\n\tx = call(a,\n\t         b)\n\tif x:\n\t\treturn 1\n";
+        let old = "def f(a):\n    x = call(a,\n             b)\n    if x:\n        return 1\n";
+        assert_eq!(
+            edit(file, old, &old.replace("return 1", "log()\n        return 3")),
+            file.replace("return 1", "log()\n\t\treturn 3")
+        );
+        // A new line may be aligned or of a deeper level.
+        refuse(file, old, &old.replace("b)", "b,\n             c)"));
     }
 
     #[test]

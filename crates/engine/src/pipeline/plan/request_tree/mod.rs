@@ -159,7 +159,10 @@ impl RequestTree<'_> {
             (FileAction::Copy { ops, .. }, Some(to)) => {
                 self.relocate(Relocation { step, from: place, to, ops, copied: true, mode: *mode })?;
             }
-            (FileAction::Binary(change), _) => self.binary(place, change)?,
+            (FileAction::Binary(change), _) => {
+                let plan = self.binary(place, change)?;
+                plan.executable = mode.map(|mode| mode == FileMode::Executable).or(plan.executable);
+            }
             _ => return Err(Error::new(Code::CallInvalid, "This engine cannot do that yet.")),
         }
         Ok(())
@@ -400,7 +403,10 @@ impl RequestTree<'_> {
             match &self.plans[plan].current {
                 CurrentState::Link(target) if target.to_string_lossy() == text.trim_end_matches('\n') => {}
                 CurrentState::Link(target) => return Err(other_link(target, text)),
-                _ => check_removed_text(&after, text)?,
+                _ => {
+                    let note = check_removed_text(&after, text)?;
+                    self.plans[plan].outcome.notes.extend(note.map(str::to_owned));
+                }
             }
         }
         self.plans[plan].target = TargetState::Nothing;
@@ -414,8 +420,8 @@ impl RequestTree<'_> {
         Ok(FilePlan::unchanged(place.clone(), now, LineSet::all()))
     }
 
-    fn binary(&mut self, place: &SafePath, change: &BinaryChange) -> Result<()> {
-        let plan = match self.plan_at(place) {
+    fn binary(&mut self, place: &SafePath, change: &BinaryChange) -> Result<&mut FilePlan> {
+        let at = match self.plan_at(place) {
             Some(at) if self.plans[at].target == TargetState::File => at,
             Some(_) => return Err(file_gone(&place.shown())),
             None => {
@@ -423,12 +429,12 @@ impl RequestTree<'_> {
                 self.add(plan)
             }
         };
-        let plan = &mut self.plans[plan];
+        let plan = &mut self.plans[at];
         let old = plan.changes.apply(&plan.before);
         let new = emendate_core::apply_binary(&old, change)?;
         plan.before = Snapshot::binary(plan.before.raw().to_vec());
         plan.changes = replace_all_bytes(&plan.before, new);
-        Ok(())
+        Ok(plan)
     }
 }
 
