@@ -121,7 +121,8 @@ impl PlacementStrategy for LinePlacement<'_> {
             .map_err(|blocked| blocked_error(file, seen, &theirs, &ops, blocked))?;
         notes.push(carry_note(file, &ops)?);
         notes.extend(carried.notes);
-        let placed = placed(file, carried.ops.into(), notes, base::carry_lines(&lines, seen, &theirs))?;
+        let placed = placed(file, carried.ops.into(), notes, base::carry_lines(&lines, seen, &theirs))
+            .map_err(|error| error_in_seen(file, seen, &ops).unwrap_or(error))?;
         Ok(PlacedEdits { merged: true, ..placed })
     }
 
@@ -160,6 +161,13 @@ fn resolve_rows<'o>(
     };
     notes.extend(mended.notes);
     Ok((mended.ops.into(), mended.resolved))
+}
+
+/// Returns the error of edits in the version of their header, whose line numbers they use; `None` if they fit it.
+fn error_in_seen(file: &EditedFile<'_>, seen: &Snapshot, ops: &[Op]) -> Option<Error> {
+    let error = resolve(seen, ops, OpOrder::Together, file.options.resolve_settings(false)).err()?;
+    let numbers = "The numbers are those of the version of your header; the file changed since.";
+    Some(without_effect(file, ops, error).evidence(numbers))
 }
 
 /// Refuses to replace lines that were never shown, and shows them.
