@@ -326,7 +326,7 @@ fn named(error: Error, index: usize, op: &Op, of: usize) -> Error {
     }
     let name = match &op.at {
         Locator::Hunk(hunk) => format!("hunk {} (line {} of the patch): ", index + 1, hunk.source_line),
-        // The errors of line edits name the line of the input themselves.
+        // The errors of line edits name the line of the input, or the edit, themselves.
         Locator::Lines(_) => String::new(),
         _ => format!("edits[{index}]: "),
     };

@@ -130,11 +130,18 @@ fn no_body(dialect: &HashlineDialect, open: &OpenOp, row: &BodyRow) -> Error {
         ),
         (OpKind::Paste, _) => (
             format!("`{}` pastes a register and does not take body rows.", open.source),
-            format!("Write `{}:` if these rows are its body.", open.source),
+            format!("Write `{}:` if these rows are its body.", without_register(open)),
         ),
         _ => (format!("`{}` does not take body rows.", open.source), dialect.shape()),
     };
     broken(row.at, &what, &row.sent()).next(next)
+}
+
+/// Returns a paste as it was sent, without its register.
+fn without_register(open: &OpenOp) -> String {
+    let name = open.op.paste.as_ref().and_then(|register| register.0.as_deref());
+    let bare = name.map(|name| open.source.replacen(&format!("@{name}"), "", 1));
+    trimmed(&bare.unwrap_or_else(|| open.source.clone())).to_owned()
 }
 
 /// Handles an empty body: it deletes lines, but insertions and blocks require rows.

@@ -11,7 +11,7 @@ pub(super) fn read(line: &str) -> Option<Result<OpLine, OpLineError>> {
         if !scan.skip_whitespace() && !scan.rest.starts_with(['<', '>']) {
             return None;
         }
-        return put(scan);
+        return put(scan, line);
     }
     if scan.word("CUT") {
         return cut(scan);
@@ -77,7 +77,7 @@ fn target(scan: &mut LineScanner<'_>) -> Option<(LineTarget, AnchorRange, Option
     Some((place, AnchorRange { from: word, to: None }, None))
 }
 
-fn put(mut scan: LineScanner<'_>) -> Option<Result<OpLine, OpLineError>> {
+fn put(mut scan: LineScanner<'_>, line: &str) -> Option<Result<OpLine, OpLineError>> {
     let (place, words, range) = target(&mut scan)?;
     let mut op = OpLine::new(OpKind::Body, place).named(words);
     let register = scan.register();
@@ -86,11 +86,13 @@ fn put(mut scan: LineScanner<'_>) -> Option<Result<OpLine, OpLineError>> {
     }
     match register {
         Some(Err(())) => return Some(Err(bad_name())),
-        Some(Ok(_)) if op.colon => {
+        Some(Ok(Register(Some(name)))) if op.colon => {
+            // Nothing before a register contains its sign.
+            let put = trimmed(line.split('@').next().unwrap_or(line));
             return Some(Err(OpLineError {
                 what: "`PUT … @name` pastes the register and never takes `:` — the colon promises body rows."
                     .to_owned(),
-                next: "Drop the colon (`PUT >40 @name`), or drop `@name` and write `+TEXT` body rows.".to_owned(),
+                next: format!("Drop the colon (`{put} @{name}`), or write `{put}:` above `+TEXT` body rows."),
             }));
         }
         Some(Ok(register)) => op.paste = Some(register),
@@ -135,7 +137,7 @@ fn checked(mut op: OpLine, range: Option<LineNumberRange>) -> Result<OpLine, OpL
         return Err(fault);
     }
     let Some(range) = range else { return Ok(op) };
-    if let Some(mut fault) = misplaced(range, &CURRENT) {
+    if let Some(mut fault) = misplaced(&op, range, &CURRENT) {
         fault.what = format!(
             "Invalid absolute range: start {}, end {}. The value after `.=` is an absolute source line, not a line count or replacement length.",
             range.from, range.to

@@ -51,6 +51,8 @@ pub(super) fn detect_ranges(text: &str, dialect: &HashlineDialect) -> Vec<Range<
             (DetectState::Before { first: true }, None) if op => {
                 DetectState::Waiting { from: at, tagged: false, header: false }
             }
+            // The parser skips comments above the first operation.
+            (DetectState::Waiting { tagged: true, .. }, None) if !op && line.starts_with('#') => place,
             // The line confirms that the line before it was a header, or an operation without one.
             (DetectState::Waiting { from, tagged, header }, None)
                 if (if tagged {
@@ -75,7 +77,14 @@ pub(super) fn detect_ranges(text: &str, dialect: &HashlineDialect) -> Vec<Range<
     out
 }
 
+/// Verbs of operations without lines, and words that are written in place of `insert`.
+const OTHER_VERBS: [&str; 5] = ["rem", "mv", "append", "prepend", "paste"];
+
 /// True for a line that may be an operation in another spelling.
 fn is_like_operation(line: &str) -> bool {
-    stray::begins_like_an_operation(line) || foreign::is_older(line) || stray::is_unified(line)
+    let word = trimmed(line).split([' ', '\t', ':']).next().unwrap_or_default();
+    stray::begins_like_an_operation(line)
+        || OTHER_VERBS.iter().any(|verb| word.eq_ignore_ascii_case(verb))
+        || foreign::is_older(line)
+        || stray::is_unified(line)
 }

@@ -123,6 +123,19 @@ impl HashlineDialect {
         self.delete.replace('N', &from.to_string()).replace('M', &to.to_string())
     }
 
+    /// Formats an operation of the same kind, with the same register, for these lines.
+    pub(super) fn written_for(&self, op: &OpLine, from: usize, to: usize) -> String {
+        let named = |register: &Option<Register>| match register {
+            Some(Register(Some(name))) => format!(" @{name}"),
+            _ => String::new(),
+        };
+        match op.kind {
+            OpKind::Take => format!("{}{}", self.deleting(from, to), named(&op.keep)),
+            OpKind::Paste => format!("{}{}", self.replacing(from, to).trim_end_matches(':'), named(&op.paste)),
+            _ => self.replacing(from, to),
+        }
+    }
+
     /// Formats an operation in this dialect; `None` if the dialect cannot express it.
     pub(super) fn write(&self, op: &OpLine) -> Option<String> {
         let seed = self.header == HeaderStyle::Pilcrow;

@@ -79,7 +79,7 @@ fn checked(mut op: OpLine, range: Option<LineNumberRange>) -> Result<OpLine, OpL
         return Err(fault);
     }
     let Some(range) = range else { return Ok(op) };
-    if let Some(fault) = misplaced(range, &SEED) {
+    if let Some(fault) = misplaced(&op, range, &SEED) {
         return Err(fault);
     }
     if !range.strict {

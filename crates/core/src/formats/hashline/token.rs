@@ -246,7 +246,7 @@ pub(super) fn unknown_word(op: &OpLine) -> Option<OpLineError> {
 
 /// Returns the error for a range that ends before it starts, or that has a separator and no last line. The current
 /// dialect tolerates the latter, the seed's does not.
-pub(super) fn misplaced(range: LineNumberRange, dialect: &HashlineDialect) -> Option<OpLineError> {
+pub(super) fn misplaced(op: &OpLine, range: LineNumberRange, dialect: &HashlineDialect) -> Option<OpLineError> {
     if range.open && dialect.header == HeaderStyle::Pilcrow {
         let from = range.words.from.map_or_else(|| range.from.to_string(), |word| word.to_string());
         return Some(OpLineError {
@@ -257,17 +257,17 @@ pub(super) fn misplaced(range: LineNumberRange, dialect: &HashlineDialect) -> Op
             ),
         });
     }
-    reversed(range, dialect)
+    reversed(op, range, dialect)
 }
 
-fn reversed(range: LineNumberRange, dialect: &HashlineDialect) -> Option<OpLineError> {
+fn reversed(op: &OpLine, range: LineNumberRange, dialect: &HashlineDialect) -> Option<OpLineError> {
     // If an anchor names a line, only the file shows which line is the upper one.
     (range.from > 0 && range.to > 0 && range.to < range.from).then(|| OpLineError {
         what: format!("range {}..{} ends before it starts.", range.from, range.to),
         next: format!(
             "Both numbers are lines of the file, never a count: `{}`, or `{}` if {} lines were meant.",
-            dialect.replacing(range.to, range.from),
-            dialect.replacing(range.from, range.from.saturating_add(range.to - 1)),
+            dialect.written_for(op, range.to, range.from),
+            dialect.written_for(op, range.from, range.from.saturating_add(range.to - 1)),
             range.to
         ),
     })

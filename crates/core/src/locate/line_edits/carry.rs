@@ -5,6 +5,7 @@
 //! duplicate: at least one neighbouring line, or both if a line at the hunk's edge occurs more than once, and a range
 //! that occurs only once in either version. Hunks may move by different distances.
 
+use super::place::{clamped, taken_as_end};
 use super::{LineEdit, LineTarget, VersionLines, of, uncopied_rows};
 use crate::locate::op::{Locator, Op};
 use crate::note::{Note, Notes};
@@ -20,6 +21,9 @@ use std::collections::HashMap;
 const RANGE_SEARCHES_MAX: usize = 32;
 /// Maximum number of moves that a note lists one by one.
 const LISTED_MOVES_MAX: usize = 10;
+
+/// The reason why rows are not written a second time.
+const MADE: &str = "has these new rows next to it now, from another change";
 
 /// Edits with the line numbers of the later version.
 #[derive(Clone, Debug)]
@@ -49,6 +53,15 @@ struct SharedLines {
     moved: isize,
 }
 
+/// Consecutive lines that only the later version has.
+#[derive(Clone, Copy, Debug)]
+struct AddedLines {
+    from: usize,
+    to: usize,
+    /// True if they replace no lines.
+    inserted: bool,
+}
+
 /// Renumbers edits of the version `seen` for the version `now`; `theirs` leads from one to the other.
 ///
 /// Errors: the first hunk whose lines changed or cannot be distinguished from a duplicate.
@@ -66,6 +79,10 @@ pub fn carry(seen: &Snapshot, now: &Snapshot, theirs: &ChangeSet, ops: &[Op]) ->
                 out.notes.push(Note::CopiedNumbers);
             }
             let moved = map.moved(from, to).map_err(|(line, why)| CarryConflict { op: index, line, why })?;
+            let count = map.old.count;
+            if to > count {
+                out.notes.push(if from > count { taken_as_end(count, to) } else { clamped(count) });
+            }
             rows.target = renumbered(rows, map.old.count, moved);
             if moved != 0 {
                 moves += 1;
@@ -74,6 +91,12 @@ pub fn carry(seen: &Snapshot, now: &Snapshot, theirs: &ChangeSet, ops: &[Op]) ->
                     out.notes.push(format!("{}`{}` moved by {moved:+} {lines}.", rows.describe(), rows.source_text));
                 }
             }
+        }
+        if let Some(rows) = of(&op).filter(|rows| map.is_made(rows.target, &op.text)) {
+            let line = of(&ops[index]).and_then(LineEdit::named_lines).map_or(1, |(from, _)| from);
+            let at_end = rows.target == LineTarget::Tail;
+            let line = if at_end { map.old.count.max(1) } else { line };
+            return Err(CarryConflict { op: index, line, why: MADE });
         }
         out.ops.push(op);
     }
@@ -121,6 +144,7 @@ struct LineMap<'a> {
     old: VersionLines<'a>,
     new: VersionLines<'a>,
     shared: Vec<SharedLines>,
+    added: Vec<AddedLines>,
     /// For each range, whether it occurs only once; `None` if this was not checked yet.
     proven: Vec<Option<bool>>,
     searches: usize,
@@ -130,7 +154,7 @@ struct LineMap<'a> {
 impl<'a> LineMap<'a> {
     fn new(seen: &'a Snapshot, now: &'a Snapshot, theirs: &ChangeSet) -> LineMap<'a> {
         let (old, new) = (VersionLines::new(seen), VersionLines::new(now));
-        let mut shared = Vec::new();
+        let (mut shared, mut added) = (Vec::new(), Vec::new());
         let (mut next, mut moved) = (1, 0isize);
         for hunk in explain::hunk_headers(seen, theirs) {
             let first = hunk.old_start + usize::from(hunk.old_lines == 0);
@@ -138,6 +162,10 @@ impl<'a> LineMap<'a> {
                 shared.push(SharedLines { from: next, to: first - 1, moved });
             }
             next = first + hunk.old_lines;
+            if hunk.new_lines > 0 {
+                let to = hunk.new_start + hunk.new_lines - 1;
+                added.push(AddedLines { from: hunk.new_start, to, inserted: hunk.old_lines == 0 });
+            }
             moved += hunk.new_lines.cast_signed() - hunk.old_lines.cast_signed();
         }
         if next <= old.count {
@@ -153,7 +181,7 @@ impl<'a> LineMap<'a> {
             }
         }
         let proven = vec![None; shared.len()];
-        LineMap { old, new, shared, proven, searches: 0, lines }
+        LineMap { old, new, shared, added, proven, searches: 0, lines }
     }
 
     /// Returns the distance by which lines `from..=to` moved, or else the first conflicting line and the reason.
@@ -182,13 +210,57 @@ impl<'a> LineMap<'a> {
         if !after && !last && self.repeated(to) {
             return Err((to + 1, "changed, and the line above it occurs more than once"));
         }
-        if !(before || after || first && last) {
+        // An end of the file that is where it was is as good as a neighbouring line.
+        let beside_end = first && (last || range.moved == 0) || last && shifted(range.moved, to) == self.new.count;
+        if !(before || after || beside_end) {
             return Err((if first { to + 1 } else { from - 1 }, "changed, like all lines around the hunk"));
         }
         if !self.occurs_once(at, range) {
             return Err((from, "occurs in several places with the same unchanged lines around it"));
         }
         Ok(range.moved)
+    }
+
+    /// True if another change wrote these rows, or rows that begin or end them, directly above or below this place.
+    fn is_made(&self, target: LineTarget, rows: &str) -> bool {
+        let (above, below) = match target {
+            LineTarget::Lines { from, to } => (from.saturating_sub(1), to + 1),
+            LineTarget::Before(line) => (line.saturating_sub(1), line),
+            LineTarget::After(line) => (line, line + 1),
+            LineTarget::Head => (0, 1),
+            LineTarget::Tail => (self.new.count, self.new.count + 1),
+            LineTarget::Block(_) | LineTarget::AfterBlock(_) => return false,
+        };
+        let count = rows.lines().count();
+        if count == 0 {
+            return false;
+        }
+        // Two lines that become equal are two edits, so next to replaced lines only insertions count.
+        let may_be_mine = |added: &&AddedLines| added.inserted || !matches!(target, LineTarget::Lines { .. });
+        let over = self.added_from(above).filter(|added| added.from <= above).filter(may_be_mine);
+        let under = self.added_from(below).filter(|added| added.from <= below).filter(may_be_mine);
+        under.is_some() && self.has_rows(below, below + count - 1, rows)
+            || over.is_some() && above >= count && self.has_rows(above + 1 - count, above, rows)
+            || over.is_some_and(|added| added.to == above && self.is_edge(added, rows))
+            || under.is_some_and(|added| added.from == below && self.is_edge(added, rows))
+    }
+
+    /// Returns the first added lines that end on this line or below it.
+    fn added_from(&self, line: usize) -> Option<&AddedLines> {
+        self.added.get(self.added.partition_point(|added| added.to < line))
+    }
+
+    fn has_rows(&self, from: usize, to: usize, rows: &str) -> bool {
+        to <= self.new.count && self.new.slice(from, to).lines().eq(rows.lines())
+    }
+
+    /// True if new rows begin or end with the lines that another change wrote.
+    fn is_edge(&self, added: &AddedLines, rows: &str) -> bool {
+        let theirs = self.new.slice(added.from, added.to);
+        let count = added.to + 1 - added.from;
+        let Some(skipped) = rows.lines().count().checked_sub(count) else { return false };
+        !theirs.trim().is_empty()
+            && (theirs.lines().eq(rows.lines().take(count)) || theirs.lines().eq(rows.lines().skip(skipped)))
     }
 
     fn repeated(&self, line: usize) -> bool {

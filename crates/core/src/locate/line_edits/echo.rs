@@ -130,7 +130,7 @@ pub(super) fn check_restated(
         if !stays {
             notes.push(format!(
                 "{}{n} body row(s) restate the lines just {which} the range {from}..{to}; they now occur twice. If that was not meant, {}",
-                rows.describe(),
+                rows.note_prefix(),
                 undone(rows, at, at + n - 1)
             ));
         }

@@ -6,8 +6,10 @@ use crate::text::content::HeaderStyle;
 use crate::text::explain::{DiffHunk, DiffLine, DiffText, LineKind};
 use crate::text::snapshot::Snapshot;
 
-/// Maximum number of rows of an excerpt, and of characters of a row.
+/// Maximum number of rows of an excerpt.
 const EXCERPT_ROWS_MAX: usize = 40;
+/// Characters of a row that are always shown. Requested lines may be as long as all rows of this length together,
+/// because a line that no reply shows could never be replaced.
 const ROW_CHARS_MAX: usize = 512;
 /// Length from which only the ends of a run of added or removed lines are shown.
 const RUN: usize = 6;
@@ -25,6 +27,8 @@ pub struct Excerpt {
     pub whole: Vec<usize>,
     /// True if some requested lines are missing or shortened.
     pub cut: bool,
+    /// Characters of requested lines that are longer than a row.
+    long: usize,
 }
 
 /// Prints lines with their context, at most forty rows; `...` separates parts that are not adjacent.
@@ -78,7 +82,10 @@ impl Excerpt {
         push_row: &dyn Fn(&mut String, usize, &str, bool),
     ) {
         let text = table.line(line);
-        if let Some((at, _)) = text.char_indices().nth(ROW_CHARS_MAX) {
+        let long = if wanted && text.len() > ROW_CHARS_MAX { text.chars().count() } else { 0 };
+        if long > ROW_CHARS_MAX && self.long + long <= EXCERPT_ROWS_MAX * ROW_CHARS_MAX {
+            self.long += long;
+        } else if let Some((at, _)) = text.char_indices().nth(ROW_CHARS_MAX) {
             self.cut |= wanted;
             push_row(&mut self.text, line, &format!("{}…", &text[..at]), wanted);
             return;

@@ -115,6 +115,6 @@ pub(super) fn indentation_remarks(table: &VersionLines<'_>, rows: &LineEdit, tex
     let (last, _) = closers.last()?;
     Some(format!(
         "{}the rows are indented less than line {line} and come directly after it, inside its block; line {last} of the file closes that block, if they were meant to come after it.",
-        rows.describe()
+        rows.note_prefix()
     ))
 }

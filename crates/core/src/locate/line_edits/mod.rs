@@ -122,6 +122,11 @@ impl LineEdit {
         }
     }
 
+    /// Returns the beginning of a note of this edit; a reply about several edits of a call names the edit itself.
+    fn note_prefix(&self) -> String {
+        if self.source_line == 0 { String::new() } else { self.describe() }
+    }
+
     /// Returns the beginning of a message about the edit.
     fn describe(&self) -> String {
         if self.source_line == 0 { format!("{}: ", self.source_text) } else { format!("line {}: ", self.source_line) }

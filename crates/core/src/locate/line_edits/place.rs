@@ -135,7 +135,7 @@ fn site(table: &VersionLines<'_>, op: usize, rows: &LineEdit, text: &str) -> Res
                 if !table.is_after_end(to) {
                     return Err(table.missing(rows, to));
                 }
-                notes.push(format!("The file has {last} lines; the range was taken to end there."));
+                notes.push(clamped(last));
             }
             (from, InsertClass::Instead, to.min(last))
         }
@@ -149,6 +149,16 @@ fn site(table: &VersionLines<'_>, op: usize, rows: &LineEdit, text: &str) -> Res
     };
     expected::check_expected(table, rows)?;
     Ok(Some(EditSite { op, line: line.max(1), class, to, notes }))
+}
+
+/// Returns the note about a range that ends after the last line.
+pub(super) fn clamped(count: usize) -> String {
+    format!("The file has {count} lines; the range was taken to end there.")
+}
+
+/// Returns the note about the number after the last line.
+pub(super) fn taken_as_end(count: usize, line: usize) -> String {
+    format!("The file has {count} lines; line {line} was taken as its end.")
 }
 
 /// Creates the error for anchors in a call without a session: only a session knows the anchors of a file.
@@ -165,7 +175,7 @@ fn accept_end_of_file(table: &VersionLines<'_>, rows: &LineEdit, line: usize, no
     if !table.is_after_end(line) {
         return Err(table.missing(rows, line));
     }
-    notes.push(format!("The file has {} lines; line {line} was taken as its end.", table.count));
+    notes.push(taken_as_end(table.count, line));
     Ok(())
 }
 
@@ -254,12 +264,12 @@ fn without_overlaps(
 }
 
 fn taken(table: &VersionLines<'_>, early: &Op, late: &Op, line: usize) -> Error {
-    let (early, described, at) = match (of(early), of(late)) {
-        (Some(early), Some(late)) => (early.source_line, late.describe(), late.source_line),
-        _ => (0, String::new(), 0),
-    };
+    let (Some(early), Some(late)) = (of(early), of(late)) else { return mixed() };
+    let (other, at) = (early.source_line, late.source_line);
+    let other = if other == 0 { early.source_text.clone() } else { format!("another hunk on line {other}") };
     let what = format!(
-        "{described}anchor line {line} is already targeted by another hunk on line {early}. Issue ONE hunk per range; payload is only the final desired content, never a before/after pair."
+        "{}anchor line {line} is already targeted by {other}. Issue ONE hunk per range; payload is only the final desired content, never a before/after pair.",
+        late.describe()
     );
     Error::new(Code::EditOverlap, what)
         .evidence(rows_shown(table, line, line))

@@ -223,6 +223,45 @@ fn carried(seen: &str, now: &str, op: Op) -> Result<LineTarget, usize> {
 }
 
 #[test]
+fn rows_that_another_change_wrote_are_not_written_again() {
+    let seen = "a\nb\nc\nd\n";
+    let after = |line| op(LineTarget::After(line), "x\n");
+    // The same insertion, also above or below more rows, and by replacing a line.
+    assert_eq!(carried(seen, "a\nb\nx\nc\nd\n", after(2)), Err(2));
+    assert_eq!(carried(seen, "a\nb\nx\nc\nd\n", op(LineTarget::Before(3), "x\n")), Err(3));
+    assert_eq!(carried(seen, "a\nb\nx\ny\nc\nd\n", after(2)), Err(2));
+    assert_eq!(carried(seen, "a\nb\nx\nc\nd\n", op(LineTarget::After(2), "x\ny\n")), Err(2));
+    assert_eq!(carried(seen, "a\nb\nx\nc\nd\n", lines(2, 2, "B\nx\n")), Err(2));
+    assert_eq!(carried(seen, "x\na\nb\nc\nd\n", op(LineTarget::Head, "x\n")), Err(1));
+    assert_eq!(carried(seen, "a\nb\nc\nd\nx\n", op(LineTarget::Tail, "x\n")), Err(4));
+    // A diff may show the same rows one line higher.
+    let closed = "a {\n}\nc\nd\n";
+    assert_eq!(carried(closed, "a {\n}\nx {\n}\nc\nd\n", op(LineTarget::Before(3), "x {\n}\n")), Err(3));
+    // Other rows at that place, and the same rows elsewhere.
+    assert_eq!(carried(seen, "a\nb\ny\nc\nd\n", after(2)), Ok(LineTarget::After(2)));
+    assert_eq!(carried(seen, "x\na\nb\nc\nd\n", after(3)), Ok(LineTarget::After(4)));
+    // The row was there before.
+    assert_eq!(carried("a\nx\nc\nd\n", "new\na\nx\nc\nd\n", after(1)), Ok(LineTarget::After(2)));
+}
+
+#[test]
+fn ends_of_a_file_that_stay_are_context() {
+    let place = |line| LineTarget::Lines { from: line, to: line };
+    assert_eq!(carried("a\nb\nc\nd\n", "a\nB\nc\nd\n", lines(1, 1, "x\n")), Ok(place(1)));
+    assert_eq!(carried("a\nb\nc\nd\n", "a\nb\nC\nC\nd\n", lines(4, 4, "x\n")), Ok(place(5)));
+    assert_eq!(carried("a\nb\nc\nd\n", "new\na\nB\nc\nd\n", lines(1, 1, "x\n")), Err(2));
+    assert_eq!(carried("}\nb\n}\nd\n", "}\nB\n}\nd\n", lines(1, 1, "x\n")), Err(2));
+}
+
+#[test]
+fn a_range_past_the_end_is_reported_when_it_is_carried() {
+    let (seen, now) = (text("a\nb\nc\n"), text("new\na\nb\nc\n"));
+    let theirs = ChangeSet::diff(&seen, &now);
+    let notes = carry(&seen, &now, &theirs, &[lines(3, 4, "x\n")]).unwrap().notes.texts().join("\n");
+    assert!(notes.contains("The file has 3 lines; the range was taken to end there."), "{notes}");
+}
+
+#[test]
 fn edits_of_an_older_version_are_rebased() {
     let seen = "a\nb\nc\nd\ne\nf\ng\n";
     let at = |from, to| lines(from, to, "x\n");
@@ -320,9 +359,14 @@ fn excerpts_mark_the_requested_lines() {
     assert!(!some.cut && some.whole.len() == 13);
     let most = excerpt(&base, &[(1, 90)]);
     assert!(most.cut && most.whole == (1..=40).collect::<Vec<_>>());
+    // Requested lines may be long, those around them not.
     let wide = text(&format!("{}\nb\n", "é".repeat(600)));
-    let wide = excerpt(&wide, &[(1, 1)]);
-    assert!(wide.cut && wide.whole == [2,] && wide.text.len() < 1100);
+    let (asked, around) = (excerpt(&wide, &[(1, 1)]), excerpt(&wide, &[(2, 2)]));
+    assert!(!asked.cut && asked.whole == [1, 2]);
+    assert!(!around.cut && around.whole == [2] && around.text.len() < 1100);
+    let wide = text(&format!("{0}\n{0}\n", "é".repeat(12_000)));
+    let wide = excerpt(&wide, &[(1, 2)]);
+    assert!(wide.cut && wide.whole == [1]);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::model::call_context::CallContext;
 use crate::model::call_origin::CallOrigin;
 use crate::model::reply::clip;
 use crate::pipeline::checks::repeat::remember_change;
-use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, TargetState};
+use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, SourceFile, TargetState};
 use crate::session::in_doubt::{confirm_own_operations, resolve_selected};
 use crate::session::outside::{FoundContent, record_outside_changes};
 use crate::session::turns::begin_turn_of_call;
@@ -183,6 +183,26 @@ pub(crate) fn log_intent<'a>(
     Ok(Some(PendingRequest { root, changes: done, appended: entered }))
 }
 
+/// Records what the session knows of a file that was moved under its new name, too, so that the tags it was shown
+/// remain valid.
+fn remember_versions(call: Call<'_>, moved: &LoggedChange<'_>) -> Result<()> {
+    let (plan, Some(record)) = (moved.plan, moved.record) else { return Ok(()) };
+    let same_root = |source: &&SourceFile| source.place.root() == plan.place.root();
+    let source = plan.source_file.as_ref().filter(|it| !it.copied && !plan.seen.unseen).filter(same_root);
+    let Some(source) = source else { return Ok(()) };
+    let (sessions, session) = (call.sessions(&plan.place), &call.caller.session);
+    if let Some(words) = sessions.words(key(&source.place))?.filter(|_| !policy::is_secret(&plan.place)) {
+        // Anchors that the new name has already were shown under it.
+        sessions.keep_words(key(&plan.place), &words, None)?;
+    }
+    let known = sessions.versions(session, key(&source.place))?;
+    let earlier = known.iter().rev().filter(|known| known.content != record.content);
+    // The version that was written stays the latest one.
+    earlier
+        .chain([record])
+        .try_for_each(|version| sessions.record(session, key(&plan.place), version, &VersionBody::None))
+}
+
 /// Records a committed request. The files are already changed, so a failure of the log is not a failure of the
 /// request: it is returned as text for a note.
 pub(crate) fn log_committed(
@@ -192,6 +212,10 @@ pub(crate) fn log_committed(
 ) -> (Option<OperationId>, Option<String>) {
     let PendingRequest { root, changes: done, appended: entered } = announced;
     let elsewhere = record_elsewhere(call, root, &done);
+    for moved in &done {
+        // Without it, the session has to read the file again; the move itself is done.
+        let _ = remember_versions(call, moved);
+    }
     for gone in done.iter().filter(|done| done.change.after.is_none()) {
         // The session may forget a deleted file; if that fails, the session is merely informed again.
         let _ = call.sessions(&gone.plan.place).forget(&call.caller.session, key(&gone.plan.place));

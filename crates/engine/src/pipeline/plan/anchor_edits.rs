@@ -14,7 +14,9 @@ use crate::session::base;
 use emendate_core::anchor_map::{ANCHORED_LINES_MAX, AnchorMap, AnchorPage, AnchorWord, PlacementError, ReplacedRange};
 use emendate_core::explain::{self, DiffHunk, DiffLine, LineKind};
 use emendate_core::line_format::{self, LineFormat, LineMark};
-use emendate_core::{Code, Error, Op, OpOrder, Phrase, Result, Snapshot, advice, line_edits, refusals, resolve, work};
+use emendate_core::{
+    Code, Error, Op, OpOrder, Phrase, ResolvedEdit, Result, Snapshot, advice, line_edits, refusals, resolve, work,
+};
 use emendate_fs::SafePath;
 use emendate_history::LineSet;
 use serde_json::json;
@@ -161,8 +163,9 @@ pub(crate) fn plan_anchor_edits(
         return Err(file.version_unavailable());
     }
     let subject = AnchorEditContext { file: &file, words: &words, page, shown, before };
-    let ops = place_edits(&subject, ops)?;
-    let resolved = resolve(snapshot, &ops, OpOrder::Together, options.resolve_settings(false))?;
+    let (ops, failed) = place_edits(&subject, ops)?;
+    let mut resolved = resolve(snapshot, &ops, OpOrder::Together, options.resolve_settings(false))?;
+    failed.add_to(&mut resolved);
     let (merged, lines_seen) = (subject.before.is_some(), subject.shown);
     let replaced = line_edits::replaced_lines(snapshot, &ops);
     let placed = PlacedEdits { merged, replaced, ..PlacedEdits::new(resolved, lines_seen) };
@@ -225,25 +228,64 @@ fn shown_words(
     Ok((all, before))
 }
 
+/// Edits of a call that cannot be placed, where the call accepts partial results.
+struct SkippedEdits {
+    /// The indices of the other edits.
+    placed: Vec<usize>,
+    errors: Vec<Error>,
+}
+
+impl SkippedEdits {
+    /// Adds the errors to the result of the other edits, which gets the indices of the call.
+    fn add_to(self, resolved: &mut ResolvedEdit) {
+        if self.errors.is_empty() {
+            return;
+        }
+        for outcome in &mut resolved.ops {
+            outcome.op = self.placed[outcome.op];
+        }
+        let index = |error: &Error| {
+            let op = usize::try_from(error.op_index()?).ok()?;
+            self.placed.get(op).copied()
+        };
+        let later = std::mem::take(&mut resolved.failed).into_iter();
+        resolved.failed =
+            later.map(|error| if let Some(op) = index(&error) { error.op(number(op)) } else { error }).collect();
+        resolved.failed.extend(self.errors);
+        resolved.failed.sort_by_key(Error::op_index);
+    }
+}
+
+/// Converts an index of an edit; the number of edits always fits.
+fn number(index: usize) -> u32 {
+    u32::try_from(index).unwrap_or(u32::MAX)
+}
+
 /// Converts the edits to line numbers; reports all failures at once.
-fn place_edits(subject: &AnchorEditContext<'_>, ops: &[Op]) -> Result<Vec<Op>> {
+fn place_edits(subject: &AnchorEditContext<'_>, ops: &[Op]) -> Result<(Vec<Op>, SkippedEdits)> {
+    let mut rows = Vec::with_capacity(ops.len());
     let mut placed = Vec::with_capacity(ops.len());
-    let mut failures: Vec<PlacementError> = Vec::new();
-    for op in ops {
+    let mut failures: Vec<(usize, PlacementError)> = Vec::new();
+    for (index, op) in ops.iter().enumerate() {
         let row = subject.page.to_line_edit(op, |word| subject.words.is_tombstone(word));
         match row.and_then(|row| subject.check_shown(row)) {
-            Ok(row) => placed.push(row),
-            Err(misplaced) => failures.push(misplaced),
+            Ok(row) => {
+                rows.push(row);
+                placed.push(index);
+            }
+            Err(misplaced) => failures.push((index, misplaced)),
         }
         if failures.len() == REPORTED_FAILURES_MAX {
             break;
         }
     }
-    if failures.is_empty() {
-        return Ok(placed);
-    }
     let view = AnchoredView { file: subject.file, words: subject.words.words(), lines: &subject.shown };
-    Err(view.refusal(failures, ops.len()))
+    let is_partial = subject.file.options.partial && !rows.is_empty() && failures.len() < REPORTED_FAILURES_MAX;
+    if !(is_partial || failures.is_empty()) {
+        return Err(view.refusal(failures.into_iter().map(|(_, it)| it).collect(), ops.len()));
+    }
+    let errors = failures.into_iter().map(|(index, it)| view.refusal(vec![it], 1).op(number(index))).collect();
+    Ok((rows, SkippedEdits { placed, errors }))
 }
 
 /// Returns the lines from a start on; of no lines, those around it.

@@ -17,10 +17,10 @@ use crate::pipeline::plan::{anchor_edits, stale};
 use crate::session::base::{self, Base, KnownLines};
 use crate::session::failure_advice::is_repeat;
 use crate::session::names::name_in_header;
-use emendate_core::line_edits::{self, CarryConflict, Registers};
+use emendate_core::line_edits::{self, CarryConflict, Excerpt, Registers};
 use emendate_core::{
-    ChangeSet, Code, ContentId, Error, Handle, HeaderStyle, Op, OpOrder, ResolvedEdit, Result, Snapshot, TieBreak,
-    advice, resolve,
+    Advice, ChangeSet, Code, ContentId, Error, Handle, HeaderStyle, Op, OpOrder, Phrase, ResolvedEdit, Result,
+    Snapshot, TieBreak, advice, resolve,
 };
 use emendate_core::{Changers, Note, Notes};
 use emendate_fs::SafePath;
@@ -121,7 +121,8 @@ impl PlacementStrategy for LinePlacement<'_> {
             .map_err(|blocked| blocked_error(file, seen, &theirs, &ops, blocked))?;
         notes.push(carry_note(file, &ops)?);
         notes.extend(carried.notes);
-        let placed = placed(file, carried.ops.into(), notes, base::carry_lines(&lines, seen, &theirs))?;
+        let placed = placed(file, carried.ops.into(), notes, base::carry_lines(&lines, seen, &theirs))
+            .map_err(|error| error_in_seen(file, seen, &ops).unwrap_or(error))?;
         Ok(PlacedEdits { merged: true, ..placed })
     }
 
@@ -162,6 +163,13 @@ fn resolve_rows<'o>(
     Ok((mended.ops.into(), mended.resolved))
 }
 
+/// Returns the error of edits in the version of their header, whose line numbers they use; `None` if they fit it.
+fn error_in_seen(file: &EditedFile<'_>, seen: &Snapshot, ops: &[Op]) -> Option<Error> {
+    let error = resolve(seen, ops, OpOrder::Together, file.options.resolve_settings(false)).err()?;
+    let numbers = "The numbers are those of the version of your header; the file changed since.";
+    Some(without_effect(file, ops, error).evidence(numbers))
+}
+
 /// Refuses to replace lines that were never shown, and shows them.
 fn all_shown(file: &EditedFile<'_>, seen: &Snapshot, lines: &LineSet, ops: &[Op]) -> Result<()> {
     if lines.is_all() || file.call.caller.allows_unread() {
@@ -171,8 +179,12 @@ fn all_shown(file: &EditedFile<'_>, seen: &Snapshot, lines: &LineSet, ops: &[Op]
     let missing = lines.missing(count);
     let first = |from: usize| missing.partition_point(|&(_, to)| to < from as u64);
     let ranges = ops.iter().filter_map(|op| line_edits::of(op)?.range());
-    let unseen: Vec<(usize, usize)> =
-        ranges.filter(|&(from, to)| missing.get(first(from)).is_some_and(|&(start, _)| start <= to as u64)).collect();
+    let unseen: Vec<(usize, usize)> = ranges
+        .flat_map(|(from, to)| {
+            let parts = missing[first(from)..].iter().take_while(move |&&(start, _)| start <= to as u64);
+            parts.map(move |&(start, end)| (line_number(start).max(from), line_number(end).min(to)))
+        })
+        .collect();
     if unseen.is_empty() {
         return Ok(());
     }
@@ -185,14 +197,33 @@ fn all_shown(file: &EditedFile<'_>, seen: &Snapshot, lines: &LineSet, ops: &[Op]
         return Err(error.next("The file has changed since, too: read it again, and use the new header."));
     }
     let unkept = mark_lines_shown(file, lines, &excerpt.whole);
-    let (from, to) = unseen.first().copied().unwrap_or((1, 1));
-    Err(if excerpt.cut {
-        let limit = to.saturating_sub(from) + 1;
-        let lines = json!({ "offset": from, "limit": limit });
-        error.next(advice!["Call ", raw_path::read(&file.place, lines), "."])
+    Err(match next_of_cut(file, &unseen, &excerpt) {
+        Some(advice) => error.next(advice),
+        None => {
+            let next = "They are shown now: send the same edit again if these are the lines you mean.";
+            error.next(unkept.unwrap_or_else(|| next.to_owned()))
+        }
+    })
+}
+
+fn line_number(line: u64) -> usize {
+    usize::try_from(line).unwrap_or(usize::MAX)
+}
+
+/// Returns the advice if an excerpt shows the lines only in part; `None` if it shows all of them.
+fn next_of_cut(file: &EditedFile<'_>, unseen: &[(usize, usize)], excerpt: &Excerpt) -> Option<Advice> {
+    let (from, to) = unseen.first().copied().filter(|_| excerpt.cut)?;
+    let mut hidden = unseen.iter().flat_map(|&(from, to)| from..=to).filter(|line| !excerpt.whole.contains(line));
+    if !hidden.any(|line| stale::too_long(&file.now.snapshot, line as u64)) {
+        let lines = json!({ "offset": from, "limit": to.saturating_sub(from) + 1 });
+        return Some(advice!["Call ", raw_path::read(&file.place, lines), "."]);
+    }
+    let is_new = unseen.iter().any(|(from, to)| excerpt.whole.iter().any(|line| (from..=to).contains(&line)));
+    Some(if is_new {
+        "Some of them are shown now: send the same edit again to be shown the others.".into()
     } else {
-        let next = "They are shown now: send the same edit again if these are the lines you mean.";
-        error.next(unkept.unwrap_or_else(|| next.to_owned()))
+        let what = "The line is too long to be shown whole. Change the part you know";
+        advice![format!("{what} with "), Phrase::Tool("edit"), "."].or(format!("{what} by its text."))
     })
 }
 

@@ -283,7 +283,7 @@ pub(crate) fn partly_read(place: &SafePath, now: &Snapshot, shown: &LineSet) -> 
     .fact("missing", missing.iter().map(|(from, to)| json!([from, to])).collect::<Vec<Value>>())
 }
 
-fn too_long(now: &Snapshot, line: u64) -> bool {
+pub(crate) fn too_long(now: &Snapshot, line: u64) -> bool {
     let line = usize::try_from(line).unwrap_or(usize::MAX);
     let span = now.lines().span_of(now.text(), line, line);
     now.text()[span.range()].chars().count() > LINE_CHARS_MAX
