@@ -83,6 +83,14 @@ impl SyntaxTree<'_> {
             first: symbol.first - 1,
             last: symbol.last - 1,
         };
+        if matches!(action, SymbolAction::Replace | SymbolAction::Delete) && self.declares_others(symbol) {
+            return Err(Error::new(
+                Code::SymbolEntangled,
+                format!("{} is declared together with other names.", symbol.path),
+            )
+            .evidence(format!("Line {}: {}", symbol.first, self.row(rows.starts, rows.first).trim()))
+            .next("Change these lines with edit and old_string."));
+        }
         let splices = match action {
             SymbolAction::Rename => self.rename(symbol, text.trim())?,
             SymbolAction::Replace => self.replace(symbol, &rows, text),
@@ -115,6 +123,18 @@ impl SyntaxTree<'_> {
         is_blank(before) && self.ends_line(rows.starts, symbol.span.end(), rows.last)
     }
 
+    /// True if the declaration of the symbol gives other names, too: `var a, b int`, `int a, b;`, `a = b = 1`.
+    fn declares_others(&self, symbol: &Symbol) -> bool {
+        let chain = self.chain(symbol.name_span.start());
+        let own =
+            chain.iter().filter(|it| symbol.span.start() <= it.start_byte() && it.end_byte() <= symbol.span.end());
+        own.into_iter().any(|node| {
+            let several = |field| node.children_by_field_name(field, &mut node.walk()).nth(1).is_some();
+            let chained = || node.child_by_field_name("right").is_some_and(|it| it.kind() == node.kind());
+            several("name") || several("declarator") || chained()
+        })
+    }
+
     fn entangled(symbol: &Symbol) -> Error {
         Error::new(Code::SymbolEntangled, format!("{} shares its lines with other code.", symbol.path))
             .evidence(format!("{} {}, lines {}-{}.", symbol.kind, symbol.name, symbol.first, symbol.last))
@@ -136,7 +156,7 @@ impl SyntaxTree<'_> {
         let from = self.replaced_from(rows, new, &mut splices.notes);
         let indent = indent_of(self.row(rows.starts, rows.first));
         let start = rows.starts[from] + indent_of(self.row(rows.starts, from)).len();
-        let new = reindented(new, indent, &mut splices.notes);
+        let new = self.reindented(new, indent, &mut splices.notes);
         splices.edits.push((Span::new(start, end.max(start)), new[indent.len().min(new.len())..].to_owned()));
         splices
     }
@@ -217,7 +237,7 @@ impl SyntaxTree<'_> {
         }
         let mut splices = Splices::default();
         let indent = indent_of(self.row(rows.starts, rows.first));
-        let mut new = reindented(text.trim_matches('\n').trim_end(), indent, &mut splices.notes);
+        let mut new = self.reindented(text.trim_matches('\n').trim_end(), indent, &mut splices.notes);
         if self.language.0.commas {
             new.truncate(new.trim_end_matches(',').len());
             if action == SymbolAction::InsertBefore || self.text[symbol.span.end()..].starts_with(',') {
@@ -299,29 +319,4 @@ fn any_above(chain: &[tree_sitter::Node<'_>], line: usize, test: fn(tree_sitter:
 /// Describes a range of lines.
 fn lines(first: usize, last: usize) -> String {
     if first == last { format!("line {first}") } else { format!("lines {first}-{last}") }
-}
-
-/// Changes the indentation of a text to that of its target, if all its lines share another one.
-fn reindented(text: &str, indent: &str, notes: &mut Vec<String>) -> String {
-    let mut lines = text.lines();
-    let first = lines.next().unwrap_or_default();
-    let was = indent_of(first);
-    let rest: Vec<&str> = lines.filter(|line| !is_blank(line)).collect();
-    let last = rest.last().copied().unwrap_or_default();
-    // Only the first line was cut out of its indentation.
-    let closed = last.trim_start().starts_with(['}', ')', ']']) || matches!(last.trim(), "end");
-    let only_first = was.is_empty() && !rest.is_empty() && closed && indent_of(last) == indent;
-    let movable = was != indent && !only_first && rest.iter().all(|line| line.starts_with(was));
-    let mut out = format!("{indent}{}", &first[was.len()..]);
-    for line in text.lines().skip(1) {
-        out.push('\n');
-        match line.strip_prefix(was).filter(|_| movable && !is_blank(line)) {
-            Some(line) => out.extend([indent, line]),
-            None => out.push_str(line),
-        }
-    }
-    if movable && !rest.is_empty() {
-        notes.push("The new text was indented to match its destination.".to_owned());
-    }
-    out
 }

@@ -18,6 +18,7 @@ mod parse;
 mod path;
 mod preamble;
 mod query;
+mod reindent;
 mod rename;
 mod scanner_limits;
 mod scope;

@@ -69,6 +69,43 @@ fn replacing_keeps_comments_above_unless_the_text_has_its_own() {
 }
 
 #[test]
+fn names_of_one_declaration_are_not_changed_alone() {
+    let go = "package p\n\nvar host, port = \"h\", 1\n\nvar one = 1\n";
+    let java = "class C {\n  int x, y;\n  int z;\n}\n";
+    let c = "int a, *b;\ntypedef int t1, t2;\nint k;\n";
+    for (language, before, symbol) in
+        [("go", go, "host"), ("java", java, "C.x"), ("c", c, "a"), ("c", c, "t1"), ("python", "a = b = 1\n", "a")]
+    {
+        for action in [SymbolAction::Delete, SymbolAction::Replace] {
+            let refused = edit(language, before, (symbol, action), "x").unwrap_err();
+            assert_eq!(refused, Code::SymbolEntangled, "{symbol}");
+        }
+    }
+    assert_eq!(text("go", go, ("one", SymbolAction::Delete), ""), "package p\n\nvar host, port = \"h\", 1\n");
+    assert_eq!(text("c", c, ("k", SymbolAction::Delete), ""), "int a, *b;\ntypedef int t1, t2;\n");
+    let after = text("python", "a = b = 1\n", ("a", SymbolAction::Rename), "z");
+    assert_eq!(after, "z = b = 1\n");
+}
+
+#[test]
+fn lines_inside_of_strings_are_not_indented() {
+    let python = "class A:\n    def f(self):\n        return 1\n";
+    let new = "def f(self):\n    \"\"\"Doc.\n\n    More.\n    \"\"\"\n    return \"\"\"\nHello\n\"\"\"\n";
+    let (after, notes) = edit("python", python, ("A.f", SymbolAction::Replace), new).unwrap();
+    let body =
+        "    def f(self):\n        \"\"\"Doc.\n\n        More.\n        \"\"\"\n        return \"\"\"\nHello\n\"\"\"\n";
+    assert_eq!(after, format!("class A:\n{body}"));
+    assert_eq!(notes, ["The new text was indented to match its destination, except for lines inside of strings."]);
+    let js = "class A {\n    f() { return 1; }\n}\n";
+    let after = text("javascript", js, ("A.f", SymbolAction::InsertAfter), "g() {\n    return `a\nb`;\n}");
+    assert_eq!(after, js.replace("1; }\n", "1; }\n    g() {\n        return `a\nb`;\n    }\n"));
+    // Java removes the common indentation from the value.
+    let java = "class C {\n    int x;\n}\n";
+    let after = text("java", java, ("C.x", SymbolAction::Replace), "String x = \"\"\"\n    a\n    \"\"\";");
+    assert_eq!(after, "class C {\n    String x = \"\"\"\n        a\n        \"\"\";\n}\n");
+}
+
+#[test]
 fn insertions_keep_the_spacing() {
     let after = text("rust", RUST, ("f", SymbolAction::InsertBefore), "fn e() {}\n");
     assert_eq!(after, RUST.replace("/// about f", "fn e() {}\n\n/// about f"));

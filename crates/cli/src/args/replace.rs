@@ -11,7 +11,7 @@ pub(crate) struct ReplaceArgs {
     /// Text to replace, or with --regex a regular expression
     #[arg(allow_hyphen_values = true)]
     pub(crate) old: String,
-    /// New text; if empty, the old text is deleted, and plain text along with lines left blank; with --regex, $1 or ${name} inserts what a group matched
+    /// New text; if empty, exactly the old text is deleted; with --regex, $1 or ${name} inserts what a group matched
     #[arg(allow_hyphen_values = true)]
     pub(crate) new: String,
     /// Directory or file

@@ -9,7 +9,6 @@ use emendate_core::{Code, Error, Result};
 use emendate_fs::{DIR_ENTRIES_MAX, DirEntry, EntryKind, PATH_MAX_BYTES, SafePath};
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
-use ignore::overrides::{Override, OverrideBuilder};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
@@ -25,7 +24,7 @@ const LONG_PATH_CHARS: usize = 200;
 
 /// The filters of a walk.
 pub(crate) struct WalkFilter {
-    pub(crate) globs: Override,
+    pub(crate) globs: Gitignore,
     /// Includes hidden names.
     pub(crate) hidden: bool,
     /// Includes what ignore files exclude.
@@ -63,8 +62,8 @@ pub(crate) fn check_globs(globs: &[String]) -> Result<()> {
 }
 
 impl WalkFilter {
-    /// Creates the filters of a call for a directory. The globs are like those of ripgrep: a file must match one, and
-    /// none of those that begin with `!`.
+    /// Creates the filters of a call for a directory. The globs have ripgrep's syntax: a file must match one, and none of
+    /// those that begin with `!`.
     ///
     /// Errors: `call.invalid` for an invalid glob.
     pub(crate) fn new(
@@ -74,10 +73,11 @@ impl WalkFilter {
         hidden: bool,
         no_ignore: bool,
     ) -> Result<WalkFilter> {
-        let mut builder = OverrideBuilder::new(folder.absolute());
+        let mut builder = GitignoreBuilder::new(folder.absolute());
+        builder.allow_unclosed_class(false);
         check_globs(globs)?;
         for glob in globs {
-            builder.add(glob).map_err(|error| glob_refusal(&error))?;
+            builder.add_line(None, glob).map_err(|error| glob_refusal(&error))?;
         }
         let globs = builder.build().map_err(|error| glob_refusal(&error))?;
         Ok(WalkFilter { globs, hidden, no_ignore, watch: caller.handle.clone() })
@@ -209,7 +209,9 @@ pub(crate) fn ignore_files(context: &Context, folder: &Path) -> Gitignore {
             .resolve_path(&path)
             .and_then(|place| context.store().read(&place, IGNORE_FILE_BYTES_MAX, Vec::new()));
         let Ok(Some(version)) = version else { continue };
-        for line in String::from_utf8_lossy(&version.bytes).lines() {
+        let rules = String::from_utf8_lossy(&version.bytes);
+        // As in git, a byte order mark is not part of the first rule, and `!` alone is no rule.
+        for line in rules.trim_start_matches('\u{feff}').lines().filter(|line| line.trim_end() != "!") {
             let _ = builder.add_line(None, line);
         }
     }
@@ -232,10 +234,13 @@ impl WalkFilter {
         if entry.name == ".git" {
             return false;
         }
-        // A glob that names a file takes precedence over any ignore file.
+        // As a rule of an ignore file, a glob that selects "ignores", and one with `!` includes again.
         match self.globs.matched(path, folder) {
-            Match::Whitelist(_) => return true,
-            Match::Ignore(_) => return false,
+            // A name without wildcards takes precedence over any ignore file.
+            Match::Ignore(glob) if !glob.original().contains(['*', '?', '[', '{']) => return true,
+            Match::Ignore(_) => {}
+            Match::Whitelist(_) => return false,
+            Match::None if !folder && self.globs.num_ignores() > 0 => return false,
             Match::None => {}
         }
         let said = ignores.iter().rev().map(|rules| rules.matched(path, folder)).find(|said| !said.is_none());

@@ -343,6 +343,7 @@ fn found_as_given(
     let mut search = MatchSearch::new(index, find, new);
     search.literal = literal;
     search.literal_deletion = settings.deletes_literally();
+    search.exact_only = settings.matching == Matching::Exact && !settings.emptied_lines;
     search.literal_only = settings.deletes_literally() || find.lines;
     let (mut reached, mut refused) = (Tier::Exact, None);
     for row in TIERS.iter().filter(|row| row.is_open(&search, settings)) {
@@ -437,6 +438,7 @@ fn selected_matches(
     if tier <= Tier::Punctuation {
         notes.extend(tier::exact::notes(search.text, &hits));
     }
+    notes.extend(tier::exact::unended_line(search, tier, &places));
     notes.extend(choice);
     notes.extend(emptied.filter(|_| !crossing));
     Ok(TextMatches { tier, matches: hits, notes })

@@ -175,6 +175,8 @@ pub(super) struct MatchSearch<'a> {
     pub(super) literal: Option<&'a [Span]>,
     /// True if a deletion removes exactly the given text.
     pub(super) literal_deletion: bool,
+    /// True if nothing is tolerated, not even a missing line end at the end of the file.
+    pub(super) exact_only: bool,
     /// True if literal text is written exactly as given, even if that doubles its indentation.
     pub(super) literal_only: bool,
     /// The old and new text by lines.
@@ -204,6 +206,7 @@ impl<'a> MatchSearch<'a> {
             new,
             literal: None,
             literal_deletion: false,
+            exact_only: false,
             literal_only: true,
             pattern: Rc::new(wanted),
             windows: OnceCell::new(),

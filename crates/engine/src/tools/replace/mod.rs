@@ -56,7 +56,7 @@ pub(crate) struct ReplaceInput {
     /// Instead of `old_string`, with regex: a regular expression, in the syntax of search.
     #[serde(default)]
     pattern: Option<String>,
-    /// The new text. If it is empty, the old text is deleted, and without regex also lines that would be left blank. With regex, $1 or ${name} is what that group matched, $$ a dollar sign.
+    /// The new text. If it is empty, exactly the old text is deleted. With regex, $1 or ${name} is what that group matched, $$ a dollar sign.
     new_string: String,
     /// pattern is a regular expression.
     #[serde(default)]

@@ -195,6 +195,7 @@ fn template(new: &str, regex: &BoundedRegex) -> Result<Vec<TemplatePart>> {
             }
             Some(named) => named,
             None if digits > 0 => behind.split_at(digits),
+            None if regex.group_named(word(behind)).is_some() => return bare_name(word(behind)),
             None => {
                 text.push('$');
                 rest = behind;
@@ -210,6 +211,17 @@ fn template(new: &str, regex: &BoundedRegex) -> Result<Vec<TemplatePart>> {
     text.push_str(rest);
     out.extend((!text.is_empty()).then_some(TemplatePart::Text(text)));
     Ok(out)
+}
+
+/// Returns the name at the start of a text.
+fn word(text: &str) -> &str {
+    text.split(|ch: char| !ch.is_ascii_alphanumeric() && ch != '_').next().unwrap_or_default()
+}
+
+/// Refuses the name of a group without braces, which other tools read as the group.
+fn bare_name(name: &str) -> Result<Vec<TemplatePart>> {
+    let what = format!("new_string has ${name}, and `{name}` is a group of pattern.");
+    Err(invalid(&what, &format!("Write ${{{name}}} for the group, or $${name} for the text ${name}.")))
 }
 
 /// Refuses a group that the pattern lacks.
@@ -234,7 +246,9 @@ mod tests {
             [TemplatePart::Group(1), text("_x"), TemplatePart::Group(2), text("$2$")]
         );
         assert_eq!(parts("$0${2}").unwrap(), [TemplatePart::Group(0), TemplatePart::Group(2)]);
-        assert_eq!(parts("$word {").unwrap(), [text("$word {")]);
+        assert_eq!(parts("$words {").unwrap(), [text("$words {")]);
+        assert_eq!(parts("$$word {").unwrap(), [text("$word {")]);
+        assert!(parts("$word {").unwrap_err().contains("${word}"));
         assert!(parts("$3").unwrap_err().contains("has 2 of them"));
         assert!(parts("${else}").unwrap_err().contains("`else`"));
     }

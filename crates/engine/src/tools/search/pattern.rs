@@ -2,7 +2,7 @@
 
 use crate::tools::search::folded::FoldedFinder;
 use crate::tools::search::regex::BoundedRegex;
-use emendate_core::Result;
+use emendate_core::{Result, normalize_text};
 use grep_matcher::{LineTerminator, Match, Matcher, NoCaptures, NoError};
 use memchr::memmem::Finder;
 use std::ops::Range;
@@ -39,6 +39,9 @@ pub(crate) enum SearchPattern {
 impl SearchPattern {
     /// Errors: as [`BoundedRegex::new`].
     pub(crate) fn new(pattern: &str, look: PatternOptions) -> Result<SearchPattern> {
+        // Texts are searched with `\n` as their line ends.
+        let normal = if look.literal { normalize_text(pattern) } else { pattern.into() };
+        let pattern = &*normal;
         let in_a_line = !pattern.contains(['\n', '\r']);
         if look.literal && !look.ignore_case && !pattern.is_empty() && (in_a_line || look.multiline) {
             let finder = Box::new(Finder::new(pattern).into_owned());

@@ -6,7 +6,6 @@ use crate::context::walk::{WalkFilter, has_file, ignore_files};
 use emendate_core::{Code, Error, Result, work};
 use emendate_fs::{DirEntry, EntryKind, SafePath, is_temporary_name};
 use ignore::gitignore::Gitignore;
-use ignore::overrides::Override;
 use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -40,7 +39,7 @@ pub(super) struct TreeWalk<'a> {
 
 impl<'a> TreeWalk<'a> {
     pub(super) fn new(call: Call<'a>, chunks: SyncSender<EntryChunk>) -> TreeWalk<'a> {
-        let filter = WalkFilter { globs: Override::empty(), hidden: true, no_ignore: false, watch: None };
+        let filter = WalkFilter { globs: Gitignore::empty(), hidden: true, no_ignore: false, watch: None };
         TreeWalk { call, filter, ignores: Vec::new(), chunks, files: 0, unreadable: 0 }
     }
 

@@ -3,7 +3,7 @@
 use crate::locate::find::match_site::{CandidateSites, MatchSite, SitePlan};
 use crate::locate::find::refusal::MatchRefusal;
 use crate::locate::find::search::MatchSearch;
-use crate::locate::find::{CHANGED_PLACES_MAX, TextEdit, TextMatch};
+use crate::locate::find::{CHANGED_PLACES_MAX, TextEdit, TextMatch, Tier};
 use crate::locate::op::ExpectedMatches;
 use crate::locate::resolve;
 use crate::text::lines::starts_line;
@@ -23,12 +23,14 @@ pub(in crate::locate::find) fn run<'a>(search: &MatchSearch<'a>) -> Result<Candi
     let searched = if search.find.lines { whole_lines } else { occurrences };
     let spans = known_spans(search).unwrap_or_else(|| searched(text, old, most));
     // A text that need not be whole lines may occur within others.
+    let may_lack_end = !search.exact_only && !text.ends_with('\n');
     let is_last_meant = search.find.lines
-        || match search.find.expected {
-            ExpectedMatches::All => true,
-            ExpectedMatches::Unique => spans.is_empty(),
-            ExpectedMatches::Exactly(count) => spans.len() < count,
-        };
+        || may_lack_end
+            && match search.find.expected {
+                ExpectedMatches::All => true,
+                ExpectedMatches::Unique => spans.is_empty(),
+                ExpectedMatches::Exactly(count) => spans.len() < count,
+            };
     let mut candidates = literal(spans, &new);
     if let Some(span) = last_line(text, old).filter(|_| is_last_meant) {
         let new = Cow::Borrowed(search.new.strip_suffix('\n').unwrap_or(search.new));
@@ -95,6 +97,20 @@ fn ends_line(text: &str, at: usize) -> bool {
 fn last_line(text: &str, old: &str) -> Option<Span> {
     let start = text.strip_suffix(old.strip_suffix('\n').filter(|lines| !lines.is_empty())?)?.len();
     (start < text.len() && starts_line(text, start)).then(|| Span::new(start, text.len()))
+}
+
+/// Returns the note about a last line that was found although it lacks the line end of the given text.
+pub(in crate::locate::find) fn unended_line(
+    search: &MatchSearch<'_>,
+    tier: Tier,
+    places: &[MatchSite<'_>],
+) -> Option<&'static str> {
+    let is_unended = tier == Tier::Exact
+        && !search.find.lines
+        && search.find.old.ends_with('\n')
+        && !search.text.ends_with('\n')
+        && places.last().is_some_and(|place| place.span.end() == search.text.len());
+    is_unended.then_some("The last line of the file has no line end; it was replaced, too.")
 }
 
 /// Creates sites whose text is replaced by `new` as it is.
@@ -221,6 +237,8 @@ mod tests {
         assert_eq!(edit_all("a_line\nx\na_line", "a_line\n", "b\n"), "b\nx\nb");
         assert_eq!(edit("a_line\nx\na_line", "a_line\nx\n", "b\n"), "b\na_line");
         refuse("a {}", "}\n", "};\n");
+        // A file with a final line end has no such line.
+        assert_eq!(edit_all("a\n\n\n\n\n", "\n\n\n", "\n\n"), "a\n\n\n\n");
     }
 
     #[test]
