@@ -459,7 +459,9 @@ pub(crate) fn man(name: Option<&str>) -> Result<u8> {
         }
     };
     let mut roff = Vec::new();
-    let rendered = clap_mangen::Man::new(page).render(&mut roff);
+    // A command has no version of its own.
+    let source = concat!("emend ", env!("CARGO_PKG_VERSION"));
+    let rendered = clap_mangen::Man::new(page).source(source).render(&mut roff);
     rendered.map_err(|error| crate::io_error("manual page", &error))?;
     print(&roff)
 }

@@ -73,12 +73,8 @@ fn finish(context: &CliContext<'_>, plan: &ClientPlan) -> Result<u8> {
         data.insert("project".to_owned(), shown(&plan.project).into());
         data.insert("files".to_owned(), done.iter().map(apply::AppliedChange::data).collect());
         data.insert("notes".to_owned(), plan.told.clone().into());
-        return Ok(output::json(&Reply::new(
-            Ok(Answer { text: head, data, ..Answer::default() }),
-            SeedCodes::None,
-            ReplyLimits::default(),
-            "",
-        )));
+        let answer = Answer { text: head, data, ..Answer::default() };
+        return Ok(output::json(&Reply::new(Ok(answer), SeedCodes::None, ReplyLimits::default(), ""), ""));
     }
     let mut out = styled::stdout();
     let listed = done.iter().try_for_each(|applied| applied.print(&mut out));

@@ -92,11 +92,14 @@ fn run() -> u8 {
     let line: Vec<std::ffi::OsString> = std::env::args_os().collect();
     match Cli::parse_line(&line) {
         Ok(cli) => run_command(&cli),
-        Err(error) => {
+        Err(error) => match styled::ignore_broken_pipe(error.print()) {
+            Err(failure) if !error.use_stderr() => {
+                output::error(&failure);
+                exit_status(failure.code())
+            }
             // Help on a closed pipe is not a failure.
-            let _ = error.print();
-            u8::try_from(error.exit_code()).unwrap_or(2)
-        }
+            _ => u8::try_from(error.exit_code()).unwrap_or(2),
+        },
     }
 }
 
@@ -180,9 +183,11 @@ fn dispatch(cli: &Cli) -> u8 {
         // `serve` and `mcp` print only answers to their clients, and this is not one.
         let machine = matches!(&cli.command, Command::Serve(_) | Command::Mcp(args::McpArgs { command: None, .. }));
         if cli.global.json && !machine {
-            return output::json(&Reply::refusal(error, SeedCodes::None));
+            return output::json(&Reply::refusal(error, SeedCodes::None), "");
         }
-        output::error(&error);
+        // No tool was called, so the advice has no words yet. Edits as text are the only input of such commands that the
+        // engine parses.
+        output::error(&error.clone().rendered_for(&flags::Flags::of("apply", false)));
         exit_status(error.code())
     })
 }

@@ -2,6 +2,7 @@
 
 use crate::context::CliContext;
 use crate::diff::DiffLayout;
+use crate::io_error;
 use crate::listing::ListingColors;
 use crate::styled::{ADDED, BAD, BOLD, NOTE, PLAIN, REMOVED, StyledWriter, ignore_broken_pipe, stderr, stdout};
 use crate::{git_patch, relative_names};
@@ -220,10 +221,10 @@ fn relative_start(line: &str) -> Cow<'_, str> {
 pub(crate) fn reply(context: &CliContext<'_>, reply: &Reply, view: ChangeView, colors: &ListingColors) -> u8 {
     let tool = colors.tool;
     if context.global.json {
-        return json(reply);
+        return json(reply, tool);
     }
     match &reply.result {
-        Ok(_) if is_quiet() && emendate::tool(tool).is_some_and(|tool| !tool.annotations.read_only) => 0,
+        Ok(_) if is_quiet() && emendate::tool(tool).is_some() && !only_reads(tool) => 0,
         Ok(answer) => {
             let mut out = stdout().laid_out(DiffLayout::layout_for_terminal(context.global.side_by_side));
             let shown = match view {
@@ -231,7 +232,7 @@ pub(crate) fn reply(context: &CliContext<'_>, reply: &Reply, view: ChangeView, c
                 ChangeView::Summary => out.summaries(answer),
                 ChangeView::Diff => out.answer(&for_people(answer, tool, context.global.utc), colors),
             };
-            status(reply, shown.and_then(|()| out.flush()), 0)
+            status(reply, tool, shown.and_then(|()| out.flush()), 0)
         }
         Err(error) => {
             let mut out = stderr();
@@ -252,21 +253,26 @@ pub(crate) fn operation(context: &CliContext<'_>, operation: &FeedOperation) -> 
     ignore_broken_pipe(out.put(PLAIN, &with_relative_names(text, "history")).and_then(|()| out.flush()))
 }
 
-/// Shows a reply as one JSON object; returns the exit status.
-pub(crate) fn json(reply: &Reply) -> u8 {
-    status(reply, line(&reply.to_json()), reply.exit())
+/// Shows a reply of a tool, or of a command without one, as one JSON object; returns the exit status.
+pub(crate) fn json(reply: &Reply, tool: &str) -> u8 {
+    status(reply, tool, line(&reply.to_json()), reply.exit())
 }
 
 /// Returns the exit status, unless the reply is a success that could not be shown.
-fn status(reply: &Reply, shown: io::Result<()>, exit: u8) -> u8 {
+fn status(reply: &Reply, tool: &str, shown: io::Result<()>, exit: u8) -> u8 {
     match shown {
         Err(failure) if reply.result.is_ok() && failure.kind() != io::ErrorKind::BrokenPipe => {
-            let failure = output_error(&failure);
+            let failure = if only_reads(tool) { io_error("standard output", &failure) } else { output_error(&failure) };
             error(&failure);
             exit_status(failure.code())
         }
         _ => exit,
     }
+}
+
+/// True for a tool that changes nothing.
+fn only_reads(tool: &str) -> bool {
+    emendate::tool(tool).is_some_and(|tool| tool.annotations.read_only)
 }
 
 /// Creates the error for an answer that could not be printed: the reported change is done all the same.

@@ -21,12 +21,14 @@ pub(crate) fn call(context: &CliContext<'_>, args: &CallArgs) -> u8 {
     match text.and_then(|text| Ok((text, context.open()?))) {
         Ok((text, engine)) => {
             signals::end_programs_on_signal(&engine, true);
-            let status =
-                output::json(&call_and_wait(&engine, &context.caller_for_client("call", ""), &args.tool, &text));
+            let status = output::json(
+                &call_and_wait(&engine, &context.caller_for_client("call", ""), &args.tool, &text),
+                &args.tool,
+            );
             output::notices(&engine);
             status
         }
-        Err(error) => output::json(&Reply::refusal(error, seed)),
+        Err(error) => output::json(&Reply::refusal(error, seed), &args.tool),
     }
 }
 

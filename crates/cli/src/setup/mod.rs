@@ -240,6 +240,6 @@ fn report_json(context: &CliContext<'_>, args: &SetupArgs, setups: &[ClientSetup
     data.insert("failed".to_owned(), failed.into());
     let text = format!("{} clients", setups.len());
     let answer = Answer { text, data, ..Answer::default() };
-    output::json(&Reply::new(Ok(answer), SeedCodes::None, ReplyLimits::default(), ""));
+    output::json(&Reply::new(Ok(answer), SeedCodes::None, ReplyLimits::default(), ""), "");
     status(setups)
 }

@@ -87,7 +87,8 @@ fn completions_and_manual_pages_are_printed() {
     workspace.run(&["completions", "csh"]).exits(2);
     assert!(workspace.run(&["man"]).exits(0).out.contains(".TH emend 1"));
     assert!(workspace.run(&["man"]).out.contains("Directory where sessions are stored"));
-    assert!(workspace.run(&["man", "edit"]).exits(0).out.contains("emend\\-edit"));
+    let page = workspace.run(&["man", "edit"]).exits(0).out;
+    assert!(page.contains("emend\\-edit") && page.contains(&format!("emend {}", env!("CARGO_PKG_VERSION"))), "{page}");
     workspace.run(&["man", "nope"]).exits(2);
 }
 

@@ -189,6 +189,15 @@ fn exit_statuses() {
     let full = command.output().unwrap();
     assert_eq!((full.status.code(), workspace.get("a.txt").as_str()), (Some(21), "x\nx\nz\n"));
     assert!(String::from_utf8_lossy(&full.stderr).contains("[io.partial]"));
+    // Commands that change nothing say so.
+    for args in [&["read", "a.txt"][..], &["read", "a.txt", "--json"], &["--help"], &["man"]] {
+        let mut command = workspace.command(args);
+        command.stdout(std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap());
+        let full = command.output().unwrap();
+        let err = String::from_utf8_lossy(&full.stderr);
+        assert_eq!(full.status.code(), Some(20), "{args:?} {err}");
+        assert!(err.contains("[io.no_space]") && err.contains("Nothing was changed"), "{args:?} {err}");
+    }
 }
 
 #[test]
