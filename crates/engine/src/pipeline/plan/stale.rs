@@ -10,6 +10,7 @@ use crate::model::reply_limits::{LINE_CHARS_MAX, note_part};
 use crate::session::base::{self, mark_shown};
 use chrono::{DateTime, SecondsFormat};
 use emendate_core::advice::fill_empty_file;
+use emendate_core::carried_text::UnprovenEdit;
 use emendate_core::explain;
 use emendate_core::{Advice, ErrorContext, Phrase, advice};
 use emendate_core::{
@@ -134,8 +135,31 @@ pub(crate) fn unresolved(
     if !matches!(error.code(), Code::MatchNotFound | Code::MatchAmbiguous | Code::MatchCount) {
         return error.clone();
     }
-    let told = changed(place).evidence(format!("And in the version you read: {}", error.message()));
-    with_diff(call, place, now, base, latest_record(call, place), told)
+    not_carried(call, place, now, base, format!("And in the version you read: {}", error.message()))
+}
+
+/// Creates the error for an edit that was placed in the version that the caller saw, but has no certain place now.
+pub(crate) fn not_carried(
+    call: Call<'_>,
+    place: &SafePath,
+    now: &LoadedFile,
+    base: ForeignChange<'_>,
+    why: String,
+) -> Error {
+    with_diff(call, place, now, base, latest_record(call, place), changed(place).evidence(why))
+}
+
+/// Returns why the place of an edit by text is a guess.
+pub(crate) fn why_unproven(edit: &UnprovenEdit) -> String {
+    let lines: Vec<String> = edit.lines_now.iter().map(usize::to_string).collect();
+    match &*lines {
+        [] => "The lines that your edit matched changed, too, so its place is not certain any more.".to_owned(),
+        [line] => format!("The lines that your edit matched changed; their text is at line {line} now."),
+        lines => format!(
+            "The text that your edit matched is in several places now (lines {}), and lines next to it changed.",
+            lines.join(", ")
+        ),
+    }
 }
 
 /// Returns conflicts of edits that matched at most three lines by their text, between changes that moved those lines:
