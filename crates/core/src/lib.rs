@@ -69,7 +69,7 @@ pub use locate::op::{
     TextQuery, normalize_text,
 };
 pub use locate::resolve::{OpOutcome, ResolvedEdit, not_blank, resolve, resolve_texts};
-pub use locate::{anchor_map, elided, line_edits, line_format, notebook, omission, refusals};
+pub use locate::{anchor_map, carried_text, elided, line_edits, line_format, notebook, omission, refusals};
 pub use note::{Changers, MergeBase, Note, Notes};
 pub use text::change::{ChangeSet, Conflict, Overlap, Presence, RebaseResult, Splice, TieBreak};
 pub use text::charset::{Charset, Codec, DeclaredEncoding, EncodingEvidence};

@@ -6,7 +6,7 @@ use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::formats::inside_fence;
 use crate::locate::find::{check_new_file, without_copied_numbers};
-use crate::locate::omission::{OmissionVerdict, check_whole_text};
+use crate::locate::omission::{OmissionVerdict, check_new_text, check_whole_text};
 use crate::locate::op::{Locator, Matching, Op, OpOrder, ResolveSettings, normalize_text};
 use crate::locate::resolve::resolve;
 use crate::note::{Note, Notes};
@@ -47,6 +47,9 @@ impl<'t> WholeText<'t> {
         let content = bare.map_or(Cow::Borrowed(content), Cow::Owned);
         if matching == Matching::Standard && !meant {
             check_is_whole(now.text(), &content)?;
+        }
+        if !meant {
+            check_new_text(&content, now.text())?;
         }
         let mut placeholders = None;
         match check_whole_text(now.text(), &content, meant) {

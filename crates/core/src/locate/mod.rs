@@ -3,6 +3,7 @@
 
 pub mod anchor_map;
 pub(crate) mod binary;
+pub mod carried_text;
 pub(crate) mod conflict;
 pub(crate) mod doubled_plus;
 pub mod elided;

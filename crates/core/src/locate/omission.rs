@@ -3,6 +3,7 @@
 //! A placeholder line in the new text that is not a line of the old text would replace the omitted text.
 
 mod affixes;
+mod cut_line;
 mod leftover;
 mod lost_lines;
 mod own_lines;
@@ -23,6 +24,9 @@ use crate::work;
 use aho_corasick::packed;
 use foldhash::HashSet;
 use std::sync::LazyLock;
+
+pub use cut_line::cut_mark;
+pub(crate) use cut_line::{check_new_text, copied_mark, explain_mark};
 
 /// Refuses new text with a placeholder that the old text does not have, unless the call declares it literal.
 pub(crate) fn check(find: &TextQuery, new: &str, settings: ResolveSettings) -> Result<()> {

@@ -10,6 +10,7 @@ use crate::locate::find::{self, SearchIndex, TextEdit, TextMatch, TextMatches, T
 use crate::locate::line_edits::{self, LineTarget};
 use crate::locate::line_format;
 use crate::locate::notebook;
+use crate::locate::omission;
 use crate::locate::op::{Hunk, Locator, Op, OpOrder, ResolveSettings};
 use crate::note::{Note, Notes};
 use crate::text::change::{ChangeSet, Splice};
@@ -77,6 +78,7 @@ impl ResolvedEdit {
 /// Errors: every operation that cannot be placed and every pair that conflicts, in one error; an edit that changes
 /// nothing.
 pub fn resolve(base: &Snapshot, ops: &[Op], order: OpOrder, settings: ResolveSettings) -> Result<ResolvedEdit> {
+    check_cut_lines(base, ops, settings)?;
     let repaired_ops = lone_cr::in_lone_cr(base.text(), ops);
     let bare = without_copied_numbers(base, &repaired_ops)?;
     let has_bare = bare.is_some();
@@ -101,6 +103,19 @@ pub fn resolve(base: &Snapshot, ops: &[Op], order: OpOrder, settings: ResolveSet
     }
     lone_cr::check_line_ends(base, ops, &resolved.changes)?;
     Ok(resolved)
+}
+
+/// Refuses the mark of a cut line in new texts. Whole texts are checked where they are read.
+///
+/// Errors: `edit.omission`.
+fn check_cut_lines(base: &Snapshot, ops: &[Op], settings: ResolveSettings) -> Result<()> {
+    if settings.omissions {
+        return Ok(());
+    }
+    for (index, op) in ops.iter().enumerate().filter(|(_, op)| !matches!(op.at, Locator::Whole)) {
+        omission::check_new_text(&op.text, base.text()).map_err(|error| named(error, index, op, ops.len()))?;
+    }
+    Ok(())
 }
 
 fn in_order(base: &Snapshot, ops: &[Op], order: OpOrder, settings: ResolveSettings) -> Result<ResolvedEdit> {

@@ -88,6 +88,15 @@ impl Charset {
         }
     }
 
+    /// True if every byte is a character of its own. Texts in such an encoding are hardly ever valid UTF-8 by accident.
+    fn has_one_byte_characters(self) -> bool {
+        match self {
+            Charset::Latin1 => true,
+            Charset::Legacy(encoding) => encoding.is_single_byte(),
+            Charset::Utf8 | Charset::Utf16Le | Charset::Utf16Be => false,
+        }
+    }
+
     /// Bytes of one code unit: two for UTF-16, else one.
     pub const fn unit(self) -> usize {
         match self {
@@ -124,6 +133,9 @@ pub enum EncodingEvidence {
     Valid,
     /// A declaration in the call or in a configuration file.
     Declared,
+    /// A declaration in the call that the bytes contradict: they are valid UTF-8, not only ASCII. Sufficient for
+    /// reading, never for writing new non-ASCII text.
+    Contradicted,
     /// A guess from the bytes: sufficient for reading, never for writing new non-ASCII text.
     Guessed,
 }
@@ -164,7 +176,9 @@ impl Codec {
             return Err(binary(&format!("it begins like {kind}")));
         }
         if let Some(declared) = declared.filter(|declared| declared.by_call) {
-            return Ok(codec_without_mark(declared.charset, EncodingEvidence::Declared));
+            let contradicted = valid_utf8 && !raw.is_ascii() && declared.charset.has_one_byte_characters();
+            let evidence = if contradicted { EncodingEvidence::Contradicted } else { EncodingEvidence::Declared };
+            return Ok(codec_without_mark(declared.charset, evidence));
         }
         let declared_wide = declared.filter(|declared| declared.charset.unit() == 2);
         if let Some(at) = memchr::memchr(0, &raw[..raw.len().min(8192)]) {
@@ -214,6 +228,15 @@ impl Codec {
                 "Omit it, or write it as an escape sequence of the language.".into(),
             ));
         }
+        if self.evidence == EncodingEvidence::Contradicted && !text.is_ascii() {
+            let name = self.charset.name();
+            return Err(unencodable(
+                distinct(text, |ch| ch.is_ascii()),
+                format!("The file is UTF-8 already, so new characters in {name} would mix two encodings."),
+                advice!["Repeat the call without ", Phrase::Quoted("encoding"), "."]
+                    .or("Repeat the call without the encoding."),
+            ));
+        }
         if self.evidence == EncodingEvidence::Guessed && !text.is_ascii() {
             let name = self.charset.name();
             return Err(unencodable(
@@ -241,7 +264,7 @@ impl Codec {
 }
 
 /// Creates the error for characters that the encoding lacks.
-fn unencodable(chars: Vec<char>, why: String, next: Advice) -> Error {
+pub(super) fn unencodable(chars: Vec<char>, why: String, next: Advice) -> Error {
     let shown: Vec<String> = chars.iter().map(|ch| format!("{ch:?} (U+{:04X})", u32::from(*ch))).collect();
     Error::new(Code::ContentUnencodable, why)
         .evidence(format!("Characters: {}", shown.join(", ")))
@@ -377,7 +400,10 @@ mod tests {
     fn valid_utf8_overrides_a_configured_encoding_but_not_a_requested_one() {
         let latin = |by_call| Some(DeclaredEncoding { charset: Charset::Latin1, by_call });
         assert_eq!(detect("é".as_bytes(), latin(false)).unwrap(), Codec::UTF8);
-        assert_eq!(detect("é".as_bytes(), latin(true)).unwrap().charset, Charset::Latin1);
+        let contradicted = detect("é".as_bytes(), latin(true)).unwrap();
+        assert_eq!((contradicted.charset, contradicted.evidence), (Charset::Latin1, EncodingEvidence::Contradicted));
+        assert_eq!(detect(b"\xE9", latin(true)).unwrap().evidence, EncodingEvidence::Declared);
+        assert_eq!(detect(b"a", latin(true)).unwrap().evidence, EncodingEvidence::Declared);
         assert_eq!(detect(b"\xE9", latin(false)).unwrap().evidence, EncodingEvidence::Declared);
         assert_eq!(detect(b"\xE9", None).unwrap().evidence, EncodingEvidence::Guessed);
     }

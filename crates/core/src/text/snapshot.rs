@@ -11,6 +11,7 @@ use core::fmt;
 use std::sync::{Arc, OnceLock};
 
 mod sparse;
+mod undecoded;
 
 pub use sparse::{FileSummary, SparseChunk};
 
@@ -359,7 +360,7 @@ impl Snapshot {
     /// Errors: [`ContentUnencodable`](crate::Code::ContentUnencodable).
     pub fn encode_for(&self, span: Span, new: &str) -> Result<Vec<u8>> {
         if self.0.decoded.is_none() || !new.contains('\n') || self.line_ends().crlf == 0 {
-            return self.0.codec.encode(new);
+            return self.encode_in_place_of(span, new);
         }
         let replaced = &self.text().as_bytes()[span.range()];
         let mut old = memchr::memchr_iter(b'\n', replaced).map(|at| self.line_end_at(span.start() + at));
@@ -376,7 +377,7 @@ impl Snapshot {
                 None => out.push_str(line),
             }
         }
-        self.0.codec.encode(&out)
+        self.encode_in_place_of(span, &out)
     }
 
     /// Decodes `raw`, a part of this file or of its new content that begins and ends on character boundaries.

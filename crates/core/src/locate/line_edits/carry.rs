@@ -140,7 +140,7 @@ struct LineCounts {
 }
 
 /// Map of lines from the earlier version to the later one.
-struct LineMap<'a> {
+pub(in crate::locate) struct LineMap<'a> {
     old: VersionLines<'a>,
     new: VersionLines<'a>,
     shared: Vec<SharedLines>,
@@ -152,7 +152,7 @@ struct LineMap<'a> {
 }
 
 impl<'a> LineMap<'a> {
-    fn new(seen: &'a Snapshot, now: &'a Snapshot, theirs: &ChangeSet) -> LineMap<'a> {
+    pub(in crate::locate) fn new(seen: &'a Snapshot, now: &'a Snapshot, theirs: &ChangeSet) -> LineMap<'a> {
         let (old, new) = (VersionLines::new(seen), VersionLines::new(now));
         let (mut shared, mut added) = (Vec::new(), Vec::new());
         let (mut next, mut moved) = (1, 0isize);
@@ -185,7 +185,7 @@ impl<'a> LineMap<'a> {
     }
 
     /// Returns the distance by which lines `from..=to` moved, or else the first conflicting line and the reason.
-    fn moved(&mut self, from: usize, to: usize) -> Result<isize, (usize, &'static str)> {
+    pub(in crate::locate) fn moved(&mut self, from: usize, to: usize) -> Result<isize, (usize, &'static str)> {
         let count = self.old.count;
         if self.old.is_after_end(from) || from > count {
             // The position is after the last line: it remains the end of the file.

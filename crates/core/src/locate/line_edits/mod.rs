@@ -25,6 +25,7 @@ use crate::text::snapshot::Snapshot;
 use crate::text::span::Span;
 
 pub use by_anchor::{are_all_by_anchor, by_number, names_anchor};
+pub(in crate::locate) use carry::LineMap;
 pub use carry::{CarriedEdits, CarryConflict, carry, is_position_independent};
 pub use echo::{ECHO_LINES_MAX, ReplacedLines, replaced_lines};
 pub use excerpt::{AROUND, Excerpt, LineShift, excerpt, excerpt_with, first_changed, line_shifts, preview};

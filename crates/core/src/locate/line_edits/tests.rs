@@ -273,7 +273,7 @@ fn edits_of_an_older_version_are_rebased() {
     // Both neighbours of a single line changed.
     assert_eq!(carried(seen, "a\nB\nc\nD\ne\nf\ng\n", at(3, 3)), Err(2));
     assert_eq!(carried(seen, "a\nB\nc\nd\ne\nf\ng\n", op(LineTarget::Before(3), "x\n")), Ok(LineTarget::Before(3)));
-    assert_eq!(carried(seen, "x\n", op(LineTarget::Tail, "x\n")), Ok(LineTarget::Tail));
+    assert_eq!(carried(seen, "x\n", op(LineTarget::Tail, "y\n")), Ok(LineTarget::Tail));
     assert_eq!(carried(seen, "a\n", at(9, 9)), Err(9));
     // A line that occurs more than once needs both neighbours.
     let twins = "top\n}\na\n}\nb\n}\nend\n";

@@ -12,9 +12,11 @@ use crate::pipeline::plan::placement::{self, EditedFile, OrderedOps, PlacedEdits
 use crate::pipeline::plan::stale;
 use crate::session::base;
 use crate::session::base::KnownLines;
+use emendate_core::carried_text::{VersionPair, unproven};
 use emendate_core::whole_text::whole_change;
 use emendate_core::{
-    ChangeSet, Charset, Locator, MergeBase, Note, Op, OpOrder, Result, Snapshot, TieBreak, not_blank, resolve,
+    ChangeSet, Charset, ExpectedMatches, Locator, MergeBase, Note, Op, OpOrder, ResolvedEdit, Result, Snapshot, Splice,
+    TieBreak, Tier, not_blank, resolve,
 };
 use emendate_fs::SafePath;
 use emendate_history::LineSet;
@@ -110,11 +112,24 @@ pub(crate) fn carry_over(
     let isolated = stale::isolated(seen, ops, &mine.changes, &theirs);
     let rebased = mine.changes.rebase(seen, &theirs, TieBreak::TheirsFirst);
     match if isolated.is_empty() { rebased } else { Err(isolated) } {
-        Ok(rebased) if rebased.changes.is_empty() => Err(file.already_applied(&rebased)),
-        Ok(rebased) => {
+        Ok(mut rebased) => {
+            let versions = VersionPair { seen, now: &now.snapshot, theirs: &theirs };
+            // A patch may be merged as git does it.
+            if of == MergeBase::Seen
+                && let Some(edit) = unproven(versions, &mine.changes, ops)
+            {
+                return Err(file.not_carried(foreign, stale::why_unproven(&edit)));
+            }
+            rebased.changes = rebased.changes.with_line_ends_of(seen, &now.snapshot)?;
+            let again = placed_again(file, OrderedOps { ops, order }, &rebased.changes);
+            let again = again.map_err(|why| file.not_carried(foreign, why))?;
+            if again.is_none() && rebased.changes.is_empty() {
+                return Err(file.already_applied(&rebased));
+            }
+            let note = stale::merged(of, &rebased, ops.len());
+            mine = again.unwrap_or(ResolvedEdit { changes: rebased.changes, ..mine });
+            mine.notes.push(note);
             let lines_seen = base::carry_lines(&lines, seen, &theirs);
-            mine.notes.push(stale::merged(of, &rebased, ops.len()));
-            mine.changes = rebased.changes.with_line_ends_of(seen, &now.snapshot)?;
             Ok(PlacedEdits { merged: true, ..PlacedEdits::new(mine, lines_seen) })
         }
         Err(_) if options.on_stale == StalePolicy::Markers => {
@@ -126,6 +141,39 @@ pub(crate) fn carry_over(
         }
         Err(conflicts) => Err(file.conflict(foreign, &conflicts)),
     }
+}
+
+/// Places edits of which one counts its places in the changed file as well: others may have added places. `None` if no
+/// edit counts, or if nothing is left to do.
+///
+/// Errors: the reason why the call is refused.
+fn placed_again(
+    file: &EditedFile<'_>,
+    OrderedOps { ops, order }: OrderedOps<'_>,
+    carried: &ChangeSet,
+) -> Result<Option<ResolvedEdit>, String> {
+    let counts = |op: &Op| matches!(&op.at, Locator::Find(find) if find.expected != ExpectedMatches::Unique);
+    if !ops.iter().any(counts) {
+        return Ok(None);
+    }
+    let again = match resolve(&file.now.snapshot, ops, order, file.options.resolve_settings(true)) {
+        Ok(again) => again,
+        Err(_) if carried.is_empty() => return Ok(None),
+        Err(error) => return Err(format!("And in the file as it is now: {}", error.message())),
+    };
+    let made = again.changes.splices();
+    let has = |mine: &Splice| {
+        let at = made.binary_search_by_key(&mine.span, |it| it.span);
+        at.is_ok_and(|at| made[at].text == mine.text)
+    };
+    let exact = again.ops.iter().all(|it| it.tier == Tier::Exact || !ops.get(it.op).is_some_and(counts));
+    if !carried.splices().iter().all(has) {
+        return Err("Some of the places that your edit matched are other ones now.".to_owned());
+    }
+    if !exact && made.len() > carried.splices().len() {
+        return Err("There are more places now that are nearly like the text of your edit.".to_owned());
+    }
+    Ok(Some(again))
 }
 
 /// Creates the empty text of a file to be created, in the encoding declared for it.

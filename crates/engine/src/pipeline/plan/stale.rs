@@ -8,6 +8,7 @@ use crate::pipeline::plan::placement::EditedFile;
 use crate::session::base;
 use chrono::{DateTime, SecondsFormat};
 use emendate_core::advice::fill_empty_file;
+use emendate_core::carried_text::UnprovenEdit;
 use emendate_core::explain;
 use emendate_core::{Advice, ErrorContext, Phrase, advice};
 use emendate_core::{
@@ -88,8 +89,12 @@ impl EditedFile<'_> {
         if !matches!(error.code(), Code::MatchNotFound | Code::MatchAmbiguous | Code::MatchCount) {
             return error.clone();
         }
-        let told = changed(&self.place).evidence(format!("And in the version you read: {}", error.message()));
-        self.with_diff(base, self.latest_record(), told)
+        self.not_carried(base, format!("And in the version you read: {}", error.message()))
+    }
+
+    /// Creates the error for an edit that was placed in the version that the caller saw, but has no certain place now.
+    pub(crate) fn not_carried(&self, base: ForeignChange<'_>, why: String) -> Error {
+        self.with_diff(base, self.latest_record(), changed(&self.place).evidence(why))
     }
 
     /// Creates the error for changes of the same lines on both sides.
@@ -175,6 +180,19 @@ fn with_times(error: Error, seen: Option<FileMeta>, now: FileMeta) -> Error {
 fn time_data(meta: FileMeta) -> Value {
     let time = DateTime::from_timestamp_micros(meta.mtime_ns / 1000).unwrap_or_default();
     Value::from(time.to_rfc3339_opts(SecondsFormat::Millis, true))
+}
+
+/// Returns why the place of an edit by text is a guess.
+pub(crate) fn why_unproven(edit: &UnprovenEdit) -> String {
+    let lines: Vec<String> = edit.lines_now.iter().map(usize::to_string).collect();
+    match &*lines {
+        [] => "The lines that your edit matched changed, too, so its place is not certain any more.".to_owned(),
+        [line] => format!("The lines that your edit matched changed; their text is at line {line} now."),
+        lines => format!(
+            "The text that your edit matched is in several places now (lines {}), and lines next to it changed.",
+            lines.join(", ")
+        ),
+    }
 }
 
 /// Returns conflicts of edits that matched at most three lines by their text, between changes that moved those lines:

@@ -23,6 +23,7 @@ use crate::tools::list::list_directory;
 use crate::tools::tool_input::{AnswerText, ToolInput};
 use emendate_core::anchor_map::{AnchorMap, AnchorWord};
 use emendate_core::line_format::{LINE_FORMATS, LineFormat, LineMark};
+use emendate_core::omission::cut_mark;
 use emendate_core::{Code, ContentId, EncodingEvidence, Error, Result, Snapshot, formats};
 use emendate_fs::{FileMeta, SafePath, shown};
 use emendate_history::{LineSet, Record, RecordOrigin, VersionBody};
@@ -326,7 +327,7 @@ pub(crate) fn push_line(out: &mut String, marks: &LineFormat, mark: LineMark, li
     match left {
         None => (marks.push_line)(out, mark, line),
         Some(left) => {
-            (marks.push_line)(out, mark, &format!("{line} ⟪{left} more characters of this line are not shown⟫"));
+            (marks.push_line)(out, mark, &format!("{line} {}", cut_mark(left)));
         }
     }
 }

@@ -19,6 +19,7 @@ use crate::code::Code;
 use crate::error::Error;
 use crate::error::ErrorContext;
 use crate::locate::line_format;
+use crate::locate::omission;
 use crate::locate::op::{ExpectedMatches, TextNames};
 use crate::text::fold;
 use crate::text::lines::{count_lines, line_start, line_stop};
@@ -53,6 +54,9 @@ pub(super) fn not_found(search: &MatchSearch<'_>, reached: Tier) -> Error {
         return blank(search, reached);
     }
     let error = opened(search, Code::MatchNotFound, NOT_FOUND_MESSAGE, reached).fact("reason", "not_found");
+    if let Some(mark) = omission::copied_mark(&search.find.old, search.text) {
+        return omission::explain_mark(error, mark);
+    }
     explained(search, error, bounded(|| nearest::find_nearest(search)))
 }
 
