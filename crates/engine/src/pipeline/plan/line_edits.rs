@@ -197,13 +197,11 @@ fn all_shown(file: &EditedFile<'_>, seen: &Snapshot, lines: &LineSet, ops: &[Op]
         return Err(error.next("The file has changed since, too: read it again, and use the new header."));
     }
     let unkept = mark_lines_shown(file, lines, &excerpt.whole);
-    Err(match next_of_cut(file, &unseen, &excerpt) {
-        Some(advice) => error.next(advice),
-        None => {
-            let next = "They are shown now: send the same edit again if these are the lines you mean.";
-            error.next(unkept.unwrap_or_else(|| next.to_owned()))
-        }
-    })
+    if let Some(advice) = next_of_cut(file, &unseen, &excerpt) {
+        return Err(error.next(advice));
+    }
+    let next = "They are shown now: send the same edit again if these are the lines you mean.";
+    Err(error.next(unkept.unwrap_or_else(|| next.to_owned())))
 }
 
 fn line_number(line: u64) -> usize {
