@@ -33,7 +33,7 @@ pub(crate) struct ToolCall {
     long: bool,
     /// Exit status 1 if the reply reports problems, or unknown results.
     finds: bool,
-    /// The edit came as JSON.
+    /// The edit, or the list of edits, came as JSON.
     as_json: bool,
     /// The file for rejected edits.
     reject_file: Option<PathBuf>,
@@ -61,11 +61,11 @@ impl ToolCall {
         ToolCall {
             tool,
             path,
+            as_json: fields.0.contains_key("edits"),
             fields: fields.0,
             view: ChangeView::Diff,
             long: false,
             finds: false,
-            as_json: false,
             reject_file: None,
             whole: false,
         }
@@ -421,7 +421,8 @@ pub(crate) fn multi_edit(args: &MultiEditArgs) -> Result<ToolCall> {
 /// Reads a JSON array of edits.
 pub(crate) fn edits_of(file: &Path) -> Result<Value> {
     let text = input::text(file, "a JSON array of edits")?;
-    let edits: Value = serde_json::from_str(without_mark(&text)).map_err(|error| malformed(&error))?;
+    let edits: Value = serde_json::from_str(without_mark(&text))
+        .map_err(|error| malformed(&error).next("Send a JSON array, one object for each edit."))?;
     if edits.is_array() {
         return Ok(edits);
     }

@@ -11,21 +11,53 @@ use std::sync::LazyLock;
 /// Tools whose command has another name.
 const COMMANDS: [(&str, &str); 1] = [("replace_in_files", "replace")];
 
-/// Fields whose option has another name than the field: tool, field, option.
-const OPTIONS: [(&str, &str, &str); 9] = [
-    ("edit", "old_string", "old"),
-    ("edit", "new_string", "new"),
-    ("edit", "replace_all", "all"),
-    ("edit", "expected_replacements", "expect"),
-    ("notebook_edit", "cell_id", "cell"),
-    ("notebook_edit", "cell_number", "number"),
-    ("notebook_edit", "edit_mode", "mode"),
-    ("notebook_edit", "cell_type", "type"),
-    ("notebook_edit", "new_source", "source"),
+/// Fields that have another name at the command line: tool, field, and the option or the argument as help names it.
+const NAMES: [(&str, &str, &str); 29] = [
+    ("edit", "old_string", "--old"),
+    ("edit", "new_string", "--new"),
+    ("edit", "replace_all", "--all"),
+    ("edit", "expected_replacements", "--expect"),
+    ("notebook_edit", "cell_id", "--cell"),
+    ("notebook_edit", "cell_number", "--number"),
+    ("notebook_edit", "edit_mode", "--mode"),
+    ("notebook_edit", "cell_type", "--type"),
+    ("notebook_edit", "new_source", "--source"),
+    ("write", "content", "--from"),
+    ("search", "pattern", "PATTERN"),
+    ("replace_in_files", "old_string", "OLD"),
+    ("replace_in_files", "pattern", "OLD"),
+    ("replace_in_files", "new_string", "NEW"),
+    ("replace_in_files", "expected", "--expect"),
+    ("replace_in_files", "expected_files", "--expect-files"),
+    ("apply", "input", "FILE"),
+    ("apply", "three_way", "--3way"),
+    ("apply", "only", "--include"),
+    ("apply", "context", "-C"),
+    ("convert", "input", "FILE"),
+    ("check", "paths", "PATHS"),
+    ("check", "timeout_ms", "--timeout"),
+    ("undo", "id", "ID"),
+    ("undo", "hunks", "HUNKS"),
+    ("restore", "id", "ID"),
+    ("mark", "name", "NAME"),
+    ("rewind", "to", "MARK"),
+    ("history", "session", "--by"),
 ];
 
 /// Fields of one edit of a list, which the command line takes as JSON.
-const OF_ENTRIES: [&str; 6] = ["old_string", "new_string", "replace_all", "expected_replacements", "at", "line"];
+const OF_ENTRIES: [&str; 11] = [
+    "old_string",
+    "new_string",
+    "replace_all",
+    "expected_replacements",
+    "at",
+    "line",
+    "cell_id",
+    "cell_number",
+    "edit_mode",
+    "cell_type",
+    "new_source",
+];
 
 /// Fields that hold the path, which a command takes without an option.
 const PATHS: [&str; 3] = ["file_path", "path", "notebook_path"];
@@ -46,7 +78,7 @@ pub(crate) struct Flags {
 impl Flags {
     /// The options of the command that corresponds to a tool. `as_json` is true for an edit that came as JSON.
     pub(crate) fn of(tool: &'static str, as_json: bool) -> Flags {
-        Flags { tool, as_json: as_json || tool == "multi_edit" }
+        Flags { tool, as_json }
     }
 }
 
@@ -56,17 +88,20 @@ fn command(tool: &str) -> Option<&'static Command> {
     CLI.find_subcommand(renamed.unwrap_or_else(|| tool.replace('_', "-")))
 }
 
-/// Returns the option that corresponds to a field of a tool.
+/// Returns the option, or the argument without one, that corresponds to a field of a tool.
 fn option(tool: &str, field: &str) -> Option<String> {
-    if let Some((_, _, option)) = OPTIONS.iter().find(|(name, own, _)| (*name, *own) == (tool, field)) {
-        return Some(format!("--{option}"));
+    if let Some((_, _, name)) = NAMES.iter().find(|(name, own, _)| (*name, *own) == (tool, field)) {
+        return Some((*name).to_owned());
     }
-    let long = field.replace('_', "-");
-    let is_there = command(tool)?.get_arguments().any(|arg| arg.get_long() == Some(&long));
-    is_there.then(|| format!("--{long}"))
+    let long = if PATHS.contains(&field) { "file".to_owned() } else { field.replace('_', "-") };
+    let command = command(tool)?;
+    if command.get_arguments().any(|arg| arg.get_long() == Some(&long)) {
+        return Some(format!("--{long}"));
+    }
+    PATHS.contains(&field).then(|| "PATH".to_owned())
 }
 
-/// An option with its value.
+/// An option with its value; the value alone for an argument without an option.
 fn with_value(tool: &str, field: &str, value: &Value) -> Option<String> {
     match (field, value.as_str()) {
         ("order", Some("in_turn")) => return option(tool, "in_turn"),
@@ -74,12 +109,23 @@ fn with_value(tool: &str, field: &str, value: &Value) -> Option<String> {
         _ => {}
     }
     let option = option(tool, field)?;
+    let before = if is_option(&option) { format!("{option} ") } else { String::new() };
     match value {
         Value::Bool(true) => Some(option),
-        Value::String(text) => Some(format!("{option} {}", quoted(text))),
-        Value::Number(number) => Some(format!("{option} {number}")),
+        Value::String(text) => Some(format!("{before}{}", quoted(text))),
+        Value::Number(number) => Some(format!("{before}{number}")),
         _ => None,
     }
+}
+
+/// True for the name of an option, false for that of an argument or a field.
+fn is_option(name: &str) -> bool {
+    name.starts_with('-')
+}
+
+/// True for the name of an argument without an option, as help writes it.
+fn is_argument(name: &str) -> bool {
+    name.bytes().all(|byte| byte.is_ascii_uppercase())
 }
 
 /// A text as a shell takes it.
@@ -131,7 +177,7 @@ impl Vocabulary for Flags {
 
     fn quoted(&self, name: &str) -> Option<String> {
         let field = self.field(name)?;
-        Some(if field.starts_with('-') { field } else { format!("\"{field}\"") })
+        Some(if is_option(&field) || is_argument(&field) { field } else { format!("\"{field}\"") })
     }
 
     fn set(&self, name: &str, value: &Value) -> Option<String> {
@@ -143,7 +189,7 @@ impl Vocabulary for Flags {
 
     fn switch_on(&self, name: &str) -> Option<String> {
         let field = self.field(name)?;
-        Some(if field.starts_with('-') { format!("give {field}") } else { format!("set {field} to true") })
+        Some(if is_option(&field) { format!("give {field}") } else { format!("set {field} to true") })
     }
 
     fn call(&self, tool: &str, fields: &Map<String, Value>) -> Option<String> {
@@ -161,6 +207,7 @@ impl Vocabulary for Flags {
             .iter()
             .filter(|(name, _)| !PATHS.contains(&name.as_str()) && !matches!(name.as_str(), RAW_PATH | "id"));
         for (name, value) in rest {
+            option(tool, name).filter(|name| is_option(name))?;
             words.push(with_value(tool, name, value)?);
         }
         Some(words.join(" "))
@@ -168,7 +215,7 @@ impl Vocabulary for Flags {
 
     fn not_all(&self) -> String {
         match self.field("replace_all") {
-            Some(name) if name.starts_with('-') => format!("{name} is not given"),
+            Some(name) if is_option(&name) => format!("{name} is not given"),
             Some(name) => format!("{name} is false"),
             None => String::new(),
         }
@@ -177,17 +224,83 @@ impl Vocabulary for Flags {
 
 #[cfg(test)]
 mod tests {
-    use super::{Flags, OPTIONS, command};
+    use super::{Flags, NAMES, command, is_option};
     use emendate::core::Vocabulary as _;
     use serde_json::{Map, Value, json};
 
     #[test]
-    fn every_named_option_exists() {
-        for (tool, field, option) in OPTIONS {
-            let arguments = || command(tool).unwrap().get_arguments();
-            assert!(arguments().any(|arg| arg.get_long() == Some(option)), "{tool} --{option}");
+    fn every_name_exists() {
+        for (tool, field, name) in NAMES {
+            let is_there = command(tool).unwrap().get_arguments().any(|arg| match name.trim_start_matches('-') {
+                _ if !is_option(name) => {
+                    let shown = arg.get_value_names().unwrap_or_default().iter();
+                    arg.is_positional() && shown.map(|it| it.as_str()).any(|it| it.contains(name))
+                }
+                short if short.len() == 1 => arg.get_short() == short.chars().next(),
+                long => arg.get_long() == Some(long),
+            });
+            assert!(is_there, "{tool} {name}");
             assert!(format!("{:?}", emendate::tool(tool).unwrap().schema()).contains(field), "{tool} {field}");
         }
+    }
+
+    /// Fields that no option or argument corresponds to: paths that are not UTF-8, which commands take as they are;
+    /// fields that a command sets itself; and what only calls have. Advice has another form for clients without them.
+    const WITHOUT_NAMES: [&str; 38] = [
+        "read.path_b64",
+        "search.path_b64",
+        "edit.line",
+        "edit.edits",
+        "edit.order",
+        "edit.start_line_text",
+        "edit.end_line_text",
+        "edit.new_text",
+        "edit.path_b64",
+        "edit.partial",
+        "edit.marks",
+        "multi_edit.order",
+        "multi_edit.path_b64",
+        "multi_edit.partial",
+        "multi_edit.marks",
+        "write.overwrite",
+        "write.path_b64",
+        "write.match",
+        "write.partial",
+        "write.marks",
+        "notebook_edit.clear_outputs",
+        "notebook_edit.path_b64",
+        "notebook_edit.match",
+        "notebook_edit.partial",
+        "notebook_edit.marks",
+        "apply.tag",
+        "apply.encoding",
+        "apply.marks",
+        "apply.input_b64",
+        "convert.overwrite",
+        "outline.path_b64",
+        "undo.redo",
+        "undo.path_b64",
+        "restore.path_b64",
+        "history.id",
+        "history.to",
+        "history.hunks",
+        "history.path_b64",
+    ];
+
+    #[test]
+    fn every_field_has_a_name() {
+        let mut without = Vec::new();
+        for tool in emendate::TOOLS.iter().filter(|tool| command(tool.name).is_some()) {
+            let schema = tool.schema();
+            let fields = schema["properties"].as_object().unwrap();
+            without.extend(
+                fields
+                    .keys()
+                    .filter(|it| super::option(tool.name, it).is_none())
+                    .map(|it| format!("{}.{it}", tool.name)),
+            );
+        }
+        assert_eq!(without, WITHOUT_NAMES);
     }
 
     #[test]
@@ -210,6 +323,10 @@ mod tests {
         assert_eq!(edit.set("replace_all", &json!(true)).unwrap(), "--all");
         assert_eq!(edit.field("allow_invalid").unwrap(), "--allow-invalid");
         assert_eq!(edit.field("overwrite"), None);
+        assert_eq!(edit.field("file_path").as_deref(), Some("PATH"));
+        assert_eq!(Flags::of("undo", false).field("file_path").as_deref(), Some("--file"));
+        assert_eq!(Flags::of("undo", false).set("id", &json!("3-ab")).as_deref(), Some("3-ab"));
+        assert_eq!(Flags::of("replace_in_files", false).quoted("old_string").as_deref(), Some("OLD"));
         let call = json!({"file_path": "/a b.txt", "offset": 3, "limit": 1});
         let none = Map::new();
         let fields = call.as_object().unwrap_or(&none);
@@ -221,7 +338,7 @@ mod tests {
         assert_eq!(edit.call("history", shown.as_object().unwrap()).unwrap(), "emend show 3-ab /a.txt");
         let json = Flags::of("edit", true);
         assert_eq!(json.set("at", &Value::from("3@ab")).unwrap(), r#""at": "3@ab""#);
-        let several = Flags::of("multi_edit", false);
+        let several = Flags::of("multi_edit", true);
         assert_eq!(several.set("order", &"in_turn".into()).unwrap(), "--in-turn");
     }
 }

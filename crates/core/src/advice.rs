@@ -94,6 +94,19 @@ impl Advice {
         Advice { forms: vec![parts.into()] }
     }
 
+    /// Creates an advice from a text in which `{name}` is a field of the called tool, and `{name()}` a tool.
+    pub fn named(text: &'static str) -> Advice {
+        let mut parts = Vec::new();
+        for (nth, part) in text.split(['{', '}']).enumerate() {
+            parts.push(match part.strip_suffix("()") {
+                _ if nth % 2 == 0 => Phrase::from(part),
+                Some(tool) => Phrase::Tool(tool),
+                None => Phrase::Field(part),
+            });
+        }
+        Advice::new(parts)
+    }
+
     /// Adds a form for clients that cannot follow the earlier ones.
     #[must_use]
     pub fn or(mut self, other: impl Into<Advice>) -> Advice {
@@ -242,6 +255,8 @@ mod tests {
         assert_eq!(both.text_for(&Reader), "Call Read with {\"file_path\":\"/a\"}.");
         let only = advice!["Set ", Phrase::Field("at"), "."];
         assert!(only.text_for(&Reader).contains("ask a person"));
+        let named = Advice::named("Give {at}, or call {read()}.").or(Advice::named("Call {read()}."));
+        assert_eq!((&*named.text(), &*named.text_for(&Reader)), ("Give at, or call read.", "Call Read."));
         assert!(Advice::from("plain").is_plain() && !read.is_plain());
     }
 }

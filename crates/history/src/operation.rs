@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use emendate_core::explain::ReplacedSpan;
-use emendate_core::{ContentId, Error, Result};
+use emendate_core::{Advice, ContentId, Error, Result};
 use emendate_fs::FileAttributes;
 
 use crate::{ByteReplacement, OwnedByteReplacement, Record, StatCache, clock};
@@ -569,7 +569,7 @@ pub(crate) fn already_undone(operation: &Operation) -> Error {
     let ids: Vec<String> = operation.undoes().map(|id| id.to_string()).collect();
     Error::new(emendate_core::Code::ConflictRaced, "Another process is undoing the same operation right now.")
         .evidence(format!("operation {}", ids.join(", ")))
-        .next("Call history to see the result, then repeat the call.")
+        .next(Advice::named("Call {history()} to see the result, then repeat the call.").or("Repeat the call."))
 }
 
 /// The content id that marks a path where nothing was left.

@@ -1,7 +1,7 @@
 //! Smaller versions of images, for clients with little context. Only this module decodes images.
 
 use crate::Image;
-use emendate_core::{Code, Error, Result};
+use emendate_core::{Advice, Code, Error, Result};
 
 /// True if this build can scale images down.
 pub const fn has_downscale() -> bool {
@@ -15,7 +15,7 @@ pub const fn has_downscale() -> bool {
 #[cfg(not(feature = "downscale"))]
 pub fn downscaled(_bytes: &[u8], _image: Image, _side: u32) -> Result<Vec<u8>> {
     Err(Error::new(Code::MediaUnsupported, "This build cannot make images smaller (feature `downscale`).")
-        .next("Omit max_side, or shrink the image with another program first."))
+        .next(Advice::named("Omit {max_side}, or shrink the image with another program first.")))
 }
 
 #[cfg(feature = "downscale")]

@@ -47,14 +47,19 @@ use without::Inside;
 
 #[cfg(not(feature = "pdf"))]
 mod without {
-    use emendate_core::{Code, Error, Result};
+    use emendate_core::{Code, Error, Phrase, Result, advice};
 
     pub(super) enum Inside {}
 
     impl Inside {
         pub(super) fn open(_bytes: &[u8]) -> Result<Inside> {
-            Err(Error::new(Code::MediaUnsupported, "This build cannot read the text of PDFs (feature `pdf`).")
-                .next("Read it with \"base64\": true to get the file itself, or have a program such as pdftotext write its text into a file."))
+            Err(Error::new(Code::MediaUnsupported, "This build cannot read the text of PDFs (feature `pdf`).").next(
+                advice![
+                    "Read it with ",
+                    Phrase::Set("base64", true.into()),
+                    " to get the file itself, or have a program such as pdftotext write its text into a file."
+                ],
+            ))
         }
 
         pub(super) fn pages(&self) -> usize {

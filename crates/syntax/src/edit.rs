@@ -89,7 +89,7 @@ impl SyntaxTree<'_> {
                 format!("{} is declared together with other names.", symbol.path),
             )
             .evidence(format!("Line {}: {}", symbol.first, self.row(rows.starts, rows.first).trim()))
-            .next("Change these lines with edit and old_string."));
+            .next("Change these lines as text, with an edit."));
         }
         let splices = match action {
             SymbolAction::Rename => self.rename(symbol, text.trim())?,
@@ -111,7 +111,7 @@ impl SyntaxTree<'_> {
                 format!("{} parses now, and would not after this edit.", symbol.path),
             )
             .evidence(format!("First at line {} of the result: {}", error.line, line.trim()))
-            .next("Correct the text and send it again; if it is correct anyway, use edit with old_string.")
+            .next("Correct the text and send it again; if it is correct anyway, replace it as text.")
             .fact("line", error.line));
         }
         Ok(splices)
@@ -138,7 +138,7 @@ impl SyntaxTree<'_> {
     fn entangled(symbol: &Symbol) -> Error {
         Error::new(Code::SymbolEntangled, format!("{} shares its lines with other code.", symbol.path))
             .evidence(format!("{} {}, lines {}-{}.", symbol.kind, symbol.name, symbol.first, symbol.last))
-            .next("Change these lines with edit and old_string.")
+            .next("Change these lines as text, with an edit.")
     }
 
     fn replace(&self, symbol: &Symbol, rows: &SymbolRows<'_>, text: &str) -> Splices {

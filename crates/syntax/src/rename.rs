@@ -434,5 +434,5 @@ fn is_name_start(it: char) -> bool {
 fn refused(symbol: &Symbol, why: String) -> Error {
     Error::new(Code::SymbolEntangled, format!("{} cannot be renamed safely here.", symbol.path))
         .evidence(why)
-        .next("Rename it with edit: old_string with its surroundings, once for each place.")
+        .next("Rename it with edits of its text, with its surroundings, once for each place.")
 }

@@ -9,6 +9,7 @@
     reason = "tests look at the disk, start processes and say what they left out; what fails here fails the test"
 )]
 
+mod advice;
 mod around;
 mod bulk;
 #[cfg(feature = "parquet")]

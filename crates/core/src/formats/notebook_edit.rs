@@ -1,6 +1,7 @@
 //! `notebook_edit`: edits of a Jupyter notebook by cells, the `NotebookEdit` tool of the seed documents.
 
 use super::{Format, FormatInput, FormatSpec};
+use crate::advice::Advice;
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::locate::notebook::{CellAction, CellEdit, CellName, CellType};
@@ -157,7 +158,10 @@ fn op(edit: CellEditInput) -> Result<Op> {
         (Some(id), None) => Some(CellName::Id(id)),
         (None, Some(number)) => Some(CellName::Number(number)),
         (None, None) if act == CellAction::Insert => None,
-        (None, None) => return Err(wrong("it names no cell.").next("Give cell_id or cell_number, as read shows them.")),
+        (None, None) => {
+            return Err(wrong("it names no cell.")
+                .next(Advice::named("Give {cell_id} or {cell_number}, as {read()} shows them.").or("Name the cell.")));
+        }
         (Some(_), Some(_)) => {
             return Err(wrong("it names a cell both by cell_id and by cell_number.").next("Give one of the two."));
         }
@@ -170,14 +174,14 @@ fn op(edit: CellEditInput) -> Result<Op> {
     let text = match (act, edit.new_source) {
         (CellAction::Delete, Some(text)) if !text.is_empty() => {
             return Err(wrong("delete takes no new_source.")
-                .next("Omit new_source to delete the cell; to change it, omit edit_mode."));
+                .next(Advice::named("Omit {new_source} to delete the cell; to change it, omit {edit_mode}.")));
         }
         (CellAction::Delete, _) => String::new(),
         (_, Some(text)) => normalize_text(&text),
         (_, None) => return Err(wrong("new_source is missing.").next("Give the whole source of the cell.")),
     };
     if act == CellAction::Insert && kind.is_none() {
-        return Err(wrong("a new cell needs a type.").next("Give cell_type: code, markdown or raw."));
+        return Err(wrong("a new cell needs a type.").next(Advice::named("Give {cell_type}: code, markdown or raw.")));
     }
     Ok(Op { at: Locator::Cell(Box::new(CellEdit { cell, act, kind, clear: edit.clear_outputs })), text })
 }

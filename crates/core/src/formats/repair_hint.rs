@@ -24,7 +24,9 @@ struct RepairHint {
 /// Creates the error for a text that no format detects.
 pub(super) fn unknown_format(text: &str) -> Error {
     let names: Vec<&str> = text_formats().map(|format| format.spec().name).collect();
-    let error = Error::new(Code::EditUnparsable, "The text is in none of the known formats.");
+    let is_empty = text.trim().is_empty();
+    let what = if is_empty { "The text is empty." } else { "The text is in none of the known formats." };
+    let error = Error::new(Code::EditUnparsable, what);
     let likeness = likeness(text).or_else(|| nameless_fence(text));
     let Some(RepairHint { what, next, converted }) = likeness else {
         let known = format!("Write it as one of: {}", names.join(", "));

@@ -70,9 +70,9 @@ impl Replacement {
 
     fn pick(&self) -> Result<ExpectedMatches> {
         match (self.replace_all, self.expected_replacements) {
-            (_, Some(0)) => Err(contradiction("expected_replacements must be at least 1")),
+            (_, Some(0)) => Err(contradiction("the expected number must be at least 1")),
             (Some(false), Some(count)) if count > 1 => {
-                Err(contradiction("replace_all is false, but expected_replacements asks for several"))
+                Err(contradiction("one place is asked for, and several are expected"))
             }
             (_, Some(count)) if count > 1 => Ok(ExpectedMatches::Exactly(count)),
             (Some(true), Some(count)) => Ok(ExpectedMatches::Exactly(count)),

@@ -6,7 +6,9 @@ use crate::model::call_context::{CallContext, OptionValue, StalePolicy};
 use crate::model::call_origin::CallOrigin;
 use emendate_core::formats::{FormatInput, canonical_name, from_json};
 use emendate_core::line_format::{LINE_FORMATS, LineFormat};
-use emendate_core::{Code, DeclaredEncoding, Error, Handle, HeaderStyle, Matching, ResolveSettings, Result, ShortTag};
+use emendate_core::{
+    Advice, Code, DeclaredEncoding, Error, Handle, HeaderStyle, Matching, ResolveSettings, Result, ShortTag,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -151,7 +153,7 @@ fn tag(text: &str) -> Result<Handle> {
         ShortTag::parse(text.trim().trim_start_matches('#')).map(|tag| Handle::Lines(HeaderStyle::Pilcrow, tag));
     text.parse().map(Handle::Tag).ok().or(short).ok_or_else(|| {
         Error::new(Code::CallInvalid, format!("`{text}` is not a tag: a tag is eight hexadecimal digits."))
-            .next("Use data.tag of a read or edit reply, or omit tag.")
+            .next(Advice::named("Use the `tag` in the data of a reply, or omit {tag}."))
     })
 }
 

@@ -1,7 +1,7 @@
 //! Numbers of hunks, as `history` shows them and `undo`, `restore` and `history` accept them.
 
 use emendate_core::refusals::check_count;
-use emendate_core::{Code, Error, Phrase, Result, advice};
+use emendate_core::{Advice, Code, Error, Phrase, Result, advice};
 use emendate_fs::SafePath;
 use emendate_history::OperationId;
 use serde_json::json;
@@ -30,8 +30,10 @@ impl HunkNumbers {
     pub(crate) fn new(operation: OperationId, numbers: &[usize]) -> Result<HunkNumbers> {
         check_count(numbers.len(), HUNKS_PER_CALL_MAX, "hunks")?;
         if numbers.is_empty() || numbers.contains(&0) {
-            return Err(Error::new(Code::CallInvalid, "Hunks are counted from 1.")
-                .next("Send the numbers of hunks as history with that id shows them, such as hunks: [2]."));
+            return Err(Error::new(Code::CallInvalid, "Hunks are counted from 1.").next(
+                advice!["Send the numbers of hunks as ", listing(operation), " shows them, such as [2]."]
+                    .or("Count from 1."),
+            ));
         }
         Ok(HunkNumbers { operation, numbers: numbers.iter().copied().collect(), of_several: false })
     }
@@ -67,5 +69,5 @@ pub(crate) fn listing(operation: OperationId) -> Phrase {
 /// Creates the error for hunks of an operation on several files without the name of one.
 pub(crate) fn several_files(operation: OperationId, files: usize) -> Error {
     Error::new(Code::CallInvalid, format!("Operation {operation} changed {files} files; hunks are those of one file."))
-        .next("Repeat the call with file_path.")
+        .next(Advice::named("Repeat the call with {file_path}."))
 }

@@ -40,7 +40,7 @@ pub(crate) fn take_beside(input: &mut Value, name: &str) -> Result<Option<PathBu
     };
     let bytes = field.as_str().and_then(|text| BASE64.decode(text.as_bytes()).ok()).ok_or_else(|| {
         Error::new(Code::CallInvalid, "path_b64 is not base64 (with `=` at the end where it needs them).")
-            .next(format!("Copy path_b64 from a reply, or omit it and give {name}."))
+            .next(format!("Copy it from a reply, or omit it and give {name}."))
     })?;
     let path = PathBuf::from(OsString::from_vec(bytes));
     let words = [shown(&path), path.to_string_lossy().into_owned()];

@@ -14,7 +14,7 @@ use crate::tools::search::{WalkFilter, WalkStats};
 use crate::tools::tool_input::ToolInput;
 use emendate_core::formats::{self, FormatInput};
 use emendate_core::refusals::check_count;
-use emendate_core::{Code, Error, Result};
+use emendate_core::{Advice, Code, Error, Result};
 use emendate_fs::SafePath;
 use schemars::JsonSchema;
 use schemars::schema_for;
@@ -55,7 +55,7 @@ pub(crate) fn check(call: Call<'_>, input: Value) -> Result<Answer> {
     let args: CheckInput = formats::from_json(FormatInput::Json(input))?;
     if args.paths.is_empty() {
         let error = Error::new(Code::CallInvalid, "paths is empty.");
-        return Err(error.next("Name the files to check in paths."));
+        return Err(error.next(Advice::named("Name the files to check in {paths}.")));
     }
     check_count(args.paths.len(), CHECKED_FILES_MAX, "files to check")?;
     let mut run = CheckRun {

@@ -142,7 +142,7 @@ fn answer(place: &str, entries: &[ListEntry], files: usize, cut: bool, walked: &
     }
     notes.extend(walked.long_paths().map(|paths| format!("Not listed: {paths}.")));
     if files == 0 && notes.is_empty() {
-        notes.push("Hidden and ignored files need hidden and no_ignore.".to_owned());
+        notes.push("Hidden and ignored files are skipped unless the call asks for them.".to_owned());
     }
     let reminders = notes.clone();
     let names: Vec<&str> = entries.iter().map(|entry| &*entry.name).collect();

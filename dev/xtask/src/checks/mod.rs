@@ -1,5 +1,6 @@
 //! The checks of tidy. Each check is a function from the repository to findings, which name their file.
 
+mod advice;
 mod arrows;
 mod english;
 mod layers;
@@ -35,6 +36,7 @@ pub(crate) static CHECKS: &[Check] = &[
     Check { name: "unique name", run: names::unique },
     Check { name: "english", run: english::comments },
     Check { name: "messages", run: english::messages },
+    Check { name: "advice", run: advice::fields },
     Check { name: "figure", run: exceeded },
     Check { name: "word", run: words::words },
     Check { name: "machine", run: words::machines },

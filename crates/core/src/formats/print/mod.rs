@@ -14,6 +14,8 @@ mod sequence;
 mod unified;
 mod whole;
 
+use crate::advice;
+use crate::advice::Phrase;
 pub(crate) use anchors::by_number as numbered_anchors;
 pub use binary::binary_patch;
 pub use git_name::quoted_name;
@@ -106,7 +108,7 @@ impl PrintFormat {
         PrintFormat::target_by_name(name).ok_or_else(|| {
             let names: Vec<&str> = PRINT_FORMATS.iter().map(|target| target.name).collect();
             Error::new(Code::CallInvalid, format!("`{name}` is not a format that edits can be converted to."))
-                .next(format!("Set to to one of: {}.", names.join(", ")))
+                .next(advice!["Set ", Phrase::Field("to"), format!(" to one of: {}.", names.join(", "))])
         })
     }
 

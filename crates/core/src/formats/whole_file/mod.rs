@@ -13,6 +13,7 @@ mod text_lines;
 use super::line_parser::{LineParser, ParseOptions, StreamEvent};
 use super::ranges::contains_any;
 use super::{Format, FormatSpec, name};
+use crate::advice::Advice;
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::locate::op::{FileAction, FileRequest, Request};
@@ -126,9 +127,8 @@ impl LineParser for WholeFileParser {
 
     fn finish(self: Box<Self>, _cut: bool, out: &mut Vec<StreamEvent>) -> Result<Request> {
         if self.reverse {
-            return Err(
-                Error::new(Code::CallInvalid, "A whole file does not contain the earlier text.").next("Omit reverse.")
-            );
+            return Err(Error::new(Code::CallInvalid, "A whole file does not contain the earlier text.")
+                .next(Advice::named("Omit {reverse}.")));
         }
         let (files, notes) = self.reader.end(out)?;
         if files.is_empty() {

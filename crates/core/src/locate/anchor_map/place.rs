@@ -119,8 +119,7 @@ impl<'a> AnchorPage<'a> {
                 if first > last {
                     let what =
                         format!("{prefix}: {} comes after {}: a range begins with its upper line.", from.word, to.word);
-                    let error =
-                        Error::new(Code::CallInvalid, what).next("Swap anchor and end_anchor if that range is meant.");
+                    let error = Error::new(Code::CallInvalid, what).next("Swap the two if that range is meant.");
                     return Err(PlacementError { error, show: Some((last, first)) });
                 }
                 LineTarget::Lines { from: first, to: last }

@@ -13,7 +13,7 @@ mod place;
 mod tests;
 
 use crate::advice;
-use crate::advice::Phrase;
+use crate::advice::{Advice, Phrase};
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::locate::op::{Locator, Op};
@@ -305,7 +305,9 @@ impl<'t> Notebook<'t> {
                 .or("Name one of these cells."),
             );
             match self.cells.len() {
-                0 => error.evidence("It has no cells at all.").next("Insert one: edit_mode insert, without cell_id."),
+                0 => error
+                    .evidence("It has no cells at all.")
+                    .next(Advice::named("Insert one: {edit_mode} insert, without {cell_id}.").or("Insert one.")),
                 count => error.evidence(format!("Its cells:\n{}", self.list(0..count))),
             }
         })

@@ -4,6 +4,7 @@ use super::cell_members::CellMembers;
 use super::json;
 use super::layout::{self, CellTemplate, NotebookLayout};
 use super::{Cell, CellAction, CellEdit, CellType, Notebook, of, wrong};
+use crate::advice::Advice;
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::locate::conflict;
@@ -165,13 +166,17 @@ fn aim(notebook: &Notebook<'_>, edit: &CellEdit) -> Result<CellTarget> {
         }));
     }
     let at = notebook.find(edit.cell.as_ref().ok_or_else(|| {
-        Error::new(Code::CallInvalid, "The edit names no cell.").next("Give cell_id or cell_number.")
+        Error::new(Code::CallInvalid, "The edit names no cell.")
+            .next(Advice::named("Give {cell_id} or {cell_number}.").or("Name the cell."))
     })?)?;
     if edit.act == CellAction::Replace && notebook.cells[at].odd {
         return Err(wrong(format!(
             "Cell {at} is not an object, or has two members of one name; it cannot be edited safely."
         ))
-        .next("Have a person repair it, or delete it with edit_mode delete."));
+        .next(
+            Advice::named("Have a person repair it, or delete it with {edit_mode} delete.")
+                .or("Have a person repair it."),
+        ));
     }
     Ok(CellTarget::Cell(at))
 }
@@ -261,7 +266,8 @@ impl<'a> CellEditor<'a> {
 
     fn inserted(&mut self, gap: usize, nth: usize, source: &str, edit: &CellEdit) -> Result<CellWrite> {
         let kind = edit.kind.ok_or_else(|| {
-            Error::new(Code::CallInvalid, "A new cell needs a type.").next("Give cell_type: code, markdown or raw.")
+            Error::new(Code::CallInvalid, "A new cell needs a type.")
+                .next(Advice::named("Give {cell_type}: code, markdown or raw.").or("Say which: code, markdown or raw."))
         })?;
         let id = self.new_id(nth);
         let like = self.patterns.near(gap, kind).map(|at| {

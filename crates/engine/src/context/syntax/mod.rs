@@ -9,7 +9,7 @@ pub use crate::context::syntax::parsers::{ParserIsolation, answer_questions};
 use crate::context::syntax::parsers::{NoAnswerReason, target};
 use crate::model::call_handle::cancelled;
 use crate::model::raw_path;
-use emendate_core::{Code, Error, Result, Snapshot};
+use emendate_core::{Advice, Code, Error, Phrase, Result, Snapshot, advice};
 use emendate_fs::SafePath;
 use emendate_lsp::{AnswerBasis, Diagnostic, DiagnosticReport, DiagnosticsFailure, Severity};
 use emendate_syntax::{
@@ -55,9 +55,7 @@ impl Grammars<'_> {
         let Some(language) = language(place, text) else {
             if let Some(name) = Language::not_built(place.absolute()) {
                 let what = format!("This build has no grammar of {name}; the build `full` has it.");
-                return Err(Error::new(Code::SyntaxNotBuilt, what)
-                    .evidence(place.shown())
-                    .next("Use read with offset and limit, and edit with old_string."));
+                return Err(Error::new(Code::SyntaxNotBuilt, what).evidence(place.shown()).next(without_symbols()));
             }
             let names: Vec<&str> = Language::all().map(Language::name).collect();
             return Err(unknown_syntax(place, "The language of this file is not known.".to_owned())
@@ -95,7 +93,8 @@ impl Grammars<'_> {
         let SyntaxAnswer::Definition(definition) = answer else { return Err(unfit()) };
         let symbol = only_symbol(place, path, definition, |it| {
             let call = raw_path::call(place.absolute(), json!({ "offset": it.above, "limit": it.last - it.above + 1 }));
-            format!("Give the whole path, or read one of them by its lines: {call}.")
+            advice!["Give the whole path, or one of them by its lines: ", Phrase::Call("read", call), "."]
+                .or("Give the whole path.")
         })?;
         Ok((symbol.above, symbol.last - symbol.above + 1))
     }
@@ -110,7 +109,7 @@ impl Grammars<'_> {
         named: SymbolRef<'_>,
         action: SymbolAction,
         new: &str,
-        next: impl FnOnce(&Symbol) -> String,
+        next: impl FnOnce(&Symbol) -> Advice,
     ) -> Result<Splices> {
         let about = QuerySubject::Edit { target: target(named.path, named.line), action, new: Cow::Borrowed(new) };
         match self.ask(place, text, about)?.0 {
@@ -153,9 +152,25 @@ fn parse_problem(snapshot: &Snapshot, language: Language, error: FirstError) -> 
 
 /// Refuses a file whose syntax is not known.
 fn unknown_syntax(place: &SafePath, why: String) -> Error {
-    Error::new(Code::SyntaxUnknown, why)
-        .evidence(place.shown())
-        .next("Use read with offset and limit, and edit with old_string.")
+    Error::new(Code::SyntaxUnknown, why).evidence(place.shown()).next(without_symbols())
+}
+
+/// Returns the advice for a file without symbols.
+fn without_symbols() -> Advice {
+    advice![
+        "Use ",
+        Phrase::Tool("read"),
+        " with ",
+        Phrase::FieldOf("read", "offset"),
+        " and ",
+        Phrase::FieldOf("read", "limit"),
+        ", and ",
+        Phrase::Tool("edit"),
+        " with ",
+        Phrase::FieldOf("edit", "old_string"),
+        "."
+    ]
+    .or("Read and edit it by its lines and its text.")
 }
 
 /// Creates the error for an answer of another kind than the question: an internal fault.
@@ -170,7 +185,7 @@ fn only_symbol(
     place: &SafePath,
     path: &str,
     definition: Definition,
-    next: impl FnOnce(&Symbol) -> String,
+    next: impl FnOnce(&Symbol) -> Advice,
 ) -> Result<Symbol> {
     match definition {
         Definition::One(symbol) => Ok(*symbol),
@@ -179,15 +194,13 @@ fn only_symbol(
             format!("{} symbols of {} are called `{path}`.", found.len(), place.shown()),
         )
         .evidence(listed(&found))
-        .next(found.first().map_or_else(String::new, next))
+        .next(found.first().map_or_else(Advice::default, next))
         .fact("symbols", found.iter().take(LISTED_SYMBOLS_MAX).map(symbol_json).collect::<Vec<Value>>())),
         Definition::None(near) => {
             let error = Error::new(Code::SymbolMissing, format!("No symbol of {} is called `{path}`.", place.shown()));
             let error = if near.is_empty() { error } else { error.evidence(format!("Alike:\n{}", listed(&near))) };
-            Err(error.next(format!(
-                "Call outline with {} to see its symbols.",
-                raw_path::call(place.absolute(), Value::Null)
-            )))
+            let outline = Phrase::Call("outline", raw_path::call(place.absolute(), Value::Null));
+            Err(error.next(advice!["Call ", outline, " to see its symbols."].or("Read the file to see its symbols.")))
         }
     }
 }

@@ -5,7 +5,10 @@ use crate::context::options::{CallOptions, PatchOptions, Whitespace, take_fields
 use crate::context::walk::check_globs;
 use crate::pipeline::plan::file_plan::{FilePlan, TargetState};
 use data_encoding::BASE64;
-use emendate_core::{Charset, Code, DeclaredEncoding, Error, FileRequest, Request, Result, whitespace_faults, work};
+use emendate_core::{
+    Advice, Charset, Code, DeclaredEncoding, Error, FileRequest, Phrase, Request, Result, advice, whitespace_faults,
+    work,
+};
 use emendate_fs::shown;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use schemars::JsonSchema;
@@ -91,7 +94,8 @@ fn decode(text: &str, call: &mut Value, options: &mut CallOptions) -> Result<boo
                 let (text, broken) = encoding.decode_without_bom_handling(error.as_bytes());
                 if broken {
                     let what = format!("The text is not in {}, the encoding of the call.", encoding.name());
-                    return Err(Error::new(Code::CallInvalid, what).next("Omit encoding, or name the right one."));
+                    return Err(Error::new(Code::CallInvalid, what)
+                        .next(Advice::named("Omit {encoding}, or name the right one.")));
                 }
                 (text.into_owned(), false)
             } else {
@@ -111,7 +115,7 @@ fn whitespace(word: &str) -> Result<Whitespace> {
         "fix" | "strip" => Ok(Whitespace::Fix),
         "error" | "error-all" => Ok(Whitespace::Refuse),
         _ => Err(Error::new(Code::CallInvalid, format!("`{word}` is not a way to treat whitespace."))
-            .next("Use nowarn, warn, fix or error as whitespace.")),
+            .next(Advice::named("Use nowarn, warn, fix or error as {whitespace}."))),
     }
 }
 
@@ -126,7 +130,7 @@ fn pattern(text: &str) -> Result<Pattern> {
     let matcher = built.and_then(|glob| GlobSetBuilder::new().add(glob).build()).map_err(|error| {
         let shown: String = glob.chars().take(PATTERN_CHARS_SHOWN).collect();
         let why: String = error.kind().to_string().chars().take(PATTERN_CHARS_SHOWN).collect();
-        Error::new(Code::CallInvalid, format!("`{shown}` in only is not a pattern: {why}."))
+        Error::new(Code::CallInvalid, format!("`{shown}` is not a pattern of names: {why}."))
             .next("Use * for any characters, ? for one, [a-z] for one of several.")
     })?;
     Ok(Pattern { matcher, keeps })
@@ -161,7 +165,11 @@ pub(crate) fn check_blanks(plans: &mut [FilePlan], whitespace: Whitespace) -> Re
     }
     Err(Error::new(Code::EditUnparsable, "New lines have whitespace errors, which the call refuses.")
         .evidence(refused.join("\n"))
-        .next("Send the lines without them, or set whitespace to fix, which removes them."))
+        .next(advice![
+            "Send the lines without them, or remove them with ",
+            Phrase::Set("whitespace", "fix".into()),
+            "."
+        ]))
 }
 
 impl Selection {
@@ -193,7 +201,9 @@ impl Selection {
         if request.files.is_empty() {
             return Err(Error::new(Code::EditNoChange, "The patterns leave no file to change.")
                 .evidence(format!("Left out: {list}"))
-                .next("Correct the patterns in only (`!` in front excludes; the first that matches decides)."));
+                .next(Advice::named(
+                    "Correct the patterns in {only} (`!` in front excludes; the first that matches decides).",
+                )));
         }
         if !left_out.is_empty() {
             request.notes.push(format!("Excluded by the patterns: {list}."));
@@ -279,7 +289,7 @@ mod tests {
     fn deeply_nested_pattern_is_refused() {
         let nested = "{a".repeat(300) + &"}".repeat(300);
         let refusal = pattern(&nested).map(|_| ()).unwrap_err().to_string();
-        assert!(refusal.contains("in only is not a pattern") && refusal.len() < 2_000, "{refusal}");
+        assert!(refusal.contains("is not a pattern of names") && refusal.len() < 2_000, "{refusal}");
         assert!(pattern("!{a,b}*.rs").is_ok());
     }
 }

@@ -29,9 +29,16 @@ pub(crate) fn check_allowed(caller: &CallContext, patch: PatchOptions) -> Result
     if !patch.three_way || (caller.allows_unread() && !is_model) {
         return Ok(());
     }
-    Err(Error::new(Code::CallInvalid, "three_way reads objects of git past the rules about files, so this caller cannot use it.")
-        .evidence("It is open to the command line and to programs that may edit files they have not read (`--unread allow`).")
-        .next("Omit three_way: the patch is then placed in the file as it is. If that fails, read the file and send an edit of it."))
+    Err(Error::new(
+        Code::CallInvalid,
+        "three_way reads objects of git past the rules about files, so this caller cannot use it.",
+    )
+    .evidence(
+        "It is open to the command line and to programs that may edit files they have not read (`--unread allow`).",
+    )
+    .next(
+        "Omit it: the patch is then placed in the file as it is. If that fails, read the file and send an edit of it.",
+    ))
 }
 
 /// The version of a file that a patch was made for.

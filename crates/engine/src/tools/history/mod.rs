@@ -32,7 +32,7 @@ use crate::tools::undo::since::operations_after;
 use chrono::DateTime;
 use emendate_core::explain::{self, DiffHunk, DiffStat};
 use emendate_core::formats::{self, FormatInput};
-use emendate_core::{ChangeSet, Code, Error, Result, Snapshot};
+use emendate_core::{Advice, ChangeSet, Code, Error, Result, Snapshot};
 use emendate_fs::SafePath;
 use emendate_history::{FileChange, LogEntry, OperationFilter};
 use schemars::JsonSchema;
@@ -55,8 +55,9 @@ const LAST_LINE_CHARS: usize = 400;
 
 /// Creates the error for an empty history.
 fn nothing_done() -> Error {
-    Error::new(Code::OperationMissing, "No operation in the history matches.")
-        .next("Omit file_path and session to see all operations.")
+    Error::new(Code::OperationMissing, "No operation in the history matches.").next(
+        Advice::named("Omit {file_path} and {session} to see all operations.").or("Call it without them to see all."),
+    )
 }
 
 /// The input of `history`.
@@ -96,7 +97,7 @@ impl FilePart {
     fn of(args: &HistoryInput) -> Result<FilePart> {
         let from = args.from.as_deref().map_or(Ok(0), str::parse).map_err(|_| {
             Error::new(Code::CallInvalid, "With an id, `from` is the number that the previous reply gave as `next`.")
-                .next("Omit from for the first files.")
+                .next(Advice::named("Omit {from} for the first files."))
         })?;
         Ok(FilePart { from, limit: args.limit.unwrap_or(LISTED_FILES_MAX) })
     }
@@ -118,7 +119,7 @@ pub(crate) fn history_tool(call: Call<'_>, mut input: Value) -> Result<Answer> {
     let _ = resolve_all_in_doubt(&call);
     if args.hunks.is_some() && (args.id.is_none() || args.to.is_some()) {
         return Err(Error::new(Code::CallInvalid, "`hunks` needs the id of one operation.")
-            .next("Give id, file_path and hunks."));
+            .next(Advice::named("Give {id}, {file_path} and {hunks}.")));
     }
     match (&args.id, &args.to) {
         (None, None) => listed(&call, &args, place.as_ref(), call.reply_limits()),
@@ -259,8 +260,10 @@ fn differences(
 fn compared(call: Call<'_>, from: &str, to: &str, place: Option<&SafePath>, part: FilePart) -> Result<Answer> {
     let of_roots = operations_between(&call, from, to)?;
     if of_roots.is_empty() {
-        return Err(Error::new(Code::CallInvalid, "The first operation is not before the second one.")
-            .next("Give the older one as id, the newer one as to; both of one root."));
+        return Err(Error::new(Code::CallInvalid, "The first operation is not before the second one.").next(
+            Advice::named("Give the older one as {id}, the newer one as {to}; both of one root.")
+                .or("Give the older one first; both of one root."),
+        ));
     }
     let mut changed = merged_changes(&of_roots, place);
     let none = if changed.is_empty() { "No file differs between the two.\n" } else { "" };
@@ -405,7 +408,7 @@ pub(crate) fn file_hunks(
 pub(crate) fn micros_of(text: &str) -> Result<i64> {
     DateTime::parse_from_rfc3339(text).map(|at| at.timestamp_micros()).map_err(|error| {
         Error::new(Code::CallInvalid, format!("`since` is not a moment in RFC 3339: {error}."))
-            .next("Send a moment such as 2026-11-23T10:00:00Z, or omit since.")
+            .next(Advice::named("Send a moment such as 2026-11-23T10:00:00Z, or omit {since}."))
     })
 }
 

@@ -5,7 +5,7 @@ use crate::model::attachment::{ATTACHMENTS, Attachment, IMAGE_BYTES_MAX, list_to
 use crate::model::reply::Answer;
 use data_encoding::BASE64;
 use emendate_core::notebook::{Cell, CellName, CellOutput, Notebook, OutputPart};
-use emendate_core::{Code, Error, Result, Snapshot};
+use emendate_core::{Advice, Code, Error, Result, Snapshot};
 use emendate_history::LineSet;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -116,12 +116,17 @@ fn range(notebook: &Notebook<'_>, said: &str) -> Result<Range<usize>> {
         return Ok(at..at + 1);
     };
     if from >= total || to < from {
-        return Err(Error::new(Code::ReadRange, format!("The notebook has {total} cells; there are no cells {said}."))
-            .next(match total {
-                0 => "Omit cells: the notebook is empty.".to_owned(),
-                _ => format!("Give cells from 0 to {}, such as \"0-{}\".", total - 1, (total - 1).min(9)),
-            })
-            .fact("total_cells", total));
+        let s = if total == 1 { "" } else { "s" };
+        return Err(Error::new(
+            Code::ReadRange,
+            format!("The notebook has {total} cell{s}; there are no cells {said}."),
+        )
+        .next(match total {
+            0 => Advice::named("Omit {cells}: the notebook is empty."),
+            1 => "Give cell 0, the only one.".into(),
+            _ => format!("Give cells from 0 to {}, such as \"0-{}\".", total - 1, (total - 1).min(9)).into(),
+        })
+        .fact("total_cells", total));
     }
     Ok(from..to.saturating_add(1).min(total))
 }

@@ -5,7 +5,7 @@ use crate::model::raw_path;
 use crate::model::reply::Answer;
 use crate::model::reply_limits::READ_REPLY_CHARS_MAX;
 use crate::tools::read::ReadInput;
-use emendate_core::{Advice, Code, ContentId, Error, Result, advice};
+use emendate_core::{Advice, Code, ContentId, Error, Phrase, Result, advice};
 use emendate_fs::SafePath;
 use emendate_media::{MediaKind, Pdf, check_size, downscaled, has_downscale, image};
 use serde_json::{Map, Value, json};
@@ -32,7 +32,9 @@ fn picture(place: &SafePath, bytes: &[u8], args: &ReadInput) -> Result<Answer> {
     let side = whole.width.max(whole.height);
     let smaller = args.max_side.filter(|&most| most < side);
     if args.max_side == Some(0) {
-        return Err(Error::new(Code::CallInvalid, "max_side must be at least 1.").next("Omit max_side."));
+        return Err(
+            Error::new(Code::CallInvalid, "max_side must be at least 1.").next(Advice::named("Omit {max_side}."))
+        );
     }
     let made = smaller.map(|most| downscaled(bytes, whole, most)).transpose()?;
     let sent = made.as_deref().unwrap_or(bytes);
@@ -158,8 +160,11 @@ fn range(said: Option<&str>, total: usize) -> Result<RangeInclusive<usize>> {
     let to = to.min(total);
     if to - from >= PDF_PAGES_MAX {
         let what = format!("{} pages are more than the {PDF_PAGES_MAX} that one read shows.", to - from + 1);
-        return Err(Error::new(Code::ReadTooLarge, what)
-            .next(format!("Begin with \"pages\": \"{from}-{}\".", from + PDF_PAGES_MAX - 1)));
+        return Err(Error::new(Code::ReadTooLarge, what).next(advice![
+            "Begin with ",
+            Phrase::Set("pages", format!("{from}-{}", from + PDF_PAGES_MAX - 1).into()),
+            "."
+        ]));
     }
     Ok(from..=to)
 }

@@ -24,7 +24,7 @@ use crate::tools::tool_input::{AnswerText, ToolInput};
 use emendate_core::anchor_map::{AnchorMap, AnchorWord};
 use emendate_core::line_format::{LINE_FORMATS, LineFormat, LineMark};
 use emendate_core::omission::cut_mark;
-use emendate_core::{Code, ContentId, EncodingEvidence, Error, Result, Snapshot, formats};
+use emendate_core::{Advice, Code, ContentId, EncodingEvidence, Error, Phrase, Result, Snapshot, advice, formats};
 use emendate_fs::{FileMeta, SafePath, shown};
 use emendate_history::{LineSet, Record, RecordOrigin, VersionBody};
 use emendate_media::MediaKind;
@@ -141,7 +141,7 @@ pub(crate) fn read(call: Call<'_>, mut input: Value) -> Result<Answer> {
     if let Some(symbol) = &args.symbol {
         if args.offset.is_some() || args.limit.is_some() {
             return Err(Error::new(Code::CallInvalid, "Give either symbol, or offset and limit.")
-                .next("Omit offset and limit; the symbol determines the lines."));
+                .next(Advice::named("Omit {offset} and {limit}; the symbol determines the lines.")));
         }
         let (offset, limit) = call.grammars().lines_of(&place, opened.snapshot.text(), symbol)?;
         (args.offset, args.limit) = (Some(offset), Some(limit));
@@ -183,7 +183,7 @@ fn read_cells(call: Call<'_>, place: &SafePath, opened: &LoadedFile, args: &Read
     let by_lines = args.offset.is_some() || args.limit.is_some() || args.symbol.is_some() || args.format.is_some();
     if by_lines && args.cells.is_some() {
         return Err(Error::new(Code::CallInvalid, "Give either cells or options for lines, not both.")
-            .next("Omit offset, limit, symbol and format to see cells."));
+            .next(Advice::named("Omit {offset}, {limit}, {symbol} and {format} to see cells.")));
     }
     if by_lines || !(notebook::is_named(place) || args.cells.is_some()) {
         return Ok(NotebookView::NotAsked);
@@ -266,16 +266,16 @@ fn page(
     let from = args.offset.unwrap_or(1).max(1);
     let limit = args.limit.unwrap_or(READ_LINES_DEFAULT);
     if limit == 0 {
-        return Err(
-            Error::new(Code::CallInvalid, "limit must be at least 1.").next("Omit limit, or give a number of lines.")
-        );
+        return Err(Error::new(Code::CallInvalid, "limit must be at least 1.")
+            .next(Advice::named("Omit {limit}, or give a number of lines.")));
     }
     if from > total.max(1) {
         return Err(Error::new(Code::ReadRange, format!("The file has {total} lines, so there is no line {from}."))
             .next(if total == 0 {
-                "The file is empty; read it without offset.".to_owned()
+                Advice::named("The file is empty; read it without {offset}.")
             } else {
-                format!("Read it with an offset from 1 to {total}.")
+                advice!["Read it with ", Phrase::Field("offset"), format!(" from 1 to {total}.")]
+                    .or(format!("Read it from line 1 to {total}."))
             })
             .fact("total_lines", total));
     }

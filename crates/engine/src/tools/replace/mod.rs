@@ -25,7 +25,7 @@ use crate::session::suggest::file_not_found;
 use crate::tools::replace::gather::{FileFinding, scan_files};
 use crate::tools::replace::query::ReplaceQuery;
 use crate::tools::tool_input::ToolInput;
-use emendate_core::{Code, Error, ResolvedEdit, Result, formats};
+use emendate_core::{Code, Error, ResolvedEdit, Result, TextNames, formats};
 use emendate_fs::{PATH_MAX_BYTES, SafePath};
 use emendate_history::{LineSet, Record};
 use schemars::JsonSchema;
@@ -138,7 +138,7 @@ pub(crate) fn replace_in_files(call: Call<'_>, tool: &'static str, input: Value)
     origin.allows_invalid = args.allow_invalid;
     origin.irreversible = args.irreversible;
     origin.repeat = args.repeat;
-    let what = ReplaceQuery::new(&args)?;
+    let what = ReplaceQuery::new(&args, call.caller.texts.as_ref().unwrap_or(&TextNames::FIELDS))?;
     let dry_run = args.dry_run || call.caller.dry_run;
     let watch = call.caller.handle.clone().unwrap_or_default();
     let (mut places, mut searched, mut left) = (Vec::new(), 0, SkippedFiles::default());

@@ -6,8 +6,8 @@ use emendate_core::formats::replace::Replacement;
 use emendate_core::normalize_text;
 use emendate_core::work::{self, STEP_BYTES};
 use emendate_core::{
-    Code, Error, Matching, Op, OpOrder, ResolveSettings, ResolvedEdit, Result, Snapshot, Span, TextEdit, check_amount,
-    resolve, resolve_texts,
+    Advice, Code, Error, Matching, Op, OpOrder, Phrase, ResolveSettings, ResolvedEdit, Result, Snapshot, Span,
+    TextEdit, TextNames, advice, check_amount, resolve, resolve_texts,
 };
 use grep_matcher::Match;
 use memchr::memmem::Finder;
@@ -46,11 +46,11 @@ impl TemplatePart {
 
 impl ReplaceQuery {
     /// Errors: `call.invalid`, `edit.no_change`.
-    pub(super) fn new(args: &ReplaceInput) -> Result<ReplaceQuery> {
+    pub(super) fn new(args: &ReplaceInput, names: &TextNames) -> Result<ReplaceQuery> {
         match (&args.old_string, &args.pattern) {
             (Some(old), None) if !args.regex && !args.ignore_case && !args.multiline => {
                 if old.is_empty() {
-                    return Err(invalid("old_string is empty.", "Give the text to replace."));
+                    return Err(invalid("The text to replace is empty.", "Give the text to replace."));
                 }
                 let edit = Replacement {
                     old_string: old.clone(),
@@ -59,27 +59,33 @@ impl ReplaceQuery {
                     ..Replacement::default()
                 };
                 let finder = Finder::new(&normalize_text(old)).into_owned();
-                Ok(ReplaceQuery::Text { finder: Box::new(finder), op: edit.to_op()? })
+                Ok(ReplaceQuery::Text { finder: Box::new(finder), op: edit.to_op_of(names)? })
             }
             (Some(_), None) => {
-                let next =
-                    "For a regular expression give pattern instead, with regex: true; omit the flags for plain text.";
+                let next = advice![
+                    "For a regular expression give ",
+                    Phrase::Field("pattern"),
+                    " instead, with ",
+                    Phrase::Set("regex", true.into()),
+                    "; omit the flags for plain text."
+                ]
+                .or(Advice::named("Give {regex} for a regular expression; omit the flags for plain text."));
                 Err(invalid("old_string is plain text; regex, ignore_case and multiline are for pattern.", next))
             }
             (None, Some(pattern)) if args.regex => {
                 let look = PatternOptions { literal: false, ignore_case: args.ignore_case, multiline: args.multiline };
-                let regex = BoundedRegex::new(pattern, look, "give old_string in place of pattern, without regex,")?;
+                let regex = BoundedRegex::new(pattern, look, &as_plain_text())?;
                 let template = template(&normalize_text(&args.new_string), &regex)?;
                 Ok(ReplaceQuery::Pattern { regex: Box::new(regex), template })
             }
             (None, Some(_)) => Err(invalid(
                 "pattern needs regex: true.",
-                "Set regex to true if it is a regular expression; give plain text as old_string.",
+                Advice::named("Set {regex} to true if it is a regular expression; give plain text as {old_string}."),
             )),
             (Some(_), Some(_)) => Err(invalid("old_string and pattern are both given.", "Give one of them.")),
             (None, None) => Err(invalid(
                 "The text to replace is missing.",
-                "Give old_string for plain text, or pattern with regex: true.",
+                Advice::named("Give {old_string} for plain text, or {pattern} with {regex} set."),
             )),
         }
     }
@@ -110,7 +116,12 @@ impl ReplaceQuery {
     }
 }
 
-fn invalid(what: &str, next: &str) -> Error {
+/// Returns the words that ask for plain text in place of an expression.
+fn as_plain_text() -> Advice {
+    Advice::named("give {old_string} in place of {pattern}, without {regex},").or(Advice::named("omit {regex}"))
+}
+
+fn invalid(what: &str, next: impl Into<Advice>) -> Error {
     Error::new(Code::CallInvalid, what).next(next)
 }
 
@@ -220,13 +231,13 @@ fn word(text: &str) -> &str {
 
 /// Refuses the name of a group without braces, which other tools read as the group.
 fn bare_name(name: &str) -> Result<Vec<TemplatePart>> {
-    let what = format!("new_string has ${name}, and `{name}` is a group of pattern.");
-    Err(invalid(&what, &format!("Write ${{{name}}} for the group, or $${name} for the text ${name}.")))
+    let what = format!("The new text has ${name}, and `{name}` is a group of the pattern.");
+    Err(invalid(&what, format!("Write ${{{name}}} for the group, or $${name} for the text ${name}.")))
 }
 
 /// Refuses a group that the pattern lacks.
 fn no_such_group(groups: usize, name: &str) -> Result<Vec<TemplatePart>> {
-    let what = format!("new_string names a group `{name}`, and pattern has {} of them.", groups - 1);
+    let what = format!("The new text names a group `{name}`, and the pattern has {} of them.", groups - 1);
     Err(invalid(&what, "Correct the number or name ($0 is the whole match); write $$ for a dollar sign."))
 }
 
@@ -234,10 +245,11 @@ fn no_such_group(groups: usize, name: &str) -> Result<Vec<TemplatePart>> {
 mod tests {
     use super::{TemplatePart, template};
     use crate::tools::search::{BoundedRegex, PatternOptions};
+    use emendate_core::Advice;
 
     #[test]
     fn groups_are_named_and_numbered() {
-        let regex = BoundedRegex::new("(a)(?P<word>b)", PatternOptions::default(), "").unwrap();
+        let regex = BoundedRegex::new("(a)(?P<word>b)", PatternOptions::default(), &Advice::default()).unwrap();
         let parts = |new: &str| template(new, &regex).map_err(|error| error.to_string());
         let text = |text: &str| TemplatePart::Text(text.to_owned());
         assert_eq!(parts("x").unwrap(), [text("x")]);

@@ -6,7 +6,7 @@ use crate::pipeline::plan::file_plan::FilePlan;
 use crate::pipeline::report::receipt::{Receipt, render_notes};
 use crate::tools::replace::{ReplaceInput, ReplaceMatches, SkippedFiles};
 use emendate_core::explain::{self, DiffHunk};
-use emendate_core::{Code, Error, Notes};
+use emendate_core::{Advice, Code, Error, Notes, Phrase, advice};
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 
@@ -180,7 +180,9 @@ pub(super) fn not_found(path: &str, found: &ReplaceMatches) -> Error {
     for note in skipped_notes(&found.left) {
         error = error.evidence(note);
     }
-    error.next("Check path, glob and the text with search; hidden and ignored files need hidden and no_ignore.")
+    error.next(Advice::named(
+        "Check {path}, {glob} and the text with {search()}; hidden and ignored files need {hidden} and {no_ignore}.",
+    ).or("Check where it is to be replaced, and the text."))
 }
 
 fn with_counts(error: Error, found: &ReplaceMatches) -> Error {
@@ -199,14 +201,17 @@ pub(super) fn wrong_count(args: &ReplaceInput, found: &ReplaceMatches) -> Error 
     wanted.extend(args.expected_files.map(|expected| counted(expected, "file")));
     let what = format!("The call expects {}; nothing was written.", wanted.join(" in "));
     with_counts(Error::new(Code::MatchCount, what), found)
-        .next("Narrow path, glob or the text, or correct the expected counts.")
+        .next(Advice::named("Narrow {path}, {glob} or the text, or correct the expected counts.").or("Correct it."))
 }
 
 /// Creates the error for a model's call without an expected number.
 pub(super) fn count_required(found: &ReplaceMatches) -> Error {
     let what = "These files have not been shown, so say how many replacements you expect; nothing was written.";
-    with_counts(Error::new(Code::ReadRequired, what), found).next(format!(
-        "If all of these are meant, send this call again with \"expected\": {}; \"dry_run\": true shows the diffs.",
-        found.total()
-    ))
+    with_counts(Error::new(Code::ReadRequired, what), found).next(advice![
+        "If all of these are meant, send this call again with ",
+        Phrase::Set("expected", found.total().into()),
+        "; ",
+        Phrase::Set("dry_run", true.into()),
+        " shows the diffs."
+    ])
 }

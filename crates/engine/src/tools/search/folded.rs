@@ -94,6 +94,7 @@ impl FoldedFinder {
 mod tests {
     use super::FoldedFinder;
     use crate::tools::search::{BoundedRegex, PatternOptions};
+    use emendate_core::Advice;
     use emendate_core::work::Meter;
     use proptest::prelude::*;
 
@@ -101,7 +102,7 @@ mod tests {
         #[test]
         fn finds_what_an_expression_finds(text in "[aAbBkK\u{212a}ſsSßẞσςΣ µμıİi\n]{0,60}", needle in "[aAkKsSſßσςµiI]{1,4}", from in 0usize..9) {
             let look = PatternOptions { literal: true, ignore_case: true, multiline: true };
-            let expression = BoundedRegex::new(&needle, look, "").unwrap();
+            let expression = BoundedRegex::new(&needle, look, &Advice::default()).unwrap();
             let from = (0..=from.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap();
             let theirs = expression.find_at(text.as_bytes(), from);
             prop_assert_eq!(

@@ -370,8 +370,10 @@ impl SearchRun<'_> {
         }
         notes.extend(self.unkept.take());
         if self.hits == 0 && self.searched == 0 && !walked.cut {
-            notes
-                .push("No file was searched: check path and glob; hidden and ignored files need hidden and no_ignore.");
+            notes.push(
+                "No file was searched: check the path and the globs. Hidden and ignored files \
+                       are skipped unless the call asks for them.",
+            );
         }
         (cut.is_some(), notes)
     }

@@ -2,7 +2,7 @@
 
 use crate::tools::search::folded::FoldedFinder;
 use crate::tools::search::regex::BoundedRegex;
-use emendate_core::{Result, normalize_text};
+use emendate_core::{Phrase, Result, advice, normalize_text};
 use grep_matcher::{LineTerminator, Match, Matcher, NoCaptures, NoError};
 use memchr::memmem::Finder;
 use std::ops::Range;
@@ -52,7 +52,7 @@ impl SearchPattern {
         if plain && look.ignore_case && long && (in_a_line || look.multiline) {
             return Ok(SearchPattern::Folded { finder: FoldedFinder::new(pattern), lines: !look.multiline });
         }
-        Ok(SearchPattern::Regex(Box::new(BoundedRegex::new(pattern, look, "set literal")?)))
+        Ok(SearchPattern::Regex(Box::new(BoundedRegex::new(pattern, look, &advice![Phrase::On("literal")])?)))
     }
 }
 

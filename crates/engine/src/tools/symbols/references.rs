@@ -7,7 +7,7 @@ use crate::context::policy::Access;
 use crate::pipeline::report::diagnose::{self, TEXT_BYTES_MAX, exact};
 use crate::tools::symbols::edit::EditSymbolInput;
 use crate::tools::symbols::foreign_uses::{ForeignUse, NAMED_FILES_MAX, advised};
-use emendate_core::{Charset, Snapshot, Span};
+use emendate_core::{Advice, Charset, Snapshot, Span};
 use emendate_fs::SafePath;
 use emendate_lsp::{FileText, Reference};
 use emendate_syntax::SymbolAction;
@@ -42,7 +42,7 @@ pub(crate) fn references_elsewhere(call: Call<'_>, place: &SafePath, args: &Edit
     let new = args.new_text();
     let grammars = call.grammars();
     let splices = grammars
-        .splices(place, snapshot.text(), args.symbol_ref(), SymbolAction::Rename, &new, |_| String::new())
+        .splices(place, snapshot.text(), args.symbol_ref(), SymbolAction::Rename, &new, |_| Advice::default())
         .ok()?;
     let at = offset(snapshot, splices.edits.first()?.0)?;
     let root = call.store().roots().get(place.root())?.canonical.clone();

@@ -32,7 +32,7 @@ use crate::tools::undo::hunks::undo_hunks;
 use crate::tools::undo::input::UndoInput;
 use crate::tools::undo::select::choose;
 use emendate_core::formats::{self, FormatInput};
-use emendate_core::{Code, Error, Result};
+use emendate_core::{Advice, Code, Error, Phrase, Result, advice};
 use emendate_history::{LogEntry, Operation, OperationId, Role};
 use schemars::schema_for;
 use serde_json::Value;
@@ -108,17 +108,18 @@ pub(crate) fn undo_operations(
             Code::CallInvalid,
             format!("`last` is {times}; one call undoes 1 to {UNDONE_OPERATIONS_MAX} operations."),
         )
-        .next(format!("Give last: 1 to {UNDONE_OPERATIONS_MAX}.")));
+        .next(advice!["Give ", Phrase::Field("last"), format!(": 1 to {UNDONE_OPERATIONS_MAX}.")]));
     }
     let is_range = args.turn || args.since.is_some();
     let is_both = args.turn && args.since.is_some();
     if is_both || is_range && (args.id.is_some() || args.last.is_some() || args.file_path.is_some() || args.redo) {
-        return Err(Error::new(Code::CallInvalid, "The call does not say clearly which operations are meant.")
-            .next("Give turn or since alone. To redo what such an undo took back, leave both out."));
+        return Err(Error::new(Code::CallInvalid, "The call does not say clearly which operations are meant.").next(
+            Advice::named("Give {turn} or {since} alone. To redo what such an undo took back, leave both out."),
+        ));
     }
     if args.id.is_some() && (args.last.is_some() || args.file_path.is_some()) {
         return Err(Error::new(Code::CallInvalid, "The call does not say clearly which operations are meant.")
-                .next(format!("Give one of id, file_path or last (1 to {UNDONE_OPERATIONS_MAX}), or none of them for the last one; for a part of one file, id, file_path and hunks.")));
+                .next(Advice::named("Give one of {id}, {file_path} or {last}, or none of them for the last one; for a part of one file, {id} and {hunks} with the file.")));
     }
     choose_and_take_back(call, origin, args, raw, times)
 }
@@ -246,9 +247,9 @@ fn is_still_done(context: &Context, root: usize, all: &[LogEntry]) -> Result<()>
         let now = context.history(root).operation(logged.id.into())?;
         if now.is_none_or(|now| now.undone_by.is_some()) {
             let what = format!("Operation {} was undone by another process at the same moment.", logged.id);
-            return Err(
-                Error::new(Code::ConflictRaced, what).next("Call history to see the operations, then repeat the call.")
-            );
+            return Err(Error::new(Code::ConflictRaced, what).next(
+                Advice::named("Call {history()} to see the operations, then repeat the call.").or("Repeat the call."),
+            ));
         }
     }
     Ok(())
@@ -268,7 +269,7 @@ fn check_hunk_call(args: &UndoInput) -> Result<()> {
     let several = [("last", args.last.is_some()), ("since", args.since.is_some()), ("turn", args.turn)];
     let Some((name, _)) = several.into_iter().find(|(_, is_given)| *is_given) else { return Ok(()) };
     let what = format!("Hunks are those of one operation, so `{name}` cannot be combined with them.");
-    Err(Error::new(Code::CallInvalid, what).next("Give id, file_path and hunks."))
+    Err(Error::new(Code::CallInvalid, what).next(Advice::named("Give {id}, {file_path} and {hunks}.")))
 }
 
 /// Says who made an operation, and with which tool.

@@ -200,7 +200,11 @@ fn by_id(context: &Context, session: Option<&str>, id: &str) -> Result<(usize, L
     }
     if logged.operation.is_moment() {
         let what = format!("Operation {} is the mark {}; it changed nothing.", logged.id, logged.operation.note);
-        return Err(Error::new(Code::EditNoChange, what).next("To take back what was done since then, give since."));
+        return Err(Error::new(Code::EditNoChange, what).next(advice![
+            "To take back what was done since then, give ",
+            Phrase::Set("since", id.into()),
+            "."
+        ]));
     }
     if let Some(last) = reversal_of(context, root, &logged)? {
         return Err(already_reversed(&logged, last));
@@ -308,7 +312,9 @@ fn select_last(
         let what = format!("There {there} to {verb}, not {times}; nothing was done.");
         return Err(Error::new(Code::OperationMissing, what).next(
             advice![
-                format!("Repeat the call with last: {}, or call ", all.len()),
+                "Repeat the call with ",
+                Phrase::Set("last", all.len().into()),
+                ", or call ",
                 Phrase::Tool("history"),
                 " to see what was done."
             ]
@@ -318,8 +324,11 @@ fn select_last(
     let same = all.iter().take_while(|(other, _)| *other == root).count();
     if same < times {
         let what = format!("The last {times} operations belong to several roots; nothing was done.");
-        return Err(Error::new(Code::CallInvalid, what)
-            .next(format!("The last {same} of them belong to one root: repeat the call with last: {same}.")));
+        return Err(Error::new(Code::CallInvalid, what).next(advice![
+            format!("The last {same} of them belong to one root: repeat the call with "),
+            Phrase::Set("last", same.into()),
+            "."
+        ]));
     }
     Ok(UndoSelection::Known(root, all.into_iter().map(|(_, logged)| logged).collect()))
 }
@@ -430,8 +439,14 @@ fn uncertain(gap: HistoryGap, logged: Option<&LogEntry>, nth: usize, times: usiz
     let named = advice![
         "Call ",
         Phrase::Tool("history"),
-        format!(" and compare it with the files. If operation {id} is meant, repeat the call with id: \"{id}\".")
+        format!(" and compare it with the files. If operation {id} is meant, repeat the call with "),
+        Phrase::Set("id", id.into()),
+        "."
     ];
-    let fewer = format!("Repeat the call with last: {nth}; the operations before those need their ids.");
+    let fewer = advice![
+        "Repeat the call with ",
+        Phrase::Set("last", nth.into()),
+        "; the operations before those need their ids."
+    ];
     if nth > 0 && times > 1 { error.next(fewer) } else { error.next(named) }
 }

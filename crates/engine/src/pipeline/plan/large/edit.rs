@@ -128,7 +128,7 @@ fn nowhere(context: &Context, place: &SafePath, source: &FileSource, finds: &[&T
     let Some((needle, line)) = best.and_then(|needle| Some((needle, of(needle).next()?))) else {
         return error
             .next(
-                advice!["None of its lines is in the file. Find the line with ", Phrase::Tool("search"), " (or grep -n), read it with offset and limit, and copy the text from the reply."]
+                advice!["None of its lines is in the file. Find the line with ", Phrase::Tool("search"), " (or grep -n), read it with ", Phrase::FieldOf("read", "offset"), " and ", Phrase::FieldOf("read", "limit"), ", and copy the text from the reply."]
                     .or("None of its lines is in the file. Find the line with grep -n, read it, and copy the text from the reply."),
             )
             .into();
@@ -218,16 +218,16 @@ fn longest_lines<'o>(finds: &[&'o TextQuery]) -> Vec<&'o str> {
 
 const ALL_OCCURRENCES: WholeFileReason = WholeFileReason::new(
     "this call needs all of its text at once",
-    "Send it as edit or multi_edit with each old_string copied exactly from the file, or as edits of lines by their numbers, \
-     and without encoding, marks with words, partial and order.",
+    "Send it as {edit()} or {multi_edit()} with each old text copied exactly from the file, or as edits of lines by their \
+     numbers, and without an encoding, marks with words, partial edits and an order.",
 );
 const NOT_FOUND_AS_IS: WholeFileReason = WholeFileReason::new(
     "does not contain the exact text, and similar text is searched for only when the whole file is loaded",
-    "Read the lines, and copy old_string from the reply.",
+    "Read the lines, and copy {old_string} from the reply.",
 );
 pub(super) const LONG_LINE: WholeFileReason = WholeFileReason::new(
     "has lines around the place that are too long, or too many places, to be edited in parts",
-    "Give a longer old_string that fits fewer places; for lines of more than a megabyte ask a person to raise max_whole.",
+    "Give a longer {old_string} that fits fewer places; for lines of more than a megabyte ask a person to raise max_whole.",
 );
 
 /// Returns the relevant spans, in the order of the file.

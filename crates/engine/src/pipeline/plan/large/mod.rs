@@ -17,7 +17,7 @@ use crate::context::{Context, LoadedFile, encoding};
 use crate::pipeline::plan::notebook;
 use crate::session::base::{Base, find_base};
 use emendate_core::{
-    Charset, Code, Error, ErrorContext, FileSummary, Op, Result, Scan, ScanObstacle, ScanResult, Snapshot,
+    Advice, Charset, Code, Error, ErrorContext, FileSummary, Op, Result, Scan, ScanObstacle, ScanResult, Snapshot,
 };
 use emendate_fs::{FileSource, FileVersion, SafePath};
 
@@ -38,6 +38,7 @@ pub(crate) enum LoadedSource {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct WholeFileReason {
     pub(crate) what: &'static str,
+    /// The text of [`Advice::named`].
     pub(crate) next: &'static str,
 }
 
@@ -69,7 +70,7 @@ const NOT_UTF8: WholeFileReason = WholeFileReason::new(
 );
 const TOO_MANY_OCCURRENCES: WholeFileReason = WholeFileReason::new(
     "has the text in too many places to be edited in parts",
-    "Give a longer old_string that fits fewer places, or ask a person to raise max_whole.",
+    "Give a longer {old_string} that fits fewer places, or ask a person to raise max_whole.",
 );
 
 /// The targets of a scan.
@@ -159,11 +160,15 @@ pub(crate) fn check_whole_allowed(context: &Context, place: &SafePath, size: u64
         return Ok(());
     }
     if why == IS_BINARY {
-        return Err(Error::new(Code::ContentBinary, format!("{} is binary.", place.shown())).next(why.next));
+        return Err(Error::new(Code::ContentBinary, format!("{} is binary.", place.shown()))
+            .next(Advice::named(why.next).or("Edit it in smaller parts.")));
     }
     let (path, what) = (place.shown(), why.what);
     let told = format!("{path} has {size} bytes and {what}; that is done for files of up to {most} bytes.");
-    Err(Error::new(Code::FileTooLarge, told).next(why.next).about(ErrorContext::FileSize(size)).fact("limit", most))
+    Err(Error::new(Code::FileTooLarge, told)
+        .next(Advice::named(why.next).or("Edit it in smaller parts."))
+        .about(ErrorContext::FileSize(size))
+        .fact("limit", most))
 }
 
 /// True when a large file has to be written in place, and is small enough to be loaded whole for that.

@@ -11,7 +11,7 @@ pub(crate) mod pike_vm;
 use crate::tools::search::pattern::{PATTERN_BYTES_MAX, PatternOptions};
 use crate::tools::search::regex::automaton::{AutomatonCache, LazyAutomaton, LazyMatch};
 use crate::tools::search::regex::pike_vm::{PikeCache, PikeVm};
-use emendate_core::{Code, Error, Result, work};
+use emendate_core::{Advice, Code, Error, Phrase, Result, advice, work};
 use grep_matcher::{LineMatchKind, LineTerminator, Match, Matcher as _};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use regex_automata::nfa::thompson::{self, NFA};
@@ -59,10 +59,11 @@ impl BoundedRegex {
     /// Compiles an expression; `plain` describes how to request plain text.
     ///
     /// Errors: `call.invalid` for an invalid expression; `call.too_large`.
-    pub(crate) fn new(pattern: &str, look: PatternOptions, plain: &str) -> Result<BoundedRegex> {
+    pub(crate) fn new(pattern: &str, look: PatternOptions, plain: &Advice) -> Result<BoundedRegex> {
         if pattern.len() > PATTERN_BYTES_MAX {
             let what = format!("pattern has {} bytes; the limit is {PATTERN_BYTES_MAX}.", pattern.len());
-            return Err(Error::new(Code::CallTooLarge, what).next(format!("Shorten it, or {plain} for plain text.")));
+            return Err(Error::new(Code::CallTooLarge, what)
+                .next(Advice::from("Shorten it, or").and(plain).and(&"for plain text.".into()).or("Shorten it.")));
         }
         let library = library(pattern, look).map_err(|error| invalid_pattern(&error.to_string(), plain))?;
         let hir = parsed(pattern, look).map_err(|error| invalid_pattern(&error.to_string(), plain))?;
@@ -136,10 +137,11 @@ impl BoundedRegex {
 }
 
 /// Returns the error for an expression that cannot be compiled; `plain` describes how to request plain text.
-fn invalid_pattern(error: &str, plain: &str) -> Error {
-    Error::new(Code::CallInvalid, "pattern is not a regular expression that can be searched for.")
+fn invalid_pattern(error: &str, plain: &Advice) -> Error {
+    let lines = advice!["for plain text, or ", Phrase::On("multiline"), " if it contains a line end."];
+    Error::new(Code::CallInvalid, "The pattern is not a regular expression that can be searched for.")
         .evidence(error.chars().take(MESSAGE_CHARS_MAX).collect::<String>())
-        .next(format!("Correct it, or {plain} for plain text, or set multiline if it contains a line end."))
+        .next(Advice::from("Correct it, or").and(plain).and(&lines).or("Correct it."))
 }
 
 impl CountedRegex {

@@ -127,7 +127,7 @@ impl PikeVm {
                 Code::CallTooMuchWork,
                 "pattern is too large for a replacement that names its groups.",
             )
-            .next("Send a shorter pattern, or name fewer groups in new_string. Nothing was written."));
+            .next("Send a shorter pattern, or name fewer groups in the new text. Nothing was written."));
         }
         cache.prepare(states, slots);
         let mut simulation = self.simulation(text, Some(groups), cache);

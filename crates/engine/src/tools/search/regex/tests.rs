@@ -1,5 +1,6 @@
 use crate::tools::search::PatternOptions;
 use crate::tools::search::regex::{BoundedRegex, CountedRegex, GroupSlots, LIBRARY_WORK_MAX, library};
+use emendate_core::Advice;
 use emendate_core::work::{self, Meter};
 use grep_matcher::{Captures as _, Match, Matcher as _};
 use proptest::prelude::*;
@@ -57,7 +58,7 @@ proptest! {
         ignore_case: bool,
     ) {
         let look = PatternOptions { literal: false, ignore_case, multiline };
-        let Ok(regex) = BoundedRegex::new(&pattern, look, "") else { return Ok(()) };
+        let Ok(regex) = BoundedRegex::new(&pattern, look, &Advice::default()) else { return Ok(()) };
         let (library, text) = (library(&pattern, look).unwrap(), text.as_bytes());
         let counted = CountedRegex::new(&regex.hir, &regex.nfa);
         let simulated = CountedRegex { automaton: None, ..CountedRegex::new(&regex.hir, &regex.nfa) };
@@ -71,7 +72,7 @@ proptest! {
     #[test]
     fn groups_are_those_of_the_library(pattern in pattern(), text in "[abxé \n_]{0,24}", multiline: bool) {
         let look = PatternOptions { multiline, ..PatternOptions::default() };
-        let Ok(regex) = BoundedRegex::new(&pattern, look, "") else { return Ok(()) };
+        let Ok(regex) = BoundedRegex::new(&pattern, look, &Advice::default()) else { return Ok(()) };
         let (library, text) = (library(&pattern, look).unwrap(), text.as_bytes());
         let mut captures = library.new_captures().unwrap();
         let mut slots = GroupSlots::new(0..regex.group_count());
@@ -91,7 +92,7 @@ proptest! {
 /// Searches for all matches with a limit of steps; returns their number, unless the steps did not suffice.
 fn all(pattern: &str, text: &str, steps: u64) -> Option<usize> {
     let look = PatternOptions { multiline: true, ..PatternOptions::default() };
-    let regex = BoundedRegex::new(pattern, look, "").unwrap();
+    let regex = BoundedRegex::new(pattern, look, &Advice::default()).unwrap();
     regex.library_work.store(LIBRARY_WORK_MAX, Ordering::Relaxed);
     let meter = Meter::new(steps, Arc::default());
     let _entered = meter.enter();
@@ -126,7 +127,7 @@ fn large_expressions_end() {
 
 #[test]
 fn the_library_is_not_used_beyond_its_allowance() {
-    let regex = BoundedRegex::new("a+b", PatternOptions::default(), "").unwrap();
+    let regex = BoundedRegex::new("a+b", PatternOptions::default(), &Advice::default()).unwrap();
     let text = "a".repeat(1_000_000);
     while regex.counted.get().is_none() {
         assert_eq!(regex.find_at(text.as_bytes(), 0), None);
