@@ -234,7 +234,7 @@ mod tests {
             let is_there = command(tool).unwrap().get_arguments().any(|arg| match name.trim_start_matches('-') {
                 _ if !is_option(name) => {
                     let shown = arg.get_value_names().unwrap_or_default().iter();
-                    arg.is_positional() && shown.map(|it| it.as_str()).any(|it| it.contains(name))
+                    arg.is_positional() && shown.map(clap::builder::Str::as_str).any(|it| it.contains(name))
                 }
                 short if short.len() == 1 => arg.get_short() == short.chars().next(),
                 long => arg.get_long() == Some(long),
