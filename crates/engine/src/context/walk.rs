@@ -238,10 +238,9 @@ impl WalkFilter {
         match self.globs.matched(path, folder) {
             // A name without wildcards takes precedence over any ignore file.
             Match::Ignore(glob) if !glob.original().contains(['*', '?', '[', '{']) => return true,
-            Match::Ignore(_) => {}
             Match::Whitelist(_) => return false,
             Match::None if !folder && self.globs.num_ignores() > 0 => return false,
-            Match::None => {}
+            Match::Ignore(_) | Match::None => {}
         }
         let said = ignores.iter().rev().map(|rules| rules.matched(path, folder)).find(|said| !said.is_none());
         match said {

@@ -197,12 +197,11 @@ fn all_shown(file: &EditedFile<'_>, seen: &Snapshot, lines: &LineSet, ops: &[Op]
         return Err(error.next("The file has changed since, too: read it again, and use the new header."));
     }
     let unkept = mark_lines_shown(file, lines, &excerpt.whole);
-    Err(match next_of_cut(file, &unseen, &excerpt) {
-        Some(advice) => error.next(advice),
-        None => {
-            let next = "They are shown now: send the same edit again if these are the lines you mean.";
-            error.next(unkept.unwrap_or_else(|| next.to_owned()))
-        }
+    Err(if let Some(advice) = next_of_cut(file, &unseen, &excerpt) {
+        error.next(advice)
+    } else {
+        let next = "They are shown now: send the same edit again if these are the lines you mean.";
+        error.next(unkept.unwrap_or_else(|| next.to_owned()))
     })
 }
 
