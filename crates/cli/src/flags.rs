@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 const COMMANDS: [(&str, &str); 1] = [("replace_in_files", "replace")];
 
 /// Fields that have another name at the command line: tool, field, and the option or the argument as help names it.
-const NAMES: [(&str, &str, &str); 29] = [
+const NAMES: [(&str, &str, &str); 28] = [
     ("edit", "old_string", "--old"),
     ("edit", "new_string", "--new"),
     ("edit", "replace_all", "--all"),
@@ -25,7 +25,6 @@ const NAMES: [(&str, &str, &str); 29] = [
     ("write", "content", "--from"),
     ("search", "pattern", "PATTERN"),
     ("replace_in_files", "old_string", "OLD"),
-    ("replace_in_files", "pattern", "OLD"),
     ("replace_in_files", "new_string", "NEW"),
     ("replace_in_files", "expected", "--expect"),
     ("replace_in_files", "expected_files", "--expect-files"),
@@ -245,8 +244,9 @@ mod tests {
     }
 
     /// Fields that no option or argument corresponds to: paths that are not UTF-8, which commands take as they are;
-    /// fields that a command sets itself; and what only calls have. Advice has another form for clients without them.
-    const WITHOUT_NAMES: [&str; 38] = [
+    /// fields that a command sets itself, such as the pattern for OLD; and what only calls have. Advice has another form
+    /// for clients without them.
+    const WITHOUT_NAMES: [&str; 39] = [
         "read.path_b64",
         "search.path_b64",
         "edit.line",
@@ -276,6 +276,7 @@ mod tests {
         "apply.encoding",
         "apply.marks",
         "apply.input_b64",
+        "replace_in_files.pattern",
         "convert.overwrite",
         "outline.path_b64",
         "undo.redo",

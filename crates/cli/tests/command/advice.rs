@@ -17,7 +17,7 @@ const FAILURES: &[(&str, i32, &str)] = &[
     ("read n.ipynb --cells 9", 10, "Give cell 0"),
     ("search [", 2, "give --literal for plain text, or give --multiline if"),
     ("replace '' new .", 2, "Give the text to replace."),
-    ("replace same same .", 16, "Send a NEW that differs from OLD;"),
+    ("replace same same .", 17, "Send a NEW that differs from OLD;"),
     ("replace nothing new .", 10, "Check PATH, --glob and the text with emend search"),
     ("replace ( new --regex", 2, "omit --regex for plain text, or give --multiline if"),
     ("replace same new --expect 9", 17, "Narrow PATH, --glob or the text"),

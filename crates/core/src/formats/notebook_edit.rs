@@ -173,7 +173,7 @@ fn op(edit: CellEditInput) -> Result<Op> {
     });
     let text = match (act, edit.new_source) {
         (CellAction::Delete, Some(text)) if !text.is_empty() => {
-            return Err(wrong("delete takes no new_source.")
+            return Err(wrong("delete takes no new source.")
                 .next(Advice::named("Omit {new_source} to delete the cell; to change it, omit {edit_mode}.")));
         }
         (CellAction::Delete, _) => String::new(),
