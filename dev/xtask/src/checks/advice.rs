@@ -15,7 +15,9 @@ const FRONT_ENDS: &[&str] = &["crates/cli/", "crates/mcp/", "crates/review/"];
 
 pub(super) fn fields(repo: &Repo) -> Vec<String> {
     let mut fields = BTreeSet::new();
-    TOOLS.iter().for_each(|tool| collect(&Value::Object(tool.schema()), &mut fields));
+    for tool in TOOLS {
+        collect(&Value::Object(tool.schema()), &mut fields);
+    }
     let mut out = Vec::new();
     let skipped = |path: &str| OWN_FIELDS.iter().chain(FRONT_ENDS).any(|prefix| path.starts_with(prefix));
     for file in repo.below("crates/", ".rs").filter(|file| !is_test(&file.path) && !skipped(&file.path)) {
