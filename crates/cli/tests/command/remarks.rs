@@ -73,7 +73,7 @@ fn comment_on_a_line_that_the_file_does_not_have_is_refused() {
     let refused = workspace.run(&["comment", &id, "a.txt:500", "-m", "x"]).exits(2);
     assert!(refused.err.contains("has no line 500: it had 9 lines") && refused.err.contains("1 to 9"), "{refused:?}");
     // Later lines of the file do not count.
-    workspace.put("a.txt", &"more\n".repeat(20));
+    workspace.put("a.txt", "more\n".repeat(20));
     workspace.run(&["comment", &id, "a.txt:10", "-m", "x"]).exits(2);
     workspace.run(&["comment", &id, "a.txt:9", "-m", "x"]).exits(0);
     assert_eq!(workspace.run(&["comments", "--json"]).json()["data"]["comments"].as_array().unwrap().len(), 1);
