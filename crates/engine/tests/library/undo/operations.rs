@@ -317,11 +317,15 @@ fn change_of_two_roots_is_known_in_both_before_it_is_recorded() {
     let dir = tempfile::tempdir().unwrap();
     let base = emendate_os::paths::canonical(dir.path()).unwrap();
     let roots: Vec<PathBuf> = ["one", "two"].iter().map(|name| base.join(name)).collect();
-    roots.iter().for_each(|root| fs::create_dir(root).unwrap());
+    for root in &roots {
+        fs::create_dir(root).unwrap();
+    }
     let state = StateLocation::Directory(base.join("state"));
     let open = || Engine::open(&roots, state.clone(), Config::default()).unwrap();
     let read = |engine: &Engine| engine.call(&caller("b"), "read", json!({ "file_path": roots[1].join("f") }));
-    roots.iter().for_each(|root| fs::write(root.join("f"), "old\n").unwrap());
+    for root in &roots {
+        fs::write(root.join("f"), "old\n").unwrap();
+    }
     ok(read(&open()));
     let (other, path) = (open(), roots[1].join("f"));
     let reached = move |now: &str| {
@@ -347,7 +351,9 @@ fn later_change_of_a_file_in_the_second_root_is_merged() {
     let dir = tempfile::tempdir().unwrap();
     let base = emendate_os::paths::canonical(dir.path()).unwrap();
     let roots: Vec<PathBuf> = ["one", "two"].iter().map(|name| base.join(name)).collect();
-    roots.iter().for_each(|root| fs::create_dir(root).unwrap());
+    for root in &roots {
+        fs::create_dir(root).unwrap();
+    }
     let engine = Engine::open(&roots, StateLocation::Directory(base.join("state")), Config::default()).unwrap();
     let agent = caller("a");
     let part = |root: &str| format!("*** Add File: {root}/f.txt\n+a\n+b\n+c\n");
@@ -372,7 +378,9 @@ fn restore_by_an_operation_of_another_root_finds_the_last_change_of_the_file() {
     let dir = tempfile::tempdir().unwrap();
     let base = emendate_os::paths::canonical(dir.path()).unwrap();
     let roots: Vec<PathBuf> = ["one", "two"].iter().map(|name| base.join(name)).collect();
-    roots.iter().for_each(|root| fs::create_dir(root).unwrap());
+    for root in &roots {
+        fs::create_dir(root).unwrap();
+    }
     let engine = Engine::open(&roots, StateLocation::Directory(base.join("state")), Config::default()).unwrap();
     let (one, two) = (roots[0].join("f"), roots[1].join("f"));
     let write = |path: &PathBuf, text: &str| {
