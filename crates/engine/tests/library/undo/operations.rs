@@ -199,7 +199,7 @@ fn several_operations_are_undone_together_or_not_at_all() {
 
     let many = fixture.call(&agent, "undo", json!({ "last": 5 }));
     assert_eq!((code(&many), fixture.tree()), ("operation.not_found", done.clone()));
-    assert!(many.text().contains("last: 4"), "{}", many.text());
+    assert!(many.text().contains(r#""last": 4"#), "{}", many.text());
     let would = ok(fixture.call(&agent, "undo", json!({ "last": 4, "dry_run": true })));
     assert_eq!((data(&would)["undone"].as_array().map(Vec::len), fixture.tree()), (Some(4), done.clone()));
 
