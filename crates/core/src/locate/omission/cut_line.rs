@@ -20,6 +20,8 @@ pub fn cut_mark(left: usize) -> String {
 
 /// Returns the first mark in a text from a call, unless the file has this mark itself.
 pub(crate) fn copied_mark<'t>(text: &'t str, file: &str) -> Option<&'t str> {
+    // Nearly every text lacks its first character, and is not searched for the rest.
+    text.find('⟪')?;
     let end = memmem::find(text.as_bytes(), MARK_END.as_bytes())?;
     let number = text[..end].trim_end_matches(|ch: char| ch.is_ascii_digit());
     let begin = number.strip_suffix('⟪').filter(|_| number.len() < end)?.len();

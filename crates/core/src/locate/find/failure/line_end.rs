@@ -5,6 +5,7 @@ use crate::advice;
 use crate::error::{Error, ErrorContext};
 use crate::locate::find::search::MatchSearch;
 use crate::text::fold::count_alnum;
+use crate::work::{self, STEP_BYTES};
 use memchr::memmem;
 
 /// Maximum number of line ends of the old text that are tried.
@@ -27,9 +28,12 @@ fn escaped_in_file(search: &MatchSearch<'_>) -> Option<(usize, String)> {
     let old = &*search.find.old;
     let body = old.strip_suffix('\n').unwrap_or(old);
     let ends: Vec<usize> = memchr::memchr_iter(b'\n', body.as_bytes()).take(LINE_ENDS_MAX + 1).collect();
-    if ends.len() > LINE_ENDS_MAX || count_alnum(old, ALNUM_MIN) < ALNUM_MIN {
+    if ends.is_empty() || ends.len() > LINE_ENDS_MAX || count_alnum(old, ALNUM_MIN) < ALNUM_MIN {
         return None;
     }
+    // Each attempt below searches the whole file.
+    let searched = search.text.len() / STEP_BYTES;
+    memmem::find(search.text.as_bytes(), b"\\n").filter(|_| !work::spend_or_end((1 + ends.len()) * searched))?;
     let one = ends.iter().map(|&at| (at, [&body[..at], "\\n", &body[at + 1..]].concat()));
     let all = ends.first().map(|&at| (at, body.replace('\n', "\\n")));
     one.chain(all).find_map(|(at, text)| {
