@@ -69,5 +69,5 @@ pub(crate) fn listing(operation: OperationId) -> Phrase {
 /// Creates the error for hunks of an operation on several files without the name of one.
 pub(crate) fn several_files(operation: OperationId, files: usize) -> Error {
     Error::new(Code::CallInvalid, format!("Operation {operation} changed {files} files; hunks are those of one file."))
-        .next(Advice::named("Repeat the call with {file_path}."))
+        .next(Advice::named("Repeat the call with {file_path}.").or("Name the file, too."))
 }

@@ -94,8 +94,9 @@ fn decode(text: &str, call: &mut Value, options: &mut CallOptions) -> Result<boo
                 let (text, broken) = encoding.decode_without_bom_handling(error.as_bytes());
                 if broken {
                     let what = format!("The text is not in {}, the encoding of the call.", encoding.name());
-                    return Err(Error::new(Code::CallInvalid, what)
-                        .next(Advice::named("Omit {encoding}, or name the right one.")));
+                    return Err(Error::new(Code::CallInvalid, what).next(
+                        Advice::named("Omit {encoding}, or name the right one.").or("Name the right one, or none."),
+                    ));
                 }
                 (text.into_owned(), false)
             } else {
@@ -114,8 +115,9 @@ fn whitespace(word: &str) -> Result<Whitespace> {
         "warn" => Ok(Whitespace::Warn),
         "fix" | "strip" => Ok(Whitespace::Fix),
         "error" | "error-all" => Ok(Whitespace::Refuse),
-        _ => Err(Error::new(Code::CallInvalid, format!("`{word}` is not a way to treat whitespace."))
-            .next(Advice::named("Use nowarn, warn, fix or error as {whitespace}."))),
+        _ => Err(Error::new(Code::CallInvalid, format!("`{word}` is not a way to treat whitespace.")).next(
+            Advice::named("Use nowarn, warn, fix or error as {whitespace}.").or("Use nowarn, warn, fix or error."),
+        )),
     }
 }
 
@@ -165,11 +167,10 @@ pub(crate) fn check_blanks(plans: &mut [FilePlan], whitespace: Whitespace) -> Re
     }
     Err(Error::new(Code::EditUnparsable, "New lines have whitespace errors, which the call refuses.")
         .evidence(refused.join("\n"))
-        .next(advice![
-            "Send the lines without them, or remove them with ",
-            Phrase::Set("whitespace", "fix".into()),
-            "."
-        ]))
+        .next(
+            advice!["Send the lines without them, or remove them with ", Phrase::Set("whitespace", "fix".into()), "."]
+                .or("Send the lines without them."),
+        ))
 }
 
 impl Selection {
@@ -201,9 +202,12 @@ impl Selection {
         if request.files.is_empty() {
             return Err(Error::new(Code::EditNoChange, "The patterns leave no file to change.")
                 .evidence(format!("Left out: {list}"))
-                .next(Advice::named(
-                    "Correct the patterns in {only} (`!` in front excludes; the first that matches decides).",
-                )));
+                .next(
+                    Advice::named(
+                        "Correct the patterns in {only} (`!` in front excludes; the first that matches decides).",
+                    )
+                    .or("Correct the patterns (`!` in front excludes; the first that matches decides)."),
+                ));
         }
         if !left_out.is_empty() {
             request.notes.push(format!("Excluded by the patterns: {list}."));

@@ -122,7 +122,7 @@ fn range(notebook: &Notebook<'_>, said: &str) -> Result<Range<usize>> {
             format!("The notebook has {total} cell{s}; there are no cells {said}."),
         )
         .next(match total {
-            0 => Advice::named("Omit {cells}: the notebook is empty."),
+            0 => Advice::named("Omit {cells}: the notebook is empty.").or("The notebook is empty; ask for no cells."),
             1 => "Give cell 0, the only one.".into(),
             _ => format!("Give cells from 0 to {}, such as \"0-{}\".", total - 1, (total - 1).min(9)).into(),
         })

@@ -32,9 +32,8 @@ fn picture(place: &SafePath, bytes: &[u8], args: &ReadInput) -> Result<Answer> {
     let side = whole.width.max(whole.height);
     let smaller = args.max_side.filter(|&most| most < side);
     if args.max_side == Some(0) {
-        return Err(
-            Error::new(Code::CallInvalid, "max_side must be at least 1.").next(Advice::named("Omit {max_side}."))
-        );
+        return Err(Error::new(Code::CallInvalid, "max_side must be at least 1.")
+            .next(Advice::named("Omit {max_side}.").or("Give a positive number, or none.")));
     }
     let made = smaller.map(|most| downscaled(bytes, whole, most)).transpose()?;
     let sent = made.as_deref().unwrap_or(bytes);

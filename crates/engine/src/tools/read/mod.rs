@@ -182,8 +182,10 @@ fn show(
 fn read_cells(call: Call<'_>, place: &SafePath, opened: &LoadedFile, args: &ReadInput) -> Result<NotebookView> {
     let by_lines = args.offset.is_some() || args.limit.is_some() || args.symbol.is_some() || args.format.is_some();
     if by_lines && args.cells.is_some() {
-        return Err(Error::new(Code::CallInvalid, "Give either cells or options for lines, not both.")
-            .next(Advice::named("Omit {offset}, {limit}, {symbol} and {format} to see cells.")));
+        return Err(Error::new(Code::CallInvalid, "Give either cells or options for lines, not both.").next(
+            Advice::named("Omit {offset}, {limit}, {symbol} and {format} to see cells.")
+                .or("Ask for no lines to see cells."),
+        ));
     }
     if by_lines || !(notebook::is_named(place) || args.cells.is_some()) {
         return Ok(NotebookView::NotAsked);

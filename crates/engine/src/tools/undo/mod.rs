@@ -114,12 +114,14 @@ pub(crate) fn undo_operations(
     let is_both = args.turn && args.since.is_some();
     if is_both || is_range && (args.id.is_some() || args.last.is_some() || args.file_path.is_some() || args.redo) {
         return Err(Error::new(Code::CallInvalid, "The call does not say clearly which operations are meant.").next(
-            Advice::named("Give {turn} or {since} alone. To redo what such an undo took back, leave both out."),
+            Advice::named("Give {turn} or {since} alone. To redo what such an undo took back, leave both out.")
+                .or("Give one of them. To redo what such an undo took back, leave both out."),
         ));
     }
     if args.id.is_some() && (args.last.is_some() || args.file_path.is_some()) {
         return Err(Error::new(Code::CallInvalid, "The call does not say clearly which operations are meant.")
-                .next(Advice::named("Give one of {id}, {file_path} or {last}, or none of them for the last one; for a part of one file, {id} and {hunks} with the file.")));
+                .next(Advice::named("Give one of {id}, {file_path} or {last}, or none of them for the last one; for a part of one file, {id} and {hunks} with the file.")
+                    .or("Give only one of them.")));
     }
     choose_and_take_back(call, origin, args, raw, times)
 }
@@ -269,7 +271,8 @@ fn check_hunk_call(args: &UndoInput) -> Result<()> {
     let several = [("last", args.last.is_some()), ("since", args.since.is_some()), ("turn", args.turn)];
     let Some((name, _)) = several.into_iter().find(|(_, is_given)| *is_given) else { return Ok(()) };
     let what = format!("Hunks are those of one operation, so `{name}` cannot be combined with them.");
-    Err(Error::new(Code::CallInvalid, what).next(Advice::named("Give {id}, {file_path} and {hunks}.")))
+    Err(Error::new(Code::CallInvalid, what)
+        .next(Advice::named("Give {id}, {file_path} and {hunks}.").or("Name the operation, the file and the hunks.")))
 }
 
 /// Says who made an operation, and with which tool.
