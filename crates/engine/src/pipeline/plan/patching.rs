@@ -116,7 +116,8 @@ fn whitespace(word: &str) -> Result<Whitespace> {
         "fix" | "strip" => Ok(Whitespace::Fix),
         "error" | "error-all" => Ok(Whitespace::Refuse),
         _ => Err(Error::new(Code::CallInvalid, format!("`{word}` is not a way to treat whitespace.")).next(
-            Advice::named("Use nowarn, warn, fix or error as {whitespace}.").or("Use nowarn, warn, fix or error."),
+            Advice::named("Use nowarn, warn, fix or error as {whitespace}.")
+                .or("Use nowarn, warn, fix or error as whitespace."),
         )),
     }
 }
@@ -169,7 +170,7 @@ pub(crate) fn check_blanks(plans: &mut [FilePlan], whitespace: Whitespace) -> Re
         .evidence(refused.join("\n"))
         .next(
             advice!["Send the lines without them, or remove them with ", Phrase::Set("whitespace", "fix".into()), "."]
-                .or("Send the lines without them."),
+                .or(r#"Send the lines without them, or remove them with "whitespace": "fix"."#),
         ))
 }
 
@@ -206,7 +207,7 @@ impl Selection {
                     Advice::named(
                         "Correct the patterns in {only} (`!` in front excludes; the first that matches decides).",
                     )
-                    .or("Correct the patterns (`!` in front excludes; the first that matches decides)."),
+                    .or("Correct the patterns in only (`!` in front excludes; the first that matches decides)."),
                 ));
         }
         if !left_out.is_empty() {
